@@ -1,0 +1,47 @@
+// Buffer: owned bytes that are not zeroed first, and whose allocation can fail without an exception.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <utility>
+
+#include "core/base/bytes.h"
+#include "core/base/result.h"
+
+namespace recordfs {
+
+class Buffer {
+ public:
+  Buffer() = default;
+  // What was moved from is empty.
+  Buffer(Buffer&& other) noexcept : bytes_(std::move(other.bytes_)), size_(std::exchange(other.size_, 0)) {}
+  Buffer& operator=(Buffer&& other) noexcept {
+    bytes_ = std::move(other.bytes_);
+    size_ = std::exchange(other.size_, 0);
+    return *this;
+  }
+
+  // `size` bytes of unspecified content. Fails with kOutOfMemory. The caller has checked `size`
+  // against Limits and against the bytes that are really there.
+  static Result<Buffer> allocate(std::size_t size);
+
+  // A copy of `bytes`. Fails with kOutOfMemory.
+  static Result<Buffer> copy_of(Bytes bytes);
+
+  std::byte* data() { return bytes_.get(); }
+  const std::byte* data() const { return bytes_.get(); }
+  std::size_t size() const { return size_; }
+  bool empty() const { return size_ == 0; }
+
+  Bytes view() const { return {bytes_.get(), size_}; }
+  MutableBytes span() { return {bytes_.get(), size_}; }
+
+  // Gives up the bytes behind `size`; the memory stays. REQUIRES: size <= size().
+  void truncate(std::size_t size);
+
+ private:
+  std::unique_ptr<std::byte[]> bytes_;
+  std::size_t size_ = 0;
+};
+
+}  // namespace recordfs

@@ -1,0 +1,32 @@
+#include "core/base/result.h"
+
+#include <fmt/format.h>
+
+namespace recordfs {
+
+std::string_view to_string(Code code) {
+  switch (code) {
+    case Code::kDamage: return "damage";
+    case Code::kUnfinished: return "unfinished";
+    case Code::kStale: return "stale";
+    case Code::kUnsupported: return "unsupported";
+    case Code::kLimit: return "limit";
+    case Code::kNoContainer: return "no container";
+    case Code::kNotFound: return "not found";
+    case Code::kPending: return "pending";
+    case Code::kInterrupted: return "interrupted";
+    case Code::kChanged: return "changed";
+    case Code::kIo: return "input/output";
+    case Code::kOutOfMemory: return "out of memory";
+  }
+  return "unknown";
+}
+
+bool lies_in_the_bytes(Code code) {
+  return code == Code::kDamage || code == Code::kUnfinished || code == Code::kStale || code == Code::kUnsupported ||
+         code == Code::kLimit;
+}
+
+std::string to_string(const Error& error) { return fmt::format("byte {}: {}", error.position, error.detail); }
+
+}  // namespace recordfs

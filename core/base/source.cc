@@ -1,0 +1,167 @@
+#include "core/base/source.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <system_error>
+
+#include <fcntl.h>
+#include <linux/fs.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <fmt/format.h>
+
+namespace recordfs {
+namespace {
+
+constexpr std::size_t kEndBytes = 4096;
+
+Error rewritten() { return {Code::kChanged, 0, "the file was rewritten after it was opened"}; }
+
+Error shorter(Position at, std::uint64_t size) {
+  return {Code::kChanged, at, fmt::format("the file was {} bytes long when it was opened and is shorter now", size)};
+}
+
+Error io_error(Position at, std::string_view action, int error) {
+  return {Code::kIo, at, fmt::format("{}: {}", action, std::generic_category().message(error)), error};
+}
+
+std::size_t bytes_until_end(std::uint64_t size, Position at, std::size_t wanted) {
+  if (at >= size) return 0;
+  return static_cast<std::size_t>(std::min<std::uint64_t>(wanted, size - at));
+}
+
+}  // namespace
+
+Result<Buffer> read_up_to(const Source& source, Position at, std::uint64_t size) {
+  const std::uint64_t there = at < source.size() ? source.size() - at : 0;
+  auto buffer = Buffer::allocate(static_cast<std::size_t>(std::min(size, there)));
+  if (!buffer) return buffer;
+  auto got = source.read_at(at, buffer->span());
+  if (!got) return std::move(got).error();
+  buffer->truncate(*got);
+  return buffer;
+}
+
+Result<Buffer> read_exactly(const Source& source, Position at, std::uint64_t size) {
+  const std::uint64_t there = at < source.size() ? source.size() - at : 0;
+  if (size > there) {
+    return Error{Code::kUnfinished, source.size(),
+                 fmt::format("the file ends {} bytes too early for what begins at {}", size - there, at)};
+  }
+  return read_up_to(source, at, size);
+}
+
+Result<std::shared_ptr<const FileSource>> FileSource::open(const std::string& path) {
+  const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+  if (descriptor < 0) return io_error(0, "cannot open", errno);
+  struct stat st {};
+  if (::fstat(descriptor, &st) != 0) {
+    const int error = errno;
+    ::close(descriptor);
+    return io_error(0, "cannot stat", error);
+  }
+  auto size = static_cast<std::uint64_t>(st.st_size);
+  const bool sized = S_ISREG(st.st_mode) || (S_ISBLK(st.st_mode) && ::ioctl(descriptor, BLKGETSIZE64, &size) == 0);
+  if (!sized) {
+    ::close(descriptor);
+    return io_error(0, "not a regular file", S_ISDIR(st.st_mode) ? EISDIR : EINVAL);
+  }
+  const Status status{st.st_mode, st.st_uid, st.st_gid, st.st_mtim.tv_sec, st.st_mtim.tv_nsec};
+  auto source = std::shared_ptr<FileSource>(new FileSource(path.substr(path.rfind('/') + 1), descriptor, size, status));
+  source->seen_ = stamp_of(st, size);
+  auto ends = source->read_ends();
+  if (!ends) return std::move(ends).error();
+  source->ends_ = std::move(*ends);
+  return std::shared_ptr<const FileSource>(std::move(source));
+}
+
+FileSource::~FileSource() { ::close(descriptor_); }
+
+Result<std::size_t> FileSource::read_descriptor(Position at, MutableBytes out) const {
+  std::size_t done = 0;
+  while (done < out.size()) {
+    const ssize_t got = ::pread(descriptor_, out.data() + done, out.size() - done, static_cast<off_t>(at + done));
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return io_error(at + done, "cannot read", errno);
+    if (got == 0) {
+      changed_.store(true, std::memory_order_relaxed);
+      return shorter(at + done, size_);
+    }
+    done += static_cast<std::size_t>(got);
+  }
+  return done;
+}
+
+Result<std::size_t> FileSource::read_at(Position at, MutableBytes out) const {
+  auto got = read_descriptor(at, out.first(bytes_until_end(size_, at, out.size())));
+  if (!got) return got;
+  // After the bytes, not before: what was read is older than this look at the file.
+  if (auto unchanged = check_unchanged(); !unchanged) return std::move(unchanged).error();
+  return got;
+}
+
+Result<FileSource::Ends> FileSource::read_ends() const {
+  const auto length = static_cast<std::size_t>(std::min<std::uint64_t>(size_, kEndBytes));
+  auto first = Buffer::allocate(length);
+  auto last = Buffer::allocate(length);
+  if (!first) return std::move(first).error();
+  if (!last) return std::move(last).error();
+  if (auto got = read_descriptor(0, first->span()); !got) return std::move(got).error();
+  if (auto got = read_descriptor(size_ - length, last->span()); !got) return std::move(got).error();
+  return Ends{std::move(*first), std::move(*last)};
+}
+
+Result<bool> FileSource::ends_are_same() const {
+  auto now = read_ends();
+  if (!now) return std::move(now).error();
+  return std::ranges::equal(now->first.view(), ends_.first.view()) &&
+         std::ranges::equal(now->last.view(), ends_.last.view());
+}
+
+Result<FileSource::Stamp> FileSource::stamp() const {
+  struct stat st {};
+  if (::fstat(descriptor_, &st) != 0) return io_error(0, "cannot stat", errno);
+  return stamp_of(st, size_);
+}
+
+FileSource::Stamp FileSource::stamp_of(const struct stat& st, std::uint64_t device_size) {
+  return {S_ISREG(st.st_mode) ? static_cast<std::uint64_t>(st.st_size) : device_size, st.st_mtim.tv_sec,
+          st.st_mtim.tv_nsec, st.st_ctim.tv_sec, st.st_ctim.tv_nsec};
+}
+
+Result<void> FileSource::check_unchanged() const {
+  auto now = stamp();
+  if (!now) return std::move(now).error();
+  const std::lock_guard lock(mutex_);
+  if (changed_.load(std::memory_order_relaxed)) return rewritten();
+  if (*now == seen_) return {};
+  // Anew: another thread may have seen something newer while this one waited for the lock.
+  now = stamp();
+  if (!now) return std::move(now).error();
+  if (*now == seen_) return {};
+  if (now->size < size_) {
+    changed_.store(true, std::memory_order_relaxed);
+    return shorter(now->size, size_);
+  }
+  auto same = ends_are_same();
+  if (!same) return std::move(same).error();
+  if (!*same) {
+    changed_.store(true, std::memory_order_relaxed);
+    return rewritten();
+  }
+  seen_ = *now;
+  if (now->size > size_) grown_.store(true, std::memory_order_relaxed);
+  generation_.fetch_add(1, std::memory_order_acq_rel);
+  return {};
+}
+
+Result<std::size_t> MemorySource::read_at(Position at, MutableBytes out) const {
+  const std::size_t length = bytes_until_end(bytes_.size(), at, out.size());
+  if (length > 0) std::memcpy(out.data(), bytes_.data() + at, length);
+  return length;
+}
+
+}  // namespace recordfs

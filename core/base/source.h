@@ -1,0 +1,129 @@
+// Source: the bytes of one container, read by position.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "core/base/buffer.h"
+#include "core/base/bytes.h"
+#include "core/base/result.h"
+
+struct stat;
+
+namespace recordfs {
+
+// Const, thread-safe, no position. What is read is a snapshot: the size never changes.
+class Source {
+ public:
+  virtual ~Source() = default;
+
+  // The file's name without directories, where it has one. A hint: names lie.
+  virtual std::string_view name() const { return {}; }
+
+  // Size in bytes when the source was opened.
+  virtual std::uint64_t size() const = 0;
+
+  // Fills `out` with the bytes from `at` on and returns how many there were: all of `out`, or fewer
+  // where the snapshot ends. Fails with kIo, or with kChanged when the file under the snapshot is
+  // shorter or another one now.
+  virtual Result<std::size_t> read_at(Position at, MutableBytes out) const = 0;
+
+  // Grows by one whenever the file was seen to have been touched since the last look: whoever keeps
+  // "this was verified" for bytes that it reads again has to verify anew.
+  virtual std::uint64_t generation() const { return 0; }
+
+  // Whether the file under the snapshot was seen to have grown since it was opened.
+  virtual bool has_grown() const { return false; }
+};
+
+// Exactly [at, at + size). Fails with kUnfinished at the end of the source when it ends earlier
+// (nothing is allocated then), and as read_at does. The caller has checked `size` against Limits.
+Result<Buffer> read_exactly(const Source& source, Position at, std::uint64_t size);
+
+// At most `size` bytes from `at`: fewer only where the source ends.
+Result<Buffer> read_up_to(const Source& source, Position at, std::uint64_t size);
+
+// A regular file or block device, read with pread so that a file cut off under us is an error and
+// never a signal.
+class FileSource final : public Source {
+ public:
+  // Opens `path` for reading. Fails with kIo (os_error set) when it can't be opened or is neither a
+  // regular file nor a block device.
+  static Result<std::shared_ptr<const FileSource>> open(const std::string& path);
+  ~FileSource() override;
+  FileSource(const FileSource&) = delete;
+  FileSource& operator=(const FileSource&) = delete;
+
+  std::string_view name() const override { return name_; }
+  std::uint64_t size() const override { return size_; }
+  Result<std::size_t> read_at(Position at, MutableBytes out) const override;
+  std::uint64_t generation() const override { return generation_.load(std::memory_order_acquire); }
+
+  bool has_grown() const override { return grown_.load(std::memory_order_relaxed); }
+
+  // What fstat said when the source was opened.
+  struct Status {
+    std::uint32_t mode = 0;
+    std::uint32_t uid = 0;
+    std::uint32_t gid = 0;
+    std::int64_t mtime_seconds = 0;
+    std::int64_t mtime_nanoseconds = 0;
+  };
+  const Status& status() const { return status_; }
+
+ private:
+  // The change time too: a program can put the modification time back, this one it can't.
+  struct Stamp {
+    std::uint64_t size = 0;
+    std::int64_t mtime_seconds = 0;
+    std::int64_t mtime_nanoseconds = 0;
+    std::int64_t ctime_seconds = 0;
+    std::int64_t ctime_nanoseconds = 0;
+    bool operator==(const Stamp&) const = default;
+  };
+  struct Ends {
+    Buffer first, last;
+  };
+
+  FileSource(std::string name, int descriptor, std::uint64_t size, Status status)
+      : name_(std::move(name)), descriptor_(descriptor), size_(size), status_(status) {}
+
+  Result<std::size_t> read_descriptor(Position at, MutableBytes out) const;
+  Result<Ends> read_ends() const;
+  Result<bool> ends_are_same() const;
+  Result<Stamp> stamp() const;
+  static Stamp stamp_of(const struct stat& st, std::uint64_t device_size);
+  // DESIGN §1 rule 8: when the stamp has moved, the ends of the snapshot are compared with what was there.
+  Result<void> check_unchanged() const;
+
+  const std::string name_;
+  const int descriptor_;
+  const std::uint64_t size_;
+  const Status status_;
+  Ends ends_;  // written once, before the source is shared
+  mutable std::mutex mutex_;
+  mutable Stamp seen_;                        // guarded by mutex_
+  mutable std::atomic<bool> changed_{false};  // sticks
+  mutable std::atomic<std::uint64_t> generation_{0};
+  mutable std::atomic<bool> grown_{false};
+};
+
+// Bytes in memory, for tests, fuzzing and metadata that was decoded.
+class MemorySource final : public Source {
+ public:
+  explicit MemorySource(Buffer bytes, std::string name = {}) : bytes_(std::move(bytes)), name_(std::move(name)) {}
+  std::string_view name() const override { return name_; }
+  std::uint64_t size() const override { return bytes_.size(); }
+  Result<std::size_t> read_at(Position at, MutableBytes out) const override;
+
+ private:
+  const Buffer bytes_;
+  const std::string name_;
+};
+
+}  // namespace recordfs

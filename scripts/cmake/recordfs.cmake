@@ -1,0 +1,61 @@
+# What every target of the project is compiled with, and the words the folders' lists are written in.
+
+add_library(recordfs_flags INTERFACE)
+target_compile_features(recordfs_flags INTERFACE cxx_std_20)
+target_include_directories(recordfs_flags INTERFACE ${PROJECT_SOURCE_DIR})
+target_compile_options(recordfs_flags INTERFACE -Wall -Wextra -Wconversion -Wshadow)
+if(RECORDFS_WERROR)
+  target_compile_options(recordfs_flags INTERFACE -Werror)
+endif()
+if(RECORDFS_SANITIZE)
+  # Assertions too, the standard library's among them: an index outside a span is found where it happens.
+  target_compile_options(recordfs_flags INTERFACE -fsanitize=${RECORDFS_SANITIZE} -fno-omit-frame-pointer -UNDEBUG)
+  target_compile_definitions(recordfs_flags INTERFACE _GLIBCXX_ASSERTIONS)
+  target_link_options(recordfs_flags INTERFACE -fsanitize=${RECORDFS_SANITIZE})
+  if(RECORDFS_SANITIZE MATCHES "undefined")
+    target_compile_options(recordfs_flags INTERFACE -fno-sanitize-recover=all)
+  endif()
+endif()
+if(RECORDFS_FUZZ)
+  if(NOT CMAKE_CXX_COMPILER_ID MATCHES "Clang")
+    message(FATAL_ERROR "RECORDFS_FUZZ needs clang: -D CMAKE_CXX_COMPILER=clang++")
+  endif()
+  target_compile_options(recordfs_flags INTERFACE -fsanitize=fuzzer-no-link)
+endif()
+
+# recordfs_library(NAME SOURCES a.cc b.cc LINK x y): a static library of the project.
+function(recordfs_library name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;LINK" ${ARGN})
+  add_library(${name} STATIC ${ARG_SOURCES})
+  target_link_libraries(${name} PUBLIC recordfs_flags ${ARG_LINK})
+endfunction()
+
+# A test's labels are its folders below tests/: a test of tests/unit/store is found by `ctest -L unit` and by
+# `ctest -L unit/store`. A test that ends with status 77 was skipped, and CTest says so.
+function(recordfs_describe_test name)
+  cmake_path(RELATIVE_PATH CMAKE_CURRENT_SOURCE_DIR BASE_DIRECTORY ${PROJECT_SOURCE_DIR}/tests OUTPUT_VARIABLE folder)
+  set_tests_properties(${name} PROPERTIES LABELS "${folder}" SKIP_RETURN_CODE 77)
+endfunction()
+
+# recordfs_test(NAME SOURCES a_test.cc LINK x): a GoogleTest program, one CTest entry.
+function(recordfs_test name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;LINK" ${ARGN})
+  add_executable(${name} ${ARG_SOURCES})
+  target_link_libraries(${name} PRIVATE ${ARG_LINK} GTest::gtest_main)
+  add_test(NAME ${name} COMMAND ${name} WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
+  recordfs_describe_test(${name})
+  # tests_unit_store builds what `ctest -L unit/store` runs.
+  get_test_property(${name} LABELS folder)
+  string(REPLACE "/" "_" folder ${folder})
+  if(NOT TARGET tests_${folder})
+    add_custom_target(tests_${folder})
+  endif()
+  add_dependencies(tests_${folder} ${name})
+endfunction()
+
+# recordfs_python_test(NAME SCRIPT ARGUMENT...): a Python program, one CTest entry. Leaves no files in the source tree.
+function(recordfs_python_test name script)
+  cmake_path(ABSOLUTE_PATH script BASE_DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR})
+  add_test(NAME ${name} COMMAND Python3::Interpreter -B ${script} ${ARGN} WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
+  recordfs_describe_test(${name})
+endfunction()

@@ -1,0 +1,221 @@
+#!/usr/bin/env python3
+"""Each style check finds a violation planted in a small checkout, and finds nothing in a clean one."""
+import tempfile
+import unittest
+from pathlib import Path
+
+import include_direction
+import layout
+import names
+
+CLEAN = {
+    "CMakeLists.txt": "",
+    "README.md": "",
+    "LICENSE": "",
+    ".clang-format": "",
+    "scripts/test": "",
+    "build/junk.txt": "",
+    "core/base/README.md": "# base\n",
+    "core/base/cursor.h": "#include <cstdint>\nflag.load();  // load the process handle\n",
+    "core/hash/README.md": "# hash\n",
+    "core/hash/crc32c.cc": '#include <isa-l.h>\n#include "core/base/cursor.h"\n',
+    "core/codec/README.md": "# codec\n",
+    "core/codec/zstd.cc": '#include <zstd.h>\n#include "core/hash/crc32c.h"\n',
+    "core/formats/README.md": "# formats\n",
+    "core/formats/registry.h": '#include "core/base/cursor.h"\n',
+    "core/formats/formats.cc": '#include "core/formats/aaa/aaa.h"\n#include "core/formats/registry.h"\n',
+    "core/formats/aaa/FORMAT.md": "# aaa\n",
+    "core/formats/aaa/aaa.h": '#include "core/formats/registry.h"\n#include "core/codec/codec.h"\n',
+    "core/store/README.md": "# store\n",
+    "core/store/store.cc": '#include "core/formats/registry.h"\n// as in riegeli\n',
+    "fusefs/README.md": "# fusefs\n",
+    "fusefs/main.cc": '#include "fusefs/glue/session.h"\n',
+    "fusefs/glue/README.md": "# glue\n",
+    "fusefs/glue/session.h": '#include <fuse_lowlevel.h>\n#include "fusefs/tree/node.h"\n',
+    "fusefs/tree/README.md": "# tree\n",
+    "fusefs/tree/node.h": '#include "core/store/store.h"\n',
+    "tests/unit/README.md": "# unit\n",
+    "tests/unit/base/cursor_test.cc": "int handle;\n",
+}
+
+
+class Checkout(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.root = Path(folder.name)
+        for path, text in CLEAN.items():
+            self.plant(path, text)
+
+    def plant(self, path, text):
+        target = self.root / path
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_text(text, encoding="utf-8")
+
+    def assert_found(self, check, *beginnings):
+        self.assertEqual([e[: len(b)] for e, b in zip(check.errors(self.root), beginnings)], list(beginnings))
+        self.assertEqual(len(list(check.errors(self.root))), len(beginnings))
+
+
+class CleanCheckout(Checkout):
+    def test_nothing_is_found(self):
+        for check in (include_direction, layout, names):
+            self.assert_found(check)
+
+
+class Includes(Checkout):
+    def includes(self, path, line):
+        self.plant(path, f"#pragma once\n{line}\n")
+        self.assert_found(include_direction, f"{path}:2: ")
+
+    def test_base_includes_hash(self):
+        self.includes("core/base/cursor.h", '#include "core/hash/crc32c.h"')
+
+    def test_hash_includes_codec(self):
+        self.includes("core/hash/highway.h", '#include "core/codec/codec.h"')
+
+    def test_codec_includes_a_format_contract(self):
+        self.includes("core/codec/codec.h", '#include "core/formats/registry.h"')
+
+    def test_format_includes_another_format(self):
+        self.includes("core/formats/bbb/bbb.h", '#include "core/formats/aaa/aaa.h"')
+
+    def test_format_includes_store(self):
+        self.includes("core/formats/aaa/aaa.h", '#include "core/store/store.h"')
+
+    def test_contract_includes_a_format(self):
+        self.includes("core/formats/registry.cc", '#include "core/formats/aaa/aaa.h"')
+
+    def test_store_includes_a_format(self):
+        self.includes("core/store/store.cc", '#include "core/formats/aaa/aaa.h"')
+
+    def test_fusefs_includes_a_format(self):
+        self.includes("fusefs/main.cc", '#include "core/formats/aaa/aaa.h"')
+
+    def test_core_includes_fusefs(self):
+        self.includes("core/store/store.cc", '#include "fusefs/tree/node.h"')
+
+    def test_tree_includes_operations(self):
+        self.includes("fusefs/tree/node.h", '#include "fusefs/operations/read.h"')
+
+    def test_operations_include_glue(self):
+        self.includes("fusefs/operations/read.h", '  #  include "fusefs/glue/session.h"')
+
+    def test_glue_includes_main(self):
+        self.includes("fusefs/glue/session.h", '#include "fusefs/options.h"')
+
+    def test_codec_library_in_a_format(self):
+        self.includes("core/formats/aaa/aaa.h", "#include <zstd.h>")
+
+    def test_codec_library_in_another_codec(self):
+        self.includes("core/codec/snappy.cc", "#include <brotli/decode.h>")
+
+    def test_codec_library_with_quotes(self):
+        self.includes("core/formats/aaa/aaa.h", '#include "zstd.h"')
+
+    def test_hash_library_in_the_store(self):
+        self.includes("core/store/store.cc", "#include <highwayhash/highwayhash.h>")
+
+    def test_fuse_in_main(self):
+        self.includes("fusefs/main.cc", "#include <fuse.h>")
+
+    def test_fuse_in_the_tree(self):
+        self.includes("fusefs/tree/node.h", "#include <fuse3/fuse_lowlevel.h>")
+
+    def test_json_outside_its_place(self):
+        self.includes("core/store/store.cc", "#include <nlohmann/json.hpp>")
+
+    def test_printing_in_core(self):
+        self.includes("core/base/cursor.h", "#include <iostream>")
+
+    def test_relative_include(self):
+        self.includes("core/base/cursor.h", '#include "bytes.h"')
+
+    def test_folder_without_a_layer(self):
+        self.plant("core/misc/thing.h", "")
+        self.assert_found(include_direction, "core/misc/thing.h: ")
+
+    def test_include_in_a_comment_is_none(self):
+        self.plant("core/base/cursor.h", '/*\n#include "core/store/store.h"\n*/\n// #include <zstd.h>\n')
+        self.assert_found(include_direction)
+
+
+class Layout(Checkout):
+    def test_stranger_at_the_top(self):
+        self.plant("docs/page.md", "")
+        self.assert_found(layout, "docs: ")
+
+    def test_folder_without_readme(self):
+        (self.root / "core/base/README.md").unlink()
+        self.assert_found(layout, "core/base: ")
+
+    def test_kind_of_test_without_readme(self):
+        (self.root / "tests/unit/README.md").unlink()
+        self.assert_found(layout, "tests/unit: ")
+
+    def test_readme_longer_than_a_page(self):
+        self.plant("core/base/README.md", "line\n" * 61)
+        self.assert_found(layout, "core/base/README.md: ")
+
+    def test_format_without_description(self):
+        (self.root / "core/formats/aaa/FORMAT.md").unlink()
+        self.assert_found(layout, "core/formats/aaa: ")
+
+    def test_source_of_500_lines(self):
+        self.plant("core/base/cursor.h", "\n" * 500)
+        self.assert_found(layout)
+
+    def test_source_of_501_lines(self):
+        self.plant("tests/unit/base/cursor_test.cc", "\n" * 501)
+        self.assert_found(layout, "tests/unit/base/cursor_test.cc: ")
+
+
+class Names(Checkout):
+    def named(self, path, line):
+        self.plant(path, f"{line}\n")
+        self.assert_found(names, f"{path}:1: ")
+
+    def test_function(self):
+        self.named("core/base/cursor.h", "int load_chunk();")
+
+    def test_type(self):
+        self.named("core/base/cursor.h", "class CacheManager;")
+
+    def test_member(self):
+        self.named("core/base/cursor.h", "int handle_;")
+
+    def test_constant(self):
+        self.named("core/base/cursor.h", "constexpr int kProcess = 1;")
+
+    def test_namespace(self):
+        self.named("fusefs/main.cc", "namespace util {")
+
+    def test_file(self):
+        self.plant("core/base/cursor_helper.h", "")
+        self.assert_found(names, "core/base/cursor_helper.h: ")
+
+    def test_block_in_the_store(self):
+        self.named("core/store/store.cc", "int block_size;")
+
+    def test_block_in_a_format(self):
+        self.plant("core/formats/aaa/aaa.h", "int block_size;\n")
+        self.assert_found(names)
+
+    def test_format_in_the_store(self):
+        self.named("core/store/store.cc", 'if (format == "riegeli") return;')
+
+    def test_words_inside_longer_words(self):
+        self.plant("core/base/cursor.h", "int payload, processor, handled, utility, overload;\n")
+        self.assert_found(names)
+
+    def test_names_of_others(self):
+        self.plant("core/base/cursor.h", "x.load(); p->handle(); std::process(); SIG_BLOCK; PROCESS;\n")
+        self.assert_found(names)
+
+    def test_literals_and_comments(self):
+        self.plant("core/base/cursor.h", "auto s = \"load\"; char c = '\"'; /* handle\n */ int n = 1'000; // util\n")
+        self.assert_found(names)
+
+
+if __name__ == "__main__":
+    unittest.main()

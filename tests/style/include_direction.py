@@ -1,0 +1,102 @@
+#!/usr/bin/env python3
+"""Includes run one way: include_direction.py ROOT prints each that does not, and fails if there is one.
+
+    base <- hash <- codec <- formats' contract <- formats/<x> <- formats.cc <- store
+         <- fusefs/tree <- fusefs/operations <- fusefs/glue <- fusefs (main, options)
+"""
+import sys
+from pathlib import Path
+
+import sources
+
+# A folder may include itself and whatever stands before it here.
+LAYERS = ["core/base", "core/hash", "core/codec", "core/formats", "core/formats/*", "core/store",
+          "fusefs/tree", "fusefs/operations", "fusefs/glue", "fusefs"]
+
+# The list of formats: the one file that names them all.
+REGISTRY = "core/formats/formats.cc"
+
+# The header's beginning, and where alone it may be included: a folder (ends in /) or a file without its suffix.
+PLACES = {
+    "fuse": ["fusefs/glue/"],
+    "CLI/": ["fusefs/options", "fusefs/main"],
+    "nlohmann/": ["fusefs/tree/texts"],
+    "zstd": ["core/codec/zstd"],
+    "brotli/": ["core/codec/brotli"],
+    "snappy": ["core/codec/snappy"],
+    "lz4": ["core/codec/lz4"],
+    "lzma.h": ["core/codec/lzma"],
+    "zlib.h": ["core/codec/deflate"],
+    "libdeflate.h": ["core/codec/deflate"],
+    "blosc": ["core/codec/blosc"],
+    "highwayhash/": ["core/hash/highway", "core/hash/highway_engine"],
+    "isa-l": ["core/hash/crc32c"],
+    "crc.h": ["core/hash/crc32c"],
+}
+
+# The core prints nothing.
+NOT_IN_CORE = ["iostream", "cstdio", "stdio.h", "print"]
+
+
+def layer_of(path):
+    """The layer of a file of core/ or fusefs/, or None where it stands in no layer."""
+    folder = path.parent.as_posix()
+    if folder in LAYERS:
+        return folder
+    if folder.startswith("core/formats/"):
+        return "core/formats/*"
+    for layer in reversed(LAYERS):
+        if layer.count("/") == 1 and folder.startswith(layer + "/"):
+            return layer
+    return None
+
+
+def format_of(path):
+    """The name of the format in whose folder `path` stands, or None."""
+    parts = path.parts
+    return parts[2] if parts[:2] == ("core", "formats") and len(parts) > 3 else None
+
+
+def own_include_error(path, target):
+    own, other = layer_of(path), layer_of(target)
+    if other is None:
+        return "stands in no layer"
+    if format_of(target) and format_of(path) != format_of(target):
+        if path.as_posix() == REGISTRY:
+            return None
+        return f"a format is included by itself and by {REGISTRY} alone"
+    if LAYERS.index(other) > LAYERS.index(own):
+        return f"{own} stands below {other}"
+    return None
+
+
+def foreign_include_error(path, header):
+    if path.parts[0] == "core" and header in NOT_IN_CORE:
+        return "the core does not print"
+    name = path.with_suffix("").as_posix()
+    for beginning, places in PLACES.items():
+        if not header.startswith(beginning):
+            continue
+        if not any(name == place or (place.endswith("/") and name.startswith(place)) for place in places):
+            return "is included in " + ", ".join(places) + " alone"
+    return None
+
+
+def errors(root):
+    for path in sources.files(root, "core", "fusefs", suffixes=sources.CXX):
+        if layer_of(path) is None:
+            yield f"{path}: stands in no layer"
+            continue
+        for line, is_system, header in sources.includes(sources.text(root, path)):
+            if is_system:
+                why = foreign_include_error(path, header)
+            elif not header.startswith(("core/", "fusefs/")):
+                why = "is not spelled from the top of the project"
+            else:
+                why = own_include_error(path, Path(header))
+            if why:
+                yield f"{path}:{line}: {header}: {why}"
+
+
+if __name__ == "__main__":
+    sys.exit(sources.report(errors, "includes run one way"))

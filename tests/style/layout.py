@@ -1,0 +1,59 @@
+#!/usr/bin/env python3
+"""Where files stand and how long they are: layout.py ROOT prints what does not fit, and fails if anything does."""
+import sys
+from pathlib import Path
+
+import sources
+
+TOP = {"core", "fusefs", "tests", "scripts", "CMakeLists.txt", "README.md", "LICENSE"}
+MAX_SOURCE_LINES = 500
+MAX_README_LINES = 60
+
+
+def top_level(root):
+    for entry in sorted(root.iterdir()):
+        ours = entry.name in TOP or entry.name.startswith(".") or entry.name.startswith("build")
+        if not ours:
+            yield f"{entry.name}: does not belong at the top level"
+
+
+def readme_folder(path):
+    """The folder whose README speaks for a source: its own, and in tests/ the kind of test it is."""
+    return Path(*path.parts[:2]) if path.parts[0] == "tests" and len(path.parts) > 2 else path.parent
+
+
+def is_format(folder):
+    return folder.parent == Path("core/formats")
+
+
+def readmes(root):
+    folders = {readme_folder(path) for path in sources.files(root, "core", "fusefs", "tests")}
+    for folder in sorted(folder for folder in folders if not is_format(folder)):
+        readme = root / folder / "README.md"
+        if not readme.is_file():
+            yield f"{folder}: has no README.md"
+        elif len(readme.read_text(encoding="utf-8").splitlines()) > MAX_README_LINES:
+            yield f"{folder}/README.md: longer than {MAX_README_LINES} lines"
+
+
+def formats(root):
+    """A format's folder says in FORMAT.md what it is for, at the length that the format needs."""
+    for folder in sorted({Path(*path.parts[:3]) for path in sources.files(root, "core/formats") if len(path.parts) > 3}):
+        if not (root / folder / "FORMAT.md").is_file():
+            yield f"{folder}: has no FORMAT.md"
+
+
+def lengths(root):
+    for path in sources.files(root, "core", "fusefs", "tests", "scripts"):
+        lines = sources.text(root, path).count("\n")
+        if lines > MAX_SOURCE_LINES:
+            yield f"{path}: {lines} lines, more than {MAX_SOURCE_LINES}"
+
+
+def errors(root):
+    for check in (top_level, readmes, formats, lengths):
+        yield from check(root)
+
+
+if __name__ == "__main__":
+    sys.exit(sources.report(errors, "every file stands where it belongs"))

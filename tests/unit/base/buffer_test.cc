@@ -1,0 +1,71 @@
+#include "core/base/buffer.h"
+
+#include <gtest/gtest.h>
+
+#include <limits>
+#include <utility>
+
+namespace recordfs {
+namespace {
+
+TEST(Buffer, HasTheSizeThatWasAskedFor) {
+  auto buffer = Buffer::allocate(17);
+  ASSERT_TRUE(buffer);
+  EXPECT_EQ(buffer->size(), 17u);
+  EXPECT_EQ(buffer->span().size(), 17u);
+  EXPECT_FALSE(buffer->empty());
+}
+
+TEST(Buffer, OfNoBytesAllocatesNothing) {
+  auto buffer = Buffer::allocate(0);
+  ASSERT_TRUE(buffer);
+  EXPECT_TRUE(buffer->empty());
+  EXPECT_EQ(buffer->data(), nullptr);
+}
+
+TEST(Buffer, MoreThanThereCanBeIsAnErrorAndNoException) {
+  for (const std::size_t size : {std::numeric_limits<std::size_t>::max(), std::numeric_limits<std::size_t>::max() / 2,
+                                 std::numeric_limits<std::size_t>::max() / 4}) {
+    auto buffer = Buffer::allocate(size);
+    ASSERT_FALSE(buffer) << size;
+    EXPECT_EQ(buffer.error().code, Code::kOutOfMemory);
+  }
+}
+
+TEST(Buffer, CopyIsEqualAndElsewhere) {
+  const Bytes bytes = as_bytes("record");
+  auto copy = Buffer::copy_of(bytes);
+  ASSERT_TRUE(copy);
+  EXPECT_EQ(as_text(copy->view()), "record");
+  EXPECT_NE(copy->data(), bytes.data());
+}
+
+TEST(Buffer, CopyOfNothingIsEmpty) {
+  auto copy = Buffer::copy_of({});
+  ASSERT_TRUE(copy);
+  EXPECT_TRUE(copy->empty());
+}
+
+TEST(Buffer, TruncateGivesUpTheBytesBehind) {
+  auto buffer = Buffer::copy_of(as_bytes("record"));
+  ASSERT_TRUE(buffer);
+  buffer->truncate(3);
+  EXPECT_EQ(as_text(buffer->view()), "rec");
+  buffer->truncate(0);
+  EXPECT_TRUE(buffer->empty());
+}
+
+TEST(Buffer, WhatWasMovedFromIsEmpty) {
+  auto from = Buffer::copy_of(as_bytes("record"));
+  ASSERT_TRUE(from);
+  Buffer constructed(std::move(*from));
+  EXPECT_TRUE(from->view().empty());
+  EXPECT_EQ(as_text(constructed.view()), "record");
+  Buffer assigned;
+  assigned = std::move(constructed);
+  EXPECT_TRUE(constructed.view().empty());
+  EXPECT_EQ(as_text(assigned.view()), "record");
+}
+
+}  // namespace
+}  // namespace recordfs

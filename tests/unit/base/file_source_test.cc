@@ -1,0 +1,217 @@
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include <atomic>
+#include <cerrno>
+#include <chrono>
+#include <thread>
+#include <vector>
+
+#include "core/base/source.h"
+#include "tests/unit/support/temp_file.h"
+
+namespace recordfs {
+namespace {
+
+using testing::TempFile;
+
+// Longer than the ends that are compared, and different everywhere.
+std::string long_text() {
+  std::string text;
+  for (int i = 0; text.size() < 20000; ++i) text += std::to_string(i) + ' ';
+  return text;
+}
+
+std::shared_ptr<const FileSource> open_source(const TempFile& file) {
+  auto source = FileSource::open(file.path());
+  EXPECT_TRUE(source) << to_string(source.error());
+  return source ? *source : nullptr;
+}
+
+std::string read(const Source& source, Position at, std::size_t size) {
+  std::string out(size, '?');
+  auto got = source.read_at(at, std::as_writable_bytes(std::span(out)));
+  return got ? out.substr(0, *got) : std::string(to_string(got.error().code));
+}
+
+TEST(FileSource, ReadsAnyRangeAndStopsAtTheEnd) {
+  const std::string text = long_text();
+  const TempFile file(text);
+  const auto source = open_source(file);
+  ASSERT_TRUE(source);
+  EXPECT_EQ(source->size(), text.size());
+  EXPECT_EQ(read(*source, 0, text.size()), text);
+  EXPECT_EQ(read(*source, 5000, 100), text.substr(5000, 100));
+  EXPECT_EQ(read(*source, text.size() - 3, 100), text.substr(text.size() - 3));
+  EXPECT_EQ(read(*source, text.size(), 100), "");
+  EXPECT_EQ(read(*source, ~Position{0}, 100), "");
+  EXPECT_EQ(source->generation(), 0u);
+  EXPECT_FALSE(source->has_grown());
+}
+
+TEST(FileSource, EmptyFileOpens) {
+  const TempFile file("");
+  const auto source = open_source(file);
+  ASSERT_TRUE(source);
+  EXPECT_EQ(source->size(), 0u);
+  EXPECT_EQ(read(*source, 0, 10), "");
+}
+
+TEST(FileSource, TellsModeOwnerAndTimeOfTheFile) {
+  TempFile file("text");
+  file.set_mtime(1000);
+  ::chmod(file.path().c_str(), 0640);
+  const auto source = open_source(file);
+  ASSERT_TRUE(source);
+  EXPECT_EQ(source->status().mode, static_cast<unsigned>(S_IFREG | 0640));
+  EXPECT_EQ(source->status().uid, ::geteuid());
+  EXPECT_EQ(source->status().mtime_seconds, 1000);
+}
+
+TEST(FileSource, MissingFileIsAnOperatingSystemError) {
+  const TempFile file("text");
+  auto source = FileSource::open(file.path() + "-that-is-not-there");
+  ASSERT_FALSE(source);
+  EXPECT_EQ(source.error().code, Code::kIo);
+  EXPECT_EQ(source.error().os_error, ENOENT);
+  EXPECT_EQ(source.error().detail, "cannot open: No such file or directory");
+}
+
+TEST(FileSource, DirectoryIsNoContainer) {
+  const TempFile file("text");
+  auto source = FileSource::open(file.directory());
+  ASSERT_FALSE(source);
+  EXPECT_EQ(source.error().code, Code::kIo);
+  EXPECT_EQ(source.error().os_error, EISDIR);
+}
+
+TEST(FileSource, PipeIsRefusedWithoutWaitingForAWriter) {
+  const TempFile file("text");
+  const std::string pipe = file.path() + "-pipe";
+  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+  auto source = FileSource::open(pipe);
+  ASSERT_FALSE(source);
+  EXPECT_EQ(source.error().code, Code::kIo);
+  EXPECT_EQ(source.error().os_error, EINVAL);
+}
+
+TEST(FileSource, TruncationUnderUsIsAnErrorForWhatIsGoneAndForWhatIsLeft) {
+  const std::string text = long_text();
+  for (const Position at : {Position{0}, Position{9990}, Position{15000}}) {
+    TempFile file(text);
+    const auto source = open_source(file);
+    ASSERT_TRUE(source);
+    file.resize(10000);
+    EXPECT_EQ(read(*source, at, 100), "changed") << at;
+  }
+}
+
+TEST(FileSource, TruncationToNothingIsAnError) {
+  TempFile file("text");
+  const auto source = open_source(file);
+  ASSERT_TRUE(source);
+  file.resize(0);
+  EXPECT_EQ(read(*source, 0, 4), "changed");
+}
+
+// A file that was seen cut off has been written anew since, whatever its ends look like later.
+TEST(FileSource, TruncationThatWasSeenIsRememberedWhenTheFileGrowsAgain) {
+  const std::string text = long_text();
+  TempFile file(text);
+  const auto source = open_source(file);
+  ASSERT_TRUE(source);
+  file.resize(10000);
+  ASSERT_EQ(read(*source, 15000, 100), "changed");
+  file.write_at(10000, text.substr(10000));
+  EXPECT_EQ(read(*source, 15000, 100), "changed");
+  EXPECT_EQ(read(*source, 0, 100), "changed");
+}
+
+TEST(FileSource, RewriteOfTheSameSizeShowsAtEitherEnd) {
+  const std::string text = long_text();
+  for (const std::size_t where : {std::size_t{0}, text.size() - 1}) {
+    TempFile file(text);
+    const auto source = open_source(file);
+    ASSERT_TRUE(source);
+    file.write_at(where, "!");
+    file.set_mtime(1000);
+    EXPECT_EQ(read(*source, 9000, 100), "changed") << where;
+    EXPECT_EQ(source->generation(), 0u);
+  }
+}
+
+TEST(FileSource, RewriteThatPutsTheModificationTimeBackIsNoticed) {
+  TempFile file("0123456789");
+  file.set_mtime(1000);
+  const auto source = open_source(file);
+  ASSERT_TRUE(source);
+  std::this_thread::sleep_for(std::chrono::milliseconds(30));  // longer than a tick of the file system's clock
+  file.write_at(0, "9876543210");
+  file.set_mtime(1000);
+  EXPECT_EQ(read(*source, 0, 10), "changed");
+}
+
+TEST(FileSource, GrowthKeepsTheSnapshotAndIsTold) {
+  const std::string text = long_text();
+  TempFile file(text);
+  const auto source = open_source(file);
+  ASSERT_TRUE(source);
+  file.write_at(text.size(), "more");
+  EXPECT_EQ(read(*source, text.size() - 4, 100), text.substr(text.size() - 4));
+  EXPECT_EQ(source->size(), text.size());
+  EXPECT_TRUE(source->has_grown());
+  EXPECT_EQ(source->generation(), 1u);
+}
+
+TEST(FileSource, GrowthOfAnEmptyFileIsTold) {
+  TempFile file("");
+  const auto source = open_source(file);
+  ASSERT_TRUE(source);
+  file.write_at(0, "more");
+  EXPECT_EQ(read(*source, 0, 4), "");
+  EXPECT_TRUE(source->has_grown());
+}
+
+TEST(FileSource, TouchWithoutChangeIsANewGenerationOnce) {
+  TempFile file("0123456789");
+  const auto source = open_source(file);
+  ASSERT_TRUE(source);
+  file.set_mtime(1000);
+  EXPECT_EQ(read(*source, 2, 3), "234");
+  EXPECT_EQ(source->generation(), 1u);
+  EXPECT_EQ(read(*source, 2, 3), "234");
+  EXPECT_EQ(source->generation(), 1u);
+  EXPECT_FALSE(source->has_grown());
+}
+
+TEST(FileSource, OpenFileThatLostItsNameIsStillRead) {
+  const TempFile file("0123456789");
+  const auto source = open_source(file);
+  ASSERT_TRUE(source);
+  std::filesystem::remove(file.path());
+  EXPECT_EQ(read(*source, 2, 3), "234");
+}
+
+TEST(FileSource, ThreadsThatReadAGrowingFileSeeOneSnapshot) {
+  const std::string text = long_text();
+  TempFile file(text);
+  const auto source = open_source(file);
+  ASSERT_TRUE(source);
+  std::atomic<int> wrong{0};
+  std::vector<std::thread> readers;
+  for (int reader = 0; reader < 4; ++reader) {
+    readers.emplace_back([&] {
+      for (std::size_t at = 0; at + 100 <= text.size(); at += 100) {
+        if (read(*source, at, 100) != text.substr(at, 100)) ++wrong;
+      }
+    });
+  }
+  for (std::size_t i = 0; i < 50; ++i) file.write_at(text.size() + i, "+");
+  for (auto& reader : readers) reader.join();
+  EXPECT_EQ(wrong, 0);
+  read(*source, 0, 1);
+  EXPECT_TRUE(source->has_grown());
+}
+
+}  // namespace
+}  // namespace recordfs
