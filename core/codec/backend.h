@@ -1,0 +1,30 @@
+// What one codec's source file gives to codec.cc. Nothing outside this folder includes it.
+#pragma once
+
+#include "core/codec/codec.h"
+
+namespace recordfs {
+
+// The functions of codec.h of the same names, for one codec.
+struct Backend {
+  Result<void> (*decompress_into)(Bytes stored, MutableBytes out);
+  Result<Buffer> (*decompress)(Bytes stored, std::uint64_t expected, std::uint64_t limit);
+  Result<std::unique_ptr<DecodeStream>> (*open_stream)(Bytes stored);
+};
+
+extern const Backend kNoneBackend;
+extern const Backend kZstdBackend;
+extern const Backend kBrotliBackend;
+extern const Backend kSnappyBackend;
+
+// Reads `stream` to its end into a buffer that grows as bytes really come. `stored_size` says how far
+// `expected` is believed for the first allocation. Fails with kLimit beyond `limit`, and as the stream does.
+Result<Buffer> collect(DecodeStream& stream, std::uint64_t stored_size, std::uint64_t expected, std::uint64_t limit);
+
+// Reads `stream` into the whole of `out`; kDamage when it ends before or goes on behind.
+Result<void> fill(DecodeStream& stream, MutableBytes out);
+
+Error more_than(std::uint64_t limit);
+Error wrong_size(std::uint64_t expected);
+
+}  // namespace recordfs

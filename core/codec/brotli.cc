@@ -1,0 +1,90 @@
+#include <brotli/decode.h>
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "core/codec/backend.h"
+
+namespace recordfs {
+namespace {
+
+// The decoder keeps its output back until its window is full or its input is used up: smaller pieces give
+// the beginning of a stream sooner.
+constexpr std::size_t kPieceBytes = 16 << 10;
+
+struct DestroyState {
+  void operator()(BrotliDecoderState* state) const { BrotliDecoderDestroyInstance(state); }
+};
+using State = std::unique_ptr<BrotliDecoderState, DestroyState>;
+
+Error no_memory() { return {Code::kOutOfMemory, 0, "no memory for brotli"}; }
+Error broken(std::string_view why) { return {Code::kDamage, 0, fmt::format("brotli: {}", why)}; }
+
+Error error_of(BrotliDecoderErrorCode code) {
+  const bool no_allocation =
+      code <= BROTLI_DECODER_ERROR_ALLOC_CONTEXT_MODES && code >= BROTLI_DECODER_ERROR_ALLOC_BLOCK_TYPE_TREES;
+  return no_allocation ? no_memory() : broken(BrotliDecoderErrorString(code));
+}
+
+// Null when there is no memory.
+State new_state() {
+  State state(BrotliDecoderCreateInstance(nullptr, nullptr, nullptr));
+  if (state) BrotliDecoderSetParameter(state.get(), BROTLI_DECODER_PARAM_LARGE_WINDOW, 1);
+  return state;
+}
+
+class BrotliStream final : public DecodeStream {
+ public:
+  BrotliStream(State state, Bytes stored)
+      : state_(std::move(state)), next_(reinterpret_cast<const std::uint8_t*>(stored.data())), left_(stored.size()) {}
+
+  Result<std::size_t> read(MutableBytes out) override {
+    auto* target = reinterpret_cast<std::uint8_t*>(out.data());
+    std::size_t room = out.size();
+    while (!ended_ && room > 0) {
+      const std::size_t given = std::min(left_, kPieceBytes);
+      std::size_t unused = given;
+      const auto outcome = BrotliDecoderDecompressStream(state_.get(), &unused, &next_, &room, &target, nullptr);
+      left_ -= given - unused;
+      if (outcome == BROTLI_DECODER_RESULT_ERROR) return error_of(BrotliDecoderGetErrorCode(state_.get()));
+      const bool hungry = outcome == BROTLI_DECODER_RESULT_NEEDS_MORE_INPUT && room > 0;
+      if (hungry && (left_ == 0 || unused > 0)) return broken("ends before the stream does");
+      ended_ = outcome == BROTLI_DECODER_RESULT_SUCCESS;
+    }
+    if (ended_ && left_ > 0) return broken(fmt::format("{} bytes behind the end of the stream", left_));
+    return out.size() - room;
+  }
+
+ private:
+  State state_;
+  const std::uint8_t* next_;
+  std::size_t left_;
+  bool ended_ = false;
+};
+
+Result<std::unique_ptr<DecodeStream>> open_brotli(Bytes stored) {
+  State state = new_state();
+  if (!state) return no_memory();
+  return std::unique_ptr<DecodeStream>(std::make_unique<BrotliStream>(std::move(state), stored));
+}
+
+Result<void> decompress_brotli_into(Bytes stored, MutableBytes out) {
+  State state = new_state();
+  if (!state) return no_memory();
+  BrotliStream stream(std::move(state), stored);
+  return fill(stream, out);
+}
+
+Result<Buffer> decompress_brotli(Bytes stored, std::uint64_t expected, std::uint64_t limit) {
+  State state = new_state();
+  if (!state) return no_memory();
+  BrotliStream stream(std::move(state), stored);
+  return collect(stream, stored.size(), expected, limit);
+}
+
+}  // namespace
+
+const Backend kBrotliBackend = {decompress_brotli_into, decompress_brotli, open_brotli};
+
+}  // namespace recordfs

@@ -1,0 +1,64 @@
+// Codecs: one library each, behind one face. A codec reads untrusted bytes and never writes outside the
+// buffer that it was given. No state is shared but per-thread contexts: any thread may call.
+//
+// Errors: kDamage for a stream that is broken, too short, too long or not used up; kLimit when more
+// comes out than allowed; kUnsupported when this build has not got the library, or for a zstd frame that
+// wants a dictionary or a later version; kOutOfMemory. Positions in errors are 0: the caller knows where
+// the stream stands and adds it.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string_view>
+
+#include "core/base/buffer.h"
+#include "core/base/bytes.h"
+#include "core/base/result.h"
+
+namespace recordfs {
+
+enum class CodecId : std::uint8_t {
+  kNone,
+  kZstd,    // zstd frames, any window size; several frames and skippable frames one after the other
+  kBrotli,  // one Brotli stream, large windows included
+  kSnappy,  // raw Snappy block
+};
+
+// "none", "zstd", ... Static storage.
+std::string_view to_string(CodecId codec);
+
+// Whether this build can decompress it.
+bool is_available(CodecId codec);
+
+// Decompresses the whole of `stored` into the whole of `out`. Anything but exactly out.size() bytes,
+// and bytes of `stored` left over, are kDamage.
+Result<void> decompress_into(CodecId codec, Bytes stored, MutableBytes out);
+
+// Decompresses the whole of `stored`, whatever comes out, up to `limit` bytes (more is kLimit).
+// `expected` is a guess of the size that saves growing; it is believed as far as `stored` makes it
+// plausible and no further.
+Result<Buffer> decompress(CodecId codec, Bytes stored, std::uint64_t expected, std::uint64_t limit);
+
+// What a zstd frame header says about the size of the content: nullopt when it does not say, or when
+// `head` is too short. 18 bytes always suffice. Reads nothing else.
+std::optional<std::uint64_t> zstd_content_size(Bytes head);
+
+// How many bytes of `stored` its first zstd frame (skippable frames included) takes, by headers alone:
+// for formats that allow one frame only. nullopt when no whole frame begins there.
+std::optional<std::uint64_t> zstd_frame_size(Bytes stored);
+
+// One compressed stream, read forwards, for a reader that needs its beginning alone. One thread.
+class DecodeStream {
+ public:
+  virtual ~DecodeStream() = default;
+  // Fills `out` and returns how much came: all of it, or less at the end of the stream, which is the end
+  // of the stored bytes too. Fails with kDamage, kUnsupported and kOutOfMemory, and from then on always.
+  virtual Result<std::size_t> read(MutableBytes out) = 0;
+};
+
+// `stored` has to outlive the stream. Snappy can't be read in part: its first read holds the whole in
+// memory, at most 22 times the stored bytes. Fails with kUnsupported, kOutOfMemory.
+Result<std::unique_ptr<DecodeStream>> open_stream(CodecId codec, Bytes stored);
+
+}  // namespace recordfs

@@ -1,0 +1,86 @@
+#include <snappy.h>
+
+#include <algorithm>
+#include <cstring>
+#include <limits>
+
+#include <fmt/format.h>
+
+#include "core/codec/backend.h"
+
+namespace recordfs {
+namespace {
+
+// The densest element of the format is a copy of 64 bytes written in 3.
+constexpr std::uint64_t kLargestRatio = 22;
+
+Error broken(std::string_view why) { return {Code::kDamage, 0, fmt::format("snappy: {}", why)}; }
+
+const char* characters(Bytes bytes) { return reinterpret_cast<const char*>(bytes.data()); }
+
+// The size that `stored` declares, if that many bytes can come out of it at all.
+Result<std::size_t> declared_size(Bytes stored) {
+  std::size_t size = 0;
+  if (!snappy::GetUncompressedLength(characters(stored), stored.size(), &size)) return broken("no length at the front");
+  if (size / kLargestRatio > stored.size()) return broken(fmt::format("{} bytes can't give {}", stored.size(), size));
+  return size;
+}
+
+Result<void> uncompress(Bytes stored, MutableBytes out) {
+  char nothing = 0;
+  char* target = out.empty() ? &nothing : reinterpret_cast<char*>(out.data());
+  if (!snappy::RawUncompress(characters(stored), stored.size(), target)) return broken("corrupt data");
+  return {};
+}
+
+Result<void> decompress_snappy_into(Bytes stored, MutableBytes out) {
+  auto size = declared_size(stored);
+  if (!size) return std::move(size).error();
+  if (*size != out.size()) return wrong_size(out.size());
+  return uncompress(stored, out);
+}
+
+Result<Buffer> decompress_snappy(Bytes stored, std::uint64_t, std::uint64_t limit) {
+  auto size = declared_size(stored);
+  if (!size) return std::move(size).error();
+  if (*size > limit) return more_than(limit);
+  auto buffer = Buffer::allocate(*size);
+  if (!buffer) return buffer;
+  if (auto done = uncompress(stored, buffer->span()); !done) return std::move(done).error();
+  return buffer;
+}
+
+// Raw Snappy can't be decompressed in part: everything at the first read, which the ratio bounds.
+class SnappyStream final : public DecodeStream {
+ public:
+  explicit SnappyStream(Bytes stored) : stored_(stored) {}
+
+  Result<std::size_t> read(MutableBytes out) override {
+    if (!decoded_) {
+      auto whole = decompress_snappy(stored_, 0, std::numeric_limits<std::uint64_t>::max());
+      if (!whole) return std::move(whole).error();
+      whole_ = std::move(*whole);
+      decoded_ = true;
+    }
+    const std::size_t size = std::min(out.size(), whole_.size() - given_);
+    if (size > 0) std::memcpy(out.data(), whole_.data() + given_, size);
+    given_ += size;
+    return size;
+  }
+
+ private:
+  Bytes stored_;
+  Buffer whole_;
+  std::size_t given_ = 0;
+  bool decoded_ = false;
+};
+
+Result<std::unique_ptr<DecodeStream>> open_snappy(Bytes stored) {
+  return std::unique_ptr<DecodeStream>(std::make_unique<SnappyStream>(stored));
+}
+
+}  // namespace
+
+const Backend kSnappyBackend = {decompress_snappy_into, decompress_snappy, open_snappy};
+
+}  // namespace recordfs

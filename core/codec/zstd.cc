@@ -1,0 +1,161 @@
+#include <zstd.h>
+#include <zstd_errors.h>
+
+#include <fmt/format.h>
+
+#include "core/base/cursor.h"
+#include "core/codec/backend.h"
+
+namespace recordfs {
+namespace {
+
+constexpr std::uint32_t kFrameMagic = 0xFD2FB528;
+constexpr std::uint32_t kSkippableMagic = 0x184D2A50;  // and the 15 that follow it
+constexpr int kWindowLogMax = sizeof(void*) == 8 ? 31 : 30;
+// A context that holds more than this (the window of a stream) is not kept for the next use.
+constexpr std::size_t kKeptContextBytes = 8 << 20;
+
+struct FreeContext {
+  void operator()(ZSTD_DCtx* context) const { ZSTD_freeDCtx(context); }
+};
+using Context = std::unique_ptr<ZSTD_DCtx, FreeContext>;
+
+thread_local Context spare_context;
+
+Error no_memory() { return {Code::kOutOfMemory, 0, "no memory for zstd"}; }
+Error broken(std::string_view why) { return {Code::kDamage, 0, fmt::format("zstd: {}", why)}; }
+
+Error error_of(std::size_t result) {
+  Error error = broken(ZSTD_getErrorName(result));
+  switch (ZSTD_getErrorCode(result)) {
+    case ZSTD_error_memory_allocation: error.code = Code::kOutOfMemory; break;
+    case ZSTD_error_version_unsupported:
+    case ZSTD_error_frameParameter_unsupported:
+    case ZSTD_error_frameParameter_windowTooLarge:
+    case ZSTD_error_dictionary_wrong: error.code = Code::kUnsupported; break;
+    default: break;
+  }
+  return error;
+}
+
+// This thread's spare context, or a new one; null when there is no memory.
+Context take_context() {
+  Context context = std::move(spare_context);
+  if (!context) context.reset(ZSTD_createDCtx());
+  if (!context) return context;
+  ZSTD_DCtx_reset(context.get(), ZSTD_reset_session_only);
+  ZSTD_DCtx_setParameter(context.get(), ZSTD_d_windowLogMax, kWindowLogMax);
+  return context;
+}
+
+void give_back(Context context) {
+  if (context && ZSTD_sizeof_DCtx(context.get()) <= kKeptContextBytes) spare_context = std::move(context);
+}
+
+enum class FrameKind { kContent, kSkippable, kOther };
+
+// kOther includes the frames of zstd before 0.8, which the library may still know and we don't want.
+FrameKind frame_kind(Bytes bytes) {
+  Cursor cursor(bytes);
+  const std::uint32_t magic = cursor.u32_le();
+  if (cursor.ok() && magic == kFrameMagic) return FrameKind::kContent;
+  if (cursor.ok() && (magic & ~0xFu) == kSkippableMagic) return FrameKind::kSkippable;
+  return FrameKind::kOther;
+}
+
+// Whether `stored` is one frame after the other up to its last byte, by headers alone.
+Result<void> check_frames(Bytes stored) {
+  do {
+    if (frame_kind(stored) == FrameKind::kOther) return broken("no frame where one has to begin");
+    const std::size_t size = ZSTD_findFrameCompressedSize(stored.data(), stored.size());
+    if (ZSTD_isError(size)) return error_of(size);
+    stored = stored.subspan(size);
+  } while (!stored.empty());
+  return {};
+}
+
+Result<void> decompress_zstd_into(Bytes stored, MutableBytes out) {
+  if (auto sound = check_frames(stored); !sound) return sound;
+  Context context = take_context();
+  if (!context) return no_memory();
+  std::byte nothing{};
+  const std::size_t got =
+      ZSTD_decompressDCtx(context.get(), out.empty() ? &nothing : out.data(), out.size(), stored.data(), stored.size());
+  give_back(std::move(context));
+  if (ZSTD_isError(got) && ZSTD_getErrorCode(got) != ZSTD_error_dstSize_tooSmall) return error_of(got);
+  if (got != out.size()) return wrong_size(out.size());
+  return {};
+}
+
+class ZstdStream final : public DecodeStream {
+ public:
+  ZstdStream(Context context, Bytes stored) : context_(std::move(context)), in_{stored.data(), stored.size(), 0} {}
+  ~ZstdStream() override { give_back(std::move(context_)); }
+
+  Result<std::size_t> read(MutableBytes out) override {
+    ZSTD_outBuffer target{out.data(), out.size(), 0};
+    while (!failed_ && target.pos < target.size && !at_end()) {
+      if (auto stepped = step(target); !stepped) {
+        failed_ = true;
+        return std::move(stepped).error();
+      }
+    }
+    if (failed_) return broken("the stream is broken before this place");
+    return target.pos;
+  }
+
+ private:
+  // At least one frame, and nothing behind the last.
+  bool at_end() const { return !in_frame_ && in_.pos == in_.size && in_.size > 0; }
+
+  Result<void> step(ZSTD_outBuffer& target) {
+    const Bytes rest{static_cast<const std::byte*>(in_.src) + in_.pos, in_.size - in_.pos};
+    if (!in_frame_ && frame_kind(rest) == FrameKind::kOther) return broken("no frame where one has to begin");
+    const std::size_t done_before = target.pos;
+    const std::size_t hint = ZSTD_decompressStream(context_.get(), &target, &in_);
+    if (ZSTD_isError(hint)) return error_of(hint);
+    in_frame_ = hint != 0;
+    const bool stuck = in_.size - in_.pos == rest.size() && target.pos == done_before;
+    if (in_frame_ && stuck) return broken("ends inside a frame");
+    return {};
+  }
+
+  Context context_;
+  ZSTD_inBuffer in_;
+  bool in_frame_ = false;
+  bool failed_ = false;
+};
+
+Result<std::unique_ptr<DecodeStream>> open_zstd(Bytes stored) {
+  Context context = take_context();
+  if (!context) return no_memory();
+  return std::unique_ptr<DecodeStream>(std::make_unique<ZstdStream>(std::move(context), stored));
+}
+
+Result<Buffer> decompress_zstd(Bytes stored, std::uint64_t expected, std::uint64_t limit) {
+  Context context = take_context();
+  if (!context) return no_memory();
+  ZstdStream stream(std::move(context), stored);
+  if (expected == 0) expected = zstd_content_size(stored).value_or(0);
+  return collect(stream, stored.size(), expected, limit);
+}
+
+}  // namespace
+
+std::optional<std::uint64_t> zstd_content_size(Bytes head) {
+  if (frame_kind(head) != FrameKind::kContent) return std::nullopt;
+  const unsigned long long size = ZSTD_getFrameContentSize(head.data(), head.size());
+  if (size == ZSTD_CONTENTSIZE_UNKNOWN || size == ZSTD_CONTENTSIZE_ERROR) return std::nullopt;
+  return size;
+}
+
+std::optional<std::uint64_t> zstd_frame_size(Bytes stored) {
+  if (frame_kind(stored) == FrameKind::kOther) return std::nullopt;
+  const std::size_t size = ZSTD_findFrameCompressedSize(stored.data(), stored.size());
+  if (ZSTD_isError(size)) return std::nullopt;
+  return size;
+}
+
+const Backend kZstdBackend = {decompress_zstd_into, decompress_zstd, open_zstd};
+
+}  // namespace recordfs

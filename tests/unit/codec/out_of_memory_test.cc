@@ -1,0 +1,62 @@
+// Each test runs in a child process whose address space ends shortly above what it has already.
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+
+#include <cstdlib>
+#include <fstream>
+
+#include "core/codec/codec.h"
+#include "tests/unit/codec/packers.h"
+
+namespace recordfs {
+namespace {
+
+std::uint64_t address_space() {
+  std::uint64_t pages = 0;
+  std::ifstream("/proc/self/statm") >> pages;
+  return pages * 4096;
+}
+
+// Leaves with the code of the error, or with 99 when there was none.
+[[noreturn]] void exit_with_outcome(CodecId codec, std::string_view packed, std::uint64_t more) {
+  struct rlimit limit {};
+  ::getrlimit(RLIMIT_AS, &limit);
+  limit.rlim_cur = address_space() + more;
+  ::setrlimit(RLIMIT_AS, &limit);
+  auto out = decompress(codec, as_bytes(packed), 0, std::uint64_t{1} << 40);
+  std::_Exit(out ? 99 : static_cast<int>(out.error().code));
+}
+
+class OutOfMemory : public ::testing::Test {
+ protected:
+  // Children begin anew, without the memory that other tests have left free.
+  OutOfMemory() { GTEST_FLAG_SET(death_test_style, "threadsafe"); }
+};
+
+const auto kNoMemory = ::testing::ExitedWithCode(static_cast<int>(Code::kOutOfMemory));
+
+#ifdef RECORDFS_HAVE_ZSTD
+// A window of 2 GiB, and a content that is not known beforehand.
+TEST_F(OutOfMemory, ZstdWindowThatDoesNotFitIsAnError) {
+  const std::string packed("\x28\xB5\x2F\xFD\x00\xA8\x21\x00\x00text", 13);
+  EXPECT_EXIT(exit_with_outcome(CodecId::kZstd, packed, 100 << 20), kNoMemory, "");
+}
+#endif
+
+TEST_F(OutOfMemory, OutputThatDoesNotFitIsAnError) {
+  for (const auto& [codec, pack] : testing::packers()) {
+    const std::string packed = pack(std::string(100 << 20, 'x'));
+    EXPECT_EXIT(exit_with_outcome(codec, packed, 60 << 20), kNoMemory, "") << to_string(codec);
+  }
+}
+
+#ifdef RECORDFS_HAVE_BROTLI
+// A window of 2^24 bytes, and 2^24 bytes to come, of which 4 do.
+TEST_F(OutOfMemory, BrotliWindowThatDoesNotFitIsAnError) {
+  const std::string packed("\xCF\xFF\xFF\xFFtext", 8);
+  EXPECT_EXIT(exit_with_outcome(CodecId::kBrotli, packed, 4 << 20), kNoMemory, "");
+}
+#endif
+
+}  // namespace
+}  // namespace recordfs

@@ -1,0 +1,35 @@
+// The compressors of the libraries, for tests that make what the codecs read.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/codec/codec.h"
+
+namespace recordfs::testing {
+
+struct Packer {
+  CodecId codec;
+  std::string (*pack)(std::string_view text);
+};
+
+// One for each codec that this build decompresses, but for CodecId::kNone.
+const std::vector<Packer>& packers();
+
+// `size` characters that compress somewhat.
+std::string text_of(std::size_t size);
+
+#ifdef RECORDFS_HAVE_ZSTD
+std::string pack_zstd(std::string_view text);
+#endif
+#ifdef RECORDFS_HAVE_BROTLI
+std::string pack_brotli(std::string_view text);
+// With the large-window form of the format, which says `window_log` up to 30.
+std::string pack_brotli_large_window(std::string_view text, std::uint32_t window_log);
+#endif
+#ifdef RECORDFS_HAVE_SNAPPY
+std::string pack_snappy(std::string_view text);
+#endif
+
+}  // namespace recordfs::testing
