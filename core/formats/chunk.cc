@@ -1,0 +1,60 @@
+#include "core/formats/chunk.h"
+
+#include <algorithm>
+#include <cassert>
+#include <limits>
+
+namespace recordfs {
+
+void Layout::push_end(std::uint64_t end) {
+  if (wide_.empty() && end <= std::numeric_limits<std::uint32_t>::max()) {
+    narrow_.push_back(static_cast<std::uint32_t>(end));
+  } else {
+    wide_.push_back(end);
+  }
+}
+
+void Layout::add_failed(std::uint64_t size, Error why) {
+  failures_.emplace(records(), std::move(why));
+  add(size);
+}
+
+Extent Layout::extent(std::uint64_t index) const {
+  assert(index < records());
+  const std::uint64_t begin = index == 0 ? base_ : end_of(index - 1);
+  return {begin, end_of(index) - begin};
+}
+
+const Error* Layout::failure(std::uint64_t index) const {
+  if (failures_.empty()) return nullptr;
+  const auto found = failures_.find(index);
+  return found == failures_.end() ? nullptr : &found->second;
+}
+
+std::uint64_t Layout::index_at(std::uint64_t offset) const {
+  if (!narrow_.empty() && offset < narrow_.back()) {
+    const auto first_behind = std::ranges::upper_bound(narrow_, offset);
+    return static_cast<std::uint64_t>(first_behind - narrow_.begin());
+  }
+  const auto first_behind = std::ranges::upper_bound(wide_, offset);
+  return narrow_.size() + static_cast<std::uint64_t>(first_behind - wide_.begin());
+}
+
+std::uint64_t Layout::memory() const {
+  std::uint64_t failures = 0;
+  for (const auto& [index, why] : failures_) failures += sizeof(index) + sizeof(why) + why.detail.capacity() + 48;
+  return narrow_.capacity() * sizeof(std::uint32_t) + wide_.capacity() * sizeof(std::uint64_t) + failures;
+}
+
+BufferChunk::BufferChunk(Buffer payload, Layout layout) : Chunk(std::move(layout)), payload_(std::move(payload)) {
+  assert(this->layout().end() <= payload_.size());
+}
+
+Result<Slice> BufferChunk::read(std::uint64_t offset, std::uint64_t length) const {
+  const Bytes bytes = payload_.view().subspan(static_cast<std::size_t>(offset), static_cast<std::size_t>(length));
+  return Slice{bytes, shared_from_this()};
+}
+
+std::uint64_t BufferChunk::memory() const { return sizeof(*this) + payload_.size() + layout().memory(); }
+
+}  // namespace recordfs

@@ -1,0 +1,41 @@
+#include "core/formats/container.h"
+
+namespace recordfs {
+
+std::string_view to_string(DamageClass damage_class) {
+  switch (damage_class) {
+    case DamageClass::kDamage: return "damage";
+    case DamageClass::kUnfinished: return "unfinished";
+    case DamageClass::kStale: return "stale";
+    case DamageClass::kUnsupported: return "unsupported";
+  }
+  return "damage";
+}
+
+Result<std::optional<ChunkInfo>> Container::locate(Position) const { return std::optional<ChunkInfo>{}; }
+
+Result<Layout> Container::layout(const ChunkInfo& chunk) const {
+  auto decoded = decode(chunk);
+  if (!decoded) return std::move(decoded).error();
+  return (*decoded)->layout();
+}
+
+Result<void> Container::verify(const ChunkInfo& chunk) const {
+  auto decoded = decode(chunk);
+  if (!decoded) return std::move(decoded).error();
+  return {};
+}
+
+Result<std::shared_ptr<const Chunk>> Container::decode_by_parts(const ChunkInfo&) const {
+  return std::shared_ptr<const Chunk>{};
+}
+
+Result<std::vector<Attribute>> Container::attributes(const ChunkInfo*) const { return std::vector<Attribute>{}; }
+
+Result<std::vector<Attribute>> Container::chunk_attributes(const ChunkInfo&) const { return std::vector<Attribute>{}; }
+
+Result<Buffer> Container::trailer() const {
+  return Error{.code = Code::kNotFound, .detail = "the container has no trailer"};
+}
+
+}  // namespace recordfs

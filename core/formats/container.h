@@ -1,0 +1,147 @@
+// Container: one open file of one format, as the store sees it. The contract that every format keeps.
+//
+// A container is const and thread-safe. It has no position, and no cache that grows with the file;
+// whoever walks it keeps the place. Four depths, each dearer than the one before, and a caller asks
+// no deeper than it must: scan (headers), layout (where the records of a chunk stand), decode (the
+// bytes), and verify in between where only the checksum matters.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "core/base/buffer.h"
+#include "core/base/bytes.h"
+#include "core/base/limits.h"
+#include "core/base/result.h"
+#include "core/base/source.h"
+#include "core/formats/chunk.h"
+
+namespace recordfs {
+
+// Names a place from which scan() can go on: the position, and what the format has to remember to go
+// on from there. Comes from a container and goes back to the same one.
+struct ChunkKey {
+  Position position = 0;
+  std::uint64_t state = 0;  // the format's own
+  bool operator==(const ChunkKey&) const = default;
+};
+
+// What the record sizes of a chunk cost.
+enum class LayoutCost : std::uint8_t {
+  kSmall,   // a few bytes, or a buffer of sizes: worth paying for a listing with attributes
+  kDecode,  // the whole chunk has to be decoded
+};
+
+// What a chunk's header says. Valid as a whole or not there at all.
+struct ChunkInfo {
+  ChunkKey key;        // scan(key) gives this chunk again; key.position == begin
+  Position begin = 0;  // the chunk is the file's bytes [begin, end)
+  Position end = 0;
+  std::string_view kind;                      // the format's word for what it is: static storage, no white space
+  std::string_view codec;                     // "none", "zstd", ...; "-" where it can't be told: static storage
+  std::optional<std::uint64_t> records;       // nullopt: only layout() can tell
+  std::optional<std::uint64_t> decoded_size;  // sum of the sizes of all records; nullopt: only layout() can tell
+  std::uint64_t stored_size = 0;              // bytes of payload as they stand in the file
+  LayoutCost layout_cost = LayoutCost::kSmall;
+  std::array<std::uint64_t, 2> detail{};  // the format's own
+};
+
+enum class DamageClass : std::uint8_t { kDamage, kUnfinished, kStale, kUnsupported };
+
+// The word of a class in index/damage.tsv.
+std::string_view to_string(DamageClass damage_class);
+
+// A region of the file that the header walk found unsound. begin < end.
+struct DamagedRegion {
+  Position begin = 0;
+  Position end = 0;
+  DamageClass damage_class = DamageClass::kDamage;
+  std::uint64_t records_before = 0;           // records of the same step's chunk that stand before the region
+  std::optional<std::uint64_t> records_lost;  // nullopt: can't be told
+  std::string reason;
+};
+
+// One step of the walk: at most one chunk, with the damage met on the way to it and inside it, in
+// file order. A step with neither only says how far a search has come.
+struct Step {
+  std::optional<ChunkInfo> chunk;
+  std::vector<DamagedRegion> damage;  // regions of two steps that touch, with equal class and reason, are one
+  std::optional<ChunkKey> next;       // where to go on; nullopt: the container ends here
+};
+
+// A metadata value. Keys may be any bytes and may repeat.
+struct Attribute {
+  std::string key;
+  std::string type;   // the format's name for the value's type, "" where it has none
+  std::string value;  // raw bytes
+};
+
+// A line of info.json that the format adds: name, and a value known without a scan.
+struct Fact {
+  std::string name;
+  std::variant<std::string, std::uint64_t, bool> value;
+};
+
+class Container {
+ public:
+  virtual ~Container() = default;
+
+  // The format's name as in Format::name, static storage.
+  virtual std::string_view format() const = 0;
+  // What is known at open: version, writer, options. In the order in which info.json shows them.
+  virtual std::vector<Fact> facts() const { return {}; }
+
+  // The key of the first step.
+  virtual ChunkKey first() const { return {}; }
+
+  // Takes one step of the walk. Reads headers, and as much more as it needs to be sure of what it says.
+  // Damage is part of the Step and never an error here: an error (kIo, kChanged, kOutOfMemory) says that
+  // nothing can be told now. Reads about Limits::scan_bytes at the most, then returns a Step that only
+  // advances. The container's order is the order of steps; a walk ends after at most size() + 1 steps.
+  virtual Result<Step> scan(ChunkKey at) const = 0;
+
+  // Whether locate() works without a walk from the beginning.
+  virtual bool has_seek_structure() const { return false; }
+  // The chunk that covers byte `at`, as a walk from the beginning would find it, found through the
+  // format's seek structure in time that does not depend on the file's size; nullopt when no sound
+  // chunk covers it. REQUIRES: has_seek_structure().
+  virtual Result<std::optional<ChunkInfo>> locate(Position at) const;
+
+  // Where the records of a chunk stand. Fails like decode. REQUIRES: `chunk` came from this container.
+  virtual Result<Layout> layout(const ChunkInfo& chunk) const;
+
+  // Whether every record's index is less than its chunk's length in bytes, so that begin + index is a number
+  // that no other record has. False where compression can store several records in a byte.
+  virtual bool index_fits_in_chunk() const { return true; }
+
+  // Checks the chunk's checksums without decoding it. Fails like decode.
+  virtual Result<void> verify(const ChunkInfo& chunk) const;
+
+  // Reads, verifies, decompresses and splits a chunk. The number of records and the sum of their sizes
+  // are those of `chunk`, where it has them. Fails with kDamage, kUnsupported or kLimit when none of
+  // its records can be read, and with kIo, kChanged, kOutOfMemory.
+  virtual Result<std::shared_ptr<const Chunk>> decode(const ChunkInfo& chunk) const = 0;
+
+  // A chunk whose bytes are verified now and read when they are asked for, for chunks that are too
+  // large to hold; null where the format can't.
+  virtual Result<std::shared_ptr<const Chunk>> decode_by_parts(const ChunkInfo& chunk) const;
+
+  // The container's metadata. `last` is null for what is known at open; where attributes_change() it is
+  // the last chunk of the walk, and the values are those in effect there.
+  virtual Result<std::vector<Attribute>> attributes(const ChunkInfo* last) const;
+  virtual bool attributes_change() const { return false; }
+  // Metadata in effect at a chunk, for the chunk's info.json.
+  virtual Result<std::vector<Attribute>> chunk_attributes(const ChunkInfo& chunk) const;
+
+  // Whether the container declares a trailer, and its bytes.
+  virtual bool has_trailer() const { return false; }
+  virtual Result<Buffer> trailer() const;
+};
+
+}  // namespace recordfs

@@ -1,0 +1,51 @@
+#include "core/formats/registry.h"
+
+#include <string>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+namespace recordfs {
+namespace {
+
+Error no_container() {
+  std::vector<std::string_view> names;
+  for (const Format& format : formats()) names.push_back(format.name);
+  return {.code = Code::kNoContainer,
+          .detail = fmt::format("no container of a known format ({})", fmt::join(names, ", "))};
+}
+
+// The highest bidder, of equal ones the first in the list; null when all refuse.
+Result<const Format*> highest_bidder(const Source& source, std::string_view file_name, ProbeDepth depth) {
+  const Format* best = nullptr;
+  int highest = 0;
+  for (const Format& format : formats()) {
+    auto bid = format.probe(source, file_name, depth);
+    if (!bid) return std::move(bid).error();
+    if (*bid > highest) {
+      highest = *bid;
+      best = &format;
+    }
+  }
+  return best;
+}
+
+}  // namespace
+
+Result<const Format*> probe(const Source& source, std::string_view file_name, ProbeDepth depth) {
+  auto best = highest_bidder(source, file_name, ProbeDepth::kHead);
+  if (best && *best == nullptr && depth == ProbeDepth::kSearch) {
+    best = highest_bidder(source, file_name, ProbeDepth::kSearch);
+  }
+  if (best && *best == nullptr) return no_container();
+  return best;
+}
+
+Result<std::unique_ptr<Container>> open_container(std::shared_ptr<const Source> source, std::string_view file_name,
+                                                  const Limits& limits) {
+  auto format = probe(*source, file_name, ProbeDepth::kSearch);
+  if (!format) return std::move(format).error();
+  return (*format)->open(std::move(source), limits);
+}
+
+}  // namespace recordfs

@@ -1,0 +1,93 @@
+#include "tests/toy/toy_chunk.h"
+
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "core/base/cursor.h"
+#include "tests/toy/toy_wire.h"
+
+namespace recordfs::toy {
+namespace {
+
+std::uint32_t records_of(const ChunkInfo& chunk) { return static_cast<std::uint32_t>(chunk.detail[0] >> 32); }
+bool is_unsupported(const ChunkInfo& chunk) { return (chunk.detail[0] & kUnsupportedCodec) != 0; }
+
+Error damage(const ChunkInfo& chunk, std::string_view why) {
+  return {.code = Code::kDamage, .position = chunk.begin, .detail = std::string(why)};
+}
+
+Result<Layout> parse_layout(const ChunkInfo& chunk, Bytes payload) {
+  const std::uint64_t table = std::uint64_t{4} * records_of(chunk);
+  Layout layout(table);
+  Cursor sizes(payload);
+  for (std::uint32_t i = 0; i < records_of(chunk); ++i) {
+    const std::uint32_t word = sizes.u32_le();
+    const std::uint32_t size = word & ~kUnreadable;
+    if (word & kUnreadable) {
+      layout.add_failed(size, damage(chunk, fmt::format("record {} is marked as unreadable", i)));
+    } else {
+      layout.add(size);
+    }
+  }
+  if (!sizes.ok() || layout.end() != payload.size()) return damage(chunk, "sizes do not add up");
+  return layout;
+}
+
+class PartsChunk final : public Chunk {
+ public:
+  PartsChunk(Layout layout, std::shared_ptr<const Source> source, ChunkInfo chunk, Limits limits)
+      : Chunk(std::move(layout)), source_(std::move(source)), chunk_(chunk), limits_(limits) {}
+  std::uint64_t payload_size() const override { return chunk_.stored_size; }
+  std::uint64_t memory() const override { return sizeof(*this) + layout().memory(); }
+  Result<Slice> read(std::uint64_t offset, std::uint64_t length) const override {
+    auto payload = read_payload(*source_, chunk_, limits_);
+    if (!payload) return std::move(payload).error();
+    const auto held = std::make_shared<const Buffer>(std::move(*payload));
+    return Slice{held->view().subspan(static_cast<std::size_t>(offset), static_cast<std::size_t>(length)), held};
+  }
+
+ private:
+  const std::shared_ptr<const Source> source_;
+  const ChunkInfo chunk_;
+  const Limits limits_;
+};
+
+}  // namespace
+
+Result<Buffer> read_payload(const Source& source, const ChunkInfo& chunk, const Limits& limits) {
+  if (chunk.stored_size > limits.stored_chunk || chunk.stored_size > limits.decoded_chunk) {
+    return Error{Code::kLimit, chunk.begin, fmt::format("{} bytes of payload", chunk.stored_size)};
+  }
+  auto payload = read_exactly(source, chunk.begin + kChunkHeaderSize, chunk.stored_size);
+  if (!payload) return payload;
+  if (payload->size() != chunk.stored_size || check_of(payload->view()) != chunk.detail[1]) {
+    return damage(chunk, "payload check mismatch");
+  }
+  if (is_unsupported(chunk)) return Error{Code::kUnsupported, chunk.begin, "a codec of the future"};
+  return payload;
+}
+
+Result<Layout> read_layout(const Source& source, const ChunkInfo& chunk, const Limits& limits) {
+  auto payload = read_payload(source, chunk, limits);
+  if (!payload) return std::move(payload).error();
+  return parse_layout(chunk, payload->view());
+}
+
+Result<std::shared_ptr<const Chunk>> read_chunk(const Source& source, const ChunkInfo& chunk, const Limits& limits) {
+  auto payload = read_payload(source, chunk, limits);
+  if (!payload) return std::move(payload).error();
+  auto layout = parse_layout(chunk, payload->view());
+  if (!layout) return std::move(layout).error();
+  return std::shared_ptr<const Chunk>(std::make_shared<BufferChunk>(std::move(*payload), std::move(*layout)));
+}
+
+Result<std::shared_ptr<const Chunk>> open_parts(std::shared_ptr<const Source> source, const ChunkInfo& chunk,
+                                                const Limits& limits) {
+  auto layout = read_layout(*source, chunk, limits);
+  if (!layout) return std::move(layout).error();
+  return std::shared_ptr<const Chunk>(
+      std::make_shared<PartsChunk>(std::move(*layout), std::move(source), chunk, limits));
+}
+
+}  // namespace recordfs::toy

@@ -1,0 +1,227 @@
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "core/base/cursor.h"
+#include "tests/toy/toy_chunk.h"
+#include "tests/toy/toy_format.h"
+#include "tests/toy/toy_wire.h"
+
+namespace recordfs::toy {
+namespace {
+
+struct Head {
+  FixedHead fixed;
+  std::vector<Attribute> attributes;
+  std::string trailer;
+};
+
+std::string take_text(Cursor& cursor) { return std::string(as_text(cursor.take(cursor.u32_le()))); }
+
+std::optional<Head> parse_head(FixedHead fixed, Bytes bytes) {
+  if (bytes.size() < fixed.size) return std::nullopt;
+  Cursor cursor(bytes.first(fixed.size));
+  cursor.skip(kFixedHeadSize);
+  Head head{.fixed = fixed, .attributes = {}, .trailer = {}};
+  const std::uint32_t attributes = cursor.u32_le();
+  for (std::uint32_t i = 0; i < attributes && cursor.ok(); ++i) {
+    Attribute attribute;
+    attribute.key = take_text(cursor);
+    attribute.type = take_text(cursor);
+    attribute.value = take_text(cursor);
+    head.attributes.push_back(std::move(attribute));
+  }
+  head.trailer = take_text(cursor);
+  const std::uint32_t check = cursor.u32_le();
+  if (!cursor.ok() || !cursor.at_end() || check != check_of(bytes.first(fixed.size - 4))) return std::nullopt;
+  return head;
+}
+
+// nullopt: not a toy file.
+Result<std::optional<Head>> read_head(const Source& source) {
+  auto start = read_up_to(source, 0, kFixedHeadSize);
+  if (!start) return std::move(start).error();
+  const auto fixed = parse_fixed_head(start->view());
+  if (!fixed) return std::optional<Head>{};
+  auto all = read_up_to(source, 0, fixed->size);
+  if (!all) return std::move(all).error();
+  return parse_head(*fixed, all->view());
+}
+
+class ToyContainer final : public Container {
+ public:
+  ToyContainer(std::shared_ptr<const Source> source, Head head, Limits limits, std::shared_ptr<Watch> watch)
+      : source_(std::move(source)), head_(std::move(head)), limits_(limits), watch_(std::move(watch)) {}
+
+  std::string_view format() const override { return kFormat.name; }
+  std::vector<Fact> facts() const override { return {{"stride", std::uint64_t{head_.fixed.stride}}}; }
+  ChunkKey first() const override { return {.position = head_.fixed.size}; }
+  bool has_seek_structure() const override { return head_.fixed.stride > 0; }
+  bool has_trailer() const override { return has(kTrailer); }
+
+  Result<Step> scan(ChunkKey at) const override;
+  Result<std::optional<ChunkInfo>> locate(Position at) const override;
+  Result<Layout> layout(const ChunkInfo& chunk) const override;
+  Result<void> verify(const ChunkInfo& chunk) const override;
+  Result<std::shared_ptr<const Chunk>> decode(const ChunkInfo& chunk) const override;
+  Result<std::shared_ptr<const Chunk>> decode_by_parts(const ChunkInfo& chunk) const override;
+  Result<std::vector<Attribute>> attributes(const ChunkInfo*) const override { return head_.attributes; }
+  Result<Buffer> trailer() const override;
+
+ private:
+  bool has(HeadFlag flag) const { return (head_.fixed.flags & flag) != 0; }
+  std::optional<ChunkInfo> info(Position begin, const ChunkHeader& header) const;
+  std::optional<ChunkKey> behind(Position end) const;
+  Result<Step> search(Position from) const;
+  Step lost(Position begin, Position end, std::string_view why) const;
+  Result<std::optional<ChunkHeader>> read_header(Position begin) const;
+
+  const std::shared_ptr<const Source> source_;
+  const Head head_;
+  const Limits limits_;
+  const std::shared_ptr<Watch> watch_;
+};
+
+// nullopt where a sound header can't be believed here.
+std::optional<ChunkInfo> ToyContainer::info(Position begin, const ChunkHeader& header) const {
+  const std::uint64_t size = kChunkHeaderSize + header.payload_size;
+  if (header.records > limits_.records_per_chunk) return std::nullopt;
+  if (head_.fixed.stride > 0 && size > head_.fixed.stride) return std::nullopt;
+  ChunkInfo chunk;
+  chunk.key = {.position = begin};
+  chunk.begin = begin;
+  chunk.end = begin + size;
+  chunk.kind = "toy";
+  chunk.codec = header.flags & kUnsupportedCodec ? "future" : "none";
+  if (has(kCounts)) {
+    chunk.records = header.records;
+    chunk.decoded_size = header.payload_size - 4 * header.records;
+  }
+  chunk.stored_size = header.payload_size;
+  chunk.layout_cost = has(kSmallLayout) ? LayoutCost::kSmall : LayoutCost::kDecode;
+  chunk.detail = {std::uint64_t{header.records} << 32 | header.flags, header.payload_check};
+  return chunk;
+}
+
+std::optional<ChunkKey> ToyContainer::behind(Position end) const {
+  Position next = end;
+  if (const std::uint64_t stride = head_.fixed.stride; stride > 0) {
+    next = end + (stride - (end - head_.fixed.size) % stride) % stride;
+  }
+  if (next >= source_->size()) return std::nullopt;
+  return ChunkKey{.position = next};
+}
+
+Step ToyContainer::lost(Position begin, Position end, std::string_view why) const {
+  DamagedRegion region;
+  region.begin = begin;
+  region.end = end;
+  region.damage_class = why == "cut off" ? DamageClass::kUnfinished : DamageClass::kDamage;
+  region.reason = why;
+  Step step;
+  step.damage.push_back(std::move(region));
+  if (end < source_->size()) step.next = ChunkKey{.position = end};
+  return step;
+}
+
+Result<std::optional<ChunkHeader>> ToyContainer::read_header(Position begin) const {
+  auto bytes = read_up_to(*source_, begin, kChunkHeaderSize);
+  if (!bytes) return std::move(bytes).error();
+  return parse_chunk_header(bytes->view());
+}
+
+Result<Step> ToyContainer::scan(ChunkKey at) const {
+  watch_->scans.fetch_add(1);
+  if (watch_->on_scan) watch_->on_scan(at.position);
+  const std::uint64_t size = source_->size();
+  if (at.position >= size) return Step{};
+  if (size - at.position < kChunkHeaderSize) return lost(at.position, size, "cut off");
+  auto header = read_header(at.position);
+  if (!header) return std::move(header).error();
+  const auto chunk = *header ? info(at.position, **header) : std::nullopt;
+  if (!chunk) return search(at.position);
+  if (chunk->end > size) return lost(at.position, size, "cut off");
+  return Step{.chunk = chunk, .damage = {}, .next = behind(chunk->end)};
+}
+
+// The next place worth a scan, behind a header at `from` that is not sound.
+Result<Step> ToyContainer::search(Position from) const {
+  constexpr std::string_view kWhy = "chunk header check mismatch";
+  const std::uint64_t size = source_->size();
+  if (head_.fixed.stride > 0) return lost(from, std::min(size, from + head_.fixed.stride), kWhy);
+  const std::uint64_t window = std::max(limits_.scan_bytes, kChunkHeaderSize + 1);
+  auto bytes = read_up_to(*source_, from, window);
+  if (!bytes) return std::move(bytes).error();
+  const std::size_t room = bytes->size();
+  for (std::size_t i = 1; i + kChunkHeaderSize <= room; ++i) {
+    if (parse_chunk_header(bytes->view().subspan(i))) return lost(from, from + i, kWhy);
+  }
+  return lost(from, room < window ? size : from + room - kChunkHeaderSize + 1, kWhy);
+}
+
+Result<std::optional<ChunkInfo>> ToyContainer::locate(Position at) const {
+  watch_->locates.fetch_add(1);
+  if (at < head_.fixed.size) return std::optional<ChunkInfo>{};
+  auto step = scan({.position = at - (at - head_.fixed.size) % head_.fixed.stride});
+  if (!step) return std::move(step).error();
+  if (step->chunk && at >= step->chunk->end) return std::optional<ChunkInfo>{};
+  return step->chunk;
+}
+
+Result<Layout> ToyContainer::layout(const ChunkInfo& chunk) const {
+  watch_->layouts.fetch_add(1);
+  if (watch_->on_layout) watch_->on_layout(chunk.begin);
+  return read_layout(*source_, chunk, limits_);
+}
+
+Result<void> ToyContainer::verify(const ChunkInfo& chunk) const {
+  watch_->verifies.fetch_add(1);
+  if (watch_->on_verify) watch_->on_verify(chunk.begin);
+  auto payload = read_payload(*source_, chunk, limits_);
+  if (!payload) return std::move(payload).error();
+  return {};
+}
+
+Result<std::shared_ptr<const Chunk>> ToyContainer::decode(const ChunkInfo& chunk) const {
+  watch_->decodes.fetch_add(1);
+  if (watch_->on_decode) watch_->on_decode(chunk.begin);
+  return read_chunk(*source_, chunk, limits_);
+}
+
+Result<std::shared_ptr<const Chunk>> ToyContainer::decode_by_parts(const ChunkInfo& chunk) const {
+  if (!has(kByParts)) return std::shared_ptr<const Chunk>{};
+  return open_parts(source_, chunk, limits_);
+}
+
+Result<Buffer> ToyContainer::trailer() const {
+  if (!has_trailer()) return Container::trailer();
+  return Buffer::copy_of(as_bytes(head_.trailer));
+}
+
+Result<int> probe_toy(const Source& source, std::string_view file_name, ProbeDepth) {
+  if (source.size() == 0) return file_name.ends_with(".toy") ? 1 : 0;
+  auto head = read_head(source);
+  if (!head) return std::move(head).error();
+  return *head ? 64 : 0;
+}
+
+Result<std::unique_ptr<Container>> open_toy(std::shared_ptr<const Source> source, const Limits& limits) {
+  return open(std::move(source), limits);
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Container>> open(std::shared_ptr<const Source> source, const Limits& limits,
+                                        std::shared_ptr<Watch> watch) {
+  auto head = read_head(*source);
+  if (!head) return std::move(head).error();
+  if (!*head && source->size() > 0) return Error{.code = Code::kNoContainer, .detail = "not a toy file"};
+  if (!watch) watch = std::make_shared<Watch>();
+  return std::unique_ptr<Container>(
+      std::make_unique<ToyContainer>(std::move(source), std::move(*head).value_or(Head{}), limits, std::move(watch)));
+}
+
+constinit const Format kFormat{.name = "toy", .probe = probe_toy, .open = open_toy};
+
+}  // namespace recordfs::toy

@@ -1,0 +1,96 @@
+#include "core/formats/registry.h"
+
+#include <array>
+
+#include <gtest/gtest.h>
+
+#include "tests/toy/toy_format.h"
+
+namespace recordfs {
+namespace {
+
+// Bids on what the file's first byte says: 'w' for weak, 's' for strong, 'e' for an error.
+Result<int> probe_letter(const Source& source, char letter, int bid) {
+  auto head = read_up_to(source, 0, 1);
+  if (!head) return std::move(head).error();
+  if (as_text(head->view()) == "e") return Error{.code = Code::kIo, .detail = "bad sector", .os_error = 5};
+  return as_text(head->view()) == std::string_view(&letter, 1) ? bid : 0;
+}
+
+Result<int> probe_weak(const Source& source, std::string_view, ProbeDepth) {
+  auto strong = probe_letter(source, 's', 8);
+  if (!strong || *strong > 0) return strong;
+  return probe_letter(source, 'w', 8);
+}
+
+Result<int> probe_strong(const Source& source, std::string_view, ProbeDepth) { return probe_letter(source, 's', 32); }
+
+// Finds its piece only behind a damaged head.
+Result<int> probe_deep(const Source& source, std::string_view, ProbeDepth depth) {
+  if (depth == ProbeDepth::kHead) return 0;
+  auto all = read_up_to(source, 0, 100);
+  if (!all) return std::move(all).error();
+  return as_text(all->view()).find("deep") == std::string_view::npos ? 0 : 64;
+}
+
+Result<int> probe_same(const Source& source, std::string_view, ProbeDepth) { return probe_letter(source, 's', 32); }
+
+Result<std::unique_ptr<Container>> open_none(std::shared_ptr<const Source>, const Limits&) {
+  return Error{.code = Code::kNoContainer, .detail = "opened as it should not be"};
+}
+
+const std::array kList{
+    Format{"weak", probe_weak, open_none},
+    Format{"strong", probe_strong, open_none},
+    Format{"deep", probe_deep, open_none},
+    Format{"same", probe_same, open_none},
+    Format{"toy", toy::kFormat.probe, toy::kFormat.open},
+};
+
+std::string_view probed(std::string_view bytes, ProbeDepth depth = ProbeDepth::kSearch) {
+  auto format = probe(*toy::source_of(bytes), "name", depth);
+  return format ? (*format)->name : "refused";
+}
+
+TEST(Registry, HighestBidWins) { EXPECT_EQ(probed("s"), "strong"); }
+
+TEST(Registry, OfEqualBidsTheFirstInTheListWins) {
+  EXPECT_EQ(probed("s"), "strong");
+  EXPECT_EQ(kList[3].probe(*toy::source_of("s"), "name", ProbeDepth::kHead).value(), 32);
+}
+
+TEST(Registry, HeadBeatsWhatASearchWouldFind) { EXPECT_EQ(probed("w and deep"), "weak"); }
+
+TEST(Registry, SearchIsAskedForOnlyWhenNoFormatKnowsTheHead) {
+  EXPECT_EQ(probed("xx deep"), "deep");
+  EXPECT_EQ(probed("xx deep", ProbeDepth::kHead), "refused");
+}
+
+TEST(Registry, RefusalNamesTheFormats) {
+  const auto refused = open_container(toy::source_of("nothing known"), "name", Limits{});
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, Code::kNoContainer);
+  EXPECT_EQ(refused.error().detail, "no container of a known format (weak, strong, deep, same, toy)");
+}
+
+TEST(Registry, ErrorOfTheSourceIsNotARefusal) {
+  const auto failed = probe(*toy::source_of("e"), "name", ProbeDepth::kHead);
+  ASSERT_FALSE(failed);
+  EXPECT_EQ(failed.error().code, Code::kIo);
+}
+
+TEST(Registry, OpensByWhatIsInTheFile) {
+  const toy::File file = toy::make_file({});
+  EXPECT_EQ(open_container(toy::source_of(file.bytes), "misnamed.txt", Limits{}).value()->format(), "toy");
+}
+
+TEST(Registry, NameDecidesAboutAnEmptyFile) {
+  EXPECT_EQ(open_container(toy::source_of(""), "empty.toy", Limits{}).value()->format(), "toy");
+  EXPECT_EQ(open_container(toy::source_of(""), "empty.txt", Limits{}).error().code, Code::kNoContainer);
+}
+
+}  // namespace
+
+std::span<const Format> formats() { return kList; }
+
+}  // namespace recordfs
