@@ -1,0 +1,16 @@
+// The explicit list of formats: one line each, in the order in which people are told about them.
+#include <array>
+
+#include "core/formats/leveldb_log/format.h"
+#include "core/formats/registry.h"
+
+namespace recordfs {
+
+std::span<const Format> formats() {
+  static const std::array kFormats{
+      leveldb_log::kFormat,
+  };
+  return kFormats;
+}
+
+}  // namespace recordfs

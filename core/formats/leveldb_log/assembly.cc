@@ -1,0 +1,173 @@
+#include "core/formats/leveldb_log/assembly.h"
+
+#include <algorithm>
+
+namespace recordfs::leveldb_log {
+namespace {
+
+Flaw unfinished() { return {DamageClass::kUnfinished, "the file ends inside a record", 1}; }
+Flaw refused(std::uint64_t records) { return {DamageClass::kUnsupported, "a record beyond the limits", records}; }
+
+}  // namespace
+
+void add_region(std::vector<DamagedRegion>& regions, DamagedRegion region) {
+  DamagedRegion* last = regions.empty() ? nullptr : &regions.back();
+  if (last == nullptr || last->end != region.begin || last->damage_class != region.damage_class ||
+      last->reason != region.reason || last->records_before != region.records_before) {
+    regions.push_back(std::move(region));
+    return;
+  }
+  last->end = region.end;
+  if (last->records_lost && region.records_lost) {
+    *last->records_lost += *region.records_lost;
+  } else {
+    last->records_lost.reset();
+  }
+}
+
+// State: `open_` (a record has begun and not ended) and `in_refused_` (its end is still to come, but it is
+// too large to be shown).
+//
+//   item          open_ empty                  open_ set
+//   FULL          a record                     open_ is given up; a record
+//   FIRST         open_                        open_ is given up; open_ anew
+//   MIDDLE        orphan, or part of a refusal a piece
+//   LAST          the same, ends a refusal     a piece; a record
+//   filling       nothing                      open_ is given up
+//   flawed        its region                   open_ is given up; its region
+//   ignored       its region                   its region
+//   skipped       nothing                      nothing
+//   end of file   the end                      open_ is given up as unfinished
+//
+// Behind the frame in which it began, an open record sees only what it may go on with; anything else is
+// left to the next turn, which gets the same item again.
+Result<Assembly::Place> Assembly::run(Place from) {
+  const Position home = frame_begin(from.position);
+  in_refused_ = from.in_refused;
+  Position at = from.position;
+  while (at < items_->size() && (frame_begin(at) == home || open_)) {
+    auto item = items_->next(at);
+    if (!item) return std::move(item).error();
+    if (frame_begin(at) != home && !goes_on_with(*item)) {
+      give_up(&*item, at);
+      break;
+    }
+    if (auto taken = take(*item); !taken) return std::move(taken).error();
+    at = item->end;
+  }
+  if (open_) give_up(nullptr, at);
+  return Place{at, in_refused_};
+}
+
+bool Assembly::goes_on_with(const Item& item) const {
+  switch (item.kind) {
+    case Item::Kind::kData: return item.fragment.role == Role::kMiddle || item.fragment.role == Role::kLast;
+    case Item::Kind::kSkipped:
+    case Item::Kind::kIgnored: return true;
+    case Item::Kind::kFilling:
+    case Item::Kind::kFlawed: return false;
+  }
+  return false;
+}
+
+Result<void> Assembly::take(const Item& item) {
+  if (open_ && !goes_on_with(item)) give_up(&item, item.begin);
+  switch (item.kind) {
+    case Item::Kind::kData: return take_data(item);
+    case Item::Kind::kFlawed:
+      in_refused_ = false;
+      report(item.begin, item.end, item.flaw);
+      return {};
+    case Item::Kind::kIgnored: report(item.begin, item.end, item.flaw); return {};
+    case Item::Kind::kFilling: in_refused_ = false; return {};
+    case Item::Kind::kSkipped: return {};
+  }
+  return {};
+}
+
+Result<void> Assembly::take_data(const Item& item) {
+  const Role role = item.fragment.role;
+  if (role == Role::kFull || role == Role::kFirst) {
+    in_refused_ = false;
+    open_ = Open{.begin = item.begin};
+    sink_->begin(item.begin);
+    return take_piece(item);
+  }
+  if (open_) return take_piece(item);
+  if (in_refused_) {
+    report(item.begin, item.end, refused(0));
+    in_refused_ = role != Role::kLast;
+  } else {
+    report(item.begin, item.end, {DamageClass::kDamage, "pieces of a record without its beginning", std::nullopt});
+  }
+  return {};
+}
+
+Result<void> Assembly::take_piece(const Item& item) {
+  const Role role = item.fragment.role;
+  const bool ends = role == Role::kFull || role == Role::kLast;
+  const Position chunk_begin = tally_.records == 0 ? open_->begin : tally_.begin;
+  if (item.end - chunk_begin > limits_.stored_chunk) {
+    refuse(item.end);
+    in_refused_ = !ends;
+    return {};
+  }
+  open_->stored += item.payload.size();
+  open_->fragments += 1;
+  if (auto taken = sink_->piece(item.fragment, item.payload); !taken) return taken;
+  if (ends) return complete(item.end);
+  return {};
+}
+
+Result<void> Assembly::complete(Position end) {
+  const std::uint64_t room = limits_.decoded_chunk - std::min(limits_.decoded_chunk, tally_.decoded);
+  auto size = sink_->size(room);
+  if (!size) return std::move(size).error();
+  if (*size > room || tally_.records >= limits_.records_per_chunk) {
+    refuse(end);
+    return {};
+  }
+  if (auto kept = sink_->keep(); !kept) return kept;
+  if (tally_.records == 0) tally_.begin = open_->begin;
+  tally_.end = end;
+  tally_.records += 1;
+  tally_.decoded += *size;
+  tally_.stored += open_->stored;
+  tally_.fragments += open_->fragments;
+  open_.reset();
+  return {};
+}
+
+// The open record has no end: `cause` stands where a piece of it should, or is null at the end of the file.
+// `end`: where the pieces end.
+void Assembly::give_up(const Item* cause, Position end) {
+  const Open open = *open_;
+  open_.reset();
+  Flaw flaw{DamageClass::kDamage, "a record without its end", 1};
+  if (cause == nullptr || cause->flaw.damage_class == DamageClass::kUnfinished) {
+    flaw = unfinished();
+    if (cause != nullptr) flaw.records_lost = 0;  // the region that follows counts it
+  } else if (cause->flaw.damage_class == DamageClass::kStale) {
+    flaw.damage_class = DamageClass::kUnfinished;
+  } else if (cause->kind == Item::Kind::kData && open.stored == 0) {
+    return;  // an empty FIRST at the end of a frame, forgotten by its writer: nothing is lost
+  }
+  report_record(open.begin, end, std::move(flaw));
+}
+
+void Assembly::refuse(Position end) {
+  report_record(open_->begin, end, refused(1));
+  open_.reset();
+}
+
+// A record's region swallows those of the fragments that were ignored inside it.
+void Assembly::report_record(Position begin, Position end, Flaw flaw) {
+  while (!damage_.empty() && damage_.back().begin >= begin) damage_.pop_back();
+  report(begin, end, std::move(flaw));
+}
+
+void Assembly::report(Position begin, Position end, Flaw flaw) {
+  add_region(damage_, {begin, end, flaw.damage_class, tally_.records, flaw.records_lost, std::move(flaw.reason)});
+}
+
+}  // namespace recordfs::leveldb_log

@@ -1,0 +1,154 @@
+#include "core/formats/leveldb_log/container.h"
+
+#include "core/formats/leveldb_log/parts.h"
+
+namespace recordfs::leveldb_log {
+namespace {
+
+constexpr std::uint64_t kInRefused = 1;           // ChunkKey::state
+constexpr std::size_t kMaxRegionsInAStep = 1024;  // then a step ends, so that it stays small
+
+bool agrees(const Tally& tally, const ChunkInfo& chunk) {
+  return tally.begin == chunk.begin && tally.end == chunk.end && tally.records == chunk.records &&
+         tally.decoded == chunk.decoded_size;
+}
+
+void append(std::vector<DamagedRegion>& all, std::vector<DamagedRegion>& more) {
+  for (DamagedRegion& region : more) add_region(all, std::move(region));
+}
+
+}  // namespace
+
+std::vector<Fact> LogContainer::facts() const {
+  std::vector<Fact> facts;
+  facts.push_back({"variant", std::string(head_.has_rocksdb_types ? "rocksdb" : "leveldb")});
+  facts.push_back({"compression", std::string(head_.compression.codec())});
+  if (head_.compression.kind == Compression::Kind::kUnknown) {
+    facts.push_back({"compression_number", std::uint64_t{head_.compression.number}});
+  }
+  facts.push_back({"recycled", head_.session.recycled});
+  if (head_.session.log_number) facts.push_back({"log_number", std::uint64_t{*head_.session.log_number}});
+  facts.push_back({"content", std::string(head_.content)});
+  return facts;
+}
+
+ChunkInfo LogContainer::describe(const Tally& tally) const {
+  ChunkInfo info;
+  info.key = {tally.begin, 0};
+  info.begin = tally.begin;
+  info.end = tally.end;
+  info.kind = "frame";
+  info.codec = head_.compression.codec();
+  info.records = tally.records;
+  info.decoded_size = tally.decoded;
+  info.stored_size = tally.stored;
+  info.detail = {tally.fragments, 0};
+  return info;
+}
+
+Result<Step> LogContainer::scan(ChunkKey at) const {
+  Step step;
+  ItemReader reader = items();
+  SizeSink sink(head_.compression);
+  Assembly::Place place{at.position, at.state == kInRefused};
+  while (place.position < reader.size()) {
+    Assembly assembly(reader, limits_, sink);
+    auto reached = assembly.run(place);
+    if (!reached) return std::move(reached).error();
+    place = *reached;
+    append(step.damage, assembly.damage());
+    // A name with the log's number settles whose bytes they are: the old end of a recycled log is slack then.
+    if (head_.number_in_name) {
+      std::erase_if(step.damage, [](const auto& region) { return region.damage_class == DamageClass::kStale; });
+    }
+    step.next.reset();
+    if (place.position < reader.size()) step.next = ChunkKey{place.position, place.in_refused ? kInRefused : 0};
+    if (assembly.tally().records > 0) step.chunk = describe(assembly.tally());
+    if (step.chunk || step.damage.size() >= kMaxRegionsInAStep) return step;
+    if (place.position - at.position >= limits_.scan_bytes) return step;
+  }
+  return step;
+}
+
+// The records that begin in a frame do not depend on what stands before it: so the walk from the frame's
+// beginning finds what the walk from the file's beginning finds.
+Result<std::optional<ChunkInfo>> LogContainer::chunk_of_frame(Position frame) const {
+  ItemReader reader = items();
+  SizeSink sink(head_.compression);
+  Assembly assembly(reader, limits_, sink);
+  if (auto reached = assembly.run({frame, false}); !reached) return std::move(reached).error();
+  if (assembly.tally().records == 0) return std::optional<ChunkInfo>{};
+  return std::optional(describe(assembly.tally()));
+}
+
+// Whether a record that began before `frame` may go on behind it.
+Result<bool> LogContainer::passes_through(Position frame) const {
+  ItemReader reader = items();
+  for (Position at = frame; at < reader.size() && frame_begin(at) == frame;) {
+    auto item = reader.next(at);
+    if (!item) return std::move(item).error();
+    const bool middle = item->kind == Item::Kind::kData && item->fragment.role == Role::kMiddle;
+    if (!middle && item->kind != Item::Kind::kSkipped && item->kind != Item::Kind::kIgnored) return false;
+    at = item->end;
+  }
+  return true;
+}
+
+Result<std::optional<ChunkInfo>> LogContainer::locate(Position at) const {
+  if (at >= source_->size()) return std::optional<ChunkInfo>{};
+  const Position home = frame_begin(at);
+  for (Position frame = home; frame == home || home - frame - kFrameSize <= limits_.stored_chunk; frame -= kFrameSize) {
+    auto chunk = chunk_of_frame(frame);
+    if (!chunk) return chunk;
+    if (*chunk && (*chunk)->begin <= at) {
+      if (at >= (*chunk)->end) chunk->reset();
+      return chunk;
+    }
+    if (frame == 0) break;
+    if (frame == home) continue;
+    auto passes = passes_through(frame);
+    if (!passes) return std::move(passes).error();
+    if (!*passes) break;
+  }
+  return std::optional<ChunkInfo>{};
+}
+
+Result<void> LogContainer::walk_chunk(const ChunkInfo& chunk, RecordSink& sink) const {
+  ItemReader reader = items();
+  const Error changed{Code::kDamage, chunk.begin, "the records are not those that the walk has found"};
+  if (chunk.begin >= reader.size()) return changed;
+  Assembly assembly(reader, limits_, sink);
+  if (auto reached = assembly.run({chunk.begin, false}); !reached) return std::move(reached).error();
+  if (!agrees(assembly.tally(), chunk)) return changed;
+  return {};
+}
+
+Result<Layout> LogContainer::layout(const ChunkInfo& chunk) const {
+  LayoutSink sink(head_.compression);
+  if (auto walked = walk_chunk(chunk, sink); !walked) return std::move(walked).error();
+  return sink.take_layout();
+}
+
+Result<void> LogContainer::verify(const ChunkInfo& chunk) const {
+  if (head_.compression.kind != Compression::Kind::kNone) return Container::verify(chunk);
+  SizeSink sink(head_.compression);
+  return walk_chunk(chunk, sink);
+}
+
+Result<std::shared_ptr<const Chunk>> LogContainer::decode(const ChunkInfo& chunk) const {
+  auto payload = Buffer::allocate(static_cast<std::size_t>(chunk.decoded_size.value_or(0)));
+  if (!payload) return std::move(payload).error();
+  DecodeSink sink(head_.compression, payload->span());
+  if (auto walked = walk_chunk(chunk, sink); !walked) return std::move(walked).error();
+  return std::shared_ptr<const Chunk>(std::make_shared<BufferChunk>(std::move(*payload), sink.take_layout()));
+}
+
+Result<std::shared_ptr<const Chunk>> LogContainer::decode_by_parts(const ChunkInfo& chunk) const {
+  if (head_.compression.kind != Compression::Kind::kNone) return std::shared_ptr<const Chunk>{};
+  PartsSink sink;
+  if (auto walked = walk_chunk(chunk, sink); !walked) return std::move(walked).error();
+  Layout layout = sink.take_layout();
+  return std::shared_ptr<const Chunk>(std::make_shared<PartsChunk>(source_, std::move(layout), sink.take_parts()));
+}
+
+}  // namespace recordfs::leveldb_log

@@ -1,0 +1,157 @@
+#include "core/formats/leveldb_log/head.h"
+
+#include <algorithm>
+
+#include "core/base/cursor.h"
+#include "core/base/limits.h"
+#include "core/codec/codec.h"
+#include "core/formats/leveldb_log/content.h"
+
+namespace recordfs::leveldb_log {
+namespace {
+
+constexpr int kFirstFragmentBid = 40;
+constexpr int kFirstFrameBid = 36;
+constexpr int kLaterFrameBid = 33;
+constexpr std::uint32_t kZstdNumber = 7;
+constexpr std::uint32_t kCompressionLength = 4;
+constexpr std::uint32_t kZstdMagic = 0xfd2fb528;
+constexpr std::size_t kMagicSize = 4;
+constexpr std::uint32_t kMaxLogsBetween = 1u << 20;
+constexpr std::uint64_t kMaxGuessed = 65536;  // decoded bytes of a first record that is looked into
+constexpr std::uint8_t kLastLevelDbType = 4;
+
+Compression read_compression(Bytes payload) {
+  Cursor cursor(payload);
+  const std::uint32_t number = cursor.u32_le();
+  return {number == kZstdNumber ? Compression::Kind::kZstd : Compression::Kind::kUnknown, number};
+}
+
+std::string_view guess_content(const Head& head, const Parsed& first) {
+  if (first.fragment.role != Role::kFull || first.payload.empty()) return "unknown";
+  if (head.compression.kind == Compression::Kind::kNone) return content_of(first.payload);
+  if (head.compression.kind != Compression::Kind::kZstd) return "unknown";
+  auto decoded = decompress(CodecId::kZstd, first.payload, 0, kMaxGuessed);
+  return decoded ? content_of(decoded->view()) : "unknown";
+}
+
+// How many bytes the fragment at the beginning of `rest` takes, damaged or not; nullopt when that can't be told.
+std::optional<std::size_t> size_of(const Parsed& parsed, Bytes rest) {
+  const StatedSizes stated = stated_sizes(parsed.fragment);
+  if (parsed.verdict == Verdict::kSound) return stated.own;
+  if (const auto size = size_by_checksum(rest)) return size;
+  for (const std::size_t size : {stated.own, stated.other}) {
+    if (size <= rest.size() && is_sound(rest.subspan(size))) return size;
+  }
+  return std::nullopt;
+}
+
+// A first fragment that is not sound, as far as it can still be understood.
+struct Ruin {
+  bool names_zstd = false;       // all but two bytes are those that set zstd
+  bool names_codec = false;      // it named some compression, perhaps another than it names now
+  std::uint32_t log_number = 0;  // what stands where a recyclable header has it
+};
+
+Ruin read_ruin(Bytes frame) {
+  constexpr std::string_view kSetsZstd("\xe1\x2c\x08\xf8\x04\x00\x09\x07\x00\x00\x00", 11);
+  constexpr std::size_t kMayDiffer = 2;
+  const Fragment fragment = parse_fragment(frame, 0).fragment;
+  const std::string_view head = as_text(frame.first(std::min(frame.size(), kSetsZstd.size())));
+  std::size_t equal = 0;
+  for (std::size_t i = 0; i < head.size(); ++i) equal += head[i] == kSetsZstd[i] ? 1 : 0;
+  Ruin ruin;
+  ruin.names_zstd = equal + kMayDiffer >= kSetsZstd.size();
+  const bool has_its_size = fragment.length == kCompressionLength || size_by_checksum(frame) == head.size();
+  ruin.names_codec = fragment.role == Role::kCompression && has_its_size;
+  Cursor cursor(frame);
+  cursor.skip(kHeaderSize);
+  ruin.log_number = cursor.u32_le();
+  return ruin;
+}
+
+// Gathers what the sound fragments of a frame tell, each from where the one before it ends.
+class HeadReader {
+ public:
+  // Reads the next frame. True when there is no need to read another.
+  bool read(Bytes frame, Position at) {
+    if (at == 0 && parse_fragment(frame, 0).verdict != Verdict::kSound) {
+      is_ruined_ = true;
+      ruin_ = read_ruin(frame);
+    }
+    for (std::size_t offset = 0; frame.size() - offset >= kHeaderSize;) {
+      const Parsed parsed = parse_fragment(frame.subspan(offset), at + offset);
+      if (parsed.verdict == Verdict::kSound) take(parsed);
+      const auto size = size_of(parsed, frame.subspan(offset));
+      if (!size) break;
+      offset += *size;
+    }
+    return head_.bid > 0 && (!is_ruined_ || seen_record_);
+  }
+
+  std::optional<Head> finish() {
+    if (head_.bid == 0) return std::nullopt;
+    std::optional<std::uint32_t>& number = head_.session.log_number;
+    if (!seen_data_) head_.session.recycled = number.has_value();
+    if (!is_ruined_) return head_;
+    // Numbers grow from log to log: one that is a little larger is that of the log which ends in the first
+    // frame, and what follows is what it was written over.
+    const bool is_newer = number && ruin_.log_number > *number && ruin_.log_number - *number < kMaxLogsBetween;
+    if (!seen_in_first_frame_ && is_newer) number = ruin_.log_number;
+    if (ruin_.names_zstd) {
+      head_.compression.kind = Compression::Kind::kZstd;
+    } else if (ruin_.names_codec || looks_like_zstd_) {
+      head_.compression.kind = Compression::Kind::kLost;
+    }
+    return head_;
+  }
+
+ private:
+  void take(const Parsed& parsed) {
+    const Fragment& fragment = parsed.fragment;
+    if (fragment.role == Role::kUnknown || fragment.role == Role::kIgnorable || fragment.role == Role::kFiller) return;
+    const bool in_first_frame = fragment.begin < kFrameSize;
+    if (head_.bid == 0) head_.bid = fragment.begin == 0 ? kFirstFragmentBid : kFirstFrameBid;
+    if (!seen_in_first_frame_ && !in_first_frame) head_.bid = kLaterFrameBid;
+    seen_in_first_frame_ |= in_first_frame;
+    head_.has_rocksdb_types |= fragment.type > kLastLevelDbType;
+    if (!head_.session.log_number) head_.session.log_number = fragment.log_number;
+    if (fragment.role == Role::kCompression && fragment.begin == 0 && fragment.length == kCompressionLength) {
+      head_.compression = read_compression(parsed.payload);
+    }
+    if (fragment.is_data()) take_data(parsed);
+  }
+
+  void take_data(const Parsed& parsed) {
+    if (!seen_data_) head_.session.recycled = parsed.fragment.log_number.has_value();
+    seen_data_ = true;
+    const bool begins = parsed.fragment.role == Role::kFull || parsed.fragment.role == Role::kFirst;
+    if (seen_record_ || !begins || parsed.payload.size() < kMagicSize) return;
+    seen_record_ = true;
+    looks_like_zstd_ = Cursor(parsed.payload).u32_le() == kZstdMagic;
+    if (!is_ruined_) head_.content = guess_content(head_, parsed);
+  }
+
+  Head head_;
+  bool is_ruined_ = false;  // the first fragment is not sound
+  Ruin ruin_;
+  bool seen_in_first_frame_ = false;
+  bool seen_data_ = false;
+  bool seen_record_ = false;
+  bool looks_like_zstd_ = false;
+};
+
+}  // namespace
+
+Result<std::optional<Head>> read_head(const Source& source, ProbeDepth depth) {
+  const std::uint64_t limit = depth == ProbeDepth::kHead ? kFrameSize : Limits{}.scan_bytes;
+  HeadReader reader;
+  for (Position at = 0; at < std::min(limit, source.size()); at += kFrameSize) {
+    auto frame = read_up_to(source, at, kFrameSize);
+    if (!frame) return std::move(frame).error();
+    if (reader.read(frame->view(), at)) break;
+  }
+  return reader.finish();
+}
+
+}  // namespace recordfs::leveldb_log

@@ -1,0 +1,30 @@
+// What a log tells about itself at its head: whether it is one, the session's log number, the compression.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+#include "core/base/source.h"
+#include "core/formats/leveldb_log/items.h"
+#include "core/formats/leveldb_log/sinks.h"
+#include "core/formats/registry.h"
+
+namespace recordfs::leveldb_log {
+
+struct Head {
+  // How many bits speak for a log: a checksum's 32 and its type and length, less where it was searched for.
+  int bid = 0;
+  Session session;
+  Compression compression;
+  bool has_rocksdb_types = false;
+  bool number_in_name = false;           // the file's name has the session's log number, as RocksDB names its logs
+  std::string_view content = "unknown";  // what the first record is, where that is cheap to tell
+};
+
+// Reads the first frame, and with kSearch, where that is damaged, later ones within the default of
+// Limits::scan_bytes: a session must not change with the limits. nullopt when there is no sound fragment.
+// Fails as Source does. Any thread.
+Result<std::optional<Head>> read_head(const Source& source, ProbeDepth depth);
+
+}  // namespace recordfs::leveldb_log

@@ -1,0 +1,181 @@
+#include "core/formats/leveldb_log/items.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+namespace recordfs::leveldb_log {
+namespace {
+
+constexpr std::uint32_t kCompressionLength = 4;
+
+bool is_zero(std::byte byte) { return byte == std::byte{0}; }
+
+std::size_t leading_zeros(Bytes bytes) {
+  return static_cast<std::size_t>(std::ranges::find_if_not(bytes, is_zero) - bytes.begin());
+}
+
+bool is_known(Role role) { return role != Role::kUnknown && role != Role::kIgnorable && role != Role::kFiller; }
+
+Item flawed(Position begin, Position end, Flaw flaw) {
+  return {.kind = Item::Kind::kFlawed, .begin = begin, .end = end, .flaw = std::move(flaw)};
+}
+
+Item skipped(Position begin, Position end) { return {.kind = Item::Kind::kSkipped, .begin = begin, .end = end}; }
+
+Flaw unknown_type(const Fragment& fragment, std::optional<std::uint64_t> records_lost) {
+  return {DamageClass::kUnsupported, fmt::format("a fragment of type {}, which is not known here", fragment.type),
+          records_lost};
+}
+
+// Whether a damaged fragment may well take the first `size` bytes of `rest`, with `room` to the frame's
+// end: a sound one follows, or nothing does.
+bool may_end_at(Bytes rest, std::size_t size, std::uint64_t room) {
+  const Bytes behind = rest.subspan(size);
+  return room - size < kHeaderSize || leading_zeros(behind) == behind.size() || is_sound(behind);
+}
+
+// How many bytes a fragment takes whose checksum does not match; 0 when its length leads nowhere.
+std::size_t believed_size(const StatedSizes& stated, Bytes rest, std::uint64_t room) {
+  if (stated.own <= rest.size() && may_end_at(rest, stated.own, room)) return stated.own;
+  if (stated.other <= rest.size() && is_sound(rest.subspan(stated.other))) return stated.other;
+  return 0;
+}
+
+// How many records a damaged fragment of known extent has cost.
+std::optional<std::uint64_t> lost(const Fragment& fragment) {
+  if (fragment.role == Role::kFull) return 1;
+  return std::nullopt;
+}
+
+}  // namespace
+
+Result<Item> ItemReader::next(Position at) {
+  auto rest = frames_.rest_of_frame(at);
+  if (!rest) return std::move(rest).error();
+  const Position end = at + rest->size();
+  if (frame_end(at) - at < kHeaderSize) return skipped(at, end);
+
+  const Parsed parsed = parse_fragment(*rest, at);
+  switch (parsed.verdict) {
+    case Verdict::kSound: return read_sound(parsed);
+    case Verdict::kFiller: return read_filling(parsed, *rest);
+    case Verdict::kShort:
+      if (is_slack(*rest)) return skipped(at, end);
+      if (end == frame_end(at)) return read_bad(parsed, *rest);
+      return read_unfinished(parsed, *rest);
+    case Verdict::kTooLong:
+    case Verdict::kBadChecksum: return read_bad(parsed, *rest);
+  }
+  return skipped(at, end);
+}
+
+Item ItemReader::read_sound(const Parsed& parsed) const {
+  const Fragment& fragment = parsed.fragment;
+  Item item{.kind = Item::Kind::kSkipped, .begin = fragment.begin, .end = fragment.end(), .fragment = fragment};
+  item.payload = parsed.payload;
+  const bool names_codec = fragment.role == Role::kCompression && fragment.begin == 0;
+  if (session_.is_stale(fragment)) {
+    item.kind = Item::Kind::kFlawed;
+    item.flaw = {DamageClass::kStale, "left from an earlier use of the file", 0};
+  } else if (fragment.role == Role::kIgnorable) {
+    item.kind = Item::Kind::kIgnored;
+    item.flaw = unknown_type(fragment, 0);
+  } else if (fragment.is_data()) {
+    item.kind = Item::Kind::kData;
+  } else if (fragment.role != Role::kControl && !(names_codec && fragment.length == kCompressionLength)) {
+    item.kind = Item::Kind::kFlawed;
+    item.flaw = unknown_type(fragment, std::nullopt);
+  }
+  return item;
+}
+
+// Zeros that run to the end of the frame are slack. Behind shorter ones the next header may begin with
+// zeros of its own, up to all but its type.
+Result<Item> ItemReader::read_filling(const Parsed& parsed, Bytes rest) {
+  const Position begin = parsed.fragment.begin;
+  const Position end = begin + rest.size();
+  const std::size_t bare = leading_zeros(rest.first(kHeaderSize));
+  const std::size_t zeros =
+      bare < kHeaderSize ? kHeaderSize + leading_zeros(rest.subspan(kHeaderSize)) : leading_zeros(rest);
+  const Flaw hides{DamageClass::kDamage, "filling inside the log: most readers do not see what follows it in its frame",
+                   0};
+  if (bare == kHeaderSize && zeros == rest.size()) {
+    if (is_slack(rest)) return skipped(begin, end);
+    return Item{.kind = Item::Kind::kFilling, .begin = begin, .end = end};
+  }
+  const std::size_t least = bare < kHeaderSize ? kHeaderSize : 1;
+  for (std::size_t back = kHeaderSize; back-- > 0;) {
+    if (zeros < back + least || !is_sound(rest.subspan(zeros - back))) continue;
+    return flawed(begin, begin + zeros - back, hides);
+  }
+  if (auto stale = stale_follows({}, end); !stale || *stale) {
+    if (!stale) return std::move(stale).error();
+    return flawed(begin, end, {DamageClass::kStale, "left from an earlier use of the file", std::nullopt});
+  }
+  return flawed(begin, end, {DamageClass::kDamage, "filling with bytes in it that are no fragment", std::nullopt});
+}
+
+// A fragment that does not verify. The checksum does not cover the length: if it matches with another
+// length, then that is what was damaged. Otherwise the length is believed if what it leads to verifies.
+// Nothing else is searched for, since headers inside the lost payload can't be told from the log's own.
+Result<Item> ItemReader::read_bad(const Parsed& parsed, Bytes rest) {
+  const Fragment& fragment = parsed.fragment;
+  const Position begin = fragment.begin;
+  const std::uint64_t room = frame_end(begin) - begin;
+  if (const auto size = size_by_checksum(rest); size && may_end_at(rest, *size, room)) {
+    return read_until(parsed, rest, *size, {DamageClass::kDamage, "a fragment whose length is wrong", lost(fragment)});
+  }
+  const StatedSizes stated = stated_sizes(fragment);
+  if (parsed.verdict == Verdict::kTooLong && rest.size() < room && is_known(fragment.role) && stated.own <= room) {
+    return read_unfinished(parsed, rest);
+  }
+  Flaw flaw{DamageClass::kDamage, "a fragment whose checksum does not match", std::nullopt};
+  if (parsed.verdict != Verdict::kBadChecksum) flaw.reason = "a fragment whose length is past the end of its frame";
+  const std::size_t size = believed_size(stated, rest, room);
+  if (size > 0) flaw.records_lost = lost(fragment);
+  return read_until(parsed, rest, size > 0 ? size : rest.size(), std::move(flaw));
+}
+
+// The flawed item of the first `size` bytes of `rest`, which are all of them when nothing tells where it ends.
+Result<Item> ItemReader::read_until(const Parsed& parsed, Bytes rest, std::size_t size, Flaw flaw) {
+  const Position begin = parsed.fragment.begin;
+  const Bytes behind = rest.subspan(size);
+  auto stale = stale_follows(is_sound(behind) ? behind : Bytes{}, begin + rest.size());
+  if (!stale) return std::move(stale).error();
+  if (*stale) flaw = {DamageClass::kStale, "left from an earlier use of the file", std::nullopt};
+  return flawed(begin, begin + size, std::move(flaw));
+}
+
+Item ItemReader::read_unfinished(const Parsed& parsed, Bytes rest) const {
+  const Position begin = parsed.fragment.begin;
+  Flaw flaw{DamageClass::kUnfinished, "the file ends inside a record", 1};
+  if (parsed.verdict == Verdict::kTooLong && session_.is_stale(parsed.fragment)) {
+    flaw = {DamageClass::kStale, "left from an earlier use of the file", 0};
+  }
+  return flawed(begin, begin + rest.size(), std::move(flaw));
+}
+
+// Whether the first sound thing behind a broken place is left from an earlier use of the file: in a
+// recycled log a new log ends wherever it ends, in the middle of old fragments. `behind`: what follows in
+// the same frame, empty if nothing sound does; `end`: the end of the frame.
+Result<bool> ItemReader::stale_follows(Bytes behind, Position end) {
+  if (!session_.log_number) return false;
+  Parsed parsed;
+  if (!behind.empty()) {
+    parsed = parse_fragment(behind, 0);
+  } else if (end < size()) {
+    auto frame = read_up_to(*source_, end, kFrameSize);
+    if (!frame) return std::move(frame).error();
+    parsed = parse_fragment(frame->view(), end);
+  }
+  return parsed.verdict == Verdict::kSound && session_.is_stale(parsed.fragment);
+}
+
+// Zeros that may stand at the end of a frame or of the file without being filling: too short for a header.
+bool ItemReader::is_slack(Bytes bytes) const {
+  const std::size_t widest = session_.recycled ? kRecyclableHeaderSize : kHeaderSize;
+  return bytes.size() < widest && leading_zeros(bytes) == bytes.size();
+}
+
+}  // namespace recordfs::leveldb_log

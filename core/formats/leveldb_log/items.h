@@ -1,0 +1,101 @@
+// Cuts a frame into items: sound fragments, slack, and flaws. What stands at a place in a frame depends on
+// nothing but the frame (and the file's log number), never on what was read before: so a walk may begin at
+// any item, and locate() finds what a walk from the beginning finds. FORMAT.md, "Items".
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "core/base/bytes.h"
+#include "core/base/result.h"
+#include "core/base/source.h"
+#include "core/formats/container.h"
+#include "core/formats/leveldb_log/wire.h"
+
+namespace recordfs::leveldb_log {
+
+// What all of a file's fragments have in common, learned at open from the first of them.
+struct Session {
+  // Whether the first data fragment has a recyclable header: then all of them must, and must bear
+  // `log_number`; otherwise none may.
+  bool recycled = false;
+  std::optional<std::uint32_t> log_number;
+
+  // Whether a sound fragment was written by another use of the file.
+  bool is_stale(const Fragment& fragment) const {
+    if (fragment.log_number && fragment.log_number != log_number) return true;
+    return fragment.is_data() && recycled != fragment.log_number.has_value();
+  }
+};
+
+struct Flaw {
+  DamageClass damage_class = DamageClass::kDamage;
+  std::string reason;
+  std::optional<std::uint64_t> records_lost;
+};
+
+// One item. The next one begins at `end`.
+struct Item {
+  enum class Kind : std::uint8_t {
+    kData,     // a sound fragment of this log, with (a piece of) a record
+    kSkipped,  // bytes that mean nothing to a reader: a control fragment, the trailer of a frame
+    kFilling,  // zeros longer than any trailer
+    kIgnored,  // a fragment of an unknown type that says it may be skipped; has a flaw
+    kFlawed,   // bytes that can't be used; has a flaw
+  };
+  Kind kind = Kind::kSkipped;
+  Position begin = 0;
+  Position end = 0;  // > begin, at most the end of the frame and of the file
+  Fragment fragment{};
+  Bytes payload{};
+  Flaw flaw{};
+};
+
+// Hands out frames of a source through a window, which grows while they are read one after the other.
+class FrameReader {
+ public:
+  explicit FrameReader(const Source& source) : source_(&source) {}
+
+  // The bytes from `at` to the end of its frame or of the source; valid until the next call. Fails as
+  // Source::read_at does, and with kOutOfMemory. REQUIRES: at < size().
+  Result<Bytes> rest_of_frame(Position at);
+
+  std::uint64_t size() const { return source_->size(); }
+
+ private:
+  Result<void> fill(Position begin);
+
+  const Source* source_;
+  Buffer window_;
+  Position begin_ = 0;
+  std::uint64_t filled_ = 0;
+  std::uint64_t next_frames_ = 2;
+};
+
+// Reads items forwards from a source. One object, one thread.
+class ItemReader {
+ public:
+  ItemReader(const Source& source, Session session) : source_(&source), frames_(source), session_(session) {}
+
+  // The item that begins at `at`; its payload is valid until the next call. Fails as FrameReader does.
+  // REQUIRES: at < size().
+  Result<Item> next(Position at);
+
+  std::uint64_t size() const { return frames_.size(); }
+
+ private:
+  Item read_sound(const Parsed& parsed) const;
+  Result<Item> read_filling(const Parsed& parsed, Bytes rest);
+  Result<Item> read_bad(const Parsed& parsed, Bytes rest);
+  Result<Item> read_until(const Parsed& parsed, Bytes rest, std::size_t size, Flaw flaw);
+  Item read_unfinished(const Parsed& parsed, Bytes rest) const;
+  Result<bool> stale_follows(Bytes rest, Position end);
+  bool is_slack(Bytes bytes) const;
+
+  const Source* source_;
+  FrameReader frames_;
+  Session session_;
+};
+
+}  // namespace recordfs::leveldb_log

@@ -1,0 +1,28 @@
+// A chunk whose bytes stay in the file: for records too large to be held.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "core/base/source.h"
+#include "core/formats/chunk.h"
+#include "core/formats/leveldb_log/sinks.h"
+
+namespace recordfs::leveldb_log {
+
+// Reads parts of uncompressed records when they are asked for, and verifies the checksum of each fragment
+// that it touches, each time. Any thread.
+class PartsChunk final : public Chunk {
+ public:
+  // `parts`: of all records, in order.
+  PartsChunk(std::shared_ptr<const Source> source, Layout layout, std::vector<Part> parts);
+  std::uint64_t payload_size() const override { return layout().end(); }
+  Result<Slice> read(std::uint64_t offset, std::uint64_t length) const override;
+  std::uint64_t memory() const override;
+
+ private:
+  const std::shared_ptr<const Source> source_;
+  const std::vector<Part> parts_;
+};
+
+}  // namespace recordfs::leveldb_log

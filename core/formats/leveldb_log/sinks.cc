@@ -1,0 +1,146 @@
+#include "core/formats/leveldb_log/sinks.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "core/codec/codec.h"
+
+namespace recordfs::leveldb_log {
+namespace {
+
+constexpr std::size_t kZstdHeaderSize = 18;   // the largest zstd frame header
+constexpr std::uint64_t kZstdBlock = 131072;  // the most that one zstd block decodes to ...
+constexpr std::uint64_t kZstdBlockLeast = 4;  // ... and the fewest bytes it is stored in
+
+// More can't be in a zstd frame of that many bytes, whatever its header says.
+std::uint64_t most_of_zstd(std::uint64_t stored) { return (stored / kZstdBlockLeast + 1) * kZstdBlock; }
+
+}  // namespace
+
+std::string_view Compression::codec() const {
+  switch (kind) {
+    case Kind::kNone: return "none";
+    case Kind::kZstd: return "zstd";
+    case Kind::kUnknown:
+    case Kind::kLost: return "-";
+  }
+  return "-";
+}
+
+void SizeSink::begin(Position at) {
+  begin_ = at;
+  stored_size_ = 0;
+  decoded_size_ = 0;
+  stored_.clear();
+  failure_.reset();
+}
+
+Result<void> SizeSink::piece(const Fragment&, Bytes payload) {
+  stored_size_ += payload.size();
+  if (wants_stored()) stored_.insert(stored_.end(), payload.begin(), payload.end());
+  return {};
+}
+
+// The frame header alone, unless it does not say how much is in the frame: then all of the record.
+bool SizeSink::wants_stored() const {
+  if (compression_.kind != Compression::Kind::kZstd) return false;
+  return stored_.size() < kZstdHeaderSize || !zstd_content_size(stored_);
+}
+
+Result<std::uint64_t> SizeSink::size(std::uint64_t limit) {
+  decoded_size_ = stored_size_;
+  if (stored_size_ == 0 || compression_.kind == Compression::Kind::kNone) return decoded_size_;
+  decoded_size_ = 1;
+  if (compression_.kind == Compression::Kind::kUnknown) {
+    failure_ = Error{Code::kUnsupported, begin_, fmt::format("compression {} is not known here", compression_.number)};
+    return decoded_size_;
+  }
+  if (compression_.kind == Compression::Kind::kLost) {
+    failure_ = Error{Code::kDamage, begin_, "the fragment that names the compression is damaged"};
+    return decoded_size_;
+  }
+  if (const auto declared = zstd_content_size(stored_)) {
+    if (*declared <= most_of_zstd(stored_size_)) return decoded_size_ = *declared;
+    failure_ = Error{Code::kDamage, begin_, "a zstd frame that says it holds more than it can"};
+    return decoded_size_;
+  }
+  auto decoded = decompress(CodecId::kZstd, stored_, 0, limit);
+  if (decoded) return decoded_size_ = decoded->size();
+  Error why = std::move(decoded).error();
+  if (why.code == Code::kOutOfMemory) return why;
+  if (why.code == Code::kLimit) return decoded_size_ = limit + 1;
+  why.position = begin_;
+  failure_ = std::move(why);
+  return decoded_size_;
+}
+
+Result<void> LayoutSink::keep() {
+  if (failure()) {
+    keep_failed(*failure());
+  } else {
+    layout_.add(decoded_size());
+  }
+  return {};
+}
+
+void DecodeSink::begin(Position at) {
+  LayoutSink::begin(at);
+  copied_ = 0;
+}
+
+Result<void> DecodeSink::piece(const Fragment& fragment, Bytes payload) {
+  if (compression().kind == Compression::Kind::kNone) {
+    // A record that turns out to have no end may be larger than the room: then its bytes do not matter.
+    const MutableBytes room =
+        payload_.subspan(static_cast<std::size_t>(std::min<std::uint64_t>(kept() + copied_, payload_.size())));
+    const Bytes taken = payload.first(std::min(payload.size(), room.size()));
+    std::copy(taken.begin(), taken.end(), room.begin());  // std::ranges::copy goes byte by byte here
+    copied_ += payload.size();
+  }
+  return LayoutSink::piece(fragment, payload);
+}
+
+Result<void> DecodeSink::keep() {
+  const std::uint64_t size = decoded_size();
+  if (kept() > payload_.size() || size > payload_.size() - kept()) {
+    return Error{Code::kDamage, record_begin(), "the records are not those that the walk has found"};
+  }
+  const MutableBytes slot = payload_.subspan(static_cast<std::size_t>(kept()), static_cast<std::size_t>(size));
+  if (failure() || compression().kind != Compression::Kind::kZstd || stored().empty()) {
+    if (failure()) std::ranges::fill(slot, std::byte{0});
+    return LayoutSink::keep();
+  }
+  auto done = decompress_into(CodecId::kZstd, stored(), slot);
+  if (done) return LayoutSink::keep();
+  Error why = std::move(done).error();
+  if (why.code == Code::kOutOfMemory) return why;
+  why.position = record_begin();
+  std::ranges::fill(slot, std::byte{0});
+  keep_failed(why);
+  return {};
+}
+
+void PartsSink::begin(Position at) {
+  LayoutSink::begin(at);
+  parts_.resize(kept_parts_);
+  pending_ = 0;
+}
+
+Result<void> PartsSink::piece(const Fragment& fragment, Bytes payload) {
+  if (!payload.empty()) parts_.push_back({kept() + pending_, fragment.begin});
+  pending_ += payload.size();
+  return LayoutSink::piece(fragment, payload);
+}
+
+Result<void> PartsSink::keep() {
+  kept_parts_ = parts_.size();
+  return LayoutSink::keep();
+}
+
+std::vector<Part> PartsSink::take_parts() {
+  parts_.resize(kept_parts_);
+  return std::move(parts_);
+}
+
+}  // namespace recordfs::leveldb_log

@@ -1,0 +1,106 @@
+#include <algorithm>
+#include <random>
+
+#include <fmt/format.h>
+
+#include "tests/contract/rules.h"
+
+namespace recordfs::contract {
+namespace {
+
+using Held = std::shared_ptr<const Chunk>;
+
+class ChunkCheck {
+ public:
+  ChunkCheck(const Container& container, const ChunkInfo& info) : container_(container), info_(info) {}
+
+  Violations run(std::uint64_t seed) {
+    const auto decoded = container_.decode(info_);
+    compare_verify(decoded);
+    compare_layout(decoded);
+    if (decoded) compare_header((*decoded)->layout());
+    if (decoded) compare_parts(**decoded, seed);
+    return std::move(broken_);
+  }
+
+ private:
+  void expect(bool held, std::string_view what) {
+    if (!held) broken_.push_back(fmt::format("{}: {}", to_string(info_), what));
+  }
+
+  void compare_verify(const Result<Held>& decoded) {
+    const auto verified = container_.verify(info_);
+    if (decoded) expect(verified.has_value(), "decode succeeds and verify fails");
+    if (!verified && !decoded) {
+      expect(verified.error().code == decoded.error().code, "verify and decode fail with different codes");
+    }
+  }
+
+  void compare_layout(const Result<Held>& decoded) {
+    const auto layout = container_.layout(info_);
+    if (decoded) expect(layout.has_value(), "decode succeeds and layout fails");
+    if (!layout || !decoded) return;
+    const Layout& other = (*decoded)->layout();
+    expect(layout->records() == other.records(), "layout and decode disagree about the number of records");
+    for (std::uint64_t i = 0; i < std::min(layout->records(), other.records()); ++i) compare_record(*layout, other, i);
+  }
+
+  void compare_record(const Layout& a, const Layout& b, std::uint64_t index) {
+    const bool same = a.extent(index).begin == b.extent(index).begin && a.extent(index).size == b.extent(index).size;
+    expect(same, fmt::format("layout and decode disagree about where record {} stands", index));
+    const Error* const of_a = a.failure(index);
+    const Error* const of_b = b.failure(index);
+    // A layout that is cheaper than decoding may take a compressed record for readable that is not.
+    // Only decode sees all bytes, so it may know of more records that can't be read.
+    expect(!of_a || (of_b && of_a->code == of_b->code),
+           fmt::format("decode forgets why record {} can't be read", index));
+  }
+
+  bool costs_decode() const { return info_.layout_cost == LayoutCost::kDecode; }
+
+  void compare_header(const Layout& layout) {
+    expect(!info_.records || *info_.records == layout.records(), "the header states another number of records");
+    expect(!info_.decoded_size || *info_.decoded_size == layout.total(), "the header states another decoded size");
+  }
+
+  void compare_parts(const Chunk& whole, std::uint64_t seed) {
+    expect(whole.layout().end() <= whole.payload_size(), "records stand behind the payload's end");
+    const auto parts = container_.decode_by_parts(info_);
+    expect(parts.has_value(), "decode succeeds and decode_by_parts fails");
+    if (!parts || !*parts) return;
+    const Layout& layout = (*parts)->layout();
+    expect(layout.records() == whole.layout().records(), "the parts hold another number of records");
+    if (layout.records() != whole.layout().records()) return;
+    std::mt19937_64 random(seed);
+    for (int i = 0; i < 20 && layout.records() > 0; ++i)
+      compare_range(whole, **parts, random() % layout.records(), random());
+  }
+
+  void compare_range(const Chunk& whole, const Chunk& parts, std::uint64_t index, std::uint64_t random) {
+    const Extent a = whole.layout().extent(index);
+    const Extent b = parts.layout().extent(index);
+    expect(a.size == b.size, fmt::format("record {} has another size in parts", index));
+    if (a.size != b.size || whole.layout().failure(index)) return;
+    const std::uint64_t from = random % (a.size + 1);
+    const std::uint64_t length = (random >> 32) % (a.size - from + 1);
+    const auto of_whole = whole.read(a.begin + from, length);
+    const auto of_parts = parts.read(b.begin + from, length);
+    expect(of_whole && of_parts, fmt::format("record {} can't be read [{}, +{})", index, from, length));
+    if (of_whole && of_parts) {
+      expect(as_text(of_whole->bytes) == as_text(of_parts->bytes),
+             fmt::format("record {} has other bytes in parts", index));
+    }
+  }
+
+  const Container& container_;
+  const ChunkInfo& info_;
+  Violations broken_;
+};
+
+}  // namespace
+
+Violations check_chunk(const Container& container, const ChunkInfo& chunk, std::uint64_t seed) {
+  return ChunkCheck(container, chunk).run(seed);
+}
+
+}  // namespace recordfs::contract

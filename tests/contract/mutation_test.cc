@@ -1,0 +1,80 @@
+#include <algorithm>
+#include <random>
+
+#include <fmt/format.h>
+
+#include "tests/contract/sample_test.h"
+
+namespace recordfs::contract {
+namespace {
+
+std::uint64_t cost_of(const Reading& reading, std::uint64_t size) {
+  for (const Mark& mark : reading.records) size += mark.size;
+  return size + 20 * reading.records.size();
+}
+
+bool is_prefix(const std::vector<Mark>& part, const std::vector<Mark>& whole) {
+  return part.size() <= whole.size() && std::equal(part.begin(), part.end(), whole.begin());
+}
+
+class PrefixTest : public SampleTest {
+ protected:
+  // Records of chunks that end within the first `size` bytes.
+  static std::size_t records_within(const Reading& whole, std::uint64_t size) {
+    std::size_t records = 0;
+    Position last = 0;
+    for (const ChunkInfo& chunk : whole.walk.chunks()) {
+      if (chunk.end <= size) last = chunk.begin;
+    }
+    while (records < whole.records.size() && whole.records[records].chunk_begin <= last) ++records;
+    return last == 0 && !whole.walk.chunks().empty() && whole.walk.chunks()[0].end > size ? 0 : records;
+  }
+};
+
+class FlipTest : public SampleTest {
+ protected:
+  Violations check_flip(const Reading& whole, std::string& changed, Position at, char with) const {
+    Violations broken;
+    changed[at] = static_cast<char>(changed[at] ^ with);
+    const Reading reading = read(changed);
+    changed[at] = static_cast<char>(changed[at] ^ with);
+    const std::string where = fmt::format("byte {} xor {:#04x}", at, static_cast<unsigned char>(with));
+    for (const std::string& rule : check_walk(reading.walk, bytes().size())) broken.push_back(where + ": " + rule);
+    if (!is_subsequence(reading.records, whole.records)) broken.push_back(where + ": records that never were");
+    if (reading.records.size() < whole.records.size() && !reading.reports_damage()) {
+      broken.push_back(fmt::format("{}: {} of {} records, and no damage is told", where, reading.records.size(),
+                                   whole.records.size()));
+    }
+    return broken;
+  }
+};
+
+RECORDFS_FOR_EACH(undamaged_containers(), PrefixTest);
+RECORDFS_FOR_EACH(containers(), FlipTest);
+
+TEST_P(PrefixTest, PrefixYieldsAPrefixOfTheRecords) {
+  const Reading whole = read(bytes());
+  const std::uint64_t count = rounds(cost_of(whole, bytes().size()), 12);
+  for (const Position size : places(whole.walk, std::min<std::uint64_t>(count, bytes().size()))) {
+    const Reading part = read(bytes().substr(0, size));
+    EXPECT_TRUE(is_prefix(part.records, whole.records)) << "the first " << size << " bytes";
+    EXPECT_GE(part.records.size(), records_within(whole, size)) << "the first " << size << " bytes";
+    EXPECT_EQ(joined(check_walk(part.walk, size)), "") << "the first " << size << " bytes";
+  }
+}
+
+TEST_P(FlipTest, FlippedByteYieldsRightBytesDamageOrAnError) {
+  const Reading whole = read(bytes());
+  const std::uint64_t count = rounds(cost_of(whole, bytes().size()), 12);
+  std::string changed(bytes());
+  std::mt19937_64 random(4);
+  Violations broken;
+  for (const Position at : places(whole.walk, std::min<std::uint64_t>(count, bytes().size()))) {
+    const auto with = static_cast<char>(random() % 2 == 0 ? 1u << random() % 8 : 1 + random() % 255);
+    std::ranges::move(check_flip(whole, changed, at, with), std::back_inserter(broken));
+  }
+  EXPECT_EQ(joined(broken), "");
+}
+
+}  // namespace
+}  // namespace recordfs::contract

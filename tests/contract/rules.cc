@@ -1,0 +1,117 @@
+#include "tests/contract/rules.h"
+
+#include <algorithm>
+#include <random>
+
+#include <fmt/format.h>
+
+namespace recordfs::contract {
+namespace {
+
+void check_shape(const ChunkInfo& chunk, std::uint64_t size, Violations& broken) {
+  const auto expect = [&](bool held, std::string_view what) {
+    if (!held) broken.push_back(fmt::format("{}: {}", to_string(chunk), what));
+  };
+  expect(chunk.begin < chunk.end, "is empty");
+  expect(chunk.end <= size, "leaves the file");
+  expect(chunk.key.position == chunk.begin, "its key stands elsewhere");
+  expect(!chunk.kind.empty() && chunk.kind.find_first_of(" \t\n") == std::string_view::npos, "has no kind in one word");
+  expect(!chunk.codec.empty(), "has no codec");
+  expect(chunk.stored_size <= chunk.end - chunk.begin, "its payload is larger than itself");
+}
+
+void check_shape(const DamagedRegion& region, std::uint64_t size, Violations& broken) {
+  if (region.begin >= region.end) broken.push_back(to_string(region) + ": is empty");
+  if (region.end > size) broken.push_back(to_string(region) + ": leaves the file");
+  if (region.reason.empty()) broken.push_back(to_string(region) + ": gives no reason");
+}
+
+void check_forward(const Visit& visit, Violations& broken) {
+  // A search may stay at what it searches from and count in its key's state.
+  if (visit.step.next && (visit.step.next->position < visit.at.position || *visit.step.next == visit.at)) {
+    broken.push_back(fmt::format("step at {} goes on at {}", visit.at.position, visit.step.next->position));
+  }
+}
+
+// A region stands before the chunk of its step, or inside it.
+void check_region_order(const Step& step, Position chunks_end, Position& regions_end, Violations& broken) {
+  for (const DamagedRegion& region : step.damage) {
+    if (region.begin < regions_end) broken.push_back(to_string(region) + ": overlaps a region before it");
+    if (region.begin < chunks_end) broken.push_back(to_string(region) + ": overlaps a chunk of an earlier step");
+    if (step.chunk && region.begin < step.chunk->begin && region.end > step.chunk->begin) {
+      broken.push_back(to_string(region) + ": reaches into " + to_string(*step.chunk));
+    }
+    if (step.chunk && region.begin < step.chunk->end && region.end > step.chunk->end) {
+      broken.push_back(to_string(region) + ": reaches out of " + to_string(*step.chunk));
+    }
+    regions_end = std::max(regions_end, region.end);
+  }
+}
+
+std::string describe(const std::optional<ChunkInfo>& chunk) { return chunk ? to_string(*chunk) : "nothing"; }
+
+bool same_result(const std::optional<ChunkInfo>& a, const std::optional<ChunkInfo>& b) {
+  return a.has_value() == b.has_value() && (!a || same_chunk(*a, *b));
+}
+
+std::optional<ChunkInfo> covering(const std::vector<ChunkInfo>& chunks, Position at) {
+  for (const ChunkInfo& chunk : chunks) {
+    if (chunk.begin <= at && at < chunk.end) return chunk;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+Violations check_walk(const Walk& walk, std::uint64_t size) {
+  Violations broken;
+  if (walk.endless) broken.push_back("the walk takes more steps than the file has bytes");
+  Position chunks_end = 0;
+  Position regions_end = 0;
+  for (const Visit& visit : walk.visits) {
+    check_forward(visit, broken);
+    for (const DamagedRegion& region : visit.step.damage) check_shape(region, size, broken);
+    check_region_order(visit.step, chunks_end, regions_end, broken);
+    if (!visit.step.chunk) continue;
+    check_shape(*visit.step.chunk, size, broken);
+    if (visit.step.chunk->begin < chunks_end)
+      broken.push_back(to_string(*visit.step.chunk) + ": overlaps the one before");
+    chunks_end = std::max(chunks_end, visit.step.chunk->end);
+  }
+  return broken;
+}
+
+Violations check_rescan(const Container& container, const Walk& walk) {
+  Violations broken;
+  for (auto visit = walk.visits.rbegin(); visit != walk.visits.rend(); ++visit) {
+    const auto again = container.scan(visit->at);
+    if (!again || !same_step(*again, visit->step)) {
+      broken.push_back(fmt::format("the step at {} is another one the second time", visit->at.position));
+    }
+    if (!visit->step.chunk) continue;
+    const auto chunk = container.scan(visit->step.chunk->key);
+    if (!chunk || !same_result(chunk->chunk, visit->step.chunk)) {
+      broken.push_back(to_string(*visit->step.chunk) + ": its key gives something else");
+    } else if (chunk->next != visit->step.next) {
+      broken.push_back(to_string(*visit->step.chunk) + ": from its key the walk goes on elsewhere");
+    }
+  }
+  return broken;
+}
+
+Violations check_locate(const Container& container, const Walk& walk, std::span<const Position> positions) {
+  Violations broken;
+  const auto chunks = walk.chunks();
+  for (const Position at : positions) {
+    const auto due = covering(chunks, at);
+    const auto found = container.locate(at);
+    if (!found) {
+      broken.push_back(fmt::format("locate({}) fails: {}", at, recordfs::to_string(found.error())));
+    } else if (!same_result(*found, due)) {
+      broken.push_back(fmt::format("locate({}) finds {}, the walk {}", at, describe(*found), describe(due)));
+    }
+  }
+  return broken;
+}
+
+}  // namespace recordfs::contract

@@ -1,0 +1,172 @@
+// The rules against containers that break them, one at a time: a rule that no container can break
+// checks nothing.
+#include "tests/contract/rules.h"
+
+#include <functional>
+
+#include <gtest/gtest.h>
+
+#include "tests/toy/toy_format.h"
+
+namespace recordfs::contract {
+namespace {
+
+// A sound toy whose answers a test may change.
+class Liar final : public Container {
+ public:
+  explicit Liar(const toy::Shape& shape) : file_(toy::make_file(shape)) {
+    truth_ = toy::open(toy::source_of(file_.bytes), Limits{}).value();
+  }
+
+  std::function<void(Step&)> change_step;
+  std::function<Result<Layout>(Layout)> change_layout;
+  std::function<Result<void>()> change_verify;
+  std::function<std::optional<ChunkInfo>(Position)> change_locate;
+  const Container* parts_of = nullptr;  // whose parts it gives out
+
+  std::uint64_t size() const { return file_.bytes.size(); }
+  std::string_view format() const override { return truth_->format(); }
+  ChunkKey first() const override { return truth_->first(); }
+  bool has_seek_structure() const override { return true; }
+  Result<Step> scan(ChunkKey at) const override {
+    auto step = truth_->scan(at);
+    if (step && change_step) change_step(*step);
+    return step;
+  }
+  Result<Layout> layout(const ChunkInfo& chunk) const override {
+    auto layout = truth_->layout(chunk);
+    return change_layout ? change_layout(std::move(*layout)) : std::move(layout);
+  }
+  Result<void> verify(const ChunkInfo& chunk) const override {
+    return change_verify ? change_verify() : truth_->verify(chunk);
+  }
+  Result<std::shared_ptr<const Chunk>> decode(const ChunkInfo& chunk) const override { return truth_->decode(chunk); }
+  Result<std::shared_ptr<const Chunk>> decode_by_parts(const ChunkInfo& chunk) const override {
+    return parts_of ? parts_of->decode(chunk) : truth_->decode_by_parts(chunk);
+  }
+  Result<std::optional<ChunkInfo>> locate(Position at) const override {
+    return change_locate ? change_locate(at) : truth_->locate(at);
+  }
+
+ private:
+  const toy::File file_;
+  std::unique_ptr<Container> truth_;
+};
+
+DamagedRegion region_of(Position begin, Position end) {
+  DamagedRegion region;
+  region.begin = begin;
+  region.end = end;
+  region.reason = "made up";
+  return region;
+}
+
+// What check_walk says about the first step changed by `change`.
+std::string walk_with(const std::function<void(Step&)>& change) {
+  Liar liar({});
+  liar.change_step = [&, is_first = true](Step& step) mutable {
+    if (is_first) change(step);
+    is_first = false;
+  };
+  const Violations broken = check_walk(walk(liar, liar.size()), liar.size());
+  return broken.empty() ? "" : broken.front();
+}
+
+ChunkInfo first_chunk(const Liar& liar) { return *liar.scan(liar.first()).value().chunk; }
+
+std::string chunk_of(const Liar& liar) {
+  const Violations broken = check_chunk(liar, first_chunk(liar), 1);
+  return broken.empty() ? "" : broken.front();
+}
+
+TEST(RulesTest, SoundContainerBreaksNone) {
+  const Liar liar({.by_parts = true});
+  EXPECT_EQ(walk_with([](Step&) {}), "");
+  EXPECT_EQ(chunk_of(liar), "");
+  EXPECT_TRUE(check_rescan(liar, walk(liar, liar.size())).empty());
+  EXPECT_TRUE(check_locate(liar, walk(liar, liar.size()), std::vector<Position>{0, 40, 100}).empty());
+}
+
+TEST(RulesTest, WalkOnTheSpotIsEndless) {
+  Liar liar({});
+  liar.change_step = [&](Step& step) { step.next = liar.first(); };
+  const Walk endless = walk(liar, liar.size());
+  EXPECT_TRUE(endless.endless);
+  EXPECT_FALSE(check_walk(endless, liar.size()).empty());
+}
+
+TEST(RulesTest, ChunksOutsideTheFileOrEmptyAreSeen) {
+  EXPECT_NE(walk_with([](Step& step) { step.chunk->end += 1 << 20; }).find("leaves the file"), std::string::npos);
+  EXPECT_NE(walk_with([](Step& step) { step.chunk->end = step.chunk->begin; }).find("is empty"), std::string::npos);
+  EXPECT_NE(walk_with([](Step& step) { step.chunk->kind = "two words"; }).find("kind"), std::string::npos);
+  EXPECT_NE(walk_with([](Step& step) { step.chunk->key.position += 1; }).find("key"), std::string::npos);
+}
+
+TEST(RulesTest, OverlappingChunksAreSeen) {
+  EXPECT_NE(walk_with([](Step& step) { step.chunk->end += 100; }).find("overlaps the one before"), std::string::npos);
+}
+
+TEST(RulesTest, RegionsThatAreEmptyOutsideOrOutOfOrderAreSeen) {
+  EXPECT_NE(walk_with([](Step& step) { step.damage = {region_of(5, 5)}; }).find("is empty"), std::string::npos);
+  EXPECT_NE(walk_with([](Step& step) { step.damage = {region_of(5, 1 << 20)}; }).find("leaves"), std::string::npos);
+  EXPECT_NE(walk_with([](Step& step) {
+              step.damage = {region_of(5, 9), region_of(8, 10)};
+            }).find("overlaps"),
+            std::string::npos);
+  EXPECT_NE(walk_with([](Step& step) { step.damage = {region_of(5, step.chunk->begin + 1)}; }).find("reaches into"),
+            std::string::npos);
+}
+
+TEST(RulesTest, StepThatChangesIsSeen) {
+  Liar liar({});
+  const Walk before = walk(liar, liar.size());
+  liar.change_step = [](Step& step) { step.damage.push_back(region_of(1, 2)); };
+  EXPECT_EQ(check_rescan(liar, before).size(), before.visits.size());
+}
+
+TEST(RulesTest, LayoutThatDisagreesWithDecodeIsSeen) {
+  Liar liar({});
+  liar.change_layout = [](Layout layout) {
+    layout.add(1);
+    return layout;
+  };
+  EXPECT_NE(chunk_of(liar).find("number of records"), std::string::npos);
+  liar.change_layout = [](const Layout& layout) {
+    Layout other(layout.first_begin() + 1);
+    for (std::uint64_t i = 0; i < layout.records(); ++i) other.add(layout.extent(i).size);
+    return other;
+  };
+  EXPECT_NE(chunk_of(liar).find("where record 0 stands"), std::string::npos);
+  liar.change_layout = [](const Layout& layout) {
+    Layout other(layout.first_begin());
+    for (std::uint64_t i = 0; i < layout.records(); ++i) other.add_failed(layout.extent(i).size, Error{});
+    return other;
+  };
+  EXPECT_NE(chunk_of(liar).find("decode forgets"), std::string::npos);
+}
+
+TEST(RulesTest, VerifyThatRefusesWhatDecodesIsSeen) {
+  Liar liar({});
+  liar.change_verify = [] { return Result<void>(Error{.code = Code::kDamage, .detail = "made up"}); };
+  EXPECT_NE(chunk_of(liar).find("verify fails"), std::string::npos);
+}
+
+TEST(RulesTest, PartsThatCannotBeReadAreSeen) {
+  Liar liar({});
+  const Liar other({.record_size = [](std::uint64_t) { return std::size_t{21}; }});
+  liar.parts_of = &other;
+  EXPECT_NE(chunk_of(liar).find("decode_by_parts fails"), std::string::npos);
+}
+
+TEST(RulesTest, LocateThatMissesOrInventsIsSeen) {
+  Liar liar({});
+  const Walk walked = walk(liar, liar.size());
+  const std::vector<Position> inside{first_chunk(liar).begin + 1};
+  liar.change_locate = [](Position) { return std::optional<ChunkInfo>{}; };
+  EXPECT_EQ(check_locate(liar, walked, inside).size(), 1u);
+  liar.change_locate = [&](Position) { return std::optional(first_chunk(liar)); };
+  EXPECT_EQ(check_locate(liar, walked, std::vector<Position>{0}).size(), 1u);
+}
+
+}  // namespace
+}  // namespace recordfs::contract

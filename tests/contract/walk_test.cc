@@ -1,0 +1,86 @@
+#include <algorithm>
+#include <atomic>
+
+#include "tests/contract/sample_test.h"
+
+namespace recordfs::contract {
+namespace {
+
+class WalkTest : public SampleTest {};
+RECORDFS_FOR_EACH(containers(), WalkTest);
+
+TEST_P(WalkTest, EndsAndGoesForward) {
+  const auto container = open_sample();
+  if (!container) return;
+  EXPECT_EQ(joined(check_walk(walk(*container, bytes().size()), bytes().size())), "");
+}
+
+TEST_P(WalkTest, TwoContainersTakeTheSameSteps) {
+  const auto one = open_sample();
+  const auto other = open_sample();
+  if (!one) return;
+  const Walk first = walk(*one, bytes().size());
+  const Walk second = walk(*other, bytes().size());
+  ASSERT_EQ(first.visits.size(), second.visits.size());
+  for (std::size_t i = 0; i < first.visits.size(); ++i) {
+    EXPECT_TRUE(same_step(first.visits[i].step, second.visits[i].step)) << "step " << i;
+  }
+}
+
+TEST_P(WalkTest, AnyStepCanBeTakenAgain) {
+  const auto container = open_sample();
+  if (!container) return;
+  EXPECT_EQ(joined(check_rescan(*container, walk(*container, bytes().size()))), "");
+}
+
+// But for the old end of a file that was used anew, which is no part of what was written.
+TEST_P(WalkTest, NoRegionOfAnUndamagedFileIsDamage) {
+  const auto container = open_sample();
+  if (!container || sample().want.damaged) return;
+  for (const DamagedRegion& region : walk(*container, bytes().size()).damage()) {
+    EXPECT_EQ(region.damage_class, DamageClass::kStale) << to_string(region);
+  }
+}
+
+// Counts the bytes that are read through it.
+class CountingSource final : public Source {
+ public:
+  explicit CountingSource(std::shared_ptr<const Source> source) : source_(std::move(source)) {}
+  std::uint64_t size() const override { return source_->size(); }
+  Result<std::size_t> read_at(Position at, MutableBytes out) const override {
+    count_ += out.size();
+    return source_->read_at(at, out);
+  }
+  std::uint64_t take_count() const { return count_.exchange(0); }
+
+ private:
+  const std::shared_ptr<const Source> source_;
+  mutable std::atomic<std::uint64_t> count_{0};
+};
+
+// Besides the chunk that it gives, which some formats verify on the way.
+TEST_P(WalkTest, OneStepReadsAboutScanBytesAtTheMost) {
+  constexpr std::uint64_t kSlack = 3 * 65536;  // the frame that a step begins in, and those it ends in
+  Limits limits;
+  limits.scan_bytes = 4096;
+  const auto source = std::make_shared<CountingSource>(source_of(bytes()));
+  auto container = sample().format->open(source, limits);
+  if (!container) return;
+  source->take_count();
+  for (std::optional<ChunkKey> at = (*container)->first(); at;) {
+    const auto step = (*container)->scan(*at);
+    ASSERT_TRUE(step);
+    const std::uint64_t own = step->chunk ? step->chunk->end - step->chunk->begin : 0;
+    EXPECT_LE(source->take_count(), limits.scan_bytes + own + kSlack) << "step at " << at->position;
+    at = step->next;
+  }
+}
+
+TEST_P(WalkTest, ContainerNamesItsFormat) {
+  const auto container = open_sample();
+  if (!container) return;
+  EXPECT_EQ(container->format(), sample().format->name);
+}
+
+}  // namespace
+}  // namespace recordfs::contract

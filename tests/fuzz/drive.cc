@@ -1,0 +1,133 @@
+#include "tests/fuzz/drive.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <random>
+#include <string>
+
+#include <fmt/format.h>
+
+#include "tests/contract/format_folder.h"
+#include "tests/contract/rules.h"
+
+namespace recordfs::fuzz {
+namespace {
+
+constexpr std::uint64_t kDecodedBytes = 32 << 20;  // of all chunks of one input
+constexpr std::size_t kRescannedSteps = 32;
+constexpr std::size_t kCheckedChunks = 16;
+constexpr int kLocatedPositions = 24;
+
+[[noreturn]] void stop(const std::string& why) {
+  std::fprintf(stderr, "contract broken: %s\n", why.c_str());
+  std::abort();
+}
+
+void expect(bool held, std::string_view what) {
+  if (!held) stop(std::string(what));
+}
+
+void expect_none(const contract::Violations& broken) {
+  if (!broken.empty()) stop(broken.front());
+}
+
+// A source in memory never fails, so neither does what only fails as the source does.
+void expect_judgement(const Error& error) {
+  const bool is_ours = error.code == Code::kIo || error.code == Code::kChanged || error.code == Code::kPending ||
+                       error.code == Code::kInterrupted;
+  expect(!is_ours, "an error that no bytes can cause: " + to_string(error));
+  expect(!error.detail.empty(), "an error without a reason");
+}
+
+Limits limits_for(std::uint64_t options) {
+  Limits limits;
+  limits.stored_chunk = 4 << 20;
+  limits.decoded_chunk = 8 << 20;
+  limits.records_per_chunk = 1 << 18;
+  limits.metadata_bytes = 1 << 20;
+  if (options & 1) limits.scan_bytes = 4096;
+  if (options & 2) limits.decoded_chunk = 1024;
+  if (options & 4) limits.records_per_chunk = 4;
+  if (options & 8) limits.stored_chunk = 1024;
+  return limits;
+}
+
+// Of the last eight bytes, so that most changes of a file leave the options alone.
+std::uint64_t options_of(Bytes input) {
+  const Bytes tail = input.last(std::min<std::size_t>(input.size(), 8));
+  return std::hash<std::string_view>()(as_text(tail));
+}
+
+std::vector<Position> positions(const contract::Walk& walk, std::uint64_t size, std::mt19937_64& random) {
+  std::vector<Position> all{0, size};
+  for (const ChunkInfo& chunk : walk.chunks()) {
+    if (all.size() > 3 * kCheckedChunks) break;
+    all.insert(all.end(), {chunk.begin, chunk.end - 1, chunk.end});
+  }
+  for (int i = 0; i < kLocatedPositions; ++i) all.push_back(random() % (size + 1));
+  return all;
+}
+
+void ask_for_metadata(const Container& container, const contract::Walk& walk) {
+  const auto chunks = walk.chunks();
+  if (auto known = container.attributes(nullptr); !known) expect_judgement(known.error());
+  if (!chunks.empty() && container.attributes_change()) {
+    if (auto last = container.attributes(&chunks.back()); !last) expect_judgement(last.error());
+  }
+  for (std::size_t i = 0; i < std::min(chunks.size(), kCheckedChunks); ++i) {
+    if (auto of_chunk = container.chunk_attributes(chunks[i]); !of_chunk) expect_judgement(of_chunk.error());
+  }
+  for (const Fact& fact : container.facts()) expect(!fact.name.empty(), "a fact without a name");
+  if (auto trailer = container.trailer(); !trailer) expect_judgement(trailer.error());
+}
+
+void walk_all(const Container& container, std::uint64_t size, std::mt19937_64& random) {
+  contract::Reading reading = contract::read_all(container, size, {}, kDecodedBytes);
+  for (const auto& errors : {reading.walk.errors, reading.refused, reading.failures}) {
+    for (const Error& error : errors) expect_judgement(error);
+  }
+  expect(reading.walk.errors.empty(), "scan fails");
+  expect_none(contract::check_walk(reading.walk, size));
+  if (container.has_seek_structure()) {
+    expect_none(contract::check_locate(container, reading.walk, positions(reading.walk, size, random)));
+  }
+  ask_for_metadata(container, reading.walk);
+  auto chunks = reading.walk.chunks();
+  std::ranges::shuffle(chunks, random);
+  chunks.resize(std::min(chunks.size(), kCheckedChunks));
+  for (const ChunkInfo& chunk : chunks) expect_none(contract::check_chunk(container, chunk, random()));
+  std::ranges::shuffle(reading.walk.visits, random);
+  reading.walk.visits.resize(std::min(reading.walk.visits.size(), kRescannedSteps));
+  expect_none(contract::check_rescan(container, reading.walk));
+}
+
+}  // namespace
+
+const Format& format_in(std::string_view folder) {
+  for (const Format& format : formats()) {
+    if (contract::folder_of(format) == folder) return format;
+  }
+  stop(fmt::format("no format in the list has the folder {}", folder));
+}
+
+void drive(const Format& format, Bytes input) {
+  const std::uint64_t options = options_of(input);
+  auto bytes = Buffer::copy_of(input);  // of exactly this size, so that a sanitizer sees a read behind the end
+  if (!bytes) return;
+  const auto source = std::make_shared<const MemorySource>(std::move(*bytes));
+  const auto head = format.probe(*source, "input", ProbeDepth::kHead);
+  const auto searched = format.probe(*source, "input", ProbeDepth::kSearch);
+  expect(head && searched, "probe fails");
+  expect(*head == 0 || *searched > 0, "a search refuses what the head alone speaks for");
+  auto container = format.open(source, limits_for(options));
+  if (container) {
+    std::mt19937_64 random(options);
+    walk_all(**container, input.size(), random);
+  } else {
+    expect_judgement(container.error());
+    expect(*head == 0, "open refuses what probe bids for: " + to_string(container.error()));
+  }
+}
+
+}  // namespace recordfs::fuzz

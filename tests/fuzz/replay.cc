@@ -1,0 +1,49 @@
+// Does with each file of the folders given what the fuzz target does with an input, without libFuzzer:
+//
+//   fuzz_replay_FORMAT FOLDER_OR_FILE...
+//
+// It names the file before each run, so the last name is the one that failed.
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <string>
+#include <vector>
+
+#include "tests/fuzz/drive.h"
+
+namespace {
+
+namespace fs = std::filesystem;
+
+void replay(const recordfs::Format& format, const fs::path& path) {
+  std::ifstream in(path, std::ios::binary);
+  const std::string bytes{std::istreambuf_iterator<char>(in), {}};
+  std::printf("%s (%zu bytes)\n", path.c_str(), bytes.size());
+  std::fflush(stdout);
+  recordfs::fuzz::drive(format, recordfs::as_bytes(bytes));
+}
+
+std::vector<fs::path> files_in(const fs::path& path) {
+  if (!fs::is_directory(path)) return {path};
+  std::vector<fs::path> files;
+  for (const auto& entry : fs::recursive_directory_iterator(path)) {
+    if (entry.is_regular_file() && entry.path().extension() != ".json") files.push_back(entry.path());
+  }
+  return files;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const recordfs::Format& format = recordfs::fuzz::format_in(RECORDFS_FUZZ_FORMAT);
+  std::size_t count = 0;
+  for (int i = 1; i < argc; ++i) {
+    for (const fs::path& path : files_in(argv[i])) {
+      replay(format, path);
+      ++count;
+    }
+  }
+  std::printf("%zu files\n", count);
+  return count > 0 ? 0 : 1;
+}

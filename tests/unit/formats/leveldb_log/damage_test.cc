@@ -1,0 +1,245 @@
+// What is shown and what is said of logs that are not sound.
+#include <algorithm>
+
+#include <gtest/gtest.h>
+
+#include "tests/unit/formats/leveldb_log/reading.h"
+#include "tests/writers/leveldb_log/log_writer.h"
+
+namespace recordfs::leveldb_log {
+namespace {
+
+using Records = std::vector<std::string>;
+
+std::string flipped(std::string log, std::size_t at) {
+  log.at(at) = static_cast<char>(log.at(at) ^ 1);
+  return log;
+}
+
+// "aa" at 0, "bbbb" at 9, "cc" at 20; 29 bytes.
+std::string three() {
+  LogWriter writer;
+  for (const char* record : {"aa", "bbbb", "cc"}) writer.append(record);
+  return writer.log();
+}
+
+TEST(Damage, AFlippedPayloadLosesItsRecordAlone) {
+  const Reading reading = read_log(flipped(three(), 16));
+  EXPECT_EQ(reading.records, (Records{"aa", "cc"}));
+  EXPECT_EQ(describe(reading.damage), "[9,20) damage 1: a fragment whose checksum does not match\n");
+  EXPECT_EQ(reading.damage[0].records_before, 1u);
+}
+
+TEST(Damage, AFlippedChecksumOfTheFirstFragmentLosesItsRecordAlone) {
+  EXPECT_EQ(read_log(flipped(three(), 0)).records, (Records{"bbbb", "cc"}));
+}
+
+TEST(Damage, AFlippedLengthLosesItsRecordAlone) {
+  for (const std::size_t byte : {9u + 4, 9u + 5}) {
+    const Reading reading = read_log(flipped(three(), byte));
+    EXPECT_EQ(reading.records, (Records{"aa", "cc"}));
+    EXPECT_EQ(describe(reading.damage), "[9,20) damage 1: a fragment whose length is wrong\n");
+  }
+}
+
+// A log in a record is a row of sound headers, to which a wrong length may lead.
+TEST(Damage, AFlippedLengthDoesNotLeadIntoALogInsideTheRecord) {
+  LogWriter inner;
+  for (int i = 0; i < 60; ++i) inner.append("");
+  for (int bit = 0; bit < 16; ++bit) {
+    LogWriter writer;
+    writer.append(std::string(3, 'x') + inner.log());
+    writer.append("next");
+    std::string log = writer.log();
+    log[static_cast<std::size_t>(4 + bit / 8)] =
+        static_cast<char>(log[static_cast<std::size_t>(4 + bit / 8)] ^ 1 << bit % 8);
+    EXPECT_EQ(read_log(log).records, Records{"next"}) << bit;
+  }
+}
+
+TEST(Damage, AFragmentThatLeadsNowhereLosesTheRestOfTheFrame) {
+  LogWriter writer;
+  writer.append("aa");
+  writer.append("bbbb");
+  writer.fill_frame_but(0);
+  writer.append("next");
+  const Reading reading = read_log(flipped(flipped(writer.log(), 9 + 4), 17));
+  EXPECT_EQ(reading.records, (Records{"aa", "next"}));
+  EXPECT_EQ(describe(reading.damage), "[9,32768) damage ?: a fragment whose checksum does not match\n");
+}
+
+TEST(Damage, ALengthPastTheEndOfTheFrameIsNoTornTail) {
+  std::string log = flipped(three(), 16);
+  log[9 + 5] = '\xff';
+  const Reading reading = read_log(log);
+  EXPECT_EQ(reading.records, Records{"aa"});
+  EXPECT_EQ(describe(reading.damage), "[9,29) damage ?: a fragment whose length is past the end of its frame\n");
+}
+
+TEST(Damage, ATornTailIsUnfinished) {
+  for (std::size_t size = 21; size < 29; ++size) {
+    const Reading reading = read_log(three().substr(0, size));
+    EXPECT_EQ(reading.records, (Records{"aa", "bbbb"}));
+    EXPECT_EQ(describe(reading.damage),
+              "[20," + std::to_string(size) + ") unfinished 1: the file ends inside a record\n");
+  }
+}
+
+TEST(Damage, ATailTornBehindWholePiecesIsOneUnfinishedRegion) {
+  LogWriter writer;
+  writer.append("aa");
+  writer.append(text(70000));
+  const Reading reading = read_log(std::string_view(writer.log()).substr(0, 66000));
+  EXPECT_EQ(reading.records, Records{"aa"});
+  EXPECT_EQ(describe(reading.damage).substr(0, 9), "[9,65536)");
+  for (const DamagedRegion& region : reading.damage) EXPECT_EQ(region.damage_class, DamageClass::kUnfinished);
+  EXPECT_EQ(reading.damage.back().end, 66000u);
+}
+
+TEST(Damage, ALoneEmptyFirstIsUnfinished) {
+  const Reading reading = read_log(fragment(2, ""));
+  EXPECT_EQ(describe(reading.damage), "[0,7) unfinished 1: the file ends inside a record\n");
+}
+
+TEST(Damage, ARecordWithoutItsEndIsOneRegion) {
+  const Reading reading = read_log(fragment(2, "ab") + fragment(3, "cd") + fragment(1, "e"));
+  EXPECT_EQ(reading.records, Records{"e"});
+  EXPECT_EQ(describe(reading.damage), "[0,18) damage 1: a record without its end\n");
+}
+
+TEST(Damage, AFirstAfterAFirstBeginsAnew) {
+  const Reading reading = read_log(fragment(2, "ab") + fragment(2, "cd") + fragment(4, "e"));
+  EXPECT_EQ(reading.records, Records{"cde"});
+  EXPECT_EQ(describe(reading.damage), "[0,9) damage 1: a record without its end\n");
+}
+
+TEST(Damage, PiecesWithoutABeginningAreOneRegion) {
+  const Reading reading = read_log(fragment(3, "ab") + fragment(3, "cd") + fragment(4, "e") + fragment(1, "f"));
+  EXPECT_EQ(reading.records, Records{"f"});
+  EXPECT_EQ(describe(reading.damage), "[0,26) damage ?: pieces of a record without its beginning\n");
+}
+
+TEST(Damage, ALostMiddleLosesItsRecordAndNoOther) {
+  LogWriter writer;
+  writer.append(text(100000));
+  writer.append("next");
+  const Reading reading = read_log(flipped(writer.log(), 40000));
+  EXPECT_EQ(reading.records, Records{"next"});
+  EXPECT_EQ(describe(reading.damage),
+            "[0,32768) damage 1: a record without its end\n"
+            "[32768,65536) damage ?: a fragment whose checksum does not match\n"
+            "[65536,100028) damage ?: pieces of a record without its beginning\n");
+}
+
+TEST(Damage, AnUnknownTypeIsSkippedAndSaid) {
+  for (const std::uint8_t type : std::initializer_list<std::uint8_t>{0, 9, 12, 77}) {
+    const Reading reading = read_log(fragment(1, "a") + fragment(type, "????") + fragment(1, "b"));
+    EXPECT_EQ(reading.records, (Records{"a", "b"}));
+    EXPECT_EQ(describe(reading.damage),
+              "[8,19) unsupported ?: a fragment of type " + std::to_string(type) + ", which is not known here\n");
+  }
+}
+
+// The reference ends the log at 5 and forgets 6: its own marks share the numbers.
+TEST(Damage, ARecyclableTypeOverANarrowHeaderIsAnUnknownType) {
+  for (const std::uint8_t type : std::initializer_list<std::uint8_t>{5, 6, 7, 8, 11, 131}) {
+    const Reading reading = read_log(fragment(1, "a") + fragment(type, text(900)) + fragment(1, "b"));
+    EXPECT_EQ(reading.records, (Records{"a", "b"}));
+    ASSERT_EQ(reading.damage.size(), 1u);
+    EXPECT_EQ(reading.damage[0].damage_class, DamageClass::kUnsupported);
+  }
+}
+
+TEST(Damage, AnIgnorableTypeInsideARecordLeavesItWhole) {
+  const Reading reading = read_log(fragment(2, "a") + fragment(200, "xx") + fragment(4, "b") + fragment(1, "c"));
+  EXPECT_EQ(reading.records, (Records{"ab", "c"}));
+  EXPECT_EQ(describe(reading.damage), "[8,17) unsupported 0: a fragment of type 200, which is not known here\n");
+}
+
+TEST(Damage, AnIgnorableTypeInsideALostRecordIsPartOfItsRegion) {
+  const Reading reading = read_log(fragment(2, "a") + fragment(200, "xx") + fragment(1, "c"));
+  EXPECT_EQ(describe(reading.damage), "[0,17) damage 1: a record without its end\n");
+}
+
+TEST(Damage, RecordsBehindZerosInAFrameAreShown) {
+  LogWriter writer;
+  writer.append("one");
+  writer.append_raw(std::string(500, '\0'));
+  writer.append("hidden");
+  const Reading reading = read_log(writer.log());
+  EXPECT_EQ(reading.records, (Records{"one", "hidden"}));
+  ASSERT_EQ(reading.damage.size(), 1u);
+  EXPECT_EQ(reading.damage[0].begin, 10u);
+  EXPECT_EQ(reading.damage[0].end, 510u);
+}
+
+TEST(Damage, JunkBehindZerosIsSaid) {
+  LogWriter writer;
+  writer.append("one");
+  writer.append_raw(std::string(500, '\0') + "junk behind zeros");
+  const Reading reading = read_log(writer.log());
+  EXPECT_EQ(reading.records, Records{"one"});
+  EXPECT_EQ(describe(reading.damage), "[10,527) damage ?: filling with bytes in it that are no fragment\n");
+}
+
+TEST(Damage, ATypeFlippedToZeroDoesNotHideWhatFollows) {
+  LogWriter writer;
+  for (const char* record : {"", "", "end"}) writer.append(record);
+  const Reading reading = read_log(flipped(writer.log(), 6 + 7));
+  EXPECT_EQ(reading.records, (Records{"", "end"}));
+  EXPECT_EQ(reading.damage.size(), 1u);
+}
+
+TEST(Damage, ZerosInPlaceOfAFrameBreakTheRecordThatRunsThroughIt) {
+  LogWriter writer;
+  writer.append(text(100000));
+  writer.append("next");
+  std::string log = writer.log();
+  log.replace(32768, 32768, 32768, '\0');
+  const Reading reading = read_log(log);
+  EXPECT_EQ(reading.records, Records{"next"});
+  EXPECT_EQ(reading.damage.size(), 2u);
+}
+
+TEST(Damage, HeadersInsideALostPayloadAreNotSearchedFor) {
+  LogWriter inner;
+  inner.append("inner");
+  LogWriter writer;
+  writer.append("one");
+  std::string lost = fragment(1, "xxxx" + inner.log());
+  lost[4] = static_cast<char>(lost[4] + 1);  // its length
+  lost[7] = 'y';                             // and its payload
+  writer.append_raw(lost);
+  EXPECT_EQ(read_log(writer.log()).records, Records{"one"});
+}
+
+TEST(Damage, APrefixHasNoRecordThatTheWholeHasNot) {
+  LogWriter writer;
+  const Records all{"a", text(40), "", text(33000), "b"};
+  for (const std::string& record : all) writer.append(record);
+  for (std::size_t size = 1; size < writer.log().size(); size += size < 200 ? 1 : 997) {
+    const auto container = open_log(std::string_view(writer.log()).substr(0, size));
+    if (!container) continue;
+    const Records found = read_all(*container).records;
+    ASSERT_LE(found.size(), all.size());
+    EXPECT_TRUE(std::equal(found.begin(), found.end(), all.begin())) << size;
+  }
+}
+
+TEST(Damage, AFlippedByteIsNeverSilent) {
+  const std::string log = three();
+  for (std::size_t at = 0; at < log.size(); ++at) {
+    for (int bit = 0; bit < 8; ++bit) {
+      std::string changed = log;
+      changed[at] = static_cast<char>(changed[at] ^ 1 << bit);
+      const auto container = open_log(changed);
+      if (!container) continue;
+      const Reading reading = read_all(*container);
+      EXPECT_LT(reading.records.size(), 3u) << at;
+      EXPECT_FALSE(reading.damage.empty()) << at;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace recordfs::leveldb_log

@@ -1,0 +1,90 @@
+// Which files are taken for logs, and what is known of a log at open.
+#include <gtest/gtest.h>
+
+#include "core/formats/leveldb_log/content.h"
+#include "core/formats/leveldb_log/format.h"
+#include "tests/unit/formats/leveldb_log/reading.h"
+#include "tests/writers/leveldb_log/log_writer.h"
+
+namespace recordfs::leveldb_log {
+namespace {
+
+using namespace std::string_literals;
+
+int bid(std::string_view bytes, std::string_view name = "x", ProbeDepth depth = ProbeDepth::kHead) {
+  const MemorySource source(std::move(*Buffer::copy_of(as_bytes(bytes))));
+  return *kFormat.probe(source, name, depth);
+}
+
+std::string fact(std::string_view bytes, std::string_view name) {
+  const auto container = open_log(bytes);
+  for (const Fact& known : container->facts()) {
+    if (known.name != name) continue;
+    if (const auto* words = std::get_if<std::string>(&known.value)) return *words;
+    if (const auto* number = std::get_if<std::uint64_t>(&known.value)) return std::to_string(*number);
+    return std::get<bool>(known.value) ? "true" : "false";
+  }
+  return "-";
+}
+
+TEST(Probe, ASoundFirstFragmentIsALog) {
+  EXPECT_GE(bid(fragment(1, "a")), 32);
+  EXPECT_GE(bid(fragment(5, "a", 3)), 32);
+  EXPECT_GE(bid(fragment(1, "")), 32);
+}
+
+TEST(Probe, WhatHasNoSoundFragmentIsNot) {
+  EXPECT_EQ(bid(std::string(65536, '\0'), "000003.log", ProbeDepth::kSearch), 0);
+  EXPECT_EQ(bid(std::string(50000, 't'), "000003.log", ProbeDepth::kSearch), 0);
+  EXPECT_EQ(bid("abc", "000003.log", ProbeDepth::kSearch), 0);
+  EXPECT_EQ(open_log("abc"), nullptr);
+}
+
+TEST(Probe, AnEmptyFileHasItsNameAlone) {
+  EXPECT_EQ(bid("", "000003.log"), 1);
+  EXPECT_EQ(bid("", "MANIFEST-000003"), 1);
+  EXPECT_EQ(bid("", "MANIFEST-3"), 0);
+  EXPECT_EQ(bid("", "LOCK"), 0);
+}
+
+TEST(Probe, ADamagedHeadIsFoundBySearchAlone) {
+  LogWriter writer;
+  writer.append(text(100000));
+  std::string log = writer.log();
+  log.replace(0, 32768, 32768, '#');
+  EXPECT_EQ(bid(log), 0);
+  EXPECT_GE(bid(log, "x", ProbeDepth::kSearch), 32);
+  EXPECT_NE(open_log(log), nullptr);
+}
+
+TEST(Facts, TellTheVariantTheNumberAndTheCompression) {
+  LogWriter recycled({.log_number = 17, .zstd = true});
+  recycled.append("record");
+  EXPECT_EQ(fact(recycled.log(), "variant"), "rocksdb");
+  EXPECT_EQ(fact(recycled.log(), "compression"), "zstd");
+  EXPECT_EQ(fact(recycled.log(), "log_number"), "17");
+  EXPECT_EQ(fact(fragment(1, "a"), "variant"), "leveldb");
+  EXPECT_EQ(fact(fragment(1, "a"), "log_number"), "-");
+}
+
+TEST(Facts, TellWhatTheFirstRecordIs) {
+  const std::string batch = std::string(8, '\1') + "\1\0\0\0"s + "\1\3key\5value"s;
+  EXPECT_EQ(fact(fragment(1, batch), "content"), "write-ahead log");
+  EXPECT_EQ(fact(fragment(1, "opaque"), "content"), "opaque");
+}
+
+TEST(Content, ABatchWhoseCountIsWrongIsNone) {
+  const std::string head(8, '\1');
+  EXPECT_EQ(content_of(as_bytes(head + "\0\0\0\0"s)), "write-ahead log");
+  EXPECT_EQ(content_of(as_bytes(head + "\2\0\0\0"s + "\1\3key\5value"s)), "opaque");
+  EXPECT_EQ(content_of(as_bytes(head + "\1\0\0\0"s + "\1\3key\7value"s)), "opaque");
+}
+
+TEST(Content, AnEditIsReadToItsEnd) {
+  EXPECT_EQ(content_of(as_bytes("\1\4name\2\0\3\2\4\0"s)), "manifest");
+  EXPECT_EQ(content_of(as_bytes("\1\4name\x08"s)), "opaque");
+  EXPECT_EQ(content_of({}), "opaque");
+}
+
+}  // namespace
+}  // namespace recordfs::leveldb_log

@@ -1,0 +1,197 @@
+// Sound logs: frames, fragments, and what is between them.
+#include <gtest/gtest.h>
+
+#include "tests/unit/formats/leveldb_log/reading.h"
+#include "tests/writers/leveldb_log/log_writer.h"
+
+namespace recordfs::leveldb_log {
+namespace {
+
+using Records = std::vector<std::string>;
+
+TEST(Records, AnEmptyFileHasNoRecords) {
+  const Reading reading = read_log("");
+  EXPECT_TRUE(reading.records.empty());
+  EXPECT_EQ(reading.steps, 1u);
+}
+
+TEST(Records, SmallRecordsOfOneFrameAreOneChunk) {
+  LogWriter writer;
+  for (const char* record : {"one", "", "three"}) writer.append(record);
+  const Reading reading = read_log(writer.log());
+  EXPECT_EQ(reading.records, (Records{"one", "", "three"}));
+  ASSERT_EQ(reading.chunks.size(), 1u);
+  EXPECT_EQ(reading.chunks[0].begin, 0u);
+  EXPECT_EQ(reading.chunks[0].end, writer.log().size());
+  EXPECT_EQ(reading.chunks[0].stored_size, 8u);
+  EXPECT_EQ(describe(reading.damage), "");
+}
+
+TEST(Records, ARecordOverManyFramesBelongsToTheFrameInWhichItBegins) {
+  LogWriter writer;
+  const Records records{"first", text(150000), "last"};
+  for (const std::string& record : records) writer.append(record);
+  const Reading reading = read_log(writer.log());
+  EXPECT_EQ(reading.records, records);
+  ASSERT_EQ(reading.chunks.size(), 2u);
+  EXPECT_EQ(reading.chunks[0].records, 2u);
+  EXPECT_EQ(reading.chunks[1].begin, reading.chunks[0].end);
+}
+
+class LeftOver : public testing::TestWithParam<std::size_t> {};
+INSTANTIATE_TEST_SUITE_P(Bytes, LeftOver, testing::Range(std::size_t{0}, std::size_t{13}));
+
+TEST_P(LeftOver, AtTheEndOfAFrameThenARecord) {
+  for (const std::size_t size : {0u, 1u, 300u}) {
+    LogWriter writer;
+    writer.fill_frame_but(GetParam());
+    writer.append(text(size));
+    writer.append("end");
+    const Reading reading = read_log(writer.log());
+    ASSERT_EQ(reading.records.size(), 3u);
+    EXPECT_EQ(reading.records[1], text(size));
+    EXPECT_EQ(describe(reading.damage), "");
+  }
+}
+
+TEST_P(LeftOver, AtTheEndOfARecycledFrameThenARecord) {
+  LogWriter writer({.log_number = 17});
+  writer.fill_frame_but(GetParam());
+  writer.append(text(300));
+  writer.append("end");
+  const Reading reading = read_log(writer.log());
+  ASSERT_EQ(reading.records.size(), 3u);
+  EXPECT_EQ(reading.records[1], text(300));
+  EXPECT_EQ(describe(reading.damage), "");
+}
+
+TEST_P(LeftOver, ZerosAtTheEndOfTheFileAreNoDamage) {
+  LogWriter writer;
+  writer.append("one");
+  writer.append_raw(std::string(GetParam(), '\0'));
+  const Reading reading = read_log(writer.log());
+  EXPECT_EQ(reading.records, Records{"one"});
+  EXPECT_EQ(describe(reading.damage), "");
+}
+
+TEST(Records, FramesOfZerosAtTheEndAreNoDamage) {
+  LogWriter writer;
+  writer.append("one");
+  writer.append_raw(std::string(200000, '\0'));
+  const Reading reading = read_log(writer.log());
+  EXPECT_EQ(reading.records, Records{"one"});
+  EXPECT_EQ(describe(reading.damage), "");
+}
+
+TEST(Records, JunkInATrailerIsIgnored) {
+  LogWriter writer;
+  writer.fill_frame_but(6);
+  writer.append_raw("junk!!");
+  writer.append("next");
+  const Reading reading = read_log(writer.log());
+  EXPECT_EQ(reading.records.size(), 2u);
+  EXPECT_EQ(describe(reading.damage), "");
+}
+
+TEST(Records, AnEmptyFirstThatItsWriterForgotIsNoDamage) {
+  LogWriter writer;
+  writer.fill_frame_but(7);
+  writer.append_raw(fragment(2, ""));
+  writer.append_raw(fragment(1, "next"));
+  const Reading reading = read_log(writer.log());
+  ASSERT_EQ(reading.records.size(), 2u);
+  EXPECT_EQ(reading.records[1], "next");
+  EXPECT_EQ(describe(reading.damage), "");
+}
+
+TEST(Records, FragmentsThatDoNotEndTheirFrameMakeARecord) {
+  const Reading reading = read_log(fragment(2, "ab") + fragment(3, "cd") + fragment(4, "ef") + fragment(1, "g"));
+  EXPECT_EQ(reading.records, (Records{"abcdef", "g"}));
+}
+
+TEST(Records, ALogInsideARecordIsNotReadAsItsOwn) {
+  LogWriter inner;
+  for (int i = 0; i < 5000; ++i) inner.append("inner");
+  LogWriter outer;
+  outer.append("before");
+  outer.append(inner.log());
+  outer.append("behind");
+  EXPECT_EQ(read_log(outer.log()).records, (Records{"before", inner.log(), "behind"}));
+}
+
+TEST(Records, ControlFragmentsAreNoRecords) {
+  const std::string log = fragment(130, std::string(24, 'p')) + fragment(1, "a") + fragment(10, std::string(6, 's')) +
+                          fragment(2, "b") + fragment(10, std::string(6, 's')) + fragment(4, "c");
+  const Reading reading = read_log(log);
+  EXPECT_EQ(reading.records, (Records{"a", "bc"}));
+  EXPECT_EQ(describe(reading.damage), "");
+}
+
+TEST(Recycled, OlderFragmentsBehindTheEndAreStale) {
+  LogWriter writer({.log_number = 17});
+  writer.append("new");
+  const std::size_t end = writer.log().size();
+  writer.append_raw(fragment(5, "old", 12));
+  writer.append_raw(fragment(1, "older"));
+  const Reading reading = read_log(writer.log());
+  EXPECT_EQ(reading.records, Records{"new"});
+  EXPECT_EQ(describe(reading.damage), "[" + std::to_string(end) + "," + std::to_string(writer.log().size()) +
+                                          ") stale 0: left from an earlier use of the file\n");
+}
+
+TEST(Recycled, ANewEndInsideAnOldFragmentIsStaleToTheNextFrame) {
+  LogWriter old({.log_number = 12});
+  for (int i = 0; i < 10; ++i) old.append(text(9000));
+  LogWriter writer({.log_number = 17});
+  writer.append(text(5000));
+  std::string log = old.log();
+  log.replace(0, writer.log().size(), writer.log());
+  const Reading reading = read_log(log);
+  EXPECT_EQ(reading.records, Records{text(5000)});
+  ASSERT_FALSE(reading.damage.empty());
+  EXPECT_EQ(reading.damage.front().begin, writer.log().size());
+  EXPECT_EQ(reading.damage.back().end, log.size());
+  for (const DamagedRegion& region : reading.damage) EXPECT_EQ(region.damage_class, DamageClass::kStale);
+}
+
+TEST(Recycled, ARecordCutByOlderBytesIsUnfinished) {
+  LogWriter writer({.log_number = 17});
+  writer.append("a");
+  writer.append_raw(fragment(6, "cut", 17));
+  writer.append_raw(fragment(5, "old", 12));
+  const Reading reading = read_log(writer.log());
+  EXPECT_EQ(reading.records, Records{"a"});
+  ASSERT_EQ(reading.damage.size(), 2u);
+  EXPECT_EQ(reading.damage[0].damage_class, DamageClass::kUnfinished);
+  EXPECT_EQ(reading.damage[1].damage_class, DamageClass::kStale);
+}
+
+TEST(Recycled, ARecyclableFragmentInAPlainLogIsStale) {
+  const Reading reading = read_log(fragment(1, "plain") + fragment(5, "recycled", 17) + fragment(1, "after"));
+  EXPECT_EQ(reading.records, (Records{"plain", "after"}));
+  EXPECT_EQ(describe(reading.damage), "[12,31) stale 0: left from an earlier use of the file\n");
+}
+
+TEST(Recycled, AFlippedTypeLosesItsRecordAlone) {
+  LogWriter writer({.log_number = 17});
+  for (const char* record : {"one", "two", "three"}) writer.append(record);
+  for (const std::size_t at : {6u, 14u + 6u}) {
+    std::string log = writer.log();
+    log[at] = '\x64';
+    EXPECT_EQ(read_log(log).records.size(), 2u);
+  }
+}
+
+TEST(Recycled, ADamagedHeadStillTellsTheNewLogFromTheOld) {
+  LogWriter old({.log_number = 12});
+  for (int i = 0; i < 10; ++i) old.append(text(9000));
+  LogWriter writer({.log_number = 17});
+  writer.append(text(5000));
+  std::string log = old.log();
+  log.replace(0, writer.log().size(), writer.log());
+  log[5] = static_cast<char>(log[5] ^ 0x20);  // the first fragment's length
+  EXPECT_TRUE(read_log(log).records.empty());
+}
+
+}  // namespace
+}  // namespace recordfs::leveldb_log

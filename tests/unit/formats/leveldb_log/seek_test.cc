@@ -1,0 +1,130 @@
+// locate(), limits and chunks that stay in the file.
+#include <algorithm>
+
+#include <gtest/gtest.h>
+
+#include "tests/unit/formats/leveldb_log/reading.h"
+#include "tests/writers/leveldb_log/log_writer.h"
+
+namespace recordfs::leveldb_log {
+namespace {
+
+using Records = std::vector<std::string>;
+
+// Small records, records over many frames, and a frame that no record begins in.
+std::string mixed_log() {
+  LogWriter writer;
+  for (int i = 0; i < 40; ++i) {
+    for (int j = 0; j < 20; ++j) writer.append(text(static_cast<std::size_t>(100 * i + j)));
+    writer.append(text(static_cast<std::size_t>(i) * 5000));
+  }
+  return writer.log();
+}
+
+void expect_agreement(const std::string& log, const Limits& limits = {}) {
+  const auto container = open_log(log, limits);
+  ASSERT_TRUE(container);
+  const std::vector<ChunkInfo> chunks = read_all(*container).chunks;
+  std::size_t next = 0;
+  for (Position at = 0; at < log.size(); at += 509) {
+    while (next < chunks.size() && chunks[next].end <= at) ++next;
+    const bool covered = next < chunks.size() && chunks[next].begin <= at;
+    const auto found = container->locate(at);
+    ASSERT_TRUE(found);
+    ASSERT_EQ(found->has_value(), covered) << at;
+    if (!covered) continue;
+    EXPECT_EQ((*found)->key, chunks[next].key);
+    EXPECT_EQ((*found)->end, chunks[next].end);
+    EXPECT_EQ((*found)->records, chunks[next].records);
+  }
+}
+
+TEST(Locate, AgreesWithTheWalk) { expect_agreement(mixed_log()); }
+
+TEST(Locate, AgreesWithTheWalkOfADamagedLog) {
+  std::string log = mixed_log();
+  for (std::size_t at = 777; at < log.size(); at += 60000) log[at] = static_cast<char>(log[at] ^ 64);
+  expect_agreement(log);
+}
+
+TEST(Locate, AgreesWithTheWalkWhereRecordsAreBeyondTheLimits) {
+  expect_agreement(mixed_log(), {.stored_chunk = 100000});
+}
+
+TEST(Locate, FindsNothingBehindTheEnd) {
+  const auto container = open_log(mixed_log());
+  EXPECT_FALSE(container->locate(UINT64_MAX)->has_value());
+}
+
+TEST(Limit, ARecordBeyondTheStoredLimitIsOneRegionAndTheRestGoesOn) {
+  LogWriter writer;
+  for (const std::string& record : {text(10), text(200000), text(20)}) writer.append(record);
+  const Reading reading = read_log(writer.log(), {.stored_chunk = 70000});
+  EXPECT_EQ(reading.records, (Records{text(10), text(20)}));
+  ASSERT_FALSE(reading.damage.empty());
+  std::uint64_t lost = 0;
+  Position at = 17;
+  for (const DamagedRegion& region : reading.damage) {
+    EXPECT_EQ(region.damage_class, DamageClass::kUnsupported);
+    EXPECT_EQ(region.reason, "a record beyond the limits");
+    EXPECT_EQ(region.begin, at);
+    at = region.end;
+    lost += *region.records_lost;
+  }
+  EXPECT_EQ(lost, 1u);
+  EXPECT_EQ(at, reading.chunks.back().begin);
+}
+
+TEST(Limit, ARecordBeyondTheDecodedLimitIsRefused) {
+  LogWriter writer({.zstd = true});
+  for (const std::string& record : {text(10), std::string(100000, 'z'), text(20)}) writer.append(record);
+  const Reading reading = read_log(writer.log(), {.decoded_chunk = 5000});
+  EXPECT_EQ(reading.records, (Records{text(10), text(20)}));
+  ASSERT_EQ(reading.damage.size(), 1u);
+  EXPECT_EQ(reading.damage[0].records_lost, 1u);
+}
+
+TEST(Limit, MoreRecordsThanTheLimitAreRefused) {
+  LogWriter writer;
+  for (int i = 0; i < 10; ++i) writer.append("x");
+  EXPECT_EQ(read_log(writer.log(), {.records_per_chunk = 4}).records.size(), 4u);
+}
+
+TEST(Limit, AStepThroughALongDamagedRegionReportsProgress) {
+  LogWriter writer;
+  writer.append("one");
+  writer.append_raw(std::string(500000, '\0'));
+  const Reading reading = read_log(writer.log(), {.scan_bytes = 65536});
+  EXPECT_EQ(reading.records, Records{"one"});
+  EXPECT_GT(reading.steps, 4u);
+}
+
+TEST(Parts, EveryRangeOfALargeRecordIsWhatDecodeGives) {
+  LogWriter writer;
+  for (const std::string& record : {text(10), std::string(), text(300000, 'k')}) writer.append(record);
+  const auto container = open_log(writer.log());
+  const ChunkInfo info = read_all(*container).chunks.at(0);
+  const auto parts = container->decode_by_parts(info);
+  const auto whole = container->decode(info);
+  ASSERT_TRUE(parts && *parts && whole);
+  ASSERT_EQ((*parts)->payload_size(), (*whole)->payload_size());
+  for (std::uint64_t from = 0; from <= info.decoded_size; from += 4999) {
+    for (const std::uint64_t wanted : {0u, 1u, 40000u}) {
+      const std::uint64_t length = std::min(wanted, *info.decoded_size - from);
+      const auto some = (*parts)->read(from, length);
+      ASSERT_TRUE(some);
+      EXPECT_EQ(as_text(some->bytes), as_text((*whole)->read(from, length)->bytes));
+    }
+  }
+  EXPECT_LT((*parts)->memory(), 10000u);
+}
+
+TEST(Parts, ACompressedLogHasNone) {
+  LogWriter writer({.zstd = true});
+  writer.append("one");
+  const auto container = open_log(writer.log());
+  EXPECT_EQ(*container->decode_by_parts(read_all(*container).chunks.at(0)), nullptr);
+}
+
+}  // namespace
+}  // namespace recordfs::leveldb_log

@@ -1,0 +1,110 @@
+// Logs whose records are zstd frames.
+#include <algorithm>
+
+#include <gtest/gtest.h>
+
+#include "tests/unit/formats/leveldb_log/reading.h"
+#include "tests/writers/leveldb_log/log_writer.h"
+
+namespace recordfs::leveldb_log {
+namespace {
+
+using Records = std::vector<std::string>;
+
+const std::string kSetZstd = fragment(9, std::string("\x07\0\0\0", 4));
+
+TEST(Zstd, RecordsAreDecompressed) {
+  const Records records{"one", "", text(200000), text(70000, 'k'), "end"};
+  for (const bool content_size : {true, false}) {
+    LogWriter writer({.zstd = true, .zstd_content_size = content_size});
+    for (const std::string& record : records) writer.append(record);
+    const Reading reading = read_log(writer.log());
+    EXPECT_EQ(reading.records, records);
+    EXPECT_EQ(reading.chunks[0].codec, "zstd");
+    EXPECT_EQ(describe(reading.damage), "");
+  }
+}
+
+TEST(Zstd, RecordsOfARecycledLogAreDecompressed) {
+  LogWriter writer({.log_number = 17, .zstd = true});
+  writer.append(text(50000));
+  EXPECT_EQ(read_log(writer.log()).records, Records{text(50000)});
+}
+
+TEST(Zstd, AFrameThatCanNotBeDecodedFailsAloneWithItsDeclaredSize) {
+  LogWriter good({.zstd = true});
+  good.append(text(300));
+  const std::size_t header = kSetZstd.size() + 7;
+  std::string broken = good.log().substr(header);
+  broken.back() = static_cast<char>(broken.back() ^ 1);
+  const std::string log = good.log() + fragment(1, broken) + good.log().substr(kSetZstd.size());
+  const auto container = open_log(log);
+  const Reading reading = read_all(*container);
+  EXPECT_EQ(reading.records, (Records{text(300), text(300)}));
+  ASSERT_EQ(reading.failures.size(), 1u);
+  EXPECT_EQ(reading.failures[0].code, Code::kDamage);
+  const auto chunk = container->decode(reading.chunks[0]);
+  EXPECT_EQ((*chunk)->layout().extent(1).size, 300u);
+}
+
+TEST(Zstd, BytesThatAreNoFrameFailWithOneByte) {
+  const auto container = open_log(kSetZstd + fragment(1, "not zstd at all, and long enough"));
+  const Reading reading = read_all(*container);
+  ASSERT_EQ(reading.failures.size(), 1u);
+  EXPECT_EQ(reading.chunks[0].decoded_size, 1u);
+  EXPECT_EQ(container->layout(reading.chunks[0])->extent(0).size, 1u);
+}
+
+TEST(Zstd, AHeaderThatPromisesMoreThanItsBytesCanHoldIsNotBelieved) {
+  const std::string header("\x28\xb5\x2f\xfd\xe0\x00\x00\x00\x10\x00\x00\x00\x00", 13);
+  const Reading reading = read_log(kSetZstd + fragment(1, header + std::string(10, 'x')));
+  EXPECT_EQ(reading.chunks[0].decoded_size, 1u);
+  EXPECT_EQ(reading.failures.size(), 1u);
+}
+
+TEST(Zstd, AnUnknownCompressionIsUnsupported) {
+  const Reading reading =
+      read_log(fragment(9, std::string("\x63\0\0\0", 4)) + fragment(1, "something") + fragment(1, ""));
+  EXPECT_EQ(reading.records, Records{""});
+  ASSERT_EQ(reading.failures.size(), 1u);
+  EXPECT_EQ(reading.failures[0].code, Code::kUnsupported);
+  EXPECT_EQ(reading.chunks[0].codec, "-");
+}
+
+TEST(Zstd, AFlippedByteInTheHeadNeverShowsCompressedBytes) {
+  LogWriter writer({.zstd = true});
+  const Records records{text(300), text(50000), "end"};
+  for (const std::string& record : records) writer.append(record);
+  for (std::size_t at = 0; at < kSetZstd.size(); ++at) {
+    std::string log = writer.log();
+    log[at] = static_cast<char>(log[at] ^ 0x14);
+    const auto container = open_log(log);
+    ASSERT_TRUE(container) << at;
+    for (const std::string& record : read_all(*container).records) {
+      EXPECT_NE(std::find(records.begin(), records.end(), record), records.end()) << at;
+    }
+  }
+}
+
+TEST(Zstd, ALostHeadBeforeZstdFramesMakesThemUnreadable) {
+  LogWriter writer({.zstd = true});
+  writer.append("one");
+  std::string log = writer.log();
+  log.replace(0, 4, "XXXX").replace(6, 5, "XXXXX");
+  const Reading reading = read_log(log);
+  EXPECT_TRUE(reading.records.empty());
+  ASSERT_EQ(reading.failures.size(), 1u);
+  EXPECT_EQ(reading.failures[0].code, Code::kDamage);
+}
+
+TEST(Zstd, AFlippedByteInAFrameLosesItsRecordAlone) {
+  LogWriter writer({.zstd = true});
+  writer.append(text(300));
+  writer.append("second");
+  std::string log = writer.log();
+  log[30] = static_cast<char>(log[30] ^ 1);
+  EXPECT_EQ(read_log(log).records, Records{"second"});
+}
+
+}  // namespace
+}  // namespace recordfs::leveldb_log
