@@ -3,11 +3,13 @@
 
 #include "core/formats/leveldb_log/format.h"
 #include "core/formats/registry.h"
+#include "core/formats/riegeli/format.h"
 
 namespace recordfs {
 
 std::span<const Format> formats() {
   static const std::array kFormats{
+      riegeli::kFormat,
       leveldb_log::kFormat,
   };
   return kFormats;

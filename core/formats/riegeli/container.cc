@@ -1,0 +1,154 @@
+#include "core/formats/riegeli/container.h"
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "core/formats/riegeli/format.h"
+#include "core/formats/riegeli/metadata.h"
+#include "core/formats/riegeli/seek.h"
+#include "core/formats/riegeli/simple.h"
+#include "core/formats/riegeli/stored.h"
+#include "core/formats/riegeli/transposed/decode.h"
+
+namespace recordfs::riegeli {
+namespace {
+
+constexpr Position kBehindSignature = 64;
+// A search may look at this many block headers while one chunk is located.
+constexpr std::uint64_t kLocateScanBytes = 256 << 10;
+
+std::shared_ptr<const Chunk> to_chunk(Buffer payload, Layout layout = Layout()) {
+  return std::make_shared<BufferChunk>(std::move(payload), std::move(layout));
+}
+
+}  // namespace
+
+RiegeliContainer::RiegeliContainer(std::shared_ptr<const Source> source, const Limits& limits)
+    : source_(std::move(source)), limits_(limits), framing_(*source_, limits_) {}
+
+Result<std::unique_ptr<Container>> RiegeliContainer::open(std::shared_ptr<const Source> source, const Limits& limits) {
+  std::unique_ptr<RiegeliContainer> container(new RiegeliContainer(std::move(source), limits));
+  if (auto learned = container->learn_facts(); !learned) return std::move(learned).error();
+  return std::unique_ptr<Container>(std::move(container));
+}
+
+std::string_view RiegeliContainer::format() const { return kFormat.name; }
+
+Result<void> RiegeliContainer::learn_facts() {
+  Limits narrow = limits_;
+  narrow.scan_bytes = 0;
+  const Framing framing(*source_, narrow);
+  auto head = framing.scan({});
+  if (!head) return std::move(head).error();
+  facts_.push_back({"signature", head->chunk.has_value()});
+  auto metadata = metadata_chunk(framing);
+  if (!metadata) return std::move(metadata).error();
+  facts_.push_back({"metadata", metadata->has_value()});
+  if (!head->chunk) return {};
+  auto first = framing.scan({*metadata ? (*metadata)->end : kBehindSignature, 0});
+  if (!first) return std::move(first).error();
+  if (first->chunk && first->chunk->records.value_or(0) > 0) {
+    facts_.push_back({"encoding", std::string(first->chunk->kind)});
+    facts_.push_back({"codec", std::string(first->chunk->codec)});
+  }
+  return {};
+}
+
+Result<std::optional<ChunkInfo>> RiegeliContainer::metadata_chunk(const Framing& framing) {
+  auto step = framing.scan({kBehindSignature, 0});
+  if (!step) return std::move(step).error();
+  if (!step->chunk || type_of(step->chunk->kind) != ChunkType::kMetadata) return std::optional<ChunkInfo>{};
+  return step->chunk;
+}
+
+Result<std::optional<ChunkInfo>> RiegeliContainer::locate(Position at) const {
+  if (at >= source_->size()) return std::optional<ChunkInfo>{};
+  Limits narrow = limits_;
+  narrow.scan_bytes = std::min(narrow.scan_bytes, kLocateScanBytes);
+  return find_chunk(Framing(*source_, narrow), at);
+}
+
+Result<void> RiegeliContainer::check_decodable(const ChunkInfo& chunk) const {
+  const ChunkType type = type_of(chunk.kind);
+  const ChunkHeader header{chunk.stored_size, data_hash(chunk), type, *chunk.records, decoded_data_size(chunk)};
+  if (!keeps_type_rules(header)) {
+    if (type == ChunkType::kUnknown) {
+      return chunk_error(Code::kUnsupported, chunk, "records in a chunk of an unknown type");
+    }
+    return chunk_error(Code::kDamage, chunk, fmt::format("a {} chunk declares what it can't hold", chunk.kind));
+  }
+  if (chunk.stored_size > limits_.stored_chunk) {
+    return chunk_error(Code::kLimit, chunk, fmt::format("{} bytes stored in one chunk", chunk.stored_size));
+  }
+  if (*chunk.decoded_size > limits_.decoded_chunk) {
+    return chunk_error(Code::kLimit, chunk, fmt::format("{} bytes in one decoded chunk", *chunk.decoded_size));
+  }
+  return {};
+}
+
+Result<Layout> RiegeliContainer::layout(const ChunkInfo& chunk) const {
+  if (type_of(chunk.kind) != ChunkType::kSimple) return Container::layout(chunk);
+  if (auto allowed = check_decodable(chunk); !allowed) return std::move(allowed).error();
+  auto data = read_verified(*source_, chunk);
+  if (!data) return std::move(data).error();
+  return simple_layout(chunk, data->view());
+}
+
+Result<void> RiegeliContainer::verify(const ChunkInfo& chunk) const {
+  if (auto allowed = check_decodable(chunk); !allowed) return allowed;
+  return verify_data(*source_, chunk);
+}
+
+Result<std::shared_ptr<const Chunk>> RiegeliContainer::decode(const ChunkInfo& chunk) const {
+  if (auto allowed = check_decodable(chunk); !allowed) return std::move(allowed).error();
+  const ChunkType type = type_of(chunk.kind);
+  if (type == ChunkType::kSignature || type == ChunkType::kPadding || type == ChunkType::kUnknown) {
+    if (auto sound = verify_data(*source_, chunk); !sound) return std::move(sound).error();
+    return to_chunk(Buffer());
+  }
+  if (type == ChunkType::kMetadata) {
+    auto message = decode_metadata(chunk);
+    if (!message) return std::move(message).error();
+    return to_chunk(std::move(*message));
+  }
+  auto data = read_verified(*source_, chunk);
+  if (!data) return std::move(data).error();
+  if (type == ChunkType::kSimple) return decode_simple(chunk, data->view());
+  auto decoded = transposed::decode(data->view(), *chunk.records, *chunk.decoded_size, limits_);
+  if (!decoded) return at_chunk(std::move(decoded).error(), chunk);
+  return to_chunk(std::move(decoded->payload), std::move(decoded->layout));
+}
+
+Result<Buffer> RiegeliContainer::decode_metadata(const ChunkInfo& chunk) const {
+  if (decoded_data_size(chunk) > limits_.metadata_bytes) {
+    return chunk_error(Code::kLimit, chunk, fmt::format("{} bytes of file metadata", decoded_data_size(chunk)));
+  }
+  auto data = read_verified(*source_, chunk);
+  if (!data) return std::move(data).error();
+  // Stored as a transposed chunk with one record, whatever the header's count says.
+  auto decoded = transposed::decode(data->view(), 1, decoded_data_size(chunk), limits_);
+  if (!decoded) return at_chunk(std::move(decoded).error(), chunk);
+  return std::move(decoded->payload);
+}
+
+Result<std::shared_ptr<const Chunk>> RiegeliContainer::decode_by_parts(const ChunkInfo& chunk) const {
+  if (type_of(chunk.kind) != ChunkType::kSimple) return std::shared_ptr<const Chunk>{};
+  if (auto allowed = check_decodable(chunk); !allowed) return std::move(allowed).error();
+  return simple_by_parts(source_, chunk);
+}
+
+Result<std::vector<Attribute>> RiegeliContainer::attributes(const ChunkInfo*) const {
+  auto chunk = metadata_chunk(framing_);
+  if (!chunk) return std::move(chunk).error();
+  if (!*chunk) return std::vector<Attribute>{};
+  if (auto allowed = check_decodable(**chunk); !allowed) return std::move(allowed).error();
+  auto message = decode_metadata(**chunk);
+  if (!message) return std::move(message).error();
+  auto attributes = parse_metadata(message->view(), limits_);
+  if (!attributes) return at_chunk(std::move(attributes).error(), **chunk);
+  return attributes;
+}
+
+}  // namespace recordfs::riegeli

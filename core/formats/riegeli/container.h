@@ -1,0 +1,49 @@
+// One open Riegeli/records file, as core/formats/container.h says.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "core/base/limits.h"
+#include "core/base/source.h"
+#include "core/formats/container.h"
+#include "core/formats/riegeli/framing.h"
+
+namespace recordfs::riegeli {
+
+class RiegeliContainer final : public Container {
+ public:
+  // Reads the first three chunk headers at the most, for facts(). Fails as Source does.
+  static Result<std::unique_ptr<Container>> open(std::shared_ptr<const Source> source, const Limits& limits);
+
+  std::string_view format() const override;
+  std::vector<Fact> facts() const override { return facts_; }
+  Result<Step> scan(ChunkKey at) const override { return framing_.scan(at); }
+  bool has_seek_structure() const override { return true; }
+  Result<std::optional<ChunkInfo>> locate(Position at) const override;
+  Result<Layout> layout(const ChunkInfo& chunk) const override;
+  Result<void> verify(const ChunkInfo& chunk) const override;
+  Result<std::shared_ptr<const Chunk>> decode(const ChunkInfo& chunk) const override;
+  Result<std::shared_ptr<const Chunk>> decode_by_parts(const ChunkInfo& chunk) const override;
+  Result<std::vector<Attribute>> attributes(const ChunkInfo* last) const override;
+
+ private:
+  RiegeliContainer(std::shared_ptr<const Source> source, const Limits& limits);
+
+  Result<void> learn_facts();
+  // The metadata chunk right behind the signature, if the file has one.
+  static Result<std::optional<ChunkInfo>> metadata_chunk(const Framing& framing);
+  // The message of a metadata chunk. Fails as decode.
+  Result<Buffer> decode_metadata(const ChunkInfo& chunk) const;
+  // Whether the limits allow what the header declares, and the type's rules are kept.
+  Result<void> check_decodable(const ChunkInfo& chunk) const;
+
+  const std::shared_ptr<const Source> source_;
+  const Limits limits_;
+  const Framing framing_;
+  std::vector<Fact> facts_;  // written before the container is shared
+};
+
+}  // namespace recordfs::riegeli

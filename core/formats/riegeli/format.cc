@@ -1,0 +1,82 @@
+#include "core/formats/riegeli/format.h"
+
+#include <algorithm>
+#include <array>
+
+#include "core/formats/riegeli/container.h"
+#include "core/formats/riegeli/framing.h"
+
+namespace recordfs::riegeli {
+namespace {
+
+// Bits that speak for the format: a whole signature; each half of it alone, or a hash with a pointer that holds.
+constexpr int kWholeSignature = 200;
+constexpr int kOneHash = 60;
+constexpr std::size_t kShortestPrefix = 8;
+// How far a search for a sound block header goes.
+constexpr Position kSearched = 4 << 20;
+
+Result<int> bid_on_head(const Source& source) {
+  const Bytes signature = file_signature();
+  std::array<std::byte, 64> bytes{};
+  auto got = source.read_at(0, bytes);
+  if (!got) return std::move(got).error();
+  const Bytes head = Bytes(bytes).first(*got);
+  if (*got >= kShortestPrefix && std::ranges::equal(head, signature.first(*got))) {
+    return *got == signature.size() ? kWholeSignature : static_cast<int>(8 * std::min<std::size_t>(*got, 24));
+  }
+  if (*got < signature.size()) return 0;
+  const bool sound = parse_block_header(head.first(kBlockHeaderSize)) ||
+                     parse_chunk_header(head.subspan(kBlockHeaderSize, kChunkHeaderSize));
+  return sound ? kOneHash : 0;
+}
+
+// Whether the chunk is sound that a block header names, or the one behind it.
+Result<bool> leads_to_chunk(const Framing& framing, Position size, Position block, const BlockHeader& header) {
+  if (header.next_chunk > size - block) return true;
+  const Position end = block + header.next_chunk;
+  if (end == size) return true;
+  if (header.previous_chunk <= block) {
+    auto sound = framing.is_chunk(block - header.previous_chunk, end);
+    if (!sound || *sound) return sound;
+  }
+  auto behind = framing.scan({end, 0});
+  if (!behind) return std::move(behind).error();
+  return behind->chunk.has_value();
+}
+
+Result<int> bid_on_blocks(const Source& source, const Limits& limits) {
+  const Framing framing(source, limits);
+  const Position searched = std::min({source.size(), kSearched, limits.scan_bytes});
+  for (Position block = kBlockSize; block < searched; block += kBlockSize) {
+    auto header = framing.block_header(block);
+    if (!header) return std::move(header).error();
+    if (!*header) continue;
+    auto sound = leads_to_chunk(framing, source.size(), block, **header);
+    if (!sound) return std::move(sound).error();
+    if (*sound) return kOneHash;
+  }
+  return 0;
+}
+
+Result<int> bid_on_file(const Source& source, std::string_view file_name, ProbeDepth depth) {
+  if (source.size() == 0) return file_name.ends_with(".riegeli") ? 1 : 0;
+  auto bid = bid_on_head(source);
+  if (!bid || *bid > 0 || depth == ProbeDepth::kHead) return bid;
+  return bid_on_blocks(source, Limits{});
+}
+
+Result<std::unique_ptr<Container>> open_file(std::shared_ptr<const Source> source, const Limits& limits) {
+  if (source->size() > 0) {
+    auto bid = bid_on_file(*source, {}, ProbeDepth::kSearch);
+    if (!bid) return std::move(bid).error();
+    if (*bid == 0) return Error{.code = Code::kNoContainer, .detail = "not a Riegeli/records file"};
+  }
+  return RiegeliContainer::open(std::move(source), limits);
+}
+
+}  // namespace
+
+const Format kFormat = {"riegeli", bid_on_file, open_file};
+
+}  // namespace recordfs::riegeli

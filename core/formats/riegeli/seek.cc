@@ -1,0 +1,58 @@
+#include "core/formats/riegeli/seek.h"
+
+namespace recordfs::riegeli {
+namespace {
+
+// How many broken block headers in a row are stepped over, backwards.
+constexpr int kBlocksTried = 8;
+// Chunk headers read by one search: all that fit into the blocks tried, and some.
+constexpr int kMostSteps = 16384;
+
+// The chunk boundary behind which a walk to `at` may begin, by the header of one block; nullopt where the header
+// is broken, or contradicts the chunk that it names.
+Result<std::optional<Position>> walk_start(const Framing& framing, Position block, Position at) {
+  if (block == 0) return std::optional<Position>(0);
+  auto read = framing.block_header(block);
+  if (!read) return std::move(read).error();
+  if (!*read) return std::optional<Position>{};
+  const BlockHeader& header = **read;
+  if (header.previous_chunk == 0) return std::optional<Position>(block);
+  if (header.next_chunk <= at - block) {
+    const Position end = block + header.next_chunk;
+    return is_chunk_boundary(end) ? std::optional(end) : std::nullopt;
+  }
+  if (header.previous_chunk > block) return std::optional<Position>{};
+  const Position begin = block - header.previous_chunk;
+  auto sound = is_chunk_boundary(begin) ? framing.is_chunk(begin, block + header.next_chunk) : Result<bool>(false);
+  if (!sound) return std::move(sound).error();
+  return *sound ? std::optional(begin) : std::nullopt;
+}
+
+// Walks from a chunk boundary to the chunk that covers `at`.
+Result<std::optional<ChunkInfo>> walk_to(const Framing& framing, Position start, Position at) {
+  std::optional<ChunkKey> key = ChunkKey{start, 0};
+  // A search that takes more than one step is too long for looking up one chunk.
+  for (int i = 0; i < kMostSteps && key && key->position <= at && key->state == 0; ++i) {
+    auto step = framing.scan(*key);
+    if (!step) return std::move(step).error();
+    if (step->chunk && step->chunk->end > at) return step->chunk;
+    key = step->next;
+  }
+  return std::optional<ChunkInfo>{};
+}
+
+}  // namespace
+
+Result<std::optional<ChunkInfo>> find_chunk(const Framing& framing, Position at) {
+  Position block = at / kBlockSize * kBlockSize;
+  for (int i = 0; i < kBlocksTried; ++i) {
+    auto start = walk_start(framing, block, at);
+    if (!start) return std::move(start).error();
+    if (*start) return walk_to(framing, **start, at);
+    if (block == 0) break;
+    block -= kBlockSize;
+  }
+  return std::optional<ChunkInfo>{};
+}
+
+}  // namespace recordfs::riegeli

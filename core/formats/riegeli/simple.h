@@ -1,0 +1,30 @@
+// Simple chunks: the sizes of the records in one part, their bytes behind one another in a second one
+// (specification, "Simple chunk with records"). Any thread.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "core/base/bytes.h"
+#include "core/base/result.h"
+#include "core/base/source.h"
+#include "core/formats/chunk.h"
+#include "core/formats/container.h"
+#include "core/formats/riegeli/unit.h"
+
+namespace recordfs::riegeli {
+
+// The record sizes out of the verified data of a chunk; the values are not decompressed. Fails with kDamage
+// when they are not exactly as many as the header says, or don't add up to its decoded size, and with
+// kUnsupported for an unknown compression type.
+Result<Layout> simple_layout(const ChunkInfo& chunk, Bytes data);
+
+// All of it: the records' bytes in one buffer. Fails as simple_layout, and when the values don't fill the
+// decoded size exactly.
+Result<std::shared_ptr<const Chunk>> decode_simple(const ChunkInfo& chunk, Bytes data);
+
+// A chunk whose values are not compressed, verified now and read from the source when they are asked for;
+// null for any other. It verifies again when the source was touched in between. Fails as decode_simple.
+Result<std::shared_ptr<const Chunk>> simple_by_parts(std::shared_ptr<const Source> source, const ChunkInfo& chunk);
+
+}  // namespace recordfs::riegeli

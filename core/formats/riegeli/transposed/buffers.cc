@@ -1,0 +1,101 @@
+#include "core/formats/riegeli/transposed/buffers.h"
+
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace recordfs::riegeli::transposed {
+namespace {
+
+Error damage(std::string_view detail) { return {.code = Code::kDamage, .detail = std::string(detail)}; }
+
+// `count` lengths, each of which takes a byte at least.
+Result<std::vector<std::uint64_t>> parse_lengths(Cursor& header, std::uint32_t count) {
+  if (count > header.remaining()) return damage("more lengths than the header holds");
+  std::vector<std::uint64_t> lengths(count);
+  for (std::uint64_t& length : lengths) length = header.varint64();
+  if (!header.ok()) return damage("the header ends too early");
+  return lengths;
+}
+
+Result<std::uint64_t> sum_within(const std::vector<std::uint64_t>& lengths, std::uint64_t limit) {
+  std::uint64_t left = limit;
+  for (const std::uint64_t length : lengths) {
+    if (length > left) {
+      return Error{.code = Code::kLimit, .detail = fmt::format("the buffers are longer than {} bytes", limit)};
+    }
+    left -= length;
+  }
+  return limit - left;
+}
+
+// Cuts the buffers from the buckets in order. A bucket is opened when the one before it is used up.
+class Cutter {
+ public:
+  Cutter(CodecId codec, Cursor& data, const std::vector<std::uint64_t>& stored, std::uint64_t content)
+      : codec_(codec), data_(data), stored_(stored), left_(content) {
+    result_.buckets.reserve(stored.size());
+  }
+
+  Result<void> open_next() {
+    const Bytes stored = data_.take(stored_[result_.buckets.size()]);
+    if (!data_.ok()) return damage("a bucket is longer than the chunk");
+    auto bucket = open_unit(codec_, stored, left_);
+    if (!bucket && bucket.error().code == Code::kLimit) return damage("a bucket is longer than its buffers");
+    if (!bucket) return std::move(bucket).error();
+    left_ -= bucket->bytes().size();
+    rest_ = bucket->bytes();
+    result_.buckets.push_back(std::move(*bucket));
+    return {};
+  }
+
+  bool has_next() const { return result_.buckets.size() < stored_.size(); }
+  bool used_up() const { return rest_.empty(); }
+
+  Result<void> cut(std::uint64_t length) {
+    if (length > rest_.size()) return damage("a buffer is longer than its bucket");
+    result_.buffers.push_back(rest_.first(static_cast<std::size_t>(length)));
+    rest_ = rest_.subspan(static_cast<std::size_t>(length));
+    while (used_up() && has_next()) {
+      if (auto opened = open_next(); !opened) return opened;
+    }
+    return {};
+  }
+
+  Buffers take() { return std::move(result_); }
+
+ private:
+  const CodecId codec_;
+  Cursor& data_;
+  const std::vector<std::uint64_t>& stored_;
+  std::uint64_t left_;  // bytes of all buffers that no opened bucket covers
+  Bytes rest_;          // of the bucket opened last
+  Buffers result_;
+};
+
+}  // namespace
+
+Result<Buffers> open_buffers(Cursor& header, Cursor& data, CodecId codec, std::uint64_t limit) {
+  const std::uint32_t bucket_count = header.varint32();
+  const std::uint32_t buffer_count = header.varint32();
+  auto stored = parse_lengths(header, bucket_count);
+  if (!stored) return std::move(stored).error();
+  auto lengths = parse_lengths(header, buffer_count);
+  if (!lengths) return std::move(lengths).error();
+  if (stored->empty() && !lengths->empty()) return damage("buffers without a bucket");
+  auto content = sum_within(*lengths, limit);
+  if (!content) return std::move(content).error();
+  Cutter cutter(codec, data, *stored, *content);
+  if (cutter.has_next()) {
+    if (auto opened = cutter.open_next(); !opened) return std::move(opened).error();
+  }
+  for (const std::uint64_t length : *lengths) {
+    if (auto cut = cutter.cut(length); !cut) return std::move(cut).error();
+  }
+  if (!cutter.used_up() || cutter.has_next()) return damage("a bucket is not used up by its buffers");
+  return cutter.take();
+}
+
+}  // namespace recordfs::riegeli::transposed

@@ -1,0 +1,180 @@
+#include "core/formats/riegeli/transposed/program.h"
+
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace recordfs::riegeli::transposed {
+namespace {
+
+// Tags below 8 are no fields.
+constexpr std::uint32_t kTagNothing = 0;
+constexpr std::uint32_t kTagPlainRecord = 1;
+constexpr std::uint32_t kTagSubmessageStart = 2;
+constexpr std::uint32_t kTagRecordStart = 3;
+constexpr std::uint32_t kFirstFieldTag = 8;
+
+// The kind of a field: its tag mod 8. All but the last are protobuf's wire types.
+constexpr std::uint32_t kVarint = 0;
+constexpr std::uint32_t kFixed64 = 1;
+constexpr std::uint32_t kLengthDelimited = 2;
+constexpr std::uint32_t kGroupStart = 3;
+constexpr std::uint32_t kGroupEnd = 4;
+constexpr std::uint32_t kFixed32 = 5;
+constexpr std::uint32_t kSubmessageEnd = 6;
+
+// Subtypes of a varint: its length less 1, or its value.
+constexpr std::uint32_t kLongestVarint = 10;
+constexpr std::uint32_t kInlineValues = 128;
+constexpr std::uint32_t kWordBytes = 8;
+// A tag and the index of the next node take a byte each at least.
+constexpr std::size_t kLeastBytesPerNode = 2;
+
+Error damage(std::string_view detail) { return {.code = Code::kDamage, .detail = std::string(detail)}; }
+
+// Appends a byte behind those that the node puts.
+void append_constant(Node& node, std::uint8_t byte) {
+  node.constant = node.constant >> 8 | std::uint64_t{byte} << 56;
+  ++node.constant_size;
+}
+
+void set_tag(Node& node, std::uint32_t tag) {
+  for (; tag >= 0x80; tag >>= 7) append_constant(node, static_cast<std::uint8_t>(tag | 0x80));
+  append_constant(node, static_cast<std::uint8_t>(tag));
+}
+
+void set_value(Node& node, std::uint32_t size) {
+  node.action = Action::kValue;
+  node.value_size = static_cast<std::uint8_t>(size);
+}
+
+// Whether the tag names a kind of node.
+bool set_kind(Node& node, std::uint32_t tag) {
+  if (tag < kFirstFieldTag) {
+    switch (tag) {
+      case kTagNothing: return true;
+      case kTagPlainRecord: node.action = Action::kPlainRecord; return true;
+      case kTagSubmessageStart: node.action = Action::kSubmessageStart; return true;
+      case kTagRecordStart: node.action = Action::kRecordStart; return true;
+      default: return false;
+    }
+  }
+  const std::uint32_t kind = tag % 8;
+  set_tag(node, kind == kSubmessageEnd ? tag - kSubmessageEnd + kLengthDelimited : tag);
+  switch (kind) {
+    case kVarint: return true;  // its subtype follows
+    case kFixed64: set_value(node, 8); return true;
+    case kFixed32: set_value(node, 4); return true;
+    case kLengthDelimited: node.action = Action::kString; return true;
+    case kGroupStart:
+    case kGroupEnd: node.action = Action::kConstant; return true;
+    case kSubmessageEnd: node.action = Action::kSubmessageEnd; return true;
+    default: return false;
+  }
+}
+
+bool is_varint(const Node& node) { return node.action == Action::kNothing && node.constant_size > 0; }
+
+bool set_subtype(Node& node, std::uint32_t subtype) {
+  if (subtype < kLongestVarint) {
+    set_value(node, subtype + 1);
+    if (node.value_size > kWordBytes) node.action = Action::kLongVarint;
+    for (std::uint32_t i = 1; i < node.value_size && i < kWordBytes; ++i) {
+      node.continuation |= std::uint64_t{0x80} << (8 * (kWordBytes - 1 - i));
+    }
+    return true;
+  }
+  if (subtype - kLongestVarint >= kInlineValues) return false;
+  node.action = Action::kConstant;
+  append_constant(node, static_cast<std::uint8_t>(subtype - kLongestVarint));
+  return true;
+}
+
+bool reads_buffer(const Node& node) {
+  return node.action == Action::kValue || node.action == Action::kLongVarint || node.action == Action::kString ||
+         node.action == Action::kPlainRecord;
+}
+
+Result<void> parse_kinds(Cursor& header, std::vector<Node>& nodes) {
+  for (Node& node : nodes) {
+    if (!set_kind(node, header.varint32())) return damage("a node of an unknown kind");
+  }
+  return {};
+}
+
+Result<void> parse_successors(Cursor& header, std::vector<Node>& nodes) {
+  const auto count = static_cast<std::uint32_t>(nodes.size());
+  for (Node& node : nodes) {
+    const std::uint32_t next = header.varint32();
+    node.implicit = next >= count;
+    node.next = node.implicit ? next - count : next;
+    if (node.next >= count) return damage("a node is followed by one that is not there");
+  }
+  return {};
+}
+
+Result<void> parse_subtypes(Cursor& header, std::vector<Node>& nodes) {
+  for (Node& node : nodes) {
+    if (is_varint(node) && !set_subtype(node, header.u8())) return damage("a varint of an unknown subtype");
+  }
+  return {};
+}
+
+Result<void> parse_buffers(Cursor& header, std::vector<Node>& nodes, std::size_t buffer_count) {
+  for (Node& node : nodes) {
+    if (!reads_buffer(node)) {
+      node.buffer = static_cast<std::uint32_t>(buffer_count);
+      continue;
+    }
+    node.buffer = header.varint32();
+    if (node.buffer >= buffer_count) return damage("a node reads a buffer that is not there");
+  }
+  return {};
+}
+
+// Nodes that follow each other without a transition must come to an end, or the machine would not.
+Result<void> check_implicit_loops(const std::vector<Node>& nodes) {
+  std::vector<std::uint32_t> walked_from(nodes.size(), 0);
+  for (std::uint32_t begin = 0; begin < nodes.size(); ++begin) {
+    std::uint32_t at = begin;
+    while (nodes[at].implicit && walked_from[at] == 0) {
+      walked_from[at] = begin + 1;
+      at = nodes[at].next;
+    }
+    if (nodes[at].implicit && walked_from[at] == begin + 1) return damage("nodes follow each other in an endless loop");
+  }
+  return {};
+}
+
+// Shortens each run of nodes that do nothing and need no transition to one of them, so that no run costs
+// more than a step. REQUIRES: check_implicit_loops.
+void shorten_idle_runs(std::vector<Node>& nodes) {
+  const auto is_idle = [&](std::uint32_t at) { return nodes[at].implicit && nodes[at].action == Action::kNothing; };
+  for (std::uint32_t begin = 0; begin < nodes.size(); ++begin) {
+    std::uint32_t end = begin;
+    while (is_idle(end)) end = nodes[end].next;
+    for (std::uint32_t at = begin; at != end;) at = std::exchange(nodes[at].next, end);
+  }
+}
+
+}  // namespace
+
+Result<Program> parse_program(Cursor& header, std::size_t buffer_count) {
+  const std::uint32_t count = header.varint32();
+  if (count > header.remaining() / kLeastBytesPerNode) return damage("more nodes than the header holds");
+  Program program;
+  program.nodes.resize(count);
+  for (const auto& parse : {parse_kinds, parse_successors, parse_subtypes}) {
+    if (auto parsed = parse(header, program.nodes); !parsed) return std::move(parsed).error();
+  }
+  if (auto parsed = parse_buffers(header, program.nodes, buffer_count); !parsed) return std::move(parsed).error();
+  program.first = header.varint32();
+  if (!header.ok()) return damage("the header ends too early");
+  if (!header.at_end()) return damage("bytes behind the header's end");
+  if (program.first >= count) return damage("the first node is not there");
+  if (auto sound = check_implicit_loops(program.nodes); !sound) return std::move(sound).error();
+  shorten_idle_runs(program.nodes);
+  return program;
+}
+
+}  // namespace recordfs::riegeli::transposed

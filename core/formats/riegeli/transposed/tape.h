@@ -1,0 +1,95 @@
+// The two ends of the machine's inner loop: a buffer that is read forwards, and the output that is filled from its
+// end to its front. Both check each access. Small pieces move as whole words: a word that is put ends where the
+// piece ends, and what it leaves in front of the piece is overwritten by what is put next.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstdint>
+
+#include "core/base/bytes.h"
+
+namespace recordfs::riegeli::transposed {
+
+inline constexpr std::size_t kWordBytes = 8;
+
+// The word whose little-endian bytes are the 8 bytes of `bytes` that end at `end`. REQUIRES: 8 <= end <= size.
+inline std::uint64_t word_ending_at(Bytes bytes, std::size_t end) {
+  std::array<std::byte, kWordBytes> word;
+  copy_bytes(bytes.subspan(end - kWordBytes, kWordBytes), word);
+  if constexpr (std::endian::native == std::endian::big) std::ranges::reverse(word);
+  return std::bit_cast<std::uint64_t>(word);
+}
+
+// The word whose last bytes are these. REQUIRES: at most 8.
+inline std::uint64_t short_word(Bytes bytes) {
+  std::uint64_t word = 0;
+  for (const std::byte byte : bytes) word = word >> 8 | std::to_integer<std::uint64_t>(byte) << 56;
+  return word;
+}
+
+inline std::array<std::byte, kWordBytes> bytes_of_word(std::uint64_t word) {
+  auto bytes = std::bit_cast<std::array<std::byte, kWordBytes>>(word);
+  if constexpr (std::endian::native == std::endian::big) std::ranges::reverse(bytes);
+  return bytes;
+}
+
+// A buffer and how far it was read.
+struct Input {
+  Bytes bytes;
+  std::size_t at = 0;
+
+  std::size_t left() const { return bytes.size() - at; }
+
+  // The next `size` bytes as the last bytes of a word. REQUIRES: size <= left(), size <= 8.
+  std::uint64_t take_word(std::size_t size) {
+    at += size;
+    if (at >= kWordBytes) return word_ending_at(bytes, at);
+    return short_word(bytes.first(at));
+  }
+
+  // REQUIRES: size <= left().
+  Bytes take(std::size_t size) {
+    at += size;
+    return bytes.subspan(at - size, size);
+  }
+};
+
+// The bytes of the output that are not put yet are [0, room()).
+class Output {
+ public:
+  explicit Output(MutableBytes bytes) : bytes_(bytes), room_(bytes.size()) {}
+
+  std::size_t room() const { return room_; }
+  std::size_t written() const { return bytes_.size() - room_; }
+
+  // Puts the last `size` bytes of a word. REQUIRES: size <= room(), size <= 8.
+  void put_word(std::uint64_t word, std::size_t size) {
+    const auto bytes = bytes_of_word(word);
+    if (room_ >= kWordBytes) {
+      copy_bytes(bytes, bytes_.subspan(room_ - kWordBytes, kWordBytes));
+    } else {
+      copy_bytes(Bytes(bytes).last(size), bytes_.subspan(room_ - size, size));
+    }
+    room_ -= size;
+  }
+
+  // Puts what an input gives next. REQUIRES: size <= room(), size <= input.left().
+  void put_from(Input& input, std::size_t size) {
+    constexpr std::size_t kPair = 2 * kWordBytes;
+    const Bytes piece = input.take(size);
+    if (size <= kPair && input.at >= kPair && room_ >= kPair) {
+      copy_bytes(input.bytes.subspan(input.at - kPair, kPair), bytes_.subspan(room_ - kPair, kPair));
+    } else {
+      copy_bytes(piece, bytes_.subspan(room_ - size, size));
+    }
+    room_ -= size;
+  }
+
+ private:
+  MutableBytes bytes_;
+  std::size_t room_;
+};
+
+}  // namespace recordfs::riegeli::transposed

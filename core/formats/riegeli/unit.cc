@@ -1,0 +1,85 @@
+#include "core/formats/riegeli/unit.h"
+
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "core/base/cursor.h"
+
+namespace recordfs::riegeli {
+namespace {
+
+Error damage(std::string detail) { return {.code = Code::kDamage, .detail = std::move(detail)}; }
+
+// A compressed unit is its uncompressed size and one stream.
+struct Compressed {
+  std::uint64_t declared = 0;
+  Bytes stream;
+};
+
+Result<Compressed> split_compressed(CodecId codec, Bytes stored) {
+  Cursor cursor(stored);
+  const std::uint64_t declared = cursor.varint64();
+  if (!cursor.ok()) return damage("a compressed part has no size before it");
+  const Bytes stream = cursor.rest();
+  if (codec == CodecId::kZstd && zstd_frame_size(stream).value_or(stream.size()) != stream.size()) {
+    return damage("bytes behind the zstd frame of a compressed part");
+  }
+  return Compressed{declared, stream};
+}
+
+// The largest content for which memory is taken on the file's word alone. What is larger grows as it comes.
+constexpr std::uint64_t believable_size(std::uint64_t stored) { return stored * 64 + (64 << 10); }
+
+}  // namespace
+
+std::optional<CodecId> codec_of(std::uint8_t compression_type) {
+  switch (compression_type) {
+    case 0: return CodecId::kNone;
+    case 'b': return CodecId::kBrotli;
+    case 'z': return CodecId::kZstd;
+    case 's': return CodecId::kSnappy;
+    default: return std::nullopt;
+  }
+}
+
+Result<CodecId> require_codec(std::uint8_t compression_type) {
+  const auto codec = codec_of(compression_type);
+  if (codec) return *codec;
+  return Error{.code = Code::kUnsupported, .detail = fmt::format("unknown compression type {}", compression_type)};
+}
+
+Result<UnitContent> open_unit(CodecId codec, Bytes stored, std::uint64_t limit) {
+  if (codec == CodecId::kNone) {
+    if (stored.size() > limit) {
+      return Error{.code = Code::kLimit, .detail = fmt::format("a part is longer than {} bytes", limit)};
+    }
+    return UnitContent(stored);
+  }
+  auto compressed = split_compressed(codec, stored);
+  if (!compressed) return std::move(compressed).error();
+  const std::uint64_t declared = compressed->declared;
+  if (declared <= limit && declared <= believable_size(compressed->stream.size())) {
+    auto whole = Buffer::allocate(static_cast<std::size_t>(declared));
+    if (whole && decompress_into(codec, compressed->stream, whole->span())) return UnitContent(std::move(*whole));
+    // The declared size may be wrong.
+  }
+  auto content = decompress(codec, compressed->stream, declared, limit);
+  if (!content) return std::move(content).error();
+  return UnitContent(std::move(*content));
+}
+
+Result<void> open_unit_into(CodecId codec, Bytes stored, MutableBytes out) {
+  if (codec == CodecId::kNone) {
+    if (stored.size() != out.size()) {
+      return damage(fmt::format("{} bytes stored where {} were declared", stored.size(), out.size()));
+    }
+    copy_bytes(stored, out);
+    return {};
+  }
+  auto compressed = split_compressed(codec, stored);
+  if (!compressed) return std::move(compressed).error();
+  return decompress_into(codec, compressed->stream, out);
+}
+
+}  // namespace recordfs::riegeli

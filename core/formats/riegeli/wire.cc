@@ -1,0 +1,110 @@
+#include "core/formats/riegeli/wire.h"
+
+#include <algorithm>
+#include <array>
+#include <limits>
+
+#include "core/base/cursor.h"
+#include "core/hash/highway.h"
+
+namespace recordfs::riegeli {
+namespace {
+
+constexpr Position kNowhere = std::numeric_limits<Position>::max();
+constexpr std::uint64_t kLargestSize = std::uint64_t{1} << 60;
+
+constexpr std::array<unsigned char, 64> kSignature = {
+    0x83, 0xaf, 0x70, 0xd1, 0x0d, 0x88, 0x4a, 0x3f, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00,
+    0x40, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x91, 0xba, 0xc2, 0x3c, 0x92, 0x87, 0xe1, 0xa9,
+    0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0xe1, 0x9f, 0x13, 0xc0, 0xe9, 0xb1, 0xc3, 0x72,
+    0x73, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00};
+
+constexpr Position round_up_to_chunk_boundary(Position at) {
+  return is_chunk_boundary(at) ? at : at / kBlockSize * kBlockSize + kBlockHeaderSize + 1;
+}
+
+ChunkType to_chunk_type(std::uint8_t byte) {
+  switch (byte) {
+    case 's': return ChunkType::kSignature;
+    case 'm': return ChunkType::kMetadata;
+    case 'p': return ChunkType::kPadding;
+    case 'r': return ChunkType::kSimple;
+    case 't': return ChunkType::kTransposed;
+    default: return ChunkType::kUnknown;
+  }
+}
+
+}  // namespace
+
+std::optional<BlockHeader> parse_block_header(Bytes bytes) {
+  Cursor cursor(bytes);
+  const std::uint64_t hash = cursor.u64_le();
+  const Bytes hashed = cursor.rest();
+  const BlockHeader header{cursor.u64_le(), cursor.u64_le()};
+  if (!cursor.ok() || !cursor.at_end() || header.next_chunk == 0) return std::nullopt;
+  if (riegeli_hash(hashed) != hash) return std::nullopt;
+  return header;
+}
+
+std::optional<ChunkHeader> parse_chunk_header(Bytes bytes) {
+  Cursor cursor(bytes);
+  const std::uint64_t hash = cursor.u64_le();
+  const Bytes hashed = cursor.rest();
+  ChunkHeader header;
+  header.data_size = cursor.u64_le();
+  header.data_hash = cursor.u64_le();
+  const std::uint64_t type_and_records = cursor.u64_le();
+  header.type = to_chunk_type(static_cast<std::uint8_t>(type_and_records));
+  header.num_records = type_and_records >> 8;
+  header.decoded_data_size = cursor.u64_le();
+  if (!cursor.ok() || !cursor.at_end() || riegeli_hash(hashed) != hash) return std::nullopt;
+  return header;
+}
+
+std::string_view kind_of(ChunkType type) {
+  switch (type) {
+    case ChunkType::kSignature: return "signature";
+    case ChunkType::kMetadata: return "metadata";
+    case ChunkType::kPadding: return "padding";
+    case ChunkType::kSimple: return "simple";
+    case ChunkType::kTransposed: return "transposed";
+    case ChunkType::kUnknown: return "unknown";
+  }
+  return "unknown";
+}
+
+ChunkType type_of(std::string_view kind) {
+  for (const ChunkType type :
+       {ChunkType::kSignature, ChunkType::kMetadata, ChunkType::kPadding, ChunkType::kSimple, ChunkType::kTransposed}) {
+    if (kind == kind_of(type)) return type;
+  }
+  return ChunkType::kUnknown;
+}
+
+bool keeps_type_rules(const ChunkHeader& header) {
+  switch (header.type) {
+    case ChunkType::kSignature:
+      return header.data_size == 0 && header.num_records == 0 && header.decoded_data_size == 0;
+    case ChunkType::kPadding: return header.num_records == 0 && header.decoded_data_size == 0;
+    case ChunkType::kMetadata:
+    case ChunkType::kUnknown: return header.num_records == 0;
+    case ChunkType::kSimple:
+    case ChunkType::kTransposed: return true;
+  }
+  return true;
+}
+
+Position content_end(Position begin, const ChunkHeader& header) {
+  if (begin > kLargestSize || header.data_size > kLargestSize) return kNowhere;
+  return add_with_headers(begin, kChunkHeaderSize + header.data_size);
+}
+
+Position chunk_end(Position begin, const ChunkHeader& header) {
+  const Position content = content_end(begin, header);
+  if (content == kNowhere) return kNowhere;
+  return std::max(content, round_up_to_chunk_boundary(begin + header.num_records));
+}
+
+Bytes file_signature() { return std::as_bytes(std::span(kSignature)); }
+
+}  // namespace recordfs::riegeli

@@ -1,0 +1,220 @@
+// Every file of the corpus against the expectation beside it.
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <set>
+#include <string>
+
+#include <gtest/gtest.h>
+#include <openssl/evp.h>
+#include <nlohmann/json.hpp>
+
+#include "core/formats/riegeli/format.h"
+#include "tests/unit/formats/riegeli/walk.h"
+
+namespace recordfs::riegeli {
+namespace {
+
+using Json = nlohmann::json;
+
+std::filesystem::path corpus_folder() {
+  const char* other = std::getenv("RECORDFS_RIEGELI_CORPUS");
+  return other ? other : "tests/corpus/riegeli";
+}
+
+std::string read_path(const std::filesystem::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+std::string sha256(const std::vector<std::string>& pieces) {
+  EVP_MD_CTX* context = EVP_MD_CTX_new();
+  EVP_DigestInit_ex(context, EVP_sha256(), nullptr);
+  for (const std::string& piece : pieces) EVP_DigestUpdate(context, piece.data(), piece.size());
+  unsigned char digest[32];
+  EVP_DigestFinal_ex(context, digest, nullptr);
+  EVP_MD_CTX_free(context);
+  std::string hex;
+  for (const unsigned char byte : digest) {
+    hex += "0123456789abcdef"[byte >> 4];
+    hex += "0123456789abcdef"[byte & 15];
+  }
+  return hex;
+}
+
+// SHA-256 over the length (8 bytes, little-endian) and the bytes of each record.
+std::string stream_sha256(const std::vector<ReadRecord>& records) {
+  std::vector<std::string> pieces;
+  for (const ReadRecord& record : records) {
+    std::string length;
+    for (int i = 0; i < 8; ++i) length.push_back(static_cast<char>(record.bytes.size() >> (8 * i)));
+    pieces.push_back(length);
+    pieces.push_back(record.bytes);
+  }
+  return sha256(pieces);
+}
+
+// Where more can be read than the reference reads (FORMAT.md, "Differences"): how many records.
+const std::map<std::string, std::uint64_t> kMoreThanReference = {
+    {"dmg_flip_block_header.riegeli", 580},         // only the block header is broken
+    {"dmg_flip_first_block_header.riegeli", 1250},  // the same
+    {"dmg_flip_first_signature.riegeli", 1250},     // the block header at 0 says where the signature ends
+    {"dmg_flip_header.riegeli", 938},               // the chunk that straddles the next block boundary
+    {"dmg_three_places.riegeli", 834},              // the same
+};
+
+class Corpus : public testing::TestWithParam<std::string> {
+ protected:
+  void SetUp() override {
+    want_ = Json::parse(read_path(corpus_folder() / (GetParam() + ".expect.json")));
+    bytes_ = read_path(corpus_folder() / GetParam());
+    ASSERT_EQ(bytes_.size(), want_["file_size"].get<std::uint64_t>());
+    container_ = open_bytes(bytes_);
+    ASSERT_TRUE(container_);
+    walk_ = walk(*container_, bytes_.size());
+    reading_ = read_all(*container_, walk_.chunks);
+  }
+  bool damaged() const { return want_.contains("damage"); }
+
+  // The chunk and index at which reading goes on that seeks to `target`; nullopt behind the last record.
+  std::optional<std::pair<Position, std::uint64_t>> seek(Position target) const {
+    auto found = container_->locate(target);
+    EXPECT_TRUE(found);
+    if (!found || !*found) return std::nullopt;
+    std::uint64_t index = target - (*found)->begin;
+    for (std::optional<ChunkKey> key = (*found)->key; key;) {
+      auto step = container_->scan(*key);
+      if (!step || !step->chunk) return std::nullopt;
+      if (*step->chunk->records > index) return std::pair{step->chunk->begin, index};
+      index = 0;
+      key = step->next;
+    }
+    return std::nullopt;
+  }
+
+  Json want_;
+  std::string bytes_;
+  std::unique_ptr<Container> container_;
+  Walk walk_;
+  Reading reading_;
+};
+
+TEST_P(Corpus, RecordsAreTheExpectedOnes) {
+  const auto more = kMoreThanReference.find(GetParam());
+  if (more != kMoreThanReference.end()) {
+    EXPECT_EQ(reading_.records.size(), more->second);
+    EXPECT_FALSE(walk_.damage.empty());
+    // Each of them is a record of the undamaged file, at its place.
+    const std::string source = read_path(corpus_folder() / want_["source"].get<std::string>());
+    const Reading whole = read_file(source);
+    for (const ReadRecord& record : reading_.records) {
+      EXPECT_NE(std::ranges::find(whole.records, record), whole.records.end()) << record.chunk_begin;
+    }
+    return;
+  }
+  EXPECT_EQ(reading_.records.size(), want_["num_records"].get<std::uint64_t>());
+  EXPECT_EQ(stream_sha256(reading_.records), want_["stream_sha256"].get<std::string>());
+}
+
+TEST_P(Corpus, ChunksAreTheExpectedOnes) {
+  std::map<Position, const ChunkInfo*> found;
+  for (const ChunkInfo& chunk : walk_.chunks) found[chunk.begin] = &chunk;
+  for (const Json& chunk : want_["chunks"]) {
+    const auto it = found.find(chunk["begin"].get<Position>());
+    ASSERT_NE(it, found.end()) << chunk;
+    EXPECT_EQ(it->second->end, chunk["end"].get<Position>());
+    EXPECT_EQ(it->second->records, chunk["num_records"].get<std::uint64_t>());
+    EXPECT_EQ(it->second->stored_size, chunk["data_size"].get<std::uint64_t>());
+    const std::map<std::string, std::string> kinds = {
+        {"s", "signature"}, {"m", "metadata"}, {"p", "padding"}, {"r", "simple"}, {"t", "transposed"}};
+    const auto kind = kinds.find(chunk["type"].get<std::string>());
+    EXPECT_EQ(it->second->kind, kind == kinds.end() ? "unknown" : kind->second);
+    if (it->second->kind == "simple" || it->second->kind == "transposed") {
+      EXPECT_EQ(it->second->decoded_size, chunk["decoded_data_size"].get<std::uint64_t>());
+    }
+  }
+  if (!damaged() && want_["chunks"].size() == want_["num_chunks"]) {
+    EXPECT_EQ(walk_.chunks.size(), want_["chunks"].size());
+  }
+}
+
+TEST_P(Corpus, DamageIsReportedWhereThereIsSome) {
+  const bool skipped = damaged() && !want_["skipped"].empty();
+  EXPECT_EQ(skipped, !walk_.damage.empty() || !reading_.errors.empty());
+}
+
+TEST_P(Corpus, MetadataIsTheExpectedMessage) {
+  auto attributes = container_->attributes(nullptr);
+  const Json metadata = want_.value("metadata", Json());
+  const std::uint64_t size = metadata.is_object() ? metadata.value("serialized_size", std::uint64_t{0}) : 0;
+  ASSERT_TRUE(attributes);
+  EXPECT_EQ(attributes->empty(), size == 0);
+  if (size == 0) return;
+  std::map<std::string, std::string> values;
+  for (const Attribute& attribute : *attributes) values[attribute.key] = attribute.value;
+  EXPECT_EQ(sha256({values["records_metadata"]}), metadata["serialized_sha256"].get<std::string>());
+  const Json message = metadata.value("message", Json::object());
+  for (const char* key : {"file_comment", "record_type_name", "record_writer_options", "num_records"}) {
+    EXPECT_EQ(values.contains(key), message.contains(key)) << key;
+    if (message.contains(key)) {
+      EXPECT_EQ(values[key], message[key].get<std::string>());
+    }
+  }
+  EXPECT_EQ(values.contains("file_descriptor_set"), message.contains("file_descriptor"));
+}
+
+TEST_P(Corpus, SeeksLeadToTheExpectedRecords) {
+  if (!want_.contains("seeks")) {
+    EXPECT_TRUE(damaged() || bytes_.empty() || want_["num_records"] == 0) << "a good file without seeks";
+  }
+  for (const Json& target : want_.value("seeks", Json::array())) {
+    if (target.contains("seek_error")) continue;
+    const auto place = seek(target["target"].get<Position>());
+    EXPECT_EQ(place.has_value(), !target.value("eof", false)) << target;
+    if (!place || !target.contains("chunk_begin")) continue;
+    EXPECT_EQ(place->first, target["chunk_begin"].get<Position>()) << target;
+    EXPECT_EQ(place->second, target["record_index"].get<std::uint64_t>()) << target;
+  }
+}
+
+TEST_P(Corpus, LocateAgreesWithTheWalkAtEveryChunk) {
+  for (const ChunkInfo& chunk : walk_.chunks) {
+    for (const Position at : {chunk.begin, chunk.begin + (chunk.end - chunk.begin) / 2, chunk.end - 1}) {
+      auto found = container_->locate(at);
+      ASSERT_TRUE(found && *found) << chunk.begin;
+      EXPECT_EQ((*found)->begin, chunk.begin);
+      EXPECT_EQ((*found)->end, chunk.end);
+      EXPECT_EQ((*found)->key, chunk.key);
+    }
+  }
+}
+
+TEST_P(Corpus, LayoutsAreThoseOfTheDecodedChunks) {
+  for (const ChunkInfo& info : walk_.chunks) {
+    auto chunk = container_->decode(info);
+    auto layout = container_->layout(info);
+    if (!chunk) continue;
+    ASSERT_TRUE(layout);
+    ASSERT_EQ(layout->records(), (*chunk)->layout().records());
+    EXPECT_EQ(layout->total(), (*chunk)->layout().total());
+    EXPECT_EQ(layout->records(), *info.records);
+    EXPECT_EQ(layout->total(), *info.decoded_size);
+  }
+}
+
+std::vector<std::string> corpus_names() {
+  std::vector<std::string> names;
+  for (const auto& entry : std::filesystem::directory_iterator(corpus_folder())) {
+    if (entry.path().extension() == ".riegeli") names.push_back(entry.path().filename());
+  }
+  std::ranges::sort(names);
+  return names;
+}
+
+INSTANTIATE_TEST_SUITE_P(Files, Corpus, testing::ValuesIn(corpus_names()),
+                         [](const auto& file) { return file.param.substr(0, file.param.find('.')); });
+
+}  // namespace
+}  // namespace recordfs::riegeli

@@ -1,0 +1,463 @@
+#include "core/formats/riegeli/framing.h"
+
+#include <algorithm>
+#include <random>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "core/formats/riegeli/format.h"
+#include "tests/unit/formats/riegeli/walk.h"
+#include "tests/writers/riegeli/writer.h"
+
+namespace recordfs::riegeli {
+namespace {
+
+using riegeli_writer::ChunkSpec;
+using riegeli_writer::simple_chunk;
+using riegeli_writer::Writer;
+
+std::vector<std::string> texts(std::size_t count, std::size_t size = 20) {
+  std::vector<std::string> records;
+  for (std::size_t i = 0; i < count; ++i) {
+    records.push_back("record " + std::to_string(i) + std::string(size + i % 7, static_cast<char>('a' + i % 26)));
+  }
+  return records;
+}
+
+std::vector<std::string> bytes_of(const Reading& reading) {
+  std::vector<std::string> bytes;
+  for (const ReadRecord& record : reading.records) bytes.push_back(record.bytes);
+  return bytes;
+}
+
+Walk walk_file(const std::string& file, const Limits& limits = {}) {
+  const auto container = open_bytes(file, limits);
+  return container ? walk(*container, file.size()) : Walk{};
+}
+
+// Chunks of ten records each until the file has at least `size` bytes.
+std::string many_chunks(std::uint64_t size) {
+  Writer writer;
+  while (writer.size() < size) writer.add(simple_chunk(texts(10, 90)));
+  return writer.file();
+}
+
+bool is_subset(const Reading& part, const Reading& whole) {
+  return std::ranges::all_of(part.records, [&](const ReadRecord& record) {
+    return std::ranges::find(whole.records, record) != whole.records.end();
+  });
+}
+
+void flip(std::string& file, std::uint64_t at) { file[at] = static_cast<char>(file[at] ^ 0x10); }
+
+TEST(Framing, EmptyFileHasNoChunksAndNoDamage) {
+  const Walk all = walk_file("");
+  EXPECT_TRUE(all.chunks.empty());
+  EXPECT_TRUE(all.damage.empty());
+}
+
+TEST(Framing, ChunkIsReadAtEveryDistanceFromABlockBoundary) {
+  for (std::uint64_t distance = 0; distance <= 80; ++distance) {
+    Writer writer;
+    writer.pad_to(kBlockSize - distance);
+    ASSERT_EQ(writer.size(), kBlockSize - distance);
+    const std::uint64_t begin = writer.add(simple_chunk({"one", "", "three"}));
+    writer.add(simple_chunk({"behind"}));
+    const auto container = open_bytes(writer.file());
+    const Walk all = walk(*container, writer.size());
+    EXPECT_TRUE(all.damage.empty());
+    ASSERT_EQ(all.chunks.size(), 4u) << distance;
+    EXPECT_EQ(all.chunks[2].begin, begin);
+    EXPECT_EQ(all.chunks[2].codec, "none");
+    EXPECT_EQ(bytes_of(read_all(*container, all.chunks)), (std::vector<std::string>{"one", "", "three", "behind"}));
+    auto found = container->locate(begin + 1);
+    ASSERT_TRUE(found && *found);
+    EXPECT_EQ((*found)->begin, begin);
+  }
+}
+
+TEST(Framing, DataOverManyBlocksIsOneRun) {
+  Writer writer;
+  const std::vector<std::string> records = {std::string(300000, 'x'), "small", std::string(70000, 'y')};
+  writer.add(simple_chunk(records));
+  writer.add(simple_chunk(texts(3), 'z'));
+  const Reading reading = read_file(writer.file());
+  ASSERT_EQ(reading.records.size(), 6u);
+  EXPECT_EQ(reading.records[0].bytes, records[0]);
+  EXPECT_EQ(reading.records[2].bytes, records[2]);
+}
+
+TEST(Framing, SignatureInTheMiddleIsAChunkWithoutRecords) {
+  Writer writer;
+  writer.add(simple_chunk({"a"}));
+  writer.add({.type = 's'});
+  writer.add(simple_chunk({"b"}));
+  const Walk all = walk_file(writer.file());
+  ASSERT_EQ(all.chunks.size(), 4u);
+  EXPECT_EQ(all.chunks[2].kind, "signature");
+  EXPECT_EQ(all.chunks[2].codec, "-");
+  EXPECT_EQ(bytes_of(read_file(writer.file())), (std::vector<std::string>{"a", "b"}));
+}
+
+TEST(Framing, UnknownTypeWithoutRecordsIsStandsByWithoutHarm) {
+  Writer writer;
+  writer.add({.type = 'Q', .decoded_data_size = 12345, .data = "whatever"});
+  writer.add(simple_chunk({"a"}));
+  const Reading reading = read_file(writer.file());
+  EXPECT_TRUE(reading.errors.empty());
+  EXPECT_EQ(reading.records.size(), 1u);
+}
+
+TEST(Framing, UnknownTypeWithRecordsKeepsItsCountAndIsUnsupported) {
+  Writer writer;
+  writer.add({.type = 'Q', .num_records = 2, .decoded_data_size = 5, .data = "hello"});
+  const auto container = open_bytes(writer.file());
+  const Walk all = walk(*container, writer.size());
+  ASSERT_EQ(all.chunks.size(), 2u);
+  EXPECT_EQ(all.chunks[1].records, 2u);
+  EXPECT_EQ(all.chunks[1].decoded_size, 5u);
+  auto chunk = container->decode(all.chunks[1]);
+  ASSERT_FALSE(chunk);
+  EXPECT_EQ(chunk.error().code, Code::kUnsupported);
+}
+
+TEST(Framing, RecordsInSignatureMetadataOrPaddingAreDamageOfThatChunk) {
+  for (const char type : {'s', 'm', 'p'}) {
+    Writer writer;
+    writer.add({.type = type, .num_records = 2});
+    writer.add(simple_chunk({"a"}));
+    const Reading reading = read_file(writer.file());
+    ASSERT_EQ(reading.errors.size(), 1u) << type;
+    EXPECT_EQ(reading.errors[0].code, Code::kDamage);
+    EXPECT_EQ(reading.records.size(), 1u);
+  }
+}
+
+TEST(Framing, WrongDataHashIsAnErrorOfTheChunkAndNotOfTheWalk) {
+  Writer writer;
+  ChunkSpec wrong = simple_chunk({"a", "b"});
+  wrong.data_hash = 1;
+  writer.add(wrong);
+  writer.add(simple_chunk({"c"}));
+  const auto container = open_bytes(writer.file());
+  const Walk all = walk(*container, writer.size());
+  EXPECT_TRUE(all.damage.empty());
+  ASSERT_EQ(all.chunks.size(), 3u);
+  EXPECT_EQ(all.chunks[1].records, 2u);
+  auto chunk = container->decode(all.chunks[1]);
+  ASSERT_FALSE(chunk);
+  EXPECT_EQ(chunk.error().code, Code::kDamage);
+  EXPECT_EQ(chunk.error().position, 64u);
+  EXPECT_FALSE(container->verify(all.chunks[1]));
+  EXPECT_TRUE(container->verify(all.chunks[2]));
+}
+
+TEST(Damage, BrokenFirstBlockHeaderLosesNothing) {
+  std::string file = many_chunks(2 * kBlockSize);
+  const Reading whole = read_file(file);
+  flip(file, 9);
+  EXPECT_EQ(read_file(file).records, whole.records);
+  const Walk all = walk_file(file);
+  ASSERT_EQ(all.damage.size(), 1u);
+  EXPECT_EQ(all.damage[0].begin, 0u);
+  EXPECT_EQ(all.damage[0].end, kBlockHeaderSize);
+  EXPECT_EQ(all.damage[0].records_lost, 0u);
+}
+
+TEST(Damage, BrokenSignatureLosesNothingElse) {
+  std::string file = many_chunks(2 * kBlockSize);
+  const Reading whole = read_file(file);
+  flip(file, 30);
+  EXPECT_EQ(read_file(file).records, whole.records);
+  const Walk all = walk_file(file);
+  ASSERT_EQ(all.damage.size(), 1u);
+  EXPECT_EQ(all.damage[0].begin, 0u);
+  EXPECT_EQ(all.damage[0].end, 64u);
+}
+
+TEST(Damage, ZeroesInTheFirstBlockAreLeftByTheSecondBlocksHeader) {
+  std::string file = many_chunks(3 * kBlockSize);
+  const Reading whole = read_file(file);
+  std::fill_n(file.begin(), kBlockSize - 5000, '\0');
+  const Walk all = walk_file(file);
+  ASSERT_EQ(all.damage.size(), 1u);
+  EXPECT_EQ(all.damage[0].begin, 0u);
+  ASSERT_FALSE(all.chunks.empty());
+  EXPECT_EQ(all.damage[0].end, all.chunks[0].begin);
+  // The chunk that the second block's header interrupts begins before it and is sound.
+  EXPECT_LE(all.chunks[0].begin, kBlockSize);
+  EXPECT_TRUE(is_subset(read_file(file), whole));
+}
+
+TEST(Damage, BrokenBlockHeaderInsideDataLosesNothing) {
+  Writer writer;
+  writer.add(simple_chunk({std::string(200000, 'x')}));
+  std::string file = writer.file();
+  const Reading whole = read_file(file);
+  flip(file, kBlockSize + 3);
+  flip(file, 2 * kBlockSize + 20);
+  EXPECT_EQ(read_file(file).records, whole.records);
+  EXPECT_EQ(walk_file(file).damage.size(), 2u);
+}
+
+TEST(Damage, BrokenBlockHeaderInsidePaddingIsNone) {
+  Writer writer;
+  writer.add(simple_chunk(std::vector<std::string>(70000), 'z'));
+  std::string file = writer.file();
+  std::fill_n(file.begin() + kBlockSize, kBlockHeaderSize, '\0');
+  EXPECT_TRUE(walk_file(file).damage.empty());
+  EXPECT_EQ(read_file(file).records.size(), 70000u);
+}
+
+TEST(Damage, BehindABrokenChunkHeaderTheChunkOnTheNextBlockBoundaryIsRead) {
+  std::string file = many_chunks(2 * kBlockSize);
+  const Walk before = walk_file(file);
+  const ChunkInfo broken = before.chunks[3];
+  const auto straddling = std::ranges::find_if(before.chunks, [](const auto& chunk) { return chunk.end > kBlockSize; });
+  flip(file, broken.begin + 10);
+  const Walk all = walk_file(file);
+  ASSERT_EQ(all.damage.size(), 1u);
+  EXPECT_EQ(all.damage[0].begin, broken.begin);
+  EXPECT_EQ(all.damage[0].end, straddling->begin);
+  EXPECT_FALSE(all.damage[0].records_lost);
+  EXPECT_EQ(all.chunks[3].begin, straddling->begin);
+}
+
+TEST(Damage, BrokenChunkHeaderThatABlockHeaderInterruptsEndsWhereThatHeaderSays) {
+  Writer writer;
+  writer.pad_to(kBlockSize - 10);
+  const std::uint64_t begin = writer.add(simple_chunk(texts(5)));
+  const std::uint64_t behind = writer.add(simple_chunk({"behind"}));
+  std::string file = writer.file();
+  flip(file, begin + 5);
+  const Walk all = walk_file(file);
+  ASSERT_EQ(all.damage.size(), 1u);
+  EXPECT_EQ(all.damage[0].begin, begin);
+  EXPECT_EQ(all.damage[0].end, behind);
+  EXPECT_EQ(bytes_of(read_file(file)), (std::vector<std::string>{"behind"}));
+}
+
+TEST(Damage, FileWithoutSignatureIsReadFromTheSecondChunkOn) {
+  Writer writer{std::string()};
+  writer.add(simple_chunk({"first"}));
+  writer.add(simple_chunk({"second"}));
+  const Walk all = walk_file(writer.file());
+  ASSERT_EQ(all.damage.size(), 1u);
+  EXPECT_EQ(all.damage[0].begin, 0u);
+  EXPECT_EQ(bytes_of(read_file(writer.file())), (std::vector<std::string>{"second"}));
+}
+
+TEST(Damage, LostBlocksLeadToTheNextChunkThatIsWhole) {
+  const std::string file = many_chunks(6 * kBlockSize);
+  const Reading whole = read_file(file);
+  const std::string cut = file.substr(0, kBlockSize) + file.substr(3 * kBlockSize);
+  const Reading rest = read_file(cut);
+  EXPECT_FALSE(walk_file(cut).damage.empty());
+  // Five of seven blocks' worth of records, less the two chunks at the seam.
+  EXPECT_GE(rest.records.size() + 20, whole.records.size() * 4 / 6);
+  for (const ReadRecord& record : rest.records) {
+    EXPECT_TRUE(std::ranges::any_of(whole.records, [&](const auto& r) { return r.bytes == record.bytes; }));
+  }
+}
+
+TEST(Damage, DataSizeTooLargeForItsBlockHeaderIsFoundByTheWalk) {
+  Writer writer;
+  writer.add(simple_chunk(texts(4)));
+  ChunkSpec liar = simple_chunk(texts(4));
+  liar.data_size = 1 << 20;
+  const std::uint64_t begin = writer.add(liar);
+  while (writer.size() < 2 * kBlockSize) writer.add(simple_chunk(texts(10, 90)));
+  const Walk all = walk_file(writer.file());
+  ASSERT_FALSE(all.damage.empty());
+  EXPECT_EQ(all.damage[0].begin, begin);
+  EXPECT_EQ(all.damage[0].damage_class, DamageClass::kDamage);
+  EXPECT_LE(all.damage[0].end, kBlockSize);
+}
+
+TEST(Damage, FileThatEndsInsideAChunkIsUnfinished) {
+  const std::string file = many_chunks(3000);
+  const Walk whole = walk_file(file);
+  const ChunkInfo last = whole.chunks.back();
+  for (const Position end : {last.begin + 1, last.begin + 40, last.end - 1}) {
+    const Walk all = walk_file(file.substr(0, end));
+    EXPECT_EQ(all.chunks.size(), whole.chunks.size() - 1);
+    ASSERT_EQ(all.damage.size(), 1u);
+    EXPECT_EQ(all.damage[0].damage_class, DamageClass::kUnfinished);
+    EXPECT_EQ(all.damage[0].begin, last.begin);
+    EXPECT_EQ(all.damage[0].end, end);
+  }
+}
+
+TEST(Damage, EachPrefixGivesNoRecordThatTheWholeDoesNot) {
+  Writer writer;
+  writer.add(simple_chunk(texts(5)));
+  writer.add(simple_chunk(texts(3), 'z'));
+  writer.add({.type = 'p', .data = std::string(30, '\0')});
+  writer.add(simple_chunk({"", "x", ""}));
+  const Reading whole = read_file(writer.file());
+  for (std::size_t size = 0; size < writer.size(); ++size) {
+    const Reading part = read_file(writer.file().substr(0, size));
+    EXPECT_TRUE(part.errors.empty());
+    ASSERT_LE(part.records.size(), whole.records.size());
+    EXPECT_TRUE(std::equal(part.records.begin(), part.records.end(), whole.records.begin())) << size;
+  }
+}
+
+TEST(Damage, EachFlippedByteGivesRightRecordsAndNoOthers) {
+  Writer writer;
+  writer.add(simple_chunk(texts(4), 'z'));
+  writer.pad_to(kBlockSize - 90);
+  writer.add(simple_chunk(texts(4)));
+  writer.add(simple_chunk({"", "x", ""}));
+  const Reading whole = read_file(writer.file());
+  for (std::size_t at = 0; at < writer.size(); at = at == 400 ? kBlockSize - 300 : at + 1) {
+    std::string file = writer.file();
+    flip(file, at);
+    EXPECT_TRUE(is_subset(read_file(file), whole)) << at;
+  }
+}
+
+TEST(Limits, CountAboveTheLimitIsDamageOfTheHeader) {
+  Writer writer;
+  writer.add(simple_chunk(texts(8)));
+  writer.add(simple_chunk({"a"}));
+  Limits limits;
+  limits.records_per_chunk = 5;
+  const Walk all = walk_file(writer.file(), limits);
+  ASSERT_EQ(all.damage.size(), 1u);
+  EXPECT_EQ(all.damage[0].begin, 64u);
+  EXPECT_EQ(all.chunks.back().records, 1u);
+}
+
+TEST(Limits, ChunkAboveTheSizeLimitsIsListedAndNotDecoded) {
+  Writer writer;
+  writer.add(simple_chunk({std::string(5000, 'x')}));
+  for (const bool stored : {true, false}) {
+    Limits limits;
+    (stored ? limits.stored_chunk : limits.decoded_chunk) = 4000;
+    const auto container = open_bytes(writer.file(), limits);
+    const Walk all = walk(*container, writer.size());
+    ASSERT_EQ(all.chunks.size(), 2u);
+    auto chunk = container->decode(all.chunks[1]);
+    ASSERT_FALSE(chunk);
+    EXPECT_EQ(chunk.error().code, Code::kLimit);
+    EXPECT_EQ(container->layout(all.chunks[1]).error().code, Code::kLimit);
+  }
+}
+
+TEST(Limits, LongGarbageIsSearchedInStepsThatOnlyAdvance) {
+  std::string file = many_chunks(1000);
+  const std::uint64_t begin_of_garbage = file.size();
+  file.resize(40 * kBlockSize, 'g');
+  Writer rest(file);
+  rest.add(simple_chunk({"behind the garbage"}));
+  Limits limits;
+  limits.scan_bytes = 16 << 10;
+  const auto container = open_bytes(rest.file(), limits);
+  const Walk all = walk(*container, rest.size());
+  ASSERT_EQ(all.damage.size(), 1u);
+  EXPECT_EQ(all.damage[0].begin, begin_of_garbage);
+  EXPECT_EQ(all.damage[0].end, 40 * kBlockSize);
+  EXPECT_EQ(all.chunks.back().begin, 40 * kBlockSize);
+  EXPECT_GT(all.steps, all.chunks.size() + 5);
+}
+
+TEST(Locate, FindsNothingWhereNoSoundChunkIs) {
+  std::string file = many_chunks(2 * kBlockSize);
+  const Walk before = walk_file(file);
+  flip(file, before.chunks[3].begin + 10);
+  const auto container = open_bytes(file);
+  const Walk all = walk(*container, file.size());
+  for (const Position at : {before.chunks[3].begin, before.chunks[5].begin + 7, Position{file.size()}}) {
+    auto found = container->locate(at);
+    ASSERT_TRUE(found);
+    EXPECT_FALSE(*found) << at;
+  }
+}
+
+TEST(Locate, AgreesWithTheWalkWhenBlockHeadersAreBroken) {
+  std::string file = many_chunks(5 * kBlockSize);
+  for (std::uint64_t block = 1; block <= 3; ++block) flip(file, block * kBlockSize + 4);
+  const auto container = open_bytes(file);
+  for (const ChunkInfo& chunk : walk(*container, file.size()).chunks) {
+    auto found = container->locate(chunk.end - 1);
+    ASSERT_TRUE(found && *found);
+    EXPECT_EQ((*found)->begin, chunk.begin);
+  }
+}
+
+// Overwrites, removes or adds some bytes, or removes a block.
+std::string spoiled(std::string file, std::mt19937& random) {
+  const auto below = [&](std::size_t limit) { return static_cast<std::size_t>(random() % limit); };
+  switch (random() % 5) {
+    case 0: flip(file, below(file.size())); break;
+    case 1: flip(file, below(file.size() / kBlockSize) * kBlockSize + below(70)); break;
+    case 2: file.erase(below(file.size()), 1 + below(200)); break;
+    case 3: file.insert(below(file.size()), std::string(1 + below(200), 'i')); break;
+    default: file.erase(below(file.size() / kBlockSize) * kBlockSize, kBlockSize);
+  }
+  return file;
+}
+
+TEST(Locate, AgreesWithTheWalkWhateverIsDamaged) {
+  std::mt19937 random(1);
+  const std::string whole = many_chunks(5 * kBlockSize);
+  for (int i = 0; i < 60; ++i) {
+    const std::string file = spoiled(spoiled(whole, random), random);
+    const auto container = open_bytes(file);
+    ASSERT_TRUE(container);
+    const Walk all = walk(*container, file.size());
+    for (Position at = 0; at < file.size(); at += 1 + random() % 9000) {
+      const auto covering =
+          std::ranges::find_if(all.chunks, [&](const auto& chunk) { return chunk.begin <= at && at < chunk.end; });
+      auto found = container->locate(at);
+      ASSERT_TRUE(found);
+      ASSERT_EQ(found->has_value(), covering != all.chunks.end()) << i << " at " << at;
+      if (*found) {
+        EXPECT_EQ((*found)->begin, covering->begin);
+      }
+    }
+  }
+}
+
+TEST(Probe, BidsOnTheSignatureAndOnSoundPiecesBehindADamagedHead) {
+  const auto bid = [](const std::string& file, std::string_view name, ProbeDepth depth) {
+    auto buffer = Buffer::copy_of(as_bytes(file));
+    return kFormat.probe(MemorySource(std::move(*buffer)), name, depth).value_or(-1);
+  };
+  std::string file = many_chunks(3 * kBlockSize);
+  EXPECT_EQ(bid(file, "any", ProbeDepth::kHead), 200);
+  EXPECT_EQ(bid(file.substr(0, 10), "any", ProbeDepth::kHead), 80);
+  EXPECT_EQ(bid(file.substr(0, 7), "any", ProbeDepth::kHead), 0);
+  EXPECT_EQ(bid("", "a.riegeli", ProbeDepth::kHead), 1);
+  EXPECT_EQ(bid("", "a", ProbeDepth::kSearch), 0);
+  flip(file, 30);
+  EXPECT_EQ(bid(file, "any", ProbeDepth::kHead), 60);
+  flip(file, 3);
+  EXPECT_EQ(bid(file, "any", ProbeDepth::kHead), 0);
+  EXPECT_EQ(bid(file, "any", ProbeDepth::kSearch), 60);
+  EXPECT_EQ(bid(std::string(300000, 'x'), "any.riegeli", ProbeDepth::kSearch), 0);
+}
+
+TEST(Open, RefusesWhatIsNoRiegeliFile) {
+  auto buffer = Buffer::copy_of(as_bytes("some other file that is long enough to be anything at all, really"));
+  auto container = kFormat.open(std::make_shared<MemorySource>(std::move(*buffer)), Limits{});
+  ASSERT_FALSE(container);
+  EXPECT_EQ(container.error().code, Code::kNoContainer);
+}
+
+TEST(Facts, SayWhatTheFirstChunksAre) {
+  Writer writer;
+  writer.add(simple_chunk({"a"}, 'z'));
+  const auto facts = open_bytes(writer.file())->facts();
+  ASSERT_EQ(facts.size(), 4u);
+  EXPECT_EQ(facts[1].name, "metadata");
+  EXPECT_EQ(std::get<bool>(facts[1].value), false);
+  EXPECT_EQ(std::get<std::string>(facts[2].value), "simple");
+  EXPECT_EQ(std::get<std::string>(facts[3].value), "zstd");
+}
+
+}  // namespace
+}  // namespace recordfs::riegeli

@@ -1,0 +1,272 @@
+#include "core/formats/riegeli/transposed/decode.h"
+
+#include <algorithm>
+#include <numeric>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "tests/writers/riegeli/writer.h"
+
+namespace recordfs::riegeli {
+namespace {
+
+using riegeli_writer::unit;
+using riegeli_writer::varint;
+
+using Numbers = std::vector<std::uint64_t>;
+
+// The parts of a transposed chunk, in the order in which they are stored. As given it holds two records with one
+// varint field each (field 1: 0x96 0x01 and 0x05), the second of them the first to come out.
+struct Parts {
+  char compression_type = 0;
+  std::vector<std::string> buckets = {std::string("\x05\x16\x01", 3)};
+  Numbers buffers = {1, 2};
+  Numbers tags = {8, 3, 8, 3};
+  Numbers next = {4 + 1, 2, 4 + 3, 0};
+  std::string subtypes = std::string("\x00\x01", 2);
+  Numbers reads = {0, 1};
+  std::uint64_t first = 0;
+  std::string behind_header = {};
+  std::string transitions = std::string(1, '\0');
+  std::uint64_t records = 2;
+  std::uint64_t decoded_size = 5;
+};
+
+std::string varints(const Numbers& numbers) {
+  return std::accumulate(numbers.begin(), numbers.end(), std::string(),
+                         [](std::string all, std::uint64_t number) { return std::move(all) + varint(number); });
+}
+
+std::string data_of(const Parts& parts) {
+  std::string header = varint(parts.buckets.size()) + varint(parts.buffers.size());
+  std::string buckets;
+  for (const std::string& bucket : parts.buckets) {
+    const std::string stored = unit(bucket, parts.compression_type);
+    header += varint(stored.size());
+    buckets += stored;
+  }
+  header += varints(parts.buffers) + varint(parts.tags.size()) + varints(parts.tags) + varints(parts.next);
+  header += parts.subtypes + varints(parts.reads) + varint(parts.first) + parts.behind_header;
+  const std::string stored_header = unit(header, parts.compression_type);
+  return std::string(1, parts.compression_type) + varint(stored_header.size()) + stored_header + buckets +
+         unit(parts.transitions, parts.compression_type);
+}
+
+Result<std::vector<std::string>> records_in(const Parts& parts, const Limits& limits = {}) {
+  const std::string data = data_of(parts);
+  auto decoded = transposed::decode(as_bytes(data), parts.records, parts.decoded_size, limits);
+  if (!decoded) return std::move(decoded).error();
+  std::vector<std::string> records;
+  for (std::uint64_t i = 0; i < decoded->layout.records(); ++i) {
+    const Extent extent = decoded->layout.extent(i);
+    records.emplace_back(as_text(decoded->payload.view().subspan(extent.begin, extent.size)));
+  }
+  return records;
+}
+
+using Records = std::vector<std::string>;
+
+bool is_damage(const Parts& parts) {
+  auto records = records_in(parts);
+  return !records && records.error().code == Code::kDamage;
+}
+
+// One node of each kind that takes no buffer, run one after the other by transitions.
+Parts without_buffers(const Numbers& tags, std::uint64_t records, std::uint64_t decoded_size) {
+  Parts parts{.buckets = {}, .buffers = {}, .tags = tags, .next = {}, .subtypes = {}, .reads = {}};
+  for (std::size_t i = 0; i < tags.size(); ++i) parts.next.push_back(std::min(i + 1, tags.size() - 1));
+  parts.transitions = std::string(tags.empty() ? 0 : tags.size() - 1, '\0');
+  parts.records = records;
+  parts.decoded_size = decoded_size;
+  return parts;
+}
+
+TEST(Transposed, VarintsComeOutWithTheirTagsLastRecordFirst) {
+  const Records want = {"\x08\x96\x01", "\x08\x05"};
+  EXPECT_EQ(records_in({}).value_or(Records()), want);
+  EXPECT_EQ(records_in({.compression_type = 'z'}).value_or(Records()), want);
+}
+
+TEST(Transposed, EachLengthOfVarintKeepsItsBytes) {
+  for (std::size_t size = 1; size <= 10; ++size) {
+    const std::string low(size, '\x01');
+    std::string varint_bytes(size, '\x81');
+    varint_bytes.back() = '\x01';
+    Parts parts{.buckets = {low}, .buffers = {size}, .tags = {8, 3}, .next = {2 + 1, 0}};
+    parts.subtypes = std::string(1, static_cast<char>(size - 1));
+    parts.reads = {0};
+    parts.transitions.clear();
+    parts.records = 1;
+    parts.decoded_size = size + 1;
+    EXPECT_EQ(records_in(parts).value_or(Records()), (Records{"\x08" + varint_bytes})) << size;
+  }
+}
+
+TEST(Transposed, InlineVarintsUpTo127ComeFromTheHeader) {
+  Parts parts = without_buffers({8, 3}, 1, 2);
+  parts.subtypes = std::string(1, static_cast<char>(10 + 127));
+  EXPECT_EQ(records_in(parts).value_or(Records()), (Records{"\x08\x7f"}));
+  parts.subtypes = std::string(1, static_cast<char>(138));
+  EXPECT_TRUE(is_damage(parts));
+}
+
+TEST(Transposed, FixedFieldsAndStringsAreTakenAsTheyStand) {
+  Parts parts{.buckets = {"abcd12345678", std::string("\x82\x00xy", 4)}, .buffers = {4, 8, 4}};
+  parts.tags = {0x15, 0x19, 0x22, 3};
+  parts.next = {4 + 1, 4 + 2, 4 + 3, 0};
+  parts.subtypes.clear();
+  parts.reads = {0, 1, 2};
+  parts.transitions.clear();
+  parts.records = 1;
+  parts.decoded_size = 5 + 9 + 5;
+  EXPECT_EQ(records_in(parts).value_or(Records()),
+            (Records{std::string("\x22\x82\x00xy", 5) + "\x19" + "12345678" + "\x15" + "abcd"}));
+}
+
+TEST(Transposed, SubmessageGetsItsLengthWhenItBegins) {
+  // End of submessage 1 (tag 0x0a stored as 0x0e), an inline varint, begin, record.
+  Parts parts = without_buffers({0x0e, 8, 2, 3}, 1, 4);
+  parts.subtypes = std::string(1, 10 + 1);
+  EXPECT_EQ(records_in(parts).value_or(Records()), (Records{"\x0a\x02\x08\x01"}));
+}
+
+TEST(Transposed, GroupTagsAreNotBalanced) {
+  EXPECT_EQ(records_in(without_buffers({0x0c, 3, 0x0b, 3}, 2, 2)).value_or(Records()), (Records{"\x0b", "\x0c"}));
+}
+
+TEST(Transposed, PlainRecordsTakeTheirLengthsFromTheLastBuffer) {
+  Parts parts{.buckets = {"cdab", std::string("\x02\x00\x02", 3)}, .buffers = {4, 3}, .tags = {1}, .next = {0}};
+  parts.subtypes.clear();
+  parts.reads = {0};
+  parts.transitions = std::string(2, '\0');
+  parts.records = 3;
+  parts.decoded_size = 4;
+  EXPECT_EQ(records_in(parts).value_or(Records()), (Records{"ab", "", "cd"}));
+}
+
+TEST(Transposed, TransitionRepeatsWithoutABytePerStep) {
+  Parts parts = without_buffers({3}, 4, 0);
+  parts.transitions = std::string(1, '\x02');
+  EXPECT_EQ(records_in(parts).value_or(Records()), Records(4));
+}
+
+TEST(Transposed, ChunkWithoutRecordsIsEmpty) {
+  EXPECT_EQ(records_in(without_buffers({0}, 0, 0)).value_or(Records(1)), Records());
+  EXPECT_TRUE(is_damage(without_buffers({}, 0, 0)));
+}
+
+TEST(Transposed, BytesLeftInBuffersAndBuffersUsedTwiceAreAccepted) {
+  Parts parts;
+  parts.buckets = {std::string("\x05\x16\x01zzz", 6)};
+  parts.buffers = {1, 5};
+  EXPECT_TRUE(records_in(parts));
+  parts.buffers = {6};
+  parts.reads = {0, 0};
+  EXPECT_TRUE(records_in(parts));
+}
+
+TEST(TransposedRefusal, HeaderTooShortOrTooLong) {
+  EXPECT_TRUE(is_damage({.behind_header = "x"}));
+  EXPECT_TRUE(is_damage({.reads = {0}, .behind_header = {}}));
+  EXPECT_TRUE(is_damage({.tags = {8, 3, 8}}));
+}
+
+TEST(TransposedRefusal, BucketsThatTheirBuffersDontFit) {
+  EXPECT_TRUE(is_damage({.buckets = {}}));
+  EXPECT_TRUE(is_damage({.buckets = {"\x05\x16"}}));
+  EXPECT_TRUE(is_damage({.buckets = {"\x05\x16\x01\x01"}}));
+  EXPECT_TRUE(is_damage({.buckets = {"\x05\x16\x01", "x"}}));
+  EXPECT_TRUE(is_damage({.buckets = {"\x05\x16", "\x01"}}));
+  EXPECT_FALSE(is_damage({.buckets = {"\x05", "\x16\x01"}}));
+  EXPECT_FALSE(is_damage({.buckets = {"\x05\x16\x01", ""}}));
+}
+
+TEST(TransposedRefusal, TagsThatNameNoKind) {
+  for (const std::uint64_t tag : Numbers{4, 5, 6, 7, 15, 23}) {
+    EXPECT_TRUE(is_damage(without_buffers({3, tag}, 2, 0))) << tag;
+  }
+}
+
+TEST(TransposedRefusal, IndicesOutOfRange) {
+  EXPECT_TRUE(is_damage({.next = {4 + 1, 2, 4 + 3, 8}}));
+  EXPECT_TRUE(is_damage({.reads = {0, 2}}));
+  EXPECT_TRUE(is_damage({.first = 4}));
+  EXPECT_TRUE(is_damage({.transitions = std::string(1, 2 << 2)}));
+}
+
+TEST(TransposedRefusal, ImplicitLoopsReachableOrNot) {
+  Parts parts = without_buffers({3, 0, 0}, 1, 0);
+  parts.transitions.clear();
+  EXPECT_TRUE(records_in(parts));
+  parts.next = {0, 3 + 2, 3 + 1};
+  EXPECT_TRUE(is_damage(parts));
+  parts.next = {0, 3 + 1, 0};
+  EXPECT_TRUE(is_damage(parts));
+}
+
+TEST(TransposedRefusal, BufferThatRunsOut) {
+  EXPECT_TRUE(is_damage({.reads = {0, 0}}));
+  EXPECT_TRUE(is_damage({.subtypes = std::string("\x00\x02", 2)}));
+}
+
+TEST(TransposedRefusal, SubmessagesThatDontPair) {
+  EXPECT_TRUE(is_damage(without_buffers({2, 3}, 1, 2)));
+  EXPECT_TRUE(is_damage(without_buffers({0x0e, 3}, 1, 2)));
+  EXPECT_TRUE(is_damage(without_buffers({3, 0x0e}, 1, 2)));
+}
+
+TEST(TransposedRefusal, OtherCountsAndSizesThanDeclared) {
+  EXPECT_TRUE(is_damage({.records = 1}));
+  EXPECT_TRUE(is_damage({.records = 3}));
+  EXPECT_TRUE(is_damage({.decoded_size = 4}));
+  EXPECT_TRUE(is_damage({.decoded_size = 6}));
+  // A field that no record begins with.
+  EXPECT_TRUE(is_damage(without_buffers({3, 0x0b}, 1, 1)));
+  EXPECT_TRUE(is_damage(without_buffers({0x0b}, 0, 1)));
+}
+
+TEST(TransposedRefusal, UnknownCompressionIsUnsupported) {
+  const std::string data("\x07\x00", 2);
+  auto decoded = transposed::decode(as_bytes(data), 0, 0, Limits{});
+  ASSERT_FALSE(decoded);
+  EXPECT_EQ(decoded.error().code, Code::kUnsupported);
+}
+
+TEST(TransposedLimits, BuffersBeyondTheLimitAreNotOpened) {
+  Parts parts{.buckets = {std::string(1000, 'x')}, .buffers = {1000}, .reads = {0, 0}};
+  Limits limits;
+  limits.decoded_chunk = 500;
+  auto records = records_in(parts, limits);
+  ASSERT_FALSE(records);
+  EXPECT_EQ(records.error().code, Code::kLimit);
+}
+
+TEST(TransposedLimits, CountsBeyondTheHeadersBytesAllocateNothing) {
+  for (const std::uint64_t huge : {std::uint64_t{1} << 31, std::uint64_t{0xffffffff}}) {
+    for (const std::string& header :
+         {varint(huge) + varint(0), varint(0) + varint(huge), varint(0) + varint(0) + varint(huge)}) {
+      const std::string data = std::string(1, '\0') + varint(header.size()) + header;
+      auto decoded = transposed::decode(as_bytes(data), 1, 1, Limits{});
+      ASSERT_FALSE(decoded);
+      EXPECT_EQ(decoded.error().code, Code::kDamage);
+    }
+  }
+}
+
+TEST(TransposedLimits, IdleNodesAndOpenSubmessagesEndByThemselves) {
+  // A thousand nodes that do nothing, each followed by the next, run by each of many transitions.
+  Parts idle = without_buffers(Numbers(1001, 0), 0, 0);
+  for (std::size_t i = 0; i < 1000; ++i) idle.next[i] = 1001 + i + 1;
+  idle.next[1000] = 0;
+  idle.transitions = std::string(60000, '\x03');
+  EXPECT_TRUE(records_in(idle));
+  // A node that opens submessages for ever.
+  Parts open = without_buffers({0x0e}, 0, 0);
+  open.transitions = std::string(60000, '\x03');
+  EXPECT_TRUE(is_damage(open));
+}
+
+}  // namespace
+}  // namespace recordfs::riegeli

@@ -1,0 +1,67 @@
+#include "tests/unit/formats/riegeli/walk.h"
+
+#include "core/formats/riegeli/format.h"
+
+namespace recordfs::riegeli {
+
+std::unique_ptr<Container> open_bytes(std::string_view bytes, const Limits& limits) {
+  auto buffer = Buffer::copy_of(as_bytes(bytes));
+  if (!buffer) return nullptr;
+  auto container = kFormat.open(std::make_shared<MemorySource>(std::move(*buffer)), limits);
+  return container ? std::move(*container) : nullptr;
+}
+
+Walk walk(const Container& container, std::uint64_t size) {
+  Walk all;
+  std::optional<ChunkKey> key = container.first();
+  while (key && all.steps <= size) {
+    auto step = container.scan(*key);
+    if (!step) return all;
+    ++all.steps;
+    if (step->chunk) all.chunks.push_back(*step->chunk);
+    all.damage.insert(all.damage.end(), step->damage.begin(), step->damage.end());
+    key = step->next;
+  }
+  return all;
+}
+
+Result<std::vector<std::string>> records_of(const Chunk& chunk) {
+  std::vector<std::string> records;
+  for (std::uint64_t i = 0; i < chunk.layout().records(); ++i) {
+    const Extent extent = chunk.layout().extent(i);
+    auto slice = chunk.read(extent.begin, extent.size);
+    if (!slice) return std::move(slice).error();
+    records.emplace_back(as_text(slice->bytes));
+  }
+  return records;
+}
+
+Reading read_all(const Container& container, const std::vector<ChunkInfo>& chunks) {
+  Reading reading;
+  for (const ChunkInfo& info : chunks) {
+    // Metadata chunks hold no records, and those that are not the file's first are not looked at.
+    if (info.kind == "metadata" && info.records == 0u) continue;
+    auto chunk = container.decode(info);
+    if (!chunk) {
+      reading.errors.push_back(std::move(chunk).error());
+      continue;
+    }
+    auto records = records_of(**chunk);
+    if (!records) {
+      reading.errors.push_back(std::move(records).error());
+      continue;
+    }
+    for (std::uint64_t i = 0; i < records->size(); ++i) {
+      reading.records.push_back({info.begin, i, std::move((*records)[i])});
+    }
+  }
+  return reading;
+}
+
+Reading read_file(std::string_view bytes, const Limits& limits) {
+  const auto container = open_bytes(bytes, limits);
+  if (!container) return {};
+  return read_all(*container, walk(*container, bytes.size()).chunks);
+}
+
+}  // namespace recordfs::riegeli

@@ -1,0 +1,45 @@
+// What the tests of this folder ask of a container: the whole walk, and every record that can be read.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/formats/container.h"
+
+namespace recordfs::riegeli {
+
+std::unique_ptr<Container> open_bytes(std::string_view bytes, const Limits& limits = {});
+
+struct Walk {
+  std::vector<ChunkInfo> chunks;
+  std::vector<DamagedRegion> damage;
+  std::uint64_t steps = 0;
+};
+
+// All steps from the first. Stops with what there is after size + 1 steps.
+Walk walk(const Container& container, std::uint64_t size);
+
+struct ReadRecord {
+  Position chunk_begin = 0;
+  std::uint64_t index = 0;
+  std::string bytes;
+  bool operator==(const ReadRecord&) const = default;
+};
+
+struct Reading {
+  std::vector<ReadRecord> records;
+  std::vector<Error> errors;  // one for each chunk that can't be decoded
+};
+
+Reading read_all(const Container& container, const std::vector<ChunkInfo>& chunks);
+
+// The records of one chunk, or why there are none.
+Result<std::vector<std::string>> records_of(const Chunk& chunk);
+
+// Walk and reading of a file in memory.
+Reading read_file(std::string_view bytes, const Limits& limits = {});
+
+}  // namespace recordfs::riegeli
