@@ -2,6 +2,7 @@
 #include <array>
 
 #include "core/formats/leveldb_log/format.h"
+#include "core/formats/proio/format.h"
 #include "core/formats/registry.h"
 #include "core/formats/riegeli/format.h"
 
@@ -11,6 +12,7 @@ std::span<const Format> formats() {
   static const std::array kFormats{
       riegeli::kFormat,
       leveldb_log::kFormat,
+      proio::kFormat,
   };
   return kFormats;
 }
