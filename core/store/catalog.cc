@@ -1,0 +1,244 @@
+#include "core/store/catalog.h"
+
+#include <algorithm>
+#include <cassert>
+#include <utility>
+
+namespace recordfs {
+
+Catalog::Catalog(const Container& container, Position container_size, Depth depth, Bounds bounds)
+    : container_(container),
+      container_size_(container_size),
+      depth_(depth),
+      bounds_(bounds),
+      resume_at_(container.first()),
+      stride_(bounds.chunks_per_anchor) {
+  assert(bounds.anchors % 2 == 0);
+}
+
+Catalog::~Catalog() {
+  {
+    const std::lock_guard lock(mutex_);
+    stopping_ = true;
+  }
+  if (thread_.joinable()) thread_.join();
+}
+
+void Catalog::start() {
+  std::thread finished;
+  {
+    const std::lock_guard lock(mutex_);
+    if (running_ || complete_ || stopping_) return;
+    running_ = true;
+    failure_.reset();
+    finished = std::exchange(thread_, {});
+    thread_ = std::thread([this] { run(); });
+  }
+  if (finished.joinable()) finished.join();
+}
+
+void Catalog::run() {
+  std::unique_lock lock(mutex_);
+  Walk walk(container_, container_size_, depth_, resume_at_, totals_);
+  while (!walk.at_end() && !stopping_) {
+    const ChunkKey key = walk.next();
+    lock.unlock();
+    auto stepped = walk.step();
+    lock.lock();
+    if (!stepped) {
+      failure_ = std::move(stepped).error();
+      resume_at_ = key;
+      break;
+    }
+    note(walk, key);
+    std::vector<Waiter> ready = take_reached();
+    if (ready.empty()) continue;
+    lock.unlock();
+    for (Waiter& waiter : ready) waiter.resume();
+    lock.lock();
+  }
+  complete_ = walk.at_end();
+  running_ = false;
+  std::vector<Waiter> ready = take_reached();
+  lock.unlock();
+  for (Waiter& waiter : ready) waiter.resume();
+}
+
+void Catalog::note(const Walk& walk, ChunkKey key) {
+  for (const DamageRow& row : walk.damage()) note_damage(row);
+  if (walk.chunk()) {
+    if (walk.chunk()->before.chunks % stride_ == 0) add_anchor(key, walk.chunk()->before);
+    tail_.push_back(*walk.chunk());
+    sizes_known_ = sizes_known_ && walk.chunk()->chunk.decoded_size.has_value();
+  }
+  totals_ = walk.totals();
+}
+
+void Catalog::note_damage(const DamageRow& row) {
+  if (!damage_->empty()) {
+    DamagedRegion& last = damage_->back().region;
+    const bool same = last.end == row.region.begin && last.damage_class == row.region.damage_class &&
+                      last.reason == row.region.reason && damage_->back().first_ordinal == row.first_ordinal;
+    if (same) {
+      last.end = row.region.end;
+      if (last.records_lost && row.region.records_lost) {
+        *last.records_lost += *row.region.records_lost;
+      } else {
+        last.records_lost.reset();
+      }
+      return;
+    }
+    if (damage_->size() >= bounds_.damage_rows) {
+      last.end = std::max(last.end, row.region.end);
+      last.records_lost.reset();
+      last.reason = "this region and all damage behind it: there are too many regions to list";
+      return;
+    }
+  }
+  damage_->push_back(row);
+}
+
+void Catalog::add_anchor(ChunkKey key, const Totals& before) {
+  if (!anchors_.empty()) {
+    keep(anchors_.back().before.chunks, std::make_shared<const Stretch>(std::exchange(tail_, {})));
+  }
+  if (anchors_.size() >= bounds_.anchors) {
+    // Every other anchor goes. Their number is even, so this chunk is one that the wider stride keeps.
+    std::size_t kept_anchors = 0;
+    for (std::size_t i = 0; i < anchors_.size(); i += 2) anchors_[kept_anchors++] = anchors_[i];
+    anchors_.resize(kept_anchors);
+    stride_ *= 2;
+    kept_.clear();
+    kept_places_ = 0;
+  }
+  anchors_.push_back({key, before});
+}
+
+void Catalog::keep(std::uint64_t first_chunk, std::shared_ptr<const Stretch> places) {
+  kept_places_ += places->size();
+  kept_.push_front({first_chunk, std::move(places)});
+  while (kept_places_ > bounds_.kept_places && kept_.size() > 1) {
+    kept_places_ -= kept_.back().places->size();
+    kept_.pop_back();
+  }
+}
+
+std::shared_ptr<const Catalog::Stretch> Catalog::kept(std::uint64_t first_chunk) {
+  const auto found = std::ranges::find(kept_, first_chunk, &KeptStretch::first_chunk);
+  if (found == kept_.end()) return nullptr;
+  kept_.splice(kept_.begin(), kept_, found);
+  return found->places;
+}
+
+Result<std::shared_ptr<const Catalog::Stretch>> Catalog::walk_stretch(const Anchor& from, const Totals& until) const {
+  const Error changed{Code::kChanged, from.key.position, "the file no longer has the chunks that it had"};
+  auto stretch = std::make_shared<Stretch>();
+  stretch->reserve(static_cast<std::size_t>(until.chunks - from.before.chunks));
+  Walk walk(container_, container_size_, depth_, from.key, from.before);
+  while (walk.totals().chunks < until.chunks) {
+    if (walk.at_end()) return changed;
+    if (auto stepped = walk.step(); !stepped) return std::move(stepped).error();
+    if (walk.chunk()) stretch->push_back(*walk.chunk());
+  }
+  const Totals& now = walk.totals();
+  if (now.records != until.records || now.bytes != until.bytes || now.rows != until.rows) return changed;
+  return std::shared_ptr<const Stretch>(std::move(stretch));
+}
+
+Result<Place> Catalog::search(const Stretch& stretch, Coordinate coordinate, std::uint64_t value) {
+  // The last chunk that begins at or before `value`: chunks that add nothing are passed by.
+  const auto behind =
+      std::ranges::upper_bound(stretch, value, {}, [&](const Place& place) { return place.before.at(coordinate); });
+  if (behind == stretch.begin()) return Error{.code = Code::kNotFound, .detail = "no chunk there"};
+  const Place& place = *(behind - 1);
+  if (coordinate == Coordinate::kPosition && (value < place.chunk.begin || value >= place.chunk.end)) {
+    return Error{Code::kNotFound, value, "no chunk covers this byte"};
+  }
+  if (coordinate != Coordinate::kPosition && value >= place.after().at(coordinate)) {
+    return Error{.code = Code::kNotFound, .detail = "no chunk there"};
+  }
+  return place;
+}
+
+bool Catalog::reached(Coordinate coordinate, std::uint64_t value) const {
+  return complete_ || totals_.at(coordinate) > value;
+}
+
+Error Catalog::pending(Coordinate coordinate, std::uint64_t value, Goal& goal) {
+  if (failure_ && !running_) return *std::exchange(failure_, std::nullopt);  // said once; then the walk may go on
+  goal = {this, coordinate, value};
+  return {.code = Code::kPending, .detail = "the catalog has not come so far yet"};
+}
+
+Result<Place> Catalog::find(Coordinate coordinate, std::uint64_t value, Goal& goal) {
+  std::unique_lock lock(mutex_);
+  if (!reached(coordinate, value)) return pending(coordinate, value, goal);
+  const auto behind =
+      std::ranges::upper_bound(anchors_, value, {}, [&](const Anchor& anchor) { return anchor.before.at(coordinate); });
+  if (behind == anchors_.begin()) return Error{.code = Code::kNotFound, .detail = "no chunk there"};
+  const Anchor from = *(behind - 1);
+  if (behind == anchors_.end()) return search(tail_, coordinate, value);
+  const Totals until = behind->before;
+  if (auto stretch = kept(from.before.chunks)) return search(*stretch, coordinate, value);
+  lock.unlock();
+  auto stretch = walk_stretch(from, until);
+  if (!stretch) return std::move(stretch).error();
+  lock.lock();
+  if (until.chunks - from.before.chunks == stride_ && !kept(from.before.chunks)) keep(from.before.chunks, *stretch);
+  lock.unlock();
+  return search(**stretch, coordinate, value);
+}
+
+Result<Totals> Catalog::totals(Goal& goal) {
+  const std::lock_guard lock(mutex_);
+  if (!complete_) return pending(Coordinate::kChunks, kEverything, goal);
+  return totals_;
+}
+
+Result<std::shared_ptr<const std::vector<DamageRow>>> Catalog::damage(Goal& goal) {
+  const std::lock_guard lock(mutex_);
+  if (!complete_) return pending(Coordinate::kChunks, kEverything, goal);
+  return std::shared_ptr<const std::vector<DamageRow>>(damage_);
+}
+
+Catalog::State Catalog::state() const {
+  const std::lock_guard lock(mutex_);
+  return {totals_, complete_, sizes_known_};
+}
+
+std::uint64_t Catalog::wait(const Goal& goal, std::function<void()> resume) {
+  std::uint64_t ticket = 0;
+  {
+    const std::lock_guard lock(mutex_);
+    if (reached(goal.coordinate, goal.value) || failure_ || stopping_) return 0;
+    ticket = next_ticket_++;
+    waiters_[static_cast<std::size_t>(goal.coordinate)].emplace(goal.value, Waiter{ticket, std::move(resume)});
+  }
+  start();
+  return ticket;
+}
+
+bool Catalog::cancel(std::uint64_t ticket) {
+  const std::lock_guard lock(mutex_);
+  for (auto& waiters : waiters_) {
+    const auto found = std::ranges::find(waiters, ticket, [](const auto& waiter) { return waiter.second.ticket; });
+    if (found == waiters.end()) continue;
+    waiters.erase(found);
+    return true;
+  }
+  return false;
+}
+
+std::vector<Catalog::Waiter> Catalog::take_reached() {
+  std::vector<Waiter> ready;
+  for (std::size_t i = 0; i < kCoordinates; ++i) {
+    auto& waiters = waiters_[i];
+    while (!waiters.empty() && (failure_ || stopping_ || reached(static_cast<Coordinate>(i), waiters.begin()->first))) {
+      ready.push_back(std::move(waiters.begin()->second));
+      waiters.erase(waiters.begin());
+    }
+  }
+  return ready;
+}
+
+}  // namespace recordfs

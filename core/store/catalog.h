@@ -1,0 +1,129 @@
+// Catalog: finds the chunk that holds an ordinal, a byte of a stream, or a row, while one thread walks
+// the container from the beginning to the end.
+//
+// It grows forwards only and in bounded memory: every so many chunks it keeps an anchor, and when there
+// are too many anchors it drops every other one. What stands between two anchors is walked again when it
+// is asked for, and kept for a while. All functions may be called from any thread.
+#pragma once
+
+#include <array>
+#include <condition_variable>
+#include <functional>
+#include <list>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "core/store/place.h"
+#include "core/store/walk.h"
+
+namespace recordfs {
+
+class Catalog;
+
+// What a caller who was told kPending has to wait for.
+struct Goal {
+  Catalog* catalog = nullptr;
+  Coordinate coordinate = Coordinate::kChunks;
+  std::uint64_t value = 0;  // reached when the walk has passed it; kEverything: when it is over
+};
+
+class Catalog {
+ public:
+  struct Bounds {
+    std::size_t anchors = 16384;           // even
+    std::uint64_t chunks_per_anchor = 64;  // at first
+    std::size_t kept_places = 32768;       // of the stretches between anchors
+    std::size_t damage_rows = 65536;
+  };
+  struct State {
+    Totals totals;
+    bool complete = false;
+    bool sizes_known = true;  // no chunk so far whose decoded size only a decode would tell
+  };
+
+  // `container` has to outlive the catalog. The walk starts with the first wait() or start().
+  Catalog(const Container& container, Position container_size, Depth depth, Bounds bounds);
+  ~Catalog();
+  Catalog(const Catalog&) = delete;
+  Catalog& operator=(const Catalog&) = delete;
+
+  // Begins the walk in the background, or goes on with one that failed for a passing reason.
+  void start();
+
+  State state() const;
+
+  // The chunk in which `value` falls along `coordinate`. kPending with `goal` set: the walk has not come by
+  // yet. kNotFound: there is none. Fails as Container::scan does, also with what has stopped the walk.
+  Result<Place> find(Coordinate coordinate, std::uint64_t value, Goal& goal);
+
+  // The sums over the whole container. kPending with `goal` set until the walk is over.
+  Result<Totals> totals(Goal& goal);
+
+  // The regions found unsound, in the order of the walk; beyond Bounds::damage_rows the last row stands for
+  // all that follow. kPending with `goal` set until the walk is over.
+  Result<std::shared_ptr<const std::vector<DamageRow>>> damage(Goal& goal);
+
+  // Calls `resume` once, from the walk's thread, when `goal` is reached or the walk can't go on. Returns a
+  // ticket for cancel(), or 0 when the goal is reached already and `resume` will not be called. `resume`
+  // must be short and must not call the catalog.
+  std::uint64_t wait(const Goal& goal, std::function<void()> resume);
+  // Takes a wait back. False: `resume` was called or is being called.
+  bool cancel(std::uint64_t ticket);
+
+ private:
+  struct Anchor {
+    ChunkKey key;
+    Totals before;
+  };
+  using Stretch = std::vector<Place>;
+  struct KeptStretch {
+    std::uint64_t first_chunk;
+    std::shared_ptr<const Stretch> places;
+  };
+  struct Waiter {
+    std::uint64_t ticket;
+    std::function<void()> resume;
+  };
+  static constexpr std::size_t kCoordinates = 6;
+
+  void run();
+  void note(const Walk& walk, ChunkKey key);
+  void note_damage(const DamageRow& row);
+  void add_anchor(ChunkKey key, const Totals& before);
+  void keep(std::uint64_t first_chunk, std::shared_ptr<const Stretch> places);
+  std::shared_ptr<const Stretch> kept(std::uint64_t first_chunk);
+  Result<std::shared_ptr<const Stretch>> walk_stretch(const Anchor& from, const Totals& until) const;
+  bool reached(Coordinate coordinate, std::uint64_t value) const;
+  std::vector<Waiter> take_reached();
+  Error pending(Coordinate coordinate, std::uint64_t value, Goal& goal);
+  static Result<Place> search(const Stretch& stretch, Coordinate coordinate, std::uint64_t value);
+
+  const Container& container_;
+  const Position container_size_;
+  const Depth depth_;
+  const Bounds bounds_;
+
+  mutable std::mutex mutex_;
+  std::thread thread_;
+  bool running_ = false;
+  bool stopping_ = false;
+  bool complete_ = false;
+  bool sizes_known_ = true;
+  std::optional<Error> failure_;  // what stopped the walk; it may be started again
+  ChunkKey resume_at_;            // where to go on after a failure
+  Totals totals_;
+  std::uint64_t stride_;
+  std::vector<Anchor> anchors_;
+  Stretch tail_;  // the places since the last anchor
+  std::shared_ptr<std::vector<DamageRow>> damage_ =
+      std::make_shared<std::vector<DamageRow>>();  // grows until complete_
+  std::list<KeptStretch> kept_;                    // most recently used first
+  std::size_t kept_places_ = 0;
+  std::array<std::multimap<std::uint64_t, Waiter>, kCoordinates> waiters_;
+  std::uint64_t next_ticket_ = 1;
+};
+
+}  // namespace recordfs

@@ -1,0 +1,50 @@
+#include "core/store/executor.h"
+
+#include <utility>
+
+namespace recordfs {
+
+void Executor::stop() {
+  std::vector<std::thread> threads;
+  {
+    const std::lock_guard lock(mutex_);
+    stopping_ = true;
+    threads.swap(threads_);
+  }
+  wake_.notify_all();
+  for (std::thread& thread : threads) thread.join();
+}
+
+bool Executor::post(Priority priority, std::function<void()> task) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (stopping_ || (priority == Priority::kAhead && ahead_.size() >= kMaxAhead)) return false;
+    auto& queue = priority == Priority::kWaitedFor ? waited_for_ : ahead_;
+    queue.push_back(std::move(task));
+    if (threads_.size() < wanted_threads_) threads_.emplace_back([this] { run(); });
+  }
+  wake_.notify_one();
+  return true;
+}
+
+void Executor::run() {
+  std::unique_lock lock(mutex_);
+  for (;;) {
+    wake_.wait(lock, [this] { return !waited_for_.empty() || may_go_ahead() || (stopping_ && ahead_.empty()); });
+    const bool ahead = waited_for_.empty();
+    auto& queue = ahead ? ahead_ : waited_for_;
+    if (queue.empty()) return;
+    std::function<void()> task = std::move(queue.front());
+    queue.pop_front();
+    if (ahead) ++going_ahead_;
+    lock.unlock();
+    task();
+    task = nullptr;
+    lock.lock();
+    if (!ahead) continue;
+    --going_ahead_;
+    wake_.notify_all();
+  }
+}
+
+}  // namespace recordfs

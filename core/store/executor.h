@@ -1,0 +1,49 @@
+// Executor: the few threads that work for nobody in particular: requests that were parked and can go
+// on, and decoding ahead of a reader. Parked requests come first, and where there are several threads, one is
+// always left for them: a slow file that is read ahead holds up no request of another.
+#pragma once
+
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+namespace recordfs {
+
+class Executor {
+ public:
+  enum class Priority : std::uint8_t { kWaitedFor, kAhead };
+
+  // Threads start with the first task, so an executor may be made before a process forks.
+  explicit Executor(unsigned threads) : wanted_threads_(threads == 0 ? 1 : threads) {}
+  ~Executor() { stop(); }
+  Executor(const Executor&) = delete;
+  Executor& operator=(const Executor&) = delete;
+
+  // Queues a task, which must not throw. Any thread. False: the task was not taken, because the executor has
+  // stopped or, for one that is ahead, because kMaxAhead of them wait already.
+  bool post(Priority priority, std::function<void()> task);
+
+  // Runs what is queued and ends the threads; from then on post() takes nothing. Not from a task.
+  void stop();
+
+  static constexpr std::size_t kMaxAhead = 16;
+
+ private:
+  void run();
+  bool may_go_ahead() const { return !ahead_.empty() && (going_ahead_ == 0 || going_ahead_ + 1 < wanted_threads_); }
+
+  const unsigned wanted_threads_;
+  std::mutex mutex_;
+  std::condition_variable wake_;
+  std::deque<std::function<void()>> waited_for_;
+  std::deque<std::function<void()>> ahead_;
+  std::vector<std::thread> threads_;
+  unsigned going_ahead_ = 0;  // threads that run a task that is ahead
+  bool stopping_ = false;
+};
+
+}  // namespace recordfs

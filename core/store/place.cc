@@ -1,0 +1,64 @@
+#include "core/store/place.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+namespace recordfs {
+namespace {
+
+std::uint64_t digits(std::uint64_t number) {
+  std::uint64_t count = 1;
+  for (; number >= 10; number /= 10) ++count;
+  return count;
+}
+
+std::string number_or_dash(const std::optional<std::uint64_t>& number) {
+  return number ? fmt::format("{}", *number) : "-";
+}
+
+std::uint64_t number_or_dash_size(const std::optional<std::uint64_t>& number) { return number ? digits(*number) : 1; }
+
+constexpr std::uint64_t kSeparators = 8;  // seven tabs and a newline
+// Headers may declare any size. What they declare together stays a size that a file can have.
+constexpr std::uint64_t kLargestSum = std::uint64_t{1} << 62;
+
+}  // namespace
+
+std::uint64_t Totals::at(Coordinate coordinate) const {
+  switch (coordinate) {
+    case Coordinate::kChunks: return chunks;
+    case Coordinate::kRecords: return records;
+    case Coordinate::kBytes: return bytes;
+    case Coordinate::kLines: return bytes + records;
+    case Coordinate::kRows: return rows;
+    case Coordinate::kPosition: return position;
+  }
+  return 0;
+}
+
+Totals Place::after() const {
+  return {.chunks = before.chunks + 1,
+          .records = before.records + chunk.records.value_or(0),
+          .bytes = before.bytes + std::min(chunk.decoded_size.value_or(1), kLargestSum - before.bytes),
+          .rows = before.rows + chunk_row_size(*this),
+          .position = chunk.end};
+}
+
+std::string chunk_rows_header() { return "begin\tend\tkind\tcodec\tfirst_ordinal\trecords\tstored\tdecoded\n"; }
+
+std::string chunk_row(const Place& place) {
+  const ChunkInfo& chunk = place.chunk;
+  return fmt::format("{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}\n", chunk.begin, chunk.end, chunk.kind, chunk.codec,
+                     place.before.records, number_or_dash(chunk.records), chunk.stored_size,
+                     number_or_dash(chunk.decoded_size));
+}
+
+std::uint64_t chunk_row_size(const Place& place) {
+  const ChunkInfo& chunk = place.chunk;
+  return digits(chunk.begin) + digits(chunk.end) + chunk.kind.size() + chunk.codec.size() +
+         digits(place.before.records) + number_or_dash_size(chunk.records) + digits(chunk.stored_size) +
+         number_or_dash_size(chunk.decoded_size) + kSeparators;
+}
+
+}  // namespace recordfs

@@ -1,0 +1,301 @@
+#include "core/store/record_store.h"
+
+#include <algorithm>
+#include <bit>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace recordfs {
+namespace {
+
+constexpr std::size_t kLocatedChunks = 256;
+constexpr std::size_t kReportedPlaces = 1024;
+constexpr int kStepsToFirstRecord = 16;
+constexpr std::uint64_t kLargeChunk = 8u << 20;
+constexpr int kMostIndexBits = 24;
+constexpr int kAddressBits = 59;
+constexpr std::uint64_t kAdjacent = 128u << 10;  // a gap that still counts as reading on
+
+// A size that is never 0, for what can't be read: the kernel does not read empty files.
+std::uint64_t at_least_one(std::uint64_t size) { return std::max<std::uint64_t>(size, 1); }
+
+int index_bits(const Container& container, std::uint64_t size) {
+  if (container.index_fits_in_chunk()) return 0;
+  return std::clamp(kAddressBits - static_cast<int>(std::bit_width(size)), 0, kMostIndexBits);
+}
+
+// Whether what was decoded is what the walk has counted: only then do ordinals and offsets fit.
+Result<void> check_counts(const ChunkInfo& chunk, const Layout& layout) {
+  const bool same = chunk.records.value_or(layout.records()) == layout.records() &&
+                    chunk.decoded_size.value_or(layout.total()) == layout.total();
+  if (same) return {};
+  return Error{Code::kChanged, chunk.begin, "the chunk no longer has the records that its header stated"};
+}
+
+}  // namespace
+
+RecordStore::RecordStore(std::string name, std::shared_ptr<const Source> source,
+                         std::unique_ptr<const Container> container, Services& services, Catalog::Bounds bounds)
+    : name_(std::move(name)),
+      source_(std::move(source)),
+      container_(std::move(container)),
+      services_(services),
+      bounds_(bounds),
+      index_bits_(index_bits(*container_, source_->size())),
+      catalog_(*container_, source_->size(), Depth::kCounts, bounds) {}
+
+RecordStore::~RecordStore() {
+  std::unique_lock lock(mutex_);
+  no_tasks_.wait(lock, [this] { return tasks_ == 0; });
+  lock.unlock();
+  services_.chunks.forget(id_);
+  services_.layouts.forget(id_);
+}
+
+void RecordStore::report(const Error& error) const {
+  bool is_last = false;
+  {
+    const std::lock_guard lock(mutex_);
+    if (reported_.size() >= kReportedPlaces || !reported_.insert(error.position).second) return;
+    is_last = reported_.size() == kReportedPlaces;
+  }
+  services_.log(Severity::kWarning, fmt::format("{}: {}", name_, to_string(error)));
+  if (is_last) services_.log(Severity::kWarning, fmt::format("{}: failures elsewhere are not logged", name_));
+}
+
+void RecordStore::say_grown() const {
+  if (said_grown_.exchange(true)) return;
+  services_.log(Severity::kInfo,
+                fmt::format("{}: the file has grown since it was mounted; what was added is not shown", name_));
+}
+
+Result<std::optional<ChunkInfo>> RecordStore::first_record_chunk() const {
+  Walk walk(*container_, source_->size(), Depth::kCounts);
+  for (int i = 0; i < kStepsToFirstRecord && !walk.at_end(); ++i) {
+    if (auto stepped = walk.step(); !stepped) return std::move(stepped).error();
+    if (walk.chunk() && walk.chunk()->chunk.records.value_or(0) > 0) return std::optional(walk.chunk()->chunk);
+  }
+  return std::optional<ChunkInfo>{};
+}
+
+Result<ChunkInfo> RecordStore::chunk_at(Position begin, Goal& goal) const {
+  auto found = chunk_covering(begin, goal);
+  if (found && found->begin != begin) return Error{Code::kNotFound, begin, "no chunk begins here"};
+  return found;
+}
+
+Result<ChunkInfo> RecordStore::chunk_covering(Position at, Goal& goal) const {
+  if (at >= source_->size()) return Error{Code::kNotFound, at, "behind the end of the file"};
+  auto place = reported(catalog_.find(Coordinate::kPosition, at, goal));
+  if (place) return place->chunk;
+  if (place.error().code == Code::kNotFound || !container_->has_seek_structure()) return std::move(place).error();
+  {
+    const std::lock_guard lock(mutex_);
+    const auto behind = located_.upper_bound(at);
+    if (behind != located_.begin() && at < std::prev(behind)->second.end) return std::prev(behind)->second;
+  }
+  auto chunk = reported(container_->locate(at));
+  if (!chunk) return std::move(chunk).error();
+  if (!*chunk) return Error{Code::kNotFound, at, "no chunk covers this byte"};
+  // What is said of a chunk must not depend on whether the catalog has come by.
+  if (auto unknown = learn(*container_, Depth::kCounts, **chunk); !unknown) return std::move(unknown).error();
+  const std::lock_guard lock(mutex_);
+  if (located_.size() >= kLocatedChunks) located_.clear();
+  located_.emplace((*chunk)->begin, **chunk);
+  return **chunk;
+}
+
+Result<std::uint64_t> RecordStore::address(const ChunkInfo& chunk, std::uint64_t index) const {
+  const std::uint64_t room = index_bits_ == 0 ? chunk.end - chunk.begin : std::uint64_t{1} << index_bits_;
+  if (index >= room) return Error{Code::kLimit, chunk.begin, "the chunk holds more records than can be told apart"};
+  return (chunk.begin << index_bits_) + index;
+}
+
+Result<RecordRef> RecordStore::record_at(std::uint64_t address, Goal& goal) const {
+  auto chunk = chunk_covering(address >> index_bits_, goal);
+  if (!chunk) return std::move(chunk).error();
+  return RecordRef{*chunk, address - (chunk->begin << index_bits_)};
+}
+
+Result<Place> RecordStore::chunk_by_number(std::uint64_t number, Goal& goal) const {
+  return reported(catalog_.find(Coordinate::kChunks, number, goal));
+}
+
+Result<Place> RecordStore::chunk_by_ordinal(std::uint64_t ordinal, Goal& goal) const {
+  return reported(catalog_.find(Coordinate::kRecords, ordinal, goal));
+}
+
+Catalog& RecordStore::sizes() const {
+  if (catalog_.state().sizes_known) return catalog_;
+  const std::lock_guard lock(mutex_);
+  if (!sizes_) sizes_ = std::make_unique<Catalog>(*container_, source_->size(), Depth::kSizes, bounds_);
+  return *sizes_;
+}
+
+Result<Totals> RecordStore::totals(Goal& goal) const { return reported(sizes().totals(goal)); }
+
+Result<Totals> RecordStore::counts(Goal& goal) const { return reported(catalog_.totals(goal)); }
+
+Result<std::shared_ptr<const std::vector<DamageRow>>> RecordStore::damage(Goal& goal) const {
+  return reported(catalog_.damage(goal));
+}
+
+Result<std::uint64_t> RecordStore::records_in(const ChunkInfo& chunk) const {
+  if (chunk.records) return *chunk.records;
+  auto known = layout(chunk);
+  if (!known) return std::move(known).error();
+  return (*known)->records();
+}
+
+Result<std::shared_ptr<const Layout>> RecordStore::layout_of_decoded(const ChunkInfo& info) const {
+  auto decoded = chunk(info);
+  if (!decoded) return std::move(decoded).error();
+  return std::shared_ptr<const Layout>(*decoded, &(*decoded)->layout());
+}
+
+Result<std::shared_ptr<const Layout>> RecordStore::layout(const ChunkInfo& info) const {
+  if (info.layout_cost == LayoutCost::kDecode) return layout_of_decoded(info);
+  if (auto decoded = services_.chunks.peek(cache_key(info)); decoded && *decoded) {
+    return std::shared_ptr<const Layout>(**decoded, &(**decoded)->layout());
+  }
+  auto known = services_.layouts.get(cache_key(info), [&]() -> Result<std::shared_ptr<const Layout>> {
+    auto made = container_->layout(info);
+    if (!made) return std::move(made).error();
+    if (auto same = check_counts(info, *made); !same) return std::move(same).error();
+    return std::make_shared<const Layout>(std::move(*made));
+  });
+  if (!known) report(known.error());
+  return known;
+}
+
+bool RecordStore::wants_parts(const ChunkInfo& chunk) const {
+  const std::uint64_t size = std::max(chunk.stored_size, chunk.decoded_size.value_or(0));
+  return size > std::min(kLargeChunk, services_.chunks.capacity() / 4);
+}
+
+Result<std::shared_ptr<const Chunk>> RecordStore::decode(const ChunkInfo& chunk) const {
+  if (wants_parts(chunk)) {
+    auto by_parts = container_->decode_by_parts(chunk);
+    if (!by_parts || *by_parts) return by_parts;
+  }
+  return container_->decode(chunk);
+}
+
+Result<std::shared_ptr<const Chunk>> RecordStore::cached(const ChunkInfo& info) const {
+  return services_.chunks.get(cache_key(info), [&]() -> Result<std::shared_ptr<const Chunk>> {
+    auto made = decode(info);
+    if (source_->has_grown()) say_grown();
+    if (!made) return made;
+    if (auto same = check_counts(info, (*made)->layout()); !same) return std::move(same).error();
+    return made;
+  });
+}
+
+Result<std::shared_ptr<const Chunk>> RecordStore::chunk(const ChunkInfo& info) const {
+  auto decoded = cached(info);
+  if (decoded) {
+    read_ahead(info);
+  } else {
+    report(decoded.error());  // also what reading ahead has found before anybody asked
+  }
+  return decoded;
+}
+
+void RecordStore::read_ahead(const ChunkInfo& chunk) const {
+  {
+    const std::lock_guard lock(mutex_);
+    const Position last = std::exchange(last_read_end_, chunk.end);
+    const bool reads_on = chunk.begin >= last && chunk.begin - last <= kAdjacent && last != 0;
+    if (!reads_on || wants_parts(chunk)) return;
+    ++tasks_;
+  }
+  const bool posted = services_.executor.post(Executor::Priority::kAhead, [this, chunk] { decode_next(chunk); });
+  if (posted) return;
+  const std::lock_guard lock(mutex_);
+  --tasks_;
+}
+
+std::optional<ChunkInfo> RecordStore::next_with_records(const ChunkInfo& chunk) const {
+  Walk walk(*container_, source_->size(), Depth::kHeaders, chunk.key, {});
+  for (int i = 0; i <= kStepsToFirstRecord && !walk.at_end(); ++i) {
+    if (!walk.step()) return std::nullopt;
+    const auto& place = walk.chunk();
+    if (place && place->chunk.begin != chunk.begin && place->chunk.records != 0u) return place->chunk;
+  }
+  return std::nullopt;
+}
+
+void RecordStore::decode_next(const ChunkInfo& chunk) const {
+  const auto next = next_with_records(chunk);
+  if (next && !wants_parts(*next)) static_cast<void>(cached(*next).has_value());
+  const std::lock_guard lock(mutex_);
+  if (--tasks_ == 0) no_tasks_.notify_all();
+}
+
+Result<std::uint64_t> RecordStore::record_size(const RecordRef& record) const {
+  // Who asks for the size of one record mostly reads it next: then the chunk is read once and not twice.
+  auto known = wants_parts(record.chunk) ? layout(record.chunk) : layout_of_decoded(record.chunk);
+  const bool is_readable = known.has_value();
+  // A chunk that can't be decoded may still say how large its records should be: as a listing has it.
+  if (!known && lies_in_the_bytes(known.error().code)) known = layout(record.chunk);
+  if (!known) {
+    if (lies_in_the_bytes(known.error().code)) return 1;
+    return std::move(known).error();
+  }
+  if (record.index >= (*known)->records()) {
+    return Error{Code::kNotFound, record.chunk.begin, "the chunk has no such record"};
+  }
+  const std::uint64_t size = (*known)->extent(record.index).size;
+  return is_readable && (*known)->failure(record.index) == nullptr ? size : at_least_one(size);
+}
+
+Result<Slice> RecordStore::read_record(const RecordRef& record, std::uint64_t offset, std::uint64_t length) const {
+  auto decoded = chunk(record.chunk);
+  if (!decoded) return std::move(decoded).error();
+  const Layout& layout = (*decoded)->layout();
+  if (record.index >= layout.records()) {
+    return Error{Code::kNotFound, record.chunk.begin, "the chunk has no such record"};
+  }
+  if (const Error* failure = layout.failure(record.index)) {
+    report(*failure);
+    return *failure;
+  }
+  const Extent extent = layout.extent(record.index);
+  if (offset >= extent.size) return Slice{};
+  return (*decoded)->read(extent.begin + offset, std::min(length, extent.size - offset));
+}
+
+Result<std::uint64_t> RecordStore::payload_size(const ChunkInfo& info) const {
+  auto decoded = chunk(info);
+  if (decoded) return (*decoded)->payload_size();
+  if (lies_in_the_bytes(decoded.error().code)) return at_least_one(info.decoded_size.value_or(1));
+  return std::move(decoded).error();
+}
+
+Result<std::shared_ptr<const std::vector<Attribute>>> RecordStore::attributes(Goal& goal) const {
+  {
+    const std::lock_guard lock(mutex_);
+    if (attributes_) return attributes_;
+  }
+  std::optional<Place> last;
+  if (container_->attributes_change()) {
+    auto known = counts(goal);
+    if (!known) return std::move(known).error();
+    if (known->chunks > 0) {
+      auto place = chunk_by_number(known->chunks - 1, goal);
+      if (!place) return std::move(place).error();
+      last = std::move(*place);
+    }
+  }
+  auto values = container_->attributes(last ? &last->chunk : nullptr);
+  if (!values) {
+    report(values.error());
+    return std::move(values).error();
+  }
+  const std::lock_guard lock(mutex_);
+  if (!attributes_) attributes_ = std::make_shared<const std::vector<Attribute>>(std::move(*values));
+  return attributes_;
+}
+
+}  // namespace recordfs

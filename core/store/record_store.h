@@ -1,0 +1,170 @@
+// RecordStore: one open container with its catalog, its share of the caches, and read-ahead. All that
+// the mount and the command line see of a file.
+//
+// All functions may be called from any thread. A function with a Goal can answer kPending: what is asked
+// for lies behind the catalog. Then `goal` says what to wait for (Catalog::wait), and the same call is
+// made again.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "core/base/source.h"
+#include "core/formats/container.h"
+#include "core/store/catalog.h"
+#include "core/store/executor.h"
+#include "core/store/log.h"
+#include "core/store/place.h"
+#include "core/store/shared_cache.h"
+
+namespace recordfs {
+
+// What the containers of one process share.
+struct Services {
+  explicit Services(std::uint64_t cache_bytes, unsigned threads, Log log_lines)
+      : chunks(cache_bytes - cache_bytes / 8), layouts(cache_bytes / 8), executor(threads), log(std::move(log_lines)) {}
+
+  SharedCache<Chunk> chunks;
+  SharedCache<Layout> layouts;
+  Executor executor;  // behind the caches: its tasks use them
+  Log log;
+};
+
+// A record's address: its chunk and its place in it. Unlike the ordinal it does not depend on damage elsewhere.
+struct RecordRef {
+  ChunkInfo chunk;
+  std::uint64_t index = 0;
+};
+
+// How the records of a stream follow each other.
+enum class Stream : std::uint8_t {
+  kConcat,  // one directly behind the other
+  kLines,   // a newline behind each
+};
+
+class RecordStore {
+ public:
+  // `name` is the file's name as log lines and errors show it. `services` has to outlive the store.
+  RecordStore(std::string name, std::shared_ptr<const Source> source, std::unique_ptr<const Container> container,
+              Services& services, Catalog::Bounds bounds = {});
+  ~RecordStore();
+
+  const std::string& name() const { return name_; }
+  const Container& container() const { return *container_; }
+  const Source& source() const { return *source_; }
+
+  // The first chunk that holds records, or nullopt where the first steps of the walk show none. Reads a few
+  // headers, never the whole file.
+  Result<std::optional<ChunkInfo>> first_record_chunk() const;
+
+  // The chunk that begins at `begin`, or that covers byte `at`. kNotFound, kPending.
+  Result<ChunkInfo> chunk_at(Position begin, Goal& goal) const;
+  Result<ChunkInfo> chunk_covering(Position at, Goal& goal) const;
+  // The chunk of a number in the order of the walk; the chunk that holds an ordinal. kNotFound, kPending.
+  Result<Place> chunk_by_number(std::uint64_t number, Goal& goal) const;
+  Result<Place> chunk_by_ordinal(std::uint64_t ordinal, Goal& goal) const;
+
+  // A number for a record that no other record of the container has, below address_limit(), growing along the
+  // file; and the record that has it. kLimit: the index is too large for a container of this size. kNotFound
+  // where the number lies in no chunk (the index itself is not checked), kPending.
+  Result<std::uint64_t> address(const ChunkInfo& chunk, std::uint64_t index) const;
+  Result<RecordRef> record_at(std::uint64_t address, Goal& goal) const;
+  std::uint64_t address_limit() const { return source_->size() << index_bits_; }
+
+  // How many records the catalog has found so far, and whether that is all of them.
+  Catalog::State state() const { return catalog_.state(); }
+  // The sums over the whole container, with every decoded size known. kPending.
+  Result<Totals> totals(Goal& goal) const;
+  // The number of chunks and records over the whole container; cheaper than totals(). kPending.
+  Result<Totals> counts(Goal& goal) const;
+  Result<std::shared_ptr<const std::vector<DamageRow>>> damage(Goal& goal) const;
+
+  // The number of records in a chunk. Costs a decode only where the format says nothing of it.
+  Result<std::uint64_t> records_in(const ChunkInfo& chunk) const;
+  // Where the records of a chunk stand. Fails as Container::layout does, with a log line.
+  Result<std::shared_ptr<const Layout>> layout(const ChunkInfo& chunk) const;
+  // The chunk itself, from the cache or decoded now. Fails as Container::decode does, with a log line.
+  Result<std::shared_ptr<const Chunk>> chunk(const ChunkInfo& chunk) const;
+
+  // The size of a record in bytes: exact where it can be read, otherwise the declared size or 1, and then a
+  // read of it fails. Fails only for passing reasons (kIo, kChanged, kOutOfMemory), and with kNotFound.
+  Result<std::uint64_t> record_size(const RecordRef& record) const;
+  // Up to `length` bytes of a record from `offset`: fewer only at its end. Fails as decode does.
+  Result<Slice> read_record(const RecordRef& record, std::uint64_t offset, std::uint64_t length) const;
+
+  // The payload of a chunk, as record_size() and read_record() do it.
+  Result<std::uint64_t> payload_size(const ChunkInfo& chunk) const;
+  Result<Slice> read_payload(const ChunkInfo& chunk, std::uint64_t offset, std::uint64_t length) const;
+
+  // The size of a stream in bytes. kPending until the whole file was walked.
+  Result<std::uint64_t> stream_size(Stream stream, Goal& goal) const;
+  // Up to `length` bytes of a stream: fewer only at its end. Where a record in the range can't be read, all of
+  // the read fails.
+  Result<Slice> read_stream(Stream stream, std::uint64_t offset, std::uint64_t length, Goal& goal) const;
+
+  // The rows of index/chunks.tsv, header line included, as one text of a known size that is never in memory as a whole.
+  Result<std::uint64_t> rows_size(Goal& goal) const;
+  Result<Slice> read_rows(std::uint64_t offset, std::uint64_t length, Goal& goal) const;
+
+  // Bytes of the file within [begin, end), from `begin + offset` on.
+  Result<Slice> read_raw(Position begin, Position end, std::uint64_t offset, std::uint64_t length) const;
+
+  // The container's metadata, for all times. kPending where it changes along the file.
+  Result<std::shared_ptr<const std::vector<Attribute>>> attributes(Goal& goal) const;
+
+  // Says a failure in the log, once for a place in the file.
+  void report(const Error& error) const;
+
+ private:
+  // Passes an outcome on; a failure that is no plain "not there" or "not yet" goes to the log.
+  template <class T>
+  Result<T> reported(Result<T> outcome) const {
+    if (!outcome && outcome.error().code != Code::kPending && outcome.error().code != Code::kNotFound) {
+      report(outcome.error());
+    }
+    return outcome;
+  }
+  CacheKey cache_key(const ChunkInfo& chunk) const { return {id_, chunk.begin}; }
+  Result<std::shared_ptr<const Chunk>> decode(const ChunkInfo& chunk) const;
+  Result<std::shared_ptr<const Chunk>> cached(const ChunkInfo& chunk) const;
+  Result<std::shared_ptr<const Layout>> layout_of_decoded(const ChunkInfo& chunk) const;
+  bool wants_parts(const ChunkInfo& chunk) const;
+  void read_ahead(const ChunkInfo& chunk) const;
+  void decode_next(const ChunkInfo& chunk) const;
+  std::optional<ChunkInfo> next_with_records(const ChunkInfo& chunk) const;
+  Catalog& sizes() const;
+  void say_grown() const;
+  Result<void> check_readable(const Layout& layout, std::uint64_t index) const;
+  Result<Slice> read_lines(const Chunk& chunk, std::uint64_t offset, std::uint64_t length) const;
+  Result<Slice> stretch_of(Stream stream, const Place& place, std::uint64_t offset, std::uint64_t length) const;
+
+  static inline std::atomic<std::uint64_t> next_id_{1};
+
+  const std::uint64_t id_ = next_id_.fetch_add(1);
+  const std::string name_;
+  const std::shared_ptr<const Source> source_;
+  const std::unique_ptr<const Container> container_;
+  Services& services_;
+  const Catalog::Bounds bounds_;
+  const int index_bits_;  // of an address; 0 where begin + index does
+  mutable Catalog catalog_;
+  mutable std::atomic<bool> said_grown_{false};
+
+  mutable std::mutex mutex_;                       // guards what follows
+  mutable std::unique_ptr<Catalog> sizes_;         // made when the first catalog does not know them
+  mutable std::map<Position, ChunkInfo> located_;  // found through the seek structure
+  mutable std::set<Position> reported_;            // places that the log has named
+  mutable Position last_read_end_ = 0;             // end of the chunk that was read last
+  mutable std::shared_ptr<const std::vector<Attribute>> attributes_;
+  mutable unsigned tasks_ = 0;  // read-ahead tasks that use this store
+  mutable std::condition_variable no_tasks_;
+};
+
+}  // namespace recordfs

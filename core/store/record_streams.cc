@@ -1,0 +1,165 @@
+// What RecordStore makes longer texts of: payloads, streams, rows, and the file's own bytes.
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "core/store/record_store.h"
+
+namespace recordfs {
+namespace {
+
+Result<Slice> owned(Buffer buffer) {
+  auto owner = std::make_shared<const Buffer>(std::move(buffer));
+  const Bytes bytes = owner->view();
+  return Slice{bytes, std::move(owner)};
+}
+
+// Where record `index` begins in the chunk's lines: each record before it has a newline.
+std::uint64_t line_begin(const Layout& layout, std::uint64_t index) {
+  return layout.extent(index).begin - layout.first_begin() + index;
+}
+
+// The record in whose line `offset` falls. REQUIRES: it falls into one.
+std::uint64_t line_at(const Layout& layout, std::uint64_t offset) {
+  std::uint64_t low = 0;
+  std::uint64_t high = layout.records();
+  while (low < high) {
+    const std::uint64_t middle = low + (high - low) / 2;
+    if (line_begin(layout, middle) + layout.extent(middle).size < offset) {
+      low = middle + 1;
+    } else {
+      high = middle;
+    }
+  }
+  return low;
+}
+
+}  // namespace
+
+Result<Slice> RecordStore::read_payload(const ChunkInfo& info, std::uint64_t offset, std::uint64_t length) const {
+  auto decoded = chunk(info);
+  if (!decoded) return std::move(decoded).error();
+  const std::uint64_t size = (*decoded)->payload_size();
+  if (offset >= size) return Slice{};
+  const Layout& layout = (*decoded)->layout();
+  const std::uint64_t end = offset + std::min(length, size - offset);
+  if (layout.has_failures()) {
+    for (std::uint64_t i = layout.index_at(offset); i < layout.records() && layout.extent(i).begin < end; ++i) {
+      if (auto readable = check_readable(layout, i); !readable) return std::move(readable).error();
+    }
+  }
+  return (*decoded)->read(offset, end - offset);
+}
+
+Result<std::uint64_t> RecordStore::stream_size(Stream stream, Goal& goal) const {
+  auto known = totals(goal);
+  if (!known) return std::move(known).error();
+  return known->at(stream == Stream::kConcat ? Coordinate::kBytes : Coordinate::kLines);
+}
+
+Result<Slice> RecordStore::stretch_of(Stream stream, const Place& place, std::uint64_t offset,
+                                      std::uint64_t length) const {
+  auto decoded = chunk(place.chunk);
+  if (!decoded) return std::move(decoded).error();
+  const Layout& layout = (*decoded)->layout();
+  const std::uint64_t whole = layout.total() + (stream == Stream::kLines ? layout.records() : 0);
+  if (offset >= whole) return Slice{};
+  const std::uint64_t wanted = std::min(length, whole - offset);
+  if (stream == Stream::kConcat) return read_payload(place.chunk, layout.first_begin() + offset, wanted);
+  return read_lines(**decoded, offset, wanted);
+}
+
+Result<Slice> RecordStore::read_lines(const Chunk& chunk, std::uint64_t offset, std::uint64_t length) const {
+  const Layout& layout = chunk.layout();
+  auto buffer = Buffer::allocate(static_cast<std::size_t>(length));
+  if (!buffer) return std::move(buffer).error();
+  std::size_t filled = 0;
+  for (std::uint64_t i = line_at(layout, offset); filled < buffer->size(); ++i) {
+    const Extent extent = layout.extent(i);
+    const std::uint64_t skip = offset + filled - line_begin(layout, i);
+    const bool has_bytes_here = skip < extent.size;
+    if (has_bytes_here || extent.size == 0) {
+      if (auto readable = check_readable(layout, i); !readable) return std::move(readable).error();
+    }
+    if (has_bytes_here) {
+      const std::uint64_t wanted = std::min<std::uint64_t>(extent.size - skip, buffer->size() - filled);
+      auto piece = chunk.read(extent.begin + skip, wanted);
+      if (!piece) return piece;
+      std::memcpy(buffer->data() + filled, piece->bytes.data(), piece->bytes.size());
+      filled += piece->bytes.size();
+    }
+    if (filled < buffer->size()) buffer->data()[filled++] = std::byte{'\n'};
+  }
+  return owned(std::move(*buffer));
+}
+
+Result<void> RecordStore::check_readable(const Layout& layout, std::uint64_t index) const {
+  const Error* failure = layout.failure(index);
+  if (failure == nullptr) return {};
+  report(*failure);
+  return *failure;
+}
+
+Result<Slice> RecordStore::read_stream(Stream stream, std::uint64_t offset, std::uint64_t length, Goal& goal) const {
+  const Coordinate coordinate = stream == Stream::kConcat ? Coordinate::kBytes : Coordinate::kLines;
+  auto size = stream_size(stream, goal);
+  if (!size) return std::move(size).error();
+  if (offset >= *size || length == 0) return Slice{};
+  const std::uint64_t wanted = std::min(length, *size - offset);
+  std::optional<Buffer> gathered;
+  for (std::uint64_t filled = 0;;) {
+    auto place = reported(sizes().find(coordinate, offset + filled, goal));
+    if (!place) return std::move(place).error();
+    auto piece = stretch_of(stream, *place, offset + filled - place->before.at(coordinate), wanted - filled);
+    if (!piece || piece->bytes.size() == wanted) return piece;
+    if (piece->bytes.empty()) {
+      return Error{Code::kChanged, place->chunk.begin, "the chunk no longer has the size that it had"};
+    }
+    if (!gathered) {
+      auto allocated = Buffer::allocate(static_cast<std::size_t>(wanted));
+      if (!allocated) return std::move(allocated).error();
+      gathered = std::move(*allocated);
+    }
+    std::memcpy(gathered->data() + filled, piece->bytes.data(), piece->bytes.size());
+    filled += piece->bytes.size();
+    if (filled == wanted) return owned(std::move(*gathered));
+  }
+}
+
+Result<std::uint64_t> RecordStore::rows_size(Goal& goal) const {
+  auto known = counts(goal);
+  if (!known) return std::move(known).error();
+  return chunk_rows_header().size() + known->rows;
+}
+
+Result<Slice> RecordStore::read_rows(std::uint64_t offset, std::uint64_t length, Goal& goal) const {
+  auto size = rows_size(goal);
+  if (!size) return std::move(size).error();
+  if (offset >= *size) return Slice{};
+  const std::uint64_t wanted = std::min(length, *size - offset);
+  const std::string header = chunk_rows_header();
+  std::string text;
+  text.reserve(static_cast<std::size_t>(wanted));
+  if (offset < header.size()) text = header.substr(static_cast<std::size_t>(offset));
+  while (text.size() < wanted) {
+    const std::uint64_t at = offset + text.size() - header.size();
+    auto place = reported(catalog_.find(Coordinate::kRows, at, goal));
+    if (!place) return std::move(place).error();
+    text += chunk_row(*place).substr(static_cast<std::size_t>(at - place->before.rows));
+  }
+  text.resize(static_cast<std::size_t>(wanted));
+  auto owner = std::make_shared<const std::string>(std::move(text));
+  return Slice{as_bytes(*owner), owner};
+}
+
+Result<Slice> RecordStore::read_raw(Position begin, Position end, std::uint64_t offset, std::uint64_t length) const {
+  if (offset >= end - begin) return Slice{};
+  auto bytes = read_exactly(*source_, begin + offset, std::min(length, end - begin - offset));
+  if (!bytes) {
+    report(bytes.error());
+    return std::move(bytes).error();
+  }
+  return owned(std::move(*bytes));
+}
+
+}  // namespace recordfs

@@ -1,0 +1,189 @@
+// SharedCache: immutable values that are dear to make, bounded in bytes, each made by one thread only.
+//
+// Whoever asks for a value that another thread is making waits for it. A value in use is never freed:
+// callers hold a shared_ptr, and the bound is kept by forgetting the values used longest ago. Failures
+// that come from the bytes themselves (damage, a missing codec, a limit) are remembered like values.
+#pragma once
+
+#include <condition_variable>
+#include <cstdint>
+#include <functional>
+#include <list>
+#include <memory>
+#include <mutex>
+#include <new>
+#include <optional>
+#include <unordered_map>
+#include <utility>
+
+#include "core/base/bytes.h"
+#include "core/base/result.h"
+
+namespace recordfs {
+
+// A chunk of one of the open containers.
+struct CacheKey {
+  std::uint64_t container = 0;
+  Position begin = 0;
+  bool operator==(const CacheKey&) const = default;
+};
+
+struct CacheKeyHash {
+  std::size_t operator()(const CacheKey& key) const {
+    return static_cast<std::size_t>((key.begin + key.container * 0x9E3779B97F4A7C15u) * 0xD6E8FEB86659FD93u >> 7);
+  }
+};
+
+template <class Value>
+class SharedCache {
+ public:
+  using Pointer = std::shared_ptr<const Value>;
+  using Make = std::function<Result<Pointer>()>;
+
+  struct Statistics {
+    std::uint64_t hits = 0;
+    std::uint64_t misses = 0;
+    std::uint64_t bytes = 0;  // held by the cache now
+  };
+
+  // Any number of containers may share one cache. `capacity` in bytes, as Value::memory() counts them;
+  // one value alone may pass it.
+  explicit SharedCache(std::uint64_t capacity) : capacity_(capacity) {}
+  SharedCache(const SharedCache&) = delete;
+  SharedCache& operator=(const SharedCache&) = delete;
+
+  std::uint64_t capacity() const { return capacity_; }
+
+  // The value of `key`, made by `make` when it is not there. Fails as `make` does. Any thread.
+  Result<Pointer> get(const CacheKey& key, const Make& make);
+
+  // The value if it is there or failed before; does not wait and makes nothing. Any thread.
+  std::optional<Result<Pointer>> peek(const CacheKey& key);
+
+  // Whether the value is there or being made. Any thread.
+  bool contains(const CacheKey& key) const;
+
+  // Forgets all of a container. Any thread.
+  void forget(std::uint64_t container);
+
+  Statistics statistics() const;
+
+ private:
+  struct Entry {
+    CacheKey key;
+    std::optional<Result<Pointer>> outcome;  // empty while it is being made
+    std::uint64_t cost = 0;
+  };
+  using Entries = std::list<Entry>;  // most recently used first
+
+  void finish(typename Entries::iterator entry, const Result<Pointer>& outcome);
+  void shrink();
+  void drop(typename Entries::iterator entry);
+
+  static constexpr std::uint64_t kEntryCost = 200;
+
+  const std::uint64_t capacity_;
+  mutable std::mutex mutex_;
+  std::condition_variable made_;
+  Entries entries_;
+  std::unordered_map<CacheKey, typename Entries::iterator, CacheKeyHash> index_;
+  Statistics statistics_;
+};
+
+template <class Value>
+auto SharedCache<Value>::get(const CacheKey& key, const Make& make) -> Result<Pointer> {
+  std::unique_lock lock(mutex_);
+  for (;;) {
+    const auto found = index_.find(key);
+    if (found == index_.end()) break;
+    const auto entry = found->second;
+    if (entry->outcome) {
+      ++statistics_.hits;
+      entries_.splice(entries_.begin(), entries_, entry);
+      return *entry->outcome;
+    }
+    made_.wait(lock);
+  }
+  ++statistics_.misses;
+  entries_.push_front({key, std::nullopt, 0});
+  const auto entry = entries_.begin();
+  index_.emplace(key, entry);
+  lock.unlock();
+  Result<Pointer> outcome = Error{.code = Code::kOutOfMemory, .detail = "no memory to decode the chunk"};
+  try {
+    outcome = make();
+  } catch (const std::bad_alloc&) {
+    // Memory of the standard library's making: the same failure as Buffer::allocate reports.
+  } catch (...) {
+    lock.lock();
+    finish(entry, outcome);  // nobody may wait for it for ever
+    throw;
+  }
+  lock.lock();
+  finish(entry, outcome);
+  return outcome;
+}
+
+template <class Value>
+void SharedCache<Value>::finish(typename Entries::iterator entry, const Result<Pointer>& outcome) {
+  if (outcome || lies_in_the_bytes(outcome.error().code)) {
+    entry->outcome = outcome;
+    entry->cost = kEntryCost + (outcome ? (*outcome)->memory() : outcome.error().detail.size());
+    statistics_.bytes += entry->cost;
+    shrink();
+  } else {
+    drop(entry);
+  }
+  made_.notify_all();
+}
+
+template <class Value>
+void SharedCache<Value>::shrink() {
+  auto entry = entries_.end();
+  while (statistics_.bytes > capacity_ && entry != entries_.begin()) {
+    --entry;
+    if (entry == entries_.begin()) return;
+    if (!entry->outcome) continue;
+    const auto victim = entry++;
+    drop(victim);
+  }
+}
+
+template <class Value>
+void SharedCache<Value>::drop(typename Entries::iterator entry) {
+  statistics_.bytes -= entry->cost;
+  index_.erase(entry->key);
+  entries_.erase(entry);
+}
+
+template <class Value>
+auto SharedCache<Value>::peek(const CacheKey& key) -> std::optional<Result<Pointer>> {
+  const std::lock_guard lock(mutex_);
+  const auto found = index_.find(key);
+  if (found == index_.end() || !found->second->outcome) return std::nullopt;
+  entries_.splice(entries_.begin(), entries_, found->second);
+  return *found->second->outcome;
+}
+
+template <class Value>
+bool SharedCache<Value>::contains(const CacheKey& key) const {
+  const std::lock_guard lock(mutex_);
+  return index_.contains(key);
+}
+
+template <class Value>
+void SharedCache<Value>::forget(std::uint64_t container) {
+  const std::lock_guard lock(mutex_);
+  for (auto entry = entries_.begin(); entry != entries_.end();) {
+    const auto candidate = entry++;
+    if (candidate->key.container == container && candidate->outcome) drop(candidate);
+  }
+}
+
+template <class Value>
+auto SharedCache<Value>::statistics() const -> Statistics {
+  const std::lock_guard lock(mutex_);
+  return statistics_;
+}
+
+}  // namespace recordfs

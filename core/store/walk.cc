@@ -1,0 +1,84 @@
+#include "core/store/walk.h"
+
+#include <algorithm>
+#include <new>
+#include <utility>
+
+namespace recordfs {
+namespace {
+
+DamageClass class_of(Code code) {
+  switch (code) {
+    case Code::kUnfinished: return DamageClass::kUnfinished;
+    case Code::kStale: return DamageClass::kStale;
+    case Code::kUnsupported: return DamageClass::kUnsupported;
+    default: return DamageClass::kDamage;
+  }
+}
+
+DamagedRegion region_of(const ChunkInfo& chunk, Error why) {
+  return {.begin = chunk.begin,
+          .end = chunk.end,
+          .damage_class = class_of(why.code),
+          .records_before = 0,
+          .records_lost = std::nullopt,
+          .reason = std::move(why.detail)};
+}
+
+}  // namespace
+
+Result<std::optional<Error>> learn(const Container& container, Depth depth, ChunkInfo& chunk) {
+  const bool known = chunk.records && (chunk.decoded_size || depth == Depth::kCounts);
+  if (known || depth == Depth::kHeaders) return std::optional<Error>{};
+  auto layout = container.layout(chunk);
+  if (layout) {
+    chunk.records = layout->records();
+    chunk.decoded_size = layout->total();
+    return std::optional<Error>{};
+  }
+  if (!lies_in_the_bytes(layout.error().code)) return std::move(layout).error();
+  if (chunk.records) return std::optional<Error>{};
+  chunk.records = 0;
+  return std::optional(std::move(layout).error());
+}
+
+Walk::Walk(const Container& container, Position container_size, Depth depth)
+    : Walk(container, container_size, depth, container.first(), {}) {}
+
+Walk::Walk(const Container& container, Position container_size, Depth depth, ChunkKey from, Totals before)
+    : container_(container), depth_(depth), steps_left_(container_size + 1), next_(from), totals_(before) {}
+
+Result<void> Walk::step() {
+  try {
+    return take_step();
+  } catch (const std::bad_alloc&) {
+    // A walk goes on in threads of its own, where nobody else would catch what the standard library throws.
+    return Error{Code::kOutOfMemory, next_->position, "no memory to go on"};
+  }
+}
+
+Result<void> Walk::take_step() {
+  auto taken = container_.scan(*next_);
+  if (!taken) return std::move(taken).error();
+  if (taken->chunk) {
+    auto unknown = learn(container_, depth_, *taken->chunk);
+    if (!unknown) return std::move(unknown).error();
+    if (*unknown) taken->damage.push_back(region_of(*taken->chunk, std::move(**unknown)));
+  }
+  chunk_.reset();
+  damage_.clear();
+  for (DamagedRegion& region : taken->damage) {
+    const std::uint64_t first = totals_.records + region.records_before;
+    damage_.push_back({std::move(region), first});
+  }
+  if (taken->chunk) {
+    chunk_.emplace(Place{*taken->chunk, totals_});
+    totals_ = chunk_->after();
+  }
+  next_ = taken->next;
+  if (next_) totals_.position = std::max(totals_.position, next_->position);
+  if (--steps_left_ == 0) next_.reset();
+  return {};
+}
+
+}  // namespace recordfs

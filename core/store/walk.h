@@ -1,0 +1,62 @@
+// One pass over a container from a place on: steps through scan(), keeps the sums, and sees to it that
+// the walk moves and ends.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "core/formats/container.h"
+#include "core/store/place.h"
+
+namespace recordfs {
+
+// What a walk has to know of a chunk before it goes on.
+enum class Depth : std::uint8_t {
+  kHeaders,  // what its header says
+  kCounts,   // how many records
+  kSizes,    // and how many bytes they have together
+};
+
+// Fills in what a chunk's header leaves open and `depth` asks for, from its layout. Returns why its number of records
+// stays unknown, or nothing; a chunk of which it stays unknown counts as empty. Fails as Container::layout does when
+// another try may end otherwise.
+Result<std::optional<Error>> learn(const Container& container, Depth depth, ChunkInfo& chunk);
+
+// A region that the walk found unsound, with the ordinal of the first record behind it.
+struct DamageRow {
+  DamagedRegion region;
+  std::uint64_t first_ordinal = 0;
+};
+
+// Not thread-safe: one walk, one thread.
+class Walk {
+ public:
+  // From the beginning, or from a place that an earlier walk over the same container reached.
+  Walk(const Container& container, Position container_size, Depth depth);
+  Walk(const Container& container, Position container_size, Depth depth, ChunkKey from, Totals before);
+
+  // Takes one step. What it found is in chunk() and damage() until the next. Fails as Container::scan and learn()
+  // do, and with kOutOfMemory; the walk has not moved then and may be tried again. REQUIRES: !at_end().
+  Result<void> step();
+
+  const std::optional<Place>& chunk() const { return chunk_; }
+  const std::vector<DamageRow>& damage() const { return damage_; }
+  bool at_end() const { return !next_.has_value(); }
+  // Where the next step goes on. REQUIRES: !at_end().
+  ChunkKey next() const { return *next_; }
+  // The sums over all that was found so far.
+  const Totals& totals() const { return totals_; }
+
+ private:
+  Result<void> take_step();
+
+  const Container& container_;
+  const Depth depth_;
+  std::uint64_t steps_left_;
+  std::optional<ChunkKey> next_;
+  Totals totals_;
+  std::optional<Place> chunk_;
+  std::vector<DamageRow> damage_;
+};
+
+}  // namespace recordfs

@@ -1,0 +1,195 @@
+// The store over each container: what it adds (ordinals, addresses, streams, caches, several readers)
+// changes no byte.
+#include <algorithm>
+#include <functional>
+#include <map>
+#include <random>
+#include <thread>
+
+#include "core/store/record_store.h"
+#include "tests/contract/sample_test.h"
+#include "tests/unit/support/signal.h"
+
+namespace recordfs::contract {
+namespace {
+
+constexpr std::uint64_t kRoomyCache = 64 << 20;
+constexpr std::uint64_t kTinyCache = 4096;  // next to nothing stays
+constexpr std::uint64_t kMostRecords = 600;
+
+void say_nothing(Severity, const std::string&) {}
+
+// The store may know more of a chunk than its header said, so only the place counts.
+bool same_place(const ChunkInfo& a, const ChunkInfo& b) { return a.begin == b.begin && a.end == b.end; }
+
+void wait_for(const Goal& goal) {
+  const testing::Signal reached;
+  if (goal.catalog->wait(goal, [reached] { reached.set(); }) != 0) reached.wait();
+}
+
+// Calls `ask` until it no longer answers kPending.
+template <class Ask>
+auto waited(const Ask& ask) {
+  for (;;) {
+    Goal goal;
+    auto answer = ask(goal);
+    if (answer || answer.error().code != Code::kPending) return answer;
+    wait_for(goal);
+  }
+}
+
+class StoreTest : public SampleTest {
+ protected:
+  void SetUp() override {
+    auto container = open(bytes());
+    if (!container) GTEST_SKIP() << "refused, as a damaged file may be";
+    whole_ = read_all(**container, bytes().size());
+    for (const Mark& mark : whole_.records) marks_[{mark.chunk_begin, mark.index}] = mark;
+  }
+
+  std::unique_ptr<RecordStore> make_store(Services& services) const {
+    return std::make_unique<RecordStore>(sample().file_name, source_of(bytes()), std::move(*open(bytes())), services,
+                                         Catalog::Bounds{.anchors = 4, .chunks_per_anchor = 2, .kept_places = 8});
+  }
+
+  // The ordinals of some records, or of all where they are few; in order.
+  static std::vector<std::uint64_t> some_ordinals(std::uint64_t records) {
+    std::vector<std::uint64_t> some;
+    for (std::uint64_t i = 0; i < std::min(records, kMostRecords); ++i) some.push_back(i);
+    std::mt19937_64 random(records);
+    for (std::uint64_t& ordinal : some) {
+      if (records > kMostRecords) ordinal = random() % records;
+    }
+    std::ranges::sort(some);
+    return some;
+  }
+
+  static Result<RecordRef> find(RecordStore& store, std::uint64_t ordinal) {
+    auto place = waited([&](Goal& goal) { return store.chunk_by_ordinal(ordinal, goal); });
+    if (!place) return std::move(place).error();
+    return RecordRef{place->chunk, ordinal - place->before.records};
+  }
+
+  // The record is the one that the sequential pass found at its address, and unreadable where that one was.
+  void expect_right(const RecordStore& store, const RecordRef& ref) const {
+    const auto size = store.record_size(ref);
+    ASSERT_TRUE(size) << to_string(size.error());
+    const auto due = marks_.find({ref.chunk.begin, ref.index});
+    const auto slice = store.read_record(ref, 0, *size);
+    ASSERT_EQ(slice.has_value(), due != marks_.end()) << to_string(ref.chunk) << ", record " << ref.index;
+    if (!slice) {
+      EXPECT_GE(*size, 1u) << "an empty file is never read, so its damage is never seen";
+      return;
+    }
+    EXPECT_EQ(*size, due->second.size);
+    EXPECT_EQ(std::hash<std::string_view>()(as_text(slice->bytes)), due->second.hash);
+  }
+
+  Reading whole_;
+  std::map<std::pair<Position, std::uint64_t>, Mark> marks_;
+};
+
+RECORDFS_FOR_EACH(containers(), StoreTest);
+
+TEST_P(StoreTest, OrdinalsGoOverAllRecordsOfTheSequentialPass) {
+  Services services(kRoomyCache, 1, say_nothing);
+  const auto store = make_store(services);
+  const auto counts = waited([&](Goal& goal) { return store->counts(goal); });
+  ASSERT_TRUE(counts);
+  EXPECT_EQ(counts->chunks, whole_.walk.chunks().size());
+  EXPECT_GE(counts->records, whole_.records.size());
+  if (whole_.refused.empty()) {
+    EXPECT_EQ(counts->records, whole_.records.size() + whole_.failures.size());
+  }
+  EXPECT_EQ(find(*store, counts->records).error().code, Code::kNotFound);
+}
+
+TEST_P(StoreTest, EveryRecordByOrdinalEqualsTheSequentialPass) {
+  for (const std::uint64_t cache : {kRoomyCache, kTinyCache}) {
+    Services services(cache, 1, say_nothing);
+    const auto store = make_store(services);
+    const auto counts = waited([&](Goal& goal) { return store->counts(goal); });
+    ASSERT_TRUE(counts);
+    for (const std::uint64_t ordinal : some_ordinals(counts->records)) {
+      const auto ref = find(*store, ordinal);
+      ASSERT_TRUE(ref) << ordinal;
+      expect_right(*store, *ref);
+    }
+  }
+}
+
+TEST_P(StoreTest, AddressLeadsBackToItsRecord) {
+  Services services(kRoomyCache, 1, say_nothing);
+  const auto store = make_store(services);
+  std::uint64_t before = 0;
+  for (const ChunkInfo& chunk : whole_.walk.chunks()) {
+    const auto records = store->records_in(chunk);
+    if (!records || *records == 0) continue;
+    for (const std::uint64_t index : {std::uint64_t{0}, *records / 2, *records - 1}) {
+      const auto address = store->address(chunk, index);
+      ASSERT_TRUE(address);
+      EXPECT_LT(*address, store->address_limit());
+      EXPECT_GE(*address, before);
+      before = *address;
+      const auto ref = waited([&](Goal& goal) { return store->record_at(*address, goal); });
+      ASSERT_TRUE(ref) << to_string(chunk) << ", record " << index;
+      EXPECT_EQ(ref->chunk.begin, chunk.begin);
+      EXPECT_EQ(ref->index, index);
+    }
+  }
+}
+
+TEST_P(StoreTest, ChunksAreFoundByTheirBeginAndByAnyByte) {
+  Services services(kRoomyCache, 1, say_nothing);
+  const auto store = make_store(services);
+  for (const ChunkInfo& chunk : whole_.walk.chunks()) {
+    const auto found = waited([&](Goal& goal) { return store->chunk_at(chunk.begin, goal); });
+    ASSERT_TRUE(found);
+    EXPECT_TRUE(same_place(*found, chunk)) << to_string(*found) << " for " << to_string(chunk);
+    const auto covering = waited([&](Goal& goal) { return store->chunk_covering(chunk.end - 1, goal); });
+    ASSERT_TRUE(covering);
+    EXPECT_TRUE(same_place(*covering, chunk)) << to_string(*covering) << " for " << to_string(chunk);
+    if (chunk.end - chunk.begin == 1) continue;
+    EXPECT_FALSE(waited([&](Goal& goal) { return store->chunk_at(chunk.begin + 1, goal); }));
+  }
+}
+
+TEST_P(StoreTest, EightReadersAtOnceReadRightRecords) {
+  Services services(kTinyCache * 64, 2, say_nothing);
+  const auto store = make_store(services);
+  const auto read_some = [&](std::uint64_t seed) {
+    const auto counts = waited([&](Goal& goal) { return store->counts(goal); });
+    ASSERT_TRUE(counts);
+    std::mt19937_64 random(seed);
+    for (int i = 0; i < 40 && counts->records > 0; ++i) {
+      const auto ref = find(*store, random() % counts->records);
+      ASSERT_TRUE(ref);
+      expect_right(*store, *ref);
+    }
+  };
+  std::vector<std::jthread> readers;
+  for (std::uint64_t seed = 0; seed < 8; ++seed) readers.emplace_back(read_some, seed);
+}
+
+TEST_P(StoreTest, StreamIsTheRecordsOneBehindTheOther) {
+  if (sample().want.damaged) return;
+  Services services(kRoomyCache, 1, say_nothing);
+  const auto store = make_store(services);
+  std::string lines;
+  read_all(store->container(), bytes().size(),
+           [&](std::uint64_t, Bytes record) { (lines += as_text(record)) += '\n'; });
+  const auto size = waited([&](Goal& goal) { return store->stream_size(recordfs::Stream::kLines, goal); });
+  ASSERT_TRUE(size);
+  ASSERT_EQ(*size, lines.size());
+  std::mt19937_64 random(7);
+  for (int i = 0; i < 30; ++i) {
+    const std::uint64_t offset = random() % (lines.size() + 1);
+    const auto slice =
+        waited([&](Goal& goal) { return store->read_stream(recordfs::Stream::kLines, offset, 5000, goal); });
+    ASSERT_TRUE(slice) << to_string(slice.error());
+    EXPECT_EQ(as_text(slice->bytes), std::string_view(lines).substr(offset, 5000)) << "from " << offset;
+  }
+}
+
+}  // namespace
+}  // namespace recordfs::contract

@@ -1,0 +1,93 @@
+// A file that is cut off, rewritten or grows under an open store.
+#include <gtest/gtest.h>
+
+#include "tests/unit/store/toy_store.h"
+#include "tests/unit/support/temp_file.h"
+
+namespace recordfs::testing {
+namespace {
+
+struct OnDisk {
+  explicit OnDisk(const toy::Shape& shape)
+      : file(toy::make_file(shape)), temp(file.bytes), services(1 << 20, 1, lines.log()) {
+    const auto source = FileSource::open(temp.path()).value();
+    store = std::make_unique<RecordStore>("toy", source, toy::open(source, Limits{}).value(), services);
+  }
+
+  Result<Slice> read(std::size_t ordinal) const {
+    const auto place = waited([&](Goal& goal) { return store->chunk_by_ordinal(ordinal, goal); });
+    if (!place) return place.error();
+    return store->read_record({place->chunk, ordinal - place->before.records}, 0, 1 << 20);
+  }
+  // How many records can still be read. Each of them has to be what it was.
+  std::size_t readable() const {
+    std::size_t count = 0;
+    for (std::size_t i = 0; i < file.records.size(); ++i) {
+      const auto slice = read(i);
+      if (!slice) continue;
+      EXPECT_EQ(text_of(*slice), file.records[i]);
+      ++count;
+    }
+    return count;
+  }
+
+  toy::File file;
+  TempFile temp;
+  Lines lines;
+  Services services;
+  std::unique_ptr<RecordStore> store;
+};
+
+toy::Shape large() {
+  return {.chunks = 40, .record_size = [](std::uint64_t ordinal) { return 300 + ordinal; }};
+}
+
+TEST(ChangedFile, CutOffBeforeTheWalkGivesErrors) {
+  OnDisk disk(large());
+  disk.temp.resize(disk.file.bytes.size() / 2);
+  EXPECT_EQ(disk.readable(), 0u);
+  EXPECT_EQ(disk.read(100).error().code, Code::kChanged);
+}
+
+TEST(ChangedFile, CutOffAfterTheWalkGivesErrorsAndNoOtherBytes) {
+  OnDisk disk(large());
+  ASSERT_TRUE(waited([&](Goal& goal) { return disk.store->totals(goal); }));
+  ASSERT_TRUE(disk.read(0));
+  disk.temp.resize(disk.file.begins[20]);
+  EXPECT_LE(disk.readable(), 6u);
+  EXPECT_EQ(disk.read(119).error().code, Code::kChanged);
+  EXPECT_FALSE(disk.lines.all().empty());
+}
+
+TEST(ChangedFile, RewrittenFromItsBeginningGivesErrorsAndNoOtherBytes) {
+  OnDisk disk(large());
+  ASSERT_TRUE(waited([&](Goal& goal) { return disk.store->totals(goal); }));
+  toy::Shape other = large();
+  other.record_size = [](std::uint64_t ordinal) { return 419 - ordinal; };
+  disk.temp.write_at(0, toy::make_file(other).bytes);
+  disk.temp.set_mtime(1);
+  EXPECT_EQ(disk.readable(), 0u);
+  EXPECT_EQ(disk.read(60).error().code, Code::kChanged);
+}
+
+TEST(ChangedFile, RewrittenInTheMiddleGivesNoOtherBytes) {
+  OnDisk disk(large());
+  ASSERT_TRUE(waited([&](Goal& goal) { return disk.store->totals(goal); }));
+  disk.temp.write_at(disk.file.begins[20] + 100, "not what was here");
+  disk.temp.set_mtime(1);
+  EXPECT_EQ(disk.readable(), disk.file.records.size() - 3);
+  EXPECT_FALSE(disk.read(60));
+}
+
+TEST(ChangedFile, GrownFileStaysAsItWasAndIsLoggedOnce) {
+  OnDisk disk(large());
+  disk.temp.write_at(disk.file.bytes.size(), std::string(5000, 'x'));
+  EXPECT_EQ(disk.readable(), disk.file.records.size());
+  EXPECT_EQ(disk.readable(), disk.file.records.size());
+  ASSERT_EQ(disk.lines.all().size(), 1u);
+  EXPECT_NE(disk.lines.all()[0].find("grown"), std::string::npos);
+  EXPECT_TRUE(waited([&](Goal& goal) { return disk.store->damage(goal); }).value()->empty());
+}
+
+}  // namespace
+}  // namespace recordfs::testing

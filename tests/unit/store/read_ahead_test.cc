@@ -1,0 +1,137 @@
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include <gtest/gtest.h>
+
+#include "tests/unit/store/toy_store.h"
+
+namespace recordfs::testing {
+namespace {
+
+// Counts how often each chunk was decoded.
+class Decodes {
+ public:
+  void note(Position begin) {
+    const std::lock_guard lock(mutex_);
+    ++counts_[begin];
+    changed_.notify_all();
+  }
+  void wait_for(Position begin) {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [&] { return counts_.contains(begin); });
+  }
+  std::map<Position, int> all() const {
+    const std::lock_guard lock(mutex_);
+    return counts_;
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  std::condition_variable changed_;
+  std::map<Position, int> counts_;
+};
+
+struct Reader {
+  explicit Reader(const toy::Shape& shape, std::uint64_t cache_bytes = 64u << 20) : toy(shape, {}, cache_bytes) {
+    toy.watch->on_decode = [this](Position begin) {
+      decodes.note(begin);
+      gate.pass(begin);
+    };
+  }
+  Result<Slice> read(std::size_t chunk) const { return toy.store->read_record({toy.chunk(chunk), 0}, 0, 100); }
+
+  Decodes decodes;
+  Gate gate;
+  ToyStore toy;
+};
+
+TEST(ReadAhead, DecodesTheNextChunkBeforeItIsAskedFor) {
+  Reader reader({.chunks = 6});
+  ASSERT_TRUE(reader.read(0));
+  ASSERT_TRUE(reader.read(1));
+  reader.decodes.wait_for(reader.toy.file.begins[2]);
+}
+
+TEST(ReadAhead, DecodesEveryChunkOnce) {
+  for (const bool counts : {true, false}) {
+    for (const bool small_layout : {true, false}) {
+      Reader reader({.chunks = 12, .counts_in_header = counts, .small_layout = small_layout});
+      for (std::size_t chunk = 0; chunk < 12; ++chunk) {
+        ASSERT_EQ(text_of(reader.read(chunk).value()), reader.toy.file.records[chunk * 3]);
+      }
+      reader.toy.store.reset();
+      EXPECT_EQ(reader.decodes.all().size(), 12u);
+      for (const auto& [begin, count] : reader.decodes.all()) EXPECT_EQ(count, 1) << begin;
+    }
+  }
+}
+
+TEST(ReadAhead, LearnsNoLayoutsOnItsWay) {
+  Reader reader({.chunks = 12, .counts_in_header = false, .small_layout = false});
+  std::vector<ChunkInfo> chunks;
+  for (std::size_t i = 0; i < 12; ++i) chunks.push_back(reader.toy.chunk(i));
+  const std::uint64_t layouts = reader.toy.watch->layouts;
+  for (const ChunkInfo& chunk : chunks) ASSERT_TRUE(reader.toy.store->read_record({chunk, 0}, 0, 1));
+  reader.toy.store.reset();
+  EXPECT_EQ(reader.toy.watch->layouts, layouts);
+}
+
+TEST(ReadAhead, JumpingAboutDecodesOnlyWhatIsRead) {
+  Reader reader({.chunks = 12});
+  for (const std::size_t chunk : {7u, 3u, 1u, 0u}) ASSERT_TRUE(reader.read(chunk));
+  reader.toy.store.reset();
+  EXPECT_EQ(reader.decodes.all().size(), 4u);
+}
+
+TEST(ReadAhead, PassesOverDamage) {
+  Reader reader({.chunks = 8, .broken_headers = {2, 3}});
+  ASSERT_TRUE(reader.read(0));
+  ASSERT_TRUE(reader.read(1));
+  reader.decodes.wait_for(reader.toy.file.begins[4]);
+}
+
+TEST(ReadAhead, FailureThatItFoundIsLoggedWhenSomebodyReadsThere) {
+  Reader reader({.chunks = 6, .broken_payloads = {2}});
+  ASSERT_TRUE(reader.read(0));
+  ASSERT_TRUE(reader.read(1));
+  reader.decodes.wait_for(reader.toy.file.begins[2]);
+  EXPECT_EQ(reader.read(2).error().code, Code::kDamage);
+  ASSERT_EQ(reader.toy.lines.all().size(), 1u);
+  EXPECT_NE(reader.toy.lines.all()[0].find("payload check mismatch"), std::string::npos);
+}
+
+TEST(ReadAhead, DestructionWaitsForWhatIsUnderWay) {
+  Reader reader({.chunks = 6});
+  ASSERT_TRUE(reader.read(0));
+  reader.gate.close_from(reader.toy.file.begins[2]);
+  ASSERT_TRUE(reader.read(1));
+  reader.gate.wait_until_held();
+  std::atomic<bool> destroyed{false};
+  std::thread destroyer([&] {
+    reader.toy.store.reset();
+    destroyed = true;
+  });
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  EXPECT_FALSE(destroyed);
+  reader.gate.open();
+  destroyer.join();
+}
+
+TEST(ReadAhead, GivesUpWhenTheExecutorHasStopped) {
+  Reader reader({.chunks = 6});
+  reader.toy.services.executor.stop();
+  for (std::size_t chunk = 0; chunk < 6; ++chunk) ASSERT_TRUE(reader.read(chunk));
+  reader.toy.store.reset();
+  EXPECT_EQ(reader.decodes.all().size(), 6u);
+}
+
+TEST(ReadAhead, ChunksTooLargeForTheCacheAreLeftAlone) {
+  Reader reader({.chunks = 6, .by_parts = true}, 100);
+  for (std::size_t chunk = 0; chunk < 6; ++chunk) ASSERT_TRUE(reader.read(chunk));
+  reader.toy.store.reset();
+  EXPECT_TRUE(reader.decodes.all().empty());
+}
+
+}  // namespace
+}  // namespace recordfs::testing

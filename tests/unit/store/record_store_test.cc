@@ -1,0 +1,230 @@
+#include "core/store/record_store.h"
+
+#include <algorithm>
+#include <future>
+
+#include <gtest/gtest.h>
+
+#include "tests/unit/store/toy_store.h"
+
+namespace recordfs::testing {
+namespace {
+
+std::string read_all(const RecordStore& store, const RecordRef& record) {
+  const auto slice = store.read_record(record, 0, 1 << 20);
+  return slice ? text_of(*slice) : "error: " + std::string(to_string(slice.error().code));
+}
+
+TEST(RecordStore, RecordsAreReadAtEveryOffsetAndLength) {
+  for (const bool by_parts : {false, true}) {
+    const ToyStore toy({.by_parts = by_parts}, {}, by_parts ? 0 : 1 << 20);
+    for (std::uint64_t index = 0; index < 3; ++index) {
+      const std::string& text = toy.file.records[3 + index];
+      const RecordRef record{toy.chunk(1), index};
+      ASSERT_EQ(toy.store->record_size(record).value(), text.size());
+      for (std::size_t offset = 0; offset <= text.size() + 1; ++offset) {
+        for (std::size_t length = 0; length <= text.size() + 1; ++length) {
+          const auto slice = toy.store->read_record(record, offset, length);
+          ASSERT_EQ(text_of(slice.value()), offset < text.size() ? text.substr(offset, length) : "");
+        }
+      }
+    }
+  }
+}
+
+TEST(RecordStore, EightThreadsReadWhatOneReads) {
+  const ToyStore toy({.chunks = 40}, {.anchors = 2, .chunks_per_anchor = 2, .kept_places = 2}, 4000);
+  std::vector<std::future<int>> wrong;
+  for (std::size_t first = 0; first < 8; ++first) {
+    wrong.push_back(std::async(std::launch::async, [&, first] {
+      int count = 0;
+      for (std::size_t i = first; i < toy.file.records.size(); i += 3) {
+        const auto place = waited([&](Goal& goal) { return toy.store->chunk_by_ordinal(i, goal); });
+        const RecordRef record{place.value().chunk, i - place->before.records};
+        if (read_all(*toy.store, record) != toy.file.records[i]) ++count;
+        if (toy.store->record_size(record).value_or(0) != toy.file.records[i].size()) ++count;
+      }
+      return count;
+    }));
+  }
+  for (auto& count : wrong) EXPECT_EQ(count.get(), 0);
+}
+
+TEST(RecordStore, ChunksAreLocatedWithoutAWalk) {
+  const ToyStore toy({.chunks = 100});
+  Goal goal;
+  EXPECT_EQ(toy.store->chunk_at(toy.file.begins[70], goal)->begin, toy.file.begins[70]);
+  EXPECT_EQ(toy.store->chunk_covering(toy.file.begins[70] + 5, goal)->begin, toy.file.begins[70]);
+  EXPECT_EQ(toy.store->chunk_at(toy.file.begins[70] + 5, goal).error().code, Code::kNotFound);
+  EXPECT_EQ(toy.store->chunk_covering(toy.file.ends[70], goal).error().code, Code::kNotFound);
+  EXPECT_EQ(toy.store->chunk_at(toy.file.bytes.size(), goal).error().code, Code::kNotFound);
+  EXPECT_LE(toy.watch->scans, 5u);
+}
+
+TEST(RecordStore, WithoutASeekStructureAChunkWaitsForTheWalk) {
+  ToyStore toy({.chunks = 10, .seekable = false});
+  Goal goal;
+  EXPECT_EQ(toy.store->chunk_covering(toy.file.begins[7] + 3, goal).error().code, Code::kPending);
+  EXPECT_EQ(goal.coordinate, Coordinate::kPosition);
+  EXPECT_EQ(toy.chunk(7).begin, toy.file.begins[7]);
+  EXPECT_EQ(toy.watch->locates, 0u);
+}
+
+TEST(RecordStore, LocatedChunkIsTheWalksChunk) {
+  for (const bool counts : {true, false}) {
+    const ToyStore toy({.chunks = 5, .counts_in_header = counts, .broken_payloads = {3}});
+    std::vector<ChunkInfo> located;
+    for (std::size_t i = 0; i < 5; ++i) located.push_back(toy.chunk(i));
+    ASSERT_FALSE(toy.store->state().complete);
+    ASSERT_TRUE(waited([&](Goal& goal) { return toy.store->counts(goal); }));
+    for (std::size_t i = 0; i < 5; ++i) {
+      EXPECT_EQ(toy.chunk(i).records, located[i].records) << i;
+      EXPECT_EQ(toy.chunk(i).decoded_size, located[i].decoded_size) << i;
+    }
+  }
+}
+
+TEST(RecordStore, MoreLocatedChunksThanAreKeptAreFoundAgain) {
+  const ToyStore toy({.chunks = 700, .records_per_chunk = 1});
+  for (int round = 0; round < 2; ++round) {
+    for (std::size_t i = 0; i < 700; ++i) ASSERT_EQ(toy.chunk(i).begin, toy.file.begins[i]);
+  }
+}
+
+TEST(RecordStore, SizeOfWhatCannotBeReadIsNeverZero) {
+  const auto empty = [](std::uint64_t) { return 0u; };
+  const ToyStore toy({.record_size = empty, .broken_payloads = {1}, .unsupported = {2}, .unreadable_records = {10}});
+  EXPECT_EQ(toy.store->record_size({toy.chunk(0), 1}).value(), 0u);
+  EXPECT_EQ(toy.store->record_size({toy.chunk(1), 1}).value(), 1u);
+  EXPECT_EQ(toy.store->record_size({toy.chunk(2), 1}).value(), 1u);
+  EXPECT_EQ(toy.store->record_size({toy.chunk(3), 1}).value(), 1u);
+  EXPECT_EQ(toy.store->payload_size(toy.chunk(1)).value(), 1u);
+  EXPECT_EQ(read_all(*toy.store, {toy.chunk(1), 1}), "error: damage");
+  EXPECT_EQ(read_all(*toy.store, {toy.chunk(2), 1}), "error: unsupported");
+  EXPECT_EQ(read_all(*toy.store, {toy.chunk(3), 1}), "error: damage");
+}
+
+TEST(RecordStore, UnreadableRecordKeepsItsDeclaredSize) {
+  const ToyStore toy({.unreadable_records = {4}});
+  EXPECT_EQ(toy.store->record_size({toy.chunk(1), 1}).value(), toy.file.records[4].size());
+  EXPECT_EQ(read_all(*toy.store, {toy.chunk(1), 1}), "error: damage");
+  EXPECT_EQ(read_all(*toy.store, {toy.chunk(1), 2}), toy.file.records[5]);
+}
+
+TEST(RecordStore, PassingFailureIsNoSize) {
+  for (const bool small_layout : {true, false}) {
+    const ToyStore toy({.small_layout = small_layout});
+    const RecordRef record{toy.chunk(1), 0};
+    toy.source->fail(1, bad_sector());
+    EXPECT_EQ(toy.store->record_size(record).error().code, Code::kIo);
+    EXPECT_EQ(toy.store->record_size(record).value(), toy.file.records[3].size());
+  }
+}
+
+TEST(RecordStore, PayloadIsReadAtEveryOffsetAndFailsOnlyWhereARecordDoes) {
+  const ToyStore toy({.chunks = 1, .unreadable_records = {1}});
+  const ChunkInfo chunk = toy.chunk(0);
+  const std::string payload = toy.file.bytes.substr(chunk.end - chunk.stored_size, chunk.stored_size);
+  ASSERT_EQ(toy.store->payload_size(chunk).value(), payload.size());
+  const std::size_t lost_begin = 12 + toy.file.records[0].size();
+  const std::size_t lost_end = lost_begin + toy.file.records[1].size();
+  for (std::size_t offset = 0; offset <= payload.size(); ++offset) {
+    for (std::size_t length = 1; length <= payload.size() + 1; ++length) {
+      const auto slice = toy.store->read_payload(chunk, offset, length);
+      const bool lost = offset < lost_end && std::min(offset + length, payload.size()) > lost_begin;
+      ASSERT_EQ(slice.has_value(), !lost) << offset << " " << length;
+      if (slice) {
+        ASSERT_EQ(text_of(*slice), payload.substr(offset, length));
+      }
+    }
+  }
+}
+
+// Decodes nothing, and still knows the sizes.
+class Sealed final : public Wrapped {
+ public:
+  using Wrapped::Wrapped;
+  Result<std::shared_ptr<const Chunk>> decode(const ChunkInfo& chunk) const override {
+    return Error{Code::kDamage, chunk.begin, "the values do not decode"};
+  }
+};
+
+TEST(RecordStore, DeclaredSizeStandsWhereOnlyTheBytesAreLost) {
+  ToyStore toy({.record_size = [](std::uint64_t ordinal) { return ordinal; }});
+  const RecordStore store("toy", toy.source, std::make_unique<Sealed>(toy::open(toy.source, Limits{}).value()),
+                          toy.services);
+  Goal goal;
+  const ChunkInfo chunk = store.chunk_at(toy.file.begins[0], goal).value();
+  EXPECT_EQ(store.record_size({chunk, 0}).value(), 1u);
+  EXPECT_EQ(store.record_size({chunk, 1}).value(), 1u);
+  EXPECT_EQ(store.record_size({chunk, 2}).value(), 2u);
+  EXPECT_EQ(read_all(store, {chunk, 0}), "error: damage");
+}
+
+TEST(RecordStore, NoSuchRecordIsNotFound) {
+  const ToyStore toy({});
+  EXPECT_EQ(toy.store->record_size({toy.chunk(0), 3}).error().code, Code::kNotFound);
+  EXPECT_EQ(toy.store->read_record({toy.chunk(0), 3}, 0, 1).error().code, Code::kNotFound);
+}
+
+TEST(RecordStore, FailureIsLoggedOnceForAPlace) {
+  const ToyStore toy({.broken_payloads = {1}});
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_EQ(read_all(*toy.store, {toy.chunk(1), 0}), "error: damage");
+    EXPECT_EQ(toy.store->record_size({toy.chunk(1), 0}).value(), 1u);
+  }
+  ASSERT_EQ(toy.lines.all().size(), 1u);
+  EXPECT_NE(toy.lines.all()[0].find("payload check mismatch"), std::string::npos);
+}
+
+TEST(RecordStore, LogOfAFileInRuinsEnds) {
+  const ToyStore toy({});
+  for (Position at = 0; at < 5000; ++at) toy.store->report({Code::kDamage, at, "ruined"});
+  EXPECT_EQ(toy.lines.all().size(), 1025u);
+  EXPECT_NE(toy.lines.all().back().find("not logged"), std::string::npos);
+}
+
+TEST(RecordStore, FirstChunkWithRecordsIsFoundInAFewSteps) {
+  const ToyStore toy({.chunks = 3, .counts_in_header = false, .broken_payloads = {0}});
+  EXPECT_EQ(toy.store->first_record_chunk().value()->begin, toy.file.begins[1]);
+  const ToyStore none({.chunks = 1000, .records_per_chunk = 0});
+  EXPECT_FALSE(none.store->first_record_chunk().value());
+  EXPECT_LE(none.watch->scans, 20u);
+}
+
+// Finds chunks whose headers promise what decode does not keep.
+class Liar final : public Wrapped {
+ public:
+  using Wrapped::Wrapped;
+  Result<std::optional<ChunkInfo>> locate(Position at) const override {
+    auto chunk = Wrapped::locate(at);
+    if (chunk && *chunk) ++*(*chunk)->records;
+    return chunk;
+  }
+};
+
+TEST(RecordStore, ChunkWithOtherRecordsThanItsHeaderStatesGivesNoBytes) {
+  ToyStore toy({});
+  const RecordStore store("toy", toy.source, std::make_unique<Liar>(toy::open(toy.source, Limits{}).value()),
+                          toy.services);
+  Goal goal;
+  const ChunkInfo chunk = store.chunk_at(toy.file.begins[0], goal).value();
+  EXPECT_EQ(store.read_record({chunk, 0}, 0, 1).error().code, Code::kChanged);
+  EXPECT_EQ(store.layout(chunk).error().code, Code::kChanged);
+  EXPECT_EQ(store.record_size({chunk, 3}).error().code, Code::kChanged);
+}
+
+TEST(RecordStore, StoresShareACacheWithoutMixingTheirChunks) {
+  ToyStore toy({});
+  const toy::File other = toy::make_file({.record_size = [](std::uint64_t) { return 9u; }, .seekable = true});
+  const auto source = toy::source_of(other.bytes);
+  const RecordStore second("other", source, toy::open(source, Limits{}).value(), toy.services);
+  Goal goal;
+  const ChunkInfo chunk = second.chunk_at(other.begins[0], goal).value();
+  ASSERT_EQ(chunk.begin, toy.chunk(0).begin);
+  EXPECT_EQ(read_all(*toy.store, {toy.chunk(0), 1}), toy.file.records[1]);
+  EXPECT_EQ(read_all(second, {chunk, 1}), other.records[1]);
+}
+
+}  // namespace
+}  // namespace recordfs::testing

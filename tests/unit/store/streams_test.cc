@@ -1,0 +1,206 @@
+// Texts that RecordStore makes: every offset with every length, against a string built from the records.
+#include <algorithm>
+
+#include <gtest/gtest.h>
+
+#include "tests/unit/store/toy_store.h"
+
+namespace recordfs::testing {
+namespace {
+
+// What a stream should hold: its bytes, and which of them must not be given out.
+struct Expected {
+  std::string bytes;
+  std::vector<bool> lost;
+
+  void add(std::string_view text, bool is_lost) {
+    bytes += text;
+    lost.resize(bytes.size(), is_lost);
+  }
+  bool is_lost(std::size_t begin, std::size_t end) const {
+    const auto at = lost.begin();
+    return std::any_of(at + static_cast<std::ptrdiff_t>(begin), at + static_cast<std::ptrdiff_t>(end),
+                       [](bool one) { return one; });
+  }
+};
+
+std::string read_or_error(const RecordStore& store, Stream stream, std::uint64_t offset, std::uint64_t length) {
+  const auto slice = waited([&](Goal& goal) { return store.read_stream(stream, offset, length, goal); });
+  return slice ? text_of(*slice) : "error: " + std::string(to_string(slice.error().code));
+}
+
+void expect_stream(const RecordStore& store, Stream stream, const Expected& expected) {
+  const auto size = waited([&](Goal& goal) { return store.stream_size(stream, goal); });
+  ASSERT_EQ(size.value(), expected.bytes.size());
+  for (std::size_t offset = 0; offset <= expected.bytes.size() + 1; ++offset) {
+    for (std::size_t length = 0; length <= expected.bytes.size() + 2 - offset; ++length) {
+      const std::string got = read_or_error(store, stream, offset, length);
+      const std::size_t begin = std::min(offset, expected.bytes.size());
+      const std::size_t end = std::min(offset + length, expected.bytes.size());
+      const std::string wanted =
+          expected.is_lost(begin, end) ? "error: damage" : expected.bytes.substr(begin, end - begin);
+      ASSERT_EQ(got, wanted) << "at " << offset << ", length " << length;
+    }
+  }
+}
+
+std::size_t small_sizes(std::uint64_t ordinal) { return ordinal % 5 == 0 ? 0 : ordinal % 4 + 1; }
+
+toy::Shape small_shape() { return {.chunks = 4, .records_per_chunk = 4, .record_size = small_sizes}; }
+
+Expected joined(const toy::File& file, bool lines, const std::set<std::uint64_t>& lost = {}) {
+  Expected expected;
+  for (std::size_t i = 0; i < file.records.size(); ++i) {
+    expected.add(file.records[i], lost.contains(i));
+    if (lines) expected.add("\n", lost.contains(i) && file.records[i].empty());
+  }
+  return expected;
+}
+
+TEST(Streams, HoldAllRecordsAtEveryOffsetAndLength) {
+  for (const bool seekable : {true, false}) {
+    toy::Shape shape = small_shape();
+    shape.seekable = seekable;
+    const ToyStore toy(shape);
+    expect_stream(*toy.store, Stream::kConcat, joined(toy.file, false));
+    expect_stream(*toy.store, Stream::kLines, joined(toy.file, true));
+  }
+}
+
+TEST(Streams, HoldAllRecordsInACacheTooSmallForThem) {
+  toy::Shape shape = small_shape();
+  shape.by_parts = true;
+  const ToyStore toy(shape, {.anchors = 2, .chunks_per_anchor = 1, .kept_places = 1}, 0);
+  expect_stream(*toy.store, Stream::kConcat, joined(toy.file, false));
+  expect_stream(*toy.store, Stream::kLines, joined(toy.file, true));
+}
+
+TEST(Streams, RecordThatCannotBeReadIsAnErrorWhereItStandsAndNowhereElse) {
+  toy::Shape shape = small_shape();
+  shape.unreadable_records = {1, 7, 11};
+  const ToyStore toy(shape);
+  expect_stream(*toy.store, Stream::kConcat, joined(toy.file, false, shape.unreadable_records));
+  expect_stream(*toy.store, Stream::kLines, joined(toy.file, true, shape.unreadable_records));
+}
+
+TEST(Streams, EmptyRecordThatCannotBeReadIsAnErrorAtItsNewline) {
+  toy::Shape shape = small_shape();
+  shape.unreadable_records = {5};
+  const ToyStore toy(shape);
+  ASSERT_TRUE(toy.file.records[5].empty());
+  expect_stream(*toy.store, Stream::kLines, joined(toy.file, true, shape.unreadable_records));
+}
+
+TEST(Streams, UndecodableChunkStandsWithItsDeclaredSize) {
+  toy::Shape shape = small_shape();
+  shape.broken_payloads = {2};
+  const ToyStore toy(shape);
+  for (const bool lines : {false, true}) {
+    Expected expected;
+    for (std::size_t i = 0; i < toy.file.records.size(); ++i) {
+      expected.add(toy.file.records[i] + (lines ? "\n" : ""), i / 4 == 2);
+    }
+    expect_stream(*toy.store, lines ? Stream::kLines : Stream::kConcat, expected);
+  }
+}
+
+TEST(Streams, UndecodableChunkOfUnknownSizeStandsAsOneByte) {
+  toy::Shape shape = small_shape();
+  shape.counts_in_header = false;
+  shape.broken_payloads = {2};
+  const ToyStore toy(shape);
+  for (const bool lines : {false, true}) {
+    Expected expected;
+    for (std::size_t i = 0; i < toy.file.records.size(); ++i) {
+      if (i == 8) expected.add("?", true);
+      if (i / 4 != 2) expected.add(toy.file.records[i] + (lines ? "\n" : ""), false);
+    }
+    expect_stream(*toy.store, lines ? Stream::kLines : Stream::kConcat, expected);
+  }
+}
+
+TEST(Streams, FailureInAStreamIsLoggedOnce) {
+  toy::Shape shape = small_shape();
+  shape.unreadable_records = {1};
+  const ToyStore toy(shape);
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_EQ(read_or_error(*toy.store, Stream::kConcat, 0, 4), "error: damage");
+    EXPECT_EQ(read_or_error(*toy.store, Stream::kLines, 0, 4), "error: damage");
+  }
+  ASSERT_EQ(toy.lines.all().size(), 1u);
+  EXPECT_NE(toy.lines.all()[0].find("record 1 is marked as unreadable"), std::string::npos);
+}
+
+// States the number of records in its headers and leaves their sizes to layout().
+class CountsAlone final : public Wrapped {
+ public:
+  using Wrapped::Wrapped;
+  Result<Step> scan(ChunkKey at) const override {
+    auto step = Wrapped::scan(at);
+    if (step && step->chunk) step->chunk->decoded_size.reset();
+    return step;
+  }
+  Result<std::optional<ChunkInfo>> locate(Position at) const override {
+    auto chunk = Wrapped::locate(at);
+    if (chunk && *chunk) (*chunk)->decoded_size.reset();
+    return chunk;
+  }
+};
+
+TEST(Streams, SizesThatHeadersDoNotStateAreLearntBySecondCatalog) {
+  ToyStore toy(small_shape());
+  const RecordStore store("toy", toy.source,
+                          std::make_unique<CountsAlone>(toy::open(toy.source, Limits{}, toy.watch).value()),
+                          toy.services);
+  ASSERT_EQ(waited([&](Goal& goal) { return store.counts(goal); })->records, 16u);
+  EXPECT_EQ(toy.watch->layouts, 0u);
+  EXPECT_FALSE(store.state().sizes_known);
+  expect_stream(store, Stream::kConcat, joined(toy.file, false));
+  expect_stream(store, Stream::kLines, joined(toy.file, true));
+}
+
+TEST(Streams, EmptyContainerHasEmptyStreams) {
+  const ToyStore toy({.chunks = 0});
+  expect_stream(*toy.store, Stream::kConcat, {});
+  expect_stream(*toy.store, Stream::kLines, {});
+}
+
+std::string rows_of(const Container& container, Position size) {
+  std::string rows = chunk_rows_header();
+  for (Walk walk(container, size, Depth::kCounts); !walk.at_end();) {
+    EXPECT_TRUE(walk.step());
+    if (walk.chunk()) rows += chunk_row(*walk.chunk());
+  }
+  return rows;
+}
+
+TEST(Rows, AreOneTextAtEveryOffset) {
+  for (const bool counts : {true, false}) {
+    const ToyStore toy({.chunks = 12, .counts_in_header = counts, .broken_headers = {4}, .broken_payloads = {2}},
+                       {.anchors = 2, .chunks_per_anchor = 1, .kept_places = 1});
+    const std::string rows = rows_of(toy.store->container(), toy.source->size());
+    EXPECT_EQ(waited([&](Goal& goal) { return toy.store->rows_size(goal); }).value(), rows.size());
+    for (std::size_t offset = 0; offset <= rows.size(); ++offset) {
+      for (const std::size_t length : {0u, 1u, 7u, 60u, 100000u}) {
+        const auto slice = waited([&](Goal& goal) { return toy.store->read_rows(offset, length, goal); });
+        ASSERT_EQ(text_of(slice.value()), rows.substr(offset, length)) << "at " << offset << ", length " << length;
+      }
+    }
+  }
+}
+
+TEST(RawBytes, AreThoseOfTheFileAtEveryOffset) {
+  const ToyStore toy({.chunks = 2});
+  const Position begin = toy.file.begins[1];
+  const Position end = toy.file.ends[1];
+  const std::string raw = toy.file.bytes.substr(begin, end - begin);
+  for (std::size_t offset = 0; offset <= raw.size() + 1; ++offset) {
+    for (std::size_t length = 0; length <= raw.size() + 2; ++length) {
+      const auto slice = toy.store->read_raw(begin, end, offset, length);
+      ASSERT_EQ(text_of(slice.value()), offset < raw.size() ? raw.substr(offset, length) : "");
+    }
+  }
+}
+
+}  // namespace
+}  // namespace recordfs::testing

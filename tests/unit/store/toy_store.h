@@ -1,0 +1,159 @@
+// A RecordStore over a toy file, and what tests of the store need around it: waiting, log lines, gates, and
+// sources that fail or change.
+#pragma once
+
+#include <algorithm>
+#include <condition_variable>
+#include <cstring>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/store/record_store.h"
+#include "tests/toy/toy_format.h"
+#include "tests/unit/support/signal.h"
+
+namespace recordfs::testing {
+
+// Makes a call again and again, waiting for the catalog in between, until it is not pending.
+template <class Call>
+auto waited(Call&& call) {
+  for (;;) {
+    Goal goal;
+    auto result = call(goal);
+    if (result || result.error().code != Code::kPending) return result;
+    const Signal resumed;
+    if (goal.catalog->wait(goal, [resumed] { resumed.set(); }) != 0) resumed.wait();
+  }
+}
+
+// Holds up whoever comes for a position at or behind a limit. Open at first.
+class Gate {
+ public:
+  void pass(Position position) {
+    std::unique_lock lock(mutex_);
+    if (position >= limit_) {
+      ++held_;
+      changed_.notify_all();
+      changed_.wait(lock, [&] { return position < limit_; });
+      --held_;
+    }
+  }
+  void close_from(Position limit) { set(limit); }
+  void open() { set(UINT64_MAX); }
+  // Waits until somebody is held up.
+  void wait_until_held() {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [&] { return held_ > 0; });
+  }
+
+ private:
+  void set(Position limit) {
+    const std::lock_guard lock(mutex_);
+    limit_ = limit;
+    changed_.notify_all();
+  }
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  Position limit_ = UINT64_MAX;
+  int held_ = 0;
+};
+
+// Bytes in memory that a test can exchange, and whose reads it can let fail.
+class MoodySource final : public Source {
+ public:
+  explicit MoodySource(std::string bytes) : size_(bytes.size()), bytes_(std::move(bytes)) {}
+
+  void fail(int reads, Error error) {
+    const std::lock_guard lock(mutex_);
+    failing_reads_ = reads;
+    error_ = std::move(error);
+  }
+  void rewrite(std::string bytes) {
+    const std::lock_guard lock(mutex_);
+    bytes_ = std::move(bytes);
+  }
+
+  std::uint64_t size() const override { return size_; }
+  Result<std::size_t> read_at(Position at, MutableBytes out) const override {
+    const std::lock_guard lock(mutex_);
+    if (failing_reads_ > 0) {
+      --failing_reads_;
+      return error_;
+    }
+    if (at >= bytes_.size()) return std::size_t{0};
+    const std::size_t length = std::min(out.size(), bytes_.size() - static_cast<std::size_t>(at));
+    if (length > 0) std::memcpy(out.data(), bytes_.data() + at, length);
+    return length;
+  }
+
+ private:
+  const std::uint64_t size_;
+  mutable std::mutex mutex_;
+  std::string bytes_;
+  mutable int failing_reads_ = 0;
+  Error error_;
+};
+
+inline Error bad_sector() { return {.code = Code::kIo, .detail = "bad sector", .os_error = 5}; }
+
+// Log lines as a test reads them.
+class Lines {
+ public:
+  Log log() {
+    return [this](Severity, const std::string& line) {
+      const std::lock_guard lock(mutex_);
+      lines_.push_back(line);
+    };
+  }
+  std::vector<std::string> all() const {
+    const std::lock_guard lock(mutex_);
+    return lines_;
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  std::vector<std::string> lines_;
+};
+
+struct ToyStore {
+  explicit ToyStore(const toy::Shape& shape, Catalog::Bounds bounds = {}, std::uint64_t cache_bytes = 64u << 20)
+      : file(toy::make_file(shape)),
+        source(std::make_shared<MoodySource>(file.bytes)),
+        services(cache_bytes, 2, lines.log()),
+        store(std::make_shared<RecordStore>("toy", source, toy::open(source, Limits{}, watch).value(), services,
+                                            bounds)) {}
+
+  ChunkInfo chunk(std::size_t number) const {
+    return waited([&](Goal& goal) { return store->chunk_at(file.begins[number], goal); }).value();
+  }
+
+  toy::File file;
+  std::shared_ptr<MoodySource> source;
+  std::shared_ptr<toy::Watch> watch = std::make_shared<toy::Watch>();
+  Lines lines;
+  Services services;
+  std::shared_ptr<RecordStore> store;
+};
+
+// Delegates to a toy container, for tests that change one of its answers.
+class Wrapped : public Container {
+ public:
+  explicit Wrapped(std::unique_ptr<Container> toy) : toy_(std::move(toy)) {}
+  std::string_view format() const override { return toy_->format(); }
+  ChunkKey first() const override { return toy_->first(); }
+  bool has_seek_structure() const override { return toy_->has_seek_structure(); }
+  Result<Step> scan(ChunkKey at) const override { return toy_->scan(at); }
+  Result<std::optional<ChunkInfo>> locate(Position at) const override { return toy_->locate(at); }
+  Result<Layout> layout(const ChunkInfo& chunk) const override { return toy_->layout(chunk); }
+  Result<std::shared_ptr<const Chunk>> decode(const ChunkInfo& chunk) const override { return toy_->decode(chunk); }
+
+ private:
+  const std::unique_ptr<Container> toy_;
+};
+
+inline std::string text_of(const Slice& slice) { return std::string(as_text(slice.bytes)); }
+
+}  // namespace recordfs::testing
