@@ -1,0 +1,353 @@
+#include "fusefs/tree/container_tree.h"
+
+#include <algorithm>
+
+#include "fusefs/tree/fixed.h"
+#include "fusefs/tree/names.h"
+#include "fusefs/tree/texts.h"
+
+namespace recordfs {
+namespace {
+
+constexpr std::uint64_t kThousandRecords = 1000;
+
+Error not_found() { return {.code = Code::kNotFound, .detail = "no such name"}; }
+
+NodeAttributes regular(std::uint64_t size) { return {FileType::kRegular, size}; }
+
+const FixedEntry* fixed_entry(std::uint64_t node) {
+  const auto found = std::ranges::find(kFixedTree, static_cast<FixedNode>(node), &FixedEntry::node);
+  return found == kFixedTree.end() ? nullptr : &*found;
+}
+
+Result<NodeAttributes> sized(const Result<std::uint64_t>& size) {
+  if (!size) return size.error();
+  return regular(*size);
+}
+
+}  // namespace
+
+std::uint64_t ContainerTree::values() const {
+  constexpr std::uint64_t kAttributeFiles = 1u << 26;  // a value each for a metadata of that many bytes
+  return std::max<std::uint64_t>(store_->address_limit(), kAttributeFiles) + kFixedEnd;
+}
+
+Node ContainerTree::parent(Node directory) {
+  switch (directory.kind) {
+    case NodeKind::kChunk: return {NodeKind::kFixed, kChunks};
+    case NodeKind::kChunkRecords: return {NodeKind::kChunk, directory.value};
+    case NodeKind::kThousand: return {NodeKind::kFixed, kThousands};
+    default: break;
+  }
+  const FixedEntry* entry = fixed_entry(directory.value);
+  return {NodeKind::kFixed, entry == nullptr ? kRoot : entry->parent};
+}
+
+// --- names
+
+Result<Node> ContainerTree::lookup(Node directory, std::string_view name, Goal& goal) const {
+  switch (directory.kind) {
+    case NodeKind::kFixed: return lookup_fixed(directory, name, goal);
+    case NodeKind::kChunk:
+    case NodeKind::kChunkRecords: return lookup_in_chunk(directory, name, goal);
+    case NodeKind::kThousand: {
+      const auto ordinal = number_from(name);
+      if (!ordinal || *ordinal / kThousandRecords != directory.value) return not_found();
+      return lookup_ordinal(*ordinal, goal);
+    }
+    default: return not_found();
+  }
+}
+
+Result<Node> ContainerTree::lookup_fixed(Node directory, std::string_view name, Goal& goal) const {
+  switch (directory.value) {
+    case kRecords: {
+      const auto ordinal = number_from(name);
+      if (!ordinal) return not_found();
+      return lookup_ordinal(*ordinal, goal);
+    }
+    case kChunks: return lookup_chunk(name, goal);
+    case kThousands: return lookup_thousand(name, goal);
+    case kDamageRegions: return lookup_damage(name, goal);
+    case kMetadata: return lookup_attribute(name, goal);
+    default: break;
+  }
+  for (const FixedEntry& entry : kFixedTree) {
+    if (entry.parent != directory.value || entry.name != name) continue;
+    if (entry.node == kTrailer && !store_->container().has_trailer()) break;
+    return Node{NodeKind::kFixed, entry.node};
+  }
+  return not_found();
+}
+
+Result<Node> ContainerTree::record_node(const ChunkInfo& chunk, std::uint64_t index) const {
+  auto address = store_->address(chunk, index);
+  if (!address) return std::move(address).error();
+  return Node{NodeKind::kRecord, *address};
+}
+
+Result<Node> ContainerTree::lookup_ordinal(std::uint64_t ordinal, Goal& goal) const {
+  auto place = store_->chunk_by_ordinal(ordinal, goal);
+  if (!place) return std::move(place).error();
+  return record_node(place->chunk, ordinal - place->before.records);
+}
+
+Result<Node> ContainerTree::lookup_chunk(std::string_view name, Goal& goal) const {
+  const auto begin = number_from(name);
+  if (!begin) return not_found();
+  auto chunk = store_->chunk_at(*begin, goal);
+  if (!chunk) return std::move(chunk).error();
+  return Node{name == position_name(*begin) ? NodeKind::kChunk : NodeKind::kChunkAlias, *begin};
+}
+
+Result<Node> ContainerTree::lookup_thousand(std::string_view name, Goal& goal) const {
+  const auto thousand = number_from(name);
+  if (!thousand || *thousand > kEverything / kThousandRecords) return not_found();
+  auto first = store_->chunk_by_ordinal(*thousand * kThousandRecords, goal);
+  if (!first) return std::move(first).error();
+  return Node{name == thousand_name(*thousand) ? NodeKind::kThousand : NodeKind::kThousandAlias, *thousand};
+}
+
+Result<Node> ContainerTree::lookup_damage(std::string_view name, Goal& goal) const {
+  const auto begin = number_from(name);
+  if (!begin) return not_found();
+  auto found = region(*begin, goal);
+  if (!found) return std::move(found).error();
+  return Node{NodeKind::kDamage, *begin};
+}
+
+Result<Node> ContainerTree::lookup_attribute(std::string_view name, Goal& goal) const {
+  auto files = attribute_files(goal);
+  if (!files) return std::move(files).error();
+  const auto& names = (*files)->names;
+  const auto found = std::ranges::find(names, name);
+  if (found != names.end()) {
+    return Node{NodeKind::kAttribute, static_cast<std::uint64_t>(found - names.begin())};
+  }
+  if (name == "names.tsv" && !(*files)->names_table.empty()) return Node{NodeKind::kFixed, kNames};
+  return not_found();
+}
+
+Result<Node> ContainerTree::lookup_in_chunk(Node directory, std::string_view name, Goal& goal) const {
+  const Position begin = directory.value;
+  if (directory.kind == NodeKind::kChunk) {
+    if (name == "info.json") return Node{NodeKind::kChunkInfo, begin};
+    if (name == "raw") return Node{NodeKind::kChunkRaw, begin};
+    if (name == "data") return Node{NodeKind::kChunkData, begin};
+    if (name == "records") return Node{NodeKind::kChunkRecords, begin};
+    return not_found();
+  }
+  const auto index = number_from(name);
+  if (!index) return not_found();
+  auto chunk = store_->chunk_at(begin, goal);
+  if (!chunk) return std::move(chunk).error();
+  auto records = store_->records_in(*chunk);
+  if (!records) return std::move(records).error();
+  if (*index >= *records) return not_found();
+  return record_node(*chunk, *index);
+}
+
+// --- attributes
+
+Result<DamagedRegion> ContainerTree::region(Position begin, Goal& goal) const {
+  auto rows = store_->damage(goal);
+  if (!rows) return std::move(rows).error();
+  for (const DamageRow& row : **rows) {
+    if (row.region.begin == begin) return row.region;
+  }
+  return not_found();
+}
+
+Result<NodeAttributes> ContainerTree::attributes(Node node, Goal& goal) const {
+  switch (node.kind) {
+    case NodeKind::kFixed: return fixed_attributes(static_cast<FixedNode>(node.value), goal);
+    case NodeKind::kChunk:
+    case NodeKind::kChunkRecords:
+    case NodeKind::kThousand: return NodeAttributes{FileType::kDirectory, 0};
+    case NodeKind::kChunkAlias: return NodeAttributes{FileType::kLink, position_name(node.value).size()};
+    case NodeKind::kThousandAlias: return NodeAttributes{FileType::kLink, thousand_name(node.value).size()};
+    case NodeKind::kRecord: {
+      auto found = store_->record_at(node.value, goal);
+      if (!found) return std::move(found).error();
+      return sized(store_->record_size(*found));
+    }
+    case NodeKind::kDamage: {
+      auto found = region(node.value, goal);
+      if (!found) return std::move(found).error();
+      return regular(found->end - found->begin);
+    }
+    case NodeKind::kAttribute: {
+      auto files = attribute_files(goal);
+      if (!files) return std::move(files).error();
+      if (node.value >= (*files)->values->size()) return not_found();
+      return regular((*(*files)->values)[static_cast<std::size_t>(node.value)].value.size());
+    }
+    default: break;
+  }
+  auto chunk = store_->chunk_at(node.value, goal);
+  if (!chunk) return std::move(chunk).error();
+  if (node.kind == NodeKind::kChunkRaw) return regular(chunk->end - chunk->begin);
+  if (node.kind == NodeKind::kChunkData) return sized(store_->payload_size(*chunk));
+  auto info = chunk_info(*store_, *chunk);
+  if (!info) return std::move(info).error();
+  return regular(info->size());
+}
+
+Result<NodeAttributes> ContainerTree::fixed_attributes(FixedNode node, Goal& goal) const {
+  const FixedEntry* entry = fixed_entry(node);
+  if (node == kRoot) return NodeAttributes{FileType::kDirectory, 0};
+  if (entry == nullptr) return not_found();
+  if (entry->type == FileType::kDirectory) return NodeAttributes{FileType::kDirectory, 0};
+  if (entry->type == FileType::kLink) return NodeAttributes{FileType::kLink, entry->target.size()};
+  return sized(fixed_size(node, goal));
+}
+
+Result<std::uint64_t> ContainerTree::fixed_size(FixedNode node, Goal& goal) const {
+  if (node == kConcat) return store_->stream_size(Stream::kConcat, goal);
+  if (node == kLines) return store_->stream_size(Stream::kLines, goal);
+  if (node == kChunkRows) return store_->rows_size(goal);
+  if (node == kTrailer) {
+    auto bytes = trailer();
+    if (bytes) return (*bytes)->size();
+    if (!lies_in_the_bytes(bytes.error().code)) return std::move(bytes).error();
+    return std::uint64_t{1};  // never 0: a read of it then says why
+  }
+  auto content = text(node, goal);
+  if (!content) return std::move(content).error();
+  return (*content)->size();
+}
+
+// --- contents
+
+Result<std::string> ContainerTree::target(Node link) const {
+  if (link.kind == NodeKind::kChunkAlias) return position_name(link.value);
+  if (link.kind == NodeKind::kThousandAlias) return thousand_name(link.value);
+  const FixedEntry* entry = link.kind == NodeKind::kFixed ? fixed_entry(link.value) : nullptr;
+  if (entry == nullptr || entry->type != FileType::kLink) return not_found();
+  return std::string(entry->target);
+}
+
+Result<ContainerTree::Text> ContainerTree::make_text(FixedNode node, Goal& goal) const {
+  if (node == kInfo) {
+    auto content = container_info(*store_);
+    if (!content) return std::move(content).error();
+    return std::make_shared<const std::string>(std::move(*content));
+  }
+  if (node == kNames) {
+    auto files = attribute_files(goal);
+    if (!files) return std::move(files).error();
+    return Text(*files, &(*files)->names_table);
+  }
+  auto damage = store_->damage(goal);
+  if (!damage) return std::move(damage).error();
+  if (node == kDamageRows) return std::make_shared<const std::string>(damage_table(**damage));
+  auto totals = store_->totals(goal);
+  if (!totals) return std::move(totals).error();
+  return std::make_shared<const std::string>(summary(*store_, *totals, **damage));
+}
+
+Result<ContainerTree::Text> ContainerTree::text(FixedNode node, Goal& goal) const {
+  Text none;
+  Text& kept = node == kInfo ? info_ : node == kSummary ? summary_ : node == kDamageRows ? damage_ : none;
+  {
+    const std::lock_guard lock(mutex_);
+    if (kept) return kept;
+  }
+  auto made = make_text(node, goal);
+  if (!made) return made;
+  const std::lock_guard lock(mutex_);
+  if (!kept) kept = *made;
+  return kept;
+}
+
+Result<std::shared_ptr<const ContainerTree::AttributeFiles>> ContainerTree::attribute_files(Goal& goal) const {
+  {
+    const std::lock_guard lock(mutex_);
+    if (attribute_files_) return attribute_files_;
+  }
+  auto values = store_->attributes(goal);
+  if (!values) return std::move(values).error();
+  std::vector<std::string_view> keys;
+  for (const Attribute& attribute : **values) keys.emplace_back(attribute.key);
+  auto files = std::make_shared<AttributeFiles>();
+  files->values = *values;
+  files->names = names_for(keys, {"names.tsv"});
+  if (!std::ranges::equal(keys, files->names)) files->names_table = names_table(keys, files->names);
+  const std::lock_guard lock(mutex_);
+  if (!attribute_files_) attribute_files_ = std::move(files);
+  return attribute_files_;
+}
+
+Result<std::shared_ptr<const Buffer>> ContainerTree::trailer() const {
+  {
+    const std::lock_guard lock(mutex_);
+    if (trailer_) return trailer_;
+  }
+  auto bytes = store_->container().trailer();
+  if (!bytes) {
+    store_->report(bytes.error());
+    return std::move(bytes).error();
+  }
+  const std::lock_guard lock(mutex_);
+  trailer_ = std::make_shared<const Buffer>(std::move(*bytes));
+  return trailer_;
+}
+
+namespace {
+
+Slice part_of(Bytes whole, std::shared_ptr<const void> owner, std::uint64_t offset, std::uint64_t length) {
+  if (offset >= whole.size()) return {};
+  const auto begin = static_cast<std::size_t>(offset);
+  return {whole.subspan(begin, static_cast<std::size_t>(std::min<std::uint64_t>(length, whole.size() - begin))),
+          std::move(owner)};
+}
+
+}  // namespace
+
+Result<Slice> ContainerTree::read_fixed(FixedNode node, std::uint64_t offset, std::uint64_t length, Goal& goal) const {
+  if (node == kConcat) return store_->read_stream(Stream::kConcat, offset, length, goal);
+  if (node == kLines) return store_->read_stream(Stream::kLines, offset, length, goal);
+  if (node == kChunkRows) return store_->read_rows(offset, length, goal);
+  if (node == kTrailer) {
+    auto bytes = trailer();
+    if (!bytes) return std::move(bytes).error();
+    return part_of((*bytes)->view(), *bytes, offset, length);
+  }
+  auto content = text(node, goal);
+  if (!content) return std::move(content).error();
+  return part_of(as_bytes(**content), *content, offset, length);
+}
+
+Result<Slice> ContainerTree::read(Node file, std::uint64_t offset, std::uint64_t length, Goal& goal) const {
+  switch (file.kind) {
+    case NodeKind::kFixed: return read_fixed(static_cast<FixedNode>(file.value), offset, length, goal);
+    case NodeKind::kRecord: {
+      auto found = store_->record_at(file.value, goal);
+      if (!found) return std::move(found).error();
+      return store_->read_record(*found, offset, length);
+    }
+    case NodeKind::kDamage: {
+      auto found = region(file.value, goal);
+      if (!found) return std::move(found).error();
+      return store_->read_raw(found->begin, found->end, offset, length);
+    }
+    case NodeKind::kAttribute: {
+      auto files = attribute_files(goal);
+      if (!files) return std::move(files).error();
+      if (file.value >= (*files)->values->size()) return not_found();
+      return part_of(as_bytes((*(*files)->values)[static_cast<std::size_t>(file.value)].value), *files, offset, length);
+    }
+    default: break;
+  }
+  auto chunk = store_->chunk_at(file.value, goal);
+  if (!chunk) return std::move(chunk).error();
+  if (file.kind == NodeKind::kChunkRaw) return store_->read_raw(chunk->begin, chunk->end, offset, length);
+  if (file.kind == NodeKind::kChunkData) return store_->read_payload(*chunk, offset, length);
+  if (file.kind != NodeKind::kChunkInfo) return not_found();
+  auto info = chunk_info(*store_, *chunk);
+  if (!info) return std::move(info).error();
+  auto owner = std::make_shared<const std::string>(std::move(*info));
+  return part_of(as_bytes(*owner), owner, offset, length);
+}
+
+}  // namespace recordfs

@@ -1,0 +1,111 @@
+// The tree of one container (DESIGN §1): what names mean, what directories list, what files hold.
+//
+// All functions may be called from any thread. One with a Goal can answer kPending, as RecordStore's do.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "core/store/record_store.h"
+#include "fusefs/tree/node.h"
+
+namespace recordfs {
+
+enum class FileType : std::uint8_t { kDirectory, kRegular, kLink };
+
+struct NodeAttributes {
+  FileType type = FileType::kRegular;
+  std::uint64_t size = 0;  // bytes
+};
+
+// An entry of a directory, as a listing hands it out.
+struct DirectoryEntry {
+  std::string_view name;
+  Node node;
+  FileType type = FileType::kRegular;
+  std::optional<std::uint64_t> size;  // nullopt: not worth its price in a listing
+  std::uint64_t next = 0;             // the place in the listing behind this entry
+};
+
+// Takes an entry; false: no room for it, stop here.
+using Emit = std::function<bool(const DirectoryEntry&)>;
+
+class ContainerTree {
+ public:
+  explicit ContainerTree(std::shared_ptr<const RecordStore> store) : store_(std::move(store)) {}
+
+  const RecordStore& store() const { return *store_; }
+
+  // How many values its nodes take at the most, for Numbering::add.
+  std::uint64_t values() const;
+
+  // What `name` is in a directory. kNotFound, kPending, and the passing failures of reading.
+  Result<Node> lookup(Node directory, std::string_view name, Goal& goal) const;
+
+  // Type and exact size. Fails like lookup.
+  Result<NodeAttributes> attributes(Node node, Goal& goal) const;
+
+  // Hands out the entries of a directory from `place` on (0: the first), without "." and "..". Ends well
+  // when all were handed out or `emit` has had enough. kPending only when nothing was handed out.
+  Result<void> list(Node directory, std::uint64_t place, const Emit& emit, Goal& goal) const;
+
+  // Where a link points to.
+  Result<std::string> target(Node link) const;
+
+  // Up to `length` bytes of a file from `offset`: fewer only at its end.
+  Result<Slice> read(Node file, std::uint64_t offset, std::uint64_t length, Goal& goal) const;
+
+  // The directory that a directory stands in; the root for the root.
+  static Node parent(Node directory);
+
+ private:
+  using Text = std::shared_ptr<const std::string>;
+  struct AttributeFiles {
+    std::shared_ptr<const std::vector<Attribute>> values;
+    std::vector<std::string> names;
+    std::string names_table;  // empty when every file has its key's name
+  };
+
+  Result<Node> lookup_fixed(Node directory, std::string_view name, Goal& goal) const;
+  Result<Node> lookup_ordinal(std::uint64_t ordinal, Goal& goal) const;
+  Result<Node> lookup_chunk(std::string_view name, Goal& goal) const;
+  Result<Node> lookup_thousand(std::string_view name, Goal& goal) const;
+  Result<Node> lookup_damage(std::string_view name, Goal& goal) const;
+  Result<Node> lookup_attribute(std::string_view name, Goal& goal) const;
+  Result<Node> lookup_in_chunk(Node directory, std::string_view name, Goal& goal) const;
+
+  Result<void> list_fixed(Node directory, std::uint64_t place, const Emit& emit, Goal& goal) const;
+  Result<void> list_ordinals(std::uint64_t first, std::uint64_t end, std::uint64_t place, const Emit& emit,
+                             Goal& goal) const;
+  Result<void> list_chunks(std::uint64_t place, const Emit& emit, Goal& goal) const;
+  Result<void> list_thousands(std::uint64_t place, const Emit& emit, Goal& goal) const;
+  Result<void> list_damage(std::uint64_t place, const Emit& emit, Goal& goal) const;
+  Result<void> list_attributes(std::uint64_t place, const Emit& emit, Goal& goal) const;
+  Result<void> list_chunk(Node directory, std::uint64_t place, const Emit& emit, Goal& goal) const;
+  Result<void> list_chunk_records(Node directory, std::uint64_t place, const Emit& emit, Goal& goal) const;
+  Result<bool> emit_records(const ChunkInfo& chunk, std::uint64_t index, std::uint64_t first_ordinal,
+                            std::uint64_t end_ordinal, std::uint64_t place, const Emit& emit) const;
+
+  Result<NodeAttributes> fixed_attributes(FixedNode node, Goal& goal) const;
+  Result<std::uint64_t> fixed_size(FixedNode node, Goal& goal) const;
+  Result<Node> record_node(const ChunkInfo& chunk, std::uint64_t index) const;
+  Result<DamagedRegion> region(Position begin, Goal& goal) const;
+  Result<Text> text(FixedNode node, Goal& goal) const;
+  Result<Text> make_text(FixedNode node, Goal& goal) const;
+  Result<std::shared_ptr<const AttributeFiles>> attribute_files(Goal& goal) const;
+  Result<Slice> read_fixed(FixedNode node, std::uint64_t offset, std::uint64_t length, Goal& goal) const;
+  Result<std::shared_ptr<const Buffer>> trailer() const;
+
+  const std::shared_ptr<const RecordStore> store_;
+  mutable std::mutex mutex_;  // guards what follows: made once, when first asked for
+  mutable Text info_, summary_, damage_;
+  mutable std::shared_ptr<const AttributeFiles> attribute_files_;
+  mutable std::shared_ptr<const Buffer> trailer_;
+};
+
+}  // namespace recordfs

@@ -1,0 +1,174 @@
+// ContainerTree's directories: what they list, and from which place on.
+//
+// A place is the number of entries before it, so a listing goes on wherever the kernel left it.
+#include <algorithm>
+
+#include "fusefs/tree/container_tree.h"
+#include "fusefs/tree/fixed.h"
+#include "fusefs/tree/names.h"
+
+namespace recordfs {
+namespace {
+
+constexpr std::uint64_t kThousandRecords = 1000;
+// Attributes cost the kernel about 1 KiB an entry: beyond this many a listing gives names alone.
+constexpr std::uint64_t kEntriesWithAttributes = 1000000;
+
+// A listing that can't go on: fine if it has come forward, since the next one begins where this one ends.
+Result<void> stopped(const Error& error, bool came_forward) {
+  if (came_forward || error.code == Code::kNotFound) return {};
+  return error;
+}
+
+}  // namespace
+
+Result<void> ContainerTree::list(Node directory, std::uint64_t place, const Emit& emit, Goal& goal) const {
+  switch (directory.kind) {
+    case NodeKind::kChunk: return list_chunk(directory, place, emit, goal);
+    case NodeKind::kChunkRecords: return list_chunk_records(directory, place, emit, goal);
+    case NodeKind::kThousand: {
+      const std::uint64_t first = directory.value * kThousandRecords;
+      return list_ordinals(first, first + kThousandRecords, place, emit, goal);
+    }
+    case NodeKind::kFixed: break;
+    default: return Error{.code = Code::kNotFound, .detail = "not a directory"};
+  }
+  switch (directory.value) {
+    case kRecords: return list_ordinals(0, kEverything, place, emit, goal);
+    case kChunks: return list_chunks(place, emit, goal);
+    case kThousands: return list_thousands(place, emit, goal);
+    case kDamageRegions: return list_damage(place, emit, goal);
+    case kMetadata: return list_attributes(place, emit, goal);
+    default: return list_fixed(directory, place, emit, goal);
+  }
+}
+
+Result<void> ContainerTree::list_fixed(Node directory, std::uint64_t place, const Emit& emit, Goal& goal) const {
+  std::uint64_t number = 0;
+  for (const FixedEntry& entry : kFixedTree) {
+    if (entry.parent != directory.value || !entry.listed) continue;
+    if (entry.node == kTrailer && !store_->container().has_trailer()) continue;
+    if (number++ < place) continue;
+    std::optional<std::uint64_t> size;
+    if (entry.type == FileType::kDirectory) size = 0;
+    if (entry.type == FileType::kLink) size = entry.target.size();
+    if (entry.node == kInfo) {
+      auto known = fixed_size(entry.node, goal);
+      if (known) size = *known;
+    }
+    if (!emit({entry.name, {NodeKind::kFixed, entry.node}, entry.type, size, number})) return {};
+  }
+  return {};
+}
+
+Result<bool> ContainerTree::emit_records(const ChunkInfo& chunk, std::uint64_t index, std::uint64_t first_ordinal,
+                                         std::uint64_t end_ordinal, std::uint64_t place, const Emit& emit) const {
+  auto records = store_->records_in(chunk);
+  if (!records) return std::move(records).error();
+  const bool in_chunk = end_ordinal == 0;  // names by index in the chunk, not by ordinal
+  const std::uint64_t end = in_chunk ? *records : std::min(*records, index + (end_ordinal - first_ordinal));
+  const bool with_sizes = chunk.layout_cost == LayoutCost::kSmall && place < kEntriesWithAttributes;
+  std::shared_ptr<const Layout> layout;
+  if (with_sizes) {
+    if (auto known = store_->layout(chunk); known && (*known)->records() >= end) layout = *known;
+  }
+  for (std::uint64_t i = index; i < end; ++i, ++place) {
+    const std::string name = in_chunk ? chunk_record_name(i) : record_name(first_ordinal + (i - index));
+    std::optional<std::uint64_t> size;
+    if (layout) {
+      size = layout->extent(i).size;
+      // What can't be read is never empty, and whether this one can only its decoded chunk would tell.
+      if (*size == 0) size.reset();
+    }
+    auto node = record_node(chunk, i);
+    if (!node) return std::move(node).error();
+    if (!emit({name, *node, FileType::kRegular, size, place + 1})) return false;
+  }
+  return true;
+}
+
+Result<void> ContainerTree::list_ordinals(std::uint64_t first, std::uint64_t end, std::uint64_t place, const Emit& emit,
+                                          Goal& goal) const {
+  const std::uint64_t began_at = place;
+  while (place < end - first) {
+    const std::uint64_t ordinal = first + place;
+    auto found = store_->chunk_by_ordinal(ordinal, goal);
+    if (!found) return stopped(found.error(), place > began_at);
+    const std::uint64_t index = ordinal - found->before.records;
+    auto all = emit_records(found->chunk, index, ordinal, end, place, emit);
+    if (!all) return stopped(all.error(), place > began_at);
+    if (!*all) return {};
+    place = found->after().records - first;
+  }
+  return {};
+}
+
+Result<void> ContainerTree::list_chunk_records(Node directory, std::uint64_t place, const Emit& emit,
+                                               Goal& goal) const {
+  auto chunk = store_->chunk_at(directory.value, goal);
+  if (!chunk) return std::move(chunk).error();
+  auto all = emit_records(*chunk, place, 0, 0, place, emit);
+  if (!all) return std::move(all).error();
+  return {};
+}
+
+Result<void> ContainerTree::list_chunks(std::uint64_t place, const Emit& emit, Goal& goal) const {
+  for (const std::uint64_t began_at = place;; ++place) {
+    auto found = store_->chunk_by_number(place, goal);
+    if (!found) return stopped(found.error(), place > began_at);
+    const std::string name = position_name(found->chunk.begin);
+    if (!emit({name, {NodeKind::kChunk, found->chunk.begin}, FileType::kDirectory, 0, place + 1})) return {};
+  }
+}
+
+Result<void> ContainerTree::list_thousands(std::uint64_t place, const Emit& emit, Goal& goal) const {
+  for (const std::uint64_t began_at = place;; ++place) {
+    auto found = store_->chunk_by_ordinal(place * kThousandRecords, goal);
+    if (!found) return stopped(found.error(), place > began_at);
+    if (!emit({thousand_name(place), {NodeKind::kThousand, place}, FileType::kDirectory, 0, place + 1})) return {};
+  }
+}
+
+Result<void> ContainerTree::list_damage(std::uint64_t place, const Emit& emit, Goal& goal) const {
+  auto rows = store_->damage(goal);
+  if (!rows) return std::move(rows).error();
+  for (; place < (*rows)->size(); ++place) {
+    const DamagedRegion& found = (**rows)[static_cast<std::size_t>(place)].region;
+    const std::string name = position_name(found.begin);
+    if (!emit({name, {NodeKind::kDamage, found.begin}, FileType::kRegular, found.end - found.begin, place + 1})) break;
+  }
+  return {};
+}
+
+Result<void> ContainerTree::list_attributes(std::uint64_t place, const Emit& emit, Goal& goal) const {
+  auto files = attribute_files(goal);
+  if (!files) return std::move(files).error();
+  const auto& names = (*files)->names;
+  for (; place < names.size(); ++place) {
+    const auto i = static_cast<std::size_t>(place);
+    const std::uint64_t size = (*(*files)->values)[i].value.size();
+    if (!emit({names[i], {NodeKind::kAttribute, place}, FileType::kRegular, size, place + 1})) return {};
+  }
+  const std::string& table = (*files)->names_table;
+  if (place == names.size() && !table.empty()) {
+    emit({"names.tsv", {NodeKind::kFixed, kNames}, FileType::kRegular, table.size(), place + 1});
+  }
+  return {};
+}
+
+Result<void> ContainerTree::list_chunk(Node directory, std::uint64_t place, const Emit& emit, Goal& goal) const {
+  auto chunk = store_->chunk_at(directory.value, goal);
+  if (!chunk) return std::move(chunk).error();
+  const DirectoryEntry entries[] = {
+      {"info.json", {NodeKind::kChunkInfo, chunk->begin}, FileType::kRegular, std::nullopt, 1},
+      {"raw", {NodeKind::kChunkRaw, chunk->begin}, FileType::kRegular, chunk->end - chunk->begin, 2},
+      {"data", {NodeKind::kChunkData, chunk->begin}, FileType::kRegular, std::nullopt, 3},
+      {"records", {NodeKind::kChunkRecords, chunk->begin}, FileType::kDirectory, 0, 4},
+  };
+  for (; place < std::size(entries); ++place) {
+    if (!emit(entries[place])) break;
+  }
+  return {};
+}
+
+}  // namespace recordfs

@@ -1,0 +1,74 @@
+#include "fusefs/tree/names.h"
+
+#include <charconv>
+#include <map>
+#include <set>
+
+#include <fmt/format.h>
+
+namespace recordfs {
+namespace {
+
+constexpr std::size_t kLongestName = 200;
+constexpr std::size_t kPrefixOfLong = 100;
+
+// "/" and NUL can't stand in a name; control bytes, bytes beyond ASCII that are no UTF-8 for sure, and "%"
+// itself are encoded so that every name prints and means one key only.
+bool stands_for_itself(unsigned char c) { return c >= 0x20 && c < 0x7F && c != '/' && c != '%'; }
+
+std::string hashed(const std::string& encoded, std::string_view key, std::uint64_t attempt) {
+  std::uint64_t hash = 0xCBF29CE484222325u + attempt;
+  for (const char c : key) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001B3u;
+  return fmt::format("{}~{:016x}", encoded.substr(0, kPrefixOfLong), hash);
+}
+
+}  // namespace
+
+std::string record_name(std::uint64_t ordinal) { return fmt::format("{:09}", ordinal); }
+std::string chunk_record_name(std::uint64_t index) { return fmt::format("{:06}", index); }
+std::string position_name(std::uint64_t position) { return fmt::format("{:015}", position); }
+std::string thousand_name(std::uint64_t thousand) { return fmt::format("{:06}", thousand); }
+
+std::optional<std::uint64_t> number_from(std::string_view name) {
+  if (name.empty() || name.find_first_not_of("0123456789") != std::string_view::npos) return std::nullopt;
+  std::uint64_t number = 0;
+  const auto parsed = std::from_chars(name.data(), name.data() + name.size(), number);
+  if (parsed.ec != std::errc{}) return std::nullopt;
+  return number;
+}
+
+std::string percent_encoded(std::string_view key) {
+  std::string name;
+  for (const char c : key) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (stands_for_itself(byte)) {
+      name += c;
+    } else {
+      name += fmt::format("%{:02X}", byte);
+    }
+  }
+  return name;
+}
+
+std::vector<std::string> names_for(const std::vector<std::string_view>& keys,
+                                   const std::vector<std::string_view>& reserved) {
+  std::set<std::string, std::less<>> taken(reserved.begin(), reserved.end());
+  std::map<std::string_view, std::uint64_t> attempts;  // by key: the next equal one goes on where the last ended
+  std::vector<std::string> names;
+  names.reserve(keys.size());
+  for (const std::string_view key : keys) {
+    const std::string encoded = percent_encoded(key);
+    const bool usable = !encoded.empty() && encoded != "." && encoded != ".." && encoded.size() <= kLongestName;
+    std::string name = encoded;
+    if (!usable || taken.contains(name)) {
+      std::uint64_t& attempt = attempts[key];
+      do name = hashed(encoded, key, attempt++);
+      while (taken.contains(name));
+    }
+    taken.insert(name);
+    names.push_back(std::move(name));
+  }
+  return names;
+}
+
+}  // namespace recordfs

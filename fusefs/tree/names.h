@@ -1,0 +1,30 @@
+// The names of the tree: numbers in fixed widths, and names made from keys that may be any bytes.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace recordfs {
+
+std::string record_name(std::uint64_t ordinal);      // 000000042
+std::string chunk_record_name(std::uint64_t index);  // 000003
+std::string position_name(std::uint64_t position);   // 000000000065536
+std::string thousand_name(std::uint64_t thousand);   // 000041
+
+// The number that a name of decimal digits means, with any number of leading zeros; nullopt for anything
+// else, and for numbers beyond 64 bits.
+std::optional<std::uint64_t> number_from(std::string_view name);
+
+// A key with every byte that can't stand in a name as %XX, and "%" itself. Different keys stay different.
+std::string percent_encoded(std::string_view key);
+
+// File names for keys (DESIGN §1 rule 7), in the order of the keys and all different: percent-encoded where
+// they must be; what is then empty, ".", "..", longer than 200 bytes, in `reserved` or taken already becomes
+// a prefix, "~" and a hash of the key.
+std::vector<std::string> names_for(const std::vector<std::string_view>& keys,
+                                   const std::vector<std::string_view>& reserved);
+
+}  // namespace recordfs

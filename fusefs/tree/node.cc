@@ -1,0 +1,67 @@
+#include "fusefs/tree/node.h"
+
+#include <algorithm>
+
+namespace recordfs {
+namespace {
+
+constexpr int kValueBits = 60;
+constexpr std::uint64_t kValues = std::uint64_t{1} << kValueBits;
+constexpr std::uint64_t kAlignment = 4096;  // also keeps the numbers of the mount's own root free
+
+std::uint64_t hash_of(std::string_view name) {
+  std::uint64_t hash = 0xCBF29CE484222325u;  // FNV-1a, then mixed so that the upper bits depend on all of the name
+  for (const char c : name) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001B3u;
+  hash ^= hash >> 32;
+  hash *= 0xD6E8FEB86659FD93u;
+  return hash ^ hash >> 32;
+}
+
+}  // namespace
+
+Numbering Numbering::single() {
+  Numbering numbering;
+  numbering.begins_.push_back(0);
+  numbering.ranges_.push_back({0, kValues, 0});
+  return numbering;
+}
+
+void Numbering::add(std::string_view name, std::uint64_t values) {
+  const std::uint64_t length = std::min(values / kAlignment + 1, kValues / kAlignment / 2) * kAlignment;
+  std::uint64_t begin = std::max(hash_of(name) % (kValues - length) / kAlignment, std::uint64_t{1}) * kAlignment;
+  auto at = free_range(begin, length);
+  if (begin + length > kValues) {
+    begin = kAlignment;  // none behind the hash's place: the first at all
+    at = free_range(begin, length);
+  }
+  const std::size_t container = begins_.size();
+  begins_.push_back(begin);
+  ranges_.insert(at, {begin, begin + length, container});
+}
+
+std::vector<Numbering::Range>::const_iterator Numbering::free_range(std::uint64_t& begin, std::uint64_t length) const {
+  auto at = ranges_.begin();
+  for (; at != ranges_.end(); ++at) {
+    if (at->end <= begin) continue;
+    if (begin + length <= at->begin) break;
+    begin = at->end;
+  }
+  return at;
+}
+
+std::uint64_t Numbering::number(std::size_t container, Node node) const {
+  return static_cast<std::uint64_t>(node.kind) << kValueBits | (begins_[container] + node.value);
+}
+
+std::optional<Numbering::Found> Numbering::find(std::uint64_t number) const {
+  const std::uint64_t kind = number >> kValueBits;
+  const std::uint64_t value = number & (kValues - 1);
+  if (kind >= kNodeKinds) return std::nullopt;
+  const auto behind = std::ranges::upper_bound(ranges_, value, {}, &Range::begin);
+  if (behind == ranges_.begin()) return std::nullopt;
+  const Range& range = *(behind - 1);
+  if (value >= range.end) return std::nullopt;
+  return Found{range.container, {static_cast<NodeKind>(kind), value - range.begin}};
+}
+
+}  // namespace recordfs

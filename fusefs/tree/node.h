@@ -1,0 +1,100 @@
+// What the mount's inode numbers mean. Every number is computed from what it names, so the mount keeps
+// no state for a record, and a path has the same number in every mount.
+//
+// The upper four bits are the kind, the rest a value: a place in the container (a chunk's begin, or a
+// chunk's begin plus the record's index, which no other record of the container has), or a small number.
+// With several containers each has a range of values of its own, begun at a hash of its name. Numbers
+// grow with the record's place, because tools that walk large directories sort by them.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "core/base/bytes.h"
+
+namespace recordfs {
+
+enum class NodeKind : std::uint8_t {
+  kFixed,   // value: a FixedNode
+  kRecord,  // value: begin of the chunk + index in it
+  kChunk,   // the following: begin of the chunk
+  kChunkRecords,
+  kChunkInfo,
+  kChunkRaw,
+  kChunkData,
+  kChunkAlias,  // a link to the chunk's directory under its listed name
+  kThousand,    // value: ordinal / 1000
+  kThousandAlias,
+  kDamage,     // value: begin of the region
+  kAttribute,  // value: number of the attribute
+};
+inline constexpr std::uint64_t kNodeKinds = 12;
+
+// The nodes that every container has once. The first is the container's own directory.
+enum FixedNode : std::uint64_t {
+  kRoot = 1,
+  kInfo,
+  kRecords,
+  kMetadata,
+  kNames,
+  kTrailer,
+  kChunksLink,
+  kThousandsLink,
+  kIndexLink,
+  kDamageLink,
+  kStreamsLink,
+  kViews,
+  kChunks,
+  kThousands,
+  kIndex,
+  kDamageRegions,
+  kStreams,
+  kChunkRows,
+  kDamageRows,
+  kSummary,
+  kConcat,
+  kLines,
+  kFixedEnd,
+};
+
+struct Node {
+  NodeKind kind = NodeKind::kFixed;
+  std::uint64_t value = kRoot;
+  bool operator==(const Node&) const = default;
+};
+
+// The ranges of numbers of a mount's containers. Immutable once built; then any thread.
+class Numbering {
+ public:
+  // One container whose numbers begin at 0, so that its directory is the mount's root.
+  static Numbering single();
+
+  // Gives the next container a range. `name`: its directory's name; `values`: how many values it needs at
+  // the most. Containers get the same range in every mount unless two ranges would overlap.
+  void add(std::string_view name, std::uint64_t values);
+
+  std::uint64_t number(std::size_t container, Node node) const;
+
+  struct Found {
+    std::size_t container = 0;
+    Node node;
+  };
+  // What a number names; nullopt when it can't be one of ours.
+  std::optional<Found> find(std::uint64_t number) const;
+
+ private:
+  struct Range {
+    std::uint64_t begin = 0;
+    std::uint64_t end = 0;
+    std::size_t container = 0;
+  };
+  // Moves `begin` up to where `length` values are free, and says which range stands behind them.
+  std::vector<Range>::const_iterator free_range(std::uint64_t& begin, std::uint64_t length) const;
+
+  std::vector<std::uint64_t> begins_;  // by container
+  std::vector<Range> ranges_;          // sorted by begin
+};
+
+}  // namespace recordfs

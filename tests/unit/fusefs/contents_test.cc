@@ -1,0 +1,220 @@
+// What the files of the tree hold.
+#include <algorithm>
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "tests/unit/fusefs/toy_tree.h"
+
+namespace recordfs::testing {
+namespace {
+
+using Json = nlohmann::json;
+using Names = std::vector<std::string>;
+
+std::string chunk_path(const ToyStore& toy, std::size_t chunk) {
+  return ".views/chunks/" + position_name(toy.file.begins[chunk]);
+}
+
+TEST(Contents, InfoSaysWhatIsKnownWithoutAScan) {
+  ToyStore toy({.chunks = 1000, .attributes = {{"comment", "text", "hello"}, {"bad \xff key", "", "\xff"}}});
+  const ToyTree tree(toy);
+  const Json info = Json::parse(tree.read("info.json"));
+  EXPECT_EQ(info["format"], "toy");
+  EXPECT_EQ(info["size"], toy.file.bytes.size());
+  EXPECT_EQ(info["codec"], "none");
+  EXPECT_EQ(info["first_chunk"]["begin"], toy.file.begins[0]);
+  EXPECT_EQ(info["metadata"][0]["text"], "hello");
+  EXPECT_EQ(info["metadata"][1]["size"], 1);
+  EXPECT_FALSE(info["metadata"][1].contains("text"));
+  EXPECT_LE(toy.watch->scans, 2u);
+}
+
+TEST(Contents, ChunkInfoSaysWhetherItsChecksumHolds) {
+  ToyStore toy({.broken_payloads = {1}, .unsupported = {2}});
+  const ToyTree tree(toy);
+  const Json good = Json::parse(tree.read(chunk_path(toy, 0) + "/info.json"));
+  EXPECT_EQ(good["begin"], toy.file.begins[0]);
+  EXPECT_EQ(good["end"], toy.file.ends[0]);
+  EXPECT_EQ(good["records"], 3);
+  EXPECT_EQ(good["checksum"], "good");
+  const Json bad = Json::parse(tree.read(chunk_path(toy, 1) + "/info.json"));
+  EXPECT_EQ(bad["checksum"], "bad");
+  EXPECT_NE(bad["reason"].get<std::string>().find("payload check mismatch"), std::string::npos);
+  EXPECT_EQ(Json::parse(tree.read(chunk_path(toy, 2) + "/info.json"))["checksum"], "unchecked");
+}
+
+TEST(Contents, ChunkInfoIsTheSameBeforeAndAfterTheWalk) {
+  ToyStore toy({.counts_in_header = false, .broken_payloads = {1}});
+  const ToyTree tree(toy);
+  Names before;
+  for (std::size_t i = 0; i < 4; ++i) before.push_back(tree.read(chunk_path(toy, i) + "/info.json"));
+  ASSERT_FALSE(toy.store->state().complete);
+  ASSERT_TRUE(waited([&](Goal& goal) { return toy.store->counts(goal); }));
+  for (std::size_t i = 0; i < 4; ++i) EXPECT_EQ(tree.read(chunk_path(toy, i) + "/info.json"), before[i]);
+}
+
+TEST(Contents, RawAndDataAreTheChunksBytes) {
+  ToyStore toy({});
+  const ToyTree tree(toy);
+  const std::string raw = toy.file.bytes.substr(toy.file.begins[2], toy.file.ends[2] - toy.file.begins[2]);
+  EXPECT_EQ(tree.read(chunk_path(toy, 2) + "/raw"), raw);
+  EXPECT_EQ(tree.read(chunk_path(toy, 2) + "/data"), raw.substr(24));
+}
+
+TEST(Contents, WhatCannotBeReadHasASizeAndFails) {
+  ToyStore toy({.record_size = [](std::uint64_t) { return 0u; }, .broken_payloads = {1}, .unsupported = {2}});
+  const ToyTree tree(toy);
+  for (const char* name : {"/records/000000", "/data"}) {
+    EXPECT_EQ(tree.status(chunk_path(toy, 1) + name).size, 1u);
+    EXPECT_EQ(tree.read(chunk_path(toy, 1) + name), "error: damage");
+    EXPECT_EQ(tree.read(chunk_path(toy, 2) + name), "error: unsupported");
+  }
+  EXPECT_EQ(tree.status(chunk_path(toy, 0) + "/records/000000").size, 0u);
+}
+
+TEST(Contents, StreamsAndRowsAreThoseOfTheStore) {
+  ToyStore toy({});
+  const ToyTree tree(toy);
+  std::string concat;
+  std::string lines;
+  for (const std::string& record : toy.file.records) {
+    concat += record;
+    lines += record + "\n";
+  }
+  EXPECT_EQ(tree.read(".views/streams/concat"), concat);
+  EXPECT_EQ(tree.read(".views/streams/lines"), lines);
+  const std::string rows = tree.read(".views/index/chunks.tsv");
+  EXPECT_EQ(std::ranges::count(rows, '\n'), 5);
+  EXPECT_TRUE(rows.starts_with("begin\tend\tkind\tcodec\tfirst_ordinal\trecords\tstored\tdecoded\n"));
+}
+
+TEST(Contents, DamageIsListedCountedAndItsBytesAreThere) {
+  ToyStore toy({.chunks = 8, .seekable = false, .broken_headers = {2, 3, 6}});
+  const ToyTree tree(toy);
+  const auto begin = [&](std::size_t chunk) { return std::to_string(toy.file.begins[chunk]); };
+  const std::string why = "\t-\tdamage\tchunk header check mismatch\n";
+  EXPECT_EQ(tree.read(".views/index/damage.tsv"), "begin\tend\tfirst_ordinal\trecords_lost\tclass\treason\n" +
+                                                      begin(2) + "\t" + begin(4) + "\t6" + why + begin(6) + "\t" +
+                                                      begin(7) + "\t12" + why);
+  EXPECT_EQ(tree.names(".views/damage"), (Names{position_name(toy.file.begins[2]), position_name(toy.file.begins[6])}));
+  EXPECT_EQ(tree.read(".views/damage/" + begin(2)),
+            toy.file.bytes.substr(toy.file.begins[2], toy.file.begins[4] - toy.file.begins[2]));
+  const Json summary = Json::parse(tree.read(".views/index/summary.json"));
+  EXPECT_EQ(summary["chunks"], 5);
+  EXPECT_EQ(summary["records"], 15);
+  EXPECT_EQ(summary["damaged_regions"], 2);
+  EXPECT_EQ(summary["damaged_bytes"],
+            toy.file.begins[4] - toy.file.begins[2] + toy.file.begins[7] - toy.file.begins[6]);
+}
+
+TEST(Contents, MetadataWithEqualKeysIsAFileEach) {
+  ToyStore toy({.attributes = {{"k", "", "first"}, {"k", "", "second"}, {"", "", ""}, {"names.tsv", "", "mine"}}});
+  const ToyTree tree(toy);
+  const Names names = tree.names("metadata");
+  ASSERT_EQ(names.size(), 5u);
+  EXPECT_EQ(names[0], "k");
+  EXPECT_EQ(names[4], "names.tsv");
+  EXPECT_EQ(tree.read("metadata/k"), "first");
+  EXPECT_EQ(tree.read("metadata/" + names[1]), "second");
+  EXPECT_EQ(tree.read("metadata/" + names[2]), "");
+  EXPECT_EQ(tree.read("metadata/" + names[3]), "mine");
+  EXPECT_EQ(tree.read("metadata/names.tsv"),
+            "name\tkey\n" + names[1] + "\tk\n" + names[2] + "\t\n" + names[3] + "\tnames.tsv\n");
+}
+
+TEST(Contents, TrailerIsItsBytes) {
+  ToyStore toy({.trailer = "the end"});
+  EXPECT_EQ(ToyTree(toy).read("trailer"), "the end");
+  ToyStore empty({.trailer = ""});
+  EXPECT_EQ(ToyTree(empty).status("trailer").size, 0u);
+}
+
+// A container whose trailer can't be had.
+class NoTrailer final : public Wrapped {
+ public:
+  NoTrailer(std::unique_ptr<Container> toy, Code code) : Wrapped(std::move(toy)), code_(code) {}
+  bool has_trailer() const override { return true; }
+  Result<Buffer> trailer() const override { return Error{.code = code_, .detail = "no trailer now"}; }
+
+ private:
+  const Code code_;
+};
+
+TEST(Contents, TrailerThatCannotBeReadHasASizeOnlyWhenThatIsForEver) {
+  for (const Code code : {Code::kDamage, Code::kIo}) {
+    ToyStore toy({});
+    toy.store = std::make_shared<RecordStore>(
+        "toy", toy.source, std::make_unique<NoTrailer>(toy::open(toy.source, Limits{}).value(), code), toy.services);
+    const ToyTree tree(toy);
+    const std::uint64_t number = tree.find("trailer").value();
+    Goal goal;
+    const auto status = tree->status(number, goal);
+    EXPECT_EQ(tree->read(number, 0, 1, goal).error().code, code);
+    EXPECT_EQ(status.has_value(), code == Code::kDamage);
+    if (status) {
+      EXPECT_EQ(status->size, 1u);
+    }
+  }
+}
+
+// A container whose metadata for a chunk can't be had for a moment.
+class Forgetful final : public Wrapped {
+ public:
+  using Wrapped::Wrapped;
+  Result<std::vector<Attribute>> chunk_attributes(const ChunkInfo&) const override { return bad_sector(); }
+  Result<std::vector<Attribute>> attributes(const ChunkInfo*) const override { return bad_sector(); }
+};
+
+TEST(Contents, InfoIsNotMadeOfPassingFailures) {
+  ToyStore toy({});
+  toy.store = std::make_shared<RecordStore>(
+      "toy", toy.source, std::make_unique<Forgetful>(toy::open(toy.source, Limits{}).value()), toy.services);
+  const ToyTree tree(toy);
+  Goal goal;
+  for (const std::string& path : {std::string("info.json"), chunk_path(toy, 0) + "/info.json"}) {
+    EXPECT_EQ(tree->status(tree.find(path).value(), goal).error().code, Code::kIo) << path;
+  }
+  EXPECT_EQ(tree.child(tree.find("metadata").value(), "x").error().code, Code::kIo);
+}
+
+// Promises more records than its chunks have bytes.
+class Crowded final : public Wrapped {
+ public:
+  using Wrapped::Wrapped;
+  Result<Step> scan(ChunkKey at) const override {
+    auto step = Wrapped::scan(at);
+    if (step && step->chunk) step->chunk->records = 1000000;
+    return step;
+  }
+};
+
+TEST(Contents, RecordWithoutANumberIsRefusedAndNotMistakenForAnother) {
+  ToyStore toy({.seekable = false});
+  toy.store = std::make_shared<RecordStore>(
+      "toy", toy.source, std::make_unique<Crowded>(toy::open(toy.source, Limits{}).value()), toy.services);
+  const ToyTree tree(toy);
+  const std::uint64_t size = toy.file.ends[0] - toy.file.begins[0];
+  EXPECT_TRUE(tree.find("records/" + std::to_string(size - 1)));
+  EXPECT_EQ(tree.find("records/" + std::to_string(size)).error().code, Code::kLimit);
+}
+
+TEST(Contents, EveryFileIsReadInPiecesAsAWhole) {
+  ToyStore toy({.attributes = {{"a", "", "value"}}, .trailer = "end"});
+  const ToyTree tree(toy);
+  for (const std::string& path :
+       Names{"info.json", "records/4", "metadata/a", "trailer", ".views/index/summary.json", ".views/streams/lines",
+             chunk_path(toy, 1) + "/info.json", chunk_path(toy, 1) + "/raw", chunk_path(toy, 1) + "/data"}) {
+    const std::uint64_t number = tree.find(path).value();
+    const std::string whole = tree.read(number);
+    ASSERT_FALSE(whole.empty());
+    for (std::size_t offset = 0; offset <= whole.size() + 1; ++offset) {
+      const auto piece = waited([&](Goal& goal) { return tree->read(number, offset, 5, goal); });
+      ASSERT_EQ(text_of(piece.value()), offset < whole.size() ? whole.substr(offset, 5) : "") << path;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace recordfs::testing

@@ -1,0 +1,154 @@
+#include <algorithm>
+
+#include <gtest/gtest.h>
+
+#include "tests/unit/fusefs/toy_tree.h"
+
+namespace recordfs::testing {
+namespace {
+
+using Names = std::vector<std::string>;
+
+// Each entry of each directory is what a lookup finds, with the size that a status gives; and a listing goes on
+// from every place as if it had never stopped. Returns how many entries there were.
+std::size_t expect_listings_true(const ToyTree& tree, std::uint64_t directory) {
+  const Listing whole = tree.list(directory);
+  Listing one_by_one;
+  std::size_t entries = whole.size();
+  for (const auto& [name, entry] : whole) {
+    EXPECT_EQ(tree.child(directory, name).value(), entry.number) << name;
+    const FileStatus status = tree.status(entry.number);
+    EXPECT_EQ(status.type, entry.type) << name;
+    if (entry.size) {
+      EXPECT_EQ(status.size, *entry.size) << name;
+    }
+    if (entry.type == FileType::kDirectory) {
+      EXPECT_EQ(tree->parent(entry.number), directory) << name;
+      entries += expect_listings_true(tree, entry.number);
+    }
+    const std::uint64_t place = one_by_one.empty() ? 0 : one_by_one.back().second.next;
+    const Listing one = tree.list(directory, place, 1);
+    if (one.size() == 1) one_by_one.push_back(one[0]);
+  }
+  EXPECT_EQ(one_by_one.size(), whole.size());
+  for (std::size_t i = 0; i < std::min(whole.size(), one_by_one.size()); ++i) {
+    EXPECT_EQ(one_by_one[i].first, whole[i].first);
+    EXPECT_EQ(one_by_one[i].second.number, whole[i].second.number);
+  }
+  const std::uint64_t end = whole.empty() ? 0 : whole.back().second.next;
+  EXPECT_TRUE(tree.list(directory, end).empty());
+  return entries;
+}
+
+void expect_tree_true(const toy::Shape& shape) {
+  ToyStore toy(shape, {.anchors = 2, .chunks_per_anchor = 2, .kept_places = 2});
+  const ToyTree tree(toy);
+  const std::size_t visible = expect_listings_true(tree, MountTree::kRootNumber);
+  const std::size_t hidden = expect_listings_true(tree, tree.find(".views").value());
+  EXPECT_GT(visible + hidden, 12u);
+}
+
+TEST(Listing, IsWhatLookupsFindForASoundFile) {
+  expect_tree_true({.attributes = {{"a", "", "1"}, {"a", "", "22"}, {"", "", "333"}}, .trailer = "end"});
+}
+
+TEST(Listing, IsWhatLookupsFindWithoutSeekStructureAndCounts) {
+  expect_tree_true({.seekable = false, .counts_in_header = false, .small_layout = false});
+}
+
+TEST(Listing, IsWhatLookupsFindForADamagedFile) {
+  expect_tree_true({.chunks = 9,
+                    .record_size = [](std::uint64_t ordinal) { return ordinal % 3; },
+                    .broken_headers = {0, 5},
+                    .broken_payloads = {2},
+                    .unsupported = {4},
+                    .unreadable_records = {9, 10, 11}});
+}
+
+TEST(Listing, IsWhatLookupsFindForADamagedFileWithoutCounts) {
+  expect_tree_true({.chunks = 9,
+                    .seekable = false,
+                    .counts_in_header = false,
+                    .broken_headers = {8},
+                    .broken_payloads = {0, 2},
+                    .unsupported = {4}});
+}
+
+TEST(Listing, IsWhatLookupsFindForAnEmptyContainer) { expect_tree_true({.chunks = 0}); }
+
+TEST(Listing, RootShowsEachRecordOnceAndHidesTheViews) {
+  ToyStore toy({.trailer = "end"});
+  const ToyTree tree(toy);
+  EXPECT_EQ(tree.names(""), (Names{"info.json", "records", "metadata", "trailer", "chunks", "thousands", "index",
+                                   "damage", "streams"}));
+  EXPECT_EQ(tree.names(".views"), (Names{"chunks", "thousands", "index", "damage", "streams"}));
+}
+
+TEST(Listing, RecordsAreInOrderWithTheirSizes) {
+  ToyStore toy({.chunks = 5});
+  const ToyTree tree(toy);
+  const Listing records = tree.list(tree.find("records").value());
+  ASSERT_EQ(records.size(), 15u);
+  for (std::size_t i = 0; i < 15; ++i) {
+    EXPECT_EQ(records[i].first, record_name(i));
+    EXPECT_EQ(records[i].second.size, toy.file.records[i].size());
+  }
+}
+
+TEST(Listing, SizesThatCostADecodeAreLeftOut) {
+  ToyStore toy({.chunks = 5, .small_layout = false});
+  const ToyTree tree(toy);
+  for (const auto& [name, entry] : tree.list(tree.find("records").value())) EXPECT_FALSE(entry.size) << name;
+  EXPECT_EQ(toy.watch->decodes, 0u);
+}
+
+TEST(Listing, ThousandsAreCutAtTheirBorders) {
+  ToyStore toy({.chunks = 701, .records_per_chunk = 3});
+  const ToyTree tree(toy);
+  EXPECT_EQ(tree.names(".views/thousands"), (Names{"000000", "000001", "000002"}));
+  const Names second = tree.names(".views/thousands/000001");
+  ASSERT_EQ(second.size(), 1000u);
+  EXPECT_EQ(second.front(), "000001000");
+  EXPECT_EQ(second.back(), "000001999");
+  EXPECT_EQ(tree.names(".views/thousands/000002").size(), 103u);
+}
+
+TEST(Listing, WaitsOnlyUntilTheCatalogHasReachedIt) {
+  ToyStore toy({.chunks = 6});
+  Gate gate;
+  toy.watch->on_scan = [&](Position begin) { gate.pass(begin); };
+  gate.close_from(toy.file.begins[3]);
+  const ToyTree tree(toy);
+  const std::uint64_t records = tree.find("records").value();
+  EXPECT_EQ(tree.list(records, 0, 9).size(), 9u);
+  gate.wait_until_held();
+  Goal goal;
+  const auto emit = [](const MountEntry&) { return true; };
+  EXPECT_TRUE(tree->list(records, 5, emit, goal));
+  EXPECT_EQ(tree->list(records, 9, emit, goal).error().code, Code::kPending);
+  EXPECT_EQ(goal.value, 9u);
+  gate.open();
+  EXPECT_EQ(tree.list(records).size(), 18u);
+}
+
+TEST(Listing, FailureOnItsWayEndsItWhereItWasAndIsToldNext) {
+  ToyStore toy({.chunks = 6}, {.anchors = 4, .chunks_per_anchor = 2, .kept_places = 1});
+  const ToyTree tree(toy);
+  ASSERT_TRUE(waited([&](Goal& goal) { return toy.store->counts(goal); }));
+  const std::uint64_t chunks = tree.find(".views/chunks").value();
+  std::size_t seen = 0;
+  Goal goal;
+  const auto failing_after_first = [&](const MountEntry&) {
+    toy.source->fail(1000, bad_sector());
+    ++seen;
+    return true;
+  };
+  EXPECT_TRUE(tree->list(chunks, 0, failing_after_first, goal));
+  ASSERT_EQ(seen, 2u);
+  EXPECT_EQ(tree->list(chunks, seen, failing_after_first, goal).error().code, Code::kIo);
+  toy.source->fail(0, {});
+  EXPECT_EQ(tree.list(chunks).size(), 6u);
+}
+
+}  // namespace
+}  // namespace recordfs::testing

@@ -1,0 +1,109 @@
+#include "fusefs/tree/mount_tree.h"
+
+#include <future>
+
+#include <gtest/gtest.h>
+
+#include "tests/unit/fusefs/toy_tree.h"
+
+namespace recordfs::testing {
+namespace {
+
+using Names = std::vector<std::string>;
+
+TEST(MountTree, SeveralContainersAreADirectoryEach) {
+  ToyStore first({});
+  ToyStore second({.record_size = [](std::uint64_t) { return 3u; }});
+  const ToyTree tree({{"first", &first}, {"second", &second}});
+  EXPECT_EQ(tree.names(""), (Names{"first", "second"}));
+  EXPECT_EQ(tree.read("first/records/4"), first.file.records[4]);
+  EXPECT_EQ(tree.read("second/records/4"), second.file.records[4]);
+  EXPECT_FALSE(tree.exists("records"));
+  EXPECT_FALSE(tree.exists("third"));
+}
+
+TEST(MountTree, EqualNamesGetANumber) {
+  ToyStore toy({});
+  const ToyTree tree({{"same", &toy}, {"same", &toy}, {"same~2", &toy}, {"same", &toy}});
+  EXPECT_EQ(tree.names(""), (Names{"same", "same~2", "same~2~2", "same~3"}));
+}
+
+TEST(MountTree, NestedContainerStandsInItsOwnDirectory) {
+  ToyStore toy({});
+  const ToyTree tree({{"toy", &toy}});
+  EXPECT_EQ(tree.names(""), Names{"toy"});
+  EXPECT_EQ(tree.read("toy/records/0"), toy.file.records[0]);
+}
+
+TEST(MountTree, ParentsLeadBackToTheRoot) {
+  ToyStore toy({});
+  ToyStore other({});
+  for (const bool nested : {false, true}) {
+    const ToyTree tree = nested ? ToyTree({{"a", &toy}, {"b", &other}}) : ToyTree(toy);
+    const std::string top = nested ? "b" : "";
+    std::string path = nested ? "b/" : "";
+    for (const std::string& name : Names{".views", "chunks", position_name(toy.file.begins[1]), "records"}) {
+      const std::uint64_t above = tree.find(path.empty() ? "" : path.substr(0, path.size() - 1)).value();
+      EXPECT_EQ(tree->parent(tree.find(path + name).value()), above) << path + name;
+      path += name + "/";
+    }
+    EXPECT_EQ(tree->parent(tree.find(top).value()), MountTree::kRootNumber);
+  }
+}
+
+TEST(MountTree, RecordHasTheSameNumberInEveryNestedMount) {
+  ToyStore toy({});
+  ToyStore other({});
+  EXPECT_EQ(ToyTree({{"toy", &toy}}).find("toy/records/5").value(),
+            ToyTree({{"other", &other}, {"toy", &toy}}).find("toy/records/5").value());
+}
+
+TEST(MountTree, StatusHasTheContainersOwner) {
+  ToyStore toy({});
+  const ToyTree tree(toy);
+  EXPECT_EQ(tree.status("records/1").ownership->uid, 7u);
+  const ToyTree nested({{"toy", &toy}});
+  EXPECT_EQ(nested.status("").ownership->uid, 7u);
+  EXPECT_EQ(nested.status("").type, FileType::kDirectory);
+}
+
+TEST(MountTree, PermissionsAreTheSourcesReadBits) {
+  const Ownership owner = ownership_of({.mode = 0100640, .uid = 3, .gid = 4, .mtime_seconds = 5});
+  EXPECT_EQ(owner.file_mode, 0440u);
+  EXPECT_EQ(owner.directory_mode, 0550u);
+  EXPECT_EQ(owner.uid, 3u);
+  EXPECT_EQ(owner.gid, 4u);
+  EXPECT_EQ(owner.modified.tv_sec, 5);
+  EXPECT_EQ(ownership_of({.mode = 0100777}).file_mode, 0444u);
+  EXPECT_EQ(ownership_of({.mode = 0100200}).directory_mode, 0u);
+}
+
+TEST(MountTree, CountsWhatIsKnown) {
+  ToyStore toy({});
+  ToyStore other({});
+  const ToyTree tree({{"a", &toy}, {"b", &other}});
+  EXPECT_EQ(tree->known_records(), 0u);
+  ASSERT_TRUE(waited([&](Goal& goal) { return toy.store->counts(goal); }));
+  EXPECT_EQ(tree->known_records(), 12u);
+  EXPECT_EQ(tree->total_size(), toy.file.bytes.size() * 2);
+}
+
+TEST(MountTree, ManyThreadsReadAndListWhatOneDoes) {
+  ToyStore toy({.chunks = 60}, {.anchors = 2, .chunks_per_anchor = 2, .kept_places = 4}, 4000);
+  const ToyTree tree(toy);
+  std::vector<std::future<int>> wrong;
+  for (std::size_t first = 0; first < 6; ++first) {
+    wrong.push_back(std::async(std::launch::async, [&, first] {
+      int count = tree.names("records").size() == 180 ? 0 : 1;
+      for (std::size_t i = first; i < 180; i += 7) {
+        if (tree.read("records/" + record_name(i)) != toy.file.records[i]) ++count;
+      }
+      return count + (tree.read(".views/index/summary.json").empty() ? 1 : 0) +
+             (tree.read("info.json").empty() ? 1 : 0) + (tree.read(".views/index/damage.tsv").empty() ? 1 : 0);
+    }));
+  }
+  for (auto& count : wrong) EXPECT_EQ(count.get(), 0);
+}
+
+}  // namespace
+}  // namespace recordfs::testing

@@ -1,0 +1,95 @@
+#include "fusefs/tree/names.h"
+
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "fusefs/tree/texts.h"
+
+namespace recordfs {
+namespace {
+
+using Names = std::vector<std::string>;
+using Keys = std::vector<std::string_view>;
+
+TEST(Names, NumbersHaveFixedWidthsAndGrowBeyondThem) {
+  EXPECT_EQ(record_name(42), "000000042");
+  EXPECT_EQ(record_name(12345678901), "12345678901");
+  EXPECT_EQ(chunk_record_name(3), "000003");
+  EXPECT_EQ(position_name(65536), "000000000065536");
+  EXPECT_EQ(thousand_name(41), "000041");
+}
+
+TEST(Names, NumberIsDigitsWithAnyLeadingZeros) {
+  EXPECT_EQ(number_from("42"), 42u);
+  EXPECT_EQ(number_from("00000000000000000000000000000042"), 42u);
+  EXPECT_EQ(number_from("0"), 0u);
+  EXPECT_EQ(number_from("18446744073709551615"), UINT64_MAX);
+}
+
+TEST(Names, AnythingElseIsNoNumber) {
+  for (const std::string_view name : {"", "-1", "+1", " 1", "1 ", "0x1", "1.0", "1a", "18446744073709551616", "1\n"}) {
+    EXPECT_EQ(number_from(name), std::nullopt) << name;
+  }
+  EXPECT_EQ(number_from(std::string_view("1\0", 2)), std::nullopt);
+}
+
+TEST(Names, PlainKeysStandForThemselves) {
+  EXPECT_EQ(names_for({"a", "B c", "~", "x.y", ".hidden", "..."}, {}),
+            (Names{"a", "B c", "~", "x.y", ".hidden", "..."}));
+}
+
+TEST(Names, BytesThatNoNameHasAreEncoded) {
+  EXPECT_EQ(names_for({"a/b", std::string_view("\0", 1), "50%", "\n\x7f", "\xc3\xa4"}, {}),
+            (Names{"a%2Fb", "%00", "50%25", "%0A%7F", "%C3%A4"}));
+}
+
+TEST(Names, DifferentKeysStayDifferentWhenEncoded) { EXPECT_NE(percent_encoded("a/b"), percent_encoded("a%2Fb")); }
+
+TEST(Names, HostileKeysGetUsableNames) {
+  const std::string long_key(1000, 'x');
+  const std::string other_long_key = long_key + "y";
+  const Keys keys = {"", ".", "..", long_key, other_long_key, "names.tsv", "same", "same", "same"};
+  const Names names = names_for(keys, {"names.tsv"});
+  ASSERT_EQ(names.size(), keys.size());
+  for (const std::string& name : names) {
+    EXPECT_FALSE(name.empty());
+    EXPECT_LE(name.size(), 200u);
+    EXPECT_EQ(name.find('/'), std::string::npos);
+    EXPECT_NE(name, ".");
+    EXPECT_NE(name, "..");
+    EXPECT_NE(name, "names.tsv");
+  }
+  EXPECT_EQ(std::set<std::string>(names.begin(), names.end()).size(), names.size());
+  EXPECT_EQ(names[6], "same");
+  EXPECT_EQ(names[7].substr(0, 5), "same~");
+  EXPECT_EQ(names[3].substr(0, 101), std::string(100, 'x') + "~");
+}
+
+TEST(Names, KeyThatIsAnothersHashedNameGetsOneOfItsOwn) {
+  const std::string hashed = names_for({""}, {})[0];
+  for (const Keys& keys : {Keys{"", hashed}, Keys{hashed, ""}}) {
+    const Names names = names_for(keys, {});
+    EXPECT_NE(names[0], names[1]);
+  }
+}
+
+TEST(Names, LongestNameIsTwoHundredBytes) {
+  const std::string fits(200, 'x');
+  const std::string encoded(67, '/');  // 201 bytes once encoded
+  EXPECT_EQ(names_for({fits}, {})[0], fits);
+  EXPECT_EQ(names_for({encoded}, {})[0].size(), 117u);
+}
+
+TEST(Names, VeryManyEqualKeysTakeNoQuadraticTime) {
+  const Keys keys(20000, "same");
+  const Names names = names_for(keys, {});
+  EXPECT_EQ(std::set<std::string>(names.begin(), names.end()).size(), keys.size());
+}
+
+TEST(Names, TableGivesTheKeysOfRenamedFiles) {
+  EXPECT_EQ(names_table({"plain", "a\tb", ""}, {"plain", "a%09b", "~0"}), "name\tkey\na%09b\ta%09b\n~0\t\n");
+}
+
+}  // namespace
+}  // namespace recordfs

@@ -1,0 +1,100 @@
+// The tree of mounted toy files, asked by path as a user would.
+#pragma once
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "fusefs/tree/mount_tree.h"
+#include "fusefs/tree/names.h"
+#include "tests/unit/store/toy_store.h"
+
+namespace recordfs::testing {
+
+struct Listed {
+  std::uint64_t number = 0;
+  FileType type = FileType::kRegular;
+  std::optional<std::uint64_t> size{};
+  std::uint64_t next = 0;
+};
+using Listing = std::vector<std::pair<std::string, Listed>>;
+
+class ToyTree {
+ public:
+  // One container as the root.
+  explicit ToyTree(ToyStore& toy) : tree_(containers({{"toy", &toy}}), false) {}
+  // A directory for each.
+  explicit ToyTree(const std::vector<std::pair<std::string, ToyStore*>>& toys) : tree_(containers(toys), true) {}
+
+  const MountTree& operator*() const { return tree_; }
+  const MountTree* operator->() const { return &tree_; }
+
+  Result<std::uint64_t> child(std::uint64_t directory, std::string_view name) const {
+    return waited([&](Goal& goal) { return tree_.lookup(directory, name, goal); });
+  }
+
+  // The number of "a/b/c". Links are not followed: kNotFound behind one.
+  Result<std::uint64_t> find(std::string_view path) const {
+    Result<std::uint64_t> number = MountTree::kRootNumber;
+    while (number && !path.empty()) {
+      const std::size_t slash = path.find('/');
+      number = child(*number, path.substr(0, slash));
+      path = slash == std::string_view::npos ? std::string_view() : path.substr(slash + 1);
+    }
+    return number;
+  }
+  bool exists(std::string_view path) const {
+    const auto number = find(path);
+    EXPECT_TRUE(number || number.error().code == Code::kNotFound);
+    return number.has_value();
+  }
+
+  FileStatus status(std::uint64_t number) const {
+    return waited([&](Goal& goal) { return tree_.status(number, goal); }).value();
+  }
+  FileStatus status(std::string_view path) const { return status(find(path).value()); }
+
+  // All of a file, read in pieces as large as its size; or the code of the failure.
+  std::string read(std::uint64_t number) const {
+    const std::uint64_t size = status(number).size;
+    const auto slice = waited([&](Goal& goal) { return tree_.read(number, 0, size + 1, goal); });
+    return slice ? text_of(*slice) : "error: " + std::string(to_string(slice.error().code));
+  }
+  std::string read(std::string_view path) const { return read(find(path).value()); }
+  std::string target(std::string_view path) const { return tree_.target(find(path).value()).value(); }
+
+  // The entries of a directory from `place` on, at most `most` of them.
+  Listing list(std::uint64_t directory, std::uint64_t place = 0, std::size_t most = SIZE_MAX) const {
+    Listing listing;
+    for (bool more = true; more && listing.size() < most;) {
+      more = false;
+      const auto emit = [&](const MountEntry& entry) {
+        if (listing.size() >= most) return false;
+        listing.emplace_back(entry.name, Listed{entry.number, entry.type, entry.size, entry.next});
+        place = entry.next;
+        return more = true;
+      };
+      EXPECT_TRUE(waited([&](Goal& goal) { return tree_.list(directory, place, emit, goal); }));
+    }
+    return listing;
+  }
+  std::vector<std::string> names(std::string_view path) const {
+    std::vector<std::string> names;
+    for (const auto& [name, entry] : list(find(path).value())) names.push_back(name);
+    return names;
+  }
+
+ private:
+  static std::vector<MountedContainer> containers(const std::vector<std::pair<std::string, ToyStore*>>& toys) {
+    std::vector<MountedContainer> list;
+    for (const auto& [name, toy] : toys) list.push_back({name, toy->store, Ownership{.uid = 7}});
+    return list;
+  }
+  MountTree tree_;
+};
+
+}  // namespace recordfs::testing
