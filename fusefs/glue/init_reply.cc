@@ -1,0 +1,68 @@
+#include "fusefs/glue/init_reply.h"
+
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+#include "fusefs/glue/operations.h"
+
+namespace recordfs {
+
+#if FUSE_VERSION < FUSE_MAKE_VERSION(3, 17)
+
+namespace {
+
+// The beginning of the reply to INIT, from <linux/fuse.h>'s fuse_out_header and fuse_init_out.
+struct InitReply {
+  std::uint32_t major, minor, max_readahead, flags;
+};
+constexpr std::uint32_t kParallelDirectoryOperations = 1u << 18;
+constexpr std::size_t kReplyHeader = 16;
+
+constexpr std::uint32_t kProtocolMajor = 7;
+
+bool is_init_reply(const iovec* parts, int count) {
+  if (count != 2 || parts[0].iov_len != kReplyHeader || parts[1].iov_len < sizeof(InitReply)) return false;
+  InitReply reply{};
+  std::memcpy(&reply, parts[1].iov_base, sizeof(reply));
+  return reply.major == kProtocolMajor;
+}
+
+ssize_t write_reply(int descriptor, iovec* parts, int count, void* userdata) {
+  auto& mount = *static_cast<Mount*>(userdata);
+  if (mount.complete_init_reply.load(std::memory_order_relaxed) && is_init_reply(parts, count)) {
+    mount.complete_init_reply = false;
+    char* flags = static_cast<char*>(parts[1].iov_base) + offsetof(InitReply, flags);
+    std::uint32_t value = 0;
+    std::memcpy(&value, flags, sizeof(value));
+    value |= kParallelDirectoryOperations;
+    std::memcpy(flags, &value, sizeof(value));
+  }
+  return ::writev(descriptor, parts, count);
+}
+
+ssize_t read_request(int descriptor, void* buffer, std::size_t size, void*) { return ::read(descriptor, buffer, size); }
+
+}  // namespace
+
+// The reply to INIT is the first that a session sends; its flags are completed on the way out.
+int complete_init_reply(fuse_session* session) {
+  static const fuse_custom_io transport = [] {
+    fuse_custom_io io{};
+    io.writev = write_reply;
+    io.read = read_request;
+    return io;
+  }();
+  return fuse_session_custom_io(session, &transport, fuse_session_fd(session));
+}
+
+#else
+
+int complete_init_reply(fuse_session*) { return 0; }
+
+#endif
+
+}  // namespace recordfs

@@ -1,0 +1,252 @@
+#include "fusefs/glue/operations.h"
+
+#include <sys/statvfs.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <string>
+#include <vector>
+
+#include "fusefs/glue/error_number.h"
+
+namespace recordfs {
+namespace {
+
+// The mount is a snapshot: what the kernel has learnt stays true.
+constexpr double kForEver = 1e9;
+constexpr std::size_t kFragment = 512;  // bytes that st_blocks counts in
+
+Mount& mount_of(fuse_req_t request) { return *static_cast<Mount*>(fuse_req_userdata(request)); }
+
+mode_t type_bits(FileType type) {
+  switch (type) {
+    case FileType::kDirectory: return S_IFDIR;
+    case FileType::kLink: return S_IFLNK;
+    case FileType::kRegular: break;
+  }
+  return S_IFREG;
+}
+
+struct stat stat_of(std::uint64_t number, FileType type, std::uint64_t size, const Ownership& ownership) {
+  struct stat st {};
+  st.st_ino = number;
+  st.st_nlink = 1;
+  st.st_uid = ownership.uid;
+  st.st_gid = ownership.gid;
+  const mode_t links = 0777;
+  const mode_t permissions = type == FileType::kDirectory ? ownership.directory_mode
+                             : type == FileType::kLink    ? links
+                                                          : ownership.file_mode;
+  st.st_mode = type_bits(type) | permissions;
+  st.st_size = static_cast<off_t>(size);
+  st.st_blocks = static_cast<blkcnt_t>((size + kFragment - 1) / kFragment);
+  st.st_blksize = 4096;
+  st.st_atim = st.st_mtim = st.st_ctim = ownership.modified;
+  return st;
+}
+
+fuse_entry_param entry_of(const FileStatus& status) {
+  fuse_entry_param entry{};
+  entry.ino = status.number;
+  entry.attr = stat_of(status.number, status.type, status.size, *status.ownership);
+  entry.attr_timeout = entry.entry_timeout = kForEver;
+  return entry;
+}
+
+void on_init(void* userdata, fuse_conn_info* connection) {
+  auto& mount = *static_cast<Mount*>(userdata);
+  connection->want &= ~static_cast<unsigned>(FUSE_CAP_READDIRPLUS_AUTO | FUSE_CAP_AUTO_INVAL_DATA |
+                                             FUSE_CAP_SPLICE_READ | FUSE_CAP_SPLICE_WRITE | FUSE_CAP_SPLICE_MOVE);
+  const unsigned wanted = FUSE_CAP_READDIRPLUS | FUSE_CAP_NO_OPEN_SUPPORT | FUSE_CAP_NO_OPENDIR_SUPPORT |
+                          FUSE_CAP_PARALLEL_DIROPS | FUSE_CAP_CACHE_SYMLINKS | FUSE_CAP_ASYNC_READ;
+  connection->want |= wanted & connection->capable;
+  connection->max_readahead = 1u << 20;
+  connection->max_read = mount.max_read;
+  mount.complete_init_reply = (connection->capable & FUSE_CAP_PARALLEL_DIROPS) != 0;
+}
+
+void on_lookup(fuse_req_t request, fuse_ino_t parent, const char* name) {
+  Mount& mount = mount_of(request);
+  mount.parking.answer(request, Parking::Interrupt::kAnswerEintr,
+                       [&tree = mount.tree, request, parent, name = std::string(name)](Goal& goal) -> Result<void> {
+                         auto number = tree.lookup(parent, name, goal);
+                         if (!number && number.error().code == Code::kNotFound) {
+                           fuse_entry_param nothing{};
+                           nothing.entry_timeout = kForEver;
+                           fuse_reply_entry(request, &nothing);
+                           return {};
+                         }
+                         if (!number) return std::move(number).error();
+                         auto status = tree.status(*number, goal);
+                         if (!status) return std::move(status).error();
+                         const fuse_entry_param entry = entry_of(*status);
+                         fuse_reply_entry(request, &entry);
+                         return {};
+                       });
+}
+
+void on_getattr(fuse_req_t request, fuse_ino_t number, fuse_file_info*) {
+  Mount& mount = mount_of(request);
+  mount.parking.answer(request, Parking::Interrupt::kAnswerEintr,
+                       [&tree = mount.tree, request, number](Goal& goal) -> Result<void> {
+                         auto status = tree.status(number, goal);
+                         if (!status) return std::move(status).error();
+                         const struct stat st = stat_of(number, status->type, status->size, *status->ownership);
+                         fuse_reply_attr(request, &st, kForEver);
+                         return {};
+                       });
+}
+
+void on_readlink(fuse_req_t request, fuse_ino_t number) {
+  const auto target = mount_of(request).tree.target(number);
+  if (target) {
+    fuse_reply_readlink(request, target->c_str());
+  } else {
+    fuse_reply_err(request, error_number(target.error()));
+  }
+}
+
+void on_read(fuse_req_t request, fuse_ino_t number, std::size_t size, off_t offset, fuse_file_info*) {
+  Mount& mount = mount_of(request);
+  mount.parking.answer(request, Parking::Interrupt::kIgnore,
+                       [&tree = mount.tree, request, number, size, offset](Goal& goal) -> Result<void> {
+                         auto slice = tree.read(number, static_cast<std::uint64_t>(offset), size, goal);
+                         if (!slice) return std::move(slice).error();
+                         fuse_reply_buf(request, reinterpret_cast<const char*>(slice->bytes.data()),
+                                        slice->bytes.size());
+                         return {};
+                       });
+}
+
+// A reply to READDIR or READDIRPLUS that is being filled.
+class Listing {
+ public:
+  Listing(fuse_req_t request, std::size_t size, bool with_attributes)
+      : request_(request), buffer_(size), with_attributes_(with_attributes) {}
+
+  bool add(const MountEntry& entry) {
+    static constexpr Ownership kNobody{};
+    const Ownership& ownership = entry.ownership != nullptr ? *entry.ownership : kNobody;
+    fuse_entry_param param{};
+    param.attr = stat_of(entry.number, entry.type, entry.size.value_or(0), ownership);
+    if (entry.size) {
+      param.ino = entry.number;
+      param.attr_timeout = param.entry_timeout = kForEver;
+    }
+    name_.assign(entry.name);
+    char* at = buffer_.data() + used_;
+    const std::size_t room = buffer_.size() - used_;
+    const auto next = static_cast<off_t>(entry.next);
+    const std::size_t needed = with_attributes_
+                                   ? fuse_add_direntry_plus(request_, at, room, name_.c_str(), &param, next)
+                                   : fuse_add_direntry(request_, at, room, name_.c_str(), &param.attr, next);
+    if (needed > room) return false;
+    used_ += needed;
+    return true;
+  }
+
+  void reply() const { fuse_reply_buf(request_, buffer_.data(), used_); }
+
+ private:
+  fuse_req_t request_;
+  std::vector<char> buffer_;
+  std::size_t used_ = 0;
+  const bool with_attributes_;
+  std::string name_;
+};
+
+constexpr std::uint64_t kDotEntries = 2;
+
+// "." and ".." stand before the tree's own entries.
+bool add_dots(Listing& listing, const MountTree& tree, std::uint64_t directory, std::uint64_t& place) {
+  if (place == 0) {
+    if (!listing.add({.name = ".", .number = directory, .type = FileType::kDirectory, .next = 1})) return false;
+    place = 1;
+  }
+  if (place == 1) {
+    if (!listing.add({.name = "..", .number = tree.parent(directory), .type = FileType::kDirectory, .next = 2})) {
+      return false;
+    }
+    place = kDotEntries;
+  }
+  return true;
+}
+
+void list(fuse_req_t request, fuse_ino_t directory, std::size_t size, off_t offset, bool with_attributes) {
+  Mount& mount = mount_of(request);
+  const auto attempt = [&tree = mount.tree, request, directory, size, offset,
+                        with_attributes](Goal& goal) -> Result<void> {
+    Listing listing(request, size, with_attributes);
+    auto place = static_cast<std::uint64_t>(offset);
+    bool came_forward = place < kDotEntries;
+    if (add_dots(listing, tree, directory, place)) {
+      const auto emit = [&](const MountEntry& entry) {
+        MountEntry shifted = entry;
+        shifted.next += kDotEntries;
+        return listing.add(shifted);
+      };
+      auto listed = tree.list(directory, place - kDotEntries, emit, goal);
+      if (!listed && !(came_forward && listed.error().code == Code::kPending)) return listed;
+    }
+    listing.reply();
+    return {};
+  };
+  mount.parking.answer(request, Parking::Interrupt::kAnswerEintr, attempt);
+}
+
+void on_readdir(fuse_req_t request, fuse_ino_t directory, std::size_t size, off_t offset, fuse_file_info*) {
+  list(request, directory, size, offset, false);
+}
+
+void on_readdirplus(fuse_req_t request, fuse_ino_t directory, std::size_t size, off_t offset, fuse_file_info*) {
+  list(request, directory, size, offset, true);
+}
+
+// ENOSYS once, and the kernel never sends these again. A missing handler would have libfuse answer success.
+void on_open(fuse_req_t request, fuse_ino_t, fuse_file_info*) { fuse_reply_err(request, ENOSYS); }
+void on_opendir(fuse_req_t request, fuse_ino_t, fuse_file_info*) { fuse_reply_err(request, ENOSYS); }
+void on_flush(fuse_req_t request, fuse_ino_t, fuse_file_info*) { fuse_reply_err(request, ENOSYS); }
+void on_getxattr(fuse_req_t request, fuse_ino_t, const char*, std::size_t) { fuse_reply_err(request, ENOSYS); }
+void on_listxattr(fuse_req_t request, fuse_ino_t, std::size_t) { fuse_reply_err(request, ENOSYS); }
+
+// Nodes are numbers and hold nothing.
+void on_forget(fuse_req_t request, fuse_ino_t, std::uint64_t) { fuse_reply_none(request); }
+void on_forget_multi(fuse_req_t request, std::size_t, fuse_forget_data*) { fuse_reply_none(request); }
+
+void on_statfs(fuse_req_t request, fuse_ino_t) {
+  const MountTree& tree = mount_of(request).tree;
+  struct statvfs st {};
+  st.f_bsize = st.f_frsize = 4096;
+  st.f_blocks = static_cast<fsblkcnt_t>((tree.total_size() + st.f_frsize - 1) / st.f_frsize);
+  st.f_files = static_cast<fsfilcnt_t>(tree.known_records());
+  st.f_namemax = 255;
+  st.f_flag = ST_RDONLY | ST_NOSUID;
+  fuse_reply_statfs(request, &st);
+}
+
+}  // namespace
+
+const fuse_lowlevel_ops& operations() {
+  static const fuse_lowlevel_ops table = [] {
+    fuse_lowlevel_ops ops{};
+    ops.init = on_init;
+    ops.lookup = on_lookup;
+    ops.forget = on_forget;
+    ops.forget_multi = on_forget_multi;
+    ops.getattr = on_getattr;
+    ops.readlink = on_readlink;
+    ops.open = on_open;
+    ops.read = on_read;
+    ops.flush = on_flush;
+    ops.opendir = on_opendir;
+    ops.readdir = on_readdir;
+    ops.readdirplus = on_readdirplus;
+    ops.statfs = on_statfs;
+    ops.getxattr = on_getxattr;
+    ops.listxattr = on_listxattr;
+    return ops;
+  }();
+  return table;
+}
+
+}  // namespace recordfs

@@ -1,0 +1,36 @@
+// A mount from its beginning to its end: session, signals, background, loop.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "core/store/executor.h"
+#include "fusefs/tree/mount_tree.h"
+
+namespace recordfs {
+
+struct SessionOptions {
+  std::string mountpoint;
+  std::string fsname;
+  bool foreground = false;
+  bool debug = false;  // libfuse's trace of every request, on stderr
+  bool single_threaded = false;
+  unsigned threads = 8;
+  unsigned max_read = 0;  // bytes that the kernel asks for at once; 0: as many as it likes
+  bool allow_other = false;
+  std::vector<std::string> passed_on;  // further options for libfuse and the kernel, as they were given
+};
+
+// Mounts `tree` and serves it until it is unmounted or a signal asks for the end. `in_background` is called
+// when the process has gone to the background, before the first request. Returns the process's exit status:
+// 0 after a mount that ended well, kExitCannotMount when it never stood (said on stderr).
+int serve(const MountTree& tree, Executor& executor, const SessionOptions& options,
+          const std::function<void()>& in_background);
+
+// The version of libfuse that runs, for --version.
+std::string fuse_version();
+
+inline constexpr int kExitCannotMount = 3;
+
+}  // namespace recordfs

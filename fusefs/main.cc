@@ -1,0 +1,132 @@
+// recordfs FILE... MOUNTPOINT: opens the sources, mounts them, and serves.
+#include <sys/stat.h>
+#include <syslog.h>
+
+#include <atomic>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "core/formats/registry.h"
+#include "core/store/record_store.h"
+#include "fusefs/glue/session.h"
+#include "fusefs/options.h"
+#include "fusefs/tree/mount_tree.h"
+
+namespace recordfs {
+namespace {
+
+constexpr int kExitCannotOpen = 2;
+constexpr unsigned kExecutorThreads = 2;
+
+void say(const std::string& line) { std::fputs(("recordfs: " + line + "\n").c_str(), stderr); }
+
+// Lines go to stderr until the process has gone to the background, then to the system's log.
+class LogOutput {
+ public:
+  void use_syslog() {
+    ::openlog("recordfs", LOG_PID, LOG_DAEMON);
+    to_syslog_ = true;
+  }
+  void write(Severity severity, const std::string& line) const {
+    if (!to_syslog_) return say(line);
+    const int priority = severity == Severity::kInfo      ? LOG_INFO
+                         : severity == Severity::kWarning ? LOG_WARNING
+                                                          : LOG_ERR;
+    ::syslog(priority, "%s", line.c_str());
+  }
+
+ private:
+  std::atomic<bool> to_syslog_{false};
+};
+
+std::string open_failure(const std::string& path, const Error& error) {
+  if (error.code == Code::kIo || error.code == Code::kNoContainer) return fmt::format("{}: {}", path, error.detail);
+  return fmt::format("{}: {}", path, to_string(error));
+}
+
+void override_ownership(Ownership& ownership, const Options& options) {
+  if (options.uid) ownership.uid = *options.uid;
+  if (options.gid) ownership.gid = *options.gid;
+  if (!options.umask) return;
+  ownership.file_mode = 0444 & ~*options.umask;
+  ownership.directory_mode = 0555 & ~*options.umask;
+}
+
+Result<MountedContainer> open_source(const std::string& path, const Options& options, Services& services) {
+  auto source = FileSource::open(path);
+  if (!source) return std::move(source).error();
+  const std::string name = std::filesystem::path(path).filename();
+  auto container = open_container(*source, name, options.limits);
+  if (!container) return std::move(container).error();
+  Ownership ownership = ownership_of((*source)->status());
+  override_ownership(ownership, options);
+  return MountedContainer{name, std::make_shared<RecordStore>(path, *source, std::move(*container), services),
+                          ownership};
+}
+
+// What keeps `path` from being a mount point, or nothing.
+std::optional<std::string> mountpoint_problem(const std::string& path, bool nonempty) {
+  struct stat st {};
+  if (::stat(path.c_str(), &st) != 0) return std::strerror(errno);
+  if (!S_ISDIR(st.st_mode)) return "not a directory";
+  struct stat above {};
+  if (::stat((path + "/..").c_str(), &above) == 0 && above.st_dev != st.st_dev)
+    return "something is mounted there already";
+  std::error_code failure;
+  const std::filesystem::directory_iterator entries(path, failure);
+  if (failure) return failure.message();
+  if (!nonempty && entries != std::filesystem::directory_iterator())
+    return "the directory is not empty (-o nonempty mounts over it)";
+  return std::nullopt;
+}
+
+int mount_sources(const Options& options) {
+  LogOutput log;
+  Services services(options.cache_size, kExecutorThreads,
+                    [&log](Severity severity, const std::string& line) { log.write(severity, line); });
+  std::vector<MountedContainer> containers;
+  for (const std::string& path : options.sources) {
+    auto opened = open_source(path, options, services);
+    if (!opened) {
+      say(open_failure(path, opened.error()));
+      return kExitCannotOpen;
+    }
+    containers.push_back(std::move(*opened));
+  }
+  if (auto problem = mountpoint_problem(options.mountpoint, options.nonempty)) {
+    say(fmt::format("{}: cannot mount: {}", options.mountpoint, *problem));
+    return kExitCannotMount;
+  }
+  const MountTree tree(std::move(containers), options.nest);
+  const SessionOptions session{.mountpoint = options.mountpoint,
+                               .fsname = options.fsname.value_or(options.sources.front()),
+                               .foreground = options.foreground,
+                               .debug = options.debug,
+                               .single_threaded = options.single_threaded,
+                               .threads = options.threads,
+                               .max_read = options.max_read.value_or(0),
+                               .allow_other = options.allow_other,
+                               .passed_on = options.passed_on};
+  return serve(tree, services.executor, session, [&] {
+    if (!options.foreground) log.use_syslog();
+  });
+}
+
+int run(int argc, const char* const* argv) {
+  const ParsedOptions parsed =
+      parse_options(argc, argv, fmt::format("recordfs {}\n{}", RECORDFS_VERSION, fuse_version()));
+  if (parsed.options) return mount_sources(*parsed.options);
+  std::fputs(parsed.output.c_str(), parsed.status == 0 ? stdout : stderr);
+  return parsed.status;
+}
+
+}  // namespace
+}  // namespace recordfs
+
+int main(int argc, char** argv) { return recordfs::run(argc, argv); }

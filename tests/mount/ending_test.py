@@ -1,0 +1,135 @@
+#!/usr/bin/env python3
+"""How a mount ends, and where its daemon's remarks go."""
+import contextlib
+import os
+import signal
+import socket
+import unittest
+
+import mounting
+
+SAMPLE = "riegeli/multiblock_zstd.riegeli"
+
+
+class Ending(mounting.Case):
+    def assert_nothing_left(self, mounted, status=0):
+        self.assertEqual(mounted.wait(), status, mounted.log())
+        self.assertNotIn(str(mounted.point), mounting.mounts())
+        self.assertEqual(mounting.daemons(mounted.point), [])
+        self.assertEqual(os.listdir(mounted.point), [])
+
+    def test_unmounting_ends_the_daemon_well(self):
+        mounted = self.mount(mounting.sample(SAMPLE))
+        os.listdir(mounted / "records")
+        self.assertEqual(mounted.unmount(), 0)
+        self.assert_nothing_left(mounted)
+        self.assertEqual(mounted.log(), "")
+
+    def test_unmounting_at_once(self):
+        for _ in range(10):
+            mounted = self.mount(mounting.sample(SAMPLE))
+            self.assertEqual(mounted.unmount(), 0)
+            self.assert_nothing_left(mounted)
+
+    def test_signals_unmount_and_end_well(self):
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            for used in (False, True):
+                mounted = self.mount(mounting.sample(SAMPLE))
+                if used:
+                    os.listdir(mounted / "records")
+                mounted.send(number)
+                self.assert_nothing_left(mounted)
+                self.assertEqual(mounted.log(), "")
+
+    def test_signal_unmounts_with_one_thread(self):
+        mounted = self.mount(mounting.sample(SAMPLE), flags=["-f", "-s"])
+        mounted.send(signal.SIGTERM)
+        self.assert_nothing_left(mounted)
+
+    def test_closed_pipe_is_no_reason_to_end(self):
+        mounted = self.mount(mounting.sample(SAMPLE))
+        mounted.send(signal.SIGPIPE)
+        self.assertEqual(len(os.listdir(mounted / "records")), 1250)
+
+    def test_signal_ends_a_daemon_in_the_background(self):
+        point = self.new_point()
+        self.recordfs(mounting.sample(SAMPLE), point)
+        for daemon in mounting.daemons(point):
+            os.kill(daemon, signal.SIGTERM)
+        mounting.wait_for(lambda: str(point) not in mounting.mounts() and not mounting.daemons(point), "the end")
+
+    def test_busy_mount_is_not_unmounted(self):
+        mounted = self.mount(mounting.sample(SAMPLE))
+        with (mounted / "records/000000000").open("rb"):
+            self.assertNotEqual(mounting.run("fusermount3", "-u", mounted.point).returncode, 0)
+        self.assertEqual(mounted.unmount(), 0)
+
+    def test_open_file_outlives_its_place_in_the_tree(self):
+        want = (self.mount(mounting.sample(SAMPLE)) / "streams/concat").read_bytes()
+        mounted = self.mount(mounting.sample(SAMPLE))
+        with (mounted / "streams/concat").open("rb", buffering=0) as file:
+            first = file.read(1000)
+            self.assertEqual(mounting.run("fusermount3", "-u", "-z", mounted.point).returncode, 0)
+            self.assertEqual(os.listdir(mounted.point), [])
+            self.assertIsNone(mounted.daemon.poll())
+            self.assertEqual(first + file.readall(), want)
+        self.assert_nothing_left(mounted)
+
+    def test_signal_while_files_are_open(self):
+        mounted = self.mount(mounting.sample(SAMPLE))
+        with contextlib.suppress(OSError), (mounted / "streams/concat").open("rb", buffering=0) as file:
+            file.read(10)
+            mounted.send(signal.SIGTERM)
+            mounted.wait()
+            file.read(10)
+        self.assert_nothing_left(mounted)
+
+    def test_place_can_be_mounted_again(self):
+        point = self.new_point()
+        for _ in range(3):
+            mounted = self.mount(mounting.sample(SAMPLE), point=point)
+            self.assertEqual(mounted.unmount(), 0)
+
+    def test_one_of_two_mounts_ends_alone(self):
+        first, second = self.mount(mounting.sample(SAMPLE)), self.mount(mounting.sample(SAMPLE))
+        self.assertEqual(first.unmount(), 0)
+        self.assertEqual(len(os.listdir(second / "records")), 1250)
+
+    def test_unmounting_while_readers_walk(self):
+        mounted = self.mount(mounting.sample(SAMPLE))
+        with mounting.started("grep", "-r", "-a", "-q", "nothing", mounted.point) as walking:
+            mounting.run("fusermount3", "-u", "-z", mounted.point)
+            walking.wait(mounting.PATIENCE)
+        self.assert_nothing_left(mounted)
+
+
+class Remarks(mounting.Case):
+    def setUp(self):
+        super().setUp()
+        self.damaged = mounting.with_bit_flipped(self.copy(SAMPLE), 84003)
+
+    def read_damage(self, point):
+        for name in os.listdir(point / "records"):
+            with contextlib.suppress(OSError):
+                (point / "records" / name).read_bytes()
+
+    def test_foreground_writes_to_stderr(self):
+        mounted = self.mount(self.damaged)
+        self.read_damage(mounted.point)
+        self.assertIn(str(self.damaged), mounted.wait_for_log("^recordfs: .*byte 83928"))
+
+    @mounting.only_root
+    def test_background_writes_to_the_systems_log(self):
+        with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as system_log:
+            system_log.bind("/dev/log")
+            self.addCleanup(os.unlink, "/dev/log")
+            system_log.settimeout(mounting.PATIENCE)
+            point = self.new_point()
+            self.assertEqual(self.recordfs(self.damaged, point).returncode, 0)
+            self.read_damage(point)
+            line = system_log.recv(65536).decode()
+            self.assertRegex(line, r"^<28>.* recordfs\[\d+\]: .*multiblock_zstd.riegeli: byte 83928: ")
+
+
+if __name__ == "__main__":
+    mounting.main()

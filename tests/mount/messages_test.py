@@ -1,0 +1,102 @@
+#!/usr/bin/env python3
+"""How many messages the kernel sends for what a user does, counted in the daemon's own trace (-d)."""
+import collections
+import os
+import re
+import shutil
+import time
+
+import mounting
+
+SAMPLE = "riegeli/multiblock_zstd.riegeli"
+RECORDS = 1250
+OPCODE = re.compile(r"opcode: (\w+) \(")
+AT_MOST_ONCE = ("OPEN", "OPENDIR", "FLUSH", "GETXATTR", "LISTXATTR", "STATX", "LSEEK", "ACCESS")
+NEVER = ("RELEASE", "RELEASEDIR", "FSYNC", "POLL")
+
+
+class Messages(mounting.Case):
+    def setUp(self):
+        super().setUp()
+        self.mounted = self.mount(mounting.sample(SAMPLE), flags=["-d"])
+        self.sent()
+
+    def sent(self):
+        """How often each request came, so far. A request is traced before it is answered; its end may lag behind."""
+        time.sleep(0.05)
+        return collections.Counter(OPCODE.findall(self.mounted.log()))
+
+    def costs(self, *command):
+        before = self.sent()
+        done = mounting.run(*command, cwd=self.mounted.point)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        return self.sent() - before
+
+    def test_second_cat_is_no_message_at_all(self):
+        self.costs("cat", "records/000000007")
+        self.assertEqual(self.costs("cat", "records/000000007"), {})
+        self.assertEqual(self.costs("cat", "./records/../records/000000007"), {})
+
+    def test_second_look_at_anything_is_no_message(self):
+        for command in [("stat", "records/3"), ("cat", "streams/concat"), ("cat", "index/chunks.tsv"), ("readlink", "chunks"),
+                        ("test", "-r", "info.json"), ("cat", "chunks/64/records/0")]:
+            self.costs(*command)
+            self.assertEqual(self.costs(*command), {}, command)
+
+    def test_missing_name_is_asked_for_once(self):
+        missing = ("bash", "-c", "! test -e records/nothing")
+        self.assertEqual(self.costs(*missing)["LOOKUP"], 2)
+        self.assertEqual(self.costs(*missing), {})
+
+    def test_first_cat_is_two_lookups_and_a_read(self):
+        self.costs("cat", "records/000000001")
+        self.assertEqual(self.costs("cat", "records/000000900"), {"LOOKUP": 1, "READ": 1})
+
+    def test_open_and_its_like_are_sent_once_at_most(self):
+        for command in [("cat", "records/000000007"), ("cat", "info.json"), ("ls", "-l", "records"), ("ls", "-la"),
+                        ("find", ".", "-type", "f"), ("tar", "-cf", "/dev/null", "."), ("head", "-c", "3", "streams/lines")]:
+            mounting.run(*command, cwd=self.mounted.point)
+        total = self.sent()
+        for name in AT_MOST_ONCE:
+            self.assertLessEqual(total[name], 1, total)
+        for name in NEVER:
+            self.assertEqual(total[name], 0, total)
+
+    def test_search_through_all_records_is_one_message_a_record(self):
+        cost = self.costs("grep", "-r", "-a", "-c", "-m1", "reader", "--include=0*", ".")
+        self.assertLessEqual(cost["READ"], RECORDS)
+        self.assertLess(cost["LOOKUP"] + cost["GETATTR"], 10)
+        self.assertLess(cost["READDIRPLUS"] + cost["READDIR"], RECORDS / 15)
+
+    def test_second_search_sends_listings_alone(self):
+        command = ("grep", "-r", "-a", "-c", "-m1", "reader", "--include=0*", ".")
+        self.costs(*command)
+        cost = self.costs(*command)
+        self.assertEqual(set(cost) - {"READDIR", "READDIRPLUS"}, set())
+
+    def test_long_listing_asks_for_nothing_but_the_listing(self):
+        cost = self.costs("ls", "-l", "records")
+        self.assertLess(cost["LOOKUP"] + cost["GETATTR"], 5)
+        self.assertEqual(cost["READ"], 0)
+        self.assertLessEqual(cost["GETXATTR"] + cost["LISTXATTR"], 2)
+
+    def test_stream_is_read_in_large_pieces(self):
+        size = (self.mounted / "streams/concat").stat().st_size
+        cost = self.costs("cat", "streams/concat")
+        self.assertLessEqual(cost["READ"], size // 65536 + 4)
+
+    def test_copy_reads_each_record_once(self):
+        cost = self.costs("cp", "-r", "records", self.folder / "copy")
+        self.assertLessEqual(cost["READ"], RECORDS)
+        self.assertLess(cost["LOOKUP"] + cost["GETATTR"], 10)
+        shutil.rmtree(self.folder / "copy")
+
+    def test_trace_is_read_at_all(self):
+        """Were the trace's words to change, every count here would be 0."""
+        os.listdir(self.mounted / "records")
+        self.assertGreater(self.sent()["LOOKUP"], 0)
+        self.assertEqual(self.sent()["INIT"], 1)
+
+
+if __name__ == "__main__":
+    mounting.main()

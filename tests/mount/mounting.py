@@ -1,0 +1,322 @@
+"""The verbs of the tests that mount: mount, unmount, wait, log. The only place that knows how recordfs is started.
+
+A test file calls main(); its cases derive from Case. Run by root, a file runs in a mount namespace of its own, with
+a /dev of its own in which /dev/fuse is open to every user: nothing of it is seen outside, nothing can be left behind.
+
+    x_test.py --bin FOLDER --root CHECKOUT [unittest's options]     FOLDER holds the programs that were built
+"""
+import argparse
+import contextlib
+import hashlib
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+from pathlib import Path
+
+SKIPPED = 77
+PATIENCE = float(os.environ.get("RECORDFS_TEST_PATIENCE", "60"))  # seconds until something counts as stuck
+NOBODY = 65534
+IN_NAMESPACE = "RECORDFS_TEST_IN_NAMESPACE"
+SANITIZERS = ("ASAN_OPTIONS", "TSAN_OPTIONS", "UBSAN_OPTIONS")
+COMPLAINT = re.compile(r"(ERROR|WARNING): \w+Sanitizer|runtime error:|Assertion .* failed")
+
+
+class place:
+    """Where the programs and the samples are; set by main()."""
+
+    programs = Path()
+    checkout = Path()
+
+
+def program(name):
+    return str(place.programs / name)
+
+
+def sample(name):
+    """A file below tests/corpus."""
+    return place.checkout / "tests" / "corpus" / name
+
+
+def expectation(name):
+    return json.loads((place.checkout / "tests" / "corpus" / f"{name}.expect.json").read_text(encoding="utf-8"))
+
+
+def with_bit_flipped(path, position):
+    """The same file, damaged."""
+    with path.open("r+b") as file:
+        file.seek(position)
+        byte = file.read(1)[0]
+        file.seek(position)
+        file.write(bytes([byte ^ 1]))
+    return path
+
+
+def stream_digest(records):
+    """SHA-256 over each record's length, 8 bytes little-endian, and its bytes: `stream_sha256` of an expectation."""
+    digest = hashlib.sha256()
+    for record in records:
+        digest.update(len(record).to_bytes(8, "little"))
+        digest.update(record)
+    return digest.hexdigest()
+
+
+def wait_for(condition, what, seconds=None):
+    """The first true value of condition(). Fails when there is none in time."""
+    end = time.monotonic() + (seconds or PATIENCE)
+    while True:
+        value = condition()
+        if value:
+            return value
+        if time.monotonic() > end:
+            raise AssertionError(f"waited in vain for {what}")
+        time.sleep(0.01)
+
+
+def mounts():
+    """{mount point: (type, source, [options])} of this namespace, the topmost of each."""
+    found = {}
+    for line in Path("/proc/self/mounts").read_text(encoding="utf-8").splitlines():
+        source, point, kind, options = line.split()[:4]
+        found[_plain(point)] = (kind, _plain(source), options.split(","))
+    return found
+
+
+def _plain(field):
+    return re.sub(r"\\([0-7]{3})", lambda match: chr(int(match.group(1), 8)), field)
+
+
+def as_user(user):
+    """Arguments for subprocess that make the child an ordinary user."""
+    return {} if user is None else {"user": user, "group": user, "extra_groups": []}
+
+
+def run(*command, user=None, **options):
+    """A finished command with its output as text; never raises on a status."""
+    options.setdefault("timeout", PATIENCE)
+    options.setdefault("stdin", subprocess.DEVNULL)
+    return subprocess.run([str(word) for word in command], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                          errors="backslashreplace", check=False, **as_user(user), **options)
+
+
+@contextlib.contextmanager
+def started(*command, user=None, **options):
+    """A command that runs meanwhile, its output kept for communicate(); it does not outlive the block."""
+    options.setdefault("stdout", subprocess.PIPE)
+    options.setdefault("stderr", subprocess.PIPE)
+    with subprocess.Popen([str(word) for word in command], stdin=subprocess.DEVNULL,
+                          **as_user(user), **options) as running:
+        try:
+            yield running
+        finally:
+            if running.poll() is None:
+                running.kill()
+
+
+def daemons(point):
+    """Ids of the running recordfs programs that were told to mount on `point`."""
+    found = []
+    for entry in Path("/proc").iterdir():
+        if not entry.name.isdigit():
+            continue
+        with contextlib.suppress(OSError):
+            words = (entry / "cmdline").read_bytes().split(b"\0")
+            if words[0].endswith(b"recordfs") and os.fsencode(point) in words:
+                found.append(int(entry.name))
+    return found
+
+
+class Mount:
+    """A recordfs that runs in the foreground as a child of the test, so that its end and its log can be seen."""
+
+    def __init__(self, sources, point, log, options=(), flags=("-f",), user=None, environment=None):
+        self.point = Path(point)
+        self._log = Path(log)
+        command = [program("recordfs"), *map(str, sources), str(point), *flags]
+        for option in options:
+            command += ["-o", option]
+        with self._log.open("wb") as out:
+            self.daemon = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=out, stderr=out,
+                                           env=environment, **as_user(user))
+        self._user = user
+        wait_for(lambda: self.is_mounted() or self.daemon.poll() is not None, f"a mount on {point}")
+        if not self.is_mounted():
+            raise AssertionError(f"recordfs ended with {self.daemon.returncode}: {self.log()}")
+
+    def __truediv__(self, name):
+        return self.point / name
+
+    def is_mounted(self):
+        return mounts().get(str(self.point), ("",))[0].startswith("fuse")
+
+    def log(self):
+        return self._log.read_text(encoding="utf-8", errors="backslashreplace")
+
+    def wait_for_log(self, pattern):
+        """The first line in which `pattern` is found."""
+        return wait_for(lambda: next((line for line in self.log().splitlines() if re.search(pattern, line)), None),
+                        f"a line in the log with {pattern}, which is: {self.log()}")
+
+    def unmount(self):
+        """Unmounts as its user would, and returns the daemon's exit status."""
+        done = run("fusermount3", "-u", self.point, user=self._user)
+        if done.returncode != 0:
+            raise AssertionError(done.stderr)
+        return self.wait()
+
+    def wait(self):
+        """The exit status of a daemon that is about to end."""
+        return self.daemon.wait(PATIENCE)
+
+    def send(self, number):
+        self.daemon.send_signal(number)
+
+    def abandon(self):
+        """After a case: whatever is left goes."""
+        if self.is_mounted():
+            run("fusermount3", "-u", "-z", self.point)
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self.daemon.wait(10)
+        if self.daemon.poll() is None:
+            self.daemon.kill()
+            self.daemon.wait(10)
+
+
+class Case(unittest.TestCase):
+    """A case with a folder of its own and mounts that go with it."""
+
+    longMessage = True
+    maxDiff = 4000
+
+    def setUp(self):
+        self.folder = Path(os.path.realpath(tempfile.mkdtemp(prefix="recordfs-test-")))
+        self.folder.chmod(0o755)
+        self.reports = self.folder / "reports"
+        self.reports.mkdir()
+        self.reports.chmod(0o777)
+        self._count = 0
+        self.addCleanup(self._clear)
+
+    def enter(self, context):
+        """Enters a context that is left after the case."""
+        stack = contextlib.ExitStack()
+        self.addCleanup(stack.close)
+        return stack.enter_context(context)
+
+    def _clear(self):
+        for point in sorted(mounts(), reverse=True):
+            if point.startswith(f"{self.folder}/"):
+                run("fusermount3", "-u", "-z", point)
+                wait_for(lambda left=point: not daemons(left), "the daemon's end", 15)
+        complaints = [path.read_text(errors="replace") for path in self.reports.iterdir()]
+        shutil.rmtree(self.folder)
+        self.assertEqual(complaints, [], "a sanitizer has reported")
+
+    def environment(self):
+        """With the sanitizers' reports in a folder of the case, as a daemon in the background has no stderr."""
+        changed = dict(os.environ)
+        for name in SANITIZERS:
+            changed[name] = ":".join(filter(None, [os.environ.get(name), f"log_path={self.reports}/report"]))
+        return changed
+
+    def new_point(self, user=None):
+        """An empty directory that belongs to the user."""
+        self._count += 1
+        point = self.folder / f"mnt{self._count}"
+        point.mkdir()
+        if user is not None:
+            os.chown(point, user, user)
+        return point
+
+    def mount(self, *sources, options=(), flags=("-f",), user=None, point=None):
+        point = point or self.new_point(user)
+        mounted = Mount(sources, point, self.folder / f"log{self._count}", options, flags, user, self.environment())
+        self.addCleanup(self._end, mounted)
+        return mounted
+
+    def _end(self, mounted):
+        mounted.abandon()
+        self.assertIsNone(COMPLAINT.search(mounted.log()), mounted.log())
+        self.assertNotIn(mounted.daemon.returncode, (66, -signal.SIGSEGV, -signal.SIGABRT, -signal.SIGBUS), mounted.log())
+
+    def recordfs(self, *arguments, user=None, **options):
+        """recordfs as a shell would run it: finished, or gone to the background."""
+        return run(program("recordfs"), *arguments, user=user, env=self.environment(), **options)
+
+    def copy(self, name, to=None):
+        """A sample of tests/corpus, to be changed at will."""
+        target = self.folder / (to or Path(name).name)
+        shutil.copyfile(sample(name), target)
+        return target
+
+    def assert_fails_with(self, number, action, *arguments):
+        with self.assertRaises(OSError) as raised:
+            action(*arguments)
+        self.assertEqual(raised.exception.errno, number, os.strerror(raised.exception.errno))
+
+
+def made(folder, records, form="riegeli-zstd"):
+    """(file, [its records]): a container of so many log lines, written by make_data, which prints them too."""
+    suffix = ".log" if form == "leveldb" else ".riegeli"
+    target = Path(folder) / f"made-{records}{suffix}"
+    done = subprocess.run([program("make_data"), form, str(records), str(target), "--print-records"],
+                          stdout=subprocess.PIPE, check=True, timeout=10 * PATIENCE)
+    return target, done.stdout.split(b"\n")[:-1]
+
+
+def why_not():
+    """Why nothing can be mounted here; empty when it can."""
+    if not os.access("/dev/fuse", os.R_OK | os.W_OK):
+        return "/dev/fuse is not there or not ours"
+    if shutil.which("fusermount3") is None:
+        return "there is no fusermount3"
+    return ""
+
+
+def is_root():
+    return os.geteuid() == 0
+
+
+# For cases that root alone can run; who else runs them reads so.
+only_root = unittest.skipUnless(is_root(), "only root can do this")
+
+
+def _enter_namespace():
+    """Goes on in a mount namespace of this program's own. Returns only inside it."""
+    if IN_NAMESPACE not in os.environ:
+        os.environ[IN_NAMESPACE] = "1"
+        os.execvp("unshare", ["unshare", "--mount", "--propagation", "private", sys.executable, "-B", *sys.argv])
+    with tempfile.TemporaryDirectory() as folder:
+        subprocess.run(["mount", "-t", "tmpfs", "none", folder], check=True)
+        _make_devices(Path(folder))
+        subprocess.run(["mount", "--bind", folder, "/dev"], check=True)
+        subprocess.run(["umount", "--lazy", folder], check=True)
+
+
+def _make_devices(folder):
+    """A /dev in which /dev/fuse is everybody's, and to which a test may add /dev/log."""
+    for name, major, minor in [("null", 1, 3), ("zero", 1, 5), ("full", 1, 7), ("random", 1, 8), ("urandom", 1, 9), ("fuse", 10, 229)]:
+        os.mknod(folder / name, 0o20666, os.makedev(major, minor))
+        os.chmod(folder / name, 0o666)
+    (folder / "fd").symlink_to("/proc/self/fd")
+    (folder / "shm").mkdir()
+
+
+def main():
+    if reason := why_not():
+        print(f"SKIPPED: nothing was mounted: {reason}")
+        sys.exit(SKIPPED)
+    if is_root():
+        _enter_namespace()
+    parser = argparse.ArgumentParser(allow_abbrev=False)
+    parser.add_argument("--bin", type=Path, required=True)
+    parser.add_argument("--root", type=Path, required=True)
+    options, rest = parser.parse_known_args()
+    place.programs, place.checkout = options.bin.resolve(), options.root.resolve()
+    unittest.main(module="__main__", argv=[sys.argv[0], *rest], verbosity=2)

@@ -1,0 +1,165 @@
+#!/usr/bin/env python3
+"""What the command line and mount(8) may say, and what comes of it."""
+import os
+import signal
+import unittest
+
+import mounting
+
+SAMPLE = "riegeli/simple_snappy.riegeli"
+FSTAB = ["defaults", "rw", "ro", "nofail", "_netdev", "noauto", "auto", "user", "users", "owner", "x-systemd.automount",
+         "x-systemd.device-timeout=5", "X-mount.mkdir", "x-gvfs-show", "comment=text", "noatime", "relatime", "nodev", "nosuid",
+         "noexec", "suid", "dev", "exec", "sync", "async", "group", "nouser", "silent"]
+
+
+class Telling(mounting.Case):
+    def test_help_goes_to_stdout(self):
+        for flag in ("-h", "--help"):
+            done = self.recordfs(flag)
+            self.assertEqual((done.returncode, done.stderr), (0, ""))
+            for word in ("MOUNTPOINT", "allow_other", "cache_size", "threads", "nest", "fsname", "-f", "-d", "-s"):
+                self.assertIn(word, done.stdout)
+
+    def test_version_names_both(self):
+        for flag in ("-V", "--version"):
+            done = self.recordfs(flag)
+            self.assertEqual((done.returncode, done.stderr), (0, ""))
+            self.assertRegex(done.stdout, r"recordfs \d+\.\d+\.\d+\n(.*\n)*libfuse 3\.")
+
+
+class WrongUse(mounting.Case):
+    def assert_wrong(self, *words):
+        point = self.new_point()
+        done = self.recordfs(*[point if word == "POINT" else word for word in words])
+        self.assertEqual(done.returncode, 1, done.stderr)
+        self.assertEqual(done.stdout, "")
+        self.assertEqual(done.stderr.count("\n"), 1, done.stderr)
+        self.assertTrue(done.stderr.startswith("recordfs: "), done.stderr)
+        self.assertNotIn(str(point), mounting.mounts())
+        return done.stderr
+
+    def test_nothing_given(self):
+        self.assert_wrong()
+
+    def test_source_alone(self):
+        self.assertIn("mount point", self.assert_wrong(mounting.sample(SAMPLE)))
+
+    def test_unknown_options(self):
+        for option in ("frobnicate", "frobnicate=1", "uid", "nest=1x=", "roo"):
+            self.assertIn(option.split("=")[0], self.assert_wrong(mounting.sample(SAMPLE), "POINT", "-o", option))
+
+    def test_unknown_flag(self):
+        self.assertIn("--frobnicate", self.assert_wrong(mounting.sample(SAMPLE), "POINT", "--frobnicate"))
+
+    def test_values_that_make_no_sense(self):
+        for option in ("uid=me", "gid=-1", "umask=9", "umask=22x", "umask=7777777", "threads=0", "threads=x", "cache_size=1Q",
+                       "cache_size=", "cache_size=-1", "cache_size=99999999999999999999", "uid=4294967295", "max_read=many"):
+            with self.subTest(option=option):
+                self.assertIn(option.split("=")[0], self.assert_wrong(mounting.sample(SAMPLE), "POINT", "-o", option))
+
+    def test_option_list_without_a_list(self):
+        self.assert_wrong(mounting.sample(SAMPLE), "POINT", "-o")
+
+
+class Accepted(mounting.Case):
+    def assert_serves(self, mounted):
+        self.assertEqual(len(os.listdir(mounted / "records")), 500)
+        self.assertEqual(mounted.unmount(), 0)
+
+    def test_what_fstab_adds_changes_nothing(self):
+        for option in FSTAB:
+            with self.subTest(option=option):
+                mounted = self.mount(mounting.sample(SAMPLE), options=[option])
+                shown = mounting.mounts()[str(mounted.point)][2]
+                self.assertEqual({"ro", "nosuid", "nodev", "noexec", "default_permissions"} - set(shown), set())
+                self.assert_serves(mounted)
+
+    def test_all_in_one_list_and_repeated(self):
+        self.assert_serves(self.mount(mounting.sample(SAMPLE), options=[",".join(FSTAB), "ro", "threads=2,cache_size=1M"]))
+
+    def test_options_before_the_places(self):
+        point = self.new_point()
+        done = self.recordfs("-o", "ro", mounting.sample(SAMPLE), point)
+        self.assertEqual((done.returncode, done.stdout, done.stderr), (0, "", ""))
+        self.assertEqual(len(os.listdir(point / "records")), 500)
+
+    def test_list_glued_to_its_letter(self):
+        point = self.new_point()
+        self.assertEqual(self.recordfs("-oro,threads=1", mounting.sample(SAMPLE), point).returncode, 0)
+        self.assertEqual(len(os.listdir(point / "records")), 500)
+
+    def test_one_thread(self):
+        self.assert_serves(self.mount(mounting.sample(SAMPLE), flags=["-f", "-s"]))
+
+    def test_many_threads(self):
+        self.assert_serves(self.mount(mounting.sample(SAMPLE), options=["threads=64"]))
+
+    def test_debug_stays_in_front_and_traces(self):
+        mounted = self.mount(mounting.sample(SAMPLE), flags=["-d"])
+        os.listdir(mounted / "records")
+        mounted.wait_for_log("READDIR")
+        self.assertEqual(mounted.unmount(), 0)
+
+    def test_foreground_stays_a_child(self):
+        mounted = self.mount(mounting.sample(SAMPLE))
+        self.assertEqual(mounting.daemons(mounted.point), [mounted.daemon.pid])
+        mounted.send(signal.SIGTERM)
+        self.assertEqual(mounted.wait(), 0)
+
+    def test_tiny_cache_serves_all_the_same(self):
+        for size in ("0", "1", "1K", "1k", "1G"):
+            mounted = self.mount(mounting.sample(SAMPLE), options=[f"cache_size={size}"])
+            whole = b"".join((mounted / "records" / name).read_bytes() for name in sorted(os.listdir(mounted / "records")))
+            self.assertEqual((mounted / "streams/concat").read_bytes(), whole)
+            self.assertEqual(mounted.unmount(), 0)
+
+    def test_smaller_reads(self):
+        mounted = self.mount(mounting.sample("leveldb_log/embedded-log.log"), options=["max_read=4096"])
+        sizes = [len(path.read_bytes()) - path.stat().st_size for path in (mounted / "records").iterdir()]
+        self.assertEqual(set(sizes), {0})
+
+    def test_name_in_the_mount_table_is_the_source(self):
+        mounted = self.mount(mounting.sample(SAMPLE))
+        self.assertEqual(mounting.mounts()[str(mounted.point)][:2], ("fuse.recordfs", str(mounting.sample(SAMPLE))))
+        self.assertRegex(mounting.run("mount").stdout, rf"on {mounted.point} type fuse.recordfs \(ro,")
+
+    def test_name_in_the_mount_table_is_chosen(self):
+        mounted = self.mount(mounting.sample(SAMPLE), options=["fsname=my\\,own name"])
+        self.assertEqual(mounting.mounts()[str(mounted.point)][1], "my,own name")
+
+    def test_source_with_comma_and_backslash_in_its_name(self):
+        source = self.copy(SAMPLE, "a,b\\c d.riegeli")
+        mounted = self.mount(source)
+        self.assertEqual(mounting.mounts()[str(mounted.point)][1], str(source))
+
+    def test_mount_point_with_blanks_and_other_letters(self):
+        point = self.folder / "mät pøint"
+        point.mkdir()
+        self.assert_serves(self.mount(mounting.sample(SAMPLE), point=point))
+
+    def test_relative_places_stay_where_they_are(self):
+        point, source = self.new_point(), self.copy(SAMPLE)
+        done = self.recordfs(source.name, point.name, cwd=self.folder)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assertEqual(len(os.listdir(point / "records")), 500)
+
+    def test_directory_that_is_not_empty_with_leave(self):
+        point = self.new_point()
+        (point / "something").touch()
+        self.assert_serves(self.mount(mounting.sample(SAMPLE), options=["nonempty"], point=point))
+
+
+@mounting.only_root
+class ThroughMount(mounting.Case):
+    def test_mount_starts_the_program(self):
+        point = self.new_point()
+        done = mounting.run("mount", "-t", "fuse", "-o", "nofail,_netdev,x-systemd.automount,allow_other",
+                            f"{mounting.program('recordfs')}#{mounting.sample(SAMPLE)}", point, env=self.environment())
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assertIn("allow_other", mounting.mounts()[str(point)][2])
+        self.assertEqual(len(os.listdir(point / "records")), 500)
+        self.assertEqual(mounting.run("umount", point).returncode, 0)
+
+
+if __name__ == "__main__":
+    mounting.main()
