@@ -1,6 +1,5 @@
 #include "fusefs/glue/session.h"
 
-
 #include <memory>
 
 #include <fmt/format.h>
