@@ -22,6 +22,7 @@ namespace recordfs {
 namespace {
 
 constexpr int kExitCannotOpen = 2;
+constexpr int kExitCannotMount = 3;
 constexpr unsigned kExecutorThreads = 2;
 
 void say(const std::string& line) { std::fputs(("recordfs: " + line + "\n").c_str(), stderr); }
@@ -99,10 +100,11 @@ int mount_sources(const Options& options) {
     }
     containers.push_back(std::move(*opened));
   }
-  if (auto problem = mountpoint_problem(options.mountpoint, options.nonempty)) {
-    say(fmt::format("{}: cannot mount: {}", options.mountpoint, *problem));
+  const auto cannot_mount = [&](std::string_view reason) {
+    log.write(Severity::kError, fmt::format("{}: cannot mount: {}", options.mountpoint, reason));
     return kExitCannotMount;
-  }
+  };
+  if (auto problem = mountpoint_problem(options.mountpoint, options.nonempty)) return cannot_mount(*problem);
   const MountTree tree(std::move(containers), options.nest);
   const SessionOptions session{.mountpoint = options.mountpoint,
                                .fsname = options.fsname.value_or(options.sources.front()),
@@ -113,9 +115,10 @@ int mount_sources(const Options& options) {
                                .max_read = options.max_read.value_or(0),
                                .allow_other = options.allow_other,
                                .passed_on = options.passed_on};
-  return serve(tree, services.executor, session, [&] {
+  const auto served = serve(tree, services.executor, session, [&] {
     if (!options.foreground) log.use_syslog();
   });
+  return served ? 0 : cannot_mount(served.error().detail);
 }
 
 int run(int argc, const char* const* argv) {

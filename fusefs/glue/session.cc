@@ -1,9 +1,15 @@
 #include "fusefs/glue/session.h"
 
+#include <algorithm>
+#include <csignal>
+#include <cstdio>
 #include <memory>
+#include <string_view>
+#include <utility>
 
 #include <fmt/format.h>
 
+#include "fusefs/glue/captured_stderr.h"
 #include "fusefs/glue/init_reply.h"
 #include "fusefs/glue/operations.h"
 #include "fusefs/glue/parking.h"
@@ -19,6 +25,29 @@ using Session = std::unique_ptr<fuse_session, SessionDeleter>;
 struct LoopConfigDeleter {
   void operator()(fuse_loop_config* config) const { fuse_loop_cfg_destroy(config); }
 };
+
+// libfuse starts mount(8), umount(8) or fusermount3 and waits for it with no second try, so a signal on the way would
+// make a failure of a mount that stands. Meanwhile the signals that end a session wait for this thread.
+class SignalsHeld {
+ public:
+  SignalsHeld() {
+    sigset_t ending;
+    sigemptyset(&ending);
+    for (const int number : {SIGHUP, SIGINT, SIGTERM}) sigaddset(&ending, number);
+    pthread_sigmask(SIG_BLOCK, &ending, &before_);
+  }
+  ~SignalsHeld() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+  SignalsHeld(const SignalsHeld&) = delete;
+  SignalsHeld& operator=(const SignalsHeld&) = delete;
+
+ private:
+  sigset_t before_{};
+};
+
+void unmount(fuse_session* session) {
+  const SignalsHeld held;
+  fuse_session_unmount(session);
+}
 
 // --- options
 
@@ -51,6 +80,41 @@ Session new_session(const SessionOptions& options, Mount& mount) {
   return session;
 }
 
+Error failure(std::string reason) { return {.code = Code::kIo, .detail = std::move(reason)}; }
+
+// What was said on stderr as one line, without the names of those who said it.
+std::string reason_in(std::string_view said) {
+  std::string reason;
+  while (!said.empty()) {
+    std::string_view line = said.substr(0, said.find('\n'));
+    said.remove_prefix(std::min(line.size() + 1, said.size()));
+    for (const std::string_view name : {"fuse: ", "fusermount3: ", "mount: "}) {
+      if (line.starts_with(name)) line.remove_prefix(name.size());
+    }
+    if (line.empty()) continue;
+    if (!reason.empty()) reason += "; ";
+    reason += line;
+  }
+  return reason.empty() ? "libfuse gives no reason" : reason;
+}
+
+// A session that stands, and whose signal handlers do.
+Result<Session> mounted_session(const SessionOptions& options, Mount& context) {
+  CapturedStderr captured;
+  Session session = new_session(options, context);
+  if (!session || fuse_set_signal_handlers(session.get()) != 0) return failure(reason_in(captured.end()));
+  {
+    const SignalsHeld held;
+    if (fuse_session_mount(session.get(), options.mountpoint.c_str()) == 0) {
+      const std::string said = captured.end();
+      std::fputs(said.c_str(), stderr);
+      return session;
+    }
+  }
+  fuse_remove_signal_handlers(session.get());
+  return failure(reason_in(captured.end()));
+}
+
 int run_loop(fuse_session* session, const SessionOptions& options) {
   if (options.single_threaded) return fuse_session_loop(session);
   const std::unique_ptr<fuse_loop_config, LoopConfigDeleter> config(fuse_loop_cfg_create());
@@ -64,26 +128,25 @@ int run_loop(fuse_session* session, const SessionOptions& options) {
 
 std::string fuse_version() { return fmt::format("libfuse {}", fuse_pkgversion()); }
 
-int serve(const MountTree& tree, Executor& executor, const SessionOptions& options,
-          const std::function<void()>& in_background) {
+Result<void> serve(const MountTree& tree, Executor& executor, const SessionOptions& options,
+                   const std::function<void()>& in_background) {
   Parking parking(executor);
-  Mount mount{.tree = tree, .parking = parking, .max_read = options.max_read};
-  const Session session = new_session(options, mount);
-  if (!session || fuse_set_signal_handlers(session.get()) != 0) return kExitCannotMount;
-  int status = kExitCannotMount;
-  if (fuse_session_mount(session.get(), options.mountpoint.c_str()) == 0) {
-    const bool ready = complete_init_reply(session.get()) == 0 && fuse_daemonize(options.foreground ? 1 : 0) == 0;
-    if (ready) {
-      in_background();
-      // A signal that asked for the end is a good end.
-      status = run_loop(session.get(), options) < 0 ? kExitCannotMount : 0;
-    }
-    executor.stop();
-    parking.close();
-    fuse_session_unmount(session.get());
+  Mount context{.tree = tree, .parking = parking, .max_read = options.max_read};
+  auto session = mounted_session(options, context);
+  if (!session) return std::move(session).error();
+  Result<void> result;
+  if (complete_init_reply(session->get()) != 0 || fuse_daemonize(options.foreground ? 1 : 0) != 0) {
+    result = failure("no way to the background");
+  } else {
+    in_background();
+    // A signal that asked for the end is a good end.
+    if (run_loop(session->get(), options) < 0) result = failure("the connection to the kernel broke");
   }
-  fuse_remove_signal_handlers(session.get());
-  return status;
+  executor.stop();
+  parking.close();
+  unmount(session->get());
+  fuse_remove_signal_handlers(session->get());
+  return result;
 }
 
 }  // namespace recordfs

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "core/base/result.h"
 #include "core/store/executor.h"
 #include "fusefs/tree/mount_tree.h"
 
@@ -23,14 +24,12 @@ struct SessionOptions {
 };
 
 // Mounts `tree` and serves it until it is unmounted or a signal asks for the end. `in_background` is called
-// when the process has gone to the background, before the first request. Returns the process's exit status:
-// 0 after a mount that ended well, kExitCannotMount when it never stood (said on stderr).
-int serve(const MountTree& tree, Executor& executor, const SessionOptions& options,
-          const std::function<void()>& in_background);
+// when the process has gone to the background, before the first request. Fails with kIo when the mount never stood, or
+// did not end well; then the reason is libfuse's, or fusermount3's.
+Result<void> serve(const MountTree& tree, Executor& executor, const SessionOptions& options,
+                   const std::function<void()>& in_background);
 
 // The version of libfuse that runs, for --version.
 std::string fuse_version();
-
-inline constexpr int kExitCannotMount = 3;
 
 }  // namespace recordfs

@@ -28,6 +28,7 @@ class Ending(mounting.Case):
     def test_unmounting_at_once(self):
         for _ in range(10):
             mounted = self.mount(mounting.sample(SAMPLE))
+            os.lstat(mounted / "info.json")  # what is undone while it is made never stood
             self.assertEqual(mounted.unmount(), 0)
             self.assert_nothing_left(mounted)
 
@@ -40,6 +41,12 @@ class Ending(mounting.Case):
                 mounted.send(number)
                 self.assert_nothing_left(mounted)
                 self.assertEqual(mounted.log(), "")
+
+    def test_signal_as_soon_as_the_mount_stands(self):
+        for _ in range(10):
+            mounted = self.mount(mounting.sample(SAMPLE))
+            mounted.send(signal.SIGTERM)
+            self.assert_nothing_left(mounted)
 
     def test_signal_unmounts_with_one_thread(self):
         mounted = self.mount(mounting.sample(SAMPLE), flags=["-f", "-s"])
