@@ -27,14 +27,14 @@ struct LoopConfigDeleter {
 };
 
 // libfuse starts mount(8), umount(8) or fusermount3 and waits for it with no second try, so a signal on the way would
-// make a failure of a mount that stands. Meanwhile the signals that end a session wait for this thread.
+// make a failure of a mount that stands. Meanwhile the signals that have a handler wait for this thread.
 class SignalsHeld {
  public:
   SignalsHeld() {
-    sigset_t ending;
-    sigemptyset(&ending);
-    for (const int number : {SIGHUP, SIGINT, SIGTERM}) sigaddset(&ending, number);
-    pthread_sigmask(SIG_BLOCK, &ending, &before_);
+    sigset_t handled;
+    sigemptyset(&handled);
+    for (const int number : {SIGHUP, SIGINT, SIGPIPE, SIGTERM}) sigaddset(&handled, number);
+    pthread_sigmask(SIG_BLOCK, &handled, &before_);
   }
   ~SignalsHeld() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
   SignalsHeld(const SignalsHeld&) = delete;
