@@ -34,6 +34,10 @@ Result<std::vector<Attribute>> Container::attributes(const ChunkInfo*) const { r
 
 Result<std::vector<Attribute>> Container::chunk_attributes(const ChunkInfo&) const { return std::vector<Attribute>{}; }
 
+Result<Parts> Container::parts(Bytes) const {
+  return Error{.code = Code::kNotFound, .detail = "the records of this container have no parts"};
+}
+
 Result<Buffer> Container::trailer() const {
   return Error{.code = Code::kNotFound, .detail = "the container has no trailer"};
 }

@@ -21,6 +21,7 @@
 #include "core/base/result.h"
 #include "core/base/source.h"
 #include "core/formats/chunk.h"
+#include "core/formats/part.h"
 
 namespace recordfs {
 
@@ -138,6 +139,12 @@ class Container {
   virtual bool attributes_change() const { return false; }
   // Metadata in effect at a chunk, for the chunk's info.json.
   virtual Result<std::vector<Attribute>> chunk_attributes(const ChunkInfo& chunk) const;
+
+  // Whether records have parts, which are then shown as inside/ORDINAL/.
+  virtual bool has_parts() const { return false; }
+  // The parts of a record, told from its bytes alone. Fails with kDamage when the bytes are no record of this
+  // format, and with kLimit. REQUIRES: has_parts().
+  virtual Result<Parts> parts(Bytes record) const;
 
   // Whether the container declares a trailer, and its bytes.
   virtual bool has_trailer() const { return false; }
