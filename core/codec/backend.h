@@ -5,17 +5,22 @@
 
 namespace recordfs {
 
-// The functions of codec.h of the same names, for one codec.
+// The functions of codec.h of the same names, for one codec. Null where reading its stream does as well.
 struct Backend {
   Result<void> (*decompress_into)(Bytes stored, MutableBytes out);
   Result<Buffer> (*decompress)(Bytes stored, std::uint64_t expected, std::uint64_t limit);
-  Result<std::unique_ptr<DecodeStream>> (*open_stream)(Bytes stored);
+  Result<std::unique_ptr<DecodeStream>> (*open_stream)(Bytes stored, Tail tail);
 };
 
 extern const Backend kNoneBackend;
 extern const Backend kZstdBackend;
 extern const Backend kBrotliBackend;
 extern const Backend kSnappyBackend;
+extern const Backend kDeflateBackend;
+extern const Backend kZlibBackend;
+extern const Backend kGzipBackend;
+extern const Backend kLz4FrameBackend;
+extern const Backend kLzmaBackend;
 
 // Reads `stream` to its end into a buffer that grows as bytes really come. `stored_size` says how far
 // `expected` is believed for the first allocation. Fails with kLimit beyond `limit`, and as the stream does.

@@ -36,8 +36,11 @@ State new_state() {
 
 class BrotliStream final : public DecodeStream {
  public:
-  BrotliStream(State state, Bytes stored)
-      : state_(std::move(state)), next_(reinterpret_cast<const std::uint8_t*>(stored.data())), left_(stored.size()) {}
+  BrotliStream(State state, Bytes stored, Tail tail)
+      : state_(std::move(state)),
+        next_(reinterpret_cast<const std::uint8_t*>(stored.data())),
+        left_(stored.size()),
+        tail_(tail) {}
 
   Result<std::size_t> read(MutableBytes out) override {
     auto* target = reinterpret_cast<std::uint8_t*>(out.data());
@@ -52,39 +55,29 @@ class BrotliStream final : public DecodeStream {
       if (hungry && (left_ == 0 || unused > 0)) return broken("ends before the stream does");
       ended_ = outcome == BROTLI_DECODER_RESULT_SUCCESS;
     }
-    if (ended_ && left_ > 0) return broken(fmt::format("{} bytes behind the end of the stream", left_));
+    if (ended_ && left_ > 0 && tail_ == Tail::kDamage)
+      return broken(fmt::format("{} bytes behind the end of the stream", left_));
     return out.size() - room;
   }
+
+  std::size_t stored_left() const override { return left_; }
 
  private:
   State state_;
   const std::uint8_t* next_;
   std::size_t left_;
+  const Tail tail_;
   bool ended_ = false;
 };
 
-Result<std::unique_ptr<DecodeStream>> open_brotli(Bytes stored) {
+Result<std::unique_ptr<DecodeStream>> open_brotli(Bytes stored, Tail tail) {
   State state = new_state();
   if (!state) return no_memory();
-  return std::unique_ptr<DecodeStream>(std::make_unique<BrotliStream>(std::move(state), stored));
-}
-
-Result<void> decompress_brotli_into(Bytes stored, MutableBytes out) {
-  State state = new_state();
-  if (!state) return no_memory();
-  BrotliStream stream(std::move(state), stored);
-  return fill(stream, out);
-}
-
-Result<Buffer> decompress_brotli(Bytes stored, std::uint64_t expected, std::uint64_t limit) {
-  State state = new_state();
-  if (!state) return no_memory();
-  BrotliStream stream(std::move(state), stored);
-  return collect(stream, stored.size(), expected, limit);
+  return std::unique_ptr<DecodeStream>(std::make_unique<BrotliStream>(std::move(state), stored, tail));
 }
 
 }  // namespace
 
-const Backend kBrotliBackend = {decompress_brotli_into, decompress_brotli, open_brotli};
+const Backend kBrotliBackend = {nullptr, nullptr, open_brotli};
 
 }  // namespace recordfs

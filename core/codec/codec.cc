@@ -20,6 +20,17 @@ const Backend* backend_of(CodecId codec) {
 #ifdef RECORDFS_HAVE_SNAPPY
     case CodecId::kSnappy: return &kSnappyBackend;
 #endif
+#ifdef RECORDFS_HAVE_ZLIB
+    case CodecId::kDeflate: return &kDeflateBackend;
+    case CodecId::kZlib: return &kZlibBackend;
+    case CodecId::kGzip: return &kGzipBackend;
+#endif
+#ifdef RECORDFS_HAVE_LZ4
+    case CodecId::kLz4Frame: return &kLz4FrameBackend;
+#endif
+#ifdef RECORDFS_HAVE_LZMA
+    case CodecId::kLzma: return &kLzmaBackend;
+#endif
     default: return nullptr;
   }
 }
@@ -36,6 +47,11 @@ std::string_view to_string(CodecId codec) {
     case CodecId::kZstd: return "zstd";
     case CodecId::kBrotli: return "brotli";
     case CodecId::kSnappy: return "snappy";
+    case CodecId::kDeflate: return "flate";
+    case CodecId::kZlib: return "zlib";
+    case CodecId::kGzip: return "gzip";
+    case CodecId::kLz4Frame: return "lz4";
+    case CodecId::kLzma: return "lzma";
   }
   return "unknown";
 }
@@ -44,17 +60,29 @@ bool is_available(CodecId codec) { return backend_of(codec) != nullptr; }
 
 Result<void> decompress_into(CodecId codec, Bytes stored, MutableBytes out) {
   const Backend* backend = backend_of(codec);
-  return backend ? backend->decompress_into(stored, out) : not_built(codec);
+  if (backend && backend->decompress_into) return backend->decompress_into(stored, out);
+  auto stream = open_stream(codec, stored);
+  return stream ? fill(**stream, out) : std::move(stream).error();
 }
 
 Result<Buffer> decompress(CodecId codec, Bytes stored, std::uint64_t expected, std::uint64_t limit) {
   const Backend* backend = backend_of(codec);
-  return backend ? backend->decompress(stored, expected, limit) : not_built(codec);
+  if (backend && backend->decompress) return backend->decompress(stored, expected, limit);
+  auto stream = open_stream(codec, stored);
+  return stream ? collect(**stream, stored.size(), expected, limit) : std::move(stream).error();
 }
 
-Result<std::unique_ptr<DecodeStream>> open_stream(CodecId codec, Bytes stored) {
+Result<Front> decompress_front(CodecId codec, Bytes stored, std::uint64_t expected, std::uint64_t limit) {
+  auto stream = open_stream(codec, stored, Tail::kIgnored);
+  if (!stream) return std::move(stream).error();
+  auto content = collect(**stream, stored.size(), expected, limit);
+  if (!content) return std::move(content).error();
+  return Front{std::move(*content), stored.size() - (*stream)->stored_left()};
+}
+
+Result<std::unique_ptr<DecodeStream>> open_stream(CodecId codec, Bytes stored, Tail tail) {
   const Backend* backend = backend_of(codec);
-  return backend ? backend->open_stream(stored) : not_built(codec);
+  return backend ? backend->open_stream(stored, tail) : not_built(codec);
 }
 
 #ifndef RECORDFS_HAVE_ZSTD

@@ -2,9 +2,9 @@
 // buffer that it was given. No state is shared but per-thread contexts: any thread may call.
 //
 // Errors: kDamage for a stream that is broken, too short, too long or not used up; kLimit when more
-// comes out than allowed; kUnsupported when this build has not got the library, or for a zstd frame that
-// wants a dictionary or a later version; kOutOfMemory. Positions in errors are 0: the caller knows where
-// the stream stands and adds it.
+// comes out than allowed, or for an LZMA dictionary of more than 128 MiB; kUnsupported when this build has
+// not got the library, or for a stream that wants a preset dictionary or a later version; kOutOfMemory. Positions in
+// errors are 0: the caller knows where the stream stands and adds it.
 #pragma once
 
 #include <cstdint>
@@ -20,9 +20,14 @@ namespace recordfs {
 
 enum class CodecId : std::uint8_t {
   kNone,
-  kZstd,    // zstd frames, any window size; several frames and skippable frames one after the other
-  kBrotli,  // one Brotli stream, large windows included
-  kSnappy,  // raw Snappy block
+  kZstd,      // zstd frames, any window size; several frames and skippable frames one after the other
+  kBrotli,    // one Brotli stream, large windows included
+  kSnappy,    // raw Snappy block
+  kDeflate,   // one raw deflate stream (RFC 1951), which has no checksum
+  kZlib,      // one deflate stream with a header and Adler-32 (RFC 1950)
+  kGzip,      // gzip members (RFC 1952) one after the other, each checked by its CRC-32 and length
+  kLz4Frame,  // LZ4 frames and skippable frames one after the other; no bare blocks, no legacy frames
+  kLzma,      // one stream of the old .lzma format, of a stated size or with an end mark; not .xz
 };
 
 // "none", "zstd", ... Static storage.
@@ -40,6 +45,17 @@ Result<void> decompress_into(CodecId codec, Bytes stored, MutableBytes out);
 // plausible and no further.
 Result<Buffer> decompress(CodecId codec, Bytes stored, std::uint64_t expected, std::uint64_t limit);
 
+// What came out of compressed bytes that something else follows.
+struct Front {
+  Buffer content;
+  std::size_t used;  // stored bytes that the compressed stream took
+};
+
+// As decompress(), but what stands behind the end of the compressed stream is no damage and stays unread. What begins
+// as another frame or member still has to be one. Without a codec, and in Snappy, nothing says where the end
+// is: they use all of `stored`.
+Result<Front> decompress_front(CodecId codec, Bytes stored, std::uint64_t expected, std::uint64_t limit);
+
 // What a zstd frame header says about the size of the content: nullopt when it does not say, or when
 // `head` is too short. 18 bytes always suffice. Reads nothing else.
 std::optional<std::uint64_t> zstd_content_size(Bytes head);
@@ -48,17 +64,23 @@ std::optional<std::uint64_t> zstd_content_size(Bytes head);
 // for formats that allow one frame only. nullopt when no whole frame begins there.
 std::optional<std::uint64_t> zstd_frame_size(Bytes stored);
 
+// What bytes behind the end of a compressed stream are: damage, or none of the stream's business.
+enum class Tail : std::uint8_t { kDamage, kIgnored };
+
 // One compressed stream, read forwards, for a reader that needs its beginning alone. One thread.
 class DecodeStream {
  public:
   virtual ~DecodeStream() = default;
   // Fills `out` and returns how much came: all of it, or less at the end of the stream, which is the end
-  // of the stored bytes too. Fails with kDamage, kUnsupported and kOutOfMemory, and from then on always.
+  // of the stored bytes too unless they were opened with Tail::kIgnored. Fails with kDamage, kLimit (LZMA
+  // alone), kUnsupported and kOutOfMemory, and from then on always.
   virtual Result<std::size_t> read(MutableBytes out) = 0;
+  // How many stored bytes the stream has not taken: at its end, those behind it. Never fails.
+  virtual std::size_t stored_left() const = 0;
 };
 
 // `stored` has to outlive the stream. Snappy can't be read in part: its first read holds the whole in
 // memory, at most 22 times the stored bytes. Fails with kUnsupported, kOutOfMemory.
-Result<std::unique_ptr<DecodeStream>> open_stream(CodecId codec, Bytes stored);
+Result<std::unique_ptr<DecodeStream>> open_stream(CodecId codec, Bytes stored, Tail tail = Tail::kDamage);
 
 }  // namespace recordfs

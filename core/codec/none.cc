@@ -17,6 +17,8 @@ class NoneStream final : public DecodeStream {
     return size;
   }
 
+  std::size_t stored_left() const override { return rest_.size(); }
+
  private:
   Bytes rest_;
 };
@@ -32,7 +34,7 @@ Result<Buffer> decompress_none(Bytes stored, std::uint64_t, std::uint64_t limit)
   return Buffer::copy_of(stored);
 }
 
-Result<std::unique_ptr<DecodeStream>> open_none(Bytes stored) {
+Result<std::unique_ptr<DecodeStream>> open_none(Bytes stored, Tail) {
   return std::unique_ptr<DecodeStream>(std::make_unique<NoneStream>(stored));
 }
 

@@ -68,6 +68,8 @@ class SnappyStream final : public DecodeStream {
     return size;
   }
 
+  std::size_t stored_left() const override { return decoded_ ? 0 : stored_.size(); }
+
  private:
   Bytes stored_;
   Buffer whole_;
@@ -75,7 +77,7 @@ class SnappyStream final : public DecodeStream {
   bool decoded_ = false;
 };
 
-Result<std::unique_ptr<DecodeStream>> open_snappy(Bytes stored) {
+Result<std::unique_ptr<DecodeStream>> open_snappy(Bytes stored, Tail) {
   return std::unique_ptr<DecodeStream>(std::make_unique<SnappyStream>(stored));
 }
 

@@ -89,7 +89,8 @@ Result<void> decompress_zstd_into(Bytes stored, MutableBytes out) {
 
 class ZstdStream final : public DecodeStream {
  public:
-  ZstdStream(Context context, Bytes stored) : context_(std::move(context)), in_{stored.data(), stored.size(), 0} {}
+  ZstdStream(Context context, Bytes stored, Tail tail)
+      : context_(std::move(context)), in_{stored.data(), stored.size(), 0}, tail_(tail) {}
   ~ZstdStream() override { give_back(std::move(context_)); }
 
   Result<std::size_t> read(MutableBytes out) override {
@@ -104,38 +105,46 @@ class ZstdStream final : public DecodeStream {
     return target.pos;
   }
 
+  std::size_t stored_left() const override { return in_.size - in_.pos; }
+
  private:
-  // At least one frame, and nothing behind the last.
-  bool at_end() const { return !in_frame_ && in_.pos == in_.size && in_.size > 0; }
+  Bytes rest() const { return {static_cast<const std::byte*>(in_.src) + in_.pos, stored_left()}; }
+
+  // At least one frame, and nothing behind the last, or what may be ignored.
+  bool at_end() const {
+    if (in_frame_ || in_.pos == 0) return false;
+    return stored_left() == 0 || (tail_ == Tail::kIgnored && frame_kind(rest()) == FrameKind::kOther);
+  }
 
   Result<void> step(ZSTD_outBuffer& target) {
-    const Bytes rest{static_cast<const std::byte*>(in_.src) + in_.pos, in_.size - in_.pos};
-    if (!in_frame_ && frame_kind(rest) == FrameKind::kOther) return broken("no frame where one has to begin");
+    if (!in_frame_ && frame_kind(rest()) == FrameKind::kOther) return broken("no frame where one has to begin");
     const std::size_t done_before = target.pos;
+    const std::size_t taken_before = in_.pos;
     const std::size_t hint = ZSTD_decompressStream(context_.get(), &target, &in_);
     if (ZSTD_isError(hint)) return error_of(hint);
     in_frame_ = hint != 0;
-    const bool stuck = in_.size - in_.pos == rest.size() && target.pos == done_before;
+    const bool stuck = in_.pos == taken_before && target.pos == done_before;
     if (in_frame_ && stuck) return broken("ends inside a frame");
     return {};
   }
 
   Context context_;
   ZSTD_inBuffer in_;
+  const Tail tail_;
   bool in_frame_ = false;
   bool failed_ = false;
 };
 
-Result<std::unique_ptr<DecodeStream>> open_zstd(Bytes stored) {
+Result<std::unique_ptr<DecodeStream>> open_zstd(Bytes stored, Tail tail) {
   Context context = take_context();
   if (!context) return no_memory();
-  return std::unique_ptr<DecodeStream>(std::make_unique<ZstdStream>(std::move(context), stored));
+  return std::unique_ptr<DecodeStream>(std::make_unique<ZstdStream>(std::move(context), stored, tail));
 }
 
 Result<Buffer> decompress_zstd(Bytes stored, std::uint64_t expected, std::uint64_t limit) {
   Context context = take_context();
   if (!context) return no_memory();
-  ZstdStream stream(std::move(context), stored);
+  ZstdStream stream(std::move(context), stored, Tail::kDamage);
   if (expected == 0) expected = zstd_content_size(stored).value_or(0);
   return collect(stream, stored.size(), expected, limit);
 }

@@ -36,12 +36,18 @@ TEST(Codec, NamesAreStable) {
   EXPECT_EQ(to_string(CodecId::kZstd), "zstd");
   EXPECT_EQ(to_string(CodecId::kBrotli), "brotli");
   EXPECT_EQ(to_string(CodecId::kSnappy), "snappy");
+  EXPECT_EQ(to_string(CodecId::kDeflate), "flate");
+  EXPECT_EQ(to_string(CodecId::kZlib), "zlib");
+  EXPECT_EQ(to_string(CodecId::kGzip), "gzip");
+  EXPECT_EQ(to_string(CodecId::kLz4Frame), "lz4");
+  EXPECT_EQ(to_string(CodecId::kLzma), "lzma");
 }
 
 TEST(Codec, WithoutItsLibraryIsUnsupportedEverywhere) {
   const auto unknown = static_cast<CodecId>(200);
   EXPECT_FALSE(is_available(unknown));
-  for (const CodecId codec : {CodecId::kZstd, CodecId::kBrotli, CodecId::kSnappy, unknown}) {
+  for (const CodecId codec : {CodecId::kZstd, CodecId::kBrotli, CodecId::kSnappy, CodecId::kDeflate, CodecId::kZlib,
+                              CodecId::kGzip, CodecId::kLz4Frame, CodecId::kLzma, unknown}) {
     if (is_available(codec)) continue;
     std::byte out{};
     EXPECT_EQ(decompress_into(codec, as_bytes("x"), {&out, 1}).error().code, Code::kUnsupported);

@@ -11,6 +11,15 @@
 #ifdef RECORDFS_HAVE_SNAPPY
 #include <snappy.h>
 #endif
+#ifdef RECORDFS_HAVE_ZLIB
+#include <zlib.h>
+#endif
+#ifdef RECORDFS_HAVE_LZ4
+#include <lz4frame.h>
+#endif
+#ifdef RECORDFS_HAVE_LZMA
+#include <lzma.h>
+#endif
 
 namespace recordfs::testing {
 
@@ -68,6 +77,65 @@ std::string pack_snappy(std::string_view text) {
 }
 #endif
 
+#ifdef RECORDFS_HAVE_ZLIB
+namespace {
+
+std::string pack_with_wrapper(std::string_view text, int wrapper) {
+  z_stream state{};
+  EXPECT_EQ(deflateInit2(&state, 6, Z_DEFLATED, wrapper, 8, Z_DEFAULT_STRATEGY), Z_OK);
+  std::string packed(deflateBound(&state, text.size()), '\0');
+  state.next_in = const_cast<Bytef*>(reinterpret_cast<const Bytef*>(text.data()));
+  state.avail_in = static_cast<uInt>(text.size());
+  state.next_out = reinterpret_cast<Bytef*>(packed.data());
+  state.avail_out = static_cast<uInt>(packed.size());
+  EXPECT_EQ(deflate(&state, Z_FINISH), Z_STREAM_END);
+  packed.resize(packed.size() - state.avail_out);
+  deflateEnd(&state);
+  return packed;
+}
+
+}  // namespace
+
+std::string pack_deflate(std::string_view text) { return pack_with_wrapper(text, -15); }
+std::string pack_zlib(std::string_view text) { return pack_with_wrapper(text, 15); }
+std::string pack_gzip(std::string_view text) { return pack_with_wrapper(text, 15 + 16); }
+#endif
+
+#ifdef RECORDFS_HAVE_LZ4
+std::string pack_lz4_with(std::string_view text, const Lz4Options& options) {
+  LZ4F_preferences_t preferences = LZ4F_INIT_PREFERENCES;
+  preferences.frameInfo.blockSizeID = LZ4F_max64KB;
+  preferences.frameInfo.blockMode = options.linked ? LZ4F_blockLinked : LZ4F_blockIndependent;
+  preferences.frameInfo.contentChecksumFlag = options.checksum ? LZ4F_contentChecksumEnabled : LZ4F_noContentChecksum;
+  preferences.frameInfo.contentSize = options.states_size ? text.size() : 0;
+  std::string packed(LZ4F_compressFrameBound(text.size(), &preferences), '\0');
+  const std::size_t size = LZ4F_compressFrame(packed.data(), packed.size(), text.data(), text.size(), &preferences);
+  EXPECT_FALSE(LZ4F_isError(size));
+  packed.resize(size);
+  return packed;
+}
+
+std::string pack_lz4(std::string_view text) { return pack_lz4_with(text, {true, true, true}); }
+#endif
+
+#ifdef RECORDFS_HAVE_LZMA
+std::string pack_lzma(std::string_view text) {
+  lzma_options_lzma options{};
+  EXPECT_FALSE(lzma_lzma_preset(&options, 1));
+  lzma_stream state = LZMA_STREAM_INIT;
+  EXPECT_EQ(lzma_alone_encoder(&state, &options), LZMA_OK);
+  std::string packed(text.size() + text.size() / 8 + 1024, '\0');
+  state.next_in = reinterpret_cast<const std::uint8_t*>(text.data());
+  state.avail_in = text.size();
+  state.next_out = reinterpret_cast<std::uint8_t*>(packed.data());
+  state.avail_out = packed.size();
+  EXPECT_EQ(lzma_code(&state, LZMA_FINISH), LZMA_STREAM_END);
+  packed.resize(packed.size() - state.avail_out);
+  lzma_end(&state);
+  return packed;
+}
+#endif
+
 const std::vector<Packer>& packers() {
   static const std::vector<Packer> all = {
 #ifdef RECORDFS_HAVE_ZSTD
@@ -78,6 +146,15 @@ const std::vector<Packer>& packers() {
 #endif
 #ifdef RECORDFS_HAVE_SNAPPY
       {CodecId::kSnappy, pack_snappy},
+#endif
+#ifdef RECORDFS_HAVE_ZLIB
+      {CodecId::kDeflate, pack_deflate}, {CodecId::kZlib, pack_zlib}, {CodecId::kGzip, pack_gzip},
+#endif
+#ifdef RECORDFS_HAVE_LZ4
+      {CodecId::kLz4Frame, pack_lz4},
+#endif
+#ifdef RECORDFS_HAVE_LZMA
+      {CodecId::kLzma, pack_lzma},
 #endif
   };
   return all;

@@ -31,5 +31,24 @@ std::string pack_brotli_large_window(std::string_view text, std::uint32_t window
 #ifdef RECORDFS_HAVE_SNAPPY
 std::string pack_snappy(std::string_view text);
 #endif
+#ifdef RECORDFS_HAVE_ZLIB
+std::string pack_deflate(std::string_view text);
+std::string pack_zlib(std::string_view text);
+std::string pack_gzip(std::string_view text);
+#endif
+#ifdef RECORDFS_HAVE_LZ4
+struct Lz4Options {
+  bool linked = true;
+  bool checksum = false;
+  bool states_size = false;
+};
+std::string pack_lz4_with(std::string_view text, const Lz4Options& options);
+// With linked blocks of 64 KiB, a stated size and a checksum.
+std::string pack_lz4(std::string_view text);
+#endif
+#ifdef RECORDFS_HAVE_LZMA
+// Of unknown size, with an end mark.
+std::string pack_lzma(std::string_view text);
+#endif
 
 }  // namespace recordfs::testing

@@ -1,0 +1,99 @@
+#include <lz4frame.h>
+
+#include <fmt/format.h>
+
+#include "core/base/cursor.h"
+#include "core/codec/backend.h"
+#include "core/codec/member_stream.h"
+
+namespace recordfs {
+namespace {
+
+constexpr std::uint32_t kFrameMagic = 0x184D2204;
+constexpr std::uint32_t kSkippableMagic = 0x184D2A50;  // and the 15 that follow it
+
+// Of the byte behind the magic.
+constexpr std::uint8_t kWantsDictionary = 0x01;
+constexpr std::uint8_t kStatesSize = 0x08;
+
+struct FreeContext {
+  void operator()(LZ4F_dctx* context) const { LZ4F_freeDecompressionContext(context); }
+};
+using Context = std::unique_ptr<LZ4F_dctx, FreeContext>;
+
+// Null when there is no memory.
+Context new_context() {
+  LZ4F_dctx* context = nullptr;
+  const std::size_t outcome = LZ4F_createDecompressionContext(&context, LZ4F_VERSION);
+  return Context(LZ4F_isError(outcome) ? nullptr : context);
+}
+
+bool begins_frame(Bytes bytes) {
+  Cursor cursor(bytes);
+  const std::uint32_t magic = cursor.u32_le();
+  return cursor.ok() && (magic == kFrameMagic || (magic & ~0xFu) == kSkippableMagic);
+}
+
+// The flags of a content frame; none for a skippable one.
+std::uint8_t flags_of(Bytes frame) {
+  Cursor cursor(frame);
+  const std::uint32_t magic = cursor.u32_le();
+  const std::uint8_t flags = cursor.u8();
+  return cursor.ok() && magic == kFrameMagic ? flags : 0;
+}
+
+class Lz4Stream final : public MemberStream {
+ public:
+  Lz4Stream(Context context, Bytes stored, Tail tail)
+      : MemberStream("lz4", stored, tail), context_(std::move(context)) {}
+
+ private:
+  Result<Step> step(Bytes rest, MutableBytes out) override {
+    if (!in_frame_) return enter_frame(rest);
+    std::size_t taken = rest.size();
+    std::size_t given = out.size();
+    const std::size_t hint = LZ4F_decompress(context_.get(), out.data(), &given, rest.data(), &taken, nullptr);
+    if (LZ4F_isError(hint)) return error_of(hint);
+    if (states_nothing_ && given > 0) return broken("content in a frame that states none");
+    in_frame_ = hint != 0;
+    return Step{taken, given, !in_frame_};
+  }
+
+  bool next_member(Bytes rest) override { return begins_frame(rest); }
+
+  // The library checks all other sizes, but takes a stated size of 0 for none, and a frame for a dictionary
+  // as if it wanted none.
+  Result<Step> enter_frame(Bytes rest) {
+    if (!begins_frame(rest)) return broken("no frame where one has to begin");
+    LZ4F_frameInfo_t info{};
+    std::size_t taken = rest.size();
+    const std::size_t hint = LZ4F_getFrameInfo(context_.get(), &info, rest.data(), &taken);
+    if (LZ4F_isError(hint)) return error_of(hint);
+    const std::uint8_t flags = flags_of(rest);
+    if (flags & kWantsDictionary) return Error{Code::kUnsupported, 0, "lz4: a frame that wants a dictionary"};
+    states_nothing_ = (flags & kStatesSize) && info.contentSize == 0;
+    in_frame_ = true;
+    return Step{taken, 0, false};
+  }
+
+  Error error_of(std::size_t outcome) const {
+    const std::string_view name = LZ4F_getErrorName(outcome);
+    return name == "ERROR_allocation_failed" ? no_memory() : broken(name);
+  }
+
+  Context context_;
+  bool in_frame_ = false;
+  bool states_nothing_ = false;
+};
+
+Result<std::unique_ptr<DecodeStream>> open_lz4(Bytes stored, Tail tail) {
+  Context context = new_context();
+  if (!context) return Error{Code::kOutOfMemory, 0, "no memory for lz4"};
+  return std::unique_ptr<DecodeStream>(std::make_unique<Lz4Stream>(std::move(context), stored, tail));
+}
+
+}  // namespace
+
+const Backend kLz4FrameBackend = {nullptr, nullptr, open_lz4};
+
+}  // namespace recordfs

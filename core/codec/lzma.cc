@@ -1,0 +1,64 @@
+#include <lzma.h>
+
+#include <fmt/format.h>
+
+#include "core/codec/backend.h"
+#include "core/codec/member_stream.h"
+
+namespace recordfs {
+namespace {
+
+// The largest dictionary that the usual writers make has 128 MiB; the rest is for what stands around it.
+constexpr std::uint64_t kMemoryLimit = (std::uint64_t{128} + 2) << 20;
+
+std::string_view reason(lzma_ret outcome) {
+  switch (outcome) {
+    case LZMA_FORMAT_ERROR: return "no header of the .lzma format";
+    case LZMA_OPTIONS_ERROR: return "options that the format has not got";
+    case LZMA_DATA_ERROR: return "corrupt data";
+    default: return "cannot be read";
+  }
+}
+
+class LzmaStream final : public MemberStream {
+ public:
+  LzmaStream(Bytes stored, Tail tail)
+      : MemberStream("lzma", stored, tail), ready_(lzma_alone_decoder(&state_, kMemoryLimit) == LZMA_OK) {}
+  ~LzmaStream() override { lzma_end(&state_); }
+
+  // Whether there was memory for it; without, it must not be read.
+  bool ready() const { return ready_; }
+
+ private:
+  Result<Step> step(Bytes rest, MutableBytes out) override {
+    state_.next_in = reinterpret_cast<const std::uint8_t*>(rest.data());
+    state_.avail_in = rest.size();
+    state_.next_out = reinterpret_cast<std::uint8_t*>(out.data());
+    state_.avail_out = out.size();
+    const lzma_ret outcome = lzma_code(&state_, LZMA_RUN);
+    if (outcome != LZMA_OK && outcome != LZMA_STREAM_END && outcome != LZMA_BUF_ERROR) return error_of(outcome);
+    return Step{rest.size() - state_.avail_in, out.size() - state_.avail_out, outcome == LZMA_STREAM_END};
+  }
+
+  Error error_of(lzma_ret outcome) const {
+    if (outcome == LZMA_MEM_ERROR) return no_memory();
+    if (outcome != LZMA_MEMLIMIT_ERROR) return broken(reason(outcome));
+    const std::uint64_t wanted = lzma_memusage(&state_);
+    return {Code::kLimit, 0, fmt::format("lzma: wants {} bytes of memory, {} are allowed", wanted, kMemoryLimit)};
+  }
+
+  lzma_stream state_ = LZMA_STREAM_INIT;
+  const bool ready_;
+};
+
+Result<std::unique_ptr<DecodeStream>> open_lzma(Bytes stored, Tail tail) {
+  auto stream = std::make_unique<LzmaStream>(stored, tail);
+  if (!stream->ready()) return Error{Code::kOutOfMemory, 0, "no memory for lzma"};
+  return std::unique_ptr<DecodeStream>(std::move(stream));
+}
+
+}  // namespace
+
+const Backend kLzmaBackend = {nullptr, nullptr, open_lzma};
+
+}  // namespace recordfs

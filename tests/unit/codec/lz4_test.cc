@@ -1,0 +1,109 @@
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+
+#include "core/codec/codec.h"
+#include "tests/unit/codec/packers.h"
+#include "tests/unit/support/guarded.h"
+
+namespace recordfs {
+namespace {
+
+using testing::Guarded;
+using testing::Lz4Options;
+using testing::pack_lz4;
+using testing::pack_lz4_with;
+using testing::text_of;
+
+std::string unpacked(std::string_view packed, std::uint64_t limit = 1 << 20) {
+  const Guarded stored(as_bytes(packed));
+  auto out = decompress(CodecId::kLz4Frame, stored.view(), 0, limit);
+  return out ? std::string(as_text(out->view())) : std::string(to_string(out.error().code));
+}
+
+std::string skippable(std::string_view content) {
+  return "\x5A\x2A\x4D\x18" + std::string(1, static_cast<char>(content.size())) + std::string(3, '\0') +
+         std::string(content);
+}
+
+TEST(Lz4, BlocksOfEachKindAreRead) {
+  const std::string text = text_of(300000);
+  for (const bool linked : {false, true}) {
+    for (const bool checksum : {false, true}) {
+      for (const bool states_size : {false, true}) {
+        const std::string packed = pack_lz4_with(text, {linked, checksum, states_size});
+        EXPECT_TRUE(unpacked(packed) == text) << linked << checksum << states_size;
+      }
+    }
+  }
+}
+
+TEST(Lz4, SeveralFramesAreOneAfterTheOther) {
+  const Lz4Options independent{false, false, false};
+  EXPECT_EQ(unpacked(pack_lz4("one ") + pack_lz4_with("", independent) + pack_lz4_with("two", independent)), "one two");
+}
+
+TEST(Lz4, SkippableFramesGiveNothing) {
+  EXPECT_EQ(unpacked(skippable("abc") + pack_lz4("one ") + skippable("") + pack_lz4("two") + skippable("x")),
+            "one two");
+  EXPECT_EQ(unpacked(skippable("abc")), "");
+}
+
+TEST(Lz4, SkippableFrameCutOffIsDamage) {
+  for (const std::string& before : {std::string(), pack_lz4("text")}) {
+    const std::string packed = before + skippable("abc");
+    for (std::size_t cut = 1; cut < 11; ++cut) {
+      EXPECT_EQ(unpacked(packed.substr(0, packed.size() - cut)), "damage") << before.size() << ' ' << cut;
+    }
+  }
+}
+
+TEST(Lz4, NoFrameAtAllIsDamage) {
+  EXPECT_EQ(unpacked(""), "damage");
+  EXPECT_EQ(unpacked("no frame, but long enough for one"), "damage");
+  EXPECT_EQ(unpacked(std::string("\x02\x21\x4C\x18\x05\0\0\0\x40text", 13)), "damage") << "a legacy frame";
+}
+
+TEST(Lz4, WrongChecksumOfTheContentIsDamage) {
+  std::string packed = pack_lz4_with(text_of(1000), {true, true, false});
+  packed.back() ^= 1;
+  EXPECT_EQ(unpacked(packed), "damage");
+}
+
+// Frames whose header is made here: magic, flags, 64 KiB blocks, what `rest` says, and 4 raw bytes of content.
+std::string raw_frame(char flags, std::string_view rest, char header_checksum) {
+  return "\x04\x22\x4D\x18" + std::string(1, flags) + '\x40' + std::string(rest) + header_checksum +
+         std::string("\x04\0\0\x80text\0\0\0\0", 12);
+}
+
+TEST(Lz4, AnotherSizeThanStatedIsDamage) {
+  EXPECT_EQ(unpacked(raw_frame('\x68', std::string("\x04\0\0\0\0\0\0\0", 8), '\xCD')), "text");
+  EXPECT_EQ(unpacked(raw_frame('\x68', std::string("\x05\0\0\0\0\0\0\0", 8), '\x61')), "damage");
+  EXPECT_EQ(unpacked(raw_frame('\x68', std::string("\x03\0\0\0\0\0\0\0", 8), '\x87')), "damage");
+  EXPECT_EQ(unpacked(raw_frame('\x68', std::string("\0\0\0\0\0\0\0\0", 8), '\x05')), "damage");
+}
+
+TEST(Lz4, AbsurdStatedSizeAllocatesNothing) {
+  EXPECT_EQ(unpacked(raw_frame('\x68', std::string("\0\0\0\0\0\0\0\x40", 8), '\x0A'), ~std::uint64_t{0}), "damage");
+}
+
+TEST(Lz4, FrameForADictionaryIsUnsupported) {
+  EXPECT_EQ(unpacked(raw_frame('\x61', std::string("\x07\0\0\0", 4), '\xE3')), "unsupported");
+}
+
+TEST(Lz4, BombEndsAtTheLimitInBoundedMemory) {
+  std::string packed = pack_lz4(std::string(64 << 20, '\0'));
+  for (int doubled = 0; doubled < 4; ++doubled) packed += packed;
+  struct rusage before {
+  }, after{};
+  ::getrusage(RUSAGE_SELF, &before);
+  for (const std::uint64_t guess : {std::uint64_t{0}, std::uint64_t{1} << 30}) {
+    auto out = decompress(CodecId::kLz4Frame, as_bytes(packed), guess, 1 << 20);
+    ASSERT_FALSE(out);
+    EXPECT_EQ(out.error().code, Code::kLimit);
+  }
+  ::getrusage(RUSAGE_SELF, &after);
+  EXPECT_LT(after.ru_maxrss - before.ru_maxrss, 32 << 10) << "KiB";
+}
+
+}  // namespace
+}  // namespace recordfs
