@@ -18,14 +18,15 @@ enum class PartKind : std::uint8_t {
 
 // A directory or a file inside a record.
 struct Part {
-  std::string key;                    // any bytes; becomes a name by the rule for keys, and need not be unique
-  std::optional<std::size_t> parent;  // where its directory stands in the list; nullopt: at the top
+  std::string key{};                    // any bytes; becomes a name by the rule for keys, and need not be unique
+  std::optional<std::size_t> parent{};  // where its directory stands in the list; nullopt: at the top
   PartKind kind = PartKind::kDirectory;
-  Extent extent{};   // of kSlice: where it stands in the record, which holds it whole
-  std::string text;  // of kText: the file's bytes
+  Extent extent{};     // of kSlice: where it stands in the record, which holds it whole
+  std::string text{};  // of kText: the file's bytes
 };
 
-// A directory stands before what is in it. What is in one directory stands in the order in which it is listed.
+// They take about Limits::metadata_bytes of memory at the most. A directory stands before what is in it. What is in one
+// directory stands in the order in which it is listed.
 using Parts = std::vector<Part>;
 
 }  // namespace recordfs

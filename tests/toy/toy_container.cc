@@ -6,6 +6,7 @@
 #include "core/base/cursor.h"
 #include "tests/toy/toy_chunk.h"
 #include "tests/toy/toy_format.h"
+#include "tests/toy/toy_parts.h"
 #include "tests/toy/toy_wire.h"
 
 namespace recordfs::toy {
@@ -59,6 +60,7 @@ class ToyContainer final : public Container {
   ChunkKey first() const override { return {.position = head_.fixed.size}; }
   bool has_seek_structure() const override { return head_.fixed.stride > 0; }
   bool has_trailer() const override { return has(kTrailer); }
+  bool has_parts() const override { return has(kParts); }
 
   Result<Step> scan(ChunkKey at) const override;
   Result<std::optional<ChunkInfo>> locate(Position at) const override;
@@ -67,6 +69,7 @@ class ToyContainer final : public Container {
   Result<std::shared_ptr<const Chunk>> decode(const ChunkInfo& chunk) const override;
   Result<std::shared_ptr<const Chunk>> decode_by_parts(const ChunkInfo& chunk) const override;
   Result<std::vector<Attribute>> attributes(const ChunkInfo*) const override { return head_.attributes; }
+  Result<Parts> parts(Bytes record) const override;
   Result<Buffer> trailer() const override;
 
  private:
@@ -192,6 +195,12 @@ Result<std::shared_ptr<const Chunk>> ToyContainer::decode(const ChunkInfo& chunk
 Result<std::shared_ptr<const Chunk>> ToyContainer::decode_by_parts(const ChunkInfo& chunk) const {
   if (!has(kByParts)) return std::shared_ptr<const Chunk>{};
   return open_parts(source_, chunk, limits_);
+}
+
+Result<Parts> ToyContainer::parts(Bytes record) const {
+  watch_->parts.fetch_add(1);
+  if (!has_parts()) return Container::parts(record);
+  return parse_parts(record, limits_);
 }
 
 Result<Buffer> ToyContainer::trailer() const {

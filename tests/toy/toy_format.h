@@ -5,6 +5,8 @@
 //   head   "toyfile\n", u32 size of the head, u32 flags, u32 stride, attributes, trailer, u32 check
 //   chunk  "TOY\n", u32 payload size, u32 records, u32 flags, u32 payload check, u32 header check,
 //          payload: one u32 size for each record (top bit: can't be read), then the records
+//   record of a file with parts: for each part u32 number of its directory from 1 (0: at the top), u32 kind,
+//          u32 length of the key, key, u32 length of the bytes, bytes
 //
 // Numbers are little-endian, checks are FNV-1a. A chunk's stride is the distance between two chunks
 // and makes a file seekable; stride 0 packs the chunks and leaves a reader to search for their magic.
@@ -23,11 +25,22 @@
 
 namespace recordfs::toy {
 
+// A part of a record; `parent` as in Part.
+struct PartShape {
+  std::string key;
+  std::optional<std::size_t> parent{};
+  PartKind kind = PartKind::kDirectory;
+  std::string bytes{};  // of a file, slice or text
+};
+
 // What make_file() puts into a file. Chunks and records are told by their number, from 0.
 struct Shape {
   std::uint64_t chunks = 4;
   std::uint64_t records_per_chunk = 3;
   std::function<std::size_t(std::uint64_t ordinal)> record_size{};  // null: 20 + ordinal % 7
+  // What is inside a record, whose bytes and size follow from it; null: records have no parts.
+  std::function<std::vector<PartShape>(std::uint64_t ordinal)> parts{};
+  std::set<std::uint64_t> broken_parts{};  // readable records whose parts can't be told
   bool seekable = true;
   bool counts_in_header = true;                  // otherwise only layout() knows ChunkInfo::records and decoded_size
   bool small_layout = true;                      // otherwise LayoutCost::kDecode
@@ -61,7 +74,7 @@ std::shared_ptr<const Source> source_of(std::string_view bytes);
 // before the container is used.
 struct Watch {
   std::function<void(Position begin)> on_scan, on_layout, on_verify, on_decode;
-  std::atomic<std::uint64_t> scans{0}, layouts{0}, verifies{0}, decodes{0}, locates{0};
+  std::atomic<std::uint64_t> scans{0}, layouts{0}, verifies{0}, decodes{0}, locates{0}, parts{0};
 };
 
 // Opens a toy file. Fails with kNoContainer, and as Source does.

@@ -136,6 +136,27 @@ TEST(ToyFormat, AttributesAndTrailerAreThoseOfTheShape) {
   EXPECT_FALSE(opened(make_file({}).bytes)->has_trailer());
 }
 
+TEST(ToyFormat, PartsAreThoseOfTheShape) {
+  const auto inside = [](std::uint64_t ordinal) {
+    return std::vector<PartShape>{{.key = "directory"},
+                                  {.key = "slice", .parent = 0, .kind = PartKind::kSlice, .bytes = "abc"},
+                                  {.key = "text", .kind = PartKind::kText, .bytes = std::to_string(ordinal)}};
+  };
+  const File file = make_file({.chunks = 1, .parts = inside, .broken_parts = {1}});
+  const auto container = opened(file.bytes);
+  ASSERT_TRUE(container->has_parts());
+  const Parts parts = container->parts(as_bytes(file.records[2])).value();
+  ASSERT_EQ(parts.size(), 3u);
+  EXPECT_EQ(parts[0].key, "directory");
+  EXPECT_EQ(parts[1].parent, 0u);
+  EXPECT_EQ(file.records[2].substr(parts[1].extent.begin, parts[1].extent.size), "abc");
+  EXPECT_EQ(parts[2].text, "2");
+  EXPECT_EQ(container->parts(as_bytes(file.records[1])).error().code, Code::kDamage);
+  const auto strict = open(source_of(file.bytes), {.metadata_bytes = 2 * sizeof(Part)}).value();
+  EXPECT_EQ(strict->parts(as_bytes(file.records[2])).error().code, Code::kLimit);
+  EXPECT_FALSE(opened(make_file({}).bytes)->has_parts());
+}
+
 TEST(ToyFormat, OtherBytesAreRefused) {
   EXPECT_EQ(open(source_of("toyfile\nbut no more"), Limits{}).error().code, Code::kNoContainer);
   EXPECT_EQ(kFormat.probe(*source_of("hello"), "hello.toy", ProbeDepth::kSearch).value(), 0);

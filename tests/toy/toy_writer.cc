@@ -35,7 +35,7 @@ std::string make_head(const Shape& shape, std::size_t stride) {
   std::string head(kFileMagic);
   put_u32(head, kFixedHeadSize + body.size() + 4);
   put_u32(head, (shape.counts_in_header ? kCounts : 0u) | (shape.small_layout ? kSmallLayout : 0u) |
-                    (shape.by_parts ? kByParts : 0u) | (shape.trailer ? kTrailer : 0u));
+                    (shape.by_parts ? kByParts : 0u) | (shape.trailer ? kTrailer : 0u) | (shape.parts ? kParts : 0u));
   put_u32(head, stride);
   head += body;
   put_u32(head, check_of(as_bytes(head)));
@@ -63,9 +63,24 @@ std::string make_chunk(const Shape& shape, const std::vector<std::string>& recor
   return chunk + payload;
 }
 
+std::string record_of(const std::vector<PartShape>& parts) {
+  std::string record;
+  for (const PartShape& part : parts) {
+    put_u32(record, part.parent ? *part.parent + 1 : 0);
+    put_u32(record, static_cast<std::size_t>(part.kind));
+    put_text(record, part.key);
+    put_text(record, part.bytes);
+  }
+  return record;
+}
+
 std::vector<std::string> make_records(const Shape& shape) {
   std::vector<std::string> records;
   for (std::uint64_t i = 0; i < shape.chunks * shape.records_per_chunk; ++i) {
+    if (shape.parts) {
+      records.push_back(shape.broken_parts.contains(i) ? "no parts" : record_of(shape.parts(i)));
+      continue;
+    }
     records.push_back(record_text(i, shape.record_size ? shape.record_size(i) : 20 + i % 7));
   }
   return records;
