@@ -53,11 +53,11 @@ RecordStore::~RecordStore() {
   services_.layouts.forget(id_);
 }
 
-void RecordStore::report(const Error& error) const {
+void RecordStore::report(const Error& error, std::uint64_t thing) const {
   bool is_last = false;
   {
     const std::lock_guard lock(mutex_);
-    if (reported_.size() >= kReportedPlaces || !reported_.insert(error.position).second) return;
+    if (reported_.size() >= kReportedPlaces || !reported_.emplace(error.position, thing).second) return;
     is_last = reported_.size() == kReportedPlaces;
   }
   services_.log(Severity::kWarning, fmt::format("{}: {}", name_, to_string(error)));
@@ -264,6 +264,19 @@ Result<Slice> RecordStore::read_record(const RecordRef& record, std::uint64_t of
   const Extent extent = layout.extent(record.index);
   if (offset >= extent.size) return Slice{};
   return (*decoded)->read(extent.begin + offset, std::min(length, extent.size - offset));
+}
+
+Result<Parts> RecordStore::parts(const RecordRef& record) const {
+  auto bytes = read_record(record, 0, kEverything);
+  if (!bytes) return std::move(bytes).error();
+  auto parts = container_->parts(bytes->bytes);
+  if (parts) return parts;
+  // The format knows the record alone, not where it stands.
+  const Error failure{.code = parts.error().code,
+                      .position = record.chunk.begin,
+                      .detail = fmt::format("record {} of the chunk: {}", record.index, parts.error().detail)};
+  report(failure, record.index + 1);
+  return failure;
 }
 
 Result<std::uint64_t> RecordStore::payload_size(const ChunkInfo& info) const {

@@ -14,6 +14,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/base/source.h"
@@ -99,6 +100,10 @@ class RecordStore {
   // Up to `length` bytes of a record from `offset`: fewer only at its end. Fails as decode does.
   Result<Slice> read_record(const RecordRef& record, std::uint64_t offset, std::uint64_t length) const;
 
+  // The parts of a record, told anew at each call. Fails as read_record() and Container::parts do, with a log line.
+  // REQUIRES: container().has_parts().
+  Result<Parts> parts(const RecordRef& record) const;
+
   // The payload of a chunk, as record_size() and read_record() do it.
   Result<std::uint64_t> payload_size(const ChunkInfo& chunk) const;
   Result<Slice> read_payload(const ChunkInfo& chunk, std::uint64_t offset, std::uint64_t length) const;
@@ -119,10 +124,12 @@ class RecordStore {
   // The container's metadata, for all times. kPending where it changes along the file.
   Result<std::shared_ptr<const std::vector<Attribute>>> attributes(Goal& goal) const;
 
-  // Says a failure in the log, once for a place in the file.
-  void report(const Error& error) const;
+  // Says a failure in the log, once for a place in the file, or for each of several `things` there.
+  void report(const Error& error, std::uint64_t thing = 0) const;
 
  private:
+  using Reported = std::pair<Position, std::uint64_t>;
+
   // Passes an outcome on; a failure that is no plain "not there" or "not yet" goes to the log.
   template <class T>
   Result<T> reported(Result<T> outcome) const {
@@ -160,7 +167,7 @@ class RecordStore {
   mutable std::mutex mutex_;                       // guards what follows
   mutable std::unique_ptr<Catalog> sizes_;         // made when the first catalog does not know them
   mutable std::map<Position, ChunkInfo> located_;  // found through the seek structure
-  mutable std::set<Position> reported_;            // places that the log has named
+  mutable std::set<Reported> reported_;            // places that the log has named
   mutable Position last_read_end_ = 0;             // end of the chunk that was read last
   mutable std::shared_ptr<const std::vector<Attribute>> attributes_;
   mutable unsigned tasks_ = 0;  // read-ahead tasks that use this store
