@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -27,9 +28,9 @@ mode_t type_bits(FileType type) {
   return S_IFREG;
 }
 
-struct stat stat_of(std::uint64_t number, FileType type, std::uint64_t size, const Ownership& ownership) {
+struct stat stat_of(std::uint64_t inode, FileType type, std::uint64_t size, const Ownership& ownership) {
   struct stat st {};
-  st.st_ino = number;
+  st.st_ino = inode;
   st.st_nlink = 1;
   st.st_uid = ownership.uid;
   st.st_gid = ownership.gid;
@@ -45,10 +46,31 @@ struct stat stat_of(std::uint64_t number, FileType type, std::uint64_t size, con
   return st;
 }
 
+// Numbers on their way to the kernel: forgotten unless it gets them.
+class Given {
+ public:
+  explicit Given(const MountTree& tree) : tree_(tree) {}
+  ~Given() {
+    for (const std::uint64_t number : numbers_) tree_.forget(number, 1);
+  }
+  Given(const Given&) = delete;
+  Given& operator=(const Given&) = delete;
+
+  void add(std::uint64_t number) { numbers_.push_back(number); }
+  // What libfuse said of the reply that they were in.
+  void sent(int status) {
+    if (status == 0) numbers_.clear();
+  }
+
+ private:
+  const MountTree& tree_;
+  std::vector<std::uint64_t> numbers_;
+};
+
 fuse_entry_param entry_of(const FileStatus& status) {
   fuse_entry_param entry{};
   entry.ino = status.number;
-  entry.attr = stat_of(status.number, status.type, status.size, *status.ownership);
+  entry.attr = stat_of(status.inode, status.type, status.size, *status.ownership);
   entry.attr_timeout = entry.entry_timeout = kForEver;
   return entry;
 }
@@ -77,10 +99,12 @@ void on_lookup(fuse_req_t request, fuse_ino_t parent, const char* name) {
                            return {};
                          }
                          if (!number) return std::move(number).error();
+                         Given given(tree);
+                         given.add(*number);
                          auto status = tree.status(*number, goal);
                          if (!status) return std::move(status).error();
                          const fuse_entry_param entry = entry_of(*status);
-                         fuse_reply_entry(request, &entry);
+                         given.sent(fuse_reply_entry(request, &entry));
                          return {};
                        });
 }
@@ -91,7 +115,7 @@ void on_getattr(fuse_req_t request, fuse_ino_t number, fuse_file_info*) {
                        [&tree = mount.tree, request, number](Goal& goal) -> Result<void> {
                          auto status = tree.status(number, goal);
                          if (!status) return std::move(status).error();
-                         const struct stat st = stat_of(number, status->type, status->size, *status->ownership);
+                         const struct stat st = stat_of(status->inode, status->type, status->size, *status->ownership);
                          fuse_reply_attr(request, &st, kForEver);
                          return {};
                        });
@@ -121,38 +145,45 @@ void on_read(fuse_req_t request, fuse_ino_t number, std::size_t size, off_t offs
 // A reply to READDIR or READDIRPLUS that is being filled.
 class Listing {
  public:
-  Listing(fuse_req_t request, std::size_t size, bool with_attributes)
-      : request_(request), buffer_(size), with_attributes_(with_attributes) {}
+  Listing(fuse_req_t request, const MountTree& tree, std::size_t size, bool with_attributes)
+      : request_(request), tree_(tree), buffer_(size), with_attributes_(with_attributes), given_(tree) {}
 
   bool add(const MountEntry& entry) {
+    name_.assign(entry.name);
+    const std::size_t needed = add(entry.next, nullptr);
+    if (needed > buffer_.size() - used_) return false;
     static constexpr Ownership kNobody{};
     const Ownership& ownership = entry.ownership != nullptr ? *entry.ownership : kNobody;
     fuse_entry_param param{};
-    param.attr = stat_of(entry.number, entry.type, entry.size.value_or(0), ownership);
-    if (entry.size) {
-      param.ino = entry.number;
+    param.attr = stat_of(entry.inode, entry.type, entry.size.value_or(0), ownership);
+    if (with_attributes_ && entry.size) {
+      param.ino = tree_.look_up(entry);
+      given_.add(param.ino);
       param.attr_timeout = param.entry_timeout = kForEver;
     }
-    name_.assign(entry.name);
-    char* at = buffer_.data() + used_;
-    const std::size_t room = buffer_.size() - used_;
-    const auto next = static_cast<off_t>(entry.next);
-    const std::size_t needed = with_attributes_
-                                   ? fuse_add_direntry_plus(request_, at, room, name_.c_str(), &param, next)
-                                   : fuse_add_direntry(request_, at, room, name_.c_str(), &param.attr, next);
-    if (needed > room) return false;
-    used_ += needed;
+    used_ += add(entry.next, &param);
     return true;
   }
 
-  void reply() const { fuse_reply_buf(request_, buffer_.data(), used_); }
+  void reply() { given_.sent(fuse_reply_buf(request_, buffer_.data(), used_)); }
 
  private:
+  // Returns the size of the entry; null: that alone.
+  std::size_t add(std::uint64_t next, const fuse_entry_param* param) {
+    char* at = param == nullptr ? nullptr : buffer_.data() + used_;
+    const std::size_t room = buffer_.size() - used_;
+    const auto place = static_cast<off_t>(next);
+    if (with_attributes_) return fuse_add_direntry_plus(request_, at, room, name_.c_str(), param, place);
+    return fuse_add_direntry(request_, at, room, name_.c_str(), param == nullptr ? nullptr : &param->attr, place);
+  }
+
   fuse_req_t request_;
+  const MountTree& tree_;
   std::vector<char> buffer_;
   std::size_t used_ = 0;
   const bool with_attributes_;
   std::string name_;
+  Given given_;
 };
 
 constexpr std::uint64_t kDotEntries = 2;
@@ -160,11 +191,12 @@ constexpr std::uint64_t kDotEntries = 2;
 // "." and ".." stand before the tree's own entries.
 bool add_dots(Listing& listing, const MountTree& tree, std::uint64_t directory, std::uint64_t& place) {
   if (place == 0) {
-    if (!listing.add({.name = ".", .number = directory, .type = FileType::kDirectory, .next = 1})) return false;
+    if (!listing.add({.name = ".", .inode = tree.inode(directory), .type = FileType::kDirectory, .next = 1}))
+      return false;
     place = 1;
   }
   if (place == 1) {
-    if (!listing.add({.name = "..", .number = tree.parent(directory), .type = FileType::kDirectory, .next = 2})) {
+    if (!listing.add({.name = "..", .inode = tree.parent_inode(directory), .type = FileType::kDirectory, .next = 2})) {
       return false;
     }
     place = kDotEntries;
@@ -176,7 +208,7 @@ void list(fuse_req_t request, fuse_ino_t directory, std::size_t size, off_t offs
   Mount& mount = mount_of(request);
   const auto attempt = [&tree = mount.tree, request, directory, size, offset,
                         with_attributes](Goal& goal) -> Result<void> {
-    Listing listing(request, size, with_attributes);
+    Listing listing(request, tree, size, with_attributes);
     auto place = static_cast<std::uint64_t>(offset);
     bool came_forward = place < kDotEntries;
     if (add_dots(listing, tree, directory, place)) {
@@ -209,9 +241,15 @@ void on_flush(fuse_req_t request, fuse_ino_t, fuse_file_info*) { fuse_reply_err(
 void on_getxattr(fuse_req_t request, fuse_ino_t, const char*, std::size_t) { fuse_reply_err(request, ENOSYS); }
 void on_listxattr(fuse_req_t request, fuse_ino_t, std::size_t) { fuse_reply_err(request, ENOSYS); }
 
-// Nodes are numbers and hold nothing.
-void on_forget(fuse_req_t request, fuse_ino_t, std::uint64_t) { fuse_reply_none(request); }
-void on_forget_multi(fuse_req_t request, std::size_t, fuse_forget_data*) { fuse_reply_none(request); }
+void on_forget(fuse_req_t request, fuse_ino_t number, std::uint64_t lookups) {
+  mount_of(request).tree.forget(number, lookups);
+  fuse_reply_none(request);
+}
+
+void on_forget_multi(fuse_req_t request, std::size_t count, fuse_forget_data* forgotten) {
+  for (const fuse_forget_data& one : std::span(forgotten, count)) mount_of(request).tree.forget(one.ino, one.nlookup);
+  fuse_reply_none(request);
+}
 
 void on_statfs(fuse_req_t request, fuse_ino_t) {
   const MountTree& tree = mount_of(request).tree;

@@ -32,11 +32,19 @@ std::uint64_t ContainerTree::values() const {
   return std::max<std::uint64_t>(store_->address_limit(), kAttributeFiles) + kFixedEnd;
 }
 
-Node ContainerTree::parent(Node directory) {
+bool ContainerTree::has(FixedNode node) const {
+  if (node == kTrailer) return store_->container().has_trailer();
+  if (node == kInsideLink || node == kInside) return store_->container().has_parts();
+  return true;
+}
+
+Node ContainerTree::parent(Node directory) const {
   switch (directory.kind) {
     case NodeKind::kChunk: return {NodeKind::kFixed, kChunks};
     case NodeKind::kChunkRecords: return {NodeKind::kChunk, directory.value};
     case NodeKind::kThousand: return {NodeKind::kFixed, kThousands};
+    case NodeKind::kInsideRecord: return {NodeKind::kFixed, kInside};
+    case NodeKind::kPart: return parent_of_part(directory);
     default: break;
   }
   const FixedEntry* entry = fixed_entry(directory.value);
@@ -55,6 +63,8 @@ Result<Node> ContainerTree::lookup(Node directory, std::string_view name, Goal& 
       if (!ordinal || *ordinal / kThousandRecords != directory.value) return not_found();
       return lookup_ordinal(*ordinal, goal);
     }
+    case NodeKind::kInsideRecord:
+    case NodeKind::kPart: return lookup_part(directory, name, goal);
     default: return not_found();
   }
 }
@@ -70,20 +80,21 @@ Result<Node> ContainerTree::lookup_fixed(Node directory, std::string_view name, 
     case kThousands: return lookup_thousand(name, goal);
     case kDamageRegions: return lookup_damage(name, goal);
     case kMetadata: return lookup_attribute(name, goal);
+    case kInside: return lookup_inside(name, goal);
     default: break;
   }
   for (const FixedEntry& entry : kFixedTree) {
     if (entry.parent != directory.value || entry.name != name) continue;
-    if (entry.node == kTrailer && !store_->container().has_trailer()) break;
+    if (!has(entry.node)) break;
     return Node{NodeKind::kFixed, entry.node};
   }
   return not_found();
 }
 
-Result<Node> ContainerTree::record_node(const ChunkInfo& chunk, std::uint64_t index) const {
+Result<Node> ContainerTree::record_node(const ChunkInfo& chunk, std::uint64_t index, NodeKind kind) const {
   auto address = store_->address(chunk, index);
   if (!address) return std::move(address).error();
-  return Node{NodeKind::kRecord, *address};
+  return Node{kind, *address};
 }
 
 Result<Node> ContainerTree::lookup_ordinal(std::uint64_t ordinal, Goal& goal) const {
@@ -163,9 +174,12 @@ Result<NodeAttributes> ContainerTree::attributes(Node node, Goal& goal) const {
     case NodeKind::kFixed: return fixed_attributes(static_cast<FixedNode>(node.value), goal);
     case NodeKind::kChunk:
     case NodeKind::kChunkRecords:
-    case NodeKind::kThousand: return NodeAttributes{FileType::kDirectory, 0};
+    case NodeKind::kThousand:
+    case NodeKind::kInsideRecord: return NodeAttributes{FileType::kDirectory, 0};
     case NodeKind::kChunkAlias: return NodeAttributes{FileType::kLink, position_name(node.value).size()};
     case NodeKind::kThousandAlias: return NodeAttributes{FileType::kLink, thousand_name(node.value).size()};
+    case NodeKind::kInsideAlias: return NodeAttributes{FileType::kLink, record_name(node.value).size()};
+    case NodeKind::kPart: return part_attributes(node, goal);
     case NodeKind::kRecord: {
       auto found = store_->record_at(node.value, goal);
       if (!found) return std::move(found).error();
@@ -222,6 +236,7 @@ Result<std::uint64_t> ContainerTree::fixed_size(FixedNode node, Goal& goal) cons
 Result<std::string> ContainerTree::target(Node link) const {
   if (link.kind == NodeKind::kChunkAlias) return position_name(link.value);
   if (link.kind == NodeKind::kThousandAlias) return thousand_name(link.value);
+  if (link.kind == NodeKind::kInsideAlias) return record_name(link.value);
   const FixedEntry* entry = link.kind == NodeKind::kFixed ? fixed_entry(link.value) : nullptr;
   if (entry == nullptr || entry->type != FileType::kLink) return not_found();
   return std::string(entry->target);
@@ -321,6 +336,7 @@ Result<Slice> ContainerTree::read_fixed(FixedNode node, std::uint64_t offset, st
 Result<Slice> ContainerTree::read(Node file, std::uint64_t offset, std::uint64_t length, Goal& goal) const {
   switch (file.kind) {
     case NodeKind::kFixed: return read_fixed(static_cast<FixedNode>(file.value), offset, length, goal);
+    case NodeKind::kPart: return read_part(file, offset, length, goal);
     case NodeKind::kRecord: {
       auto found = store_->record_at(file.value, goal);
       if (!found) return std::move(found).error();

@@ -12,6 +12,8 @@
 #include <string_view>
 
 #include "core/store/record_store.h"
+#include "core/store/shared_cache.h"
+#include "fusefs/tree/inside.h"
 #include "fusefs/tree/node.h"
 
 namespace recordfs {
@@ -37,7 +39,10 @@ using Emit = std::function<bool(const DirectoryEntry&)>;
 
 class ContainerTree {
  public:
-  explicit ContainerTree(std::shared_ptr<const RecordStore> store) : store_(std::move(store)) {}
+  // `insides` keeps what is inside the records that were looked into last, for all containers of a mount; `number` is
+  // the container's own among them. It has to outlive the tree.
+  ContainerTree(std::shared_ptr<const RecordStore> store, SharedCache<Inside>& insides, std::uint64_t number)
+      : store_(std::move(store)), insides_(insides), number_(number) {}
 
   const RecordStore& store() const { return *store_; }
 
@@ -61,7 +66,7 @@ class ContainerTree {
   Result<Slice> read(Node file, std::uint64_t offset, std::uint64_t length, Goal& goal) const;
 
   // The directory that a directory stands in; the root for the root.
-  static Node parent(Node directory);
+  Node parent(Node directory) const;
 
  private:
   using Text = std::shared_ptr<const std::string>;
@@ -78,6 +83,8 @@ class ContainerTree {
   Result<Node> lookup_damage(std::string_view name, Goal& goal) const;
   Result<Node> lookup_attribute(std::string_view name, Goal& goal) const;
   Result<Node> lookup_in_chunk(Node directory, std::string_view name, Goal& goal) const;
+  Result<Node> lookup_inside(std::string_view name, Goal& goal) const;
+  Result<Node> lookup_part(Node directory, std::string_view name, Goal& goal) const;
 
   Result<void> list_fixed(Node directory, std::uint64_t place, const Emit& emit, Goal& goal) const;
   Result<void> list_ordinals(std::uint64_t first, std::uint64_t end, std::uint64_t place, const Emit& emit,
@@ -88,12 +95,19 @@ class ContainerTree {
   Result<void> list_attributes(std::uint64_t place, const Emit& emit, Goal& goal) const;
   Result<void> list_chunk(Node directory, std::uint64_t place, const Emit& emit, Goal& goal) const;
   Result<void> list_chunk_records(Node directory, std::uint64_t place, const Emit& emit, Goal& goal) const;
+  Result<void> list_insides(std::uint64_t place, const Emit& emit, Goal& goal) const;
+  Result<void> list_parts(Node directory, std::uint64_t place, const Emit& emit, Goal& goal) const;
   Result<bool> emit_records(const ChunkInfo& chunk, std::uint64_t index, std::uint64_t first_ordinal,
                             std::uint64_t end_ordinal, std::uint64_t place, const Emit& emit) const;
 
   Result<NodeAttributes> fixed_attributes(FixedNode node, Goal& goal) const;
   Result<std::uint64_t> fixed_size(FixedNode node, Goal& goal) const;
-  Result<Node> record_node(const ChunkInfo& chunk, std::uint64_t index) const;
+  bool has(FixedNode node) const;
+  Node parent_of_part(Node part) const;
+  Result<Node> record_node(const ChunkInfo& chunk, std::uint64_t index, NodeKind kind = NodeKind::kRecord) const;
+  Result<std::shared_ptr<const Inside>> inside(Node node, Goal& goal) const;
+  Result<NodeAttributes> part_attributes(Node node, Goal& goal) const;
+  Result<Slice> read_part(Node node, std::uint64_t offset, std::uint64_t length, Goal& goal) const;
   Result<DamagedRegion> region(Position begin, Goal& goal) const;
   Result<Text> text(FixedNode node, Goal& goal) const;
   Result<Text> make_text(FixedNode node, Goal& goal) const;
@@ -102,6 +116,8 @@ class ContainerTree {
   Result<std::shared_ptr<const Buffer>> trailer() const;
 
   const std::shared_ptr<const RecordStore> store_;
+  SharedCache<Inside>& insides_;
+  const std::uint64_t number_;
   mutable std::mutex mutex_;  // guards what follows: made once, when first asked for
   mutable Text info_, summary_, damage_;
   mutable std::shared_ptr<const AttributeFiles> attribute_files_;

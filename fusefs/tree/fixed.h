@@ -18,7 +18,8 @@ struct FixedEntry {
   std::string_view target;  // of a link
 };
 
-// In the order in which directories list them. kTrailer and kNames are there only where a container has them.
+// In the order in which directories list them. kTrailer, kNames, kInsideLink and kInside are there only where a
+// container has them.
 inline constexpr std::array kFixedTree = {
     FixedEntry{kInfo, kRoot, "info.json", FileType::kRegular, true, {}},
     FixedEntry{kRecords, kRoot, "records", FileType::kDirectory, true, {}},
@@ -26,12 +27,14 @@ inline constexpr std::array kFixedTree = {
     FixedEntry{kTrailer, kRoot, "trailer", FileType::kRegular, true, {}},
     FixedEntry{kChunksLink, kRoot, "chunks", FileType::kLink, true, ".views/chunks"},
     FixedEntry{kThousandsLink, kRoot, "thousands", FileType::kLink, true, ".views/thousands"},
+    FixedEntry{kInsideLink, kRoot, "inside", FileType::kLink, true, ".views/inside"},
     FixedEntry{kIndexLink, kRoot, "index", FileType::kLink, true, ".views/index"},
     FixedEntry{kDamageLink, kRoot, "damage", FileType::kLink, true, ".views/damage"},
     FixedEntry{kStreamsLink, kRoot, "streams", FileType::kLink, true, ".views/streams"},
     FixedEntry{kViews, kRoot, ".views", FileType::kDirectory, false, {}},
     FixedEntry{kChunks, kViews, "chunks", FileType::kDirectory, true, {}},
     FixedEntry{kThousands, kViews, "thousands", FileType::kDirectory, true, {}},
+    FixedEntry{kInside, kViews, "inside", FileType::kDirectory, true, {}},
     FixedEntry{kIndex, kViews, "index", FileType::kDirectory, true, {}},
     FixedEntry{kDamageRegions, kViews, "damage", FileType::kDirectory, true, {}},
     FixedEntry{kStreams, kViews, "streams", FileType::kDirectory, true, {}},

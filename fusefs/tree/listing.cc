@@ -30,6 +30,8 @@ Result<void> ContainerTree::list(Node directory, std::uint64_t place, const Emit
       const std::uint64_t first = directory.value * kThousandRecords;
       return list_ordinals(first, first + kThousandRecords, place, emit, goal);
     }
+    case NodeKind::kInsideRecord:
+    case NodeKind::kPart: return list_parts(directory, place, emit, goal);
     case NodeKind::kFixed: break;
     default: return Error{.code = Code::kNotFound, .detail = "not a directory"};
   }
@@ -39,6 +41,7 @@ Result<void> ContainerTree::list(Node directory, std::uint64_t place, const Emit
     case kThousands: return list_thousands(place, emit, goal);
     case kDamageRegions: return list_damage(place, emit, goal);
     case kMetadata: return list_attributes(place, emit, goal);
+    case kInside: return list_insides(place, emit, goal);
     default: return list_fixed(directory, place, emit, goal);
   }
 }
@@ -47,7 +50,7 @@ Result<void> ContainerTree::list_fixed(Node directory, std::uint64_t place, cons
   std::uint64_t number = 0;
   for (const FixedEntry& entry : kFixedTree) {
     if (entry.parent != directory.value || !entry.listed) continue;
-    if (entry.node == kTrailer && !store_->container().has_trailer()) continue;
+    if (!has(entry.node)) continue;
     if (number++ < place) continue;
     std::optional<std::uint64_t> size;
     if (entry.type == FileType::kDirectory) size = 0;
@@ -126,6 +129,20 @@ Result<void> ContainerTree::list_thousands(std::uint64_t place, const Emit& emit
     auto found = store_->chunk_by_ordinal(place * kThousandRecords, goal);
     if (!found) return stopped(found.error(), place > began_at);
     if (!emit({thousand_name(place), {NodeKind::kThousand, place}, FileType::kDirectory, 0, place + 1})) return {};
+  }
+}
+
+Result<void> ContainerTree::list_insides(std::uint64_t place, const Emit& emit, Goal& goal) const {
+  for (const std::uint64_t began_at = place;;) {
+    auto found = store_->chunk_by_ordinal(place, goal);
+    if (!found) return stopped(found.error(), place > began_at);
+    for (const std::uint64_t end = found->after().records; place < end; ++place) {
+      auto node = record_node(found->chunk, place - found->before.records, NodeKind::kInsideRecord);
+      if (!node) return stopped(node.error(), place > began_at);
+      std::optional<std::uint64_t> size;
+      if (place < kEntriesWithAttributes) size = 0;
+      if (!emit({record_name(place), *node, FileType::kDirectory, size, place + 1})) return {};
+    }
   }
 }
 

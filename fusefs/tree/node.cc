@@ -5,7 +5,6 @@
 namespace recordfs {
 namespace {
 
-constexpr int kValueBits = 60;
 constexpr std::uint64_t kValues = std::uint64_t{1} << kValueBits;
 constexpr std::uint64_t kAlignment = 4096;  // also keeps the numbers of the mount's own root free
 
@@ -15,6 +14,12 @@ std::uint64_t hash_of(std::string_view name) {
   hash ^= hash >> 32;
   hash *= 0xD6E8FEB86659FD93u;
   return hash ^ hash >> 32;
+}
+
+std::uint64_t mixed(std::uint64_t x) {
+  x = (x ^ x >> 30) * 0xBF58476D1CE4E5B9u;
+  x = (x ^ x >> 27) * 0x94D049BB133111EBu;
+  return x ^ x >> 31;
 }
 
 }  // namespace
@@ -51,6 +56,12 @@ std::vector<Numbering::Range>::const_iterator Numbering::free_range(std::uint64_
 
 std::uint64_t Numbering::number(std::size_t container, Node node) const {
   return static_cast<std::uint64_t>(node.kind) << kValueBits | (begins_[container] + node.value);
+}
+
+std::uint64_t Numbering::inode(std::size_t container, Node node) const {
+  if (node.kind != NodeKind::kPart) return number(container, node);
+  const std::uint64_t record = mixed(begins_[container] + node.value + 1);
+  return static_cast<std::uint64_t>(node.kind) << kValueBits | mixed(record + node.part) >> (64 - kValueBits);
 }
 
 std::optional<Numbering::Found> Numbering::find(std::uint64_t number) const {

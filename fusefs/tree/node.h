@@ -1,4 +1,4 @@
-// What the mount's inode numbers mean. Every number is computed from what it names, so the mount keeps
+// What the mount's inode numbers mean. Every number but a part's is computed from what it names, so the mount keeps
 // no state for a record, and a path has the same number in every mount.
 //
 // The upper four bits are the kind, the rest a value: a place in the container (a chunk's begin, or a
@@ -27,10 +27,14 @@ enum class NodeKind : std::uint8_t {
   kChunkAlias,  // a link to the chunk's directory under its listed name
   kThousand,    // value: ordinal / 1000
   kThousandAlias,
-  kDamage,     // value: begin of the region
-  kAttribute,  // value: number of the attribute
+  kDamage,        // value: begin of the region
+  kAttribute,     // value: number of the attribute
+  kInsideRecord,  // the record's directory in inside/; value as of kRecord
+  kInsideAlias,   // value: ordinal
+  kPart,          // value as of kRecord, and a number in Inside; its number is no computed one (KnownRecords)
 };
-inline constexpr std::uint64_t kNodeKinds = 12;
+inline constexpr std::uint64_t kNodeKinds = 14;  // with computed numbers
+inline constexpr int kValueBits = 60;
 
 // The nodes that every container has once. The first is the container's own directory.
 enum FixedNode : std::uint64_t {
@@ -56,12 +60,15 @@ enum FixedNode : std::uint64_t {
   kSummary,
   kConcat,
   kLines,
+  kInsideLink,
+  kInside,
   kFixedEnd,
 };
 
 struct Node {
   NodeKind kind = NodeKind::kFixed;
   std::uint64_t value = kRoot;
+  std::uint64_t part = 0;  // of kPart
   bool operator==(const Node&) const = default;
 };
 
@@ -75,7 +82,12 @@ class Numbering {
   // the most. Containers get the same range in every mount unless two ranges would overlap.
   void add(std::string_view name, std::uint64_t values);
 
+  // REQUIRES: not of kPart.
   std::uint64_t number(std::size_t container, Node node) const;
+
+  // What stat() shows, for each kind: the number itself where it is a computed one, otherwise a hash of what the node
+  // names, so that this too is the same in every mount.
+  std::uint64_t inode(std::size_t container, Node node) const;
 
   struct Found {
     std::size_t container = 0;

@@ -18,12 +18,13 @@ std::size_t expect_listings_true(const ToyTree& tree, std::uint64_t directory) {
   for (const auto& [name, entry] : whole) {
     EXPECT_EQ(tree.child(directory, name).value(), entry.number) << name;
     const FileStatus status = tree.status(entry.number);
+    EXPECT_EQ(status.inode, entry.inode) << name;
     EXPECT_EQ(status.type, entry.type) << name;
     if (entry.size) {
       EXPECT_EQ(status.size, *entry.size) << name;
     }
     if (entry.type == FileType::kDirectory) {
-      EXPECT_EQ(tree->parent(entry.number), directory) << name;
+      EXPECT_EQ(tree->parent_inode(entry.number), tree->inode(directory)) << name;
       entries += expect_listings_true(tree, entry.number);
     }
     const std::uint64_t place = one_by_one.empty() ? 0 : one_by_one.back().second.next;
@@ -72,6 +73,18 @@ TEST(Listing, IsWhatLookupsFindForADamagedFileWithoutCounts) {
                     .broken_headers = {8},
                     .broken_payloads = {0, 2},
                     .unsupported = {4}});
+}
+
+TEST(Listing, IsWhatLookupsFindInsideRecords) {
+  const auto inside = [](std::uint64_t ordinal) {
+    std::vector<toy::PartShape> parts = {{.key = "a"}, {.key = "a"}, {.key = "b/c", .parent = 0}};
+    for (std::uint64_t i = 0; i < ordinal; ++i) {
+      parts.push_back({.key = std::to_string(i % 2), .parent = i % 3, .kind = PartKind::kSlice, .bytes = "bytes"});
+    }
+    parts.push_back({.key = "text", .parent = 2, .kind = PartKind::kText, .bytes = "text"});
+    return parts;
+  };
+  expect_tree_true({.parts = inside});
 }
 
 TEST(Listing, IsWhatLookupsFindForAnEmptyContainer) { expect_tree_true({.chunks = 0}); }

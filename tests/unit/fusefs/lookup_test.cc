@@ -147,7 +147,7 @@ TEST(Lookup, NumbersThatNameNothingAreRefused) {
   const ToyTree tree(toy);
   Goal goal;
   for (const std::uint64_t number :
-       {std::uint64_t{0}, std::uint64_t{500}, ~std::uint64_t{0}, std::uint64_t{13} << 60}) {
+       {std::uint64_t{0}, std::uint64_t{500}, ~std::uint64_t{0}, std::uint64_t{14} << 60, std::uint64_t{15} << 60}) {
     EXPECT_EQ(tree->lookup(number, "x", goal).error().code, Code::kNotFound) << number;
     EXPECT_EQ(tree->status(number, goal).error().code, Code::kNotFound) << number;
     EXPECT_FALSE(tree->target(number)) << number;

@@ -17,6 +17,7 @@ namespace recordfs::testing {
 
 struct Listed {
   std::uint64_t number = 0;
+  std::uint64_t inode = 0;
   FileType type = FileType::kRegular;
   std::optional<std::uint64_t> size{};
   std::uint64_t next = 0;
@@ -74,7 +75,7 @@ class ToyTree {
       more = false;
       const auto emit = [&](const MountEntry& entry) {
         if (listing.size() >= most) return false;
-        listing.emplace_back(entry.name, Listed{entry.number, entry.type, entry.size, entry.next});
+        listing.emplace_back(entry.name, Listed{tree_.look_up(entry), entry.inode, entry.type, entry.size, entry.next});
         place = entry.next;
         return more = true;
       };

@@ -1,0 +1,105 @@
+// ContainerTree's inside/: the parts of records, where a format has them.
+#include <algorithm>
+#include <utility>
+
+#include "fusefs/tree/container_tree.h"
+#include "fusefs/tree/names.h"
+
+namespace recordfs {
+namespace {
+
+Error not_found() { return {.code = Code::kNotFound, .detail = "no such name"}; }
+
+FileType type_of(PartKind kind) { return kind == PartKind::kDirectory ? FileType::kDirectory : FileType::kRegular; }
+
+// A part of the record that `sibling` belongs to.
+Node part_node(Node sibling, std::uint64_t part) {
+  if (part == 0) return {NodeKind::kInsideRecord, sibling.value};
+  return {NodeKind::kPart, sibling.value, part};
+}
+
+}  // namespace
+
+// What is inside the record of a kInsideRecord or a kPart; a part is one of them. kNotFound where it is none.
+Result<std::shared_ptr<const Inside>> ContainerTree::inside(Node node, Goal& goal) const {
+  auto known = insides_.get({number_, node.value}, [&]() -> Result<std::shared_ptr<const Inside>> {
+    auto record = store_->record_at(node.value, goal);
+    if (!record) return std::move(record).error();
+    auto parts = store_->parts(*record);
+    if (!parts) return std::move(parts).error();
+    auto made = Inside::of(*parts);
+    if (!made) {
+      made.error().position = record->chunk.begin;
+      store_->report(made.error(), record->index + 1);
+      return std::move(made).error();
+    }
+    return std::make_shared<const Inside>(std::move(*made));
+  });
+  if (known && !(*known)->contains(node.part)) return not_found();
+  return known;
+}
+
+Result<Node> ContainerTree::lookup_inside(std::string_view name, Goal& goal) const {
+  const auto ordinal = number_from(name);
+  if (!ordinal) return not_found();
+  auto place = store_->chunk_by_ordinal(*ordinal, goal);
+  if (!place) return std::move(place).error();
+  if (name != record_name(*ordinal)) return Node{NodeKind::kInsideAlias, *ordinal};
+  return record_node(place->chunk, *ordinal - place->before.records, NodeKind::kInsideRecord);
+}
+
+Result<Node> ContainerTree::lookup_part(Node directory, std::string_view name, Goal& goal) const {
+  auto known = inside(directory, goal);
+  if (!known) return std::move(known).error();
+  if ((*known)->kind(directory.part) != PartKind::kDirectory) return not_found();
+  const auto part = (*known)->find(directory.part, name);
+  if (!part) return not_found();
+  return part_node(directory, *part);
+}
+
+// Only for listings, which fail on their own where this can't be told.
+Node ContainerTree::parent_of_part(Node part) const {
+  Goal goal;
+  auto known = inside(part, goal);
+  return part_node(part, known ? (*known)->parent(part.part) : 0);
+}
+
+Result<void> ContainerTree::list_parts(Node directory, std::uint64_t place, const Emit& emit, Goal& goal) const {
+  auto known = inside(directory, goal);
+  if (!known) return std::move(known).error();
+  if ((*known)->kind(directory.part) != PartKind::kDirectory) return not_found();
+  for (; const auto part = (*known)->at(directory.part, place); ++place) {
+    const FileType type = type_of((*known)->kind(*part));
+    if (!emit({(*known)->name(*part), part_node(directory, *part), type, (*known)->size(*part), place + 1})) break;
+  }
+  return {};
+}
+
+Result<NodeAttributes> ContainerTree::part_attributes(Node node, Goal& goal) const {
+  auto known = inside(node, goal);
+  if (!known) return std::move(known).error();
+  return NodeAttributes{type_of((*known)->kind(node.part)), (*known)->size(node.part)};
+}
+
+Result<Slice> ContainerTree::read_part(Node node, std::uint64_t offset, std::uint64_t length, Goal& goal) const {
+  auto known = inside(node, goal);
+  if (!known) return std::move(known).error();
+  const PartKind kind = (*known)->kind(node.part);
+  if (kind == PartKind::kDirectory) return not_found();
+  const std::uint64_t size = (*known)->size(node.part);
+  if (offset >= size) return Slice{};
+  const std::uint64_t wanted = std::min(length, size - offset);
+  if (kind == PartKind::kText) {
+    const std::string_view text = (*known)->text(node.part);
+    return Slice{as_bytes(text.substr(static_cast<std::size_t>(offset), static_cast<std::size_t>(wanted))), *known};
+  }
+  auto record = store_->record_at(node.value, goal);
+  if (!record) return std::move(record).error();
+  auto slice = store_->read_record(*record, (*known)->slice(node.part).begin + offset, wanted);
+  if (slice && slice->bytes.size() != wanted) {
+    return Error{Code::kChanged, record->chunk.begin, "the record no longer holds all its parts"};
+  }
+  return slice;
+}
+
+}  // namespace recordfs

@@ -1,0 +1,57 @@
+#include "fusefs/tree/known_records.h"
+
+#include <algorithm>
+
+#include "fusefs/tree/inside.h"
+
+namespace recordfs {
+namespace {
+
+constexpr std::uint64_t kParts = std::uint64_t{1} << Inside::kNumberBits;
+constexpr std::uint64_t kRows = std::uint64_t{1} << (kValueBits - Inside::kNumberBits);
+
+std::uint64_t row_of(std::uint64_t number) { return number / kParts % kRows; }
+
+}  // namespace
+
+// A number is used again only after all others, so that it hardly ever means two things in one mount's life.
+KnownRecords::Rows::iterator KnownRecords::new_row(const Record& record) {
+  while (rows_.contains(next_)) next_ = (next_ + 1) % kRows;
+  const auto row = rows_.emplace(next_, Row{record}).first;
+  next_ = (next_ + 1) % kRows;
+  return row;
+}
+
+std::uint64_t KnownRecords::look_up(std::size_t container, Node part) {
+  const Record record{container, part.value};
+  const std::lock_guard lock(mutex_);
+  auto known = by_record_.find(record);
+  if (known == by_record_.end()) known = by_record_.emplace(record, new_row(record)).first;
+  ++known->second->second.lookups;
+  return static_cast<std::uint64_t>(NodeKind::kPart) << kValueBits | known->second->first * kParts | part.part;
+}
+
+std::optional<Numbering::Found> KnownRecords::find(std::uint64_t number) const {
+  const std::lock_guard lock(mutex_);
+  const auto row = rows_.find(row_of(number));
+  if (!is_part(number) || row == rows_.end()) return std::nullopt;
+  const Record& record = row->second.record;
+  return Numbering::Found{record.container, {NodeKind::kPart, record.address, number % kParts}};
+}
+
+void KnownRecords::forget(std::uint64_t number, std::uint64_t lookups) {
+  const std::lock_guard lock(mutex_);
+  const auto row = rows_.find(row_of(number));
+  if (!is_part(number) || row == rows_.end()) return;
+  row->second.lookups -= std::min(lookups, row->second.lookups);
+  if (row->second.lookups > 0) return;
+  by_record_.erase(row->second.record);
+  rows_.erase(row);
+}
+
+std::size_t KnownRecords::rows() const {
+  const std::lock_guard lock(mutex_);
+  return rows_.size();
+}
+
+}  // namespace recordfs
