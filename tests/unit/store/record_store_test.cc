@@ -177,6 +177,25 @@ TEST(RecordStore, FailureIsLoggedOnceForAPlace) {
   EXPECT_NE(toy.lines.all()[0].find("payload check mismatch"), std::string::npos);
 }
 
+TEST(RecordStore, PartsAreThoseOfTheRecordOrAFailureOfTheirOwn) {
+  const auto inside = [](std::uint64_t ordinal) {
+    return std::vector<toy::PartShape>{{.key = "part", .kind = PartKind::kText, .bytes = std::to_string(ordinal)}};
+  };
+  const ToyStore toy({.parts = inside, .broken_parts = {1, 2}, .broken_payloads = {1}});
+  EXPECT_EQ(toy.store->parts({toy.chunk(0), 0}).value().at(0).text, "0");
+  EXPECT_EQ(toy.store->parts({toy.chunk(3), 2}).value().at(0).text, "11");
+  for (int again = 0; again < 2; ++again) {
+    for (const std::uint64_t index : {1u, 2u}) {
+      const auto parts = toy.store->parts({toy.chunk(0), index});
+      EXPECT_EQ(parts.error().code, Code::kDamage);
+      EXPECT_EQ(parts.error().position, toy.file.begins[0]);
+    }
+    EXPECT_EQ(toy.store->parts({toy.chunk(1), 0}).error().code, Code::kDamage);
+  }
+  EXPECT_EQ(toy.store->parts({toy.chunk(0), 3}).error().code, Code::kNotFound);
+  EXPECT_EQ(toy.lines.all().size(), 3u);
+}
+
 TEST(RecordStore, LogOfAFileInRuinsEnds) {
   const ToyStore toy({});
   for (Position at = 0; at < 5000; ++at) toy.store->report({Code::kDamage, at, "ruined"});
