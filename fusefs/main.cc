@@ -25,7 +25,21 @@ constexpr int kExitCannotOpen = 2;
 constexpr int kExitCannotMount = 3;
 constexpr unsigned kExecutorThreads = 2;
 
-void say(const std::string& line) { std::fputs(("recordfs: " + line + "\n").c_str(), stderr); }
+// Names of files may hold anything, and a message is one line.
+std::string one_line(const std::string& text) {
+  std::string line;
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (byte < 0x20 || byte == 0x7f) {
+      line += fmt::format("\\x{:02x}", byte);
+    } else {
+      line += c;
+    }
+  }
+  return line;
+}
+
+void say(const std::string& line) { std::fputs(("recordfs: " + one_line(line) + "\n").c_str(), stderr); }
 
 // Lines go to stderr until the process has gone to the background, then to the system's log.
 class LogOutput {
@@ -39,7 +53,7 @@ class LogOutput {
     const int priority = severity == Severity::kInfo      ? LOG_INFO
                          : severity == Severity::kWarning ? LOG_WARNING
                                                           : LOG_ERR;
-    ::syslog(priority, "%s", line.c_str());
+    ::syslog(priority, "%s", one_line(line).c_str());
   }
 
  private:
@@ -71,8 +85,19 @@ Result<MountedContainer> open_source(const std::string& path, const Options& opt
                           ownership};
 }
 
+// What mount.fuse3(8) gives instead of a directory when it has opened /dev/fuse and mounted by itself.
+bool is_open_device(const std::string& path) { return path.starts_with("/dev/fd/"); }
+
+// The daemon leaves the directory in which it was started, and unmounts by the path that it was given.
+std::string absolute(const std::string& path) {
+  std::error_code failure;
+  const auto real = std::filesystem::canonical(path, failure);
+  return is_open_device(path) || failure ? path : real.string();
+}
+
 // What keeps `path` from being a mount point, or nothing.
 std::optional<std::string> mountpoint_problem(const std::string& path, bool nonempty) {
+  if (is_open_device(path)) return std::nullopt;
   struct stat st {};
   if (::stat(path.c_str(), &st) != 0) return std::strerror(errno);
   if (!S_ISDIR(st.st_mode)) return "not a directory";
@@ -106,7 +131,7 @@ int mount_sources(const Options& options) {
   };
   if (auto problem = mountpoint_problem(options.mountpoint, options.nonempty)) return cannot_mount(*problem);
   const MountTree tree(std::move(containers), options.nest);
-  const SessionOptions session{.mountpoint = options.mountpoint,
+  const SessionOptions session{.mountpoint = absolute(options.mountpoint),
                                .fsname = options.fsname.value_or(options.sources.front()),
                                .foreground = options.foreground,
                                .debug = options.debug,

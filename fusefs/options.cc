@@ -23,6 +23,7 @@ constexpr std::string_view kFooter = R"(Mount options (-o):
   uid=N, gid=N      owner of all files instead of the source's owner
   umask=OCTAL       permissions instead of the source's read bits
   cache_size=SIZE   bound of the cache of decoded chunks (default 64M)
+  max_chunk=SIZE    largest chunk that is read, as stored and decoded (default 256M stored, 1G decoded)
   threads=N         threads that answer requests (default 8)
   nest              a directory for the container even when there is only one
   nonempty          mount over a directory that is not empty
@@ -33,13 +34,13 @@ constexpr std::string_view kFooter = R"(Mount options (-o):
 Exit status: 0 good, 1 wrong use, 2 cannot open a source or it is no container, 3 cannot mount.)";
 
 // What mount(8) and fstab(5) pass along and what changes nothing here.
-constexpr std::array<std::string_view, 36> kAccepted = {
-    "ro",         "rw",      "defaults", "auto",      "noauto",   "user",       "nouser",      "users",
-    "owner",      "group",   "suid",     "nosuid",    "dev",      "nodev",      "exec",        "noexec",
-    "sync",       "async",   "atime",    "noatime",   "relatime", "norelatime", "strictatime", "diratime",
-    "nodiratime", "dirsync", "mand",     "nomand",    "lazytime", "nolazytime", "nofail",      "_netdev",
-    "silent",     "loud",    "iversion", "noiversion"};
-constexpr std::array<std::string_view, 3> kPassedOn = {"auto_unmount", "allow_root", "blkdev"};
+constexpr std::array<std::string_view, 38> kAccepted = {
+    "ro",         "rw",      "defaults", "auto",       "noauto",    "user",       "nouser",      "users",
+    "owner",      "group",   "suid",     "nosuid",     "dev",       "nodev",      "exec",        "noexec",
+    "sync",       "async",   "atime",    "noatime",    "relatime",  "norelatime", "strictatime", "diratime",
+    "nodiratime", "dirsync", "mand",     "nomand",     "lazytime",  "nolazytime", "nofail",      "_netdev",
+    "silent",     "loud",    "iversion", "noiversion", "symfollow", "nosymfollow"};
+constexpr std::array<std::string_view, 2> kPassedOn = {"auto_unmount", "allow_root"};
 constexpr std::array<std::string_view, 1> kPassedOnWithValue = {"context"};
 
 constexpr unsigned kNobody = 0xFFFFFFFFu;  // what chown(2) takes for "leave it"
@@ -61,7 +62,7 @@ bool parse_optional(const std::string& text, std::optional<Number>& number, int 
 
 bool is_ignored(std::string_view name) {
   return std::ranges::find(kAccepted, name) != kAccepted.end() || name.starts_with("x-") || name == "comment" ||
-         name == "subtype" || name.starts_with("X-");
+         name == "subtype" || name == "default_permissions" || name.starts_with("X-");
 }
 
 // One option without a value. False: there is no such option.
@@ -101,6 +102,11 @@ Setting set_value(const std::string& name, const std::string& value, Options& op
     const auto size = parse_size(value);
     if (size) options.cache_size = *size;
     return from(size.has_value());
+  }
+  if (name == "max_chunk") {
+    const auto size = parse_size(value);
+    if (size) options.limits.stored_chunk = options.limits.decoded_chunk = *size;
+    return from(size.has_value() && *size > 0);
   }
   if (std::ranges::find(kPassedOnWithValue, name) != kPassedOnWithValue.end()) {
     options.passed_on.push_back(name + "=" + value);

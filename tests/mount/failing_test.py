@@ -68,6 +68,9 @@ class Failing(mounting.Case):
     def test_directory_as_source(self):
         self.assert_fails(CANNOT_OPEN, self.folder, saying=str(self.folder))
 
+    def test_name_with_a_newline_is_no_second_line(self):
+        self.assert_fails(CANNOT_OPEN, self.file("some\nthing.txt", b"text"), saying="some\\x0athing.txt: no container")
+
     def test_file_that_is_missing(self):
         self.assert_fails(CANNOT_OPEN, self.folder / "gone", saying="No such file")
 

@@ -144,6 +144,24 @@ class Accepted(mounting.Case):
         self.assertEqual((done.returncode, done.stderr), (0, ""))
         self.assertEqual(len(os.listdir(point / "records")), 500)
 
+    def test_signal_unmounts_from_a_relative_mount_point(self):
+        source = self.copy(SAMPLE)
+        for user in (None, mounting.NOBODY) if mounting.is_root() else (None,):
+            for number, flags in enumerate(([], ["-f"])):
+                point = self.folder / f"relative-{os.getpid()}-{user}-{number}"
+                point.mkdir()
+                if user is not None:
+                    os.chown(point, user, user)
+                with mounting.started(mounting.program("recordfs"), source.name, point.name, *flags, user=user,
+                                      cwd=self.folder, env=self.environment()) as started:
+                    mounting.wait_for(lambda: str(point) in mounting.mounts(), "the mount")
+                    mounting.run("stat", point / "info.json", user=user)  # by then it serves
+                    for daemon in mounting.daemons(point.name):
+                        os.kill(daemon, signal.SIGTERM)
+                    mounting.wait_for(lambda: not mounting.daemons(point.name), "the end of the daemon")
+                    self.assertNotIn(str(point), mounting.mounts())
+                    self.assertEqual(started.wait(mounting.PATIENCE), 0)
+
     def test_directory_that_is_not_empty_with_leave(self):
         point = self.new_point()
         (point / "something").touch()
@@ -154,10 +172,18 @@ class Accepted(mounting.Case):
 class ThroughMount(mounting.Case):
     def test_mount_starts_the_program(self):
         point = self.new_point()
-        done = mounting.run("mount", "-t", "fuse", "-o", "nofail,_netdev,x-systemd.automount,allow_other",
+        done = mounting.run("mount", "-t", "fuse", "-o", "nofail,_netdev,nosymfollow,default_permissions,x-systemd.automount,allow_other",
                             f"{mounting.program('recordfs')}#{mounting.sample(SAMPLE)}", point, env=self.environment())
         self.assertEqual((done.returncode, done.stderr), (0, ""))
         self.assertIn("allow_other", mounting.mounts()[str(point)][2])
+        self.assertEqual(len(os.listdir(point / "records")), 500)
+        self.assertEqual(mounting.run("umount", point).returncode, 0)
+
+    def test_mount_that_opens_the_device_itself(self):
+        point = self.new_point()
+        done = mounting.run("mount", "-t", "fuse", "-o", "drop_privileges",
+                            f"{mounting.program('recordfs')}#{mounting.sample(SAMPLE)}", point, env=self.environment())
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
         self.assertEqual(len(os.listdir(point / "records")), 500)
         self.assertEqual(mounting.run("umount", point).returncode, 0)
 

@@ -59,12 +59,15 @@ TEST(Options, FlagsMayStandAnywhere) {
 }
 
 TEST(Options, EachMountOptionIsUnderstood) {
-  const Options options = with("allow_other,uid=12,gid=34,umask=027,cache_size=2M,threads=3,nest,nonempty,fsname=name");
+  const Options options =
+      with("allow_other,uid=12,gid=34,umask=027,cache_size=2M,threads=3,nest,nonempty,fsname=name,max_chunk=2G");
   EXPECT_TRUE(options.allow_other && options.nest && options.nonempty);
   EXPECT_EQ(options.uid, 12u);
   EXPECT_EQ(options.gid, 34u);
   EXPECT_EQ(options.umask, 027u);
   EXPECT_EQ(options.cache_size, 2u << 20);
+  EXPECT_EQ(options.limits.stored_chunk, 2ull << 30);
+  EXPECT_EQ(options.limits.decoded_chunk, 2ull << 30);
   EXPECT_EQ(options.threads, 3u);
   EXPECT_EQ(options.fsname, "name");
 }
@@ -112,9 +115,10 @@ TEST(Options, WrongOnesAreRefusedInOneLine) {
 }
 
 TEST(Options, ValuesThatCannotBeAreRefused) {
-  for (const char* item : {"uid=", "uid=x", "uid=-1", "uid=4294967296", "uid=4294967295", "gid=1.5", "umask=8",
-                           "umask=0x1", "umask=1000", "max_read=many", "threads=0", "threads=1025", "threads=-1",
-                           "cache_size=", "cache_size=M", "cache_size=1X", "cache_size=1MB", "cache_size=-1"}) {
+  for (const char* item : {"uid=",          "uid=x",          "uid=-1",        "uid=4294967296", "uid=4294967295",
+                           "gid=1.5",       "umask=8",        "umask=0x1",     "umask=1000",     "max_read=many",
+                           "threads=0",     "threads=1025",   "threads=-1",    "cache_size=",    "cache_size=M",
+                           "cache_size=1X", "cache_size=1MB", "cache_size=-1", "max_chunk=0",    "max_chunk=x"}) {
     expect_wrong({"file", "mnt", "-o", item}, item);
   }
 }
