@@ -3,8 +3,8 @@
 //
 // Errors: kDamage for a stream that is broken, too short, too long or not used up; kLimit when more
 // comes out than allowed, or for an LZMA dictionary of more than 128 MiB; kUnsupported when this build has
-// not got the library, or for a stream that wants a preset dictionary or a later version; kOutOfMemory. Positions in
-// errors are 0: the caller knows where the stream stands and adds it.
+// not got the library, or for a stream that wants a preset dictionary or a later version; kOutOfMemory.
+// Positions in errors are 0: the caller knows where the stream stands and adds it.
 #pragma once
 
 #include <cstdint>
@@ -51,9 +51,9 @@ struct Front {
   std::size_t used;  // stored bytes that the compressed stream took
 };
 
-// As decompress(), but what stands behind the end of the compressed stream is no damage and stays unread. What begins
-// as another frame or member still has to be one. Without a codec, and in Snappy, nothing says where the end
-// is: they use all of `stored`.
+// As decompress(), but what stands behind the end of the compressed stream is no damage and stays unread.
+// What begins as another frame or member still has to be one. Snappy and kNone have no end of their own:
+// they use all of `stored`.
 Result<Front> decompress_front(CodecId codec, Bytes stored, std::uint64_t expected, std::uint64_t limit);
 
 // What a zstd frame header says about the size of the content: nullopt when it does not say, or when

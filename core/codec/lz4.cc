@@ -70,8 +70,8 @@ class Lz4Stream final : public MemberStream {
     const std::size_t hint = LZ4F_getFrameInfo(context_.get(), &info, rest.data(), &taken);
     if (LZ4F_isError(hint)) return error_of(hint);
     const std::uint8_t flags = flags_of(rest);
-    if (flags & kWantsDictionary) return Error{Code::kUnsupported, 0, "lz4: a frame that wants a dictionary"};
-    states_nothing_ = (flags & kStatesSize) && info.contentSize == 0;
+    if ((flags & kWantsDictionary) != 0) return Error{Code::kUnsupported, 0, "lz4: a frame that wants a dictionary"};
+    states_nothing_ = (flags & kStatesSize) != 0 && info.contentSize == 0;
     in_frame_ = true;
     return Step{taken, 0, false};
   }

@@ -6,6 +6,7 @@
 // bytes), and verify in between where only the checksum matters.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <memory>
@@ -48,9 +49,16 @@ struct ChunkInfo {
   std::string_view codec;                     // "none", "zstd", ...; "-" where it can't be told: static storage
   std::optional<std::uint64_t> records;       // nullopt: only layout() can tell
   std::optional<std::uint64_t> decoded_size;  // sum of the sizes of all records; nullopt: only layout() can tell
+  std::uint64_t decoded_beside = 0;           // decoded bytes that are no record's: of metadata
   std::uint64_t stored_size = 0;              // bytes of payload as they stand in the file
   LayoutCost layout_cost = LayoutCost::kSmall;
   std::array<std::uint64_t, 2> detail{};  // the format's own
+
+  // All decoded bytes, with those that are no record's; nullopt where decoded_size is.
+  std::optional<std::uint64_t> payload_size() const {
+    if (!decoded_size) return std::nullopt;
+    return *decoded_size + std::min(decoded_beside, UINT64_MAX - *decoded_size);
+  }
 };
 
 enum class DamageClass : std::uint8_t { kDamage, kUnfinished, kStale, kUnsupported };
@@ -137,7 +145,7 @@ class Container {
   // the last chunk of the walk, and the values are those in effect there.
   virtual Result<std::vector<Attribute>> attributes(const ChunkInfo* last) const;
   virtual bool attributes_change() const { return false; }
-  // Metadata in effect at a chunk, for the chunk's info.json.
+  // Metadata in effect at a chunk, for the chunk's info.json. REQUIRES: attributes_change().
   virtual Result<std::vector<Attribute>> chunk_attributes(const ChunkInfo& chunk) const;
 
   // Whether records have parts, which are then shown as inside/ORDINAL/.

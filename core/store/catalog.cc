@@ -6,11 +6,12 @@
 
 namespace recordfs {
 
-Catalog::Catalog(const Container& container, Position container_size, Depth depth, Bounds bounds)
+Catalog::Catalog(const Container& container, Position container_size, Depth depth, Bounds bounds, OnDamage on_damage)
     : container_(container),
       container_size_(container_size),
       depth_(depth),
       bounds_(bounds),
+      on_damage_(std::move(on_damage)),
       resume_at_(container.first()),
       stride_(bounds.chunks_per_anchor) {
   assert(bounds.anchors % 2 == 0);
@@ -51,17 +52,22 @@ void Catalog::run() {
       break;
     }
     note(walk, key);
-    std::vector<Waiter> ready = take_reached();
-    if (ready.empty()) continue;
-    lock.unlock();
-    for (Waiter& waiter : ready) waiter.resume();
-    lock.lock();
+    announce(lock);
   }
   complete_ = walk.at_end();
   running_ = false;
+  announce(lock);
+}
+
+// Tells what the walk has brought, without the lock.
+void Catalog::announce(std::unique_lock<std::mutex>& lock) {
+  const std::vector<DamageRow> rows = take_settled();
   std::vector<Waiter> ready = take_reached();
+  if (rows.empty() && ready.empty()) return;
   lock.unlock();
+  for (const DamageRow& row : rows) on_damage_(row);
   for (Waiter& waiter : ready) waiter.resume();
+  lock.lock();
 }
 
 void Catalog::note(const Walk& walk, ChunkKey key) {
@@ -227,6 +233,15 @@ bool Catalog::cancel(std::uint64_t ticket) {
     return true;
   }
   return false;
+}
+
+// The last row may grow as long as the walk goes on.
+std::vector<DamageRow> Catalog::take_settled() {
+  if (!on_damage_ || damage_->empty()) return {};
+  const std::size_t settled = complete_ ? damage_->size() : damage_->size() - 1;
+  const std::size_t first = std::exchange(told_, settled);
+  return {damage_->begin() + static_cast<std::ptrdiff_t>(first),
+          damage_->begin() + static_cast<std::ptrdiff_t>(settled)};
 }
 
 std::vector<Catalog::Waiter> Catalog::take_reached() {

@@ -44,8 +44,12 @@ class Catalog {
     bool sizes_known = true;  // no chunk so far whose decoded size only a decode would tell
   };
 
+  // Told of each row of damage once, when the walk has come so far that it grows no more. Called from the walk's
+  // thread, without a lock. It must not call the catalog.
+  using OnDamage = std::function<void(const DamageRow&)>;
+
   // `container` has to outlive the catalog. The walk starts with the first wait() or start().
-  Catalog(const Container& container, Position container_size, Depth depth, Bounds bounds);
+  Catalog(const Container& container, Position container_size, Depth depth, Bounds bounds, OnDamage on_damage = {});
   ~Catalog();
   Catalog(const Catalog&) = delete;
   Catalog& operator=(const Catalog&) = delete;
@@ -98,6 +102,8 @@ class Catalog {
   Result<std::shared_ptr<const Stretch>> walk_stretch(const Anchor& from, const Totals& until) const;
   bool reached(Coordinate coordinate, std::uint64_t value) const;
   std::vector<Waiter> take_reached();
+  std::vector<DamageRow> take_settled();
+  void announce(std::unique_lock<std::mutex>& lock);
   Error pending(Coordinate coordinate, std::uint64_t value, Goal& goal);
   static Result<Place> search(const Stretch& stretch, Coordinate coordinate, std::uint64_t value);
 
@@ -105,6 +111,7 @@ class Catalog {
   const Position container_size_;
   const Depth depth_;
   const Bounds bounds_;
+  const OnDamage on_damage_;
 
   mutable std::mutex mutex_;
   std::thread thread_;
@@ -120,6 +127,7 @@ class Catalog {
   Stretch tail_;  // the places since the last anchor
   std::shared_ptr<std::vector<DamageRow>> damage_ =
       std::make_shared<std::vector<DamageRow>>();  // grows until complete_
+  std::size_t told_ = 0;                           // rows of damage that on_damage_ was told of
   std::list<KeptStretch> kept_;                    // most recently used first
   std::size_t kept_places_ = 0;
   std::array<std::multimap<std::uint64_t, Waiter>, kCoordinates> waiters_;

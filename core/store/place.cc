@@ -51,14 +51,14 @@ std::string chunk_row(const Place& place) {
   const ChunkInfo& chunk = place.chunk;
   return fmt::format("{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}\n", chunk.begin, chunk.end, chunk.kind, chunk.codec,
                      place.before.records, number_or_dash(chunk.records), chunk.stored_size,
-                     number_or_dash(chunk.decoded_size));
+                     number_or_dash(chunk.payload_size()));
 }
 
 std::uint64_t chunk_row_size(const Place& place) {
   const ChunkInfo& chunk = place.chunk;
   return digits(chunk.begin) + digits(chunk.end) + chunk.kind.size() + chunk.codec.size() +
          digits(place.before.records) + number_or_dash_size(chunk.records) + digits(chunk.stored_size) +
-         number_or_dash_size(chunk.decoded_size) + kSeparators;
+         number_or_dash_size(chunk.payload_size()) + kSeparators;
 }
 
 }  // namespace recordfs

@@ -11,6 +11,7 @@ namespace {
 
 constexpr std::size_t kLocatedChunks = 256;
 constexpr std::size_t kReportedPlaces = 1024;
+constexpr std::uint64_t kRegion = UINT64_MAX;  // what is reported of a place: that damage begins there
 constexpr int kStepsToFirstRecord = 16;
 constexpr std::uint64_t kLargeChunk = 8u << 20;
 constexpr int kMostIndexBits = 24;
@@ -43,7 +44,8 @@ RecordStore::RecordStore(std::string name, std::shared_ptr<const Source> source,
       services_(services),
       bounds_(bounds),
       index_bits_(index_bits(*container_, source_->size())),
-      catalog_(*container_, source_->size(), Depth::kCounts, bounds) {}
+      catalog_(*container_, source_->size(), Depth::kCounts, bounds,
+               [this](const DamageRow& row) { report_damage(row.region); }) {}
 
 RecordStore::~RecordStore() {
   std::unique_lock lock(mutex_);
@@ -54,13 +56,26 @@ RecordStore::~RecordStore() {
 }
 
 void RecordStore::report(const Error& error, std::uint64_t thing) const {
+  report(Severity::kWarning, {error.position, thing}, to_string(error));
+}
+
+void RecordStore::report_damage(const DamagedRegion& region) const {
+  const bool is_end = region.damage_class == DamageClass::kUnfinished || region.damage_class == DamageClass::kStale;
+  const std::string lost =
+      region.records_lost ? fmt::format("{} records lost", *region.records_lost) : "records may be lost";
+  report(is_end ? Severity::kInfo : Severity::kWarning, {region.begin, kRegion},
+         fmt::format("bytes {} to {}: {}: {}; {}", region.begin, region.end, to_string(region.damage_class),
+                     region.reason, lost));
+}
+
+void RecordStore::report(Severity severity, Reported what, const std::string& text) const {
   bool is_last = false;
   {
     const std::lock_guard lock(mutex_);
-    if (reported_.size() >= kReportedPlaces || !reported_.emplace(error.position, thing).second) return;
+    if (reported_.size() >= kReportedPlaces || !reported_.insert(what).second) return;
     is_last = reported_.size() == kReportedPlaces;
   }
-  services_.log(Severity::kWarning, fmt::format("{}: {}", name_, to_string(error)));
+  services_.log(severity, fmt::format("{}: {}", name_, text));
   if (is_last) services_.log(Severity::kWarning, fmt::format("{}: failures elsewhere are not logged", name_));
 }
 

@@ -120,6 +120,9 @@ class RecordStore {
 
   // Bytes of the file within [begin, end), from `begin + offset` on.
   Result<Slice> read_raw(Position begin, Position end, std::uint64_t offset, std::uint64_t length) const;
+  // The file's bytes of a chunk, as read_raw(). Once the file was seen to have been touched, also fails with kChanged
+  // where the chunk does not pass its checksums.
+  Result<Slice> read_raw(const ChunkInfo& chunk, std::uint64_t offset, std::uint64_t length) const;
 
   // The container's metadata, for all times. kPending where it changes along the file.
   Result<std::shared_ptr<const std::vector<Attribute>>> attributes(Goal& goal) const;
@@ -129,6 +132,9 @@ class RecordStore {
 
  private:
   using Reported = std::pair<Position, std::uint64_t>;
+
+  void report(Severity severity, Reported what, const std::string& text) const;
+  void report_damage(const DamagedRegion& region) const;
 
   // Passes an outcome on; a failure that is no plain "not there" or "not yet" goes to the log.
   template <class T>

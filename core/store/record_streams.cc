@@ -162,4 +162,19 @@ Result<Slice> RecordStore::read_raw(Position begin, Position end, std::uint64_t 
   return owned(std::move(*bytes));
 }
 
+Result<Slice> RecordStore::read_raw(const ChunkInfo& chunk, std::uint64_t offset, std::uint64_t length) const {
+  auto slice = read_raw(chunk.begin, chunk.end, offset, length);
+  const std::uint64_t generation = source_->generation();
+  if (!slice || generation == 0) return slice;
+  // A file that was touched and has kept its ends may have other bytes between them.
+  if (auto sound = container_->verify(chunk); !sound) {
+    if (!lies_in_the_bytes(sound.error().code)) return std::move(sound).error();
+    const Error changed{Code::kChanged, chunk.begin, "the file was touched, and this chunk is not sound"};
+    report(changed);
+    return changed;
+  }
+  if (source_->generation() != generation) return Error{Code::kChanged, chunk.begin, "the file is being written"};
+  return slice;
+}
+
 }  // namespace recordfs

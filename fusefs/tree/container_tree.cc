@@ -357,7 +357,7 @@ Result<Slice> ContainerTree::read(Node file, std::uint64_t offset, std::uint64_t
   }
   auto chunk = store_->chunk_at(file.value, goal);
   if (!chunk) return std::move(chunk).error();
-  if (file.kind == NodeKind::kChunkRaw) return store_->read_raw(chunk->begin, chunk->end, offset, length);
+  if (file.kind == NodeKind::kChunkRaw) return store_->read_raw(*chunk, offset, length);
   if (file.kind == NodeKind::kChunkData) return store_->read_payload(*chunk, offset, length);
   if (file.kind != NodeKind::kChunkInfo) return not_found();
   auto info = chunk_info(*store_, *chunk);

@@ -41,6 +41,15 @@ Json metadata_of(const std::vector<Attribute>& attributes) {
 
 Json optional_of(const std::optional<std::uint64_t>& number) { return number ? Json(*number) : Json(nullptr); }
 
+// Metadata in effect at a chunk.
+Result<std::vector<Attribute>> attributes_at(const RecordStore& store, const ChunkInfo& chunk) {
+  if (store.container().attributes_change()) return store.container().chunk_attributes(chunk);
+  Goal never;
+  auto known = store.attributes(never);
+  if (!known) return std::move(known).error();
+  return **known;
+}
+
 std::string_view checksum_state(const Result<void>& verified) {
   if (verified) return "good";
   const Code code = verified.error().code;
@@ -90,13 +99,13 @@ Result<std::string> chunk_info(const RecordStore& store, const ChunkInfo& chunk)
   json["kind"] = chunk.kind;
   json["codec"] = chunk.codec;
   json["stored"] = chunk.stored_size;
-  json["decoded"] = optional_of(chunk.decoded_size);
+  json["decoded"] = optional_of(chunk.payload_size());
   json["records"] = optional_of(chunk.records);
   const auto verified = store.container().verify(chunk);
   if (!verified && !lies_in_the_bytes(verified.error().code)) return verified.error();
   json["checksum"] = checksum_state(verified);
   if (!verified) json["reason"] = to_string(verified.error());
-  auto attributes = store.container().chunk_attributes(chunk);
+  auto attributes = attributes_at(store, chunk);
   if (!attributes) {
     if (!lies_in_the_bytes(attributes.error().code)) return std::move(attributes).error();
     json["metadata_error"] = to_string(attributes.error());

@@ -78,13 +78,14 @@ class Damage(mounting.Case):
                 self.assertGreater((mounted / "records" / name).stat().st_size, 0)
 
     def test_chunk_says_that_its_checksum_is_bad(self):
-        mounted = self.mount(self.with_bad_data())
+        source = self.with_bad_data()
+        mounted = self.mount(source)
         info = json.loads((mounted / "chunks/000000000083928/info.json").read_text(encoding="utf-8"))
         self.assertEqual((info["checksum"], info["records"]), ("bad", 51))
         self.assertIn("reason", info)
         self.assert_fails_with(errno.EIO, (mounted / "chunks/000000000083928/data").read_bytes)
-        whole = self.with_bad_data().read_bytes()
-        self.assertEqual((mounted / "chunks/000000000083928/raw").read_bytes(), whole[info["begin"]:info["end"]])
+        raw = (mounted / "chunks/000000000083928/raw").read_bytes()
+        self.assertEqual(raw, source.read_bytes()[info["begin"]:info["end"]])
 
     def test_bad_header_is_a_region_with_its_raw_bytes(self):
         source = mounting.sample("riegeli/dmg_flip_header.riegeli")
@@ -97,6 +98,17 @@ class Damage(mounting.Case):
             self.assertEqual((mounted / "damage" / f"{begin:015}").read_bytes(), source.read_bytes()[begin:end])
             self.assertFalse((mounted / "chunks" / f"{begin:015}").exists())
         self.assertEqual(sorted(os.listdir(mounted / "damage")), [f"{int(row['begin']):015}" for row in rows])
+
+    def test_log_names_each_region_that_the_walk_passed_by_once(self):
+        for name in ("riegeli/dmg_flip_header.riegeli", "leveldb_log/damaged/crc-flip-first.log"):
+            source = mounting.sample(name)
+            mounted = self.mount(source)
+            rows = self.damage_rows(mounted)
+            self.assertGreater(len(rows), 0)
+            self.records(mounted)
+            for row in rows:
+                said = f"recordfs: {source}: bytes {row['begin']} to {row['end']}: {row['class']}: {row['reason']}; "
+                self.assertEqual(mounted.log().count(said), 1, mounted.log())
 
     def test_unfinished_tail_has_its_class(self):
         for name in ("riegeli/dmg_truncate_13851.riegeli", "riegeli/dmg_truncate_13871.riegeli"):

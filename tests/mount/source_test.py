@@ -101,6 +101,15 @@ class ChangingSource(mounting.Case):
         self.assertGreater(self.assert_right_or_failed(self.outcomes()), 100)
         self.mounted.wait_for_log(f"{self.source}: byte ")
 
+    def test_raw_bytes_of_a_middle_that_was_overwritten(self):
+        first, second = sorted(os.listdir(self.mounted / "chunks"))[1:3]
+        with self.source.open("r+b") as file:
+            file.seek(int(second) + 1000)
+            file.write(os.urandom(64))
+        self.assert_fails_reading(f"chunks/{second}/raw")
+        self.mounted.wait_for_log(f"{self.source}: byte {int(second)}: .*touched")
+        self.assertEqual((self.mounted / f"chunks/{first}/raw").read_bytes(), self.bytes[int(first):int(second)])
+
     def test_rewritten_again_and_again_while_it_is_read(self):
         other = mounting.sample(OTHER).read_bytes()
         for turn in range(10):

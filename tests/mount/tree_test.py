@@ -166,6 +166,15 @@ class Tree:
                     self.assertEqual((entry.inode(), entry.is_dir(follow_symlinks=False), entry.is_symlink()),
                                      (st.st_ino, stat.S_ISDIR(st.st_mode), stat.S_ISLNK(st.st_mode)), entry.path)
 
+    def test_chunk_tells_the_metadata_in_effect_and_its_decoded_size(self):
+        mounted = self.mount(mounting.sample("riegeli/metadata_full_simple_uncompressed.riegeli"))
+        known = json.loads((mounted / "info.json").read_text(encoding="utf-8"))["metadata"]
+        self.assertGreater(len(known), 0)
+        for name in os.listdir(mounted / "chunks"):
+            info = json.loads((mounted / "chunks" / name / "info.json").read_text(encoding="utf-8"))
+            self.assertEqual(info["metadata"], known)
+            self.assertEqual(info["decoded"], (mounted / "chunks" / name / "data").stat().st_size)
+
     def test_short_names_mean_the_listed_ones(self):
         self.assertEqual((self.top / "records/1").stat().st_ino, (self.top / "records/000000001").stat().st_ino)
         begin = max(int(name) for name in os.listdir(self.top / "chunks"))

@@ -80,6 +80,7 @@ ChunkInfo Framing::describe(Position begin, const ChunkHeader& header, std::stri
   info.codec = is_record_type(header.type) || header.type == ChunkType::kMetadata ? codec : "-";
   info.records = header.num_records;
   info.decoded_size = has_records ? header.decoded_data_size : 0;
+  info.decoded_beside = header.type == ChunkType::kMetadata && !has_records ? header.decoded_data_size : 0;
   info.stored_size = header.data_size;
   info.layout_cost = header.type == ChunkType::kTransposed ? LayoutCost::kDecode : LayoutCost::kSmall;
   info.detail = {header.data_hash, header.decoded_data_size};

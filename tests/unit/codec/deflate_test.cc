@@ -1,5 +1,10 @@
 #include <gtest/gtest.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <vector>
 
 #include "core/codec/codec.h"
 #include "tests/unit/codec/packers.h"
@@ -111,6 +116,53 @@ TEST(Gzip, FrontEndsBehindTheLastMember) {
     EXPECT_EQ(front->used, packed.size());
   }
   EXPECT_FALSE(decompress_front(CodecId::kGzip, as_bytes(packed + "\x1F\x8B\x08 cut off"), 0, 100));
+}
+
+// A file of 64 MiB, all stored blocks, that memory shows over and over: more stored bytes than 32 bits count, without
+// as much memory.
+class Repeated {
+ public:
+  static constexpr std::size_t kBlock = 64 << 10;
+  static constexpr std::size_t kOnce = 64 << 20;
+  static constexpr std::size_t kSize = 65 * kOnce;
+
+  Repeated() {
+    const std::string block = std::string("\0\xFB\xFF\x04\0", 5) + std::string(kBlock - 5, 'x');
+    std::string once;
+    while (once.size() < kOnce) once += block;
+    const int file = ::memfd_create("blocks", 0);
+    EXPECT_EQ(::write(file, once.data(), kOnce), static_cast<ssize_t>(kOnce));
+    begin_ =
+        static_cast<std::byte*>(::mmap(nullptr, kSize, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0));
+    for (std::size_t at = 0; at < kSize; at += kOnce) {
+      ::mmap(begin_ + at, kOnce, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_FIXED | MAP_NORESERVE, file, 0);
+    }
+    ::close(file);
+    begin_[kSize - kBlock] = std::byte{1};  // the last block says so
+  }
+  ~Repeated() { ::munmap(begin_, kSize); }
+  Repeated(const Repeated&) = delete;
+  Repeated& operator=(const Repeated&) = delete;
+
+  Bytes view() const { return {begin_, kSize}; }
+
+ private:
+  std::byte* begin_;
+};
+
+TEST(Deflate, MoreThanFourGibibytesAreRead) {
+  const Repeated stored;
+  auto stream = open_stream(CodecId::kDeflate, stored.view());
+  ASSERT_TRUE(stream);
+  std::vector<std::byte> out(1 << 20);
+  std::uint64_t total = 0;
+  for (std::size_t got = out.size(); got == out.size(); total += got) {
+    auto more = (*stream)->read(out);
+    ASSERT_TRUE(more) << more.error().detail << " after " << total;
+    got = *more;
+    ASSERT_TRUE(std::all_of(out.begin(), out.begin() + 100, [](std::byte byte) { return byte == std::byte{'x'}; }));
+  }
+  EXPECT_EQ(total, Repeated::kSize / Repeated::kBlock * (Repeated::kBlock - 5));
 }
 
 TEST(Deflate, BombEndsAtTheLimitInBoundedMemory) {

@@ -184,6 +184,24 @@ TEST(Catalog, TouchingDamageIsOneRow) {
   EXPECT_EQ((*rows)[1].first_ordinal, 15u);
 }
 
+TEST(Catalog, EachRowIsToldOnceAndWhole) {
+  for (const std::size_t damage_rows : {100u, 3u}) {
+    const Opened opened({.chunks = 20, .broken_headers = {1, 3, 4, 5, 7, 9, 11, 19}});
+    std::vector<DamageRow> told;
+    Catalog::Bounds bounds = kTiny;
+    bounds.damage_rows = damage_rows;
+    Catalog catalog(*opened.container, opened.source->size(), Depth::kCounts, bounds,
+                    [&](const DamageRow& row) { told.push_back(row); });
+    const auto rows = waited([&](Goal& goal) { return catalog.damage(goal); }).value();
+    ASSERT_EQ(told.size(), rows->size());
+    for (std::size_t i = 0; i < told.size(); ++i) {
+      EXPECT_EQ(told[i].region.begin, (*rows)[i].region.begin);
+      EXPECT_EQ(told[i].region.end, (*rows)[i].region.end);
+      EXPECT_EQ(told[i].region.reason, (*rows)[i].region.reason);
+    }
+  }
+}
+
 TEST(Catalog, MoreDamageThanRowsEndsInOneRowForTheRest) {
   const Opened opened({.chunks = 20, .broken_headers = {1, 3, 5, 7, 9, 11, 13}});
   const auto catalog = opened.catalog(Depth::kCounts, kTiny);
