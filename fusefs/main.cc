@@ -1,6 +1,8 @@
 // recordfs FILE... MOUNTPOINT: opens the sources, mounts them, and serves.
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <syslog.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <cerrno>
@@ -146,7 +148,15 @@ int mount_sources(const Options& options) {
   return served ? 0 : cannot_mount(served.error().detail);
 }
 
+// A file that is opened must not become standard input, output or error: going to the background closes these.
+void fill_standard_descriptors() {
+  int opened = 0;
+  while (opened >= 0 && opened <= STDERR_FILENO) opened = ::open("/dev/null", O_RDWR);
+  if (opened > STDERR_FILENO) ::close(opened);
+}
+
 int run(int argc, const char* const* argv) {
+  fill_standard_descriptors();
   const ParsedOptions parsed =
       parse_options(argc, argv, fmt::format("recordfs {}\n{}", RECORDFS_VERSION, fuse_version()));
   if (parsed.options) return mount_sources(*parsed.options);

@@ -95,7 +95,7 @@ Setting set_value(const std::string& name, const std::string& value, Options& op
     return from(parse_number(value, options.threads) && options.threads > 0 && options.threads <= 1024);
   }
   if (name == "fsname") {
-    options.fsname = value;
+    if (!value.empty()) options.fsname = value;
     return Setting::kSet;
   }
   if (name == "cache_size") {

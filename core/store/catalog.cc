@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cassert>
+#include <system_error>
 #include <utility>
 
 namespace recordfs {
@@ -33,7 +34,13 @@ void Catalog::start() {
     running_ = true;
     failure_.reset();
     finished = std::exchange(thread_, {});
-    thread_ = std::thread([this] { run(); });
+    try {
+      thread_ = std::thread([this] { run(); });
+    } catch (const std::system_error&) {
+      // The only way in which std::thread says that the system is short of threads.
+      running_ = false;
+      failure_ = Error{.code = Code::kOutOfMemory, .detail = "no thread for the walk through the file"};
+    }
   }
   if (finished.joinable()) finished.join();
 }
@@ -221,11 +228,12 @@ std::uint64_t Catalog::wait(const Goal& goal, std::function<void()> resume) {
     waiters_[static_cast<std::size_t>(goal.coordinate)].emplace(goal.value, Waiter{ticket, std::move(resume)});
   }
   start();
-  return ticket;
+  const std::lock_guard lock(mutex_);
+  const bool stands_still = failure_ && !running_;
+  return stands_still && remove_waiter(ticket) ? 0 : ticket;
 }
 
-bool Catalog::cancel(std::uint64_t ticket) {
-  const std::lock_guard lock(mutex_);
+bool Catalog::remove_waiter(std::uint64_t ticket) {
   for (auto& waiters : waiters_) {
     const auto found = std::ranges::find(waiters, ticket, [](const auto& waiter) { return waiter.second.ticket; });
     if (found == waiters.end()) continue;
@@ -233,6 +241,11 @@ bool Catalog::cancel(std::uint64_t ticket) {
     return true;
   }
   return false;
+}
+
+bool Catalog::cancel(std::uint64_t ticket) {
+  const std::lock_guard lock(mutex_);
+  return remove_waiter(ticket);
 }
 
 // The last row may grow as long as the walk goes on.

@@ -101,6 +101,7 @@ class Catalog {
   std::shared_ptr<const Stretch> kept(std::uint64_t first_chunk);
   Result<std::shared_ptr<const Stretch>> walk_stretch(const Anchor& from, const Totals& until) const;
   bool reached(Coordinate coordinate, std::uint64_t value) const;
+  bool remove_waiter(std::uint64_t ticket);
   std::vector<Waiter> take_reached();
   std::vector<DamageRow> take_settled();
   void announce(std::unique_lock<std::mutex>& lock);

@@ -1,5 +1,6 @@
 #include "core/store/executor.h"
 
+#include <system_error>
 #include <utility>
 
 namespace recordfs {
@@ -15,13 +16,28 @@ void Executor::stop() {
   for (std::thread& thread : threads) thread.join();
 }
 
+bool Executor::start() {
+  const std::lock_guard lock(mutex_);
+  return has_thread();
+}
+
+// One thread more, up to those that are wanted. False: there is not even one.
+bool Executor::has_thread() {
+  try {
+    if (threads_.size() < wanted_threads_) threads_.emplace_back([this] { run(); });
+  } catch (const std::system_error&) {
+    // The only way in which std::thread says that the system is short of threads. Those that run do the work.
+  }
+  return !threads_.empty();
+}
+
 bool Executor::post(Priority priority, std::function<void()> task) {
   {
     const std::lock_guard lock(mutex_);
     if (stopping_ || (priority == Priority::kAhead && ahead_.size() >= kMaxAhead)) return false;
+    if (!has_thread()) return false;
     auto& queue = priority == Priority::kWaitedFor ? waited_for_ : ahead_;
     queue.push_back(std::move(task));
-    if (threads_.size() < wanted_threads_) threads_.emplace_back([this] { run(); });
   }
   wake_.notify_one();
   return true;

@@ -17,14 +17,18 @@ class Executor {
  public:
   enum class Priority : std::uint8_t { kWaitedFor, kAhead };
 
-  // Threads start with the first task, so an executor may be made before a process forks.
+  // Threads start with start() or the first task, so an executor may be made before a process forks.
   explicit Executor(unsigned threads) : wanted_threads_(threads == 0 ? 1 : threads) {}
   ~Executor() { stop(); }
   Executor(const Executor&) = delete;
   Executor& operator=(const Executor&) = delete;
 
+  // Starts the first thread. False: the system gives none. With one thread there is no task that post() takes and that
+  // is not run.
+  bool start();
+
   // Queues a task, which must not throw. Any thread. False: the task was not taken, because the executor has
-  // stopped or, for one that is ahead, because kMaxAhead of them wait already.
+  // stopped, because there is no thread, or, for one that is ahead, because kMaxAhead of them wait already.
   bool post(Priority priority, std::function<void()> task);
 
   // Runs what is queued and ends the threads; from then on post() takes nothing. Not from a task.
@@ -34,6 +38,7 @@ class Executor {
 
  private:
   void run();
+  bool has_thread();
   bool may_go_ahead() const { return !ahead_.empty() && (going_ahead_ == 0 || going_ahead_ + 1 < wanted_threads_); }
 
   const unsigned wanted_threads_;

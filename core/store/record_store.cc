@@ -193,6 +193,8 @@ Result<std::shared_ptr<const Chunk>> RecordStore::decode(const ChunkInfo& chunk)
   if (wants_parts(chunk)) {
     auto by_parts = container_->decode_by_parts(chunk);
     if (!by_parts || *by_parts) return by_parts;
+    const DecodeBudget::Share share(services_.decoding, std::max(chunk.stored_size, chunk.decoded_size.value_or(0)));
+    return container_->decode(chunk);
   }
   return container_->decode(chunk);
 }

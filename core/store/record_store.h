@@ -20,6 +20,7 @@
 #include "core/base/source.h"
 #include "core/formats/container.h"
 #include "core/store/catalog.h"
+#include "core/store/decode_budget.h"
 #include "core/store/executor.h"
 #include "core/store/log.h"
 #include "core/store/place.h"
@@ -30,11 +31,16 @@ namespace recordfs {
 // What the containers of one process share.
 struct Services {
   explicit Services(std::uint64_t cache_bytes, unsigned threads, Log log_lines)
-      : chunks(cache_bytes - cache_bytes / 8), layouts(cache_bytes / 8), executor(threads), log(std::move(log_lines)) {}
+      : chunks(cache_bytes - cache_bytes / 8),
+        layouts(cache_bytes / 8),
+        decoding(cache_bytes),
+        executor(threads),
+        log(std::move(log_lines)) {}
 
   SharedCache<Chunk> chunks;
   SharedCache<Layout> layouts;
-  Executor executor;  // behind the caches: its tasks use them
+  DecodeBudget decoding;  // of large chunks
+  Executor executor;      // behind the caches: its tasks use them
   Log log;
 };
 

@@ -137,6 +137,8 @@ Result<void> serve(const MountTree& tree, Executor& executor, const SessionOptio
   Result<void> result;
   if (complete_init_reply(session->get()) != 0 || fuse_daemonize(options.foreground ? 1 : 0) != 0) {
     result = failure("no way to the background");
+  } else if (!executor.start()) {
+    result = failure("the system gives no thread");
   } else {
     in_background();
     // A signal that asked for the end is a good end.

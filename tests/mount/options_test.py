@@ -162,6 +162,20 @@ class Accepted(mounting.Case):
                     self.assertNotIn(str(point), mounting.mounts())
                     self.assertEqual(started.wait(mounting.PATIENCE), 0)
 
+    def test_closed_standard_descriptors(self):
+        for closed in ("<&-", ">&-", "2>&-", "<&- >&- 2>&-"):
+            point = self.new_point()
+            done = mounting.run("bash", "-c", f'"$@" {closed}', "bash", mounting.program("recordfs"), mounting.sample(SAMPLE), point,
+                                env=self.environment())
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertEqual(len((point / "streams/concat").read_bytes()), (point / "streams/concat").stat().st_size)
+
+    def test_mount_point_with_a_dot_behind(self):
+        point = self.new_point()
+        done = self.recordfs(mounting.sample(SAMPLE), f"{point}/.")
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assertEqual(len(os.listdir(point / "records")), 500)
+
     def test_directory_that_is_not_empty_with_leave(self):
         point = self.new_point()
         (point / "something").touch()

@@ -99,7 +99,7 @@ TEST(Options, BackslashTakesACommaIntoAValue) {
   EXPECT_TRUE(with("fsname=a\\,b,nest").nest);
   EXPECT_EQ(with("fsname=a=b").fsname, "a=b");
   EXPECT_EQ(with("fsname=end\\").fsname, "end\\");
-  EXPECT_EQ(with("fsname=").fsname, "");
+  EXPECT_EQ(with("fsname=").fsname, std::nullopt);
   EXPECT_EQ(with("fsname=[a\\,b]").fsname, "[a,b]");
 }
 
