@@ -10,6 +10,18 @@ namespace {
 
 using Held = std::shared_ptr<const Chunk>;
 
+constexpr std::uint64_t kInsides = 50;  // records of a chunk whose parts are looked at
+
+// What is wrong with a part of a record of `size` bytes; nothing for a right one.
+std::string_view wrong_in(const Parts& parts, std::size_t index, std::uint64_t size) {
+  const Part& part = parts[index];
+  if (part.parent && *part.parent >= index) return "stands before its directory";
+  if (part.parent && parts[*part.parent].kind != PartKind::kDirectory) return "stands in a file";
+  if (part.kind != PartKind::kSlice) return {};
+  if (part.extent.begin > size || part.extent.size > size - part.extent.begin) return "leaves the record";
+  return {};
+}
+
 class ChunkCheck {
  public:
   ChunkCheck(const Container& container, const ChunkInfo& info) : container_(container), info_(info) {}
@@ -20,6 +32,7 @@ class ChunkCheck {
     compare_layout(decoded);
     if (decoded) compare_header((*decoded)->layout());
     if (decoded) compare_parts(**decoded, seed);
+    if (decoded && container_.has_parts()) check_insides(**decoded);
     return std::move(broken_);
   }
 
@@ -89,6 +102,28 @@ class ChunkCheck {
     if (of_whole && of_parts) {
       expect(as_text(of_whole->bytes) == as_text(of_parts->bytes),
              fmt::format("record {} has other bytes in parts", index));
+    }
+  }
+
+  void check_insides(const Chunk& whole) {
+    const Layout& layout = whole.layout();
+    for (std::uint64_t i = 0; i < std::min(layout.records(), kInsides); ++i) {
+      if (layout.failure(i) != nullptr) continue;
+      if (auto record = whole.read(layout.extent(i).begin, layout.extent(i).size)) check_inside(record->bytes, i);
+    }
+  }
+
+  void check_inside(Bytes record, std::uint64_t index) {
+    const auto parts = container_.parts(record);
+    if (!parts) {
+      const Code code = parts.error().code;
+      expect(code == Code::kDamage || code == Code::kLimit || code == Code::kOutOfMemory,
+             fmt::format("record {} hides its parts for no reason of its own", index));
+      return;
+    }
+    for (std::size_t i = 0; i < parts->size(); ++i) {
+      const std::string_view wrong = wrong_in(*parts, i, record.size());
+      if (!wrong.empty()) return expect(false, fmt::format("part {} of record {} {}", i, index, wrong));
     }
   }
 

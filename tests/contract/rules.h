@@ -19,7 +19,8 @@ Violations check_walk(const Walk& walk, std::uint64_t size);
 // scan() gives each step again, in any order, and each chunk again from its own key.
 Violations check_rescan(const Container& container, const Walk& walk);
 
-// decode, layout, verify and decode_by_parts say the same of a chunk, and what its header said.
+// decode, layout, verify and decode_by_parts say the same of a chunk, and what its header said. Where records have
+// parts, those of the first records are what part.h promises.
 // `seed` picks the ranges that are read.
 Violations check_chunk(const Container& container, const ChunkInfo& chunk, std::uint64_t seed);
 

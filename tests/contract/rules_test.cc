@@ -23,6 +23,7 @@ class Liar final : public Container {
   std::function<Result<void>()> change_verify;
   std::function<std::optional<ChunkInfo>(Position)> change_locate;
   const Container* parts_of = nullptr;  // whose parts it gives out
+  Result<Parts> inside = Parts{};       // what it says is inside each record
 
   std::uint64_t size() const { return file_.bytes.size(); }
   std::string_view format() const override { return truth_->format(); }
@@ -44,6 +45,8 @@ class Liar final : public Container {
   Result<std::shared_ptr<const Chunk>> decode_by_parts(const ChunkInfo& chunk) const override {
     return parts_of ? parts_of->decode(chunk) : truth_->decode_by_parts(chunk);
   }
+  bool has_parts() const override { return true; }
+  Result<Parts> parts(Bytes) const override { return inside; }
   Result<std::optional<ChunkInfo>> locate(Position at) const override {
     return change_locate ? change_locate(at) : truth_->locate(at);
   }
@@ -156,6 +159,22 @@ TEST(RulesTest, PartsThatCannotBeReadAreSeen) {
   const Liar other({.record_size = [](std::uint64_t) { return std::size_t{21}; }});
   liar.parts_of = &other;
   EXPECT_NE(chunk_of(liar).find("decode_by_parts fails"), std::string::npos);
+}
+
+TEST(RulesTest, PartsOfARecordThatBreakTheirPromiseAreSeen) {
+  Liar liar({});
+  const Part slice{.key = "slice", .kind = PartKind::kSlice, .extent = {1, 19}};
+  const auto says = [&](Result<Parts> parts) {
+    liar.inside = std::move(parts);
+    return chunk_of(liar);
+  };
+  EXPECT_EQ(says(Parts{{.key = "directory"}, slice}), "");
+  EXPECT_EQ(says(Error{.code = Code::kDamage, .detail = "made up"}), "");
+  EXPECT_NE(says(Error{.code = Code::kIo, .detail = "made up"}).find("hides its parts"), std::string::npos);
+  EXPECT_NE(says(Parts{{.key = "a", .parent = 0}}).find("before its directory"), std::string::npos);
+  EXPECT_NE(says(Parts{slice, {.key = "b", .parent = 0}}).find("in a file"), std::string::npos);
+  EXPECT_NE(says(Parts{{.kind = PartKind::kSlice, .extent = {1, 20}}}).find("leaves the record"), std::string::npos);
+  EXPECT_NE(says(Parts{{.kind = PartKind::kSlice, .extent = {21, 0}}}).find("leaves the record"), std::string::npos);
 }
 
 TEST(RulesTest, LocateThatMissesOrInventsIsSeen) {

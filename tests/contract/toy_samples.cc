@@ -63,6 +63,14 @@ Sample make_cut(const std::string& name, const Shape& shape) {
   return sample;
 }
 
+std::vector<toy::PartShape> some_parts(std::uint64_t ordinal) {
+  std::vector<toy::PartShape> parts = {{.key = "directory"}, {.key = "text", .kind = PartKind::kText, .bytes = "text"}};
+  for (std::uint64_t i = 0; i < ordinal; ++i) {
+    parts.push_back({.key = "slice", .parent = 0, .kind = PartKind::kSlice, .bytes = std::string(i, 'x')});
+  }
+  return parts;
+}
+
 std::size_t tenth_is_large(std::uint64_t ordinal) { return ordinal % 10 == 9 ? 3000 : ordinal % 4; }
 
 }  // namespace
@@ -75,6 +83,8 @@ std::vector<Sample> toy_samples() {
       make_sample("packed", {.seekable = false}),
       make_sample("counts_unknown", {.seekable = false, .counts_in_header = false, .small_layout = false}),
       make_sample("by_parts", {.by_parts = true}),
+      make_sample("parts", {.parts = some_parts}),
+      make_sample("broken_parts", {.parts = some_parts, .broken_parts = {0, 5}}),
       make_sample("uneven_records", {.chunks = 6, .records_per_chunk = 7, .record_size = tenth_is_large}),
       make_sample("chunks_without_records", {.chunks = 3, .records_per_chunk = 0}),
       make_sample("broken_headers", {.chunks = 6, .broken_headers = {0, 3, 4}}),
