@@ -152,7 +152,7 @@ TEST(ToyFormat, PartsAreThoseOfTheShape) {
   EXPECT_EQ(file.records[2].substr(parts[1].extent.begin, parts[1].extent.size), "abc");
   EXPECT_EQ(parts[2].text, "2");
   EXPECT_EQ(container->parts(as_bytes(file.records[1])).error().code, Code::kDamage);
-  const auto strict = open(source_of(file.bytes), {.metadata_bytes = 2 * sizeof(Part)}).value();
+  const auto strict = open(source_of(file.bytes), {.parts_per_record = 2}).value();
   EXPECT_EQ(strict->parts(as_bytes(file.records[2])).error().code, Code::kLimit);
   EXPECT_FALSE(opened(make_file({}).bytes)->has_parts());
 }

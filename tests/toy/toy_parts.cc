@@ -34,9 +34,7 @@ Result<Parts> parse_parts(Bytes record, const Limits& limits) {
   Parts parts;
   Cursor cursor(record);
   while (!cursor.at_end()) {
-    if (parts.size() >= limits.metadata_bytes / sizeof(Part)) {
-      return Error{.code = Code::kLimit, .detail = "too many parts"};
-    }
+    if (parts.size() >= limits.parts_per_record) return Error{.code = Code::kLimit, .detail = "too many parts"};
     auto part = take_part(cursor, parts);
     if (!part) return Error{.code = Code::kDamage, .detail = "the parts do not add up"};
     parts.push_back(std::move(*part));

@@ -190,8 +190,8 @@ TEST(InsideView, PartsBeyondTheLimitAreRefused) {
   ToyStore toy({});
   const toy::File file = toy::make_file({.parts = event});
   const auto source = toy::source_of(file.bytes);
-  toy.store = std::make_shared<RecordStore>(
-      "toy", source, toy::open(source, Limits{.metadata_bytes = 5 * sizeof(Part)}).value(), toy.services);
+  toy.store = std::make_shared<RecordStore>("toy", source, toy::open(source, Limits{.parts_per_record = 5}).value(),
+                                            toy.services);
   const ToyTree tree(toy);
   EXPECT_EQ(tree.find(kView + "000000000/tags").error().code, Code::kLimit);
 }
