@@ -173,17 +173,18 @@ class RecordStore {
   Services& services_;
   const Catalog::Bounds bounds_;
   const int index_bits_;  // of an address; 0 where begin + index does
-  mutable Catalog catalog_;
   mutable std::atomic<bool> said_grown_{false};
 
-  mutable std::mutex mutex_;                       // guards what follows
-  mutable std::unique_ptr<Catalog> sizes_;         // made when the first catalog does not know them
+  mutable std::mutex mutex_;                       // guards what follows up to the catalog
   mutable std::map<Position, ChunkInfo> located_;  // found through the seek structure
   mutable std::set<Reported> reported_;            // places that the log has named
   mutable Position last_read_end_ = 0;             // end of the chunk that was read last
   mutable std::shared_ptr<const std::vector<Attribute>> attributes_;
   mutable unsigned tasks_ = 0;  // read-ahead tasks that use this store
   mutable std::condition_variable no_tasks_;
+  mutable std::unique_ptr<Catalog> sizes_;  // made when the first catalog does not know them
+
+  mutable Catalog catalog_;  // the last: its thread reports damage to the store, and ends first
 };
 
 }  // namespace recordfs
