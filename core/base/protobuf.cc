@@ -1,0 +1,75 @@
+#include "core/base/protobuf.h"
+
+#include <utility>
+
+namespace recordfs::protobuf {
+namespace {
+
+Error broken() { return {.code = Code::kDamage, .detail = "not a valid protobuf message"}; }
+
+}  // namespace
+
+Field read_field(Cursor& cursor) {
+  const std::uint32_t tag = cursor.varint32();
+  Field field{.number = tag >> 3};
+  if (field.number == 0 || (tag & 7) > static_cast<std::uint32_t>(WireType::kFixed32)) {
+    cursor.fail();
+    return {};
+  }
+  field.type = static_cast<WireType>(tag & 7);
+  switch (field.type) {
+    case WireType::kVarint: field.value = cursor.varint64(); break;
+    case WireType::kFixed64: field.size = 8; break;
+    case WireType::kLengthDelimited: field.size = cursor.varint32(); break;
+    case WireType::kFixed32: field.size = 4; break;
+    case WireType::kGroupStart:
+    case WireType::kGroupEnd: break;
+  }
+  return field;
+}
+
+Result<bool> Groups::note(const Field& field) {
+  const bool at_top = open_.empty();
+  if (field.type == WireType::kGroupStart) {
+    if (open_.size() >= depth_limit_) return Error{.code = Code::kLimit, .detail = "the message nests too deep"};
+    open_.push_back(field.number);
+  } else if (field.type == WireType::kGroupEnd) {
+    if (at_top || open_.back() != field.number) return broken();
+    open_.pop_back();
+  }
+  return at_top;
+}
+
+bool MessageReader::next() {
+  while (outcome_ && !cursor_.at_end()) {
+    field_ = read_field(cursor_);
+    content_ = cursor_.take(field_.size);
+    if (!cursor_.ok()) break;
+    auto at_top = groups_.note(field_);
+    if (!at_top) {
+      outcome_ = std::move(at_top).error();
+    } else if (*at_top) {
+      return true;
+    }
+  }
+  return false;
+}
+
+Result<void> MessageReader::finish() const {
+  if (!outcome_) return outcome_;
+  if (!cursor_.ok() || !groups_.closed()) return broken();
+  return {};
+}
+
+void append_varint(std::string& out, std::uint64_t value) {
+  for (; value >= 0x80; value >>= 7) out.push_back(static_cast<char>(value | 0x80));
+  out.push_back(static_cast<char>(value));
+}
+
+void append_field(std::string& out, std::uint32_t number, std::string_view content) {
+  append_varint(out, std::uint64_t{number} << 3 | static_cast<std::uint64_t>(WireType::kLengthDelimited));
+  append_varint(out, content.size());
+  out += content;
+}
+
+}  // namespace recordfs::protobuf
