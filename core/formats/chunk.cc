@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cassert>
+#include <iterator>
 #include <limits>
 
 namespace recordfs {
@@ -14,9 +15,10 @@ void Layout::push_end(std::uint64_t end) {
   }
 }
 
-void Layout::add_failed(std::uint64_t size, Error why) {
-  failures_.emplace(records(), std::move(why));
-  add(size);
+void Layout::add_failed(std::uint64_t records, std::uint64_t size, Error why) {
+  const std::uint64_t first = this->records();
+  for (std::uint64_t i = 0; i < records; ++i) add(size);
+  if (records > 0) failures_.emplace(first, Failures{first + records, std::move(why)});
 }
 
 Extent Layout::extent(std::uint64_t index) const {
@@ -27,8 +29,10 @@ Extent Layout::extent(std::uint64_t index) const {
 
 const Error* Layout::failure(std::uint64_t index) const {
   if (failures_.empty()) return nullptr;
-  const auto found = failures_.find(index);
-  return found == failures_.end() ? nullptr : &found->second;
+  const auto behind = failures_.upper_bound(index);
+  if (behind == failures_.begin()) return nullptr;
+  const Failures& last = std::prev(behind)->second;
+  return index < last.end ? &last.why : nullptr;
 }
 
 std::uint64_t Layout::index_at(std::uint64_t offset) const {
@@ -42,7 +46,8 @@ std::uint64_t Layout::index_at(std::uint64_t offset) const {
 
 std::uint64_t Layout::memory() const {
   std::uint64_t failures = 0;
-  for (const auto& [index, why] : failures_) failures += sizeof(index) + sizeof(why) + why.detail.capacity() + 48;
+  for (const auto& [first, last] : failures_)
+    failures += sizeof(first) + sizeof(last) + last.why.detail.capacity() + 48;
   return narrow_.capacity() * sizeof(std::uint32_t) + wide_.capacity() * sizeof(std::uint64_t) + failures;
 }
 

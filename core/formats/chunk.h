@@ -30,7 +30,9 @@ class Layout {
   // The next record has `size` bytes.
   void add(std::uint64_t size) { push_end(end() + size); }
   // The next record should have `size` bytes (its declared size) and can't be read.
-  void add_failed(std::uint64_t size, Error why);
+  void add_failed(std::uint64_t size, Error why) { add_failed(1, size, std::move(why)); }
+  // The same for the next `records` records, each of `size` bytes. The reason is held once.
+  void add_failed(std::uint64_t records, std::uint64_t size, Error why);
 
   std::uint64_t records() const { return narrow_.size() + wide_.size(); }
   // REQUIRES: index < records().
@@ -61,7 +63,12 @@ class Layout {
   // Ends of the records: in 32 bits as long as they fit, the rest in 64.
   std::vector<std::uint32_t> narrow_;
   std::vector<std::uint64_t> wide_;
-  std::map<std::uint64_t, Error> failures_;
+  // Records in a row that fail for one reason, by the first of them.
+  struct Failures {
+    std::uint64_t end;  // index behind the last
+    Error why;
+  };
+  std::map<std::uint64_t, Failures> failures_;
 };
 
 // Bytes that stay valid as long as `owner` is held.

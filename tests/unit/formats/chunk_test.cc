@@ -75,6 +75,20 @@ TEST(Layout, FailedRecordKeepsItsDeclaredSizeAndItsReason) {
   EXPECT_EQ(layout.total(), 9u);
 }
 
+TEST(Layout, RecordsThatFailForOneReasonCostItOnce) {
+  Layout layout = layout_of({3});
+  layout.add_failed(100000, 1, Error{.code = Code::kDamage, .detail = "why"});
+  layout.add(2);
+  layout.add_failed(7, Error{.code = Code::kDamage, .detail = "another"});
+  EXPECT_EQ(layout.failure(0), nullptr);
+  ASSERT_NE(layout.failure(1), nullptr);
+  EXPECT_EQ(layout.failure(1), layout.failure(100000));
+  EXPECT_EQ(layout.failure(100001), nullptr);
+  EXPECT_EQ(layout.failure(100002)->detail, "another");
+  EXPECT_EQ(layout.total(), 3u + 100000 + 2 + 7);
+  EXPECT_LT(layout.memory(), 1u << 20);
+}
+
 TEST(Layout, MemoryGrowsByAboutFourBytesARecord) {
   Layout layout;
   layout.reserve(10000);
