@@ -129,6 +129,13 @@ class Container {
   // that no other record has. False where compression can store several records in a byte.
   virtual bool index_fits_in_chunk() const { return true; }
 
+  // Whether checksums cover what a walk goes by. Where none do, a changed byte may hide chunks and records, or change
+  // where they stand, without a word.
+  virtual bool headers_have_checksums() const { return true; }
+  // Whether a checksum covers the records of a chunk. Where none does, verify() and decode() can only say that they
+  // could be decoded.
+  virtual bool has_checksum(const ChunkInfo&) const { return true; }
+
   // Checks the chunk's checksums without decoding it. Fails like decode.
   virtual Result<void> verify(const ChunkInfo& chunk) const;
 

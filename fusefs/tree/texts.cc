@@ -50,8 +50,8 @@ Result<std::vector<Attribute>> attributes_at(const RecordStore& store, const Chu
   return **known;
 }
 
-std::string_view checksum_state(const Result<void>& verified) {
-  if (verified) return "good";
+std::string_view checksum_state(const Result<void>& verified, bool has_checksum) {
+  if (verified) return has_checksum ? "good" : "none";
   const Code code = verified.error().code;
   return code == Code::kUnsupported || code == Code::kLimit ? "unchecked" : "bad";
 }
@@ -103,7 +103,7 @@ Result<std::string> chunk_info(const RecordStore& store, const ChunkInfo& chunk)
   json["records"] = optional_of(chunk.records);
   const auto verified = store.container().verify(chunk);
   if (!verified && !lies_in_the_bytes(verified.error().code)) return verified.error();
-  json["checksum"] = checksum_state(verified);
+  json["checksum"] = checksum_state(verified, store.container().has_checksum(chunk));
   if (!verified) json["reason"] = to_string(verified.error());
   auto attributes = attributes_at(store, chunk);
   if (!attributes) {
