@@ -1,26 +1,53 @@
 #include "core/formats/proio/format.h"
 
+#include <algorithm>
 #include <memory>
+#include <utility>
+
+#include "core/formats/proio/container.h"
+#include "core/formats/proio/framing.h"
+#include "core/formats/proio/wire.h"
 
 namespace recordfs::proio {
 namespace {
 
-class EmptyStream final : public Container {
- public:
-  std::string_view format() const override { return kFormat.name; }
-  Result<Step> scan(ChunkKey) const override { return Step{}; }
-  Result<std::shared_ptr<const Chunk>> decode(const ChunkInfo& chunk) const override {
-    return Error{Code::kNotFound, chunk.begin, "an empty container has no chunks"};
-  }
-};
+constexpr int kBidOnName = 1;
+// A sound bucket somewhere behind may stand in a record of another format, which then has its own word to say.
+constexpr int kBidOnSearch = 24;
+// Of a file that ends inside its first magic.
+constexpr std::size_t kLeastOfAMagic = 8;
 
-Result<int> probe(const Source& source, std::string_view file_name, ProbeDepth) {
-  return source.size() == 0 && file_name.ends_with(".proio") ? 1 : 0;
+Result<int> bid_on_head(const Source& source, const Limits& limits) {
+  Window window(source, kHeaderWindow);
+  auto head = window.from(0, kMagic.size());
+  if (!head) return std::move(head).error();
+  const std::size_t there = std::min(head->size(), kMagic.size());
+  if (there < kLeastOfAMagic || !std::ranges::equal(head->first(there), Bytes(kMagic).first(there))) return 0;
+  auto reading = read_header(window, 0, limits);
+  if (!reading) return std::move(reading).error();
+  return reading->verdict == HeaderReading::Verdict::kBroken ? 0 : 8 * static_cast<int>(there);
 }
 
-Result<std::unique_ptr<Container>> open(std::shared_ptr<const Source> source, const Limits&) {
-  if (source->size() != 0) return Error{Code::kNoContainer, 0, "only empty proio streams are read"};
-  return std::unique_ptr<Container>(std::make_unique<EmptyStream>());
+Result<int> bid_on_stream(const Source& source, ProbeDepth depth, const Limits& limits) {
+  auto bid = bid_on_head(source, limits);
+  if (!bid || *bid > 0 || depth == ProbeDepth::kHead) return bid;
+  auto found = Framing(source, limits).search(0);
+  if (!found) return std::move(found).error();
+  return found->kind == Framing::Found::Kind::kBucket ? kBidOnSearch : 0;
+}
+
+Result<int> probe(const Source& source, std::string_view file_name, ProbeDepth depth) {
+  if (source.size() == 0) return file_name.ends_with(".proio") ? kBidOnName : 0;
+  return bid_on_stream(source, depth, Limits{});
+}
+
+Result<std::unique_ptr<Container>> open(std::shared_ptr<const Source> source, const Limits& limits) {
+  if (source->size() > 0) {
+    auto bid = bid_on_stream(*source, ProbeDepth::kSearch, limits);
+    if (!bid) return std::move(bid).error();
+    if (*bid == 0) return Error{.code = Code::kNoContainer, .detail = "no bucket of a proio stream"};
+  }
+  return std::unique_ptr<Container>(std::make_unique<Stream>(std::move(source), limits));
 }
 
 }  // namespace

@@ -1,0 +1,124 @@
+#include "core/formats/proio/container.h"
+
+#include <optional>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "core/base/cursor.h"
+#include "core/codec/codec.h"
+#include "core/formats/proio/event_parts.h"
+#include "core/formats/proio/format.h"
+#include "core/formats/proio/payload.h"
+#include "core/formats/proio/wire.h"
+
+namespace recordfs::proio {
+namespace {
+
+constexpr std::uint64_t kUsualRatio = 4;
+constexpr int kStepsToFirstBucket = 4;
+// RFC 1950: the method in the first byte, and what the first two have to be a multiple of.
+constexpr int kDeflateMethod = 8;
+constexpr int kZlibCheck = 31;
+
+// Some readers take a zlib stream where gzip is due, so some writers may have made one.
+bool is_zlib(Bytes payload) {
+  Cursor cursor(payload);
+  const int method = cursor.u8();
+  const int flags = cursor.u8();
+  return cursor.ok() && (method & 0x0F) == kDeflateMethod && (method << 8 | flags) % kZlibCheck == 0;
+}
+
+// Of a compressed payload; nullopt for a compression that nobody knows.
+std::optional<CodecId> codec_of(std::uint32_t compression, Bytes payload) {
+  switch (compression) {
+    case kCompressionGzip: return is_zlib(payload) ? CodecId::kZlib : CodecId::kGzip;
+    case kCompressionLz4: return CodecId::kLz4Frame;
+    case kCompressionLzma: return CodecId::kLzma;
+    default: return std::nullopt;
+  }
+}
+
+bool is_plain(const ChunkInfo& chunk) { return compression_of(chunk) == kCompressionNone; }
+
+Error about(const ChunkInfo& chunk, Code code, std::string detail) { return {code, chunk.begin, std::move(detail)}; }
+
+}  // namespace
+
+Stream::Stream(std::shared_ptr<const Source> source, const Limits& limits)
+    : source_(std::move(source)), limits_(limits), framing_(*source_, limits_), folds_(*source_, limits_) {}
+
+std::string_view Stream::format() const { return kFormat.name; }
+
+bool Stream::has_checksum(const ChunkInfo& chunk) const { return compression_of(chunk) == kCompressionGzip; }
+
+Result<Buffer> Stream::read_payload(const ChunkInfo& chunk) const {
+  if (chunk.stored_size > limits_.stored_chunk) {
+    return about(chunk, Code::kLimit, fmt::format("{} bytes stored in one bucket", chunk.stored_size));
+  }
+  if (is_plain(chunk) && chunk.stored_size > limits_.decoded_chunk) {
+    return about(chunk, Code::kLimit, fmt::format("{} bytes in one bucket", chunk.stored_size));
+  }
+  return read_exactly(*source_, payload_begin(chunk), chunk.stored_size);
+}
+
+Result<Layout> Stream::layout(const ChunkInfo& chunk) const {
+  if (is_plain(chunk)) return event_layout(*source_, chunk);
+  return Container::layout(chunk);
+}
+
+Result<void> Stream::verify(const ChunkInfo& chunk) const {
+  if (is_plain(chunk)) return {};
+  return Container::verify(chunk);
+}
+
+Result<std::shared_ptr<const Chunk>> Stream::decode(const ChunkInfo& chunk) const {
+  if (chunk.records == 0u) return make_chunk(chunk, Buffer());
+  auto stored = read_payload(chunk);
+  if (!stored) return std::move(stored).error();
+  if (is_plain(chunk)) return make_chunk(chunk, std::move(*stored));
+  const std::optional<CodecId> codec = codec_of(compression_of(chunk), stored->view());
+  if (!codec) {
+    return about(chunk, Code::kUnsupported, fmt::format("compression {} is unknown", compression_of(chunk)));
+  }
+  // What stands behind the compressed bytes is no part of them.
+  auto front = decompress_front(*codec, stored->view(), stored->size() * kUsualRatio, limits_.decoded_chunk);
+  if (!front) return about(chunk, front.error().code, front.error().detail);
+  *stored = Buffer();
+  return make_chunk(chunk, std::move(front->content));
+}
+
+Result<std::shared_ptr<const Chunk>> Stream::decode_by_parts(const ChunkInfo& chunk) const {
+  if (!is_plain(chunk)) return std::shared_ptr<const Chunk>{};
+  return make_parts_chunk(source_, chunk);
+}
+
+Result<std::vector<Attribute>> Stream::chunk_attributes(const ChunkInfo& chunk) const {
+  auto fold = folds_.at(chunk);
+  if (!fold) return std::move(fold).error();
+  return (*fold)->metadata();
+}
+
+Result<std::vector<Attribute>> Stream::attributes(const ChunkInfo* last) const {
+  std::optional<ChunkInfo> first;
+  std::optional<ChunkKey> key = Container::first();
+  for (int i = 0; last == nullptr && !first && key && i < kStepsToFirstBucket; ++i) {
+    auto step = scan(*key);
+    if (!step) return std::move(step).error();
+    first = step->chunk;
+    key = step->next;
+  }
+  if (last == nullptr && !first) return std::vector<Attribute>{};
+  auto fold = folds_.at(last == nullptr ? *first : *last);
+  if (!fold) return std::move(fold).error();
+  std::vector<Attribute> attributes = (*fold)->metadata();
+  std::string descriptors = (*fold)->file_descriptor_set(limits_);
+  if (!descriptors.empty()) {
+    attributes.push_back({"file_descriptor_set", "google.protobuf.FileDescriptorSet", std::move(descriptors)});
+  }
+  return attributes;
+}
+
+Result<Parts> Stream::parts(Bytes record) const { return parts_of_event(record, limits_); }
+
+}  // namespace recordfs::proio

@@ -1,0 +1,224 @@
+#include "core/formats/proio/header.h"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "core/base/cursor.h"
+#include "core/base/protobuf.h"
+#include "core/formats/proio/wire.h"
+
+namespace recordfs::proio {
+namespace {
+
+using protobuf::Field;
+using protobuf::WireType;
+
+constexpr std::uint64_t kMostFields = 1 << 20;    // of one header
+constexpr std::size_t kMostBadEntries = 64;       // told of one header
+constexpr std::uint32_t kHighestFieldNumber = 7;  // of BucketHeader, reserved ones included
+
+// Whether a field is one that writers put into a header. Others may be what is no header.
+bool is_known(const Field& field) {
+  switch (field.number) {
+    case header_field::kEvents:
+    case header_field::kBucketSize:
+    case header_field::kCompression: return field.type == WireType::kVarint;
+    case header_field::kFileDescriptor:
+    case header_field::kMetadata: return field.type == WireType::kLengthDelimited;
+    default: return field.number <= kHighestFieldNumber;
+  }
+}
+
+struct PlacedField {
+  Field field;
+  Position begin = 0;
+  Position content = 0;
+};
+
+// The fields of a message that stands in the file at [begin, end).
+class FieldWalk {
+ public:
+  FieldWalk(Window& window, Position begin, Position end, const Limits& limits)
+      : window_(window), at_(begin), end_(end), groups_(limits.nesting_depth) {}
+
+  // The next field of the message itself; nullopt at the end, and where is_broken(). Fails as Source does.
+  Result<std::optional<PlacedField>> next();
+
+  bool is_broken() const { return broken_; }
+  // Whether it is broken because the message ends inside a field that writers put into a header.
+  bool is_cut() const { return cut_; }
+  // The end of the last whole field.
+  Position at() const { return at_; }
+
+ private:
+  std::optional<PlacedField> stop(bool cut) {
+    broken_ = true;
+    cut_ = cut;
+    return std::nullopt;
+  }
+
+  Window& window_;
+  Position at_;
+  const Position end_;
+  protobuf::Groups groups_;
+  std::uint64_t fields_left_ = kMostFields;
+  bool broken_ = false;
+  bool cut_ = false;
+};
+
+Result<std::optional<PlacedField>> FieldWalk::next() {
+  while (!broken_ && at_ < end_) {
+    auto bytes = window_.from(at_, protobuf::kLongestField);
+    if (!bytes) return std::move(bytes).error();
+    const std::uint64_t left = end_ - at_;
+    Cursor cursor(bytes->first(static_cast<std::size_t>(std::min<std::uint64_t>(bytes->size(), left))));
+    const Field field = protobuf::read_field(cursor);
+    if (!cursor.ok()) return stop(left < protobuf::kLongestField);
+    const PlacedField placed{field, at_, at_ + cursor.offset()};
+    if (field.size > end_ - placed.content) return stop(is_known(field));
+    auto at_top = groups_.note(field);
+    if (!at_top || fields_left_-- == 0) return stop(false);
+    at_ = placed.content + field.size;
+    if (*at_top) return std::optional(placed);
+  }
+  if (!broken_ && !groups_.closed()) return stop(true);
+  return std::optional<PlacedField>{};
+}
+
+void note(const Field& field, BucketHeader& header) {
+  if (!is_known(field)) return;
+  switch (field.number) {
+    case header_field::kEvents: header.events = field.value; break;
+    case header_field::kBucketSize: header.stored = field.value; break;
+    case header_field::kCompression: header.compression = static_cast<std::uint32_t>(field.value); break;
+    case header_field::kFileDescriptor:
+    case header_field::kMetadata: header.has_attributes = true; break;
+    default: break;
+  }
+}
+
+class HeaderReader {
+ public:
+  HeaderReader(Window& window, Position at, const Limits& limits, const ItemVisitor& visit)
+      : window_(window), limits_(limits), visit_(visit) {
+    reading_.header.begin = at;
+    reading_.search_from = at + 1;
+  }
+
+  Result<HeaderReading> read() &&;
+
+ private:
+  using Verdict = HeaderReading::Verdict;
+
+  HeaderReading refuse(Verdict verdict, std::string reason) {
+    reading_.verdict = verdict;
+    reading_.reason = std::move(reason);
+    return std::move(reading_);
+  }
+  HeaderReading refuse_short(Bytes head);
+  Result<void> read_fields(FieldWalk& walk);
+  Result<void> read_item(const PlacedField& placed);
+  HeaderReading judge(const FieldWalk& walk, Position end);
+
+  Window& window_;
+  const Limits& limits_;
+  const ItemVisitor& visit_;
+  HeaderReading reading_;
+  bool all_known_ = true;
+};
+
+// Fewer bytes than a magic and a size: the file ends here.
+HeaderReading HeaderReader::refuse_short(Bytes head) {
+  const std::size_t compared = std::min(head.size(), kMagic.size());
+  if (std::ranges::equal(head.first(compared), Bytes(kMagic).first(compared))) {
+    return refuse(Verdict::kTorn, "the file ends before the size of a bucket's header");
+  }
+  return refuse(Verdict::kBroken, "no bucket begins here");
+}
+
+Result<HeaderReading> HeaderReader::read() && {
+  const Position begin = reading_.header.begin;
+  auto head = window_.from(begin, kPreambleSize);
+  if (!head) return std::move(head).error();
+  if (head->size() < kPreambleSize) return refuse_short(*head);
+  Cursor cursor(*head);
+  if (!std::ranges::equal(cursor.take(kMagic.size()), kMagic)) {
+    return refuse(Verdict::kBroken, "no bucket begins here");
+  }
+  const std::uint64_t declared = cursor.u32_le();
+  const Position first = begin + kPreambleSize;
+  const std::uint64_t there = std::min(declared, window_.source().size() - first);
+  FieldWalk walk(window_, first, first + there, limits_);
+  reading_.search_from = begin + kMagic.size();
+  if (auto read = read_fields(walk); !read) return std::move(read).error();
+  return judge(walk, first + declared);
+}
+
+Result<void> HeaderReader::read_fields(FieldWalk& walk) {
+  while (true) {
+    auto placed = walk.next();
+    if (!placed) return std::move(placed).error();
+    if (!*placed) return {};
+    const Field& field = (*placed)->field;
+    note(field, reading_.header);
+    all_known_ = all_known_ && is_known(field);
+    const bool is_item = field.is(header_field::kFileDescriptor, WireType::kLengthDelimited) ||
+                         field.is(header_field::kMetadata, WireType::kLengthDelimited);
+    if (is_item) {
+      if (auto read = read_item(**placed); !read) return read;
+    }
+    if (all_known_) reading_.search_from = walk.at();
+  }
+}
+
+Result<void> HeaderReader::read_item(const PlacedField& placed) {
+  const Position end = placed.content + placed.field.size;
+  if (placed.field.number == header_field::kMetadata) {
+    FieldWalk entry(window_, placed.content, end, limits_);
+    while (true) {
+      auto field = entry.next();
+      if (!field) return std::move(field).error();
+      if (!*field) break;
+    }
+    if (entry.is_broken()) {
+      if (reading_.bad.size() == kMostBadEntries) {
+        reading_.bad.back().end = end;
+        return {};
+      }
+      reading_.bad.push_back({.begin = placed.begin,
+                              .end = end,
+                              .damage_class = DamageClass::kDamage,
+                              .records_before = 0,
+                              .records_lost = 0,
+                              .reason = "an entry of the metadata can't be read"});
+      return {};
+    }
+  }
+  if (!visit_) return {};
+  return visit_({placed.field.number, placed.content, placed.field.size});
+}
+
+HeaderReading HeaderReader::judge(const FieldWalk& walk, Position end) {
+  const Position size = window_.source().size();
+  if (end > size) {
+    const std::string reason =
+        fmt::format("a bucket's header of {} bytes leaves the file", end - reading_.header.begin - kPreambleSize);
+    const bool is_header_so_far = all_known_ && (!walk.is_broken() || walk.is_cut());
+    return refuse(is_header_so_far ? Verdict::kTorn : Verdict::kBroken, reason);
+  }
+  if (walk.is_broken()) return refuse(Verdict::kBroken, "a bucket's header is no valid message");
+  reading_.verdict = Verdict::kSound;
+  reading_.header.payload = end;
+  return std::move(reading_);
+}
+
+}  // namespace
+
+Result<HeaderReading> read_header(Window& window, Position at, const Limits& limits, const ItemVisitor& visit) {
+  return HeaderReader(window, at, limits, visit).read();
+}
+
+}  // namespace recordfs::proio

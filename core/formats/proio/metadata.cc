@@ -1,0 +1,180 @@
+#include "core/formats/proio/metadata.h"
+
+#include <algorithm>
+#include <optional>
+#include <set>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "core/base/protobuf.h"
+#include "core/formats/proio/wire.h"
+
+namespace recordfs::proio {
+namespace {
+
+using protobuf::MessageReader;
+using protobuf::WireType;
+
+constexpr std::size_t kMostKept = 8;
+constexpr std::uint64_t kCostOfAKey = 128;  // bytes of memory besides the key and the value themselves
+
+// Field numbers of FileDescriptorProto, and of FileDescriptorSet.
+constexpr std::uint32_t kFileName = 1;
+constexpr std::uint32_t kDependency = 3;
+constexpr std::uint32_t kFile = 1;
+
+struct MapEntry {
+  std::string key;
+  std::string value;
+};
+
+// An entry of map<string, bytes>; nullopt for what is none.
+std::optional<MapEntry> parse_map_entry(Bytes message, std::uint32_t depth_limit) {
+  MapEntry entry;
+  MessageReader reader(message, depth_limit);
+  while (reader.next()) {
+    if (reader.field().is(map_field::kKey, WireType::kLengthDelimited)) entry.key = as_text(reader.content());
+    if (reader.field().is(map_field::kValue, WireType::kLengthDelimited)) entry.value = as_text(reader.content());
+  }
+  if (!reader.finish()) return std::nullopt;
+  return entry;
+}
+
+struct FileNames {
+  std::string own;
+  std::vector<std::string> imported;
+};
+
+// As far as the descriptor can be read.
+FileNames names_in(std::string_view descriptor, std::uint32_t depth_limit) {
+  FileNames names;
+  MessageReader reader(as_bytes(descriptor), depth_limit);
+  while (reader.next()) {
+    if (reader.field().is(kFileName, WireType::kLengthDelimited)) names.own = as_text(reader.content());
+    if (reader.field().is(kDependency, WireType::kLengthDelimited))
+      names.imported.emplace_back(as_text(reader.content()));
+  }
+  return names;
+}
+
+}  // namespace
+
+Result<void> Fold::set(Values& values, std::string key, std::string value, const Limits& limits) {
+  const auto old = values.find(key);
+  const std::uint64_t replaced = old == values.end() ? 0 : old->second->size();
+  const std::uint64_t added = value.size() + (old == values.end() ? key.size() + kCostOfAKey : 0);
+  if (size_ - replaced + added > limits.metadata_bytes) {
+    return Error{.code = Code::kLimit,
+                 .detail = fmt::format("the stream's metadata take more than {} bytes", limits.metadata_bytes)};
+  }
+  size_ += added - replaced;
+  values.insert_or_assign(std::move(key), std::make_shared<const std::string>(std::move(value)));
+  return {};
+}
+
+Result<void> Fold::add(const Source& source, const HeaderItem& item, const Limits& limits) {
+  if (item.size > limits.metadata_bytes) {
+    return Error{Code::kLimit, item.begin, fmt::format("{} bytes of metadata in one value", item.size)};
+  }
+  auto content = read_exactly(source, item.begin, item.size);
+  if (!content) return std::move(content).error();
+  if (item.field == header_field::kFileDescriptor) {
+    std::string name = names_in(as_text(content->view()), limits.nesting_depth).own;
+    return set(descriptors_, std::move(name), std::string(as_text(content->view())), limits);
+  }
+  auto entry = parse_map_entry(content->view(), limits.nesting_depth);
+  if (!entry) return {};  // the walk has a region for it
+  return set(metadata_, std::move(entry->key), std::move(entry->value), limits);
+}
+
+std::vector<Attribute> Fold::metadata() const {
+  std::vector<Attribute> attributes;
+  for (const auto& [key, value] : metadata_) attributes.push_back({key, "", *value});
+  return attributes;
+}
+
+std::string Fold::file_descriptor_set(const Limits& limits) const {
+  std::string set;
+  std::set<std::string> begun;
+  struct Open {
+    const std::string* descriptor;
+    std::vector<std::string> to_come;  // imports, the next one last
+  };
+  std::vector<Open> open;
+  const auto begin = [&](const std::string& name) {
+    const auto found = descriptors_.find(name);
+    if (found == descriptors_.end() || !begun.insert(name).second) return;
+    auto imported = names_in(*found->second, limits.nesting_depth).imported;
+    std::ranges::reverse(imported);
+    open.push_back({found->second.get(), std::move(imported)});
+  };
+  for (const auto& [name, descriptor] : descriptors_) {
+    begin(name);
+    while (!open.empty()) {
+      if (open.back().to_come.empty()) {
+        protobuf::append_field(set, kFile, *open.back().descriptor);
+        open.pop_back();
+      } else {
+        const std::string next = std::move(open.back().to_come.back());
+        open.back().to_come.pop_back();
+        begin(next);
+      }
+    }
+  }
+  return set;
+}
+
+FoldWalk::Kept FoldWalk::nearest(Position position) const {
+  const std::lock_guard lock(mutex_);
+  auto best = kept_.end();
+  for (auto kept = kept_.begin(); kept != kept_.end(); ++kept) {
+    const bool is_nearer = best == kept_.end() || kept->key.position > best->key.position;
+    if (kept->key.position <= position && is_nearer) best = kept;
+  }
+  if (best == kept_.end()) return {{}, std::make_shared<const Fold>()};
+  std::rotate(best, best + 1, kept_.end());
+  return kept_.back();
+}
+
+void FoldWalk::keep(Kept kept) const {
+  const std::lock_guard lock(mutex_);
+  std::erase_if(kept_, [&](const Kept& other) { return other.key == kept.key; });
+  kept_.push_back(std::move(kept));
+  std::uint64_t size = 0;
+  for (const Kept& each : kept_) size += each.fold->size();
+  while (kept_.size() > 1 && (kept_.size() > kMostKept || size > limits_.metadata_bytes)) {
+    size -= kept_.front().fold->size();
+    kept_.erase(kept_.begin());
+  }
+}
+
+Result<void> FoldWalk::add_header(const ChunkInfo& bucket, Fold& fold) const {
+  if (!has_attributes(bucket)) return {};
+  Window window(source_, kHeaderWindow);
+  const auto add = [&](const HeaderItem& item) { return fold.add(source_, item, limits_); };
+  auto read = read_header(window, bucket.begin, limits_, add);
+  if (!read) return std::move(read).error();
+  return {};
+}
+
+Result<std::shared_ptr<const Fold>> FoldWalk::at(const ChunkInfo& bucket) const {
+  const Kept from = nearest(bucket.begin);
+  const auto fold = std::make_shared<Fold>(*from.fold);
+  for (std::optional<ChunkKey> key = from.key; key && key->position <= bucket.begin;) {
+    auto step = framing_.scan(*key);
+    if (!step) return std::move(step).error();
+    if (step->chunk) {
+      // The first one's header may be in the fold already: twice is the same as once.
+      if (auto added = add_header(*step->chunk, *fold); !added) return std::move(added).error();
+      if (step->chunk->begin == bucket.begin) {
+        keep({step->chunk->key, fold});
+        return std::shared_ptr<const Fold>(fold);
+      }
+    }
+    key = step->next;
+  }
+  return Error{Code::kChanged, bucket.begin, "the file no longer has the buckets that it had"};
+}
+
+}  // namespace recordfs::proio

@@ -1,0 +1,149 @@
+#include "core/formats/proio/payload.h"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "core/base/cursor.h"
+#include "core/formats/proio/framing.h"
+#include "core/formats/proio/window.h"
+#include "core/formats/proio/wire.h"
+
+namespace recordfs::proio {
+namespace {
+
+constexpr std::uint64_t kLengthWindow = 4096;
+constexpr std::uint64_t kFailedSize = 1;  // stands in the payload for an event that is not there
+
+// `length_at` gives the length that stands at an offset of the payload.
+template <class LengthAt>
+Result<EventRun> follow(std::uint64_t size, std::uint64_t count, Layout* layout, LengthAt length_at) {
+  EventRun run;
+  while (run.events < count && size - run.end >= kEventLengthSize) {
+    const Result<std::uint32_t> length = length_at(run.end);
+    if (!length) return length.error();
+    if (*length > size - run.end - kEventLengthSize) break;
+    if (layout != nullptr) layout->add(*length);
+    run.end += kEventLengthSize + *length;
+    ++run.events;
+  }
+  return run;
+}
+
+// Where byte `offset` of the events stands among the lengths.
+std::uint64_t stored_offset(std::uint64_t index, std::uint64_t offset) {
+  return offset + (index + 1) * kEventLengthSize;
+}
+
+// Copies the bytes [from, to) of the events to `out`. `stored` begins at byte `from`, in event `index`, and has lengths
+// between the events; `out` may be the same memory, or begin before it.
+void close_gaps(const Layout& layout, std::uint64_t index, std::uint64_t from, std::uint64_t to, Bytes stored,
+                MutableBytes out) {
+  std::uint64_t gaps = 0;
+  for (std::uint64_t at = from; at < to; ++index, gaps += kEventLengthSize) {
+    const Extent extent = layout.extent(index);
+    const std::uint64_t end = std::min(extent.begin + extent.size, to);
+    const Bytes piece = stored.subspan(static_cast<std::size_t>(at - from + gaps), static_cast<std::size_t>(end - at));
+    // Forwards, and to the front: what is overwritten was copied before.
+    std::ranges::copy(piece, out.begin() + static_cast<std::ptrdiff_t>(at - from));
+    at = end;
+  }
+}
+
+class PartsChunk final : public Chunk {
+ public:
+  PartsChunk(std::shared_ptr<const Source> source, Position payload, Layout layout)
+      : Chunk(std::move(layout)), source_(std::move(source)), payload_(payload) {}
+
+  std::uint64_t payload_size() const override { return layout().end(); }
+  std::uint64_t memory() const override { return sizeof(*this) + layout().memory(); }
+  Result<Slice> read(std::uint64_t offset, std::uint64_t length) const override;
+
+ private:
+  const std::shared_ptr<const Source> source_;
+  const Position payload_;  // where it begins in the file
+};
+
+Slice share(Buffer bytes) {
+  auto owner = std::make_shared<const Buffer>(std::move(bytes));
+  return {owner->view(), owner};
+}
+
+Result<Slice> PartsChunk::read(std::uint64_t offset, std::uint64_t length) const {
+  if (length == 0) return Slice{};
+  const std::uint64_t first = layout().index_at(offset);
+  const std::uint64_t last = layout().index_at(offset + length - 1);
+  // The events that do not fit into the bucket are the last ones.
+  if (const Error* failure = layout().failure(last)) return *failure;
+  const Position begin = payload_ + stored_offset(first, offset);
+  auto bytes = read_exactly(*source_, begin, length + (last - first) * kEventLengthSize);
+  if (!bytes) return std::move(bytes).error();
+  close_gaps(layout(), first, offset, offset + length, bytes->view(), bytes->span());
+  bytes->truncate(static_cast<std::size_t>(length));
+  return share(std::move(*bytes));
+}
+
+}  // namespace
+
+Result<EventRun> find_events(const Source& source, Position payload, std::uint64_t size, std::uint64_t count,
+                             Layout* layout) {
+  Window window(source, kLengthWindow);
+  return follow(size, count, layout, [&](std::uint64_t offset) -> Result<std::uint32_t> {
+    auto bytes = window.from(payload + offset, kEventLengthSize);
+    if (!bytes) return std::move(bytes).error();
+    return Cursor(*bytes).u32_le();
+  });
+}
+
+EventRun find_events(Bytes payload, std::uint64_t count, Layout* layout) {
+  return *follow(payload.size(), count, layout, [&](std::uint64_t offset) -> Result<std::uint32_t> {
+    return Cursor(payload.subspan(static_cast<std::size_t>(offset))).u32_le();
+  });
+}
+
+void add_missing(const ChunkInfo& chunk, Layout& layout) {
+  const std::uint64_t there = layout.records();
+  const std::uint64_t counted = chunk.records.value_or(0);
+  if (there >= counted) return;
+  const Error why{Code::kDamage, chunk.begin,
+                  fmt::format("event {} of the {} in the bucket does not fit into it", there, counted)};
+  layout.add_failed(counted - there, kFailedSize, why);
+}
+
+Result<std::shared_ptr<const Chunk>> make_chunk(const ChunkInfo& chunk, Buffer payload) {
+  Layout layout;
+  const EventRun run = find_events(payload.view(), chunk.records.value_or(0), &layout);
+  add_missing(chunk, layout);
+  const std::uint64_t end = run.end - run.events * kEventLengthSize;
+  const auto size = static_cast<std::size_t>(layout.end());
+  std::optional<Buffer> longer;
+  if (size > payload.size()) {
+    auto allocated = Buffer::allocate(size);
+    if (!allocated) return std::move(allocated).error();
+    longer = std::move(*allocated);
+  }
+  Buffer& out = longer ? *longer : payload;
+  if (end > 0) close_gaps(layout, 0, 0, end, payload.view().subspan(kEventLengthSize), out.span());
+  out.truncate(size);
+  std::ranges::fill(out.span().subspan(static_cast<std::size_t>(end)), std::byte{0});
+  return std::shared_ptr<const Chunk>(std::make_shared<BufferChunk>(std::move(out), std::move(layout)));
+}
+
+Result<Layout> event_layout(const Source& source, const ChunkInfo& chunk) {
+  Layout layout;
+  auto run = find_events(source, payload_begin(chunk), chunk.stored_size, chunk.records.value_or(0), &layout);
+  if (!run) return std::move(run).error();
+  add_missing(chunk, layout);
+  return layout;
+}
+
+Result<std::shared_ptr<const Chunk>> make_parts_chunk(std::shared_ptr<const Source> source, const ChunkInfo& chunk) {
+  auto layout = event_layout(*source, chunk);
+  if (!layout) return std::move(layout).error();
+  return std::shared_ptr<const Chunk>(
+      std::make_shared<PartsChunk>(std::move(source), payload_begin(chunk), std::move(*layout)));
+}
+
+}  // namespace recordfs::proio

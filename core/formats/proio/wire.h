@@ -1,0 +1,58 @@
+// What a proio stream looks like on disk: bucket headers and event lengths. FORMAT.md, "Bucket".
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <limits>
+#include <string_view>
+
+#include "core/base/bytes.h"
+
+namespace recordfs::proio {
+
+// Every bucket begins with these 16 bytes. No proper end of them is a beginning of them, so no two overlap.
+inline constexpr std::array<std::byte, 16> kMagic{std::byte{0xE1}, std::byte{0xC1}};
+inline constexpr std::size_t kHeaderSizeSize = 4;
+// The magic and the size of the header.
+inline constexpr std::size_t kPreambleSize = kMagic.size() + kHeaderSizeSize;
+// Stands before each event of a payload, little-endian.
+inline constexpr std::size_t kEventLengthSize = 4;
+
+// BucketHeader.CompType; other numbers may come.
+inline constexpr std::uint32_t kCompressionNone = 0;
+inline constexpr std::uint32_t kCompressionGzip = 1;
+inline constexpr std::uint32_t kCompressionLz4 = 2;
+inline constexpr std::uint32_t kCompressionLzma = 3;
+
+// The word for a compression; "unknown" for a number that has none. Static storage.
+std::string_view name_of_compression(std::uint32_t compression);
+
+// How many events a payload of so many stored bytes can hold at the most; the largest number where the compression
+// is unknown.
+std::uint64_t most_events(std::uint32_t compression, std::uint64_t stored);
+
+// Field numbers of BucketHeader and of the entries of its map.
+namespace header_field {
+inline constexpr std::uint32_t kEvents = 1;
+inline constexpr std::uint32_t kBucketSize = 2;
+inline constexpr std::uint32_t kCompression = 3;
+inline constexpr std::uint32_t kFileDescriptor = 5;
+inline constexpr std::uint32_t kMetadata = 7;
+}  // namespace header_field
+
+namespace map_field {
+inline constexpr std::uint32_t kKey = 1;
+inline constexpr std::uint32_t kValue = 2;
+}  // namespace map_field
+
+// Of the messages of an event.
+namespace event_field {
+inline constexpr std::uint32_t kTag = 1;    // map<string, Tag>
+inline constexpr std::uint32_t kEntry = 3;  // map<uint64, Any>
+inline constexpr std::uint32_t kType = 5;   // map<uint64, string>
+inline constexpr std::uint32_t kTagEntry = 1;
+inline constexpr std::uint32_t kAnyType = 1;
+inline constexpr std::uint32_t kAnyPayload = 2;
+}  // namespace event_field
+
+}  // namespace recordfs::proio

@@ -1,0 +1,194 @@
+// Buckets one behind the other, and what is found of them when the file is not whole.
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "tests/unit/formats/proio/streams.h"
+
+namespace recordfs::proio {
+namespace {
+
+using Strings = std::vector<std::string>;
+
+const std::string kOne = bucket({.events = {"one", "", "three"}});
+const std::string kTwo = bucket({.events = {"four"}});
+
+TEST(Walk, EventsOfAllBucketsStandInOrder) {
+  const Reading reading = read_bytes(kOne + kTwo);
+  EXPECT_EQ(reading.events, (Strings{"one", "", "three", "four"}));
+  ASSERT_EQ(reading.buckets.size(), 2u);
+  EXPECT_EQ(reading.buckets[1].begin, kOne.size());
+  EXPECT_EQ(reading.buckets[1].end, kOne.size() + kTwo.size());
+  EXPECT_EQ(reading.buckets[0].records, 3u);
+  EXPECT_EQ(reading.buckets[0].codec, "none");
+  EXPECT_TRUE(reading.damage.empty());
+}
+
+TEST(Walk, EmptyStreamHasNoBuckets) {
+  const Reading reading = read_bytes("");
+  EXPECT_TRUE(reading.buckets.empty() && reading.damage.empty());
+  EXPECT_EQ(reading.steps, 1u);
+}
+
+TEST(Walk, HeaderOfNoBytesIsABucketWithoutEvents) {
+  const Reading reading = read_bytes(magic() + std::string(4, '\0') + kTwo);
+  ASSERT_EQ(reading.buckets.size(), 2u);
+  EXPECT_EQ(reading.buckets[0].records, 0u);
+  EXPECT_EQ(reading.buckets[0].decoded_size, 0u);
+  EXPECT_EQ(reading.events, Strings{"four"});
+}
+
+TEST(Walk, UnknownFieldsOfAHeaderArePassedBy) {
+  const std::string group = "\x9b\x06\x08\x01\x9c\x06", wrong_type = "\x0a\x01x";
+  EXPECT_EQ(read_bytes(bucket({.events = {"a"}, .more_header = group + wrong_type})).events, Strings{"a"});
+}
+
+TEST(Walk, MagicInAnEventIsNoBucket) {
+  const Reading reading = read_bytes(bucket({.events = {kOne, "b"}}) + kTwo);
+  EXPECT_EQ(reading.events, (Strings{kOne, "b", "four"}));
+  EXPECT_TRUE(reading.damage.empty());
+}
+
+TEST(Walk, BytesBehindTheCountedEventsAreNone) {
+  const std::string slack = bucket({.payload = BucketShape::payload_of({"a", "b", "c"}) + "x", .stated_events = 2});
+  EXPECT_EQ(read_bytes(slack + kTwo).events, (Strings{"a", "b", "four"}));
+}
+
+TEST(Walk, EventsThatAreNotThereFailAlone) {
+  const Reading reading = read_bytes(bucket({.events = {"aaaaaaaaaaaaaaaa", "b"}, .stated_events = 4}) + kTwo);
+  const std::string missing = "!event 2 of the 4 in the bucket does not fit into it";
+  EXPECT_EQ(reading.events, (Strings{"aaaaaaaaaaaaaaaa", "b", missing, missing, "four"}));
+}
+
+TEST(Walk, CountThatNoPayloadCanHoldIsDamageOfTheHeader) {
+  for (const std::uint64_t count : {std::uint64_t{100}, std::uint64_t{1} << 60, ~std::uint64_t{1}}) {
+    const Reading reading = read_bytes(bucket({.events = {"a"}, .stated_events = count}) + kTwo);
+    EXPECT_EQ(reading.events, Strings{"four"});
+    ASSERT_EQ(reading.damage.size(), 1u);
+    EXPECT_EQ(reading.damage[0].end + kTwo.size(),
+              bucket({.events = {"a"}, .stated_events = count}).size() + kTwo.size());
+    EXPECT_NE(reading.damage[0].reason.find(std::to_string(count)), std::string::npos);
+  }
+}
+
+TEST(Walk, CountOfAnUnknownCompressionIsBoundByTheLimits) {
+  const auto shape = [](std::uint64_t count) {
+    return BucketShape{.payload = "?", .stated_events = count, .compression = 7};
+  };
+  EXPECT_EQ(read_bytes(bucket(shape(1u << 30))).damage.size(), 1u);
+  const Reading reading = read_bytes(bucket(shape(2)) + kTwo);
+  EXPECT_EQ(reading.events, (Strings{"!compression 7 is unknown", "!compression 7 is unknown", "four"}));
+  EXPECT_EQ(reading.buckets[0].codec, "unknown");
+}
+
+TEST(Walk, GarbageIsPassedUpToTheNextBucket) {
+  for (const std::string& garbage : {std::string("x"), std::string("\xe1"), magic().substr(0, 9), magic() + "\xff\xff",
+                                     std::string(70000, '\0'), std::string(65536 - 8, 'x')}) {
+    const Reading reading = read_bytes(kOne + garbage + kTwo);
+    EXPECT_EQ(reading.events, (Strings{"one", "", "three", "four"})) << garbage.size();
+    ASSERT_EQ(reading.damage.size(), 1u);
+    EXPECT_EQ(reading.damage[0].begin, kOne.size());
+    EXPECT_EQ(reading.damage[0].end, kOne.size() + garbage.size());
+    EXPECT_EQ(reading.damage[0].damage_class, DamageClass::kDamage);
+  }
+}
+
+TEST(Walk, LongSearchTakesSeveralSteps) {
+  Limits limits;
+  limits.scan_bytes = 4096;
+  const std::string garbage(1 << 20, 'x');
+  const Reading reading = read_bytes(kOne + garbage + kTwo, limits);
+  EXPECT_EQ(reading.events.size(), 4u);
+  EXPECT_EQ(reading.damage.size(), 1u);
+  EXPECT_GT(reading.steps, 10u);
+}
+
+TEST(Walk, BrokenHeaderCostsItsBucketAlone) {
+  for (const std::string& header : {std::string("\x0f"), std::string("\x2a\x7f"), std::string("\x9b\x06")}) {
+    const Reading reading = read_bytes(kOne + bucket({.events = {"x"}, .more_header = header}) + kTwo);
+    EXPECT_EQ(reading.events, (Strings{"one", "", "three", "four"}));
+    EXPECT_EQ(reading.damage.size(), 1u);
+  }
+}
+
+TEST(Walk, MagicInABrokenHeadersMetadataIsNoBucket) {
+  const BucketShape broken{.events = {"x"}, .metadata = {{"stream", kOne}}, .more_header = "\x0f"};
+  EXPECT_EQ(read_bytes(bucket(broken) + kTwo).events, Strings{"four"});
+}
+
+TEST(Walk, HeaderSizeBeyondTheFileIsDamageWhereABucketFollows) {
+  std::string broken = bucket({.events = {"x"}});
+  broken[16] = broken[17] = broken[18] = broken[19] = '\xff';
+  const Reading reading = read_bytes(kOne + broken + kTwo);
+  EXPECT_EQ(reading.events, (Strings{"one", "", "three", "four"}));
+  ASSERT_EQ(reading.damage.size(), 1u);
+  EXPECT_EQ(reading.damage[0].damage_class, DamageClass::kDamage);
+}
+
+TEST(Walk, SizeBeyondTheFileIsReplacedByTheNextBucket) {
+  for (const std::uint64_t size : {std::uint64_t{1} << 40, (std::uint64_t{1} << 63) + 5, ~std::uint64_t{1}}) {
+    const std::string broken = bucket({.events = {"x", kOne}, .stated_size = size});
+    const Reading reading = read_bytes(broken + kTwo);
+    EXPECT_EQ(reading.events, (Strings{"x", kOne, "four"}));
+    ASSERT_EQ(reading.damage.size(), 1u);
+    EXPECT_EQ(reading.damage[0].damage_class, DamageClass::kDamage);
+    EXPECT_EQ(reading.damage[0].records_lost, 0u);
+  }
+}
+
+// Wherever an uncompressed bucket is cut off, its whole events are there and the rest is unfinished.
+TEST(Walk, CutBucketGivesItsWholeEvents) {
+  const Strings events{"one", magic() + "0123456789", "three"};
+  const std::string last = bucket({.events = events});
+  const std::string payload = BucketShape::payload_of(events);
+  for (std::size_t size = 1; size < last.size(); ++size) {
+    const Reading reading = read_bytes(kTwo + last.substr(0, size));
+    const std::size_t there = size < last.size() - payload.size() ? 0 : size - (last.size() - payload.size());
+    const std::size_t whole = there >= 37 ? 2 : there >= 7 ? 1 : 0;
+    ASSERT_EQ(reading.events.size(), 1 + whole) << size;
+    ASSERT_EQ(reading.damage.size(), 1u) << size;
+    EXPECT_EQ(reading.damage[0].damage_class, DamageClass::kUnfinished) << size;
+    EXPECT_GT(reading.damage[0].end, reading.damage[0].begin) << size;
+  }
+}
+
+TEST(Walk, CutCompressedBucketKeepsItsMetadata) {
+  const BucketShape shape{
+      .metadata = {{"k", "v"}}, .payload = "\x1f\x8b", .stated_events = 5, .stated_size = 40, .compression = 1};
+  const std::string bytes = kTwo + bucket(shape);
+  const auto container = open_bytes(bytes);
+  const Reading reading = read_all(*container, bytes.size());
+  EXPECT_EQ(reading.events, Strings{"four"});
+  ASSERT_EQ(reading.buckets.size(), 2u);
+  EXPECT_EQ(told(container->attributes(&reading.buckets[1])), Strings{"k=v"});
+  ASSERT_EQ(reading.damage.size(), 1u);
+  EXPECT_EQ(reading.damage[0].records_lost, 5u);
+  EXPECT_EQ(reading.damage[0].end, bytes.size());
+}
+
+TEST(Walk, PayloadThatCannotBeDecompressedCostsItsBucketAlone) {
+  for (const std::uint64_t compression : {1, 2, 3}) {
+    const BucketShape shape{.payload = std::string(64, 'x'), .stated_events = 2, .compression = compression};
+    const Reading reading = read_bytes(bucket(shape) + kTwo);
+    ASSERT_EQ(reading.events.size(), 3u);
+    EXPECT_EQ(reading.events[0].front(), '!');
+    EXPECT_EQ(reading.events[2], "four");
+  }
+}
+
+TEST(Walk, PartsReadWhatDecodeReads) {
+  const std::string bytes = bucket({.events = {"", "one", "", "two", ""}, .stated_events = 5});
+  const auto container = open_bytes(bytes);
+  const auto step = container->scan({});
+  ASSERT_TRUE(step && step->chunk);
+  const auto parts = container->decode_by_parts(*step->chunk);
+  ASSERT_TRUE(parts && *parts);
+  EXPECT_EQ(as_text((*parts)->read(0, 6)->bytes), "onetwo");
+  EXPECT_EQ(as_text((*parts)->read(2, 3)->bytes), "etw");
+  EXPECT_EQ(as_text((*parts)->read(3, 1)->bytes), "t");
+  EXPECT_EQ((*parts)->payload_size(), 6u);
+}
+
+}  // namespace
+}  // namespace recordfs::proio
