@@ -1,0 +1,105 @@
+#include "core/codec/blosc.h"
+
+#include <utility>
+
+#include <blosc.h>
+
+#include <fmt/format.h>
+
+#include "core/base/buffer.h"
+#include "core/base/cursor.h"
+
+namespace recordfs {
+namespace {
+
+constexpr std::size_t kNumber = 4;
+constexpr std::size_t kPreamble = kBloscHeaderSize + kNumber;  // a header, and a table of one block
+constexpr std::uint8_t kUnsplitFlag = 0x10;
+constexpr int kNoSuchCodec = -5;  // what the library answers
+// The library adds up the length of a match, 255 for each such byte, in 32 bits with a sign. No stream that a writer
+// makes comes near: the match would be longer than a chunk can be.
+constexpr std::uint64_t kLongestRun = 8000000;
+
+Error broken(std::uint32_t block) {
+  return {Code::kDamage, 0, fmt::format("Blosc can't decode block {} of its chunk", block)};
+}
+
+bool has_long_run(Bytes stored) {
+  if (stored.size() < kLongestRun) return false;
+  std::uint64_t run = 0;
+  for (const std::byte byte : stored) {
+    run = byte == std::byte{0xFF} ? run + 1 : 0;
+    if (run >= kLongestRun) return true;
+  }
+  return false;
+}
+
+void put(MutableBytes out, std::size_t at, std::uint32_t number) {
+  for (std::size_t i = 0; i < kNumber; ++i) out[at + i] = static_cast<std::byte>(number >> 8 * i & 0xFF);
+}
+
+// The header of a chunk that holds this block alone, so that the library needs no more of the real one.
+BloscHeader header_of_one(const BloscHeader& header, std::uint32_t block, std::size_t stored) {
+  BloscHeader one = header;
+  // A shorter last block is never split; as the only one of its chunk it would be.
+  if (header.streams(block) == 1) one.flags |= kUnsplitFlag;
+  one.size = one.block_size = header.decoded_size(block);
+  one.stored_size = static_cast<std::uint32_t>(kPreamble + stored);
+  return one;
+}
+
+Result<Buffer> chunk_of_one(const BloscHeader& one, Bytes stored) {
+  auto chunk = Buffer::allocate(one.stored_size);
+  if (!chunk) return chunk;
+  const MutableBytes bytes = chunk->span();
+  bytes[0] = std::byte{BLOSC_VERSION_FORMAT};
+  bytes[1] = std::byte{1};
+  bytes[2] = static_cast<std::byte>(one.flags);
+  bytes[3] = static_cast<std::byte>(one.typesize);
+  put(bytes, 4, one.size);
+  put(bytes, 8, one.block_size);
+  put(bytes, 12, one.stored_size);
+  put(bytes, 16, kPreamble);
+  copy_bytes(stored, bytes.subspan(kPreamble));
+  return chunk;
+}
+
+// Whether the library will follow no number of the chunk out of it.
+Result<void> check_chunk_of_one(const BloscHeader& one, Bytes chunk) {
+  if (auto sound = check_blosc(one); !sound) return sound;
+  auto extent = find_blosc_block(
+      one, 0, [&](std::uint32_t offset) -> Result<std::uint32_t> { return Cursor(chunk.subspan(offset)).u32_le(); });
+  if (!extent) return std::move(extent).error();
+  if (extent->begin != kPreamble || extent->end != chunk.size() || has_long_run(chunk)) return broken(0);
+  return {};
+}
+
+// The library does not look whether it got the memory that it works in.
+Result<void> check_memory(std::uint64_t size) {
+  auto room = Buffer::allocate(static_cast<std::size_t>(3 * size + BLOSC_MAX_TYPESIZE * kNumber));
+  if (!room) return std::move(room).error();
+  return {};
+}
+
+}  // namespace
+
+bool has_blosc() { return true; }
+
+Result<void> decompress_blosc_block(const BloscHeader& header, std::uint32_t block, Bytes stored, MutableBytes out) {
+  if (out.size() != header.decoded_size(block) || stored.size() > kBloscLargest - kNumber) return broken(block);
+  const BloscHeader one = header_of_one(header, block, stored.size());
+  auto chunk = chunk_of_one(one, stored);
+  if (!chunk) return std::move(chunk).error();
+  if (auto sound = check_chunk_of_one(one, chunk->view()); !sound) return sound;
+  if (auto enough = check_memory(one.size); !enough) return enough;
+  // One thread and no global state: any number of these may run at once.
+  const int got = blosc_decompress_ctx(chunk->data(), out.data(), out.size(), 1);
+  if (got == kNoSuchCodec) {
+    return Error{.code = Code::kUnsupported, .detail = fmt::format("this Blosc was built without {}", header.codec())};
+  }
+  // What it did not reach it leaves unwritten.
+  if (got < 0 || static_cast<std::size_t>(got) != out.size()) return broken(block);
+  return {};
+}
+
+}  // namespace recordfs

@@ -1,0 +1,142 @@
+// What can be told of a Blosc chunk without the library: every number that a decoder would follow.
+#include <algorithm>
+#include <array>
+#include <string>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "core/base/cursor.h"
+#include "core/codec/blosc.h"
+
+namespace recordfs {
+namespace {
+
+constexpr std::uint8_t kFormatVersion = 2;
+constexpr std::uint8_t kCodecVersion = 1;  // the same number for every codec
+constexpr std::uint8_t kReservedFlag = 0x08;
+constexpr std::uint8_t kUnsplitFlag = 0x10;
+constexpr std::uint32_t kMostStreams = 16;
+constexpr std::uint32_t kSmallestStream = 128;
+constexpr std::uint32_t kNumber = 4;
+// The library multiplies this by 3, and 255 elements of a table fit beside it.
+constexpr std::uint32_t kLargestBlock = (0x7FFFFFFF - 255 * 4) / 3;
+
+enum Codec : std::uint8_t { kBloscLz, kLz4, kSnappy, kZlib, kZstd, kCodecs };
+
+Codec codec_of(const BloscHeader& header) { return static_cast<Codec>(std::min<int>(header.flags >> 5, kCodecs)); }
+
+Error damage(std::string why) { return {Code::kDamage, 0, std::move(why)}; }
+
+// How many bytes can come out of one stored byte at the very most, for what a header may declare.
+std::uint64_t largest_ratio(Codec codec) {
+  switch (codec) {
+    case kBloscLz:
+    case kLz4: return 260;
+    case kSnappy: return 22;
+    case kZlib: return 1040;
+    default: return 1 << 16;
+  }
+}
+
+// What a stream of `out` bytes takes at the most: writers store as it is what does not become smaller. Only Snappy's
+// writer is not told where to stop.
+std::uint64_t longest_stream(Codec codec, std::uint64_t out) { return codec == kSnappy ? 32 + out + out / 6 : out; }
+
+}  // namespace
+
+std::string_view BloscHeader::codec() const {
+  if (is_plain()) return "none";
+  constexpr std::array<std::string_view, 6> kNames = {"blosclz", "lz4", "snappy", "zlib", "zstd", "unknown"};
+  return kNames[codec_of(*this)];
+}
+
+std::uint32_t BloscHeader::decoded_size(std::uint32_t block) const {
+  return std::min(block_size, size - block * block_size);
+}
+
+std::uint32_t BloscHeader::streams(std::uint32_t block) const {
+  const bool splits = (flags & kUnsplitFlag) == 0 && typesize <= kMostStreams &&
+                      block_size / typesize >= kSmallestStream && decoded_size(block) == block_size;
+  return splits ? typesize : 1;
+}
+
+Result<BloscHeader> parse_blosc_header(Bytes head) {
+  Cursor cursor(head);
+  BloscHeader header;
+  const std::uint8_t version = cursor.u8();
+  const std::uint8_t codec_version = cursor.u8();
+  header.flags = cursor.u8();
+  header.typesize = cursor.u8();
+  header.size = cursor.u32_le();
+  header.block_size = cursor.u32_le();
+  header.stored_size = cursor.u32_le();
+  if (!cursor.ok()) return Error{.code = Code::kUnfinished, .detail = "ends inside a Blosc header"};
+  if (version != kFormatVersion || codec_version != kCodecVersion) {
+    return damage(fmt::format("no Blosc header of version 2.1 but {}.{}", version, codec_version));
+  }
+  if (header.size > kBloscLargest) return damage(fmt::format("a Blosc header declares {} bytes", header.size));
+  // A writer that does not get it smaller than this stores it as it is.
+  if (header.stored_size < kBloscHeaderSize ||
+      (header.size > 0 && header.stored_size - kBloscHeaderSize > header.size)) {
+    return damage(fmt::format("a Blosc header declares {} bytes stored for {}", header.stored_size, header.size));
+  }
+  return header;
+}
+
+Result<void> check_blosc(const BloscHeader& header) {
+  if ((header.flags & kReservedFlag) != 0) return damage("a Blosc header with a flag that is reserved");
+  if (header.is_plain()) {
+    if (header.stored_size - kBloscHeaderSize == header.size) return {};
+    return damage(fmt::format("{} bytes stored for {} that are not compressed", header.stored_size, header.size));
+  }
+  if (codec_of(header) == kCodecs) {
+    return Error{.code = Code::kUnsupported, .detail = fmt::format("Blosc codec {} is unknown", header.flags >> 5)};
+  }
+  if (header.typesize == 0) return damage("a Blosc header with elements of no bytes");
+  if (header.block_size == 0 || header.block_size > std::min(header.size, kLargestBlock)) {
+    return damage(fmt::format("a Blosc header with blocks of {} bytes in {}", header.block_size, header.size));
+  }
+  const std::uint64_t tables = kBloscHeaderSize + std::uint64_t{header.blocks()} * (kNumber + kNumber);
+  if (tables > header.stored_size)
+    return damage(fmt::format("{} bytes can't hold {} blocks", header.stored_size, header.blocks()));
+  if (header.streams(0) > 1 && header.block_size % header.typesize != 0) {
+    return damage(
+        fmt::format("blocks of {} bytes can't be split by elements of {}", header.block_size, header.typesize));
+  }
+  return {};
+}
+
+Result<BloscExtent> find_blosc_block(const BloscHeader& header, std::uint32_t block, const BloscNumberAt& number_at) {
+  const auto first_data = static_cast<std::uint32_t>(kBloscHeaderSize) + header.blocks() * kNumber;
+  auto begin = number_at(static_cast<std::uint32_t>(kBloscHeaderSize) + block * kNumber);
+  if (!begin) return std::move(begin).error();
+  if (*begin < first_data || *begin > header.stored_size)
+    return damage(fmt::format("block {} begins at byte {}", block, *begin));
+  const Codec codec = codec_of(header);
+  const std::uint32_t streams = header.streams(block);
+  const std::uint32_t decoded = header.decoded_size(block) / streams;
+  std::uint32_t end = *begin;
+  for (std::uint32_t i = 0; i < streams; ++i) {
+    if (header.stored_size - end < kNumber) return damage(fmt::format("block {} reaches out of its chunk", block));
+    auto stored = number_at(end);
+    if (!stored) return std::move(stored).error();
+    end += kNumber;
+    if (*stored > header.stored_size - end) return damage(fmt::format("block {} reaches out of its chunk", block));
+    if (*stored > longest_stream(codec, decoded) || decoded > *stored * largest_ratio(codec)) {
+      return damage(fmt::format("{} bytes of {} for {} in block {}", *stored, header.codec(), decoded, block));
+    }
+    end += *stored;
+  }
+  return BloscExtent{*begin, end};
+}
+
+#ifndef RECORDFS_HAVE_BLOSC
+bool has_blosc() { return false; }
+
+Result<void> decompress_blosc_block(const BloscHeader&, std::uint32_t, Bytes, MutableBytes) {
+  return Error{.code = Code::kUnsupported, .detail = "Blosc is not part of this build"};
+}
+#endif
+
+}  // namespace recordfs
