@@ -51,7 +51,11 @@ Result<Buffer> read_exactly(const Source& source, Position at, std::uint64_t siz
     return Error{Code::kUnfinished, source.size(),
                  fmt::format("the file ends {} bytes too early for what begins at {}", size - there, at)};
   }
-  return read_up_to(source, at, size);
+  auto bytes = read_up_to(source, at, size);
+  if (bytes && bytes->size() < size) {
+    return Error{Code::kUnfinished, at + bytes->size(), "the file ends before its size says"};
+  }
+  return bytes;
 }
 
 Result<std::shared_ptr<const FileSource>> FileSource::open(const std::string& path) {

@@ -54,5 +54,18 @@ TEST(ReadExactly, GivesAllOrSaysWhereTheSourceEnds) {
   }
 }
 
+// What no source may do, and one that is cut off under us might.
+TEST(ReadExactly, SourceThatEndsBeforeItsSizeGivesNoShortBuffer) {
+  class Short final : public Source {
+   public:
+    std::uint64_t size() const override { return 10; }
+    Result<std::size_t> read_at(Position, MutableBytes) const override { return std::size_t{3}; }
+  };
+  const auto cut = read_exactly(Short(), 2, 8);
+  ASSERT_FALSE(cut);
+  EXPECT_EQ(cut.error().code, Code::kUnfinished);
+  EXPECT_EQ(cut.error().position, 5u);
+}
+
 }  // namespace
 }  // namespace recordfs
