@@ -97,6 +97,15 @@ struct Fact {
   std::variant<std::string, std::uint64_t, bool> value;
 };
 
+// A stream that a container offers besides its records: `prefix`, and behind it all records, one after the other. So
+// that each byte has its place whatever is damaged, all records but the last have one size.
+struct WholeStream {
+  std::string name;  // of the file that shows it
+  std::string prefix;
+  std::uint64_t record_size = 0;  // of each record but the last, which has what is left
+  std::uint64_t size = 0;         // of the whole, prefix included
+};
+
 class Container {
  public:
   virtual ~Container() = default;
@@ -114,6 +123,10 @@ class Container {
   // nothing can be told now. Reads about Limits::scan_bytes at the most, then returns a Step that only
   // advances. The container's order is the order of steps; a walk ends after at most size() + 1 steps.
   virtual Result<Step> scan(ChunkKey at) const = 0;
+
+  // Whether the container's order is that of the file. Where it is not, a chunk names its successor, steps need not go
+  // forward, and there is a seek structure.
+  virtual bool is_in_file_order() const { return true; }
 
   // Whether locate() works without a walk from the beginning.
   virtual bool has_seek_structure() const { return false; }
@@ -160,6 +173,9 @@ class Container {
   // The parts of a record, told from its bytes alone. Fails with kDamage when the bytes are no record of this
   // format, and with kLimit. REQUIRES: has_parts().
   virtual Result<Parts> parts(Bytes record) const;
+
+  // The one more stream that the container offers, known at open; null where there is none. Lives as long as it does.
+  virtual const WholeStream* whole_stream() const { return nullptr; }
 
   // Whether the container declares a trailer, and its bytes.
   virtual bool has_trailer() const { return false; }

@@ -102,9 +102,12 @@ Result<ChunkInfo> RecordStore::chunk_at(Position begin, Goal& goal) const {
 
 Result<ChunkInfo> RecordStore::chunk_covering(Position at, Goal& goal) const {
   if (at >= source_->size()) return Error{Code::kNotFound, at, "behind the end of the file"};
-  auto place = reported(catalog_.find(Coordinate::kPosition, at, goal));
-  if (place) return place->chunk;
-  if (place.error().code == Code::kNotFound || !container_->has_seek_structure()) return std::move(place).error();
+  // In another order than the file's the catalog can't search by position.
+  if (container_->is_in_file_order()) {
+    auto place = reported(catalog_.find(Coordinate::kPosition, at, goal));
+    if (place) return place->chunk;
+    if (place.error().code == Code::kNotFound || !container_->has_seek_structure()) return std::move(place).error();
+  }
   {
     const std::lock_guard lock(mutex_);
     const auto behind = located_.upper_bound(at);
@@ -245,7 +248,10 @@ std::optional<ChunkInfo> RecordStore::next_with_records(const ChunkInfo& chunk) 
 
 void RecordStore::decode_next(const ChunkInfo& chunk) const {
   const auto next = next_with_records(chunk);
-  if (next && !wants_parts(*next)) static_cast<void>(cached(*next).has_value());
+  if (next && !wants_parts(*next)) {
+    // A chunk may leave to the first read what it can: here is the time for it.
+    if (auto ahead = cached(*next)) static_cast<void>((*ahead)->read(0, (*ahead)->payload_size()).has_value());
+  }
   const std::lock_guard lock(mutex_);
   if (--tasks_ == 0) no_tasks_.notify_all();
 }

@@ -120,6 +120,11 @@ class RecordStore {
   // the read fails.
   Result<Slice> read_stream(Stream stream, std::uint64_t offset, std::uint64_t length, Goal& goal) const;
 
+  // Up to `length` bytes of the stream that Container::whole_stream() offers: fewer only at its end. A record of
+  // another size than the stream needs fails the read, as one that is not there does. REQUIRES: there is such a stream.
+  // kPending.
+  Result<Slice> read_whole_stream(std::uint64_t offset, std::uint64_t length, Goal& goal) const;
+
   // The rows of index/chunks.tsv, header line included, as one text of a known size that is never in memory as a whole.
   Result<std::uint64_t> rows_size(Goal& goal) const;
   Result<Slice> read_rows(std::uint64_t offset, std::uint64_t length, Goal& goal) const;
@@ -162,6 +167,7 @@ class RecordStore {
   void say_grown() const;
   Result<void> check_readable(const Layout& layout, std::uint64_t index) const;
   Result<Slice> read_lines(const Chunk& chunk, std::uint64_t offset, std::uint64_t length) const;
+  Result<Slice> part_of_whole(const WholeStream& stream, std::uint64_t offset, std::uint64_t length, Goal& goal) const;
   Result<Slice> stretch_of(Stream stream, const Place& place, std::uint64_t offset, std::uint64_t length) const;
 
   static inline std::atomic<std::uint64_t> next_id_{1};

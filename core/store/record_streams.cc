@@ -126,6 +126,50 @@ Result<Slice> RecordStore::read_stream(Stream stream, std::uint64_t offset, std:
   }
 }
 
+// As much of a range as the prefix or one record has.
+Result<Slice> RecordStore::part_of_whole(const WholeStream& stream, std::uint64_t offset, std::uint64_t length,
+                                         Goal& goal) const {
+  if (offset < stream.prefix.size()) {
+    const Bytes rest = as_bytes(stream.prefix).subspan(static_cast<std::size_t>(offset));
+    return Slice{rest.first(static_cast<std::size_t>(std::min<std::uint64_t>(length, rest.size()))), {}};
+  }
+  const std::uint64_t of_records = offset - stream.prefix.size();
+  const std::uint64_t ordinal = of_records / stream.record_size;
+  const std::uint64_t begin = ordinal * stream.record_size;
+  const std::uint64_t due = std::min(stream.record_size, stream.size - stream.prefix.size() - begin);
+  auto place = chunk_by_ordinal(ordinal, goal);
+  if (!place && place.error().code == Code::kNotFound) {
+    return reported(Result<Slice>(Error{Code::kDamage, source_->size(), "the records end before the stream does"}));
+  }
+  if (!place) return std::move(place).error();
+  const RecordRef record{place->chunk, ordinal - place->before.records};
+  auto size = record_size(record);
+  if (!size) return std::move(size).error();
+  if (*size != due) {
+    return reported(Result<Slice>(Error{Code::kDamage, record.chunk.begin, "the record has not the size that is due"}));
+  }
+  return read_record(record, of_records - begin, std::min(length, begin + due - of_records));
+}
+
+Result<Slice> RecordStore::read_whole_stream(std::uint64_t offset, std::uint64_t length, Goal& goal) const {
+  const WholeStream& stream = *container_->whole_stream();
+  if (offset >= stream.size || length == 0) return Slice{};
+  const std::uint64_t wanted = std::min(length, stream.size - offset);
+  auto first = part_of_whole(stream, offset, wanted, goal);
+  if (!first || first->bytes.size() == wanted) return first;
+  auto gathered = Buffer::allocate(static_cast<std::size_t>(wanted));
+  if (!gathered) return std::move(gathered).error();
+  copy_bytes(first->bytes, gathered->span());
+  for (std::size_t filled = first->bytes.size(); filled < wanted;) {
+    auto next = part_of_whole(stream, offset + filled, wanted - filled, goal);
+    if (!next) return next;
+    if (next->bytes.empty()) return Error{Code::kChanged, 0, "a record no longer has the size that it had"};
+    copy_bytes(next->bytes, gathered->span().subspan(filled));
+    filled += next->bytes.size();
+  }
+  return owned(std::move(*gathered));
+}
+
 Result<std::uint64_t> RecordStore::rows_size(Goal& goal) const {
   auto known = counts(goal);
   if (!known) return std::move(known).error();

@@ -32,10 +32,19 @@ std::uint64_t ContainerTree::values() const {
   return std::max<std::uint64_t>(store_->address_limit(), kAttributeFiles) + kFixedEnd;
 }
 
-bool ContainerTree::has(FixedNode node) const {
-  if (node == kTrailer) return store_->container().has_trailer();
-  if (node == kInsideLink || node == kInside) return store_->container().has_parts();
+bool ContainerTree::has(const FixedEntry& entry) const {
+  if (entry.node == kTrailer) return store_->container().has_trailer();
+  if (entry.node == kInsideLink || entry.node == kInside) return store_->container().has_parts();
+  if (entry.node == kWhole || entry.node == kWholeLink) return store_->container().whole_stream() != nullptr;
   return true;
+}
+
+std::string_view ContainerTree::name_of(const FixedEntry& entry) const {
+  return entry.name.empty() ? store_->container().whole_stream()->name : entry.name;
+}
+
+std::string ContainerTree::target_of(const FixedEntry& entry) const {
+  return std::string(entry.target).append(entry.node == kWholeLink ? name_of(entry) : "");
 }
 
 Node ContainerTree::parent(Node directory) const {
@@ -84,8 +93,7 @@ Result<Node> ContainerTree::lookup_fixed(Node directory, std::string_view name, 
     default: break;
   }
   for (const FixedEntry& entry : kFixedTree) {
-    if (entry.parent != directory.value || entry.name != name) continue;
-    if (!has(entry.node)) break;
+    if (entry.parent != directory.value || !has(entry) || name_of(entry) != name) continue;
     return Node{NodeKind::kFixed, entry.node};
   }
   return not_found();
@@ -210,9 +218,9 @@ Result<NodeAttributes> ContainerTree::attributes(Node node, Goal& goal) const {
 Result<NodeAttributes> ContainerTree::fixed_attributes(FixedNode node, Goal& goal) const {
   const FixedEntry* entry = fixed_entry(node);
   if (node == kRoot) return NodeAttributes{FileType::kDirectory, 0};
-  if (entry == nullptr) return not_found();
+  if (entry == nullptr || !has(*entry)) return not_found();
   if (entry->type == FileType::kDirectory) return NodeAttributes{FileType::kDirectory, 0};
-  if (entry->type == FileType::kLink) return NodeAttributes{FileType::kLink, entry->target.size()};
+  if (entry->type == FileType::kLink) return NodeAttributes{FileType::kLink, target_of(*entry).size()};
   return sized(fixed_size(node, goal));
 }
 
@@ -220,6 +228,7 @@ Result<std::uint64_t> ContainerTree::fixed_size(FixedNode node, Goal& goal) cons
   if (node == kConcat) return store_->stream_size(Stream::kConcat, goal);
   if (node == kLines) return store_->stream_size(Stream::kLines, goal);
   if (node == kChunkRows) return store_->rows_size(goal);
+  if (node == kWhole) return store_->container().whole_stream()->size;
   if (node == kTrailer) {
     auto bytes = trailer();
     if (bytes) return (*bytes)->size();
@@ -238,8 +247,8 @@ Result<std::string> ContainerTree::target(Node link) const {
   if (link.kind == NodeKind::kThousandAlias) return thousand_name(link.value);
   if (link.kind == NodeKind::kInsideAlias) return record_name(link.value);
   const FixedEntry* entry = link.kind == NodeKind::kFixed ? fixed_entry(link.value) : nullptr;
-  if (entry == nullptr || entry->type != FileType::kLink) return not_found();
-  return std::string(entry->target);
+  if (entry == nullptr || entry->type != FileType::kLink || !has(*entry)) return not_found();
+  return target_of(*entry);
 }
 
 Result<ContainerTree::Text> ContainerTree::make_text(FixedNode node, Goal& goal) const {
@@ -323,6 +332,10 @@ Result<Slice> ContainerTree::read_fixed(FixedNode node, std::uint64_t offset, st
   if (node == kConcat) return store_->read_stream(Stream::kConcat, offset, length, goal);
   if (node == kLines) return store_->read_stream(Stream::kLines, offset, length, goal);
   if (node == kChunkRows) return store_->read_rows(offset, length, goal);
+  if (node == kWhole) {
+    if (store_->container().whole_stream() == nullptr) return not_found();
+    return store_->read_whole_stream(offset, length, goal);
+  }
   if (node == kTrailer) {
     auto bytes = trailer();
     if (!bytes) return std::move(bytes).error();

@@ -34,6 +34,8 @@ struct DirectoryEntry {
   std::uint64_t next = 0;             // the place in the listing behind this entry
 };
 
+struct FixedEntry;
+
 // Takes an entry; false: no room for it, stop here.
 using Emit = std::function<bool(const DirectoryEntry&)>;
 
@@ -76,6 +78,11 @@ class ContainerTree {
     std::string names_table;  // empty when every file has its key's name
   };
 
+  // Whether this container has a node of the fixed tree; its name, and where it points to, if it is a link.
+  bool has(const FixedEntry& entry) const;
+  std::string_view name_of(const FixedEntry& entry) const;
+  std::string target_of(const FixedEntry& entry) const;
+
   Result<Node> lookup_fixed(Node directory, std::string_view name, Goal& goal) const;
   Result<Node> lookup_ordinal(std::uint64_t ordinal, Goal& goal) const;
   Result<Node> lookup_chunk(std::string_view name, Goal& goal) const;
@@ -102,7 +109,6 @@ class ContainerTree {
 
   Result<NodeAttributes> fixed_attributes(FixedNode node, Goal& goal) const;
   Result<std::uint64_t> fixed_size(FixedNode node, Goal& goal) const;
-  bool has(FixedNode node) const;
   Node parent_of_part(Node part) const;
   Result<Node> record_node(const ChunkInfo& chunk, std::uint64_t index, NodeKind kind = NodeKind::kRecord) const;
   Result<std::shared_ptr<const Inside>> inside(Node node, Goal& goal) const;

@@ -18,8 +18,8 @@ struct FixedEntry {
   std::string_view target;  // of a link
 };
 
-// In the order in which directories list them. kTrailer, kNames, kInsideLink and kInside are there only where a
-// container has them.
+// In the order in which directories list them. kTrailer, kNames, kInsideLink, kInside, kWholeLink and kWhole are there only
+// where a container has them, and it names the last two.
 inline constexpr std::array kFixedTree = {
     FixedEntry{kInfo, kRoot, "info.json", FileType::kRegular, true, {}},
     FixedEntry{kRecords, kRoot, "records", FileType::kDirectory, true, {}},
@@ -31,6 +31,7 @@ inline constexpr std::array kFixedTree = {
     FixedEntry{kIndexLink, kRoot, "index", FileType::kLink, true, ".views/index"},
     FixedEntry{kDamageLink, kRoot, "damage", FileType::kLink, true, ".views/damage"},
     FixedEntry{kStreamsLink, kRoot, "streams", FileType::kLink, true, ".views/streams"},
+    FixedEntry{kWholeLink, kRoot, {}, FileType::kLink, true, ".views/streams/"},
     FixedEntry{kViews, kRoot, ".views", FileType::kDirectory, false, {}},
     FixedEntry{kChunks, kViews, "chunks", FileType::kDirectory, true, {}},
     FixedEntry{kThousands, kViews, "thousands", FileType::kDirectory, true, {}},
@@ -43,6 +44,7 @@ inline constexpr std::array kFixedTree = {
     FixedEntry{kSummary, kIndex, "summary.json", FileType::kRegular, true, {}},
     FixedEntry{kConcat, kStreams, "concat", FileType::kRegular, true, {}},
     FixedEntry{kLines, kStreams, "lines", FileType::kRegular, true, {}},
+    FixedEntry{kWhole, kStreams, {}, FileType::kRegular, true, {}},
     FixedEntry{kNames, kMetadata, "names.tsv", FileType::kRegular, true, {}},
 };
 

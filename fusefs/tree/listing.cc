@@ -49,17 +49,17 @@ Result<void> ContainerTree::list(Node directory, std::uint64_t place, const Emit
 Result<void> ContainerTree::list_fixed(Node directory, std::uint64_t place, const Emit& emit, Goal& goal) const {
   std::uint64_t number = 0;
   for (const FixedEntry& entry : kFixedTree) {
-    if (entry.parent != directory.value || !entry.listed) continue;
-    if (!has(entry.node)) continue;
+    if (entry.parent != directory.value || !entry.listed || !has(entry)) continue;
     if (number++ < place) continue;
     std::optional<std::uint64_t> size;
     if (entry.type == FileType::kDirectory) size = 0;
-    if (entry.type == FileType::kLink) size = entry.target.size();
+    if (entry.type == FileType::kLink) size = target_of(entry).size();
+    if (entry.node == kWhole) size = store_->container().whole_stream()->size;
     if (entry.node == kInfo) {
       auto known = fixed_size(entry.node, goal);
       if (known) size = *known;
     }
-    if (!emit({entry.name, {NodeKind::kFixed, entry.node}, entry.type, size, number})) return {};
+    if (!emit({name_of(entry), {NodeKind::kFixed, entry.node}, entry.type, size, number})) return {};
   }
   return {};
 }

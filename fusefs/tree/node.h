@@ -62,6 +62,8 @@ enum FixedNode : std::uint64_t {
   kLines,
   kInsideLink,
   kInside,
+  kWholeLink,
+  kWhole,
   kFixedEnd,
 };
 

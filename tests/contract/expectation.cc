@@ -58,6 +58,7 @@ Expectation parse_expectation(const std::string& json) {
   expectation.damaged = is_damaged(want);
   expectation.refused = text(want, "format").starts_with("not-a-");
   expectation.right = right_streams(want);
+  expectation.unchecked = is_set(want, "unchecked");
   expectation.undamaged = text(want, "source");
   if (!expectation.damaged) read_undamaged(want, expectation);
   return expectation;

@@ -21,6 +21,7 @@ class PrefixTest : public SampleTest {
  protected:
   // Records of chunks that end within the first `size` bytes.
   static std::size_t records_within(const Reading& whole, std::uint64_t size) {
+    if (!whole.walk.in_file_order) return 0;
     std::size_t records = 0;
     Position last = 0;
     for (const ChunkInfo& chunk : whole.walk.chunks()) {
@@ -50,7 +51,9 @@ class FlipTest : public SampleTest {
     const std::string where = fmt::format("byte {} xor {:#04x}", at, static_cast<unsigned char>(with));
     for (const std::string& rule : check_walk(reading.walk, bytes().size())) broken.push_back(where + ": " + rule);
     if (!covered) return broken;
-    if (!is_subsequence(reading.records, whole.records)) broken.push_back(where + ": records that never were");
+    if (!sample().want.unchecked && !is_subsequence(reading.records, whole.records)) {
+      broken.push_back(where + ": records that never were");
+    }
     if (reading.records.size() < whole.records.size() && !reading.reports_damage()) {
       broken.push_back(fmt::format("{}: {} of {} records, and no damage is told", where, reading.records.size(),
                                    whole.records.size()));
@@ -67,7 +70,9 @@ TEST_P(PrefixTest, PrefixYieldsAPrefixOfTheRecords) {
   const std::uint64_t count = rounds(cost_of(whole, bytes().size()), 12);
   for (const Position size : places(whole.walk, std::min<std::uint64_t>(count, bytes().size()))) {
     const Reading part = read(bytes().substr(0, size));
-    EXPECT_TRUE(is_prefix(part.records, whole.records)) << "the first " << size << " bytes";
+    const bool in_order = whole.walk.in_file_order;
+    EXPECT_TRUE(in_order ? is_prefix(part.records, whole.records) : is_subsequence(part.records, whole.records))
+        << "the first " << size << " bytes";
     EXPECT_GE(part.records.size(), records_within(whole, size)) << "the first " << size << " bytes";
     EXPECT_EQ(joined(check_walk(part.walk, size)), "") << "the first " << size << " bytes";
   }

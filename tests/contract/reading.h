@@ -31,6 +31,7 @@ struct Walk {
   std::vector<Visit> visits;
   std::vector<Error> errors;  // at most one: it ends the walk
   bool endless = false;       // more than size + 1 steps
+  bool in_file_order = true;  // as the container says
 
   std::vector<ChunkInfo> chunks() const;
   std::vector<DamagedRegion> damage() const;

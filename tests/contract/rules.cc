@@ -26,9 +26,11 @@ void check_shape(const DamagedRegion& region, std::uint64_t size, Violations& br
   if (region.reason.empty()) broken.push_back(to_string(region) + ": gives no reason");
 }
 
-void check_forward(const Visit& visit, Violations& broken) {
+void check_forward(const Visit& visit, bool in_file_order, Violations& broken) {
   // A search may stay at what it searches from and count in its key's state.
-  if (visit.step.next && (visit.step.next->position < visit.at.position || *visit.step.next == visit.at)) {
+  if (!visit.step.next) return;
+  const bool goes_back = in_file_order && visit.step.next->position < visit.at.position;
+  if (goes_back || *visit.step.next == visit.at) {
     broken.push_back(fmt::format("step at {} goes on at {}", visit.at.position, visit.step.next->position));
   }
 }
@@ -45,6 +47,25 @@ void check_region_order(const Step& step, Position chunks_end, Position& regions
       broken.push_back(to_string(region) + ": reaches out of " + to_string(*step.chunk));
     }
     regions_end = std::max(regions_end, region.end);
+  }
+}
+
+// In any order: no byte belongs to two chunks, and none of a chunk to a region of another step.
+void check_apart(const Walk& walk, Violations& broken) {
+  std::vector<ChunkInfo> chunks = walk.chunks();
+  std::ranges::sort(chunks, {}, &ChunkInfo::begin);
+  for (std::size_t i = 1; i < chunks.size(); ++i) {
+    if (chunks[i].begin < chunks[i - 1].end) {
+      broken.push_back(to_string(chunks[i]) + ": overlaps " + to_string(chunks[i - 1]));
+    }
+  }
+  for (const Visit& visit : walk.visits) {
+    for (const DamagedRegion& region : visit.step.damage) {
+      const auto behind = std::ranges::lower_bound(chunks, region.end, {}, &ChunkInfo::begin);
+      if (behind == chunks.begin() || (behind - 1)->end <= region.begin) continue;
+      const bool is_own = visit.step.chunk && visit.step.chunk->begin == (behind - 1)->begin;
+      if (!is_own) broken.push_back(to_string(region) + ": overlaps " + to_string(*(behind - 1)));
+    }
   }
 }
 
@@ -69,15 +90,16 @@ Violations check_walk(const Walk& walk, std::uint64_t size) {
   Position chunks_end = 0;
   Position regions_end = 0;
   for (const Visit& visit : walk.visits) {
-    check_forward(visit, broken);
+    check_forward(visit, walk.in_file_order, broken);
     for (const DamagedRegion& region : visit.step.damage) check_shape(region, size, broken);
-    check_region_order(visit.step, chunks_end, regions_end, broken);
+    if (walk.in_file_order) check_region_order(visit.step, chunks_end, regions_end, broken);
     if (!visit.step.chunk) continue;
     check_shape(*visit.step.chunk, size, broken);
-    if (visit.step.chunk->begin < chunks_end)
+    if (walk.in_file_order && visit.step.chunk->begin < chunks_end)
       broken.push_back(to_string(*visit.step.chunk) + ": overlaps the one before");
     chunks_end = std::max(chunks_end, visit.step.chunk->end);
   }
+  if (!walk.in_file_order) check_apart(walk, broken);
   return broken;
 }
 

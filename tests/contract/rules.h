@@ -13,7 +13,8 @@ namespace recordfs::contract {
 
 using Violations = std::vector<std::string>;
 
-// The walk ends, moves forwards, stays in the file; chunks and regions are in order and apart.
+// The walk ends, moves on, stays in the file; chunks and regions are apart, and in order where the container's is that
+// of the file.
 Violations check_walk(const Walk& walk, std::uint64_t size);
 
 // scan() gives each step again, in any order, and each chunk again from its own key.
