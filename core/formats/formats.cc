@@ -1,6 +1,7 @@
 // The explicit list of formats: one line each, in the order in which people are told about them.
 #include <array>
 
+#include "core/formats/bloscpack/format.h"
 #include "core/formats/leveldb_log/format.h"
 #include "core/formats/proio/format.h"
 #include "core/formats/registry.h"
@@ -13,6 +14,7 @@ std::span<const Format> formats() {
       riegeli::kFormat,
       leveldb_log::kFormat,
       proio::kFormat,
+      bloscpack::kFormat,
   };
   return kFormats;
 }

@@ -1,0 +1,178 @@
+#include "core/formats/bloscpack/container.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "core/formats/bloscpack/decode.h"
+#include "core/formats/bloscpack/format.h"
+#include "core/formats/bloscpack/json.h"
+#include "core/formats/bloscpack/metadata.h"
+#include "core/formats/bloscpack/npy.h"
+
+namespace recordfs::bloscpack {
+namespace {
+
+// The state of the step that tells of damage in the headers, before any chunk.
+constexpr std::uint64_t kHeaders = std::uint64_t{1} << 63;
+// Metadata up to this size is read at open: what describes an array is short.
+constexpr std::uint64_t kShortMetadata = 1 << 20;
+constexpr std::size_t kMostArrayMembers = 1024;
+
+std::string dialect_name(const FileHeader& header) {
+  switch (header.dialect) {
+    case Dialect::kVersion0: return "0";
+    case Dialect::kVersion1: return "1";
+    case Dialect::kVersion2: return "2";
+    case Dialect::kVersion3: return "3";
+    case Dialect::kVariable: break;
+  }
+  return fmt::format("{}, variable length", header.version);
+}
+
+void add_size(std::vector<Fact>& facts, const char* name, std::int64_t size) {
+  if (size >= 0) facts.push_back({name, static_cast<std::uint64_t>(size)});
+}
+
+// The metadata of the file, if it is short and can be read; what is broken in it becomes a region.
+Result<Buffer> short_metadata(const Source& source, const Limits& limits, Survey& survey) {
+  if (survey.refusal || !survey.metadata || survey.metadata->size > kShortMetadata) return Buffer();
+  auto metadata = read_metadata(source, survey, limits);
+  if (metadata || !lies_in_the_bytes(metadata.error().code)) return metadata;
+  if (metadata.error().code != Code::kLimit) {
+    const MetadataHeader& header = *survey.metadata;
+    const std::uint64_t digest = header.digest ? digest_size(*header.digest) : 0;
+    survey.damage.push_back(region_of(survey.metadata_begin - kMetadataHeaderSize,
+                                      survey.metadata_begin + header.room + digest, metadata.error(), 0));
+    std::ranges::sort(survey.damage, {}, &DamagedRegion::begin);
+  }
+  return Buffer();
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Container>> BloscpackContainer::open(std::shared_ptr<const Source> source,
+                                                            const Limits& limits) {
+  auto found = survey(*source);
+  if (!found) return std::move(found).error();
+  auto metadata = short_metadata(*source, limits, *found);
+  if (!metadata) return std::move(metadata).error();
+  std::unique_ptr<BloscpackContainer> container(new BloscpackContainer(std::move(source), limits, std::move(*found)));
+  auto order = order_of(*container->source_, container->survey_);
+  if (!order) return std::move(order).error();
+  container->order_ = std::move(*order);
+  container->find_array(metadata->view());
+  return std::unique_ptr<Container>(std::move(container));
+}
+
+std::string_view BloscpackContainer::format() const { return kFormat.name; }
+
+std::vector<Fact> BloscpackContainer::facts() const {
+  std::vector<Fact> facts;
+  if (survey_.refusal) {
+    facts.push_back({"damage", to_string(*survey_.refusal)});
+    return facts;
+  }
+  const FileHeader& header = survey_.header;
+  facts.push_back({"version", dialect_name(header)});
+  add_size(facts, "chunks", header.chunks);
+  add_size(facts, "chunk_size", header.chunk_size);
+  add_size(facts, "last_chunk_size", header.last_chunk);
+  if (header.dialect >= Dialect::kVersion2) facts.push_back({"typesize", std::uint64_t{header.typesize}});
+  facts.push_back({"checksum", header.digest ? std::string(to_string(*header.digest)) : "none"});
+  facts.push_back({"offsets", survey_.order == Order::kAnchored || survey_.order == Order::kItems});
+  if (array_) facts.push_back({"array", array_->name});
+  if (!why_no_array_.empty()) facts.push_back({"no_array", why_no_array_});
+  return facts;
+}
+
+ChunkKey BloscpackContainer::first() const { return survey_.damage.empty() ? order_->first() : ChunkKey{0, kHeaders}; }
+
+Result<Step> BloscpackContainer::scan(ChunkKey at) const {
+  if (at.state != kHeaders) return order_->scan(at);
+  Step step;
+  step.damage = survey_.damage;
+  if (survey_.order != Order::kNone) step.next = order_->first();
+  return step;
+}
+
+Error BloscpackContainer::why_lost(const ChunkInfo& chunk) const {
+  auto step = order_->scan(chunk.key);
+  if (!step) return std::move(step).error();
+  for (const DamagedRegion& region : step->damage) {
+    if (region.begin == chunk.begin) return {Code::kDamage, chunk.begin, region.reason};
+  }
+  return {Code::kDamage, chunk.begin, "no chunk where one should be"};
+}
+
+Result<Layout> BloscpackContainer::layout(const ChunkInfo& chunk) const {
+  Layout layout;
+  if (!is_lost(chunk)) {
+    // Where nothing is to be read, nobody would learn later that it can't be.
+    const bool is_empty = *chunk.decoded_size == 0;
+    if (auto sound = is_empty ? verify(chunk) : Result<void>(); !sound) return std::move(sound).error();
+    layout.add(*chunk.decoded_size);
+    return layout;
+  }
+  const Error why = why_lost(chunk);
+  if (why.code != Code::kDamage || *chunk.records > limits_.records_per_chunk) return why;
+  for (std::uint64_t i = 0; i < *chunk.records; ++i) {
+    layout.add_failed(declared_size(survey_, chunk.key.state + i), why);
+  }
+  return layout;
+}
+
+Result<void> BloscpackContainer::verify(const ChunkInfo& chunk) const {
+  if (is_lost(chunk)) return why_lost(chunk);
+  return verify_chunk(stored(chunk), limits_);
+}
+
+Result<std::shared_ptr<const Chunk>> BloscpackContainer::decode(const ChunkInfo& chunk) const {
+  if (is_lost(chunk)) return why_lost(chunk);
+  return decode_chunk(stored(chunk), limits_);
+}
+
+Result<std::shared_ptr<const Chunk>> BloscpackContainer::decode_by_parts(const ChunkInfo& chunk) const {
+  if (is_lost(chunk)) return why_lost(chunk);
+  return decode_by_blocks(stored(chunk), limits_);
+}
+
+Result<std::vector<Attribute>> BloscpackContainer::attributes(const ChunkInfo*) const {
+  auto metadata = read_metadata(*source_, survey_, limits_);
+  if (!metadata) return std::move(metadata).error();
+  return attributes_of(metadata->view(), limits_);
+}
+
+// Every byte of the array has to have its place, whatever is damaged: so the sizes of the header are needed, and have
+// to fit what the metadata says.
+void BloscpackContainer::find_array(Bytes metadata) {
+  const FileHeader& header = survey_.header;
+  if (header.dialect != Dialect::kVersion3) return;
+  const auto json = read_json(metadata, limits_.nesting_depth, kMostArrayMembers);
+  const auto array = json ? bloscpack::find_array(*json, limits_.nesting_depth) : std::nullopt;
+  if (!array) return;
+  if (header.chunks < 1 || header.chunk_size < 0 || header.last_chunk < 0) {
+    why_no_array_ = "the header does not say how large the chunks are";
+    return;
+  }
+  const auto chunk_size = static_cast<std::uint64_t>(header.chunk_size);
+  const auto whole_chunks = static_cast<std::uint64_t>(header.chunks - 1);
+  const auto last = static_cast<std::uint64_t>(header.last_chunk);
+  const std::uint64_t before_last = array->bytes - std::min(array->bytes, last);
+  const bool fits = before_last + last == array->bytes &&
+                    (whole_chunks == 0 ? before_last == 0
+                                       : last <= chunk_size && chunk_size > 0 && before_last % chunk_size == 0 &&
+                                             before_last / chunk_size == whole_chunks);
+  if (!fits) {
+    why_no_array_ = fmt::format("an array of {} bytes is not what {} chunks of {} bytes and a last one of {} hold",
+                                array->bytes, whole_chunks, chunk_size, last);
+    return;
+  }
+  std::string prefix = npy_header(*array);
+  const std::uint64_t size = prefix.size() + array->bytes;
+  array_ = WholeStream{"array.npy", std::move(prefix), whole_chunks == 0 ? last : chunk_size, size};
+}
+
+}  // namespace recordfs::bloscpack

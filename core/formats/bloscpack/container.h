@@ -1,0 +1,54 @@
+// An open Bloscpack file. Its chunks are the file's own, and each is one record.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/base/limits.h"
+#include "core/formats/bloscpack/order.h"
+#include "core/formats/bloscpack/stored.h"
+#include "core/formats/bloscpack/survey.h"
+#include "core/formats/container.h"
+
+namespace recordfs::bloscpack {
+
+class BloscpackContainer final : public Container {
+ public:
+  // Reads the headers, the offsets and the metadata. Fails as Source does.
+  static Result<std::unique_ptr<Container>> open(std::shared_ptr<const Source> source, const Limits& limits);
+
+  std::string_view format() const override;
+  std::vector<Fact> facts() const override;
+  ChunkKey first() const override;
+  Result<Step> scan(ChunkKey at) const override;
+  bool is_in_file_order() const override { return order_->is_file_order(); }
+  bool has_seek_structure() const override { return order_->is_seekable(); }
+  Result<std::optional<ChunkInfo>> locate(Position at) const override { return order_->locate(at); }
+  Result<Layout> layout(const ChunkInfo& chunk) const override;
+  Result<void> verify(const ChunkInfo& chunk) const override;
+  Result<std::shared_ptr<const Chunk>> decode(const ChunkInfo& chunk) const override;
+  Result<std::shared_ptr<const Chunk>> decode_by_parts(const ChunkInfo& chunk) const override;
+  Result<std::vector<Attribute>> attributes(const ChunkInfo* last) const override;
+  const WholeStream* whole_stream() const override { return array_ ? &*array_ : nullptr; }
+
+ private:
+  BloscpackContainer(std::shared_ptr<const Source> source, const Limits& limits, Survey survey)
+      : source_(std::move(source)), limits_(limits), survey_(std::move(survey)) {}
+
+  void find_array(Bytes metadata);
+  Stored stored(const ChunkInfo& chunk) const { return {source_, chunk, survey_.header.digest}; }
+  // Why a lost chunk can't be read; or why that can't be told now, as Source fails.
+  Error why_lost(const ChunkInfo& chunk) const;
+
+  const std::shared_ptr<const Source> source_;
+  const Limits limits_;
+  const Survey survey_;
+  std::unique_ptr<const ChunkOrder> order_;  // written before the container is shared, as the next two
+  std::optional<WholeStream> array_;
+  std::string why_no_array_;  // though the metadata describes one
+};
+
+}  // namespace recordfs::bloscpack

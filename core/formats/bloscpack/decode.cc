@@ -1,0 +1,261 @@
+#include "core/formats/bloscpack/decode.h"
+
+#include <algorithm>
+#include <map>
+#include <mutex>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "core/base/cursor.h"
+
+namespace recordfs::bloscpack {
+namespace {
+
+using Pointer = std::shared_ptr<const Chunk>;
+
+Layout layout_of(const BloscHeader& header) {
+  Layout layout;
+  layout.add(header.size);
+  return layout;
+}
+
+Slice owned(Buffer buffer) {
+  auto owner = std::make_shared<const Buffer>(std::move(buffer));
+  const Bytes bytes = owner->view();
+  return {bytes, std::move(owner)};
+}
+
+Error too_large(const ChunkInfo& info, std::uint64_t bytes, std::string_view what) {
+  return {Code::kLimit, info.begin, fmt::format("{} bytes {} are more than is allowed", bytes, what)};
+}
+
+Error not_built(const ChunkInfo& info) { return {Code::kUnsupported, info.begin, "Blosc is not part of this build"}; }
+
+// A record that stands in the file as it is.
+class PlainChunk final : public Chunk {
+ public:
+  PlainChunk(const BloscHeader& header, Stored stored, std::uint64_t generation)
+      : Chunk(layout_of(header)), size_(header.size), bytes_(std::move(stored), generation) {}
+
+  std::uint64_t payload_size() const override { return size_; }
+  std::uint64_t memory() const override { return sizeof(*this) + layout().memory(); }
+  Result<Slice> read(std::uint64_t offset, std::uint64_t length) const override {
+    auto bytes = bytes_.read(kBloscHeaderSize + offset, length);
+    if (!bytes) return std::move(bytes).error();
+    return owned(std::move(*bytes));
+  }
+
+ private:
+  const std::uint64_t size_;
+  const Verified bytes_;
+};
+
+// Stored blocks in memory, each decoded into its place when it is first read.
+class BlocksInMemory final : public Chunk {
+ public:
+  BlocksInMemory(const BloscHeader& header, Position begin, Buffer stored, Buffer payload)
+      : Chunk(layout_of(header)),
+        header_(header),
+        begin_(begin),
+        stored_(std::move(stored)),
+        payload_(std::move(payload)),
+        is_decoded_(header.blocks()) {}
+
+  // The numbers of every block, so that a chunk which contradicts itself fails as a whole.
+  Result<void> check() const {
+    for (std::uint32_t block = 0; block < header_.blocks(); ++block) {
+      if (auto extent = find(block); !extent) return std::move(extent).error();
+    }
+    return {};
+  }
+
+  std::uint64_t payload_size() const override { return header_.size; }
+  std::uint64_t memory() const override {
+    return sizeof(*this) + stored_.size() + payload_.size() + is_decoded_.size() / 8 + layout().memory();
+  }
+
+  Result<Slice> read(std::uint64_t offset, std::uint64_t length) const override {
+    if (length == 0) return Slice{};
+    const auto last = static_cast<std::uint32_t>((offset + length - 1) / header_.block_size);
+    for (auto block = static_cast<std::uint32_t>(offset / header_.block_size); block <= last; ++block) {
+      if (auto decoded = decode(block); !decoded) return std::move(decoded).error();
+    }
+    const Bytes all = payload_.view();
+    return Slice{all.subspan(static_cast<std::size_t>(offset), static_cast<std::size_t>(length)), shared_from_this()};
+  }
+
+ private:
+  Result<BloscExtent> find(std::uint32_t block) const {
+    auto extent = find_blosc_block(header_, block, [&](std::uint32_t offset) -> Result<std::uint32_t> {
+      return Cursor(stored_.view().subspan(offset)).u32_le();
+    });
+    if (!extent) extent.error().position = begin_;
+    return extent;
+  }
+
+  Result<void> decode(std::uint32_t block) const {
+    const std::lock_guard lock(mutex_);
+    if (is_decoded_[block]) return {};
+    if (const auto failed = failures_.find(block); failed != failures_.end()) return failed->second;
+    auto extent = find(block);
+    if (!extent) return std::move(extent).error();
+    const Bytes stored = stored_.view().subspan(extent->begin, extent->end - extent->begin);
+    const std::size_t at = std::size_t{block} * header_.block_size;
+    auto done =
+        decompress_blosc_block(header_, block, stored, payload_.span().subspan(at, header_.decoded_size(block)));
+    if (done) {
+      is_decoded_[block] = true;
+      return {};
+    }
+    done.error().position = begin_;
+    if (lies_in_the_bytes(done.error().code)) failures_.emplace(block, done.error());
+    return done;
+  }
+
+  const BloscHeader header_;
+  const Position begin_;
+  const Buffer stored_;
+  mutable std::mutex mutex_;
+  mutable Buffer payload_;  // what is_decoded_ says; never written to again
+  mutable std::vector<bool> is_decoded_;
+  mutable std::map<std::uint32_t, Error> failures_;
+};
+
+// Blocks that are read and decoded when they are asked for, of which the last one stays.
+class BlocksInFile final : public Chunk {
+ public:
+  BlocksInFile(const BloscHeader& header, Stored stored, std::uint64_t generation, const Limits& limits)
+      : Chunk(layout_of(header)), header_(header), limits_(limits), bytes_(std::move(stored), generation) {}
+
+  std::uint64_t payload_size() const override { return header_.size; }
+  std::uint64_t memory() const override { return sizeof(*this) + header_.block_size + layout().memory(); }
+
+  Result<Slice> read(std::uint64_t offset, std::uint64_t length) const override {
+    if (length == 0) return Slice{};
+    auto first = part(offset, length);
+    if (!first || first->bytes.size() == length) return first;
+    auto gathered = Buffer::allocate(static_cast<std::size_t>(length));
+    if (!gathered) return std::move(gathered).error();
+    copy_bytes(first->bytes, gathered->span());
+    for (std::size_t filled = first->bytes.size(); filled < length;) {
+      auto next = part(offset + filled, length - filled);
+      if (!next) return next;
+      copy_bytes(next->bytes, gathered->span().subspan(filled));
+      filled += next->bytes.size();
+    }
+    return owned(std::move(*gathered));
+  }
+
+ private:
+  // As much of a range as its first block has.
+  Result<Slice> part(std::uint64_t offset, std::uint64_t length) const {
+    const auto block = static_cast<std::uint32_t>(offset / header_.block_size);
+    auto decoded = decoded_block(block);
+    if (!decoded) return std::move(decoded).error();
+    const auto begin = static_cast<std::size_t>(offset % header_.block_size);
+    const Bytes rest = (*decoded)->view().subspan(begin);
+    return Slice{rest.first(static_cast<std::size_t>(std::min<std::uint64_t>(length, rest.size()))), *decoded};
+  }
+
+  Result<std::shared_ptr<const Buffer>> decoded_block(std::uint32_t block) const {
+    const std::lock_guard lock(mutex_);
+    if (last_ && last_block_ == block) return last_;
+    auto decoded = decode(block);
+    if (!decoded) return at_chunk(std::move(decoded).error(), bytes_.stored().info);
+    last_ = std::make_shared<const Buffer>(std::move(*decoded));
+    last_block_ = block;
+    return last_;
+  }
+
+  Result<Buffer> decode(std::uint32_t block) const {
+    auto extent = find_blosc_block(header_, block, [&](std::uint32_t offset) -> Result<std::uint32_t> {
+      auto number = bytes_.read(offset, 4);
+      if (!number) return std::move(number).error();
+      return Cursor(number->view()).u32_le();
+    });
+    if (!extent) return std::move(extent).error();
+    const std::uint32_t size = extent->end - extent->begin;
+    if (size > limits_.stored_chunk) return too_large(bytes_.stored().info, size, "stored in one block");
+    auto stored = bytes_.read(extent->begin, size);
+    if (!stored) return stored;
+    auto decoded = Buffer::allocate(header_.decoded_size(block));
+    if (!decoded) return decoded;
+    if (auto done = decompress_blosc_block(header_, block, stored->view(), decoded->span()); !done) {
+      return std::move(done).error();
+    }
+    return decoded;
+  }
+
+  const BloscHeader header_;
+  const Limits limits_;
+  const Verified bytes_;
+  mutable std::mutex mutex_;
+  mutable std::shared_ptr<const Buffer> last_;
+  mutable std::uint32_t last_block_ = 0;
+};
+
+// What decode_chunk() needs before it looks at the bytes. verify_chunk() asks for the same, so that both say the same.
+Result<BloscHeader> check_decodable(const Stored& stored, const Limits& limits) {
+  const ChunkInfo& info = stored.info;
+  if (info.stored_size > limits.stored_chunk) return too_large(info, info.stored_size, "stored in one chunk");
+  if (*info.decoded_size > limits.decoded_chunk) return too_large(info, *info.decoded_size, "in one decoded chunk");
+  auto header = read_header(stored);
+  if (header && !header->is_plain() && !has_blosc()) return not_built(info);
+  return header;
+}
+
+Result<Pointer> decode_one_block(const Stored& stored, const BloscHeader& header, Bytes bytes, Buffer payload) {
+  auto extent = find_blosc_block(
+      header, 0, [&](std::uint32_t offset) -> Result<std::uint32_t> { return Cursor(bytes.subspan(offset)).u32_le(); });
+  if (!extent) return at_chunk(std::move(extent).error(), stored.info);
+  const Bytes block = bytes.subspan(extent->begin, extent->end - extent->begin);
+  if (auto done = decompress_blosc_block(header, 0, block, payload.span()); !done) {
+    return at_chunk(std::move(done).error(), stored.info);
+  }
+  return Pointer(std::make_shared<BufferChunk>(std::move(payload), layout_of(header)));
+}
+
+Result<Pointer> decode_blocks(const Stored& stored, const BloscHeader& header) {
+  auto bytes = read_verified(stored);
+  if (!bytes) return std::move(bytes).error();
+  auto payload = Buffer::allocate(header.size);
+  if (!payload) return at_chunk(std::move(payload).error(), stored.info);
+  if (header.blocks() == 1) return decode_one_block(stored, header, bytes->view(), std::move(*payload));
+  auto chunk = std::make_shared<BlocksInMemory>(header, stored.info.begin, std::move(*bytes), std::move(*payload));
+  if (auto sound = chunk->check(); !sound) return std::move(sound).error();
+  return Pointer(std::move(chunk));
+}
+
+}  // namespace
+
+Result<void> verify_chunk(const Stored& stored, const Limits& limits) {
+  if (auto header = check_decodable(stored, limits); !header) return std::move(header).error();
+  return verify_stored(stored);
+}
+
+Result<Pointer> decode_chunk(Stored stored, const Limits& limits) {
+  auto header = check_decodable(stored, limits);
+  if (!header) return std::move(header).error();
+  if (!header->is_plain()) return decode_blocks(stored, *header);
+  const std::uint64_t generation = stored.source->generation();
+  if (auto sound = verify_stored(stored); !sound) return std::move(sound).error();
+  return Pointer(std::make_shared<PlainChunk>(*header, std::move(stored), generation));
+}
+
+Result<Pointer> decode_by_blocks(Stored stored, const Limits& limits) {
+  auto header = read_header(stored);
+  if (!header) return std::move(header).error();
+  const bool is_plain = header->is_plain();
+  if (!is_plain && !has_blosc()) return not_built(stored.info);
+  if (!is_plain && header->block_size > limits.decoded_chunk) {
+    return too_large(stored.info, header->block_size, "in one decoded block");
+  }
+  const std::uint64_t generation = stored.source->generation();
+  if (auto sound = verify_stored(stored); !sound) return std::move(sound).error();
+  if (is_plain) return Pointer(std::make_shared<PlainChunk>(*header, std::move(stored), generation));
+  return Pointer(std::make_shared<BlocksInFile>(*header, std::move(stored), generation, limits));
+}
+
+}  // namespace recordfs::bloscpack

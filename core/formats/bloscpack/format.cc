@@ -1,0 +1,38 @@
+#include "core/formats/bloscpack/format.h"
+
+#include <algorithm>
+
+#include "core/formats/bloscpack/container.h"
+#include "core/formats/bloscpack/wire.h"
+
+namespace recordfs::bloscpack {
+namespace {
+
+constexpr int kBid = 32;  // bits of the magic
+
+Result<bool> has_magic(const Source& source) {
+  auto head = read_up_to(source, 0, magic().size());
+  if (!head) return std::move(head).error();
+  return std::ranges::equal(head->view(), as_bytes(magic()));
+}
+
+// The magic is the first thing in the file, and nothing else tells a Bloscpack file for sure. What its header
+// says may be damaged or too new: then there is a container, and it says so.
+Result<int> probe(const Source& source, std::string_view, ProbeDepth) {
+  auto found = has_magic(source);
+  if (!found) return std::move(found).error();
+  return *found ? kBid : 0;
+}
+
+Result<std::unique_ptr<Container>> open(std::shared_ptr<const Source> source, const Limits& limits) {
+  auto found = has_magic(*source);
+  if (!found) return std::move(found).error();
+  if (!*found) return Error{Code::kNoContainer, 0, "no Bloscpack file"};
+  return BloscpackContainer::open(std::move(source), limits);
+}
+
+}  // namespace
+
+const Format kFormat = {.name = "bloscpack", .probe = probe, .open = open};
+
+}  // namespace recordfs::bloscpack

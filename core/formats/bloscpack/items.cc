@@ -1,0 +1,140 @@
+// Items of the proposal whose offsets do not ascend, or not all of which lead to an item. What an item is depends on
+// its own offset and on those that lead into it, so the walk and a look at one byte find the same.
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "core/formats/bloscpack/order.h"
+
+namespace recordfs::bloscpack {
+namespace {
+
+using Entry = Offsets::Entry;
+
+// Offsets that lead into an item and to no item: with more than this it is not believed.
+constexpr std::size_t kMostInside = 64;
+
+class Items final : public ChunkOrder {
+ public:
+  Items(const Source& source, const Survey& survey, std::vector<Entry> entries)
+      : source_(source),
+        survey_(survey),
+        offsets_(source, survey.offsets_begin, survey.offsets),
+        entries_(std::move(entries)) {}
+
+  ChunkKey first() const override { return {offsets_.begin(), 0}; }
+  bool is_seekable() const override { return true; }
+  bool is_file_order() const override { return false; }
+
+  Result<Step> scan(ChunkKey at) const override {
+    Step step;
+    if (at.state >= offsets_.count()) return step;
+    auto item = item_of(at.state);
+    if (!item) return std::move(item).error();
+    step.chunk = std::move(item->info);
+    if (item->why) step.damage.push_back(region_of(step.chunk->begin, step.chunk->end, *item->why, 1));
+    if (at.state + 1 < offsets_.count()) step.next = ChunkKey{offsets_.place_of(at.state + 1), at.state + 1};
+    return step;
+  }
+
+  Result<std::optional<ChunkInfo>> locate(Position at) const override;
+
+ private:
+  struct Item {
+    ChunkInfo info;
+    std::optional<Error> why;  // it can't be read, and stands where its offset does
+  };
+
+  Result<Look> look(Position at) const { return look_at(source_, at, survey_.header.digest_bytes()); }
+  Result<Item> item_of(std::uint64_t index) const;
+  Result<std::optional<Error>> find_fault(std::uint64_t index, Position at, Look& seen) const;
+  Result<bool> reaches_into_another(const Entry* behind, Position end) const;
+
+  const Source& source_;
+  const Survey& survey_;
+  const Offsets offsets_;
+  const std::vector<Entry> entries_;  // that lead to where items can be, by position
+};
+
+// Whether an item that ends at `end` reaches over the begin of one of those from `behind` on.
+Result<bool> Items::reaches_into_another(const Entry* behind, Position end) const {
+  const Entry* const all = entries_.data() + entries_.size();
+  for (std::size_t i = 0; behind != all && behind->position < end; ++behind, ++i) {
+    if (i == kMostInside) return true;
+    auto seen = look(behind->position);
+    if (!seen) return std::move(seen).error();
+    if (seen->header) return true;
+  }
+  return false;
+}
+
+Result<std::optional<Error>> Items::find_fault(std::uint64_t index, Position at, Look& seen) const {
+  const auto fault = [&](std::string why) {
+    return std::optional(Error{Code::kDamage, offsets_.place_of(index), std::move(why)});
+  };
+  if (at == kUnset) return fault("an item without an offset");
+  const auto own = std::ranges::lower_bound(entries_, Entry{at, 0});
+  if (own == entries_.end() || own->position != at) {
+    return fault(fmt::format("an offset of {} leads to no place for an item", static_cast<std::int64_t>(at)));
+  }
+  if (own->index != index) return fault(fmt::format("item {} has the same offset of {}", own->index, at));
+  auto there = look(at);
+  if (!there) return std::move(there).error();
+  seen = std::move(*there);
+  if (!seen.header) return fault(fmt::format("no item at byte {}: {}", at, seen.why.detail));
+  auto behind = own;
+  while (behind != entries_.end() && behind->position == at) ++behind;
+  auto reaches = reaches_into_another(entries_.data() + (behind - entries_.begin()), seen.end);
+  if (!reaches) return std::move(reaches).error();
+  if (*reaches) return fault(fmt::format("the item at byte {} reaches into another one", at));
+  return std::optional<Error>{};
+}
+
+Result<Items::Item> Items::item_of(std::uint64_t index) const {
+  auto offset = offsets_.at(index);
+  if (!offset) return std::move(offset).error();
+  Look seen;
+  auto why = find_fault(index, *offset, seen);
+  if (!why) return std::move(why).error();
+  if (!*why) return Item{describe(*offset, index, seen), std::nullopt};
+  const Position place = offsets_.place_of(index);
+  return Item{describe_lost(survey_, place, place + kOffsetSize, index, 1), std::move(*why)};
+}
+
+Result<std::optional<ChunkInfo>> Items::locate(Position at) const {
+  std::optional<std::uint64_t> index;
+  if (at < survey_.first_chunk) {
+    if (at >= offsets_.begin() && at < offsets_.place_of(offsets_.count()))
+      index = (at - offsets_.begin()) / kOffsetSize;
+  } else {
+    auto behind = std::ranges::upper_bound(entries_, at, {}, &Entry::position);
+    for (std::size_t i = 0; behind != entries_.begin() && i <= kMostInside; ++i) {
+      --behind;
+      auto seen = look(behind->position);
+      if (!seen) return std::move(seen).error();
+      if (!seen->header) continue;
+      index = std::ranges::lower_bound(entries_, Entry{behind->position, 0})->index;
+      break;
+    }
+  }
+  if (!index) return std::optional<ChunkInfo>{};
+  auto item = item_of(*index);
+  if (!item) return std::move(item).error();
+  if (at < item->info.begin || at >= item->info.end) return std::optional<ChunkInfo>{};
+  return std::optional(std::move(item->info));
+}
+
+}  // namespace
+
+Result<std::unique_ptr<ChunkOrder>> make_items(const Source& source, const Survey& survey) {
+  if (source.size() < kBloscHeaderSize)
+    return std::unique_ptr<ChunkOrder>(std::make_unique<Items>(source, survey, std::vector<Entry>{}));
+  const Offsets offsets(source, survey.offsets_begin, survey.offsets);
+  auto entries = offsets.sorted(survey.first_chunk, source.size() - kBloscHeaderSize);
+  if (!entries) return std::move(entries).error();
+  return std::unique_ptr<ChunkOrder>(std::make_unique<Items>(source, survey, std::move(*entries)));
+}
+
+}  // namespace recordfs::bloscpack

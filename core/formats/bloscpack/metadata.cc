@@ -1,0 +1,74 @@
+#include "core/formats/bloscpack/metadata.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "core/codec/codec.h"
+#include "core/formats/bloscpack/json.h"
+
+namespace recordfs::bloscpack {
+namespace {
+
+// With more members than this only the whole is shown.
+constexpr std::size_t kMostMembers = 65536;
+
+Error damaged(const Survey& survey, std::string why) {
+  return {Code::kDamage, survey.metadata_begin, "metadata: " + std::move(why)};
+}
+
+Result<void> verify(const Source& source, const Survey& survey, Bytes stored) {
+  const MetadataHeader& header = *survey.metadata;
+  if (!header.digest) return {};
+  auto digester = Digester::start(*header.digest);
+  if (!digester) return std::move(digester).error();
+  digester->append(stored);
+  const Digest digest = digester->finish();
+  auto due = read_exactly(source, survey.metadata_begin + header.room, digest.size);
+  if (!due) return std::move(due).error();
+  if (!std::ranges::equal(digest.view(), due->view())) return damaged(survey, "the checksum does not match");
+  return {};
+}
+
+}  // namespace
+
+Result<Buffer> read_metadata(const Source& source, const Survey& survey, const Limits& limits) {
+  if (!survey.metadata) return Buffer();
+  const MetadataHeader& header = *survey.metadata;
+  if (!header.is_json) return damaged(survey, "in no format that is known");
+  if (header.codec > 1) {
+    return Error{Code::kUnsupported, survey.metadata_begin, fmt::format("metadata: codec {} is unknown", header.codec)};
+  }
+  if (header.stored_size > header.room) return damaged(survey, "more bytes used than there are");
+  if (std::max(header.stored_size, header.size) > limits.metadata_bytes) {
+    return Error{Code::kLimit, survey.metadata_begin, fmt::format("{} bytes of metadata", header.size)};
+  }
+  auto stored = read_exactly(source, survey.metadata_begin, header.stored_size);
+  if (!stored) return stored;
+  if (auto sound = verify(source, survey, stored->view()); !sound) return std::move(sound).error();
+  auto decoded = decompress(header.codec == 1 ? CodecId::kZlib : CodecId::kNone, stored->view(), header.size,
+                            limits.metadata_bytes);
+  // The size is a hint that other readers do not look at: what is verified is the stored bytes.
+  if (!decoded) decoded.error().position = survey.metadata_begin;
+  return decoded;
+}
+
+std::vector<Attribute> attributes_of(Bytes metadata, const Limits& limits) {
+  std::vector<Attribute> attributes;
+  if (metadata.empty()) return attributes;
+  const std::string whole(as_text(metadata));
+  auto json = read_json(metadata, limits.nesting_depth, kMostMembers);
+  if (!json) {
+    attributes.push_back({"metadata", "", whole});
+    return attributes;
+  }
+  attributes.push_back({"metadata.json", std::string(to_string(json->type)), whole});
+  for (JsonMember& member : json->members) {
+    attributes.push_back({std::move(member.key), std::string(to_string(member.type)), std::move(member.value)});
+  }
+  return attributes;
+}
+
+}  // namespace recordfs::bloscpack

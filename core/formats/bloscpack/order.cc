@@ -1,0 +1,71 @@
+#include "core/formats/bloscpack/order.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace recordfs::bloscpack {
+namespace {
+
+constexpr std::uint64_t kLost = 1;  // ChunkInfo::detail
+
+class NoOrder final : public ChunkOrder {
+ public:
+  ChunkKey first() const override { return {}; }
+  Result<Step> scan(ChunkKey) const override { return Step{}; }
+};
+
+}  // namespace
+
+std::uint64_t declared_size(const Survey& survey, std::uint64_t index) {
+  const FileHeader& header = survey.header;
+  if (header.dialect == Dialect::kVariable) return 1;
+  const bool is_last = survey.count && index + 1 == *survey.count;
+  return static_cast<std::uint64_t>(std::max(is_last ? header.last_chunk : header.chunk_size, 1));
+}
+
+ChunkInfo describe(Position begin, std::uint64_t index, const Look& look) {
+  ChunkInfo info;
+  info.key = {begin, index};
+  info.begin = begin;
+  info.end = look.end;
+  info.kind = "chunk";
+  info.codec = look.header->codec();
+  info.records = 1;
+  info.decoded_size = look.header->size;
+  info.stored_size = look.header->stored_size;
+  return info;
+}
+
+ChunkInfo describe_lost(const Survey& survey, Position begin, Position end, std::uint64_t index,
+                        std::uint64_t records) {
+  ChunkInfo info;
+  info.key = {begin, index};
+  info.begin = begin;
+  info.end = end;
+  info.kind = "lost";
+  info.codec = "-";
+  info.records = records;
+  info.decoded_size = (records - 1) * declared_size(survey, index) + declared_size(survey, index + records - 1);
+  info.stored_size = end - begin;
+  info.detail = {kLost, 0};
+  return info;
+}
+
+bool is_lost(const ChunkInfo& chunk) { return chunk.detail[0] == kLost; }
+
+DamagedRegion region_of(Position begin, Position end, const Error& why, std::optional<std::uint64_t> lost) {
+  const bool unfinished = why.code == Code::kUnfinished;
+  return {begin, end, unfinished ? DamageClass::kUnfinished : DamageClass::kDamage, 0, lost, why.detail};
+}
+
+Result<std::unique_ptr<ChunkOrder>> order_of(const Source& source, const Survey& survey) {
+  switch (survey.order) {
+    case Order::kNone: break;
+    case Order::kChain: return make_chain(source, survey);
+    case Order::kAnchored: return make_anchored(source, survey);
+    case Order::kItems: return make_items(source, survey);
+  }
+  return std::unique_ptr<ChunkOrder>(std::make_unique<NoOrder>());
+}
+
+}  // namespace recordfs::bloscpack

@@ -1,0 +1,232 @@
+// How many chunks a file has, where they stand, and in which way they are found.
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "core/formats/bloscpack/surveyor.h"
+
+namespace recordfs::bloscpack {
+
+Result<void> Surveyor::find_chunks() {
+  const FileHeader& header = found_.header;
+  bool has_offsets = header.has_offsets;
+  if (header.dialect == Dialect::kVariable && !has_offsets && header.chunks != 0) {
+    // The proposal wants offsets always, so that the option may be forgotten.
+    auto chunk = is_chunk(at_);
+    if (!chunk) return std::move(chunk).error();
+    has_offsets = !*chunk;
+  }
+  if (!has_offsets) {
+    be_chain(at_);
+    return {};
+  }
+  found_.offsets_begin = at_;
+  room_ = std::min((source_.size() - at_) / kOffsetSize, kMostOffsets);
+  auto unset = find_unset();
+  if (!unset) return std::move(unset).error();
+  if (*unset) return {};
+  return header.dialect == Dialect::kVariable ? find_items() : find_anchors();
+}
+
+void Surveyor::be_chain(Position first) {
+  found_.order = Order::kChain;
+  found_.first_chunk = first;
+  if (found_.header.chunks >= 0) {
+    found_.count = static_cast<std::uint64_t>(found_.header.chunks);
+  } else if (found_.header.chunks != kUnknown) {
+    tell(kChunksField, kChunksField + 8, DamageClass::kDamage, 0, fmt::format("{} chunks", found_.header.chunks));
+  }
+  const bool is_missing = found_.count && *found_.count > 0 && first == source_.size();
+  if (is_missing) {
+    const std::size_t field = found_.header.size == kLargestHeader ? kChunksField : found_.header.size - 8;
+    tell(field, found_.header.size, DamageClass::kUnfinished, found_.count, "the file ends before its first chunk");
+  }
+}
+
+Result<bool> Surveyor::find_unset() {
+  auto unset = Offsets(source_, at_, room_).leading_unset();
+  if (!unset) return std::move(unset).error();
+  if (*unset == 0) return false;
+  const Position behind = at_ + *unset * kOffsetSize;
+  auto chunk = is_chunk(behind);
+  if (!chunk) return std::move(chunk).error();
+  if (!*chunk && behind != source_.size()) return false;
+  be_chain(behind);
+  return true;
+}
+
+std::optional<std::uint64_t> Surveyor::declared_offsets() const {
+  const FileHeader& header = found_.header;
+  if (header.chunks < 0 || header.spare_offsets < 0) return std::nullopt;
+  return static_cast<std::uint64_t>(header.chunks) + static_cast<std::uint64_t>(header.spare_offsets);
+}
+
+Result<std::optional<std::uint64_t>> Surveyor::offsets_before(std::uint64_t offset) const {
+  if (offset <= at_ || offset >= source_.size() || (offset - at_) % kOffsetSize != 0)
+    return std::optional<std::uint64_t>{};
+  auto chunk = is_chunk(offset);
+  if (!chunk) return std::move(chunk).error();
+  return *chunk ? std::optional((offset - at_) / kOffsetSize) : std::nullopt;
+}
+
+Result<void> Surveyor::find_anchors() {
+  const auto declared = declared_offsets();
+  std::optional<std::uint64_t> there;
+  if (room_ > 0) {
+    auto first = Offsets(source_, at_, room_).at(0);
+    if (!first) return std::move(first).error();
+    auto before = offsets_before(*first);
+    if (!before) return std::move(before).error();
+    there = *before;
+  }
+  if (!there && (!declared || *declared > (source_.size() - at_) / kOffsetSize)) {
+    refuse(declared ? Code::kUnfinished : Code::kDamage, at_, "the file has not the offsets that its header declares");
+    return {};
+  }
+  if (there && declared && *there != *declared) {
+    tell(kChunksField, kLargestHeader, DamageClass::kDamage, 0,
+         fmt::format("the header declares {} offsets, the first one leads behind {}", *declared, *there));
+  }
+  found_.first_chunk = at_ + there.value_or(declared.value_or(0)) * kOffsetSize;
+  return count_anchors((found_.first_chunk - at_) / kOffsetSize);
+}
+
+Result<void> Surveyor::count_anchors(std::uint64_t offsets) {
+  if (offsets > kMostOffsets) {
+    be_chain(found_.first_chunk);
+    return {};
+  }
+  const Offsets all(source_, at_, offsets);
+  auto agrees = count_agrees(all);
+  if (!agrees) return std::move(agrees).error();
+  auto count = *agrees ? Result<std::uint64_t>(static_cast<std::uint64_t>(found_.header.chunks))
+                       : all.ascending(found_.first_chunk);
+  if (!count) return std::move(count).error();
+  if (!*agrees) tell_count(*count, offsets);
+  return trust_ascending(*count, *agrees);
+}
+
+Result<bool> Surveyor::count_agrees(const Offsets& all) const {
+  if (found_.header.chunks < 1 || static_cast<std::uint64_t>(found_.header.chunks) > all.count()) return false;
+  const auto count = static_cast<std::uint64_t>(found_.header.chunks);
+  auto last = all.at(count - 1);
+  if (!last) return std::move(last).error();
+  if (*last == kUnset || count == all.count()) return *last != kUnset;
+  auto behind = all.at(count);
+  if (!behind) return std::move(behind).error();
+  return *behind == kUnset;
+}
+
+void Surveyor::tell_count(std::uint64_t count, std::uint64_t offsets) {
+  if (found_.header.chunks == kUnknown) return;
+  const auto declared = static_cast<std::uint64_t>(found_.header.chunks);
+  const auto lost = found_.header.chunks > 0 && declared > count && declared <= offsets
+                        ? std::optional(declared - count)
+                        : std::nullopt;
+  if (!found_.damage.empty() && found_.damage.back().begin == kChunksField) found_.damage.pop_back();
+  tell(kChunksField, kChunksField + 8, DamageClass::kDamage, lost,
+       fmt::format("the header counts {} chunks, and {} have an offset", found_.header.chunks, count));
+}
+
+Result<void> Surveyor::trust_ascending(std::uint64_t count, bool rest_is_slack) {
+  const Offsets all(source_, at_, count);
+  auto run = all.ascending(found_.first_chunk);
+  if (!run) return std::move(run).error();
+  auto first = count > 0 ? all.at(0) : Result<std::uint64_t>(found_.first_chunk);
+  if (!first) return std::move(first).error();
+  if (*first != found_.first_chunk) *run = 0;
+  found_.count = count;
+  if (*run < count) {
+    found_.order = Order::kChain;
+    found_.rest_is_slack = rest_is_slack;
+    tell(all.place_of(*run), all.place_of(*run + 1), DamageClass::kDamage, 0,
+         "the offsets do not ascend from here on, and are not used");
+    return {};
+  }
+  return be_anchored(all);
+}
+
+Result<void> Surveyor::be_anchored(const Offsets& all) {
+  auto there = all.first_above(source_.size() - 1);
+  if (!there) return std::move(there).error();
+  found_.order = Order::kAnchored;
+  found_.offsets = *there;
+  if (all.count() > 0 && found_.first_chunk >= source_.size()) {
+    found_.order = Order::kNone;
+    tell(all.place_of(0), all.place_of(all.count()), DamageClass::kUnfinished, all.count(),
+         "the file ends before its first chunk");
+  }
+  return {};
+}
+
+Result<void> Surveyor::find_items() {
+  auto there = offsets_of_items();
+  if (!there) return std::move(there).error();
+  if (*there == kMostOffsets) {
+    refuse(Code::kLimit, at_, fmt::format("more than {} offsets of items", kMostOffsets));
+    return {};
+  }
+  const Offsets all(source_, at_, *there);
+  auto written = all.without_trailing_unset();
+  if (!written) return std::move(written).error();
+  const bool knows = found_.header.chunks >= 0;
+  const auto declared = knows ? static_cast<std::uint64_t>(found_.header.chunks) : *written;
+  const bool is_missing = !knows && found_.header.chunks != kUnknown;
+  if (is_missing || declared > *there || *written > declared) {
+    tell(kChunksField, kChunksField + 8, DamageClass::kDamage, std::nullopt,
+         fmt::format("the header counts {} items, and {} have an offset", found_.header.chunks, *written));
+  } else {
+    tell(all.place_of(*written), all.place_of(declared), DamageClass::kUnfinished, declared - *written,
+         "no offset: these items were never finished");
+  }
+  found_.first_chunk = all.place_of(*there);
+  found_.gaps_are_slack = true;
+  found_.count = *written;
+  found_.offsets = *written;
+  return order_items(Offsets(source_, at_, *written));
+}
+
+Result<void> Surveyor::order_items(const Offsets& all) {
+  auto run = all.ascending(found_.first_chunk);
+  if (!run) return std::move(run).error();
+  found_.order = Order::kItems;
+  if (*run < all.count()) return {};
+  auto there = all.first_above(source_.size() - 1);
+  if (!there) return std::move(there).error();
+  if (*there == all.count()) found_.order = Order::kAnchored;
+  return {};
+}
+
+Result<std::uint64_t> Surveyor::offsets_of_items() const {
+  const Offsets all(source_, at_, room_);
+  std::int64_t declared = found_.header.chunks;
+  if (declared == 0 && room_ > 0) {
+    auto first = all.at(0);
+    if (!first) return first;
+    auto before = offsets_before(*first);
+    if (!before) return std::move(before).error();
+    if (*before) declared = kUnknown;
+  }
+  std::uint64_t limit = declared < 0 ? room_ : std::min(room_, static_cast<std::uint64_t>(declared));
+  std::uint64_t least = kUnset;
+  std::optional<Error> failure;
+  const auto see = [&](std::uint64_t index, std::uint64_t offset) {
+    if (index >= limit) return false;
+    if (offset >= least || offset <= at_ || (offset - at_) / kOffsetSize > room_) return true;
+    auto before = offsets_before(offset);
+    if (!before) failure = before.error();
+    if (!before || !*before || **before <= index) return before.has_value();
+    least = offset;
+    limit = std::min(limit, **before);
+    return true;
+  };
+  if (auto seen = all.each(see); !seen) return seen;
+  if (failure) return std::move(*failure);
+  if (declared < 0 || least == kUnset || (least - at_) / kOffsetSize <= limit) return limit;
+  auto behind = all.at(limit);
+  if (!behind) return behind;
+  return *behind == kUnset ? limit : (least - at_) / kOffsetSize;
+}
+
+}  // namespace recordfs::bloscpack

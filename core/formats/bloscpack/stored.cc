@@ -1,0 +1,81 @@
+#include "core/formats/bloscpack/stored.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace recordfs::bloscpack {
+namespace {
+
+constexpr std::uint64_t kPiece = 256 << 10;
+constexpr int kRereads = 8;
+
+Error mismatch(const ChunkInfo& info) {
+  return {Code::kDamage, info.begin, "the checksum of the chunk does not match"};
+}
+
+Result<void> compare(const Stored& stored, Digester& digester) {
+  const Position at = stored.info.begin + stored.info.stored_size;
+  auto due = read_exactly(*stored.source, at, stored.info.end - at);
+  if (!due) return std::move(due).error();
+  const Digest digest = digester.finish();
+  if (!std::ranges::equal(digest.view(), due->view())) return mismatch(stored.info);
+  return {};
+}
+
+}  // namespace
+
+Error at_chunk(Error error, const ChunkInfo& info) {
+  if (error.code != Code::kIo && error.code != Code::kChanged) error.position = info.begin;
+  return error;
+}
+
+Result<void> verify_stored(const Stored& stored) {
+  if (!stored.digest) return {};
+  auto digester = Digester::start(*stored.digest);
+  if (!digester) return at_chunk(std::move(digester).error(), stored.info);
+  for (std::uint64_t done = 0; done < stored.info.stored_size;) {
+    const std::uint64_t length = std::min(stored.info.stored_size - done, kPiece);
+    auto piece = read_exactly(*stored.source, stored.info.begin + done, length);
+    if (!piece) return std::move(piece).error();
+    digester->append(piece->view());
+    done += length;
+  }
+  return compare(stored, *digester);
+}
+
+Result<Buffer> read_verified(const Stored& stored) {
+  auto bytes = read_exactly(*stored.source, stored.info.begin, stored.info.stored_size);
+  if (!bytes || !stored.digest) return bytes;
+  auto digester = Digester::start(*stored.digest);
+  if (!digester) return at_chunk(std::move(digester).error(), stored.info);
+  digester->append(bytes->view());
+  if (auto same = compare(stored, *digester); !same) return std::move(same).error();
+  return bytes;
+}
+
+Result<BloscHeader> read_header(const Stored& stored) {
+  const ChunkInfo& info = stored.info;
+  auto head = read_exactly(*stored.source, info.begin, kBloscHeaderSize);
+  if (!head) return std::move(head).error();
+  auto header = parse_blosc_header(head->view());
+  if (!header) return at_chunk(std::move(header).error(), info);
+  if (header->size != info.decoded_size || header->stored_size != info.stored_size) {
+    return Error{Code::kDamage, info.begin, "the chunk is not the one that the walk has found"};
+  }
+  if (auto sound = check_blosc(*header); !sound) return at_chunk(std::move(sound).error(), info);
+  return header;
+}
+
+Result<Buffer> Verified::read(std::uint64_t offset, std::uint64_t length) const {
+  for (int i = 0; i < kRereads; ++i) {
+    auto bytes = read_exactly(*stored_.source, stored_.info.begin + offset, length);
+    if (!bytes) return bytes;
+    const std::uint64_t generation = stored_.source->generation();
+    if (generation == generation_.load(std::memory_order_acquire)) return bytes;
+    if (auto sound = verify_stored(stored_); !sound) return std::move(sound).error();
+    generation_.store(generation, std::memory_order_release);
+  }
+  return Error{Code::kChanged, stored_.info.begin, "the file is being written to while it is read"};
+}
+
+}  // namespace recordfs::bloscpack

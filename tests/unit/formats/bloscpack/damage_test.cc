@@ -1,0 +1,235 @@
+#include <gtest/gtest.h>
+
+#include "tests/unit/formats/bloscpack/reading.h"
+#include "tests/unit/formats/bloscpack/writer.h"
+
+namespace recordfs::bloscpack {
+namespace {
+
+constexpr std::size_t kChunks = 6;
+
+// "012345" for a file in which all can be read; a '-' for one that can't, in its place.
+std::string readable(const Read& read, std::size_t size = 60) {
+  std::string found;
+  for (const std::string& bytes : read.records) {
+    char letter = '-';
+    for (std::size_t i = 0; i < kChunks; ++i) {
+      if (bytes == record(i, size)) letter = static_cast<char>('0' + i);
+    }
+    found += letter;
+  }
+  return found;
+}
+
+FileShape real() { return {.chunk_size = 60, .last_chunk = 60, .spare = 3, .chunks = plain_records(kChunks, 60)}; }
+FileShape variable() { return {.is_variable = true, .chunks = plain_records(kChunks, 60)}; }
+
+TEST(BloscpackDamage, WrongChecksumCostsItsRecordAlone) {
+  for (const FileShape& shape : {real(), variable()}) {
+    MadeFile file = make_file(shape);
+    file.bytes[file.begins[2] + 20] = '!';
+    EXPECT_EQ(readable(read_bytes(file.bytes)), "01-345");
+  }
+}
+
+TEST(BloscpackDamage, BrokenHeaderOfAChunkWithAnOffsetCostsItsRecordAloneAndKeepsOrdinals) {
+  for (const FileShape& shape : {real(), variable()}) {
+    for (const std::size_t field : {0u, 4u, 12u}) {
+      for (const std::uint64_t value : {std::uint64_t{0}, std::uint64_t{17}, std::uint64_t{0xFFFFFFFF}}) {
+        MadeFile file = make_file(shape);
+        put(file.bytes, file.begins[2] + field, 4, value);
+        const Read read = read_bytes(file.bytes);
+        EXPECT_EQ(readable(read), "01-345") << field << ' ' << value;
+        EXPECT_EQ(read.chunks[2].begin, file.begins[2]);
+      }
+    }
+  }
+}
+
+TEST(BloscpackDamage, LostChunkHasTheSizeThatTheHeaderDeclares) {
+  MadeFile file = make_file(real());
+  file.bytes[file.begins[3]] = 9;
+  file.bytes[file.begins[4]] = 9;
+  const auto container = open_bytes(file.bytes);
+  const Read read = read_all(*container);
+  EXPECT_EQ(readable(read), "012--5");
+  EXPECT_EQ(read.chunks[3].decoded_size, 120u);
+  EXPECT_EQ(container->layout(read.chunks[3])->total(), 120u);
+}
+
+TEST(BloscpackDamage, BrokenHeaderInAChainCostsWhatFollows) {
+  FileShape shape = real();
+  shape.has_offsets = false;
+  MadeFile file = make_file(shape);
+  file.bytes[file.begins[2]] = 9;
+  const Read read = read_bytes(file.bytes);
+  EXPECT_EQ(readable(read), "01");
+  ASSERT_EQ(read.damage.size(), 1u);
+  EXPECT_EQ(read.damage[0].records_lost, 4u);
+}
+
+TEST(BloscpackDamage, WrongOffsetOfARealFileCostsNothingAndIsTold) {
+  for (const std::uint64_t value :
+       {std::uint64_t{0}, std::uint64_t{7}, std::uint64_t{1} << 40, ~std::uint64_t{0} - 1}) {
+    for (const std::size_t index : {0u, 2u, 5u}) {
+      MadeFile file = make_file(real());
+      put(file.bytes, file.offsets + 8 * index, 8, value);
+      const Read read = read_bytes(file.bytes);
+      EXPECT_EQ(readable(read), "012345") << value << " for chunk " << index;
+      EXPECT_NE(reasons(read), "");
+    }
+  }
+  for (const std::uint64_t distance : {std::uint64_t{1}, std::uint64_t{30}, ~std::uint64_t{0}}) {
+    MadeFile file = make_file(real());
+    put(file.bytes, file.offsets + 16, 8, file.begins[2] + distance);
+    const Read read = read_bytes(file.bytes);
+    EXPECT_EQ(readable(read), "012345") << distance;
+    EXPECT_NE(reasons(read), "");
+  }
+}
+
+TEST(BloscpackDamage, WrongOffsetOfAnItemCostsItsItemAlone) {
+  for (const std::uint64_t value :
+       {std::uint64_t{8}, std::uint64_t{1} << 40, ~std::uint64_t{0}, ~std::uint64_t{0} - 1}) {
+    MadeFile file = make_file(variable());
+    put(file.bytes, file.offsets + 16, 8, value);
+    const auto container = open_bytes(file.bytes);
+    const Read read = read_all(*container);
+    EXPECT_EQ(readable(read), "01-345") << value;
+    EXPECT_FALSE(container->is_in_file_order());
+    EXPECT_EQ(read.chunks[2].begin, file.offsets + 16);
+  }
+}
+
+TEST(BloscpackDamage, OfTwoItemsAtOneOffsetTheSecondIsDamage) {
+  MadeFile file = make_file(variable());
+  put(file.bytes, file.offsets + 8 * 4, 8, file.begins[1]);
+  EXPECT_EQ(readable(read_bytes(file.bytes)), "0123-5");
+}
+
+TEST(BloscpackDamage, ItemInsideAnotherIsNotBelievedWithIt) {
+  const std::string inner = plain_chunk("inner");
+  FileShape shape = variable();
+  shape.digest.reset();
+  shape.chunks[1] = plain_chunk("[" + inner + "]");
+  MadeFile file = make_file(shape);
+  put(file.bytes, file.offsets + 8 * 4, 8, file.begins[1] + 17);
+  const Read read = read_bytes(file.bytes);
+  EXPECT_EQ(readable(read), "0-23-5");
+  EXPECT_EQ(read.records[4], "inner");
+}
+
+TEST(BloscpackDamage, CountsThatLieAreTold) {
+  for (const FileShape& shape : {real(), variable()}) {
+    for (const std::int64_t count : {std::int64_t{0}, std::int64_t{4}, std::int64_t{7}, std::int64_t{1} << 53,
+                                     std::int64_t{1} << 60, std::int64_t{-7}, INT64_MAX}) {
+      MadeFile file = make_file(shape);
+      put(file.bytes, 16, 8, static_cast<std::uint64_t>(count));
+      const Read read = read_bytes(file.bytes);
+      EXPECT_EQ(readable(read), "012345") << count;
+      EXPECT_NE(reasons(read), "") << count;
+    }
+  }
+}
+
+TEST(BloscpackDamage, CountsOfAChainThatLieAreTold) {
+  FileShape shape = real();
+  shape.has_offsets = false;
+  for (const std::int64_t count : {std::int64_t{4}, std::int64_t{7}, std::int64_t{1} << 60, std::int64_t{-7}}) {
+    shape.count = count;
+    const Read read = read_bytes(make_file(shape).bytes);
+    EXPECT_EQ(readable(read), count == 4 ? "0123" : "012345") << count;
+    EXPECT_NE(reasons(read), "") << count;
+  }
+}
+
+TEST(BloscpackDamage, FileThatEndsTooEarlyIsUnfinished) {
+  for (FileShape shape : {real(), variable()}) {
+    for (const bool has_offsets : {true, false}) {
+      shape.has_offsets = has_offsets;
+      const MadeFile file = make_file(shape);
+      for (const std::size_t size : {file.begins[4], file.begins[4] + 5, file.begins[4] + 50, file.begins[5] - 1}) {
+        const Read read = read_bytes(file.bytes.substr(0, size));
+        EXPECT_EQ(readable(read).substr(0, 4), "0123") << size;
+        EXPECT_EQ(readable(read).find_first_of("45"), std::string::npos) << size;
+        EXPECT_NE(reasons(read), "") << size;
+      }
+    }
+  }
+}
+
+TEST(BloscpackDamage, WhatIsNotKnownIsOneRegion) {
+  const auto refused = [](std::size_t at, char value) {
+    MadeFile file = make_file(real());
+    file.bytes[at] = value;
+    const Read read = read_bytes(file.bytes);
+    EXPECT_TRUE(read.records.empty());
+    ASSERT_EQ(read.damage.size(), 1u);
+    EXPECT_EQ(read.damage[0].begin, 0u);
+    EXPECT_EQ(read.damage[0].end, file.bytes.size());
+    EXPECT_EQ(read.damage[0].damage_class, DamageClass::kUnsupported);
+  };
+  refused(4, 4);
+  refused(4, 1);
+  refused(5, 9);
+  refused(6, 9);
+}
+
+TEST(BloscpackDamage, ShortFilesNeverFail) {
+  for (const FileShape& shape : {real(), variable()}) {
+    const std::string bytes = make_file(shape).bytes;
+    for (std::size_t size = 4; size < bytes.size(); ++size) {
+      const Read read = read_bytes(bytes.substr(0, size));
+      EXPECT_NE(reasons(read), "") << size;
+    }
+  }
+}
+
+TEST(BloscpackDamage, HeaderThatClaimsTwoGigabytesIsRefusedAndTheRestIsRead) {
+  for (const FileShape& shape : {real(), variable()}) {
+    MadeFile file = make_file(shape);
+    for (const std::size_t field : {4u, 8u}) put(file.bytes, file.begins[2] + field, 4, 2147483631);
+    EXPECT_EQ(readable(read_bytes(file.bytes)), "01-345");
+    file.bytes[file.begins[2] + 2] = 0x30;
+    EXPECT_EQ(readable(read_bytes(file.bytes)), "01-345");
+  }
+}
+
+// --- order
+
+FileShape shuffled() {
+  FileShape shape = variable();
+  shape.order = {3, 1, 5, 0, 2, 4};
+  return shape;
+}
+
+TEST(BloscpackOrder, ItemsComeByTheirNumberAndNotByTheirPlace) {
+  const MadeFile file = make_file(shuffled());
+  const auto container = open_bytes(file.bytes);
+  const Read read = read_all(*container);
+  EXPECT_EQ(readable(read), "012345");
+  EXPECT_EQ(reasons(read), "");
+  EXPECT_FALSE(container->is_in_file_order());
+  for (std::size_t i = 0; i < kChunks; ++i) EXPECT_EQ(read.chunks[i].begin, file.begins[i]);
+}
+
+TEST(BloscpackOrder, EachByteLeadsToItsItem) {
+  for (const FileShape& shape : {real(), variable(), shuffled()}) {
+    const MadeFile file = make_file(shape);
+    const auto container = open_bytes(file.bytes);
+    ASSERT_TRUE(container->has_seek_structure());
+    const Read read = read_all(*container);
+    for (Position at = 0; at < file.bytes.size(); ++at) {
+      std::optional<Position> due;
+      for (const ChunkInfo& chunk : read.chunks) {
+        if (chunk.begin <= at && at < chunk.end) due = chunk.begin;
+      }
+      const auto found = container->locate(at);
+      ASSERT_TRUE(found);
+      EXPECT_EQ(*found ? std::optional((*found)->begin) : std::nullopt, due) << at;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace recordfs::bloscpack
