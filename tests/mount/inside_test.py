@@ -1,0 +1,160 @@
+#!/usr/bin/env python3
+"""inside/: the parts of records, what they cost, and that the kernel's nodes live as long as it knows them."""
+import collections
+import errno
+import os
+import re
+import stat
+import subprocess
+import threading
+import time
+
+import mounting
+
+SAMPLE = "proio/c13-nasty-tags.proio"
+RECORDS = 40
+LISTING = re.compile(r"READDIRPLUS \(\d+\), nodeid: (\d+)")
+OPCODE = re.compile(r"opcode: (\w+) \(")
+
+
+def names(path):
+    return sorted(os.listdir(path))
+
+
+def walked(top):
+    """Every path below `top` with its lstat."""
+    return {os.path.join(folder, name): os.lstat(os.path.join(folder, name))
+            for folder, below, files in os.walk(top) for name in [*below, *files]}
+
+
+class Inside(mounting.Case):
+    def setUp(self):
+        super().setUp()
+        self.top = self.mount(mounting.sample(SAMPLE)).point
+        self.view = self.top / ".views/inside"
+
+    def drop_nodes(self, point):
+        """The kernel forgets what nobody uses; other mounts keep theirs."""
+        done = mounting.run("mount", "-i", "-o", "remount,ro", point)
+        self.assertEqual(done.returncode, 0, done.stderr)
+
+    def test_each_record_has_a_directory(self):
+        self.assertEqual(os.readlink(self.top / "inside"), ".views/inside")
+        self.assertEqual(names(self.top / "inside"), names(self.top / "records"))
+        self.assertEqual(os.readlink(self.top / "inside/7"), "000000007")
+
+    def test_files_are_pieces_of_the_record(self):
+        for record in names(self.view):
+            whole = (self.top / "records" / record).read_bytes()
+            for entry in (self.view / record / "entries").iterdir():
+                self.assertIn(entry.read_bytes(), whole, entry)
+
+    def test_entry_under_a_tag_is_the_entry(self):
+        seen = 0
+        for path in self.view.glob("*/tags/*/*"):
+            if path.name == "names.tsv":
+                continue
+            entry = path.parents[2] / "entries" / path.name
+            self.assertEqual(path.read_bytes(), entry.read_bytes(), path)
+            seen += 1
+        self.assertGreater(seen, RECORDS)
+
+    def test_changed_names_are_in_a_table_beside_them(self):
+        seen = set()
+        for tags in sorted(self.view.glob("*/tags")):
+            table = tags / "names.tsv"
+            if table.exists():
+                header, *rows = table.read_text(encoding="utf-8").splitlines()
+                self.assertEqual(header, "name\tkey")
+                changed = {row.split("\t")[0] for row in rows}
+                self.assertLessEqual(changed, set(names(tags)))
+                seen |= changed
+            self.assertFalse((tags.parent / "entries/names.tsv").exists())
+        self.assertTrue(any(name.startswith("..~") for name in seen), seen)
+        self.assertTrue(any("%2F" in name for name in seen), seen)
+
+    def test_sizes_are_exact(self):
+        for path, st in walked(self.view).items():
+            if stat.S_ISREG(st.st_mode):
+                with open(path, "rb") as file:
+                    self.assertEqual(len(file.read()), st.st_size, path)
+
+    def test_inodes_differ_and_are_the_same_in_another_mount(self):
+        here = {path: st.st_ino for path, st in walked(self.view).items()}
+        self.assertEqual(len(set(here.values())), len(here))
+        other = self.mount(mounting.sample(SAMPLE)).point / ".views/inside"
+        os.listdir(other / "000000009/tags")
+        there = {os.path.relpath(path, other): st.st_ino for path, st in walked(other).items()}
+        self.assertEqual({os.path.relpath(path, self.view): inode for path, inode in here.items()}, there)
+
+    def test_absent_names_are_absent(self):
+        for name in [f"{RECORDS:09}", "x", "000000001/x", "000000001/tags/x", "000000001/entries/names.tsv"]:
+            self.assertFalse((self.view / name).exists(), name)
+
+    def test_record_that_cannot_be_read_gives_its_error_and_a_line_in_the_log(self):
+        source = self.copy("proio/c25-gzip-0.proio")
+        mounting.with_bit_flipped(source, source.stat().st_size - 6)  # the checksum of the last bucket
+        mounted = self.mount(source)
+        last = mounted.point / "inside" / names(mounted.point / "records")[-1]
+        self.assertTrue(last.is_dir())
+        self.assert_fails_with(errno.EIO, os.listdir, last)
+        self.assert_fails_with(errno.EIO, os.stat, last / "types.tsv")
+        mounted.wait_for_log("byte [0-9]+: ")
+
+    @mounting.only_root
+    def test_open_file_outlives_the_kernels_forgetting(self):
+        path = self.view / "000000003/types.tsv"
+        whole = path.read_bytes()
+        with path.open("rb") as file:
+            self.drop_nodes(self.top)
+            time.sleep(0.1)
+            self.assertEqual(file.read(), whole)
+        self.assertEqual(path.read_bytes(), whole)
+
+    @mounting.only_root
+    def test_readers_meet_forgetting(self):
+        wrong = []
+
+        def read_all(first):
+            for record in [f"{(first + i) % RECORDS:09}" for i in range(2 * RECORDS)]:
+                try:
+                    (self.view / record / "types.tsv").read_bytes()
+                    for tag in os.listdir(self.view / record / "tags"):
+                        os.stat(self.view / record / "tags" / tag)
+                except OSError as failure:
+                    wrong.append((record, failure))
+
+        readers = [threading.Thread(target=read_all, args=(7 * i,)) for i in range(6)]
+        for reader in readers:
+            reader.start()
+        while any(reader.is_alive() for reader in readers):
+            self.drop_nodes(self.top)
+        self.assertEqual(wrong, [])
+
+
+class Messages(mounting.Case):
+    def setUp(self):
+        super().setUp()
+        self.mounted = self.mount(mounting.sample(SAMPLE), flags=["-d"])
+
+    def test_long_listing_of_everything_is_listings_alone(self):
+        done = mounting.run("ls", "-lR", ".views/inside", cwd=self.mounted.point)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        time.sleep(0.1)
+        sent = collections.Counter(OPCODE.findall(self.mounted.log()))
+        self.assertLess(sent["LOOKUP"] + sent["GETATTR"], 8, sent)
+        self.assertEqual(sent["READ"], 0)
+
+    @mounting.only_root
+    def test_forgotten_record_gets_another_node(self):
+        """What a record's row in the daemon was is gone with the kernel's last node inside it."""
+        for _ in range(3):
+            os.listdir(self.mounted / ".views/inside/000000003/tags")
+            subprocess.run(["mount", "-i", "-o", "remount,ro", self.mounted.point], check=True)
+            time.sleep(0.2)
+        parts = [int(node) for node in LISTING.findall(self.mounted.log()) if int(node) >> 60 == 14]
+        self.assertEqual(len(set(parts)), 3, parts)
+
+
+if __name__ == "__main__":
+    mounting.main()
