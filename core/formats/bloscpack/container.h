@@ -28,6 +28,7 @@ class BloscpackContainer final : public Container {
   bool has_seek_structure() const override { return order_->is_seekable(); }
   Result<std::optional<ChunkInfo>> locate(Position at) const override { return order_->locate(at); }
   Result<Layout> layout(const ChunkInfo& chunk) const override;
+  bool has_checksum(const ChunkInfo&) const override { return survey_.header.digest.has_value(); }
   Result<void> verify(const ChunkInfo& chunk) const override;
   Result<std::shared_ptr<const Chunk>> decode(const ChunkInfo& chunk) const override;
   Result<std::shared_ptr<const Chunk>> decode_by_parts(const ChunkInfo& chunk) const override;
