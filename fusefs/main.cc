@@ -19,6 +19,7 @@
 #include "fusefs/glue/session.h"
 #include "fusefs/options.h"
 #include "fusefs/tree/mount_tree.h"
+#include "fusefs/tree/node.h"
 
 namespace recordfs {
 namespace {
@@ -118,6 +119,7 @@ int mount_sources(const Options& options) {
   LogOutput log;
   Services services(options.cache_size, kExecutorThreads,
                     [&log](Severity severity, const std::string& line) { log.write(severity, line); });
+  services.address_bits = Numbering::value_bits(options.sources.size());
   std::vector<MountedContainer> containers;
   for (const std::string& path : options.sources) {
     auto opened = open_source(path, options, services);

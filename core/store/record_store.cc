@@ -15,15 +15,14 @@ constexpr std::uint64_t kRegion = UINT64_MAX;  // what is reported of a place: t
 constexpr int kStepsToFirstRecord = 16;
 constexpr std::uint64_t kLargeChunk = 8u << 20;
 constexpr int kMostIndexBits = 24;
-constexpr int kAddressBits = 59;
 constexpr std::uint64_t kAdjacent = 128u << 10;  // a gap that still counts as reading on
 
 // A size that is never 0, for what can't be read: the kernel does not read empty files.
 std::uint64_t at_least_one(std::uint64_t size) { return std::max<std::uint64_t>(size, 1); }
 
-int index_bits(const Container& container, std::uint64_t size) {
+int index_bits(const Container& container, std::uint64_t size, unsigned address_bits) {
   if (container.index_fits_in_chunk()) return 0;
-  return std::clamp(kAddressBits - static_cast<int>(std::bit_width(size)), 0, kMostIndexBits);
+  return std::clamp(static_cast<int>(address_bits) - static_cast<int>(std::bit_width(size)), 0, kMostIndexBits);
 }
 
 // Whether what was decoded is what the walk has counted: only then do ordinals and offsets fit.
@@ -43,7 +42,7 @@ RecordStore::RecordStore(std::string name, std::shared_ptr<const Source> source,
       container_(std::move(container)),
       services_(services),
       bounds_(bounds),
-      index_bits_(index_bits(*container_, source_->size())),
+      index_bits_(index_bits(*container_, source_->size(), services.address_bits)),
       catalog_(*container_, source_->size(), Depth::kCounts, bounds,
                [this](const DamageRow& row) { report_damage(row.region); }) {}
 

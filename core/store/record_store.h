@@ -42,6 +42,7 @@ struct Services {
   DecodeBudget decoding;  // of large chunks
   Executor executor;      // behind the caches: its tasks use them
   Log log;
+  unsigned address_bits = 59;  // of a record's address; fewer where several containers share one space of numbers
 };
 
 // A record's address: its chunk and its place in it. Unlike the ordinal it does not depend on damage elsewhere.

@@ -1,6 +1,7 @@
 #include "fusefs/tree/node.h"
 
 #include <algorithm>
+#include <bit>
 
 namespace recordfs {
 namespace {
@@ -29,6 +30,12 @@ Numbering Numbering::single() {
   numbering.begins_.push_back(0);
   numbering.ranges_.push_back({0, kValues, 0});
   return numbering;
+}
+
+unsigned Numbering::value_bits(std::size_t containers) {
+  // Half of the numbers for all: then there is a gap as large as a range, however the others lie. Half of that again,
+  // since a range is more than the values of addresses.
+  return static_cast<unsigned>(kValueBits - 2 - std::bit_width(std::max<std::size_t>(containers, 1) - 1));
 }
 
 void Numbering::add(std::string_view name, std::uint64_t values) {

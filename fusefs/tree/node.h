@@ -80,6 +80,10 @@ class Numbering {
   // One container whose numbers begin at 0, so that its directory is the mount's root.
   static Numbering single();
 
+  // How many bits the values of each of so many containers may have, so that add() finds a range for all of them
+  // wherever their names put them. Of a record's address: Services::address_bits.
+  static unsigned value_bits(std::size_t containers);
+
   // Gives the next container a range. `name`: its directory's name; `values`: how many values it needs at
   // the most. Containers get the same range in every mount unless two ranges would overlap.
   void add(std::string_view name, std::uint64_t values);

@@ -80,5 +80,17 @@ TEST(Numbering, RangesTooLargeForTheRestOfTheNumbersStayWithinThem) {
   }
 }
 
+TEST(Numbering, ManyContainersOfTheMostValuesNeverShareANumber) {
+  for (const std::size_t containers : {1u, 2u, 5u, 9u, 64u}) {
+    Numbering numbering;
+    const std::uint64_t most = (std::uint64_t{1} << Numbering::value_bits(containers)) - 1;
+    for (std::size_t i = 0; i < containers; ++i) numbering.add("file " + std::to_string(i), most + 100);
+    for (std::size_t i = 0; i < containers; ++i) {
+      expect_round_trip(numbering, i, {NodeKind::kRecord, 0});
+      expect_round_trip(numbering, i, {NodeKind::kRecord, most});
+    }
+  }
+}
+
 }  // namespace
 }  // namespace recordfs
