@@ -39,6 +39,13 @@ std::optional<CodecId> codec_of(std::uint32_t compression, Bytes payload) {
   }
 }
 
+// How much memory an .lzma stream wants for its dictionary: it is taken before anything is decompressed.
+std::uint32_t lzma_dictionary(Bytes payload) {
+  Cursor cursor(payload);
+  cursor.u8();
+  return cursor.u32_le();
+}
+
 bool is_plain(const ChunkInfo& chunk) { return compression_of(chunk) == kCompressionNone; }
 
 Error about(const ChunkInfo& chunk, Code code, std::string detail) { return {code, chunk.begin, std::move(detail)}; }
@@ -80,6 +87,9 @@ Result<std::shared_ptr<const Chunk>> Stream::decode(const ChunkInfo& chunk) cons
   const std::optional<CodecId> codec = codec_of(compression_of(chunk), stored->view());
   if (!codec) {
     return about(chunk, Code::kUnsupported, fmt::format("compression {} is unknown", compression_of(chunk)));
+  }
+  if (*codec == CodecId::kLzma && lzma_dictionary(stored->view()) > limits_.decoded_chunk) {
+    return about(chunk, Code::kLimit, fmt::format("an LZMA dictionary of {} bytes", lzma_dictionary(stored->view())));
   }
   // What stands behind the compressed bytes is no part of them.
   auto front = decompress_front(*codec, stored->view(), stored->size() * kUsualRatio, limits_.decoded_chunk);

@@ -177,12 +177,12 @@ Result<Framing::Found> Framing::search(Position from) const {
     auto bytes = window.from(at, kMagic.size());
     if (!bytes) return std::move(bytes).error();
     if (bytes->size() < kMagic.size()) break;
-    const auto magic = std::ranges::search(*bytes, kMagic);
-    if (magic.empty()) {
+    const auto magic = std::search(bytes->begin(), bytes->end(), kMagic.begin(), kMagic.end());
+    if (magic == bytes->end()) {
       at += bytes->size() - (kMagic.size() - 1);
       continue;
     }
-    at += static_cast<Position>(magic.begin() - bytes->begin());
+    at += static_cast<Position>(magic - bytes->begin());
     auto reading = read_header(headers, at, limits_);
     if (!reading) return std::move(reading).error();
     if (reading->verdict == Verdict::kSound) return Found{Found::Kind::kBucket, at};

@@ -168,13 +168,21 @@ TEST(Walk, CutCompressedBucketKeepsItsMetadata) {
 }
 
 TEST(Walk, PayloadThatCannotBeDecompressedCostsItsBucketAlone) {
-  for (const std::uint64_t compression : {1, 2, 3}) {
+  for (const std::uint64_t compression : {1u, 2u, 3u}) {
     const BucketShape shape{.payload = std::string(64, 'x'), .stated_events = 2, .compression = compression};
     const Reading reading = read_bytes(bucket(shape) + kTwo);
     ASSERT_EQ(reading.events.size(), 3u);
     EXPECT_EQ(reading.events[0].front(), '!');
     EXPECT_EQ(reading.events[2], "four");
   }
+}
+
+TEST(Walk, DictionaryBeyondTheLimitIsRefusedBeforeItIsTaken) {
+  Limits limits;
+  limits.decoded_chunk = 1 << 20;
+  const std::string lzma("\x5d\x00\x00\x00\x08\xff\xff\xff\xff\xff\xff\xff\xff", 13);
+  const std::string bytes = bucket({.payload = lzma, .stated_events = 1, .compression = 3}) + kTwo;
+  EXPECT_EQ(read_bytes(bytes, limits).events, (Strings{"!an LZMA dictionary of 134217728 bytes", "four"}));
 }
 
 TEST(Walk, PartsReadWhatDecodeReads) {
