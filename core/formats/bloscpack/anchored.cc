@@ -168,8 +168,9 @@ void Anchored::take_lost(const Place& place, Step& step) const {
   step.next = ChunkKey{place.next->position, place.next->index};
 }
 
-// The key of the last anchor at or before a byte, or of the first chunk.
+// The key of the last anchor at or before a byte, or the first key.
 Result<std::optional<ChunkKey>> Anchored::key_before(Position at) const {
+  if (at < survey_.first_chunk) return std::optional<ChunkKey>{};
   auto behind = offsets_.first_above(at);
   if (!behind) return std::move(behind).error();
   for (std::uint64_t i = 1; i <= std::min(*behind, kMostSkipped); ++i) {
@@ -178,9 +179,9 @@ Result<std::optional<ChunkKey>> Anchored::key_before(Position at) const {
     if (!offset) return std::move(offset).error();
     auto seen = look(*offset);
     if (!seen) return std::move(seen).error();
-    if (seen->header || index == 0) return std::optional(ChunkKey{*offset, index});
+    if (seen->header) return std::optional(ChunkKey{*offset, index});
   }
-  return std::optional<ChunkKey>{};
+  return *behind <= kMostSkipped ? std::optional(first()) : std::nullopt;
 }
 
 Result<std::optional<ChunkInfo>> Anchored::locate(Position at) const {

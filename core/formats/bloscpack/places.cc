@@ -32,15 +32,17 @@ Result<void> Surveyor::find_chunks() {
 void Surveyor::be_chain(Position first) {
   found_.order = Order::kChain;
   found_.first_chunk = first;
+  // In the short headers the count is what they end with.
+  const Position field_end = std::min<Position>(found_.header.size, kChunksField + 8);
+  const Position field = field_end - std::min<Position>(field_end, 8);
   if (found_.header.chunks >= 0) {
     found_.count = static_cast<std::uint64_t>(found_.header.chunks);
   } else if (found_.header.chunks != kUnknown) {
-    tell(kChunksField, kChunksField + 8, DamageClass::kDamage, 0, fmt::format("{} chunks", found_.header.chunks));
+    tell(field, field_end, DamageClass::kDamage, 0, fmt::format("{} chunks", found_.header.chunks));
   }
   const bool is_missing = found_.count && *found_.count > 0 && first == source_.size();
   if (is_missing) {
-    const std::size_t field = found_.header.size == kLargestHeader ? kChunksField : found_.header.size - 8;
-    tell(field, found_.header.size, DamageClass::kUnfinished, found_.count, "the file ends before its first chunk");
+    tell(field, field_end, DamageClass::kUnfinished, found_.count, "the file ends before its first chunk");
   }
 }
 

@@ -195,6 +195,20 @@ TEST(BloscpackDamage, HeaderThatClaimsTwoGigabytesIsRefusedAndTheRestIsRead) {
   }
 }
 
+TEST(BloscpackDamage, LostFirstItemBehindUnusedOffsetsIsFoundByAnyByte) {
+  MadeFile file = make_file(variable());
+  put(file.bytes, 16, 8, kChunks - 1);
+  put(file.bytes, file.offsets + 8 * (kChunks - 1), 8, ~std::uint64_t{0});
+  file.bytes[file.begins[0]] = 9;
+  const auto container = open_bytes(file.bytes);
+  EXPECT_EQ(readable(read_all(*container)), "-1234");
+  for (const Position at : {file.begins[0] - 8, file.begins[0], file.begins[1] - 1}) {
+    const auto found = container->locate(at);
+    ASSERT_TRUE(found && *found) << at;
+    EXPECT_EQ((*found)->begin, file.begins[0] - 8);
+  }
+}
+
 // --- order
 
 FileShape shuffled() {

@@ -47,7 +47,7 @@ TEST(BloscpackRecords, OfEveryCodecInOneFile) {
   for (const char* codec : {"blosclz", "lz4", "snappy", "zlib", "zstd"}) {
     texts.push_back(record(chunks.size(), 50));
     for (int i = 0; i < 10; ++i) texts.back() += texts.back();
-    chunks.push_back(blosc_chunk(texts.back(), codec));
+    chunks.push_back(blosc_chunk(texts.back(), codec, 4096, 4));
   }
   expect_good({.spare = 7, .chunks = chunks}, texts);
   const Read read = read_bytes(make_file({.chunks = chunks}).bytes);
