@@ -6,6 +6,13 @@
 #include <limits>
 
 namespace recordfs {
+namespace {
+
+bool same_error(const Error& a, const Error& b) {
+  return a.code == b.code && a.position == b.position && a.os_error == b.os_error && a.detail == b.detail;
+}
+
+}  // namespace
 
 void Layout::push_end(std::uint64_t end) {
   if (wide_.empty() && end <= std::numeric_limits<std::uint32_t>::max()) {
@@ -18,7 +25,13 @@ void Layout::push_end(std::uint64_t end) {
 void Layout::add_failed(std::uint64_t records, std::uint64_t size, Error why) {
   const std::uint64_t first = this->records();
   for (std::uint64_t i = 0; i < records; ++i) add(size);
-  if (records > 0) failures_.emplace(first, Failures{first + records, std::move(why)});
+  if (records == 0) return;
+  const auto last = failures_.empty() ? failures_.end() : std::prev(failures_.end());
+  if (last != failures_.end() && last->second.end == first && same_error(last->second.why, why)) {
+    last->second.end += records;
+  } else {
+    failures_.emplace(first, Failures{first + records, std::move(why)});
+  }
 }
 
 Extent Layout::extent(std::uint64_t index) const {

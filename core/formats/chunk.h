@@ -31,7 +31,8 @@ class Layout {
   void add(std::uint64_t size) { push_end(end() + size); }
   // The next record should have `size` bytes (its declared size) and can't be read.
   void add_failed(std::uint64_t size, Error why) { add_failed(1, size, std::move(why)); }
-  // The same for the next `records` records, each of `size` bytes. The reason is held once.
+  // The same for the next `records` records, each of `size` bytes. The reason is held once, and so is that of records
+  // that were added one by one, fail alike and follow each other.
   void add_failed(std::uint64_t records, std::uint64_t size, Error why);
 
   std::uint64_t records() const { return narrow_.size() + wide_.size(); }

@@ -149,7 +149,8 @@ class Container {
   // could be decoded.
   virtual bool has_checksum(const ChunkInfo&) const { return true; }
 
-  // Checks the chunk's checksums without decoding it. Fails like decode.
+  // Checks the chunk's checksums without decoding it. Fails like decode, and where decode gives some of the records
+  // as failed.
   virtual Result<void> verify(const ChunkInfo& chunk) const;
 
   // Reads, verifies, decompresses and splits a chunk. The number of records and the sum of their sizes

@@ -4,6 +4,7 @@
 #include "core/formats/bloscpack/format.h"
 #include "core/formats/leveldb_log/format.h"
 #include "core/formats/proio/format.h"
+#include "core/formats/recordio/format.h"
 #include "core/formats/registry.h"
 #include "core/formats/riegeli/format.h"
 
@@ -12,6 +13,7 @@ namespace recordfs {
 std::span<const Format> formats() {
   static const std::array kFormats{
       riegeli::kFormat,
+      recordio::kFormat,
       leveldb_log::kFormat,
       proio::kFormat,
       bloscpack::kFormat,

@@ -31,7 +31,7 @@ PLACES = {
     "libdeflate.h": ["core/codec/deflate"],
     "blosc": ["core/codec/blosc"],
     "highwayhash/": ["core/hash/highway", "core/hash/highway_engine"],
-    "isa-l": ["core/hash/crc32c"],
+    "isa-l": ["core/hash/crc32", "core/hash/crc32c"],
     "crc.h": ["core/hash/crc32c"],
 }
 

@@ -89,6 +89,22 @@ TEST(Layout, RecordsThatFailForOneReasonCostItOnce) {
   EXPECT_LT(layout.memory(), 1u << 20);
 }
 
+TEST(Layout, RecordsThatFailAlikeInARowAreHeldOnceWhateverTheirSize) {
+  Layout layout;
+  const Error one{.code = Code::kDamage, .position = 7, .detail = "a reason that is too long for a small string"};
+  const Error other{.code = Code::kUnfinished, .position = 7, .detail = one.detail};
+  for (std::uint64_t size = 0; size < 10000; ++size) layout.add_failed(size, one);
+  layout.add(1);
+  layout.add_failed(1, one);
+  layout.add_failed(1, other);
+  EXPECT_LT(layout.memory(), 100000u);
+  EXPECT_EQ(layout.failure(0)->code, Code::kDamage);
+  EXPECT_EQ(layout.failure(9999)->code, Code::kDamage);
+  EXPECT_EQ(layout.failure(10000), nullptr);
+  EXPECT_EQ(layout.failure(10001)->code, Code::kDamage);
+  EXPECT_EQ(layout.failure(10002)->code, Code::kUnfinished);
+}
+
 TEST(Layout, MemoryGrowsByAboutFourBytesARecord) {
   Layout layout;
   layout.reserve(10000);

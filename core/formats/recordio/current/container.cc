@@ -1,0 +1,291 @@
+#include "core/formats/recordio/current/container.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "core/formats/recordio/current/content.h"
+#include "core/formats/recordio/current/plain.h"
+#include "core/formats/recordio/current/stored.h"
+#include "core/formats/recordio/current/walk.h"
+#include "core/formats/recordio/format.h"
+#include "core/formats/recordio/table.h"
+
+namespace recordfs::recordio {
+namespace {
+
+constexpr int kFramesBehindTrailer = 4;  // what may stand behind a trailer so that it is still found
+
+std::shared_ptr<const Chunk> to_chunk(Buffer payload, Layout layout) {
+  return std::make_shared<BufferChunk>(std::move(payload), std::move(layout));
+}
+
+bool is_body(const ChunkInfo& chunk) { return kind_of(chunk.kind) == Kind::kBody; }
+
+DamagedRegion whole_chunk(const ChunkInfo& chunk, std::string reason) {
+  return {.begin = chunk.begin, .end = chunk.end, .records_lost = 0, .reason = std::move(reason)};
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Container>> CurrentContainer::open(std::shared_ptr<const Source> source, const Limits& limits) {
+  std::unique_ptr<CurrentContainer> container(new CurrentContainer(std::move(source), limits));
+  if (auto read = container->read_header(); !read) return std::move(read).error();
+  if (auto found = container->find_trailer(); !found) return std::move(found).error();
+  return std::unique_ptr<Container>(std::move(container));
+}
+
+std::string_view CurrentContainer::format() const { return kFormat.name; }
+
+Result<void> CurrentContainer::read_header() {
+  if (source_->size() == 0) return {};
+  Runs runs(*source_);
+  auto run = runs.at(0);
+  if (!run) return std::move(run).error();
+  if (!*run) header_state_ = "damaged";
+  if (!*run || (*run)->first.kind != Kind::kHeader) return {};
+  header_state_ = "damaged";
+  auto chunk = describe(runs, **run);
+  if (!chunk) return std::move(chunk).error();
+  const auto allowed = check_stored(*chunk);
+  auto stored = allowed ? read_stored(*source_, *chunk, UINT64_MAX) : Result<Buffer>(allowed.error());
+  if (!stored && !lies_in_the_bytes(stored.error().code)) return std::move(stored).error();
+  if (!stored) {
+    header_.problem = std::move(stored).error();
+    return {};
+  }
+  header_ = parse_header(stored->view(), limits_);
+  if (header_.problem) return {};
+  header_state_ = "good";
+  transform_ = header_.names_all ? Transform::from_names(header_.transformers)
+                                 : Transform::unknown("the header's transformers are not all strings, or too many");
+  return {};
+}
+
+Result<void> CurrentContainer::find_trailer() {
+  if (source_->size() == 0) return {};
+  Runs runs(*source_);
+  Position at = source_->size() - 1;
+  auto last = runs.window().header(at - at % kFrameSize);
+  if (!last) return std::move(last).error();
+  if (*last && (*last)->kind != Kind::kTrailer) return {};
+  for (int i = 0; i < kFramesBehindTrailer; ++i) {
+    auto run = runs.covering(at);
+    if (!run) return std::move(run).error();
+    if (*run) {
+      auto chunk = describe(runs, **run);
+      if (!chunk) return std::move(chunk).error();
+      if ((*run)->first.kind == Kind::kTrailer) trailer_ = *chunk;
+      return {};
+    }
+    if (at < kFrameSize) break;
+    at -= kFrameSize;
+  }
+  return {};
+}
+
+std::vector<Fact> CurrentContainer::facts() const {
+  std::vector<Fact> facts;
+  facts.push_back({"version", std::string("current")});
+  facts.push_back({"header", std::string(header_state_)});
+  facts.push_back({"transformers", fmt::format("{}", fmt::join(header_.transformers, ", "))});
+  facts.push_back({"trailer", std::string(!has_trailer() ? "none" : trailer_ ? "present" : "missing")});
+  return facts;
+}
+
+bool CurrentContainer::is_plain(const ChunkInfo& chunk) const {
+  return !is_body(chunk) || (transform_ && transform_->is_none());
+}
+
+Result<ChunkInfo> CurrentContainer::describe(Runs& runs, const Run& run) const {
+  ChunkInfo info;
+  info.key = {run.begin, 0};
+  info.begin = run.begin;
+  info.end = run.end;
+  info.kind = to_string(run.first.kind);
+  info.stored_size = run.stored;
+  info.detail = detail_of(run);
+  if (run.first.kind != Kind::kBody) {
+    info.codec = run.first.kind == Kind::kTrailer && transform_ ? transform_->word() : to_string(CodecId::kNone);
+    info.records = 0;
+    info.decoded_size = 0;
+    return info;
+  }
+  info.codec = transform_ ? transform_->word() : "-";
+  if (!transform_) info.layout_cost = LayoutCost::kDecode;
+  if (!is_plain(info) || !run.is_whole()) return info;
+  auto frame = runs.window().view(run.begin, run.first.used());
+  if (!frame) return std::move(frame).error();
+  auto table = parse_table(frame->subspan(kFrameHeaderSize), run.stored, limits_);
+  const bool all_full = run.stored - run.last_size == (run.frames - 1) * kLargestFragment;
+  if (table && *table && all_full && (*table)->end() == run.stored) {
+    info.records = (*table)->records();
+    info.decoded_size = (*table)->total();
+  }
+  return info;
+}
+
+Result<std::vector<DamagedRegion>> CurrentContainer::damage_in(const ChunkInfo& chunk, const Run& run) const {
+  std::vector<DamagedRegion> regions;
+  if (!run.is_whole()) {
+    const Error cut = cut_chunk(*source_, chunk);
+    regions.push_back(whole_chunk(chunk, cut.detail));
+    regions.back().records_lost.reset();
+    if (cut.code == Code::kUnfinished) regions.back().damage_class = DamageClass::kUnfinished;
+    return regions;
+  }
+  if (run.first.kind == Kind::kHeader && chunk.begin != 0) {
+    regions.push_back(whole_chunk(chunk, "another header block: what follows is read as the first one says"));
+    return regions;
+  }
+  if (run.first.kind == Kind::kHeader && header_.problem) {
+    regions.push_back(whole_chunk(chunk, header_.problem->detail));
+    return regions;
+  }
+  if (chunk.begin == 0 && run.first.kind != Kind::kHeader) {
+    regions.push_back(whole_chunk(chunk, "no header block: the transformers are not known"));
+    regions.back().end = kFrameHeaderSize;
+  }
+  for (const std::uint64_t index : run.headless) {
+    if (run.first.kind != Kind::kBody) break;
+    const Position begin = run.begin + index * kFrameSize;
+    regions.push_back(lost_region(begin, begin + kFrameSize, Loss::kNoHeader));
+  }
+  if (run.first.kind != Kind::kBody) {
+    auto broken = broken_frames(*source_, chunk);
+    if (!broken) return broken;
+    regions.insert(regions.end(), broken->begin(), broken->end());
+  }
+  const Position rest = std::min(run.last_used_end(), run.end - 1);
+  if (run.end - run.begin < run.frames * kFrameSize && (regions.empty() || regions.back().end <= rest)) {
+    regions.push_back(whole_chunk(chunk, "a part of a chunk's padding is missing"));
+    regions.back().begin = rest;
+    regions.back().records_before = chunk.records.value_or(0);
+    if (run.end == source_->size()) regions.back().damage_class = DamageClass::kUnfinished;
+  }
+  return regions;
+}
+
+Result<Step> CurrentContainer::scan(ChunkKey at) const {
+  Step step;
+  Runs runs(*source_);
+  auto found = runs.search(at.position, limits_.scan_bytes);
+  if (!found) return std::move(found).error();
+  auto loss = static_cast<Loss>(at.state);
+  if (found->reached > at.position) {
+    if (loss == Loss::kNone) {
+      auto here = loss_at(runs.window(), at.position);
+      if (!here) return std::move(here).error();
+      loss = *here;
+    }
+    step.damage.push_back(lost_region(at.position, found->reached, loss));
+  }
+  if (!found->run) {
+    if (found->reached < source_->size()) step.next = ChunkKey{found->reached, static_cast<std::uint64_t>(loss)};
+    return step;
+  }
+  auto chunk = describe(runs, *found->run);
+  if (!chunk) return std::move(chunk).error();
+  auto inside = damage_in(*chunk, *found->run);
+  if (!inside) return std::move(inside).error();
+  for (DamagedRegion& region : *inside) step.damage.push_back(std::move(region));
+  if (chunk->end < source_->size()) step.next = ChunkKey{chunk->end, 0};
+  step.chunk = std::move(*chunk);
+  return step;
+}
+
+Result<std::optional<ChunkInfo>> CurrentContainer::locate(Position at) const {
+  if (at >= source_->size()) return std::optional<ChunkInfo>{};
+  Runs runs(*source_);
+  auto run = runs.covering(at);
+  if (!run) return std::move(run).error();
+  if (!*run) return std::optional<ChunkInfo>{};
+  auto chunk = describe(runs, **run);
+  if (!chunk) return std::move(chunk).error();
+  return std::optional(std::move(*chunk));
+}
+
+Result<void> CurrentContainer::check_stored(const ChunkInfo& chunk) const {
+  if (chunk.stored_size <= limits_.stored_chunk) return {};
+  return Error{Code::kLimit, chunk.begin, fmt::format("{} bytes stored in one block", chunk.stored_size)};
+}
+
+Result<Transform::Content> CurrentContainer::content(const ChunkInfo& chunk) const {
+  if (auto allowed = check_stored(chunk); !allowed) return std::move(allowed).error();
+  auto stored = read_stored(*source_, chunk, UINT64_MAX);
+  if (!stored) return std::move(stored).error();
+  const bool is_header = kind_of(chunk.kind) == Kind::kHeader;
+  const bool is_as_stored = is_header || (transform_ && transform_->is_none());
+  auto content = is_as_stored ? as_stored(std::move(*stored), limits_)
+                 : transform_ ? transform_->undo(stored->view(), limits_)
+                              : by_trial(std::move(*stored), limits_);
+  if (!content) return in_chunk(std::move(content).error(), chunk);
+  return content;
+}
+
+Result<Layout> CurrentContainer::layout(const ChunkInfo& chunk) const {
+  if (!is_body(chunk)) return Layout();
+  if (!transform_) return Container::layout(chunk);
+  if (transform_->is_none()) {
+    auto plain = read_plain(*source_, chunk, limits_);
+    if (!plain) return std::move(plain).error();
+    return plain_layout(*source_, chunk, *plain);
+  }
+  if (auto allowed = check_stored(chunk); !allowed) return std::move(allowed).error();
+  const bool is_cut = frames_of(chunk).is_cut();
+  bool tried_all = false;
+  const auto prefix = [&](std::uint64_t size) -> Result<Buffer> {
+    if (is_cut && tried_all) return cut_chunk(*source_, chunk);
+    tried_all = size >= chunk.stored_size;
+    return read_stored(*source_, chunk, std::min(size, chunk.stored_size));
+  };
+  auto layout = transform_->layout(prefix, is_cut ? UINT64_MAX : chunk.stored_size, limits_);
+  if (!layout) return in_chunk(std::move(layout).error(), chunk);
+  return layout;
+}
+
+Result<void> CurrentContainer::verify(const ChunkInfo& chunk) const {
+  if (is_body(chunk) && is_plain(chunk)) return verify_plain(*source_, chunk, limits_);
+  if (auto allowed = check_stored(chunk); !allowed) return allowed;
+  return verify_stored(*source_, chunk);
+}
+
+Result<std::shared_ptr<const Chunk>> CurrentContainer::decode(const ChunkInfo& chunk) const {
+  if (is_body(chunk) && is_plain(chunk)) return decode_plain(source_, chunk, limits_);
+  auto read = content(chunk);
+  if (!read) return std::move(read).error();
+  return to_chunk(std::move(read->bytes), is_body(chunk) ? std::move(read->layout) : Layout());
+}
+
+Result<std::shared_ptr<const Chunk>> CurrentContainer::decode_by_parts(const ChunkInfo& chunk) const {
+  if (!is_body(chunk) || !is_plain(chunk)) return std::shared_ptr<const Chunk>{};
+  return plain_by_parts(source_, chunk, limits_);
+}
+
+Result<std::vector<Attribute>> CurrentContainer::attributes(const ChunkInfo*) const {
+  if (header_.unshown) return *header_.unshown;
+  return header_.attributes;
+}
+
+bool CurrentContainer::has_trailer() const {
+  return header_state_ == "good" ? header_.declares_trailer : trailer_.has_value();
+}
+
+Result<Buffer> CurrentContainer::trailer() const {
+  if (!has_trailer()) return Container::trailer();
+  if (!trailer_) {
+    return Error{Code::kDamage, source_->size(), "the header declares a trailer, and the file does not end in one"};
+  }
+  auto read = content(*trailer_);
+  if (!read) return std::move(read).error();
+  if (read->layout.records() != 1) {
+    return Error{Code::kDamage, trailer_->begin,
+                 fmt::format("{} items in the trailer, where one is due", read->layout.records())};
+  }
+  const Extent item = read->layout.extent(0);
+  return Buffer::copy_of(
+      read->bytes.view().subspan(static_cast<std::size_t>(item.begin), static_cast<std::size_t>(item.size)));
+}
+
+}  // namespace recordfs::recordio

@@ -1,0 +1,60 @@
+// One open recordio file of the current format, as core/formats/container.h says.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "core/base/limits.h"
+#include "core/base/source.h"
+#include "core/formats/container.h"
+#include "core/formats/recordio/current/header.h"
+#include "core/formats/recordio/current/runs.h"
+#include "core/formats/recordio/current/transform.h"
+
+namespace recordfs::recordio {
+
+class CurrentContainer final : public Container {
+ public:
+  // Reads the header chunk, and at the end of the file what tells of a trailer. Fails as Source does.
+  static Result<std::unique_ptr<Container>> open(std::shared_ptr<const Source> source, const Limits& limits);
+
+  std::string_view format() const override;
+  std::vector<Fact> facts() const override;
+  Result<Step> scan(ChunkKey at) const override;
+  bool has_seek_structure() const override { return true; }
+  Result<std::optional<ChunkInfo>> locate(Position at) const override;
+  Result<Layout> layout(const ChunkInfo& chunk) const override;
+  bool index_fits_in_chunk() const override { return transform_ && transform_->is_none(); }
+  Result<void> verify(const ChunkInfo& chunk) const override;
+  Result<std::shared_ptr<const Chunk>> decode(const ChunkInfo& chunk) const override;
+  Result<std::shared_ptr<const Chunk>> decode_by_parts(const ChunkInfo& chunk) const override;
+  Result<std::vector<Attribute>> attributes(const ChunkInfo* last) const override;
+  bool has_trailer() const override;
+  Result<Buffer> trailer() const override;
+
+ private:
+  CurrentContainer(std::shared_ptr<const Source> source, const Limits& limits)
+      : source_(std::move(source)), limits_(limits) {}
+
+  Result<void> read_header();
+  Result<void> find_trailer();
+  Result<ChunkInfo> describe(Runs& runs, const Run& run) const;
+  // What of a chunk that is there is not as it should be.
+  Result<std::vector<DamagedRegion>> damage_in(const ChunkInfo& chunk, const Run& run) const;
+  bool is_plain(const ChunkInfo& chunk) const;
+  Result<void> check_stored(const ChunkInfo& chunk) const;
+  // Verifies, and undoes the transformers. Fails as decode.
+  Result<Transform::Content> content(const ChunkInfo& chunk) const;
+
+  const std::shared_ptr<const Source> source_;
+  const Limits limits_;
+  // Written before the container is shared.
+  Header header_;
+  std::string_view header_state_ = "missing";
+  std::optional<Transform> transform_;  // nullopt: the header is lost, and each chunk has to be tried
+  std::optional<ChunkInfo> trailer_;    // the chunk that ends the file, where it is one
+};
+
+}  // namespace recordfs::recordio

@@ -1,0 +1,110 @@
+#include "core/formats/recordio/current/header.h"
+
+#include <fmt/format.h>
+
+#include "core/base/cursor.h"
+#include "core/formats/recordio/table.h"
+
+namespace recordfs::recordio {
+namespace {
+
+enum class ValueType : std::uint8_t { kBool = 1, kInt = 2, kUint = 3, kString = 4 };
+
+struct Value {
+  std::string_view type;
+  std::string text;  // a string's bytes; of the other types what people write
+  bool is_true = false;
+};
+
+std::int64_t from_zigzag(std::uint64_t number) {
+  const std::uint64_t half = number >> 1;
+  return static_cast<std::int64_t>((number & 1) != 0 ? ~half : half);
+}
+
+// A typed uint; the cursor fails where another type stands.
+std::uint64_t read_uint(Cursor& cursor) {
+  if (cursor.u8() != static_cast<std::uint8_t>(ValueType::kUint)) cursor.fail();
+  return cursor.varint64();
+}
+
+// nullopt: an unknown type.
+std::optional<Value> read_value(Cursor& cursor) {
+  const std::uint8_t type = cursor.u8();
+  switch (static_cast<ValueType>(type)) {
+    case ValueType::kBool: {
+      const bool value = cursor.u8() != 0;
+      return Value{"bool", value ? "true" : "false", value};
+    }
+    case ValueType::kInt: return Value{"int", fmt::format("{}", from_zigzag(cursor.varint64()))};
+    case ValueType::kUint: return Value{"uint", fmt::format("{}", cursor.varint64())};
+    case ValueType::kString: return Value{"string", std::string(as_text(cursor.take(read_uint(cursor))))};
+  }
+  return std::nullopt;
+}
+
+class HeaderReader {
+ public:
+  explicit HeaderReader(const Limits& limits) : limits_(limits) {}
+
+  Header read(Bytes content) {
+    auto table = parse_table(content, content.size(), limits_);
+    if (!table) {
+      fail(std::move(table).error().detail);
+    } else if (!*table || (*table)->end() != content.size()) {
+      fail("the header block's table does not fit its content");
+    } else if ((*table)->records() != 1) {
+      fail(fmt::format("{} items in the header block, where one is due", (*table)->records()));
+    } else {
+      const auto begin = static_cast<std::size_t>((*table)->first_begin());
+      read_pairs(Cursor(content.subspan(begin)));
+    }
+    return std::move(header_);
+  }
+
+ private:
+  void fail(std::string why) { header_.problem = Error{.code = Code::kDamage, .detail = std::move(why)}; }
+
+  void read_pairs(Cursor cursor) {
+    const std::uint64_t pairs = read_uint(cursor);
+    for (std::uint64_t i = 0; i < pairs && cursor.ok(); ++i) {
+      const auto key = read_value(cursor);
+      const auto value = key ? read_value(cursor) : std::nullopt;
+      if (!cursor.ok()) break;
+      if (!value) return fail("a value of an unknown type in the header block");
+      if (key->type != "string") return fail("a key in the header block is no string");
+      take(key->text, *value);
+    }
+    if (!cursor.ok()) fail("the header block ends inside its pairs");
+  }
+
+  void take(const std::string& key, const Value& value) {
+    if (key == "transformer") {
+      const bool fits = value.type == "string" && header_.transformers.size() < limits_.nesting_depth;
+      header_.names_all = header_.names_all && fits;
+      if (fits) header_.transformers.push_back(value.text);
+    }
+    if (key == "trailer" && !seen_trailer_) {
+      seen_trailer_ = true;
+      header_.declares_trailer = value.is_true;
+    }
+    const std::uint64_t size = sizeof(Attribute) + key.size() + value.text.size();
+    if (header_.unshown || size > limits_.metadata_bytes - kept_) {
+      header_.attributes.clear();
+      header_.unshown = Error{.code = Code::kLimit, .detail = "more metadata than the limit"};
+      return;
+    }
+    kept_ += size;
+    header_.attributes.push_back({key, std::string(value.type), value.text});
+  }
+
+  const Limits& limits_;
+  Header header_;
+  std::uint64_t kept_ = 0;
+  bool seen_trailer_ = false;
+};
+
+}  // namespace
+
+Header parse_header(Bytes content, const Limits& limits) { return HeaderReader(limits).read(content); }
+
+}  // namespace recordfs::recordio

@@ -1,0 +1,232 @@
+#include "core/formats/recordio/current/plain.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "core/formats/recordio/current/stored.h"
+#include "core/formats/recordio/table.h"
+
+namespace recordfs::recordio {
+namespace {
+
+constexpr std::uint64_t kFirstPrefix = 16 << 10;
+
+// A part of the content that can't be read.
+struct Gap {
+  std::uint64_t begin = 0;
+  std::uint64_t end = 0;
+  Error why;
+};
+
+std::uint64_t missing_frames(const Frames& frames) { return frames.total - frames.there; }
+
+// Whether fragments of `length` bytes, and those that are missing, may hold `content` bytes.
+bool fits(const Frames& frames, std::uint64_t length, std::uint64_t content) {
+  return content >= length && content - length <= missing_frames(frames) * kLargestFragment;
+}
+
+Result<Layout> read_table(const Source& source, const ChunkInfo& chunk, const Limits& limits) {
+  const Frames frames = frames_of(chunk);
+  const std::uint64_t most = frames.total * kLargestFragment;  // the sizes in the headers may be wrong
+  for (std::uint64_t size = kFirstPrefix;; size *= 4) {
+    auto prefix = read_stored(source, chunk, std::min(size, chunk.stored_size));
+    if (!prefix) return std::move(prefix).error();
+    auto table = parse_table(prefix->view(), most, limits);
+    if (!table) return in_chunk(std::move(table).error(), chunk);
+    if (*table) return std::move(**table);
+    if (size >= chunk.stored_size) return frames.is_cut() ? cut_chunk(source, chunk) : in_chunk(cut_table(), chunk);
+  }
+}
+
+// Where the fragments stand by the checksums: a broken frame counts as full, as writers leave them, and a broken last
+// one holds what is missing to `content` bytes. nullopt where that does not come out even.
+Result<std::optional<Placement>> survey(const Source& source, const ChunkInfo& chunk, std::uint64_t content) {
+  auto scratch = Buffer::allocate(kFrameSize);
+  if (!scratch) return std::move(scratch).error();
+  const Frames frames = frames_of(chunk);
+  std::vector<std::uint64_t> ends;
+  std::uint64_t length = 0;
+  for (std::uint64_t i = 0; i < frames.there; ++i) {
+    auto fragment = read_fragment(source, chunk, i, scratch->span());
+    if (!fragment && !lies_in_the_bytes(fragment.error().code)) return std::move(fragment).error();
+    const bool is_last = i + 1 == frames.total;
+    const std::uint64_t rest = content - std::min(length, content);
+    length += fragment  ? fragment->size()
+              : is_last ? std::min<std::uint64_t>(rest, kLargestFragment)
+                        : kLargestFragment;
+    ends.push_back(length);
+  }
+  if (!fits(frames, length, content)) return std::optional<Placement>{};
+  return std::optional(Placement(std::move(ends)));
+}
+
+// Reads all frames and returns what of the content they do not give, in order. Fills `out`, unless it is empty.
+Result<std::vector<Gap>> read_all(const Source& source, const ChunkInfo& chunk, const Plain& plain, MutableBytes out) {
+  auto scratch = Buffer::allocate(kFrameSize);
+  if (!scratch) return std::move(scratch).error();
+  std::vector<Gap> gaps;
+  for (std::uint64_t i = 0; i < frames_of(chunk).there; ++i) {
+    const Extent due = plain.placement.extent(i);
+    auto fragment = read_fragment(source, chunk, i, scratch->span());
+    if (fragment && fragment->size() != due.size) {
+      fragment = Error{Code::kDamage, chunk.begin + i * kFrameSize, "a chunk is not as long as it was"};
+    }
+    if (!fragment) {
+      if (!lies_in_the_bytes(fragment.error().code)) return std::move(fragment).error();
+      gaps.push_back({due.begin, due.begin + due.size, std::move(fragment).error()});
+    } else if (!out.empty()) {
+      copy_bytes(*fragment, out.subspan(static_cast<std::size_t>(due.begin)));
+    }
+  }
+  return gaps;
+}
+
+// The records of `layout`, with the failure of those that reach into a gap, or behind what the file holds.
+Layout marked(const Source& source, const ChunkInfo& chunk, const Plain& plain, const std::vector<Gap>& gaps) {
+  const Error cut = cut_chunk(source, chunk);
+  Layout layout(plain.layout.first_begin());
+  layout.reserve(plain.layout.records());
+  auto gap = gaps.begin();
+  for (std::uint64_t i = 0; i < plain.layout.records(); ++i) {
+    const Extent extent = plain.layout.extent(i);
+    while (gap != gaps.end() && gap->end <= extent.begin) ++gap;
+    if (extent.size > 0 && extent.begin + extent.size > plain.placement.length()) {
+      layout.add_failed(extent.size, cut);
+    } else if (extent.size > 0 && gap != gaps.end() && gap->begin < extent.begin + extent.size) {
+      layout.add_failed(extent.size, gap->why);
+    } else {
+      layout.add(extent.size);
+    }
+  }
+  return layout;
+}
+
+// A chunk whose bytes stay in the file.
+class FileChunk final : public Chunk {
+ public:
+  FileChunk(std::shared_ptr<const Source> source, const ChunkInfo& chunk, Layout layout, Placement placement)
+      : Chunk(std::move(layout)), source_(std::move(source)), chunk_(chunk), placement_(std::move(placement)) {}
+
+  std::uint64_t payload_size() const override { return layout().end(); }
+  std::uint64_t memory() const override { return sizeof(*this) + placement_.memory() + layout().memory(); }
+
+  Result<Slice> read(std::uint64_t offset, std::uint64_t length) const override {
+    if (length == 0) return Slice{};
+    if (length > placement_.length() || offset > placement_.length() - length) return cut_chunk(*source_, chunk_);
+    auto bytes = Buffer::allocate(static_cast<std::size_t>(length));
+    auto scratch = Buffer::allocate(kFrameSize);
+    if (!bytes || !scratch) return Error{Code::kOutOfMemory, chunk_.begin, "no memory to read a part of a block"};
+    for (MutableBytes out = bytes->span(); !out.empty();) {
+      const std::uint64_t index = placement_.index_at(offset);
+      const Extent extent = placement_.extent(index);
+      auto fragment = read_fragment(*source_, chunk_, index, scratch->span());
+      if (!fragment) return std::move(fragment).error();
+      if (fragment->size() != extent.size) {
+        return Error{Code::kDamage, chunk_.begin + index * kFrameSize, "a chunk is not as long as it was"};
+      }
+      const Bytes wanted = fragment->subspan(static_cast<std::size_t>(offset - extent.begin));
+      const Bytes taken = wanted.first(std::min(wanted.size(), out.size()));
+      copy_bytes(taken, out);
+      out = out.subspan(taken.size());
+      offset += taken.size();
+    }
+    auto owner = std::make_shared<const Buffer>(std::move(*bytes));
+    return Slice{owner->view(), owner};
+  }
+
+ private:
+  const std::shared_ptr<const Source> source_;
+  const ChunkInfo chunk_;
+  const Placement placement_;
+};
+
+Result<void> check_limits(const ChunkInfo& chunk, const Plain& plain, const Limits& limits) {
+  const bool fits_in = chunk.stored_size <= limits.stored_chunk && plain.layout.end() <= limits.decoded_chunk;
+  if (fits_in) return {};
+  return Error{Code::kLimit, chunk.begin, fmt::format("{} bytes in one block", plain.layout.end())};
+}
+
+}  // namespace
+
+Placement::Placement(std::vector<std::uint64_t> ends)
+    : ends_(std::move(ends)), fragments_(ends_.size()), length_(ends_.empty() ? 0 : ends_.back()) {}
+
+std::uint64_t Placement::index_at(std::uint64_t offset) const {
+  if (ends_.empty()) return std::min(offset / kLargestFragment, fragments_ - 1);
+  return static_cast<std::uint64_t>(std::ranges::upper_bound(ends_, offset) - ends_.begin());
+}
+
+Extent Placement::extent(std::uint64_t index) const {
+  if (!ends_.empty()) {
+    const auto at = static_cast<std::size_t>(index);
+    const std::uint64_t begin = index == 0 ? 0 : ends_[at - 1];
+    return {begin, ends_[at] - begin};
+  }
+  const std::uint64_t begin = index * kLargestFragment;
+  return {begin, index + 1 < fragments_ ? kLargestFragment : length_ - begin};
+}
+
+Result<Plain> read_plain(const Source& source, const ChunkInfo& chunk, const Limits& limits) {
+  auto layout = read_table(source, chunk, limits);
+  if (!layout) return std::move(layout).error();
+  const Frames frames = frames_of(chunk);
+  if (frames.is_cut() && layout->end() > std::max(limits.decoded_chunk, chunk.stored_size)) {
+    return Error{Code::kLimit, chunk.begin, fmt::format("{} bytes in one block", layout->end())};
+  }
+  const bool all_full = chunk.stored_size - frames.last_size == (frames.there - 1) * kLargestFragment;
+  if (all_full && fits(frames, chunk.stored_size, layout->end())) {
+    return Plain{std::move(*layout), Placement(frames.there, chunk.stored_size)};
+  }
+  auto placement = survey(source, chunk, layout->end());
+  if (!placement) return std::move(placement).error();
+  if (*placement) return Plain{std::move(*layout), std::move(**placement)};
+  return Error{Code::kDamage, chunk.begin,
+               fmt::format("the items of the block take {} bytes, the block {}", layout->end(), chunk.stored_size)};
+}
+
+Layout plain_layout(const Source& source, const ChunkInfo& chunk, const Plain& plain) {
+  return plain.layout.end() > plain.placement.length() ? marked(source, chunk, plain, {}) : plain.layout;
+}
+
+Result<std::shared_ptr<const Chunk>> decode_plain(std::shared_ptr<const Source> source, const ChunkInfo& chunk,
+                                                  const Limits& limits) {
+  auto plain = read_plain(*source, chunk, limits);
+  if (!plain) return std::move(plain).error();
+  if (auto allowed = check_limits(chunk, *plain, limits); !allowed) return std::move(allowed).error();
+  auto bytes = Buffer::allocate(static_cast<std::size_t>(plain->placement.length()));
+  if (!bytes) return std::move(bytes).error();
+  auto gaps = read_all(*source, chunk, *plain, bytes->span());
+  if (!gaps) return std::move(gaps).error();
+  if (gaps->empty() && plain->layout.end() <= bytes->size()) {
+    return std::shared_ptr<const Chunk>(std::make_shared<BufferChunk>(std::move(*bytes), std::move(plain->layout)));
+  }
+  Layout layout = marked(*source, chunk, *plain, *gaps);
+  return std::shared_ptr<const Chunk>(
+      std::make_shared<FileChunk>(std::move(source), chunk, std::move(layout), std::move(plain->placement)));
+}
+
+Result<void> verify_plain(const Source& source, const ChunkInfo& chunk, const Limits& limits) {
+  auto plain = read_plain(source, chunk, limits);
+  if (!plain) return std::move(plain).error();
+  auto gaps = read_all(source, chunk, *plain, {});
+  if (!gaps) return std::move(gaps).error();
+  if (gaps->empty() && plain->layout.end() <= plain->placement.length()) return {};
+  if (auto allowed = check_limits(chunk, *plain, limits); !allowed) return allowed;
+  const Layout layout = marked(source, chunk, *plain, *gaps);
+  for (std::uint64_t i = 0; layout.has_failures() && i < layout.records(); ++i) {
+    if (const Error* failure = layout.failure(i)) return *failure;
+  }
+  return {};
+}
+
+Result<std::shared_ptr<const Chunk>> plain_by_parts(std::shared_ptr<const Source> source, const ChunkInfo& chunk,
+                                                    const Limits& limits) {
+  auto plain = read_plain(*source, chunk, limits);
+  if (!plain) return std::move(plain).error();
+  Layout layout = plain_layout(*source, chunk, *plain);
+  return std::shared_ptr<const Chunk>(
+      std::make_shared<FileChunk>(std::move(source), chunk, std::move(layout), std::move(plain->placement)));
+}
+
+}  // namespace recordfs::recordio

@@ -1,0 +1,101 @@
+#include "core/formats/recordio/current/runs.h"
+
+#include <algorithm>
+
+namespace recordfs::recordio {
+namespace {
+
+// Whether the frame of `header`, which stands `distance` behind the begin of `run`, belongs to it.
+bool is_part(const Run& run, const FrameHeader& header, std::uint64_t distance) {
+  return distance == header.index * kFrameSize && header.index < run.frames &&
+         header.continues(run.first, header.index);
+}
+
+}  // namespace
+
+Result<std::optional<Run>> Runs::at(Position at) { return at % kFrameSize == 0 ? on_grid(at) : off_grid(at); }
+
+Result<std::optional<Run>> Runs::on_grid(Position slot) { return with_end(grid_.run_at(slot)); }
+
+Result<std::optional<Run>> Runs::with_end(Result<std::optional<Run>> found) {
+  if (!found) return std::move(found).error();
+  if (!*found) return std::optional<Run>{};
+  Run run = std::move(**found);
+  auto end = end_on_grid(run);
+  if (!end) return std::move(end).error();
+  run.end = *end;
+  return std::optional(std::move(run));
+}
+
+Result<Position> Runs::end_on_grid(const Run& run) {
+  const Position due = run.begin + run.frames * kFrameSize;
+  if (due >= window_.size()) return window_.size();
+  auto next = window_.header(due);
+  if (!next) return std::move(next).error();
+  if (*next) return due;
+  // Bytes that were cut out of the padding have moved the next frame into what is left of it.
+  auto stray = strays_.first_in(run.last_used_end(), due);
+  if (!stray) return std::move(stray).error();
+  return *stray ? (*stray)->begin : due;
+}
+
+Result<std::optional<Run>> Runs::off_grid(Position at) {
+  auto first = strays_.at(at);
+  if (!first) return std::move(first).error();
+  if (!*first || (*first)->header.index != 0) return std::optional<Run>{};
+  Run run = run_of(at, (*first)->header);
+  for (;;) {
+    const Position due = run.begin + run.frames * kFrameSize;
+    auto intruder = strays_.first_in(run.last_used_end(), due);
+    if (!intruder) return std::move(intruder).error();
+    run.end = *intruder ? (*intruder)->begin : due;
+    if (*intruder || run.is_whole()) break;
+    auto next = strays_.at(due);
+    if (!next) return std::move(next).error();
+    if (!*next || !(*next)->header.continues(run.first, run.frames)) break;
+    extend(run, (*next)->header);
+  }
+  return std::optional(run);
+}
+
+Result<std::optional<Run>> Runs::covering(Position at) {
+  const Position slot = at - at % kFrameSize;
+  auto over = with_end(grid_.run_over(slot));
+  if (!over) return std::move(over).error();
+  if (*over && at < (*over)->end) return std::move(*over);
+  auto stray = strays_.last_in(at - std::min(at, kFrameSize - 1), at + 1);
+  if (!stray) return std::move(stray).error();
+  if (!*stray || (*stray)->header.index * kFrameSize > (*stray)->begin) return std::optional<Run>{};
+  auto found = off_grid((*stray)->begin - (*stray)->header.index * kFrameSize);
+  if (!found) return std::move(found).error();
+  if (!*found || !is_part(**found, (*stray)->header, (*stray)->begin - (*found)->begin) || at >= (*found)->end) {
+    return std::optional<Run>{};
+  }
+  return std::move(*found);
+}
+
+Result<std::optional<Run>> Runs::first_off_grid(Position from, Position to) {
+  while (from < to) {
+    auto stray = strays_.first_in(from, to);
+    if (!stray) return std::move(stray).error();
+    if (!*stray) break;
+    if ((*stray)->header.index == 0) return off_grid((*stray)->begin);
+    from = (*stray)->begin + 1;
+  }
+  return std::optional<Run>{};
+}
+
+Result<Runs::Found> Runs::search(Position from, std::uint64_t budget) {
+  for (Position at = from; at < window_.size();) {
+    const Position slot = at - at % kFrameSize;
+    auto run = at == slot ? on_grid(slot) : Result<std::optional<Run>>(std::nullopt);
+    if (run && !*run) run = first_off_grid(at, slot + kFrameSize);
+    if (!run) return std::move(run).error();
+    if (*run) return Found{*run, (*run)->begin};
+    at = std::min(slot + kFrameSize, window_.size());
+    if (at - from + window_.checked() >= budget) return Found{std::nullopt, at};
+  }
+  return Found{std::nullopt, window_.size()};
+}
+
+}  // namespace recordfs::recordio

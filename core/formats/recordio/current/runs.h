@@ -1,0 +1,43 @@
+// Runs on the grid and off it, and the search for the next one behind damage. FORMAT.md, "Damage".
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "core/formats/recordio/current/strays.h"
+
+namespace recordfs::recordio {
+
+// One thread; lives as long as one call of the container.
+class Runs {
+ public:
+  explicit Runs(const Source& source) : window_(source), grid_(window_), strays_(window_, grid_) {}
+
+  Window& window() { return window_; }
+
+  // The run that begins at `at`. Fails as Source does.
+  Result<std::optional<Run>> at(Position at);
+  // The run that covers byte `at`.
+  Result<std::optional<Run>> covering(Position at);
+
+  struct Found {
+    std::optional<Run> run;
+    Position reached = 0;  // no run begins before it
+  };
+  // The first run that begins at `from` or behind, searched for about `budget` bytes.
+  Result<Found> search(Position from, std::uint64_t budget);
+
+ private:
+  Result<std::optional<Run>> on_grid(Position slot);
+  Result<std::optional<Run>> off_grid(Position at);
+  Result<Position> end_on_grid(const Run& run);
+  Result<std::optional<Run>> with_end(Result<std::optional<Run>> found);
+  // The first run off the grid that begins in [from, to).
+  Result<std::optional<Run>> first_off_grid(Position from, Position to);
+
+  Window window_;
+  Grid grid_;
+  Strays strays_;
+};
+
+}  // namespace recordfs::recordio

@@ -1,0 +1,120 @@
+#include "core/formats/recordio/current/strays.h"
+
+#include <algorithm>
+
+namespace recordfs::recordio {
+namespace {
+
+constexpr std::size_t kKeptSlots = 16;
+
+Position slot_of(Position at) { return at - at % kFrameSize; }
+
+template <class Map>
+void keep(Map& map, Position slot, const typename Map::mapped_type& list) {
+  if (map.size() >= kKeptSlots) map.clear();
+  map[slot] = list;
+}
+
+}  // namespace
+
+Result<Position> Strays::held_until(Position slot) {
+  auto header = window_.header(slot);
+  if (!header) return std::move(header).error();
+  if (*header) {
+    auto sound = window_.sound_header(slot);
+    if (!sound) return std::move(sound).error();
+    if (*sound) return slot + (*sound)->used();
+  }
+  auto run = grid_.run_over(slot);
+  if (!run) return std::move(run).error();
+  if (!*run) return slot;
+  return slot + (*header ? (*header)->used() : kFrameSize);
+}
+
+Result<bool> Strays::is_on_grid(Position slot) {
+  auto header = window_.header(slot);
+  if (!header) return std::move(header).error();
+  if (*header) return true;
+  auto run = grid_.run_over(slot);
+  if (!run) return std::move(run).error();
+  return run->has_value();
+}
+
+Result<std::vector<Stray>> Strays::find_candidates(Position slot) {
+  std::vector<Stray> found;
+  auto barred = is_on_grid(slot + kFrameSize);
+  if (!barred) return std::move(barred).error();
+  if (*barred) return found;
+  auto held = held_until(slot);
+  if (!held) return std::move(held).error();
+  auto bytes = window_.view(slot, kFrameSize + kFrameHeaderSize);
+  if (!bytes) return std::move(bytes).error();
+  std::vector<Position> magics;
+  const auto first = std::max<std::size_t>(static_cast<std::size_t>(*held - slot), 1);
+  const std::size_t end = std::min<std::size_t>(bytes->size(), kFrameSize);
+  for (std::size_t i = find_magic(*bytes, first); i < end; i = find_magic(*bytes, i + 1)) {
+    if (window_.size() - slot - i >= kFrameSize) magics.push_back(slot + i);
+  }
+  for (const Position begin : magics) {
+    auto header = window_.sound_header(begin);
+    if (!header) return std::move(header).error();
+    if (*header) found.push_back({begin, **header});
+  }
+  return found;
+}
+
+Result<Strays::List> Strays::candidates(Position slot) {
+  if (const auto known = candidates_.find(slot); known != candidates_.end()) return known->second;
+  auto found = find_candidates(slot);
+  if (!found) return std::move(found).error();
+  List list = std::make_shared<const std::vector<Stray>>(std::move(*found));
+  keep(candidates_, slot, list);
+  return list;
+}
+
+Result<Strays::List> Strays::strays(Position slot) {
+  if (const auto known = strays_.find(slot); known != strays_.end()) return known->second;
+  auto here = candidates(slot);
+  if (!here) return here;
+  auto found = std::make_shared<std::vector<Stray>>();
+  if (!(*here)->empty()) {
+    Position covered = 0;
+    if (slot > 0) {
+      auto before = candidates(slot - kFrameSize);
+      if (!before) return before;
+      for (const Stray& stray : **before) covered = std::max(covered, stray.used_end());
+    }
+    for (const Stray& stray : **here) {
+      if (stray.begin >= covered) found->push_back(stray);
+      covered = std::max(covered, stray.used_end());
+    }
+  }
+  List list = std::move(found);
+  keep(strays_, slot, list);
+  return list;
+}
+
+Result<std::optional<Stray>> Strays::at(Position at) { return first_in(at, at + 1); }
+
+Result<std::optional<Stray>> Strays::first_in(Position from, Position to) {
+  for (Position slot = slot_of(from); slot < std::min(to, window_.size()); slot += kFrameSize) {
+    auto list = strays(slot);
+    if (!list) return std::move(list).error();
+    const auto first = std::ranges::lower_bound(**list, from, {}, &Stray::begin);
+    if (first != (*list)->end()) return first->begin < to ? std::optional(*first) : std::nullopt;
+  }
+  return std::optional<Stray>{};
+}
+
+Result<std::optional<Stray>> Strays::last_in(Position from, Position to) {
+  std::optional<Stray> last;
+  for (Position slot = slot_of(from); slot < std::min(to, window_.size()); slot += kFrameSize) {
+    auto list = strays(slot);
+    if (!list) return std::move(list).error();
+    const auto behind = std::ranges::lower_bound(**list, to, {}, &Stray::begin);
+    if (behind != (*list)->begin() && std::prev(behind)->begin >= from) last = *std::prev(behind);
+  }
+  return last;
+}
+
+}  // namespace recordfs::recordio

@@ -1,0 +1,175 @@
+#include "core/formats/recordio/current/transform.h"
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "core/formats/recordio/table.h"
+#include "core/formats/recordio/zstd_window.h"
+
+namespace recordfs::recordio {
+namespace {
+
+constexpr std::uint64_t kFirstPrefix = 16 << 10;
+constexpr std::size_t kPiece = 4096;
+// A size that a table states is believed up to this many bytes, or up to this many for each stored byte.
+constexpr std::uint64_t kBelievedBytes = 1 << 20;
+constexpr std::uint64_t kBelievedRatio = 64;
+
+// The reference ignores what stands behind the end of a deflate stream, and nothing behind zstd frames.
+Tail tail_of(CodecId codec) { return codec == CodecId::kDeflate ? Tail::kIgnored : Tail::kDamage; }
+
+std::optional<CodecId> codec_from(std::string_view name) {
+  for (const CodecId codec : {CodecId::kDeflate, CodecId::kZstd}) {
+    if (name == to_string(codec)) return codec;
+  }
+  return std::nullopt;
+}
+
+Error named(Error error, CodecId codec) {
+  error.detail = fmt::format("transformer {}: {}", to_string(codec), error.detail);
+  return error;
+}
+
+Error too_large(std::uint64_t limit) {
+  return {.code = Code::kLimit, .detail = fmt::format("more than {} bytes in one decoded block", limit)};
+}
+
+// A stream's window is memory that it takes before anything is read.
+Result<void> check_window(CodecId codec, Bytes stored, const Limits& limits) {
+  if (codec != CodecId::kZstd) return {};
+  return check_zstd_windows(stored, limits.decoded_chunk);
+}
+
+// The beginning of what a stream gives.
+struct Beginning {
+  Buffer bytes;
+  bool is_all = false;
+};
+
+// Up to `most` bytes. Where `input_is_all` is not set, a failure is only the end of what can be known.
+Result<Beginning> read_beginning(CodecId codec, Bytes input, bool input_is_all, std::uint64_t most,
+                                 const Limits& limits) {
+  if (auto allowed = check_window(codec, input, limits); !allowed) return std::move(allowed).error();
+  auto stream = open_stream(codec, input, tail_of(codec));
+  if (!stream) return named(std::move(stream).error(), codec);
+  auto bytes = Buffer::allocate(static_cast<std::size_t>(most));
+  if (!bytes) return std::move(bytes).error();
+  std::size_t filled = 0;
+  Beginning beginning;
+  while (filled < bytes->size() && !beginning.is_all) {
+    const MutableBytes room = bytes->span().subspan(filled, std::min(kPiece, bytes->size() - filled));
+    auto got = (*stream)->read(room);
+    if (!got && got.error().code == Code::kDamage && !input_is_all) break;
+    if (!got) return named(std::move(got).error(), codec);
+    filled += *got;
+    beginning.is_all = *got < room.size();
+  }
+  bytes->truncate(filled);
+  beginning.bytes = std::move(*bytes);
+  return beginning;
+}
+
+Result<Layout> within(Layout layout, const Limits& limits) {
+  if (layout.end() > limits.decoded_chunk) return too_large(limits.decoded_chunk);
+  return layout;
+}
+
+// All of one transformer's output, of which only an upper bound is known.
+Result<Buffer> undo_one(CodecId codec, Bytes stored, std::uint64_t limit) {
+  auto front = tail_of(codec) == Tail::kIgnored ? decompress_front(codec, stored, 0, limit) : Result<Front>(Front{});
+  if (!front) return named(std::move(front).error(), codec);
+  if (tail_of(codec) == Tail::kIgnored) return std::move(front->content);
+  auto content = decompress(codec, stored, 0, limit);
+  if (!content) return named(std::move(content).error(), codec);
+  return content;
+}
+
+// All of one transformer's output, which is `size` bytes.
+Result<Buffer> undo_one_exactly(CodecId codec, Bytes stored, std::uint64_t size) {
+  const Error other{.code = Code::kDamage, .detail = fmt::format("the block is not the {} bytes of its items", size)};
+  if (tail_of(codec) == Tail::kDamage && size <= std::max(kBelievedBytes, stored.size() * kBelievedRatio)) {
+    auto bytes = Buffer::allocate(static_cast<std::size_t>(size));
+    if (!bytes) return bytes;
+    if (auto done = decompress_into(codec, stored, bytes->span()); !done) return named(std::move(done).error(), codec);
+    return bytes;
+  }
+  auto bytes = undo_one(codec, stored, size);
+  if (!bytes && bytes.error().code == Code::kLimit) return other;
+  if (bytes && bytes->size() != size) return other;
+  return bytes;
+}
+
+}  // namespace
+
+Transform Transform::unknown(std::string why) {
+  Transform transform;
+  transform.unsupported_ = Error{.code = Code::kUnsupported, .detail = std::move(why)};
+  return transform;
+}
+
+Transform Transform::from_names(const std::vector<std::string>& names) {
+  std::vector<CodecId> codecs;
+  for (const std::string& name : names) {
+    const auto codec = codec_from(std::string_view(name).substr(0, name.find(' ')));
+    if (!codec) return unknown(fmt::format("the transformer \"{}\" is not known", name));
+    codecs.push_back(*codec);
+  }
+  return Transform(std::move(codecs));
+}
+
+std::string_view Transform::word() const {
+  if (unsupported_) return "unknown";
+  if (codecs_.empty()) return to_string(CodecId::kNone);
+  if (codecs_.size() == 1) return to_string(codecs_[0]);
+  const bool flate_first = codecs_[0] == CodecId::kDeflate;
+  const bool flate_last = codecs_[1] == CodecId::kDeflate;
+  if (codecs_.size() > 2) return "chain";
+  return flate_first ? (flate_last ? "flate+flate" : "flate+zstd") : (flate_last ? "zstd+flate" : "zstd+zstd");
+}
+
+Result<Layout> Transform::layout(const StoredPrefix& prefix, std::uint64_t stored_size, const Limits& limits) const {
+  if (unsupported_) return *unsupported_;
+  for (std::uint64_t size = kFirstPrefix;; size *= 4) {
+    auto stored = prefix(size);
+    if (!stored) return std::move(stored).error();
+    Beginning known{std::move(*stored), false};
+    known.is_all = known.bytes.size() >= stored_size;
+    for (auto codec = codecs_.rbegin(); codec != codecs_.rend(); ++codec) {
+      auto next = read_beginning(*codec, known.bytes.view(), known.is_all, size, limits);
+      if (!next) return std::move(next).error();
+      next->is_all = next->is_all && known.is_all;
+      known = std::move(*next);
+    }
+    auto table = parse_table(known.bytes.view(), UINT64_MAX, limits);
+    if (!table) return std::move(table).error();
+    if (*table) return within(std::move(**table), limits);
+    if (known.is_all) return cut_table();
+    if (size > limits.decoded_chunk) return too_large(limits.decoded_chunk);
+  }
+}
+
+Result<Transform::Content> Transform::undo(Bytes stored, const Limits& limits) const {
+  if (unsupported_) return *unsupported_;
+  Buffer undone;
+  for (std::size_t i = codecs_.size() - 1; i > 0; --i) {
+    if (auto allowed = check_window(codecs_[i], stored, limits); !allowed) return std::move(allowed).error();
+    auto next = undo_one(codecs_[i], stored, limits.decoded_chunk);
+    if (!next) return std::move(next).error();
+    undone = std::move(*next);
+    stored = undone.view();
+  }
+  const Transform first(std::vector<CodecId>{codecs_[0]});
+  const auto prefix = [&](std::uint64_t size) {
+    return Buffer::copy_of(stored.first(static_cast<std::size_t>(std::min<std::uint64_t>(size, stored.size()))));
+  };
+  auto table = first.layout(prefix, stored.size(), limits);
+  if (!table) return std::move(table).error();
+  if (auto allowed = check_window(codecs_[0], stored, limits); !allowed) return std::move(allowed).error();
+  auto bytes = undo_one_exactly(codecs_[0], stored, table->end());
+  if (!bytes) return std::move(bytes).error();
+  return Content{std::move(*bytes), std::move(*table)};
+}
+
+}  // namespace recordfs::recordio

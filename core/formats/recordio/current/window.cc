@@ -1,0 +1,81 @@
+#include "core/formats/recordio/current/window.h"
+
+#include <algorithm>
+
+namespace recordfs::recordio {
+namespace {
+
+Bytes part_of(Bytes bytes, std::uint64_t from, std::uint64_t length) {
+  if (from >= bytes.size()) return {};
+  const auto begin = static_cast<std::size_t>(from);
+  return bytes.subspan(begin, static_cast<std::size_t>(std::min<std::uint64_t>(length, bytes.size() - begin)));
+}
+
+}  // namespace
+
+const Window::Slot* Window::held(Position begin) const {
+  const auto found = std::ranges::find_if(slots_, [&](const Slot& s) { return s.filled && s.begin == begin; });
+  return found == slots_.end() ? nullptr : &*found;
+}
+
+Result<Bytes> Window::slot(Position begin) {
+  if (const Slot* known = held(begin)) return known->bytes.view();
+  if (begin >= size()) return Bytes{};
+  Slot& slot = slots_[next_];
+  next_ = (next_ + 1) % slots_.size();
+  slot.filled = false;
+  auto read = read_up_to(source_, begin, kFrameSize);
+  if (!read) return std::move(read).error();
+  slot = {begin, std::move(*read), true};
+  return slot.bytes.view();
+}
+
+Result<Bytes> Window::view(Position at, std::uint64_t length) {
+  const Position begin = at - at % kFrameSize;
+  auto first = slot(begin);
+  if (!first) return first;
+  const Bytes there = part_of(*first, at - begin, length);
+  if (there.size() == length || first->size() < kFrameSize) return there;
+  if (joined_.empty()) {
+    auto buffer = Buffer::allocate(2 * kFrameSize);
+    if (!buffer) return std::move(buffer).error();
+    joined_ = std::move(*buffer);
+  }
+  copy_bytes(there, joined_.span());
+  std::size_t filled = there.size();
+  for (Position next = begin + kFrameSize; filled < length; next += kFrameSize) {
+    auto more = slot(next);
+    if (!more) return more;
+    const Bytes piece = part_of(*more, 0, length - filled);
+    copy_bytes(piece, joined_.span().subspan(filled));
+    filled += piece.size();
+    if (more->size() < kFrameSize) break;
+  }
+  return joined_.view().first(filled);
+}
+
+Result<std::optional<FrameHeader>> Window::header(Position at) {
+  if (at >= size()) return std::optional<FrameHeader>{};
+  const Position begin = at - at % kFrameSize;
+  if (held(begin) != nullptr) {
+    auto bytes = view(at, kFrameHeaderSize);
+    if (!bytes) return std::move(bytes).error();
+    return parse_frame_header(*bytes);
+  }
+  std::array<std::byte, kFrameHeaderSize> bytes{};
+  auto got = source_.read_at(at, bytes);
+  if (!got) return std::move(got).error();
+  return parse_frame_header(Bytes(bytes).first(*got));
+}
+
+Result<std::optional<FrameHeader>> Window::sound_header(Position at) {
+  auto frame = view(at, kFrameSize);
+  if (!frame) return std::move(frame).error();
+  auto header = parse_frame_header(*frame);
+  if (!header || frame->size() < header->used()) return std::optional<FrameHeader>{};
+  checked_ += header->used();
+  if (!checksum_matches(*header, *frame)) return std::optional<FrameHeader>{};
+  return header;
+}
+
+}  // namespace recordfs::recordio

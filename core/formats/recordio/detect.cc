@@ -1,0 +1,78 @@
+#include "core/formats/recordio/detect.h"
+
+#include <algorithm>
+
+#include "core/formats/recordio/current/runs.h"
+#include "core/formats/recordio/current/wire.h"
+#include "core/formats/recordio/legacy/wire.h"
+#include "core/formats/recordio/magic.h"
+
+namespace recordfs::recordio {
+namespace {
+
+constexpr int kSound = 96;  // a magic and a checksum
+constexpr int kMagicAlone = 64;
+constexpr int kChecksumAlone = 32;
+constexpr std::size_t kShortestPrefix = 4;
+constexpr std::uint64_t kHead = 2 * kFrameSize;
+constexpr std::uint64_t kPiece = 64 << 10;
+
+bool is_sound_frame(Bytes frame) {
+  const auto header = parse_frame_header(frame);
+  return header && header->used() <= frame.size() && checksum_matches(*header, frame);
+}
+
+Detected by_short_file(Bytes head) {
+  const int bits = static_cast<int>(8 * head.size());
+  if (head.size() < kShortestPrefix) return {};
+  if (is_cut_header(head)) return {Variant::kCurrent, bits};
+  if (legacy::is_cut_header(head)) return {Variant::kLegacy, bits};
+  return {};
+}
+
+Detected by_bytes(Bytes head) {
+  if (head.size() < legacy::kRecordHeaderSize) return by_short_file(head);
+  if (is_sound_frame(head)) return {Variant::kCurrent, kSound};
+  if (legacy::parse_record_header(head)) return {Variant::kLegacy, kSound};
+  if (head.size() > kFrameSize && is_sound_frame(head.subspan(kFrameSize))) return {Variant::kCurrent, kSound};
+  const auto frame = parse_frame_header(head);
+  if (frame || (is_cut_header(head) && !legacy::is_damaged_header(head))) return {Variant::kCurrent, kMagicAlone};
+  if (legacy::find_magic(head.first(kMagicSize), 0) == 0) return {Variant::kLegacy, kMagicAlone};
+  if (legacy::is_damaged_header(head)) return {Variant::kLegacy, kChecksumAlone};
+  return {};
+}
+
+}  // namespace
+
+Result<Detected> detect_by_head(const Source& source) {
+  auto head = read_up_to(source, 0, kHead);
+  if (!head) return std::move(head).error();
+  return by_bytes(head->view());
+}
+
+Result<Detected> detect_by_frames(const Source& source, std::uint64_t limit) {
+  for (Position at = 0; at < std::min(limit, source.size()); at += kFrameSize) {
+    auto frame = read_up_to(source, at, kFrameSize);
+    if (!frame) return std::move(frame).error();
+    if (is_sound_frame(frame->view())) return Detected{Variant::kCurrent, kSound};
+  }
+  return Detected{};
+}
+
+Result<Detected> detect_by_search(const Source& source, std::uint64_t limit) {
+  Runs runs(source);
+  auto run = runs.search(0, limit);
+  if (!run) return std::move(run).error();
+  if (run->run) return Detected{Variant::kCurrent, kSound};
+  for (Position at = 0; at < std::min(limit, source.size()); at += kPiece) {
+    auto piece = read_up_to(source, at, kPiece + legacy::kRecordHeaderSize - 1);
+    if (!piece) return std::move(piece).error();
+    const Bytes bytes = piece->view();
+    for (std::size_t i = legacy::find_magic(bytes, 0); i < bytes.size(); i = legacy::find_magic(bytes, i + 1)) {
+      if (legacy::parse_record_header(bytes.subspan(i))) return Detected{Variant::kLegacy, kSound};
+    }
+  }
+  return Detected{};
+}
+
+}  // namespace recordfs::recordio

@@ -1,0 +1,176 @@
+#include "core/formats/recordio/legacy/container.h"
+
+#include <algorithm>
+#include <array>
+
+#include <fmt/format.h>
+
+#include "core/formats/recordio/format.h"
+
+namespace recordfs::recordio::legacy {
+namespace {
+
+constexpr std::uint64_t kSearchPiece = 64 << 10;
+constexpr std::uint64_t kFrontBytes = 4;  // that tell a codec
+constexpr std::string_view kUnpacked = "unpacked";
+constexpr std::string_view kPacked = "packed";
+constexpr std::string_view kNoRecord = "no record of legacy recordio where one has to begin";
+constexpr std::string_view kTooLong = "a record is longer than any writer makes them, and than the file";
+
+// Items whose bytes stay in the file.
+class FileChunk final : public Chunk {
+ public:
+  FileChunk(std::shared_ptr<const Source> source, Packed packed)
+      : Chunk(std::move(packed.layout)), source_(std::move(source)), items_(packed.items) {}
+  std::uint64_t payload_size() const override { return layout().end(); }
+  std::uint64_t memory() const override { return sizeof(*this) + layout().memory(); }
+  Result<Slice> read(std::uint64_t offset, std::uint64_t length) const override {
+    auto bytes = read_exactly(*source_, items_ + offset, length);
+    if (!bytes) return std::move(bytes).error();
+    auto owner = std::make_shared<const Buffer>(std::move(*bytes));
+    return Slice{owner->view(), owner};
+  }
+
+ private:
+  const std::shared_ptr<const Source> source_;
+  const Position items_;
+};
+
+std::string_view reason_of(Loss loss) { return loss == Loss::kTooLong ? kTooLong : kNoRecord; }
+
+Step region_step(Position begin, Position end, std::string_view reason, Position size) {
+  Step step;
+  step.damage.push_back({.begin = begin, .end = end, .records_lost = std::nullopt, .reason = std::string(reason)});
+  if (end < size) step.next = ChunkKey{end, 0};
+  return step;
+}
+
+Step unfinished_step(Position begin, Position size) {
+  Step step = region_step(begin, size, "the file ends inside a record", size);
+  step.damage.back().damage_class = DamageClass::kUnfinished;
+  return step;
+}
+
+bool ends_in(const RecordHeader& header, Position begin, std::uint64_t size) {
+  return header.length <= size - begin - kRecordHeaderSize;
+}
+
+}  // namespace
+
+std::string_view LegacyContainer::format() const { return kFormat.name; }
+
+std::vector<Fact> LegacyContainer::facts() const { return {{"version", std::string("legacy")}}; }
+
+Result<Step> LegacyContainer::scan(ChunkKey at) const {
+  const Position size = source_->size();
+  if (at.position >= size) return Step{};
+  if (at.state != 0) return search(at.position, static_cast<Loss>(at.state));
+  std::array<std::byte, kRecordHeaderSize> bytes{};
+  auto got = source_->read_at(at.position, bytes);
+  if (!got) return std::move(got).error();
+  const Bytes head = Bytes(bytes).first(*got);
+  const auto header = parse_record_header(head);
+  if (!header) {
+    const bool is_cut = head.size() < kRecordHeaderSize && is_cut_header(head);
+    return is_cut ? unfinished_step(at.position, size) : search(at.position, Loss::kNoRecord);
+  }
+  if (ends_in(*header, at.position, size)) return describe(at.position, *header);
+  if (header->length <= kLongestPayload) return unfinished_step(at.position, size);
+  return search(at.position, Loss::kTooLong);
+}
+
+Result<Step> LegacyContainer::describe(Position begin, const RecordHeader& header) const {
+  ChunkInfo info;
+  info.key = {begin, 0};
+  info.begin = begin;
+  info.end = begin + kRecordHeaderSize + header.length;
+  info.kind = header.is_packed ? kPacked : kUnpacked;
+  auto packed = read_items(info);
+  if (!packed) {
+    if (!lies_in_the_bytes(packed.error().code)) return std::move(packed).error();
+    return region_step(begin, info.end, packed.error().detail, source_->size());
+  }
+  info.records = packed->layout.records();
+  info.decoded_size = packed->layout.total();
+  info.stored_size = header.length;
+  auto front = read_up_to(*source_, packed->items, std::min<std::uint64_t>(kFrontBytes, packed->stored));
+  if (!front) return std::move(front).error();
+  info.codec = codec_word(*packed, front->view());
+  Step step;
+  if (info.end < source_->size()) step.next = ChunkKey{info.end, 0};
+  step.chunk = std::move(info);
+  return step;
+}
+
+Result<Step> LegacyContainer::search(Position from, Loss loss) const {
+  const Position size = source_->size();
+  for (Position at = from; at < size;) {
+    auto piece = read_up_to(*source_, at, kSearchPiece + kRecordHeaderSize - 1);
+    if (!piece) return std::move(piece).error();
+    const Bytes bytes = piece->view();
+    const std::size_t end = std::min<std::size_t>(bytes.size(), kSearchPiece);
+    for (std::size_t i = find_magic(bytes, 0); i < end; i = find_magic(bytes, i + 1)) {
+      const auto header = parse_record_header(bytes.subspan(i));
+      if (!header || !ends_in(*header, at + i, size)) continue;
+      return at + i == from ? describe(from, *header) : region_step(from, at + i, reason_of(loss), size);
+    }
+    at += end;
+    if (at - from < limits_.scan_bytes) continue;
+    Step step = region_step(from, at, reason_of(loss), size);
+    if (step.next) step.next->state = static_cast<std::uint64_t>(loss);
+    return step;
+  }
+  return region_step(from, size, reason_of(loss), size);
+}
+
+Result<Packed> LegacyContainer::read_items(const ChunkInfo& chunk) const {
+  const Position begin = chunk.begin + kRecordHeaderSize;
+  const std::uint64_t length = chunk.end - begin;
+  if (chunk.kind == kPacked) return read_packed(*source_, begin, length, limits_);
+  Packed one{.layout = Layout(), .items = begin, .stored = length};
+  one.layout.add(length);
+  return one;
+}
+
+Result<void> LegacyContainer::check_limits(const ChunkInfo& chunk, const Packed& packed) const {
+  if (packed.stored > limits_.stored_chunk || packed.layout.total() > limits_.decoded_chunk) {
+    return Error{Code::kLimit, chunk.begin, fmt::format("{} bytes in one record", packed.layout.total())};
+  }
+  return {};
+}
+
+Result<Layout> LegacyContainer::layout(const ChunkInfo& chunk) const {
+  auto packed = read_items(chunk);
+  if (!packed) return std::move(packed).error();
+  return std::move(packed->layout);
+}
+
+Result<void> LegacyContainer::verify(const ChunkInfo& chunk) const {
+  auto packed = read_items(chunk);
+  if (!packed) return std::move(packed).error();
+  if (auto allowed = check_limits(chunk, *packed); !allowed) return allowed;
+  return packed->is_plain() ? Result<void>() : Container::verify(chunk);
+}
+
+Result<std::shared_ptr<const Chunk>> LegacyContainer::decode(const ChunkInfo& chunk) const {
+  auto packed = read_items(chunk);
+  if (!packed) return std::move(packed).error();
+  if (auto allowed = check_limits(chunk, *packed); !allowed) return std::move(allowed).error();
+  auto stored = read_exactly(*source_, packed->items, packed->stored);
+  if (!stored) return std::move(stored).error();
+  auto items = undo_packed(*packed, std::move(*stored), limits_);
+  if (!items) {
+    items.error().position = chunk.begin;
+    return std::move(items).error();
+  }
+  return std::shared_ptr<const Chunk>(std::make_shared<BufferChunk>(std::move(*items), std::move(packed->layout)));
+}
+
+Result<std::shared_ptr<const Chunk>> LegacyContainer::decode_by_parts(const ChunkInfo& chunk) const {
+  auto packed = read_items(chunk);
+  if (!packed) return std::move(packed).error();
+  if (!packed->is_plain()) return std::shared_ptr<const Chunk>{};
+  return std::shared_ptr<const Chunk>(std::make_shared<FileChunk>(source_, std::move(*packed)));
+}
+
+}  // namespace recordfs::recordio::legacy

@@ -1,0 +1,43 @@
+// One open recordio file of the legacy format, as core/formats/container.h says. Each of its records is a chunk.
+#pragma once
+
+#include <memory>
+
+#include "core/base/limits.h"
+#include "core/base/source.h"
+#include "core/formats/container.h"
+#include "core/formats/recordio/legacy/packed.h"
+#include "core/formats/recordio/legacy/wire.h"
+
+namespace recordfs::recordio::legacy {
+
+// Why a search is under way, as ChunkKey::state has it.
+enum class Loss : std::uint8_t { kNone, kNoRecord, kTooLong };
+
+class LegacyContainer final : public Container {
+ public:
+  LegacyContainer(std::shared_ptr<const Source> source, const Limits& limits)
+      : source_(std::move(source)), limits_(limits) {}
+
+  std::string_view format() const override;
+  std::vector<Fact> facts() const override;
+  Result<Step> scan(ChunkKey at) const override;
+  Result<Layout> layout(const ChunkInfo& chunk) const override;
+  bool has_checksum(const ChunkInfo&) const override { return false; }
+  Result<void> verify(const ChunkInfo& chunk) const override;
+  Result<std::shared_ptr<const Chunk>> decode(const ChunkInfo& chunk) const override;
+  Result<std::shared_ptr<const Chunk>> decode_by_parts(const ChunkInfo& chunk) const override;
+
+ private:
+  Result<Step> describe(Position begin, const RecordHeader& header) const;
+  // Looks for the next record from `from` on, for about Limits::scan_bytes.
+  Result<Step> search(Position from, Loss loss) const;
+  // The chunk as the file has it: for an unpacked record, one item.
+  Result<Packed> read_items(const ChunkInfo& chunk) const;
+  Result<void> check_limits(const ChunkInfo& chunk, const Packed& packed) const;
+
+  const std::shared_ptr<const Source> source_;
+  const Limits limits_;
+};
+
+}  // namespace recordfs::recordio::legacy

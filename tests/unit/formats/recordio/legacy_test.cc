@@ -1,0 +1,124 @@
+// The legacy format: records without a grid, packed or not.
+#include <gtest/gtest.h>
+
+#include "core/hash/crc32.h"
+#include "tests/unit/formats/recordio/reading.h"
+#include "tests/writers/recordio/writer.h"
+
+namespace recordfs::recordio {
+namespace {
+
+using namespace recordio_writer;
+
+std::string flipped(std::string file, std::size_t at) {
+  file.at(at) = static_cast<char>(file.at(at) ^ 1);
+  return file;
+}
+
+// "one" at 0, "two" at 23, "three" at 46; 71 bytes.
+std::string three() { return unpacked("one") + unpacked("two") + unpacked("three"); }
+
+TEST(Legacy, PackedAndUnpackedMayBeMixed) {
+  const Reading reading = read_file(unpacked("one") + packed({"two", "", "three"}) + unpacked("") + packed({"four"}));
+  EXPECT_EQ(reading.records, (Items{"one", "two", "", "three", "", "four"}));
+  ASSERT_EQ(reading.chunks.size(), 4u);
+  EXPECT_EQ(reading.chunks[0].kind, "unpacked");
+  EXPECT_EQ(reading.chunks[1].kind, "packed");
+  EXPECT_EQ(reading.chunks[1].records, 3u);
+  EXPECT_EQ(reading.chunks[1].decoded_size, 8u);
+  EXPECT_EQ(reading.chunks[1].codec, "none");
+}
+
+TEST(Legacy, HasNoChecksumOverItsItems) {
+  const auto container = open_file(unpacked("one"));
+  EXPECT_FALSE(container->has_checksum(container->scan({}).value().chunk.value()));
+  EXPECT_FALSE(container->has_seek_structure());
+}
+
+TEST(Legacy, ADamagedHeaderLosesItsRecordAlone) {
+  for (const std::size_t at : {23u, 30u, 31u, 38u, 39u}) {
+    const Reading reading = read_file(flipped(three(), at));
+    EXPECT_EQ(reading.records, (Items{"one", "three"})) << at;
+    EXPECT_EQ(reading.damage, Items{"[23,46) damage: no record of legacy recordio where one has to begin"}) << at;
+  }
+}
+
+TEST(Legacy, ADamagedFirstHeaderLosesItsRecordAlone) {
+  for (const std::size_t at : {0u, 8u, 16u}) {
+    EXPECT_EQ(read_file(flipped(three(), at)).records, (Items{"two", "three"})) << at;
+  }
+}
+
+TEST(Legacy, BytesBetweenRecordsAreDamage) {
+  const Reading reading = read_file(unpacked("one") + std::string(33, 'x') + unpacked("two"));
+  EXPECT_EQ(reading.records, (Items{"one", "two"}));
+  EXPECT_EQ(reading.damage, Items{"[23,56) damage: no record of legacy recordio where one has to begin"});
+}
+
+TEST(Legacy, ACutTailIsUnfinished) {
+  for (std::size_t size = 47; size < 71; ++size) {
+    const Reading reading = read_file(three().substr(0, size));
+    EXPECT_EQ(reading.records, (Items{"one", "two"})) << size;
+    EXPECT_EQ(reading.damage.at(0), "[46," + std::to_string(size) + ") unfinished: the file ends inside a record");
+  }
+}
+
+// A payload may hold another recordio file, so nothing is searched in a record that is only cut off.
+TEST(Legacy, ACutTailIsNotSearchedForRecords) {
+  const std::string file = unpacked("one") + unpacked(three() + text(1000));
+  EXPECT_EQ(read_file(file.substr(0, 500)).records, Items{"one"});
+}
+
+TEST(Legacy, ALengthThatNoWriterWritesIsDamage) {
+  const std::string length{"\1\0\0\x20\0\0\0\0", 8};
+  const std::uint32_t sum = crc32(as_bytes(length));
+  std::string file = three();
+  file.replace(23 + 8, 8, length);
+  for (unsigned i = 0; i < 4; ++i) file[23 + 16 + i] = static_cast<char>(sum >> (8 * i) & 0xFF);
+  const Reading reading = read_file(file);
+  EXPECT_EQ(reading.records, (Items{"one", "three"}));
+  EXPECT_EQ(reading.damage, Items{"[23,46) damage: a record is longer than any writer makes them, and than the file"});
+}
+
+TEST(Legacy, ADamagedTableLosesItsRecordAlone) {
+  const std::string file = flipped(unpacked("one") + packed({"two", "three"}) + unpacked("four"), 23 + 25);
+  const Reading reading = read_file(file);
+  EXPECT_EQ(reading.records, (Items{"one", "four"}));
+  EXPECT_EQ(reading.damage, Items{"[23,58) damage: the checksum of a packed record's item sizes does not match"});
+}
+
+TEST(Legacy, NoItemsAreOneEmptyItem) { EXPECT_EQ(read_file(packed({})).records, Items{""}); }
+
+TEST(Legacy, BytesBehindTheLastItemAreNobodys) {
+  const Reading reading = read_file(packed({"a", "b"}, "ab and more") + unpacked("c"));
+  EXPECT_EQ(reading.records, (Items{"a", "b", "c"}));
+}
+
+TEST(Legacy, AHostileCountIsRefusedAndTheRestIsServed) {
+  Limits limits;
+  limits.records_per_chunk = 3;
+  const Reading reading = read_file(unpacked("one") + packed({"a", "b", "c", "d"}) + unpacked("two"), limits);
+  EXPECT_EQ(reading.records, (Items{"one", "two"}));
+  EXPECT_EQ(reading.damage.size(), 1u);
+}
+
+TEST(Legacy, APartOfALargeItemIsReadFromTheFile) {
+  const std::string big = text(3000000);
+  const auto container = open_file(unpacked("one") + unpacked(big) + packed({"a", big}));
+  const Reading reading = read_all(*container);
+  const auto unpacked_part = container->decode_by_parts(reading.chunks.at(1)).value();
+  EXPECT_EQ(as_text(unpacked_part->read(2000000, 10).value().bytes), big.substr(2000000, 10));
+  EXPECT_LT(unpacked_part->memory(), 1000u);
+  const auto packed_part = container->decode_by_parts(reading.chunks.at(2)).value();
+  EXPECT_EQ(as_text(packed_part->read(1 + 2000000, 10).value().bytes), big.substr(2000000, 10));
+}
+
+TEST(Legacy, ASearchGoesOnOverManySteps) {
+  Limits limits;
+  limits.scan_bytes = 4096;
+  const std::string file = unpacked("one") + std::string(1000000, 'x') + unpacked("two");
+  EXPECT_EQ(read_file(file, limits).records, (Items{"one", "two"}));
+}
+
+}  // namespace
+}  // namespace recordfs::recordio

@@ -1,0 +1,117 @@
+// Chunks that an insertion or a cut has moved off the grid, and recordio files inside recordio items.
+#include <algorithm>
+
+#include <gtest/gtest.h>
+
+#include "tests/unit/formats/recordio/reading.h"
+#include "tests/writers/recordio/writer.h"
+
+namespace recordfs::recordio {
+namespace {
+
+using namespace recordio_writer;
+
+std::string wide(char seed) { return body({text(30000, seed), text(30000, static_cast<char>(seed + 1))}); }
+
+Items wide_items(char seed) { return {text(30000, seed), text(30000, static_cast<char>(seed + 1))}; }
+
+Items operator+(Items a, const Items& b) {
+  a.insert(a.end(), b.begin(), b.end());
+  return a;
+}
+
+TEST(Strays, BlocksBehindAnInsertionAreReadAtAnyOffset) {
+  for (const std::size_t size : {1u, 777u, 32767u, 32769u, 40000u}) {
+    const std::string file = header({}) + wide('a') + std::string(size, 'x') + wide('c') + wide('e');
+    const Reading reading = read_file(file);
+    EXPECT_EQ(reading.records, wide_items('a') + wide_items('c') + wide_items('e')) << size;
+    EXPECT_EQ(reading.damage.size(), 1u) << size;
+  }
+}
+
+TEST(Strays, BlocksBehindACutAreReadAtAnyOffset) {
+  for (const std::size_t size : {1u, 700u, 5000u, 32767u}) {
+    std::string file = header({}) + wide('a') + wide('c') + wide('e') + wide('g');
+    file.erase(32768 * 3 + 10000, size);
+    const Reading reading = read_file(file);
+    const Items tail(reading.records.end() - 4, reading.records.end());
+    EXPECT_EQ(tail, wide_items('e') + wide_items('g')) << size;
+    EXPECT_FALSE(reading.damage.empty());
+    EXPECT_GE(reading.records.size(), 6u);
+  }
+}
+
+TEST(Strays, ACutInPaddingCostsNoBlock) {
+  std::string file = header({}) + body({"one"}) + body({"two"}) + wide('e');
+  file.erase(32768 + 1000, 100);
+  const Reading reading = read_file(file);
+  EXPECT_EQ(reading.records, (Items{"one", "two"} + wide_items('e')));
+  EXPECT_EQ(reading.damage, Items{"[32801,65436) damage: a part of a chunk's padding is missing"});
+}
+
+TEST(Strays, ABlockThatIsCutOffTheGridEndsWhereItsChunksEnd) {
+  std::string file = header({}) + "x" + wide('a') + wide('c');
+  file.erase(32769 + 32768, 32768);
+  const Reading reading = read_file(file);
+  EXPECT_EQ(reading.records, Items{text(30000, 'a')} + wide_items('c'));
+}
+
+// What reaches over a chunk on the grid may as well be a part of an item.
+TEST(Strays, AChunkOffTheGridGivesWayToOneOnTheGrid) {
+  std::string file = header({}) + body({"one"}) + std::string(777, 'x') + body({"two"}) + body({"three"});
+  file.erase(file.size() - 32768 - 2000, 777);
+  file += body({"four"});
+  const Reading reading = read_file(file);
+  EXPECT_EQ(reading.records, (Items{"one", "three", "four"}));
+  EXPECT_FALSE(reading.damage.empty());
+}
+
+// Small blocks of a file inside an item have sound checksums, and stand at any offset.
+std::string nested() { return header({}) + body({"inner one"}) + body({"inner two"}); }
+
+TEST(Strays, AFileInsideAnItemIsNoneOfTheWalksBusiness) {
+  const Items items{text(100), nested(), text(50)};
+  const Reading reading = read_file(header({}) + body(items) + body({"next"}));
+  EXPECT_EQ(reading.records, (items + Items{"next"}));
+  EXPECT_TRUE(reading.damage.empty());
+}
+
+TEST(Strays, AFileInsideAnItemIsNotReadWhenAChunkAroundItIsBroken) {
+  const Items items{text(100), nested(), text(50)};
+  const std::string file = header({}) + body(items) + body({"next"});
+  for (std::size_t frame = 32768; frame + 32768 < file.size(); frame += 32768) {
+    for (const std::size_t at : {std::size_t{5}, std::size_t{10}, std::size_t{29}}) {
+      std::string broken = file;
+      broken[frame + at] = static_cast<char>(broken[frame + at] ^ 1);
+      for (const std::string& record : read_file(broken).records) {
+        EXPECT_FALSE(record.starts_with("inner")) << frame << " " << at;
+      }
+    }
+  }
+}
+
+TEST(Strays, EveryByteIsLocatedAsTheWalkFindsIt) {
+  const std::string file =
+      header({}) + body({"one"}) + std::string(100, 'x') + wide('a') + std::string(32668 + 500, 'y') + body({"two"});
+  const auto container = open_file(file);
+  const auto chunks = read_all(*container).chunks;
+  ASSERT_EQ(chunks.size(), 4u);
+  for (Position at = 0; at < file.size(); at += 97) {
+    const auto found = container->locate(at).value();
+    const auto due =
+        std::ranges::find_if(chunks, [&](const ChunkInfo& chunk) { return chunk.begin <= at && at < chunk.end; });
+    EXPECT_EQ(found.has_value(), due != chunks.end()) << at;
+    if (found && due != chunks.end()) {
+      EXPECT_EQ(found->begin, due->begin) << at;
+    }
+  }
+}
+
+TEST(Strays, ChunksThatOverlapAreReadWhereNoneStandsInTheOther) {
+  const std::string one = chunk({.payload = content_of({"one"})}).substr(0, 200);
+  const Reading reading = read_file(header({}) + std::string(10, 'x') + one + chunk({.payload = content_of({"two"})}));
+  EXPECT_EQ(reading.records, (Items{"one", "two"}));
+}
+
+}  // namespace
+}  // namespace recordfs::recordio

@@ -1,0 +1,91 @@
+// The trailer block: found from the end, or said to be missing.
+#include <gtest/gtest.h>
+
+#include "tests/unit/formats/recordio/reading.h"
+#include "tests/writers/recordio/writer.h"
+
+namespace recordfs::recordio {
+namespace {
+
+using namespace recordio_writer;
+
+std::string declaring(const std::string& value = bool_value(true)) {
+  return header({{string_value("trailer"), value}});
+}
+
+std::string trailer(std::string_view item) { return block(Magic::kTrailer, content_of({std::string(item)})); }
+
+std::string fact(const Container& container) {
+  for (const Fact& fact : container.facts()) {
+    if (fact.name == "trailer") return std::get<std::string>(fact.value);
+  }
+  return "-";
+}
+
+TEST(Trailer, IsItsItem) {
+  for (const std::size_t size : {std::size_t{0}, std::size_t{5}, std::size_t{100000}}) {
+    const auto container = open_file(declaring() + body({"a"}) + trailer(text(size)));
+    ASSERT_TRUE(container->has_trailer());
+    EXPECT_EQ(as_text(container->trailer().value().view()), text(size));
+    EXPECT_EQ(fact(*container), "present");
+  }
+}
+
+TEST(Trailer, DeclaredAndMissingIsDamage) {
+  const auto container = open_file(declaring() + body({"a"}));
+  ASSERT_TRUE(container->has_trailer());
+  EXPECT_EQ(container->trailer().error().code, Code::kDamage);
+  EXPECT_EQ(fact(*container), "missing");
+}
+
+TEST(Trailer, NotDeclaredIsNone) {
+  for (const std::string& value : {bool_value(false), string_value("yes")}) {
+    const auto container = open_file(declaring(value) + body({"a"}) + trailer("t"));
+    EXPECT_FALSE(container->has_trailer());
+    EXPECT_EQ(read_all(*container).chunks.at(2).kind, "trailer");
+  }
+}
+
+TEST(Trailer, TheFirstDeclarationDecides) {
+  const std::string head =
+      header({{string_value("trailer"), bool_value(false)}, {string_value("trailer"), bool_value(true)}});
+  EXPECT_FALSE(open_file(head + trailer("t"))->has_trailer());
+}
+
+TEST(Trailer, IsFoundInFrontOfGarbage) {
+  const auto container = open_file(declaring() + body({"a"}) + trailer("t") + std::string(1000, 'x'));
+  EXPECT_EQ(as_text(container->trailer().value().view()), "t");
+  EXPECT_EQ(read_all(*container).damage, Items{"[98304,99304) damage: no chunk of recordio where one has to begin"});
+}
+
+TEST(Trailer, OfALostHeaderIsShown) {
+  std::string file = declaring() + body({"a"}) + trailer("t");
+  file[3] = 'x';
+  const auto container = open_file(file);
+  EXPECT_TRUE(container->has_trailer());
+  EXPECT_EQ(as_text(container->trailer().value().view()), "t");
+}
+
+TEST(Trailer, WhoseEndIsCutOffIsReported) {
+  std::string file = declaring() + body({"a"}) + trailer(text(40000));
+  file.resize(file.size() - 32768);
+  const auto container = open_file(file);
+  EXPECT_EQ(container->trailer().error().code, Code::kUnfinished);
+  EXPECT_EQ(read_all(*container).damage, Items{"[65536,98304) unfinished: of the block's 2 chunks the file holds 1"});
+}
+
+TEST(Trailer, BrokenBehindItsFirstChunkIsReported) {
+  std::string file = declaring() + body({"a"}) + trailer(text(40000));
+  file[98304 + 100] = '\0';
+  const auto container = open_file(file);
+  EXPECT_EQ(container->trailer().error().code, Code::kDamage);
+  EXPECT_EQ(read_all(*container).damage, Items{"[98304,131072) damage: the checksum of a chunk does not match"});
+}
+
+TEST(Trailer, MustHoldOneItem) {
+  const auto container = open_file(declaring() + block(Magic::kTrailer, content_of({"a", "b"})));
+  EXPECT_EQ(container->trailer().error().code, Code::kDamage);
+}
+
+}  // namespace
+}  // namespace recordfs::recordio

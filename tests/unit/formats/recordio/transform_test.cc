@@ -1,0 +1,182 @@
+// Blocks that transformers were applied to.
+#include <gtest/gtest.h>
+
+#include "tests/unit/formats/recordio/packing.h"
+#include "tests/unit/formats/recordio/reading.h"
+#include "tests/writers/recordio/writer.h"
+
+namespace recordfs::recordio {
+namespace {
+
+using namespace recordio_writer;
+
+const Items kItems{text(3000), "", text(500, 'c')};
+
+std::string body_of(std::string_view stored) { return block(Magic::kBody, stored); }
+
+// The records of one block that holds `stored`.
+Items records_of(const std::vector<std::string>& transformers, std::string_view stored) {
+  const Reading reading = read_file(header_with(transformers) + body_of(stored));
+  EXPECT_TRUE(reading.damage.empty());
+  return reading.records;
+}
+
+Error failure_of(const std::vector<std::string>& transformers, std::string_view stored) {
+  const Reading reading = read_file(header_with(transformers) + body_of(stored) + body_of(stored));
+  EXPECT_TRUE(reading.records.empty());
+  return reading.failures.size() == 2 ? reading.failures[1] : Error{};
+}
+
+TEST(Transform, OneWithAndWithoutALevel) {
+  const std::string content = content_of(kItems);
+  EXPECT_EQ(records_of({"flate"}, flate(content)), kItems);
+  EXPECT_EQ(records_of({"flate 0"}, flate(content, 0)), kItems);
+  EXPECT_EQ(records_of({"zstd"}, zstd(content)), kItems);
+  EXPECT_EQ(records_of({"zstd  9 fast"}, zstd(content)), kItems);
+}
+
+TEST(Transform, SeveralAreUndoneLastToFirst) {
+  const std::string content = content_of(kItems);
+  EXPECT_EQ(records_of({"flate", "zstd 1"}, zstd(flate(content))), kItems);
+  EXPECT_EQ(records_of({"zstd", "flate"}, flate(zstd(content))), kItems);
+  EXPECT_EQ(records_of({"zstd", "flate", "zstd"}, zstd(flate(zstd(content)))), kItems);
+}
+
+TEST(Transform, EveryBlockOfAChainIsRead) {
+  const Items items{text(60000), text(50000, 'x')};
+  const std::string stored = zstd(flate(content_of(items)));
+  const Reading reading = read_file(header_with({"flate", "zstd"}) + body_of(stored) + body_of(stored));
+  EXPECT_EQ(reading.records, (Items{items[0], items[1], items[0], items[1]}));
+  EXPECT_EQ(reading.chunks[1].codec, "flate+zstd");
+}
+
+TEST(Transform, EveryFormOfZstdFrames) {
+  const std::string content = content_of(kItems);
+  EXPECT_EQ(records_of({"zstd"}, zstd(content, {.states_size = false})), kItems);
+  EXPECT_EQ(records_of({"zstd"}, zstd(content, {.has_checksum = true})), kItems);
+  EXPECT_EQ(records_of({"zstd"}, zstd(content.substr(0, 2)) + zstd(content.substr(2))), kItems);
+  EXPECT_EQ(records_of({"zstd"}, skippable("nothing") + zstd(content) + skippable("")), kItems);
+}
+
+TEST(Transform, BytesBehindADeflateStreamAreNobodys) {
+  EXPECT_EQ(records_of({"flate"}, flate(content_of(kItems)) + "more"), kItems);
+  EXPECT_EQ(failure_of({"zstd"}, zstd(content_of(kItems)) + "more").code, Code::kDamage);
+}
+
+TEST(Transform, TheLayoutOfALargeBlockNeedsItsBeginningAlone) {
+  std::string noise;
+  for (std::uint32_t i = 0, x = 1; i < 1000000; ++i)
+    noise.push_back(static_cast<char>((x = x * 1664525 + 1013904223) >> 24));
+  std::string file = header_with({"zstd"}) + body_of(zstd(content_of({"first", noise})));
+  file[300000] = static_cast<char>(file[300000] ^ 1);
+  const auto container = open_file(file);
+  const ChunkInfo chunk = container->scan({32768, 0}).value().chunk.value();
+  const auto layout = container->layout(chunk);
+  ASSERT_TRUE(layout) << to_string(layout.error());
+  EXPECT_EQ(layout->extent(1).size, noise.size());
+  EXPECT_EQ(container->decode(chunk).error().position, 294912u);
+}
+
+TEST(Transform, ATableLongerThanTheFirstLookIsReadOn) {
+  const Items items(100000, "ab");
+  const std::string content = content_of(items);
+  EXPECT_EQ(records_of({"zstd"}, zstd(content)), items);
+  EXPECT_EQ(records_of({"flate"}, flate(content)), items);
+  EXPECT_EQ(records_of({"flate 0", "zstd"}, zstd(flate(content, 0))), items);
+}
+
+TEST(Transform, AnUnknownOneIsUnsupportedAndTheRestOfTheBlockIsShown) {
+  for (const std::vector<std::string>& names :
+       std::vector<std::vector<std::string>>{{"xor 33"}, {"zstd", "xor"}, {""}}) {
+    const std::string file = header_with(names) + body_of("anything");
+    const auto container = open_file(file);
+    const ChunkInfo chunk = container->scan({32768, 0}).value().chunk.value();
+    EXPECT_EQ(chunk.codec, "unknown");
+    EXPECT_FALSE(chunk.records);
+    EXPECT_EQ(container->layout(chunk).error().code, Code::kUnsupported);
+    EXPECT_EQ(container->decode(chunk).error().code, Code::kUnsupported);
+    EXPECT_TRUE(container->verify(chunk));
+  }
+}
+
+TEST(Transform, ABrokenChunkIsDamageWhateverTheTransformer) {
+  std::string file = header_with({"xor"}) + body_of(text(40000));
+  file[70000] = '\0';
+  const auto container = open_file(file);
+  const ChunkInfo chunk = container->scan({32768, 0}).value().chunk.value();
+  EXPECT_EQ(container->decode(chunk).error().code, Code::kDamage);
+  EXPECT_EQ(container->verify(chunk).error().code, Code::kDamage);
+}
+
+TEST(Transform, BrokenStreamsAreDamage) {
+  const std::string content = content_of(kItems);
+  EXPECT_EQ(failure_of({"flate"}, flate(content).substr(0, 100)).code, Code::kDamage);
+  EXPECT_EQ(failure_of({"zstd"}, zstd(content).substr(0, 100)).code, Code::kDamage);
+  EXPECT_EQ(failure_of({"zstd"}, "no frame at all").code, Code::kDamage);
+  EXPECT_EQ(failure_of({"zstd"}, "").code, Code::kDamage);
+  EXPECT_EQ(failure_of({"zstd"}, zstd(content + "more")).code, Code::kDamage);
+  EXPECT_EQ(failure_of({"flate"}, flate(content.substr(0, content.size() - 1))).code, Code::kDamage);
+}
+
+TEST(Transform, HostileSizesAreRefused) {
+  EXPECT_EQ(failure_of({"zstd"}, zstd(varint(std::uint64_t{1} << 60))).code, Code::kLimit);
+  EXPECT_EQ(failure_of({"flate"}, flate(varint(1) + varint(std::uint64_t{1} << 60))).code, Code::kLimit);
+  EXPECT_EQ(failure_of({"zstd"}, zstd_claiming(std::uint64_t{1} << 40)).code, Code::kLimit);
+}
+
+TEST(Transform, AWindowBeyondTheLimitIsRefusedBeforeThereIsMemoryForIt) {
+  Limits limits;
+  limits.decoded_chunk = 4 << 20;
+  const std::string small = zstd(content_of({"small"}), {.states_size = false});
+  const std::string wide = zstd(content_of({"small"}), {.states_size = false, .window_log = 27});
+  for (const std::string& stored : {wide, skippable("") + wide, zstd("") + wide}) {
+    const Reading reading = read_file(header_with({"zstd"}) + body_of(stored) + body_of(small), limits);
+    EXPECT_EQ(reading.records, Items{"small"});
+    EXPECT_EQ(reading.failures.at(0).code, Code::kLimit);
+  }
+  EXPECT_EQ(records_of({"zstd"}, wide), Items{"small"});
+}
+
+TEST(Transform, ABombIsRefusedWithoutMemoryForIt) {
+  const std::string zeros = zstd(std::string(2 << 20, '\0'));
+  std::string bomb = zstd(varint(1) + varint(std::uint64_t{2} << 30));
+  for (int i = 0; i < 1024; ++i) bomb += zeros;  // two GiB
+  EXPECT_EQ(failure_of({"zstd"}, bomb).code, Code::kLimit);
+  // And one that says it is small.
+  std::string liar = zstd(varint(1) + varint(10));
+  for (int i = 0; i < 1024; ++i) liar += zeros;
+  EXPECT_EQ(failure_of({"zstd"}, liar).code, Code::kDamage);
+  Limits limits;
+  limits.decoded_chunk = 1 << 20;
+  const Reading nested = read_file(header_with({"flate", "zstd"}) + body_of(bomb), limits);
+  EXPECT_EQ(nested.failures.at(0).code, Code::kLimit);
+}
+
+TEST(Transform, ALostHeaderIsMadeUpForByTrying) {
+  for (const std::string& stored : {zstd(content_of(kItems)), flate(content_of(kItems)), content_of(kItems)}) {
+    EXPECT_EQ(read_file(body_of(stored)).records, kItems);
+  }
+  const Reading reading = read_file(body_of(zstd(flate(content_of(kItems)))));
+  EXPECT_EQ(reading.failures.at(0).code, Code::kUnsupported);
+}
+
+TEST(Transform, ACompressedTrailerIsUndone) {
+  const std::string head =
+      header({{string_value("transformer"), string_value("zstd")}, {string_value("trailer"), bool_value(true)}});
+  const auto container = open_file(head + block(Magic::kTrailer, zstd(content_of({"the end"}))));
+  EXPECT_EQ(as_text(container->trailer().value().view()), "the end");
+}
+
+TEST(Transform, ACompressedBlockThatIsCutOffNamesItsRecords) {
+  const Items items{"first", text(400000)};
+  std::string file = header_with({"flate 0"}) + body_of(flate(content_of(items), 0));
+  file.resize(32768 * 4);
+  const auto container = open_file(file);
+  const Step step = container->scan({32768, 0}).value();
+  EXPECT_EQ(step.damage.at(0).damage_class, DamageClass::kUnfinished);
+  EXPECT_EQ(container->layout(*step.chunk).value().records(), 2u);
+  EXPECT_EQ(container->decode(*step.chunk).error().code, Code::kUnfinished);
+}
+
+}  // namespace
+}  // namespace recordfs::recordio
