@@ -79,7 +79,10 @@ Reading read_file(std::string_view bytes, const Limits& limits) {
 
 std::string text(std::size_t size, char seed) {
   std::string made;
-  for (std::size_t i = 0; i < size; ++i) made.push_back(static_cast<char>('a' + (i * i + i / 7 + seed) % 26));
+  for (std::size_t i = 0; i < size; ++i) {
+    const std::size_t letter = (i * i + i / 7 + static_cast<unsigned char>(seed)) % 26;
+    made.push_back(static_cast<char>('a' + static_cast<char>(letter)));
+  }
   return made;
 }
 
