@@ -12,11 +12,7 @@ namespace recordfs {
 
 std::span<const Format> formats() {
   static const std::array kFormats{
-      riegeli::kFormat,
-      recordio::kFormat,
-      leveldb_log::kFormat,
-      proio::kFormat,
-      bloscpack::kFormat,
+      riegeli::kFormat, recordio::kFormat, leveldb_log::kFormat, proio::kFormat, bloscpack::kFormat,
   };
   return kFormats;
 }

