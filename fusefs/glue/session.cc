@@ -1,7 +1,6 @@
 #include "fusefs/glue/session.h"
 
 #include <algorithm>
-#include <csignal>
 #include <cstdio>
 #include <memory>
 #include <string_view>
@@ -10,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "fusefs/glue/captured_stderr.h"
+#include "fusefs/glue/ending_signals.h"
 #include "fusefs/glue/init_reply.h"
 #include "fusefs/glue/operations.h"
 #include "fusefs/glue/parking.h"
@@ -25,29 +25,6 @@ using Session = std::unique_ptr<fuse_session, SessionDeleter>;
 struct LoopConfigDeleter {
   void operator()(fuse_loop_config* config) const { fuse_loop_cfg_destroy(config); }
 };
-
-// libfuse starts mount(8), umount(8) or fusermount3 and waits for it with no second try, so a signal on the way would
-// make a failure of a mount that stands. Meanwhile the signals that have a handler wait for this thread.
-class SignalsHeld {
- public:
-  SignalsHeld() {
-    sigset_t handled;
-    sigemptyset(&handled);
-    for (const int number : {SIGHUP, SIGINT, SIGPIPE, SIGTERM}) sigaddset(&handled, number);
-    pthread_sigmask(SIG_BLOCK, &handled, &before_);
-  }
-  ~SignalsHeld() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
-  SignalsHeld(const SignalsHeld&) = delete;
-  SignalsHeld& operator=(const SignalsHeld&) = delete;
-
- private:
-  sigset_t before_{};
-};
-
-void unmount(fuse_session* session) {
-  const SignalsHeld held;
-  fuse_session_unmount(session);
-}
 
 // --- options
 
@@ -98,21 +75,14 @@ std::string reason_in(std::string_view said) {
   return reason.empty() ? "libfuse gives no reason" : reason;
 }
 
-// A session that stands, and whose signal handlers do.
 Result<Session> mounted_session(const SessionOptions& options, Mount& context) {
   CapturedStderr captured;
   Session session = new_session(options, context);
-  if (!session || fuse_set_signal_handlers(session.get()) != 0) return failure(reason_in(captured.end()));
-  {
-    const SignalsHeld held;
-    if (fuse_session_mount(session.get(), options.mountpoint.c_str()) == 0) {
-      const std::string said = captured.end();
-      std::fputs(said.c_str(), stderr);
-      return session;
-    }
-  }
-  fuse_remove_signal_handlers(session.get());
-  return failure(reason_in(captured.end()));
+  if (!session || fuse_session_mount(session.get(), options.mountpoint.c_str()) != 0)
+    return failure(reason_in(captured.end()));
+  const std::string said = captured.end();
+  std::fputs(said.c_str(), stderr);
+  return session;
 }
 
 int run_loop(fuse_session* session, const SessionOptions& options) {
@@ -130,6 +100,7 @@ std::string fuse_version() { return fmt::format("libfuse {}", fuse_pkgversion())
 
 Result<void> serve(const MountTree& tree, Executor& executor, const SessionOptions& options,
                    const std::function<void()>& in_background) {
+  EndingSignals signals;
   Parking parking(executor);
   Mount context{.tree = tree, .parking = parking, .max_read = options.max_read};
   auto session = mounted_session(options, context);
@@ -137,17 +108,16 @@ Result<void> serve(const MountTree& tree, Executor& executor, const SessionOptio
   Result<void> result;
   if (complete_init_reply(session->get()) != 0 || fuse_daemonize(options.foreground ? 1 : 0) != 0) {
     result = failure("no way to the background");
-  } else if (!executor.start()) {
+  } else if (!executor.start() || !signals.watch(session->get())) {
     result = failure("the system gives no thread");
   } else {
     in_background();
-    // A signal that asked for the end is a good end.
-    if (run_loop(session->get(), options) < 0) result = failure("the connection to the kernel broke");
+    if (run_loop(session->get(), options) != 0) result = failure("the connection to the kernel broke");
   }
+  signals.stop();
   executor.stop();
   parking.close();
-  unmount(session->get());
-  fuse_remove_signal_handlers(session->get());
+  fuse_session_unmount(session->get());
   return result;
 }
 
