@@ -288,6 +288,25 @@ Result<Slice> RecordStore::read_record(const RecordRef& record, std::uint64_t of
   return (*decoded)->read(extent.begin + offset, std::min(length, extent.size - offset));
 }
 
+void RecordStore::walk_on(const RecordRef& record, const std::function<bool(const RecordRef&, Bytes)>& take) const {
+  RecordRef at{record.chunk, record.index + 1};
+  for (;;) {
+    if (wants_parts(at.chunk)) return;
+    const auto decoded = cached(at.chunk);
+    if (!decoded) return;
+    const Layout& layout = (*decoded)->layout();
+    for (; at.index < layout.records(); ++at.index) {
+      if (layout.failure(at.index) != nullptr) continue;
+      const Extent extent = layout.extent(at.index);
+      const auto slice = (*decoded)->read(extent.begin, extent.size);
+      if (!slice || !take(at, slice->bytes)) return;
+    }
+    const auto next = next_with_records(at.chunk);
+    if (!next) return;
+    at = {*next, 0};
+  }
+}
+
 Result<Parts> RecordStore::parts(const RecordRef& record) const {
   auto bytes = read_record(record, 0, kEverything);
   if (!bytes) return std::move(bytes).error();

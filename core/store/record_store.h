@@ -8,6 +8,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -106,6 +107,10 @@ class RecordStore {
   Result<std::uint64_t> record_size(const RecordRef& record) const;
   // Up to `length` bytes of a record from `offset`: fewer only at its end. Fails as decode does.
   Result<Slice> read_record(const RecordRef& record, std::uint64_t offset, std::uint64_t length) const;
+
+  // Hands out the records behind one, in the container's order, without those that can't be read, until `take` has
+  // had enough. Ends where a chunk can't be decoded now or is too large to hold.
+  void walk_on(const RecordRef& record, const std::function<bool(const RecordRef&, Bytes)>& take) const;
 
   // The parts of a record, told anew at each call. Fails as read_record() and Container::parts do, with a log line.
   // REQUIRES: container().has_parts().

@@ -132,14 +132,15 @@ void on_readlink(fuse_req_t request, fuse_ino_t number) {
 
 void on_read(fuse_req_t request, fuse_ino_t number, std::size_t size, off_t offset, fuse_file_info*) {
   Mount& mount = mount_of(request);
-  mount.parking.answer(request, Parking::Interrupt::kIgnore,
-                       [&tree = mount.tree, request, number, size, offset](Goal& goal) -> Result<void> {
-                         auto slice = tree.read(number, static_cast<std::uint64_t>(offset), size, goal);
-                         if (!slice) return std::move(slice).error();
-                         fuse_reply_buf(request, reinterpret_cast<const char*>(slice->bytes.data()),
-                                        slice->bytes.size());
-                         return {};
-                       });
+  mount.parking.answer(
+      request, Parking::Interrupt::kIgnore,
+      [&tree = mount.tree, &neighbours = mount.neighbours, request, number, size, offset](Goal& goal) -> Result<void> {
+        auto slice = tree.read(number, static_cast<std::uint64_t>(offset), size, goal);
+        if (!slice) return std::move(slice).error();
+        fuse_reply_buf(request, reinterpret_cast<const char*>(slice->bytes.data()), slice->bytes.size());
+        if (offset == 0) neighbours.was_read(number);
+        return {};
+      });
 }
 
 // A reply to READDIR or READDIRPLUS that is being filled.

@@ -5,6 +5,7 @@
 #include <atomic>
 
 #include "fusefs/glue/fuse.h"
+#include "fusefs/glue/neighbours.h"
 #include "fusefs/glue/parking.h"
 #include "fusefs/tree/mount_tree.h"
 
@@ -14,6 +15,7 @@ namespace recordfs {
 struct Mount {
   const MountTree& tree;
   Parking& parking;
+  Neighbours& neighbours;
   const unsigned max_read;                       // the mount option of that name, which INIT has to repeat
   std::atomic<bool> complete_init_reply{false};  // the kernel offers parallel directory operations
 };

@@ -102,13 +102,14 @@ Result<void> serve(const MountTree& tree, Executor& executor, const SessionOptio
                    const std::function<void()>& in_background) {
   EndingSignals signals;
   Parking parking(executor);
-  Mount context{.tree = tree, .parking = parking, .max_read = options.max_read};
+  Neighbours neighbours(tree);
+  Mount context{.tree = tree, .parking = parking, .neighbours = neighbours, .max_read = options.max_read};
   auto session = mounted_session(options, context);
   if (!session) return std::move(session).error();
   Result<void> result;
   if (complete_init_reply(session->get()) != 0 || fuse_daemonize(options.foreground ? 1 : 0) != 0) {
     result = failure("no way to the background");
-  } else if (!executor.start() || !signals.watch(session->get())) {
+  } else if (!executor.start() || !neighbours.start(session->get()) || !signals.watch(session->get())) {
     result = failure("the system gives no thread");
   } else {
     in_background();
@@ -117,6 +118,7 @@ Result<void> serve(const MountTree& tree, Executor& executor, const SessionOptio
   signals.stop();
   executor.stop();
   parking.close();
+  neighbours.stop();
   fuse_session_unmount(session->get());
   return result;
 }

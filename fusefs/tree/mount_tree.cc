@@ -122,6 +122,25 @@ Result<Slice> MountTree::read(std::uint64_t file, std::uint64_t offset, std::uin
   return found->mounted->tree->read(found->node, offset, length, goal);
 }
 
+bool MountTree::is_record(std::uint64_t number) const {
+  if (is_own_root(number)) return false;
+  const auto found = numbering_.find(number);
+  return found && found->node.kind == NodeKind::kRecord;
+}
+
+void MountTree::walk_on(std::uint64_t record, const std::function<bool(std::uint64_t, Bytes)>& take) const {
+  auto found = find(record);
+  if (!found || found->node.kind != NodeKind::kRecord) return;
+  const RecordStore& store = found->mounted->tree->store();
+  Goal goal;
+  const auto from = store.record_at(found->node.value, goal);
+  if (!from) return;
+  store.walk_on(*from, [&](const RecordRef& behind, Bytes bytes) {
+    const auto address = store.address(behind.chunk, behind.index);
+    return address && take(numbering_.number(found->index, {NodeKind::kRecord, *address}), bytes);
+  });
+}
+
 std::uint64_t MountTree::known_records() const {
   std::uint64_t records = 0;
   for (const Mounted& mounted : mounted_) records += mounted.tree->store().state().totals.records;

@@ -79,6 +79,12 @@ class MountTree {
   Result<std::string> target(std::uint64_t link) const;
   Result<Slice> read(std::uint64_t file, std::uint64_t offset, std::uint64_t length, Goal& goal) const;
 
+  bool is_record(std::uint64_t number) const;
+  // Hands out the numbers and the bytes of the records behind one, in the container's order, without those that can't
+  // be read, until `take` has had enough. Ends where a chunk can't be decoded now or is too large to hold. Decodes, so
+  // it may take as long as a read.
+  void walk_on(std::uint64_t record, const std::function<bool(std::uint64_t number, Bytes bytes)>& take) const;
+
   // How many records the containers are known to hold so far, for statfs.
   std::uint64_t known_records() const;
   // Size of the sources together, for statfs.

@@ -11,6 +11,7 @@ import mounting
 SAMPLE = "riegeli/multiblock_zstd.riegeli"
 RECORDS = 1250
 OPCODE = re.compile(r"opcode: (\w+) \(")
+PUSHED = re.compile(r"NOTIFY: code=4 ")
 AT_MOST_ONCE = ("OPEN", "OPENDIR", "FLUSH", "GETXATTR", "LISTXATTR", "STATX", "LSEEK", "ACCESS")
 NEVER = ("RELEASE", "RELEASEDIR", "FSYNC", "POLL")
 
@@ -25,6 +26,10 @@ class Messages(mounting.Case):
         """How often each request came, so far. A request is traced before it is answered; its end may lag behind."""
         time.sleep(0.05)
         return collections.Counter(OPCODE.findall(self.mounted.log()))
+
+    def pushed(self):
+        """How many records the daemon has pushed, or tried to, so far."""
+        return len(PUSHED.findall(self.mounted.log()))
 
     def costs(self, *command):
         before = self.sent()
@@ -62,7 +67,7 @@ class Messages(mounting.Case):
         for name in NEVER:
             self.assertEqual(total[name], 0, total)
 
-    def test_search_through_all_records_is_one_message_a_record(self):
+    def test_search_through_all_records_is_at_most_one_message_a_record(self):
         cost = self.costs("grep", "-r", "-a", "-c", "-m1", "reader", "--include=0*", ".")
         self.assertLessEqual(cost["READ"], RECORDS)
         self.assertLess(cost["LOOKUP"] + cost["GETATTR"], 10)
@@ -92,6 +97,33 @@ class Messages(mounting.Case):
         self.assertLessEqual(cost["READ"], RECORDS)
         self.assertLess(cost["LOOKUP"] + cost["GETATTR"], 10)
         shutil.rmtree(self.folder / "copy")
+
+    def test_who_walks_is_pushed_what_comes(self):
+        self.costs("ls", "-l", "records")
+        self.costs("cat", "records/000000100", "records/000000101")
+        mounting.wait_for(lambda: self.pushed() == 15, "the first window")
+        want = self.mount(mounting.sample(SAMPLE))
+        total = collections.Counter()
+        for ordinal in range(102, 114):
+            total += self.costs("cmp", f"records/{ordinal:09}", want / f"records/{ordinal:09}")
+        # A kernel that reclaims memory ahead of need may have dropped a page.
+        self.assertLess(total.pop("READ", 0), 4)
+        self.assertEqual(total, {})
+        self.assertEqual(self.pushed(), 15)
+        self.assertEqual(self.costs("cat", "records/000000114"), {"READ": 1})
+        mounting.wait_for(lambda: self.pushed() == 15 + 31, "a larger window")
+
+    def test_who_reads_here_and_there_is_pushed_nothing(self):
+        self.costs("ls", "-l", "records")
+        for ordinal in (5, 900, 17, 16, 400, 402, 404, 3, 910):
+            self.costs("cat", f"records/{ordinal:09}")
+        self.assertEqual(self.pushed(), 0)
+
+    def test_records_that_the_kernel_does_not_know_are_seldom_tried(self):
+        ordinals = range(100, 300)
+        cost = self.costs("cat", *(f"records/{ordinal}" for ordinal in ordinals))
+        self.assertEqual(cost["READ"], len(ordinals))
+        self.assertLess(self.pushed(), len(ordinals) / 5)
 
     def test_trace_is_read_at_all(self):
         """Were the trace's words to change, every count here would be 0."""

@@ -58,6 +58,26 @@ TEST(MountTree, RecordHasTheSameNumberInEveryNestedMount) {
             ToyTree({{"other", &other}, {"toy", &toy}}).find("toy/records/5").value());
 }
 
+TEST(MountTree, WalkingOnGivesTheNumbersOfTheRecordsBehindOne) {
+  ToyStore toy({});
+  ToyStore other({});
+  const ToyTree tree({{"other", &other}, {"toy", &toy}});
+  std::uint64_t ordinal = 4;
+  tree->walk_on(tree.find("toy/records/4").value(), [&](std::uint64_t number, Bytes bytes) {
+    ++ordinal;
+    EXPECT_EQ(number, tree.find("toy/records/" + std::to_string(ordinal)).value());
+    EXPECT_EQ(as_text(bytes), toy.file.records[ordinal]);
+    return true;
+  });
+  EXPECT_EQ(ordinal, 11u);
+  const auto none = [](std::uint64_t, Bytes) { return ADD_FAILURE(), false; };
+  for (const char* path : {"", "toy", "toy/info.json", "toy/records", "toy/.views/streams/concat"}) {
+    EXPECT_FALSE(tree->is_record(tree.find(path).value())) << path;
+    tree->walk_on(tree.find(path).value(), none);
+  }
+  EXPECT_TRUE(tree->is_record(tree.find("toy/records/4").value()));
+}
+
 TEST(MountTree, StatusHasTheContainersOwner) {
   ToyStore toy({});
   const ToyTree tree(toy);

@@ -50,6 +50,39 @@ TEST(RecordStore, EightThreadsReadWhatOneReads) {
   for (auto& count : wrong) EXPECT_EQ(count.get(), 0);
 }
 
+// The texts of the records behind `record`, at most so many.
+std::vector<std::string> walked_on(const ToyStore& toy, const RecordRef& record, std::size_t most) {
+  std::vector<std::string> texts;
+  if (most == 0) return texts;
+  toy.store->walk_on(record, [&](const RecordRef& at, Bytes bytes) {
+    EXPECT_EQ(read_all(*toy.store, at), as_text(bytes));
+    texts.emplace_back(as_text(bytes));
+    return texts.size() < most;
+  });
+  return texts;
+}
+
+std::vector<std::string> some_of(const toy::File& file, std::initializer_list<std::size_t> ordinals) {
+  std::vector<std::string> texts;
+  for (const std::size_t ordinal : ordinals) texts.push_back(file.records[ordinal]);
+  return texts;
+}
+
+TEST(RecordStore, WalkingOnGivesTheRecordsBehindOneWithoutThoseThatCannotBeRead) {
+  const ToyStore toy({.chunks = 4, .unreadable_records = {4}});
+  EXPECT_EQ(walked_on(toy, {toy.chunk(0), 1}, 100), some_of(toy.file, {2, 3, 5, 6, 7, 8, 9, 10, 11}));
+  EXPECT_EQ(walked_on(toy, {toy.chunk(0), 1}, 3), some_of(toy.file, {2, 3, 5}));
+  EXPECT_EQ(walked_on(toy, {toy.chunk(3), 2}, 100), some_of(toy.file, {}));
+}
+
+TEST(RecordStore, WalkingOnEndsBeforeAChunkThatCannotBeDecodedOrHeld) {
+  const ToyStore broken({.chunks = 4, .broken_payloads = {2}});
+  EXPECT_EQ(walked_on(broken, {broken.chunk(0), 1}, 100), some_of(broken.file, {2, 3, 4, 5}));
+  EXPECT_EQ(broken.lines.all().size(), 0u) << "nobody has asked for the chunk";
+  const ToyStore large({.by_parts = true}, {}, 0);
+  EXPECT_EQ(walked_on(large, {large.chunk(0), 1}, 100), some_of(large.file, {}));
+}
+
 TEST(RecordStore, ChunksAreLocatedWithoutAWalk) {
   const ToyStore toy({.chunks = 100});
   Goal goal;
