@@ -4,12 +4,14 @@
 #include <syslog.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include <fmt/format.h>
@@ -26,7 +28,7 @@ namespace {
 
 constexpr int kExitCannotOpen = 2;
 constexpr int kExitCannotMount = 3;
-constexpr unsigned kExecutorThreads = 2;
+constexpr unsigned kMostExecutorThreads = 16;
 
 // Names of files may hold anything, and a message is one line.
 std::string one_line(const std::string& text) {
@@ -115,9 +117,14 @@ std::optional<std::string> mountpoint_problem(const std::string& path, bool none
   return std::nullopt;
 }
 
+// All cores may decode ahead, and one thread more is left for requests that were parked.
+unsigned executor_threads() {
+  return std::clamp(std::thread::hardware_concurrency(), 1u, kMostExecutorThreads - 1) + 1;
+}
+
 int mount_sources(const Options& options) {
   LogOutput log;
-  Services services(options.cache_size, kExecutorThreads,
+  Services services(options.cache_size, executor_threads(),
                     [&log](Severity severity, const std::string& line) { log.write(severity, line); });
   services.address_bits = Numbering::value_bits(options.sources.size());
   std::vector<MountedContainer> containers;

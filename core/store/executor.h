@@ -23,6 +23,9 @@ class Executor {
   Executor(const Executor&) = delete;
   Executor& operator=(const Executor&) = delete;
 
+  // How many threads there are at the most.
+  unsigned threads() const { return wanted_threads_; }
+
   // Starts the first thread. False: the system gives none. With one thread there is no task that post() takes and that
   // is not run.
   bool start();

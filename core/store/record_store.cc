@@ -15,7 +15,6 @@ constexpr std::uint64_t kRegion = UINT64_MAX;  // what is reported of a place: t
 constexpr int kStepsToFirstRecord = 16;
 constexpr std::uint64_t kLargeChunk = 8u << 20;
 constexpr int kMostIndexBits = 24;
-constexpr std::uint64_t kAdjacent = 128u << 10;  // a gap that still counts as reading on
 
 // A size that is never 0, for what can't be read: the kernel does not read empty files.
 std::uint64_t at_least_one(std::uint64_t size) { return std::max<std::uint64_t>(size, 1); }
@@ -43,13 +42,12 @@ RecordStore::RecordStore(std::string name, std::shared_ptr<const Source> source,
       services_(services),
       bounds_(bounds),
       index_bits_(index_bits(*container_, source_->size(), services.address_bits)),
+      read_ahead_(new_read_ahead()),
       catalog_(*container_, source_->size(), Depth::kCounts, bounds,
                [this](const DamageRow& row) { report_damage(row.region); }) {}
 
 RecordStore::~RecordStore() {
-  std::unique_lock lock(mutex_);
-  no_tasks_.wait(lock, [this] { return tasks_ == 0; });
-  lock.unlock();
+  read_ahead_.reset();
   services_.chunks.forget(id_);
   services_.layouts.forget(id_);
 }
@@ -214,25 +212,11 @@ Result<std::shared_ptr<const Chunk>> RecordStore::cached(const ChunkInfo& info) 
 Result<std::shared_ptr<const Chunk>> RecordStore::chunk(const ChunkInfo& info) const {
   auto decoded = cached(info);
   if (decoded) {
-    read_ahead(info);
+    if (!wants_parts(info)) read_ahead_->was_read(info);
   } else {
     report(decoded.error());  // also what reading ahead has found before anybody asked
   }
   return decoded;
-}
-
-void RecordStore::read_ahead(const ChunkInfo& chunk) const {
-  {
-    const std::lock_guard lock(mutex_);
-    const Position last = std::exchange(last_read_end_, chunk.end);
-    const bool reads_on = chunk.begin >= last && chunk.begin - last <= kAdjacent && last != 0;
-    if (!reads_on || wants_parts(chunk)) return;
-    ++tasks_;
-  }
-  const bool posted = services_.executor.post(Executor::Priority::kAhead, [this, chunk] { decode_next(chunk); });
-  if (posted) return;
-  const std::lock_guard lock(mutex_);
-  --tasks_;
 }
 
 std::optional<ChunkInfo> RecordStore::next_with_records(const ChunkInfo& chunk) const {
@@ -245,14 +229,21 @@ std::optional<ChunkInfo> RecordStore::next_with_records(const ChunkInfo& chunk) 
   return std::nullopt;
 }
 
-void RecordStore::decode_next(const ChunkInfo& chunk) const {
-  const auto next = next_with_records(chunk);
-  if (next && !wants_parts(*next)) {
-    // A chunk may leave to the first read what it can: here is the time for it.
-    if (auto ahead = cached(*next)) static_cast<void>((*ahead)->read(0, (*ahead)->payload_size()).has_value());
-  }
-  const std::lock_guard lock(mutex_);
-  if (--tasks_ == 0) no_tasks_.notify_all();
+std::unique_ptr<ReadAhead> RecordStore::new_read_ahead() const {
+  const ReadAhead::Work work{.next = [this](const ChunkInfo& chunk) -> std::optional<ChunkInfo> {
+                               auto next = next_with_records(chunk);
+                               if (next && wants_parts(*next)) next.reset();
+                               return next;
+                             },
+                             // A chunk may leave to the first read what it can: here is the time for it.
+                             .decode =
+                                 [this](const ChunkInfo& chunk) {
+                                   if (auto ahead = cached(chunk))
+                                     static_cast<void>((*ahead)->read(0, (*ahead)->payload_size()).has_value());
+                                 }};
+  const ReadAhead::Bounds bounds{.chunks = std::size_t{2} * services_.executor.threads(),
+                                 .bytes = services_.chunks.capacity() / 4};
+  return std::make_unique<ReadAhead>(services_.executor, work, bounds);
 }
 
 Result<std::uint64_t> RecordStore::record_size(const RecordRef& record) const {
@@ -294,6 +285,7 @@ void RecordStore::walk_on(const RecordRef& record, const std::function<bool(cons
     if (wants_parts(at.chunk)) return;
     const auto decoded = cached(at.chunk);
     if (!decoded) return;
+    read_ahead_->was_read(at.chunk);
     const Layout& layout = (*decoded)->layout();
     for (; at.index < layout.records(); ++at.index) {
       if (layout.failure(at.index) != nullptr) continue;

@@ -25,6 +25,7 @@
 #include "core/store/executor.h"
 #include "core/store/log.h"
 #include "core/store/place.h"
+#include "core/store/read_ahead.h"
 #include "core/store/shared_cache.h"
 
 namespace recordfs {
@@ -166,8 +167,7 @@ class RecordStore {
   Result<std::shared_ptr<const Chunk>> cached(const ChunkInfo& chunk) const;
   Result<std::shared_ptr<const Layout>> layout_of_decoded(const ChunkInfo& chunk) const;
   bool wants_parts(const ChunkInfo& chunk) const;
-  void read_ahead(const ChunkInfo& chunk) const;
-  void decode_next(const ChunkInfo& chunk) const;
+  std::unique_ptr<ReadAhead> new_read_ahead() const;
   std::optional<ChunkInfo> next_with_records(const ChunkInfo& chunk) const;
   Catalog& sizes() const;
   void say_grown() const;
@@ -190,12 +190,10 @@ class RecordStore {
   mutable std::mutex mutex_;                       // guards what follows up to the catalog
   mutable std::map<Position, ChunkInfo> located_;  // found through the seek structure
   mutable std::set<Reported> reported_;            // places that the log has named
-  mutable Position last_read_end_ = 0;             // end of the chunk that was read last
   mutable std::shared_ptr<const std::vector<Attribute>> attributes_;
-  mutable unsigned tasks_ = 0;  // read-ahead tasks that use this store
-  mutable std::condition_variable no_tasks_;
   mutable std::unique_ptr<Catalog> sizes_;  // made when the first catalog does not know them
 
+  std::unique_ptr<ReadAhead> read_ahead_;
   mutable Catalog catalog_;  // the last: its thread reports damage to the store, and ends first
 };
 

@@ -53,6 +53,30 @@ TEST(ReadAhead, DecodesTheNextChunkBeforeItIsAskedFor) {
   reader.decodes.wait_for(reader.toy.file.begins[2]);
 }
 
+TEST(ReadAhead, GoesFurtherAheadWithEachChunkThatIsReached) {
+  Reader reader({.chunks = 40});
+  const std::size_t bound = 2 * std::size_t{reader.toy.services.executor.threads()};
+  for (std::size_t chunk = 0; chunk < 10; ++chunk) ASSERT_TRUE(reader.read(chunk));
+  reader.decodes.wait_for(reader.toy.file.begins[9 + bound]);
+  reader.toy.store.reset();
+  EXPECT_EQ(reader.decodes.all().size(), 10 + bound);
+}
+
+TEST(ReadAhead, ReadersOnTheirWaysDoNotDisturbEachOther) {
+  Reader reader({.chunks = 60});
+  for (std::size_t chunk = 0; chunk < 8; ++chunk) {
+    for (const std::size_t first : {0u, 20u, 40u}) ASSERT_TRUE(reader.read(first + chunk));
+  }
+  for (const std::size_t first : {0u, 20u, 40u}) reader.decodes.wait_for(reader.toy.file.begins[first + 8]);
+}
+
+TEST(ReadAhead, StopsAtAShareOfTheCache) {
+  Reader reader({.chunks = 40, .record_size = [](std::uint64_t) { return 1000u; }}, 16000);
+  for (std::size_t chunk = 0; chunk < 10; ++chunk) ASSERT_TRUE(reader.read(chunk));
+  reader.toy.store.reset();
+  EXPECT_LE(reader.decodes.all().size(), 12u);  // of 3000 bytes each, with a share of 3500
+}
+
 TEST(ReadAhead, DecodesEveryChunkOnce) {
   for (const bool counts : {true, false}) {
     for (const bool small_layout : {true, false}) {
