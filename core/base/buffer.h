@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdlib>
 #include <memory>
 #include <utility>
 
@@ -39,8 +40,18 @@ class Buffer {
   // Gives up the bytes behind `size`; the memory stays. REQUIRES: size <= size().
   void truncate(std::size_t size);
 
+  // Gives back the memory behind size().
+  void fit();
+
+  // Makes it `size` bytes, those behind the present ones of unspecified content; a large one is not held twice on the
+  // way. Fails with kOutOfMemory, and then is what it was. REQUIRES: size >= size().
+  Result<void> grow(std::size_t size);
+
  private:
-  std::unique_ptr<std::byte[]> bytes_;
+  struct Free {
+    void operator()(std::byte* bytes) const { std::free(bytes); }
+  };
+  std::unique_ptr<std::byte[], Free> bytes_;
   std::size_t size_ = 0;
 };
 

@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <cstring>
 #include <limits>
 
 #include <fmt/format.h>
@@ -22,14 +21,8 @@ std::uint64_t first_capacity(std::uint64_t stored_size, std::uint64_t expected, 
   return std::min({wanted, believed, limit});
 }
 
-Result<Buffer> grown(const Buffer& full, std::byte next, std::uint64_t limit) {
-  const std::uint64_t size = full.size();
-  auto larger =
-      Buffer::allocate(static_cast<std::size_t>(size > limit / 2 ? limit : std::max<std::uint64_t>(2 * size, 256)));
-  if (!larger) return larger;
-  if (size > 0) std::memcpy(larger->data(), full.data(), full.size());
-  larger->data()[full.size()] = next;
-  return larger;
+std::size_t next_capacity(std::uint64_t full, std::uint64_t limit) {
+  return static_cast<std::size_t>(full > limit / 2 ? limit : std::max<std::uint64_t>(2 * full, 256));
 }
 
 }  // namespace
@@ -54,13 +47,14 @@ Result<Buffer> collect(DecodeStream& stream, std::uint64_t stored_size, std::uin
     if (!got) return std::move(got).error();
     if (filled < buffer->size() || *got == 0) break;
     if (filled >= limit) return more_than(limit);
-    buffer = grown(*buffer, next, limit);
-    ++filled;
+    if (auto grown = buffer->grow(next_capacity(filled, limit)); !grown) return std::move(grown).error();
+    buffer->data()[filled++] = next;
   }
   if (!buffer) return buffer;
   // A guess that was far too high must not hold memory for as long as the bytes are kept.
-  if (filled < buffer->size() - buffer->size() / 4) return Buffer::copy_of(buffer->view().first(filled));
+  const bool holds_much_more = filled < buffer->size() - buffer->size() / 4;
   buffer->truncate(filled);
+  if (holds_much_more) buffer->fit();
   return buffer;
 }
 

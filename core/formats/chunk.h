@@ -8,6 +8,7 @@
 
 #include "core/base/buffer.h"
 #include "core/base/bytes.h"
+#include "core/base/large_allocation.h"
 #include "core/base/result.h"
 
 namespace recordfs {
@@ -26,7 +27,10 @@ class Layout {
   // `first_begin`: where the first record begins in the payload.
   explicit Layout(std::uint64_t first_begin = 0) : base_(first_begin) {}
 
-  void reserve(std::uint64_t records) { narrow_.reserve(static_cast<std::size_t>(records)); }
+  void reserve(std::uint64_t records) {
+    LargeAllocations::announce(records * sizeof(narrow_[0]));
+    narrow_.reserve(static_cast<std::size_t>(records));
+  }
   // The next record has `size` bytes.
   void add(std::uint64_t size) { push_end(end() + size); }
   // The next record should have `size` bytes (its declared size) and can't be read.

@@ -2,20 +2,24 @@
 
 namespace recordfs {
 
-DecodeBudget::Share::Share(DecodeBudget& budget, std::uint64_t bytes) : budget_(budget), bytes_(bytes) {
-  std::unique_lock lock(budget_.mutex_);
-  budget_.returned_.wait(lock, [this] {
-    return budget_.taken_ == 0 || (budget_.taken_ <= budget_.limit_ && bytes_ <= budget_.limit_ - budget_.taken_);
-  });
-  budget_.taken_ += bytes_;
+void DecodeBudget::take(std::uint64_t bytes) {
+  std::unique_lock lock(mutex_);
+  returned_.wait(lock, [&] { return taken_ == 0 || (taken_ <= limit_ && bytes <= limit_ - taken_); });
+  taken_ += bytes;
 }
 
-DecodeBudget::Share::~Share() {
+void DecodeBudget::give_back(std::uint64_t bytes) {
   {
-    const std::lock_guard lock(budget_.mutex_);
-    budget_.taken_ -= bytes_;
+    const std::lock_guard lock(mutex_);
+    taken_ -= bytes;
   }
-  budget_.returned_.notify_all();
+  returned_.notify_all();
+}
+
+void DecodeBudget::Turn::on_large_allocation() {
+  if (has_it_) return;
+  budget_.take(budget_.limit_);
+  has_it_ = true;
 }
 
 }  // namespace recordfs

@@ -1,9 +1,12 @@
 // How much may be decoded at the same time.
 #pragma once
 
+#include <algorithm>
 #include <condition_variable>
 #include <cstdint>
 #include <mutex>
+
+#include "core/base/large_allocation.h"
 
 namespace recordfs {
 
@@ -11,13 +14,13 @@ namespace recordfs {
 // many threads as there are do not hold as many of them. Any thread.
 class DecodeBudget {
  public:
-  explicit DecodeBudget(std::uint64_t bytes) : limit_(bytes) {}
+  explicit DecodeBudget(std::uint64_t bytes) : limit_(std::max<std::uint64_t>(bytes, 1)) {}
 
   // A share of the budget. Waits until there is enough left, or nobody else has a share: one alone may pass the budget.
   class Share {
    public:
-    Share(DecodeBudget& budget, std::uint64_t bytes);
-    ~Share();
+    Share(DecodeBudget& budget, std::uint64_t bytes) : budget_(budget), bytes_(bytes) { budget_.take(bytes_); }
+    ~Share() { budget_.give_back(bytes_); }
     Share(const Share&) = delete;
     Share& operator=(const Share&) = delete;
 
@@ -26,7 +29,26 @@ class DecodeBudget {
     const std::uint64_t bytes_;
   };
 
+  // For work of which nobody can tell what it takes: costs nothing until the thread allocates much. Then it waits
+  // for the whole budget, and has it to the end. REQUIRES: the thread has no share.
+  class Turn final : public LargeAllocations {
+   public:
+    explicit Turn(DecodeBudget& budget) : budget_(budget) {}
+    ~Turn() override {
+      if (has_it_) budget_.give_back(budget_.limit_);
+    }
+
+   private:
+    void on_large_allocation() override;
+
+    DecodeBudget& budget_;
+    bool has_it_ = false;
+  };
+
  private:
+  void take(std::uint64_t bytes);
+  void give_back(std::uint64_t bytes);
+
   const std::uint64_t limit_;
   std::mutex mutex_;
   std::condition_variable returned_;

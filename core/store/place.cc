@@ -20,10 +20,16 @@ std::string number_or_dash(const std::optional<std::uint64_t>& number) {
 std::uint64_t number_or_dash_size(const std::optional<std::uint64_t>& number) { return number ? digits(*number) : 1; }
 
 constexpr std::uint64_t kSeparators = 8;  // seven tabs and a newline
-// Headers may declare any size. What they declare together stays a size that a file can have.
+constexpr std::uint64_t kLargestDecoded = std::uint64_t{1} << 48;
 constexpr std::uint64_t kLargestSum = std::uint64_t{1} << 62;
 
 }  // namespace
+
+// Headers may declare any size, and what stands behind such a chunk has to stay in reach.
+std::uint64_t counted_size(const ChunkInfo& chunk) {
+  const std::uint64_t size = chunk.decoded_size.value_or(1);
+  return size > kLargestDecoded ? 1 : size;
+}
 
 std::uint64_t Totals::at(Coordinate coordinate) const {
   switch (coordinate) {
@@ -40,7 +46,7 @@ std::uint64_t Totals::at(Coordinate coordinate) const {
 Totals Place::after() const {
   return {.chunks = before.chunks + 1,
           .records = before.records + chunk.records.value_or(0),
-          .bytes = before.bytes + std::min(chunk.decoded_size.value_or(1), kLargestSum - before.bytes),
+          .bytes = before.bytes + std::min(counted_size(chunk), kLargestSum - before.bytes),
           .rows = before.rows + chunk_row_size(*this),
           .position = chunk.end};
 }

@@ -9,6 +9,10 @@
 
 namespace recordfs {
 
+// What a chunk counts for in a sum of decoded bytes: 1 where its size is not known, or is larger than anything that is
+// ever decoded.
+std::uint64_t counted_size(const ChunkInfo& chunk);
+
 // The coordinates by which a chunk is found: each grows along the walk.
 enum class Coordinate : std::uint8_t {
   kChunks,    // number of the chunk
@@ -23,7 +27,7 @@ enum class Coordinate : std::uint8_t {
 struct Totals {
   std::uint64_t chunks = 0;
   std::uint64_t records = 0;
-  std::uint64_t bytes = 0;  // decoded, a chunk of unknown size as 1 byte; 2^62 at the most
+  std::uint64_t bytes = 0;  // of the chunks' counted_size(); 2^62 at the most
   std::uint64_t rows = 0;
   Position position = 0;
 

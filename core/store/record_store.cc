@@ -114,7 +114,10 @@ Result<ChunkInfo> RecordStore::chunk_covering(Position at, Goal& goal) const {
   if (!chunk) return std::move(chunk).error();
   if (!*chunk) return Error{Code::kNotFound, at, "no chunk covers this byte"};
   // What is said of a chunk must not depend on whether the catalog has come by.
-  if (auto unknown = learn(*container_, Depth::kCounts, **chunk); !unknown) return std::move(unknown).error();
+  {
+    const DecodeBudget::Turn turn(services_.decoding);
+    if (auto unknown = learn(*container_, Depth::kCounts, **chunk); !unknown) return std::move(unknown).error();
+  }
   const std::lock_guard lock(mutex_);
   if (located_.size() >= kLocatedChunks) located_.clear();
   located_.emplace((*chunk)->begin, **chunk);
@@ -175,6 +178,7 @@ Result<std::shared_ptr<const Layout>> RecordStore::layout(const ChunkInfo& info)
     return std::shared_ptr<const Layout>(**decoded, &(**decoded)->layout());
   }
   auto known = services_.layouts.get(cache_key(info), [&]() -> Result<std::shared_ptr<const Layout>> {
+    const DecodeBudget::Turn turn(services_.decoding);
     auto made = container_->layout(info);
     if (!made) return std::move(made).error();
     if (auto same = check_counts(info, *made); !same) return std::move(same).error();
@@ -190,13 +194,24 @@ bool RecordStore::wants_parts(const ChunkInfo& chunk) const {
 }
 
 Result<std::shared_ptr<const Chunk>> RecordStore::decode(const ChunkInfo& chunk) const {
-  if (wants_parts(chunk)) {
+  const bool is_large = wants_parts(chunk);
+  if (is_large) {
+    const DecodeBudget::Turn turn(services_.decoding);
     auto by_parts = container_->decode_by_parts(chunk);
     if (!by_parts || *by_parts) return by_parts;
-    const DecodeBudget::Share share(services_.decoding, std::max(chunk.stored_size, chunk.decoded_size.value_or(0)));
+  }
+  if (is_large && chunk.decoded_size) {
+    const DecodeBudget::Share share(services_.decoding, std::max(chunk.stored_size, *chunk.decoded_size));
     return container_->decode(chunk);
   }
+  const DecodeBudget::Turn turn(services_.decoding);
   return container_->decode(chunk);
+}
+
+// A chunk that was decoded by parts may decode what it is asked for.
+Result<Slice> RecordStore::read_bytes(const Chunk& chunk, std::uint64_t offset, std::uint64_t length) const {
+  const DecodeBudget::Turn turn(services_.decoding);
+  return chunk.read(offset, length);
 }
 
 Result<std::shared_ptr<const Chunk>> RecordStore::cached(const ChunkInfo& info) const {
@@ -239,7 +254,7 @@ std::unique_ptr<ReadAhead> RecordStore::new_read_ahead() const {
                              .decode =
                                  [this](const ChunkInfo& chunk) {
                                    if (auto ahead = cached(chunk))
-                                     static_cast<void>((*ahead)->read(0, (*ahead)->payload_size()).has_value());
+                                     static_cast<void>(read_bytes(**ahead, 0, (*ahead)->payload_size()).has_value());
                                  }};
   const ReadAhead::Bounds bounds{.chunks = std::size_t{2} * services_.executor.threads(),
                                  .bytes = services_.chunks.capacity() / 4};
@@ -276,7 +291,7 @@ Result<Slice> RecordStore::read_record(const RecordRef& record, std::uint64_t of
   }
   const Extent extent = layout.extent(record.index);
   if (offset >= extent.size) return Slice{};
-  return (*decoded)->read(extent.begin + offset, std::min(length, extent.size - offset));
+  return read_bytes(**decoded, extent.begin + offset, std::min(length, extent.size - offset));
 }
 
 void RecordStore::walk_on(const RecordRef& record, const std::function<bool(const RecordRef&, Bytes)>& take) const {
@@ -290,7 +305,7 @@ void RecordStore::walk_on(const RecordRef& record, const std::function<bool(cons
     for (; at.index < layout.records(); ++at.index) {
       if (layout.failure(at.index) != nullptr) continue;
       const Extent extent = layout.extent(at.index);
-      const auto slice = (*decoded)->read(extent.begin, extent.size);
+      const auto slice = read_bytes(**decoded, extent.begin, extent.size);
       if (!slice || !take(at, slice->bytes)) return;
     }
     const auto next = next_with_records(at.chunk);
@@ -315,7 +330,7 @@ Result<Parts> RecordStore::parts(const RecordRef& record) const {
 Result<std::uint64_t> RecordStore::payload_size(const ChunkInfo& info) const {
   auto decoded = chunk(info);
   if (decoded) return (*decoded)->payload_size();
-  if (lies_in_the_bytes(decoded.error().code)) return at_least_one(info.decoded_size.value_or(1));
+  if (lies_in_the_bytes(decoded.error().code)) return at_least_one(counted_size(info));
   return std::move(decoded).error();
 }
 

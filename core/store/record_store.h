@@ -167,6 +167,7 @@ class RecordStore {
   Result<std::shared_ptr<const Chunk>> cached(const ChunkInfo& chunk) const;
   Result<std::shared_ptr<const Layout>> layout_of_decoded(const ChunkInfo& chunk) const;
   bool wants_parts(const ChunkInfo& chunk) const;
+  Result<Slice> read_bytes(const Chunk& chunk, std::uint64_t offset, std::uint64_t length) const;
   std::unique_ptr<ReadAhead> new_read_ahead() const;
   std::optional<ChunkInfo> next_with_records(const ChunkInfo& chunk) const;
   Catalog& sizes() const;

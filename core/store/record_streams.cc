@@ -48,7 +48,7 @@ Result<Slice> RecordStore::read_payload(const ChunkInfo& info, std::uint64_t off
       if (auto readable = check_readable(layout, i); !readable) return std::move(readable).error();
     }
   }
-  return (*decoded)->read(offset, end - offset);
+  return read_bytes(**decoded, offset, end - offset);
 }
 
 Result<std::uint64_t> RecordStore::stream_size(Stream stream, Goal& goal) const {

@@ -1,5 +1,6 @@
 // ContainerTree's inside/: the parts of records, where a format has them.
 #include <algorithm>
+#include <mutex>
 #include <utility>
 
 #include "fusefs/tree/container_tree.h"
@@ -7,6 +8,8 @@
 
 namespace recordfs {
 namespace {
+
+constexpr std::uint64_t kLargeRecord = 256u << 10;
 
 Error not_found() { return {.code = Code::kNotFound, .detail = "no such name"}; }
 
@@ -22,9 +25,13 @@ Node part_node(Node sibling, std::uint64_t part) {
 
 // What is inside the record of a kInsideRecord or a kPart; a part is one of them. kNotFound where it is none.
 Result<std::shared_ptr<const Inside>> ContainerTree::inside(Node node, Goal& goal) const {
-  auto known = insides_.get({number_, node.value}, [&]() -> Result<std::shared_ptr<const Inside>> {
+  auto known = kept_.insides.get({number_, node.value}, [&]() -> Result<std::shared_ptr<const Inside>> {
     auto record = store_->record_at(node.value, goal);
     if (!record) return std::move(record).error();
+    auto size = store_->record_size(*record);
+    if (!size) return std::move(size).error();
+    std::unique_lock alone(kept_.large_inside, std::defer_lock);
+    if (*size > kLargeRecord) alone.lock();
     auto parts = store_->parts(*record);
     if (!parts) return std::move(parts).error();
     auto made = Inside::of(*parts);

@@ -210,9 +210,9 @@ Result<NodeAttributes> ContainerTree::attributes(Node node, Goal& goal) const {
   if (!chunk) return std::move(chunk).error();
   if (node.kind == NodeKind::kChunkRaw) return regular(chunk->end - chunk->begin);
   if (node.kind == NodeKind::kChunkData) return sized(store_->payload_size(*chunk));
-  auto info = chunk_info(*store_, *chunk);
+  auto info = chunk_text(*chunk);
   if (!info) return std::move(info).error();
-  return regular(info->size());
+  return regular((*info)->bytes.size());
 }
 
 Result<NodeAttributes> ContainerTree::fixed_attributes(FixedNode node, Goal& goal) const {
@@ -231,7 +231,7 @@ Result<std::uint64_t> ContainerTree::fixed_size(FixedNode node, Goal& goal) cons
   if (node == kWhole) return store_->container().whole_stream()->size;
   if (node == kTrailer) {
     auto bytes = trailer();
-    if (bytes) return (*bytes)->size();
+    if (bytes) return (*bytes)->bytes.size();
     if (!lies_in_the_bytes(bytes.error().code)) return std::move(bytes).error();
     return std::uint64_t{1};  // never 0: a read of it then says why
   }
@@ -302,19 +302,25 @@ Result<std::shared_ptr<const ContainerTree::AttributeFiles>> ContainerTree::attr
   return attribute_files_;
 }
 
-Result<std::shared_ptr<const Buffer>> ContainerTree::trailer() const {
-  {
-    const std::lock_guard lock(mutex_);
-    if (trailer_) return trailer_;
-  }
-  auto bytes = store_->container().trailer();
-  if (!bytes) {
-    store_->report(bytes.error());
-    return std::move(bytes).error();
-  }
-  const std::lock_guard lock(mutex_);
-  trailer_ = std::make_shared<const Buffer>(std::move(*bytes));
-  return trailer_;
+Result<std::shared_ptr<const KeptBytes>> ContainerTree::trailer() const {
+  constexpr Position kTrailerKey = kEverything;  // where no chunk begins
+  auto bytes = kept_.contents.get({number_, kTrailerKey}, [&]() -> Result<std::shared_ptr<const KeptBytes>> {
+    auto made = store_->container().trailer();
+    if (!made) return std::move(made).error();
+    return std::make_shared<const KeptBytes>(KeptBytes{std::move(*made)});
+  });
+  if (!bytes) store_->report(bytes.error());
+  return bytes;
+}
+
+Result<std::shared_ptr<const KeptBytes>> ContainerTree::chunk_text(const ChunkInfo& chunk) const {
+  return kept_.contents.get({number_, chunk.begin}, [&]() -> Result<std::shared_ptr<const KeptBytes>> {
+    auto text = chunk_info(*store_, chunk);
+    if (!text) return std::move(text).error();
+    auto made = Buffer::copy_of(as_bytes(*text));
+    if (!made) return std::move(made).error();
+    return std::make_shared<const KeptBytes>(KeptBytes{std::move(*made)});
+  });
 }
 
 namespace {
@@ -339,7 +345,7 @@ Result<Slice> ContainerTree::read_fixed(FixedNode node, std::uint64_t offset, st
   if (node == kTrailer) {
     auto bytes = trailer();
     if (!bytes) return std::move(bytes).error();
-    return part_of((*bytes)->view(), *bytes, offset, length);
+    return part_of((*bytes)->bytes.view(), *bytes, offset, length);
   }
   auto content = text(node, goal);
   if (!content) return std::move(content).error();
@@ -373,10 +379,9 @@ Result<Slice> ContainerTree::read(Node file, std::uint64_t offset, std::uint64_t
   if (file.kind == NodeKind::kChunkRaw) return store_->read_raw(*chunk, offset, length);
   if (file.kind == NodeKind::kChunkData) return store_->read_payload(*chunk, offset, length);
   if (file.kind != NodeKind::kChunkInfo) return not_found();
-  auto info = chunk_info(*store_, *chunk);
+  auto info = chunk_text(*chunk);
   if (!info) return std::move(info).error();
-  auto owner = std::make_shared<const std::string>(std::move(*info));
-  return part_of(as_bytes(*owner), owner, offset, length);
+  return part_of((*info)->bytes.view(), *info, offset, length);
 }
 
 }  // namespace recordfs

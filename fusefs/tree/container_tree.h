@@ -39,12 +39,24 @@ struct FixedEntry;
 // Takes an entry; false: no room for it, stop here.
 using Emit = std::function<bool(const DirectoryEntry&)>;
 
+// Bytes that were made for a file, as a cache holds them.
+struct KeptBytes {
+  Buffer bytes;
+  std::uint64_t memory() const { return bytes.size(); }
+};
+
+// What was made last, for all containers of a mount.
+struct KeptFiles {
+  SharedCache<Inside> insides{4u << 20};      // of records
+  SharedCache<KeptBytes> contents{4u << 20};  // of chunks' info.json, and trailers
+  std::mutex large_inside;  // held while a large record is looked into, which takes many times its size
+};
+
 class ContainerTree {
  public:
-  // `insides` keeps what is inside the records that were looked into last, for all containers of a mount; `number` is
-  // the container's own among them. It has to outlive the tree.
-  ContainerTree(std::shared_ptr<const RecordStore> store, SharedCache<Inside>& insides, std::uint64_t number)
-      : store_(std::move(store)), insides_(insides), number_(number) {}
+  // `kept` has to outlive the tree; `number` is the container's own among those that share it.
+  ContainerTree(std::shared_ptr<const RecordStore> store, KeptFiles& kept, std::uint64_t number)
+      : store_(std::move(store)), kept_(kept), number_(number) {}
 
   const RecordStore& store() const { return *store_; }
 
@@ -119,15 +131,15 @@ class ContainerTree {
   Result<Text> make_text(FixedNode node, Goal& goal) const;
   Result<std::shared_ptr<const AttributeFiles>> attribute_files(Goal& goal) const;
   Result<Slice> read_fixed(FixedNode node, std::uint64_t offset, std::uint64_t length, Goal& goal) const;
-  Result<std::shared_ptr<const Buffer>> trailer() const;
+  Result<std::shared_ptr<const KeptBytes>> trailer() const;
+  Result<std::shared_ptr<const KeptBytes>> chunk_text(const ChunkInfo& chunk) const;
 
   const std::shared_ptr<const RecordStore> store_;
-  SharedCache<Inside>& insides_;
+  KeptFiles& kept_;
   const std::uint64_t number_;
   mutable std::mutex mutex_;  // guards what follows: made once, when first asked for
   mutable Text info_, summary_, damage_;
   mutable std::shared_ptr<const AttributeFiles> attribute_files_;
-  mutable std::shared_ptr<const Buffer> trailer_;
 };
 
 }  // namespace recordfs

@@ -18,8 +18,8 @@ struct FixedEntry {
   std::string_view target;  // of a link
 };
 
-// In the order in which directories list them. kTrailer, kNames, kInsideLink, kInside, kWholeLink and kWhole are there only
-// where a container has them, and it names the last two.
+// In the order in which directories list them. kTrailer, kNames, kInsideLink, kInside, kWholeLink and kWhole are there
+// only where a container has them, and it names the last two.
 inline constexpr std::array kFixedTree = {
     FixedEntry{kInfo, kRoot, "info.json", FileType::kRegular, true, {}},
     FixedEntry{kRecords, kRoot, "records", FileType::kDirectory, true, {}},

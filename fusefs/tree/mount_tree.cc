@@ -9,7 +9,6 @@ namespace recordfs {
 namespace {
 
 constexpr mode_t kRead = 0444;
-constexpr std::uint64_t kKeptInsides = 4u << 20;  // bytes
 
 mode_t with_search(mode_t read_bits) { return static_cast<mode_t>(read_bits | read_bits >> 2); }
 
@@ -25,14 +24,12 @@ Ownership ownership_of(const FileSource::Status& status) {
 }
 
 MountTree::MountTree(std::vector<MountedContainer> containers, bool nested)
-    : nested_(nested || containers.size() != 1),
-      insides_(kKeptInsides),
-      numbering_(nested_ ? Numbering{} : Numbering::single()) {
+    : nested_(nested || containers.size() != 1), numbering_(nested_ ? Numbering{} : Numbering::single()) {
   std::set<std::string> taken;
   for (MountedContainer& container : containers) {
     std::string name = container.name;
     for (int copy = 2; !taken.insert(name).second; ++copy) name = fmt::format("{}~{}", container.name, copy);
-    auto tree = std::make_unique<ContainerTree>(std::move(container.store), insides_, mounted_.size());
+    auto tree = std::make_unique<ContainerTree>(std::move(container.store), kept_, mounted_.size());
     if (nested_) numbering_.add(name, tree->values());
     mounted_.push_back({std::move(name), container.ownership, std::move(tree)});
   }

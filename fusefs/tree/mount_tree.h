@@ -110,7 +110,7 @@ class MountTree {
   std::uint64_t look_up(std::size_t container, Node node) const;
 
   const bool nested_;
-  mutable SharedCache<Inside> insides_;
+  mutable KeptFiles kept_;
   mutable KnownRecords known_;
   std::vector<Mounted> mounted_;
   Numbering numbering_;

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <limits>
 #include <utility>
 
@@ -52,6 +53,38 @@ TEST(Buffer, TruncateGivesUpTheBytesBehind) {
   buffer->truncate(3);
   EXPECT_EQ(as_text(buffer->view()), "rec");
   buffer->truncate(0);
+  EXPECT_TRUE(buffer->empty());
+}
+
+TEST(Buffer, GrowingKeepsTheBytes) {
+  Buffer buffer;
+  ASSERT_TRUE(buffer.grow(0));
+  EXPECT_TRUE(buffer.empty());
+  ASSERT_TRUE(buffer.grow(6));
+  std::ranges::copy(as_bytes("record"), buffer.data());
+  ASSERT_TRUE(buffer.grow(std::size_t{32} << 20));
+  EXPECT_EQ(buffer.size(), std::size_t{32} << 20);
+  EXPECT_EQ(as_text(buffer.view().first(6)), "record");
+}
+
+TEST(Buffer, GrowthThatFailsLeavesWhatWasThere) {
+  auto buffer = Buffer::copy_of(as_bytes("record"));
+  ASSERT_TRUE(buffer);
+  const auto grown = buffer->grow(std::numeric_limits<std::size_t>::max());
+  ASSERT_FALSE(grown);
+  EXPECT_EQ(grown.error().code, Code::kOutOfMemory);
+  EXPECT_EQ(as_text(buffer->view()), "record");
+}
+
+TEST(Buffer, FittingKeepsTheBytes) {
+  auto buffer = Buffer::allocate(std::size_t{32} << 20);
+  ASSERT_TRUE(buffer);
+  std::ranges::copy(as_bytes("record"), buffer->data());
+  buffer->truncate(6);
+  buffer->fit();
+  EXPECT_EQ(as_text(buffer->view()), "record");
+  buffer->truncate(0);
+  buffer->fit();
   EXPECT_TRUE(buffer->empty());
 }
 

@@ -9,6 +9,8 @@
 
 #include <gtest/gtest.h>
 
+#include "core/base/buffer.h"
+
 namespace recordfs {
 namespace {
 
@@ -30,6 +32,59 @@ TEST(DecodeBudget, SharesNeverPassTheBudgetTogether) {
   }
   for (auto& taker : takers) taker.get();
   EXPECT_LE(most, 100u);
+}
+
+// What a decode of unknown size does.
+void allocate_much() {
+  ASSERT_TRUE(Buffer::allocate(1000));
+  ASSERT_TRUE(Buffer::allocate(LargeAllocations::kLarge));
+}
+
+TEST(DecodeBudget, TurnWaitsWithTheFirstLargeBuffer) {
+  DecodeBudget budget(100);
+  std::optional<DecodeBudget::Share> share(std::in_place, budget, 1);
+  std::atomic<bool> came{false};
+  auto large = std::async(std::launch::async, [&] {
+    const DecodeBudget::Turn turn(budget);
+    allocate_much();
+    came = true;
+  });
+  EXPECT_EQ(large.wait_for(std::chrono::milliseconds(50)), std::future_status::timeout);
+  EXPECT_FALSE(came);
+  share.reset();
+  large.get();
+  EXPECT_TRUE(came);
+}
+
+TEST(DecodeBudget, TurnsWithLargeBuffersComeOneAfterTheOther) {
+  for (const std::uint64_t bytes : {0u, 100u}) {
+    DecodeBudget budget(bytes);
+    std::atomic<int> inside{0};
+    std::atomic<int> most{0};
+    std::vector<std::future<void>> takers;
+    for (int i = 0; i < 8; ++i) {
+      takers.push_back(std::async(std::launch::async, [&] {
+        for (int round = 0; round < 50; ++round) {
+          const DecodeBudget::Turn turn(budget);
+          allocate_much();
+          allocate_much();
+          const int now = ++inside;
+          for (int seen = most; now > seen && !most.compare_exchange_weak(seen, now);) {
+          }
+          --inside;
+        }
+      }));
+    }
+    for (auto& taker : takers) taker.get();
+    EXPECT_EQ(most, 1);
+  }
+}
+
+TEST(DecodeBudget, TurnWithoutLargeBuffersWaitsForNobody) {
+  DecodeBudget budget(100);
+  const DecodeBudget::Share share(budget, 100);
+  const DecodeBudget::Turn turn(budget);
+  ASSERT_TRUE(Buffer::allocate(LargeAllocations::kLarge - 1));
 }
 
 TEST(DecodeBudget, OneAloneMayPassIt) {

@@ -1,0 +1,33 @@
+// Where a thread that is about to take much memory can be made to wait for its turn.
+#pragma once
+
+#include <cstdint>
+
+namespace recordfs {
+
+// Told by a thread before it allocates kLarge bytes or more at once: as one number, whatever they are for. What grows
+// by doubling tells so too.
+class LargeAllocations {
+ public:
+  static constexpr std::uint64_t kLarge = 16u << 20;  // bytes
+
+  // While it lives, the calling thread's large allocations come by here, and no more at the listener before. Destroyed
+  // by the thread that made it.
+  LargeAllocations();
+  virtual ~LargeAllocations();
+  LargeAllocations(const LargeAllocations&) = delete;
+  LargeAllocations& operator=(const LargeAllocations&) = delete;
+
+  // Tells the calling thread's listener, if it has one and `bytes` are so many.
+  static void announce(std::uint64_t bytes) {
+    if (bytes >= kLarge && current_ != nullptr) current_->on_large_allocation();
+  }
+
+ private:
+  virtual void on_large_allocation() = 0;
+
+  static thread_local LargeAllocations* current_;
+  LargeAllocations* const before_;
+};
+
+}  // namespace recordfs
