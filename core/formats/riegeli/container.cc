@@ -70,7 +70,7 @@ Result<std::optional<ChunkInfo>> RiegeliContainer::locate(Position at) const {
   return find_chunk(Framing(*source_, narrow), at);
 }
 
-Result<void> RiegeliContainer::check_decodable(const ChunkInfo& chunk) const {
+Result<void> RiegeliContainer::check_type(const ChunkInfo& chunk) {
   const ChunkType type = type_of(chunk.kind);
   const ChunkHeader header{chunk.stored_size, data_hash(chunk), type, *chunk.records, decoded_data_size(chunk)};
   if (!keeps_type_rules(header)) {
@@ -79,25 +79,32 @@ Result<void> RiegeliContainer::check_decodable(const ChunkInfo& chunk) const {
     }
     return chunk_error(Code::kDamage, chunk, fmt::format("a {} chunk declares what it can't hold", chunk.kind));
   }
+  return {};
+}
+
+Result<void> RiegeliContainer::check_decodable(const ChunkInfo& chunk) const {
+  if (auto allowed = check_type(chunk); !allowed) return allowed;
   if (chunk.stored_size > limits_.stored_chunk) {
-    return chunk_error(Code::kLimit, chunk, fmt::format("{} bytes stored in one chunk", chunk.stored_size));
+    return chunk_error(Code::kLimit, chunk,
+                       fmt::format("{} bytes stored in one chunk, more than the {} that are allowed", chunk.stored_size,
+                                   limits_.stored_chunk));
   }
   if (*chunk.decoded_size > limits_.decoded_chunk) {
-    return chunk_error(Code::kLimit, chunk, fmt::format("{} bytes in one decoded chunk", *chunk.decoded_size));
+    return chunk_error(Code::kLimit, chunk,
+                       fmt::format("{} bytes in one decoded chunk, more than the {} that are allowed",
+                                   *chunk.decoded_size, limits_.decoded_chunk));
   }
   return {};
 }
 
 Result<Layout> RiegeliContainer::layout(const ChunkInfo& chunk) const {
   if (type_of(chunk.kind) != ChunkType::kSimple) return Container::layout(chunk);
-  if (auto allowed = check_decodable(chunk); !allowed) return std::move(allowed).error();
-  auto data = read_verified(*source_, chunk);
-  if (!data) return std::move(data).error();
-  return simple_layout(chunk, data->view());
+  if (auto allowed = check_type(chunk); !allowed) return std::move(allowed).error();
+  return simple_layout(*source_, chunk, limits_);
 }
 
 Result<void> RiegeliContainer::verify(const ChunkInfo& chunk) const {
-  if (auto allowed = check_decodable(chunk); !allowed) return allowed;
+  if (auto allowed = check_type(chunk); !allowed) return allowed;
   return verify_data(*source_, chunk);
 }
 
@@ -135,8 +142,8 @@ Result<Buffer> RiegeliContainer::decode_metadata(const ChunkInfo& chunk) const {
 
 Result<std::shared_ptr<const Chunk>> RiegeliContainer::decode_by_parts(const ChunkInfo& chunk) const {
   if (type_of(chunk.kind) != ChunkType::kSimple) return std::shared_ptr<const Chunk>{};
-  if (auto allowed = check_decodable(chunk); !allowed) return std::move(allowed).error();
-  return simple_by_parts(source_, chunk);
+  if (auto allowed = check_type(chunk); !allowed) return std::move(allowed).error();
+  return simple_by_parts(source_, chunk, limits_);
 }
 
 Result<std::vector<Attribute>> RiegeliContainer::attributes(const ChunkInfo*) const {

@@ -38,6 +38,7 @@ class RiegeliContainer final : public Container {
   // The message of a metadata chunk. Fails as decode.
   Result<Buffer> decode_metadata(const ChunkInfo& chunk) const;
   // Whether the limits allow what the header declares, and the type's rules are kept.
+  static Result<void> check_type(const ChunkInfo& chunk);
   Result<void> check_decodable(const ChunkInfo& chunk) const;
 
   const std::shared_ptr<const Source> source_;

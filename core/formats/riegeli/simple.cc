@@ -1,6 +1,7 @@
 #include "core/formats/riegeli/simple.h"
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <utility>
 
@@ -61,13 +62,71 @@ Result<Layout> parse_sizes(const ChunkInfo& chunk, Bytes sizes) {
 
 std::uint64_t longest_sizes(const ChunkInfo& chunk) { return *chunk.records * kLongestVarint; }
 
-Result<Layout> layout_of(const ChunkInfo& chunk, const Parts& parts) {
-  auto sizes = open_unit(parts.codec, parts.sizes, longest_sizes(chunk));
+// `stored` as the chunk holds them.
+Result<Layout> layout_of(const ChunkInfo& chunk, CodecId codec, Bytes stored) {
+  auto sizes = open_unit(codec, stored, longest_sizes(chunk));
   if (!sizes && sizes.error().code == Code::kLimit) {
     return chunk_error(Code::kDamage, chunk, "more record sizes than records");
   }
   if (!sizes) return in_chunk(std::move(sizes).error(), chunk, "record sizes");
   return parse_sizes(chunk, sizes->bytes());
+}
+
+// Where the sizes stand in the data of a chunk.
+struct Head {
+  CodecId codec = CodecId::kNone;
+  std::uint64_t sizes_begin = 0;
+  std::uint64_t sizes_size = 0;
+};
+
+Result<Head> read_head(const Source& source, const ChunkInfo& chunk) {
+  std::array<std::byte, kLongestPreamble> bytes{};
+  const MutableBytes there =
+      MutableBytes(bytes).first(static_cast<std::size_t>(std::min(chunk.stored_size, kLongestPreamble)));
+  if (auto read = read_data(source, chunk.begin, 0, there); !read) return std::move(read).error();
+  Cursor cursor(there);
+  const std::uint8_t compression_type = cursor.u8();
+  if (!cursor.ok()) return chunk_error(Code::kDamage, chunk, "the chunk has no compression type");
+  auto codec = require_codec(compression_type);
+  if (!codec) return in_chunk(std::move(codec).error(), chunk, "simple chunk");
+  Head head{.codec = *codec};
+  head.sizes_size = cursor.varint64();
+  head.sizes_begin = cursor.offset();
+  if (!cursor.ok() || head.sizes_size > chunk.stored_size - head.sizes_begin) {
+    return chunk_error(Code::kDamage, chunk, "the record sizes are longer than the chunk");
+  }
+  return head;
+}
+
+struct Verified {
+  Head head;
+  Layout layout;
+  std::uint64_t generation = 0;  // of the source, when the hash was checked
+};
+
+// Everything but the values, of a chunk whose hash is right. The values pass by in pieces.
+Result<Verified> verified_layout(const Source& source, const ChunkInfo& chunk, const Limits& limits) {
+  for (int i = 0; i < kRereads; ++i) {
+    const std::uint64_t generation = source.generation();
+    if (auto sound = verify_data(source, chunk); !sound) return std::move(sound).error();
+    auto head = read_head(source, chunk);
+    if (!head) return std::move(head).error();
+    if (head->sizes_size > limits.stored_chunk) {
+      return chunk_error(Code::kLimit, chunk,
+                         fmt::format("{} bytes of record sizes, more than the {} that are allowed", head->sizes_size,
+                                     limits.stored_chunk));
+    }
+    auto sizes = Buffer::allocate(static_cast<std::size_t>(head->sizes_size));
+    if (!sizes) return std::move(sizes).error();
+    if (auto read = read_data(source, chunk.begin, head->sizes_begin, sizes->span()); !read) {
+      return std::move(read).error();
+    }
+    if (source.generation() != generation) continue;
+    auto layout = layout_of(chunk, head->codec, sizes->view());
+    if (!layout) return std::move(layout).error();
+    return Verified{*head, std::move(*layout), generation};
+  }
+  return chunk_error(Code::kChanged, chunk, "the file is being written to while it is read");
 }
 
 // The values of an uncompressed chunk, where they stand in the file.
@@ -108,16 +167,16 @@ class PartsChunk final : public Chunk {
 
 }  // namespace
 
-Result<Layout> simple_layout(const ChunkInfo& chunk, Bytes data) {
-  auto parts = split(chunk, data);
-  if (!parts) return std::move(parts).error();
-  return layout_of(chunk, *parts);
+Result<Layout> simple_layout(const Source& source, const ChunkInfo& chunk, const Limits& limits) {
+  auto verified = verified_layout(source, chunk, limits);
+  if (!verified) return std::move(verified).error();
+  return std::move(verified->layout);
 }
 
 Result<std::shared_ptr<const Chunk>> decode_simple(const ChunkInfo& chunk, Bytes data) {
   auto parts = split(chunk, data);
   if (!parts) return std::move(parts).error();
-  auto layout = layout_of(chunk, *parts);
+  auto layout = layout_of(chunk, parts->codec, parts->sizes);
   if (!layout) return std::move(layout).error();
   auto payload = Buffer::allocate(static_cast<std::size_t>(*chunk.decoded_size));
   if (!payload) return std::move(payload).error();
@@ -127,28 +186,17 @@ Result<std::shared_ptr<const Chunk>> decode_simple(const ChunkInfo& chunk, Bytes
   return std::shared_ptr<const Chunk>(std::make_shared<BufferChunk>(std::move(*payload), std::move(*layout)));
 }
 
-Result<std::shared_ptr<const Chunk>> simple_by_parts(std::shared_ptr<const Source> source, const ChunkInfo& chunk) {
+Result<std::shared_ptr<const Chunk>> simple_by_parts(std::shared_ptr<const Source> source, const ChunkInfo& chunk,
+                                                     const Limits& limits) {
   if (chunk.codec != to_string(CodecId::kNone)) return std::shared_ptr<const Chunk>{};
-  const std::uint64_t generation = source->generation();
-  if (auto sound = verify_data(*source, chunk); !sound) return std::move(sound).error();
-  // What stands before the values can't be longer than this in a sound chunk.
-  const std::uint64_t head_size = std::min(chunk.stored_size, kLongestPreamble + longest_sizes(chunk));
-  if (chunk.stored_size < *chunk.decoded_size) {
-    return chunk_error(Code::kDamage, chunk, "fewer bytes stored than declared");
-  }
-  auto head = Buffer::allocate(static_cast<std::size_t>(head_size));
-  if (!head) return std::move(head).error();
-  if (auto read = read_data(*source, chunk.begin, 0, head->span()); !read) return std::move(read).error();
-  Cursor cursor(head->view());
-  cursor.u8();
-  const Bytes sizes = cursor.take(cursor.varint64());
-  if (!cursor.ok() || chunk.stored_size - cursor.offset() != *chunk.decoded_size) {
+  auto verified = verified_layout(*source, chunk, limits);
+  if (!verified) return std::move(verified).error();
+  const Head& head = verified->head;
+  if (chunk.stored_size - head.sizes_begin - head.sizes_size != *chunk.decoded_size) {
     return chunk_error(Code::kDamage, chunk, "the record values are not as long as declared");
   }
-  auto layout = parse_sizes(chunk, sizes);
-  if (!layout) return std::move(layout).error();
   return std::shared_ptr<const Chunk>(
-      std::make_shared<PartsChunk>(std::move(*layout), std::move(source), chunk, generation));
+      std::make_shared<PartsChunk>(std::move(verified->layout), std::move(source), chunk, verified->generation));
 }
 
 }  // namespace recordfs::riegeli

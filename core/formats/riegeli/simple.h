@@ -14,17 +14,19 @@
 
 namespace recordfs::riegeli {
 
-// The record sizes out of the verified data of a chunk; the values are not decompressed. Fails with kDamage
-// when they are not exactly as many as the header says, or don't add up to its decoded size, and with
-// kUnsupported for an unknown compression type.
-Result<Layout> simple_layout(const ChunkInfo& chunk, Bytes data);
+// The record sizes of a chunk whose hash is right; the values pass by in pieces and are not decompressed. Fails with
+// kDamage when the sizes are not exactly as many as the header says, or don't add up to its decoded size, with
+// kUnsupported for an unknown compression type, with kLimit where the stored sizes are longer than a stored chunk may
+// be, and as verify_data().
+Result<Layout> simple_layout(const Source& source, const ChunkInfo& chunk, const Limits& limits);
 
 // All of it: the records' bytes in one buffer. Fails as simple_layout, and when the values don't fill the
 // decoded size exactly.
 Result<std::shared_ptr<const Chunk>> decode_simple(const ChunkInfo& chunk, Bytes data);
 
 // A chunk whose values are not compressed, verified now and read from the source when they are asked for;
-// null for any other. It verifies again when the source was touched in between. Fails as decode_simple.
-Result<std::shared_ptr<const Chunk>> simple_by_parts(std::shared_ptr<const Source> source, const ChunkInfo& chunk);
+// null for any other. It verifies again when the source was touched in between. Of any size. Fails as simple_layout.
+Result<std::shared_ptr<const Chunk>> simple_by_parts(std::shared_ptr<const Source> source, const ChunkInfo& chunk,
+                                                     const Limits& limits);
 
 }  // namespace recordfs::riegeli

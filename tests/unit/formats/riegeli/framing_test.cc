@@ -331,7 +331,7 @@ TEST(Limits, CountAboveTheLimitIsDamageOfTheHeader) {
   EXPECT_EQ(all.chunks.back().records, 1u);
 }
 
-TEST(Limits, ChunkAboveTheSizeLimitsIsListedAndNotDecoded) {
+TEST(Limits, ChunkAboveTheSizeLimitsIsListedWithItsSizesAndNotDecoded) {
   Writer writer;
   writer.add(simple_chunk({std::string(5000, 'x')}));
   for (const bool stored : {true, false}) {
@@ -343,8 +343,34 @@ TEST(Limits, ChunkAboveTheSizeLimitsIsListedAndNotDecoded) {
     auto chunk = container->decode(all.chunks[1]);
     ASSERT_FALSE(chunk);
     EXPECT_EQ(chunk.error().code, Code::kLimit);
-    EXPECT_EQ(container->layout(all.chunks[1]).error().code, Code::kLimit);
+    EXPECT_TRUE(container->verify(all.chunks[1]));
+    const auto layout = container->layout(all.chunks[1]);
+    ASSERT_TRUE(layout);
+    EXPECT_EQ(layout->extent(0).size, 5000u);
   }
+}
+
+TEST(Limits, UncompressedChunkAboveTheSizeLimitsIsReadByParts) {
+  Writer writer;
+  writer.add(simple_chunk({"first", std::string(5000, 'x'), "last"}));
+  const auto container = open_bytes(writer.file(), {.stored_chunk = 4000, .decoded_chunk = 4000});
+  const Walk all = walk(*container, writer.size());
+  ASSERT_EQ(all.chunks.size(), 2u);
+  const auto chunk = container->decode_by_parts(all.chunks[1]);
+  ASSERT_TRUE(chunk);
+  ASSERT_NE(*chunk, nullptr);
+  EXPECT_EQ(records_of(**chunk).value_or(std::vector<std::string>()),
+            (std::vector<std::string>{"first", std::string(5000, 'x'), "last"}));
+}
+
+TEST(Limits, RecordSizesAboveTheLimitAreNotRead) {
+  Writer writer;
+  writer.add(simple_chunk(std::vector<std::string>(5000, "x")));
+  const auto container = open_bytes(writer.file(), {.stored_chunk = 4000});
+  const Walk all = walk(*container, writer.size());
+  ASSERT_EQ(all.chunks.size(), 2u);
+  EXPECT_EQ(container->layout(all.chunks[1]).error().code, Code::kLimit);
+  EXPECT_EQ(container->decode_by_parts(all.chunks[1]).error().code, Code::kLimit);
 }
 
 TEST(Limits, LongGarbageIsSearchedInStepsThatOnlyAdvance) {
