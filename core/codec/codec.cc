@@ -7,6 +7,8 @@
 namespace recordfs {
 namespace {
 
+constexpr std::size_t kScratch = 128u << 10;
+
 // Null for what this build has not got.
 const Backend* backend_of(CodecId codec) {
   switch (codec) {
@@ -70,6 +72,21 @@ Result<Buffer> decompress(CodecId codec, Bytes stored, std::uint64_t expected, s
   if (backend && backend->decompress) return backend->decompress(stored, expected, limit);
   auto stream = open_stream(codec, stored);
   return stream ? collect(**stream, stored.size(), expected, limit) : std::move(stream).error();
+}
+
+Result<std::uint64_t> decompressed_size(CodecId codec, Bytes stored, std::uint64_t limit) {
+  auto stream = open_stream(codec, stored);
+  if (!stream) return std::move(stream).error();
+  auto scratch = Buffer::allocate(kScratch);
+  if (!scratch) return std::move(scratch).error();
+  std::uint64_t size = 0;
+  for (std::size_t got = kScratch; got == kScratch && size <= limit; size += got) {
+    auto read = (*stream)->read(scratch->span());
+    if (!read) return std::move(read).error();
+    got = *read;
+  }
+  if (size > limit) return more_than(limit);
+  return size;
 }
 
 Result<Front> decompress_front(CodecId codec, Bytes stored, std::uint64_t expected, std::uint64_t limit) {

@@ -45,6 +45,9 @@ Result<void> decompress_into(CodecId codec, Bytes stored, MutableBytes out);
 // plausible and no further.
 Result<Buffer> decompress(CodecId codec, Bytes stored, std::uint64_t expected, std::uint64_t limit);
 
+// How many bytes decompress() would give, in bounded memory. Fails as it does.
+Result<std::uint64_t> decompressed_size(CodecId codec, Bytes stored, std::uint64_t limit);
+
 // What came out of compressed bytes that something else follows.
 struct Front {
   Buffer content;

@@ -65,8 +65,8 @@ Result<std::uint64_t> SizeSink::size(std::uint64_t limit) {
     failure_ = Error{Code::kDamage, begin_, "a zstd frame that says it holds more than it can"};
     return decoded_size_;
   }
-  auto decoded = decompress(CodecId::kZstd, stored_, 0, limit);
-  if (decoded) return decoded_size_ = decoded->size();
+  auto decoded = decompressed_size(CodecId::kZstd, stored_, limit);
+  if (decoded) return decoded_size_ = *decoded;
   Error why = std::move(decoded).error();
   if (why.code == Code::kOutOfMemory) return why;
   if (why.code == Code::kLimit) return decoded_size_ = limit + 1;

@@ -56,6 +56,17 @@ TEST(Codec, WithoutItsLibraryIsUnsupportedEverywhere) {
   }
 }
 
+TEST(Codec, SizeIsToldWithoutTheBytes) {
+  for (const auto& [codec, pack] : packers()) {
+    for (const std::size_t size : {0u, 1u, 131071u, 131072u, 131073u, 1000000u}) {
+      const std::string packed = pack(std::string(size, 'x'));
+      EXPECT_EQ(decompressed_size(codec, as_bytes(packed), size).value_or(kPlenty), size) << to_string(codec);
+      if (size == 0) continue;
+      EXPECT_EQ(decompressed_size(codec, as_bytes(packed), size - 1).error().code, Code::kLimit) << to_string(codec);
+    }
+  }
+}
+
 TEST(Codec, EachPackerIsOfAnAvailableCodec) {
   for (const auto& packer : packers()) EXPECT_TRUE(is_available(packer.codec));
   EXPECT_TRUE(is_available(CodecId::kNone));
