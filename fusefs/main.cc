@@ -16,6 +16,7 @@
 
 #include <fmt/format.h>
 
+#include "core/base/utf8.h"
 #include "core/formats/registry.h"
 #include "core/store/record_store.h"
 #include "fusefs/glue/session.h"
@@ -31,20 +32,7 @@ constexpr int kExitCannotMount = 3;
 constexpr unsigned kMostExecutorThreads = 16;
 
 // Names of files may hold anything, and a message is one line.
-std::string one_line(const std::string& text) {
-  std::string line;
-  for (const char c : text) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (byte < 0x20 || byte == 0x7f) {
-      line += fmt::format("\\x{:02x}", byte);
-    } else {
-      line += c;
-    }
-  }
-  return line;
-}
-
-void say(const std::string& line) { std::fputs(("recordfs: " + one_line(line) + "\n").c_str(), stderr); }
+void say(const std::string& line) { std::fputs(("recordfs: " + printable(line) + "\n").c_str(), stderr); }
 
 // Lines go to stderr until the process has gone to the background, then to the system's log.
 class LogOutput {
@@ -58,7 +46,7 @@ class LogOutput {
     const int priority = severity == Severity::kInfo      ? LOG_INFO
                          : severity == Severity::kWarning ? LOG_WARNING
                                                           : LOG_ERR;
-    ::syslog(priority, "%s", one_line(line).c_str());
+    ::syslog(priority, "%s", printable(line).c_str());
   }
 
  private:

@@ -1,10 +1,13 @@
 #include "fusefs/tree/names.h"
 
+#include <algorithm>
 #include <charconv>
 #include <map>
 #include <set>
 
 #include <fmt/format.h>
+
+#include "core/base/utf8.h"
 
 namespace recordfs {
 namespace {
@@ -12,14 +15,22 @@ namespace {
 constexpr std::size_t kLongestName = 200;
 constexpr std::size_t kPrefixOfLong = 100;
 
-// "/" and NUL can't stand in a name; control bytes, bytes beyond ASCII that are no UTF-8 for sure, and "%"
-// itself are encoded so that every name prints and means one key only.
-bool stands_for_itself(unsigned char c) { return c >= 0x20 && c < 0x7F && c != '/' && c != '%'; }
+// The longest beginning of an encoded key that ends neither in a character nor in a "%XX", of about so many bytes.
+std::string beginning(const std::string& encoded, std::size_t size) {
+  size = std::min(size, encoded.size());
+  const auto cuts = [&](std::size_t at) {
+    const bool in_character = at < encoded.size() && (static_cast<unsigned char>(encoded[at]) & 0xC0u) == 0x80u;
+    const bool in_escape = (at >= 1 && encoded[at - 1] == '%') || (at >= 2 && encoded[at - 2] == '%');
+    return at < encoded.size() && (in_character || in_escape);
+  };
+  while (cuts(size)) --size;
+  return encoded.substr(0, size);
+}
 
 std::string hashed(const std::string& encoded, std::string_view key, std::uint64_t attempt) {
   std::uint64_t hash = 0xCBF29CE484222325u + attempt;
   for (const char c : key) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001B3u;
-  return fmt::format("{}~{:016x}", encoded.substr(0, kPrefixOfLong), hash);
+  return fmt::format("{}~{:016x}", beginning(encoded, kPrefixOfLong), hash);
 }
 
 }  // namespace
@@ -37,14 +48,18 @@ std::optional<std::uint64_t> number_from(std::string_view name) {
   return number;
 }
 
-std::string percent_encoded(std::string_view key) {
+std::string percent_encoded(std::string_view key, std::string_view also) {
   std::string name;
-  for (const char c : key) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (stands_for_itself(byte)) {
-      name += c;
+  while (!key.empty()) {
+    const std::size_t length = utf8_character(key);
+    const bool stands_for_itself =
+        length > 0 && !is_control(key) && key[0] != '%' && also.find(key[0]) == std::string_view::npos;
+    if (stands_for_itself) {
+      name += key.substr(0, length);
+      key.remove_prefix(length);
     } else {
-      name += fmt::format("%{:02X}", byte);
+      name += fmt::format("%{:02X}", static_cast<unsigned char>(key[0]));
+      key.remove_prefix(1);
     }
   }
   return name;
@@ -57,7 +72,7 @@ std::vector<std::string> names_for(const std::vector<std::string_view>& keys,
   std::vector<std::string> names;
   names.reserve(keys.size());
   for (const std::string_view key : keys) {
-    const std::string encoded = percent_encoded(key);
+    const std::string encoded = percent_encoded(key, "/");
     const bool usable = !encoded.empty() && encoded != "." && encoded != ".." && encoded.size() <= kLongestName;
     std::string name = encoded;
     if (!usable || taken.contains(name)) {

@@ -1,10 +1,9 @@
 #include "fusefs/tree/texts.h"
 
-#include <algorithm>
-
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "core/base/utf8.h"
 #include "fusefs/tree/names.h"
 
 namespace recordfs {
@@ -54,13 +53,6 @@ std::string_view checksum_state(const Result<void>& verified, bool has_checksum)
   if (verified) return has_checksum ? "good" : "none";
   const Code code = verified.error().code;
   return code == Code::kUnsupported || code == Code::kLimit ? "unchecked" : "bad";
-}
-
-// A message on a line of a table.
-std::string one_line(std::string text) {
-  std::ranges::replace_if(
-      text, [](unsigned char c) { return c < 0x20; }, ' ');
-  return text;
 }
 
 }  // namespace
@@ -135,7 +127,7 @@ std::string damage_table(const std::vector<DamageRow>& damage) {
     const auto& lost = row.region.records_lost;
     table += fmt::format("{}\t{}\t{}\t{}\t{}\t{}\n", row.region.begin, row.region.end, row.first_ordinal,
                          lost ? fmt::format("{}", *lost) : "-", to_string(row.region.damage_class),
-                         one_line(row.region.reason));
+                         printable(row.region.reason));
   }
   return table;
 }
@@ -144,7 +136,7 @@ std::string names_table(const std::vector<std::string_view>& keys, const std::ve
   std::string table = "name\tkey\n";
   for (std::size_t i = 0; i < keys.size(); ++i) {
     if (keys[i] == names[i]) continue;
-    table += fmt::format("{}\t{}\n", names[i], percent_encoded(keys[i]));
+    table += fmt::format("{}\t{}\n", names[i], percent_encoded(keys[i], ""));
   }
   return table;
 }

@@ -40,11 +40,24 @@ TEST(Names, PlainKeysStandForThemselves) {
 }
 
 TEST(Names, BytesThatNoNameHasAreEncoded) {
-  EXPECT_EQ(names_for({"a/b", std::string_view("\0", 1), "50%", "\n\x7f", "\xc3\xa4"}, {}),
-            (Names{"a%2Fb", "%00", "50%25", "%0A%7F", "%C3%A4"}));
+  EXPECT_EQ(names_for({"a/b", std::string_view("\0", 1), "50%", "\n\x7f", "\xc3", "\xc2\x85", "\xed\xa0\x80"}, {}),
+            (Names{"a%2Fb", "%00", "50%25", "%0A%7F", "%C3", "%C2%85", "%ED%A0%80"}));
 }
 
-TEST(Names, DifferentKeysStayDifferentWhenEncoded) { EXPECT_NE(percent_encoded("a/b"), percent_encoded("a%2Fb")); }
+TEST(Names, TextOfAnyScriptStandsForItself) {
+  EXPECT_EQ(names_for({"\xc3\xa4", "\xd0\xba\xd0\xbb\xd1\x8e\xd1\x87", "\xf0\x9f\x8c\x8d"}, {}),
+            (Names{"\xc3\xa4", "\xd0\xba\xd0\xbb\xd1\x8e\xd1\x87", "\xf0\x9f\x8c\x8d"}));
+}
+
+TEST(Names, PrefixOfALongKeyEndsWithACharacter) {
+  std::string key(99, 'x');
+  for (int i = 0; i < 100; ++i) key += "\xc3\xa4";
+  EXPECT_EQ(names_for({key}, {})[0].substr(0, 100), std::string(99, 'x') + "~");
+}
+
+TEST(Names, DifferentKeysStayDifferentWhenEncoded) {
+  EXPECT_NE(percent_encoded("a/b", "/"), percent_encoded("a%2Fb", "/"));
+}
 
 TEST(Names, HostileKeysGetUsableNames) {
   const std::string long_key(1000, 'x');
@@ -78,7 +91,7 @@ TEST(Names, LongestNameIsTwoHundredBytes) {
   const std::string fits(200, 'x');
   const std::string encoded(67, '/');  // 201 bytes once encoded
   EXPECT_EQ(names_for({fits}, {})[0], fits);
-  EXPECT_EQ(names_for({encoded}, {})[0].size(), 117u);
+  EXPECT_EQ(names_for({encoded}, {})[0].size(), 116u);
 }
 
 TEST(Names, VeryManyEqualKeysTakeNoQuadraticTime) {
@@ -88,7 +101,8 @@ TEST(Names, VeryManyEqualKeysTakeNoQuadraticTime) {
 }
 
 TEST(Names, TableGivesTheKeysOfRenamedFiles) {
-  EXPECT_EQ(names_table({"plain", "a\tb", ""}, {"plain", "a%09b", "~0"}), "name\tkey\na%09b\ta%09b\n~0\t\n");
+  EXPECT_EQ(names_table({"plain", "a\tb", "a/b", ""}, {"plain", "a%09b", "a%2Fb", "~0"}),
+            "name\tkey\na%09b\ta%09b\na%2Fb\ta/b\n~0\t\n");
 }
 
 }  // namespace

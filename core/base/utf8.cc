@@ -1,0 +1,59 @@
+#include "core/base/utf8.h"
+
+#include <algorithm>
+#include <cstdint>
+
+#include <fmt/format.h>
+
+namespace recordfs {
+namespace {
+
+constexpr bool is_continuation(char c) { return (static_cast<unsigned char>(c) & 0xC0u) == 0x80u; }
+
+// The length that a first byte announces; 0 for none that begins a character.
+constexpr std::size_t announced(unsigned char first) {
+  if (first < 0x80) return 1;
+  if (first < 0xC2) return 0;
+  if (first < 0xE0) return 2;
+  if (first < 0xF0) return 3;
+  return first < 0xF5 ? 4 : 0;
+}
+
+}  // namespace
+
+std::size_t utf8_character(std::string_view text) {
+  if (text.empty()) return 0;
+  const auto first = static_cast<unsigned char>(text[0]);
+  const std::size_t length = announced(first);
+  if (length == 0 || length > text.size()) return 0;
+  if (!std::ranges::all_of(text.substr(1, length - 1), is_continuation)) return 0;
+  if (length < 3) return length;
+  const auto second = static_cast<unsigned char>(text[1]);
+  const bool is_overlong = (first == 0xE0 && second < 0xA0) || (first == 0xF0 && second < 0x90);
+  const bool is_surrogate = first == 0xED && second >= 0xA0;
+  const bool is_beyond = first == 0xF4 && second >= 0x90;
+  return is_overlong || is_surrogate || is_beyond ? 0 : length;
+}
+
+bool is_control(std::string_view text) {
+  const auto first = static_cast<unsigned char>(text[0]);
+  if (first < 0x20 || first == 0x7F) return true;
+  return first == 0xC2 && static_cast<unsigned char>(text[1]) < 0xA0;
+}
+
+std::string printable(std::string_view text) {
+  std::string line;
+  while (!text.empty()) {
+    const std::size_t length = utf8_character(text);
+    if (length > 0 && !is_control(text)) {
+      line += text.substr(0, length);
+      text.remove_prefix(length);
+    } else {
+      line += fmt::format("\\x{:02x}", static_cast<unsigned char>(text[0]));
+      text.remove_prefix(1);
+    }
+  }
+  return line;
+}
+
+}  // namespace recordfs
