@@ -1,0 +1,112 @@
+// Forms: containers of the formats with the codecs that the benchmarks use, written record by record.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "tests/bench/data/packing.h"
+
+namespace recordfs::bench {
+
+enum class Check : std::uint8_t { kNone, kHighway, kCrc32, kCrc32c, kAdler32 };
+
+// A chunk as a reader sees it who knows nothing of the file around it: what has to be verified and decompressed.
+struct PackedChunk {
+  struct Piece {
+    Packing packing = Packing::kNone;
+    std::size_t begin = 0;  // in `stored`
+    std::size_t size = 0;
+    std::uint64_t unpacked_size = 0;
+  };
+
+  std::string stored = {};  // what the checksums cover
+  Check check = Check::kNone;
+  std::size_t checked_at_once = SIZE_MAX;  // bytes that have a checksum of their own
+  std::vector<Piece> pieces = {};
+  std::uint64_t records = 0;
+  std::uint64_t record_bytes = 0;
+
+  // Appends a piece to `stored`.
+  void add(Packing packing, std::string_view packed_bytes, std::uint64_t unpacked_size);
+};
+
+// One thread.
+class FormWriter {
+ public:
+  virtual ~FormWriter() = default;
+  virtual void add(std::string record) = 0;
+  // The bytes of the file that are ready, taken once; at the end all that are left.
+  virtual std::string take(bool at_end) = 0;
+  // The chunks that were finished since the last call, where keep_chunks() was called before.
+  std::vector<PackedChunk> take_chunks() { return std::exchange(chunks_, {}); }
+  void keep_chunks() { keeps_chunks_ = true; }
+
+ protected:
+  void note(PackedChunk chunk) {
+    if (keeps_chunks_) chunks_.push_back(std::move(chunk));
+  }
+
+ private:
+  bool keeps_chunks_ = false;
+  std::vector<PackedChunk> chunks_;
+};
+
+// Records that are written as one chunk once they have a mebibyte together, what Riegeli's own writer takes.
+class Batch {
+ public:
+  static constexpr std::size_t kBytes = 1u << 20;
+
+  void add(std::string record) {
+    bytes_ += record.size();
+    records_.push_back(std::move(record));
+  }
+  bool is_full() const { return bytes_ >= kBytes; }
+  bool empty() const { return records_.empty(); }
+  const std::vector<std::string>& records() const { return records_; }
+  std::uint64_t bytes() const { return bytes_; }
+  void clear() { *this = {}; }
+
+ private:
+  std::vector<std::string> records_;
+  std::uint64_t bytes_ = 0;
+};
+
+// A writer of chunks out of batches.
+class BatchWriter : public FormWriter {
+ public:
+  void add(std::string record) final;
+  std::string take(bool at_end) final;
+
+ protected:
+  // Writes a chunk behind the bytes that are there.
+  virtual void close(const Batch& batch) = 0;
+  // The bytes that are ready.
+  virtual std::string take_bytes() = 0;
+
+ private:
+  void close_batch();
+  Batch batch_;
+};
+
+std::unique_ptr<FormWriter> riegeli_writer_of(Packing packing);
+std::unique_ptr<FormWriter> transposed_writer_of(Packing packing);  // of kEvents alone
+std::unique_ptr<FormWriter> leveldb_writer();
+std::unique_ptr<FormWriter> recordio_writer_of(Packing packing);
+std::unique_ptr<FormWriter> proio_writer_of(Packing packing);
+std::unique_ptr<FormWriter> bloscpack_writer_of(const char* codec);
+
+struct Form {
+  std::string_view name;
+  std::unique_ptr<FormWriter> (*writer)();
+};
+
+std::span<const Form> forms();
+// Null for a name that no form has.
+const Form* form_named(std::string_view name);
+
+}  // namespace recordfs::bench

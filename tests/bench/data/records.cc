@@ -1,0 +1,142 @@
+#include "tests/bench/data/records.h"
+
+#include <array>
+#include <iterator>
+
+#include <fmt/format.h>
+
+#include "tests/bench/data/wire.h"
+
+namespace recordfs::bench {
+namespace {
+
+constexpr std::array<std::string_view, 4> kLevels = {"INFO", "INFO", "WARNING", "ERROR"};
+constexpr std::array<std::string_view, 16> kWords = {"request",  "took",   "from",  "cache",   "shard", "replica",
+                                                     "retry",    "queue",  "bytes", "session", "key",   "user",
+                                                     "finished", "status", "path",  "index"};
+constexpr std::uint64_t kShortest = 200;
+constexpr std::uint64_t kLongest = 1000;
+constexpr std::uint64_t kLargeSize = 200'000'000;
+
+// SplitMix64: good enough that the text does not repeat, and the same on every machine.
+class Random {
+ public:
+  explicit Random(std::uint64_t seed) : state_(seed) {}
+  std::uint64_t next() {
+    std::uint64_t z = state_ += 0x9E3779B97F4A7C15u;
+    z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9u;
+    z = (z ^ z >> 27) * 0x94D049BB133111EBu;
+    return z ^ z >> 31;
+  }
+  template <std::size_t kCount>
+  std::string_view one_of(const std::array<std::string_view, kCount>& words) {
+    return words[next() % kCount];
+  }
+
+ private:
+  std::uint64_t state_;
+};
+
+std::uint64_t draw_line_size(Random& random) { return kShortest + random.next() % (kLongest - kShortest + 1); }
+
+// Words with hexadecimal values until `text` has `size` bytes.
+void fill_with_pairs(std::string& text, std::uint64_t size, Random& random) {
+  while (text.size() < size) {
+    const std::uint64_t draw = random.next();
+    text += kWords[draw % kWords.size()];
+    fmt::format_to(std::back_inserter(text), "={:x} ", draw >> 44);
+  }
+  text.resize(size);
+}
+
+std::string line(std::uint64_t number) {
+  Random random(number);
+  const std::uint64_t size = draw_line_size(random);
+  std::string text = fmt::format("{:012} {}", number, random.one_of(kLevels));
+  fmt::format_to(std::back_inserter(text), " worker-{} ", random.next() % 64);
+  fill_with_pairs(text, size, random);
+  return text;
+}
+
+std::string tiny(std::uint64_t number) {
+  Random random(number);
+  return fmt::format("{} {}", number, random.one_of(kWords));
+}
+
+std::string large(std::uint64_t number) {
+  std::string text;
+  text.reserve(kLargeSize + kLongest + 1);
+  for (std::uint64_t i = number << 32; text.size() < kLargeSize; ++i) (text += line(i)) += '\n';
+  text.resize(kLargeSize);
+  return text;
+}
+
+// --- messages
+
+void put_number(std::string& out, unsigned field, std::uint64_t value) {
+  put_varint(out, field << 3);
+  put_varint(out, value);
+}
+
+void put_bytes(std::string& out, unsigned field, std::string_view value) {
+  put_varint(out, field << 3 | 2);
+  put_varint(out, value.size());
+  out += value;
+}
+
+// message Event {
+//   uint64 number = 1; fixed64 time = 2; uint32 level = 3; string worker = 4; Place place = 5; string text = 6;
+// }
+// message Place { uint32 shard = 1; uint64 replica = 2; string path = 3; }
+std::string event(std::uint64_t number) {
+  Random random(number);
+  const std::uint64_t size = draw_line_size(random);
+  std::string place;
+  put_number(place, 1, random.next() % 256);
+  put_number(place, 2, random.next() >> 40);
+  put_bytes(place, 3, fmt::format("/{}/{}", random.one_of(kWords), random.one_of(kWords)));
+  std::string out;
+  put_number(out, 1, number);
+  put_varint(out, 2 << 3 | 1);
+  put_fixed(out, 1'700'000'000'000'000 + number * 1000 + random.next() % 1000, 8);
+  put_number(out, 3, random.next() % kLevels.size());
+  put_bytes(out, 4, fmt::format("worker-{}", random.next() % 64));
+  put_bytes(out, 5, place);
+  std::string text;
+  fill_with_pairs(text, size - 60, random);
+  put_bytes(out, 6, text);
+  return out;
+}
+
+}  // namespace
+
+std::optional<Kind> kind_named(std::string_view name) {
+  if (name == "lines") return Kind::kLines;
+  if (name == "tiny") return Kind::kTiny;
+  if (name == "large") return Kind::kLarge;
+  if (name == "events") return Kind::kEvents;
+  return std::nullopt;
+}
+
+std::string record(Kind kind, std::uint64_t number) {
+  switch (kind) {
+    case Kind::kLines: return line(number);
+    case Kind::kTiny: return tiny(number);
+    case Kind::kLarge: return large(number);
+    case Kind::kEvents: return event(number);
+  }
+  return {};
+}
+
+std::uint64_t record_size(Kind kind, std::uint64_t number) {
+  Random random(number);
+  switch (kind) {
+    case Kind::kLines: return draw_line_size(random);
+    case Kind::kLarge: return kLargeSize;
+    case Kind::kTiny:
+    case Kind::kEvents: break;
+  }
+  return record(kind, number).size();
+}
+
+}  // namespace recordfs::bench
