@@ -1,0 +1,180 @@
+#!/usr/bin/env python3
+"""Measures recordfs beside its yardsticks: bench.py --bin BUILD (../README.md says what).
+
+Exit status: 0 measured, and with --check every bound kept; 1 a bound is not kept, or something failed; 77 nothing can
+be mounted here.
+"""
+import argparse
+import fnmatch
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+from dataclasses import replace
+from pathlib import Path
+
+import machine
+import table
+from comparing import MEASUREMENTS, Skipped
+from containers import Containers
+from messages import Messages
+from processes import ONE_PROCESSOR, Actions, Mounted, checked
+from settings import AMOUNTS, FULL, QUICK, SMOKE, Settings
+
+# Each registers its lines; their order is the table's.
+import searching  # noqa: F401  isort: skip
+import opening  # noqa: F401  isort: skip
+import listing  # noqa: F401  isort: skip
+import streaming  # noqa: F401  isort: skip
+import decoding  # noqa: F401  isort: skip
+
+SKIPPED = 77
+IN_NAMESPACE = "RECORDFS_BENCH_IN_NAMESPACE"
+
+
+class Bench:
+    """What a measurement works with."""
+
+    def __init__(self, settings, folder):
+        self.settings, self.amounts, self.runs = settings, settings.amounts, settings.runs
+        self.folder = folder
+        self.point = folder / "mnt"
+        self.point.mkdir()
+        self.containers = Containers(settings)
+        self.messages = Messages()
+        self.actions = Actions(settings)
+        self.failed = False
+
+    def recordfs(self, source, *options, processors=ONE_PROCESSOR):
+        """A mount of a container, not entered yet."""
+        return Mounted(self.recordfs_command(source, *options), self.point, processors)
+
+    def recordfs_command(self, source, *options):
+        return [self.settings.program("recordfs"), *(word for option in options for word in ("-o", option)), source]
+
+    def floor(self, *switches, processors=ONE_PROCESSOR):
+        """A mount of the floor filesystem, not entered yet."""
+        return Mounted(self.floor_command(*switches), self.point, processors)
+
+    def floor_command(self, *switches):
+        return [self.settings.program("floorfs"), *switches]
+
+    def memory_folder(self, size):
+        """A folder of a filesystem in memory with room for `size` bytes. Skipped: there is none."""
+        target = self.folder / "tmpfs"
+        target.mkdir(exist_ok=True)
+        if os.geteuid() == 0:
+            if not target.is_mount():
+                checked(["mount", "-t", "tmpfs", "-o", "size=90%", "none", target])
+            return target
+        if shutil.disk_usage("/dev/shm").free < size:
+            raise Skipped("no tmpfs with room enough")
+        target.rmdir()
+        target.symlink_to(tempfile.mkdtemp(prefix="recordfs-bench-", dir="/dev/shm"))
+        return target
+
+    def close(self):
+        target = self.folder / "tmpfs"
+        if target.is_mount():
+            checked(["umount", target])
+        elif target.is_symlink():
+            shutil.rmtree(target.resolve())
+        shutil.rmtree(self.folder)
+
+
+def enter_namespace():
+    """Goes on in a mount namespace of this program's own: what is left mounted goes with it. Returns only inside it."""
+    if os.geteuid() == 0 and IN_NAMESPACE not in os.environ:
+        os.environ[IN_NAMESPACE] = "1"
+        os.execvp("unshare", ["unshare", "--mount", "--propagation", "private", sys.executable, "-B", *sys.argv])
+
+
+def parsed():
+    parser = argparse.ArgumentParser(prog="scripts/bench", description=__doc__.splitlines()[0], allow_abbrev=False)
+    parser.add_argument("--bin", type=lambda text: Path(text).resolve(), required=True,
+                        help="folder of the built programs")
+    parser.add_argument("--data", type=Path, help="where containers are kept (default: BIN/data)")
+    parser.add_argument("--quick", action="store_true", help="100,000 records instead of 1,000,000, no large ones")
+    parser.add_argument("--smoke", action="store_true", help="a few records, to see that the suite works")
+    parser.add_argument("--records", type=int, help="another number of log lines")
+    parser.add_argument("--runs", type=int, default=5)
+    parser.add_argument("--only", default="*", metavar="PATTERN",
+                        help="lines of this name, like 'grep*'; several with commas")
+    parser.add_argument("--list", action="store_true", help="print the names of the lines")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write the results there too")
+    parser.add_argument("--check", action="store_true", help="exit status 1 where a bound is not kept")
+    return parser.parse_args()
+
+
+def settings_of(options):
+    amounts = AMOUNTS[SMOKE if options.smoke else QUICK if options.quick else FULL]
+    if options.records:
+        amounts = replace(amounts, lines=options.records, small=min(options.records, amounts.small))
+    data = (options.data or options.bin / "data").resolve()
+    data.mkdir(parents=True, exist_ok=True)
+    return Settings(options.bin, data, options.runs, amounts)
+
+
+def selected(patterns):
+    """(lines that are wanted, function) of each measurement that has any."""
+    for lines, function in MEASUREMENTS:
+        wanted = [line for line in lines if any(fnmatch.fnmatch(line.name, one) for one in patterns.split(","))]
+        if wanted:
+            yield wanted, function
+
+
+def measured(bench, lines, function):
+    """(line, rows, why nothing or not all was measured) of each line."""
+    rows, skipped = [], None
+    try:
+        for row in function(bench):
+            rows.append(row)
+    except Skipped as reason:
+        skipped = str(reason)
+    except (OSError, RuntimeError, subprocess.SubprocessError) as failure:
+        skipped = f"FAILED: {failure}"  # the other lines are worth having
+        bench.failed = True
+    return [(line, [row for row in rows if row.line is line], skipped) for line in lines]
+
+
+def why_not():
+    if not os.access("/dev/fuse", os.R_OK | os.W_OK):
+        return "/dev/fuse is not there or not ours"
+    return "" if shutil.which("fusermount3") else "there is no fusermount3"
+
+
+def run(options, bench, description):
+    results = []
+    table.print_heading(description)
+    for lines, function in selected(options.only):
+        for result in measured(bench, lines, function):
+            table.print_line(*result)
+            results.append(result)
+    if options.json:
+        options.json.write_text(table.as_json(description, bench.settings, results) + "\n", encoding="utf-8")
+    kept = all(row.kept is not False for _, rows, _ in results for row in rows)
+    return 1 if bench.failed or (options.check and not kept) else 0
+
+
+def main():
+    options = parsed()
+    if options.list:
+        print("\n".join(line.name for lines, _ in MEASUREMENTS for line in lines))
+        return 0
+    if reason := why_not():
+        print(f"SKIPPED: nothing was measured: {reason}")
+        return SKIPPED
+    enter_namespace()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that mounts and files are put away
+    settings = settings_of(options)
+    bench = Bench(settings, Path(tempfile.mkdtemp(prefix="recordfs-bench-")).resolve())
+    try:
+        return run(options, bench, machine.described(settings.program("recordfs")))
+    finally:
+        bench.close()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

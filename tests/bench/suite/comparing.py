@@ -1,0 +1,74 @@
+"""Lines of the table: what is measured, against what, and which ratio is asked for."""
+import statistics
+from dataclasses import dataclass, field
+
+
+class Skipped(Exception):
+    """Why something was not measured."""
+
+
+@dataclass(frozen=True)
+class Line:
+    """One line of the table. `bound` is a ratio of times, at most; or with `faster` one of speeds, at least."""
+
+    name: str
+    work: str
+    yardstick: str
+    bound: float | None = None
+    faster: bool = False
+
+    def keeps(self, ratio):
+        """Whether the bound is kept; None where there is none."""
+        if self.bound is None:
+            return None
+        return ratio >= self.bound if self.faster else ratio <= self.bound
+
+
+@dataclass
+class Row:
+    """A measured case of a line: medians, in `unit`."""
+
+    line: Line
+    case: str
+    ours: float
+    yardstick: float | None
+    unit: str
+    notes: dict = field(default_factory=dict)
+    bounded: bool = True  # False: beside what the line asks for
+
+    @property
+    def ratio(self):
+        return None if self.yardstick is None else self.ours / self.yardstick
+
+    @property
+    def kept(self):
+        return self.line.keeps(self.ratio) if self.bounded and self.ratio is not None else None
+
+
+MEASUREMENTS = []  # (lines, function), in the order of the table
+
+
+def measures(*lines):
+    """Registers a function that takes the Bench and yields Rows of these lines."""
+
+    def register(function):
+        MEASUREMENTS.append((lines, function))
+        return function
+
+    return register
+
+
+def medians(runs, **subjects):
+    """Runs the subjects in turn, `runs` times each. A subject gives a number or a dictionary of numbers; returns
+    {subject: median or {name: median}}."""
+    taken = {name: [] for name in subjects}
+    for _ in range(runs):
+        for name, subject in subjects.items():
+            taken[name].append(subject())
+    return {name: _median(values) for name, values in taken.items()}
+
+
+def _median(values):
+    if isinstance(values[0], dict):
+        return {key: statistics.median(value[key] for value in values) for key in values[0]}
+    return statistics.median(values)

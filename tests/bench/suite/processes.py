@@ -1,0 +1,101 @@
+"""Commands, timed, and mounts: as a user would have them, on one processor or on all."""
+import contextlib
+import json
+import os
+import subprocess
+import tempfile
+import time
+from pathlib import Path
+
+ALL_PROCESSORS = ()
+ONE_PROCESSOR = ("taskset", "-c", "0")
+SECONDS_TO_END = 120
+ENVIRONMENT = {**os.environ, "LC_ALL": "C"}
+
+
+def checked(command, **options):
+    options.setdefault("stdout", subprocess.DEVNULL)
+    words = [str(word) for word in command]
+    return subprocess.run(words, stdin=subprocess.DEVNULL, env=ENVIRONMENT, check=True, **options)
+
+
+def seconds_and_lines(command):
+    """(seconds, lines of its output) of a command. The output goes to a file: no reader runs beside it."""
+    with tempfile.TemporaryFile() as out:
+        begun = time.perf_counter()
+        checked(command, stdout=out)
+        taken = time.perf_counter() - begun
+        out.seek(0)
+        return taken, sum(block.count(b"\n") for block in iter(lambda: out.read(1 << 20), b""))
+
+
+def seconds(command):
+    begun = time.perf_counter()
+    checked(command)
+    return time.perf_counter() - begun
+
+
+def output_of(command):
+    return checked(command, stdout=subprocess.PIPE).stdout.decode()
+
+
+class Actions:
+    """The verbs of bench_actions, each with its answer as a dictionary."""
+
+    def __init__(self, settings, processors=ONE_PROCESSOR):
+        self._command = [*processors, settings.program("bench_actions")]
+
+    def __call__(self, verb, *words):
+        answer = json.loads(output_of([*self._command, verb, *words]))
+        if answer["errors"]:
+            raise RuntimeError(f"{verb} {words[0]}: {answer['errors']} of {answer['n']} failed")
+        return answer
+
+
+def _daemons(point):
+    """Ids of the processes that were told to mount on `point`."""
+    for entry in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            if os.fsencode(point) in (entry / "cmdline").read_bytes().split(b"\0"):
+                yield int(entry.name)
+
+
+class Mounted:
+    """A mount in the background. At the end it is unmounted and its daemon gone."""
+
+    def __init__(self, command, point, processors=ONE_PROCESSOR):
+        self.point = Path(point)
+        self._start = [*processors, *command, self.point]
+
+    def __enter__(self):
+        checked(self._start)
+        return self
+
+    def __exit__(self, *failure):
+        unmount(self.point)
+
+    def __truediv__(self, name):
+        return self.point / name
+
+    def peak_memory(self):
+        """Bytes."""
+        for daemon in _daemons(self.point):
+            for line in Path(f"/proc/{daemon}/status").read_text(encoding="ascii").splitlines():
+                if line.startswith("VmHWM:"):
+                    return int(line.split()[1]) * 1024
+        return None
+
+
+def unmount(point):
+    checked(["fusermount3", "-u", point])
+    end = time.monotonic() + SECONDS_TO_END
+    while any(_daemons(point)):
+        if time.monotonic() > end:
+            raise TimeoutError(f"the daemon of {point} does not end")
+        time.sleep(0.01)
+
+
+def kernel_memory():
+    """Bytes that the kernel holds for itself: names, inodes, tables of pages."""
+    numbers = dict(line.split(":") for line in Path("/proc/meminfo").read_text(encoding="ascii").splitlines())
+    return 1024 * sum(int(numbers[name].split()[0]) for name in ("Slab", "KernelStack", "PageTables"))

@@ -1,0 +1,87 @@
+"""grep -r over all records."""
+import shutil
+
+from comparing import Line, Row, measures, medians
+from processes import ONE_PROCESSOR, seconds_and_lines
+
+COLD = Line("grep-cold", "grep -r over records/, cold mount, uncompressed container", "floor with pushing", 1.3)
+AGAIN = Line("grep-again", "the same, again", "tmpfs", 1.15)
+UNCOMPRESSED = ("riegeli-none", "leveldb")
+FLOORS = {"one thread": ("--threads=0",), "without pushing": ("--push=0",)}
+
+
+def grep(folder):
+    """(seconds, lines found): what is found is written out, or grep would stop at each first match."""
+    return seconds_and_lines([*ONE_PROCESSOR, "grep", "-rah", "worker-7 ", f"{folder}/"])
+
+
+class Search:
+    """grep over a folder of a mount: microseconds a file, cold and again, and the requests for them."""
+
+    def __init__(self, bench, mount, folder):
+        self._bench, self._mount, self._folder = bench, mount, folder
+        self.found = None
+
+    def __call__(self):
+        with self._mount() as mounted:
+            return {"cold": self._microseconds(mounted), "again": self._microseconds(mounted)}
+
+    def _microseconds(self, mounted):
+        taken, self.found = grep(mounted / self._folder)
+        return 1e6 * taken / self._bench.amounts.small
+
+    def messages(self):
+        """{"cold": requests a file, "again": ...}, as text. Counted beside the timed runs: counting costs time."""
+        with self._mount() as mounted:
+            return {name: self._counted(mounted) for name in ("cold", "again")}
+
+    def _counted(self, mounted):
+        count = self._bench.messages.of(mounted.point, lambda: grep(mounted / self._folder))
+        return "-" if count is None else f"{count / self._bench.amounts.small:.3f}"
+
+
+@measures(COLD, AGAIN)
+def flat(bench):
+    records = bench.amounts.small
+    floor = Search(bench, lambda: bench.floor(f"--records={records}"), "records")
+    for form in UNCOMPRESSED:
+        source = bench.containers.file(form, records)
+        ours = Search(bench, lambda: bench.recordfs(source), "records")
+        copy = copied(bench, source)
+        taken = medians(bench.runs, ours=ours, floor=floor, copy=lambda: 1e6 * grep(copy)[0] / records)
+        if ours.found != grep(copy)[1]:
+            raise RuntimeError(f"{form}: {ours.found} lines found")
+        sent, least = ours.messages(), floor.messages()
+        yield Row(COLD, form, taken["ours"]["cold"], taken["floor"]["cold"], "us/file",
+                  {"messages a file": f"{sent['cold']} / {least['cold']}"})
+        yield Row(AGAIN, form, taken["ours"]["again"], taken["copy"], "us/file",
+                  {"messages a file": f"{sent['again']} / 0", "floor": f"{taken['floor']['again']:.2f} us/file"})
+    yield from beside(bench)
+
+
+def beside(bench):
+    """Other layouts, codecs and floors, without a bound."""
+    records = bench.amounts.small
+    source = bench.containers.file("riegeli-none", records)
+    yield from compared(bench, "riegeli-zstd", bench.containers.file("riegeli-zstd", records), "records")
+    yield from compared(bench, "riegeli-none, thousands/", source, "thousands", "--layout=thousands")
+    for name, switches in FLOORS.items():
+        yield from compared(bench, f"riegeli-none, floor {name}", source, "records", *switches)
+
+
+def compared(bench, case, source, folder, *switches):
+    ours = Search(bench, lambda: bench.recordfs(source), folder)
+    floor = Search(bench, lambda: bench.floor(f"--records={bench.amounts.small}", *switches), folder)
+    taken = medians(bench.runs, ours=ours, floor=floor)
+    notes = {"messages a file": f"{ours.messages()['cold']} / {floor.messages()['cold']}"}
+    yield Row(COLD, case, taken["ours"]["cold"], taken["floor"]["cold"], "us/file", notes, bounded=False)
+
+
+def copied(bench, source):
+    """The records as plain files in memory."""
+    target = bench.memory_folder(2 * 4096 * bench.amounts.small) / "records"
+    if target.exists():
+        shutil.rmtree(target)
+    with bench.recordfs(source) as mounted:
+        shutil.copytree(mounted / "records", target)
+    return target

@@ -1,0 +1,34 @@
+"""What a run of the suite is told: where things are, how much of everything, how often."""
+from dataclasses import dataclass
+from pathlib import Path
+
+FULL, QUICK, SMOKE = "full", "quick", "smoke"
+
+
+@dataclass(frozen=True)
+class Amounts:
+    """How many records of each kind; 0 leaves out what needs them."""
+
+    small: int  # log lines in the lines about single files
+    lines: int  # log lines in everything else
+    tiny: int
+    large: int  # of 200 MB
+    random: int  # files that a random reader opens
+
+
+AMOUNTS = {
+    FULL: Amounts(small=100_000, lines=1_000_000, tiny=10_000_000, large=50, random=5_000),
+    QUICK: Amounts(small=100_000, lines=100_000, tiny=2_000_000, large=0, random=5_000),
+    SMOKE: Amounts(small=500, lines=500, tiny=0, large=0, random=50),
+}
+
+
+@dataclass(frozen=True)
+class Settings:
+    programs: Path  # folder of the built programs
+    data: Path  # generated containers, kept from run to run
+    runs: int
+    amounts: Amounts
+
+    def program(self, name):
+        return str(self.programs / name)

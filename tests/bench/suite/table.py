@@ -1,0 +1,48 @@
+"""The table of results, for people and as JSON."""
+import json
+
+VERDICTS = {True: "kept", False: "NOT KEPT", None: ""}
+HEADS = ("case", "recordfs", "yardstick", "ratio", "bound", "")
+
+
+def _cells(row):
+    line = row.line
+    ratio = "-" if row.ratio is None else f"{row.ratio:.2f}"
+    bound = "" if line.bound is None or not row.bounded else f"{'>=' if line.faster else '<='} {line.bound:g}"
+    notes = "; ".join(f"{name} {value}" for name, value in row.notes.items())
+    return (row.case, _quantity(row.ours, row.unit), _quantity(row.yardstick, row.unit), ratio, bound,
+            "  ".join(filter(None, (VERDICTS[row.kept], notes))))
+
+
+def _quantity(value, unit):
+    if value is None:
+        return "-"
+    return f"{value:.0f} {unit}" if value >= 1000 else f"{value:.4g} {unit}"
+
+
+def print_heading(machine):
+    print("; ".join(f"{name} {value}" for name, value in machine.items()), flush=True)
+
+
+def print_line(line, rows, skipped):
+    """A line's rows, or why it has none."""
+    print(f"\n{line.name}: {line.work} / {line.yardstick}")
+    widths = (34, 14, 14, 7, 8, 0)
+    for cells in [HEADS, *map(_cells, rows)]:
+        print("  " + " ".join(f"{cell:<{width}}" for cell, width in zip(cells, widths)).rstrip())
+    if skipped:
+        print(f"  not measured: {skipped}")
+    print(end="", flush=True)
+
+
+def as_json(machine, settings, results):
+    """`results`: (line, rows, skipped) of each line."""
+    lines = [{"line": line.name, "work": line.work, "yardstick": line.yardstick, "bound": line.bound,
+              "faster": line.faster, "not_measured": skipped, "rows": [_row(row) for row in rows]}
+             for line, rows, skipped in results]
+    return json.dumps({"machine": machine, "runs": settings.runs, "lines": lines}, indent=2)
+
+
+def _row(row):
+    return {"case": row.case, "ours": row.ours, "yardstick": row.yardstick, "unit": row.unit, "ratio": row.ratio,
+            "bounded": row.bounded, "kept": row.kept, "notes": row.notes}
