@@ -4,7 +4,6 @@
 #include <array>
 #include <cstdio>
 #include <cstdlib>
-#include <ranges>
 
 #include "tests/bench/data/riegeli_data.h"
 #include "tests/bench/data/wire.h"
@@ -135,7 +134,7 @@ class Transposer {
  public:
   explicit Transposer(const std::vector<Event>& events) : events_(events) {
     for (std::size_t step = 0; step < kSteps.size(); ++step) add_nodes(step);
-    for (const Event& event : std::views::reverse(events_)) put(event);
+    for (auto event = events_.rbegin(); event != events_.rend(); ++event) put(*event);
   }
 
   std::string header(std::size_t stored_bucket) const {

@@ -117,7 +117,7 @@ struct PlainDecoder::State {
 
   bool unpack(Packing packing, std::string_view stored, MutableBytes out) {
     switch (packing) {
-      case Packing::kNone: return true;
+      case Packing::kNone: copy_bytes(as_bytes(stored), out); return true;
       case Packing::kZstd:
         return ZSTD_decompressDCtx(zstd.get(), out.data(), out.size(), stored.data(), stored.size()) == out.size();
       case Packing::kBrotli: return unpack_brotli(stored, out);

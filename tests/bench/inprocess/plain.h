@@ -15,7 +15,8 @@ class PlainDecoder {
   PlainDecoder(const PlainDecoder&) = delete;
   PlainDecoder& operator=(const PlainDecoder&) = delete;
 
-  // Verifies and decompresses a chunk. False: something failed, or came out in another size.
+  // Verifies and decompresses a chunk, or copies what is not compressed. False: something failed, or came out in
+  // another size.
   bool decode(const PackedChunk& chunk);
   // Decompresses the first half of the chunk's last piece. REQUIRES: that is a zstd frame.
   bool decode_half(const PackedChunk& chunk);

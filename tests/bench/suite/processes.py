@@ -2,6 +2,7 @@
 import contextlib
 import json
 import os
+import re
 import subprocess
 import tempfile
 import time
@@ -77,13 +78,14 @@ class Mounted:
     def __truediv__(self, name):
         return self.point / name
 
+    def daemon(self):
+        """The id of the process that serves the mount."""
+        return next(_daemons(self.point))
+
     def peak_memory(self):
         """Bytes."""
-        for daemon in _daemons(self.point):
-            for line in Path(f"/proc/{daemon}/status").read_text(encoding="ascii").splitlines():
-                if line.startswith("VmHWM:"):
-                    return int(line.split()[1]) * 1024
-        return None
+        status = Path(f"/proc/{self.daemon()}/status").read_text(encoding="ascii")
+        return 1024 * int(re.search(r"^VmHWM:\s+(\d+)", status, re.MULTILINE).group(1))
 
 
 def unmount(point):
