@@ -47,6 +47,7 @@ class Bench:
         self.messages = Messages()
         self.actions = Actions(settings)
         self.failed = False
+        self._in_memory = None  # once there is a folder in memory
 
     def recordfs(self, source, *options, processors=ONE_PROCESSOR):
         """A mount of a container, not entered yet."""
@@ -64,24 +65,21 @@ class Bench:
 
     def memory_folder(self, size):
         """A folder of a filesystem in memory with room for `size` bytes. Skipped: there is none."""
-        target = self.folder / "tmpfs"
-        target.mkdir(exist_ok=True)
-        if os.geteuid() == 0:
-            if not target.is_mount():
-                checked(["mount", "-t", "tmpfs", "-o", "size=90%", "none", target])
-            return target
-        if shutil.disk_usage("/dev/shm").free < size:
-            raise Skipped("no tmpfs with room enough")
-        target.rmdir()
-        target.symlink_to(tempfile.mkdtemp(prefix="recordfs-bench-", dir="/dev/shm"))
-        return target
+        if self._in_memory is None and os.geteuid() == 0:
+            self._in_memory = self.folder / "tmpfs"
+            self._in_memory.mkdir()
+            checked(["mount", "-t", "tmpfs", "-o", "size=90%", "none", self._in_memory])
+        elif self._in_memory is None:
+            if not os.access("/dev/shm", os.W_OK) or shutil.disk_usage("/dev/shm").free < size:
+                raise Skipped("no tmpfs with room enough")
+            self._in_memory = Path(tempfile.mkdtemp(prefix="recordfs-bench-", dir="/dev/shm"))
+        return self._in_memory
 
     def close(self):
-        target = self.folder / "tmpfs"
-        if target.is_mount():
-            checked(["umount", target])
-        elif target.is_symlink():
-            shutil.rmtree(target.resolve())
+        if self._in_memory is not None and os.geteuid() == 0:
+            checked(["umount", self._in_memory])
+        elif self._in_memory is not None:
+            shutil.rmtree(self._in_memory)
         shutil.rmtree(self.folder)
 
 

@@ -9,7 +9,7 @@ MEMORY = Line("memory", "peak memory while all records are found, or searched", 
 SOURCE = Line("source", "source read for one record of the last chunk", "1 MiB", 1)
 MEBIBYTE = 1 << 20
 ALLOWED = 96  # MiB
-COMMANDS = {"find": ["find", "-type", "f"], "grep": ["grep", "-rac", "no such text"]}
+COMMANDS = {"find": ["find", "-type", "f"], "grep": ["grep", "-rah", "worker-7 "]}
 FORMS = ("riegeli-none", "riegeli-zstd", "leveldb")
 
 
