@@ -134,7 +134,7 @@ class Transposer {
  public:
   explicit Transposer(const std::vector<Event>& events) : events_(events) {
     for (std::size_t step = 0; step < kSteps.size(); ++step) add_nodes(step);
-    for (auto event = events_.rbegin(); event != events_.rend(); ++event) put(*event);
+    std::for_each(events_.rbegin(), events_.rend(), [this](const Event& event) { put(event); });
   }
 
   std::string header(std::size_t stored_bucket) const {

@@ -24,6 +24,14 @@ std::string made_pool() {
   return text;
 }
 
+// A number of exactly so many digits.
+std::optional<std::uint64_t> number_in(std::string_view name, std::size_t digits) {
+  std::uint64_t number = 0;
+  const char* end = name.data() + name.size();
+  if (name.size() != digits || std::from_chars(name.data(), end, number).ptr != end) return std::nullopt;
+  return number;
+}
+
 }  // namespace
 
 Tree::Tree(Layout layout, Kind kind, std::uint64_t records)
@@ -38,13 +46,6 @@ bool Tree::has(Inode inode) const {
   if (is_record(inode)) return ordinal_of(inode) < records_;
   if (inode >= kFirstThousand) return layout_ == Layout::kThousands && inode - kFirstThousand < thousands();
   return inode >= kRoot;
-}
-
-std::optional<std::uint64_t> Tree::number_in(std::string_view name, std::size_t digits) const {
-  std::uint64_t number = 0;
-  const char* end = name.data() + name.size();
-  if (name.size() != digits || std::from_chars(name.data(), end, number).ptr != end) return std::nullopt;
-  return number;
 }
 
 std::optional<Inode> Tree::find(Inode directory, std::string_view name) const {

@@ -44,7 +44,7 @@ class Tree {
 
   // Whether `inode` is of this tree, and whether it is a directory.
   bool has(Inode inode) const;
-  bool is_directory(Inode inode) const { return inode == kRoot || (inode >= kTop && inode < kFirstRecord); }
+  static bool is_directory(Inode inode) { return inode == kRoot || (inode >= kTop && inode < kFirstRecord); }
 
   // The inode of a name in a directory; nullopt when there is none.
   std::optional<Inode> find(Inode directory, std::string_view name) const;
@@ -68,7 +68,6 @@ class Tree {
 
   std::uint64_t thousands() const { return (records_ + 999) / 1000; }
   std::string_view top_name() const { return layout_ == Layout::kFlat ? "records" : "thousands"; }
-  std::optional<std::uint64_t> number_in(std::string_view name, std::size_t digits) const;
 
   const Layout layout_;
   const Kind kind_;
