@@ -183,7 +183,7 @@ Result<Framing::Found> Framing::search(Position from) const {
       continue;
     }
     at += static_cast<Position>(magic - bytes->begin());
-    auto reading = read_header(headers, at, limits_);
+    auto reading = read_header(headers, at, limits_, {}, kStraysOfAFoundHeader);
     if (!reading) return std::move(reading).error();
     if (reading->verdict == Verdict::kSound) return Found{Found::Kind::kBucket, at};
     at = reading->search_from;

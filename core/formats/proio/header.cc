@@ -32,6 +32,19 @@ bool is_known(const Field& field) {
   }
 }
 
+// How many fields are left to a header.
+struct Allowance {
+  std::uint64_t strays = 0;
+  bool all_are_strays = false;
+
+  bool take(bool is_stray) {
+    if (!is_stray && !all_are_strays) return true;
+    if (strays == 0) return false;
+    --strays;
+    return true;
+  }
+};
+
 struct PlacedField {
   Field field;
   Position begin = 0;
@@ -41,8 +54,8 @@ struct PlacedField {
 // The fields of a message that stands in the file at [begin, end).
 class FieldWalk {
  public:
-  FieldWalk(Window& window, Position begin, Position end, const Limits& limits)
-      : window_(window), at_(begin), end_(end), groups_(limits.nesting_depth) {}
+  FieldWalk(Window& window, Position begin, Position end, const Limits& limits, Allowance& allowance)
+      : window_(window), at_(begin), end_(end), groups_(limits.nesting_depth), allowance_(allowance) {}
 
   // The next field of the message itself; nullopt at the end, and where is_broken(). Fails as Source does.
   Result<std::optional<PlacedField>> next();
@@ -64,6 +77,7 @@ class FieldWalk {
   Position at_;
   const Position end_;
   protobuf::Groups groups_;
+  Allowance& allowance_;
   std::uint64_t fields_left_ = kMostFields;
   bool broken_ = false;
   bool cut_ = false;
@@ -80,7 +94,7 @@ Result<std::optional<PlacedField>> FieldWalk::next() {
     const PlacedField placed{field, at_, at_ + cursor.offset()};
     if (field.size > end_ - placed.content) return stop(is_known(field));
     auto at_top = groups_.note(field);
-    if (!at_top || fields_left_-- == 0) return stop(false);
+    if (!at_top || !allowance_.take(!*at_top) || fields_left_-- == 0) return stop(false);
     at_ = placed.content + field.size;
     if (*at_top) return std::optional(placed);
   }
@@ -102,8 +116,8 @@ void note(const Field& field, BucketHeader& header) {
 
 class HeaderReader {
  public:
-  HeaderReader(Window& window, Position at, const Limits& limits, const ItemVisitor& visit)
-      : window_(window), limits_(limits), visit_(visit) {
+  HeaderReader(Window& window, Position at, const Limits& limits, const ItemVisitor& visit, std::uint64_t most_strays)
+      : window_(window), limits_(limits), visit_(visit), allowance_{.strays = most_strays} {
     reading_.header.begin = at;
     reading_.search_from = at + 1;
   }
@@ -127,6 +141,7 @@ class HeaderReader {
   const Limits& limits_;
   const ItemVisitor& visit_;
   HeaderReading reading_;
+  Allowance allowance_;
   bool all_known_ = true;
 };
 
@@ -151,7 +166,7 @@ Result<HeaderReading> HeaderReader::read() && {
   const std::uint64_t declared = cursor.u32_le();
   const Position first = begin + kPreambleSize;
   const std::uint64_t there = std::min(declared, window_.source().size() - first);
-  FieldWalk walk(window_, first, first + there, limits_);
+  FieldWalk walk(window_, first, first + there, limits_, allowance_);
   reading_.search_from = begin + kMagic.size();
   if (auto read = read_fields(walk); !read) return std::move(read).error();
   return judge(walk, first + declared);
@@ -165,6 +180,7 @@ Result<void> HeaderReader::read_fields(FieldWalk& walk) {
     const Field& field = (*placed)->field;
     note(field, reading_.header);
     all_known_ = all_known_ && is_known(field);
+    allowance_.all_are_strays = !all_known_;
     const bool is_item = field.is(header_field::kFileDescriptor, WireType::kLengthDelimited) ||
                          field.is(header_field::kMetadata, WireType::kLengthDelimited);
     if (is_item) {
@@ -177,7 +193,7 @@ Result<void> HeaderReader::read_fields(FieldWalk& walk) {
 Result<void> HeaderReader::read_item(const PlacedField& placed) {
   const Position end = placed.content + placed.field.size;
   if (placed.field.number == header_field::kMetadata) {
-    FieldWalk entry(window_, placed.content, end, limits_);
+    FieldWalk entry(window_, placed.content, end, limits_, allowance_);
     while (true) {
       auto field = entry.next();
       if (!field) return std::move(field).error();
@@ -217,8 +233,9 @@ HeaderReading HeaderReader::judge(const FieldWalk& walk, Position end) {
 
 }  // namespace
 
-Result<HeaderReading> read_header(Window& window, Position at, const Limits& limits, const ItemVisitor& visit) {
-  return HeaderReader(window, at, limits, visit).read();
+Result<HeaderReading> read_header(Window& window, Position at, const Limits& limits, const ItemVisitor& visit,
+                                  std::uint64_t most_strays) {
+  return HeaderReader(window, at, limits, visit, most_strays).read();
 }
 
 }  // namespace recordfs::proio

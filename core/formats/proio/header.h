@@ -46,9 +46,16 @@ struct HeaderItem {
 };
 using ItemVisitor = std::function<Result<void>(const HeaderItem&)>;
 
+// How many fields a header may have that lead to no place behind which a search would go on: those behind its first
+// unknown one, and those in groups. Where a bucket is due they may be many. What a search comes by mostly is no header,
+// and may lead over the same fields again and again.
+inline constexpr std::uint64_t kStraysOfADueHeader = 1 << 20;
+inline constexpr std::uint64_t kStraysOfAFoundHeader = 32;
+
 // Reads what stands at `at`, which is in the file, and shows `visit` the items of a header one after the other, before
 // it is known whether the header is sound. Fails as Source and `visit` do. Any thread, each with its own window.
-Result<HeaderReading> read_header(Window& window, Position at, const Limits& limits, const ItemVisitor& visit = {});
+Result<HeaderReading> read_header(Window& window, Position at, const Limits& limits, const ItemVisitor& visit = {},
+                                  std::uint64_t most_strays = kStraysOfADueHeader);
 
 // The window that a header is read through.
 inline constexpr std::uint64_t kHeaderWindow = 4096;

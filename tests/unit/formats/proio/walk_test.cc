@@ -104,6 +104,25 @@ TEST(Walk, LongSearchTakesSeveralSteps) {
   EXPECT_GT(reading.steps, 10u);
 }
 
+// Magics whose headers begin with a field, in a group or not, that leads to fields which all of them share.
+TEST(Walk, FalseHeadersThatShareTheirFieldsAreNotReadToTheirEnd) {
+  constexpr std::size_t kFalseHeaders = 4000, kFields = 1 << 18;
+  std::string shared;
+  for (std::size_t i = 0; i < kFields; ++i) shared += "\x78\x01";
+  for (const std::string& lead : {std::string("\x7a"), std::string("\x23\x7a")}) {
+    const std::string front = magic() + "\xff\xff\xff\x7f" + lead;
+    std::string garbage;
+    for (std::size_t left = kFalseHeaders; left-- > 0;) {
+      const std::size_t jump = left * (front.size() + 3);
+      garbage += front;
+      for (const int shift : {0, 7, 14}) garbage += static_cast<char>((jump >> shift & 0x7f) | (shift < 14 ? 0x80 : 0));
+    }
+    const Reading reading = read_bytes(kOne + garbage + shared + '\0' + kTwo);
+    EXPECT_EQ(reading.events, (Strings{"one", "", "three", "four"}));
+    EXPECT_EQ(reading.damage.size(), 1u);
+  }
+}
+
 TEST(Walk, BrokenHeaderCostsItsBucketAlone) {
   for (const std::string& header : {std::string("\x0f"), std::string("\x2a\x7f"), std::string("\x9b\x06")}) {
     const Reading reading = read_bytes(kOne + bucket({.events = {"x"}, .more_header = header}) + kTwo);
