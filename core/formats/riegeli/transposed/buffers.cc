@@ -12,8 +12,12 @@ namespace {
 Error damage(std::string_view detail) { return {.code = Code::kDamage, .detail = std::string(detail)}; }
 
 // `count` lengths, each of which takes a byte at least.
-Result<std::vector<std::uint64_t>> parse_lengths(Cursor& header, std::uint32_t count) {
+Result<std::vector<std::uint64_t>> parse_lengths(Cursor& header, std::uint32_t count, std::uint64_t limit) {
   if (count > header.remaining()) return damage("more lengths than the header holds");
+  if (count > limit) {
+    return Error{.code = Code::kLimit,
+                 .detail = fmt::format("{} buffers or buckets where the output can use {}", count, limit)};
+  }
   std::vector<std::uint64_t> lengths(count);
   for (std::uint64_t& length : lengths) length = header.varint64();
   if (!header.ok()) return damage("the header ends too early");
@@ -34,9 +38,11 @@ Result<std::uint64_t> sum_within(const std::vector<std::uint64_t>& lengths, std:
 // Cuts the buffers from the buckets in order. A bucket is opened when the one before it is used up.
 class Cutter {
  public:
-  Cutter(CodecId codec, Cursor& data, const std::vector<std::uint64_t>& stored, std::uint64_t content)
+  Cutter(CodecId codec, Cursor& data, const std::vector<std::uint64_t>& stored, std::uint64_t content,
+         std::size_t buffer_count)
       : codec_(codec), data_(data), stored_(stored), left_(content) {
     result_.buckets.reserve(stored.size());
+    result_.buffers.reserve(buffer_count);
   }
 
   Result<void> open_next() {
@@ -77,17 +83,17 @@ class Cutter {
 
 }  // namespace
 
-Result<Buffers> open_buffers(Cursor& header, Cursor& data, CodecId codec, std::uint64_t limit) {
+Result<Buffers> open_buffers(Cursor& header, Cursor& data, CodecId codec, const BufferLimits& limits) {
   const std::uint32_t bucket_count = header.varint32();
   const std::uint32_t buffer_count = header.varint32();
-  auto stored = parse_lengths(header, bucket_count);
+  auto stored = parse_lengths(header, bucket_count, limits.count);
   if (!stored) return std::move(stored).error();
-  auto lengths = parse_lengths(header, buffer_count);
+  auto lengths = parse_lengths(header, buffer_count, limits.count);
   if (!lengths) return std::move(lengths).error();
   if (stored->empty() && !lengths->empty()) return damage("buffers without a bucket");
-  auto content = sum_within(*lengths, limit);
+  auto content = sum_within(*lengths, limits.bytes);
   if (!content) return std::move(content).error();
-  Cutter cutter(codec, data, *stored, *content);
+  Cutter cutter(codec, data, *stored, *content, lengths->size());
   if (cutter.has_next()) {
     if (auto opened = cutter.open_next(); !opened) return std::move(opened).error();
   }

@@ -17,27 +17,38 @@
 namespace recordfs::riegeli::transposed {
 namespace {
 
-// A header gets this much whatever the chunk holds, and so many bytes for each byte and record that it declares.
-constexpr std::uint64_t kLeastHeaderLimit = 1 << 20;
-constexpr std::uint64_t kHeaderBytesPerOutput = 32;
+// Each part gets this much whatever the chunk declares: padding, nodes that do nothing, bytes that nobody reads.
+constexpr std::uint64_t kLeastLimit = 1 << 20;
+constexpr std::uint64_t kLeastCountLimit = 16 << 10;
+constexpr std::uint64_t kHeaderBytesPerOutput = 8;
 constexpr std::uint64_t kHeaderShareOfLimit = 32;
 constexpr std::uint64_t kLeastTransitionLimit = 64 << 10;
 constexpr std::uint64_t kTransitionBytesPerOutput = 8;
 // A plain record has its length in a buffer of its own.
 constexpr std::uint64_t kLongestLength = 5;
+// A field that reads a buffer puts its tag too.
+constexpr std::uint64_t kLeastOutputPerBuffer = 2;
+// Of the limit, and with it of all memory: what is held for a node or a buffer is much more than it puts.
+constexpr std::uint64_t kCountShareOfLimit = 256;
 
 struct Bounds {
-  std::uint64_t header, buffers, transitions;
+  std::uint64_t header, nodes, transitions;
+  BufferLimits buffers;
 };
 
-// What each part may decompress to. REQUIRES: both numbers keep the limits.
+// What each part may decompress to, and how many of each there may be: no more than the output can use, since nodes
+// that are reached put a byte each but for few, and what they take from buffers they put. REQUIRES: both numbers keep
+// the limits.
 Bounds bounds_of(std::uint64_t record_count, std::uint64_t decoded_size, const Limits& limits) {
   const std::uint64_t output = record_count + decoded_size;
+  const std::uint64_t most = std::max(kLeastCountLimit, limits.decoded_chunk / kCountShareOfLimit);
   Bounds bounds{};
-  bounds.header = std::min(std::max(kLeastHeaderLimit, limits.decoded_chunk / kHeaderShareOfLimit),
-                           kLeastHeaderLimit + kHeaderBytesPerOutput * output);
-  bounds.buffers = limits.decoded_chunk + kLongestLength * record_count;
+  bounds.header = std::min(std::max(kLeastLimit, limits.decoded_chunk / kHeaderShareOfLimit),
+                           kLeastLimit + kHeaderBytesPerOutput * output);
+  bounds.nodes = std::min(most, kLeastCountLimit + decoded_size);
   bounds.transitions = kLeastTransitionLimit + kTransitionBytesPerOutput * output;
+  bounds.buffers.count = std::min(most, kLeastCountLimit + decoded_size / kLeastOutputPerBuffer);
+  bounds.buffers.bytes = std::min(limits.decoded_chunk, kLeastLimit + decoded_size) + kLongestLength * record_count;
   return bounds;
 }
 
@@ -70,7 +81,7 @@ Result<Decoded> decode(Bytes data, std::uint64_t record_count, std::uint64_t dec
   Cursor fields(header->bytes());
   auto buffers = open_buffers(fields, cursor, *codec, bounds.buffers);
   if (!buffers) return in_part(std::move(buffers).error(), "buckets");
-  auto program = parse_program(fields, buffers->buffers.size());
+  auto program = parse_program(fields, buffers->buffers.size(), bounds.nodes);
   if (!program) return in_part(std::move(program).error(), "header");
   auto transitions = open_unit(*codec, cursor.rest(), bounds.transitions);
   if (!transitions) return in_part(std::move(transitions).error(), "transitions");

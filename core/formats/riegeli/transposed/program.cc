@@ -4,6 +4,8 @@
 #include <string_view>
 #include <utility>
 
+#include <fmt/format.h>
+
 namespace recordfs::riegeli::transposed {
 namespace {
 
@@ -159,9 +161,13 @@ void shorten_idle_runs(std::vector<Node>& nodes) {
 
 }  // namespace
 
-Result<Program> parse_program(Cursor& header, std::size_t buffer_count) {
+Result<Program> parse_program(Cursor& header, std::size_t buffer_count, std::uint64_t node_limit) {
   const std::uint32_t count = header.varint32();
   if (count > header.remaining() / kLeastBytesPerNode) return damage("more nodes than the header holds");
+  if (count > node_limit) {
+    return Error{.code = Code::kLimit,
+                 .detail = fmt::format("{} nodes where the output can use {}", count, node_limit)};
+  }
   Program program;
   program.nodes.resize(count);
   for (const auto& parse : {parse_kinds, parse_successors, parse_subtypes}) {

@@ -44,8 +44,8 @@ struct Program {
   std::uint32_t first = 0;
 };
 
-// Parses what follows the lengths of buckets and buffers, up to the header's end. No more is allocated than a few
-// times the bytes that are left. Fails with kDamage.
-Result<Program> parse_program(Cursor& header, std::size_t buffer_count);
+// Parses what follows the lengths of buckets and buffers, up to the header's end. Fails with kDamage, and with kLimit
+// when there are more than `node_limit` nodes; nothing is allocated then.
+Result<Program> parse_program(Cursor& header, std::size_t buffer_count, std::uint64_t node_limit);
 
 }  // namespace recordfs::riegeli::transposed

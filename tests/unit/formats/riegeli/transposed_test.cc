@@ -243,6 +243,44 @@ TEST(TransposedLimits, BuffersBeyondTheLimitAreNotOpened) {
   EXPECT_EQ(records.error().code, Code::kLimit);
 }
 
+bool is_limit(const Parts& parts) {
+  auto records = records_in(parts);
+  return !records && records.error().code == Code::kLimit;
+}
+
+TEST(TransposedLimits, BytesInBuffersThatNoOutputTakesAreNotDecompressed) {
+  Parts parts{.compression_type = 'z', .buckets = {std::string(2 << 20, 'x')}, .buffers = {2 << 20}, .tags = {3}};
+  parts.next = {0};
+  parts.subtypes.clear();
+  parts.reads.clear();
+  parts.transitions.clear();
+  parts.records = 1;
+  parts.decoded_size = 0;
+  EXPECT_TRUE(is_limit(parts));
+  parts.buckets = {std::string(1 << 20, 'x')};
+  parts.buffers = {1 << 20};
+  EXPECT_EQ(records_in(parts).value_or(Records()), Records(1));
+}
+
+TEST(TransposedLimits, BuffersBucketsAndNodesThatNoOutputUsesAreNotAllocated) {
+  constexpr std::size_t kMost = 16 << 10;
+  for (const bool is_allowed : {true, false}) {
+    const std::size_t count = is_allowed ? kMost : kMost + 1;
+    Parts buffers = without_buffers({3}, 1, 0);
+    buffers.buckets = {""};
+    buffers.buffers = Numbers(count, 0);
+    EXPECT_EQ(is_limit(buffers), !is_allowed);
+    EXPECT_EQ(records_in(buffers).has_value(), is_allowed);
+    Parts buckets = without_buffers({3}, 1, 0);
+    buckets.buckets = std::vector<std::string>(count);
+    EXPECT_EQ(is_limit(buckets), !is_allowed);
+    Parts nodes = without_buffers(Numbers(count, 0), 0, 0);
+    nodes.transitions.clear();
+    EXPECT_EQ(is_limit(nodes), !is_allowed);
+    EXPECT_EQ(records_in(nodes).has_value(), is_allowed);
+  }
+}
+
 TEST(TransposedLimits, CountsBeyondTheHeadersBytesAllocateNothing) {
   for (const std::uint64_t huge : {std::uint64_t{1} << 31, std::uint64_t{0xffffffff}}) {
     for (const std::string& header :
