@@ -4,6 +4,8 @@
 #include <memory>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "core/formats/proio/container.h"
 #include "core/formats/proio/framing.h"
 #include "core/formats/proio/wire.h"
@@ -42,6 +44,9 @@ Result<int> probe(const Source& source, std::string_view file_name, ProbeDepth d
 }
 
 Result<std::unique_ptr<Container>> open(std::shared_ptr<const Source> source, const Limits& limits) {
+  if (source->size() > kLargestFile) {
+    return Error{.code = Code::kLimit, .detail = fmt::format("a stream of {} bytes", source->size())};
+  }
   if (source->size() > 0) {
     auto bid = bid_on_stream(*source, ProbeDepth::kSearch, limits);
     if (!bid) return std::move(bid).error();

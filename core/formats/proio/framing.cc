@@ -17,6 +17,25 @@ using Verdict = HeaderReading::Verdict;
 constexpr std::uint64_t kSearchWindow = 64 << 10;
 constexpr std::uint64_t kHasAttributes = std::uint64_t{1} << 32;  // in ChunkInfo::detail[1], above the compression
 
+// What ChunkKey::state says.
+struct WalkState {
+  Position at = 0;             // where a search goes on; 0: it has not begun
+  bool looks_for_end = false;  // the search asks whether the file ends in a whole bucket
+  bool end_is_bucket = false;  // it was found that it does
+
+  static constexpr std::uint64_t kLooksForEnd = std::uint64_t{1} << 63;
+  static constexpr std::uint64_t kEndIsBucket = std::uint64_t{1} << 62;
+  static_assert(kLargestFile <= kEndIsBucket);
+
+  explicit WalkState(std::uint64_t state)
+      : at(state & ~(kLooksForEnd | kEndIsBucket)),
+        looks_for_end((state & kLooksForEnd) != 0),
+        end_is_bucket((state & kEndIsBucket) != 0) {}
+};
+
+// The same walk with a search that goes on at another place.
+ChunkKey at_place(ChunkKey key, Position at) { return {key.position, (key.state & WalkState::kEndIsBucket) | at}; }
+
 DamagedRegion region(Position begin, Position end, DamageClass damage_class, std::string reason) {
   return {.begin = begin,
           .end = end,
@@ -51,12 +70,50 @@ std::string refused_count(const BucketHeader& header, std::uint64_t stored, cons
   return {};
 }
 
+// A search, which reads the file through windows of its own.
+class Search {
+ public:
+  Search(const Source& source, const Limits& limits)
+      : limits_(limits), bytes_(source, kSearchWindow), headers_(source, kHeaderWindow) {}
+
+  // The next sound header from `from` on. Gets on by a place at least. Fails as Source does.
+  Result<Framing::Found> next(Position from);
+  bool has_read_enough() const { return bytes_.bytes_read() + headers_.bytes_read() >= limits_.scan_bytes; }
+
+ private:
+  const Limits& limits_;
+  Window bytes_;
+  Window headers_;
+};
+
+Result<Framing::Found> Search::next(Position from) {
+  using Found = Framing::Found;
+  const Position size = bytes_.source().size();
+  for (Position at = from; at < size && size - at >= kPreambleSize;) {
+    if (has_read_enough() && at > from) return Found{Found::Kind::kLater, at};
+    auto bytes = bytes_.from(at, kMagic.size());
+    if (!bytes) return std::move(bytes).error();
+    if (bytes->size() < kMagic.size()) break;
+    const auto magic = std::search(bytes->begin(), bytes->end(), kMagic.begin(), kMagic.end());
+    if (magic == bytes->end()) {
+      at += bytes->size() - (kMagic.size() - 1);
+      continue;
+    }
+    at += static_cast<Position>(magic - bytes->begin());
+    auto reading = read_header(headers_, at, limits_, {}, kStraysOfAFoundHeader);
+    if (!reading) return std::move(reading).error();
+    if (reading->verdict == Verdict::kSound) return Found{Found::Kind::kBucket, at, reading->header};
+    at = reading->search_from;
+  }
+  return Found{};
+}
+
 }  // namespace
 
 bool has_attributes(const ChunkInfo& chunk) { return (chunk.detail[1] & kHasAttributes) != 0; }
 
-std::optional<ChunkKey> Framing::next_after(Position end) const {
-  return end < source_.size() ? std::optional(ChunkKey{end, 0}) : std::nullopt;
+std::optional<ChunkKey> Framing::next_after(ChunkKey key, Position end) const {
+  return end < source_.size() ? std::optional(at_place({end, key.state}, 0)) : std::nullopt;
 }
 
 Result<Step> Framing::scan(ChunkKey key) const {
@@ -64,7 +121,8 @@ Result<Step> Framing::scan(ChunkKey key) const {
   Window window(source_, kHeaderWindow);
   auto reading = read_header(window, key.position, limits_);
   if (!reading) return std::move(reading).error();
-  if (reading->verdict != Verdict::kSound) return pass_damage(key, *reading, reading->search_from);
+  if (reading->verdict == Verdict::kTorn) return take_torn_header(key, *reading);
+  if (reading->verdict == Verdict::kBroken) return pass_damage(key, *reading, reading->search_from);
   if (reading->header.stored > source_.size() - reading->header.payload) {
     return take_torn_bucket(key, std::move(*reading));
   }
@@ -75,7 +133,7 @@ Result<Step> Framing::scan(ChunkKey key) const {
 Result<Step> Framing::take_bucket(ChunkKey key, HeaderReading reading) const {
   const BucketHeader& header = reading.header;
   const Position end = header.payload + header.stored;
-  Step step{.chunk = std::nullopt, .damage = {}, .next = next_after(end)};
+  Step step{.chunk = std::nullopt, .damage = {}, .next = next_after(key, end)};
   if (std::string reason = refused_count(header, header.stored, limits_); !reason.empty()) {
     step.damage.push_back(region(header.begin, end, DamageClass::kDamage, std::move(reason)));
     return step;
@@ -85,39 +143,100 @@ Result<Step> Framing::take_bucket(ChunkKey key, HeaderReading reading) const {
   return step;
 }
 
+// The whole events that the file has of a bucket which it does not have all of.
+Result<EventRun> Framing::events_there(const BucketHeader& header) const {
+  const std::uint64_t there = std::min(source_.size() - header.payload, limits_.stored_chunk);
+  return find_events(source_, header.payload, there, header.events, nullptr);
+}
+
 // The header says that the payload ends behind the file: the file was cut, or the size is wrong. If it is wrong, the
 // payload goes up to the next bucket.
 Result<Step> Framing::take_torn_bucket(ChunkKey key, HeaderReading reading) const {
   const BucketHeader& header = reading.header;
-  const Position size = source_.size();
+  const WalkState state(key.state);
   if (std::string reason = refused_count(header, header.stored, limits_); !reason.empty()) {
     reading.reason = std::move(reason);
     return pass_damage(key, reading, header.payload);
   }
+  if (state.looks_for_end) return take_cut_bucket(key, std::move(reading), state.at);
   const bool is_plain = header.compression == kCompressionNone;
   Position from = header.payload;
-  if (is_plain && key.state == 0) {
-    const std::uint64_t there = std::min(size - header.payload, limits_.stored_chunk);
-    auto run = find_events(source_, header.payload, there, header.events, nullptr);
+  if (is_plain && state.at == 0) {
+    auto run = events_there(header);
     if (!run) return std::move(run).error();
     from += run->end;
-    // An event leaves the file as well: both can't be wrong.
-    if (run->events < header.events) return end_inside(key, std::move(reading), run->events, from);
+    if (run->events < header.events) {
+      auto cut = may_be_cut_message(source_, from + kEventLengthSize, limits_);
+      if (!cut) return std::move(cut).error();
+      if (*cut) return end_inside(key, std::move(reading), run->events, from);
+      if (!state.end_is_bucket) return take_cut_bucket(key, std::move(reading), from);
+    }
   }
-  auto found = search(key.state == 0 ? from : key.state);
+  auto found = search(state.at == 0 ? from : state.at);
   if (!found) return std::move(found).error();
   switch (found->kind) {
-    case Found::Kind::kLater:
-      return Step{.chunk = std::nullopt, .damage = {}, .next = ChunkKey{header.begin, found->at}};
+    case Found::Kind::kLater: return Step{.chunk = std::nullopt, .damage = {}, .next = at_place(key, found->at)};
     case Found::Kind::kBucket: return end_at_bucket(key, header, found->at);
     case Found::Kind::kNothing: break;
   }
-  return end_inside(key, std::move(reading), is_plain ? header.events : 0, is_plain ? size : header.payload);
+  if (!is_plain) return end_inside(key, std::move(reading), 0, header.payload);
+  auto run = events_there(header);
+  if (!run) return std::move(run).error();
+  const Position end = run->events < header.events ? header.payload + run->end : source_.size();
+  return end_inside(key, std::move(reading), run->events, end);
+}
+
+// An event leaves the file as well as its bucket, whose whole events end at `from`. The file was cut, unless it ends in
+// another bucket.
+Result<Step> Framing::take_cut_bucket(ChunkKey key, HeaderReading reading, Position from) const {
+  auto step = look_for_end(key, from);
+  if (!step) return std::move(step).error();
+  if (*step) return std::move(**step);
+  auto run = events_there(reading.header);
+  if (!run) return std::move(run).error();
+  const Position end = reading.header.payload + run->end;
+  return end_inside(key, std::move(reading), run->events, end);
+}
+
+// The file ends inside a header, unless it ends in another bucket.
+Result<Step> Framing::take_torn_header(ChunkKey key, const HeaderReading& reading) const {
+  Step torn;
+  torn.damage.push_back(region(key.position, source_.size(), DamageClass::kUnfinished, reading.reason));
+  if (reading.cut_item == 0) return torn;
+  auto cut = may_be_cut_message(source_, reading.cut_item, limits_);
+  if (!cut) return std::move(cut).error();
+  if (*cut) return torn;
+  if (WalkState(key.state).end_is_bucket) return pass_damage(key, reading, reading.search_from);
+  auto step = look_for_end(key, reading.search_from);
+  if (!step) return std::move(step).error();
+  return *step ? std::move(**step) : std::move(torn);
+}
+
+// Follows the buckets behind what may be a torn one, as a walk would. Where the last of them ends with the file, or
+// that can't be told yet, returns the step that says so.
+Result<std::optional<Step>> Framing::look_for_end(ChunkKey key, Position from) const {
+  const auto go_on = [&](std::uint64_t state) {
+    return std::optional(Step{.chunk = std::nullopt, .damage = {}, .next = ChunkKey{key.position, state}});
+  };
+  const WalkState state(key.state);
+  Search search(source_, limits_);
+  for (Position at = state.looks_for_end ? state.at : from;;) {
+    auto found = search.next(at);
+    if (!found) return std::move(found).error();
+    if (found->kind == Found::Kind::kNothing) return std::optional<Step>{};
+    if (found->kind == Found::Kind::kLater) return go_on(WalkState::kLooksForEnd | found->at);
+    const BucketHeader& header = found->header;
+    const std::uint64_t there = source_.size() - header.payload;
+    const bool is_whole = header.stored <= there && refused_count(header, header.stored, limits_).empty();
+    if (is_whole && header.stored == there) return go_on(WalkState::kEndIsBucket);
+    at = header.payload + (is_whole ? header.stored : 0);
+    if (search.has_read_enough()) return go_on(WalkState::kLooksForEnd | at);
+  }
 }
 
 // The payload of a bucket whose size is wrong goes up to the bucket at `end`.
 Step Framing::end_at_bucket(ChunkKey key, const BucketHeader& header, Position end) const {
-  Step step{.chunk = std::nullopt, .damage = {}, .next = next_after(end)};
+  Step step{.chunk = std::nullopt, .damage = {}, .next = next_after(key, end)};
   std::string reason = refused_count(header, end - header.payload, limits_);
   if (!reason.empty()) {
     step.damage.push_back(region(header.begin, end, DamageClass::kDamage, std::move(reason)));
@@ -151,44 +270,20 @@ Step Framing::end_inside(ChunkKey key, HeaderReading reading, std::uint64_t even
 // No bucket begins at the key's position: the walk goes on at the next one.
 Result<Step> Framing::pass_damage(ChunkKey key, const HeaderReading& reading, Position search_from) const {
   Step step;
-  if (reading.verdict == Verdict::kTorn) {
-    step.damage.push_back(region(key.position, source_.size(), DamageClass::kUnfinished, reading.reason));
-    return step;
-  }
-  auto found = search(key.state == 0 ? search_from : key.state);
+  const Position begun = WalkState(key.state).at;
+  auto found = search(begun == 0 ? search_from : begun);
   if (!found) return std::move(found).error();
   if (found->kind == Found::Kind::kLater) {
-    step.next = ChunkKey{key.position, found->at};
+    step.next = at_place(key, found->at);
     return step;
   }
   const bool goes_on = found->kind == Found::Kind::kBucket;
   const Position end = goes_on ? found->at : source_.size();
   step.damage.push_back(region(key.position, end, DamageClass::kDamage, reading.reason));
-  if (goes_on) step.next = ChunkKey{end, 0};
+  if (goes_on) step.next = next_after(key, end);
   return step;
 }
 
-Result<Framing::Found> Framing::search(Position from) const {
-  Window window(source_, kSearchWindow);
-  Window headers(source_, kHeaderWindow);
-  for (Position at = from; at < source_.size() && source_.size() - at >= kPreambleSize;) {
-    const bool read_enough = window.bytes_read() + headers.bytes_read() >= limits_.scan_bytes;
-    if (read_enough && at > from) return Found{Found::Kind::kLater, at};
-    auto bytes = window.from(at, kMagic.size());
-    if (!bytes) return std::move(bytes).error();
-    if (bytes->size() < kMagic.size()) break;
-    const auto magic = std::search(bytes->begin(), bytes->end(), kMagic.begin(), kMagic.end());
-    if (magic == bytes->end()) {
-      at += bytes->size() - (kMagic.size() - 1);
-      continue;
-    }
-    at += static_cast<Position>(magic - bytes->begin());
-    auto reading = read_header(headers, at, limits_, {}, kStraysOfAFoundHeader);
-    if (!reading) return std::move(reading).error();
-    if (reading->verdict == Verdict::kSound) return Found{Found::Kind::kBucket, at};
-    at = reading->search_from;
-  }
-  return Found{};
-}
+Result<Framing::Found> Framing::search(Position from) const { return Search(source_, limits_).next(from); }
 
 }  // namespace recordfs::proio

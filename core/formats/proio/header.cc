@@ -16,7 +16,9 @@ namespace {
 using protobuf::Field;
 using protobuf::WireType;
 
-constexpr std::uint64_t kMostFields = 1 << 20;    // of one header
+constexpr std::uint64_t kMostFields = 1 << 20;  // of one header
+constexpr std::uint64_t kFieldsOfACutMessage = 4096;
+constexpr std::uint64_t kBytesOfACutMessage = 64 << 10;
 constexpr std::size_t kMostBadEntries = 64;       // told of one header
 constexpr std::uint32_t kHighestFieldNumber = 7;  // of BucketHeader, reserved ones included
 
@@ -63,14 +65,22 @@ class FieldWalk {
   bool is_broken() const { return broken_; }
   // Whether it is broken because the message ends inside a field that writers put into a header.
   bool is_cut() const { return cut_; }
+  // Whether it is broken because it ends inside a field; where the content of that one begins, or 0.
+  bool ends_early() const { return ends_early_; }
+  Position cut_content() const { return cut_content_; }
   // The end of the last whole field.
   Position at() const { return at_; }
 
  private:
-  std::optional<PlacedField> stop(bool cut) {
+  std::optional<PlacedField> stop(bool ends_early, bool cut) {
     broken_ = true;
+    ends_early_ = ends_early;
     cut_ = cut;
     return std::nullopt;
+  }
+  std::optional<PlacedField> stop_inside(const PlacedField& placed) {
+    cut_content_ = placed.content;
+    return stop(true, is_known(placed.field));
   }
 
   Window& window_;
@@ -80,7 +90,9 @@ class FieldWalk {
   Allowance& allowance_;
   std::uint64_t fields_left_ = kMostFields;
   bool broken_ = false;
+  bool ends_early_ = false;
   bool cut_ = false;
+  Position cut_content_ = 0;
 };
 
 Result<std::optional<PlacedField>> FieldWalk::next() {
@@ -90,15 +102,16 @@ Result<std::optional<PlacedField>> FieldWalk::next() {
     const std::uint64_t left = end_ - at_;
     Cursor cursor(bytes->first(static_cast<std::size_t>(std::min<std::uint64_t>(bytes->size(), left))));
     const Field field = protobuf::read_field(cursor);
-    if (!cursor.ok()) return stop(left < protobuf::kLongestField);
+    const bool is_at_end = left < protobuf::kLongestField;
+    if (!cursor.ok()) return stop(is_at_end, is_at_end);
     const PlacedField placed{field, at_, at_ + cursor.offset()};
-    if (field.size > end_ - placed.content) return stop(is_known(field));
+    if (field.size > end_ - placed.content) return stop_inside(placed);
     auto at_top = groups_.note(field);
-    if (!at_top || !allowance_.take(!*at_top) || fields_left_-- == 0) return stop(false);
+    if (!at_top || !allowance_.take(!*at_top) || fields_left_-- == 0) return stop(false, false);
     at_ = placed.content + field.size;
     if (*at_top) return std::optional(placed);
   }
-  if (!broken_ && !groups_.closed()) return stop(true);
+  if (!broken_ && !groups_.closed()) return stop(true, true);
   return std::optional<PlacedField>{};
 }
 
@@ -222,6 +235,7 @@ HeaderReading HeaderReader::judge(const FieldWalk& walk, Position end) {
   if (end > size) {
     const std::string reason =
         fmt::format("a bucket's header of {} bytes leaves the file", end - reading_.header.begin - kPreambleSize);
+    reading_.cut_item = walk.cut_content();
     const bool is_header_so_far = all_known_ && (!walk.is_broken() || walk.is_cut());
     return refuse(is_header_so_far ? Verdict::kTorn : Verdict::kBroken, reason);
   }
@@ -236,6 +250,18 @@ HeaderReading HeaderReader::judge(const FieldWalk& walk, Position end) {
 Result<HeaderReading> read_header(Window& window, Position at, const Limits& limits, const ItemVisitor& visit,
                                   std::uint64_t most_strays) {
   return HeaderReader(window, at, limits, visit, most_strays).read();
+}
+
+Result<bool> may_be_cut_message(const Source& source, Position begin, const Limits& limits) {
+  Window window(source, kHeaderWindow);
+  Allowance allowance{.strays = kFieldsOfACutMessage};
+  FieldWalk walk(window, begin, source.size(), limits, allowance);
+  for (std::uint64_t i = 0; i < kFieldsOfACutMessage && window.bytes_read() < kBytesOfACutMessage; ++i) {
+    auto placed = walk.next();
+    if (!placed) return std::move(placed).error();
+    if (!*placed) return !walk.is_broken() || walk.ends_early();
+  }
+  return true;
 }
 
 }  // namespace recordfs::proio

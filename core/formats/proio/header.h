@@ -36,6 +36,7 @@ struct HeaderReading {
   std::vector<DamagedRegion> bad;  // entries of a sound header's metadata that can't be read
   std::string reason;              // of one that is not sound
   Position search_from = 0;        // of one that is not sound: what stands before belongs to it, or to nothing
+  Position cut_item = 0;           // of a torn one: where the content of the item begins in which the file ends, or 0
 };
 
 // Where the content of a descriptor or of an entry of the metadata stands.
@@ -56,6 +57,10 @@ inline constexpr std::uint64_t kStraysOfAFoundHeader = 32;
 // it is known whether the header is sound. Fails as Source and `visit` do. Any thread, each with its own window.
 Result<HeaderReading> read_header(Window& window, Position at, const Limits& limits, const ItemVisitor& visit = {},
                                   std::uint64_t most_strays = kStraysOfADueHeader);
+
+// Whether what stands from `begin` up to the end of the file may be a message that was cut off: whole fields, and one
+// in which the file ends. Looks at some of the first fields alone. Fails as Source does. Any thread.
+Result<bool> may_be_cut_message(const Source& source, Position begin, const Limits& limits);
 
 // The window that a header is read through.
 inline constexpr std::uint64_t kHeaderWindow = 4096;

@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include "core/base/protobuf.h"
+#include "core/formats/proio/wire.h"
 #include "tests/unit/formats/proio/streams.h"
 
 namespace recordfs::proio {
@@ -153,6 +155,59 @@ TEST(Walk, SizeBeyondTheFileIsReplacedByTheNextBucket) {
     ASSERT_EQ(reading.damage.size(), 1u);
     EXPECT_EQ(reading.damage[0].damage_class, DamageClass::kDamage);
     EXPECT_EQ(reading.damage[0].records_lost, 0u);
+  }
+}
+
+// A header and an item of it leave the file, and a bucket and its event.
+const std::string kTornHeader = magic() + std::string("\xff\xff\xff\x7f\x08\x01\x3a\x80\x80\x80\x80\x07", 12);
+const std::string kTornPayload =
+    bucket({.payload = std::string("\xff\xff\xff\x7f", 4), .stated_events = 1, .stated_size = std::uint64_t{1} << 40});
+
+TEST(Walk, BucketsUpToTheEndOfTheFileSayThatWhatLooksTornIsDamaged) {
+  const Strings there{"one", "", "three", "four", "four", "four"};
+  Strings with_failed = there;
+  with_failed.insert(with_failed.begin() + 3, "!event 0 of the 1 in the bucket does not fit into it");
+  for (const std::uint64_t scan_bytes : {std::uint64_t{8} << 20, std::uint64_t{0}}) {
+    Limits limits;
+    limits.scan_bytes = scan_bytes;
+    const Reading header = read_bytes(kOne + kTornHeader + kTwo + kTwo + kTwo, limits);
+    EXPECT_EQ(header.events, there);
+    ASSERT_EQ(header.damage.size(), 1u);
+    EXPECT_EQ(header.damage[0].damage_class, DamageClass::kDamage);
+    EXPECT_EQ(header.damage[0].end, kOne.size() + kTornHeader.size());
+    const Reading payload = read_bytes(kOne + kTornPayload + kTwo + kTwo + kTwo, limits);
+    EXPECT_EQ(payload.events, with_failed);
+    ASSERT_EQ(payload.damage.size(), 1u);
+    EXPECT_EQ(payload.damage[0].damage_class, DamageClass::kDamage);
+  }
+}
+
+// Each would ask for itself how the file ends.
+TEST(Walk, ManyTornPlacesAreToldFromDamageAtOnce) {
+  std::string bytes = kOne;
+  Strings events{"one", "", "three"};
+  for (int i = 0; i < 20000; ++i) {
+    bytes += kTornHeader + kTwo;
+    events.emplace_back("four");
+  }
+  EXPECT_EQ(read_bytes(bytes).events, events);
+}
+
+// Of a stream in an entry or in the metadata nothing is given out, wherever the outer one was cut: be it between two
+// buckets of the inner one.
+TEST(Walk, StreamInATornTailIsNotGivenOut) {
+  const std::string inner = kTwo + kTwo + kTwo;
+  std::string any, entry("\x08\x01"), event("\x10\x01");
+  protobuf::append_field(any, event_field::kAnyPayload, inner);
+  protobuf::append_field(entry, map_field::kValue, any);
+  protobuf::append_field(event, event_field::kEntry, entry);
+  for (const std::string& whole : {bucket({.events = {event}}), bucket({.metadata = {{"k", inner}}})}) {
+    for (std::size_t size = 1; size < whole.size(); ++size) {
+      const Reading reading = read_bytes(kOne + whole.substr(0, size));
+      EXPECT_EQ(reading.events, (Strings{"one", "", "three"})) << size;
+      ASSERT_EQ(reading.damage.size(), 1u) << size;
+      EXPECT_EQ(reading.damage[0].damage_class, DamageClass::kUnfinished) << size;
+    }
   }
 }
 
