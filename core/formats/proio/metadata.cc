@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <optional>
 #include <set>
+#include <string_view>
 #include <utility>
 
 #include <fmt/format.h>
@@ -41,22 +42,35 @@ std::optional<MapEntry> parse_map_entry(Bytes message, std::uint32_t depth_limit
   return entry;
 }
 
-struct FileNames {
-  std::string own;
-  std::vector<std::string> imported;
-};
-
-// As far as the descriptor can be read.
-FileNames names_in(std::string_view descriptor, std::uint32_t depth_limit) {
-  FileNames names;
-  MessageReader reader(as_bytes(descriptor), depth_limit);
+// The name of the file that a descriptor describes, as far as that can be read.
+std::string_view name_in(Bytes descriptor, std::uint32_t depth_limit) {
+  std::string_view name;
+  MessageReader reader(descriptor, depth_limit);
   while (reader.next()) {
-    if (reader.field().is(kFileName, WireType::kLengthDelimited)) names.own = as_text(reader.content());
-    if (reader.field().is(kDependency, WireType::kLengthDelimited))
-      names.imported.emplace_back(as_text(reader.content()));
+    if (reader.field().is(kFileName, WireType::kLengthDelimited)) name = as_text(reader.content());
   }
-  return names;
+  return name;
 }
+
+// A descriptor and its imports from the next one on. There may be as many of them as it has bytes, so none is kept.
+class OpenFile {
+ public:
+  OpenFile(const std::string& descriptor, std::uint32_t depth_limit)
+      : descriptor_(descriptor), reader_(as_bytes(descriptor), depth_limit) {}
+
+  std::string_view descriptor() const { return descriptor_; }
+  // The next file that it imports; nullopt behind the last.
+  std::optional<std::string_view> next_import() {
+    while (reader_.next()) {
+      if (reader_.field().is(kDependency, WireType::kLengthDelimited)) return as_text(reader_.content());
+    }
+    return std::nullopt;
+  }
+
+ private:
+  std::string_view descriptor_;
+  MessageReader reader_;
+};
 
 }  // namespace
 
@@ -80,7 +94,7 @@ Result<void> Fold::add(const Source& source, const HeaderItem& item, const Limit
   auto content = read_exactly(source, item.begin, item.size);
   if (!content) return std::move(content).error();
   if (item.field == header_field::kFileDescriptor) {
-    std::string name = names_in(as_text(content->view()), limits.nesting_depth).own;
+    std::string name(name_in(content->view(), limits.nesting_depth));
     return set(descriptors_, std::move(name), std::string(as_text(content->view())), limits);
   }
   auto entry = parse_map_entry(content->view(), limits.nesting_depth);
@@ -96,29 +110,21 @@ std::vector<Attribute> Fold::metadata() const {
 
 std::string Fold::file_descriptor_set(const Limits& limits) const {
   std::string set;
-  std::set<std::string> begun;
-  struct Open {
-    const std::string* descriptor;
-    std::vector<std::string> to_come;  // imports, the next one last
-  };
-  std::vector<Open> open;
-  const auto begin = [&](const std::string& name) {
+  std::set<std::string_view> begun;
+  std::vector<OpenFile> open;
+  const auto begin = [&](std::string_view name) {
     const auto found = descriptors_.find(name);
-    if (found == descriptors_.end() || !begun.insert(name).second) return;
-    auto imported = names_in(*found->second, limits.nesting_depth).imported;
-    std::ranges::reverse(imported);
-    open.push_back({found->second.get(), std::move(imported)});
+    if (found == descriptors_.end() || !begun.insert(found->first).second) return;
+    open.emplace_back(*found->second, limits.nesting_depth);
   };
   for (const auto& [name, descriptor] : descriptors_) {
     begin(name);
     while (!open.empty()) {
-      if (open.back().to_come.empty()) {
-        protobuf::append_field(set, kFile, *open.back().descriptor);
-        open.pop_back();
+      if (const auto import = open.back().next_import()) {
+        begin(*import);
       } else {
-        const std::string next = std::move(open.back().to_come.back());
-        open.back().to_come.pop_back();
-        begin(next);
+        protobuf::append_field(set, kFile, open.back().descriptor());
+        open.pop_back();
       }
     }
   }

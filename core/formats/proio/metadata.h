@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -33,7 +34,7 @@ class Fold {
 
  private:
   using Value = std::shared_ptr<const std::string>;
-  using Values = std::map<std::string, Value>;
+  using Values = std::map<std::string, Value, std::less<>>;
 
   Result<void> set(Values& values, std::string key, std::string value, const Limits& limits);
 

@@ -95,5 +95,16 @@ TEST(FileDescriptors, AreOneSetInTheOrderOfTheirImportsAndTheNewestOfAName) {
   EXPECT_TRUE(told(container->chunk_attributes(buckets[0])).empty());
 }
 
+TEST(FileDescriptors, ImportsWithoutANameAreManyAndNoFiles) {
+  const std::string base = file_descriptor("z/base", {});
+  std::string file = file_descriptor("file", std::vector<std::string>(1 << 20)) + file_descriptor("file", {"z/base"});
+  const std::string bytes = bucket({.file_descriptors = {file, base}});
+  const auto container = open_bytes(bytes);
+  const auto buckets = read_all(*container, bytes.size()).buckets;
+  std::string set;
+  for (const std::string& each : {base, file}) protobuf::append_field(set, 1, each);
+  EXPECT_EQ(told(container->attributes(&buckets.back())), Strings{"file_descriptor_set=" + set});
+}
+
 }  // namespace
 }  // namespace recordfs::proio
