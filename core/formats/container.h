@@ -171,6 +171,8 @@ class Container {
 
   // Whether records have parts, which are then shown as inside/ORDINAL/.
   virtual bool has_parts() const { return false; }
+  // The largest record, in bytes, whose parts are told: all of it has to be in memory then.
+  virtual std::uint64_t largest_record_with_parts() const { return UINT64_MAX; }
   // The parts of a record, told from its bytes alone. Fails with kDamage when the bytes are no record of this
   // format, and with kLimit. REQUIRES: has_parts().
   virtual Result<Parts> parts(Bytes record) const;

@@ -315,16 +315,24 @@ void RecordStore::walk_on(const RecordRef& record, const std::function<bool(cons
 }
 
 Result<Parts> RecordStore::parts(const RecordRef& record) const {
+  // The format knows the record alone, not where it stands.
+  const auto fail = [&](Code code, std::string_view why) {
+    const Error failure{.code = code,
+                        .position = record.chunk.begin,
+                        .detail = fmt::format("record {} of the chunk: {}", record.index, why)};
+    report(failure, record.index + 1);
+    return failure;
+  };
+  const auto size = record_size(record);
+  if (!size) return size.error();
+  if (*size > container_->largest_record_with_parts()) {
+    return fail(Code::kLimit, fmt::format("{} bytes are too many to look for parts in", *size));
+  }
   auto bytes = read_record(record, 0, kEverything);
   if (!bytes) return std::move(bytes).error();
   auto parts = container_->parts(bytes->bytes);
-  if (parts) return parts;
-  // The format knows the record alone, not where it stands.
-  const Error failure{.code = parts.error().code,
-                      .position = record.chunk.begin,
-                      .detail = fmt::format("record {} of the chunk: {}", record.index, parts.error().detail)};
-  report(failure, record.index + 1);
-  return failure;
+  if (!parts) return fail(parts.error().code, parts.error().detail);
+  return parts;
 }
 
 Result<std::uint64_t> RecordStore::payload_size(const ChunkInfo& info) const {

@@ -30,6 +30,7 @@ class Stream final : public Container {
   bool attributes_change() const override { return true; }
   Result<std::vector<Attribute>> chunk_attributes(const ChunkInfo& chunk) const override;
   bool has_parts() const override { return true; }
+  std::uint64_t largest_record_with_parts() const override { return limits_.stored_chunk; }
   Result<Parts> parts(Bytes record) const override;
 
  private:

@@ -229,6 +229,26 @@ TEST(RecordStore, PartsAreThoseOfTheRecordOrAFailureOfTheirOwn) {
   EXPECT_EQ(toy.lines.all().size(), 3u);
 }
 
+// Tells no parts of a record of more than a byte.
+class Narrow final : public Wrapped {
+ public:
+  using Wrapped::Wrapped;
+  bool has_parts() const override { return true; }
+  std::uint64_t largest_record_with_parts() const override { return 1; }
+  Result<Parts> parts(Bytes record) const override { return Parts(record.size()); }
+};
+
+TEST(RecordStore, RecordTooLargeForPartsIsNotReadForThem) {
+  ToyStore toy({.record_size = [](std::uint64_t ordinal) { return ordinal; }, .by_parts = true}, {}, 0);
+  const RecordStore store("toy", toy.source, std::make_unique<Narrow>(toy::open(toy.source, Limits{}).value()),
+                          toy.services);
+  EXPECT_EQ(store.parts({toy.chunk(0), 1}).value().size(), 1u);
+  const auto parts = store.parts({toy.chunk(0), 2});
+  EXPECT_EQ(parts.error().code, Code::kLimit);
+  EXPECT_EQ(parts.error().position, toy.file.begins[0]);
+  EXPECT_EQ(toy.lines.all().size(), 1u);
+}
+
 TEST(RecordStore, LogOfAFileInRuinsEnds) {
   const ToyStore toy({});
   for (Position at = 0; at < 5000; ++at) toy.store->report({Code::kDamage, at, "ruined"});
