@@ -18,6 +18,7 @@ using protobuf::MessageReader;
 using protobuf::WireType;
 
 constexpr std::size_t kMostKept = 8;
+constexpr std::size_t kMostMarks = 1024;
 constexpr std::uint64_t kCostOfAKey = 128;  // bytes of memory besides the key and the value themselves
 
 // Field numbers of FileDescriptorProto, and of FileDescriptorSet.
@@ -77,12 +78,15 @@ class OpenFile {
 Result<void> Fold::set(Values& values, std::string key, std::string value, const Limits& limits) {
   const auto old = values.find(key);
   const std::uint64_t replaced = old == values.end() ? 0 : old->second->size();
-  const std::uint64_t added = value.size() + (old == values.end() ? key.size() + kCostOfAKey : 0);
+  const std::uint64_t new_key = old == values.end() ? key.size() + kCostOfAKey : 0;
+  const std::uint64_t added = value.size() + new_key;
   if (size_ - replaced + added > limits.metadata_bytes) {
     return Error{.code = Code::kLimit,
                  .detail = fmt::format("the stream's metadata take more than {} bytes", limits.metadata_bytes)};
   }
   size_ += added - replaced;
+  keys_size_ += new_key;
+  added_size_ += value.size();
   values.insert_or_assign(std::move(key), std::make_shared<const std::string>(std::move(value)));
   return {};
 }
@@ -100,6 +104,12 @@ Result<void> Fold::add(const Source& source, const HeaderItem& item, const Limit
   auto entry = parse_map_entry(content->view(), limits.nesting_depth);
   if (!entry) return {};  // the walk has a region for it
   return set(metadata_, std::move(entry->key), std::move(entry->value), limits);
+}
+
+std::shared_ptr<Fold> Fold::branch() const {
+  auto copy = std::make_shared<Fold>(*this);
+  copy->added_size_ = 0;
+  return copy;
 }
 
 std::vector<Attribute> Fold::metadata() const {
@@ -138,9 +148,43 @@ FoldWalk::Kept FoldWalk::nearest(Position position) const {
     const bool is_nearer = best == kept_.end() || kept->key.position > best->key.position;
     if (kept->key.position <= position && is_nearer) best = kept;
   }
-  if (best == kept_.end()) return {{}, std::make_shared<const Fold>()};
+  const auto behind =
+      std::ranges::upper_bound(marks_, position, {}, [](const Kept& mark) { return mark.key.position; });
+  const bool is_marked = behind != marks_.begin();
+  if (best == kept_.end()) return is_marked ? *(behind - 1) : Kept{{}, std::make_shared<const Fold>()};
+  if (is_marked && (behind - 1)->key.position > best->key.position) return *(behind - 1);
   std::rotate(best, best + 1, kept_.end());
   return kept_.back();
+}
+
+bool FoldWalk::mark(const Kept& place, std::uint64_t steps) const {
+  const std::lock_guard lock(mutex_);
+  if (steps < stride_) return false;
+  if (!marks_.empty() && marks_.back().key.position >= place.key.position) return false;
+  const bool is_shared = !marks_.empty() && marks_.back().fold == place.fold;
+  marks_.push_back({place.key, place.fold, is_shared ? 0 : std::min(place.fold->unshared_size(), place.fold->size())});
+  marks_cost_ += marks_.back().cost;
+  while (marks_.size() > 1 && (marks_.size() > kMostMarks || marks_cost_ > limits_.metadata_bytes)) thin_marks();
+  return true;
+}
+
+// Drops every other mark. What one shared with the mark behind it is now that one's own.
+void FoldWalk::thin_marks() const {
+  std::vector<Kept> left;
+  std::uint64_t passed_on = 0;
+  marks_cost_ = 0;
+  for (std::size_t i = 0; i < marks_.size(); ++i) {
+    Kept& mark = marks_[i];
+    if (i % 2 == 0 && i + 1 < marks_.size()) {
+      passed_on = mark.cost;
+      continue;
+    }
+    mark.cost = std::min(mark.cost + std::exchange(passed_on, 0), mark.fold->size());
+    marks_cost_ += mark.cost;
+    left.push_back(std::move(mark));
+  }
+  marks_ = std::move(left);
+  stride_ *= 2;
 }
 
 void FoldWalk::keep(Kept kept) const {
@@ -156,7 +200,6 @@ void FoldWalk::keep(Kept kept) const {
 }
 
 Result<void> FoldWalk::add_header(const ChunkInfo& bucket, Fold& fold) const {
-  if (!has_attributes(bucket)) return {};
   Window window(source_, kHeaderWindow);
   const auto add = [&](const HeaderItem& item) { return fold.add(source_, item, limits_); };
   auto read = read_header(window, bucket.begin, limits_, add);
@@ -165,18 +208,25 @@ Result<void> FoldWalk::add_header(const ChunkInfo& bucket, Fold& fold) const {
 }
 
 Result<std::shared_ptr<const Fold>> FoldWalk::at(const ChunkInfo& bucket) const {
-  const Kept from = nearest(bucket.begin);
-  const auto fold = std::make_shared<Fold>(*from.fold);
-  for (std::optional<ChunkKey> key = from.key; key && key->position <= bucket.begin;) {
+  Kept place = nearest(bucket.begin);
+  std::shared_ptr<Fold> own;  // place.fold, while nobody else has it
+  std::uint64_t steps = 0;    // since a place that is kept
+  for (std::optional<ChunkKey> key = place.key; key && key->position <= bucket.begin; ++steps) {
+    place.key = *key;
+    if (mark(place, steps)) {
+      own.reset();
+      steps = 0;
+    }
     auto step = framing_.scan(*key);
     if (!step) return std::move(step).error();
-    if (step->chunk) {
+    if (step->chunk && has_attributes(*step->chunk)) {
+      if (!own) place.fold = own = place.fold->branch();
       // The first one's header may be in the fold already: twice is the same as once.
-      if (auto added = add_header(*step->chunk, *fold); !added) return std::move(added).error();
-      if (step->chunk->begin == bucket.begin) {
-        keep({step->chunk->key, fold});
-        return std::shared_ptr<const Fold>(fold);
-      }
+      if (auto added = add_header(*step->chunk, *own); !added) return std::move(added).error();
+    }
+    if (step->chunk && step->chunk->begin == bucket.begin) {
+      keep({step->chunk->key, place.fold});
+      return place.fold;
     }
     key = step->next;
   }

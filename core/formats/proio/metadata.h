@@ -32,6 +32,10 @@ class Fold {
   // Bytes of memory that it takes, shared or not.
   std::uint64_t size() const { return size_; }
 
+  // A copy, and how many bytes of memory it has since then taken that it does not share.
+  std::shared_ptr<Fold> branch() const;
+  std::uint64_t unshared_size() const { return keys_size_ + added_size_; }
+
  private:
   using Value = std::shared_ptr<const std::string>;
   using Values = std::map<std::string, Value, std::less<>>;
@@ -41,11 +45,14 @@ class Fold {
   Values metadata_;
   Values descriptors_;  // by the name of the file
   std::uint64_t size_ = 0;
+  std::uint64_t keys_size_ = 0;   // part of size_
+  std::uint64_t added_size_ = 0;  // of values, replaced ones included, since it branched off
 };
 
-// Finds the fold at a bucket by a walk over the headers before it. It keeps a few folds that were asked for, of
-// Limits::metadata_bytes together or one, and goes on from the nearest of them. Any thread; `source` and `limits` have
-// to outlive it.
+// Finds the fold at a bucket by a walk over the headers before it, from the nearest of the places whose folds it keeps:
+// marks all along the way that was walked so far, the closer together the fewer there are to keep, and a few buckets
+// that were asked for. Marks and those take Limits::metadata_bytes each at the most, or one fold. Any thread; `source`
+// and `limits` have to outlive it.
 class FoldWalk {
  public:
   FoldWalk(const Source& source, const Limits& limits) : source_(source), limits_(limits), framing_(source, limits) {}
@@ -54,20 +61,29 @@ class FoldWalk {
   Result<std::shared_ptr<const Fold>> at(const ChunkInfo& bucket) const;
 
  private:
+  // A step of the walk, and a fold of all headers before it; its own may be in it or not.
   struct Kept {
     ChunkKey key;
     std::shared_ptr<const Fold> fold;
+    std::uint64_t cost = 0;  // of a mark: bytes that it does not share with the mark before
   };
 
   Kept nearest(Position position) const;
   void keep(Kept kept) const;
+  // Whether the place is kept.
+  bool mark(const Kept& place, std::uint64_t steps) const;
+  void thin_marks() const;
   Result<void> add_header(const ChunkInfo& bucket, Fold& fold) const;
 
   const Source& source_;
   const Limits& limits_;
   const Framing framing_;
   mutable std::mutex mutex_;
-  mutable std::vector<Kept> kept_;  // guarded by mutex_; least recently used first
+  // Guarded by mutex_.
+  mutable std::vector<Kept> kept_;   // least recently used first
+  mutable std::vector<Kept> marks_;  // in the order of the file
+  mutable std::uint64_t marks_cost_ = 0;
+  mutable std::uint64_t stride_ = 16;  // steps from one mark to the next
 };
 
 }  // namespace recordfs::proio
