@@ -1,10 +1,10 @@
 #include "core/formats/proio/event_parts.h"
 
 #include <algorithm>
+#include <array>
+#include <charconv>
 #include <cstdint>
-#include <map>
 #include <optional>
-#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -25,18 +25,46 @@ using protobuf::WireType;
 
 constexpr std::uint64_t kFixedParts = 3;
 
-struct Any {
+// Slices of the event, as they stand in it. Of those with one key the last counts, and they stand in the order of their
+// keys, once the event has been read.
+struct Entry {
+  std::uint64_t key = 0;
   std::uint64_t type = 0;
-  Extent payload{};  // in the event
+  Extent payload{};
 };
 
-using EntryIds = std::vector<std::uint64_t>;
+struct Type {
+  std::uint64_t key = 0;
+  std::string_view name;
+};
+
+struct Tag {
+  std::string_view key;
+  Extent ids{};  // in Event::ids
+};
 
 struct Event {
-  std::map<std::string, EntryIds> tags;
-  std::map<std::uint64_t, Any> entries;
-  std::map<std::uint64_t, std::string> types;
+  std::vector<Tag> tags;
+  std::vector<std::uint64_t> ids;  // of all tags
+  std::vector<Entry> entries;
+  std::vector<Type> types;
 };
+
+// Keeps the last of each key, in the order of the keys.
+template <class Item>
+void settle(std::vector<Item>& items) {
+  if (!std::ranges::is_sorted(items, {}, &Item::key)) std::ranges::stable_sort(items, {}, &Item::key);
+  const auto first =
+      std::unique(items.rbegin(), items.rend(), [](const Item& a, const Item& b) { return a.key == b.key; });
+  items.erase(items.begin(), first.base());
+}
+
+// The place of a key; the number of items where there is none.
+template <class Item>
+std::size_t place_of(const std::vector<Item>& items, std::uint64_t key) {
+  const auto found = std::ranges::lower_bound(items, key, {}, &Item::key);
+  return static_cast<std::size_t>((found != items.end() && found->key == key ? found : items.end()) - items.begin());
+}
 
 // How many things an event may still hold: each tag, entry, type and id in a tag counts.
 class Room {
@@ -73,6 +101,9 @@ class EventReader {
     if (auto whole = for_each({{}, bytes, 0}, [this](const Content& field) { return read_field(field); }); !whole) {
       return std::move(whole).error();
     }
+    settle(event_.tags);
+    settle(event_.entries);
+    settle(event_.types);
     return std::move(event_);
   }
 
@@ -95,14 +126,14 @@ class EventReader {
     return {};
   }
   Result<void> read_tag(const Content& map_entry);
-  Result<void> read_ids(const Content& tag, EntryIds& ids);
-  Result<void> add_id(std::uint64_t id, EntryIds& ids) {
+  Result<void> read_ids(const Content& tag);
+  Result<void> add_id(std::uint64_t id) {
     if (auto fits = room_.take_one(); !fits) return fits;
-    ids.push_back(id);
+    event_.ids.push_back(id);
     return {};
   }
   Result<void> read_entry(const Content& map_entry);
-  Result<void> read_any(const Content& message, Any& any);
+  Result<void> read_any(const Content& message, Entry& entry);
   Result<void> read_type(const Content& map_entry);
 
   const Limits& limits_;
@@ -111,74 +142,77 @@ class EventReader {
 };
 
 Result<void> EventReader::read_tag(const Content& map_entry) {
-  std::string name;
-  EntryIds ids;
+  Tag tag{.key = {}, .ids = {event_.ids.size(), 0}};
   auto whole = for_each(map_entry, [&](const Content& field) -> Result<void> {
-    if (field.field.is(map_field::kKey, WireType::kLengthDelimited)) name = as_text(field.bytes);
-    if (field.field.is(map_field::kValue, WireType::kLengthDelimited)) return read_ids(field, ids);
+    if (field.field.is(map_field::kKey, WireType::kLengthDelimited)) tag.key = as_text(field.bytes);
+    if (field.field.is(map_field::kValue, WireType::kLengthDelimited)) return read_ids(field);
     return {};
   });
   if (!whole) return whole;
   if (auto fits = room_.take_one(); !fits) return fits;
-  event_.tags.insert_or_assign(std::move(name), std::move(ids));
+  tag.ids.size = event_.ids.size() - tag.ids.begin;
+  event_.tags.push_back(tag);
   return {};
 }
 
-Result<void> EventReader::read_ids(const Content& tag, EntryIds& ids) {
+Result<void> EventReader::read_ids(const Content& tag) {
   return for_each(tag, [&](const Content& field) -> Result<void> {
-    if (field.field.is(event_field::kTagEntry, WireType::kVarint)) return add_id(field.field.value, ids);
+    if (field.field.is(event_field::kTagEntry, WireType::kVarint)) return add_id(field.field.value);
     if (!field.field.is(event_field::kTagEntry, WireType::kLengthDelimited)) return {};
     Cursor packed(field.bytes);
     while (!packed.at_end()) {
       const std::uint64_t id = packed.varint64();
       if (!packed.ok()) return Error{.code = Code::kDamage, .detail = "a tag's list of entries is broken"};
-      if (auto added = add_id(id, ids); !added) return added;
+      if (auto added = add_id(id); !added) return added;
     }
     return {};
   });
 }
 
 Result<void> EventReader::read_entry(const Content& map_entry) {
-  std::uint64_t id = 0;
-  Any any;
+  Entry entry;
   auto whole = for_each(map_entry, [&](const Content& field) -> Result<void> {
-    if (field.field.is(map_field::kKey, WireType::kVarint)) id = field.field.value;
-    if (field.field.is(map_field::kValue, WireType::kLengthDelimited)) return read_any(field, any);
+    if (field.field.is(map_field::kKey, WireType::kVarint)) entry.key = field.field.value;
+    if (field.field.is(map_field::kValue, WireType::kLengthDelimited)) return read_any(field, entry);
     return {};
   });
   if (!whole) return whole;
   if (auto fits = room_.take_one(); !fits) return fits;
-  event_.entries.insert_or_assign(id, any);
+  event_.entries.push_back(entry);
   return {};
 }
 
-Result<void> EventReader::read_any(const Content& message, Any& any) {
+Result<void> EventReader::read_any(const Content& message, Entry& entry) {
   return for_each(message, [&](const Content& field) -> Result<void> {
-    if (field.field.is(event_field::kAnyType, WireType::kVarint)) any.type = field.field.value;
+    if (field.field.is(event_field::kAnyType, WireType::kVarint)) entry.type = field.field.value;
     if (field.field.is(event_field::kAnyPayload, WireType::kLengthDelimited)) {
-      any.payload = {field.begin, field.bytes.size()};
+      entry.payload = {field.begin, field.bytes.size()};
     }
     return {};
   });
 }
 
 Result<void> EventReader::read_type(const Content& map_entry) {
-  std::uint64_t id = 0;
-  std::string name;
+  Type type;
   auto whole = for_each(map_entry, [&](const Content& field) -> Result<void> {
-    if (field.field.is(map_field::kKey, WireType::kVarint)) id = field.field.value;
-    if (field.field.is(map_field::kValue, WireType::kLengthDelimited)) name = as_text(field.bytes);
+    if (field.field.is(map_field::kKey, WireType::kVarint)) type.key = field.field.value;
+    if (field.field.is(map_field::kValue, WireType::kLengthDelimited)) type.name = as_text(field.bytes);
     return {};
   });
   if (!whole) return whole;
   if (auto fits = room_.take_one(); !fits) return fits;
-  event_.types.insert_or_assign(id, std::move(name));
+  event_.types.push_back(type);
   return {};
 }
 
+void append_number(std::string& text, std::uint64_t number) {
+  std::array<char, 20> digits;
+  const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), number).ptr;
+  text.append(digits.data(), end);
+}
+
 // As it stands in a cell of a table.
-std::string escaped(std::string_view text) {
-  std::string cell;
+void append_escaped(std::string& cell, std::string_view text) {
   for (const char c : text) {
     const auto byte = static_cast<unsigned char>(c);
     if (c == '\\') {
@@ -189,57 +223,63 @@ std::string escaped(std::string_view text) {
       cell += c;
     }
   }
-  return cell;
 }
 
 // The number of parts is that of the things in the event, so nothing here needs to be counted again.
 class PartsMaker {
  public:
-  explicit PartsMaker(const Event& event) : event_(event) {}
+  explicit PartsMaker(const Event& event) : event_(event), shown_(event.entries.size(), 0) {}
 
   Parts make(std::string types) {
+    parts_.reserve(event_.tags.size() + event_.ids.size() + event_.entries.size() + kFixedParts);
     add_tags();
     const std::size_t directory = add_directory("entries", std::nullopt);
-    for (const auto& [id, any] : event_.entries) add_entry(id, any, directory);
+    for (const Entry& entry : event_.entries) add_entry(entry, directory);
     parts_.push_back({.key = "types.tsv", .kind = PartKind::kText, .text = std::move(types)});
     return std::move(parts_);
   }
 
  private:
-  std::size_t add_directory(std::string key, std::optional<std::size_t> parent) {
-    parts_.push_back({.key = std::move(key), .parent = parent, .kind = PartKind::kDirectory});
+  std::size_t add_directory(std::string_view key, std::optional<std::size_t> parent) {
+    parts_.push_back({.key = std::string(key), .parent = parent, .kind = PartKind::kDirectory});
     return parts_.size() - 1;
   }
-  void add_entry(std::uint64_t id, const Any& any, std::size_t parent) {
-    parts_.push_back({.key = std::to_string(id), .parent = parent, .kind = PartKind::kSlice, .extent = any.payload});
+  void add_entry(const Entry& entry, std::size_t parent) {
+    parts_.push_back(
+        {.key = std::to_string(entry.key), .parent = parent, .kind = PartKind::kSlice, .extent = entry.payload});
   }
 
   void add_tags() {
     const std::size_t tags = add_directory("tags", std::nullopt);
-    for (const auto& [name, ids] : event_.tags) add_tagged(ids, add_directory(name, tags));
+    for (const Tag& tag : event_.tags) add_tagged(tag, add_directory(tag.key, tags));
   }
 
   // Ids of entries that are not there have nothing to show.
-  void add_tagged(const EntryIds& ids, std::size_t directory) {
-    std::set<std::uint64_t> shown;
-    for (const std::uint64_t id : ids) {
-      const auto entry = event_.entries.find(id);
-      if (entry != event_.entries.end() && shown.insert(id).second) add_entry(id, entry->second, directory);
+  void add_tagged(const Tag& tag, std::size_t directory) {
+    const auto mark = static_cast<std::uint32_t>(directory);
+    for (std::uint64_t i = tag.ids.begin; i < tag.ids.begin + tag.ids.size; ++i) {
+      const std::size_t place = place_of(event_.entries, event_.ids[static_cast<std::size_t>(i)]);
+      if (place < event_.entries.size() && std::exchange(shown_[place], mark) != mark) {
+        add_entry(event_.entries[place], directory);
+      }
     }
   }
 
   const Event& event_;
+  std::vector<std::uint32_t> shown_;  // for each entry the directory that had it last, none of which is the first part
   Parts parts_;
 };
 
 // A type's name stands there for each of its entries: so the text may be much longer than the event.
 Result<std::string> types_table(const Event& event, const Limits& limits) {
-  std::map<std::uint64_t, std::string> cells;
-  for (const auto& [id, name] : event.types) cells.emplace(id, escaped(name));
   std::string text = "entry\ttype\tname\n";
-  for (const auto& [id, any] : event.entries) {
-    text += fmt::format("{}\t{}\t", id, any.type);
-    if (const auto cell = cells.find(any.type); cell != cells.end()) text += cell->second;
+  for (const Entry& entry : event.entries) {
+    append_number(text, entry.key);
+    text += '\t';
+    append_number(text, entry.type);
+    text += '\t';
+    const std::size_t type = place_of(event.types, entry.type);
+    if (type < event.types.size()) append_escaped(text, event.types[type].name);
     text += '\n';
     if (text.size() > limits.metadata_bytes) {
       return Error{.code = Code::kLimit,
