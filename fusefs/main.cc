@@ -16,6 +16,7 @@
 
 #include <fmt/format.h>
 
+#include "core/base/read_window.h"
 #include "core/base/utf8.h"
 #include "core/formats/registry.h"
 #include "core/store/record_store.h"
@@ -67,14 +68,15 @@ void override_ownership(Ownership& ownership, const Options& options) {
 }
 
 Result<MountedContainer> open_source(const std::string& path, const Options& options, Services& services) {
-  auto source = FileSource::open(path);
-  if (!source) return std::move(source).error();
+  auto file = FileSource::open(path);
+  if (!file) return std::move(file).error();
+  const auto source = std::make_shared<const WindowedSource>(*file);
   const std::string name = std::filesystem::path(path).filename();
-  auto container = open_container(*source, name, options.limits);
+  auto container = open_container(source, name, options.limits);
   if (!container) return std::move(container).error();
-  Ownership ownership = ownership_of((*source)->status());
+  Ownership ownership = ownership_of((*file)->status());
   override_ownership(ownership, options);
-  return MountedContainer{name, std::make_shared<RecordStore>(path, *source, std::move(*container), services),
+  return MountedContainer{name, std::make_shared<RecordStore>(path, source, std::move(*container), services),
                           ownership};
 }
 

@@ -55,4 +55,10 @@ class Buffer {
   std::size_t size_ = 0;
 };
 
+// Bytes that stay valid as long as `owner` is held.
+struct Slice {
+  Bytes bytes;
+  std::shared_ptr<const void> owner;
+};
+
 }  // namespace recordfs

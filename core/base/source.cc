@@ -35,6 +35,14 @@ std::size_t bytes_until_end(std::uint64_t size, Position at, std::size_t wanted)
 
 }  // namespace
 
+Result<Slice> Source::view_at(Position at, std::uint64_t size) const {
+  auto bytes = read_up_to(*this, at, size);
+  if (!bytes) return std::move(bytes).error();
+  auto owner = std::make_shared<const Buffer>(std::move(*bytes));
+  const Bytes view = owner->view();
+  return Slice{view, std::move(owner)};
+}
+
 Result<Buffer> read_up_to(const Source& source, Position at, std::uint64_t size) {
   const std::uint64_t there = at < source.size() ? source.size() - at : 0;
   auto buffer = Buffer::allocate(static_cast<std::size_t>(std::min(size, there)));

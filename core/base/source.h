@@ -33,6 +33,10 @@ class Source {
   // shorter or another one now.
   virtual Result<std::size_t> read_at(Position at, MutableBytes out) const = 0;
 
+  // The same bytes as read_at() gives of [at, at + size), without a copy where the source holds them in memory. Fails
+  // as read_at() does, and with kOutOfMemory. The caller has checked `size` against Limits.
+  virtual Result<Slice> view_at(Position at, std::uint64_t size) const;
+
   // Grows by one whenever the file was seen to have been touched since the last look: whoever keeps
   // "this was verified" for bytes that it reads again has to verify anew.
   virtual std::uint64_t generation() const { return 0; }

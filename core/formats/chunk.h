@@ -76,12 +76,6 @@ class Layout {
   std::map<std::uint64_t, Failures> failures_;
 };
 
-// Bytes that stay valid as long as `owner` is held.
-struct Slice {
-  Bytes bytes;
-  std::shared_ptr<const void> owner;
-};
-
 // The decoded payload of one chunk, all of it verified by whatever checksums its format has.
 // Immutable, shared, readable from any thread.
 class Chunk : public std::enable_shared_from_this<Chunk> {

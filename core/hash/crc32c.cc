@@ -4,6 +4,8 @@
 
 #include <isa-l/crc.h>
 
+#include "core/hash/upper_registers.h"
+
 namespace recordfs {
 namespace {
 
@@ -21,6 +23,7 @@ std::uint32_t crc32c(Bytes bytes, std::uint32_t previous) {
     state = crc32_iscsi(begin, static_cast<int>(piece.size()), state);
     bytes = bytes.subspan(piece.size());
   }
+  clear_upper_registers();
   return ~state;
 }
 

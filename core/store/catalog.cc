@@ -5,11 +5,13 @@
 #include <system_error>
 #include <utility>
 
+#include "core/base/read_window.h"
+
 namespace recordfs {
 
-Catalog::Catalog(const Container& container, Position container_size, Depth depth, Bounds bounds, OnDamage on_damage)
+Catalog::Catalog(const Container& container, const Source& source, Depth depth, Bounds bounds, OnDamage on_damage)
     : container_(container),
-      container_size_(container_size),
+      source_(source),
       depth_(depth),
       bounds_(bounds),
       on_damage_(std::move(on_damage)),
@@ -46,8 +48,9 @@ void Catalog::start() {
 }
 
 void Catalog::run() {
+  const ReadWindow window(source_);
   std::unique_lock lock(mutex_);
-  Walk walk(container_, container_size_, depth_, resume_at_, totals_);
+  Walk walk(container_, source_.size(), depth_, resume_at_, totals_);
   while (!walk.at_end() && !stopping_) {
     const ChunkKey key = walk.next();
     lock.unlock();
@@ -147,7 +150,8 @@ Result<std::shared_ptr<const Catalog::Stretch>> Catalog::walk_stretch(const Anch
   const Error changed{Code::kChanged, from.key.position, "the file no longer has the chunks that it had"};
   auto stretch = std::make_shared<Stretch>();
   stretch->reserve(static_cast<std::size_t>(until.chunks - from.before.chunks));
-  Walk walk(container_, container_size_, depth_, from.key, from.before);
+  const ReadWindow window(source_);
+  Walk walk(container_, source_.size(), depth_, from.key, from.before);
   while (walk.totals().chunks < until.chunks) {
     if (walk.at_end()) return changed;
     if (auto stepped = walk.step(); !stepped) return std::move(stepped).error();

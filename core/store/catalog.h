@@ -48,8 +48,8 @@ class Catalog {
   // thread, without a lock. It must not call the catalog.
   using OnDamage = std::function<void(const DamageRow&)>;
 
-  // `container` has to outlive the catalog. The walk starts with the first wait() or start().
-  Catalog(const Container& container, Position container_size, Depth depth, Bounds bounds, OnDamage on_damage = {});
+  // `container` reads from `source`; both have to outlive the catalog. The walk starts with the first wait() or start().
+  Catalog(const Container& container, const Source& source, Depth depth, Bounds bounds, OnDamage on_damage = {});
   ~Catalog();
   Catalog(const Catalog&) = delete;
   Catalog& operator=(const Catalog&) = delete;
@@ -109,7 +109,7 @@ class Catalog {
   static Result<Place> search(const Stretch& stretch, Coordinate coordinate, std::uint64_t value);
 
   const Container& container_;
-  const Position container_size_;
+  const Source& source_;
   const Depth depth_;
   const Bounds bounds_;
   const OnDamage on_damage_;

@@ -43,7 +43,7 @@ RecordStore::RecordStore(std::string name, std::shared_ptr<const Source> source,
       bounds_(bounds),
       index_bits_(index_bits(*container_, source_->size(), services.address_bits)),
       read_ahead_(new_read_ahead()),
-      catalog_(*container_, source_->size(), Depth::kCounts, bounds,
+      catalog_(*container_, *source_, Depth::kCounts, bounds,
                [this](const DamageRow& row) { report_damage(row.region); }) {}
 
 RecordStore::~RecordStore() {
@@ -147,7 +147,7 @@ Result<Place> RecordStore::chunk_by_ordinal(std::uint64_t ordinal, Goal& goal) c
 Catalog& RecordStore::sizes() const {
   if (catalog_.state().sizes_known) return catalog_;
   const std::lock_guard lock(mutex_);
-  if (!sizes_) sizes_ = std::make_unique<Catalog>(*container_, source_->size(), Depth::kSizes, bounds_);
+  if (!sizes_) sizes_ = std::make_unique<Catalog>(*container_, *source_, Depth::kSizes, bounds_);
   return *sizes_;
 }
 

@@ -67,9 +67,8 @@ class FrameReader {
   Result<void> fill(Position begin);
 
   const Source* source_;
-  Buffer window_;
+  Slice window_;
   Position begin_ = 0;
-  std::uint64_t filled_ = 0;
   std::uint64_t next_frames_ = 2;
 };
 

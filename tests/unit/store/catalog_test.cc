@@ -21,7 +21,7 @@ struct Opened {
         container(toy::open(source, Limits{}, watch).value()) {}
 
   std::unique_ptr<Catalog> catalog(Depth depth = Depth::kCounts, Catalog::Bounds bounds = {}) const {
-    return std::make_unique<Catalog>(*container, source->size(), depth, bounds);
+    return std::make_unique<Catalog>(*container, *source, depth, bounds);
   }
   std::vector<Place> places(Depth depth = Depth::kCounts) const {
     std::vector<Place> found;
@@ -190,7 +190,7 @@ TEST(Catalog, EachRowIsToldOnceAndWhole) {
     std::vector<DamageRow> told;
     Catalog::Bounds bounds = kTiny;
     bounds.damage_rows = damage_rows;
-    Catalog catalog(*opened.container, opened.source->size(), Depth::kCounts, bounds,
+    Catalog catalog(*opened.container, *opened.source, Depth::kCounts, bounds,
                     [&](const DamageRow& row) { told.push_back(row); });
     const auto rows = waited([&](Goal& goal) { return catalog.damage(goal); }).value();
     ASSERT_EQ(told.size(), rows->size());

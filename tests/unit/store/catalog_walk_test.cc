@@ -17,7 +17,7 @@ struct HeldWalk {
     watch->on_scan = [this](Position begin) { gate.pass(begin); };
     gate.close_from(file.begins[held]);
     container = toy::open(source, Limits{}, watch).value();
-    catalog = std::make_unique<Catalog>(*container, source->size(), Depth::kCounts, Catalog::Bounds{});
+    catalog = std::make_unique<Catalog>(*container, *source, Depth::kCounts, Catalog::Bounds{});
   }
   ~HeldWalk() { gate.open(); }
 

@@ -35,7 +35,7 @@ const auto kGood = ::testing::ExitedWithCode(0);
   const toy::File file = toy::make_file({.chunks = 6});
   const auto source = toy::source_of(file.bytes);
   const auto container = toy::open(source, Limits{}).value();
-  Catalog catalog(*container, source->size(), Depth::kCounts, {});
+  Catalog catalog(*container, *source, Depth::kCounts, {});
   Goal goal;
   bool good = catalog.totals(goal).error().code == Code::kPending;
   limit_address_space(true);

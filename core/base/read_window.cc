@@ -1,0 +1,81 @@
+#include "core/base/read_window.h"
+
+#include <algorithm>
+#include <optional>
+
+namespace recordfs {
+namespace {
+
+thread_local ReadWindow* innermost = nullptr;
+
+}  // namespace
+
+Result<std::size_t> WindowedSource::read_at(Position at, MutableBytes out) const {
+  ReadWindow* const window = ReadWindow::of(*this);
+  return window == nullptr ? below_->read_at(at, out) : window->read(*below_, at, out);
+}
+
+Result<Slice> WindowedSource::view_at(Position at, std::uint64_t size) const {
+  ReadWindow* const window = ReadWindow::of(*this);
+  return window == nullptr ? below_->view_at(at, size) : window->view(*below_, at, size);
+}
+
+ReadWindow::ReadWindow(const Source& source) : source_(&source), outer_(innermost) { innermost = this; }
+
+ReadWindow::~ReadWindow() { innermost = outer_; }
+
+ReadWindow* ReadWindow::of(const WindowedSource& source) {
+  ReadWindow* window = innermost;
+  while (window != nullptr && window->source_ != &source) window = window->outer_;
+  return window;
+}
+
+Result<std::size_t> ReadWindow::read(const Source& below, Position at, MutableBytes out) {
+  const auto bytes = held(below, at, out.size());
+  if (!bytes) return below.read_at(at, out);
+  copy_bytes(*bytes, out);
+  return bytes->size();
+}
+
+Result<Slice> ReadWindow::view(const Source& below, Position at, std::uint64_t size) {
+  const auto bytes = held(below, at, size);
+  if (!bytes) return below.view_at(at, size);
+  return Slice{*bytes, window_};
+}
+
+std::optional<Bytes> ReadWindow::held(const Source& below, Position at, std::uint64_t size) {
+  const std::uint64_t there = at < below.size() ? std::min(size, below.size() - at) : 0;
+  const Position end = std::min(at, below.size()) + there;
+  if (there == 0) return Bytes{};
+  const bool inside = at >= begin_ && at - begin_ <= filled_ && there <= filled_ - (at - begin_);
+  const bool is_short = at >= last_end_ ? at - last_end_ <= kNear : last_end_ - at <= kNear;
+  last_end_ = end;
+  short_steps_ = is_short ? std::min(short_steps_ + 1, kShortSteps) : 0;
+  if (!is_short) last_size_ = 0;
+  if (!inside && (short_steps_ < kShortSteps || there >= kWhole || !move(below, at, there))) return std::nullopt;
+  return window_->view().subspan(static_cast<std::size_t>(at - begin_), static_cast<std::size_t>(there));
+}
+
+// False: the window could not be filled, and holds nothing.
+bool ReadWindow::move(const Source& below, Position at, std::uint64_t size) {
+  last_size_ = std::clamp(last_size_ * 2, kFirst, kLargest);
+  const auto wanted = static_cast<std::size_t>(std::min(std::max(last_size_, 2 * size), below.size() - at));
+  filled_ = 0;
+  // Who still holds a view of the old one keeps it.
+  if (!window_ || window_.use_count() > 1 || window_->size() < wanted) {
+    auto buffer = Buffer::allocate(wanted);
+    if (!buffer) return false;
+    window_ = std::make_shared<Buffer>(std::move(*buffer));
+  }
+  const auto got = below.read_at(at, window_->span().first(wanted));
+  if (!got || *got < size) {
+    last_size_ = 0;
+    short_steps_ = 0;
+    return false;
+  }
+  begin_ = at;
+  filled_ = *got;
+  return true;
+}
+
+}  // namespace recordfs
