@@ -8,6 +8,7 @@
 #include <atomic>
 #include <cerrno>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <string>
@@ -18,6 +19,7 @@
 
 #include "core/base/read_window.h"
 #include "core/base/utf8.h"
+#include "core/codec/codec.h"
 #include "core/formats/registry.h"
 #include "core/store/record_store.h"
 #include "fusefs/glue/session.h"
@@ -80,6 +82,34 @@ Result<MountedContainer> open_source(const std::string& path, const Options& opt
                           ownership};
 }
 
+// Where catalogs are saved by default; nullopt where the environment does not tell.
+std::optional<std::string> cache_directory() {
+  const auto variable = [](const char* name) -> std::string {
+    const char* value = std::getenv(name);
+    return value != nullptr && value[0] == '/' ? value : "";  // relative ones do not count, by the XDG specification
+  };
+  if (const std::string cache = variable("XDG_CACHE_HOME"); !cache.empty()) return cache + "/recordfs";
+  if (const std::string home = variable("HOME"); !home.empty()) return home + "/.cache/recordfs";
+  return std::nullopt;
+}
+
+std::optional<IndexPlace> index_place(const Options& options) {
+  if (options.index == "no") return std::nullopt;
+  std::error_code failure;
+  const auto directory = options.index == "auto"
+                             ? cache_directory()
+                             : std::optional(std::filesystem::weakly_canonical(options.index, failure).string());
+  if (!directory || failure) return std::nullopt;
+  const Limits& limits = options.limits;
+  std::string maker =
+      fmt::format("recordfs {}; chunks {} {}", RECORDFS_VERSION, limits.stored_chunk, limits.decoded_chunk);
+  for (auto codec = CodecId::kNone; codec <= CodecId::kLzma;
+       codec = static_cast<CodecId>(static_cast<int>(codec) + 1)) {
+    if (is_available(codec)) maker += fmt::format(" {}", to_string(codec));
+  }
+  return IndexPlace{.directory = *directory, .maker = std::move(maker)};
+}
+
 // What mount.fuse3(8) gives instead of a directory when it has opened /dev/fuse and mounted by itself.
 bool is_open_device(const std::string& path) { return path.starts_with("/dev/fd/"); }
 
@@ -116,6 +146,7 @@ int mount_sources(const Options& options) {
   LogOutput log;
   Services services(options.cache_size, executor_threads(),
                     [&log](Severity severity, const std::string& line) { log.write(severity, line); });
+  services.index = index_place(options);
   services.address_bits = Numbering::value_bits(options.sources.size());
   std::vector<MountedContainer> containers;
   for (const std::string& path : options.sources) {

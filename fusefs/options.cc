@@ -25,6 +25,10 @@ constexpr std::string_view kFooter = R"(Mount options (-o):
   cache_size=SIZE   bound of the cache of decoded chunks (default 64M)
   max_chunk=SIZE    largest chunk that is read, as stored and decoded (default 256M stored, 1G decoded)
   threads=N         threads that answer requests (default 8)
+  index=auto        save what the walk through a large file finds in $XDG_CACHE_HOME/recordfs, or
+                    ~/.cache/recordfs, for the next mount of it (default)
+  index=no          save nothing and use nothing that was saved
+  index=DIRECTORY   the same as auto, in another directory, which has to be the user's alone
   nest              a directory for the container even when there is only one
   nonempty          mount over a directory that is not empty
   fsname=NAME       what the first column of mount(8) shows (default: the source)
@@ -93,6 +97,10 @@ Setting set_value(const std::string& name, const std::string& value, Options& op
   if (name == "max_read") return from(parse_optional(value, options.max_read));
   if (name == "threads") {
     return from(parse_number(value, options.threads) && options.threads > 0 && options.threads <= 1024);
+  }
+  if (name == "index") {
+    options.index = value;
+    return from(!value.empty());
   }
   if (name == "fsname") {
     if (!value.empty()) options.fsname = value;

@@ -1,8 +1,8 @@
 // ReadWindow: lets the small reads of one thread that walks through a source be served from large ones.
 //
-// A container keeps no position, and whoever walks it keeps the place. So the bytes around that place belong to the walk
-// and not to the container: they live on the walking thread, no lock guards them, nobody else is ever given
-// them, and they are gone when the walk is over.
+// A container keeps no position, and whoever walks it keeps the place. So the bytes around that place belong to the
+// walk and not to the container: they live on the walking thread, no lock guards them, nobody else is ever given them,
+// and they are gone when the walk is over.
 #pragma once
 
 #include <memory>
@@ -22,6 +22,7 @@ class WindowedSource final : public Source {
   Result<std::size_t> read_at(Position at, MutableBytes out) const override;
   Result<Slice> view_at(Position at, std::uint64_t size) const override;
   std::uint64_t generation() const override { return below_->generation(); }
+  std::optional<FileIdentity> identity() const override { return below_->identity(); }
   bool has_grown() const override { return below_->has_grown(); }
 
  private:
@@ -63,7 +64,7 @@ class ReadWindow {
   std::shared_ptr<Buffer> window_;  // shared with the views of it
   Position begin_ = 0;              // of the window in the source
   std::uint64_t filled_ = 0;
-  std::uint64_t last_size_ = 0;  // of the last window in a row of them
+  std::uint64_t last_size_ = 0;     // of the last window in a row of them
   Position last_end_ = UINT64_MAX;  // of what was asked for last
   int short_steps_ = 0;             // in a row
 };

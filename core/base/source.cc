@@ -81,13 +81,19 @@ Result<std::shared_ptr<const FileSource>> FileSource::open(const std::string& pa
     ::close(descriptor);
     return io_error(0, "not a regular file", S_ISDIR(st.st_mode) ? EISDIR : EINVAL);
   }
-  const Status status{st.st_mode, st.st_uid, st.st_gid, st.st_mtim.tv_sec, st.st_mtim.tv_nsec};
+  const Status status{st.st_dev, st.st_ino, st.st_mode, st.st_uid, st.st_gid, st.st_mtim.tv_sec, st.st_mtim.tv_nsec};
   auto source = std::shared_ptr<FileSource>(new FileSource(path.substr(path.rfind('/') + 1), descriptor, size, status));
   source->seen_ = stamp_of(st, size);
   auto ends = source->read_ends();
   if (!ends) return std::move(ends).error();
   source->ends_ = std::move(*ends);
   return std::shared_ptr<const FileSource>(std::move(source));
+}
+
+// A device has no time stamp that its bytes would change.
+std::optional<FileIdentity> FileSource::identity() const {
+  if (!S_ISREG(status_.mode)) return std::nullopt;
+  return FileIdentity{status_.device, status_.inode, status_.mtime_seconds, status_.mtime_nanoseconds};
 }
 
 FileSource::~FileSource() { ::close(descriptor_); }

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -16,6 +17,14 @@
 struct stat;
 
 namespace recordfs {
+
+// Which file it is, and in which state.
+struct FileIdentity {
+  std::uint64_t device = 0;
+  std::uint64_t inode = 0;
+  std::int64_t mtime_seconds = 0;
+  std::int64_t mtime_nanoseconds = 0;
+};
 
 // Const, thread-safe, no position. What is read is a snapshot: the size never changes.
 class Source {
@@ -40,6 +49,9 @@ class Source {
   // Grows by one whenever the file was seen to have been touched since the last look: whoever keeps
   // "this was verified" for bytes that it reads again has to verify anew.
   virtual std::uint64_t generation() const { return 0; }
+
+  // The file's when the source was opened; nullopt where a change to the bytes would not show in it.
+  virtual std::optional<FileIdentity> identity() const { return std::nullopt; }
 
   // Whether the file under the snapshot was seen to have grown since it was opened.
   virtual bool has_grown() const { return false; }
@@ -68,10 +80,13 @@ class FileSource final : public Source {
   Result<std::size_t> read_at(Position at, MutableBytes out) const override;
   std::uint64_t generation() const override { return generation_.load(std::memory_order_acquire); }
 
+  std::optional<FileIdentity> identity() const override;
   bool has_grown() const override { return grown_.load(std::memory_order_relaxed); }
 
   // What fstat said when the source was opened.
   struct Status {
+    std::uint64_t device = 0;
+    std::uint64_t inode = 0;
     std::uint32_t mode = 0;
     std::uint32_t uid = 0;
     std::uint32_t gid = 0;

@@ -11,6 +11,9 @@ namespace recordfs {
 // The hash of `bytes`. Any thread.
 std::uint64_t riegeli_hash(Bytes bytes);
 
+// The same hash as a name for bytes of our own, which no other program reads. Any thread.
+inline std::uint64_t highway_hash(Bytes bytes) { return riegeli_hash(bytes); }
+
 // The same hash over bytes that come in pieces. One object, one thread.
 class RiegeliHasher {
  public:

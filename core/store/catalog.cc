@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cassert>
+#include <new>
 #include <system_error>
 #include <utility>
 
@@ -9,12 +10,14 @@
 
 namespace recordfs {
 
-Catalog::Catalog(const Container& container, const Source& source, Depth depth, Bounds bounds, OnDamage on_damage)
+Catalog::Catalog(const Container& container, const Source& source, Depth depth, Bounds bounds, OnDamage on_damage,
+                 std::unique_ptr<SavedIndex> saved)
     : container_(container),
       source_(source),
       depth_(depth),
       bounds_(bounds),
       on_damage_(std::move(on_damage)),
+      saved_(std::move(saved)),
       resume_at_(container.first()),
       stride_(bounds.chunks_per_anchor) {
   assert(bounds.anchors % 2 == 0);
@@ -50,6 +53,16 @@ void Catalog::start() {
 void Catalog::run() {
   const ReadWindow window(source_);
   std::unique_lock lock(mutex_);
+  restore(lock);
+  const bool is_known = complete_;
+  if (!is_known) take_walk(lock);
+  running_ = false;
+  announce(lock);
+  if (complete_ && !is_known) save(std::move(lock));
+}
+
+void Catalog::take_walk(std::unique_lock<std::mutex>& lock) {
+  const auto begin = std::chrono::steady_clock::now();
   Walk walk(container_, source_.size(), depth_, resume_at_, totals_);
   while (!walk.at_end() && !stopping_) {
     const ChunkKey key = walk.next();
@@ -65,8 +78,65 @@ void Catalog::run() {
     announce(lock);
   }
   complete_ = walk.at_end();
-  running_ = false;
-  announce(lock);
+  walked_ += std::chrono::steady_clock::now() - begin;
+}
+
+// Whether the walk over a file that has grown would come by the last anchor as the earlier walk did.
+bool Catalog::may_go_on_from(const CatalogSnapshot& snapshot) const {
+  const std::vector<Anchor>& anchors = snapshot.anchors;
+  if (anchors.size() < 2 || !container_.is_in_file_order()) return false;
+  // How damage was passed may have depended on where the file ended.
+  const Anchor& last = anchors.back();
+  const bool is_sound =
+      std::ranges::all_of(snapshot.damage, [&](const DamageRow& row) { return row.region.begin >= last.key.position; });
+  return is_sound && walk_stretch(anchors[anchors.size() - 2], last.before).has_value();
+}
+
+// What was saved and fits; nullopt also where there is no memory for it.
+std::optional<SavedIndex::Found> Catalog::read_saved() const {
+  try {
+    auto found = saved_->read();
+    if (found && (!found->has_grown || may_go_on_from(found->snapshot))) return found;
+  } catch (const std::bad_alloc&) {
+    // Then the walk is taken, which needs less.
+  }
+  return std::nullopt;
+}
+
+// Takes over what was saved, if this was not tried before.
+void Catalog::restore(std::unique_lock<std::mutex>& lock) {
+  if (!saved_ || std::exchange(asked_saved_, true)) return;
+  lock.unlock();
+  auto found = read_saved();
+  lock.lock();
+  if (!found) return;
+  CatalogSnapshot& snapshot = found->snapshot;
+  is_restored_ = true;
+  has_tail_ = false;
+  stride_ = snapshot.stride;
+  anchors_ = std::move(snapshot.anchors);
+  sizes_known_ = snapshot.sizes_known;
+  totals_ = snapshot.totals;
+  if (found->has_grown) {
+    // What stands behind the last anchor may look different now.
+    resume_at_ = anchors_.back().key;
+    totals_ = anchors_.back().before;
+    anchors_.pop_back();
+  } else {
+    *damage_ = std::move(snapshot.damage);
+    complete_ = true;
+  }
+}
+
+void Catalog::save(std::unique_lock<std::mutex> lock) {
+  if (!saved_ || is_refuted_) return;
+  try {
+    const CatalogSnapshot snapshot{stride_, anchors_, totals_, sizes_known_, *damage_};
+    lock.unlock();
+    saved_->write(snapshot, walked_);
+  } catch (const std::bad_alloc&) {
+    // The next mount walks again.
+  }
 }
 
 // Tells what the walk has brought, without the lock.
@@ -115,7 +185,7 @@ void Catalog::note_damage(const DamageRow& row) {
 }
 
 void Catalog::add_anchor(ChunkKey key, const Totals& before) {
-  if (!anchors_.empty()) {
+  if (!anchors_.empty() && has_tail_) {
     keep(anchors_.back().before.chunks, std::make_shared<const Stretch>(std::exchange(tail_, {})));
   }
   if (anchors_.size() >= bounds_.anchors) {
@@ -128,6 +198,7 @@ void Catalog::add_anchor(ChunkKey key, const Totals& before) {
     kept_places_ = 0;
   }
   anchors_.push_back({key, before});
+  has_tail_ = true;
 }
 
 void Catalog::keep(std::uint64_t first_chunk, std::shared_ptr<const Stretch> places) {
@@ -149,7 +220,7 @@ std::shared_ptr<const Catalog::Stretch> Catalog::kept(std::uint64_t first_chunk)
 Result<std::shared_ptr<const Catalog::Stretch>> Catalog::walk_stretch(const Anchor& from, const Totals& until) const {
   const Error changed{Code::kChanged, from.key.position, "the file no longer has the chunks that it had"};
   auto stretch = std::make_shared<Stretch>();
-  stretch->reserve(static_cast<std::size_t>(until.chunks - from.before.chunks));
+  stretch->reserve(static_cast<std::size_t>(std::min(until.chunks - from.before.chunks, bounds_.chunks_per_anchor)));
   const ReadWindow window(source_);
   Walk walk(container_, source_.size(), depth_, from.key, from.before);
   while (walk.totals().chunks < until.chunks) {
@@ -194,14 +265,19 @@ Result<Place> Catalog::find(Coordinate coordinate, std::uint64_t value, Goal& go
       std::ranges::upper_bound(anchors_, value, {}, [&](const Anchor& anchor) { return anchor.before.at(coordinate); });
   if (behind == anchors_.begin()) return Error{.code = Code::kNotFound, .detail = "no chunk there"};
   const Anchor from = *(behind - 1);
-  if (behind == anchors_.end()) return search(tail_, coordinate, value);
-  const Totals until = behind->before;
+  const bool is_tail = behind == anchors_.end();
+  if (is_tail && has_tail_) return search(tail_, coordinate, value);
+  const Totals until = is_tail ? totals_ : behind->before;
   if (auto stretch = kept(from.before.chunks)) return search(*stretch, coordinate, value);
   lock.unlock();
   auto stretch = walk_stretch(from, until);
-  if (!stretch) return std::move(stretch).error();
   lock.lock();
-  if (until.chunks - from.before.chunks == stride_ && !kept(from.before.chunks)) keep(from.before.chunks, *stretch);
+  if (!stretch) {
+    if (is_restored_ && stretch.error().code == Code::kChanged && !std::exchange(is_refuted_, true)) saved_->remove();
+    return std::move(stretch).error();
+  }
+  const bool is_whole = until.chunks - from.before.chunks == stride_ || (is_tail && complete_);
+  if (is_whole && !kept(from.before.chunks)) keep(from.before.chunks, *stretch);
   lock.unlock();
   return search(**stretch, coordinate, value);
 }

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <array>
+#include <chrono>
 #include <condition_variable>
 #include <functional>
 #include <list>
@@ -17,6 +18,8 @@
 #include <vector>
 
 #include "core/store/place.h"
+#include "core/store/saved_index.h"
+#include "core/store/snapshot.h"
 #include "core/store/walk.h"
 
 namespace recordfs {
@@ -48,8 +51,11 @@ class Catalog {
   // thread, without a lock. It must not call the catalog.
   using OnDamage = std::function<void(const DamageRow&)>;
 
-  // `container` reads from `source`; both have to outlive the catalog. The walk starts with the first wait() or start().
-  Catalog(const Container& container, const Source& source, Depth depth, Bounds bounds, OnDamage on_damage = {});
+  // `container` reads from `source`; both have to outlive the catalog. The walk starts with the first wait() or
+  // start(). What `saved` has of the container takes the place of the walk, or of its beginning; null: nothing is
+  // saved.
+  Catalog(const Container& container, const Source& source, Depth depth, Bounds bounds, OnDamage on_damage = {},
+          std::unique_ptr<SavedIndex> saved = {});
   ~Catalog();
   Catalog(const Catalog&) = delete;
   Catalog& operator=(const Catalog&) = delete;
@@ -78,10 +84,6 @@ class Catalog {
   bool cancel(std::uint64_t ticket);
 
  private:
-  struct Anchor {
-    ChunkKey key;
-    Totals before;
-  };
   using Stretch = std::vector<Place>;
   struct KeptStretch {
     std::uint64_t first_chunk;
@@ -94,6 +96,11 @@ class Catalog {
   static constexpr std::size_t kCoordinates = 6;
 
   void run();
+  void take_walk(std::unique_lock<std::mutex>& lock);
+  std::optional<SavedIndex::Found> read_saved() const;
+  void restore(std::unique_lock<std::mutex>& lock);
+  bool may_go_on_from(const CatalogSnapshot& snapshot) const;
+  void save(std::unique_lock<std::mutex> lock);
   void note(const Walk& walk, ChunkKey key);
   void note_damage(const DamageRow& row);
   void add_anchor(ChunkKey key, const Totals& before);
@@ -113,6 +120,7 @@ class Catalog {
   const Depth depth_;
   const Bounds bounds_;
   const OnDamage on_damage_;
+  const std::unique_ptr<SavedIndex> saved_;  // used by the walk's thread
 
   mutable std::mutex mutex_;
   std::thread thread_;
@@ -125,7 +133,12 @@ class Catalog {
   Totals totals_;
   std::uint64_t stride_;
   std::vector<Anchor> anchors_;
-  Stretch tail_;  // the places since the last anchor
+  Stretch tail_;          // the places since the last anchor ...
+  bool has_tail_ = true;  // ... unless they were not walked here
+  bool is_restored_ = false;
+  bool is_refuted_ = false;  // what was restored is not what stands in the file
+  bool asked_saved_ = false;
+  std::chrono::steady_clock::duration walked_{};
   std::shared_ptr<std::vector<DamageRow>> damage_ =
       std::make_shared<std::vector<DamageRow>>();  // grows until complete_
   std::size_t told_ = 0;                           // rows of damage that on_damage_ was told of

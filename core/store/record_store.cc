@@ -43,8 +43,9 @@ RecordStore::RecordStore(std::string name, std::shared_ptr<const Source> source,
       bounds_(bounds),
       index_bits_(index_bits(*container_, source_->size(), services.address_bits)),
       read_ahead_(new_read_ahead()),
-      catalog_(*container_, *source_, Depth::kCounts, bounds,
-               [this](const DamageRow& row) { report_damage(row.region); }) {}
+      catalog_(
+          *container_, *source_, Depth::kCounts, bounds, [this](const DamageRow& row) { report_damage(row.region); },
+          saved(Depth::kCounts)) {}
 
 RecordStore::~RecordStore() {
   read_ahead_.reset();
@@ -144,10 +145,21 @@ Result<Place> RecordStore::chunk_by_ordinal(std::uint64_t ordinal, Goal& goal) c
   return reported(catalog_.find(Coordinate::kRecords, ordinal, goal));
 }
 
+std::unique_ptr<SavedIndex> RecordStore::saved(Depth depth) const {
+  if (!services_.index) return nullptr;
+  const IndexBounds bounds{bounds_.anchors, bounds_.chunks_per_anchor, bounds_.damage_rows};
+  return std::make_unique<SavedIndex>(*services_.index, *source_, container_->format(), depth, bounds,
+                                      [this](Severity severity, const std::string& text) {
+                                        services_.log(severity, fmt::format("{}: {}", name_, text));
+                                      });
+}
+
 Catalog& RecordStore::sizes() const {
   if (catalog_.state().sizes_known) return catalog_;
   const std::lock_guard lock(mutex_);
-  if (!sizes_) sizes_ = std::make_unique<Catalog>(*container_, *source_, Depth::kSizes, bounds_);
+  if (!sizes_)
+    sizes_ = std::make_unique<Catalog>(*container_, *source_, Depth::kSizes, bounds_, Catalog::OnDamage{},
+                                       saved(Depth::kSizes));
   return *sizes_;
 }
 

@@ -26,6 +26,7 @@
 #include "core/store/log.h"
 #include "core/store/place.h"
 #include "core/store/read_ahead.h"
+#include "core/store/saved_index.h"
 #include "core/store/shared_cache.h"
 
 namespace recordfs {
@@ -44,7 +45,8 @@ struct Services {
   DecodeBudget decoding;  // of large chunks
   Executor executor;      // behind the caches: its tasks use them
   Log log;
-  unsigned address_bits = 59;  // of a record's address; fewer where several containers share one space of numbers
+  std::optional<IndexPlace> index;  // where catalogs are saved; nowhere without it
+  unsigned address_bits = 59;       // of a record's address; fewer where several containers share one space of numbers
 };
 
 // A record's address: its chunk and its place in it. Unlike the ordinal it does not depend on damage elsewhere.
@@ -171,6 +173,7 @@ class RecordStore {
   std::unique_ptr<ReadAhead> new_read_ahead() const;
   std::optional<ChunkInfo> next_with_records(const ChunkInfo& chunk) const;
   Catalog& sizes() const;
+  std::unique_ptr<SavedIndex> saved(Depth depth) const;
   void say_grown() const;
   Result<void> check_readable(const Layout& layout, std::uint64_t index) const;
   Result<Slice> read_lines(const Chunk& chunk, std::uint64_t offset, std::uint64_t length) const;

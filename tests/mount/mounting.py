@@ -200,6 +200,8 @@ class Case(unittest.TestCase):
         self.reports = self.folder / "reports"
         self.reports.mkdir()
         self.reports.chmod(0o777)
+        (self.folder / "caches").mkdir()
+        (self.folder / "caches").chmod(0o777)
         self._count = 0
         self.addCleanup(self._clear)
 
@@ -218,9 +220,10 @@ class Case(unittest.TestCase):
         shutil.rmtree(self.folder)
         self.assertEqual(complaints, [], "a sanitizer has reported")
 
-    def environment(self):
-        """With the sanitizers' reports in a folder of the case, as a daemon in the background has no stderr."""
-        changed = dict(os.environ)
+    def environment(self, user=None):
+        """With the sanitizers' reports in a folder of the case, as a daemon in the background has no stderr, and with
+        what is saved for the next mount in a folder of the case too, one for each user."""
+        changed = dict(os.environ, XDG_CACHE_HOME=str(self.folder / "caches" / str(user)))
         for name in SANITIZERS:
             changed[name] = ":".join(filter(None, [os.environ.get(name), f"log_path={self.reports}/report"]))
         return changed
@@ -236,7 +239,7 @@ class Case(unittest.TestCase):
 
     def mount(self, *sources, options=(), flags=("-f",), user=None, point=None):
         point = point or self.new_point(user)
-        mounted = Mount(sources, point, self.folder / f"log{self._count}", options, flags, user, self.environment())
+        mounted = Mount(sources, point, self.folder / f"log{self._count}", options, flags, user, self.environment(user))
         self.addCleanup(self._end, mounted)
         return mounted
 
@@ -247,7 +250,7 @@ class Case(unittest.TestCase):
 
     def recordfs(self, *arguments, user=None, **options):
         """recordfs as a shell would run it: finished, or gone to the background."""
-        return run(program("recordfs"), *arguments, user=user, env=self.environment(), **options)
+        return run(program("recordfs"), *arguments, user=user, env=self.environment(user), **options)
 
     def copy(self, name, to=None):
         """A sample of tests/corpus, to be changed at will."""

@@ -21,7 +21,8 @@ class NotingSource final : public Source {
   std::uint64_t size() const override { return size_; }
   Result<std::size_t> read_at(Position at, MutableBytes out) const override {
     reads.push_back({at, out.size()});
-    const std::size_t there = at < size_ ? static_cast<std::size_t>(std::min<std::uint64_t>(out.size(), size_ - at)) : 0;
+    const std::size_t there =
+        at < size_ ? static_cast<std::size_t>(std::min<std::uint64_t>(out.size(), size_ - at)) : 0;
     if (at <= bad_sector && bad_sector - at < there) return Error{Code::kIo, bad_sector, "bad sector"};
     for (std::size_t i = 0; i < there; ++i) out[i] = byte_at(at + i);
     return there;
@@ -59,7 +60,8 @@ struct Windowed {
 TEST(ReadWindow, ShortStepsShareLargeReads) {
   const Windowed windowed(10u << 20);
   const ReadWindow window(windowed.source);
-  for (Position at = 0; at < 10u << 20; at += 600) EXPECT_EQ(windowed.read(at, 24), std::min<Position>(24, (10u << 20) - at));
+  for (Position at = 0; at < 10u << 20; at += 600)
+    EXPECT_EQ(windowed.read(at, 24), std::min<Position>(24, (10u << 20) - at));
   EXPECT_LT(windowed.below->reads.size(), 30u);
   EXPECT_LT(windowed.bytes_read(), (10u << 20) + (64u << 10));
   for (const Read& one : windowed.below->reads) EXPECT_LE(one.size, ReadWindow::kLargest);
@@ -92,9 +94,8 @@ TEST(ReadWindow, WindowsAreSmallAgainBehindALongStep) {
   for (Position at = 0; at < 8u << 20; at += 600) windowed.read(at, 24);
   windowed.below->reads.clear();
   for (Position at = 500u << 20; at < (500u << 20) + 3000; at += 600) windowed.read(at, 24);
-  EXPECT_EQ(windowed.below->reads, (std::vector<Read>{{500u << 20, 24},
-                                                      {(500u << 20) + 600, 24},
-                                                      {(500u << 20) + 1200, ReadWindow::kFirst}}));
+  EXPECT_EQ(windowed.below->reads,
+            (std::vector<Read>{{500u << 20, 24}, {(500u << 20) + 600, 24}, {(500u << 20) + 1200, ReadWindow::kFirst}}));
 }
 
 TEST(ReadWindow, LargeReadsGoPast) {

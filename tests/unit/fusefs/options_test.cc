@@ -94,6 +94,14 @@ TEST(Options, MaxReadIsANumber) {
   EXPECT_TRUE(with("max_read=4096").passed_on.empty());
 }
 
+TEST(Options, IndexIsAWordOrADirectory) {
+  EXPECT_EQ(good({"file", "mnt"}).index, "auto");
+  EXPECT_EQ(with("index=no").index, "no");
+  EXPECT_EQ(with("index=/some/where").index, "/some/where");
+  expect_wrong({"file", "mnt", "-o", "index="}, "index=");
+  expect_wrong({"file", "mnt", "-o", "index"}, "index");
+}
+
 TEST(Options, BackslashTakesACommaIntoAValue) {
   EXPECT_EQ(with("fsname=a\\,b\\\\c,nest").fsname, "a,b\\c");
   EXPECT_TRUE(with("fsname=a\\,b,nest").nest);

@@ -1,0 +1,194 @@
+#include "core/store/saved_index.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <system_error>
+#include <utility>
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <fmt/format.h>
+
+#include "core/hash/highway.h"
+
+namespace recordfs {
+namespace {
+
+constexpr std::uint64_t kEndBytes = 4096;
+constexpr std::uint64_t kLargestIndex = 64u << 20;
+// Within so much of a file's last change another one may leave the same time stamp.
+constexpr std::chrono::milliseconds kFineStamp{15};
+constexpr std::chrono::seconds kCoarseStamp{2};  // of file systems that do not count fractions of a second
+
+class Descriptor {
+ public:
+  explicit Descriptor(int number) : number_(number) {}
+  ~Descriptor() {
+    if (number_ >= 0) ::close(number_);
+  }
+  Descriptor(Descriptor&& other) noexcept : number_(std::exchange(other.number_, -1)) {}
+  Descriptor& operator=(Descriptor&&) = delete;
+  int get() const { return number_; }
+  bool is_open() const { return number_ >= 0; }
+
+ private:
+  int number_;
+};
+
+// Ours, and nobody else may write to it.
+bool is_ours(const struct stat& st) { return st.st_uid == ::geteuid() && (st.st_mode & (S_IWGRP | S_IWOTH)) == 0; }
+
+// Closed when there is no directory of ours.
+Descriptor open_directory(const std::string& path) {
+  Descriptor directory(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  struct stat st {};
+  if (!directory.is_open()) return directory;
+  if (::fstat(directory.get(), &st) == 0 && is_ours(st)) return directory;
+  errno = EPERM;
+  return Descriptor(-1);
+}
+
+std::optional<Buffer> read_file(const std::string& directory_path, const std::string& name) {
+  const Descriptor directory = open_directory(directory_path);
+  if (!directory.is_open()) return std::nullopt;
+  const Descriptor file(::openat(directory.get(), name.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+  struct stat st {};
+  if (!file.is_open() || ::fstat(file.get(), &st) != 0) return std::nullopt;
+  const auto size = static_cast<std::uint64_t>(st.st_size);
+  if (!S_ISREG(st.st_mode) || !is_ours(st) || size > kLargestIndex) return std::nullopt;
+  auto bytes = Buffer::allocate(static_cast<std::size_t>(size));
+  if (!bytes) return std::nullopt;
+  std::size_t filled = 0;
+  while (filled < bytes->size()) {
+    const ssize_t got = ::read(file.get(), bytes->data() + filled, bytes->size() - filled);
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) return std::nullopt;
+    filled += static_cast<std::size_t>(got);
+  }
+  return std::move(*bytes);
+}
+
+bool write_all(int file, std::string_view bytes) {
+  while (!bytes.empty()) {
+    const ssize_t put = ::write(file, bytes.data(), bytes.size());
+    if (put < 0 && errno == EINTR) continue;
+    if (put < 0) return false;
+    bytes.remove_prefix(static_cast<std::size_t>(put));
+  }
+  return true;
+}
+
+std::optional<std::uint64_t> hash_of(const Source& source, Position begin, std::uint64_t size) {
+  const auto bytes = read_exactly(source, begin, size);
+  if (!bytes) return std::nullopt;
+  return highway_hash(bytes->view());
+}
+
+// The hashes of the first bytes of a file and of the last ones before `size`.
+bool hash_ends(const Source& source, std::uint64_t size, IndexKey& key) {
+  const std::uint64_t length = std::min(size, kEndBytes);
+  const auto first = hash_of(source, 0, length);
+  const auto last = hash_of(source, size - length, length);
+  if (!first || !last) return false;
+  key.first = *first;
+  key.last = *last;
+  return true;
+}
+
+bool is_long_ago(std::int64_t seconds, std::int64_t nanoseconds) {
+  const auto changed = std::chrono::seconds(seconds) + std::chrono::nanoseconds(nanoseconds);
+  const auto now = std::chrono::system_clock::now().time_since_epoch();
+  const std::chrono::nanoseconds least = nanoseconds == 0 ? kCoarseStamp : std::chrono::nanoseconds(kFineStamp);
+  return changed + least < now;
+}
+
+std::string reason(std::string_view action) {
+  return fmt::format("{}: {}", action, std::generic_category().message(errno));
+}
+
+}  // namespace
+
+SavedIndex::SavedIndex(IndexPlace place, const Source& source, std::string_view format, Depth depth, IndexBounds bounds,
+                       Log log)
+    : place_(std::move(place)), source_(source), bounds_(bounds), log_(std::move(log)) {
+  const std::string how = fmt::format("{}\n{}\n{}", place_.maker, format, static_cast<int>(depth));
+  key_.maker = highway_hash(as_bytes(how));
+}
+
+// A file has one for each way of walking through it. What is later found for it replaces what was found before.
+std::string SavedIndex::file_name() const {
+  return fmt::format("{:x}-{:x}-{:016x}", key_.device, key_.inode, key_.maker);
+}
+
+std::optional<SavedIndex::Found> SavedIndex::read() {
+  const auto identity = source_.identity();
+  if (!identity) return std::nullopt;
+  key_.device = identity->device;
+  key_.inode = identity->inode;
+  key_.size = source_.size();
+  key_.mtime_seconds = identity->mtime_seconds;
+  key_.mtime_nanoseconds = identity->mtime_nanoseconds;
+  is_settled_ = is_long_ago(key_.mtime_seconds, key_.mtime_nanoseconds);
+  const auto bytes = read_file(place_.directory, file_name());
+  if (!bytes) return std::nullopt;
+  auto saved = decode_index(bytes->view(), bounds_);
+  if (!saved || saved->key.size > key_.size) return std::nullopt;
+  const bool has_grown = saved->key.size < key_.size;
+  IndexKey now = key_;
+  if (has_grown) {
+    // Appending changes these and nothing else.
+    now.size = saved->key.size;
+    now.mtime_seconds = saved->key.mtime_seconds;
+    now.mtime_nanoseconds = saved->key.mtime_nanoseconds;
+  }
+  if (!hash_ends(source_, now.size, now) || saved->key != now) return std::nullopt;
+  // Written to since it was opened: the time stamp is older than the bytes. What was appended changes none of them.
+  if (source_.generation() != 0 && !source_.has_grown()) return std::nullopt;
+  return Found{std::move(saved->snapshot), has_grown};
+}
+
+void SavedIndex::write(const CatalogSnapshot& snapshot, std::chrono::steady_clock::duration walked) {
+  if (!is_settled_ || walked < place_.least_walk) return;
+  IndexKey key = key_;
+  if (!hash_ends(source_, key.size, key)) return;
+  const std::string bytes = encode_index(key, snapshot);
+  if (bytes.size() > kLargestIndex) return;
+  if (const auto why = try_write(bytes)) {
+    log_(Severity::kInfo, fmt::format("what the walk has found is not saved in {}: {}", place_.directory, *why));
+  }
+}
+
+// Why it could not be written, or nothing. A file that a crash leaves half written does not fit its checksum, so
+// nothing has to wait for the disk.
+std::optional<std::string> SavedIndex::try_write(const std::string& bytes) const {
+  if (::access(place_.directory.c_str(), F_OK) != 0) {
+    const std::string above = place_.directory.substr(0, place_.directory.rfind('/'));
+    if (!above.empty()) ::mkdir(above.c_str(), S_IRWXU);
+    ::mkdir(place_.directory.c_str(), S_IRWXU);
+  }
+  const Descriptor directory = open_directory(place_.directory);
+  if (!directory.is_open()) return reason("cannot open the folder, or it is not ours alone");
+  const std::string name = file_name();
+  const std::string unfinished = fmt::format("{}.{}", name, ::getpid());
+  ::unlinkat(directory.get(), unfinished.c_str(), 0);
+  const int flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
+  const Descriptor file(::openat(directory.get(), unfinished.c_str(), flags, S_IRUSR | S_IWUSR));
+  if (!file.is_open()) return reason("cannot create a file");
+  std::optional<std::string> why;
+  if (!write_all(file.get(), bytes)) {
+    why = reason("cannot write");
+  } else if (::renameat(directory.get(), unfinished.c_str(), directory.get(), name.c_str()) != 0) {
+    why = reason("cannot rename");
+  }
+  if (why) ::unlinkat(directory.get(), unfinished.c_str(), 0);
+  return why;
+}
+
+void SavedIndex::remove() const {
+  const Descriptor directory = open_directory(place_.directory);
+  if (directory.is_open()) ::unlinkat(directory.get(), file_name().c_str(), 0);
+}
+
+}  // namespace recordfs

@@ -1,0 +1,60 @@
+// SavedIndex: what a walk through a large file has found, kept in a file for the next time.
+//
+// A convenience and never more: what can't be read, is not ours, or does not fit is as if it were not there, and
+// what can't be written is one remark in the log.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "core/base/source.h"
+#include "core/store/index_format.h"
+#include "core/store/log.h"
+#include "core/store/walk.h"
+
+namespace recordfs {
+
+// Where saved indexes are, and from when on one is worth it.
+struct IndexPlace {
+  std::string directory;  // absolute; made when something is saved
+  std::string maker;      // what decides how a file is walked: the program's version, its codecs, its limits
+  std::chrono::milliseconds least_walk{200};
+};
+
+// One catalog's. One thread at a time.
+class SavedIndex {
+ public:
+  // `source` has to outlive the object. `format` is the container's.
+  SavedIndex(IndexPlace place, const Source& source, std::string_view format, Depth depth, IndexBounds bounds, Log log);
+
+  struct Found {
+    CatalogSnapshot snapshot;
+    bool has_grown = false;  // it is one of the file's beginning, up to an earlier end
+  };
+  // What was saved of this file, or of the file before something was appended to it. To be called when a walk begins,
+  // also by who is not interested: a file that was written at that very moment is not saved.
+  std::optional<Found> read();
+
+  // Saves what a walk has found that took so long. Does nothing where it is not worth it, or read() could not tell
+  // which file it is.
+  void write(const CatalogSnapshot& snapshot, std::chrono::steady_clock::duration walked);
+
+  // Takes away what turned out to be wrong.
+  void remove() const;
+
+ private:
+  std::string file_name() const;
+  std::optional<std::string> try_write(const std::string& bytes) const;
+
+  const IndexPlace place_;
+  const Source& source_;
+  const IndexBounds bounds_;
+  const Log log_;
+  IndexKey key_;             // but for the hashes: the ends of the file are read when there is something to compare
+  bool is_settled_ = false;  // key_ is set, and a later change to the file changes it
+};
+
+}  // namespace recordfs

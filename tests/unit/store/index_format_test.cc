@@ -1,0 +1,179 @@
+#include "core/store/index_format.h"
+
+#include <gtest/gtest.h>
+
+#include <functional>
+
+#include "core/hash/highway.h"
+
+namespace recordfs::testing {
+namespace {
+
+constexpr IndexBounds kBounds{.anchors = 4, .chunks_per_anchor = 2, .damage_rows = 3};
+constexpr std::size_t kStrideAt = 16 + 64;  // behind magic, version, flags and key
+constexpr std::size_t kTotalsAt = kStrideAt + 8;
+constexpr std::size_t kCountsAt = kTotalsAt + 40;
+constexpr std::size_t kAnchorsAt = kCountsAt + 16;
+constexpr std::size_t kRowsAt = kAnchorsAt + 3 * 56;
+
+IndexKey key() { return {7, 8, 9, 10'000, -5, 123'456'789, 11, 12}; }
+
+// 10 chunks with 3 anchors: one in four is kept.
+CatalogSnapshot snapshot() {
+  CatalogSnapshot made;
+  made.stride = 4;
+  made.anchors = {{{64, 0}, {0, 0, 0, 0, 64}}, {{900, 3}, {4, 40, 400, 80, 900}}, {{2000, 0}, {8, 40, 800, 160, 2000}}};
+  made.totals = {10, 100, 1000, 200, 9000};
+  made.sizes_known = false;
+  made.damage = {{{100, 200, DamageClass::kDamage, 2, 5, "some reason"}, 7},
+                 {{9000, 10'000, DamageClass::kUnfinished, 0, std::nullopt, ""}, 100}};
+  return made;
+}
+
+std::string with_right_checksum(std::string bytes) {
+  bytes.resize(bytes.size() - 8);
+  std::uint64_t hash = highway_hash(as_bytes(bytes));
+  for (int i = 0; i < 8; ++i, hash >>= 8) bytes.push_back(static_cast<char>(hash & 0xFF));
+  return bytes;
+}
+
+void set(std::string& bytes, std::size_t at, std::uint64_t number) {
+  for (std::size_t i = 0; i < 8; ++i, number >>= 8) bytes[at + i] = static_cast<char>(number & 0xFF);
+}
+
+Result<SavedCatalog> decoded(const std::string& bytes) { return decode_index(as_bytes(bytes), kBounds); }
+
+TEST(IndexFormat, WhatWasWrittenIsRead) {
+  const auto saved = decoded(encode_index(key(), snapshot()));
+  ASSERT_TRUE(saved);
+  EXPECT_EQ(saved->key, key());
+  const CatalogSnapshot wanted = snapshot();
+  const CatalogSnapshot& got = saved->snapshot;
+  EXPECT_EQ(got.stride, wanted.stride);
+  EXPECT_EQ(got.sizes_known, wanted.sizes_known);
+  EXPECT_EQ(got.totals.rows, wanted.totals.rows);
+  EXPECT_EQ(got.totals.position, wanted.totals.position);
+  ASSERT_EQ(got.anchors.size(), wanted.anchors.size());
+  for (std::size_t i = 0; i < got.anchors.size(); ++i) {
+    EXPECT_EQ(got.anchors[i].key, wanted.anchors[i].key);
+    for (const auto coordinate :
+         {Coordinate::kChunks, Coordinate::kRecords, Coordinate::kBytes, Coordinate::kRows, Coordinate::kPosition}) {
+      EXPECT_EQ(got.anchors[i].before.at(coordinate), wanted.anchors[i].before.at(coordinate));
+    }
+  }
+  ASSERT_EQ(got.damage.size(), 2u);
+  EXPECT_EQ(got.damage[0].region.records_lost, 5u);
+  EXPECT_EQ(got.damage[0].region.records_before, 2u);
+  EXPECT_EQ(got.damage[0].region.reason, "some reason");
+  EXPECT_EQ(got.damage[0].first_ordinal, 7u);
+  EXPECT_EQ(got.damage[1].region.records_lost, std::nullopt);
+  EXPECT_EQ(got.damage[1].region.damage_class, DamageClass::kUnfinished);
+}
+
+TEST(IndexFormat, CatalogOfNothingIsRead) {
+  CatalogSnapshot nothing;
+  nothing.stride = 2;
+  EXPECT_TRUE(decoded(encode_index(key(), nothing)));
+}
+
+TEST(IndexFormat, EachChangedByteIsFound) {
+  const std::string bytes = encode_index(key(), snapshot());
+  for (std::size_t i = 0; i < bytes.size(); ++i) {
+    for (const int change : {1, 0x80, 0xFF}) {
+      std::string other = bytes;
+      other[i] = static_cast<char>(other[i] ^ change);
+      EXPECT_FALSE(decoded(other)) << i;
+    }
+  }
+}
+
+TEST(IndexFormat, EachCutAndWhatFollowsTheEndIsFound) {
+  const std::string bytes = encode_index(key(), snapshot());
+  for (std::size_t length = 0; length < bytes.size(); ++length) {
+    EXPECT_FALSE(decoded(bytes.substr(0, length))) << length;
+    if (length >= 8) {
+      EXPECT_FALSE(decoded(with_right_checksum(bytes.substr(0, length)))) << length;
+    }
+  }
+  EXPECT_FALSE(decoded(bytes + "x"));
+  EXPECT_FALSE(decoded(with_right_checksum(bytes + "x")));
+}
+
+TEST(IndexFormat, AnotherVersionIsNone) {
+  std::string bytes = encode_index(key(), snapshot());
+  bytes[8] = 2;
+  EXPECT_EQ(decoded(with_right_checksum(bytes)).error().code, Code::kUnsupported);
+}
+
+// Lies with a right checksum: each number in turn is something that no walk gives.
+TEST(IndexFormat, NumbersThatNoWalkGivesAreRefused) {
+  const std::string bytes = encode_index(key(), snapshot());
+  struct Lie {
+    std::size_t at;
+    std::uint64_t number;
+  };
+  const std::size_t anchor = kAnchorsAt + 56;
+  for (const Lie lie : {
+           Lie{kStrideAt, 0},
+           {kStrideAt, 1},
+           {kStrideAt, 2},
+           {kStrideAt, 6},
+           Lie{kStrideAt, UINT64_MAX},
+           {kStrideAt, 1ull << 62},
+           {kTotalsAt, 0},
+           {kTotalsAt, 8},
+           Lie{kTotalsAt, 13},
+           {kTotalsAt, UINT64_MAX},
+           {kTotalsAt + 8, 39},
+           {kTotalsAt + 8, UINT64_MAX},
+           Lie{kTotalsAt + 16, 799},
+           {kTotalsAt + 24, 159},
+           {kTotalsAt + 32, 10'001},
+           {kCountsAt, 2},
+           Lie{kCountsAt, 4},
+           {kCountsAt, UINT64_MAX},
+           {kCountsAt + 8, 1},
+           {kCountsAt + 8, 3},
+           Lie{kCountsAt + 8, 1 << 20},
+           {kCountsAt + 8, UINT64_MAX},
+           {anchor, 10'000},
+           {anchor, UINT64_MAX},
+           Lie{anchor + 16, 3},
+           {anchor + 24, 41},
+           {anchor + 24, 101},
+           {anchor + 32, 801},
+           Lie{anchor + 40, 161},
+           {anchor + 48, 10'001},
+           {kRowsAt, 200},
+           {kRowsAt + 8, 100},
+           Lie{kRowsAt + 8, 10'001},
+           {kRowsAt + 32, 101},
+       }) {
+    std::string other = bytes;
+    set(other, lie.at, lie.number);
+    EXPECT_FALSE(decoded(with_right_checksum(other))) << lie.at << ": " << lie.number;
+  }
+}
+
+TEST(IndexFormat, RowsThatNoWalkGivesAreRefused) {
+  for (const auto& spoil : std::vector<std::function<void(DamageRow&)>>{
+           [](DamageRow& row) { row.region.damage_class = static_cast<DamageClass>(4); },
+           [](DamageRow& row) { row.region.reason = "two\nlines"; },
+           [](DamageRow& row) { row.region.end = row.region.begin; },
+       }) {
+    CatalogSnapshot spoilt = snapshot();
+    spoil(spoilt.damage[0]);
+    EXPECT_FALSE(decoded(encode_index(key(), spoilt)));
+  }
+}
+
+TEST(IndexFormat, MoreThanTheCatalogHoldsIsRefused) {
+  CatalogSnapshot large = snapshot();
+  for (int i = 0; i < 2; ++i) large.damage.push_back(large.damage.back());
+  EXPECT_FALSE(decoded(encode_index(key(), large)));
+  const IndexBounds fewer{.anchors = 2, .chunks_per_anchor = 2, .damage_rows = 3};
+  EXPECT_FALSE(decode_index(as_bytes(encode_index(key(), snapshot())), fewer));
+}
+
+}  // namespace
+}  // namespace recordfs::testing

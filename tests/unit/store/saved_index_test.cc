@@ -1,0 +1,314 @@
+#include "core/store/saved_index.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "tests/unit/store/toy_store.h"
+#include "tests/unit/support/temp_file.h"
+
+namespace recordfs::testing {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr Catalog::Bounds kTiny{.anchors = 8, .chunks_per_anchor = 2, .kept_places = 4, .damage_rows = 30};
+constexpr std::uint64_t kChunks = 60;
+
+// A file on disk, and a directory for what is saved of it. Each mount is a store of its own.
+struct Disk {
+  explicit Disk(toy::Shape of = {.chunks = kChunks}) : shape(std::move(of)), temp(toy::make_file(shape).bytes) {
+    temp.set_mtime(1'000'000'000);
+  }
+
+  std::string directory() const { return temp.directory() + "/above/saved"; }
+  std::vector<fs::path> saved() const {
+    std::vector<fs::path> files;
+    if (!fs::exists(directory())) return files;
+    for (const auto& entry : fs::directory_iterator(directory())) files.push_back(entry.path());
+    return files;
+  }
+  // Writes the shape's file again, in the same inode.
+  void rewrite(const toy::Shape& other, std::int64_t mtime) {
+    const std::string bytes = toy::make_file(other).bytes;
+    temp.resize(bytes.size());
+    temp.write_at(0, bytes);
+    temp.set_mtime(mtime);
+  }
+
+  toy::Shape shape;
+  TempFile temp;
+};
+
+struct Mounted {
+  explicit Mounted(const Disk& disk, std::string maker = "test", std::chrono::milliseconds least = {}) {
+    services.index = IndexPlace{disk.directory(), std::move(maker), least};
+    source = FileSource::open(disk.temp.path()).value();
+    store = std::make_shared<RecordStore>("toy", source, toy::open(source, Limits{}, watch).value(), services, kTiny);
+  }
+  Totals counts() const {
+    return waited([&](Goal& goal) { return store->counts(goal); }).value();
+  }
+  std::uint64_t scans() const { return watch->scans; }
+  Result<std::string> record(std::uint64_t ordinal) const {
+    auto place = waited([&](Goal& goal) { return store->chunk_by_ordinal(ordinal, goal); });
+    if (!place) return std::move(place).error();
+    auto slice = store->read_record({place->chunk, ordinal - place->before.records}, 0, UINT64_MAX);
+    if (!slice) return std::move(slice).error();
+    return text_of(*slice);
+  }
+  // All as a look at the file itself tells.
+  void expect_whole(const toy::File& file) const {
+    ASSERT_EQ(counts().records, file.records.size());
+    for (std::uint64_t i = 0; i < file.records.size(); ++i) {
+      const auto text = record(i);
+      ASSERT_TRUE(text) << i << ": " << to_string(text.error());
+      ASSERT_EQ(*text, file.records[i]) << i;
+    }
+  }
+
+  std::shared_ptr<toy::Watch> watch = std::make_shared<toy::Watch>();
+  Lines lines;
+  Services services{64u << 20, 2, lines.log()};
+  std::shared_ptr<const FileSource> source;
+  std::shared_ptr<RecordStore> store;
+};
+
+// Walks and saves.
+void mount_once(const Disk& disk) { EXPECT_GT(Mounted(disk).counts().chunks, 0u); }
+
+TEST(SavedIndex, SecondMountWalksNothing) {
+  const Disk disk;
+  mount_once(disk);
+  ASSERT_EQ(disk.saved().size(), 1u);
+  const Mounted again(disk);
+  EXPECT_EQ(again.counts().chunks, kChunks);
+  EXPECT_TRUE(again.store->state().complete);
+  EXPECT_EQ(again.scans(), 0u);
+  again.expect_whole(toy::make_file(disk.shape));
+  EXPECT_TRUE(again.lines.all().empty());
+}
+
+TEST(SavedIndex, RowsAndStreamsAreTheSameFromIt) {
+  const Disk disk;
+  const auto texts = [&] {
+    const Mounted mounted(disk);
+    const auto rows = waited([&](Goal& goal) { return mounted.store->read_rows(0, 1u << 20, goal); }).value();
+    const auto lines =
+        waited([&](Goal& goal) { return mounted.store->read_stream(Stream::kLines, 0, 1u << 20, goal); }).value();
+    return text_of(rows) + text_of(lines);
+  };
+  const std::string walked = texts();
+  EXPECT_EQ(texts(), walked);
+}
+
+TEST(SavedIndex, SizesThatOnlyAWalkThroughAllTellsAreKnownAtOnce) {
+  const Disk disk({.chunks = kChunks, .counts_in_header = false, .small_layout = false});
+  const auto size = [](const Mounted& mounted) {
+    return waited([&](Goal& goal) { return mounted.store->stream_size(Stream::kConcat, goal); }).value();
+  };
+  const std::uint64_t walked = size(Mounted(disk));
+  const Mounted again(disk);
+  EXPECT_EQ(size(again), walked);
+  EXPECT_EQ(again.watch->layouts + again.watch->decodes + again.scans(), 0u);
+}
+
+TEST(SavedIndex, DamageIsToldAndLoggedAsWhenItIsWalked) {
+  const Disk disk({.chunks = kChunks, .broken_headers = {3, 4, 20, 59}});
+  const auto told = [&] {
+    const Mounted mounted(disk);
+    std::vector<std::string> texts;
+    for (const DamageRow& row : *waited([&](Goal& goal) { return mounted.store->damage(goal); }).value()) {
+      texts.push_back(row.region.reason + std::to_string(row.region.begin) + " " + std::to_string(row.first_ordinal));
+    }
+    const auto lines = mounted.lines.all();
+    texts.insert(texts.end(), lines.begin(), lines.end());
+    return texts;
+  };
+  const auto walked = told();
+  EXPECT_EQ(walked.size(), 6u);
+  EXPECT_EQ(told(), walked);
+}
+
+TEST(SavedIndex, ShortWalksAndFilesJustWrittenAreNotSaved) {
+  const Disk disk;
+  EXPECT_EQ(Mounted(disk, "test", std::chrono::hours(1)).counts().chunks, kChunks);
+  EXPECT_TRUE(disk.saved().empty());
+  Disk fresh;
+  fresh.temp.set_mtime(
+      std::chrono::duration_cast<std::chrono::seconds>(std::chrono::system_clock::now().time_since_epoch()).count());
+  mount_once(fresh);
+  EXPECT_TRUE(fresh.saved().empty());
+}
+
+TEST(SavedIndex, GrownFileGoesOnFromIt) {
+  Disk disk;
+  mount_once(disk);
+  const toy::Shape longer{.chunks = kChunks + 7};
+  disk.rewrite(longer, 1'000'000'100);
+  const Mounted grown(disk);
+  EXPECT_EQ(grown.counts().chunks, kChunks + 7);
+  EXPECT_LT(grown.scans(), kChunks);
+  grown.expect_whole(toy::make_file(longer));
+  const std::uint64_t scans = grown.scans();
+  EXPECT_GT(scans, 0u);
+  const Mounted again(disk);
+  EXPECT_EQ(again.counts().chunks, kChunks + 7);
+  EXPECT_EQ(again.scans(), 0u);
+}
+
+TEST(SavedIndex, FileThatWasCutInAChunkAndGrewIsWholeAgain) {
+  Disk disk;
+  const std::string bytes = toy::make_file(disk.shape).bytes;
+  disk.temp.resize(bytes.size() - 5);
+  disk.temp.set_mtime(1'000'000'000);
+  mount_once(disk);
+  ASSERT_EQ(disk.saved().size(), 1u);
+  disk.temp.write_at(bytes.size() - 5, std::string_view(bytes).substr(bytes.size() - 5));
+  const Mounted grown(disk);
+  grown.expect_whole(toy::make_file(disk.shape));
+  EXPECT_TRUE(waited([&](Goal& goal) { return grown.store->damage(goal); }).value()->empty());
+}
+
+TEST(SavedIndex, GrownFileWithDamageInItsBeginningIsWalkedAnew) {
+  Disk disk({.chunks = kChunks, .broken_headers = {3}});
+  mount_once(disk);
+  disk.rewrite({.chunks = kChunks + 7, .broken_headers = {3}}, 1'000'000'100);
+  const Mounted grown(disk);
+  EXPECT_EQ(grown.counts().chunks, kChunks + 6);
+  EXPECT_GT(grown.scans(), kChunks);
+}
+
+TEST(SavedIndex, AnotherFileUnderTheSameNumberIsWalkedAnew) {
+  const toy::Shape other{.chunks = kChunks, .record_size = [](std::uint64_t ordinal) { return 26 - ordinal % 7; }};
+  for (const bool same_mtime : {true, false}) {
+    for (const std::uint64_t chunks : {kChunks, kChunks + 5, kChunks - 5}) {
+      Disk disk;
+      mount_once(disk);
+      toy::Shape replaced = other;
+      replaced.chunks = chunks;
+      disk.rewrite(replaced, same_mtime ? 1'000'000'000 : 1'000'000'200);
+      const Mounted mounted(disk);
+      EXPECT_GE(mounted.scans() + mounted.counts().chunks, chunks);
+      mounted.expect_whole(toy::make_file(replaced));
+    }
+  }
+}
+
+TEST(SavedIndex, AnotherTimeStampOrMakerIsNoFit) {
+  Disk disk;
+  mount_once(disk);
+  EXPECT_EQ(Mounted(disk, "another version").counts().chunks, kChunks);
+  EXPECT_EQ(disk.saved().size(), 2u);
+  disk.temp.set_mtime(1'000'000'001);
+  const Mounted touched(disk);
+  EXPECT_EQ(touched.counts().chunks, kChunks);
+  EXPECT_GE(touched.scans(), kChunks);
+}
+
+TEST(SavedIndex, EachBrokenFileIsIgnoredAndReplaced) {
+  const Disk disk;
+  mount_once(disk);
+  const fs::path file = disk.saved().at(0);
+  const auto size = fs::file_size(file);
+  for (std::uintmax_t length = 0; length < size; length += 37) {
+    fs::resize_file(file, length);
+    const Mounted mounted(disk);
+    EXPECT_EQ(mounted.counts().chunks, kChunks);
+    EXPECT_GE(mounted.scans(), kChunks);
+  }
+  EXPECT_EQ(fs::file_size(file), size);
+}
+
+// With a right checksum and numbers that fit together, but others than the file's.
+TEST(SavedIndex, LiesAreFoundWhereTheHeadersAreRead) {
+  const Disk disk;
+  mount_once(disk);
+  const fs::path file = disk.saved().at(0);
+  std::string bytes(fs::file_size(file), '\0');
+  std::ifstream(file, std::ios::binary).read(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+  auto saved = decode_index(as_bytes(bytes), {kTiny.anchors, kTiny.chunks_per_anchor, kTiny.damage_rows}).value();
+  for (std::size_t i = 3; i < saved.snapshot.anchors.size(); ++i) saved.snapshot.anchors[i].before.records += 1;
+  saved.snapshot.anchors[4].key.state = UINT64_MAX;
+  saved.snapshot.anchors[5].key.position += 1;
+  saved.snapshot.totals.records += 1;
+  std::ofstream(file, std::ios::binary) << encode_index(saved.key, saved.snapshot);
+  {
+    const Mounted mounted(disk);
+    EXPECT_EQ(mounted.counts().records, kChunks * 3 + 1);
+    const std::uint64_t before = saved.snapshot.anchors[3].before.records - 2;
+    EXPECT_EQ(mounted.record(before).error().code, Code::kChanged);
+    EXPECT_FALSE(fs::exists(file));
+  }
+  Mounted(disk).expect_whole(toy::make_file(disk.shape));
+}
+
+TEST(SavedIndex, FilesAndDirectoriesAreForTheirOwnerAlone) {
+  const Disk disk;
+  mount_once(disk);
+  struct stat st {};
+  ASSERT_EQ(::stat(disk.directory().c_str(), &st), 0);
+  EXPECT_EQ(st.st_mode & 0777, 0700u);
+  ASSERT_EQ(::stat(disk.saved().at(0).c_str(), &st), 0);
+  EXPECT_EQ(st.st_mode & 0777, 0600u);
+}
+
+TEST(SavedIndex, DirectoryOrFileThatOthersMayWriteIsNotUsed) {
+  const Disk disk;
+  mount_once(disk);
+  fs::permissions(disk.saved().at(0), fs::perms::others_write, fs::perm_options::add);
+  EXPECT_EQ(Mounted(disk).counts().chunks, kChunks);
+  fs::permissions(disk.directory(), fs::perms::group_write, fs::perm_options::add);
+  const Mounted mounted(disk);
+  EXPECT_EQ(mounted.counts().chunks, kChunks);
+  EXPECT_EQ(mounted.scans(), kChunks);
+}
+
+TEST(SavedIndex, SymbolicLinksAreNotFollowed) {
+  const Disk disk;
+  const fs::path elsewhere = disk.temp.directory() + "/elsewhere";
+  fs::create_directories(elsewhere);
+  fs::permissions(elsewhere, fs::perms::owner_all);
+  fs::create_directories(fs::path(disk.directory()).parent_path());
+  fs::create_directory_symlink(elsewhere, disk.directory());
+  mount_once(disk);
+  EXPECT_TRUE(fs::is_empty(elsewhere));
+  fs::remove(disk.directory());
+  mount_once(disk);
+  const fs::path file = disk.saved().at(0);
+  fs::rename(file, elsewhere / "kept");
+  fs::create_symlink(elsewhere / "kept", file);
+  const auto size = fs::file_size(elsewhere / "kept");
+  const Mounted mounted(disk);
+  EXPECT_EQ(mounted.counts().chunks, kChunks);
+  EXPECT_EQ(mounted.scans(), kChunks);
+  EXPECT_EQ(fs::file_size(elsewhere / "kept"), size);
+}
+
+TEST(SavedIndex, FailureToWriteIsOneLineInTheLog) {
+  const Disk disk;
+  std::ofstream(disk.temp.directory() + "/above") << "not a directory";
+  Lines* lines = nullptr;
+  {
+    Mounted mounted(disk);
+    EXPECT_EQ(mounted.counts().chunks, kChunks);
+    mounted.store.reset();
+    lines = &mounted.lines;
+    ASSERT_EQ(lines->all().size(), 1u);
+    EXPECT_NE(lines->all()[0].find("not saved"), std::string::npos);
+  }
+}
+
+TEST(SavedIndex, SourceThatIsNoFileHasNone) {
+  ToyStore toy({.chunks = 5});
+  toy.services.index = IndexPlace{"/nowhere", "test", {}};
+  RecordStore store("toy", toy.source, toy::open(toy.source, Limits{}).value(), toy.services);
+  EXPECT_EQ(waited([&](Goal& goal) { return store.counts(goal); })->chunks, 5u);
+  EXPECT_TRUE(toy.lines.all().empty());
+}
+
+}  // namespace
+}  // namespace recordfs::testing
