@@ -150,7 +150,7 @@ class Container {
   virtual bool has_checksum(const ChunkInfo&) const { return true; }
 
   // Checks the chunk's checksums without decoding it. Fails like decode, and where decode gives some of the records
-  // as failed.
+  // as failed; but it need not keep the limits on what is decoded.
   virtual Result<void> verify(const ChunkInfo& chunk) const;
 
   // Reads, verifies, decompresses and splits a chunk. The number of records and the sum of their sizes
