@@ -1,6 +1,8 @@
 #include "core/formats/recordio/legacy/packed.h"
 
 #include <algorithm>
+#include <array>
+#include <bit>
 
 #include <fmt/format.h>
 
@@ -15,6 +17,11 @@ namespace {
 constexpr std::uint64_t kFirstPrefix = 4 << 10;
 constexpr std::uint64_t kChecksumSize = 4;
 constexpr std::uint32_t kZstdMagic = 0xFD2FB528;
+constexpr std::uint32_t kSkippableMagic = 0x184D2A50;
+constexpr std::uint32_t kSkippableMask = 0xFFFFFFF0;
+constexpr unsigned kStoredBlock = 0;  // types of deflate's blocks
+constexpr unsigned kNoBlock = 3;
+constexpr int kDamagedBits = 8;  // so many of a mark may be wrong, and it is still taken for the mark
 
 Error at_payload(Error error, Position begin) {
   error.position = begin;
@@ -23,11 +30,49 @@ Error at_payload(Error error, Position begin) {
 
 bool is_zstd(Bytes front) { return Cursor(front).u32_le() == kZstdMagic; }
 
-// Exactly `size` bytes, whatever the codec makes of more or less.
-std::optional<Buffer> try_codec(CodecId codec, Bytes stored, std::uint64_t size) {
+// Exactly `size` bytes; nullopt where the codec makes more or less of them, or nothing.
+Result<std::optional<Buffer>> try_codec(CodecId codec, Bytes stored, std::uint64_t size) {
   auto front = decompress_front(codec, stored, size, size);
-  if (!front || front->content.size() != size) return std::nullopt;
-  return std::move(front->content);
+  if (front && front->content.size() == size) return std::optional(std::move(front->content));
+  const bool is_wrong = front || front.error().code == Code::kDamage || front.error().code == Code::kLimit;
+  if (!is_wrong) return std::move(front).error();
+  return std::optional<Buffer>{};
+}
+
+bool is_near(std::uint32_t found, std::uint32_t due) { return std::popcount(found ^ due) <= kDamagedBits; }
+
+// Whether zstd frames may begin so, were it not for a damaged byte or two.
+bool is_near_zstd(Bytes front) {
+  const std::uint32_t magic = Cursor(front).u32_le();
+  return is_near(magic, kZstdMagic) || is_near(magic & kSkippableMask, kSkippableMagic);
+}
+
+// The same for deflate, which has no magic. What comes out longer than it went in stands in stored blocks, that begin
+// with a length and its complement. Any other first block fails behind its beginning.
+bool is_near_deflate(Bytes front) {
+  Cursor cursor(front);
+  const unsigned type = cursor.u8() >> 1 & 3;
+  const std::uint16_t length = cursor.u16_le();
+  const std::uint16_t complement = cursor.u16_le();
+  return !cursor.ok() || (type != kStoredBlock && type != kNoBlock) || is_near(length ^ 0xFFFFu, complement);
+}
+
+// Whether deflate gives `size` bytes if its first block is of another type.
+Result<bool> is_deflate_of_another_type(Buffer& stored, std::uint64_t size) {
+  std::byte& first = stored.span()[0];
+  const std::byte kept = first;
+  Result<bool> found = false;
+  for (const auto type : {std::byte{0x02}, std::byte{0x04}}) {
+    first = (kept & ~std::byte{0x06}) | type;
+    auto content = try_codec(CodecId::kDeflate, stored.view(), size);
+    if (!content)
+      found = std::move(content).error();
+    else if (*content)
+      found = true;
+    if (!found || *found) break;
+  }
+  first = kept;
+  return found;
 }
 
 }  // namespace
@@ -67,20 +112,27 @@ std::string_view codec_word(const Packed& packed, Bytes front) {
 Result<Buffer> undo_packed(const Packed& packed, Buffer stored, const Limits& limits) {
   const std::uint64_t size = packed.layout.total();
   if (packed.is_plain()) return stored;
-  if (is_zstd(stored.view())) {
+  const bool has_zstd_magic = is_zstd(stored.view());
+  if (has_zstd_magic) {
     if (auto allowed = check_zstd_windows(stored.view(), limits.decoded_chunk); !allowed) {
       return std::move(allowed).error();
     }
-    if (auto content = try_codec(CodecId::kZstd, stored.view(), size)) return std::move(*content);
   }
-  if (auto content = try_codec(CodecId::kDeflate, stored.view(), size)) return std::move(*content);
-  if (size < stored.size()) {
-    stored.truncate(static_cast<std::size_t>(size));
-    return stored;
+  // No deflate stream begins like zstd.
+  auto content = try_codec(has_zstd_magic ? CodecId::kZstd : CodecId::kDeflate, stored.view(), size);
+  if (!content) return std::move(content).error();
+  if (*content) return std::move(**content);
+  if (size < stored.size() && !is_near_zstd(stored.view()) && !is_near_deflate(stored.view())) {
+    auto other = is_deflate_of_another_type(stored, size);
+    if (!other) return std::move(other).error();
+    if (!*other) {
+      stored.truncate(static_cast<std::size_t>(size));
+      return stored;
+    }
   }
-  return Error{
-      .code = Code::kDamage,
-      .detail = fmt::format("{} bytes of items in {} stored bytes, and neither zstd nor flate", size, stored.size())};
+  const std::string_view tried = has_zstd_magic ? "not what zstd makes of them" : "neither zstd nor flate";
+  return Error{.code = Code::kDamage,
+               .detail = fmt::format("{} bytes of items in {} stored bytes, and {}", size, stored.size(), tried)};
 }
 
 }  // namespace recordfs::recordio::legacy

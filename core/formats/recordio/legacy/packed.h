@@ -29,8 +29,9 @@ Result<Packed> read_packed(const Source& source, Position begin, std::uint64_t l
 // `front`: the first four bytes that hold them, or as many as there are. Static storage.
 std::string_view codec_word(const Packed& packed, Bytes front);
 
-// The items, undone of whatever transform gives just as many bytes as the sizes say. Fails with kDamage when none
-// does, and with kLimit. REQUIRES: `stored` are the bytes that hold the items.
+// The items, undone of whatever transform gives just as many bytes as the sizes say. Where none does, the beginning of
+// `stored`, but only if not even a damaged transform would look like it. Fails with kDamage, kLimit, kUnsupported and
+// kOutOfMemory. REQUIRES: `stored` are the bytes that hold the items.
 Result<Buffer> undo_packed(const Packed& packed, Buffer stored, const Limits& limits);
 
 }  // namespace recordfs::recordio::legacy

@@ -45,6 +45,53 @@ TEST(Packed, ATransformThatGivesMoreOrLessIsDamage) {
   EXPECT_EQ(read_file(packed(kItems, flate(joined().substr(1)))).failures.at(0).code, Code::kDamage);
 }
 
+// Random bytes, which every transform makes longer.
+Items noise() {
+  Items items(3, std::string(40, '\0'));
+  std::uint32_t x = 5;
+  for (std::string& item : items) {
+    for (char& c : item) c = static_cast<char>((x = x * 1664525 + 1013904223) >> 24);
+  }
+  return items;
+}
+
+TEST(Packed, AFlippedBitInATransformIsNoItem) {
+  const Items items = noise();
+  const std::string all = items[0] + items[1] + items[2];
+  const std::string with_checksum = zstd(all, {.has_checksum = true});
+  const std::string stored = flate(all);
+  for (const bool is_zstd : {true, false}) {
+    const std::string& sound = is_zstd ? with_checksum : stored;
+    ASSERT_GT(sound.size(), all.size());
+    EXPECT_EQ(read_file(packed(items, sound)).records, items);
+    const std::size_t covered = is_zstd ? sound.size() : 5;  // nothing covers what a stored block holds
+    for (std::size_t bit = 0; bit < 8 * covered; ++bit) {
+      std::string flipped = sound;
+      flipped[bit / 8] = static_cast<char>(flipped[bit / 8] ^ 1 << bit % 8);
+      const Reading reading = read_file(packed(items, flipped) + unpacked("next"));
+      // A bit that the transform does not look at changes nothing.
+      const bool is_same = reading.records.size() == items.size() + 1;
+      EXPECT_EQ(reading.records.back(), "next") << bit;
+      if (is_same) {
+        EXPECT_EQ(Items(reading.records.begin(), reading.records.end() - 1), items) << bit;
+      } else {
+        EXPECT_EQ(reading.failures.size(), 1u) << bit;
+      }
+    }
+  }
+}
+
+TEST(Packed, AShortDeflateStreamOfAnotherTypeIsNoItem) {
+  const std::string stored = flate("qj");  // fixed codes
+  ASSERT_GT(stored.size(), 2u);
+  for (std::size_t bit = 0; bit < 3; ++bit) {
+    std::string flipped = stored;
+    flipped[0] = static_cast<char>(flipped[0] ^ 1 << bit);
+    const Reading reading = read_file(packed({"q", "j"}, flipped));
+    EXPECT_TRUE(reading.records.empty() || reading.records == (Items{"q", "j"})) << bit;
+  }
+}
+
 TEST(Packed, HostileSizesOfATransformAreRefused) {
   const std::string zeros = zstd(std::string(1 << 20, '\0'));
   std::string bomb;
