@@ -2,6 +2,7 @@
 // every one of them, and what goes wrong between two does not reach beyond. So the chunk at a byte is found from the
 // anchor before it.
 #include <algorithm>
+#include <mutex>
 #include <utility>
 
 #include <fmt/format.h>
@@ -11,12 +12,31 @@
 namespace recordfs::bloscpack {
 namespace {
 
-// Offsets in a row that lead to no chunk: more than this are not looked through in one step.
-constexpr std::uint64_t kMostSkipped = 65536;
+// So many offsets are looked at in one step.
+constexpr std::uint64_t kMostLooks = 65536;
 
 struct Anchor {
   std::uint64_t index = 0;
   Position position = 0;
+};
+
+// ChunkKey::state: the chunk's number, and what is known of the offsets behind its own, so that no walk looks at one
+// of them again for every chunk before it.
+struct State {
+  enum Kind : std::uint64_t { kUnknown, kNowhere, kAnchor };
+  std::uint64_t index = 0;
+  Kind kind = kUnknown;
+  std::uint64_t to = 0;  // kNowhere: those before `to` lead nowhere; kAnchor: and `to` leads to a chunk
+
+  static constexpr unsigned kBits = 23;
+  static_assert(kMostOffsets < 1u << kBits);
+  static State read(std::uint64_t packed) {
+    constexpr std::uint64_t kMask = (1u << kBits) - 1;
+    return {packed & kMask, static_cast<Kind>(packed >> 2 * kBits), packed >> kBits & kMask};
+  }
+  std::uint64_t packed() const { return index | to << kBits | std::uint64_t{kind} << 2 * kBits; }
+  // The same for the chunk behind.
+  State next() const { return to > index + 1 ? State{index + 1, kind, to} : State{index + 1}; }
 };
 
 class Anchored final : public ChunkOrder {
@@ -33,66 +53,81 @@ class Anchored final : public ChunkOrder {
   Result<std::optional<ChunkInfo>> locate(Position at) const override;
 
  private:
-  // What a step has found so far: the chunk of `index` should begin at `begin`.
+  // What a step has found so far: the chunk should begin at `begin`.
   struct Place {
-    std::uint64_t index = 0;
+    State state;
     Position begin = 0;
     Look look;
     bool is_anchor = false;
+    bool is_pending = false;     // there are offsets left to be looked at
     std::optional<Anchor> next;  // nullopt: none follows
+
+    std::uint64_t index() const { return state.index; }
+  };
+
+  // How far locate() has come, which mostly is asked for a place near the last one.
+  struct Trail {
+    std::uint64_t anchor = 0;
+    std::uint64_t nowhere_end = 0;  // the offsets from `anchor` + 1 up to here lead nowhere
+    ChunkKey reached;               // from the anchor
   };
 
   Result<Look> look(Position at) const { return look_at(source_, at, survey_.header.digest_bytes()); }
-  Result<std::optional<Anchor>> anchor_from(std::uint64_t index) const;
   Result<Place> place_of(ChunkKey at, Step& step) const;
   Result<void> find_next(Place& place) const;
+  bool leaves_room(const Place& place) const;
   void take_chunk(const Place& place, Step& step) const;
   void take_lost(const Place& place, Step& step) const;
-  Result<std::optional<ChunkKey>> key_before(Position at) const;
+  Result<Trail> trail_to(Position at) const;
+  Result<Trail> trail_from(std::uint64_t behind) const;
 
   const Source& source_;
   const Survey& survey_;
   const std::uint64_t count_;  // of the chunks
   const Offsets offsets_;      // of the first of them: the file may end before the others
+  mutable std::mutex mutex_;
+  mutable Trail trail_;  // nowhere_end is 0 where there is none
 };
 
-// The first anchor among the offsets from `index` on.
-Result<std::optional<Anchor>> Anchored::anchor_from(std::uint64_t index) const {
-  const std::uint64_t end = std::min(offsets_.count(), index + kMostSkipped);
+// The first anchor behind the chunk, among the offsets of which nothing is known.
+Result<void> Anchored::find_next(Place& place) const {
+  State& state = place.state;
+  const std::uint64_t first = state.index + 1;
+  if (first >= offsets_.count()) return {};
+  if (state.kind == State::kAnchor) {
+    auto offset = offsets_.at(state.to);
+    if (!offset) return std::move(offset).error();
+    place.next = Anchor{state.to, *offset};
+    return {};
+  }
+  std::uint64_t index = state.kind == State::kNowhere ? state.to : first;
+  const std::uint64_t end = std::min(offsets_.count(), index + kMostLooks);
   for (; index < end; ++index) {
     auto offset = offsets_.at(index);
     if (!offset) return std::move(offset).error();
-    auto seen = look(*offset);
+    // Where one ends another begins: the next step sees to it.
+    const bool is_due = index == first && place.look.header && place.look.end == *offset;
+    auto seen = is_due ? Result<Look>(Look{}) : look(*offset);
     if (!seen) return std::move(seen).error();
-    if (seen->header) return std::optional(Anchor{index, *offset});
-  }
-  return std::optional<Anchor>{};
-}
-
-Result<void> Anchored::find_next(Place& place) const {
-  place.next.reset();
-  if (place.index + 1 >= offsets_.count()) return {};
-  auto offset = offsets_.at(place.index + 1);
-  if (!offset) return std::move(offset).error();
-  if (place.look.header && place.look.end == *offset) {
-    place.next = Anchor{place.index + 1, *offset};  // where one ends another begins: the next step sees to it
+    if (!is_due && !seen->header) continue;
+    state = {state.index, State::kAnchor, index};
+    place.next = Anchor{index, *offset};
     return {};
   }
-  auto next = anchor_from(place.index + 1);
-  if (!next) return std::move(next).error();
-  place.next = *next;
+  state = {state.index, State::kNowhere, index};
+  place.is_pending = index < offsets_.count();
   return {};
 }
 
 // Where the chunk of a key begins: at its offset if that is an anchor, and otherwise where the one before it ends.
 Result<Anchored::Place> Anchored::place_of(ChunkKey at, Step& step) const {
-  Result<std::uint64_t> own = Position{0};
-  if (at.state < offsets_.count()) own = offsets_.at(at.state);
-  if (!own) return std::move(own).error();
   Place place;
-  place.index = at.state;
+  place.state = State::read(at.state);
   place.begin = at.position;
-  if (*own >= at.position && at.state < offsets_.count()) {
+  Result<std::uint64_t> own = Position{0};
+  if (place.index() < offsets_.count()) own = offsets_.at(place.index());
+  if (!own) return std::move(own).error();
+  if (*own >= at.position && place.index() < offsets_.count()) {
     auto seen = look(*own);
     if (!seen) return std::move(seen).error();
     place.is_anchor = seen->header.has_value();
@@ -106,7 +141,8 @@ Result<Anchored::Place> Anchored::place_of(ChunkKey at, Step& step) const {
   } else if (survey_.gaps_are_slack) {
     // Bytes may be kept free behind an item, so where it ends says nothing of the next one.
     place.look.header.reset();
-    place.look.why = {Code::kDamage, at.position, fmt::format("no item at byte {}, where its offset leads", *own)};
+    const Code code = place.look.why.code;
+    place.look.why = {code, at.position, fmt::format("no item at byte {}, where its offset leads", *own)};
   } else {
     auto seen = look(at.position);
     if (!seen) return std::move(seen).error();
@@ -116,87 +152,119 @@ Result<Anchored::Place> Anchored::place_of(ChunkKey at, Step& step) const {
   return place;
 }
 
+// Whether the chunk leaves as many bytes to those before the next anchor as they take at the least.
+bool Anchored::leaves_room(const Place& place) const {
+  if (!place.next) return place.look.end <= source_.size();
+  const std::uint64_t least = (place.next->index - place.index() - 1) * kBloscHeaderSize;
+  return place.look.end <= place.next->position && place.next->position - place.look.end >= least;
+}
+
 Result<Step> Anchored::scan(ChunkKey at) const {
   Step step;
-  if (at.state >= count_) return step;
+  if (State::read(at.state).index >= count_) return step;
   auto place = place_of(at, step);
   if (!place) return std::move(place).error();
-  if (!place->is_anchor && place->next && place->next->position == place->begin) {
-    // Chunks of which not one byte is left between their neighbours.
-    const Anchor next = *place->next;
-    const Error why{Code::kDamage, next.position, "the chunks before this one are missing"};
-    step.damage.push_back(region_of(next.position, next.position + 1, why, next.index - place->index));
-    place = place_of({next.position, next.index}, step);
-    if (!place) return std::move(place).error();
+  if (place->is_pending) {
+    step.damage.clear();  // said when the search is over
+    step.next = ChunkKey{at.position, place->state.packed()};
+    return step;
   }
-  const Position limit = place->next ? place->next->position : source_.size();
-  if (place->look.header && place->look.end > limit) {
+  if (place->look.header && !leaves_room(*place)) {
     place->look.header.reset();
     place->look.why = {Code::kDamage, place->begin, "the chunk reaches into the one behind it"};
   }
   place->look.header ? take_chunk(*place, step) : take_lost(*place, step);
+  if (step.chunk) step.chunk->key.state = place->state.packed();
   return step;
 }
 
 void Anchored::take_chunk(const Place& place, Step& step) const {
   const Position end = place.look.end;
-  step.chunk = describe(place.begin, place.index, place.look);
+  step.chunk = describe(place.begin, place.index(), place.look);
   if (!place.is_anchor) {
     const Error why{Code::kDamage, place.begin, "the offsets name another place for this chunk"};
     step.damage.push_back(region_of(place.begin, place.begin + 1, why, 0));
   }
-  if (place.index + 1 >= count_) return;
+  if (place.index() + 1 >= count_) return;
   if (place.next || end < source_.size()) {
-    step.next = ChunkKey{end, place.index + 1};
+    step.next = ChunkKey{end, place.state.next().packed()};
     return;
   }
   const Error why{Code::kUnfinished, end, "the file ends before the chunks that follow"};
-  step.damage.push_back(region_of(end - 1, end, why, count_ - place.index - 1));
+  step.damage.push_back(region_of(end - 1, end, why, count_ - place.index() - 1));
   step.damage.back().records_before = 1;
 }
 
 void Anchored::take_lost(const Place& place, Step& step) const {
-  if (!place.next) {
-    step.damage.push_back(region_of(place.begin, source_.size(), place.look.why, count_ - place.index));
+  Error why = place.look.why;
+  if (place.next) {
+    const std::uint64_t records = place.next->index - place.index();
+    step.chunk = describe_lost(survey_, place.begin, place.next->position, place.index(), records);
+    why.code = Code::kDamage;  // since there is something behind it
+    step.damage.push_back(region_of(place.begin, place.next->position, why, records));
+    step.next = ChunkKey{place.next->position, place.next->index};
     return;
   }
-  const std::uint64_t records = place.next->index - place.index;
-  step.chunk = describe_lost(survey_, place.begin, place.next->position, place.index, records);
-  Error why = place.look.why;
-  why.code = Code::kDamage;  // since there is something behind it
-  step.damage.push_back(region_of(place.begin, place.next->position, why, records));
-  step.next = ChunkKey{place.next->position, place.next->index};
+  step.damage.push_back(region_of(place.begin, source_.size(), why, count_ - place.index()));
+  // What the file's end may have cut off was never there for all that is known.
+  if (why.code != Code::kDamage || place.index() >= offsets_.count()) return;
+  const std::uint64_t records = std::min(offsets_.count() - place.index(), source_.size() - place.begin);
+  step.chunk = describe_lost(survey_, place.begin, source_.size(), place.index(), records);
 }
 
-// The key of the last anchor at or before a byte, or the first key.
-Result<std::optional<ChunkKey>> Anchored::key_before(Position at) const {
-  if (at < survey_.first_chunk) return std::optional<ChunkKey>{};
-  auto behind = offsets_.first_above(at);
-  if (!behind) return std::move(behind).error();
-  for (std::uint64_t i = 1; i <= std::min(*behind, kMostSkipped); ++i) {
-    const std::uint64_t index = *behind - i;
-    auto offset = offsets_.at(index);
+// From the last anchor before the offset `behind`, or from the first chunk.
+Result<Anchored::Trail> Anchored::trail_from(std::uint64_t behind) const {
+  Trail known;
+  {
+    const std::lock_guard lock(mutex_);
+    known = trail_;
+  }
+  for (std::uint64_t index = behind; index > 0; --index) {
+    if (index > known.anchor + 1 && index <= known.nowhere_end) {
+      known.nowhere_end = std::max(behind, known.nowhere_end);
+      return known;
+    }
+    auto offset = offsets_.at(index - 1);
     if (!offset) return std::move(offset).error();
     auto seen = look(*offset);
     if (!seen) return std::move(seen).error();
-    if (seen->header) return std::optional(ChunkKey{*offset, index});
+    if (seen->header) return Trail{index - 1, behind, {*offset, index - 1}};
   }
-  return *behind <= kMostSkipped ? std::optional(first()) : std::nullopt;
+  return Trail{0, behind, first()};
+}
+
+// A place of the walk before `at`, the nearer the better. REQUIRES: a chunk may stand there.
+Result<Anchored::Trail> Anchored::trail_to(Position at) const {
+  auto behind = offsets_.first_above(at);
+  if (!behind) return std::move(behind).error();
+  auto trail = trail_from(*behind);
+  if (!trail) return trail;
+  if (trail->reached.position > at) {
+    auto offset = offsets_.at(trail->anchor);
+    if (!offset) return std::move(offset).error();
+    trail->reached = trail->anchor == 0 ? first() : ChunkKey{*offset, trail->anchor};
+  }
+  return trail;
 }
 
 Result<std::optional<ChunkInfo>> Anchored::locate(Position at) const {
-  auto key = key_before(at);
-  if (!key) return std::move(key).error();
-  for (std::optional<ChunkKey> next = *key; next && next->position <= at;) {
+  std::optional<ChunkInfo> found;
+  if (at < survey_.first_chunk) return found;
+  auto trail = trail_to(at);
+  if (!trail) return std::move(trail).error();
+  for (std::optional<ChunkKey> next = trail->reached; next && next->position <= at;) {
+    trail->reached = *next;
     auto step = scan(*next);
     if (!step) return std::move(step).error();
     if (step->chunk && step->chunk->end > at) {
-      if (step->chunk->begin > at) step->chunk.reset();
-      return std::move(step->chunk);
+      if (step->chunk->begin <= at) found = std::move(step->chunk);
+      break;
     }
     next = step->next;
   }
-  return std::optional<ChunkInfo>{};
+  const std::lock_guard lock(mutex_);
+  trail_ = *trail;
+  return found;
 }
 
 }  // namespace

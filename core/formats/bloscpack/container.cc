@@ -118,9 +118,9 @@ Result<Layout> BloscpackContainer::layout(const ChunkInfo& chunk) const {
   }
   const Error why = why_lost(chunk);
   if (why.code != Code::kDamage || *chunk.records > limits_.records_per_chunk) return why;
-  for (std::uint64_t i = 0; i < *chunk.records; ++i) {
-    layout.add_failed(declared_size(survey_, chunk.key.state + i), why);
-  }
+  const std::uint64_t before_last = *chunk.records - 1;
+  layout.add_failed(before_last, declared_size(survey_, index_of(chunk)), why);
+  layout.add_failed(declared_size(survey_, index_of(chunk) + before_last), why);
   return layout;
 }
 

@@ -6,7 +6,7 @@
 namespace recordfs::bloscpack {
 namespace {
 
-constexpr std::uint64_t kLost = 1;  // ChunkInfo::detail
+constexpr std::uint64_t kLost = 1;  // ChunkInfo::detail: whether it is lost, and its number
 
 class NoOrder final : public ChunkOrder {
  public:
@@ -33,6 +33,7 @@ ChunkInfo describe(Position begin, std::uint64_t index, const Look& look) {
   info.records = 1;
   info.decoded_size = look.header->size;
   info.stored_size = look.header->stored_size;
+  info.detail = {0, index};
   return info;
 }
 
@@ -47,11 +48,13 @@ ChunkInfo describe_lost(const Survey& survey, Position begin, Position end, std:
   info.records = records;
   info.decoded_size = (records - 1) * declared_size(survey, index) + declared_size(survey, index + records - 1);
   info.stored_size = end - begin;
-  info.detail = {kLost, 0};
+  info.detail = {kLost, index};
   return info;
 }
 
 bool is_lost(const ChunkInfo& chunk) { return chunk.detail[0] == kLost; }
+
+std::uint64_t index_of(const ChunkInfo& chunk) { return chunk.detail[1]; }
 
 DamagedRegion region_of(Position begin, Position end, const Error& why, std::optional<std::uint64_t> lost) {
   const bool unfinished = why.code == Code::kUnfinished;

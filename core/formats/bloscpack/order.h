@@ -34,6 +34,8 @@ ChunkInfo describe(Position begin, std::uint64_t index, const Look& look);
 // The place of `records` chunks that are known to be there and of which nothing can be read.
 ChunkInfo describe_lost(const Survey& survey, Position begin, Position end, std::uint64_t index, std::uint64_t records);
 bool is_lost(const ChunkInfo& chunk);
+// The number of the chunk, or of the first of those that are lost.
+std::uint64_t index_of(const ChunkInfo& chunk);
 // How large the record of a lost chunk should be.
 std::uint64_t declared_size(const Survey& survey, std::uint64_t index);
 

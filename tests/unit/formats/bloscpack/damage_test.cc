@@ -1,5 +1,9 @@
+#include <algorithm>
+#include <atomic>
+
 #include <gtest/gtest.h>
 
+#include "core/formats/bloscpack/format.h"
 #include "tests/unit/formats/bloscpack/reading.h"
 #include "tests/unit/formats/bloscpack/writer.h"
 
@@ -55,6 +59,94 @@ TEST(BloscpackDamage, LostChunkHasTheSizeThatTheHeaderDeclares) {
   EXPECT_EQ(readable(read), "012--5");
   EXPECT_EQ(read.chunks[3].decoded_size, 120u);
   EXPECT_EQ(container->layout(read.chunks[3])->total(), 120u);
+}
+
+TEST(BloscpackDamage, BrokenHeaderOfTheLastChunkKeepsItsOrdinal) {
+  for (const FileShape& shape : {real(), variable()}) {
+    MadeFile file = make_file(shape);
+    file.bytes[file.begins[5]] = 9;
+    const Read read = read_bytes(file.bytes);
+    EXPECT_EQ(readable(read), "01234-");
+    EXPECT_EQ(read.chunks[5].kind, "lost");
+    EXPECT_EQ(read.chunks[5].end, file.bytes.size());
+    ASSERT_EQ(read.damage.size(), 1u);
+    EXPECT_EQ(read.damage[0].records_lost, 1u);
+  }
+}
+
+// A chunk, then offsets that lead into the next bytes, one byte apart, and a last chunk.
+std::string nowhere(std::size_t lost, std::size_t room) {
+  FileShape shape{.digest = std::nullopt, .chunk_size = 60, .last_chunk = 60, .spare = static_cast<std::int64_t>(lost)};
+  shape.chunks = plain_records(2, 60);
+  shape.gap = room;
+  MadeFile file = make_file(shape);
+  put(file.bytes, 16, 8, lost + 2);
+  put(file.bytes, 24, 8, 0);
+  for (std::size_t i = 0; i < lost; ++i) put(file.bytes, file.offsets + 8 * (i + 1), 8, file.begins[0] + 60 + i);
+  put(file.bytes, file.offsets + 8 * (lost + 1), 8, file.begins[1]);
+  return file.bytes;
+}
+
+TEST(BloscpackDamage, MoreLostChunksThanBytesForThemAreNotGivenTheChunkBeforeThem) {
+  for (const std::size_t room : {std::size_t{0}, std::size_t{1}, std::size_t{90}}) {
+    const Read read = read_bytes(nowhere(10, room));
+    ASSERT_EQ(read.records.size(), 12u) << room;
+    EXPECT_EQ(read.records.back(), record(1, 60));
+    for (std::size_t i = 0; i < 11; ++i) EXPECT_EQ(read.chunks[i].kind, "lost");
+    EXPECT_LE(*read.chunks[0].records, read.chunks[0].end - read.chunks[0].begin);
+  }
+  EXPECT_EQ(readable(read_bytes(nowhere(10, 160))), "0----------1");
+}
+
+TEST(BloscpackDamage, AnyNumberOfOffsetsThatLeadNowhereIsPassedInSteps) {
+  constexpr std::size_t kLost = 70000;
+  const std::string bytes = nowhere(kLost, 16 * kLost);
+  const auto container = open_bytes(bytes);
+  const Read read = read_all(*container);
+  ASSERT_EQ(read.records.size(), kLost + 2);
+  EXPECT_EQ(read.records.back(), record(1, 60));
+  const auto found = container->locate(read.chunks[1].end - 1).value();
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->key, read.chunks[1].key);
+  EXPECT_EQ(container->locate(bytes.size() - 16 * kLost - 1).value()->begin, read.chunks.back().begin);
+}
+
+// Counts what is read.
+class CountingReads final : public Source {
+ public:
+  explicit CountingReads(std::string bytes) : bytes_(std::move(bytes)) {}
+  std::uint64_t size() const override { return bytes_.size(); }
+  Result<std::size_t> read_at(Position at, MutableBytes out) const override {
+    ++reads;
+    const Bytes rest = as_bytes(bytes_).subspan(std::min<std::size_t>(static_cast<std::size_t>(at), bytes_.size()));
+    const std::size_t size = std::min(rest.size(), out.size());
+    copy_bytes(rest.first(size), out);
+    return size;
+  }
+  mutable std::atomic<std::uint64_t> reads{0};
+
+ private:
+  const std::string bytes_;
+};
+
+TEST(BloscpackDamage, ChunksThatNoOffsetLeadsToAreFoundWithAFewReadsEach) {
+  constexpr std::size_t kCount = 2000;
+  MadeFile file =
+      make_file({.digest = std::nullopt, .chunk_size = 4, .last_chunk = 4, .chunks = plain_records(kCount, 4)});
+  for (std::size_t i = 1; i + 1 < kCount; ++i) put(file.bytes, file.offsets + 8 * i, 8, file.begins[i] + 1);
+  const auto source = std::make_shared<CountingReads>(file.bytes);
+  const auto container = kFormat.open(source, {}).value();
+  source->reads = 0;
+  std::vector<ChunkInfo> chunks;
+  for (std::optional<ChunkKey> at = container->first(); at;) {
+    const Step step = container->scan(*at).value();
+    if (step.chunk) chunks.push_back(*step.chunk);
+    at = step.next;
+  }
+  EXPECT_EQ(chunks.size(), kCount);
+  EXPECT_LT(source->reads.exchange(0), 10 * kCount);
+  for (const ChunkInfo& chunk : chunks) EXPECT_EQ(container->locate(chunk.end - 1).value()->key, chunk.key);
+  EXPECT_LT(source->reads, 50 * kCount);
 }
 
 TEST(BloscpackDamage, BrokenHeaderInAChainCostsWhatFollows) {
