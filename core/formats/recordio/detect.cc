@@ -60,7 +60,8 @@ Result<Detected> detect_by_frames(const Source& source, std::uint64_t limit) {
 }
 
 Result<Detected> detect_by_search(const Source& source, std::uint64_t limit) {
-  Runs runs(source);
+  RunLengths lengths;
+  Runs runs(source, lengths);
   auto run = runs.search(0, limit);
   if (!run) return std::move(run).error();
   if (run->run) return Detected{Variant::kCurrent, kSound};

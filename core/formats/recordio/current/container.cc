@@ -40,7 +40,7 @@ std::string_view CurrentContainer::format() const { return kFormat.name; }
 
 Result<void> CurrentContainer::read_header() {
   if (source_->size() == 0) return {};
-  Runs runs(*source_);
+  Runs runs(*source_, run_lengths_);
   auto run = runs.at(0);
   if (!run) return std::move(run).error();
   if (!*run) header_state_ = "damaged";
@@ -65,7 +65,7 @@ Result<void> CurrentContainer::read_header() {
 
 Result<void> CurrentContainer::find_trailer() {
   if (source_->size() == 0) return {};
-  Runs runs(*source_);
+  Runs runs(*source_, run_lengths_);
   Position at = source_->size() - 1;
   auto last = runs.window().header(at - at % kFrameSize);
   if (!last) return std::move(last).error();
@@ -169,7 +169,7 @@ Result<std::vector<DamagedRegion>> CurrentContainer::damage_in(const ChunkInfo& 
 
 Result<Step> CurrentContainer::scan(ChunkKey at) const {
   Step step;
-  Runs runs(*source_);
+  Runs runs(*source_, run_lengths_);
   auto found = runs.search(at.position, limits_.scan_bytes);
   if (!found) return std::move(found).error();
   auto loss = static_cast<Loss>(at.state);
@@ -197,7 +197,7 @@ Result<Step> CurrentContainer::scan(ChunkKey at) const {
 
 Result<std::optional<ChunkInfo>> CurrentContainer::locate(Position at) const {
   if (at >= source_->size()) return std::optional<ChunkInfo>{};
-  Runs runs(*source_);
+  Runs runs(*source_, run_lengths_);
   auto run = runs.covering(at);
   if (!run) return std::move(run).error();
   if (!*run) return std::optional<ChunkInfo>{};

@@ -50,6 +50,7 @@ class CurrentContainer final : public Container {
 
   const std::shared_ptr<const Source> source_;
   const Limits limits_;
+  mutable RunLengths run_lengths_;
   // Written before the container is shared.
   Header header_;
   std::string_view header_state_ = "missing";

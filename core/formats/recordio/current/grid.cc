@@ -7,6 +7,7 @@ namespace {
 
 // So many frames in a row may have lost their headers, and the run still goes on behind them.
 constexpr std::uint64_t kMostHeadless = 4;
+constexpr std::size_t kMostLengths = 4096;
 
 }  // namespace
 
@@ -62,32 +63,65 @@ Result<std::optional<Run>> Grid::run_at(Position slot) {
   return last_;
 }
 
-Result<std::optional<Run>> Grid::run_with(Position slot, const FrameHeader& header, std::uint64_t behind) {
-  const std::uint64_t before = header.index * kFrameSize;
-  if (before > slot || header.index + behind >= header.total) return std::optional<Run>{};
-  auto found = run_at(slot - before);
-  if (!found) return std::move(found).error();
-  const bool is_part =
-      *found && header.index + behind < (*found)->frames && header.continues((*found)->first, header.index);
-  if (!is_part) return std::optional<Run>{};
-  return std::move(*found);
+Result<RunLengths::Length> Grid::length_at(Position begin) {
+  const std::uint64_t generation = window_.generation();
+  if (auto known = lengths_.find(begin, generation)) return *known;
+  auto run = run_at(begin);
+  if (!run) return std::move(run).error();
+  const RunLengths::Length length = *run ? RunLengths::Length{(*run)->first, (*run)->frames} : RunLengths::Length{};
+  lengths_.keep(begin, length, generation);
+  return length;
 }
 
-Result<std::optional<Run>> Grid::run_over(Position slot) {
+Result<std::optional<Position>> Grid::begin_with(Position slot, const FrameHeader& header, std::uint64_t behind) {
+  const std::uint64_t before = header.index * kFrameSize;
+  if (before > slot || header.index + behind >= header.total) return std::optional<Position>{};
+  auto length = length_at(slot - before);
+  if (!length) return std::move(length).error();
+  const bool is_part = header.index + behind < length->frames && header.continues(length->first, header.index);
+  return is_part ? std::optional(slot - before) : std::nullopt;
+}
+
+Result<std::optional<Position>> Grid::begin_over(Position slot) {
   for (std::uint64_t back = 0; back <= kMostHeadless && back * kFrameSize <= slot; ++back) {
     const Position at = slot - back * kFrameSize;
     auto header = window_.header(at);
     if (!header) return std::move(header).error();
     if (!*header) continue;
-    auto run = run_with(at, **header, back);
-    if (!run) return std::move(run).error();
-    if (*run) return std::move(*run);
+    auto begin = begin_with(at, **header, back);
+    if (!begin || *begin) return begin;
     // A header whose checksum is wrong may be a broken one inside a run.
     auto sound = window_.sound_header(at);
     if (!sound) return std::move(sound).error();
     if (*sound) break;
   }
-  return std::optional<Run>{};
+  return std::optional<Position>{};
+}
+
+Result<std::optional<Run>> Grid::run_over(Position slot) {
+  auto begin = begin_over(slot);
+  if (!begin) return std::move(begin).error();
+  return *begin ? run_at(**begin) : std::optional<Run>{};
+}
+
+Result<bool> Grid::is_in_run(Position slot) {
+  auto begin = begin_over(slot);
+  if (!begin) return std::move(begin).error();
+  return begin->has_value();
+}
+
+std::optional<RunLengths::Length> RunLengths::find(Position begin, std::uint64_t generation) const {
+  const std::lock_guard lock(mutex_);
+  const auto found = lengths_.find(begin);
+  if (generation != generation_ || found == lengths_.end()) return std::nullopt;
+  return found->second;
+}
+
+void RunLengths::keep(Position begin, const Length& length, std::uint64_t generation) {
+  const std::lock_guard lock(mutex_);
+  if (generation != generation_ || lengths_.size() >= kMostLengths) lengths_.clear();
+  generation_ = generation;
+  lengths_[begin] = length;
 }
 
 }  // namespace recordfs::recordio

@@ -11,7 +11,8 @@ namespace recordfs::recordio {
 // One thread; lives as long as one call of the container.
 class Runs {
  public:
-  explicit Runs(const Source& source) : window_(source), grid_(window_), strays_(window_, grid_) {}
+  // REQUIRES: both outlive the object.
+  Runs(const Source& source, RunLengths& lengths) : window_(source), grid_(window_, lengths), strays_(window_, grid_) {}
 
   Window& window() { return window_; }
 

@@ -25,9 +25,9 @@ Result<Position> Strays::held_until(Position slot) {
     if (!sound) return std::move(sound).error();
     if (*sound) return slot + (*sound)->used();
   }
-  auto run = grid_.run_over(slot);
-  if (!run) return std::move(run).error();
-  if (!*run) return slot;
+  auto in_run = grid_.is_in_run(slot);
+  if (!in_run) return std::move(in_run).error();
+  if (!*in_run) return slot;
   return slot + (*header ? (*header)->used() : kFrameSize);
 }
 
@@ -35,9 +35,7 @@ Result<bool> Strays::is_on_grid(Position slot) {
   auto header = window_.header(slot);
   if (!header) return std::move(header).error();
   if (*header) return true;
-  auto run = grid_.run_over(slot);
-  if (!run) return std::move(run).error();
-  return run->has_value();
+  return grid_.is_in_run(slot);
 }
 
 Result<std::vector<Stray>> Strays::find_candidates(Position slot) {

@@ -18,6 +18,7 @@ class Window {
   explicit Window(const Source& source) : source_(source) {}
 
   std::uint64_t size() const { return source_.size(); }
+  std::uint64_t generation() const { return source_.generation(); }
   // At most `length` bytes from `at`, fewer only where the file ends. They stay valid until the next call. Fails as
   // Source does. REQUIRES: length <= 2 * kFrameSize.
   Result<Bytes> view(Position at, std::uint64_t length);

@@ -1,8 +1,10 @@
 // Chunks that an insertion or a cut has moved off the grid, and recordio files inside recordio items.
 #include <algorithm>
+#include <atomic>
 
 #include <gtest/gtest.h>
 
+#include "core/formats/recordio/format.h"
 #include "tests/unit/formats/recordio/reading.h"
 #include "tests/writers/recordio/writer.h"
 
@@ -47,6 +49,49 @@ TEST(Strays, ACutInPaddingCostsNoBlock) {
   const Reading reading = read_file(file);
   EXPECT_EQ(reading.records, (Items{"one", "two"} + wide_items('e')));
   EXPECT_EQ(reading.damage, Items{"[32801,65436) damage: a part of a chunk's padding is missing"});
+}
+
+// Counts what is read.
+class CountingReads final : public Source {
+ public:
+  explicit CountingReads(std::string bytes) : bytes_(std::move(bytes)) {}
+  std::uint64_t size() const override { return bytes_.size(); }
+  Result<std::size_t> read_at(Position at, MutableBytes out) const override {
+    ++reads;
+    const Bytes rest = as_bytes(bytes_).subspan(std::min<std::size_t>(static_cast<std::size_t>(at), bytes_.size()));
+    const std::size_t size = std::min(rest.size(), out.size());
+    copy_bytes(rest.first(size), out);
+    return size;
+  }
+  mutable std::atomic<std::uint64_t> reads{0};
+
+ private:
+  const std::string bytes_;
+};
+
+TEST(Strays, HeadersThatPointAtFewLongRunsDoNotWalkThemAgainAndAgain) {
+  constexpr std::uint32_t kFrames = 200;
+  constexpr std::uint32_t kTotal = 4000000000;
+  const std::string gap(6 * kChunkSize, '\0');
+  std::string file = header({});
+  std::vector<std::uint32_t> begins;
+  for (int run = 0; run < 2; ++run) {
+    begins.push_back(static_cast<std::uint32_t>(file.size() / kChunkSize));
+    for (std::uint32_t i = 0; i < kFrames; ++i) file += chunk({.payload = "x", .total = kTotal, .index = i});
+    file += gap;
+  }
+  for (std::uint32_t i = 0; i < kFrames; ++i) {
+    const auto slot = static_cast<std::uint32_t>(file.size() / kChunkSize);
+    std::string broken = chunk({.payload = "x", .total = kTotal + 1, .index = slot - begins[i % 2]});
+    broken[28] = '!';
+    file += broken + std::string(kChunkSize, '\0');
+  }
+  file += body({"end"});
+  const auto source = std::make_shared<CountingReads>(file);
+  const auto container = kFormat.open(source, {}).value();
+  source->reads = 0;
+  for (std::optional<ChunkKey> at = container->first(); at;) at = container->scan(*at).value().next;
+  EXPECT_LT(source->reads, 20 * file.size() / kChunkSize);
 }
 
 TEST(Strays, ABlockThatIsCutOffTheGridEndsWhereItsChunksEnd) {
