@@ -123,6 +123,11 @@ class BlocksInMemory final : public Chunk {
   mutable std::map<std::uint32_t, Error> failures_;
 };
 
+// Whoever decodes a block larger than this waits for the others who do: the library takes as much memory again, and
+// no more than one such block is to be in the making.
+constexpr std::uint32_t kLargeBlock = 64 << 20;
+std::mutex one_large_block;
+
 // Blocks that are read and decoded when they are asked for, of which the last one stays.
 class BlocksInFile final : public Chunk {
  public:
@@ -162,6 +167,9 @@ class BlocksInFile final : public Chunk {
   Result<std::shared_ptr<const Buffer>> decoded_block(std::uint32_t block) const {
     const std::lock_guard lock(mutex_);
     if (last_ && last_block_ == block) return last_;
+    last_.reset();  // before there is memory for another one
+    std::unique_lock<std::mutex> turn;
+    if (header_.decoded_size(block) > kLargeBlock) turn = std::unique_lock(one_large_block);
     auto decoded = decode(block);
     if (!decoded) return at_chunk(std::move(decoded).error(), bytes_.stored().info);
     last_ = std::make_shared<const Buffer>(std::move(*decoded));
