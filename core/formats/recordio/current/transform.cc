@@ -13,6 +13,9 @@ namespace {
 
 constexpr std::uint64_t kFirstPrefix = 16 << 10;
 constexpr std::size_t kPiece = 4096;
+constexpr std::uint64_t kLongestNumber = 10;
+// No transformer takes in so much before it gives something, if it gives anything.
+constexpr std::uint64_t kLeastBeginning = 1 << 20;
 // A size that a table states is believed up to this many bytes, or up to this many for each stored byte.
 constexpr std::uint64_t kBelievedBytes = 1 << 20;
 constexpr std::uint64_t kBelievedRatio = 64;
@@ -34,6 +37,12 @@ Error named(Error error, CodecId codec) {
 
 Error too_large(std::uint64_t limit) {
   return {.code = Code::kLimit, .detail = fmt::format("more than {} bytes in one decoded block", limit)};
+}
+
+// How many bytes of a block, and of what lies between two of its transformers, may stand before the table's end.
+std::uint64_t longest_beginning(const Limits& limits) {
+  const std::uint64_t table = kLongestNumber + limits.records_per_chunk * kLongestNumber;
+  return std::max(std::min(table, limits.decoded_chunk), kLeastBeginning);
 }
 
 // A stream's window is memory that it takes before anything is read.
@@ -131,7 +140,8 @@ std::string_view Transform::word() const {
 
 Result<Layout> Transform::layout(const StoredPrefix& prefix, std::uint64_t stored_size, const Limits& limits) const {
   if (unsupported_) return *unsupported_;
-  for (std::uint64_t size = kFirstPrefix;; size *= 4) {
+  const std::uint64_t longest = longest_beginning(limits);
+  for (std::uint64_t size = kFirstPrefix;; size = std::min(size * 4, longest)) {
     auto stored = prefix(size);
     if (!stored) return std::move(stored).error();
     Beginning known{std::move(*stored), false};
@@ -146,12 +156,23 @@ Result<Layout> Transform::layout(const StoredPrefix& prefix, std::uint64_t store
     if (!table) return std::move(table).error();
     if (*table) return within(std::move(**table), limits);
     if (known.is_all) return cut_table();
-    if (size > limits.decoded_chunk) return too_large(limits.decoded_chunk);
+    if (size == longest) {
+      return Error{.code = Code::kLimit,
+                   .detail = fmt::format("the table of item sizes does not end in the first {} bytes of the block, or "
+                                         "of what one of its transformers gives",
+                                         longest)};
+    }
   }
 }
 
 Result<Transform::Content> Transform::undo(Bytes stored, const Limits& limits) const {
   if (unsupported_) return *unsupported_;
+  const Bytes all = stored;
+  const auto prefix = [&](std::uint64_t size) {
+    return Buffer::copy_of(all.first(static_cast<std::size_t>(std::min<std::uint64_t>(size, all.size()))));
+  };
+  auto table = layout(prefix, all.size(), limits);
+  if (!table) return std::move(table).error();
   Buffer undone;
   for (std::size_t i = codecs_.size() - 1; i > 0; --i) {
     if (auto allowed = check_window(codecs_[i], stored, limits); !allowed) return std::move(allowed).error();
@@ -160,12 +181,6 @@ Result<Transform::Content> Transform::undo(Bytes stored, const Limits& limits) c
     undone = std::move(*next);
     stored = undone.view();
   }
-  const Transform first(std::vector<CodecId>{codecs_[0]});
-  const auto prefix = [&](std::uint64_t size) {
-    return Buffer::copy_of(stored.first(static_cast<std::size_t>(std::min<std::uint64_t>(size, stored.size()))));
-  };
-  auto table = first.layout(prefix, stored.size(), limits);
-  if (!table) return std::move(table).error();
   if (auto allowed = check_window(codecs_[0], stored, limits); !allowed) return std::move(allowed).error();
   auto bytes = undo_one_exactly(codecs_[0], stored, table->end());
   if (!bytes) return std::move(bytes).error();

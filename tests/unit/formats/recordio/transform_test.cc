@@ -152,6 +152,21 @@ TEST(Transform, ABombIsRefusedWithoutMemoryForIt) {
   EXPECT_EQ(nested.failures.at(0).code, Code::kLimit);
 }
 
+// A deflate stream of empty blocks is as long as one likes, and gives nothing.
+TEST(Transform, WhatLiesBetweenTwoTransformersIsBoundedBeforeThereIsMemoryForIt) {
+  std::string empty;
+  for (int i = 0; i < 1 << 18; ++i) empty.append("\0\0\0\xff\xff", 5);
+  const std::string piece = zstd(empty);
+  std::string stored;
+  for (int i = 0; i < 2 << 10; ++i) stored += piece;  // more than two GiB
+  Limits limits;
+  limits.records_per_chunk = 1000;
+  const auto container = open_file(header_with({"flate", "zstd"}) + body_of(stored), limits);
+  const ChunkInfo chunk = container->scan({32768, 0}).value().chunk.value();
+  EXPECT_EQ(container->layout(chunk).error().code, Code::kLimit);
+  EXPECT_EQ(container->decode(chunk).error().code, Code::kLimit);
+}
+
 TEST(Transform, ALostHeaderIsMadeUpForByTrying) {
   for (const std::string& stored : {zstd(content_of(kItems)), flate(content_of(kItems)), content_of(kItems)}) {
     EXPECT_EQ(read_file(body_of(stored)).records, kItems);
