@@ -21,6 +21,20 @@ std::shared_ptr<const Chunk> to_chunk(Buffer payload, Layout layout) {
   return std::make_shared<BufferChunk>(std::move(payload), std::move(layout));
 }
 
+Result<void> check_stored(const ChunkInfo& chunk, const Limits& limits) {
+  if (chunk.stored_size <= limits.stored_chunk) return {};
+  return Error{
+      Code::kLimit, chunk.begin,
+      fmt::format("{} bytes stored in one block, more than the limit of {}", chunk.stored_size, limits.stored_chunk)};
+}
+
+// A trailer's, which may be asked for by whoever looks at a directory.
+Limits for_trailer(Limits limits) {
+  limits.stored_chunk = std::min(limits.stored_chunk, limits.metadata_bytes);
+  limits.decoded_chunk = std::min(limits.decoded_chunk, limits.metadata_bytes);
+  return limits;
+}
+
 bool is_body(const ChunkInfo& chunk) { return kind_of(chunk.kind) == Kind::kBody; }
 
 DamagedRegion whole_chunk(const ChunkInfo& chunk, std::string reason) {
@@ -48,10 +62,11 @@ Result<void> CurrentContainer::read_header() {
   header_state_ = "damaged";
   auto chunk = describe(runs, **run);
   if (!chunk) return std::move(chunk).error();
-  const auto allowed = check_stored(*chunk);
+  const auto allowed = check_stored(*chunk, limits_);
   auto stored = allowed ? read_stored(*source_, *chunk, UINT64_MAX) : Result<Buffer>(allowed.error());
   if (!stored && !lies_in_the_bytes(stored.error().code)) return std::move(stored).error();
   if (!stored) {
+    if (stored.error().code == Code::kLimit) header_.unshown = stored.error();
     header_.problem = std::move(stored).error();
     return {};
   }
@@ -141,6 +156,7 @@ Result<std::vector<DamagedRegion>> CurrentContainer::damage_in(const ChunkInfo& 
   }
   if (run.first.kind == Kind::kHeader && header_.problem) {
     regions.push_back(whole_chunk(chunk, header_.problem->detail));
+    if (header_.problem->code == Code::kLimit) regions.back().damage_class = DamageClass::kUnsupported;
     return regions;
   }
   if (chunk.begin == 0 && run.first.kind != Kind::kHeader) {
@@ -206,20 +222,15 @@ Result<std::optional<ChunkInfo>> CurrentContainer::locate(Position at) const {
   return std::optional(std::move(*chunk));
 }
 
-Result<void> CurrentContainer::check_stored(const ChunkInfo& chunk) const {
-  if (chunk.stored_size <= limits_.stored_chunk) return {};
-  return Error{Code::kLimit, chunk.begin, fmt::format("{} bytes stored in one block", chunk.stored_size)};
-}
-
-Result<Transform::Content> CurrentContainer::content(const ChunkInfo& chunk) const {
-  if (auto allowed = check_stored(chunk); !allowed) return std::move(allowed).error();
+Result<Transform::Content> CurrentContainer::content(const ChunkInfo& chunk, const Limits& limits) const {
+  if (auto allowed = check_stored(chunk, limits); !allowed) return std::move(allowed).error();
   auto stored = read_stored(*source_, chunk, UINT64_MAX);
   if (!stored) return std::move(stored).error();
   const bool is_header = kind_of(chunk.kind) == Kind::kHeader;
   const bool is_as_stored = is_header || (transform_ && transform_->is_none());
-  auto content = is_as_stored ? as_stored(std::move(*stored), limits_)
-                 : transform_ ? transform_->undo(stored->view(), limits_)
-                              : by_trial(std::move(*stored), limits_);
+  auto content = is_as_stored ? as_stored(std::move(*stored), limits)
+                 : transform_ ? transform_->undo(stored->view(), limits)
+                              : by_trial(std::move(*stored), limits);
   if (!content) return in_chunk(std::move(content).error(), chunk);
   return content;
 }
@@ -232,7 +243,7 @@ Result<Layout> CurrentContainer::layout(const ChunkInfo& chunk) const {
     if (!plain) return std::move(plain).error();
     return plain_layout(*source_, chunk, *plain);
   }
-  if (auto allowed = check_stored(chunk); !allowed) return std::move(allowed).error();
+  if (auto allowed = check_stored(chunk, limits_); !allowed) return std::move(allowed).error();
   const bool is_cut = frames_of(chunk).is_cut();
   bool tried_all = false;
   const auto prefix = [&](std::uint64_t size) -> Result<Buffer> {
@@ -247,13 +258,13 @@ Result<Layout> CurrentContainer::layout(const ChunkInfo& chunk) const {
 
 Result<void> CurrentContainer::verify(const ChunkInfo& chunk) const {
   if (is_body(chunk) && is_plain(chunk)) return verify_plain(*source_, chunk, limits_);
-  if (auto allowed = check_stored(chunk); !allowed) return allowed;
+  if (auto allowed = check_stored(chunk, limits_); !allowed) return allowed;
   return verify_stored(*source_, chunk);
 }
 
 Result<std::shared_ptr<const Chunk>> CurrentContainer::decode(const ChunkInfo& chunk) const {
   if (is_body(chunk) && is_plain(chunk)) return decode_plain(source_, chunk, limits_);
-  auto read = content(chunk);
+  auto read = content(chunk, limits_);
   if (!read) return std::move(read).error();
   return to_chunk(std::move(read->bytes), is_body(chunk) ? std::move(read->layout) : Layout());
 }
@@ -277,7 +288,8 @@ Result<Buffer> CurrentContainer::trailer() const {
   if (!trailer_) {
     return Error{Code::kDamage, source_->size(), "the header declares a trailer, and the file does not end in one"};
   }
-  auto read = content(*trailer_);
+  auto read = content(*trailer_, for_trailer(limits_));
+  if (!read && read.error().code == Code::kLimit) read.error().detail = "the trailer: " + read.error().detail;
   if (!read) return std::move(read).error();
   if (read->layout.records() != 1) {
     return Error{Code::kDamage, trailer_->begin,

@@ -44,9 +44,8 @@ class CurrentContainer final : public Container {
   // What of a chunk that is there is not as it should be.
   Result<std::vector<DamagedRegion>> damage_in(const ChunkInfo& chunk, const Run& run) const;
   bool is_plain(const ChunkInfo& chunk) const;
-  Result<void> check_stored(const ChunkInfo& chunk) const;
   // Verifies, and undoes the transformers. Fails as decode.
-  Result<Transform::Content> content(const ChunkInfo& chunk) const;
+  Result<Transform::Content> content(const ChunkInfo& chunk, const Limits& limits) const;
 
   const std::shared_ptr<const Source> source_;
   const Limits limits_;

@@ -77,6 +77,11 @@ class HeaderReader {
     if (!cursor.ok()) fail("the header block ends inside its pairs");
   }
 
+  void hide(std::string why) {
+    header_.attributes = {};
+    header_.unshown = Error{.code = Code::kLimit, .detail = std::move(why)};
+  }
+
   void take(const std::string& key, const Value& value) {
     if (key == "transformer") {
       const bool fits = value.type == "string" && header_.transformers.size() < limits_.nesting_depth;
@@ -87,11 +92,13 @@ class HeaderReader {
       seen_trailer_ = true;
       header_.declares_trailer = value.is_true;
     }
+    if (header_.unshown) return;
     const std::uint64_t size = sizeof(Attribute) + key.size() + value.text.size();
-    if (header_.unshown || size > limits_.metadata_bytes - kept_) {
-      header_.attributes.clear();
-      header_.unshown = Error{.code = Code::kLimit, .detail = "more metadata than the limit"};
-      return;
+    if (header_.attributes.size() == limits_.metadata_values) {
+      return hide(fmt::format("more than {} keys in the header block", limits_.metadata_values));
+    }
+    if (size > limits_.metadata_bytes - kept_) {
+      return hide(fmt::format("more than {} bytes of metadata in the header block", limits_.metadata_bytes));
     }
     kept_ += size;
     header_.attributes.push_back({key, std::string(value.type), value.text});

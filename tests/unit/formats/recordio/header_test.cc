@@ -94,6 +94,27 @@ TEST(Header, MetadataBeyondTheLimitIsRefusedAndNotTheRecords) {
   EXPECT_EQ(read_all(*container).records, Items{"x"});
 }
 
+TEST(Header, MoreKeysThanTheLimitAreRefusedAndNotTheRecords) {
+  Limits limits;
+  limits.metadata_values = 2;
+  std::vector<Pair> pairs(3, Pair{string_value("a"), string_value("b")});
+  EXPECT_EQ(open_file(header({pairs[0], pairs[1]}), limits)->attributes(nullptr).value().size(), 2u);
+  const auto container = open_file(header(pairs) + body({"x"}), limits);
+  EXPECT_EQ(container->attributes(nullptr).error().detail, "more than 2 keys in the header block");
+  EXPECT_EQ(read_all(*container).records, Items{"x"});
+}
+
+TEST(Header, ABlockBeyondTheLimitIsNotReadAndReported) {
+  Limits limits;
+  limits.stored_chunk = 40000;
+  const auto container = open_file(header({{string_value("a"), string_value(text(50000))}}) + body({"x"}), limits);
+  EXPECT_EQ(container->attributes(nullptr).error().code, Code::kLimit);
+  const Reading reading = read_all(*container);
+  ASSERT_EQ(reading.damage.size(), 1u);
+  EXPECT_TRUE(reading.damage[0].starts_with("[0,65536) unsupported: ")) << reading.damage[0];
+  EXPECT_EQ(reading.records, Items{"x"});
+}
+
 TEST(Header, ALostHeaderLeavesTheBlocksToBeTried) {
   std::string file = header({}) + body({"one", "two"});
   file[29] = static_cast<char>(file[29] ^ 1);

@@ -82,6 +82,15 @@ TEST(Trailer, BrokenBehindItsFirstChunkIsReported) {
   EXPECT_EQ(read_all(*container).damage, Items{"[98304,131072) damage: the checksum of a chunk does not match"});
 }
 
+TEST(Trailer, BeyondTheLimitIsRefused) {
+  Limits limits;
+  limits.metadata_bytes = 40000;
+  const auto container = open_file(declaring() + body({"a"}) + trailer(text(50000)), limits);
+  EXPECT_EQ(container->trailer().error().code, Code::kLimit);
+  EXPECT_TRUE(container->trailer().error().detail.starts_with("the trailer: "));
+  EXPECT_EQ(read_all(*container).records, Items{"a"});
+}
+
 TEST(Trailer, MustHoldOneItem) {
   const auto container = open_file(declaring() + block(Magic::kTrailer, content_of({"a", "b"})));
   EXPECT_EQ(container->trailer().error().code, Code::kDamage);

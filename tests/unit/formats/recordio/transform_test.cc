@@ -182,6 +182,16 @@ TEST(Transform, ACompressedTrailerIsUndone) {
   EXPECT_EQ(as_text(container->trailer().value().view()), "the end");
 }
 
+TEST(Transform, ACompressedTrailerBeyondTheLimitIsRefusedBeforeItIsDecoded) {
+  const std::string head =
+      header({{string_value("transformer"), string_value("zstd")}, {string_value("trailer"), bool_value(true)}});
+  Limits limits;
+  limits.metadata_bytes = 1 << 20;
+  const auto container =
+      open_file(head + block(Magic::kTrailer, zstd(content_of({std::string(2 << 20, '\0')}))), limits);
+  EXPECT_EQ(container->trailer().error().code, Code::kLimit);
+}
+
 TEST(Transform, ACompressedBlockThatIsCutOffNamesItsRecords) {
   const Items items{"first", text(400000)};
   std::string file = header_with({"flate 0"}) + body_of(flate(content_of(items), 0));
