@@ -16,13 +16,26 @@ DamageClass class_of(Code code) {
   }
 }
 
-DamagedRegion region_of(const ChunkInfo& chunk, Error why) {
-  return {.begin = chunk.begin,
-          .end = chunk.end,
+DamagedRegion region_of(Position begin, Position end, const Error& why) {
+  return {.begin = begin,
+          .end = end,
           .damage_class = class_of(why.code),
           .records_before = 0,
           .records_lost = std::nullopt,
-          .reason = std::move(why.detail)};
+          .reason = why.detail};
+}
+
+// The regions of a step, and what they leave of a chunk that can't be read: no byte is told of twice.
+std::vector<DamagedRegion> with_all_of(const ChunkInfo& chunk, const Error& why, std::vector<DamagedRegion> told) {
+  std::vector<DamagedRegion> all;
+  Position at = chunk.begin;
+  for (DamagedRegion& region : told) {
+    if (region.begin > at && region.begin < chunk.end) all.push_back(region_of(at, region.begin, why));
+    at = std::max(at, region.end);
+    all.push_back(std::move(region));
+  }
+  if (at < chunk.end) all.push_back(region_of(at, chunk.end, why));
+  return all;
 }
 
 }  // namespace
@@ -63,7 +76,7 @@ Result<void> Walk::take_step() {
   if (taken->chunk) {
     auto unknown = learn(container_, depth_, *taken->chunk);
     if (!unknown) return std::move(unknown).error();
-    if (*unknown) taken->damage.push_back(region_of(*taken->chunk, std::move(**unknown)));
+    if (*unknown) taken->damage = with_all_of(*taken->chunk, **unknown, std::move(taken->damage));
   }
   chunk_.reset();
   damage_.clear();

@@ -104,6 +104,19 @@ TEST_P(StoreTest, OrdinalsGoOverAllRecordsOfTheSequentialPass) {
   EXPECT_EQ(find(*store, counts->records).error().code, Code::kNotFound);
 }
 
+TEST_P(StoreTest, NoByteIsInTwoRowsOfDamage) {
+  Services services(kRoomyCache, 1, say_nothing);
+  const auto store = make_store(services);
+  const auto damage = waited([&](Goal& goal) { return store->damage(goal); });
+  ASSERT_TRUE(damage);
+  std::vector<DamagedRegion> regions;
+  for (const DamageRow& row : **damage) regions.push_back(row.region);
+  std::ranges::sort(regions, {}, &DamagedRegion::begin);
+  for (std::size_t i = 1; i < regions.size(); ++i) {
+    EXPECT_LE(regions[i - 1].end, regions[i].begin) << to_string(regions[i - 1]) << "; " << to_string(regions[i]);
+  }
+}
+
 TEST_P(StoreTest, EveryRecordByOrdinalEqualsTheSequentialPass) {
   for (const std::uint64_t cache : {kRoomyCache, kTinyCache}) {
     Services services(cache, 1, say_nothing);
