@@ -30,6 +30,20 @@ std::optional<CodecId> codec_from(std::string_view name) {
   return std::nullopt;
 }
 
+// A name may be any bytes, and a reason stands in texts.
+std::string printable(std::string_view name) {
+  std::string text;
+  for (const char c : name) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (byte < 0x20 || byte >= 0x7F || c == '\\') {
+      text += fmt::format("\\x{:02x}", byte);
+    } else {
+      text += c;
+    }
+  }
+  return text;
+}
+
 Error named(Error error, CodecId codec) {
   error.detail = fmt::format("transformer {}: {}", to_string(codec), error.detail);
   return error;
@@ -122,7 +136,7 @@ Transform Transform::from_names(const std::vector<std::string>& names) {
   std::vector<CodecId> codecs;
   for (const std::string& name : names) {
     const auto codec = codec_from(std::string_view(name).substr(0, name.find(' ')));
-    if (!codec) return unknown(fmt::format("the transformer \"{}\" is not known", name));
+    if (!codec) return unknown(fmt::format("the transformer \"{}\" is not known", printable(name)));
     codecs.push_back(*codec);
   }
   return Transform(std::move(codecs));

@@ -99,6 +99,12 @@ TEST(Transform, AnUnknownOneIsUnsupportedAndTheRestOfTheBlockIsShown) {
   }
 }
 
+TEST(Transform, TheReasonForAnUnknownOneIsText) {
+  const auto container = open_file(header_with({"a\n\x1b\xff\\"}) + body_of("anything"));
+  const ChunkInfo chunk = container->scan({32768, 0}).value().chunk.value();
+  EXPECT_EQ(container->layout(chunk).error().detail, "the transformer \"a\\x0a\\x1b\\xff\\x5c\" is not known");
+}
+
 TEST(Transform, ABrokenChunkIsDamageWhateverTheTransformer) {
   std::string file = header_with({"xor"}) + body_of(text(40000));
   file[70000] = '\0';
