@@ -15,6 +15,7 @@
 namespace recordfs {
 
 inline constexpr std::size_t kBloscHeaderSize = 16;
+inline constexpr std::uint16_t kBloscVersions = 0x0102;  // of format and codec, its first two bytes, little-endian
 inline constexpr std::uint32_t kBloscLargest = 0x7FFFFFFF - kBloscHeaderSize;  // bytes that one chunk can hold
 
 // The header of a chunk whose extent can be believed: [0, stored_size) of its bytes. What stands inside is another

@@ -1,12 +1,19 @@
 // How many chunks a file has, where they stand, and in which way they are found.
 #include <algorithm>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
 #include "core/formats/bloscpack/surveyor.h"
 
 namespace recordfs::bloscpack {
+namespace {
+
+// Whether the bytes of an offset may be the first ones of a Blosc header.
+bool may_begin_blosc(std::uint64_t offset) { return (offset & 0xFFFF) == kBloscVersions; }
+
+}  // namespace
 
 Result<void> Surveyor::find_chunks() {
   const FileHeader& header = found_.header;
@@ -210,14 +217,24 @@ Result<std::uint64_t> Surveyor::offsets_of_items() const {
     if (!before) return std::move(before).error();
     if (*before) declared = kUnknown;
   }
+  // Most of what can be a chunk among the offsets themselves is told from them, and looked at once.
+  std::vector<bool> may_begin(static_cast<std::size_t>(room_ + 1), true);
+  auto marked = all.each([&](std::uint64_t index, std::uint64_t offset) {
+    may_begin[static_cast<std::size_t>(index)] = may_begin_blosc(offset);
+    return true;
+  });
+  if (!marked) return marked;
   std::uint64_t limit = declared < 0 ? room_ : std::min(room_, static_cast<std::uint64_t>(declared));
   std::uint64_t least = kUnset;
   std::optional<Error> failure;
   const auto see = [&](std::uint64_t index, std::uint64_t offset) {
     if (index >= limit) return false;
     if (offset >= least || offset <= at_ || (offset - at_) / kOffsetSize > room_) return true;
+    std::vector<bool>::reference may = may_begin[static_cast<std::size_t>((offset - at_) / kOffsetSize)];
+    if (!may || (offset - at_) % kOffsetSize != 0) return true;
     auto before = offsets_before(offset);
     if (!before) failure = before.error();
+    if (before && !*before) may = false;
     if (!before || !*before || **before <= index) return before.has_value();
     least = offset;
     limit = std::min(limit, **before);

@@ -129,6 +129,17 @@ class CountingReads final : public Source {
   const std::string bytes_;
 };
 
+TEST(BloscpackDamage, OffsetsThatLeadIntoTheOffsetsAreNotEachLookedAt) {
+  constexpr std::size_t kCount = 5000;
+  MadeFile file = make_file({.is_variable = true, .count = -1, .chunks = plain_records(kCount, 4)});
+  for (std::size_t i = 0; i < kCount; ++i) {
+    put(file.bytes, file.offsets + 8 * i, 8, file.offsets + 8 * (kCount - 1 - i));
+  }
+  const auto source = std::make_shared<CountingReads>(file.bytes);
+  ASSERT_TRUE(kFormat.open(source, {}));
+  EXPECT_LT(source->reads, 100u);
+}
+
 TEST(BloscpackDamage, ChunksThatNoOffsetLeadsToAreFoundWithAFewReadsEach) {
   constexpr std::size_t kCount = 2000;
   MadeFile file =
