@@ -16,9 +16,11 @@ constexpr std::size_t kMostDimensions = 64;
 constexpr std::uint64_t kLargestArray = std::uint64_t{1} << 62;
 constexpr std::string_view kMagic("\x93NUMPY", 6);
 
+// The last of several, as Python has it.
 const JsonMember* member(const JsonText& metadata, std::string_view key) {
-  const auto found = std::ranges::find(metadata.members, key, &JsonMember::key);
-  return found == metadata.members.end() ? nullptr : &*found;
+  const auto found = std::find_if(metadata.members.rbegin(), metadata.members.rend(),
+                                  [&](const JsonMember& m) { return m.key == key; });
+  return found == metadata.members.rend() ? nullptr : &*found;
 }
 
 bool is_string(const JsonMember* found, std::string_view value) {

@@ -76,6 +76,12 @@ TEST(BloscpackNpy, HeaderIsAMultipleOf64BytesAndSaysWhatTheMetadataSays) {
   EXPECT_EQ(header.substr(10, 62), "{'descr': '<f8', 'fortran_order': False, 'shape': (60, 100), }");
 }
 
+TEST(BloscpackNpy, OfAKeyThatStandsTwiceTheLastOneCounts) {
+  const auto array = array_of(R"({"shape":[3],"dtype":"'<f8'","order":"C","container":"numpy","shape":[7]})");
+  ASSERT_TRUE(array);
+  EXPECT_EQ(array->shape, std::vector<std::uint64_t>{7});
+}
+
 TEST(BloscpackNpy, ShapesAreTuples) {
   const auto shape_in = [](const std::string& shape, const std::string& order) {
     const std::string header = npy_header(*array_of(numpy("'<i4'", shape, order)));
