@@ -126,7 +126,7 @@ Result<Layout> BloscpackContainer::layout(const ChunkInfo& chunk) const {
 
 Result<void> BloscpackContainer::verify(const ChunkInfo& chunk) const {
   if (is_lost(chunk)) return why_lost(chunk);
-  return verify_chunk(stored(chunk), limits_);
+  return verify_chunk(stored(chunk));
 }
 
 Result<std::shared_ptr<const Chunk>> BloscpackContainer::decode(const ChunkInfo& chunk) const {
@@ -151,8 +151,12 @@ void BloscpackContainer::find_array(Bytes metadata) {
   const FileHeader& header = survey_.header;
   if (header.dialect != Dialect::kVersion3) return;
   const auto json = read_json(metadata, limits_.nesting_depth, kMostArrayMembers);
-  const auto array = json ? bloscpack::find_array(*json, limits_.nesting_depth) : std::nullopt;
-  if (!array) return;
+  if (!json || !claims_array(*json)) return;
+  const auto array = bloscpack::find_array(*json, limits_.nesting_depth);
+  if (!array) {
+    why_no_array_ = "the type, the shape or the order of the array is not understood";
+    return;
+  }
   if (header.chunks < 1 || header.chunk_size < 0 || header.last_chunk < 0) {
     why_no_array_ = "the header does not say how large the chunks are";
     return;

@@ -205,13 +205,16 @@ class BlocksInFile final : public Chunk {
 };
 
 // What decode_chunk() needs before it looks at the bytes. verify_chunk() asks for the same, so that both say the same.
-Result<BloscHeader> check_decodable(const Stored& stored, const Limits& limits) {
-  const ChunkInfo& info = stored.info;
+Result<BloscHeader> supported_header(const Stored& stored) {
+  auto header = read_header(stored);
+  if (header && !header->is_plain() && !has_blosc()) return not_built(stored.info);
+  return header;
+}
+
+Result<void> check_limits(const ChunkInfo& info, const Limits& limits) {
   if (info.stored_size > limits.stored_chunk) return too_large(info, info.stored_size, "stored in one chunk");
   if (*info.decoded_size > limits.decoded_chunk) return too_large(info, *info.decoded_size, "in one decoded chunk");
-  auto header = read_header(stored);
-  if (header && !header->is_plain() && !has_blosc()) return not_built(info);
-  return header;
+  return {};
 }
 
 Result<Pointer> decode_one_block(const Stored& stored, const BloscHeader& header, Bytes bytes, Buffer payload) {
@@ -238,13 +241,14 @@ Result<Pointer> decode_blocks(const Stored& stored, const BloscHeader& header) {
 
 }  // namespace
 
-Result<void> verify_chunk(const Stored& stored, const Limits& limits) {
-  if (auto header = check_decodable(stored, limits); !header) return std::move(header).error();
+Result<void> verify_chunk(const Stored& stored) {
+  if (auto header = supported_header(stored); !header) return std::move(header).error();
   return verify_stored(stored);
 }
 
 Result<Pointer> decode_chunk(Stored stored, const Limits& limits) {
-  auto header = check_decodable(stored, limits);
+  if (auto allowed = check_limits(stored.info, limits); !allowed) return std::move(allowed).error();
+  auto header = supported_header(stored);
   if (!header) return std::move(header).error();
   if (!header->is_plain()) return decode_blocks(stored, *header);
   const std::uint64_t generation = stored.source->generation();

@@ -13,7 +13,7 @@ namespace recordfs::bloscpack {
 Result<std::shared_ptr<const Chunk>> decode_chunk(Stored stored, const Limits& limits);
 
 // Checks the checksum and what decode_chunk() asks for before it. Fails as Container::verify does.
-Result<void> verify_chunk(const Stored& stored, const Limits& limits);
+Result<void> verify_chunk(const Stored& stored);
 
 // The same as decode_chunk() for chunks that are too large to hold: the limits hold for each block, of which one at a
 // time is in memory.

@@ -60,11 +60,13 @@ void put(std::string& text, std::size_t number, int bytes) {
 
 }  // namespace
 
+bool claims_array(const JsonText& metadata) { return is_string(member(metadata, "container"), "numpy"); }
+
 std::optional<NumpyArray> find_array(const JsonText& metadata, std::uint32_t depth) {
   const JsonMember* const dtype = member(metadata, "dtype");
   const JsonMember* const shape = member(metadata, "shape");
   const JsonMember* const order = member(metadata, "order");
-  if (!is_string(member(metadata, "container"), "numpy") || dtype == nullptr || shape == nullptr) return std::nullopt;
+  if (!claims_array(metadata) || dtype == nullptr || shape == nullptr) return std::nullopt;
   if (shape->type != JsonType::kArray) return std::nullopt;
   if (dtype->type != JsonType::kString && dtype->type != JsonType::kArray) return std::nullopt;
   NumpyArray array;

@@ -19,6 +19,9 @@ struct NumpyArray {
   std::uint64_t bytes = 0;
 };
 
+// Whether metadata says that it is of an array. Any thread.
+bool claims_array(const JsonText& metadata);
+
 // The array that metadata describes; nullopt where it describes none, or one whose type or shape is not understood.
 // Any thread.
 std::optional<NumpyArray> find_array(const JsonText& metadata, std::uint32_t depth);

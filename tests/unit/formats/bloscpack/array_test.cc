@@ -214,6 +214,14 @@ TEST_F(ArrayStream, IsNotThereWhereTheSizesDoNotAddUp) {
     const auto facts = store_->container().facts();
     EXPECT_EQ(facts.back().name, "no_array") << shape;
   }
+  for (const char* type : {"'|O'", "'<q9'", "{}"}) {
+    FileShape file = array_file();
+    file.metadata = numpy(type, "[36]");
+    open(make_file(file).bytes);
+    EXPECT_EQ(stream(), nullptr) << type;
+    const auto facts = store_->container().facts();
+    EXPECT_EQ(facts.back().name, "no_array") << type;
+  }
   FileShape unknown = array_file();
   unknown.chunk_size = -1;
   open(make_file(unknown).bytes);
