@@ -1,40 +1,41 @@
 #!/usr/bin/env python3
-"""What a walk has found is saved for the next mount: where, when, and that it is worth it."""
+"""What a walk has found is saved for the next mount: where, when, and that it is worth it.
+
+The source lies on a file system whose reads can be held up, so each walk takes as long as one that is worth saving.
+"""
 import json
 import os
-import shutil
 import stat
+import time
 
 import mounting
 
-FEW = 32 << 20  # bytes
+SIZE = 64 << 20  # one log's records, and behind them zeros that a walk has to look at and that take no room on the disk
+FEW = SIZE // 4
+HELD = 1 << 20  # behind the records
+WORTH_SAVING = 0.4  # seconds; twice the least
 
 
 class SavedIndex(mounting.Case):
-    # Of the file: behind one log's records are zeros that a walk has to look at, and that take no room on the disk.
-    # As many as make a walk worth saving, however fast the daemon is.
-    size = 64 << 20
-    is_measured = False
-
     def setUp(self):
         super().setUp()
-        self.source, self.records = mounting.made(self.folder, 200, "leveldb")
+        self.backing = self.folder / "backing"
+        self.backing.mkdir()
+        made, self.records = mounting.made(self.backing, 200, "leveldb")
+        os.truncate(made, SIZE)
+        os.utime(made, (1, 1))
+        slow = self.folder / "slow"
+        slow.mkdir()
+        self.enter(mounting.started(mounting.program("slowfs"), self.backing, slow))
+        mounting.wait_for(lambda: str(slow) in mounting.mounts(), "slowfs")
+        self.addCleanup(mounting.run, "fusermount3", "-u", "-z", slow)
+        self.addCleanup(self.open_gate)
+        self.made, self.source = made, slow / made.name
         self.cache = self.folder / "cache-of-the-case"
         self.saved = self.cache / "recordfs"
-        while not SavedIndex.is_measured:
-            SavedIndex.size *= 2
-            self.resize()
-            self.assertLess(self.size, 32 << 30, "a walk is never saved")
-            self.walked()
-            if self.cache.exists():
-                shutil.rmtree(self.cache)
-                SavedIndex.size *= 2
-                SavedIndex.is_measured = True
-        self.resize()
 
-    def resize(self):
-        os.truncate(self.source, self.size)
-        os.utime(self.source, (1, 1))
+    def open_gate(self):
+        (self.backing / "gate").unlink(missing_ok=True)
 
     def environment(self, user=None):
         return {**super().environment(user), "XDG_CACHE_HOME": str(self.cache)}
@@ -42,16 +43,31 @@ class SavedIndex(mounting.Case):
     def walked(self, *options):
         """Mounts, waits for the walk, unmounts: (how many bytes the daemon has read, index/summary.json)."""
         mounted = self.mount(self.source, options=options)
-        summary = json.loads((mounted / "index/summary.json").read_text(encoding="utf-8"))
+        (self.backing / "gate").write_text(f"{HELD}\n", encoding="utf-8")
+        with mounting.started("cat", mounted / "index/summary.json") as asking:
+            self.wait_for_the_walk(mounted)
+            time.sleep(WORTH_SAVING)
+            self.open_gate()
+            summary = json.loads(asking.communicate(timeout=mounting.PATIENCE)[0])
         self.assertEqual((mounted / "records/000000199").read_bytes(), self.records[199])
-        with open(f"/proc/{mounted.daemon.pid}/io", encoding="ascii") as counts:
-            read = int(counts.readline().split()[1])
+        read = self.read_by(mounted)
         self.assertEqual(mounted.unmount(), 0)
         return read, summary
 
+    @staticmethod
+    def read_by(mounted):
+        with open(f"/proc/{mounted.daemon.pid}/io", encoding="ascii") as counts:
+            return int(counts.readline().split()[1])
+
+    def wait_for_the_walk(self, mounted):
+        """Until it is held up, or for a while: there may be none."""
+        end = time.monotonic() + 1
+        while self.read_by(mounted) < HELD // 2 and time.monotonic() < end:
+            time.sleep(0.01)
+
     def test_second_mount_does_not_read_through_the_file(self):
         read, summary = self.walked()
-        self.assertGreater(read, self.size)
+        self.assertGreater(read, SIZE)
         self.assertEqual(len(list(self.saved.iterdir())), 1)
         read, again = self.walked()
         self.assertLess(read, FEW)
@@ -66,7 +82,7 @@ class SavedIndex(mounting.Case):
         self.walked("index=no")
         self.assertFalse(self.cache.exists())
         self.walked()
-        self.assertGreater(self.walked("index=no")[0], self.size)
+        self.assertGreater(self.walked("index=no")[0], SIZE)
 
     def test_another_directory(self):
         self.walked(f"index={self.folder}/mine")
@@ -75,16 +91,16 @@ class SavedIndex(mounting.Case):
 
     def test_file_that_changed_is_walked_anew(self):
         _, summary = self.walked()
-        mounting.with_bit_flipped(self.source, self.size // 2)
+        mounting.with_bit_flipped(self.made, SIZE // 2)
         read, damaged = self.walked()
-        self.assertGreater(read, self.size)
+        self.assertGreater(read, SIZE)
         self.assertNotEqual(damaged, summary)
 
     def test_broken_one_is_replaced(self):
         self.walked()
         saved = next(self.saved.iterdir())
         mounting.with_bit_flipped(saved, 20)
-        self.assertGreater(self.walked()[0], self.size)
+        self.assertGreater(self.walked()[0], SIZE)
         self.assertLess(self.walked()[0], FEW)
 
 

@@ -120,10 +120,9 @@ class Messages(mounting.Case):
         self.assertEqual(self.pushed(), 0)
 
     def test_records_that_the_kernel_does_not_know_are_seldom_tried(self):
-        ordinals = range(100, 300)
-        cost = self.costs("cat", *(f"records/{ordinal}" for ordinal in ordinals))
-        self.assertGreater(cost["READ"], len(ordinals) / 2)
-        self.assertLess(self.pushed(), len(ordinals) / 5)
+        for ordinal in range(100, 140):
+            self.assertEqual(self.costs("cat", f"records/{ordinal}")["READ"], 1)
+        self.assertLess(self.pushed(), 12)
 
     def test_trace_is_read_at_all(self):
         """Were the trace's words to change, every count here would be 0."""
