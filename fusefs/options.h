@@ -28,7 +28,7 @@ struct Options {
   std::optional<mode_t> umask;
   std::optional<std::string> fsname;
   std::optional<unsigned> max_read;  // bytes that the kernel asks for at once, at the most
-  std::string index = "auto";  // or "no", or a directory
+  std::string index = "auto";        // or "no", or a directory
   std::vector<std::string> passed_on;
   Limits limits;
 };

@@ -19,7 +19,7 @@ Result<void> Buffer::grow(std::size_t size) {
   assert(size >= size_);
   if (size == size_) return {};
   LargeAllocations::announce(size);
-  auto* const moved = static_cast<std::byte*>(std::realloc(bytes_.get(), size));
+  auto* const moved = static_cast<std::byte*>(std::realloc(bytes_.get(), size));  // NOLINT(cppcoreguidelines-no-malloc)
   if (moved == nullptr) {
     return Error{.code = Code::kOutOfMemory, .detail = fmt::format("no memory for {} bytes", size)};
   }
@@ -37,7 +37,8 @@ Result<Buffer> Buffer::copy_of(Bytes bytes) {
 
 void Buffer::fit() {
   if (size_ == 0) return bytes_.reset();
-  auto* const moved = static_cast<std::byte*>(std::realloc(bytes_.get(), size_));
+  auto* const moved =
+      static_cast<std::byte*>(std::realloc(bytes_.get(), size_));  // NOLINT(cppcoreguidelines-no-malloc)
   if (moved == nullptr) return;
   static_cast<void>(bytes_.release());  // realloc has taken it
   bytes_.reset(moved);

@@ -48,8 +48,9 @@ class Buffer {
   Result<void> grow(std::size_t size);
 
  private:
+  // Of the C library, whose realloc() moves a large buffer without a copy.
   struct Free {
-    void operator()(std::byte* bytes) const { std::free(bytes); }
+    void operator()(std::byte* bytes) const { std::free(bytes); }  // NOLINT(cppcoreguidelines-no-malloc)
   };
   std::unique_ptr<std::byte[], Free> bytes_;
   std::size_t size_ = 0;

@@ -25,8 +25,8 @@ struct Part {
   std::string text{};  // of kText: the file's bytes
 };
 
-// Limits::parts_per_record of them at the most. A directory stands before what is in it. What is in one directory stands
-// in the order in which it is listed.
+// Limits::parts_per_record of them at the most. A directory stands before what is in it. What is in one directory
+// stands in the order in which it is listed.
 using Parts = std::vector<Part>;
 
 }  // namespace recordfs

@@ -18,8 +18,8 @@ std::string thousand_name(std::uint64_t thousand);   // 000041
 // else, and for numbers beyond 64 bits.
 std::optional<std::uint64_t> number_from(std::string_view name);
 
-// A key with every byte that is no UTF-8 or a control character's as %XX, "%" itself, and those of `also`. Different keys
-// stay different.
+// A key with every byte that is no UTF-8 or a control character's as %XX, "%" itself, and those of `also`. Different
+// keys stay different.
 std::string percent_encoded(std::string_view key, std::string_view also);
 
 // File names for keys (DESIGN §1 rule 7), in the order of the keys and all different: percent-encoded where
