@@ -137,8 +137,9 @@ void on_read(fuse_req_t request, fuse_ino_t number, std::size_t size, off_t offs
       [&tree = mount.tree, &neighbours = mount.neighbours, request, number, size, offset](Goal& goal) -> Result<void> {
         auto slice = tree.read(number, static_cast<std::uint64_t>(offset), size, goal);
         if (!slice) return std::move(slice).error();
-        fuse_reply_buf(request, reinterpret_cast<const char*>(slice->bytes.data()), slice->bytes.size());
+        // Before the answer: behind it the reader may go on, and another thread tell of his next read first.
         if (offset == 0) neighbours.was_read(number);
+        fuse_reply_buf(request, reinterpret_cast<const char*>(slice->bytes.data()), slice->bytes.size());
         return {};
       });
 }

