@@ -15,16 +15,21 @@ Result<Buffer> Buffer::allocate(std::size_t size) {
   return buffer;
 }
 
+bool Buffer::move_to(std::size_t size) {
+  auto* const moved = static_cast<std::byte*>(std::realloc(bytes_.get(), size));  // NOLINT(cppcoreguidelines-no-malloc)
+  if (moved == nullptr) return false;
+  static_cast<void>(bytes_.release());  // realloc has taken it
+  bytes_.reset(moved);
+  return true;
+}
+
 Result<void> Buffer::grow(std::size_t size) {
   assert(size >= size_);
   if (size == size_) return {};
   LargeAllocations::announce(size);
-  auto* const moved = static_cast<std::byte*>(std::realloc(bytes_.get(), size));  // NOLINT(cppcoreguidelines-no-malloc)
-  if (moved == nullptr) {
+  if (!move_to(size)) {
     return Error{.code = Code::kOutOfMemory, .detail = fmt::format("no memory for {} bytes", size)};
   }
-  static_cast<void>(bytes_.release());  // realloc has taken it
-  bytes_.reset(moved);
   size_ = size;
   return {};
 }
@@ -37,11 +42,7 @@ Result<Buffer> Buffer::copy_of(Bytes bytes) {
 
 void Buffer::fit() {
   if (size_ == 0) return bytes_.reset();
-  auto* const moved =
-      static_cast<std::byte*>(std::realloc(bytes_.get(), size_));  // NOLINT(cppcoreguidelines-no-malloc)
-  if (moved == nullptr) return;
-  static_cast<void>(bytes_.release());  // realloc has taken it
-  bytes_.reset(moved);
+  static_cast<void>(move_to(size_));
 }
 
 void Buffer::truncate(std::size_t size) {

@@ -48,6 +48,9 @@ class Buffer {
   Result<void> grow(std::size_t size);
 
  private:
+  // False: there is no memory, and nothing has changed. REQUIRES: size > 0.
+  bool move_to(std::size_t size);
+
   // Of the C library, whose realloc() moves a large buffer without a copy.
   struct Free {
     void operator()(std::byte* bytes) const { std::free(bytes); }  // NOLINT(cppcoreguidelines-no-malloc)

@@ -39,12 +39,19 @@ EndingSignals::~EndingSignals() {
 }
 
 bool EndingSignals::watch(fuse_session* session) {
+  // The watcher awaits the wake-up too: by it stop() ends it.
+  sigset_t wake;
+  sigset_t before;
+  sigemptyset(&wake);
+  sigaddset(&wake, kWake);
+  pthread_sigmask(SIG_BLOCK, &wake, &before);
   try {
     watcher_ = std::thread([this, session, loop = pthread_self()] { run(session, loop); });
   } catch (const std::system_error&) {
-    return false;
+    // The one way in which std::thread says that the system is short of threads: watcher_ stays empty.
   }
-  return true;
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  return watcher_.joinable();
 }
 
 void EndingSignals::stop() {
@@ -54,18 +61,20 @@ void EndingSignals::stop() {
     stopped_ = true;
   }
   changed_.notify_all();
-  // It waits for the signal, which ends no thread so.
-  pthread_kill(watcher_.native_handle(), SIGTERM);  // NOLINT(bugprone-bad-signal-to-kill-thread,cert-pos44-c)
+  pthread_kill(watcher_.native_handle(), kWake);
   watcher_.join();
 }
 
 void EndingSignals::run(fuse_session* session, pthread_t loop) {
   sigset_t awaited = awaited_;
-  sigaddset(&awaited, SIGTERM);  // stop() sends it, whoever else may not
-  int number = 0;
-  sigwait(&awaited, &number);
+  sigaddset(&awaited, kWake);
   std::unique_lock lock(mutex_);
-  if (stopped_) return;
+  for (int number = kWake; number == kWake;) {  // which anybody may send
+    lock.unlock();
+    sigwait(&awaited, &number);
+    lock.lock();
+    if (stopped_) return;
+  }
   fuse_session_exit(session);
   // libfuse's loop looks whether it is to end and then waits: what comes in between wakes nobody.
   do {

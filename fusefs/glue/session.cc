@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <memory>
 #include <string_view>
 #include <utility>
 
@@ -16,15 +15,6 @@
 
 namespace recordfs {
 namespace {
-
-struct SessionDeleter {
-  void operator()(fuse_session* session) const { fuse_session_destroy(session); }
-};
-using Session = std::unique_ptr<fuse_session, SessionDeleter>;
-
-struct LoopConfigDeleter {
-  void operator()(fuse_loop_config* config) const { fuse_loop_cfg_destroy(config); }
-};
 
 // --- options
 
@@ -87,7 +77,7 @@ Result<Session> mounted_session(const SessionOptions& options, Mount& context) {
 
 int run_loop(fuse_session* session, const SessionOptions& options) {
   if (options.single_threaded) return fuse_session_loop(session);
-  const std::unique_ptr<fuse_loop_config, LoopConfigDeleter> config(fuse_loop_cfg_create());
+  const LoopConfig config(fuse_loop_cfg_create());
   fuse_loop_cfg_set_clone_fd(config.get(), 1);
   fuse_loop_cfg_set_max_threads(config.get(), options.threads);
   fuse_loop_cfg_set_idle_threads(config.get(), options.threads);

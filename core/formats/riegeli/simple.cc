@@ -18,27 +18,32 @@ constexpr std::uint64_t kLongestVarint = 10;
 constexpr std::uint64_t kLongestPreamble = 1 + kLongestVarint;
 constexpr int kRereads = 4;
 
-struct Parts {
+// Where the sizes stand in the data of a chunk; the values stand behind them.
+struct Head {
   CodecId codec = CodecId::kNone;
-  Bytes sizes = {};
-  Bytes values = {};
+  std::uint64_t sizes_begin = 0;
+  std::uint64_t sizes_size = 0;
+  std::uint64_t values_begin() const { return sizes_begin + sizes_size; }
 };
 
 Error in_chunk(Error error, const ChunkInfo& chunk, std::string_view part) {
   return chunk_error(error.code, chunk, fmt::format("{}: {}", part, error.detail));
 }
 
-Result<Parts> split(const ChunkInfo& chunk, Bytes data) {
-  Cursor cursor(data);
+// `front`: the chunk's data, or the first kLongestPreamble bytes of it.
+Result<Head> parse_head(const ChunkInfo& chunk, Bytes front) {
+  Cursor cursor(front);
   const std::uint8_t compression_type = cursor.u8();
   if (!cursor.ok()) return chunk_error(Code::kDamage, chunk, "the chunk has no compression type");
   auto codec = require_codec(compression_type);
   if (!codec) return in_chunk(std::move(codec).error(), chunk, "simple chunk");
-  Parts parts{.codec = *codec};
-  parts.sizes = cursor.take(cursor.varint64());
-  if (!cursor.ok()) return chunk_error(Code::kDamage, chunk, "the record sizes are longer than the chunk");
-  parts.values = cursor.rest();
-  return parts;
+  Head head{.codec = *codec};
+  head.sizes_size = cursor.varint64();
+  head.sizes_begin = cursor.offset();
+  if (!cursor.ok() || head.sizes_size > chunk.stored_size - head.sizes_begin) {
+    return chunk_error(Code::kDamage, chunk, "the record sizes are longer than the chunk");
+  }
+  return head;
 }
 
 // `sizes` as they stand after decompression.
@@ -72,30 +77,12 @@ Result<Layout> layout_of(const ChunkInfo& chunk, CodecId codec, Bytes stored) {
   return parse_sizes(chunk, sizes->bytes());
 }
 
-// Where the sizes stand in the data of a chunk.
-struct Head {
-  CodecId codec = CodecId::kNone;
-  std::uint64_t sizes_begin = 0;
-  std::uint64_t sizes_size = 0;
-};
-
 Result<Head> read_head(const Source& source, const ChunkInfo& chunk) {
   std::array<std::byte, kLongestPreamble> bytes{};
   const MutableBytes there =
       MutableBytes(bytes).first(static_cast<std::size_t>(std::min(chunk.stored_size, kLongestPreamble)));
   if (auto read = read_data(source, chunk.begin, 0, there); !read) return std::move(read).error();
-  Cursor cursor(there);
-  const std::uint8_t compression_type = cursor.u8();
-  if (!cursor.ok()) return chunk_error(Code::kDamage, chunk, "the chunk has no compression type");
-  auto codec = require_codec(compression_type);
-  if (!codec) return in_chunk(std::move(codec).error(), chunk, "simple chunk");
-  Head head{.codec = *codec};
-  head.sizes_size = cursor.varint64();
-  head.sizes_begin = cursor.offset();
-  if (!cursor.ok() || head.sizes_size > chunk.stored_size - head.sizes_begin) {
-    return chunk_error(Code::kDamage, chunk, "the record sizes are longer than the chunk");
-  }
-  return head;
+  return parse_head(chunk, there);
 }
 
 struct Verified {
@@ -174,13 +161,15 @@ Result<Layout> simple_layout(const Source& source, const ChunkInfo& chunk, const
 }
 
 Result<std::shared_ptr<const Chunk>> decode_simple(const ChunkInfo& chunk, Bytes data) {
-  auto parts = split(chunk, data);
-  if (!parts) return std::move(parts).error();
-  auto layout = layout_of(chunk, parts->codec, parts->sizes);
+  auto head = parse_head(chunk, data);
+  if (!head) return std::move(head).error();
+  const auto values_begin = static_cast<std::size_t>(head->values_begin());
+  const Bytes sizes = data.first(values_begin).subspan(static_cast<std::size_t>(head->sizes_begin));
+  auto layout = layout_of(chunk, head->codec, sizes);
   if (!layout) return std::move(layout).error();
   auto payload = Buffer::allocate(static_cast<std::size_t>(*chunk.decoded_size));
   if (!payload) return std::move(payload).error();
-  if (auto opened = open_unit_into(parts->codec, parts->values, payload->span()); !opened) {
+  if (auto opened = open_unit_into(head->codec, data.subspan(values_begin), payload->span()); !opened) {
     return in_chunk(std::move(opened).error(), chunk, "record values");
   }
   return std::shared_ptr<const Chunk>(std::make_shared<BufferChunk>(std::move(*payload), std::move(*layout)));
@@ -192,7 +181,7 @@ Result<std::shared_ptr<const Chunk>> simple_by_parts(std::shared_ptr<const Sourc
   auto verified = verified_layout(*source, chunk, limits);
   if (!verified) return std::move(verified).error();
   const Head& head = verified->head;
-  if (chunk.stored_size - head.sizes_begin - head.sizes_size != *chunk.decoded_size) {
+  if (chunk.stored_size - head.values_begin() != *chunk.decoded_size) {
     return chunk_error(Code::kDamage, chunk, "the record values are not as long as declared");
   }
   return std::shared_ptr<const Chunk>(

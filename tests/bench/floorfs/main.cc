@@ -1,6 +1,5 @@
 // floorfs [options] MOUNTPOINT: the fastest filesystem that FUSE allows over files of the names and sizes of records,
 // served from memory. What recordfs is measured against. Exit status: 0 unmounted, 1 wrong use or not mounted.
-#include <memory>
 
 #include "fusefs/glue/fuse.h"
 #include "tests/bench/floorfs/operations.h"
@@ -10,15 +9,6 @@
 
 namespace recordfs::bench {
 namespace {
-
-struct SessionDeleter {
-  void operator()(fuse_session* session) const { fuse_session_destroy(session); }
-};
-using Session = std::unique_ptr<fuse_session, SessionDeleter>;
-
-struct LoopConfigDeleter {
-  void operator()(fuse_loop_config* config) const { fuse_loop_cfg_destroy(config); }
-};
 
 Session mounted_session(Floor& floor) {
   fuse_args args = FUSE_ARGS_INIT(0, nullptr);
@@ -33,7 +23,7 @@ Session mounted_session(Floor& floor) {
 
 int run_loop(fuse_session* session, const FloorOptions& options) {
   if (options.threads == 0) return fuse_session_loop(session);
-  const std::unique_ptr<fuse_loop_config, LoopConfigDeleter> config(fuse_loop_cfg_create());
+  const LoopConfig config(fuse_loop_cfg_create());
   fuse_loop_cfg_set_clone_fd(config.get(), options.clone_fd ? 1 : 0);
   fuse_loop_cfg_set_max_threads(config.get(), options.threads);
   fuse_loop_cfg_set_idle_threads(config.get(), options.threads);

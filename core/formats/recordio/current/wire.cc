@@ -1,6 +1,5 @@
 #include "core/formats/recordio/current/wire.h"
 
-#include <algorithm>
 #include <array>
 
 #include "core/base/cursor.h"
@@ -22,8 +21,6 @@ std::optional<Kind> kind_from(std::uint64_t magic) {
     default: return std::nullopt;
   }
 }
-
-constexpr std::byte first_byte(std::uint64_t magic) { return static_cast<std::byte>(magic & 0xff); }
 
 }  // namespace
 
@@ -63,22 +60,9 @@ bool checksum_matches(const FrameHeader& header, Bytes frame) {
 }
 
 bool is_cut_header(Bytes head) {
-  Cursor cursor(head);
-  if (head.size() >= kMagicSize) return kind_from(cursor.u64_le()).has_value();
-  std::uint64_t start = 0;
-  for (unsigned shift = 0; !cursor.at_end(); shift += 8) start |= std::uint64_t{cursor.u8()} << shift;
-  const std::uint64_t mask = (std::uint64_t{1} << (8 * head.size())) - 1;
-  return std::ranges::any_of(kMagics, [&](std::uint64_t magic) { return (magic & mask) == start; });
+  return head.size() < kMagicSize ? is_cut_magic(head, kMagics) : magic_at(head, kMagics).has_value();
 }
 
-std::size_t find_magic(Bytes bytes, std::size_t from) {
-  for (std::size_t at = from; at < bytes.size(); ++at) {
-    const std::byte first = bytes[at];
-    const bool may_be =
-        first == first_byte(kHeaderMagic) || first == first_byte(kPackedMagic) || first == first_byte(kTrailerMagic);
-    if (may_be && kind_from(Cursor(bytes.subspan(at)).u64_le())) return at;
-  }
-  return bytes.size();
-}
+std::size_t find_magic(Bytes bytes, std::size_t from) { return find_magic(bytes, from, kMagics); }
 
 }  // namespace recordfs::recordio

@@ -47,22 +47,10 @@ bool is_damaged_header(Bytes head) {
 }
 
 bool is_cut_header(Bytes head) {
-  Cursor cursor(head);
-  if (head.size() >= kMagicSize) return head.size() < kRecordHeaderSize && is_magic(cursor.u64_le());
-  std::uint64_t start = 0;
-  for (unsigned shift = 0; !cursor.at_end(); shift += 8) start |= std::uint64_t{cursor.u8()} << shift;
-  const std::uint64_t mask = (std::uint64_t{1} << (8 * head.size())) - 1;
-  return std::ranges::any_of(kMagics, [&](std::uint64_t magic) { return (magic & mask) == start; });
+  if (head.size() < kMagicSize) return is_cut_magic(head, kMagics);
+  return head.size() < kRecordHeaderSize && magic_at(head, kMagics);
 }
 
-std::size_t find_magic(Bytes bytes, std::size_t from) {
-  for (std::size_t at = from; at < bytes.size(); ++at) {
-    const std::byte first = bytes[at];
-    const bool may_be = std::ranges::any_of(
-        kMagics, [&](std::uint64_t magic) { return first == static_cast<std::byte>(magic & 0xff); });
-    if (may_be && is_magic(Cursor(bytes.subspan(at)).u64_le())) return at;
-  }
-  return bytes.size();
-}
+std::size_t find_magic(Bytes bytes, std::size_t from) { return recordio::find_magic(bytes, from, kMagics); }
 
 }  // namespace recordfs::recordio::legacy

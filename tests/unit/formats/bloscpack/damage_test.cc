@@ -1,14 +1,16 @@
 #include <algorithm>
-#include <atomic>
 
 #include <gtest/gtest.h>
 
 #include "core/formats/bloscpack/format.h"
 #include "tests/unit/formats/bloscpack/reading.h"
 #include "tests/unit/formats/bloscpack/writer.h"
+#include "tests/unit/support/counting_source.h"
 
 namespace recordfs::bloscpack {
 namespace {
+
+using testing::CountingSource;
 
 constexpr std::size_t kChunks = 6;
 
@@ -111,33 +113,15 @@ TEST(BloscpackDamage, AnyNumberOfOffsetsThatLeadNowhereIsPassedInSteps) {
   EXPECT_EQ(container->locate(bytes.size() - 16 * kLost - 1).value()->begin, read.chunks.back().begin);
 }
 
-// Counts what is read.
-class CountingReads final : public Source {
- public:
-  explicit CountingReads(std::string bytes) : bytes_(std::move(bytes)) {}
-  std::uint64_t size() const override { return bytes_.size(); }
-  Result<std::size_t> read_at(Position at, MutableBytes out) const override {
-    ++reads;
-    const Bytes rest = as_bytes(bytes_).subspan(std::min<std::size_t>(static_cast<std::size_t>(at), bytes_.size()));
-    const std::size_t size = std::min(rest.size(), out.size());
-    copy_bytes(rest.first(size), out);
-    return size;
-  }
-  mutable std::atomic<std::uint64_t> reads{0};
-
- private:
-  const std::string bytes_;
-};
-
 TEST(BloscpackDamage, OffsetsThatLeadIntoTheOffsetsAreNotEachLookedAt) {
   constexpr std::size_t kCount = 5000;
   MadeFile file = make_file({.is_variable = true, .count = -1, .chunks = plain_records(kCount, 4)});
   for (std::size_t i = 0; i < kCount; ++i) {
     put(file.bytes, file.offsets + 8 * i, 8, file.offsets + 8 * (kCount - 1 - i));
   }
-  const auto source = std::make_shared<CountingReads>(file.bytes);
+  const auto source = std::make_shared<CountingSource>(file.bytes);
   ASSERT_TRUE(kFormat.open(source, {}));
-  EXPECT_LT(source->reads, 100u);
+  EXPECT_LT(source->take_reads(), 100u);
 }
 
 TEST(BloscpackDamage, ChunksThatNoOffsetLeadsToAreFoundWithAFewReadsEach) {
@@ -145,9 +129,9 @@ TEST(BloscpackDamage, ChunksThatNoOffsetLeadsToAreFoundWithAFewReadsEach) {
   MadeFile file =
       make_file({.digest = std::nullopt, .chunk_size = 4, .last_chunk = 4, .chunks = plain_records(kCount, 4)});
   for (std::size_t i = 1; i + 1 < kCount; ++i) put(file.bytes, file.offsets + 8 * i, 8, file.begins[i] + 1);
-  const auto source = std::make_shared<CountingReads>(file.bytes);
+  const auto source = std::make_shared<CountingSource>(file.bytes);
   const auto container = kFormat.open(source, {}).value();
-  source->reads = 0;
+  source->take_reads();
   std::vector<ChunkInfo> chunks;
   for (std::optional<ChunkKey> at = container->first(); at;) {
     const Step step = container->scan(*at).value();
@@ -155,9 +139,9 @@ TEST(BloscpackDamage, ChunksThatNoOffsetLeadsToAreFoundWithAFewReadsEach) {
     at = step.next;
   }
   EXPECT_EQ(chunks.size(), kCount);
-  EXPECT_LT(source->reads.exchange(0), 10 * kCount);
+  EXPECT_LT(source->take_reads(), 10 * kCount);
   for (const ChunkInfo& chunk : chunks) EXPECT_EQ(container->locate(chunk.end - 1).value()->key, chunk.key);
-  EXPECT_LT(source->reads, 50 * kCount);
+  EXPECT_LT(source->take_reads(), 50 * kCount);
 }
 
 TEST(BloscpackDamage, BrokenHeaderInAChainCostsWhatFollows) {

@@ -1,15 +1,17 @@
 #include <gtest/gtest.h>
 
-#include <atomic>
 #include <map>
 #include <thread>
 
 #include "core/formats/bloscpack/format.h"
 #include "tests/unit/formats/bloscpack/reading.h"
 #include "tests/unit/formats/bloscpack/writer.h"
+#include "tests/unit/support/counting_source.h"
 
 namespace recordfs::bloscpack {
 namespace {
+
+using testing::CountingSource;
 
 std::vector<std::string> records(std::size_t count, std::size_t size) {
   std::vector<std::string> all;
@@ -98,25 +100,6 @@ TEST(BloscpackRecords, WhatAnAppendLeavesBehindTheLastChunkIsNoDamage) {
 
 // --- blocks
 
-class Counting final : public Source {
- public:
-  explicit Counting(std::string bytes) : bytes_(std::move(bytes)) {}
-  std::uint64_t size() const override { return bytes_.size(); }
-  Result<std::size_t> read_at(Position at, MutableBytes out) const override {
-    const Bytes all = as_bytes(bytes_);
-    if (at >= all.size()) return std::size_t{0};
-    const Bytes there = all.subspan(at, std::min<std::size_t>(out.size(), all.size() - at));
-    copy_bytes(there, out);
-    read_ += there.size();
-    return there.size();
-  }
-  std::uint64_t take_read() const { return read_.exchange(0); }
-
- private:
-  const std::string bytes_;
-  mutable std::atomic<std::uint64_t> read_{0};
-};
-
 std::string noise(std::size_t size) {
   std::string text(size, '\0');
   std::uint32_t state = 1;
@@ -129,16 +112,16 @@ std::string noise(std::size_t size) {
 
 TEST(BloscpackBlocks, SmallReadOfALargeChunkReadsItsBlockAlone) {
   const std::string text = noise(4 << 20);
-  const auto source = std::make_shared<Counting>(
+  const auto source = std::make_shared<CountingSource>(
       make_file({.digest = std::nullopt, .chunks = {blosc_chunk(text, "zstd", 64 << 10)}}).bytes);
   auto container = kFormat.open(source, {}).value();
   const auto info = container->scan(container->first())->chunk.value();
   const auto chunk = container->decode_by_parts(info).value();
-  source->take_read();
+  source->take_read_bytes();
   const auto slice = chunk->read(1000000, 100);
   ASSERT_TRUE(slice);
   EXPECT_EQ(as_text(slice->bytes), std::string_view(text).substr(1000000, 100));
-  EXPECT_LT(source->take_read(), 128u << 10);
+  EXPECT_LT(source->take_read_bytes(), 128u << 10);
   EXPECT_LT(chunk->memory(), 256u << 10);
   EXPECT_EQ(as_text(chunk->read(0, text.size())->bytes), text);
 }

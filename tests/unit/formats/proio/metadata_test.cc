@@ -1,5 +1,4 @@
 // Metadata and descriptors along a stream.
-#include <atomic>
 #include <memory>
 #include <string>
 #include <vector>
@@ -9,10 +8,12 @@
 #include "core/base/protobuf.h"
 #include "core/formats/proio/format.h"
 #include "tests/unit/formats/proio/streams.h"
+#include "tests/unit/support/counting_source.h"
 
 namespace recordfs::proio {
 namespace {
 
+using testing::CountingSource;
 using Strings = std::vector<std::string>;
 
 // What holds at each bucket, asked for in the given order.
@@ -86,22 +87,6 @@ TEST(Metadata, HeaderOfMoreThanAWindowIsRead) {
   EXPECT_EQ(told(container->chunk_attributes(reading.buckets[0])), (Strings{"a=" + std::string(100000, 'a'), "b=2"}));
 }
 
-// Counts what is read of it.
-class CountedSource final : public Source {
- public:
-  explicit CountedSource(std::string_view bytes) : bytes_(*Buffer::copy_of(as_bytes(bytes))) {}
-  std::uint64_t size() const override { return bytes_.size(); }
-  Result<std::size_t> read_at(Position at, MutableBytes out) const override {
-    ++reads_;
-    return bytes_.read_at(at, out);
-  }
-  std::uint64_t reads() const { return reads_; }
-
- private:
-  const MemorySource bytes_;
-  mutable std::atomic<std::uint64_t> reads_ = 0;
-};
-
 TEST(Metadata, AnyBucketOfAWalkedStreamIsNearAKeptPlace) {
   constexpr std::size_t kBuckets = 20000, kChange = 7;
   for (const std::uint64_t metadata_bytes : {std::uint64_t{64} << 20, std::uint64_t{20000}}) {
@@ -109,19 +94,19 @@ TEST(Metadata, AnyBucketOfAWalkedStreamIsNearAKeptPlace) {
     for (std::size_t i = 1; i < kBuckets; ++i) {
       bytes += i % kChange == 0 ? bucket({.metadata = {{"k", std::to_string(i)}}}) : bucket({});
     }
-    const auto source = std::make_shared<CountedSource>(bytes);
+    const auto source = std::make_shared<CountingSource>(bytes);
     Limits limits;
     limits.metadata_bytes = metadata_bytes;
     const auto container = std::move(*kFormat.open(source, limits));
     const auto buckets = read_all(*container, bytes.size()).buckets;
     ASSERT_EQ(buckets.size(), kBuckets);
     ASSERT_TRUE(container->chunk_attributes(buckets.back()));
-    const std::uint64_t before = source->reads();
+    source->take_reads();
     for (std::size_t i = kBuckets - 1; i >= kBuckets / 20; i -= kBuckets / 20 - 1) {
       EXPECT_EQ(told(container->chunk_attributes(buckets[i])),
                 (Strings{"first=0", "k=" + std::to_string(i / kChange * kChange)}));
     }
-    EXPECT_LT(source->reads() - before, metadata_bytes > kBuckets ? 20u * 100 : 20u * 1000);
+    EXPECT_LT(source->take_reads(), metadata_bytes > kBuckets ? 20u * 100 : 20u * 1000);
   }
 }
 

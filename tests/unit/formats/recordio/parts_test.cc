@@ -1,35 +1,17 @@
 // What reading a part of a large item costs.
-#include <atomic>
 
 #include <gtest/gtest.h>
 
 #include "core/formats/recordio/format.h"
 #include "tests/unit/formats/recordio/reading.h"
+#include "tests/unit/support/counting_source.h"
 #include "tests/writers/recordio/writer.h"
 
 namespace recordfs::recordio {
 namespace {
 
+using testing::CountingSource;
 using namespace recordio_writer;
-
-class CountingSource final : public Source {
- public:
-  explicit CountingSource(std::string bytes) : bytes_(std::move(bytes)) {}
-  std::uint64_t size() const override { return bytes_.size(); }
-  Result<std::size_t> read_at(Position at, MutableBytes out) const override {
-    const Bytes there = as_bytes(bytes_).subspan(std::min<std::size_t>(at, bytes_.size()));
-    const Bytes taken = there.first(std::min(there.size(), out.size()));
-    copy_bytes(taken, out);
-    count_ += taken.size();
-    return taken.size();
-  }
-  std::uint64_t take_count() const { return count_.exchange(0); }
-  std::string& bytes() { return bytes_; }
-
- private:
-  std::string bytes_;
-  mutable std::atomic<std::uint64_t> count_{0};
-};
 
 struct Large {
   std::string item = text(10 << 20);
@@ -40,23 +22,23 @@ struct Large {
 
 TEST(Parts, TheWalkReadsHeadersAndTheFirstChunk) {
   const Large large;
-  large.source->take_count();
+  large.source->take_read_bytes();
   const Step step = large.container->scan({32768, 0}).value();
   EXPECT_EQ(step.chunk->records, 3u);
-  EXPECT_LT(large.source->take_count(), 32768u + 28 * 330);
+  EXPECT_LT(large.source->take_read_bytes(), 32768u + 28 * 330);
 }
 
 TEST(Parts, APartCostsTheChunksThatItTouches) {
   const Large large;
-  large.source->take_count();
+  large.source->take_read_bytes();
   const auto parts = large.container->decode_by_parts(large.chunk).value();
-  EXPECT_LE(large.source->take_count(), 32768u);
+  EXPECT_LE(large.source->take_read_bytes(), 32768u);
   EXPECT_LT(parts->memory(), 1000u);
   const Extent extent = parts->layout().extent(1);
   for (const std::uint64_t offset : {std::uint64_t{0}, std::uint64_t{32740}, extent.size - 4096}) {
     const auto slice = parts->read(extent.begin + offset, 4096);
     EXPECT_EQ(as_text(slice.value().bytes), large.item.substr(offset, 4096));
-    EXPECT_LE(large.source->take_count(), 2 * 32768u);
+    EXPECT_LE(large.source->take_read_bytes(), 2 * 32768u);
   }
 }
 
@@ -93,7 +75,7 @@ TEST(Parts, TheTrailerAndTheHeaderCostTheSameAtAnySize) {
     const auto source = std::make_shared<CountingSource>(file + block(Magic::kTrailer, content_of({"end"})));
     const auto container = kFormat.open(source, Limits{}).value();
     EXPECT_EQ(as_text(container->trailer().value().view()), "end");
-    EXPECT_LT(source->take_count(), 8 * 32768u);
+    EXPECT_LT(source->take_read_bytes(), 8 * 32768u);
   }
 }
 

@@ -1,16 +1,17 @@
 // Chunks that an insertion or a cut has moved off the grid, and recordio files inside recordio items.
 #include <algorithm>
-#include <atomic>
 
 #include <gtest/gtest.h>
 
 #include "core/formats/recordio/format.h"
 #include "tests/unit/formats/recordio/reading.h"
+#include "tests/unit/support/counting_source.h"
 #include "tests/writers/recordio/writer.h"
 
 namespace recordfs::recordio {
 namespace {
 
+using testing::CountingSource;
 using namespace recordio_writer;
 
 std::string wide(char seed) { return body({text(30000, seed), text(30000, static_cast<char>(seed + 1))}); }
@@ -51,24 +52,6 @@ TEST(Strays, ACutInPaddingCostsNoBlock) {
   EXPECT_EQ(reading.damage, Items{"[32801,65436) damage: a part of a chunk's padding is missing"});
 }
 
-// Counts what is read.
-class CountingReads final : public Source {
- public:
-  explicit CountingReads(std::string bytes) : bytes_(std::move(bytes)) {}
-  std::uint64_t size() const override { return bytes_.size(); }
-  Result<std::size_t> read_at(Position at, MutableBytes out) const override {
-    ++reads;
-    const Bytes rest = as_bytes(bytes_).subspan(std::min<std::size_t>(static_cast<std::size_t>(at), bytes_.size()));
-    const std::size_t size = std::min(rest.size(), out.size());
-    copy_bytes(rest.first(size), out);
-    return size;
-  }
-  mutable std::atomic<std::uint64_t> reads{0};
-
- private:
-  const std::string bytes_;
-};
-
 TEST(Strays, HeadersThatPointAtFewLongRunsDoNotWalkThemAgainAndAgain) {
   constexpr std::uint32_t kFrames = 200;
   constexpr std::uint32_t kTotal = 4000000000;
@@ -87,11 +70,11 @@ TEST(Strays, HeadersThatPointAtFewLongRunsDoNotWalkThemAgainAndAgain) {
     file += broken + std::string(kChunkSize, '\0');
   }
   file += body({"end"});
-  const auto source = std::make_shared<CountingReads>(file);
+  const auto source = std::make_shared<CountingSource>(file);
   const auto container = kFormat.open(source, {}).value();
-  source->reads = 0;
+  source->take_reads();
   for (std::optional<ChunkKey> at = container->first(); at;) at = container->scan(*at).value().next;
-  EXPECT_LT(source->reads, 20 * file.size() / kChunkSize);
+  EXPECT_LT(source->take_reads(), 20 * file.size() / kChunkSize);
 }
 
 TEST(Strays, ABlockThatIsCutOffTheGridEndsWhereItsChunksEnd) {
