@@ -223,7 +223,7 @@ Result<std::shared_ptr<const Chunk>> RecordStore::decode(const ChunkInfo& chunk)
 // A chunk that was decoded by parts may decode what it is asked for.
 Result<Slice> RecordStore::read_bytes(const Chunk& chunk, std::uint64_t offset, std::uint64_t length) const {
   const DecodeBudget::Turn turn(services_.decoding);
-  return chunk.read(offset, length);
+  return reported(chunk.read(offset, length));
 }
 
 Result<std::shared_ptr<const Chunk>> RecordStore::cached(const ChunkInfo& info) const {

@@ -83,7 +83,7 @@ Result<Slice> RecordStore::read_lines(const Chunk& chunk, std::uint64_t offset, 
     }
     if (has_bytes_here) {
       const std::uint64_t wanted = std::min<std::uint64_t>(extent.size - skip, buffer->size() - filled);
-      auto piece = chunk.read(extent.begin + skip, wanted);
+      auto piece = read_bytes(chunk, extent.begin + skip, wanted);
       if (!piece) return piece;
       std::memcpy(buffer->data() + filled, piece->bytes.data(), piece->bytes.size());
       filled += piece->bytes.size();

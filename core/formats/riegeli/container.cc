@@ -122,7 +122,7 @@ Result<std::shared_ptr<const Chunk>> RiegeliContainer::decode(const ChunkInfo& c
   }
   auto data = read_verified(*source_, chunk);
   if (!data) return std::move(data).error();
-  if (type == ChunkType::kSimple) return decode_simple(chunk, data->view());
+  if (type == ChunkType::kSimple) return decode_simple(chunk, std::move(*data));
   auto decoded = transposed::decode(data->view(), *chunk.records, *chunk.decoded_size, limits_);
   if (!decoded) return at_chunk(std::move(decoded).error(), chunk);
   return to_chunk(std::move(decoded->payload), std::move(decoded->layout));

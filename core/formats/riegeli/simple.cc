@@ -9,6 +9,7 @@
 
 #include "core/base/cursor.h"
 #include "core/formats/riegeli/stored.h"
+#include "core/formats/streamed_chunk.h"
 
 namespace recordfs::riegeli {
 namespace {
@@ -17,6 +18,7 @@ constexpr std::uint64_t kLongestVarint = 10;
 // The compression type and the size of the sizes.
 constexpr std::uint64_t kLongestPreamble = 1 + kLongestVarint;
 constexpr int kRereads = 4;
+constexpr std::string_view kValues = "record values";
 
 // Where the sizes stand in the data of a chunk; the values stand behind them.
 struct Head {
@@ -152,6 +154,21 @@ class PartsChunk final : public Chunk {
   mutable std::atomic<std::uint64_t> verified_;  // the source's generation before the hash was checked
 };
 
+// `values` as they stand at the end of `data`.
+Result<std::shared_ptr<const Chunk>> streamed(const ChunkInfo& chunk, CodecId codec, Bytes values, Buffer data,
+                                              Layout layout) {
+  auto stream = unit_stream(codec, values);
+  if (!stream) return in_chunk(std::move(stream).error(), chunk, kValues);
+  const std::size_t begin = data.size() - stream->size();
+  StreamedChunk::Compressed compressed{.stored = std::move(data),
+                                       .begin = begin,
+                                       .codec = codec,
+                                       .payload = static_cast<std::size_t>(*chunk.decoded_size)};
+  const auto explain = [chunk](Error error) { return in_chunk(std::move(error), chunk, kValues); };
+  return std::shared_ptr<const Chunk>(
+      std::make_shared<StreamedChunk>(std::move(compressed), std::move(layout), explain));
+}
+
 }  // namespace
 
 Result<Layout> simple_layout(const Source& source, const ChunkInfo& chunk, const Limits& limits) {
@@ -160,17 +177,21 @@ Result<Layout> simple_layout(const Source& source, const ChunkInfo& chunk, const
   return std::move(verified->layout);
 }
 
-Result<std::shared_ptr<const Chunk>> decode_simple(const ChunkInfo& chunk, Bytes data) {
-  auto head = parse_head(chunk, data);
+Result<std::shared_ptr<const Chunk>> decode_simple(const ChunkInfo& chunk, Buffer data) {
+  auto head = parse_head(chunk, data.view());
   if (!head) return std::move(head).error();
   const auto values_begin = static_cast<std::size_t>(head->values_begin());
-  const Bytes sizes = data.first(values_begin).subspan(static_cast<std::size_t>(head->sizes_begin));
+  const Bytes sizes = data.view().first(values_begin).subspan(static_cast<std::size_t>(head->sizes_begin));
   auto layout = layout_of(chunk, head->codec, sizes);
   if (!layout) return std::move(layout).error();
-  auto payload = Buffer::allocate(static_cast<std::size_t>(*chunk.decoded_size));
+  const auto decoded_size = static_cast<std::size_t>(*chunk.decoded_size);
+  const Bytes values = data.view().subspan(values_begin);
+  if (StreamedChunk::is_worth(head->codec, decoded_size))
+    return streamed(chunk, head->codec, values, std::move(data), std::move(*layout));
+  auto payload = Buffer::allocate(decoded_size);
   if (!payload) return std::move(payload).error();
-  if (auto opened = open_unit_into(head->codec, data.subspan(values_begin), payload->span()); !opened) {
-    return in_chunk(std::move(opened).error(), chunk, "record values");
+  if (auto opened = open_unit_into(head->codec, values, payload->span()); !opened) {
+    return in_chunk(std::move(opened).error(), chunk, kValues);
   }
   return std::shared_ptr<const Chunk>(std::make_shared<BufferChunk>(std::move(*payload), std::move(*layout)));
 }

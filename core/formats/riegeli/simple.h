@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <memory>
 
-#include "core/base/bytes.h"
+#include "core/base/buffer.h"
 #include "core/base/result.h"
 #include "core/base/source.h"
 #include "core/formats/chunk.h"
@@ -20,9 +20,9 @@ namespace recordfs::riegeli {
 // be, and as verify_data().
 Result<Layout> simple_layout(const Source& source, const ChunkInfo& chunk, const Limits& limits);
 
-// All of it: the records' bytes in one buffer. Fails as simple_layout, and when the values don't fill the
-// decoded size exactly.
-Result<std::shared_ptr<const Chunk>> decode_simple(const ChunkInfo& chunk, Bytes data);
+// All of it, of data whose hash is right: the records' bytes in one buffer, or decompressed as they are read. Fails as
+// simple_layout, and when the values don't fill the decoded size exactly; where they are decompressed later, then.
+Result<std::shared_ptr<const Chunk>> decode_simple(const ChunkInfo& chunk, Buffer data);
 
 // A chunk whose values are not compressed, verified now and read from the source when they are asked for;
 // null for any other. It verifies again when the source was touched in between. Of any size. Fails as simple_layout.

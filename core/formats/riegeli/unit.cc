@@ -69,6 +69,12 @@ Result<UnitContent> open_unit(CodecId codec, Bytes stored, std::uint64_t limit) 
   return UnitContent(std::move(*content));
 }
 
+Result<Bytes> unit_stream(CodecId codec, Bytes stored) {
+  auto compressed = split_compressed(codec, stored);
+  if (!compressed) return std::move(compressed).error();
+  return compressed->stream;
+}
+
 Result<void> open_unit_into(CodecId codec, Bytes stored, MutableBytes out) {
   if (codec == CodecId::kNone) {
     if (stored.size() != out.size()) {
@@ -77,9 +83,9 @@ Result<void> open_unit_into(CodecId codec, Bytes stored, MutableBytes out) {
     copy_bytes(stored, out);
     return {};
   }
-  auto compressed = split_compressed(codec, stored);
-  if (!compressed) return std::move(compressed).error();
-  return decompress_into(codec, compressed->stream, out);
+  auto stream = unit_stream(codec, stored);
+  if (!stream) return std::move(stream).error();
+  return decompress_into(codec, *stream, out);
 }
 
 }  // namespace recordfs::riegeli

@@ -36,6 +36,10 @@ class UnitContent {
 // Fails with kDamage, kLimit above `limit`, and as the codec does.
 Result<UnitContent> open_unit(CodecId codec, Bytes stored, std::uint64_t limit);
 
+// The one compressed stream of a unit, a view of its end. Fails with kDamage when there is none, or something behind
+// it. REQUIRES: codec is not kNone.
+Result<Bytes> unit_stream(CodecId codec, Bytes stored);
+
 // The content of a unit into all of `out`. Fails with kDamage when it is longer or shorter.
 Result<void> open_unit_into(CodecId codec, Bytes stored, MutableBytes out);
 

@@ -1,0 +1,123 @@
+#include "core/formats/streamed_chunk.h"
+
+#include <algorithm>
+#include <cassert>
+#include <utility>
+
+namespace recordfs {
+namespace {
+
+// What can be read of a broken stream ends with one of these, so that it does not depend on who reads what.
+constexpr std::size_t kPiece = 64u << 10;
+
+bool can_be_read_in_part(CodecId codec) {
+  return codec != CodecId::kNone && codec != CodecId::kSnappy && codec != CodecId::kLzma;
+}
+
+}  // namespace
+
+bool StreamedChunk::is_worth(CodecId codec, std::uint64_t payload) {
+  return can_be_read_in_part(codec) && payload > kPiece;
+}
+
+StreamedChunk::StreamedChunk(Compressed compressed, Layout layout, std::function<Error(Error)> explain)
+    : Chunk(std::move(layout)),
+      begin_(compressed.begin),
+      codec_(compressed.codec),
+      payload_(compressed.payload),
+      memory_(sizeof(*this) + compressed.stored.size() + payload_ + this->layout().memory()),
+      explain_(std::move(explain)),
+      stored_(std::move(compressed.stored)) {
+  assert(this->layout().end() <= payload_);
+}
+
+auto StreamedChunk::front() const -> Front {
+  const std::lock_guard lock(mutex_);
+  return front_;
+}
+
+void StreamedChunk::set_front(Buffer bytes) const {
+  auto front = std::make_shared<const Buffer>(std::move(bytes));
+  const std::lock_guard lock(mutex_);
+  front_ = std::move(front);
+}
+
+Result<Slice> StreamedChunk::read(std::uint64_t offset, std::uint64_t length) const {
+  if (length == 0) return Slice{};
+  auto front = this->front();
+  if (!front || front->size() < offset + length) {
+    if (auto decoded = decode(offset + length); !decoded) return std::move(decoded).error();
+    front = this->front();
+  }
+  const Bytes bytes = front->view().subspan(static_cast<std::size_t>(offset), static_cast<std::size_t>(length));
+  return Slice{bytes, std::move(front)};
+}
+
+Result<void> StreamedChunk::decode(std::uint64_t end) const {
+  const std::lock_guard lock(decoding_);
+  const auto front = this->front();
+  if (front && front->size() >= end) return {};
+  if (failure_) return *failure_;
+  const std::uint64_t pieces_end = (end + kPiece - 1) / kPiece * kPiece;
+  if (!front && pieces_end <= payload_ / 4 * 3) {
+    auto first = decode_front(static_cast<std::size_t>(pieces_end));
+    if (first) {
+      set_front(std::move(*first));
+      return {};
+    }
+    if (!lies_in_the_bytes(first.error().code)) return explain_(std::move(first).error());
+  }
+  auto all = decode_all();
+  if (all) {
+    set_front(std::move(*all));
+    stored_ = Buffer();
+    return {};
+  }
+  if (!lies_in_the_bytes(all.error().code)) return explain_(std::move(all).error());
+  auto sound = sound_front();
+  if (!sound) return explain_(std::move(sound).error());
+  failure_ = explain_(std::move(all).error());
+  const bool is_there = sound->size() >= end;
+  set_front(std::move(*sound));
+  stored_ = Buffer();
+  if (is_there) return {};
+  return *failure_;
+}
+
+Result<Buffer> StreamedChunk::decode_front(std::size_t size) const {
+  auto stream = open_stream(codec_, this->stream());
+  if (!stream) return std::move(stream).error();
+  auto bytes = Buffer::allocate(size);
+  if (!bytes) return bytes;
+  auto got = (*stream)->read(bytes->span());
+  if (!got) return std::move(got).error();
+  if (*got < size) return Error{.code = Code::kDamage, .detail = "the stream ends early"};
+  return bytes;
+}
+
+Result<Buffer> StreamedChunk::decode_all() const {
+  auto bytes = Buffer::allocate(payload_);
+  if (!bytes) return bytes;
+  if (auto got = decompress_into(codec_, stream(), bytes->span()); !got) return std::move(got).error();
+  return bytes;
+}
+
+// The pieces that come out before one that can't, and never the last: behind it the stream did not end as it should.
+Result<Buffer> StreamedChunk::sound_front() const {
+  auto stream = open_stream(codec_, this->stream());
+  if (!stream) return std::move(stream).error();
+  auto bytes = Buffer::allocate(payload_);
+  if (!bytes) return bytes;
+  std::size_t sound = 0;
+  while (sound + kPiece < payload_) {
+    const auto got = (*stream)->read(bytes->span().subspan(sound, kPiece));
+    if (!got && !lies_in_the_bytes(got.error().code)) return got.error();
+    if (!got || *got < kPiece) break;
+    sound += kPiece;
+  }
+  bytes->truncate(sound);
+  bytes->fit();
+  return bytes;
+}
+
+}  // namespace recordfs

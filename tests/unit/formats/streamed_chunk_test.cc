@@ -1,0 +1,139 @@
+#include "core/formats/streamed_chunk.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "core/base/large_allocation.h"
+#include "tests/unit/codec/packers.h"
+
+namespace recordfs {
+namespace {
+
+using testing::packers;
+using testing::text_of;
+
+constexpr std::size_t kRecord = 100'000;
+constexpr std::size_t kRecords = 10;
+
+std::shared_ptr<const Chunk> chunk_of(CodecId codec, std::string_view stored, std::size_t record_size = kRecord) {
+  Layout layout;
+  for (std::size_t i = 0; i < kRecords; ++i) layout.add(record_size);
+  StreamedChunk::Compressed compressed{
+      .stored = *Buffer::copy_of(as_bytes(stored)), .codec = codec, .payload = kRecords * record_size};
+  return std::make_shared<const StreamedChunk>(std::move(compressed), std::move(layout), [](Error error) {
+    error.position = 77;
+    return error;
+  });
+}
+
+// The codecs that can be read in part.
+std::vector<testing::Packer> streaming_packers() {
+  auto all = packers();
+  std::erase_if(all, [](const auto& packer) { return !StreamedChunk::is_worth(packer.codec, kRecords * kRecord); });
+  return all;
+}
+
+Result<Slice> read_record(const Chunk& chunk, std::size_t index) {
+  const Extent extent = chunk.layout().extent(index);
+  return chunk.read(extent.begin, extent.size);
+}
+
+// Which records can be read, when they are asked for in this order.
+std::vector<bool> readable(const Chunk& chunk, const std::vector<std::size_t>& order) {
+  std::vector<bool> good(order.size());
+  for (const std::size_t index : order) good[index] = read_record(chunk, index).has_value();
+  return good;
+}
+
+const std::vector<std::vector<std::size_t>> kOrders = {
+    {0, 1, 2, 3, 4, 5, 6, 7, 8, 9}, {9, 8, 7, 6, 5, 4, 3, 2, 1, 0}, {4, 9, 0, 5, 1, 6, 2, 7, 3, 8}};
+
+TEST(StreamedChunk, EachRecordHasItsBytesInWhateverOrder) {
+  const std::string text = text_of(kRecords * kRecord);
+  for (const auto& [codec, pack] : streaming_packers()) {
+    for (const auto& order : kOrders) {
+      const auto chunk = chunk_of(codec, pack(text));
+      for (const std::size_t index : order) {
+        const auto record = read_record(*chunk, index);
+        ASSERT_TRUE(record) << to_string(record.error());
+        EXPECT_TRUE(as_text(record->bytes) == std::string_view(text).substr(index * kRecord, kRecord)) << index;
+      }
+    }
+  }
+}
+
+TEST(StreamedChunk, SliceOutlivesWhatComesAfterIt) {
+  const std::string text = text_of(kRecords * kRecord);
+  for (const auto& [codec, pack] : streaming_packers()) {
+    auto chunk = chunk_of(codec, pack(text));
+    const auto first = read_record(*chunk, 0);
+    ASSERT_TRUE(read_record(*chunk, 9));
+    chunk.reset();
+    EXPECT_TRUE(as_text(first->bytes) == std::string_view(text).substr(0, kRecord));
+  }
+}
+
+class LargeOnes final : public LargeAllocations {
+ public:
+  int count = 0;
+
+ private:
+  void on_large_allocation() override { ++count; }
+};
+
+TEST(StreamedChunk, FirstReadTakesMemoryForWhatItReadsAndNotForAll) {
+  constexpr std::size_t kSize = LargeAllocations::kLarge / 8;
+  const auto codecs = streaming_packers();
+  ASSERT_FALSE(codecs.empty());
+  const auto chunk = chunk_of(codecs.front().codec, codecs.front().pack(text_of(kRecords * kSize)), kSize);
+  LargeOnes large;
+  ASSERT_TRUE(read_record(*chunk, 2));
+  ASSERT_TRUE(read_record(*chunk, 1));
+  EXPECT_EQ(large.count, 0);
+  ASSERT_TRUE(read_record(*chunk, 3));
+  EXPECT_EQ(large.count, 1);
+}
+
+TEST(StreamedChunk, StreamBrokenInTheMiddleGivesTheSameRecordsInWhateverOrder) {
+  for (const auto& [codec, pack] : streaming_packers()) {
+    std::string stored = pack(text_of(kRecords * kRecord));
+    stored.resize(stored.size() / 2);
+    const auto good = readable(*chunk_of(codec, stored), kOrders[0]);
+    EXPECT_TRUE(good.front()) << to_string(codec);
+    EXPECT_FALSE(good.back()) << to_string(codec);
+    for (const auto& order : kOrders) EXPECT_EQ(readable(*chunk_of(codec, stored), order), good) << to_string(codec);
+  }
+}
+
+TEST(StreamedChunk, StreamThatGoesOnBehindThePayloadLosesTheLastPieceAlone) {
+  for (const auto& [codec, pack] : streaming_packers()) {
+    const std::string stored = pack(text_of(kRecords * kRecord + 1));
+    std::vector<bool> want(kRecords, true);
+    want.back() = false;
+    for (const auto& order : kOrders) EXPECT_EQ(readable(*chunk_of(codec, stored), order), want) << to_string(codec);
+  }
+}
+
+TEST(StreamedChunk, FailureIsExplained) {
+  for (const auto& [codec, pack] : streaming_packers()) {
+    const auto chunk = chunk_of(codec, "no stream");
+    for (const std::size_t index : {3, 3, 9}) {
+      const auto record = read_record(*chunk, index);
+      ASSERT_FALSE(record);
+      EXPECT_TRUE(lies_in_the_bytes(record.error().code));
+      EXPECT_EQ(record.error().position, 77u);
+    }
+  }
+}
+
+TEST(StreamedChunk, IsWorthItForCodecsThatStreamAndForMoreThanAPiece) {
+  EXPECT_TRUE(StreamedChunk::is_worth(CodecId::kZstd, 1 << 20));
+  EXPECT_FALSE(StreamedChunk::is_worth(CodecId::kZstd, 1 << 10));
+  EXPECT_FALSE(StreamedChunk::is_worth(CodecId::kSnappy, 1 << 20));
+  EXPECT_FALSE(StreamedChunk::is_worth(CodecId::kNone, 1 << 20));
+}
+
+}  // namespace
+}  // namespace recordfs
