@@ -64,15 +64,17 @@ std::uint64_t Layout::memory() const {
   return narrow_.capacity() * sizeof(std::uint32_t) + wide_.capacity() * sizeof(std::uint64_t) + failures;
 }
 
-BufferChunk::BufferChunk(Buffer payload, Layout layout) : Chunk(std::move(layout)), payload_(std::move(payload)) {
-  assert(this->layout().end() <= payload_.size());
+BufferChunk::BufferChunk(Buffer bytes, Layout layout, std::size_t begin)
+    : Chunk(std::move(layout)), bytes_(std::move(bytes)), begin_(begin) {
+  assert(begin_ + this->layout().end() <= bytes_.size());
 }
 
 Result<Slice> BufferChunk::read(std::uint64_t offset, std::uint64_t length) const {
-  const Bytes bytes = payload_.view().subspan(static_cast<std::size_t>(offset), static_cast<std::size_t>(length));
+  const Bytes bytes =
+      bytes_.view().subspan(begin_ + static_cast<std::size_t>(offset), static_cast<std::size_t>(length));
   return Slice{bytes, shared_from_this()};
 }
 
-std::uint64_t BufferChunk::memory() const { return sizeof(*this) + payload_.size() + layout().memory(); }
+std::uint64_t BufferChunk::memory() const { return sizeof(*this) + bytes_.size() + layout().memory(); }
 
 }  // namespace recordfs

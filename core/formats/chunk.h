@@ -101,14 +101,15 @@ class Chunk : public std::enable_shared_from_this<Chunk> {
 // The usual chunk: its whole payload in one buffer.
 class BufferChunk final : public Chunk {
  public:
-  // REQUIRES: layout.end() <= payload.size().
-  BufferChunk(Buffer payload, Layout layout);
-  std::uint64_t payload_size() const override { return payload_.size(); }
+  // The payload is `bytes` from `begin` on. REQUIRES: begin + layout.end() <= bytes.size().
+  BufferChunk(Buffer bytes, Layout layout, std::size_t begin = 0);
+  std::uint64_t payload_size() const override { return bytes_.size() - begin_; }
   Result<Slice> read(std::uint64_t offset, std::uint64_t length) const override;
   std::uint64_t memory() const override;
 
  private:
-  const Buffer payload_;
+  const Buffer bytes_;
+  const std::size_t begin_;
 };
 
 }  // namespace recordfs

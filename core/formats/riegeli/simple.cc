@@ -67,6 +67,12 @@ Result<Layout> parse_sizes(const ChunkInfo& chunk, Bytes sizes) {
   return layout;
 }
 
+// For a chunk that is not compressed.
+Result<void> check_plain_values(const ChunkInfo& chunk, const Head& head) {
+  if (chunk.stored_size - head.values_begin() == *chunk.decoded_size) return {};
+  return chunk_error(Code::kDamage, chunk, "the record values are not as long as declared");
+}
+
 std::uint64_t longest_sizes(const ChunkInfo& chunk) { return *chunk.records * kLongestVarint; }
 
 // `stored` as the chunk holds them.
@@ -188,6 +194,11 @@ Result<std::shared_ptr<const Chunk>> decode_simple(const ChunkInfo& chunk, Buffe
   const Bytes values = data.view().subspan(values_begin);
   if (StreamedChunk::is_worth(head->codec, decoded_size))
     return streamed(chunk, head->codec, values, std::move(data), std::move(*layout));
+  if (head->codec == CodecId::kNone) {
+    if (auto sound = check_plain_values(chunk, *head); !sound) return std::move(sound).error();
+    return std::shared_ptr<const Chunk>(
+        std::make_shared<BufferChunk>(std::move(data), std::move(*layout), values_begin));
+  }
   auto payload = Buffer::allocate(decoded_size);
   if (!payload) return std::move(payload).error();
   if (auto opened = open_unit_into(head->codec, values, payload->span()); !opened) {
@@ -201,10 +212,7 @@ Result<std::shared_ptr<const Chunk>> simple_by_parts(std::shared_ptr<const Sourc
   if (chunk.codec != to_string(CodecId::kNone)) return std::shared_ptr<const Chunk>{};
   auto verified = verified_layout(*source, chunk, limits);
   if (!verified) return std::move(verified).error();
-  const Head& head = verified->head;
-  if (chunk.stored_size - head.values_begin() != *chunk.decoded_size) {
-    return chunk_error(Code::kDamage, chunk, "the record values are not as long as declared");
-  }
+  if (auto sound = check_plain_values(chunk, verified->head); !sound) return std::move(sound).error();
   return std::shared_ptr<const Chunk>(
       std::make_shared<PartsChunk>(std::move(verified->layout), std::move(source), chunk, verified->generation));
 }
