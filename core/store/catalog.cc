@@ -9,6 +9,17 @@
 #include "core/base/read_window.h"
 
 namespace recordfs {
+namespace {
+
+// What was learnt of the chunks [begin, end).
+std::vector<Learnt> learnt_between(const std::vector<Learnt>& all, std::uint64_t begin, std::uint64_t end) {
+  const auto at = [&all](std::uint64_t chunk) {
+    return all.begin() + static_cast<std::ptrdiff_t>(std::min<std::uint64_t>(chunk, all.size()));
+  };
+  return {at(begin), at(end)};
+}
+
+}  // namespace
 
 Catalog::Catalog(const Container& container, const Source& source, Depth depth, Bounds bounds, OnDamage on_damage,
                  std::unique_ptr<SavedIndex> saved)
@@ -18,6 +29,7 @@ Catalog::Catalog(const Container& container, const Source& source, Depth depth, 
       bounds_(bounds),
       on_damage_(std::move(on_damage)),
       saved_(std::move(saved)),
+      kept_(bounds.kept_places * sizeof(Place)),
       resume_at_(container.first()),
       stride_(bounds.chunks_per_anchor) {
   assert(bounds.anchors % 2 == 0);
@@ -89,7 +101,10 @@ bool Catalog::may_go_on_from(const CatalogSnapshot& snapshot) const {
   const Anchor& last = anchors.back();
   const bool is_sound =
       std::ranges::all_of(snapshot.damage, [&](const DamageRow& row) { return row.region.begin >= last.key.position; });
-  return is_sound && walk_stretch(anchors[anchors.size() - 2], last.before).has_value();
+  if (!is_sound) return false;
+  const Anchor& from = anchors[anchors.size() - 2];
+  auto learnt = learnt_between(snapshot.learnt, from.before.chunks, last.before.chunks);
+  return walk_stretch(from, last.before, std::move(learnt)).has_value();
 }
 
 // What was saved and fits; nullopt also where there is no memory for it.
@@ -117,11 +132,13 @@ void Catalog::restore(std::unique_lock<std::mutex>& lock) {
   anchors_ = std::move(snapshot.anchors);
   sizes_known_ = snapshot.sizes_known;
   totals_ = snapshot.totals;
+  learnt_ = std::move(snapshot.learnt);
   if (found->has_grown) {
     // What stands behind the last anchor may look different now.
     resume_at_ = anchors_.back().key;
     totals_ = anchors_.back().before;
     anchors_.pop_back();
+    learnt_.resize(static_cast<std::size_t>(std::min<std::uint64_t>(learnt_.size(), totals_.chunks)));
   } else {
     *damage_ = std::move(snapshot.damage);
     complete_ = true;
@@ -131,7 +148,7 @@ void Catalog::restore(std::unique_lock<std::mutex>& lock) {
 void Catalog::save(std::unique_lock<std::mutex> lock) {
   if (!saved_ || is_refuted_) return;
   try {
-    const CatalogSnapshot snapshot{stride_, anchors_, totals_, sizes_known_, *damage_};
+    const CatalogSnapshot snapshot{stride_, anchors_, totals_, sizes_known_, *damage_, learnt_};
     lock.unlock();
     saved_->write(snapshot, walked_);
   } catch (const std::bad_alloc&) {
@@ -155,9 +172,16 @@ void Catalog::note(const Walk& walk, ChunkKey key) {
   if (walk.chunk()) {
     if (walk.chunk()->before.chunks % stride_ == 0) add_anchor(key, walk.chunk()->before);
     tail_.push_back(*walk.chunk());
+    if (walk.learnt() != Learnt{}) remember(walk.chunk()->before.chunks, walk.learnt());
     sizes_known_ = sizes_known_ && walk.chunk()->chunk.decoded_size.has_value();
   }
   totals_ = walk.totals();
+}
+
+void Catalog::remember(std::uint64_t chunk, const Learnt& learnt) {
+  if (chunk >= bounds_.learnt_chunks) return;
+  learnt_.resize(static_cast<std::size_t>(chunk) + 1);
+  learnt_.back() = learnt;
 }
 
 void Catalog::note_damage(const DamageRow& row) {
@@ -186,7 +210,8 @@ void Catalog::note_damage(const DamageRow& row) {
 
 void Catalog::add_anchor(ChunkKey key, const Totals& before) {
   if (!anchors_.empty() && has_tail_) {
-    keep(anchors_.back().before.chunks, std::make_shared<const Stretch>(std::exchange(tail_, {})));
+    auto stretch = std::make_shared<const Stretch>(Stretch{std::exchange(tail_, {})});
+    static_cast<void>(kept_.get(stretch_key(anchors_.back().before, before), [&] { return stretch; }).has_value());
   }
   if (anchors_.size() >= bounds_.anchors) {
     // Every other anchor goes. Their number is even, so this chunk is one that the wider stride keeps.
@@ -194,50 +219,34 @@ void Catalog::add_anchor(ChunkKey key, const Totals& before) {
     for (std::size_t i = 0; i < anchors_.size(); i += 2) anchors_[kept_anchors++] = anchors_[i];
     anchors_.resize(kept_anchors);
     stride_ *= 2;
-    kept_.clear();
-    kept_places_ = 0;
   }
   anchors_.push_back({key, before});
   has_tail_ = true;
 }
 
-void Catalog::keep(std::uint64_t first_chunk, std::shared_ptr<const Stretch> places) {
-  kept_places_ += places->size();
-  kept_.push_front({first_chunk, std::move(places)});
-  while (kept_places_ > bounds_.kept_places && kept_.size() > 1) {
-    kept_places_ -= kept_.back().places->size();
-    kept_.pop_back();
-  }
-}
-
-std::shared_ptr<const Catalog::Stretch> Catalog::kept(std::uint64_t first_chunk) {
-  const auto found = std::ranges::find(kept_, first_chunk, &KeptStretch::first_chunk);
-  if (found == kept_.end()) return nullptr;
-  kept_.splice(kept_.begin(), kept_, found);
-  return found->places;
-}
-
-Result<std::shared_ptr<const Catalog::Stretch>> Catalog::walk_stretch(const Anchor& from, const Totals& until) const {
+Result<Catalog::KeptStretches::Pointer> Catalog::walk_stretch(const Anchor& from, const Totals& until,
+                                                              std::vector<Learnt> learnt) const {
   const Error changed{Code::kChanged, from.key.position, "the file no longer has the chunks that it had"};
   auto stretch = std::make_shared<Stretch>();
-  stretch->reserve(static_cast<std::size_t>(std::min(until.chunks - from.before.chunks, bounds_.chunks_per_anchor)));
+  Places& places = stretch->places;
+  places.reserve(static_cast<std::size_t>(std::min(until.chunks - from.before.chunks, bounds_.chunks_per_anchor)));
   const ReadWindow window(source_);
-  Walk walk(container_, source_.size(), depth_, from.key, from.before);
+  Walk walk(container_, source_.size(), depth_, from.key, from.before, std::move(learnt));
   while (walk.totals().chunks < until.chunks) {
     if (walk.at_end()) return changed;
     if (auto stepped = walk.step(); !stepped) return std::move(stepped).error();
-    if (walk.chunk()) stretch->push_back(*walk.chunk());
+    if (walk.chunk()) places.push_back(*walk.chunk());
   }
   const Totals& now = walk.totals();
   if (now.records != until.records || now.bytes != until.bytes || now.rows != until.rows) return changed;
-  return std::shared_ptr<const Stretch>(std::move(stretch));
+  return KeptStretches::Pointer(std::move(stretch));
 }
 
-Result<Place> Catalog::search(const Stretch& stretch, Coordinate coordinate, std::uint64_t value) {
+Result<Place> Catalog::search(const Places& places, Coordinate coordinate, std::uint64_t value) {
   // The last chunk that begins at or before `value`: chunks that add nothing are passed by.
   const auto behind =
-      std::ranges::upper_bound(stretch, value, {}, [&](const Place& place) { return place.before.at(coordinate); });
-  if (behind == stretch.begin()) return Error{.code = Code::kNotFound, .detail = "no chunk there"};
+      std::ranges::upper_bound(places, value, {}, [&](const Place& place) { return place.before.at(coordinate); });
+  if (behind == places.begin()) return Error{.code = Code::kNotFound, .detail = "no chunk there"};
   const Place& place = *(behind - 1);
   if (coordinate == Coordinate::kPosition && (value < place.chunk.begin || value >= place.chunk.end)) {
     return Error{Code::kNotFound, value, "no chunk covers this byte"};
@@ -268,18 +277,15 @@ Result<Place> Catalog::find(Coordinate coordinate, std::uint64_t value, Goal& go
   const bool is_tail = behind == anchors_.end();
   if (is_tail && has_tail_) return search(tail_, coordinate, value);
   const Totals until = is_tail ? totals_ : behind->before;
-  if (auto stretch = kept(from.before.chunks)) return search(*stretch, coordinate, value);
+  const CacheKey key = stretch_key(from.before, until);
+  if (const auto kept = kept_.peek(key); kept && *kept) return search((**kept)->places, coordinate, value);
+  auto learnt = learnt_between(learnt_, from.before.chunks, until.chunks);
   lock.unlock();
-  auto stretch = walk_stretch(from, until);
+  auto stretch = kept_.get(key, [&] { return walk_stretch(from, until, std::move(learnt)); });
+  if (stretch) return search((*stretch)->places, coordinate, value);
   lock.lock();
-  if (!stretch) {
-    if (is_restored_ && stretch.error().code == Code::kChanged && !std::exchange(is_refuted_, true)) saved_->remove();
-    return std::move(stretch).error();
-  }
-  const bool is_whole = until.chunks - from.before.chunks == stride_ || (is_tail && complete_);
-  if (is_whole && !kept(from.before.chunks)) keep(from.before.chunks, *stretch);
-  lock.unlock();
-  return search(**stretch, coordinate, value);
+  if (is_restored_ && stretch.error().code == Code::kChanged && !std::exchange(is_refuted_, true)) saved_->remove();
+  return std::move(stretch).error();
 }
 
 Result<Totals> Catalog::totals(Goal& goal) {

@@ -3,14 +3,14 @@
 //
 // It grows forwards only and in bounded memory: every so many chunks it keeps an anchor, and when there
 // are too many anchors it drops every other one. What stands between two anchors is walked again when it
-// is asked for, and kept for a while. All functions may be called from any thread.
+// is asked for, and kept for a while; what only a layout tells of a chunk is not learnt again then. All functions may
+// be called from any thread.
 #pragma once
 
 #include <array>
 #include <chrono>
 #include <condition_variable>
 #include <functional>
-#include <list>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -19,6 +19,7 @@
 
 #include "core/store/place.h"
 #include "core/store/saved_index.h"
+#include "core/store/shared_cache.h"
 #include "core/store/snapshot.h"
 #include "core/store/walk.h"
 
@@ -40,6 +41,7 @@ class Catalog {
     std::uint64_t chunks_per_anchor = 64;  // at first
     std::size_t kept_places = 32768;       // of the stretches between anchors
     std::size_t damage_rows = 65536;
+    std::size_t learnt_chunks = std::size_t{1} << 18;  // from the first on, of which what was learnt is remembered
   };
   struct State {
     Totals totals;
@@ -84,11 +86,13 @@ class Catalog {
   bool cancel(std::uint64_t ticket);
 
  private:
-  using Stretch = std::vector<Place>;
-  struct KeptStretch {
-    std::uint64_t first_chunk;
-    std::shared_ptr<const Stretch> places;
+  using Places = std::vector<Place>;
+  // The places from an anchor to the next.
+  struct Stretch {
+    Places places;
+    std::uint64_t memory() const { return places.capacity() * sizeof(Place); }
   };
+  using KeptStretches = SharedCache<Stretch>;
   struct Waiter {
     std::uint64_t ticket;
     std::function<void()> resume;
@@ -104,16 +108,18 @@ class Catalog {
   void note(const Walk& walk, ChunkKey key);
   void note_damage(const DamageRow& row);
   void add_anchor(ChunkKey key, const Totals& before);
-  void keep(std::uint64_t first_chunk, std::shared_ptr<const Stretch> places);
-  std::shared_ptr<const Stretch> kept(std::uint64_t first_chunk);
-  Result<std::shared_ptr<const Stretch>> walk_stretch(const Anchor& from, const Totals& until) const;
+  void remember(std::uint64_t chunk, const Learnt& learnt);
+  // Of a stretch. One of another length is another one: the stride may have doubled since.
+  static CacheKey stretch_key(const Totals& from, const Totals& until) { return {until.chunks, from.chunks}; }
+  Result<KeptStretches::Pointer> walk_stretch(const Anchor& from, const Totals& until,
+                                              std::vector<Learnt> learnt) const;
   bool reached(Coordinate coordinate, std::uint64_t value) const;
   bool remove_waiter(std::uint64_t ticket);
   std::vector<Waiter> take_reached();
   std::vector<DamageRow> take_settled();
   void announce(std::unique_lock<std::mutex>& lock);
   Error pending(Coordinate coordinate, std::uint64_t value, Goal& goal);
-  static Result<Place> search(const Stretch& stretch, Coordinate coordinate, std::uint64_t value);
+  static Result<Place> search(const Places& places, Coordinate coordinate, std::uint64_t value);
 
   const Container& container_;
   const Source& source_;
@@ -121,6 +127,7 @@ class Catalog {
   const Bounds bounds_;
   const OnDamage on_damage_;
   const std::unique_ptr<SavedIndex> saved_;  // used by the walk's thread
+  KeptStretches kept_;
 
   mutable std::mutex mutex_;
   std::thread thread_;
@@ -133,7 +140,7 @@ class Catalog {
   Totals totals_;
   std::uint64_t stride_;
   std::vector<Anchor> anchors_;
-  Stretch tail_;          // the places since the last anchor ...
+  Places tail_;           // the places since the last anchor ...
   bool has_tail_ = true;  // ... unless they were not walked here
   bool is_restored_ = false;
   bool is_refuted_ = false;  // what was restored is not what stands in the file
@@ -142,8 +149,7 @@ class Catalog {
   std::shared_ptr<std::vector<DamageRow>> damage_ =
       std::make_shared<std::vector<DamageRow>>();  // grows until complete_
   std::size_t told_ = 0;                           // rows of damage that on_damage_ was told of
-  std::list<KeptStretch> kept_;                    // most recently used first
-  std::size_t kept_places_ = 0;
+  std::vector<Learnt> learnt_;                     // of the chunks from the first on
   std::array<std::multimap<std::uint64_t, Waiter>, kCoordinates> waiters_;
   std::uint64_t next_ticket_ = 1;
 };

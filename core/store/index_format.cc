@@ -12,10 +12,11 @@ namespace recordfs {
 namespace {
 
 constexpr std::uint64_t kMagic = 0x78646e6973666372;  // "rcfsindx"
-constexpr std::uint32_t kVersion = 1;
+constexpr std::uint32_t kVersion = 2;
 constexpr std::size_t kChecksumSize = 8;
 constexpr std::size_t kAnchorSize = 56;
 constexpr std::size_t kLeastRowSize = 43;
+constexpr std::size_t kLearntSize = 8;
 constexpr std::size_t kLongestReason = 4096;
 constexpr std::uint64_t kLargestSum = std::uint64_t{1} << 62;
 constexpr std::uint32_t kSizesKnown = 1;  // the only flag
@@ -42,6 +43,10 @@ class Writer {
     put(anchor.key.position);
     put(anchor.key.state);
     put(anchor.before);
+  }
+  void put(const Learnt& learnt) {
+    put(learnt.records);
+    put(learnt.size);
   }
   void put(const DamageRow& row) {
     const DamagedRegion& region = row.region;
@@ -159,6 +164,18 @@ std::vector<DamageRow> read_rows(Cursor& cursor, std::uint64_t count, const Tota
   return rows;
 }
 
+std::vector<Learnt> read_learnt(Cursor& cursor, std::uint64_t count) {
+  std::vector<Learnt> all;
+  all.reserve(static_cast<std::size_t>(count));
+  for (std::uint64_t i = 0; i < count; ++i) {
+    Learnt learnt;
+    learnt.records = cursor.u32_le();
+    learnt.size = cursor.u32_le();
+    all.push_back(learnt);
+  }
+  return all;
+}
+
 Error broken() { return {.code = Code::kDamage, .detail = "a saved index that is broken"}; }
 
 }  // namespace
@@ -173,8 +190,10 @@ std::string encode_index(const IndexKey& key, const CatalogSnapshot& snapshot) {
   writer.put(snapshot.totals);
   writer.put(std::uint64_t{snapshot.anchors.size()});
   writer.put(std::uint64_t{snapshot.damage.size()});
+  writer.put(std::uint64_t{snapshot.learnt.size()});
   for (const Anchor& anchor : snapshot.anchors) writer.put(anchor);
   for (const DamageRow& row : snapshot.damage) writer.put(row);
+  for (const Learnt& learnt : snapshot.learnt) writer.put(learnt);
   return writer.finish();
 }
 
@@ -195,15 +214,19 @@ Result<SavedCatalog> decode_index(Bytes bytes, const IndexBounds& bounds) {
   snapshot.sizes_known = flags == kSizesKnown;
   const std::uint64_t anchors = cursor.u64_le();
   const std::uint64_t rows = cursor.u64_le();
+  const std::uint64_t learnt = cursor.u64_le();
   const Totals& all = snapshot.totals;
   if (!cursor.ok() || flags > kSizesKnown || !are_possible(all, saved.key.size)) return broken();
   if (anchors > bounds.anchors || rows > bounds.damage_rows) return broken();
+  if (learnt > bounds.learnt_chunks || learnt > all.chunks) return broken();
   if (anchors > cursor.remaining() / kAnchorSize || rows > cursor.remaining() / kLeastRowSize) return broken();
   if (!is_stride(snapshot.stride, anchors, bounds)) return broken();
   const std::uint64_t due = all.chunks / snapshot.stride + (all.chunks % snapshot.stride != 0 ? 1 : 0);
   if (anchors != due) return broken();
   snapshot.anchors = read_anchors(cursor, anchors, snapshot.stride, all, saved.key.size);
   snapshot.damage = read_rows(cursor, rows, all, saved.key.size);
+  if (learnt != cursor.remaining() / kLearntSize) return broken();
+  snapshot.learnt = read_learnt(cursor, learnt);
   if (!cursor.ok() || !cursor.at_end()) return broken();
   return saved;
 }

@@ -28,6 +28,7 @@ struct IndexBounds {
   std::uint64_t anchors = 0;
   std::uint64_t chunks_per_anchor = 0;  // before any were dropped
   std::uint64_t damage_rows = 0;
+  std::uint64_t learnt_chunks = 0;
 };
 
 struct SavedCatalog {

@@ -147,7 +147,7 @@ Result<Place> RecordStore::chunk_by_ordinal(std::uint64_t ordinal, Goal& goal) c
 
 std::unique_ptr<SavedIndex> RecordStore::saved(Depth depth) const {
   if (!services_.index) return nullptr;
-  const IndexBounds bounds{bounds_.anchors, bounds_.chunks_per_anchor, bounds_.damage_rows};
+  const IndexBounds bounds{bounds_.anchors, bounds_.chunks_per_anchor, bounds_.damage_rows, bounds_.learnt_chunks};
   return std::make_unique<SavedIndex>(*services_.index, *source_, container_->format(), depth, bounds,
                                       [this](Severity severity, const std::string& text) {
                                         services_.log(severity, fmt::format("{}: {}", name_, text));

@@ -23,6 +23,7 @@ struct CatalogSnapshot {
   Totals totals;
   bool sizes_known = true;
   std::vector<DamageRow> damage;
+  std::vector<Learnt> learnt;  // of the chunks from the first on
 };
 
 }  // namespace recordfs

@@ -38,11 +38,22 @@ std::vector<DamagedRegion> with_all_of(const ChunkInfo& chunk, const Error& why,
   return all;
 }
 
+bool says_enough(const ChunkInfo& chunk, Depth depth) {
+  return depth == Depth::kHeaders || (chunk.records && (chunk.decoded_size || depth == Depth::kCounts));
+}
+
+Learnt learnt_of(const ChunkInfo& chunk) {
+  const std::uint64_t records = chunk.records.value_or(0);
+  const std::uint64_t size = chunk.decoded_size.value_or(Learnt::kNothing);
+  const bool fits = records < Learnt::kNothing && (size < Learnt::kNothing || !chunk.decoded_size);
+  if (!fits) return {};
+  return {.records = static_cast<std::uint32_t>(records), .size = static_cast<std::uint32_t>(size)};
+}
+
 }  // namespace
 
 Result<std::optional<Error>> learn(const Container& container, Depth depth, ChunkInfo& chunk) {
-  const bool known = chunk.records && (chunk.decoded_size || depth == Depth::kCounts);
-  if (known || depth == Depth::kHeaders) return std::optional<Error>{};
+  if (says_enough(chunk, depth)) return std::optional<Error>{};
   auto layout = container.layout(chunk);
   if (layout) {
     chunk.records = layout->records();
@@ -58,8 +69,15 @@ Result<std::optional<Error>> learn(const Container& container, Depth depth, Chun
 Walk::Walk(const Container& container, Position container_size, Depth depth)
     : Walk(container, container_size, depth, container.first(), {}) {}
 
-Walk::Walk(const Container& container, Position container_size, Depth depth, ChunkKey from, Totals before)
-    : container_(container), depth_(depth), steps_left_(container_size + 1), next_(from), totals_(before) {}
+Walk::Walk(const Container& container, Position container_size, Depth depth, ChunkKey from, Totals before,
+           std::vector<Learnt> learnt)
+    : container_(container),
+      depth_(depth),
+      steps_left_(container_size + 1),
+      learnt_(std::move(learnt)),
+      learnt_from_(before.chunks),
+      next_(from),
+      totals_(before) {}
 
 Result<void> Walk::step() {
   try {
@@ -70,11 +88,27 @@ Result<void> Walk::step() {
   }
 }
 
+// As learn(). A chunk of which something was learnt before costs no layout.
+Result<std::optional<Error>> Walk::learn_or_recall(ChunkInfo& chunk) {
+  learnt_now_ = {};
+  if (says_enough(chunk, depth_)) return std::optional<Error>{};
+  const std::uint64_t at = totals_.chunks - learnt_from_;
+  if (at < learnt_.size() && learnt_[static_cast<std::size_t>(at)] != Learnt{}) {
+    const Learnt& before = learnt_[static_cast<std::size_t>(at)];
+    if (!chunk.records) chunk.records = before.records;
+    if (!chunk.decoded_size && before.size != Learnt::kNothing) chunk.decoded_size = before.size;
+    return std::optional<Error>{};
+  }
+  auto unknown = learn(container_, depth_, chunk);
+  if (unknown) learnt_now_ = learnt_of(chunk);
+  return unknown;
+}
+
 Result<void> Walk::take_step() {
   auto taken = container_.scan(*next_);
   if (!taken) return std::move(taken).error();
   if (taken->chunk) {
-    auto unknown = learn(container_, depth_, *taken->chunk);
+    auto unknown = learn_or_recall(*taken->chunk);
     if (!unknown) return std::move(unknown).error();
     if (*unknown) taken->damage = with_all_of(*taken->chunk, **unknown, std::move(taken->damage));
   }

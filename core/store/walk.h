@@ -2,6 +2,8 @@
 // the walk moves and ends.
 #pragma once
 
+#include <cstdint>
+#include <limits>
 #include <optional>
 #include <vector>
 
@@ -22,6 +24,15 @@ enum class Depth : std::uint8_t {
 // another try may end otherwise.
 Result<std::optional<Error>> learn(const Container& container, Depth depth, ChunkInfo& chunk);
 
+// What a layout has told of a chunk whose header says too little, so that nobody has to make the layout again.
+struct Learnt {
+  static constexpr std::uint32_t kNothing = std::numeric_limits<std::uint32_t>::max();
+
+  std::uint32_t records = kNothing;  // kNothing: nothing was learnt of this chunk
+  std::uint32_t size = kNothing;     // of all records, in bytes; kNothing: it stays unknown
+  bool operator==(const Learnt&) const = default;
+};
+
 // A region that the walk found unsound, with the ordinal of the first record behind it.
 struct DamageRow {
   DamagedRegion region;
@@ -33,13 +44,17 @@ class Walk {
  public:
   // From the beginning, or from a place that an earlier walk over the same container reached.
   Walk(const Container& container, Position container_size, Depth depth);
-  Walk(const Container& container, Position container_size, Depth depth, ChunkKey from, Totals before);
+  // `learnt` is what an earlier walk has learnt of the next chunks, in their order: it is believed.
+  Walk(const Container& container, Position container_size, Depth depth, ChunkKey from, Totals before,
+       std::vector<Learnt> learnt = {});
 
   // Takes one step. What it found is in chunk() and damage() until the next. Fails as Container::scan and learn()
   // do, and with kOutOfMemory; the walk has not moved then and may be tried again. REQUIRES: !at_end().
   Result<void> step();
 
   const std::optional<Place>& chunk() const { return chunk_; }
+  // What this walk had to learn of chunk(); Learnt() where its header says enough, or has numbers that are too large.
+  const Learnt& learnt() const { return learnt_now_; }
   const std::vector<DamageRow>& damage() const { return damage_; }
   bool at_end() const { return !next_.has_value(); }
   // Where the next step goes on. REQUIRES: !at_end().
@@ -49,13 +64,17 @@ class Walk {
 
  private:
   Result<void> take_step();
+  Result<std::optional<Error>> learn_or_recall(ChunkInfo& chunk);
 
   const Container& container_;
   const Depth depth_;
   std::uint64_t steps_left_;
+  const std::vector<Learnt> learnt_;
+  const std::uint64_t learnt_from_;  // number of the chunk that `learnt_` begins with
   std::optional<ChunkKey> next_;
   Totals totals_;
   std::optional<Place> chunk_;
+  Learnt learnt_now_;
   std::vector<DamageRow> damage_;
 };
 

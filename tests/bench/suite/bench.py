@@ -49,11 +49,16 @@ class Bench:
         self.failed = False
         self._in_memory = None  # once there is a folder in memory
 
-    def recordfs(self, source, *options, processors=ONE_PROCESSOR):
-        """A mount of a container, not entered yet."""
-        return Mounted(self.recordfs_command(source, *options), self.point, processors)
+    def recordfs(self, source, *options, index=None, processors=ONE_PROCESSOR):
+        """A mount of a container, not entered yet. `index`: the folder where what walks find is saved; without one, no
+        earlier mount has left anything."""
+        return Mounted(self.recordfs_command(source, *options, index=index), self.point, processors)
 
-    def recordfs_command(self, source, *options):
+    def recordfs_command(self, source, *options, index=None):
+        if index is None:
+            index = self.folder / "index"
+            shutil.rmtree(index, ignore_errors=True)
+        options = (*options, f"index={index}")
         return [self.settings.program("recordfs"), *(word for option in options for word in ("-o", option)), source]
 
     def floor(self, *switches, processors=ONE_PROCESSOR):

@@ -143,6 +143,47 @@ TEST(Catalog, ThinnedAnchorsCostAWalkOnceAndThenNothing) {
   EXPECT_EQ(opened.watch->scans, walked + again);
 }
 
+TEST(Catalog, WhatALayoutToldIsNotAskedAgain) {
+  const Opened opened({.chunks = 64, .counts_in_header = false, .broken_payloads = {3}});
+  const auto catalog = opened.catalog(Depth::kSizes, kTiny);
+  ASSERT_TRUE(waited([&](Goal& goal) { return catalog->totals(goal); }));
+  const std::vector<Place> places = opened.places(Depth::kSizes);
+  const std::uint64_t layouts = opened.watch->layouts;
+  for (const Place& wanted : places) {
+    const auto place = found(*catalog, Coordinate::kChunks, wanted.before.chunks);
+    ASSERT_TRUE(place);
+    EXPECT_EQ(place->chunk.records, wanted.chunk.records);
+    EXPECT_EQ(place->chunk.decoded_size, wanted.chunk.decoded_size);
+    EXPECT_EQ(place->before.bytes, wanted.before.bytes);
+  }
+  EXPECT_EQ(opened.watch->layouts, layouts);
+}
+
+TEST(Catalog, MoreChunksThanAreRememberedAreLearntAgain) {
+  const Opened opened({.chunks = 64, .counts_in_header = false});
+  Catalog::Bounds bounds = kTiny;
+  bounds.learnt_chunks = 20;
+  const auto catalog = opened.catalog(Depth::kSizes, bounds);
+  ASSERT_TRUE(waited([&](Goal& goal) { return catalog->totals(goal); }));
+  EXPECT_EQ(found(*catalog, Coordinate::kChunks, 19)->chunk.records, 3u);
+  EXPECT_EQ(found(*catalog, Coordinate::kChunks, 20)->chunk.records, 3u);
+  EXPECT_EQ(opened.watch->layouts, 64u + 12u);  // of the stretch of 16 that begins with chunk 16
+}
+
+TEST(Catalog, OneOfManyThreadsWalksAStretch) {
+  const Opened opened({.chunks = 64});
+  const auto catalog = opened.catalog(Depth::kCounts, kTiny);
+  ASSERT_TRUE(waited([&](Goal& goal) { return catalog->totals(goal); }));
+  opened.watch->on_scan = [](Position) { std::this_thread::sleep_for(std::chrono::milliseconds(2)); };
+  std::vector<std::future<bool>> readers;
+  for (int i = 0; i < 8; ++i) {
+    readers.push_back(
+        std::async(std::launch::async, [&] { return found(*catalog, Coordinate::kRecords, 0).has_value(); }));
+  }
+  for (auto& reader : readers) EXPECT_TRUE(reader.get());
+  EXPECT_EQ(opened.watch->scans, 64u + 16u);
+}
+
 TEST(Catalog, StretchThatIsNoLongerTheSameIsChanged) {
   const Opened opened({.chunks = 64});
   const toy::File other = toy::make_file({.chunks = 64, .broken_headers = {2}});

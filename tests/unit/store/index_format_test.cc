@@ -9,11 +9,11 @@
 namespace recordfs::testing {
 namespace {
 
-constexpr IndexBounds kBounds{.anchors = 4, .chunks_per_anchor = 2, .damage_rows = 3};
+constexpr IndexBounds kBounds{.anchors = 4, .chunks_per_anchor = 2, .damage_rows = 3, .learnt_chunks = 4};
 constexpr std::size_t kStrideAt = 16 + 64;  // behind magic, version, flags and key
 constexpr std::size_t kTotalsAt = kStrideAt + 8;
 constexpr std::size_t kCountsAt = kTotalsAt + 40;
-constexpr std::size_t kAnchorsAt = kCountsAt + 16;
+constexpr std::size_t kAnchorsAt = kCountsAt + 24;
 constexpr std::size_t kRowsAt = kAnchorsAt + 3 * 56;
 
 IndexKey key() { return {7, 8, 9, 10'000, -5, 123'456'789, 11, 12}; }
@@ -27,6 +27,7 @@ CatalogSnapshot snapshot() {
   made.sizes_known = false;
   made.damage = {{{100, 200, DamageClass::kDamage, 2, 5, "some reason"}, 7},
                  {{9000, 10'000, DamageClass::kUnfinished, 0, std::nullopt, ""}, 100}};
+  made.learnt = {{10, 100}, {}, {0, Learnt::kNothing}};
   return made;
 }
 
@@ -68,6 +69,7 @@ TEST(IndexFormat, WhatWasWrittenIsRead) {
   EXPECT_EQ(got.damage[0].first_ordinal, 7u);
   EXPECT_EQ(got.damage[1].region.records_lost, std::nullopt);
   EXPECT_EQ(got.damage[1].region.damage_class, DamageClass::kUnfinished);
+  EXPECT_EQ(got.learnt, wanted.learnt);
 }
 
 TEST(IndexFormat, CatalogOfNothingIsRead) {
@@ -101,7 +103,7 @@ TEST(IndexFormat, EachCutAndWhatFollowsTheEndIsFound) {
 
 TEST(IndexFormat, AnotherVersionIsNone) {
   std::string bytes = encode_index(key(), snapshot());
-  bytes[8] = 2;
+  bytes[8] = 1;
   EXPECT_EQ(decoded(with_right_checksum(bytes)).error().code, Code::kUnsupported);
 }
 
@@ -136,6 +138,9 @@ TEST(IndexFormat, NumbersThatNoWalkGivesAreRefused) {
            {kCountsAt + 8, 3},
            Lie{kCountsAt + 8, 1 << 20},
            {kCountsAt + 8, UINT64_MAX},
+           {kCountsAt + 16, 2},
+           {kCountsAt + 16, 4},
+           {kCountsAt + 16, UINT64_MAX},
            {anchor, 10'000},
            {anchor, UINT64_MAX},
            Lie{anchor + 16, 3},
@@ -171,8 +176,12 @@ TEST(IndexFormat, MoreThanTheCatalogHoldsIsRefused) {
   CatalogSnapshot large = snapshot();
   for (int i = 0; i < 2; ++i) large.damage.push_back(large.damage.back());
   EXPECT_FALSE(decoded(encode_index(key(), large)));
-  const IndexBounds fewer{.anchors = 2, .chunks_per_anchor = 2, .damage_rows = 3};
-  EXPECT_FALSE(decode_index(as_bytes(encode_index(key(), snapshot())), fewer));
+  const std::string bytes = encode_index(key(), snapshot());
+  EXPECT_TRUE(decode_index(as_bytes(bytes), kBounds));
+  const IndexBounds fewer_anchors{.anchors = 2, .chunks_per_anchor = 2, .damage_rows = 3, .learnt_chunks = 4};
+  EXPECT_FALSE(decode_index(as_bytes(bytes), fewer_anchors));
+  const IndexBounds fewer_learnt{.anchors = 4, .chunks_per_anchor = 2, .damage_rows = 3, .learnt_chunks = 2};
+  EXPECT_FALSE(decode_index(as_bytes(bytes), fewer_learnt));
 }
 
 }  // namespace

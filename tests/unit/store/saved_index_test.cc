@@ -116,6 +116,19 @@ TEST(SavedIndex, SizesThatOnlyAWalkThroughAllTellsAreKnownAtOnce) {
   EXPECT_EQ(again.watch->layouts + again.watch->decodes + again.scans(), 0u);
 }
 
+TEST(SavedIndex, ReadingFromItDecodesEachChunkOnce) {
+  const Disk disk({.chunks = kChunks, .counts_in_header = false, .small_layout = false});
+  const auto text = [](const Mounted& mounted) {
+    return text_of(
+        waited([&](Goal& goal) { return mounted.store->read_stream(Stream::kConcat, 0, 1u << 20, goal); }).value());
+  };
+  const std::string walked = text(Mounted(disk));
+  const Mounted again(disk);
+  EXPECT_EQ(text(again), walked);
+  EXPECT_EQ(again.watch->decodes, kChunks);
+  EXPECT_EQ(again.watch->layouts, 0u);
+}
+
 TEST(SavedIndex, DamageIsToldAndLoggedAsWhenItIsWalked) {
   const Disk disk({.chunks = kChunks, .broken_headers = {3, 4, 20, 59}});
   const auto told = [&] {

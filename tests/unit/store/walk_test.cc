@@ -55,6 +55,30 @@ TEST(Walk, AsksForLayoutsOnlyWhereHeadersSayTooLittle) {
   EXPECT_EQ(watch->layouts, 4u);
 }
 
+TEST(Walk, AsksForNoLayoutOfWhatItIsToldThatItWasLearnt) {
+  const auto watch = std::make_shared<toy::Watch>();
+  const auto source = toy::source_of(toy::make_file({.counts_in_header = false, .broken_payloads = {1}}).bytes);
+  const auto container = toy::open(source, Limits{}, watch).value();
+  std::vector<Learnt> learnt;
+  for (Walk walk(*container, source->size(), Depth::kCounts); !walk.at_end();) {
+    ASSERT_TRUE(walk.step());
+    learnt.push_back(walk.learnt());
+  }
+  EXPECT_EQ(learnt[1], (Learnt{.records = 0, .size = Learnt::kNothing}));
+  const Walked whole = walk_all(*container, source->size(), Depth::kCounts);
+  ASSERT_EQ(watch->layouts, 8u);
+  learnt[2] = {};
+  Walk walk(*container, source->size(), Depth::kCounts, whole.places[1].chunk.key, whole.places[1].before,
+            {learnt.begin() + 1, learnt.end()});
+  while (!walk.at_end()) {
+    ASSERT_TRUE(walk.step());
+    EXPECT_EQ(walk.learnt() == Learnt{}, walk.chunk()->before.chunks != 2);
+  }
+  EXPECT_EQ(walk.totals().bytes, whole.totals.bytes);
+  EXPECT_EQ(walk.totals().rows, whole.totals.rows);
+  EXPECT_EQ(watch->layouts, 9u);
+}
+
 TEST(Walk, UndecodableChunkWithACountKeepsItsOrdinals) {
   const Walked walked = walk_toy({.broken_payloads = {1}}, Depth::kSizes);
   EXPECT_EQ(walked.totals.records, 12u);
