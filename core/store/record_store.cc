@@ -187,15 +187,21 @@ Result<std::shared_ptr<const Layout>> RecordStore::layout_of_decoded(const Chunk
 Result<std::shared_ptr<const Layout>> RecordStore::layout(const ChunkInfo& info) const {
   if (info.layout_cost == LayoutCost::kDecode) return layout_of_decoded(info);
   if (auto decoded = services_.chunks.peek(cache_key(info)); decoded && *decoded) {
-    return std::shared_ptr<const Layout>(**decoded, &(**decoded)->layout());
+    const Layout& of_decoded = (**decoded)->layout();
+    if (check_counts(info, of_decoded)) return std::shared_ptr<const Layout>(**decoded, &of_decoded);
   }
   auto known = services_.layouts.get(cache_key(info), [&]() -> Result<std::shared_ptr<const Layout>> {
     const DecodeBudget::Turn turn(services_.decoding);
     auto made = container_->layout(info);
     if (!made) return std::move(made).error();
-    if (auto same = check_counts(info, *made); !same) return std::move(same).error();
     return std::make_shared<const Layout>(std::move(*made));
   });
+  if (known) {
+    if (auto same = check_counts(info, **known); !same) {
+      services_.layouts.forget(cache_key(info));
+      known = std::move(same).error();
+    }
+  }
   if (!known) report(known.error());
   return known;
 }
@@ -226,14 +232,19 @@ Result<Slice> RecordStore::read_bytes(const Chunk& chunk, std::uint64_t offset, 
   return reported(chunk.read(offset, length));
 }
 
+// What is there may have been decoded for somebody who knew less of the chunk.
 Result<std::shared_ptr<const Chunk>> RecordStore::cached(const ChunkInfo& info) const {
-  return services_.chunks.get(cache_key(info), [&]() -> Result<std::shared_ptr<const Chunk>> {
+  auto decoded = services_.chunks.get(cache_key(info), [&]() -> Result<std::shared_ptr<const Chunk>> {
     auto made = decode(info);
     if (source_->has_grown()) say_grown();
-    if (!made) return made;
-    if (auto same = check_counts(info, (*made)->layout()); !same) return std::move(same).error();
     return made;
   });
+  if (!decoded) return decoded;
+  if (auto same = check_counts(info, (*decoded)->layout()); !same) {
+    services_.chunks.forget(cache_key(info));
+    return std::move(same).error();
+  }
+  return decoded;
 }
 
 Result<std::shared_ptr<const Chunk>> RecordStore::chunk(const ChunkInfo& info) const {

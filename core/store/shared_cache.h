@@ -63,6 +63,9 @@ class SharedCache {
   // Whether the value is there or being made. Any thread.
   bool contains(const CacheKey& key) const;
 
+  // Forgets a value that is there. Any thread.
+  void forget(const CacheKey& key);
+
   // Forgets all of a container. Any thread.
   void forget(std::uint64_t container);
 
@@ -169,6 +172,13 @@ template <class Value>
 bool SharedCache<Value>::contains(const CacheKey& key) const {
   const std::lock_guard lock(mutex_);
   return index_.contains(key);
+}
+
+template <class Value>
+void SharedCache<Value>::forget(const CacheKey& key) {
+  const std::lock_guard lock(mutex_);
+  const auto found = index_.find(key);
+  if (found != index_.end() && found->second->outcome) drop(found->second);
 }
 
 template <class Value>

@@ -125,6 +125,28 @@ TEST(ReadAhead, FailureThatItFoundIsLoggedWhenSomebodyReadsThere) {
   EXPECT_NE(reader.toy.lines.all()[0].find("payload check mismatch"), std::string::npos);
 }
 
+TEST(ReadAhead, ChunkThatHasOtherRecordsByNowIsChanged) {
+  const auto shape = [](std::uint64_t records, std::size_t size) {
+    return toy::Shape{.chunks = 6,
+                      .records_per_chunk = records,
+                      .record_size = [size](std::uint64_t) { return size; },
+                      .counts_in_header = false};
+  };
+  Reader reader(shape(3, 20));
+  const std::vector<Position>& begins = reader.toy.file.begins;
+  const ChunkInfo changed = reader.toy.chunk(2);
+  const std::string other = toy::make_file(shape(2, 32)).bytes;
+  ASSERT_EQ(other.size(), reader.toy.file.bytes.size());
+  reader.toy.source->rewrite(reader.toy.file.bytes.substr(0, begins[2]) + other.substr(begins[2]));
+  ASSERT_TRUE(reader.read(0));
+  ASSERT_TRUE(reader.read(1));
+  reader.decodes.wait_for(begins[2]);
+  EXPECT_EQ(reader.toy.store->read_record({changed, 0}, 0, 100).error().code, Code::kChanged);
+  EXPECT_FALSE(reader.toy.store->layout(changed));
+  reader.toy.source->rewrite(reader.toy.file.bytes);
+  EXPECT_EQ(text_of(reader.toy.store->read_record({changed, 0}, 0, 100).value()), reader.toy.file.records[6]);
+}
+
 TEST(ReadAhead, DestructionWaitsForWhatIsUnderWay) {
   Reader reader({.chunks = 6});
   ASSERT_TRUE(reader.read(0));

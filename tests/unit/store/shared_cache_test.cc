@@ -183,6 +183,16 @@ TEST(SharedCache, ForgetsOneContainerAlone) {
   EXPECT_TRUE(cache.contains({2, 1}));
 }
 
+TEST(SharedCache, ForgottenValueIsMadeAgain) {
+  Cache cache(10000);
+  for (const Position begin : {1u, 2u}) ASSERT_TRUE(cache.get({1, begin}, weighing(100)));
+  cache.forget(CacheKey{1, 1});
+  cache.forget(CacheKey{1, 3});
+  EXPECT_FALSE(cache.contains({1, 1}));
+  EXPECT_TRUE(cache.contains({1, 2}));
+  EXPECT_EQ(cache.get({1, 1}, weighing(7)).value()->memory(), 7u);
+}
+
 TEST(SharedCache, ManyThreadsAndKeysInLittleRoom) {
   Cache cache(2000);
   std::vector<std::future<int>> wrong;
