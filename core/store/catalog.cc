@@ -22,12 +22,13 @@ std::vector<Learnt> learnt_between(const std::vector<Learnt>& all, std::uint64_t
 }  // namespace
 
 Catalog::Catalog(const Container& container, const Source& source, Depth depth, Bounds bounds, OnDamage on_damage,
-                 std::unique_ptr<SavedIndex> saved)
+                 std::unique_ptr<SavedIndex> saved, MakeLayout make_layout)
     : container_(container),
       source_(source),
       depth_(depth),
       bounds_(bounds),
       on_damage_(std::move(on_damage)),
+      make_layout_(std::move(make_layout)),
       saved_(std::move(saved)),
       kept_(bounds.kept_places * sizeof(Place)),
       resume_at_(container.first()),
@@ -75,7 +76,7 @@ void Catalog::run() {
 
 void Catalog::take_walk(std::unique_lock<std::mutex>& lock) {
   const auto begin = std::chrono::steady_clock::now();
-  Walk walk(container_, source_.size(), depth_, resume_at_, totals_);
+  Walk walk(container_, source_.size(), depth_, resume_at_, totals_, {}, make_layout_);
   while (!walk.at_end() && !stopping_) {
     const ChunkKey key = walk.next();
     lock.unlock();
@@ -231,7 +232,7 @@ Result<Catalog::KeptStretches::Pointer> Catalog::walk_stretch(const Anchor& from
   Places& places = stretch->places;
   places.reserve(static_cast<std::size_t>(std::min(until.chunks - from.before.chunks, bounds_.chunks_per_anchor)));
   const ReadWindow window(source_);
-  Walk walk(container_, source_.size(), depth_, from.key, from.before, std::move(learnt));
+  Walk walk(container_, source_.size(), depth_, from.key, from.before, std::move(learnt), make_layout_);
   while (walk.totals().chunks < until.chunks) {
     if (walk.at_end()) return changed;
     if (auto stepped = walk.step(); !stepped) return std::move(stepped).error();

@@ -55,9 +55,9 @@ class Catalog {
 
   // `container` reads from `source`; both have to outlive the catalog. The walk starts with the first wait() or
   // start(). What `saved` has of the container takes the place of the walk, or of its beginning; null: nothing is
-  // saved.
+  // saved. `make_layout` makes all layouts that the catalog needs, on the walk's thread and on those of callers.
   Catalog(const Container& container, const Source& source, Depth depth, Bounds bounds, OnDamage on_damage = {},
-          std::unique_ptr<SavedIndex> saved = {});
+          std::unique_ptr<SavedIndex> saved = {}, MakeLayout make_layout = {});
   ~Catalog();
   Catalog(const Catalog&) = delete;
   Catalog& operator=(const Catalog&) = delete;
@@ -126,6 +126,7 @@ class Catalog {
   const Depth depth_;
   const Bounds bounds_;
   const OnDamage on_damage_;
+  const MakeLayout make_layout_;
   const std::unique_ptr<SavedIndex> saved_;  // used by the walk's thread
   KeptStretches kept_;
 

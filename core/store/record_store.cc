@@ -45,7 +45,7 @@ RecordStore::RecordStore(std::string name, std::shared_ptr<const Source> source,
       read_ahead_(new_read_ahead()),
       catalog_(
           *container_, *source_, Depth::kCounts, bounds, [this](const DamageRow& row) { report_damage(row.region); },
-          saved(Depth::kCounts)) {}
+          saved(Depth::kCounts), layouts_in_turn()) {}
 
 RecordStore::~RecordStore() {
   read_ahead_.reset();
@@ -84,7 +84,7 @@ void RecordStore::say_grown() const {
 }
 
 Result<std::optional<ChunkInfo>> RecordStore::first_record_chunk() const {
-  Walk walk(*container_, source_->size(), Depth::kCounts);
+  Walk walk(*container_, source_->size(), Depth::kCounts, layouts_in_turn());
   for (int i = 0; i < kStepsToFirstRecord && !walk.at_end(); ++i) {
     if (auto stepped = walk.step(); !stepped) return std::move(stepped).error();
     if (walk.chunk() && walk.chunk()->chunk.records.value_or(0) > 0) return std::optional(walk.chunk()->chunk);
@@ -115,10 +115,7 @@ Result<ChunkInfo> RecordStore::chunk_covering(Position at, Goal& goal) const {
   if (!chunk) return std::move(chunk).error();
   if (!*chunk) return Error{Code::kNotFound, at, "no chunk covers this byte"};
   // What is said of a chunk must not depend on whether the catalog has come by.
-  {
-    const DecodeBudget::Turn turn(services_.decoding);
-    if (auto unknown = learn(*container_, Depth::kCounts, **chunk); !unknown) return std::move(unknown).error();
-  }
+  if (auto unknown = learn(layouts_in_turn(), Depth::kCounts, **chunk); !unknown) return std::move(unknown).error();
   const std::lock_guard lock(mutex_);
   if (located_.size() >= kLocatedChunks) located_.clear();
   located_.emplace((*chunk)->begin, **chunk);
@@ -157,9 +154,10 @@ std::unique_ptr<SavedIndex> RecordStore::saved(Depth depth) const {
 Catalog& RecordStore::sizes() const {
   if (catalog_.state().sizes_known) return catalog_;
   const std::lock_guard lock(mutex_);
-  if (!sizes_)
+  if (!sizes_) {
     sizes_ = std::make_unique<Catalog>(*container_, *source_, Depth::kSizes, bounds_, Catalog::OnDamage{},
-                                       saved(Depth::kSizes));
+                                       saved(Depth::kSizes), layouts_in_turn());
+  }
   return *sizes_;
 }
 
@@ -178,6 +176,15 @@ Result<std::uint64_t> RecordStore::records_in(const ChunkInfo& chunk) const {
   return (*known)->records();
 }
 
+Result<Layout> RecordStore::layout_in_turn(const ChunkInfo& chunk) const {
+  const DecodeBudget::Turn turn(services_.decoding);
+  return container_->layout(chunk);
+}
+
+MakeLayout RecordStore::layouts_in_turn() const {
+  return [this](const ChunkInfo& chunk) { return layout_in_turn(chunk); };
+}
+
 Result<std::shared_ptr<const Layout>> RecordStore::layout_of_decoded(const ChunkInfo& info) const {
   auto decoded = chunk(info);
   if (!decoded) return std::move(decoded).error();
@@ -191,8 +198,7 @@ Result<std::shared_ptr<const Layout>> RecordStore::layout(const ChunkInfo& info)
     if (check_counts(info, of_decoded)) return std::shared_ptr<const Layout>(**decoded, &of_decoded);
   }
   auto known = services_.layouts.get(cache_key(info), [&]() -> Result<std::shared_ptr<const Layout>> {
-    const DecodeBudget::Turn turn(services_.decoding);
-    auto made = container_->layout(info);
+    auto made = layout_in_turn(info);
     if (!made) return std::move(made).error();
     return std::make_shared<const Layout>(std::move(*made));
   });

@@ -167,6 +167,8 @@ class RecordStore {
   CacheKey cache_key(const ChunkInfo& chunk) const { return {id_, chunk.begin}; }
   Result<std::shared_ptr<const Chunk>> decode(const ChunkInfo& chunk) const;
   Result<std::shared_ptr<const Chunk>> cached(const ChunkInfo& chunk) const;
+  Result<Layout> layout_in_turn(const ChunkInfo& chunk) const;
+  MakeLayout layouts_in_turn() const;
   Result<std::shared_ptr<const Layout>> layout_of_decoded(const ChunkInfo& chunk) const;
   bool wants_parts(const ChunkInfo& chunk) const;
   Result<Slice> read_bytes(const Chunk& chunk, std::uint64_t offset, std::uint64_t length) const;

@@ -52,9 +52,9 @@ Learnt learnt_of(const ChunkInfo& chunk) {
 
 }  // namespace
 
-Result<std::optional<Error>> learn(const Container& container, Depth depth, ChunkInfo& chunk) {
+Result<std::optional<Error>> learn(const MakeLayout& make_layout, Depth depth, ChunkInfo& chunk) {
   if (says_enough(chunk, depth)) return std::optional<Error>{};
-  auto layout = container.layout(chunk);
+  auto layout = make_layout(chunk);
   if (layout) {
     chunk.records = layout->records();
     chunk.decoded_size = layout->total();
@@ -66,13 +66,15 @@ Result<std::optional<Error>> learn(const Container& container, Depth depth, Chun
   return std::optional(std::move(layout).error());
 }
 
-Walk::Walk(const Container& container, Position container_size, Depth depth)
-    : Walk(container, container_size, depth, container.first(), {}) {}
+Walk::Walk(const Container& container, Position container_size, Depth depth, MakeLayout make_layout)
+    : Walk(container, container_size, depth, container.first(), {}, {}, std::move(make_layout)) {}
 
 Walk::Walk(const Container& container, Position container_size, Depth depth, ChunkKey from, Totals before,
-           std::vector<Learnt> learnt)
+           std::vector<Learnt> learnt, MakeLayout make_layout)
     : container_(container),
       depth_(depth),
+      make_layout_(make_layout ? std::move(make_layout)
+                               : [&container](const ChunkInfo& chunk) { return container.layout(chunk); }),
       steps_left_(container_size + 1),
       learnt_(std::move(learnt)),
       learnt_from_(before.chunks),
@@ -99,7 +101,7 @@ Result<std::optional<Error>> Walk::learn_or_recall(ChunkInfo& chunk) {
     if (!chunk.decoded_size && before.size != Learnt::kNothing) chunk.decoded_size = before.size;
     return std::optional<Error>{};
   }
-  auto unknown = learn(container_, depth_, chunk);
+  auto unknown = learn(make_layout_, depth_, chunk);
   if (unknown) learnt_now_ = learnt_of(chunk);
   return unknown;
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <optional>
 #include <vector>
@@ -19,10 +20,14 @@ enum class Depth : std::uint8_t {
   kSizes,    // and how many bytes they have together
 };
 
+// Makes the layout of a chunk; fails as Container::layout does. Whoever walks for others may hold it back until there
+// is memory for it.
+using MakeLayout = std::function<Result<Layout>(const ChunkInfo&)>;
+
 // Fills in what a chunk's header leaves open and `depth` asks for, from its layout. Returns why its number of records
 // stays unknown, or nothing; a chunk of which it stays unknown counts as empty. Fails as Container::layout does when
 // another try may end otherwise.
-Result<std::optional<Error>> learn(const Container& container, Depth depth, ChunkInfo& chunk);
+Result<std::optional<Error>> learn(const MakeLayout& make_layout, Depth depth, ChunkInfo& chunk);
 
 // What a layout has told of a chunk whose header says too little, so that nobody has to make the layout again.
 struct Learnt {
@@ -43,10 +48,11 @@ struct DamageRow {
 class Walk {
  public:
   // From the beginning, or from a place that an earlier walk over the same container reached.
-  Walk(const Container& container, Position container_size, Depth depth);
+  // Without `make_layout` the container makes layouts at once.
+  Walk(const Container& container, Position container_size, Depth depth, MakeLayout make_layout = {});
   // `learnt` is what an earlier walk has learnt of the next chunks, in their order: it is believed.
   Walk(const Container& container, Position container_size, Depth depth, ChunkKey from, Totals before,
-       std::vector<Learnt> learnt = {});
+       std::vector<Learnt> learnt = {}, MakeLayout make_layout = {});
 
   // Takes one step. What it found is in chunk() and damage() until the next. Fails as Container::scan and learn()
   // do, and with kOutOfMemory; the walk has not moved then and may be tried again. REQUIRES: !at_end().
@@ -68,6 +74,7 @@ class Walk {
 
   const Container& container_;
   const Depth depth_;
+  const MakeLayout make_layout_;
   std::uint64_t steps_left_;
   const std::vector<Learnt> learnt_;
   const std::uint64_t learnt_from_;  // number of the chunk that `learnt_` begins with

@@ -1,7 +1,11 @@
 #include "core/store/record_store.h"
 
 #include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <functional>
 #include <future>
+#include <optional>
 
 #include <gtest/gtest.h>
 
@@ -274,6 +278,29 @@ class Liar final : public Wrapped {
     return chunk;
   }
 };
+
+TEST(RecordStore, LargeLayoutsOfWalksTakeTheirTurns) {
+  ToyStore toy({.chunks = 6, .counts_in_header = false},
+               {.anchors = 2, .chunks_per_anchor = 1, .kept_places = 1, .learnt_chunks = 0});
+  std::atomic<int> made{0};
+  toy.watch->on_layout = [&](Position) {
+    LargeAllocations::announce(LargeAllocations::kLarge);
+    ++made;
+  };
+  const auto expect_waits = [&](const std::function<bool()>& call) {
+    std::optional<DecodeBudget::Share> share(std::in_place, toy.services.decoding, 1);
+    made = 0;
+    auto called = std::async(std::launch::async, call);
+    EXPECT_EQ(called.wait_for(std::chrono::milliseconds(50)), std::future_status::timeout);
+    EXPECT_EQ(made, 0);
+    share.reset();
+    EXPECT_TRUE(called.get());
+    EXPECT_GT(made, 0);
+  };
+  expect_waits([&] { return toy.store->first_record_chunk().has_value(); });
+  expect_waits([&] { return waited([&](Goal& goal) { return toy.store->totals(goal); }).has_value(); });
+  expect_waits([&] { return waited([&](Goal& goal) { return toy.store->chunk_by_number(0, goal); }).has_value(); });
+}
 
 TEST(RecordStore, ChunkWithOtherRecordsThanItsHeaderStatesGivesNoBytes) {
   ToyStore toy({});
