@@ -1,6 +1,7 @@
 #include "core/store/read_ahead.h"
 
 #include <algorithm>
+#include <new>
 #include <utility>
 
 namespace recordfs {
@@ -69,27 +70,42 @@ void ReadAhead::look_further(Run& run) {
   if (run.is_looking) ++tasks_;
 }
 
-// Takes up the chunk behind the tip, lets another task do so with the one behind that, and decodes.
+// Takes up the chunk behind the tip, lets another task do so with the one behind that, and decodes. Where memory is
+// short, less is read ahead.
 void ReadAhead::go_ahead(std::size_t slot, std::uint64_t number, const ChunkInfo& tip) {
-  const auto next = work_.next(tip);
-  bool is_wanted = false;
-  {
-    const std::lock_guard lock(mutex_);
-    Run& run = runs_[slot];
-    if (run.number == number) {
-      run.is_looking = false;
-      const bool is_tip = run.tip && run.tip->begin == tip.begin;
-      if (is_tip) run.tip = next;
-      is_wanted = is_tip && next;
-      if (is_wanted) {
-        run.ahead.push_back({next->begin, decoded_bytes(*next)});
-        run.ahead_bytes += run.ahead.back().bytes;
-      }
-      look_further(run);
-    }
+  const auto next = behind(tip);
+  try {
+    if (take_up(slot, number, tip, next)) work_.decode(*next);
+  } catch (const std::bad_alloc&) {
+    // Its reader decodes it then.
   }
-  if (is_wanted) work_.decode(*next);
   end_task();
+}
+
+std::optional<ChunkInfo> ReadAhead::behind(const ChunkInfo& tip) const {
+  try {
+    return work_.next(tip);
+  } catch (const std::bad_alloc&) {
+    return std::nullopt;
+  }
+}
+
+// Whether `next` is still wanted.
+bool ReadAhead::take_up(std::size_t slot, std::uint64_t number, const ChunkInfo& tip,
+                        const std::optional<ChunkInfo>& next) {
+  const std::lock_guard lock(mutex_);
+  Run& run = runs_[slot];
+  if (run.number != number) return false;
+  run.is_looking = false;
+  const bool is_tip = run.tip && run.tip->begin == tip.begin;
+  if (is_tip) run.tip = next;
+  const bool is_wanted = is_tip && next;
+  if (is_wanted) {
+    run.ahead.push_back({next->begin, decoded_bytes(*next)});
+    run.ahead_bytes += run.ahead.back().bytes;
+  }
+  look_further(run);
+  return is_wanted;
 }
 
 void ReadAhead::end_task() {

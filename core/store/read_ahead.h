@@ -63,6 +63,8 @@ class ReadAhead {
   void advance(Run& run, const ChunkInfo& chunk);
   void look_further(Run& run);
   void go_ahead(std::size_t slot, std::uint64_t number, const ChunkInfo& tip);
+  std::optional<ChunkInfo> behind(const ChunkInfo& tip) const;
+  bool take_up(std::size_t slot, std::uint64_t number, const ChunkInfo& tip, const std::optional<ChunkInfo>& next);
   void end_task();
 
   Executor& executor_;

@@ -1,6 +1,7 @@
 #include "fusefs/glue/neighbours.h"
 
 #include <algorithm>
+#include <new>
 #include <system_error>
 
 namespace recordfs {
@@ -60,8 +61,8 @@ void Neighbours::was_read(std::uint64_t number) {
       walker->next = walker->left_out = number + 1;
       return;
     }
-    walker->waits = true;
     waiting_.push_back(walker);
+    walker->waits = true;
   }
   wake_.notify_one();
 }
@@ -103,7 +104,11 @@ void Neighbours::push(Walker& walker, std::unique_lock<std::mutex>& lock) {
     bytes += record.size();
     return true;
   };
-  tree_.walk_on(behind, take);
+  try {
+    tree_.walk_on(behind, take);
+  } catch (const std::bad_alloc&) {
+    known = false;  // the pause after that is time for others to give memory back
+  }
   lock.lock();
   walker.pushed = std::max(walker.pushed, pushed);
   walker.next = std::max(next, walker.last + 1);

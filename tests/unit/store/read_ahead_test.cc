@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <map>
+#include <new>
 #include <set>
 
 #include <gtest/gtest.h>
@@ -162,6 +163,35 @@ TEST(ReadAhead, DestructionWaitsForWhatIsUnderWay) {
   EXPECT_FALSE(destroyed);
   reader.gate.open();
   destroyer.join();
+}
+
+TEST(ReadAhead, LackOfMemoryEndsNoProcessAndLaterChunksAreStillDecoded) {
+  const toy::File file = toy::make_file({.chunks = 4});
+  std::vector<ChunkInfo> chunks(4);
+  for (std::size_t i = 0; i < 4; ++i) {
+    chunks[i].begin = file.begins[i];
+    chunks[i].end = file.ends[i];
+  }
+  Executor executor(1);
+  const Signal looked;
+  const Signal decoded;
+  const ReadAhead::Work work{.next = [&](const ChunkInfo& chunk) -> std::optional<ChunkInfo> {
+                               if (chunk.begin == chunks[2].begin) return chunks[3];
+                               if (chunk.begin == chunks[3].begin) return std::nullopt;
+                               looked.set();
+                               throw std::bad_alloc();
+                             },
+                             .decode =
+                                 [&](const ChunkInfo&) {
+                                   decoded.set();
+                                   throw std::bad_alloc();
+                                 }};
+  ReadAhead ahead(executor, work, {.chunks = 1, .bytes = 1});
+  ahead.was_read(chunks[0]);
+  ahead.was_read(chunks[1]);
+  looked.wait();
+  ahead.was_read(chunks[2]);
+  decoded.wait();
 }
 
 TEST(ReadAhead, GivesUpWhenTheExecutorHasStopped) {
