@@ -31,6 +31,7 @@
 namespace recordfs {
 namespace {
 
+constexpr int kExitWrongUse = 1;
 constexpr int kExitCannotOpen = 2;
 constexpr int kExitCannotMount = 3;
 constexpr unsigned kMostExecutorThreads = 16;
@@ -94,13 +95,27 @@ std::optional<std::string> cache_directory() {
   return std::nullopt;
 }
 
-std::optional<IndexPlace> index_place(const Options& options) {
-  if (options.index == "no") return std::nullopt;
+// A directory that is named from where the program was started, which the daemon leaves. Fails where none can be there.
+Result<std::string> index_directory(const std::string& named) {
   std::error_code failure;
-  const auto directory = options.index == "auto"
-                             ? cache_directory()
-                             : std::optional(std::filesystem::weakly_canonical(options.index, failure).string());
-  if (!directory || failure) return std::nullopt;
+  const auto from_root = std::filesystem::absolute(named, failure);
+  if (failure) return Error{.code = Code::kIo, .detail = failure.message()};
+  const auto real = std::filesystem::weakly_canonical(from_root, failure);
+  if (failure) return Error{.code = Code::kIo, .detail = failure.message()};
+  return real.string();
+}
+
+Result<std::optional<IndexPlace>> index_place(const Options& options) {
+  if (options.index == "no") return std::optional<IndexPlace>{};
+  std::optional<std::string> directory;
+  if (options.index == "auto") {
+    directory = cache_directory();
+  } else if (auto named = index_directory(options.index)) {
+    directory = std::move(*named);
+  } else {
+    return std::move(named).error();
+  }
+  if (!directory) return std::optional<IndexPlace>{};
   const Limits& limits = options.limits;
   std::string maker =
       fmt::format("recordfs {}; chunks {} {}", RECORDFS_VERSION, limits.stored_chunk, limits.decoded_chunk);
@@ -108,7 +123,7 @@ std::optional<IndexPlace> index_place(const Options& options) {
        codec = static_cast<CodecId>(static_cast<int>(codec) + 1)) {
     if (is_available(codec)) maker += fmt::format(" {}", to_string(codec));
   }
-  return IndexPlace{.directory = *directory, .maker = std::move(maker)};
+  return std::optional(IndexPlace{.directory = *directory, .maker = std::move(maker)});
 }
 
 // What mount.fuse3(8) gives instead of a directory when it has opened /dev/fuse and mounted by itself.
@@ -158,7 +173,12 @@ int mount_sources(const Options& options) {
   LogOutput log;
   Services services(options.cache_size, executor_threads(),
                     [&log](Severity severity, const std::string& line) { log.write(severity, line); });
-  services.index = index_place(options);
+  auto index = index_place(options);
+  if (!index) {
+    say(fmt::format("-o index={}: {}", options.index, index.error().detail));
+    return kExitWrongUse;
+  }
+  services.index = std::move(*index);
   services.address_bits = Numbering::value_bits(options.sources.size());
   std::vector<MountedContainer> containers;
   for (const std::string& path : options.sources) {

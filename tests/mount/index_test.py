@@ -89,6 +89,25 @@ class SavedIndex(mounting.Case):
         self.assertFalse(self.cache.exists())
         self.assertLess(self.walked(f"index={self.folder}/mine")[0], FEW)
 
+    def test_directory_is_named_from_where_recordfs_was_started(self):
+        point = self.new_point()
+        started = self.recordfs(self.source, point, "-o", "index=not-there/mine", cwd=self.folder)
+        self.assertEqual(started.returncode, 0, started.stderr)
+        (self.backing / "gate").write_text(f"{HELD}\n", encoding="utf-8")
+        with mounting.started("cat", point / "index/summary.json") as asking:
+            time.sleep(2 * WORTH_SAVING)
+            self.open_gate()
+            asking.communicate(timeout=mounting.PATIENCE)
+        mounting.run("fusermount3", "-u", point)
+        mounting.wait_for(lambda: not mounting.daemons(point), "the daemon's end")
+        self.assertEqual(len(list((self.folder / "not-there/mine").iterdir())), 1)
+
+    def test_directory_that_cannot_be_is_wrong_use(self):
+        (self.folder / "loop").symlink_to("loop")
+        started = self.recordfs(self.source, self.new_point(), "-o", "index=loop", cwd=self.folder)
+        self.assertEqual(started.returncode, 1)
+        self.assertRegex(started.stderr, "index=loop: .*symbolic links")
+
     def test_file_that_changed_is_walked_anew(self):
         _, summary = self.walked()
         mounting.with_bit_flipped(self.made, SIZE // 2)
