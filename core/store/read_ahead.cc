@@ -8,6 +8,8 @@ namespace recordfs {
 namespace {
 
 constexpr std::uint64_t kAdjacent = 128u << 10;  // a gap that still counts as reading on
+constexpr std::uint64_t kTask = 256u << 10;      // bytes: smaller chunks are decoded several in one task
+constexpr std::uint64_t kLeastAhead = 2u << 20;  // bytes, where the bound on bytes allows it
 
 std::uint64_t decoded_bytes(const ChunkInfo& chunk) {
   return std::max(chunk.stored_size, chunk.decoded_size.value_or(0));
@@ -49,7 +51,11 @@ ReadAhead::Run& ReadAhead::run_of(const ChunkInfo& chunk) {
 void ReadAhead::advance(Run& run, const ChunkInfo& chunk) {
   run.last = chunk.begin;
   run.end = chunk.end;
-  run.wanted = std::min(std::max<std::size_t>(2 * run.wanted, 1), bounds_.chunks);
+  const std::uint64_t bytes = std::max<std::uint64_t>(decoded_bytes(chunk), 1);
+  const std::size_t most = std::max<std::size_t>(bounds_.chunks, kLeastAhead / bytes);
+  run.wanted = std::clamp<std::size_t>(2 * run.wanted, 1, most);
+  const std::uint64_t task = std::min(kTask, bounds_.bytes / 4);
+  run.at_once = std::clamp<std::size_t>(task / bytes, 1, std::max<std::size_t>(run.wanted / 2, 1));
   const auto reached = std::ranges::find(run.ahead, chunk.begin, &Ahead::begin);
   if (reached == run.ahead.end()) {
     run.ahead.clear();
@@ -62,47 +68,57 @@ void ReadAhead::advance(Run& run, const ChunkInfo& chunk) {
 }
 
 void ReadAhead::look_further(Run& run) {
-  const bool has_room = run.ahead.size() < run.wanted && (run.ahead.empty() || run.ahead_bytes < bounds_.bytes);
+  const bool has_room =
+      run.ahead.empty() || (run.ahead.size() + run.at_once <= run.wanted && run.ahead_bytes < bounds_.bytes);
   if (!has_room || run.is_looking || !run.tip) return;
   const auto slot = static_cast<std::size_t>(&run - runs_.data());
-  run.is_looking = executor_.post(Executor::Priority::kAhead,
-                                  [this, slot, number = run.number, tip = *run.tip] { go_ahead(slot, number, tip); });
+  const auto task = [this, slot, number = run.number, tip = *run.tip, count = run.at_once] {
+    go_ahead(slot, number, tip, count);
+  };
+  run.is_looking = executor_.post(Executor::Priority::kAhead, task);
   if (run.is_looking) ++tasks_;
 }
 
-// Takes up the chunk behind the tip, lets another task do so with the one behind that, and decodes. Where memory is
+// Takes up the chunks behind the tip, lets another task do so with those behind them, and decodes. Where memory is
 // short, less is read ahead.
-void ReadAhead::go_ahead(std::size_t slot, std::uint64_t number, const ChunkInfo& tip) {
-  const auto next = behind(tip);
+void ReadAhead::go_ahead(std::size_t slot, std::uint64_t number, const ChunkInfo& tip, std::size_t count) {
+  const auto stretch = behind(tip, count);
   try {
-    if (take_up(slot, number, tip, next)) work_.decode(*next);
+    if (take_up(slot, number, tip, stretch)) std::ranges::for_each(stretch.chunks, work_.decode);
   } catch (const std::bad_alloc&) {
-    // Its reader decodes it then.
+    // Their reader decodes them then.
   }
   end_task();
 }
 
-std::optional<ChunkInfo> ReadAhead::behind(const ChunkInfo& tip) const {
+auto ReadAhead::behind(const ChunkInfo& tip, std::size_t count) const -> Stretch {
+  Stretch stretch;
   try {
-    return work_.next(tip);
+    stretch.chunks.reserve(count);
+    while (stretch.chunks.size() < count && !stretch.is_last) {
+      const auto next = work_.next(stretch.chunks.empty() ? tip : stretch.chunks.back());
+      if (next) stretch.chunks.push_back(*next);
+      stretch.is_last = !next;
+    }
   } catch (const std::bad_alloc&) {
-    return std::nullopt;
+    stretch.is_last = true;
   }
+  return stretch;
 }
 
-// Whether `next` is still wanted.
-bool ReadAhead::take_up(std::size_t slot, std::uint64_t number, const ChunkInfo& tip,
-                        const std::optional<ChunkInfo>& next) {
+// Whether the chunks are still wanted.
+bool ReadAhead::take_up(std::size_t slot, std::uint64_t number, const ChunkInfo& tip, const Stretch& stretch) {
   const std::lock_guard lock(mutex_);
   Run& run = runs_[slot];
   if (run.number != number) return false;
   run.is_looking = false;
-  const bool is_tip = run.tip && run.tip->begin == tip.begin;
-  if (is_tip) run.tip = next;
-  const bool is_wanted = is_tip && next;
+  const bool is_wanted = run.tip && run.tip->begin == tip.begin;
   if (is_wanted) {
-    run.ahead.push_back({next->begin, decoded_bytes(*next)});
-    run.ahead_bytes += run.ahead.back().bytes;
+    for (const ChunkInfo& chunk : stretch.chunks) {
+      run.ahead.push_back({chunk.begin, decoded_bytes(chunk)});
+      run.ahead_bytes += run.ahead.back().bytes;
+    }
+    run.tip = stretch.is_last ? std::nullopt : std::optional(stretch.chunks.back());
   }
   look_further(run);
   return is_wanted;

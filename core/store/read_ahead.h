@@ -9,6 +9,7 @@
 #include <functional>
 #include <mutex>
 #include <optional>
+#include <vector>
 
 #include "core/formats/container.h"
 #include "core/store/executor.h"
@@ -26,7 +27,7 @@ class ReadAhead {
     std::function<void(const ChunkInfo&)> decode;
   };
   struct Bounds {
-    std::size_t chunks = 1;   // ahead of one reader
+    std::size_t chunks = 1;   // ahead of one reader; more of them where they are small
     std::uint64_t bytes = 0;  // decoded ones, ahead of one reader; one chunk may pass it
   };
 
@@ -47,9 +48,10 @@ class ReadAhead {
   };
   // A reader on its way.
   struct Run {
-    Position last = 0;  // begin of the chunk that was read last
-    Position end = 0;   // of the chunks that were read
-    std::size_t wanted = 0;
+    Position last = 0;               // begin of the chunk that was read last
+    Position end = 0;                // of the chunks that were read
+    std::size_t wanted = 0;          // chunks ahead of the reader
+    std::size_t at_once = 0;         // of them, in one task
     std::optional<ChunkInfo> tip{};  // the last chunk that was taken up, or read; none: there is nothing behind it
     std::deque<Ahead> ahead{};       // taken up, and not read so far
     std::uint64_t ahead_bytes = 0;
@@ -57,14 +59,19 @@ class ReadAhead {
     std::uint64_t number = 0;
     std::uint64_t used_at = 0;
   };
+  // Chunks one behind the other.
+  struct Stretch {
+    std::vector<ChunkInfo> chunks;
+    bool is_last = false;  // nothing is worth decoding behind it
+  };
   static constexpr std::size_t kRuns = 4;
 
   Run& run_of(const ChunkInfo& chunk);
   void advance(Run& run, const ChunkInfo& chunk);
   void look_further(Run& run);
-  void go_ahead(std::size_t slot, std::uint64_t number, const ChunkInfo& tip);
-  std::optional<ChunkInfo> behind(const ChunkInfo& tip) const;
-  bool take_up(std::size_t slot, std::uint64_t number, const ChunkInfo& tip, const std::optional<ChunkInfo>& next);
+  void go_ahead(std::size_t slot, std::uint64_t number, const ChunkInfo& tip, std::size_t count);
+  Stretch behind(const ChunkInfo& tip, std::size_t count) const;
+  bool take_up(std::size_t slot, std::uint64_t number, const ChunkInfo& tip, const Stretch& stretch);
   void end_task();
 
   Executor& executor_;

@@ -55,12 +55,19 @@ TEST(ReadAhead, DecodesTheNextChunkBeforeItIsAskedFor) {
 }
 
 TEST(ReadAhead, GoesFurtherAheadWithEachChunkThatIsReached) {
-  Reader reader({.chunks = 40});
+  Reader reader({.chunks = 40, .record_size = [](std::uint64_t) { return 200'000u; }});
   const std::size_t bound = 2 * std::size_t{reader.toy.services.executor.threads()};
   for (std::size_t chunk = 0; chunk < 10; ++chunk) ASSERT_TRUE(reader.read(chunk));
   reader.decodes.wait_for(reader.toy.file.begins[9 + bound]);
   reader.toy.store.reset();
   EXPECT_EQ(reader.decodes.all().size(), 10 + bound);
+}
+
+TEST(ReadAhead, GoesFurtherAheadWhereChunksAreSmall) {
+  Reader reader({.chunks = 100});
+  const std::size_t bound = 2 * std::size_t{reader.toy.services.executor.threads()};
+  for (std::size_t chunk = 0; chunk < 10; ++chunk) ASSERT_TRUE(reader.read(chunk));
+  reader.decodes.wait_for(reader.toy.file.begins[9 + 2 * bound]);
 }
 
 TEST(ReadAhead, ReadersOnTheirWaysDoNotDisturbEachOther) {
