@@ -2,35 +2,10 @@
 
 namespace recordfs {
 
-Bytes Cursor::take(std::uint64_t size) {
-  if (!ok_ || size > rest_.size()) {
-    fail();
-    return {};
-  }
-  const Bytes taken = rest_.first(static_cast<std::size_t>(size));
-  rest_ = rest_.subspan(static_cast<std::size_t>(size));
-  return taken;
-}
-
 void Cursor::fail() {
   ok_ = false;
   size_ -= rest_.size();
   rest_ = {};
-}
-
-std::uint64_t Cursor::fixed(std::size_t bytes) {
-  const Bytes taken = take(bytes);
-  std::uint64_t value = 0;
-  for (std::size_t i = taken.size(); i > 0; --i) {
-    value = value << 8 | std::to_integer<std::uint64_t>(taken[i - 1]);
-  }
-  return value;
-}
-
-std::uint64_t Cursor::fixed_be(std::size_t bytes) {
-  std::uint64_t value = 0;
-  for (const std::byte byte : take(bytes)) value = value << 8 | std::to_integer<std::uint64_t>(byte);
-  return value;
 }
 
 std::uint64_t Cursor::varint(std::size_t max_bytes, std::uint8_t last_limit) {
