@@ -1,29 +1,29 @@
 #include "core/hash/digest.h"
 
-#include <algorithm>
-#include <new>
-#include <string>
-#include <utility>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
 
-#include <openssl/evp.h>
+#include <nettle/nettle-meta.h>
+#include <nettle/version.h>
 #include <zlib.h>
 
 namespace recordfs {
 namespace {
 
-const EVP_MD* algorithm_of(DigestId digest) {
+const nettle_hash* algorithm_of(DigestId digest) {
   switch (digest) {
-    case DigestId::kMd5: return EVP_md5();
-    case DigestId::kSha1: return EVP_sha1();
-    case DigestId::kSha224: return EVP_sha224();
-    case DigestId::kSha256: return EVP_sha256();
-    case DigestId::kSha384: return EVP_sha384();
-    case DigestId::kSha512: return EVP_sha512();
+    case DigestId::kMd5: return &nettle_md5;
+    case DigestId::kSha1: return &nettle_sha1;
+    case DigestId::kSha224: return &nettle_sha224;
+    case DigestId::kSha256: return &nettle_sha256;
+    case DigestId::kSha384: return &nettle_sha384;
+    case DigestId::kSha512: return &nettle_sha512;
     default: return nullptr;
   }
 }
 
-const Bytef* characters(Bytes bytes) { return reinterpret_cast<const Bytef*>(bytes.data()); }
+const std::uint8_t* octets(Bytes bytes) { return reinterpret_cast<const std::uint8_t*>(bytes.data()); }
 
 }  // namespace
 
@@ -56,49 +56,48 @@ std::size_t digest_size(DigestId digest) {
 }
 
 struct Digester::State {
-  DigestId digest = DigestId::kAdler32;
-  uLong number = 0;  // of the two that are numbers
-  std::unique_ptr<EVP_MD_CTX, void (*)(EVP_MD_CTX*)> context{nullptr, EVP_MD_CTX_free};
+  explicit State(DigestId id)
+      : digest(id), algorithm(algorithm_of(id)), context(algorithm == nullptr ? 0 : algorithm->context_size) {}
+
+  DigestId digest;
+  const nettle_hash* algorithm;    // nullptr for the two that are numbers
+  uLong number = 0;                // of these two
+  std::vector<std::byte> context;  // of the others, as nettle lays it out
 };
 
-Digester::Digester(std::unique_ptr<State> state) : state_(std::move(state)) {}
+Digester::Digester(DigestId digest) : state_(std::make_unique<State>(digest)) {
+  if (state_->algorithm != nullptr) {
+    state_->algorithm->init(state_->context.data());
+  } else {
+    state_->number = digest == DigestId::kAdler32 ? adler32_z(0, nullptr, 0) : crc32_z(0, nullptr, 0);
+  }
+}
+
 Digester::Digester(Digester&&) noexcept = default;
 Digester& Digester::operator=(Digester&&) noexcept = default;
 Digester::~Digester() = default;
 
-Result<Digester> Digester::start(DigestId digest) {
-  auto state = std::make_unique<State>();
-  state->digest = digest;
-  const EVP_MD* const algorithm = algorithm_of(digest);
-  if (algorithm == nullptr) {
-    state->number = digest == DigestId::kAdler32 ? adler32_z(0, nullptr, 0) : crc32_z(0, nullptr, 0);
-    return Digester(std::move(state));
-  }
-  state->context.reset(EVP_MD_CTX_new());
-  if (!state->context) return Error{.code = Code::kOutOfMemory, .detail = "no memory for a digest"};
-  if (EVP_DigestInit_ex(state->context.get(), algorithm, nullptr) != 1) {
-    return Error{.code = Code::kUnsupported,
-                 .detail = "this system's OpenSSL does not offer " + std::string(to_string(digest))};
-  }
-  return Digester(std::move(state));
-}
-
 void Digester::append(Bytes piece) {
   if (piece.empty()) return;
-  if (state_->context) {
-    EVP_DigestUpdate(state_->context.get(), piece.data(), piece.size());
+  if (state_->algorithm != nullptr) {
+    state_->algorithm->update(state_->context.data(), piece.size(), octets(piece));
   } else if (state_->digest == DigestId::kAdler32) {
-    state_->number = adler32_z(state_->number, characters(piece), piece.size());
+    state_->number = adler32_z(state_->number, octets(piece), piece.size());
   } else {
-    state_->number = crc32_z(state_->number, characters(piece), piece.size());
+    state_->number = crc32_z(state_->number, octets(piece), piece.size());
   }
 }
 
 Digest Digester::finish() {
   Digest digest;
   digest.size = digest_size(state_->digest);
-  if (state_->context) {
-    EVP_DigestFinal_ex(state_->context.get(), reinterpret_cast<unsigned char*>(digest.bytes.data()), nullptr);
+  if (state_->algorithm != nullptr) {
+    auto* const to = reinterpret_cast<std::uint8_t*>(digest.bytes.data());
+#if NETTLE_VERSION_MAJOR < 4
+    state_->algorithm->digest(state_->context.data(), digest.size, to);
+#else
+    state_->algorithm->digest(state_->context.data(), to);
+#endif
   } else {
     for (std::size_t i = 0; i < digest.size; ++i)
       digest.bytes[i] = static_cast<std::byte>(state_->number >> 8 * i & 0xFF);

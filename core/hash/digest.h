@@ -7,7 +7,6 @@
 #include <string_view>
 
 #include "core/base/bytes.h"
-#include "core/base/result.h"
 
 namespace recordfs {
 
@@ -30,8 +29,7 @@ struct Digest {
 // A digest over bytes that come in pieces. One object, one thread.
 class Digester {
  public:
-  // Fails with kUnsupported where the system's OpenSSL does not offer the digest, and with kOutOfMemory.
-  static Result<Digester> start(DigestId digest);
+  explicit Digester(DigestId digest);
   Digester(Digester&&) noexcept;
   Digester& operator=(Digester&&) noexcept;
   ~Digester();
@@ -42,7 +40,6 @@ class Digester {
 
  private:
   struct State;
-  explicit Digester(std::unique_ptr<State> state);
   std::unique_ptr<State> state_;
 };
 

@@ -31,10 +31,9 @@ std::optional<DigestId> digest_of(std::uint64_t code) {
 std::size_t size_of(std::optional<DigestId> digest) { return digest ? digest_size(*digest) : 0; }
 
 std::string digest_over(DigestId id, Bytes bytes) {
-  auto digester = Digester::start(id);
-  if (!digester) return std::string(digest_size(id), '\0');
-  digester->append(bytes);
-  return std::string(as_text(digester->finish().view()));
+  Digester digester(id);
+  digester.append(bytes);
+  return std::string(as_text(digester.finish().view()));
 }
 
 struct Plan {

@@ -27,7 +27,7 @@ PLACES = {
     "lz4": ["core/codec/lz4"],
     "lzma.h": ["core/codec/lzma"],
     "zlib.h": ["core/codec/deflate", "core/hash/digest"],
-    "openssl/": ["core/hash/digest"],
+    "nettle/": ["core/hash/digest"],
     "libdeflate.h": ["core/codec/deflate"],
     "blosc": ["core/codec/blosc"],
     "highwayhash/": ["core/hash/highway", "core/hash/highway_engine"],

@@ -22,10 +22,9 @@ Error damaged(const Survey& survey, std::string why) {
 Result<void> verify(const Source& source, const Survey& survey, Bytes stored) {
   const MetadataHeader& header = *survey.metadata;
   if (!header.digest) return {};
-  auto digester = Digester::start(*header.digest);
-  if (!digester) return std::move(digester).error();
-  digester->append(stored);
-  const Digest digest = digester->finish();
+  Digester digester(*header.digest);
+  digester.append(stored);
+  const Digest digest = digester.finish();
   auto due = read_exactly(source, survey.metadata_begin + header.room, digest.size);
   if (!due) return std::move(due).error();
   if (!std::ranges::equal(digest.view(), due->view())) return damaged(survey, "the checksum does not match");

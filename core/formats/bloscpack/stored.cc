@@ -31,25 +31,23 @@ Error at_chunk(Error error, const ChunkInfo& info) {
 
 Result<void> verify_stored(const Stored& stored) {
   if (!stored.digest) return {};
-  auto digester = Digester::start(*stored.digest);
-  if (!digester) return at_chunk(std::move(digester).error(), stored.info);
+  Digester digester(*stored.digest);
   for (std::uint64_t done = 0; done < stored.info.stored_size;) {
     const std::uint64_t length = std::min(stored.info.stored_size - done, kPiece);
     auto piece = read_exactly(*stored.source, stored.info.begin + done, length);
     if (!piece) return std::move(piece).error();
-    digester->append(piece->view());
+    digester.append(piece->view());
     done += length;
   }
-  return compare(stored, *digester);
+  return compare(stored, digester);
 }
 
 Result<Buffer> read_verified(const Stored& stored) {
   auto bytes = read_exactly(*stored.source, stored.info.begin, stored.info.stored_size);
   if (!bytes || !stored.digest) return bytes;
-  auto digester = Digester::start(*stored.digest);
-  if (!digester) return at_chunk(std::move(digester).error(), stored.info);
-  digester->append(bytes->view());
-  if (auto same = compare(stored, *digester); !same) return std::move(same).error();
+  Digester digester(*stored.digest);
+  digester.append(bytes->view());
+  if (auto same = compare(stored, digester); !same) return std::move(same).error();
   return bytes;
 }
 

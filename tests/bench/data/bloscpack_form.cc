@@ -14,10 +14,9 @@ constexpr char kAdler32 = 1;
 constexpr char kTypeSize = 1;
 
 std::string adler32(std::string_view bytes) {
-  auto digester = Digester::start(DigestId::kAdler32);
-  if (!digester) return {};
-  digester->append(as_bytes(bytes));
-  return std::string(as_text(digester->finish().view()));
+  Digester digester(DigestId::kAdler32);
+  digester.append(as_bytes(bytes));
+  return std::string(as_text(digester.finish().view()));
 }
 
 // The lines, each with a newline, as one array that is cut into chunks of a mebibyte: a chunk is what a record is here.

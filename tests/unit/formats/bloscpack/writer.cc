@@ -18,7 +18,7 @@ std::string number(std::uint64_t value, std::size_t width) {
 
 std::string digest_of(const std::string& bytes, std::optional<DigestId> id) {
   if (!id) return {};
-  auto digester = Digester::start(*id).value();
+  Digester digester(*id);
   digester.append(as_bytes(bytes));
   return std::string(as_text(digester.finish().view()));
 }
