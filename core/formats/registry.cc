@@ -3,16 +3,14 @@
 #include <string>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 namespace recordfs {
 namespace {
 
 Error no_container() {
-  std::vector<std::string_view> names;
-  for (const Format& format : formats()) names.push_back(format.name);
-  return {.code = Code::kNoContainer,
-          .detail = fmt::format("no container of a known format ({})", fmt::join(names, ", "))};
+  std::string names;
+  for (const Format& format : formats()) (names += names.empty() ? "" : ", ") += format.name;
+  return {.code = Code::kNoContainer, .detail = fmt::format("no container of a known format ({})", names)};
 }
 
 // The highest bidder, of equal ones the first in the list; null when all refuse.

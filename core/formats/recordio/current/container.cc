@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include "core/formats/recordio/current/content.h"
 #include "core/formats/recordio/current/plain.h"
@@ -104,7 +103,9 @@ std::vector<Fact> CurrentContainer::facts() const {
   std::vector<Fact> facts;
   facts.push_back({"version", std::string("current")});
   facts.push_back({"header", std::string(header_state_)});
-  facts.push_back({"transformers", fmt::format("{}", fmt::join(header_.transformers, ", "))});
+  std::string transformers;
+  for (const std::string& one : header_.transformers) (transformers += transformers.empty() ? "" : ", ") += one;
+  facts.push_back({"transformers", std::move(transformers)});
   facts.push_back({"trailer", std::string(!has_trailer() ? "none" : trailer_ ? "present" : "missing")});
   return facts;
 }
