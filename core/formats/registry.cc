@@ -24,6 +24,7 @@ Result<const Format*> highest_bidder(const Source& source, std::string_view file
       highest = *bid;
       best = &format;
     }
+    if (highest >= kBeyondDoubt) break;
   }
   return best;
 }

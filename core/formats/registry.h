@@ -18,6 +18,9 @@ enum class ProbeDepth : std::uint8_t {
   kSearch,  // also for sound pieces behind a damaged head, within Limits::scan_bytes
 };
 
+// A bid, in bits, that leaves no doubt: the formats that come later in the list are not asked.
+constexpr int kBeyondDoubt = 128;
+
 struct Format {
   std::string_view name;
   // How many bits of what was read speak for this format: 0 is a refusal, 1 a known name on an empty
@@ -30,8 +33,8 @@ struct Format {
 // All formats of this build.
 std::span<const Format> formats();
 
-// The format that bids highest for a source: by its head, and only if no format knows the head by a
-// search. Fails with kNoContainer, its reason meant for people.
+// The format that bids highest for a source, or is the first to leave no doubt: by its head, and only if no format
+// knows the head by a search. Fails with kNoContainer, its reason meant for people.
 Result<const Format*> probe(const Source& source, std::string_view file_name, ProbeDepth depth);
 
 // probe() with a search, and open.

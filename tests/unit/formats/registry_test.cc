@@ -9,7 +9,7 @@
 namespace recordfs {
 namespace {
 
-// Bids on what the file's first byte says: 'w' for weak, 's' for strong, 'e' for an error.
+// Bids on what the file's first byte says: 'w' for weak, 's' for strong, 'b' for beyond doubt, 'e' for an error.
 Result<int> probe_letter(const Source& source, char letter, int bid) {
   auto head = read_up_to(source, 0, 1);
   if (!head) return std::move(head).error();
@@ -23,7 +23,11 @@ Result<int> probe_weak(const Source& source, std::string_view, ProbeDepth) {
   return probe_letter(source, 'w', 8);
 }
 
-Result<int> probe_strong(const Source& source, std::string_view, ProbeDepth) { return probe_letter(source, 's', 32); }
+Result<int> probe_strong(const Source& source, std::string_view, ProbeDepth) {
+  auto sure = probe_letter(source, 'b', kBeyondDoubt);
+  if (!sure || *sure > 0) return sure;
+  return probe_letter(source, 's', 32);
+}
 
 // Finds its piece only behind a damaged head.
 Result<int> probe_deep(const Source& source, std::string_view, ProbeDepth depth) {
@@ -33,7 +37,11 @@ Result<int> probe_deep(const Source& source, std::string_view, ProbeDepth depth)
   return as_text(all->view()).find("deep") == std::string_view::npos ? 0 : 64;
 }
 
-Result<int> probe_same(const Source& source, std::string_view, ProbeDepth) { return probe_letter(source, 's', 32); }
+Result<int> probe_same(const Source& source, std::string_view, ProbeDepth) {
+  auto sure = probe_letter(source, 'b', kBeyondDoubt + 1);
+  if (!sure || *sure > 0) return sure;
+  return probe_letter(source, 's', 32);
+}
 
 Result<std::unique_ptr<Container>> open_none(std::shared_ptr<const Source>, const Limits&) {
   return Error{.code = Code::kNoContainer, .detail = "opened as it should not be"};
@@ -57,6 +65,11 @@ TEST(Registry, HighestBidWins) { EXPECT_EQ(probed("s"), "strong"); }
 TEST(Registry, OfEqualBidsTheFirstInTheListWins) {
   EXPECT_EQ(probed("s"), "strong");
   EXPECT_EQ(kList[3].probe(*toy::source_of("s"), "name", ProbeDepth::kHead).value(), 32);
+}
+
+TEST(Registry, NobodyIsAskedBehindWhoHasNoDoubt) {
+  EXPECT_EQ(probed("b"), "strong");
+  EXPECT_GT(kList[3].probe(*toy::source_of("b"), "name", ProbeDepth::kHead).value(), kBeyondDoubt);
 }
 
 TEST(Registry, HeadBeatsWhatASearchWouldFind) { EXPECT_EQ(probed("w and deep"), "weak"); }
