@@ -284,9 +284,16 @@ Result<Place> Catalog::find(Coordinate coordinate, std::uint64_t value, Goal& go
   lock.unlock();
   auto stretch = kept_.get(key, [&] { return walk_stretch(from, until, std::move(learnt)); });
   if (stretch) return search((*stretch)->places, coordinate, value);
-  lock.lock();
-  if (is_restored_ && stretch.error().code == Code::kChanged && !std::exchange(is_refuted_, true)) saved_->remove();
+  if (stretch.error().code == Code::kChanged) refute();
   return std::move(stretch).error();
+}
+
+void Catalog::refute() {
+  {
+    const std::lock_guard lock(mutex_);
+    if (!is_restored_ || std::exchange(is_refuted_, true)) return;
+  }
+  saved_->remove();
 }
 
 Result<Totals> Catalog::totals(Goal& goal) {

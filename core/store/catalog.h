@@ -78,6 +78,9 @@ class Catalog {
   // all that follow. kPending with `goal` set until the walk is over.
   Result<std::shared_ptr<const std::vector<DamageRow>>> damage(Goal& goal);
 
+  // What was told of a chunk is not so. If it comes from what was saved, that is taken away.
+  void refute();
+
   // Calls `resume` once, from the walk's thread, when `goal` is reached or the walk can't go on. Returns a
   // ticket for cancel(), or 0 when the goal is reached already and `resume` will not be called. `resume`
   // must be short and must not call the catalog.
@@ -127,7 +130,7 @@ class Catalog {
   const Bounds bounds_;
   const OnDamage on_damage_;
   const MakeLayout make_layout_;
-  const std::unique_ptr<SavedIndex> saved_;  // used by the walk's thread
+  const std::unique_ptr<SavedIndex> saved_;  // read and written by the walk's thread
   KeptStretches kept_;
 
   mutable std::mutex mutex_;

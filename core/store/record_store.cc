@@ -161,6 +161,17 @@ Catalog& RecordStore::sizes() const {
   return *sizes_;
 }
 
+// A chunk is not what a catalog has told of it.
+void RecordStore::refute() const {
+  catalog_.refute();
+  Catalog* sizes = nullptr;
+  {
+    const std::lock_guard lock(mutex_);
+    sizes = sizes_.get();
+  }
+  if (sizes != nullptr) sizes->refute();
+}
+
 Result<Totals> RecordStore::totals(Goal& goal) const { return reported(sizes().totals(goal)); }
 
 Result<Totals> RecordStore::counts(Goal& goal) const { return reported(catalog_.totals(goal)); }
@@ -205,6 +216,7 @@ Result<std::shared_ptr<const Layout>> RecordStore::layout(const ChunkInfo& info)
   if (known) {
     if (auto same = check_counts(info, **known); !same) {
       services_.layouts.forget(cache_key(info));
+      refute();
       known = std::move(same).error();
     }
   }
@@ -248,6 +260,7 @@ Result<std::shared_ptr<const Chunk>> RecordStore::cached(const ChunkInfo& info) 
   if (!decoded) return decoded;
   if (auto same = check_counts(info, (*decoded)->layout()); !same) {
     services_.chunks.forget(cache_key(info));
+    refute();
     return std::move(same).error();
   }
   return decoded;

@@ -175,6 +175,7 @@ class RecordStore {
   std::unique_ptr<ReadAhead> new_read_ahead() const;
   std::optional<ChunkInfo> next_with_records(const ChunkInfo& chunk) const;
   Catalog& sizes() const;
+  void refute() const;
   std::unique_ptr<SavedIndex> saved(Depth depth) const;
   void say_grown() const;
   Result<void> check_readable(const Layout& layout, std::uint64_t index) const;

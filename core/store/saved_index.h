@@ -24,7 +24,7 @@ struct IndexPlace {
   std::chrono::milliseconds least_walk{200};
 };
 
-// One catalog's. One thread at a time.
+// One catalog's. One thread reads and writes.
 class SavedIndex {
  public:
   // `source` has to outlive the object. `format` is the container's.
@@ -42,7 +42,7 @@ class SavedIndex {
   // which file it is.
   void write(const CatalogSnapshot& snapshot, std::chrono::steady_clock::duration walked);
 
-  // Takes away what turned out to be wrong.
+  // Takes away what turned out to be wrong. Any thread, once read() has returned.
   void remove() const;
 
  private:

@@ -236,19 +236,28 @@ TEST(SavedIndex, EachBrokenFileIsIgnoredAndReplaced) {
   EXPECT_EQ(fs::file_size(file), size);
 }
 
+SavedCatalog read_index(const fs::path& file) {
+  std::string bytes(fs::file_size(file), '\0');
+  std::ifstream(file, std::ios::binary).read(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+  return decode_index(as_bytes(bytes), {kTiny.anchors, kTiny.chunks_per_anchor, kTiny.damage_rows, kTiny.learnt_chunks})
+      .value();
+}
+
+void write_index(const fs::path& file, const SavedCatalog& saved) {
+  std::ofstream(file, std::ios::binary) << encode_index(saved.key, saved.snapshot);
+}
+
 // With a right checksum and numbers that fit together, but others than the file's.
 TEST(SavedIndex, LiesAreFoundWhereTheHeadersAreRead) {
   const Disk disk;
   mount_once(disk);
   const fs::path file = disk.saved().at(0);
-  std::string bytes(fs::file_size(file), '\0');
-  std::ifstream(file, std::ios::binary).read(bytes.data(), static_cast<std::streamsize>(bytes.size()));
-  auto saved = decode_index(as_bytes(bytes), {kTiny.anchors, kTiny.chunks_per_anchor, kTiny.damage_rows}).value();
+  auto saved = read_index(file);
   for (std::size_t i = 3; i < saved.snapshot.anchors.size(); ++i) saved.snapshot.anchors[i].before.records += 1;
   saved.snapshot.anchors[4].key.state = UINT64_MAX;
   saved.snapshot.anchors[5].key.position += 1;
   saved.snapshot.totals.records += 1;
-  std::ofstream(file, std::ios::binary) << encode_index(saved.key, saved.snapshot);
+  write_index(file, saved);
   {
     const Mounted mounted(disk);
     EXPECT_EQ(mounted.counts().records, kChunks * 3 + 1);
@@ -256,6 +265,22 @@ TEST(SavedIndex, LiesAreFoundWhereTheHeadersAreRead) {
     EXPECT_EQ(mounted.record(before).error().code, Code::kChanged);
     EXPECT_FALSE(fs::exists(file));
   }
+  Mounted(disk).expect_whole(toy::make_file(disk.shape));
+}
+
+TEST(SavedIndex, LiesOfWhatWasLearntAreFoundWhereAChunkIsRead) {
+  const Disk disk({.chunks = kChunks, .counts_in_header = false});
+  mount_once(disk);
+  const fs::path file = disk.saved().at(0);
+  auto saved = read_index(file);
+  ASSERT_EQ(saved.snapshot.learnt.size(), kChunks);
+  saved.snapshot.learnt[0].size += 1;
+  saved.snapshot.learnt[1].size -= 1;
+  write_index(file, saved);
+  EXPECT_EQ(Mounted(disk).record(6).value(), toy::make_file(disk.shape).records[6]);
+  EXPECT_TRUE(fs::exists(file));
+  EXPECT_EQ(Mounted(disk).record(0).error().code, Code::kChanged);
+  EXPECT_FALSE(fs::exists(file));
   Mounted(disk).expect_whole(toy::make_file(disk.shape));
 }
 
