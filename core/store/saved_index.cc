@@ -1,6 +1,7 @@
 #include "core/store/saved_index.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <system_error>
 #include <utility>
@@ -171,7 +172,9 @@ std::optional<std::string> SavedIndex::try_write(const std::string& bytes) const
   const Descriptor directory = open_directory(place_.directory);
   if (!directory.is_open()) return reason("cannot open the folder, or it is not ours alone");
   const std::string name = file_name();
-  const std::string unfinished = fmt::format("{}.{}", name, ::getpid());
+  // One file may be mounted several times, also by one process.
+  static std::atomic<unsigned> count{0};
+  const std::string unfinished = fmt::format("{}.{}.{}", name, ::getpid(), count.fetch_add(1));
   ::unlinkat(directory.get(), unfinished.c_str(), 0);
   const int flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
   const Descriptor file(::openat(directory.get(), unfinished.c_str(), flags, S_IRUSR | S_IWUSR));

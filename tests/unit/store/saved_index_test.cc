@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <thread>
 
 #include "tests/unit/store/toy_store.h"
 #include "tests/unit/support/temp_file.h"
@@ -338,6 +339,28 @@ TEST(SavedIndex, FailureToWriteIsOneLineInTheLog) {
     ASSERT_EQ(lines->all().size(), 1u);
     EXPECT_NE(lines->all()[0].find("not saved"), std::string::npos);
   }
+}
+
+TEST(SavedIndex, SeveralOfOneFileAreSavedAtOnce) {
+  const Disk disk;
+  mount_once(disk);
+  const auto saved = read_index(disk.saved().at(0));
+  const auto source = FileSource::open(disk.temp.path()).value();
+  Lines lines;
+  std::vector<std::thread> writers;
+  for (int i = 0; i < 2; ++i) {
+    writers.emplace_back([&] {
+      SavedIndex index({disk.directory(), "test", {}}, *source, "toy", Depth::kCounts, {}, lines.log());
+      index.read();
+      for (int round = 0; round < 300; ++round) index.write(saved.snapshot, std::chrono::seconds(1));
+    });
+  }
+  for (std::thread& writer : writers) writer.join();
+  EXPECT_TRUE(lines.all().empty());
+  EXPECT_EQ(disk.saved().size(), 1u);
+  const Mounted again(disk);
+  EXPECT_EQ(again.counts().chunks, kChunks);
+  EXPECT_EQ(again.scans(), 0u);
 }
 
 TEST(SavedIndex, SourceThatIsNoFileHasNone) {
