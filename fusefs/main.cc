@@ -20,9 +20,9 @@
 
 #include "core/base/read_window.h"
 #include "core/base/utf8.h"
-#include "core/codec/codec.h"
 #include "core/formats/registry.h"
 #include "core/store/record_store.h"
+#include "fusefs/build_id.h"
 #include "fusefs/glue/session.h"
 #include "fusefs/options.h"
 #include "fusefs/tree/mount_tree.h"
@@ -115,15 +115,12 @@ Result<std::optional<IndexPlace>> index_place(const Options& options) {
   } else {
     return std::move(named).error();
   }
-  if (!directory) return std::optional<IndexPlace>{};
+  std::string program = build_id();
+  if (!directory || program.empty()) return std::optional<IndexPlace>{};
   const Limits& limits = options.limits;
-  std::string maker =
-      fmt::format("recordfs {}; chunks {} {}", RECORDFS_VERSION, limits.stored_chunk, limits.decoded_chunk);
-  for (auto codec = CodecId::kNone; codec <= CodecId::kLzma;
-       codec = static_cast<CodecId>(static_cast<int>(codec) + 1)) {
-    if (is_available(codec)) maker += fmt::format(" {}", to_string(codec));
-  }
-  return std::optional(IndexPlace{.directory = *directory, .maker = std::move(maker)});
+  return std::optional(IndexPlace{.directory = *directory,
+                                  .settings = fmt::format("{} {}", limits.stored_chunk, limits.decoded_chunk),
+                                  .program = std::move(program)});
 }
 
 // What mount.fuse3(8) gives instead of a directory when it has opened /dev/fuse and mounted by itself.

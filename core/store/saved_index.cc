@@ -114,14 +114,13 @@ std::string reason(std::string_view action) {
 SavedIndex::SavedIndex(IndexPlace place, const Source& source, std::string_view format, Depth depth, IndexBounds bounds,
                        Log log)
     : place_(std::move(place)), source_(source), bounds_(bounds), log_(std::move(log)) {
-  const std::string how = fmt::format("{}\n{}\n{}", place_.maker, format, static_cast<int>(depth));
-  key_.maker = highway_hash(as_bytes(how));
+  const std::string way = fmt::format("{}\n{}\n{}", place_.settings, format, static_cast<int>(depth));
+  way_ = highway_hash(as_bytes(way));
+  key_.maker = highway_hash(as_bytes(fmt::format("{}\n{}", way, place_.program)));
 }
 
 // A file has one for each way of walking through it. What is later found for it replaces what was found before.
-std::string SavedIndex::file_name() const {
-  return fmt::format("{:x}-{:x}-{:016x}", key_.device, key_.inode, key_.maker);
-}
+std::string SavedIndex::file_name() const { return fmt::format("{:x}-{:x}-{:016x}", key_.device, key_.inode, way_); }
 
 std::optional<SavedIndex::Found> SavedIndex::read() {
   const auto identity = source_.identity();

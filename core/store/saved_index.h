@@ -20,8 +20,9 @@ namespace recordfs {
 // Where saved indexes are, and from when on one is worth it.
 struct IndexPlace {
   std::string directory;  // absolute; made when something is saved
-  std::string maker;      // what decides how a file is walked: the program's version, its codecs, its limits
+  std::string settings;   // that decide how a file is walked; there may be an index for each
   std::chrono::milliseconds least_walk{200};
+  std::string program{};  // that walks: an index that another one has made is replaced
 };
 
 // One catalog's. One thread reads and writes.
@@ -53,6 +54,7 @@ class SavedIndex {
   const Source& source_;
   const IndexBounds bounds_;
   const Log log_;
+  std::uint64_t way_ = 0;    // of walking through the file: settings, format, depth
   IndexKey key_;             // but for the hashes: the ends of the file are read when there is something to compare
   bool is_settled_ = false;  // key_ is set, and a later change to the file changes it
 };

@@ -4,6 +4,7 @@ add_library(recordfs_flags INTERFACE)
 target_compile_features(recordfs_flags INTERFACE cxx_std_20)
 target_include_directories(recordfs_flags INTERFACE ${PROJECT_SOURCE_DIR})
 target_compile_options(recordfs_flags INTERFACE -Wall -Wextra -Wconversion -Wshadow)
+target_link_options(recordfs_flags INTERFACE -Wl,--build-id)  # by which a saved index knows the program that made it
 if(RECORDFS_WERROR)
   target_compile_options(recordfs_flags INTERFACE -Werror)
 endif()

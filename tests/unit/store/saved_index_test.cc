@@ -45,8 +45,9 @@ struct Disk {
 };
 
 struct Mounted {
-  explicit Mounted(const Disk& disk, std::string maker = "test", std::chrono::milliseconds least = {}) {
-    services.index = IndexPlace{disk.directory(), std::move(maker), least};
+  explicit Mounted(const Disk& disk, std::string settings = "test", std::chrono::milliseconds least = {},
+                   std::string program = "one build") {
+    services.index = IndexPlace{disk.directory(), std::move(settings), least, std::move(program)};
     source = FileSource::open(disk.temp.path()).value();
     store = std::make_shared<RecordStore>("toy", source, toy::open(source, Limits{}, watch).value(), services, kTiny);
   }
@@ -218,10 +219,24 @@ TEST(SavedIndex, AnotherFileUnderTheSameNumberIsWalkedAnew) {
   }
 }
 
-TEST(SavedIndex, AnotherTimeStampOrMakerIsNoFit) {
+TEST(SavedIndex, AnotherProgramsIsNoFitAndIsReplaced) {
+  const Disk disk;
+  mount_once(disk);
+  for (const std::uint64_t scans : {kChunks, std::uint64_t{0}}) {
+    const Mounted other(disk, "test", {}, "another build");
+    EXPECT_EQ(other.counts().chunks, kChunks);
+    EXPECT_EQ(other.scans(), scans);
+  }
+  EXPECT_EQ(disk.saved().size(), 1u);
+  const Mounted mounted(disk);
+  EXPECT_EQ(mounted.counts().chunks, kChunks);
+  EXPECT_EQ(mounted.scans(), kChunks);
+}
+
+TEST(SavedIndex, AnotherTimeStampOrSettingIsNoFit) {
   Disk disk;
   mount_once(disk);
-  EXPECT_EQ(Mounted(disk, "another version").counts().chunks, kChunks);
+  EXPECT_EQ(Mounted(disk, "another limit").counts().chunks, kChunks);
   EXPECT_EQ(disk.saved().size(), 2u);
   disk.temp.set_mtime(1'000'000'001);
   const Mounted touched(disk);
@@ -356,7 +371,7 @@ TEST(SavedIndex, SeveralOfOneFileAreSavedAtOnce) {
   std::vector<std::thread> writers;
   for (int i = 0; i < 2; ++i) {
     writers.emplace_back([&] {
-      SavedIndex index({disk.directory(), "test", {}}, *source, "toy", Depth::kCounts, {}, lines.log());
+      SavedIndex index({disk.directory(), "test", {}, "one build"}, *source, "toy", Depth::kCounts, {}, lines.log());
       index.read();
       for (int round = 0; round < 300; ++round) index.write(saved.snapshot, std::chrono::seconds(1));
     });
