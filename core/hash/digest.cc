@@ -8,6 +8,8 @@
 #include <nettle/version.h>
 #include <zlib.h>
 
+#include "core/hash/crc32.h"
+
 namespace recordfs {
 namespace {
 
@@ -24,6 +26,12 @@ const nettle_hash* algorithm_of(DigestId digest) {
 }
 
 const std::uint8_t* octets(Bytes bytes) { return reinterpret_cast<const std::uint8_t*>(bytes.data()); }
+
+constexpr std::uint32_t kAdler32OfNothing = 1;
+
+std::uint32_t adler32(Bytes bytes, std::uint32_t previous) {
+  return static_cast<std::uint32_t>(adler32_z(previous, octets(bytes), bytes.size()));
+}
 
 }  // namespace
 
@@ -61,7 +69,7 @@ struct Digester::State {
 
   DigestId digest;
   const nettle_hash* algorithm;    // nullptr for the two that are numbers
-  uLong number = 0;                // of these two
+  std::uint32_t number = 0;                // of these two
   std::vector<std::byte> context;  // of the others, as nettle lays it out
 };
 
@@ -69,7 +77,7 @@ Digester::Digester(DigestId digest) : state_(std::make_unique<State>(digest)) {
   if (state_->algorithm != nullptr) {
     state_->algorithm->init(state_->context.data());
   } else {
-    state_->number = digest == DigestId::kAdler32 ? adler32_z(0, nullptr, 0) : crc32_z(0, nullptr, 0);
+    state_->number = digest == DigestId::kAdler32 ? kAdler32OfNothing : crc32({});
   }
 }
 
@@ -82,9 +90,9 @@ void Digester::append(Bytes piece) {
   if (state_->algorithm != nullptr) {
     state_->algorithm->update(state_->context.data(), piece.size(), octets(piece));
   } else if (state_->digest == DigestId::kAdler32) {
-    state_->number = adler32_z(state_->number, octets(piece), piece.size());
+    state_->number = adler32(piece, state_->number);
   } else {
-    state_->number = crc32_z(state_->number, octets(piece), piece.size());
+    state_->number = crc32(piece, state_->number);
   }
 }
 
