@@ -78,15 +78,12 @@ class OpenFile {
 Result<void> Fold::set(Values& values, std::string key, std::string value, const Limits& limits) {
   const auto old = values.find(key);
   const std::uint64_t replaced = old == values.end() ? 0 : old->second->size();
-  const std::uint64_t new_key = old == values.end() ? key.size() + kCostOfAKey : 0;
-  const std::uint64_t added = value.size() + new_key;
+  const std::uint64_t added = value.size() + (old == values.end() ? key.size() + kCostOfAKey : 0);
   if (size_ - replaced + added > limits.metadata_bytes) {
     return Error{.code = Code::kLimit,
                  .detail = fmt::format("the stream's metadata take more than {} bytes", limits.metadata_bytes)};
   }
   size_ += added - replaced;
-  keys_size_ += new_key;
-  added_size_ += value.size();
   values.insert_or_assign(std::move(key), std::make_shared<const std::string>(std::move(value)));
   return {};
 }
@@ -106,10 +103,21 @@ Result<void> Fold::add(const Source& source, const HeaderItem& item, const Limit
   return set(metadata_, std::move(entry->key), std::move(entry->value), limits);
 }
 
-std::shared_ptr<Fold> Fold::branch() const {
-  auto copy = std::make_shared<Fold>(*this);
-  copy->added_size_ = 0;
-  return copy;
+// Keys are never shared, and no value is that of two keys.
+std::uint64_t Fold::unshared(const Values& values, const Values& others) {
+  std::uint64_t size = 0;
+  auto other = others.begin();
+  for (const auto& [key, value] : values) {
+    while (other != others.end() && other->first < key) ++other;
+    const bool is_shared = other != others.end() && other->second == value;
+    size += key.size() + kCostOfAKey + (is_shared ? 0 : value->size());
+  }
+  return size;
+}
+
+std::uint64_t Fold::unshared_with(const Fold& other) const {
+  if (this == &other) return 0;
+  return unshared(metadata_, other.metadata_) + unshared(descriptors_, other.descriptors_);
 }
 
 std::vector<Attribute> Fold::metadata() const {
@@ -157,33 +165,24 @@ FoldWalk::Kept FoldWalk::nearest(Position position) const {
   return kept_.back();
 }
 
-bool FoldWalk::mark(const Kept& place, std::uint64_t steps) const {
+bool FoldWalk::mark(const Kept& place) const {
   const std::lock_guard lock(mutex_);
-  if (steps < stride_) return false;
+  if (place.steps < stride_) return false;
   if (!marks_.empty() && marks_.back().key.position >= place.key.position) return false;
-  const bool is_shared = !marks_.empty() && marks_.back().fold == place.fold;
-  marks_.push_back({place.key, place.fold, is_shared ? 0 : std::min(place.fold->unshared_size(), place.fold->size())});
-  marks_cost_ += marks_.back().cost;
+  append_mark(place);
   while (marks_.size() > 1 && (marks_.size() > kMostMarks || marks_cost_ > limits_.metadata_bytes)) thin_marks();
   return true;
 }
 
-// Drops every other mark. What one shared with the mark behind it is now that one's own.
+void FoldWalk::append_mark(const Kept& place) const {
+  marks_cost_ += marks_.empty() ? place.fold->size() : place.fold->unshared_with(*marks_.back().fold);
+  marks_.push_back({place.key, place.fold});
+}
+
 void FoldWalk::thin_marks() const {
-  std::vector<Kept> left;
-  std::uint64_t passed_on = 0;
+  const std::vector<Kept> all = std::exchange(marks_, {});
   marks_cost_ = 0;
-  for (std::size_t i = 0; i < marks_.size(); ++i) {
-    Kept& mark = marks_[i];
-    if (i % 2 == 0 && i + 1 < marks_.size()) {
-      passed_on = mark.cost;
-      continue;
-    }
-    mark.cost = std::min(mark.cost + std::exchange(passed_on, 0), mark.fold->size());
-    marks_cost_ += mark.cost;
-    left.push_back(std::move(mark));
-  }
-  marks_ = std::move(left);
+  for (std::size_t i = (all.size() - 1) % 2; i < all.size(); i += 2) append_mark(all[i]);
   stride_ *= 2;
 }
 
@@ -210,22 +209,21 @@ Result<void> FoldWalk::add_header(const ChunkInfo& bucket, Fold& fold) const {
 Result<std::shared_ptr<const Fold>> FoldWalk::at(const ChunkInfo& bucket) const {
   Kept place = nearest(bucket.begin);
   std::shared_ptr<Fold> own;  // place.fold, while nobody else has it
-  std::uint64_t steps = 0;    // since a place that is kept
-  for (std::optional<ChunkKey> key = place.key; key && key->position <= bucket.begin; ++steps) {
+  for (std::optional<ChunkKey> key = place.key; key && key->position <= bucket.begin; ++place.steps) {
     place.key = *key;
-    if (mark(place, steps)) {
+    if (mark(place)) {
       own.reset();
-      steps = 0;
+      place.steps = 0;
     }
     auto step = framing_.scan(*key);
     if (!step) return std::move(step).error();
     if (step->chunk && has_attributes(*step->chunk)) {
-      if (!own) place.fold = own = place.fold->branch();
+      if (!own) place.fold = own = std::make_shared<Fold>(*place.fold);
       // The first one's header may be in the fold already: twice is the same as once.
       if (auto added = add_header(*step->chunk, *own); !added) return std::move(added).error();
     }
     if (step->chunk && step->chunk->begin == bucket.begin) {
-      keep({step->chunk->key, place.fold});
+      keep(place);
       return place.fold;
     }
     key = step->next;

@@ -31,22 +31,19 @@ class Fold {
 
   // Bytes of memory that it takes, shared or not.
   std::uint64_t size() const { return size_; }
-
-  // A copy, and how many bytes of memory it has since then taken that it does not share.
-  std::shared_ptr<Fold> branch() const;
-  std::uint64_t unshared_size() const { return keys_size_ + added_size_; }
+  // Bytes of memory that it takes beside `other`: 0 if they are one and the same.
+  std::uint64_t unshared_with(const Fold& other) const;
 
  private:
   using Value = std::shared_ptr<const std::string>;
   using Values = std::map<std::string, Value, std::less<>>;
 
+  static std::uint64_t unshared(const Values& values, const Values& others);
   Result<void> set(Values& values, std::string key, std::string value, const Limits& limits);
 
   Values metadata_;
   Values descriptors_;  // by the name of the file
   std::uint64_t size_ = 0;
-  std::uint64_t keys_size_ = 0;   // part of size_
-  std::uint64_t added_size_ = 0;  // of values, replaced ones included, since it branched off
 };
 
 // Finds the fold at a bucket by a walk over the headers before it, from the nearest of the places whose folds it keeps:
@@ -65,13 +62,16 @@ class FoldWalk {
   struct Kept {
     ChunkKey key;
     std::shared_ptr<const Fold> fold;
-    std::uint64_t cost = 0;  // of a mark: bytes that it does not share with the mark before
+    std::uint64_t steps = 0;  // of the walk, behind the last mark
   };
 
   Kept nearest(Position position) const;
   void keep(Kept kept) const;
-  // Whether the place is kept.
-  bool mark(const Kept& place, std::uint64_t steps) const;
+  // Makes the place a mark where one is due. Returns whether it did.
+  bool mark(const Kept& place) const;
+  // REQUIRES: the lock, and a place behind all marks.
+  void append_mark(const Kept& place) const;
+  // Drops every other mark. REQUIRES: the lock, and marks.
   void thin_marks() const;
   Result<void> add_header(const ChunkInfo& bucket, Fold& fold) const;
 
@@ -80,10 +80,10 @@ class FoldWalk {
   const Framing framing_;
   mutable std::mutex mutex_;
   // Guarded by mutex_.
-  mutable std::vector<Kept> kept_;   // least recently used first
-  mutable std::vector<Kept> marks_;  // in the order of the file
-  mutable std::uint64_t marks_cost_ = 0;
-  mutable std::uint64_t stride_ = 16;  // steps from one mark to the next
+  mutable std::vector<Kept> kept_;        // least recently used first
+  mutable std::vector<Kept> marks_;       // in the order of the file
+  mutable std::uint64_t marks_cost_ = 0;  // bytes of memory that they take together, or more
+  mutable std::uint64_t stride_ = 16;     // steps from one mark to the next
 };
 
 }  // namespace recordfs::proio

@@ -7,6 +7,8 @@
 
 #include "core/base/protobuf.h"
 #include "core/formats/proio/format.h"
+#include "core/formats/proio/metadata.h"
+#include "core/formats/proio/wire.h"
 #include "tests/unit/formats/proio/streams.h"
 #include "tests/unit/support/counting_source.h"
 
@@ -87,26 +89,67 @@ TEST(Metadata, HeaderOfMoreThanAWindowIsRead) {
   EXPECT_EQ(told(container->chunk_attributes(reading.buckets[0])), (Strings{"a=" + std::string(100000, 'a'), "b=2"}));
 }
 
-TEST(Metadata, AnyBucketOfAWalkedStreamIsNearAKeptPlace) {
-  constexpr std::size_t kBuckets = 20000, kChange = 7;
-  for (const std::uint64_t metadata_bytes : {std::uint64_t{64} << 20, std::uint64_t{20000}}) {
-    std::string bytes = bucket({.metadata = {{"first", "0"}}});
-    for (std::size_t i = 1; i < kBuckets; ++i) {
-      bytes += i % kChange == 0 ? bucket({.metadata = {{"k", std::to_string(i)}}}) : bucket({});
-    }
-    const auto source = std::make_shared<CountingSource>(bytes);
-    Limits limits;
-    limits.metadata_bytes = metadata_bytes;
-    const auto container = std::move(*kFormat.open(source, limits));
-    const auto buckets = read_all(*container, bytes.size()).buckets;
-    ASSERT_EQ(buckets.size(), kBuckets);
-    ASSERT_TRUE(container->chunk_attributes(buckets.back()));
-    source->take_reads();
-    for (std::size_t i = kBuckets - 1; i >= kBuckets / 20; i -= kBuckets / 20 - 1) {
-      EXPECT_EQ(told(container->chunk_attributes(buckets[i])),
-                (Strings{"first=0", "k=" + std::to_string(i / kChange * kChange)}));
-    }
-    EXPECT_LT(source->take_reads(), metadata_bytes > kBuckets ? 20u * 100 : 20u * 1000);
+void set(Fold& fold, const std::string& key, std::size_t size) {
+  std::string entry;
+  protobuf::append_field(entry, map_field::kKey, key);
+  protobuf::append_field(entry, map_field::kValue, std::string(size, 'v'));
+  ASSERT_TRUE(fold.add(*source_of(entry), {header_field::kMetadata, 0, entry.size()}, {}));
+}
+
+TEST(Fold, SharesWithACopyTheValuesThatNeitherReplaced) {
+  Fold fold;
+  set(fold, "b", 2000);
+  set(fold, "d", 1000);
+  const std::string file = file_descriptor("b", std::vector<std::string>(100));
+  ASSERT_TRUE(fold.add(*source_of(file), {header_field::kFileDescriptor, 0, file.size()}, {}));
+  Fold copy = fold;
+  EXPECT_EQ(fold.unshared_with(fold), 0u);
+  EXPECT_EQ(fold.unshared_with({}), fold.size());
+  EXPECT_EQ(copy.unshared_with(fold), copy.size() - 3000 - file.size());
+  set(copy, "a", 10);
+  set(copy, "b", 500);
+  set(copy, "c", 10);
+  set(copy, "e", 10);
+  EXPECT_EQ(copy.unshared_with(fold), copy.size() - 1000 - file.size());
+  EXPECT_EQ(fold.unshared_with(copy), fold.size() - 1000 - file.size());
+}
+
+// A stream in which one of two values changes every few buckets.
+constexpr std::size_t kBuckets = 20000, kChange = 7;
+
+std::string long_stream() {
+  std::string bytes = bucket({.metadata = {{"first", "0"}}});
+  for (std::size_t i = 1; i < kBuckets; ++i) {
+    bytes += i % kChange == 0 ? bucket({.metadata = {{"k", std::to_string(i)}}}) : bucket({});
+  }
+  return bytes;
+}
+
+// How often the stream is read for twenty of its buckets, the last ones first, once it was asked of every `stride`th.
+std::uint64_t reads_on_the_way_back(const std::string& bytes, std::size_t stride, std::uint64_t metadata_bytes) {
+  const auto source = std::make_shared<CountingSource>(bytes);
+  Limits limits;
+  limits.metadata_bytes = metadata_bytes;
+  const auto container = std::move(*kFormat.open(source, limits));
+  const auto buckets = read_all(*container, bytes.size()).buckets;
+  EXPECT_EQ(buckets.size(), kBuckets);
+  for (std::size_t i = stride - 1; i < kBuckets; i += stride) EXPECT_TRUE(container->chunk_attributes(buckets[i]));
+  source->take_reads();
+  for (std::size_t i = kBuckets - 1; i >= kBuckets / 20; i -= kBuckets / 20 - 1) {
+    EXPECT_EQ(told(container->chunk_attributes(buckets[i])),
+              (Strings{"first=0", "k=" + std::to_string(i / kChange * kChange)}));
+  }
+  return source->take_reads();
+}
+
+TEST(Metadata, AnyBucketOfAWalkedStreamIsNearAKeptPlaceHoweverItWasWalked) {
+  const std::string bytes = long_stream();
+  for (const std::size_t stride : {kBuckets, kBuckets / 1000, std::size_t{1}}) {
+    const std::uint64_t near = reads_on_the_way_back(bytes, stride, std::uint64_t{64} << 20);
+    const std::uint64_t far = reads_on_the_way_back(bytes, stride, 20000);
+    EXPECT_LT(near, 20u * 100) << stride;
+    EXPECT_LT(far, 20u * 1000) << stride;
+    EXPECT_GT(far, 4 * near) << stride;
   }
 }
 
