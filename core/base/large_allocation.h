@@ -1,7 +1,10 @@
 // Where a thread that is about to take much memory can be made to wait for its turn.
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
+#include <vector>
 
 namespace recordfs {
 
@@ -21,6 +24,12 @@ class LargeAllocations {
   // Tells the calling thread's listener, if it has one and `bytes` are so many.
   static void announce(std::uint64_t bytes) {
     if (bytes >= kLarge && current_ != nullptr) current_->on_large_allocation();
+  }
+  // The same before `more` elements are appended to a vector.
+  template <typename Element>
+  static void announce_growth(const std::vector<Element>& vector, std::size_t more = 1) {
+    if (vector.capacity() - vector.size() >= more) return;
+    announce((vector.size() + std::max(vector.size(), more)) * sizeof(Element));
   }
 
  private:

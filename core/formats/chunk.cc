@@ -16,8 +16,10 @@ bool same_error(const Error& a, const Error& b) {
 
 void Layout::push_end(std::uint64_t end) {
   if (wide_.empty() && end <= std::numeric_limits<std::uint32_t>::max()) {
+    LargeAllocations::announce_growth(narrow_);
     narrow_.push_back(static_cast<std::uint32_t>(end));
   } else {
+    LargeAllocations::announce_growth(wide_);
     wide_.push_back(end);
   }
 }

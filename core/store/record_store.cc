@@ -14,6 +14,8 @@ constexpr std::size_t kReportedPlaces = 1024;
 constexpr std::uint64_t kRegion = UINT64_MAX;  // what is reported of a place: that damage begins there
 constexpr int kStepsToFirstRecord = 16;
 constexpr std::uint64_t kLargeChunk = 8u << 20;
+// Bytes that each record of a chunk takes while it is decoded: where it ends in the output, and in the layout.
+constexpr std::uint64_t kMemoryOfAPlace = 8 + 4;
 constexpr int kMostIndexBits = 24;
 
 // A size that is never 0, for what can't be read: the kernel does not read empty files.
@@ -237,7 +239,8 @@ Result<std::shared_ptr<const Chunk>> RecordStore::decode(const ChunkInfo& chunk)
     if (!by_parts || *by_parts) return by_parts;
   }
   if (is_large && chunk.decoded_size) {
-    const DecodeBudget::Share share(services_.decoding, std::max(chunk.stored_size, *chunk.decoded_size));
+    const std::uint64_t places = chunk.records.value_or(0) * kMemoryOfAPlace;
+    const DecodeBudget::Share share(services_.decoding, std::max(chunk.stored_size, *chunk.decoded_size) + places);
     return container_->decode(chunk);
   }
   const DecodeBudget::Turn turn(services_.decoding);

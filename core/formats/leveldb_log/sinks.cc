@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "core/base/large_allocation.h"
 #include "core/codec/codec.h"
 
 namespace recordfs::leveldb_log {
@@ -38,7 +39,9 @@ void SizeSink::begin(Position at) {
 
 Result<void> SizeSink::piece(const Fragment&, Bytes payload) {
   stored_size_ += payload.size();
-  if (wants_stored()) stored_.insert(stored_.end(), payload.begin(), payload.end());
+  if (!wants_stored()) return {};
+  LargeAllocations::announce_growth(stored_, payload.size());
+  stored_.insert(stored_.end(), payload.begin(), payload.end());
   return {};
 }
 
@@ -128,7 +131,10 @@ void PartsSink::begin(Position at) {
 }
 
 Result<void> PartsSink::piece(const Fragment& fragment, Bytes payload) {
-  if (!payload.empty()) parts_.push_back({kept() + pending_, fragment.begin});
+  if (!payload.empty()) {
+    LargeAllocations::announce_growth(parts_);
+    parts_.push_back({kept() + pending_, fragment.begin});
+  }
   pending_ += payload.size();
   return LayoutSink::piece(fragment, payload);
 }

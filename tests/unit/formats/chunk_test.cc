@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/unit/support/counted_allocations.h"
+
 namespace recordfs {
 namespace {
 
@@ -111,6 +113,18 @@ TEST(Layout, MemoryGrowsByAboutFourBytesARecord) {
   for (int i = 0; i < 10000; ++i) layout.add(100);
   EXPECT_GE(layout.memory(), 40000u);
   EXPECT_LT(layout.memory(), 41000u);
+}
+
+TEST(Layout, TellsBeforeItGrowsMuch) {
+  testing::CountedAllocations allocations;
+  for (const std::uint64_t first_begin : {std::uint64_t{0}, kFourGiB}) {
+    const std::uint64_t size_of_end = first_begin == 0 ? 4 : 8;
+    Layout layout(first_begin);
+    for (std::uint64_t i = 0; i < LargeAllocations::kLarge / 2 / size_of_end; ++i) layout.add(0);
+    EXPECT_EQ(allocations.take(), 0) << first_begin;
+    layout.add(0);
+    EXPECT_EQ(allocations.take(), 1) << first_begin;
+  }
 }
 
 TEST(BufferChunk, SliceKeepsTheChunkAlive) {

@@ -313,6 +313,38 @@ TEST(RecordStore, ChunkWithOtherRecordsThanItsHeaderStatesGivesNoBytes) {
   EXPECT_EQ(store.record_size({chunk, 3}).error().code, Code::kChanged);
 }
 
+// While it decodes, somebody else wants a share of the budget.
+class Contended final : public Wrapped {
+ public:
+  Contended(std::unique_ptr<Container> toy, DecodeBudget& budget) : Wrapped(std::move(toy)), budget_(budget) {}
+  Result<std::shared_ptr<const Chunk>> decode(const ChunkInfo& chunk) const override {
+    other_ = std::async(std::launch::async, [this] { const DecodeBudget::Share share(budget_, wanted); });
+    had_to_wait = other_.wait_for(std::chrono::milliseconds(50)) == std::future_status::timeout;
+    return Wrapped::decode(chunk);
+  }
+
+  std::uint64_t wanted = 0;
+  mutable bool had_to_wait = false;
+
+ private:
+  DecodeBudget& budget_;
+  mutable std::future<void> other_;
+};
+
+TEST(RecordStore, PlacesOfManyRecordsCountWhileALargeChunkIsDecoded) {
+  constexpr std::uint64_t kBudget = 20000, kRecords = 1000;
+  ToyStore toy({.chunks = 1, .records_per_chunk = kRecords, .record_size = [](std::uint64_t) { return 1u; }}, {},
+               kBudget);
+  auto contended = std::make_unique<Contended>(toy::open(toy.source, Limits{}).value(), toy.services.decoding);
+  Contended& container = *contended;
+  const RecordStore store("toy", toy.source, std::move(contended), toy.services);
+  Goal goal;
+  const ChunkInfo chunk = store.chunk_at(toy.file.begins[0], goal).value();
+  container.wanted = kBudget - chunk.stored_size;
+  EXPECT_EQ(read_all(store, {chunk, 0}), toy.file.records[0]);
+  EXPECT_TRUE(container.had_to_wait);
+}
+
 TEST(RecordStore, StoresShareACacheWithoutMixingTheirChunks) {
   ToyStore toy({});
   const toy::File other = toy::make_file({.record_size = [](std::uint64_t) { return 9u; }, .seekable = true});

@@ -6,6 +6,8 @@
 
 #include <fmt/format.h>
 
+#include "core/base/large_allocation.h"
+
 namespace recordfs::riegeli::transposed {
 namespace {
 
@@ -18,6 +20,7 @@ Result<std::vector<std::uint64_t>> parse_lengths(Cursor& header, std::uint32_t c
     return Error{.code = Code::kLimit,
                  .detail = fmt::format("{} buffers or buckets where the output can use {}", count, limit)};
   }
+  LargeAllocations::announce(count * sizeof(std::uint64_t));
   std::vector<std::uint64_t> lengths(count);
   for (std::uint64_t& length : lengths) length = header.varint64();
   if (!header.ok()) return damage("the header ends too early");
@@ -41,6 +44,7 @@ class Cutter {
   Cutter(CodecId codec, Cursor& data, const std::vector<std::uint64_t>& stored, std::uint64_t content,
          std::size_t buffer_count)
       : codec_(codec), data_(data), stored_(stored), left_(content) {
+    LargeAllocations::announce(stored.size() * sizeof(UnitContent) + buffer_count * sizeof(Bytes));
     result_.buckets.reserve(stored.size());
     result_.buffers.reserve(buffer_count);
   }

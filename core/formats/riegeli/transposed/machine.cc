@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "core/base/cursor.h"
+#include "core/base/large_allocation.h"
 #include "core/formats/riegeli/transposed/tape.h"
 
 namespace recordfs::riegeli::transposed {
@@ -110,6 +111,7 @@ Failure put_string(Output& out, Input& input, const Node& node) {
 
 Failure end_submessage(State& state, std::size_t written, const Node& node) {
   if (state.open.size() >= state.deepest) return kTooDeep;
+  LargeAllocations::announce_growth(state.open);
   state.open.push_back({written, node.constant, node.constant_size});
   return kNone;
 }
@@ -197,11 +199,13 @@ Failure check_end(const State& state, const Output& out) {
 Result<std::vector<std::uint64_t>> run(const Program& program, const std::vector<Bytes>& buffers, Bytes transitions,
                                        std::uint64_t record_count, MutableBytes out) {
   State state;
+  LargeAllocations::announce((buffers.size() + 1) * sizeof(Input));
   state.inputs.reserve(buffers.size() + 1);
   for (const Bytes buffer : buffers) state.inputs.push_back({buffer, 0});
   state.lengths = buffers.empty() ? 0 : buffers.size() - 1;
   // Nodes without a buffer take nothing from this one.
   state.inputs.push_back({kNoBytes, kWordBytes});
+  LargeAllocations::announce(record_count * sizeof(state.records[0]));
   state.records.reserve(static_cast<std::size_t>(record_count));
   state.record_count = record_count;
   // Each submessage that is open will put its length and its tag.

@@ -6,6 +6,8 @@
 
 #include <fmt/format.h>
 
+#include "core/base/large_allocation.h"
+
 namespace recordfs::riegeli::transposed {
 namespace {
 
@@ -169,6 +171,7 @@ Result<Program> parse_program(Cursor& header, std::size_t buffer_count, std::uin
                  .detail = fmt::format("{} nodes where the output can use {}", count, node_limit)};
   }
   Program program;
+  LargeAllocations::announce(count * sizeof(Node));
   program.nodes.resize(count);
   for (const auto& parse : {parse_kinds, parse_successors, parse_subtypes}) {
     if (auto parsed = parse(header, program.nodes); !parsed) return std::move(parsed).error();

@@ -3,7 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include "core/formats/leveldb_log/sinks.h"
 #include "tests/unit/formats/leveldb_log/reading.h"
+#include "tests/unit/support/counted_allocations.h"
 #include "tests/writers/leveldb_log/log_writer.h"
 
 namespace recordfs::leveldb_log {
@@ -95,6 +97,19 @@ TEST(Zstd, ALostHeadBeforeZstdFramesMakesThemUnreadable) {
   EXPECT_TRUE(reading.records.empty());
   ASSERT_EQ(reading.failures.size(), 1u);
   EXPECT_EQ(reading.failures[0].code, Code::kDamage);
+}
+
+TEST(Zstd, ALongFrameThatDoesNotSayItsSizeIsToldOfBeforeItIsKept) {
+  const std::string piece(32 << 10, 'x');
+  testing::CountedAllocations allocations;
+  SizeSink sink({.kind = Compression::Kind::kZstd});
+  sink.begin(0);
+  for (std::uint64_t kept = 0; kept < LargeAllocations::kLarge / 2; kept += piece.size()) {
+    ASSERT_TRUE(sink.piece({}, as_bytes(piece)));
+  }
+  EXPECT_EQ(allocations.take(), 0);
+  ASSERT_TRUE(sink.piece({}, as_bytes(piece)));
+  EXPECT_EQ(allocations.take(), 1);
 }
 
 TEST(Zstd, AFlippedByteInAFrameLosesItsRecordAlone) {

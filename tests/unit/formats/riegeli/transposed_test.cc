@@ -7,6 +7,8 @@
 
 #include <gtest/gtest.h>
 
+#include "core/formats/riegeli/transposed/program.h"
+#include "tests/unit/support/counted_allocations.h"
 #include "tests/writers/riegeli/writer.h"
 
 namespace recordfs::riegeli {
@@ -291,6 +293,27 @@ TEST(TransposedLimits, CountsBeyondTheHeadersBytesAllocateNothing) {
       EXPECT_EQ(decoded.error().code, Code::kDamage);
     }
   }
+}
+
+// How many large allocations are told of while the parts are decoded, whatever comes of them.
+int told_of(const Parts& parts) {
+  testing::CountedAllocations allocations;
+  static_cast<void>(records_in(parts));
+  return allocations.take();
+}
+
+TEST(TransposedLimits, ManyRecordsNodesAndBuffersAreToldOfBeforeTheyAreAllocated) {
+  constexpr std::uint64_t kLarge = LargeAllocations::kLarge;
+  EXPECT_EQ(told_of(without_buffers({3}, kLarge / 8 - 1, 0)), 0);
+  EXPECT_EQ(told_of(without_buffers({3}, kLarge / 8, 0)), 1);
+  const std::size_t nodes = kLarge / sizeof(transposed::Node);
+  EXPECT_EQ(told_of(without_buffers(Numbers(nodes - 1, 0), 0, nodes)), 0);
+  EXPECT_EQ(told_of(without_buffers(Numbers(nodes, 0), 0, nodes)), 1);
+  Parts buffers = without_buffers({3}, 1, 4 << 20);
+  buffers.buckets = {""};
+  buffers.buffers = Numbers(kLarge / 8, 0);
+  // The lengths, the buffers, and the places in them.
+  EXPECT_EQ(told_of(buffers), 3);
 }
 
 TEST(TransposedLimits, IdleNodesAndOpenSubmessagesEndByThemselves) {
