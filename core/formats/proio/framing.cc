@@ -186,8 +186,8 @@ Result<Step> Framing::take_torn_bucket(ChunkKey key, HeaderReading reading) cons
   return end_inside(key, std::move(reading), run->events, end);
 }
 
-// An event leaves the file as well as its bucket, whose whole events end at `from`. The file was cut, unless it ends in
-// another bucket.
+// An event leaves the file as well as its bucket. The file was cut, unless it ends in another bucket, which is looked
+// for from `from` on.
 Result<Step> Framing::take_cut_bucket(ChunkKey key, HeaderReading reading, Position from) const {
   auto step = look_for_end(key, from);
   if (!step) return std::move(step).error();
@@ -206,21 +206,21 @@ Result<Step> Framing::take_torn_header(ChunkKey key, const HeaderReading& readin
   auto cut = may_be_cut_message(source_, reading.cut_item, limits_);
   if (!cut) return std::move(cut).error();
   if (*cut) return torn;
-  if (WalkState(key.state).end_is_bucket) return pass_damage(key, reading, reading.search_from);
-  auto step = look_for_end(key, reading.search_from);
+  const WalkState state(key.state);
+  if (state.end_is_bucket) return pass_damage(key, reading, reading.search_from);
+  auto step = look_for_end(key, state.looks_for_end ? state.at : reading.search_from);
   if (!step) return std::move(step).error();
   return *step ? std::move(**step) : std::move(torn);
 }
 
-// Follows the buckets behind what may be a torn one, as a walk would. Where the last of them ends with the file, or
-// that can't be told yet, returns the step that says so.
+// Follows the buckets from `from` on, behind what may be a torn one, as a walk would. Where the last of them ends with
+// the file, or that can't be told yet, returns the step that says so.
 Result<std::optional<Step>> Framing::look_for_end(ChunkKey key, Position from) const {
   const auto go_on = [&](std::uint64_t state) {
     return std::optional(Step{.chunk = std::nullopt, .damage = {}, .next = ChunkKey{key.position, state}});
   };
-  const WalkState state(key.state);
   Search search(source_, limits_);
-  for (Position at = state.looks_for_end ? state.at : from;;) {
+  for (Position at = from;;) {
     auto found = search.next(at);
     if (!found) return std::move(found).error();
     if (found->kind == Found::Kind::kNothing) return std::optional<Step>{};
