@@ -37,8 +37,9 @@ class RiegeliContainer final : public Container {
   static Result<std::optional<ChunkInfo>> metadata_chunk(const Framing& framing);
   // The message of a metadata chunk. Fails as decode.
   Result<Buffer> decode_metadata(const ChunkInfo& chunk) const;
-  // Whether the limits allow what the header declares, and the type's rules are kept.
+  // Whether the type's rules are kept.
   static Result<void> check_type(const ChunkInfo& chunk);
+  // The same, and whether the limits allow what is decoded whole.
   Result<void> check_decodable(const ChunkInfo& chunk) const;
 
   const std::shared_ptr<const Source> source_;
