@@ -50,4 +50,10 @@ void Buffer::truncate(std::size_t size) {
   size_ = size;
 }
 
+Slice owned(Buffer buffer) {
+  auto owner = std::make_shared<const Buffer>(std::move(buffer));
+  const Bytes bytes = owner->view();
+  return {bytes, std::move(owner)};
+}
+
 }  // namespace recordfs

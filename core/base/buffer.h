@@ -65,4 +65,7 @@ struct Slice {
   std::shared_ptr<const void> owner;
 };
 
+// All bytes of `buffer`, which is the slice's from now on.
+Slice owned(Buffer buffer);
+
 }  // namespace recordfs

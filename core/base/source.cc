@@ -38,9 +38,7 @@ std::size_t bytes_until_end(std::uint64_t size, Position at, std::size_t wanted)
 Result<Slice> Source::view_at(Position at, std::uint64_t size) const {
   auto bytes = read_up_to(*this, at, size);
   if (!bytes) return std::move(bytes).error();
-  auto owner = std::make_shared<const Buffer>(std::move(*bytes));
-  const Bytes view = owner->view();
-  return Slice{view, std::move(owner)};
+  return owned(std::move(*bytes));
 }
 
 Result<Buffer> read_up_to(const Source& source, Position at, std::uint64_t size) {

@@ -8,12 +8,6 @@
 namespace recordfs {
 namespace {
 
-Result<Slice> owned(Buffer buffer) {
-  auto owner = std::make_shared<const Buffer>(std::move(buffer));
-  const Bytes bytes = owner->view();
-  return Slice{bytes, std::move(owner)};
-}
-
 // Where record `index` begins in the chunk's lines: each record before it has a newline.
 std::uint64_t line_begin(const Layout& layout, std::uint64_t index) {
   return layout.extent(index).begin - layout.first_begin() + index;

@@ -21,12 +21,6 @@ Layout layout_of(const BloscHeader& header) {
   return layout;
 }
 
-Slice owned(Buffer buffer) {
-  auto owner = std::make_shared<const Buffer>(std::move(buffer));
-  const Bytes bytes = owner->view();
-  return {bytes, std::move(owner)};
-}
-
 Error too_large(const ChunkInfo& info, std::uint64_t bytes, std::string_view what) {
   return {Code::kLimit, info.begin, fmt::format("{} bytes {} are more than is allowed", bytes, what)};
 }

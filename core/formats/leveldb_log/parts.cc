@@ -15,9 +15,8 @@ PartsChunk::PartsChunk(std::shared_ptr<const Source> source, Layout layout, std:
     : Chunk(std::move(layout)), source_(std::move(source)), parts_(std::move(parts)) {}
 
 Result<Slice> PartsChunk::read(std::uint64_t offset, std::uint64_t length) const {
-  auto buffer = Buffer::allocate(static_cast<std::size_t>(length));
-  if (!buffer) return std::move(buffer).error();
-  auto bytes = std::make_shared<Buffer>(std::move(*buffer));
+  auto bytes = Buffer::allocate(static_cast<std::size_t>(length));
+  if (!bytes) return std::move(bytes).error();
   MutableBytes out = bytes->span();
   FrameReader frames(*source_);
   auto part = std::ranges::upper_bound(parts_, offset, {}, &Part::offset);
@@ -35,7 +34,7 @@ Result<Slice> PartsChunk::read(std::uint64_t offset, std::uint64_t length) const
     out = out.subspan(taken.size());
     offset += taken.size();
   }
-  return Slice{bytes->view(), bytes};
+  return owned(std::move(*bytes));
 }
 
 std::uint64_t PartsChunk::memory() const {

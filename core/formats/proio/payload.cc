@@ -66,11 +66,6 @@ class PartsChunk final : public Chunk {
   const Position payload_;  // where it begins in the file
 };
 
-Slice share(Buffer bytes) {
-  auto owner = std::make_shared<const Buffer>(std::move(bytes));
-  return {owner->view(), owner};
-}
-
 Result<Slice> PartsChunk::read(std::uint64_t offset, std::uint64_t length) const {
   if (length == 0) return Slice{};
   const std::uint64_t first = layout().index_at(offset);
@@ -82,7 +77,7 @@ Result<Slice> PartsChunk::read(std::uint64_t offset, std::uint64_t length) const
   if (!bytes) return std::move(bytes).error();
   close_gaps(layout(), first, offset, offset + length, bytes->view(), bytes->span());
   bytes->truncate(static_cast<std::size_t>(length));
-  return share(std::move(*bytes));
+  return owned(std::move(*bytes));
 }
 
 }  // namespace

@@ -142,7 +142,7 @@ class PartsChunk final : public Chunk {
         return std::move(got).error();
       }
       const std::uint64_t generation = source_->generation();
-      if (generation == verified_.load(std::memory_order_acquire)) return share(std::move(*bytes));
+      if (generation == verified_.load(std::memory_order_acquire)) return owned(std::move(*bytes));
       if (auto sound = verify_data(*source_, chunk_); !sound) return std::move(sound).error();
       verified_.store(generation, std::memory_order_release);
     }
@@ -150,11 +150,6 @@ class PartsChunk final : public Chunk {
   }
 
  private:
-  static Slice share(Buffer bytes) {
-    auto owner = std::make_shared<const Buffer>(std::move(bytes));
-    return {owner->view(), owner};
-  }
-
   const std::shared_ptr<const Source> source_;
   const ChunkInfo chunk_;
   mutable std::atomic<std::uint64_t> verified_;  // the source's generation before the hash was checked

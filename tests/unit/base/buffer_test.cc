@@ -100,5 +100,16 @@ TEST(Buffer, WhatWasMovedFromIsEmpty) {
   EXPECT_EQ(as_text(assigned.view()), "record");
 }
 
+TEST(Slice, OwnsTheBufferThatItIsMadeOf) {
+  auto buffer = Buffer::copy_of(as_bytes("record"));
+  ASSERT_TRUE(buffer);
+  const std::byte* const place = buffer->data();
+  const Slice slice = owned(std::move(*buffer));
+  EXPECT_EQ(as_text(slice.bytes), "record");
+  EXPECT_EQ(slice.bytes.data(), place);
+  EXPECT_TRUE(slice.owner);
+  EXPECT_TRUE(owned(Buffer()).bytes.empty());
+}
+
 }  // namespace
 }  // namespace recordfs
