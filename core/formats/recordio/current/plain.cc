@@ -131,8 +131,7 @@ class FileChunk final : public Chunk {
       out = out.subspan(taken.size());
       offset += taken.size();
     }
-    auto owner = std::make_shared<const Buffer>(std::move(*bytes));
-    return Slice{owner->view(), owner};
+    return owned(std::move(*bytes));
   }
 
  private:

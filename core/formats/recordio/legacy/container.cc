@@ -27,8 +27,7 @@ class FileChunk final : public Chunk {
   Result<Slice> read(std::uint64_t offset, std::uint64_t length) const override {
     auto bytes = read_exactly(*source_, items_ + offset, length);
     if (!bytes) return std::move(bytes).error();
-    auto owner = std::make_shared<const Buffer>(std::move(*bytes));
-    return Slice{owner->view(), owner};
+    return owned(std::move(*bytes));
   }
 
  private:
