@@ -207,6 +207,16 @@ Result<void> Surveyor::order_items(const Offsets& all) {
   return {};
 }
 
+Result<std::vector<bool>> Surveyor::marked_beginnings() const {
+  std::vector<bool> marks(static_cast<std::size_t>(room_ + 1), true);
+  auto marked = Offsets(source_, at_, room_).each([&](std::uint64_t index, std::uint64_t offset) {
+    marks[static_cast<std::size_t>(index)] = may_begin_blosc(offset);
+    return true;
+  });
+  if (!marked) return std::move(marked).error();
+  return marks;
+}
+
 Result<std::uint64_t> Surveyor::offsets_of_items() const {
   const Offsets all(source_, at_, room_);
   std::int64_t declared = found_.header.chunks;
@@ -217,24 +227,26 @@ Result<std::uint64_t> Surveyor::offsets_of_items() const {
     if (!before) return std::move(before).error();
     if (*before) declared = kUnknown;
   }
-  // Most of what can be a chunk among the offsets themselves is told from them, and looked at once.
-  std::vector<bool> may_begin(static_cast<std::size_t>(room_ + 1), true);
-  auto marked = all.each([&](std::uint64_t index, std::uint64_t offset) {
-    may_begin[static_cast<std::size_t>(index)] = may_begin_blosc(offset);
-    return true;
-  });
-  if (!marked) return marked;
+  // Most of what can be a chunk among the offsets themselves is told from them, and looked at once. But of a sound file
+  // they are not asked: what they would be read for are its chunks.
+  std::vector<bool> may_begin;
   std::uint64_t limit = declared < 0 ? room_ : std::min(room_, static_cast<std::uint64_t>(declared));
   std::uint64_t least = kUnset;
   std::optional<Error> failure;
   const auto see = [&](std::uint64_t index, std::uint64_t offset) {
     if (index >= limit) return false;
     if (offset >= least || offset <= at_ || (offset - at_) / kOffsetSize > room_) return true;
-    std::vector<bool>::reference may = may_begin[static_cast<std::size_t>((offset - at_) / kOffsetSize)];
-    if (!may || (offset - at_) % kOffsetSize != 0) return true;
+    if ((offset - at_) % kOffsetSize != 0) return true;
+    const auto place = static_cast<std::size_t>((offset - at_) / kOffsetSize);
+    if (!may_begin.empty() && !may_begin[place]) return true;
     auto before = offsets_before(offset);
+    if (before && !*before && may_begin.empty()) {
+      auto marked = marked_beginnings();
+      if (!marked) before = std::move(marked).error();
+      if (marked) may_begin = std::move(*marked);
+    }
     if (!before) failure = before.error();
-    if (before && !*before) may = false;
+    if (before && !*before) may_begin[place] = false;
     if (!before || !*before || **before <= index) return before.has_value();
     least = offset;
     limit = std::min(limit, **before);

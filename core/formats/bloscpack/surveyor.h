@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "core/formats/bloscpack/survey.h"
 
@@ -57,6 +58,8 @@ class Surveyor {
   // --- the proposal: items stand anywhere behind the offsets
   Result<void> find_items();
   Result<void> order_items(const Offsets& all);
+  // Of each offset that there is room for, and the place behind them, whether a Blosc header may begin there.
+  Result<std::vector<bool>> marked_beginnings() const;
   // How many offsets there are: as many as the header says, unless one of them leads to a chunk before the last of
   // them, or what is behind the last is an offset too.
   Result<std::uint64_t> offsets_of_items() const;

@@ -124,6 +124,17 @@ TEST(BloscpackDamage, OffsetsThatLeadIntoTheOffsetsAreNotEachLookedAt) {
   EXPECT_LT(source->take_reads(), 100u);
 }
 
+TEST(BloscpackDamage, OpenReadsNoChunkOfASoundFile) {
+  FileShape shape = variable();
+  shape.chunks = {plain_chunk("one"), plain_chunk(std::string(40 << 20, 'x')), plain_chunk("three")};
+  for (const std::int64_t count : {std::int64_t{3}, std::int64_t{-1}}) {
+    shape.count = count;
+    const auto source = std::make_shared<CountingSource>(make_file(shape).bytes);
+    ASSERT_TRUE(kFormat.open(source, {}));
+    EXPECT_LT(source->take_read_bytes(), 1u << 20);
+  }
+}
+
 TEST(BloscpackDamage, ChunksThatNoOffsetLeadsToAreFoundWithAFewReadsEach) {
   constexpr std::size_t kCount = 2000;
   MadeFile file =
