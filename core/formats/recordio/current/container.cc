@@ -14,7 +14,7 @@
 namespace recordfs::recordio {
 namespace {
 
-constexpr int kFramesBehindTrailer = 4;  // what may stand behind a trailer so that it is still found
+constexpr std::uint64_t kFramesBehindTrailer = 4;  // what may stand behind a trailer so that it is still found
 
 std::shared_ptr<const Chunk> to_chunk(Buffer payload, Layout layout) {
   return std::make_shared<BufferChunk>(std::move(payload), std::move(layout));
@@ -84,7 +84,7 @@ Result<void> CurrentContainer::find_trailer() {
   auto last = runs.window().header(at - at % kFrameSize);
   if (!last) return std::move(last).error();
   if (*last && (*last)->kind != Kind::kTrailer) return {};
-  for (int i = 0; i < kFramesBehindTrailer; ++i) {
+  for (std::uint64_t behind = 0; behind <= kFramesBehindTrailer; ++behind) {
     auto run = runs.covering(at);
     if (!run) return std::move(run).error();
     if (*run) {

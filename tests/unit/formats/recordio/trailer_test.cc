@@ -58,6 +58,12 @@ TEST(Trailer, IsFoundInFrontOfGarbage) {
   EXPECT_EQ(read_all(*container).damage, Items{"[98304,99304) damage: no chunk of recordio where one has to begin"});
 }
 
+TEST(Trailer, IsFoundInFrontOfSomeGarbageAndNotOfMore) {
+  const std::string file = declaring() + body({"a"}) + trailer("t");
+  EXPECT_EQ(fact(*open_file(file + std::string(4 * 32768, 'x'))), "present");
+  EXPECT_EQ(fact(*open_file(file + std::string(4 * 32768 + 1, 'x'))), "missing");
+}
+
 TEST(Trailer, OfALostHeaderIsShown) {
   std::string file = declaring() + body({"a"}) + trailer("t");
   file[3] = 'x';
