@@ -72,8 +72,9 @@ Result<void> CurrentContainer::read_header() {
   header_ = parse_header(stored->view(), limits_);
   if (header_.problem) return {};
   header_state_ = "good";
-  transform_ = header_.names_all ? Transform::from_names(header_.transformers)
-                                 : Transform::unknown("the header's transformers are not all strings, or too many");
+  transform_ = header_.names_all
+                   ? Transform::from_names(header_.transformers)
+                   : Transform::unknown("the header's transformers are not all strings, or too long, or too many");
   return {};
 }
 

@@ -8,6 +8,9 @@
 namespace recordfs::recordio {
 namespace {
 
+// Of the names of all transformers together, their configurations included.
+constexpr std::uint64_t kLongestNames = 4096;
+
 enum class ValueType : std::uint8_t { kBool = 1, kInt = 2, kUint = 3, kString = 4 };
 
 struct Value {
@@ -84,9 +87,13 @@ class HeaderReader {
 
   void take(const std::string& key, const Value& value) {
     if (key == "transformer") {
-      const bool fits = value.type == "string" && header_.transformers.size() < limits_.nesting_depth;
+      const bool fits = value.type == "string" && header_.transformers.size() < limits_.nesting_depth &&
+                        value.text.size() <= kLongestNames - named_;
       header_.names_all = header_.names_all && fits;
-      if (fits) header_.transformers.push_back(value.text);
+      if (fits) {
+        named_ += value.text.size();
+        header_.transformers.push_back(value.text);
+      }
     }
     if (key == "trailer" && !seen_trailer_) {
       seen_trailer_ = true;
@@ -107,6 +114,7 @@ class HeaderReader {
   const Limits& limits_;
   Header header_;
   std::uint64_t kept_ = 0;
+  std::uint64_t named_ = 0;  // bytes of the transformers' names
   bool seen_trailer_ = false;
 };
 

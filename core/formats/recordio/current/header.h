@@ -15,7 +15,7 @@ struct Header {
   std::vector<Attribute> attributes;
   std::optional<Error> unshown;           // the attributes were too many or too large to be kept
   std::vector<std::string> transformers;  // as written: name, blank, configuration; the first one is applied first
-  bool names_all = true;                  // false: a "transformer" is no string, or there are too many
+  bool names_all = true;                  // false: a "transformer" is no string or too long, or there are too many
   bool declares_trailer = false;
   std::optional<Error> problem;  // what is behind it was not read
 };

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "core/base/utf8.h"
 #include "core/formats/recordio/table.h"
 #include "core/formats/recordio/zstd_window.h"
 
@@ -14,6 +15,7 @@ namespace {
 constexpr std::uint64_t kFirstPrefix = 16 << 10;
 constexpr std::size_t kPiece = 4096;
 constexpr std::uint64_t kLongestNumber = 10;
+constexpr std::size_t kShownName = 64;
 // No transformer takes in so much before it gives something, if it gives anything.
 constexpr std::uint64_t kLeastBeginning = 1 << 20;
 // A size that a table states is believed up to this many bytes, or up to this many for each stored byte.
@@ -30,18 +32,9 @@ std::optional<CodecId> codec_from(std::string_view name) {
   return std::nullopt;
 }
 
-// A name may be any bytes, and a reason stands in texts.
-std::string printable(std::string_view name) {
-  std::string text;
-  for (const char c : name) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (byte < 0x20 || byte >= 0x7F || c == '\\') {
-      text += fmt::format("\\x{:02x}", byte);
-    } else {
-      text += c;
-    }
-  }
-  return text;
+// As much of a name as a reason has room for.
+std::string shown(std::string_view name) {
+  return printable(name.substr(0, kShownName)) + (name.size() > kShownName ? "..." : "");
 }
 
 Error named(Error error, CodecId codec) {
@@ -136,7 +129,7 @@ Transform Transform::from_names(const std::vector<std::string>& names) {
   std::vector<CodecId> codecs;
   for (const std::string& name : names) {
     const auto codec = codec_from(std::string_view(name).substr(0, name.find(' ')));
-    if (!codec) return unknown(fmt::format("the transformer \"{}\" is not known", printable(name)));
+    if (!codec) return unknown(fmt::format("the transformer \"{}\" is not known", shown(name)));
     codecs.push_back(*codec);
   }
   return Transform(std::move(codecs));

@@ -102,7 +102,26 @@ TEST(Transform, AnUnknownOneIsUnsupportedAndTheRestOfTheBlockIsShown) {
 TEST(Transform, TheReasonForAnUnknownOneIsText) {
   const auto container = open_file(header_with({"a\n\x1b\xff\\"}) + body_of("anything"));
   const ChunkInfo chunk = container->scan({32768, 0}).value().chunk.value();
-  EXPECT_EQ(container->layout(chunk).error().detail, "the transformer \"a\\x0a\\x1b\\xff\\x5c\" is not known");
+  EXPECT_EQ(container->layout(chunk).error().detail, "the transformer \"a\\x0a\\x1b\\xff\\\" is not known");
+}
+
+TEST(Transform, OfALongNameTheBeginningIsShown) {
+  const auto container = open_file(header_with({std::string(4096, 'x')}) + body_of("anything"));
+  const ChunkInfo chunk = container->scan({32768, 0}).value().chunk.value();
+  EXPECT_EQ(container->layout(chunk).error().detail,
+            "the transformer \"" + std::string(64, 'x') + "...\" is not known");
+}
+
+TEST(Transform, NamesOfAnyLengthTakeNoRoomInFactsAndReasons) {
+  for (const std::vector<std::string>& names :
+       {std::vector<std::string>{std::string(1 << 20, 'x')}, std::vector<std::string>(50, std::string(4096, 'x'))}) {
+    const auto container = open_file(header_with(names) + body_of("anything"));
+    const ChunkInfo chunk = container->scan(*container->scan(container->first()).value().next).value().chunk.value();
+    EXPECT_EQ(container->layout(chunk).error().detail,
+              "the header's transformers are not all strings, or too long, or too many");
+    for (const Fact& fact : container->facts()) EXPECT_LE(std::get<std::string>(fact.value).size(), 4096u) << fact.name;
+    EXPECT_EQ(container->attributes(nullptr).value().size(), names.size());
+  }
 }
 
 TEST(Transform, ABrokenChunkIsDamageWhateverTheTransformer) {
