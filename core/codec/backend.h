@@ -9,7 +9,7 @@ namespace recordfs {
 struct Backend {
   Result<void> (*decompress_into)(Bytes stored, MutableBytes out);
   Result<Buffer> (*decompress)(Bytes stored, std::uint64_t expected, std::uint64_t limit);
-  Result<std::unique_ptr<DecodeStream>> (*open_stream)(Bytes stored, Tail tail);
+  Result<std::unique_ptr<DecodeStream>> (*open_stream)(Bytes stored, Tail tail, std::uint64_t memory);
 };
 
 extern const Backend kNoneBackend;
@@ -25,6 +25,12 @@ extern const Backend kLzmaBackend;
 // Reads `stream` to its end into a buffer that grows as bytes really come. `stored_size` says how far
 // `expected` is believed for the first allocation. Fails with kLimit beyond `limit`, and as the stream does.
 Result<Buffer> collect(DecodeStream& stream, std::uint64_t stored_size, std::uint64_t expected, std::uint64_t limit);
+
+// The same for `size` bytes, where any other number of them is kDamage.
+Result<Buffer> collect_exactly(DecodeStream& stream, std::uint64_t stored_size, std::uint64_t size);
+
+// Whether a size is believed before a byte of it has come.
+bool is_plausible(std::uint64_t stored_size, std::uint64_t size);
 
 // Reads `stream` into the whole of `out`; kDamage when it ends before or goes on behind.
 Result<void> fill(DecodeStream& stream, MutableBytes out);

@@ -70,7 +70,7 @@ class BrotliStream final : public DecodeStream {
   bool ended_ = false;
 };
 
-Result<std::unique_ptr<DecodeStream>> open_brotli(Bytes stored, Tail tail) {
+Result<std::unique_ptr<DecodeStream>> open_brotli(Bytes stored, Tail tail, std::uint64_t /*memory*/) {
   State state = new_state();
   if (!state) return no_memory();
   return std::unique_ptr<DecodeStream>(std::make_unique<BrotliStream>(std::move(state), stored, tail));

@@ -67,11 +67,26 @@ Result<void> decompress_into(CodecId codec, Bytes stored, MutableBytes out) {
   return stream ? fill(**stream, out) : std::move(stream).error();
 }
 
-Result<Buffer> decompress(CodecId codec, Bytes stored, std::uint64_t expected, std::uint64_t limit) {
+Result<Buffer> decompress(CodecId codec, Bytes stored, std::uint64_t expected, std::uint64_t limit,
+                          std::uint64_t memory) {
   const Backend* backend = backend_of(codec);
   if (backend && backend->decompress) return backend->decompress(stored, expected, limit);
-  auto stream = open_stream(codec, stored);
-  return stream ? collect(**stream, stored.size(), expected, limit) : std::move(stream).error();
+  auto stream = open_stream(codec, stored, Tail::kDamage, memory);
+  if (!stream) return std::move(stream).error();
+  if (expected == 0 && codec == CodecId::kZstd) expected = zstd_content_size(stored).value_or(0);
+  return collect(**stream, stored.size(), expected, limit);
+}
+
+Result<Buffer> decompress_exactly(CodecId codec, Bytes stored, std::uint64_t size, Tail tail, std::uint64_t memory) {
+  const Backend* backend = backend_of(codec);
+  if (tail == Tail::kDamage && backend && backend->decompress_into && is_plausible(stored.size(), size)) {
+    auto bytes = Buffer::allocate(static_cast<std::size_t>(size));
+    if (!bytes) return bytes;
+    if (auto done = backend->decompress_into(stored, bytes->span()); !done) return std::move(done).error();
+    return bytes;
+  }
+  auto stream = open_stream(codec, stored, tail, memory);
+  return stream ? collect_exactly(**stream, stored.size(), size) : std::move(stream).error();
 }
 
 Result<std::uint64_t> decompressed_size(CodecId codec, Bytes stored, std::uint64_t limit) {
@@ -97,9 +112,9 @@ Result<Front> decompress_front(CodecId codec, Bytes stored, std::uint64_t expect
   return Front{std::move(*content), stored.size() - (*stream)->stored_left()};
 }
 
-Result<std::unique_ptr<DecodeStream>> open_stream(CodecId codec, Bytes stored, Tail tail) {
+Result<std::unique_ptr<DecodeStream>> open_stream(CodecId codec, Bytes stored, Tail tail, std::uint64_t memory) {
   const Backend* backend = backend_of(codec);
-  return backend ? backend->open_stream(stored, tail) : not_built(codec);
+  return backend ? backend->open_stream(stored, tail, memory) : not_built(codec);
 }
 
 #ifndef RECORDFS_HAVE_ZSTD

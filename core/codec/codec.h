@@ -2,7 +2,7 @@
 // buffer that it was given. No state is shared but per-thread contexts: any thread may call.
 //
 // Errors: kDamage for a stream that is broken, too short, too long or not used up; kLimit when more
-// comes out than allowed, or for an LZMA dictionary of more than 128 MiB; kUnsupported when this build has
+// comes out than allowed, or a stream wants more memory than it may; kUnsupported when this build has
 // not got the library, or for a stream that wants a preset dictionary or a later version; kOutOfMemory.
 // Positions in errors are 0: the caller knows where the stream stands and adds it.
 #pragma once
@@ -20,7 +20,7 @@ namespace recordfs {
 
 enum class CodecId : std::uint8_t {
   kNone,
-  kZstd,      // zstd frames, any window size; several frames and skippable frames one after the other
+  kZstd,      // zstd frames; several frames and skippable frames one after the other
   kBrotli,    // one Brotli stream, large windows included
   kSnappy,    // raw Snappy block
   kDeflate,   // one raw deflate stream (RFC 1951), which has no checksum
@@ -36,14 +36,29 @@ std::string_view to_string(CodecId codec);
 // Whether this build can decompress it.
 bool is_available(CodecId codec);
 
+// What bytes behind the end of a compressed stream are: damage, or none of the stream's business.
+enum class Tail : std::uint8_t { kDamage, kIgnored };
+
+// A zstd window or an LZMA dictionary is memory that a stream takes before its first byte comes, on the word of a
+// header alone. A zstd frame that states less content than its window wants as much as that. `memory` in what follows
+// is how many bytes that may be; more is kLimit. This is what the largest settings of the usual writers want.
+inline constexpr std::uint64_t kStreamMemory = std::uint64_t{128} << 20;
+
 // Decompresses the whole of `stored` into the whole of `out`. Anything but exactly out.size() bytes,
-// and bytes of `stored` left over, are kDamage.
+// and bytes of `stored` left over, are kDamage. zstd needs no window for it.
 Result<void> decompress_into(CodecId codec, Bytes stored, MutableBytes out);
 
 // Decompresses the whole of `stored`, whatever comes out, up to `limit` bytes (more is kLimit).
 // `expected` is a guess of the size that saves growing; it is believed as far as `stored` makes it
 // plausible and no further.
-Result<Buffer> decompress(CodecId codec, Bytes stored, std::uint64_t expected, std::uint64_t limit);
+Result<Buffer> decompress(CodecId codec, Bytes stored, std::uint64_t expected, std::uint64_t limit,
+                          std::uint64_t memory = kStreamMemory);
+
+// Decompresses `stored` into `size` bytes, all of it but for what `tail` says of bytes behind the end. Any other number
+// of bytes is kDamage, and never kLimit. Memory for them is taken at once where `stored` makes that many plausible, and
+// otherwise as they come. The caller has checked `size` against Limits.
+Result<Buffer> decompress_exactly(CodecId codec, Bytes stored, std::uint64_t size, Tail tail = Tail::kDamage,
+                                  std::uint64_t memory = kStreamMemory);
 
 // How many bytes decompress() would give, in bounded memory. Fails as it does.
 Result<std::uint64_t> decompressed_size(CodecId codec, Bytes stored, std::uint64_t limit);
@@ -67,16 +82,13 @@ std::optional<std::uint64_t> zstd_content_size(Bytes head);
 // for formats that allow one frame only. nullopt when no whole frame begins there.
 std::optional<std::uint64_t> zstd_frame_size(Bytes stored);
 
-// What bytes behind the end of a compressed stream are: damage, or none of the stream's business.
-enum class Tail : std::uint8_t { kDamage, kIgnored };
-
 // One compressed stream, read forwards, for a reader that needs its beginning alone. One thread.
 class DecodeStream {
  public:
   virtual ~DecodeStream() = default;
   // Fills `out` and returns how much came: all of it, or less at the end of the stream, which is the end
-  // of the stored bytes too unless they were opened with Tail::kIgnored. Fails with kDamage, kLimit (LZMA
-  // alone), kUnsupported and kOutOfMemory, and from then on always.
+  // of the stored bytes too unless they were opened with Tail::kIgnored. Fails with kDamage, kLimit (a
+  // stream that wants more memory than it may), kUnsupported and kOutOfMemory, and from then on always.
   virtual Result<std::size_t> read(MutableBytes out) = 0;
   // How many stored bytes the stream has not taken: at its end, those behind it. Never fails.
   virtual std::size_t stored_left() const = 0;
@@ -84,6 +96,7 @@ class DecodeStream {
 
 // `stored` has to outlive the stream. Snappy can't be read in part: its first read holds the whole in
 // memory, at most 22 times the stored bytes. Fails with kUnsupported, kOutOfMemory.
-Result<std::unique_ptr<DecodeStream>> open_stream(CodecId codec, Bytes stored, Tail tail = Tail::kDamage);
+Result<std::unique_ptr<DecodeStream>> open_stream(CodecId codec, Bytes stored, Tail tail = Tail::kDamage,
+                                                  std::uint64_t memory = kStreamMemory);
 
 }  // namespace recordfs

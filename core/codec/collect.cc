@@ -9,15 +9,19 @@ namespace recordfs {
 namespace {
 
 // A guess of the size is believed up to this many bytes, or up to this many for each stored byte.
-constexpr std::uint64_t kBelievedBytes = 64 << 10;
+constexpr std::uint64_t kBelievedBytes = 1 << 20;
 constexpr std::uint64_t kBelievedRatio = 64;
 // What a stream without a guess is expected to give for each stored byte.
 constexpr std::uint64_t kUsualRatio = 4;
 
-std::uint64_t first_capacity(std::uint64_t stored_size, std::uint64_t expected, std::uint64_t limit) {
+std::uint64_t most_believed(std::uint64_t stored_size) {
   const std::uint64_t stored = std::min(stored_size, std::numeric_limits<std::uint64_t>::max() / kBelievedRatio);
-  const std::uint64_t believed = std::max(kBelievedBytes, stored * kBelievedRatio);
-  const std::uint64_t wanted = expected > 0 ? expected : std::max<std::uint64_t>(stored * kUsualRatio, 256);
+  return std::max(kBelievedBytes, stored * kBelievedRatio);
+}
+
+std::uint64_t first_capacity(std::uint64_t stored_size, std::uint64_t expected, std::uint64_t limit) {
+  const std::uint64_t believed = most_believed(stored_size);
+  const std::uint64_t wanted = expected > 0 ? expected : std::max<std::uint64_t>(stored_size * kUsualRatio, 256);
   return std::min({wanted, believed, limit});
 }
 
@@ -25,7 +29,34 @@ std::size_t next_capacity(std::uint64_t full, std::uint64_t limit) {
   return static_cast<std::size_t>(full > limit / 2 ? limit : std::max<std::uint64_t>(2 * full, 256));
 }
 
+// nullopt where more than `limit` bytes come.
+Result<std::optional<Buffer>> collect_up_to(DecodeStream& stream, std::uint64_t stored_size, std::uint64_t expected,
+                                            std::uint64_t limit) {
+  auto buffer = Buffer::allocate(static_cast<std::size_t>(first_capacity(stored_size, expected, limit)));
+  if (!buffer) return std::move(buffer).error();
+  std::size_t filled = 0;
+  for (;;) {
+    auto got = stream.read(buffer->span().subspan(filled));
+    if (!got) return std::move(got).error();
+    filled += *got;
+    std::byte next{};
+    if (filled == buffer->size()) got = stream.read({&next, 1});
+    if (!got) return std::move(got).error();
+    if (filled < buffer->size() || *got == 0) break;
+    if (filled >= limit) return std::optional<Buffer>{};
+    if (auto grown = buffer->grow(next_capacity(filled, limit)); !grown) return std::move(grown).error();
+    buffer->data()[filled++] = next;
+  }
+  // A guess that was far too high must not hold memory for as long as the bytes are kept.
+  const bool holds_much_more = filled < buffer->size() - buffer->size() / 4;
+  buffer->truncate(filled);
+  if (holds_much_more) buffer->fit();
+  return std::optional(std::move(*buffer));
+}
+
 }  // namespace
+
+bool is_plausible(std::uint64_t stored_size, std::uint64_t size) { return size <= most_believed(stored_size); }
 
 Error more_than(std::uint64_t limit) {
   return {Code::kLimit, 0, fmt::format("decompresses to more than the {} bytes that are allowed", limit)};
@@ -36,26 +67,17 @@ Error wrong_size(std::uint64_t expected) {
 }
 
 Result<Buffer> collect(DecodeStream& stream, std::uint64_t stored_size, std::uint64_t expected, std::uint64_t limit) {
-  auto buffer = Buffer::allocate(static_cast<std::size_t>(first_capacity(stored_size, expected, limit)));
-  std::size_t filled = 0;
-  while (buffer) {
-    auto got = stream.read(buffer->span().subspan(filled));
-    if (!got) return std::move(got).error();
-    filled += *got;
-    std::byte next{};
-    if (filled == buffer->size()) got = stream.read({&next, 1});
-    if (!got) return std::move(got).error();
-    if (filled < buffer->size() || *got == 0) break;
-    if (filled >= limit) return more_than(limit);
-    if (auto grown = buffer->grow(next_capacity(filled, limit)); !grown) return std::move(grown).error();
-    buffer->data()[filled++] = next;
-  }
-  if (!buffer) return buffer;
-  // A guess that was far too high must not hold memory for as long as the bytes are kept.
-  const bool holds_much_more = filled < buffer->size() - buffer->size() / 4;
-  buffer->truncate(filled);
-  if (holds_much_more) buffer->fit();
-  return buffer;
+  auto bytes = collect_up_to(stream, stored_size, expected, limit);
+  if (!bytes) return std::move(bytes).error();
+  if (!*bytes) return more_than(limit);
+  return std::move(**bytes);
+}
+
+Result<Buffer> collect_exactly(DecodeStream& stream, std::uint64_t stored_size, std::uint64_t size) {
+  auto bytes = collect_up_to(stream, stored_size, size, size);
+  if (!bytes) return std::move(bytes).error();
+  if (!*bytes || (*bytes)->size() != size) return wrong_size(size);
+  return std::move(**bytes);
 }
 
 Result<void> fill(DecodeStream& stream, MutableBytes out) {

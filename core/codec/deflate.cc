@@ -65,7 +65,7 @@ class InflateStream final : public MemberStream {
 };
 
 template <CodecId codec, int wrapper>
-Result<std::unique_ptr<DecodeStream>> open_inflate(Bytes stored, Tail tail) {
+Result<std::unique_ptr<DecodeStream>> open_inflate(Bytes stored, Tail tail, std::uint64_t /*memory*/) {
   auto stream = std::make_unique<InflateStream>(to_string(codec), wrapper, stored, tail);
   if (!stream->ready()) return Error{Code::kOutOfMemory, 0, fmt::format("no memory for {}", to_string(codec))};
   return std::unique_ptr<DecodeStream>(std::move(stream));

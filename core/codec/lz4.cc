@@ -86,7 +86,7 @@ class Lz4Stream final : public MemberStream {
   bool states_nothing_ = false;
 };
 
-Result<std::unique_ptr<DecodeStream>> open_lz4(Bytes stored, Tail tail) {
+Result<std::unique_ptr<DecodeStream>> open_lz4(Bytes stored, Tail tail, std::uint64_t /*memory*/) {
   Context context = new_context();
   if (!context) return Error{Code::kOutOfMemory, 0, "no memory for lz4"};
   return std::unique_ptr<DecodeStream>(std::make_unique<Lz4Stream>(std::move(context), stored, tail));

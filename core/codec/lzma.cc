@@ -1,5 +1,7 @@
 #include <lzma.h>
 
+#include <limits>
+
 #include <fmt/format.h>
 
 #include "core/codec/backend.h"
@@ -8,8 +10,12 @@
 namespace recordfs {
 namespace {
 
-// The largest dictionary that the usual writers make has 128 MiB; the rest is for what stands around it.
-constexpr std::uint64_t kMemoryLimit = (std::uint64_t{128} + 2) << 20;
+// What the library wants besides the dictionary, and more.
+constexpr std::uint64_t kBesides = 2 << 20;
+
+std::uint64_t with_besides(std::uint64_t memory) {
+  return memory > std::numeric_limits<std::uint64_t>::max() - kBesides ? memory : memory + kBesides;
+}
 
 std::string_view reason(lzma_ret outcome) {
   switch (outcome) {
@@ -22,8 +28,10 @@ std::string_view reason(lzma_ret outcome) {
 
 class LzmaStream final : public MemberStream {
  public:
-  LzmaStream(Bytes stored, Tail tail)
-      : MemberStream("lzma", stored, tail), ready_(lzma_alone_decoder(&state_, kMemoryLimit) == LZMA_OK) {}
+  LzmaStream(Bytes stored, Tail tail, std::uint64_t memory)
+      : MemberStream("lzma", stored, tail),
+        memory_(with_besides(memory)),
+        ready_(lzma_alone_decoder(&state_, memory_) == LZMA_OK) {}
   ~LzmaStream() override { lzma_end(&state_); }
 
   // Whether there was memory for it; without, it must not be read.
@@ -44,15 +52,16 @@ class LzmaStream final : public MemberStream {
     if (outcome == LZMA_MEM_ERROR) return no_memory();
     if (outcome != LZMA_MEMLIMIT_ERROR) return broken(reason(outcome));
     const std::uint64_t wanted = lzma_memusage(&state_);
-    return {Code::kLimit, 0, fmt::format("lzma: wants {} bytes of memory, {} are allowed", wanted, kMemoryLimit)};
+    return {Code::kLimit, 0, fmt::format("lzma: wants {} bytes of memory, {} are allowed", wanted, memory_)};
   }
 
   lzma_stream state_ = LZMA_STREAM_INIT;
+  const std::uint64_t memory_;
   const bool ready_;
 };
 
-Result<std::unique_ptr<DecodeStream>> open_lzma(Bytes stored, Tail tail) {
-  auto stream = std::make_unique<LzmaStream>(stored, tail);
+Result<std::unique_ptr<DecodeStream>> open_lzma(Bytes stored, Tail tail, std::uint64_t memory) {
+  auto stream = std::make_unique<LzmaStream>(stored, tail, memory);
   if (!stream->ready()) return Error{Code::kOutOfMemory, 0, "no memory for lzma"};
   return std::unique_ptr<DecodeStream>(std::move(stream));
 }

@@ -34,7 +34,7 @@ Result<Buffer> decompress_none(Bytes stored, std::uint64_t, std::uint64_t limit)
   return Buffer::copy_of(stored);
 }
 
-Result<std::unique_ptr<DecodeStream>> open_none(Bytes stored, Tail) {
+Result<std::unique_ptr<DecodeStream>> open_none(Bytes stored, Tail, std::uint64_t /*memory*/) {
   return std::unique_ptr<DecodeStream>(std::make_unique<NoneStream>(stored));
 }
 

@@ -77,7 +77,7 @@ class SnappyStream final : public DecodeStream {
   bool decoded_ = false;
 };
 
-Result<std::unique_ptr<DecodeStream>> open_snappy(Bytes stored, Tail) {
+Result<std::unique_ptr<DecodeStream>> open_snappy(Bytes stored, Tail, std::uint64_t /*memory*/) {
   return std::unique_ptr<DecodeStream>(std::make_unique<SnappyStream>(stored));
 }
 

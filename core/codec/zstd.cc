@@ -1,6 +1,9 @@
 #include <zstd.h>
 #include <zstd_errors.h>
 
+#include <algorithm>
+#include <limits>
+
 #include <fmt/format.h>
 
 #include "core/base/cursor.h"
@@ -12,6 +15,8 @@ namespace {
 constexpr std::uint32_t kFrameMagic = 0xFD2FB528;
 constexpr std::uint32_t kSkippableMagic = 0x184D2A50;  // and the 15 that follow it
 constexpr int kWindowLogMax = sizeof(void*) == 8 ? 31 : 30;
+constexpr unsigned kSingleSegment = 0x20;  // in the descriptor: the window is the content, and has no byte of its own
+constexpr unsigned kLeastWindowLog = 10;
 // A context that holds more than this (the window of a stream) is not kept for the next use.
 constexpr std::size_t kKeptContextBytes = 8 << 20;
 
@@ -63,6 +68,21 @@ FrameKind frame_kind(Bytes bytes) {
   return FrameKind::kOther;
 }
 
+// What a stream of the frame that begins in `stored` takes memory for before it gives its first byte: the window (RFC
+// 8878, 3.1.1.1.2), or the content if that is smaller. 0 for a skippable frame, and where the header is cut off.
+std::uint64_t memory_of(Bytes stored) {
+  constexpr std::uint64_t kUnknown = std::numeric_limits<std::uint64_t>::max();
+  Cursor cursor(stored);
+  const std::uint32_t magic = cursor.u32_le();
+  const unsigned descriptor = cursor.u8();
+  const unsigned window = cursor.u8();
+  if (!cursor.ok() || magic != kFrameMagic) return 0;
+  const std::uint64_t base = std::uint64_t{1} << (kLeastWindowLog + (window >> 3));
+  const std::uint64_t size = (descriptor & kSingleSegment) != 0 ? kUnknown : base + base / 8 * (window & 7);
+  const std::uint64_t wanted = std::min(size, zstd_content_size(stored).value_or(kUnknown));
+  return wanted == kUnknown ? 0 : wanted;
+}
+
 // Whether `stored` is one frame after the other up to its last byte, by headers alone.
 Result<void> check_frames(Bytes stored) {
   do {
@@ -89,8 +109,8 @@ Result<void> decompress_zstd_into(Bytes stored, MutableBytes out) {
 
 class ZstdStream final : public DecodeStream {
  public:
-  ZstdStream(Context context, Bytes stored, Tail tail)
-      : context_(std::move(context)), in_{stored.data(), stored.size(), 0}, tail_(tail) {}
+  ZstdStream(Context context, Bytes stored, Tail tail, std::uint64_t memory)
+      : context_(std::move(context)), in_{stored.data(), stored.size(), 0}, tail_(tail), memory_(memory) {}
   ~ZstdStream() override { give_back(std::move(context_)); }
 
   Result<std::size_t> read(MutableBytes out) override {
@@ -116,8 +136,17 @@ class ZstdStream final : public DecodeStream {
     return stored_left() == 0 || (tail_ == Tail::kIgnored && frame_kind(rest()) == FrameKind::kOther);
   }
 
+  Result<void> check_frame() const {
+    if (frame_kind(rest()) == FrameKind::kOther) return broken("no frame where one has to begin");
+    const std::uint64_t wanted = memory_of(rest());
+    if (wanted <= memory_) return {};
+    return Error{Code::kLimit, 0, fmt::format("zstd: wants a window of {} bytes, {} are allowed", wanted, memory_)};
+  }
+
   Result<void> step(ZSTD_outBuffer& target) {
-    if (!in_frame_ && frame_kind(rest()) == FrameKind::kOther) return broken("no frame where one has to begin");
+    if (!in_frame_) {
+      if (auto allowed = check_frame(); !allowed) return allowed;
+    }
     const std::size_t done_before = target.pos;
     const std::size_t taken_before = in_.pos;
     const std::size_t hint = ZSTD_decompressStream(context_.get(), &target, &in_);
@@ -131,22 +160,15 @@ class ZstdStream final : public DecodeStream {
   Context context_;
   ZSTD_inBuffer in_;
   const Tail tail_;
+  const std::uint64_t memory_;
   bool in_frame_ = false;
   bool failed_ = false;
 };
 
-Result<std::unique_ptr<DecodeStream>> open_zstd(Bytes stored, Tail tail) {
+Result<std::unique_ptr<DecodeStream>> open_zstd(Bytes stored, Tail tail, std::uint64_t memory) {
   Context context = take_context();
   if (!context) return no_memory();
-  return std::unique_ptr<DecodeStream>(std::make_unique<ZstdStream>(std::move(context), stored, tail));
-}
-
-Result<Buffer> decompress_zstd(Bytes stored, std::uint64_t expected, std::uint64_t limit) {
-  Context context = take_context();
-  if (!context) return no_memory();
-  ZstdStream stream(std::move(context), stored, Tail::kDamage);
-  if (expected == 0) expected = zstd_content_size(stored).value_or(0);
-  return collect(stream, stored.size(), expected, limit);
+  return std::unique_ptr<DecodeStream>(std::make_unique<ZstdStream>(std::move(context), stored, tail, memory));
 }
 
 }  // namespace
@@ -165,6 +187,6 @@ std::optional<std::uint64_t> zstd_frame_size(Bytes stored) {
   return size;
 }
 
-const Backend kZstdBackend = {decompress_zstd_into, decompress_zstd, open_zstd};
+const Backend kZstdBackend = {decompress_zstd_into, nullptr, open_zstd};
 
 }  // namespace recordfs

@@ -1,5 +1,6 @@
 #include "core/formats/riegeli/unit.h"
 
+#include <algorithm>
 #include <utility>
 
 #include <fmt/format.h>
@@ -64,7 +65,7 @@ Result<UnitContent> open_unit(CodecId codec, Bytes stored, std::uint64_t limit) 
     if (whole && decompress_into(codec, compressed->stream, whole->span())) return UnitContent(std::move(*whole));
     // The declared size may be wrong.
   }
-  auto content = decompress(codec, compressed->stream, declared, limit);
+  auto content = decompress(codec, compressed->stream, declared, limit, std::max(limit, kStreamMemory));
   if (!content) return std::move(content).error();
   return UnitContent(std::move(*content));
 }

@@ -67,6 +67,22 @@ TEST(Codec, SizeIsToldWithoutTheBytes) {
   }
 }
 
+TEST(Codec, AnyOtherSizeThanTheExactOneIsDamage) {
+  for (const auto& [codec, pack] : packers()) {
+    for (const std::size_t size : {1u, 1000u, 3000000u}) {  // the last one is more than is believed at once
+      const std::string text(size, 'x');
+      const std::string packed = pack(text);
+      for (const Tail tail : {Tail::kDamage, Tail::kIgnored}) {
+        EXPECT_EQ(as_text(decompress_exactly(codec, as_bytes(packed), size, tail)->view()), text) << to_string(codec);
+        for (const std::size_t other : {size - 1, size + 1}) {
+          EXPECT_EQ(decompress_exactly(codec, as_bytes(packed), other, tail).error().code, Code::kDamage)
+              << to_string(codec) << ' ' << other;
+        }
+      }
+    }
+  }
+}
+
 TEST(Codec, EachPackerIsOfAnAvailableCodec) {
   for (const auto& packer : packers()) EXPECT_TRUE(is_available(packer.codec));
   EXPECT_TRUE(is_available(CodecId::kNone));

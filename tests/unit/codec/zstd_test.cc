@@ -90,14 +90,49 @@ TEST(Zstd, FramesCutOffAreDamage) {
   }
 }
 
-TEST(Zstd, WindowOfTwoGibibytesIsRead) {
+// What a stream gives that may want `memory` bytes for a window.
+std::string streamed(std::string_view packed, std::uint64_t memory) {
+  const Guarded stored(as_bytes(packed));
+  auto out = decompress(CodecId::kZstd, stored.view(), 0, kPlenty, memory);
+  return out ? std::string(as_text(out->view())) : std::string(to_string(out.error().code));
+}
+
+TEST(Zstd, WindowOfTwoGibibytesIsReadWhereNoneIsNeeded) {
   const std::string packed = frame_head(31) + block(kRaw, 4, true, "text");
-  EXPECT_EQ(unpacked(packed), "text");
   EXPECT_EQ(filled(packed, 4), "text");
+  EXPECT_EQ(as_text(decompress_exactly(CodecId::kZstd, as_bytes(packed), 4)->view()), "text");
+  EXPECT_EQ(streamed(packed, std::uint64_t{2} << 30), "text");
+}
+
+TEST(Zstd, WindowBeyondTheMemoryIsRefusedInEachFrame) {
+  const std::string wide = frame_head(28) + block(kRaw, 4, true, "text");
+  for (const std::string& packed : {wide, std::string(kEmptySkippable) + wide, pack_zstd("one ") + wide}) {
+    EXPECT_EQ(unpacked(packed), "limit");
+    EXPECT_EQ(decompressed_size(CodecId::kZstd, as_bytes(packed), kPlenty).error().code, Code::kLimit);
+    EXPECT_EQ(streamed(packed, (256 << 20) - 1), "limit");
+    EXPECT_TRUE(streamed(packed, 256 << 20).ends_with("text"));
+  }
+}
+
+// The eight parts of a power of two that the header's other three bits count.
+TEST(Zstd, WindowBetweenTwoPowersOfTwoIsHeldAgainstTheMemory) {
+  std::string packed = frame_head(20) + block(kRaw, 4, true, "text");
+  packed[5] = static_cast<char>(packed[5] | 3);
+  EXPECT_EQ(streamed(packed, (11 << 17) - 1), "limit");
+  EXPECT_EQ(streamed(packed, 11 << 17), "text");
+}
+
+TEST(Zstd, ContentThatIsSmallerThanTheWindowIsWhatAStreamWants) {
+  // Two bytes of content size, which counts from 256.
+  const std::string packed = std::string(kMagic) + '\x40' + static_cast<char>((28 - 10) << 3) + std::string(2, '\0') +
+                             block(kRepeated, 256, true, "x");
+  EXPECT_EQ(streamed(packed, 256), std::string(256, 'x'));
+  EXPECT_EQ(streamed(packed, 255), "limit");
 }
 
 TEST(Zstd, WindowBeyondTheFormatsUseIsUnsupported) {
-  EXPECT_EQ(unpacked(frame_head(40) + block(kRaw, 4, true, "text")), "unsupported");
+  const std::string packed = frame_head(40) + block(kRaw, 4, true, "text");
+  EXPECT_EQ(streamed(packed, ~std::uint64_t{0}), "unsupported");
 }
 
 TEST(Zstd, FrameForADictionaryIsUnsupported) {

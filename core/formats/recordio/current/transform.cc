@@ -7,7 +7,6 @@
 
 #include "core/base/utf8.h"
 #include "core/formats/recordio/table.h"
-#include "core/formats/recordio/zstd_window.h"
 
 namespace recordfs::recordio {
 namespace {
@@ -18,9 +17,6 @@ constexpr std::uint64_t kLongestNumber = 10;
 constexpr std::size_t kShownName = 64;
 // No transformer takes in so much before it gives something, if it gives anything.
 constexpr std::uint64_t kLeastBeginning = 1 << 20;
-// A size that a table states is believed up to this many bytes, or up to this many for each stored byte.
-constexpr std::uint64_t kBelievedBytes = 1 << 20;
-constexpr std::uint64_t kBelievedRatio = 64;
 
 // The reference ignores what stands behind the end of a deflate stream, and nothing behind zstd frames.
 Tail tail_of(CodecId codec) { return codec == CodecId::kDeflate ? Tail::kIgnored : Tail::kDamage; }
@@ -52,12 +48,6 @@ std::uint64_t longest_beginning(const Limits& limits) {
   return std::max(std::min(table, limits.decoded_chunk), kLeastBeginning);
 }
 
-// A stream's window is memory that it takes before anything is read.
-Result<void> check_window(CodecId codec, Bytes stored, const Limits& limits) {
-  if (codec != CodecId::kZstd) return {};
-  return check_zstd_windows(stored, limits.decoded_chunk);
-}
-
 // The beginning of what a stream gives.
 struct Beginning {
   Buffer bytes;
@@ -67,8 +57,7 @@ struct Beginning {
 // Up to `most` bytes. Where `input_is_all` is not set, a failure is only the end of what can be known.
 Result<Beginning> read_beginning(CodecId codec, Bytes input, bool input_is_all, std::uint64_t most,
                                  const Limits& limits) {
-  if (auto allowed = check_window(codec, input, limits); !allowed) return std::move(allowed).error();
-  auto stream = open_stream(codec, input, tail_of(codec));
+  auto stream = open_stream(codec, input, tail_of(codec), limits.decoded_chunk);
   if (!stream) return named(std::move(stream).error(), codec);
   auto bytes = Buffer::allocate(static_cast<std::size_t>(most));
   if (!bytes) return std::move(bytes).error();
@@ -93,28 +82,15 @@ Result<Layout> within(Layout layout, const Limits& limits) {
 }
 
 // All of one transformer's output, of which only an upper bound is known.
-Result<Buffer> undo_one(CodecId codec, Bytes stored, std::uint64_t limit) {
-  auto front = tail_of(codec) == Tail::kIgnored ? decompress_front(codec, stored, 0, limit) : Result<Front>(Front{});
-  if (!front) return named(std::move(front).error(), codec);
-  if (tail_of(codec) == Tail::kIgnored) return std::move(front->content);
-  auto content = decompress(codec, stored, 0, limit);
+Result<Buffer> undo_one(CodecId codec, Bytes stored, const Limits& limits) {
+  if (tail_of(codec) == Tail::kIgnored) {
+    auto front = decompress_front(codec, stored, 0, limits.decoded_chunk);
+    if (!front) return named(std::move(front).error(), codec);
+    return std::move(front->content);
+  }
+  auto content = decompress(codec, stored, 0, limits.decoded_chunk, limits.decoded_chunk);
   if (!content) return named(std::move(content).error(), codec);
   return content;
-}
-
-// All of one transformer's output, which is `size` bytes.
-Result<Buffer> undo_one_exactly(CodecId codec, Bytes stored, std::uint64_t size) {
-  const Error other{.code = Code::kDamage, .detail = fmt::format("the block is not the {} bytes of its items", size)};
-  if (tail_of(codec) == Tail::kDamage && size <= std::max(kBelievedBytes, stored.size() * kBelievedRatio)) {
-    auto bytes = Buffer::allocate(static_cast<std::size_t>(size));
-    if (!bytes) return bytes;
-    if (auto done = decompress_into(codec, stored, bytes->span()); !done) return named(std::move(done).error(), codec);
-    return bytes;
-  }
-  auto bytes = undo_one(codec, stored, size);
-  if (!bytes && bytes.error().code == Code::kLimit) return other;
-  if (bytes && bytes->size() != size) return other;
-  return bytes;
 }
 
 }  // namespace
@@ -182,15 +158,14 @@ Result<Transform::Content> Transform::undo(Bytes stored, const Limits& limits) c
   if (!table) return std::move(table).error();
   Buffer undone;
   for (std::size_t i = codecs_.size() - 1; i > 0; --i) {
-    if (auto allowed = check_window(codecs_[i], stored, limits); !allowed) return std::move(allowed).error();
-    auto next = undo_one(codecs_[i], stored, limits.decoded_chunk);
+    auto next = undo_one(codecs_[i], stored, limits);
     if (!next) return std::move(next).error();
     undone = std::move(*next);
     stored = undone.view();
   }
-  if (auto allowed = check_window(codecs_[0], stored, limits); !allowed) return std::move(allowed).error();
-  auto bytes = undo_one_exactly(codecs_[0], stored, table->end());
-  if (!bytes) return std::move(bytes).error();
+  const CodecId first = codecs_[0];
+  auto bytes = decompress_exactly(first, stored, table->end(), tail_of(first), limits.decoded_chunk);
+  if (!bytes) return named(std::move(bytes).error(), first);
   return Content{std::move(*bytes), std::move(*table)};
 }
 

@@ -8,7 +8,6 @@
 
 #include "core/base/cursor.h"
 #include "core/formats/recordio/table.h"
-#include "core/formats/recordio/zstd_window.h"
 #include "core/hash/crc32.h"
 
 namespace recordfs::recordio::legacy {
@@ -31,11 +30,10 @@ Error at_payload(Error error, Position begin) {
 bool is_zstd(Bytes front) { return Cursor(front).u32_le() == kZstdMagic; }
 
 // Exactly `size` bytes; nullopt where the codec makes more or less of them, or nothing.
-Result<std::optional<Buffer>> try_codec(CodecId codec, Bytes stored, std::uint64_t size) {
-  auto front = decompress_front(codec, stored, size, size);
-  if (front && front->content.size() == size) return std::optional(std::move(front->content));
-  const bool is_wrong = front || front.error().code == Code::kDamage || front.error().code == Code::kLimit;
-  if (!is_wrong) return std::move(front).error();
+Result<std::optional<Buffer>> try_codec(CodecId codec, Bytes stored, std::uint64_t size, const Limits& limits) {
+  auto content = decompress_exactly(codec, stored, size, Tail::kIgnored, limits.decoded_chunk);
+  if (content) return std::optional(std::move(*content));
+  if (content.error().code != Code::kDamage) return std::move(content).error();
   return std::optional<Buffer>{};
 }
 
@@ -58,13 +56,13 @@ bool is_near_deflate(Bytes front) {
 }
 
 // Whether deflate gives `size` bytes if its first block is of another type.
-Result<bool> is_deflate_of_another_type(Buffer& stored, std::uint64_t size) {
+Result<bool> is_deflate_of_another_type(Buffer& stored, std::uint64_t size, const Limits& limits) {
   std::byte& first = stored.span()[0];
   const std::byte kept = first;
   Result<bool> found = false;
   for (const auto type : {std::byte{0x02}, std::byte{0x04}}) {
     first = (kept & ~std::byte{0x06}) | type;
-    auto content = try_codec(CodecId::kDeflate, stored.view(), size);
+    auto content = try_codec(CodecId::kDeflate, stored.view(), size, limits);
     if (!content)
       found = std::move(content).error();
     else if (*content)
@@ -113,17 +111,12 @@ Result<Buffer> undo_packed(const Packed& packed, Buffer stored, const Limits& li
   const std::uint64_t size = packed.layout.total();
   if (packed.is_plain()) return stored;
   const bool has_zstd_magic = is_zstd(stored.view());
-  if (has_zstd_magic) {
-    if (auto allowed = check_zstd_windows(stored.view(), limits.decoded_chunk); !allowed) {
-      return std::move(allowed).error();
-    }
-  }
   // No deflate stream begins like zstd.
-  auto content = try_codec(has_zstd_magic ? CodecId::kZstd : CodecId::kDeflate, stored.view(), size);
+  auto content = try_codec(has_zstd_magic ? CodecId::kZstd : CodecId::kDeflate, stored.view(), size, limits);
   if (!content) return std::move(content).error();
   if (*content) return std::move(**content);
   if (size < stored.size() && !is_near_zstd(stored.view()) && !is_near_deflate(stored.view())) {
-    auto other = is_deflate_of_another_type(stored, size);
+    auto other = is_deflate_of_another_type(stored, size, limits);
     if (!other) return std::move(other).error();
     if (!*other) {
       stored.truncate(static_cast<std::size_t>(size));

@@ -104,5 +104,18 @@ TEST(Packed, HostileSizesOfATransformAreRefused) {
   EXPECT_EQ(reading.damage.size(), 1u);
 }
 
+TEST(Packed, AWindowBeyondTheLimitIsRefusedBeforeThereIsMemoryForIt) {
+  Limits limits;
+  limits.decoded_chunk = 4 << 20;
+  const std::string wide = zstd("small", {.states_size = false, .window_log = 27});
+  for (const std::string& stored : {wide, zstd("") + wide}) {
+    const std::string file = packed({"small"}, stored) + unpacked("next");
+    const Reading reading = read_file(file, limits);
+    EXPECT_EQ(reading.records, Items{"next"});
+    EXPECT_EQ(reading.failures.at(0).code, Code::kLimit);
+    EXPECT_EQ(read_file(file).records, (Items{"small", "next"}));
+  }
+}
+
 }  // namespace
 }  // namespace recordfs::recordio

@@ -162,6 +162,34 @@ TEST(Transform, AWindowBeyondTheLimitIsRefusedBeforeThereIsMemoryForIt) {
   EXPECT_EQ(records_of({"zstd"}, wide), Items{"small"});
 }
 
+// The table stands in the first frame, so that only undoing the block meets the second one.
+TEST(Transform, AWindowBehindTheTableIsRefusedWhereItTakesMemory) {
+  Limits limits;
+  limits.decoded_chunk = 4 << 20;
+  const std::string item(2 << 20, 'x');  // more than its few stored bytes make plausible at once
+  const std::string content = content_of({item});
+  const ZstdOptions wide{.states_size = false, .window_log = 27};
+  const std::string stored = zstd(content.substr(0, 1 << 20)) + zstd(content.substr(1 << 20), wide);
+  const Reading reading = read_file(header_with({"zstd"}) + body_of(stored), limits);
+  EXPECT_EQ(reading.failures.at(0).code, Code::kLimit);
+  EXPECT_EQ(records_of({"zstd"}, stored), Items{item});
+  // What lies between two transformers has no size that is known.
+  const std::string inner = flate(content, 0);
+  const std::string chain = zstd(inner.substr(0, 1 << 20)) + zstd(inner.substr(1 << 20), wide);
+  EXPECT_EQ(read_file(header_with({"flate", "zstd"}) + body_of(chain), limits).failures.at(0).code, Code::kLimit);
+  EXPECT_EQ(records_of({"flate", "zstd"}, chain), Items{item});
+}
+
+TEST(Transform, AWindowThatTakesNoMemoryIsNoMatter) {
+  Limits limits;
+  limits.decoded_chunk = 4 << 20;
+  const Items items{text(100000)};
+  const std::string content = content_of(items);
+  const std::string stored =
+      zstd(content.substr(0, 50000)) + zstd(content.substr(50000), {.states_size = false, .window_log = 27});
+  EXPECT_EQ(read_file(header_with({"zstd"}) + body_of(stored), limits).records, items);
+}
+
 TEST(Transform, ABombIsRefusedWithoutMemoryForIt) {
   const std::string zeros = zstd(std::string(2 << 20, '\0'));
   std::string bomb = zstd(varint(1) + varint(std::uint64_t{2} << 30));
