@@ -84,17 +84,24 @@ Result<Step> LegacyContainer::describe(Position begin, const RecordHeader& heade
   info.begin = begin;
   info.end = begin + kRecordHeaderSize + header.length;
   info.kind = header.is_packed ? kPacked : kUnpacked;
-  auto packed = read_items(info);
-  if (!packed) {
-    if (!lies_in_the_bytes(packed.error().code)) return std::move(packed).error();
-    return region_step(begin, info.end, packed.error().detail, source_->size());
-  }
-  info.records = packed->layout.records();
-  info.decoded_size = packed->layout.total();
   info.stored_size = header.length;
-  auto front = read_up_to(*source_, packed->items, std::min<std::uint64_t>(kFrontBytes, packed->stored));
-  if (!front) return std::move(front).error();
-  info.codec = codec_word(*packed, front->view());
+  info.records = 1;
+  info.decoded_size = header.length;
+  info.codec = to_string(CodecId::kNone);
+  if (header.is_packed) {
+    auto packed = read_items(info);
+    if (!packed) {
+      if (!lies_in_the_bytes(packed.error().code)) return std::move(packed).error();
+      return region_step(begin, info.end, packed.error().detail, source_->size());
+    }
+    info.records = packed->layout.records();
+    info.decoded_size = packed->layout.total();
+    if (!packed->is_plain()) {
+      auto front = read_up_to(*source_, packed->items, std::min<std::uint64_t>(kFrontBytes, packed->stored));
+      if (!front) return std::move(front).error();
+      info.codec = codec_word(*packed, front->view());
+    }
+  }
   Step step;
   if (info.end < source_->size()) step.next = ChunkKey{info.end, 0};
   step.chunk = std::move(info);

@@ -102,7 +102,6 @@ Result<Packed> read_packed(const Source& source, Position begin, std::uint64_t l
 }
 
 std::string_view codec_word(const Packed& packed, Bytes front) {
-  if (packed.is_plain()) return to_string(CodecId::kNone);
   if (is_zstd(front)) return to_string(CodecId::kZstd);
   return packed.layout.total() > packed.stored ? to_string(CodecId::kDeflate) : "-";
 }

@@ -25,7 +25,8 @@ struct Packed {
 // checksum. Fails with kDamage and kLimit, at the payload, and as Source does.
 Result<Packed> read_packed(const Source& source, Position begin, std::uint64_t length, const Limits& limits);
 
-// The word for what holds the items, as far as their size and the first bytes tell; "-" where only trying would.
+// The word for what transformed the items, as far as their size and the first bytes tell; "-" where only trying would.
+// REQUIRES: !packed.is_plain().
 // `front`: the first four bytes that hold them, or as many as there are. Static storage.
 std::string_view codec_word(const Packed& packed, Bytes front);
 

@@ -1,13 +1,16 @@
 // The legacy format: records without a grid, packed or not.
 #include <gtest/gtest.h>
 
+#include "core/formats/recordio/format.h"
 #include "core/hash/crc32.h"
 #include "tests/unit/formats/recordio/reading.h"
+#include "tests/unit/support/counting_source.h"
 #include "tests/writers/recordio/writer.h"
 
 namespace recordfs::recordio {
 namespace {
 
+using testing::CountingSource;
 using namespace recordio_writer;
 
 std::string flipped(std::string file, std::size_t at) {
@@ -27,6 +30,20 @@ TEST(Legacy, PackedAndUnpackedMayBeMixed) {
   EXPECT_EQ(reading.chunks[1].records, 3u);
   EXPECT_EQ(reading.chunks[1].decoded_size, 8u);
   EXPECT_EQ(reading.chunks[1].codec, "none");
+}
+
+TEST(Legacy, AStepReadsAHeaderAndWhatTellsOfTheItemsWhereItIsNeeded) {
+  const auto source = std::make_shared<CountingSource>(unpacked("one") + packed({"two"}) + packed({"two"}, "and more"));
+  const auto container = kFormat.open(source, {}).value();
+  std::optional<ChunkKey> at = container->first();
+  for (const std::uint64_t reads : {1u, 2u, 3u}) {
+    source->take_reads();
+    const Step step = container->scan(*at).value();
+    EXPECT_EQ(step.chunk->records, 1u);
+    EXPECT_EQ(source->take_reads(), reads);
+    at = step.next;
+  }
+  EXPECT_FALSE(at);
 }
 
 TEST(Legacy, HasNoChecksumOverItsItems) {
