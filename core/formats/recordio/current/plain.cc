@@ -19,6 +19,10 @@ struct Gap {
   Error why;
 };
 
+Error changed_length(const ChunkInfo& chunk, std::uint64_t index) {
+  return {Code::kDamage, chunk.begin + index * kFrameSize, "a chunk is not as long as it was"};
+}
+
 std::uint64_t missing_frames(const Frames& frames) { return frames.total - frames.there; }
 
 // Whether fragments of `length` bytes, and those that are missing, may hold `content` bytes.
@@ -42,43 +46,38 @@ Result<Layout> read_table(const Source& source, const ChunkInfo& chunk, const Li
 // Where the fragments stand by the checksums: a broken frame counts as full, as writers leave them, and a broken last
 // one holds what is missing to `content` bytes. nullopt where that does not come out even.
 Result<std::optional<Placement>> survey(const Source& source, const ChunkInfo& chunk, std::uint64_t content) {
-  auto scratch = Buffer::allocate(kFrameSize);
-  if (!scratch) return std::move(scratch).error();
   const Frames frames = frames_of(chunk);
   std::vector<std::uint64_t> ends;
   std::uint64_t length = 0;
-  for (std::uint64_t i = 0; i < frames.there; ++i) {
-    auto fragment = read_fragment(source, chunk, i, scratch->span());
-    if (!fragment && !lies_in_the_bytes(fragment.error().code)) return std::move(fragment).error();
-    const bool is_last = i + 1 == frames.total;
+  const auto see = [&](std::uint64_t index, const Result<Bytes>& fragment) -> Result<void> {
+    const bool is_last = index + 1 == frames.total;
     const std::uint64_t rest = content - std::min(length, content);
     length += fragment  ? fragment->size()
               : is_last ? std::min<std::uint64_t>(rest, kLargestFragment)
                         : kLargestFragment;
     ends.push_back(length);
-  }
+    return {};
+  };
+  if (auto seen = each_fragment(source, chunk, 0, frames.there, see); !seen) return std::move(seen).error();
   if (!fits(frames, length, content)) return std::optional<Placement>{};
   return std::optional(Placement(std::move(ends)));
 }
 
 // Reads all frames and returns what of the content they do not give, in order. Fills `out`, unless it is empty.
 Result<std::vector<Gap>> read_all(const Source& source, const ChunkInfo& chunk, const Plain& plain, MutableBytes out) {
-  auto scratch = Buffer::allocate(kFrameSize);
-  if (!scratch) return std::move(scratch).error();
   std::vector<Gap> gaps;
-  for (std::uint64_t i = 0; i < frames_of(chunk).there; ++i) {
-    const Extent due = plain.placement.extent(i);
-    auto fragment = read_fragment(source, chunk, i, scratch->span());
-    if (fragment && fragment->size() != due.size) {
-      fragment = Error{Code::kDamage, chunk.begin + i * kFrameSize, "a chunk is not as long as it was"};
-    }
+  const auto see = [&](std::uint64_t index, const Result<Bytes>& fragment) -> Result<void> {
+    const Extent due = plain.placement.extent(index);
     if (!fragment) {
-      if (!lies_in_the_bytes(fragment.error().code)) return std::move(fragment).error();
-      gaps.push_back({due.begin, due.begin + due.size, std::move(fragment).error()});
+      gaps.push_back({due.begin, due.begin + due.size, fragment.error()});
+    } else if (fragment->size() != due.size) {
+      gaps.push_back({due.begin, due.begin + due.size, changed_length(chunk, index)});
     } else if (!out.empty()) {
       copy_bytes(*fragment, out.subspan(static_cast<std::size_t>(due.begin)));
     }
-  }
+    return {};
+  };
+  if (auto seen = each_fragment(source, chunk, 0, frames_of(chunk).there, see); !seen) return std::move(seen).error();
   return gaps;
 }
 
@@ -115,22 +114,22 @@ class FileChunk final : public Chunk {
     if (length == 0) return Slice{};
     if (length > placement_.length() || offset > placement_.length() - length) return cut_chunk(*source_, chunk_);
     auto bytes = Buffer::allocate(static_cast<std::size_t>(length));
-    auto scratch = Buffer::allocate(kFrameSize);
-    if (!bytes || !scratch) return Error{Code::kOutOfMemory, chunk_.begin, "no memory to read a part of a block"};
-    for (MutableBytes out = bytes->span(); !out.empty();) {
-      const std::uint64_t index = placement_.index_at(offset);
-      const Extent extent = placement_.extent(index);
-      auto fragment = read_fragment(*source_, chunk_, index, scratch->span());
-      if (!fragment) return std::move(fragment).error();
-      if (fragment->size() != extent.size) {
-        return Error{Code::kDamage, chunk_.begin + index * kFrameSize, "a chunk is not as long as it was"};
-      }
-      const Bytes wanted = fragment->subspan(static_cast<std::size_t>(offset - extent.begin));
+    if (!bytes) return Error{Code::kOutOfMemory, chunk_.begin, "no memory to read a part of a block"};
+    MutableBytes out = bytes->span();
+    const auto see = [&](std::uint64_t index, const Result<Bytes>& fragment) -> Result<void> {
+      if (!fragment) return fragment.error();
+      const Extent due = placement_.extent(index);
+      if (fragment->size() != due.size) return changed_length(chunk_, index);
+      const Bytes wanted = fragment->subspan(static_cast<std::size_t>(offset - due.begin));
       const Bytes taken = wanted.first(std::min(wanted.size(), out.size()));
       copy_bytes(taken, out);
       out = out.subspan(taken.size());
       offset += taken.size();
-    }
+      return {};
+    };
+    const std::uint64_t first = placement_.index_at(offset);
+    const std::uint64_t end = placement_.index_at(offset + length - 1) + 1;
+    if (auto read = each_fragment(*source_, chunk_, first, end, see); !read) return std::move(read).error();
     return owned(std::move(*bytes));
   }
 

@@ -5,6 +5,24 @@
 #include <fmt/format.h>
 
 namespace recordfs::recordio {
+namespace {
+
+// A few reads less are worth it. More would be memory that is mapped anew each time, at a price above that of the
+// reads.
+constexpr std::uint64_t kFramesAtOnce = 3;
+
+// REQUIRES: `frame` is what stands where frame `index` is due.
+Result<Bytes> fragment_in(Bytes frame, const ChunkInfo& chunk, std::uint64_t index) {
+  const Position begin = chunk.begin + index * kFrameSize;
+  const auto header = parse_frame_header(frame);
+  const bool fits = header && header->kind == kind_of(chunk.kind) && header->total == frames_of(chunk).total &&
+                    header->index == index && header->used() <= frame.size();
+  if (!fits) return Error{Code::kDamage, begin, "a chunk's header is damaged"};
+  if (!checksum_matches(*header, frame)) return Error{Code::kDamage, begin, "the checksum of a chunk does not match"};
+  return frame.subspan(kFrameHeaderSize, header->size);
+}
+
+}  // namespace
 
 std::array<std::uint64_t, 2> detail_of(const Run& run) {
   return {run.frames, std::uint64_t{run.first.total} << 32 | run.last_size};
@@ -27,35 +45,46 @@ Error in_chunk(Error error, const ChunkInfo& chunk) {
   return error;
 }
 
-Result<Bytes> read_fragment(const Source& source, const ChunkInfo& chunk, std::uint64_t index, MutableBytes scratch) {
-  const Position begin = chunk.begin + index * kFrameSize;
-  auto got = source.read_at(begin, scratch.first(kFrameSize));
-  if (!got) return std::move(got).error();
-  const Bytes frame = Bytes(scratch).first(*got);
-  const auto header = parse_frame_header(frame);
-  const bool fits = header && header->kind == kind_of(chunk.kind) && header->total == frames_of(chunk).total &&
-                    header->index == index && header->used() <= frame.size();
-  if (!fits) return Error{Code::kDamage, begin, "a chunk's header is damaged"};
-  if (!checksum_matches(*header, frame)) return Error{Code::kDamage, begin, "the checksum of a chunk does not match"};
-  return frame.subspan(kFrameHeaderSize, header->size);
+Result<void> each_fragment(const Source& source, const ChunkInfo& chunk, std::uint64_t first, std::uint64_t end,
+                           const SeeFragment& see) {
+  if (first >= end) return {};
+  auto scratch = Buffer::allocate(static_cast<std::size_t>(std::min(end - first, kFramesAtOnce) * kFrameSize));
+  if (!scratch) return std::move(scratch).error();
+  for (std::uint64_t index = first; index < end;) {
+    const std::uint64_t frames = std::min(end - index, kFramesAtOnce);
+    const auto wanted = static_cast<std::size_t>(frames * kFrameSize);
+    auto got = source.read_at(chunk.begin + index * kFrameSize, scratch->span().first(wanted));
+    if (!got) return std::move(got).error();
+    Bytes rest = scratch->view().first(*got);
+    for (const std::uint64_t behind = index + frames; index < behind; ++index) {
+      const Bytes frame = rest.first(std::min<std::size_t>(rest.size(), kFrameSize));
+      rest = rest.subspan(frame.size());
+      if (auto seen = see(index, fragment_in(frame, chunk, index)); !seen) return seen;
+    }
+  }
+  return {};
 }
 
 Result<Buffer> read_stored(const Source& source, const ChunkInfo& chunk, std::uint64_t size) {
-  auto scratch = Buffer::allocate(kFrameSize);
-  if (!scratch) return std::move(scratch).error();
   const Frames frames = frames_of(chunk);
   const std::uint64_t most = std::min(chunk.stored_size, size > UINT64_MAX - kFrameSize ? size : size + kFrameSize);
   auto stored = Buffer::allocate(static_cast<std::size_t>(most));
   if (!stored) return stored;
   std::size_t filled = 0;
-  for (std::uint64_t i = 0; i < frames.there && filled < size; ++i) {
-    auto fragment = read_fragment(source, chunk, i, scratch->span());
-    if (!fragment) return std::move(fragment).error();
+  const auto take = [&](std::uint64_t, const Result<Bytes>& fragment) -> Result<void> {
+    if (!fragment) return fragment.error();
     if (fragment->size() > stored->size() - filled) {
       return Error{Code::kDamage, chunk.begin, "the block's chunks are not those that the walk has found"};
     }
     copy_bytes(*fragment, stored->span().subspan(filled));
     filled += fragment->size();
+    return {};
+  };
+  for (std::uint64_t next = 0; next < frames.there && filled < size;) {
+    const std::uint64_t wanted = (size - filled - 1) / kLargestFragment + 1;
+    const std::uint64_t end = next + std::min(wanted, frames.there - next);
+    if (auto read = each_fragment(source, chunk, next, end, take); !read) return std::move(read).error();
+    next = end;
   }
   if (filled < size && frames.is_cut()) return cut_chunk(source, chunk);
   stored->truncate(filled);
@@ -63,12 +92,11 @@ Result<Buffer> read_stored(const Source& source, const ChunkInfo& chunk, std::ui
 }
 
 Result<void> verify_stored(const Source& source, const ChunkInfo& chunk) {
-  auto scratch = Buffer::allocate(kFrameSize);
-  if (!scratch) return std::move(scratch).error();
   const Frames frames = frames_of(chunk);
-  for (std::uint64_t i = 0; i < frames.there; ++i) {
-    if (auto fragment = read_fragment(source, chunk, i, scratch->span()); !fragment) return std::move(fragment).error();
-  }
+  const auto see = [](std::uint64_t, const Result<Bytes>& fragment) {
+    return fragment ? Result<void>() : Result<void>(fragment.error());
+  };
+  if (auto sound = each_fragment(source, chunk, 0, frames.there, see); !sound) return sound;
   if (frames.is_cut()) return cut_chunk(source, chunk);
   return {};
 }

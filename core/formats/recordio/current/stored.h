@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 
 #include "core/base/buffer.h"
 #include "core/base/source.h"
@@ -28,12 +29,17 @@ Error cut_chunk(const Source& source, const ChunkInfo& chunk);
 // An error from inside a chunk, with the chunk's position where it has none of its own.
 Error in_chunk(Error error, const ChunkInfo& chunk);
 
-// The fragment of frame `index`, read into `scratch` and verified. Fails with kDamage, at the frame, when it is not
-// sound, and as Source does. REQUIRES: index < frames_of(chunk).there, scratch.size() >= kFrameSize.
-Result<Bytes> read_fragment(const Source& source, const ChunkInfo& chunk, std::uint64_t index, MutableBytes scratch);
+// What is done with a fragment, or with the kDamage, at the frame, of one that is not sound.
+using SeeFragment = std::function<Result<void>(std::uint64_t index, const Result<Bytes>& fragment)>;
 
-// The first fragments together, as many as hold `size` bytes, or all. Fails as read_fragment; and as cut_chunk when
-// `size` bytes want frames that are not there. The caller has checked `size` against Limits.
+// Reads the frames [first, end), many at once, and has each one seen in its order. Fails as Source does and as `see`,
+// which is not called again then. REQUIRES: end <= frames_of(chunk).there.
+Result<void> each_fragment(const Source& source, const ChunkInfo& chunk, std::uint64_t first, std::uint64_t end,
+                           const SeeFragment& see);
+
+// The first fragments together, as many as hold `size` bytes, or all. Fails with kDamage, at the frame, when one is not
+// sound, and as Source does; and as cut_chunk when `size` bytes want frames that are not there. The caller has checked
+// `size` against Limits.
 Result<Buffer> read_stored(const Source& source, const ChunkInfo& chunk, std::uint64_t size);
 
 // Reads all fragments and keeps none. Fails as read_stored would for the whole chunk.

@@ -38,17 +38,15 @@ DamagedRegion lost_region(Position begin, Position end, Loss loss) {
 }
 
 Result<std::vector<DamagedRegion>> broken_frames(const Source& source, const ChunkInfo& chunk) {
-  auto scratch = Buffer::allocate(kFrameSize);
-  if (!scratch) return std::move(scratch).error();
   std::vector<DamagedRegion> regions;
-  for (std::uint64_t i = 0; i < frames_of(chunk).there; ++i) {
-    auto fragment = read_fragment(source, chunk, i, scratch->span());
-    if (fragment) continue;
-    if (!lies_in_the_bytes(fragment.error().code)) return std::move(fragment).error();
-    const Position begin = chunk.begin + i * kFrameSize;
+  const auto see = [&](std::uint64_t index, const Result<Bytes>& fragment) -> Result<void> {
+    if (fragment) return {};
+    const Position begin = chunk.begin + index * kFrameSize;
     const Position end = std::min(begin + kFrameSize, chunk.end);
     regions.push_back({.begin = begin, .end = end, .records_lost = 0, .reason = fragment.error().detail});
-  }
+    return {};
+  };
+  if (auto seen = each_fragment(source, chunk, 0, frames_of(chunk).there, see); !seen) return std::move(seen).error();
   return regions;
 }
 

@@ -42,6 +42,17 @@ TEST(Parts, APartCostsTheChunksThatItTouches) {
   }
 }
 
+TEST(Parts, SeveralChunksAreReadAtOnceAndNoOthers) {
+  const Large large;
+  const auto parts = large.container->decode_by_parts(large.chunk).value();
+  const Extent extent = parts->layout().extent(1);
+  large.source->take_reads();
+  large.source->take_read_bytes();
+  EXPECT_EQ(as_text(parts->read(extent.begin, 1 << 20).value().bytes), large.item.substr(0, 1 << 20));
+  EXPECT_EQ(large.source->take_read_bytes(), 33 * 32768u);
+  EXPECT_EQ(large.source->take_reads(), 11u);
+}
+
 TEST(Parts, EachChunkIsVerifiedWheneverItIsRead) {
   const Large large;
   const auto parts = large.container->decode_by_parts(large.chunk).value();
