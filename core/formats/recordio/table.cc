@@ -13,12 +13,22 @@ Error damage(std::string why) { return {.code = Code::kDamage, .detail = std::mo
 
 Error broken_number() { return damage("the table of item sizes holds a number of more than 64 bits"); }
 
-enum class Outcome { kRead, kShort, kBroken };
+struct Sizes {
+  std::optional<std::uint64_t> length;  // of all of them; nullopt: the bytes end before
+  bool is_broken = false;               // one of them does not end where a number has to
+};
 
-Outcome read_number(Cursor& cursor, std::uint64_t& number) {
-  const bool has_room = cursor.remaining() >= kLongestNumber;
-  number = cursor.varint64();
-  return cursor.ok() ? Outcome::kRead : has_room ? Outcome::kBroken : Outcome::kShort;
+// `count` numbers at the beginning of `bytes`, by their ends alone.
+Sizes find_sizes(Bytes bytes, std::uint64_t count) {
+  std::size_t length = 0;  // of one
+  std::size_t at = 0;
+  for (; at < bytes.size() && count > 0; ++at) {
+    const bool is_end = bytes[at] < std::byte{0x80};
+    count -= is_end ? 1 : 0;
+    length = is_end ? 0 : length + 1;
+    if (length == kLongestNumber) return {.length = std::nullopt, .is_broken = true};
+  }
+  return {.length = count == 0 ? std::optional<std::uint64_t>(at) : std::nullopt};
 }
 
 }  // namespace
@@ -27,28 +37,25 @@ Error cut_table() { return damage("the table of item sizes is cut off"); }
 
 Result<std::optional<Layout>> parse_table(Bytes bytes, std::uint64_t most, const Limits& limits) {
   Cursor cursor(bytes);
-  std::uint64_t items = 0;
-  const Outcome counted = read_number(cursor, items);
-  if (counted == Outcome::kBroken) return broken_number();
-  if (counted == Outcome::kShort) return std::optional<Layout>{};
+  const bool has_room = cursor.remaining() >= kLongestNumber;
+  const std::uint64_t items = cursor.varint64();
+  if (!cursor.ok() && has_room) return broken_number();
+  if (!cursor.ok()) return std::optional<Layout>{};
   if (items > most) return damage(fmt::format("{} items declared in {} bytes", items, most));
   if (items > limits.records_per_chunk) {
     return Error{.code = Code::kLimit, .detail = fmt::format("{} items declared in one place", items)};
   }
-  const Bytes sizes = cursor.rest();
-  for (std::uint64_t i = 0; i < items; ++i) {
-    std::uint64_t size = 0;
-    const Outcome read = read_number(cursor, size);
-    if (read == Outcome::kBroken) return broken_number();
-    if (read == Outcome::kShort) return std::optional<Layout>{};
-  }
+  const Sizes sizes = find_sizes(cursor.rest(), items);
+  if (sizes.is_broken) return broken_number();
+  if (!sizes.length) return std::optional<Layout>{};
 
-  Layout layout(cursor.offset());
+  const std::uint64_t begin = cursor.offset() + *sizes.length;
+  Layout layout(begin);
   layout.reserve(items);
-  std::uint64_t left = most - cursor.offset();
-  Cursor again(sizes);
+  std::uint64_t left = most - begin;
   for (std::uint64_t i = 0; i < items; ++i) {
-    const std::uint64_t size = again.varint64();
+    const std::uint64_t size = cursor.varint64();
+    if (!cursor.ok()) return broken_number();
     if (size > left) return damage("the item sizes add up to more than the block can hold");
     left -= size;
     layout.add(size);

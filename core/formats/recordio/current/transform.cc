@@ -1,6 +1,7 @@
 #include "core/formats/recordio/current/transform.h"
 
 #include <algorithm>
+#include <functional>
 #include <utility>
 
 #include <fmt/format.h>
@@ -12,6 +13,7 @@ namespace recordfs::recordio {
 namespace {
 
 constexpr std::uint64_t kFirstPrefix = 16 << 10;
+constexpr std::size_t kFirstPiece = 1024;
 constexpr std::size_t kPiece = 4096;
 constexpr std::uint64_t kLongestNumber = 10;
 constexpr std::size_t kShownName = 64;
@@ -54,17 +56,27 @@ struct Beginning {
   bool is_all = false;
 };
 
-// Up to `most` bytes. Where `input_is_all` is not set, a failure is only the end of what can be known.
+// Whether so many bytes are enough. Null: only all are.
+using IsEnough = std::function<bool(Bytes)>;
+
+// Up to `most` bytes, or as many as are enough; it is asked less often the more there are. Where `input_is_all` is not
+// set, a failure is only the end of what can be known.
 Result<Beginning> read_beginning(CodecId codec, Bytes input, bool input_is_all, std::uint64_t most,
-                                 const Limits& limits) {
+                                 const Limits& limits, const IsEnough& is_enough) {
   auto stream = open_stream(codec, input, tail_of(codec), limits.decoded_chunk);
   if (!stream) return named(std::move(stream).error(), codec);
   auto bytes = Buffer::allocate(static_cast<std::size_t>(most));
   if (!bytes) return std::move(bytes).error();
   std::size_t filled = 0;
+  std::size_t asked = 0;
   Beginning beginning;
   while (filled < bytes->size() && !beginning.is_all) {
-    const MutableBytes room = bytes->span().subspan(filled, std::min(kPiece, bytes->size() - filled));
+    if (is_enough && filled >= std::max(kFirstPiece, 2 * asked)) {
+      if (is_enough(bytes->view().first(filled))) break;
+      asked = filled;
+    }
+    const std::size_t piece = filled == 0 ? kFirstPiece : kPiece;
+    const MutableBytes room = bytes->span().subspan(filled, std::min(piece, bytes->size() - filled));
     auto got = (*stream)->read(room);
     if (!got && got.error().code == Code::kDamage && !input_is_all) break;
     if (!got) return named(std::move(got).error(), codec);
@@ -129,13 +141,19 @@ Result<Layout> Transform::layout(const StoredPrefix& prefix, std::uint64_t store
     if (!stored) return std::move(stored).error();
     Beginning known{std::move(*stored), false};
     known.is_all = known.bytes.size() >= stored_size;
-    for (auto codec = codecs_.rbegin(); codec != codecs_.rend(); ++codec) {
-      auto next = read_beginning(*codec, known.bytes.view(), known.is_all, size, limits);
+    Result<std::optional<Layout>> table = std::optional<Layout>{};
+    const auto find_table = [&](Bytes content) {
+      table = parse_table(content, UINT64_MAX, limits);
+      return !table || *table;
+    };
+    for (std::size_t i = codecs_.size(); i > 0; --i) {
+      const IsEnough is_enough = i == 1 ? IsEnough(find_table) : IsEnough();
+      auto next = read_beginning(codecs_[i - 1], known.bytes.view(), known.is_all, size, limits, is_enough);
       if (!next) return std::move(next).error();
       next->is_all = next->is_all && known.is_all;
       known = std::move(*next);
     }
-    auto table = parse_table(known.bytes.view(), UINT64_MAX, limits);
+    if (table && !*table) find_table(known.bytes.view());
     if (!table) return std::move(table).error();
     if (*table) return within(std::move(**table), limits);
     if (known.is_all) return cut_table();

@@ -77,6 +77,14 @@ TEST(Transform, TheLayoutOfALargeBlockNeedsItsBeginningAlone) {
   EXPECT_EQ(container->decode(chunk).error().position, 294912u);
 }
 
+TEST(Transform, WhatIsBrokenBehindTheTableCostsNoRecordItsOrdinal) {
+  const std::string stored = flate(content_of({"first", text(10000)}), 0);
+  const auto container = open_file(header_with({"flate 0"}) + body_of(stored.substr(0, 5000)));
+  const ChunkInfo chunk = container->scan({32768, 0}).value().chunk.value();
+  EXPECT_EQ(container->layout(chunk).value().records(), 2u);
+  EXPECT_EQ(container->decode(chunk).error().code, Code::kDamage);
+}
+
 TEST(Transform, ATableLongerThanTheFirstLookIsReadOn) {
   const Items items(100000, "ab");
   const std::string content = content_of(items);
