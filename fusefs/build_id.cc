@@ -44,7 +44,8 @@ int find_build_id(dl_phdr_info* program, std::size_t, void* found) {
   for (std::size_t i = 0; i < program->dlpi_phnum; ++i) {
     const ElfW(Phdr)& segment = program->dlpi_phdr[i];
     if (segment.p_type != PT_NOTE) continue;
-    const auto* const begin = reinterpret_cast<const std::byte*>(program->dlpi_addr + segment.p_vaddr);
+    const auto address = program->dlpi_addr + segment.p_vaddr;
+    const auto* begin = reinterpret_cast<const std::byte*>(address);  // NOLINT(performance-no-int-to-ptr)
     const Bytes notes(begin, segment.p_memsz);
     std::string id = build_id_in(notes, std::max<std::size_t>(segment.p_align, 4));
     if (id.empty()) continue;
