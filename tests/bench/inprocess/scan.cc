@@ -4,6 +4,7 @@
 
 #include <vector>
 
+#include "core/base/read_window.h"
 #include "core/store/walk.h"
 #include "tests/bench/inprocess/benchmarks.h"
 
@@ -16,6 +17,7 @@ void scan(benchmark::State& state, Subject& subject) {
   std::uint64_t bytes = 0, records = 0;
   for (auto _ : state) {
     const Opened file = subject.open();
+    const ReadWindow window(*file.source);  // as the catalog has one
     Walk walk(*file.container, file.source->size(), Depth::kHeaders);
     while (!walk.at_end()) {
       if (auto stepped = walk.step(); !stepped) give_up(subject.path(), stepped.error());

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <utility>
 
+#include "core/base/read_window.h"
 #include "core/formats/registry.h"
 #include "core/store/walk.h"
 
@@ -28,11 +29,12 @@ void give_up(const std::string& what, const Error& why) {
 Subject::Subject(std::string form, std::string path) : name_(std::move(form)), path_(std::move(path)) {}
 
 Opened Subject::open() const {
-  auto source = FileSource::open(path_);
-  if (!source) give_up(path_, source.error());
-  auto container = open_container(*source, path_, Limits{});
+  auto file = FileSource::open(path_);
+  if (!file) give_up(path_, file.error());
+  const auto source = std::make_shared<const WindowedSource>(*file);
+  auto container = open_container(source, path_, Limits{});
   if (!container) give_up(path_, container.error());
-  return {*source, std::move(*container)};
+  return {source, std::move(*container)};
 }
 
 std::vector<ChunkInfo> Subject::chunks(const Container& container) const {
