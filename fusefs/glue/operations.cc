@@ -150,33 +150,44 @@ class Listing {
   Listing(fuse_req_t request, const MountTree& tree, std::size_t size, bool with_attributes)
       : request_(request), tree_(tree), buffer_(size), with_attributes_(with_attributes), given_(tree) {}
 
-  bool add(const MountEntry& entry) {
+  // `dots`: how many places of the listing stand before those that the entry knows of.
+  bool add(const MountEntry& entry, std::uint64_t dots = 0) {
     name_.assign(entry.name);
-    const std::size_t needed = add(entry.next, nullptr);
-    if (needed > buffer_.size() - used_) return false;
-    static constexpr Ownership kNobody{};
-    const Ownership& ownership = entry.ownership != nullptr ? *entry.ownership : kNobody;
-    fuse_entry_param param{};
-    param.attr = stat_of(entry.inode, entry.type, entry.size.value_or(0), ownership);
-    if (with_attributes_ && entry.size) {
-      param.ino = tree_.look_up(entry);
-      given_.add(param.ino);
-      param.attr_timeout = param.entry_timeout = kForEver;
-    }
-    used_ += add(entry.next, &param);
+    const std::size_t room = buffer_.size() - used_;
+    const auto next = static_cast<off_t>(entry.next + dots);
+    const std::size_t needed = !with_attributes_ ? add_name(entry, room, next)
+                               : entry.size      ? add_with_attributes(entry, room, next)
+                                                 : add_without(entry, room, next);
+    if (needed > room) return false;
+    used_ += needed;
     return true;
   }
 
   void reply() { given_.sent(fuse_reply_buf(request_, buffer_.data(), used_)); }
 
  private:
-  // Returns the size of the entry; null: that alone.
-  std::size_t add(std::uint64_t next, const fuse_entry_param* param) {
-    char* at = param == nullptr ? nullptr : buffer_.data() + used_;
-    const std::size_t room = buffer_.size() - used_;
-    const auto place = static_cast<off_t>(next);
-    if (with_attributes_) return fuse_add_direntry_plus(request_, at, room, name_.c_str(), param, place);
-    return fuse_add_direntry(request_, at, room, name_.c_str(), param == nullptr ? nullptr : &param->attr, place);
+  // Each returns the size of the entry, which is not there if that is more than `room`.
+  std::size_t add_name(const MountEntry& entry, std::size_t room, off_t next) {
+    bare_.attr.st_ino = entry.inode;
+    bare_.attr.st_mode = type_bits(entry.type);
+    return fuse_add_direntry(request_, buffer_.data() + used_, room, name_.c_str(), &bare_.attr, next);
+  }
+  std::size_t add_without(const MountEntry& entry, std::size_t room, off_t next) {
+    bare_.attr.st_ino = entry.inode;
+    bare_.attr.st_mode = type_bits(entry.type);
+    return fuse_add_direntry_plus(request_, buffer_.data() + used_, room, name_.c_str(), &bare_, next);
+  }
+  std::size_t add_with_attributes(const MountEntry& entry, std::size_t room, off_t next) {
+    const FileStatus status{tree_.look_up(entry), entry.inode, entry.type, *entry.size, entry.ownership};
+    const fuse_entry_param param = entry_of(status);
+    const std::size_t needed =
+        fuse_add_direntry_plus(request_, buffer_.data() + used_, room, name_.c_str(), &param, next);
+    if (needed > room) {
+      tree_.forget(status.number, 1);
+    } else {
+      given_.add(status.number);
+    }
+    return needed;
   }
 
   fuse_req_t request_;
@@ -185,6 +196,7 @@ class Listing {
   std::size_t used_ = 0;
   const bool with_attributes_;
   std::string name_;
+  fuse_entry_param bare_{};  // of an entry of which no more than its inode and its type is told
   Given given_;
 };
 
@@ -214,11 +226,7 @@ void list(fuse_req_t request, fuse_ino_t directory, std::size_t size, off_t offs
     auto place = static_cast<std::uint64_t>(offset);
     bool came_forward = place < kDotEntries;
     if (add_dots(listing, tree, directory, place)) {
-      const auto emit = [&](const MountEntry& entry) {
-        MountEntry shifted = entry;
-        shifted.next += kDotEntries;
-        return listing.add(shifted);
-      };
+      const auto emit = [&](const MountEntry& entry) { return listing.add(entry, kDotEntries); };
       auto listed = tree.list(directory, place - kDotEntries, emit, goal);
       if (!listed && !(came_forward && listed.error().code == Code::kPending)) return listed;
     }

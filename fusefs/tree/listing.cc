@@ -11,13 +11,20 @@ namespace recordfs {
 namespace {
 
 constexpr std::uint64_t kThousandRecords = 1000;
-// Attributes cost the kernel about 1 KiB an entry: beyond this many a listing gives names alone.
-constexpr std::uint64_t kEntriesWithAttributes = 1000000;
+// Attributes cost the kernel about 1 KiB and six times the time an entry. A listing longer than the first number gives
+// them for as many as the second one says, and behind those names alone.
+constexpr std::uint64_t kLongListing = 1000000;
+constexpr std::uint64_t kOfLongListing = 250000;
 
 // A listing that can't go on: fine if it has come forward, since the next one begins where this one ends.
 Result<void> stopped(const Error& error, bool came_forward) {
   if (came_forward || error.code == Code::kNotFound) return {};
   return error;
+}
+
+// `entries`: how many the listing is known to have so far.
+bool has_attributes(std::uint64_t place, std::uint64_t entries) {
+  return place < (entries > kLongListing ? kOfLongListing : kLongListing);
 }
 
 }  // namespace
@@ -70,7 +77,8 @@ Result<bool> ContainerTree::emit_records(const ChunkInfo& chunk, std::uint64_t i
   if (!records) return std::move(records).error();
   const bool in_chunk = end_ordinal == 0;  // names by index in the chunk, not by ordinal
   const std::uint64_t end = in_chunk ? *records : std::min(*records, index + (end_ordinal - first_ordinal));
-  const bool with_sizes = chunk.layout_cost == LayoutCost::kSmall && place < kEntriesWithAttributes;
+  const std::uint64_t entries = in_chunk ? *records : store_->state().totals.records;
+  const bool with_sizes = chunk.layout_cost == LayoutCost::kSmall && has_attributes(place, entries);
   std::shared_ptr<const Layout> layout;
   if (with_sizes) {
     if (auto known = store_->layout(chunk); known && (*known)->records() >= end) layout = *known;
@@ -140,7 +148,7 @@ Result<void> ContainerTree::list_insides(std::uint64_t place, const Emit& emit, 
       auto node = record_node(found->chunk, place - found->before.records, NodeKind::kInsideRecord);
       if (!node) return stopped(node.error(), place > began_at);
       std::optional<std::uint64_t> size;
-      if (place < kEntriesWithAttributes) size = 0;
+      if (has_attributes(place, store_->state().totals.records)) size = 0;
       if (!emit({record_name(place), *node, FileType::kDirectory, size, place + 1})) return {};
     }
   }

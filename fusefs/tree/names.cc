@@ -1,6 +1,7 @@
 #include "fusefs/tree/names.h"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <map>
 #include <set>
@@ -33,12 +34,22 @@ std::string hashed(const std::string& encoded, std::string_view key, std::uint64
   return fmt::format("{}~{:016x}", beginning(encoded, kPrefixOfLong), hash);
 }
 
+// With zeros in front, `width` digits at the least. A listing makes a name for each record.
+std::string padded(std::uint64_t number, std::size_t width) {
+  std::array<char, 20> digits;
+  const auto end = std::to_chars(digits.begin(), digits.end(), number).ptr;
+  const auto size = static_cast<std::size_t>(end - digits.begin());
+  std::string name(std::max(width, size), '0');
+  std::copy(digits.begin(), end, name.end() - (end - digits.begin()));
+  return name;
+}
+
 }  // namespace
 
-std::string record_name(std::uint64_t ordinal) { return fmt::format("{:09}", ordinal); }
-std::string chunk_record_name(std::uint64_t index) { return fmt::format("{:06}", index); }
-std::string position_name(std::uint64_t position) { return fmt::format("{:015}", position); }
-std::string thousand_name(std::uint64_t thousand) { return fmt::format("{:06}", thousand); }
+std::string record_name(std::uint64_t ordinal) { return padded(ordinal, 9); }
+std::string chunk_record_name(std::uint64_t index) { return padded(index, 6); }
+std::string position_name(std::uint64_t position) { return padded(position, 15); }
+std::string thousand_name(std::uint64_t thousand) { return padded(thousand, 6); }
 
 std::optional<std::uint64_t> number_from(std::string_view name) {
   if (name.empty() || name.find_first_not_of("0123456789") != std::string_view::npos) return std::nullopt;

@@ -163,5 +163,25 @@ TEST(Listing, FailureOnItsWayEndsItWhereItWasAndIsToldNext) {
   EXPECT_EQ(tree.list(chunks).size(), 6u);
 }
 
+// Whether the listing of records/ gives the size of the record at a place.
+std::vector<bool> sizes_given(std::uint64_t chunks, const std::vector<std::uint64_t>& places) {
+  ToyStore toy({.chunks = chunks, .records_per_chunk = 1000, .record_size = [](std::uint64_t) { return 1u; }});
+  const ToyTree tree(toy);
+  EXPECT_TRUE(tree.exists("records/" + std::to_string(chunks * 1000 - 1)));  // so that all are known
+  std::vector<bool> given;
+  for (const std::uint64_t place : places) {
+    given.push_back(tree.list(tree.find("records").value(), place, 1).front().second.size.has_value());
+  }
+  return given;
+}
+
+TEST(Listing, OfAMillionRecordsHasTheirSizes) {
+  EXPECT_EQ(sizes_given(1000, {0, 250'000, 999'999}), (std::vector<bool>{true, true, true}));
+}
+
+TEST(Listing, OfMoreRecordsHasTheSizesOfTheFirstAndThenNamesAlone) {
+  EXPECT_EQ(sizes_given(1001, {0, 249'999, 250'000, 1'000'999}), (std::vector<bool>{true, true, false, false}));
+}
+
 }  // namespace
 }  // namespace recordfs::testing
