@@ -2,12 +2,16 @@
 
 #include <algorithm>
 #include <new>
+#include <ranges>
 #include <utility>
 
 namespace recordfs {
 namespace {
 
 constexpr std::uint64_t kAdjacent = 128u << 10;  // a gap that still counts as reading on
+// Chunks: a reader's next one is among so many, as two threads may read for him. Who reads here and there in a small
+// file would often meet the others.
+constexpr int kStepsAhead = 2;
 constexpr std::uint64_t kTask = 256u << 10;      // bytes: smaller chunks are decoded several in one task
 constexpr std::uint64_t kLeastAhead = 2u << 20;  // bytes, where the bound on bytes allows it
 
@@ -39,8 +43,9 @@ ReadAhead::Run& ReadAhead::run_of(const ChunkInfo& chunk) {
   const auto found = std::ranges::find_if(runs_, [&](const Run& run) {
     if (run.number == 0) return false;
     const bool is_again = chunk.begin == run.last;
-    const bool is_ahead = std::ranges::find(run.ahead, chunk.begin, &Ahead::begin) != run.ahead.end();
-    return is_again || is_ahead || (chunk.begin >= run.end && chunk.begin - run.end <= kAdjacent);
+    const auto next = run.ahead | std::views::take(kStepsAhead);
+    const bool is_next = std::ranges::find(next, chunk.begin, &Ahead::begin) != next.end();
+    return is_again || is_next || (chunk.begin >= run.end && chunk.begin - run.end <= kAdjacent);
   });
   if (found != runs_.end()) return *found;
   Run& oldest = *std::ranges::min_element(runs_, {}, &Run::used_at);

@@ -116,6 +116,16 @@ TEST(ReadAhead, JumpingAboutDecodesOnlyWhatIsRead) {
   EXPECT_EQ(reader.decodes.all().size(), 4u);
 }
 
+TEST(ReadAhead, JumpFarIntoWhatIsAheadIsNoReadingOn) {
+  Reader reader({.chunks = 40, .record_size = [](std::uint64_t) { return 200'000u; }});
+  const std::size_t bound = 2 * std::size_t{reader.toy.services.executor.threads()};
+  for (std::size_t chunk = 0; chunk < 10; ++chunk) ASSERT_TRUE(reader.read(chunk));
+  reader.decodes.wait_for(reader.toy.file.begins[9 + bound]);
+  ASSERT_TRUE(reader.read(9 + bound));
+  reader.toy.store.reset();
+  EXPECT_EQ(reader.decodes.all().size(), 10 + bound);
+}
+
 TEST(ReadAhead, PassesOverDamage) {
   Reader reader({.chunks = 8, .broken_headers = {2, 3}});
   ASSERT_TRUE(reader.read(0));
