@@ -59,7 +59,8 @@ void Executor::run() {
     lock.lock();
     if (!ahead) continue;
     --going_ahead_;
-    wake_.notify_all();
+    // This thread goes on with what is ahead, unless somebody waits: then another one may.
+    if (stopping_ || !waited_for_.empty()) wake_.notify_all();
   }
 }
 

@@ -279,7 +279,16 @@ Result<std::shared_ptr<const Chunk>> RecordStore::chunk(const ChunkInfo& info) c
   return decoded;
 }
 
+// Of the catalog, which mostly has to read nothing for it; where it has not come by yet, of the container.
 std::optional<ChunkInfo> RecordStore::next_with_records(const ChunkInfo& chunk) const {
+  Goal goal;
+  Result<Place> at = Error{.code = Code::kPending, .detail = {}};
+  if (container_->is_in_file_order()) at = catalog_.find(Coordinate::kPosition, chunk.begin, goal);
+  for (int i = 0; at && i < kStepsToFirstRecord; ++i) {
+    at = catalog_.find(Coordinate::kChunks, at->before.chunks + 1, goal);
+    if (at && at->chunk.records != 0u) return at->chunk;
+  }
+  if (at || at.error().code != Code::kPending) return std::nullopt;
   Walk walk(*container_, source_->size(), Depth::kHeaders, chunk.key, {});
   for (int i = 0; i <= kStepsToFirstRecord && !walk.at_end(); ++i) {
     if (!walk.step()) return std::nullopt;
