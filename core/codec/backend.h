@@ -29,9 +29,6 @@ Result<Buffer> collect(DecodeStream& stream, std::uint64_t stored_size, std::uin
 // The same for `size` bytes, where any other number of them is kDamage.
 Result<Buffer> collect_exactly(DecodeStream& stream, std::uint64_t stored_size, std::uint64_t size);
 
-// Whether a size is believed before a byte of it has come.
-bool is_plausible(std::uint64_t stored_size, std::uint64_t size);
-
 // Reads `stream` into the whole of `out`; kDamage when it ends before or goes on behind.
 Result<void> fill(DecodeStream& stream, MutableBytes out);
 

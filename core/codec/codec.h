@@ -63,6 +63,9 @@ Result<Buffer> decompress_exactly(CodecId codec, Bytes stored, std::uint64_t siz
 // How many bytes decompress() would give, in bounded memory. Fails as it does.
 Result<std::uint64_t> decompressed_size(CodecId codec, Bytes stored, std::uint64_t limit);
 
+// Whether memory may be taken for `size` bytes at once, on a header's word alone, if they are to come out of so many.
+bool is_plausible(std::uint64_t stored_size, std::uint64_t size);
+
 // What came out of compressed bytes that something else follows.
 struct Front {
   Buffer content;

@@ -25,6 +25,8 @@ StreamedChunk::StreamedChunk(Compressed compressed, Layout layout, std::function
       begin_(compressed.begin),
       codec_(compressed.codec),
       payload_(compressed.payload),
+      tail_(compressed.tail),
+      stream_memory_(compressed.memory),
       memory_(sizeof(*this) + compressed.stored.size() + payload_ + this->layout().memory()),
       explain_(std::move(explain)),
       stored_(std::move(compressed.stored)) {
@@ -60,21 +62,22 @@ Result<void> StreamedChunk::decode(std::uint64_t end) const {
   if (failure_) return *failure_;
   const std::uint64_t pieces_end = (end + kPiece - 1) / kPiece * kPiece;
   if (!front && pieces_end <= payload_ / 4 * 3) {
-    auto first = decode_front(static_cast<std::size_t>(pieces_end));
-    if (first) {
+    auto first = sound_front(static_cast<std::size_t>(pieces_end));
+    if (!first) return explain_(std::move(first).error());
+    if (first->size() == pieces_end) {
       set_front(std::move(*first));
       return {};
     }
-    if (!lies_in_the_bytes(first.error().code)) return explain_(std::move(first).error());
   }
-  auto all = decode_all();
+  auto all = decompress_exactly(codec_, stream(), payload_, tail_, stream_memory_);
   if (all) {
     set_front(std::move(*all));
     stored_ = Buffer();
     return {};
   }
   if (!lies_in_the_bytes(all.error().code)) return explain_(std::move(all).error());
-  auto sound = sound_front();
+  // Never the last piece: behind it the stream did not end as it should.
+  auto sound = sound_front((payload_ - 1) / kPiece * kPiece);
   if (!sound) return explain_(std::move(sound).error());
   failure_ = explain_(std::move(all).error());
   const bool is_there = sound->size() >= end;
@@ -84,37 +87,23 @@ Result<void> StreamedChunk::decode(std::uint64_t end) const {
   return *failure_;
 }
 
-Result<Buffer> StreamedChunk::decode_front(std::size_t size) const {
-  auto stream = open_stream(codec_, this->stream());
+// The pieces that come out before one that can't. REQUIRES: `most` is some pieces.
+Result<Buffer> StreamedChunk::sound_front(std::size_t most) const {
+  auto stream = open_stream(codec_, this->stream(), tail_, stream_memory_);
   if (!stream) return std::move(stream).error();
-  auto bytes = Buffer::allocate(size);
-  if (!bytes) return bytes;
-  auto got = (*stream)->read(bytes->span());
-  if (!got) return std::move(got).error();
-  if (*got < size) return Error{.code = Code::kDamage, .detail = "the stream ends early"};
-  return bytes;
-}
-
-Result<Buffer> StreamedChunk::decode_all() const {
-  auto bytes = Buffer::allocate(payload_);
-  if (!bytes) return bytes;
-  if (auto got = decompress_into(codec_, stream(), bytes->span()); !got) return std::move(got).error();
-  return bytes;
-}
-
-// The pieces that come out before one that can't, and never the last: behind it the stream did not end as it should.
-Result<Buffer> StreamedChunk::sound_front() const {
-  auto stream = open_stream(codec_, this->stream());
-  if (!stream) return std::move(stream).error();
-  auto bytes = Buffer::allocate(payload_);
+  auto bytes = Buffer::allocate(is_plausible(this->stream().size(), most) ? most : kPiece);
   if (!bytes) return bytes;
   std::size_t sound = 0;
-  while (sound + kPiece < payload_) {
+  while (sound < most) {
+    if (sound == bytes->size()) {
+      if (auto grown = bytes->grow(std::min(most, 2 * sound)); !grown) return std::move(grown).error();
+    }
     const auto got = (*stream)->read(bytes->span().subspan(sound, kPiece));
     if (!got && !lies_in_the_bytes(got.error().code)) return got.error();
     if (!got || *got < kPiece) break;
     sound += kPiece;
   }
+  if (sound == most) return bytes;
   bytes->truncate(sound);
   bytes->fit();
   return bytes;

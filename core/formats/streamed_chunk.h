@@ -21,6 +21,8 @@ class StreamedChunk final : public Chunk {
     std::size_t begin = 0;  // of the stream in it, which goes up to its end
     CodecId codec = CodecId::kNone;
     std::size_t payload = 0;  // bytes that have to come out
+    Tail tail = Tail::kDamage;
+    std::uint64_t memory = kStreamMemory;  // for what the stream wants before its first byte comes, as in codec.h
   };
 
   // Whether it is worth it for a payload of so many bytes: a codec that can be read in part, and more than a piece.
@@ -31,7 +33,8 @@ class StreamedChunk final : public Chunk {
   StreamedChunk(Compressed compressed, Layout layout, std::function<Error(Error)> explain);
 
   std::uint64_t payload_size() const override { return payload_; }
-  // Fails as the codec does, with kDamage also where something else than the payload comes out.
+  // Fails as the codec does, with kDamage also where something else than the payload comes out. Memory is taken as it
+  // is in decompress_exactly().
   Result<Slice> read(std::uint64_t offset, std::uint64_t length) const override;
   std::uint64_t memory() const override { return memory_; }
 
@@ -41,14 +44,14 @@ class StreamedChunk final : public Chunk {
   Front front() const;
   void set_front(Buffer bytes) const;
   Result<void> decode(std::uint64_t end) const;
-  Result<Buffer> decode_front(std::size_t size) const;
-  Result<Buffer> decode_all() const;
-  Result<Buffer> sound_front() const;
+  Result<Buffer> sound_front(std::size_t most) const;
   Bytes stream() const { return stored_.view().subspan(begin_); }
 
   const std::size_t begin_;
   const CodecId codec_;
   const std::size_t payload_;
+  const Tail tail_;
+  const std::uint64_t stream_memory_;
   const std::uint64_t memory_;
   const std::function<Error(Error)> explain_;
 

@@ -161,10 +161,12 @@ Result<std::shared_ptr<const Chunk>> streamed(const ChunkInfo& chunk, CodecId co
   auto stream = unit_stream(codec, values);
   if (!stream) return in_chunk(std::move(stream).error(), chunk, kValues);
   const std::size_t begin = data.size() - stream->size();
+  const auto payload = static_cast<std::size_t>(*chunk.decoded_size);
   StreamedChunk::Compressed compressed{.stored = std::move(data),
                                        .begin = begin,
                                        .codec = codec,
-                                       .payload = static_cast<std::size_t>(*chunk.decoded_size)};
+                                       .payload = payload,
+                                       .memory = std::max<std::uint64_t>(payload, kStreamMemory)};
   const auto explain = [chunk](Error error) { return in_chunk(std::move(error), chunk, kValues); };
   return std::shared_ptr<const Chunk>(
       std::make_shared<StreamedChunk>(std::move(compressed), std::move(layout), explain));

@@ -17,11 +17,20 @@ using testing::text_of;
 constexpr std::size_t kRecord = 100'000;
 constexpr std::size_t kRecords = 10;
 
-std::shared_ptr<const Chunk> chunk_of(CodecId codec, std::string_view stored, std::size_t record_size = kRecord) {
+struct Options {
+  std::size_t record_size = kRecord;
+  Tail tail = Tail::kDamage;
+  std::uint64_t memory = kStreamMemory;
+};
+
+std::shared_ptr<const Chunk> chunk_of(CodecId codec, std::string_view stored, const Options& options = {}) {
   Layout layout;
-  for (std::size_t i = 0; i < kRecords; ++i) layout.add(record_size);
-  StreamedChunk::Compressed compressed{
-      .stored = *Buffer::copy_of(as_bytes(stored)), .codec = codec, .payload = kRecords * record_size};
+  for (std::size_t i = 0; i < kRecords; ++i) layout.add(options.record_size);
+  StreamedChunk::Compressed compressed{.stored = *Buffer::copy_of(as_bytes(stored)),
+                                       .codec = codec,
+                                       .payload = kRecords * options.record_size,
+                                       .tail = options.tail,
+                                       .memory = options.memory};
   return std::make_shared<const StreamedChunk>(std::move(compressed), std::move(layout), [](Error error) {
     error.position = 77;
     return error;
@@ -87,13 +96,61 @@ TEST(StreamedChunk, FirstReadTakesMemoryForWhatItReadsAndNotForAll) {
   constexpr std::size_t kSize = LargeAllocations::kLarge / 8;
   const auto codecs = streaming_packers();
   ASSERT_FALSE(codecs.empty());
-  const auto chunk = chunk_of(codecs.front().codec, codecs.front().pack(text_of(kRecords * kSize)), kSize);
+  const auto chunk =
+      chunk_of(codecs.front().codec, codecs.front().pack(text_of(kRecords * kSize)), {.record_size = kSize});
   LargeOnes large;
   ASSERT_TRUE(read_record(*chunk, 2));
   ASSERT_TRUE(read_record(*chunk, 1));
   EXPECT_EQ(large.count, 0);
   ASSERT_TRUE(read_record(*chunk, 3));
   EXPECT_EQ(large.count, 1);
+}
+
+TEST(StreamedChunk, PayloadThatTheStreamMakesImplausibleTakesMemoryAsItComes) {
+  for (const auto& [codec, pack] : streaming_packers()) {
+    const auto chunk = chunk_of(codec, pack(text_of(kRecord)), {.record_size = LargeAllocations::kLarge});
+    LargeOnes large;
+    for (const std::size_t index : std::vector<std::size_t>{2, 9}) EXPECT_FALSE(read_record(*chunk, index));
+    EXPECT_EQ(large.count, 0) << to_string(codec);
+  }
+}
+
+TEST(StreamedChunk, PayloadThatIsImplausibleAndComesAllTheSameIsRead) {
+  constexpr std::size_t kSize = 1 << 20;
+  const std::string text(kRecords * kSize, 'x');
+  for (const auto& [codec, pack] : streaming_packers()) {
+    for (const auto& order : kOrders) {
+      const auto chunk = chunk_of(codec, pack(text), {.record_size = kSize});
+      for (const std::size_t index : order) {
+        const auto record = read_record(*chunk, index);
+        ASSERT_TRUE(record) << to_string(record.error());
+        EXPECT_TRUE(as_text(record->bytes) == std::string_view(text).substr(0, kSize)) << index;
+      }
+    }
+  }
+}
+
+#ifdef RECORDFS_HAVE_ZSTD
+TEST(StreamedChunk, StreamThatWantsMoreMemoryThanItMayIsReadAtOnceOrNotAtAll) {
+  const std::string stored = testing::pack_zstd(text_of(kRecords * kRecord));
+  const Options options{.memory = 1};
+  for (const auto& order : kOrders) {
+    EXPECT_EQ(readable(*chunk_of(CodecId::kZstd, stored, options), order), std::vector<bool>(kRecords, true));
+    const auto broken = chunk_of(CodecId::kZstd, stored.substr(0, stored.size() / 2), options);
+    EXPECT_EQ(readable(*broken, order), std::vector<bool>(kRecords, false));
+    EXPECT_EQ(read_record(*broken, 0).error().code, Code::kDamage);
+  }
+}
+#endif
+
+TEST(StreamedChunk, WhatStandsBehindTheStreamMayBeIgnored) {
+  for (const auto& [codec, pack] : streaming_packers()) {
+    const std::string stored = pack(text_of(kRecords * kRecord)) + "something else";
+    for (const auto& order : kOrders) {
+      EXPECT_EQ(readable(*chunk_of(codec, stored, {.tail = Tail::kIgnored}), order), std::vector<bool>(kRecords, true));
+    }
+    EXPECT_FALSE(read_record(*chunk_of(codec, stored), 9));
+  }
 }
 
 TEST(StreamedChunk, StreamBrokenInTheMiddleGivesTheSameRecordsInWhateverOrder) {
@@ -119,7 +176,7 @@ TEST(StreamedChunk, StreamThatGoesOnBehindThePayloadLosesTheLastPieceAlone) {
 TEST(StreamedChunk, FailureIsExplained) {
   for (const auto& [codec, pack] : streaming_packers()) {
     const auto chunk = chunk_of(codec, "no stream");
-    for (const std::size_t index : {3, 3, 9}) {
+    for (const std::size_t index : std::vector<std::size_t>{3, 3, 9}) {
       const auto record = read_record(*chunk, index);
       ASSERT_FALSE(record);
       EXPECT_TRUE(lies_in_the_bytes(record.error().code));
