@@ -27,6 +27,12 @@ Result<void> check_stored(const ChunkInfo& chunk, const Limits& limits) {
       fmt::format("{} bytes stored in one block, more than the limit of {}", chunk.stored_size, limits.stored_chunk)};
 }
 
+// Verified. Fails as check_stored() and read_stored().
+Result<Buffer> read_all_stored(const Source& source, const ChunkInfo& chunk, const Limits& limits) {
+  if (auto allowed = check_stored(chunk, limits); !allowed) return std::move(allowed).error();
+  return read_stored(source, chunk, UINT64_MAX);
+}
+
 // A trailer's, which may be asked for by whoever looks at a directory.
 Limits for_trailer(Limits limits) {
   limits.stored_chunk = std::min(limits.stored_chunk, limits.metadata_bytes);
@@ -61,8 +67,7 @@ Result<void> CurrentContainer::read_header() {
   header_state_ = "damaged";
   auto chunk = describe(runs, **run);
   if (!chunk) return std::move(chunk).error();
-  const auto allowed = check_stored(*chunk, limits_);
-  auto stored = allowed ? read_stored(*source_, *chunk, UINT64_MAX) : Result<Buffer>(allowed.error());
+  auto stored = read_all_stored(*source_, *chunk, limits_);
   if (!stored && !lies_in_the_bytes(stored.error().code)) return std::move(stored).error();
   if (!stored) {
     if (stored.error().code == Code::kLimit) header_.unshown = stored.error();
@@ -225,8 +230,7 @@ Result<std::optional<ChunkInfo>> CurrentContainer::locate(Position at) const {
 }
 
 Result<Transform::Content> CurrentContainer::content(const ChunkInfo& chunk, const Limits& limits) const {
-  if (auto allowed = check_stored(chunk, limits); !allowed) return std::move(allowed).error();
-  auto stored = read_stored(*source_, chunk, UINT64_MAX);
+  auto stored = read_all_stored(*source_, chunk, limits);
   if (!stored) return std::move(stored).error();
   const bool is_header = kind_of(chunk.kind) == Kind::kHeader;
   const bool is_as_stored = is_header || (transform_ && transform_->is_none());
@@ -264,8 +268,18 @@ Result<void> CurrentContainer::verify(const ChunkInfo& chunk) const {
   return verify_stored(*source_, chunk);
 }
 
+Result<std::shared_ptr<const Chunk>> CurrentContainer::decode_transformed(const ChunkInfo& chunk) const {
+  auto stored = read_all_stored(*source_, chunk, limits_);
+  if (!stored) return std::move(stored).error();
+  const auto explain = [chunk](Error error) { return in_chunk(std::move(error), chunk); };
+  auto decoded = transform_->decode(std::move(*stored), limits_, explain);
+  if (!decoded) return explain(std::move(decoded).error());
+  return decoded;
+}
+
 Result<std::shared_ptr<const Chunk>> CurrentContainer::decode(const ChunkInfo& chunk) const {
   if (is_body(chunk) && is_plain(chunk)) return decode_plain(source_, chunk, limits_);
+  if (is_body(chunk) && transform_) return decode_transformed(chunk);
   auto read = content(chunk, limits_);
   if (!read) return std::move(read).error();
   return to_chunk(std::move(read->bytes), is_body(chunk) ? std::move(read->layout) : Layout());

@@ -46,6 +46,8 @@ class CurrentContainer final : public Container {
   bool is_plain(const ChunkInfo& chunk) const;
   // Verifies, and undoes the transformers. Fails as decode.
   Result<Transform::Content> content(const ChunkInfo& chunk, const Limits& limits) const;
+  // REQUIRES: a body, and transform_ is one that is not none.
+  Result<std::shared_ptr<const Chunk>> decode_transformed(const ChunkInfo& chunk) const;
 
   const std::shared_ptr<const Source> source_;
   const Limits limits_;

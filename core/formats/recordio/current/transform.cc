@@ -8,6 +8,7 @@
 
 #include "core/base/utf8.h"
 #include "core/formats/recordio/table.h"
+#include "core/formats/streamed_chunk.h"
 
 namespace recordfs::recordio {
 namespace {
@@ -105,6 +106,13 @@ Result<Buffer> undo_one(CodecId codec, Bytes stored, const Limits& limits) {
   return content;
 }
 
+// The content itself, of whose size the table tells.
+Result<Buffer> undo_first(CodecId codec, Bytes stored, std::uint64_t size, const Limits& limits) {
+  auto content = decompress_exactly(codec, stored, size, tail_of(codec), limits.decoded_chunk);
+  if (!content) return named(std::move(content).error(), codec);
+  return content;
+}
+
 }  // namespace
 
 Transform Transform::unknown(std::string why) {
@@ -166,25 +174,51 @@ Result<Layout> Transform::layout(const StoredPrefix& prefix, std::uint64_t store
   }
 }
 
-Result<Transform::Content> Transform::undo(Bytes stored, const Limits& limits) const {
+Result<Transform::Inner> Transform::undo_outer(Bytes stored, const Limits& limits) const {
   if (unsupported_) return *unsupported_;
-  const Bytes all = stored;
   const auto prefix = [&](std::uint64_t size) {
-    return Buffer::copy_of(all.first(static_cast<std::size_t>(std::min<std::uint64_t>(size, all.size()))));
+    return Buffer::copy_of(stored.first(static_cast<std::size_t>(std::min<std::uint64_t>(size, stored.size()))));
   };
-  auto table = layout(prefix, all.size(), limits);
+  auto table = layout(prefix, stored.size(), limits);
   if (!table) return std::move(table).error();
-  Buffer undone;
+  Inner inner{.layout = std::move(*table), .stream = std::nullopt};
   for (std::size_t i = codecs_.size() - 1; i > 0; --i) {
-    auto next = undo_one(codecs_[i], stored, limits);
+    auto next = undo_one(codecs_[i], inner.stream ? inner.stream->view() : stored, limits);
     if (!next) return std::move(next).error();
-    undone = std::move(*next);
-    stored = undone.view();
+    inner.stream = std::move(*next);
   }
+  return inner;
+}
+
+Result<Transform::Content> Transform::undo(Bytes stored, const Limits& limits) const {
+  auto inner = undo_outer(stored, limits);
+  if (!inner) return std::move(inner).error();
+  if (inner->stream) stored = inner->stream->view();
+  auto bytes = undo_first(codecs_[0], stored, inner->layout.end(), limits);
+  if (!bytes) return std::move(bytes).error();
+  return Content{std::move(*bytes), std::move(inner->layout)};
+}
+
+Result<std::shared_ptr<const Chunk>> Transform::decode(Buffer stored, const Limits& limits,
+                                                       const std::function<Error(Error)>& explain) const {
+  auto inner = undo_outer(stored.view(), limits);
+  if (!inner) return std::move(inner).error();
+  if (inner->stream) stored = std::move(*inner->stream);
   const CodecId first = codecs_[0];
-  auto bytes = decompress_exactly(first, stored, table->end(), tail_of(first), limits.decoded_chunk);
-  if (!bytes) return named(std::move(bytes).error(), first);
-  return Content{std::move(*bytes), std::move(*table)};
+  const auto size = static_cast<std::size_t>(inner->layout.end());
+  if (StreamedChunk::is_worth(first, size)) {
+    StreamedChunk::Compressed compressed{.stored = std::move(stored),
+                                         .codec = first,
+                                         .payload = size,
+                                         .tail = tail_of(first),
+                                         .memory = limits.decoded_chunk};
+    const auto explain_codec = [explain, first](Error error) { return explain(named(std::move(error), first)); };
+    return std::shared_ptr<const Chunk>(
+        std::make_shared<StreamedChunk>(std::move(compressed), std::move(inner->layout), explain_codec));
+  }
+  auto bytes = undo_first(first, stored.view(), size, limits);
+  if (!bytes) return std::move(bytes).error();
+  return std::shared_ptr<const Chunk>(std::make_shared<BufferChunk>(std::move(*bytes), std::move(inner->layout)));
 }
 
 }  // namespace recordfs::recordio

@@ -2,11 +2,15 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "core/base/buffer.h"
+#include "core/base/bytes.h"
 #include "core/base/limits.h"
+#include "core/base/result.h"
 #include "core/codec/codec.h"
 #include "core/formats/chunk.h"
 
@@ -43,7 +47,20 @@ class Transform {
   // Undoes all of it. Fails as layout(). REQUIRES: !is_none().
   Result<Content> undo(Bytes stored, const Limits& limits) const;
 
+  // The same as a chunk, for `stored` that was verified: a large one leaves the transformer that was applied first, and
+  // its failures, to who reads it. `explain` adds to those where they happened; any thread. Fails as layout().
+  // REQUIRES: !is_none().
+  Result<std::shared_ptr<const Chunk>> decode(Buffer stored, const Limits& limits,
+                                              const std::function<Error(Error)>& explain) const;
+
  private:
+  // All of them undone but the one that was applied first.
+  struct Inner {
+    Layout layout;
+    std::optional<Buffer> stream;  // nullopt: it is what is stored
+  };
+  Result<Inner> undo_outer(Bytes stored, const Limits& limits) const;
+
   std::vector<CodecId> codecs_;  // in the order in which they were applied
   std::optional<Error> unsupported_;
 };

@@ -45,6 +45,18 @@ TEST(Packed, ATransformThatGivesMoreOrLessIsDamage) {
   EXPECT_EQ(read_file(packed(kItems, flate(joined().substr(1)))).failures.at(0).code, Code::kDamage);
 }
 
+// No checksum vouches for what comes out before the break.
+TEST(Packed, ABrokenTransformGivesNothingHoweverLong) {
+  const Items items{text(200'000), text(300'000, 'c')};
+  const std::string all = items[0] + items[1];
+  for (const std::string& stored : {zstd(all), flate(all, 0)}) {
+    EXPECT_EQ(read_file(packed(items, stored)).records, items);
+    const Reading reading = read_file(packed(items, stored.substr(0, stored.size() - 1)));
+    EXPECT_EQ(reading.records, Items());
+    EXPECT_EQ(reading.failures.at(0).code, Code::kDamage);
+  }
+}
+
 // Random bytes, which every transform makes longer.
 Items noise() {
   Items items(3, std::string(40, '\0'));

@@ -151,6 +151,139 @@ TEST(Transform, BrokenStreamsAreDamage) {
   EXPECT_EQ(failure_of({"flate"}, flate(content.substr(0, content.size() - 1))).code, Code::kDamage);
 }
 
+// A block that is undone as far as it is read.
+class LargeBlock : public ::testing::Test {
+ protected:
+  static constexpr std::size_t kRecords = 10;
+
+  static Items items() {
+    Items items;
+    for (std::size_t i = 0; i < kRecords; ++i) items.push_back(text(100'000, static_cast<char>('a' + i)));
+    return items;
+  }
+
+  // Null when it can't be decoded.
+  static std::shared_ptr<const Chunk> chunk_of(const std::vector<std::string>& transformers, std::string_view stored) {
+    const auto container = open_file(header_with(transformers) + body_of(stored));
+    auto chunk = container->decode(container->scan({32768, 0}).value().chunk.value());
+    return chunk ? *chunk : nullptr;
+  }
+
+  static Result<Slice> read_record(const Chunk& chunk, std::size_t index) {
+    const Extent extent = chunk.layout().extent(index);
+    return chunk.read(extent.begin, extent.size);
+  }
+
+  // How many of the first records can be read, whatever is asked for first; all behind them fail for a reason.
+  static std::size_t readable(const std::vector<std::string>& transformers, std::string_view stored) {
+    const std::vector<std::size_t> good = {readable_from(0, transformers, stored),
+                                           readable_from(4, transformers, stored),
+                                           readable_from(9, transformers, stored)};
+    EXPECT_EQ(good, std::vector(3, good[0]));
+    return good[0];
+  }
+
+ private:
+  static std::size_t readable_from(std::size_t start, const std::vector<std::string>& transformers,
+                                   std::string_view stored) {
+    const auto chunk = chunk_of(transformers, stored);
+    if (!chunk) return 0;
+    const Items want = items();
+    std::size_t good = 0;
+    std::size_t behind_last = 0;
+    for (std::size_t i = 0; i < kRecords; ++i) {
+      const std::size_t index = (start + i) % kRecords;
+      const auto record = read_record(*chunk, index);
+      if (record) {
+        EXPECT_TRUE(as_text(record->bytes) == want[index]) << index;
+        ++good;
+        behind_last = std::max(behind_last, index + 1);
+      } else {
+        EXPECT_EQ(record.error().code, Code::kDamage);
+        EXPECT_EQ(record.error().position, 32768u);
+        EXPECT_TRUE(record.error().detail.starts_with("transformer " + transformers[0] + ": "))
+            << record.error().detail;
+      }
+    }
+    EXPECT_EQ(behind_last, good);
+    return good;
+  }
+};
+
+TEST_F(LargeBlock, RecordsAreReadInWhateverOrder) {
+  const std::string content = content_of(items());
+  EXPECT_EQ(readable({"zstd"}, zstd(content)), kRecords);
+  EXPECT_EQ(readable({"zstd"}, zstd(content.substr(0, 150'000)) + skippable("") + zstd(content.substr(150'000))),
+            kRecords);
+  EXPECT_EQ(readable({"flate"}, flate(content)), kRecords);
+  EXPECT_EQ(readable({"flate"}, flate(content) + "more"), kRecords);
+  EXPECT_EQ(readable({"flate", "zstd"}, zstd(flate(content))), kRecords);
+  EXPECT_EQ(readable({"zstd", "flate"}, flate(zstd(content)) + "more"), kRecords);
+}
+
+TEST_F(LargeBlock, PayloadIsTableAndItems) {
+  const std::string content = content_of(items());
+  for (const auto& [name, stored] : {std::pair{"zstd", zstd(content)}, std::pair{"flate", flate(content)}}) {
+    const auto chunk = chunk_of({name}, stored);
+    ASSERT_TRUE(chunk);
+    ASSERT_EQ(chunk->payload_size(), content.size());
+    EXPECT_EQ(as_text(chunk->read(0, 500).value().bytes), content.substr(0, 500));
+    EXPECT_TRUE(as_text(chunk->read(0, content.size()).value().bytes) == content);
+  }
+}
+
+TEST_F(LargeBlock, StreamThatBreaksBehindTheTableGivesWhatComesOutBefore) {
+  const std::string content = content_of(items());
+  for (const std::string name : {"zstd", "flate 0"}) {
+    const std::string word = name.substr(0, name.find(' '));
+    const std::string whole = word == "zstd" ? zstd(content) : flate(content, 0);
+    const std::string half = whole.substr(0, whole.size() / 2);
+    const std::size_t good = readable({word}, half);
+    EXPECT_GT(good, 0u) << name;
+    EXPECT_LT(good, kRecords) << name;
+    // What lies between two transformers is whole or nothing.
+    EXPECT_EQ(readable({word, "zstd"}, zstd(half)), good) << name;
+    const std::string outer = zstd(whole, {.level = 1, .has_checksum = true});
+    EXPECT_EQ(readable({word, "zstd"}, outer.substr(0, outer.size() - 1)), 0u) << name;
+  }
+}
+
+TEST_F(LargeBlock, WhatIsTooLongOrTooShortLosesItsLastPiece) {
+  const std::string content = content_of(items());
+  EXPECT_EQ(readable({"zstd"}, zstd(content + "more")), kRecords - 1);
+  EXPECT_EQ(readable({"zstd"}, zstd(content) + "more"), kRecords - 1);
+  EXPECT_EQ(readable({"flate"}, flate(content + "more")), kRecords - 1);
+  EXPECT_EQ(readable({"zstd"}, zstd(content.substr(0, content.size() - 1))), kRecords - 1);
+}
+
+TEST_F(LargeBlock, BrokenFrameLosesAllRecords) {
+  std::string file = header_with({"flate"}) + body_of(flate(content_of(items()), 0));
+  file.at(900'000) = static_cast<char>(file.at(900'000) ^ 1);
+  const Reading reading = read_file(file);
+  EXPECT_EQ(reading.records, Items());
+  EXPECT_EQ(reading.failures.at(0).position, 884'736u);
+}
+
+TEST_F(LargeBlock, WithoutAHeaderItIsWhatItsTableDescribesToTheLastByte) {
+  const std::string content = content_of(items());
+  EXPECT_EQ(read_file(body_of(zstd(content))).records, items());
+  const Reading reading = read_file(body_of(zstd(content + "more")));
+  EXPECT_EQ(reading.records, Items());
+  EXPECT_EQ(reading.failures.at(0).code, Code::kUnsupported);
+}
+
+TEST_F(LargeBlock, WindowThatIsRefusedBehindTheFirstRecordsLeavesThem) {
+  Limits limits;
+  limits.decoded_chunk = 4 << 20;
+  const Items all{text(100'000), std::string(2 << 20, 'x')};
+  const std::string content = content_of(all);
+  const std::string stored =
+      zstd(content.substr(0, 1 << 20)) + zstd(content.substr(1 << 20), {.states_size = false, .window_log = 27});
+  const Reading reading = read_file(header_with({"zstd"}) + body_of(stored), limits);
+  EXPECT_EQ(reading.records, Items{all[0]});
+  EXPECT_EQ(reading.failures.at(0).code, Code::kLimit);
+}
+
 TEST(Transform, HostileSizesAreRefused) {
   EXPECT_EQ(failure_of({"zstd"}, zstd(varint(std::uint64_t{1} << 60))).code, Code::kLimit);
   EXPECT_EQ(failure_of({"flate"}, flate(varint(1) + varint(std::uint64_t{1} << 60))).code, Code::kLimit);
