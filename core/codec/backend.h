@@ -1,15 +1,28 @@
 // What one codec's source file gives to codec.cc. Nothing outside this folder includes it.
 #pragma once
 
+#include <optional>
+
 #include "core/codec/codec.h"
 
 namespace recordfs {
+
+// A way to decompress what is in memory as a whole, beside the stream. It only says yes: whatever it does not like, the
+// stream decompresses again, and says why it fails.
+struct WholeUnit {
+  // Decompresses what stands at the front of `stored` into the whole of `out`, and returns how many stored bytes that
+  // took. nullopt, with anything in `out`: the content has another size, or it is up to the stream.
+  std::optional<std::size_t> (*take)(Bytes stored, MutableBytes out);
+  // How large the content should be, if `stored` says so and nothing stands behind it. Nobody vouches for it.
+  std::optional<std::uint64_t> (*stated_size)(Bytes stored);
+};
 
 // The functions of codec.h of the same names, for one codec. Null where reading its stream does as well.
 struct Backend {
   Result<void> (*decompress_into)(Bytes stored, MutableBytes out);
   Result<Buffer> (*decompress)(Bytes stored, std::uint64_t expected, std::uint64_t limit);
   Result<std::unique_ptr<DecodeStream>> (*open_stream)(Bytes stored, Tail tail, std::uint64_t memory);
+  const WholeUnit* whole = nullptr;  // null where there is no such way
 };
 
 extern const Backend kNoneBackend;

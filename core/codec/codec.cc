@@ -41,6 +41,28 @@ Error not_built(CodecId codec) {
   return {Code::kUnsupported, 0, fmt::format("{} is not part of this build", to_string(codec))};
 }
 
+// The content of a unit of `size` bytes, if there is a way besides the stream, and it says that this is right. `used`
+// is how many stored bytes it took: all of them, where `tail` says so.
+std::optional<Buffer> take_whole(const Backend* backend, Bytes stored, std::uint64_t size, Tail tail,
+                                 std::size_t& used) {
+  if (!backend || !backend->whole || !is_plausible(stored.size(), size)) return std::nullopt;
+  auto bytes = Buffer::allocate(static_cast<std::size_t>(size));
+  if (!bytes) return std::nullopt;
+  const auto taken = backend->whole->take(stored, bytes->span());
+  if (!taken || (tail == Tail::kDamage && *taken != stored.size())) return std::nullopt;
+  used = *taken;
+  return std::move(*bytes);
+}
+
+// The same for a unit that states its size.
+std::optional<Buffer> take_stated(const Backend* backend, Bytes stored, std::uint64_t limit, Tail tail,
+                                  std::size_t& used) {
+  if (!backend || !backend->whole) return std::nullopt;
+  const auto stated = backend->whole->stated_size(stored);
+  if (!stated || *stated > limit) return std::nullopt;
+  return take_whole(backend, stored, *stated, tail, used);
+}
+
 }  // namespace
 
 std::string_view to_string(CodecId codec) {
@@ -63,6 +85,7 @@ bool is_available(CodecId codec) { return backend_of(codec) != nullptr; }
 Result<void> decompress_into(CodecId codec, Bytes stored, MutableBytes out) {
   const Backend* backend = backend_of(codec);
   if (backend && backend->decompress_into) return backend->decompress_into(stored, out);
+  if (backend && backend->whole && backend->whole->take(stored, out) == stored.size()) return {};
   auto stream = open_stream(codec, stored);
   return stream ? fill(**stream, out) : std::move(stream).error();
 }
@@ -71,6 +94,8 @@ Result<Buffer> decompress(CodecId codec, Bytes stored, std::uint64_t expected, s
                           std::uint64_t memory) {
   const Backend* backend = backend_of(codec);
   if (backend && backend->decompress) return backend->decompress(stored, expected, limit);
+  std::size_t used = 0;
+  if (auto whole = take_stated(backend, stored, limit, Tail::kDamage, used)) return std::move(*whole);
   auto stream = open_stream(codec, stored, Tail::kDamage, memory);
   if (!stream) return std::move(stream).error();
   if (expected == 0 && codec == CodecId::kZstd) expected = zstd_content_size(stored).value_or(0);
@@ -85,6 +110,8 @@ Result<Buffer> decompress_exactly(CodecId codec, Bytes stored, std::uint64_t siz
     if (auto done = backend->decompress_into(stored, bytes->span()); !done) return std::move(done).error();
     return bytes;
   }
+  std::size_t used = 0;
+  if (auto whole = take_whole(backend, stored, size, tail, used)) return std::move(*whole);
   auto stream = open_stream(codec, stored, tail, memory);
   return stream ? collect_exactly(**stream, stored.size(), size) : std::move(stream).error();
 }
@@ -105,6 +132,10 @@ Result<std::uint64_t> decompressed_size(CodecId codec, Bytes stored, std::uint64
 }
 
 Result<Front> decompress_front(CodecId codec, Bytes stored, std::uint64_t expected, std::uint64_t limit) {
+  std::size_t used = 0;
+  if (auto whole = take_stated(backend_of(codec), stored, limit, Tail::kIgnored, used)) {
+    return Front{std::move(*whole), used};
+  }
   auto stream = open_stream(codec, stored, Tail::kIgnored);
   if (!stream) return std::move(stream).error();
   auto content = collect(**stream, stored.size(), expected, limit);

@@ -7,6 +7,9 @@
 #include "core/base/cursor.h"
 #include "core/codec/backend.h"
 #include "core/codec/member_stream.h"
+#ifdef RECORDFS_HAVE_LIBDEFLATE
+#include "core/codec/deflate_whole.h"
+#endif
 
 namespace recordfs {
 namespace {
@@ -71,10 +74,20 @@ Result<std::unique_ptr<DecodeStream>> open_inflate(Bytes stored, Tail tail, std:
   return std::unique_ptr<DecodeStream>(std::move(stream));
 }
 
+#ifdef RECORDFS_HAVE_LIBDEFLATE
+constexpr const WholeUnit* kWholeRaw = &kWholeDeflate;
+constexpr const WholeUnit* kWholeInZlib = &kWholeZlib;
+constexpr const WholeUnit* kWholeInGzip = &kWholeGzip;
+#else
+constexpr const WholeUnit* kWholeRaw = nullptr;
+constexpr const WholeUnit* kWholeInZlib = nullptr;
+constexpr const WholeUnit* kWholeInGzip = nullptr;
+#endif
+
 }  // namespace
 
-const Backend kDeflateBackend = {nullptr, nullptr, open_inflate<CodecId::kDeflate, kRaw>};
-const Backend kZlibBackend = {nullptr, nullptr, open_inflate<CodecId::kZlib, kZlib>};
-const Backend kGzipBackend = {nullptr, nullptr, open_inflate<CodecId::kGzip, kGzip>};
+const Backend kDeflateBackend = {nullptr, nullptr, open_inflate<CodecId::kDeflate, kRaw>, kWholeRaw};
+const Backend kZlibBackend = {nullptr, nullptr, open_inflate<CodecId::kZlib, kZlib>, kWholeInZlib};
+const Backend kGzipBackend = {nullptr, nullptr, open_inflate<CodecId::kGzip, kGzip>, kWholeInGzip};
 
 }  // namespace recordfs

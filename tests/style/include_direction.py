@@ -28,7 +28,7 @@ PLACES = {
     "lzma.h": ["core/codec/lzma"],
     "zlib.h": ["core/codec/deflate", "core/hash/digest"],
     "nettle/": ["core/hash/digest"],
-    "libdeflate.h": ["core/codec/deflate"],
+    "libdeflate.h": ["core/codec/deflate_whole"],
     "blosc": ["core/codec/blosc"],
     "highwayhash/": ["core/hash/highway", "core/hash/highway_engine"],
     "isa-l": ["core/hash/crc32", "core/hash/crc32c"],

@@ -118,6 +118,52 @@ TEST(Gzip, FrontEndsBehindTheLastMember) {
   EXPECT_FALSE(decompress_front(CodecId::kGzip, as_bytes(packed + "\x1F\x8B\x08 cut off"), 0, 100));
 }
 
+// What reading the stream says of it, and of its size.
+std::string streamed(CodecId codec, Bytes stored, Tail tail, std::size_t size) {
+  auto stream = open_stream(codec, stored, tail);
+  std::string text(size + 1, '\0');
+  auto got = (*stream)->read({reinterpret_cast<std::byte*>(text.data()), text.size()});
+  return got && *got == size ? text.substr(0, size) : got ? "damage" : std::string(to_string(got.error().code));
+}
+
+// Whoever reads a part of a unit and whoever reads all of it must hear the same.
+TEST(Deflate, WholeUnitsAndStreamsAgreeWhateverIsDamaged) {
+  const std::string text = text_of(700);
+  for (const auto& [codec, packed] : {std::pair{CodecId::kDeflate, pack_deflate(text)},
+                                      {CodecId::kZlib, pack_zlib(text)},
+                                      {CodecId::kGzip, pack_gzip(text.substr(0, 300)) + pack_gzip(text.substr(300))},
+                                      {CodecId::kGzip, pack_gzip(text)}}) {
+    for (std::size_t bit = 0; bit < 8 * packed.size(); ++bit) {
+      std::string wrong = packed;
+      wrong[bit / 8] = static_cast<char>(wrong[bit / 8] ^ 1 << bit % 8);
+      for (const Tail tail : {Tail::kDamage, Tail::kIgnored}) {
+        const Guarded stored(as_bytes(wrong));
+        auto whole = decompress_exactly(codec, stored.view(), text.size(), tail);
+        EXPECT_EQ(whole ? as_text(whole->view()) : to_string(whole.error().code),
+                  streamed(codec, stored.view(), tail, text.size()))
+            << to_string(codec) << ' ' << bit;
+      }
+    }
+  }
+}
+
+TEST(Gzip, StatedSizeIsNotBelieved) {
+  const std::string text = text_of(1000);
+  EXPECT_EQ(unpacked(CodecId::kGzip, pack_gzip(text)), text);
+  EXPECT_EQ(unpacked(CodecId::kGzip, pack_gzip(text) + pack_gzip("")), text);
+  EXPECT_EQ(unpacked(CodecId::kGzip, pack_gzip(text) + pack_gzip("x")), text + "x");
+  EXPECT_EQ(unpacked(CodecId::kGzip, pack_gzip("x") + pack_gzip(text)), "x" + text);
+  // Bytes behind the end are taken for a size: of nothing, of much, of more than there can be.
+  for (const std::string_view tail : {std::string_view("\0\0\0\0", 4), std::string_view("\xE8\x03\0\0", 4),
+                                      std::string_view("\xFF\xFF\x0F\0", 4), std::string_view("\xFF\xFF\xFF\xFF")}) {
+    auto front = decompress_front(CodecId::kGzip, as_bytes(pack_gzip(text) + std::string(tail)), 0, 1 << 20);
+    ASSERT_TRUE(front) << front.error().detail;
+    EXPECT_EQ(as_text(front->content.view()), text);
+    EXPECT_EQ(front->used, pack_gzip(text).size());
+    EXPECT_EQ(unpacked(CodecId::kGzip, pack_gzip(text) + std::string(tail)), "damage");
+  }
+}
+
 // A file of 64 MiB, all stored blocks, that memory shows over and over: more stored bytes than 32 bits count, without
 // as much memory.
 class Repeated {

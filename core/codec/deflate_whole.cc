@@ -1,0 +1,91 @@
+#include "core/codec/deflate_whole.h"
+
+#include <libdeflate.h>
+
+#include "core/base/cursor.h"
+
+namespace recordfs {
+namespace {
+
+constexpr std::uint16_t kGzipMagic = 0x8B1F;
+constexpr std::uint8_t kHeaderHasCrc = 0x02;
+constexpr std::size_t kFlagsAt = 3;
+constexpr std::size_t kLeastMember = 18;
+constexpr std::size_t kSizeBytes = 4;
+
+struct FreeContext {
+  void operator()(libdeflate_decompressor* context) const { libdeflate_free_decompressor(context); }
+};
+
+// This thread's, or null when there is no memory.
+libdeflate_decompressor* context() {
+  thread_local std::unique_ptr<libdeflate_decompressor, FreeContext> kept;
+  if (!kept) kept.reset(libdeflate_alloc_decompressor());
+  return kept.get();
+}
+
+// One stream or member.
+struct Taken {
+  std::size_t stored;
+  std::size_t content;
+};
+
+using Decompress = decltype(&libdeflate_deflate_decompress_ex);
+
+// What stands at the front of `stored`, if it fits into `out`.
+std::optional<Taken> take_one(Decompress decompress, Bytes stored, MutableBytes out) {
+  std::byte nothing{};
+  Taken taken{};
+  libdeflate_decompressor* const own = context();
+  if (own == nullptr) return std::nullopt;
+  const auto outcome = decompress(own, stored.data(), stored.size(), out.empty() ? &nothing : out.data(), out.size(),
+                                  &taken.stored, &taken.content);
+  if (outcome != LIBDEFLATE_SUCCESS) return std::nullopt;
+  return taken;
+}
+
+template <Decompress decompress>
+std::optional<std::size_t> take_stream(Bytes stored, MutableBytes out) {
+  const auto taken = take_one(decompress, stored, out);
+  if (!taken || taken->content != out.size()) return std::nullopt;
+  return taken->stored;
+}
+
+bool begins_member(Bytes rest) {
+  Cursor cursor(rest);
+  const std::uint16_t magic = cursor.u16_le();
+  return cursor.ok() && magic == kGzipMagic;
+}
+
+// Members one after the other, as the stream has them.
+std::optional<std::size_t> take_members(Bytes stored, MutableBytes out) {
+  Bytes rest = stored;
+  do {
+    // The library does not look at the checksum of a header.
+    if (rest.size() < kLeastMember || (std::to_integer<std::uint8_t>(rest[kFlagsAt]) & kHeaderHasCrc) != 0) {
+      return std::nullopt;
+    }
+    const auto taken = take_one(libdeflate_gzip_decompress_ex, rest, out);
+    if (!taken) return std::nullopt;
+    rest = rest.subspan(taken->stored);
+    out = out.subspan(taken->content);
+  } while (begins_member(rest));
+  if (!out.empty()) return std::nullopt;
+  return stored.size() - rest.size();
+}
+
+std::optional<std::uint64_t> states_nothing(Bytes) { return std::nullopt; }
+
+// A member ends with its size, of which 32 bits are there.
+std::optional<std::uint64_t> size_of_last_member(Bytes stored) {
+  if (stored.size() < kLeastMember) return std::nullopt;
+  return Cursor(stored.last(kSizeBytes)).u32_le();
+}
+
+}  // namespace
+
+const WholeUnit kWholeDeflate = {take_stream<libdeflate_deflate_decompress_ex>, states_nothing};
+const WholeUnit kWholeZlib = {take_stream<libdeflate_zlib_decompress_ex>, states_nothing};
+const WholeUnit kWholeGzip = {take_members, size_of_last_member};
+
+}  // namespace recordfs
