@@ -23,6 +23,9 @@ struct Backend {
   Result<Buffer> (*decompress)(Bytes stored, std::uint64_t expected, std::uint64_t limit);
   Result<std::unique_ptr<DecodeStream>> (*open_stream)(Bytes stored, Tail tail, std::uint64_t memory);
   const WholeUnit* whole = nullptr;  // null where there is no such way
+  // How many bytes more than the content has the stream likes to be given: then it writes to where they are wanted, and
+  // not beside it first. Null: none.
+  std::uint64_t (*room)(Bytes stored) = nullptr;
 };
 
 extern const Backend kNoneBackend;

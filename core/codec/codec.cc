@@ -1,7 +1,10 @@
 #include "core/codec/codec.h"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
+#include "core/base/large_allocation.h"
 #include "core/codec/backend.h"
 
 namespace recordfs {
@@ -39,6 +42,13 @@ const Backend* backend_of(CodecId codec) {
 
 Error not_built(CodecId codec) {
   return {Code::kUnsupported, 0, fmt::format("{} is not part of this build", to_string(codec))};
+}
+
+// A guess of the size of the content, with what the stream likes to have besides. No guess stays none.
+std::uint64_t with_room(const Backend* backend, Bytes stored, std::uint64_t expected) {
+  if (expected == 0 || !backend || !backend->room) return expected;
+  const std::uint64_t with = expected + std::min(backend->room(stored), UINT64_MAX - expected);
+  return with < LargeAllocations::kLarge ? with : expected;
 }
 
 // The content of a unit of `size` bytes, if there is a way besides the stream, and it says that this is right. `used`
@@ -99,7 +109,7 @@ Result<Buffer> decompress(CodecId codec, Bytes stored, std::uint64_t expected, s
   auto stream = open_stream(codec, stored, Tail::kDamage, memory);
   if (!stream) return std::move(stream).error();
   if (expected == 0 && codec == CodecId::kZstd) expected = zstd_content_size(stored).value_or(0);
-  return collect(**stream, stored.size(), expected, limit);
+  return collect(**stream, stored.size(), with_room(backend, stored, expected), limit);
 }
 
 Result<Buffer> decompress_exactly(CodecId codec, Bytes stored, std::uint64_t size, Tail tail, std::uint64_t memory) {
@@ -132,13 +142,14 @@ Result<std::uint64_t> decompressed_size(CodecId codec, Bytes stored, std::uint64
 }
 
 Result<Front> decompress_front(CodecId codec, Bytes stored, std::uint64_t expected, std::uint64_t limit) {
+  const Backend* backend = backend_of(codec);
   std::size_t used = 0;
-  if (auto whole = take_stated(backend_of(codec), stored, limit, Tail::kIgnored, used)) {
+  if (auto whole = take_stated(backend, stored, limit, Tail::kIgnored, used)) {
     return Front{std::move(*whole), used};
   }
   auto stream = open_stream(codec, stored, Tail::kIgnored);
   if (!stream) return std::move(stream).error();
-  auto content = collect(**stream, stored.size(), expected, limit);
+  auto content = collect(**stream, stored.size(), with_room(backend, stored, expected), limit);
   if (!content) return std::move(content).error();
   return Front{std::move(*content), stored.size() - (*stream)->stored_left()};
 }

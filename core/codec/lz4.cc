@@ -92,8 +92,20 @@ Result<std::unique_ptr<DecodeStream>> open_lz4(Bytes stored, Tail tail, std::uin
   return std::unique_ptr<DecodeStream>(std::make_unique<Lz4Stream>(std::move(context), stored, tail));
 }
 
+// The library decodes a block into the output where the largest block would fit, and otherwise into memory of its own.
+std::uint64_t largest_block(Bytes stored) {
+  constexpr unsigned kSmallestLog = 8;  // of the number 0; each number further is four times as much
+  constexpr unsigned kSmallestNumber = 4;
+  Cursor cursor(stored);
+  const std::uint32_t magic = cursor.u32_le();
+  cursor.skip(1);
+  const unsigned number = cursor.u8() >> 4 & 7;
+  if (!cursor.ok() || magic != kFrameMagic || number < kSmallestNumber) return 0;
+  return std::uint64_t{1} << (kSmallestLog + 2 * number);
+}
+
 }  // namespace
 
-const Backend kLz4FrameBackend = {nullptr, nullptr, open_lz4};
+const Backend kLz4FrameBackend = {nullptr, nullptr, open_lz4, nullptr, largest_block};
 
 }  // namespace recordfs
