@@ -37,6 +37,27 @@ TEST(Lz4, BlocksOfEachKindAreRead) {
   }
 }
 
+TEST(Lz4, LargestBlocksOfEachSizeAreReadWhateverIsGuessed) {
+  for (const std::size_t size : {1u, 100000u, 5000000u}) {
+    const std::string text = text_of(size);
+    for (int block_size = 4; block_size <= 7; ++block_size) {
+      for (const bool linked : {false, true}) {
+        const std::string packed = pack_lz4_with(text, {.linked = linked, .checksum = true, .block_size = block_size});
+        for (const std::uint64_t guess : {std::uint64_t{1}, std::uint64_t{size}, 4 * packed.size(), UINT64_MAX}) {
+          auto whole = decompress(CodecId::kLz4Frame, as_bytes(packed), guess, size);
+          ASSERT_TRUE(whole) << whole.error().detail;
+          EXPECT_TRUE(as_text(whole->view()) == text) << size << ' ' << block_size << ' ' << guess;
+          EXPECT_EQ(decompress(CodecId::kLz4Frame, as_bytes(packed), guess, size - 1).error().code, Code::kLimit);
+          auto front = decompress_front(CodecId::kLz4Frame, as_bytes(packed + "tail"), guess, size);
+          ASSERT_TRUE(front) << front.error().detail;
+          EXPECT_TRUE(as_text(front->content.view()) == text);
+          EXPECT_EQ(front->used, packed.size());
+        }
+      }
+    }
+  }
+}
+
 TEST(Lz4, SeveralFramesAreOneAfterTheOther) {
   const Lz4Options independent{false, false, false};
   EXPECT_EQ(unpacked(pack_lz4("one ") + pack_lz4_with("", independent) + pack_lz4_with("two", independent)), "one two");

@@ -104,7 +104,7 @@ std::string pack_gzip(std::string_view text) { return pack_with_wrapper(text, 15
 #ifdef RECORDFS_HAVE_LZ4
 std::string pack_lz4_with(std::string_view text, const Lz4Options& options) {
   LZ4F_preferences_t preferences = LZ4F_INIT_PREFERENCES;
-  preferences.frameInfo.blockSizeID = LZ4F_max64KB;
+  preferences.frameInfo.blockSizeID = static_cast<LZ4F_blockSizeID_t>(options.block_size);
   preferences.frameInfo.blockMode = options.linked ? LZ4F_blockLinked : LZ4F_blockIndependent;
   preferences.frameInfo.contentChecksumFlag = options.checksum ? LZ4F_contentChecksumEnabled : LZ4F_noContentChecksum;
   preferences.frameInfo.contentSize = options.states_size ? text.size() : 0;
@@ -115,7 +115,9 @@ std::string pack_lz4_with(std::string_view text, const Lz4Options& options) {
   return packed;
 }
 
-std::string pack_lz4(std::string_view text) { return pack_lz4_with(text, {true, true, true}); }
+std::string pack_lz4(std::string_view text) {
+  return pack_lz4_with(text, {.linked = true, .checksum = true, .states_size = true});
+}
 #endif
 
 #ifdef RECORDFS_HAVE_LZMA

@@ -41,6 +41,7 @@ struct Lz4Options {
   bool linked = true;
   bool checksum = false;
   bool states_size = false;
+  int block_size = 4;  // the frame format's number for the largest block: 4 is 64 KiB, 7 is 4 MiB
 };
 std::string pack_lz4_with(std::string_view text, const Lz4Options& options);
 // With linked blocks of 64 KiB, a stated size and a checksum.
