@@ -126,7 +126,7 @@ std::string streamed(CodecId codec, Bytes stored, Tail tail, std::size_t size) {
   return got && *got == size ? text.substr(0, size) : got ? "damage" : std::string(to_string(got.error().code));
 }
 
-// Whoever reads a part of a unit and whoever reads all of it must hear the same.
+// What the libraries judge differently, as README.md says, no single flipped bit makes of this.
 TEST(Deflate, WholeUnitsAndStreamsAgreeWhateverIsDamaged) {
   const std::string text = text_of(700);
   for (const auto& [codec, packed] : {std::pair{CodecId::kDeflate, pack_deflate(text)},
