@@ -1,8 +1,8 @@
 #include "core/store/read_ahead.h"
 
 #include <algorithm>
+#include <iterator>
 #include <new>
-#include <ranges>
 #include <utility>
 
 namespace recordfs {
@@ -43,8 +43,9 @@ ReadAhead::Run& ReadAhead::run_of(const ChunkInfo& chunk) {
   const auto found = std::ranges::find_if(runs_, [&](const Run& run) {
     if (run.number == 0) return false;
     const bool is_again = chunk.begin == run.last;
-    const auto next = run.ahead | std::views::take(kStepsAhead);
-    const bool is_next = std::ranges::find(next, chunk.begin, &Ahead::begin) != next.end();
+    const auto steps = std::min<std::ptrdiff_t>(std::ssize(run.ahead), kStepsAhead);
+    const auto steps_end = run.ahead.begin() + steps;
+    const bool is_next = std::ranges::find(run.ahead.begin(), steps_end, chunk.begin, &Ahead::begin) != steps_end;
     return is_again || is_next || (chunk.begin >= run.end && chunk.begin - run.end <= kAdjacent);
   });
   if (found != runs_.end()) return *found;
