@@ -371,9 +371,9 @@ void RecordStore::walk_on(const RecordRef& record, const std::function<bool(cons
 Result<Parts> RecordStore::parts(const RecordRef& record) const {
   // The format knows the record alone, not where it stands.
   const auto fail = [&](Code code, std::string_view why) {
-    const Error failure{.code = code,
-                        .position = record.chunk.begin,
-                        .detail = fmt::format("record {} of the chunk: {}", record.index, why)};
+    Error failure{.code = code,
+                  .position = record.chunk.begin,
+                  .detail = fmt::format("record {} of the chunk: {}", record.index, why)};
     report(failure, record.index + 1);
     return failure;
   };
@@ -408,7 +408,7 @@ Result<std::shared_ptr<const std::vector<Attribute>>> RecordStore::attributes(Go
     if (known->chunks > 0) {
       auto place = chunk_by_number(known->chunks - 1, goal);
       if (!place) return std::move(place).error();
-      last = std::move(*place);
+      last = *place;
     }
   }
   auto values = container_->attributes(last ? &last->chunk : nullptr);

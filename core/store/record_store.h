@@ -101,9 +101,9 @@ class RecordStore {
   // The number of records in a chunk. Costs a decode only where the format says nothing of it.
   Result<std::uint64_t> records_in(const ChunkInfo& chunk) const;
   // Where the records of a chunk stand. Fails as Container::layout does, with a log line.
-  Result<std::shared_ptr<const Layout>> layout(const ChunkInfo& chunk) const;
+  Result<std::shared_ptr<const Layout>> layout(const ChunkInfo& info) const;
   // The chunk itself, from the cache or decoded now. Fails as Container::decode does, with a log line.
-  Result<std::shared_ptr<const Chunk>> chunk(const ChunkInfo& chunk) const;
+  Result<std::shared_ptr<const Chunk>> chunk(const ChunkInfo& info) const;
 
   // The size of a record in bytes: exact where it can be read, otherwise the declared size or 1, and then a
   // read of it fails. Fails only for passing reasons (kIo, kChanged, kOutOfMemory), and with kNotFound.
@@ -120,7 +120,7 @@ class RecordStore {
   Result<Parts> parts(const RecordRef& record) const;
 
   // The payload of a chunk, as record_size() and read_record() do it.
-  Result<std::uint64_t> payload_size(const ChunkInfo& chunk) const;
+  Result<std::uint64_t> payload_size(const ChunkInfo& info) const;
   Result<Slice> read_payload(const ChunkInfo& chunk, std::uint64_t offset, std::uint64_t length) const;
 
   // The size of a stream in bytes. kPending until the whole file was walked.
@@ -166,10 +166,10 @@ class RecordStore {
   }
   CacheKey cache_key(const ChunkInfo& chunk) const { return {id_, chunk.begin}; }
   Result<std::shared_ptr<const Chunk>> decode(const ChunkInfo& chunk) const;
-  Result<std::shared_ptr<const Chunk>> cached(const ChunkInfo& chunk) const;
+  Result<std::shared_ptr<const Chunk>> cached(const ChunkInfo& info) const;
   Result<Layout> layout_in_turn(const ChunkInfo& chunk) const;
   MakeLayout layouts_in_turn() const;
-  Result<std::shared_ptr<const Layout>> layout_of_decoded(const ChunkInfo& chunk) const;
+  Result<std::shared_ptr<const Layout>> layout_of_decoded(const ChunkInfo& info) const;
   bool wants_parts(const ChunkInfo& chunk) const;
   Result<Slice> read_bytes(const Chunk& chunk, std::uint64_t offset, std::uint64_t length) const;
   std::unique_ptr<ReadAhead> new_read_ahead() const;

@@ -155,9 +155,9 @@ class Listing {
     name_.assign(entry.name);
     const std::size_t room = buffer_.size() - used_;
     const auto next = static_cast<off_t>(entry.next + dots);
-    const std::size_t needed = !with_attributes_ ? add_name(entry, room, next)
-                               : entry.size      ? add_with_attributes(entry, room, next)
-                                                 : add_without(entry, room, next);
+    const std::size_t needed = !with_attributes_                          ? add_name(entry, room, next)
+                               : entry.size && entry.ownership != nullptr ? add_with_attributes(entry, room, next)
+                                                                          : add_without(entry, room, next);
     if (needed > room) return false;
     used_ += needed;
     return true;
