@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstring>
+#include <span>
 #include <string_view>
 #include <utility>
 
@@ -39,14 +40,17 @@ std::string build_id_in(Bytes notes, std::size_t alignment) {
   return {};
 }
 
-// Called for the program itself first.
+// Called for the program itself first. The table of segments is in memory where one of them says that it is, so that
+// the others are found from there.
 int find_build_id(dl_phdr_info* program, std::size_t, void* found) {
-  for (std::size_t i = 0; i < program->dlpi_phnum; ++i) {
-    const ElfW(Phdr)& segment = program->dlpi_phdr[i];
+  const std::span segments(program->dlpi_phdr, program->dlpi_phnum);
+  const auto table = std::ranges::find(segments, ElfW(Word){PT_PHDR}, &ElfW(Phdr)::p_type);
+  if (table == segments.end()) return 1;
+  const auto* const table_begin = reinterpret_cast<const std::byte*>(segments.data());
+  for (const ElfW(Phdr) & segment : segments) {
     if (segment.p_type != PT_NOTE) continue;
-    const auto address = program->dlpi_addr + segment.p_vaddr;
-    const auto* begin = reinterpret_cast<const std::byte*>(address);  // NOLINT(performance-no-int-to-ptr)
-    const Bytes notes(begin, segment.p_memsz);
+    const auto distance = static_cast<std::ptrdiff_t>(segment.p_vaddr - table->p_vaddr);
+    const Bytes notes(table_begin + distance, segment.p_memsz);
     std::string id = build_id_in(notes, std::max<std::size_t>(segment.p_align, 4));
     if (id.empty()) continue;
     *static_cast<std::string*>(found) = std::move(id);

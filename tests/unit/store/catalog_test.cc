@@ -174,6 +174,7 @@ TEST(Catalog, OneOfManyThreadsWalksAStretch) {
   const Opened opened({.chunks = 64});
   const auto catalog = opened.catalog(Depth::kCounts, kTiny);
   ASSERT_TRUE(waited([&](Goal& goal) { return catalog->totals(goal); }));
+  // So that the others come while the first one walks. Whether they do changes no outcome of a sound catalog.
   opened.watch->on_scan = [](Position) { std::this_thread::sleep_for(std::chrono::milliseconds(2)); };
   std::vector<std::future<bool>> readers;
   for (int i = 0; i < 8; ++i) {
