@@ -4,8 +4,8 @@
 
 #include <fmt/format.h>
 
-#include "core/base/cursor.h"
 #include "core/codec/backend.h"
+#include "core/codec/gzip.h"
 #include "core/codec/member_stream.h"
 #ifdef RECORDFS_HAVE_LIBDEFLATE
 #include "core/codec/deflate_whole.h"
@@ -18,8 +18,6 @@ namespace {
 constexpr int kRaw = -MAX_WBITS;
 constexpr int kZlib = MAX_WBITS;
 constexpr int kGzip = MAX_WBITS + 16;
-
-constexpr std::uint16_t kGzipMagic = 0x8B1F;
 
 // The library counts in unsigned int, which the stored bytes and the output may both exceed.
 constexpr std::size_t kPieceBytes = std::size_t{1} << 30;
@@ -50,9 +48,7 @@ class InflateStream final : public MemberStream {
   }
 
   bool next_member(Bytes rest) override {
-    Cursor cursor(rest);
-    const std::uint16_t magic = cursor.u16_le();
-    return wrapper_ == kGzip && cursor.ok() && magic == kGzipMagic && inflateReset(&state_) == Z_OK;
+    return wrapper_ == kGzip && begins_gzip_member(rest) && inflateReset(&state_) == Z_OK;
   }
 
   Error error_of(int outcome) const {

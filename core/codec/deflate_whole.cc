@@ -3,11 +3,11 @@
 #include <libdeflate.h>
 
 #include "core/base/cursor.h"
+#include "core/codec/gzip.h"
 
 namespace recordfs {
 namespace {
 
-constexpr std::uint16_t kGzipMagic = 0x8B1F;
 constexpr std::uint8_t kHeaderHasCrc = 0x02;
 constexpr std::size_t kFlagsAt = 3;
 constexpr std::size_t kLeastMember = 18;
@@ -51,12 +51,6 @@ std::optional<std::size_t> take_stream(Bytes stored, MutableBytes out) {
   return taken->stored;
 }
 
-bool begins_member(Bytes rest) {
-  Cursor cursor(rest);
-  const std::uint16_t magic = cursor.u16_le();
-  return cursor.ok() && magic == kGzipMagic;
-}
-
 // Members one after the other, as the stream has them.
 std::optional<std::size_t> take_members(Bytes stored, MutableBytes out) {
   Bytes rest = stored;
@@ -69,7 +63,7 @@ std::optional<std::size_t> take_members(Bytes stored, MutableBytes out) {
     if (!taken) return std::nullopt;
     rest = rest.subspan(taken->stored);
     out = out.subspan(taken->content);
-  } while (begins_member(rest));
+  } while (begins_gzip_member(rest));
   if (!out.empty()) return std::nullopt;
   return stored.size() - rest.size();
 }

@@ -109,6 +109,18 @@ TEST(ReadAhead, LearnsNoLayoutsOnItsWay) {
   EXPECT_EQ(reader.toy.watch->layouts, layouts);
 }
 
+TEST(ReadAhead, ReadsNoHeadersWhereTheCatalogHasComeBy) {
+  Reader reader({.chunks = 12});
+  ASSERT_TRUE(waited([&](Goal& goal) { return reader.toy.store->totals(goal); }));
+  std::vector<ChunkInfo> chunks;
+  for (std::size_t i = 0; i < 12; ++i) chunks.push_back(reader.toy.chunk(i));
+  const std::uint64_t scans = reader.toy.watch->scans;
+  for (const ChunkInfo& chunk : chunks) ASSERT_TRUE(reader.toy.store->read_record({chunk, 0}, 0, 1));
+  reader.toy.store.reset();
+  EXPECT_EQ(reader.decodes.all().size(), 12u);
+  EXPECT_EQ(reader.toy.watch->scans, scans);
+}
+
 TEST(ReadAhead, JumpingAboutDecodesOnlyWhatIsRead) {
   Reader reader({.chunks = 12});
   for (const std::size_t chunk : {7u, 3u, 1u, 0u}) ASSERT_TRUE(reader.read(chunk));
