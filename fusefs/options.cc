@@ -10,6 +10,8 @@
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
+#include "fusefs/exit_status.h"
+
 namespace recordfs {
 namespace {
 
@@ -158,7 +160,7 @@ std::optional<std::string> apply_list(const std::string& list, Options& options)
 }
 
 ParsedOptions wrong_use(const std::string& reason) {
-  return {.status = kExitUsage, .output = fmt::format("recordfs: {} (try recordfs --help)\n", reason)};
+  return {.status = kExitWrongUse, .output = fmt::format("recordfs: {} (try recordfs --help)\n", reason)};
 }
 
 // "FILE MNT -o ..." may come in any order; mount(8) puts the options last.

@@ -41,8 +41,6 @@ struct ParsedOptions {
   std::string output{};
 };
 
-inline constexpr int kExitUsage = 1;
-
 // `version` is the text for -V.
 ParsedOptions parse_options(int argc, const char* const* argv, const std::string& version);
 

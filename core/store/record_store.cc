@@ -335,17 +335,37 @@ Result<std::uint64_t> RecordStore::record_size(const RecordRef& record) const {
 Result<Slice> RecordStore::read_record(const RecordRef& record, std::uint64_t offset, std::uint64_t length) const {
   auto decoded = chunk(record.chunk);
   if (!decoded) return std::move(decoded).error();
-  const Layout& layout = (*decoded)->layout();
-  if (record.index >= layout.records()) {
+  if (record.index >= (*decoded)->layout().records()) {
     return Error{Code::kNotFound, record.chunk.begin, "the chunk has no such record"};
   }
-  if (const Error* failure = layout.failure(record.index)) {
-    report(*failure);
-    return *failure;
-  }
-  const Extent extent = layout.extent(record.index);
+  return read_record(**decoded, record.index, offset, length);
+}
+
+Result<Slice> RecordStore::read_record(const Chunk& chunk, std::uint64_t index, std::uint64_t offset,
+                                       std::uint64_t length) const {
+  const Layout& layout = chunk.layout();
+  if (auto readable = check_readable(layout, index); !readable) return std::move(readable).error();
+  const Extent extent = layout.extent(index);
   if (offset >= extent.size) return Slice{};
-  return read_bytes(**decoded, extent.begin + offset, std::min(length, extent.size - offset));
+  return read_bytes(chunk, extent.begin + offset, std::min(length, extent.size - offset));
+}
+
+Walk RecordStore::walk(Depth depth, const std::optional<Place>& from) const {
+  if (!from) return {*container_, source_->size(), depth, layouts_in_turn()};
+  return {*container_, source_->size(), depth, from->chunk.key, from->before, {}, layouts_in_turn()};
+}
+
+Result<std::shared_ptr<const Chunk>> RecordStore::decode_once(const ChunkInfo& info) const {
+  auto decoded = decode(info);
+  if (decoded) {
+    if (auto same = check_counts(info, (*decoded)->layout()); !same) decoded = std::move(same).error();
+  }
+  // A chunk may leave to the first read what it can. Where that fails, each record says so that can't be read.
+  if (decoded && !wants_parts(info)) {
+    static_cast<void>(read_bytes(**decoded, 0, (*decoded)->payload_size()).has_value());
+  }
+  if (!decoded) report(decoded.error());
+  return decoded;
 }
 
 void RecordStore::walk_on(const RecordRef& record, const std::function<bool(const RecordRef&, Bytes)>& take) const {

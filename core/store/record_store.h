@@ -28,6 +28,7 @@
 #include "core/store/read_ahead.h"
 #include "core/store/saved_index.h"
 #include "core/store/shared_cache.h"
+#include "core/store/walk.h"
 
 namespace recordfs {
 
@@ -110,6 +111,16 @@ class RecordStore {
   Result<std::uint64_t> record_size(const RecordRef& record) const;
   // Up to `length` bytes of a record from `offset`: fewer only at its end. Fails as decode does.
   Result<Slice> read_record(const RecordRef& record, std::uint64_t offset, std::uint64_t length) const;
+
+  // A walk over the container, from its beginning or from a chunk on, that takes its turns with the other threads. One
+  // thread at a time; the store has to outlive it.
+  Walk walk(Depth depth, const std::optional<Place>& from = {}) const;
+
+  // The chunk, decoded now and kept by nobody else: for who sees each chunk once. One that is too large to hold reads
+  // and decodes what it is asked for. Fails as chunk() does.
+  Result<std::shared_ptr<const Chunk>> decode_once(const ChunkInfo& info) const;
+  // Up to `length` bytes of a record of a decoded chunk, as read_record() gives them. REQUIRES: the chunk has it.
+  Result<Slice> read_record(const Chunk& chunk, std::uint64_t index, std::uint64_t offset, std::uint64_t length) const;
 
   // Hands out the records behind one, in the container's order, without those that can't be read, until `take` has
   // had enough. Ends where a chunk can't be decoded now or is too large to hold.

@@ -2,16 +2,19 @@
 """Includes run one way: include_direction.py ROOT prints each that does not, and fails if there is one.
 
     base <- hash <- codec <- formats' contract <- formats/<x> <- formats.cc <- store
-         <- fusefs/tree <- fusefs/operations <- fusefs/glue <- fusefs (main, options)
+         <- fusefs/tree <- fusefs/glue <- fusefs (options, opening) <- fusefs/commands <- main
 """
 import sys
 from pathlib import Path
 
 import sources
 
+# The one file that knows of all others.
+MAIN = "fusefs/main.cc"
+
 # A folder may include itself and whatever stands before it here.
 LAYERS = ["core/base", "core/hash", "core/codec", "core/formats", "core/formats/*", "core/store",
-          "fusefs/tree", "fusefs/operations", "fusefs/glue", "fusefs"]
+          "fusefs/tree", "fusefs/glue", "fusefs", "fusefs/commands", MAIN]
 
 # The list of formats: the one file that names them all.
 REGISTRY = "core/formats/formats.cc"
@@ -19,15 +22,16 @@ REGISTRY = "core/formats/formats.cc"
 # The header's beginning, and where alone it may be included: a folder (ends in /) or a file without its suffix.
 PLACES = {
     "fuse": ["fusefs/glue/"],
-    "CLI/": ["fusefs/options", "fusefs/main"],
-    "nlohmann/": ["fusefs/tree/texts"],
+    "CLI/": ["fusefs/options", "fusefs/commands/"],
+    "nlohmann/": ["fusefs/tree/texts", "fusefs/commands/"],
+    "re2/": ["fusefs/commands/grep"],
     "zstd": ["core/codec/zstd"],
     "brotli/": ["core/codec/brotli"],
     "snappy": ["core/codec/snappy"],
     "lz4": ["core/codec/lz4"],
     "lzma.h": ["core/codec/lzma"],
     "zlib.h": ["core/codec/deflate", "core/hash/digest"],
-    "nettle/": ["core/hash/digest"],
+    "nettle/": ["core/hash/digest", "fusefs/commands/base64"],
     "libdeflate.h": ["core/codec/deflate_whole"],
     "blosc": ["core/codec/blosc"],
     "highwayhash/": ["core/hash/highway", "core/hash/highway_engine"],
@@ -41,6 +45,8 @@ NOT_IN_CORE = ["iostream", "cstdio", "stdio.h", "print"]
 
 def layer_of(path):
     """The layer of a file of core/ or fusefs/, or None where it stands in no layer."""
+    if path.as_posix() == MAIN:
+        return MAIN
     folder = path.parent.as_posix()
     if folder in LAYERS:
         return folder

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "fusefs/exit_status.h"
+
 namespace recordfs {
 namespace {
 
@@ -26,7 +28,7 @@ Options with(const char* list) { return good({"file", "mnt", "-o", list}); }
 void expect_wrong(const std::vector<const char*>& arguments, std::string_view part) {
   const ParsedOptions result = parsed(arguments);
   EXPECT_FALSE(result.options);
-  EXPECT_EQ(result.status, kExitUsage);
+  EXPECT_EQ(result.status, kExitWrongUse);
   EXPECT_EQ(std::ranges::count(result.output, '\n'), 1) << result.output;
   EXPECT_TRUE(result.output.ends_with('\n'));
   EXPECT_TRUE(result.output.starts_with("recordfs: ")) << result.output;

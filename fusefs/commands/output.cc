@@ -1,0 +1,49 @@
+#include "fusefs/commands/output.h"
+
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include <fmt/format.h>
+
+#include "fusefs/exit_status.h"
+#include "fusefs/say.h"
+
+namespace recordfs {
+namespace {
+
+constexpr std::size_t kGathered = 128u << 10;
+
+}  // namespace
+
+void Output::write(Bytes bytes) {
+  if (gathered_.size() + bytes.size() > kGathered) flush();
+  if (bytes.size() >= kGathered) return write_through(bytes);
+  gathered_.append(as_text(bytes));
+}
+
+void Output::flush() {
+  write_through(as_bytes(gathered_));
+  gathered_.clear();
+}
+
+void Output::write_through(Bytes bytes) {
+  while (!bytes.empty() && good()) {
+    const ssize_t written = ::write(descriptor_, bytes.data(), bytes.size());
+    if (written >= 0) {
+      bytes = bytes.subspan(static_cast<std::size_t>(written));
+    } else if (errno != EINTR) {
+      error_ = errno;
+    }
+  }
+}
+
+int Output::finish() {
+  flush();
+  if (good()) return kExitGood;
+  if (error_ != EPIPE) say(fmt::format("standard output: {}", std::strerror(error_)));
+  return kExitPartlyDone;
+}
+
+}  // namespace recordfs

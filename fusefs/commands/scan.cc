@@ -1,0 +1,193 @@
+#include "fusefs/commands/scan.h"
+
+#include <algorithm>
+#include <condition_variable>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <system_error>
+#include <thread>
+#include <utility>
+
+#include "core/base/read_window.h"
+
+namespace recordfs {
+namespace {
+
+// Small chunks are worked on several at a time, as a task costs some microseconds; the first ones alone, as somebody
+// waits for their records.
+constexpr std::uint64_t kBatchBytes = 256u << 10;
+constexpr std::size_t kBatchSteps = 64;
+constexpr std::size_t kTasksAThread = 3;
+
+struct Task {
+  std::vector<ScannedStep> steps;
+  std::vector<Finish> finishes;
+  std::uint64_t bytes = 0;  // that it is expected to hold
+  bool is_done = false;
+};
+
+// What a chunk takes once it is decoded, as far as can be told.
+std::uint64_t expected_bytes(const ScannedStep& step) {
+  if (!step.place) return 0;
+  const ChunkInfo& chunk = step.place->chunk;
+  constexpr std::uint64_t kUsualRatio = 4;
+  return std::max(chunk.stored_size, chunk.payload_size().value_or(chunk.stored_size * kUsualRatio));
+}
+
+// The threads that work, and the tasks that wait for them, in order.
+class Workers {
+ public:
+  Workers(const Work& work, unsigned threads) : work_(work), wanted_(threads) {}
+  ~Workers() {
+    {
+      const std::lock_guard lock(mutex_);
+      stopping_ = true;
+    }
+    wake_.notify_all();
+    for (std::thread& thread : threads_) thread.join();
+  }
+  Workers(const Workers&) = delete;
+  Workers& operator=(const Workers&) = delete;
+
+  void post(const std::shared_ptr<Task>& task) {
+    const std::lock_guard lock(mutex_);
+    waiting_.push_back(task);
+    if (threads_.size() < wanted_ && waiting_.size() > idle_) start_one();
+    wake_.notify_one();
+  }
+
+  bool is_done(const Task& task) {
+    const std::lock_guard lock(mutex_);
+    return task.is_done;
+  }
+
+  // Returns when the task is done. Where no thread has taken it yet, the calling thread works on it.
+  void wait_for(Task& task) {
+    std::unique_lock lock(mutex_);
+    if (!waiting_.empty() && waiting_.front().get() == &task) {
+      waiting_.pop_front();
+      lock.unlock();
+      run(task);
+      task.is_done = true;
+      return;
+    }
+    done_.wait(lock, [&] { return task.is_done; });
+  }
+
+ private:
+  void start_one() {
+    try {
+      threads_.emplace_back([this] { serve(); });
+    } catch (const std::system_error&) {
+      // No thread to be had: whoever waits for a task works on it.
+    }
+  }
+
+  void run(Task& task) const {
+    for (const ScannedStep& step : task.steps) task.finishes.push_back(work_(step));
+  }
+
+  void serve() {
+    std::unique_lock lock(mutex_);
+    for (;;) {
+      ++idle_;
+      wake_.wait(lock, [this] { return stopping_ || !waiting_.empty(); });
+      --idle_;
+      if (stopping_) return;
+      const std::shared_ptr<Task> task = std::move(waiting_.front());
+      waiting_.pop_front();
+      lock.unlock();
+      run(*task);
+      lock.lock();
+      task->is_done = true;
+      done_.notify_all();
+    }
+  }
+
+  const Work& work_;
+  const std::size_t wanted_;
+  std::mutex mutex_;
+  std::condition_variable wake_;
+  std::condition_variable done_;
+  std::deque<std::shared_ptr<Task>> waiting_;
+  std::size_t idle_ = 0;
+  bool stopping_ = false;
+  std::vector<std::thread> threads_;
+};
+
+// The walk, a task at a time.
+class Steps {
+ public:
+  Steps(const RecordStore& store, const ScanOptions& options)
+      : walk_(store.walk(Depth::kCounts, options.from)), end_record_(options.end_record) {}
+
+  bool at_end() const { return is_over_ || walk_.at_end(); }
+  const Totals& totals() const { return walk_.totals(); }
+
+  // Fails as Walk::step does, and is at its end then; the steps before the failure are in `task`.
+  Result<void> fill(Task& task) {
+    std::uint64_t stored = 0;
+    while (!at_end() && task.steps.size() < batch_ && stored < kBatchBytes) {
+      if (auto stepped = walk_.step(); !stepped) {
+        is_over_ = true;
+        return stepped;
+      }
+      const auto& place = walk_.chunk();
+      if (place && place->before.records >= end_record_) {
+        is_over_ = true;
+        break;
+      }
+      if (!place && walk_.damage().empty()) continue;
+      task.steps.push_back({place, walk_.damage()});
+      task.bytes += expected_bytes(task.steps.back());
+      if (place) stored += place->chunk.stored_size;
+    }
+    batch_ = std::min(batch_ * 2, kBatchSteps);
+    return {};
+  }
+
+ private:
+  Walk walk_;
+  const std::uint64_t end_record_;
+  std::size_t batch_ = 1;
+  bool is_over_ = false;
+};
+
+bool finish(Task& task) {
+  return std::ranges::all_of(task.finishes, [](const Finish& one) { return !one || one(); });
+}
+
+}  // namespace
+
+Result<Totals> scan(const RecordStore& store, const ScanOptions& options, const Work& work) {
+  const ReadWindow window(store.source());
+  Steps steps(store, options);
+  std::deque<std::shared_ptr<Task>> tasks;
+  Workers workers(work, options.threads);
+  std::uint64_t held = 0;
+  Result<void> walked;
+  bool is_wanted = true;
+  while (is_wanted && (!steps.at_end() || !tasks.empty())) {
+    const bool has_room = tasks.size() < kTasksAThread * std::max(options.threads, 1u) && held < options.memory;
+    const bool finishes_one = !tasks.empty() && (!has_room || workers.is_done(*tasks.front()));
+    if (!steps.at_end() && !finishes_one) {
+      auto task = std::make_shared<Task>();
+      walked = steps.fill(*task);
+      if (task->steps.empty()) continue;
+      held += task->bytes;
+      tasks.push_back(task);
+      workers.post(task);
+      continue;
+    }
+    const std::shared_ptr<Task> first = std::move(tasks.front());
+    tasks.pop_front();
+    workers.wait_for(*first);
+    held -= first->bytes;
+    is_wanted = finish(*first);
+  }
+  if (!walked) return std::move(walked).error();
+  return steps.totals();
+}
+
+}  // namespace recordfs

@@ -1,0 +1,89 @@
+#include "fusefs/commands/workspace.h"
+
+#include <algorithm>
+#include <thread>
+#include <utility>
+
+#include <fmt/format.h>
+#include <CLI/CLI.hpp>
+
+#include "fusefs/exit_status.h"
+#include "fusefs/options.h"
+#include "fusefs/say.h"
+
+namespace recordfs {
+namespace {
+
+constexpr std::uint64_t kCacheBytes = 64u << 20;
+
+}  // namespace
+
+void ReadingOptions::declare(CLI::App& app) {
+  app.add_option_function<std::string>(
+         "--max-chunk",
+         [this](const std::string& text) {
+           const auto size = parse_size(text);
+           if (!size || *size == 0) throw CLI::ValidationError("--max-chunk", "not a size: " + text);
+           limits.stored_chunk = limits.decoded_chunk = *size;
+         },
+         "largest chunk that is read, as stored and decoded (default 256M stored, 1G decoded)")
+      ->type_name("SIZE");
+  app.add_option("--index", index, "where walks through large files are saved: auto, no, or a directory")
+      ->type_name("WHERE");
+  app.add_option("-j,--threads", threads, "threads that decode (default: one for each processor)")->type_name("N");
+}
+
+Workspace::Workspace(const ReadingOptions& options)
+    : limits_(options.limits),
+      threads_(options.threads != 0 ? options.threads : std::max(std::thread::hardware_concurrency(), 1u)),
+      services_(kCacheBytes, executor_threads(), [](Severity severity, const std::string& line) {
+        if (severity != Severity::kInfo) say(line);
+      }) {
+  auto place = index_place(options.index, options.limits);
+  if (place) {
+    services_.index = std::move(*place);
+  } else {
+    say(fmt::format("--index={}: {}", options.index, place.error().detail));
+    note(kExitPartlyDone);
+  }
+}
+
+std::shared_ptr<const RecordStore> Workspace::open(const std::string& path) {
+  auto opened = open_file(path, limits_, services_);
+  if (opened) return std::move(opened->store);
+  say(open_failure(path, opened.error()));
+  note(kExitCannotOpen);
+  return nullptr;
+}
+
+void Workspace::note(int status) {
+  int known = status_;
+  while (!status_.compare_exchange_weak(known, worse_of(known, status))) {
+  }
+}
+
+void Workspace::note(const DamagedRegion& region) {
+  switch (region.damage_class) {
+    case DamageClass::kDamage:
+    case DamageClass::kUnfinished: return note(kExitDamage);
+    case DamageClass::kUnsupported: return note(kExitPartlyDone);
+    case DamageClass::kStale: return;
+  }
+}
+
+void Workspace::say_failure(const std::string& path, const Error& error) {
+  say(open_failure(path, error));
+  note(error);
+}
+
+int Workspace::status_of(const Error& error) {
+  switch (error.code) {
+    case Code::kDamage:
+    case Code::kUnfinished:
+    case Code::kStale: return kExitDamage;
+    case Code::kNoContainer: return kExitCannotOpen;
+    default: return kExitPartlyDone;
+  }
+}
+
+}  // namespace recordfs

@@ -1,0 +1,57 @@
+// Workspace: what a command needs to read containers, and what was found wrong while it did.
+#pragma once
+
+#include <atomic>
+#include <string>
+
+#include "core/base/limits.h"
+#include "core/store/record_store.h"
+#include "fusefs/opening.h"
+
+namespace CLI {
+class App;
+}
+
+namespace recordfs {
+
+// The options that all commands have that read containers.
+struct ReadingOptions {
+  Limits limits;
+  std::string index = "auto";  // as of the mount
+  unsigned threads = 0;        // that decode; 0: as many as there are cores
+
+  // Declares them on `app`; the object has to outlive its parsing.
+  void declare(CLI::App& app);
+};
+
+// One for a run of the program. Its log goes to stderr: what is damaged is a line there, once.
+class Workspace {
+ public:
+  explicit Workspace(const ReadingOptions& options);
+
+  // Opens a file; what is wrong is said on stderr, and kept for status(). Null where it can't be opened.
+  std::shared_ptr<const RecordStore> open(const std::string& path);
+
+  // Keeps what an error means for the exit status. Any thread.
+  void note(const Error& error) { note(status_of(error)); }
+  void note(int status);
+  // The same for a region that a walk found unsound: the stale end of a recycled log is no damage.
+  void note(const DamagedRegion& region);
+  // Says an error on stderr that no log line tells of, and notes it. Any thread.
+  void say_failure(const std::string& path, const Error& error);
+
+  int status() const { return status_; }
+  unsigned threads() const { return threads_; }
+  Services& services() { return services_; }
+
+  // What a failure to read means for the exit status.
+  static int status_of(const Error& error);
+
+ private:
+  const Limits limits_;
+  const unsigned threads_;
+  std::atomic<int> status_{0};
+  Services services_;
+};
+
+}  // namespace recordfs

@@ -1,0 +1,11 @@
+#include "fusefs/say.h"
+
+#include <cstdio>
+
+#include "core/base/utf8.h"
+
+namespace recordfs {
+
+void say(const std::string& line) { std::fputs(("recordfs: " + printable(line) + "\n").c_str(), stderr); }
+
+}  // namespace recordfs
