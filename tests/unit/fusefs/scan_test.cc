@@ -1,0 +1,134 @@
+#include "fusefs/commands/scan.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <string>
+#include <vector>
+
+#include "tests/unit/store/toy_store.h"
+
+namespace recordfs {
+namespace {
+
+using testing::ToyStore;
+
+ScanOptions with_threads(unsigned threads) {
+  ScanOptions options;
+  options.threads = threads;
+  return options;
+}
+
+// The records of a chunk, one behind the other.
+std::string text_of(const RecordStore& store, const ChunkInfo& info) {
+  const auto chunk = store.decode_once(info);
+  if (!chunk) return "[" + to_string(chunk.error()) + "]";
+  std::string text;
+  for (std::uint64_t i = 0; i < (*chunk)->layout().records(); ++i) {
+    const auto record = store.read_record(**chunk, i, 0, UINT64_MAX);
+    text += record ? std::string(as_text(record->bytes)) : "[" + to_string(record.error()) + "]";
+  }
+  return text;
+}
+
+std::string expected_of(const toy::File& file) {
+  std::string text;
+  for (const auto& record : file.records) text += record;
+  return text;
+}
+
+TEST(Scan, FinishesInOrderWithAnyNumberOfThreads) {
+  for (const unsigned threads : {0u, 1u, 2u, 7u}) {
+    ToyStore toy({.chunks = 300});
+    std::string text;
+    const auto totals = scan(*toy.store, with_threads(threads), [&](const ScannedStep& step) -> Finish {
+      return [&text, found = text_of(*toy.store, step.place->chunk)] {
+        text += found;
+        return true;
+      };
+    });
+    ASSERT_TRUE(totals) << to_string(totals.error());
+    EXPECT_EQ(text, expected_of(toy.file)) << threads;
+    EXPECT_EQ(totals->records, toy.file.records.size());
+  }
+}
+
+TEST(Scan, EndsWhenNothingMoreIsWanted) {
+  ToyStore toy({.chunks = 300});
+  int finished = 0;
+  std::atomic<int> worked{0};
+  ASSERT_TRUE(scan(*toy.store, with_threads(2), [&](const ScannedStep&) -> Finish {
+    ++worked;
+    return [&finished] { return ++finished < 3; };
+  }));
+  EXPECT_EQ(finished, 3);
+  EXPECT_LT(worked, 300);
+}
+
+TEST(Scan, BeginsAtAPlaceAndEndsBeforeARecord) {
+  ToyStore toy({.chunks = 50});
+  const auto from = testing::waited([&](Goal& goal) { return toy.store->chunk_by_number(20, goal); });
+  const auto behind = testing::waited([&](Goal& goal) { return toy.store->chunk_by_number(30, goal); });
+  ASSERT_TRUE(from && behind);
+  ScanOptions options = with_threads(2);
+  options.from = *from;
+  options.end_record = behind->before.records;
+  std::vector<std::uint64_t> chunks;
+  ASSERT_TRUE(scan(*toy.store, options, [&](const ScannedStep& step) -> Finish {
+    return [&chunks, number = step.place->before.chunks] {
+      chunks.push_back(number);
+      return true;
+    };
+  }));
+  EXPECT_EQ(chunks, (std::vector<std::uint64_t>{20, 21, 22, 23, 24, 25, 26, 27, 28, 29}));
+}
+
+TEST(Scan, HoldsNoMoreChunksThanItsMemoryAllows) {
+  ToyStore toy({.chunks = 100});
+  ScanOptions options = with_threads(2);
+  options.memory = 0;
+  std::atomic<int> held{0};
+  int most = 0;
+  ASSERT_TRUE(scan(*toy.store, options, [&](const ScannedStep&) -> Finish {
+    ++held;
+    return [&] {
+      most = std::max(most, held.load());
+      --held;
+      return true;
+    };
+  }));
+  EXPECT_EQ(held, 0);
+  EXPECT_LE(most, 64);  // one task's
+}
+
+TEST(Scan, FailureOfTheWalkComesBehindWhatWasFound) {
+  ToyStore toy({.chunks = 40});
+  toy.watch->on_scan = [&](Position begin) {
+    if (begin == toy.file.begins[20]) toy.source->fail(1'000'000, testing::bad_sector());
+  };
+  int finished = 0;
+  const auto totals = scan(*toy.store, with_threads(2), [&](const ScannedStep&) -> Finish {
+    return [&] {
+      ++finished;
+      return true;
+    };
+  });
+  ASSERT_FALSE(totals);
+  EXPECT_EQ(totals.error().code, Code::kIo);
+  EXPECT_EQ(finished, 20);
+}
+
+TEST(Scan, DamageComesOnceAndInItsPlace) {
+  ToyStore toy({.chunks = 10, .broken_headers = {4}});
+  std::vector<Position> begins;
+  ASSERT_TRUE(scan(*toy.store, with_threads(2), [&](const ScannedStep& step) -> Finish {
+    return [&begins, damage = step.damage] {
+      for (const DamageRow& row : damage) begins.push_back(row.region.begin);
+      return true;
+    };
+  }));
+  EXPECT_EQ(begins, (std::vector<Position>{toy.file.begins[4]}));
+}
+
+}  // namespace
+}  // namespace recordfs
