@@ -59,8 +59,8 @@ void Executor::run() {
     lock.lock();
     if (!ahead) continue;
     --going_ahead_;
-    // This thread goes on with what is ahead, unless somebody waits: then another one may.
-    if (stopping_ || !waited_for_.empty()) wake_.notify_all();
+    // The others sleep as long as something is ahead; at the end nobody else would wake them.
+    if (stopping_) wake_.notify_all();
   }
 }
 

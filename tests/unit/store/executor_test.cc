@@ -4,6 +4,7 @@
 #include <future>
 #include <memory>
 #include <string>
+#include <thread>
 
 #include <gtest/gtest.h>
 
@@ -68,6 +69,23 @@ TEST(Executor, TakesNothingOnceStopped) {
   EXPECT_FALSE(executor.post(Priority::kWaitedFor, [] { ADD_FAILURE() << "ran"; }));
   EXPECT_FALSE(executor.post(Priority::kAhead, [] { ADD_FAILURE() << "ran"; }));
   executor.stop();
+}
+
+TEST(Executor, StopsAlsoWhereAThreadHasSleptThroughTheLastTaskAhead) {
+  Executor executor(2);
+  const testing::Signal free;
+  std::atomic<int> ran{0};
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_TRUE(executor.post(Priority::kAhead, [free, &ran] {
+      free.wait();
+      ++ran;
+    }));
+  }
+  const auto stopped = std::async(std::launch::async, [&] { executor.stop(); });
+  while (executor.post(Priority::kWaitedFor, [] {})) std::this_thread::yield();
+  free.set();
+  stopped.wait();
+  EXPECT_EQ(ran, 2);
 }
 
 TEST(Executor, TasksOfSeveralThreadsRunBesideEachOther) {
