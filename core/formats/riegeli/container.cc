@@ -47,16 +47,20 @@ Result<void> RiegeliContainer::learn_facts() {
   if (!metadata) return std::move(metadata).error();
   facts_.push_back({"metadata", metadata->has_value()});
   if (!head->chunk) return {};
-  auto first = framing.scan({*metadata ? (*metadata)->end : kBehindSignature, 0});
+  auto first = framing.declared(*metadata ? (*metadata)->end : kBehindSignature);
   if (!first) return std::move(first).error();
-  if (first->chunk && first->chunk->records.value_or(0) > 0) {
-    facts_.push_back({"encoding", std::string(first->chunk->kind)});
-    facts_.push_back({"codec", std::string(first->chunk->codec)});
+  if (*first && (*first)->records.value_or(0) > 0) {
+    facts_.push_back({"encoding", std::string((*first)->kind)});
+    facts_.push_back({"codec", std::string((*first)->codec)});
   }
   return {};
 }
 
 Result<std::optional<ChunkInfo>> RiegeliContainer::metadata_chunk(const Framing& framing) {
+  // A large chunk has many block headers, which are nobody's business before it is known to be metadata.
+  auto declared = framing.declared(kBehindSignature);
+  if (!declared) return declared;
+  if (!*declared || type_of((*declared)->kind) != ChunkType::kMetadata) return std::optional<ChunkInfo>{};
   auto step = framing.scan({kBehindSignature, 0});
   if (!step) return std::move(step).error();
   if (!step->chunk || type_of(step->chunk->kind) != ChunkType::kMetadata) return std::optional<ChunkInfo>{};

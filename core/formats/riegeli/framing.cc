@@ -87,6 +87,13 @@ ChunkInfo Framing::describe(Position begin, const ChunkHeader& header, std::stri
   return info;
 }
 
+Result<std::optional<ChunkInfo>> Framing::declared(Position begin) const {
+  auto opening = read_opening(begin);
+  if (!opening) return std::move(opening).error();
+  if (!opening->header) return std::optional<ChunkInfo>{};
+  return std::optional(describe(begin, *opening->header, opening->codec));
+}
+
 Result<std::optional<BlockHeader>> Framing::block_header(Position block) const {
   std::array<std::byte, kBlockHeaderSize> bytes{};
   auto got = source_.read_at(block, bytes);

@@ -51,6 +51,10 @@ class Framing {
   // goes on that began at the key's position, 0 where no search is under way.
   Result<Step> scan(ChunkKey at) const;
 
+  // What the chunk header at `begin` says alone, at the cost of one small read: nothing behind it was looked at.
+  // nullopt where there is no sound one.
+  Result<std::optional<ChunkInfo>> declared(Position begin) const;
+
   // The block header at a multiple of the block size; nullopt where it is broken or cut off.
   Result<std::optional<BlockHeader>> block_header(Position block) const;
 
