@@ -1,0 +1,105 @@
+# Completion for recordfs in bash. What there is to complete is asked of the program: --help names every command, option
+# and mount option, so this file knows none of them but for what follows an option.
+
+# _recordfs_help PROGRAM KIND [COMMAND]: words of a --help, one a line. KIND: commands, options, valued (the options
+# that a word follows), or mount (mount options, those with a value ending in =).
+_recordfs_help()
+{
+    local program=$1 kind=$2 section='' line left word
+    shift 2
+    while IFS= read -r line; do
+        if [[ $line == [A-Z]*: ]]; then
+            section=${line,,}
+            continue
+        fi
+        [[ $line == '  '* ]] || continue
+        left=${line#"${line%%[! ]*}"}
+        if [[ $left =~ ^(-.,)\ +(--.*) ]]; then left=${BASH_REMATCH[1]}${BASH_REMATCH[2]}; fi
+        left=${left%%  *}
+        case $kind in
+            commands) [[ $section != commands* || $line == '   '* ]] || echo "${left%% *}" ;;
+            mount)
+                [[ $section == 'mount options'* && $line != '   '* ]] || continue
+                while IFS= read -r word; do
+                    word=${word#"${word%%[! ]*}"}
+                    word=${word%% *}
+                    [[ ! $word =~ ^[a-z_]+(=|$) ]] || echo "${BASH_REMATCH[0]}"
+                done <<<"${left//,/$'\n'}"
+                ;;
+            options | valued)
+                [[ $left == -* ]] || continue
+                [[ $kind == options || $left =~ [A-Z]{2}|\ [A-Z] ]] || continue
+                left=${left//[, ]/$'\n'}
+                while IFS= read -r word; do
+                    [[ $word != -* ]] || echo "${word%%=*}"
+                done <<<"$left"
+                ;;
+        esac
+    done < <("$program" "$@" --help 2>/dev/null)
+}
+
+# The list behind -o. COMPREPLY has to hold what stands behind the last `=`, at which readline cuts words.
+_recordfs_mount_list()
+{
+    local program=$1 cur=$2 last=${2##*,}
+    local before=${cur%"$last"}
+    if [[ $last == index=* ]]; then
+        COMPREPLY=($(compgen -W "auto no" -- "${last#index=}"))
+        cur=${last#index=}
+        _filedir -d
+        return
+    fi
+    [[ $last != *=* ]] || return
+    COMPREPLY=($(compgen -P "$before" -W "$(_recordfs_help "$program" mount)" -- "$last"))
+    local cut=${before%"${before##*=}"}
+    COMPREPLY=("${COMPREPLY[@]#"$cut"}")
+    compopt -o nospace
+}
+
+# What may follow an option. Returns 1 where that is not told here.
+_recordfs_value()
+{
+    case $2 in
+        -o) _recordfs_mount_list "$1" "$cur" ;;
+        --index)
+            COMPREPLY=($(compgen -W "auto no" -- "$cur"))
+            _filedir -d
+            ;;
+        --state | --files0-from) _filedir ;;
+        *) return 1 ;;
+    esac
+}
+
+_recordfs()
+{
+    local cur prev words cword
+    _init_completion -n =: || return
+    local program=${1/#\~/$HOME} command='' places=0 i
+    local commands valued
+    commands=$(_recordfs_help "$program" commands)
+    if ((cword > 1)) && grep -qxF -e "${words[1]}" <<<"$commands"; then command=${words[1]}; fi
+    valued=$(_recordfs_help "$program" valued $command)
+
+    for ((i = ${#command} ? 2 : 1; i < cword; ++i)); do
+        if [[ ${words[i]} != -?* ]]; then
+            ((++places))
+        elif grep -qxF -e "${words[i]}" <<<"$valued"; then
+            ((++i))
+        fi
+    done
+    if ((i > cword)); then
+        _recordfs_value "$program" "$prev"
+        return
+    fi
+    if [[ $cur == -* ]]; then
+        COMPREPLY=($(compgen -W "$(_recordfs_help "$program" options $command)" -- "$cur"))
+        return
+    fi
+    case $command:$places in
+        grep:0 | cp:1 | cat:[1-9]* | ls:[1-9]* | head:[1-9]* | tail:[1-9]* | splits:[1-9]*) ;; # patterns and ranges
+        cp:*) if ((places == 2)); then _filedir -d; else _filedir; fi ;;
+        *) _filedir ;;
+    esac
+    if ((cword == 1)); then COMPREPLY+=($(compgen -W "$commands" -- "$cur")); fi
+} &&
+    complete -F _recordfs recordfs

@@ -1,0 +1,97 @@
+"""What the tests of installed files share: where things are, and what the program's --help says.
+
+    x_test.py --build FOLDER --root CHECKOUT [unittest's options]     FOLDER is a whole build
+"""
+import argparse
+import os
+import re
+import shutil
+import subprocess
+import sys
+import unittest
+from pathlib import Path
+
+PATIENCE = 60  # seconds until something counts as stuck
+
+
+class place:
+    """Where the build and the checkout are; set by main()."""
+
+    build = Path()
+    checkout = Path()
+
+
+def installed(name):
+    """A source of what is installed."""
+    return place.checkout / "fusefs" / "install" / name
+
+
+def sample(name):
+    return place.checkout / "tests" / "corpus" / name
+
+
+def run(*command, **options):
+    """A finished command with its output as text, where stderr goes too; never raises on a status."""
+    return subprocess.run([str(word) for word in command], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                          stderr=subprocess.STDOUT, text=True, timeout=PATIENCE, check=False, **options)
+
+
+def needs(tool):
+    return unittest.skipIf(shutil.which(tool) is None, f"{tool} is not installed")
+
+
+def help_of(*words, name="recordfs"):
+    """The lines of a --help; `name` is what the program is started as."""
+    done = subprocess.run([name, *words, "--help"], executable=place.build / "recordfs", stdin=subprocess.DEVNULL,
+                          stdout=subprocess.PIPE, text=True, timeout=PATIENCE, check=True)
+    return done.stdout.splitlines()
+
+
+def sections(lines):
+    """(heading in lower case, line) of each indented line. A heading begins with a capital letter."""
+    heading = ""
+    for line in lines:
+        if re.match(r"[A-Z].*:$", line):
+            heading = line.lower()
+        elif line.startswith("  "):
+            yield heading, line
+
+
+def entries(lines, beginning):
+    """The lines that begin an entry, which is indented by two, of the sections whose heading begins so."""
+    return [line.strip() for heading, line in sections(lines)
+            if heading.startswith(beginning) and re.match(r"  \S", line)]
+
+
+def commands(lines):
+    return {line.split()[0] for line in entries(lines, "commands")}
+
+
+def options(lines):
+    """Every option that begins an indented line, in each of its spellings."""
+    found = set()
+    for _, line in sections(lines):
+        line = line.strip()
+        while match := re.match(r"(--?[A-Za-z0-9][\w-]*)(,\s*)?", line):
+            found.add(match.group(1))
+            line = line[match.end():] if match.group(2) else ""
+    return found
+
+
+def mount_options(lines):
+    """The names of the -o list."""
+    found = set()
+    for line in entries(lines, "mount options"):
+        words = re.split(r"\s{2,}", line)[0].split(", ")
+        found |= {match.group(1) for word in words if (match := re.match(r"([a-z_]+)(=|\s|$)", word))}
+    return found
+
+
+def main():
+    parser = argparse.ArgumentParser(allow_abbrev=False)
+    parser.add_argument("--build", type=Path, required=True)
+    parser.add_argument("--root", type=Path, required=True)
+    given, rest = parser.parse_known_args()
+    place.build, place.checkout = given.build.resolve(), given.root.resolve()
+    os.environ["LC_ALL"] = "C.UTF-8"
+    unittest.main(module="__main__", argv=[sys.argv[0], *rest], verbosity=2)
