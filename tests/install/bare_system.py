@@ -1,0 +1,105 @@
+"""A bare Debian in a folder, made by debootstrap, in which everything lies ready that a package depends on."""
+import hashlib
+import os
+import shutil
+import subprocess
+import time
+from pathlib import Path
+
+ENVIRONMENT = {"PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "HOME": "/root", "LC_ALL": "C",
+               "DEBIAN_FRONTEND": "noninteractive"}
+ENVIRONMENT.update({name: value for name, value in os.environ.items() if name.lower().endswith("_proxy")})
+KEPT_SECONDS = 24 * 3600
+DOWNLOADING = 600  # seconds until it counts as stuck
+DEVICES = [("null", 1, 3), ("zero", 1, 5), ("full", 1, 7), ("random", 1, 8), ("urandom", 1, 9), ("tty", 5, 0),
+           ("fuse", 10, 229)]
+
+
+class Impossible(Exception):
+    """Why there can be no bare system here."""
+
+
+def find_or_make(keep, package):
+    """The folder of a bare system that `package` can be installed in without a network. Kept below `keep`."""
+    if reason := why_not():
+        raise Impossible(reason)
+    sources, codename = own_sources()
+    depends = output("dpkg-deb", "-f", package, "Depends")
+    key = hashlib.sha256("\n".join([codename, *sources, depends]).encode()).hexdigest()[:12]
+    system = keep / f"{codename}-{key}"
+    if system.is_dir() and time.time() - system.stat().st_mtime < KEPT_SECONDS:
+        return system
+    keep.mkdir(parents=True, exist_ok=True)
+    for old in keep.iterdir():
+        shutil.rmtree(old)
+    make(keep / "unfinished", sources, codename, package)
+    os.utime(keep / "unfinished")
+    return (keep / "unfinished").rename(system)
+
+
+def why_not():
+    if os.geteuid() != 0:
+        return "only root can make one"
+    if not os.access("/dev/fuse", os.R_OK | os.W_OK):
+        return "/dev/fuse is not there or not ours"
+    if shutil.which("debootstrap", path=ENVIRONMENT["PATH"]) is None:
+        return "debootstrap is not installed"
+    if subprocess.run(["unshare", "--mount", "--pid", "--fork", "true"], stderr=subprocess.DEVNULL, check=False).returncode:
+        return "no namespaces can be made"
+    return ""
+
+
+def own_sources():
+    """(["URI suite component..."], codename): what this system's apt fetches from Debian, or Ubuntu, itself."""
+    asked = "$(IDENTIFIER) $(ORIGIN) $(CODENAME) $(REPO_URI) $(RELEASE) $(COMPONENT)"
+    release = dict(line.split("=", 1) for line in Path("/etc/os-release").read_text().splitlines() if "=" in line)
+    codename = release.get("VERSION_CODENAME", "")
+    components = {}
+    for line in output("apt-get", "indextargets", "--format", asked).splitlines():
+        words = line.split()
+        if len(words) == 6 and words[0] == "Packages" and words[1] in ("Debian", "Ubuntu") and words[2].startswith(codename):
+            components.setdefault((words[3], words[4]), []).append(words[5])
+    sources = [" ".join([uri, suite, *sorted(set(names))]) for (uri, suite), names in components.items()]
+    if not any(source.split()[1] == codename for source in sources):
+        raise Impossible("apt knows no source of this system's own release (apt-get update)")
+    return sorted(sources, key=lambda source: source.split()[1] != codename), codename
+
+
+def make(system, sources, codename, package):
+    mirror = sources[0].split()[0]
+    needs_network("debootstrap", "--variant=minbase", codename, system, mirror)
+    (system / "etc/apt/sources.list").write_text("".join(f"deb {source}\n" for source in sources), encoding="utf-8")
+    (system / "etc/mtab").symlink_to("../proc/self/mounts")  # as a system's first boot makes it
+    shutil.copy("/etc/resolv.conf", system / "etc/resolv.conf")
+    shutil.copy(package, system / "tmp")
+    inside = ["chroot", system, "apt-get", "-qq"]
+    needs_network(*inside, "-o", "APT::Update::Error-Mode=any", "update")
+    install = ["install", "--no-install-recommends", f"/tmp/{package.name}"]
+    output(*inside, "--simulate", *install)  # what can't be satisfied is the package's fault, not the network's
+    needs_network(*inside, "--download-only", "--yes", *install)
+
+
+def needs_network(*words):
+    done = subprocess.run(words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                          env=ENVIRONMENT, timeout=DOWNLOADING, check=False)
+    if done.returncode != 0:
+        said = [line for line in done.stdout.splitlines() if line.strip()]
+        raise Impossible(f"{' '.join(map(str, words))}: {said[-1] if said else done.returncode}")
+
+
+def output(*words):
+    return subprocess.run(words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True, env=ENVIRONMENT,
+                          check=True).stdout
+
+
+def mount_devices(system):
+    """/proc and a /dev with a /dev/fuse that is everybody's. To be called in a mount namespace of its own."""
+    subprocess.run(["mount", "-t", "proc", "none", system / "proc"], check=True)
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "mode=755", "none", system / "dev"], check=True)
+    for name, major, minor in DEVICES:
+        os.mknod(system / "dev" / name, 0o20666, os.makedev(major, minor))
+        os.chmod(system / "dev" / name, 0o666)
+    (system / "dev/fd").symlink_to("/proc/self/fd")
+    (system / "dev/ptmx").symlink_to("pts/ptmx")
+    (system / "dev/pts").mkdir()
+    subprocess.run(["mount", "-t", "devpts", "-o", "newinstance,ptmxmode=666", "none", system / "dev/pts"], check=True)

@@ -1,0 +1,183 @@
+#!/usr/bin/env python3
+"""The .deb in a bare Debian: installed by apt-get, used by an ordinary user and through mount(8), removed without a trace.
+
+    clean_root.py --package FILE --keep FOLDER --checkout FOLDER
+
+The bare system is made by debootstrap from the sources of this system's own apt, and kept below --keep for a day. Each run
+works on a copy of it, in namespaces of its own. Exit status: 0 good, 1 not, 77 nothing can be tried here.
+"""
+import argparse
+import hashlib
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import bare_system
+
+SKIPPED = 77
+PATIENCE = 120  # seconds until something counts as stuck
+USER = "someone"
+HOME = f"/home/{USER}"
+SAMPLE = "simple_zstd9.riegeli"
+RECORDS = 500
+RECORD_42 = b"000042 bucket position the two buffer chunk state block position"
+# What packages that come and go write, whoever they are.
+VOLATILE = ("/proc", "/dev", "/tmp", "/root", "/home", "/var/log", "/var/cache", "/var/lib/apt", "/var/lib/dpkg", "/run")
+
+
+class Wrong(Exception):
+    """What is not as it should be."""
+
+
+def check(condition, what):
+    if not condition:
+        raise Wrong(what)
+
+
+class Root:
+    """A system below a folder."""
+
+    def __init__(self, folder):
+        self.folder = folder
+
+    def run(self, *words, user=None, status=0):
+        """Standard output of a command in the system, by root or by an ordinary user, that ends with `status`."""
+        if user is not None:
+            words = ("su", user, "-s", "/bin/sh", "-c", " ".join(words))
+        done = subprocess.run(["chroot", self.folder, *words], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                              stderr=subprocess.PIPE, env=bare_system.ENVIRONMENT, timeout=PATIENCE, check=False)
+        said = done.stderr.decode(errors="replace")
+        check(done.returncode == status, f"{' '.join(words)}\nended with {done.returncode}: {said}")
+        return done.stdout
+
+    def files(self):
+        """Every path in the system that packages alone have a say in."""
+        words = ["find", "/", "-xdev", "("]
+        for folder in VOLATILE:
+            words += ["-path", folder, "-o"]
+        return set(self.run(*words[:-1], ")", "-prune", "-o", "-print0").decode().split("\0")) - {""}
+
+    def owned(self):
+        """Every path that an installed package has brought, as it is found: /bin and its kin are links into /usr."""
+        lists = (self.folder / "var/lib/dpkg/info").glob("*.list")
+        named = {line for path in lists for line in path.read_text(encoding="utf-8").splitlines()}
+        return {f"/usr{line}" if re.match(r"/(s?bin|lib\w*)/", line) else line for line in named}
+
+
+def wait_for_end():
+    """Until no recordfs runs: in a process namespace of our own there is no other. This program is the first process
+    there, so each whose parent has ended becomes its child."""
+    end = time.monotonic() + PATIENCE
+    while any(path.read_text().strip() == "recordfs" for path in Path("/proc").glob("[0-9]*/comm")):
+        check(time.monotonic() < end, "a recordfs that was unmounted still runs")
+        os.waitpid(-1, os.WNOHANG)
+        time.sleep(0.01)
+
+
+def install(root, package):
+    shutil.copy(package, root.folder / "tmp")
+    root.run("apt-get", "install", "-qq", "--no-install-recommends", f"/tmp/{package.name}")
+
+
+def use_without_mount(root):
+    check(root.run(f"recordfs --version", user=USER).startswith(b"recordfs "), "--version")
+    everything = root.run(f"recordfs cat {HOME}/{SAMPLE}", user=USER)
+    check(RECORD_42 in everything, "recordfs cat does not have record 42")
+    return hashlib.sha256(everything).hexdigest()
+
+
+def use_as_user(root, digest):
+    point = f"{HOME}/mnt"
+    root.run(f"mkdir {point} && recordfs {HOME}/{SAMPLE} {point}", user=USER)
+    check(root.run(f"cat {point}/records/000000042", user=USER) == RECORD_42, "record 42 is another")
+    names = root.run(f"ls {point}/records", user=USER).split()
+    check(len(names) == RECORDS, f"{len(names)} records in a mount, not {RECORDS}")
+    everything = root.run(f"cat {point}/streams/concat", user=USER)
+    check(hashlib.sha256(everything).hexdigest() == digest, "streams/concat is not what recordfs cat prints")
+    root.run(f"fusermount3 -u {point}", user=USER)
+    wait_for_end()
+
+
+def use_through_mount8(root):
+    point = "/mnt/records"
+    root.run("mkdir", "-p", point)
+    with (root.folder / "etc/fstab").open("a", encoding="utf-8") as fstab:
+        fstab.write(f"{HOME}/{SAMPLE} {point} recordfs ro,nofail,_netdev,x-systemd.automount 0 0\n")
+    source = f"{HOME}/{SAMPLE}"
+    for words in (("-t", "recordfs", source, point), ("-t", "fuse.recordfs", source, point), (point,)):
+        root.run("mount", *words)
+        check(root.run("cat", f"{point}/records/42") == RECORD_42, f"mount {' '.join(words)}: record 42 is another")
+        root.run("umount", point)
+        wait_for_end()
+
+
+def remove(root, files_before):
+    root.run("dpkg", "-r", "recordfs")
+    left = root.files() - files_before - root.owned()
+    own = {"/mnt/records"}  # made above
+    check(left <= own, f"left behind: {sorted(left - own)}")
+    status = root.run("dpkg-query", "-W", "-f", "${Package}\\n").decode().split()
+    check("recordfs" not in status, "dpkg keeps something of a removed package")
+    info = [path.name for path in (root.folder / "var/lib/dpkg/info").iterdir() if path.name.startswith("recordfs.")]
+    check(not info, f"dpkg keeps {info}")
+
+
+def try_package(folder, package, checkout):
+    """Runs in namespaces of its own, which take every mount and every process with them."""
+    bare_system.mount_devices(folder)
+    root = Root(folder)
+    root.run("useradd", "--create-home", USER)
+    shutil.copy(checkout / "tests/corpus/riegeli" / SAMPLE, folder / HOME[1:])
+    (folder / HOME[1:] / SAMPLE).chmod(0o644)
+    before = root.files()
+    steps = {
+        "apt-get installs it": lambda: install(root, package),
+        "a user reads records without a mount": lambda: use_without_mount(root),
+        "a user mounts, reads and unmounts": lambda: use_as_user(root, use_without_mount(root)),
+        "mount(8) and fstab(5) mount it": lambda: use_through_mount8(root),
+        "dpkg removes it without a trace": lambda: remove(root, before),
+    }
+    for name, step in steps.items():
+        step()
+        print(f"ok: {name}", flush=True)
+
+
+def in_namespaces(folder, options):
+    """The exit status of this program started anew in namespaces of its own."""
+    inner = [sys.executable, "-B", __file__, "--package", options.package, "--keep", options.keep,
+             "--checkout", options.checkout, "--inside", folder]
+    return subprocess.run(["unshare", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc", "--propagation",
+                           "private", *inner], check=False).returncode
+
+
+def main():
+    parser = argparse.ArgumentParser(allow_abbrev=False)
+    parser.add_argument("--package", type=lambda text: Path(text).resolve(), required=True)
+    parser.add_argument("--keep", type=lambda text: Path(text).resolve(), required=True)
+    parser.add_argument("--checkout", type=lambda text: Path(text).resolve(), required=True)
+    parser.add_argument("--inside", type=Path, help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    try:
+        if options.inside:
+            try_package(options.inside, options.package, options.checkout)
+            return 0
+        system = bare_system.find_or_make(options.keep, options.package)
+        with tempfile.TemporaryDirectory(dir=options.keep) as folder:
+            copy = Path(folder) / "root"
+            subprocess.run(["cp", "-a", "--reflink=auto", system, copy], check=True)
+            return in_namespaces(copy, options)
+    except bare_system.Impossible as reason:
+        print(f"SKIPPED: the package was not tried in a clean system: {reason}")
+        return SKIPPED
+    except Wrong as what:
+        print(f"FAILED: {what}")
+        return 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
