@@ -44,7 +44,8 @@ def why_not():
         return "/dev/fuse is not there or not ours"
     if shutil.which("debootstrap", path=ENVIRONMENT["PATH"]) is None:
         return "debootstrap is not installed"
-    if subprocess.run(["unshare", "--mount", "--pid", "--fork", "true"], stderr=subprocess.DEVNULL, check=False).returncode:
+    unshare = ["unshare", "--mount", "--pid", "--fork", "true"]
+    if subprocess.run(unshare, stderr=subprocess.DEVNULL, check=False).returncode != 0:
         return "no namespaces can be made"
     return ""
 
@@ -57,7 +58,8 @@ def own_sources():
     components = {}
     for line in output("apt-get", "indextargets", "--format", asked).splitlines():
         words = line.split()
-        if len(words) == 6 and words[0] == "Packages" and words[1] in ("Debian", "Ubuntu") and words[2].startswith(codename):
+        is_own = len(words) == 6 and words[1] in ("Debian", "Ubuntu") and words[2].startswith(codename)
+        if is_own and words[0] == "Packages":
             components.setdefault((words[3], words[4]), []).append(words[5])
     sources = [" ".join([uri, suite, *sorted(set(names))]) for (uri, suite), names in components.items()]
     if not any(source.split()[1] == codename for source in sources):

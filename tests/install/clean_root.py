@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""The .deb in a bare Debian: installed by apt-get, used by an ordinary user and through mount(8), removed without a trace.
+"""The .deb in a bare Debian: installed by apt-get, used by an ordinary user and through mount(8), removed.
 
     clean_root.py --package FILE --keep FOLDER --checkout FOLDER
 
-The bare system is made by debootstrap from the sources of this system's own apt, and kept below --keep for a day. Each run
-works on a copy of it, in namespaces of its own. Exit status: 0 good, 1 not, 77 nothing can be tried here.
+The bare system is made by debootstrap from the sources of this system's own apt, and kept below --keep for a day.
+Each run works on a copy of it, in namespaces of its own. Exit status: 0 good, 1 not, 77 nothing can be tried here.
 """
 import argparse
 import hashlib
@@ -27,7 +27,8 @@ SAMPLE = "simple_zstd9.riegeli"
 RECORDS = 500
 RECORD_42 = b"000042 bucket position the two buffer chunk state block position"
 # What packages that come and go write, whoever they are.
-VOLATILE = ("/proc", "/dev", "/tmp", "/root", "/home", "/var/log", "/var/cache", "/var/lib/apt", "/var/lib/dpkg", "/run")
+VOLATILE = ("/proc", "/dev", "/tmp", "/root", "/home", "/run", "/var/log", "/var/cache", "/var/lib/apt",
+            "/var/lib/dpkg")
 
 
 class Wrong(Exception):
@@ -85,7 +86,7 @@ def install(root, package):
 
 
 def use_without_mount(root):
-    check(root.run(f"recordfs --version", user=USER).startswith(b"recordfs "), "--version")
+    check(root.run("recordfs --version", user=USER).startswith(b"recordfs "), "--version")
     everything = root.run(f"recordfs cat {HOME}/{SAMPLE}", user=USER)
     check(RECORD_42 in everything, "recordfs cat does not have record 42")
     return hashlib.sha256(everything).hexdigest()
