@@ -67,14 +67,17 @@ def commands(lines):
     return {line.split()[0] for line in entries(lines, "commands")}
 
 
-def options(lines):
-    """Every option that begins an indented line, in each of its spellings."""
+def options(lines, but=None):
+    """Every option that begins an indented line, in each of its spellings, but for the one that is also spelled `but`."""
     found = set()
     for _, line in sections(lines):
+        spellings = set()
         line = line.strip()
         while match := re.match(r"(--?[A-Za-z0-9][\w-]*)(,\s*)?", line):
-            found.add(match.group(1))
+            spellings.add(match.group(1))
             line = line[match.end():] if match.group(2) else ""
+        if but not in spellings:
+            found |= spellings
     return found
 
 

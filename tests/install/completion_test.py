@@ -93,6 +93,7 @@ class Bash(Completion):
         self.assertEqual(self.complete("recordfs cat log.riegeli "), set())
         self.assertEqual(self.complete("recordfs grep "), set())
         self.assertEqual(self.complete("recordfs grep word tw"), {"two words.riegeli"})
+        self.assertEqual(self.complete("recordfs grep -e word -e other tw"), {"two words.riegeli"})
         self.assertEqual(self.complete("recordfs cp log.riegeli 3 "), {"sub"})
 
 

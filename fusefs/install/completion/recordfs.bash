@@ -29,10 +29,8 @@ _recordfs_help()
             options | valued)
                 [[ $left == -* ]] || continue
                 [[ $kind == options || $left =~ [A-Z]{2}|\ [A-Z] ]] || continue
-                left=${left//[, ]/$'\n'}
-                while IFS= read -r word; do
-                    [[ $word != -* ]] || echo "${word%%=*}"
-                done <<<"$left"
+                left=${left%%[ =]*}
+                echo "${left//,/$'\n'}"
                 ;;
         esac
     done < <("$program" "$@" --help 2>/dev/null)
@@ -84,6 +82,8 @@ _recordfs()
         if [[ ${words[i]} != -?* ]]; then
             ((++places))
         elif grep -qxF -e "${words[i]}" <<<"$valued"; then
+            # Where a pattern is given as an option, every place is a file.
+            [[ $command != grep || ! ${words[i]} =~ ^(-e|--regexp)$ ]] || ((++places))
             ((++i))
         fi
     done
@@ -96,7 +96,7 @@ _recordfs()
         return
     fi
     case $command:$places in
-        grep:0 | cp:1 | cat:[1-9]* | ls:[1-9]* | head:[1-9]* | tail:[1-9]* | splits:[1-9]*) ;; # patterns and ranges
+        grep:0 | cp:1 | cat:[1-9]* | ls:[1-9]* | head:[1-9]* | tail:[1-9]*) ;; # patterns and ranges
         cp:*) if ((places == 2)); then _filedir -d; else _filedir; fi ;;
         *) _filedir ;;
     esac
