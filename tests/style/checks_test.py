@@ -95,11 +95,11 @@ class Includes(Checkout):
     def test_core_includes_fusefs(self):
         self.includes("core/store/store.cc", '#include "fusefs/tree/node.h"')
 
-    def test_tree_includes_operations(self):
-        self.includes("fusefs/tree/node.h", '#include "fusefs/operations/read.h"')
+    def test_tree_includes_glue(self):
+        self.includes("fusefs/tree/node.h", '#include "fusefs/glue/session.h"')
 
-    def test_operations_include_glue(self):
-        self.includes("fusefs/operations/read.h", '  #  include "fusefs/glue/session.h"')
+    def test_glue_includes_commands(self):
+        self.includes("fusefs/glue/session.h", '  #  include "fusefs/commands/command.h"')
 
     def test_glue_includes_main(self):
         self.includes("fusefs/glue/session.h", '#include "fusefs/options.h"')
