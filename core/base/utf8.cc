@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <cstring>
 
 #include <fmt/format.h>
 
@@ -19,6 +20,17 @@ constexpr std::size_t announced(unsigned char first) {
   return first < 0xF5 ? 4 : 0;
 }
 
+// How many bytes at the beginning are ASCII, in steps of a word: up to seven fewer than there are.
+std::size_t ascii_front(std::string_view text) {
+  constexpr std::uint64_t kHighBits = 0x8080808080808080;
+  std::size_t at = 0;
+  for (std::uint64_t word = 0; at + sizeof(word) <= text.size(); at += sizeof(word)) {
+    std::memcpy(&word, text.data() + at, sizeof(word));
+    if ((word & kHighBits) != 0) break;
+  }
+  return at;
+}
+
 }  // namespace
 
 std::size_t utf8_character(std::string_view text) {
@@ -33,6 +45,18 @@ std::size_t utf8_character(std::string_view text) {
   const bool is_surrogate = first == 0xED && second >= 0xA0;
   const bool is_beyond = first == 0xF4 && second >= 0x90;
   return is_overlong || is_surrogate || is_beyond ? 0 : length;
+}
+
+bool is_utf8(std::string_view text) {
+  while (!text.empty()) {
+    const std::size_t ascii = ascii_front(text);
+    text.remove_prefix(ascii);
+    if (text.empty()) return true;
+    const std::size_t length = utf8_character(text);
+    if (length == 0) return false;
+    text.remove_prefix(length);
+  }
+  return true;
 }
 
 bool is_control(std::string_view text) {

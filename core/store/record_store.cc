@@ -36,6 +36,13 @@ Result<void> check_counts(const ChunkInfo& chunk, const Layout& layout) {
 
 }  // namespace
 
+std::string damage_line(const DamagedRegion& region) {
+  const std::string lost =
+      region.records_lost ? fmt::format("{} records lost", *region.records_lost) : "records may be lost";
+  return fmt::format("bytes {} to {}: {}: {}; {}", region.begin, region.end, to_string(region.damage_class),
+                     region.reason, lost);
+}
+
 RecordStore::RecordStore(std::string name, std::shared_ptr<const Source> source,
                          std::unique_ptr<const Container> container, Services& services, Catalog::Bounds bounds)
     : name_(std::move(name)),
@@ -46,7 +53,7 @@ RecordStore::RecordStore(std::string name, std::shared_ptr<const Source> source,
       index_bits_(index_bits(*container_, source_->size(), services.address_bits)),
       read_ahead_(new_read_ahead()),
       catalog_(
-          *container_, *source_, Depth::kCounts, bounds, [this](const DamageRow& row) { report_damage(row.region); },
+          *container_, *source_, Depth::kCounts, bounds, [this](const DamageRow& row) { report(row.region); },
           saved(Depth::kCounts), layouts_in_turn()) {}
 
 RecordStore::~RecordStore() {
@@ -59,13 +66,9 @@ void RecordStore::report(const Error& error, std::uint64_t thing) const {
   report(Severity::kWarning, {error.position, thing}, to_string(error));
 }
 
-void RecordStore::report_damage(const DamagedRegion& region) const {
+void RecordStore::report(const DamagedRegion& region) const {
   const bool is_end = region.damage_class == DamageClass::kUnfinished || region.damage_class == DamageClass::kStale;
-  const std::string lost =
-      region.records_lost ? fmt::format("{} records lost", *region.records_lost) : "records may be lost";
-  report(is_end ? Severity::kInfo : Severity::kWarning, {region.begin, kRegion},
-         fmt::format("bytes {} to {}: {}: {}; {}", region.begin, region.end, to_string(region.damage_class),
-                     region.reason, lost));
+  report(is_end ? Severity::kInfo : Severity::kWarning, {region.begin, kRegion}, damage_line(region));
 }
 
 void RecordStore::report(Severity severity, Reported what, const std::string& text) const {
@@ -248,9 +251,13 @@ Result<std::shared_ptr<const Chunk>> RecordStore::decode(const ChunkInfo& chunk)
 }
 
 // A chunk that was decoded by parts may decode what it is asked for.
-Result<Slice> RecordStore::read_bytes(const Chunk& chunk, std::uint64_t offset, std::uint64_t length) const {
+Result<Slice> RecordStore::read_payload(const Chunk& chunk, std::uint64_t offset, std::uint64_t length) const {
   const DecodeBudget::Turn turn(services_.decoding);
-  return reported(chunk.read(offset, length));
+  return chunk.read(offset, length);
+}
+
+Result<Slice> RecordStore::read_bytes(const Chunk& chunk, std::uint64_t offset, std::uint64_t length) const {
+  return reported(read_payload(chunk, offset, length));
 }
 
 // What is there may have been decoded for somebody who knew less of the chunk.
@@ -355,15 +362,19 @@ Walk RecordStore::walk(Depth depth, const std::optional<Place>& from) const {
   return {*container_, source_->size(), depth, from->chunk.key, from->before, {}, layouts_in_turn()};
 }
 
-Result<std::shared_ptr<const Chunk>> RecordStore::decode_once(const ChunkInfo& info) const {
+Result<std::shared_ptr<const Chunk>> RecordStore::decode_ahead(const ChunkInfo& info) const {
   auto decoded = decode(info);
-  if (decoded) {
-    if (auto same = check_counts(info, (*decoded)->layout()); !same) decoded = std::move(same).error();
-  }
+  if (!decoded) return decoded;
+  if (auto same = check_counts(info, (*decoded)->layout()); !same) return std::move(same).error();
   // A chunk may leave to the first read what it can. Where that fails, each record says so that can't be read.
-  if (decoded && !wants_parts(info)) {
-    static_cast<void>(read_bytes(**decoded, 0, (*decoded)->payload_size()).has_value());
+  if (!wants_parts(info)) {
+    static_cast<void>(read_payload(**decoded, 0, (*decoded)->payload_size()).has_value());
   }
+  return decoded;
+}
+
+Result<std::shared_ptr<const Chunk>> RecordStore::decode_once(const ChunkInfo& info) const {
+  auto decoded = decode_ahead(info);
   if (!decoded) report(decoded.error());
   return decoded;
 }

@@ -56,6 +56,9 @@ struct RecordRef {
   std::uint64_t index = 0;
 };
 
+// "bytes 10 to 20: damage: checksum mismatch; 3 records lost".
+std::string damage_line(const DamagedRegion& region);
+
 // How the records of a stream follow each other.
 enum class Stream : std::uint8_t {
   kConcat,  // one directly behind the other
@@ -119,8 +122,12 @@ class RecordStore {
   // The chunk, decoded now and kept by nobody else: for who sees each chunk once. One that is too large to hold reads
   // and decodes what it is asked for. Fails as chunk() does.
   Result<std::shared_ptr<const Chunk>> decode_once(const ChunkInfo& info) const;
+  // The same without a log line, for who works ahead of what is wanted and calls report() when it comes to it.
+  Result<std::shared_ptr<const Chunk>> decode_ahead(const ChunkInfo& info) const;
   // Up to `length` bytes of a record of a decoded chunk, as read_record() gives them. REQUIRES: the chunk has it.
   Result<Slice> read_record(const Chunk& chunk, std::uint64_t index, std::uint64_t offset, std::uint64_t length) const;
+  // Exactly `length` bytes of a decoded chunk's payload, without a log line. Fails as Chunk::read does.
+  Result<Slice> read_payload(const Chunk& chunk, std::uint64_t offset, std::uint64_t length) const;
 
   // Hands out the records behind one, in the container's order, without those that can't be read, until `take` has
   // had enough. Ends where a chunk can't be decoded now or is too large to hold.
@@ -160,12 +167,13 @@ class RecordStore {
 
   // Says a failure in the log, once for a place in the file, or for each of several `things` there.
   void report(const Error& error, std::uint64_t thing = 0) const;
+  // The same for a region that a walk found unsound, in the words of damage_line().
+  void report(const DamagedRegion& region) const;
 
  private:
   using Reported = std::pair<Position, std::uint64_t>;
 
   void report(Severity severity, Reported what, const std::string& text) const;
-  void report_damage(const DamagedRegion& region) const;
 
   // Passes an outcome on; a failure that is no plain "not there" or "not yet" goes to the log.
   template <class T>
