@@ -2,13 +2,20 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <memory>
+#include <optional>
 #include <string>
+#include <vector>
 
+#include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
+#include "fusefs/commands/copying.h"
 #include "fusefs/commands/output.h"
-#include "fusefs/commands/scan.h"
+#include "fusefs/commands/range_option.h"
+#include "fusefs/commands/selection.h"
+#include "fusefs/commands/split.h"
 #include "fusefs/commands/workspace.h"
 
 namespace recordfs {
@@ -16,25 +23,31 @@ namespace {
 
 struct CatOptions {
   ReadingOptions reading;
+  FormOptions form;
   std::string file;
+  std::vector<NamedRange> ranges;
+  std::optional<Split> split;
 };
 
-// Writes the records of a chunk. Ends at the first that can't be read.
-bool write_records(const RecordStore& store, const Result<std::shared_ptr<const Chunk>>& chunk, Workspace& workspace,
-                   Output& output) {
-  if (!chunk) {
-    workspace.note(chunk.error());
-    return false;
+// Copies what a range names. False: nothing more is to be copied. A range that can't be found does not keep the others
+// back.
+bool copy_range(const CatOptions& options, const NamedRange& named, const RecordStore& store, Workspace& workspace,
+                Copying& copying) {
+  const auto not_found = [&](const Error& why) {
+    workspace.say_failure(options.file, why);
+    return true;
+  };
+  if (const auto* address = std::get_if<RecordAddress>(&named.range)) {
+    const auto record = find(*address, store);
+    return record ? copying.copy(*record, *address) : not_found(record.error());
   }
-  for (std::uint64_t i = 0; i < (*chunk)->layout().records() && output.good(); ++i) {
-    auto record = store.read_record(**chunk, i, 0, UINT64_MAX);
-    if (!record) {
-      workspace.note(record.error());
-      return false;
-    }
-    output.write(record->bytes);
-  }
-  return output.good();
+  const auto& range = std::get<OrdinalRange>(named.range);
+  const auto selection = named.is_one ? select_one(range, store) : select(range, store);
+  if (!selection) return not_found(selection.error());
+  if (!named.is_one) return copying.copy(*selection);
+  const Place& place = *selection->from;
+  const std::uint64_t ordinal = selection->records.begin;
+  return copying.copy({place.chunk, ordinal - place.before.records}, ordinal);
 }
 
 int cat(const CatOptions& options) {
@@ -42,23 +55,45 @@ int cat(const CatOptions& options) {
   const auto store = workspace.open(options.file);
   if (!store) return workspace.status();
   Output output(STDOUT_FILENO);
-  const auto walked = scan(*store, {.threads = workspace.threads()}, [&](const ScannedStep& step) -> Finish {
-    for (const DamageRow& row : step.damage) workspace.note(row.region);
-    if (!step.place) return {};
-    return
-        [&, chunk = store->decode_once(step.place->chunk)] { return write_records(*store, chunk, workspace, output); };
-  });
-  if (!walked) workspace.say_failure(options.file, walked.error());
+  Copying copying(options.file, *store, options.form, workspace, output);
+  if (options.split) {
+    copying.copy(*options.split);
+  } else if (options.ranges.empty()) {
+    copying.copy(everything());
+  } else {
+    static_cast<void>(std::ranges::all_of(options.ranges, [&](const NamedRange& range) {
+      return copy_range(options, range, *store, workspace, copying);
+    }));
+  }
   workspace.note(output.finish());
   return workspace.status();
+}
+
+void declare_split(CLI::App& app, std::optional<Split>& split) {
+  app.add_option_function<std::string>(
+         "--split",
+         [&split](const std::string& text) {
+           split = parse_split(text);
+           if (!split) throw CLI::ValidationError("--split", "not BEGIN:END: " + text);
+         },
+         "the records of the chunks that begin in these bytes of the file, in its order (recordfs splits)")
+      ->type_name("BEGIN:END")
+      ->excludes("RANGE");
 }
 
 }  // namespace
 
 std::function<int()> declare_cat(CLI::App& app) {
   const auto options = std::make_shared<CatOptions>();
-  app.add_option("FILE", options->file, "a container")->required();
+  app.add_option("FILE", options->file, "a container")->required()->type_name("");
+  declare_ranges(app, options->ranges);
+  options->form.declare(app);
+  declare_split(app, options->split);
   options->reading.declare(app);
+  app.footer(std::string(kRangeHelp) +
+             "\nWithout a RANGE all records are written; several are written in the order given. What is read ends at "
+             "the\nfirst record that cannot be read, unless --skip-damage leaves it out. With --split and with @OFFSET "
+             "the lines of\n--json have \"chunk\" and \"index\" in place of \"ordinal\".");
   return [options] { return cat(*options); };
 }
 

@@ -8,6 +8,10 @@
 #include <CLI/CLI.hpp>
 
 #include "fusefs/commands/cat.h"
+#include "fusefs/commands/head_tail.h"
+#include "fusefs/commands/info.h"
+#include "fusefs/commands/ls.h"
+#include "fusefs/commands/splits.h"
 #include "fusefs/exit_status.h"
 #include "fusefs/say.h"
 
@@ -15,7 +19,12 @@ namespace recordfs {
 namespace {
 
 constexpr std::array kCommands = {
+    Command{"info", "show what is known of containers", declare_info},
+    Command{"ls", "list records: ordinal, size, chunk/index", declare_ls},
     Command{"cat", "write records to standard output", declare_cat},
+    Command{"head", "write the first records", declare_head},
+    Command{"tail", "write the last records", declare_tail},
+    Command{"splits", "cut files so that several programs read them at once", declare_splits},
 };
 
 }  // namespace

@@ -120,7 +120,9 @@ class Workers {
 class Steps {
  public:
   Steps(const RecordStore& store, const ScanOptions& options)
-      : walk_(store.walk(Depth::kCounts, options.from)), end_record_(options.end_record) {}
+      : walk_(store.walk(Depth::kCounts, options.from)),
+        end_record_(options.end_record),
+        end_position_(options.end_position) {}
 
   bool at_end() const { return is_over_ || walk_.at_end(); }
   const Totals& totals() const { return walk_.totals(); }
@@ -129,14 +131,19 @@ class Steps {
   Result<void> fill(Task& task) {
     std::uint64_t stored = 0;
     while (!at_end() && task.steps.size() < batch_ && stored < kBatchBytes) {
+      is_over_ = walk_.next().position >= end_position_;
+      if (is_over_) break;
       if (auto stepped = walk_.step(); !stepped) {
         is_over_ = true;
         return stepped;
       }
-      const auto& place = walk_.chunk();
-      if (place && place->before.records >= end_record_) {
+      auto place = walk_.chunk();
+      is_over_ = place && place->before.records >= end_record_;
+      if (is_over_) break;
+      if (place && place->chunk.begin >= end_position_) {
+        // What was met on the way to it may begin before the end.
         is_over_ = true;
-        break;
+        place.reset();
       }
       if (!place && walk_.damage().empty()) continue;
       task.steps.push_back({place, walk_.damage()});
@@ -150,6 +157,7 @@ class Steps {
  private:
   Walk walk_;
   const std::uint64_t end_record_;
+  const Position end_position_;
   std::size_t batch_ = 1;
   bool is_over_ = false;
 };

@@ -22,8 +22,10 @@ struct ScanOptions {
   std::optional<Place> from{};         // where to begin; without it at the container's beginning
   unsigned threads = 1;                // that work, beside the one that scans
   std::uint64_t memory = 64ull << 20;  // of decoded chunks that are waited for; one chunk alone may pass it
-  std::uint64_t end_record =
-      UINT64_MAX;  // ends before the first chunk whose first record has this ordinal or a later one
+  // Ends before the first chunk whose first record has this ordinal or a later one,
+  std::uint64_t end_record = UINT64_MAX;
+  // and before the first that begins at this byte or behind: where the container is in file order.
+  Position end_position = UINT64_MAX;
 };
 
 // What is done with the result of a piece of work, in the container's order. False: nothing more is wanted.

@@ -72,7 +72,8 @@ void Workspace::note(const DamagedRegion& region) {
 }
 
 void Workspace::say_failure(const std::string& path, const Error& error) {
-  say(open_failure(path, error));
+  // What is not there has no place in the file.
+  say(error.code == Code::kNotFound ? fmt::format("{}: {}", path, error.detail) : open_failure(path, error));
   note(error);
 }
 

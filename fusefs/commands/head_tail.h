@@ -1,0 +1,15 @@
+// recordfs head and tail: the first or last records.
+#pragma once
+
+#include <functional>
+
+namespace CLI {
+class App;
+}
+
+namespace recordfs {
+
+std::function<int()> declare_head(CLI::App& app);
+std::function<int()> declare_tail(CLI::App& app);
+
+}  // namespace recordfs

@@ -1,0 +1,168 @@
+#include "fusefs/commands/ls.h"
+
+#include <unistd.h>
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include <fmt/format.h>
+#include <CLI/CLI.hpp>
+
+#include "fusefs/commands/found_damage.h"
+#include "fusefs/commands/listing_rows.h"
+#include "fusefs/commands/output.h"
+#include "fusefs/commands/range_option.h"
+#include "fusefs/commands/scan.h"
+#include "fusefs/commands/selection.h"
+#include "fusefs/commands/workspace.h"
+
+namespace recordfs {
+namespace {
+
+struct LsOptions {
+  ReadingOptions reading;
+  std::string file;
+  std::optional<NamedRange> range;
+  bool chunks = false;
+  bool json = false;
+  bool with_codec = false;
+};
+
+// The record sizes of a chunk, without its bytes where the format allows.
+Result<std::shared_ptr<const Layout>> layout_of(const RecordStore& store, const ChunkInfo& chunk) {
+  if (chunk.layout_cost == LayoutCost::kSmall) return store.layout(chunk);
+  auto decoded = store.decode_once(chunk);
+  if (!decoded) return std::move(decoded).error();
+  return std::shared_ptr<const Layout>(*decoded, &(*decoded)->layout());
+}
+
+class Listing {
+ public:
+  Listing(const LsOptions& options, const RecordStore& store, Workspace& workspace, Output& output)
+      : options_(options),
+        store_(store),
+        workspace_(workspace),
+        output_(output),
+        rows_({.is_json = options.json, .is_aligned = ::isatty(STDOUT_FILENO) == 1, .with_codec = options.with_codec}),
+        damage_(options.file, store, workspace) {}
+
+  void list(const Selection& selection) {
+    if (options_.chunks && !options_.json) output_.write(chunk_rows_header());
+    if (selection.is_empty()) return;
+    ScanOptions options;
+    options.from = selection.from;
+    options.threads = workspace_.threads();
+    options.end_record = selection.records.end;
+    const auto walked = scan(store_, options, [&](const ScannedStep& step) -> Finish {
+      std::string text = step.place ? text_of(*step.place, selection) : "";
+      return [this, &selection, damage = step.damage, text = std::move(text)] {
+        for (const DamageRow& row : damage) {
+          if (selection.lies_inside(row.first_ordinal)) damage_.add(row.region);
+        }
+        return write(text);
+      };
+    });
+    damage_.finish();
+    if (!walked) workspace_.say_failure(options_.file, walked.error());
+  }
+
+  void list(const RecordRef& record) {
+    const Place place{.chunk = record.chunk, .before = {}};
+    write(records_of(place, {.begin = record.index, .end = record.index + 1}, false));
+  }
+
+ private:
+  std::string text_of(const Place& place, const Selection& selection) {
+    const Span which = selection.within(place);
+    if (options_.chunks) {
+      const bool is_selected = which.begin < which.end || selection.lies_inside(place.before.records);
+      return is_selected ? rows_.of_chunk(place) : "";
+    }
+    return which.begin < which.end ? records_of(place, which, true) : "";
+  }
+
+  // The rows of some of a chunk's records. Any thread.
+  std::string records_of(const Place& place, Span which, bool is_counted) {
+    const auto layout = layout_of(store_, place.chunk);
+    if (!layout) workspace_.note(layout.error());
+    std::string text;
+    for (std::uint64_t i = which.begin; i < which.end; ++i) {
+      const Error* failure = layout ? (*layout)->failure(i) : &layout.error();
+      if (layout && failure != nullptr) {
+        workspace_.note(*failure);
+        store_.report(*failure);
+      }
+      const std::uint64_t size = failure == nullptr ? (*layout)->extent(i).size : 0;
+      text += rows_.of_record(place, i, is_counted, failure == nullptr ? Result<std::uint64_t>(size) : *failure);
+    }
+    return text;
+  }
+
+  bool write(const std::string& text) {
+    output_.write(text);
+    // Who waits for the first line shall not wait for more.
+    if (!text.empty() && !std::exchange(has_written_, true)) output_.flush();
+    return output_.good();
+  }
+
+  const LsOptions& options_;
+  const RecordStore& store_;
+  Workspace& workspace_;
+  Output& output_;
+  const ListingRows rows_;
+  FoundDamage damage_;
+  bool has_written_ = false;
+};
+
+// Fails where the range can't be found.
+Result<void> list_range(const NamedRange& named, const LsOptions& options, const RecordStore& store, Listing& listing) {
+  if (const auto* address = std::get_if<RecordAddress>(&named.range); address != nullptr && !options.chunks) {
+    const auto record = find(*address, store);
+    if (!record) return record.error();
+    listing.list(*record);
+    return {};
+  } else if (address != nullptr) {
+    return Error{.code = Code::kNotFound, .detail = "--chunks takes no @OFFSET/INDEX"};
+  }
+  const auto& range = std::get<OrdinalRange>(named.range);
+  const auto selection = named.is_one ? select_one(range, store) : select(range, store);
+  if (!selection) return selection.error();
+  listing.list(*selection);
+  return {};
+}
+
+int ls(const LsOptions& options) {
+  Workspace workspace(options.reading);
+  const auto store = workspace.open(options.file);
+  if (!store) return workspace.status();
+  Output output(STDOUT_FILENO);
+  Listing listing(options, *store, workspace, output);
+  if (!options.range) {
+    listing.list(everything());
+  } else if (auto listed = list_range(*options.range, options, *store, listing); !listed) {
+    workspace.say_failure(options.file, listed.error());
+  }
+  workspace.note(output.finish());
+  return workspace.status();
+}
+
+}  // namespace
+
+std::function<int()> declare_ls(CLI::App& app) {
+  const auto options = std::make_shared<LsOptions>();
+  app.add_option("FILE", options->file, "a container")->required()->type_name("");
+  declare_range(app, options->range);
+  app.add_flag("-l", options->with_codec, "also codec and kind of the chunk, and which bytes of the file it is");
+  app.add_flag("--chunks", options->chunks, "a line for each chunk, as in index/chunks.tsv of a mount");
+  app.add_flag("--json", options->json, "a line of JSON for each record or chunk");
+  options->reading.declare(app);
+  app.footer(std::string(kRangeHelp) +
+             "\nA line is ordinal, size in bytes, and chunk/index: where the record's chunk begins, and its index in "
+             "it. Tabs stand\nbetween them where the output is no terminal. What cannot be read has - for its size "
+             "(exit status 4).");
+  return [options] { return ls(*options); };
+}
+
+}  // namespace recordfs

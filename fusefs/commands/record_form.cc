@@ -1,0 +1,209 @@
+#include "fusefs/commands/record_form.h"
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+#include <CLI/CLI.hpp>
+
+#include "core/base/utf8.h"
+
+namespace recordfs {
+namespace {
+
+// Records are read in runs of so many bytes, and larger ones in pieces, so that memory is bounded.
+constexpr std::uint64_t kPieceBytes = 1u << 20;
+constexpr std::uint64_t kMadeAheadBytes = 32u << 20;
+
+void append_varint(std::string& text, std::uint64_t number) {
+  for (; number >= 0x80; number >>= 7) text += static_cast<char>((number & 0x7F) | 0x80);
+  text += static_cast<char>(number);
+}
+
+// What stands before and behind the bytes of a record.
+struct Frame {
+  std::string before;
+  std::string_view behind;
+};
+
+Frame frame_of(Form form, std::uint64_t size) {
+  Frame frame;
+  if (form == Form::kDelimited) append_varint(frame.before, size);
+  if (form == Form::kLines) frame.behind = "\n";
+  if (form == Form::kNull) frame.behind = std::string_view("\0", 1);
+  return frame;
+}
+
+bool becomes_text(Form form) { return form == Form::kJson || form == Form::kShown; }
+
+// What a record becomes.
+void append_text(std::string& text, Form form, const RecordName& name, Bytes record) {
+  if (form == Form::kJson) return append_json_line(text, name, record);
+  std::string_view shown = as_text(record);
+  if (shown.ends_with('\n')) shown.remove_suffix(1);
+  text += printable(shown);
+  text += '\n';
+}
+
+}  // namespace
+
+void FormOptions::declare(CLI::App& app) {
+  const auto choose = [this](Form wanted) {
+    return [this, wanted] {
+      if (form != Form::kBytes && form != wanted) {
+        throw CLI::ValidationError("only one of --lines, --null, --delimited and --json can be given");
+      }
+      form = wanted;
+    };
+  };
+  app.add_flag_callback("--lines", choose(Form::kLines), "a newline behind each record");
+  app.add_flag_callback("--null", choose(Form::kNull), "a NUL behind each record");
+  app.add_flag_callback("--delimited", choose(Form::kDelimited),
+                        "its length before each record, as a varint (protobuf's delimited messages)");
+  app.add_flag_callback("--json", choose(Form::kJson),
+                        "a line of JSON for each record: ordinal, size, and text, or base64 where it is no UTF-8");
+  app.add_flag("--skip-damage", skips_damage, "leave out what cannot be read and go on (exit status 4)");
+}
+
+// Writes the records of a chunk, into a text or through to an output.
+class RecordText::Pen {
+ public:
+  Pen(const RecordText& text, const Chunk& chunk, const NameOf& name, Output* through)
+      : store_(text.store_),
+        options_(text.options_),
+        chunk_(chunk),
+        layout_(chunk.layout()),
+        name_(name),
+        through_(through) {}
+
+  Rendered write(Span which) {
+    for (std::uint64_t i = which.begin; i < which.end && goes_on();) {
+      if (const Error* failure = layout_.failure(i)) {
+        fail(*failure);
+        i = end_of_failure(i, which.end);
+        continue;
+      }
+      const std::uint64_t end = end_of_run(i, which.end);
+      if (end - i == 1) {
+        write_one(i);
+      } else {
+        write_run(i, end);
+      }
+      i = end;
+    }
+    return std::move(rendered_);
+  }
+
+ private:
+  bool goes_on() const { return !rendered_.is_over && (through_ == nullptr || through_->good()); }
+
+  void put(Bytes bytes) {
+    if (through_ != nullptr) {
+      through_->write(bytes);
+    } else {
+      rendered_.text.append(as_text(bytes));
+    }
+  }
+  void put(std::string_view text) { put(as_bytes(text)); }
+
+  void fail(const Error& why) {
+    rendered_.failures.push_back(why);
+    rendered_.is_over = !options_.skips_damage;
+  }
+
+  // The first record behind `first` that does not fail as that one does.
+  std::uint64_t end_of_failure(std::uint64_t first, std::uint64_t end) const {
+    const Error* why = layout_.failure(first);
+    while (first < end && layout_.failure(first) == why) ++first;
+    return first;
+  }
+
+  // Where the records end that are read at once: all of them readable, and together no larger than a piece unless it is
+  // one alone.
+  std::uint64_t end_of_run(std::uint64_t first, std::uint64_t end) const {
+    const std::uint64_t limit = layout_.extent(first).begin + kPieceBytes;
+    std::uint64_t behind = std::min(end, layout_.index_at(limit));
+    behind = std::max(behind, first + 1);
+    if (!layout_.has_failures()) return behind;
+    for (std::uint64_t i = first + 1; i < behind; ++i) {
+      if (layout_.failure(i) != nullptr) return i;
+    }
+    return behind;
+  }
+
+  void put_record(std::uint64_t index, Bytes record) {
+    if (becomes_text(options_.form)) {
+      append_text(rendered_.text, options_.form, name_(index), record);
+      if (through_ != nullptr) through_->write(std::exchange(rendered_.text, {}));
+      return;
+    }
+    const Frame frame = frame_of(options_.form, record.size());
+    put(frame.before);
+    put(record);
+    put(frame.behind);
+  }
+
+  void write_run(std::uint64_t first, std::uint64_t end) {
+    const Extent front = layout_.extent(first);
+    const Extent back = layout_.extent(end - 1);
+    const auto bytes = store_.read_payload(chunk_, front.begin, back.begin + back.size - front.begin);
+    if (!bytes) {
+      // The records before the one that fails may be readable.
+      for (std::uint64_t i = first; i < end && goes_on(); ++i) write_one(i);
+    } else if (options_.form == Form::kBytes) {
+      put(bytes->bytes);
+    } else {
+      for (std::uint64_t i = first; i < end; ++i) {
+        const Extent extent = layout_.extent(i);
+        put_record(i, bytes->bytes.subspan(static_cast<std::size_t>(extent.begin - front.begin),
+                                           static_cast<std::size_t>(extent.size)));
+      }
+    }
+  }
+
+  void write_one(std::uint64_t index) {
+    const Extent extent = layout_.extent(index);
+    if (extent.size > kPieceBytes && !becomes_text(options_.form)) return write_pieces(extent);
+    const auto record = store_.read_payload(chunk_, extent.begin, extent.size);
+    if (!record) return fail(record.error());
+    put_record(index, record->bytes);
+  }
+
+  void write_pieces(const Extent& extent) {
+    const Frame frame = frame_of(options_.form, extent.size);
+    for (std::uint64_t at = 0; at < extent.size && goes_on(); at += kPieceBytes) {
+      const auto piece = store_.read_payload(chunk_, extent.begin + at, std::min(kPieceBytes, extent.size - at));
+      if (!piece) {
+        fail(piece.error());
+        // Half a record is out by now, and what follows would be taken for the rest of it.
+        rendered_.is_over = rendered_.is_over || at > 0;
+        return;
+      }
+      if (at == 0) put(frame.before);
+      put(piece->bytes);
+    }
+    put(frame.behind);
+  }
+
+  const RecordStore& store_;
+  const FormOptions& options_;
+  const Chunk& chunk_;
+  const Layout& layout_;
+  const NameOf& name_;
+  Output* const through_;
+  Rendered rendered_;
+};
+
+bool RecordText::is_made_ahead(const Chunk& chunk) const {
+  return options_.form != Form::kBytes && chunk.payload_size() <= kMadeAheadBytes;
+}
+
+Rendered RecordText::render(const Chunk& chunk, Span which, const NameOf& name) const {
+  return Pen(*this, chunk, name, nullptr).write(which);
+}
+
+Rendered RecordText::write(const Chunk& chunk, Span which, const NameOf& name, Output& output) const {
+  return Pen(*this, chunk, name, &output).write(which);
+}
+
+}  // namespace recordfs

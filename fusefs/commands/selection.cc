@@ -1,0 +1,86 @@
+#include "fusefs/commands/selection.h"
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "fusefs/commands/waiting.h"
+
+namespace recordfs {
+namespace {
+
+Error no_record(std::int64_t ordinal, std::uint64_t records) {
+  return {.code = Code::kNotFound, .detail = fmt::format("no record {} (there are {})", ordinal, records)};
+}
+
+Result<std::uint64_t> count(const RecordStore& store) {
+  auto counted = wait_for([&](Goal& goal) { return store.counts(goal); });
+  if (!counted) return std::move(counted).error();
+  return counted->records;
+}
+
+Result<Place> place_of(std::uint64_t ordinal, const RecordStore& store) {
+  return wait_for([&](Goal& goal) { return store.chunk_by_ordinal(ordinal, goal); });
+}
+
+}  // namespace
+
+Span Selection::within(const Place& place) const {
+  const std::uint64_t first = place.before.records;
+  const std::uint64_t behind = place.after().records;
+  const std::uint64_t begin = std::clamp(records.begin, first, behind);
+  const std::uint64_t end = std::clamp(records.end, begin, behind);
+  return {.begin = begin - first, .end = end - first};
+}
+
+Result<Selection> select(const OrdinalRange& range, const RecordStore& store) {
+  const auto span = resolve(range, store);
+  if (!span) return span.error();
+  Selection selection{.records = *span};
+  if (selection.is_empty() || span->begin == 0) return selection;
+  auto place = place_of(span->begin, store);
+  if (place) {
+    selection.from = std::move(*place);
+    return selection;
+  }
+  if (place.error().code != Code::kNotFound) return std::move(place).error();
+  const auto records = count(store);
+  if (!records) return records.error();
+  if (span->begin > *records) return no_record(range.begin, *records);
+  return Selection{.records = {.begin = span->begin, .end = span->begin}};
+}
+
+Result<Selection> select_one(const OrdinalRange& range, const RecordStore& store) {
+  std::uint64_t ordinal = static_cast<std::uint64_t>(range.begin);
+  if (range.begin < 0) {
+    const auto records = count(store);
+    if (!records) return records.error();
+    if (0 - ordinal > *records) return no_record(range.begin, *records);
+    ordinal += *records;
+  }
+  auto place = place_of(ordinal, store);
+  if (place) return Selection{.records = {.begin = ordinal, .end = ordinal + 1}, .from = std::move(*place)};
+  if (place.error().code != Code::kNotFound) return std::move(place).error();
+  const auto records = count(store);
+  if (!records) return records.error();
+  return no_record(range.begin, *records);
+}
+
+Result<RecordRef> find(const RecordAddress& address, const RecordStore& store) {
+  auto chunk = wait_for([&](Goal& goal) { return store.chunk_at(address.begin, goal); });
+  if (!chunk && chunk.error().code == Code::kNotFound) {
+    return Error{.code = Code::kNotFound, .detail = fmt::format("no chunk begins at byte {}", address.begin)};
+  }
+  if (!chunk) return std::move(chunk).error();
+  const auto records = store.records_in(*chunk);
+  if (!records) return records.error();
+  if (address.index >= *records) {
+    return Error{.code = Code::kNotFound,
+                 .detail = fmt::format("no record {} in the chunk at byte {} (it has {})", address.index, address.begin,
+                                       *records)};
+  }
+  return RecordRef{std::move(*chunk), address.index};
+}
+
+}  // namespace recordfs

@@ -1,0 +1,61 @@
+#include "fusefs/commands/split.h"
+
+#include <algorithm>
+#include <charconv>
+#include <utility>
+
+#include "core/base/read_window.h"
+
+namespace recordfs {
+namespace {
+
+bool parse_bound(std::string_view text, Position& bound) {
+  if (text.empty()) return true;
+  const auto parsed = std::from_chars(text.data(), text.data() + text.size(), bound);
+  return parsed.ec == std::errc{} && parsed.ptr == text.data() + text.size();
+}
+
+}  // namespace
+
+std::optional<Split> parse_split(const std::string& text) {
+  const std::size_t colon = text.find(':');
+  if (colon == std::string::npos) return std::nullopt;
+  Split split;
+  const std::string_view all = text;
+  if (!parse_bound(all.substr(0, colon), split.begin) || !parse_bound(all.substr(colon + 1), split.end)) {
+    return std::nullopt;
+  }
+  return split;
+}
+
+Result<std::optional<Place>> start_of(const Split& split, const RecordStore& store) {
+  const Container& container = store.container();
+  if (!container.has_seek_structure() || store.source().size() == 0) return std::optional<Place>{};
+  const Position at = std::min(split.begin, store.source().size() - 1);
+  // No chunk may cover a byte, because of damage: the farther back, the wider the steps.
+  for (std::uint64_t back = 0; back <= at; back = back * 2 + 1) {
+    Goal never;
+    auto found = store.chunk_covering(at - back, never);
+    if (found) return std::optional(Place{.chunk = std::move(*found), .before = {}});
+    const Code code = found.error().code;
+    if (code != Code::kNotFound && code != Code::kPending) return std::move(found).error();
+  }
+  return std::optional<Place>{};
+}
+
+Result<SplitContent> content_of(const Split& split, const RecordStore& store) {
+  const ReadWindow window(store.source());
+  SplitContent content;
+  for (Walk walk = store.walk(Depth::kCounts); !walk.at_end();) {
+    if (auto stepped = walk.step(); !stepped) return std::move(stepped).error();
+    if (walk.chunk() && split.owns(walk.chunk()->chunk.begin)) content.chunks.push_back(*walk.chunk());
+    for (const DamageRow& row : walk.damage()) {
+      if (split.owns(row.region.begin)) content.damage.push_back(row.region);
+    }
+  }
+  std::ranges::sort(content.chunks, {}, [](const Place& place) { return place.chunk.begin; });
+  std::ranges::sort(content.damage, {}, &DamagedRegion::begin);
+  return content;
+}
+
+}  // namespace recordfs

@@ -1,0 +1,128 @@
+#include "fusefs/commands/splits.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+#include <CLI/CLI.hpp>
+
+#include "core/base/read_window.h"
+#include "fusefs/commands/files_option.h"
+#include "fusefs/commands/output.h"
+#include "fusefs/commands/workspace.h"
+#include "fusefs/options.h"
+
+namespace recordfs {
+namespace {
+
+// Smaller splits end only where a chunk begins, for which headers are read; larger ones are mere numbers.
+constexpr std::uint64_t kSmallSplit = 1u << 20;
+
+struct SplitsOptions {
+  ReadingOptions reading;
+  std::vector<std::string> files;
+  std::uint64_t size = 64u << 20;
+  bool ends_in_null = false;
+};
+
+// Writes the splits of one file.
+class Splitting {
+ public:
+  Splitting(const std::string& path, const SplitsOptions& options, Output& output)
+      : path_(path), size_(options.size), end_of_line_(options.ends_in_null ? '\0' : '\n'), output_(output) {}
+
+  void by_size(std::uint64_t file_size) {
+    while (file_size - begin_ > size_ && output_.good()) end_at(begin_ + size_);
+    finish(file_size);
+  }
+
+  // Fails as Walk::step does, after the splits up to there.
+  Result<void> by_chunks(const RecordStore& store) {
+    const ReadWindow window(store.source());
+    const bool is_in_file_order = store.container().is_in_file_order();
+    std::vector<Position> others;
+    for (Walk walk = store.walk(Depth::kHeaders); !walk.at_end() && output_.good();) {
+      if (auto stepped = walk.step(); !stepped) return stepped;
+      if (!walk.chunk()) continue;
+      if (is_in_file_order) {
+        may_end_at(walk.chunk()->chunk.begin);
+      } else {
+        others.push_back(walk.chunk()->chunk.begin);
+      }
+    }
+    std::ranges::sort(others);
+    for (const Position begin : others) may_end_at(begin);
+    return {};
+  }
+
+  // The last split goes up to the end of the file.
+  void finish(std::uint64_t file_size) {
+    if (file_size > begin_) end_at(file_size);
+  }
+
+ private:
+  // At the begin of a chunk.
+  void may_end_at(Position at) {
+    if (at > begin_ && at - begin_ >= size_) end_at(at);
+  }
+
+  void end_at(Position end) {
+    output_.write(fmt::format("{}\t{}\t{}{}", path_, begin_, end, end_of_line_));
+    begin_ = end;
+  }
+
+  const std::string& path_;
+  const std::uint64_t size_;
+  const char end_of_line_;
+  Output& output_;
+  Position begin_ = 0;
+};
+
+void write_splits(const std::string& path, const SplitsOptions& options, Workspace& workspace, Output& output) {
+  const auto store = workspace.open(path);
+  if (!store) return;
+  const std::uint64_t file_size = store->source().size();
+  Splitting splitting(path, options, output);
+  if (options.size >= kSmallSplit) return splitting.by_size(file_size);
+  const auto walked = splitting.by_chunks(*store);
+  if (!walked) workspace.say_failure(path, walked.error());
+  splitting.finish(file_size);
+}
+
+int splits(const SplitsOptions& options) {
+  Workspace workspace(options.reading);
+  Output output(STDOUT_FILENO);
+  for (const std::string& path : options.files) write_splits(path, options, workspace, output);
+  workspace.note(output.finish());
+  return workspace.status();
+}
+
+}  // namespace
+
+std::function<int()> declare_splits(CLI::App& app) {
+  const auto options = std::make_shared<SplitsOptions>();
+  declare_files(app, options->files);
+  app.add_option_function<std::string>(
+         "--size",
+         [options = options.get()](const std::string& text) {
+           const auto size = parse_size(text);
+           if (!size || *size == 0) throw CLI::ValidationError("--size", "not a size: " + text);
+           options->size = *size;
+         },
+         "bytes of the file in a split (default 64M)")
+      ->type_name("SIZE");
+  app.add_flag("-0,--null", options->ends_in_null, "end lines with a NUL, for names that hold a newline");
+  options->reading.declare(app);
+  app.footer(
+      "A line is path, begin and end, with tabs between them. A split owns the chunks that begin in it, whose records\n"
+      "recordfs cat --split BEGIN:END FILE writes; the splits of a file cover it without a gap. Splits smaller than 1M "
+      "end only\nwhere a chunk begins, so that none is empty, for which the file's headers are read; larger ones are "
+      "cut without\nreading the file.");
+  return [options] { return splits(*options); };
+}
+
+}  // namespace recordfs

@@ -1,0 +1,91 @@
+#!/usr/bin/env python3
+"""How commands end when something outside is wrong: files, command lines, and who reads what they write."""
+import os
+import signal
+import subprocess
+
+import commands
+
+TEXT = "riegeli/simple_zstd9.riegeli"
+READING = [["info"], ["ls"], ["cat"], ["head"], ["tail"], ["splits"]]
+
+
+class Files(commands.Case):
+    def test_a_missing_file_is_named(self):
+        for words in READING:
+            self.assert_ends(commands.CANNOT_OPEN, "none: cannot open: No such file or directory", *words, self.folder / "none")
+
+    def test_a_folder_and_text_are_no_containers(self):
+        text = self.folder / "text"
+        text.write_text("only text\n" * 1000)
+        for words in READING:
+            self.assert_ends(commands.CANNOT_OPEN, "not a regular file", *words, self.folder)
+            self.assert_ends(commands.CANNOT_OPEN, "text: no container of a known format", *words, text)
+
+    def test_a_newline_in_a_name_is_escaped_in_messages(self):
+        for words in READING:
+            self.assert_ends(commands.CANNOT_OPEN, r"two\\x0alines: cannot open: No such file", *words, self.folder / "two\nlines")
+
+    def test_any_name_is_a_name(self):
+        for name in ("two\nlines", "-x", "--json", "[a,b]", "-5", "a:b", "cat"):
+            self.copy(TEXT, name)
+            for words in READING:
+                done = subprocess.run([commands.program("recordfs"), *words, "--", name], cwd=self.folder,
+                                      stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False, env=self.environment())
+                with self.subTest(name=name, words=words):
+                    self.assertEqual((done.returncode, done.stderr), (commands.GOOD, b""))
+                    self.assertTrue(done.stdout)
+
+    def test_a_file_that_shrinks_is_no_crash(self):
+        file = self.copy("riegeli/multiblock_zstd.riegeli")
+        os.truncate(file, 100000)
+        for words in READING:
+            self.assertIn(self.recordfs(*words, file).status, (commands.GOOD, commands.DAMAGE), words)
+
+
+class CommandLines(commands.Case):
+    def test_wrong_use_is_one_line(self):
+        for words in READING:
+            self.assert_ends(commands.WRONG_USE, f"try recordfs {words[0]} --help", *words)
+            self.assert_ends(commands.WRONG_USE, "--nothing", *words, "--nothing", commands.sample(TEXT))
+        for words in (["cat"], ["ls"]):
+            self.assert_ends(commands.WRONG_USE, "not a range: x", *words, commands.sample(TEXT), "x")
+        self.assert_ends(commands.WRONG_USE, "", "head", commands.sample(TEXT), commands.sample(TEXT))
+
+    def test_help_is_there_and_good(self):
+        for words in READING:
+            shown = self.good(*words, "--help").decode()
+            self.assertIn(f"recordfs {words[0]}", shown)
+            self.assertLessEqual(max(map(len, shown.splitlines())), 132)
+
+    def test_an_index_that_cannot_be_used_is_said(self):
+        done = self.recordfs("cat", "--index", "no", commands.sample(TEXT), "1")
+        self.assertEqual((done.status, done.err), (commands.GOOD, ""))
+
+
+class Output(commands.Case):
+    LONG = [["cat"], ["cat", "--lines"], ["cat", "--json"], ["ls"], ["tail", "-n", "100000"]]
+
+    def test_a_closed_pipe_ends_without_words(self):
+        for words in self.LONG:
+            done = self.until_the_pipe_closes(10, *words, commands.sample("leveldb_log/zero-length-10000.log")
+                                              if words == ["ls"] else commands.sample("riegeli/multiblock_zstd.riegeli"))
+            with self.subTest(words=words):
+                self.assertEqual((done.status, done.err), (-signal.SIGPIPE, ""))
+
+    def test_a_full_disk_is_said(self):
+        for words in (*self.LONG, *READING):
+            with open("/dev/full", "wb") as full:
+                done = self.recordfs(*words, commands.sample(TEXT), stdout=full)
+            with self.subTest(words=words):
+                self.assertEqual(done.status, commands.PARTLY_DONE)
+                self.assertEqual(done.err, "recordfs: standard output: No space left on device\n")
+
+    def test_a_closed_output_is_no_crash(self):
+        done = subprocess.run([commands.program("recordfs"), "cat", commands.sample(TEXT)], stdin=subprocess.DEVNULL,
+                              stderr=subprocess.PIPE, check=False, preexec_fn=lambda: os.close(1))
+        self.assertEqual((done.returncode, done.stderr), (commands.GOOD, b""))
+
+
+if __name__ == "__main__":
+    commands.main()

@@ -1,0 +1,69 @@
+#!/usr/bin/env python3
+"""recordfs info: what is known of containers, at once or after a walk."""
+import json
+
+import commands
+
+TEXT = "riegeli/simple_zstd9.riegeli"
+KEYS = "recordio/v2-header-kv.grail-rio"
+
+
+class Info(commands.Case):
+    def table(self, *words):
+        return self.good("info", *words).decode()
+
+    def test_the_table_names_what_a_person_asks_for(self):
+        shown = self.table(commands.sample(KEYS))
+        for line in (rf"file +{commands.sample(KEYS)}", "format +recordio", r"size +98304 bytes \(96.0 KiB\)",
+                     "codec +zstd", r"metadata +transformer \(4 bytes\)", r" +b.true \(4 bytes\)"):
+            self.assertRegex(shown, rf"(?m)^{line}$")
+
+    def test_json_of_one_file_is_its_info(self):
+        made = json.loads(self.good("info", "--json", commands.sample(TEXT)))
+        self.assertEqual((made["format"], made["codec"], made["size"]), ("riegeli", "zstd", commands.sample(TEXT).stat().st_size))
+        self.assertNotIn("file", made)
+
+    def test_json_of_several_files_is_a_line_each(self):
+        files = [str(commands.sample(name)) for name in (TEXT, KEYS)]
+        made = [json.loads(line) for line in self.good("info", "--json", *files).splitlines()]
+        self.assertEqual([info["file"] for info in made], files)
+        self.assertEqual([info["format"] for info in made], ["riegeli", "recordio"])
+
+    def test_a_scan_adds_totals(self):
+        made = json.loads(self.good("info", "--json", "--scan", commands.sample(TEXT)))
+        self.assertEqual((made["records"], made["damaged_regions"]), (500, 0))
+        self.assertEqual(made["decoded"], len(self.good("cat", commands.sample(TEXT))))
+        self.assertAlmostEqual(made["ratio"], made["decoded"] / made["size"], places=2)
+        self.assertRegex(self.table("--scan", commands.sample(TEXT)), r"(?m)^records +500$")
+
+    def test_without_a_scan_damage_is_not_looked_for(self):
+        damaged = commands.sample("riegeli/dmg_flip_header.riegeli")
+        self.table(damaged)
+        done = self.recordfs("info", "--scan", damaged)
+        self.assertEqual(done.status, commands.DAMAGE)
+        self.assertRegex(done.err, r"bytes \d+ to \d+: damage: ")
+        self.assertIn(b"damaged regions  ", done.out)
+
+    def test_an_unfinished_end_is_said_by_a_scan(self):
+        done = self.recordfs("info", "--scan", commands.sample("riegeli/dmg_truncate_13816.riegeli"))
+        self.assertEqual(done.status, commands.DAMAGE)
+        self.assertRegex(done.err, r"bytes \d+ to \d+: unfinished: ")
+
+    def test_a_file_that_is_not_there_does_not_keep_the_others_back(self):
+        done = self.recordfs("info", self.folder / "none", commands.sample(TEXT))
+        self.assertEqual(done.status, commands.CANNOT_OPEN)
+        self.assertRegex(done.err, r"\Arecordfs: .*none: cannot open: No such file or directory\n\Z")
+        self.assertIn(b"riegeli", done.out)
+
+    def test_every_sample_has_a_table_and_valid_json(self):
+        for path in commands.containers():
+            done = self.recordfs("info", "--scan", "--json", path)
+            with self.subTest(sample=path.name):
+                self.assertEqual(done.status == commands.GOOD, done.err == "")
+                if done.status != commands.CANNOT_OPEN:
+                    self.assertEqual(json.loads(done.out)["size"], path.stat().st_size)
+                    self.assertGreater(len(self.recordfs("info", path).out.splitlines()), 2)
+
+
+if __name__ == "__main__":
+    commands.main()

@@ -1,0 +1,95 @@
+#!/usr/bin/env python3
+"""recordfs ls: which records and chunks there are, and how large they are."""
+import json
+
+import commands
+
+TEXT = "riegeli/simple_zstd9.riegeli"
+BINARY = "riegeli/multiblock_zstd.riegeli"
+BAD_DATA = 84003  # a byte of BINARY in the data of the chunk at 83928
+TRANSPOSED = "riegeli/transposed_one_chunk.riegeli"
+
+
+class Ls(commands.Case):
+    def rows(self, *words):
+        return [line.split("\t") for line in self.good("ls", *words).decode().splitlines()]
+
+    def sizes(self, path):
+        """Of each record that can be read, by its ordinal."""
+        out = self.recordfs("cat", "--skip-damage", "--json", path).out
+        return {made["ordinal"]: made["size"] for made in map(json.loads, out.splitlines())}
+
+
+class Records(Ls):
+    def test_a_line_is_ordinal_size_and_address(self):
+        rows = self.rows(commands.sample(BINARY))
+        self.assertEqual(rows[0], ["0", "184", "64/0"])
+        self.assertEqual([int(row[0]) for row in rows], list(range(len(rows))))
+
+    def test_sizes_are_those_of_the_records_in_every_sample(self):
+        for path in commands.containers():
+            listed = {}
+            for line in self.recordfs("ls", path).out.decode().splitlines():
+                ordinal, size, _ = line.split("\t")
+                listed[int(ordinal)] = size
+            with self.subTest(sample=path.name):
+                for ordinal, size in self.sizes(path).items():
+                    self.assertEqual(listed[ordinal], str(size))
+
+    def test_a_long_listing_has_codec_kind_and_bytes_of_the_chunk(self):
+        self.assertEqual(self.rows("-l", commands.sample(BINARY), "0"), [["0", "184", "64/0", "zstd", "simple", "64-7028"]])
+
+    def test_ranges_are_those_of_cat(self):
+        file = commands.sample(TEXT)
+        rows = self.rows(file)
+        for words, wanted in [(["42"], rows[42:43]), (["10:20"], rows[10:20]), (["-5:"], rows[-5:]), (["5:3"], [])]:
+            self.assertEqual(self.rows(file, *words), wanted, words)
+        self.assertEqual(self.rows(file, "@64/3"), [["-", *rows[3][1:]]])
+        self.assert_ends(commands.PARTLY_DONE, r"no record 600 \(there are 500\)", "ls", file, "600")
+
+    def test_json_is_an_object_a_line(self):
+        lines = self.good("ls", "--json", "-l", commands.sample(BINARY), ":2").splitlines()
+        self.assertEqual(json.loads(lines[0]), {"ordinal": 0, "size": 184, "chunk": 64, "index": 0, "codec": "zstd",
+                                                "kind": "simple", "end": 7028})
+        self.assertEqual(len(lines), 2)
+
+    def test_what_cannot_be_read_has_no_size(self):
+        bad = commands.with_bit_flipped(self.copy(TRANSPOSED), commands.sample(TRANSPOSED).stat().st_size - 100)
+        done = self.recordfs("ls", bad)
+        self.assertEqual(done.status, commands.DAMAGE)
+        self.assertRegex(done.err, r"byte \d+: ")
+        rows = [line.split("\t") for line in done.out.decode().splitlines()]
+        self.assertEqual(len(rows), commands.expectation(commands.sample(TRANSPOSED))["num_records"])
+        self.assertEqual({row[1] for row in rows}, {"-"})
+        made = json.loads(self.recordfs("ls", "--json", bad).out.splitlines()[0])
+        self.assertIsNone(made["size"])
+        self.assertIn("byte ", made["error"])
+
+    def test_on_a_terminal_the_columns_stand_below_each_other(self):
+        shown = self.on_terminal("ls", "-l", commands.sample(BINARY), "8:12")
+        self.assertEqual(shown.status, commands.GOOD)
+        lines = shown.out.decode().splitlines()
+        self.assertEqual([line.split()[0] for line in lines], ["8", "9", "10", "11"])
+        self.assertEqual({line.index("zstd") for line in lines}, {lines[0].index("zstd")})
+        self.assertNotIn("\t", shown.out.decode())
+
+
+class Chunks(Ls):
+    def test_chunks_have_a_header_line_and_a_line_each(self):
+        header, first, *_ = self.rows("--chunks", commands.sample(BINARY))
+        self.assertEqual(header, "begin end kind codec first_ordinal records stored decoded".split())
+        self.assertEqual(first, ["0", "64", "signature", "-", "0", "0", "0", "0"])
+
+    def test_chunks_of_a_range_are_those_that_hold_it(self):
+        rows = self.rows("--chunks", commands.sample(BINARY))
+        second = next(row for row in rows[1:] if row[4] == "52" and row[5] != "0")
+        self.assertEqual(self.rows("--chunks", commands.sample(BINARY), "53")[1:], [second])
+
+    def test_json_is_an_object_a_chunk(self):
+        rows = self.rows("--chunks", commands.sample(BINARY))
+        made = [json.loads(line) for line in self.good("ls", "--chunks", "--json", commands.sample(BINARY)).splitlines()]
+        self.assertEqual([[str(value) for value in chunk.values()] for chunk in made], rows[1:])
+
+
+if __name__ == "__main__":
+    commands.main()
