@@ -1,0 +1,84 @@
+#!/usr/bin/env python3
+"""Commands without a mount, beside a mount: both show the same."""
+import errno
+import os
+import subprocess
+from pathlib import Path
+
+import mounting
+
+EXPECTATION = ".expect.json"
+PIECE = 4096
+READABLE_IN_PART = (0, 4, 5)
+
+
+class BesideAMount(mounting.Case):
+    def setUp(self):
+        """Mounts every sample that is a container, each in a directory of a name of its own."""
+        super().setUp()
+        self.sources = []
+        (self.folder / "sources").mkdir()
+        corpus = Path(os.environ.get("RECORDFS_CORPUS", mounting.place.checkout / "tests" / "corpus"))
+        for number, path in enumerate(sorted(corpus.rglob(f"*{EXPECTATION}"))):
+            source = self.folder / "sources" / f"{number:04}-{path.name[: -len(EXPECTATION)]}"
+            source.symlink_to(str(path)[: -len(EXPECTATION)])
+            if self.command("info", source).returncode == 0:
+                self.sources.append(source)
+        self.assertGreater(len(self.sources), 300)
+        self.mounted = self.mount(*self.sources)
+
+    def command(self, *words):
+        return subprocess.run([mounting.program("recordfs"), *map(str, words)], stdout=subprocess.PIPE,
+                              stderr=subprocess.PIPE, check=False, env=self.environment())
+
+    def shown(self, path):
+        """What can be read of a file in front of the first error, and that error or None."""
+        pieces = []
+        with path.open("rb", buffering=0) as file:
+            while True:
+                try:
+                    piece = file.read(PIECE)
+                except OSError as failed:
+                    return b"".join(pieces), failed
+                if not piece:
+                    return b"".join(pieces), None
+                pieces.append(piece)
+
+    def test_cat_writes_the_stream(self):
+        whole = 0
+        for source in self.sources:
+            shown, failed = self.shown(self.mounted / source.name / "streams/concat")
+            done = self.command("cat", source)
+            with self.subTest(sample=source.name):
+                self.assertIn(done.returncode, READABLE_IN_PART)
+                if failed is None:
+                    whole += 1
+                    self.assertEqual(done.stdout, shown)
+                else:
+                    self.assertIn(failed.errno, (errno.EIO, errno.EOPNOTSUPP))
+                    self.assertNotEqual(done.returncode, 0)
+                    self.assertEqual(done.stdout[:len(shown)], shown)
+        self.assertGreater(whole, 300)
+
+    def test_lines_are_those_of_the_stream(self):
+        for source in self.sources:
+            shown, failed = self.shown(self.mounted / source.name / "streams/lines")
+            if failed is None:
+                with self.subTest(sample=source.name):
+                    self.assertEqual(self.command("cat", "--lines", source).stdout, shown)
+
+    def test_chunks_are_the_rows_of_the_index(self):
+        for source in self.sources:
+            with self.subTest(sample=source.name):
+                self.assertEqual(self.command("ls", "--chunks", source).stdout,
+                                 (self.mounted / source.name / "index/chunks.tsv").read_bytes())
+
+    def test_info_is_the_file(self):
+        for source in self.sources:
+            with self.subTest(sample=source.name):
+                self.assertEqual(self.command("info", "--json", source).stdout,
+                                 (self.mounted / source.name / "info.json").read_bytes())
+
+
+if __name__ == "__main__":
+    mounting.main()
