@@ -1,6 +1,7 @@
 #include "fusefs/commands/record_form.h"
 
 #include <algorithm>
+#include <new>
 #include <utility>
 
 #include <fmt/format.h>
@@ -77,6 +78,19 @@ class RecordText::Pen {
         through_(through) {}
 
   Rendered write(Span which) {
+    try {
+      write_all(which);
+    } catch (const std::bad_alloc&) {
+      // What a record becomes may be several times as large, and nobody else would catch what the standard library
+      // throws.
+      rendered_.failures.push_back({.code = Code::kOutOfMemory, .detail = "no memory for the text of a record"});
+      rendered_.is_over = true;
+    }
+    return std::move(rendered_);
+  }
+
+ private:
+  void write_all(Span which) {
     for (std::uint64_t i = which.begin; i < which.end && goes_on();) {
       if (const Error* failure = layout_.failure(i)) {
         fail(*failure);
@@ -91,10 +105,8 @@ class RecordText::Pen {
       }
       i = end;
     }
-    return std::move(rendered_);
   }
 
- private:
   bool goes_on() const { return !rendered_.is_over && (through_ == nullptr || through_->good()); }
 
   void put(Bytes bytes) {

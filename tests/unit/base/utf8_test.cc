@@ -25,6 +25,21 @@ TEST(Utf8, AnythingElseIsNoCharacter) {
   }
 }
 
+TEST(Utf8, AllOfATextIsUtf8OrItIsNot) {
+  const std::string long_ascii(1000, 'a');
+  for (const std::string& text :
+       {std::string(), long_ascii, long_ascii + "\xc3\xa9", "\xf0\x9f\x8c\x8d" + long_ascii}) {
+    EXPECT_TRUE(is_utf8(text)) << printable(text);
+  }
+  for (std::size_t at = 0; at <= 24; ++at) {
+    std::string text(24, 'a');
+    text.insert(at, "\xc3");
+    EXPECT_FALSE(is_utf8(text)) << printable(text);
+    text.insert(at + 1, "\xa9");
+    EXPECT_TRUE(is_utf8(text)) << printable(text);
+  }
+}
+
 TEST(Utf8, PrintableTextIsALineThatHidesNothing) {
   EXPECT_EQ(printable("caf\xc3\xa9 100%"), "caf\xc3\xa9 100%");
   EXPECT_EQ(printable("a\tb\nc\x7f"), "a\\x09b\\x0ac\\x7f");

@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "tests/unit/store/toy_store.h"
@@ -81,6 +82,28 @@ TEST(Scan, BeginsAtAPlaceAndEndsBeforeARecord) {
     };
   }));
   EXPECT_EQ(chunks, (std::vector<std::uint64_t>{20, 21, 22, 23, 24, 25, 26, 27, 28, 29}));
+}
+
+TEST(Scan, EndsBeforeAChunkThatBeginsAtAPosition) {
+  ToyStore toy({.chunks = 40, .records_per_chunk = 3});
+  std::vector<Position> begins;
+  const auto collect = [&](const ScannedStep& step) -> Finish {
+    return [&begins, begin = step.place->chunk.begin] {
+      begins.push_back(begin);
+      return true;
+    };
+  };
+  ASSERT_TRUE(scan(*toy.store, with_threads(2), collect));
+  const std::vector<Position> all = std::exchange(begins, {});
+  for (const std::size_t behind : {std::size_t{0}, std::size_t{1}, std::size_t{17}}) {
+    for (const Position end : {all[behind], behind == 0 ? all[0] : all[behind - 1] + 1}) {
+      ScanOptions options = with_threads(2);
+      options.end_position = end;
+      begins.clear();
+      ASSERT_TRUE(scan(*toy.store, options, collect));
+      EXPECT_EQ(begins, std::vector(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(behind))) << end;
+    }
+  }
 }
 
 TEST(Scan, HoldsNoMoreChunksThanItsMemoryAllows) {

@@ -1,0 +1,69 @@
+#include "fusefs/commands/json_lines.h"
+
+#include <gtest/gtest.h>
+
+#include <random>
+#include <string>
+
+#include <nlohmann/json.hpp>
+
+#include "fusefs/commands/base64.h"
+
+namespace recordfs {
+namespace {
+
+using Json = nlohmann::json;
+
+std::string line_of(const RecordName& name, std::string_view record) {
+  std::string line;
+  append_json_line(line, name, as_bytes(record));
+  return line;
+}
+
+TEST(JsonLines, ARecordIsAnObjectOnALine) {
+  EXPECT_EQ(line_of(std::uint64_t{42}, "hello"), "{\"ordinal\":42,\"size\":5,\"text\":\"hello\"}\n");
+  EXPECT_EQ(line_of(std::uint64_t{0}, ""), "{\"ordinal\":0,\"size\":0,\"text\":\"\"}\n");
+  EXPECT_EQ(line_of(RecordAddress{65536, 3}, "x"), "{\"chunk\":65536,\"index\":3,\"size\":1,\"text\":\"x\"}\n");
+}
+
+TEST(JsonLines, WhatIsNoTextStandsInBase64) {
+  EXPECT_EQ(line_of(std::uint64_t{1}, "\xff\xfe"), "{\"ordinal\":1,\"size\":2,\"base64\":\"//4=\"}\n");
+  EXPECT_EQ(line_of(std::uint64_t{1}, "eight ascii bytes, then \xc3"),
+            "{\"ordinal\":1,\"size\":25,\"base64\":\"ZWlnaHQgYXNjaWkgYnl0ZXMsIHRoZW4gww==\"}\n");
+}
+
+TEST(JsonLines, EveryCharacterComesBack) {
+  std::string text;
+  for (char c = 0; c < 0x7f; ++c) text += c;
+  text += "\x7f \xc2\x85 caf\xc3\xa9 \xe2\x80\xa8 \xf0\x9f\x8c\x8d";
+  const std::string line = line_of(std::uint64_t{7}, text);
+  EXPECT_EQ(line.find('\n'), line.size() - 1);
+  EXPECT_EQ(Json::parse(line)["text"].get<std::string>(), text);
+}
+
+TEST(JsonLines, AnyBytesMakeALineThatIsJson) {
+  std::mt19937 random(5);
+  for (int i = 0; i < 2000; ++i) {
+    std::string record(random() % 40, '\0');
+    for (char& c : record) c = static_cast<char>(random() % 4 == 0 ? random() : 'a' + random() % 26);
+    const Json made = Json::parse(line_of(std::uint64_t{9}, record));
+    EXPECT_EQ(made["size"], record.size());
+    EXPECT_NE(made.contains("text"), made.contains("base64"));
+    if (made.contains("text")) {
+      EXPECT_EQ(made["text"].get<std::string>(), record);
+    }
+  }
+}
+
+TEST(Base64, PiecesOfThreeBytesMakeTheWhole) {
+  const std::string text = "any carnal pleas";
+  std::string whole;
+  append_base64(whole, as_bytes(text));
+  EXPECT_EQ(whole, "YW55IGNhcm5hbCBwbGVhcw==");
+  std::string pieces;
+  for (std::size_t at = 0; at < text.size(); at += 3) append_base64(pieces, as_bytes(text.substr(at, 3)));
+  EXPECT_EQ(pieces, whole);
+}
+
+}  // namespace
+}  // namespace recordfs
