@@ -65,22 +65,20 @@ Result<Buffer> read_exactly(const Source& source, Position at, std::uint64_t siz
 }
 
 Result<std::shared_ptr<const FileSource>> FileSource::open(const std::string& path) {
-  const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
-  if (descriptor < 0) return io_error(0, "cannot open", errno);
+  Descriptor descriptor(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK));
+  if (!descriptor) return io_error(0, "cannot open", errno);
+  return of(std::move(descriptor), path.substr(path.rfind('/') + 1));
+}
+
+Result<std::shared_ptr<const FileSource>> FileSource::of(Descriptor descriptor, std::string name) {
   struct stat st {};
-  if (::fstat(descriptor, &st) != 0) {
-    const int error = errno;
-    ::close(descriptor);
-    return io_error(0, "cannot stat", error);
-  }
+  if (::fstat(descriptor.number(), &st) != 0) return io_error(0, "cannot stat", errno);
   auto size = static_cast<std::uint64_t>(st.st_size);
-  const bool sized = S_ISREG(st.st_mode) || (S_ISBLK(st.st_mode) && ::ioctl(descriptor, BLKGETSIZE64, &size) == 0);
-  if (!sized) {
-    ::close(descriptor);
-    return io_error(0, "not a regular file", S_ISDIR(st.st_mode) ? EISDIR : EINVAL);
-  }
+  const bool sized =
+      S_ISREG(st.st_mode) || (S_ISBLK(st.st_mode) && ::ioctl(descriptor.number(), BLKGETSIZE64, &size) == 0);
+  if (!sized) return io_error(0, "not a regular file", S_ISDIR(st.st_mode) ? EISDIR : EINVAL);
   const Status status{st.st_dev, st.st_ino, st.st_mode, st.st_uid, st.st_gid, st.st_mtim.tv_sec, st.st_mtim.tv_nsec};
-  auto source = std::shared_ptr<FileSource>(new FileSource(path.substr(path.rfind('/') + 1), descriptor, size, status));
+  auto source = std::shared_ptr<FileSource>(new FileSource(std::move(name), std::move(descriptor), size, status));
   source->seen_ = stamp_of(st, size);
   auto ends = source->read_ends();
   if (!ends) return std::move(ends).error();
@@ -94,12 +92,11 @@ std::optional<FileIdentity> FileSource::identity() const {
   return FileIdentity{status_.device, status_.inode, status_.mtime_seconds, status_.mtime_nanoseconds};
 }
 
-FileSource::~FileSource() { ::close(descriptor_); }
-
 Result<std::size_t> FileSource::read_descriptor(Position at, MutableBytes out) const {
   std::size_t done = 0;
   while (done < out.size()) {
-    const ssize_t got = ::pread(descriptor_, out.data() + done, out.size() - done, static_cast<off_t>(at + done));
+    const ssize_t got =
+        ::pread(descriptor_.number(), out.data() + done, out.size() - done, static_cast<off_t>(at + done));
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) return io_error(at + done, "cannot read", errno);
     if (got == 0) {
@@ -139,7 +136,7 @@ Result<bool> FileSource::ends_are_same() const {
 
 Result<FileSource::Stamp> FileSource::stamp() const {
   struct stat st {};
-  if (::fstat(descriptor_, &st) != 0) return io_error(0, "cannot stat", errno);
+  if (::fstat(descriptor_.number(), &st) != 0) return io_error(0, "cannot stat", errno);
   return stamp_of(st, size_);
 }
 

@@ -12,6 +12,7 @@
 
 #include "core/base/buffer.h"
 #include "core/base/bytes.h"
+#include "core/base/descriptor.h"
 #include "core/base/result.h"
 
 struct stat;
@@ -71,7 +72,9 @@ class FileSource final : public Source {
   // Opens `path` for reading. Fails with kIo (os_error set) when it can't be opened or is neither a
   // regular file nor a block device.
   static Result<std::shared_ptr<const FileSource>> open(const std::string& path);
-  ~FileSource() override;
+  // The same for a file that is open for reading already. `name`: without directories.
+  static Result<std::shared_ptr<const FileSource>> of(Descriptor descriptor, std::string name);
+  ~FileSource() override = default;
   FileSource(const FileSource&) = delete;
   FileSource& operator=(const FileSource&) = delete;
 
@@ -109,8 +112,8 @@ class FileSource final : public Source {
     Buffer first, last;
   };
 
-  FileSource(std::string name, int descriptor, std::uint64_t size, Status status)
-      : name_(std::move(name)), descriptor_(descriptor), size_(size), status_(status) {}
+  FileSource(std::string name, Descriptor descriptor, std::uint64_t size, Status status)
+      : name_(std::move(name)), descriptor_(std::move(descriptor)), size_(size), status_(status) {}
 
   Result<std::size_t> read_descriptor(Position at, MutableBytes out) const;
   Result<Ends> read_ends() const;
@@ -121,7 +124,7 @@ class FileSource final : public Source {
   Result<void> check_unchanged() const;
 
   const std::string name_;
-  const int descriptor_;
+  const Descriptor descriptor_;
   const std::uint64_t size_;
   const Status status_;
   Ends ends_;  // written once, before the source is shared

@@ -12,6 +12,7 @@
 
 #include <fmt/format.h>
 
+#include "core/base/descriptor.h"
 #include "core/hash/highway.h"
 
 namespace recordfs {
@@ -23,21 +24,6 @@ constexpr std::uint64_t kLargestIndex = 64u << 20;
 constexpr std::chrono::milliseconds kFineStamp{15};
 constexpr std::chrono::seconds kCoarseStamp{2};  // of file systems that do not count fractions of a second
 
-class Descriptor {
- public:
-  explicit Descriptor(int number) : number_(number) {}
-  ~Descriptor() {
-    if (number_ >= 0) ::close(number_);
-  }
-  Descriptor(Descriptor&& other) noexcept : number_(std::exchange(other.number_, -1)) {}
-  Descriptor& operator=(Descriptor&&) = delete;
-  int get() const { return number_; }
-  bool is_open() const { return number_ >= 0; }
-
- private:
-  int number_;
-};
-
 // Ours, and nobody else may write to it.
 bool is_ours(const struct stat& st) { return st.st_uid == ::geteuid() && (st.st_mode & (S_IWGRP | S_IWOTH)) == 0; }
 
@@ -45,25 +31,25 @@ bool is_ours(const struct stat& st) { return st.st_uid == ::geteuid() && (st.st_
 Descriptor open_directory(const std::string& path) {
   Descriptor directory(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
   struct stat st {};
-  if (!directory.is_open()) return directory;
-  if (::fstat(directory.get(), &st) == 0 && is_ours(st)) return directory;
+  if (!directory) return directory;
+  if (::fstat(directory.number(), &st) == 0 && is_ours(st)) return directory;
   errno = EPERM;
-  return Descriptor(-1);
+  return Descriptor();
 }
 
 std::optional<Buffer> read_file(const std::string& directory_path, const std::string& name) {
   const Descriptor directory = open_directory(directory_path);
-  if (!directory.is_open()) return std::nullopt;
-  const Descriptor file(::openat(directory.get(), name.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+  if (!directory) return std::nullopt;
+  const Descriptor file(::openat(directory.number(), name.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
   struct stat st {};
-  if (!file.is_open() || ::fstat(file.get(), &st) != 0) return std::nullopt;
+  if (!file || ::fstat(file.number(), &st) != 0) return std::nullopt;
   const auto size = static_cast<std::uint64_t>(st.st_size);
   if (!S_ISREG(st.st_mode) || !is_ours(st) || size > kLargestIndex) return std::nullopt;
   auto bytes = Buffer::allocate(static_cast<std::size_t>(size));
   if (!bytes) return std::nullopt;
   std::size_t filled = 0;
   while (filled < bytes->size()) {
-    const ssize_t got = ::read(file.get(), bytes->data() + filled, bytes->size() - filled);
+    const ssize_t got = ::read(file.number(), bytes->data() + filled, bytes->size() - filled);
     if (got < 0 && errno == EINTR) continue;
     if (got <= 0) return std::nullopt;
     filled += static_cast<std::size_t>(got);
@@ -169,28 +155,28 @@ std::optional<std::string> SavedIndex::try_write(const std::string& bytes) const
     ::mkdir(place_.directory.c_str(), S_IRWXU);
   }
   const Descriptor directory = open_directory(place_.directory);
-  if (!directory.is_open()) return reason("cannot open the folder, or it is not ours alone");
+  if (!directory) return reason("cannot open the folder, or it is not ours alone");
   const std::string name = file_name();
   // One file may be mounted several times, also by one process.
   static std::atomic<unsigned> count{0};
   const std::string unfinished = fmt::format("{}.{}.{}", name, ::getpid(), count.fetch_add(1));
-  ::unlinkat(directory.get(), unfinished.c_str(), 0);
+  ::unlinkat(directory.number(), unfinished.c_str(), 0);
   const int flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
-  const Descriptor file(::openat(directory.get(), unfinished.c_str(), flags, S_IRUSR | S_IWUSR));
-  if (!file.is_open()) return reason("cannot create a file");
+  const Descriptor file(::openat(directory.number(), unfinished.c_str(), flags, S_IRUSR | S_IWUSR));
+  if (!file) return reason("cannot create a file");
   std::optional<std::string> why;
-  if (!write_all(file.get(), bytes)) {
+  if (!write_all(file.number(), bytes)) {
     why = reason("cannot write");
-  } else if (::renameat(directory.get(), unfinished.c_str(), directory.get(), name.c_str()) != 0) {
+  } else if (::renameat(directory.number(), unfinished.c_str(), directory.number(), name.c_str()) != 0) {
     why = reason("cannot rename");
   }
-  if (why) ::unlinkat(directory.get(), unfinished.c_str(), 0);
+  if (why) ::unlinkat(directory.number(), unfinished.c_str(), 0);
   return why;
 }
 
 void SavedIndex::remove() const {
   const Descriptor directory = open_directory(place_.directory);
-  if (directory.is_open()) ::unlinkat(directory.get(), file_name().c_str(), 0);
+  if (directory) ::unlinkat(directory.number(), file_name().c_str(), 0);
 }
 
 }  // namespace recordfs

@@ -57,6 +57,17 @@ TEST(FileSource, EmptyFileOpens) {
   EXPECT_EQ(read(*source, 0, 10), "");
 }
 
+TEST(FileSource, FileThatIsOpenAlreadyIsReadFromItsDescriptor) {
+  const TempFile file("text");
+  Descriptor descriptor(::open(file.path().c_str(), O_RDONLY | O_CLOEXEC));
+  std::filesystem::remove(file.path());
+  const auto source = FileSource::of(std::move(descriptor), "name").value();
+  EXPECT_FALSE(descriptor) << "it is the source's now";
+  EXPECT_EQ(read(*source, 0, 10), "text");
+  EXPECT_EQ(source->name(), "name");
+  EXPECT_EQ(FileSource::of(Descriptor(::open("/", O_RDONLY | O_CLOEXEC)), "").error().os_error, EISDIR);
+}
+
 TEST(FileSource, TellsModeOwnerAndTimeOfTheFile) {
   TempFile file("text");
   file.set_mtime(1000);
