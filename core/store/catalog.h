@@ -31,7 +31,8 @@ class Catalog;
 struct Goal {
   Catalog* catalog = nullptr;
   Coordinate coordinate = Coordinate::kChunks;
-  std::uint64_t value = 0;  // reached when the walk has passed it; kEverything: when it is over
+  std::uint64_t value = 0;               // reached when the walk has passed it; kEverything: when it is over
+  std::shared_ptr<const void> keeper{};  // who waits holds it: the catalog may go when nobody does
 };
 
 class Catalog {

@@ -21,6 +21,7 @@ struct Parking::Parked {
   Interrupt interrupt;
   Attempt attempt;
   Catalog* catalog = nullptr;
+  std::shared_ptr<const void> keeper;  // of the catalog
   std::atomic<std::uint64_t> ticket{0};
   bool interrupted = false;  // while its interrupt function was being registered
 };
@@ -63,6 +64,7 @@ void Parking::wait(const std::shared_ptr<Parked>& parked, const Goal& goal) {
     }
     waiting_.emplace(parked.get(), parked);
     parked->catalog = goal.catalog;
+    parked->keeper = goal.keeper;
   }
   // From here on an interrupt may answer the request at any moment: only claim() gives it back.
   if (parked->interrupt == Interrupt::kAnswerEintr && was_interrupted(*parked)) {
@@ -131,7 +133,10 @@ void Parking::close() {
     closed_ = true;
     left.swap(waiting_);
   }
-  for (const auto& [raw, parked] : left) fuse_reply_err(parked->request, EINTR);
+  for (const auto& [raw, parked] : left) {
+    fuse_reply_err(parked->request, EINTR);
+    parked->keeper.reset();  // the catalog holds what waits for it, and would keep itself
+  }
 }
 
 }  // namespace recordfs
