@@ -3,6 +3,7 @@
 #include <sys/stat.h>
 #include <syslog.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <cstring>
@@ -53,12 +54,51 @@ void override_ownership(Ownership& ownership, const Options& options) {
   ownership.directory_mode = 0555 & ~*options.umask;
 }
 
-Result<MountedContainer> open_source(const std::string& path, const Options& options, Services& services) {
+bool is_directory(const std::string& path) {
+  std::error_code failure;
+  return std::filesystem::is_directory(path, failure);
+}
+
+// Its name in a mount of several sources: that of the directory itself, whatever it was called by.
+std::string directory_name(const std::string& path) {
+  std::error_code failure;
+  const auto real = std::filesystem::canonical(path, failure);
+  const std::string name = failure ? std::string() : real.filename().string();
+  return name.empty() ? "root" : name;
+}
+
+Result<MountSource> open_source(const std::string& path, const Options& options, Services& services) {
+  if (is_directory(path)) {
+    auto directory = Beneath::open(path);
+    if (!directory) return std::move(directory).error();
+    return MountSource(MirroredDirectory{directory_name(path), std::move(*directory)});
+  }
   auto opened = open_file(path, options.limits, services);
   if (!opened) return std::move(opened).error();
   Ownership ownership = ownership_of(opened->status);
   override_ownership(ownership, options);
-  return MountedContainer{std::move(opened->name), std::move(opened->store), ownership};
+  return MountSource(MountedContainer{std::move(opened->name), std::move(opened->store), ownership});
+}
+
+MirrorSettings mirror_settings(const Options& options, Services& services) {
+  const auto open = [&options, &services](Descriptor file,
+                                          const std::string& path) -> Result<std::shared_ptr<const RecordStore>> {
+    auto opened = open_file(std::move(file), path, options.limits, services);
+    if (opened) return std::move(opened->store);
+    services.log(Severity::kWarning, open_failure(path, opened.error()));
+    return std::move(opened).error();
+  };
+  return {.probe = is_container, .open = open, .adjust = [&options](Ownership& ownership) {
+            override_ownership(ownership, options);
+          }};
+}
+
+// Bits that a record's address may have. Among so many containers as a mirror may have there is room for each that is
+// looked into, 65,536 of the largest at a time.
+unsigned address_bits(const Options& options) {
+  constexpr unsigned kInMirror = 44;
+  const unsigned bits = Numbering::value_bits(options.sources.size());
+  return std::ranges::any_of(options.sources, is_directory) ? std::min(bits, kInMirror) : bits;
 }
 
 // What mount.fuse3(8) gives instead of a directory when it has opened /dev/fuse and mounted by itself.
@@ -100,22 +140,22 @@ int mount_sources(const Options& options) {
     return kExitWrongUse;
   }
   services.index = std::move(*index);
-  services.address_bits = Numbering::value_bits(options.sources.size());
-  std::vector<MountedContainer> containers;
+  services.address_bits = address_bits(options);
+  std::vector<MountSource> sources;
   for (const std::string& path : options.sources) {
     auto opened = open_source(path, options, services);
     if (!opened) {
       say(open_failure(path, opened.error()));
       return kExitCannotOpen;
     }
-    containers.push_back(std::move(*opened));
+    sources.push_back(std::move(*opened));
   }
   const auto cannot_mount = [&](std::string_view reason) {
     log.write(Severity::kError, fmt::format("{}: cannot mount: {}", options.mountpoint, reason));
     return kExitCannotMount;
   };
   if (auto problem = mountpoint_problem(options.mountpoint, options.nonempty)) return cannot_mount(*problem);
-  const MountTree tree(std::move(containers), options.nest);
+  const MountTree tree(std::move(sources), options.nest, mirror_settings(options, services));
   const SessionOptions session{.mountpoint = absolute(options.mountpoint),
                                .fsname = options.fsname.value_or(options.sources.front()),
                                .foreground = options.foreground,

@@ -38,17 +38,32 @@ Result<std::string> named_directory(const std::string& named) {
   return real.string();
 }
 
-}  // namespace
-
-Result<OpenedFile> open_file(const std::string& path, const Limits& limits, Services& services) {
-  auto file = FileSource::open(path);
-  if (!file) return std::move(file).error();
+Result<OpenedFile> opened(const Result<std::shared_ptr<const FileSource>>& file, const std::string& path,
+                          const Limits& limits, Services& services) {
+  if (!file) return file.error();
   const auto source = std::make_shared<const WindowedSource>(*file);
   const std::string name = std::filesystem::path(path).filename();
   auto container = open_container(source, name, limits);
   if (!container) return std::move(container).error();
   return OpenedFile{name, std::make_shared<RecordStore>(path, source, std::move(*container), services),
                     (*file)->status()};
+}
+
+}  // namespace
+
+Result<OpenedFile> open_file(const std::string& path, const Limits& limits, Services& services) {
+  return opened(FileSource::open(path), path, limits, services);
+}
+
+Result<OpenedFile> open_file(Descriptor file, const std::string& path, const Limits& limits, Services& services) {
+  return opened(FileSource::of(std::move(file), std::filesystem::path(path).filename()), path, limits, services);
+}
+
+Result<bool> is_container(const Source& source, std::string_view file_name) {
+  const auto format = probe(source, file_name, ProbeDepth::kHead);
+  if (format) return true;
+  if (format.error().code == Code::kNoContainer) return false;
+  return format.error();
 }
 
 std::string open_failure(const std::string& path, const Error& error) {

@@ -4,6 +4,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "core/base/limits.h"
 #include "core/base/source.h"
@@ -20,6 +21,12 @@ struct OpenedFile {
 // Opens a file of any format and reads its head. `services` has to outlive the store. Fails as FileSource::open and
 // open_container do. Any thread.
 Result<OpenedFile> open_file(const std::string& path, const Limits& limits, Services& services);
+
+// The same for a file that is open for reading already. `path` is for people.
+Result<OpenedFile> open_file(Descriptor file, const std::string& path, const Limits& limits, Services& services);
+
+// Whether a format knows the head of a source: what a listing of a directory can afford. Fails as Source does.
+Result<bool> is_container(const Source& source, std::string_view file_name);
 
 // "data.log: No such file or directory", "data.log: byte 65536: chunk header hash mismatch".
 std::string open_failure(const std::string& path, const Error& error);

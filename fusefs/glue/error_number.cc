@@ -3,6 +3,12 @@
 #include <cerrno>
 
 namespace recordfs {
+namespace {
+
+// What says more than that something could not be read: it is not allowed, or it is not there any more.
+bool is_told(int os_error) { return os_error == EACCES || os_error == ESTALE; }
+
+}  // namespace
 
 int error_number(const Error& error) {
   switch (error.code) {
@@ -16,8 +22,8 @@ int error_number(const Error& error) {
     case Code::kStale:
     case Code::kLimit:
     case Code::kNoContainer:
-    case Code::kChanged:
-    case Code::kIo: return EIO;
+    case Code::kChanged: return EIO;
+    case Code::kIo: return is_told(error.os_error) ? error.os_error : EIO;
   }
   return EIO;
 }

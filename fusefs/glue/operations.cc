@@ -13,8 +13,11 @@
 namespace recordfs {
 namespace {
 
-// The mount is a snapshot: what the kernel has learnt stays true.
-constexpr double kForEver = 1e9;
+// A container is a snapshot: what the kernel has learnt stays true.
+constexpr double kForEver = 1e9;  // seconds
+// What may change is asked for again whenever a path is walked through. Only who has a file open already, and asks or
+// reads within such a time, is told what was true a moment ago.
+constexpr double kMoment = 0.005;
 constexpr std::size_t kFragment = 512;  // bytes that st_blocks counts in
 
 Mount& mount_of(fuse_req_t request) { return *static_cast<Mount*>(fuse_req_userdata(request)); }
@@ -67,11 +70,14 @@ class Given {
   std::vector<std::uint64_t> numbers_;
 };
 
+double attributes_last(const FileStatus& status) { return status.lasting == Lasting::kNothing ? kMoment : kForEver; }
+
 fuse_entry_param entry_of(const FileStatus& status) {
   fuse_entry_param entry{};
   entry.ino = status.number;
-  entry.attr = stat_of(status.inode, status.type, status.size, *status.ownership);
-  entry.attr_timeout = entry.entry_timeout = kForEver;
+  entry.attr = stat_of(status.inode, status.type, status.size, status.ownership);
+  entry.attr_timeout = attributes_last(status);
+  entry.entry_timeout = status.lasting == Lasting::kForEver ? kForEver : 0;
   return entry;
 }
 
@@ -80,30 +86,38 @@ void on_init(void* userdata, fuse_conn_info* connection) {
   connection->want &= ~static_cast<unsigned>(FUSE_CAP_READDIRPLUS_AUTO | FUSE_CAP_AUTO_INVAL_DATA |
                                              FUSE_CAP_SPLICE_READ | FUSE_CAP_SPLICE_WRITE | FUSE_CAP_SPLICE_MOVE);
   const unsigned wanted = FUSE_CAP_READDIRPLUS | FUSE_CAP_NO_OPEN_SUPPORT | FUSE_CAP_NO_OPENDIR_SUPPORT |
-                          FUSE_CAP_PARALLEL_DIROPS | FUSE_CAP_CACHE_SYMLINKS | FUSE_CAP_ASYNC_READ;
+                          FUSE_CAP_PARALLEL_DIROPS | FUSE_CAP_CACHE_SYMLINKS | FUSE_CAP_ASYNC_READ |
+                          (mount.tree.may_change() ? FUSE_CAP_AUTO_INVAL_DATA : 0u);
   connection->want |= wanted & connection->capable;
   connection->max_readahead = 1u << 20;
   connection->max_read = mount.max_read;
   mount.complete_init_reply = (connection->capable & FUSE_CAP_PARALLEL_DIROPS) != 0;
 }
 
+// A name that is not there. Only where nothing can change may the kernel remember it.
+void reply_nothing(fuse_req_t request, bool may_come) {
+  fuse_entry_param nothing{};
+  nothing.entry_timeout = kForEver;
+  if (may_come) {
+    fuse_reply_err(request, ENOENT);
+  } else {
+    fuse_reply_entry(request, &nothing);
+  }
+}
+
 void on_lookup(fuse_req_t request, fuse_ino_t parent, const char* name) {
   Mount& mount = mount_of(request);
   mount.parking.answer(request, Parking::Interrupt::kAnswerEintr,
                        [&tree = mount.tree, request, parent, name = std::string(name)](Goal& goal) -> Result<void> {
-                         auto number = tree.lookup(parent, name, goal);
-                         if (!number && number.error().code == Code::kNotFound) {
-                           fuse_entry_param nothing{};
-                           nothing.entry_timeout = kForEver;
-                           fuse_reply_entry(request, &nothing);
+                         auto found = tree.look_up(parent, name, goal);
+                         if (!found && found.error().code == Code::kNotFound) {
+                           reply_nothing(request, tree.may_change(parent));
                            return {};
                          }
-                         if (!number) return std::move(number).error();
+                         if (!found) return std::move(found).error();
                          Given given(tree);
-                         given.add(*number);
-                         auto status = tree.status(*number, goal);
-                         if (!status) return std::move(status).error();
-                         const fuse_entry_param entry = entry_of(*status);
+                         given.add(found->number);
+                         const fuse_entry_param entry = entry_of(*found);
                          given.sent(fuse_reply_entry(request, &entry));
                          return {};
                        });
@@ -115,8 +129,8 @@ void on_getattr(fuse_req_t request, fuse_ino_t number, fuse_file_info*) {
                        [&tree = mount.tree, request, number](Goal& goal) -> Result<void> {
                          auto status = tree.status(number, goal);
                          if (!status) return std::move(status).error();
-                         const struct stat st = stat_of(status->inode, status->type, status->size, *status->ownership);
-                         fuse_reply_attr(request, &st, kForEver);
+                         const struct stat st = stat_of(status->inode, status->type, status->size, status->ownership);
+                         fuse_reply_attr(request, &st, attributes_last(*status));
                          return {};
                        });
 }
@@ -156,13 +170,14 @@ class Listing {
     const std::size_t room = buffer_.size() - used_;
     const auto next = static_cast<off_t>(entry.next + dots);
     const std::size_t needed = !with_attributes_                          ? add_name(entry, room, next)
-                               : entry.size && entry.ownership != nullptr ? add_with_attributes(entry, room, next)
+                               : entry.size && entry.container != nullptr ? add_with_attributes(entry, room, next)
                                                                           : add_without(entry, room, next);
     if (needed > room) return false;
     used_ += needed;
     return true;
   }
 
+  bool is_empty() const { return used_ == 0; }
   void reply() { given_.sent(fuse_reply_buf(request_, buffer_.data(), used_)); }
 
  private:
@@ -178,7 +193,7 @@ class Listing {
     return fuse_add_direntry_plus(request_, buffer_.data() + used_, room, name_.c_str(), &bare_, next);
   }
   std::size_t add_with_attributes(const MountEntry& entry, std::size_t room, off_t next) {
-    const FileStatus status{tree_.look_up(entry), entry.inode, entry.type, *entry.size, entry.ownership};
+    const FileStatus status{tree_.look_up(entry), entry.inode, entry.type, *entry.size, entry.container->ownership};
     const fuse_entry_param param = entry_of(status);
     const std::size_t needed =
         fuse_add_direntry_plus(request_, buffer_.data() + used_, room, name_.c_str(), &param, next);
@@ -236,17 +251,59 @@ void list(fuse_req_t request, fuse_ino_t directory, std::size_t size, off_t offs
   mount.parking.answer(request, Parking::Interrupt::kAnswerEintr, attempt);
 }
 
-void on_readdir(fuse_req_t request, fuse_ino_t directory, std::size_t size, off_t offset, fuse_file_info*) {
+// The same of a directory that was opened, as it may change.
+void list_opened(fuse_req_t request, fuse_ino_t directory, std::uint64_t opened, std::size_t size, off_t offset,
+                 bool with_attributes) {
+  Mount& mount = mount_of(request);
+  const auto attempt = [&](Goal&) -> Result<void> {
+    Listing listing(request, mount.tree, size, with_attributes);
+    auto listed = mount.tree.list_opened(directory, opened, static_cast<std::uint64_t>(offset),
+                                         [&](const MountEntry& entry) { return listing.add(entry); });
+    // What came before a failure is told first: the failure comes again with the next try.
+    if (!listed && listing.is_empty()) return listed;
+    listing.reply();
+    return {};
+  };
+  mount.parking.answer(request, Parking::Interrupt::kAnswerEintr, attempt);
+}
+
+void on_readdir(fuse_req_t request, fuse_ino_t directory, std::size_t size, off_t offset, fuse_file_info* opened) {
+  if (opened->fh != 0) return list_opened(request, directory, opened->fh, size, offset, false);
   list(request, directory, size, offset, false);
 }
 
-void on_readdirplus(fuse_req_t request, fuse_ino_t directory, std::size_t size, off_t offset, fuse_file_info*) {
+void on_readdirplus(fuse_req_t request, fuse_ino_t directory, std::size_t size, off_t offset, fuse_file_info* opened) {
+  if (opened->fh != 0) return list_opened(request, directory, opened->fh, size, offset, true);
   list(request, directory, size, offset, true);
+}
+
+// Where a directory may change, all of them are opened by a message: the kernel keeps the listings of the others alone.
+void on_opendir(fuse_req_t request, fuse_ino_t directory, fuse_file_info* opened) {
+  Mount& mount = mount_of(request);
+  if (!mount.tree.may_change()) {
+    fuse_reply_err(request, ENOSYS);
+    return;
+  }
+  mount.parking.answer(request, Parking::Interrupt::kIgnore, [&](Goal&) -> Result<void> {
+    if (mount.tree.may_change(directory)) {
+      auto stream = mount.tree.open_directory(directory);
+      if (!stream) return std::move(stream).error();
+      opened->fh = *stream;
+    } else {
+      opened->cache_readdir = opened->keep_cache = 1;
+    }
+    if (fuse_reply_open(request, opened) != 0 && opened->fh != 0) mount.tree.close_directory(opened->fh);
+    return {};
+  });
+}
+
+void on_releasedir(fuse_req_t request, fuse_ino_t, fuse_file_info* opened) {
+  if (opened->fh != 0) mount_of(request).tree.close_directory(opened->fh);
+  fuse_reply_err(request, 0);
 }
 
 // ENOSYS once, and the kernel never sends these again. A missing handler would have libfuse answer success.
 void on_open(fuse_req_t request, fuse_ino_t, fuse_file_info*) { fuse_reply_err(request, ENOSYS); }
-void on_opendir(fuse_req_t request, fuse_ino_t, fuse_file_info*) { fuse_reply_err(request, ENOSYS); }
 void on_flush(fuse_req_t request, fuse_ino_t, fuse_file_info*) { fuse_reply_err(request, ENOSYS); }
 void on_getxattr(fuse_req_t request, fuse_ino_t, const char*, std::size_t) { fuse_reply_err(request, ENOSYS); }
 void on_listxattr(fuse_req_t request, fuse_ino_t, std::size_t) { fuse_reply_err(request, ENOSYS); }
@@ -266,7 +323,7 @@ void on_statfs(fuse_req_t request, fuse_ino_t) {
   struct statvfs st {};
   st.f_bsize = st.f_frsize = 4096;
   st.f_blocks = static_cast<fsblkcnt_t>((tree.total_size() + st.f_frsize - 1) / st.f_frsize);
-  st.f_files = static_cast<fsfilcnt_t>(tree.known_records());
+  st.f_files = static_cast<fsfilcnt_t>(tree.known_files());
   st.f_namemax = 255;
   st.f_flag = ST_RDONLY | ST_NOSUID;
   fuse_reply_statfs(request, &st);
@@ -287,6 +344,7 @@ const fuse_lowlevel_ops& operations() {
     ops.read = on_read;
     ops.flush = on_flush;
     ops.opendir = on_opendir;
+    ops.releasedir = on_releasedir;
     ops.readdir = on_readdir;
     ops.readdirplus = on_readdirplus;
     ops.statfs = on_statfs;

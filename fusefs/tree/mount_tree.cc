@@ -10,6 +10,16 @@ namespace {
 
 constexpr mode_t kRead = 0444;
 
+std::vector<MountSource> as_sources(std::vector<MountedContainer> containers) {
+  std::vector<MountSource> sources;
+  for (MountedContainer& container : containers) sources.emplace_back(std::move(container));
+  return sources;
+}
+
+const std::string& name_of(const MountSource& source) {
+  return std::visit([](const auto& either) -> const std::string& { return either.name; }, source);
+}
+
 mode_t with_search(mode_t read_bits) { return static_cast<mode_t>(read_bits | read_bits >> 2); }
 
 }  // namespace
@@ -24,105 +34,222 @@ Ownership ownership_of(const FileSource::Status& status) {
 }
 
 MountTree::MountTree(std::vector<MountedContainer> containers, bool nested)
-    : nested_(nested || containers.size() != 1), numbering_(nested_ ? Numbering{} : Numbering::single()) {
+    : MountTree(as_sources(std::move(containers)), nested, {}) {}
+
+MountTree::MountTree(std::vector<MountSource> sources, bool nested, MirrorSettings settings)
+    : nested_(nested || sources.size() != 1) {
   std::set<std::string> taken;
-  for (MountedContainer& container : containers) {
-    std::string name = container.name;
-    for (int copy = 2; !taken.insert(name).second; ++copy) name = fmt::format("{}~{}", container.name, copy);
-    auto tree = std::make_unique<ContainerTree>(std::move(container.store), kept_, mounted_.size());
-    if (nested_) numbering_.add(name, tree->values());
-    mounted_.push_back({std::move(name), container.ownership, std::move(tree)});
+  std::vector<MirroredDirectory> directories;
+  if (!nested_ && std::holds_alternative<MountedContainer>(sources.front())) numbering_ = Numbering::single();
+  for (MountSource& source : sources) {
+    std::string name = name_of(source);
+    for (int copy = 2; !taken.insert(name).second; ++copy) name = fmt::format("{}~{}", name_of(source), copy);
+    Top& top = tops_.emplace_back(Top{.name = std::move(name), .container = {}});
+    if (auto* container = std::get_if<MountedContainer>(&source)) {
+      add(std::move(*container), top);
+    } else {
+      top.directory = directories.size();
+      directories.push_back(std::get<MirroredDirectory>(std::move(source)));
+      directories.back().name = top.name;
+    }
   }
+  const bool is_first_mirrored = !tops_.empty() && !tops_.front().container;
+  if (!mounted_.empty()) root_ownership_ = mounted_.front()->ownership;
+  if (directories.empty()) return;
+  mirror_ = std::make_unique<Mirror>(std::move(directories), std::move(settings), !nested_, kept_, numbering_);
+  for (Top& top : tops_) {
+    if (!top.container) top.number = mirror_->number_of_source(top.directory);
+  }
+  if (!is_first_mirrored) return;
+  const auto first = mirror_->status(tops_.front().number);
+  if (first) root_ownership_ = first->ownership;
+}
+
+void MountTree::add(MountedContainer container, Top& top) {
+  const std::size_t index = mounted_.size();
+  auto mounted = std::make_unique<Mounted>();
+  mounted->id = index;
+  mounted->ownership = container.ownership;
+  mounted->tree = std::make_unique<ContainerTree>(std::move(container.store), kept_, index);
+  if (nested_) numbering_.add(top.name, mounted->tree->values());
+  mounted->begin = mounted->inode_begin = numbering_.begin(index);
+  mounted->root_number = mounted->root_inode = number_in(mounted->begin, Node{});
+  top.container = index;
+  top.number = mounted->root_number;
+  mounted_.push_back(std::move(mounted));
+}
+
+// Without a share in it: the mount's own containers are there as long as the mount.
+std::shared_ptr<const Mounted> MountTree::unowned(std::size_t container) const {
+  return {std::shared_ptr<const Mounted>(), mounted_[container].get()};
 }
 
 Result<MountTree::Found> MountTree::find(std::uint64_t number) const {
+  if (mirror_ != nullptr) {
+    if (auto found = find_mirrored(number); found || found.error().code != Code::kNotFound) return found;
+  }
   const auto found = KnownRecords::is_part(number) ? known_.find(number) : numbering_.find(number);
   if (!found) return Error{.code = Code::kNotFound, .detail = "no such node"};
-  return Found{&mounted_[found->container], found->container, found->node};
+  return Found{unowned(found->container), found->node};
+}
+
+// A node of a container in a mirrored directory; kNotFound: it is none.
+Result<MountTree::Found> MountTree::find_mirrored(std::uint64_t number) const {
+  std::uint64_t container = number;
+  Node node;
+  if (KnownRecords::is_part(number)) {
+    const auto part = known_.find(number);
+    if (!part || part->container < mounted_.size()) return Error{.code = Code::kNotFound, .detail = "no such node"};
+    container = part->container;
+    node = part->node;
+  } else if (!mirror_->owns(number)) {
+    const auto inside = mirror_->find(number);
+    if (!inside) return Error{.code = Code::kNotFound, .detail = "no such node"};
+    container = inside->container;
+    node = inside->node;
+  }
+  auto mounted = mirror_->container(container);
+  if (!mounted) return std::move(mounted).error();
+  return Found{std::move(*mounted), node};
+}
+
+Error MountTree::waiting(const Found& found, Error error, Goal& goal) {
+  if (error.code == Code::kPending) goal.keeper = found.mounted;
+  return error;
+}
+
+Result<const MountTree::Top*> MountTree::top(std::string_view name) const {
+  const auto named = std::ranges::find(tops_, name, &Top::name);
+  if (named == tops_.end()) return Error{.code = Code::kNotFound, .detail = "no such name"};
+  return &*named;
 }
 
 Result<std::uint64_t> MountTree::lookup(std::uint64_t directory, std::string_view name, Goal& goal) const {
   if (is_own_root(directory)) {
-    const auto named = std::ranges::find(mounted_, name, &Mounted::name);
-    if (named == mounted_.end()) return Error{.code = Code::kNotFound, .detail = "no such name"};
-    return look_up(static_cast<std::size_t>(named - mounted_.begin()), Node{});
+    auto named = top(name);
+    if (!named) return std::move(named).error();
+    return (*named)->number;
+  }
+  if (is_mirrored(directory)) {
+    auto status = mirror_->look_up(directory, name);
+    if (!status) return std::move(status).error();
+    return status->number;
   }
   auto found = find(directory);
   if (!found) return std::move(found).error();
   auto node = found->mounted->tree->lookup(found->node, name, goal);
-  if (!node) return std::move(node).error();
-  return look_up(found->index, *node);
+  if (!node) return waiting(*found, std::move(node).error(), goal);
+  return look_up(*found->mounted, *node);
 }
 
-std::uint64_t MountTree::look_up(std::size_t container, Node node) const {
-  return node.kind == NodeKind::kPart ? known_.look_up(container, node) : numbering_.number(container, node);
+Result<FileStatus> MountTree::look_up(std::uint64_t directory, std::string_view name, Goal& goal) const {
+  if (is_mirrored(directory)) return mirror_->look_up(directory, name);
+  auto number = lookup(directory, name, goal);
+  if (!number) return std::move(number).error();
+  auto found = status(*number, goal);
+  if (!found) forget(*number, 1);
+  return found;
 }
 
-std::uint64_t MountTree::look_up(const MountEntry& entry) const { return look_up(entry.container, entry.node); }
+std::uint64_t MountTree::look_up(const Mounted& mounted, Node node) const {
+  if (mounted.is_mirrored) mirror_->look_up_inside(mounted.id);
+  return node.kind == NodeKind::kPart ? known_.look_up(mounted.id, node) : mounted.number(node);
+}
+
+std::uint64_t MountTree::look_up(const MountEntry& entry) const { return look_up(*entry.container, entry.node); }
 
 void MountTree::forget(std::uint64_t number, std::uint64_t lookups) const {
-  if (KnownRecords::is_part(number)) known_.forget(number, lookups);
+  if (mirror_ != nullptr && mirror_->owns(number)) return mirror_->forget(number, lookups);
+  const auto part = KnownRecords::is_part(number) ? known_.find(number) : std::nullopt;
+  if (part) known_.forget(number, lookups);
+  if (mirror_ == nullptr) return;
+  if (part && part->container >= mounted_.size()) mirror_->forget_inside(part->container, lookups);
+  if (part) return;
+  if (const auto inside = mirror_->find(number)) mirror_->forget_inside(inside->container, lookups);
+}
+
+Result<FileStatus> MountTree::status_of(const Found& found, std::uint64_t number, Goal& goal) const {
+  auto attributes = found.mounted->tree->attributes(found.node, goal);
+  if (!attributes) return waiting(found, std::move(attributes).error(), goal);
+  return FileStatus{number, found.mounted->inode(found.node), attributes->type, attributes->size,
+                    found.mounted->ownership};
 }
 
 Result<FileStatus> MountTree::status(std::uint64_t number, Goal& goal) const {
-  if (is_own_root(number)) return FileStatus{number, number, FileType::kDirectory, 0, &mounted_.front().ownership};
+  if (is_own_root(number)) return FileStatus{number, number, FileType::kDirectory, 0, root_ownership_};
+  if (mirror_ != nullptr && mirror_->owns(number)) return mirror_->status(number);
   auto found = find(number);
   if (!found) return std::move(found).error();
-  auto attributes = found->mounted->tree->attributes(found->node, goal);
-  if (!attributes) return std::move(attributes).error();
-  return FileStatus{number, numbering_.inode(found->index, found->node), attributes->type, attributes->size,
-                    &found->mounted->ownership};
+  return status_of(*found, number, goal);
 }
 
 Result<void> MountTree::list(std::uint64_t directory, std::uint64_t place,
                              const std::function<bool(const MountEntry&)>& emit, Goal& goal) const {
-  if (is_own_root(directory)) {
-    for (; place < mounted_.size(); ++place) {
-      const auto index = static_cast<std::size_t>(place);
-      const Mounted& mounted = mounted_[index];
-      const MountEntry entry{
-          mounted.name, numbering_.inode(index, Node{}), FileType::kDirectory, 0, place + 1, &mounted.ownership, index,
-          Node{}};
-      if (!emit(entry)) break;
-    }
-    return {};
-  }
+  if (is_own_root(directory)) return list_tops(place, emit);
   auto found = find(directory);
   if (!found) return std::move(found).error();
+  const Mounted& mounted = *found->mounted;
   const auto numbered = [&](const DirectoryEntry& entry) {
-    return emit({entry.name, numbering_.inode(found->index, entry.node), entry.type, entry.size, entry.next,
-                 &found->mounted->ownership, found->index, entry.node});
+    return emit({entry.name, mounted.inode(entry.node), entry.type, entry.size, entry.next, &mounted, entry.node});
   };
-  return found->mounted->tree->list(found->node, place, numbered, goal);
+  auto listed = mounted.tree->list(found->node, place, numbered, goal);
+  if (!listed) return waiting(*found, std::move(listed).error(), goal);
+  return listed;
+}
+
+Result<void> MountTree::list_tops(std::uint64_t place, const std::function<bool(const MountEntry&)>& emit) const {
+  for (; place < tops_.size(); ++place) {
+    const Top& top = tops_[static_cast<std::size_t>(place)];
+    MountEntry entry{.name = top.name, .type = FileType::kDirectory, .next = place + 1};
+    if (top.container) {
+      entry.container = mounted_[*top.container].get();
+      entry.inode = entry.container->root_inode;
+      entry.size = 0;
+    } else {
+      entry.inode = mirror_->inode(top.number);
+    }
+    if (!emit(entry)) break;
+  }
+  return {};
 }
 
 std::uint64_t MountTree::inode(std::uint64_t directory) const {
+  if (is_own_root(directory)) return kRootNumber;
+  if (mirror_ != nullptr && mirror_->owns(directory)) return mirror_->inode(directory);
   auto found = find(directory);
-  return is_own_root(directory) || !found ? kRootNumber : numbering_.inode(found->index, found->node);
+  return !found ? kRootNumber : found->mounted->inode(found->node);
 }
 
 std::uint64_t MountTree::parent_inode(std::uint64_t directory) const {
+  if (is_own_root(directory)) return kRootNumber;
+  if (mirror_ != nullptr && mirror_->owns(directory)) return mirror_->parent_inode(directory);
   auto found = find(directory);
-  if (is_own_root(directory) || !found || found->node == Node{}) return kRootNumber;
-  return numbering_.inode(found->index, found->mounted->tree->parent(found->node));
+  if (!found || found->node == Node{}) return kRootNumber;
+  return found->mounted->inode(found->mounted->tree->parent(found->node));
 }
 
 Result<std::string> MountTree::target(std::uint64_t link) const {
+  if (is_mirrored(link)) return mirror_->target(link);
   auto found = find(link);
   if (!found) return std::move(found).error();
   return found->mounted->tree->target(found->node);
 }
 
 Result<Slice> MountTree::read(std::uint64_t file, std::uint64_t offset, std::uint64_t length, Goal& goal) const {
+  if (is_mirrored(file)) return mirror_->read(file, offset, length);
   auto found = find(file);
   if (!found) return std::move(found).error();
-  return found->mounted->tree->read(found->node, offset, length, goal);
+  auto slice = found->mounted->tree->read(found->node, offset, length, goal);
+  if (!slice) return waiting(*found, std::move(slice).error(), goal);
+  return slice;
 }
 
 bool MountTree::is_record(std::uint64_t number) const {
   if (is_own_root(number)) return false;
   const auto found = numbering_.find(number);
-  return found && found->node.kind == NodeKind::kRecord;
+  if (found) return found->node.kind == NodeKind::kRecord;
+  const auto inside = mirror_ == nullptr ? std::nullopt : mirror_->find(number);
+  return inside && inside->node.kind == NodeKind::kRecord;
 }
 
 void MountTree::walk_on(std::uint64_t record, const std::function<bool(std::uint64_t, Bytes)>& take) const {
@@ -134,19 +261,19 @@ void MountTree::walk_on(std::uint64_t record, const std::function<bool(std::uint
   if (!from) return;
   store.walk_on(*from, [&](const RecordRef& behind, Bytes bytes) {
     const auto address = store.address(behind.chunk, behind.index);
-    return address && take(numbering_.number(found->index, {NodeKind::kRecord, *address}), bytes);
+    return address && take(found->mounted->number({NodeKind::kRecord, *address}), bytes);
   });
 }
 
-std::uint64_t MountTree::known_records() const {
-  std::uint64_t records = 0;
-  for (const Mounted& mounted : mounted_) records += mounted.tree->store().state().totals.records;
-  return records;
+std::uint64_t MountTree::known_files() const {
+  std::uint64_t files = mirror_ == nullptr ? 0 : mirror_->usage().files;
+  for (const auto& mounted : mounted_) files += mounted->tree->store().state().totals.records;
+  return files;
 }
 
 std::uint64_t MountTree::total_size() const {
-  std::uint64_t size = 0;
-  for (const Mounted& mounted : mounted_) size += mounted.tree->store().source().size();
+  std::uint64_t size = mirror_ == nullptr ? 0 : mirror_->usage().bytes;
+  for (const auto& mounted : mounted_) size += mounted->tree->store().source().size();
   return size;
 }
 

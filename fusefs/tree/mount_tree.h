@@ -1,29 +1,23 @@
-// The tree of a whole mount: one container as the root itself, or a directory for each of several.
-// Speaks in numbers of nodes, as the kernel does.
+// The tree of a whole mount: one container or mirrored directory as the root itself, or a directory for each of
+// several. Speaks in numbers of nodes, as the kernel does.
 #pragma once
-
-#include <sys/types.h>
 
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "core/base/source.h"
 #include "fusefs/tree/container_tree.h"
+#include "fusefs/tree/file_status.h"
 #include "fusefs/tree/known_records.h"
+#include "fusefs/tree/mirror/mirror.h"
+#include "fusefs/tree/mounted.h"
 
 namespace recordfs {
-
-// Who owns the nodes of a container, and what they may do.
-struct Ownership {
-  uid_t uid = 0;
-  gid_t gid = 0;
-  mode_t file_mode = 0400;       // permission bits
-  mode_t directory_mode = 0500;  // the same with x where there is r
-  timespec modified{};
-};
 
 // The owner and read bits of the source (DESIGN §1 rule 6).
 Ownership ownership_of(const FileSource::Status& status);
@@ -34,38 +28,25 @@ struct MountedContainer {
   Ownership ownership;
 };
 
-struct FileStatus {
-  std::uint64_t number = 0;
-  std::uint64_t inode = 0;  // what stat() shows: the number, but for parts of records
-  FileType type = FileType::kRegular;
-  std::uint64_t size = 0;
-  const Ownership* ownership = nullptr;
-};
-
-struct MountEntry {
-  std::string_view name;
-  std::uint64_t inode = 0;
-  FileType type = FileType::kRegular;
-  std::optional<std::uint64_t> size{};
-  std::uint64_t next = 0;
-  const Ownership* ownership = nullptr;
-  std::size_t container = 0;  // the following for MountTree::look_up
-  Node node{};
-};
+using MountSource = std::variant<MountedContainer, MirroredDirectory>;
 
 // Any thread. Functions with a Goal can answer kPending, as ContainerTree's do; a number that names nothing is
 // kNotFound.
 //
-// A number of a part of a record is good until it has been forgotten as often as lookup() and look_up() have given it
-// out. All others are good for ever, and to forget them does nothing.
+// A number of a part of a record, or in a mirrored directory, is good until it has been forgotten as often as lookup()
+// and look_up() have given it out. All others are good for ever, and to forget them does nothing.
 class MountTree {
  public:
   static constexpr std::uint64_t kRootNumber = 1;
 
   // `nested`: a directory for the container even when there is only one. Equal names get "~2", "~3".
   MountTree(std::vector<MountedContainer> containers, bool nested);
+  // The same with directories among the sources; the sources are listed in this order.
+  MountTree(std::vector<MountSource> sources, bool nested, MirrorSettings settings);
 
   Result<std::uint64_t> lookup(std::uint64_t directory, std::string_view name, Goal& goal) const;
+  // The same with what status() says of it. Where it fails, nothing was looked up.
+  Result<FileStatus> look_up(std::uint64_t directory, std::string_view name, Goal& goal) const;
   // The number of an entry of a listing, as lookup() gives it.
   std::uint64_t look_up(const MountEntry& entry) const;
   void forget(std::uint64_t number, std::uint64_t lookups) const;
@@ -73,6 +54,18 @@ class MountTree {
   // Without "." and "..".
   Result<void> list(std::uint64_t directory, std::uint64_t place, const std::function<bool(const MountEntry&)>& emit,
                     Goal& goal) const;
+
+  // Whether some of it may change, since it is no snapshot; and whether what is in a directory may.
+  bool may_change() const { return mirror_ != nullptr; }
+  bool may_change(std::uint64_t directory) const { return is_mirrored(directory); }
+  // Opens a directory that may change for list_opened(), which hands out the entries as Mirror::list does.
+  Result<std::uint64_t> open_directory(std::uint64_t directory) const { return mirror_->open_directory(directory); }
+  Result<void> list_opened(std::uint64_t directory, std::uint64_t opened, std::uint64_t place,
+                           const std::function<bool(const MountEntry&)>& emit) const {
+    return mirror_->list(directory, opened, place, emit);
+  }
+  void close_directory(std::uint64_t opened) const { mirror_->close_directory(opened); }
+
   // What stat() shows of a directory, and of the one that it stands in.
   std::uint64_t inode(std::uint64_t directory) const;
   std::uint64_t parent_inode(std::uint64_t directory) const;
@@ -85,35 +78,52 @@ class MountTree {
   // it may take as long as a read.
   void walk_on(std::uint64_t record, const std::function<bool(std::uint64_t number, Bytes bytes)>& take) const;
 
-  // How many records the containers are known to hold so far, for statfs.
-  std::uint64_t known_records() const;
-  // Size of the sources together, for statfs.
+  // For statfs: how many records the containers are known to hold so far, and the files beside mirrored directories.
+  std::uint64_t known_files() const;
+  // For statfs: size of the sources together; of a mirrored directory what is in use on its filesystem.
   std::uint64_t total_size() const;
   // How many records the kernel knows a part of.
   std::size_t known_insides() const { return known_.rows(); }
 
  private:
-  struct Mounted {
+  // A source that has a directory in the mount's root, or is the root.
+  struct Top {
     std::string name;
-    Ownership ownership;
-    std::unique_ptr<ContainerTree> tree;
+    std::optional<std::size_t> container;  // none: a mirrored directory
+    std::size_t directory = 0;
+    std::uint64_t number = kRootNumber;
   };
+  // A node of a container, which stays open as long as this is there.
   struct Found {
-    const Mounted* mounted;
-    std::size_t index;
+    std::shared_ptr<const Mounted> mounted;
     Node node;
   };
 
   bool is_own_root(std::uint64_t number) const { return nested_ && number == kRootNumber; }
+  // In a mirrored directory, and in no container there.
+  bool is_mirrored(std::uint64_t number) const {
+    return mirror_ != nullptr && mirror_->owns(number) && !mirror_->is_container(number);
+  }
   Result<Found> find(std::uint64_t number) const;
+  Result<Found> find_mirrored(std::uint64_t number) const;
+  std::shared_ptr<const Mounted> unowned(std::size_t container) const;
 
-  std::uint64_t look_up(std::size_t container, Node node) const;
+  void add(MountedContainer container, Top& top);
+  Result<const Top*> top(std::string_view name) const;
+  Result<FileStatus> status_of(const Found& found, std::uint64_t number, Goal& goal) const;
+  std::uint64_t look_up(const Mounted& mounted, Node node) const;
+  Result<void> list_tops(std::uint64_t place, const std::function<bool(const MountEntry&)>& emit) const;
+  // An error that is passed on: whoever waits for a container keeps it open.
+  static Error waiting(const Found& found, Error error, Goal& goal);
 
   const bool nested_;
   mutable KeptFiles kept_;
   mutable KnownRecords known_;
-  std::vector<Mounted> mounted_;
+  std::vector<Top> tops_;
+  std::vector<std::unique_ptr<const Mounted>> mounted_;
   Numbering numbering_;
+  Ownership root_ownership_;        // of a root that is no source
+  std::unique_ptr<Mirror> mirror_;  // null without mirrored directories
 };
 
 }  // namespace recordfs

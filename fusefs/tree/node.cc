@@ -25,6 +25,20 @@ std::uint64_t mixed(std::uint64_t x) {
 
 }  // namespace
 
+std::uint64_t mirrored_inode(std::string_view path) {
+  return static_cast<std::uint64_t>(NodeKind::kMirrored) << kValueBits | hash_of(path) % kValues;
+}
+
+std::uint64_t number_in(std::uint64_t begin, Node node) {
+  return static_cast<std::uint64_t>(node.kind) << kValueBits | (begin + node.value);
+}
+
+std::uint64_t inode_in(std::uint64_t begin, Node node) {
+  if (node.kind != NodeKind::kPart) return number_in(begin, node);
+  const std::uint64_t record = mixed(begin + node.value + 1);
+  return static_cast<std::uint64_t>(node.kind) << kValueBits | mixed(record + node.part) >> (64 - kValueBits);
+}
+
 Numbering Numbering::single() {
   Numbering numbering;
   numbering.begins_.push_back(0);
@@ -38,9 +52,13 @@ unsigned Numbering::value_bits(std::size_t containers) {
   return static_cast<unsigned>(kValueBits - 2 - std::bit_width(std::max<std::size_t>(containers, 1) - 1));
 }
 
-void Numbering::add(std::string_view name, std::uint64_t values) {
+Numbering::Wanted Numbering::wanted(std::string_view name, std::uint64_t values) {
   const std::uint64_t length = std::min(values / kAlignment + 1, kValues / kAlignment / 2) * kAlignment;
-  std::uint64_t begin = std::max(hash_of(name) % (kValues - length) / kAlignment, std::uint64_t{1}) * kAlignment;
+  return {std::max(hash_of(name) % (kValues - length) / kAlignment, std::uint64_t{1}) * kAlignment, length};
+}
+
+void Numbering::add(std::string_view name, std::uint64_t values) {
+  auto [begin, length] = wanted(name, values);
   auto at = free_range(begin, length);
   if (begin + length > kValues) {
     begin = kAlignment;  // none behind the hash's place: the first at all
@@ -61,14 +79,10 @@ std::vector<Numbering::Range>::const_iterator Numbering::free_range(std::uint64_
   return at;
 }
 
-std::uint64_t Numbering::number(std::size_t container, Node node) const {
-  return static_cast<std::uint64_t>(node.kind) << kValueBits | (begins_[container] + node.value);
-}
-
-std::uint64_t Numbering::inode(std::size_t container, Node node) const {
-  if (node.kind != NodeKind::kPart) return number(container, node);
-  const std::uint64_t record = mixed(begins_[container] + node.value + 1);
-  return static_cast<std::uint64_t>(node.kind) << kValueBits | mixed(record + node.part) >> (64 - kValueBits);
+std::vector<std::pair<std::uint64_t, std::uint64_t>> Numbering::taken() const {
+  std::vector<std::pair<std::uint64_t, std::uint64_t>> taken;
+  for (const Range& range : ranges_) taken.emplace_back(range.begin, range.end);
+  return taken;
 }
 
 std::optional<Numbering::Found> Numbering::find(std::uint64_t number) const {

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <optional>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "core/base/bytes.h"
@@ -32,6 +33,7 @@ enum class NodeKind : std::uint8_t {
   kInsideRecord,  // the record's directory in inside/; value as of kRecord
   kInsideAlias,   // value: ordinal
   kPart,          // value as of kRecord, and a number in Inside; its number is no computed one (KnownRecords)
+  kMirrored,      // in a mirrored directory; its number is no computed one (KnownNodes)
 };
 inline constexpr std::uint64_t kNodeKinds = 14;  // with computed numbers
 inline constexpr int kValueBits = 60;
@@ -74,6 +76,16 @@ struct Node {
   bool operator==(const Node&) const = default;
 };
 
+// What stat() shows for a path in a mirrored directory: a hash of the path in the mount.
+std::uint64_t mirrored_inode(std::string_view path);
+
+// The number of a container's node whose range begins at `begin`. REQUIRES: not of kPart.
+std::uint64_t number_in(std::uint64_t begin, Node node);
+
+// What stat() shows, for each kind: the number itself where it is a computed one, otherwise a hash of what the node
+// names, so that this too is the same in every mount.
+std::uint64_t inode_in(std::uint64_t begin, Node node);
+
 // The ranges of numbers of a mount's containers. Immutable once built; then any thread.
 class Numbering {
  public:
@@ -88,12 +100,22 @@ class Numbering {
   // the most. Containers get the same range in every mount unless two ranges would overlap.
   void add(std::string_view name, std::uint64_t values);
 
-  // REQUIRES: not of kPart.
-  std::uint64_t number(std::size_t container, Node node) const;
+  // Where the range of a container begins.
+  std::uint64_t begin(std::size_t container) const { return begins_[container]; }
 
-  // What stat() shows, for each kind: the number itself where it is a computed one, otherwise a hash of what the node
-  // names, so that this too is the same in every mount.
-  std::uint64_t inode(std::size_t container, Node node) const;
+  // A range for a container, wherever the others lie.
+  struct Wanted {
+    std::uint64_t begin = 0;
+    std::uint64_t length = 0;
+  };
+  static Wanted wanted(std::string_view name, std::uint64_t values);
+
+  // All ranges, as pairs of begin and end.
+  std::vector<std::pair<std::uint64_t, std::uint64_t>> taken() const;
+
+  // REQUIRES: not of kPart.
+  std::uint64_t number(std::size_t container, Node node) const { return number_in(begins_[container], node); }
+  std::uint64_t inode(std::size_t container, Node node) const { return inode_in(begins_[container], node); }
 
   struct Found {
     std::size_t container = 0;

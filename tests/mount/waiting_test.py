@@ -3,10 +3,12 @@
 
 The source lies on a file system whose reads can be held up, so the catalog stands still for as long as a case likes.
 """
+import contextlib
 import os
 import signal
 import threading
 import time
+from pathlib import Path
 
 import mounting
 
@@ -16,7 +18,7 @@ HELD = 49207  # a byte behind the begin of a chunk, so that chunks are known who
 AT_ONCE = 5  # seconds in which what does not wait has come, on a busy machine too
 
 
-class Waiting(mounting.Case):
+class SlowSource(mounting.Case):
     def setUp(self):
         super().setUp()
         (self.folder / "backing").mkdir()
@@ -26,7 +28,6 @@ class Waiting(mounting.Case):
         self.daemon = self.enter(mounting.started(mounting.program("slowfs"), self.folder / "backing", self.slow))
         mounting.wait_for(lambda: str(self.slow) in mounting.mounts(), "slowfs")
         self.addCleanup(mounting.run, "fusermount3", "-u", "-z", self.slow)
-        self.mounted = self.mount(self.slow / "slow.riegeli")
         self.addCleanup(self.open_gate)
 
     def hold_reads_beyond(self, position):
@@ -55,6 +56,12 @@ class Waiting(mounting.Case):
         running.send_signal(number)
         self.assertEqual(running.wait(AT_ONCE), -number)
         return time.monotonic() - begun
+
+
+class Waiting(SlowSource):
+    def setUp(self):
+        super().setUp()
+        self.mounted = self.mount(self.slow / "slow.riegeli")
 
     def test_listing_is_interrupted(self):
         self.hold_reads_beyond(HELD)
@@ -174,6 +181,60 @@ class Waiting(mounting.Case):
         self.open_gate()
         self.assertEqual(self.mounted.wait(), 0)
         self.assertEqual(waiting.wait(mounting.PATIENCE), 1)
+
+
+class WaitingInAMirror(SlowSource):
+    """A container that nobody uses any more is closed, but not while somebody waits for it."""
+
+    MORE = 150
+    KEPT_OPEN = 64
+
+    def setUp(self):
+        super().setUp()
+        for number in range(self.MORE):
+            self.copy("bloscpack/v2-2.blp", f"backing/{number}")
+        self.mounted = self.mount(self.slow)
+        os.listdir(self.mounted / "slow.riegeli")
+        self.hold_reads_beyond(HELD)
+
+    def look_into_others(self):
+        for number in range(self.MORE):
+            self.assert_answers("ls", f"{number}/records")
+
+    def open_files(self):
+        """How many files of the source the daemon has open."""
+        count = 0
+        for path in Path(f"/proc/{self.mounted.daemon.pid}/fd").iterdir():
+            with contextlib.suppress(FileNotFoundError):  # closed meanwhile
+                count += os.readlink(path).startswith(f"{self.slow}/")
+        return count
+
+    def test_listing_waits_while_others_are_looked_into(self):
+        listing = self.start("ls", "-U", "slow.riegeli/records")
+        self.assert_waits(listing)
+        self.look_into_others()
+        self.assert_waits(listing)
+        mounting.wait_for(lambda: self.open_files() <= self.KEPT_OPEN + 1, "the others to be closed")
+        self.open_gate()
+        self.assertEqual(len(listing.communicate(timeout=mounting.PATIENCE)[0].split()), RECORDS)
+
+    def test_listing_is_interrupted_behind_others(self):
+        listing = self.start("ls", "-U", "slow.riegeli/records")
+        self.assert_waits(listing)
+        self.look_into_others()
+        self.assert_interrupted_at_once(listing)
+        self.look_into_others()
+        self.open_gate()
+        self.assertEqual(len(os.listdir(self.mounted / "slow.riegeli/records")), RECORDS)
+
+    def test_unmounting_ends_what_waits(self):
+        listing = self.start("ls", "-U", "slow.riegeli/records")
+        self.assert_waits(listing)
+        self.look_into_others()
+        self.mounted.send(signal.SIGTERM)
+        listing.wait(AT_ONCE)
+        self.open_gate()
+        self.assertEqual(self.mounted.wait(), 0)
 
 
 if __name__ == "__main__":

@@ -81,9 +81,9 @@ TEST(MountTree, WalkingOnGivesTheNumbersOfTheRecordsBehindOne) {
 TEST(MountTree, StatusHasTheContainersOwner) {
   ToyStore toy({});
   const ToyTree tree(toy);
-  EXPECT_EQ(tree.status("records/1").ownership->uid, 7u);
+  EXPECT_EQ(tree.status("records/1").ownership.uid, 7u);
   const ToyTree nested({{"toy", &toy}});
-  EXPECT_EQ(nested.status("").ownership->uid, 7u);
+  EXPECT_EQ(nested.status("").ownership.uid, 7u);
   EXPECT_EQ(nested.status("").type, FileType::kDirectory);
 }
 
@@ -102,9 +102,9 @@ TEST(MountTree, CountsWhatIsKnown) {
   ToyStore toy({});
   ToyStore other({});
   const ToyTree tree({{"a", &toy}, {"b", &other}});
-  EXPECT_EQ(tree->known_records(), 0u);
+  EXPECT_EQ(tree->known_files(), 0u);
   ASSERT_TRUE(waited([&](Goal& goal) { return toy.store->counts(goal); }));
-  EXPECT_EQ(tree->known_records(), 12u);
+  EXPECT_EQ(tree->known_files(), 12u);
   EXPECT_EQ(tree->total_size(), toy.file.bytes.size() * 2);
 }
 

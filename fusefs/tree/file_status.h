@@ -1,0 +1,53 @@
+// What a mount tells of its files: who owns them, what they are, and for how long that is true.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <ctime>
+#include <optional>
+#include <string_view>
+
+#include "fusefs/tree/container_tree.h"
+#include "fusefs/tree/node.h"
+
+namespace recordfs {
+
+// Who owns the nodes of a container, and what they may do.
+struct Ownership {
+  uid_t uid = 0;
+  gid_t gid = 0;
+  mode_t file_mode = 0400;       // permission bits
+  mode_t directory_mode = 0500;  // the same with x where there is r
+  timespec modified{};
+};
+
+// What may change although nothing was unmounted: the source of a mirrored directory is no snapshot.
+enum class Lasting : std::uint8_t {
+  kForEver,
+  kNumber,   // another number may be found by the name at any time; what was told of this one stays true
+  kNothing,  // its attributes too may change
+};
+
+struct FileStatus {
+  std::uint64_t number = 0;
+  std::uint64_t inode = 0;  // what stat() shows: the number where that is a computed one
+  FileType type = FileType::kRegular;
+  std::uint64_t size = 0;
+  Ownership ownership{};
+  Lasting lasting = Lasting::kForEver;
+};
+
+struct Mounted;
+
+struct MountEntry {
+  std::string_view name;
+  std::uint64_t inode = 0;
+  FileType type = FileType::kRegular;
+  std::optional<std::uint64_t> size{};
+  std::uint64_t next = 0;
+  const Mounted* container = nullptr;  // the following for MountTree::look_up; null: it can't be looked up so
+  Node node{};
+};
+
+}  // namespace recordfs

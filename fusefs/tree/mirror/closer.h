@@ -1,0 +1,44 @@
+// Closer: the thread that closes what nobody uses.
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <functional>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+namespace recordfs {
+
+// To close a container is to wait for the thread of its catalog, and its last user may be that very thread. So all are
+// closed here. The thread begins with the first thing that it is given, and so behind a fork.
+class Closer {
+ public:
+  // `sweep` is called every `period` from then on, by the thread.
+  Closer(std::chrono::milliseconds period, std::function<void()> sweep) : period_(period), sweep_(std::move(sweep)) {}
+  // Closes what is left.
+  ~Closer() { stop(); }
+  Closer(const Closer&) = delete;
+  Closer& operator=(const Closer&) = delete;
+
+  // Starts the thread, if it does not run. Any thread.
+  void wake();
+  // Calls `close` soon. Any thread. Once it has stopped: now.
+  void later(std::function<void()> close);
+  // Closes what is left and ends the thread.
+  void stop();
+
+ private:
+  void run();
+  void close_all(std::unique_lock<std::mutex>& lock);
+
+  const std::chrono::milliseconds period_;
+  const std::function<void()> sweep_;
+  std::mutex mutex_;  // guards what follows
+  std::condition_variable changed_;
+  std::vector<std::function<void()>> left_;
+  bool stopping_ = false;
+  std::thread thread_;
+};
+
+}  // namespace recordfs

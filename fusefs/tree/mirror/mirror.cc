@@ -1,0 +1,331 @@
+#include "fusefs/tree/mirror/mirror.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <utility>
+
+namespace recordfs {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr auto kIdle = 30s;  // until what nobody uses is closed
+constexpr auto kSweep = 10s;
+
+// Without write bits: a mirror is read-only.
+constexpr mode_t kRead = 0444;
+constexpr mode_t kReadAndSearch = 0555;
+
+FileType shown_type(MirroredType type) {
+  switch (type) {
+    case MirroredType::kFile: return FileType::kRegular;
+    case MirroredType::kLink: return FileType::kLink;
+    case MirroredType::kDirectory:
+    case MirroredType::kContainer:
+    case MirroredType::kRecordfs: break;
+  }
+  return FileType::kDirectory;
+}
+
+std::string joined(const std::string& directory, std::string_view name) {
+  return directory.empty() ? std::string(name) : directory + "/" + std::string(name);
+}
+
+std::string parent_path(const std::string& path) {
+  const std::size_t slash = path.rfind('/');
+  return slash == std::string::npos ? "" : path.substr(0, slash);
+}
+
+// Of a node that the kernel knows: what it named is not there any more.
+Error as_stale(Error error) { return error.code == Code::kNotFound ? stale_error() : std::move(error); }
+
+}  // namespace
+
+Mirror::Mirror(std::vector<MirroredDirectory> directories, MirrorSettings settings, bool is_root, KeptFiles& kept,
+               const Numbering& taken)
+    : directories_(std::move(directories)),
+      settings_(std::move(settings)),
+      is_root_(is_root),
+      probes_(settings_.probe),
+      containers_(settings_.open, kept, taken),
+      closer_(std::make_shared<Closer>(kSweep, [this] { sweep(); })) {
+  containers_.close_with(closer_);
+  for (std::size_t source = 0; source < directories_.size(); ++source) {
+    const FileState& state = directories_[source].directory->state();
+    numbers_.push_back(nodes_.add_source(source, state, is_root ? std::optional(kRoot) : std::nullopt));
+  }
+}
+
+Mirror::~Mirror() {
+  containers_.close_unused_since(std::chrono::steady_clock::time_point::max());
+  closer_->stop();
+}
+
+void Mirror::sweep() {
+  const auto before = std::chrono::steady_clock::now() - kIdle;
+  containers_.close_unused_since(before);
+  files_.drop_unused_since(before);
+  streams_.drop_unused_since(before);
+}
+
+// --- nodes
+
+Result<KnownNodes::Pointer> Mirror::node(std::uint64_t number) const {
+  auto found = nodes_.find(number);
+  if (found == nullptr) return stale_error();
+  return found;
+}
+
+bool Mirror::is_container(std::uint64_t number) const {
+  const auto found = owns(number) ? nodes_.find(number) : nullptr;
+  return found != nullptr && found->type == MirroredType::kContainer;
+}
+
+// What stands at the path of a node, where it is still the same file.
+Result<Looked> Mirror::look(const MirroredNode& node) const {
+  auto found = source_of(node).look(node.path);
+  if (!found) return as_stale(std::move(found).error());
+  const bool is_same = node.type == MirroredType::kRecordfs ? found->state.device == node.state.device
+                                                            : found->state.is_same_file(node.state);
+  if (!is_same || found->is_recordfs != (node.type == MirroredType::kRecordfs)) return stale_error();
+  return found;
+}
+
+std::string Mirror::shown_path(const MirroredNode& node) const {
+  if (is_root_) return node.path;
+  const std::string& top = directories_[node.source].name;
+  return node.path.empty() ? top : top + "/" + node.path;
+}
+
+std::uint64_t Mirror::inode(std::uint64_t number) const {
+  const auto found = nodes_.find(number);
+  if (found == nullptr || (is_root_ && number == kRoot)) return kRoot;
+  return mirrored_inode(shown_path(*found));
+}
+
+std::uint64_t Mirror::parent_inode(std::uint64_t number) const {
+  const auto found = nodes_.find(number);
+  const std::string parent = found == nullptr ? "" : parent_path(shown_path(*found));
+  return parent.empty() ? kRoot : mirrored_inode(parent);
+}
+
+void Mirror::drop(std::uint64_t number) {
+  files_.drop(number);
+  containers_.forget(number);
+}
+
+void Mirror::forget(std::uint64_t number, std::uint64_t lookups) {
+  const auto found = nodes_.find(number);
+  if (found == nullptr || found->path.empty()) return;
+  if (nodes_.forget(number, lookups)) drop(number);
+}
+
+void Mirror::forget_inside(std::uint64_t container, std::uint64_t lookups) {
+  if (nodes_.forget_inside(container, lookups)) drop(container);
+}
+
+// --- what stands there
+
+bool Mirror::is_container_file(int directory, const std::string& name, const FileState& state, const timespec& now) {
+  if (const auto known = probes_.find(state, name)) return *known;
+  const auto file = Beneath::open_file_in(directory, name);
+  struct stat st {};
+  if (!file || ::fstat(file->number(), &st) != 0 || !state.is_same_file(FileState::of(st))) return false;
+  return probes_.ask(*file, state, name, now);
+}
+
+std::optional<MirroredType> Mirror::type_of(const Looked& found, int directory, const std::string& name,
+                                            const timespec& now) {
+  if (found.is_recordfs) return MirroredType::kRecordfs;
+  if (S_ISDIR(found.state.mode)) return MirroredType::kDirectory;
+  if (S_ISLNK(found.state.mode)) return MirroredType::kLink;
+  if (!S_ISREG(found.state.mode)) return std::nullopt;
+  return is_container_file(directory, name, found.state, now) ? MirroredType::kContainer : MirroredType::kFile;
+}
+
+Result<FileStatus> Mirror::look_up(std::uint64_t directory, std::string_view name) {
+  const timespec now = current_time();  // before what is found: what changes later shows in a later time
+  auto above = node(directory);
+  if (!above) return std::move(above).error();
+  if ((*above)->type != MirroredType::kDirectory) return place_error(ENOENT);
+  auto at = look(**above);
+  if (!at) return std::move(at).error();
+  const std::string entry(name);
+  auto found = source_of(**above).look_in(*at, entry);
+  if (!found) return std::move(found).error();
+  const auto type = type_of(*found, at->descriptor.number(), entry, now);
+  if (!type) return place_error(ENOENT);
+  const auto known = nodes_.look_up((*above)->source, joined((*above)->path, name), *type, found->state, now);
+  return status_of(*known, found->state);
+}
+
+Ownership Mirror::ownership_of(MirroredType type, const FileState& state) const {
+  Ownership ownership{.uid = state.uid, .gid = state.gid, .modified = state.modified};
+  const auto read_bits = static_cast<mode_t>(state.mode & kRead);
+  ownership.file_mode = static_cast<mode_t>(state.mode & kReadAndSearch);
+  ownership.directory_mode = ownership.file_mode;
+  if (type == MirroredType::kContainer) {
+    ownership.file_mode = read_bits;
+    ownership.directory_mode = static_cast<mode_t>(read_bits | read_bits >> 2);
+  } else if (type == MirroredType::kRecordfs) {
+    ownership.uid = ::geteuid();
+    ownership.gid = ::getegid();
+    ownership.directory_mode = kReadAndSearch;
+  }
+  if (settings_.adjust) settings_.adjust(ownership);
+  return ownership;
+}
+
+FileStatus Mirror::status_of(const MirroredNode& node, const FileState& state) const {
+  const FileType type = shown_type(node.type);
+  return {.number = node.number,
+          .inode = inode(node.number),
+          .type = type,
+          .size = type == FileType::kDirectory ? 0 : state.size,
+          .ownership = ownership_of(node.type, state),
+          .lasting = node.type == MirroredType::kContainer ? Lasting::kNumber : Lasting::kNothing};
+}
+
+Result<FileStatus> Mirror::status(std::uint64_t number) {
+  auto known = node(number);
+  if (!known) return std::move(known).error();
+  const MirroredNode& node = **known;
+  if (node.type == MirroredType::kContainer) return status_of(node, node.state);
+  auto found = look(node);
+  if (found) return status_of(node, found->state);
+  // Who reads a file goes on although it was removed.
+  const auto file = files_.find(number);
+  struct stat st {};
+  if (file == nullptr || ::fstat(file->number(), &st) != 0) return std::move(found).error();
+  return status_of(node, FileState::of(st));
+}
+
+Result<std::string> Mirror::target(std::uint64_t link) const {
+  auto known = node(link);
+  if (!known) return std::move(known).error();
+  if ((*known)->type != MirroredType::kLink) return place_error(ENOENT);
+  auto found = look(**known);
+  if (!found) return std::move(found).error();
+  return Beneath::target(*found);
+}
+
+Result<std::shared_ptr<const Descriptor>> Mirror::open_file(const MirroredNode& node) {
+  if (auto open = files_.find(node.number)) return open;
+  auto file = source_of(node).open_file(node.path);
+  if (!file) return as_stale(std::move(file).error());
+  struct stat st {};
+  if (::fstat(file->number(), &st) != 0) return place_error(errno);
+  if (!node.state.is_same_file(FileState::of(st))) return stale_error();
+  closer_->wake();
+  return files_.add(node.number, std::make_shared<const Descriptor>(std::move(*file)));
+}
+
+Result<Slice> Mirror::read(std::uint64_t file, std::uint64_t offset, std::uint64_t length) {
+  auto known = node(file);
+  if (!known) return std::move(known).error();
+  if ((*known)->type != MirroredType::kFile) return place_error(ENOENT);
+  auto open = open_file(**known);
+  if (!open) return std::move(open).error();
+  auto bytes = Buffer::allocate(static_cast<std::size_t>(length));
+  if (!bytes) return std::move(bytes).error();
+  std::size_t done = 0;
+  while (done < bytes->size()) {
+    const ssize_t got =
+        ::pread((*open)->number(), bytes->data() + done, bytes->size() - done, static_cast<off_t>(offset + done));
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return place_error(errno);
+    if (got == 0) break;
+    done += static_cast<std::size_t>(got);
+  }
+  bytes->truncate(done);
+  return owned(std::move(*bytes));
+}
+
+Result<std::shared_ptr<const Mounted>> Mirror::container(std::uint64_t number) {
+  auto known = node(number);
+  if (!known) return std::move(known).error();
+  const MirroredNode& node = **known;
+  if (node.type != MirroredType::kContainer) return place_error(ENOENT);
+  return containers_.get(node, source_of(node), shown_path(node), ownership_of(node.type, node.state));
+}
+
+// --- listings
+
+Result<std::uint64_t> Mirror::open_directory(std::uint64_t directory) {
+  const std::uint64_t opened = next_stream_++;
+  auto known = node(directory);
+  if (!known) return std::move(known).error();
+  if ((*known)->type != MirroredType::kDirectory) return opened;
+  auto made = stream(directory, opened);
+  if (!made) return std::move(made).error();
+  return opened;
+}
+
+// Places are the filesystem's own, and good for whoever opens the directory again.
+Result<std::shared_ptr<DirectoryStream>> Mirror::stream(std::uint64_t directory, std::uint64_t opened) {
+  if (auto open = streams_.find(opened)) return open;
+  auto known = node(directory);
+  if (!known) return std::move(known).error();
+  auto at = look(**known);
+  if (!at) return std::move(at).error();
+  auto descriptor = Beneath::open_directory(*at);
+  if (!descriptor) return std::move(descriptor).error();
+  auto made = DirectoryStream::of(std::move(*descriptor));
+  if (!made) return std::move(made).error();
+  closer_->wake();
+  return streams_.add(opened, std::move(*made));
+}
+
+// nullopt: nothing that is shown, or it is not there any more.
+std::optional<FileType> Mirror::listed_type(int directory, const DirectoryStream::Name& entry, const timespec& now) {
+  if (entry.type == DT_DIR) return FileType::kDirectory;
+  if (entry.type == DT_LNK) return FileType::kLink;
+  if (entry.type != DT_REG && entry.type != DT_UNKNOWN) return std::nullopt;
+  const std::string name(entry.name);
+  struct stat st {};
+  if (::fstatat(directory, name.c_str(), &st, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT) != 0) return std::nullopt;
+  if (S_ISDIR(st.st_mode)) return FileType::kDirectory;
+  if (S_ISLNK(st.st_mode)) return FileType::kLink;
+  if (!S_ISREG(st.st_mode)) return std::nullopt;
+  return is_container_file(directory, name, FileState::of(st), now) ? FileType::kDirectory : FileType::kRegular;
+}
+
+Result<void> Mirror::list(std::uint64_t directory, std::uint64_t opened, std::uint64_t place,
+                          const std::function<bool(const MountEntry&)>& emit) {
+  auto known = node(directory);
+  if (!known) return std::move(known).error();
+  const MirroredNode& node = **known;
+  if (node.type != MirroredType::kDirectory) return {};
+  auto from = stream(directory, opened);
+  if (!from) return std::move(from).error();
+  const std::string above = shown_path(node);
+  const auto take = [&](int at, const DirectoryStream::Name& entry) {
+    const bool is_self = entry.name == ".";
+    const bool is_dots = is_self || entry.name == "..";
+    const auto type = is_dots ? FileType::kDirectory : listed_type(at, entry, current_time());
+    if (!type) return true;
+    const std::uint64_t number = is_self   ? inode(directory)
+                                 : is_dots ? parent_inode(directory)
+                                           : mirrored_inode(joined(above, entry.name));
+    return emit({.name = entry.name, .inode = number, .type = *type, .next = entry.next});
+  };
+  return (*from)->read(place, take);
+}
+
+Mirror::Usage Mirror::usage() const {
+  Usage usage;
+  for (const MirroredDirectory& mirrored : directories_) {
+    const auto top = mirrored.directory->look("");
+    struct statvfs st {};
+    if (!top || ::fstatvfs(top->descriptor.number(), &st) != 0) continue;
+    usage.bytes += (st.f_blocks - st.f_bfree) * st.f_frsize;
+    usage.files += st.f_files - st.f_ffree;
+  }
+  return usage;
+}
+
+}  // namespace recordfs

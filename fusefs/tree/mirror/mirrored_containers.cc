@@ -1,0 +1,63 @@
+#include "fusefs/tree/mirror/mirrored_containers.h"
+
+#include <sys/stat.h>
+
+#include <utility>
+
+namespace recordfs {
+namespace {
+
+constexpr std::uint64_t kValues = std::uint64_t{1} << kValueBits;
+
+}  // namespace
+
+Result<std::shared_ptr<const RecordStore>> MirroredContainers::open_store(const MirroredNode& node,
+                                                                          const Beneath& source) const {
+  auto file = source.open_file(node.path);
+  if (!file) return file.error().code == Code::kNotFound ? stale_error() : std::move(file).error();
+  struct stat st {};
+  if (::fstat(file->number(), &st) != 0) return place_error(errno);
+  if (!node.state.is_unchanged(FileState::of(st))) return stale_error();
+  return open_(std::move(*file), source.name() + "/" + node.path);
+}
+
+// Whoever lets go of it last has it closed and goes on.
+std::shared_ptr<const Mounted> MirroredContainers::shared(std::unique_ptr<Mounted> mounted) const {
+  closer_->wake();
+  return {mounted.release(), [closer = closer_](const Mounted* last) { closer->later([last] { delete last; }); }};
+}
+
+Result<std::shared_ptr<const Mounted>> MirroredContainers::get(const MirroredNode& node, const Beneath& source,
+                                                               const std::string& shown_path,
+                                                               const Ownership& ownership) {
+  if (auto open = recent_.find(node.number)) return open;
+  auto store = open_store(node, source);
+  if (!store) return std::move(store).error();
+  auto mounted = std::make_unique<Mounted>();
+  mounted->id = node.number;
+  mounted->ownership = ownership;
+  mounted->tree = std::make_unique<const ContainerTree>(std::move(*store), kept_, node.number);
+  const auto wanted = Numbering::wanted(shown_path, mounted->tree->values());
+  const auto begin = ranges_.take(node.number, wanted.begin, wanted.length);
+  if (!begin) return Error{.code = Code::kLimit, .detail = "too many containers are known for another one"};
+  mounted->begin = *begin;
+  mounted->inode_begin = wanted.begin;
+  mounted->root_number = node.number;
+  mounted->root_inode = mirrored_inode(shown_path);
+  mounted->is_mirrored = true;
+  return recent_.add(node.number, shared(std::move(mounted)));
+}
+
+std::optional<MirroredContainers::Found> MirroredContainers::find(std::uint64_t number) const {
+  const std::uint64_t kind = number >> kValueBits;
+  const auto found = ranges_.find(number % kValues);
+  if (kind >= kNodeKinds || !found) return std::nullopt;
+  return Found{found->container, {static_cast<NodeKind>(kind), number % kValues - found->begin}};
+}
+
+void MirroredContainers::forget(std::uint64_t container) {
+  recent_.drop(container);
+  ranges_.give_back(container);
+}
+
+}  // namespace recordfs

@@ -1,0 +1,65 @@
+// The containers in mirrored directories: a few are open at a time, those that were looked into last.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "core/store/record_store.h"
+#include "fusefs/tree/mirror/beneath.h"
+#include "fusefs/tree/mirror/closer.h"
+#include "fusefs/tree/mirror/known_nodes.h"
+#include "fusefs/tree/mirror/number_ranges.h"
+#include "fusefs/tree/mirror/recently_used.h"
+#include "fusefs/tree/mounted.h"
+
+namespace recordfs {
+
+// Makes a store of a file that is open for reading. `path` is for people: log lines and errors.
+using OpenContainer =
+    std::function<Result<std::shared_ptr<const RecordStore>>(Descriptor file, const std::string& path)>;
+
+// Any thread.
+class MirroredContainers {
+ public:
+  static constexpr std::size_t kMostOpen = 64;
+
+  // `kept` has to outlive this.
+  MirroredContainers(OpenContainer open, KeptFiles& kept, const Numbering& numbering)
+      : open_(std::move(open)), kept_(kept), ranges_(numbering) {}
+
+  // The container of a node, opened now where it is not open; it stays so while it is held. `shown_path`: its path in
+  // the mount. Fails with stale_error() where another file stands there now, or another state of it, as place_error()
+  // does, with kLimit where there is no room for its numbers, and as the container's format does.
+  Result<std::shared_ptr<const Mounted>> get(const MirroredNode& node, const Beneath& source,
+                                             const std::string& shown_path, const Ownership& ownership);
+
+  // Whose node a computed number is: the container's number and the node in it.
+  struct Found {
+    std::uint64_t container = 0;
+    Node node;
+  };
+  std::optional<Found> find(std::uint64_t number) const;
+
+  // The kernel knows nothing of the container any more.
+  void forget(std::uint64_t container);
+  // Closes what nobody has used since.
+  void close_unused_since(std::chrono::steady_clock::time_point time) { recent_.drop_unused_since(time); }
+  std::size_t open() const { return recent_.size(); }
+
+  // `closer` closes them from now on; it has to outlive this.
+  void close_with(std::shared_ptr<Closer> closer) { closer_ = std::move(closer); }
+
+ private:
+  Result<std::shared_ptr<const RecordStore>> open_store(const MirroredNode& node, const Beneath& source) const;
+  std::shared_ptr<const Mounted> shared(std::unique_ptr<Mounted> mounted) const;
+
+  const OpenContainer open_;
+  KeptFiles& kept_;
+  NumberRanges ranges_;
+  std::shared_ptr<Closer> closer_;
+  RecentlyUsed<const Mounted> recent_{kMostOpen};
+};
+
+}  // namespace recordfs

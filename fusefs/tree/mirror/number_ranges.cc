@@ -1,0 +1,50 @@
+#include "fusefs/tree/mirror/number_ranges.h"
+
+#include <algorithm>
+#include <iterator>
+
+namespace recordfs {
+
+NumberRanges::NumberRanges(const Numbering& numbering) {
+  ranges_.emplace(0, Range{kFixedEnd, {}});  // the mount's own root
+  for (const auto& [begin, end] : numbering.taken()) ranges_.insert_or_assign(begin, Range{end, {}});
+}
+
+std::optional<std::uint64_t> NumberRanges::first_free(std::uint64_t from, std::uint64_t length) const {
+  constexpr std::uint64_t kValues = std::uint64_t{1} << kValueBits;
+  auto at = ranges_.upper_bound(from);
+  if (at != ranges_.begin()) from = std::max(from, std::prev(at)->second.end);
+  for (; at != ranges_.end() && at->first - from < length; ++at) from = at->second.end;
+  if (from > kValues || length > kValues - from) return std::nullopt;
+  return from;
+}
+
+std::optional<std::uint64_t> NumberRanges::take(std::uint64_t container, std::uint64_t wanted, std::uint64_t length) {
+  const std::lock_guard lock(mutex_);
+  if (const auto has = begins_.find(container); has != begins_.end()) return has->second;
+  auto begin = first_free(wanted, length);
+  if (!begin) begin = first_free(0, length);
+  if (!begin) return std::nullopt;
+  ranges_.emplace(*begin, Range{*begin + length, container});
+  begins_.emplace(container, *begin);
+  return begin;
+}
+
+void NumberRanges::give_back(std::uint64_t container) {
+  const std::lock_guard lock(mutex_);
+  const auto has = begins_.find(container);
+  if (has == begins_.end()) return;
+  ranges_.erase(has->second);
+  begins_.erase(has);
+}
+
+std::optional<NumberRanges::Found> NumberRanges::find(std::uint64_t value) const {
+  const std::lock_guard lock(mutex_);
+  const auto behind = ranges_.upper_bound(value);
+  if (behind == ranges_.begin()) return std::nullopt;
+  const auto& [begin, range] = *std::prev(behind);
+  if (value >= range.end || !range.container) return std::nullopt;
+  return Found{*range.container, begin};
+}
+
+}  // namespace recordfs

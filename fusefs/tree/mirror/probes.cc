@@ -1,0 +1,109 @@
+#include "fusefs/tree/mirror/probes.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <utility>
+#include <vector>
+
+namespace recordfs {
+namespace {
+
+constexpr std::size_t kRecent = 100'000;
+constexpr std::uint64_t kShortHead = 4096;  // most formats ask for less
+constexpr std::uint64_t kHead = 64u << 10;
+
+// The bytes of an open file; those of its head are read once. One thread.
+class Head final : public Source {
+ public:
+  Head(const Descriptor& file, std::uint64_t size) : file_(file), size_(size) {}
+
+  std::uint64_t size() const override { return size_; }
+  Result<std::size_t> read_at(Position at, MutableBytes out) const override {
+    const std::uint64_t there = at < size_ ? size_ - at : 0;
+    out = out.first(static_cast<std::size_t>(std::min<std::uint64_t>(out.size(), there)));
+    const std::uint64_t end = at + out.size();
+    if (end > kHead) return read_file(at, out);
+    if (auto filled = fill(end); !filled) return std::move(filled).error();
+    if (end > head_.size()) return Error{Code::kChanged, at, "the file is shorter now"};
+    std::copy_n(head_.begin() + static_cast<std::ptrdiff_t>(at), out.size(), out.begin());
+    return out.size();
+  }
+
+ private:
+  Result<void> fill(std::uint64_t end) const {
+    if (end <= head_.size()) return {};
+    std::vector<std::byte> bytes(static_cast<std::size_t>(std::min(size_, end <= kShortHead ? kShortHead : kHead)));
+    auto got = read_file(0, bytes);
+    if (!got) return std::move(got).error();
+    bytes.resize(*got);
+    head_ = std::move(bytes);
+    return {};
+  }
+  Result<std::size_t> read_file(Position at, MutableBytes out) const {
+    std::size_t done = 0;
+    while (done < out.size()) {
+      const ssize_t got = ::pread(file_.number(), out.data() + done, out.size() - done, static_cast<off_t>(at + done));
+      if (got < 0 && errno == EINTR) continue;
+      if (got < 0) return Error{Code::kIo, at, std::strerror(errno), errno};
+      if (got == 0) break;
+      done += static_cast<std::size_t>(got);
+    }
+    return done;
+  }
+
+  const Descriptor& file_;
+  const std::uint64_t size_;
+  mutable std::vector<std::byte> head_;
+};
+
+std::uint64_t mixed(std::uint64_t hash, std::uint64_t value) {
+  hash = (hash ^ value) * 0x9E3779B97F4A7C15u;
+  return hash ^ hash >> 32;
+}
+
+}  // namespace
+
+// Two hashes of all that tells the state: that two files share both is less likely than a broken processor.
+Probes::Key Probes::key_of(const FileState& state, std::string_view name) {
+  Key key{0x243F6A8885A308D3u, 0x13198A2E03707344u};
+  const auto add = [&key](std::uint64_t value) {
+    key.first = mixed(key.first, value);
+    key.second = mixed(key.second ^ value << 1, value + key.first);
+  };
+  for (const std::uint64_t value : {state.device, state.inode, state.size}) add(value);
+  for (const timespec& time : {state.modified, state.changed}) {
+    add(static_cast<std::uint64_t>(time.tv_sec));
+    add(static_cast<std::uint64_t>(time.tv_nsec));
+  }
+  add(std::hash<std::string_view>{}(name));
+  return key;
+}
+
+std::optional<bool> Probes::find(const FileState& state, std::string_view name) const {
+  const Key key = key_of(state, name);
+  const std::lock_guard lock(mutex_);
+  if (const auto known = recent_.find(key); known != recent_.end()) return known->second;
+  const auto known = earlier_.find(key);
+  if (known == earlier_.end()) return std::nullopt;
+  const bool answer = known->second;
+  if (recent_.size() < kRecent) recent_.emplace(key, answer);
+  return answer;
+}
+
+bool Probes::ask(const Descriptor& file, const FileState& state, std::string_view name, const timespec& now) {
+  auto answer = probe_(Head(file, state.size), name);
+  if (!answer) return false;
+  if (!state.is_settled(now)) return *answer;
+  const std::lock_guard lock(mutex_);
+  if (recent_.size() >= kRecent) {
+    earlier_ = std::move(recent_);
+    recent_ = {};
+  }
+  recent_.emplace(key_of(state, name), *answer);
+  return *answer;
+}
+
+}  // namespace recordfs

@@ -1,0 +1,86 @@
+// RecentlyUsed: a few things that are dear to open, those that were used last.
+#pragma once
+
+#include <algorithm>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <iterator>
+#include <memory>
+#include <mutex>
+#include <utility>
+#include <vector>
+
+namespace recordfs {
+
+// Any thread. What is dropped is destroyed where its last user lets go of it.
+template <class Value>
+class RecentlyUsed {
+ public:
+  using Pointer = std::shared_ptr<Value>;
+  using Time = std::chrono::steady_clock::time_point;
+
+  // Keeps `most` of them: so few that they are searched one by one.
+  explicit RecentlyUsed(std::size_t most) : most_(most) {}
+
+  // Null where it is not there.
+  Pointer find(std::uint64_t key) {
+    const std::lock_guard lock(mutex_);
+    const auto found = std::ranges::find(entries_, key, &Entry::key);
+    if (found == entries_.end()) return nullptr;
+    found->used_at = std::chrono::steady_clock::now();
+    return found->value;
+  }
+
+  // Returns what is there now: `value`, or what another thread was faster to add.
+  Pointer add(std::uint64_t key, Pointer value) {
+    Pointer dropped;  // behind the lock
+    const std::lock_guard lock(mutex_);
+    const auto found = std::ranges::find(entries_, key, &Entry::key);
+    if (found != entries_.end()) return found->value;
+    const Entry entry{key, std::move(value), std::chrono::steady_clock::now()};
+    if (entries_.size() < most_) {
+      entries_.push_back(entry);
+    } else {
+      Entry& oldest = *std::ranges::min_element(entries_, {}, &Entry::used_at);
+      dropped = std::exchange(oldest, entry).value;
+    }
+    return entry.value;
+  }
+
+  void drop(std::uint64_t key) {
+    drop_if([key](const Entry& entry) { return entry.key == key; });
+  }
+  // Drops what was not used since.
+  void drop_unused_since(Time time) {
+    drop_if([time](const Entry& entry) { return entry.used_at < time; });
+  }
+
+  std::size_t size() const {
+    const std::lock_guard lock(mutex_);
+    return entries_.size();
+  }
+
+ private:
+  struct Entry {
+    std::uint64_t key = 0;
+    Pointer value;
+    Time used_at;
+  };
+
+  template <class Condition>
+  void drop_if(const Condition& condition) {
+    std::vector<Entry> dropped;  // destroyed behind the lock
+    const std::lock_guard lock(mutex_);
+    const auto kept =
+        std::partition(entries_.begin(), entries_.end(), [&](const Entry& entry) { return !condition(entry); });
+    std::move(kept, entries_.end(), std::back_inserter(dropped));
+    entries_.erase(kept, entries_.end());
+  }
+
+  const std::size_t most_;
+  mutable std::mutex mutex_;
+  std::vector<Entry> entries_;
+};
+
+}  // namespace recordfs

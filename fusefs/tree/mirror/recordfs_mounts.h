@@ -1,0 +1,29 @@
+// Where recordfs is mounted itself: a mirror that asked there would wait for its own answer, or for that of a mirror
+// that waits for it.
+#pragma once
+
+#include <cstdint>
+#include <mutex>
+#include <set>
+
+#include "core/base/descriptor.h"
+
+namespace recordfs {
+
+// Any thread.
+class RecordfsMounts {
+ public:
+  // Whether a device, as stat() shows it, is a mount of recordfs that this process can see. Looks into the table of
+  // mounts when that has changed. Where there is no such table to look into, every device may be one.
+  bool contains(std::uint64_t device) const;
+
+ private:
+  bool has_changed() const;
+  void read() const;
+
+  mutable std::mutex mutex_;
+  mutable Descriptor table_;
+  mutable std::set<std::uint64_t> devices_;
+};
+
+}  // namespace recordfs

@@ -1,0 +1,239 @@
+#!/usr/bin/env python3
+"""A mirrored directory that changes under its mount: what is there now is shown, and what is elsewhere never is."""
+import contextlib
+import errno
+import os
+import shutil
+import threading
+import time
+from pathlib import Path
+
+import mounting
+from mirroring import OTHER, SAMPLE, Mirrored, tree_of
+
+
+class Changes(Mirrored):
+    def test_what_comes_and_goes_is_seen_at_once(self):
+        mounted = self.mirror()
+        for turn in range(50):
+            self.assertFalse((mounted / "file").exists())
+            self.write("file", b"x")
+            self.assertEqual(self.names(mounted), ["file"], turn)
+            self.assertTrue((mounted / "file").exists())
+            (self.source / "file").rename(self.source / "other")
+            self.assertFalse((mounted / "file").exists())
+            self.assertEqual((mounted / "other").read_bytes(), b"x")
+            self.assertEqual(self.names(mounted), ["other"], turn)
+            (self.source / "other").unlink()
+            self.assertEqual(self.names(mounted), [], turn)
+
+    def test_changes_below_a_directory_that_is_known(self):
+        self.write("folder/a", b"x")
+        mounted = self.mirror()
+        self.assertEqual(self.names(mounted, "folder"), ["a"])
+        for turn in range(50):
+            self.write(f"folder/{turn}", b"")
+            self.assertIn(str(turn), self.names(mounted, "folder"))
+            (self.source / f"folder/{turn}").unlink()
+            self.assertEqual(self.names(mounted, "folder"), ["a"])
+        shutil.rmtree(self.source / "folder")
+        self.assertEqual(self.names(mounted), [])
+        self.write("folder/b", b"")
+        self.assertEqual(self.names(mounted, "folder"), ["b"])
+
+    def test_file_that_is_written_to_is_read_anew(self):
+        mounted = self.mirror()
+        for turn in range(100):
+            content = b"%d" % (turn % 10)
+            self.write("file", content)
+            self.assertEqual((mounted / "file").read_bytes(), content, turn)
+
+    def test_file_of_the_same_size_and_time(self):
+        mounted = self.mirror()
+        for turn in range(20):
+            content = b"%d" % (turn % 10)
+            os.utime(self.write("file", content), (1, 1))
+            self.assertEqual((mounted / "file").read_bytes(), content, turn)
+
+    def test_file_that_is_replaced_is_read_anew(self):
+        mounted = self.mirror()
+        for turn in range(100):
+            content = os.urandom(20)
+            os.replace(self.write("new", content), self.source / "file")
+            self.assertEqual((mounted / "file").read_bytes(), content, turn)
+
+    def test_container_that_is_replaced_is_another(self):
+        self.put("container", SAMPLE)
+        truths = {name: tree_of(self.mount(mounting.sample(name)).point) for name in (SAMPLE, OTHER)}
+        mounted = self.mirror()
+        for name in (SAMPLE, OTHER, SAMPLE, OTHER):
+            os.replace(self.put("new", name), self.source / "container")
+            self.assertEqual(tree_of(mounted / "container"), truths[name])
+
+    def test_container_that_is_rewritten_in_place_is_another(self):
+        self.put("container", SAMPLE)
+        truths = {name: tree_of(self.mount(mounting.sample(name)).point) for name in (SAMPLE, OTHER)}
+        mounted = self.mirror()
+        for name in (SAMPLE, OTHER, SAMPLE):
+            self.put("container", name)
+            self.assertEqual(tree_of(mounted / "container"), truths[name])
+
+    def test_file_becomes_container_becomes_directory(self):
+        mounted = self.mirror()
+        for _ in range(5):
+            self.write("thing", b"text")
+            self.assertEqual((mounted / "thing").read_bytes(), b"text")
+            self.put("thing")
+            self.assertIn("records", self.names(mounted, "thing"))
+            (self.source / "thing").unlink()
+            self.write("thing/file", b"x")
+            self.assertEqual(self.names(mounted, "thing"), ["file"])
+            shutil.rmtree(self.source / "thing")
+            self.assertFalse((mounted / "thing").exists())
+
+    def test_who_is_inside_a_container_that_is_replaced_sees_the_old_or_nothing(self):
+        self.put("container", SAMPLE)
+        mounted = self.mirror()
+        inside = os.open(mounted / "container/records", os.O_RDONLY | os.O_DIRECTORY)
+        self.addCleanup(os.close, inside)
+        truth = {name: (mounted / "container/records" / name).read_bytes() for name in os.listdir(inside)}
+        os.replace(self.put("new", OTHER), self.source / "container")
+        self.names(mounted, "container/records")
+        for name, content in truth.items():
+            try:
+                file = os.open(name, os.O_RDONLY, dir_fd=inside)
+            except OSError as failed:
+                self.assertIn(failed.errno, (errno.ESTALE, errno.ENOENT))
+                continue
+            self.assertEqual(os.pread(file, 1 << 20, 0), content)
+            os.close(file)
+
+    def test_reader_of_a_growing_file_sees_it_grow(self):
+        path = self.write("log", b"first\n")
+        mounted = self.mirror()
+        with (mounted / "log").open("rb", buffering=0) as reading:
+            self.assertEqual(reading.read(100), b"first\n")
+            with path.open("ab") as writing:
+                writing.write(b"second\n")
+            mounting.wait_for(lambda: reading.seek(0) == 0 and reading.read(100) == b"first\nsecond\n", "the second line", 5)
+            mounting.wait_for(lambda: os.fstat(reading.fileno()).st_size == 13, "the new size", 5)
+
+    def test_reader_of_a_removed_file_goes_on(self):
+        path = self.write("file", os.urandom(4_000_000))
+        content = path.read_bytes()
+        mounted = self.mirror()
+        with (mounted / "file").open("rb", buffering=0) as reading:
+            head = reading.read(4096)
+            path.unlink()
+            self.assertFalse((mounted / "file").exists())
+            self.assertEqual(head + b"".join(iter(lambda: reading.read(1 << 20), b"")), content)
+
+    def test_growing_container_shows_what_was_added_to_who_comes_then(self):
+        whole = mounting.sample("leveldb_log/" + self.a_log()).read_bytes()
+        self.write("log", whole[:32768])
+        mounted = self.mirror()
+        before = len(os.listdir(mounted / "log/records"))
+        with (self.source / "log").open("ab") as writing:
+            writing.write(whole[32768:])
+        self.assertGreater(len(os.listdir(mounted / "log/records")), before)
+
+    @staticmethod
+    def a_log():
+        folder = mounting.place.checkout / "tests/corpus/leveldb_log"
+        return max((path for path in folder.glob("*.log")), key=lambda path: path.stat().st_size).name
+
+    def test_source_that_is_removed_altogether(self):
+        self.write("file", b"x")
+        mounted = self.mirror()
+        self.names(mounted)
+        shutil.rmtree(self.source)
+        self.assertEqual(self.names(mounted), [])
+        self.assertFalse((mounted / "file").exists())
+        self.assertEqual(mounted.unmount(), 0)
+
+
+class Links(Mirrored):
+    def test_links_are_shown_and_lead_nowhere_by_us(self):
+        (self.source / "absolute").symlink_to("/etc/passwd")
+        (self.source / "up").symlink_to("../secret")
+        (self.source / "far").symlink_to("../" * 40 + "etc")
+        mounted = self.mirror()
+        for name in ("absolute", "up", "far"):
+            self.assertTrue(os.path.islink(mounted / name))
+            self.assertEqual(os.readlink(mounted / name), os.readlink(self.source / name))
+
+    def test_link_that_is_changed_is_read_anew(self):
+        link = self.source / "link"
+        link.symlink_to("first")
+        mounted = self.mirror()
+        for target in ("second", "third", "fourth"):
+            self.assertNotEqual(os.readlink(mounted / "link"), target)
+            link.unlink()
+            link.symlink_to(target)
+            self.assertEqual(os.readlink(mounted / "link"), target)
+
+    def test_directory_that_becomes_a_link_is_left(self):
+        outside = self.folder / "outside"
+        outside.mkdir()
+        (outside / "file").write_bytes(b"secret")
+        self.write("folder/file", b"ours")
+        self.write("folder/other", b"ours")
+        mounted = self.mirror()
+        inside = os.open(mounted / "folder", os.O_RDONLY | os.O_DIRECTORY)
+        file = os.open("file", os.O_RDONLY, dir_fd=inside)
+        self.assertEqual(os.read(file, 2), b"ou")
+        (self.source / "folder").rename(self.source / "moved")
+        (self.source / "folder").symlink_to(outside)
+        for name in ("file", "other"):
+            with contextlib.suppress(OSError):
+                opened = os.open(name, os.O_RDONLY, dir_fd=inside)
+                self.assertNotIn(b"secret", self.read_or_nothing(opened))
+                os.close(opened)
+        self.assertNotIn(b"secret", self.read_or_nothing(file))
+        self.assertEqual(os.readlink(mounted / "folder"), str(outside))
+        for descriptor in (inside, file):
+            os.close(descriptor)
+
+    @staticmethod
+    def read_or_nothing(descriptor):
+        try:
+            return os.pread(descriptor, 100, 0)
+        except OSError:
+            return b""
+
+    def test_directory_and_link_that_take_turns(self):
+        """Somebody swaps a directory for a link as fast as he can, while others read through the mount."""
+        outside = self.folder / "outside"
+        outside.mkdir()
+        (outside / "file").write_bytes(b"secret")
+        self.write("folder/file", b"ours")
+        (self.source / "link").symlink_to(outside)
+        mounted = self.mirror()
+        stop = threading.Event()
+
+        def swap():
+            while not stop.is_set():
+                for here, there in (("folder", "kept"), ("link", "folder"), ("folder", "link"), ("kept", "folder")):
+                    (self.source / here).rename(self.source / there)
+
+        swapping = threading.Thread(target=swap)
+        swapping.start()
+        self.addCleanup(swapping.join)
+        self.addCleanup(stop.set)
+        end = time.monotonic() + 2
+        seen = set()
+        while time.monotonic() < end:
+            # O_NOFOLLOW of each step on our side: what is read is what the daemon has read, not where a link leads.
+            with contextlib.suppress(OSError):
+                folder = os.open(mounted / "folder", os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+                try:
+                    file = os.open("file", os.O_RDONLY | os.O_NOFOLLOW, dir_fd=folder)
+                    seen.add(os.read(file, 100))
+                    os.close(file)
+                finally:
+                    os.close(folder)
+        self.assertLessEqual(seen, {b"ours"})
+
+
+if __name__ == "__main__":
+    mounting.main()

@@ -1,0 +1,202 @@
+#!/usr/bin/env python3
+"""A directory as the source: its tree is shown, with containers as directories."""
+import errno
+import os
+import socket
+import stat
+from pathlib import Path
+
+import mounting
+from mirroring import SAMPLE, Mirrored, tree_of
+
+SAMPLES = ["riegeli/simple_zstd9.riegeli", "riegeli/multiblock_zstd.riegeli", "bloscpack/v2-2.blp"]
+
+
+class WhatIsShown(Mirrored):
+    def test_files_links_and_folders_are_the_same(self):
+        self.write("plain.txt", b"text\n")
+        self.write("empty", b"")
+        self.write("a/b/c/large.bin", os.urandom(3_000_000))
+        (self.source / "a/none").mkdir()
+        (self.source / "a/link").symlink_to("b/c")
+        (self.source / "dangling").symlink_to("nowhere")
+        for name in (b"line\nbreak", b"not \xff utf-8 \xc3", b" ", b"~", b"%41", b"x" * 255):
+            Path(os.fsdecode(os.path.join(os.fsencode(self.source), name))).write_bytes(name)
+        mounted = self.mirror()
+        self.assertEqual(tree_of(mounted.point), tree_of(self.source))
+
+    def test_containers_are_directories_of_their_name(self):
+        for number, name in enumerate(SAMPLES):
+            self.put(f"deep/{number}/{Path(name).name}", name)
+        mounted = self.mirror()
+        for number, name in enumerate(SAMPLES):
+            alone = self.mount(mounting.sample(name))
+            self.assertEqual(tree_of(mounted / f"deep/{number}/{Path(name).name}"), tree_of(alone.point))
+
+    def test_types_are_told_by_the_listing(self):
+        self.put("container")
+        self.write("file", b"x")
+        (self.source / "folder").mkdir()
+        (self.source / "link").symlink_to("file")
+        with os.scandir(self.mirror().point) as entries:
+            types = {entry.name: (entry.is_dir(follow_symlinks=False), entry.is_symlink()) for entry in entries}
+        self.assertEqual(types, {"container": (True, False), "file": (False, False), "folder": (True, False),
+                                 "link": (False, True)})
+
+    def test_special_files_are_not_there(self):
+        os.mkfifo(self.source / "fifo")
+        with socket.socket(socket.AF_UNIX) as bound:
+            bound.bind(str(self.source / "socket"))
+        if mounting.is_root():
+            os.mknod(self.source / "device", stat.S_IFCHR | 0o666, os.makedev(1, 3))
+        self.write("file", b"x")
+        mounted = self.mirror()
+        self.assertEqual(self.names(mounted), ["file"])
+        for name in ("fifo", "socket", "device"):
+            self.assert_fails_with(errno.ENOENT, os.lstat, mounted / name)
+
+    def test_inode_of_a_listing_is_that_of_stat_and_of_every_mount(self):
+        self.put("sub/container")
+        self.write("sub/file", b"x")
+        first, second = self.mirror(), self.mirror()
+        with os.scandir(first / "sub") as entries:
+            listed = {entry.name: entry.inode() for entry in entries}
+        for name in ("container", "file"):
+            self.assertEqual(listed[name], os.stat(first / "sub" / name).st_ino)
+        for name in ("sub", "sub/file", "sub/container", "sub/container/info.json", "sub/container/records/3"):
+            self.assertEqual(os.stat(first / name).st_ino, os.stat(second / name).st_ino, name)
+
+    def test_dots_lead_back(self):
+        self.put("sub/container")
+        mounted = self.mirror()
+        done = mounting.run("ls", "-ia1", mounted / "sub")
+        listed = {line.split()[1]: int(line.split()[0]) for line in done.stdout.splitlines()}
+        self.assertEqual(listed["."], os.stat(mounted / "sub").st_ino)
+        self.assertEqual(listed[".."], os.stat(mounted.point).st_ino)
+
+    def test_directory_and_file_side_by_side(self):
+        self.put("inner")
+        self.write("text", b"text")
+        mounted = self.mount(self.source, mounting.sample(SAMPLE))
+        self.assertEqual(self.names(mounted), sorted(["source", Path(SAMPLE).name]))
+        self.assertEqual(tree_of(mounted / "source/inner"), tree_of(mounted / Path(SAMPLE).name))
+        self.assertEqual((mounted / "source/text").read_bytes(), b"text")
+        self.write("text", b"other")
+        self.assertEqual((mounted / "source/text").read_bytes(), b"other")
+
+    def test_two_directories_of_one_name(self):
+        self.write("x/same/one", b"1")
+        self.write("y/same/two", b"2")
+        mounted = self.mount(self.source / "x/same", self.source / "y/same")
+        self.assertEqual(self.names(mounted), ["same", "same~2"])
+        self.assertEqual((mounted / "same~2/two").read_bytes(), b"2")
+
+    def test_nested_on_demand(self):
+        self.write("file", b"x")
+        self.assertEqual(self.names(self.mirror(options=["nest"])), ["source"])
+
+    def test_link_to_a_directory_as_source(self):
+        self.write("file", b"x")
+        (self.folder / "link").symlink_to(self.source)
+        self.assertEqual(self.names(self.mount(self.folder / "link")), ["file"])
+
+    def test_empty_directory(self):
+        self.assertEqual(self.names(self.mirror()), [])
+
+    def test_damage_inside_a_container_is_an_error_there(self):
+        mounting.with_bit_flipped(self.put("bad", "riegeli/multiblock_zstd.riegeli"), 70000)
+        self.put("good")
+        mounted = self.mirror()
+        done = mounting.run("grep", "-r", "-c", "", mounted / "bad/records")
+        self.assertIn("Input/output error", done.stderr)
+        self.assertEqual(len(os.listdir(mounted / "good/records")), 500)
+        mounted.wait_for_log(f"{self.source}/bad: ")
+
+    def test_walking_tools_agree(self):
+        for number in range(5):
+            self.put(f"{number}/container")
+            self.write(f"{number}/file", b"needle %d\n" % number)
+        mounted = self.mirror()
+        done = mounting.run("grep", "-r", "-l", "needle", mounted.point)
+        self.assertEqual((done.returncode, done.stderr, len(done.stdout.split())), (0, "", 5))
+        done = mounting.run("tar", "-cf", self.folder / "all.tar", "-C", mounted.point, ".")
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        done = mounting.run("find", mounted.point, "-path", "*/container/records/*")
+        self.assertEqual((done.stderr, len(done.stdout.split())), ("", 5 * 500))
+
+
+class Permissions(Mirrored):
+    def test_modes_are_the_sources_without_writing(self):
+        wanted = {}
+        for mode in (0o600, 0o644, 0o755, 0o444, 0o000, 0o4755):
+            os.chmod(self.write(f"file{mode:o}", b"x"), mode)
+            os.chmod(self.put(f"container{mode:o}"), mode)
+            wanted[f"file{mode:o}"] = stat.S_IFREG | mode & 0o555
+            if mode & 0o444 or mounting.is_root():
+                readable = mode & 0o444
+                wanted[f"container{mode:o}"] = stat.S_IFDIR | readable | readable >> 2
+        for mode in (0o755, 0o700, 0o711, 0o1777):
+            (self.source / f"folder{mode:o}").mkdir()
+            os.chmod(self.source / f"folder{mode:o}", mode)
+            wanted[f"folder{mode:o}"] = stat.S_IFDIR | mode & 0o555
+        mounted = self.mirror()
+        self.assertEqual({name: os.stat(mounted / name).st_mode for name in wanted}, wanted)
+        for name in wanted:
+            self.assertEqual(os.stat(mounted / name).st_mtime_ns, os.stat(self.source / name).st_mtime_ns, name)
+
+    def test_overrides_hold_for_all(self):
+        self.put("container")
+        self.write("folder/file", b"x")
+        mounted = self.mirror(options=["uid=12", "gid=34", "umask=077"])
+        for name, mode in (("", 0o40500), ("container", 0o40500), ("folder", 0o40500), ("folder/file", 0o100400),
+                           ("container/info.json", 0o100400)):
+            status = os.stat(mounted / name)
+            self.assertEqual((status.st_uid, status.st_gid, status.st_mode), (12, 34, mode), name)
+
+    def test_nothing_can_be_written(self):
+        self.write("file", b"x")
+        mounted = self.mirror()
+        self.assert_fails_with(errno.EROFS, (mounted / "file").write_bytes, b"y")
+        self.assert_fails_with(errno.EROFS, (mounted / "new").mkdir)
+
+    @mounting.only_root
+    def test_what_an_ordinary_user_may_not_read(self):
+        self.write("open", b"x")
+        os.chmod(self.write("closed", b"secret"), 0o600)
+        os.chmod(self.put("container"), 0o600)
+        self.write("folder/file", b"x")
+        os.chmod(self.source / "folder", 0o700)
+        mounted = self.mirror(user=mounting.NOBODY)
+        self.assertEqual(mounting.run("cat", mounted / "open", user=mounting.NOBODY).stdout, "x")
+        for path in ("closed", "container"):
+            done = mounting.run("cat", mounted / path, user=mounting.NOBODY)
+            self.assertIn("Permission denied", done.stderr)
+        self.assertIn("Permission denied", mounting.run("ls", mounted / "folder", user=mounting.NOBODY).stderr)
+        listed = mounting.run("ls", "-l", mounted.point, user=mounting.NOBODY)
+        self.assertEqual((listed.returncode, len(listed.stdout.splitlines())), (0, 5))
+
+    @mounting.only_root
+    def test_daemon_that_may_not_read_says_so(self):
+        """The kernel would let them: the owner was overridden."""
+        os.chmod(self.write("closed", b"secret"), 0o600)
+        os.chmod(self.put("container"), 0o600)
+        mounted = self.mirror(user=mounting.NOBODY, options=["umask=000"])
+        for name in ("closed", "container"):
+            done = mounting.run("cat", mounted / name, user=mounting.NOBODY)
+            self.assertIn("Permission denied", done.stderr)
+            self.assertTrue(stat.S_ISREG(int(mounting.run("stat", "-c", "%f", mounted / name,
+                                                          user=mounting.NOBODY).stdout, 16)))
+
+
+class Space(Mirrored):
+    def test_statfs_tells_what_is_in_use_on_the_sources_filesystem(self):
+        self.write("file", b"x")
+        shown = os.statvfs(self.mirror().point)
+        below = os.statvfs(self.source)
+        self.assertAlmostEqual(shown.f_blocks * shown.f_frsize, (below.f_blocks - below.f_bfree) * below.f_frsize,
+                               delta=1 << 30)
+        self.assertEqual(shown.f_bfree, 0)
+
+
+if __name__ == "__main__":
+    mounting.main()

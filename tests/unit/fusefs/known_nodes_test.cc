@@ -1,0 +1,182 @@
+#include "fusefs/tree/mirror/known_nodes.h"
+
+#include <thread>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "fusefs/tree/mirror/closer.h"
+#include "fusefs/tree/mirror/number_ranges.h"
+#include "fusefs/tree/mirror/recently_used.h"
+
+namespace recordfs {
+namespace {
+
+constexpr timespec kNow{1'000'000, 0};
+
+FileState state(std::uint64_t inode, std::uint64_t size = 10, timespec changed = {100, 1}) {
+  return {.device = 1, .inode = inode, .size = size, .modified = {100, 1}, .changed = changed};
+}
+
+std::uint64_t number_of(KnownNodes& nodes, const FileState& found, MirroredType type = MirroredType::kFile,
+                        const timespec& now = kNow) {
+  return nodes.look_up(0, "a/file", type, found, now)->number;
+}
+
+TEST(KnownNodes, NumberStaysWhileTheFileDoes) {
+  KnownNodes nodes;
+  const std::uint64_t number = number_of(nodes, state(5));
+  EXPECT_TRUE(KnownNodes::is_mirrored(number));
+  EXPECT_EQ(number_of(nodes, state(5)), number);
+  EXPECT_EQ(nodes.find(number)->path, "a/file");
+  EXPECT_NE(nodes.look_up(0, "a/other", MirroredType::kFile, state(5), kNow)->number, number);
+  EXPECT_NE(nodes.look_up(1, "a/file", MirroredType::kFile, state(5), kNow)->number, number);
+}
+
+TEST(KnownNodes, AnotherStateIsAnotherNumberAndTheOldOneMeansTheOld) {
+  KnownNodes nodes;
+  std::uint64_t last = number_of(nodes, state(5));
+  for (const FileState& found : {state(6), state(6, 11), state(6, 11, {100, 2})}) {
+    const auto old = nodes.find(last);
+    const std::uint64_t number = number_of(nodes, found);
+    EXPECT_NE(number, last);
+    EXPECT_EQ(nodes.find(last), old);
+    last = number;
+  }
+  EXPECT_NE(number_of(nodes, state(6, 11, {100, 2}), MirroredType::kContainer), last);
+  EXPECT_EQ(nodes.size(), 5u);
+}
+
+TEST(KnownNodes, DirectoryKeepsItsNumberWhileItIsChanged) {
+  KnownNodes nodes;
+  const std::uint64_t number = number_of(nodes, state(5), MirroredType::kDirectory);
+  EXPECT_EQ(number_of(nodes, state(5, 20, {200, 0}), MirroredType::kDirectory), number);
+  EXPECT_NE(number_of(nodes, state(6), MirroredType::kDirectory), number);
+}
+
+TEST(KnownNodes, StateThatMayChangeUnseenIsNotReliedOn) {
+  KnownNodes nodes;
+  const FileState found = state(5, 10, {kNow.tv_sec, 1});
+  const timespec same_tick{kNow.tv_sec, 1'000'000};
+  const timespec later{kNow.tv_sec, 500'000'000};
+  const std::uint64_t first = number_of(nodes, found, MirroredType::kFile, same_tick);
+  const std::uint64_t second = number_of(nodes, found, MirroredType::kFile, later);
+  EXPECT_NE(second, first);
+  EXPECT_EQ(number_of(nodes, found, MirroredType::kFile, later), second);
+}
+
+TEST(FileState, IsSettledWhenTheClockHasGoneOn) {
+  const auto is_settled = [](timespec changed, timespec now) { return FileState{.changed = changed}.is_settled(now); };
+  EXPECT_FALSE(is_settled({10, 5}, {10, 5}));
+  EXPECT_FALSE(is_settled({10, 999'000'000}, {11, 1'000'000}));
+  EXPECT_TRUE(is_settled({10, 5}, {10, 100'000'000}));
+  EXPECT_FALSE(is_settled({10, 0}, {11, 500'000'000})) << "a filesystem that counts seconds";
+  EXPECT_TRUE(is_settled({10, 0}, {12, 500'000'000}));
+  EXPECT_TRUE(is_settled({20, 5}, {10, 5})) << "another machine's clock";
+}
+
+TEST(KnownNodes, IsForgottenWhenAllLookupsAreTakenBack) {
+  KnownNodes nodes;
+  const std::uint64_t number = number_of(nodes, state(5), MirroredType::kContainer);
+  EXPECT_EQ(number_of(nodes, state(5), MirroredType::kContainer), number);
+  nodes.look_up_inside(number);
+  EXPECT_FALSE(nodes.forget(number, 2));
+  EXPECT_TRUE(nodes.find(number));
+  EXPECT_TRUE(nodes.forget_inside(number, 1));
+  EXPECT_FALSE(nodes.find(number));
+  EXPECT_EQ(nodes.size(), 0u);
+  EXPECT_FALSE(nodes.forget(number, 1));
+  nodes.look_up_inside(number);
+  EXPECT_NE(number_of(nodes, state(5), MirroredType::kContainer), number) << "numbers are not used again";
+}
+
+TEST(KnownNodes, OldStateIsForgottenWithoutTheNew) {
+  KnownNodes nodes;
+  const std::uint64_t old = number_of(nodes, state(5));
+  const std::uint64_t number = number_of(nodes, state(6));
+  EXPECT_TRUE(nodes.forget(old, 1));
+  EXPECT_EQ(number_of(nodes, state(6)), number);
+}
+
+TEST(KnownNodes, ManyThreadsLookUpAndForget) {
+  KnownNodes nodes;
+  std::vector<std::thread> threads;
+  for (std::uint64_t thread = 0; thread < 4; ++thread) {
+    threads.emplace_back([&, thread] {
+      for (std::uint64_t i = 0; i < 2000; ++i) {
+        const std::uint64_t number = number_of(nodes, state(i % 3 + thread % 2));
+        nodes.look_up_inside(number);
+        nodes.forget(number, 1);
+        nodes.forget_inside(number, 1);
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(nodes.size(), 0u);
+}
+
+TEST(NumberRanges, RangeIsWhereItWasWantedUnlessSomebodyHasIt) {
+  Numbering taken;
+  taken.add("container", 100000);
+  const auto [begin, end] = taken.taken().front();
+  NumberRanges ranges(taken);
+  EXPECT_EQ(ranges.take(1, end + 5000, 1000), end + 5000);
+  EXPECT_EQ(ranges.take(1, 7, 1000), end + 5000) << "it has one";
+  EXPECT_EQ(ranges.take(2, begin + 10, 1000), end);
+  EXPECT_EQ(ranges.take(3, end + 4500, 1000), end + 6000);
+  EXPECT_EQ(ranges.find(end + 5999)->container, 1u);
+  EXPECT_EQ(ranges.find(end + 5999)->begin, end + 5000);
+  EXPECT_EQ(ranges.find(end + 6000)->container, 3u);
+  EXPECT_FALSE(ranges.find(end + 7000));
+  EXPECT_FALSE(ranges.find(begin + 10)) << "not one of its own";
+  EXPECT_FALSE(ranges.find(1));
+  ranges.give_back(1);
+  EXPECT_FALSE(ranges.find(end + 5000));
+  EXPECT_EQ(ranges.take(4, end + 5000, 1000), end + 5000);
+}
+
+TEST(NumberRanges, GoesOnAtTheBeginningAndEndsWithoutRoom) {
+  constexpr std::uint64_t kValues = std::uint64_t{1} << kValueBits;
+  NumberRanges ranges{Numbering{}};
+  EXPECT_EQ(ranges.take(1, kValues - 1000, 1000), kValues - 1000);
+  EXPECT_EQ(ranges.take(2, kValues - 500, 1000), kFixedEnd);
+  EXPECT_EQ(ranges.take(3, 0, kValues / 2), kFixedEnd + 1000);
+  EXPECT_FALSE(ranges.take(4, 0, kValues / 2));
+  ranges.give_back(3);
+  EXPECT_TRUE(ranges.take(4, 0, kValues / 2));
+}
+
+TEST(RecentlyUsed, KeepsThoseThatWereUsedLast) {
+  RecentlyUsed<const int> kept(2);
+  std::weak_ptr<const int> first = kept.add(1, std::make_shared<const int>(1));
+  kept.add(2, std::make_shared<const int>(2));
+  EXPECT_EQ(*kept.add(2, std::make_shared<const int>(3)), 2) << "another was faster";
+  EXPECT_TRUE(kept.find(1));
+  kept.add(3, std::make_shared<const int>(3));
+  EXPECT_FALSE(kept.find(2));
+  EXPECT_TRUE(kept.find(1));
+  kept.drop(1);
+  EXPECT_TRUE(first.expired());
+  kept.drop_unused_since(std::chrono::steady_clock::time_point::max());
+  EXPECT_EQ(kept.size(), 0u);
+}
+
+TEST(Closer, ClosesBehindWhoGivesAndBeforeItEnds) {
+  std::vector<std::thread::id> closed_by;
+  {
+    Closer closer(std::chrono::hours(1), [] {});
+    closer.wake();
+    closer.later([&] { closed_by.push_back(std::this_thread::get_id()); });
+  }
+  ASSERT_EQ(closed_by.size(), 1u);
+  Closer closer(std::chrono::hours(1), [] {});
+  closer.later([&] { closed_by.push_back(std::this_thread::get_id()); });
+  EXPECT_EQ(closed_by.size(), 1u) << "without a thread it waits for the end";
+  closer.stop();
+  EXPECT_EQ(closed_by.size(), 2u);
+  closer.later([&] { closed_by.push_back(std::this_thread::get_id()); });
+  EXPECT_EQ(closed_by.size(), 3u) << "and behind the end it is done at once";
+}
+
+}  // namespace
+}  // namespace recordfs
