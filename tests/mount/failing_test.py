@@ -65,9 +65,6 @@ class Failing(mounting.Case):
             self.assertEqual((done.returncode, done.stderr), (0, ""))
             self.assertEqual(os.listdir(point / "records"), [])
 
-    def test_directory_as_source(self):
-        self.assert_fails(CANNOT_OPEN, self.folder, saying=str(self.folder))
-
     def test_name_with_a_newline_is_no_second_line(self):
         self.assert_fails(CANNOT_OPEN, self.file("some\nthing.txt", b"text"), saying="some\\x0athing.txt: no container")
 
@@ -132,6 +129,11 @@ class FailingForOrdinaryUsers(Failing):
         source = self.copy(SAMPLE)
         source.chmod(0o600)
         self.assert_fails(CANNOT_OPEN, source, saying="Permission denied")
+
+    def test_directory_that_may_not_be_read(self):
+        folder = self.folder / "closed"
+        folder.mkdir(mode=0o700)
+        self.assert_fails(CANNOT_OPEN, folder, saying="Permission denied")
 
     def test_file_in_a_folder_that_may_not_be_entered(self):
         folder = self.folder / "closed"

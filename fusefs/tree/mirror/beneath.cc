@@ -57,7 +57,7 @@ Result<std::uint64_t> device_of(const Descriptor& descriptor) {
 }  // namespace
 
 Result<std::shared_ptr<const Beneath>> Beneath::open(const std::string& path) {
-  Descriptor descriptor(::open(path.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+  Descriptor descriptor(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!descriptor) return place_error(errno);
   auto directory = looked(std::move(descriptor));
   if (!directory) return std::move(directory).error();

@@ -13,7 +13,7 @@ namespace recordfs {
 
 // What stands at a place: something of any type, not opened.
 struct Looked {
-  Descriptor descriptor;     // with O_PATH
+  Descriptor descriptor;     // with O_PATH, unless it is that of the directory itself
   FileState state;           // of a mount of recordfs: the device alone
   bool is_recordfs = false;  // recordfs is mounted here; nothing was asked of it, and nothing may be
 };
@@ -25,7 +25,7 @@ struct Looked {
 // place_error() says. Any thread.
 class Beneath {
  public:
-  // Follows links in `path`: it is the user who names it.
+  // Opens a directory that can be listed. Follows links in `path`: it is the user who names it.
   static Result<std::shared_ptr<const Beneath>> open(const std::string& path);
 
   // The path that it was opened by.
