@@ -86,6 +86,24 @@ Result<std::shared_ptr<const FileSource>> FileSource::of(Descriptor descriptor, 
   return std::shared_ptr<const FileSource>(std::move(source));
 }
 
+Result<std::shared_ptr<const FileSource>> FileSource::open_followed(const std::string& path) {
+  auto opened = open(path);
+  if (opened) std::const_pointer_cast<FileSource>(*opened)->is_followed_ = true;
+  return opened;
+}
+
+Result<std::shared_ptr<const FileSource>> FileSource::grown() const {
+  if (auto unchanged = check_unchanged(); !unchanged) return std::move(unchanged).error();
+  auto now = stamp();
+  if (!now) return std::move(now).error();
+  if (now->size <= size_) return std::shared_ptr<const FileSource>{};
+  Descriptor descriptor(::fcntl(descriptor_.number(), F_DUPFD_CLOEXEC, 0));
+  if (!descriptor) return io_error(0, "cannot open", errno);
+  auto opened = of(std::move(descriptor), name_);
+  if (opened) std::const_pointer_cast<FileSource>(*opened)->is_followed_ = is_followed_;
+  return opened;
+}
+
 // A device has no time stamp that its bytes would change.
 std::optional<FileIdentity> FileSource::identity() const {
   if (!S_ISREG(status_.mode)) return std::nullopt;
@@ -165,9 +183,10 @@ Result<void> FileSource::check_unchanged() const {
     changed_.store(true, std::memory_order_relaxed);
     return rewritten();
   }
+  const bool was_appended = now->size > seen_.size;
   seen_ = *now;
   if (now->size > size_) grown_.store(true, std::memory_order_relaxed);
-  generation_.fetch_add(1, std::memory_order_acq_rel);
+  if (!is_followed_ || !was_appended) generation_.fetch_add(1, std::memory_order_acq_rel);
   return {};
 }
 

@@ -74,6 +74,12 @@ class FileSource final : public Source {
   static Result<std::shared_ptr<const FileSource>> open(const std::string& path);
   // The same for a file that is open for reading already. `name`: without directories.
   static Result<std::shared_ptr<const FileSource>> of(Descriptor descriptor, std::string name);
+  // As open(), for a file that others go on appending to: its growing alone is no reason to verify anew (generation()).
+  static Result<std::shared_ptr<const FileSource>> open_followed(const std::string& path);
+  // The same file as it is now, where something was appended to it since this source was opened; null where nothing
+  // was. What became of the file's name does not matter. Fails with kChanged when it was cut off or rewritten, with
+  // kIo and kOutOfMemory.
+  Result<std::shared_ptr<const FileSource>> grown() const;
   ~FileSource() override = default;
   FileSource(const FileSource&) = delete;
   FileSource& operator=(const FileSource&) = delete;
@@ -127,7 +133,8 @@ class FileSource final : public Source {
   const Descriptor descriptor_;
   const std::uint64_t size_;
   const Status status_;
-  Ends ends_;  // written once, before the source is shared
+  Ends ends_;  // written once, before the source is shared, as is the next
+  bool is_followed_ = false;
   mutable std::mutex mutex_;
   mutable Stamp seen_;                        // guarded by mutex_
   mutable std::atomic<bool> changed_{false};  // sticks

@@ -128,6 +128,10 @@ class Container {
   // forward, and there is a seek structure.
   virtual bool is_in_file_order() const { return true; }
 
+  // Whether a file of this format is written from its beginning to its end, and never before what it has already: then
+  // what is complete in a file that is still being written means what it will mean in the whole.
+  virtual bool grows_by_appending() const { return true; }
+
   // Whether locate() works without a walk from the beginning.
   virtual bool has_seek_structure() const { return false; }
   // The chunk that covers byte `at`, as a walk from the beginning would find it, found through the

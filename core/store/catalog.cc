@@ -22,7 +22,7 @@ std::vector<Learnt> learnt_between(const std::vector<Learnt>& all, std::uint64_t
 }  // namespace
 
 Catalog::Catalog(const Container& container, const Source& source, Depth depth, Bounds bounds, OnDamage on_damage,
-                 std::unique_ptr<SavedIndex> saved, MakeLayout make_layout)
+                 std::unique_ptr<SavedIndex> saved, MakeLayout make_layout, std::optional<CatalogSnapshot> shorter)
     : container_(container),
       source_(source),
       depth_(depth),
@@ -30,6 +30,7 @@ Catalog::Catalog(const Container& container, const Source& source, Depth depth, 
       on_damage_(std::move(on_damage)),
       make_layout_(std::move(make_layout)),
       saved_(std::move(saved)),
+      shorter_(std::move(shorter)),
       kept_(bounds.kept_places * sizeof(Place)),
       resume_at_(container.first()),
       stride_(bounds.chunks_per_anchor) {
@@ -108,40 +109,99 @@ bool Catalog::may_go_on_from(const CatalogSnapshot& snapshot) const {
   return walk_stretch(from, last.before, std::move(learnt)).has_value();
 }
 
-// What was saved and fits; nullopt also where there is no memory for it.
 std::optional<SavedIndex::Found> Catalog::read_saved() const {
+  auto found = saved_->read();
+  if (!found || !found->has_grown) return found;
+  if (!may_go_on_from(found->snapshot)) return std::nullopt;
+  found->snapshot.damage.clear();
+  return found;
+}
+
+// Whether a walk from one place comes to the other, with what stood before it then.
+bool Catalog::leads_to(const Anchor& from, const Anchor& to, std::vector<Learnt> learnt) const {
+  const ReadWindow window(source_);
+  Walk walk(container_, source_.size(), depth_, from.key, from.before, std::move(learnt), make_layout_);
+  while (!walk.at_end() && walk.next() != to.key && walk.next().position <= to.key.position) {
+    if (!walk.step()) return false;
+  }
+  const Totals& now = walk.totals();
+  return !walk.at_end() && walk.next() == to.key && now.chunks == to.before.chunks &&
+         now.records == to.before.records && now.bytes == to.before.bytes && now.rows == to.before.rows;
+}
+
+// Whether the stretches with damage look as they did. How damage is passed may depend on where the file ends.
+bool Catalog::has_same_damage(const CatalogSnapshot& snapshot) const {
+  const std::vector<Anchor>& anchors = snapshot.anchors;
+  const Anchor* seen = nullptr;
+  for (const DamageRow& row : snapshot.damage) {
+    const auto next = std::ranges::upper_bound(anchors, row.region.begin, {},
+                                               [](const Anchor& anchor) { return anchor.key.position; });
+    if (&*next == seen) continue;
+    seen = &*next;
+    const Anchor from = next == anchors.begin() ? Anchor{container_.first(), {}} : *(next - 1);
+    auto learnt = learnt_between(snapshot.learnt, from.before.chunks, next->before.chunks);
+    if (!leads_to(from, *next, std::move(learnt))) return false;
+  }
+  return true;
+}
+
+// Takes from what was found in the file when it was shorter all that may look different now: the stretch behind the
+// last anchor, and damage that reaches over one. False: nothing is left. What stays of the damage stands before an
+// anchor.
+bool Catalog::cut_back(CatalogSnapshot& snapshot) const {
+  if (!container_.is_in_file_order()) return false;
+  std::vector<DamageRow>& damage = snapshot.damage;
+  while (!snapshot.anchors.empty()) {
+    const Position end = snapshot.anchors.back().key.position;
+    const bool is_crossed = std::ranges::any_of(
+        damage, [end](const DamageRow& row) { return row.region.begin < end && row.region.end > end; });
+    if (!is_crossed) break;
+    snapshot.anchors.pop_back();
+  }
+  if (snapshot.anchors.empty()) return false;
+  const Position end = snapshot.anchors.back().key.position;
+  std::erase_if(damage, [end](const DamageRow& row) { return row.region.begin >= end; });
+  return has_same_damage(snapshot);
+}
+
+// What is known without a walk; nullopt also where there is no memory for it.
+std::optional<SavedIndex::Found> Catalog::read_known() {
   try {
-    auto found = saved_->read();
-    if (found && (!found->has_grown || may_go_on_from(found->snapshot))) return found;
+    if (auto shorter = std::exchange(shorter_, std::nullopt)) {
+      if (!cut_back(*shorter)) return std::nullopt;
+      return SavedIndex::Found{std::move(*shorter), true};
+    }
+    if (saved_) return read_saved();
   } catch (const std::bad_alloc&) {
     // Then the walk is taken, which needs less.
   }
   return std::nullopt;
 }
 
-// Takes over what was saved, if this was not tried before.
+// Takes over what is known already, if this was not tried before.
 void Catalog::restore(std::unique_lock<std::mutex>& lock) {
-  if (!saved_ || std::exchange(asked_saved_, true)) return;
+  if (std::exchange(asked_known_, true)) return;
   lock.unlock();
-  auto found = read_saved();
+  auto found = read_known();
   lock.lock();
   if (!found) return;
   CatalogSnapshot& snapshot = found->snapshot;
-  is_restored_ = true;
+  is_restored_ = saved_ != nullptr;
   has_tail_ = false;
   stride_ = snapshot.stride;
   anchors_ = std::move(snapshot.anchors);
   sizes_known_ = snapshot.sizes_known;
   totals_ = snapshot.totals;
   learnt_ = std::move(snapshot.learnt);
+  *damage_ = std::move(snapshot.damage);
   if (found->has_grown) {
+    told_ = damage_->size();
     // What stands behind the last anchor may look different now.
     resume_at_ = anchors_.back().key;
     totals_ = anchors_.back().before;
     anchors_.pop_back();
     learnt_.resize(static_cast<std::size_t>(std::min<std::uint64_t>(learnt_.size(), totals_.chunks)));
   } else {
-    *damage_ = std::move(snapshot.damage);
     complete_ = true;
   }
 }
@@ -149,12 +209,18 @@ void Catalog::restore(std::unique_lock<std::mutex>& lock) {
 void Catalog::save(std::unique_lock<std::mutex> lock) {
   if (!saved_ || is_refuted_) return;
   try {
-    const CatalogSnapshot snapshot{stride_, anchors_, totals_, sizes_known_, *damage_, learnt_};
+    const CatalogSnapshot found = all_found();
     lock.unlock();
-    saved_->write(snapshot, walked_);
+    saved_->write(found, walked_);
   } catch (const std::bad_alloc&) {
     // The next mount walks again.
   }
+}
+
+std::optional<CatalogSnapshot> Catalog::snapshot() const {
+  const std::lock_guard lock(mutex_);
+  if (!complete_ || is_refuted_) return std::nullopt;
+  return all_found();
 }
 
 // Tells what the walk has brought, without the lock.
@@ -291,7 +357,7 @@ Result<Place> Catalog::find(Coordinate coordinate, std::uint64_t value, Goal& go
 void Catalog::refute() {
   {
     const std::lock_guard lock(mutex_);
-    if (!is_restored_ || std::exchange(is_refuted_, true)) return;
+    if (std::exchange(is_refuted_, true) || !is_restored_) return;
   }
   saved_->remove();
 }
@@ -310,7 +376,7 @@ Result<std::shared_ptr<const std::vector<DamageRow>>> Catalog::damage(Goal& goal
 
 Catalog::State Catalog::state() const {
   const std::lock_guard lock(mutex_);
-  return {totals_, complete_, sizes_known_};
+  return {totals_, complete_, running_, sizes_known_};
 }
 
 std::uint64_t Catalog::wait(const Goal& goal, std::function<void()> resume) {

@@ -47,6 +47,7 @@ class Catalog {
   struct State {
     Totals totals;
     bool complete = false;
+    bool is_walking = false;
     bool sizes_known = true;  // no chunk so far whose decoded size only a decode would tell
   };
 
@@ -57,8 +58,11 @@ class Catalog {
   // `container` reads from `source`; both have to outlive the catalog. The walk starts with the first wait() or
   // start(). What `saved` has of the container takes the place of the walk, or of its beginning; null: nothing is
   // saved. `make_layout` makes all layouts that the catalog needs, on the walk's thread and on those of callers.
+  // `shorter` is what a catalog with the same depth and bounds has found in the file when it was shorter: the walk
+  // goes on behind what the bytes that were added can't have changed.
   Catalog(const Container& container, const Source& source, Depth depth, Bounds bounds, OnDamage on_damage = {},
-          std::unique_ptr<SavedIndex> saved = {}, MakeLayout make_layout = {});
+          std::unique_ptr<SavedIndex> saved = {}, MakeLayout make_layout = {},
+          std::optional<CatalogSnapshot> shorter = {});
   ~Catalog();
   Catalog(const Catalog&) = delete;
   Catalog& operator=(const Catalog&) = delete;
@@ -78,6 +82,9 @@ class Catalog {
   // The regions found unsound, in the order of the walk; beyond Bounds::damage_rows the last row stands for
   // all that follow. kPending with `goal` set until the walk is over.
   Result<std::shared_ptr<const std::vector<DamageRow>>> damage(Goal& goal);
+
+  // All that the walk has found; nullopt until it is over, and where it is known to be wrong.
+  std::optional<CatalogSnapshot> snapshot() const;
 
   // What was told of a chunk is not so. If it comes from what was saved, that is taken away.
   void refute();
@@ -106,8 +113,13 @@ class Catalog {
   void run();
   void take_walk(std::unique_lock<std::mutex>& lock);
   std::optional<SavedIndex::Found> read_saved() const;
+  std::optional<SavedIndex::Found> read_known();
   void restore(std::unique_lock<std::mutex>& lock);
+  bool cut_back(CatalogSnapshot& snapshot) const;
+  bool leads_to(const Anchor& from, const Anchor& to, std::vector<Learnt> learnt) const;
+  bool has_same_damage(const CatalogSnapshot& snapshot) const;
   bool may_go_on_from(const CatalogSnapshot& snapshot) const;
+  CatalogSnapshot all_found() const { return {stride_, anchors_, totals_, sizes_known_, *damage_, learnt_}; }
   void save(std::unique_lock<std::mutex> lock);
   void note(const Walk& walk, ChunkKey key);
   void note_damage(const DamageRow& row);
@@ -132,6 +144,7 @@ class Catalog {
   const OnDamage on_damage_;
   const MakeLayout make_layout_;
   const std::unique_ptr<SavedIndex> saved_;  // read and written by the walk's thread
+  std::optional<CatalogSnapshot> shorter_;   // taken by the walk's thread
   KeptStretches kept_;
 
   mutable std::mutex mutex_;
@@ -149,7 +162,7 @@ class Catalog {
   bool has_tail_ = true;  // ... unless they were not walked here
   bool is_restored_ = false;
   bool is_refuted_ = false;  // what was restored is not what stands in the file
-  bool asked_saved_ = false;
+  bool asked_known_ = false;
   std::chrono::steady_clock::duration walked_{};
   std::shared_ptr<std::vector<DamageRow>> damage_ =
       std::make_shared<std::vector<DamageRow>>();  // grows until complete_

@@ -6,6 +6,8 @@
 
 #include <fmt/format.h>
 
+#include "core/store/settled.h"
+
 namespace recordfs {
 namespace {
 
@@ -20,6 +22,14 @@ constexpr int kMostIndexBits = 24;
 
 // A size that is never 0, for what can't be read: the kernel does not read empty files.
 std::uint64_t at_least_one(std::uint64_t size) { return std::max<std::uint64_t>(size, 1); }
+
+// A file that is followed may become so many times as large as it is, and its addresses stay what they are.
+constexpr std::uint64_t kRoomToGrow = 16;
+
+std::uint64_t size_to_come(std::uint64_t size, unsigned address_bits) {
+  const std::uint64_t least = (std::uint64_t{1} << (address_bits - kMostIndexBits)) - 1;
+  return std::max(least, size > UINT64_MAX / kRoomToGrow ? size : size * kRoomToGrow);
+}
 
 int index_bits(const Container& container, std::uint64_t size, unsigned address_bits) {
   if (container.index_fits_in_chunk()) return 0;
@@ -44,17 +54,33 @@ std::string damage_line(const DamagedRegion& region) {
 }
 
 RecordStore::RecordStore(std::string name, std::shared_ptr<const Source> source,
-                         std::unique_ptr<const Container> container, Services& services, Catalog::Bounds bounds)
-    : name_(std::move(name)),
+                         std::unique_ptr<const Container> container, Services& services, Catalog::Bounds bounds,
+                         Growing growing)
+    : is_followed_(growing.is_followed),
+      name_(std::move(name)),
       source_(std::move(source)),
-      container_(std::move(container)),
+      container_(is_followed_ ? settled(std::move(container), source_->size()) : std::move(container)),
       services_(services),
       bounds_(bounds),
-      index_bits_(index_bits(*container_, source_->size(), services.address_bits)),
+      index_bits_(
+          growing.shorter != nullptr && !growing.shorter->container().index_fits_in_chunk()
+              ? growing.shorter->index_bits_
+              : index_bits(*container_,
+                           is_followed_ ? size_to_come(source_->size(), services.address_bits) : source_->size(),
+                           services.address_bits)),
+      reported_(growing.shorter != nullptr ? growing.shorter->reported() : std::set<Reported>{}),
       read_ahead_(new_read_ahead()),
       catalog_(
           *container_, *source_, Depth::kCounts, bounds, [this](const DamageRow& row) { report(row.region); },
-          saved(Depth::kCounts), layouts_in_turn()) {}
+          growing.shorter != nullptr ? nullptr : saved(Depth::kCounts), layouts_in_turn(),
+          growing.shorter != nullptr ? growing.shorter->catalog_.snapshot() : std::nullopt) {
+  if (growing.shorter == nullptr) return;
+  knows_counts_ = growing.shorter->state().complete;
+  if (auto sizes = growing.shorter->found_sizes()) {
+    sizes_ = new_sizes(std::move(sizes));
+    knows_sizes_ = true;
+  }
+}
 
 RecordStore::~RecordStore() {
   read_ahead_.reset();
@@ -71,6 +97,11 @@ void RecordStore::report(const DamagedRegion& region) const {
   report(is_end ? Severity::kInfo : Severity::kWarning, {region.begin, kRegion}, damage_line(region));
 }
 
+std::set<RecordStore::Reported> RecordStore::reported() const {
+  const std::lock_guard lock(mutex_);
+  return reported_;
+}
+
 void RecordStore::report(Severity severity, Reported what, const std::string& text) const {
   bool is_last = false;
   {
@@ -83,7 +114,7 @@ void RecordStore::report(Severity severity, Reported what, const std::string& te
 }
 
 void RecordStore::say_grown() const {
-  if (said_grown_.exchange(true)) return;
+  if (is_followed_ || said_grown_.exchange(true)) return;
   services_.log(Severity::kInfo,
                 fmt::format("{}: the file has grown since it was mounted; what was added is not shown", name_));
 }
@@ -149,8 +180,10 @@ Result<Place> RecordStore::chunk_by_ordinal(std::uint64_t ordinal, Goal& goal) c
 
 std::unique_ptr<SavedIndex> RecordStore::saved(Depth depth) const {
   if (!services_.index) return nullptr;
+  IndexPlace place = *services_.index;
+  if (is_followed_) place.settings += " followed";  // a walk that ends before what is unfinished
   const IndexBounds bounds{bounds_.anchors, bounds_.chunks_per_anchor, bounds_.damage_rows, bounds_.learnt_chunks};
-  return std::make_unique<SavedIndex>(*services_.index, *source_, container_->format(), depth, bounds,
+  return std::make_unique<SavedIndex>(std::move(place), *source_, container_->format(), depth, bounds,
                                       [this](Severity severity, const std::string& text) {
                                         services_.log(severity, fmt::format("{}: {}", name_, text));
                                       });
@@ -159,22 +192,45 @@ std::unique_ptr<SavedIndex> RecordStore::saved(Depth depth) const {
 Catalog& RecordStore::sizes() const {
   if (catalog_.state().sizes_known) return catalog_;
   const std::lock_guard lock(mutex_);
-  if (!sizes_) {
-    sizes_ = std::make_unique<Catalog>(*container_, *source_, Depth::kSizes, bounds_, Catalog::OnDamage{},
-                                       saved(Depth::kSizes), layouts_in_turn());
-  }
+  if (!sizes_) sizes_ = new_sizes({});
   return *sizes_;
+}
+
+std::unique_ptr<Catalog> RecordStore::new_sizes(std::optional<CatalogSnapshot> shorter) const {
+  auto index = shorter ? nullptr : saved(Depth::kSizes);
+  return std::make_unique<Catalog>(*container_, *source_, Depth::kSizes, bounds_, Catalog::OnDamage{}, std::move(index),
+                                   layouts_in_turn(), std::move(shorter));
+}
+
+Catalog* RecordStore::sizes_if_made() const {
+  const std::lock_guard lock(mutex_);
+  return sizes_.get();
+}
+
+std::optional<CatalogSnapshot> RecordStore::found_sizes() const {
+  const Catalog* made = sizes_if_made();
+  return made != nullptr ? made->snapshot() : std::nullopt;
+}
+
+bool RecordStore::is_walking() const {
+  const Catalog* made = sizes_if_made();
+  return catalog_.state().is_walking || (made != nullptr && made->state().is_walking);
+}
+
+Result<void> RecordStore::catch_up(Goal& goal) const {
+  if (knows_counts_) {
+    if (auto caught = counts(goal); !caught) return std::move(caught).error();
+  }
+  if (knows_sizes_) {
+    if (auto caught = sizes_if_made()->totals(goal); !caught) return std::move(caught).error();
+  }
+  return {};
 }
 
 // A chunk is not what a catalog has told of it.
 void RecordStore::refute() const {
   catalog_.refute();
-  Catalog* sizes = nullptr;
-  {
-    const std::lock_guard lock(mutex_);
-    sizes = sizes_.get();
-  }
-  if (sizes != nullptr) sizes->refute();
+  if (Catalog* made = sizes_if_made()) made->refute();
 }
 
 Result<Totals> RecordStore::totals(Goal& goal) const { return reported(sizes().totals(goal)); }

@@ -65,11 +65,23 @@ enum class Stream : std::uint8_t {
   kLines,   // a newline behind each
 };
 
+class RecordStore;
+
+// How a store sees its file.
+struct Growing {
+  // The file is being written: what is unfinished at its end is neither shown nor damage, and addresses have room for
+  // what will be added.
+  bool is_followed = false;
+  // The store of the same file when it was shorter: the new one has the same addresses, and takes over what the other
+  // has found and said in the log. It need not outlive the constructor.
+  const RecordStore* shorter = nullptr;
+};
+
 class RecordStore {
  public:
   // `name` is the file's name as log lines and errors show it. `services` has to outlive the store.
   RecordStore(std::string name, std::shared_ptr<const Source> source, std::unique_ptr<const Container> container,
-              Services& services, Catalog::Bounds bounds = {});
+              Services& services, Catalog::Bounds bounds = {}, Growing growing = {});
   ~RecordStore();
 
   const std::string& name() const { return name_; }
@@ -92,10 +104,18 @@ class RecordStore {
   // where the number lies in no chunk (the index itself is not checked), kPending.
   Result<std::uint64_t> address(const ChunkInfo& chunk, std::uint64_t index) const;
   Result<RecordRef> record_at(std::uint64_t address, Goal& goal) const;
-  std::uint64_t address_limit() const { return source_->size() << index_bits_; }
+  std::uint64_t address_limit() const {
+    return is_followed_ ? std::uint64_t{1} << services_.address_bits : source_->size() << index_bits_;
+  }
+  // Whether addresses of a file of that size have so many bits as those of this one. REQUIRES: the file is followed.
+  bool has_room_for(std::uint64_t size) const { return size <= address_limit() >> index_bits_; }
 
   // How many records the catalog has found so far, and whether that is all of them.
   Catalog::State state() const { return catalog_.state(); }
+  // Whether a walk through the file is under way.
+  bool is_walking() const;
+  // kPending until the walks that Growing::shorter had been through are over here too.
+  Result<void> catch_up(Goal& goal) const;
   // The sums over the whole container, with every decoded size known. kPending.
   Result<Totals> totals(Goal& goal) const;
   // The number of chunks and records over the whole container; cheaper than totals(). kPending.
@@ -173,6 +193,7 @@ class RecordStore {
  private:
   using Reported = std::pair<Position, std::uint64_t>;
 
+  std::set<Reported> reported() const;
   void report(Severity severity, Reported what, const std::string& text) const;
 
   // Passes an outcome on; a failure that is no plain "not there" or "not yet" goes to the log.
@@ -196,6 +217,9 @@ class RecordStore {
   Catalog& sizes() const;
   void refute() const;
   std::unique_ptr<SavedIndex> saved(Depth depth) const;
+  std::unique_ptr<Catalog> new_sizes(std::optional<CatalogSnapshot> shorter) const;
+  std::optional<CatalogSnapshot> found_sizes() const;
+  Catalog* sizes_if_made() const;
   void say_grown() const;
   Result<void> check_readable(const Layout& layout, std::uint64_t index) const;
   Result<Slice> read_lines(const Chunk& chunk, std::uint64_t offset, std::uint64_t length) const;
@@ -205,6 +229,7 @@ class RecordStore {
   static inline std::atomic<std::uint64_t> next_id_{1};
 
   const std::uint64_t id_ = next_id_.fetch_add(1);
+  const bool is_followed_;
   const std::string name_;
   const std::shared_ptr<const Source> source_;
   const std::unique_ptr<const Container> container_;
@@ -218,6 +243,8 @@ class RecordStore {
   mutable std::set<Reported> reported_;            // places that the log has named
   mutable std::shared_ptr<const std::vector<Attribute>> attributes_;
   mutable std::unique_ptr<Catalog> sizes_;  // made when the first catalog does not know them
+  bool knows_counts_ = false;               // of the file when it was shorter
+  bool knows_sizes_ = false;
 
   std::unique_ptr<ReadAhead> read_ahead_;
   mutable Catalog catalog_;  // the last: its thread reports damage to the store, and ends first

@@ -2,7 +2,7 @@
 """Includes run one way: include_direction.py ROOT prints each that does not, and fails if there is one.
 
     base <- hash <- codec <- formats' contract <- formats/<x> <- formats.cc <- store
-         <- fusefs/tree <- fusefs/glue <- fusefs (options, opening) <- fusefs/commands <- main
+         <- fusefs/growth <- fusefs/tree <- fusefs/glue <- fusefs (options, opening) <- fusefs/commands <- main
 """
 import sys
 from pathlib import Path
@@ -14,7 +14,7 @@ MAIN = "fusefs/main.cc"
 
 # A folder may include itself and whatever stands before it here.
 LAYERS = ["core/base", "core/hash", "core/codec", "core/formats", "core/formats/*", "core/store",
-          "fusefs/tree", "fusefs/glue", "fusefs", "fusefs/commands", MAIN]
+          "fusefs/growth", "fusefs/tree", "fusefs/glue", "fusefs", "fusefs/commands", MAIN]
 
 # The list of formats: the one file that names them all.
 REGISTRY = "core/formats/formats.cc"

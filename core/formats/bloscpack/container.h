@@ -25,6 +25,7 @@ class BloscpackContainer final : public Container {
   ChunkKey first() const override;
   Result<Step> scan(ChunkKey at) const override;
   bool is_in_file_order() const override { return order_->is_file_order(); }
+  bool grows_by_appending() const override { return false; }  // the offsets and the header are written at the end
   bool has_seek_structure() const override { return order_->is_seekable(); }
   Result<std::optional<ChunkInfo>> locate(Position at) const override { return order_->locate(at); }
   Result<Layout> layout(const ChunkInfo& chunk) const override;

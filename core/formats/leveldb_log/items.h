@@ -21,6 +21,8 @@ struct Session {
   // `log_number`; otherwise none may.
   bool recycled = false;
   std::optional<std::uint32_t> log_number;
+  // Whether there was a data fragment or a number to tell this by. A log that has just been begun may have none.
+  bool is_told = true;
 
   // Whether a sound fragment was written by another use of the file.
   bool is_stale(const Fragment& fragment) const {

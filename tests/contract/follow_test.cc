@@ -1,0 +1,118 @@
+// A file that grows: each store goes on from the one before, and shows the beginning of what the whole file holds.
+#include <algorithm>
+#include <functional>
+#include <random>
+#include <set>
+
+#include "core/store/record_store.h"
+#include "tests/contract/sample_test.h"
+#include "tests/unit/support/signal.h"
+
+namespace recordfs::contract {
+namespace {
+
+constexpr std::uint64_t kCache = 1 << 20;
+
+void say_nothing(Severity, const std::string&) {}
+
+// Calls `ask` until it no longer answers kPending.
+template <class Ask>
+auto waited(const Ask& ask) {
+  for (;;) {
+    Goal goal;
+    auto answer = ask(goal);
+    if (answer || answer.error().code != Code::kPending) return answer;
+    const testing::Signal reached;
+    if (goal.catalog->wait(goal, [reached] { reached.set(); }) != 0) reached.wait();
+  }
+}
+
+class FollowTest : public SampleTest {
+ protected:
+  void SetUp() override {
+    const auto container = open_sample();
+    ASSERT_TRUE(container);
+    if (!container->grows_by_appending()) GTEST_SKIP() << "its writers go back";
+    const Reading whole = read_all(*container, bytes().size());
+    for (const Mark& mark : whole.records) due_.push_back(mark.hash);
+    places_ = places(whole.walk, rounds(8 * bytes().size(), 40));
+  }
+
+  // Each size at which the file is looked at, the whole at last: all of them of a small file.
+  std::vector<std::size_t> sizes() const {
+    constexpr std::size_t kSmall = 600;
+    std::set<std::size_t> some(places_.begin(), places_.end());
+    for (std::size_t size = 0; size <= std::min(bytes().size(), kSmall); ++size) some.insert(size);
+    some.insert(bytes().size());
+    return {some.begin(), some.end()};
+  }
+
+  // The file as it was when it had `size` bytes; null where there is no telling yet what it is.
+  std::unique_ptr<RecordStore> at_size(std::size_t size, const RecordStore* shorter) {
+    const std::string_view head = bytes().substr(0, size);
+    auto container = open(head);
+    if (!container) return nullptr;
+    return std::make_unique<RecordStore>(sample().file_name, source_of(head), std::move(*container), services_,
+                                         Catalog::Bounds{.anchors = 4, .chunks_per_anchor = 2, .kept_places = 8},
+                                         Growing{.is_followed = true, .shorter = shorter});
+  }
+
+  std::size_t hash_of(const RecordStore& store, std::uint64_t ordinal) const {
+    const auto place = waited([&](Goal& goal) { return store.chunk_by_ordinal(ordinal, goal); });
+    EXPECT_TRUE(place) << ordinal;
+    if (!place) return 0;
+    const auto record = store.read_record({place->chunk, ordinal - place->before.records}, 0, UINT64_MAX);
+    EXPECT_TRUE(record) << ordinal << ": " << to_string(record.error());
+    return record ? std::hash<std::string_view>()(as_text(record->bytes)) : 0;
+  }
+
+  // What a store shows is the beginning of the whole: the records from `known` on, and one before.
+  void expect_beginning(const RecordStore& store, std::uint64_t known, std::uint64_t records) {
+    ASSERT_LE(records, due_.size());
+    ASSERT_GE(records, known);
+    for (std::uint64_t i = known; i < records; ++i) ASSERT_EQ(hash_of(store, i), due_[i]) << i;
+    if (known > 0) {
+      const std::uint64_t before = random_() % known;
+      ASSERT_EQ(hash_of(store, before), due_[before]) << before;
+    }
+  }
+
+  Services services_{kCache, 1, say_nothing};
+  std::vector<std::size_t> due_;  // the hash of each record
+  std::vector<Position> places_;
+  std::mt19937_64 random_{5};
+};
+
+RECORDFS_FOR_EACH(undamaged_containers(), FollowTest);
+
+std::string rows_of(const RecordStore& store) {
+  const auto rows = waited([&](Goal& goal) { return store.read_rows(0, UINT64_MAX, goal); });
+  return rows ? std::string(as_text(rows->bytes)) : to_string(rows.error());
+}
+
+TEST_P(FollowTest, AFileThatGrowsShowsWhatIsCompleteAndNoDamage) {
+  std::unique_ptr<RecordStore> store;
+  std::uint64_t known = 0;
+  for (const std::size_t size : sizes()) {
+    auto next = at_size(size, store.get());
+    if (!next) {
+      ASSERT_TRUE(!store || store->state().totals.chunks == 0) << "refused at " << size << " bytes";
+      continue;
+    }
+    const auto counts = waited([&](Goal& goal) { return next->counts(goal); });
+    ASSERT_TRUE(counts) << to_string(counts.error());
+    const auto damage = waited([&](Goal& goal) { return next->damage(goal); });
+    ASSERT_TRUE(damage);
+    ASSERT_TRUE((*damage)->empty()) << size << " bytes: " << to_string((*damage)->front().region);
+    ASSERT_NO_FATAL_FAILURE(expect_beginning(*next, known, counts->records)) << "at " << size << " bytes";
+    known = counts->records;
+    store = std::move(next);
+  }
+  ASSERT_TRUE(store);
+  EXPECT_EQ(known, due_.size());
+  const RecordStore fresh(sample().file_name, source_of(bytes()), open_sample(), services_);
+  EXPECT_EQ(rows_of(*store), rows_of(fresh));
+}
+
+}  // namespace
+}  // namespace recordfs::contract
