@@ -1,0 +1,27 @@
+// The records of a file, and then those that others add to it: what a command does that follows.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+
+#include "core/base/result.h"
+#include "core/store/record_store.h"
+#include "fusefs/growth/file_watch.h"
+#include "fusefs/growth/growing_file.h"
+
+namespace recordfs {
+
+struct Following {
+  std::uint64_t from = 0;  // ordinal of the first record
+  int output = -1;         // a descriptor: when whoever reads from it has gone, it is over; -1: nobody does
+  // Takes the records of a chunk from an index on, all that the store has of it. False: nothing more is wanted.
+  std::function<bool(const RecordStore& store, const Place& place, std::uint64_t index)> take{};
+  // Everything that is there was taken; now it is waited for more. False: nothing more is wanted.
+  std::function<bool()> pause{};
+};
+
+// Hands out records in their order, each once, and waits for more. Returns when nothing more is wanted, or nobody reads
+// the output, or the watch was stopped. Fails as RecordStore::chunk_by_ordinal and GrowingFile::grow do.
+Result<void> follow_records(GrowingFile& file, FileWatch& watch, const Following& following);
+
+}  // namespace recordfs

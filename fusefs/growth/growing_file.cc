@@ -1,0 +1,133 @@
+#include "fusefs/growth/growing_file.h"
+
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <utility>
+
+#include "core/base/read_window.h"
+#include "core/formats/registry.h"
+
+namespace recordfs {
+namespace {
+
+std::string from_root(const std::string& path) {
+  std::error_code failure;
+  const auto full = std::filesystem::absolute(path, failure);
+  return failure ? path : full.string();
+}
+
+// Whether another look may go well.
+bool may_pass(Code code) { return code == Code::kIo || code == Code::kOutOfMemory || code == Code::kInterrupted; }
+
+bool is_same(const DamageRow& a, const DamageRow& b) {
+  return a.first_ordinal == b.first_ordinal && a.region.begin == b.region.begin && a.region.end == b.region.end &&
+         a.region.records_lost == b.region.records_lost && a.region.reason == b.region.reason;
+}
+
+// Whether two stores that know all of their files show the same.
+bool shows_the_same(const RecordStore& a, const RecordStore& b) {
+  Goal goal;
+  const auto counts = a.counts(goal);
+  const auto others = b.counts(goal);
+  if (!counts || !others) return false;
+  if (counts->chunks != others->chunks || counts->records != others->records || counts->bytes != others->bytes ||
+      counts->rows != others->rows) {
+    return false;
+  }
+  const auto damage = a.damage(goal);
+  const auto other_damage = b.damage(goal);
+  return damage && other_damage && std::ranges::equal(**damage, **other_damage, is_same);
+}
+
+}  // namespace
+
+GrowingFile::GrowingFile(const std::string& path, const Limits& limits, Services& services)
+    : path_(path),
+      full_path_(from_root(path)),
+      name_(std::filesystem::path(path).filename()),
+      limits_(limits),
+      services_(services) {}
+
+GrowingFile::~GrowingFile() = default;
+
+Result<std::unique_ptr<GrowingFile>> GrowingFile::open(const std::string& path, const Limits& limits,
+                                                       Services& services) {
+  std::unique_ptr<GrowingFile> growing(new GrowingFile(path, limits, services));
+  auto file = FileSource::open_followed(path);
+  if (!file) return std::move(file).error();
+  if (auto taken = growing->take(*file); !taken) return std::move(taken).error();
+  growing->file_ = std::move(growing->next_file_);
+  growing->store_ = std::move(growing->next_);
+  return growing;
+}
+
+// Makes of the file as it is now the store that comes next.
+Result<void> GrowingFile::take(const std::shared_ptr<const FileSource>& file) {
+  const auto source = std::make_shared<const WindowedSource>(file);
+  auto container = open_container(source, name_, limits_);
+  if (!container) return std::move(container).error();
+  const Growing growing{.is_followed = (*container)->grows_by_appending(), .shorter = store_.get()};
+  next_ =
+      std::make_shared<const RecordStore>(path_, source, std::move(*container), services_, Catalog::Bounds{}, growing);
+  next_file_ = file;
+  return {};
+}
+
+Result<std::shared_ptr<const RecordStore>> GrowingFile::grow(const std::function<void()>& wake) {
+  const std::shared_ptr<const RecordStore> nothing;
+  if (next_) return finish(wake);
+  if (store_->is_walking()) return nothing;
+  auto file = file_->grown();
+  if (!file && may_pass(file.error().code)) return nothing;
+  if (!file) return std::move(file).error();
+  if (!*file) return nothing;
+  if (!store_->container().grows_by_appending()) {
+    return Error{.code = Code::kUnsupported,
+                 .detail = "the file has grown, and files of this format can't be followed"};
+  }
+  if (!store_->has_room_for((*file)->size())) {
+    return Error{.code = Code::kLimit, .detail = "the file has grown too large to be followed from where it began"};
+  }
+  auto taken = take(*file);
+  // The first bytes of an empty file may not tell yet what it becomes.
+  const bool is_pending = !taken && (may_pass(taken.error().code) || store_->source().size() == 0);
+  if (is_pending) return nothing;
+  if (!taken) return std::move(taken).error();
+  return finish(wake);
+}
+
+Result<std::shared_ptr<const RecordStore>> GrowingFile::finish(const std::function<void()>& wake) {
+  const std::shared_ptr<const RecordStore> nothing;
+  for (;;) {
+    Goal goal;
+    const auto caught_up = next_->catch_up(goal);
+    if (caught_up) break;
+    if (caught_up.error().code != Code::kPending) {
+      next_.reset();
+      return nothing;
+    }
+    if (goal.catalog->wait(goal, wake) != 0) return nothing;
+  }
+  const bool is_more = !shows_the_same(*store_, *next_);
+  const auto next = std::exchange(next_, nullptr);
+  file_ = std::move(next_file_);
+  if (!is_more) return nothing;
+  store_ = next;
+  return next;
+}
+
+bool GrowingFile::is_at_its_path() const {
+  struct stat st {};
+  if (::stat(full_path_.c_str(), &st) != 0) return false;
+  return st.st_dev == file_->status().device && st.st_ino == file_->status().inode;
+}
+
+std::chrono::milliseconds rest_after(std::chrono::steady_clock::duration look) {
+  constexpr std::chrono::milliseconds kLeast{250};
+  constexpr int kOfTheTime = 9;  // to one part of looking
+  return std::max(kLeast, std::chrono::duration_cast<std::chrono::milliseconds>(look * kOfTheTime));
+}
+
+}  // namespace recordfs
