@@ -18,7 +18,9 @@
 #include "core/base/utf8.h"
 #include "core/store/record_store.h"
 #include "fusefs/exit_status.h"
+#include "fusefs/glue/follower.h"
 #include "fusefs/glue/session.h"
+#include "fusefs/growth/growing_file.h"
 #include "fusefs/opening.h"
 #include "fusefs/say.h"
 #include "fusefs/tree/mount_tree.h"
@@ -78,6 +80,18 @@ Result<MountSource> open_source(const std::string& path, const Options& options,
   Ownership ownership = ownership_of(opened->status);
   override_ownership(ownership, options);
   return MountSource(MountedContainer{std::move(opened->name), std::move(opened->store), ownership});
+}
+
+// The same for a file that is followed, and is kept in `followed`.
+Result<MountSource> open_followed(const std::string& path, const Options& options, Services& services,
+                                  std::vector<std::unique_ptr<GrowingFile>>& followed) {
+  auto opened = GrowingFile::open(path, options.limits, services);
+  if (!opened) return std::move(opened).error();
+  const GrowingFile& file = **opened;
+  Ownership ownership = ownership_of(file.status());
+  override_ownership(ownership, options);
+  followed.push_back(std::move(*opened));
+  return MountSource(MountedContainer{file.name(), file.store(), ownership, true});
 }
 
 MirrorSettings mirror_settings(const Options& options, Services& services) {
@@ -142,8 +156,10 @@ int mount_sources(const Options& options) {
   services.index = std::move(*index);
   services.address_bits = address_bits(options);
   std::vector<MountSource> sources;
+  std::vector<std::unique_ptr<GrowingFile>> followed;
   for (const std::string& path : options.sources) {
-    auto opened = open_source(path, options, services);
+    auto opened = options.follow && !is_directory(path) ? open_followed(path, options, services, followed)
+                                                        : open_source(path, options, services);
     if (!opened) {
       say(open_failure(path, opened.error()));
       return kExitCannotOpen;
@@ -155,7 +171,8 @@ int mount_sources(const Options& options) {
     return kExitCannotMount;
   };
   if (auto problem = mountpoint_problem(options.mountpoint, options.nonempty)) return cannot_mount(*problem);
-  const MountTree tree(std::move(sources), options.nest, mirror_settings(options, services));
+  MountTree tree(std::move(sources), options.nest, mirror_settings(options, services));
+  Follower follower(tree, std::move(followed), services.log);
   const SessionOptions session{.mountpoint = absolute(options.mountpoint),
                                .fsname = options.fsname.value_or(options.sources.front()),
                                .foreground = options.foreground,
@@ -165,9 +182,10 @@ int mount_sources(const Options& options) {
                                .max_read = options.max_read.value_or(0),
                                .allow_other = options.allow_other,
                                .passed_on = options.passed_on};
-  const auto served = serve(tree, services.executor, session, [&] {
+  const auto in_background = [&] {
     if (!options.foreground) log.use_syslog();
-  });
+  };
+  const auto served = serve(tree, services.executor, session, in_background, options.follow ? &follower : nullptr);
   return served ? 0 : cannot_mount(served.error().detail);
 }
 

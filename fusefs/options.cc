@@ -31,6 +31,7 @@ constexpr std::string_view kFooter = R"(Mount options (-o):
                     ~/.cache/recordfs, for the next mount of it (default)
   index=no          save nothing and use nothing that was saved
   index=DIRECTORY   the same as auto, in another directory, which has to be the user's alone
+  follow            show what others append to the files, and take what is unfinished at their ends for no damage
   nest              a directory for the container even when there is only one
   nonempty          mount over a directory that is not empty
   fsname=NAME       what the first column of mount(8) shows (default: the source)
@@ -77,6 +78,8 @@ bool set_flag(const std::string& name, Options& options) {
     options.allow_other = true;
   } else if (name == "nest") {
     options.nest = true;
+  } else if (name == "follow") {
+    options.follow = true;
   } else if (name == "nonempty") {
     options.nonempty = true;
   } else if (name == "debug") {

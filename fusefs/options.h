@@ -21,6 +21,7 @@ struct Options {
   bool allow_other = false;
   bool nest = false;
   bool nonempty = false;
+  bool follow = false;                     // files that grow show what is added
   std::uint64_t cache_size = 64ull << 20;  // bytes
   unsigned threads = 8;
   std::optional<uid_t> uid;

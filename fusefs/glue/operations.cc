@@ -18,6 +18,8 @@ constexpr double kForEver = 1e9;  // seconds
 // What may change is asked for again whenever a path is walked through. Only who has a file open already, and asks or
 // reads within such a time, is told what was true a moment ago.
 constexpr double kMoment = 0.005;
+// What a later snapshot changes: the kernel is told then, but for what was on its way to it.
+constexpr double kSecond = 1;
 constexpr std::size_t kFragment = 512;  // bytes that st_blocks counts in
 
 Mount& mount_of(fuse_req_t request) { return *static_cast<Mount*>(fuse_req_userdata(request)); }
@@ -70,14 +72,27 @@ class Given {
   std::vector<std::uint64_t> numbers_;
 };
 
-double attributes_last(const FileStatus& status) { return status.lasting == Lasting::kNothing ? kMoment : kForEver; }
+double attributes_last(const FileStatus& status) {
+  switch (status.lasting) {
+    case Lasting::kForEver:
+    case Lasting::kNumber: return kForEver;
+    case Lasting::kSnapshot: return kSecond;
+    case Lasting::kNothing: break;
+  }
+  return kMoment;
+}
+
+double name_lasts(const FileStatus& status) {
+  if (status.lasting == Lasting::kSnapshot) return kSecond;
+  return status.lasting == Lasting::kForEver ? kForEver : 0;
+}
 
 fuse_entry_param entry_of(const FileStatus& status) {
   fuse_entry_param entry{};
   entry.ino = status.number;
   entry.attr = stat_of(status.inode, status.type, status.size, status.ownership);
   entry.attr_timeout = attributes_last(status);
-  entry.entry_timeout = status.lasting == Lasting::kForEver ? kForEver : 0;
+  entry.entry_timeout = name_lasts(status);
   return entry;
 }
 
@@ -87,7 +102,7 @@ void on_init(void* userdata, fuse_conn_info* connection) {
                                              FUSE_CAP_SPLICE_READ | FUSE_CAP_SPLICE_WRITE | FUSE_CAP_SPLICE_MOVE);
   const unsigned wanted = FUSE_CAP_READDIRPLUS | FUSE_CAP_NO_OPEN_SUPPORT | FUSE_CAP_NO_OPENDIR_SUPPORT |
                           FUSE_CAP_PARALLEL_DIROPS | FUSE_CAP_CACHE_SYMLINKS | FUSE_CAP_ASYNC_READ |
-                          (mount.tree.may_change() ? FUSE_CAP_AUTO_INVAL_DATA : 0u);
+                          (mount.tree.may_change() || mount.tree.may_grow() ? FUSE_CAP_AUTO_INVAL_DATA : 0u);
   connection->want |= wanted & connection->capable;
   connection->max_readahead = 1u << 20;
   connection->max_read = mount.max_read;
@@ -111,7 +126,7 @@ void on_lookup(fuse_req_t request, fuse_ino_t parent, const char* name) {
                        [&tree = mount.tree, request, parent, name = std::string(name)](Goal& goal) -> Result<void> {
                          auto found = tree.look_up(parent, name, goal);
                          if (!found && found.error().code == Code::kNotFound) {
-                           reply_nothing(request, tree.may_change(parent));
+                           reply_nothing(request, tree.may_gain_names(parent));
                            return {};
                          }
                          if (!found) return std::move(found).error();
@@ -193,7 +208,8 @@ class Listing {
     return fuse_add_direntry_plus(request_, buffer_.data() + used_, room, name_.c_str(), &bare_, next);
   }
   std::size_t add_with_attributes(const MountEntry& entry, std::size_t room, off_t next) {
-    const FileStatus status{tree_.look_up(entry), entry.inode, entry.type, *entry.size, entry.container->ownership};
+    const FileStatus status =
+        entry.container->status(tree_.look_up(entry), entry.node, {.type = entry.type, .size = *entry.size});
     const fuse_entry_param param = entry_of(status);
     const std::size_t needed =
         fuse_add_direntry_plus(request_, buffer_.data() + used_, room, name_.c_str(), &param, next);

@@ -89,7 +89,7 @@ int run_loop(fuse_session* session, const SessionOptions& options) {
 std::string fuse_version() { return fmt::format("libfuse {}", fuse_pkgversion()); }
 
 Result<void> serve(const MountTree& tree, Executor& executor, const SessionOptions& options,
-                   const std::function<void()>& in_background) {
+                   const std::function<void()>& in_background, Follower* follower) {
   EndingSignals signals;
   Parking parking(executor);
   Neighbours neighbours(tree);
@@ -99,7 +99,8 @@ Result<void> serve(const MountTree& tree, Executor& executor, const SessionOptio
   Result<void> result;
   if (complete_init_reply(session->get()) != 0 || fuse_daemonize(options.foreground ? 1 : 0) != 0) {
     result = failure("no way to the background");
-  } else if (!executor.start() || !neighbours.start(session->get()) || !signals.watch(session->get())) {
+  } else if (!executor.start() || !neighbours.start(session->get()) || !signals.watch(session->get()) ||
+             (follower != nullptr && !follower->start(session->get()))) {
     result = failure("the system gives no thread");
   } else {
     in_background();
@@ -109,6 +110,7 @@ Result<void> serve(const MountTree& tree, Executor& executor, const SessionOptio
   executor.stop();
   parking.close();
   neighbours.stop();
+  if (follower != nullptr) follower->stop();
   fuse_session_unmount(session->get());
   return result;
 }

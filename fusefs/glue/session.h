@@ -7,6 +7,7 @@
 
 #include "core/base/result.h"
 #include "core/store/executor.h"
+#include "fusefs/glue/follower.h"
 #include "fusefs/tree/mount_tree.h"
 
 namespace recordfs {
@@ -24,10 +25,11 @@ struct SessionOptions {
 };
 
 // Mounts `tree` and serves it until it is unmounted or a signal asks for the end. `in_background` is called
-// when the process has gone to the background, before the first request. Fails with kIo when the mount never stood, or
+// when the process has gone to the background, before the first request. `follower` follows the tree's files
+// meanwhile; null: none is. Fails with kIo when the mount never stood, or
 // did not end well; then the reason is libfuse's, or fusermount3's.
 Result<void> serve(const MountTree& tree, Executor& executor, const SessionOptions& options,
-                   const std::function<void()>& in_background);
+                   const std::function<void()>& in_background, Follower* follower = nullptr);
 
 // The version of libfuse that runs, for --version.
 std::string fuse_version();

@@ -32,6 +32,29 @@ std::uint64_t ContainerTree::values() const {
   return std::max<std::uint64_t>(store_->address_limit(), kAttributeFiles) + kFixedEnd;
 }
 
+std::vector<Node> ContainerTree::changed_since(const ContainerTree& shorter) const {
+  std::vector<Node> nodes = {Node{}};
+  for (const FixedEntry& entry : kFixedTree) {
+    if (entry.type != FileType::kLink) nodes.push_back({NodeKind::kFixed, entry.node});
+  }
+  Goal goal;
+  const auto counts = shorter.store_->counts(goal);
+  if (counts) nodes.push_back({NodeKind::kThousand, counts->records / kThousandRecords});
+  Result<ChunkInfo> last = Error{.code = Code::kNotFound, .detail = {}};
+  if (counts && counts->chunks > 0) {
+    const auto place = shorter.store_->chunk_by_number(counts->chunks - 1, goal);
+    if (place) last = place->chunk;
+  } else if (!counts && shorter.store_->source().size() > 0) {
+    last = store_->chunk_covering(shorter.store_->source().size() - 1, goal);
+  }
+  if (!last) return nodes;
+  for (const NodeKind kind :
+       {NodeKind::kChunk, NodeKind::kChunkRecords, NodeKind::kChunkInfo, NodeKind::kChunkRaw, NodeKind::kChunkData}) {
+    nodes.push_back({kind, last->begin});
+  }
+  return nodes;
+}
+
 bool ContainerTree::has(const FixedEntry& entry) const {
   if (entry.node == kTrailer) return store_->container().has_trailer();
   if (entry.node == kInsideLink || entry.node == kInside) return store_->container().has_parts();
@@ -304,7 +327,7 @@ Result<std::shared_ptr<const ContainerTree::AttributeFiles>> ContainerTree::attr
 
 Result<std::shared_ptr<const KeptBytes>> ContainerTree::trailer() const {
   constexpr Position kTrailerKey = kEverything;  // where no chunk begins
-  auto bytes = kept_.contents.get({number_, kTrailerKey}, [&]() -> Result<std::shared_ptr<const KeptBytes>> {
+  auto bytes = kept_.contents.get({snapshot_, kTrailerKey}, [&]() -> Result<std::shared_ptr<const KeptBytes>> {
     auto made = store_->container().trailer();
     if (!made) return std::move(made).error();
     return std::make_shared<const KeptBytes>(KeptBytes{std::move(*made)});
@@ -314,7 +337,7 @@ Result<std::shared_ptr<const KeptBytes>> ContainerTree::trailer() const {
 }
 
 Result<std::shared_ptr<const KeptBytes>> ContainerTree::chunk_text(const ChunkInfo& chunk) const {
-  return kept_.contents.get({number_, chunk.begin}, [&]() -> Result<std::shared_ptr<const KeptBytes>> {
+  return kept_.contents.get({snapshot_, chunk.begin}, [&]() -> Result<std::shared_ptr<const KeptBytes>> {
     auto text = chunk_info(*store_, chunk);
     if (!text) return std::move(text).error();
     auto made = Buffer::copy_of(as_bytes(*text));

@@ -3,6 +3,7 @@
 // All functions may be called from any thread. One with a Goal can answer kPending, as RecordStore's do.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -10,6 +11,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "core/store/record_store.h"
 #include "core/store/shared_cache.h"
@@ -54,7 +56,8 @@ struct KeptFiles {
 
 class ContainerTree {
  public:
-  // `kept` has to outlive the tree; `number` is the container's own among those that share it.
+  // `kept` has to outlive the tree; `number` is the container's own among those that share it, and the same for all
+  // snapshots of a file that grows.
   ContainerTree(std::shared_ptr<const RecordStore> store, KeptFiles& kept, std::uint64_t number)
       : store_(std::move(store)), kept_(kept), number_(number) {}
 
@@ -62,6 +65,10 @@ class ContainerTree {
 
   // How many values its nodes take at the most, for Numbering::add.
   std::uint64_t values() const;
+
+  // The nodes of which another tree of the same file, when it was shorter, told something else or may have: what the
+  // last chunk shows, and what sums up the whole. Records are the same.
+  std::vector<Node> changed_since(const ContainerTree& shorter) const;
 
   // What `name` is in a directory. kNotFound, kPending, and the passing failures of reading.
   Result<Node> lookup(Node directory, std::string_view name, Goal& goal) const;
@@ -136,8 +143,11 @@ class ContainerTree {
 
   const std::shared_ptr<const RecordStore> store_;
   KeptFiles& kept_;
+  static inline std::atomic<std::uint64_t> next_snapshot_{0};
+
   const std::uint64_t number_;
-  mutable std::mutex mutex_;  // guards what follows: made once, when first asked for
+  const std::uint64_t snapshot_ = next_snapshot_.fetch_add(1);  // the tree's own in KeptFiles::contents
+  mutable std::mutex mutex_;                                    // guards what follows: made once, when first asked for
   mutable Text info_, summary_, damage_;
   mutable std::shared_ptr<const AttributeFiles> attribute_files_;
 };

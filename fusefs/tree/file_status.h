@@ -22,11 +22,13 @@ struct Ownership {
   timespec modified{};
 };
 
-// What may change although nothing was unmounted: the source of a mirrored directory is no snapshot.
+// What may change although nothing was unmounted: the source of a mirrored directory is no snapshot, and a file that is
+// followed has a later one.
 enum class Lasting : std::uint8_t {
   kForEver,
-  kNumber,   // another number may be found by the name at any time; what was told of this one stays true
-  kNothing,  // its attributes too may change
+  kSnapshot,  // until a later snapshot is shown, which the kernel is told of
+  kNumber,    // another number may be found by the name at any time; what was told of this one stays true
+  kNothing,   // its attributes too may change
 };
 
 struct FileStatus {

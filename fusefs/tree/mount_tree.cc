@@ -20,6 +20,14 @@ const std::string& name_of(const MountSource& source) {
   return std::visit([](const auto& either) -> const std::string& { return either.name; }, source);
 }
 
+// A time behind both, so that whoever compares it with the earlier one sees that something has changed.
+timespec later(timespec before, timespec now) {
+  constexpr std::int64_t kSecond = 1000000000;
+  if (now.tv_sec > before.tv_sec || (now.tv_sec == before.tv_sec && now.tv_nsec > before.tv_nsec)) return now;
+  if (++before.tv_nsec == kSecond) before = {.tv_sec = before.tv_sec + 1, .tv_nsec = 0};
+  return before;
+}
+
 mode_t with_search(mode_t read_bits) { return static_cast<mode_t>(read_bits | read_bits >> 2); }
 
 }  // namespace
@@ -67,9 +75,11 @@ MountTree::MountTree(std::vector<MountSource> sources, bool nested, MirrorSettin
 
 void MountTree::add(MountedContainer container, Top& top) {
   const std::size_t index = mounted_.size();
-  auto mounted = std::make_unique<Mounted>();
+  auto mounted = std::make_shared<Mounted>();
   mounted->id = index;
   mounted->ownership = container.ownership;
+  mounted->is_followed = container.is_followed;
+  mounted->first_modified = container.ownership.modified;
   mounted->tree = std::make_unique<ContainerTree>(std::move(container.store), kept_, index);
   if (nested_) numbering_.add(top.name, mounted->tree->values());
   mounted->begin = mounted->inode_begin = numbering_.begin(index);
@@ -77,11 +87,49 @@ void MountTree::add(MountedContainer container, Top& top) {
   top.container = index;
   top.number = mounted->root_number;
   mounted_.push_back(std::move(mounted));
+  is_followed_.push_back(container.is_followed);
 }
 
-// Without a share in it: the mount's own containers are there as long as the mount.
-std::shared_ptr<const Mounted> MountTree::unowned(std::size_t container) const {
-  return {std::shared_ptr<const Mounted>(), mounted_[container].get()};
+// Without a share in it, unless it is followed: otherwise the mount's own containers are there as long as the mount.
+std::shared_ptr<const Mounted> MountTree::mounted(std::size_t container) const {
+  if (!is_followed_[container]) return {std::shared_ptr<const Mounted>(), mounted_[container].get()};
+  const std::lock_guard lock(growth_mutex_);
+  return mounted_[container];
+}
+
+std::vector<std::uint64_t> MountTree::grow(std::size_t container, std::shared_ptr<const RecordStore> store,
+                                           timespec modified) {
+  const std::shared_ptr<const Mounted> before = mounted(container);
+  auto next = std::make_shared<Mounted>();
+  next->id = before->id;
+  next->ownership = before->ownership;
+  next->ownership.modified = later(before->ownership.modified, modified);
+  next->tree = std::make_unique<ContainerTree>(std::move(store), kept_, before->id);
+  next->begin = before->begin;
+  next->inode_begin = before->inode_begin;
+  next->root_number = before->root_number;
+  next->root_inode = before->root_inode;
+  next->is_followed = true;
+  next->first_modified = before->first_modified;
+  std::vector<std::uint64_t> numbers;
+  for (const Node node : next->tree->changed_since(*before->tree)) numbers.push_back(next->number(node));
+  replaced_.push_back(before);
+  const std::lock_guard lock(growth_mutex_);
+  mounted_[container] = std::move(next);
+  return numbers;
+}
+
+void MountTree::drop_unused() {
+  std::erase_if(replaced_, [](const std::shared_ptr<const Mounted>& mounted) { return mounted.use_count() == 1; });
+}
+
+bool MountTree::may_grow() const { return std::ranges::find(is_followed_, true) != is_followed_.end(); }
+
+bool MountTree::may_gain_names(std::uint64_t directory) const {
+  if (is_mirrored(directory)) return true;
+  if (is_own_root(directory) || !may_grow()) return false;
+  const auto found = find(directory);
+  return found && found->mounted->is_followed;
 }
 
 Result<MountTree::Found> MountTree::find(std::uint64_t number) const {
@@ -90,7 +138,7 @@ Result<MountTree::Found> MountTree::find(std::uint64_t number) const {
   }
   const auto found = KnownRecords::is_part(number) ? known_.find(number) : numbering_.find(number);
   if (!found) return Error{.code = Code::kNotFound, .detail = "no such node"};
-  return Found{unowned(found->container), found->node};
+  return Found{mounted(found->container), found->node};
 }
 
 // A node of a container in a mirrored directory; kNotFound: it is none.
@@ -171,8 +219,7 @@ void MountTree::forget(std::uint64_t number, std::uint64_t lookups) const {
 Result<FileStatus> MountTree::status_of(const Found& found, std::uint64_t number, Goal& goal) const {
   auto attributes = found.mounted->tree->attributes(found.node, goal);
   if (!attributes) return waiting(found, std::move(attributes).error(), goal);
-  return FileStatus{number, found.mounted->inode(found.node), attributes->type, attributes->size,
-                    found.mounted->ownership};
+  return found.mounted->status(number, found.node, *attributes);
 }
 
 Result<FileStatus> MountTree::status(std::uint64_t number, Goal& goal) const {
@@ -201,8 +248,10 @@ Result<void> MountTree::list_tops(std::uint64_t place, const std::function<bool(
   for (; place < tops_.size(); ++place) {
     const Top& top = tops_[static_cast<std::size_t>(place)];
     MountEntry entry{.name = top.name, .type = FileType::kDirectory, .next = place + 1};
+    std::shared_ptr<const Mounted> shown;
     if (top.container) {
-      entry.container = mounted_[*top.container].get();
+      shown = mounted(*top.container);
+      entry.container = shown.get();
       entry.inode = entry.container->root_inode;
       entry.size = 0;
     } else {
@@ -267,13 +316,13 @@ void MountTree::walk_on(std::uint64_t record, const std::function<bool(std::uint
 
 std::uint64_t MountTree::known_files() const {
   std::uint64_t files = mirror_ == nullptr ? 0 : mirror_->usage().files;
-  for (const auto& mounted : mounted_) files += mounted->tree->store().state().totals.records;
+  for (std::size_t i = 0; i < mounted_.size(); ++i) files += mounted(i)->tree->store().state().totals.records;
   return files;
 }
 
 std::uint64_t MountTree::total_size() const {
   std::uint64_t size = mirror_ == nullptr ? 0 : mirror_->usage().bytes;
-  for (const auto& mounted : mounted_) size += mounted->tree->store().source().size();
+  for (std::size_t i = 0; i < mounted_.size(); ++i) size += mounted(i)->tree->store().source().size();
   return size;
 }
 

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <variant>
@@ -26,6 +27,7 @@ struct MountedContainer {
   std::string name;  // of its directory, where there are several
   std::shared_ptr<const RecordStore> store;
   Ownership ownership;
+  bool is_followed = false;  // MountTree::grow() will be called for it
 };
 
 using MountSource = std::variant<MountedContainer, MirroredDirectory>;
@@ -54,6 +56,16 @@ class MountTree {
   // Without "." and "..".
   Result<void> list(std::uint64_t directory, std::uint64_t place, const std::function<bool(const MountEntry&)>& emit,
                     Goal& goal) const;
+
+  // Shows a longer snapshot of a followed container's file from now on; `container` counts the containers among the
+  // sources. `modified` is the file's time. Returns the numbers of the nodes of which another thing is told now.
+  // Requests that are under way end on the snapshot before, which drop_unused() frees when they have. One thread at a
+  // time calls the two, and none that others wait for.
+  std::vector<std::uint64_t> grow(std::size_t container, std::shared_ptr<const RecordStore> store, timespec modified);
+  void drop_unused();
+  // Whether grow() may be called; and whether names that are not in a directory now may come.
+  bool may_grow() const;
+  bool may_gain_names(std::uint64_t directory) const;
 
   // Whether some of it may change, since it is no snapshot; and whether what is in a directory may.
   bool may_change() const { return mirror_ != nullptr; }
@@ -106,7 +118,7 @@ class MountTree {
   }
   Result<Found> find(std::uint64_t number) const;
   Result<Found> find_mirrored(std::uint64_t number) const;
-  std::shared_ptr<const Mounted> unowned(std::size_t container) const;
+  std::shared_ptr<const Mounted> mounted(std::size_t container) const;
 
   void add(MountedContainer container, Top& top);
   Result<const Top*> top(std::string_view name) const;
@@ -120,7 +132,10 @@ class MountTree {
   mutable KeptFiles kept_;
   mutable KnownRecords known_;
   std::vector<Top> tops_;
-  std::vector<std::unique_ptr<const Mounted>> mounted_;
+  std::vector<bool> is_followed_;    // of each container
+  mutable std::mutex growth_mutex_;  // guards those of the next that are followed
+  std::vector<std::shared_ptr<const Mounted>> mounted_;
+  std::vector<std::shared_ptr<const Mounted>> replaced_;  // that somebody may still use
   Numbering numbering_;
   Ownership root_ownership_;        // of a root that is no source
   std::unique_ptr<Mirror> mirror_;  // null without mirrored directories

@@ -21,11 +21,18 @@ struct Mounted {
   std::uint64_t root_number = number_in(0, Node{});
   std::uint64_t root_inode = number_in(0, Node{});
   bool is_mirrored = false;
+  bool is_followed = false;   // a later snapshot may take its place
+  timespec first_modified{};  // where it is followed: of the first snapshot
 
   // REQUIRES: not of kPart.
   std::uint64_t number(Node node) const { return node == Node{} ? root_number : number_in(begin, node); }
   // What stat() shows.
   std::uint64_t inode(Node node) const { return node == Node{} ? root_inode : inode_in(inode_begin, node); }
+
+  // What a later snapshot leaves as it is.
+  bool is_lasting(Node node, FileType type) const;
+  // Everything that is told of a node. Records have the first snapshot's time, as they are the same in all of them.
+  FileStatus status(std::uint64_t number, Node node, NodeAttributes attributes) const;
 };
 
 }  // namespace recordfs

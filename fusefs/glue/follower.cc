@@ -1,0 +1,91 @@
+#include "fusefs/glue/follower.h"
+
+#include <algorithm>
+#include <chrono>
+#include <new>
+#include <string>
+#include <system_error>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace recordfs {
+namespace {
+
+std::vector<std::string> paths_of(const std::vector<std::unique_ptr<GrowingFile>>& files) {
+  std::vector<std::string> paths;
+  for (const auto& file : files) paths.push_back(file->path());
+  return paths;
+}
+
+}  // namespace
+
+Follower::Follower(MountTree& tree, std::vector<std::unique_ptr<GrowingFile>> files, Log log)
+    : tree_(tree), log_(std::move(log)), watch_(paths_of(files)) {
+  for (std::size_t i = 0; i < files.size(); ++i) files_.push_back({.container = i, .file = std::move(files[i])});
+}
+
+bool Follower::start(fuse_session* session) {
+  session_ = session;
+  try {
+    thread_ = std::thread([this] { run(); });
+  } catch (const std::system_error&) {
+    return false;
+  }
+  return true;
+}
+
+void Follower::stop() {
+  watch_.stop();
+  if (thread_.joinable()) thread_.join();
+}
+
+void Follower::run() {
+  while (!watch_.is_stopped()) {
+    const auto begin = std::chrono::steady_clock::now();
+    const bool may_rest = look_at_all();
+    if (may_rest) watch_.rest(rest_after(std::chrono::steady_clock::now() - begin));
+    watch_.wait();
+  }
+}
+
+// False: one of the files catches up, and then it is looked at again.
+bool Follower::look_at_all() {
+  for (Followed& followed : files_) {
+    try {
+      look_at(followed);
+    } catch (const std::bad_alloc&) {
+      // The next look may find memory.
+    }
+  }
+  tree_.drop_unused();
+  return std::ranges::none_of(files_, [](const Followed& followed) { return followed.file->is_taking(); });
+}
+
+void Follower::look_at(Followed& followed) {
+  if (followed.is_over) return;
+  GrowingFile& file = *followed.file;
+  auto grown = file.grow([this] { watch_.wake(); });
+  if (!grown) {
+    followed.is_over = true;
+    log_(Severity::kWarning, fmt::format("{}: not followed any more: {}", file.path(), to_string(grown.error())));
+    return;
+  }
+  if (*grown) show(followed, std::move(*grown));
+  if (followed.said_moved || file.is_at_its_path()) return;
+  followed.said_moved = true;
+  log_(Severity::kInfo,
+       fmt::format("{}: moved, removed or replaced; the file that was opened is still followed", file.path()));
+}
+
+// Attributes alone: the kernel asks for them again, and drops the bytes and entries that it holds when it sees the new
+// time. To have it drop them now would wait for whoever reads them, and so for the mount's own threads.
+void Follower::show(const Followed& followed, std::shared_ptr<const RecordStore> store) {
+  const FileSource::Status& status = followed.file->status();
+  const timespec modified{.tv_sec = status.mtime_seconds, .tv_nsec = status.mtime_nanoseconds};
+  for (const std::uint64_t number : tree_.grow(followed.container, std::move(store), modified)) {
+    fuse_lowlevel_notify_inval_inode(session_, number, -1, 0);
+  }
+}
+
+}  // namespace recordfs
