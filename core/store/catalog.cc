@@ -411,7 +411,7 @@ bool Catalog::cancel(std::uint64_t ticket) {
 // The last row may grow as long as the walk goes on.
 std::vector<DamageRow> Catalog::take_settled() {
   if (!on_damage_ || damage_->empty()) return {};
-  const std::size_t settled = complete_ ? damage_->size() : damage_->size() - 1;
+  const std::size_t settled = std::max(told_, complete_ ? damage_->size() : damage_->size() - 1);
   const std::size_t first = std::exchange(told_, settled);
   return {damage_->begin() + static_cast<std::ptrdiff_t>(first),
           damage_->begin() + static_cast<std::ptrdiff_t>(settled)};

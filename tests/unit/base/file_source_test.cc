@@ -195,6 +195,49 @@ TEST(FileSource, TouchWithoutChangeIsANewGenerationOnce) {
   EXPECT_FALSE(source->has_grown());
 }
 
+TEST(FileSource, AFileThatHasGrownIsOpenedAgainWhereverItsNameLeads) {
+  const std::string text = long_text();
+  TempFile file(text);
+  const auto source = open_source(file);
+  EXPECT_EQ(source->grown().value(), nullptr);
+  file.write_at(text.size(), "appended");
+  const std::string path = file.path();
+  ASSERT_EQ(::rename(path.c_str(), (path + ".1").c_str()), 0);
+  const auto longer = source->grown().value();
+  ASSERT_TRUE(longer);
+  EXPECT_EQ(longer->size(), text.size() + 8);
+  EXPECT_EQ(read(*longer, text.size(), 100), "appended");
+  EXPECT_EQ(longer->name(), source->name());
+  EXPECT_EQ(longer->grown().value(), nullptr);
+}
+
+TEST(FileSource, AFileThatWasRewrittenHasNotGrown) {
+  TempFile file(long_text());
+  const auto source = open_source(file);
+  file.write_at(0, "something else");
+  file.write_at(30000, "and longer");
+  EXPECT_EQ(source->grown().error().code, Code::kChanged);
+}
+
+TEST(FileSource, GrowingAloneTouchesNothingOfAFileThatIsFollowed) {
+  TempFile file(long_text());
+  const auto followed = FileSource::open_followed(file.path()).value();
+  const auto other = open_source(file);
+  file.write_at(30000, "appended");
+  read(*followed, 0, 10);
+  read(*other, 0, 10);
+  EXPECT_EQ(followed->generation(), 0u);
+  EXPECT_EQ(other->generation(), 1u);
+  const auto longer = followed->grown().value();
+  ASSERT_TRUE(longer);
+  file.write_at(40000, "appended");
+  read(*longer, 0, 10);
+  EXPECT_EQ(longer->generation(), 0u) << "what it grew to is followed too";
+  file.set_mtime(1000000000);
+  read(*longer, 0, 10);
+  EXPECT_EQ(longer->generation(), 1u) << "any other change touches it";
+}
+
 TEST(FileSource, OpenFileThatLostItsNameIsStillRead) {
   const TempFile file("0123456789");
   const auto source = open_source(file);
