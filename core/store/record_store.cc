@@ -1,12 +1,9 @@
 #include "core/store/record_store.h"
 
 #include <algorithm>
-#include <bit>
 #include <utility>
 
 #include <fmt/format.h>
-
-#include "core/store/settled.h"
 
 namespace recordfs {
 namespace {
@@ -18,23 +15,9 @@ constexpr int kStepsToFirstRecord = 16;
 constexpr std::uint64_t kLargeChunk = 8u << 20;
 // Bytes that each record of a chunk takes while it is decoded: where it ends in the output, and in the layout.
 constexpr std::uint64_t kMemoryOfAPlace = 8 + 4;
-constexpr int kMostIndexBits = 24;
 
 // A size that is never 0, for what can't be read: the kernel does not read empty files.
 std::uint64_t at_least_one(std::uint64_t size) { return std::max<std::uint64_t>(size, 1); }
-
-// A file that is followed may become so many times as large as it is, and its addresses stay what they are.
-constexpr std::uint64_t kRoomToGrow = 16;
-
-std::uint64_t size_to_come(std::uint64_t size, unsigned address_bits) {
-  const std::uint64_t least = (std::uint64_t{1} << (address_bits - kMostIndexBits)) - 1;
-  return std::max(least, size > UINT64_MAX / kRoomToGrow ? size : size * kRoomToGrow);
-}
-
-int index_bits(const Container& container, std::uint64_t size, unsigned address_bits) {
-  if (container.index_fits_in_chunk()) return 0;
-  return std::clamp(static_cast<int>(address_bits) - static_cast<int>(std::bit_width(size)), 0, kMostIndexBits);
-}
 
 // Whether what was decoded is what the walk has counted: only then do ordinals and offsets fit.
 Result<void> check_counts(const ChunkInfo& chunk, const Layout& layout) {
@@ -53,35 +36,6 @@ std::string damage_line(const DamagedRegion& region) {
                      region.reason, lost);
 }
 
-RecordStore::RecordStore(std::string name, std::shared_ptr<const Source> source,
-                         std::unique_ptr<const Container> container, Services& services, Catalog::Bounds bounds,
-                         Growing growing)
-    : is_followed_(growing.is_followed),
-      name_(std::move(name)),
-      source_(std::move(source)),
-      container_(is_followed_ ? settled(std::move(container), source_->size()) : std::move(container)),
-      services_(services),
-      bounds_(bounds),
-      index_bits_(
-          growing.shorter != nullptr && !growing.shorter->container().index_fits_in_chunk()
-              ? growing.shorter->index_bits_
-              : index_bits(*container_,
-                           is_followed_ ? size_to_come(source_->size(), services.address_bits) : source_->size(),
-                           services.address_bits)),
-      reported_(growing.shorter != nullptr ? growing.shorter->reported() : std::set<Reported>{}),
-      read_ahead_(new_read_ahead()),
-      catalog_(
-          *container_, *source_, Depth::kCounts, bounds, [this](const DamageRow& row) { report(row.region); },
-          growing.shorter != nullptr ? nullptr : saved(Depth::kCounts), layouts_in_turn(),
-          growing.shorter != nullptr ? growing.shorter->catalog_.snapshot() : std::nullopt) {
-  if (growing.shorter == nullptr) return;
-  knows_counts_ = growing.shorter->state().complete;
-  if (auto sizes = growing.shorter->found_sizes()) {
-    sizes_ = new_sizes(std::move(sizes));
-    knows_sizes_ = true;
-  }
-}
-
 RecordStore::~RecordStore() {
   read_ahead_.reset();
   services_.chunks.forget(id_);
@@ -95,11 +49,6 @@ void RecordStore::report(const Error& error, std::uint64_t thing) const {
 void RecordStore::report(const DamagedRegion& region) const {
   const bool is_end = region.damage_class == DamageClass::kUnfinished || region.damage_class == DamageClass::kStale;
   report(is_end ? Severity::kInfo : Severity::kWarning, {region.begin, kRegion}, damage_line(region));
-}
-
-std::set<RecordStore::Reported> RecordStore::reported() const {
-  const std::lock_guard lock(mutex_);
-  return reported_;
 }
 
 void RecordStore::report(Severity severity, Reported what, const std::string& text) const {
@@ -194,37 +143,6 @@ Catalog& RecordStore::sizes() const {
   const std::lock_guard lock(mutex_);
   if (!sizes_) sizes_ = new_sizes({});
   return *sizes_;
-}
-
-std::unique_ptr<Catalog> RecordStore::new_sizes(std::optional<CatalogSnapshot> shorter) const {
-  auto index = shorter ? nullptr : saved(Depth::kSizes);
-  return std::make_unique<Catalog>(*container_, *source_, Depth::kSizes, bounds_, Catalog::OnDamage{}, std::move(index),
-                                   layouts_in_turn(), std::move(shorter));
-}
-
-Catalog* RecordStore::sizes_if_made() const {
-  const std::lock_guard lock(mutex_);
-  return sizes_.get();
-}
-
-std::optional<CatalogSnapshot> RecordStore::found_sizes() const {
-  const Catalog* made = sizes_if_made();
-  return made != nullptr ? made->snapshot() : std::nullopt;
-}
-
-bool RecordStore::is_walking() const {
-  const Catalog* made = sizes_if_made();
-  return catalog_.state().is_walking || (made != nullptr && made->state().is_walking);
-}
-
-Result<void> RecordStore::catch_up(Goal& goal) const {
-  if (knows_counts_) {
-    if (auto caught = counts(goal); !caught) return std::move(caught).error();
-  }
-  if (knows_sizes_) {
-    if (auto caught = sizes_if_made()->totals(goal); !caught) return std::move(caught).error();
-  }
-  return {};
 }
 
 // A chunk is not what a catalog has told of it.

@@ -193,6 +193,7 @@ class RecordStore {
  private:
   using Reported = std::pair<Position, std::uint64_t>;
 
+  int index_bits(const Growing& growing) const;
   std::set<Reported> reported() const;
   void report(Severity severity, Reported what, const std::string& text) const;
 

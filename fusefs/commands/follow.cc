@@ -1,5 +1,6 @@
 #include "fusefs/commands/follow.h"
 
+#include <algorithm>
 #include <chrono>
 
 #include "fusefs/commands/waiting.h"
@@ -11,19 +12,19 @@ namespace {
 Result<bool> take_all(const RecordStore& store, std::uint64_t& next, const Following& following) {
   auto counts = wait_for([&](Goal& goal) { return store.counts(goal); });
   if (!counts) return std::move(counts).error();
-  while (next < counts->records) {
-    auto place = wait_for([&](Goal& goal) { return store.chunk_by_ordinal(next, goal); });
-    if (!place) return std::move(place).error();
-    if (!following.take(store, *place, next - place->before.records)) return false;
-    next = place->after().records;
-  }
-  return true;
+  const Span records{.begin = next, .end = std::max(next, counts->records)};
+  next = records.end;
+  return records.begin == records.end || following.take(store, records);
 }
 
 // Until there is more to take. False: nobody reads the output, or the watch was stopped.
-Result<bool> wait_for_growth(GrowingFile& file, FileWatch& watch, int output) {
+Result<bool> wait_for_growth(GrowingFile& file, FileWatch& watch, const Following& following, bool& has_moved) {
   for (;;) {
-    if (!watch.wait(output) || watch.is_stopped()) return false;
+    if (!watch.wait(following.output) || watch.is_stopped()) return false;
+    if (!has_moved && !file.is_at_its_path()) {
+      has_moved = true;
+      if (following.moved) following.moved();
+    }
     const auto begin = std::chrono::steady_clock::now();
     auto grown = file.grow([&watch] { watch.wake(); });
     if (!grown) return std::move(grown).error();
@@ -35,11 +36,12 @@ Result<bool> wait_for_growth(GrowingFile& file, FileWatch& watch, int output) {
 }  // namespace
 
 Result<void> follow_records(GrowingFile& file, FileWatch& watch, const Following& following) {
+  bool has_moved = false;
   for (std::uint64_t next = following.from;;) {
     auto is_wanted = take_all(*file.store(), next, following);
     if (!is_wanted) return std::move(is_wanted).error();
     if (!*is_wanted || !following.pause()) return {};
-    auto has_grown = wait_for_growth(file, watch, following.output);
+    auto has_grown = wait_for_growth(file, watch, following, has_moved);
     if (!has_grown) return std::move(has_grown).error();
     if (!*has_grown) return {};
   }

@@ -6,6 +6,7 @@
 
 #include "core/base/result.h"
 #include "core/store/record_store.h"
+#include "fusefs/commands/range.h"
 #include "fusefs/growth/file_watch.h"
 #include "fusefs/growth/growing_file.h"
 
@@ -14,14 +15,16 @@ namespace recordfs {
 struct Following {
   std::uint64_t from = 0;  // ordinal of the first record
   int output = -1;         // a descriptor: when whoever reads from it has gone, it is over; -1: nobody does
-  // Takes the records of a chunk from an index on, all that the store has of it. False: nothing more is wanted.
-  std::function<bool(const RecordStore& store, const Place& place, std::uint64_t index)> take{};
+  // Takes records, by their ordinals. False: nothing more is wanted.
+  std::function<bool(const RecordStore& store, const Span& records)> take{};
   // Everything that is there was taken; now it is waited for more. False: nothing more is wanted.
   std::function<bool()> pause{};
+  // Told once when the file's name has gone, or is another file's.
+  std::function<void()> moved{};
 };
 
 // Hands out records in their order, each once, and waits for more. Returns when nothing more is wanted, or nobody reads
-// the output, or the watch was stopped. Fails as RecordStore::chunk_by_ordinal and GrowingFile::grow do.
+// the output, or the watch was stopped. Fails as RecordStore::counts and GrowingFile::grow do.
 Result<void> follow_records(GrowingFile& file, FileWatch& watch, const Following& following);
 
 }  // namespace recordfs

@@ -2,16 +2,21 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <string>
 
+#include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
 #include "fusefs/commands/copying.h"
+#include "fusefs/commands/follow.h"
 #include "fusefs/commands/output.h"
 #include "fusefs/commands/selection.h"
+#include "fusefs/commands/waiting.h"
 #include "fusefs/commands/workspace.h"
+#include "fusefs/say.h"
 
 namespace recordfs {
 namespace {
@@ -21,15 +26,22 @@ struct EndOptions {
   FormOptions form;
   std::string file;
   std::int64_t records = 10;
+  bool follows = false;
 };
+
+// On a terminal a line for each record, where nothing else was asked for.
+FormOptions form_of(const EndOptions& options) {
+  FormOptions form = options.form;
+  if (form.form == Form::kBytes && ::isatty(STDOUT_FILENO) == 1) form.form = Form::kShown;
+  return form;
+}
 
 // Copies a range of the file; on a terminal as lines.
 int copy_range(const EndOptions& options, const OrdinalRange& range) {
   Workspace workspace(options.reading);
   const auto store = workspace.open(options.file);
   if (!store) return workspace.status();
-  FormOptions form = options.form;
-  if (form.form == Form::kBytes && ::isatty(STDOUT_FILENO) == 1) form.form = Form::kShown;
+  const FormOptions form = form_of(options);
   Output output(STDOUT_FILENO);
   const auto selection = select(range, *store);
   if (selection) {
@@ -37,6 +49,37 @@ int copy_range(const EndOptions& options, const OrdinalRange& range) {
   } else {
     workspace.say_failure(options.file, selection.error());
   }
+  workspace.note(output.finish());
+  return workspace.status();
+}
+
+// Writes what is there of the file, the last records alone, and then what is added, up to the end of who reads it.
+int follow_end(const EndOptions& options) {
+  Workspace workspace(options.reading);
+  const auto file = workspace.open_growing(options.file);
+  if (!file) return workspace.status();
+  FileWatch watch({options.file});
+  const FormOptions form = form_of(options);
+  Output output(STDOUT_FILENO);
+  Following following{.output = STDOUT_FILENO};
+  const auto counts = wait_for([&](Goal& goal) { return file->store()->counts(goal); });
+  if (counts) following.from = counts->records - std::min(counts->records, static_cast<std::uint64_t>(options.records));
+  following.take = [&](const RecordStore& store, const Span& records) {
+    const auto begin = static_cast<std::int64_t>(records.begin);
+    const auto selection = select({.begin = begin, .end = static_cast<std::int64_t>(records.end)}, store);
+    if (selection) return Copying(options.file, store, form, workspace, output).copy(*selection);
+    workspace.say_failure(options.file, selection.error());
+    return false;
+  };
+  following.pause = [&] {
+    output.flush();
+    return output.good();
+  };
+  following.moved = [&] {
+    say(fmt::format("{}: moved, removed or replaced; the old file is still followed", options.file));
+  };
+  const auto followed = counts ? follow_records(*file, watch, following) : Result<void>(counts.error());
+  if (!followed) workspace.say_failure(options.file, followed.error());
   workspace.note(output.finish());
   return workspace.status();
 }
@@ -65,7 +108,9 @@ std::function<int()> declare_head(CLI::App& app) {
 
 std::function<int()> declare_tail(CLI::App& app) {
   const auto options = declare(app);
+  app.add_flag("-f,--follow", options->follows, "go on with the records that others add, as soon as they are whole");
   return [options] {
+    if (options->follows) return follow_end(*options);
     // No slice counts zero records from the end.
     if (options->records == 0) return copy_range(*options, {.begin = 0, .end = 0});
     return copy_range(*options, {.begin = -options->records});

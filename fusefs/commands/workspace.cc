@@ -56,6 +56,14 @@ std::shared_ptr<const RecordStore> Workspace::open(const std::string& path) {
   return nullptr;
 }
 
+std::unique_ptr<GrowingFile> Workspace::open_growing(const std::string& path) {
+  auto opened = GrowingFile::open(path, limits_, services_);
+  if (opened) return std::move(*opened);
+  say(open_failure(path, opened.error()));
+  note(kExitCannotOpen);
+  return nullptr;
+}
+
 void Workspace::note(int status) {
   int known = status_;
   while (!status_.compare_exchange_weak(known, worse_of(known, status))) {

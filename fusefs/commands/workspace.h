@@ -2,10 +2,12 @@
 #pragma once
 
 #include <atomic>
+#include <memory>
 #include <string>
 
 #include "core/base/limits.h"
 #include "core/store/record_store.h"
+#include "fusefs/growth/growing_file.h"
 #include "fusefs/opening.h"
 
 namespace CLI {
@@ -31,6 +33,9 @@ class Workspace {
 
   // Opens a file; what is wrong is said on stderr, and kept for status(). Null where it can't be opened.
   std::shared_ptr<const RecordStore> open(const std::string& path);
+
+  // The same for a file that grows; `path` may be anything that open() takes.
+  std::unique_ptr<GrowingFile> open_growing(const std::string& path);
 
   // Keeps what an error means for the exit status. Any thread.
   void note(const Error& error) { note(status_of(error)); }

@@ -113,9 +113,11 @@ struct Taken {
   Following following(std::uint64_t from, std::function<bool()> pause) {
     return {.from = from,
             .take =
-                [this](const RecordStore& store, const Place& place, std::uint64_t index) {
-                  for (; index < place.chunk.records.value_or(0); ++index) {
-                    records.push_back(text_of(store.read_record({place.chunk, index}, 0, UINT64_MAX).value()));
+                [this](const RecordStore& store, const Span& span) {
+                  for (std::uint64_t i = span.begin; i < span.end; ++i) {
+                    const auto place = waited([&](Goal& goal) { return store.chunk_by_ordinal(i, goal); }).value();
+                    const RecordRef record{place.chunk, i - place.before.records};
+                    records.push_back(text_of(store.read_record(record, 0, UINT64_MAX).value()));
                   }
                   return true;
                 },

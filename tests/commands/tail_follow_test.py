@@ -1,0 +1,119 @@
+#!/usr/bin/env python3
+"""recordfs tail -f: the last records, and then those that others add."""
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import time
+
+import commands
+
+SAMPLE = "riegeli/simple_flush_every7.riegeli"
+
+
+def is_watching(pid):
+    """Whether the file is open, and what is there of it known."""
+    with contextlib.suppress(FileNotFoundError):
+        return any("inotify" in os.readlink(entry.path) for entry in os.scandir(f"/proc/{pid}/fd"))
+    return False
+
+
+class TailFollow(commands.Case):
+    def setUp(self):
+        super().setUp()
+        self.whole = commands.sample(SAMPLE).read_bytes()
+        self.lines = self.good("cat", "--lines", commands.sample(SAMPLE)).splitlines(keepends=True)
+        self.source = self.folder / "growing.riegeli"
+        self.written = 0
+        self.append(len(self.whole) // 3)
+
+    def append(self, size):
+        with self.source.open("ab", buffering=0) as file:
+            file.write(self.whole[self.written:self.written + size])
+        self.written += size
+
+    @contextlib.contextmanager
+    def following(self, *words):
+        """tail -f, its output in self.shown."""
+        self.shown = self.folder / "shown"
+        with self.shown.open("wb") as out, \
+             subprocess.Popen([commands.program("recordfs"), "tail", "-f", *words, str(self.source)], stdout=out,
+                              stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, env=self.environment()) as running:
+            try:
+                yield running
+            finally:
+                running.kill()
+
+    def wait_for(self, condition):
+        end = time.monotonic() + commands.PATIENCE
+        while not condition():
+            self.assertLess(time.monotonic(), end, "waited in vain")
+            time.sleep(0.01)
+
+    def whole_lines(self):
+        return self.shown.read_bytes().splitlines(keepends=True)
+
+    def ordinals(self):
+        return [json.loads(line)["ordinal"] for line in self.whole_lines()]
+
+    def test_the_last_records_and_then_those_that_are_added(self):
+        with self.following("-n", "3", "--lines"):
+            self.wait_for(lambda: len(self.whole_lines()) == 3)
+            first = self.lines.index(self.whole_lines()[0])
+            for _ in range(3):
+                before = len(self.whole_lines())
+                self.append(len(self.whole) // 4)
+                self.wait_for(lambda than=before: len(self.whole_lines()) > than)
+            self.assertEqual(self.whole_lines(), self.lines[first:first + len(self.whole_lines())])
+            self.append(len(self.whole))
+            self.wait_for(lambda: self.whole_lines() == self.lines[first:])
+
+    def test_none_of_those_that_are_there(self):
+        with self.following("-n", "0", "--json") as running:
+            self.wait_for(lambda: is_watching(running.pid))
+            self.append(len(self.whole))
+            self.wait_for(lambda: self.whole_lines() and self.ordinals()[-1] == len(self.lines) - 1)
+            self.assertGreater(self.ordinals()[0], 0)
+            self.assertEqual(self.ordinals(), list(range(self.ordinals()[0], len(self.lines))))
+
+    def test_an_interrupt_ends_it(self):
+        with self.following("-n", "1", "--lines") as running:
+            self.wait_for(lambda: len(self.whole_lines()) == 1)
+            running.send_signal(signal.SIGINT)
+            self.assertEqual(running.wait(commands.PATIENCE), -signal.SIGINT)
+            self.assertEqual(running.stderr.read(), b"")
+
+    def test_it_ends_when_its_reader_goes_though_nothing_is_added(self):
+        with subprocess.Popen([commands.program("recordfs"), "tail", "-f", "-n", "1", "--lines", str(self.source)],
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=self.environment()) as running:
+            self.assertIn(running.stdout.readline(), self.lines)
+            running.stdout.close()
+            running.wait(commands.PATIENCE)
+            self.assertEqual(running.stderr.read(), b"")
+
+    def test_a_file_that_is_cut_off_ends_it(self):
+        with self.following("-n", "1", "--lines") as running:
+            self.wait_for(lambda: len(self.whole_lines()) == 1)
+            os.truncate(self.source, 100)
+            self.assertEqual(running.wait(commands.PATIENCE), commands.PARTLY_DONE)
+            self.assertRegex(running.stderr.read().decode(), r"\Arecordfs: .*shorter")
+
+    def test_a_file_that_is_moved_is_still_followed(self):
+        with self.following("-n", "1", "--lines") as running:
+            self.wait_for(lambda: len(self.whole_lines()) == 1)
+            moved = self.folder / "moved"
+            self.source.rename(moved)
+            self.source = moved
+            self.append(len(self.whole))
+            self.wait_for(lambda: self.whole_lines()[-1] == self.lines[-1])
+            running.send_signal(signal.SIGTERM)
+            running.wait(commands.PATIENCE)
+            self.assertIn("moved, removed or replaced", running.stderr.read().decode())
+
+    def test_a_file_that_is_not_there(self):
+        self.assert_ends(commands.CANNOT_OPEN, "No such file", "tail", "-f", self.folder / "nothing")
+
+
+if __name__ == "__main__":
+    commands.main()

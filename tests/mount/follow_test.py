@@ -1,0 +1,297 @@
+#!/usr/bin/env python3
+"""-o follow: what others append to the source is shown, under the names and numbers that it will keep."""
+import contextlib
+import errno
+import json
+import os
+import subprocess
+import threading
+
+import mounting
+
+# A file of each format that is written by appending, of several chunks.
+SAMPLES = ("riegeli/simple_flush_every7.riegeli", "recordio/v2-chunk-boundaries.grail-rio", "recordio/legacy-mixed.grail-rio",
+           "proio/c03-example-none.proio")
+
+
+class Writer:
+    """Appends a whole file to another one, piece by piece."""
+
+    def __init__(self, path, whole, first):
+        self.path, self.whole, self.written = path, whole, 0
+        path.write_bytes(b"")
+        self.append(first)
+
+    def append(self, size):
+        """Some more bytes of the whole; returns whether there are more."""
+        with self.path.open("ab", buffering=0) as file:
+            file.write(self.whole[self.written:self.written + size])
+        self.written = min(self.written + size, len(self.whole))
+        return self.written < len(self.whole)
+
+    def append_all(self):
+        self.append(len(self.whole))
+
+
+class Follow(mounting.Case):
+    def setUp(self):
+        super().setUp()
+        self.log, self.records = mounting.made(self.folder, 2000, "leveldb")
+        self.whole = self.log.read_bytes()
+        self.source = self.folder / "growing.log"
+
+    def start(self, first, *options, **how):
+        """A log of which the first bytes are there, mounted."""
+        self.writer = Writer(self.source, self.whole, first)
+        self.mounted = self.mount(self.source, options=["follow", *options], **how)
+        return self.mounted
+
+    def names(self):
+        return sorted(os.listdir(self.mounted / "records"))
+
+    def wait_for_all(self):
+        return mounting.wait_for(lambda: len(self.names()) == len(self.records), "all records")
+
+    def assert_well(self):
+        """Nothing is damaged, and nobody was warned."""
+        self.assertEqual(os.listdir(self.mounted / "damage"), [])
+        self.assertEqual(self.mounted.log(), "")
+
+    def test_added_records_are_listed_and_read(self):
+        self.start(20000)
+        before = self.names()
+        self.assertGreater(len(before), 10)
+        self.assertLess(len(before), len(self.records))
+        self.writer.append_all()
+        self.wait_for_all()
+        self.assertEqual(self.names()[:len(before)], before)
+        for name in self.names():
+            self.assertEqual((self.mounted / "records" / name).read_bytes(), self.records[int(name)], name)
+        self.assert_well()
+
+    def test_names_that_were_not_there_are_found_when_they_are(self):
+        self.start(20000)
+        last = f"{len(self.records) - 1:09}"
+        names = [f"records/{last}", f"records/{int(last)}", f"thousands/{int(last) // 1000:06}/{last}"]
+        for name in names:
+            self.assertFalse(os.path.lexists(self.mounted / name), name)
+        self.writer.append_all()
+        for name in names:
+            mounting.wait_for(lambda path=self.mounted / name: os.path.lexists(path), name)
+            self.assertEqual((self.mounted / name).read_bytes(), self.records[-1])
+
+    def test_tail_f_goes_on(self):
+        self.start(20000)
+        lines = b"".join(record + b"\n" for record in self.records)
+        shown = self.folder / "shown"
+        with shown.open("wb") as out, mounting.started("tail", "-c", "+1", "-f", self.mounted / "streams/lines", stdout=out):
+            mounting.wait_for(lambda: shown.stat().st_size > 0, "the first lines")
+            while self.writer.append(len(self.whole) // 4):
+                size = shown.stat().st_size
+                mounting.wait_for(lambda than=size: shown.stat().st_size > than, "more lines")
+            mounting.wait_for(lambda: shown.stat().st_size >= len(lines), "all lines")
+        self.assertEqual(shown.read_bytes(), lines)
+        self.assert_well()
+
+    def test_a_file_that_is_open_has_its_new_size_and_bytes(self):
+        self.start(20000)
+        with (self.mounted / "streams/concat").open("rb", buffering=0) as stream:
+            before = stream.read()
+            self.assertEqual(stream.read(), b"")
+            self.writer.append_all()
+            whole = b"".join(self.records)
+            mounting.wait_for(lambda: os.fstat(stream.fileno()).st_size == len(whole), "the new size")
+            rest = b""
+            while piece := stream.read():
+                rest += piece
+            self.assertEqual(before + rest, whole)
+
+    def test_texts_follow_also_where_their_size_stays(self):
+        self.start(20000)
+        info = self.mounted / "info.json"
+        self.assertEqual(json.loads(info.read_text())["size"], 20000)
+        size = info.stat().st_size
+        self.writer.append(30000)
+        mounting.wait_for(lambda: json.loads(info.read_text())["size"] == 50000, "another size")
+        self.assertEqual(info.stat().st_size, size)
+        rows = self.mounted / "index/chunks.tsv"
+        summary = self.mounted / "index/summary.json"
+        self.assertEqual(len(rows.read_text().splitlines()), 3)
+        self.writer.append_all()
+        self.wait_for_all()
+        self.assertEqual(json.loads(summary.read_text())["records"], len(self.records))
+        other = self.mount(self.log)
+        self.assertEqual(rows.read_text(), (other / "index/chunks.tsv").read_text())
+
+    def test_the_last_chunk_grows(self):
+        self.start(20000)
+        chunk = self.mounted / "chunks/0"
+        before = [len(os.listdir(chunk / "records")), (chunk / "raw").stat().st_size, len((chunk / "data").read_bytes())]
+        self.assertEqual(json.loads((chunk / "info.json").read_text())["records"], before[0])
+        self.writer.append_all()
+        self.wait_for_all()
+        other = self.mount(self.log) / "chunks/0"
+        self.assertEqual(sorted(os.listdir(chunk / "records")), sorted(os.listdir(other / "records")))
+        for name in ("raw", "data", "info.json"):
+            self.assertEqual((chunk / name).read_bytes(), (other / name).read_bytes(), name)
+        self.assertGreater(len(os.listdir(chunk / "records")), before[0])
+
+    def test_what_is_unfinished_is_neither_shown_nor_damage(self):
+        self.start(20000)
+        for size in (1, 5, 7, 300, 4000, 8759, 1, 32768):
+            self.writer.append(size)
+            known = self.writer.written
+            plain = self.mount(self.prefix(known))
+            mounting.wait_for(lambda mount=plain: self.names() == sorted(os.listdir(mount / "records")), "the records")
+            self.assertEqual(plain.unmount(), 0)
+        self.assert_well()
+
+    def prefix(self, size):
+        path = self.folder / f"prefix-{size}"
+        path.write_bytes(self.whole[:size])
+        return path
+
+    def test_each_format_is_followed(self):
+        for name in SAMPLES:
+            with self.subTest(name):
+                self.follow_sample(name)
+
+    def follow_sample(self, name):
+        whole = mounting.sample(name).read_bytes()
+        path = self.folder / f"growing-{os.path.basename(name)}"
+        plain = self.mount(mounting.sample(name))
+        due = {record: (plain / "records" / record).read_bytes() for record in os.listdir(plain / "records")}
+        writer = Writer(path, whole, len(whole) // 3)
+        mounted = self.mount(path, options=["follow"])
+        while True:
+            shown = os.listdir(mounted / "records")
+            self.assertEqual(sorted(shown), sorted(due)[:len(shown)])
+            for record in shown:
+                self.assertEqual((mounted / "records" / record).read_bytes(), due[record])
+            if not writer.append(len(whole) // 7 + 1):
+                break
+        mounting.wait_for(lambda: len(os.listdir(mounted / "records")) == len(due), "all records")
+        for view in ("index/chunks.tsv", "index/summary.json", "streams/concat"):
+            self.assertEqual((mounted / view).read_bytes(), (plain / view).read_bytes(), view)
+        self.assertEqual(os.listdir(mounted / "damage"), [])
+        self.assertEqual(mounted.log(), "")
+
+    def test_a_file_that_is_empty_at_first(self):
+        self.source = self.folder / "000007.log"
+        self.start(0)
+        self.assertEqual(self.names(), [])
+        self.writer.append(3)
+        self.writer.append_all()
+        self.wait_for_all()
+        self.assert_well()
+
+    def test_several_files_each_in_its_time(self):
+        other = Writer(self.folder / "other.log", self.whole, 50000)
+        self.writer = Writer(self.source, self.whole, 20000)
+        self.mounted = self.mount(self.source, other.path, options=["follow"])
+        count = lambda name: len(os.listdir(self.mounted / name / "records"))
+        before = count("growing.log")
+        other.append_all()
+        mounting.wait_for(lambda: count("other.log") == len(self.records), "the other's records")
+        self.assertEqual(count("growing.log"), before)
+        self.writer.append_all()
+        mounting.wait_for(lambda: count("growing.log") == len(self.records), "all records")
+
+    def test_a_file_that_another_one_replaces_is_still_followed(self):
+        self.start(20000)
+        before = len(self.names())
+        old = self.folder / "growing.log.1"
+        self.source.rename(old)
+        self.source.write_bytes(self.whole[:1000])
+        self.mounted.wait_for_log(f"{self.source}: moved, removed or replaced; the file that was opened is still followed")
+        self.writer.path = old
+        self.writer.append_all()
+        self.wait_for_all()
+        self.assertGreater(len(self.records), before)
+        self.assertEqual(self.mounted.log().count("replaced"), 1)
+
+    def test_a_file_that_was_cut_off_fails_as_without_following(self):
+        self.start(50000)
+        self.names()
+        os.truncate(self.source, 100)
+        self.mounted.wait_for_log(f"{self.source}: not followed any more: .*shorter")
+        self.assert_fails_with(errno.EIO, (self.mounted / "records/40").read_bytes)
+        self.assertIsNone(self.mounted.daemon.poll())
+
+    def test_a_file_whose_writer_goes_back_is_not_followed(self):
+        path = self.copy("bloscpack/v3-append-trailing-garbage.blp")
+        mounted = self.mount(path, options=["follow"])
+        records = os.listdir(mounted / "records")
+        with path.open("ab") as file:
+            file.write(b"more")
+        mounted.wait_for_log(f"{path}: not followed any more: .*format")
+        self.assertEqual(os.listdir(mounted / "records"), records)
+
+    def test_readers_meanwhile_read_right(self):
+        self.start(20000)
+        wrong, over = [], threading.Event()
+
+        def read():
+            while not over.is_set():
+                for name in self.names()[::50]:
+                    with contextlib.suppress(FileNotFoundError):
+                        if (self.mounted / "records" / name).read_bytes() != self.records[int(name)]:
+                            wrong.append(name)
+                found = subprocess.run(["grep", "-rc", "nothing at all", self.mounted / "records"], stdout=subprocess.DEVNULL,
+                                       stderr=subprocess.PIPE, check=False)
+                wrong.extend(found.stderr.splitlines())
+
+        readers = [threading.Thread(target=read) for _ in range(3)]
+        for reader in readers:
+            reader.start()
+        while self.writer.append(40000):
+            before = len(self.names())
+            mounting.wait_for(lambda than=before: len(self.names()) > than, "more records")
+        self.wait_for_all()
+        over.set()
+        for reader in readers:
+            reader.join()
+        self.assertEqual(wrong, [])
+        self.assert_well()
+        self.assertEqual(self.mounted.unmount(), 0)
+
+    def test_numbers_and_times_of_records_stay(self):
+        self.start(20000)
+        first = (self.mounted / "records/000000003").stat()
+        before = (self.mounted / "records").stat()
+        self.writer.append_all()
+        self.wait_for_all()
+        now = (self.mounted / "records/000000003").stat()
+        self.assertEqual((first.st_ino, first.st_mtime_ns, first.st_size), (now.st_ino, now.st_mtime_ns, now.st_size))
+        self.assertGreater((self.mounted / "records").stat().st_mtime_ns, before.st_mtime_ns)
+
+    def test_without_it_the_mount_stays_as_it_is(self):
+        writer = Writer(self.source, self.whole, 20000)
+        self.mounted = self.mount(self.source)
+        before = self.names()
+        writer.append_all()
+        (self.mounted / "records" / before[-1]).read_bytes()
+        self.assertEqual(self.names(), before)
+
+    @mounting.only_root
+    def test_an_ordinary_user_follows(self):
+        self.writer = Writer(self.source, self.whole, 20000)
+        os.chown(self.source, mounting.NOBODY, mounting.NOBODY)
+        self.mounted = self.mount(self.source, options=["follow"], user=mounting.NOBODY)
+        count = lambda: len(mounting.run("ls", self.mounted / "records", user=mounting.NOBODY).stdout.splitlines())
+        self.assertLess(count(), len(self.records))
+        self.writer.append_all()
+        mounting.wait_for(lambda: count() == len(self.records), "all records")
+
+    def test_in_the_background(self):
+        writer = Writer(self.source, self.whole, 20000)
+        point = self.new_point()
+        done = self.recordfs("growing.log", point, "-o", "follow", cwd=self.folder)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        os.listdir(point / "records")
+        writer.append_all()
+        mounting.wait_for(lambda: len(os.listdir(point / "records")) == len(self.records), "all records")
+
+
+if __name__ == "__main__":
+    mounting.main()
