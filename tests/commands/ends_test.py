@@ -58,9 +58,11 @@ class CommandLines(commands.Case):
             self.assertIn(f"recordfs {words[0]}", shown)
             self.assertLessEqual(max(map(len, shown.splitlines())), 132)
 
-    def test_an_index_that_cannot_be_used_is_said(self):
-        done = self.recordfs("cat", "--index", "no", commands.sample(TEXT), "1")
-        self.assertEqual((done.status, done.err), (commands.GOOD, ""))
+    def test_an_index_is_saved_where_it_is_asked_for_or_nowhere(self):
+        for where in ("no", str(self.folder / "indices")):
+            self.assertTrue(self.good("cat", "--index", where, commands.sample(TEXT), "1"))
+        done = self.recordfs("cat", "--index", "/proc/none/at/all", commands.sample(TEXT), "1")
+        self.assertEqual((done.status, len(done.out)), (commands.GOOD, len(self.good("cat", commands.sample(TEXT), "1"))))
 
 
 class Output(commands.Case):
