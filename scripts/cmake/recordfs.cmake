@@ -8,6 +8,15 @@ target_link_options(recordfs_flags INTERFACE -Wl,--build-id)  # by which a saved
 if(RECORDFS_WERROR)
   target_compile_options(recordfs_flags INTERFACE -Werror)
 endif()
+if(NOT RECORDFS_SANITIZE AND NOT RECORDFS_FUZZ)
+  # A program that reads files from strangers: as Debian hardens its own.
+  set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+  include(CheckPIESupported)
+  check_pie_supported()
+  target_compile_options(recordfs_flags INTERFACE -fstack-protector-strong -fstack-clash-protection -Wformat
+    -Werror=format-security $<$<CONFIG:Release,RelWithDebInfo>:-U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2>)
+  target_link_options(recordfs_flags INTERFACE -Wl,-z,relro -Wl,-z,now)
+endif()
 if(RECORDFS_SANITIZE)
   # Assertions too, the standard library's among them: an index outside a span is found where it happens.
   target_compile_options(recordfs_flags INTERFACE -fsanitize=${RECORDFS_SANITIZE} -fno-omit-frame-pointer -UNDEBUG)
