@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <string>
+#include <vector>
 
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
@@ -12,7 +13,6 @@
 #include "fusefs/commands/info.h"
 #include "fusefs/commands/ls.h"
 #include "fusefs/commands/splits.h"
-#include "fusefs/exit_status.h"
 #include "fusefs/say.h"
 
 namespace recordfs {
@@ -27,6 +27,31 @@ constexpr std::array kCommands = {
     Command{"splits", "cut files so that several programs read them at once", declare_splits},
 };
 
+// CLI11 takes a word in brackets for a list, where an option can have several values, and would take the brackets off:
+// [a] is a file's name and a pattern like any other. A byte that no argument can have keeps the two apart.
+constexpr char kNoArgument = '\0';
+
+std::vector<std::string> words_of(int argc, const char* const* argv) {
+  std::vector<std::string> words(argv + 1, argv + argc);
+  for (std::string& word : words) {
+    if (word.starts_with('[') && word.ends_with(']')) word += kNoArgument;
+  }
+  std::ranges::reverse(words);  // as CLI11 wants them
+  return words;
+}
+
+void restore_words(CLI::App& app) {
+  const CLI::Validator restore(
+      [](std::string& word) {
+        if (word.ends_with(kNoArgument)) word.pop_back();
+        return std::string{};
+      },
+      "");
+  for (CLI::Option* option : app.get_options()) {
+    if (option->get_items_expected_max() > 0) option->transform(restore);
+  }
+}
+
 }  // namespace
 
 std::span<const Command> commands() { return kCommands; }
@@ -39,12 +64,13 @@ const Command* find_command(std::string_view name) {
 int run_command(const Command& command, int argc, const char* const* argv) {
   CLI::App app{std::string(command.summary), fmt::format("recordfs {}", command.name)};
   const auto run = command.declare(app);
+  restore_words(app);
   try {
-    app.parse(argc, argv);
+    app.parse(words_of(argc, argv));
   } catch (const CLI::ParseError& stopped) {
     if (stopped.get_exit_code() == 0) return app.exit(stopped);
     say(fmt::format("{} (try recordfs {} --help)", stopped.what(), command.name));
-    return kExitWrongUse;
+    return command.wrong_use;
   }
   return run();
 }

@@ -5,6 +5,8 @@
 #include <span>
 #include <string_view>
 
+#include "fusefs/exit_status.h"
+
 namespace CLI {
 class App;
 }
@@ -17,6 +19,7 @@ struct Command {
   // Declares arguments and options on `app`, and returns what runs when they have been parsed into what it holds:
   // its result is the exit status.
   std::function<int()> (*declare)(CLI::App& app);
+  int wrong_use = kExitWrongUse;  // the status where the command line is wrong
 };
 
 // All of them, in the order of the help.

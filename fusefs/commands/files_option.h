@@ -10,8 +10,7 @@ class App;
 
 namespace recordfs {
 
-// Declares FILE, one or more, on `app`, behind all other positional arguments. Names may be any: CLI11 itself takes
-// "[a,b]" for a list of two. `files` has to outlive the parsing.
+// Declares FILE, one or more, on `app`, behind all other positional arguments. `files` has to outlive the parsing.
 void declare_files(CLI::App& app, std::vector<std::string>& files);
 
 }  // namespace recordfs

@@ -34,11 +34,14 @@ void ReadingOptions::declare(CLI::App& app) {
 }
 
 Workspace::Workspace(const ReadingOptions& options)
+    : Workspace(options, [](Severity severity, const std::string& line) {
+        if (severity != Severity::kInfo) say(line);
+      }) {}
+
+Workspace::Workspace(const ReadingOptions& options, Log log)
     : limits_(options.limits),
       threads_(options.threads != 0 ? options.threads : std::max(std::thread::hardware_concurrency(), 1u)),
-      services_(kCacheBytes, executor_threads(), [](Severity severity, const std::string& line) {
-        if (severity != Severity::kInfo) say(line);
-      }) {
+      services_(kCacheBytes, executor_threads(), std::move(log)) {
   auto place = index_place(options.index, options.limits);
   if (place) {
     services_.index = std::move(*place);
@@ -51,7 +54,18 @@ Workspace::Workspace(const ReadingOptions& options)
 std::shared_ptr<const RecordStore> Workspace::open(const std::string& path) {
   auto opened = open_file(path, limits_, services_);
   if (opened) return std::move(opened->store);
-  say(open_failure(path, opened.error()));
+  return say_unopened(path, opened.error());
+}
+
+std::shared_ptr<const RecordStore> Workspace::open_if_container(const std::string& path) {
+  auto opened = open_file(path, limits_, services_);
+  if (opened) return std::move(opened->store);
+  if (opened.error().code == Code::kNoContainer) return nullptr;
+  return say_unopened(path, opened.error());
+}
+
+std::shared_ptr<const RecordStore> Workspace::say_unopened(const std::string& path, const Error& error) {
+  say(open_failure(path, error));
   note(kExitCannotOpen);
   return nullptr;
 }

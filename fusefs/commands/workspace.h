@@ -26,13 +26,18 @@ struct ReadingOptions {
   void declare(CLI::App& app);
 };
 
-// One for a run of the program. Its log goes to stderr: what is damaged is a line there, once.
+// One for a run of the program. Its log goes to stderr where nothing else is said: what is damaged is a line there,
+// once.
 class Workspace {
  public:
   explicit Workspace(const ReadingOptions& options);
+  // With another log.
+  Workspace(const ReadingOptions& options, Log log);
 
   // Opens a file; what is wrong is said on stderr, and kept for status(). Null where it can't be opened.
   std::shared_ptr<const RecordStore> open(const std::string& path);
+  // The same, but a file that is no container is passed by without words.
+  std::shared_ptr<const RecordStore> open_if_container(const std::string& path);
 
   // The same for a file that grows; `path` may be anything that open() takes.
   std::unique_ptr<GrowingFile> open_growing(const std::string& path);
@@ -53,6 +58,8 @@ class Workspace {
   static int status_of(const Error& error);
 
  private:
+  std::shared_ptr<const RecordStore> say_unopened(const std::string& path, const Error& error);
+
   const Limits limits_;
   const unsigned threads_;
   std::atomic<int> status_{0};
