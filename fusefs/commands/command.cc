@@ -9,6 +9,7 @@
 #include <CLI/CLI.hpp>
 
 #include "fusefs/commands/cat.h"
+#include "fusefs/commands/grep.h"
 #include "fusefs/commands/head_tail.h"
 #include "fusefs/commands/info.h"
 #include "fusefs/commands/ls.h"
@@ -25,6 +26,7 @@ constexpr std::array kCommands = {
     Command{"head", "write the first records", declare_head},
     Command{"tail", "write the last records", declare_tail},
     Command{"splits", "cut files so that several programs read them at once", declare_splits},
+    Command{"grep", "count and print the records that match", declare_grep, kGrepFailed},
 };
 
 // CLI11 takes a word in brackets for a list, where an option can have several values, and would take the brackets off:

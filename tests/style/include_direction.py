@@ -24,7 +24,7 @@ PLACES = {
     "fuse": ["fusefs/glue/"],
     "CLI/": ["fusefs/options", "fusefs/commands/"],
     "nlohmann/": ["fusefs/tree/texts", "fusefs/commands/"],
-    "re2/": ["fusefs/commands/grep"],
+    "re2/": ["fusefs/commands/matcher"],
     "zstd": ["core/codec/zstd"],
     "brotli/": ["core/codec/brotli"],
     "snappy": ["core/codec/snappy"],

@@ -1,0 +1,211 @@
+#!/usr/bin/env python3
+"""recordfs grep: which records it selects, how it shows them, and how it ends."""
+import re
+import shutil
+import subprocess
+
+import commands
+
+LINES = "riegeli/simple_zstd9.riegeli"  # 500 records, each a line without its end
+DAMAGED = "riegeli/fuzz_simple_zstd.riegeli"
+SELECTED, NONE, FAILED = 0, 1, 2
+
+
+class Grep(commands.Case):
+    def setUp(self):
+        super().setUp()
+        self.file = commands.sample(LINES)
+        self.records = re.split(rb"(?=0{3}\d{3} )", self.good("cat", self.file))[1:]
+        self.assertEqual(len(self.records), 500)
+
+    def selected(self, pattern, flags=re.S | re.M):
+        return [(i, record) for i, record in enumerate(self.records) if re.search(pattern, record, flags)]
+
+    def assert_prints(self, pattern, expected, *options):
+        shown = b"".join(b"%d:%s\n" % (i, record) for i, record in expected)
+        self.assertEqual(self.good("grep", *options, pattern, self.file), shown)
+
+    def written(self, *records):
+        """A log of these records, which all fit into its first frame."""
+        target = self.folder / "written.log"
+        target.write_bytes(b"".join(map(log_record, records)))
+        return target
+
+    def test_prints_ordinals_and_records(self):
+        self.assert_prints("two two two", self.selected(b"two two two"))
+
+    def test_regular_expression(self):
+        self.assert_prints(r"^0000[45]\d .*chunk$", self.selected(rb"^0000[45]\d .*chunk$"))
+
+    def test_extended_is_what_it_always_is(self):
+        self.assert_prints("(two ){3}|three three", self.selected(b"(two ){3}|three three"), "-E")
+
+    def test_case_is_ignored(self):
+        self.assert_prints("TWO two TWO", self.selected(b"two two two"), "-i")
+
+    def test_text_is_no_expression(self):
+        self.assertEqual(self.assert_ends_quietly(NONE, "grep", "-F", "t.o", self.file), b"")
+        self.assert_prints("two two two", self.selected(b"two two two"), "-F")
+
+    def test_inverted(self):
+        chosen = {i for i, _ in self.selected(b"two")}
+        rest = [(i, record) for i, record in enumerate(self.records) if i not in chosen]
+        self.assert_prints("two", rest, "-v")
+
+    def test_several_patterns(self):
+        self.assertEqual(self.good("grep", "-c", "-e", "two two two", "-e", "three three three", self.file),
+                         b"%d\n" % len(self.selected(b"two two two|three three three")))
+
+    def test_pattern_that_looks_like_an_option_or_a_list(self):
+        self.assertEqual(self.assert_ends_quietly(NONE, "grep", "-c", "-e", "-x", self.file), b"0\n")
+        self.assertEqual(self.good("grep", "-c", "[t]", self.file), b"%d\n" % len(self.selected(b"t")))
+
+    def test_empty_pattern_selects_all(self):
+        self.assertEqual(self.good("grep", "-c", "", self.file), b"500\n")
+
+    def test_counts(self):
+        count = b"%d" % len(self.selected(b"two"))
+        self.assertEqual(self.good("grep", "-c", "two", self.file), count + b"\n")
+        name = bytes(self.file)
+        self.assertEqual(self.good("grep", "-c", "two", self.file, self.file), (name + b":" + count + b"\n") * 2)
+        self.assertEqual(self.good("grep", "-hc", "two", self.file, self.file), (count + b"\n") * 2)
+        self.assertEqual(self.good("grep", "-Hc", "two", self.file), name + b":" + count + b"\n")
+
+    def test_most(self):
+        self.assert_prints("two", self.selected(b"two")[:3], "-m", "3")
+        self.assertEqual(self.good("grep", "-c", "-m3", "two", self.file), b"3\n")
+        self.assertEqual(self.assert_ends_quietly(NONE, "grep", "-m0", "two", self.file), b"")
+
+    def test_each_match_by_itself(self):
+        matches = [b"%d:%s\n" % (i, match) for i, record in self.selected(b"t[wh]") for match in re.findall(b"t[wh]", record)]
+        self.assertEqual(self.good("grep", "-o", "t[wh]", self.file), b"".join(matches))
+        self.assertEqual(self.good("grep", "-o", "two", "-m1", self.file),
+                         b"%d:two\n" % self.selected(b"two")[0][0] * self.selected(b"two")[0][1].count(b"two"))
+
+    def test_match_that_is_empty_prints_nothing(self):
+        self.assertEqual(self.good("grep", "-o", "x*", "-m1", self.file), b"")
+
+    def test_names(self):
+        other = self.written(b"nothing")
+        self.assertEqual(self.good("grep", "-l", "two", other, self.file), bytes(self.file) + b"\n")
+
+    def test_quiet_ends_at_the_first_match_whatever_else_fails(self):
+        self.assertEqual(self.good("grep", "-q", "two", self.file, "not-there"), b"")
+        self.assertEqual(self.recordfs("grep", "-q", "two", "not-there", self.file).status, SELECTED)
+        self.assertEqual(self.recordfs("grep", "-q", "no such word", self.file, "not-there").status, FAILED)
+
+    def test_none_selected(self):
+        self.assertEqual(self.assert_ends_quietly(NONE, "grep", "no such word", self.file), b"")
+
+    def test_record_with_several_lines_is_one(self):
+        log = self.written(b"first\nsecond\n", b"third\nfourth")
+        self.assertEqual(self.good("grep", "^second$", log), b"0:first\nsecond\n")
+        self.assertEqual(self.good("grep", "third.*fourth", log), b"1:third\nfourth\n")
+        self.assertEqual(self.good("grep", "-c", "", log), b"2\n")
+
+    def test_text_across_two_records_is_not_found(self):
+        log = self.written(b"one two", b"three four", b"two", b"three two three")
+        self.assertEqual(self.assert_ends_quietly(NONE, "grep", "twothree", log), b"")
+        self.assertEqual(self.good("grep", "three", log), b"1:three four\n3:three two three\n")
+
+    def test_characters_and_bytes(self):
+        word = "Müller".encode()
+        log = self.written(word, b"\xff\xfe" + word + b"\x00\xff", b"M\xfcller")
+        self.assertEqual(self.good("grep", "-c", "M.ller", log), b"3\n")
+        self.assertEqual(self.good("grep", "-c", "^M.ller$", log), b"2\n")
+        self.assertEqual(self.good("grep", "-ci", "MÜLLER", log), b"2\n")
+        self.assertEqual(self.good("grep", "-c", b"M\xfcller", log), b"1\n")
+        self.assertEqual(self.good("grep", "-c", b"[\xfb-\xfd]", log), b"1\n")
+        self.assertEqual(self.good("grep", "Müller.*$", log)[:8], b"0:" + word[:6])
+
+    def test_empty_records(self):
+        log = self.written(b"", b"x", b"")
+        self.assertEqual(self.good("grep", "-c", "^$", log), b"2\n")
+        self.assertEqual(self.good("grep", "-v", "x", log), b"0:\n2:\n")
+
+    def test_name_with_a_newline(self):
+        file = self.copy(LINES, "two\nlines")
+        self.assertEqual(self.good("grep", "-cH", "two", file), bytes(file) + b":%d\n" % len(self.selected(b"two")))
+        self.assertEqual(self.good("grep", "-lZ", "two", file), bytes(file) + b"\0")
+        shutil.copy(file, self.folder / "[a,b]")
+        self.assertEqual(self.good("grep", "-c", "two", self.folder / "[a,b]"), b"%d\n" % len(self.selected(b"two")))
+
+    def test_directories(self):
+        done = self.recordfs("grep", "two", self.folder)
+        self.assertEqual((done.status, done.out), (FAILED, b""))
+        self.assertRegex(done.err, r"(?i)\Arecordfs: .*is a directory\n\Z")
+        file = self.copy(LINES)
+        (self.folder / "words.txt").write_text("two\n", encoding="utf-8")
+        self.assertEqual(self.good("grep", "-rl", "two", self.folder), bytes(file) + b"\n")
+
+    def test_damage_is_said_and_the_rest_is_searched(self):
+        done = self.recordfs("grep", "-c", "", commands.sample(DAMAGED))
+        self.assertEqual(done.status, FAILED)
+        self.assertRegex(done.err, r"\Arecordfs: \S+: byte 796: [^\n]+\n")
+        self.assertGreater(int(done.out), 0)
+
+    def test_file_that_is_missing_or_no_container(self):
+        self.assert_ends(FAILED, "No such file", "grep", "x", self.folder / "not-there")
+        (self.folder / "text").write_text("two\n", encoding="utf-8")
+        self.assert_ends(FAILED, "no container", "grep", "two", self.folder / "text")
+        done = self.recordfs("grep", "-c", "two", self.folder / "not-there", self.file)
+        self.assertEqual(done.status, FAILED)
+        self.assertEqual(done.out, bytes(self.file) + b":%d\n" % len(self.selected(b"two")))
+
+    def test_wrong_use(self):
+        self.assert_ends(FAILED, "PATTERN is required", "grep")
+        self.assert_ends(FAILED, "FILE is required", "grep", "x")
+        self.assert_ends(FAILED, "--no-such-option", "grep", "x", self.file, "--no-such-option")
+        self.assert_ends(FAILED, r"\(: missing \)", "grep", "(", self.file)
+
+    def test_help(self):
+        self.assertIn(b"grep -z", self.good("grep", "--help"))
+
+    def test_reader_who_goes_away(self):
+        done = self.until_the_pipe_closes(10, "grep", "", *[self.file] * 200)
+        self.assertEqual((done.out[-10:], done.err), (done.out, ""))
+        self.assertNotEqual(done.status, 0)
+
+    def test_on_a_terminal(self):
+        done = self.on_terminal("grep", "two two two", self.file)
+        self.assertEqual((done.status, done.err), (SELECTED, ""))
+        self.assertEqual(done.out, b"".join(b"%d:%s\n" % one for one in self.selected(b"two two two")))
+
+    def test_output_that_takes_nothing(self):
+        with open("/dev/full", "wb") as full:
+            done = self.recordfs("grep", "", self.file, stdout=full)
+        self.assertEqual(done.status, FAILED)
+        self.assertRegex(done.err, r"\Arecordfs: standard output: .*\n\Z")
+
+    def test_record_too_large_to_hold(self):
+        large = self.folder / "large.riegeli"
+        subprocess.run([commands.program("make_data"), "riegeli-none", "1", large, "--kind=large"], check=True)
+        self.assertEqual(self.good("grep", "-c", "", large), b"1\n")
+        self.assertEqual(self.assert_ends(FAILED, "200000000 bytes are too many to look through .--max-chunk", "grep", "-c", "",
+                                          "--max-chunk", "4M", large), b"0\n")
+
+    def assert_ends_quietly(self, status, *words):
+        done = self.recordfs(*words)
+        self.assertEqual((done.status, done.err), (status, ""), words)
+        return done.out
+
+
+def log_record(payload):
+    """A record of a LevelDB log, in one fragment: the caller sees to it that it fits into a frame."""
+    body = b"\x01" + payload
+    checksum = crc32c(body)
+    masked = ((checksum >> 15 | checksum << 17) + 0xA282EAD8) & 0xFFFFFFFF
+    return masked.to_bytes(4, "little") + len(payload).to_bytes(2, "little") + body
+
+
+def crc32c(data):
+    crc = 0xFFFFFFFF
+    for byte in data:
+        crc ^= byte
+        for _ in range(8):
+            crc = crc >> 1 ^ (0x82F63B78 if crc & 1 else 0)
+    return crc ^ 0xFFFFFFFF
+
+
+if __name__ == "__main__":
+    commands.main()
