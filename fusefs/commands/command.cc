@@ -14,6 +14,7 @@
 #include "fusefs/commands/info.h"
 #include "fusefs/commands/ls.h"
 #include "fusefs/commands/splits.h"
+#include "fusefs/commands/verify.h"
 #include "fusefs/say.h"
 
 namespace recordfs {
@@ -27,6 +28,7 @@ constexpr std::array kCommands = {
     Command{"tail", "write the last records", declare_tail},
     Command{"splits", "cut files so that several programs read them at once", declare_splits},
     Command{"grep", "count and print the records that match", declare_grep, kGrepFailed},
+    Command{"verify", "read and check everything", declare_verify},
 };
 
 // CLI11 takes a word in brackets for a list, where an option can have several values, and would take the brackets off:

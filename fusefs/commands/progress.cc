@@ -1,0 +1,81 @@
+#include "fusefs/commands/progress.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+
+#include <fmt/format.h>
+
+namespace recordfs {
+namespace {
+
+constexpr std::chrono::milliseconds kBetween{200};
+constexpr std::string_view kEraseLine = "\r\033[K";
+
+void put(const std::string& text) {
+  // What a terminal does not take is lost, and nobody misses it.
+  static_cast<void>(std::fwrite(text.data(), 1, text.size(), stderr));
+  std::fflush(stderr);
+}
+
+std::string size_text(double bytes) {
+  constexpr std::array kUnits = {"B", "kB", "MB", "GB", "TB"};
+  std::size_t unit = 0;
+  for (; bytes >= 1000 && unit + 1 < kUnits.size(); ++unit) bytes /= 1000;
+  return fmt::format("{:.{}f} {}", bytes, unit == 0 ? 0 : 1, kUnits[unit]);
+}
+
+std::string time_text(double seconds) {
+  const auto whole = static_cast<std::uint64_t>(seconds);
+  if (whole >= 3600) return fmt::format("{}:{:02}:{:02}", whole / 3600, whole / 60 % 60, whole % 60);
+  return fmt::format("{}:{:02}", whole / 60, whole % 60);
+}
+
+}  // namespace
+
+Progress::Progress(std::string_view command, Unit unit)
+    : command_(command), unit_(unit), is_shown_(::isatty(STDERR_FILENO) != 0) {}
+
+std::string Progress::amount(std::uint64_t units) const {
+  return unit_ == Unit::kBytes ? size_text(static_cast<double>(units)) : fmt::format("{} records", units);
+}
+
+std::string Progress::line(Clock::time_point now) const {
+  const std::uint64_t done = done_;
+  const std::uint64_t total = total_;
+  const double seconds = std::chrono::duration<double>(now - begin_).count();
+  const double rate = seconds > 0 ? static_cast<double>(done) / seconds : 0;
+  std::string text = fmt::format("{}: {}", command_, amount(done));
+  if (total > 0) {
+    text += fmt::format(" of {} ({:.0f} %)", amount(total),
+                        100.0 * static_cast<double>(std::min(done, total)) / static_cast<double>(total));
+  }
+  text += unit_ == Unit::kBytes ? fmt::format(", {}/s", size_text(rate)) : fmt::format(", {:.0f}/s", rate);
+  if (total > done && rate > 0) {
+    text += fmt::format(", {} left", time_text(static_cast<double>(total - done) / rate));
+  }
+  return text;
+}
+
+void Progress::add(std::uint64_t more) {
+  done_ += more;
+  if (!is_shown_) return;
+  const std::unique_lock lock(mutex_, std::try_to_lock);
+  const auto now = Clock::now();
+  if (!lock || (painted_ != Clock::time_point{} && now - painted_ < kBetween)) return;
+  painted_ = now;
+  is_painted_ = true;
+  put(std::string(kEraseLine) + line(now));
+}
+
+void Progress::clear() {
+  if (!is_shown_) return;
+  const std::lock_guard lock(mutex_);
+  if (!is_painted_) return;
+  is_painted_ = false;
+  put(std::string(kEraseLine));
+}
+
+}  // namespace recordfs

@@ -1,0 +1,213 @@
+#include "fusefs/commands/verification.h"
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "fusefs/commands/regions.h"
+#include "fusefs/commands/scan.h"
+#include "fusefs/commands/workspace.h"
+#include "fusefs/exit_status.h"
+
+namespace recordfs {
+namespace {
+
+constexpr std::uint64_t kPiece = 4u << 20;
+constexpr std::size_t kMostFindings = 65536;
+
+std::string_view word_for(Code code) {
+  switch (code) {
+    case Code::kDamage: return "damage";
+    case Code::kUnfinished: return "unfinished";
+    case Code::kStale: return "stale";
+    case Code::kUnsupported:
+    case Code::kLimit: return "unsupported";
+    default: return "unreadable";
+  }
+}
+
+int status_of(DamageClass damage_class) {
+  switch (damage_class) {
+    case DamageClass::kDamage:
+    case DamageClass::kUnfinished: return kExitDamage;
+    case DamageClass::kUnsupported: return kExitPartlyDone;
+    case DamageClass::kStale: return kExitGood;
+  }
+  return kExitDamage;
+}
+
+Finding finding_of(const DamagedRegion& region) {
+  return {.begin = region.begin,
+          .end = region.end,
+          .word = to_string(region.damage_class),
+          .reason = region.reason,
+          .records_lost = region.records_lost,
+          .is_region = true,
+          .status = status_of(region.damage_class)};
+}
+
+Finding finding_of(const Error& error) {
+  return {.begin = error.position,
+          .word = word_for(error.code),
+          .reason = error.detail,
+          .status = Workspace::status_of(error)};
+}
+
+// What is wrong with a chunk, or with so many of its records.
+Finding finding_of(const Error& error, const ChunkInfo& chunk, std::optional<std::uint64_t> records) {
+  Finding finding = finding_of(error);
+  if (finding.begin < chunk.begin || finding.begin >= chunk.end) finding.begin = chunk.begin;
+  finding.end = chunk.end;
+  finding.records_lost = records;
+  return finding;
+}
+
+// What a chunk had.
+struct Checked {
+  std::uint64_t records = 0;
+  std::uint64_t bytes = 0;
+  std::vector<Finding> findings{};
+};
+
+// Whether the walk has already told that nothing of the chunk can be read, and why.
+bool is_told(const ScannedStep& step, const Error& why) {
+  const ChunkInfo& chunk = step.place->chunk;
+  return std::ranges::any_of(step.damage, [&](const DamageRow& row) {
+    return row.region.begin >= chunk.begin && row.region.end <= chunk.end && row.region.reason == why.detail;
+  });
+}
+
+Result<std::uint64_t> read_through(const RecordStore& store, const Chunk& chunk, std::uint64_t index) {
+  const std::uint64_t size = chunk.layout().extent(index).size;
+  std::uint64_t at = 0;
+  do {
+    const auto piece = store.read_record(chunk, index, at, std::min(kPiece, size - at));
+    if (!piece) return piece.error();
+    at += piece->bytes.size();
+    if (piece->bytes.empty() && at < size) return Error{Code::kChanged, 0, "a record is shorter than its size says"};
+  } while (at < size);
+  return size;
+}
+
+// A failure of several records in a row is one finding.
+void add_failure(Checked& checked, Finding finding) {
+  if (!checked.findings.empty()) {
+    Finding& last = checked.findings.back();
+    if (last.begin == finding.begin && last.reason == finding.reason) {
+      ++*last.records_lost;
+      return;
+    }
+  }
+  checked.findings.push_back(std::move(finding));
+}
+
+Checked check_chunk(const RecordStore& store, const ScannedStep& step) {
+  Checked checked;
+  const ChunkInfo& info = step.place->chunk;
+  const auto chunk = store.decode_ahead(info);
+  if (!chunk) {
+    if (!is_told(step, chunk.error())) checked.findings.push_back(finding_of(chunk.error(), info, info.records));
+    return checked;
+  }
+  for (std::uint64_t i = 0; i < (*chunk)->layout().records(); ++i) {
+    if (const auto size = read_through(store, **chunk, i)) {
+      ++checked.records;
+      checked.bytes += *size;
+    } else {
+      add_failure(checked, finding_of(size.error(), info, 1));
+    }
+  }
+  return checked;
+}
+
+class Verifier {
+ public:
+  Verifier(const RecordStore& store, const std::function<bool(std::uint64_t)>& goes_on)
+      : store_(store), goes_on_(goes_on), regions_([this](const DamagedRegion& region) { add(finding_of(region)); }) {}
+
+  Verdict run(unsigned threads, std::uint64_t memory) {
+    const auto walked = scan(store_, {.threads = threads, .memory = memory}, [this](const ScannedStep& step) -> Finish {
+      auto checked = step.place ? check_chunk(store_, step) : Checked{};
+      return [this, step, checked = std::move(checked)]() mutable { return settle(step, std::move(checked)); };
+    });
+    regions_.finish();
+    if (verdict_.was_stopped) return std::move(verdict_);
+    if (walked) {
+      verdict_.chunks = walked->chunks;
+    } else {
+      add(finding_of(walked.error()));
+    }
+    check_metadata();
+    std::ranges::stable_sort(verdict_.findings, {}, &Finding::begin);
+    static_cast<void>(goes_on_(store_.source().size() - std::min(dealt_with_, store_.source().size())));
+    return std::move(verdict_);
+  }
+
+ private:
+  void add(Finding finding) {
+    if (verdict_.findings.size() == kMostFindings) {
+      finding.reason = "this and all damage behind it: there is too much to list";
+    }
+    if (verdict_.findings.size() <= kMostFindings) verdict_.findings.push_back(std::move(finding));
+  }
+
+  bool settle(const ScannedStep& step, Checked checked) {
+    for (const DamageRow& row : step.damage) regions_.add(row.region);
+    for (Finding& finding : checked.findings) add(std::move(finding));
+    verdict_.records += checked.records;
+    verdict_.bytes += checked.bytes;
+    std::uint64_t bytes = 0;
+    if (step.place) {
+      last_ = step.place->chunk;
+      bytes = last_->end - last_->begin;
+    }
+    dealt_with_ += bytes;
+    verdict_.was_stopped = !goes_on_(bytes);
+    return !verdict_.was_stopped;
+  }
+
+  void check_metadata() {
+    const Container& container = store_.container();
+    const auto attributes = container.attributes(container.attributes_change() && last_ ? &*last_ : nullptr);
+    if (!attributes) add_unless_told(attributes.error());
+    if (!container.has_trailer()) return;
+    const auto trailer = container.trailer();
+    if (!trailer) add_unless_told(trailer.error());
+  }
+
+  void add_unless_told(const Error& error) {
+    const bool is_known = std::ranges::any_of(verdict_.findings, [&](const Finding& finding) {
+      return finding.begin <= error.position && error.position < finding.end.value_or(finding.begin + 1);
+    });
+    if (is_known) return;
+    Finding finding = finding_of(error);
+    finding.records_lost = 0;
+    add(std::move(finding));
+  }
+
+  const RecordStore& store_;
+  const std::function<bool(std::uint64_t)>& goes_on_;
+  Regions regions_;
+  std::optional<ChunkInfo> last_;
+  std::uint64_t dealt_with_ = 0;
+  Verdict verdict_;
+};
+
+}  // namespace
+
+std::string to_string(const Finding& finding) {
+  const std::string place = finding.is_region
+                                ? fmt::format("bytes {} to {}: {}", finding.begin, *finding.end, finding.word)
+                                : fmt::format("byte {}", finding.begin);
+  const std::string lost =
+      finding.records_lost ? fmt::format("{} records lost", *finding.records_lost) : "records may be lost";
+  return fmt::format("{}: {}; {}", place, finding.reason, lost);
+}
+
+Verdict verify(const RecordStore& store, unsigned threads, std::uint64_t memory,
+               const std::function<bool(std::uint64_t)>& goes_on) {
+  return Verifier(store, goes_on).run(threads, memory);
+}
+
+}  // namespace recordfs

@@ -1,0 +1,234 @@
+#include "fusefs/commands/verify.h"
+
+#include <unistd.h>
+
+#include <charconv>
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+#include <CLI/CLI.hpp>
+
+#include "fusefs/commands/file_list.h"
+#include "fusefs/commands/interruption.h"
+#include "fusefs/commands/output.h"
+#include "fusefs/commands/progress.h"
+#include "fusefs/commands/verify_run.h"
+#include "fusefs/commands/workspace.h"
+#include "fusefs/exit_status.h"
+#include "fusefs/opening.h"
+#include "fusefs/say.h"
+
+namespace recordfs {
+namespace {
+
+constexpr std::chrono::seconds kBetweenSaves{60};
+
+struct VerifyOptions {
+  ReadingOptions reading;
+  std::vector<std::string> files;
+  std::string names_from;
+  std::string state;
+  std::optional<std::int64_t> max_age;
+  bool recursive = false;
+  bool json = false;
+  bool verbose = false;
+};
+
+// "90", "30d": seconds. nullopt for what is no time.
+std::optional<std::int64_t> seconds_of(std::string_view text) {
+  std::int64_t number = 0;
+  const auto parsed = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (parsed.ec != std::errc{} || number < 0) return std::nullopt;
+  const std::string_view unit(parsed.ptr, text.data() + text.size());
+  constexpr std::int64_t kMinute = 60, kHour = 60 * kMinute, kDay = 24 * kHour, kWeek = 7 * kDay;
+  const std::int64_t factor = unit.empty() || unit == "s" ? 1
+                              : unit == "m"               ? kMinute
+                              : unit == "h"               ? kHour
+                              : unit == "d"               ? kDay
+                              : unit == "w"               ? kWeek
+                                                          : 0;
+  if (factor == 0 || number > INT64_MAX / factor) return std::nullopt;
+  return number * factor;
+}
+
+struct Counts {
+  std::uint64_t files = 0, read = 0, passed_earlier = 0, damaged = 0, unreadable = 0, unsupported = 0, bytes = 0;
+
+  void add(const Outcome& outcome) {
+    ++files;
+    passed_earlier += outcome.passed ? 1u : 0u;
+    const std::string_view state = outcome.state();
+    damaged += state == "damaged" ? 1u : 0u;
+    unreadable += state == "unreadable" ? 1u : 0u;
+    unsupported += state == "unsupported" ? 1u : 0u;
+    if (!outcome.verdict) return;
+    ++read;
+    bytes += outcome.size.value_or(0);
+  }
+  std::string text() const {
+    return fmt::format(
+        "{} files: {} read ({} bytes), {} unchanged since they passed; {} damaged, {} unreadable, {} unsupported",
+        files, read, bytes, passed_earlier, damaged, unreadable, unsupported);
+  }
+};
+
+class Verify {
+ public:
+  explicit Verify(const VerifyOptions& options)
+      : options_(options),
+        workspace_(options.reading, [](Severity, const std::string&) {}),
+        output_(STDOUT_FILENO),
+        progress_("verify", Progress::Unit::kBytes) {}
+
+  int run() {
+    if (!options_.state.empty() && !read_state()) return kExitWrongUse;
+    std::vector<std::string> names = options_.files;
+    if (!options_.names_from.empty()) {
+      auto listed = read_names(options_.names_from);
+      if (!listed) {
+        say(fmt::format("{}: {}", options_.names_from, listed.error().detail));
+        return kExitCannotOpen;
+      }
+      names = std::move(*listed);
+    }
+    list(names);
+    verify_all();
+    progress_.clear();
+    workspace_.note(output_.finish());
+    save();
+    if (options_.verbose) say(counts_.text());
+    Interruption::pass_on();
+    return workspace_.status();
+  }
+
+ private:
+  // False: the file is somebody else's.
+  bool read_state() {
+    std::string remark;
+    auto state = VerifyState::read(options_.state, remark);
+    if (!state) {
+      say(fmt::format("{}: {}", options_.state, state.error().detail));
+      return false;
+    }
+    if (!remark.empty()) say(fmt::format("{}: {}", options_.state, remark));
+    state_ = std::move(*state);
+    return true;
+  }
+
+  void list(const std::vector<std::string>& names) {
+    list_files(
+        names, options_.recursive,
+        [this](ListedFile file) {
+          if (progress_.is_shown()) to_read_ += state_of(file.path).value_or(FileState{}).size;
+          items_.push_back({std::move(file)});
+          return !Interruption::came();
+        },
+        [this](const std::string& path, const Error& error) {
+          items_.push_back({{path}, error});
+          return !Interruption::came();
+        });
+    progress_.set_total(to_read_);
+    progress_.add(0);
+  }
+
+  void verify_all() {
+    const VerifySettings settings{.limits = options_.reading.limits,
+                                  .at_once = workspace_.threads(),
+                                  .state = state_.get(),
+                                  .max_age = options_.max_age};
+    VerifyRun run(items_, settings, workspace_.services(), progress_,
+                  [this](const Outcome& outcome) { tell(outcome); });
+    run.run();
+  }
+
+  void tell(const Outcome& outcome) {
+    if (outcome.is_passed_by) return;
+    counts_.add(outcome);
+    workspace_.note(outcome.status());
+    const std::string text = options_.json ? outcome_json(outcome) : findings_text(outcome);
+    if (!text.empty() || outcome.failure) progress_.clear();
+    if (outcome.failure) say(open_failure(outcome.path, *outcome.failure));
+    if (!text.empty()) {
+      output_.write(text);
+      output_.flush();
+    }
+    if (Clock::now() - saved_ >= kBetweenSaves) save();
+  }
+
+  void save() {
+    saved_ = Clock::now();
+    if (!state_) return;
+    if (const auto saved = state_->save(); !saved) {
+      progress_.clear();
+      say(fmt::format("{}: {}", options_.state, saved.error().detail));
+      workspace_.note(kExitPartlyDone);
+    }
+  }
+
+  using Clock = std::chrono::steady_clock;
+
+  const VerifyOptions& options_;
+  const Interruption interruption_;
+  Workspace workspace_;
+  Output output_;
+  Progress progress_;
+  std::unique_ptr<VerifyState> state_;
+  std::vector<VerifyItem> items_;
+  std::uint64_t to_read_ = 0;  // bytes; where progress is shown
+  Counts counts_;
+  Clock::time_point saved_ = Clock::now();
+};
+
+int verify(const VerifyOptions& options) {
+  if (options.files.empty() == options.names_from.empty()) {
+    say("either FILE or --files0-from is wanted (try recordfs verify --help)");
+    return kExitWrongUse;
+  }
+  return Verify(options).run();
+}
+
+constexpr std::string_view kFooter =
+    "Silent when all is good; otherwise a line for each damaged region, \"FILE: bytes BEGIN to END: damage: REASON; N\n"
+    "records lost\", or for a chunk that can't be decoded, \"FILE: byte BEGIN: REASON; N records lost\". What keeps a "
+    "file\n"
+    "from being read is said on standard error. The stale end of a recycled log is no damage, an unfinished one is.\n"
+    "Exit status: 0 good, 1 wrong use, 2 a file cannot be opened or is no container, 4 damage, 5 a codec is missing, "
+    "or\n"
+    "something could not be read or written. 4 outranks 2, and 2 outranks 5.";
+
+}  // namespace
+
+std::function<int()> declare_verify(CLI::App& app) {
+  const auto options = std::make_shared<VerifyOptions>();
+  app.footer(std::string(kFooter));
+  app.add_option("FILE", options->files, "containers")->type_name("");
+  app.add_flag("-r,--recursive", options->recursive,
+               "verify the containers below directories; other files there are passed by");
+  app.add_option("--files0-from", options->names_from,
+                 "read the names of files, a zero byte behind each; -: standard input")
+      ->type_name("F");
+  auto* state = app.add_option("--state", options->state,
+                               "skip files that are as they were when they passed, and keep in F which do")
+                    ->type_name("F");
+  app.add_option_function<std::string>(
+         "--max-age",
+         [options](const std::string& text) {
+           options->max_age = seconds_of(text);
+           if (!options->max_age) throw CLI::ValidationError("--max-age", "not a time: " + text);
+         },
+         "with --state: read again what passed so long ago: 90s, 10m, 12h, 30d, 4w")
+      ->type_name("AGE")
+      ->needs(state);
+  app.add_flag("--json", options->json, "print an object for each file, in a line");
+  app.add_flag("-v,--verbose", options->verbose, "say at the end how many files were read, and how many were not");
+  options->reading.declare(app);
+  return [options] { return verify(*options); };
+}
+
+}  // namespace recordfs

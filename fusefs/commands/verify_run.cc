@@ -1,0 +1,166 @@
+#include "fusefs/commands/verify_run.h"
+
+#include <algorithm>
+#include <chrono>
+#include <system_error>
+#include <thread>
+#include <utility>
+
+#include "fusefs/commands/interruption.h"
+#include "fusefs/opening.h"
+
+namespace recordfs {
+namespace {
+
+constexpr std::uint64_t kLargeFile = 4u << 20;
+constexpr std::uint64_t kMemory = 64u << 20;  // of decoded chunks, of all files together
+constexpr std::size_t kMostAhead = 4096;      // files done before one that is not
+
+std::chrono::nanoseconds now() { return std::chrono::system_clock::now().time_since_epoch(); }
+
+std::int64_t now_seconds() { return std::chrono::duration_cast<std::chrono::seconds>(now()).count(); }
+
+// Whether a change to the file that comes now gives it another time.
+bool is_settled(const FileState& file) {
+  const auto changed = std::chrono::seconds(file.mtime_seconds) + std::chrono::nanoseconds(file.mtime_nanoseconds);
+  const std::chrono::milliseconds least(file.mtime_nanoseconds == 0 ? 2000 : 15);
+  return changed + least < now();
+}
+
+FileState state_of(const FileSource::Status& status, std::uint64_t size) {
+  return {.device = status.device,
+          .inode = status.inode,
+          .size = size,
+          .mtime_seconds = status.mtime_seconds,
+          .mtime_nanoseconds = status.mtime_nanoseconds};
+}
+
+// A file that is a container, but so damaged at its head that it can't be opened.
+Verdict verdict_of(const Error& error) {
+  Verdict verdict;
+  verdict.findings.push_back({.begin = error.position,
+                              .word = error.code == Code::kUnfinished ? "unfinished" : "damage",
+                              .reason = error.detail,
+                              .status = Workspace::status_of(error)});
+  return verdict;
+}
+
+bool is_damage(const Error& error) { return error.code == Code::kDamage || error.code == Code::kUnfinished; }
+
+}  // namespace
+
+VerifyRun::VerifyRun(const std::vector<VerifyItem>& items, const VerifySettings& settings, Services& services,
+                     Progress& progress, std::function<void(const Outcome&)> tell)
+    : items_(items), settings_(settings), services_(services), progress_(progress), tell_(std::move(tell)) {}
+
+void VerifyRun::run() {
+  std::vector<std::thread> threads;
+  const std::size_t wanted = std::min<std::size_t>(settings_.at_once, items_.size());
+  try {
+    while (threads.size() + 1 < wanted) threads.emplace_back([this] { work(); });
+  } catch (const std::system_error&) {
+    // Then those that there are do all.
+  }
+  work();
+  for (std::thread& thread : threads) thread.join();
+}
+
+void VerifyRun::work() {
+  while (const auto number = take()) deliver(*number, verify_item(items_[*number]));
+}
+
+std::optional<std::size_t> VerifyRun::take() {
+  std::unique_lock lock(mutex_);
+  told_.wait(lock, [this] { return next_ < first_untold_ + kMostAhead; });
+  if (next_ == items_.size() || Interruption::came()) return std::nullopt;
+  return next_++;
+}
+
+void VerifyRun::deliver(std::size_t number, Outcome outcome) {
+  const std::lock_guard lock(mutex_);
+  done_.emplace(number, std::move(outcome));
+  while (!done_.empty() && done_.begin()->first == first_untold_) {
+    tell_(done_.begin()->second);
+    done_.erase(done_.begin());
+    ++first_untold_;
+  }
+  told_.notify_all();
+}
+
+std::optional<Passed> VerifyRun::passed_earlier(const ListedFile& file) const {
+  if (settings_.state == nullptr) return std::nullopt;
+  const auto state = recordfs::state_of(file.path);
+  if (!state) return std::nullopt;
+  const auto passed = settings_.state->find(file.path, *state);
+  if (!passed || (!passed->is_container && !file.was_found)) return std::nullopt;
+  const std::int64_t age = now_seconds() - passed->when;
+  // One that lies in the future tells of a clock that was set.
+  const bool is_recent = age >= 0 && (!settings_.max_age || age < *settings_.max_age);
+  return is_recent ? passed : std::nullopt;
+}
+
+Outcome VerifyRun::verify_item(const VerifyItem& item) {
+  Outcome outcome{.path = item.file.path, .failure = item.failure};
+  if (item.failure) return outcome;
+  if (const auto passed = passed_earlier(item.file)) {
+    outcome.size = passed->file.size;
+    outcome.passed = passed->when;
+    outcome.is_passed_by = !passed->is_container;
+    progress_.add(passed->file.size);
+    return outcome;
+  }
+  auto opened = open_file(item.file.path, settings_.limits, services_);
+  if (opened) {
+    return verify_open(item, *opened->store, state_of(opened->status, opened->store->source().size()));
+  }
+  const Error& error = opened.error();
+  const auto state = recordfs::state_of(item.file.path);
+  if (state) progress_.add(state->size);
+  if (is_damage(error)) {
+    outcome.verdict = verdict_of(error);
+  } else if (error.code == Code::kNoContainer && item.file.was_found) {
+    outcome.is_passed_by = true;
+  } else {
+    outcome.failure = error;
+  }
+  if (state) remember(outcome, *state, false);
+  return outcome;
+}
+
+Outcome VerifyRun::verify_open(const VerifyItem& item, const RecordStore& store, const FileState& opened) {
+  Outcome outcome{.path = item.file.path, .format = store.container().format(), .size = opened.size};
+  const bool is_settled_now = is_settled(opened);
+  Verdict verdict = verify_store(store);
+  if (verdict.was_stopped) {
+    outcome.is_passed_by = true;
+    return outcome;
+  }
+  outcome.verdict = std::move(verdict);
+  if (is_settled_now || outcome.status() != 0) remember(outcome, opened, true);
+  return outcome;
+}
+
+Verdict VerifyRun::verify_store(const RecordStore& store) {
+  const auto goes_on = [this](std::uint64_t bytes) {
+    progress_.add(bytes);
+    return !Interruption::came();
+  };
+  if (store.source().size() < kLargeFile || settings_.at_once == 1) {
+    return verify(store, 0, kMemory / settings_.at_once, goes_on);
+  }
+  const std::lock_guard lock(large_);
+  return verify(store, settings_.at_once, kMemory, goes_on);
+}
+
+// What passed is kept; what did not, is forgotten. What changed meanwhile may be anything.
+void VerifyRun::remember(const Outcome& outcome, const FileState& opened, bool is_container) const {
+  if (settings_.state == nullptr) return;
+  const bool has_passed = outcome.status() == 0 && (is_container || outcome.is_passed_by);
+  if (has_passed && is_settled(opened) && recordfs::state_of(outcome.path) == opened) {
+    settings_.state->set(outcome.path, {.file = opened, .when = now_seconds(), .is_container = is_container});
+  } else {
+    settings_.state->remove(outcome.path);
+  }
+}
+
+}  // namespace recordfs
