@@ -185,6 +185,9 @@ class RecordStore {
   // The container's metadata, for all times. kPending where it changes along the file.
   Result<std::shared_ptr<const std::vector<Attribute>>> attributes(Goal& goal) const;
 
+  // What is saved of a walk of that depth through this container, for the next time; null where nothing is to be.
+  std::unique_ptr<SavedIndex> saved(Depth depth) const;
+
   // Says a failure in the log, once for a place in the file, or for each of several `things` there.
   void report(const Error& error, std::uint64_t thing = 0) const;
   // The same for a region that a walk found unsound, in the words of damage_line().
@@ -217,7 +220,6 @@ class RecordStore {
   std::optional<ChunkInfo> next_with_records(const ChunkInfo& chunk) const;
   Catalog& sizes() const;
   void refute() const;
-  std::unique_ptr<SavedIndex> saved(Depth depth) const;
   std::unique_ptr<Catalog> new_sizes(std::optional<CatalogSnapshot> shorter) const;
   std::optional<CatalogSnapshot> found_sizes() const;
   Catalog* sizes_if_made() const;

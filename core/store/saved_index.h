@@ -43,6 +43,9 @@ class SavedIndex {
   // which file it is.
   void write(const CatalogSnapshot& snapshot, std::chrono::steady_clock::duration walked);
 
+  // The file that read() looks into and write() replaces. REQUIRES: read() was called.
+  std::string path() const { return place_.directory + "/" + file_name(); }
+
   // Takes away what turned out to be wrong. Any thread, once read() has returned.
   void remove() const;
 

@@ -73,6 +73,12 @@ class SavedIndex(mounting.Case):
         self.assertLess(read, FEW)
         self.assertEqual(again, summary)
 
+    def test_mount_uses_what_recordfs_index_has_saved(self):
+        done = self.recordfs("index", self.source)
+        self.assertEqual((done.returncode, done.stdout, done.stderr), (0, "", ""))
+        self.assertEqual(len(list(self.saved.iterdir())), 1)
+        self.assertLess(self.walked()[0], FEW)
+
     def test_what_is_saved_is_its_users_alone(self):
         self.walked()
         self.assertEqual(stat.S_IMODE(self.saved.stat().st_mode), 0o700)

@@ -1,0 +1,124 @@
+#include "fusefs/commands/index.h"
+
+#include <algorithm>
+#include <chrono>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+#include <unistd.h>
+#include <CLI/CLI.hpp>
+
+#include "core/base/utf8.h"
+#include "fusefs/commands/files_option.h"
+#include "fusefs/commands/output.h"
+#include "fusefs/commands/waiting.h"
+#include "fusefs/commands/workspace.h"
+#include "fusefs/exit_status.h"
+#include "fusefs/say.h"
+
+namespace recordfs {
+namespace {
+
+// So long after a change to a file another one may leave the same time stamp, and nothing is saved.
+constexpr std::chrono::milliseconds kFineStamp{20};
+constexpr std::chrono::milliseconds kCoarseStamp{2050};  // of file systems that do not count fractions of a second
+
+struct IndexOptions {
+  ReadingOptions reading;
+  std::vector<std::string> files;
+  bool verbose = false;
+};
+
+// A file that was written a moment ago is opened when its time stamp can be relied on.
+void wait_until_settled(const std::string& path) {
+  const auto file = FileSource::open(path);
+  if (!file) return;
+  const FileSource::Status& status = (*file)->status();
+  const auto changed = std::chrono::seconds(status.mtime_seconds) + std::chrono::nanoseconds(status.mtime_nanoseconds);
+  const auto age = std::chrono::system_clock::now().time_since_epoch() - changed;
+  const auto settled = status.mtime_nanoseconds == 0 ? kCoarseStamp : kFineStamp;
+  if (age >= age.zero() && age < settled) std::this_thread::sleep_for(settled - age);
+}
+
+class Index {
+ public:
+  explicit Index(const IndexOptions& options)
+      : options_(options),
+        workspace_(options.reading, [](Severity, const std::string& line) { say(line); }),
+        output_(STDOUT_FILENO) {}
+
+  int run() {
+    if (workspace_.status() != 0) return workspace_.status();
+    if (!workspace_.services().index) {
+      say("nowhere to save an index: XDG_CACHE_HOME and HOME name no directory (--index does)");
+      return kExitPartlyDone;
+    }
+    workspace_.services().index->least_walk = {};
+    for (const std::string& path : options_.files) {
+      wait_until_settled(path);
+      build(path);
+    }
+    workspace_.note(output_.finish());
+    return workspace_.status();
+  }
+
+ private:
+  void build(const std::string& path) {
+    auto store = workspace_.open(path);
+    if (!store) return;
+    const auto totals = wait_for([&](Goal& goal) { return store->totals(goal); });
+    const auto damage = wait_for([&](Goal& goal) { return store->damage(goal); });
+    if (!totals || !damage) {
+      workspace_.say_failure(path, totals ? damage.error() : totals.error());
+      return;
+    }
+    for (const DamageRow& row : **damage) workspace_.note(row.region);
+    const bool sizes_are_known = store->state().sizes_known;
+    store.reset();  // what was found is saved by then
+    if (auto again = workspace_.open(path)) check(path, *again, sizes_are_known);
+  }
+
+  // Whether a mount would find all that it looks for.
+  void check(const std::string& path, const RecordStore& store, bool sizes_are_known) {
+    check(path, store, Depth::kCounts);
+    if (!sizes_are_known) check(path, store, Depth::kSizes);
+  }
+
+  void check(const std::string& path, const RecordStore& store, Depth depth) {
+    const auto saved = store.saved(depth);
+    const auto found = saved->read();
+    if (!found || found->has_grown) {
+      say(fmt::format("{}: the index is not saved", path));
+      workspace_.note(kExitPartlyDone);
+    } else if (options_.verbose) {
+      output_.write(fmt::format("{}: {}\n", printable(path), printable(saved->path())));
+    }
+  }
+
+  const IndexOptions& options_;
+  Workspace workspace_;
+  Output output_;
+};
+
+constexpr std::string_view kFooter =
+    "A mount of the file with the same --max-chunk and --index (-o max_chunk=, -o index=) walks no more, and does not\n"
+    "wait. What is damaged is said, and ends with status 4; the index is saved all the same. Status 5: it is not "
+    "saved.";
+
+}  // namespace
+
+std::function<int()> declare_index(CLI::App& app) {
+  const auto options = std::make_shared<IndexOptions>();
+  app.footer(std::string(kFooter));
+  declare_files(app, options->files);
+  app.add_flag("-v,--verbose", options->verbose, "print where each index is");
+  options->reading.declare(app);
+  return [options] { return Index(*options).run(); };
+}
+
+}  // namespace recordfs

@@ -1,0 +1,98 @@
+#!/usr/bin/env python3
+"""recordfs index: what it saves, and what it says when it can't. That a mount uses it stands in tests/mount."""
+import os
+import shutil
+import time
+
+import commands
+
+GOOD_FILE = "riegeli/simple_zstd9.riegeli"
+WITHOUT_SIZES = "proio/g03-lz4.proio"  # whose headers do not say how much comes out of them
+DAMAGED = "riegeli/dmg_flip_first_signature.riegeli"
+
+
+class Index(commands.Case):
+    def setUp(self):
+        super().setUp()
+        self.cache = self.folder / "caches/recordfs"
+
+    def saved(self):
+        return sorted(path.name for path in self.cache.iterdir()) if self.cache.exists() else []
+
+    def test_saves_and_says_nothing(self):
+        self.assertEqual(self.good("index", self.copy(GOOD_FILE), self.copy(WITHOUT_SIZES)), b"")
+        self.assertEqual(len(self.saved()), 3)  # of the second one how many records, and how large they are
+
+    def test_verbose_says_where(self):
+        files = [self.copy(GOOD_FILE, "two\nlines"), self.copy(WITHOUT_SIZES, "[x]")]
+        lines = self.good("index", "-v", *files).decode().splitlines()
+        self.assertEqual(sorted(line.rsplit("/", 1)[1] for line in lines), self.saved())
+        self.assertTrue(lines[0].startswith(f"{self.folder}/two\\x0alines: {self.cache}/"), lines)
+        self.assertTrue(lines[1].startswith(f"{self.folder}/[x]: {self.cache}/"), lines)
+
+    def test_file_that_was_just_written(self):
+        file = self.copy(GOOD_FILE)
+        now = int(time.time())
+        os.utime(file, (now, now))  # a file system that counts whole seconds
+        self.good("index", file)
+        self.assertEqual(len(self.saved()), 1)
+
+    def test_again_and_after_a_change(self):
+        file = self.copy(GOOD_FILE)
+        self.good("index", file)
+        before = (self.cache / self.saved()[0]).read_bytes()
+        self.good("index", file)
+        self.assertEqual((self.cache / self.saved()[0]).read_bytes(), before)
+        shutil.copyfile(commands.sample("riegeli/simple_brotli0_window.riegeli"), file)
+        self.good("index", file)
+        self.assertNotEqual((self.cache / self.saved()[0]).read_bytes(), before)
+
+    def test_another_directory(self):
+        self.good("index", "--index", self.folder / "mine", self.copy(GOOD_FILE))
+        self.assertEqual((len(list((self.folder / "mine").iterdir())), self.saved()), (1, []))
+
+    def test_environment_that_names_no_directory(self):
+        environment = {name: value for name, value in os.environ.items() if name not in ("HOME", "XDG_CACHE_HOME")}
+        self.environment = lambda: environment
+        self.assert_ends(commands.PARTLY_DONE, "nowhere to save", "index", commands.sample(GOOD_FILE))
+
+    def test_index_no_saves_nothing(self):
+        self.assert_ends(commands.PARTLY_DONE, "nowhere to save", "index", "--index", "no", commands.sample(GOOD_FILE))
+
+    def test_directory_that_cannot_be_written(self):
+        (self.folder / "file").write_text("", encoding="utf-8")
+        done = self.recordfs("index", "--index", self.folder / "file", commands.sample(GOOD_FILE))
+        self.assertEqual(done.status, commands.PARTLY_DONE)
+        self.assertRegex(done.err, "not saved in .*/file: cannot open the folder")
+
+    def test_damaged_file_is_indexed_and_said(self):
+        done = self.recordfs("index", commands.sample(DAMAGED))
+        self.assertEqual(done.status, commands.DAMAGE)
+        self.assertRegex(done.err, r"\Arecordfs: \S+: bytes 0 to 64: damage: [^\n]*\n\Z")
+        self.assertEqual(len(self.saved()), 1)
+
+    def test_missing_file_and_no_container(self):
+        self.assert_ends(commands.CANNOT_OPEN, "No such file", "index", self.folder / "missing", self.copy(GOOD_FILE))
+        self.assertEqual(len(self.saved()), 1)
+        (self.folder / "text").write_text("words\n", encoding="utf-8")
+        self.assert_ends(commands.CANNOT_OPEN, "no container", "index", self.folder / "text")
+
+    def test_wrong_use(self):
+        self.assert_ends(commands.WRONG_USE, "FILE is required", "index")
+
+    def test_reader_who_goes_away_and_output_that_takes_nothing(self):
+        file = self.copy(GOOD_FILE)
+        self.good("index", file)
+        self.assertEqual(self.until_the_pipe_closes(1, "index", "-v", *[file] * 2000).err, "")
+        with open("/dev/full", "wb") as full:
+            done = self.recordfs("index", "-v", file, stdout=full)
+        self.assertEqual(done.status, commands.PARTLY_DONE)
+        self.assertRegex(done.err, r"\Arecordfs: standard output: .*\n\Z")
+
+    def test_on_a_terminal(self):
+        done = self.on_terminal("index", self.copy(GOOD_FILE))
+        self.assertEqual(done, (commands.GOOD, b"", ""))
+
+
+if __name__ == "__main__":
+    commands.main()
