@@ -9,6 +9,7 @@
 #include <CLI/CLI.hpp>
 
 #include "fusefs/commands/cat.h"
+#include "fusefs/commands/cp.h"
 #include "fusefs/commands/grep.h"
 #include "fusefs/commands/head_tail.h"
 #include "fusefs/commands/index.h"
@@ -29,6 +30,7 @@ constexpr std::array kCommands = {
     Command{"tail", "write the last records", declare_tail},
     Command{"splits", "cut files so that several programs read them at once", declare_splits},
     Command{"grep", "count and print the records that match", declare_grep, kGrepFailed},
+    Command{"cp", "copy records to files", declare_cp},
     Command{"index", "save what a walk finds, for mounts to come", declare_index},
     Command{"verify", "read and check everything", declare_verify},
 };

@@ -1,0 +1,185 @@
+#include "fusefs/commands/cp.h"
+
+#include <atomic>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include <fmt/format.h>
+#include <CLI/CLI.hpp>
+
+#include "fusefs/commands/found_damage.h"
+#include "fusefs/commands/interruption.h"
+#include "fusefs/commands/progress.h"
+#include "fusefs/commands/range.h"
+#include "fusefs/commands/range_option.h"
+#include "fusefs/commands/record_files.h"
+#include "fusefs/commands/scan.h"
+#include "fusefs/commands/selection.h"
+#include "fusefs/commands/workspace.h"
+#include "fusefs/exit_status.h"
+#include "fusefs/say.h"
+
+namespace recordfs {
+namespace {
+
+struct CpOptions {
+  ReadingOptions reading;
+  std::string file;
+  NamedRange range;
+  std::string directory;
+  bool replaces = false;
+};
+
+// The record at an address by its ordinal, which only a walk can tell.
+Result<Selection> select_at(const RecordAddress& address, const RecordStore& store) {
+  const auto found = find(address, store);
+  if (!found) return found.error();
+  Walk walk = store.walk(Depth::kCounts);
+  while (!walk.at_end()) {
+    if (auto stepped = walk.step(); !stepped) return std::move(stepped).error();
+    const auto& place = walk.chunk();
+    if (!place || place->chunk.begin != address.begin) continue;
+    const std::uint64_t ordinal = place->before.records + address.index;
+    return Selection{.records = {.begin = ordinal, .end = ordinal + 1}, .from = *place};
+  }
+  return Error{.code = Code::kNotFound, .detail = fmt::format("no chunk begins at byte {}", address.begin)};
+}
+
+Result<Selection> select(const NamedRange& range, const RecordStore& store) {
+  if (const auto* address = std::get_if<RecordAddress>(&range.range)) return select_at(*address, store);
+  const auto& ordinals = std::get<OrdinalRange>(range.range);
+  return range.is_one ? select_one(ordinals, store) : select(ordinals, store);
+}
+
+class Cp {
+ public:
+  explicit Cp(const CpOptions& options)
+      : options_(options), workspace_(options.reading), progress_("cp", Progress::Unit::kRecords) {}
+
+  int run() {
+    const auto store = workspace_.open(options_.file);
+    if (!store) return workspace_.status();
+    auto files = RecordFiles::open(options_.directory, options_.replaces);
+    if (!files) {
+      say(fmt::format("{}: {}", options_.directory, files.error().detail));
+      return kExitCannotOpen;
+    }
+    files_ = std::move(*files);
+    const auto selection = select(options_.range, *store);
+    if (selection) {
+      copy(*store, *selection);
+    } else {
+      workspace_.say_failure(options_.file, selection.error());
+    }
+    progress_.clear();
+    Interruption::pass_on();
+    return workspace_.status();
+  }
+
+ private:
+  // What became of the records of a chunk.
+  struct Copied {
+    std::uint64_t records = 0;
+    std::vector<std::pair<std::uint64_t, RecordFiles::Failure>> failures;  // by ordinal
+  };
+
+  void copy(const RecordStore& store, const Selection& selection) {
+    if (selection.is_empty()) return;
+    if (selection.records.end != UINT64_MAX) progress_.set_total(selection.records.end - selection.records.begin);
+    FoundDamage damage(options_.file, store, workspace_);
+    const ScanOptions options{
+        .from = selection.from, .threads = workspace_.threads(), .end_record = selection.records.end};
+    const auto walked = scan(store, options, [&](const ScannedStep& step) -> Finish {
+      auto copied = step.place ? copy_chunk(store, selection, *step.place) : Copied{};
+      return [this, &store, &selection, &damage, rows = step.damage, copied = std::move(copied)] {
+        for (const DamageRow& row : rows) {
+          if (selection.lies_inside(row.first_ordinal)) damage.add(row.region);
+        }
+        return settle(store, copied);
+      };
+    });
+    damage.finish();
+    if (!walked) workspace_.say_failure(options_.file, walked.error());
+  }
+
+  // On any thread.
+  Copied copy_chunk(const RecordStore& store, const Selection& selection, const Place& place) {
+    Copied copied;
+    const Span wanted = selection.within(place);
+    if (wanted.begin == wanted.end) return copied;
+    const auto chunk = store.decode_ahead(place.chunk);
+    if (!chunk) {
+      copied.failures.push_back({place.before.records, {.is_of_record = true, .why = chunk.error()}});
+      return copied;
+    }
+    for (std::uint64_t i = wanted.begin; i < wanted.end && !is_stopped_ && !Interruption::came(); ++i) {
+      const std::uint64_t ordinal = place.before.records + i;
+      if (auto failure = files_->write(store, **chunk, i, ordinal)) {
+        is_stopped_ = is_stopped_ || (!failure->is_of_record && !failure->is_there);
+        copied.failures.emplace_back(ordinal, std::move(*failure));
+      } else {
+        ++copied.records;
+        progress_.add(1);
+      }
+    }
+    return copied;
+  }
+
+  // Says what failed. False: nothing more can be written.
+  bool settle(const RecordStore& store, const Copied& copied) {
+    for (const auto& [ordinal, failure] : copied.failures) {
+      progress_.clear();
+      if (failure.is_of_record) {
+        store.report(failure.why);
+        workspace_.note(failure.why);
+        continue;
+      }
+      workspace_.note(kExitPartlyDone);
+      say(fmt::format("{}/{}: {}{}", options_.directory, RecordFiles::name_of(ordinal), failure.why.detail,
+                      failure.is_there ? " (-f replaces it)" : ""));
+      if (!failure.is_there) return false;
+    }
+    return !is_stopped_ && !Interruption::came();
+  }
+
+  const CpOptions& options_;
+  const Interruption interruption_;
+  Workspace workspace_;
+  Progress progress_;
+  std::unique_ptr<RecordFiles> files_;
+  std::atomic<bool> is_stopped_{false};
+};
+
+constexpr std::string_view kFooter =
+    "The files are named by their ordinals, as in the mount's records/: 000000042. A file has its name when it is "
+    "whole.\n"
+    "A record that can't be read leaves no file; the others are copied, and the status is 4.\n";
+
+}  // namespace
+
+std::function<int()> declare_cp(CLI::App& app) {
+  const auto options = std::make_shared<CpOptions>();
+  app.footer(std::string(kFooter) + std::string(kRangeHelp));
+  app.add_option("FILE", options->file, "a container")->required()->type_name("");
+  app.add_option_function<std::string>(
+         "RANGE",
+         [options](const std::string& text) {
+           const auto range = parse_range(text);
+           if (!range) throw CLI::ValidationError("RANGE", "not a range: " + text);
+           options->range = {*range, text.find(':') == std::string::npos};
+         },
+         "which records; : is all of them")
+      ->required()
+      ->type_name("");
+  app.add_option("DIR", options->directory, "a directory, which has to be there")->required()->type_name("");
+  app.add_flag("-f,--force", options->replaces, "replace files that are there");
+  options->reading.declare(app);
+  return [options] { return Cp(*options).run(); };
+}
+
+}  // namespace recordfs

@@ -1,0 +1,169 @@
+#!/usr/bin/env python3
+"""recordfs cp: which files it makes, what it leaves alone, and how it ends."""
+import os
+import re
+import signal
+import stat
+import subprocess
+
+import commands
+
+LINES = "riegeli/simple_zstd9.riegeli"  # 500 records
+DAMAGED = "riegeli/fuzz_simple_zstd.riegeli"
+
+
+class Cp(commands.Case):
+    def setUp(self):
+        super().setUp()
+        self.file = commands.sample(LINES)
+        self.records = re.split(rb"(?=0{3}\d{3} )", self.good("cat", self.file))[1:]
+        self.assertEqual(len(self.records), 500)
+        self.target = self.folder / "target"
+        self.target.mkdir()
+
+    def there(self):
+        return {path.name: path.read_bytes() for path in self.target.iterdir()}
+
+    def expected(self, ordinals):
+        return {f"{i:09}": self.records[i] for i in ordinals}
+
+    def test_ranges(self):
+        for text in ("42", "10:20", ":3", "495:", "-5:", "-1", "5:5", "3:2", "498:900"):
+            begin, _, end = text.partition(":")
+            chosen = (range(500)[int(begin):][:1] if ":" not in text
+                      else range(500)[int(begin) if begin else None:int(end) if end else None])
+            with self.subTest(text):
+                self.assertEqual(self.good("cp", self.file, text, self.target), b"")
+                self.assertEqual(self.there(), self.expected(chosen))
+                for path in self.target.iterdir():
+                    path.unlink()
+
+    def test_all(self):
+        self.good("cp", self.file, ":", self.target)
+        self.assertEqual(self.there(), self.expected(range(500)))
+
+    def test_address(self):
+        place = self.good("ls", "-l", self.file, "300").decode()
+        address = re.search(r"(\d+)/(\d+)", place).groups()
+        self.good("cp", self.file, "@" + "/".join(address), self.target)
+        self.assertEqual(self.there(), self.expected([300]))
+
+    def test_every_sample_is_copied_as_cat_writes_it(self):
+        for number, path in enumerate(commands.containers()):
+            target = self.folder / str(number)
+            target.mkdir()
+            done = self.recordfs("cp", path, ":", target)
+            if done.status == commands.GOOD:
+                with self.subTest(path.name):
+                    names = sorted(target.iterdir())
+                    self.assertEqual([int(name.name) for name in names], list(range(len(names))))
+                    self.assertEqual(b"".join(name.read_bytes() for name in names), self.good("cat", path))
+            for name in target.iterdir():
+                name.unlink()
+
+    def test_mode_is_that_of_the_umask(self):
+        with subprocess.Popen([commands.program("recordfs"), "cp", self.file, "1", self.target], umask=0o027,
+                              env=self.environment()) as running:
+            self.assertEqual(running.wait(commands.PATIENCE), commands.GOOD)
+        self.assertEqual(stat.S_IMODE((self.target / "000000001").stat().st_mode), 0o640)
+
+    def test_file_that_is_there_is_left_alone_and_the_others_are_copied(self):
+        mine = self.target / "000000002"
+        mine.write_bytes(b"mine")
+        self.assert_ends(commands.PARTLY_DONE, r"target/000000002: File exists \(-f replaces it\)", "cp", self.file, "1:4",
+                         self.target)
+        self.assertEqual(self.there(), {**self.expected([1, 3]), mine.name: b"mine"})
+        self.good("cp", "-f", self.file, "1:4", self.target)
+        self.assertEqual(self.there(), self.expected([1, 2, 3]))
+
+    def test_nothing_is_written_through_a_symbolic_link(self):
+        victim = self.folder / "victim"
+        victim.write_bytes(b"mine")
+        link = self.target / "000000002"
+        link.symlink_to(victim)
+        self.assert_ends(commands.PARTLY_DONE, "File exists", "cp", self.file, "2", self.target)
+        self.assertTrue(link.is_symlink())
+        self.good("cp", "-f", self.file, "2", self.target)
+        self.assertFalse(link.is_symlink())
+        self.assertEqual((victim.read_bytes(), link.read_bytes()), (b"mine", self.records[2]))
+        (self.target / "000000003").symlink_to(self.folder / "nowhere")
+        self.assert_ends(commands.PARTLY_DONE, "File exists", "cp", self.file, "3", self.target)
+        self.assertFalse((self.folder / "nowhere").exists())
+
+    def test_directory_of_that_name(self):
+        (self.target / "000000002").mkdir()
+        self.assert_ends(commands.PARTLY_DONE, "directory", "cp", "-f", self.file, "2", self.target)
+        self.assertEqual(os.listdir(self.target), ["000000002"])
+
+    def test_record_that_cannot_be_read_leaves_no_file(self):
+        done = self.recordfs("cp", commands.sample(DAMAGED), ":", self.target)
+        self.assertEqual((done.status, done.out), (commands.DAMAGE, b""))
+        self.assertRegex(done.err, r"\Arecordfs: \S+: byte 796: [^\n]+\n")
+        whole = self.recordfs("cat", "--skip-damage", commands.sample(DAMAGED))
+        self.assertEqual(b"".join(data for _, data in sorted(self.there().items())), whole.out)
+
+    def test_damage_elsewhere_is_no_matter(self):
+        self.good("cp", commands.sample(DAMAGED), "0", self.target)
+        self.assertEqual(list(self.there()), ["000000000"])
+
+    def test_record_that_is_not_there(self):
+        self.assert_ends(commands.PARTLY_DONE, r"no record 500 \(there are 500\)", "cp", self.file, "500", self.target)
+        self.assert_ends(commands.PARTLY_DONE, "no chunk begins at byte 7", "cp", self.file, "@7/0", self.target)
+        self.assertEqual(self.there(), {})
+
+    def test_directory_that_is_missing_or_none(self):
+        self.assert_ends(commands.CANNOT_OPEN, "missing: No such file", "cp", self.file, "1", self.folder / "missing")
+        (self.folder / "text").write_text("words\n", encoding="utf-8")
+        self.assert_ends(commands.CANNOT_OPEN, "text: Not a directory", "cp", self.file, "1", self.folder / "text")
+
+    def test_missing_file_and_no_container(self):
+        self.assert_ends(commands.CANNOT_OPEN, "No such file", "cp", self.folder / "missing", ":", self.target)
+        (self.folder / "text").write_text("words\n", encoding="utf-8")
+        self.assert_ends(commands.CANNOT_OPEN, "no container", "cp", self.folder / "text", ":", self.target)
+
+    def test_names_with_newlines(self):
+        target = self.folder / "two\nlines"
+        target.mkdir()
+        self.good("cp", self.copy(LINES, "a\nb"), "1", target)
+        self.assertEqual((target / "000000001").read_bytes(), self.records[1])
+        self.assert_ends(commands.PARTLY_DONE, r"two\\x0alines/000000001: File exists", "cp", self.file, "1", target)
+
+    def test_wrong_use(self):
+        self.assert_ends(commands.WRONG_USE, "FILE is required|RANGE is required|DIR is required", "cp")
+        self.assert_ends(commands.WRONG_USE, "DIR is required", "cp", self.file, "1")
+        self.assert_ends(commands.WRONG_USE, "not a range: x", "cp", self.file, "x", self.target)
+
+    def test_file_too_large_for_the_file_system(self):
+        limited = ["sh", "-c", 'ulimit -f 0; exec "$@"', "sh", commands.program("recordfs"), "cp", self.file, ":", self.target]
+        done = subprocess.run(limited, stderr=subprocess.PIPE, check=False, env=self.environment(), timeout=commands.PATIENCE,
+                              preexec_fn=lambda: signal.signal(signal.SIGXFSZ, signal.SIG_IGN))
+        self.assertEqual(done.returncode, commands.PARTLY_DONE)
+        self.assertRegex(done.stderr, rb"\Arecordfs: \S+/target/000000\d{3}: File too large\n\Z")
+        self.assertEqual(self.there(), {})
+
+    def test_progress_is_for_terminals(self):
+        ours, theirs = os.openpty()
+        with subprocess.Popen([commands.program("recordfs"), "cp", self.file, "10:20", self.target], stderr=theirs,
+                              env=self.environment()) as running:
+            self.assertEqual(running.wait(commands.PATIENCE), commands.GOOD)
+            shown = os.read(ours, 1 << 16)
+        os.close(ours)
+        os.close(theirs)
+        self.assertRegex(shown, rb"cp: \d+ records of 10 records \(\d+ %\), .*\r\x1b\[K\Z")
+        self.assertEqual(len(self.there()), 10)
+
+    def test_who_is_stopped_leaves_whole_files_only(self):
+        file = self.folder / "made.riegeli"
+        made = subprocess.run([commands.program("make_data"), "riegeli-zstd", "20000", file, "--print-records"],
+                              stdout=subprocess.PIPE, check=True).stdout.split(b"\n")
+        with subprocess.Popen([commands.program("recordfs"), "cp", file, ":", self.target], env=self.environment()) as running:
+            while not (self.target / "000000000").exists():
+                self.assertIsNone(running.poll())
+            running.send_signal(signal.SIGTERM)
+            self.assertIn(running.wait(commands.PATIENCE), (-signal.SIGTERM, commands.GOOD))
+        for name, data in self.there().items():
+            self.assertEqual(data, made[int(name)])
+
+
+if __name__ == "__main__":
+    commands.main()
