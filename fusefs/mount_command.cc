@@ -172,7 +172,8 @@ int mount_sources(const Options& options) {
   };
   if (auto problem = mountpoint_problem(options.mountpoint, options.nonempty)) return cannot_mount(*problem);
   MountTree tree(std::move(sources), options.nest, mirror_settings(options, services));
-  Follower follower(tree, std::move(followed), services.log);
+  std::optional<Follower> follower;
+  if (!followed.empty()) follower.emplace(tree, std::move(followed), services.log);
   const SessionOptions session{.mountpoint = absolute(options.mountpoint),
                                .fsname = options.fsname.value_or(options.sources.front()),
                                .foreground = options.foreground,
@@ -185,7 +186,7 @@ int mount_sources(const Options& options) {
   const auto in_background = [&] {
     if (!options.foreground) log.use_syslog();
   };
-  const auto served = serve(tree, services.executor, session, in_background, options.follow ? &follower : nullptr);
+  const auto served = serve(tree, services.executor, session, in_background, follower ? &*follower : nullptr);
   return served ? 0 : cannot_mount(served.error().detail);
 }
 

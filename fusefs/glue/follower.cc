@@ -68,7 +68,7 @@ void Follower::look_at(Followed& followed) {
   auto grown = file.grow([this] { watch_.wake(); });
   if (!grown) {
     followed.is_over = true;
-    log_(Severity::kWarning, fmt::format("{}: not followed any more: {}", file.path(), to_string(grown.error())));
+    log_(Severity::kWarning, fmt::format("{}: not followed any more: {}", file.path(), grown.error().detail));
     return;
   }
   if (*grown) show(followed, std::move(*grown));

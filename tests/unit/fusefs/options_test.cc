@@ -62,8 +62,8 @@ TEST(Options, FlagsMayStandAnywhere) {
 
 TEST(Options, EachMountOptionIsUnderstood) {
   const Options options =
-      with("allow_other,uid=12,gid=34,umask=027,cache_size=2M,threads=3,nest,nonempty,fsname=name,max_chunk=2G");
-  EXPECT_TRUE(options.allow_other && options.nest && options.nonempty);
+      with("allow_other,uid=12,gid=34,umask=027,cache_size=2M,threads=3,nest,nonempty,follow,fsname=name,max_chunk=2G");
+  EXPECT_TRUE(options.allow_other && options.nest && options.nonempty && options.follow);
   EXPECT_EQ(options.uid, 12u);
   EXPECT_EQ(options.gid, 34u);
   EXPECT_EQ(options.umask, 027u);
