@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <string>
 
 #include "core/codec/codec.h"
 
@@ -47,6 +48,16 @@ Result<Buffer> collect_exactly(DecodeStream& stream, std::uint64_t stored_size, 
 
 // Reads `stream` into the whole of `out`; kDamage when it ends before or goes on behind.
 Result<void> fill(DecodeStream& stream, MutableBytes out);
+
+// The version of each library, as the library that runs says it or, where it can't, as its header did.
+std::string version_of_zstd();
+std::string version_of_brotli();
+std::string version_of_snappy();
+std::string version_of_zlib();
+std::string version_of_libdeflate();
+std::string version_of_lz4();
+std::string version_of_lzma();
+std::string version_of_blosc();
 
 Error more_than(std::uint64_t limit);
 Error wrong_size(std::uint64_t expected);

@@ -8,6 +8,7 @@
 
 #include "core/base/buffer.h"
 #include "core/base/cursor.h"
+#include "core/codec/backend.h"
 
 namespace recordfs {
 namespace {
@@ -101,5 +102,7 @@ Result<void> decompress_blosc_block(const BloscHeader& header, std::uint32_t blo
   if (got < 0 || static_cast<std::size_t>(got) != out.size()) return broken(block);
   return {};
 }
+
+std::string version_of_blosc() { return blosc_get_version_string(); }
 
 }  // namespace recordfs

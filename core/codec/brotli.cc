@@ -80,4 +80,9 @@ Result<std::unique_ptr<DecodeStream>> open_brotli(Bytes stored, Tail tail, std::
 
 const Backend kBrotliBackend = {nullptr, nullptr, open_brotli};
 
+std::string version_of_brotli() {
+  const std::uint32_t version = BrotliDecoderVersion();
+  return fmt::format("{}.{}.{}", version >> 24, version >> 12 & 0xFFFu, version & 0xFFFu);
+}
+
 }  // namespace recordfs

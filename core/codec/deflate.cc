@@ -86,4 +86,6 @@ const Backend kDeflateBackend = {nullptr, nullptr, open_inflate<CodecId::kDeflat
 const Backend kZlibBackend = {nullptr, nullptr, open_inflate<CodecId::kZlib, kZlib>, kWholeInZlib};
 const Backend kGzipBackend = {nullptr, nullptr, open_inflate<CodecId::kGzip, kGzip>, kWholeInGzip};
 
+std::string version_of_zlib() { return zlibVersion(); }
+
 }  // namespace recordfs

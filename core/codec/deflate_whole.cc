@@ -3,6 +3,7 @@
 #include <libdeflate.h>
 
 #include "core/base/cursor.h"
+#include "core/codec/backend.h"
 #include "core/codec/gzip.h"
 
 namespace recordfs {
@@ -81,5 +82,7 @@ std::optional<std::uint64_t> size_of_last_member(Bytes stored) {
 const WholeUnit kWholeDeflate = {take_stream<libdeflate_deflate_decompress_ex>, states_nothing};
 const WholeUnit kWholeZlib = {take_stream<libdeflate_zlib_decompress_ex>, states_nothing};
 const WholeUnit kWholeGzip = {take_members, size_of_last_member};
+
+std::string version_of_libdeflate() { return LIBDEFLATE_VERSION_STRING; }
 
 }  // namespace recordfs

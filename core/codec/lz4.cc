@@ -1,3 +1,4 @@
+#include <lz4.h>
 #include <lz4frame.h>
 
 #include <fmt/format.h>
@@ -107,5 +108,7 @@ std::uint64_t largest_block(Bytes stored) {
 }  // namespace
 
 const Backend kLz4FrameBackend = {nullptr, nullptr, open_lz4, nullptr, largest_block};
+
+std::string version_of_lz4() { return LZ4_versionString(); }
 
 }  // namespace recordfs

@@ -70,4 +70,6 @@ Result<std::unique_ptr<DecodeStream>> open_lzma(Bytes stored, Tail tail, std::ui
 
 const Backend kLzmaBackend = {nullptr, nullptr, open_lzma};
 
+std::string version_of_lzma() { return lzma_version_string(); }
+
 }  // namespace recordfs

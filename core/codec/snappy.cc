@@ -85,4 +85,6 @@ Result<std::unique_ptr<DecodeStream>> open_snappy(Bytes stored, Tail, std::uint6
 
 const Backend kSnappyBackend = {decompress_snappy_into, decompress_snappy, open_snappy};
 
+std::string version_of_snappy() { return fmt::format("{}.{}.{}", SNAPPY_MAJOR, SNAPPY_MINOR, SNAPPY_PATCHLEVEL); }
+
 }  // namespace recordfs

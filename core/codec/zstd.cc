@@ -189,4 +189,6 @@ std::optional<std::uint64_t> zstd_frame_size(Bytes stored) {
 
 const Backend kZstdBackend = {decompress_zstd_into, nullptr, open_zstd};
 
+std::string version_of_zstd() { return ZSTD_versionString(); }
+
 }  // namespace recordfs

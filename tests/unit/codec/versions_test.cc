@@ -1,0 +1,37 @@
+#include "core/codec/versions.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "core/codec/codec.h"
+
+namespace recordfs {
+namespace {
+
+std::string version_of(std::string_view library) {
+  const auto versions = codec_versions();
+  const auto found = std::ranges::find(versions, library, &CodecVersion::library);
+  return found == versions.end() ? "not listed" : found->version;
+}
+
+TEST(CodecVersions, EachLibraryOfTheBuildHasOne) {
+  for (const CodecVersion& one : codec_versions()) {
+    if (one.version.empty()) continue;
+    EXPECT_EQ(one.version.find_first_not_of("0123456789."), one.version.find_first_of("-+ abcdefghijklmnopqrstuvwxyz"))
+        << one.library << ": " << one.version;
+    EXPECT_NE(one.version.find('.'), std::string::npos) << one.library << ": " << one.version;
+  }
+}
+
+TEST(CodecVersions, TellWhatTheBuildCanDecompress) {
+  EXPECT_EQ(!version_of("zstd").empty(), is_available(CodecId::kZstd));
+  EXPECT_EQ(!version_of("brotli").empty(), is_available(CodecId::kBrotli));
+  EXPECT_EQ(!version_of("snappy").empty(), is_available(CodecId::kSnappy));
+  EXPECT_EQ(!version_of("zlib").empty(), is_available(CodecId::kDeflate));
+  EXPECT_EQ(!version_of("lz4").empty(), is_available(CodecId::kLz4Frame));
+  EXPECT_EQ(!version_of("lzma").empty(), is_available(CodecId::kLzma));
+}
+
+}  // namespace
+}  // namespace recordfs
