@@ -122,6 +122,7 @@ Result<std::size_t> FileSource::read_descriptor(Position at, MutableBytes out) c
       return shorter(at + done, size_);
     }
     done += static_cast<std::size_t>(got);
+    bytes_read_.fetch_add(static_cast<std::uint64_t>(got), std::memory_order_relaxed);
   }
   return done;
 }

@@ -104,6 +104,9 @@ class FileSource final : public Source {
   };
   const Status& status() const { return status_; }
 
+  // How many bytes the process has read from all files so far.
+  static std::uint64_t bytes_read() { return bytes_read_.load(std::memory_order_relaxed); }
+
  private:
   // The change time too: a program can put the modification time back, this one it can't.
   struct Stamp {
@@ -128,6 +131,8 @@ class FileSource final : public Source {
   static Stamp stamp_of(const struct stat& st, std::uint64_t device_size);
   // DESIGN §1 rule 8: when the stamp has moved, the ends of the snapshot are compared with what was there.
   Result<void> check_unchanged() const;
+
+  static inline std::atomic<std::uint64_t> bytes_read_{0};
 
   const std::string name_;
   const Descriptor descriptor_;

@@ -22,13 +22,15 @@ std::vector<Learnt> learnt_between(const std::vector<Learnt>& all, std::uint64_t
 }  // namespace
 
 Catalog::Catalog(const Container& container, const Source& source, Depth depth, Bounds bounds, OnDamage on_damage,
-                 std::unique_ptr<SavedIndex> saved, MakeLayout make_layout, std::optional<CatalogSnapshot> shorter)
+                 std::unique_ptr<SavedIndex> saved, MakeLayout make_layout, OnWalked on_walked,
+                 std::optional<CatalogSnapshot> shorter)
     : container_(container),
       source_(source),
       depth_(depth),
       bounds_(bounds),
       on_damage_(std::move(on_damage)),
       make_layout_(std::move(make_layout)),
+      on_walked_(std::move(on_walked)),
       saved_(std::move(saved)),
       shorter_(std::move(shorter)),
       kept_(bounds.kept_places * sizeof(Place)),
@@ -72,7 +74,18 @@ void Catalog::run() {
   if (!is_known) take_walk(lock);
   running_ = false;
   announce(lock);
-  if (complete_ && !is_known) save(std::move(lock));
+  if (!complete_ || is_known) return;
+  tell_walked(lock);
+  save(std::move(lock));
+}
+
+void Catalog::tell_walked(std::unique_lock<std::mutex>& lock) const {
+  if (!on_walked_) return;
+  const Totals totals = totals_;
+  const auto walked = walked_;
+  lock.unlock();
+  on_walked_(totals, walked);
+  lock.lock();
 }
 
 void Catalog::take_walk(std::unique_lock<std::mutex>& lock) {

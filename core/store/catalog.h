@@ -55,13 +55,16 @@ class Catalog {
   // thread, without a lock. It must not call the catalog.
   using OnDamage = std::function<void(const DamageRow&)>;
 
+  // Told when a walk has come to the end: what it has counted, and how long it took. Called as OnDamage is.
+  using OnWalked = std::function<void(const Totals&, std::chrono::steady_clock::duration)>;
+
   // `container` reads from `source`; both have to outlive the catalog. The walk starts with the first wait() or
   // start(). What `saved` has of the container takes the place of the walk, or of its beginning; null: nothing is
   // saved. `make_layout` makes all layouts that the catalog needs, on the walk's thread and on those of callers.
   // `shorter` is what a catalog with the same depth and bounds has found in the file when it was shorter: the walk
   // goes on behind what the bytes that were added can't have changed.
   Catalog(const Container& container, const Source& source, Depth depth, Bounds bounds, OnDamage on_damage = {},
-          std::unique_ptr<SavedIndex> saved = {}, MakeLayout make_layout = {},
+          std::unique_ptr<SavedIndex> saved = {}, MakeLayout make_layout = {}, OnWalked on_walked = {},
           std::optional<CatalogSnapshot> shorter = {});
   ~Catalog();
   Catalog(const Catalog&) = delete;
@@ -121,6 +124,7 @@ class Catalog {
   bool may_go_on_from(const CatalogSnapshot& snapshot) const;
   CatalogSnapshot all_found() const { return {stride_, anchors_, totals_, sizes_known_, *damage_, learnt_}; }
   void save(std::unique_lock<std::mutex> lock);
+  void tell_walked(std::unique_lock<std::mutex>& lock) const;
   void note(const Walk& walk, ChunkKey key);
   void note_damage(const DamageRow& row);
   void add_anchor(ChunkKey key, const Totals& before);
@@ -143,6 +147,7 @@ class Catalog {
   const Bounds bounds_;
   const OnDamage on_damage_;
   const MakeLayout make_layout_;
+  const OnWalked on_walked_;
   const std::unique_ptr<SavedIndex> saved_;  // read and written by the walk's thread
   std::optional<CatalogSnapshot> shorter_;   // taken by the walk's thread
   KeptStretches kept_;

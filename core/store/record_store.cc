@@ -62,6 +62,15 @@ void RecordStore::report(Severity severity, Reported what, const std::string& te
   if (is_last) services_.log(Severity::kWarning, fmt::format("{}: failures elsewhere are not logged", name_));
 }
 
+Catalog::OnWalked RecordStore::walks_told(std::string_view of_what) const {
+  return [this, of_what](const Totals& totals, std::chrono::steady_clock::duration walked) {
+    services_.log(Severity::kDetail,
+                  fmt::format("{}: walked through its {} in {} ms: {} chunks, {} records", name_, of_what,
+                              std::chrono::duration_cast<std::chrono::milliseconds>(walked).count(), totals.chunks,
+                              totals.records));
+  };
+}
+
 void RecordStore::say_grown() const {
   if (is_followed_ || said_grown_.exchange(true)) return;
   services_.log(Severity::kInfo,
@@ -125,6 +134,14 @@ Result<Place> RecordStore::chunk_by_number(std::uint64_t number, Goal& goal) con
 
 Result<Place> RecordStore::chunk_by_ordinal(std::uint64_t ordinal, Goal& goal) const {
   return reported(catalog_.find(Coordinate::kRecords, ordinal, goal));
+}
+
+Result<Place> RecordStore::place_of(const ChunkInfo& chunk, Goal& goal) const {
+  if (container_->is_in_file_order()) return reported(catalog_.find(Coordinate::kPosition, chunk.begin, goal));
+  for (std::uint64_t number = 0;; ++number) {
+    auto place = chunk_by_number(number, goal);
+    if (!place || place->chunk.begin == chunk.begin) return place;
+  }
 }
 
 std::unique_ptr<SavedIndex> RecordStore::saved(Depth depth) const {
@@ -209,6 +226,12 @@ bool RecordStore::wants_parts(const ChunkInfo& chunk) const {
 }
 
 Result<std::shared_ptr<const Chunk>> RecordStore::decode(const ChunkInfo& chunk) const {
+  auto decoded = decode_in_turn(chunk);
+  if (decoded) services_.decoded_bytes.fetch_add((*decoded)->payload_size(), std::memory_order_relaxed);
+  return decoded;
+}
+
+Result<std::shared_ptr<const Chunk>> RecordStore::decode_in_turn(const ChunkInfo& chunk) const {
   const bool is_large = wants_parts(chunk);
   if (is_large) {
     const DecodeBudget::Turn turn(services_.decoding);

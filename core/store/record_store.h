@@ -15,6 +15,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -46,8 +47,9 @@ struct Services {
   DecodeBudget decoding;  // of large chunks
   Executor executor;      // behind the caches: its tasks use them
   Log log;
-  std::optional<IndexPlace> index;  // where catalogs are saved; nowhere without it
-  unsigned address_bits = 59;       // of a record's address; fewer where several containers share one space of numbers
+  std::optional<IndexPlace> index;              // where catalogs are saved; nowhere without it
+  std::atomic<std::uint64_t> decoded_bytes{0};  // so far; of a chunk that is decoded by parts, all of it
+  unsigned address_bits = 59;  // of a record's address; fewer where several containers share one space of numbers
 };
 
 // A record's address: its chunk and its place in it. Unlike the ordinal it does not depend on damage elsewhere.
@@ -98,6 +100,9 @@ class RecordStore {
   // The chunk of a number in the order of the walk; the chunk that holds an ordinal. kNotFound, kPending.
   Result<Place> chunk_by_number(std::uint64_t number, Goal& goal) const;
   Result<Place> chunk_by_ordinal(std::uint64_t ordinal, Goal& goal) const;
+  // Where a chunk of this container stands in the order of the walk. kPending. Where that is not the file's order, it
+  // takes as long as to look at every chunk before it.
+  Result<Place> place_of(const ChunkInfo& chunk, Goal& goal) const;
 
   // A number for a record that no other record of the container has, below address_limit(), growing along the
   // file; and the record that has it. kLimit: the index is too large for a container of this size. kNotFound
@@ -210,6 +215,7 @@ class RecordStore {
   }
   CacheKey cache_key(const ChunkInfo& chunk) const { return {id_, chunk.begin}; }
   Result<std::shared_ptr<const Chunk>> decode(const ChunkInfo& chunk) const;
+  Result<std::shared_ptr<const Chunk>> decode_in_turn(const ChunkInfo& chunk) const;
   Result<std::shared_ptr<const Chunk>> cached(const ChunkInfo& info) const;
   Result<Layout> layout_in_turn(const ChunkInfo& chunk) const;
   MakeLayout layouts_in_turn() const;
@@ -223,6 +229,7 @@ class RecordStore {
   std::unique_ptr<Catalog> new_sizes(std::optional<CatalogSnapshot> shorter) const;
   std::optional<CatalogSnapshot> found_sizes() const;
   Catalog* sizes_if_made() const;
+  Catalog::OnWalked walks_told(std::string_view of_what) const;
   void say_grown() const;
   Result<void> check_readable(const Layout& layout, std::uint64_t index) const;
   Result<Slice> read_lines(const Chunk& chunk, std::uint64_t offset, std::uint64_t length) const;

@@ -132,6 +132,7 @@ std::optional<SavedIndex::Found> SavedIndex::read() {
   if (!hash_ends(source_, now.size, now) || saved->key != now) return std::nullopt;
   // Written to since it was opened: the time stamp is older than the bytes. What was appended changes none of them.
   if (source_.generation() != 0 && !source_.has_grown()) return std::nullopt;
+  log_(Severity::kDetail, fmt::format("found the saved index {}/{}", place_.directory, file_name()));
   return Found{std::move(saved->snapshot), has_grown};
 }
 
@@ -143,6 +144,8 @@ void SavedIndex::write(const CatalogSnapshot& snapshot, std::chrono::steady_cloc
   if (bytes.size() > kLargestIndex) return;
   if (const auto why = try_write(bytes)) {
     log_(Severity::kInfo, fmt::format("what the walk has found is not saved in {}: {}", place_.directory, *why));
+  } else {
+    log_(Severity::kDetail, fmt::format("what the walk has found is saved in {}/{}", place_.directory, file_name()));
   }
 }
 

@@ -35,7 +35,7 @@ void ReadingOptions::declare(CLI::App& app) {
 
 Workspace::Workspace(const ReadingOptions& options)
     : Workspace(options, [](Severity severity, const std::string& line) {
-        if (severity != Severity::kInfo) say(line);
+        if (severity > Severity::kInfo) say(line);
       }) {}
 
 Workspace::Workspace(const ReadingOptions& options, Log log)

@@ -345,6 +345,40 @@ TEST(RecordStore, PlacesOfManyRecordsCountWhileALargeChunkIsDecoded) {
   EXPECT_TRUE(container.had_to_wait);
 }
 
+// The same chunks, in an order that is not said to be the file's.
+class Unordered final : public Wrapped {
+ public:
+  using Wrapped::Wrapped;
+  bool is_in_file_order() const override { return false; }
+};
+
+TEST(RecordStore, PlaceOfAChunkIsFoundInEveryOrder) {
+  ToyStore toy({.chunks = 200, .broken_headers = {5}});
+  const RecordStore unordered("toy", toy.source, std::make_unique<Unordered>(toy::open(toy.source, Limits{}).value()),
+                              toy.services);
+  for (const RecordStore* store : {static_cast<const RecordStore*>(toy.store.get()), &unordered}) {
+    for (const std::size_t chunk : {0u, 4u, 6u, 199u}) {
+      ChunkInfo info;
+      info.begin = toy.file.begins[chunk];
+      const auto place = waited([&](Goal& goal) { return store->place_of(info, goal); }).value();
+      EXPECT_EQ(place.chunk.begin, toy.file.begins[chunk]);
+      EXPECT_EQ(place.before.records, 3 * (chunk - (chunk > 5 ? 1 : 0)));
+    }
+    ChunkInfo none;
+    none.begin = toy.file.ends.back();
+    EXPECT_EQ(waited([&](Goal& goal) { return store->place_of(none, goal); }).error().code, Code::kNotFound);
+  }
+}
+
+TEST(RecordStore, CountsWhatItDecodes) {
+  ToyStore toy({});
+  EXPECT_EQ(toy.services.decoded_bytes.load(), 0u);
+  const auto size = toy.store->payload_size(toy.chunk(0)).value();
+  EXPECT_EQ(toy.services.decoded_bytes.load(), size);
+  EXPECT_EQ(toy.store->payload_size(toy.chunk(0)).value(), size);
+  EXPECT_EQ(toy.services.decoded_bytes.load(), size) << "it is there already";
+}
+
 TEST(RecordStore, StoresShareACacheWithoutMixingTheirChunks) {
   ToyStore toy({});
   const toy::File other = toy::make_file({.record_size = [](std::uint64_t) { return 9u; }, .seekable = true});

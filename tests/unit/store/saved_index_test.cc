@@ -94,6 +94,23 @@ TEST(SavedIndex, SecondMountWalksNothing) {
   EXPECT_TRUE(again.lines.all().empty());
 }
 
+TEST(SavedIndex, DetailsSayWhatBecameOfTheWalk) {
+  const Disk disk;
+  const auto details = [&] {
+    Mounted mounted(disk);
+    EXPECT_EQ(mounted.counts().chunks, kChunks);
+    mounted.store.reset();
+    return mounted.lines.details();
+  };
+  const auto walked = details();
+  ASSERT_EQ(walked.size(), 2u);
+  EXPECT_TRUE(walked[0].starts_with("toy: walked through its headers in ")) << walked[0];
+  EXPECT_TRUE(walked[1].starts_with("toy: what the walk has found is saved in " + disk.directory())) << walked[1];
+  const auto restored = details();
+  ASSERT_EQ(restored.size(), 1u);
+  EXPECT_TRUE(restored[0].starts_with("toy: found the saved index " + disk.directory())) << restored[0];
+}
+
 TEST(SavedIndex, RowsAndStreamsAreTheSameFromIt) {
   const Disk disk;
   const auto texts = [&] {

@@ -103,19 +103,25 @@ inline Error bad_sector() { return {.code = Code::kIo, .detail = "bad sector", .
 class Lines {
  public:
   Log log() {
-    return [this](Severity, const std::string& line) {
+    return [this](Severity severity, const std::string& line) {
       const std::lock_guard lock(mutex_);
-      lines_.push_back(line);
+      (severity == Severity::kDetail ? details_ : lines_).push_back(line);
     };
   }
+  // Without the details, which stand apart.
   std::vector<std::string> all() const {
     const std::lock_guard lock(mutex_);
     return lines_;
+  }
+  std::vector<std::string> details() const {
+    const std::lock_guard lock(mutex_);
+    return details_;
   }
 
  private:
   mutable std::mutex mutex_;
   std::vector<std::string> lines_;
+  std::vector<std::string> details_;
 };
 
 struct ToyStore {
