@@ -181,6 +181,10 @@ class Container {
   // format, and with kLimit. REQUIRES: has_parts().
   virtual Result<Parts> parts(Bytes record) const;
 
+  // The media type of every record, where the container's metadata states it; empty where it does not. `attributes` are
+  // those of attributes(). Static storage.
+  virtual std::string_view record_media_type(const std::vector<Attribute>&) const { return {}; }
+
   // The one more stream that the container offers, known at open; null where there is none. Lives as long as it does.
   virtual const WholeStream* whole_stream() const { return nullptr; }
 

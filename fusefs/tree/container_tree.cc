@@ -91,7 +91,7 @@ Result<Node> ContainerTree::lookup(Node directory, std::string_view name, Goal& 
     case NodeKind::kChunk:
     case NodeKind::kChunkRecords: return lookup_in_chunk(directory, name, goal);
     case NodeKind::kThousand: {
-      const auto ordinal = number_from(name);
+      const auto ordinal = record_number(name);
       if (!ordinal || *ordinal / kThousandRecords != directory.value) return not_found();
       return lookup_ordinal(*ordinal, goal);
     }
@@ -104,7 +104,7 @@ Result<Node> ContainerTree::lookup(Node directory, std::string_view name, Goal& 
 Result<Node> ContainerTree::lookup_fixed(Node directory, std::string_view name, Goal& goal) const {
   switch (directory.value) {
     case kRecords: {
-      const auto ordinal = number_from(name);
+      const auto ordinal = record_number(name);
       if (!ordinal) return not_found();
       return lookup_ordinal(*ordinal, goal);
     }
@@ -126,6 +126,12 @@ Result<Node> ContainerTree::record_node(const ChunkInfo& chunk, std::uint64_t in
   auto address = store_->address(chunk, index);
   if (!address) return std::move(address).error();
   return Node{kind, *address};
+}
+
+// With the suffix of records, as they are listed, or without.
+std::optional<std::uint64_t> ContainerTree::record_number(std::string_view name) const {
+  if (name.ends_with(kept_.record_suffix)) name.remove_suffix(kept_.record_suffix.size());
+  return number_from(name);
 }
 
 Result<Node> ContainerTree::lookup_ordinal(std::uint64_t ordinal, Goal& goal) const {
@@ -179,7 +185,7 @@ Result<Node> ContainerTree::lookup_in_chunk(Node directory, std::string_view nam
     if (name == "records") return Node{NodeKind::kChunkRecords, begin};
     return not_found();
   }
-  const auto index = number_from(name);
+  const auto index = record_number(name);
   if (!index) return not_found();
   auto chunk = store_->chunk_at(begin, goal);
   if (!chunk) return std::move(chunk).error();

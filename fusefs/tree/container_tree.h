@@ -9,8 +9,10 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "core/store/record_store.h"
@@ -47,10 +49,18 @@ struct KeptBytes {
   std::uint64_t memory() const { return bytes.size(); }
 };
 
-// What was made last, for all containers of a mount.
+// Whether a chunk passes its checksums, as its info.json says it.
+struct KeptState {
+  std::string_view word;
+  static std::uint64_t memory() { return 0; }
+};
+
+// What all containers of a mount have in common, and what was made last for any of them.
 struct KeptFiles {
-  SharedCache<Inside> insides{4u << 20};      // of records
-  SharedCache<KeptBytes> contents{4u << 20};  // of chunks' info.json, and trailers
+  const std::string record_suffix{};           // stands behind the listed names of records; begins with no digit
+  SharedCache<Inside> insides{4u << 20};       // of records
+  SharedCache<KeptBytes> contents{4u << 20};   // of chunks' info.json, and trailers
+  SharedCache<KeptState> checksums{1u << 20};  // of chunks
   std::mutex large_inside;  // held while a large record is looked into, which takes many times its size
 };
 
@@ -86,6 +96,12 @@ class ContainerTree {
   // Up to `length` bytes of a file from `offset`: fewer only at its end.
   Result<Slice> read(Node file, std::uint64_t offset, std::uint64_t length, Goal& goal) const;
 
+  // The names of a node's extended attributes: of records, and of the directories of chunks.
+  static std::span<const std::string_view> extended_names(Node node);
+
+  // The value of one. kNotFound where there is none of that name; fails like read where it can't be told.
+  Result<std::string> extended_attribute(Node node, std::string_view name, Goal& goal) const;
+
   // The directory that a directory stands in; the root for the root.
   Node parent(Node directory) const;
 
@@ -103,6 +119,7 @@ class ContainerTree {
   std::string target_of(const FixedEntry& entry) const;
 
   Result<Node> lookup_fixed(Node directory, std::string_view name, Goal& goal) const;
+  std::optional<std::uint64_t> record_number(std::string_view name) const;
   Result<Node> lookup_ordinal(std::uint64_t ordinal, Goal& goal) const;
   Result<Node> lookup_chunk(std::string_view name, Goal& goal) const;
   Result<Node> lookup_thousand(std::string_view name, Goal& goal) const;
@@ -138,6 +155,10 @@ class ContainerTree {
   Result<Text> make_text(FixedNode node, Goal& goal) const;
   Result<std::shared_ptr<const AttributeFiles>> attribute_files(Goal& goal) const;
   Result<Slice> read_fixed(FixedNode node, std::uint64_t offset, std::uint64_t length, Goal& goal) const;
+  Result<std::string> extended_of_record(std::string_view name, const RecordRef& record, Goal& goal) const;
+  Result<std::string> checksum_word(const ChunkInfo& chunk) const;
+  std::string_view stated_media_type() const;
+  Result<std::string> media_type_of(const RecordRef& record) const;
   Result<std::shared_ptr<const KeptBytes>> trailer() const;
   Result<std::shared_ptr<const KeptBytes>> chunk_text(const ChunkInfo& chunk) const;
 

@@ -84,7 +84,8 @@ Result<bool> ContainerTree::emit_records(const ChunkInfo& chunk, std::uint64_t i
     if (auto known = store_->layout(chunk); known && (*known)->records() >= end) layout = *known;
   }
   for (std::uint64_t i = index; i < end; ++i, ++place) {
-    const std::string name = in_chunk ? chunk_record_name(i) : record_name(first_ordinal + (i - index));
+    std::string name = in_chunk ? chunk_record_name(i) : record_name(first_ordinal + (i - index));
+    name += kept_.record_suffix;
     std::optional<std::uint64_t> size;
     if (layout) {
       size = layout->extent(i).size;

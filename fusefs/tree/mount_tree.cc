@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <set>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -41,11 +42,11 @@ Ownership ownership_of(const FileSource::Status& status) {
           .modified = {.tv_sec = status.mtime_seconds, .tv_nsec = status.mtime_nanoseconds}};
 }
 
-MountTree::MountTree(std::vector<MountedContainer> containers, bool nested)
-    : MountTree(as_sources(std::move(containers)), nested, {}) {}
+MountTree::MountTree(std::vector<MountedContainer> containers, bool nested, std::string record_suffix)
+    : MountTree(as_sources(std::move(containers)), nested, {}, std::move(record_suffix)) {}
 
-MountTree::MountTree(std::vector<MountSource> sources, bool nested, MirrorSettings settings)
-    : nested_(nested || sources.size() != 1) {
+MountTree::MountTree(std::vector<MountSource> sources, bool nested, MirrorSettings settings, std::string record_suffix)
+    : nested_(nested || sources.size() != 1), kept_{.record_suffix = std::move(record_suffix)} {
   std::set<std::string> taken;
   std::vector<MirroredDirectory> directories;
   if (!nested_ && std::holds_alternative<MountedContainer>(sources.front())) numbering_ = Numbering::single();
@@ -291,6 +292,24 @@ Result<Slice> MountTree::read(std::uint64_t file, std::uint64_t offset, std::uin
   auto slice = found->mounted->tree->read(found->node, offset, length, goal);
   if (!slice) return waiting(*found, std::move(slice).error(), goal);
   return slice;
+}
+
+std::string MountTree::extended_names(std::uint64_t number) const {
+  std::string names;
+  if (is_own_root(number) || is_mirrored(number)) return names;
+  const auto found = find(number);
+  if (!found) return names;
+  for (const std::string_view name : ContainerTree::extended_names(found->node)) names.append(name).append(1, '\0');
+  return names;
+}
+
+Result<std::string> MountTree::extended_attribute(std::uint64_t number, std::string_view name, Goal& goal) const {
+  if (is_own_root(number) || is_mirrored(number)) return Error{.code = Code::kNotFound, .detail = "no such attribute"};
+  auto found = find(number);
+  if (!found) return std::move(found).error();
+  auto value = found->mounted->tree->extended_attribute(found->node, name, goal);
+  if (!value) return waiting(*found, std::move(value).error(), goal);
+  return value;
 }
 
 bool MountTree::is_record(std::uint64_t number) const {

@@ -42,9 +42,10 @@ class MountTree {
   static constexpr std::uint64_t kRootNumber = 1;
 
   // `nested`: a directory for the container even when there is only one. Equal names get "~2", "~3".
-  MountTree(std::vector<MountedContainer> containers, bool nested);
+  // `record_suffix`: what the names of records' files end with; it begins with no digit.
+  MountTree(std::vector<MountedContainer> containers, bool nested, std::string record_suffix = {});
   // The same with directories among the sources; the sources are listed in this order.
-  MountTree(std::vector<MountSource> sources, bool nested, MirrorSettings settings);
+  MountTree(std::vector<MountSource> sources, bool nested, MirrorSettings settings, std::string record_suffix = {});
 
   Result<std::uint64_t> lookup(std::uint64_t directory, std::string_view name, Goal& goal) const;
   // The same with what status() says of it. Where it fails, nothing was looked up.
@@ -83,6 +84,11 @@ class MountTree {
   std::uint64_t parent_inode(std::uint64_t directory) const;
   Result<std::string> target(std::uint64_t link) const;
   Result<Slice> read(std::uint64_t file, std::uint64_t offset, std::uint64_t length, Goal& goal) const;
+
+  // The names of a node's extended attributes, each with a zero byte behind it; and the value of one, which is
+  // kNotFound where there is none of that name.
+  std::string extended_names(std::uint64_t number) const;
+  Result<std::string> extended_attribute(std::uint64_t number, std::string_view name, Goal& goal) const;
 
   bool is_record(std::uint64_t number) const;
   // Hands out the numbers and the bytes of the records behind one, in the container's order, without those that can't

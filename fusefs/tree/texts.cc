@@ -107,6 +107,12 @@ Result<std::string> chunk_info(const RecordStore& store, const ChunkInfo& chunk)
   return text_of(json);
 }
 
+Result<std::string_view> checksum_of(const RecordStore& store, const ChunkInfo& chunk) {
+  const auto verified = store.container().verify(chunk);
+  if (!verified && !lies_in_the_bytes(verified.error().code)) return verified.error();
+  return checksum_state(verified, store.container().has_checksum(chunk));
+}
+
 std::string summary(const RecordStore& store, const Totals& totals, const std::vector<DamageRow>& damage) {
   std::uint64_t damaged_bytes = 0;
   for (const DamageRow& row : damage) damaged_bytes += row.region.end - row.region.begin;

@@ -15,6 +15,10 @@ Result<std::string> container_info(const RecordStore& store);
 // info.json of a chunk, with the state of its checksums: it is verified now. Fails as container_info does.
 Result<std::string> chunk_info(const RecordStore& store, const ChunkInfo& chunk);
 
+// Whether a chunk passes its checksums, as that says it: "good", "none" (there are none), "bad", "unchecked" (a codec
+// is missing, or a limit passed). Static storage. It is verified now. Fails as container_info does.
+Result<std::string_view> checksum_of(const RecordStore& store, const ChunkInfo& chunk);
+
 // index/summary.json.
 std::string summary(const RecordStore& store, const Totals& totals, const std::vector<DamageRow>& damage);
 

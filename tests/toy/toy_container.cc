@@ -69,6 +69,9 @@ class ToyContainer final : public Container {
   Result<std::shared_ptr<const Chunk>> decode(const ChunkInfo& chunk) const override;
   Result<std::shared_ptr<const Chunk>> decode_by_parts(const ChunkInfo& chunk) const override;
   Result<std::vector<Attribute>> attributes(const ChunkInfo*) const override { return head_.attributes; }
+  std::string_view record_media_type(const std::vector<Attribute>& attributes) const override {
+    return std::ranges::count(attributes, "media", &Attribute::key) == 0 ? "" : "application/x-toy";
+  }
   Result<Parts> parts(Bytes record) const override;
   Result<Buffer> trailer() const override;
 

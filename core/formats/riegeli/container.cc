@@ -162,4 +162,10 @@ Result<std::vector<Attribute>> RiegeliContainer::attributes(const ChunkInfo*) co
   return attributes;
 }
 
+// Writers that state a type of records state that of a message.
+std::string_view RiegeliContainer::record_media_type(const std::vector<Attribute>& attributes) const {
+  const bool is_stated = std::ranges::find(attributes, kRecordTypeKey, &Attribute::key) != attributes.end();
+  return is_stated ? "application/x-protobuf" : "";
+}
+
 }  // namespace recordfs::riegeli

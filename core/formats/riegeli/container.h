@@ -28,6 +28,7 @@ class RiegeliContainer final : public Container {
   Result<std::shared_ptr<const Chunk>> decode(const ChunkInfo& chunk) const override;
   Result<std::shared_ptr<const Chunk>> decode_by_parts(const ChunkInfo& chunk) const override;
   Result<std::vector<Attribute>> attributes(const ChunkInfo* last) const override;
+  std::string_view record_media_type(const std::vector<Attribute>& attributes) const override;
 
  private:
   RiegeliContainer(std::shared_ptr<const Source> source, const Limits& limits);

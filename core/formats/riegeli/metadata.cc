@@ -72,7 +72,7 @@ Result<std::vector<Attribute>> parse_metadata(Bytes message, const Limits& limit
     if (value) attributes.push_back({std::string(key), std::string(type), std::move(*value)});
   };
   add("file_comment", "string", fields->file_comment);
-  add("record_type_name", "string", fields->record_type_name);
+  add(kRecordTypeKey, "string", fields->record_type_name);
   add("file_descriptor_set", "google.protobuf.FileDescriptorSet", fields->file_descriptors);
   add("record_writer_options", "string", fields->record_writer_options);
   add("num_records", "int64", fields->num_records);

@@ -1,6 +1,7 @@
 // File metadata: a RecordsMetadata message (riegeli/records/records_metadata.proto) as attributes. Any thread.
 #pragma once
 
+#include <string_view>
 #include <vector>
 
 #include "core/base/bytes.h"
@@ -9,6 +10,9 @@
 #include "core/formats/container.h"
 
 namespace recordfs::riegeli {
+
+// The key of the field that names the records' message type.
+inline constexpr std::string_view kRecordTypeKey = "record_type_name";
 
 // The fields that are present, in the order of their numbers, then the message itself:
 //

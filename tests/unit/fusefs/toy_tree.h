@@ -27,7 +27,8 @@ using Listing = std::vector<std::pair<std::string, Listed>>;
 class ToyTree {
  public:
   // One container as the root.
-  explicit ToyTree(ToyStore& toy) : tree_(containers({{"toy", &toy}}), false) {}
+  explicit ToyTree(ToyStore& toy, std::string record_suffix = {})
+      : tree_(containers({{"toy", &toy}}), false, std::move(record_suffix)) {}
   // A directory for each.
   explicit ToyTree(const std::vector<std::pair<std::string, ToyStore*>>& toys) : tree_(containers(toys), true) {}
 

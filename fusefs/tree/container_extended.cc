@@ -1,0 +1,94 @@
+// ContainerTree's extended attributes (-o xattr).
+#include <algorithm>
+#include <array>
+
+#include <fmt/format.h>
+
+#include "fusefs/tree/container_tree.h"
+#include "fusefs/tree/media_type.h"
+#include "fusefs/tree/texts.h"
+
+namespace recordfs {
+namespace {
+
+constexpr std::string_view kOrdinal = "user.recordfs.ordinal";
+constexpr std::string_view kChunkBegin = "user.recordfs.chunk";
+constexpr std::string_view kIndexInChunk = "user.recordfs.index";
+constexpr std::string_view kOffset = "user.recordfs.offset";
+constexpr std::string_view kCodec = "user.recordfs.codec";
+constexpr std::string_view kChecksum = "user.recordfs.checksum";
+constexpr std::string_view kMediaType = "user.mime_type";
+
+constexpr std::array kOfRecords = {kOrdinal, kChunkBegin, kIndexInChunk, kOffset, kCodec, kChecksum, kMediaType};
+constexpr std::array kOfChunks = {kCodec, kChecksum};
+
+constexpr std::string_view kProtobuf = "application/x-protobuf";
+
+}  // namespace
+
+std::span<const std::string_view> ContainerTree::extended_names(Node node) {
+  if (node.kind == NodeKind::kRecord) return kOfRecords;
+  if (node.kind == NodeKind::kChunk) return kOfChunks;
+  return {};
+}
+
+Result<std::string> ContainerTree::extended_attribute(Node node, std::string_view name, Goal& goal) const {
+  if (std::ranges::count(extended_names(node), name) == 0) {
+    return Error{.code = Code::kNotFound, .detail = "no such attribute"};
+  }
+  if (node.kind == NodeKind::kRecord) {
+    auto record = store_->record_at(node.value, goal);
+    if (!record) return std::move(record).error();
+    return extended_of_record(name, *record, goal);
+  }
+  auto chunk = store_->chunk_at(node.value, goal);
+  if (!chunk) return std::move(chunk).error();
+  return name == kCodec ? std::string(chunk->codec) : checksum_word(*chunk);
+}
+
+Result<std::string> ContainerTree::extended_of_record(std::string_view name, const RecordRef& record,
+                                                      Goal& goal) const {
+  const ChunkInfo& chunk = record.chunk;
+  if (name == kChunkBegin) return fmt::format("{}", chunk.begin);
+  if (name == kIndexInChunk) return fmt::format("{}", record.index);
+  if (name == kCodec) return std::string(chunk.codec);
+  if (name == kChecksum) return checksum_word(chunk);
+  if (name == kMediaType) return media_type_of(record);
+  if (name == kOrdinal) {
+    auto place = store_->place_of(chunk, goal);
+    if (!place) return std::move(place).error();
+    return fmt::format("{}", place->before.records + record.index);
+  }
+  auto layout = store_->layout(chunk);
+  if (!layout) return std::move(layout).error();
+  if (record.index >= (*layout)->records()) return Error{.code = Code::kNotFound, .detail = "no such record"};
+  return fmt::format("{}", (*layout)->extent(record.index).begin);
+}
+
+Result<std::string> ContainerTree::checksum_word(const ChunkInfo& chunk) const {
+  auto known = kept_.checksums.get({number_, chunk.begin}, [&]() -> Result<std::shared_ptr<const KeptState>> {
+    auto word = checksum_of(*store_, chunk);
+    if (!word) return std::move(word).error();
+    return std::make_shared<const KeptState>(KeptState{*word});
+  });
+  if (!known) return std::move(known).error();
+  return std::string((*known)->word);
+}
+
+// What the metadata says of all records. Metadata that can't be read says nothing, and is not waited for.
+std::string_view ContainerTree::stated_media_type() const {
+  if (store_->container().attributes_change()) return {};
+  Goal never;
+  const auto attributes = store_->attributes(never);
+  return attributes ? store_->container().record_media_type(**attributes) : std::string_view{};
+}
+
+Result<std::string> ContainerTree::media_type_of(const RecordRef& record) const {
+  if (kept_.record_suffix == ".pb") return std::string(kProtobuf);
+  if (const std::string_view stated = stated_media_type(); !stated.empty()) return std::string(stated);
+  auto first = store_->read_record(record, 0, kBytesOfMediaType);
+  if (!first) return std::move(first).error();
+  return std::string(media_type(first->bytes, first->bytes.size() < kBytesOfMediaType));
+}
+
+}  // namespace recordfs
