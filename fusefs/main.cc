@@ -4,11 +4,18 @@
 #include <unistd.h>
 
 #include <cstdio>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
+#include "core/codec/versions.h"
 #include "fusefs/commands/command.h"
-#include "fusefs/glue/session.h"
+#include "fusefs/glue/signals.h"
+#include "fusefs/glue/version.h"
+#include "fusefs/help.h"
 #include "fusefs/mount_command.h"
 #include "fusefs/options.h"
 
@@ -33,21 +40,47 @@ void fill_standard_descriptors() {
   if (opened > STDERR_FILENO) ::close(opened);
 }
 
-int mount(int argc, const char* const* argv) {
-  const ParsedOptions parsed =
-      parse_options(argc, argv, fmt::format("recordfs {}\n{}", RECORDFS_VERSION, fuse_version()));
-  if (parsed.options) return mount_sources(*parsed.options);
+std::string version_text() {
+  std::string text = fmt::format("recordfs {}\nlibfuse {}\n", RECORDFS_VERSION, fuse_version());
+  if (const std::string protocol = protocol_version(); !protocol.empty()) {
+    text += fmt::format("FUSE protocol {}\n", protocol);
+  }
+  for (const CodecVersion& codec : codec_versions()) {
+    text += fmt::format("{} {}\n", codec.library, codec.version.empty() ? "not there" : codec.version);
+  }
+  return text;
+}
+
+std::string help_of(Form form) {
+  std::vector<HelpLine> lines = {{"mount", "mount, at a place that is made and named if need be"}};
+  for (const Command& command : commands()) lines.push_back({command.name, command.summary});
+  return help_text(form, lines);
+}
+
+int mount(Form form, int argc, const char* const* argv) {
+  hold_usr1();
+  ParsedOptions parsed =
+      parse_options(form, argc, argv, {.help = [form] { return help_of(form); }, .version = version_text});
+  if (parsed.options) return mount_sources(std::move(*parsed.options));
   std::fputs(parsed.output.c_str(), parsed.status == 0 ? stdout : stderr);
   return parsed.status;
+}
+
+// mount(8) starts a program of the filesystem's name, and says nothing else.
+bool is_called_by_mount(std::string_view name) {
+  name.remove_prefix(name.rfind('/') + 1);
+  return name == "mount.recordfs" || name == "mount.fuse.recordfs";
 }
 
 int run(int argc, const char* const* argv) {
   fill_standard_descriptors();
   reuse_memory();
+  if (argc > 0 && is_called_by_mount(argv[0])) return mount(Form::kMount8, argc, argv);
   if (argc > 1) {
+    if (std::string_view(argv[1]) == "mount") return mount(Form::kCommand, argc - 1, argv + 1);
     if (const Command* command = find_command(argv[1])) return run_command(*command, argc - 1, argv + 1);
   }
-  return mount(argc, argv);
+  return mount(Form::kProgram, argc, argv);
 }
 
 }  // namespace

@@ -1,13 +1,12 @@
 #include "fusefs/mount_command.h"
 
-#include <sys/stat.h>
-#include <syslog.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <unistd.h>
 
-#include <algorithm>
-#include <atomic>
 #include <cerrno>
+#include <cstdio>
 #include <cstring>
-#include <filesystem>
 #include <optional>
 #include <string>
 #include <utility>
@@ -15,179 +14,140 @@
 
 #include <fmt/format.h>
 
-#include "core/base/utf8.h"
 #include "core/store/record_store.h"
+#include "fusefs/daemon_log.h"
 #include "fusefs/exit_status.h"
 #include "fusefs/glue/follower.h"
 #include "fusefs/glue/session.h"
-#include "fusefs/growth/growing_file.h"
+#include "fusefs/mount_point.h"
 #include "fusefs/opening.h"
+#include "fusefs/readiness.h"
 #include "fusefs/say.h"
+#include "fusefs/sources.h"
+#include "fusefs/statistics.h"
 #include "fusefs/tree/mount_tree.h"
-#include "fusefs/tree/node.h"
 
 namespace recordfs {
 namespace {
 
-// Lines go to stderr until the process has gone to the background, then to the system's log.
-class LogOutput {
- public:
-  void use_syslog() {
-    ::openlog("recordfs", LOG_PID, LOG_DAEMON);
-    to_syslog_ = true;
-  }
-  void write(Severity severity, const std::string& line) const {
-    if (!to_syslog_) return say(line);
-    const int priority = severity == Severity::kInfo      ? LOG_INFO
-                         : severity == Severity::kWarning ? LOG_WARNING
-                                                          : LOG_ERR;
-    ::syslog(priority, "%s", printable(line).c_str());
-  }
-
- private:
-  std::atomic<bool> to_syslog_{false};
+// What cannot be done, as it is said, and what the program ends with.
+struct Refusal {
+  int status;
+  std::string reason;
 };
 
-void override_ownership(Ownership& ownership, const Options& options) {
-  if (options.uid) ownership.uid = *options.uid;
-  if (options.gid) ownership.gid = *options.gid;
-  if (!options.umask) return;
-  ownership.file_mode = 0444 & ~*options.umask;
-  ownership.directory_mode = 0555 & ~*options.umask;
-}
+std::string shown_mountpoint(const Options& options) { return options.redact ? "mount point" : options.mountpoint; }
 
-bool is_directory(const std::string& path) {
-  std::error_code failure;
-  return std::filesystem::is_directory(path, failure);
-}
-
-// Its name in a mount of several sources: that of the directory itself, whatever it was called by.
-std::string directory_name(const std::string& path) {
-  std::error_code failure;
-  const auto real = std::filesystem::canonical(path, failure);
-  const std::string name = failure ? std::string() : real.filename().string();
-  return name.empty() ? "root" : name;
-}
-
-Result<MountSource> open_source(const std::string& path, const Options& options, Services& services) {
-  if (is_directory(path)) {
-    auto directory = Beneath::open(path);
-    if (!directory) return std::move(directory).error();
-    return MountSource(MirroredDirectory{directory_name(path), std::move(*directory)});
+// Without the path that libfuse and its helpers say.
+std::string redacted(std::string reason, const std::string& path) {
+  for (std::size_t at = reason.find(path); at != std::string::npos; at = reason.find(path, at)) {
+    reason.replace(at, path.size(), "it");
   }
-  auto opened = open_file(path, options.limits, services);
-  if (!opened) return std::move(opened).error();
-  Ownership ownership = ownership_of(opened->status);
-  override_ownership(ownership, options);
-  return MountSource(MountedContainer{std::move(opened->name), std::move(opened->store), ownership});
+  return reason;
 }
 
-// The same for a file that is followed, and is kept in `followed`.
-Result<MountSource> open_followed(const std::string& path, const Options& options, Services& services,
-                                  std::vector<std::unique_ptr<GrowingFile>>& followed) {
-  auto opened = GrowingFile::open(path, options.limits, services);
-  if (!opened) return std::move(opened).error();
-  const GrowingFile& file = **opened;
-  Ownership ownership = ownership_of(file.status());
-  override_ownership(ownership, options);
-  followed.push_back(std::move(*opened));
-  return MountSource(MountedContainer{file.name(), file.store(), ownership, true});
+// mount(8) -N: a process id, or a file such as /proc/PID/ns/mnt. The reason why not, or nothing.
+std::optional<std::string> enter_namespace(const std::string& place) {
+  const bool is_id = place.find_first_not_of("0123456789") == std::string::npos;
+  const std::string path = is_id ? fmt::format("/proc/{}/ns/mnt", place) : place;
+  const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  const bool entered = descriptor >= 0 && ::setns(descriptor, CLONE_NEWNS) == 0;
+  std::optional<std::string> reason;
+  if (!entered) reason = fmt::format("-N {}: {}", place, std::strerror(errno));
+  if (descriptor >= 0) ::close(descriptor);
+  return reason;
 }
 
-MirrorSettings mirror_settings(const Options& options, Services& services) {
-  const auto open = [&options, &services](Descriptor file,
-                                          const std::string& path) -> Result<std::shared_ptr<const RecordStore>> {
-    auto opened = open_file(std::move(file), path, options.limits, services);
-    if (opened) return std::move(opened->store);
-    services.log(Severity::kWarning, open_failure(path, opened.error()));
-    return std::move(opened).error();
+SessionOptions session_options(const Options& options, const MountPoint& point) {
+  return {.mountpoint = point.path(),
+          .fsname = options.fsname.value_or(options.sources.front()),
+          .foreground = options.foreground,
+          .debug = options.debug,
+          .single_threaded = options.single_threaded,
+          .threads = options.threads,
+          .max_read = options.max_read.value_or(0),
+          .allow_other = options.allow_other,
+          .has_extended_attributes = options.xattr,
+          .shows_its_death = options.auto_unmount,
+          .timeout = options.timeout,
+          .passed_on = options.passed_on};
+}
+
+// Mounts what was opened, and serves it to the end.
+std::optional<Refusal> serve_sources(const Options& options, Readiness& readiness, bool tells_name, Services& services,
+                                     DaemonLog& log) {
+  const auto cannot_mount = [&](const std::string& reason) {
+    return Refusal{kExitCannotMount, fmt::format("{}: cannot mount: {}", shown_mountpoint(options), reason)};
   };
-  return {.probe = is_container, .open = open, .adjust = [&options](Ownership& ownership) {
-            override_ownership(ownership, options);
+  auto opened = open_sources(options, services);
+  if (!opened) return Refusal{kExitCannotOpen, opened.error().detail};
+  const auto point = MountPoint::at(options);
+  if (!point) return cannot_mount(point.error().detail);
+  MountTree tree(std::move(opened->sources), options.nest, mirror_settings(options, services), options.record_suffix);
+  std::optional<Follower> follower;
+  if (!opened->followed.empty()) follower.emplace(tree, std::move(opened->followed), services.log);
+  const SessionEvents events{
+      .mounted =
+          [&] {
+            if (tells_name) std::fputs((options.mountpoint + "\n").c_str(), stdout);
+            std::fflush(stdout);
+          },
+      .in_background =
+          [&] {
+            if (!options.foreground) log.use_syslog();
+          },
+      .stands =
+          [&] {
+            readiness.tell(fmt::format("{} on {}", shown_source(options, 0), shown_mountpoint(options)),
+                           !options.foreground);
+          },
+      .in_use =
+          [&] {
+            log.write(Severity::kDetail,
+                      fmt::format("{}: nobody has asked for anything for {} seconds, but it is in use",
+                                  shown_mountpoint(options), options.timeout));
+          },
+      .asked =
+          [&](const std::vector<std::string>& lines) {
+            for (const std::string& line : lines) log.answer(line);
+            for (const std::string& line : statistics_of(services, tree.stores())) log.answer(line);
+            if (tree.may_change()) log.answer(fmt::format("mirrored containers: {} open", tree.open_mirrored()));
           }};
-}
-
-// Bits that a record's address may have. Among so many containers as a mirror may have there is room for each that is
-// looked into, 65,536 of the largest at a time.
-unsigned address_bits(const Options& options) {
-  constexpr unsigned kInMirror = 44;
-  const unsigned bits = Numbering::value_bits(options.sources.size());
-  return std::ranges::any_of(options.sources, is_directory) ? std::min(bits, kInMirror) : bits;
-}
-
-// What mount.fuse3(8) gives instead of a directory when it has opened /dev/fuse and mounted by itself.
-bool is_open_device(const std::string& path) { return path.starts_with("/dev/fd/"); }
-
-// The daemon leaves the directory in which it was started, and unmounts by the path that it was given.
-std::string absolute(const std::string& path) {
-  std::error_code failure;
-  const auto real = std::filesystem::canonical(path, failure);
-  return is_open_device(path) || failure ? path : real.string();
-}
-
-// What keeps `path` from being a mount point, or nothing.
-std::optional<std::string> mountpoint_problem(const std::string& path, bool nonempty) {
-  if (is_open_device(path)) return std::nullopt;
-  struct stat st {};
-  if (::stat(path.c_str(), &st) != 0) return std::strerror(errno);
-  if (!S_ISDIR(st.st_mode)) return "not a directory";
-  struct stat above {};
-  if (::stat((path + "/..").c_str(), &above) == 0 && above.st_dev != st.st_dev)
-    return "something is mounted there already";
-  std::error_code failure;
-  const std::filesystem::directory_iterator entries(path, failure);
-  if (failure) return failure.message();
-  if (!nonempty && entries != std::filesystem::directory_iterator())
-    return "the directory is not empty (-o nonempty mounts over it)";
-  return std::nullopt;
+  const auto served =
+      serve(tree, services.executor, session_options(options, *point), events, follower ? &*follower : nullptr);
+  if (served) return std::nullopt;
+  return cannot_mount(options.redact ? redacted(served.error().detail, point->path()) : served.error().detail);
 }
 
 }  // namespace
 
-int mount_sources(const Options& options) {
-  LogOutput log;
+int mount_sources(Options options) {
+  if (options.fake) return kExitGood;
+  const auto refuse = [](int status, const std::string& reason) {
+    say(reason);
+    return status;
+  };
+  // First of all: what is opened later may get the number that was given.
+  auto readiness = Readiness::of(options.ready_fd);
+  if (!readiness) {
+    return refuse(kExitWrongUse, fmt::format("--ready-fd {}: {}", *options.ready_fd, readiness.error().detail));
+  }
+  if (options.mount_namespace) {
+    if (auto problem = enter_namespace(*options.mount_namespace)) return refuse(kExitCannotMount, *problem);
+  }
+  const auto chosen = choose_mount_point(options);
+  if (!chosen) return refuse(kExitCannotMount, chosen.error().detail);
+  DaemonLog log(options.verbosity, options.redact);
   Services services(options.cache_size, executor_threads(),
                     [&log](Severity severity, const std::string& line) { log.write(severity, line); });
   auto index = index_place(options.index, options.limits);
-  if (!index) {
-    say(fmt::format("-o index={}: {}", options.index, index.error().detail));
-    return kExitWrongUse;
-  }
+  if (!index) return refuse(kExitWrongUse, fmt::format("-o index={}: {}", options.index, index.error().detail));
   services.index = std::move(*index);
   services.address_bits = address_bits(options);
-  std::vector<MountSource> sources;
-  std::vector<std::unique_ptr<GrowingFile>> followed;
-  for (const std::string& path : options.sources) {
-    auto opened = options.follow && !is_directory(path) ? open_followed(path, options, services, followed)
-                                                        : open_source(path, options, services);
-    if (!opened) {
-      say(open_failure(path, opened.error()));
-      return kExitCannotOpen;
-    }
-    sources.push_back(std::move(*opened));
-  }
-  const auto cannot_mount = [&](std::string_view reason) {
-    log.write(Severity::kError, fmt::format("{}: cannot mount: {}", options.mountpoint, reason));
-    return kExitCannotMount;
-  };
-  if (auto problem = mountpoint_problem(options.mountpoint, options.nonempty)) return cannot_mount(*problem);
-  MountTree tree(std::move(sources), options.nest, mirror_settings(options, services));
-  std::optional<Follower> follower;
-  if (!followed.empty()) follower.emplace(tree, std::move(followed), services.log);
-  const SessionOptions session{.mountpoint = absolute(options.mountpoint),
-                               .fsname = options.fsname.value_or(options.sources.front()),
-                               .foreground = options.foreground,
-                               .debug = options.debug,
-                               .single_threaded = options.single_threaded,
-                               .threads = options.threads,
-                               .max_read = options.max_read.value_or(0),
-                               .allow_other = options.allow_other,
-                               .passed_on = options.passed_on};
-  const auto in_background = [&] {
-    if (!options.foreground) log.use_syslog();
-  };
-  const auto served = serve(tree, services.executor, session, in_background, follower ? &*follower : nullptr);
-  return served ? 0 : cannot_mount(served.error().detail);
+  const auto refusal = serve_sources(options, *readiness, *chosen, services, log);
+  if (!refusal) return kExitGood;
+  log.write(Severity::kError, refusal->reason);
+  return refusal->status;
 }
 
 }  // namespace recordfs

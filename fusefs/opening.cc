@@ -39,24 +39,27 @@ Result<std::string> named_directory(const std::string& named) {
 }
 
 Result<OpenedFile> opened(const Result<std::shared_ptr<const FileSource>>& file, const std::string& path,
-                          const Limits& limits, Services& services) {
+                          const Limits& limits, Services& services, const std::string& shown) {
   if (!file) return file.error();
   const auto source = std::make_shared<const WindowedSource>(*file);
   const std::string name = std::filesystem::path(path).filename();
   auto container = open_container(source, name, limits);
   if (!container) return std::move(container).error();
-  return OpenedFile{name, std::make_shared<RecordStore>(path, source, std::move(*container), services),
-                    (*file)->status()};
+  return OpenedFile{
+      name, std::make_shared<RecordStore>(shown.empty() ? path : shown, source, std::move(*container), services),
+      (*file)->status()};
 }
 
 }  // namespace
 
-Result<OpenedFile> open_file(const std::string& path, const Limits& limits, Services& services) {
-  return opened(FileSource::open(path), path, limits, services);
+Result<OpenedFile> open_file(const std::string& path, const Limits& limits, Services& services,
+                             const std::string& shown) {
+  return opened(FileSource::open(path), path, limits, services, shown);
 }
 
-Result<OpenedFile> open_file(Descriptor file, const std::string& path, const Limits& limits, Services& services) {
-  return opened(FileSource::of(std::move(file), std::filesystem::path(path).filename()), path, limits, services);
+Result<OpenedFile> open_file(Descriptor file, const std::string& path, const Limits& limits, Services& services,
+                             const std::string& shown) {
+  return opened(FileSource::of(std::move(file), std::filesystem::path(path).filename()), path, limits, services, shown);
 }
 
 Result<bool> is_container(const Source& source, std::string_view file_name) {

@@ -18,12 +18,14 @@ struct OpenedFile {
   FileSource::Status status;
 };
 
-// Opens a file of any format and reads its head. `services` has to outlive the store. Fails as FileSource::open and
-// open_container do. Any thread.
-Result<OpenedFile> open_file(const std::string& path, const Limits& limits, Services& services);
+// Opens a file of any format and reads its head. `services` has to outlive the store. The log calls it `shown`; empty:
+// by its path. Fails as FileSource::open and open_container do. Any thread.
+Result<OpenedFile> open_file(const std::string& path, const Limits& limits, Services& services,
+                             const std::string& shown = {});
 
 // The same for a file that is open for reading already. `path` is for people.
-Result<OpenedFile> open_file(Descriptor file, const std::string& path, const Limits& limits, Services& services);
+Result<OpenedFile> open_file(Descriptor file, const std::string& path, const Limits& limits, Services& services,
+                             const std::string& shown = {});
 
 // Whether a format knows the head of a source: what a listing of a directory can afford. Fails as Source does.
 Result<bool> is_container(const Source& source, std::string_view file_name);

@@ -68,14 +68,14 @@ void Follower::look_at(Followed& followed) {
   auto grown = file.grow([this] { watch_.wake(); });
   if (!grown) {
     followed.is_over = true;
-    log_(Severity::kWarning, fmt::format("{}: not followed any more: {}", file.path(), grown.error().detail));
+    log_(Severity::kWarning, fmt::format("{}: not followed any more: {}", file.shown(), grown.error().detail));
     return;
   }
   if (*grown) show(followed, std::move(*grown));
   if (followed.said_moved || file.is_at_its_path()) return;
   followed.said_moved = true;
   log_(Severity::kInfo,
-       fmt::format("{}: moved, removed or replaced; the file that was opened is still followed", file.path()));
+       fmt::format("{}: moved, removed or replaced; the file that was opened is still followed", file.shown()));
 }
 
 // Attributes alone: the kernel asks for them again, and drops the bytes and entries that it holds when it sees the new

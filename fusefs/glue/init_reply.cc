@@ -31,17 +31,24 @@ bool is_init_reply(const iovec* parts, int count) {
   return reply.major == kProtocolMajor;
 }
 
+void complete(const iovec& init_reply) {
+  char* flags = static_cast<char*>(init_reply.iov_base) + offsetof(InitReply, flags);
+  std::uint32_t value = 0;
+  std::memcpy(&value, flags, sizeof(value));
+  value |= kParallelDirectoryOperations;
+  std::memcpy(flags, &value, sizeof(value));
+}
+
 ssize_t write_reply(int descriptor, iovec* parts, int count, void* userdata) {
   auto& mount = *static_cast<Mount*>(userdata);
-  if (mount.complete_init_reply.load(std::memory_order_relaxed) && is_init_reply(parts, count)) {
-    mount.complete_init_reply = false;
-    char* flags = static_cast<char*>(parts[1].iov_base) + offsetof(InitReply, flags);
-    std::uint32_t value = 0;
-    std::memcpy(&value, flags, sizeof(value));
-    value |= kParallelDirectoryOperations;
-    std::memcpy(flags, &value, sizeof(value));
+  if (!mount.awaits_init_reply.load(std::memory_order_relaxed) || !is_init_reply(parts, count)) {
+    return ::writev(descriptor, parts, count);
   }
-  return ::writev(descriptor, parts, count);
+  mount.awaits_init_reply = false;
+  if (mount.has_parallel_directories) complete(parts[1]);
+  const ssize_t written = ::writev(descriptor, parts, count);
+  if (written >= 0) mount.init_answered();
+  return written;
 }
 
 ssize_t read_request(int descriptor, void* buffer, std::size_t size, void*) { return ::read(descriptor, buffer, size); }
@@ -49,7 +56,7 @@ ssize_t read_request(int descriptor, void* buffer, std::size_t size, void*) { re
 }  // namespace
 
 // The reply to INIT is the first that a session sends; its flags are completed on the way out.
-int complete_init_reply(fuse_session* session) {
+int watch_init_reply(fuse_session* session) {
   static const fuse_custom_io transport = [] {
     fuse_custom_io io{};
     io.writev = write_reply;
@@ -59,9 +66,16 @@ int complete_init_reply(fuse_session* session) {
   return fuse_session_custom_io(session, &transport, fuse_session_fd(session));
 }
 
+void reply_to_init_follows(Mount&) {}
+
 #else
 
-int complete_init_reply(fuse_session*) { return 0; }
+int watch_init_reply(fuse_session*) { return 0; }
+
+// The kernel lets all requests wait for the reply, which libfuse sends next.
+void reply_to_init_follows(Mount& mount) {
+  if (mount.awaits_init_reply.exchange(false)) mount.init_answered();
+}
 
 #endif
 

@@ -87,6 +87,8 @@ void Neighbours::push(Walker& walker, std::unique_lock<std::mutex>& lock) {
   lock.unlock();
   std::uint64_t records = 0;
   std::uint64_t bytes = 0;
+  std::uint64_t stored_records = 0;
+  std::uint64_t stored_bytes = 0;
   std::uint64_t left_out = 0;
   std::uint64_t pushed = behind;
   std::uint64_t next = 0;
@@ -97,8 +99,13 @@ void Neighbours::push(Walker& walker, std::unique_lock<std::mutex>& lock) {
     if (is_full || record.size() > kLargestRecord) return false;
     const bool shall_ask = left_out == 0 && (records >= window / 4 * 3 || bytes >= kWindowBytes / 4 * 3);
     if (shall_ask) left_out = number;
-    known = shall_ask || record.empty() || store(session_, number, record);
+    const bool is_stored = !shall_ask && !record.empty();
+    known = !is_stored || store(session_, number, record);
     if (!known) return false;
+    if (is_stored) {
+      ++stored_records;
+      stored_bytes += record.size();
+    }
     pushed = number;
     ++records;
     bytes += record.size();
@@ -109,6 +116,8 @@ void Neighbours::push(Walker& walker, std::unique_lock<std::mutex>& lock) {
   } catch (const std::bad_alloc&) {
     known = false;  // the pause after that is time for others to give memory back
   }
+  pushed_records_.fetch_add(stored_records, std::memory_order_relaxed);
+  pushed_bytes_.fetch_add(stored_bytes, std::memory_order_relaxed);
   lock.lock();
   walker.pushed = std::max(walker.pushed, pushed);
   walker.next = std::max(next, walker.last + 1);

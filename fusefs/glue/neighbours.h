@@ -3,6 +3,7 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <condition_variable>
 #include <cstdint>
 #include <deque>
@@ -30,6 +31,10 @@ class Neighbours {
   // Ends it. REQUIRES: every request that the kernel waits for was answered.
   void stop();
 
+  // What was pushed so far. Any thread.
+  std::uint64_t pushed_records() const { return pushed_records_.load(std::memory_order_relaxed); }
+  std::uint64_t pushed_bytes() const { return pushed_bytes_.load(std::memory_order_relaxed); }
+
   // The beginning of a node was read. Any thread.
   void was_read(std::uint64_t number);
 
@@ -56,6 +61,8 @@ class Neighbours {
 
   const MountTree& tree_;
   fuse_session* session_ = nullptr;
+  std::atomic<std::uint64_t> pushed_records_{0};
+  std::atomic<std::uint64_t> pushed_bytes_{0};
   std::mutex mutex_;  // guards what follows
   std::condition_variable wake_;
   std::array<Walker, kWalkers> walkers_{};

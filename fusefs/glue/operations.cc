@@ -6,9 +6,11 @@
 #include <cerrno>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "fusefs/glue/error_number.h"
+#include "fusefs/glue/init_reply.h"
 
 namespace recordfs {
 namespace {
@@ -23,6 +25,13 @@ constexpr double kSecond = 1;
 constexpr std::size_t kFragment = 512;  // bytes that st_blocks counts in
 
 Mount& mount_of(fuse_req_t request) { return *static_cast<Mount*>(fuse_req_userdata(request)); }
+
+// The same, for a request that has just come.
+Mount& counted(fuse_req_t request, RequestKind kind) {
+  Mount& mount = mount_of(request);
+  mount.requests.add(kind);
+  return mount;
+}
 
 mode_t type_bits(FileType type) {
   switch (type) {
@@ -106,7 +115,8 @@ void on_init(void* userdata, fuse_conn_info* connection) {
   connection->want |= wanted & connection->capable;
   connection->max_readahead = 1u << 20;
   connection->max_read = mount.max_read;
-  mount.complete_init_reply = (connection->capable & FUSE_CAP_PARALLEL_DIROPS) != 0;
+  mount.has_parallel_directories = (connection->capable & FUSE_CAP_PARALLEL_DIROPS) != 0;
+  reply_to_init_follows(mount);
 }
 
 // A name that is not there. Only where nothing can change may the kernel remember it.
@@ -121,7 +131,7 @@ void reply_nothing(fuse_req_t request, bool may_come) {
 }
 
 void on_lookup(fuse_req_t request, fuse_ino_t parent, const char* name) {
-  Mount& mount = mount_of(request);
+  Mount& mount = counted(request, RequestKind::kLookup);
   mount.parking.answer(request, Parking::Interrupt::kAnswerEintr,
                        [&tree = mount.tree, request, parent, name = std::string(name)](Goal& goal) -> Result<void> {
                          auto found = tree.look_up(parent, name, goal);
@@ -139,7 +149,7 @@ void on_lookup(fuse_req_t request, fuse_ino_t parent, const char* name) {
 }
 
 void on_getattr(fuse_req_t request, fuse_ino_t number, fuse_file_info*) {
-  Mount& mount = mount_of(request);
+  Mount& mount = counted(request, RequestKind::kGetattr);
   mount.parking.answer(request, Parking::Interrupt::kAnswerEintr,
                        [&tree = mount.tree, request, number](Goal& goal) -> Result<void> {
                          auto status = tree.status(number, goal);
@@ -151,7 +161,7 @@ void on_getattr(fuse_req_t request, fuse_ino_t number, fuse_file_info*) {
 }
 
 void on_readlink(fuse_req_t request, fuse_ino_t number) {
-  const auto target = mount_of(request).tree.target(number);
+  const auto target = counted(request, RequestKind::kReadlink).tree.target(number);
   if (target) {
     fuse_reply_readlink(request, target->c_str());
   } else {
@@ -160,7 +170,7 @@ void on_readlink(fuse_req_t request, fuse_ino_t number) {
 }
 
 void on_read(fuse_req_t request, fuse_ino_t number, std::size_t size, off_t offset, fuse_file_info*) {
-  Mount& mount = mount_of(request);
+  Mount& mount = counted(request, RequestKind::kRead);
   mount.parking.answer(
       request, Parking::Interrupt::kIgnore,
       [&tree = mount.tree, &neighbours = mount.neighbours, request, number, size, offset](Goal& goal) -> Result<void> {
@@ -250,7 +260,7 @@ bool add_dots(Listing& listing, const MountTree& tree, std::uint64_t directory, 
 }
 
 void list(fuse_req_t request, fuse_ino_t directory, std::size_t size, off_t offset, bool with_attributes) {
-  Mount& mount = mount_of(request);
+  Mount& mount = counted(request, with_attributes ? RequestKind::kReaddirplus : RequestKind::kReaddir);
   const auto attempt = [&tree = mount.tree, request, directory, size, offset,
                         with_attributes](Goal& goal) -> Result<void> {
     Listing listing(request, tree, size, with_attributes);
@@ -270,7 +280,7 @@ void list(fuse_req_t request, fuse_ino_t directory, std::size_t size, off_t offs
 // The same of a directory that was opened, as it may change.
 void list_opened(fuse_req_t request, fuse_ino_t directory, std::uint64_t opened, std::size_t size, off_t offset,
                  bool with_attributes) {
-  Mount& mount = mount_of(request);
+  Mount& mount = counted(request, with_attributes ? RequestKind::kReaddirplus : RequestKind::kReaddir);
   const auto attempt = [&](Goal&) -> Result<void> {
     Listing listing(request, mount.tree, size, with_attributes);
     auto listed = mount.tree.list_opened(directory, opened, static_cast<std::uint64_t>(offset),
@@ -293,13 +303,19 @@ void on_readdirplus(fuse_req_t request, fuse_ino_t directory, std::size_t size, 
   list(request, directory, size, offset, true);
 }
 
+// ENOSYS once, and the kernel never sends these again. A missing handler would have libfuse answer success.
+void refuse_for_ever(fuse_req_t request, RequestKind kind) {
+  counted(request, kind);
+  fuse_reply_err(request, ENOSYS);
+}
+
 // Where a directory may change, all of them are opened by a message: the kernel keeps the listings of the others alone.
 void on_opendir(fuse_req_t request, fuse_ino_t directory, fuse_file_info* opened) {
   Mount& mount = mount_of(request);
-  if (!mount.tree.may_change()) {
-    fuse_reply_err(request, ENOSYS);
-    return;
+  if (!mount.tree.may_change() && !mount.hears_of_opened_directories) {
+    return refuse_for_ever(request, RequestKind::kOpendir);
   }
+  counted(request, RequestKind::kOpendir);
   mount.parking.answer(request, Parking::Interrupt::kIgnore, [&](Goal&) -> Result<void> {
     if (mount.tree.may_change(directory)) {
       auto stream = mount.tree.open_directory(directory);
@@ -318,24 +334,56 @@ void on_releasedir(fuse_req_t request, fuse_ino_t, fuse_file_info* opened) {
   fuse_reply_err(request, 0);
 }
 
-// ENOSYS once, and the kernel never sends these again. A missing handler would have libfuse answer success.
-void on_open(fuse_req_t request, fuse_ino_t, fuse_file_info*) { fuse_reply_err(request, ENOSYS); }
-void on_flush(fuse_req_t request, fuse_ino_t, fuse_file_info*) { fuse_reply_err(request, ENOSYS); }
-void on_getxattr(fuse_req_t request, fuse_ino_t, const char*, std::size_t) { fuse_reply_err(request, ENOSYS); }
-void on_listxattr(fuse_req_t request, fuse_ino_t, std::size_t) { fuse_reply_err(request, ENOSYS); }
+void on_open(fuse_req_t request, fuse_ino_t, fuse_file_info*) { refuse_for_ever(request, RequestKind::kOpen); }
+void on_flush(fuse_req_t request, fuse_ino_t, fuse_file_info*) { refuse_for_ever(request, RequestKind::kFlush); }
+
+// Who gives no room asks for the length.
+void reply_extended(fuse_req_t request, std::size_t room, std::string_view value) {
+  if (room == 0) {
+    fuse_reply_xattr(request, value.size());
+  } else if (room < value.size()) {
+    fuse_reply_err(request, ERANGE);
+  } else {
+    fuse_reply_buf(request, value.data(), value.size());
+  }
+}
+
+void on_getxattr(fuse_req_t request, fuse_ino_t number, const char* name, std::size_t room) {
+  if (!mount_of(request).has_extended_attributes) return refuse_for_ever(request, RequestKind::kGetxattr);
+  Mount& mount = counted(request, RequestKind::kGetxattr);
+  mount.parking.answer(
+      request, Parking::Interrupt::kAnswerEintr,
+      [&tree = mount.tree, request, number, room, name = std::string(name)](Goal& goal) -> Result<void> {
+        const auto value = tree.extended_attribute(number, name, goal);
+        if (value) {
+          reply_extended(request, room, *value);
+        } else if (value.error().code == Code::kNotFound) {
+          fuse_reply_err(request, ENODATA);
+        } else {
+          return value.error();
+        }
+        return {};
+      });
+}
+
+void on_listxattr(fuse_req_t request, fuse_ino_t number, std::size_t room) {
+  if (!mount_of(request).has_extended_attributes) return refuse_for_ever(request, RequestKind::kListxattr);
+  reply_extended(request, room, counted(request, RequestKind::kListxattr).tree.extended_names(number));
+}
 
 void on_forget(fuse_req_t request, fuse_ino_t number, std::uint64_t lookups) {
-  mount_of(request).tree.forget(number, lookups);
+  counted(request, RequestKind::kForget).tree.forget(number, lookups);
   fuse_reply_none(request);
 }
 
 void on_forget_multi(fuse_req_t request, std::size_t count, fuse_forget_data* forgotten) {
-  for (const fuse_forget_data& one : std::span(forgotten, count)) mount_of(request).tree.forget(one.ino, one.nlookup);
+  const MountTree& tree = counted(request, RequestKind::kForget).tree;
+  for (const fuse_forget_data& one : std::span(forgotten, count)) tree.forget(one.ino, one.nlookup);
   fuse_reply_none(request);
 }
 
 void on_statfs(fuse_req_t request, fuse_ino_t) {
-  const MountTree& tree = mount_of(request).tree;
+  const MountTree& tree = counted(request, RequestKind::kStatfs).tree;
   struct statvfs st {};
   st.f_bsize = st.f_frsize = 4096;
   st.f_blocks = static_cast<fsblkcnt_t>((tree.total_size() + st.f_frsize - 1) / st.f_frsize);

@@ -1,17 +1,20 @@
 #include "fusefs/glue/session.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cstdio>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
 #include "fusefs/glue/captured_stderr.h"
-#include "fusefs/glue/ending_signals.h"
+#include "fusefs/glue/idle_end.h"
 #include "fusefs/glue/init_reply.h"
 #include "fusefs/glue/operations.h"
 #include "fusefs/glue/parking.h"
+#include "fusefs/glue/signals.h"
 
 namespace recordfs {
 namespace {
@@ -84,32 +87,67 @@ int run_loop(fuse_session* session, const SessionOptions& options) {
   return fuse_session_loop_mt(session, config.get());
 }
 
+// What has to be there while the loop runs, besides the session.
+struct Serving {
+  Serving(const MountTree& tree, Executor& executor, const SessionOptions& options, const SessionEvents& events)
+      : parking(executor),
+        neighbours(tree),
+        mount{.tree = tree,
+              .parking = parking,
+              .neighbours = neighbours,
+              .max_read = options.max_read,
+              .has_extended_attributes = options.has_extended_attributes,
+              .hears_of_opened_directories = options.shows_its_death,
+              .init_answered = events.stands},
+        idle([&options, &events] {
+          const bool unmounted = unmount_if_unused(options.mountpoint);
+          if (!unmounted) events.in_use();
+          return unmounted;
+        }) {}
+
+  std::vector<std::string> statistics() const {
+    return {fmt::format("requests: {}", mount.requests.text()),
+            fmt::format("pushed into the kernel's cache: {} records, {} bytes", neighbours.pushed_records(),
+                        neighbours.pushed_bytes())};
+  }
+
+  Parking parking;
+  Neighbours neighbours;
+  Mount mount;
+  IdleEnd idle;
+};
+
+Signals::Watched watched(Serving& serving, const SessionOptions& options, const SessionEvents& events) {
+  const auto asked = [&serving] { return serving.mount.requests.asked(); };
+  return {.usr1 = [&serving, &events] { events.asked(serving.statistics()); },
+          .tick = std::chrono::milliseconds(std::chrono::seconds(options.timeout)) / IdleEnd::kTicks,
+          .ticked = [&serving, asked] { serving.idle.tick(asked(), asked); }};
+}
+
 }  // namespace
 
-std::string fuse_version() { return fmt::format("libfuse {}", fuse_pkgversion()); }
-
 Result<void> serve(const MountTree& tree, Executor& executor, const SessionOptions& options,
-                   const std::function<void()>& in_background, Follower* follower) {
-  EndingSignals signals;
-  Parking parking(executor);
-  Neighbours neighbours(tree);
-  Mount context{.tree = tree, .parking = parking, .neighbours = neighbours, .max_read = options.max_read};
-  auto session = mounted_session(options, context);
+                   const SessionEvents& events, Follower* follower) {
+  Signals signals;
+  Serving serving(tree, executor, options, events);
+  auto session = mounted_session(options, serving.mount);
   if (!session) return std::move(session).error();
+  events.mounted();
   Result<void> result;
-  if (complete_init_reply(session->get()) != 0 || fuse_daemonize(options.foreground ? 1 : 0) != 0) {
+  if (watch_init_reply(session->get()) != 0 || fuse_daemonize(options.foreground ? 1 : 0) != 0) {
     result = failure("no way to the background");
-  } else if (!executor.start() || !neighbours.start(session->get()) || !signals.watch(session->get()) ||
+  } else if (!executor.start() || !serving.neighbours.start(session->get()) ||
+             !signals.watch(session->get(), watched(serving, options, events)) ||
              (follower != nullptr && !follower->start(session->get()))) {
     result = failure("the system gives no thread");
   } else {
-    in_background();
+    events.in_background();
     if (run_loop(session->get(), options) != 0) result = failure("the connection to the kernel broke");
   }
   signals.stop();
   executor.stop();
-  parking.close();
-  neighbours.stop();
+  serving.parking.close();
+  serving.neighbours.stop();
   if (follower != nullptr) follower->stop();
   fuse_session_unmount(session->get());
   return result;

@@ -43,8 +43,9 @@ bool shows_the_same(const RecordStore& a, const RecordStore& b) {
 
 }  // namespace
 
-GrowingFile::GrowingFile(const std::string& path, const Limits& limits, Services& services)
+GrowingFile::GrowingFile(const std::string& path, const Limits& limits, Services& services, const std::string& shown)
     : path_(path),
+      shown_(shown.empty() ? path : shown),
       full_path_(from_root(path)),
       name_(std::filesystem::path(path).filename()),
       limits_(limits),
@@ -53,8 +54,8 @@ GrowingFile::GrowingFile(const std::string& path, const Limits& limits, Services
 GrowingFile::~GrowingFile() = default;
 
 Result<std::unique_ptr<GrowingFile>> GrowingFile::open(const std::string& path, const Limits& limits,
-                                                       Services& services) {
-  std::unique_ptr<GrowingFile> growing(new GrowingFile(path, limits, services));
+                                                       Services& services, const std::string& shown) {
+  std::unique_ptr<GrowingFile> growing(new GrowingFile(path, limits, services, shown));
   auto file = FileSource::open_followed(path);
   if (!file) return std::move(file).error();
   if (auto taken = growing->take(*file); !taken) return std::move(taken).error();
@@ -70,7 +71,7 @@ Result<void> GrowingFile::take(const std::shared_ptr<const FileSource>& file) {
   if (!container) return std::move(container).error();
   const Growing growing{.is_followed = (*container)->grows_by_appending(), .shorter = store_.get()};
   next_ =
-      std::make_shared<const RecordStore>(path_, source, std::move(*container), services_, Catalog::Bounds{}, growing);
+      std::make_shared<const RecordStore>(shown_, source, std::move(*container), services_, Catalog::Bounds{}, growing);
   next_file_ = file;
   return {};
 }

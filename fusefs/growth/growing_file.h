@@ -17,13 +17,16 @@ class GrowingFile {
  public:
   // Opens a file of any format and reads its head. `services` has to outlive the object and its stores. Fails as
   // FileSource::open and open_container do.
-  static Result<std::unique_ptr<GrowingFile>> open(const std::string& path, const Limits& limits, Services& services);
+  // Messages call it `shown`; empty: by its path.
+  static Result<std::unique_ptr<GrowingFile>> open(const std::string& path, const Limits& limits, Services& services,
+                                                   const std::string& shown = {});
   ~GrowingFile();
   GrowingFile(const GrowingFile&) = delete;
   GrowingFile& operator=(const GrowingFile&) = delete;
 
-  // As it was given, for messages; and without directories.
+  // As it was given; as messages call it; and without directories.
   const std::string& path() const { return path_; }
+  const std::string& shown() const { return shown_; }
   const std::string& name() const { return name_; }
   const FileSource::Status& status() const { return file_->status(); }
   // The snapshot that shows most.
@@ -40,12 +43,13 @@ class GrowingFile {
   bool is_at_its_path() const;
 
  private:
-  GrowingFile(const std::string& path, const Limits& limits, Services& services);
+  GrowingFile(const std::string& path, const Limits& limits, Services& services, const std::string& shown);
 
   Result<void> take(const std::shared_ptr<const FileSource>& file);
   Result<std::shared_ptr<const RecordStore>> finish(const std::function<void()>& wake);
 
   const std::string path_;
+  const std::string shown_;
   const std::string full_path_;  // from the root
   const std::string name_;
   const Limits limits_;

@@ -61,7 +61,7 @@ struct KeptFiles {
   SharedCache<Inside> insides{4u << 20};       // of records
   SharedCache<KeptBytes> contents{4u << 20};   // of chunks' info.json, and trailers
   SharedCache<KeptState> checksums{1u << 20};  // of chunks
-  std::mutex large_inside;  // held while a large record is looked into, which takes many times its size
+  std::mutex large_inside{};  // held while a large record is looked into, which takes many times its size
 };
 
 class ContainerTree {

@@ -124,6 +124,15 @@ void MountTree::drop_unused() {
   std::erase_if(replaced_, [](const std::shared_ptr<const Mounted>& mounted) { return mounted.use_count() == 1; });
 }
 
+std::vector<std::shared_ptr<const RecordStore>> MountTree::stores() const {
+  std::vector<std::shared_ptr<const RecordStore>> stores;
+  for (std::size_t i = 0; i < mounted_.size(); ++i) {
+    const auto container = mounted(i);
+    stores.emplace_back(container, &container->tree->store());
+  }
+  return stores;
+}
+
 bool MountTree::may_grow() const { return std::ranges::find(is_followed_, true) != is_followed_.end(); }
 
 bool MountTree::may_gain_names(std::uint64_t directory) const {

@@ -70,6 +70,8 @@ class MountTree {
 
   // Whether some of it may change, since it is no snapshot; and whether what is in a directory may.
   bool may_change() const { return mirror_ != nullptr; }
+  // How many containers of mirrored directories are open now.
+  std::size_t open_mirrored() const { return mirror_ == nullptr ? 0 : mirror_->open_containers(); }
   bool may_change(std::uint64_t directory) const { return is_mirrored(directory); }
   // Opens a directory that may change for list_opened(), which hands out the entries as Mirror::list does.
   Result<std::uint64_t> open_directory(std::uint64_t directory) const { return mirror_->open_directory(directory); }
@@ -100,6 +102,8 @@ class MountTree {
   std::uint64_t known_files() const;
   // For statfs: size of the sources together; of a mirrored directory what is in use on its filesystem.
   std::uint64_t total_size() const;
+  // The containers among the sources, as they are shown now.
+  std::vector<std::shared_ptr<const RecordStore>> stores() const;
   // How many records the kernel knows a part of.
   std::size_t known_insides() const { return known_.rows(); }
 

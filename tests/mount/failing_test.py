@@ -86,8 +86,8 @@ class Failing(mounting.Case):
         (self.folder / "link").symlink_to("nowhere")
         self.assert_fails(CANNOT_OPEN, self.folder / "link", saying="link")
 
-    def test_mount_point_is_missing(self):
-        self.assert_fails(CANNOT_MOUNT, mounting.sample(SAMPLE), point=self.folder / "gone", saying="No such file")
+    def test_folder_of_the_mount_point_is_missing(self):
+        self.assert_fails(CANNOT_MOUNT, mounting.sample(SAMPLE), point=self.folder / "gone" / "mnt", saying="No such file")
 
     def test_mount_point_is_a_file(self):
         self.assert_fails(CANNOT_MOUNT, mounting.sample(SAMPLE), point=self.file("plain"), saying="not a directory")

@@ -40,9 +40,10 @@ class SavedIndex(mounting.Case):
     def environment(self, user=None):
         return {**super().environment(user), "XDG_CACHE_HOME": str(self.cache)}
 
-    def walked(self, *options):
+    def walked(self, *options, flags=("-f",)):
         """Mounts, waits for the walk, unmounts: (how many bytes the daemon has read, index/summary.json)."""
-        mounted = self.mount(self.source, options=options)
+        mounted = self.mount(self.source, options=options, flags=flags)
+        self.last = mounted
         (self.backing / "gate").write_text(f"{HELD}\n", encoding="utf-8")
         with mounting.started("cat", mounted / "index/summary.json") as asking:
             self.wait_for_the_walk(mounted)
@@ -127,6 +128,12 @@ class SavedIndex(mounting.Case):
         mounting.with_bit_flipped(saved, 20)
         self.assertGreater(self.walked()[0], SIZE)
         self.assertLess(self.walked()[0], FEW)
+
+    def test_verbose_tells_of_it(self):
+        for want, other in (("what the walk has found is saved in", "found the saved"), ("found the saved index", "is saved in")):
+            self.walked(flags=["-f", "-v"])
+            self.assertIn(f"{want} {self.saved}/", self.last.log())
+            self.assertNotIn(other, self.last.log())
 
 
 if __name__ == "__main__":

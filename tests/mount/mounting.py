@@ -264,6 +264,14 @@ class Case(unittest.TestCase):
         self.assertEqual(raised.exception.errno, number, os.strerror(raised.exception.errno))
 
 
+def let_users_ask_for_others(case):
+    """Ordinary users may mount with allow_other and allow_root, for as long as the case."""
+    allowed = case.folder / "fuse.conf"
+    allowed.write_text("user_allow_other\n", encoding="utf-8")
+    case.assertEqual(run("mount", "--bind", allowed, "/etc/fuse.conf").returncode, 0)
+    case.addCleanup(run, "umount", "/etc/fuse.conf")
+
+
 def made(folder, records, form="riegeli-zstd"):
     """(file, [its records]): a container of so many log lines, written by make_data, which prints them too."""
     suffix = ".log" if form == "leveldb" else ".riegeli"

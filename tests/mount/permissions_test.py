@@ -113,6 +113,24 @@ class OtherUsers(mounting.Case):
         self.assertEqual(self.reads(point / "records/000000499"), 0)
         self.assertEqual(mounting.run("fusermount3", "-u", point, user=mounting.NOBODY).returncode, 0)
 
+    def test_root_is_let_into_a_users_mount_and_nobody_else(self):
+        mounting.let_users_ask_for_others(self)
+        self.source.chmod(0o644)
+        top = self.mount(self.source, options=["allow_root"], user=mounting.NOBODY).point
+        for name in ("", "info.json", "records", "records/000000000"):
+            for user in (mounting.NOBODY, 0):
+                self.assertEqual(self.reads(top / name, user=user), 0, (name, user))
+            # Also when the kernel has it all by now, and asks no more.
+            self.assertEqual(self.reads(top / name, user=SOMEBODY), errno.EACCES, name)
+
+    def test_roots_own_mount_for_root_alone(self):
+        self.source.chmod(0o644)
+        for options in (["allow_root"], ["allow_root,umask=0"]):
+            top = self.mount(self.source, options=options).point
+            self.assertEqual(self.reads(top / "records/000000000", user=0), 0)
+            self.assertEqual(self.reads(top / "records/000000000"), errno.EACCES)
+            self.assertEqual(modes(top)["info.json"], 0o400)
+
     def test_even_root_is_kept_out_of_a_users_mount(self):
         mounted = self.mount(mounting.sample(SAMPLE), user=mounting.NOBODY)
         self.assertEqual(self.reads(mounted / "info.json", user=0), errno.EACCES)

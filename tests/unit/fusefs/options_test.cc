@@ -3,21 +3,29 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 
 #include "fusefs/exit_status.h"
+#include "fusefs/help.h"
 
 namespace recordfs {
 namespace {
 
 using Texts = std::vector<std::string>;
 
-ParsedOptions parsed(std::vector<const char*> arguments) {
+using Words = std::vector<const char*>;
+
+constexpr std::array kCommands = {HelpLine{"first", "does one thing"}, HelpLine{"second", "does another"}};
+
+ParsedOptions parsed(Words arguments, Form form = Form::kProgram) {
   arguments.insert(arguments.begin(), "recordfs");
-  return parse_options(static_cast<int>(arguments.size()), arguments.data(), "recordfs 1.2.3");
+  return parse_options(
+      form, static_cast<int>(arguments.size()), arguments.data(),
+      {.help = [form] { return help_text(form, kCommands); }, .version = [] { return "recordfs 1.2.3\n"; }});
 }
 
-Options good(const std::vector<const char*>& arguments) {
-  auto result = parsed(arguments);
+Options good(const Words& arguments, Form form = Form::kProgram) {
+  auto result = parsed(arguments, form);
   EXPECT_TRUE(result.options) << result.output;
   EXPECT_EQ(result.status, 0);
   return std::move(result.options).value_or(Options{});
@@ -25,8 +33,8 @@ Options good(const std::vector<const char*>& arguments) {
 
 Options with(const char* list) { return good({"file", "mnt", "-o", list}); }
 
-void expect_wrong(const std::vector<const char*>& arguments, std::string_view part) {
-  const ParsedOptions result = parsed(arguments);
+void expect_wrong(const Words& arguments, std::string_view part, Form form = Form::kProgram) {
+  const ParsedOptions result = parsed(arguments, form);
   EXPECT_FALSE(result.options);
   EXPECT_EQ(result.status, kExitWrongUse);
   EXPECT_EQ(std::ranges::count(result.output, '\n'), 1) << result.output;
@@ -85,9 +93,11 @@ TEST(Options, WhatMountAndFstabAddChangesNothing) {
       with("ro,rw,nosuid,nodev,noexec,noatime,_netdev,nofail,x-systemd.automount,X-thing=1,comment=a,subtype=recordfs");
   EXPECT_TRUE(options.passed_on.empty());
   EXPECT_EQ(good({"-t", "recordfs", "file", "mnt"}).sources, Texts{"file"});
+  EXPECT_EQ(with("user=somebody,uhelper=udisks2,_rnetdev,x-systemd.requires=a\\,b").sources, Texts{"file"});
 }
 
 TEST(Options, SomeArePassedOn) {
+  EXPECT_TRUE(with("auto_unmount").auto_unmount);
   EXPECT_EQ(with("auto_unmount,allow_root").passed_on, (Texts{"auto_unmount", "allow_root"}));
 }
 
@@ -113,9 +123,81 @@ TEST(Options, BackslashTakesACommaIntoAValue) {
   EXPECT_EQ(with("fsname=[a\\,b]").fsname, "[a,b]");
 }
 
+TEST(Options, WhatIsShownAndToldOfRecords) {
+  EXPECT_TRUE(with("xattr").xattr);
+  EXPECT_TRUE(with("redact").redact);
+  EXPECT_EQ(with("record_suffix=.pb").record_suffix, ".pb");
+  EXPECT_EQ(with("record_suffix=_\\,9").record_suffix, "_,9");
+  EXPECT_EQ(good({"file", "mnt"}).record_suffix, "");
+}
+
+TEST(Options, EndOfTheMount) {
+  EXPECT_EQ(good({"file", "mnt"}).timeout, 0u);
+  EXPECT_EQ(with("timeout=60").timeout, 60u);
+  EXPECT_EQ(with("timeout=0").timeout, 0u);
+  expect_wrong({"file", "/dev/fd/5", "-o", "timeout=5"}, "timeout");
+}
+
+TEST(Options, WhatIsLogged) {
+  EXPECT_EQ(good({"file", "mnt"}).verbosity, Verbosity::kUsual);
+  EXPECT_EQ(good({"-q", "file", "mnt"}).verbosity, Verbosity::kErrors);
+  EXPECT_EQ(good({"-v", "file", "mnt"}).verbosity, Verbosity::kDetails);
+  EXPECT_EQ(good({"--verbose", "file", "mnt"}).verbosity, Verbosity::kDetails);
+  expect_wrong({"-q", "-v", "file", "mnt"}, "-q and -v");
+}
+
+TEST(Options, DescriptorThatHearsOfTheMount) {
+  EXPECT_EQ(good({"file", "mnt"}).ready_fd, std::nullopt);
+  EXPECT_EQ(good({"--ready-fd", "5", "file", "mnt"}).ready_fd, 5);
+  EXPECT_EQ(good({"--ready-fd=0", "file", "mnt"}).ready_fd, 0);
+  for (const char* number : {"--ready-fd=-1", "--ready-fd=x", "--ready-fd=", "--ready-fd=4294967296"}) {
+    expect_wrong({number, "file", "mnt"}, "ready-fd");
+  }
+}
+
+TEST(Options, RootAloneIsAlsoLetInByLibfuse) {
+  EXPECT_TRUE(with("allow_root").allow_root);
+  EXPECT_FALSE(with("allow_root").allow_other);
+}
+
+TEST(MountCommand, NeedsNoMountPoint) {
+  const Options one = good({"file"}, Form::kCommand);
+  EXPECT_EQ(one.sources, Texts{"file"});
+  EXPECT_EQ(one.mountpoint, "");
+  const Options several = good({"a", "b", "mnt"}, Form::kCommand);
+  EXPECT_EQ(several.sources, (Texts{"a", "b"}));
+  EXPECT_EQ(several.mountpoint, "mnt");
+  EXPECT_TRUE(good({"-f", "file", "-o", "nest"}, Form::kCommand).nest);
+  expect_wrong({}, "no source", Form::kCommand);
+}
+
+TEST(Mount8, LettersMeanWhatMountMeans) {
+  const Options options =
+      good({"file", "mnt", "-sfnv", "-N", "12", "-o", "rw,nest", "-t", "fuse.recordfs"}, Form::kMount8);
+  EXPECT_TRUE(options.sloppy && options.fake && options.nest);
+  EXPECT_FALSE(options.foreground || options.single_threaded);
+  EXPECT_EQ(options.verbosity, Verbosity::kDetails);
+  EXPECT_EQ(options.mount_namespace, "12");
+  EXPECT_EQ(options.mountpoint, "mnt");
+}
+
+TEST(Mount8, SloppyPassesOverWhatNobodyKnows) {
+  EXPECT_TRUE(good({"file", "mnt", "-s", "-o", "frobnicate,nest,frobnicate=1"}, Form::kMount8).nest);
+  expect_wrong({"file", "mnt", "-o", "frobnicate"}, "frobnicate", Form::kMount8);
+  expect_wrong({"file", "mnt", "-s", "-o", "uid=x"}, "uid=x", Form::kMount8);
+}
+
+TEST(Mount8, NeedsBothPlacesAndHasNoFlagsOfOurs) {
+  expect_wrong({"file"}, "no mount point", Form::kMount8);
+  expect_wrong({}, "no source", Form::kMount8);
+  expect_wrong({"file", "mnt", "-d"}, "-d", Form::kMount8);
+  expect_wrong({"file", "mnt", "--ready-fd=3"}, "--ready-fd", Form::kMount8);
+}
+
 TEST(Options, WrongOnesAreRefusedInOneLine) {
   expect_wrong({}, "no source");
   expect_wrong({"file"}, "no mount point");
+  expect_wrong({"file"}, "recordfs mount file");
   expect_wrong({"-z", "file", "mnt"}, "-z");
   expect_wrong({"file", "mnt", "-o"}, "-o");
   expect_wrong({"file", "mnt", "-o", "nonsense"}, "unknown option -o nonsense");
@@ -125,10 +207,33 @@ TEST(Options, WrongOnesAreRefusedInOneLine) {
 }
 
 TEST(Options, ValuesThatCannotBeAreRefused) {
-  for (const char* item : {"uid=",          "uid=x",          "uid=-1",        "uid=4294967296", "uid=4294967295",
-                           "gid=1.5",       "umask=8",        "umask=0x1",     "umask=1000",     "max_read=many",
-                           "threads=0",     "threads=1025",   "threads=-1",    "cache_size=",    "cache_size=M",
-                           "cache_size=1X", "cache_size=1MB", "cache_size=-1", "max_chunk=0",    "max_chunk=x"}) {
+  for (const char* item : {"uid=",
+                           "uid=x",
+                           "uid=-1",
+                           "uid=4294967296",
+                           "uid=4294967295",
+                           "gid=1.5",
+                           "umask=8",
+                           "umask=0x1",
+                           "umask=1000",
+                           "max_read=many",
+                           "threads=0",
+                           "threads=1025",
+                           "threads=-1",
+                           "cache_size=",
+                           "cache_size=M",
+                           "cache_size=1X",
+                           "cache_size=1MB",
+                           "cache_size=-1",
+                           "max_chunk=0",
+                           "max_chunk=x",
+                           "timeout=-1",
+                           "timeout=1s",
+                           "timeout=99999999999",
+                           "record_suffix=",
+                           "record_suffix=/x",
+                           "record_suffix=7z",
+                           "record_suffix=.123456789.123456789.123456789.12"}) {
     expect_wrong({"file", "mnt", "-o", item}, item);
   }
 }
@@ -139,11 +244,32 @@ TEST(Options, HelpAndVersionAreNoFailure) {
     EXPECT_FALSE(help.options);
     EXPECT_EQ(help.status, 0);
     EXPECT_NE(help.output.find("cache_size=SIZE"), std::string::npos);
+    EXPECT_NE(help.output.find("\n  first             does one thing\n"), std::string::npos);
   }
   for (const char* flag : {"-V", "--version"}) {
     const ParsedOptions version = parsed({flag});
     EXPECT_EQ(version.status, 0);
     EXPECT_NE(version.output.find("recordfs 1.2.3"), std::string::npos);
+  }
+}
+
+TEST(Help, HasEachWayOfAsking) {
+  for (const Form form : {Form::kProgram, Form::kCommand, Form::kMount8}) {
+    const std::string text = help_text(form, kCommands);
+    EXPECT_TRUE(text.ends_with(".\n"));
+    EXPECT_NE(text.find("Mount options (-o)"), std::string::npos);
+    EXPECT_EQ(text.find("does another") != std::string::npos, form == Form::kProgram);
+    EXPECT_EQ(text.find("--ready-fd") != std::string::npos, form != Form::kMount8);
+    EXPECT_EQ(text.find("mount.recordfs SOURCE") != std::string::npos, form == Form::kMount8);
+  }
+}
+
+TEST(Help, NamesEveryMountOptionThatIsOurs) {
+  const std::string text = help_text(Form::kProgram, {});
+  for (const char* name : {"allow_other", "allow_root", "auto_unmount", "cache_size=", "debug",
+                           "fsname=", "gid=", "index=", "max_chunk=", "max_read=", "nest", "nonempty",
+                           "record_suffix=", "redact", "threads=", "timeout=", "uid=", "umask=", "xattr"}) {
+    EXPECT_NE(text.find(std::string("  ") + name), std::string::npos) << name;
   }
 }
 

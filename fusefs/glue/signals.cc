@@ -1,12 +1,14 @@
-#include "fusefs/glue/ending_signals.h"
+#include "fusefs/glue/signals.h"
 
-#include <chrono>
+#include <cerrno>
+#include <ctime>
 #include <system_error>
+#include <utility>
 
 namespace recordfs {
 namespace {
 
-constexpr int kWake = SIGUSR1;
+constexpr int kWake = SIGUSR2;
 constexpr std::chrono::milliseconds kWakeAgain(20);
 
 bool is_ignored(int number) {
@@ -21,29 +23,49 @@ void answer_with(int number, void (*handler)(int)) {
   ::sigaction(number, &action, nullptr);
 }
 
+sigset_t only(int number) {
+  sigset_t set;
+  sigemptyset(&set);
+  sigaddset(&set, number);
+  return set;
+}
+
+timespec timespec_of(std::chrono::milliseconds time) {
+  const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(time);
+  timespec result{};
+  result.tv_sec = static_cast<std::time_t>(seconds.count());
+  result.tv_nsec = static_cast<long>(std::chrono::nanoseconds(time - seconds).count());
+  return result;
+}
+
 }  // namespace
 
-EndingSignals::EndingSignals() {
+void hold_usr1() {
+  const sigset_t usr1 = only(SIGUSR1);
+  pthread_sigmask(SIG_BLOCK, &usr1, nullptr);
+}
+
+Signals::Signals() {
   sigemptyset(&awaited_);
   for (const int number : {SIGHUP, SIGINT, SIGTERM}) {
     if (!is_ignored(number)) sigaddset(&awaited_, number);
   }
+  sigaddset(&awaited_, SIGUSR1);
   answer_with(SIGPIPE, SIG_IGN);
   answer_with(kWake, [](int) {});
   pthread_sigmask(SIG_BLOCK, &awaited_, &before_);
 }
 
-EndingSignals::~EndingSignals() {
+Signals::~Signals() {
   stop();
   pthread_sigmask(SIG_SETMASK, &before_, nullptr);
 }
 
-bool EndingSignals::watch(fuse_session* session) {
+bool Signals::watch(fuse_session* session, Watched watched) {
+  watched_ = std::move(watched);
   // The watcher awaits the wake-up too: by it stop() ends it.
-  sigset_t wake;
+  const sigset_t wake = only(kWake);
   sigset_t before;
-  sigemptyset(&wake);
-  sigaddset(&wake, kWake);
   pthread_sigmask(SIG_BLOCK, &wake, &before);
   try {
     watcher_ = std::thread([this, session, loop = pthread_self()] { run(session, loop); });
@@ -54,7 +76,7 @@ bool EndingSignals::watch(fuse_session* session) {
   return watcher_.joinable();
 }
 
-void EndingSignals::stop() {
+void Signals::stop() {
   if (!watcher_.joinable()) return;
   {
     const std::lock_guard lock(mutex_);
@@ -65,13 +87,27 @@ void EndingSignals::stop() {
   watcher_.join();
 }
 
-void EndingSignals::run(fuse_session* session, pthread_t loop) {
+// The next signal; kWake also when a tick has passed.
+int Signals::next(const sigset_t& awaited) const {
+  if (watched_.tick.count() == 0) {
+    const int number = ::sigwaitinfo(&awaited, nullptr);
+    return number < 0 ? kWake : number;
+  }
+  const timespec tick = timespec_of(watched_.tick);
+  const int number = ::sigtimedwait(&awaited, nullptr, &tick);
+  if (number >= 0) return number;
+  if (errno == EAGAIN) watched_.ticked();
+  return kWake;
+}
+
+void Signals::run(fuse_session* session, pthread_t loop) {
   sigset_t awaited = awaited_;
   sigaddset(&awaited, kWake);
   std::unique_lock lock(mutex_);
-  for (int number = kWake; number == kWake;) {  // which anybody may send
+  for (int number = kWake; number == kWake || number == SIGUSR1;) {  // which anybody may send
     lock.unlock();
-    sigwait(&awaited, &number);
+    number = next(awaited);
+    if (number == SIGUSR1) watched_.usr1();
     lock.lock();
     if (stopped_) return;
   }

@@ -1,0 +1,122 @@
+#!/usr/bin/env python3
+"""Mounts that end by themselves: -o timeout and -o auto_unmount."""
+import os
+import signal
+import unittest
+
+import mounting
+
+SAMPLE = "riegeli/simple_snappy.riegeli"
+
+
+class Idle(mounting.Case):
+    user = None
+
+    def start(self, *flags, options=("timeout=1",)):
+        return self.mount(mounting.sample(SAMPLE), flags=["-f", "-v", *flags], options=options, user=self.user)
+
+    def names_in(self, mounted):
+        return mounting.run("ls", mounted / "records", user=self.user).stdout.split()
+
+    def test_unused_mount_ends_well(self):
+        mounted = self.start()
+        self.assertEqual(mounted.wait(), 0)
+        self.assertFalse(mounted.is_mounted())
+        self.assertEqual(os.listdir(mounted.point), [])
+
+    def test_after_its_use_too(self):
+        mounted = self.start()
+        self.assertEqual(len(self.names_in(mounted)), 500)
+        self.assertEqual(mounted.wait(), 0)
+        self.assertFalse(mounted.is_mounted())
+
+    def test_with_one_thread(self):
+        self.assertEqual(self.start("-s").wait(), 0)
+
+    def test_in_the_background_and_at_a_place_that_was_made(self):
+        point = self.new_point(self.user) / "made"
+        self.assertEqual(self.recordfs(mounting.sample(SAMPLE), point, "-o", "timeout=1", user=self.user).returncode, 0)
+        mounting.wait_for(lambda: str(point) not in mounting.mounts() and not mounting.daemons(point), "the end")
+        mounting.wait_for(lambda: point.name not in os.listdir(point.parent), "the end of the directory")
+
+    def assert_stays_while(self, mounted, command):
+        """As long as the command runs, though nobody asks for anything."""
+        with mounting.started("sh", "-c", f"{command}; echo; exec sleep 1000", user=self.user) as using:
+            using.stdout.read(1)
+            before = mounted.log().count("in use")
+            mounting.wait_for(lambda: mounted.log().count("in use") >= before + 2, "two tries to unmount")
+            self.assertTrue(mounted.is_mounted())
+            self.assertIsNone(mounted.daemon.poll())
+        self.assertEqual(mounted.wait(), 0)
+        self.assertFalse(mounted.is_mounted())
+
+    def test_open_file_keeps_it(self):
+        mounted = self.start()
+        self.assert_stays_while(mounted, f"exec 3<{mounted.point}/records/000000001")
+
+    def test_current_directory_keeps_it(self):
+        mounted = self.start()
+        self.assert_stays_while(mounted, f"cd {mounted.point}/records")
+
+    def test_none_is_the_default(self):
+        for options in ((), ("timeout=0",)):
+            mounted = self.start(options=options)
+            self.assertEqual(len(self.names_in(mounted)), 500)
+            self.assertEqual(mounted.unmount(), 0)
+
+    def test_signals_are_heard_between_two_looks(self):
+        for number in (signal.SIGUSR1, signal.SIGTERM):
+            mounted = self.start(options=["timeout=1000"])
+            mounted.send(signal.SIGUSR1)
+            mounted.wait_for_log("requests: ")
+            mounted.send(number)
+            if number == signal.SIGTERM:
+                self.assertEqual(mounted.wait(), 0)
+            else:
+                self.assertEqual(mounted.unmount(), 0)
+
+
+@mounting.only_root
+class IdleForOrdinaryUsers(Idle):
+    user = mounting.NOBODY
+
+
+class Killed(mounting.Case):
+    user = None
+    more_options = ()
+
+    def test_daemon_that_is_killed_leaves_no_mount(self):
+        mounted = self.mount(mounting.sample(SAMPLE), options=["auto_unmount", *self.more_options], user=self.user)
+        listing = mounting.run("ls", mounted / "records", user=self.user)
+        self.assertEqual(listing.stdout.count("\n"), 500, listing.stderr)
+        mounted.send(signal.SIGKILL)
+        self.assertEqual(mounted.wait(), -signal.SIGKILL)
+        mounting.wait_for(lambda: not mounted.is_mounted(), "the mount's end")
+        self.assertEqual(os.listdir(mounted.point), [])
+
+    def test_daemon_that_is_asked_to_end(self):
+        mounted = self.mount(mounting.sample(SAMPLE), options=["auto_unmount"], user=self.user)
+        mounted.send(signal.SIGTERM)
+        self.assertEqual(mounted.wait(), 0)
+        self.assertFalse(mounted.is_mounted())
+
+    def test_timeout_goes_with_it(self):
+        mounted = self.mount(mounting.sample(SAMPLE), options=["auto_unmount,timeout=1"], user=self.user)
+        self.assertEqual(mounted.wait(), 0)
+        self.assertFalse(mounted.is_mounted())
+
+
+@mounting.only_root
+class KilledForOrdinaryUsers(Killed):
+    """fusermount3 looks at the mount as root, also for others, and before 3.15 in no other way."""
+
+    user = mounting.NOBODY
+    more_options = ("allow_root",)
+
+    def setUp(self):
+        super().setUp()
+        mounting.let_users_ask_for_others(self)
+
+
+if __name__ == "__main__":
+    mounting.main()

@@ -1,0 +1,194 @@
+#!/usr/bin/env python3
+"""What stands in the log: how much of it, without which names, and the statistics that a signal asks for."""
+import contextlib
+import os
+import re
+import signal
+import socket
+import unittest
+from pathlib import Path
+
+import mounting
+
+SAMPLE = "riegeli/multiblock_zstd.riegeli"
+RECORDS = 1250
+UNKNOWN_NAME = "recordio/v2-unknown-transformer.grail-rio"
+
+
+class Amount(mounting.Case):
+    def setUp(self):
+        super().setUp()
+        self.damaged = mounting.with_bit_flipped(self.copy(SAMPLE), 84003)
+
+    def log_of(self, *flags):
+        mounted = self.mount(self.damaged, flags=["-f", *flags])
+        for name in os.listdir(mounted / "records"):
+            with contextlib.suppress(OSError):
+                (mounted / "records" / name).read_bytes()
+        self.assertEqual(mounted.unmount(), 0)
+        return mounted.log()
+
+    def test_damage_is_told(self):
+        self.assertIn("byte 83928", self.log_of())
+
+    def test_quiet_tells_errors_alone(self):
+        self.assertEqual(self.log_of("-q"), "")
+        self.assertEqual(self.log_of("--quiet"), "")
+        done = self.recordfs("-q", self.damaged, self.folder / "above/gone")
+        self.assertEqual(done.returncode, 3)
+        self.assertIn("cannot mount", done.stderr)
+
+    def test_verbose_tells_what_was_opened_and_walked(self):
+        log = self.log_of("-v")
+        self.assertIn(f"{self.damaged}: riegeli, {self.damaged.stat().st_size} bytes", log)
+        self.assertRegex(log, rf"{self.damaged}: walked through its headers in \d+ ms: \d+ chunks, {RECORDS} records")
+        self.assertIn("byte 83928", log)
+        self.assertNotIn("walked through", self.log_of())
+
+    def test_neither_quiet_nor_verbose_together(self):
+        self.assertEqual(self.recordfs("-q", "-v", self.damaged, self.new_point()).returncode, 1)
+
+
+class Redacted(mounting.Case):
+    def assert_redacted(self, log, *names):
+        for name in names:
+            self.assertNotIn(str(name), log)
+
+    def test_source_is_a_number(self):
+        source = mounting.with_bit_flipped(self.copy(SAMPLE, "secret-name.riegeli"), 84003)
+        mounted = self.mount(source, flags=["-f", "-v"], options=["redact"])
+        for name in os.listdir(mounted / "records"):
+            with contextlib.suppress(OSError):
+                (mounted / "records" / name).read_bytes()
+        mounted.send(signal.SIGUSR1)
+        mounted.wait_for_log("source 1: .*complete")
+        mounted.wait_for_log("source 1: byte 83928: ")
+        self.assertEqual(mounted.unmount(), 0)
+        self.assert_redacted(mounted.log(), "secret", mounted.point)
+
+    def test_sources_are_counted(self):
+        first, second = self.copy(SAMPLE, "secret-1.riegeli"), self.copy(SAMPLE, "secret-2.riegeli")
+        mounted = self.mount(first, second, flags=["-f", "-v"], options=["redact"])
+        mounted.wait_for_log("source 2: riegeli")
+        self.assert_redacted(mounted.log(), "secret")
+
+    def test_failure_to_open(self):
+        done = self.recordfs(self.copy(SAMPLE), self.folder / "secret", self.new_point(), "-o", "redact")
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("source 2: cannot open: No such file", done.stderr)
+        self.assert_redacted(done.stderr, "secret")
+
+    def test_failure_to_mount(self):
+        done = self.recordfs(self.copy(SAMPLE), self.folder / "secret/mnt", "-o", "redact")
+        self.assertEqual(done.returncode, 3)
+        self.assertIn("mount point: cannot mount", done.stderr)
+        self.assert_redacted(done.stderr, "secret")
+
+    def test_names_from_the_file(self):
+        for options, want in (([], 'the transformer "xor 33" is not known'), (["redact"], 'the transformer "..." is not known')):
+            mounted = self.mount(mounting.sample(UNKNOWN_NAME), options=options)
+            with contextlib.suppress(OSError):
+                (mounted / "records/000000000").read_bytes()
+            self.assertIn(want, mounted.wait_for_log("transformer"))
+            self.assertEqual(mounted.unmount(), 0)
+
+    def test_status_for_systemd(self):
+        with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as listening:
+            listening.bind(str(self.folder / "notify"))
+            listening.settimeout(mounting.PATIENCE)
+            environment = dict(self.environment(), NOTIFY_SOCKET=str(self.folder / "notify"))
+            source = self.copy(SAMPLE, "secret.riegeli")
+            done = mounting.run(mounting.program("recordfs"), source, self.new_point(), "-o", "redact", env=environment)
+            self.assertEqual(done.returncode, 0)
+            self.assertIn("STATUS=source 1 on mount point\n", listening.recv(65536).decode())
+
+
+class Statistics(mounting.Case):
+    def ask(self, mounted, pattern):
+        mounted.send(signal.SIGUSR1)
+        return mounted.wait_for_log(pattern)
+
+    def test_requests_caches_bytes_and_progress(self):
+        mounted = self.mount(mounting.sample(SAMPLE))
+        self.assertIn("0 chunks, 0 records, not complete", self.ask(mounted, "not complete"))
+        for name in os.listdir(mounted / "records"):
+            (mounted / "records" / name).read_bytes()
+        line = self.ask(mounted, rf"{RECORDS} records, complete")
+        self.assertTrue(line.startswith(f"recordfs: {mounting.sample(SAMPLE)}: "), line)
+        log = mounted.log()
+        requests = dict(word.split(" ") for word in re.findall(r"requests: (.*)", log)[-1].split(", "))
+        self.assertGreater(int(requests["readdirplus"]) + int(requests.get("readdir", "0")), 0)
+        self.assertEqual(int(requests["open"]), 1, "the kernel does not ask again")
+        pushed = int(re.findall(r"pushed into the kernel's cache: (\d+) records", log)[-1])
+        self.assertGreater(int(requests["read"]) + pushed, 0)
+        self.assertLessEqual(pushed, RECORDS)
+        hits, misses = map(int, re.findall(r"cache of chunks: (\d+) hits, (\d+) misses", log)[-1])
+        self.assertGreater(hits, 0)
+        self.assertGreater(misses, 0)
+        read, decoded = map(int, re.findall(r"read: (\d+) bytes; decoded: (\d+) bytes", log)[-1])
+        self.assertGreater(read, 0)
+        self.assertGreaterEqual(decoded, (mounted / "streams/concat").stat().st_size)
+        self.assertEqual(mounted.unmount(), 0)
+
+    def test_quiet_answers_all_the_same(self):
+        mounted = self.mount(mounting.sample(SAMPLE), flags=["-f", "-q"])
+        self.ask(mounted, "requests: ")
+
+    def test_signal_does_not_end_it(self):
+        mounted = self.mount(mounting.sample(SAMPLE))
+        for turn in range(1, 6):
+            mounted.send(signal.SIGUSR1)
+            mounting.wait_for(lambda least=turn: mounted.log().count("requests: ") >= least, "the answer")
+        self.assertEqual(len(os.listdir(mounted / "records")), RECORDS)
+        mounted.send(signal.SIGTERM)
+        self.assertEqual(mounted.wait(), 0)
+
+    def test_signal_while_sources_are_opened_is_answered_later(self):
+        (self.folder / "backing").mkdir()
+        self.copy(SAMPLE, "backing/slow.riegeli")
+        slow = self.folder / "slow"
+        slow.mkdir()
+        self.enter(mounting.started(mounting.program("slowfs"), self.folder / "backing", slow))
+        mounting.wait_for(lambda: str(slow) in mounting.mounts(), "slowfs")
+        self.addCleanup(mounting.run, "fusermount3", "-u", "-z", slow)
+        gate = self.folder / "backing/gate"
+        gate.write_text("0\n", encoding="utf-8")
+        self.addCleanup(gate.unlink, missing_ok=True)
+        point, log = self.new_point(), self.folder / "log"
+        with log.open("wb") as out, mounting.started(mounting.program("recordfs"), "-f", slow / "slow.riegeli", point,
+                                                     stdout=out, stderr=out, env=self.environment()) as running:
+            # It waits for the source by then, with the signal held back.
+            mounting.wait_for(lambda: self.holds_usr1(running.pid) and self.has_opened(running.pid, slow), "the open source")
+            running.send_signal(signal.SIGUSR1)
+            gate.unlink()
+            mounting.wait_for(lambda: "requests: " in log.read_text(encoding="utf-8"), "the answer")
+            running.send_signal(signal.SIGTERM)
+            self.assertEqual(running.wait(mounting.PATIENCE), 0)
+
+    @staticmethod
+    def holds_usr1(pid):
+        status = Path(f"/proc/{pid}/status").read_text(encoding="utf-8")
+        held = re.search(r"^SigBlk:\s*([0-9a-f]+)$", status, re.MULTILINE)
+        return int(held.group(1), 16) >> (signal.SIGUSR1 - 1) & 1
+
+    @staticmethod
+    def has_opened(pid, folder):
+        with contextlib.suppress(OSError):
+            return any(os.readlink(f"/proc/{pid}/fd/{number}").startswith(str(folder)) for number in os.listdir(f"/proc/{pid}/fd"))
+        return False
+
+    @mounting.only_root
+    def test_background_answers_in_the_systems_log(self):
+        with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as system_log:
+            system_log.bind("/dev/log")
+            self.addCleanup(os.unlink, "/dev/log")
+            system_log.settimeout(mounting.PATIENCE)
+            point = self.new_point()
+            self.assertEqual(self.recordfs(mounting.sample(SAMPLE), point).returncode, 0)
+            for daemon in mounting.daemons(point):
+                os.kill(daemon, signal.SIGUSR1)
+            self.assertRegex(system_log.recv(65536).decode(), r"^<29>.* recordfs\[\d+\]: requests: ")
+
+
+if __name__ == "__main__":
+    mounting.main()
