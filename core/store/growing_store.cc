@@ -45,7 +45,8 @@ RecordStore::RecordStore(std::string name, std::shared_ptr<const Source> source,
       read_ahead_(new_read_ahead()),
       catalog_(
           *container_, *source_, Depth::kCounts, bounds, [this](const DamageRow& row) { report(row.region); },
-          growing.shorter != nullptr ? nullptr : saved(Depth::kCounts), layouts_in_turn(), walks_told("headers"),
+          growing.shorter != nullptr ? nullptr : saved(Depth::kCounts), layouts_in_turn(),
+          growing.shorter != nullptr ? Catalog::OnWalked{} : walks_told("headers"),
           growing.shorter != nullptr ? growing.shorter->catalog_.snapshot() : std::nullopt) {
   if (growing.shorter == nullptr) return;
   knows_counts_ = growing.shorter->state().complete;
@@ -63,7 +64,8 @@ std::set<RecordStore::Reported> RecordStore::reported() const {
 std::unique_ptr<Catalog> RecordStore::new_sizes(std::optional<CatalogSnapshot> shorter) const {
   auto index = shorter ? nullptr : saved(Depth::kSizes);
   return std::make_unique<Catalog>(*container_, *source_, Depth::kSizes, bounds_, Catalog::OnDamage{}, std::move(index),
-                                   layouts_in_turn(), walks_told("sizes"), std::move(shorter));
+                                   layouts_in_turn(), shorter ? Catalog::OnWalked{} : walks_told("sizes"),
+                                   std::move(shorter));
 }
 
 Catalog* RecordStore::sizes_if_made() const {

@@ -45,6 +45,9 @@ class SettledContainer final : public Container {
   Result<std::vector<Attribute>> chunk_attributes(const ChunkInfo& chunk) const override {
     return below_->chunk_attributes(chunk);
   }
+  std::string_view record_media_type(const std::vector<Attribute>& attributes) const override {
+    return below_->record_media_type(attributes);
+  }
   bool has_parts() const override { return below_->has_parts(); }
   std::uint64_t largest_record_with_parts() const override { return below_->largest_record_with_parts(); }
   Result<Parts> parts(Bytes record) const override { return below_->parts(record); }

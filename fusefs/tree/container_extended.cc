@@ -66,7 +66,7 @@ Result<std::string> ContainerTree::extended_of_record(std::string_view name, con
 }
 
 Result<std::string> ContainerTree::checksum_word(const ChunkInfo& chunk) const {
-  auto known = kept_.checksums.get({number_, chunk.begin}, [&]() -> Result<std::shared_ptr<const KeptState>> {
+  auto known = kept_.checksums.get({snapshot_, chunk.begin}, [&]() -> Result<std::shared_ptr<const KeptState>> {
     auto word = checksum_of(*store_, chunk);
     if (!word) return std::move(word).error();
     return std::make_shared<const KeptState>(KeptState{*word});

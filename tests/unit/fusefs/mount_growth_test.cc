@@ -80,6 +80,21 @@ std::string lines_of(const toy::File& file, std::size_t records) {
   return lines;
 }
 
+TEST(MountGrowth, ChecksumIsThatOfTheSnapshot) {
+  GrowingMount mount({.chunks = 20}, 10);
+  const std::uint64_t record = mount.path({"records", "29"});
+  const auto word = [&] {
+    return waited([&](Goal& goal) { return mount.tree().extended_attribute(record, "user.recordfs.checksum", goal); })
+        .value();
+  };
+  EXPECT_EQ(word(), "good");
+  EXPECT_EQ(word(), "good");
+  EXPECT_EQ(mount.watch().verifies.load(), 1u);
+  mount.grow_to(20);  // a chunk that begins where it began may hold more
+  EXPECT_EQ(word(), "good");
+  EXPECT_EQ(mount.watch().verifies.load(), 2u);
+}
+
 TEST(MountGrowth, ShowsWhatWasAddedUnderTheSameNumbers) {
   GrowingMount mount({.chunks = 12}, 5);
   const std::uint64_t records = mount.path({"records"});

@@ -18,6 +18,7 @@ class GrowingToy {
   const toy::File& file() const { return file_; }
   toy::Watch& watch() { return *watch_; }
   std::vector<std::string> lines() const { return lines_.all(); }
+  std::vector<std::string> details() const { return lines_.details(); }
 
   // The store of the first `size` bytes.
   std::shared_ptr<RecordStore> at_size(std::size_t size, const RecordStore* shorter = nullptr) {
@@ -52,6 +53,24 @@ std::string record(const RecordStore& store, std::uint64_t ordinal) {
   if (!place) return to_string(place.error());
   const auto slice = store.read_record({place->chunk, ordinal - place->before.records}, 0, UINT64_MAX);
   return slice ? text_of(*slice) : to_string(slice.error());
+}
+
+TEST(GrowingStore, FirstWalkAloneIsADetailOfTheLog) {
+  GrowingToy toy({.chunks = 120});
+  auto shorter = toy.with_chunks(110);
+  EXPECT_EQ(counts(*shorter).records, 330u);
+  auto longer = toy.with_chunks(120, shorter.get());
+  EXPECT_EQ(counts(*longer).records, 360u);
+  shorter.reset();
+  longer.reset();  // their walks have said all by then
+  EXPECT_EQ(toy.details().size(), 1u);
+}
+
+TEST(Settled, MediaTypeIsThatOfTheContainer) {
+  const toy::File file = toy::make_file({.chunks = 2});
+  const auto container = settled(toy::open(toy::source_of(file.bytes), Limits{}).value(), file.bytes.size());
+  EXPECT_EQ(container->record_media_type({{"media", "", "x"}}), "application/x-toy");
+  EXPECT_EQ(container->record_media_type({}), "");
 }
 
 TEST(GrowingStore, WalksThroughWhatWasAddedAndTheChunksSinceTheLastAnchor) {
