@@ -72,6 +72,30 @@ class Redacted(mounting.Case):
         mounted.wait_for_log("source 2: riegeli")
         self.assert_redacted(mounted.log(), "secret")
 
+    def test_files_of_a_directory_are_counted(self):
+        (self.folder / "secret-folder").mkdir()
+        for number in (1, 2):
+            mounting.with_bit_flipped(self.copy(SAMPLE, f"secret-folder/secret-{number}.riegeli"), 84003)
+        mounted = self.mount(self.folder / "secret-folder", flags=["-f", "-v"], options=["redact"])
+        for container in mounted.point.iterdir():
+            for name in os.listdir(container / "records"):
+                with contextlib.suppress(OSError):
+                    (container / "records" / name).read_bytes()
+        mounted.wait_for_log("mirrored file 2: byte 83928: ")
+        mounted.send(signal.SIGUSR1)
+        mounted.wait_for_log("mirrored containers: 2 open")
+        self.assertEqual(mounted.unmount(), 0)
+        self.assert_redacted(mounted.log(), "secret", mounted.point)
+
+    def test_file_that_is_followed(self):
+        source = self.copy(SAMPLE, "secret.riegeli")
+        mounted = self.mount(source, flags=["-f", "-v"], options=["redact,follow"])
+        self.assertEqual(len(os.listdir(mounted / "records")), RECORDS)
+        source.rename(self.folder / "secret-moved.riegeli")
+        mounted.wait_for_log("source 1: moved, removed or replaced")
+        self.assertEqual(mounted.unmount(), 0)
+        self.assert_redacted(mounted.log(), "secret", mounted.point)
+
     def test_failure_to_open(self):
         done = self.recordfs(self.copy(SAMPLE), self.folder / "secret", self.new_point(), "-o", "redact")
         self.assertEqual(done.returncode, 2)
@@ -121,7 +145,6 @@ class Statistics(mounting.Case):
         self.assertEqual(int(requests["open"]), 1, "the kernel does not ask again")
         pushed = int(re.findall(r"pushed into the kernel's cache: (\d+) records", log)[-1])
         self.assertGreater(int(requests["read"]) + pushed, 0)
-        self.assertLessEqual(pushed, RECORDS)
         hits, misses = map(int, re.findall(r"cache of chunks: (\d+) hits, (\d+) misses", log)[-1])
         self.assertGreater(hits, 0)
         self.assertGreater(misses, 0)

@@ -142,6 +142,17 @@ class Suffix(mounting.Case):
             self.assertEqual((plain / "records" / name).stat().st_ino, (suffixed / f"records/{name}_x").stat().st_ino)
             self.assertEqual((plain / "records" / name).read_bytes(), (suffixed / f"records/{name}_x").read_bytes())
 
+    def test_containers_of_a_mirrored_directory(self):
+        (self.folder / "source").mkdir()
+        self.copy(SAMPLE, "source/a.riegeli")
+        (self.folder / "source/plain.txt").write_text("text", encoding="utf-8")
+        mounted = self.mount(self.folder / "source", options=["record_suffix=.pb,xattr"])
+        self.assertEqual(sorted(os.listdir(mounted.point)), ["a.riegeli", "plain.txt"])
+        self.assertIn("000000042.pb", os.listdir(mounted / "a.riegeli/records"))
+        self.assertEqual(os.getxattr(mounted / "a.riegeli/records/42", "user.recordfs.ordinal"), b"42")
+        for name in ("", "a.riegeli", "plain.txt"):
+            self.assertEqual(os.listxattr(mounted / name), [], name)
+
     def test_protobufs(self):
         mounted = self.mount(mounting.sample(SAMPLE), options=["xattr,record_suffix=.pb"])
         self.assertEqual(os.getxattr(mounted / "records/0", "user.mime_type"), b"application/x-protobuf")
