@@ -244,9 +244,10 @@ class Follow(mounting.Case):
         readers = [threading.Thread(target=read) for _ in range(3)]
         for reader in readers:
             reader.start()
+        before = len(self.names())
         while self.writer.append(40000):
-            before = len(self.names())
             mounting.wait_for(lambda than=before: len(self.names()) > than, "more records")
+            before = len(self.names())
         self.wait_for_all()
         over.set()
         for reader in readers:
