@@ -49,7 +49,10 @@ class Index {
  public:
   explicit Index(const IndexOptions& options)
       : options_(options),
-        workspace_(options.reading, [](Severity, const std::string& line) { say(line); }),
+        workspace_(options.reading,
+                   [](Severity severity, const std::string& line) {
+                     if (severity > Severity::kDetail) say(line);
+                   }),
         output_(STDOUT_FILENO) {}
 
   int run() {

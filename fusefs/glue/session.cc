@@ -134,15 +134,18 @@ Result<void> serve(const MountTree& tree, Executor& executor, const SessionOptio
   if (!session) return std::move(session).error();
   events.mounted();
   Result<void> result;
-  if (watch_init_reply(session->get()) != 0 || fuse_daemonize(options.foreground ? 1 : 0) != 0) {
+  const bool is_in_background =
+      watch_init_reply(session->get()) == 0 && fuse_daemonize(options.foreground ? 1 : 0) == 0;
+  // Before there is a thread that has something to say.
+  if (is_in_background) events.in_background();
+  if (!is_in_background) {
     result = failure("no way to the background");
   } else if (!executor.start() || !serving.neighbours.start(session->get()) ||
              !signals.watch(session->get(), watched(serving, options, events)) ||
              (follower != nullptr && !follower->start(session->get()))) {
     result = failure("the system gives no thread");
-  } else {
-    events.in_background();
-    if (run_loop(session->get(), options) != 0) result = failure("the connection to the kernel broke");
+  } else if (run_loop(session->get(), options) != 0) {
+    result = failure("the connection to the kernel broke");
   }
   signals.stop();
   executor.stop();
