@@ -5,6 +5,7 @@ import os
 import re
 import signal
 import socket
+import time
 import unittest
 from pathlib import Path
 
@@ -75,7 +76,9 @@ class Redacted(mounting.Case):
     def test_files_of_a_directory_are_counted(self):
         (self.folder / "secret-folder").mkdir()
         for number in (1, 2):
-            mounting.with_bit_flipped(self.copy(SAMPLE, f"secret-folder/secret-{number}.riegeli"), 84003)
+            path = mounting.with_bit_flipped(self.copy(SAMPLE, f"secret-folder/secret-{number}.riegeli"), 84003)
+        # What was written a moment ago is another file at each look.
+        mounting.wait_for(lambda: time.time() - path.stat().st_ctime > 0.1, "a settled file")
         mounted = self.mount(self.folder / "secret-folder", flags=["-f", "-v"], options=["redact"])
         for container in mounted.point.iterdir():
             for name in os.listdir(container / "records"):
