@@ -38,7 +38,7 @@ Severity DaemonLog::least_of(Verbosity verbosity) {
 }
 
 void DaemonLog::use_syslog() {
-  ::openlog("recordfs", LOG_PID, LOG_DAEMON);
+  ::openlog("recordfs", LOG_PID | LOG_NDELAY, LOG_DAEMON);
   to_syslog_ = true;
 }
 

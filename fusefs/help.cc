@@ -38,7 +38,7 @@ Usage: mount.recordfs SOURCE DIRECTORY [-sfnv] [-N NAMESPACE] [-o OPTION,...] [-
   -N NAMESPACE      mount in the namespace of a process id, or of a file
 )";
 
-constexpr std::string_view kFlags = R"(
+constexpr std::string_view kFlagHelp = R"(
 Options:
   -f, --foreground  stay in the foreground and log to stderr; otherwise the log is the system's
   -d, --debug       as -f, with a trace of every request
@@ -82,9 +82,12 @@ for time and memory:
   index=no          save nothing and use nothing that was saved
   index=DIRECTORY   the same as auto, in another directory, which has to be the user's alone
 
-for its end, and the log:
+for its end, its confinement, and the log:
   timeout=SECONDS   unmount when nobody has asked for anything for so long, and nothing is open (default 0: never)
-  auto_unmount      unmount also when the program is killed; users other than root need allow_root with it
+  auto_unmount      leave it to fusermount3 to unmount after the program was killed; users other than root need
+                    allow_root with it (recordfs does it anyway)
+  sandbox=no        keep what the mount does not need (default yes: no rights, no file but the sources and the saved
+                    indexes, no program, no connection)
   redact            names of sources, and keys from files, stay out of the log
   debug             as -d
 
@@ -108,7 +111,7 @@ std::string help_text(Form form, std::span<const HelpLine> commands) {
   const bool is_program = form == Form::kProgram;
   std::string text(is_program ? kProgramUsage : form == Form::kCommand ? kCommandUsage : kMount8Usage);
   if (is_program) text += list_of(commands);
-  if (form != Form::kMount8) text += kFlags;
+  if (form != Form::kMount8) text += kFlagHelp;
   text += kMountOptions;
   text += kExitStatuses;
   if (is_program) text += kOfCommands;

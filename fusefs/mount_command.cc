@@ -4,9 +4,11 @@
 #include <sched.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <filesystem>
 #include <optional>
 #include <string>
 #include <utility>
@@ -14,7 +16,10 @@
 
 #include <fmt/format.h>
 
+#include "core/decoding/protobuf_module.h"
+#include "core/decoding/record_decoder.h"
 #include "core/store/record_store.h"
+#include "fusefs/confinement/confinement.h"
 #include "fusefs/daemon_log.h"
 #include "fusefs/exit_status.h"
 #include "fusefs/glue/follower.h"
@@ -30,6 +35,13 @@
 
 namespace recordfs {
 namespace {
+
+// A sanitizer writes reports, starts a program for its symbols, and looks for leaks through a process of its own.
+#ifdef RECORDFS_SANITIZED
+constexpr bool kConfines = false;
+#else
+constexpr bool kConfines = true;
+#endif
 
 // What cannot be done, as it is said, and what the program ends with.
 struct Refusal {
@@ -59,6 +71,23 @@ std::optional<std::string> enter_namespace(const std::string& place) {
   return reason;
 }
 
+// What the mount goes on to read. To be asked before it stands.
+Reach reach_of(const Options& options, const Services& services) {
+  Reach reach;
+  for (const std::string& source : options.sources) {
+    std::error_code failed;
+    reach.readable.push_back(found_at(source));
+    reach.reads_all_owners |= std::filesystem::is_directory(source, failed);
+  }
+  if (services.index) {
+    make_directory(*services.index);
+    reach.saved.push_back(found_at(services.index->directory));
+  }
+  // Each thread of the loop opens it for itself.
+  reach.devices.push_back(found_at("/dev/fuse"));
+  return reach;
+}
+
 SessionOptions session_options(const Options& options, const MountPoint& point) {
   return {.mountpoint = point.path(),
           .fsname = options.fsname.value_or(options.sources.front()),
@@ -70,6 +99,7 @@ SessionOptions session_options(const Options& options, const MountPoint& point) 
           .allow_other = options.allow_other,
           .has_extended_attributes = options.xattr,
           .shows_its_death = options.auto_unmount,
+          .remove_mountpoint = point.was_made(),
           .timeout = options.timeout,
           .passed_on = options.passed_on};
 }
@@ -83,9 +113,17 @@ Result<GivenTypes> named_types(const Options& options) {
   return why;
 }
 
+// Whether libprotobuf may be needed. Of the containers of a mirrored directory nobody knows.
+bool may_decode_messages(const MountTree& tree, const GivenTypes& types) {
+  const auto stores = tree.stores();
+  return tree.may_change() || std::ranges::any_of(stores, [&types](const auto& store) {
+           return RecordDecoder(store->container(), types).decodes_messages();
+         });
+}
+
 // Mounts what was opened, and serves it to the end.
-std::optional<Refusal> serve_sources(const Options& options, GivenTypes types, Readiness& readiness, bool tells_name,
-                                     Services& services, DaemonLog& log) {
+std::optional<Refusal> serve_sources(const Options& options, const GivenTypes& types, Readiness& readiness,
+                                     bool tells_name, Services& services, DaemonLog& log) {
   const auto cannot_mount = [&](const std::string& reason) {
     return Refusal{kExitCannotMount, fmt::format("{}: cannot mount: {}", shown_mountpoint(options), reason)};
   };
@@ -94,9 +132,14 @@ std::optional<Refusal> serve_sources(const Options& options, GivenTypes types, R
   const auto point = MountPoint::at(options);
   if (!point) return cannot_mount(point.error().detail);
   MountTree tree(std::move(opened->sources), options.nest, mirror_settings(options, services), options.record_suffix,
-                 std::move(types));
+                 types);
   std::optional<Follower> follower;
   if (!opened->followed.empty()) follower.emplace(tree, std::move(opened->followed), services.log);
+  const Reach reach = reach_of(options, services);
+  const bool confines = options.sandbox.value_or(kConfines);
+  // What is opened when it is first needed can't be opened later. And nothing is read from sources between the mount
+  // and its first answer: whoever comes to it by then can't be interrupted.
+  if (confines && may_decode_messages(tree, types)) open_protobuf_module();
   const SessionEvents events{
       .mounted =
           [&] {
@@ -106,6 +149,11 @@ std::optional<Refusal> serve_sources(const Options& options, GivenTypes types, R
       .in_background =
           [&] {
             if (!options.foreground) log.use_syslog();
+          },
+      .can_confine =
+          [&] {
+            if (!confines) return;
+            for (const std::string& kept : confine(reach)) log.write(Severity::kWarning, "not given up: " + kept);
           },
       .stands =
           [&] {
@@ -158,7 +206,7 @@ int mount_sources(Options options) {
   services.index = std::move(*index);
   services.address_bits = address_bits(options);
   if (options.listed_keys) services.keys.table.keys = *options.listed_keys;
-  const auto refusal = serve_sources(options, std::move(*types), *readiness, *chosen, services, log);
+  const auto refusal = serve_sources(options, *types, *readiness, *chosen, services, log);
   if (!refusal) return kExitGood;
   log.write(Severity::kError, refusal->reason);
   return refusal->status;

@@ -121,7 +121,7 @@ bool set_cache_size(const std::string& value, Options& options) {
 
 bool set_max_chunk(const std::string& value, Options& options) {
   const auto size = parse_size(value);
-  if (size) options.limits.stored_chunk = options.limits.decoded_chunk = *size;
+  if (size) options.limits = limits_for_chunks_of(*size);
   return size.has_value() && *size > 0;
 }
 
@@ -169,6 +169,11 @@ constexpr std::array kValued = {
     Valued{"max_read",
            [](const std::string& value, Options& options) { return parse_optional(value, options.max_read); }},
     Valued{"record_suffix", set_record_suffix},
+    Valued{"sandbox",
+           [](const std::string& value, Options& options) {
+             options.sandbox = value == "yes";
+             return value == "yes" || value == "no";
+           }},
     Valued{"threads",
            [](const std::string& value, Options& options) {
              return parse_number(value, options.threads) && options.threads > 0 && options.threads <= kMostThreads;

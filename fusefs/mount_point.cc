@@ -11,6 +11,8 @@
 
 #include <fmt/format.h>
 
+#include "fusefs/glue/unmounting.h"
+
 namespace recordfs {
 namespace {
 
@@ -52,6 +54,14 @@ std::string absolute(const std::string& path) {
   return failed ? path : real.string();
 }
 
+// The path from the root of what can't be looked at itself: a directory on which a mount has died.
+std::string beside(const std::string& path) {
+  const std::filesystem::path name = std::filesystem::path(path).lexically_normal();
+  const auto plain = name.has_filename() ? name : name.parent_path();
+  return std::filesystem::path(absolute(plain.has_parent_path() ? plain.parent_path().string() : ".")) /
+         plain.filename();
+}
+
 // What keeps a directory that is there from being a mount point, or nothing.
 std::optional<std::string> problem_of(const std::string& path, bool nonempty) {
   struct stat st {};
@@ -89,6 +99,7 @@ MountPoint::MountPoint(MountPoint&& other) noexcept
 Result<MountPoint> MountPoint::at(const Options& options) {
   const std::string& name = options.mountpoint;
   if (is_open_device(name)) return MountPoint(name, false);
+  clear_dead_mounts(beside(name));
   struct stat st {};
   const bool shall_make = options.form != Form::kMount8 && ::lstat(name.c_str(), &st) != 0 && errno == ENOENT;
   if (shall_make && ::mkdir(name.c_str(), kAsTheMaskAllows) != 0) {

@@ -30,6 +30,8 @@ class MountPoint {
   MountPoint(MountPoint&& other) noexcept;
   MountPoint& operator=(MountPoint&&) = delete;
 
+  bool was_made() const { return was_made_; }
+
   // From the root: a daemon leaves the directory where it was started.
   const std::string& path() const { return path_; }
 

@@ -46,6 +46,7 @@ struct Options {
   std::optional<uid_t> uid;
   std::optional<gid_t> gid;
   std::optional<mode_t> umask;
+  std::optional<bool> sandbox;  // give up what the mount does not need
   std::optional<std::string> fsname;
   std::optional<unsigned> max_read;  // bytes that the kernel asks for at once, at the most
   std::optional<int> ready_fd;

@@ -19,29 +19,29 @@ namespace recordfs {
 namespace {
 
 // As sd_notify(3) has it: a path, or the name of an abstract socket behind an "@".
-void send_to(const std::string& socket_name, const std::string& message) {
+Descriptor connected_to(const std::string& socket_name) {
   sockaddr_un address{};
   const bool is_name = socket_name.starts_with('/') || socket_name.starts_with('@');
-  if (!is_name || socket_name.size() >= sizeof(address.sun_path)) return;
+  if (!is_name || socket_name.size() >= sizeof(address.sun_path)) return {};
   address.sun_family = AF_UNIX;
   std::memcpy(address.sun_path, socket_name.data(), socket_name.size());
   if (socket_name.front() == '@') address.sun_path[0] = '\0';
   const auto size = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + socket_name.size());
-  const int out = ::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-  if (out < 0) return;
-  ssize_t sent = -1;
-  do {
-    sent =
-        ::sendto(out, message.data(), message.size(), MSG_NOSIGNAL, reinterpret_cast<const sockaddr*>(&address), size);
-  } while (sent < 0 && errno == EINTR);
-  ::close(out);
+  Descriptor made(::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+  if (!made || ::connect(made.number(), reinterpret_cast<const sockaddr*>(&address), size) != 0) return {};
+  return made;
+}
+
+void send(const Descriptor& socket, const std::string& message) {
+  while (::send(socket.number(), message.data(), message.size(), MSG_NOSIGNAL) < 0 && errno == EINTR) {
+  }
 }
 
 }  // namespace
 
 Result<Readiness> Readiness::of(std::optional<int> descriptor) {
   Readiness readiness;
-  if (const char* name = std::getenv("NOTIFY_SOCKET")) readiness.socket_ = name;
+  if (const char* name = std::getenv("NOTIFY_SOCKET")) readiness.socket_ = connected_to(name);
   if (!descriptor) return readiness;
   // Away from the standard ones, which become something else in the background.
   readiness.descriptor_ = ::fcntl(*descriptor, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
@@ -63,10 +63,11 @@ void Readiness::tell(const std::string& status, bool is_in_background) {
     }
     ::close(std::exchange(descriptor_, -1));
   }
-  if (socket_.empty()) return;
+  if (!socket_) return;
   std::string message = fmt::format("READY=1\nSTATUS={}\n", printable(status));
   if (is_in_background) message += fmt::format("MAINPID={}\n", ::getpid());
-  send_to(socket_, message);
+  send(socket_, message);
+  socket_ = Descriptor();
 }
 
 }  // namespace recordfs

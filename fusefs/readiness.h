@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 
+#include "core/base/descriptor.h"
 #include "core/base/result.h"
 
 namespace recordfs {
@@ -29,7 +30,7 @@ class Readiness {
   Readiness() = default;
 
   int descriptor_ = -1;
-  std::string socket_;  // empty: nobody listens
+  Descriptor socket_;  // connected; none: nobody listens
 };
 
 }  // namespace recordfs

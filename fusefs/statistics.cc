@@ -1,7 +1,12 @@
 #include "fusefs/statistics.h"
 
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
+
 #include <algorithm>
 #include <string_view>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -19,6 +24,16 @@ std::string cache_line(std::string_view of_what, const SharedCache<Value>& cache
                      statistics.bytes, cache.capacity());
 }
 
+// What malloc knows: that it keeps freed memory for later is why a daemon holds more than it uses.
+std::vector<std::string> memory_lines() {
+#ifdef __GLIBC__
+  const struct mallinfo2 told = mallinfo2();
+  return {fmt::format("memory: {} bytes in use, {} kept for later", told.uordblks + told.hblkhd, told.fordblks)};
+#else
+  return {};
+#endif
+}
+
 }  // namespace
 
 std::vector<std::string> statistics_of(const Services& services,
@@ -26,6 +41,7 @@ std::vector<std::string> statistics_of(const Services& services,
   std::vector<std::string> lines = {
       cache_line("chunks", services.chunks), cache_line("layouts", services.layouts),
       fmt::format("read: {} bytes; decoded: {} bytes", FileSource::bytes_read(), services.decoded_bytes.load())};
+  for (std::string& line : memory_lines()) lines.push_back(std::move(line));
   const std::size_t shown = std::min(stores.size(), kMostStores);
   for (std::size_t i = 0; i < shown; ++i) {
     const Catalog::State state = stores[i]->state();

@@ -2,6 +2,7 @@
 // and lowered by tests. A value beyond a limit is Code::kLimit, never an allocation.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 
 namespace recordfs {
@@ -16,5 +17,17 @@ struct Limits {
   std::uint32_t nesting_depth = 100;              // of anything that nests
   std::uint64_t scan_bytes = 8ull << 20;          // read by one call of Container::scan before it reports progress
 };
+
+// For chunks of at most `bytes`, as stored and as decoded. Where that is more than what is usual, a chunk may have more
+// records, and a container more metadata, in proportion.
+constexpr Limits limits_for_chunks_of(std::uint64_t bytes) {
+  Limits limits;
+  const std::uint64_t times = std::max<std::uint64_t>(bytes / limits.decoded_chunk, 1);
+  limits.records_per_chunk = std::min(times, UINT64_MAX / limits.records_per_chunk) * limits.records_per_chunk;
+  limits.metadata_bytes = std::min(times, UINT64_MAX / limits.metadata_bytes) * limits.metadata_bytes;
+  limits.stored_chunk = bytes;
+  limits.decoded_chunk = bytes;
+  return limits;
+}
 
 }  // namespace recordfs

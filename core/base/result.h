@@ -42,6 +42,9 @@ struct Error {
   int os_error = 0;       // errno for kIo, otherwise 0
 };
 
+// kOutOfMemory, in a few words: fifteen characters take no memory themselves.
+inline Error shortage(const char* what) { return {.code = Code::kOutOfMemory, .detail = what}; }
+
 // "byte 65536: chunk header hash mismatch".
 std::string to_string(const Error& error);
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <cstring>
 #include <system_error>
 
@@ -17,6 +18,18 @@ namespace recordfs {
 namespace {
 
 constexpr std::size_t kEndBytes = 4096;
+constexpr int kMostInterruptions = 100;  // of one read, which no signal brings about
+// The kernel writes a file's time stamp before the bytes, and one stamp may stand for several writes.
+constexpr std::chrono::milliseconds kFineStamp{30};
+constexpr std::chrono::milliseconds kCoarseStamp{2000};  // of file systems that do not count fractions of a second
+
+// Whether a file whose stamp it is would have another one after one more change. Also where the stamp lies ahead: a
+// clock that is wrong never comes to it.
+bool is_long_before(std::chrono::system_clock::time_point clock, std::int64_t seconds, std::int64_t nanoseconds) {
+  const auto stamp = std::chrono::seconds(seconds) + std::chrono::nanoseconds(nanoseconds);
+  const std::chrono::nanoseconds age = clock.time_since_epoch() - stamp;
+  return age > (nanoseconds == 0 ? kCoarseStamp : kFineStamp) || age < -kCoarseStamp;
+}
 
 Error rewritten() { return {Code::kChanged, 0, "the file was rewritten after it was opened"}; }
 
@@ -72,6 +85,7 @@ Result<std::shared_ptr<const FileSource>> FileSource::open(const std::string& pa
 
 Result<std::shared_ptr<const FileSource>> FileSource::of(Descriptor descriptor, std::string name) {
   struct stat st {};
+  const auto clock = std::chrono::system_clock::now();
   if (::fstat(descriptor.number(), &st) != 0) return io_error(0, "cannot stat", errno);
   auto size = static_cast<std::uint64_t>(st.st_size);
   const bool sized =
@@ -83,6 +97,7 @@ Result<std::shared_ptr<const FileSource>> FileSource::of(Descriptor descriptor, 
   auto ends = source->read_ends();
   if (!ends) return std::move(ends).error();
   source->ends_ = std::move(*ends);
+  source->is_settled_ = is_long_before(clock, st.st_ctim.tv_sec, st.st_ctim.tv_nsec);
   return std::shared_ptr<const FileSource>(std::move(source));
 }
 
@@ -112,10 +127,11 @@ std::optional<FileIdentity> FileSource::identity() const {
 
 Result<std::size_t> FileSource::read_descriptor(Position at, MutableBytes out) const {
   std::size_t done = 0;
+  int interruptions = 0;
   while (done < out.size()) {
     const ssize_t got =
         ::pread(descriptor_.number(), out.data() + done, out.size() - done, static_cast<off_t>(at + done));
-    if (got < 0 && errno == EINTR) continue;
+    if (got < 0 && errno == EINTR && interruptions++ < kMostInterruptions) continue;
     if (got < 0) return io_error(at + done, "cannot read", errno);
     if (got == 0) {
       changed_.store(true, std::memory_order_relaxed);
@@ -169,11 +185,12 @@ Result<void> FileSource::check_unchanged() const {
   if (!now) return std::move(now).error();
   const std::lock_guard lock(mutex_);
   if (changed_.load(std::memory_order_relaxed)) return rewritten();
-  if (*now == seen_) return {};
-  // Anew: another thread may have seen something newer while this one waited for the lock.
+  if (is_settled_ && *now == seen_) return {};
+  // Anew: another thread may have seen something newer while this one waited for the lock. The clock first.
+  const auto clock = std::chrono::system_clock::now();
   now = stamp();
   if (!now) return std::move(now).error();
-  if (*now == seen_) return {};
+  if (is_settled_ && *now == seen_) return {};
   if (now->size < size_) {
     changed_.store(true, std::memory_order_relaxed);
     return shorter(now->size, size_);
@@ -184,6 +201,8 @@ Result<void> FileSource::check_unchanged() const {
     changed_.store(true, std::memory_order_relaxed);
     return rewritten();
   }
+  is_settled_ = is_long_before(clock, now->ctime_seconds, now->ctime_nanoseconds);
+  if (*now == seen_) return {};
   const bool was_appended = now->size > seen_.size;
   seen_ = *now;
   if (now->size > size_) grown_.store(true, std::memory_order_relaxed);

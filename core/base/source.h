@@ -141,7 +141,8 @@ class FileSource final : public Source {
   Ends ends_;  // written once, before the source is shared, as is the next
   bool is_followed_ = false;
   mutable std::mutex mutex_;
-  mutable Stamp seen_;                        // guarded by mutex_
+  mutable Stamp seen_;                        // guarded by mutex_; what the file looked like last
+  mutable bool is_settled_ = false;           // the same; a change behind it would have another stamp
   mutable std::atomic<bool> changed_{false};  // sticks
   mutable std::atomic<std::uint64_t> generation_{0};
   mutable std::atomic<bool> grown_{false};

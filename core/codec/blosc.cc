@@ -21,6 +21,8 @@ constexpr int kNoSuchCodec = -5;  // what the library answers
 // makes comes near: the match would be longer than a chunk can be.
 constexpr std::uint64_t kLongestRun = 8000000;
 
+constexpr std::uint64_t kCodecMemory = 1u << 20;  // at least what a codec takes for itself
+
 Error broken(std::uint32_t block) {
   return {Code::kDamage, 0, fmt::format("Blosc can't decode block {} of its chunk", block)};
 }
@@ -93,8 +95,16 @@ Result<void> decompress_blosc_block(const BloscHeader& header, std::uint32_t blo
   if (!chunk) return std::move(chunk).error();
   if (auto sound = check_chunk_of_one(one, chunk->view()); !sound) return sound;
   if (auto enough = check_memory(one.size); !enough) return enough;
-  // One thread and no global state: any number of these may run at once.
-  const int got = blosc_decompress_ctx(chunk->data(), out.data(), out.size(), 1);
+  const auto decode = [&] {
+    // One thread and no global state: any number of these may run at once.
+    return blosc_decompress_ctx(chunk->data(), out.data(), out.size(), 1);
+  };
+  int got = decode();
+  if (got < 0 && got != kNoSuchCodec) {
+    // Where a codec has found no memory, the library says that the bytes are broken. A second try tells.
+    if (auto enough = check_memory(one.size + kCodecMemory); !enough) return enough;
+    got = decode();
+  }
   if (got == kNoSuchCodec) {
     return Error{.code = Code::kUnsupported, .detail = fmt::format("this Blosc was built without {}", header.codec())};
   }

@@ -95,8 +95,8 @@ bool is_available(CodecId codec) { return backend_of(codec) != nullptr; }
 
 Result<void> decompress_into(CodecId codec, Bytes stored, MutableBytes out) {
   const Backend* backend = backend_of(codec);
-  if (backend && backend->decompress_into) return backend->decompress_into(stored, out);
-  if (backend && backend->whole && backend->whole->take(stored, out) == stored.size()) return {};
+  if (backend != nullptr && backend->decompress_into) return backend->decompress_into(stored, out);
+  if (backend != nullptr && backend->whole != nullptr && backend->whole->take(stored, out) == stored.size()) return {};
   auto stream = open_stream(codec, stored);
   return stream ? fill(**stream, out) : std::move(stream).error();
 }

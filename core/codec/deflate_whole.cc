@@ -1,10 +1,13 @@
 #include "core/codec/deflate_whole.h"
 
+#include <utility>
+
 #include <libdeflate.h>
 
 #include "core/base/cursor.h"
 #include "core/codec/backend.h"
 #include "core/codec/gzip.h"
+#include "core/codec/kept_context.h"
 
 namespace recordfs {
 namespace {
@@ -18,11 +21,15 @@ struct FreeContext {
   void operator()(libdeflate_decompressor* context) const { libdeflate_free_decompressor(context); }
 };
 
-// This thread's, or null when there is no memory.
-libdeflate_decompressor* context() {
-  thread_local std::unique_ptr<libdeflate_decompressor, FreeContext> kept;
-  if (!kept) kept.reset(libdeflate_alloc_decompressor());
-  return kept.get();
+using Kept = KeptContext<libdeflate_decompressor, FreeContext>;
+
+Kept kept_contexts;
+
+// This thread's, or a new one; null when there is no memory.
+Kept::Pointer take_context() {
+  auto context = kept_contexts.take();
+  if (!context) context.reset(libdeflate_alloc_decompressor());
+  return context;
 }
 
 // One stream or member.
@@ -37,10 +44,11 @@ using Decompress = decltype(&libdeflate_deflate_decompress_ex);
 std::optional<Taken> take_one(Decompress decompress, Bytes stored, MutableBytes out) {
   std::byte nothing{};
   Taken taken{};
-  libdeflate_decompressor* const own = context();
-  if (own == nullptr) return std::nullopt;
-  const auto outcome = decompress(own, stored.data(), stored.size(), out.empty() ? &nothing : out.data(), out.size(),
-                                  &taken.stored, &taken.content);
+  auto context = take_context();
+  if (!context) return std::nullopt;
+  const auto outcome = decompress(context.get(), stored.data(), stored.size(), out.empty() ? &nothing : out.data(),
+                                  out.size(), &taken.stored, &taken.content);
+  kept_contexts.keep(std::move(context));
   if (outcome != LIBDEFLATE_SUCCESS) return std::nullopt;
   return taken;
 }

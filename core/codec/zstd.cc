@@ -8,6 +8,7 @@
 
 #include "core/base/cursor.h"
 #include "core/codec/backend.h"
+#include "core/codec/kept_context.h"
 
 namespace recordfs {
 namespace {
@@ -23,9 +24,10 @@ constexpr std::size_t kKeptContextBytes = 8 << 20;
 struct FreeContext {
   void operator()(ZSTD_DCtx* context) const { ZSTD_freeDCtx(context); }
 };
-using Context = std::unique_ptr<ZSTD_DCtx, FreeContext>;
+using Kept = KeptContext<ZSTD_DCtx, FreeContext>;
+using Context = Kept::Pointer;
 
-thread_local Context spare_context;
+Kept spare_contexts;
 
 Error no_memory() { return {Code::kOutOfMemory, 0, "no memory for zstd"}; }
 Error broken(std::string_view why) { return {Code::kDamage, 0, fmt::format("zstd: {}", why)}; }
@@ -45,7 +47,7 @@ Error error_of(std::size_t result) {
 
 // This thread's spare context, or a new one; null when there is no memory.
 Context take_context() {
-  Context context = std::move(spare_context);
+  Context context = spare_contexts.take();
   if (!context) context.reset(ZSTD_createDCtx());
   if (!context) return context;
   ZSTD_DCtx_reset(context.get(), ZSTD_reset_session_only);
@@ -54,7 +56,9 @@ Context take_context() {
 }
 
 void give_back(Context context) {
-  if (context && ZSTD_sizeof_DCtx(context.get()) <= kKeptContextBytes) spare_context = std::move(context);
+  if (context && ZSTD_sizeof_DCtx(context.get()) <= kKeptContextBytes) {
+    spare_contexts.keep(std::move(context));
+  }
 }
 
 enum class FrameKind { kContent, kSkippable, kOther };

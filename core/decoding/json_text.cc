@@ -12,13 +12,27 @@ namespace {
 constexpr std::string_view kHexDigits = "0123456789abcdef";
 
 // Whether a byte stands for itself in a string; what is no ASCII does.
-constexpr auto kIsPlain = [] {
+constexpr std::array<bool, 256> plain_bytes() {
   std::array<bool, 256> plain{};
   for (std::size_t i = 0x20; i < plain.size(); ++i) plain[i] = i != '"' && i != '\\';
   return plain;
-}();
+}
+constexpr auto kIsPlain = plain_bytes();
 
 bool is_plain(char c) { return kIsPlain[static_cast<unsigned char>(c)]; }
+
+std::uint64_t escaped_size(char character) {
+  switch (character) {
+    case '\b':
+    case '\f':
+    case '\n':
+    case '\r':
+    case '\t':
+    case '"':
+    case '\\': return 2;
+    default: return is_plain(character) ? 1 : 6;
+  }
+}
 
 void append_escape(std::string& text, char character) {
   text += '\\';
@@ -49,6 +63,12 @@ void append_json_string(std::string& text, std::string_view value) {
     at = end;
   }
   text += '"';
+}
+
+std::uint64_t json_string_size(std::string_view value) {
+  std::uint64_t size = 2;
+  for (const char character : value) size += escaped_size(character);
+  return size;
 }
 
 void append_json_base64(std::string& text, Bytes bytes) {

@@ -1,6 +1,7 @@
 // The pieces of which JSON is made (RFC 8259), appended to a text. Any thread.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -10,6 +11,9 @@ namespace recordfs {
 
 // A string, quoted. REQUIRES: `value` is UTF-8.
 void append_json_string(std::string& text, std::string_view value);
+
+// How many bytes that appends.
+std::uint64_t json_string_size(std::string_view value);
 
 // Bytes as a string of base64.
 void append_json_base64(std::string& text, Bytes bytes);

@@ -16,6 +16,7 @@ constexpr std::uint64_t kIndent = 2;
 constexpr std::uint32_t kOfObject = 2;
 constexpr std::uint32_t kOfList = 1;
 constexpr std::size_t kLongestNumber = 32;
+constexpr std::uint64_t kLongestEscape = 6;
 
 // How many bytes base64 takes.
 constexpr std::uint64_t encoded_size(std::uint64_t size) { return (size / 3 + 1) * 4; }
@@ -44,9 +45,25 @@ void JsonWriter::take_back(const Mark& mark) {
   is_behind_name_ = is_full_ = false;
 }
 
+std::uint64_t JsonWriter::closing(std::uint32_t depth) const {
+  // Each on a line of its own, under what it ends.
+  return layout_ == JsonLayout::kIndented ? std::uint64_t{depth} * (depth - 1) / 2 * kIndent + std::uint64_t{2} * depth
+                                          : depth;
+}
+
+bool JsonWriter::has_room(std::uint64_t size) const {
+  const std::uint64_t around = (layout_ == JsonLayout::kIndented ? kIndent * depth_ + 4 : 4) + closing(depth_);
+  return text_.size() + around <= end_ && size <= end_ - text_.size() - around;
+}
+
+bool JsonWriter::make_room_for(std::string_view string) {
+  // To count the escapes takes time, and hardly ever matters.
+  const std::uint64_t most = kLongestEscape * string.size() + 2;
+  return make_room(has_room(most) ? most : json_string_size(string));
+}
+
 bool JsonWriter::make_room(std::uint64_t size) {
-  const std::uint64_t around = layout_ == JsonLayout::kIndented ? kIndent * depth_ + 4 : 4;
-  if (is_full_ || text_.size() + around > end_ || size > end_ - text_.size() - around) {
+  if (is_full_ || !has_room(size)) {
     is_full_ = true;
     return false;
   }
@@ -69,7 +86,7 @@ void JsonWriter::new_line() {
 }
 
 void JsonWriter::begin(char bracket) {
-  if (!make_room(1)) return;
+  if (!make_room(1 + closing(depth_ + 1) - closing(depth_))) return;
   text_ += bracket;
   ++depth_;
   nesting_ += bracket == '{' ? kOfObject : kOfList;
@@ -86,14 +103,14 @@ void JsonWriter::end(char bracket) {
 }
 
 void JsonWriter::name(std::string_view name) {
-  if (!make_room(name.size() + 2)) return;
+  if (!make_room_for(name)) return;
   append_json_string(text_, name);
   text_ += layout_ == JsonLayout::kLine ? ":" : ": ";
   is_behind_name_ = true;
 }
 
 void JsonWriter::string(std::string_view text) {
-  if (make_room(text.size() + 2)) append_json_string(text_, text);
+  if (make_room_for(text)) append_json_string(text_, text);
 }
 
 void JsonWriter::base64(Bytes bytes) {

@@ -68,8 +68,12 @@ class JsonWriter {
   void take_back(const Mark& mark);
 
  private:
+  // Bytes that it takes to end all that is open, in which `depth` things stand in each other.
+  std::uint64_t closing(std::uint32_t depth) const;
+  bool has_room(std::uint64_t size) const;
   // Makes ready for a value or a name of `size` bytes. False: there is no room.
   bool make_room(std::uint64_t size);
+  bool make_room_for(std::string_view string);
   void new_line();
   void begin(char bracket);
   void end(char bracket);

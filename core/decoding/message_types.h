@@ -11,6 +11,9 @@
 
 namespace recordfs {
 
+// The reason where there was no memory.
+inline constexpr std::string_view kNoMemory = "no memory";
+
 // The message types of a set of files. Any thread. Throws nothing.
 class MessageTypes {
  public:

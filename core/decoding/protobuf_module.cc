@@ -47,6 +47,8 @@ Result<std::shared_ptr<const MessageTypes>> make_message_types(const std::vector
   return std::shared_ptr<const MessageTypes>(types);
 }
 
+void open_protobuf_module() { static_cast<void>(loaded_module()); }
+
 std::string protobuf_version() {
   const Loaded& loaded = loaded_module();
   return loaded.module == nullptr ? "" : loaded.module->library;

@@ -15,6 +15,9 @@ namespace recordfs {
 // kOutOfMemory. Any thread.
 Result<std::shared_ptr<const MessageTypes>> make_message_types(const std::vector<Bytes>& files);
 
+// Does now what the first of the other two would do: for who may open no file later. Any thread.
+void open_protobuf_module();
+
 // The version of libprotobuf; "" where it is not there. Any thread.
 std::string protobuf_version();
 

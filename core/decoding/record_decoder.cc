@@ -43,6 +43,11 @@ bool RecordDecoder::decodes() const {
          !container_.record_type().empty();
 }
 
+bool RecordDecoder::decodes_messages() const {
+  if (!given_.type.empty()) return true;
+  return container_.has_descriptors() && (container_.has_values() || !container_.record_type().empty());
+}
+
 Result<std::optional<Value>> RecordDecoder::value_of(Bytes record) const {
   if (!given_.type.empty()) return std::optional(Value{Message{given_.type, record}});
   const bool may_be_any_message = container_.may_hold_messages();
@@ -92,7 +97,9 @@ Result<std::string> RecordDecoder::write_decoded(JsonWriter& writer, const Chunk
   }
   if (*types == nullptr) return std::string("no descriptor of this type");
   std::string why;
-  return (*types)->write(message.type, message.bytes, writer, why) ? std::string() : why;
+  if ((*types)->write(message.type, message.bytes, writer, why)) return std::string();
+  if (why == kNoMemory) return Error{.code = Code::kOutOfMemory, .detail = std::move(why)};
+  return why;
 }
 
 Result<void> RecordDecoder::write_message(JsonWriter& writer, const ChunkInfo& chunk, const Message& message) const {
@@ -147,7 +154,7 @@ Result<void> RecordDecoder::append_members(std::string& line, const ChunkInfo& c
   const std::size_t before = line.size();
   auto writer = JsonWriter::in_object(line, most_text_);
   if (value) {
-    const auto written = write(writer, chunk, **value, true);
+    auto written = write(writer, chunk, **value, true);
     if (written && !writer.is_full()) return {};
     line.resize(before);
     if (!written) return written;

@@ -33,6 +33,9 @@ class RecordDecoder {
   // Whether records of this container may be decoded at all.
   bool decodes() const;
 
+  // Whether there may be messages in them whose types are known.
+  bool decodes_messages() const;
+
   // Appends to an object of a line, which is open and has members, what is decoded of a record, each member with a
   // comma before it; nothing where nothing is decoded. What can't be told, because it would take more than `most_text`
   // bytes or is no record of this format, is a member "error". Fails as Container::descriptors does for what may pass,

@@ -37,4 +37,11 @@ struct Member {
   Value value;
 };
 
+template <class Content>
+void add_member(Value::Object& members, std::string_view name, Content content) {
+  Member& member = members.emplace_back();
+  member.name = name;
+  member.value.is = std::move(content);
+}
+
 }  // namespace recordfs

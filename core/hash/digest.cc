@@ -69,7 +69,7 @@ struct Digester::State {
 
   DigestId digest;
   const nettle_hash* algorithm;    // nullptr for the two that are numbers
-  std::uint32_t number = 0;                // of these two
+  std::uint32_t number = 0;        // of these two
   std::vector<std::byte> context;  // of the others, as nettle lays it out
 };
 

@@ -13,10 +13,10 @@ constexpr HHKey kKey = {0x2f696c6567656952, 0x0a7364726f636572, 0x2f696c65676569
 
 const char* characters(Bytes bytes) { return reinterpret_cast<const char*>(bytes.data()); }
 
-const HashEngine& best_engine() {
+const HashEngine* best_engine() {
   const HashEngine* engines[kMaxEngines];
   supported_engines(engines);
-  return *engines[0];
+  return engines[0];
 }
 
 }  // namespace
@@ -35,7 +35,7 @@ std::size_t supported_engines(const HashEngine* (&engines)[kMaxEngines]) {
 std::uint64_t riegeli_hash(Bytes bytes) { return HighwayHash64(kKey, characters(bytes), bytes.size()); }
 
 struct RiegeliHasher::State {
-  const HashEngine& engine = best_engine();
+  const HashEngine& engine = *best_engine();
   alignas(kHashStateAlignment) std::byte memory[kHashStateBytes];
 };
 

@@ -10,7 +10,7 @@ namespace recordfs {
 
 // To be called behind each call of ISA-L. Any thread, any processor.
 inline void clear_upper_registers() {
-  static const bool has_them = __builtin_cpu_supports("avx") != 0;
+  static const bool has_them = static_cast<bool>(__builtin_cpu_supports("avx"));
   if (has_them) zero_upper_halves();
 }
 #else

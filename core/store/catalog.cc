@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cassert>
 #include <new>
+#include <string>
+#include <string_view>
 #include <system_error>
 #include <utility>
 
@@ -10,6 +12,15 @@
 
 namespace recordfs {
 namespace {
+
+constexpr std::string_view kTooManyRegions = "this region and all damage behind it: there are too many regions to list";
+
+// For `more` elements, whose appending throws nothing then.
+template <class Element>
+void make_room(std::vector<Element>& vector, std::size_t more) {
+  if (vector.capacity() - vector.size() >= more) return;
+  vector.reserve(std::max(vector.size() + more, 2 * vector.capacity()));
+}
 
 // What was learnt of the chunks [begin, end).
 std::vector<Learnt> learnt_between(const std::vector<Learnt>& all, std::uint64_t begin, std::uint64_t end) {
@@ -60,18 +71,27 @@ void Catalog::start() {
     } catch (const std::system_error&) {
       // The only way in which std::thread says that the system is short of threads.
       running_ = false;
-      failure_ = Error{.code = Code::kOutOfMemory, .detail = "no thread for the walk through the file"};
+      fail(shortage("no threads"));
+    } catch (const std::bad_alloc&) {
+      running_ = false;
+      fail(shortage("no memory"));
     }
   }
   if (finished.joinable()) finished.join();
 }
 
+// Nobody behind it would catch what the standard library throws.
 void Catalog::run() {
   const ReadWindow window(source_);
   std::unique_lock lock(mutex_);
   restore(lock);
   const bool is_known = complete_;
-  if (!is_known) take_walk(lock);
+  try {
+    if (!is_known) take_walk(lock);
+  } catch (const std::bad_alloc&) {
+    if (!lock.owns_lock()) lock.lock();
+    fail(shortage("no memory"));
+  }
   running_ = false;
   announce(lock);
   if (!complete_ || is_known) return;
@@ -79,15 +99,26 @@ void Catalog::run() {
   save(std::move(lock));
 }
 
+// Nobody is told later of what was in nobody's way: the walk is tried again then.
+void Catalog::fail(Error error) {
+  if (std::ranges::all_of(waiters_, [](const Waiters& waiters) { return waiters.empty(); })) return;
+  failure_ = std::move(error);
+}
+
 void Catalog::tell_walked(std::unique_lock<std::mutex>& lock) const {
   if (!on_walked_) return;
   const Totals totals = totals_;
   const auto walked = walked_;
   lock.unlock();
-  on_walked_(totals, walked);
+  try {
+    on_walked_(totals, walked);
+  } catch (const std::bad_alloc&) {
+    // A line of the log.
+  }
   lock.lock();
 }
 
+// What is thrown leaves the walk where it was.
 void Catalog::take_walk(std::unique_lock<std::mutex>& lock) {
   const auto begin = std::chrono::steady_clock::now();
   Walk walk(container_, source_.size(), depth_, resume_at_, totals_, {}, make_layout_);
@@ -96,9 +127,9 @@ void Catalog::take_walk(std::unique_lock<std::mutex>& lock) {
     lock.unlock();
     auto stepped = walk.step();
     lock.lock();
+    resume_at_ = key;
     if (!stepped) {
-      failure_ = std::move(stepped).error();
-      resume_at_ = key;
+      fail(std::move(stepped).error());
       break;
     }
     note(walk, key);
@@ -236,35 +267,38 @@ std::optional<CatalogSnapshot> Catalog::snapshot() const {
   return all_found();
 }
 
-// Tells what the walk has brought, without the lock.
-void Catalog::announce(std::unique_lock<std::mutex>& lock) {
-  const std::vector<DamageRow> rows = take_settled();
-  std::vector<Waiter> ready = take_reached();
-  if (rows.empty() && ready.empty()) return;
-  lock.unlock();
-  for (const DamageRow& row : rows) on_damage_(row);
-  for (Waiter& waiter : ready) waiter.resume();
-  lock.lock();
-}
-
+// All of what a step has brought, or nothing and std::bad_alloc: what takes memory comes first.
 void Catalog::note(const Walk& walk, ChunkKey key) {
-  for (const DamageRow& row : walk.damage()) note_damage(row);
-  if (walk.chunk()) {
-    if (walk.chunk()->before.chunks % stride_ == 0) add_anchor(key, walk.chunk()->before);
-    tail_.push_back(*walk.chunk());
-    if (walk.learnt() != Learnt{}) remember(walk.chunk()->before.chunks, walk.learnt());
-    sizes_known_ = sizes_known_ && walk.chunk()->chunk.decoded_size.has_value();
+  std::vector<DamageRow> damage = walk.damage();
+  make_room(*damage_, damage.size());
+  std::string too_many;
+  if (damage_->size() + damage.size() > bounds_.damage_rows) too_many = kTooManyRegions;
+  const auto& place = walk.chunk();
+  const bool begins_stretch = place && place->before.chunks % stride_ == 0;
+  Places next_tail;
+  make_room(begins_stretch ? next_tail : tail_, 1);
+  if (begins_stretch) make_room(anchors_, 1);
+  const bool is_learnt = place && walk.learnt() != Learnt{} && place->before.chunks < bounds_.learnt_chunks;
+  if (is_learnt) make_room(learnt_, static_cast<std::size_t>(place->before.chunks + 1 - learnt_.size()));
+
+  for (DamageRow& row : damage) note_damage(std::move(row), too_many);
+  if (place) {
+    if (begins_stretch) add_anchor(key, place->before, std::move(next_tail));
+    tail_.push_back(*place);
+    if (is_learnt) remember(place->before.chunks, walk.learnt());
+    sizes_known_ = sizes_known_ && place->chunk.decoded_size.has_value();
   }
   totals_ = walk.totals();
 }
 
+// REQUIRES: there is room.
 void Catalog::remember(std::uint64_t chunk, const Learnt& learnt) {
-  if (chunk >= bounds_.learnt_chunks) return;
   learnt_.resize(static_cast<std::size_t>(chunk) + 1);
   learnt_.back() = learnt;
 }
 
-void Catalog::note_damage(const DamageRow& row) {
+// `too_many` is taken where the row finds no place. REQUIRES: there is room.
+void Catalog::note_damage(DamageRow row, std::string& too_many) {
   if (!damage_->empty()) {
     DamagedRegion& last = damage_->back().region;
     const bool same = last.end == row.region.begin && last.damage_class == row.region.damage_class &&
@@ -281,18 +315,27 @@ void Catalog::note_damage(const DamageRow& row) {
     if (damage_->size() >= bounds_.damage_rows) {
       last.end = std::max(last.end, row.region.end);
       last.records_lost.reset();
-      last.reason = "this region and all damage behind it: there are too many regions to list";
+      if (last.reason != kTooManyRegions) last.reason = std::exchange(too_many, {});
       return;
     }
   }
-  damage_->push_back(row);
+  damage_->push_back(std::move(row));
 }
 
-void Catalog::add_anchor(ChunkKey key, const Totals& before) {
-  if (!anchors_.empty() && has_tail_) {
+// Keeps the stretch that ends now for those who soon ask for it; without memory they walk through it.
+void Catalog::keep_tail(const Totals& until) {
+  try {
     auto stretch = std::make_shared<const Stretch>(Stretch{std::exchange(tail_, {})});
-    static_cast<void>(kept_.get(stretch_key(anchors_.back().before, before), [&] { return stretch; }).has_value());
+    static_cast<void>(kept_.get(stretch_key(anchors_.back().before, until), [&] { return stretch; }).has_value());
+  } catch (const std::bad_alloc&) {
+    return;
   }
+}
+
+// `next_tail` is empty, and takes the stretch that begins here. REQUIRES: there is room.
+void Catalog::add_anchor(ChunkKey key, const Totals& before, Places next_tail) {
+  if (!anchors_.empty() && has_tail_) keep_tail(before);
+  tail_ = std::move(next_tail);
   if (anchors_.size() >= bounds_.anchors) {
     // Every other anchor goes. Their number is even, so this chunk is one that the wider stride keeps.
     std::size_t kept_anchors = 0;
@@ -390,56 +433,6 @@ Result<std::shared_ptr<const std::vector<DamageRow>>> Catalog::damage(Goal& goal
 Catalog::State Catalog::state() const {
   const std::lock_guard lock(mutex_);
   return {totals_, complete_, running_, sizes_known_};
-}
-
-std::uint64_t Catalog::wait(const Goal& goal, std::function<void()> resume) {
-  std::uint64_t ticket = 0;
-  {
-    const std::lock_guard lock(mutex_);
-    if (reached(goal.coordinate, goal.value) || failure_ || stopping_) return 0;
-    ticket = next_ticket_++;
-    waiters_[static_cast<std::size_t>(goal.coordinate)].emplace(goal.value, Waiter{ticket, std::move(resume)});
-  }
-  start();
-  const std::lock_guard lock(mutex_);
-  const bool stands_still = failure_ && !running_;
-  return stands_still && remove_waiter(ticket) ? 0 : ticket;
-}
-
-bool Catalog::remove_waiter(std::uint64_t ticket) {
-  for (auto& waiters : waiters_) {
-    const auto found = std::ranges::find(waiters, ticket, [](const auto& waiter) { return waiter.second.ticket; });
-    if (found == waiters.end()) continue;
-    waiters.erase(found);
-    return true;
-  }
-  return false;
-}
-
-bool Catalog::cancel(std::uint64_t ticket) {
-  const std::lock_guard lock(mutex_);
-  return remove_waiter(ticket);
-}
-
-// The last row may grow as long as the walk goes on.
-std::vector<DamageRow> Catalog::take_settled() {
-  if (!on_damage_ || damage_->empty()) return {};
-  const std::size_t settled = std::max(told_, complete_ ? damage_->size() : damage_->size() - 1);
-  const std::size_t first = std::exchange(told_, settled);
-  return {damage_->begin() + static_cast<std::ptrdiff_t>(first),
-          damage_->begin() + static_cast<std::ptrdiff_t>(settled)};
-}
-
-std::vector<Catalog::Waiter> Catalog::take_reached() {
-  std::vector<Waiter> ready;
-  for (std::size_t i = 0; i < kCoordinates; ++i) {
-    auto& waiters = waiters_[i];
-    while (!waiters.empty() && (failure_ || stopping_ || reached(static_cast<Coordinate>(i), waiters.begin()->first))) {
-      ready.push_back(std::move(waiters.begin()->second));
-      waiters.erase(waiters.begin());
-    }
-  }
-  return ready;
 }
 
 }  // namespace recordfs

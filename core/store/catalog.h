@@ -97,10 +97,12 @@ class Catalog final : public Awaited {
     std::uint64_t ticket;
     std::function<void()> resume;
   };
+  using Waiters = std::multimap<std::uint64_t, Waiter>;  // by what they wait for
   static constexpr std::size_t kCoordinates = 6;
 
   void run();
   void take_walk(std::unique_lock<std::mutex>& lock);
+  void fail(Error error);
   std::optional<SavedIndex::Found> read_saved() const;
   std::optional<SavedIndex::Found> read_known();
   void restore(std::unique_lock<std::mutex>& lock);
@@ -112,8 +114,9 @@ class Catalog final : public Awaited {
   void save(std::unique_lock<std::mutex> lock);
   void tell_walked(std::unique_lock<std::mutex>& lock) const;
   void note(const Walk& walk, ChunkKey key);
-  void note_damage(const DamageRow& row);
-  void add_anchor(ChunkKey key, const Totals& before);
+  void note_damage(DamageRow row, std::string& too_many);
+  void keep_tail(const Totals& until);
+  void add_anchor(ChunkKey key, const Totals& before, Places next_tail);
   void remember(std::uint64_t chunk, const Learnt& learnt);
   // Of a stretch. One of another length is another one: the stride may have doubled since.
   static CacheKey stretch_key(const Totals& from, const Totals& until) { return {until.chunks, from.chunks}; }
@@ -121,7 +124,8 @@ class Catalog final : public Awaited {
                                               std::vector<Learnt> learnt) const;
   bool reached(Coordinate coordinate, std::uint64_t value) const;
   bool remove_waiter(std::uint64_t ticket);
-  std::vector<Waiter> take_reached();
+  Waiters take_reached();
+  void tell(const std::vector<DamageRow>& rows) const;
   std::vector<DamageRow> take_settled();
   void announce(std::unique_lock<std::mutex>& lock);
   Error pending(Coordinate coordinate, std::uint64_t value, Goal& goal);
@@ -159,7 +163,7 @@ class Catalog final : public Awaited {
       std::make_shared<std::vector<DamageRow>>();  // grows until complete_
   std::size_t told_ = 0;                           // rows of damage that on_damage_ was told of
   std::vector<Learnt> learnt_;                     // of the chunks from the first on
-  std::array<std::multimap<std::uint64_t, Waiter>, kCoordinates> waiters_;
+  std::array<Waiters, kCoordinates> waiters_;
   std::uint64_t next_ticket_ = 1;
 };
 

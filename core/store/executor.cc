@@ -1,5 +1,6 @@
 #include "core/store/executor.h"
 
+#include <new>
 #include <system_error>
 #include <utility>
 
@@ -27,17 +28,19 @@ bool Executor::has_thread() {
     if (threads_.size() < wanted_threads_) threads_.emplace_back([this] { run(); });
   } catch (const std::system_error&) {
     // The only way in which std::thread says that the system is short of threads. Those that run do the work.
+  } catch (const std::bad_alloc&) {
+    // The same.
   }
   return !threads_.empty();
 }
 
-bool Executor::post(Priority priority, std::function<void()> task) {
+bool Executor::post(Priority priority, Task task) {
   {
     const std::lock_guard lock(mutex_);
     if (stopping_ || (priority == Priority::kAhead && ahead_.size() >= kMaxAhead)) return false;
     if (!has_thread()) return false;
     auto& queue = priority == Priority::kWaitedFor ? waited_for_ : ahead_;
-    queue.push_back(std::move(task));
+    queue.splice(queue.end(), task.one_);
   }
   wake_.notify_one();
   return true;

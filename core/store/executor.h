@@ -5,10 +5,11 @@
 
 #include <condition_variable>
 #include <cstdint>
-#include <deque>
 #include <functional>
+#include <list>
 #include <mutex>
 #include <thread>
+#include <utility>
 #include <vector>
 
 namespace recordfs {
@@ -30,9 +31,23 @@ class Executor {
   // is not run.
   bool start();
 
-  // Queues a task, which must not throw. Any thread. False: the task was not taken, because the executor has
-  // stopped, because there is no thread, or, for one that is ahead, because kMaxAhead of them wait already.
-  bool post(Priority priority, std::function<void()> task);
+  // A task before it is queued. It has its memory: to queue it takes no more.
+  class Task {
+   public:
+    // `run` must not throw. Throws std::bad_alloc.
+    explicit Task(std::function<void()> run) { one_.push_back(std::move(run)); }
+
+   private:
+    friend class Executor;
+    std::list<std::function<void()>> one_;
+  };
+
+  // Queues a task. Any thread. False: the task was not taken, because the executor has
+  // stopped, because there is no thread, or, for one that is ahead, because kMaxAhead of them wait already. Throws
+  // nothing.
+  bool post(Priority priority, Task task);
+  // The same. Throws std::bad_alloc.
+  bool post(Priority priority, std::function<void()> task) { return post(priority, Task(std::move(task))); }
 
   // Runs what is queued and ends the threads; from then on post() takes nothing. Not from a task.
   void stop();
@@ -47,8 +62,8 @@ class Executor {
   const unsigned wanted_threads_;
   std::mutex mutex_;
   std::condition_variable wake_;
-  std::deque<std::function<void()>> waited_for_;
-  std::deque<std::function<void()>> ahead_;
+  std::list<std::function<void()>> waited_for_;
+  std::list<std::function<void()>> ahead_;
   std::vector<std::thread> threads_;
   unsigned going_ahead_ = 0;  // threads that run a task that is ahead
   bool stopping_ = false;

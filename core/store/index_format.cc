@@ -18,7 +18,6 @@ constexpr std::size_t kAnchorSize = 56;
 constexpr std::size_t kLeastRowSize = 43;
 constexpr std::size_t kLearntSize = 8;
 constexpr std::size_t kLongestReason = 4096;
-constexpr std::uint64_t kLargestSum = std::uint64_t{1} << 62;
 constexpr std::uint32_t kSizesKnown = 1;  // the only flag
 
 class Writer {

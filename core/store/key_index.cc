@@ -75,13 +75,6 @@ bool KeyIndex::cancel(std::uint64_t ticket) {
   return waiters_.erase(ticket) > 0;
 }
 
-std::vector<std::function<void()>> KeyIndex::take_waiters() {
-  std::vector<std::function<void()>> ready;
-  for (auto& [ticket, resume] : waiters_) ready.push_back(std::move(resume));
-  waiters_.clear();
-  return ready;
-}
-
 // --- the thread
 
 void KeyIndex::start() {
@@ -97,7 +90,10 @@ void KeyIndex::start() {
     } catch (const std::system_error&) {
       // The only way in which std::thread says that the system is short of threads.
       running_ = false;
-      failure_ = Error{.code = Code::kOutOfMemory, .detail = "no thread to read the keys"};
+      failure_ = shortage("no threads");
+    } catch (const std::bad_alloc&) {
+      running_ = false;
+      failure_ = shortage("no memory");
     }
   }
   if (finished.joinable()) finished.join();
@@ -110,38 +106,47 @@ void KeyIndex::run() {
     ++turns_;
     is_over = stopping_ || failure_ || asked_.empty();
     running_ = !is_over;
-    const auto ready = take_waiters();
+    auto ready = std::exchange(waiters_, {});
     lock.unlock();
-    for (const auto& resume : ready) resume();
+    for (const auto& [ticket, resume] : ready) resume();
+    ready.clear();
     lock.lock();
   }
 }
 
 // Reads the records for all keys the first time, and then for those that were asked for.
 void KeyIndex::take_turn(std::unique_lock<std::mutex>& lock) {
+  Result<void> taken = shortage("no memory");
+  try {
+    taken = try_turn(lock);
+  } catch (const std::bad_alloc&) {
+    if (!lock.owns_lock()) lock.lock();
+    // The next try may find memory.
+  }
+  being_read_.clear();
+  if (taken) return;
+  failure_ = std::move(taken).error();
+  asked_.clear();
+}
+
+// The lock is held where it returns, and may be held or not where it throws.
+Result<void> KeyIndex::try_turn(std::unique_lock<std::mutex>& lock) {
   const bool is_first = !table_;
   while (!asked_.empty() && being_read_.size() < bounds_.asked_at_once) {
     being_read_.insert(asked_.extract(asked_.begin()));
   }
   const Numbers asked = being_read_;
   lock.unlock();
-  Result<KeyTable> read = Error{.code = Code::kOutOfMemory, .detail = "no memory for the keys"};
-  try {
-    read = read_all(is_first ? KeyTable(bounds_.table) : KeyTable(bounds_.table, asked));
-  } catch (const std::bad_alloc&) {
-    // The next try may find memory.
-  }
+  auto read = read_all(is_first ? KeyTable(bounds_.table) : KeyTable(bounds_.table, asked));
   if (read && is_first) say_what_is_left_out(*read);
   lock.lock();
-  being_read_.clear();
-  if (!read) {
-    failure_ = std::move(read).error();
-    asked_.clear();
-  } else if (is_first) {
+  if (!read) return std::move(read).error();
+  if (is_first) {
     table_ = std::make_shared<const KeyTable>(std::move(*read));
   } else {
     remember(asked, *read);
   }
+  return {};
 }
 
 Result<KeyTable> KeyIndex::read_all(KeyTable table) {
@@ -160,8 +165,15 @@ Result<KeyTable> KeyIndex::read_all(KeyTable table) {
 void KeyIndex::remember(const Numbers& asked, const KeyTable& found) {
   for (const std::uint64_t number : asked) {
     auto answer = found.find(number);
-    answer_bytes_ += answer ? answer->key.size() : 0;
-    if (answers_.insert_or_assign(number, std::move(answer)).second) answered_.push_back(number);
+    const std::size_t bytes = answer ? answer->key.size() : 0;
+    answered_.push_back(number);
+    try {
+      if (!answers_.insert_or_assign(number, std::move(answer)).second) answered_.pop_back();
+    } catch (const std::bad_alloc&) {
+      answered_.pop_back();
+      throw;
+    }
+    answer_bytes_ += bytes;
   }
   while (answered_.size() > asked.size() &&
          (answered_.size() > bounds_.answers || answer_bytes_ > bounds_.answer_bytes)) {

@@ -56,11 +56,11 @@ class KeyIndex final : public Awaited {
   void start();
   void run();
   void take_turn(std::unique_lock<std::mutex>& lock);
+  Result<void> try_turn(std::unique_lock<std::mutex>& lock);
   Result<KeyTable> read_all(KeyTable table);
   void remember(const Numbers& asked, const KeyTable& found);
   void say_what_is_left_out(const KeyTable& table) const;
   Error pending(Goal& goal);
-  std::vector<std::function<void()>> take_waiters();
 
   const RecordStore& store_;
   const Bounds bounds_;

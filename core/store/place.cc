@@ -21,7 +21,6 @@ std::uint64_t number_or_dash_size(const std::optional<std::uint64_t>& number) { 
 
 constexpr std::uint64_t kSeparators = 8;  // seven tabs and a newline
 constexpr std::uint64_t kLargestDecoded = std::uint64_t{1} << 48;
-constexpr std::uint64_t kLargestSum = std::uint64_t{1} << 62;
 
 }  // namespace
 

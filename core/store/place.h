@@ -9,6 +9,9 @@
 
 namespace recordfs {
 
+// What no sum of records or of decoded bytes goes beyond.
+inline constexpr std::uint64_t kLargestSum = std::uint64_t{1} << 62;
+
 // What a chunk counts for in a sum of decoded bytes: 1 where its size is not known, or is larger than anything that is
 // ever decoded.
 std::uint64_t counted_size(const ChunkInfo& chunk);
@@ -27,7 +30,7 @@ enum class Coordinate : std::uint8_t {
 struct Totals {
   std::uint64_t chunks = 0;
   std::uint64_t records = 0;
-  std::uint64_t bytes = 0;  // of the chunks' counted_size(); 2^62 at the most
+  std::uint64_t bytes = 0;  // of the chunks' counted_size(); kLargestSum at the most
   std::uint64_t rows = 0;
   Position position = 0;
 

@@ -43,7 +43,7 @@ RecordStore::~RecordStore() {
 }
 
 void RecordStore::report(const Error& error, std::uint64_t thing) const {
-  report(Severity::kWarning, {error.position, thing}, to_string(error));
+  report(Severity::kWarning, {error.position, thing, lies_in_the_bytes(error.code)}, to_string(error));
 }
 
 void RecordStore::report(const DamagedRegion& region) const {
@@ -109,7 +109,9 @@ Result<ChunkInfo> RecordStore::chunk_covering(Position at, Goal& goal) const {
   if (!chunk) return std::move(chunk).error();
   if (!*chunk) return Error{Code::kNotFound, at, "no chunk covers this byte"};
   // What is said of a chunk must not depend on whether the catalog has come by.
-  if (auto unknown = learn(layouts_in_turn(), Depth::kCounts, **chunk); !unknown) return std::move(unknown).error();
+  if (auto unknown = reported(learn(layouts_in_turn(), Depth::kCounts, **chunk)); !unknown) {
+    return std::move(unknown).error();
+  }
   const std::lock_guard lock(mutex_);
   if (located_.size() >= kLocatedChunks) located_.clear();
   located_.emplace((*chunk)->begin, **chunk);
@@ -333,7 +335,13 @@ Result<std::uint64_t> RecordStore::record_size(const RecordRef& record) const {
     return Error{Code::kNotFound, record.chunk.begin, "the chunk has no such record"};
   }
   const std::uint64_t size = (*known)->extent(record.index).size;
-  return is_readable && (*known)->failure(record.index) == nullptr ? size : at_least_one(size);
+  if (!is_readable || (*known)->failure(record.index) != nullptr) return at_least_one(size);
+  if (size > 0 || !wants_parts(record.chunk)) return size;
+  // What a layout takes for empty may be what can't be read: nobody would read it, and so never know.
+  const auto decoded = chunk(record.chunk);
+  if (!decoded && !lies_in_the_bytes(decoded.error().code)) return decoded.error();
+  const bool is_empty = decoded && (*decoded)->layout().failure(record.index) == nullptr;
+  return std::uint64_t{is_empty ? 0u : 1u};
 }
 
 Result<Slice> RecordStore::read_record(const RecordRef& record, std::uint64_t offset, std::uint64_t length) const {

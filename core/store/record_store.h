@@ -172,7 +172,7 @@ class RecordStore {
 
   // The payload of a chunk, as record_size() and read_record() do it.
   Result<std::uint64_t> payload_size(const ChunkInfo& info) const;
-  Result<Slice> read_payload(const ChunkInfo& chunk, std::uint64_t offset, std::uint64_t length) const;
+  Result<Slice> read_payload(const ChunkInfo& info, std::uint64_t offset, std::uint64_t length) const;
 
   // The size of a stream in bytes. kPending until the whole file was walked.
   Result<std::uint64_t> stream_size(Stream stream, Goal& goal) const;
@@ -201,13 +201,19 @@ class RecordStore {
   // What is saved of a walk of that depth through this container, for the next time; null where nothing is to be.
   std::unique_ptr<SavedIndex> saved(Depth depth) const;
 
-  // Says a failure in the log, once for a place in the file, or for each of several `things` there.
+  // Says a failure in the log, once for a place in the file, or for each of several `things` there: one that lies in
+  // the bytes, and one that may pass.
   void report(const Error& error, std::uint64_t thing = 0) const;
   // The same for a region that a walk found unsound, in the words of damage_line().
   void report(const DamagedRegion& region) const;
 
  private:
-  using Reported = std::pair<Position, std::uint64_t>;
+  struct Reported {
+    Position position = 0;
+    std::uint64_t thing = 0;
+    bool lies_in_bytes = true;  // of two failures there that differ in this, one says nothing of the other
+    auto operator<=>(const Reported&) const = default;  // NOLINT(readability-implicit-bool-conversion): of bools
+  };
 
   int index_bits(const Growing& growing) const;
   std::set<Reported> reported() const;

@@ -34,7 +34,7 @@ Descriptor open_directory(const std::string& path) {
   if (!directory) return directory;
   if (::fstat(directory.number(), &st) == 0 && is_ours(st)) return directory;
   errno = EPERM;
-  return Descriptor();
+  return {};
 }
 
 std::optional<Buffer> read_file(const std::string& directory_path, const std::string& name) {
@@ -97,6 +97,13 @@ std::string reason(std::string_view action) {
 
 }  // namespace
 
+void make_directory(const IndexPlace& place) {
+  if (::access(place.directory.c_str(), F_OK) == 0) return;
+  const std::string above = place.directory.substr(0, place.directory.rfind('/'));
+  if (!above.empty()) ::mkdir(above.c_str(), S_IRWXU);
+  ::mkdir(place.directory.c_str(), S_IRWXU);
+}
+
 SavedIndex::SavedIndex(IndexPlace place, const Source& source, std::string_view format, Depth depth, IndexBounds bounds,
                        Log log)
     : place_(std::move(place)), source_(source), bounds_(bounds), log_(std::move(log)) {
@@ -152,11 +159,7 @@ void SavedIndex::write(const CatalogSnapshot& snapshot, std::chrono::steady_cloc
 // Why it could not be written, or nothing. A file that a crash leaves half written does not fit its checksum, so
 // nothing has to wait for the disk.
 std::optional<std::string> SavedIndex::try_write(const std::string& bytes) const {
-  if (::access(place_.directory.c_str(), F_OK) != 0) {
-    const std::string above = place_.directory.substr(0, place_.directory.rfind('/'));
-    if (!above.empty()) ::mkdir(above.c_str(), S_IRWXU);
-    ::mkdir(place_.directory.c_str(), S_IRWXU);
-  }
+  make_directory(place_);
   const Descriptor directory = open_directory(place_.directory);
   if (!directory) return reason("cannot open the folder, or it is not ours alone");
   const std::string name = file_name();

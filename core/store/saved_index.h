@@ -25,6 +25,9 @@ struct IndexPlace {
   std::string program{};  // that walks: an index that another one has made is replaced
 };
 
+// Makes the directory, and the one above it, where they are not there and may be made. Any thread.
+void make_directory(const IndexPlace& place);
+
 // One catalog's. One thread reads and writes.
 class SavedIndex {
  public:

@@ -79,6 +79,8 @@ class SharedCache {
   };
   using Entries = std::list<Entry>;  // most recently used first
 
+  typename Entries::iterator begin_entry(const CacheKey& key);
+  static bool keep(Entry& entry, const Result<Pointer>& outcome);
   void finish(typename Entries::iterator entry, const Result<Pointer>& outcome);
   void shrink();
   void drop(typename Entries::iterator entry);
@@ -108,11 +110,9 @@ auto SharedCache<Value>::get(const CacheKey& key, const Make& make) -> Result<Po
     made_.wait(lock);
   }
   ++statistics_.misses;
-  entries_.push_front({key, std::nullopt, 0});
-  const auto entry = entries_.begin();
-  index_.emplace(key, entry);
+  Result<Pointer> outcome = shortage("no memory");
+  const auto entry = begin_entry(key);
   lock.unlock();
-  Result<Pointer> outcome = Error{.code = Code::kOutOfMemory, .detail = "no memory to decode the chunk"};
   try {
     outcome = make();
   } catch (const std::bad_alloc&) {
@@ -127,10 +127,32 @@ auto SharedCache<Value>::get(const CacheKey& key, const Make& make) -> Result<Po
   return outcome;
 }
 
+// All of an entry or nothing, and std::bad_alloc.
+template <class Value>
+auto SharedCache<Value>::begin_entry(const CacheKey& key) -> typename Entries::iterator {
+  Entries one;
+  one.push_front({key, std::nullopt, 0});
+  index_.emplace(key, one.begin());
+  entries_.splice(entries_.begin(), one);
+  return entries_.begin();
+}
+
+// Whether the outcome is kept. A failure is a text, which may find no memory.
+template <class Value>
+bool SharedCache<Value>::keep(Entry& entry, const Result<Pointer>& outcome) {
+  if (!outcome && !lies_in_the_bytes(outcome.error().code)) return false;
+  try {
+    entry.outcome = outcome;
+  } catch (const std::bad_alloc&) {
+    entry.outcome.reset();
+    return false;
+  }
+  return true;
+}
+
 template <class Value>
 void SharedCache<Value>::finish(typename Entries::iterator entry, const Result<Pointer>& outcome) {
-  if (outcome || lies_in_the_bytes(outcome.error().code)) {
-    entry->outcome = outcome;
+  if (keep(*entry, outcome)) {
     entry->cost = kEntryCost + (outcome ? (*outcome)->memory() : outcome.error().detail.size());
     statistics_.bytes += entry->cost;
     shrink();

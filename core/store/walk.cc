@@ -86,7 +86,7 @@ Result<void> Walk::step() {
     return take_step();
   } catch (const std::bad_alloc&) {
     // A walk goes on in threads of its own, where nobody else would catch what the standard library throws.
-    return Error{Code::kOutOfMemory, next_->position, "no memory to go on"};
+    return Error{Code::kOutOfMemory, next_->position, "no memory"};
   }
 }
 

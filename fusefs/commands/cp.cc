@@ -155,7 +155,7 @@ class Cp {
   std::atomic<bool> is_stopped_{false};
 };
 
-constexpr std::string_view kFooter =
+constexpr std::string_view kCopyFooter =
     "The files are named by their ordinals, as in the mount's records/: 000000042. A file has its name when it is "
     "whole.\n"
     "A record that can't be read leaves no file; the others are copied, and the status is 4.\n";
@@ -164,7 +164,7 @@ constexpr std::string_view kFooter =
 
 std::function<int()> declare_cp(CLI::App& app) {
   const auto options = std::make_shared<CpOptions>();
-  app.footer(std::string(kFooter) + std::string(kRangeHelp));
+  app.footer(std::string(kCopyFooter) + std::string(kRangeHelp));
   app.add_option("FILE", options->file, "a container")->required()->type_name("");
   app.add_option_function<std::string>(
          "RANGE",

@@ -105,6 +105,7 @@ class Grep {
     if (most_ > 0) {
       const auto walked = scan(*store, {.threads = workspace_.threads()}, [&](const ScannedStep& step) -> Finish {
         auto found = look_through(*store, step, rules);
+        // cppcheck-suppress returnDanglingLifetime
         return [&, rows = step.damage, found = std::move(found)] {
           for (const DamageRow& row : rows) damage.add(row.region);
           return show(*store, found, file.path);
@@ -231,7 +232,7 @@ int grep(GrepOptions options) {
   return Grep(options, **matcher).run();
 }
 
-constexpr std::string_view kFooter =
+constexpr std::string_view kGrepFooter =
     "Prints ORDINAL:RECORD and a newline, FILE:ORDINAL:RECORD for several files. PATTERN is RE2's: mostly that of\n"
     "grep -E, with \\d, \\b, (?i) and lazy repeats. A record is one text, as with grep -z: . is any character, a "
     "newline\n"
@@ -245,7 +246,7 @@ constexpr std::string_view kFooter =
 std::function<int()> declare_grep(CLI::App& app) {
   const auto options = std::make_shared<GrepOptions>();
   app.set_help_flag("--help", "this text");  // -h is grep's
-  app.footer(std::string(kFooter));
+  app.footer(std::string(kGrepFooter));
   app.add_option("PATTERN", options->pattern, "what to look for")->required()->type_name("");
   app.add_option("FILE", options->files, "containers")->type_name("");
   app.add_option("-e,--regexp", options->patterns, "a pattern; all words are files then; may be repeated")

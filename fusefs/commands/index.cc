@@ -42,7 +42,7 @@ void wait_until_settled(const std::string& path) {
   const auto changed = std::chrono::seconds(status.mtime_seconds) + std::chrono::nanoseconds(status.mtime_nanoseconds);
   const auto age = std::chrono::system_clock::now().time_since_epoch() - changed;
   const auto settled = status.mtime_nanoseconds == 0 ? kCoarseStamp : kFineStamp;
-  if (age >= age.zero() && age < settled) std::this_thread::sleep_for(settled - age);
+  if (age >= decltype(age)::zero() && age < settled) std::this_thread::sleep_for(settled - age);
 }
 
 class Index {
@@ -108,7 +108,7 @@ class Index {
   Output output_;
 };
 
-constexpr std::string_view kFooter =
+constexpr std::string_view kIndexFooter =
     "A mount of the file with the same --max-chunk and --index (-o max_chunk=, -o index=) walks no more, and does not\n"
     "wait. What is damaged is said, and ends with status 4; the index is saved all the same. Status 5: it is not "
     "saved.";
@@ -117,7 +117,7 @@ constexpr std::string_view kFooter =
 
 std::function<int()> declare_index(CLI::App& app) {
   const auto options = std::make_shared<IndexOptions>();
-  app.footer(std::string(kFooter));
+  app.footer(std::string(kIndexFooter));
   declare_files(app, options->files);
   app.add_flag("-v,--verbose", options->verbose, "print where each index is");
   options->reading.declare(app);

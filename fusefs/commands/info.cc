@@ -67,7 +67,10 @@ std::string in_units(std::uint64_t bytes) {
   if (bytes < 1024) return fmt::format("{} byte{}", bytes, bytes == 1 ? "" : "s");
   double amount = static_cast<double>(bytes) / 1024;
   std::size_t unit = 0;
-  for (; amount >= 1024; amount /= 1024) ++unit;
+  while (amount >= 1024) {
+    amount /= 1024;
+    ++unit;
+  }
   return fmt::format("{} bytes ({:.1f} {})", bytes, amount, kUnits[unit]);
 }
 

@@ -118,13 +118,12 @@ class Listing {
 
 // Fails where the range can't be found.
 Result<void> list_range(const NamedRange& named, const LsOptions& options, const RecordStore& store, Listing& listing) {
-  if (const auto* address = std::get_if<RecordAddress>(&named.range); address != nullptr && !options.chunks) {
+  if (const auto* address = std::get_if<RecordAddress>(&named.range)) {
+    if (options.chunks) return Error{.code = Code::kNotFound, .detail = "--chunks takes no @OFFSET/INDEX"};
     const auto record = find(*address, store);
     if (!record) return record.error();
     listing.list(*record);
     return {};
-  } else if (address != nullptr) {
-    return Error{.code = Code::kNotFound, .detail = "--chunks takes no @OFFSET/INDEX"};
   }
   const auto& range = std::get<OrdinalRange>(named.range);
   const auto selection = named.is_one ? select_one(range, store) : select(range, store);

@@ -52,7 +52,7 @@ Result<Selection> select(const OrdinalRange& range, const RecordStore& store) {
 }
 
 Result<Selection> select_one(const OrdinalRange& range, const RecordStore& store) {
-  std::uint64_t ordinal = static_cast<std::uint64_t>(range.begin);
+  auto ordinal = static_cast<std::uint64_t>(range.begin);
   if (range.begin < 0) {
     const auto records = count(store);
     if (!records) return records.error();

@@ -46,7 +46,10 @@ std::optional<std::int64_t> seconds_of(std::string_view text) {
   const auto parsed = std::from_chars(text.data(), text.data() + text.size(), number);
   if (parsed.ec != std::errc{} || number < 0) return std::nullopt;
   const std::string_view unit(parsed.ptr, text.data() + text.size());
-  constexpr std::int64_t kMinute = 60, kHour = 60 * kMinute, kDay = 24 * kHour, kWeek = 7 * kDay;
+  constexpr std::int64_t kMinute = 60;
+  constexpr std::int64_t kHour = 60 * kMinute;
+  constexpr std::int64_t kDay = 24 * kHour;
+  constexpr std::int64_t kWeek = 7 * kDay;
   const std::int64_t factor = unit.empty() || unit == "s" ? 1
                               : unit == "m"               ? kMinute
                               : unit == "h"               ? kHour
@@ -193,7 +196,7 @@ int verify(const VerifyOptions& options) {
   return Verify(options).run();
 }
 
-constexpr std::string_view kFooter =
+constexpr std::string_view kVerifyFooter =
     "Silent when all is good; otherwise a line for each damaged region, \"FILE: bytes BEGIN to END: damage: REASON; N\n"
     "records lost\", or for a chunk that can't be decoded, \"FILE: byte BEGIN: REASON; N records lost\". What keeps a "
     "file\n"
@@ -206,7 +209,7 @@ constexpr std::string_view kFooter =
 
 std::function<int()> declare_verify(CLI::App& app) {
   const auto options = std::make_shared<VerifyOptions>();
-  app.footer(std::string(kFooter));
+  app.footer(std::string(kVerifyFooter));
   app.add_option("FILE", options->files, "containers")->type_name("");
   app.add_flag("-r,--recursive", options->recursive,
                "verify the containers below directories; other files there are passed by");

@@ -24,7 +24,7 @@ void ReadingOptions::declare(CLI::App& app) {
          [this](const std::string& text) {
            const auto size = parse_size(text);
            if (!size || *size == 0) throw CLI::ValidationError("--max-chunk", "not a size: " + text);
-           limits.stored_chunk = limits.decoded_chunk = *size;
+           limits = limits_for_chunks_of(*size);
          },
          "largest chunk that is read, as stored and decoded (default 256M stored, 1G decoded)")
       ->type_name("SIZE");

@@ -4,7 +4,6 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
-#include <string>
 
 namespace recordfs {
 
@@ -28,9 +27,5 @@ class IdleEnd {
   std::uint64_t asked_ = 0;
   unsigned idle_ticks_ = 0;
 };
-
-// Unmounts with fusermount3, as the mount's user does; not lazily. False where it is in use or that program fails. Any
-// thread, also one whose signals are blocked.
-bool unmount_if_unused(const std::string& mountpoint);
 
 }  // namespace recordfs

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <new>
 #include <span>
 #include <string>
 #include <string_view>
@@ -23,6 +24,7 @@ constexpr double kMoment = 0.005;
 // What a later snapshot changes: the kernel is told then, but for what was on its way to it.
 constexpr double kSecond = 1;
 constexpr std::size_t kFragment = 512;  // bytes that st_blocks counts in
+constexpr std::size_t kLongestName = 255;
 
 Mount& mount_of(fuse_req_t request) { return *static_cast<Mount*>(fuse_req_userdata(request)); }
 
@@ -132,6 +134,11 @@ void reply_nothing(fuse_req_t request, bool may_come) {
 
 void on_lookup(fuse_req_t request, fuse_ino_t parent, const char* name) {
   Mount& mount = counted(request, RequestKind::kLookup);
+  // The kernel passes on longer ones too.
+  if (std::string_view(name).size() > kLongestName) {
+    fuse_reply_err(request, ENAMETOOLONG);
+    return;
+  }
   mount.parking.answer(request, Parking::Interrupt::kAnswerEintr,
                        [&tree = mount.tree, request, parent, name = std::string(name)](Goal& goal) -> Result<void> {
                          auto found = tree.look_up(parent, name, goal);
@@ -265,11 +272,11 @@ void list(fuse_req_t request, fuse_ino_t directory, std::size_t size, off_t offs
                         with_attributes](Goal& goal) -> Result<void> {
     Listing listing(request, tree, size, with_attributes);
     auto place = static_cast<std::uint64_t>(offset);
-    bool came_forward = place < kDotEntries;
     if (add_dots(listing, tree, directory, place)) {
       const auto emit = [&](const MountEntry& entry) { return listing.add(entry, kDotEntries); };
       auto listed = tree.list(directory, place - kDotEntries, emit, goal);
-      if (!listed && !(came_forward && listed.error().code == Code::kPending)) return listed;
+      // What came before a failure, or before what has to be waited for, is told first.
+      if (!listed && listing.is_empty()) return listed;
     }
     listing.reply();
     return {};
@@ -285,7 +292,6 @@ void list_opened(fuse_req_t request, fuse_ino_t directory, std::uint64_t opened,
     Listing listing(request, mount.tree, size, with_attributes);
     auto listed = mount.tree.list_opened(directory, opened, static_cast<std::uint64_t>(offset),
                                          [&](const MountEntry& entry) { return listing.add(entry); });
-    // What came before a failure is told first: the failure comes again with the next try.
     if (!listed && listing.is_empty()) return listed;
     listing.reply();
     return {};
@@ -382,13 +388,30 @@ void on_forget_multi(fuse_req_t request, std::size_t count, fuse_forget_data* fo
   fuse_reply_none(request);
 }
 
+// A handler as libfuse may call it, which would end the program on what is thrown: before a request is in the parking's
+// hands, which throws nothing, memory is needed to describe it.
+template <auto handler>
+struct Answered;
+template <class... Arguments, void (*handler)(fuse_req_t, Arguments...)>
+struct Answered<handler> {
+  static void call(fuse_req_t request, Arguments... arguments) {
+    try {
+      handler(request, arguments...);
+    } catch (const std::bad_alloc&) {
+      fuse_reply_err(request, ENOMEM);
+    }
+  }
+};
+template <auto handler>
+constexpr auto answered = &Answered<handler>::call;
+
 void on_statfs(fuse_req_t request, fuse_ino_t) {
   const MountTree& tree = counted(request, RequestKind::kStatfs).tree;
   struct statvfs st {};
   st.f_bsize = st.f_frsize = 4096;
   st.f_blocks = static_cast<fsblkcnt_t>((tree.total_size() + st.f_frsize - 1) / st.f_frsize);
   st.f_files = static_cast<fsfilcnt_t>(tree.known_files());
-  st.f_namemax = 255;
+  st.f_namemax = kLongestName;
   st.f_flag = ST_RDONLY | ST_NOSUID;
   fuse_reply_statfs(request, &st);
 }
@@ -399,21 +422,21 @@ const fuse_lowlevel_ops& operations() {
   static const fuse_lowlevel_ops table = [] {
     fuse_lowlevel_ops ops{};
     ops.init = on_init;
-    ops.lookup = on_lookup;
+    ops.lookup = answered<on_lookup>;
     ops.forget = on_forget;
     ops.forget_multi = on_forget_multi;
-    ops.getattr = on_getattr;
-    ops.readlink = on_readlink;
+    ops.getattr = answered<on_getattr>;
+    ops.readlink = answered<on_readlink>;
     ops.open = on_open;
-    ops.read = on_read;
+    ops.read = answered<on_read>;
     ops.flush = on_flush;
-    ops.opendir = on_opendir;
+    ops.opendir = answered<on_opendir>;
     ops.releasedir = on_releasedir;
-    ops.readdir = on_readdir;
-    ops.readdirplus = on_readdirplus;
+    ops.readdir = answered<on_readdir>;
+    ops.readdirplus = answered<on_readdirplus>;
     ops.statfs = on_statfs;
-    ops.getxattr = on_getxattr;
-    ops.listxattr = on_listxattr;
+    ops.getxattr = answered<on_getxattr>;
+    ops.listxattr = answered<on_listxattr>;
     return ops;
   }();
   return table;

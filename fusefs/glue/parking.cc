@@ -23,6 +23,7 @@ struct Parking::Parked {
   Awaited* awaited = nullptr;
   std::shared_ptr<const void> keeper;  // of what is awaited
   std::atomic<std::uint64_t> ticket{0};
+  bool is_parked = false;    // has been, in this wait: read by the thread that parks it
   bool interrupted = false;  // while its interrupt function was being registered
 };
 
@@ -37,8 +38,8 @@ Result<void> attempt_once(const Parking::Attempt& attempt, Goal& goal) {
     return attempt(goal);
   } catch (const std::bad_alloc&) {
     return Error{.code = Code::kOutOfMemory, .detail = "out of memory"};
-  } catch (const std::exception& unexpected) {
-    return Error{.code = Code::kIo, .detail = unexpected.what()};
+  } catch (const std::exception&) {
+    return Error{.code = Code::kIo, .detail = "unexpected"};
   }
 }
 
@@ -52,10 +53,31 @@ void Parking::answer(fuse_req_t request, Interrupt interrupt, Attempt attempt) {
     fuse_reply_err(request, error_number(tried.error()));
     return;
   }
-  wait(std::make_shared<Parked>(this, request, interrupt, std::move(attempt)), goal);
+  std::shared_ptr<Parked> parked;
+  try {
+    parked = std::make_shared<Parked>(this, request, interrupt, std::move(attempt));
+  } catch (const std::bad_alloc&) {
+    fuse_reply_err(request, ENOMEM);
+    return;
+  }
+  wait(parked, goal);
 }
 
+// Throws nothing: nobody behind it would answer the request.
 void Parking::wait(const std::shared_ptr<Parked>& parked, const Goal& goal) {
+  try {
+    park(parked, goal);
+  } catch (const std::bad_alloc&) {
+    if (parked->is_parked && !claim(parked)) return;
+    keep_off(*parked);
+    fuse_reply_err(parked->request, ENOMEM);
+  }
+}
+
+void Parking::park(const std::shared_ptr<Parked>& parked, const Goal& goal) {
+  parked->is_parked = false;
+  // What needs memory comes before the request is somebody else's.
+  Executor::Task task([this, parked] { resume(parked); });
   {
     const std::lock_guard lock(mutex_);
     if (closed_) {
@@ -63,6 +85,7 @@ void Parking::wait(const std::shared_ptr<Parked>& parked, const Goal& goal) {
       return;
     }
     waiting_.emplace(parked.get(), parked);
+    parked->is_parked = true;
     parked->awaited = goal.awaited;
     parked->keeper = goal.keeper;
   }
@@ -72,12 +95,18 @@ void Parking::wait(const std::shared_ptr<Parked>& parked, const Goal& goal) {
     return;
   }
   // It may be called when the parking is gone already: the executor then takes no task.
-  const auto go_on = [this, parked, &executor = executor_] {
-    executor.post(Executor::Priority::kWaitedFor, [this, parked] { resume(parked); });
+  const auto shared_task = std::make_shared<Executor::Task>(std::move(task));
+  const std::function<void()> go_on = [shared_task, &executor = executor_] {
+    executor.post(Executor::Priority::kWaitedFor, std::move(*shared_task));
   };
   const std::uint64_t ticket = goal.awaited->wait(goal, go_on);
   parked->ticket = ticket;
   if (ticket == 0) go_on();
+}
+
+// Waits for an interrupt function that runs now, and keeps later ones off the object.
+void Parking::keep_off(const Parked& parked) {
+  if (parked.interrupt == Interrupt::kAnswerEintr) fuse_req_interrupt_func(parked.request, nullptr, nullptr);
 }
 
 // Registers the interrupt function; true when the interrupt is there already and the caller has to answer it.
@@ -95,8 +124,7 @@ bool Parking::claim(const std::shared_ptr<Parked>& parked) {
 
 void Parking::resume(const std::shared_ptr<Parked>& parked) {
   if (!claim(parked)) return;
-  // Waits for an interrupt function that runs now, and keeps later ones off the object.
-  if (parked->interrupt == Interrupt::kAnswerEintr) fuse_req_interrupt_func(parked->request, nullptr, nullptr);
+  keep_off(*parked);
   Goal goal;
   const auto tried = attempt_once(parked->attempt, goal);
   if (tried) return;

@@ -40,6 +40,8 @@ class Parking {
   struct Parked;
 
   void wait(const std::shared_ptr<Parked>& parked, const Goal& goal);
+  void park(const std::shared_ptr<Parked>& parked, const Goal& goal);
+  static void keep_off(const Parked& parked);
   void resume(const std::shared_ptr<Parked>& parked);
   bool claim(const std::shared_ptr<Parked>& parked);
   static bool was_interrupted(Parked& parked);

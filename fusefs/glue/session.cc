@@ -1,8 +1,11 @@
 #include "fusefs/glue/session.h"
 
+#include <poll.h>
+
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
+#include <optional>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -12,6 +15,7 @@
 #include "fusefs/glue/captured_stderr.h"
 #include "fusefs/glue/idle_end.h"
 #include "fusefs/glue/init_reply.h"
+#include "fusefs/glue/keeper.h"
 #include "fusefs/glue/operations.h"
 #include "fusefs/glue/parking.h"
 #include "fusefs/glue/signals.h"
@@ -87,9 +91,18 @@ int run_loop(fuse_session* session, const SessionOptions& options) {
   return fuse_session_loop_mt(session, config.get());
 }
 
+// What fusermount3 or libfuse unmounts; not a device that somebody has opened and mounted for us.
+bool is_directory(const std::string& path) { return !path.starts_with("/dev/fd/"); }
+
+bool is_unmounted(fuse_session* session) {
+  pollfd asked{fuse_session_fd(session), 0, 0};
+  return ::poll(&asked, 1, 0) > 0 && (asked.revents & POLLERR) != 0;
+}
+
 // What has to be there while the loop runs, besides the session.
 struct Serving {
-  Serving(const MountTree& tree, Executor& executor, const SessionOptions& options, const SessionEvents& events)
+  Serving(const MountTree& tree, Executor& executor, std::optional<Keeper>& keeper, const SessionEvents& events,
+          const SessionOptions& options)
       : parking(executor),
         neighbours(tree),
         mount{.tree = tree,
@@ -99,8 +112,8 @@ struct Serving {
               .has_extended_attributes = options.has_extended_attributes,
               .hears_of_opened_directories = options.shows_its_death,
               .init_answered = events.stands},
-        idle([&options, &events] {
-          const bool unmounted = unmount_if_unused(options.mountpoint);
+        idle([&keeper, &events] {
+          const bool unmounted = keeper->unmount_if_unused();
           if (!unmounted) events.in_use();
           return unmounted;
         }) {}
@@ -129,15 +142,21 @@ Signals::Watched watched(Serving& serving, const SessionOptions& options, const 
 Result<void> serve(const MountTree& tree, Executor& executor, const SessionOptions& options,
                    const SessionEvents& events, Follower* follower) {
   Signals signals;
-  Serving serving(tree, executor, options, events);
+  std::optional<Keeper> keeper;
+  Serving serving(tree, executor, keeper, events, options);
   auto session = mounted_session(options, serving.mount);
   if (!session) return std::move(session).error();
   events.mounted();
   Result<void> result;
   const bool is_in_background =
       watch_init_reply(session->get()) == 0 && fuse_daemonize(options.foreground ? 1 : 0) == 0;
-  // Before there is a thread that has something to say.
-  if (is_in_background) events.in_background();
+  if (is_in_background) {
+    keeper.emplace(Keeper::Kept{.mountpoint = is_directory(options.mountpoint) ? options.mountpoint : std::string(),
+                                .remove_directory = options.remove_mountpoint});
+    // Before there is a thread that has something to say, and one that would not be confined.
+    events.in_background();
+    events.can_confine();
+  }
   if (!is_in_background) {
     result = failure("no way to the background");
   } else if (!executor.start() || !serving.neighbours.start(session->get()) ||
@@ -152,7 +171,12 @@ Result<void> serve(const MountTree& tree, Executor& executor, const SessionOptio
   serving.parking.close();
   serving.neighbours.stop();
   if (follower != nullptr) follower->stop();
-  fuse_session_unmount(session->get());
+  if (keeper && keeper->is_there()) {
+    if (is_unmounted(session->get())) keeper->is_gone();
+    keeper.reset();
+  } else {
+    fuse_session_unmount(session->get());
+  }
   return result;
 }
 

@@ -24,6 +24,7 @@ struct SessionOptions {
   bool has_extended_attributes = false;
   // fusermount3 shall see that a killed daemon's mount is dead. (That it unmounts at all is an option for libfuse.)
   bool shows_its_death = false;
+  bool remove_mountpoint = false;      // at the end, when nothing is mounted on it any more
   unsigned timeout = 0;                // seconds without a request until an unused mount ends; 0: never
   std::vector<std::string> passed_on;  // further options for libfuse and the kernel, as they were given
 };
@@ -32,6 +33,7 @@ struct SessionOptions {
 struct SessionEvents {
   std::function<void()> mounted;        // by mount(2), before the process goes to the background
   std::function<void()> in_background;  // it has gone there, before the first request
+  std::function<void()> can_confine;    // there is one thread, and the process needs to start no other program
   std::function<void()> stands;         // INIT was answered; on one of the loop's threads
   std::function<void()> in_use;         // the timeout is over, but the mount can't be unmounted; as `asked`
   // Somebody wants statistics (SIGUSR1): here are lines about requests. On a thread that serves none.

@@ -13,7 +13,6 @@ namespace recordfs {
 namespace {
 
 constexpr std::size_t kStretchSize = 64u << 10;
-constexpr std::uint64_t kLargeRecord = 256u << 10;
 // What a type makes of a few bytes may be anything, and a chunk may be made of such. So that the lines of a chunk have
 // an end, nothing is decoded behind this many bytes of them.
 constexpr std::uint64_t kLeastText = 256u << 20;

@@ -20,6 +20,9 @@
 
 namespace recordfs {
 
+// A larger record is looked into by one thread at a time.
+inline constexpr std::uint64_t kLargeRecord = 256u << 10;
+
 // Where the lines of a chunk stand in their text, which is never in memory as a whole: in stretches, each of a few
 // lines or of one that is long.
 struct LineTable {

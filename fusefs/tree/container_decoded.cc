@@ -14,7 +14,6 @@
 namespace recordfs {
 namespace {
 
-constexpr std::uint64_t kLargeRecord = 256u << 10;
 constexpr std::uint64_t kLargestRecord = 128u << 20;
 
 std::uint64_t new_id() {

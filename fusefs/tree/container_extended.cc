@@ -77,7 +77,10 @@ Result<std::string> ContainerTree::checksum_word(const ChunkInfo& chunk) const {
     if (!word) return std::move(word).error();
     return std::make_shared<const KeptState>(KeptState{*word});
   });
-  if (!known) return std::move(known).error();
+  if (!known) {
+    store_->report(known.error());
+    return std::move(known).error();
+  }
   return std::string((*known)->word);
 }
 

@@ -9,10 +9,6 @@
 namespace recordfs {
 namespace {
 
-constexpr std::uint64_t kLargeRecord = 256u << 10;
-
-Error not_found() { return {.code = Code::kNotFound, .detail = "no such name"}; }
-
 FileType type_of(PartKind kind) { return kind == PartKind::kDirectory ? FileType::kDirectory : FileType::kRegular; }
 
 // A part of the record that `sibling` belongs to.
@@ -42,13 +38,13 @@ Result<std::shared_ptr<const Inside>> ContainerTree::inside(Node node, Goal& goa
     }
     return std::make_shared<const Inside>(std::move(*made));
   });
-  if (known && !(*known)->contains(node.part)) return not_found();
+  if (known && !(*known)->contains(node.part)) return no_such_name();
   return known;
 }
 
 Result<Node> ContainerTree::lookup_inside(std::string_view name, Goal& goal) const {
   const auto ordinal = number_from(name);
-  if (!ordinal) return not_found();
+  if (!ordinal) return no_such_name();
   auto place = store_->chunk_by_ordinal(*ordinal, goal);
   if (!place) return std::move(place).error();
   if (name != record_name(*ordinal)) return Node{NodeKind::kInsideAlias, *ordinal};
@@ -58,9 +54,9 @@ Result<Node> ContainerTree::lookup_inside(std::string_view name, Goal& goal) con
 Result<Node> ContainerTree::lookup_part(Node directory, std::string_view name, Goal& goal) const {
   auto known = inside(directory, goal);
   if (!known) return std::move(known).error();
-  if ((*known)->kind(directory.part) != PartKind::kDirectory) return not_found();
+  if ((*known)->kind(directory.part) != PartKind::kDirectory) return no_such_name();
   const auto part = (*known)->find(directory.part, name);
-  if (!part) return not_found();
+  if (!part) return no_such_name();
   return part_node(directory, *part);
 }
 
@@ -74,7 +70,7 @@ Node ContainerTree::parent_of_part(Node part) const {
 Result<void> ContainerTree::list_parts(Node directory, std::uint64_t place, const Emit& emit, Goal& goal) const {
   auto known = inside(directory, goal);
   if (!known) return std::move(known).error();
-  if ((*known)->kind(directory.part) != PartKind::kDirectory) return not_found();
+  if ((*known)->kind(directory.part) != PartKind::kDirectory) return no_such_name();
   for (; const auto part = (*known)->at(directory.part, place); ++place) {
     const FileType type = type_of((*known)->kind(*part));
     if (!emit({(*known)->name(*part), part_node(directory, *part), type, (*known)->size(*part), place + 1})) break;
@@ -98,7 +94,7 @@ Result<Slice> ContainerTree::read_part(Node node, std::uint64_t offset, std::uin
     return read_text(part_document(node, **known, *message, goal), offset, length);
   }
   const PartKind kind = (*known)->kind(node.part);
-  if (kind == PartKind::kDirectory) return not_found();
+  if (kind == PartKind::kDirectory) return no_such_name();
   const std::uint64_t size = (*known)->size(node.part);
   if (offset >= size) return Slice{};
   const std::uint64_t wanted = std::min(length, size - offset);

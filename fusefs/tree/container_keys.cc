@@ -13,8 +13,6 @@ namespace {
 // How many keys of a listing have attributes. A value's size is known, but each costs a row of what the kernel knows.
 constexpr std::uint64_t kWithAttributes = 250000;
 
-Error not_found() { return {.code = Code::kNotFound, .detail = "no such name"}; }
-
 // What the file of a key shows: never empty where it can't be read.
 std::uint64_t size_of(FoundKey::State state, std::uint64_t value_size) {
   return state == FoundKey::State::kValue ? value_size : 1;
@@ -27,13 +25,13 @@ bool lists_families(const KeyTable& table) { return table.places(0).size() < tab
 
 Result<std::shared_ptr<const KeyTable>> ContainerTree::key_table(Goal& goal) const {
   KeyIndex* keys = store_->keys();
-  if (keys == nullptr) return not_found();
+  if (keys == nullptr) return no_such_name();
   return keys->table(goal);
 }
 
 Result<FoundKey> ContainerTree::key(std::uint64_t number, Goal& goal) const {
   KeyIndex* keys = store_->keys();
-  if (keys == nullptr) return not_found();
+  if (keys == nullptr) return no_such_name();
   return keys->find(number, goal);
 }
 
@@ -53,37 +51,37 @@ Result<Node> ContainerTree::lookup_key(std::uint32_t family, std::string_view na
   if (name == kKeyNamesFile) {
     auto names = key_names(family, goal);
     if (!names) return std::move(names).error();
-    if ((*names)->size() == 0) return not_found();
+    if ((*names)->size() == 0) return no_such_name();
     return Node{NodeKind::kKeyNames, family};
   }
   if (name == kKeyFamiliesName) {
     auto table = key_table(goal);
     if (!table) return std::move(table).error();
     const bool is_there = lists_families(**table) || (*table)->has_more();
-    if (family != 0 || !is_there) return not_found();
+    if (family != 0 || !is_there) return no_such_name();
     return Node{NodeKind::kFixed, kKeyFamilies};
   }
   auto number = key_number_in(name);
   if (!number) {
     const auto decoded = percent_decoded(name, "/");
-    if (!decoded) return not_found();
+    if (!decoded) return no_such_name();
     number = key_number(family, *decoded);
-    if (key_file_name(*decoded, *number) != name) return not_found();
+    if (key_file_name(*decoded, *number) != name) return no_such_name();
   }
   auto found = key(*number, goal);
   if (!found) return std::move(found).error();
   const bool is_it = found->family == family && key_file_name(found->key, *number) == name;
-  if (!is_it && found->state != FoundKey::State::kTwice) return not_found();
+  if (!is_it && found->state != FoundKey::State::kTwice) return no_such_name();
   return Node{NodeKind::kKey, *number};
 }
 
 Result<Node> ContainerTree::lookup_key_family(std::string_view name, Goal& goal) const {
   const auto family = number_from(name);
-  if (!family || *family == 0 || *family > UINT32_MAX || std::to_string(*family) != name) return not_found();
+  if (!family || *family == 0 || *family > UINT32_MAX || std::to_string(*family) != name) return no_such_name();
   auto table = key_table(goal);
   if (!table) return std::move(table).error();
   const bool is_there = (*table)->has_more() || (*table)->places(static_cast<std::uint32_t>(*family)).size() > 0;
-  if (!is_there) return not_found();
+  if (!is_there) return no_such_name();
   return Node{NodeKind::kKeyFamily, *family};
 }
 

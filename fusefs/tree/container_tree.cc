@@ -9,11 +9,6 @@
 namespace recordfs {
 namespace {
 
-constexpr std::uint64_t kThousandRecords = 1000;
-constexpr std::string_view kJsonSuffix = ".json";
-
-Error not_found() { return {.code = Code::kNotFound, .detail = "no such name"}; }
-
 NodeAttributes regular(std::uint64_t size) { return {FileType::kRegular, size}; }
 
 const FixedEntry* fixed_entry(std::uint64_t node) {
@@ -99,13 +94,13 @@ Result<Node> ContainerTree::lookup(Node directory, std::string_view name, Goal& 
     case NodeKind::kChunkRecords: return lookup_in_chunk(directory, name, goal);
     case NodeKind::kThousand: {
       const auto file = record_file(name);
-      if (!file || file->number / kThousandRecords != directory.value) return not_found();
+      if (!file || file->number / kThousandRecords != directory.value) return no_such_name();
       return lookup_ordinal(*file, goal);
     }
     case NodeKind::kInsideRecord:
     case NodeKind::kPart: return lookup_part(directory, name, goal);
     case NodeKind::kKeyFamily: return lookup_key(static_cast<std::uint32_t>(directory.value), name, goal);
-    default: return not_found();
+    default: return no_such_name();
   }
 }
 
@@ -113,7 +108,7 @@ Result<Node> ContainerTree::lookup_fixed(Node directory, std::string_view name, 
   switch (directory.value) {
     case kRecords: {
       const auto file = record_file(name);
-      if (!file) return not_found();
+      if (!file) return no_such_name();
       return lookup_ordinal(*file, goal);
     }
     case kChunks: return lookup_chunk(name, goal);
@@ -129,7 +124,7 @@ Result<Node> ContainerTree::lookup_fixed(Node directory, std::string_view name, 
     if (entry.parent != directory.value || !has(entry) || name_of(entry) != name) continue;
     return Node{NodeKind::kFixed, entry.node};
   }
-  return not_found();
+  return no_such_name();
 }
 
 Result<Node> ContainerTree::record_node(const ChunkInfo& chunk, std::uint64_t index, NodeKind kind) const {
@@ -167,7 +162,7 @@ Result<Node> ContainerTree::lookup_ordinal(const RecordFile& file, Goal& goal) c
 
 Result<Node> ContainerTree::lookup_chunk(std::string_view name, Goal& goal) const {
   const auto begin = number_from(name);
-  if (!begin) return not_found();
+  if (!begin) return no_such_name();
   auto chunk = store_->chunk_at(*begin, goal);
   if (!chunk) return std::move(chunk).error();
   return Node{name == position_name(*begin) ? NodeKind::kChunk : NodeKind::kChunkAlias, *begin};
@@ -175,7 +170,7 @@ Result<Node> ContainerTree::lookup_chunk(std::string_view name, Goal& goal) cons
 
 Result<Node> ContainerTree::lookup_thousand(std::string_view name, Goal& goal) const {
   const auto thousand = number_from(name);
-  if (!thousand || *thousand > kEverything / kThousandRecords) return not_found();
+  if (!thousand || *thousand > kEverything / kThousandRecords) return no_such_name();
   auto first = store_->chunk_by_ordinal(*thousand * kThousandRecords, goal);
   if (!first) return std::move(first).error();
   return Node{name == thousand_name(*thousand) ? NodeKind::kThousand : NodeKind::kThousandAlias, *thousand};
@@ -183,7 +178,7 @@ Result<Node> ContainerTree::lookup_thousand(std::string_view name, Goal& goal) c
 
 Result<Node> ContainerTree::lookup_damage(std::string_view name, Goal& goal) const {
   const auto begin = number_from(name);
-  if (!begin) return not_found();
+  if (!begin) return no_such_name();
   auto found = region(*begin, goal);
   if (!found) return std::move(found).error();
   return Node{NodeKind::kDamage, *begin};
@@ -198,7 +193,7 @@ Result<Node> ContainerTree::lookup_attribute(std::string_view name, Goal& goal) 
     return Node{NodeKind::kAttribute, static_cast<std::uint64_t>(found - names.begin())};
   }
   if (name == "names.tsv" && !(*files)->names_table.empty()) return Node{NodeKind::kFixed, kNames};
-  return not_found();
+  return no_such_name();
 }
 
 Result<Node> ContainerTree::lookup_in_chunk(Node directory, std::string_view name, Goal& goal) const {
@@ -209,15 +204,15 @@ Result<Node> ContainerTree::lookup_in_chunk(Node directory, std::string_view nam
     if (name == "data") return Node{NodeKind::kChunkData, begin};
     if (name == "records") return Node{NodeKind::kChunkRecords, begin};
     if (name == "records.jsonl") return Node{NodeKind::kChunkJsonl, begin};
-    return not_found();
+    return no_such_name();
   }
   const auto file = record_file(name);
-  if (!file) return not_found();
+  if (!file) return no_such_name();
   auto chunk = store_->chunk_at(begin, goal);
   if (!chunk) return std::move(chunk).error();
   auto records = store_->records_in(*chunk);
   if (!records) return std::move(records).error();
-  if (file->number >= *records) return not_found();
+  if (file->number >= *records) return no_such_name();
   return lookup_record(*chunk, file->number, file->kind, goal);
 }
 
@@ -229,7 +224,7 @@ Result<DamagedRegion> ContainerTree::region(Position begin, Goal& goal) const {
   for (const DamageRow& row : **rows) {
     if (row.region.begin == begin) return row.region;
   }
-  return not_found();
+  return no_such_name();
 }
 
 Result<NodeAttributes> ContainerTree::attributes(Node node, Goal& goal) const {
@@ -260,7 +255,7 @@ Result<NodeAttributes> ContainerTree::attributes(Node node, Goal& goal) const {
     case NodeKind::kAttribute: {
       auto files = attribute_files(goal);
       if (!files) return std::move(files).error();
-      if (node.value >= (*files)->values->size()) return not_found();
+      if (node.value >= (*files)->values->size()) return no_such_name();
       return regular((*(*files)->values)[static_cast<std::size_t>(node.value)].value.size());
     }
     default: break;
@@ -278,7 +273,7 @@ Result<NodeAttributes> ContainerTree::attributes(Node node, Goal& goal) const {
 Result<NodeAttributes> ContainerTree::fixed_attributes(FixedNode node, Goal& goal) const {
   const FixedEntry* entry = fixed_entry(node);
   if (node == kRoot) return NodeAttributes{FileType::kDirectory, 0};
-  if (entry == nullptr || !has(*entry)) return not_found();
+  if (entry == nullptr || !has(*entry)) return no_such_name();
   if (entry->type == FileType::kDirectory) return NodeAttributes{FileType::kDirectory, 0};
   if (entry->type == FileType::kLink) return NodeAttributes{FileType::kLink, target_of(*entry).size()};
   return sized(fixed_size(node, goal));
@@ -307,14 +302,17 @@ Result<std::string> ContainerTree::target(Node link) const {
   if (link.kind == NodeKind::kThousandAlias) return thousand_name(link.value);
   if (link.kind == NodeKind::kInsideAlias) return record_name(link.value);
   const FixedEntry* entry = link.kind == NodeKind::kFixed ? fixed_entry(link.value) : nullptr;
-  if (entry == nullptr || entry->type != FileType::kLink || !has(*entry)) return not_found();
+  if (entry == nullptr || entry->type != FileType::kLink || !has(*entry)) return no_such_name();
   return target_of(*entry);
 }
 
 Result<ContainerTree::Text> ContainerTree::make_text(FixedNode node, Goal& goal) const {
   if (node == kInfo) {
     auto content = container_info(*store_);
-    if (!content) return std::move(content).error();
+    if (!content) {
+      store_->report(content.error());
+      return std::move(content).error();
+    }
     return std::make_shared<const std::string>(std::move(*content));
   }
   if (node == kNames) {
@@ -374,13 +372,15 @@ Result<std::shared_ptr<const KeptBytes>> ContainerTree::trailer() const {
 }
 
 Result<std::shared_ptr<const KeptBytes>> ContainerTree::chunk_text(const ChunkInfo& chunk) const {
-  return kept_.contents.get({snapshot_, chunk.begin}, [&]() -> Result<std::shared_ptr<const KeptBytes>> {
+  auto bytes = kept_.contents.get({snapshot_, chunk.begin}, [&]() -> Result<std::shared_ptr<const KeptBytes>> {
     auto text = chunk_info(*store_, chunk);
     if (!text) return std::move(text).error();
     auto made = Buffer::copy_of(as_bytes(*text));
     if (!made) return std::move(made).error();
     return std::make_shared<const KeptBytes>(KeptBytes{std::move(*made)});
   });
+  if (!bytes) store_->report(bytes.error());
+  return bytes;
 }
 
 Slice ContainerTree::part_of(Bytes whole, std::shared_ptr<const void> owner, std::uint64_t offset,
@@ -396,7 +396,7 @@ Result<Slice> ContainerTree::read_fixed(FixedNode node, std::uint64_t offset, st
   if (node == kLines) return store_->read_stream(Stream::kLines, offset, length, goal);
   if (node == kChunkRows) return store_->read_rows(offset, length, goal);
   if (node == kWhole) {
-    if (store_->container().whole_stream() == nullptr) return not_found();
+    if (store_->container().whole_stream() == nullptr) return no_such_name();
     return store_->read_whole_stream(offset, length, goal);
   }
   if (node == kTrailer) {
@@ -429,7 +429,7 @@ Result<Slice> ContainerTree::read(Node file, std::uint64_t offset, std::uint64_t
     case NodeKind::kAttribute: {
       auto files = attribute_files(goal);
       if (!files) return std::move(files).error();
-      if (file.value >= (*files)->values->size()) return not_found();
+      if (file.value >= (*files)->values->size()) return no_such_name();
       return part_of(as_bytes((*(*files)->values)[static_cast<std::size_t>(file.value)].value), *files, offset, length);
     }
     default: break;
@@ -439,7 +439,7 @@ Result<Slice> ContainerTree::read(Node file, std::uint64_t offset, std::uint64_t
   if (file.kind == NodeKind::kChunkRaw) return store_->read_raw(*chunk, offset, length);
   if (file.kind == NodeKind::kChunkData) return store_->read_payload(*chunk, offset, length);
   if (file.kind == NodeKind::kChunkJsonl) return read_lines(*chunk, offset, length, goal);
-  if (file.kind != NodeKind::kChunkInfo) return not_found();
+  if (file.kind != NodeKind::kChunkInfo) return no_such_name();
   auto info = chunk_text(*chunk);
   if (!info) return std::move(info).error();
   return part_of((*info)->bytes.view(), *info, offset, length);

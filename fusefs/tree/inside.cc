@@ -10,7 +10,6 @@ namespace recordfs {
 namespace {
 
 constexpr std::string_view kTableName = "names.tsv";
-constexpr std::string_view kJsonSuffix = ".json";
 constexpr std::size_t kNumbersOfAPart = 3;
 constexpr std::uint64_t kTreeNode = 64;  // of a map, roughly
 

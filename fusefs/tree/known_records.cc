@@ -1,6 +1,7 @@
 #include "fusefs/tree/known_records.h"
 
 #include <algorithm>
+#include <new>
 
 #include "fusefs/tree/inside.h"
 
@@ -22,11 +23,22 @@ KnownRecords::Rows::iterator KnownRecords::new_row(const Record& record) {
   return row;
 }
 
+// With a row, or not at all and std::bad_alloc.
+KnownRecords::ByRecord::iterator KnownRecords::add(const Record& record) {
+  const auto row = new_row(record);
+  try {
+    return by_record_.emplace(record, row).first;
+  } catch (const std::bad_alloc&) {
+    rows_.erase(row);
+    throw;
+  }
+}
+
 std::uint64_t KnownRecords::look_up(std::size_t container, Node node) {
   const Record record{container, node.kind, node.value};
   const std::lock_guard lock(mutex_);
   auto known = by_record_.find(record);
-  if (known == by_record_.end()) known = by_record_.emplace(record, new_row(record)).first;
+  if (known == by_record_.end()) known = add(record);
   ++known->second->second.lookups;
   return static_cast<std::uint64_t>(node.kind) << kValueBits | known->second->first * kParts | node.part;
 }

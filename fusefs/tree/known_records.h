@@ -47,11 +47,14 @@ class KnownRecords {
   };
   using Rows = std::map<std::uint64_t, Row>;
 
+  using ByRecord = std::map<Record, Rows::iterator>;
+
   Rows::iterator new_row(const Record& record);
+  ByRecord::iterator add(const Record& record);
 
   mutable std::mutex mutex_;
   Rows rows_;
-  std::map<Record, Rows::iterator> by_record_;
+  ByRecord by_record_;
   std::uint64_t next_ = 0;
 };
 

@@ -10,7 +10,6 @@
 namespace recordfs {
 namespace {
 
-constexpr std::uint64_t kThousandRecords = 1000;
 // Attributes cost the kernel about 1 KiB and six times the time an entry. A listing longer than the first number gives
 // them for as many as the second one says, and behind those names alone.
 constexpr std::uint64_t kLongListing = 1000000;

@@ -48,11 +48,13 @@ std::string padded(std::uint64_t number, std::size_t width) {
   const auto end = std::to_chars(digits.begin(), digits.end(), number).ptr;
   const auto size = static_cast<std::size_t>(end - digits.begin());
   std::string name(std::max(width, size), '0');
-  std::copy(digits.begin(), end, name.end() - (end - digits.begin()));
+  name.replace(name.size() - size, size, digits.data(), size);
   return name;
 }
 
 }  // namespace
+
+Error no_such_name() { return {.code = Code::kNotFound, .detail = "no such name"}; }
 
 std::string record_name(std::uint64_t ordinal) { return padded(ordinal, 9); }
 std::string chunk_record_name(std::uint64_t index) { return padded(index, 6); }

@@ -7,7 +7,15 @@
 #include <string_view>
 #include <vector>
 
+#include "core/base/result.h"
+
 namespace recordfs {
+
+// Of what a record or a message in it says.
+inline constexpr std::string_view kJsonSuffix = ".json";
+
+// What a name that is not there is answered with.
+Error no_such_name();
 
 std::string record_name(std::uint64_t ordinal);      // 000000042
 std::string chunk_record_name(std::uint64_t index);  // 000003

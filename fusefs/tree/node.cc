@@ -6,7 +6,6 @@
 namespace recordfs {
 namespace {
 
-constexpr std::uint64_t kValues = std::uint64_t{1} << kValueBits;
 constexpr std::uint64_t kAlignment = 4096;  // also keeps the numbers of the mount's own root free
 
 std::uint64_t hash_of(std::string_view name) {
@@ -26,7 +25,7 @@ std::uint64_t mixed(std::uint64_t x) {
 }  // namespace
 
 std::uint64_t mirrored_inode(std::string_view path) {
-  return static_cast<std::uint64_t>(NodeKind::kMirrored) << kValueBits | hash_of(path) % kValues;
+  return static_cast<std::uint64_t>(NodeKind::kMirrored) << kValueBits | hash_of(path) % kValuesOfAKind;
 }
 
 std::uint64_t number_in(std::uint64_t begin, Node node) {
@@ -42,7 +41,7 @@ std::uint64_t inode_in(std::uint64_t begin, Node node) {
 Numbering Numbering::single() {
   Numbering numbering;
   numbering.begins_.push_back(0);
-  numbering.ranges_.push_back({0, kValues, 0});
+  numbering.ranges_.push_back({0, kValuesOfAKind, 0});
   return numbering;
 }
 
@@ -53,14 +52,14 @@ unsigned Numbering::value_bits(std::size_t containers) {
 }
 
 Numbering::Wanted Numbering::wanted(std::string_view name, std::uint64_t values) {
-  const std::uint64_t length = std::min(values / kAlignment + 1, kValues / kAlignment / 2) * kAlignment;
-  return {std::max(hash_of(name) % (kValues - length) / kAlignment, std::uint64_t{1}) * kAlignment, length};
+  const std::uint64_t length = std::min(values / kAlignment + 1, kValuesOfAKind / kAlignment / 2) * kAlignment;
+  return {std::max(hash_of(name) % (kValuesOfAKind - length) / kAlignment, std::uint64_t{1}) * kAlignment, length};
 }
 
 void Numbering::add(std::string_view name, std::uint64_t values) {
   auto [begin, length] = wanted(name, values);
   auto at = free_range(begin, length);
-  if (begin + length > kValues) {
+  if (begin + length > kValuesOfAKind) {
     begin = kAlignment;  // none behind the hash's place: the first at all
     at = free_range(begin, length);
   }
@@ -87,7 +86,7 @@ std::vector<std::pair<std::uint64_t, std::uint64_t>> Numbering::taken() const {
 
 std::optional<Numbering::Found> Numbering::find(std::uint64_t number) const {
   const std::uint64_t kind = number >> kValueBits;
-  const std::uint64_t value = number & (kValues - 1);
+  const std::uint64_t value = number & (kValuesOfAKind - 1);
   if (kind >= kNodeKinds) return std::nullopt;
   const auto behind = std::ranges::upper_bound(ranges_, value, {}, &Range::begin);
   if (behind == ranges_.begin()) return std::nullopt;

@@ -17,6 +17,9 @@
 
 namespace recordfs {
 
+// In a directory of thousands/.
+inline constexpr std::uint64_t kThousandRecords = 1000;
+
 enum class NodeKind : std::uint8_t {
   kFixed,   // value: a FixedNode
   kRecord,  // value: begin of the chunk + index in it
@@ -26,7 +29,7 @@ enum class NodeKind : std::uint8_t {
   kChunkRaw,
   kChunkData,
   kChunkAlias,  // a link to the chunk's directory under its listed name
-  kThousand,    // value: ordinal / 1000
+  kThousand,    // value: ordinal / kThousandRecords
   kThousandAlias,
   kDamage,        // value: begin of the region
   kAttribute,     // value: number of the attribute
@@ -44,6 +47,7 @@ enum class NodeKind : std::uint8_t {
 };
 inline constexpr auto kNodeKinds = static_cast<std::uint64_t>(NodeKind::kComputedEnd);
 inline constexpr int kValueBits = 59;
+inline constexpr std::uint64_t kValuesOfAKind = std::uint64_t{1} << kValueBits;
 
 // The nodes that every container has once. The first is the container's own directory.
 enum FixedNode : std::uint64_t {

@@ -1,44 +1,77 @@
 #include "fusefs/tree/texts.h"
 
+#include <algorithm>
+#include <optional>
+#include <utility>
+
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include "core/base/utf8.h"
+#include "core/decoding/json_writer.h"
 #include "fusefs/tree/names.h"
 
 namespace recordfs {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
 constexpr std::size_t kLongestShownValue = 4096;
+constexpr std::string_view kCodecFact = "codec";
+constexpr std::string_view kMetadataFact = "metadata";
 
-std::string text_of(const Json& json) { return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n"; }
+// A text of JSON that is a single object.
+class Members {
+ public:
+  Members() { json_.begin_object(); }
 
-bool is_text(const std::string& value) {
-  if (value.size() > kLongestShownValue) return false;
-  try {
-    static_cast<void>(Json(value).dump());
-    return value.find('\0') == std::string::npos;
-  } catch (const Json::type_error&) {
-    return false;  // not UTF-8
+  void add(std::string_view name, std::string_view value) { named(name).string(shown(value)); }
+  void add(std::string_view name, std::uint64_t value) { named(name).number(value); }
+  void add(std::string_view name, bool value) { named(name).literal(value ? "true" : "false"); }
+  void add(std::string_view name, std::optional<std::uint64_t> value) {
+    if (value) return add(name, *value);
+    named(name).literal("null");
   }
-}
-
-Json metadata_of(const std::vector<Attribute>& attributes) {
-  Json list = Json::array();
-  for (const Attribute& attribute : attributes) {
-    Json item;
-    item["key"] = attribute.key;
-    if (!attribute.type.empty()) item["type"] = attribute.type;
-    item["size"] = attribute.value.size();
-    if (is_text(attribute.value)) item["text"] = attribute.value;
-    list.push_back(std::move(item));
+  void add(std::string_view name, const std::vector<Attribute>& attributes) {
+    named(name).begin_list();
+    for (const Attribute& attribute : attributes) add(attribute);
+    json_.end_list();
   }
-  return list;
-}
+  void begin(std::string_view name) { named(name).begin_object(); }
+  void end() { json_.end_object(); }
 
-Json optional_of(const std::optional<std::uint64_t>& number) { return number ? Json(*number) : Json(nullptr); }
+  std::string finish() {
+    end();
+    return std::move(text_ += '\n');
+  }
+
+ private:
+  JsonWriter& named(std::string_view name) {
+    json_.name(shown(name));
+    return json_;
+  }
+  void add(const Attribute& attribute) {
+    json_.begin_object();
+    add("key", attribute.key);
+    if (!attribute.type.empty()) add("type", attribute.type);
+    add("size", std::uint64_t{attribute.value.size()});
+    if (is_text(attribute.value)) add("text", attribute.value);
+    end();
+  }
+  static bool is_text(std::string_view value) {
+    return value.size() <= kLongestShownValue && value.find('\0') == std::string_view::npos && is_utf8(value);
+  }
+  // What is no UTF-8 has U+FFFD for each byte.
+  static std::string shown(std::string_view value) {
+    std::string text;
+    while (!value.empty()) {
+      const std::size_t size = utf8_character(value);
+      text.append(size > 0 ? value.substr(0, size) : std::string_view("\xEF\xBF\xBD"));
+      value.remove_prefix(std::max<std::size_t>(size, 1));
+    }
+    return text;
+  }
+
+  std::string text_;
+  JsonWriter json_{text_, JsonLayout::kIndented, UINT64_MAX / 2};
+};
 
 // Metadata in effect at a chunk.
 Result<std::vector<Attribute>> attributes_at(const RecordStore& store, const ChunkInfo& chunk) {
@@ -59,52 +92,64 @@ std::string_view checksum_state(const Result<void>& verified, bool has_checksum)
 
 Result<std::string> container_info(const RecordStore& store) {
   const Container& container = store.container();
-  Json json;
-  json["format"] = container.format();
-  for (const Fact& fact : container.facts()) {
-    std::visit([&](const auto& value) { json[fact.name] = value; }, fact.value);
-  }
-  json["size"] = store.source().size();
   auto first = store.first_record_chunk();
-  if (!first) {
-    if (!lies_in_the_bytes(first.error().code)) return std::move(first).error();
-  } else if (*first) {
-    json["codec"] = (*first)->codec;
-    json["first_chunk"] = {
-        {"begin", (*first)->begin}, {"kind", (*first)->kind}, {"records", optional_of((*first)->records)}};
-  }
+  if (!first && !lies_in_the_bytes(first.error().code)) return std::move(first).error();
   auto attributes = container.attributes(nullptr);
-  if (attributes) {
-    json["metadata"] = metadata_of(*attributes);
-  } else if (!lies_in_the_bytes(attributes.error().code)) {
-    return std::move(attributes).error();
-  } else {
-    json["metadata_error"] = to_string(attributes.error());
+  if (!attributes && !lies_in_the_bytes(attributes.error().code)) return std::move(attributes).error();
+  Members json;
+  json.add("format", container.format());
+  bool has_codec = false;
+  bool has_metadata = false;
+  // What is known better than from the file's head stands in the fact's place.
+  for (const Fact& fact : container.facts()) {
+    if (fact.name == kCodecFact && first && *first) {
+      json.add(kCodecFact, (*first)->codec);
+      has_codec = true;
+    } else if (fact.name == kMetadataFact && attributes) {
+      json.add(kMetadataFact, *attributes);
+      has_metadata = true;
+    } else {
+      std::visit([&](const auto& value) { json.add(fact.name, value); }, fact.value);
+    }
   }
-  return text_of(json);
+  json.add("size", store.source().size());
+  if (first && *first) {
+    if (!has_codec) json.add(kCodecFact, (*first)->codec);
+    json.begin("first_chunk");
+    json.add("begin", (*first)->begin);
+    json.add("kind", (*first)->kind);
+    json.add("records", (*first)->records);
+    json.end();
+  }
+  if (!attributes) {
+    json.add("metadata_error", to_string(attributes.error()));
+  } else if (!has_metadata) {
+    json.add(kMetadataFact, *attributes);
+  }
+  return json.finish();
 }
 
 Result<std::string> chunk_info(const RecordStore& store, const ChunkInfo& chunk) {
-  Json json;
-  json["begin"] = chunk.begin;
-  json["end"] = chunk.end;
-  json["kind"] = chunk.kind;
-  json["codec"] = chunk.codec;
-  json["stored"] = chunk.stored_size;
-  json["decoded"] = optional_of(chunk.payload_size());
-  json["records"] = optional_of(chunk.records);
+  Members json;
+  json.add("begin", chunk.begin);
+  json.add("end", chunk.end);
+  json.add("kind", chunk.kind);
+  json.add("codec", chunk.codec);
+  json.add("stored", chunk.stored_size);
+  json.add("decoded", chunk.payload_size());
+  json.add("records", chunk.records);
   const auto verified = store.container().verify(chunk);
   if (!verified && !lies_in_the_bytes(verified.error().code)) return verified.error();
-  json["checksum"] = checksum_state(verified, store.container().has_checksum(chunk));
-  if (!verified) json["reason"] = to_string(verified.error());
+  json.add("checksum", checksum_state(verified, store.container().has_checksum(chunk)));
+  if (!verified) json.add("reason", to_string(verified.error()));
   auto attributes = attributes_at(store, chunk);
   if (!attributes) {
     if (!lies_in_the_bytes(attributes.error().code)) return std::move(attributes).error();
-    json["metadata_error"] = to_string(attributes.error());
+    json.add("metadata_error", to_string(attributes.error()));
   } else if (!attributes->empty()) {
-    json["metadata"] = metadata_of(*attributes);
+    json.add("metadata", *attributes);
   }
-  return text_of(json);
+  return json.finish();
 }
 
 Result<std::string_view> checksum_of(const RecordStore& store, const ChunkInfo& chunk) {
@@ -116,15 +161,15 @@ Result<std::string_view> checksum_of(const RecordStore& store, const ChunkInfo& 
 std::string summary(const RecordStore& store, const Totals& totals, const std::vector<DamageRow>& damage) {
   std::uint64_t damaged_bytes = 0;
   for (const DamageRow& row : damage) damaged_bytes += row.region.end - row.region.begin;
-  Json json;
-  json["format"] = store.container().format();
-  json["size"] = store.source().size();
-  json["chunks"] = totals.chunks;
-  json["records"] = totals.records;
-  json["decoded"] = totals.bytes;
-  json["damaged_regions"] = damage.size();
-  json["damaged_bytes"] = damaged_bytes;
-  return text_of(json);
+  Members json;
+  json.add("format", store.container().format());
+  json.add("size", store.source().size());
+  json.add("chunks", totals.chunks);
+  json.add("records", totals.records);
+  json.add("decoded", totals.bytes);
+  json.add("damaged_regions", std::uint64_t{damage.size()});
+  json.add("damaged_bytes", damaged_bytes);
+  return json.finish();
 }
 
 std::string damage_table(const std::vector<DamageRow>& damage) {

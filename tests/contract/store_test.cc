@@ -8,7 +8,7 @@
 
 #include "core/store/record_store.h"
 #include "tests/contract/sample_test.h"
-#include "tests/unit/support/signal.h"
+#include "tests/unit/support/waited.h"
 
 namespace recordfs::contract {
 namespace {
@@ -22,21 +22,7 @@ void say_nothing(Severity, const std::string&) {}
 // The store may know more of a chunk than its header said, so only the place counts.
 bool same_place(const ChunkInfo& a, const ChunkInfo& b) { return a.begin == b.begin && a.end == b.end; }
 
-void wait_for(const Goal& goal) {
-  const testing::Signal reached;
-  if (goal.awaited->wait(goal, [reached] { reached.set(); }) != 0) reached.wait();
-}
-
-// Calls `ask` until it no longer answers kPending.
-template <class Ask>
-auto waited(const Ask& ask) {
-  for (;;) {
-    Goal goal;
-    auto answer = ask(goal);
-    if (answer || answer.error().code != Code::kPending) return answer;
-    wait_for(goal);
-  }
-}
+using testing::waited;
 
 class StoreTest : public SampleTest {
  protected:

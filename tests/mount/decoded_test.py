@@ -48,6 +48,8 @@ class Decoded(mounting.Case):
 
     def documents_of(self, top, event):
         """(whether there should be one, where it is) for each entry of an event that can be read."""
+        if "bucket_offset" not in event:
+            return
         chunk = top / f".views/chunks/{event['bucket_offset']:015}"
         if not chunk.exists():
             return

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """How a mount ends, and where its daemon's remarks go."""
 import contextlib
+import mmap
 import os
 import signal
 import socket
@@ -8,6 +9,7 @@ import socket
 import mounting
 
 SAMPLE = "riegeli/multiblock_zstd.riegeli"
+OTHER = "riegeli/simple_snappy.riegeli"
 
 
 class Ending(mounting.Case):
@@ -74,6 +76,33 @@ class Ending(mounting.Case):
                 os.kill(daemon, signal.SIGTERM)
             mounting.wait_for(lambda at=point: str(at) not in mounting.mounts() and not mounting.daemons(at), "the end")
 
+    def kill(self, point):
+        """Kills the daemon that serves a mount point."""
+        mounting.wait_for(lambda: mounting.keepers(point), "the keeper")
+        os.kill(mounting.wait_for(lambda: mounting.daemons(point), "the daemon")[0], signal.SIGKILL)
+        mounting.wait_for(lambda: not mounting.keepers(point) and not mounting.daemons(point), "the end")
+
+    def test_killed_daemon_leaves_the_mount_point_free(self):
+        point = self.new_point()
+        for _ in range(3):
+            self.mount(mounting.sample(SAMPLE), point=point)
+            self.kill(point)
+            self.assertNotIn(str(point), mounting.mounts())
+
+    def test_killed_daemon_leaves_no_directory_that_it_made(self):
+        point = self.folder / "made"
+        self.assertEqual(self.recordfs(mounting.sample(SAMPLE), point).returncode, 0)
+        self.kill(point)
+        self.assertFalse(point.exists())
+
+    @mounting.only_root
+    def test_mount_that_somebody_else_has_made_since_stays(self):
+        point = self.mount(mounting.sample(SAMPLE)).point
+        self.assertEqual(mounting.run("mount", "-t", "tmpfs", "none", point).returncode, 0)
+        self.addCleanup(mounting.run, "umount", "-l", point)
+        self.kill(point)
+        self.assertEqual(mounting.mounts()[str(point)][0], "tmpfs")
+
     def test_busy_mount_is_not_unmounted(self):
         mounted = self.mount(mounting.sample(SAMPLE))
         with (mounted / "records/000000000").open("rb"):
@@ -90,6 +119,31 @@ class Ending(mounting.Case):
             self.assertIsNone(mounted.daemon.poll())
             self.assertEqual(first + file.readall(), want)
         self.assert_nothing_left(mounted)
+
+    @mounting.only_root
+    def test_place_that_is_left_in_use_is_mounted_again(self):
+        """`umount -l`: what is open goes on, of a mount that has no place any more, and the next one knows nothing of it."""
+        first = self.mount(mounting.sample(SAMPLE))
+        want = (first / "streams/concat").read_bytes()
+        file = self.enter((first / "streams/concat").open("rb", buffering=0))
+        folder = os.open(first / "records", os.O_RDONLY)
+        mapped = mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ)
+        file.read(1000)
+        self.assertEqual(mounting.run("umount", "-l", first.point).returncode, 0)
+        second = self.mount(mounting.sample(OTHER), point=first.point)
+        number = len(os.listdir(second / "records"))
+        self.assertEqual(file.readall(), want[1000:])
+        self.assertEqual(mapped[:], want)
+        self.assertEqual(len(os.listdir(folder)), 1250)
+        file.close()
+        mapped.close()
+        self.assertIsNone(first.daemon.poll())
+        os.close(folder)
+        self.assertEqual(first.wait(), 0)
+        mounting.wait_for(lambda: len(mounting.keepers(first.point)) == 1, "the keeper to go with it")
+        self.assertEqual(len(os.listdir(second / "records")), number)
+        self.assertEqual(second.unmount(), 0)
+        self.assert_nothing_left(second)
 
     def test_signal_while_files_are_open(self):
         mounted = self.mount(mounting.sample(SAMPLE))

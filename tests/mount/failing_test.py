@@ -106,12 +106,6 @@ class Failing(mounting.Case):
         (point / "something").touch()
         self.assert_fails(CANNOT_MOUNT, mounting.sample(SAMPLE), point=point, saying="not empty")
 
-    def test_mount_point_whose_daemon_has_died(self):
-        dead = self.mount(mounting.sample(SAMPLE))
-        dead.daemon.kill()
-        dead.daemon.wait()
-        self.assert_fails_over(dead.point, "not connected")
-
     def test_failing_source_says_more_than_a_number(self):
         said = self.assert_fails(CANNOT_OPEN, self.file("notes.txt", b"text\n"))
         self.assertIn("no container of a known format", said)

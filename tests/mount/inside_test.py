@@ -153,6 +153,14 @@ class Examples(mounting.Case):
         self.assertEqual(names(texts), ["0", "1", "2"])
         self.assertEqual((texts / "1").read_text(), "\u00e9t\u00e9")
 
+    def test_listing_that_fails_begins_the_same_each_time(self):
+        """Whether it had to wait for the catalog or not: what comes before the failure is told."""
+        damaged = self.mount(mounting.sample("proio/x47-gzip-crc-only.proio")).point
+        for _ in range(3):
+            done = mounting.run("ls", "-fa", damaged / "inside/8")
+            self.assertEqual(done.stdout.split(), [".", ".."])
+            self.assertIn("Input/output error", done.stderr)
+
     def test_record_that_is_none_has_nothing_inside(self):
         top = self.mount(mounting.sample("tfrecord/strangers.tfrecord")).point
         for record in names(top / "records"):

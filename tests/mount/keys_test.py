@@ -3,6 +3,7 @@
 import errno
 import os
 import struct
+import time
 
 import mounting
 import waiting_test
@@ -261,6 +262,7 @@ class WaitingForKeys(waiting_test.SlowSource):
         for number in range(400):
             batches.add(put(b"%06d" % number, b"v" * 5000))
         (self.folder / "backing/slow.log").write_bytes(log(batches.records))
+        time.sleep(0.05)  # as for the other source
         self.mounted = self.mount(self.slow / "slow.log")
         self.hold_reads_beyond(1500000)
 

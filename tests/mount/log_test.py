@@ -142,6 +142,7 @@ class Statistics(mounting.Case):
         line = self.ask(mounted, rf"{RECORDS} records, complete")
         self.assertTrue(line.startswith(f"recordfs: {mounting.sample(SAMPLE)}: "), line)
         log = mounted.log()
+        self.assertRegex(log, r"(?m)^recordfs: memory: \d+ bytes in use, \d+ kept for later$")
         requests = dict(word.split(" ") for word in re.findall(r"requests: (.*)", log)[-1].split(", "))
         self.assertGreater(int(requests["readdirplus"]) + int(requests.get("readdir", "0")), 0)
         self.assertEqual(int(requests["open"]), 1, "the kernel does not ask again")

@@ -55,6 +55,13 @@ class WhatIsShown(Mirrored):
         for name in ("fifo", "socket", "device"):
             self.assert_fails_with(errno.ENOENT, os.lstat, mounted / name)
 
+    def test_name_longer_than_any_is_refused(self):
+        (self.source / "folder").mkdir()
+        mounted = self.mirror()
+        for folder in ("", "folder"):
+            self.assert_fails_with(errno.ENOENT, os.lstat, mounted / folder / ("x" * 255))
+            self.assert_fails_with(errno.ENAMETOOLONG, os.lstat, mounted / folder / ("x" * 256))
+
     def test_inode_of_a_listing_is_that_of_stat_and_of_every_mount(self):
         self.put("sub/container")
         self.write("sub/file", b"x")

@@ -89,9 +89,22 @@ def _running(tells):
     return found
 
 
+def _is_keeper(entry):
+    """By its name, or, before it has that, as the daemon's child."""
+    if (entry / "comm").read_text() == "recordfs-keeper\n":
+        return True
+    parent = entry.parent / (entry / "stat").read_text().rpartition(")")[2].split()[1]
+    return (parent / "cmdline").read_bytes() == (entry / "cmdline").read_bytes()
+
+
+def keepers(point):
+    """Ids of the processes that unmount `point` when its daemon ends."""
+    return _running(lambda entry, words: os.fsencode(point) in words and _is_keeper(entry))
+
+
 def daemons(point):
-    """Ids of the running recordfs programs that were told to mount on `point`."""
-    return _running(lambda _, words: os.fsencode(point) in words)
+    """Ids of the running recordfs programs that serve `point`."""
+    return _running(lambda entry, words: os.fsencode(point) in words and not _is_keeper(entry))
 
 
 class Mount:

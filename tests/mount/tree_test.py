@@ -189,6 +189,11 @@ class Tree:
                 os.lstat(self.top / name)
             self.assertIn(raised.exception.errno, (errno.ENOENT, errno.ENOTDIR), name)
 
+    def test_name_longer_than_any_is_refused(self):
+        for folder in ("", "records", ".views/chunks"):
+            self.assert_fails_with(errno.ENOENT, os.lstat, self.top / folder / ("x" * 255))
+            self.assert_fails_with(errno.ENAMETOOLONG, os.lstat, self.top / folder / ("x" * 256))
+
     def test_position_inside_a_chunk_is_no_chunk(self):
         for row in rows(self.top / "index" / "chunks.tsv"):
             middle = (int(row["begin"]) + int(row["end"])) // 2

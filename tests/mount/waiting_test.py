@@ -27,6 +27,7 @@ class SlowSource(mounting.Case):
         self.slow.mkdir()
         self.daemon = self.enter(mounting.started(mounting.program("slowfs"), self.folder / "backing", self.slow))
         mounting.wait_for(lambda: str(self.slow) in mounting.mounts(), "slowfs")
+        time.sleep(0.05)  # the ends of a file that was written this moment are read again and again
         self.addCleanup(mounting.run, "fusermount3", "-u", "-z", self.slow)
         self.addCleanup(self.open_gate)
 

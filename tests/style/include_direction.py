@@ -2,7 +2,8 @@
 """Includes run one way: include_direction.py ROOT prints each that does not, and fails if there is one.
 
     base <- hash <- codec <- formats' contract <- formats/<x> <- formats.cc <- decoding <- store
-         <- fusefs/growth <- fusefs/tree <- fusefs/glue <- fusefs (options, opening) <- fusefs/commands <- main
+         <- fusefs/growth <- fusefs/tree <- fusefs/glue <- fusefs/confinement <- fusefs (options, opening)
+         <- fusefs/commands <- main
 """
 import sys
 from pathlib import Path
@@ -14,7 +15,7 @@ MAIN = "fusefs/main.cc"
 
 # A folder may include itself and whatever stands before it here.
 LAYERS = ["core/base", "core/hash", "core/codec", "core/formats", "core/formats/*", "core/decoding", "core/store",
-          "fusefs/growth", "fusefs/tree", "fusefs/glue", "fusefs", "fusefs/commands", MAIN]
+          "fusefs/growth", "fusefs/tree", "fusefs/glue", "fusefs/confinement", "fusefs", "fusefs/commands", MAIN]
 
 # The list of formats: the one file that names them all.
 REGISTRY = "core/formats/formats.cc"
@@ -27,8 +28,10 @@ PLACES = {
     "fuse": ["fusefs/glue/"],
     "CLI/": ["fusefs/options", "fusefs/commands/"],
     "google/protobuf/": ["core/decoding/protobuf/"],
-    "dlfcn.h": ["core/decoding/"],
-    "nlohmann/": ["fusefs/tree/texts", "fusefs/commands/"],
+    "dlfcn.h": ["core/decoding/", "fusefs/confinement/"],
+    "seccomp.h": ["fusefs/confinement/system_calls"],
+    "linux/landlock.h": ["fusefs/confinement/landlock"],
+    "nlohmann/": ["fusefs/commands/"],
     "re2/": ["fusefs/commands/matcher"],
     "zstd": ["core/codec/zstd"],
     "brotli/": ["core/codec/brotli"],

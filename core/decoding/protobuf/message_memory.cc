@@ -54,7 +54,7 @@ class Count {
     if (type != nullptr) sum_.fields += static_cast<std::uint64_t>(type->field_count());
   }
 
-  const pb::FieldDescriptor* known(const pb::Descriptor* type, std::uint32_t number) const {
+  static const pb::FieldDescriptor* known(const pb::Descriptor* type, std::uint32_t number) {
     if (type == nullptr) return nullptr;
     const auto number_of_field = static_cast<int>(number);
     if (const auto* field = type->FindFieldByNumber(number_of_field)) return field;

@@ -101,7 +101,7 @@ bool Types::write(std::string_view type, Bytes message, JsonWriter& writer, std:
   try {
     return write_message(type, message, writer, why);
   } catch (const std::bad_alloc&) {
-    why.assign("no memory");
+    why.assign(kNoMemory);
   } catch (...) {
     why.assign("libprotobuf fails");
   }

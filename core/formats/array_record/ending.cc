@@ -25,9 +25,11 @@ constexpr std::uint64_t kPostscriptBytes = 256;
 constexpr std::uint64_t kMostTried = 16 << 20;
 // How large the records of a footer are, at the most: the head with its options, and each entry.
 constexpr std::uint64_t kLargestHead = 1024;
-constexpr std::uint64_t kLargestEntry = 3 * (1 + 10);
+constexpr std::uint64_t kLargestEntry = std::uint64_t{3} * (1 + 10);
 // Chunk headers read in the block in which a file was cut off: more do not fit.
 constexpr int kMostSteps = 2048;
+// Blocks at the end of a file without a chunk that are passed by in search of one.
+constexpr int kMostBlocks = 16;
 
 // The chunk that begins at `at` and ends at `end` or before; nullopt where there is none.
 Result<std::optional<ChunkInfo>> chunk_at(const Container& riegeli, Position at, Position end) {
@@ -102,10 +104,8 @@ Result<std::optional<Ending>> ending_at(const Container& riegeli, Position foote
   return std::optional<Ending>(std::move(ending));
 }
 
-Result<std::optional<Ending>> by_postscript(const Source& source, const Container& riegeli) {
-  const std::uint64_t size = source.size();
-  if (size <= kBlockSize) return std::optional<Ending>{};
-  const Position postscript = (size - 1) / kBlockSize * kBlockSize;
+// What the copies of a postscript at the begin of a block name.
+Result<std::optional<Ending>> by_postscript_at(const Source& source, const Container& riegeli, Position postscript) {
   std::array<std::byte, kPostscriptBytes> bytes{};
   auto got = source.read_at(postscript, bytes);
   if (!got) return std::move(got).error();
@@ -118,6 +118,16 @@ Result<std::optional<Ending>> by_postscript(const Source& source, const Containe
     if (best && !best->flaw) break;
   }
   return best;
+}
+
+// In the last block, or in the one before, where something stands behind the file that is none of it.
+Result<std::optional<Ending>> by_postscript(const Source& source, const Container& riegeli) {
+  std::optional<Ending> none;
+  if (source.size() <= kBlockSize) return none;
+  const Position last = (source.size() - 1) / kBlockSize * kBlockSize;
+  auto ending = by_postscript_at(source, riegeli, last);
+  if (!ending || *ending || last == kBlockSize) return ending;
+  return by_postscript_at(source, riegeli, last - kBlockSize);
 }
 
 // The last chunk of records of those that begin behind the one that covers `start`.
@@ -136,17 +146,21 @@ Result<std::optional<ChunkInfo>> walk_to_last(const Container& riegeli, Position
 }
 
 // The last chunk of records before `end`, padding passed by. Where the file ends in the middle of a chunk, of those in
-// the block of its end, or in the one before.
+// the block of its end, or in one of those before.
 Result<std::optional<ChunkInfo>> last_chunk(const Container& riegeli, Position end) {
-  auto last = riegeli.locate(end - 1);
-  if (!last) return last;
-  if (!*last) {
+  for (int i = 0; i < kMostBlocks && end > 0; ++i) {
+    auto last = riegeli.locate(end - 1);
+    if (!last) return last;
+    if (*last) {
+      if ((*last)->records.value_or(0) > 0 || (*last)->begin == 0) return last;
+      return riegeli.locate((*last)->begin - 1);
+    }
     const Position block = (end - 1) / kBlockSize * kBlockSize;
     auto found = walk_to_last(riegeli, block, end);
-    return found && !*found && block > 0 ? last_chunk(riegeli, block) : found;
+    if (!found || *found) return found;
+    end = block;
   }
-  if ((*last)->records.value_or(0) > 0 || (*last)->begin == 0) return last;
-  return riegeli.locate((*last)->begin - 1);
+  return std::optional<ChunkInfo>{};
 }
 
 bool may_be_footer(const ChunkInfo& chunk, Position end) {

@@ -257,7 +257,7 @@ Result<std::optional<ChunkInfo>> Anchored::locate(Position at) const {
     auto step = scan(*next);
     if (!step) return std::move(step).error();
     if (step->chunk && step->chunk->end > at) {
-      if (step->chunk->begin <= at) found = std::move(step->chunk);
+      if (step->chunk->begin <= at) found = step->chunk;
       break;
     }
     next = step->next;

@@ -14,7 +14,6 @@ namespace {
 
 constexpr std::uint64_t kLargestElement = 0x7FFFFFFF;
 constexpr std::size_t kMostFields = 65536;
-constexpr std::size_t kMostDimensions = 64;
 
 bool is_one_of(std::uint64_t number, std::initializer_list<std::uint64_t> all) {
   return std::ranges::find(all, number) != all.end();

@@ -8,6 +8,8 @@
 
 namespace recordfs::bloscpack {
 
+inline constexpr std::size_t kMostDimensions = 64;  // of an array, and of an element that is one
+
 struct Dtype {
   std::string description;  // as the header of an .npy file wants it, in UTF-8
   std::uint64_t size = 0;   // bytes of an element

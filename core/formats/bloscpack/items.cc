@@ -33,7 +33,7 @@ class Items final : public ChunkOrder {
     if (at.state >= offsets_.count()) return step;
     auto item = item_of(at.state);
     if (!item) return std::move(item).error();
-    step.chunk = std::move(item->info);
+    step.chunk = item->info;
     if (item->why) step.damage.push_back(region_of(step.chunk->begin, step.chunk->end, *item->why, 1));
     if (at.state + 1 < offsets_.count()) step.next = ChunkKey{offsets_.place_of(at.state + 1), at.state + 1};
     return step;
@@ -123,7 +123,7 @@ Result<std::optional<ChunkInfo>> Items::locate(Position at) const {
   auto item = item_of(*index);
   if (!item) return std::move(item).error();
   if (at < item->info.begin || at >= item->info.end) return std::optional<ChunkInfo>{};
-  return std::optional(std::move(item->info));
+  return std::optional(item->info);
 }
 
 }  // namespace

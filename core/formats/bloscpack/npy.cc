@@ -12,7 +12,6 @@ namespace recordfs::bloscpack {
 namespace {
 
 constexpr std::size_t kAlignment = 64;
-constexpr std::size_t kMostDimensions = 64;
 constexpr std::uint64_t kLargestArray = std::uint64_t{1} << 62;
 constexpr std::string_view kMagic("\x93NUMPY", 6);
 

@@ -242,8 +242,11 @@ Result<std::uint64_t> Surveyor::offsets_of_items() const {
     auto before = offsets_before(offset);
     if (before && !*before && may_begin.empty()) {
       auto marked = marked_beginnings();
-      if (!marked) before = std::move(marked).error();
-      if (marked) may_begin = std::move(*marked);
+      if (marked) {
+        may_begin = std::move(*marked);
+      } else {
+        before = std::move(marked).error();
+      }
     }
     if (!before) failure = before.error();
     if (before && !*before) may_begin[place] = false;

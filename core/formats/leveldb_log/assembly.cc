@@ -60,7 +60,7 @@ Result<Assembly::Place> Assembly::run(Place from) {
   return Place{at, in_refused_};
 }
 
-bool Assembly::goes_on_with(const Item& item) const {
+bool Assembly::goes_on_with(const Item& item) {
   switch (item.kind) {
     case Item::Kind::kData: return item.fragment.role == Role::kMiddle || item.fragment.role == Role::kLast;
     case Item::Kind::kSkipped:

@@ -69,7 +69,7 @@ class Assembly {
   Result<void> take_data(const Item& item);
   Result<void> take_piece(const Item& item);
   Result<void> complete(Position end);
-  bool goes_on_with(const Item& item) const;
+  static bool goes_on_with(const Item& item);
   void give_up(const Item* cause, Position end);
   void refuse(Position end);
   void report_record(Position begin, Position end, Flaw flaw);

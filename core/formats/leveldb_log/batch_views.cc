@@ -22,22 +22,15 @@ Bytes bytes_at(Bytes record, const Extent& extent) {
   return record.subspan(static_cast<std::size_t>(extent.begin), static_cast<std::size_t>(extent.size));
 }
 
-template <class Content>
-void add(Value::Object& members, std::string_view name, Content content) {
-  Member& member = members.emplace_back();
-  member.name = name;
-  member.value.is = std::move(content);
-}
-
 // The end of a range stands where a value does, as the database's own tools show it.
 Value value_of(const Operation& operation, Bytes record) {
   Value::Object members;
-  add(members, "op", std::string(operation.shape->name));
-  add(members, "tag", std::uint64_t{operation.shape->tag});
-  if (operation.sequence) add(members, "sequence", *operation.sequence);
-  if (operation.family) add(members, "cf", std::uint64_t{*operation.family});
+  add_member(members, "op", std::string(operation.shape->name));
+  add_member(members, "tag", std::uint64_t{operation.shape->tag});
+  if (operation.sequence) add_member(members, "sequence", *operation.sequence);
+  if (operation.family) add_member(members, "cf", std::uint64_t{*operation.family});
   const auto add_bytes = [&](std::string_view name, const std::optional<Extent>& extent) {
-    if (extent) add(members, name, bytes_at(record, *extent));
+    if (extent) add_member(members, name, bytes_at(record, *extent));
   };
   add_bytes("key", operation.key);
   add_bytes("value", operation.end ? operation.end : operation.value);
@@ -96,8 +89,13 @@ Result<Value> batch_value(Bytes record, const Limits& limits) {
     if (values > limits.parts_per_record) return too_many("values in a write batch");
   }
   if (!batch.is_whole()) return no_batch();
-  return Value{Value::Object{
-      {"sequence", {batch.sequence()}}, {"count", {std::uint64_t{batch.count()}}}, {"ops", {std::move(operations)}}}};
+  // No list of initializers: it would copy the operations, and where a copy finds no memory g++ 12 destroys what was
+  // not made yet.
+  Value::Object members;
+  members.push_back({"sequence", {batch.sequence()}});
+  members.push_back({"count", {std::uint64_t{batch.count()}}});
+  members.push_back({"ops", {std::move(operations)}});
+  return Value{std::move(members)};
 }
 
 Result<Parts> batch_parts(Bytes record, const Limits& limits) {

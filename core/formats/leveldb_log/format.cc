@@ -46,7 +46,7 @@ Result<std::unique_ptr<Container>> open(std::shared_ptr<const Source> source, co
   }
   Head known = head->value_or(Head{});
   known.number_in_name = known.session.log_number && log_number_in(source->name()) == known.session.log_number;
-  return std::unique_ptr<Container>(std::make_unique<LogContainer>(std::move(source), limits, std::move(known)));
+  return std::unique_ptr<Container>(std::make_unique<LogContainer>(std::move(source), limits, known));
 }
 
 }  // namespace

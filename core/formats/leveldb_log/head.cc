@@ -17,14 +17,12 @@ constexpr int kFirstFragmentBid = 40;
 constexpr int kFirstFrameBid = 36;
 constexpr int kLaterFrameBid = 33;
 constexpr std::uint32_t kZstdNumber = 7;
-constexpr std::uint32_t kCompressionLength = 4;
 constexpr std::uint32_t kZstdMagic = 0xfd2fb528;
 constexpr std::size_t kMagicSize = 4;
 constexpr std::uint32_t kMaxLogsBetween = 1u << 20;
 constexpr std::uint64_t kMaxGuessed = 65536;  // decoded bytes of a first record that is looked into
 constexpr std::size_t kGuessedAtOnce = 4096;
 constexpr std::uint64_t kGuessMemory = 8u << 20;
-constexpr std::uint8_t kLastLevelDbType = 4;
 
 Compression read_compression(Bytes payload) {
   Cursor cursor(payload);

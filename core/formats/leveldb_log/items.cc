@@ -7,8 +7,6 @@
 namespace recordfs::leveldb_log {
 namespace {
 
-constexpr std::uint32_t kCompressionLength = 4;
-
 bool is_zero(std::byte byte) { return byte == std::byte{0}; }
 
 std::size_t leading_zeros(Bytes bytes) {

@@ -95,7 +95,7 @@ class ItemReader {
   Result<Item> read_bad(const Parsed& parsed, Bytes rest);
   Result<Item> read_until(const Parsed& parsed, Bytes rest, std::size_t size, Flaw flaw);
   Item read_unfinished(const Parsed& parsed, Bytes rest) const;
-  Result<bool> stale_follows(Bytes rest, Position end);
+  Result<bool> stale_follows(Bytes behind, Position end);
   bool is_slack(Bytes bytes) const;
 
   const Source* source_;

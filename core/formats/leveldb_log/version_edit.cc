@@ -62,13 +62,6 @@ const Shape* find_shape(std::uint32_t tag) {
   return (tag & kMaySkip) != 0 ? &kSkipped : nullptr;
 }
 
-template <class Content>
-void add(Value::Object& members, std::string_view name, Content content) {
-  Member& member = members.emplace_back();
-  member.name = name;
-  member.value.is = std::move(content);
-}
-
 // Reads an edit's changes and hands out their values. With a null list it only looks whether they are sound.
 class EditReader {
  public:
@@ -81,8 +74,8 @@ class EditReader {
       const Shape* shape = find_shape(tag);
       if (shape == nullptr) return cursor_.fail();
       Value::Object members;
-      add(members, "tag", std::uint64_t{tag});
-      add(members, "name", std::string(shape->name));
+      add_member(members, "tag", std::uint64_t{tag});
+      add_member(members, "name", std::string(shape->name));
       read_fields(*shape, members);
       values_ += 1 + members.size();
       if (changes != nullptr) changes->emplace_back().is = std::move(members);
@@ -100,7 +93,7 @@ class EditReader {
     for (const char field : shape.fields) {
       const std::string_view name = names.substr(0, names.find(' '));
       names.remove_prefix(std::min(names.size(), name.size() + 1));
-      add(members, name, std::move(read_field(field).is));
+      add_member(members, name, std::move(read_field(field).is));
     }
   }
 
@@ -121,8 +114,8 @@ class EditReader {
       const std::uint32_t tag = cursor_.varint32();
       if (tag == end || !cursor_.ok()) break;
       Value::Object members;
-      add(members, "custom_tag", std::uint64_t{tag});
-      add(members, "value", std::move(read_field(field).is));
+      add_member(members, "custom_tag", std::uint64_t{tag});
+      add_member(members, "value", std::move(read_field(field).is));
       pairs.emplace_back().is = std::move(members);
       values_ += kValuesOfAPair;
     }

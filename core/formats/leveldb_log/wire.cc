@@ -11,7 +11,6 @@ namespace {
 
 constexpr std::size_t kChecksumBegin = 6;  // the checksum covers all from the type on
 constexpr std::uint8_t kIgnorableBit = 0x80;
-constexpr std::uint8_t kLastLevelDbType = 4;
 
 struct TypeFacts {
   Role role;

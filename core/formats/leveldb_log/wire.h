@@ -10,6 +10,8 @@ namespace recordfs::leveldb_log {
 
 inline constexpr std::uint64_t kFrameSize = 32768;
 inline constexpr std::uint32_t kHeaderSize = 7;
+inline constexpr std::uint8_t kLastLevelDbType = 4;         // higher ones are RocksDB's
+inline constexpr std::uint32_t kCompressionLength = 4;      // of a fragment that names a codec
 inline constexpr std::uint32_t kRecyclableHeaderSize = 11;  // a log number stands behind the type
 
 // How a file's fragments are laid out and checked. Other formats than the databases' logs are made of fragments too,

@@ -42,7 +42,7 @@ class TableContainer final : public Container {
   Result<Step> search_behind(ChunkKey at, Position end) const;
   Step rest_is_lost(Position from) const;
   Result<Kind> kind_of_found(const BlockPlace& place) const;
-  Result<Step> found_block(ChunkKey at, const BlockPlace& place) const;
+  Result<Step> found_block(ChunkKey key, const BlockPlace& place) const;
   Result<std::optional<DamagedRegion>> region_between(Position begin, Position end) const;
   Result<ChunkInfo> describe(const Piece& piece, ChunkKey key) const;
 

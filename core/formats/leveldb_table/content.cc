@@ -11,8 +11,6 @@
 namespace recordfs::leveldb_table {
 namespace {
 
-constexpr std::uint8_t kDelete = 0;
-constexpr std::uint8_t kPut = 1;
 constexpr std::uint8_t kSingleDelete = 7;
 constexpr std::uint8_t kDeleteRange = 15;
 constexpr std::uint8_t kDeleteWithTimestamp = 20;

@@ -17,6 +17,7 @@ namespace {
 
 constexpr std::uint32_t kTwoLevels = 2;
 constexpr std::uint32_t kWithFirstKeys = 3;
+constexpr std::string_view kFilterInParts = "partitionedfilter.";
 
 Error no_list(Position begin, std::string_view what) {
   return {Code::kDamage, begin, fmt::format("{} is no list of the file's blocks", what)};
@@ -43,7 +44,7 @@ bool for_each(Bytes content, const Dialect& dialect, const Take& take) {
 }
 
 Kind kind_of(std::string_view name) {
-  if (name.starts_with("filter.") || name.starts_with("fullfilter.") || name.starts_with("partitionedfilter.")) {
+  if (name.starts_with("filter.") || name.starts_with("fullfilter.") || name.starts_with(kFilterInParts)) {
     return Kind::kFilter;
   }
   if (name == "rocksdb.properties" || name == "rocksdb.stats") return Kind::kProperties;
@@ -58,6 +59,7 @@ void take_meta_block(std::string_view name, const BlockPlace& place, const Piece
   }
   if (piece.kind == Kind::kProperties) found.properties = place;
   if (piece.kind == Kind::kFilter) found.filter = name.substr(name.find('.') + 1);
+  if (name.starts_with(kFilterInParts)) found.filter_index = place;
   if (name == "rocksdb.compression_dict") found.has_dictionary = true;
   found.pieces.push_back(piece);
 }
@@ -115,7 +117,8 @@ class IndexReader {
         return Error{Code::kDamage, top.begin, "the index tells of blocks that stand in each other"};
       }
     }
-    if (!dialect_.is_rocksdb && !is_complete()) {
+    index_.is_gapless = is_gapless();
+    if (!dialect_.is_rocksdb && !index_.is_gapless) {
       return Error{Code::kDamage, top.begin, "the index does not tell of all blocks"};
     }
     return std::move(index_);
@@ -143,7 +146,7 @@ class IndexReader {
   }
 
   // LevelDB leaves nothing between data blocks; RocksDB may, where blocks are aligned.
-  bool is_complete() const {
+  bool is_gapless() const {
     Position due = 0;
     for (const Piece& piece : index_.pieces) {
       if (piece.kind != Kind::kData) continue;
@@ -243,6 +246,27 @@ std::vector<BlockPlace> first_places(const Extents& extents, const IndexForm& fo
 Result<Index> read_index(const Source& source, const BlockPlace& place, const Dialect& dialect, const IndexForm& form,
                          Position end, const Limits& limits) {
   return IndexReader(source, dialect, form, end, limits).run(place);
+}
+
+Result<std::vector<Piece>> read_filter_index(const Source& source, const BlockPlace& place, const Dialect& dialect,
+                                             const IndexForm& form, Position end, const Limits& limits) {
+  const Error flaw = no_list(place.begin, "the index of the filter's parts");
+  Limits small = limits;
+  small.decoded_chunk = std::min(limits.decoded_chunk, limits.stored_chunk);
+  auto content = read_block(source, place, dialect, small);
+  if (!content) return std::move(content).error();
+  const auto extents = split_content(content->view(), dialect.is_rocksdb);
+  if (!extents) return flaw;
+  std::vector<Piece> parts;
+  PlaceReader places(*extents, {.is_delta_encoded = form.is_delta_encoded});
+  for (Position behind = 0; !places.at_end(); behind = parts.back().end()) {
+    const auto found = places.next();
+    const auto piece = found ? piece_of(*found, Kind::kFilter, end) : std::nullopt;
+    if (!piece || piece->begin < behind) return flaw;
+    LargeAllocations::announce_growth(parts);
+    parts.push_back(*piece);
+  }
+  return parts;
 }
 
 bool looks_like_meta_index(Bytes content, Position begin) {

@@ -36,8 +36,9 @@ struct Piece {
 struct MetaBlocks {
   std::vector<Piece> pieces;
   std::optional<BlockPlace> index, properties;
-  std::string filter;           // the name of the policy; empty: there is none
-  bool has_dictionary = false;  // that data blocks are compressed with
+  std::optional<BlockPlace> filter_index;  // of a filter in parts
+  std::string filter;                      // the name of the policy; empty: there is none
+  bool has_dictionary = false;             // that data blocks are compressed with
 };
 
 // Fails as read_block() does, and with kDamage where the content is no list of blocks before `end`.
@@ -64,12 +65,18 @@ struct Index {
   std::vector<Piece> pieces;      // the data blocks, and the index's own; in file order, apart from each other
   std::uint64_t data_blocks = 0;  // among them
   bool has_database_keys = true;  // each key looks like one of LevelDB's
+  bool is_gapless = false;        // the data blocks stand one behind the other from offset 0
 };
 
 // Fails as read_block() does, and with kDamage where the content is no list of blocks before `end`, or blocks stand in
 // each other.
 Result<Index> read_index(const Source& source, const BlockPlace& place, const Dialect& dialect, const IndexForm& form,
                          Position end, const Limits& limits);
+
+// The parts of a filter, by the index of them that stands at `place`: in file order, apart from each other. Fails as
+// read_index() does.
+Result<std::vector<Piece>> read_filter_index(const Source& source, const BlockPlace& place, const Dialect& dialect,
+                                             const IndexForm& form, Position end, const Limits& limits);
 
 // Whether a block with this content, which begins at `begin`, is a meta index by what is in it: names that are known,
 // and blocks before `begin`.

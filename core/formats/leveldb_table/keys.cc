@@ -5,9 +5,6 @@
 namespace recordfs::leveldb_table {
 namespace {
 
-constexpr std::uint8_t kDelete = 0;
-constexpr std::uint8_t kPut = 1;
-
 // No database has got as far; a key of somebody's own often has, read as if it were one of a database.
 constexpr std::uint64_t kLargestSequence = std::uint64_t{1} << 48;
 constexpr std::uint64_t kSequenceOfSeeks = (std::uint64_t{1} << 56) - 1;  // of shortened keys in an index

@@ -11,6 +11,8 @@
 namespace recordfs::leveldb_table {
 
 inline constexpr std::size_t kTagSize = 8;
+inline constexpr std::uint8_t kDelete = 0;  // types
+inline constexpr std::uint8_t kPut = 1;
 
 struct InternalKey {
   Bytes user_key;

@@ -15,11 +15,11 @@ namespace {
 constexpr std::uint64_t kPiece = 64 << 10;  // read at a time
 
 constexpr std::array<std::uint32_t, 256> make_table() {
-  constexpr std::uint32_t kPolynomial = 0x82f63b78;
+  constexpr std::uint32_t kReversedPolynomial = 0x82f63b78;
   std::array<std::uint32_t, 256> table{};
   for (std::uint32_t i = 0; i < table.size(); ++i) {
     std::uint32_t crc = i;
-    for (int bit = 0; bit < 8; ++bit) crc = (crc >> 1) ^ ((crc & 1) != 0 ? kPolynomial : 0);
+    for (int bit = 0; bit < 8; ++bit) crc = (crc >> 1) ^ ((crc & 1) != 0 ? kReversedPolynomial : 0);
     table[i] = crc;
   }
   return table;

@@ -98,23 +98,40 @@ class Surveyor {
     if (!footer.flaw.empty()) return Error{Code::kDamage, footer.begin, footer.flaw};
     auto meta = read_meta_index(source_, footer.metaindex, footer.dialect, footer.begin, limits_);
     if (!meta && !lies_in_the_bytes(meta.error().code)) return std::move(meta).error();
-    // LevelDB's index is read without the meta index, RocksDB's can't be understood then.
-    if (!meta && footer.dialect.is_rocksdb) return std::move(meta).error();
+    // LevelDB's index has but one form, RocksDB's is told by properties that the meta index names.
+    std::optional<Error> unknown_form;
+    if (!meta && footer.dialect.is_rocksdb) unknown_form = meta.error();
     const MetaBlocks blocks = meta ? std::move(*meta) : MetaBlocks{};
     const auto place = footer.index ? footer.index : blocks.index;
+    if (!place && unknown_form) return *std::move(unknown_form);
     if (!place) return Error{Code::kDamage, footer.metaindex.begin, "the meta index does not name an index"};
     IndexForm form;
     // LevelDB's footer, and RocksDB's own blocks: an old RocksDB.
     if (blocks.properties) survey_.dialect.is_rocksdb = true;
     if (footer.dialect.is_rocksdb && blocks.properties) {
       auto read = read_index_form(source_, *blocks.properties, footer.dialect, limits_);
-      if (!read) return std::move(read).error();
-      form = *read;
+      if (!read && !lies_in_the_bytes(read.error().code)) return std::move(read).error();
+      if (read) form = *read;
+      if (!read) unknown_form = std::move(read).error();
     }
-    auto index = read_index(source_, *place, survey_.dialect, form, footer.begin, limits_);
+    auto index = unknown_form ? read_index_of_any_form(*place, *unknown_form)
+                              : read_index(source_, *place, survey_.dialect, form, footer.begin, limits_);
     if (!index) return std::move(index).error();
     take(std::move(*index), blocks);
-    return {};
+    return blocks.filter_index ? take_filter(*blocks.filter_index, form) : Result<void>();
+  }
+
+  // In the form in which it leads from block to block; none does so by chance. Fails with `why` where there is none.
+  Result<Index> read_index_of_any_form(const BlockPlace& place, const Error& why) const {
+    constexpr unsigned kForms = 8;
+    for (unsigned bits = 0; bits < kForms; ++bits) {
+      const IndexForm form{
+          .is_delta_encoded = (bits & 1) != 0, .has_first_keys = (bits & 2) != 0, .has_two_levels = (bits & 4) != 0};
+      auto index = read_index(source_, place, survey_.dialect, form, survey_.footer->begin, limits_);
+      if (index && index->is_gapless && index->data_blocks > 0) return index;
+      if (!index && !lies_in_the_bytes(index.error().code)) return index;
+    }
+    return why;
   }
 
   void take(Index index, const MetaBlocks& blocks) {
@@ -131,13 +148,30 @@ class Surveyor {
     }
   }
 
+  // A filter that can't be understood is left out: nothing is looked up by it.
+  Result<void> take_filter(const BlockPlace& place, const IndexForm& form) {
+    auto parts = read_filter_index(source_, place, survey_.dialect, form, survey_.footer->begin, limits_);
+    if (!parts) return lies_in_the_bytes(parts.error().code) ? Result<void>() : std::move(parts).error();
+    auto& pieces = survey_.pieces;
+    std::erase_if(*parts, [&](const Piece& part) { return !has_room(part); });
+    const auto others = static_cast<std::ptrdiff_t>(pieces.size());
+    LargeAllocations::announce_growth(pieces, parts->size());
+    pieces.insert(pieces.end(), parts->begin(), parts->end());
+    std::ranges::inplace_merge(pieces, pieces.begin() + others, {}, &Piece::begin);
+    return {};
+  }
+
+  bool has_room(const Piece& piece) const {
+    const auto& pieces = survey_.pieces;
+    const auto behind = std::ranges::lower_bound(pieces, piece.begin, {}, &Piece::begin);
+    return (behind == pieces.end() || behind->begin >= piece.end()) &&
+           (behind == pieces.begin() || (behind - 1)->end() <= piece.begin);
+  }
+
   // What stands in another block is left out.
   void add(const Piece& piece) {
-    auto& pieces = survey_.pieces;
-    const auto behind = std::ranges::lower_bound(pieces, piece.begin, {}, &Piece::begin);
-    if (behind != pieces.end() && behind->begin < piece.end()) return;
-    if (behind != pieces.begin() && (behind - 1)->end() > piece.begin) return;
-    pieces.insert(behind, piece);
+    if (!has_room(piece)) return;
+    survey_.pieces.insert(std::ranges::lower_bound(survey_.pieces, piece.begin, {}, &Piece::begin), piece);
   }
 
   Result<void> tell_keys() {

@@ -6,7 +6,7 @@
 namespace recordfs::proio {
 namespace {
 
-constexpr std::size_t kMostKept = 8;
+constexpr std::size_t kMostKeptSets = 8;
 
 }  // namespace
 
@@ -27,7 +27,7 @@ std::shared_ptr<const std::string> DescriptorSets::of(const std::shared_ptr<cons
   kept_.push_back({fold, set});
   std::uint64_t size = 0;
   for (const Kept& each : kept_) size += each.fold->size() + each.set->size();
-  while (kept_.size() > 1 && (kept_.size() > kMostKept || size > limits_.metadata_bytes)) {
+  while (kept_.size() > 1 && (kept_.size() > kMostKeptSets || size > limits_.metadata_bytes)) {
     size -= kept_.front().fold->size() + kept_.front().set->size();
     kept_.erase(kept_.begin());
   }

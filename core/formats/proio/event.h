@@ -52,6 +52,6 @@ std::size_t place_of(const std::vector<Item>& items, std::uint64_t key) {
 
 // Fails with kDamage when the bytes are no Event message, and with kLimit when it has more tags, entries, types and ids
 // in tags together than the limits allow parts. Any thread; the event is not copied.
-Result<Event> read_event(Bytes event, const Limits& limits);
+Result<Event> read_event(Bytes bytes, const Limits& limits);
 
 }  // namespace recordfs::proio

@@ -16,7 +16,7 @@
 namespace recordfs::proio {
 namespace {
 
-constexpr std::size_t kFixedParts = 3;
+constexpr std::size_t kPartsOfEveryEvent = 3;
 
 void append_number(std::string& text, std::uint64_t number) {
   std::array<char, 20> digits;
@@ -51,7 +51,7 @@ class PartsMaker {
       : event_(event), limits_(limits), shown_(event.entries.size(), 0) {}
 
   Result<Parts> make(std::string types) {
-    parts_.reserve(event_.tags.size() + event_.ids.size() + event_.entries.size() + kFixedParts);
+    parts_.reserve(event_.tags.size() + event_.ids.size() + event_.entries.size() + kPartsOfEveryEvent);
     add_tags();
     const std::size_t directory = add_directory("entries", std::nullopt);
     for (const EventEntry& entry : event_.entries) add_entry(entry, directory);

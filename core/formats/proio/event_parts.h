@@ -15,6 +15,6 @@ namespace recordfs::proio {
 // Tags stand in the order of their bytes, entries in the order of their ids, and under a tag in the tag's own order.
 // FORMAT.md, "Event". Fails with kDamage when `event` is no Event message, and with kLimit when it has more parts, or a
 // longer types.tsv, than the limits allow. Any thread.
-Result<Parts> parts_of_event(Bytes event, const Limits& limits);
+Result<Parts> parts_of_event(Bytes bytes, const Limits& limits);
 
 }  // namespace recordfs::proio

@@ -19,6 +19,15 @@ std::uint64_t most_values_of(const Event& event) {
   return kFixedValues + kMostOfTag * event.tags.size() + event.ids.size() + kOfEntry * event.entries.size();
 }
 
+// No list of initializers: it would copy, and where a copy finds no memory g++ 12 destroys what was not made yet.
+Value object_of(Member first, Member second) {
+  Value::Object members;
+  members.reserve(2);
+  members.push_back(std::move(first));
+  members.push_back(std::move(second));
+  return {std::move(members)};
+}
+
 Value ids_of(const EventTag& tag, const Event& event) {
   Value::List ids;
   ids.reserve(static_cast<std::size_t>(tag.ids.size));
@@ -30,13 +39,13 @@ Value ids_of(const EventTag& tag, const Event& event) {
 
 // A tag whose name is no text.
 Value value_of(const EventTag& tag, const Event& event) {
-  return {Value::Object{{"tag", {as_bytes(tag.key)}}, {"ids", ids_of(tag, event)}}};
+  return object_of({"tag", {as_bytes(tag.key)}}, {"ids", ids_of(tag, event)});
 }
 
 Value value_of(const EventEntry& entry, const Event& event, Bytes bytes) {
   const Bytes payload =
       bytes.subspan(static_cast<std::size_t>(entry.payload.begin), static_cast<std::size_t>(entry.payload.size));
-  return {Value::Object{{"id", {entry.key}}, {"", {Message{event.message_type(entry), payload}}}}};
+  return object_of({"id", {entry.key}}, {"", {Message{event.message_type(entry), payload}}});
 }
 
 }  // namespace
@@ -61,7 +70,8 @@ Result<Value> value_of_event(Bytes bytes, const Limits& limits) {
   Value::List entries;
   entries.reserve(event->entries.size());
   for (const EventEntry& entry : event->entries) entries.push_back(value_of(entry, *event, bytes));
-  Value::Object members{{"tags", {std::move(tags)}}};
+  Value::Object members;
+  members.push_back({"tags", {std::move(tags)}});
   if (!other_tags.empty()) members.push_back({"other_tags", {std::move(other_tags)}});
   members.push_back({"entries", {std::move(entries)}});
   return Value{std::move(members)};

@@ -15,6 +15,6 @@ namespace recordfs::proio {
 // Tags stand in the order of their bytes with all their ids as they are stored, also those of no entry; entries in the
 // order of their ids. FORMAT.md, "Event". The event has to outlive it. Fails with kDamage when `event` is no Event
 // message, and with kLimit when there are more values than the limits allow parts. Any thread.
-Result<Value> value_of_event(Bytes event, const Limits& limits);
+Result<Value> value_of_event(Bytes bytes, const Limits& limits);
 
 }  // namespace recordfs::proio

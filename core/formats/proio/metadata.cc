@@ -17,7 +17,7 @@ namespace {
 using protobuf::MessageReader;
 using protobuf::WireType;
 
-constexpr std::size_t kMostKept = 8;
+constexpr std::size_t kMostKeptFolds = 8;
 constexpr std::size_t kMostMarks = 1024;
 constexpr std::uint64_t kCostOfAKey = 128;  // bytes of memory besides the key and the value themselves
 
@@ -199,7 +199,7 @@ void FoldWalk::keep(Kept kept) const {
   kept_.push_back(std::move(kept));
   std::uint64_t size = 0;
   for (const Kept& each : kept_) size += each.fold->size();
-  while (kept_.size() > 1 && (kept_.size() > kMostKept || size > limits_.metadata_bytes)) {
+  while (kept_.size() > 1 && (kept_.size() > kMostKeptFolds || size > limits_.metadata_bytes)) {
     size -= kept_.front().fold->size();
     kept_.erase(kept_.begin());
   }

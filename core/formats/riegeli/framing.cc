@@ -63,14 +63,14 @@ Result<Framing::Opening> Framing::read_opening(Position begin) const {
   opening.whole = cursor.ok();
   if (!opening.whole) return opening;
   opening.header = parse_chunk_header(header);
-  if (opening.header && opening.header->data_size > 0 && !cursor.at_end()) {
-    const auto codec = codec_of(cursor.u8());
-    if (codec) opening.codec = to_string(*codec);
-  }
+  if (!opening.header || cursor.at_end()) return opening;
+  if (opening.header->data_size == 0) return opening;
+  const auto codec = codec_of(cursor.u8());
+  if (codec) opening.codec = to_string(*codec);
   return opening;
 }
 
-ChunkInfo Framing::describe(Position begin, const ChunkHeader& header, std::string_view codec) const {
+ChunkInfo Framing::describe(Position begin, const ChunkHeader& header, std::string_view codec) {
   const bool has_records = is_record_type(header.type) || header.num_records > 0;
   ChunkInfo info;
   info.key = {begin, 0};

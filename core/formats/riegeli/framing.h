@@ -81,7 +81,7 @@ class Framing {
   // Where reading goes on that was stopped at `damaged`, by the header of a block behind it; nullopt when the
   // header leads nowhere.
   Result<std::optional<Position>> resume_position(Position damaged, Position block, const BlockHeader& header) const;
-  ChunkInfo describe(Position begin, const ChunkHeader& header, std::string_view codec) const;
+  static ChunkInfo describe(Position begin, const ChunkHeader& header, std::string_view codec);
 
   const Source& source_;
   const Limits& limits_;

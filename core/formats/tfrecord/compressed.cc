@@ -17,7 +17,7 @@ namespace {
 
 // A chunk ends with the first record behind so many stored bytes.
 constexpr std::uint64_t kChunkSize = 64u << 10;
-constexpr std::size_t kPiece = 32u << 10;             // bytes decoded at once
+constexpr std::size_t kDecodedPiece = 32u << 10;      // bytes decoded at once
 constexpr std::uint64_t kLargeRecord = 1u << 20;      // a longer one is a chunk alone; more than a piece
 constexpr std::uint64_t kCheckpointSpan = 16u << 20;  // decoded bytes between checkpoints on the way to a far place
 
@@ -77,16 +77,21 @@ struct CompressedFile::Run {
   }
 };
 
-std::optional<Packing> find_packing(Bytes head) {
+Result<std::optional<Packing>> find_packing(Bytes head) {
+  const std::optional<Packing> none;
   const auto codec = codec_of(head);
-  if (!codec) return std::nullopt;
+  if (!codec) return none;
   auto stream = open_stream(*codec, head, Tail::kIgnored);
-  if (!stream) return std::nullopt;
+  if (!stream) {
+    if (lies_in_the_bytes(stream.error().code)) return none;
+    return std::move(stream).error();
+  }
   std::array<std::byte, kHeaderSize> header;
   auto got = (*stream)->read(header);
-  if (got && *got == 0) return Packing{*codec, false};
-  if (!got || !sound_length(header)) return std::nullopt;
-  return Packing{*codec, true};
+  if (!got && !lies_in_the_bytes(got.error().code)) return std::move(got).error();
+  if (got && *got == 0) return std::optional(Packing{*codec, false});
+  if (!got || !sound_length(header)) return none;
+  return std::optional(Packing{*codec, true});
 }
 
 std::vector<Fact> CompressedFile::facts() const { return {{"compression", std::string(to_string(codec_))}}; }
@@ -112,7 +117,7 @@ Result<Step> CompressedFile::scan(ChunkKey key) const {
   const std::uint64_t generation = source_->generation();
   auto reading = at(key.state);
   if (!reading) return std::move(reading).error();
-  auto piece = Buffer::allocate(kPiece);
+  auto piece = Buffer::allocate(kDecodedPiece);
   if (!piece) return std::move(piece).error();
   const std::uint64_t wanted = std::min(kChunkSize, limits().stored_chunk / 2);
 

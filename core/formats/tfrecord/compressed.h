@@ -20,7 +20,8 @@ struct Packing {
   CodecId codec = CodecId::kGzip;
   bool has_record = false;
 };
-std::optional<Packing> find_packing(Bytes head);
+// Fails with kOutOfMemory.
+Result<std::optional<Packing>> find_packing(Bytes head);
 
 class CompressedFile final : public File {
  public:
@@ -29,7 +30,7 @@ class CompressedFile final : public File {
 
   std::vector<Fact> facts() const override;
   // ChunkKey::state is the decoded byte at which the chunk's first record begins.
-  Result<Step> scan(ChunkKey at) const override;
+  Result<Step> scan(ChunkKey key) const override;
   bool index_fits_in_chunk() const override { return false; }
   Result<void> verify(const ChunkInfo& chunk) const override;
   Result<std::shared_ptr<const Chunk>> decode(const ChunkInfo& chunk) const override;

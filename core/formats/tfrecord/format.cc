@@ -43,8 +43,10 @@ Result<int> probe(const Source& source, std::string_view file_name, ProbeDepth d
   auto head = read_up_to(source, 0, kHead);
   if (!head) return std::move(head).error();
   if (const int bid = bid_on_record(head->view()); bid > 0) return bid;
-  if (const auto packing = find_packing(head->view())) {
-    if (packing->has_record) return kBidOnPackedRecord;
+  auto packing = find_packing(head->view());
+  if (!packing) return std::move(packing).error();
+  if (*packing) {
+    if ((*packing)->has_record) return kBidOnPackedRecord;
     if (is_name(file_name)) return kBidOnName;
   }
   return depth == ProbeDepth::kHead ? 0 : bid_on_search(source, Limits{}.scan_bytes);
@@ -54,9 +56,10 @@ Result<std::unique_ptr<Container>> open(std::shared_ptr<const Source> source, co
   auto head = read_up_to(*source, 0, kHead);
   if (!head) return std::move(head).error();
   const bool is_plain = head->empty() || bid_on_record(head->view()) > 0;
-  const auto packing = is_plain ? std::nullopt : find_packing(head->view());
-  if (packing) {
-    return std::unique_ptr<Container>(std::make_unique<CompressedFile>(std::move(source), limits, packing->codec));
+  auto packing = is_plain ? Result<std::optional<Packing>>(std::nullopt) : find_packing(head->view());
+  if (!packing) return std::move(packing).error();
+  if (*packing) {
+    return std::unique_ptr<Container>(std::make_unique<CompressedFile>(std::move(source), limits, (*packing)->codec));
   }
   if (!is_plain) {
     auto bid = bid_on_search(*source, limits.scan_bytes);

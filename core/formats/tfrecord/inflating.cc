@@ -6,7 +6,7 @@
 namespace recordfs::tfrecord {
 namespace {
 
-constexpr std::uint64_t kWindow = 32u << 10;
+constexpr std::uint64_t kStoredWindow = 32u << 10;
 constexpr std::size_t kScratch = 32u << 10;
 constexpr std::byte kFirstOfGzip{0x1F};
 
@@ -36,7 +36,7 @@ bool Inflating::is_starved() const {
 
 Result<Bytes> Inflating::stored_bytes() {
   if (is_starved()) {
-    const std::uint64_t wanted = std::min(kWindow, stored_left());
+    const std::uint64_t wanted = std::min(kStoredWindow, stored_left());
     window_ = {};
     auto read = source_->view_at(at_.stored, wanted);
     if (!read) return std::move(read).error();

@@ -51,8 +51,8 @@ class Inflating {
   Result<Checkpoint> here() const;
 
  private:
-  Inflating(const Source& source, CodecId codec, const Checkpoint& at, std::unique_ptr<Inflater> inflater)
-      : source_(&source), codec_(codec), at_(at), inflater_(std::move(inflater)) {}
+  Inflating(const Source& source, CodecId codec, Checkpoint at, std::unique_ptr<Inflater> inflater)
+      : source_(&source), codec_(codec), at_(std::move(at)), inflater_(std::move(inflater)) {}
 
   // The file's bytes from where it stands: kLookahead of them, fewer only where the file ends.
   Result<Bytes> stored_bytes();

@@ -14,7 +14,7 @@ class PlainFile final : public File {
   PlainFile(std::shared_ptr<const Source> source, const Limits& limits) : File(limits), source_(std::move(source)) {}
 
   std::vector<Fact> facts() const override;
-  Result<Step> scan(ChunkKey at) const override;
+  Result<Step> scan(ChunkKey key) const override;
   Result<Layout> layout(const ChunkInfo& chunk) const override;
   Result<void> verify(const ChunkInfo& chunk) const override;
   Result<std::shared_ptr<const Chunk>> decode(const ChunkInfo& chunk) const override;

@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::uint64_t kLeastWidth = 512;
 constexpr std::uint64_t kLargestWidth = 64u << 10;
-constexpr std::uint64_t kPiece = 256u << 10;
+constexpr std::uint64_t kReadPiece = 256u << 10;
 
 }  // namespace
 
@@ -34,7 +34,7 @@ Result<Bytes> HeaderReader::at(Position at) {
 Result<bool> is_sound(const Source& source, Position begin, std::uint64_t length) {
   std::uint32_t crc = 0;
   for (std::uint64_t done = 0; done < length;) {
-    auto piece = source.view_at(begin + done, std::min(kPiece, length - done));
+    auto piece = source.view_at(begin + done, std::min(kReadPiece, length - done));
     if (!piece) return std::move(piece).error();
     if (piece->bytes.empty()) return false;
     crc = crc32c(piece->bytes, crc);

@@ -10,7 +10,7 @@
 namespace recordfs::tfrecord {
 namespace {
 
-constexpr std::uint64_t kWindow = 64u << 10;
+constexpr std::uint64_t kSearchWindow = 64u << 10;
 constexpr std::uint64_t kMostVerified = 64u
                                         << 20;  // bytes of data that are read to believe a length; then it is believed
 
@@ -31,7 +31,7 @@ Result<Found> search(const Source& source, Position from, std::uint64_t budget) 
   std::uint64_t spent = 0;
   for (Position at = from; at < size && size - at >= kFrameSize;) {
     if (spent >= budget) return Found{Found::Kind::kLater, at};
-    auto window = read_up_to(source, at, kWindow);
+    auto window = read_up_to(source, at, kSearchWindow);
     if (!window) return std::move(window).error();
     if (window->size() < kHeaderSize) break;
     spent += window->size();

@@ -5,11 +5,6 @@
 #include <utility>
 
 namespace recordfs {
-namespace {
-
-constexpr std::uint64_t kValues = std::uint64_t{1} << kValueBits;
-
-}  // namespace
 
 Result<std::shared_ptr<const RecordStore>> MirroredContainers::open_store(const MirroredNode& node,
                                                                           const Beneath& source) const {
@@ -50,9 +45,9 @@ Result<std::shared_ptr<const Mounted>> MirroredContainers::get(const MirroredNod
 
 std::optional<MirroredContainers::Found> MirroredContainers::find(std::uint64_t number) const {
   const std::uint64_t kind = number >> kValueBits;
-  const auto found = ranges_.find(number % kValues);
+  const auto found = ranges_.find(number % kValuesOfAKind);
   if (kind >= kNodeKinds || !found) return std::nullopt;
-  return Found{found->container, {static_cast<NodeKind>(kind), number % kValues - found->begin}};
+  return Found{found->container, {static_cast<NodeKind>(kind), number % kValuesOfAKind - found->begin}};
 }
 
 void MirroredContainers::forget(std::uint64_t container) {

@@ -11,11 +11,10 @@ NumberRanges::NumberRanges(const Numbering& numbering) {
 }
 
 std::optional<std::uint64_t> NumberRanges::first_free(std::uint64_t from, std::uint64_t length) const {
-  constexpr std::uint64_t kValues = std::uint64_t{1} << kValueBits;
   auto at = ranges_.upper_bound(from);
   if (at != ranges_.begin()) from = std::max(from, std::prev(at)->second.end);
   for (; at != ranges_.end() && at->first - from < length; ++at) from = at->second.end;
-  if (from > kValues || length > kValues - from) return std::nullopt;
+  if (from > kValuesOfAKind || length > kValuesOfAKind - from) return std::nullopt;
   return from;
 }
 

@@ -26,6 +26,8 @@ std::string all_of(int descriptor) {
 
 }  // namespace
 
+RecordfsMounts::RecordfsMounts() : table_(::open("/proc/self/mountinfo", O_RDONLY | O_CLOEXEC)) {}
+
 // The kernel tells once of each change, and of all of them together.
 bool RecordfsMounts::has_changed() const {
   pollfd asked{table_.number(), POLLPRI, 0};
@@ -34,25 +36,25 @@ bool RecordfsMounts::has_changed() const {
 
 // "36 35 98:0 /mnt1 /mnt2 rw,noatime master:1 - ext3 /dev/root rw"
 void RecordfsMounts::read() const {
+  was_read_ = true;
   devices_.clear();
   std::istringstream lines(all_of(table_.number()));
   for (std::string line; std::getline(lines, line);) {
     const std::size_t dash = line.find(" - ");
     if (dash == std::string::npos || line.compare(dash + 3, 13, "fuse.recordfs") != 0) continue;
+    std::istringstream fields(line);
+    std::string id;
     unsigned major = 0;
     unsigned minor = 0;
-    if (std::sscanf(line.c_str(), "%*u %*u %u:%u", &major, &minor) == 2) devices_.insert(makedev(major, minor));
+    char colon = 0;
+    if (fields >> id >> id >> major >> colon >> minor && colon == ':') devices_.insert(makedev(major, minor));
   }
 }
 
 bool RecordfsMounts::contains(std::uint64_t device) const {
   const std::lock_guard lock(mutex_);
-  if (!table_) {
-    table_ = Descriptor(::open("/proc/self/mountinfo", O_RDONLY | O_CLOEXEC));
-    if (!table_) return true;
-    read();
-  }
-  if (has_changed()) read();
+  if (!table_) return true;
+  if (has_changed() || !was_read_) read();
   return devices_.contains(device);
 }
 

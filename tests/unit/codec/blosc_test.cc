@@ -141,7 +141,8 @@ TEST(Blosc, MatchLongerThanANumberCanHoldIsRefused) {
   constexpr std::uint32_t kSize = 16 << 20;
   std::string stream = {0x00, 'A', static_cast<char>(0xE0)};
   stream.append(kRun, static_cast<char>(0xFF));
-  stream.append({0, 0});
+  // A match of which nothing follows the library drops before it copies.
+  stream.append({0, 0, 0, 'B'});
   std::string chunk(20, '\0');
   chunk[0] = 2;
   chunk[1] = 1;

@@ -80,10 +80,21 @@ TEST(JsonWriter, WritesNoMoreThanItMay) {
       JsonWriter writer(text, layout, most);
       write_example(writer);
       EXPECT_TRUE(writer.is_full());
-      EXPECT_LE(text.size(), 6 + most + 64);
+      EXPECT_LE(text.size(), 6 + most);
     }
   }
   EXPECT_EQ(written(JsonLayout::kLine, 80), written(JsonLayout::kLine));
+}
+
+TEST(JsonWriter, EscapesCountForWhatTheyTake) {
+  const std::string controls(100, '\x01');  // six bytes each
+  for (const std::uint64_t most : {std::uint64_t{300}, kMuch}) {
+    std::string text;
+    JsonWriter writer(text, JsonLayout::kLine, most);
+    writer.string(controls);
+    EXPECT_EQ(writer.is_full(), most == 300);
+    EXPECT_EQ(text.size(), writer.is_full() ? 0u : 602u);
+  }
 }
 
 TEST(JsonWriter, NumbersComeBack) {

@@ -78,8 +78,18 @@ TEST(Options, EachMountOptionIsUnderstood) {
   EXPECT_EQ(options.cache_size, 2u << 20);
   EXPECT_EQ(options.limits.stored_chunk, 2ull << 30);
   EXPECT_EQ(options.limits.decoded_chunk, 2ull << 30);
+  EXPECT_EQ(options.limits.records_per_chunk, 32ull << 20);
+  EXPECT_EQ(options.limits.metadata_bytes, 128ull << 20);
   EXPECT_EQ(options.threads, 3u);
   EXPECT_EQ(options.fsname, "name");
+}
+
+TEST(Options, SmallChunksMayHaveAsManyRecordsAsOthers) {
+  const Limits limits = with("max_chunk=1M").limits;
+  EXPECT_EQ(limits.decoded_chunk, 1u << 20);
+  EXPECT_EQ(limits.records_per_chunk, Limits{}.records_per_chunk);
+  EXPECT_EQ(limits.metadata_bytes, Limits{}.metadata_bytes);
+  EXPECT_GT(with("max_chunk=8000000T").limits.records_per_chunk, Limits{}.records_per_chunk);
 }
 
 TEST(Options, SeveralListsAddUp) {

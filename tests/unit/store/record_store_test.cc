@@ -214,6 +214,21 @@ TEST(RecordStore, FailureIsLoggedOnceForAPlace) {
   EXPECT_NE(toy.lines.all()[0].find("payload check mismatch"), std::string::npos);
 }
 
+TEST(RecordStore, FailureThatPassesHidesNoDamageInTheLogNorTheOtherWayRound) {
+  for (const bool damage_first : {true, false}) {
+    const ToyStore toy({.broken_payloads = {1}});
+    const RecordRef record{toy.chunk(1), 0};
+    if (damage_first) {
+      EXPECT_EQ(toy.store->chunk(record.chunk).error().code, Code::kDamage);
+    }
+    Error failure = bad_sector();
+    failure.position = record.chunk.begin;
+    toy.store->report(failure);
+    EXPECT_EQ(toy.store->chunk(record.chunk).error().code, Code::kDamage);
+    EXPECT_EQ(toy.lines.all().size(), 2u) << damage_first;
+  }
+}
+
 TEST(RecordStore, PartsAreThoseOfTheRecordOrAFailureOfTheirOwn) {
   const auto inside = [](std::uint64_t ordinal) {
     return std::vector<toy::PartShape>{{.key = "part", .kind = PartKind::kText, .bytes = std::to_string(ordinal)}};

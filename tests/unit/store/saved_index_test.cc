@@ -5,9 +5,13 @@
 
 #include <gtest/gtest.h>
 
+#include <cstring>
 #include <filesystem>
+#include <fstream>
+#include <sstream>
 #include <thread>
 
+#include "core/hash/highway.h"
 #include "tests/unit/store/toy_store.h"
 #include "tests/unit/support/temp_file.h"
 
@@ -321,6 +325,44 @@ TEST(SavedIndex, LiesOfWhatWasLearntAreFoundWhereAChunkIsRead) {
   EXPECT_EQ(Mounted(disk).record(0).error().code, Code::kChanged);
   EXPECT_FALSE(fs::exists(file));
   Mounted(disk).expect_whole(toy::make_file(disk.shape));
+}
+
+std::string read_bytes(const fs::path& file) {
+  std::ostringstream text;
+  text << std::ifstream(file, std::ios::binary).rdbuf();
+  return std::move(text).str();
+}
+
+// Each number of the file, with a right checksum behind it: whatever somebody with the user's rights writes there, a
+// record that is read is the file's, and what can't be is found out and walked anew.
+TEST(SavedIndex, EachNumberThatIsForgedGivesNoWrongRecord) {
+  const toy::Shape shape{.chunks = 12, .counts_in_header = false};
+  const Disk disk(shape);
+  const toy::File truth = toy::make_file(shape);
+  mount_once(disk);
+  const fs::path file = disk.saved().at(0);
+  const std::string whole = read_bytes(file);
+  for (std::size_t at = 0; at + 16 <= whole.size(); at += 4) {
+    for (const std::uint64_t forged : {std::uint64_t{0}, std::uint64_t{1}, std::uint64_t{1} << 31, UINT64_MAX}) {
+      std::string bytes = whole.substr(0, whole.size() - 8);
+      std::memcpy(bytes.data() + at, &forged, 8);
+      const std::uint64_t hash = highway_hash(as_bytes(bytes));
+      bytes.append(reinterpret_cast<const char*>(&hash), 8);
+      std::ofstream(file, std::ios::binary) << bytes;
+      const Mounted mounted(disk);
+      for (std::uint64_t i = 0; i < truth.records.size(); ++i) {
+        const auto record = mounted.record(i);
+        if (record) {
+          EXPECT_EQ(*record, truth.records[i]) << "at " << at << ": " << forged;
+        } else {
+          EXPECT_TRUE(record.error().code == Code::kChanged || record.error().code == Code::kNotFound)
+              << "at " << at << ": " << forged << ": " << to_string(record.error());
+        }
+      }
+    }
+  }
+  fs::remove(file);
+  Mounted(disk).expect_whole(truth);
 }
 
 TEST(SavedIndex, FilesAndDirectoriesAreForTheirOwnerAlone) {

@@ -14,20 +14,9 @@
 #include "core/store/record_store.h"
 #include "tests/toy/toy_format.h"
 #include "tests/unit/support/signal.h"
+#include "tests/unit/support/waited.h"
 
 namespace recordfs::testing {
-
-// Makes a call again and again, waiting for the catalog in between, until it is not pending.
-template <class Call>
-auto waited(Call&& call) {
-  for (;;) {
-    Goal goal;
-    auto result = call(goal);
-    if (result || result.error().code != Code::kPending) return result;
-    const Signal resumed;
-    if (goal.awaited->wait(goal, [resumed] { resumed.set(); }) != 0) resumed.wait();
-  }
-}
 
 // Holds up whoever comes for a position at or behind a limit. Open at first.
 class Gate {

@@ -150,6 +150,7 @@ def damaged(corpus):
     write("cut-in-padding", whole[: footer[1] + 100], [], "cut off behind the footer")
     write("cut-in-footer", whole[: footer[1] - 10], [], "cut off in the footer")
     write("cut-in-chunk", whole[: spans[6][0] + 60], range(6, 12), "cut off in a chunk")
+    write("bytes-behind", whole + samples.noise(100, 9), [], "100 bytes behind the end")
     write("zeros-in-postscript", whole[: post[0]] + bytes(riegeli.BLOCK), [], "zeros in place of the postscript")
     hole = whole[: spans[2][0] + 5] + b"\xAA" * (spans[5][0] - spans[2][0]) + whole[spans[5][0] + 5 :]
     write("hole", hole, range(2, 6), "four chunk headers overwritten")

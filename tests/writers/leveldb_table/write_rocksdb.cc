@@ -109,4 +109,9 @@ int main(int, char** arguments) {
   partitions.block_size = 256;
   partitions.metadata_block_size = 256;
   write(out / "rocksdb7-partitions.sst", with_codec(rocksdb::kLZ4Compression), partitions, lines(200));
+  partitions.partition_filters = true;
+  write(out / "rocksdb7-filter-in-parts.sst", with_codec(rocksdb::kLZ4Compression), partitions, lines(200));
+  partitions.format_version = 2;  // places one by one
+  partitions.checksum = rocksdb::kCRC32c;
+  write(out / "rocksdb7-version-2-filter-in-parts.sst", {}, partitions, lines(100));
 }

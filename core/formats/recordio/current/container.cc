@@ -214,7 +214,7 @@ Result<Step> CurrentContainer::scan(ChunkKey at) const {
   if (!inside) return std::move(inside).error();
   for (DamagedRegion& region : *inside) step.damage.push_back(std::move(region));
   if (chunk->end < source_->size()) step.next = ChunkKey{chunk->end, 0};
-  step.chunk = std::move(*chunk);
+  step.chunk = *chunk;
   return step;
 }
 
@@ -226,7 +226,7 @@ Result<std::optional<ChunkInfo>> CurrentContainer::locate(Position at) const {
   if (!*run) return std::optional<ChunkInfo>{};
   auto chunk = describe(runs, **run);
   if (!chunk) return std::move(chunk).error();
-  return std::optional(std::move(*chunk));
+  return std::optional(*chunk);
 }
 
 Result<Transform::Content> CurrentContainer::content(const ChunkInfo& chunk, const Limits& limits) const {

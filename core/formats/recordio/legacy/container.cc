@@ -104,7 +104,7 @@ Result<Step> LegacyContainer::describe(Position begin, const RecordHeader& heade
   }
   Step step;
   if (info.end < source_->size()) step.next = ChunkKey{info.end, 0};
-  step.chunk = std::move(info);
+  step.chunk = info;
   return step;
 }
 

@@ -14,7 +14,7 @@ namespace {
 using Strings = std::vector<std::string>;
 
 // "tags/T/1=bytes" of each file, "tags/T/" of each directory.
-Strings told(std::string_view event, const Limits& limits = {}) {
+Strings parts_told(std::string_view event, const Limits& limits = {}) {
   const auto parts = parts_of_event(as_bytes(event), limits);
   if (!parts) return {"!" + std::string(to_string(parts.error().code))};
   Strings paths, all;
@@ -33,25 +33,25 @@ Strings told(std::string_view event, const Limits& limits = {}) {
 const std::string kHeading = "types.tsv=entry\ttype\tname\n";
 
 TEST(EventParts, EventWithoutAnythingHasTheEmptyDirectories) {
-  EXPECT_EQ(told(""), (Strings{"tags/", "entries/", kHeading}));
+  EXPECT_EQ(parts_told(""), (Strings{"tags/", "entries/", kHeading}));
 }
 
 TEST(EventParts, EntriesStandUnderTheirTagsAndAllOfThemInEntries) {
   const std::string event = type(1, "proio.Hit") + entry(2, 1, "two") + entry(10, 1, "ten") + entry(1, 3, "") +
                             tag("b/c", {10, 2}) + tag("a", {10}) + number(2, 10) + number(4, 1);
-  EXPECT_EQ(told(event), (Strings{"tags/", "tags/a/", "tags/a/10=ten", "tags/b/c/", "tags/b/c/10=ten", "tags/b/c/2=two",
-                                  "entries/", "entries/1=", "entries/2=two", "entries/10=ten",
-                                  kHeading + "1\t3\t\n2\t1\tproio.Hit\n10\t1\tproio.Hit\n"}));
+  EXPECT_EQ(parts_told(event), (Strings{"tags/", "tags/a/", "tags/a/10=ten", "tags/b/c/", "tags/b/c/10=ten",
+                                        "tags/b/c/2=two", "entries/", "entries/1=", "entries/2=two", "entries/10=ten",
+                                        kHeading + "1\t3\t\n2\t1\tproio.Hit\n10\t1\tproio.Hit\n"}));
 }
 
 TEST(EventParts, DanglingAndRepeatedIdsOfATagAreShownOnceOrNot) {
-  EXPECT_EQ(told(entry(1, 1, "x") + tag("", {7, 1, 1}) + tag("none", {})),
+  EXPECT_EQ(parts_told(entry(1, 1, "x") + tag("", {7, 1, 1}) + tag("none", {})),
             (Strings{"tags/", "tags//", "tags//1=x", "tags/none/", "entries/", "entries/1=x", kHeading + "1\t1\t\n"}));
 }
 
 TEST(EventParts, AnyNumberIsAnId) {
   const std::string event = entry(0, 0, "zero") + entry(~std::uint64_t{0}, 0, "last");
-  EXPECT_EQ(told(event)[3], "entries/18446744073709551615=last");
+  EXPECT_EQ(parts_told(event)[3], "entries/18446744073709551615=last");
 }
 
 TEST(EventParts, EachEntryKnowsTheTypeOfItsMessage) {
@@ -68,33 +68,34 @@ TEST(EventParts, TypesOfManyMentionsThatWouldTakeTooMuchAreRefused) {
   limits.metadata_bytes = 1000;
   std::string event = type(1, std::string(100, 'T')) + entry(1, 1, "a");
   for (const char name : {'a', 'b', 'c', 'd', 'e', 'f', 'g', 'h', 'i'}) event += tag(std::string(1, name), {1});
-  EXPECT_NE(told(event, limits)[0][0], '!');
-  EXPECT_EQ(told(event + tag("j", {1}), limits), Strings{"!limit"});
+  EXPECT_NE(parts_told(event, limits)[0][0], '!');
+  EXPECT_EQ(parts_told(event + tag("j", {1}), limits), Strings{"!limit"});
 }
 
 TEST(EventParts, LastOfAKeyWinsAsAWhole) {
   const std::string without_type = content(3, number(1, 1) + content(2, content(2, "new")));
-  EXPECT_EQ(told(entry(1, 9, "old") + without_type + tag("t", {1}) + tag("t", {}) + type(0, "a") + type(0, "b")),
+  EXPECT_EQ(parts_told(entry(1, 9, "old") + without_type + tag("t", {1}) + tag("t", {}) + type(0, "a") + type(0, "b")),
             (Strings{"tags/", "tags/t/", "entries/", "entries/1=new", kHeading + "1\t0\tb\n"}));
 }
 
 TEST(EventParts, IdsOfATagNeedNotBePacked) {
   const std::string loose = content(1, content(1, "t") + content(2, number(1, 2) + content(1, "\x01") + number(1, 3)));
-  EXPECT_EQ(told(loose + entry(1, 0, "a") + entry(2, 0, "b") + entry(3, 0, "c"))[2], "tags/t/2=b");
+  EXPECT_EQ(parts_told(loose + entry(1, 0, "a") + entry(2, 0, "b") + entry(3, 0, "c"))[2], "tags/t/2=b");
 }
 
 TEST(EventParts, UnknownFieldsAndGroupsArePassedBy) {
-  EXPECT_EQ(told(content(99, "?") + "\x0b\x0c" + number(3, 5)), (Strings{"tags/", "entries/", kHeading}));
+  EXPECT_EQ(parts_told(content(99, "?") + "\x0b\x0c" + number(3, 5)), (Strings{"tags/", "entries/", kHeading}));
 }
 
 TEST(EventParts, TypeNamesStayOnTheirLine) {
-  EXPECT_EQ(told(entry(1, 1, "") + type(1, "a\tb\n\\"))[3], kHeading + "1\t1\ta\\x09b\\x0a\\\\\n");
+  EXPECT_EQ(parts_told(entry(1, 1, "") + type(1, "a\tb\n\\"))[3], kHeading + "1\t1\ta\\x09b\\x0a\\\\\n");
 }
 
 TEST(EventParts, BrokenEventIsDamage) {
   for (const std::string& event : {std::string("\x07"), std::string("\x0a\x05x"), content(1, "\x0a"),
                                    content(1, content(2, content(1, "\x80"))), content(3, content(2, "\x12\x09"))}) {
-    EXPECT_EQ(told(event), Strings{"!" + std::string(to_string(Code::kDamage))}) << ::testing::PrintToString(event);
+    EXPECT_EQ(parts_told(event), Strings{"!" + std::string(to_string(Code::kDamage))})
+        << ::testing::PrintToString(event);
   }
 }
 
@@ -102,17 +103,17 @@ TEST(EventParts, MoreThanTheLimitAreRefused) {
   Limits limits;
   limits.parts_per_record = 6;
   const std::string event = entry(1, 1, "") + tag("t", {1});
-  EXPECT_EQ(told(event, limits).size(), 6u);
-  EXPECT_EQ(told(event + tag("u", {}), limits), Strings{"!" + std::string(to_string(Code::kLimit))});
+  EXPECT_EQ(parts_told(event, limits).size(), 6u);
+  EXPECT_EQ(parts_told(event + tag("u", {}), limits), Strings{"!" + std::string(to_string(Code::kLimit))});
 }
 
 TEST(EventParts, LongTypeNamesDoNotMultiply) {
   Limits limits;
   limits.metadata_bytes = 10000;
   std::string event = type(1, std::string(5000, 'n')) + entry(1, 1, "");
-  EXPECT_EQ(told(event, limits).size(), 4u);
+  EXPECT_EQ(parts_told(event, limits).size(), 4u);
   event += entry(2, 1, "");
-  EXPECT_EQ(told(event, limits), Strings{"!" + std::string(to_string(Code::kLimit))});
+  EXPECT_EQ(parts_told(event, limits), Strings{"!" + std::string(to_string(Code::kLimit))});
 }
 
 }  // namespace

@@ -10,22 +10,22 @@ namespace {
 
 using namespace recordio_writer;
 
-const Items kItems{text(3000), "", text(500, 'c')};
+const Items kPackedItems{text(3000), "", text(500, 'c')};
 
-std::string joined() { return kItems[0] + kItems[2]; }
+std::string joined() { return kPackedItems[0] + kPackedItems[2]; }
 
 TEST(Packed, TheTransformIsFoundBySize) {
   for (const std::string& stored : {zstd(joined()), zstd(joined(), {.states_size = false}), flate(joined())}) {
-    const Reading reading = read_file(packed(kItems, stored));
-    EXPECT_EQ(reading.records, kItems);
+    const Reading reading = read_file(packed(kPackedItems, stored));
+    EXPECT_EQ(reading.records, kPackedItems);
     EXPECT_TRUE(reading.failures.empty());
   }
 }
 
 TEST(Packed, TheWordForTheTransformIsTold) {
-  EXPECT_EQ(read_file(packed(kItems)).chunks.at(0).codec, "none");
-  EXPECT_EQ(read_file(packed(kItems, zstd(joined()))).chunks.at(0).codec, "zstd");
-  EXPECT_EQ(read_file(packed(kItems, flate(joined()))).chunks.at(0).codec, "flate");
+  EXPECT_EQ(read_file(packed(kPackedItems)).chunks.at(0).codec, "none");
+  EXPECT_EQ(read_file(packed(kPackedItems, zstd(joined()))).chunks.at(0).codec, "zstd");
+  EXPECT_EQ(read_file(packed(kPackedItems, flate(joined()))).chunks.at(0).codec, "flate");
   EXPECT_EQ(read_file(packed({"a"}, "abc")).chunks.at(0).codec, "-");
 }
 
@@ -35,14 +35,14 @@ TEST(Packed, ItemsThatLookLikeZstdAreTakenAsTheyAreWhenTheirSizeFits) {
 }
 
 TEST(Packed, WhatNoTransformExplainsIsDamage) {
-  const Reading reading = read_file(packed(kItems, "too short") + unpacked("next"));
+  const Reading reading = read_file(packed(kPackedItems, "too short") + unpacked("next"));
   EXPECT_EQ(reading.records, Items{"next"});
   EXPECT_EQ(reading.failures.at(0).code, Code::kDamage);
 }
 
 TEST(Packed, ATransformThatGivesMoreOrLessIsDamage) {
-  EXPECT_EQ(read_file(packed(kItems, zstd(joined() + "x"))).failures.at(0).code, Code::kDamage);
-  EXPECT_EQ(read_file(packed(kItems, flate(joined().substr(1)))).failures.at(0).code, Code::kDamage);
+  EXPECT_EQ(read_file(packed(kPackedItems, zstd(joined() + "x"))).failures.at(0).code, Code::kDamage);
+  EXPECT_EQ(read_file(packed(kPackedItems, flate(joined().substr(1)))).failures.at(0).code, Code::kDamage);
 }
 
 // No checksum vouches for what comes out before the break.

@@ -1,0 +1,64 @@
+#include "fusefs/confinement/confinement.h"
+
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <linux/capability.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <ctime>
+#include <optional>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "fusefs/confinement/landlock.h"
+#include "fusefs/confinement/system_calls.h"
+
+namespace recordfs {
+namespace {
+
+// What the C library opens when it is first used.
+void open_what_opens_late() {
+  ::tzset();
+  // To cancel a thread, which libfuse does at the end. Never closed.
+  static_cast<void>(::dlopen("libgcc_s.so.1", RTLD_NOW));
+}
+
+std::optional<std::string> failed(std::string_view what) { return fmt::format("{}: {}", what, std::strerror(errno)); }
+
+std::optional<std::string> give_up_capabilities(bool reads_all_owners) {
+  __user_cap_header_struct header{.version = _LINUX_CAPABILITY_VERSION_3, .pid = 0};
+  __user_cap_data_struct sets[_LINUX_CAPABILITY_U32S_3]{};
+  if (reads_all_owners) {
+    if (::syscall(SYS_capget, &header, sets) != 0) return failed("capabilities");
+    constexpr unsigned kKept = 1u << CAP_DAC_READ_SEARCH;
+    const unsigned kept = sets[0].permitted & kKept;
+    sets[0] = {.effective = kept, .permitted = kept, .inheritable = 0};
+    sets[1] = {};
+  }
+  if (::syscall(SYS_capset, &header, sets) != 0) return failed("capabilities");
+  return std::nullopt;
+}
+
+}  // namespace
+
+Descriptor found_at(const std::string& path) { return Descriptor(::open(path.c_str(), O_PATH | O_CLOEXEC)); }
+
+std::vector<std::string> confine(const Reach& within) {
+  open_what_opens_late();
+  std::vector<std::string> kept;
+  const auto note = [&kept](std::optional<std::string> why) {
+    if (why) kept.push_back(std::move(*why));
+  };
+  if (::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) note(failed("new privileges"));
+  note(give_up_capabilities(within.reads_all_owners));
+  note(keep_files(within));
+  note(keep_system_calls());
+  return kept;
+}
+
+}  // namespace recordfs

@@ -1,0 +1,310 @@
+// Out of memory at each allocation of the read path: opening, the catalog, listings, records, every file of the tree.
+//
+// The first allocation fails, then the second, and so on until nothing is left to fail; and the same with all that come
+// behind failing too. Each time the failure has to be told as one, nothing may be lost, and the same store has to give
+// all that it should as soon as there is memory again.
+#include <algorithm>
+#include <barrier>
+#include <iostream>
+#include <map>
+#include <optional>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "core/store/record_store.h"
+#include "fusefs/tree/mount_tree.h"
+#include "tests/contract/sample_test.h"
+#include "tests/unit/support/failing_allocations.h"
+#include "tests/unit/support/signal.h"
+
+namespace recordfs::contract {
+namespace {
+
+using testing::FailingAllocations;
+
+constexpr std::uint64_t kCacheBytes = 1 << 20;
+constexpr std::size_t kMostEntries = 12;         // of one directory
+constexpr std::uint64_t kPiece = 128 << 10;      // of a read, as the kernel asks
+constexpr std::uint64_t kMostBytes = 256 << 10;  // of one file
+constexpr std::size_t kDeepest = 4;
+constexpr std::uint64_t kSmallFile = 64 << 10;
+
+void say_nothing(Severity, const std::string&) {}
+
+// Why a pass ended early.
+struct NoMemory {};
+
+// Everything that a mount tells of one file, as a digest. What the pass itself needs memory for does not fail.
+class Pass {
+ public:
+  Pass(const MountTree& tree, bool may_fail) : tree_(tree), may_fail_(may_fail) {}
+
+  // Throws NoMemory where it may fail and does, for want of memory alone.
+  std::string run() {
+    visit(MountTree::kRootNumber, 0);
+    const FailingAllocations::Pause pause;
+    return told_;
+  }
+
+ private:
+  struct Entry {
+    std::string name;
+    FileType type;
+  };
+
+  template <class Ask>
+  auto waited(const Ask& ask) {
+    for (;;) {
+      Goal goal;
+      auto answer = ask(goal);
+      if (answer || answer.error().code != Code::kPending) return answer;
+      std::optional<testing::Signal> reached;
+      {
+        const FailingAllocations::Pause pause;
+        reached.emplace();
+      }
+      const testing::Signal signal = *reached;
+      if (goal.awaited->wait(goal, [signal] { signal.set(); }) != 0) reached->wait();
+    }
+  }
+
+  // What was asked for, or nothing and the failure told.
+  template <class Ask>
+  auto asked(const Ask& ask) {
+    auto answer = waited(ask);
+    const FailingAllocations::Pause pause;
+    if (answer) return answer;
+    if (answer.error().code == Code::kOutOfMemory && may_fail_) throw NoMemory();
+    tell("!" + std::string(to_string(answer.error().code)));
+    return answer;
+  }
+
+  void tell(std::string_view text) {
+    const FailingAllocations::Pause pause;
+    told_.append(text).append("\n");
+  }
+
+  std::vector<Entry> list(std::uint64_t directory) {
+    std::vector<Entry> entries;
+    std::uint64_t place = 0;
+    for (bool more = true; more && entries.size() < kMostEntries;) {
+      more = false;
+      static_cast<void>(asked([&](Goal& goal) {
+        return tree_.list(
+            directory, place,
+            [&](const MountEntry& entry) {
+              const FailingAllocations::Pause pause;
+              if (entries.size() >= kMostEntries) return false;
+              entries.push_back({std::string(entry.name), entry.type});
+              place = entry.next;
+              return more = true;
+            },
+            goal);
+      }));
+    }
+    return entries;
+  }
+
+  void visit(std::uint64_t directory, std::size_t depth) {
+    const std::vector<Entry> entries = list(directory);
+    for (const Entry& entry : entries) {
+      tell(entry.name);
+      look_at(directory, entry.name, depth);
+    }
+    if (depth == 0) look_at(directory, ".views", depth);
+  }
+
+  void look_at(std::uint64_t directory, const std::string& name, std::size_t depth) {
+    const auto status = asked([&](Goal& goal) { return tree_.look_up(directory, name, goal); });
+    if (!status) return;
+    const Forgotten forgotten(tree_, status->number);
+    if (status->type == FileType::kDirectory) {
+      if (depth < kDeepest) visit(status->number, depth + 1);
+    } else if (status->type == FileType::kLink) {
+      const auto target = asked([&](Goal&) { return tree_.target(status->number); });
+      if (target) tell(*target);
+    } else {
+      read(*status);
+    }
+  }
+
+  void read(const FileStatus& status) {
+    tell(std::to_string(status.size));
+    for (std::uint64_t at = 0; at < std::min(status.size, kMostBytes); at += kPiece) {
+      const auto slice = asked([&](Goal& goal) { return tree_.read(status.number, at, kPiece, goal); });
+      if (slice) tell_bytes(as_text(slice->bytes));
+    }
+  }
+
+  void tell_bytes(std::string_view bytes) {
+    const FailingAllocations::Pause pause;
+    tell(std::to_string(bytes.size()) + ":" + std::to_string(std::hash<std::string_view>()(bytes)));
+  }
+
+  // As the kernel forgets what it was told of.
+  class Forgotten {
+   public:
+    Forgotten(const MountTree& tree, std::uint64_t number) : tree_(tree), number_(number) {}
+    ~Forgotten() { tree_.forget(number_, 1); }
+    Forgotten(const Forgotten&) = delete;
+    Forgotten& operator=(const Forgotten&) = delete;
+
+   private:
+    const MountTree& tree_;
+    const std::uint64_t number_;
+  };
+
+  const MountTree& tree_;
+  const bool may_fail_;
+  std::string told_;
+};
+
+// A file as it stands in a mount.
+struct Opened {
+  explicit Opened(const Sample& sample, std::string_view bytes)
+      : services(kCacheBytes, 1, say_nothing),
+        store(open_store(sample, source_of(bytes), services)),
+        tree({MountedContainer{"sample", store, Ownership{}}}, false) {}
+
+  static std::shared_ptr<const RecordStore> open_store(const Sample& sample, std::shared_ptr<const Source> source,
+                                                       Services& services) {
+    auto container = sample.format->open(source, Limits{});
+    if (!container) {
+      EXPECT_EQ(container.error().code, Code::kOutOfMemory) << to_string(container.error());
+      throw NoMemory();
+    }
+    return std::make_shared<const RecordStore>(sample.file_name, std::move(source), std::move(*container), services,
+                                               Catalog::Bounds{.anchors = 4, .chunks_per_anchor = 2});
+  }
+
+  Services services;
+  std::shared_ptr<const RecordStore> store;
+  MountTree tree;
+};
+
+// The smallest undamaged file with records of each format: every allocation fails there, and elsewhere some.
+bool is_gone_through(const Sample& sample) {
+  static const auto smallest = [] {
+    std::map<std::string_view, std::pair<std::size_t, std::string>> of_formats;
+    for (const Sample& one : undamaged_containers()) {
+      if (one.want.right.empty() || one.want.right.front().records == 0) continue;
+      const std::pair found(one.bytes()->size(), one.name);
+      const auto [known, is_new] = of_formats.emplace(one.format->name, found);
+      if (!is_new) known->second = std::min(known->second, found);
+    }
+    return of_formats;
+  }();
+  const auto found = smallest.find(sample.format->name);
+  return found != smallest.end() && found->second.second == sample.name;
+}
+
+class OutOfMemoryTest : public SampleTest {
+ protected:
+  static void SetUpTestSuite() {
+    total_ = 0;
+    keep_what_is_kept();
+  }
+  static void TearDownTestSuite() { std::cout << "allocations that failed: " << total_ << "\n"; }
+
+  void SetUp() override {
+    if (bytes().size() > kSmallFile) GTEST_SKIP() << "larger files have no other allocations";
+    const auto container = sample().format->open(source_of(bytes()), Limits{});
+    if (!container) GTEST_SKIP() << "refused, as a damaged file may be";
+    has_types_ = (*container)->has_descriptors();
+    truth_ = told();
+    const FailingAllocations counted;
+    ASSERT_EQ(told(), truth_);
+    allocations_ = counted.seen();
+  }
+
+  // Goes over the allocations of opening the file and reading all of it: `count` of them fail, from each on.
+  void go_through(std::uint64_t count) {
+    const std::uint64_t runs =
+        is_gone_through(sample()) ? allocations_ : rounds(kCostOfARun * allocations_, kLeastRuns);
+    const std::uint64_t stride = std::max<std::uint64_t>(allocations_ / runs, 1);
+    for (std::uint64_t first = stride / 2; first < allocations_ && !HasFailure(); first += stride) {
+      SCOPED_TRACE("from allocation " + std::to_string(first) + " of " + std::to_string(allocations_));
+      fail(first, count);
+    }
+  }
+
+ private:
+  // What the C library takes once and keeps: for the first exception, and for the stacks of threads that have ended.
+  static void keep_what_is_kept() {
+    std::barrier all_there(kThreads);
+    std::vector<std::jthread> threads;
+    for (std::ptrdiff_t i = 0; i < kThreads; ++i) threads.emplace_back([&] { all_there.arrive_and_wait(); });
+    try {
+      throw std::bad_alloc();
+    } catch (const std::bad_alloc&) {
+      return;
+    }
+  }
+
+  static constexpr std::ptrdiff_t kThreads = 5;
+  static constexpr int kBackgroundThreads = 3;        // of two catalogs and the keys
+  static constexpr std::uint64_t kCostOfARun = 1000;  // for an allocation, in bytes that are read
+  static constexpr std::uint64_t kLeastRuns = 5;
+
+  std::string told() const {
+    const Opened opened(sample(), bytes());
+    return Pass(opened.tree, false).run();
+  }
+
+  void fail(std::uint64_t first, std::uint64_t count) {
+    const std::int64_t in_use = FailingAllocations::in_use();
+    {
+      std::unique_ptr<Opened> opened;
+      use_without_memory(opened, first, count);
+      if (!opened) opened = std::make_unique<Opened>(sample(), bytes());
+      EXPECT_EQ(told_with_memory(opened->tree), truth_) << "with memory again";
+    }
+    // Types of messages are kept for all files.
+    if (has_types_) return;
+    EXPECT_LE(FailingAllocations::in_use(), in_use) << "memory was lost";
+  }
+
+  // What has failed in the background meanwhile may be told to who comes next, once for each of the background's
+  // threads.
+  static std::string told_with_memory(const MountTree& tree) {
+    for (int told = 0; told < kBackgroundThreads; ++told) {
+      try {
+        return Pass(tree, true).run();
+      } catch (const NoMemory&) {
+        continue;
+      }
+    }
+    return Pass(tree, false).run();
+  }
+
+  void use_without_memory(std::unique_ptr<Opened>& opened, std::uint64_t first, std::uint64_t count) const {
+    const FailingAllocations failing(first, count);
+    try {
+      opened = std::make_unique<Opened>(sample(), bytes());
+      const std::string told = Pass(opened->tree, true).run();
+      const FailingAllocations::Pause pause;
+      EXPECT_EQ(told, truth_) << "without memory";
+    } catch (const NoMemory&) {
+      // As it was told.
+    } catch (const std::bad_alloc&) {
+      // What the mount's one boundary answers with ENOMEM.
+    }
+    total_ += failing.failed();
+  }
+
+  static inline std::uint64_t total_ = 0;
+  std::string truth_;
+  std::uint64_t allocations_ = 0;
+  bool has_types_ = false;
+};
+
+RECORDFS_FOR_EACH(containers(), OutOfMemoryTest);
+
+TEST_P(OutOfMemoryTest, OneAllocationFails) { go_through(1); }
+
+TEST_P(OutOfMemoryTest, AllAllocationsFailFromOneOn) { go_through(FailingAllocations::kAllBehind); }
+
+}  // namespace
+}  // namespace recordfs::contract

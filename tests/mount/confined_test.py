@@ -1,0 +1,51 @@
+#!/usr/bin/env python3
+"""What a daemon has given up when its mount stands (-o sandbox)."""
+import os
+from pathlib import Path
+
+import mounting
+
+SAMPLE = "riegeli/simple_snappy.riegeli"
+
+
+class Confined(mounting.Case):
+    user = None
+
+    def states(self, *words):
+        """{name: {values}} of /proc/PID/status, over all threads of the daemon of a new mount that is in use."""
+        mounted = self.mount(mounting.sample(SAMPLE), user=self.user, options=words)
+        done = mounting.run("cat", mounted / "records/000000000", mounted / "index/summary.json", user=self.user)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        (daemon,) = mounting.daemons(mounted.point)
+        found = {}
+        for thread in Path(f"/proc/{daemon}/task").iterdir():
+            for line in (thread / "status").read_text().splitlines():
+                name, _, value = line.partition(":\t")
+                found.setdefault(name, set()).add(value.strip())
+        self.assertEqual(mounted.unmount(), 0)
+        self.assertEqual((mounted.wait(), mounted.log()), (0, ""))
+        return found
+
+    def test_every_thread_of_the_daemon_is_confined(self):
+        found = self.states("sandbox=yes")
+        self.assertEqual(found["NoNewPrivs"], {"1"})
+        self.assertEqual(found["Seccomp"], {"2"})
+        for capabilities in ("CapEff", "CapPrm", "CapInh"):
+            self.assertEqual({int(value, 16) for value in found[capabilities]}, {0}, capabilities)
+
+    def test_not_if_it_is_not_wanted(self):
+        self.assertEqual(self.states("sandbox=no")["Seccomp"], {"0"})
+
+    def test_yes_and_no_are_the_values(self):
+        done = self.recordfs(mounting.sample(SAMPLE), self.new_point(), "-o", "sandbox=maybe")
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("sandbox=maybe", done.stderr)
+
+
+@mounting.only_root
+class ConfinedForOrdinaryUsers(Confined):
+    user = mounting.NOBODY
+
+
+if __name__ == "__main__":
+    mounting.main()

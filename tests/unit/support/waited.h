@@ -1,0 +1,21 @@
+// Waiting for what lies behind a catalog.
+#pragma once
+
+#include "core/store/awaited.h"
+#include "tests/unit/support/signal.h"
+
+namespace recordfs::testing {
+
+// Makes a call again and again, waiting for the catalog in between, until it is not pending.
+template <class Call>
+auto waited(Call&& call) {
+  for (;;) {
+    Goal goal;
+    auto result = call(goal);
+    if (result || result.error().code != Code::kPending) return result;
+    const Signal resumed;
+    if (goal.awaited->wait(goal, [resumed] { resumed.set(); }) != 0) resumed.wait();
+  }
+}
+
+}  // namespace recordfs::testing
