@@ -152,7 +152,8 @@ void change_chunk(std::string& chunk, std::minstd_rand& random, const ChangeByte
   }
   std::string data = chunk.substr(kBloscHeader);
   change(data, 64);
-  chunk = chunk.substr(0, kBloscHeader) + data;
+  chunk.resize(std::min(chunk.size(), kBloscHeader));
+  chunk += data;
   put(chunk, 12, 4, chunk.size());
   if ((chunk[2] & 2) != 0) put(chunk, 4, 4, data.size());
 }
@@ -180,8 +181,6 @@ void change_one(Parts& parts, std::vector<std::size_t>& order, std::minstd_rand&
   for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
   if (parts.plan.is_variable && random() % 2 == 0) std::shuffle(order.begin(), order.end(), random);
 }
-
-}  // namespace
 
 void mend(MutableBytes file) {
   const Plan plan = plan_of(file);
@@ -215,5 +214,9 @@ std::string restructure(Bytes file, std::uint64_t seed, const ChangeBytes& chang
   change_one(parts, order, random, change);
   return put_together(std::move(parts), order);
 }
+
+}  // namespace
+
+const Mutator kBloscpackMutator{mend, restructure};
 
 }  // namespace recordfs::fuzz

@@ -1,8 +1,6 @@
 #include "tests/fuzz/drive.h"
 
 #include <algorithm>
-#include <cstdio>
-#include <cstdlib>
 #include <random>
 #include <string>
 
@@ -10,6 +8,7 @@
 
 #include "tests/contract/format_folder.h"
 #include "tests/contract/rules.h"
+#include "tests/fuzz/expect.h"
 
 namespace recordfs::fuzz {
 namespace {
@@ -18,46 +17,6 @@ constexpr std::uint64_t kDecodedBytes = 32 << 20;  // of all chunks of one input
 constexpr std::size_t kRescannedSteps = 32;
 constexpr std::size_t kCheckedChunks = 16;
 constexpr int kLocatedPositions = 24;
-
-[[noreturn]] void stop(const std::string& why) {
-  std::fprintf(stderr, "contract broken: %s\n", why.c_str());
-  std::abort();
-}
-
-void expect(bool held, std::string_view what) {
-  if (!held) stop(std::string(what));
-}
-
-void expect_none(const contract::Violations& broken) {
-  if (!broken.empty()) stop(broken.front());
-}
-
-// A source in memory never fails, so neither does what only fails as the source does.
-void expect_judgement(const Error& error) {
-  const bool is_ours = error.code == Code::kIo || error.code == Code::kChanged || error.code == Code::kPending ||
-                       error.code == Code::kInterrupted;
-  expect(!is_ours, "an error that no bytes can cause: " + to_string(error));
-  expect(!error.detail.empty(), "an error without a reason");
-}
-
-Limits limits_for(std::uint64_t options) {
-  Limits limits;
-  limits.stored_chunk = 4 << 20;
-  limits.decoded_chunk = 8 << 20;
-  limits.records_per_chunk = 1 << 18;
-  limits.metadata_bytes = 1 << 20;
-  if (options & 1) limits.scan_bytes = 4096;
-  if (options & 2) limits.decoded_chunk = 1024;
-  if (options & 4) limits.records_per_chunk = 4;
-  if (options & 8) limits.stored_chunk = 1024;
-  return limits;
-}
-
-// Of the last eight bytes, so that most changes of a file leave the options alone.
-std::uint64_t options_of(Bytes input) {
-  const Bytes tail = input.last(std::min<std::size_t>(input.size(), 8));
-  return std::hash<std::string_view>()(as_text(tail));
-}
 
 std::vector<Position> positions(const contract::Walk& walk, std::uint64_t size, std::mt19937_64& random) {
   std::vector<Position> all{0, size};

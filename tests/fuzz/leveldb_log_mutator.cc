@@ -74,8 +74,6 @@ void move_fragment(std::string& bytes, Fragment from, Fragment to, std::minstd_r
   }
 }
 
-}  // namespace
-
 void mend(MutableBytes file) {
   for (const Fragment fragment : all_fragments(file)) {
     const std::size_t covered = fragment.begin + 6;
@@ -100,5 +98,9 @@ std::string restructure(Bytes file, std::uint64_t seed, const ChangeBytes& chang
   }
   return bytes;
 }
+
+}  // namespace
+
+const Mutator kLeveldbLogMutator{mend, restructure};
 
 }  // namespace recordfs::fuzz

@@ -87,7 +87,8 @@ std::vector<IndexEntry> entries_of(Bytes file, const Place& index, bool has_size
     const std::uint32_t shared = cursor.varint32();
     const std::uint32_t suffix = cursor.varint32();
     const std::uint32_t size = has_sizes ? cursor.varint32() : 0;
-    key = key.substr(0, shared) + std::string(as_text(cursor.take(suffix)));
+    key.resize(std::min<std::size_t>(key.size(), shared));
+    key += as_text(cursor.take(suffix));
     Cursor value(has_sizes ? cursor.take(size) : Bytes());
     const auto place = read_place(has_sizes ? value : cursor, file);
     if (!cursor.ok() || !place) break;
@@ -185,8 +186,6 @@ void change_block(DataBlock& block, std::minstd_rand& random, const ChangeBytes&
   block.content_and_type += random() % 16 == 0 ? static_cast<char>(random() % 8) : type;
 }
 
-}  // namespace
-
 void mend(MutableBytes file) {
   auto footer = footer_of(file);
   if (!footer) footer = rocksdb_footer_of(file);
@@ -216,5 +215,9 @@ std::string restructure(Bytes file, std::uint64_t seed, const ChangeBytes& chang
   }
   return put_together(blocks);
 }
+
+}  // namespace
+
+const Mutator kLeveldbTableMutator{mend, restructure};
 
 }  // namespace recordfs::fuzz

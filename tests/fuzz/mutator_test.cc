@@ -1,5 +1,5 @@
 // Mending has to give files whose checksums hold, or fuzzing would not get past them. One source for all
-// formats: RECORDFS_FUZZ_FORMAT says whose mutator is linked in.
+// formats: RECORDFS_FUZZ_FORMAT says which one's mutator is tested.
 #include "tests/fuzz/mutator.h"
 
 #include <algorithm>
@@ -23,6 +23,7 @@ std::string read_file(const fs::path& path) {
   return {std::istreambuf_iterator<char>(in), {}};
 }
 
+const Mutator& mutator() { return *mutator_of(RECORDFS_FUZZ_FORMAT); }
 const Format& format() { return format_in(RECORDFS_FUZZ_FORMAT); }
 
 contract::Reading read(const std::string& bytes) {
@@ -44,7 +45,7 @@ std::vector<std::string> sound_samples() {
 }
 
 std::string mended(std::string bytes) {
-  mend(std::as_writable_bytes(std::span(bytes)));
+  mutator().mend(std::as_writable_bytes(std::span(bytes)));
   return bytes;
 }
 
@@ -60,16 +61,19 @@ TEST(MutatorTest, MendingASoundFileChangesNoRecord) {
 
 // A flipped byte in the middle of a file is found out by a checksum; after mending most of those are not.
 TEST(MutatorTest, MendingMakesAChangedRecordReadable) {
+  int mending = 0;
   int found_out = 0;
   int readable = 0;
   for (const std::string& bytes : sound_samples()) {
     std::string changed = bytes;
     flip_one(changed, 0);
+    if (mended(changed) != changed) ++mending;
     const std::size_t without = read(changed).records.size();
     if (without == read(bytes).records.size()) continue;
     ++found_out;
     if (read(mended(changed)).records.size() > without) ++readable;
   }
+  if (mending == 0) GTEST_SKIP() << "the format has no checksums of its own";
   EXPECT_GT(found_out, 0);
   EXPECT_GE(readable, found_out / 4);
 }
@@ -81,7 +85,7 @@ TEST(MutatorTest, RestructuredFilesKeepMostOfTheirRecords) {
   for (const std::string& bytes : sound_samples()) {
     for (int i = 0; i < 10; ++i) {
       before += read(bytes).records.size();
-      after += read(mended(restructure(as_bytes(bytes), random(), flip_one))).records.size();
+      after += read(mended(mutator().restructure(as_bytes(bytes), random(), flip_one))).records.size();
     }
   }
   EXPECT_GT(after, before / 3);
@@ -93,7 +97,7 @@ TEST(MutatorTest, AnyBytesCanBeMendedAndRestructured) {
     std::string bytes(size, '\0');
     for (char& byte : bytes) byte = static_cast<char>(random() & 0xFF);
     EXPECT_EQ(mended(bytes).size(), size);
-    drive(format(), as_bytes(mended(restructure(as_bytes(bytes), random(), flip_one))));
+    drive(format(), as_bytes(mended(mutator().restructure(as_bytes(bytes), random(), flip_one))));
   }
 }
 

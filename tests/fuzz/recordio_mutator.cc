@@ -112,7 +112,8 @@ void change_payload(std::string& part, bool legacy, const ChangeBytes& change) {
   std::string payload = part.substr(header, stated);
   change(payload, 64);
   if (legacy) {
-    part = part.substr(0, header) + payload;
+    part.resize(std::min<std::size_t>(part.size(), header));
+    part += payload;
     put_number(writable(part), 8, 8, payload.size());
     return;
   }
@@ -149,8 +150,6 @@ void change_one(std::vector<std::string>& parts, bool legacy, std::minstd_rand& 
   }
 }
 
-}  // namespace
-
 void mend(MutableBytes file) {
   if (!is_legacy(file)) {
     for (std::size_t at = 0; at < file.size(); at += kChunk) {
@@ -182,5 +181,9 @@ std::string restructure(Bytes file, std::uint64_t seed, const ChangeBytes& chang
   }
   return whole;
 }
+
+}  // namespace
+
+const Mutator kRecordioMutator{mend, restructure};
 
 }  // namespace recordfs::fuzz

@@ -1,6 +1,6 @@
 // Does with each file of the folders given what the fuzz target does with an input, without libFuzzer:
 //
-//   fuzz_replay_FORMAT FOLDER_OR_FILE...
+//   fuzz_replay_TARGET FOLDER_OR_FILE...
 //
 // It names the file before each run, so the last name is the one that failed.
 #include <cstdio>
@@ -10,18 +10,18 @@
 #include <string>
 #include <vector>
 
-#include "tests/fuzz/drive.h"
+#include "tests/fuzz/target.h"
 
 namespace {
 
 namespace fs = std::filesystem;
 
-void replay(const recordfs::Format& format, const fs::path& path) {
+void replay(const fs::path& path) {
   std::ifstream in(path, std::ios::binary);
   const std::string bytes{std::istreambuf_iterator<char>(in), {}};
   std::printf("%s (%zu bytes)\n", path.c_str(), bytes.size());
   std::fflush(stdout);
-  recordfs::fuzz::drive(format, recordfs::as_bytes(bytes));
+  recordfs::fuzz::run_input(recordfs::as_bytes(bytes));
 }
 
 std::vector<fs::path> files_in(const fs::path& path) {
@@ -36,11 +36,10 @@ std::vector<fs::path> files_in(const fs::path& path) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  const recordfs::Format& format = recordfs::fuzz::format_in(RECORDFS_FUZZ_FORMAT);
   std::size_t count = 0;
   for (int i = 1; i < argc; ++i) {
     for (const fs::path& path : files_in(argv[i])) {
-      replay(format, path);
+      replay(path);
       ++count;
     }
   }

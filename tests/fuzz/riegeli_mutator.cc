@@ -147,8 +147,6 @@ void change_one(std::vector<RawChunk>& chunks, std::minstd_rand& random, const C
   }
 }
 
-}  // namespace
-
 void mend(MutableBytes file) {
   for (std::uint64_t begin = 0; begin < file.size();) {
     Found found = find_chunk(file, begin);
@@ -170,5 +168,9 @@ std::string restructure(Bytes file, std::uint64_t seed, const ChangeBytes& chang
   change_one(chunks, random, change);
   return put_together(chunks);
 }
+
+}  // namespace
+
+const Mutator kRiegeliMutator{mend, restructure};
 
 }  // namespace recordfs::fuzz

@@ -42,8 +42,6 @@ std::string framed(const std::string& data) {
   return bytes;
 }
 
-}  // namespace
-
 void mend(MutableBytes file) {
   for (const Record& record : all_records(file)) {
     put_checksum(file, record.begin, kLength);
@@ -69,5 +67,9 @@ std::string restructure(Bytes file, std::uint64_t seed, const ChangeBytes& chang
   }
   return bytes;
 }
+
+}  // namespace
+
+const Mutator kTfrecordMutator{mend, restructure};
 
 }  // namespace recordfs::fuzz

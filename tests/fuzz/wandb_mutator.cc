@@ -59,8 +59,6 @@ std::vector<Fragment> all_fragments(Bytes file) {
 
 constexpr std::array<std::uint64_t, 6> kTypes{1, 2, 3, 4, 5, 0};
 
-}  // namespace
-
 void mend(MutableBytes file) {
   for (const Fragment& fragment : all_fragments(file)) {
     put_number(file, fragment.begin, 4, checksum_of(file, fragment));
@@ -93,5 +91,9 @@ std::string restructure(Bytes file, std::uint64_t seed, const ChangeBytes& chang
   }
   return bytes;
 }
+
+}  // namespace
+
+const Mutator kWandbMutator{mend, restructure};
 
 }  // namespace recordfs::fuzz

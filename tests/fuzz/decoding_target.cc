@@ -1,0 +1,175 @@
+// The fuzz target of what records are decoded to: any descriptors, types, messages and values become valid JSON within
+// their bounds.
+//
+// An input is a message itself, so that it can be changed field by field:
+//
+//   bytes descriptors = 1;        a FileDescriptorSet
+//   string type = 2;              of the messages; of the first in the set where it is missing
+//   repeated bytes message = 3;   records
+//   uint64 options = 4;           which bounds, and how the type is told
+#include <algorithm>
+#include <random>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "core/base/utf8.h"
+#include "core/decoding/descriptor_set.h"
+#include "core/decoding/fields.h"
+#include "core/decoding/given_types.h"
+#include "core/decoding/protobuf_module.h"
+#include "core/decoding/record_decoder.h"
+#include "tests/fuzz/expect.h"
+#include "tests/fuzz/message_mutator.h"
+#include "tests/fuzz/random_value.h"
+#include "tests/fuzz/target.h"
+#include "tests/unit/decoding/told_container.h"
+
+namespace recordfs::fuzz {
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr std::size_t kMostMessages = 8;
+constexpr std::size_t kMostTypes = 8;            // of a set, that each message is decoded as
+constexpr std::uint64_t kLongestError = 2000;    // what stands in place of a text that is too long
+constexpr std::uint64_t kMostNesting = 256 + 2;  // what jq reads
+
+struct Case {
+  std::shared_ptr<std::string> descriptors = std::make_shared<std::string>();
+  std::string type{};
+  std::vector<Bytes> messages{};
+  std::uint64_t options = 0;
+
+  std::uint64_t budget() const { return (options & 1) != 0 ? 100 : (options & 2) != 0 ? 4000 : 1u << 20; }
+};
+
+Case case_of(Bytes input) {
+  Case found;
+  for (const FieldPlace& place : fields_of(input)) {
+    const Bytes content = input.subspan(place.content, place.end - place.content);
+    if (place.field.is(1, protobuf::WireType::kLengthDelimited)) *found.descriptors = as_text(content);
+    if (place.field.is(2, protobuf::WireType::kLengthDelimited)) found.type = as_text(content);
+    if (place.field.is(3, protobuf::WireType::kLengthDelimited) && found.messages.size() < kMostMessages) {
+      found.messages.push_back(content);
+    }
+    if (place.field.is(4, protobuf::WireType::kVarint)) found.options = place.field.value;
+  }
+  return found;
+}
+
+// How deep a text is nested, as readers count that give up somewhere.
+std::uint64_t nesting_of(const Json& json) {
+  std::uint64_t deepest = 0;
+  if (json.is_structured()) {
+    for (const Json& below : json) deepest = std::max(deepest, nesting_of(below));
+  }
+  return deepest + (json.is_object() ? 2 : json.is_array() ? 1 : 0);
+}
+
+void expect_json(const std::string& text, std::uint64_t most, const std::string& what) {
+  expect(text.size() <= most, fmt::format("{} takes {} bytes, where {} are allowed", what, text.size(), most));
+  const Json json = Json::parse(text, nullptr, false);
+  expect(!json.is_discarded(), what + " is no JSON");
+  expect(nesting_of(json) <= kMostNesting, what + " is nested too deep for readers of JSON");
+}
+
+void check_fields(Bytes message) {
+  constexpr std::uint32_t kDepth = 20;
+  for (const std::uint64_t most : {100u, 1u << 20}) {
+    std::string text;
+    JsonWriter writer(text, JsonLayout::kLine, most);
+    write_fields(writer, message, kDepth);
+    expect(text.size() <= most, "fields take more room than they may");
+    if (!writer.is_full()) expect_json(text, most, "a list of fields");
+  }
+  static_cast<void>(is_message(message, kDepth));
+}
+
+// The set alone: what is known of it without libprotobuf.
+std::vector<std::string> check_set(const std::string& bytes) {
+  const auto set = read_descriptor_set(as_bytes(bytes));
+  if (!set) {
+    expect_judgement(set.error());
+    return {};
+  }
+  auto order = set->in_order_of_imports();
+  std::ranges::sort(order);
+  for (std::size_t i = 0; i < order.size(); ++i) expect(order[i] == i, "a file of a set is left out, or built twice");
+  expect(order.size() == set->files.size(), "not all files of a set are in order");
+  expect(set->memory <= DescriptorLimits{}.memory, "a set takes more memory than it may");
+  for (const std::string& type : set->types) expect(set->has_type(type), "a type of a set is not in it");
+  for (const DescriptorFile& file : set->files) {
+    expect(!file.has_source_info || without_source_info(file).size() < file.content.size(),
+           "a file without what it says of its text is as long as with it");
+  }
+  std::vector<std::string> types = set->types;
+  types.resize(std::min(types.size(), kMostTypes));
+  return types;
+}
+
+void check_decoder(const testing::ToldContainer& container, const Case& input, GivenTypes given) {
+  const RecordDecoder decoder(container, std::move(given), input.budget());
+  const ChunkInfo chunk;
+  for (const Bytes record : input.messages) {
+    std::string line = R"({"size":1)";
+    const std::size_t before = line.size();
+    if (const auto appended = decoder.append_members(line, chunk, record); !appended) {
+      expect_judgement(appended.error());
+      expect(line.size() == before, "a line was begun and given up");
+    }
+    expect_json(line + "}", before + std::max(input.budget(), kLongestError) + 1, "a line");
+    const auto document = decoder.document(chunk, record);
+    if (document) {
+      expect_json(*document, input.budget() + 1, "a document");
+    } else {
+      expect_judgement(document.error());
+    }
+  }
+}
+
+void check_types(const Case& input, const std::string& type) {
+  testing::ToldContainer container;
+  container.type = type;
+  container.descriptors_at = [&](const ChunkInfo&) -> Result<std::shared_ptr<const std::string>> {
+    return std::shared_ptr<const std::string>(input.descriptors);
+  };
+  check_decoder(container, input, {});
+}
+
+// Values of any form, with messages in them.
+void check_values(const Case& input, const std::string& type) {
+  testing::ToldContainer container;
+  container.descriptors_at = [&](const ChunkInfo&) -> Result<std::shared_ptr<const std::string>> {
+    return std::shared_ptr<const std::string>(input.descriptors);
+  };
+  container.tell = [&](Bytes record) -> Result<Value> { return random_value(record, type); };
+  check_decoder(container, input, {});
+}
+
+void check_given(const Case& input) {
+  auto given = given_types(*input.descriptors, input.type);
+  if (!given) return expect_judgement(given.error());
+  check_decoder(testing::ToldContainer{}, input, std::move(*given));
+}
+
+}  // namespace
+
+void run_input(Bytes input) {
+  static const bool has_library = !protobuf_version().empty();
+  expect(has_library, "libprotobuf's module is not there");
+  const Case found = case_of(input);
+  auto types = check_set(*found.descriptors);
+  if (!found.type.empty()) types.insert(types.begin(), found.type);
+  if (types.empty()) types.emplace_back();
+  for (const Bytes message : found.messages) check_fields(message);
+  for (const std::string& type : types) check_types(found, type);
+  check_values(found, types.front());
+  check_given(found);
+}
+
+const Mutator* mutator_for(Bytes) { return &kMessageMutator; }
+
+}  // namespace recordfs::fuzz

@@ -1,0 +1,51 @@
+// An input as a mounted container, without a kernel.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "core/store/record_store.h"
+#include "fusefs/tree/mount_tree.h"
+#include "tests/fuzz/mutator.h"
+#include "tests/unit/support/waited.h"
+
+namespace recordfs::fuzz {
+
+using testing::waited;
+
+class MountedInput {
+ public:
+  // Null where it is no container. `options` as of options_of(): they pick limits and bounds.
+  static std::unique_ptr<MountedInput> open(Bytes input, std::uint64_t options);
+
+  const Container& container() const { return store_->container(); }
+  const RecordStore& store() const { return *store_; }
+  const MountTree& tree() const { return *tree_; }
+
+  Result<std::uint64_t> child(std::uint64_t directory, std::string_view name) const {
+    return waited([&](Goal& goal) { return tree_->lookup(directory, name, goal); });
+  }
+  // The number of "a/b/c".
+  Result<std::uint64_t> find(std::string_view path) const;
+  Result<FileStatus> status(std::uint64_t number) const {
+    return waited([&](Goal& goal) { return tree_->status(number, goal); });
+  }
+  Result<Slice> read(std::uint64_t number, std::uint64_t offset, std::uint64_t length) const {
+    return waited([&](Goal& goal) { return tree_->read(number, offset, length, goal); });
+  }
+  // All of a file whose size its status gives.
+  Result<std::string> content(std::uint64_t number) const;
+
+ private:
+  MountedInput(std::shared_ptr<const Source> source, std::unique_ptr<Container> container, std::uint64_t options);
+
+  Services services_;
+  std::shared_ptr<const RecordStore> store_;
+  std::unique_ptr<const MountTree> tree_;
+};
+
+// The mutator of the format that an input belongs to; null where it is none's.
+const Mutator* mutator_by_format(Bytes input);
+
+}  // namespace recordfs::fuzz

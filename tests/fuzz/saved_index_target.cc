@@ -1,0 +1,214 @@
+// The fuzz target of the saved index: any bytes as what is saved of one small container. They are refused, and then
+// every answer is that of a walk; or they are believed as far as they fit, and then whatever is given out is in the
+// file.
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <map>
+#include <optional>
+#include <random>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "core/hash/highway.h"
+#include "core/store/index_format.h"
+#include "core/store/record_store.h"
+#include "tests/fuzz/expect.h"
+#include "tests/fuzz/put.h"
+#include "tests/fuzz/target.h"
+#include "tests/toy/toy_format.h"
+#include "tests/unit/support/temp_folder.h"
+#include "tests/unit/support/waited.h"
+
+namespace recordfs::fuzz {
+namespace {
+
+using testing::TempFolder;
+using testing::waited;
+
+constexpr Catalog::Bounds kTiny{
+    .anchors = 8, .chunks_per_anchor = 2, .kept_places = 4, .damage_rows = 30, .learnt_chunks = 20};
+constexpr std::size_t kChecksum = 8;
+constexpr std::size_t kKeyEnd = 80;  // magic, version, flags and the key stand before
+
+const toy::File& container_file() {
+  static const toy::File file =
+      toy::make_file({.chunks = 40, .counts_in_header = false, .broken_headers = {7, 20}, .broken_payloads = {11}});
+  return file;
+}
+
+// A file that was written long ago, so that it can be known again.
+class KnownFile final : public Source {
+ public:
+  std::uint64_t size() const override { return inner_->size(); }
+  Result<std::size_t> read_at(Position at, MutableBytes out) const override { return inner_->read_at(at, out); }
+  std::optional<FileIdentity> identity() const override {
+    return FileIdentity{.device = 1, .inode = 2, .mtime_seconds = 1'000'000'000, .mtime_nanoseconds = 3};
+  }
+
+ private:
+  const std::shared_ptr<const Source> inner_ = toy::source_of(container_file().bytes);
+};
+
+std::map<std::string, std::string> files_in(const std::string& folder) {
+  std::map<std::string, std::string> files;
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+    std::ifstream in(entry.path(), std::ios::binary);
+    files[entry.path().filename()] = {std::istreambuf_iterator<char>(in), {}};
+  }
+  return files;
+}
+
+// What a store says, in words; failures as such.
+struct Answers {
+  std::vector<std::string> all{};
+  bool has_changed = false;  // what was saved turned out to be wrong
+};
+
+class Asking {
+ public:
+  explicit Asking(const std::string& directory) : services_(1 << 20, 1, [](Severity, const std::string&) {}) {
+    services_.index = IndexPlace{directory, "fuzz", std::chrono::milliseconds(0), "fuzz"};
+    const auto source = std::make_shared<const KnownFile>();
+    store_.emplace("toy", source, toy::open(source, Limits{}).value(), services_, kTiny);
+  }
+
+  Answers ask() {
+    ask_of_sums();
+    for (std::uint64_t ordinal = 0; ordinal < container_file().records.size() + 2; ordinal += 3) ask_of_record(ordinal);
+    for (std::uint64_t number = 0; number < container_file().begins.size() + 1; ++number) ask_of_chunk(number);
+    return std::move(answers_);
+  }
+
+ private:
+  void say(std::string text) { answers_.all.push_back(std::move(text)); }
+  void say(const Error& error) {
+    if (error.code == Code::kChanged) {
+      answers_.has_changed = true;
+    } else {
+      expect_judgement(error);
+    }
+    say(std::string(to_string(error.code)));
+  }
+
+  void ask_of_sums() {
+    if (const auto totals = waited([&](Goal& goal) { return store_->totals(goal); })) {
+      say("records " + std::to_string(totals->records) + ", bytes " + std::to_string(totals->bytes));
+    } else {
+      say(totals.error());
+    }
+    if (const auto damage = waited([&](Goal& goal) { return store_->damage(goal); })) {
+      for (const DamageRow& row : **damage) say(damage_line(row.region));
+    } else {
+      say(damage.error());
+    }
+    const auto stream = waited([&](Goal& goal) { return store_->read_stream(Stream::kLines, 100, 300, goal); });
+    if (stream) {
+      say(std::string(as_text(stream->bytes)));
+    } else {
+      say(stream.error());
+    }
+  }
+
+  void ask_of_record(std::uint64_t ordinal) {
+    const auto place = waited([&](Goal& goal) { return store_->chunk_by_ordinal(ordinal, goal); });
+    if (!place) return say(place.error());
+    expect_in_file(place->chunk);
+    const auto text = store_->read_record({place->chunk, ordinal - place->before.records}, 0, UINT64_MAX);
+    if (!text) return say(text.error());
+    static const std::set<std::string> records(container_file().records.begin(), container_file().records.end());
+    expect(records.contains(std::string(as_text(text->bytes))), "a record is given out that is not in the file");
+    say(std::string(as_text(text->bytes)));
+  }
+
+  void ask_of_chunk(std::uint64_t number) {
+    const auto place = waited([&](Goal& goal) { return store_->chunk_by_number(number, goal); });
+    if (!place) return say(place.error());
+    expect_in_file(place->chunk);
+    say("chunk " + std::to_string(place->chunk.begin));
+  }
+
+  static void expect_in_file(const ChunkInfo& chunk) {
+    expect(std::ranges::find(container_file().begins, chunk.begin) != container_file().begins.end(),
+           "a chunk is given out that is not in the file");
+  }
+
+  Services services_;
+  std::optional<RecordStore> store_;
+  Answers answers_;
+};
+
+// What a walk saves, by the names of the files, and what it answers.
+struct Truth {
+  std::map<std::string, std::string> saved{};
+  Answers answers{};
+};
+
+const Truth& truth() {
+  static const Truth known = [] {
+    const TempFolder folder;
+    Truth found;
+    found.answers = Asking(folder.path()).ask();
+    found.saved = files_in(folder.path());
+    expect(!found.saved.empty(), "a walk saves nothing");
+    expect(Asking(folder.path()).ask().all == found.answers.all, "what was saved gives other answers than the walk");
+    return found;
+  }();
+  return known;
+}
+
+bool is_sound(Bytes index) {
+  const IndexBounds bounds{kTiny.anchors, kTiny.chunks_per_anchor, kTiny.damage_rows, kTiny.learnt_chunks};
+  return decode_index(index, bounds).has_value();
+}
+
+void mend(MutableBytes index) {
+  if (index.size() < kChecksum) return;
+  const std::size_t content = index.size() - kChecksum;
+  put_number(index, content, kChecksum, highway_hash(index.first(content)));
+}
+
+// One number behind the key is another one; a few bytes more or less; and what is no index becomes one.
+std::string restructure(Bytes file, std::uint64_t seed, const ChangeBytes& change) {
+  std::minstd_rand random(static_cast<std::minstd_rand::result_type>(seed));
+  std::string bytes(as_text(file));
+  if (bytes.size() < kKeyEnd + 2 * kChecksum || random() % 16 == 0) {
+    const auto& saved = truth().saved;
+    return std::next(saved.begin(), static_cast<std::ptrdiff_t>(random() % saved.size()))->second;
+  }
+  const std::size_t numbers = (bytes.size() - kKeyEnd - kChecksum) / 8;
+  const std::size_t at = kKeyEnd + random() % numbers * 8;
+  const auto writable = std::as_writable_bytes(std::span(bytes));
+  switch (random() % 3) {
+    case 0: put_number(writable, at, 8, get_number(writable, at, 8) + random() % 9 - 4); break;
+    case 1: {
+      std::string rest = bytes.substr(at);
+      change(rest, 64);
+      bytes.replace(at, std::string::npos, rest);
+      break;
+    }
+    default: put_number(writable, at, 8, std::uint64_t{random()} << (random() % 33)); break;
+  }
+  return bytes;
+}
+
+constexpr Mutator kIndexMutator{mend, restructure};
+
+}  // namespace
+
+void run_input(Bytes input) {
+  static const TempFolder folder;
+  const Truth& known = truth();
+  for (const auto& [name, bytes] : known.saved) folder.write(name, as_text(input));
+  const Answers answers = Asking(folder.path()).ask();
+  if (!is_sound(input)) expect(answers.all == known.answers.all, "an index that is none changes an answer");
+  if (!answers.has_changed) return;
+  // Who finds out that it is wrong takes it away, and the next one walks.
+  expect(Asking(folder.path()).ask().all == known.answers.all, "an index that was found to be wrong changes an answer");
+}
+
+const Mutator* mutator_for(Bytes) { return &kIndexMutator; }
+
+}  // namespace recordfs::fuzz

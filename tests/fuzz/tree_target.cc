@@ -1,0 +1,15 @@
+// The fuzz target of the tree: any container, and a random sequence of what the kernel asks for.
+#include "tests/fuzz/mounted_input.h"
+#include "tests/fuzz/target.h"
+#include "tests/fuzz/wanderer.h"
+
+namespace recordfs::fuzz {
+
+void run_input(Bytes input) {
+  const std::uint64_t seed = std::hash<std::string_view>()(as_text(input));
+  if (const auto mounted = MountedInput::open(input, seed)) Wanderer(*mounted, seed).wander();
+}
+
+const Mutator* mutator_for(Bytes input) { return mutator_by_format(input); }
+
+}  // namespace recordfs::fuzz

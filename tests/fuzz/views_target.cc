@@ -1,0 +1,17 @@
+// The fuzz target that compares the views of one container with each other.
+#include "tests/fuzz/expect.h"
+#include "tests/fuzz/mounted_input.h"
+#include "tests/fuzz/target.h"
+#include "tests/fuzz/views.h"
+
+namespace recordfs::fuzz {
+
+void run_input(Bytes input) {
+  // Names are those of a container that is the mount's root, and records have no ending.
+  constexpr std::uint64_t kNames = 64 | 128;
+  if (const auto mounted = MountedInput::open(input, options_of(input) & ~kNames)) compare_views(*mounted, input);
+}
+
+const Mutator* mutator_for(Bytes input) { return mutator_by_format(input); }
+
+}  // namespace recordfs::fuzz
