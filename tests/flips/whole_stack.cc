@@ -1,0 +1,216 @@
+#include "tests/flips/whole_stack.h"
+
+#include <algorithm>
+#include <functional>
+#include <memory>
+#include <optional>
+
+#include <fmt/format.h>
+
+#include "core/formats/registry.h"
+#include "fusefs/commands/verification.h"
+#include "fusefs/opening.h"
+#include "fusefs/tree/mount_tree.h"
+#include "tests/unit/support/signal.h"
+
+namespace recordfs::flips {
+namespace {
+
+constexpr std::uint64_t kCacheBytes = 8u << 20;
+
+class NamedSource final : public Source {
+ public:
+  NamedSource(std::string_view name, std::string_view bytes) : name_(name), bytes_(bytes) {}
+  std::string_view name() const override { return name_; }
+  std::uint64_t size() const override { return bytes_.size(); }
+  Result<std::size_t> read_at(Position at, MutableBytes out) const override {
+    if (at >= bytes_.size()) return std::size_t{0};
+    const std::string_view there = bytes_.substr(static_cast<std::size_t>(at), out.size());
+    copy_bytes(as_bytes(there), out);
+    return there.size();
+  }
+
+ private:
+  const std::string_view name_;
+  const std::string_view bytes_;
+};
+
+// Makes a call again and again, waiting for the catalog in between, until it is not pending.
+template <class Call>
+auto waited(Call&& call) {
+  for (;;) {
+    Goal goal;
+    auto result = call(goal);
+    if (result || result.error().code != Code::kPending) return result;
+    const testing::Signal resumed;
+    if (goal.awaited->wait(goal, [resumed] { resumed.set(); }) != 0) resumed.wait();
+  }
+}
+
+// Goes through a mounted container as somebody does who reads every file of it.
+class Reader {
+ public:
+  Reader(const MountTree& tree, Given& given) : tree_(tree), given_(given) {}
+
+  void read_records() {
+    for_each_file("records", [&](const std::string& name, std::uint64_t number, std::optional<std::uint64_t> listed) {
+      const auto bytes = contents(name, number, listed);
+      if (!bytes) {
+        ++given_.failures;
+        return;
+      }
+      given_.records.push_back({0, 0, bytes->size(), std::hash<std::string_view>()(*bytes)});
+      given_.ordinals.push_back(std::stoull(name));
+      concat_ += *bytes;
+      (lines_ += *bytes) += '\n';
+    });
+  }
+
+  // What `cat streams/lines` gives: all records, or an error.
+  void compare_streams() {
+    const auto lines = contents_at(".views/streams/lines");
+    const auto concat = contents_at(".views/streams/concat");
+    if (given_.is_told() ? lines && lines != lines_ : lines != lines_) complain("streams/lines is not the records");
+    if (given_.is_told() ? concat && concat != concat_ : concat != concat_)
+      complain("streams/concat is not the records");
+    if (given_.failures > 0 && lines) complain("streams/lines passes over records that can't be read");
+  }
+
+  void read_beside() {
+    for_each_file("metadata", [&](const std::string& name, std::uint64_t number, std::optional<std::uint64_t> listed) {
+      if (const auto bytes = contents(name, number, listed)) given_.beside.emplace_back("metadata/" + name, *bytes);
+    });
+    for (const char* name : {"trailer", ".views/streams/array.npy"}) {
+      if (const auto bytes = contents_at(name)) given_.beside.emplace_back(name, *bytes);
+    }
+  }
+
+  // Lines of index/damage.tsv without its head.
+  std::uint64_t count_damage() {
+    const auto table = contents_at(".views/index/damage.tsv");
+    if (table) return static_cast<std::uint64_t>(std::ranges::count(*table, '\n')) - 1;
+    complain("index/damage.tsv can't be read");
+    return 0;
+  }
+
+ private:
+  void complain(std::string what) { given_.broken.push_back(std::move(what)); }
+
+  std::optional<std::uint64_t> find(std::string_view path) const {
+    std::uint64_t number = MountTree::kRootNumber;
+    while (!path.empty()) {
+      const std::size_t slash = std::min(path.find('/'), path.size());
+      const auto child = waited([&](Goal& goal) { return tree_.lookup(number, path.substr(0, slash), goal); });
+      if (!child) return std::nullopt;
+      number = *child;
+      path.remove_prefix(std::min(slash + 1, path.size()));
+    }
+    return number;
+  }
+
+  template <class Take>
+  void for_each_file(std::string_view directory, const Take& take) {
+    const auto number = find(directory);
+    if (!number) return complain(fmt::format("{} is not there", directory));
+    struct Entry {
+      std::string name;
+      std::uint64_t number;
+      std::optional<std::uint64_t> size;
+    };
+    std::vector<Entry> entries;
+    std::uint64_t place = 0;
+    const auto emit = [&](const MountEntry& entry) {
+      entries.push_back({std::string(entry.name), tree_.look_up(entry), entry.size});
+      place = entry.next;
+      return true;
+    };
+    for (std::size_t before = SIZE_MAX; before != entries.size();) {
+      before = entries.size();
+      const auto listed = waited([&](Goal& goal) { return tree_.list(*number, place, emit, goal); });
+      if (!listed) judge(directory, listed.error());
+    }
+    for (const Entry& entry : entries) take(entry.name, entry.number, entry.size);
+  }
+
+  std::optional<std::string> contents_at(std::string_view path) {
+    const auto number = find(path);
+    return number ? contents(path, *number, {}) : std::nullopt;
+  }
+
+  std::optional<std::string> contents(std::string_view name, std::uint64_t number,
+                                      std::optional<std::uint64_t> listed) {
+    const auto status = waited([&](Goal& goal) { return tree_.status(number, goal); });
+    if (!status) {
+      complain(fmt::format("{} has no status: {}", name, to_string(status.error())));
+      return std::nullopt;
+    }
+    if (listed && *listed != status->size) complain(fmt::format("{} is listed with another size", name));
+    const auto slice = waited([&](Goal& goal) { return tree_.read(number, 0, status->size + 1, goal); });
+    if (!slice) {
+      judge(name, slice.error());
+      return std::nullopt;
+    }
+    if (slice->bytes.size() != status->size) complain(fmt::format("{} is not as large as stat says", name));
+    return std::string(as_text(slice->bytes));
+  }
+
+  void judge(std::string_view name, const Error& error) {
+    if (error.detail.empty()) complain(fmt::format("{} fails without a reason", name));
+    if (!lies_in_the_bytes(error.code)) complain(fmt::format("{} fails for no reason in the bytes", name));
+  }
+
+  const MountTree& tree_;
+  Given& given_;
+  std::string concat_, lines_;
+};
+
+}  // namespace
+
+std::shared_ptr<const Source> named_source(std::string_view name, std::string_view bytes) {
+  return std::make_shared<const NamedSource>(name, bytes);
+}
+
+WholeStack::WholeStack()
+    : services_(kCacheBytes, 1, [this](Severity, const std::string& line) {
+        const std::lock_guard lock(mutex_);
+        lines_.push_back(line);
+      }) {}
+
+Given WholeStack::read(std::string_view name, std::string_view bytes) {
+  Given given;
+  lines_.clear();
+  const auto source = named_source(name, bytes);
+  auto container = open_container(source, name, Limits{});
+  if (!container) {
+    given.refusal = open_failure(std::string(name), container.error());
+    if (container.error().detail.empty()) given.broken.push_back("refused without a reason");
+    return given;
+  }
+  const auto store = std::make_shared<RecordStore>(std::string(name), source, std::move(*container), services_);
+  const Verdict verdict = verify(*store, 0, kCacheBytes, [](std::uint64_t) { return true; });
+  given.findings = verdict.findings.size();
+  {
+    const MountTree tree({{.name = std::string(name), .store = store, .ownership = {}}}, false);
+    Reader reader(tree, given);
+    reader.read_records();
+    reader.compare_streams();
+    reader.read_beside();
+    const std::uint64_t rows = reader.count_damage();
+    if (rows > 0 && verdict.findings.empty()) given.broken.push_back("verify does not list what damage.tsv does");
+    if (rows == 0 && given.failures == 0 && given.findings > 0) {
+      for (const Finding& finding : verdict.findings) {
+        if (finding.is_region) given.broken.push_back("damage.tsv does not list what verify does");
+      }
+    }
+  }
+  if (given.failures > 0 && verdict.findings.empty()) given.broken.push_back("verify finds nothing, and reads fail");
+  if (verdict.records != given.records.size()) given.broken.push_back("verify reads another number of records");
+  for (const Finding& finding : verdict.findings) {
+    if (finding.reason.empty()) given.broken.push_back("verify lists damage without a reason");
+  }
+  const std::lock_guard lock(mutex_);
+  if (given.failures > 0 && lines_.empty()) given.broken.push_back("a read fails, and the log says nothing");
+  return given;
+}
+
+}  // namespace recordfs::flips
