@@ -1,0 +1,233 @@
+// Each read of a file meets with each fault, once for each of both, while all that a mount shows of the file is read:
+// what comes out is what is right or fails with that reason, and when the fault is over all is right again, also for
+// the next mount, which finds what this one has saved.
+#include <algorithm>
+#include <cstdlib>
+#include <iostream>
+#include <map>
+#include <mutex>
+#include <set>
+#include <thread>
+#include <tuple>
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include "core/formats/registry.h"
+#include "fusefs/opening.h"
+#include "tests/contract/sample_test.h"
+#include "tests/contract/samples.h"
+#include "tests/faults/fault.h"
+#include "tests/faults/whole_tree.h"
+#include "tests/unit/support/temp_folder.h"
+
+namespace recordfs::faults {
+namespace {
+
+using contract::Sample;
+
+constexpr std::uint64_t kChanges = 40;  // moments at which a file is changed where all its reads are hit
+constexpr std::uint64_t kSome = 2;      // reads that are hit in a sample where not all are
+constexpr std::uint64_t kFewBytes = 2 << 10;
+
+// What was injected by all tests, for the line at the end.
+struct Tally : ::testing::Environment {
+  std::map<Kind, std::uint64_t> faults;
+  std::set<std::string> files;
+  std::set<std::string_view> formats;
+
+  void TearDown() override {
+    std::uint64_t all = 0;
+    std::string each;
+    for (const auto& [kind, count] : faults) {
+      all += count;
+      each += fmt::format("{} {}", each.empty() ? "" : ",", count) + ' ' + std::string(to_string(kind));
+    }
+    std::cout << fmt::format("faults injected: {} into {} files of {} formats:{}\n", all, files.size(), formats.size(),
+                             each);
+  }
+};
+Tally* const tally = [] {
+  auto made = std::make_unique<Tally>();
+  Tally* const kept = made.get();
+  ::testing::AddGlobalTestEnvironment(made.release());
+  return kept;
+}();
+
+std::uint64_t thoroughness() {
+  const char* const text = std::getenv("RECORDFS_THOROUGH");
+  return text ? std::strtoull(text, nullptr, 10) : 1;
+}
+
+// Those that the registry opens.
+std::vector<Sample> real_samples() {
+  std::vector<Sample> some = contract::containers();
+  std::erase_if(some, [](const Sample& sample) {
+    return sample.made || sample.bytes()->empty() ||
+           !open_container(contract::source_of(*sample.bytes()), sample.file_name, Limits{});
+  });
+  return some;
+}
+
+// Whether it is the smallest of its format that holds several records and more than fits into one read.
+bool is_swept(const Sample& sample) {
+  const auto rank = [](const Sample& one) {
+    const bool is_good = !one.want.damaged && !one.want.right.empty() && one.want.right.front().records > 2;
+    return std::tuple(!is_good || one.bytes()->size() < kFewBytes, one.bytes()->size(), one.name);
+  };
+  static const auto all = real_samples();
+  const auto is_smaller = [&](const Sample& one) { return one.format == sample.format && rank(one) < rank(sample); };
+  return std::ranges::none_of(all, is_smaller);
+}
+
+class Lines {
+ public:
+  Log log() {
+    return [this](Severity severity, const std::string& line) {
+      const std::lock_guard lock(mutex_);
+      if (severity != Severity::kDetail) lines_.push_back(line);
+    };
+  }
+  bool has(std::string_view part) const {
+    const std::lock_guard lock(mutex_);
+    return std::ranges::any_of(lines_, [&](const std::string& line) { return line.find(part) != std::string::npos; });
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  std::vector<std::string> lines_;
+};
+
+// A file as one mount has it, and what it logs.
+struct Mounted {
+  Mounted(const std::string& path, const std::string& index) {
+    services.index = IndexPlace{.directory = index, .settings = "test", .least_walk = {}, .program = "this build"};
+    opened.emplace(open_file(path, Limits{}, services));
+    if (*opened) tree.emplace((*opened)->store, kept, 0);
+  }
+
+  Lines lines;
+  Services services{1u << 20, 2, lines.log()};
+  KeptFiles kept;
+  std::optional<Result<OpenedFile>> opened;
+  std::optional<ContainerTree> tree;
+};
+
+std::string listed(const std::vector<std::string>& lines) {
+  std::string text;
+  for (std::size_t i = 0; i < std::min<std::size_t>(lines.size(), 5); ++i) text += "\n  " + lines[i];
+  return text;
+}
+
+class FaultsBelow : public ::testing::TestWithParam<Sample> {
+ protected:
+  void SetUp() override {
+    folder_.make("files");
+    file_.emplace(path(), *GetParam().bytes());
+    const Mounted mounted(path(), index());
+    ASSERT_TRUE(*mounted.opened) << recordfs::to_string(mounted.opened->error());
+    std::this_thread::sleep_for(std::chrono::milliseconds(40));  // a file just written is looked at more often
+    whole_ = read_whole(*mounted.tree);
+  }
+
+  std::string path() const { return folder_ / "files" / std::filesystem::path(GetParam().path).filename(); }
+  std::string index() const { return folder_ / "saved"; }
+  void forget_index() const { std::filesystem::remove_all(folder_ / "saved"); }
+
+  // How many reads all of it takes, when nothing is saved. Some more where the file was written a moment ago.
+  std::uint64_t count_reads() {
+    forget_index();
+    file_->inject(Kind::kEio, UINT64_MAX);
+    {
+      const Mounted mounted(path(), index());
+      EXPECT_EQ(listed(read_again(*mounted.tree, whole_).wrong), "");
+    }
+    file_->clear();
+    return file_->reads();
+  }
+
+  // Reads of `all` to be hit: in one sample of each format each one by what fails a read, and so many by what changes
+  // the file; in the others some, not the same in all of them.
+  std::vector<std::uint64_t> hits(Kind kind, std::uint64_t all) const {
+    const std::uint64_t wanted = is_swept(GetParam()) ? (is_change(kind) ? kChanges : all) : kSome;
+    const std::uint64_t some = std::min(all, wanted * thoroughness());
+    std::vector<std::uint64_t> numbers;
+    const std::uint64_t offset = std::hash<std::string>()(GetParam().name);
+    for (std::uint64_t i = 0; i < some; ++i) numbers.push_back((offset + i * all / some) % all);
+    return numbers;
+  }
+
+  void expect_same(const Mounted& mounted, std::string_view when) const {
+    ASSERT_TRUE(*mounted.opened) << when << ": " << recordfs::to_string(mounted.opened->error());
+    const Difference found = read_again(*mounted.tree, whole_);
+    EXPECT_EQ(listed(found.wrong), "") << when;
+    EXPECT_EQ(listed(found.failed), "") << when;
+  }
+
+  static void expect_reason(const Error& why, Kind kind) {
+    EXPECT_FALSE(is_hidden(kind)) << recordfs::to_string(why);
+    if (is_hidden(kind)) return;
+    EXPECT_EQ(why.code, code_of(kind)) << recordfs::to_string(why);
+    EXPECT_EQ(why.os_error, os_error_of(kind));
+  }
+
+  // What is read while the fault is there.
+  void expect_right_or_failed(const Mounted& mounted, Kind kind) const {
+    if (!*mounted.opened) return expect_reason(mounted.opened->error(), kind);
+    const Difference found = read_again(*mounted.tree, whole_);
+    EXPECT_EQ(listed(found.wrong), "");
+    for (const Error& why : found.failures) expect_reason(why, kind);
+    if (found.failures.empty()) return;
+    EXPECT_TRUE(std::ranges::any_of(reasons(kind), [&](auto reason) { return mounted.lines.has(reason); }))
+        << "the log has no reason for " << found.failed.front();
+  }
+
+  static std::vector<std::string_view> reasons(Kind kind) {
+    if (is_for_good(kind)) return {"shorter", "rewritten"};
+    return {kind == Kind::kAllInterrupted ? "Interrupted system call" : "Input/output error"};
+  }
+
+  void meet(Kind kind, std::uint64_t read) {
+    SCOPED_TRACE(fmt::format("{} at read {}", to_string(kind), read));
+    file_->restore();
+    if (read % 2 == 0) forget_index();  // otherwise it is read, with the fault
+    {
+      file_->inject(kind, read);
+      const Mounted mounted(path(), index());
+      expect_right_or_failed(mounted, kind);
+      if (file_->has_happened()) ++tally->faults[kind];
+      file_->clear();
+      if (*mounted.opened && is_for_good(kind)) {
+        EXPECT_EQ(listed(read_again(*mounted.tree, whole_).wrong), "") << "afterwards";
+      } else if (*mounted.opened) {
+        expect_same(mounted, "afterwards");
+      }
+    }
+    file_->restore();
+    expect_same(Mounted(path(), index()), "the next mount");
+  }
+
+  const testing::TempFolder folder_;
+  std::optional<FaultyFile> file_;
+  WholeTree whole_;
+};
+
+TEST_P(FaultsBelow, GiveWhatIsRightOrFailAndPass) {
+  const std::uint64_t all = count_reads();
+  for (const Kind kind : kKinds) {
+    for (const std::uint64_t number : hits(kind, all)) {
+      if (kind == Kind::kRewritten && number == 0) continue;  // before anything was read it is just another file
+      meet(kind, number);
+      if (HasFailure()) return;
+    }
+  }
+  tally->files.insert(GetParam().name);
+  tally->formats.insert(GetParam().format->name);
+}
+
+std::string name_of(const ::testing::TestParamInfo<Sample>& sample) { return sample.param.name; }
+
+INSTANTIATE_TEST_SUITE_P(Each, FaultsBelow, ::testing::ValuesIn(real_samples()), name_of);
+
+}  // namespace
+}  // namespace recordfs::faults

@@ -1,0 +1,165 @@
+#include "tests/faults/whole_tree.h"
+
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "tests/unit/support/signal.h"
+
+namespace recordfs::faults {
+namespace {
+
+template <class Call>
+auto waited(const Call& call) {
+  for (;;) {
+    Goal goal;
+    auto result = call(goal);
+    if (result || result.error().code != Code::kPending) return result;
+    const testing::Signal resumed;
+    if (goal.awaited->wait(goal, [resumed] { resumed.set(); }) != 0) resumed.wait();
+  }
+}
+
+Shown failed(Shown shown, Error why) {
+  shown.failure = std::move(why);
+  return shown;
+}
+
+using Names = std::vector<std::string>;
+
+Result<Names> names_in(const ContainerTree& tree, Node directory) {
+  Names names;
+  std::uint64_t place = 0;
+  for (bool more = true; more;) {
+    more = false;
+    const auto emit = [&](const DirectoryEntry& entry) {
+      names.emplace_back(entry.name);
+      place = entry.next;
+      return more = true;
+    };
+    auto listed = waited([&](Goal& goal) { return tree.list(directory, place, emit, goal); });
+    if (!listed) return std::move(listed).error();
+  }
+  return names;
+}
+
+// Byte for byte in pieces: a reader's.
+Result<std::string> bytes_of(const ContainerTree& tree, Node file) {
+  constexpr std::uint64_t kPiece = 64 << 10;
+  std::string text;
+  for (;;) {
+    auto slice = waited([&](Goal& goal) { return tree.read(file, text.size(), kPiece, goal); });
+    if (!slice) return std::move(slice).error();
+    text += as_text(slice->bytes);
+    if (slice->bytes.size() < kPiece) return text;
+  }
+}
+
+Result<std::string> text_of(const ContainerTree& tree, Node node, FileType type) {
+  if (type == FileType::kLink) return tree.target(node);
+  if (type == FileType::kRegular) return bytes_of(tree, node);
+  auto names = names_in(tree, node);
+  if (!names) return std::move(names).error();
+  std::string text;
+  for (const std::string& name : *names) (text += name) += '\n';
+  return text;
+}
+
+Shown show(const ContainerTree& tree, Node node) {
+  Shown shown;
+  auto attributes = waited([&](Goal& goal) { return tree.attributes(node, goal); });
+  if (!attributes) return failed(std::move(shown), std::move(attributes).error());
+  shown.type = attributes->type;
+  shown.size = attributes->size;
+  auto text = text_of(tree, node, shown.type);
+  if (!text) return failed(std::move(shown), std::move(text).error());
+  shown.text = std::move(*text);
+  return shown;
+}
+
+Result<Node> look_up(const ContainerTree& tree, Node directory, const std::string& name) {
+  return waited([&](Goal& goal) { return tree.lookup(directory, name, goal); });
+}
+
+Names split(const std::string& text) {
+  Names names;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t end = text.find('\n', at);
+    names.push_back(text.substr(at, end - at));
+    at = end + 1;
+  }
+  return names;
+}
+
+void read_below(const ContainerTree& tree, Node node, const std::string& path, WholeTree& all) {
+  all.emplace_back(path, show(tree, node));
+  if (all.back().second.type != FileType::kDirectory || all.back().second.failure) return;
+  for (const std::string& name : split(all.back().second.text)) {
+    const std::string below = path.empty() ? name : path + '/' + name;
+    auto entry = look_up(tree, node, name);
+    if (entry) {
+      read_below(tree, *entry, below, all);
+    } else {
+      all.emplace_back(below, failed({}, std::move(entry).error()));
+    }
+  }
+}
+
+std::string in_words(const Shown& shown) {
+  if (shown.failure) return fmt::format("fails with {}: {}", to_string(shown.failure->code), to_string(*shown.failure));
+  return fmt::format("{} bytes, \"{}\"", shown.size, shown.text.substr(0, 200));
+}
+
+// Nodes by path, each looked up once.
+class Nodes {
+ public:
+  explicit Nodes(const ContainerTree& tree) : tree_(tree) {}
+
+  Result<Node> find(const std::string& path) {
+    if (path.empty()) return Node{};
+    if (const auto known = known_.find(path); known != known_.end()) return known->second;
+    const std::size_t slash = path.rfind('/');
+    auto above = slash == std::string::npos ? Result<Node>(Node{}) : find(path.substr(0, slash));
+    if (!above) return above;
+    auto node = look_up(tree_, *above, path.substr(slash == std::string::npos ? 0 : slash + 1));
+    if (node) known_.emplace(path, *node);
+    return node;
+  }
+
+ private:
+  const ContainerTree& tree_;
+  std::map<std::string, Node> known_;
+};
+
+}  // namespace
+
+bool Shown::operator==(const Shown& other) const {
+  if (failure.has_value() != other.failure.has_value()) return false;
+  if (failure) return failure->code == other.failure->code;
+  return type == other.type && text == other.text && size == other.size;
+}
+
+WholeTree read_whole(const ContainerTree& tree) {
+  WholeTree all;
+  read_below(tree, Node{}, "", all);
+  return all;
+}
+
+Difference read_again(const ContainerTree& tree, const WholeTree& whole) {
+  Difference found;
+  Nodes nodes(tree);
+  for (const auto& [path, was] : whole) {
+    auto node = nodes.find(path);
+    const Shown now = node ? show(tree, *node) : failed({}, std::move(node).error());
+    if (now == was) continue;
+    if (now.failure && !lies_in_the_bytes(now.failure->code) && now.failure->code != Code::kNotFound) {
+      found.failed.push_back(path);
+      found.failures.push_back(*now.failure);
+    } else {
+      found.wrong.push_back(fmt::format("/{}: {}; it was {}", path, in_words(now), in_words(was)));
+    }
+  }
+  return found;
+}
+
+}  // namespace recordfs::faults

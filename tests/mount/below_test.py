@@ -1,0 +1,152 @@
+#!/usr/bin/env python3
+"""The file system below fails, stops short, or has its file changed: what is served is right, or fails with a reason,
+and the rest goes on.
+
+Each file lies on faultfs, whose n-th read meets the fault, counted from before the mount on. RECORDFS_THOROUGH=N in the
+environment takes N times as many reads, up to all of them.
+"""
+import contextlib
+import errno
+import os
+import re
+
+import faulty
+import mounting
+
+SAMPLES = ["array_record/group-10-zstd.array_record", "riegeli/simple_flush_every7.riegeli", "recordio/v2-text-100.grail-rio",
+           "wandb/swanlab-2.swanlab", "leveldb_log/leftover-06-then-300.log", "proio/c16-metadata.proio",
+           "bloscpack/vl-uniform.blp", "tfrecord/small.tfrecord", "leveldb_table/rocksdb7-filter-in-parts.sst"]
+READS = max(1, 2 * int(os.environ.get("RECORDFS_THOROUGH", "1")))  # that are hit in each file by each fault
+HIDDEN = ["eintr {}", "short {}", "replace {}", "grow {}"]
+PASSING = ["eio {}", "eio-from {}", "eintr-from {}"]
+
+
+class Below(faulty.Case):
+    def assert_right_or_failed(self, found, truth, mounted):
+        """Returns what failed."""
+        failed = {name for name, what in found.items() if isinstance(what, int)}
+        self.assertLessEqual({found[name] for name in failed}, {errno.EIO})
+        self.assertEqual([name for name in truth if name not in failed and found[name] != truth[name]], [])
+        self.assertIsNone(mounted.daemon.poll(), mounted.log())
+        return failed
+
+    def tried(self, source):
+        """A mount, or the one line that says why there is none."""
+        try:
+            return self.mount(source, options=["index=no"]), ""
+        except AssertionError as refused:
+            return None, str(refused)
+
+    def sweep(self, fault, check):
+        """Mounts each sample while one of its reads meets the fault: check(mounted or None, why not, truth)."""
+        for place, name in enumerate(SAMPLES):
+            source = self.put(name)
+            truth, count = self.truth(source)
+            wanted = min(READS, count)
+            for turn in range(wanted):
+                number = (2 * turn + 1 + place % 2) * count // (2 * wanted) % count
+                with self.subTest(sample=name, fault=fault.format(number)):
+                    self.put(name)
+                    self.fault(fault.format(number))
+                    mounted, why = self.tried(source)
+                    check(mounted, why, truth, source)
+                    if mounted:
+                        self.assertEqual(mounted.unmount(), 0)
+
+    def check_hidden(self, mounted, why, truth, _):
+        self.assertIsNotNone(mounted, why)
+        found = self.seen(mounted.point, self.files_of(truth))
+        self.assertEqual(self.assert_right_or_failed(found, truth, mounted), set())
+
+    def check_passing(self, mounted, why, truth, source):
+        """What fails has its reason in the log, and is right when the fault is over."""
+        if not mounted:
+            self.assertRegex(why, f"{source}: .*(Input/output error|Interrupted system call)")
+            self.fault()
+            mounted = self.mount(source, options=["index=no"])
+        elif self.assert_right_or_failed(self.seen(mounted.point, self.files_of(truth)), truth, mounted):
+            mounted.wait_for_log(f"{source}: .*(Input/output error|Interrupted system call)")
+            self.fault()
+        self.assertEqual(self.seen(mounted.point, self.files_of(truth)), truth)
+
+    def check_changed(self, mounted, why, truth, source):
+        if not mounted:
+            self.assertRegex(why, f"{source}: .*(shorter|rewritten)")
+            return
+        if self.assert_right_or_failed(self.seen(mounted.point, self.files_of(truth)), truth, mounted):
+            mounted.wait_for_log(f"{source}: .*(shorter|rewritten)")
+
+    def test_what_a_reader_need_not_notice_changes_nothing(self):
+        for fault in HIDDEN:
+            self.sweep(fault, self.check_hidden)
+
+    def test_what_fails_for_a_moment_is_right_afterwards(self):
+        for fault in PASSING:
+            self.sweep(fault, self.check_passing)
+
+    def test_file_that_is_cut_off_at_any_moment(self):
+        self.sweep("truncate {}", self.check_changed)
+
+    def test_reads_that_are_always_short(self):
+        for name in SAMPLES:
+            with self.subTest(sample=name):
+                source = self.put(name)
+                truth, _ = self.truth(source)
+                self.fault("all-short 61")
+                mounted = self.mount(source, options=["index=no"])
+                self.check_hidden(mounted, "", truth, source)
+
+    def test_slow_reads_are_right(self):
+        source = self.put(SAMPLES[-1])
+        truth, _ = self.truth(source)
+        self.fault("slow 10")
+        self.check_hidden(self.mount(source, options=["index=no"]), "", truth, source)
+
+    def test_bad_sector_in_a_chunk_costs_the_chunk_alone(self):
+        source = self.put("riegeli/multiblock_zstd.riegeli")
+        mounted = self.mount(source, options=["index=no"])
+        chunks = sorted(os.listdir(mounted / "chunks"))
+        bad = chunks[len(chunks) // 2]
+        records = {chunk: sorted(os.listdir(mounted / "chunks" / chunk / "records")) for chunk in chunks}
+        self.assertEqual(mounted.unmount(), 0)
+        self.fault(f"eio-range {int(bad) + 1000} {int(bad) + 1001}")
+        mounted = self.mount(source, options=["index=no"])
+        failed = {}
+        for chunk, names in records.items():
+            outcomes = [self.asked((mounted / "chunks" / chunk / "records" / name).read_bytes) for name in names]
+            failed[chunk] = {what for what in outcomes if isinstance(what, int)}
+        self.assertEqual({chunk for chunk, numbers in failed.items() if numbers}, {bad})
+        self.assertEqual(failed[bad], {errno.EIO})
+        line = mounted.wait_for_log(f"{source}: byte [0-9]+: .*Input/output error")
+        self.assertIn(int(re.search("byte ([0-9]+)", line)[1]), range(int(bad), int(bad) + 1001))
+        self.fault()
+        self.assertIsInstance((mounted / "chunks" / bad / "records" / records[bad][0]).read_bytes(), bytes)
+
+    def test_other_file_is_served_while_one_fails(self):
+        bad, good = self.put(SAMPLES[1]), mounting.sample("riegeli/simple_snappy.riegeli")
+        mounted = self.mount(bad, good, options=["index=no"])
+        self.fault("eio-from 0")
+        with contextlib.suppress(OSError):
+            os.listdir(mounted / bad.name / "records")
+        self.assert_fails_with(errno.EIO, (mounted / bad.name / "streams/concat").read_bytes)
+        self.assertEqual(len(os.listdir(mounted / good.name / "records")), 500)
+        self.assertTrue((mounted / good.name / "streams/concat").read_bytes())
+        mounted.wait_for_log(f"{bad}: .*Input/output error")
+
+    def test_failure_of_a_walk_is_not_saved(self):
+        """The walk ends where the fault was and goes on from there: what is saved is of the whole."""
+        source = self.put("riegeli/multiblock_zstd.riegeli")
+        truth, count = self.truth(source)
+        self.fault(f"eio {count // 3}")
+        failed = self.recordfs("index", source)
+        self.assertEqual(failed.returncode == 0, failed.stderr == "", failed.stderr)
+        for _ in range(2):
+            self.fault()
+            mounted = self.mount(source)
+            self.assertEqual(self.seen(mounted.point, self.files_of(truth)), truth)
+            self.assertEqual(mounted.unmount(), 0)
+            self.assertEqual(self.recordfs("index", source).returncode, 0)
+
+
+if __name__ == "__main__":
+    mounting.main()
