@@ -1,0 +1,74 @@
+// soak_requests LEARN VISIT NAMES SEED PROCESSES THREADS LEARNT: learns what the mount LEARN shows, and has a crowd
+// ask the mount VISIT, which may come later, for the same.
+//
+// What was learnt is written to the file LEARNT, a line each of what could be read whole: path, size, CRC-32 of the
+// bytes. Standard input says what to do, and each line of it is answered by one:
+//
+//   visit        the crowd goes to VISIT, and asks for every path once
+//   work         it asks for anything at random, until
+//   rest         nobody asks for anything
+//
+// The answer is "learnt PATHS BYTES" first, then "ANSWERS WRONG": how many answers were compared so far, and how many
+// were wrong, of which stderr has the first. Exit status: 0 good, 1 wrong use, or one of the crowd has ended.
+#include <sys/stat.h>
+
+#include <cstdio>
+#include <exception>
+#include <fstream>
+#include <iostream>
+#include <optional>
+#include <string>
+
+#include <fmt/format.h>
+
+#include "core/hash/crc32.h"
+#include "tests/soak/crowd.h"
+#include "tests/soak/learning.h"
+
+namespace recordfs::soak {
+namespace {
+
+void write_down(const Knowledge& knowledge, const std::string& file) {
+  std::ofstream out(file, std::ios::binary);
+  for (std::size_t number = 0; number < knowledge.paths.size(); ++number) {
+    const Known& known = knowledge.paths[number];
+    const std::string_view bytes = knowledge.content(known);
+    if (known.error != 0 || (known.status.mode & S_IFMT) != S_IFREG || bytes.size() != known.status.size) continue;
+    if (!known.content.failed.empty()) continue;
+    out << fmt::format("{}\t{}\t{}\n", knowledge.path(number), bytes.size(), crc32(as_bytes(bytes)));
+  }
+}
+
+void say(const std::string& line) {
+  std::fputs((line + "\n").c_str(), stdout);
+  std::fflush(stdout);
+}
+
+int run(char** words) {
+  const Knowledge knowledge = learn(words[0], std::stoul(words[2]), static_cast<unsigned>(std::stoul(words[3])));
+  write_down(knowledge, words[6]);
+  say(fmt::format("learnt {} {}", knowledge.paths.size(), knowledge.bytes.size()));
+  std::optional<Crowd> crowd;
+  const Crowd::Size size{static_cast<unsigned>(std::stoul(words[4])), static_cast<unsigned>(std::stoul(words[5]))};
+  for (std::string line; std::getline(std::cin, line);) {
+    if (!crowd) crowd.emplace(knowledge, words[1], size, static_cast<unsigned>(std::stoul(words[3])));
+    if (line == "visit" && !crowd->visit_everything()) return 1;
+    if (line == "work") crowd->work();
+    if (line == "rest" && !crowd->rest()) return 1;
+    say(fmt::format("{} {}", crowd->tally().answers, crowd->tally().wrong));
+  }
+  return 0;
+}
+
+}  // namespace
+}  // namespace recordfs::soak
+
+int main(int argc, char** argv) {
+  if (argc != 8) return 1;
+  try {
+    return recordfs::soak::run(argv + 1);
+  } catch (const std::exception& failed) {
+    std::fputs((std::string("soak_requests: ") + failed.what() + "\n").c_str(), stderr);
+    return 1;
+  }
+}

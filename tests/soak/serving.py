@@ -1,0 +1,90 @@
+"""A daemon that is watched: what it says of itself, and what it holds."""
+import os
+import re
+import signal
+import subprocess
+import threading
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+PATIENCE = float(os.environ.get("RECORDFS_TEST_PATIENCE", "60"))
+CLOSES = 60  # seconds until a container that nobody uses is closed, twice what the mirror promises
+COMPLAINT = re.compile(r"(ERROR|WARNING): \w+Sanitizer|runtime error:|Assertion .* failed|not given up|out of memory")
+
+
+@dataclass
+class Holdings:
+    used: int  # bytes, as malloc counts them
+    resident: int  # bytes
+    descriptors: int
+    threads: int
+
+
+class Daemon:
+    def __init__(self, programs, source, point, options, flags=()):
+        point.mkdir()
+        self._point = point
+        command = [str(programs / "recordfs"), str(source), str(point), "-f", *flags, "-o", ",".join(["xattr", *options])]
+        environment = dict(os.environ, XDG_CACHE_HOME=str(point.parent / "caches"))
+        self._running = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                                         text=True, errors="replace", env=environment)
+        self.complaints, self.cache, self._requests, self._used, self._told = [], "", 0, 0, threading.Condition()
+        self._open = 0
+        self._reader = threading.Thread(target=self._read_log)
+        self._reader.start()
+        end = time.monotonic() + PATIENCE
+        while not os.path.ismount(point):
+            if self._running.poll() is not None or time.monotonic() > end:
+                raise RuntimeError("recordfs did not mount")
+            time.sleep(0.01)
+
+    def _read_log(self):
+        """Keeps what matters; of damage a long run tells too often to be kept."""
+        for line in self._running.stdout:
+            line = line.rstrip("\n")
+            if COMPLAINT.search(line):
+                self.complaints.append(line)
+            if "cache of chunks: " in line:
+                self.cache = line.split("recordfs: ", 1)[-1]
+            if " requests: " in line:
+                counts = re.findall(r"(\w+) (\d+)", line.split(" requests: ", 1)[1])
+                self._requests = sum(int(count) for kind, count in counts if kind != "forget")
+            if found := re.search(r" memory: (\d+) bytes in use", line):
+                self._used = int(found[1])
+            if found := re.search(r" mirrored containers: (\d+) open", line):  # behind all others
+                with self._told:
+                    self._open = int(found[1])
+                    self._told.notify()
+
+    def requests(self):
+        """How many the daemon has counted so far, those apart by which the kernel forgets."""
+        self._ask()
+        return self._requests
+
+    def _ask(self):
+        with self._told:
+            self._running.send_signal(signal.SIGUSR1)
+            if not self._told.wait(PATIENCE):
+                raise RuntimeError("the daemon tells no statistics")
+
+    def holdings(self):
+        """Once it has closed whatever it keeps open for who may come again."""
+        end = time.monotonic() + CLOSES + PATIENCE
+        self._ask()
+        while self._open != 0:
+            if time.monotonic() > end:
+                raise RuntimeError("the daemon keeps containers open")
+            time.sleep(1)
+            self._ask()
+        place = Path("/proc") / str(self._running.pid)
+        fields = dict(line.split(":", 1) for line in (place / "status").read_text(encoding="utf-8").splitlines())
+        return Holdings(self._used, int(fields["VmRSS"].split()[0]) << 10, len(os.listdir(place / "fd")), int(fields["Threads"]))
+
+    def end(self):
+        """Ends it; it has to end well."""
+        self._running.send_signal(signal.SIGTERM)
+        status = self._running.wait(PATIENCE)
+        self._reader.join()
+        if status != 0:
+            self.complaints.append(f"it ended with {status}")
