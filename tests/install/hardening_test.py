@@ -1,0 +1,54 @@
+#!/usr/bin/env python3
+"""What the compiler and the linker do for a program that reads files from strangers, seen in what was built."""
+import json
+import re
+import subprocess
+import unittest
+
+import asking
+
+BUILT = ("recordfs", "librecordfs-protobuf.so")
+
+
+def read(name, *options):
+    """What readelf says of a file that was built."""
+    done = subprocess.run(["readelf", "--wide", *options, asking.place.build / name], stdout=subprocess.PIPE, text=True,
+                          check=True)
+    return done.stdout
+
+
+class Hardening(unittest.TestCase):
+    def test_code_stands_at_an_address_that_nobody_knows(self):
+        for name in BUILT:
+            self.assertRegex(read(name, "--file-header"), r"Type: +DYN", name)
+        self.assertRegex(read("recordfs", "--dynamic"), r"FLAGS_1\).*\bPIE\b")
+
+    def test_addresses_of_functions_are_read_only_before_it_runs(self):
+        for name in BUILT:
+            self.assertIn("GNU_RELRO", read(name, "--program-headers"), name)
+            self.assertRegex(read(name, "--dynamic"), r"\bBIND_NOW\b|\(FLAGS_1\).*\bNOW\b", name)
+
+    def test_no_segment_is_writable_and_executable(self):
+        for name in BUILT:
+            headers = read(name, "--program-headers")
+            flags = re.findall(r"^ +(?:LOAD|GNU_STACK) .*? ((?:R| )(?:W| )(?:E| )) +0x[0-9a-f]+$", headers, re.MULTILINE)
+            self.assertGreater(len(flags), 2, headers)
+            self.assertEqual([each for each in flags if "W" in each and "E" in each], [], name)
+
+    def test_stacks_are_guarded_and_sizes_checked(self):
+        for name in BUILT:
+            symbols = read(name, "--dyn-syms")
+            self.assertIn("__stack_chk_fail", symbols, name)
+            self.assertRegex(symbols, r"__(memcpy|v?s?n?printf|fprintf)_chk\b", name)
+
+    def test_every_source_is_compiled_so(self):
+        commands = json.loads((asking.place.build / "compile_commands.json").read_text(encoding="utf-8"))
+        checked = [each for each in commands if re.search(r"/(core|fusefs)/", each["file"])]
+        self.assertGreater(len(checked), 100)
+        for each in checked:
+            for option in ("-D_FORTIFY_SOURCE=3", "-fstack-protector-strong", "-fstack-clash-protection"):
+                self.assertIn(f" {option} ", each["command"], each["file"])
+
+
+if __name__ == "__main__":
+    asking.main()
