@@ -1,5 +1,7 @@
 #include "core/formats/leveldb_log/container.h"
 
+#include <algorithm>
+
 #include "core/formats/leveldb_log/batch_views.h"
 #include "core/formats/leveldb_log/parts.h"
 #include "core/formats/leveldb_log/version_edit.h"
@@ -78,7 +80,10 @@ Result<std::optional<ChunkInfo>> LogContainer::chunk_of_frame(Position frame) co
   ItemReader reader = items();
   SizeSink sink(head_.compression);
   Assembly assembly(reader, limits_, sink);
-  if (auto reached = assembly.run({reader.wire().first_in(frame), false}); !reached) return std::move(reached).error();
+  auto first = reader.first_in(frame);
+  if (!first) return std::move(first).error();
+  if (*first >= std::min(reader.wire().frame_end(frame), reader.size())) return std::optional<ChunkInfo>{};
+  if (auto reached = assembly.run({*first, false}); !reached) return std::move(reached).error();
   if (assembly.tally().records == 0) return std::optional<ChunkInfo>{};
   return std::optional(describe(assembly.tally()));
 }
@@ -87,7 +92,9 @@ Result<std::optional<ChunkInfo>> LogContainer::chunk_of_frame(Position frame) co
 Result<bool> LogContainer::passes_through(Position frame) const {
   ItemReader reader = items();
   const Wire& wire = reader.wire();
-  for (Position at = wire.first_in(frame); at < reader.size() && wire.frame_begin(at) == frame;) {
+  auto first = reader.first_in(frame);
+  if (!first) return std::move(first).error();
+  for (Position at = *first; at < reader.size() && wire.frame_begin(at) == frame;) {
     auto item = reader.next(at);
     if (!item) return std::move(item).error();
     const bool middle = item->kind == Item::Kind::kData && item->fragment.role == Role::kMiddle;

@@ -17,6 +17,17 @@ Result<Bytes> FrameReader::rest_of_frame(Position at) {
   return window_.bytes.subspan(static_cast<std::size_t>(at - begin_), static_cast<std::size_t>(end - at));
 }
 
+Result<Bytes> FrameReader::largest_fragment(Position at) {
+  const std::uint64_t wanted = std::min(kFrameSize, source_->size() - at);
+  if (at >= begin_ && at - begin_ <= window_.bytes.size() && wanted <= window_.bytes.size() - (at - begin_)) {
+    return window_.bytes.subspan(static_cast<std::size_t>(at - begin_), static_cast<std::size_t>(wanted));
+  }
+  auto read = read_exactly(*source_, at, wanted);
+  if (!read) return std::move(read).error();
+  crossing_ = std::move(*read);
+  return crossing_.view();
+}
+
 Result<void> FrameReader::fill(Position begin) {
   const std::uint64_t wanted = std::min(next_frames_ * kFrameSize, source_->size() - begin);
   window_ = {};  // its memory may serve for the next

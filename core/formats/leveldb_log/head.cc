@@ -9,6 +9,7 @@
 #include "core/base/limits.h"
 #include "core/codec/codec.h"
 #include "core/formats/leveldb_log/content.h"
+#include "core/formats/leveldb_log/sound_places.h"
 
 namespace recordfs::leveldb_log {
 namespace {
@@ -16,6 +17,8 @@ namespace {
 constexpr int kFirstFragmentBid = 40;
 constexpr int kFirstFrameBid = 36;
 constexpr int kLaterFrameBid = 33;
+constexpr int kFoundBid = 22;                  // searched for at each byte
+constexpr std::uint64_t kSearched = 1u << 20;  // how far
 constexpr std::uint32_t kZstdNumber = 7;
 constexpr std::uint32_t kZstdMagic = 0xfd2fb528;
 constexpr std::size_t kMagicSize = 4;
@@ -92,6 +95,29 @@ Ruin read_ruin(Bytes frame) {
   return ruin;
 }
 
+// For a search: what stands in a record may look like fragments, but seldom like records of the same kind.
+bool is_batch_begun(Bytes beginning, bool is_whole) {
+  return (is_whole ? content_of(beginning) : content_of_piece(beginning)) == kWriteAheadLog;
+}
+
+bool is_edit_begun(Bytes beginning, bool is_whole) { return !is_whole || content_of(beginning) == kManifest; }
+
+bool is_zstd_begun(Bytes beginning, bool) {
+  return beginning.size() < kMagicSize || Cursor(beginning).u32_le() == kZstdMagic;
+}
+
+// The fragment that names the compression may be what is lost.
+bool is_plain_begun(Bytes beginning, bool is_whole) {
+  return beginning.size() < kMagicSize || !is_zstd_begun(beginning, is_whole);
+}
+
+MayBegin beginning_of(const Head& head, bool looks_like_zstd) {
+  if (head.compression.kind == Compression::Kind::kZstd) return is_zstd_begun;
+  if (head.content == kWriteAheadLog) return is_batch_begun;
+  if (head.content == kManifest) return is_edit_begun;
+  return looks_like_zstd ? nullptr : is_plain_begun;
+}
+
 // Gathers what the sound fragments of a frame tell, each from where the one before it ends.
 class HeadReader {
  public:
@@ -111,10 +137,20 @@ class HeadReader {
     return head_.bid > 0 && (!is_ruined_ || seen_record_);
   }
 
+  // Nothing that was read so far was where a frame begins. True when there is no need to read another.
+  bool read_found(Bytes bytes, Position at) {
+    const bool is_enough = read(bytes, at);
+    head_.bid = std::min(head_.bid, kFoundBid);
+    return is_enough;
+  }
+
+  bool has_found() const { return head_.bid > 0; }
+
   std::optional<Head> finish() {
     if (head_.bid == 0) return std::nullopt;
     settle_session();
     if (seen_record_) head_.content = guess_content(head_.compression.kind, first_piece_, first_is_whole_);
+    head_.session.may_begin = beginning_of(head_, looks_like_zstd_);
     return head_;
   }
 
@@ -172,6 +208,18 @@ class HeadReader {
   std::vector<std::byte> first_piece_;  // of the first record
 };
 
+// Frames that do not begin where they should: bytes before them were lost or added.
+Result<void> search(const Source& source, HeadReader& reader) {
+  for (Position at = 0; at < std::min(kSearched, source.size()); at += kFrameSize) {
+    auto bytes = read_up_to(source, at, 2 * kFrameSize);
+    if (!bytes) return std::move(bytes).error();
+    const std::size_t frame = std::min<std::size_t>(bytes->size(), kFrameSize);
+    const auto place = SoundPlaces(bytes->view(), frame, bytes->size() > frame, {}, nullptr).next(0);
+    if (place && reader.read_found(bytes->view().subspan(*place), at + *place)) break;
+  }
+  return {};
+}
+
 }  // namespace
 
 Result<std::optional<Head>> read_head(const Source& source, ProbeDepth depth) {
@@ -181,6 +229,9 @@ Result<std::optional<Head>> read_head(const Source& source, ProbeDepth depth) {
     auto frame = read_up_to(source, at, kFrameSize);
     if (!frame) return std::move(frame).error();
     if (reader.read(frame->view(), at)) break;
+  }
+  if (depth == ProbeDepth::kSearch && !reader.has_found()) {
+    if (auto searched = search(source, reader); !searched) return std::move(searched).error();
   }
   return reader.finish();
 }

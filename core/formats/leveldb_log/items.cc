@@ -48,14 +48,121 @@ std::optional<std::uint64_t> lost(const Fragment& fragment) {
 
 }  // namespace
 
+// A fragment ends with its frame, unless bytes were lost or added before it: then frames end elsewhere than they
+// should, up to the next place where one begins that does. That a fragment crosses the end of a frame is believed if
+// that frame alone tells the same, read from its beginning: so it depends on no more than that.
 Result<Item> ItemReader::next(Position at) {
+  auto item = read(at);
+  if (!item) return item;
+  const Position frame = wire().frame_begin(at);
+  const bool is_led = item->fragment.type != 0;
+  if (at == frame && at > wire().origin && item->kind == Item::Kind::kFlawed && !is_led) {
+    auto first = first_in(frame);
+    if (!first) return std::move(first).error();
+    if (*first <= at) return item;
+    return flawed(at, *first, {DamageClass::kDamage, "a fragment without its beginning", std::nullopt});
+  }
+  const Position end = wire().frame_end(at);
+  if (item->end <= end) return item;
+  auto told = exit_of(frame);
+  if (!told) return std::move(told).error();
+  if (*told == item->end) return item;
+  return flawed(at, end, {DamageClass::kDamage, "a fragment without its end", std::nullopt});
+}
+
+Result<Position> ItemReader::first_in(Position frame) {
+  if (frame <= wire().origin) return wire().first_in(frame);
+  auto led = is_led(frame);
+  if (!led) return std::move(led).error();
+  if (*led) return frame;
+  auto end = exit_of(frame - kFrameSize);
+  if (!end) return end;
+  return std::max(frame, *end);
+}
+
+// Whether a sound fragment stands where the frame begins: then nothing crosses into it.
+Result<bool> ItemReader::is_led(Position frame) {
+  auto bytes = frames_.largest_fragment(frame);
+  if (!bytes) return std::move(bytes).error();
+  return is_sound(*bytes, wire());
+}
+
+Result<Position> ItemReader::exit_of(Position frame) {
+  if (exit_ && exit_->frame == frame) return exit_->end;
+  if (!looking_) looking_ = std::make_unique<ItemReader>(*source_, session_);
+  const Position end = std::min(wire().frame_end(frame), size());
+  Position at = wire().first_in(frame);
+  while (at < end) {
+    auto item = looking_->read(at);
+    if (!item) return std::move(item).error();
+    at = item->end;
+  }
+  exit_ = Exit{frame, at};
+  return at;
+}
+
+// A fragment that is sound, and longer than its frame has room for.
+Result<std::optional<Item>> ItemReader::read_crossing(Position at) {
+  const std::optional<Item> none;
+  const Position end = wire().frame_end(at);
+  if (size() <= end) return none;
+  auto bytes = frames_.largest_fragment(at);
+  if (!bytes) return std::move(bytes).error();
+  const Parsed parsed = parse_fragment(*bytes, at, wire());
+  if (parsed.verdict != Verdict::kSound || parsed.fragment.end() <= end || !parsed.fragment.is_data()) return none;
+  auto led = is_led(end);
+  if (!led) return std::move(led).error();
+  if (*led) return none;
+  // What stands there may have been read over these bytes.
+  bytes = frames_.largest_fragment(at);
+  if (!bytes) return std::move(bytes).error();
+  return std::optional(read_sound(parse_fragment(*bytes, at, wire())));
+}
+
+Result<const SoundPlaces*> ItemReader::places(Position at) {
+  const Position frame = wire().frame_begin(at);
+  if (searched_ && searched_->frame == frame) return &searched_->places;
+  const Position end = std::min(wire().frame_end(frame), size());
+  bool may_cross = false;
+  if (end < size()) {
+    auto led = is_led(end);
+    if (!led) return std::move(led).error();
+    may_cross = !*led;
+  }
+  auto bytes = read_up_to(*source_, frame, may_cross ? 2 * kFrameSize : end - frame);
+  if (!bytes) return std::move(bytes).error();
+  if (bytes->size() < end - frame) {
+    return Error{Code::kChanged, frame + bytes->size(), "the file is shorter than when it was opened"};
+  }
+  const auto there = static_cast<std::size_t>(end - frame);
+  searched_.emplace(Searched{frame, SoundPlaces(bytes->view(), there, may_cross, wire(), session_.may_begin)});
+  return &searched_->places;
+}
+
+// Where the log goes on behind damage, in the same frame.
+Result<std::optional<Position>> ItemReader::search(Position from) {
+  auto found = places(from);
+  if (!found) return std::move(found).error();
+  const Position frame = wire().frame_begin(from);
+  const auto place = (*found)->next(static_cast<std::size_t>(from - frame));
+  return place ? std::optional(frame + *place) : std::nullopt;
+}
+
+Result<Item> ItemReader::read(Position at) {
   auto rest = frames_.rest_of_frame(at);
   if (!rest) return std::move(rest).error();
   const Position end = at + rest->size();
   const Position home_end = wire().frame_end(at);
-  if (home_end - at < kHeaderSize) return skipped(at, end);
+  const bool is_trailer = home_end - at < kHeaderSize;
+  if (is_trailer && leading_zeros(*rest) == rest->size()) return skipped(at, end);
 
   const Parsed parsed = parse_fragment(*rest, at, wire());
+  if (is_trailer || parsed.verdict == Verdict::kTooLong) {
+    auto crossing = read_crossing(at);
+    if (!crossing) return std::move(crossing).error();
+    if (*crossing) return std::move(**crossing);
+    if (is_trailer) return skipped(at, end);
+  }
   switch (parsed.verdict) {
     case Verdict::kSound: return read_sound(parsed);
     case Verdict::kFiller: return read_filling(parsed, *rest);
@@ -112,17 +219,24 @@ Result<Item> ItemReader::read_filling(const Parsed& parsed, Bytes rest) {
     if (!stale) return std::move(stale).error();
     return flawed(begin, end, {DamageClass::kStale, "left from an earlier use of the file", std::nullopt});
   }
-  return flawed(begin, end, {DamageClass::kDamage, "filling with bytes in it that are no fragment", std::nullopt});
+  auto found = search(begin + 1);
+  if (!found) return std::move(found).error();
+  return flawed(begin, found->value_or(end),
+                {DamageClass::kDamage, "filling with bytes in it that are no fragment", std::nullopt});
 }
 
 // A fragment that does not verify. The checksum does not cover the length: if it matches with another
 // length, then that is what was damaged. Otherwise the length is believed if what it leads to verifies.
-// Nothing else is searched for, since headers inside the lost payload can't be told from the log's own.
+// Otherwise the log goes on where fragments lead to the frame's end: a log inside the lost payload ends before that.
 Result<Item> ItemReader::read_bad(const Parsed& parsed, Bytes rest) {
   const Fragment& fragment = parsed.fragment;
   const Position begin = fragment.begin;
   const std::uint64_t room = wire().frame_end(begin) - begin;
-  if (const auto size = size_by_checksum(rest, wire()); size && may_end_at(rest, *size, room, wire())) {
+  auto found_places = places(begin);
+  if (!found_places) return std::move(found_places).error();
+  const Position frame = wire().frame_begin(begin);
+  const auto offset = static_cast<std::size_t>(begin - frame);
+  if (const auto size = (*found_places)->size_by_checksum(offset, kFrameSize)) {
     return read_until(parsed, rest, *size, {DamageClass::kDamage, "a fragment whose length is wrong", lost(fragment)});
   }
   const StatedSizes stated = stated_sizes(fragment);
@@ -132,8 +246,14 @@ Result<Item> ItemReader::read_bad(const Parsed& parsed, Bytes rest) {
   Flaw flaw{DamageClass::kDamage, "a fragment whose checksum does not match", std::nullopt};
   if (parsed.verdict != Verdict::kBadChecksum) flaw.reason = "a fragment whose length is past the end of its frame";
   const std::size_t size = believed_size(stated, rest, room, wire());
-  if (size > 0) flaw.records_lost = lost(fragment);
-  return read_until(parsed, rest, size > 0 ? size : rest.size(), std::move(flaw));
+  if (size > 0) {
+    flaw.records_lost = lost(fragment);
+    return read_until(parsed, rest, size, std::move(flaw));
+  }
+  auto found = search(begin + 1);
+  if (!found) return std::move(found).error();
+  const Position end = found->value_or(begin + rest.size());
+  return read_until(parsed, rest, static_cast<std::size_t>(end - begin), std::move(flaw));
 }
 
 // The flawed item of the first `size` bytes of `rest`, which are all of them when nothing tells where it ends.

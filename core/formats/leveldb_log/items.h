@@ -1,16 +1,19 @@
 // Cuts a frame into items: sound fragments, slack, and flaws. What stands at a place in a frame depends on
-// nothing but the frame (and the file's log number), never on what was read before: so a walk may begin at
-// any item, and locate() finds what a walk from the beginning finds. FORMAT.md, "Items".
+// nothing but the frame, its neighbours where it is damaged (and the file's log number), never on what was read before:
+// so a walk may begin at any item, and locate() finds what a walk from the beginning finds. FORMAT.md, "Items".
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 
+#include "core/base/buffer.h"
 #include "core/base/bytes.h"
 #include "core/base/result.h"
 #include "core/base/source.h"
 #include "core/formats/container.h"
+#include "core/formats/leveldb_log/sound_places.h"
 #include "core/formats/leveldb_log/wire.h"
 
 namespace recordfs::leveldb_log {
@@ -24,6 +27,8 @@ struct Session {
   std::optional<std::uint32_t> log_number;
   // Whether there was a data fragment or a number to tell this by. A log that has just been begun may have none.
   bool is_told = true;
+  // How the file's records begin; null where they may begin anyhow.
+  MayBegin may_begin = nullptr;
 
   // Whether a sound fragment was written by another use of the file.
   bool is_stale(const Fragment& fragment) const {
@@ -49,7 +54,7 @@ struct Item {
   };
   Kind kind = Kind::kSkipped;
   Position begin = 0;
-  Position end = 0;  // > begin, at most the end of the frame and of the file
+  Position end = 0;  // > begin; at most the end of the file, and of the frame but for a fragment that crosses it
   Fragment fragment{};
   Bytes payload{};
   Flaw flaw{};
@@ -63,6 +68,9 @@ class FrameReader {
   // The bytes from `at` to the end of its frame or of the source; valid until the next call. Fails as
   // Source::read_at does, and with kOutOfMemory. REQUIRES: at < size().
   Result<Bytes> rest_of_frame(Position at);
+  // The bytes of a fragment at `at`, which may be longer than its frame: up to kFrameSize, fewer where the source ends.
+  // Valid until the next call. Fails and requires the same.
+  Result<Bytes> largest_fragment(Position at);
 
   std::uint64_t size() const { return source_->size(); }
 
@@ -74,6 +82,7 @@ class FrameReader {
   Slice window_;
   Position begin_ = 0;
   std::uint64_t next_frames_ = 2;
+  Buffer crossing_;
 };
 
 // Reads items forwards from a source. One object, one thread.
@@ -86,10 +95,23 @@ class ItemReader {
   // REQUIRES: at < size().
   Result<Item> next(Position at);
 
+  // Where the first item of a frame begins that is not the rest of one in the frame before it. Fails as next() does.
+  // REQUIRES: frame < size(), and a frame begins there.
+  Result<Position> first_in(Position frame);
+
   std::uint64_t size() const { return frames_.size(); }
   const Wire& wire() const { return session_.wire; }
 
  private:
+  // As next(), but for what a look at the frame before this one tells.
+  Result<Item> read(Position at);
+  Result<bool> is_led(Position frame);
+  // Where the last item of a frame ends, as far as that frame tells.
+  Result<Position> exit_of(Position frame);
+  Result<std::optional<Item>> read_crossing(Position at);
+  // Of the frame in which `at` is.
+  Result<const SoundPlaces*> places(Position at);
+  Result<std::optional<Position>> search(Position from);
   Item read_sound(const Parsed& parsed) const;
   Result<Item> read_filling(const Parsed& parsed, Bytes rest);
   Result<Item> read_bad(const Parsed& parsed, Bytes rest);
@@ -98,9 +120,22 @@ class ItemReader {
   Result<bool> stale_follows(Bytes behind, Position end);
   bool is_slack(Bytes bytes) const;
 
+  // What was found out about a frame that is damaged.
+  struct Exit {
+    Position frame = 0;
+    Position end = 0;
+  };
+  struct Searched {
+    Position frame = 0;
+    SoundPlaces places;
+  };
+
   const Source* source_;
   FrameReader frames_;
   Session session_;
+  std::optional<Exit> exit_;
+  std::optional<Searched> searched_;
+  std::unique_ptr<ItemReader> looking_;  // reads frames beside the walk
 };
 
 }  // namespace recordfs::leveldb_log

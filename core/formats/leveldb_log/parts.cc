@@ -25,7 +25,12 @@ Result<Slice> PartsChunk::read(std::uint64_t offset, std::uint64_t length) const
     if (part == parts_.end()) return no_longer_sound(source_->size());
     auto rest = frames.rest_of_frame(part->begin);
     if (!rest) return std::move(rest).error();
-    const Parsed parsed = parse_fragment(*rest, part->begin, wire_);
+    Parsed parsed = parse_fragment(*rest, part->begin, wire_);
+    if (parsed.verdict == Verdict::kTooLong || parsed.verdict == Verdict::kShort) {
+      rest = frames.largest_fragment(part->begin);
+      if (!rest) return std::move(rest).error();
+      parsed = parse_fragment(*rest, part->begin, wire_);
+    }
     const std::uint64_t skipped = offset - part->offset;
     if (parsed.verdict != Verdict::kSound || parsed.payload.size() <= skipped) return no_longer_sound(part->begin);
     const Bytes wanted = parsed.payload.subspan(static_cast<std::size_t>(skipped));

@@ -11,6 +11,7 @@
 #include "core/base/cursor.h"
 #include "core/formats/tfrecord/frames.h"
 #include "core/formats/tfrecord/wire.h"
+#include "core/hash/crc32c.h"
 
 namespace recordfs::tfrecord {
 namespace {
@@ -19,6 +20,7 @@ namespace {
 constexpr std::uint64_t kChunkSize = 64u << 10;
 constexpr std::size_t kDecodedPiece = 32u << 10;      // bytes decoded at once
 constexpr std::uint64_t kLargeRecord = 1u << 20;      // a longer one is a chunk alone; more than a piece
+constexpr std::uint64_t kMostFound = 64u << 20;       // of a record that a search finds
 constexpr std::uint64_t kCheckpointSpan = 16u << 20;  // decoded bytes between checkpoints on the way to a far place
 
 constexpr std::uint16_t kGzipMagic = 0x8B1F;
@@ -42,6 +44,43 @@ Result<void> go_to(Inflating& reading, std::uint64_t decoded) {
   if (!skipped) return std::move(skipped).error();
   if (reading.decoded() == decoded) return {};
   return Error{Code::kChanged, reading.stored(), "the file is no longer the one that was walked through"};
+}
+
+// The same across what is broken.
+Result<void> reach(Inflating& reading, std::uint64_t decoded) {
+  while (reading.decoded() < decoded) {
+    auto skipped = reading.skip(decoded - reading.decoded());
+    if (!skipped) return std::move(skipped).error();
+    if (reading.decoded() == decoded) break;
+    auto resumed = reading.resume();
+    if (!resumed) return std::move(resumed).error();
+    if (!*resumed) break;
+  }
+  return go_to(reading, decoded);
+}
+
+// Whether a whole record stands where `reading` does.
+Result<bool> is_record(Inflating& reading) {
+  std::array<std::byte, kHeaderSize> header;
+  auto got = reading.read(header);
+  if (!got) return std::move(got).error();
+  const auto length = *got < header.size() ? std::nullopt : sound_length(header);
+  if (!length || *length > kMostFound) return false;
+  auto piece = Buffer::allocate(static_cast<std::size_t>(std::min<std::uint64_t>(*length, kDecodedPiece)));
+  if (!piece) return std::move(piece).error();
+  std::uint32_t crc = 0;
+  for (std::uint64_t left = *length; left > 0;) {
+    const MutableBytes wanted = piece->span().first(std::min<std::size_t>(piece->size(), left));
+    auto read = reading.read(wanted);
+    if (!read) return std::move(read).error();
+    if (*read < wanted.size()) return false;
+    crc = crc32c(wanted, crc);
+    left -= wanted.size();
+  }
+  std::array<std::byte, kFooterSize> footer;
+  auto end = reading.read(footer);
+  if (!end) return std::move(end).error();
+  return *end == footer.size() && footer_matches(footer, crc);
 }
 
 DamagedRegion lost_end(Position begin, Position size, const Inflating& reading, const RecordFollower& follower) {
@@ -102,18 +141,19 @@ Result<Inflating> CompressedFile::at(std::uint64_t decoded) const {
   auto reading = Inflating::from(*source_, codec_, checkpoints_.nearest(decoded, generation));
   if (!reading) return reading;
   while (decoded - reading->decoded() > kCheckpointSpan) {
-    if (auto gone = go_to(*reading, reading->decoded() + kCheckpointSpan); !gone) return std::move(gone).error();
+    if (auto gone = reach(*reading, reading->decoded() + kCheckpointSpan); !gone) return std::move(gone).error();
     auto here = reading->here();
     if (!here) return std::move(here).error();
     checkpoints_.add(std::move(*here), generation);
   }
-  if (auto gone = go_to(*reading, decoded); !gone) return std::move(gone).error();
+  if (auto gone = reach(*reading, decoded); !gone) return std::move(gone).error();
   return reading;
 }
 
 Result<Step> CompressedFile::scan(ChunkKey key) const {
   const Position size = source_->size();
   if (key.position >= size) return Step{};
+  if ((key.state & kSearching) != 0) return search(key);
   const std::uint64_t generation = source_->generation();
   auto reading = at(key.state);
   if (!reading) return std::move(reading).error();
@@ -211,8 +251,70 @@ Result<Step> CompressedFile::finish(ChunkKey key, const Run& run, const Inflatin
     end = std::min(place->stored, size - 1);
   }
   if (end > key.position) step.chunk = describe(key, run, end);
+  if (follower.is_lost() || reading.ending() == Ending::kBroken) {
+    const ChunkKey lost{end, kSearching | (step.chunk ? run.end : key.state)};
+    if (!step.chunk) return search(lost);
+    step.next = lost;
+    return step;
+  }
   step.damage.push_back(lost_end(end, size, reading, follower));
   step.damage.back().records_before = step.chunk ? run.records : 0;
+  return step;
+}
+
+// The way to the next record behind a header that is not sound, or a stream that is broken.
+Result<Step> CompressedFile::search(ChunkKey key) const {
+  const std::uint64_t generation = source_->generation();
+  const std::uint64_t begin = key.state & ~kSearching;
+  auto reading = at(begin);
+  if (!reading) return std::move(reading).error();
+  auto window = Buffer::allocate(kHeaderSize - 1 + kDecodedPiece);
+  if (!window) return std::move(window).error();
+  std::string reason = "a length that does not match its checksum";
+  std::size_t held = 0;  // bytes of the window that were read before this piece
+  Checkpoint held_from{};
+  for (bool goes_on = true; goes_on;) {
+    if (reading->decoded() - begin >= limits().scan_bytes) {
+      const std::uint64_t reached = reading->decoded() - held;
+      return Step{.chunk = {}, .damage = {}, .next = ChunkKey{key.position, kSearching | reached}};
+    }
+    auto here = reading->here();
+    if (!here) return std::move(here).error();
+    const std::uint64_t first = reading->decoded() - held;
+    auto got = reading->read(window->span().subspan(held, kDecodedPiece));
+    if (!got) return std::move(got).error();
+    const Bytes bytes = window->view().first(held + *got);
+    for (std::size_t i = 0; i + kHeaderSize <= bytes.size(); ++i) {
+      if (!sound_length(bytes.subspan(i))) continue;
+      auto record = Inflating::from(*source_, codec_, i < held ? held_from : *here);
+      if (!record) return std::move(record).error();
+      if (auto gone = go_to(*record, first + i); !gone) return std::move(gone).error();
+      const Position found = std::max(record->stored(), key.position + 1);
+      auto place = record->here();
+      if (!place) return std::move(place).error();
+      auto sound = is_record(*record);
+      if (!sound) return std::move(sound).error();
+      if (!*sound || found >= source_->size()) continue;
+      checkpoints_.add(std::move(*place), generation);
+      Step step{.chunk = {}, .damage = {}, .next = ChunkKey{found, first + i}};
+      step.damage.push_back(region(key.position, found, DamageClass::kDamage, std::move(reason)));
+      return step;
+    }
+    const std::size_t kept = std::min<std::size_t>(bytes.size(), kHeaderSize - 1);
+    std::copy(bytes.end() - static_cast<std::ptrdiff_t>(kept), bytes.end(), window->span().begin());
+    held_from = std::move(*here);
+    held = kept;
+    if (reading->ending() == Ending::kNone) continue;
+    if (reading->ending() == Ending::kBroken && reading->decoded() <= begin + kHeaderSize) {
+      reason = fmt::format("a compressed stream that is broken: {}", reading->reason());
+    }
+    auto resumed = reading->resume();
+    if (!resumed) return std::move(resumed).error();
+    goes_on = *resumed;
+    held = 0;
+  }
+  Step step;
+  step.damage.push_back(region(key.position, source_->size(), DamageClass::kDamage, std::move(reason)));
   return step;
 }
 

@@ -29,7 +29,8 @@ class CompressedFile final : public File {
       : File(limits), source_(std::move(source)), codec_(codec) {}
 
   std::vector<Fact> facts() const override;
-  // ChunkKey::state is the decoded byte at which the chunk's first record begins.
+  // ChunkKey::state is the decoded byte at which the chunk's first record begins; with kSearching, one from which a
+  // record is searched for, and `position` is where damage begins.
   Result<Step> scan(ChunkKey key) const override;
   bool index_fits_in_chunk() const override { return false; }
   Result<void> verify(const ChunkInfo& chunk) const override;
@@ -38,7 +39,10 @@ class CompressedFile final : public File {
  private:
   struct Run;
 
+  static constexpr std::uint64_t kSearching = std::uint64_t{1} << 63;
+
   Result<Inflating> at(std::uint64_t decoded) const;
+  Result<Step> search(ChunkKey key) const;
   Result<std::optional<Checkpoint>> end_of_chunk(Position wanted, const Checkpoint& before,
                                                  const std::vector<RecordFollower::Record>& records, Run& run) const;
   Result<Step> end_at(Checkpoint end, ChunkKey key, const Run& run, std::uint64_t generation) const;

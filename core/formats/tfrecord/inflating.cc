@@ -1,6 +1,7 @@
 #include "core/formats/tfrecord/inflating.h"
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 namespace recordfs::tfrecord {
@@ -9,6 +10,9 @@ namespace {
 constexpr std::uint64_t kStoredWindow = 32u << 10;
 constexpr std::size_t kScratch = 32u << 10;
 constexpr std::byte kFirstOfGzip{0x1F};
+constexpr std::array kMemberMagic{std::byte{0x1F}, std::byte{0x8B}, std::byte{8}};  // with its only method
+constexpr std::uint64_t kLookBack = 4096;  // so far may wrong bytes have been taken for a stream before they break it
+constexpr std::uint64_t kTried = 1024;     // stored bytes of a member that have to make sense
 
 }  // namespace
 
@@ -80,11 +84,55 @@ Result<void> Inflating::end_member() {
     at_.ending = Ending::kWhole;
   } else if (codec_ == CodecId::kGzip && behind->front() == kFirstOfGzip) {
     inflater_->reset();
+    at_.member = at_.stored;
   } else {
     at_.ending = Ending::kBroken;
     at_.reason = "bytes behind its end";
   }
   return {};
+}
+
+Result<bool> Inflating::begins_member(Position at) const {
+  auto stored = read_up_to(*source_, at, kTried);
+  if (!stored) return std::move(stored).error();
+  auto inflater = Inflater::open(codec_);
+  if (!inflater) return std::move(inflater).error();
+  std::array<std::byte, 4 * kTried> decoded;
+  auto step = (*inflater)->step(stored->view(), decoded);
+  if (!step) return std::move(step).error();
+  return step->verdict != Inflater::Verdict::kBroken && step->given > 0;
+}
+
+Result<bool> Inflating::resume() {
+  if (at_.ending != Ending::kBroken || codec_ != CodecId::kGzip) return false;
+  // What was taken before it broke may have been the next member's.
+  const Position least = at_.member + 1;
+  for (Position from = std::max(least, at_.stored - std::min(at_.stored, kLookBack)); from < source_->size();) {
+    auto bytes = read_up_to(*source_, from, kStoredWindow);
+    if (!bytes) return std::move(bytes).error();
+    const Bytes there = bytes->view();
+    const auto magic = std::search(there.begin(), there.end(), kMemberMagic.begin(), kMemberMagic.end());
+    if (magic == there.end()) {
+      if (there.size() < kMemberMagic.size()) break;
+      from += there.size() - (kMemberMagic.size() - 1);
+      continue;
+    }
+    from += static_cast<Position>(magic - there.begin());
+    auto begins = begins_member(from);
+    if (!begins) return std::move(begins).error();
+    if (!*begins) {
+      ++from;
+      continue;
+    }
+    auto inflater = Inflater::open(codec_);
+    if (!inflater) return std::move(inflater).error();
+    inflater_ = std::move(*inflater);
+    at_ = {.stored = from, .decoded = at_.decoded + 1, .member = from};
+    window_ = {};
+    window_begin_ = from;
+    return true;
+  }
+  return false;
 }
 
 Result<std::uint64_t> Inflating::skip(std::uint64_t size) {

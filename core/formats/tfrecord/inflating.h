@@ -28,6 +28,7 @@ struct Checkpoint {
   std::shared_ptr<const Inflater> inflater{};  // null at the begin
   Ending ending = Ending::kNone;
   std::string reason{};  // of kBroken
+  Position member = 0;   // where the gzip member begins
 };
 
 // Not thread-safe; the source has to outlive it.
@@ -41,6 +42,10 @@ class Inflating {
   Result<std::size_t> read(MutableBytes out);
   // The same for bytes that nobody wants.
   Result<std::uint64_t> skip(std::uint64_t size);
+
+  // Behind something broken, goes on with the next gzip member of the file, if there is one: false otherwise. The place
+  // between the two counts as a decoded byte, so that no decoded byte stands in both. Fails as read() does.
+  Result<bool> resume();
 
   // Where it stands. The stored bytes are a function of the decoded ones, wherever the reading began.
   Position stored() const { return at_.stored; }
@@ -63,6 +68,7 @@ class Inflating {
   // Whether these may be too few for all that belongs to the bytes decoded last.
   bool is_starved() const;
   Result<void> end_member();
+  Result<bool> begins_member(Position at) const;
 
   const Source* source_;
   CodecId codec_;

@@ -86,6 +86,7 @@ Result<Step> PlainFile::scan(ChunkKey key) const {
   run.decoded_size = 0;
   HeaderReader headers(*source_);
   Step step;
+  Position last = key.position;  // where the run's last record begins
   for (Position at = key.position; at < size; at = run.end) {
     auto header = headers.at(at);
     if (!header) return std::move(header).error();
@@ -99,7 +100,13 @@ Result<Step> PlainFile::scan(ChunkKey key) const {
       step.damage.back().records_lost = 1;
       return step;
     }
+    if (!fits && !length) {
+      auto cut = cut_short_at(*source_, last, at);
+      if (!cut) return std::move(cut).error();
+      if (*cut) return step_before(run, last, at, **cut);
+    }
     if (!fits) break;
+    last = at;
     run.end = at + kFrameSize + *length;
     *run.records += 1;
     *run.decoded_size += *length;
@@ -107,6 +114,21 @@ Result<Step> PlainFile::scan(ChunkKey key) const {
   run.stored_size = run.end - run.begin;
   if (run.end < size) step.next = ChunkKey{run.end, 0};
   step.chunk = run;
+  return step;
+}
+
+// The step of the run without its last record, which was cut short, and behind which another stands at `found`.
+Step PlainFile::step_before(ChunkInfo run, Position last, Position end, Position found) const {
+  Step step;
+  *run.records -= 1;
+  *run.decoded_size -= end - last - kFrameSize;
+  run.end = last;
+  run.stored_size = run.end - run.begin;
+  step.damage.push_back(region(last, found, DamageClass::kDamage, "a record with too few bytes"));
+  step.damage.back().records_lost = 1;
+  step.damage.back().records_before = *run.records;
+  if (*run.records > 0) step.chunk = run;
+  step.next = ChunkKey{found, 0};
   return step;
 }
 

@@ -11,8 +11,11 @@ namespace recordfs::tfrecord {
 namespace {
 
 constexpr std::uint64_t kSearchWindow = 64u << 10;
+constexpr std::uint64_t kFirstWindow = 1u << 10;  // most records are found soon
 constexpr std::uint64_t kMostVerified = 64u
                                         << 20;  // bytes of data that are read to believe a length; then it is believed
+
+constexpr std::uint64_t kMostSearchedInside = 2 * kMostVerified;  // of a record that was cut short
 
 // The offset of the first header in `window` that may be one, with at most `most` - offset bytes of data; nullopt where
 // there is none.
@@ -29,9 +32,10 @@ std::optional<std::size_t> find_header(Bytes window, std::uint64_t most) {
 Result<Found> search(const Source& source, Position from, std::uint64_t budget) {
   const Position size = source.size();
   std::uint64_t spent = 0;
-  for (Position at = from; at < size && size - at >= kFrameSize;) {
+  std::uint64_t wanted = kFirstWindow;
+  for (Position at = from; at < size && size - at >= kFrameSize; wanted = std::min(2 * wanted, kSearchWindow)) {
     if (spent >= budget) return Found{Found::Kind::kLater, at};
-    auto window = read_up_to(source, at, kSearchWindow);
+    auto window = read_up_to(source, at, wanted);
     if (!window) return std::move(window).error();
     if (window->size() < kHeaderSize) break;
     spent += window->size();
@@ -67,6 +71,35 @@ Result<std::optional<Position>> end_of_damaged(const Source& source, Position at
   auto sound = is_sound(source, at + kHeaderSize, *length);
   if (!sound) return std::move(sound).error();
   return *sound ? std::optional(end) : std::nullopt;
+}
+
+Result<std::optional<Position>> cut_short_at(const Source& source, Position at, Position end) {
+  const std::optional<Position> none;
+  if (end - at > kMostVerified) return none;
+  auto mended = end_of_damaged(source, end);
+  if (!mended) return std::move(mended).error();
+  if (*mended) return none;
+  auto sound = is_sound(source, at + kHeaderSize, end - at - kFrameSize);
+  if (!sound) return std::move(sound).error();
+  if (*sound) return none;
+  for (Position from = at + 1; from < end;) {
+    auto found = search(source, from, kMostSearchedInside);
+    if (!found) return std::move(found).error();
+    if (found->kind != Found::Kind::kRecord || found->at >= end) return none;
+    HeaderReader headers(source);
+    Position next = found->at;
+    while (next < end) {
+      auto header = headers.at(next);
+      if (!header) return std::move(header).error();
+      const auto length = sound_length(*header);
+      const std::uint64_t there = source.size() - next;
+      if (!length || there < kFrameSize || *length > there - kFrameSize) break;
+      next += kFrameSize + *length;
+    }
+    if (next > end) return std::optional(found->at);
+    from = next == found->at ? next + 1 : next;
+  }
+  return none;
 }
 
 }  // namespace recordfs::tfrecord

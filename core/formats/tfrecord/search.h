@@ -27,4 +27,9 @@ Result<Found> search(const Source& source, Position from, std::uint64_t budget);
 // what it leads to is. nullopt otherwise. Fails as Source does. Any thread.
 Result<std::optional<Position>> end_of_damaged(const Source& source, Position at);
 
+// Where the record at `at`, whose header is sound and whose data end at `end`, where no header stands, was cut short:
+// the first record inside it from where records lead over its end, as they do where bytes of it are missing. nullopt
+// where its length is right for all that can be told. Fails as Source does. Any thread.
+Result<std::optional<Position>> cut_short_at(const Source& source, Position at, Position end);
+
 }  // namespace recordfs::tfrecord

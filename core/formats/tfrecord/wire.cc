@@ -24,6 +24,23 @@ bool differ_in_one_byte(std::uint32_t a, std::uint32_t b) {
   return changed != 0 && (changed >> lowest) < kByteValues;
 }
 
+// By what the checksum of a length changes where one byte of it does.
+struct Changes {
+  std::array<std::array<std::uint32_t, kByteValues>, kLengthSize> of{};
+
+  Changes() {
+    std::array<std::byte, kLengthSize> length{};
+    const std::uint32_t none = crc32c(length);
+    for (std::size_t i = 0; i < kLengthSize; ++i) {
+      for (unsigned by = 0; by < kByteValues; ++by) {
+        length[i] = static_cast<std::byte>(by);
+        of[i][by] = crc32c(length) ^ none;
+      }
+      length[i] = std::byte{0};
+    }
+  }
+};
+
 }  // namespace
 
 std::optional<std::uint64_t> sound_length(Bytes header) {
@@ -40,14 +57,16 @@ std::optional<std::uint64_t> mended_length(Bytes header, std::uint64_t most) {
   if (const auto stated = Cursor(length).u64_le(); stated <= most && differ_in_one_byte(checksum_of(length), stored)) {
     return stated;
   }
-  for (std::byte& byte : length) {
-    const std::byte was = byte;
-    for (unsigned value = 0; value < kByteValues; ++value) {
-      byte = static_cast<std::byte>(value);
-      const std::uint64_t mended = Cursor(length).u64_le();
-      if (mended <= most && checksum_of(length) == stored) return mended;
+  // A CRC is linear: what changes in a byte changes it by the same, whatever stands there.
+  static const Changes kChanges;
+  const std::uint32_t change = unmask_crc(checksum_of(length)) ^ unmask_crc(stored);
+  for (std::size_t i = 0; i < length.size(); ++i) {
+    for (unsigned by = 1; by < kByteValues; ++by) {
+      if (kChanges.of[i][by] != change) continue;
+      length[i] ^= static_cast<std::byte>(by);
+      if (const std::uint64_t mended = Cursor(length).u64_le(); mended <= most) return mended;
+      length[i] ^= static_cast<std::byte>(by);
     }
-    byte = was;
   }
   return std::nullopt;
 }

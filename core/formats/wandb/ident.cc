@@ -4,6 +4,7 @@
 #include <array>
 
 #include "core/base/cursor.h"
+#include "core/formats/leveldb_log/sound_places.h"
 
 namespace recordfs::wandb {
 namespace {
@@ -70,6 +71,19 @@ Result<Seen> look_at_first(const Source& source) {
   return Seen::kUnknown;
 }
 
+// At any byte, where bytes before them were lost or added.
+Result<bool> has_fragment_anywhere(const Source& source) {
+  constexpr std::uint64_t kSearchedAtEachByte = 1u << 20;
+  for (Position at = 0; at < std::min(kSearchedAtEachByte, source.size()); at += kFrameSize) {
+    auto bytes = read_up_to(source, at, 2 * kFrameSize);
+    if (!bytes) return std::move(bytes).error();
+    const std::size_t frame = std::min<std::size_t>(bytes->size(), kFrameSize);
+    const leveldb_log::SoundPlaces places(bytes->view(), frame, bytes->size() > frame, kWithIdent, nullptr);
+    if (places.next(0)) return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 std::optional<Ident> parse_ident(Bytes head) {
@@ -111,7 +125,7 @@ Result<bool> has_fragment(const Source& source, std::uint64_t most) {
     if (is_sound(bytes->view(), kWithIdent)) return true;
     if (bytes->size() > kIdentSize && is_sound(bytes->view().subspan(kIdentSize), kBehindIdent)) return true;
   }
-  return false;
+  return has_fragment_anywhere(source);
 }
 
 }  // namespace recordfs::wandb

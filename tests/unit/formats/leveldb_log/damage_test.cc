@@ -57,23 +57,82 @@ TEST(Damage, AFlippedLengthDoesNotLeadIntoALogInsideTheRecord) {
   }
 }
 
-TEST(Damage, AFragmentThatLeadsNowhereLosesTheRestOfTheFrame) {
+// "bbbb" of three(), with a wrong length and a wrong payload: nothing says where it ends.
+TEST(Damage, BehindAFragmentThatLeadsNowhereTheLogGoesOnInTheSameFrame) {
   LogWriter writer;
-  writer.append("aa");
-  writer.append("bbbb");
+  for (const char* record : {"aa", "bbbb", "cc"}) writer.append(record);
   writer.fill_frame_but(0);
   writer.append("next");
   const Reading reading = read_log(flipped(flipped(writer.log(), 9 + 4), 17));
-  EXPECT_EQ(reading.records, (Records{"aa", "next"}));
-  EXPECT_EQ(describe(reading.damage), "[9,32768) damage ?: a fragment whose checksum does not match\n");
+  ASSERT_EQ(reading.records.size(), 4u);
+  EXPECT_EQ(reading.records[1], "cc");
+  EXPECT_EQ(reading.records[3], "next");
+  EXPECT_EQ(describe(reading.damage), "[9,20) damage ?: a fragment whose checksum does not match\n");
 }
 
 TEST(Damage, ALengthPastTheEndOfTheFrameIsNoTornTail) {
   std::string log = flipped(three(), 16);
   log[9 + 5] = '\xff';
   const Reading reading = read_log(log);
-  EXPECT_EQ(reading.records, Records{"aa"});
-  EXPECT_EQ(describe(reading.damage), "[9,29) damage ?: a fragment whose length is past the end of its frame\n");
+  EXPECT_EQ(reading.records, (Records{"aa", "cc"}));
+  EXPECT_EQ(describe(reading.damage), "[9,20) damage ?: a fragment whose length is past the end of its frame\n");
+}
+
+// Its fragments lead to its own end, and not to that of the frame.
+TEST(Damage, ALogInALostRecordGivesNoRecords) {
+  LogWriter inner;
+  for (int i = 0; i < 60; ++i) inner.append("inner");
+  LogWriter writer;
+  writer.append(inner.log() + "xyz");
+  writer.append("next");
+  const Reading reading = read_log(std::string(7, '\x7f') + writer.log().substr(7));
+  EXPECT_EQ(reading.records, Records{"next"});
+}
+
+// What ends with the lost record leads on like the log itself, but is no batch.
+TEST(Damage, FragmentsAtTheEndOfALostBatchGiveNoRecords) {
+  const auto batch = [](char sequence, const std::string& value) {
+    return sequence + std::string("\0\0\0\0\0\0\0\1\0\0\0\1\1k", 14) + static_cast<char>(value.size()) + value;
+  };
+  LogWriter writer;
+  writer.append(batch(1, "v"));
+  const std::size_t second = writer.log().size();
+  writer.append(batch(2, fragment(1, "decoy") + fragment(1, "decoy")));
+  writer.append(batch(3, "v"));
+  std::string log = writer.log();
+  log.replace(second, 7, 7, '\x7f');
+  EXPECT_EQ(read_log(log).records, (Records{batch(1, "v"), batch(3, "v")}));
+}
+
+// Frames behind the place end three bytes before those of the file.
+TEST(Damage, LostBytesLoseNoRecordBehindThem) {
+  LogWriter writer;
+  for (int i = 0; i < 40; ++i) writer.append(text(3000 + 100 * static_cast<std::size_t>(i)));
+  const Reading whole = read_log(writer.log());
+  for (const std::size_t at : {100u, 40000u}) {
+    const Reading reading = read_log(std::string(writer.log()).erase(at, 3));
+    EXPECT_EQ(reading.records.size(), 39u) << at;
+    EXPECT_TRUE(std::ranges::includes(whole.records, reading.records, [](const auto& a, const auto& b) {
+      return a.size() < b.size();
+    })) << at;
+    EXPECT_FALSE(reading.damage.empty());
+  }
+}
+
+TEST(Damage, AddedBytesLoseNoRecordBehindThem) {
+  LogWriter writer;
+  for (int i = 0; i < 40; ++i) writer.append(text(3000 + 100 * static_cast<std::size_t>(i)));
+  for (const std::size_t size : {1u, 20000u, 40000u}) {
+    const Reading reading = read_log(std::string(writer.log()).insert(3007, std::string(size, '\x55')));
+    EXPECT_EQ(reading.records, read_log(writer.log()).records) << size;
+    EXPECT_FALSE(reading.damage.empty());
+  }
+}
+
+TEST(Damage, ALogWithoutItsFirstBytesIsRead) {
+  LogWriter writer;
+  for (int i = 0; i < 40; ++i) writer.append(text(3000));
+  EXPECT_EQ(read_log(writer.log().substr(1000)).records.size(), 39u);
 }
 
 TEST(Damage, ATornTailIsUnfinished) {

@@ -1,0 +1,183 @@
+#include "core/formats/leveldb_log/sound_places.h"
+
+#include <algorithm>
+#include <array>
+
+#include "core/base/cursor.h"
+#include "core/hash/crc32c.h"
+
+namespace recordfs::leveldb_log {
+namespace {
+
+constexpr std::uint32_t kCrc32cPolynomial = 0x82f63b78;  // reflected, as all that follows
+constexpr std::uint32_t kCrc32Polynomial = 0xedb88320;
+constexpr std::uint32_t kOne = 0x80000000;
+constexpr std::size_t kTypeAt = 6;
+
+// The arithmetic of a CRC: polynomials modulo its own, the highest power in the lowest bit.
+class Field {
+ public:
+  explicit Field(std::uint32_t polynomial) : polynomial_(polynomial), powers_(kFrameSize + kRecyclableHeaderSize) {
+    for (std::uint32_t i = 0; i < steps_.size(); ++i) {
+      steps_[i] = i;
+      for (int bit = 0; bit < 8; ++bit) steps_[i] = times_x(steps_[i]);
+    }
+    powers_[0] = kOne;
+    for (std::size_t i = 1; i < powers_.size(); ++i) powers_[i] = times_byte(powers_[i - 1]);
+  }
+
+  std::uint32_t times_x(std::uint32_t value) const { return (value >> 1) ^ ((value & 1) != 0 ? polynomial_ : 0); }
+  std::uint32_t times_byte(std::uint32_t value) const { return (value >> 8) ^ steps_[value & 0xff]; }
+  // x to so many bytes, up to a frame.
+  std::uint32_t power(std::size_t bytes) const { return powers_[bytes]; }
+  std::uint32_t product(std::uint32_t a, std::uint32_t b) const {
+    std::uint32_t product = 0;
+    for (; a != 0; a <<= 1, b = times_x(b)) product ^= (a & kOne) != 0 ? b : 0;
+    return product;
+  }
+
+ private:
+  std::uint32_t polynomial_;
+  std::array<std::uint32_t, 256> steps_{};
+  std::vector<std::uint32_t> powers_;
+};
+
+const Field& field_of(bool is_plain) {
+  static const Field kOfCrc32(kCrc32Polynomial);
+  static const Field kOfCrc32c(kCrc32cPolynomial);
+  return is_plain ? kOfCrc32 : kOfCrc32c;
+}
+
+// Multiplies many numbers by one.
+class Multiplier {
+ public:
+  Multiplier(const Field& field, std::uint32_t factor) {
+    for (std::size_t nibble = products_.size(); nibble-- > 0;) {
+      for (std::uint32_t bit = 8; bit > 0; bit >>= 1, factor = field.times_x(factor)) {
+        bases_[nibble][bit] = factor;
+      }
+    }
+    for (std::size_t nibble = 0; nibble < products_.size(); ++nibble) {
+      for (std::uint32_t i = 1; i < products_[nibble].size(); ++i) {
+        const std::uint32_t lowest = i & (~i + 1);
+        products_[nibble][i] = products_[nibble][i ^ lowest] ^ bases_[nibble][lowest];
+      }
+    }
+  }
+  std::uint32_t times(std::uint32_t value) const {
+    std::uint32_t product = 0;
+    for (const auto& products : products_) {
+      product ^= products[value & 15];
+      value >>= 4;
+    }
+    return product;
+  }
+
+ private:
+  std::array<std::array<std::uint32_t, 16>, 8> products_{};
+  std::array<std::array<std::uint32_t, 9>, 8> bases_{};
+};
+
+// What a search takes for a header: only what a record is made of.
+std::uint32_t header_size_of(std::uint8_t type, const Wire& wire) {
+  constexpr std::uint8_t kLastRecyclable = 8;
+  if (type == 0 || type > kLastRecyclable) return 0;
+  if (type <= kLastLevelDbType) return kHeaderSize;
+  return wire.has_rocksdb_types ? kRecyclableHeaderSize : 0;
+}
+
+// What a header at a place claims; nullopt where none can stand.
+std::optional<std::size_t> claimed_end(Bytes bytes, std::size_t at, const Wire& wire) {
+  if (bytes.size() - at < kHeaderSize) return std::nullopt;
+  const std::uint32_t header = header_size_of(std::to_integer<std::uint8_t>(bytes[at + kTypeAt]), wire);
+  if (header == 0) return std::nullopt;
+  const std::size_t size = header + Cursor(bytes.subspan(at + 4)).u16_le();
+  if (size > kFrameSize || size > bytes.size() - at) return std::nullopt;
+  return at + size;
+}
+
+// Whether what `fragment` begins, if it begins something, may be a record.
+bool begins_well(Bytes fragment, MayBegin may_begin) {
+  constexpr std::size_t kMostLookedAt = 512;  // of each, since fragments may stand in fragments
+  const auto type = std::to_integer<std::uint8_t>(fragment[kTypeAt]);
+  const bool is_wide = type > kLastLevelDbType;
+  const std::uint8_t narrow = is_wide ? type - kLastLevelDbType : type;
+  constexpr std::uint8_t kFull = 1;
+  constexpr std::uint8_t kFirst = 2;
+  if (narrow != kFull && narrow != kFirst) return true;
+  const Bytes payload = fragment.subspan(is_wide ? kRecyclableHeaderSize : kHeaderSize);
+  const Bytes beginning = payload.first(std::min(payload.size(), kMostLookedAt));
+  return may_begin(beginning, narrow == kFull && beginning.size() == payload.size());
+}
+
+}  // namespace
+
+// A CRC is linear: the state behind a piece is that behind the bytes up to its end, less that behind its beginning
+// moved on by its length.
+std::uint32_t SoundPlaces::sum(std::size_t begin, std::size_t end) const {
+  const Field& field = field_of(is_plain_);
+  const std::uint32_t crc = ~(field.product(~behind_[begin], field.power(end - begin)) ^ behind_[end]);
+  return is_plain_ ? crc : mask_crc(crc);
+}
+
+SoundPlaces::SoundPlaces(Bytes bytes, std::size_t frame, bool may_cross, const Wire& wire, MayBegin may_begin)
+    : is_plain_(wire.checksum == Wire::Checksum::kCrc32), frame_(frame), zeros_from_(frame), behind_(bytes.size() + 1) {
+  const Field& field = field_of(is_plain_);
+  for (std::size_t i = 0; i < bytes.size(); ++i) {
+    behind_[i + 1] = field.times_byte(behind_[i] ^ std::to_integer<std::uint32_t>(bytes[i]));
+  }
+  while (zeros_from_ > 0 && bytes[zeros_from_ - 1] == std::byte{0}) --zeros_from_;
+  stored_.resize(frame);
+  for (std::size_t at = 0; at < frame && bytes.size() - at >= 4; ++at) stored_[at] = Cursor(bytes.subspan(at)).u32_le();
+
+  std::vector<bool> leads(frame + 1);
+  // Whether what stands at `end` goes on to the frame's end.
+  const auto goes_on = [&](std::size_t end) {
+    if (end >= zeros_from_ || frame - end < kHeaderSize) return true;
+    if (leads[end]) return true;
+    // A trailer of another place of frames.
+    for (std::size_t at = end; at < end + kHeaderSize - 1 && bytes[at] == std::byte{0}; ++at) {
+      if (leads[at + 1]) return true;
+    }
+    const auto claimed = claimed_end(bytes, end, wire);  // a fragment whose payload alone is wrong
+    return claimed && *claimed < frame && leads[*claimed];
+  };
+  for (std::size_t at = frame; at-- > 0;) {
+    const auto end = claimed_end(bytes, at, wire);
+    if (!end || (*end > frame && !may_cross) || stored_[at] != sum(at + kTypeAt, *end)) continue;
+    sound_.push_back(static_cast<std::uint32_t>(at));
+    leads[at] = *end >= frame || goes_on(*end);
+    if (!leads[at] || (may_begin != nullptr && !begins_well(bytes.subspan(at, *end - at), may_begin))) continue;
+    leading_.push_back(static_cast<std::uint32_t>(at));
+  }
+  std::ranges::reverse(sound_);
+  std::ranges::reverse(leading_);
+}
+
+std::optional<std::size_t> SoundPlaces::next(std::size_t from) const {
+  const auto place = std::ranges::lower_bound(leading_, from);
+  return place == leading_.end() ? std::nullopt : std::optional<std::size_t>(*place);
+}
+
+std::optional<std::size_t> SoundPlaces::size_by_checksum(std::size_t at, std::size_t frame_size) const {
+  const std::size_t begin = at + kTypeAt;
+  if (begin >= frame_) return std::nullopt;
+  const Field& field = field_of(is_plain_);
+  const Multiplier moved(field, ~behind_[begin]);
+  const std::uint32_t wanted = ~(is_plain_ ? stored_[at] : unmask_crc(stored_[at]));
+  const auto ends_at = [&](std::size_t end) {
+    return (moved.times(field.power(end - begin)) ^ behind_[end]) == wanted;
+  };
+  // Too few bytes for a header are a trailer only where the frame ends.
+  const std::size_t trailer = frame_size - std::min<std::size_t>(frame_size, kHeaderSize - 1);
+  const std::size_t rest = std::max(begin + 1, std::min(zeros_from_, trailer));
+  for (auto place = std::ranges::upper_bound(sound_, begin); place != sound_.end() && *place < rest; ++place) {
+    if (ends_at(*place)) return *place - at;
+  }
+  for (std::size_t end = rest; end <= frame_; ++end) {
+    if (ends_at(end)) return end - at;
+  }
+  return std::nullopt;
+}
+
+}  // namespace recordfs::leveldb_log
