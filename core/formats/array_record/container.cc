@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "core/formats/array_record/format.h"
+#include "core/formats/riegeli/framing.h"
 #include "core/formats/tensorflow_example.h"
 
 namespace recordfs::array_record {
@@ -55,8 +56,8 @@ ArrayRecordContainer::Stretch ArrayRecordContainer::stretch_at(Position at) cons
   return {Stretch::Kind::kRecords, (behind - 1)->begin, end, (behind - 1)->records};
 }
 
-void ArrayRecordContainer::show_as_ending(ChunkInfo& chunk) const {
-  chunk.kind = chunk.begin == ending_.footer ? kFooterKind : kPostscriptKind;
+void ArrayRecordContainer::show_as_ending(ChunkInfo& chunk, EndingPart part) {
+  chunk.kind = part == EndingPart::kFooter ? kFooterKind : kPostscriptKind;
   chunk.decoded_beside = chunk.decoded_size.value_or(0);
   chunk.records = chunk.decoded_size = 0;
 }
@@ -86,21 +87,32 @@ Step ArrayRecordContainer::lost(Position at, const Stretch& stretch, std::string
   return step;
 }
 
-Result<Step> ArrayRecordContainer::scan_stretch(Position at, const Stretch& stretch) const {
-  auto step = riegeli_->scan({at, 0});
+Result<Step> ArrayRecordContainer::scan_stretch(ChunkKey key, const Stretch& stretch) const {
+  const Position at = key.position;
+  auto step = riegeli_->scan(key);
   if (!step) return step;
+  using riegeli::Framing;
+  if (step->next && Framing::is_searching(*step->next) && Framing::searched(*step->next) < stretch.end) return step;
   const bool is_there = step->chunk && step->chunk->begin == at && step->chunk->end <= stretch.end;
   const bool begins = at == stretch.begin && stretch.kind != Stretch::Kind::kHead;
+  // What stands elsewhere in the stretch is read there.
+  if (!step->chunk && step->next && step->next->position > at && step->next->position < stretch.end) return step;
   if (!is_there) {
     return lost(at, stretch, begins ? "no sound chunk where the footer tells of one" : "no sound chunk", *step);
   }
   ChunkInfo& chunk = *step->chunk;
-  if (!begins && chunk.records.value_or(0) > 0 && step->damage.empty()) {
+  auto part = begins || chunk.records == 0 ? EndingPart::kNone : part_of_ending(*source_, *riegeli_, chunk);
+  if (!part) return std::move(part).error();
+  if (*part != EndingPart::kNone) {
+    show_as_ending(chunk, *part);
+  } else if (!begins && chunk.records.value_or(0) > 0 && step->damage.empty()) {
     step->damage.push_back(region(chunk.begin, chunk.end, "the footer does not tell of this chunk"));
     step->damage.back().records_lost = 0;
   }
-  if (begins && stretch.kind != Stretch::Kind::kRecords) show_as_ending(chunk);
-  step->next = key_at(chunk.end, size_);
+  if (begins && stretch.kind != Stretch::Kind::kRecords) {
+    show_as_ending(chunk, stretch.kind == Stretch::Kind::kFooter ? EndingPart::kFooter : EndingPart::kPostscript);
+  }
+  if (chunk.end == stretch.end || !step->next) step->next = key_at(chunk.end, size_);
   if (!step->next && !ending_.has_postscript) {
     // There is no byte of what is missing, so the last one there is stands for it.
     step->damage.push_back(region(size_ - 1, size_, "the file ends without a postscript"));
@@ -110,14 +122,22 @@ Result<Step> ArrayRecordContainer::scan_stretch(Position at, const Stretch& stre
   return step;
 }
 
+Result<EndingPart> ArrayRecordContainer::part_shown(const ChunkInfo& chunk) const {
+  if (chunk.begin == ending_.footer) return EndingPart::kFooter;
+  if (chunk.begin == ending_.postscript) return EndingPart::kPostscript;
+  return part_of_ending(*source_, *riegeli_, chunk);
+}
+
 // The footer can't be believed: chunks are found as in any Riegeli file, and the damage is told of the footer.
 Result<Step> ArrayRecordContainer::scan_without_index(ChunkKey at) const {
   auto step = riegeli_->scan(at);
   if (!step || !step->chunk) return step;
   ChunkInfo& chunk = *step->chunk;
-  if (chunk.begin != ending_.footer && chunk.begin != ending_.postscript) return step;
-  show_as_ending(chunk);
-  if (chunk.begin == ending_.footer && step->damage.empty()) {
+  auto part = part_shown(chunk);
+  if (!part) return std::move(part).error();
+  if (*part == EndingPart::kNone) return step;
+  show_as_ending(chunk, *part);
+  if (*part == EndingPart::kFooter && step->damage.empty()) {
     step->damage.push_back(region(chunk.begin, chunk.end, to_string(*ending_.flaw)));
     step->damage.back().records_lost = 0;
   }
@@ -127,20 +147,21 @@ Result<Step> ArrayRecordContainer::scan_without_index(ChunkKey at) const {
 Result<Step> ArrayRecordContainer::scan(ChunkKey at) const {
   if (at.position >= size_) return Step{};
   if (ending_.flaw) return scan_without_index(at);
-  return scan_stretch(at.position, stretch_at(at.position));
+  return scan_stretch(at, stretch_at(at.position));
 }
 
 Result<std::optional<ChunkInfo>> ArrayRecordContainer::locate(Position at) const {
   if (at >= size_) return std::optional<ChunkInfo>{};
   if (ending_.flaw) {
     auto found = riegeli_->locate(at);
-    const bool is_one = found && *found && ((*found)->begin == ending_.footer || (*found)->begin == ending_.postscript);
-    if (is_one) show_as_ending(**found);
+    auto part = found && *found ? part_shown(**found) : EndingPart::kNone;
+    if (!part) return std::move(part).error();
+    if (*part != EndingPart::kNone) show_as_ending(**found, *part);
     return found;
   }
   const Stretch stretch = stretch_at(at);
   for (std::optional<ChunkKey> key = ChunkKey{stretch.begin, 0}; key && key->position <= at;) {
-    auto step = scan_stretch(key->position, stretch);
+    auto step = scan_stretch(*key, stretch);
     if (!step) return std::move(step).error();
     if (step->chunk && step->chunk->end > at) return step->chunk;
     key = step->next;
@@ -150,7 +171,7 @@ Result<std::optional<ChunkInfo>> ArrayRecordContainer::locate(Position at) const
 
 Result<ChunkInfo> ArrayRecordContainer::in_riegeli(const ChunkInfo& chunk) const {
   if (!is_ending(chunk)) return chunk;
-  auto step = riegeli_->scan({chunk.begin, 0});
+  auto step = riegeli_->scan(chunk.key);
   if (!step) return std::move(step).error();
   if (step->chunk && step->chunk->begin == chunk.begin) return *step->chunk;
   return Error{Code::kChanged, chunk.begin, "the chunk is no longer there"};

@@ -13,8 +13,13 @@ namespace recordfs::array_record {
 class ArrayRecordContainer final : public Container {
  public:
   // `riegeli` reads the same source.
-  ArrayRecordContainer(std::unique_ptr<Container> riegeli, std::uint64_t size, const Limits& limits, Ending ending)
-      : riegeli_(std::move(riegeli)), size_(size), limits_(limits), ending_(std::move(ending)) {}
+  ArrayRecordContainer(std::unique_ptr<Container> riegeli, std::shared_ptr<const Source> source, const Limits& limits,
+                       Ending ending)
+      : riegeli_(std::move(riegeli)),
+        source_(std::move(source)),
+        size_(source_->size()),
+        limits_(limits),
+        ending_(std::move(ending)) {}
 
   std::string_view format() const override;
   std::vector<Fact> facts() const override;
@@ -53,13 +58,15 @@ class ArrayRecordContainer final : public Container {
   };
 
   Stretch stretch_at(Position at) const;
-  Result<Step> scan_stretch(Position at, const Stretch& stretch) const;
+  Result<Step> scan_stretch(ChunkKey key, const Stretch& stretch) const;
   Result<Step> scan_without_index(ChunkKey at) const;
   Step lost(Position at, const Stretch& stretch, std::string reason, const Step& found) const;
-  void show_as_ending(ChunkInfo& chunk) const;
+  static void show_as_ending(ChunkInfo& chunk, EndingPart part);
+  Result<EndingPart> part_shown(const ChunkInfo& chunk) const;
   Result<ChunkInfo> in_riegeli(const ChunkInfo& chunk) const;
 
   const std::unique_ptr<Container> riegeli_;
+  const std::shared_ptr<const Source> source_;
   const std::uint64_t size_;
   const Limits limits_;
   const Ending ending_;

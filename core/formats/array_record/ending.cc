@@ -120,6 +120,50 @@ Result<std::optional<Ending>> by_postscript_at(const Source& source, const Conta
   return best;
 }
 
+// Whether one of the last chunks of which the footer tells is where it says. One of them may be damaged, not all.
+Result<bool> fits_chunks(const Container& riegeli, const Ending& ending) {
+  constexpr std::size_t kTried = 4;
+  const auto& index = ending.index;
+  if (index.empty()) return true;
+  for (std::size_t i = 0; i < std::min(kTried, index.size()); ++i) {
+    const IndexEntry& entry = index[index.size() - 1 - i];
+    auto chunk = chunk_at(riegeli, entry.begin, ending.footer);
+    if (!chunk) return std::move(chunk).error();
+    if (*chunk && (*chunk)->records == entry.records) return true;
+  }
+  return false;
+}
+
+// A footer tells where chunks stood. Where bytes were lost or got in, that says nothing any more.
+Result<void> forget_index_that_does_not_fit(const Container& riegeli, Ending& ending) {
+  if (ending.flaw) return {};
+  auto fits = fits_chunks(riegeli, ending);
+  if (!fits) return std::move(fits).error();
+  if (*fits) return {};
+  ending.flaw = wrong_footer(ending.footer, "the footer's chunks do not stand where it says");
+  ending.head = {};
+  ending.index.clear();
+  return {};
+}
+
+// The postscript is the last block of a file whose front was cut off, or that stands behind another one, too. What it
+// names stands elsewhere, and is known by what is in it when a walk comes by.
+Result<std::optional<Ending>> by_shifted_postscript(const Source& source) {
+  if (source.size() <= kBlockSize) return std::optional<Ending>{};
+  const Position postscript = source.size() - kBlockSize;
+  std::array<std::byte, kPostscriptBytes> bytes{};
+  auto got = source.read_at(postscript, bytes);
+  if (!got) return std::move(got).error();
+  const Bytes seen = Bytes(bytes).first(*got);
+  if (!riegeli::parse_block_header(seen.first(riegeli::kBlockHeaderSize)) || footers_named_in(seen).empty()) {
+    return std::optional<Ending>{};
+  }
+  Ending ending{
+      .footer = source.size(), .postscript = postscript, .has_postscript = true, .head = {}, .index = {}, .flaw = {}};
+  ending.flaw = wrong_footer(postscript, "the footer does not stand where the postscript says");
+  return std::optional<Ending>(std::move(ending));
+}
+
 // In the last block, or in the one before, where something stands behind the file that is none of it.
 Result<std::optional<Ending>> by_postscript(const Source& source, const Container& riegeli) {
   std::optional<Ending> none;
@@ -186,6 +230,28 @@ Result<std::optional<Ending>> by_footer(const Container& riegeli, Position end) 
   return std::optional<Ending>{};
 }
 
+Result<std::optional<Ending>> find_fitting_ending(const Source& source, const Container& riegeli) {
+  auto ending = by_postscript(source, riegeli);
+  if (!ending) return ending;
+  if (*ending && !(*ending)->flaw) return ending;
+  if (*ending) {
+    // Where it should be there is none that can be read, but it may be elsewhere.
+    auto found = by_footer(riegeli, (*ending)->postscript);
+    if (!found) return found;
+    if (*found) (*found)->has_postscript = true;
+    return *found ? std::move(found) : std::move(ending);
+  }
+  ending = by_shifted_postscript(source);
+  if (!ending || *ending) return ending;
+  auto is_riegeli = riegeli::kFormat.probe(source, {}, ProbeDepth::kHead);
+  if (!is_riegeli) return std::move(is_riegeli).error();
+  if (*is_riegeli == 0) return ending;
+  ending = by_footer(riegeli, source.size());
+  const bool may_have_block = source.size() % kBlockSize == 0 && source.size() > kBlockSize;
+  if (!ending || *ending || !may_have_block) return ending;
+  return by_footer(riegeli, source.size() - kBlockSize);  // before a postscript that is broken
+}
+
 Limits not_below_defaults(Limits limits) {
   const Limits defaults;
   limits.stored_chunk = std::max(limits.stored_chunk, defaults.stored_chunk);
@@ -202,23 +268,35 @@ Result<std::optional<Ending>> find_ending(const Source& source, const Limits& li
   const std::shared_ptr<const Source> borrowed(std::shared_ptr<const Source>(), &source);
   auto riegeli = riegeli::RiegeliContainer::open(borrowed, not_below_defaults(limits));
   if (!riegeli) return std::move(riegeli).error();
-  auto ending = by_postscript(source, **riegeli);
-  if (!ending) return ending;
-  if (*ending && !(*ending)->flaw) return ending;
-  if (*ending) {
-    // Where it should be there is none that can be read, but it may be elsewhere.
-    auto found = by_footer(**riegeli, (*ending)->postscript);
-    if (!found) return found;
-    if (*found) (*found)->has_postscript = true;
-    return *found ? std::move(found) : std::move(ending);
+  auto ending = find_fitting_ending(source, **riegeli);
+  if (!ending || !*ending) return ending;
+  if (auto done = forget_index_that_does_not_fit(**riegeli, **ending); !done) return std::move(done).error();
+  return ending;
+}
+
+Result<EndingPart> part_of_ending(const Source& source, const Container& riegeli, const ChunkInfo& chunk) {
+  constexpr std::uint64_t kCopies = 3;
+  if (chunk.records == kCopies && chunk.stored_size <= kPostscriptBytes / 2) {
+    std::array<std::byte, kPostscriptBytes> bytes{};
+    auto got = source.read_at(chunk.begin, bytes);
+    if (!got) return std::move(got).error();
+    if (!footers_named_in(Bytes(bytes).first(*got)).empty()) return EndingPart::kPostscript;
   }
-  auto is_riegeli = riegeli::kFormat.probe(source, {}, ProbeDepth::kHead);
-  if (!is_riegeli) return std::move(is_riegeli).error();
-  if (*is_riegeli == 0) return ending;
-  ending = by_footer(**riegeli, source.size());
-  const bool may_have_block = source.size() % kBlockSize == 0 && source.size() > kBlockSize;
-  if (!ending || *ending || !may_have_block) return ending;
-  return by_footer(**riegeli, source.size() - kBlockSize);  // before a postscript that is broken
+  if (!may_be_footer(chunk, source.size())) return EndingPart::kNone;
+  auto decoded = riegeli.decode(chunk);
+  if (!decoded) {
+    return lies_in_the_bytes(decoded.error().code) ? Result<EndingPart>(EndingPart::kNone) : std::move(decoded).error();
+  }
+  Slice held;
+  for (std::uint64_t i = 0; i < *chunk.records; ++i) {
+    auto record = record_of(**decoded, i, held);
+    if (!record && !lies_in_the_bytes(record.error().code)) return std::move(record).error();
+    if (!record) return EndingPart::kNone;
+    const auto head = i == 0 ? parse_head(*record) : std::nullopt;
+    const bool is_right = i == 0 ? head && head->chunks == *chunk.records - 1 : parse_entry(*record).has_value();
+    if (!is_right) return EndingPart::kNone;
+  }
+  return EndingPart::kFooter;
 }
 
 }  // namespace recordfs::array_record

@@ -24,6 +24,11 @@ struct Ending {
   std::optional<Error> flaw;  // why the footer can't be believed, head and index are empty then
 };
 
+// Whether a chunk of records is the footer or the postscript of an ArrayRecord file, by what is in it, wherever it
+// stands. Fails as Source does, and with kOutOfMemory.
+enum class EndingPart : std::uint8_t { kNone, kFooter, kPostscript };
+Result<EndingPart> part_of_ending(const Source& source, const Container& riegeli, const ChunkInfo& chunk);
+
 // The ending of a file; nullopt where there is none. What is an ending does not go by limits that are lower than the
 // defaults. Fails as Source does, and with kOutOfMemory.
 Result<std::optional<Ending>> find_ending(const Source& source, const Limits& limits);

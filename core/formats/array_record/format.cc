@@ -22,11 +22,10 @@ Result<std::unique_ptr<Container>> open(std::shared_ptr<const Source> source, co
   auto ending = find_ending(*source, limits);
   if (!ending) return std::move(ending).error();
   if (!*ending) return Error{Code::kNoContainer, 0, "neither the postscript nor the footer of an ArrayRecord file"};
-  const std::uint64_t size = source->size();
-  auto riegeli = riegeli::RiegeliContainer::open(std::move(source), limits);
+  auto riegeli = riegeli::RiegeliContainer::open(source, limits);
   if (!riegeli) return riegeli;
   return std::unique_ptr<Container>(
-      std::make_unique<ArrayRecordContainer>(std::move(*riegeli), size, limits, std::move(**ending)));
+      std::make_unique<ArrayRecordContainer>(std::move(*riegeli), std::move(source), limits, std::move(**ending)));
 }
 
 }  // namespace

@@ -83,7 +83,7 @@ Result<ChunkInfo> TableContainer::describe(const Piece& piece, ChunkKey key) con
   chunk.detail[kKindDetail] = static_cast<std::uint64_t>(piece.kind);
   chunk.codec = to_string(CodecId::kNone);
   if (piece.kind != Kind::kFooter) {
-    auto codec = codec_of(*source_, piece.place(), survey_.dialect);
+    auto codec = codec_of(*source_, piece.place(), survey_.dialect_of(piece.begin, piece.kind));
     if (!codec) return std::move(codec).error();
     chunk.codec = *codec;
     chunk.stored_size = chunk.detail[kSizeDetail] = piece.place().size;
@@ -98,7 +98,7 @@ Result<ChunkInfo> TableContainer::describe(const Piece& piece, ChunkKey key) con
 
 Result<Step> TableContainer::scan(ChunkKey at) const {
   if (at.position >= source_->size()) return Step{};
-  return survey_.has_index() ? scan_indexed(at.position) : scan_salvaged(at);
+  return survey_.has_index() ? scan_pieces(at.position, survey_.pieces) : scan_salvaged(at);
 }
 
 // Nothing where the bytes are all zeros: writers may align blocks.
@@ -114,11 +114,15 @@ Result<std::optional<DamagedRegion>> TableContainer::region_between(Position beg
   return std::optional<DamagedRegion>(region_of(begin, end, {Code::kDamage, begin, "no sound index tells of this"}));
 }
 
-Result<Step> TableContainer::scan_indexed(Position at) const {
-  const auto& pieces = survey_.pieces;
+Result<Step> TableContainer::scan_pieces(Position at, const std::vector<Piece>& pieces) const {
   const auto piece = std::ranges::lower_bound(pieces, at, {}, &Piece::begin);
-  if (piece == pieces.end()) return Step{};
   Step step;
+  if (piece == pieces.end()) {
+    auto region = region_between(at, source_->size());
+    if (!region) return std::move(region).error();
+    if (*region) step.damage.push_back(std::move(**region));
+    return step;
+  }
   if (piece->begin > at) {
     auto region = region_between(at, piece->begin);
     if (!region) return std::move(region).error();
@@ -127,13 +131,18 @@ Result<Step> TableContainer::scan_indexed(Position at) const {
   auto chunk = describe(*piece, {piece->begin, 0});
   if (!chunk) return std::move(chunk).error();
   step.chunk = *chunk;
-  if (piece + 1 != pieces.end()) step.next = ChunkKey{piece->end(), 0};
+  if (piece->end() < source_->size()) step.next = ChunkKey{piece->end(), 0};
   return step;
 }
 
 // A walk that goes by checksums alone. The footer, which is not to be believed then, is damage.
 Result<Step> TableContainer::scan_salvaged(ChunkKey at) const {
-  const Position end = survey_.footer ? survey_.footer->begin : source_->size();
+  const Position end = salvaged_end();
+  if (!survey_.shifted.empty() && at.position >= end && at.position < survey_.footer->begin) {
+    auto step = scan_pieces(at.position, survey_.shifted);
+    if (!step) return step;
+    return step->chunk ? std::move(step) : rest_is_lost(at.position);
+  }
   if (at.position < end && is_searchable(survey_.dialect)) {
     switch (at.state & kMode) {
       case kKnown: return found_block(at, {at.position, at.state & ~kMode});
@@ -144,16 +153,24 @@ Result<Step> TableContainer::scan_salvaged(ChunkKey at) const {
   return rest_is_lost(at.position);
 }
 
-Step TableContainer::rest_is_lost(Position from) const {
+Position TableContainer::salvaged_end() const {
+  if (!survey_.shifted.empty()) return survey_.shifted.front().begin;
+  return survey_.footer ? survey_.footer->begin : source_->size();
+}
+
+Result<Step> TableContainer::rest_is_lost(Position from) const {
   Step step;
-  step.damage.push_back(region_of(from, source_->size(), *survey_.flaw));
+  const Position end = from < salvaged_end() && !survey_.shifted.empty() ? salvaged_end() : source_->size();
+  step.damage.push_back(region_of(from, end, *survey_.flaw));
   if (survey_.footer && from >= survey_.footer->begin) step.damage.back().records_lost = 0;
+  if (end < source_->size()) step.next = ChunkKey{end, 0};
   return step;
 }
 
 Result<Step> TableContainer::search_end(ChunkKey at, Position end) const {
   Limits limits = limits_;
-  limits.stored_chunk = std::min(limits.stored_chunk, kMostSearched - kTrailerSize);
+  const bool is_crc = survey_.dialect.checksum == Checksum::kCrc32c;
+  limits.stored_chunk = std::min(limits.stored_chunk, is_crc ? kMostSearched - kTrailerSize : kMostHashed);
   auto found = find_end(*source_, at.position, end, search_of(at.state), limits_.scan_bytes, survey_.dialect, limits);
   if (!found) return std::move(found).error();
   if (found->place) return found_block({at.position, kKnown | found->place->size}, *found->place);
@@ -163,7 +180,7 @@ Result<Step> TableContainer::search_end(ChunkKey at, Position end) const {
 
 Result<Step> TableContainer::search_behind(ChunkKey at, Position end) const {
   const std::uint64_t passed = (at.state & ~kMode) + 1;
-  if (passed >= end - at.position) return rest_is_lost(at.position);
+  if (passed >= end - at.position || !can_find_behind_damage(survey_.dialect)) return rest_is_lost(at.position);
   auto found = find_block(*source_, at.position + passed, end, survey_.dialect, limits_);
   if (!found) return std::move(found).error();
   if (*found) {
@@ -187,8 +204,7 @@ Result<Kind> TableContainer::kind_of_found(const BlockPlace& place) const {
 
 Result<Step> TableContainer::found_block(ChunkKey key, const BlockPlace& place) const {
   const Position file_end = source_->size();
-  const Position end = survey_.footer ? survey_.footer->begin : file_end;
-  if (!fits(place, end)) return Error{Code::kChanged, place.begin, "the block is no longer there"};
+  if (!fits(place, salvaged_end())) return Error{Code::kChanged, place.begin, "the block is no longer there"};
   auto kind = kind_of_found(place);
   if (!kind) return std::move(kind).error();
   auto chunk = describe({place.begin, static_cast<std::uint32_t>(place.size + kTrailerSize), *kind}, key);
@@ -213,9 +229,13 @@ Result<std::optional<ChunkInfo>> TableContainer::locate(Position at) const {
   return std::optional<ChunkInfo>(*chunk);
 }
 
+Dialect TableContainer::dialect_of(const ChunkInfo& chunk) const {
+  return survey_.dialect_of(chunk.begin, kind_of(chunk));
+}
+
 Result<Layout> TableContainer::layout(const ChunkInfo& chunk) const {
   if (kind_of(chunk) == Kind::kFooter) return Layout();
-  const Dialect dialect = kind_of(chunk) == Kind::kData ? survey_.dialect_of_data() : survey_.dialect;
+  const Dialect dialect = dialect_of(chunk);
   auto content = read_block(*source_, place_of(chunk), dialect, limits_);
   if (!content) return std::move(content).error();
   if (!has_records(kind_of(chunk))) return Layout();
@@ -228,7 +248,7 @@ Result<std::shared_ptr<const Chunk>> TableContainer::decode(const ChunkInfo& chu
     if (!none) return std::move(none).error();
     return std::shared_ptr<const Chunk>(std::make_shared<BufferChunk>(Buffer(), std::move(*none)));
   }
-  const Dialect dialect = kind_of(chunk) == Kind::kData ? survey_.dialect_of_data() : survey_.dialect;
+  const Dialect dialect = dialect_of(chunk);
   auto content = read_block(*source_, place_of(chunk), dialect, limits_);
   if (!content) return std::move(content).error();
   return decode_records(content->view(), chunk.begin, dialect, limits_);

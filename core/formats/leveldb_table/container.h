@@ -36,15 +36,18 @@ class TableContainer final : public Container {
   Result<void> key_changes(Bytes record, const TakeKeyChange& take) const override;
 
  private:
-  Result<Step> scan_indexed(Position at) const;
+  Result<Step> scan_pieces(Position at, const std::vector<Piece>& pieces) const;
   Result<Step> scan_salvaged(ChunkKey at) const;
   Result<Step> search_end(ChunkKey at, Position end) const;
   Result<Step> search_behind(ChunkKey at, Position end) const;
-  Step rest_is_lost(Position from) const;
+  // Where a walk that goes by checksums alone ends: at the footer, or where blocks are known again.
+  Position salvaged_end() const;
+  Result<Step> rest_is_lost(Position from) const;
   Result<Kind> kind_of_found(const BlockPlace& place) const;
   Result<Step> found_block(ChunkKey key, const BlockPlace& place) const;
   Result<std::optional<DamagedRegion>> region_between(Position begin, Position end) const;
   Result<ChunkInfo> describe(const Piece& piece, ChunkKey key) const;
+  Dialect dialect_of(const ChunkInfo& chunk) const;
 
   const std::shared_ptr<const Source> source_;
   const Limits limits_;

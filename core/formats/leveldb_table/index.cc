@@ -243,6 +243,22 @@ std::vector<BlockPlace> first_places(const Extents& extents, const IndexForm& fo
   return places;
 }
 
+bool tells_of_a_row(const Extents& extents, const IndexForm& form) {
+  PlaceReader reader(extents, form);
+  std::optional<Position> due;
+  bool has_row = false;
+  while (!reader.at_end()) {
+    const auto place = reader.next();
+    if (!place || !fits(*place, UINT64_MAX)) return false;
+    // A place that is told by the one before stands behind it whatever it says.
+    const bool is_told_whole = !form.is_delta_encoded || reader.entry().shared == 0;
+    if (due && is_told_whole && place->begin != *due) return false;
+    has_row |= due && is_told_whole;
+    due = place->begin + place->size + kTrailerSize;
+  }
+  return has_row;
+}
+
 Result<Index> read_index(const Source& source, const BlockPlace& place, const Dialect& dialect, const IndexForm& form,
                          Position end, const Limits& limits) {
   return IndexReader(source, dialect, form, end, limits).run(place);
@@ -269,12 +285,13 @@ Result<std::vector<Piece>> read_filter_index(const Source& source, const BlockPl
   return parts;
 }
 
-bool looks_like_meta_index(Bytes content, Position begin) {
+bool looks_like_meta_index(Bytes content) {
   bool names_any = false;
   const bool is_list = for_each(content, Dialect{}, [&](Bytes key, Bytes value) {
     Cursor cursor(value);
     names_any = true;
-    return fits(read_place(cursor), begin) && cursor.ok() && cursor.at_end() && kind_of(as_text(key)) != Kind::kOther;
+    read_place(cursor);
+    return cursor.ok() && cursor.at_end() && kind_of(as_text(key)) != Kind::kOther;
   });
   return is_list && names_any;
 }

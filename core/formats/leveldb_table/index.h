@@ -61,6 +61,10 @@ struct Extents;
 // The first places that an index of this form tells, `most` of them at the most; fewer where something else follows.
 std::vector<BlockPlace> first_places(const Extents& extents, const IndexForm& form, std::size_t most);
 
+// Whether all entries are those of an index of this form, and each tells of a block that stands right behind the one
+// before. Values that are none do not so by chance, and it needs no block to be where it was.
+bool tells_of_a_row(const Extents& extents, const IndexForm& form);
+
 struct Index {
   std::vector<Piece> pieces;      // the data blocks, and the index's own; in file order, apart from each other
   std::uint64_t data_blocks = 0;  // among them
@@ -78,8 +82,7 @@ Result<Index> read_index(const Source& source, const BlockPlace& place, const Di
 Result<std::vector<Piece>> read_filter_index(const Source& source, const BlockPlace& place, const Dialect& dialect,
                                              const IndexForm& form, Position end, const Limits& limits);
 
-// Whether a block with this content, which begins at `begin`, is a meta index by what is in it: names that are known,
-// and blocks before `begin`.
-bool looks_like_meta_index(Bytes content, Position begin);
+// Whether a block with this content is a meta index by what is in it: names that are known, and places.
+bool looks_like_meta_index(Bytes content);
 
 }  // namespace recordfs::leveldb_table

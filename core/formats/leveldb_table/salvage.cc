@@ -8,6 +8,7 @@
 #include "core/formats/leveldb_table/entries.h"
 #include "core/formats/leveldb_table/stored.h"
 #include "core/hash/crc32c.h"
+#include "core/hash/xxhash.h"
 
 namespace recordfs::leveldb_table {
 namespace {
@@ -32,11 +33,63 @@ std::uint32_t one_more(std::uint32_t crc, std::byte byte) {
   return ~((state >> 8) ^ kTable[(state ^ std::to_integer<std::uint32_t>(byte)) & 0xff]);
 }
 
+// The checksums of all beginnings of a block, as they would stand behind it if it ended there.
+class Beginnings {
+ public:
+  Beginnings(const Dialect& dialect, Position begin, std::uint32_t crc)
+      : kind_(dialect.checksum), context_(context_of(dialect, begin)), crc_(crc) {
+    if (kind_ == Checksum::kXxHash32) hasher_.emplace(XxHashKind::k32);
+    if (kind_ == Checksum::kXxHash64) hasher_.emplace(XxHashKind::k64);
+    if (kind_ == Checksum::kXxh3) hasher_.emplace(XxHashKind::k3);
+  }
+
+  // What was searched by an earlier call; a CRC is known from there.
+  void begin_behind(Bytes bytes) {
+    if (hasher_) hasher_->append(bytes);
+  }
+  // Goes on by byte `at` of `piece`, whose bytes before were passed. Whether the block may end here, and its type be
+  // this byte, as far as that is told by its number.
+  bool pass(Bytes piece, std::size_t at) {
+    const bool may_end = may_be_type(piece[at]);
+    if (!hasher_) {
+      crc_ = one_more(crc_, piece[at]);
+      return may_end;
+    }
+    if (!may_end) return false;
+    // In XXH3 without the type.
+    const std::size_t until = kind_ == Checksum::kXxh3 ? at : at + 1;
+    hasher_->append(piece.first(until).subspan(appended_));
+    appended_ = until;
+    type_ = piece[at];
+    return true;
+  }
+  std::uint32_t checksum() const {
+    if (!hasher_) return mask_crc(crc_) + context_;
+    const auto sum = static_cast<std::uint32_t>(hasher_->value());
+    return (kind_ == Checksum::kXxh3 ? with_type_apart(sum, type_) : sum) + context_;
+  }
+  // What was passed of the piece, of which another one follows.
+  void finish(Bytes passed) {
+    if (hasher_) hasher_->append(passed.subspan(appended_));
+    appended_ = 0;
+  }
+  std::uint32_t crc() const { return crc_; }
+
+ private:
+  const Checksum kind_;
+  const std::uint32_t context_;
+  std::uint32_t crc_;
+  std::optional<XxHasher> hasher_;
+  std::size_t appended_ = 0;  // of the piece
+  std::byte type_{0};
+};
+
 // Whether the entries tell of blocks before `begin`: one of the first of them has to be there, and sound.
 Result<bool> is_index(const Source& source, const Extents& extents, Position begin, const Dialect& dialect,
                       const Limits& limits) {
   constexpr std::size_t kTried = 16;
   for (const bool is_delta_encoded : {false, true}) {
+    if (tells_of_a_row(extents, {.is_delta_encoded = is_delta_encoded})) return true;
     for (const BlockPlace& place : first_places(extents, {.is_delta_encoded = is_delta_encoded}, kTried)) {
       if (!fits(place, begin)) break;
       auto is_there = block_unpacks(source, place, dialect, limits);
@@ -62,6 +115,14 @@ Result<Found> find_end(const Source& source, Position begin, Position end, EndSe
                        const Dialect& dialect, const Limits& limits) {
   const std::uint64_t most = std::min(end - begin, limits.stored_chunk + kTrailerSize);
   const std::uint64_t until = std::min(most, from.searched + std::min(bytes, most));
+  Beginnings beginnings(dialect, begin, from.crc);
+  for (Position at = begin; dialect.checksum != Checksum::kCrc32c && at < begin + from.searched;) {
+    auto piece = read_up_to(source, at, std::min(begin + from.searched - at, kPiece));
+    if (!piece) return std::move(piece).error();
+    if (piece->size() == 0) break;
+    beginnings.begin_behind(piece->view());
+    at += piece->size();
+  }
   while (from.searched < until) {
     // Each byte is seen together with the checksum that would stand behind it.
     const std::uint64_t size = std::min(until - from.searched, kPiece);
@@ -74,15 +135,17 @@ Result<Found> find_end(const Source& source, Position begin, Position end, EndSe
     }
     const std::size_t count = std::min(static_cast<std::size_t>(size), seen.size() - kChecksumSize);
     for (std::size_t i = 0; i < count; ++i) {
-      from.crc = one_more(from.crc, seen[i]);
+      const bool may_end = beginnings.pass(seen, i);
       ++from.searched;
-      if (!may_be_type(seen[i])) continue;
-      if (Cursor(seen.subspan(i + 1, kChecksumSize)).u32_le() != mask_crc(from.crc)) continue;
+      if (!may_end) continue;
+      if (Cursor(seen.subspan(i + 1, kChecksumSize)).u32_le() != beginnings.checksum()) continue;
       const BlockPlace place{begin, from.searched - 1};
       auto is_block = block_unpacks(source, place, dialect, limits);
       if (!is_block) return std::move(is_block).error();
       if (*is_block) return Found{place, from};
     }
+    beginnings.finish(seen.first(count));
+    from.crc = beginnings.crc();
     if (count < size) from.searched = until;
   }
   return Found{std::nullopt, from};
@@ -97,7 +160,7 @@ Result<Kind> kind_of_block(const Source& source, const BlockPlace& place, const 
   }
   const auto extents = split_content(content->view(), dialect.is_rocksdb);
   if (!extents) return Kind::kFilter;
-  if (extents->entries.empty() || looks_like_meta_index(content->view(), place.begin)) return Kind::kMetaIndex;
+  if (extents->entries.empty() || looks_like_meta_index(content->view())) return Kind::kMetaIndex;
   auto tells_of_blocks = is_index(source, *extents, place.begin, dialect, limits);
   if (!tells_of_blocks) return std::move(tells_of_blocks).error();
   if (*tells_of_blocks) return Kind::kIndex;

@@ -19,10 +19,11 @@ struct EndSearch {
   std::uint32_t crc = 0;       // of these
 };
 
-// Whether blocks can be found by their checksums: for others than CRC-32C each end would cost a pass of its own.
-inline bool is_searchable(const Dialect& dialect) {
-  return dialect.checksum == Checksum::kCrc32c && dialect.context == 0;
-}
+// Whether the end of a block can be found by its checksum.
+inline bool is_searchable(const Dialect& dialect) { return dialect.checksum != Checksum::kNone; }
+
+// So long a block's end, at the most, is searched for by a checksum that costs more than CRC-32C.
+inline constexpr std::uint64_t kMostHashed = 4 << 20;
 
 // Whether a block's trailer may have this number for its compression.
 inline bool may_be_type(std::byte number) { return number <= std::byte{7}; }

@@ -7,12 +7,15 @@
 
 #include "core/formats/leveldb_table/entries.h"
 #include "core/formats/leveldb_table/keys.h"
+#include "core/formats/leveldb_table/resync.h"
 #include "core/formats/leveldb_table/salvage.h"
 #include "core/formats/leveldb_table/stored.h"
 
 namespace recordfs::leveldb_table {
 namespace {
 
+// How much of a file's tail is searched for a footer that something stands behind.
+constexpr std::uint64_t kSearchedTail = 64 << 10;
 constexpr int kBitsOfMagic = 64;
 constexpr int kBitsOfChecksum = 32;
 
@@ -25,8 +28,29 @@ Result<std::optional<Footer>> read_footer(const Source& source) {
   return parse_footer(bytes->view(), size);
 }
 
+// The last footer in the tail of a file that has something behind it.
+Result<std::optional<Footer>> find_footer(const Source& source) {
+  auto footer = read_footer(source);
+  if (!footer || *footer) return footer;
+  const std::uint64_t size = std::min(source.size(), kSearchedTail);
+  auto bytes = read_up_to(source, source.size() - size, size);
+  if (!bytes) return std::move(bytes).error();
+  const Bytes tail = bytes->view();
+  for (std::size_t end = tail.size(); end > kFooterSize; --end) {
+    auto found = parse_footer(tail.first(end), source.size() - (tail.size() - end));
+    if (found && found->flaw.empty()) return std::optional(std::move(*found));
+  }
+  return std::optional<Footer>{};
+}
+
 // The dialects that a file without a footer may be written in.
-constexpr Dialect kGuesses[] = {{}, {.is_rocksdb = true, .version = 5}};
+constexpr Dialect kGuesses[] = {{},
+                                {.is_rocksdb = true, .version = 5},
+                                {.is_rocksdb = true, .version = 5, .checksum = Checksum::kXxh3},
+                                {.is_rocksdb = true, .version = 5, .checksum = Checksum::kXxHash64},
+                                {.is_rocksdb = true, .version = 5, .checksum = Checksum::kXxHash32}};
+// What is searched for the end of the first block by a checksum that costs more.
+constexpr std::uint64_t kHashedHead = 256 << 10;
 
 struct FirstBlock {
   Dialect dialect;
@@ -37,7 +61,8 @@ struct FirstBlock {
 Result<std::optional<FirstBlock>> find_first_block(const Source& source) {
   std::optional<FirstBlock> best;
   for (const Dialect& dialect : kGuesses) {
-    auto found = find_end(source, 0, source.size(), {}, kSearchedHead, dialect, Limits{});
+    const std::uint64_t searched = dialect.checksum == Checksum::kCrc32c ? kSearchedHead : kHashedHead;
+    auto found = find_end(source, 0, source.size(), {}, searched, dialect, Limits{});
     if (!found) return std::move(found).error();
     if (!found->place) continue;
     auto kind = kind_of_block(source, *found->place, dialect, Limits{});
@@ -51,6 +76,40 @@ Result<std::optional<FirstBlock>> find_first_block(const Source& source) {
   }
   return best;
 }
+
+// The first block of a file whose front was cut off, or that begins with something else.
+Result<std::optional<FirstBlock>> find_any_block(const Source& source) {
+  auto first = find_first_block(source);
+  if (!first || *first) return first;
+  for (const Dialect& dialect : kGuesses) {
+    if (!can_find_behind_damage(dialect)) continue;
+    auto found = find_block(source, 0, source.size(), dialect, Limits{});
+    if (!found) return std::move(found).error();
+    if (!*found) continue;
+    auto content = read_block(source, **found, dialect, Limits{});
+    if (content) return std::optional(FirstBlock{dialect, **found});
+    if (!lies_in_the_bytes(content.error().code)) return std::move(content).error();
+  }
+  return std::optional<FirstBlock>{};
+}
+
+// A part of a file as if what stands before it were more or less by `shift` bytes.
+class ShiftedSource final : public Source {
+ public:
+  ShiftedSource(const Source& source, std::int64_t shift, std::uint64_t size)
+      : source_(source), shift_(static_cast<std::uint64_t>(shift)), size_(size) {}
+  std::uint64_t size() const override { return size_; }
+  Result<std::size_t> read_at(Position at, MutableBytes out) const override {
+    const Position in_file = at + shift_;  // what stands before the file is behind its end so
+    if (in_file >= source_.size()) return std::size_t{0};
+    return source_.read_at(in_file, out);
+  }
+
+ private:
+  const Source& source_;
+  const std::uint64_t shift_;
+  const std::uint64_t size_;
+};
 
 // Whether the entries of the first data block look like those of a database. True where that can't be told.
 Result<bool> has_entries_of_database(const Source& source, const BlockPlace& place, const Dialect& dialect,
@@ -85,14 +144,69 @@ class Surveyor {
       survey_.flaw = std::move(read).error();
       survey_.pieces.clear();
       survey_.data_blocks = 0;
+      if (auto told = read_shifted(); !told) return std::move(told).error();
     }
     const Position begin = survey_.footer->begin;
-    survey_.pieces.push_back({begin, static_cast<std::uint32_t>(source_.size() - begin), Kind::kFooter});
+    const std::uint64_t size = survey_.footer->size();
+    survey_.pieces.push_back({begin, static_cast<std::uint32_t>(size), Kind::kFooter});
     if (auto told = tell_keys(); !told) return std::move(told).error();
     return std::move(survey_);
   }
 
  private:
+  // The footer tells where it would stand itself: as far as it stands from there, so do the blocks before it.
+  Result<void> read_shifted() {
+    const Footer& footer = *survey_.footer;
+    const auto shift = static_cast<std::int64_t>(footer.begin - footer.due);
+    if (footer.due == 0 || shift == 0) return {};
+    const ShiftedSource moved(source_, shift, footer.due + footer.size());
+    auto there = read_footer(moved);
+    if (!there) return std::move(there).error();
+    if (!*there) return {};
+    Surveyor inner(moved, limits_);
+    inner.survey_.dialect = (*there)->dialect;
+    inner.survey_.footer = std::move(*there);
+    if (auto read = inner.read_indexes(); !read) {
+      return lies_in_the_bytes(read.error().code) ? Result<void>() : std::move(read).error();
+    }
+    return take_shifted(std::move(inner.survey_), shift);
+  }
+
+  Result<void> take_shifted(Survey inner, std::int64_t shift) {
+    const auto shift_bits = static_cast<std::uint64_t>(shift);
+    auto& pieces = inner.pieces;
+    std::erase_if(pieces, [&](const Piece& piece) { return shift < 0 && piece.begin < std::uint64_t{0} - shift_bits; });
+    for (Piece& piece : pieces) piece.begin += shift_bits;
+    if (inner.properties) inner.properties->begin += shift_bits;
+    inner.dialect.shift = shift;
+    // Those before the place where bytes were lost or got in stand elsewhere.
+    std::size_t first = 0;
+    for (std::size_t behind = pieces.size(); first < behind;) {
+      const std::size_t middle = first + (behind - first) / 2;
+      auto stands = block_unpacks(source_, pieces[middle].place(), inner.dialect, limits_);
+      if (!stands) return std::move(stands).error();
+      *stands ? behind = middle : first = middle + 1;
+    }
+    pieces.erase(pieces.begin(), pieces.begin() + static_cast<std::ptrdiff_t>(first));
+    if (pieces.empty()) return {};
+    survey_.shifted = std::move(pieces);
+    survey_.shifted_dialect = inner.dialect;
+    survey_.dialect.is_rocksdb = inner.dialect.is_rocksdb;
+    // What stands before may be another table.
+    auto other = find_first_block(source_);
+    if (!other) return std::move(other).error();
+    if (*other && dialect_differs((*other)->dialect)) survey_.dialect = (*other)->dialect;
+    survey_.filter = std::move(inner.filter);
+    survey_.has_dictionary = inner.has_dictionary;
+    survey_.has_database_keys = inner.has_database_keys;
+    return {};
+  }
+
+  bool dialect_differs(const Dialect& other) const {
+    return other.checksum != survey_.dialect.checksum || other.is_rocksdb != survey_.dialect.is_rocksdb ||
+           survey_.dialect.context != 0;
+  }
+
   Result<void> read_indexes() {
     const Footer& footer = *survey_.footer;
     if (!footer.flaw.empty()) return Error{Code::kDamage, footer.begin, footer.flaw};
@@ -180,11 +294,12 @@ class Surveyor {
       return {};
     }
     BlockPlace first;
-    const auto data = std::ranges::find(survey_.pieces, Kind::kData, &Piece::kind);
-    if (data != survey_.pieces.end()) {
+    const auto& pieces = survey_.shifted.empty() ? survey_.pieces : survey_.shifted;
+    const auto data = std::ranges::find(pieces, Kind::kData, &Piece::kind);
+    if (data != pieces.end()) {
       first = data->place();
     } else {
-      auto found = find_first_block(source_);
+      auto found = find_any_block(source_);
       if (!found) return std::move(found).error();
       if (!*found) return {};
       first = (*found)->place;
@@ -202,10 +317,10 @@ class Surveyor {
 
 }  // namespace
 
-Dialect Survey::dialect_of_data() const {
-  Dialect data = dialect;
-  data.has_dictionary = has_dictionary;
-  return data;
+Dialect Survey::dialect_of(Position begin, Kind kind) const {
+  Dialect found = !shifted.empty() && begin >= shifted.front().begin ? shifted_dialect : dialect;
+  found.has_dictionary = kind == Kind::kData && has_dictionary;
+  return found;
 }
 
 Result<int> bid_for(const Source& source, ProbeDepth depth) {
@@ -213,20 +328,23 @@ Result<int> bid_for(const Source& source, ProbeDepth depth) {
   if (!footer) return std::move(footer).error();
   if (*footer) return kBitsOfMagic;
   if (depth != ProbeDepth::kSearch) return 0;
-  auto first = find_first_block(source);
+  footer = find_footer(source);
+  if (!footer) return std::move(footer).error();
+  if (*footer) return kBitsOfMagic;
+  auto first = find_any_block(source);
   if (!first) return std::move(first).error();
   return *first ? kBitsOfChecksum : 0;
 }
 
 Result<std::optional<Survey>> survey(const Source& source, const Limits& limits) {
-  auto footer = read_footer(source);
+  auto footer = find_footer(source);
   if (!footer) return std::move(footer).error();
   if (*footer) {
     auto found = Surveyor(source, limits).run(std::move(**footer));
     if (!found) return std::move(found).error();
     return std::optional<Survey>(std::move(*found));
   }
-  auto first = find_first_block(source);
+  auto first = find_any_block(source);
   if (!first) return std::move(first).error();
   if (!*first) return std::optional<Survey>{};
   Survey found;

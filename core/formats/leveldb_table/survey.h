@@ -22,6 +22,10 @@ struct Survey {
   // the file, 16 bytes for each block. Where there is no sound index, of the footer alone.
   std::vector<Piece> pieces;
   std::optional<Error> flaw;  // why there is no index to go by
+  // Where all blocks from one on stand as far behind their places as the footer does: these, in file order, apart from
+  // each other. Empty where there is an index to go by.
+  std::vector<Piece> shifted;
+  Dialect shifted_dialect;
   std::uint64_t data_blocks = 0;
   bool has_database_keys = true;
   std::string filter;           // the name of the filter's policy
@@ -29,8 +33,8 @@ struct Survey {
   std::optional<BlockPlace> properties;
 
   bool has_index() const { return !flaw; }
-  // Of a data block.
-  Dialect dialect_of_data() const;
+  // Of the block at `begin`.
+  Dialect dialect_of(Position begin, Kind kind) const;
 };
 
 // How much of a file's head is searched for the end of the first block, where there is no footer.

@@ -17,6 +17,8 @@ constexpr std::uint64_t kRocksDbMagic = 0x88e241b785f4cff7;
 constexpr std::size_t kMagicSize = 8;
 constexpr std::size_t kPlacesSize = 40;  // two places in their longest form
 
+constexpr std::uint64_t kLargestFile = std::uint64_t{1} << 48;
+
 constexpr std::uint32_t kLatestVersion = 7;
 constexpr std::uint32_t kFirstWithSizes = 2;    // of decompressed blocks
 constexpr std::uint32_t kFirstWithContext = 6;  // in each checksum
@@ -36,10 +38,8 @@ enum Number : std::uint8_t {
 
 // The last byte goes in by itself: RocksDB has it apart from the others.
 std::uint32_t rocksdb_xxh3(Bytes bytes) {
-  constexpr std::uint32_t kPrime = 0x6b9083d9;
   if (bytes.empty()) return 0;
-  const auto hash = static_cast<std::uint32_t>(xxh3(bytes.first(bytes.size() - 1)));
-  return hash ^ std::to_integer<std::uint32_t>(bytes.back()) * kPrime;
+  return with_type_apart(static_cast<std::uint32_t>(xxh3(bytes.first(bytes.size() - 1))), bytes.back());
 }
 
 std::uint32_t checksum_of(Checksum checksum, Bytes bytes) {
@@ -72,6 +72,12 @@ void read_places(Bytes bytes, Footer& footer) {
   footer.metaindex = read_place(cursor);
   footer.index = read_place(cursor);
   footer.flaw = cursor.ok() ? flaw_of_places(footer) : "the places of the indexes are no numbers";
+  // One of the two stands right before the footer.
+  for (const BlockPlace& place : {footer.metaindex, *footer.index}) {
+    if (cursor.ok() && fits(place, kLargestFile)) {
+      footer.due = std::max(footer.due, place.begin + place.size + kTrailerSize);
+    }
+  }
 }
 
 // From version 6 on: a checksum of the footer, and the meta index right before it.
@@ -89,7 +95,9 @@ void read_extended(Cursor cursor, Bytes bytes, Footer& footer) {
   std::ranges::copy(bytes, copy.begin());
   std::ranges::fill(std::span(copy).subspan(kChecksumAt, kChecksumSize), std::byte{0});
   const bool is_checked = footer.dialect.checksum != Checksum::kNone;
-  if (is_checked && stored != checksum_of(footer.dialect.checksum, copy) + context_of(footer.dialect, footer.begin)) {
+  const std::uint32_t sum = checksum_of(footer.dialect.checksum, copy);
+  if (is_checked) footer.due = (stored - sum) ^ footer.dialect.context;
+  if (is_checked && stored != sum + context_of(footer.dialect, footer.begin)) {
     footer.flaw = "the footer's checksum does not match";
   } else if (footer.begin < kTrailerSize || footer.metaindex.size > footer.begin - kTrailerSize) {
     footer.flaw = "the meta index would not fit the file";
@@ -142,8 +150,14 @@ std::string_view to_string(Checksum checksum) {
   return "none";
 }
 
+std::uint32_t with_type_apart(std::uint32_t sum, std::byte type) {
+  constexpr std::uint32_t kPrime = 0x6b9083d9;
+  return sum ^ std::to_integer<std::uint32_t>(type) * kPrime;
+}
+
 std::uint32_t context_of(const Dialect& dialect, Position begin) {
   if (dialect.context == 0) return 0;
+  begin -= static_cast<Position>(dialect.shift);
   return dialect.context ^ (static_cast<std::uint32_t>(begin) + static_cast<std::uint32_t>(begin >> 32));
 }
 
@@ -185,6 +199,7 @@ std::optional<Footer> parse_footer(Bytes tail, std::uint64_t file_size) {
   }
   if (found != kRocksDbMagic || tail.size() < kRocksDbFooterSize) return std::nullopt;
   footer.begin = file_size - kRocksDbFooterSize;
+  footer.stored_size = kRocksDbFooterSize;
   read_rocksdb_footer(tail.last(kRocksDbFooterSize), footer);
   return footer;
 }

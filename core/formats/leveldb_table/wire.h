@@ -43,10 +43,17 @@ struct Dialect {
   Checksum checksum = Checksum::kCrc32c;
   std::uint32_t context = 0;    // goes into each checksum together with the block's position; 0: nothing does
   bool has_dictionary = false;  // compressed blocks can't be decompressed without one
+  // How far behind the place at which it was written a block stands, for a table whose front was cut off or that stands
+  // behind something else.
+  std::int64_t shift = 0;
 };
 
 // What is done to each checksum of a block that begins at `begin`: it is added to what the file has.
 std::uint32_t context_of(const Dialect& dialect, Position begin);
+
+// The checksum that stands behind a block, of its content's checksum `sum` and its type: in XXH3 the type goes in
+// apart.
+std::uint32_t with_type_apart(std::uint32_t sum, std::byte type);
 
 // Whether the stored checksum at the end of `stored`, a block with its trailer that begins at `begin`, is the right
 // one. REQUIRES: stored.size() >= kTrailerSize.
@@ -72,7 +79,11 @@ struct Footer {
   Dialect dialect;
   BlockPlace metaindex;
   std::optional<BlockPlace> index;  // otherwise the meta index says where it is
+  Position due = 0;                 // where the footer would stand by what it says
   std::string flaw;                 // why the two places can't be believed; empty where they can
+  std::uint64_t stored_size = kFooterSize;
+
+  std::uint64_t size() const { return stored_size; }
 };
 
 // The footer at the end of a file of `file_size` bytes, of which `tail` are the last: 53 of them, or all. nullopt where

@@ -16,8 +16,8 @@ namespace recordfs::riegeli {
 namespace {
 
 constexpr Position kBehindSignature = 64;
-// A search may look at this many block headers while one chunk is located.
-constexpr std::uint64_t kLocateScanBytes = 256 << 10;
+// So much may be searched while one chunk is located.
+constexpr std::uint64_t kLocateScanBytes = 1 << 20;
 
 std::shared_ptr<const Chunk> to_chunk(Buffer payload, Layout layout = Layout()) {
   return std::make_shared<BufferChunk>(std::move(payload), std::move(layout));
@@ -42,11 +42,12 @@ Result<void> RiegeliContainer::learn_facts() {
   const Framing framing(*source_, narrow);
   auto head = framing.scan({});
   if (!head) return std::move(head).error();
-  facts_.push_back({"signature", head->chunk.has_value()});
+  const bool has_signature = head->chunk && head->chunk->key == ChunkKey{};
+  facts_.push_back({"signature", has_signature});
   auto metadata = metadata_chunk(framing);
   if (!metadata) return std::move(metadata).error();
   facts_.push_back({"metadata", metadata->has_value()});
-  if (!head->chunk) return {};
+  if (!has_signature) return {};
   auto first = framing.declared(*metadata ? (*metadata)->end : kBehindSignature);
   if (!first) return std::move(first).error();
   if (*first && (*first)->records.value_or(0) > 0) {

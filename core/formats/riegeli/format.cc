@@ -59,11 +59,31 @@ Result<int> bid_on_blocks(const Source& source, const Limits& limits) {
   return 0;
 }
 
+// The same of what a walk finds that begins without a signature: a file whose beginning was cut off.
+Result<int> bid_on_chunks(const Source& source) {
+  Limits limits;
+  limits.scan_bytes = 0;
+  const Framing framing(source, limits);
+  std::optional<ChunkKey> key = ChunkKey{};
+  do {
+    auto step = framing.scan(*key);
+    if (!step) return std::move(step).error();
+    if (step->chunk) return kOneHash;
+    key = step->next;
+  } while (key && Framing::is_searching(*key) && Framing::searched(*key) < kSearched);
+  if (!key || Framing::is_searching(*key)) return 0;
+  auto found = framing.scan(*key);
+  if (!found) return std::move(found).error();
+  return found->chunk ? kOneHash : 0;
+}
+
 Result<int> bid_on_file(const Source& source, std::string_view file_name, ProbeDepth depth) {
   if (source.size() == 0) return file_name.ends_with(".riegeli") ? 1 : 0;
   auto bid = bid_on_head(source);
   if (!bid || *bid > 0 || depth == ProbeDepth::kHead) return bid;
-  return bid_on_blocks(source, Limits{});
+  bid = bid_on_blocks(source, Limits{});
+  if (!bid || *bid > 0) return bid;
+  return bid_on_chunks(source);
 }
 
 Result<std::unique_ptr<Container>> open_file(std::shared_ptr<const Source> source, const Limits& limits) {

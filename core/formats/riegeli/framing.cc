@@ -5,6 +5,8 @@
 #include <limits>
 
 #include "core/base/cursor.h"
+#include "core/formats/riegeli/resync.h"
+#include "core/formats/riegeli/stored.h"
 #include "core/formats/riegeli/unit.h"
 
 namespace recordfs::riegeli {
@@ -12,8 +14,11 @@ namespace {
 
 // A chunk header, the block header that may interrupt it, and the first byte of data.
 constexpr std::size_t kOpeningBytes = kBlockHeaderSize + kChunkHeaderSize + 1;
-// A block header alone costs the page that it stands on.
-constexpr std::uint64_t kBlockHeaderCost = 4096;
+// A search that is under way, in ChunkKey::state: the phase, the number of the block at which it goes on, and whether a
+// foreign file was met.
+constexpr std::uint64_t kForeign = std::uint64_t{1} << 63;
+// So large a chunk, at the most, is looked through when its data turns out not to be what its header says.
+constexpr std::uint64_t kMostInside = 4 << 20;
 
 constexpr std::string_view kNoSignature = "the file does not begin with its signature";
 constexpr std::string_view kBadChunkHeader = "the hash of a chunk header does not match";
@@ -21,6 +26,7 @@ constexpr std::string_view kBadBlockHeader = "the hash of a block header inside 
 constexpr std::string_view kForeignBlock = "a block header belongs to another chunk than the one it interrupts";
 constexpr std::string_view kTooManyRecords = "a chunk header declares more records than the limit";
 constexpr std::string_view kUnfinished = "the file ends inside a chunk";
+constexpr std::string_view kOtherPhase = "bytes were lost or got in: from here on blocks stand elsewhere";
 
 DamagedRegion region(Position begin, Position end, std::string_view reason) {
   return {.begin = begin, .end = end, .records_lost = std::nullopt, .reason = std::string(reason)};
@@ -33,24 +39,26 @@ Step damaged_step(DamagedRegion damage, Position size) {
   return step;
 }
 
-// The search that began at `damaged` goes on at `block`.
-Step still_searching(Position damaged, Position block) {
-  Step step;
-  step.next = ChunkKey{damaged, block / kBlockSize};
-  return step;
+// The search goes on by the next step.
+Step still_searching(const Search& search) {
+  const std::uint64_t foreign = search.is_foreign ? kForeign : 0;
+  return Step{{}, {}, ChunkKey{search.damaged, search.phase | search.from / kBlockSize * kBlockSize | foreign}};
 }
+
+Phase phase_in(std::uint64_t state) { return state % kBlockSize; }
 
 bool is_record_type(ChunkType type) { return type == ChunkType::kSimple || type == ChunkType::kTransposed; }
 
 }  // namespace
 
-Result<Framing::Opening> Framing::read_opening(Position begin) const {
+Result<Framing::Opening> Framing::read_opening(Place place) const {
+  const Position begin = place.begin;
   std::array<std::byte, kOpeningBytes> bytes{};
   auto got = source_.read_at(begin, bytes);
   if (!got) return std::move(got).error();
   std::size_t there = *got;
   // Closes the gap where a block header stands, so that the chunk header and what follows are one run.
-  const Position block = block_at_or_behind(begin);
+  const Position block = block_at_or_behind(begin, place.phase);
   const std::uint64_t to_block = block - begin;
   if (to_block < there && to_block <= kChunkHeaderSize) {
     const std::uint64_t behind = std::min<std::uint64_t>(to_block + kBlockHeaderSize, there);
@@ -70,12 +78,12 @@ Result<Framing::Opening> Framing::read_opening(Position begin) const {
   return opening;
 }
 
-ChunkInfo Framing::describe(Position begin, const ChunkHeader& header, std::string_view codec) {
+ChunkInfo Framing::describe(Place place, const ChunkHeader& header, std::string_view codec) {
   const bool has_records = is_record_type(header.type) || header.num_records > 0;
   ChunkInfo info;
-  info.key = {begin, 0};
-  info.begin = begin;
-  info.end = chunk_end(begin, header);
+  info.key = {place.begin, place.phase};
+  info.begin = place.begin;
+  info.end = chunk_end(place.begin, header, place.phase);
   info.kind = kind_of(header.type);
   info.codec = is_record_type(header.type) || header.type == ChunkType::kMetadata ? codec : "-";
   info.records = header.num_records;
@@ -88,10 +96,10 @@ ChunkInfo Framing::describe(Position begin, const ChunkHeader& header, std::stri
 }
 
 Result<std::optional<ChunkInfo>> Framing::declared(Position begin) const {
-  auto opening = read_opening(begin);
+  auto opening = read_opening({begin, 0});
   if (!opening) return std::move(opening).error();
   if (!opening->header) return std::optional<ChunkInfo>{};
-  return std::optional(describe(begin, *opening->header, opening->codec));
+  return std::optional(describe({begin, 0}, *opening->header, opening->codec));
 }
 
 Result<std::optional<BlockHeader>> Framing::block_header(Position block) const {
@@ -102,18 +110,46 @@ Result<std::optional<BlockHeader>> Framing::block_header(Position block) const {
   return parse_block_header(bytes);
 }
 
-Result<bool> Framing::is_chunk(Position begin, Position end) const {
-  auto opening = read_opening(begin);
+Result<bool> Framing::is_chunk(Position begin, Position end, Phase phase) const {
+  auto opening = read_opening({begin, phase});
   if (!opening) return std::move(opening).error();
-  return opening->header && chunk_end(begin, *opening->header) == end;
+  return opening->header && chunk_end(begin, *opening->header, phase) == end;
 }
 
-Result<Framing::BlockCheck> Framing::check_blocks(Position begin, Position content, Position end) const {
+Result<bool> Framing::is_sound_or_end(Place place) const {
+  if (place.begin >= source_.size()) return true;
+  auto opening = read_opening(place);
+  if (!opening) return std::move(opening).error();
+  return opening->header.has_value();
+}
+
+Result<std::optional<Place>> Framing::chunk_in_shifted_blocks(Position from, Position at) const {
+  auto bytes = read_up_to(source_, from, at - from + kBlockSize);
+  if (!bytes) return std::move(bytes).error();
+  const Bytes seen = bytes->view();
+  for (std::size_t i = 0; i + kBlockHeaderSize <= seen.size(); ++i) {
+    if (!may_be_block_header(seen.subspan(i))) continue;
+    const auto header = parse_block_header(seen.subspan(i, kBlockHeaderSize));
+    const Position block = from + i;
+    if (!header || header->previous_chunk > block || block - header->previous_chunk > at) continue;
+    const Place place{block - header->previous_chunk, block % kBlockSize};
+    const bool may_be = is_chunk_boundary(place.begin, place.phase) &&
+                        header->next_chunk <= std::numeric_limits<Position>::max() - block;
+    auto sound = may_be ? is_chunk(place.begin, block + header->next_chunk, place.phase) : false;
+    if (!sound) return std::move(sound).error();
+    if (*sound) return std::optional(place);
+  }
+  return std::optional<Place>{};
+}
+
+Result<Framing::BlockCheck> Framing::check_blocks(Place place, Position content, Position end) const {
+  const Position begin = place.begin;
   BlockCheck check;
   // Behind the limits a chunk is refused whatever its block headers say.
   const Position checked = begin + std::min(std::min(content, source_.size()) - begin, limits_.stored_chunk);
   const bool cut = end > source_.size();
-  for (Position block = block_at_or_behind(begin); block < checked; block += kBlockSize) {
+  Position least = begin;
+  for (Position block = block_at_or_behind(begin, place.phase); block < checked; block += kBlockSize) {
     if (source_.size() - block < kBlockHeaderSize) break;
     auto header = block_header(block);
     if (!header) return std::move(header).error();
@@ -121,91 +157,169 @@ Result<Framing::BlockCheck> Framing::check_blocks(Position begin, Position conte
       check.broken.push_back(region(block, block + kBlockHeaderSize, kBadBlockHeader));
       check.broken.back().records_lost = 0;
     } else if (!*header) {
-      check.contradiction = LostChunk{kBadBlockHeader, block + kBlockHeaderSize};
+      check.contradiction = LostChunk{kBadBlockHeader, block + kBlockHeaderSize, least};
       return check;
     } else if ((*header)->previous_chunk != block - begin) {
       const bool short_reach = (*header)->next_chunk <= kBlockSize;
-      check.contradiction = LostChunk{kForeignBlock, short_reach ? block : block + kBlockHeaderSize};
+      check.contradiction = LostChunk{kForeignBlock, short_reach ? block : block + kBlockHeaderSize, least};
       return check;
     } else if ((*header)->next_chunk != end - block) {
-      check.contradiction = LostChunk{kForeignBlock, block + kBlockHeaderSize};
+      check.contradiction = LostChunk{kForeignBlock, block + kBlockHeaderSize, least};
       return check;
+    } else {
+      least = block + kBlockHeaderSize;
     }
   }
   return check;
 }
 
-Result<Examined> Framing::examine(Position begin) const {
-  auto opening = read_opening(begin);
+Result<Examined> Framing::examine(Place place) const {
+  const Position begin = place.begin;
+  auto opening = read_opening(place);
   if (!opening) return std::move(opening).error();
   if (!opening->whole) return Examined(CutChunk{});
-  if (!opening->header) return Examined(LostChunk{begin == 0 ? kNoSignature : kBadChunkHeader, begin});
+  const bool is_first = begin == 0 && place.phase == 0;
+  if (!opening->header) return Examined(LostChunk{is_first ? kNoSignature : kBadChunkHeader, begin, begin});
   const ChunkHeader& header = *opening->header;
-  if (begin == 0 && (header.type != ChunkType::kSignature || !keeps_type_rules(header))) {
-    return Examined(LostChunk{kNoSignature, begin});
+  if (is_first && (header.type != ChunkType::kSignature || !keeps_type_rules(header))) {
+    return Examined(LostChunk{kNoSignature, begin, begin});
   }
-  const Position end = chunk_end(begin, header);
-  auto check = check_blocks(begin, content_end(begin, header), end);
+  const Position end = chunk_end(begin, header, place.phase);
+  auto check = check_blocks(place, content_end(begin, header, place.phase), end);
   if (!check) return std::move(check).error();
   if (check->contradiction) return Examined(*check->contradiction);
-  if (end > source_.size()) return Examined(CutChunk{});
+  if (end > source_.size()) return Examined(CutChunk{true});
   if (header.num_records > limits_.records_per_chunk) return Examined(RefusedChunk{end, kTooManyRecords});
-  return Examined(SoundChunk{describe(begin, header, opening->codec), std::move(check->broken)});
+  return Examined(SoundChunk{describe(place, header, opening->codec), std::move(check->broken)});
 }
 
-Result<std::optional<Position>> Framing::resume_position(Position damaged, Position block,
-                                                         const BlockHeader& header) const {
-  if (header.previous_chunk == 0 && block > damaged) return std::optional(block);
-  if (header.next_chunk > std::numeric_limits<Position>::max() - block) return std::optional(source_.size());
-  const Position end = block + header.next_chunk;
-  if (header.previous_chunk < block && block - header.previous_chunk > damaged) {
-    const Position begin = block - header.previous_chunk;
-    auto sound = is_chunk_boundary(begin) ? is_chunk(begin, end) : Result<bool>(false);
-    if (!sound) return std::move(sound).error();
-    if (*sound) return std::optional(begin);
-  }
-  return is_chunk_boundary(end) ? std::optional(end) : std::nullopt;
-}
-
-Result<Step> Framing::search(Position damaged, std::string_view reason, Position from) const {
+Result<std::optional<Step>> Framing::go_on(Place damaged, Place found, std::string_view reason) const {
   const Position size = source_.size();
-  std::uint64_t spent = 0;
-  for (Position block = block_at_or_behind(from); block < size; block += kBlockSize) {
-    if (size - block < kBlockHeaderSize && block > damaged) return damaged_step(region(damaged, block, reason), size);
-    if (spent > limits_.scan_bytes) return still_searching(damaged, block);
-    auto header = block_header(block);
-    if (!header) return std::move(header).error();
-    spent += kBlockHeaderCost;
-    if (!*header) continue;
-    auto position = resume_position(damaged, block, **header);
-    if (!position) return std::move(position).error();
-    if (*position) return damaged_step(region(damaged, std::min(**position, size), reason), size);
+  const Position begin = std::min(found.begin, size);
+  if (begin > damaged.begin) {
+    Step step = damaged_step(region(damaged.begin, begin, reason), size);
+    if (step.next) step.next->state = found.phase;
+    return std::optional(std::move(step));
   }
-  return damaged_step(region(damaged, size, reason), size);
+  // Nothing stands between, but what does not fit together.
+  auto examined = examine(found);
+  if (!examined) return std::move(examined).error();
+  auto* sound = std::get_if<SoundChunk>(&*examined);
+  if (sound == nullptr) return std::optional<Step>{};
+  sound->broken_block_headers.insert(sound->broken_block_headers.begin(), region(begin, begin + 1, kOtherPhase));
+  auto step = step_over(std::move(*sound));
+  if (!step) return std::move(step).error();
+  return std::optional(std::move(*step));
+}
+
+Position Framing::searched(const ChunkKey& key) { return (key.state & ~kForeign) / kBlockSize * kBlockSize; }
+
+Result<Step> Framing::search(Place damaged, const LostChunk& lost, std::uint64_t state) const {
+  const Position size = source_.size();
+  Search search{.damaged = damaged.begin,
+                .phase = damaged.phase,
+                .least = lost.least,
+                .headers_from = lost.search_from,
+                .from = std::max(searched({damaged.begin, state}), lost.least),
+                .is_foreign = (state & kForeign) != 0};
+  const Resync resync(source_, *this);
+  for (const Position first = search.from; search.from < size;) {
+    if (search.from > first && search.from - first > limits_.scan_bytes) return still_searching(search);
+    auto found = resync.advance(search, size);
+    if (!found) return std::move(found).error();
+    if (!*found) continue;
+    auto step = go_on(damaged, **found, lost.reason);
+    if (!step) return std::move(step).error();
+    if (*step) return *std::move(*step);
+    search.least = search.from = damaged.begin + 1;
+  }
+  return damaged_step(region(damaged.begin, size, lost.reason), size);
+}
+
+Result<std::optional<Place>> Framing::search_inside(Place outer, Position least, Position end) const {
+  Search search{.damaged = outer.begin,
+                .phase = outer.phase,
+                .least = least,
+                .headers_from = std::numeric_limits<Position>::max(),
+                .from = least,
+                .is_foreign = false};
+  const Resync resync(source_, *this);
+  while (search.from < end) {
+    auto found = resync.advance(search, end);
+    if (!found) return std::move(found).error();
+    if (*found && (*found)->begin < end) return found;
+    if (*found) break;
+  }
+  return std::optional<Place>{};
+}
+
+// Where the data is not what its header says, blocks may stand elsewhere: broken block headers are none then, but data.
+// Where besides no chunk begins at the end of this one, bytes may have got lost out of it, and the next chunk begins
+// before the end.
+Result<Step> Framing::step_over(SoundChunk sound) const {
+  const Position size = source_.size();
+  ChunkInfo& info = sound.info;
+  const Place place{info.begin, phase_of(info)};
+  Step step;
+  if (info.end < size) step.next = ChunkKey{info.end, place.phase};
+  auto goes_on = is_sound_or_end({info.end, place.phase});
+  if (!goes_on) return std::move(goes_on).error();
+  const bool is_doubtful = !*goes_on || !sound.broken_block_headers.empty();
+  if (is_doubtful && info.stored_size <= kMostInside) {
+    auto data = verify_data(source_, info);
+    if (!data && !lies_in_the_bytes(data.error().code)) return std::move(data).error();
+    Position least = info.begin;
+    for (Position block = block_at_or_behind(least + 1, place.phase); !data && block < info.end; block += kBlockSize) {
+      const bool is_broken = std::ranges::find(sound.broken_block_headers, block, &DamagedRegion::begin) !=
+                             sound.broken_block_headers.end();
+      if (!is_broken) least = block + kBlockHeaderSize;
+    }
+    auto next = data ? std::optional<Place>{} : search_inside(place, least, *goes_on ? info.begin + 1 : info.end);
+    if (!next) return std::move(next).error();
+    if (*next && (*next)->begin == info.begin) {
+      auto other = go_on(place, **next, kOtherPhase);
+      if (!other) return std::move(other).error();
+      if (*other) return *std::move(*other);
+    } else if (*next) {
+      info.end = (*next)->begin;
+      info.stored_size = std::min(info.stored_size, info.end - info.begin);
+      std::erase_if(sound.broken_block_headers, [&](const DamagedRegion& broken) { return broken.end > info.end; });
+      step.next = ChunkKey{info.end, (*next)->phase};
+    }
+  }
+  step.chunk = info;
+  step.damage = std::move(sound.broken_block_headers);
+  return step;
+}
+
+Result<Step> Framing::step_over_cut(Place place, bool has_header) const {
+  const Position size = source_.size();
+  if (has_header && size - place.begin <= kMostInside) {
+    auto next = search_inside(place, place.begin + 1, size);
+    if (!next) return std::move(next).error();
+    auto step = *next ? go_on(place, **next, kUnfinished) : std::optional<Step>{};
+    if (!step) return std::move(step).error();
+    if (*step) return *std::move(*step);
+  }
+  DamagedRegion cut = region(place.begin, size, kUnfinished);
+  cut.damage_class = DamageClass::kUnfinished;
+  return damaged_step(std::move(cut), size);
 }
 
 Result<Step> Framing::scan(ChunkKey at) const {
   const Position size = source_.size();
   if (at.position >= size) return Step{};
-  auto examined = examine(at.position);
+  const Place place{at.position, phase_in(at.state)};
+  auto examined = examine(place);
   if (!examined) return std::move(examined).error();
-  if (const auto* lost = std::get_if<LostChunk>(&*examined)) {
-    return search(at.position, lost->reason, at.state == 0 ? lost->search_from : at.state * kBlockSize);
-  }
-  if (std::holds_alternative<CutChunk>(*examined)) {
-    DamagedRegion cut = region(at.position, size, kUnfinished);
-    cut.damage_class = DamageClass::kUnfinished;
-    return damaged_step(std::move(cut), size);
-  }
+  if (const auto* lost = std::get_if<LostChunk>(&*examined)) return search(place, *lost, at.state);
+  if (const auto* cut = std::get_if<CutChunk>(&*examined)) return step_over_cut(place, cut->has_header);
   if (const auto* refused = std::get_if<RefusedChunk>(&*examined)) {
-    return damaged_step(region(at.position, refused->end, refused->reason), size);
+    Step step = damaged_step(region(at.position, refused->end, refused->reason), size);
+    if (step.next) step.next->state = place.phase;
+    return step;
   }
-  auto& sound = std::get<SoundChunk>(*examined);
-  Step step;
-  if (sound.info.end < size) step.next = ChunkKey{sound.info.end, 0};
-  step.chunk = sound.info;
-  step.damage = std::move(sound.broken_block_headers);
-  return step;
+  return step_over(std::get<SoundChunk>(std::move(*examined)));
 }
 
 }  // namespace recordfs::riegeli

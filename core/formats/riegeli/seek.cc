@@ -1,10 +1,14 @@
 #include "core/formats/riegeli/seek.h"
 
+#include <algorithm>
+
 namespace recordfs::riegeli {
 namespace {
 
 // How many broken block headers in a row are stepped over, backwards.
 constexpr int kBlocksTried = 8;
+// How far before a byte a block header is looked for where blocks stand elsewhere.
+constexpr Position kLookedBack = 2 * kBlockSize;
 // Chunk headers read by one search: all that fit into the blocks tried, and some.
 constexpr int kMostSteps = 16384;
 
@@ -19,7 +23,11 @@ Result<std::optional<Position>> walk_start(const Framing& framing, Position bloc
   if (header.previous_chunk == 0) return std::optional<Position>(block);
   if (header.next_chunk <= at - block) {
     const Position end = block + header.next_chunk;
-    return is_chunk_boundary(end) ? std::optional(end) : std::nullopt;
+    if (!is_chunk_boundary(end)) return std::optional<Position>{};
+    // Where no chunk begins there, one may begin before it.
+    auto goes_on = framing.is_sound_or_end({end, 0});
+    if (!goes_on) return std::move(goes_on).error();
+    if (*goes_on) return std::optional(end);
   }
   if (header.previous_chunk > block) return std::optional<Position>{};
   const Position begin = block - header.previous_chunk;
@@ -29,10 +37,10 @@ Result<std::optional<Position>> walk_start(const Framing& framing, Position bloc
 }
 
 // Walks from a chunk boundary to the chunk that covers `at`.
-Result<std::optional<ChunkInfo>> walk_to(const Framing& framing, Position start, Position at) {
-  std::optional<ChunkKey> key = ChunkKey{start, 0};
+Result<std::optional<ChunkInfo>> walk_to(const Framing& framing, Place start, Position at) {
+  std::optional<ChunkKey> key = ChunkKey{start.begin, start.phase};
   // A search that takes more than one step is too long for looking up one chunk.
-  for (int i = 0; i < kMostSteps && key && key->position <= at && key->state == 0; ++i) {
+  for (int i = 0; i < kMostSteps && key && key->position <= at && !Framing::is_searching(*key); ++i) {
     auto step = framing.scan(*key);
     if (!step) return std::move(step).error();
     if (step->chunk && step->chunk->end > at) return step->chunk;
@@ -48,11 +56,13 @@ Result<std::optional<ChunkInfo>> find_chunk(const Framing& framing, Position at)
   for (int i = 0; i < kBlocksTried; ++i) {
     auto start = walk_start(framing, block, at);
     if (!start) return std::move(start).error();
-    if (*start) return walk_to(framing, **start, at);
+    if (*start) return walk_to(framing, {**start, 0}, at);
     if (block == 0) break;
     block -= kBlockSize;
   }
-  return std::optional<ChunkInfo>{};
+  auto shifted = framing.chunk_in_shifted_blocks(at - std::min(at, kLookedBack), at);
+  if (!shifted) return std::move(shifted).error();
+  return *shifted ? walk_to(framing, **shifted, at) : std::optional<ChunkInfo>{};
 }
 
 }  // namespace recordfs::riegeli

@@ -89,7 +89,7 @@ Result<Head> read_head(const Source& source, const ChunkInfo& chunk) {
   std::array<std::byte, kLongestPreamble> bytes{};
   const MutableBytes there =
       MutableBytes(bytes).first(static_cast<std::size_t>(std::min(chunk.stored_size, kLongestPreamble)));
-  if (auto read = read_data(source, chunk.begin, 0, there); !read) return std::move(read).error();
+  if (auto read = read_data(source, chunk, 0, there); !read) return std::move(read).error();
   return parse_head(chunk, there);
 }
 
@@ -113,7 +113,7 @@ Result<Verified> verified_layout(const Source& source, const ChunkInfo& chunk, c
     }
     auto sizes = Buffer::allocate(static_cast<std::size_t>(head->sizes_size));
     if (!sizes) return std::move(sizes).error();
-    if (auto read = read_data(source, chunk.begin, head->sizes_begin, sizes->span()); !read) {
+    if (auto read = read_data(source, chunk, head->sizes_begin, sizes->span()); !read) {
       return std::move(read).error();
     }
     if (source.generation() != generation) continue;
@@ -138,7 +138,7 @@ class PartsChunk final : public Chunk {
     if (!bytes) return std::move(bytes).error();
     const std::uint64_t first_value = chunk_.stored_size - *chunk_.decoded_size;
     for (int i = 0; i < kRereads; ++i) {
-      if (auto got = read_data(*source_, chunk_.begin, first_value + offset, bytes->span()); !got) {
+      if (auto got = read_data(*source_, chunk_, first_value + offset, bytes->span()); !got) {
         return std::move(got).error();
       }
       const std::uint64_t generation = source_->generation();

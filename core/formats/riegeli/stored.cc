@@ -27,16 +27,17 @@ Error at_chunk(Error error, const ChunkInfo& chunk) {
   return error;
 }
 
-Result<void> read_data(const Source& source, Position begin, std::uint64_t offset, MutableBytes out) {
+Result<void> read_data(const Source& source, const ChunkInfo& chunk, std::uint64_t offset, MutableBytes out) {
   if (out.empty()) return {};
-  Position at = position_in_chunk(begin, kChunkHeaderSize + offset);
+  Position at = position_in_chunk(chunk.begin, kChunkHeaderSize + offset, phase_of(chunk));
+  const std::uint64_t shift = shift_of(phase_of(chunk));
   while (!out.empty()) {
-    const std::uint64_t left_in_block = kBlockSize - at % kBlockSize;
+    const std::uint64_t left_in_block = kBlockSize - (at + shift) % kBlockSize;
     const auto length = static_cast<std::size_t>(std::min<std::uint64_t>(left_in_block, out.size()));
     auto got = source.read_at(at, out.first(length));
     if (!got) return std::move(got).error();
     if (*got < length) {
-      return Error{Code::kUnfinished, at + *got, fmt::format("the file ends inside the chunk at {}", begin)};
+      return Error{Code::kUnfinished, at + *got, fmt::format("the file ends inside the chunk at {}", chunk.begin)};
     }
     out = out.subspan(length);
     at += length + kBlockHeaderSize;
@@ -47,7 +48,7 @@ Result<void> read_data(const Source& source, Position begin, std::uint64_t offse
 Result<Buffer> read_verified(const Source& source, const ChunkInfo& chunk) {
   auto data = Buffer::allocate(static_cast<std::size_t>(chunk.stored_size));
   if (!data) return data;
-  if (auto read = read_data(source, chunk.begin, 0, data->span()); !read) return std::move(read).error();
+  if (auto read = read_data(source, chunk, 0, data->span()); !read) return std::move(read).error();
   if (riegeli_hash(data->view()) != data_hash(chunk)) return hash_mismatch(chunk);
   return data;
 }
@@ -59,7 +60,7 @@ Result<void> verify_data(const Source& source, const ChunkInfo& chunk) {
   for (std::uint64_t done = 0; done < chunk.stored_size;) {
     const auto length = static_cast<std::size_t>(std::min(chunk.stored_size - done, kHashPiece));
     const MutableBytes bytes = piece->span().first(length);
-    if (auto read = read_data(source, chunk.begin, done, bytes); !read) return read;
+    if (auto read = read_data(source, chunk, done, bytes); !read) return read;
     hasher.append(bytes);
     done += length;
   }

@@ -9,13 +9,14 @@
 #include "core/base/result.h"
 #include "core/base/source.h"
 #include "core/formats/container.h"
+#include "core/formats/riegeli/wire.h"
 
 namespace recordfs::riegeli {
 
-// Fills `out` with the bytes of the data of the chunk at `begin`, from `offset` of its data on. Each byte is
+// Fills `out` with the bytes of the data of the chunk, from `offset` of its data on. Each byte is
 // read into its place; nothing is moved afterwards. Fails with kUnfinished where the source ends, and as
 // Source does.
-Result<void> read_data(const Source& source, Position begin, std::uint64_t offset, MutableBytes out);
+Result<void> read_data(const Source& source, const ChunkInfo& chunk, std::uint64_t offset, MutableBytes out);
 
 // All data of a chunk, its hash verified. The caller has checked the size against Limits. Fails with kDamage
 // when the hash is wrong, and as read_data.
@@ -24,7 +25,8 @@ Result<Buffer> read_verified(const Source& source, const ChunkInfo& chunk);
 // Checks the hash of a chunk's data in pieces of bounded size. Fails as read_verified.
 Result<void> verify_data(const Source& source, const ChunkInfo& chunk);
 
-// What ChunkInfo::detail holds for this format.
+// What ChunkInfo::detail and the key's state hold for this format.
+inline Phase phase_of(const ChunkInfo& chunk) { return chunk.key.state % kBlockSize; }
 inline std::uint64_t data_hash(const ChunkInfo& chunk) { return chunk.detail[0]; }
 inline std::uint64_t decoded_data_size(const ChunkInfo& chunk) { return chunk.detail[1]; }
 

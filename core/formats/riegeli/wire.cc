@@ -13,6 +13,11 @@ namespace {
 constexpr Position kNowhere = std::numeric_limits<Position>::max();
 constexpr std::uint64_t kLargestSize = std::uint64_t{1} << 60;
 
+// No file is larger than 2^40 bytes, so the highest bytes of its numbers are zeros.
+constexpr bool fits_into_file(Bytes bytes, std::size_t number) {
+  return bytes[number + 7] == std::byte{0} && bytes[number + 6] == std::byte{0} && bytes[number + 5] == std::byte{0};
+}
+
 constexpr std::array<unsigned char, 64> kSignature = {
     0x83, 0xaf, 0x70, 0xd1, 0x0d, 0x88, 0x4a, 0x3f, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00,
     0x40, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x91, 0xba, 0xc2, 0x3c, 0x92, 0x87, 0xe1, 0xa9,
@@ -35,6 +40,23 @@ ChunkType to_chunk_type(std::uint8_t byte) {
 }
 
 }  // namespace
+
+bool may_be_block_header(Bytes bytes) {
+  constexpr std::size_t kPreviousChunk = 8;
+  constexpr std::size_t kNextChunk = 16;
+  constexpr std::size_t kLowBytes = 5;
+  return fits_into_file(bytes, kPreviousChunk) && fits_into_file(bytes, kNextChunk) &&
+         std::ranges::any_of(bytes.subspan(kNextChunk, kLowBytes), [](std::byte byte) { return byte != std::byte{0}; });
+}
+
+bool may_be_records_header(Bytes bytes) {
+  constexpr std::size_t kDataSize = 8;
+  constexpr std::size_t kType = 24;
+  constexpr std::size_t kDecodedSize = 32;
+  const ChunkType type = to_chunk_type(std::to_integer<std::uint8_t>(bytes[kType]));
+  const bool has_records = type == ChunkType::kSimple || type == ChunkType::kTransposed;
+  return has_records && fits_into_file(bytes, kDataSize) && fits_into_file(bytes, kDecodedSize);
+}
 
 std::optional<BlockHeader> parse_block_header(Bytes bytes) {
   Cursor cursor(bytes);
@@ -94,15 +116,16 @@ bool keeps_type_rules(const ChunkHeader& header) {
   return true;
 }
 
-Position content_end(Position begin, const ChunkHeader& header) {
+Position content_end(Position begin, const ChunkHeader& header, Phase phase) {
   if (begin > kLargestSize || header.data_size > kLargestSize) return kNowhere;
-  return add_with_headers(begin, kChunkHeaderSize + header.data_size);
+  return add_with_headers(begin + shift_of(phase), kChunkHeaderSize + header.data_size) - shift_of(phase);
 }
 
-Position chunk_end(Position begin, const ChunkHeader& header) {
-  const Position content = content_end(begin, header);
+Position chunk_end(Position begin, const ChunkHeader& header, Phase phase) {
+  const Position content = content_end(begin, header, phase);
   if (content == kNowhere) return kNowhere;
-  return std::max(content, round_up_to_chunk_boundary(begin + header.num_records));
+  const std::uint64_t shift = shift_of(phase);
+  return std::max(content, round_up_to_chunk_boundary(begin + shift + header.num_records) - shift);
 }
 
 Bytes file_signature() { return std::as_bytes(std::span(kSignature)); }

@@ -23,6 +23,13 @@ struct BlockHeader {
   std::uint64_t next_chunk = 0;      // bytes from the block's begin to the chunk's end, never 0
 };
 
+// Whether the first 24 bytes may be a block header, told without its hash: it says no more than what fits into a file.
+// REQUIRES: bytes.size() >= kBlockHeaderSize.
+bool may_be_block_header(Bytes bytes);
+
+// The same of 40 bytes and the header of a chunk of records. REQUIRES: bytes.size() >= kChunkHeaderSize.
+bool may_be_records_header(Bytes bytes);
+
 // Parses 24 bytes; nullopt when the hash is wrong or the header points nowhere.
 std::optional<BlockHeader> parse_block_header(Bytes bytes);
 
@@ -55,12 +62,21 @@ ChunkType type_of(std::string_view kind);
 // Whether the header keeps the rules of its type: which sizes and counts must be zero.
 bool keeps_type_rules(const ChunkHeader& header);
 
-// The first multiple of the block size at or behind `at`.
-constexpr Position block_at_or_behind(Position at) { return (at + kBlockSize - 1) / kBlockSize * kBlockSize; }
+// What a block's position leaves when it is divided by the block size: 0, but behind a place where bytes have got lost
+// or in between, and in a file that stands behind another one.
+using Phase = std::uint64_t;
+
+// How far a part of a file in which blocks have this phase has to be moved for them to stand where they should.
+constexpr std::uint64_t shift_of(Phase phase) { return (kBlockSize - phase) % kBlockSize; }
+
+// The first block at or behind `at`.
+constexpr Position block_at_or_behind(Position at, Phase phase = 0) {
+  return (at + shift_of(phase) + kBlockSize - 1) / kBlockSize * kBlockSize - shift_of(phase);
+}
 
 // Offsets 1..24 of a block: inside or right behind its header, where no chunk may begin or end.
-constexpr bool is_chunk_boundary(Position at) {
-  const std::uint64_t offset = at % kBlockSize;
+constexpr bool is_chunk_boundary(Position at, Phase phase = 0) {
+  const std::uint64_t offset = (at + shift_of(phase)) % kBlockSize;
   return offset == 0 || offset > kBlockHeaderSize;
 }
 
@@ -72,14 +88,14 @@ constexpr Position add_with_headers(Position at, std::uint64_t size) {
 }
 
 // Where byte `offset` of a chunk's header and data stands in the file.
-constexpr Position position_in_chunk(Position begin, std::uint64_t offset) {
-  return add_with_headers(begin, offset + 1) - 1;
+constexpr Position position_in_chunk(Position begin, std::uint64_t offset, Phase phase = 0) {
+  return add_with_headers(begin + shift_of(phase), offset + 1) - 1 - shift_of(phase);
 }
 
 // Where a chunk's header and data end, and where the chunk ends, padding included. Both are the largest
 // Position where the header asks for more than any file holds.
-Position content_end(Position begin, const ChunkHeader& header);
-Position chunk_end(Position begin, const ChunkHeader& header);
+Position content_end(Position begin, const ChunkHeader& header, Phase phase = 0);
+Position chunk_end(Position begin, const ChunkHeader& header, Phase phase = 0);
 
 // The 64 bytes with which each file begins: a block header and the signature chunk's header.
 Bytes file_signature();

@@ -93,6 +93,90 @@ TEST(SalvageTest, ABlockLargerThanAStepIsFoundInSeveral) {
   EXPECT_GT(reading.walk.visits.size(), 20u);
 }
 
+std::string corpus_file(const std::string& name) {
+  std::ifstream in("tests/corpus/leveldb_table/" + name, std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+// One of each kind of checksum, and of LevelDB's and RocksDB's.
+const std::vector<std::string> kTables = {"leveldb-restarts.ldb",  "rocksdb-snappy.sst",    "rocksdb7-default.sst",
+                                          "rocksdb7-xxhash64.sst", "rocksdb7-xxhash32.sst", "rocksdb9-version-6.sst"};
+
+std::vector<std::size_t> hashes_of(const std::vector<contract::Mark>& records) {
+  std::vector<std::size_t> hashes;
+  for (const contract::Mark& record : records) hashes.push_back(record.hash);
+  return hashes;
+}
+
+// Those of the whole file but for the chunk that begins at `lost`.
+std::vector<std::size_t> without(const contract::Reading& whole, Position lost) {
+  auto kept = whole.records;
+  std::erase_if(kept, [&](const contract::Mark& record) { return record.chunk_begin == lost; });
+  return hashes_of(kept);
+}
+
+TEST(ShiftedTest, LostOrInsertedBytesCostTheBlockThatTheyHit) {
+  for (const std::string& name : kTables) {
+    const std::string bytes = corpus_file(name);
+    const auto whole = read(bytes);
+    const auto chunks = whole.walk.chunks();
+    ASSERT_GT(chunks.size(), 3u) << name;
+    const Position hit = chunks[1].begin;
+    std::string less = bytes;
+    less.erase(hit + 5, 10);
+    std::string more = bytes;
+    more.insert(hit + 5, 5000, 'x');
+    for (const std::string& damaged : {less, more}) {
+      const auto reading = read(damaged);
+      EXPECT_EQ(hashes_of(reading.records), without(whole, hit)) << name;
+      EXPECT_TRUE(reading.reports_damage());
+    }
+  }
+}
+
+TEST(ShiftedTest, ATableWithoutItsFrontIsReadFromTheSecondBlockOn) {
+  for (const std::string& name : kTables) {
+    const std::string bytes = corpus_file(name);
+    const auto whole = read(bytes);
+    const auto reading = read(bytes.substr(whole.walk.chunks()[0].end - 3));
+    EXPECT_EQ(hashes_of(reading.records), without(whole, 0)) << name;
+    EXPECT_TRUE(reading.reports_damage());
+  }
+}
+
+TEST(ShiftedTest, BothOfTwoTablesAreRead) {
+  const std::string second = corpus_file("rocksdb7-default.sst");
+  for (const std::string& name : {kTables[0], kTables[1], kTables[2], kTables[3]}) {
+    const std::string first = corpus_file(name);
+    auto due = hashes_of(read(first).records);
+    const auto behind = hashes_of(read(second).records);
+    due.insert(due.end(), behind.begin(), behind.end());
+    EXPECT_EQ(hashes_of(read(first + second).records), due) << name;
+  }
+}
+
+TEST(ShiftedTest, WhatStandsBehindTheFooterCostsNothing) {
+  for (const std::string& name : kTables) {
+    const std::string bytes = corpus_file(name);
+    const auto whole = read(bytes);
+    const auto padded = read(bytes + std::string(5000, '\0'));
+    EXPECT_EQ(padded.records, whole.records) << name;
+    EXPECT_FALSE(padded.reports_damage());
+    const auto longer = read(bytes + "something else");
+    EXPECT_EQ(longer.records, whole.records) << name;
+    EXPECT_TRUE(longer.reports_damage());
+  }
+}
+
+TEST(SalvageTest, BlocksWithXxHashesAreFoundWithoutAFooter) {
+  for (const std::string& name : {kTables[2], kTables[3], kTables[4]}) {
+    const std::string bytes = corpus_file(name);
+    const auto reading = read(bytes.substr(0, bytes.size() - 60));
+    EXPECT_EQ(reading.records, read(bytes).records) << name;
+    EXPECT_TRUE(reading.reports_damage());
+  }
+}
+
 TEST(RocksDbTest, ChecksumsMayDependOnWhereABlockStands) {
   std::ifstream in("tests/corpus/leveldb_table/rocksdb-version-6.sst", std::ios::binary);
   const std::string bytes{std::istreambuf_iterator<char>(in), {}};

@@ -1,0 +1,183 @@
+#include "core/formats/riegeli/resync.h"
+
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <utility>
+
+#include "core/base/buffer.h"
+#include "core/formats/riegeli/stored.h"
+
+namespace recordfs::riegeli {
+namespace {
+
+// Of a chunk that nothing but its own header tells of, so much data at the most is read to believe it. A larger one is
+// interrupted by a block header, which tells of it too.
+constexpr std::uint64_t kMostVerified = 2 * kBlockSize;
+// What all chunk headers in one block may cost that turn out to be none: headers can be made by the thousand.
+constexpr std::uint64_t kMostSpent = 8 * kBlockSize;
+// The highest byte of the number with which both headers go on behind their hash.
+constexpr std::size_t kHighestByte = 15;
+constexpr std::uint64_t kSignatureSize = kBlockHeaderSize + kChunkHeaderSize;
+
+// The phase in which the next block header stands as far behind `begin` as can be.
+Phase phase_without_headers(Position begin) { return (begin + kBlockSize - kBlockHeaderSize - 1) % kBlockSize; }
+constexpr std::uint64_t kMostWithoutHeaders = kBlockSize - kBlockHeaderSize - 1;
+
+// How much of a chunk is looked through for a block header.
+std::uint64_t looked_through(const ChunkHeader& header) {
+  return std::min(kChunkHeaderSize + header.data_size, kBlockSize) + kBlockHeaderSize;
+}
+
+}  // namespace
+
+Result<std::optional<Resync::Told>> Resync::told_by(const Search& search, Position block) const {
+  auto read = framing_.block_header(block);
+  if (!read) return std::move(read).error();
+  if (!*read) return std::optional<Told>{};
+  const BlockHeader& header = **read;
+  const Position damaged = search.damaged;
+  if (header.previous_chunk == 0 && block > damaged) return std::optional(Told{block, block});
+  if (header.next_chunk > std::numeric_limits<Position>::max() - block) {
+    return std::optional(Told{source_.size(), search.from});
+  }
+  const Position end = block + header.next_chunk;
+  Position fence = search.from;
+  if (header.previous_chunk < block && block - header.previous_chunk > damaged) {
+    fence = block - header.previous_chunk;
+    auto sound = is_chunk_boundary(fence, search.phase) ? framing_.is_chunk(fence, end, search.phase) : false;
+    if (!sound) return std::move(sound).error();
+    if (*sound) return std::optional(Told{fence, fence});
+  }
+  return is_chunk_boundary(end, search.phase) ? std::optional(Told{end, fence}) : std::nullopt;
+}
+
+Result<bool> Resync::is_inside_of_sound_block(const Search& search, Position at) const {
+  const Position behind = block_at_or_behind(at, search.phase);
+  auto header = behind < source_.size() ? framing_.block_header(behind) : std::optional<BlockHeader>{};
+  if (!header) return std::move(header).error();
+  if (*header) return true;
+  if (behind < kBlockSize || behind - kBlockSize < std::max(search.least, search.headers_from)) return false;
+  header = framing_.block_header(behind - kBlockSize);
+  if (!header) return std::move(header).error();
+  if (!*header || (*header)->next_chunk <= at - (behind - kBlockSize)) return false;
+  auto goes_on = goes_on_behind(at);
+  if (!goes_on) return std::move(goes_on).error();
+  return !*goes_on;
+}
+
+// Between two blocks of a file inside a record there is one of the file around it, so they are further apart.
+Result<bool> Resync::goes_on_behind(Position block) const {
+  if (source_.size() - block <= kBlockSize) return false;
+  auto header = framing_.block_header(block + kBlockSize);
+  if (!header) return std::move(header).error();
+  return header->has_value();
+}
+
+Result<std::optional<Place>> Resync::by_block_header(const Search& search, Position block,
+                                                     const BlockHeader& header) const {
+  const Place place{block - std::min(block, header.previous_chunk), block % kBlockSize};
+  if (header.previous_chunk > block || place.begin < search.least) return std::optional<Place>{};
+  if (header.next_chunk > std::numeric_limits<Position>::max() - block) return std::optional<Place>{};
+  if (!is_chunk_boundary(place.begin, place.phase)) return std::optional<Place>{};
+  auto sound = framing_.is_chunk(place.begin, block + header.next_chunk, place.phase);
+  if (!sound) return std::move(sound).error();
+  if (!*sound) return std::optional<Place>{};
+  auto inside = is_inside_of_sound_block(search, block);
+  if (!inside) return std::move(inside).error();
+  return *inside ? std::optional<Place>{} : std::optional(place);
+}
+
+Result<bool> Resync::has_sound_data(Position begin, const ChunkHeader& header, Phase phase) const {
+  if (!is_chunk_boundary(begin, phase) || chunk_end(begin, header, phase) > source_.size()) return false;
+  auto sound = verify_data(source_, Framing::describe({begin, phase}, header, "-"));
+  if (sound) return true;
+  if (lies_in_the_bytes(sound.error().code)) return false;
+  return std::move(sound).error();
+}
+
+// A block header, of whichever phase, that interrupts the chunk and says of it what the chunk's header says.
+Result<std::optional<Place>> Resync::by_block_inside(const Search& search, Position begin,
+                                                     const ChunkHeader& header) const {
+  auto bytes = read_up_to(source_, begin, looked_through(header));
+  if (!bytes) return std::move(bytes).error();
+  const Bytes seen = bytes->view();
+  for (std::size_t i = 1; i + kBlockHeaderSize <= seen.size(); ++i) {
+    if (seen[i + kHighestByte] != std::byte{0} || !may_be_block_header(seen.subspan(i))) continue;
+    const auto block = parse_block_header(seen.subspan(i, kBlockHeaderSize));
+    if (!block || block->previous_chunk != i) continue;
+    const Phase phase = (begin + i) % kBlockSize;
+    if (begin == search.damaged && phase == search.phase) continue;
+    const Position end = chunk_end(begin, header, phase);
+    if (!is_chunk_boundary(begin, phase) || end < begin + i || end - (begin + i) != block->next_chunk) continue;
+    auto inside = phase == search.phase ? false : is_inside_of_sound_block(search, begin + i);
+    if (!inside) return std::move(inside).error();
+    if (!*inside) return std::optional(Place{begin, phase});
+  }
+  return std::optional<Place>{};
+}
+
+Result<std::optional<Place>> Resync::by_chunk_header(const Search& search, Position begin, const ChunkHeader& header,
+                                                     std::uint64_t& spent) const {
+  if (header.num_records == 0 || begin < search.least) return std::optional<Place>{};
+  for (const Phase phase : {search.phase, phase_without_headers(begin)}) {
+    const bool is_known = begin == search.damaged && phase == search.phase;
+    const bool is_small = phase == search.phase || kChunkHeaderSize + header.data_size <= kMostWithoutHeaders;
+    if (is_known || !is_small || header.data_size > kMostVerified || spent > kMostSpent) continue;
+    spent += header.data_size;
+    auto sound = has_sound_data(begin, header, phase);
+    if (!sound) return std::move(sound).error();
+    if (*sound) return std::optional(Place{begin, phase});
+  }
+  if (spent > kMostSpent) return std::optional<Place>{};
+  spent += looked_through(header);
+  return by_block_inside(search, begin, header);
+}
+
+Result<std::optional<Place>> Resync::search_bytes(Search& search, Position end) const {
+  if (search.from >= end) return std::optional<Place>{};
+  auto bytes = read_up_to(source_, search.from, end - search.from + kSignatureSize);
+  if (!bytes) return std::move(bytes).error();
+  const Bytes seen = bytes->view();
+  const auto count = static_cast<std::size_t>(end - search.from);
+  std::uint64_t spent = 0;
+  for (std::size_t i = 0; i < count && i + kBlockHeaderSize <= seen.size(); ++i) {
+    if (seen[i + kHighestByte] != std::byte{0}) continue;
+    const Position at = search.from + i;
+    const Bytes rest = seen.subspan(i);
+    if (at % kBlockSize != search.phase && may_be_block_header(rest)) {
+      const auto header = parse_block_header(rest.first(kBlockHeaderSize));
+      const Bytes signature = file_signature();
+      const bool is_file = header && at != search.damaged && rest.size() >= signature.size() &&
+                           std::ranges::equal(rest.first(signature.size()), signature);
+      auto is_own = is_file ? goes_on_behind(at) : true;
+      if (!is_own) return std::move(is_own).error();
+      search.is_foreign |= !*is_own;
+      auto found = header && *is_own ? by_block_header(search, at, *header) : std::optional<Place>{};
+      if (!found || *found) return found;
+    }
+    if (search.is_foreign || rest.size() < kChunkHeaderSize || !may_be_records_header(rest)) continue;
+    const auto header = parse_chunk_header(rest.first(kChunkHeaderSize));
+    auto found = header ? by_chunk_header(search, at, *header, spent) : std::optional<Place>{};
+    if (!found || *found) return found;
+  }
+  return std::optional<Place>{};
+}
+
+Result<std::optional<Place>> Resync::advance(Search& search, Position until) const {
+  const Position end = std::min(until, (search.from / kBlockSize + 1) * kBlockSize);
+  std::optional<Told> told;
+  for (Position block = block_at_or_behind(search.from, search.phase); block < end && !told; block += kBlockSize) {
+    if (block < search.headers_from) continue;
+    auto header = told_by(search, block);
+    if (!header) return std::move(header).error();
+    told = *header;
+  }
+  auto found = search_bytes(search, told ? std::min(told->fence, end) : end);
+  if (!found || *found) return found;
+  if (told) return std::optional(Place{told->resume, search.phase});
+  search.from = end;
+  return std::optional<Place>{};
+}
+
+}  // namespace recordfs::riegeli

@@ -1,0 +1,158 @@
+#include <algorithm>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "core/formats/riegeli/format.h"
+#include "core/formats/riegeli/wire.h"
+#include "tests/unit/formats/riegeli/walk.h"
+#include "tests/writers/riegeli/writer.h"
+
+namespace recordfs::riegeli {
+namespace {
+
+using riegeli_writer::simple_chunk;
+using riegeli_writer::Writer;
+
+// A file of chunks of one record each, which is another text for each chunk.
+struct Sample {
+  std::string file;
+  std::vector<std::string> records;
+  std::vector<Position> begins;  // of the chunks, and the file's end
+};
+
+Sample sample_of(std::uint64_t size, std::size_t record_size = 3000, std::string name = "record") {
+  Writer writer;
+  Sample sample;
+  while (writer.size() < size) {
+    sample.records.push_back(name + " " + std::to_string(sample.records.size()) + std::string(record_size, 'r'));
+    sample.begins.push_back(writer.add(simple_chunk({sample.records.back()})));
+  }
+  sample.begins.push_back(writer.size());
+  sample.file = writer.file();
+  return sample;
+}
+
+std::vector<std::string> records_of(const std::string& file) {
+  std::vector<std::string> records;
+  for (const ReadRecord& record : read_file(file).records) records.push_back(record.bytes);
+  return records;
+}
+
+// Those of the sample but for chunks [first, behind).
+std::vector<std::string> without(const Sample& sample, std::size_t first, std::size_t behind) {
+  std::vector<std::string> rest(sample.records.begin(), sample.records.begin() + static_cast<std::ptrdiff_t>(first));
+  rest.insert(rest.end(), sample.records.begin() + static_cast<std::ptrdiff_t>(behind), sample.records.end());
+  return rest;
+}
+
+bool tells_of_damage(const std::string& file) {
+  const auto container = open_bytes(file);
+  return container && !walk(*container, file.size()).damage.empty();
+}
+
+// What the walk finds is found by locate(), too.
+void expect_located(const std::string& file) {
+  const auto container = open_bytes(file);
+  ASSERT_TRUE(container);
+  for (const ChunkInfo& chunk : walk(*container, file.size()).chunks) {
+    for (const Position at : {chunk.begin, chunk.end - 1}) {
+      const auto found = container->locate(at);
+      ASSERT_TRUE(found && *found) << at;
+      EXPECT_EQ((*found)->key, chunk.key) << at;
+      EXPECT_EQ((*found)->end, chunk.end) << at;
+    }
+  }
+}
+
+TEST(Resync, LostBytesCostTheChunkTheyAreLostFrom) {
+  const Sample sample = sample_of(20 * kBlockSize);
+  for (const std::uint64_t size : {1, 100, 2900}) {
+    std::string file = sample.file;
+    file.erase(sample.begins[7] + 60, size);
+    EXPECT_EQ(records_of(file), without(sample, 7, 8)) << size;
+    EXPECT_TRUE(tells_of_damage(file));
+    expect_located(file);
+  }
+}
+
+TEST(Resync, BytesThatGotInCostTheChunkTheyGotInto) {
+  const Sample sample = sample_of(20 * kBlockSize);
+  for (const std::string& foreign : {std::string(1, 'x'), std::string(5000, '\0'), std::string(200000, '\n')}) {
+    std::string file = sample.file;
+    file.insert(sample.begins[30] + 500, foreign);
+    EXPECT_EQ(records_of(file), without(sample, 30, 31)) << foreign.size();
+    expect_located(file);
+  }
+}
+
+TEST(Resync, LostChunksAreToldThoughAllThatIsThereFitsTogether) {
+  const Sample sample = sample_of(3 * kBlockSize);
+  std::string file = sample.file;
+  file.erase(sample.begins[2], sample.begins[4] - sample.begins[2]);
+  EXPECT_EQ(records_of(file), without(sample, 2, 4));
+  EXPECT_TRUE(tells_of_damage(file));
+}
+
+TEST(Resync, FileWhoseFrontWasCutOffIsOne) {
+  for (const std::uint64_t size : {kBlockSize / 2, 3 * kBlockSize}) {
+    const Sample sample = sample_of(size);
+    for (const Position cut : {Position{1}, Position{64}, sample.begins[3], sample.begins[3] + 7}) {
+      const std::string file = sample.file.substr(cut);
+      const auto kept = std::ranges::lower_bound(sample.begins, cut) - sample.begins.begin();
+      EXPECT_EQ(records_of(file), without(sample, 0, static_cast<std::size_t>(kept))) << cut;
+      EXPECT_TRUE(tells_of_damage(file));
+      expect_located(file);
+    }
+  }
+}
+
+TEST(Resync, FileBehindAnotherOneIsRead) {
+  const Sample first = sample_of(2 * kBlockSize);
+  const Sample second = sample_of(3 * kBlockSize, 700, "other");
+  std::vector<std::string> both = first.records;
+  both.insert(both.end(), second.records.begin(), second.records.end());
+  EXPECT_EQ(records_of(first.file + second.file), both);
+  const std::string cut = first.file.substr(0, first.file.size() - 10) + second.file;
+  both.erase(both.begin() + static_cast<std::ptrdiff_t>(first.records.size()) - 1);
+  EXPECT_EQ(records_of(cut), both);
+}
+
+TEST(Resync, ChunksBetweenBrokenBlockHeadersAreFoundByTheirOwn) {
+  const Sample sample = sample_of(4 * kBlockSize);
+  std::string file = sample.file;
+  for (std::uint64_t block = 0; block < 4; ++block) file[block * kBlockSize + 3] ^= 1;
+  for (const std::size_t chunk : {1, 5, 40}) file[sample.begins[chunk] + 2] ^= 1;
+  auto due = without(sample, 40, 41);
+  due.erase(due.begin() + 5);
+  due.erase(due.begin() + 1);
+  EXPECT_EQ(records_of(file), due);
+}
+
+TEST(Resync, FileInsideARecordIsNoneOfTheFilesOwn) {
+  const Sample inner = sample_of(kBlockSize / 2, 300, "inner");
+  const Sample large = sample_of(3 * kBlockSize, 300, "inner");
+  for (const bool is_large : {false, true}) {
+    Writer writer;
+    const Position broken = writer.add(simple_chunk({"before", is_large ? large.file : inner.file, "behind"}));
+    writer.add(simple_chunk({"last"}));
+    std::string file = writer.file();
+    file[broken + 9] ^= 1;
+    // Where the file inside ends only a block header tells.
+    EXPECT_EQ(records_of(file), is_large ? std::vector<std::string>{"last"} : std::vector<std::string>{});
+    EXPECT_EQ(records_of(file.substr(0, broken + 9000)), std::vector<std::string>{});
+  }
+}
+
+// Each header is sound, and none of the data: a search that believed each would read all of it again for each.
+TEST(Resync, HeadersWithoutDataCostNoMoreThanABoundedTime) {
+  const std::string chunk = sample_of(100, 60000).file.substr(64, kChunkHeaderSize);
+  std::string file(64, 'x');
+  while (file.size() < 16 * kBlockSize) file += chunk;
+  EXPECT_TRUE(records_of(file).empty());
+}
+
+}  // namespace
+}  // namespace recordfs::riegeli
