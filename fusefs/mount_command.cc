@@ -150,6 +150,10 @@ std::optional<Refusal> serve_sources(const Options& options, const GivenTypes& t
           [&] {
             if (!options.foreground) log.use_syslog();
           },
+      .keeper_can_confine =
+          [&] {
+            if (confines) static_cast<void>(confine_keeper());  // its log is closed
+          },
       .can_confine =
           [&] {
             if (!confines) return;

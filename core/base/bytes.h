@@ -20,6 +20,12 @@ inline void copy_bytes(Bytes from, MutableBytes to) {
   if (!from.empty()) std::memcpy(to.data(), from.data(), from.size());
 }
 
+// Whether there is no byte but zeros.
+inline bool are_zeros(Bytes bytes) {
+  return bytes.empty() ||
+         (bytes[0] == std::byte{0} && std::memcmp(bytes.data(), bytes.data() + 1, bytes.size() - 1) == 0);
+}
+
 inline Bytes as_bytes(std::string_view text) { return std::as_bytes(std::span(text.data(), text.size())); }
 
 // The same bytes as characters. Only for text that the project made, or for names and log lines.

@@ -21,6 +21,7 @@ class WindowedSource final : public Source {
   std::uint64_t size() const override { return below_->size(); }
   Result<std::size_t> read_at(Position at, MutableBytes out) const override;
   Result<Slice> view_at(Position at, std::uint64_t size) const override;
+  Result<Position> next_data(Position at) const override { return below_->next_data(at); }
   std::uint64_t generation() const override { return below_->generation(); }
   std::optional<FileIdentity> identity() const override { return below_->identity(); }
   bool has_grown() const override { return below_->has_grown(); }

@@ -77,6 +77,11 @@ Result<Buffer> read_exactly(const Source& source, Position at, std::uint64_t siz
   return bytes;
 }
 
+Result<Position> behind_hole(const Source& source, Position at, Bytes seen) {
+  if (!are_zeros(seen)) return at;
+  return source.next_data(at);
+}
+
 Result<std::shared_ptr<const FileSource>> FileSource::open(const std::string& path) {
   Descriptor descriptor(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK));
   if (!descriptor) return io_error(0, "cannot open", errno);
@@ -149,6 +154,25 @@ Result<std::size_t> FileSource::read_at(Position at, MutableBytes out) const {
   // After the bytes, not before: what was read is older than this look at the file.
   if (auto unchanged = check_unchanged(); !unchanged) return std::move(unchanged).error();
   return got;
+}
+
+Result<Position> FileSource::next_data(Position at) const {
+  if (at >= size_) return size_;
+  const off_t found = ::lseek(descriptor_.number(), static_cast<off_t>(at), SEEK_DATA);
+  const bool ends_with_hole = found < 0 && errno == ENXIO;
+  // As in read_at(). A file that was cut off has no data there either.
+  if (auto unchanged = check_unchanged(); !unchanged) return std::move(unchanged).error();
+  if (found < 0 && !ends_with_hole) return at;
+  const Position next = ends_with_hole ? size_ : std::min(static_cast<Position>(found), size_);
+  // A filesystem that calls bytes a hole which were read as data is not asked again.
+  return next <= at || next > last_known_data() ? at : next;
+}
+
+// No hole of the snapshot ends behind it; size_ where nothing but zeros is known.
+Position FileSource::last_known_data() const {
+  const Bytes last = ends_.last.view();
+  const auto data = std::find_if(last.rbegin(), last.rend(), [](std::byte byte) { return byte != std::byte{0}; });
+  return data == last.rend() ? size_ : size_ - static_cast<Position>(data - last.rbegin()) - 1;
 }
 
 Result<FileSource::Ends> FileSource::read_ends() const {

@@ -1,6 +1,7 @@
 // Source: the bytes of one container, read by position.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <memory>
@@ -47,6 +48,10 @@ class Source {
   // as read_at() does, and with kOutOfMemory. The caller has checked `size` against Limits.
   virtual Result<Slice> view_at(Position at, std::uint64_t size) const;
 
+  // The first place from `at` on where the source may have other bytes than zeros; size() where none follows. `at`
+  // itself where that can't be told, as of all bytes that nobody left out on purpose. Fails as read_at() does.
+  virtual Result<Position> next_data(Position at) const { return std::min(at, size()); }
+
   // Grows by one whenever the file was seen to have been touched since the last look: whoever keeps
   // "this was verified" for bytes that it reads again has to verify anew.
   virtual std::uint64_t generation() const { return 0; }
@@ -64,6 +69,11 @@ Result<Buffer> read_exactly(const Source& source, Position at, std::uint64_t siz
 
 // At most `size` bytes from `at`: fewer only where the source ends.
 Result<Buffer> read_up_to(const Source& source, Position at, std::uint64_t size);
+
+// Where a search goes on that has found nothing in `seen`, which are the bytes before `at`: where they are zeros to the
+// last one, behind the hole that may have begun with them, and otherwise at `at`. So a source is asked for holes only
+// by who has read zeros out of it. Fails as Source::read_at does.
+Result<Position> behind_hole(const Source& source, Position at, Bytes seen);
 
 // A regular file or block device, read with pread so that a file cut off under us is an error and
 // never a signal.
@@ -87,6 +97,7 @@ class FileSource final : public Source {
   std::string_view name() const override { return name_; }
   std::uint64_t size() const override { return size_; }
   Result<std::size_t> read_at(Position at, MutableBytes out) const override;
+  Result<Position> next_data(Position at) const override;
   std::uint64_t generation() const override { return generation_.load(std::memory_order_acquire); }
 
   std::optional<FileIdentity> identity() const override;
@@ -127,6 +138,7 @@ class FileSource final : public Source {
   Result<std::size_t> read_descriptor(Position at, MutableBytes out) const;
   Result<Ends> read_ends() const;
   Result<bool> ends_are_same() const;
+  Position last_known_data() const;
   Result<Stamp> stamp() const;
   static Stamp stamp_of(const struct stat& st, std::uint64_t device_size);
   // DESIGN §1 rule 8: when the stamp has moved, the ends of the snapshot are compared with what was there.

@@ -119,8 +119,13 @@ Result<ChunkInfo> RecordStore::chunk_covering(Position at, Goal& goal) const {
 }
 
 Result<std::uint64_t> RecordStore::address(const ChunkInfo& chunk, std::uint64_t index) const {
-  const std::uint64_t room = index_bits_ == 0 ? chunk.end - chunk.begin : std::uint64_t{1} << index_bits_;
-  if (index >= room) return Error{Code::kLimit, chunk.begin, "the chunk holds more records than can be told apart"};
+  // All addresses of the chunk's bytes are its records': record_at() asks for the chunk that covers one of them. So the
+  // few bits that are left for an index in a large file are enough.
+  const std::uint64_t room = (chunk.end - chunk.begin) << index_bits_;
+  if (index >= room) {
+    Error why{Code::kLimit, chunk.begin, "the chunk holds more records than can be told apart"};
+    return reported(Result<std::uint64_t>(std::move(why)));
+  }
   return (chunk.begin << index_bits_) + index;
 }
 

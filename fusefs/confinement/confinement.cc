@@ -30,16 +30,23 @@ void open_what_opens_late() {
 
 std::optional<std::string> failed(std::string_view what) { return fmt::format("{}: {}", what, std::strerror(errno)); }
 
-std::optional<std::string> give_up_capabilities(bool reads_all_owners) {
+// To unmount, and to come to the mount point and remove it, whoever owns what is on the way.
+constexpr unsigned kOfKeeper =
+    1u << CAP_SYS_ADMIN | 1u << CAP_DAC_READ_SEARCH | 1u << CAP_DAC_OVERRIDE | 1u << CAP_FOWNER;
+
+// The first 32 capabilities that the process has; 0 where that can't be told.
+unsigned own_capabilities() {
   __user_cap_header_struct header{.version = _LINUX_CAPABILITY_VERSION_3, .pid = 0};
   __user_cap_data_struct sets[_LINUX_CAPABILITY_U32S_3]{};
-  if (reads_all_owners) {
-    if (::syscall(SYS_capget, &header, sets) != 0) return failed("capabilities");
-    constexpr unsigned kKept = 1u << CAP_DAC_READ_SEARCH;
-    const unsigned kept = sets[0].permitted & kKept;
-    sets[0] = {.effective = kept, .permitted = kept, .inheritable = 0};
-    sets[1] = {};
-  }
+  return ::syscall(SYS_capget, &header, sets) == 0 ? sets[0].effective & sets[0].permitted : 0;
+}
+
+// All but those of `kept` that it has.
+std::optional<std::string> give_up_capabilities(unsigned kept) {
+  __user_cap_header_struct header{.version = _LINUX_CAPABILITY_VERSION_3, .pid = 0};
+  __user_cap_data_struct sets[_LINUX_CAPABILITY_U32S_3]{};
+  if (kept != 0) kept &= own_capabilities();
+  sets[0] = {.effective = kept, .permitted = kept, .inheritable = 0};
   if (::syscall(SYS_capset, &header, sets) != 0) return failed("capabilities");
   return std::nullopt;
 }
@@ -55,9 +62,21 @@ std::vector<std::string> confine(const Reach& within) {
     if (why) kept.push_back(std::move(*why));
   };
   if (::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) note(failed("new privileges"));
-  note(give_up_capabilities(within.reads_all_owners));
+  note(give_up_capabilities(within.reads_all_owners ? 1u << CAP_DAC_READ_SEARCH : 0));
   note(keep_files(within));
   note(keep_system_calls());
+  return kept;
+}
+
+std::vector<std::string> confine_keeper() {
+  std::vector<std::string> kept;
+  if ((own_capabilities() & 1u << CAP_SYS_ADMIN) == 0) return kept;
+  const auto note = [&kept](std::optional<std::string> why) {
+    if (why) kept.push_back(std::move(*why));
+  };
+  if (::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) note(failed("new privileges"));
+  note(give_up_capabilities(kOfKeeper));
+  note(keep_system_calls_of_keeper());
   return kept;
 }
 

@@ -6,11 +6,13 @@
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <cstdint>
 #include <cstring>
 #include <memory>
+#include <span>
 #include <type_traits>
 
 #include <fmt/format.h>
@@ -40,7 +42,7 @@ constexpr int kAllowed[] = {
     SCMP_SYS(brk), SCMP_SYS(munmap), SCMP_SYS(mremap), SCMP_SYS(madvise), SCMP_SYS(mincore),
     // threads, signals, the end
     SCMP_SYS(set_robust_list), SCMP_SYS(get_robust_list), SCMP_SYS(rseq), SCMP_SYS(set_tid_address), SCMP_SYS(gettid),
-    SCMP_SYS(getpid), SCMP_SYS(getppid), SCMP_SYS(tgkill), SCMP_SYS(sched_yield), SCMP_SYS(sched_getaffinity),
+    SCMP_SYS(getpid), SCMP_SYS(getppid), SCMP_SYS(sched_yield), SCMP_SYS(sched_getaffinity),
     SCMP_SYS(sched_setaffinity), SCMP_SYS(sched_getparam), SCMP_SYS(sched_getscheduler), SCMP_SYS(membarrier),
     SCMP_SYS(rt_sigaction), SCMP_SYS(rt_sigprocmask), SCMP_SYS(rt_sigpending), SCMP_SYS(rt_sigsuspend),
     SCMP_SYS(rt_sigtimedwait), SCMP_SYS(rt_sigreturn), SCMP_SYS(sigaltstack), SCMP_SYS(exit), SCMP_SYS(exit_group),
@@ -48,6 +50,12 @@ constexpr int kAllowed[] = {
     SCMP_SYS(clock_gettime), SCMP_SYS(clock_getres), SCMP_SYS(gettimeofday), SCMP_SYS(time), SCMP_SYS(getrandom),
     SCMP_SYS(getcpu), SCMP_SYS(sysinfo), SCMP_SYS(uname), SCMP_SYS(getrusage), SCMP_SYS(getuid), SCMP_SYS(geteuid),
     SCMP_SYS(getgid), SCMP_SYS(getegid), SCMP_SYS(getrlimit), SCMP_SYS(arch_prctl)};
+
+// Of a process that waits, answers and unmounts.
+constexpr int kAllowedToKeeper[] = {
+    SCMP_SYS(read),         SCMP_SYS(sendto), SCMP_SYS(statx),        SCMP_SYS(umount2),    SCMP_SYS(rmdir),
+    SCMP_SYS(unlinkat),     SCMP_SYS(brk),    SCMP_SYS(munmap),       SCMP_SYS(futex),      SCMP_SYS(rt_sigprocmask),
+    SCMP_SYS(rt_sigaction), SCMP_SYS(exit),   SCMP_SYS(rt_sigreturn), SCMP_SYS(exit_group), SCMP_SYS(restart_syscall)};
 
 struct ReleaseFilter {
   void operator()(void* filter) const { ::seccomp_release(filter); }
@@ -61,12 +69,15 @@ int allow_in_part(scmp_filter_ctx filter) {
   // What is executable was so before.
   const scmp_arg_cmp not_executable = SCMP_A2(SCMP_CMP_MASKED_EQ, number(PROT_EXEC), 0);
   const scmp_arg_cmp thread = SCMP_A0(SCMP_CMP_MASKED_EQ, number(CLONE_THREAD), number(CLONE_THREAD));
+  // A signal to others of the same user would need no right.
+  const scmp_arg_cmp itself = SCMP_A0(SCMP_CMP_EQ, number(::getpid()), 0);
   const scmp_arg_cmp asks_for_limits = SCMP_A2(SCMP_CMP_EQ, 0, 0);
   const scmp_arg_cmp clones_device = SCMP_A1(SCMP_CMP_EQ, number(FUSE_DEV_IOC_CLONE), 0);
   const scmp_arg_cmp names_thread = SCMP_A0(SCMP_CMP_EQ, number(PR_SET_NAME), 0);
   int outcome = ::seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(mmap), 1, not_executable);
   outcome |= ::seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(mprotect), 1, not_executable);
   outcome |= ::seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(clone), 1, thread);
+  outcome |= ::seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(tgkill), 1, itself);
   outcome |= ::seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(prlimit64), 1, asks_for_limits);
   outcome |= ::seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(ioctl), 1, clones_device);
   outcome |= ::seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(prctl), 1, names_thread);
@@ -75,22 +86,26 @@ int allow_in_part(scmp_filter_ctx filter) {
   return outcome;
 }
 
-}  // namespace
-
-std::optional<std::string> keep_system_calls() {
+std::optional<std::string> keep(std::span<const int> allowed, int (*allow_more)(scmp_filter_ctx)) {
   const Filter filter(::seccomp_init(SCMP_ACT_ERRNO(EPERM)));
   if (!filter) return "system calls: no memory for the filter";
   // Without it the calls of other architectures that the processor runs would end the process.
   int outcome = ::seccomp_attr_set(filter.get(), SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_ERRNO(EPERM));
   // A tree in place of a list: every read and every answer goes through it.
   outcome |= ::seccomp_attr_set(filter.get(), SCMP_FLTATR_CTL_OPTIMIZE, 2);
-  for (const int call : kAllowed) {
+  for (const int call : allowed) {
     if (call >= 0) outcome |= ::seccomp_rule_add(filter.get(), SCMP_ACT_ALLOW, call, 0);
   }
-  outcome |= allow_in_part(filter.get());
+  if (allow_more != nullptr) outcome |= allow_more(filter.get());
   if (outcome == 0) outcome = ::seccomp_load(filter.get());
   if (outcome == 0) return std::nullopt;
   return fmt::format("system calls: {}", std::strerror(outcome < 0 ? -outcome : EINVAL));
 }
+
+}  // namespace
+
+std::optional<std::string> keep_system_calls() { return keep(kAllowed, allow_in_part); }
+
+std::optional<std::string> keep_system_calls_of_keeper() { return keep(kAllowedToKeeper, nullptr); }
 
 }  // namespace recordfs

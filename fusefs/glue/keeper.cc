@@ -50,6 +50,7 @@ void let_go(int line) {
 [[noreturn]] void keep(const Keeper::Kept& kept, int line, std::uint64_t ours) {
   ::prctl(PR_SET_NAME, "recordfs-keeper");
   let_go(line);
+  if (kept.confine) kept.confine();
   constexpr int kLine = STDERR_FILENO + 1;
   const auto stands = [&] { return ours != 0 && mount_at(kept.mountpoint) == ours; };
   char asked = 0;

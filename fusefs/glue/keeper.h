@@ -4,6 +4,7 @@
 
 #include <sys/types.h>
 
+#include <functional>
 #include <string>
 
 #include "core/base/descriptor.h"
@@ -17,6 +18,7 @@ class Keeper {
   struct Kept {
     std::string mountpoint;         // a directory, by its path from the root; empty: nothing is to be unmounted
     bool remove_directory = false;  // when nothing is mounted on it any more
+    std::function<void()> confine;  // called in the process that unmounts, before it waits; null: nothing is given up
   };
 
   // Forks. REQUIRES: one thread, and that it is mounted. Where the system gives no process, nothing is kept.

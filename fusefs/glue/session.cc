@@ -152,7 +152,8 @@ Result<void> serve(const MountTree& tree, Executor& executor, const SessionOptio
       watch_init_reply(session->get()) == 0 && fuse_daemonize(options.foreground ? 1 : 0) == 0;
   if (is_in_background) {
     keeper.emplace(Keeper::Kept{.mountpoint = is_directory(options.mountpoint) ? options.mountpoint : std::string(),
-                                .remove_directory = options.remove_mountpoint});
+                                .remove_directory = options.remove_mountpoint,
+                                .confine = events.keeper_can_confine});
     // Before there is a thread that has something to say, and one that would not be confined.
     events.in_background();
     events.can_confine();

@@ -33,6 +33,7 @@ struct SessionOptions {
 struct SessionEvents {
   std::function<void()> mounted;        // by mount(2), before the process goes to the background
   std::function<void()> in_background;  // it has gone there, before the first request
+  std::function<void()> keeper_can_confine;  // in the process that unmounts when this one has ended
   std::function<void()> can_confine;    // there is one thread, and the process needs to start no other program
   std::function<void()> stands;         // INIT was answered; on one of the loop's threads
   std::function<void()> in_use;         // the timeout is over, but the mount can't be unmounted; as `asked`

@@ -4,12 +4,10 @@
 // behind failing too. Each time the failure has to be told as one, nothing may be lost, and the same store has to give
 // all that it should as soon as there is memory again.
 #include <algorithm>
-#include <barrier>
 #include <iostream>
 #include <map>
 #include <optional>
 #include <string>
-#include <thread>
 #include <utility>
 #include <vector>
 
@@ -204,7 +202,7 @@ class OutOfMemoryTest : public SampleTest {
  protected:
   static void SetUpTestSuite() {
     total_ = 0;
-    keep_what_is_kept();
+    FailingAllocations::take_what_is_kept();
   }
   static void TearDownTestSuite() { std::cout << "allocations that failed: " << total_ << "\n"; }
 
@@ -231,19 +229,6 @@ class OutOfMemoryTest : public SampleTest {
   }
 
  private:
-  // What the C library takes once and keeps: for the first exception, and for the stacks of threads that have ended.
-  static void keep_what_is_kept() {
-    std::barrier all_there(kThreads);
-    std::vector<std::jthread> threads;
-    for (std::ptrdiff_t i = 0; i < kThreads; ++i) threads.emplace_back([&] { all_there.arrive_and_wait(); });
-    try {
-      throw std::bad_alloc();
-    } catch (const std::bad_alloc&) {
-      return;
-    }
-  }
-
-  static constexpr std::ptrdiff_t kThreads = 5;
   static constexpr int kBackgroundThreads = 3;        // of two catalogs and the keys
   static constexpr std::uint64_t kCostOfARun = 1000;  // for an allocation, in bytes that are read
   static constexpr std::uint64_t kLeastRuns = 5;

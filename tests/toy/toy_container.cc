@@ -155,7 +155,12 @@ Result<Step> ToyContainer::scan(ChunkKey at) const {
 Result<Step> ToyContainer::search(Position from) const {
   constexpr std::string_view kWhy = "chunk header check mismatch";
   const std::uint64_t size = source_->size();
-  if (head_.fixed.stride > 0) return lost(from, std::min(size, from + head_.fixed.stride), kWhy);
+  if (head_.fixed.stride > 0) {
+    auto data = source_->next_data(from);
+    if (!data) return std::move(data).error();
+    const Position slot = *data - (*data - head_.fixed.size) % head_.fixed.stride;
+    return lost(from, std::min(size, std::max(slot, from + head_.fixed.stride)), kWhy);
+  }
   const std::uint64_t window = std::max(limits_.scan_bytes, kChunkHeaderSize + 1);
   auto bytes = read_up_to(*source_, from, window);
   if (!bytes) return std::move(bytes).error();
@@ -163,6 +168,9 @@ Result<Step> ToyContainer::search(Position from) const {
   for (std::size_t i = 1; i + kChunkHeaderSize <= room; ++i) {
     if (parse_chunk_header(bytes->view().subspan(i))) return lost(from, from + i, kWhy);
   }
+  auto data = behind_hole(*source_, from + room, bytes->view());
+  if (!data) return std::move(data).error();
+  if (*data > from + room) return lost(from, *data, kWhy);
   return lost(from, room < window ? size : from + room - kChunkHeaderSize + 1, kWhy);
 }
 

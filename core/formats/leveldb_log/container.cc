@@ -65,6 +65,12 @@ Result<Step> LogContainer::scan(ChunkKey at) const {
     if (head_.number_in_name) {
       std::erase_if(step.damage, [](const auto& region) { return region.damage_class == DamageClass::kStale; });
     }
+    if (assembly.tally().records == 0 && assembly.damage().empty()) {
+      auto behind = reader.behind_hole(place.position);
+      if (!behind) return std::move(behind).error();
+      // A frame of zeros is filling, which ends whatever was refused before it.
+      if (*behind > place.position) place = {*behind, false};
+    }
     step.next.reset();
     if (place.position < reader.size()) step.next = ChunkKey{place.position, place.in_refused ? kInRefused : 0};
     if (assembly.tally().records > 0) step.chunk = describe(assembly.tally());

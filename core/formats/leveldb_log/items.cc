@@ -176,6 +176,15 @@ Result<Item> ItemReader::read(Position at) {
   return skipped(at, end);
 }
 
+Result<Position> ItemReader::behind_hole(Position at) {
+  if (at >= size() || at != wire().frame_begin(at)) return at;
+  auto frame = frames_.rest_of_frame(at);
+  if (!frame) return std::move(frame).error();
+  auto data = recordfs::behind_hole(*source_, at + frame->size(), *frame);
+  if (!data || *data == at + frame->size()) return data ? Result<Position>(at) : data;
+  return *data == size() ? size() : wire().frame_begin(*data);
+}
+
 Item ItemReader::read_sound(const Parsed& parsed) const {
   const Fragment& fragment = parsed.fragment;
   Item item{.kind = Item::Kind::kSkipped, .begin = fragment.begin, .end = fragment.end(), .fragment = fragment};

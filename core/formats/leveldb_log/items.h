@@ -99,6 +99,10 @@ class ItemReader {
   // REQUIRES: frame < size(), and a frame begins there.
   Result<Position> first_in(Position frame);
 
+  // Where the first frame from `at` on begins that is no piece of a hole; `at` where one begins there, and where none
+  // begins at all. Fails as next().
+  Result<Position> behind_hole(Position at);
+
   std::uint64_t size() const { return frames_.size(); }
   const Wire& wire() const { return session_.wire; }
 

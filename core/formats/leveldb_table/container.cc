@@ -178,9 +178,24 @@ Result<Step> TableContainer::search_end(ChunkKey at, Position end) const {
   return Step{{}, {}, ChunkKey{at.position, is_through ? kBehind : state_of(found->search)}};
 }
 
+// How many windows from `begin` on are pieces of a hole and may be passed over: no run of zeros as long as a window has
+// the CRC that is written as zeros.
+Result<std::uint64_t> TableContainer::windows_in_hole(Position begin, Position end) const {
+  constexpr std::uint64_t kSeen = 4096;
+  auto seen = read_up_to(*source_, begin, std::min(kSeen, end - begin));
+  if (!seen) return std::move(seen).error();
+  auto data = behind_hole(*source_, begin + seen->size(), seen->view());
+  if (!data) return std::move(data).error();
+  const std::uint64_t hole = std::min(*data, end) - begin;
+  return hole < kResyncWindow ? 0 : (hole - kResyncWindow) / kResyncStride + 1;
+}
+
 Result<Step> TableContainer::search_behind(ChunkKey at, Position end) const {
   const std::uint64_t passed = (at.state & ~kMode) + 1;
   if (passed >= end - at.position || !can_find_behind_damage(survey_.dialect)) return rest_is_lost(at.position);
+  auto in_hole = windows_in_hole(at.position + passed, end);
+  if (!in_hole) return std::move(in_hole).error();
+  if (*in_hole > 0) return Step{{}, {}, ChunkKey{at.position, at.state + *in_hole * kResyncStride}};
   auto found = find_block(*source_, at.position + passed, end, survey_.dialect, limits_);
   if (!found) return std::move(found).error();
   if (*found) {

@@ -40,6 +40,7 @@ class TableContainer final : public Container {
   Result<Step> scan_salvaged(ChunkKey at) const;
   Result<Step> search_end(ChunkKey at, Position end) const;
   Result<Step> search_behind(ChunkKey at, Position end) const;
+  Result<std::uint64_t> windows_in_hole(Position begin, Position end) const;
   // Where a walk that goes by checksums alone ends: at the footer, or where blocks are known again.
   Position salvaged_end() const;
   Result<Step> rest_is_lost(Position from) const;

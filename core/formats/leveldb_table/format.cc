@@ -8,7 +8,9 @@
 namespace recordfs::leveldb_table {
 namespace {
 
-Result<int> probe(const Source& source, std::string_view, ProbeDepth depth) { return bid_for(source, depth); }
+Result<int> probe(const Source& source, std::string_view file_name, ProbeDepth depth) {
+  return bid_for(source, file_name, depth);
+}
 
 Result<std::unique_ptr<Container>> open(std::shared_ptr<const Source> source, const Limits& limits) {
   auto found = survey(*source, limits);

@@ -18,6 +18,7 @@ namespace {
 constexpr std::uint64_t kSearchedTail = 64 << 10;
 constexpr int kBitsOfMagic = 64;
 constexpr int kBitsOfChecksum = 32;
+constexpr std::uint64_t kProbedHead = 64u << 10;
 
 Result<std::optional<Footer>> read_footer(const Source& source) {
   const std::uint64_t size = source.size();
@@ -43,6 +44,8 @@ Result<std::optional<Footer>> find_footer(const Source& source) {
   return std::optional<Footer>{};
 }
 
+bool is_name_of_table(std::string_view name) { return name.ends_with(".ldb") || name.ends_with(".sst"); }
+
 // The dialects that a file without a footer may be written in.
 constexpr Dialect kGuesses[] = {{},
                                 {.is_rocksdb = true, .version = 5},
@@ -58,10 +61,10 @@ struct FirstBlock {
 };
 
 // In the first dialect that can unpack it; where none can, but its checksum matches, in LevelDB's.
-Result<std::optional<FirstBlock>> find_first_block(const Source& source) {
+Result<std::optional<FirstBlock>> find_first_block(const Source& source, std::uint64_t most = kSearchedHead) {
   std::optional<FirstBlock> best;
   for (const Dialect& dialect : kGuesses) {
-    const std::uint64_t searched = dialect.checksum == Checksum::kCrc32c ? kSearchedHead : kHashedHead;
+    const std::uint64_t searched = dialect.checksum == Checksum::kCrc32c ? most : std::min(most, kHashedHead);
     auto found = find_end(source, 0, source.size(), {}, searched, dialect, Limits{});
     if (!found) return std::move(found).error();
     if (!found->place) continue;
@@ -323,15 +326,17 @@ Dialect Survey::dialect_of(Position begin, Kind kind) const {
   return found;
 }
 
-Result<int> bid_for(const Source& source, ProbeDepth depth) {
+Result<int> bid_for(const Source& source, std::string_view file_name, ProbeDepth depth) {
   auto footer = read_footer(source);
   if (!footer) return std::move(footer).error();
   if (*footer) return kBitsOfMagic;
-  if (depth != ProbeDepth::kSearch) return 0;
-  footer = find_footer(source);
+  // Of files with the name of a table the head alone tells enough: the footer may be cut off, or stand before the end.
+  const bool searches = depth == ProbeDepth::kSearch;
+  if (!searches && !is_name_of_table(file_name)) return 0;
+  if (searches) footer = find_footer(source);
   if (!footer) return std::move(footer).error();
   if (*footer) return kBitsOfMagic;
-  auto first = find_any_block(source);
+  auto first = searches ? find_any_block(source) : find_first_block(source, kProbedHead);
   if (!first) return std::move(first).error();
   return *first ? kBitsOfChecksum : 0;
 }

@@ -40,9 +40,9 @@ struct Survey {
 // How much of a file's head is searched for the end of the first block, where there is no footer.
 inline constexpr std::uint64_t kSearchedHead = std::uint64_t{1} << 20;
 
-// How many bits speak for a table: those of the footer's magic, or, with kSearch, of the first block's checksum.
-// Fails as Source does.
-Result<int> bid_for(const Source& source, ProbeDepth depth);
+// How many bits speak for a table: those of the footer's magic, or, with kSearch or where the file's name is one of a
+// table, of the first block's checksum. With kHead the block is looked for in the first 64 KiB. Fails as Source does.
+Result<int> bid_for(const Source& source, std::string_view file_name, ProbeDepth depth);
 
 // Reads the footer and the indexes. nullopt when neither a footer nor a sound first block is there. Fails as Source
 // does, and with kOutOfMemory.

@@ -96,7 +96,10 @@ Result<Framing::Found> Search::next(Position from) {
     if (bytes->size() < kMagic.size()) break;
     const auto magic = std::search(bytes->begin(), bytes->end(), kMagic.begin(), kMagic.end());
     if (magic == bytes->end()) {
-      at += bytes->size() - (kMagic.size() - 1);
+      auto data = behind_hole(bytes_.source(), at + bytes->size(), *bytes);
+      if (!data) return std::move(data).error();
+      const Position read = at + bytes->size();
+      at = *data > read ? *data : read - (kMagic.size() - 1);
       continue;
     }
     at += static_cast<Position>(magic - bytes->begin());

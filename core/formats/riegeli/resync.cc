@@ -164,7 +164,23 @@ Result<std::optional<Place>> Resync::search_bytes(Search& search, Position end) 
   return std::optional<Place>{};
 }
 
+// A header that begins with zeros may begin in the hole.
+Result<Position> Resync::behind_hole_at(Position from) const {
+  auto seen = read_up_to(source_, from, kBlockHeaderSize);
+  if (!seen) return std::move(seen).error();
+  auto data = behind_hole(source_, from + seen->size(), seen->view());
+  if (!data) return data;
+  const Position least = *data - std::min(*data, kSignatureSize);
+  return std::max(from, least - least % kBlockSize);
+}
+
 Result<std::optional<Place>> Resync::advance(Search& search, Position until) const {
+  auto behind = behind_hole_at(search.from);
+  if (!behind) return std::move(behind).error();
+  if (*behind > search.from) {
+    search.from = std::min(*behind, until);
+    return std::optional<Place>{};
+  }
   const Position end = std::min(until, (search.from / kBlockSize + 1) * kBlockSize);
   std::optional<Told> told;
   for (Position block = block_at_or_behind(search.from, search.phase); block < end && !told; block += kBlockSize) {

@@ -29,9 +29,9 @@ class Resync {
   // REQUIRES: both outlive the object.
   Resync(const Source& source, const Framing& framing) : source_(source), framing_(framing) {}
 
-  // Goes on with the search to the next multiple of the block size, or to `until`, and says where the walk can go on;
-  // nullopt when that is not known yet. The same for the same search, whatever was searched at once. Fails as Source
-  // does, and with kOutOfMemory. REQUIRES: search.from < until, which is in the file.
+  // Goes on with the search to the next multiple of the block size, behind a hole, or to `until`, and says where the
+  // walk can go on; nullopt when that is not known yet. The same for the same search, whatever was searched at once.
+  // Fails as Source does, and with kOutOfMemory. REQUIRES: search.from < until, which is in the file.
   Result<std::optional<Place>> advance(Search& search, Position until) const;
 
  private:
@@ -50,6 +50,8 @@ class Resync {
   Result<std::optional<Place>> by_block_inside(const Search& search, Position begin, const ChunkHeader& header) const;
   Result<bool> has_sound_data(Position begin, const ChunkHeader& header, Phase phase) const;
   Result<bool> goes_on_behind(Position block) const;
+  // Where to search on where there may be a hole at `from`: `from` itself where there is none.
+  Result<Position> behind_hole_at(Position from) const;
   Result<bool> is_inside_of_sound_block(const Search& search, Position at) const;
 
   const Source& source_;

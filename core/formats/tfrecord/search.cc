@@ -41,7 +41,10 @@ Result<Found> search(const Source& source, Position from, std::uint64_t budget) 
     spent += window->size();
     const auto offset = find_header(window->view(), size - at - kFrameSize);
     if (!offset) {
-      at += window->size() - (kHeaderSize - 1);
+      auto data = behind_hole(source, at + window->size(), window->view());
+      if (!data) return std::move(data).error();
+      // A length may begin with zeros, up to all but its last byte and its checksum.
+      at = *data - (kHeaderSize - 1);
       continue;
     }
     at += *offset;

@@ -287,6 +287,75 @@ TEST(FileSource, GrowingAloneTouchesNothingOfAFileThatIsFollowed) {
   EXPECT_EQ(longer->generation(), 1u) << "any other change touches it";
 }
 
+constexpr std::uint64_t kLarge = 8u << 20;
+
+// Whether the filesystem of temporary files tells of holes.
+bool knows_holes(const std::string& path) {
+  const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  return ::lseek(file.number(), 1 << 20, SEEK_DATA) != 1 << 20;
+}
+
+TEST(FileSource, DataBehindAHoleIsFound) {
+  TempFile file(long_text());
+  file.write_at(kLarge, "data");
+  file.resize(2 * kLarge);
+  const auto source = open_source(file);
+  const bool is_told = knows_holes(file.path());
+  EXPECT_EQ(source->next_data(0).value(), 0u);
+  EXPECT_EQ(source->next_data(kLarge + 1).value(), kLarge + 1);
+  EXPECT_EQ(source->next_data(1 << 20).value(), is_told ? kLarge : 1 << 20);
+  EXPECT_EQ(source->next_data(kLarge + (1 << 20)).value(), is_told ? 2 * kLarge : kLarge + (1 << 20));
+  EXPECT_EQ(source->next_data(2 * kLarge).value(), 2 * kLarge);
+  EXPECT_EQ(source->next_data(~Position{0}).value(), 2 * kLarge);
+}
+
+TEST(FileSource, HoleEndsWithTheSnapshotThoughTheFileGrows) {
+  TempFile file("data");
+  file.resize(kLarge);
+  const auto source = open_source(file);
+  file.write_at(2 * kLarge, "appended");
+  EXPECT_EQ(source->next_data(1 << 20).value(), knows_holes(file.path()) ? kLarge : 1 << 20);
+}
+
+TEST(FileSource, HoleThatIsFilledInIsDataFromThenOn) {
+  TempFile file("data");
+  file.resize(kLarge);
+  const auto source = open_source(file);
+  ASSERT_TRUE(source->next_data(1 << 20));
+  file.write_at(kLarge / 2, "filled in");
+  EXPECT_LE(source->next_data(1 << 20).value(), kLarge / 2);
+  EXPECT_EQ(source->generation(), 1u);
+}
+
+TEST(FileSource, HoleOfAFileThatWasCutOffIsNoHole) {
+  TempFile file("data");
+  file.resize(kLarge);
+  const auto source = open_source(file);
+  file.resize(100);
+  EXPECT_EQ(source->next_data(1 << 20).error().code, Code::kChanged);
+}
+
+TEST(FileSource, BytesThatCannotBeSoughtAreAllData) {
+  const auto source = FileSource::open("/proc/self/stat");
+  ASSERT_TRUE(source);
+  EXPECT_EQ((*source)->next_data(0).value(), 0u);
+  const MemorySource memory(Buffer::copy_of(as_bytes(std::string_view("\0\0\0", 3))).value());
+  EXPECT_EQ(memory.next_data(1).value(), 1u);
+  EXPECT_EQ(memory.next_data(7).value(), 3u);
+}
+
+TEST(FileSource, SearchPassesHolesOnlyBehindZerosThatItHasRead) {
+  TempFile file(std::string(4096, '\0'));
+  file.resize(kLarge);
+  const auto source = open_source(file);
+  const std::string zeros(100, '\0');
+  const std::string others = zeros + "x";
+  const bool is_told = knows_holes(file.path());
+  EXPECT_EQ(behind_hole(*source, 1 << 20, as_bytes(zeros)).value(), is_told ? kLarge : 1 << 20);
+  EXPECT_EQ(behind_hole(*source, 1 << 20, as_bytes(others)).value(), 1u << 20);
+  EXPECT_EQ(behind_hole(*source, 1 << 20, as_bytes("x" + zeros)).value(), 1u << 20);
+}
+
 TEST(FileSource, OpenFileThatLostItsNameIsStillRead) {
   const TempFile file("0123456789");
   const auto source = open_source(file);

@@ -130,6 +130,8 @@ TEST_F(Confinement, MakesNoConnection) {
 
 TEST_F(Confinement, TouchesNoOtherProcess) {
   EXPECT_EQ(inside([] { return ::kill(::getppid(), 0) == 0; }), EPERM);
+  EXPECT_EQ(inside([] { return ::syscall(SYS_tgkill, ::getppid(), ::getppid(), 0) == 0; }), EPERM);
+  EXPECT_EQ(inside([] { return ::syscall(SYS_tgkill, ::getpid(), ::gettid(), 0) == 0; }), 0);
   EXPECT_EQ(inside([] { return ::ptrace(PTRACE_ATTACH, ::getppid(), nullptr, nullptr) == 0; }), EPERM);
 }
 

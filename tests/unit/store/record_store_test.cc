@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <bit>
 #include <chrono>
 #include <functional>
 #include <future>
@@ -52,6 +53,39 @@ TEST(RecordStore, EightThreadsReadWhatOneReads) {
     }));
   }
   for (auto& count : wrong) EXPECT_EQ(count.get(), 0);
+}
+
+// A file so large that hardly a bit of an address is left for an index beside the chunk's begin.
+class Packed final : public Wrapped {
+ public:
+  using Wrapped::Wrapped;
+  bool index_fits_in_chunk() const override { return false; }
+};
+
+TEST(RecordStore, RecordsOfAPackedChunkAreToldApartWhereFewBitsAreLeft) {
+  for (const unsigned bits_left : {1u, 2u, 8u}) {
+    const toy::File file = toy::make_file({.chunks = 5, .records_per_chunk = 30});
+    const auto source = std::make_shared<MoodySource>(file.bytes);
+    Lines lines;
+    Services services(1 << 20, 2, lines.log());
+    services.address_bits = static_cast<unsigned>(std::bit_width(file.bytes.size())) + bits_left;
+    const RecordStore store("toy", source, std::make_unique<Packed>(toy::open(source, Limits{}).value()), services, {});
+    std::optional<std::uint64_t> last;
+    for (std::size_t ordinal = 0; ordinal < file.records.size(); ++ordinal) {
+      const auto place = waited([&](Goal& goal) { return store.chunk_by_ordinal(ordinal, goal); }).value();
+      const std::uint64_t index = ordinal - place.before.records;
+      const std::uint64_t address = store.address(place.chunk, index).value();
+      EXPECT_TRUE(!last || address > *last);
+      EXPECT_LT(address, store.address_limit());
+      const auto found = waited([&](Goal& goal) { return store.record_at(address, goal); }).value();
+      EXPECT_EQ(found.chunk.begin, place.chunk.begin);
+      EXPECT_EQ(found.index, index);
+      last = address;
+    }
+    const auto place = waited([&](Goal& goal) { return store.chunk_by_ordinal(0, goal); }).value();
+    EXPECT_EQ(store.address(place.chunk, 1u << 20).error().code, Code::kLimit);
+    EXPECT_EQ(lines.all().size(), 1u) << "who lists it sees no more than an error";
+  }
 }
 
 // The texts of the records behind `record`, at most so many.

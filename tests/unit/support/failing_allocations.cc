@@ -1,9 +1,13 @@
 #include "tests/unit/support/failing_allocations.h"
 
 #include <atomic>
+#include <barrier>
 #include <cerrno>
+#include <cstddef>
 #include <cstdlib>
 #include <new>
+#include <thread>
+#include <vector>
 
 namespace recordfs::testing {
 namespace {
@@ -40,6 +44,18 @@ FailingAllocations::~FailingAllocations() { is_counting = false; }
 std::uint64_t FailingAllocations::seen() const { return seen_so_far; }
 std::uint64_t FailingAllocations::failed() const { return failed_so_far; }
 std::int64_t FailingAllocations::in_use() { return pieces; }
+
+void FailingAllocations::take_what_is_kept() {
+  constexpr std::ptrdiff_t kThreads = 5;
+  std::barrier all_there(kThreads);
+  std::vector<std::jthread> threads;
+  for (std::ptrdiff_t i = 0; i < kThreads; ++i) threads.emplace_back([&] { all_there.arrive_and_wait(); });
+  try {
+    throw std::bad_alloc();
+  } catch (const std::bad_alloc&) {
+    return;
+  }
+}
 
 FailingAllocations::Pause::Pause() { ++pauses; }
 FailingAllocations::Pause::~Pause() { --pauses; }

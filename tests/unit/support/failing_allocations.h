@@ -34,6 +34,10 @@ class FailingAllocations {
     Pause& operator=(const Pause&) = delete;
   };
 
+  // Takes what the C library takes once and keeps, so that in_use() is equal before and after: for the first exception,
+  // and for the stacks of threads that have ended.
+  static void take_what_is_kept();
+
   // Pieces of memory that are in use now in the whole process; 0 under a sanitizer, which finds what was lost itself.
   static std::int64_t in_use();
 };

@@ -92,7 +92,9 @@ Result<Runs::Found> Runs::search(Position from, std::uint64_t budget) {
     if (run && !*run) run = first_off_grid(at, slot + kFrameSize);
     if (!run) return std::move(run).error();
     if (*run) return Found{*run, (*run)->begin};
-    at = std::min(slot + kFrameSize, window_.size());
+    auto data = window_.behind_hole(slot);
+    if (!data) return std::move(data).error();
+    at = std::min(std::max(slot + kFrameSize, *data - *data % kFrameSize), window_.size());
     if (at - from + window_.checked() >= budget) return Found{std::nullopt, at};
   }
   return Found{std::nullopt, window_.size()};

@@ -54,6 +54,12 @@ Result<Bytes> Window::view(Position at, std::uint64_t length) {
   return joined_.view().first(filled);
 }
 
+Result<Position> Window::behind_hole(Position slot) {
+  auto bytes = this->slot(slot);
+  if (!bytes) return std::move(bytes).error();
+  return recordfs::behind_hole(source_, slot + bytes->size(), *bytes);
+}
+
 Result<std::optional<FrameHeader>> Window::header(Position at) {
   if (at >= size()) return std::optional<FrameHeader>{};
   const Position begin = at - at % kFrameSize;

@@ -26,6 +26,8 @@ class Window {
   Result<std::optional<FrameHeader>> header(Position at);
   // The same, its checksum verified: nullopt too where that is wrong or the file ends inside the fragment.
   Result<std::optional<FrameHeader>> sound_header(Position at);
+  // Where data may follow behind the frame at the multiple `slot`: at its end, unless it is a piece of a hole.
+  Result<Position> behind_hole(Position slot);
   // How many bytes were checked against a checksum.
   std::uint64_t checked() const { return checked_; }
 

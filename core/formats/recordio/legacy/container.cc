@@ -120,7 +120,9 @@ Result<Step> LegacyContainer::search(Position from, Loss loss) const {
       if (!header || !ends_in(*header, at + i, size)) continue;
       return at + i == from ? describe(from, *header) : region_step(from, at + i, reason_of(loss), size);
     }
-    at += end;
+    auto data = behind_hole(*source_, at + bytes.size(), bytes);
+    if (!data) return std::move(data).error();
+    at = *data > at + bytes.size() ? *data : at + end;
     if (at - from < limits_.scan_bytes) continue;
     Step step = region_step(from, at, reason_of(loss), size);
     if (step.next) step.next->state = static_cast<std::uint64_t>(loss);

@@ -1,0 +1,338 @@
+// Out of memory at each allocation of what a mount does beside reading a file: saving what a walk has found, loading
+// it, and showing a directory as it stands there. As in out_of_memory_test.cc the request that needed the memory fails
+// and says so, nothing is lost, and the next one is right.
+#include <cerrno>
+#include <iostream>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "core/store/record_store.h"
+#include "fusefs/tree/mount_tree.h"
+#include "tests/toy/toy_format.h"
+#include "tests/unit/support/failing_allocations.h"
+#include "tests/unit/support/signal.h"
+#include "tests/unit/support/temp_folder.h"
+
+namespace recordfs::contract {
+namespace {
+
+using testing::FailingAllocations;
+using testing::TempFolder;
+
+constexpr int kFailuresLeft = 3;  // of threads in the background, told to who comes next
+
+// Why a pass ended early.
+struct NotEnough {};
+
+const toy::File& toy_file() {
+  static const toy::File file =
+      toy::make_file({.chunks = 12, .counts_in_header = false, .broken_headers = {5}, .broken_payloads = {7}});
+  return file;
+}
+
+// The answer to a request that may have to wait; throws where there is no memory for one.
+template <class Ask>
+auto answered(const Ask& ask) {
+  for (;;) {
+    Goal goal;
+    auto answer = ask(goal);
+    if (answer) return answer;
+    const Error& why = answer.error();
+    if (why.code == Code::kOutOfMemory || why.os_error == ENOMEM) throw NotEnough();
+    if (why.code != Code::kPending) return answer;
+    std::optional<testing::Signal> reached;
+    {
+      const FailingAllocations::Pause pause;
+      reached.emplace();
+    }
+    const testing::Signal signal = *reached;
+    if (goal.awaited->wait(goal, [signal] { signal.set(); }) != 0) reached->wait();
+  }
+}
+
+// What was answered, in words. They take no memory that could fail.
+class Told {
+ public:
+  void add(std::string_view text) {
+    const FailingAllocations::Pause pause;
+    text_.append(text).append("\n");
+  }
+  template <class T, class Say>
+  void add(const Result<T>& answer, const Say& say) {
+    const FailingAllocations::Pause pause;
+    add(answer ? std::string(say(*answer)) : "!" + std::string(to_string(answer.error().code)));
+  }
+  std::string take() {
+    const FailingAllocations::Pause pause;
+    return std::move(text_);
+  }
+
+ private:
+  std::string text_;
+};
+
+// A thing that is made, asked everything, and asked again; all of it with allocations that fail.
+template <class Asked>
+class EachAllocation {
+ public:
+  // `make` makes one; `before` is called each time before that.
+  template <class Make, class Before>
+  static void fails(const Make& make, const Before& before) {
+    FailingAllocations::take_what_is_kept();
+    before();
+    const std::string truth = make()->ask();
+    std::uint64_t allocations = 0;
+    {
+      before();
+      const FailingAllocations counted;
+      EXPECT_EQ(make()->ask(), truth);
+      allocations = counted.seen();
+    }
+    std::uint64_t failed = 0;
+    for (const std::uint64_t count : {std::uint64_t{1}, FailingAllocations::kAllBehind}) {
+      for (std::uint64_t first = 0; first < allocations && !::testing::Test::HasFailure(); ++first) {
+        SCOPED_TRACE("from allocation " + std::to_string(first) + " of " + std::to_string(allocations));
+        before();
+        const std::int64_t in_use = FailingAllocations::in_use();
+        failed += fail(make, first, count, truth);
+        EXPECT_LE(FailingAllocations::in_use(), in_use) << "memory was lost";
+      }
+    }
+    EXPECT_GT(failed, allocations) << "nothing has failed";
+    std::cout << "allocations that failed: " << failed << "\n";
+  }
+
+ private:
+  template <class Make>
+  static std::uint64_t fail(const Make& make, std::uint64_t first, std::uint64_t count, const std::string& truth) {
+    std::unique_ptr<Asked> asked;
+    std::uint64_t failed = 0;
+    {
+      const FailingAllocations failing(first, count);
+      try {
+        asked = make();
+        const std::string told = asked->ask();
+        const FailingAllocations::Pause pause;
+        EXPECT_EQ(told, truth) << "without memory";
+      } catch (const NotEnough&) {
+        // As it was told.
+      } catch (const std::bad_alloc&) {
+        // What the mount's one boundary answers with ENOMEM.
+      }
+      failed = failing.failed();
+    }
+    if (!asked) asked = make();
+    EXPECT_EQ(told_with_memory(*asked), truth) << "with memory again";
+    asked.reset();
+    EXPECT_EQ(make()->ask(), truth) << "by the next one";
+    return failed;
+  }
+
+  static std::string told_with_memory(Asked& asked) {
+    for (int told = 0; told < kFailuresLeft; ++told) {
+      try {
+        return asked.ask();
+      } catch (const NotEnough&) {
+        continue;
+      }
+    }
+    return asked.ask();
+  }
+};
+
+// A file that was written long ago, so that it can be known again.
+class KnownFile final : public Source {
+ public:
+  std::uint64_t size() const override { return toy_file().bytes.size(); }
+  Result<std::size_t> read_at(Position at, MutableBytes out) const override {
+    if (at >= size()) return std::size_t{0};
+    const auto there = std::string_view(toy_file().bytes).substr(static_cast<std::size_t>(at), out.size());
+    copy_bytes(as_bytes(there), out);
+    return there.size();
+  }
+  std::optional<FileIdentity> identity() const override {
+    return FileIdentity{.device = 1, .inode = 2, .mtime_seconds = 1'000'000'000, .mtime_nanoseconds = 3};
+  }
+};
+
+// A store whose walks are saved.
+class Walked {
+ public:
+  explicit Walked(const std::string& directory) : services_(1 << 20, 1, [](Severity, const std::string&) {}) {
+    services_.index = IndexPlace{directory, "settings", std::chrono::milliseconds(0), "program"};
+    auto source = std::make_shared<const KnownFile>();
+    auto container = toy::open(source, Limits{});
+    if (!container) throw NotEnough();
+    store_.emplace("toy", std::move(source), std::move(*container), services_,
+                   Catalog::Bounds{.anchors = 4, .chunks_per_anchor = 2});
+  }
+
+  std::string ask() {
+    Told told;
+    told.add(answered([&](Goal& goal) { return store_->totals(goal); }),
+             [](const Totals& totals) { return std::to_string(totals.bytes); });
+    told.add(answered([&](Goal& goal) { return store_->damage(goal); }),
+             [](const auto& rows) { return std::to_string(rows->size()); });
+    for (const std::uint64_t ordinal : {0u, 11u, 25u, 1000u}) {
+      told.add(answered([&](Goal& goal) { return store_->chunk_by_ordinal(ordinal, goal); }),
+               [](const Place& place) { return std::to_string(place.chunk.begin); });
+    }
+    return told.take();
+  }
+
+ private:
+  Services services_;
+  std::optional<RecordStore> store_;
+};
+
+class OutOfMemorySaving : public ::testing::Test {
+ protected:
+  std::set<std::string> names() const {
+    std::set<std::string> names;
+    for (const auto& entry : std::filesystem::directory_iterator(folder_.path())) names.insert(entry.path().filename());
+    return names;
+  }
+  void empty_folder() const {
+    for (const std::string& name : names()) std::filesystem::remove(folder_ / name);
+  }
+  auto make() const {
+    return [directory = folder_.path()] { return std::make_unique<Walked>(directory); };
+  }
+
+  const TempFolder folder_;
+};
+
+TEST_F(OutOfMemorySaving, WhatAWalkHasFoundIsSavedWholeOrNotAtAll) {
+  make()()->ask();
+  const std::set<std::string> whole = names();
+  ASSERT_FALSE(whole.empty());
+  EachAllocation<Walked>::fails(make(), [&] {
+    for (const std::string& name : names()) EXPECT_TRUE(whole.contains(name)) << name << " is left";
+    empty_folder();
+  });
+}
+
+TEST_F(OutOfMemorySaving, WhatWasSavedIsLoadedOrFoundAnew) {
+  make()()->ask();
+  EachAllocation<Walked>::fails(make(), [] {});
+}
+
+// A mirrored folder with a container, asked as the kernel would.
+class Mirrored {
+ public:
+  explicit Mirrored(const std::string& folder) : services_(1 << 20, 1, [](Severity, const std::string&) {}) {
+    auto beneath = Beneath::open(folder);
+    if (!beneath) throw NotEnough();
+    std::vector<MountSource> sources;
+    sources.emplace_back(MirroredDirectory{"folder", std::move(*beneath)});
+    const auto probe = [](const Source& source, std::string_view) -> Result<bool> {
+      auto head = read_up_to(source, 0, 8);
+      if (!head) return std::move(head).error();
+      return as_text(head->view()) == "toyfile\n";
+    };
+    const auto open = [this](Descriptor file, const std::string& path) -> Result<std::shared_ptr<const RecordStore>> {
+      auto source = FileSource::of(std::move(file), path);
+      if (!source) return std::move(source).error();
+      auto container = toy::open(*source, Limits{});
+      if (!container) return std::move(container).error();
+      return std::shared_ptr<const RecordStore>(
+          std::make_shared<RecordStore>(path, *source, std::move(*container), services_));
+    };
+    tree_ = std::make_unique<MountTree>(std::move(sources), false, MirrorSettings{probe, open, {}});
+  }
+
+  std::string ask() {
+    Told told;
+    list(MountTree::kRootNumber, told);
+    read("file", told);
+    read("folder/toy/records/11", told);
+    read("folder/toy/index/damage.tsv", told);
+    const Known link(*tree_, "link");
+    told.add(answered([&](Goal&) { return tree_->target(link.number()); }), [](const std::string& to) { return to; });
+    const Known folder(*tree_, "folder");
+    list(folder.number(), told);
+    return told.take();
+  }
+
+ private:
+  // What a path names, for as long as the object: the kernel forgets it then.
+  class Known {
+   public:
+    Known(const MountTree& tree, std::string_view path) : tree_(tree) {
+      while (!path.empty()) {
+        const std::size_t slash = path.find('/');
+        const std::string_view name = path.substr(0, slash);
+        const auto found = answered([&](Goal& goal) { return tree_.look_up(number(), name, goal); });
+        if (!found) return;
+        const FailingAllocations::Pause pause;
+        numbers_.push_back(found->number);
+        size_ = found->size;
+        path = slash == std::string_view::npos ? std::string_view() : path.substr(slash + 1);
+      }
+    }
+    ~Known() {
+      for (const std::uint64_t number : numbers_) tree_.forget(number, 1);
+    }
+    Known(const Known&) = delete;
+    Known& operator=(const Known&) = delete;
+    std::uint64_t number() const { return numbers_.empty() ? MountTree::kRootNumber : numbers_.back(); }
+    std::uint64_t size() const { return size_; }
+
+   private:
+    const MountTree& tree_;
+    std::vector<std::uint64_t> numbers_;
+    std::uint64_t size_ = 0;
+  };
+
+  void read(std::string_view path, Told& told) const {
+    const Known known(*tree_, path);
+    told.add(path);
+    told.add(answered([&](Goal& goal) { return tree_->read(known.number(), 0, known.size(), goal); }),
+             [](const Slice& slice) { return std::string(as_text(slice.bytes)); });
+  }
+
+  void list(std::uint64_t directory, Told& told) const {
+    const auto opened = answered([&](Goal&) { return tree_->open_directory(directory); });
+    if (!opened) return told.add("!not opened");
+    std::set<std::string> names;
+    try {
+      const auto listed = answered([&](Goal&) {
+        return tree_->list_opened(directory, *opened, 0, [&](const MountEntry& entry) {
+          const FailingAllocations::Pause pause;
+          names.insert(std::string(entry.name) + " " + std::to_string(static_cast<int>(entry.type)));
+          return true;
+        });
+      });
+      told.add(listed ? "listed" : "!not listed");
+    } catch (...) {
+      tree_->close_directory(*opened);
+      const FailingAllocations::Pause pause;
+      names.clear();
+      throw;
+    }
+    tree_->close_directory(*opened);
+    for (const std::string& name : names) told.add(name);
+    const FailingAllocations::Pause pause;
+    names.clear();
+  }
+
+  Services services_;
+  std::unique_ptr<MountTree> tree_;
+};
+
+TEST(OutOfMemoryMirror, RequestFailsAndTheNextOneIsRight) {
+  const TempFolder folder;
+  folder.write("file", "text");
+  folder.write("folder/toy", toy_file().bytes);
+  folder.write("folder/other", "other");
+  folder.link("link", "file");
+  EachAllocation<Mirrored>::fails([&] { return std::make_unique<Mirrored>(folder.path()); }, [] {});
+}
+
+}  // namespace
+}  // namespace recordfs::contract
