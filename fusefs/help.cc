@@ -75,7 +75,7 @@ for what is shown:
 for time and memory:
   cache_size=SIZE   bound of the cache of decoded chunks (default 64M)
   max_chunk=SIZE    largest chunk that is read, as stored and decoded (default 256M stored, 1G decoded)
-  threads=N         threads that answer requests (default 8)
+  threads=N         threads that answer requests (default 8); two more do what takes long
   max_read=N        bytes that the kernel asks for at once
   index=auto        save what the walk through a large file finds in $XDG_CACHE_HOME/recordfs, or
                     ~/.cache/recordfs, for the next mount of it (default)

@@ -10,6 +10,7 @@
 
 #include <fmt/format.h>
 
+#include "core/base/caller.h"
 #include "fusefs/opening.h"
 #include "fusefs/tree/node.h"
 
@@ -108,7 +109,7 @@ MirrorSettings mirror_settings(const Options& options, Services& services) {
       tell_opened(shown, *opened->store, services);
       return std::move(opened->store);
     }
-    services.log(Severity::kWarning, open_failure(shown, opened.error()));
+    if (!Caller::was_refused()) services.log(Severity::kWarning, open_failure(shown, opened.error()));
     return std::move(opened).error();
   };
   return {.probe = is_container, .open = open, .adjust = [&options](Ownership& ownership) {

@@ -44,7 +44,7 @@ bool Buffer::move_to(std::size_t size) {
 Result<void> Buffer::grow(std::size_t size) {
   assert(size >= size_);
   if (size == size_) return {};
-  LargeAllocations::announce(size);
+  if (auto may = LargeAllocations::ask(size); !may) return may;
   if (!move_to(size)) {
     return Error{.code = Code::kOutOfMemory, .detail = fmt::format("no memory for {} bytes", size)};
   }

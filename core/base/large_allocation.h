@@ -4,7 +4,10 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <new>
 #include <vector>
+
+#include "core/base/caller.h"
 
 namespace recordfs {
 
@@ -21,9 +24,15 @@ class LargeAllocations {
   LargeAllocations(const LargeAllocations&) = delete;
   LargeAllocations& operator=(const LargeAllocations&) = delete;
 
-  // Tells the calling thread's listener, if it has one and `bytes` are so many.
+  // Tells the calling thread's listener, if it has one and `bytes` are so many. Fails where they are not to be
+  // allocated: as Caller::may_be_slow() does.
+  static Result<void> ask(std::uint64_t bytes) {
+    if (bytes < kLarge) return {};
+    return ask_large();
+  }
+  // The same for memory of the standard library's: std::bad_alloc where it is not to be allocated.
   static void announce(std::uint64_t bytes) {
-    if (bytes >= kLarge && current_ != nullptr) current_->on_large_allocation();
+    if (!ask(bytes)) throw std::bad_alloc();
   }
   // The same before `more` elements are appended to a vector.
   template <typename Element>
@@ -33,7 +42,10 @@ class LargeAllocations {
   }
 
  private:
+  // May return without the turn that it waits for when the calling thread's caller gave up: then nothing is allocated.
   virtual void on_large_allocation() = 0;
+
+  static Result<void> ask_large();
 
   static thread_local LargeAllocations* current_;
   LargeAllocations* const before_;

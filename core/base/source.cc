@@ -14,11 +14,14 @@
 
 #include <fmt/format.h>
 
+#include "core/base/caller.h"
+
 namespace recordfs {
 namespace {
 
 constexpr std::size_t kEndBytes = 4096;
-constexpr int kMostInterruptions = 100;  // of one read, which no signal brings about
+constexpr std::size_t kPiece = 4u << 20;  // after which whoever reads is asked whether he still wants it
+constexpr int kMostInterruptions = 100;   // of one read, which no signal brings about
 // The kernel writes a file's time stamp before the bytes, and one stamp may stand for several writes.
 constexpr std::chrono::milliseconds kFineStamp{30};
 constexpr std::chrono::milliseconds kCoarseStamp{2000};  // of file systems that do not count fractions of a second
@@ -46,6 +49,20 @@ std::size_t bytes_until_end(std::uint64_t size, Position at, std::size_t wanted)
   return static_cast<std::size_t>(std::min<std::uint64_t>(wanted, size - at));
 }
 
+// The bytes from `at` on, in pieces; fewer at the end.
+Result<std::size_t> read_in_pieces(const Source& source, Position at, MutableBytes out) {
+  std::size_t done = 0;
+  while (done < out.size()) {
+    const std::size_t piece = std::min(kPiece, out.size() - done);
+    if (auto may = Caller::may_go_on(piece); !may) return std::move(may).error();
+    auto got = source.read_at(at + done, out.subspan(done, piece));
+    if (!got) return got;
+    done += *got;
+    if (*got < piece) break;
+  }
+  return done;
+}
+
 }  // namespace
 
 Result<Slice> Source::view_at(Position at, std::uint64_t size) const {
@@ -58,7 +75,7 @@ Result<Buffer> read_up_to(const Source& source, Position at, std::uint64_t size)
   const std::uint64_t there = at < source.size() ? source.size() - at : 0;
   auto buffer = Buffer::allocate(static_cast<std::size_t>(std::min(size, there)));
   if (!buffer) return buffer;
-  auto got = source.read_at(at, buffer->span());
+  auto got = read_in_pieces(source, at, buffer->span());
   if (!got) return std::move(got).error();
   buffer->truncate(*got);
   return buffer;

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "core/base/caller.h"
 #include "core/base/large_allocation.h"
 #include "core/codec/backend.h"
 #include "core/codec/lz4_block.h"
@@ -12,6 +13,29 @@ namespace recordfs {
 namespace {
 
 constexpr std::size_t kScratch = 128u << 10;
+constexpr std::size_t kPiece = 4u << 20;  // after which whoever reads is asked whether he still wants it
+
+// Any stream, read in pieces, so that it can be given up between them.
+class AskingStream final : public DecodeStream {
+ public:
+  explicit AskingStream(std::unique_ptr<DecodeStream> stream) : stream_(std::move(stream)) {}
+
+  Result<std::size_t> read(MutableBytes out) override {
+    std::size_t done = 0;
+    for (;;) {
+      const std::size_t piece = std::min(kPiece, out.size() - done);
+      if (auto may = Caller::may_go_on(piece); !may) return std::move(may).error();
+      auto got = stream_->read(out.subspan(done, piece));
+      if (!got) return got;
+      done += *got;
+      if (*got < piece || done == out.size()) return done;
+    }
+  }
+  std::size_t stored_left() const override { return stream_->stored_left(); }
+
+ private:
+  const std::unique_ptr<DecodeStream> stream_;
+};
 
 // Null for what this build has not got.
 const Backend* backend_of(CodecId codec) {
@@ -157,7 +181,10 @@ Result<Front> decompress_front(CodecId codec, Bytes stored, std::uint64_t expect
 
 Result<std::unique_ptr<DecodeStream>> open_stream(CodecId codec, Bytes stored, Tail tail, std::uint64_t memory) {
   const Backend* backend = backend_of(codec);
-  return backend ? backend->open_stream(stored, tail, memory) : not_built(codec);
+  if (backend == nullptr) return not_built(codec);
+  auto stream = backend->open_stream(stored, tail, memory);
+  if (!stream) return stream;
+  return std::unique_ptr<DecodeStream>(std::make_unique<AskingStream>(std::move(*stream)));
 }
 
 #ifndef RECORDFS_HAVE_ZSTD

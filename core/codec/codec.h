@@ -91,7 +91,8 @@ class DecodeStream {
   virtual ~DecodeStream() = default;
   // Fills `out` and returns how much came: all of it, or less at the end of the stream, which is the end
   // of the stored bytes too unless they were opened with Tail::kIgnored. Fails with kDamage, kLimit (a
-  // stream that wants more memory than it may), kUnsupported and kOutOfMemory, and from then on always.
+  // stream that wants more memory than it may), kUnsupported and kOutOfMemory, and from then on always; and as
+  // Caller::may_go_on(), which is asked before each piece of a large one.
   virtual Result<std::size_t> read(MutableBytes out) = 0;
   // How many stored bytes the stream has not taken: at its end, those behind it. Never fails.
   virtual std::size_t stored_left() const = 0;

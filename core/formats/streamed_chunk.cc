@@ -56,7 +56,8 @@ Result<Slice> StreamedChunk::read(std::uint64_t offset, std::uint64_t length) co
 }
 
 Result<void> StreamedChunk::decode(std::uint64_t end) const {
-  const std::lock_guard lock(decoding_);
+  const auto alone = decoding_.lock();
+  if (!alone) return alone.error();
   const auto front = this->front();
   if (front && front->size() >= end) return {};
   if (failure_) return *failure_;

@@ -7,6 +7,7 @@
 #include <mutex>
 #include <optional>
 
+#include "core/base/patient_mutex.h"
 #include "core/codec/codec.h"
 #include "core/formats/chunk.h"
 
@@ -55,7 +56,7 @@ class StreamedChunk final : public Chunk {
   const std::uint64_t memory_;
   const std::function<Error(Error)> explain_;
 
-  mutable std::mutex decoding_;           // held for long; guards what follows
+  mutable PatientMutex decoding_;         // held for long; guards what follows
   mutable Buffer stored_;                 // empty once all is decoded
   mutable std::optional<Error> failure_;  // of all that lies behind the front
   mutable std::mutex mutex_;              // held for a moment; guards what follows

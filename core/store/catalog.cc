@@ -8,6 +8,7 @@
 #include <system_error>
 #include <utility>
 
+#include "core/base/caller.h"
 #include "core/base/read_window.h"
 
 namespace recordfs {
@@ -55,6 +56,7 @@ Catalog::~Catalog() {
     const std::lock_guard lock(mutex_);
     stopping_ = true;
   }
+  gave_up_ = true;
   if (thread_.joinable()) thread_.join();
 }
 
@@ -82,6 +84,7 @@ void Catalog::start() {
 
 // Nobody behind it would catch what the standard library throws.
 void Catalog::run() {
+  const Caller caller(Caller::Work::kAny, &gave_up_);
   const ReadWindow window(source_);
   std::unique_lock lock(mutex_);
   restore(lock);

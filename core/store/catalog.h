@@ -8,6 +8,7 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <functional>
@@ -146,6 +147,7 @@ class Catalog final : public Awaited {
   std::thread thread_;
   bool running_ = false;
   bool stopping_ = false;
+  std::atomic<bool> gave_up_{false};  // the same, for who is in the middle of a chunk
   bool complete_ = false;
   bool sizes_known_ = true;
   std::optional<Error> failure_;  // what stopped the walk; it may be started again

@@ -1,11 +1,19 @@
 #include "core/store/decode_budget.h"
 
+#include "core/base/patient_mutex.h"
+
 namespace recordfs {
 
-void DecodeBudget::take(std::uint64_t bytes) {
-  std::unique_lock lock(mutex_);
-  returned_.wait(lock, [&] { return taken_ == 0 || (taken_ <= limit_ && bytes <= limit_ - taken_); });
-  taken_ += bytes;
+// False: the caller gave up.
+bool DecodeBudget::take(std::uint64_t bytes) {
+  {
+    std::unique_lock lock(mutex_);
+    const auto has_room = [&] { return taken_ == 0 || (taken_ <= limit_ && bytes <= limit_ - taken_); };
+    if (!wait_patiently(returned_, lock, has_room)) return false;
+    taken_ += bytes;
+  }
+  if (on_taken_) on_taken_();
+  return true;
 }
 
 void DecodeBudget::give_back(std::uint64_t bytes) {
@@ -18,8 +26,7 @@ void DecodeBudget::give_back(std::uint64_t bytes) {
 
 void DecodeBudget::Turn::on_large_allocation() {
   if (has_it_) return;
-  budget_.take(budget_.limit_);
-  has_it_ = true;
+  has_it_ = budget_.take(budget_.limit_);
 }
 
 }  // namespace recordfs

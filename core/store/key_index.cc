@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "core/base/caller.h"
 #include "core/store/key_changes.h"
 #include "core/store/record_store.h"
 
@@ -24,6 +25,7 @@ KeyIndex::~KeyIndex() {
     const std::lock_guard lock(mutex_);
     stopping_ = true;
   }
+  gave_up_ = true;
   if (thread_.joinable()) thread_.join();
 }
 
@@ -100,6 +102,7 @@ void KeyIndex::start() {
 }
 
 void KeyIndex::run() {
+  const Caller caller(Caller::Work::kAny, &gave_up_);
   std::unique_lock lock(mutex_);
   for (bool is_over = false; !is_over;) {
     if (!table_ || !asked_.empty()) take_turn(lock);

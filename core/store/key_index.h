@@ -70,8 +70,9 @@ class KeyIndex final : public Awaited {
   std::thread thread_;
   bool running_ = false;
   bool stopping_ = false;
-  std::uint64_t turns_ = 0;       // that are over
-  std::optional<Error> failure_;  // of the last turn, until it was told
+  std::atomic<bool> gave_up_{false};  // the same, for who is in the middle of a chunk
+  std::uint64_t turns_ = 0;           // that are over
+  std::optional<Error> failure_;      // of the last turn, until it was told
   std::shared_ptr<const KeyTable> table_;
   Numbers asked_;
   Numbers being_read_;  // those of asked_ that this turn is for

@@ -5,6 +5,8 @@
 #include <new>
 #include <utility>
 
+#include "core/base/caller.h"
+
 namespace recordfs {
 namespace {
 
@@ -86,8 +88,9 @@ void ReadAhead::look_further(Run& run) {
 }
 
 // Takes up the chunks behind the tip, lets another task do so with those behind them, and decodes. Where memory is
-// short, less is read ahead.
+// short, less is read ahead, and what is slow is left to its reader.
 void ReadAhead::go_ahead(std::size_t slot, std::uint64_t number, const ChunkInfo& tip, std::size_t count) {
+  const Caller quick(Caller::Work::kQuick);
   const auto stretch = behind(tip, count);
   try {
     if (take_up(slot, number, tip, stretch)) std::ranges::for_each(stretch.chunks, work_.decode);

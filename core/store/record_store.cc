@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include "core/base/caller.h"
+
 namespace recordfs {
 namespace {
 
@@ -18,6 +20,9 @@ constexpr std::uint64_t kMemoryOfAPlace = 8 + 4;
 
 // A size that is never 0, for what can't be read: the kernel does not read empty files.
 std::uint64_t at_least_one(std::uint64_t size) { return std::max<std::uint64_t>(size, 1); }
+
+// Whether to read or to decode so many bytes at once is no work for a quick thread.
+bool is_slow(std::uint64_t bytes) { return bytes >= LargeAllocations::kLarge; }
 
 // Whether what was decoded is what the walk has counted: only then do ordinals and offsets fit.
 Result<void> check_counts(const ChunkInfo& chunk, const Layout& layout) {
@@ -43,6 +48,7 @@ RecordStore::~RecordStore() {
 }
 
 void RecordStore::report(const Error& error, std::uint64_t thing) const {
+  if (error.code == Code::kPending || error.code == Code::kInterrupted || Caller::was_refused()) return;
   report(Severity::kWarning, {error.position, thing, lies_in_the_bytes(error.code)}, to_string(error));
 }
 
@@ -247,7 +253,14 @@ Result<std::shared_ptr<const Chunk>> RecordStore::decode_in_turn(const ChunkInfo
   }
   if (is_large && chunk.decoded_size) {
     const std::uint64_t places = chunk.records.value_or(0) * kMemoryOfAPlace;
-    const DecodeBudget::Share share(services_.decoding, std::max(chunk.stored_size, *chunk.decoded_size) + places);
+    const std::uint64_t bytes = std::max(chunk.stored_size, *chunk.decoded_size) + places;
+    if (is_slow(bytes)) {
+      if (auto may = Caller::may_be_slow(); !may) return std::move(may).error();
+    }
+    const DecodeBudget::Share share(is_slow(bytes) ? services_.decoding : services_.decoding_small, bytes);
+    if (auto may = Caller::may_go_on(0); !may) return std::move(may).error();
+    if (is_slow(bytes)) return container_->decode(chunk);
+    const DecodeBudget::Turn turn(services_.decoding);  // for what takes more than it says
     return container_->decode(chunk);
   }
   const DecodeBudget::Turn turn(services_.decoding);

@@ -39,14 +39,20 @@ struct Services {
   explicit Services(std::uint64_t cache_bytes, unsigned threads, Log log_lines)
       : chunks(cache_bytes - cache_bytes / 8),
         layouts(cache_bytes / 8),
-        decoding(cache_bytes),
+        decoding_small(cache_bytes),
+        decoding(cache_bytes,
+                 [this] {
+                   chunks.forget_excess();
+                   layouts.forget_excess();
+                 }),
         executor(threads),
         log(std::move(log_lines)) {}
 
   SharedCache<Chunk> chunks;
   SharedCache<Layout> layouts;
-  DecodeBudget decoding;  // of large chunks
-  Executor executor;      // behind the caches: its tasks use them
+  DecodeBudget decoding_small;  // of chunks that are large and not slow: what is slow must not hold them up
+  DecodeBudget decoding;        // of those that are slow; a cached value that passes the cache's capacity makes room
+  Executor executor;            // behind the caches: its tasks use them
   Log log;
   std::optional<IndexPlace> index;              // where catalogs are saved; nowhere without it
   KeyIndex::Bounds keys;                        // of each container

@@ -2,10 +2,12 @@
 //
 // Whoever asks for a value that another thread is making waits for it. A value in use is never freed:
 // callers hold a shared_ptr, and the bound is kept by forgetting the values used longest ago. Failures
-// that come from the bytes themselves (damage, a missing codec, a limit) are remembered like values.
+// that come from the bytes themselves (damage, a missing codec, a limit) are remembered like values. A quick thread
+// (see Caller) waits for other quick ones alone.
 #pragma once
 
 #include <condition_variable>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <list>
@@ -17,6 +19,8 @@
 #include <utility>
 
 #include "core/base/bytes.h"
+#include "core/base/caller.h"
+#include "core/base/patient_mutex.h"
 #include "core/base/result.h"
 
 namespace recordfs {
@@ -54,7 +58,8 @@ class SharedCache {
 
   std::uint64_t capacity() const { return capacity_; }
 
-  // The value of `key`, made by `make` when it is not there. Fails as `make` does. Any thread.
+  // The value of `key`, made by `make` when it is not there. Fails as `make` does, and as Caller::may_be_slow(). Any
+  // thread.
   Result<Pointer> get(const CacheKey& key, const Make& make);
 
   // The value if it is there or failed before; does not wait and makes nothing. Any thread.
@@ -66,24 +71,36 @@ class SharedCache {
   // Forgets a value that is there. Any thread.
   void forget(const CacheKey& key);
 
+  // Forgets even the last value, if it alone passes the capacity. Any thread.
+  void forget_excess();
+
   // Forgets all of a container. Any thread.
   void forget(std::uint64_t container);
 
   Statistics statistics() const;
 
  private:
+  // What those who wait for a value that is being made look at.
+  struct Making {
+    const bool is_quick;
+    bool is_over = false;
+    bool was_refused = false;
+  };
   struct Entry {
     CacheKey key;
     std::optional<Result<Pointer>> outcome;  // empty while it is being made
     std::uint64_t cost = 0;
+    std::shared_ptr<Making> making{};  // null once it is over
   };
   using Entries = std::list<Entry>;  // most recently used first
 
+  Result<void> wait_for(const Making& making, std::unique_lock<std::mutex>& lock);
   typename Entries::iterator begin_entry(const CacheKey& key);
   static bool keep(Entry& entry, const Result<Pointer>& outcome);
-  void finish(typename Entries::iterator entry, const Result<Pointer>& outcome);
-  void shrink();
-  void drop(typename Entries::iterator entry);
+  void finish(typename Entries::iterator entry, const Result<Pointer>& outcome, Entries& dropped);
+  void shrink(bool keeps_first, Entries& dropped);
+  // What is dropped is to be destroyed without the lock: to give back much memory takes long.
+  void drop(typename Entries::iterator entry, Entries& dropped);
 
   static constexpr std::uint64_t kEntryCost = 200;
 
@@ -97,6 +114,7 @@ class SharedCache {
 
 template <class Value>
 auto SharedCache<Value>::get(const CacheKey& key, const Make& make) -> Result<Pointer> {
+  Entries dropped;
   std::unique_lock lock(mutex_);
   for (;;) {
     const auto found = index_.find(key);
@@ -107,7 +125,8 @@ auto SharedCache<Value>::get(const CacheKey& key, const Make& make) -> Result<Po
       entries_.splice(entries_.begin(), entries_, entry);
       return *entry->outcome;
     }
-    made_.wait(lock);
+    const std::shared_ptr<const Making> making = entry->making;
+    if (auto waited = wait_for(*making, lock); !waited) return std::move(waited).error();
   }
   ++statistics_.misses;
   Result<Pointer> outcome = shortage("no memory");
@@ -119,19 +138,28 @@ auto SharedCache<Value>::get(const CacheKey& key, const Make& make) -> Result<Po
     // Memory of the standard library's making: the same failure as Buffer::allocate reports.
   } catch (...) {
     lock.lock();
-    finish(entry, outcome);  // nobody may wait for it for ever
+    finish(entry, outcome, dropped);  // nobody may wait for it for ever
     throw;
   }
   lock.lock();
-  finish(entry, outcome);
+  finish(entry, outcome, dropped);
   return outcome;
+}
+
+// For the thread that makes it now to come to an end.
+template <class Value>
+Result<void> SharedCache<Value>::wait_for(const Making& making, std::unique_lock<std::mutex>& lock) {
+  if (Caller::is_quick() && !making.is_quick) return Caller::may_be_slow();
+  const bool is_over = wait_patiently(made_, lock, [&] { return making.is_over; });
+  if (!is_over || (making.was_refused && Caller::is_quick())) return Caller::may_be_slow();
+  return {};
 }
 
 // All of an entry or nothing, and std::bad_alloc.
 template <class Value>
 auto SharedCache<Value>::begin_entry(const CacheKey& key) -> typename Entries::iterator {
   Entries one;
-  one.push_front({key, std::nullopt, 0});
+  one.push_front({.key = key, .outcome = std::nullopt, .making = std::make_shared<Making>(Making{Caller::is_quick()})});
   index_.emplace(key, one.begin());
   entries_.splice(entries_.begin(), one);
   return entries_.begin();
@@ -151,34 +179,44 @@ bool SharedCache<Value>::keep(Entry& entry, const Result<Pointer>& outcome) {
 }
 
 template <class Value>
-void SharedCache<Value>::finish(typename Entries::iterator entry, const Result<Pointer>& outcome) {
+void SharedCache<Value>::finish(typename Entries::iterator entry, const Result<Pointer>& outcome, Entries& dropped) {
+  entry->making->is_over = true;
+  entry->making->was_refused = !outcome && Caller::was_refused();
+  entry->making.reset();
   if (keep(*entry, outcome)) {
     entry->cost = kEntryCost + (outcome ? (*outcome)->memory() : outcome.error().detail.size());
     statistics_.bytes += entry->cost;
-    shrink();
+    shrink(true, dropped);
   } else {
-    drop(entry);
+    drop(entry, dropped);
   }
   made_.notify_all();
 }
 
 template <class Value>
-void SharedCache<Value>::shrink() {
+void SharedCache<Value>::shrink(bool keeps_first, Entries& dropped) {
   auto entry = entries_.end();
   while (statistics_.bytes > capacity_ && entry != entries_.begin()) {
     --entry;
-    if (entry == entries_.begin()) return;
+    if (keeps_first && entry == entries_.begin()) return;
     if (!entry->outcome) continue;
     const auto victim = entry++;
-    drop(victim);
+    drop(victim, dropped);
   }
 }
 
 template <class Value>
-void SharedCache<Value>::drop(typename Entries::iterator entry) {
+void SharedCache<Value>::forget_excess() {
+  Entries dropped;
+  const std::lock_guard lock(mutex_);
+  shrink(false, dropped);
+}
+
+template <class Value>
+void SharedCache<Value>::drop(typename Entries::iterator entry, Entries& dropped) {
   statistics_.bytes -= entry->cost;
   index_.erase(entry->key);
-  entries_.erase(entry);
+  dropped.splice(dropped.begin(), entries_, entry);
 }
 
 template <class Value>
@@ -198,17 +236,19 @@ bool SharedCache<Value>::contains(const CacheKey& key) const {
 
 template <class Value>
 void SharedCache<Value>::forget(const CacheKey& key) {
+  Entries dropped;
   const std::lock_guard lock(mutex_);
   const auto found = index_.find(key);
-  if (found != index_.end() && found->second->outcome) drop(found->second);
+  if (found != index_.end() && found->second->outcome) drop(found->second, dropped);
 }
 
 template <class Value>
 void SharedCache<Value>::forget(std::uint64_t container) {
+  Entries dropped;
   const std::lock_guard lock(mutex_);
   for (auto entry = entries_.begin(); entry != entries_.end();) {
     const auto candidate = entry++;
-    if (candidate->key.container == container && candidate->outcome) drop(candidate);
+    if (candidate->key.container == container && candidate->outcome) drop(candidate, dropped);
   }
 }
 

@@ -4,6 +4,8 @@
 #include <new>
 #include <system_error>
 
+#include "core/base/caller.h"
+
 namespace recordfs {
 namespace {
 
@@ -111,6 +113,7 @@ void Neighbours::push(Walker& walker, std::unique_lock<std::mutex>& lock) {
     bytes += record.size();
     return true;
   };
+  const Caller quick(Caller::Work::kQuick);  // a bomb behind one walker must not keep the others
   try {
     tree_.walk_on(behind, take);
   } catch (const std::bad_alloc&) {

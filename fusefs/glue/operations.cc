@@ -25,6 +25,9 @@ constexpr double kMoment = 0.005;
 constexpr double kSecond = 1;
 constexpr std::size_t kFragment = 512;  // bytes that st_blocks counts in
 constexpr std::size_t kLongestName = 255;
+// Of files through the kernel's cache. The kernel keeps back all that come when so many wait for an answer; it would
+// keep back those behind twelve. So many slow ones must not hold up a quick one.
+constexpr unsigned kMostReadsAtOnce = 1024;
 
 Mount& mount_of(fuse_req_t request) { return *static_cast<Mount*>(fuse_req_userdata(request)); }
 
@@ -116,6 +119,8 @@ void on_init(void* userdata, fuse_conn_info* connection) {
                           (mount.tree.may_change() || mount.tree.may_grow() ? FUSE_CAP_AUTO_INVAL_DATA : 0u);
   connection->want |= wanted & connection->capable;
   connection->max_readahead = 1u << 20;
+  connection->max_background = kMostReadsAtOnce;
+  connection->congestion_threshold = kMostReadsAtOnce / 4 * 3;
   connection->max_read = mount.max_read;
   mount.has_parallel_directories = (connection->capable & FUSE_CAP_PARALLEL_DIROPS) != 0;
   reply_to_init_follows(mount);
@@ -139,30 +144,31 @@ void on_lookup(fuse_req_t request, fuse_ino_t parent, const char* name) {
     fuse_reply_err(request, ENAMETOOLONG);
     return;
   }
-  mount.parking.answer(request, Parking::Interrupt::kAnswerEintr,
-                       [&tree = mount.tree, request, parent, name = std::string(name)](Goal& goal) -> Result<void> {
-                         auto found = tree.look_up(parent, name, goal);
-                         if (!found && found.error().code == Code::kNotFound) {
-                           reply_nothing(request, tree.may_gain_names(parent));
-                           return {};
-                         }
-                         if (!found) return std::move(found).error();
-                         Given given(tree);
-                         given.add(found->number);
-                         const fuse_entry_param entry = entry_of(*found);
-                         given.sent(fuse_reply_entry(request, &entry));
-                         return {};
-                       });
+  mount.parking.answer(
+      request, Parking::Interrupt::kAnswerEintr,
+      [&tree = mount.tree, request, parent, name = std::string(name)](Parking::Try& once) -> Result<void> {
+        auto found = tree.look_up(parent, name, once.goal);
+        if (!found && found.error().code == Code::kNotFound) {
+          if (once.may_reply()) reply_nothing(request, tree.may_gain_names(parent));
+          return {};
+        }
+        if (!found) return std::move(found).error();
+        Given given(tree);
+        given.add(found->number);
+        const fuse_entry_param entry = entry_of(*found);
+        if (once.may_reply()) given.sent(fuse_reply_entry(request, &entry));
+        return {};
+      });
 }
 
 void on_getattr(fuse_req_t request, fuse_ino_t number, fuse_file_info*) {
   Mount& mount = counted(request, RequestKind::kGetattr);
   mount.parking.answer(request, Parking::Interrupt::kAnswerEintr,
-                       [&tree = mount.tree, request, number](Goal& goal) -> Result<void> {
-                         auto status = tree.status(number, goal);
+                       [&tree = mount.tree, request, number](Parking::Try& once) -> Result<void> {
+                         auto status = tree.status(number, once.goal);
                          if (!status) return std::move(status).error();
                          const struct stat st = stat_of(status->inode, status->type, status->size, status->ownership);
-                         fuse_reply_attr(request, &st, attributes_last(*status));
+                         if (once.may_reply()) fuse_reply_attr(request, &st, attributes_last(*status));
                          return {};
                        });
 }
@@ -178,16 +184,19 @@ void on_readlink(fuse_req_t request, fuse_ino_t number) {
 
 void on_read(fuse_req_t request, fuse_ino_t number, std::size_t size, off_t offset, fuse_file_info*) {
   Mount& mount = counted(request, RequestKind::kRead);
-  mount.parking.answer(
-      request, Parking::Interrupt::kIgnore,
-      [&tree = mount.tree, &neighbours = mount.neighbours, request, number, size, offset](Goal& goal) -> Result<void> {
-        auto slice = tree.read(number, static_cast<std::uint64_t>(offset), size, goal);
-        if (!slice) return std::move(slice).error();
-        // Before the answer: behind it the reader may go on, and another thread tell of his next read first.
-        if (offset == 0) neighbours.was_read(number);
-        fuse_reply_buf(request, reinterpret_cast<const char*>(slice->bytes.data()), slice->bytes.size());
-        return {};
-      });
+  mount.parking.answer(request, Parking::Interrupt::kIgnore,
+                       [&tree = mount.tree, &neighbours = mount.neighbours, request, number, size,
+                        offset](Parking::Try& once) -> Result<void> {
+                         auto slice = tree.read(number, static_cast<std::uint64_t>(offset), size, once.goal);
+                         if (!slice) return std::move(slice).error();
+                         if (!once.may_reply()) return {};
+                         // Before the answer: behind it the reader may go on, and another thread tell of his next read
+                         // first.
+                         if (offset == 0) neighbours.was_read(number);
+                         fuse_reply_buf(request, reinterpret_cast<const char*>(slice->bytes.data()),
+                                        slice->bytes.size());
+                         return {};
+                       });
 }
 
 // A reply to READDIR or READDIRPLUS that is being filled.
@@ -269,16 +278,16 @@ bool add_dots(Listing& listing, const MountTree& tree, std::uint64_t directory, 
 void list(fuse_req_t request, fuse_ino_t directory, std::size_t size, off_t offset, bool with_attributes) {
   Mount& mount = counted(request, with_attributes ? RequestKind::kReaddirplus : RequestKind::kReaddir);
   const auto attempt = [&tree = mount.tree, request, directory, size, offset,
-                        with_attributes](Goal& goal) -> Result<void> {
+                        with_attributes](Parking::Try& once) -> Result<void> {
     Listing listing(request, tree, size, with_attributes);
     auto place = static_cast<std::uint64_t>(offset);
     if (add_dots(listing, tree, directory, place)) {
       const auto emit = [&](const MountEntry& entry) { return listing.add(entry, kDotEntries); };
-      auto listed = tree.list(directory, place - kDotEntries, emit, goal);
+      auto listed = tree.list(directory, place - kDotEntries, emit, once.goal);
       // What came before a failure, or before what has to be waited for, is told first.
       if (!listed && listing.is_empty()) return listed;
     }
-    listing.reply();
+    if (once.may_reply()) listing.reply();
     return {};
   };
   mount.parking.answer(request, Parking::Interrupt::kAnswerEintr, attempt);
@@ -288,12 +297,13 @@ void list(fuse_req_t request, fuse_ino_t directory, std::size_t size, off_t offs
 void list_opened(fuse_req_t request, fuse_ino_t directory, std::uint64_t opened, std::size_t size, off_t offset,
                  bool with_attributes) {
   Mount& mount = counted(request, with_attributes ? RequestKind::kReaddirplus : RequestKind::kReaddir);
-  const auto attempt = [&](Goal&) -> Result<void> {
-    Listing listing(request, mount.tree, size, with_attributes);
-    auto listed = mount.tree.list_opened(directory, opened, static_cast<std::uint64_t>(offset),
-                                         [&](const MountEntry& entry) { return listing.add(entry); });
+  const auto attempt = [&tree = mount.tree, request, directory, opened, size, offset,
+                        with_attributes](Parking::Try& once) -> Result<void> {
+    Listing listing(request, tree, size, with_attributes);
+    auto listed = tree.list_opened(directory, opened, static_cast<std::uint64_t>(offset),
+                                   [&](const MountEntry& entry) { return listing.add(entry); });
     if (!listed && listing.is_empty()) return listed;
-    listing.reply();
+    if (once.may_reply()) listing.reply();
     return {};
   };
   mount.parking.answer(request, Parking::Interrupt::kAnswerEintr, attempt);
@@ -322,17 +332,20 @@ void on_opendir(fuse_req_t request, fuse_ino_t directory, fuse_file_info* opened
     return refuse_for_ever(request, RequestKind::kOpendir);
   }
   counted(request, RequestKind::kOpendir);
-  mount.parking.answer(request, Parking::Interrupt::kIgnore, [&](Goal&) -> Result<void> {
-    if (mount.tree.may_change(directory)) {
-      auto stream = mount.tree.open_directory(directory);
+  const auto attempt = [&tree = mount.tree, request, directory,
+                        reply = *opened](Parking::Try& once) mutable -> Result<void> {
+    if (tree.may_change(directory)) {
+      auto stream = tree.open_directory(directory);
       if (!stream) return std::move(stream).error();
-      opened->fh = *stream;
+      reply.fh = *stream;
     } else {
-      opened->cache_readdir = opened->keep_cache = 1;
+      reply.cache_readdir = reply.keep_cache = 1;
     }
-    if (fuse_reply_open(request, opened) != 0 && opened->fh != 0) mount.tree.close_directory(opened->fh);
+    const bool is_sent = once.may_reply() && fuse_reply_open(request, &reply) == 0;
+    if (!is_sent && reply.fh != 0) tree.close_directory(reply.fh);
     return {};
-  });
+  };
+  mount.parking.answer(request, Parking::Interrupt::kIgnore, attempt);
 }
 
 void on_releasedir(fuse_req_t request, fuse_ino_t, fuse_file_info* opened) {
@@ -359,14 +372,15 @@ void on_getxattr(fuse_req_t request, fuse_ino_t number, const char* name, std::s
   Mount& mount = counted(request, RequestKind::kGetxattr);
   mount.parking.answer(
       request, Parking::Interrupt::kAnswerEintr,
-      [&tree = mount.tree, request, number, room, name = std::string(name)](Goal& goal) -> Result<void> {
-        const auto value = tree.extended_attribute(number, name, goal);
+      [&tree = mount.tree, request, number, room, name = std::string(name)](Parking::Try& once) -> Result<void> {
+        const auto value = tree.extended_attribute(number, name, once.goal);
+        const bool is_known = value || value.error().code == Code::kNotFound;
+        if (!is_known) return value.error();
+        if (!once.may_reply()) return {};
         if (value) {
           reply_extended(request, room, *value);
-        } else if (value.error().code == Code::kNotFound) {
-          fuse_reply_err(request, ENODATA);
         } else {
-          return value.error();
+          fuse_reply_err(request, ENODATA);
         }
         return {};
       });

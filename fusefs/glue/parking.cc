@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/base/caller.h"
 #include "fusefs/glue/error_number.h"
 
 namespace recordfs {
@@ -20,11 +21,12 @@ struct Parking::Parked {
   fuse_req_t request;
   Interrupt interrupt;
   Attempt attempt;
-  Awaited* awaited = nullptr;
+  Awaited* awaited = nullptr;          // null while it is slow
   std::shared_ptr<const void> keeper;  // of what is awaited
   std::atomic<std::uint64_t> ticket{0};
-  bool is_parked = false;    // has been, in this wait: read by the thread that parks it
-  bool interrupted = false;  // while its interrupt function was being registered
+  std::atomic<bool> gave_up{false};  // whoever has sent it, while it is slow
+  bool is_parked = false;            // has been, in this wait: read by the thread that parks it
+  bool interrupted = false;          // while its interrupt function was being registered
 };
 
 namespace {
@@ -33,9 +35,9 @@ namespace {
 // calls the function within the registration and goes on using the request, which must not be answered then.
 thread_local const void* being_registered = nullptr;
 
-Result<void> attempt_once(const Parking::Attempt& attempt, Goal& goal) {
+Result<void> attempt_once(const Parking::Attempt& attempt, Parking::Try& once) {
   try {
-    return attempt(goal);
+    return attempt(once);
   } catch (const std::bad_alloc&) {
     return Error{.code = Code::kOutOfMemory, .detail = "out of memory"};
   } catch (const std::exception&) {
@@ -43,13 +45,30 @@ Result<void> attempt_once(const Parking::Attempt& attempt, Goal& goal) {
   }
 }
 
+// The same by a thread that others need.
+Result<void> attempt_quickly(const Parking::Attempt& attempt, Parking::Try& once, bool& was_refused) {
+  const Caller quick(Caller::Work::kQuick);
+  auto tried = attempt_once(attempt, once);
+  was_refused = Caller::was_refused();
+  return tried;
+}
+
 }  // namespace
 
+bool Parking::Try::may_reply() {
+  if (slow_ == nullptr) return !Caller::was_refused();
+  Parking& parking = *(*slow_)->parking;
+  if (!parking.claim(*slow_)) return false;
+  keep_off(**slow_);
+  return true;
+}
+
 void Parking::answer(fuse_req_t request, Interrupt interrupt, Attempt attempt) {
-  Goal goal;
-  const auto tried = attempt_once(attempt, goal);
-  if (tried) return;
-  if (tried.error().code != Code::kPending) {
+  Try once;
+  bool was_refused = false;
+  const auto tried = attempt_quickly(attempt, once, was_refused);
+  if (tried && !was_refused) return;
+  if (!was_refused && tried.error().code != Code::kPending) {
     fuse_reply_err(request, error_number(tried.error()));
     return;
   }
@@ -60,13 +79,16 @@ void Parking::answer(fuse_req_t request, Interrupt interrupt, Attempt attempt) {
     fuse_reply_err(request, ENOMEM);
     return;
   }
-  wait(parked, goal);
+  pass_on(parked, once, tried, was_refused);
 }
 
-// Throws nothing: nobody behind it would answer the request.
-void Parking::wait(const std::shared_ptr<Parked>& parked, const Goal& goal) {
+// What becomes of a request that is nobody else's after a try that has not replied. Throws nothing: nobody behind it
+// would answer the request.
+void Parking::pass_on(const std::shared_ptr<Parked>& parked, Try& once, const Result<void>& tried, bool was_refused) {
   try {
-    park(parked, goal);
+    if (was_refused) return slow_down(parked);
+    if (tried.error().code == Code::kPending && once.goal.awaited != nullptr) return park(parked, once.goal);
+    fuse_reply_err(parked->request, error_number(tried.error()));
   } catch (const std::bad_alloc&) {
     if (parked->is_parked && !claim(parked)) return;
     keep_off(*parked);
@@ -74,26 +96,31 @@ void Parking::wait(const std::shared_ptr<Parked>& parked, const Goal& goal) {
   }
 }
 
-void Parking::park(const std::shared_ptr<Parked>& parked, const Goal& goal) {
-  parked->is_parked = false;
-  // What needs memory comes before the request is somebody else's.
-  Executor::Task task([this, parked] { resume(parked); });
+// Gives the request to whoever claims it first. False: it is answered already.
+bool Parking::hold(const std::shared_ptr<Parked>& parked, const Goal& goal) {
   {
     const std::lock_guard lock(mutex_);
     if (closed_) {
       fuse_reply_err(parked->request, EINTR);
-      return;
+      return false;
     }
     waiting_.emplace(parked.get(), parked);
     parked->is_parked = true;
     parked->awaited = goal.awaited;
     parked->keeper = goal.keeper;
+    parked->gave_up = stopping_;
   }
   // From here on an interrupt may answer the request at any moment: only claim() gives it back.
-  if (parked->interrupt == Interrupt::kAnswerEintr && was_interrupted(*parked)) {
-    if (claim(parked)) fuse_reply_err(parked->request, EINTR);
-    return;
-  }
+  if (parked->interrupt != Interrupt::kAnswerEintr || !was_interrupted(*parked)) return true;
+  if (claim(parked)) fuse_reply_err(parked->request, EINTR);
+  return false;
+}
+
+void Parking::park(const std::shared_ptr<Parked>& parked, const Goal& goal) {
+  parked->is_parked = false;
+  // What needs memory comes before the request is somebody else's.
+  Executor::Task task([this, parked] { resume(parked); });
+  if (!hold(parked, goal)) return;
   // It may be called when the parking is gone already: the executor then takes no task.
   const auto shared_task = std::make_shared<Executor::Task>(std::move(task));
   const std::function<void()> go_on = [shared_task, &executor = executor_] {
@@ -102,6 +129,34 @@ void Parking::park(const std::shared_ptr<Parked>& parked, const Goal& goal) {
   const std::uint64_t ticket = goal.awaited->wait(goal, go_on);
   parked->ticket = ticket;
   if (ticket == 0) go_on();
+}
+
+void Parking::slow_down(const std::shared_ptr<Parked>& parked) {
+  parked->is_parked = false;
+  Executor::Task task([this, parked] { try_slowly(parked); });
+  if (!hold(parked, {})) return;
+  if (slow_.post(Executor::Priority::kWaitedFor, std::move(task)) || !claim(parked)) return;
+  keep_off(*parked);
+  fuse_reply_err(parked->request, EINTR);
+}
+
+// The request stays where an interrupt finds it until the reply is about to be sent.
+void Parking::try_slowly(const std::shared_ptr<Parked>& parked) {
+  if (!is_waiting(parked)) return;
+  Try once;
+  once.slow_ = &parked;
+  Result<void> tried;
+  {
+    const Caller caller(Caller::Work::kAny, &parked->gave_up);
+    tried = attempt_once(parked->attempt, once);
+  }
+  if (tried || !once.may_reply()) return;
+  pass_on(parked, once, tried, false);
+}
+
+bool Parking::is_waiting(const std::shared_ptr<Parked>& parked) {
+  const std::lock_guard lock(mutex_);
+  return waiting_.contains(parked.get());
 }
 
 // Waits for an interrupt function that runs now, and keeps later ones off the object.
@@ -125,14 +180,10 @@ bool Parking::claim(const std::shared_ptr<Parked>& parked) {
 void Parking::resume(const std::shared_ptr<Parked>& parked) {
   if (!claim(parked)) return;
   keep_off(*parked);
-  Goal goal;
-  const auto tried = attempt_once(parked->attempt, goal);
-  if (tried) return;
-  if (tried.error().code == Code::kPending) {
-    wait(parked, goal);
-  } else {
-    fuse_reply_err(parked->request, error_number(tried.error()));
-  }
+  Try once;
+  bool was_refused = false;
+  const auto tried = attempt_quickly(parked->attempt, once, was_refused);
+  if (!tried || was_refused) pass_on(parked, once, tried, was_refused);
 }
 
 void Parking::on_interrupt(fuse_req_t request, void* data) {
@@ -150,8 +201,18 @@ void Parking::on_interrupt(fuse_req_t request, void* data) {
     parked = std::move(found->second);
     parking->waiting_.erase(found);
   }
-  parked->awaited->cancel(parked->ticket);
+  parked->gave_up = true;
+  if (parked->awaited != nullptr) parked->awaited->cancel(parked->ticket);
   fuse_reply_err(request, EINTR);
+}
+
+void Parking::stop() {
+  {
+    const std::lock_guard lock(mutex_);
+    stopping_ = true;
+    for (const auto& [raw, parked] : waiting_) raw->gave_up = true;
+  }
+  slow_.stop();
 }
 
 void Parking::close() {

@@ -160,7 +160,7 @@ Result<void> serve(const MountTree& tree, Executor& executor, const SessionOptio
   }
   if (!is_in_background) {
     result = failure("no way to the background");
-  } else if (!executor.start() || !serving.neighbours.start(session->get()) ||
+  } else if (!executor.start() || !serving.parking.start() || !serving.neighbours.start(session->get()) ||
              !signals.watch(session->get(), watched(serving, options, events)) ||
              (follower != nullptr && !follower->start(session->get()))) {
     result = failure("the system gives no thread");
@@ -169,6 +169,7 @@ Result<void> serve(const MountTree& tree, Executor& executor, const SessionOptio
   }
   signals.stop();
   executor.stop();
+  serving.parking.stop();
   serving.parking.close();
   serving.neighbours.stop();
   if (follower != nullptr) follower->stop();

@@ -13,6 +13,8 @@ namespace recordfs {
 namespace {
 
 constexpr std::size_t kStretchSize = 64u << 10;
+// To look into a record takes as long as to decompress so many times its bytes, or longer.
+constexpr std::uint64_t kWorkOfAByte = 8;
 // What a type makes of a few bytes may be anything, and a chunk may be made of such. So that the lines of a chunk have
 // an end, nothing is decoded behind this many bytes of them.
 constexpr std::uint64_t kLeastText = 256u << 20;
@@ -26,13 +28,23 @@ void append_error(std::string& text, std::string_view detail) {
 
 }  // namespace
 
+Result<std::optional<PatientMutex::Held>> held_for(std::uint64_t size, PatientMutex& large) {
+  std::optional<PatientMutex::Held> held;
+  if (size <= kLargeRecord) return held;
+  if (auto may = Caller::may_go_on(size * kWorkOfAByte); !may) return std::move(may).error();
+  auto alone = large.lock();
+  if (!alone) return std::move(alone).error();
+  held.emplace(std::move(*alone));
+  return held;
+}
+
 std::size_t LineTable::stretch_at(std::uint64_t offset) const {
   const auto behind = std::ranges::upper_bound(stretches, offset, {}, &Stretch::begin);
   return static_cast<std::size_t>(behind - stretches.begin()) - 1;
 }
 
 Result<ChunkLines> ChunkLines::open(const RecordStore& store, const RecordDecoder& decoder, const ChunkInfo& chunk,
-                                    std::uint64_t first_ordinal, std::mutex& large) {
+                                    std::uint64_t first_ordinal, PatientMutex& large) {
   ChunkLines lines(store, decoder, chunk, first_ordinal, large);
   auto decoded = store.chunk(chunk);
   if (decoded) {
@@ -54,7 +66,9 @@ Result<std::uint64_t> ChunkLines::write(const LineTable::Stretch& stretch, std::
   std::uint64_t line = stretch.first;
   while (line < lines() && text.size() < kStretchSize) {
     const bool is_decoded = stretch.begin + text.size() < most_text_;
+    const std::size_t before = text.size();
     if (auto written = write_line(line, is_decoded, text); !written) return std::move(written).error();
+    if (auto may = Caller::may_go_on(text.size() - before); !may) return std::move(may).error();
     ++line;
   }
   return line;
@@ -72,8 +86,8 @@ Result<void> ChunkLines::write_line(std::uint64_t index, bool is_decoded, std::s
     append_error(text, failure->detail);
   } else {
     const std::uint64_t size = chunk_->layout().extent(index).size;
-    std::unique_lock alone(large_, std::defer_lock);
-    if (size > kLargeRecord) alone.lock();
+    auto alone = held_for(size, large_);
+    if (!alone) return std::move(alone).error();
     if (auto written = write_record(index, size, is_decoded, text); !written) return written;
   }
   text += "}\n";

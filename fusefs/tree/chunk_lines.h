@@ -10,11 +10,11 @@
 
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "core/base/patient_mutex.h"
 #include "core/decoding/record_decoder.h"
 #include "core/store/record_store.h"
 
@@ -22,6 +22,9 @@ namespace recordfs {
 
 // A larger record is looked into by one thread at a time.
 inline constexpr std::uint64_t kLargeRecord = 256u << 10;
+
+// Who looks into a record of `size` bytes is held up here. Fails as Caller::may_go_on() and PatientMutex::lock() do.
+Result<std::optional<PatientMutex::Held>> held_for(std::uint64_t size, PatientMutex& large);
 
 // Where the lines of a chunk stand in their text, which is never in memory as a whole: in stretches, each of a few
 // lines or of one that is long.
@@ -54,7 +57,7 @@ class ChunkLines {
   // Fails for passing reasons alone. `store` and `decoder` have to outlive it, and so has `large`, which is held while
   // a large record is looked into.
   static Result<ChunkLines> open(const RecordStore& store, const RecordDecoder& decoder, const ChunkInfo& chunk,
-                                 std::uint64_t first_ordinal, std::mutex& large);
+                                 std::uint64_t first_ordinal, PatientMutex& large);
 
   std::uint64_t lines() const { return records_.value_or(1); }
 
@@ -64,7 +67,7 @@ class ChunkLines {
 
  private:
   ChunkLines(const RecordStore& store, const RecordDecoder& decoder, const ChunkInfo& info, std::uint64_t first_ordinal,
-             std::mutex& large)
+             PatientMutex& large)
       : store_(store), decoder_(decoder), info_(info), first_ordinal_(first_ordinal), large_(large) {}
 
   Result<void> write_line(std::uint64_t index, bool is_decoded, std::string& text) const;
@@ -74,7 +77,7 @@ class ChunkLines {
   const RecordDecoder& decoder_;
   const ChunkInfo info_;
   const std::uint64_t first_ordinal_;
-  std::mutex& large_;
+  PatientMutex& large_;
   std::shared_ptr<const Chunk> chunk_;  // null: it can't be read
   std::string failure_;                 // why it can't
   std::optional<std::uint64_t> records_;

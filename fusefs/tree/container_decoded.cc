@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <atomic>
 #include <cstring>
-#include <mutex>
 #include <utility>
 
 #include <fmt/format.h>
@@ -53,8 +52,8 @@ Result<Slice> ContainerTree::read_text(const Document& text, std::uint64_t offse
 ContainerTree::Document ContainerTree::make_document(const RecordRef& record) const {
   auto size = store_->record_size(record);
   if (!size) return std::move(size).error();
-  std::unique_lock alone(kept_.large_inside, std::defer_lock);
-  if (*size > kLargeRecord) alone.lock();
+  auto alone = held_for(*size, kept_.large_inside);
+  if (!alone) return std::move(alone).error();
   if (*size > kLargestRecord) return kept(fmt::format("{} bytes are too many to be decoded", *size));
   auto bytes = store_->read_record(record, 0, *size);
   if (!bytes) return std::move(bytes).error();
@@ -85,8 +84,8 @@ ContainerTree::Document ContainerTree::part_document(Node node, const Inside& in
     auto record = store_->record_at(node.value, goal);
     if (!record) return std::move(record).error();
     const Extent slice = inside.slice(message);
-    std::unique_lock alone(kept_.large_inside, std::defer_lock);
-    if (slice.size > kLargeRecord) alone.lock();
+    auto alone = held_for(slice.size, kept_.large_inside);
+    if (!alone) return std::move(alone).error();
     auto bytes = store_->read_record(*record, slice.begin, slice.size);
     if (!bytes) return std::move(bytes).error();
     if (bytes->bytes.size() != slice.size) return changed(record->chunk);

@@ -1,6 +1,5 @@
 // ContainerTree's inside/: the parts of records, where a format has them.
 #include <algorithm>
-#include <mutex>
 #include <utility>
 
 #include "fusefs/tree/container_tree.h"
@@ -26,8 +25,8 @@ Result<std::shared_ptr<const Inside>> ContainerTree::inside(Node node, Goal& goa
     if (!record) return std::move(record).error();
     auto size = store_->record_size(*record);
     if (!size) return std::move(size).error();
-    std::unique_lock alone(kept_.large_inside, std::defer_lock);
-    if (*size > kLargeRecord) alone.lock();
+    auto alone = held_for(*size, kept_.large_inside);
+    if (!alone) return std::move(alone).error();
     auto parts = store_->parts(*record);
     if (!parts) return std::move(parts).error();
     auto made = Inside::of(*parts);

@@ -16,6 +16,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/base/patient_mutex.h"
 #include "core/decoding/given_types.h"
 #include "core/decoding/record_decoder.h"
 #include "core/store/record_store.h"
@@ -77,7 +78,7 @@ struct KeptFiles {
   SharedCache<KeptText> part_documents{4u << 20};  // of messages in them
   SharedCache<LineTable> line_tables{1u << 20};    // of chunks
   SharedCache<KeptText> lines{8u << 20};           // of tables
-  std::mutex large_inside{};  // held while a large record is looked into, which takes many times its size
+  PatientMutex large_inside{};  // held while a large record is looked into, which takes many times its size
 };
 
 class ContainerTree {

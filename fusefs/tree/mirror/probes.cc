@@ -8,6 +8,8 @@
 #include <utility>
 #include <vector>
 
+#include "core/base/caller.h"
+
 namespace recordfs {
 namespace {
 
@@ -94,6 +96,7 @@ std::optional<bool> Probes::find(const FileState& state, std::string_view name) 
 }
 
 bool Probes::ask(const Descriptor& file, const FileState& state, std::string_view name, const timespec& now) {
+  const Caller caller(Caller::Work::kAny);  // a head is short, and a listing may ask for many
   auto answer = probe_(Head(file, state.size), name);
   if (!answer) return false;
   if (!state.is_settled(now)) return *answer;

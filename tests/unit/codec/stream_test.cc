@@ -1,13 +1,18 @@
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <thread>
 
+#include "core/base/caller.h"
 #include "core/codec/codec.h"
 #include "tests/unit/codec/packers.h"
 #include "tests/unit/support/guarded.h"
 
 namespace recordfs {
 namespace {
+
+// A stream of as many bytes as are slow, which compress well.
+std::string slow_text() { return std::string(Caller::kSlow + 1, 'x'); }
 
 using testing::Guarded;
 using testing::Packer;
@@ -30,6 +35,30 @@ std::string read_in_steps(CodecId codec, Bytes stored, std::size_t step) {
     if (!got) return std::string(to_string(got.error().code));
     all += as_text(piece.view().first(*got));
     if (*got < step) return all;
+  }
+}
+
+TEST(DecodeStream, QuickThreadIsRefusedTheEndOfALongOne) {
+  for (const auto& [codec, pack] : testing::packers()) {
+    const std::string stored = pack(slow_text());
+    const Caller quick(Caller::Work::kQuick);
+    EXPECT_EQ(decompressed_size(codec, as_bytes(stored), UINT64_MAX).error().code, Code::kPending) << to_string(codec);
+    EXPECT_TRUE(Caller::was_refused());
+  }
+}
+
+TEST(DecodeStream, LongReadOfOneThatGaveUpIsInterrupted) {
+  for (const auto& [codec, pack] : testing::packers()) {
+    const std::string stored = pack(slow_text());
+    std::atomic<bool> gave_up{false};
+    const Caller caller(Caller::Work::kAny, &gave_up);
+    auto stream = open_stream(codec, as_bytes(stored));
+    ASSERT_TRUE(stream);
+    Guarded out(1 << 20);
+    ASSERT_TRUE((*stream)->read(out.span()));
+    gave_up = true;
+    EXPECT_EQ((*stream)->read(out.span()).error().code, Code::kInterrupted) << to_string(codec);
+    EXPECT_EQ(decompress(codec, as_bytes(stored), 0, UINT64_MAX).error().code, Code::kInterrupted) << to_string(codec);
   }
 }
 

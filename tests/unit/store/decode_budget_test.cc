@@ -10,6 +10,7 @@
 #include <gtest/gtest.h>
 
 #include "core/base/buffer.h"
+#include "core/base/caller.h"
 
 namespace recordfs {
 namespace {
@@ -85,6 +86,29 @@ TEST(DecodeBudget, TurnWithoutLargeBuffersWaitsForNobody) {
   const DecodeBudget::Share share(budget, 100);
   const DecodeBudget::Turn turn(budget);
   ASSERT_TRUE(Buffer::allocate(LargeAllocations::kLarge - 1));
+}
+
+TEST(DecodeBudget, WhoGaveUpWaitsNoMoreAndHasNothing) {
+  DecodeBudget budget(100);
+  std::optional<DecodeBudget::Share> before(std::in_place, budget, 100);
+  std::atomic<bool> gave_up{false};
+  auto waiter = std::async(std::launch::async, [&] {
+    const Caller caller(Caller::Work::kAny, &gave_up);
+    const DecodeBudget::Turn turn(budget);
+    return Buffer::allocate(LargeAllocations::kLarge);
+  });
+  EXPECT_EQ(waiter.wait_for(std::chrono::milliseconds(50)), std::future_status::timeout);
+  gave_up = true;
+  EXPECT_EQ(waiter.get().error().code, Code::kInterrupted);
+  before.reset();
+  const DecodeBudget::Share all(budget, 100);
+}
+
+TEST(DecodeBudget, TellsOfEachShareBeforeItIsUsed) {
+  int told = 0;
+  DecodeBudget budget(100, [&] { ++told; });
+  const DecodeBudget::Share share(budget, 1);
+  EXPECT_EQ(told, 1);
 }
 
 TEST(DecodeBudget, OneAloneMayPassIt) {

@@ -2,12 +2,15 @@
 
 #include <atomic>
 #include <future>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include <gtest/gtest.h>
+
+#include "core/base/caller.h"
 
 namespace recordfs {
 namespace {
@@ -32,6 +35,62 @@ Cache::Make failing(Code code, std::atomic<int>& tries) {
 Result<Cache::Pointer> must_not_be_made() {
   ADD_FAILURE() << "made again";
   return Error{};
+}
+
+// What a thread gets that asks for a value which another one is making and does not finish.
+Result<Cache::Pointer> asked_beside(const std::optional<Caller::Work>& maker, Caller::Work work,
+                                    const std::atomic<bool>* gave_up, bool is_refused) {
+  Cache cache(1 << 20);
+  std::promise<void> begun;
+  std::promise<void> ended;
+  auto making = std::async(std::launch::async, [&] {
+    std::optional<Caller> caller;
+    if (maker) caller.emplace(*maker);
+    return cache.get({1, 7}, [&]() -> Result<Cache::Pointer> {
+      begun.set_value();
+      ended.get_future().wait();
+      if (auto may = Caller::may_be_slow(); is_refused && !may) return std::move(may).error();
+      return std::make_shared<const Weight>(10);
+    });
+  });
+  begun.get_future().wait();
+  auto asking = std::async(std::launch::async, [&] {
+    const Caller caller(work, gave_up);
+    return cache.get({1, 7}, must_not_be_made);
+  });
+  const bool waits = asking.wait_for(std::chrono::milliseconds(50)) == std::future_status::timeout;
+  ended.set_value();
+  if (waits) making.wait();
+  return asking.get();
+}
+
+TEST(SharedCache, QuickThreadWaitsForQuickOnesAlone) {
+  for (const auto maker : {std::optional<Caller::Work>(), std::optional(Caller::Work::kAny)}) {
+    EXPECT_EQ(asked_beside(maker, Caller::Work::kQuick, nullptr, false).error().code, Code::kPending);
+  }
+  EXPECT_TRUE(asked_beside(Caller::Work::kQuick, Caller::Work::kQuick, nullptr, false));
+  EXPECT_TRUE(asked_beside(Caller::Work::kQuick, Caller::Work::kAny, nullptr, false));
+}
+
+TEST(SharedCache, WhatAQuickThreadIsRefusedIsRefusedToThoseThatWaitForIt) {
+  EXPECT_EQ(asked_beside(Caller::Work::kQuick, Caller::Work::kQuick, nullptr, true).error().code, Code::kPending);
+}
+
+TEST(SharedCache, WhoGaveUpDoesNotWait) {
+  const std::atomic<bool> gave_up{true};
+  EXPECT_EQ(asked_beside(Caller::Work::kAny, Caller::Work::kAny, &gave_up, false).error().code, Code::kInterrupted);
+}
+
+TEST(SharedCache, ExcessOfOneValueIsForgottenAndNothingElse) {
+  Cache cache(1000);
+  ASSERT_TRUE(cache.get({1, 1}, weighing(10)));
+  cache.forget_excess();
+  EXPECT_TRUE(cache.peek({1, 1}));
+  ASSERT_TRUE(cache.get({1, 2}, weighing(10000)));
+  EXPECT_TRUE(cache.peek({1, 2}));
+  cache.forget_excess();
+  EXPECT_FALSE(cache.peek({1, 2}));
+  EXPECT_EQ(cache.statistics().bytes, 0u);
 }
 
 TEST(SharedCache, EightThreadsGetOneValueThatWasMadeOnce) {

@@ -39,12 +39,8 @@ def zstd_window(log):
 def snappy(size, claim=None):
     """Copies of 64 bytes, 3 bytes each."""
     out = bytearray(varint(size if claim is None else claim) + b"\x00s")
-    left = size - 1
-    while left > 0:
-        step = min(left, 64)
-        out += bytes([step - 1 << 2 | 2, 1, 0])
-        left -= step
-    return bytes(out)
+    whole, rest = divmod(size - 1, 64)
+    return bytes(out) + b"\xFE\1\0" * whole + (bytes([rest - 1 << 2 | 2, 1, 0]) if rest else b"")
 
 
 def _xxh32(data):
@@ -72,6 +68,53 @@ def lz4(size, claim=None):
         block = lz4_block(1 << 22)
         out += struct.pack("<I", len(block)) + block
     return bytes(out + bytes(4))
+
+
+class _Bits:
+    """Numbers of some bits, the lowest first."""
+
+    def __init__(self):
+        self.number = self.count = 0
+
+    def add(self, number, count):
+        self.number |= number << self.count
+        self.count += count
+
+    def to_bytes(self):
+        return self.number.to_bytes((self.count + 7) // 8, "little")
+
+
+def brotli(size):
+    """Meta-blocks of 16 MiB: a literal, and a copy of what stands a byte before. `size`: a multiple of 16 MiB."""
+    block = _Bits()
+    for number, count in ((0, 1), (2, 2), ((1 << 24) - 1, 24), (0, 1),   # not the last; its length; compressed
+                          (0, 3), (0, 6), (0, 2), (0, 2),                # one of each type, and of each tree
+                          (1, 2), (0, 2), (ord("b"), 8),                 # the only literal, ...
+                          (1, 2), (0, 2), (384 + (1 << 3 | 7), 10),      # ... one of it and a long copy, ...
+                          (1, 2), (0, 2), (16, 6),                       # ... from a place that one bit tells
+                          ((1 << 24) - 1 - 2118, 24), (0, 1)):
+        block.add(number, count)
+    out = _Bits()
+    out.add(0, 1)
+    for _ in range(size >> 24):
+        out.add(block.number, block.count)
+    out.add(3, 2)
+    return out.to_bytes()
+
+
+def brotli_stored(data):
+    """A stream that holds its few bytes as they are."""
+    head = _Bits()
+    for number, count in ((0, 1), (0, 1), (0, 2), (len(data) - 1, 16), (1, 1)):
+        head.add(number, count)
+    return head.to_bytes() + data + b"\3"
+
+
+def deflate_of(piece, times):
+    """So many of a piece, as a raw stream that takes no time to make."""
+    packer = zlib.compressobj(9, zlib.DEFLATED, -15)
+    packed = packer.compress(piece) + packer.flush(zlib.Z_FULL_FLUSH)
+    return packed * times + b"\3\0"
 
 
 def _deflated(size, window):

@@ -279,6 +279,12 @@ def _one_block(codec, size, stream):
     return _blosc(codec << 5 | 0x10, 1, size, size, struct.pack("<II", 20, len(stream)) + stream)
 
 
+def _blocks(codec, count, block, stream):
+    """A chunk of so many such blocks."""
+    begins = b"".join(struct.pack("<I", 16 + 4 * count + index * (4 + len(stream))) for index in range(count))
+    return _blosc(codec << 5 | 0x10, 1, count * block, block, begins + (struct.pack("<I", len(stream)) + stream) * count)
+
+
 def bloscpack():
     plain = _blosc(2, 1, len(BEFORE), len(BEFORE), BEFORE)
     files = {
@@ -382,6 +388,27 @@ def _legacy_packed(table):
     payload = struct.pack("<I", zlib.crc32(table)) + table + b"x"
     length = struct.pack("<Q", len(payload))
     return struct.pack("<Q", _BODY_MAGIC) + length + struct.pack("<I", zlib.crc32(length)) + payload
+
+
+def large(size):
+    """{name: bytes}: files with a bomb of `size` bytes that can be read, for each codec of each format that has one by
+    its header or without; it is record 1. `size`: a multiple of 16 MiB."""
+    raw = varint(size)
+    packed = {"zstd": (b"z", bombs.zstd_stored, bombs.zstd), "brotli": (b"b", bombs.brotli_stored, bombs.brotli)}
+    files = {f"{name}.riegeli": _riegeli_file(b"r", 1, size, _simple(kind, stored(raw), bomb(size), len(raw), size))
+             for name, (kind, stored, bomb) in packed.items()}
+    # A block of Blosc's has 700 MB at the most.
+    streams = {"zstd": (4, bombs.zstd), "lz4": (1, bombs.lz4_block), "snappy": (2, bombs.snappy)}
+    files |= {f"{name}.blp": _blpk(2 * _blocks(codec, size >> 24, 1 << 24, bomb(1 << 24)), 2, size)
+              for name, (codec, bomb) in streams.items()}
+    framed = _framed(bytes(1 << 20))
+    body = bombs.deflate_of(framed, size >> 20)
+    check = 0
+    for _ in range(size >> 20):
+        check = zlib.crc32(framed, check)
+    files["gzip.tfrecord.gz"] = (b"\x1F\x8B\x08" + bytes(7) + body
+                                 + struct.pack("<II", check, len(framed) * (size >> 20) & MASK32))
+    return files
 
 
 FORMATS = {"riegeli": riegeli, "array_record": array_record, "wandb": wandb, "tfrecord": tfrecord, "leveldb_log": leveldb_log, "leveldb_table": leveldb_table,

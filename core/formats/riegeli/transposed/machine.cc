@@ -6,6 +6,7 @@
 #include <string_view>
 #include <utility>
 
+#include "core/base/caller.h"
 #include "core/base/cursor.h"
 #include "core/base/large_allocation.h"
 #include "core/formats/riegeli/transposed/tape.h"
@@ -23,6 +24,9 @@ constexpr std::array<std::byte, kWordBytes> kNoBytes{};
 // Why the machine can't go on. Null text: it can.
 using Failure = const char*;
 
+constexpr std::size_t kStepsAtOnce = std::size_t{1} << 18;  // after which the caller is asked whether to go on
+constexpr std::size_t kWorkOfAStep = 4;                     // as long as to decompress so many bytes
+
 constexpr Failure kNone = nullptr;
 constexpr Failure kInputEnds = "a buffer ends too early";
 constexpr Failure kOutputFull = "more comes out than the chunk declares";
@@ -30,6 +34,7 @@ constexpr Failure kTooManyRecords = "more records than the chunk declares";
 constexpr Failure kOpenSubmessage = "a record begins inside a submessage";
 constexpr Failure kNoSubmessage = "a submessage begins that did not end";
 constexpr Failure kTooDeep = "more submessages are open than the chunk can hold";
+constexpr Failure kGivenUp = "nobody waits for it";  // no damage
 constexpr Failure kTooLong = "a length beyond 32 bits";
 
 struct OpenSubmessage {
@@ -170,13 +175,17 @@ Failure step_through(const Program& program, Bytes transitions, State& state, Ou
   std::uint32_t at = program.first;
   std::int32_t repeats = 0;
   std::size_t read = 0;
-  for (;;) {
+  std::size_t steps = 0;
+  for (;; ++steps) {
     const Node& node = program.nodes[at];
     if (const Failure failure = act(node, state, out)) return failure;
     at = node.next;
     if (!node.implicit) --repeats;
     if (repeats >= 0) continue;
     if (read == transitions.size()) return kNone;
+    if (steps >= kStepsAtOnce) {
+      if (!Caller::may_go_on(kWorkOfAStep * std::exchange(steps, 0))) return kGivenUp;
+    }
     const auto transition = std::to_integer<std::uint32_t>(transitions[read++]);
     repeats = static_cast<std::int32_t>(transition & kRepeatMask);
     const std::uint64_t target = std::uint64_t{at} + (transition >> kStrideShift);
@@ -212,6 +221,7 @@ Result<std::vector<std::uint64_t>> run(const Program& program, const std::vector
   state.deepest = out.size() / 2;
   Output output(out);
   Failure failure = step_through(program, transitions, state, output);
+  if (failure == kGivenUp) return Caller::may_go_on(0).error();
   if (!failure) failure = check_end(state, output);
   if (failure) return Error{.code = Code::kDamage, .detail = failure};
   return std::move(state.records);
