@@ -206,6 +206,7 @@ class Bombs(Beside):
         print(f"{count} good records, the longest in {1000 * longest:.0f} ms; {meanwhile} reads of bombs meanwhile", flush=True)
         # Who had to wait for a thread would have to wait for a bomb each time.
         self.assertLess(meanwhile, count)
+        mounting.wait_for(lambda: self.most_memory(self.mounted) > self.SIZE, "all of a bomb to be in memory")
         for _ in range(self.READERS // 2):
             mounting.wait_for(lambda: self.progress(readers) > 0, "the bombs to be read on")
         self.end_readers(readers)
