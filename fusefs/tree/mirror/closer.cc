@@ -16,16 +16,16 @@ void Closer::wake() {
   }
 }
 
-void Closer::later(std::function<void()> close) {
+void Closer::later(Tasks tasks) {
   {
     const std::lock_guard lock(mutex_);
     if (!stopping_) {
-      left_.push_back(std::move(close));
+      left_.splice(left_.end(), tasks);
       changed_.notify_one();
       return;
     }
   }
-  close();
+  for (const auto& close : tasks) close();
 }
 
 void Closer::stop() {

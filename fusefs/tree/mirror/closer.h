@@ -4,9 +4,9 @@
 #include <chrono>
 #include <condition_variable>
 #include <functional>
+#include <list>
 #include <mutex>
 #include <thread>
-#include <vector>
 
 namespace recordfs {
 
@@ -23,8 +23,9 @@ class Closer {
 
   // Starts the thread, if it does not run. Any thread.
   void wake();
-  // Calls `close` soon. Any thread. Once it has stopped: now.
-  void later(std::function<void()> close);
+  using Tasks = std::list<std::function<void()>>;
+  // Calls all of `tasks` soon, and takes no memory for that. Any thread. Once it has stopped: now.
+  void later(Tasks tasks);
   // Closes what is left and ends the thread.
   void stop();
 
@@ -36,7 +37,7 @@ class Closer {
   const std::function<void()> sweep_;
   std::mutex mutex_;  // guards what follows
   std::condition_variable changed_;
-  std::vector<std::function<void()>> left_;
+  Tasks left_;
   bool stopping_ = false;
   std::thread thread_;
 };

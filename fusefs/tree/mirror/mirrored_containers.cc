@@ -19,7 +19,10 @@ Result<std::shared_ptr<const RecordStore>> MirroredContainers::open_store(const 
 // Whoever lets go of it last has it closed and goes on.
 std::shared_ptr<const Mounted> MirroredContainers::shared(std::unique_ptr<Mounted> mounted) const {
   closer_->wake();
-  return {mounted.release(), [closer = closer_](const Mounted* last) { closer->later([last] { delete last; }); }};
+  // Made now: when it is needed there may be no memory, and nobody to tell.
+  const auto closing = std::make_shared<Closer::Tasks>();
+  closing->push_back([last = mounted.get()] { delete last; });
+  return {mounted.release(), [closer = closer_, closing](const Mounted*) { closer->later(std::move(*closing)); }};
 }
 
 Result<std::shared_ptr<const Mounted>> MirroredContainers::get(const MirroredNode& node, const Beneath& source,

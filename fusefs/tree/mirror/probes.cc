@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <new>
 #include <utility>
 #include <vector>
 
@@ -98,6 +99,8 @@ std::optional<bool> Probes::find(const FileState& state, std::string_view name) 
 bool Probes::ask(const Descriptor& file, const FileState& state, std::string_view name, const timespec& now) {
   const Caller caller(Caller::Work::kAny);  // a head is short, and a listing may ask for many
   auto answer = probe_(Head(file, state.size), name);
+  // For want of memory nothing is told of the file: whoever asks hears that, and not that it is no container.
+  if (!answer && answer.error().code == Code::kOutOfMemory) throw std::bad_alloc();
   if (!answer) return false;
   if (!state.is_settled(now)) return *answer;
   const std::lock_guard lock(mutex_);

@@ -26,6 +26,7 @@ class Probes {
   // What is remembered; nullopt: nothing.
   std::optional<bool> find(const FileState& state, std::string_view name) const;
   // Reads the head of an open file that was found in `state` at the time `now`. A file that can't be read is none.
+  // Throws std::bad_alloc where there is no memory to ask.
   bool ask(const Descriptor& file, const FileState& state, std::string_view name, const timespec& now);
 
  private:

@@ -5,7 +5,6 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <iterator>
 #include <memory>
 #include <mutex>
 #include <utility>
@@ -68,14 +67,16 @@ class RecentlyUsed {
     Time used_at;
   };
 
+  // One at a time, so that no memory is needed to give some back.
   template <class Condition>
   void drop_if(const Condition& condition) {
-    std::vector<Entry> dropped;  // destroyed behind the lock
-    const std::lock_guard lock(mutex_);
-    const auto kept =
-        std::partition(entries_.begin(), entries_.end(), [&](const Entry& entry) { return !condition(entry); });
-    std::move(kept, entries_.end(), std::back_inserter(dropped));
-    entries_.erase(kept, entries_.end());
+    for (Pointer dropped;; dropped.reset()) {  // destroyed behind the lock
+      const std::lock_guard lock(mutex_);
+      const auto found = std::ranges::find_if(entries_, condition);
+      if (found == entries_.end()) return;
+      dropped = std::move(found->value);
+      entries_.erase(found);
+    }
   }
 
   const std::size_t most_;

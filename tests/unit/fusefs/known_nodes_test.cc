@@ -166,15 +166,15 @@ TEST(Closer, ClosesBehindWhoGivesAndBeforeItEnds) {
   {
     Closer closer(std::chrono::hours(1), [] {});
     closer.wake();
-    closer.later([&] { closed_by.push_back(std::this_thread::get_id()); });
+    closer.later({[&] { closed_by.push_back(std::this_thread::get_id()); }});
   }
   ASSERT_EQ(closed_by.size(), 1u);
   Closer closer(std::chrono::hours(1), [] {});
-  closer.later([&] { closed_by.push_back(std::this_thread::get_id()); });
+  closer.later({[&] { closed_by.push_back(std::this_thread::get_id()); }});
   EXPECT_EQ(closed_by.size(), 1u) << "without a thread it waits for the end";
   closer.stop();
   EXPECT_EQ(closed_by.size(), 2u);
-  closer.later([&] { closed_by.push_back(std::this_thread::get_id()); });
+  closer.later({[&] { closed_by.push_back(std::this_thread::get_id()); }});
   EXPECT_EQ(closed_by.size(), 3u) << "and behind the end it is done at once";
 }
 

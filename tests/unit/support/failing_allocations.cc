@@ -5,6 +5,7 @@
 #include <cerrno>
 #include <cstddef>
 #include <cstdlib>
+#include <cstring>
 #include <new>
 #include <thread>
 #include <vector>
@@ -46,10 +47,11 @@ std::uint64_t FailingAllocations::failed() const { return failed_so_far; }
 std::int64_t FailingAllocations::in_use() { return pieces; }
 
 void FailingAllocations::take_what_is_kept() {
-  constexpr std::ptrdiff_t kThreads = 5;
+  constexpr std::ptrdiff_t kThreads = 16;
   std::barrier all_there(kThreads);
   std::vector<std::jthread> threads;
   for (std::ptrdiff_t i = 0; i < kThreads; ++i) threads.emplace_back([&] { all_there.arrive_and_wait(); });
+  static_cast<void>(std::strerror(ENOMEM));
   try {
     throw std::bad_alloc();
   } catch (const std::bad_alloc&) {

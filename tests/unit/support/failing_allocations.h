@@ -35,7 +35,7 @@ class FailingAllocations {
   };
 
   // Takes what the C library takes once and keeps, so that in_use() is equal before and after: for the first exception,
-  // and for the stacks of threads that have ended.
+  // for the words of an error, and for the stacks of threads that have ended.
   static void take_what_is_kept();
 
   // Pieces of memory that are in use now in the whole process; 0 under a sanitizer, which finds what was lost itself.
