@@ -141,13 +141,14 @@ class Surveyor {
   Result<Survey> run(Footer footer) {
     survey_.dialect = footer.dialect;
     survey_.footer = std::move(footer);
-    auto read = read_indexes();
+    // What is read at their places may be another table's, or the same table twice.
+    if (auto told = read_shifted(); !told) return std::move(told).error();
+    auto read = survey_.shifted.empty() ? read_indexes() : elsewhere();
     if (!read) {
       if (!lies_in_the_bytes(read.error().code)) return std::move(read).error();
       survey_.flaw = std::move(read).error();
       survey_.pieces.clear();
       survey_.data_blocks = 0;
-      if (auto told = read_shifted(); !told) return std::move(told).error();
     }
     const Position begin = survey_.footer->begin;
     const std::uint64_t size = survey_.footer->size();
@@ -203,6 +204,10 @@ class Surveyor {
     survey_.has_dictionary = inner.has_dictionary;
     survey_.has_database_keys = inner.has_database_keys;
     return {};
+  }
+
+  Result<void> elsewhere() const {
+    return Error{Code::kDamage, survey_.footer->begin, "the footer's blocks do not stand where it says"};
   }
 
   bool dialect_differs(const Dialect& other) const {
