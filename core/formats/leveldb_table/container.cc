@@ -118,9 +118,8 @@ Result<Step> TableContainer::scan_pieces(Position at, const std::vector<Piece>& 
   const auto piece = std::ranges::lower_bound(pieces, at, {}, &Piece::begin);
   Step step;
   if (piece == pieces.end()) {
-    auto region = region_between(at, source_->size());
-    if (!region) return std::move(region).error();
-    if (*region) step.damage.push_back(std::move(**region));
+    step.damage.push_back(region_of(at, source_->size(), {Code::kDamage, at, "this stands behind the table"}));
+    step.damage.back().records_lost = 0;
     return step;
   }
   if (piece->begin > at) {
