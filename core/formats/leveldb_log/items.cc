@@ -89,7 +89,10 @@ Result<bool> ItemReader::is_led(Position frame) {
 
 Result<Position> ItemReader::exit_of(Position frame) {
   if (exit_ && exit_->frame == frame) return exit_->end;
-  if (!looking_) looking_ = std::make_unique<ItemReader>(*source_, session_);
+  if (!looking_) {
+    looking_ = std::make_unique<ItemReader>(*source_, session_);
+    looking_->frames_.read_one_at_once();
+  }
   const Position end = std::min(wire().frame_end(frame), size());
   Position at = wire().first_in(frame);
   while (at < end) {
@@ -123,19 +126,16 @@ Result<const SoundPlaces*> ItemReader::places(Position at) {
   const Position frame = wire().frame_begin(at);
   if (searched_ && searched_->frame == frame) return &searched_->places;
   const Position end = std::min(wire().frame_end(frame), size());
-  bool may_cross = false;
-  if (end < size()) {
-    auto led = is_led(end);
-    if (!led) return std::move(led).error();
-    may_cross = !*led;
-  }
-  auto bytes = read_up_to(*source_, frame, may_cross ? 2 * kFrameSize : end - frame);
+  auto bytes = read_up_to(*source_, frame, 2 * kFrameSize);
   if (!bytes) return std::move(bytes).error();
   if (bytes->size() < end - frame) {
     return Error{Code::kChanged, frame + bytes->size(), "the file is shorter than when it was opened"};
   }
   const auto there = static_cast<std::size_t>(end - frame);
-  searched_.emplace(Searched{frame, SoundPlaces(bytes->view(), there, may_cross, wire(), session_.may_begin)});
+  const Bytes behind = bytes->view().subspan(there);
+  const bool may_cross = !behind.empty() && !is_sound(behind, wire());
+  const Bytes seen = bytes->view().first(may_cross ? bytes->size() : there);
+  searched_.emplace(Searched{frame, SoundPlaces(seen, there, may_cross, wire(), session_.may_begin)});
   return &searched_->places;
 }
 

@@ -72,6 +72,9 @@ class FrameReader {
   // Valid until the next call. Fails and requires the same.
   Result<Bytes> largest_fragment(Position at);
 
+  // Reads no more than one frame first.
+  void read_one_at_once() { next_frames_ = 1; }
+
   std::uint64_t size() const { return source_->size(); }
 
  private:

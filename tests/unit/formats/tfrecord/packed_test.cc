@@ -140,6 +140,39 @@ TEST(PackedTFRecord, NothingIsReadBehindTheEndOfACutStream) {
   EXPECT_EQ(again->ending(), Ending::kCut);
 }
 
+TEST(PackedTFRecord, BehindAWrongLengthTheNextRecordIsRead) {
+  std::string file = framed("one") + framed("second") + framed("3");
+  file[framed("one").size()] ^= 1;
+  file[framed("one").size() + 5] ^= 1;
+  for (const std::uint64_t scan_bytes : {std::uint64_t{1}, Limits{}.scan_bytes}) {
+    Limits limits;
+    limits.scan_bytes = scan_bytes;
+    const Told all = told(packed(file, 0), limits);
+    EXPECT_EQ(all.records, (std::vector<std::string>{"one", "3"}));
+    ASSERT_EQ(all.damage.size(), 1u);
+    EXPECT_EQ(all.damage[0].reason, "a length that does not match its checksum");
+  }
+}
+
+TEST(PackedTFRecord, BehindABrokenMemberTheNextOneIsRead) {
+  const std::string first = packed(framed("one"));
+  const std::string broken = packed(framed(std::string(5000, 'x')));
+  std::string file = first + broken + packed(framed("3") + framed("4"));
+  for (std::size_t i = 0; i < 10; ++i) file[first.size() + 10 + i] = '\x7f';
+  const Told all = told(file);
+  EXPECT_EQ(all.records, (std::vector<std::string>{"one", "3", "4"}));
+  ASSERT_EQ(all.damage.size(), 1u);
+  EXPECT_EQ(all.damage[0].begin, first.size());
+  EXPECT_EQ(all.damage[0].end, first.size() + broken.size());
+}
+
+TEST(PackedTFRecord, BytesBetweenMembersAreDamage) {
+  const Told all = told(packed(framed("one")) + "more" + packed(framed("two")));
+  EXPECT_EQ(all.records, (std::vector<std::string>{"one", "two"}));
+  ASSERT_EQ(all.damage.size(), 1u);
+  EXPECT_EQ(all.damage[0].end - all.damage[0].begin, 4u);
+}
+
 TEST(PackedTFRecord, BytesBehindTheStreamAreDamage) {
   const Told all = told(packed(framed("one")) + "more");
   EXPECT_EQ(all.records.size(), 1u);

@@ -81,6 +81,27 @@ TEST(PlainTFRecord, BehindAnyOtherHeaderTheNextRecordIsSearchedFor) {
   EXPECT_FALSE(all.damage[0].records_lost);
 }
 
+// Its length leads into a record behind it.
+TEST(PlainTFRecord, ARecordThatLostBytesHidesNoOther) {
+  std::string file = framed("one") + framed(std::string(100, 'x'));
+  const std::size_t second = framed("one").size();
+  for (int i = 0; i < 9; ++i) file += framed("record " + std::to_string(i));
+  const Told all = told(file.erase(second + 30, 60));
+  ASSERT_EQ(all.records.size(), 10u);
+  EXPECT_EQ(all.records[1], "record 0");
+  ASSERT_EQ(all.damage.size(), 1u);
+  EXPECT_EQ(all.damage[0].begin, second);
+  EXPECT_EQ(all.damage[0].end, second + 100 + 16 - 60);
+}
+
+// Those inside end where it does.
+TEST(PlainTFRecord, ADamagedRecordBeforeADamagedHeaderHidesNoRecordsInsideItsData) {
+  const std::string file = framed("one") + framed("x" + framed("in") + framed("side")) + framed("two") + framed("3");
+  const std::size_t third = file.size() - framed("3").size() - framed("two").size();
+  const std::string hit = flipped(flipped(flipped(file, framed("one").size() + 12), third), third + 9);
+  EXPECT_EQ(told(hit).records, (Records{"one", "!", "3"}));
+}
+
 TEST(PlainTFRecord, SearchGoesOnInTheNextStep) {
   Limits limits;
   limits.scan_bytes = 1000;
