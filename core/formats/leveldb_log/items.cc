@@ -259,6 +259,12 @@ Result<Item> ItemReader::read_bad(const Parsed& parsed, Bytes rest) {
     flaw.records_lost = lost(fragment);
     return read_until(parsed, rest, size, std::move(flaw));
   }
+  // Before a fragment of a type that is not known.
+  if (const auto matched = recordfs::leveldb_log::size_by_checksum(rest, wire());
+      matched && may_end_at(rest, *matched, room, wire())) {
+    flaw = {DamageClass::kDamage, "a fragment whose length is wrong", lost(fragment)};
+    return read_until(parsed, rest, *matched, std::move(flaw));
+  }
   auto found = search(begin + 1);
   if (!found) return std::move(found).error();
   const Position end = found->value_or(begin + rest.size());

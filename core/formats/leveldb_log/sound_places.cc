@@ -78,12 +78,21 @@ class Multiplier {
   std::array<std::array<std::uint32_t, 9>, 8> bases_{};
 };
 
-// What a search takes for a header: only what a record is made of.
+constexpr std::uint8_t kLastRecyclable = 8;  // of those that records are made of
+
+// Of the types that are known; 0 of any other.
 std::uint32_t header_size_of(std::uint8_t type, const Wire& wire) {
-  constexpr std::uint8_t kLastRecyclable = 8;
-  if (type == 0 || type > kLastRecyclable) return 0;
+  if (type == 0 || (type > kLastLevelDbType && !wire.has_rocksdb_types)) return 0;
   if (type <= kLastLevelDbType) return kHeaderSize;
-  return wire.has_rocksdb_types ? kRecyclableHeaderSize : 0;
+  if (type <= kLastRecyclable) return kRecyclableHeaderSize;
+  switch (type) {
+    case 9:
+    case 10:
+    case 130: return kHeaderSize;
+    case 11:
+    case 131: return kRecyclableHeaderSize;
+    default: return 0;
+  }
 }
 
 // What a header at a place claims; nullopt where none can stand.
@@ -147,7 +156,9 @@ SoundPlaces::SoundPlaces(Bytes bytes, std::size_t frame, bool may_cross, const W
     if (!end || (*end > frame && !may_cross) || stored_[at] != sum(at + kTypeAt, *end)) continue;
     sound_.push_back(static_cast<std::uint32_t>(at));
     leads[at] = *end >= frame || goes_on(*end);
-    if (!leads[at] || (may_begin != nullptr && !begins_well(bytes.subspan(at, *end - at), may_begin))) continue;
+    const bool is_data = std::to_integer<std::uint8_t>(bytes[at + kTypeAt]) <= kLastRecyclable;
+    if (!leads[at] || !is_data || (may_begin != nullptr && !begins_well(bytes.subspan(at, *end - at), may_begin)))
+      continue;
     leading_.push_back(static_cast<std::uint32_t>(at));
   }
   std::ranges::reverse(sound_);
