@@ -100,7 +100,8 @@ Result<Step> PlainFile::scan(ChunkKey key) const {
       step.damage.back().records_lost = 1;
       return step;
     }
-    if (!fits && !length) {
+    // Data of eight bytes and their checksum look like a header, of a record that the file is too short for.
+    if (!is_whole) {
       auto cut = cut_short_at(*source_, last, at);
       if (!cut) return std::move(cut).error();
       if (*cut) return step_before(run, last, at, **cut);
