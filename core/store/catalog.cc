@@ -255,6 +255,7 @@ void Catalog::restore(std::unique_lock<std::mutex>& lock) {
 
 void Catalog::save(std::unique_lock<std::mutex> lock) {
   if (!saved_ || is_refuted_) return;
+  const Caller to_the_end(Caller::Work::kAny);  // also when the store goes meanwhile
   try {
     const CatalogSnapshot found = all_found();
     lock.unlock();

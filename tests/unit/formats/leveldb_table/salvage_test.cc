@@ -189,14 +189,17 @@ TEST(RocksDbTest, ChecksumsMayDependOnWhereABlockStands) {
 }
 
 TEST(ProbeTest, ATableIsKnownByItsFooterAndWithoutOneByItsFirstBlock) {
-  const auto bid = [](const std::string& bytes, ProbeDepth depth) {
+  const auto bid = [](const std::string& bytes, ProbeDepth depth, std::string_view name = "table") {
     const MemorySource source(Buffer::copy_of(as_bytes(bytes)).value());
-    return kFormat.probe(source, "000005.ldb", depth).value();
+    return kFormat.probe(source, name, depth).value();
   };
   const std::string whole = table_of(3, 50).finish();
   EXPECT_EQ(bid(whole, ProbeDepth::kHead), 64);
   const std::string cut = whole.substr(0, whole.size() - 1);
   EXPECT_EQ(bid(cut, ProbeDepth::kHead), 0);
+  EXPECT_EQ(bid(cut, ProbeDepth::kHead, "000005.ldb"), 32);
+  EXPECT_EQ(bid(cut, ProbeDepth::kHead, "000005.sst"), 32);
+  EXPECT_EQ(bid(noise(1, 5000), ProbeDepth::kHead, "000005.ldb"), 0);
   EXPECT_EQ(bid(cut, ProbeDepth::kSearch), 32);
   EXPECT_EQ(bid(std::string(5000, '\0'), ProbeDepth::kSearch), 0);
   EXPECT_EQ(bid(noise(1, 5000), ProbeDepth::kSearch), 0);
