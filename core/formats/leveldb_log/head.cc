@@ -76,6 +76,8 @@ struct Ruin {
   bool names_zstd = false;       // all but two bytes are those that set zstd
   bool names_codec = false;      // it named some compression, perhaps another than it names now
   std::uint32_t log_number = 0;  // what stands where a recyclable header has it
+  bool begins_record = false;    // by its type
+  std::uint64_t end = 0;         // by its length
 };
 
 Ruin read_ruin(Bytes frame) {
@@ -86,6 +88,8 @@ Ruin read_ruin(Bytes frame) {
   std::size_t equal = 0;
   for (std::size_t i = 0; i < head.size(); ++i) equal += head[i] == kSetsZstd[i] ? 1 : 0;
   Ruin ruin;
+  ruin.begins_record = fragment.role == Role::kFull || fragment.role == Role::kFirst;
+  ruin.end = fragment.end();
   ruin.names_zstd = equal + kMayDiffer >= kSetsZstd.size();
   const bool has_its_size = fragment.length == kCompressionLength || size_by_checksum(frame) == head.size();
   ruin.names_codec = fragment.role == Role::kCompression && has_its_size;
@@ -145,6 +149,9 @@ class HeadReader {
   }
 
   bool has_found() const { return head_.bid > 0; }
+
+  // Whether the file may be a log whose first record is still being written: what stands in it says nothing then.
+  bool may_be_unfinished(std::uint64_t size) const { return ruin_.begins_record && ruin_.end > size; }
 
   std::optional<Head> finish() {
     if (head_.bid == 0) return std::nullopt;
@@ -230,7 +237,7 @@ Result<std::optional<Head>> read_head(const Source& source, ProbeDepth depth) {
     if (!frame) return std::move(frame).error();
     if (reader.read(frame->view(), at)) break;
   }
-  if (depth == ProbeDepth::kSearch && !reader.has_found()) {
+  if (depth == ProbeDepth::kSearch && !reader.has_found() && !reader.may_be_unfinished(source.size())) {
     if (auto searched = search(source, reader); !searched) return std::move(searched).error();
   }
   return reader.finish();
