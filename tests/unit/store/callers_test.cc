@@ -1,0 +1,82 @@
+// Stores that are asked by quick threads, and by callers that give up.
+#include <atomic>
+
+#include <gtest/gtest.h>
+
+#include "core/base/caller.h"
+#include "tests/unit/store/toy_store.h"
+
+namespace recordfs::testing {
+namespace {
+
+constexpr std::size_t kWhole = 1 << 20;
+
+std::string read_whole(const RecordStore& store, const RecordRef& record) {
+  const auto slice = store.read_record(record, 0, kWhole);
+  return slice ? text_of(*slice) : "error: " + std::string(to_string(slice.error().code));
+}
+
+TEST(Callers, QuickThreadIsRefusedALargeLayoutWithoutALineInTheLog) {
+  ToyStore toy({.chunks = 6, .counts_in_header = false});
+  toy.watch->on_layout = [](Position) { LargeAllocations::announce(LargeAllocations::kLarge); };
+  {
+    const Caller quick(Caller::Work::kQuick);
+    EXPECT_FALSE(toy.store->first_record_chunk());
+    EXPECT_TRUE(Caller::was_refused());
+  }
+  EXPECT_TRUE(toy.store->first_record_chunk().value());
+  EXPECT_EQ(toy.lines.all(), std::vector<std::string>{});
+}
+
+// Whoever decodes is told of large memory first.
+class Bomb final : public Wrapped {
+ public:
+  using Wrapped::Wrapped;
+  Result<std::shared_ptr<const Chunk>> decode(const ChunkInfo& chunk) const override {
+    if (auto memory = Buffer::allocate(LargeAllocations::kLarge); !memory) return std::move(memory).error();
+    return Wrapped::decode(chunk);
+  }
+};
+
+TEST(Callers, QuickThreadIsRefusedABombUntilItIsDecoded) {
+  ToyStore toy({});
+  const RecordStore store("toy", toy.source, std::make_unique<Bomb>(toy::open(toy.source, Limits{}).value()),
+                          toy.services);
+  const auto read_quickly = [&](const ChunkInfo& chunk) {
+    const Caller quick(Caller::Work::kQuick);
+    const auto read = store.read_record({chunk, 0}, 0, kWhole);
+    EXPECT_EQ(read.has_value(), !Caller::was_refused());
+    return read ? text_of(*read) : std::string("refused");
+  };
+  Goal goal;
+  const ChunkInfo chunk = store.chunk_at(toy.file.begins[0], goal).value();
+  EXPECT_EQ(read_quickly(chunk), "refused");
+  EXPECT_EQ(read_whole(store, {chunk, 0}), toy.file.records[0]);
+  EXPECT_EQ(read_quickly(chunk), toy.file.records[0]);
+  EXPECT_EQ(toy.lines.all(), std::vector<std::string>{});
+}
+
+TEST(Callers, WhoGaveUpGetsNoBombAndLeavesNoFailure) {
+  ToyStore toy({});
+  const RecordStore store("toy", toy.source, std::make_unique<Bomb>(toy::open(toy.source, Limits{}).value()),
+                          toy.services);
+  Goal goal;
+  const ChunkInfo chunk = store.chunk_at(toy.file.begins[0], goal).value();
+  {
+    const std::atomic<bool> gave_up{true};
+    const Caller caller(Caller::Work::kAny, &gave_up);
+    EXPECT_EQ(store.read_record({chunk, 0}, 0, kWhole).error().code, Code::kInterrupted);
+  }
+  EXPECT_EQ(read_whole(store, {chunk, 0}), toy.file.records[0]);
+  EXPECT_EQ(toy.lines.all(), std::vector<std::string>{});
+}
+
+TEST(Callers, ChunkThatIsLargeWaitsForNoBomb) {
+  constexpr std::uint64_t kBudget = 20000;
+  ToyStore toy({.chunks = 1, .records_per_chunk = 1000}, {}, kBudget);
+  const DecodeBudget::Share bomb(toy.services.decoding, kBudget);
+  EXPECT_EQ(read_whole(*toy.store, {toy.chunk(0), 0}), toy.file.records[0]);
+}
+
+}  // namespace
+}  // namespace recordfs::testing
