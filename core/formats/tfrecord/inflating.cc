@@ -13,6 +13,7 @@ constexpr std::byte kFirstOfGzip{0x1F};
 constexpr std::array kMemberMagic{std::byte{0x1F}, std::byte{0x8B}, std::byte{8}};  // with its only method
 constexpr std::uint64_t kLookBack = 4096;  // so far may wrong bytes have been taken for a stream before they break it
 constexpr std::uint64_t kTried = 1024;     // stored bytes of a member that have to make sense
+constexpr int kMostTried = 10000;          // places that look like a member's begin, each of which costs a decoder
 
 }  // namespace
 
@@ -107,6 +108,7 @@ Result<bool> Inflating::resume() {
   if (at_.ending != Ending::kBroken || codec_ != CodecId::kGzip) return false;
   // What was taken before it broke may have been the next member's.
   const Position least = at_.member + 1;
+  int tried = 0;
   for (Position from = std::max(least, at_.stored - std::min(at_.stored, kLookBack)); from < source_->size();) {
     auto bytes = read_up_to(*source_, from, kStoredWindow);
     if (!bytes) return std::move(bytes).error();
@@ -114,9 +116,13 @@ Result<bool> Inflating::resume() {
     const auto magic = std::search(there.begin(), there.end(), kMemberMagic.begin(), kMemberMagic.end());
     if (magic == there.end()) {
       if (there.size() < kMemberMagic.size()) break;
-      from += there.size() - (kMemberMagic.size() - 1);
+      const Position end = from + there.size();
+      auto data = behind_hole(*source_, end, there);
+      if (!data) return std::move(data).error();
+      from = *data > end ? *data : end - (kMemberMagic.size() - 1);
       continue;
     }
+    if (++tried > kMostTried) break;
     from += static_cast<Position>(magic - there.begin());
     auto begins = begins_member(from);
     if (!begins) return std::move(begins).error();

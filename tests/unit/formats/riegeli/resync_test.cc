@@ -69,7 +69,7 @@ void expect_located(const std::string& file) {
 
 TEST(Resync, LostBytesCostTheChunkTheyAreLostFrom) {
   const Sample sample = sample_of(20 * kBlockSize);
-  for (const std::uint64_t size : {1, 100, 2900}) {
+  for (const std::uint64_t size : {1u, 100u, 2900u}) {
     std::string file = sample.file;
     file.erase(sample.begins[7] + 60, size);
     EXPECT_EQ(records_of(file), without(sample, 7, 8)) << size;
@@ -124,7 +124,7 @@ TEST(Resync, ChunksBetweenBrokenBlockHeadersAreFoundByTheirOwn) {
   const Sample sample = sample_of(4 * kBlockSize);
   std::string file = sample.file;
   for (std::uint64_t block = 0; block < 4; ++block) file[block * kBlockSize + 3] ^= 1;
-  for (const std::size_t chunk : {1, 5, 40}) file[sample.begins[chunk] + 2] ^= 1;
+  for (const std::size_t chunk : {1u, 5u, 40u}) file[sample.begins[chunk] + 2] ^= 1;
   auto due = without(sample, 40, 41);
   due.erase(due.begin() + 5);
   due.erase(due.begin() + 1);
