@@ -130,7 +130,8 @@ class Cp {
     return copied;
   }
 
-  // Says what failed. False: nothing more can be written.
+  // Says what failed. False: nothing more can be written. Chunks that were left since a later one could not be written
+  // are passed by: it is that one which says so.
   bool settle(const RecordStore& store, const Copied& copied) {
     for (const auto& [ordinal, failure] : copied.failures) {
       progress_.clear();
@@ -144,7 +145,7 @@ class Cp {
                       failure.is_there ? " (-f replaces it)" : ""));
       if (!failure.is_there) return false;
     }
-    return !is_stopped_ && !Interruption::came();
+    return !Interruption::came();
   }
 
   const CpOptions& options_;

@@ -8,14 +8,8 @@ import mounting
 SAMPLE = "riegeli/simple_snappy.riegeli"
 
 
-class Confined(mounting.Case):
+class Confined(mounting.ConfinedCase):
     user = None
-
-    def environment(self, user=None):
-        changed = super().environment(user)
-        # LeakSanitizer stops all threads from a process of its own, which a confined program can't start.
-        changed["ASAN_OPTIONS"] += ":detect_leaks=0"
-        return changed
 
     def states(self, *words):
         """{name: {values}} of /proc/PID/status, over all threads of the daemon of a new mount that is in use."""

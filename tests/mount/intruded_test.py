@@ -22,7 +22,7 @@ def has_landlock():
     return ctypes.CDLL(None, use_errno=True).syscall(CREATE_RULESET, None, ctypes.c_size_t(0), TELL_VERSION) > 0
 
 
-class Intruded(mounting.Case):
+class Intruded(mounting.ConfinedCase):
     user = None
 
     def setUp(self):
@@ -52,9 +52,7 @@ class Intruded(mounting.Case):
                 "OTHER": self.other.pid, "ONLY": self.only}
         changed = dict(super().environment(user), LD_PRELOAD=mounting.program("intruder.so"),
                        **{f"RECORDFS_INTRUDER_{name}": str(value) for name, value in told.items()})
-        # LeakSanitizer stops all threads from a process of its own, which a confined program can't start; and it is not
-        # loaded first here.
-        changed["ASAN_OPTIONS"] += ":detect_leaks=0:verify_asan_link_order=0"
+        changed["ASAN_OPTIONS"] += ":verify_asan_link_order=0"  # the intruder is loaded first
         return changed
 
     def outcomes(self, *words):
@@ -98,7 +96,7 @@ class IntrudedOfOrdinaryUsers(Intruded):
     user = mounting.NOBODY
 
 
-class Keepers(mounting.Case):
+class Keepers(mounting.ConfinedCase):
     """The process that unmounts: what it has, and what it may."""
 
     def status(self, user=None):

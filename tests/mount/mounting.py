@@ -239,6 +239,16 @@ class Case(unittest.TestCase):
         self.assertEqual(raised.exception.errno, number, os.strerror(raised.exception.errno))
 
 
+class ConfinedCase(Case):
+    """One whose daemons are confined in builds with sanitizers too."""
+
+    def environment(self, user=None):
+        changed = super().environment(user)
+        # LeakSanitizer stops all threads from a process of its own, which a confined program can't start.
+        changed["ASAN_OPTIONS"] += ":detect_leaks=0"
+        return changed
+
+
 def let_users_ask_for_others(case):
     """Ordinary users may mount with allow_other and allow_root, for as long as the case."""
     allowed = case.folder / "fuse.conf"

@@ -1,16 +1,17 @@
 #include "fusefs/tree/mirror/directory_stream.h"
 
 #include <cerrno>
+#include <utility>
 
 #include "fusefs/tree/mirror/file_state.h"
 
 namespace recordfs {
 
 Result<std::shared_ptr<DirectoryStream>> DirectoryStream::of(Descriptor directory) {
-  DIR* stream = ::fdopendir(directory.number());
-  if (stream == nullptr) return place_error(errno);
+  Stream stream(::fdopendir(directory.number()));
+  if (!stream) return place_error(errno);
   directory.release();
-  return std::shared_ptr<DirectoryStream>(new DirectoryStream(stream));
+  return std::shared_ptr<DirectoryStream>(new DirectoryStream(std::move(stream)));
 }
 
 Result<void> DirectoryStream::read(std::uint64_t place, const std::function<bool(int, const Name&)>& take) {

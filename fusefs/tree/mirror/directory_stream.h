@@ -8,6 +8,7 @@
 #include <memory>
 #include <mutex>
 #include <string_view>
+#include <utility>
 
 #include "core/base/descriptor.h"
 #include "core/base/result.h"
@@ -33,10 +34,11 @@ class DirectoryStream {
   struct Close {
     void operator()(DIR* stream) const { ::closedir(stream); }
   };
-  explicit DirectoryStream(DIR* stream) : stream_(stream) {}
+  using Stream = std::unique_ptr<DIR, Close>;
+  explicit DirectoryStream(Stream stream) : stream_(std::move(stream)) {}
 
   std::mutex mutex_;  // guards what follows
-  const std::unique_ptr<DIR, Close> stream_;
+  const Stream stream_;
   const dirent* entry_ = nullptr;  // was read and not taken
   std::uint64_t place_ = 0;
 };
