@@ -60,6 +60,7 @@ class Attacks(Beside):
         return seen[0]
 
     def attack(self, hostile):
+        hostile = dict(mounting.some_of(list(hostile.items()), 3))
         for name, data in hostile.items():
             (self.source / name).write_bytes(data)
         mounted = self.mounted()

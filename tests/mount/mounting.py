@@ -19,7 +19,7 @@ from pathlib import Path
 
 # Some of these are for the tests alone, which find all verbs here.
 import built
-from built import COMPLAINT, PATIENCE, copy_of, expectation, place, program, sample, wait_for, with_bit_flipped
+from built import COMPLAINT, PATIENCE, copy_of, expectation, place, program, sample, some_of, wait_for, with_bit_flipped
 
 SKIPPED = 77
 NOBODY = 65534
