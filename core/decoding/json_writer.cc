@@ -42,7 +42,8 @@ void JsonWriter::take_back(const Mark& mark) {
   depth_ = mark.depth;
   nesting_ = mark.nesting;
   is_first_ = mark.is_first;
-  is_behind_name_ = is_full_ = false;
+  is_full_ = mark.is_full;
+  is_behind_name_ = false;
 }
 
 std::uint64_t JsonWriter::closing(std::uint32_t depth) const {

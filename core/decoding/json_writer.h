@@ -62,9 +62,10 @@ class JsonWriter {
     std::uint32_t depth;
     std::uint32_t nesting;
     bool is_first;
+    bool is_full;
   };
-  // REQUIRES: no name is waiting for its value.
-  Mark mark() const { return {text_.size(), depth_, nesting_, is_first_}; }
+  // REQUIRES: no name is waiting for its value, unless there was no room for that.
+  Mark mark() const { return {text_.size(), depth_, nesting_, is_first_, is_full_}; }
   void take_back(const Mark& mark);
 
  private:

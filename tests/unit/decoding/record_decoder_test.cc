@@ -92,5 +92,16 @@ TEST(RecordDecoder, WhatBecomesTooLargeIsSaidAndNotKept) {
   EXPECT_EQ(failure(decoder.document({}, as_bytes(kMessage))), Code::kLimit);
 }
 
+TEST(RecordDecoder, ALineWithoutRoomForItsTypeIsStillJson) {
+  ToldContainer container;
+  container.type = "a.Type";
+  for (std::uint64_t room = 0; room < 120; ++room) {
+    const std::string told = members(RecordDecoder(container, {}, room), "");
+    EXPECT_TRUE(told == R"(,"type":"a.Type","error":"no descriptor of this type","fields":[])" ||
+                told == R"(,"error":"what it is decoded to is too large")")
+        << told;
+  }
+}
+
 }  // namespace
 }  // namespace recordfs
