@@ -63,7 +63,8 @@ void ArrayRecordContainer::show_as_ending(ChunkInfo& chunk, EndingPart part) {
 }
 
 // What is left of a stretch of which nothing can be read. Where it should have records they keep their ordinals.
-Step ArrayRecordContainer::lost(Position at, const Stretch& stretch, std::string reason, const Step& found) const {
+Step ArrayRecordContainer::lost(ChunkKey key, const Stretch& stretch, std::string reason, const Step& found) const {
+  const Position at = key.position;
   Step step;
   step.damage.push_back(region(at, stretch.end, std::move(reason)));
   if (!found.damage.empty()) step.damage[0].damage_class = found.damage[0].damage_class;
@@ -77,7 +78,7 @@ Step ArrayRecordContainer::lost(Position at, const Stretch& stretch, std::string
   if (!may_be || stretch.records > stretch.end - at) return step;
   step.damage[0].records_lost = stretch.records;
   ChunkInfo chunk;
-  chunk.key = {at, 0};
+  chunk.key = key;
   chunk.begin = at;
   chunk.end = stretch.end;
   chunk.kind = kLostKind;
@@ -98,7 +99,7 @@ Result<Step> ArrayRecordContainer::scan_stretch(ChunkKey key, const Stretch& str
   // What stands elsewhere in the stretch is read there.
   if (!step->chunk && step->next && step->next->position > at && step->next->position < stretch.end) return step;
   if (!is_there) {
-    return lost(at, stretch, begins ? "no sound chunk where the footer tells of one" : "no sound chunk", *step);
+    return lost(key, stretch, begins ? "no sound chunk where the footer tells of one" : "no sound chunk", *step);
   }
   ChunkInfo& chunk = *step->chunk;
   auto part = begins || chunk.records == 0 ? EndingPart::kNone : part_of_ending(*source_, *riegeli_, chunk);
@@ -160,7 +161,8 @@ Result<std::optional<ChunkInfo>> ArrayRecordContainer::locate(Position at) const
     return found;
   }
   const Stretch stretch = stretch_at(at);
-  for (std::optional<ChunkKey> key = ChunkKey{stretch.begin, 0}; key && key->position <= at;) {
+  std::optional<ChunkKey> key = ChunkKey{stretch.begin, 0};
+  while (key && key->position <= at && !riegeli::Framing::has_searched_long(*key)) {
     auto step = scan_stretch(*key, stretch);
     if (!step) return std::move(step).error();
     if (step->chunk && step->chunk->end > at) return step->chunk;

@@ -60,7 +60,7 @@ class ArrayRecordContainer final : public Container {
   Stretch stretch_at(Position at) const;
   Result<Step> scan_stretch(ChunkKey key, const Stretch& stretch) const;
   Result<Step> scan_without_index(ChunkKey at) const;
-  Step lost(Position at, const Stretch& stretch, std::string reason, const Step& found) const;
+  Step lost(ChunkKey key, const Stretch& stretch, std::string reason, const Step& found) const;
   static void show_as_ending(ChunkInfo& chunk, EndingPart part);
   Result<EndingPart> part_shown(const ChunkInfo& chunk) const;
   Result<ChunkInfo> in_riegeli(const ChunkInfo& chunk) const;

@@ -103,8 +103,11 @@ Result<bool> LogContainer::passes_through(Position frame) const {
   for (Position at = *first; at < reader.size() && wire.frame_begin(at) == frame;) {
     auto item = reader.next(at);
     if (!item) return std::move(item).error();
-    const bool middle = item->kind == Item::Kind::kData && item->fragment.role == Role::kMiddle;
-    if (!middle && item->kind != Item::Kind::kSkipped && item->kind != Item::Kind::kIgnored) return false;
+    // Where bytes were lost or got in, the last piece too may stand on both sides of a frame's end.
+    const bool goes_on =
+        item->kind == Item::Kind::kData && (item->fragment.role == Role::kMiddle ||
+                                            (item->fragment.role == Role::kLast && item->end > wire.frame_end(at)));
+    if (!goes_on && item->kind != Item::Kind::kSkipped && item->kind != Item::Kind::kIgnored) return false;
     at = item->end;
   }
   return true;

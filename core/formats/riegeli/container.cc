@@ -16,8 +16,6 @@ namespace recordfs::riegeli {
 namespace {
 
 constexpr Position kBehindSignature = 64;
-// So much may be searched while one chunk is located.
-constexpr std::uint64_t kLocateScanBytes = 1 << 20;
 
 std::shared_ptr<const Chunk> to_chunk(Buffer payload, Layout layout = Layout()) {
   return std::make_shared<BufferChunk>(std::move(payload), std::move(layout));
@@ -71,7 +69,7 @@ Result<std::optional<ChunkInfo>> RiegeliContainer::metadata_chunk(const Framing&
 Result<std::optional<ChunkInfo>> RiegeliContainer::locate(Position at) const {
   if (at >= source_->size()) return std::optional<ChunkInfo>{};
   Limits narrow = limits_;
-  narrow.scan_bytes = std::min(narrow.scan_bytes, kLocateScanBytes);
+  narrow.scan_bytes = std::min(narrow.scan_bytes, Framing::kLocateScanBytes);
   return find_chunk(Framing(*source_, narrow), at);
 }
 

@@ -67,6 +67,13 @@ class Framing {
   // Before which byte nothing was found then.
   static Position searched(const ChunkKey& key);
 
+  // So much is searched, at the most, while one chunk is located.
+  static constexpr std::uint64_t kLocateScanBytes = 1 << 20;
+  // Whether a search that goes on from this key has taken too long for looking up one chunk.
+  static bool has_searched_long(const ChunkKey& key) {
+    return is_searching(key) && searched(key) > key.position + kLocateScanBytes;
+  }
+
   // What the chunk header at `begin` says alone, at the cost of one small read: nothing behind it was looked at.
   // nullopt where there is no sound one.
   Result<std::optional<ChunkInfo>> declared(Position begin) const;

@@ -39,8 +39,7 @@ Result<std::optional<Position>> walk_start(const Framing& framing, Position bloc
 // Walks from a chunk boundary to the chunk that covers `at`.
 Result<std::optional<ChunkInfo>> walk_to(const Framing& framing, Place start, Position at) {
   std::optional<ChunkKey> key = ChunkKey{start.begin, start.phase};
-  // A search that takes more than one step is too long for looking up one chunk.
-  for (int i = 0; i < kMostSteps && key && key->position <= at && !Framing::is_searching(*key); ++i) {
+  for (int i = 0; i < kMostSteps && key && key->position <= at && !Framing::has_searched_long(*key); ++i) {
     auto step = framing.scan(*key);
     if (!step) return std::move(step).error();
     if (step->chunk && step->chunk->end > at) return step->chunk;
