@@ -1,6 +1,7 @@
 #include "core/formats/leveldb_table/resync.h"
 
 #include <algorithm>
+#include <array>
 #include <span>
 #include <utility>
 #include <vector>
@@ -20,17 +21,26 @@ namespace {
 constexpr std::uint32_t kPolynomial = 0x82f63b78;
 constexpr std::uint32_t kInitial = 0xffffffff;
 constexpr std::uint32_t kOne = std::uint32_t{1} << 31;
+constexpr std::uint32_t kX24 = std::uint32_t{1} << 7;
 
 std::uint32_t times_x(std::uint32_t value) { return (value >> 1) ^ ((value & 1) != 0 ? kPolynomial : 0); }
-std::uint32_t over_x(std::uint32_t value) {
+constexpr std::uint32_t over_x(std::uint32_t value) {
   return (value & kOne) != 0 ? ((value ^ kPolynomial) << 1) | 1 : value << 1;
 }
 
-std::uint32_t over_x8(std::uint32_t value) {
-  for (int i = 0; i < 8; ++i) value = over_x(value);
-  return value;
-}
+// Of each byte at the lowest powers of x.
+constexpr auto kOverX8 = [] {
+  std::array<std::uint32_t, 256> all{};
+  for (std::uint32_t byte = 0; byte < all.size(); ++byte) {
+    all[byte] = byte << 24;
+    for (int i = 0; i < 8; ++i) all[byte] = over_x(all[byte]);
+  }
+  return all;
+}();
 
+std::uint32_t over_x8(std::uint32_t value) { return (value << 8) ^ kOverX8[value >> 24]; }
+
+// Takes a step for each power of x up to the highest in `a`.
 std::uint32_t product(std::uint32_t a, std::uint32_t b) {
   std::uint32_t sum = 0;
   for (; a != 0; a <<= 1, b = times_x(b)) sum ^= (a & kOne) != 0 ? b : 0;
@@ -45,15 +55,17 @@ class Keys {
   // Of a run that ends here, if its CRC is `crc`.
   std::uint32_t end_key(std::uint32_t crc) const { return bytes_ ^ product(~crc, power_); }
   void pass(std::byte byte) {
-    bytes_ ^= product(std::to_integer<std::uint32_t>(byte), power_);
+    bytes_ ^= product(std::to_integer<std::uint32_t>(byte) << 24, power_x24_);
     initial_ = over_x8(initial_);
     power_ = over_x8(power_);
+    power_x24_ = over_x8(power_x24_);
   }
 
  private:
   std::uint32_t bytes_ = 0;           // what stands before this place
   std::uint32_t initial_ = kInitial;  // what a CRC begins with
   std::uint32_t power_ = kOne;        // 1 / x^8 for each byte before this place
+  std::uint32_t power_x24_ = kX24;    // as a byte stands 24 places from the highest bit
 };
 
 struct End {
