@@ -21,7 +21,8 @@ if(RECORDFS_SANITIZE)
   # Assertions too, the standard library's among them: an index outside a span is found where it happens.
   target_compile_options(recordfs_flags INTERFACE -fsanitize=${RECORDFS_SANITIZE} -fno-omit-frame-pointer -UNDEBUG)
   target_compile_definitions(recordfs_flags INTERFACE _GLIBCXX_ASSERTIONS)
-  target_link_options(recordfs_flags INTERFACE -fsanitize=${RECORDFS_SANITIZE})
+  # A sanitizer's library that opens modules in the program's place sees the program's RPATH, and never its RUNPATH.
+  target_link_options(recordfs_flags INTERFACE -fsanitize=${RECORDFS_SANITIZE} LINKER:--disable-new-dtags)
   if(RECORDFS_SANITIZE MATCHES "undefined")
     target_compile_options(recordfs_flags INTERFACE -fno-sanitize-recover=all)
   endif()
@@ -76,8 +77,4 @@ function(recordfs_python_test name script)
   add_test(NAME ${name} COMMAND Python3::Interpreter -B ${script} ${ARGN} WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
   recordfs_describe_test(${name})
   set_property(TEST ${name} APPEND PROPERTY ENVIRONMENT PYTHONPATH=${PROJECT_SOURCE_DIR}/tests)
-  if(RECORDFS_SANITIZE)
-    # Where a sanitizer's library opens modules in the program's place, the program's own search path does not count.
-    set_property(TEST ${name} APPEND PROPERTY ENVIRONMENT LD_LIBRARY_PATH=${PROJECT_BINARY_DIR})
-  endif()
 endfunction()

@@ -10,9 +10,10 @@ class LocateTest : public SampleTest {
  protected:
   std::vector<Position> positions(const Walk& walked) const {
     const std::uint64_t size = bytes().size();
-    std::vector<Position> all = places(walked, std::min<std::uint64_t>(size <= 4096 ? size : 400, size));
+    const std::uint64_t most = rounds(0, 60);
+    std::vector<Position> all = places(walked, std::min(size <= 4096 ? size : 400, most));
     auto chunks = walked.chunks();
-    if (chunks.size() > 500) chunks.resize(500);
+    chunks.resize(std::min<std::uint64_t>({chunks.size(), 500, most}));
     for (const ChunkInfo& chunk : chunks) {
       all.insert(all.end(), {chunk.begin, std::min(chunk.begin + 1, chunk.end - 1), chunk.end - 1});
     }
