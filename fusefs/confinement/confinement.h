@@ -24,8 +24,8 @@ Descriptor found_at(const std::string& path);
 // line for each thing that could not be given up, which is given up by no later call either. REQUIRES: one thread.
 std::vector<std::string> confine(const Reach& within);
 
-// Confines a process that only waits for a byte on a descriptor, answers, unmounts and removes a directory. Where it has
-// no right to unmount by itself nothing is given up: it has to start a program that has the right, which whoever is
+// Confines a process that only waits for a byte on a descriptor, answers, unmounts and removes a directory. Where it
+// has no right to unmount by itself nothing is given up: it has to start a program that has the right, which whoever is
 // confined can't give to any. For good. Returns as confine(). REQUIRES: one thread.
 std::vector<std::string> confine_keeper();
 

@@ -25,7 +25,7 @@ constexpr int kAllowed[] = {
     // reading sources, the device and the keeper; answering
     SCMP_SYS(read), SCMP_SYS(readv), SCMP_SYS(pread64), SCMP_SYS(preadv), SCMP_SYS(preadv2), SCMP_SYS(write),
     SCMP_SYS(writev), SCMP_SYS(splice), SCMP_SYS(vmsplice), SCMP_SYS(tee), SCMP_SYS(pipe2), SCMP_SYS(lseek),
-    SCMP_SYS(fadvise64), SCMP_SYS(readahead), SCMP_SYS(sendto), SCMP_SYS(sendmsg), SCMP_SYS(recvfrom),
+    SCMP_SYS(fadvise64), SCMP_SYS(readahead), SCMP_SYS(recvfrom),
     // files within reach, and the folder of saved indexes
     SCMP_SYS(open), SCMP_SYS(openat), SCMP_SYS(openat2), SCMP_SYS(close), SCMP_SYS(close_range), SCMP_SYS(fcntl),
     SCMP_SYS(dup), SCMP_SYS(dup2), SCMP_SYS(dup3), SCMP_SYS(stat), SCMP_SYS(lstat), SCMP_SYS(fstat),
@@ -53,9 +53,9 @@ constexpr int kAllowed[] = {
 
 // Of a process that waits, answers and unmounts.
 constexpr int kAllowedToKeeper[] = {
-    SCMP_SYS(read),         SCMP_SYS(sendto), SCMP_SYS(statx),        SCMP_SYS(umount2),    SCMP_SYS(rmdir),
-    SCMP_SYS(unlinkat),     SCMP_SYS(brk),    SCMP_SYS(munmap),       SCMP_SYS(futex),      SCMP_SYS(rt_sigprocmask),
-    SCMP_SYS(rt_sigaction), SCMP_SYS(exit),   SCMP_SYS(rt_sigreturn), SCMP_SYS(exit_group), SCMP_SYS(restart_syscall)};
+    SCMP_SYS(read), SCMP_SYS(statx),        SCMP_SYS(umount2),    SCMP_SYS(rmdir),          SCMP_SYS(unlinkat),
+    SCMP_SYS(brk),  SCMP_SYS(munmap),       SCMP_SYS(futex),      SCMP_SYS(rt_sigprocmask), SCMP_SYS(rt_sigaction),
+    SCMP_SYS(exit), SCMP_SYS(rt_sigreturn), SCMP_SYS(exit_group), SCMP_SYS(restart_syscall)};
 
 struct ReleaseFilter {
   void operator()(void* filter) const { ::seccomp_release(filter); }
@@ -63,6 +63,12 @@ struct ReleaseFilter {
 using Filter = std::unique_ptr<std::remove_pointer_t<scmp_filter_ctx>, ReleaseFilter>;
 
 constexpr std::uint64_t number(auto value) { return static_cast<std::uint64_t>(value); }
+
+// To whom a socket was connected, and to nobody else: with an address one socket would reach all that listen.
+int allow_sending(scmp_filter_ctx filter) {
+  const scmp_arg_cmp no_address = SCMP_A4(SCMP_CMP_EQ, 0, 0);
+  return ::seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(sendto), 1, no_address);
+}
 
 // Those that are allowed with some arguments only.
 int allow_in_part(scmp_filter_ctx filter) {
@@ -74,7 +80,8 @@ int allow_in_part(scmp_filter_ctx filter) {
   const scmp_arg_cmp asks_for_limits = SCMP_A2(SCMP_CMP_EQ, 0, 0);
   const scmp_arg_cmp clones_device = SCMP_A1(SCMP_CMP_EQ, number(FUSE_DEV_IOC_CLONE), 0);
   const scmp_arg_cmp names_thread = SCMP_A0(SCMP_CMP_EQ, number(PR_SET_NAME), 0);
-  int outcome = ::seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(mmap), 1, not_executable);
+  int outcome = allow_sending(filter);
+  outcome |= ::seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(mmap), 1, not_executable);
   outcome |= ::seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(mprotect), 1, not_executable);
   outcome |= ::seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(clone), 1, thread);
   outcome |= ::seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(tgkill), 1, itself);
@@ -96,7 +103,7 @@ std::optional<std::string> keep(std::span<const int> allowed, int (*allow_more)(
   for (const int call : allowed) {
     if (call >= 0) outcome |= ::seccomp_rule_add(filter.get(), SCMP_ACT_ALLOW, call, 0);
   }
-  if (allow_more != nullptr) outcome |= allow_more(filter.get());
+  outcome |= allow_more(filter.get());
   if (outcome == 0) outcome = ::seccomp_load(filter.get());
   if (outcome == 0) return std::nullopt;
   return fmt::format("system calls: {}", std::strerror(outcome < 0 ? -outcome : EINVAL));
@@ -106,6 +113,6 @@ std::optional<std::string> keep(std::span<const int> allowed, int (*allow_more)(
 
 std::optional<std::string> keep_system_calls() { return keep(kAllowed, allow_in_part); }
 
-std::optional<std::string> keep_system_calls_of_keeper() { return keep(kAllowedToKeeper, nullptr); }
+std::optional<std::string> keep_system_calls_of_keeper() { return keep(kAllowedToKeeper, allow_sending); }
 
 }  // namespace recordfs

@@ -6,15 +6,17 @@ from pathlib import Path
 import mounting
 
 SAMPLE = "riegeli/simple_snappy.riegeli"
+READ_ANY_FOLDER = 1 << 2  # CAP_DAC_READ_SEARCH
 
 
 class Confined(mounting.ConfinedCase):
     user = None
 
-    def states(self, *words):
+    def states(self, *words, source=mounting.sample(SAMPLE), container="."):
         """{name: {values}} of /proc/PID/status, over all threads of the daemon of a new mount that is in use."""
-        mounted = self.mount(mounting.sample(SAMPLE), user=self.user, options=words)
-        done = mounting.run("cat", mounted / "records/000000000", mounted / "index/summary.json", user=self.user)
+        mounted = self.mount(source, user=self.user, options=words)
+        top = mounted / container
+        done = mounting.run("cat", top / "records/000000000", top / "index/summary.json", user=self.user)
         self.assertEqual((done.returncode, done.stderr), (0, ""))
         (daemon,) = mounting.daemons(mounted.point)
         found = {}
@@ -32,6 +34,12 @@ class Confined(mounting.ConfinedCase):
         self.assertEqual(found["Seccomp"], {"2"})
         for capabilities in ("CapEff", "CapPrm", "CapInh"):
             self.assertEqual({int(value, 16) for value in found[capabilities]}, {0}, capabilities)
+
+    def test_over_a_directory_root_may_read_any_folder(self):
+        found = self.states("sandbox=yes", source=mounting.sample(SAMPLE).parent, container=Path(SAMPLE).name)
+        kept = READ_ANY_FOLDER if os.geteuid() == 0 and self.user is None else 0
+        for capabilities, expected in (("CapEff", kept), ("CapPrm", kept), ("CapInh", 0)):
+            self.assertEqual({int(value, 16) for value in found[capabilities]}, {expected}, capabilities)
 
     def test_not_if_it_is_not_wanted(self):
         self.assertEqual(self.states("sandbox=no")["Seccomp"], {"0"})

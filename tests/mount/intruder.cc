@@ -125,7 +125,12 @@ void connect() {
   int ends[2];
   call("connection pair", SYS_socketpair, AF_UNIX, SOCK_STREAM, 0, ends);
   const sockaddr abstract{AF_UNIX, {0, 'x'}};
+  const msghdr message{};
+  call("connection message", SYS_sendmsg, 0, &message, 0);
+  call("connection messages", SYS_sendmmsg, 0, nullptr, 0, 0);
   call("connection abstract", SYS_connect, 0, &abstract, sizeof(abstract));
+  // No socket: what a filter lets pass fails for another reason.
+  call("connection datagram", SYS_sendto, 0, "x", 1, MSG_NOSIGNAL, &abstract, sizeof(abstract));
   call("connection bound", SYS_bind, 0, &abstract, sizeof(abstract));
   call("connection listen", SYS_listen, 0, 1);
   call("connection accept", SYS_accept4, 0, nullptr, nullptr, 0);
