@@ -43,6 +43,11 @@ def snappy(size, claim=None):
     return bytes(out) + b"\xFE\1\0" * whole + (bytes([rest - 1 << 2 | 2, 1, 0]) if rest else b"")
 
 
+def snappy_stored(data):
+    """A stream of up to 60 bytes that are there as they are."""
+    return varint(len(data)) + bytes([len(data) - 1 << 2]) + data
+
+
 def _xxh32(data):
     one, two, three, five = 2654435761, 2246822519, 3266489917, 374761393
     state = five + len(data)

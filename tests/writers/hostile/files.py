@@ -18,10 +18,16 @@ import table as table_writer  # noqa: E402
 from bombs import HUGE, varint  # noqa: E402
 
 BOMB = 128 << 20
+SNAPPY_BOMB = 4 << 20
 LOG_BLOCK = 32768
 # Long enough that even a file of few bytes is looked at, and nothing that compresses.
 BEFORE, BEHIND = (b"".join(hashlib.sha256(word + bytes([i])).digest() for i in range(6)) for word in (b"before", b"behind"))
 MASK32, MASK56, MASK64 = (1 << 32) - 1, (1 << 56) - 1, (1 << 64) - 1
+
+
+# What Riegeli calls it; a few bytes as they are; a bomb.
+_CODECS = {"zstd": (b"z", bombs.zstd_stored, bombs.zstd), "brotli": (b"b", bombs.brotli_stored, bombs.brotli),
+           "snappy": (b"s", bombs.snappy_stored, bombs.snappy)}
 
 
 def _riegeli_file(kind, records, decoded, data):
@@ -43,20 +49,31 @@ def _simple(packing, sizes, values, sizes_claim=None, values_claim=None):
     return packing + varint(len(sizes)) + sizes + varint(values_claim if values_claim is not None else 0) + values
 
 
-def _transposed(header):
-    return b"\0" + varint(len(header)) + header
+def _transposed(header, kind=b"\0"):
+    return kind + varint(len(header)) + header
+
+
+def _transposed_bombs(kind, stored, bomb, size):
+    """{what the bomb stands for: data of a transposed chunk}."""
+    def of(header, *parts):
+        return _transposed(varint(len(header)) + stored(header), kind) + b"".join(parts)
+
+    packed = varint(size) + bomb
+    no_state = b"\0\0\1\0\0\0"  # neither buckets nor buffers, and a state that does nothing
+    one_record = b"\1\2" + b"".join(map(varint, (len(packed), size - 1, 1))) + b"\1\1\0\0\0"
+    return {"header": _transposed(packed, kind), "transitions": of(no_state, packed), "bucket": of(one_record, packed)}
 
 
 def riegeli():
     files = {}
-    for name, packing, bomb in (("zstd", b"z", bombs.zstd(BOMB)), ("snappy", b"s", bombs.snappy(4 << 20))):
-        size = BOMB if name == "zstd" else 4 << 20
-        raw = varint(size)
-        packed = (b"\x28\xB5\x2F\xFD\x00\x38" + (1 | len(raw) << 3).to_bytes(3, "little") + raw if name == "zstd"
-                  else varint(len(raw)) + bytes([len(raw) - 1 << 2]) + raw)
-        files[f"simple-{name}-bomb"] = _riegeli_file(b"r", 1, size, _simple(packing, packed, bomb, len(raw), size))
-        files[f"simple-{name}-bomb-that-says-1"] = _riegeli_file(b"r", 1, 1, _simple(packing, packed, bomb, len(raw), 1))
-        files[f"simple-{name}-bomb-of-sizes"] = _riegeli_file(b"r", 1, 1, _simple(packing, bomb, b"", size, 0))
+    for name, (kind, stored, bomb) in _CODECS.items():
+        size = SNAPPY_BOMB if name == "snappy" else BOMB
+        raw, packed = varint(size), bomb(size)
+        files[f"simple-{name}-bomb"] = _riegeli_file(b"r", 1, size, _simple(kind, stored(raw), packed, len(raw), size))
+        files[f"simple-{name}-bomb-that-says-1"] = _riegeli_file(b"r", 1, 1, _simple(kind, stored(raw), packed, len(raw), 1))
+        files[f"simple-{name}-bomb-of-sizes"] = _riegeli_file(b"r", 1, 1, _simple(kind, packed, b"", size, 0))
+        for place, data in _transposed_bombs(kind, stored, packed, size).items():
+            files[f"transposed-{name}-bomb-of-{place}"] = _riegeli_file(b"t", 1, 122, data)
     files["simple-zstd-window"] = _riegeli_file(
         b"r", 1, 1, _simple(b"z", bombs.zstd_window(31), bombs.zstd_window(31), 1, 1))
     for claim in HUGE:
@@ -380,12 +397,14 @@ def recordio():
         for claim in HUGE:
             length = struct.pack("<Q", claim)
             files[f"{name}-{claim:x}"] = struct.pack("<Q", magic) + length + struct.pack("<I", zlib.crc32(length)) + BEHIND
+    for name, packed in (("zstd", bombs.zstd(BOMB)), ("flate", bombs._deflated(BOMB, -15))):
+        files[f"legacy-packed-{name}-bomb"] = _legacy_packed(varint(1) + varint(BOMB), packed)
     files["legacy-items"] = b"".join(_legacy_packed(varint(claim)) for claim in HUGE)
     return {f"{name}.grail-rio": data for name, data in files.items()}
 
 
-def _legacy_packed(table):
-    payload = struct.pack("<I", zlib.crc32(table)) + table + b"x"
+def _legacy_packed(table, items=b"x"):
+    payload = struct.pack("<I", zlib.crc32(table)) + table + items
     length = struct.pack("<Q", len(payload))
     return struct.pack("<Q", _BODY_MAGIC) + length + struct.pack("<I", zlib.crc32(length)) + payload
 
@@ -394,9 +413,8 @@ def large(size):
     """{name: bytes}: files with a bomb of `size` bytes that can be read, for each codec of each format that has one by
     its header or without; it is record 1. `size`: a multiple of 16 MiB."""
     raw = varint(size)
-    packed = {"zstd": (b"z", bombs.zstd_stored, bombs.zstd), "brotli": (b"b", bombs.brotli_stored, bombs.brotli)}
     files = {f"{name}.riegeli": _riegeli_file(b"r", 1, size, _simple(kind, stored(raw), bomb(size), len(raw), size))
-             for name, (kind, stored, bomb) in packed.items()}
+             for name, (kind, stored, bomb) in _CODECS.items() if name != "snappy"}
     # A block of Blosc's has 700 MB at the most.
     streams = {"zstd": (4, bombs.zstd), "lz4": (1, bombs.lz4_block), "snappy": (2, bombs.snappy)}
     files |= {f"{name}.blp": _blpk(2 * _blocks(codec, size >> 24, 1 << 24, bomb(1 << 24)), 2, size)
