@@ -28,15 +28,19 @@ constexpr std::uint32_t over_x(std::uint32_t value) {
   return (value & kOne) != 0 ? ((value ^ kPolynomial) << 1) | 1 : value << 1;
 }
 
-// Of each byte at the lowest powers of x.
-constexpr auto kOverX8 = [] {
-  std::array<std::uint32_t, 256> all{};
+using EachByte = std::array<std::uint32_t, 256>;
+
+constexpr EachByte make_over_x8() {
+  EachByte all{};
   for (std::uint32_t byte = 0; byte < all.size(); ++byte) {
     all[byte] = byte << 24;
     for (int i = 0; i < 8; ++i) all[byte] = over_x(all[byte]);
   }
   return all;
-}();
+}
+
+// Of each byte at the lowest powers of x.
+constexpr EachByte kOverX8 = make_over_x8();
 
 std::uint32_t over_x8(std::uint32_t value) { return (value << 8) ^ kOverX8[value >> 24]; }
 

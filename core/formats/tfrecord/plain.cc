@@ -119,7 +119,7 @@ Result<Step> PlainFile::scan(ChunkKey key) const {
 }
 
 // The step of the run without its last record, which was cut short, and behind which another stands at `found`.
-Step PlainFile::step_before(ChunkInfo run, Position last, Position end, Position found) const {
+Step PlainFile::step_before(ChunkInfo run, Position last, Position end, Position found) {
   Step step;
   *run.records -= 1;
   *run.decoded_size -= end - last - kFrameSize;

@@ -22,7 +22,7 @@ class PlainFile final : public File {
 
  private:
   Result<Step> pass_damage(ChunkKey key) const;
-  Step step_before(ChunkInfo run, Position last, Position end, Position found) const;
+  static Step step_before(ChunkInfo run, Position last, Position end, Position found);
   bool has_room(const ChunkInfo& run, Position end) const;
 
   const std::shared_ptr<const Source> source_;
