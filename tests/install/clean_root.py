@@ -7,6 +7,7 @@ The bare system is made by debootstrap from the sources of this system's own apt
 Each run works on a copy of it, in namespaces of its own. Exit status: 0 good, 1 not, 77 nothing can be tried here.
 """
 import argparse
+import contextlib
 import hashlib
 import os
 import re
@@ -70,13 +71,22 @@ class Root:
         return {f"/usr{line}" if re.match(r"/(s?bin|lib\w*)/", line) else line for line in named}
 
 
+def runs_recordfs():
+    for path in Path("/proc").glob("[0-9]*/comm"):
+        with contextlib.suppress(OSError):  # it may end while it is asked
+            if path.read_text(encoding="utf-8").strip() == "recordfs":
+                return True
+    return False
+
+
 def wait_for_end():
     """Until no recordfs runs: in a process namespace of our own there is no other. This program is the first process
     there, so each whose parent has ended becomes its child."""
     end = time.monotonic() + PATIENCE
-    while any(path.read_text().strip() == "recordfs" for path in Path("/proc").glob("[0-9]*/comm")):
+    while runs_recordfs():
         check(time.monotonic() < end, "a recordfs that was unmounted still runs")
-        os.waitpid(-1, os.WNOHANG)
+        with contextlib.suppress(ChildProcessError):
+            os.waitpid(-1, os.WNOHANG)
         time.sleep(0.01)
 
 
