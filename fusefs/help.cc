@@ -86,8 +86,8 @@ for its end, its confinement, and the log:
   timeout=SECONDS   unmount when nobody has asked for anything for so long, and nothing is open (default 0: never)
   auto_unmount      leave it to fusermount3 to unmount after the program was killed; users other than root need
                     allow_root with it (recordfs does it anyway)
-  sandbox=no        keep what the mount does not need (default yes: no rights, no file but the sources and the saved
-                    indexes, no program, no connection)
+  sandbox=no        keep what the mount does not need (default yes: no capability but root's to read all of a directory,
+                    no file but the sources and the saved indexes, no program, no connection)
   redact            names of sources, and keys from files, stay out of the log
   debug             as -d
 
