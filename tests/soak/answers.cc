@@ -46,8 +46,7 @@ Answer<std::string> target_of(int directory, const std::string& name) {
   std::string target(kRoom, '\0');
   const ssize_t length = ::readlinkat(directory, name.c_str(), target.data(), target.size());
   if (length < 0) return errno;
-  target.resize(static_cast<std::size_t>(length));
-  return target;
+  return target.substr(0, static_cast<std::size_t>(length));  // its room is not kept
 }
 
 Answer<Attributes> attributes_of(const std::string& path) {
