@@ -258,9 +258,13 @@ Result<std::uint64_t> Surveyor::offsets_of_items() const {
   if (auto seen = all.each(see); !seen) return seen;
   if (failure) return std::move(*failure);
   if (declared < 0 || least == kUnset || (least - at_) / kOffsetSize <= limit) return limit;
+  // There are more than the header counts if what stands behind those leads to an item. Otherwise the first item is
+  // there, and its header is broken.
   auto behind = all.at(limit);
   if (!behind) return behind;
-  return *behind == kUnset ? limit : (least - at_) / kOffsetSize;
+  auto leads = is_chunk(*behind);
+  if (!leads) return std::move(leads).error();
+  return *leads ? (least - at_) / kOffsetSize : limit;
 }
 
 }  // namespace recordfs::bloscpack

@@ -393,17 +393,23 @@ def metadata_section(text, number=1):
     return head + packed.ljust(room, b"\0") + digest(number, packed)
 
 
-def bloscpack(chunks, size, last, number, has_offsets=True, metadata=None, is_variable=False, spare=0):
-    """A file of version 3, or of the proposal for chunks of variable length."""
+def bloscpack(chunks, size, last, number, has_offsets=True, metadata=None, is_variable=False, spare=0,
+              version=3, is_unset=False):
+    """A file of any version, or of the proposal for chunks of variable length; `is_unset`: its writer was interrupted
+    before it filled the offsets in."""
+    if version < 2:  # a count is all they have
+        assert number == 0 and not has_offsets
+        head = b"blpk" + (struct.pack("<I", len(chunks)) if version == 0 else struct.pack("<IQ", 1, len(chunks)))
+        return head + b"".join(chunks)
     options = (1 if has_offsets else 0) + (2 if metadata else 0) + (4 if is_variable else 0)
     section = b"" if metadata is None else metadata if is_variable else metadata_section(metadata)
-    out = b"blpk\x03" + bytes([options, number, 4])
+    out = b"blpk" + bytes([version, options, number, 4])
     out += struct.pack("<iiqq", -1 if is_variable else size, -1 if is_variable else last, len(chunks),
                        len(section) if is_variable else spare)
     out += section
     begin = len(out) + 8 * (len(chunks) + spare) * has_offsets
     for chunk in chunks * has_offsets:
-        out += struct.pack("<q", begin)
+        out += struct.pack("<q", -1 if is_unset else begin)
         begin += len(chunk) + len(digest(number, chunk))
     out += b"\xff" * 8 * spare * has_offsets
     return out + b"".join(chunk + digest(number, chunk) for chunk in chunks)
@@ -429,6 +435,9 @@ def write_bloscpack():
     write("unchecked", "zstd", 0)
     write("metadata", "lz4", 1, metadata=b'{"what":"a test","number":7}')
     write("spare-offsets", "lz4", 1, spare=3)
+    for version in range(3):
+        write(f"version-{version}", "lz4", 0, version=version, has_offsets=False)
+    write("offsets-unset", "lz4", 2, version=2, is_unset=True)
     write("variable", "lz4", 2, is_variable=True, metadata=b'{"what":"items"}')
     write("variable-unchecked", "zstd", 0, is_variable=True)
     write("variable-no-offsets", "lz4", 1, is_variable=True, has_offsets=False)

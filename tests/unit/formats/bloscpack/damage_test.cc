@@ -29,6 +29,11 @@ std::string readable(const Read& read, std::size_t size = 60) {
 
 FileShape real() { return {.chunk_size = 60, .last_chunk = 60, .spare = 3, .chunks = plain_records(kChunks, 60)}; }
 FileShape variable() { return {.is_variable = true, .chunks = plain_records(kChunks, 60)}; }
+FileShape shuffled() {
+  FileShape shape = variable();
+  shape.order = {3, 1, 5, 0, 2, 4};
+  return shape;
+}
 
 TEST(BloscpackDamage, WrongChecksumCostsItsRecordAlone) {
   for (const FileShape& shape : {real(), variable()}) {
@@ -293,6 +298,15 @@ TEST(BloscpackDamage, HeaderThatClaimsTwoGigabytesIsRefusedAndTheRestIsRead) {
   }
 }
 
+TEST(BloscpackDamage, BrokenHeaderOfTheFirstItemIsNotTakenForOffsets) {
+  MadeFile file = make_file(variable());
+  file.bytes[file.begins[0]] = 9;
+  EXPECT_EQ(readable(read_bytes(file.bytes)), "-12345");
+  file = make_file(shuffled());
+  file.bytes[file.begins[3]] = 9;
+  EXPECT_EQ(readable(read_bytes(file.bytes)), "012-45");
+}
+
 TEST(BloscpackDamage, LostFirstItemBehindUnusedOffsetsIsFoundByAnyByte) {
   MadeFile file = make_file(variable());
   put(file.bytes, 16, 8, kChunks - 1);
@@ -308,12 +322,6 @@ TEST(BloscpackDamage, LostFirstItemBehindUnusedOffsetsIsFoundByAnyByte) {
 }
 
 // --- order
-
-FileShape shuffled() {
-  FileShape shape = variable();
-  shape.order = {3, 1, 5, 0, 2, 4};
-  return shape;
-}
 
 TEST(BloscpackOrder, ItemsComeByTheirNumberAndNotByTheirPlace) {
   const MadeFile file = make_file(shuffled());
