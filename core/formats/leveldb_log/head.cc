@@ -165,7 +165,6 @@ class HeadReader {
   void settle_session() {
     std::optional<std::uint32_t>& number = head_.session.log_number;
     if (!seen_data_) head_.session.recycled = number.has_value();
-    head_.session.is_told = seen_data_ || number;
     if (!is_ruined_) return;
     // Numbers grow from log to log: one that is a little larger is that of the log which ends in the first
     // frame, and what follows is what it was written over.

@@ -284,7 +284,9 @@ Result<Item> ItemReader::read_until(const Parsed& parsed, Bytes rest, std::size_
 Item ItemReader::read_unfinished(const Parsed& parsed, Bytes rest) const {
   const Position begin = parsed.fragment.begin;
   Flaw flaw{DamageClass::kUnfinished, "the file ends inside a record", 1};
-  if (parsed.verdict == Verdict::kTooLong && session_.is_told && session_.is_stale(parsed.fragment)) {
+  // Of another number, no checksum tells that it was ever written: logs that were written over are older ones.
+  const auto& number = parsed.fragment.log_number;
+  if (parsed.verdict == Verdict::kTooLong && session_.log_number && number && *number < *session_.log_number) {
     flaw = {DamageClass::kStale, "left from an earlier use of the file", 0};
   }
   return flawed(begin, begin + rest.size(), std::move(flaw));

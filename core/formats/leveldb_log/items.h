@@ -25,8 +25,6 @@ struct Session {
   // `log_number`; otherwise none may.
   bool recycled = false;
   std::optional<std::uint32_t> log_number;
-  // Whether there was a data fragment or a number to tell this by. A log that has just been begun may have none.
-  bool is_told = true;
   // How the file's records begin; null where they may begin anyhow.
   MayBegin may_begin = nullptr;
 

@@ -13,6 +13,9 @@ constexpr std::uint32_t kCrc32cPolynomial = 0x82f63b78;  // reflected, as all th
 constexpr std::uint32_t kCrc32Polynomial = 0xedb88320;
 constexpr std::uint32_t kOne = 0x80000000;
 constexpr std::size_t kTypeAt = 6;
+// RocksDB fills a frame also where its control fragment does not fit, which takes six bytes more for each column
+// family.
+constexpr std::size_t kLongestTrailer = 64;
 
 // The arithmetic of a CRC: polynomials modulo its own, the highest power in the lowest bit.
 class Field {
@@ -145,7 +148,7 @@ SoundPlaces::SoundPlaces(Bytes bytes, std::size_t frame, bool may_cross, const W
     if (end >= zeros_from_ || frame - end < kHeaderSize) return true;
     if (leads[end]) return true;
     // A trailer of another place of frames.
-    for (std::size_t at = end; at < end + kHeaderSize - 1 && bytes[at] == std::byte{0}; ++at) {
+    for (std::size_t at = end; at < std::min(end + kLongestTrailer, frame) && bytes[at] == std::byte{0}; ++at) {
       if (leads[at + 1]) return true;
     }
     const auto claimed = claimed_end(bytes, end, wire);  // a fragment whose payload alone is wrong

@@ -135,6 +135,28 @@ TEST(Damage, ALogWithoutItsFirstBytesIsRead) {
   EXPECT_EQ(read_log(writer.log().substr(1000)).records.size(), 39u);
 }
 
+// RocksDB's trailers are as long as what did not fit: ten zeros before a wide header.
+TEST(Damage, ALogWithoutItsFirstBytesIsReadThroughLongTrailers) {
+  LogWriter writer({.log_number = 7});
+  for (int i = 0; i < 40; ++i) {
+    writer.append(text(3000));
+    if (i % 8 == 7) writer.fill_frame_but(10);
+  }
+  EXPECT_EQ(read_log(writer.log().substr(1000)).records.size(), 44u);
+}
+
+// Only older logs are written over, so a number above the log's own, which no checksum bears out, is damage.
+TEST(Damage, ACutFragmentIsLeftFromAnEarlierUseOnlyWithALowerNumber) {
+  for (const std::uint32_t number : {6u, 8u}) {
+    LogWriter writer({.log_number = 7});
+    writer.append("aa");
+    const Reading reading = read_log(writer.log() + fragment(5, "bbbb", number).substr(0, 13));
+    EXPECT_EQ(reading.records, Records{"aa"});
+    EXPECT_EQ(describe(reading.damage), number < 7 ? "[13,26) stale 0: left from an earlier use of the file\n"
+                                                   : "[13,26) unfinished 1: the file ends inside a record\n");
+  }
+}
+
 TEST(Damage, ATornTailIsUnfinished) {
   for (std::size_t size = 21; size < 29; ++size) {
     const Reading reading = read_log(three().substr(0, size));
