@@ -2,6 +2,7 @@
 """Mounts that end by themselves: -o timeout and -o auto_unmount."""
 import os
 import signal
+import subprocess
 
 import mounting
 
@@ -40,12 +41,16 @@ class Idle(mounting.Case):
 
     def assert_stays_while(self, mounted, command):
         """As long as the command runs, though nobody asks for anything."""
-        with mounting.started("sh", "-c", f"{command}; echo; exec sleep 1000", user=self.user) as using:
+        with mounting.started("sh", "-c", f"{command}; echo; read end", stdin=subprocess.PIPE, user=self.user) as using:
             using.stdout.read(1)
             before = mounted.log().count("in use")
             mounting.wait_for(lambda: mounted.log().count("in use") >= before + 2, "two tries to unmount")
             self.assertTrue(mounted.is_mounted())
             self.assertIsNone(mounted.daemon.poll())
+            # Were it killed, the kernel would interrupt the closing of its file, and what libfuse keeps of an interrupt
+            # that comes after the answer it frees with the next request: there is none.
+            using.stdin.close()
+            using.wait(mounting.PATIENCE)
         self.assertEqual(mounted.wait(), 0)
         self.assertFalse(mounted.is_mounted())
 

@@ -65,10 +65,8 @@ def run(*command, user=None, **options):
 @contextlib.contextmanager
 def started(*command, user=None, **options):
     """A command that runs meanwhile, its output kept for communicate(); it does not outlive the block."""
-    options.setdefault("stdout", subprocess.PIPE)
-    options.setdefault("stderr", subprocess.PIPE)
-    with subprocess.Popen([str(word) for word in command], stdin=subprocess.DEVNULL,
-                          **as_user(user), **options) as running:
+    options = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **options}
+    with subprocess.Popen([str(word) for word in command], **as_user(user), **options) as running:
         try:
             yield running
         finally:
