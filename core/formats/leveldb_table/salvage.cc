@@ -84,7 +84,19 @@ class Beginnings {
   std::byte type_{0};
 };
 
-// Whether the entries tell of blocks before `begin`: one of the first of them has to be there, and sound.
+// Whether a block that is not long begins where that one ends, and ends before `end`.
+Result<bool> another_follows(const Source& source, const BlockPlace& place, Position end, const Dialect& dialect,
+                             const Limits& limits) {
+  constexpr std::uint64_t kLongest = 64 << 10;
+  const Position behind = place.begin + place.size + kTrailerSize;
+  if (!is_searchable(dialect) || behind >= end) return false;
+  auto found = find_end(source, behind, end, {}, kLongest, dialect, limits);
+  if (!found) return std::move(found).error();
+  return found->place.has_value();
+}
+
+// Whether the entries tell of blocks before `begin`: one of the first of them has to be there, and sound, or to end
+// where a sound one begins.
 Result<bool> is_index(const Source& source, const Extents& extents, Position begin, const Dialect& dialect,
                       const Limits& limits) {
   constexpr std::size_t kTried = 16;
@@ -93,6 +105,7 @@ Result<bool> is_index(const Source& source, const Extents& extents, Position beg
     for (const BlockPlace& place : first_places(extents, {.is_delta_encoded = is_delta_encoded}, kTried)) {
       if (!fits(place, begin)) break;
       auto is_there = block_unpacks(source, place, dialect, limits);
+      if (is_there && !*is_there) is_there = another_follows(source, place, begin, dialect, limits);
       if (!is_there || *is_there) return is_there;
     }
   }

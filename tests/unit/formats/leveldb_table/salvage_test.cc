@@ -69,6 +69,13 @@ TEST(SalvageTest, EveryOtherBlockIsReadWhereTheOthersAreBroken) {
   EXPECT_EQ(read(bytes).records.size(), 20u * kPerBlock);
 }
 
+TEST(SalvageTest, TheIndexOfALostBlockIsNotTakenForData) {
+  std::string bytes = table_of(1, 50).finish();
+  bytes[40] = static_cast<char>(bytes[40] ^ 1);
+  bytes[bytes.size() - 1] = static_cast<char>(bytes[bytes.size() - 1] ^ 1);  // the magic
+  EXPECT_EQ(read(bytes).records.size(), 0u);
+}
+
 TEST(SalvageTest, AFileWhoseFirstBlockIsBrokenIsReadIfItHasAFooter) {
   std::string bytes = table_of(5, 50).finish();
   bytes[40] = static_cast<char>(bytes[40] ^ 1);                                // the first block
