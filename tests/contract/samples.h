@@ -62,7 +62,8 @@ std::vector<const Format*> all_formats();
 
 // All samples of all formats, in the order of the list. Stops the program when a sample can't be read.
 const std::vector<Sample>& all_samples();
-// Those that are containers, damaged or not; and those without damage.
+// Those that are containers, damaged or not, or each RECORDFS_ONE_SAMPLE_IN-th of them as the environment has it; and
+// of these the ones without damage.
 std::vector<Sample> containers();
 std::vector<Sample> undamaged_containers();
 
