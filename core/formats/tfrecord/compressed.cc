@@ -173,7 +173,7 @@ Result<Step> CompressedFile::scan(ChunkKey key) const {
     if (!records.empty()) {
       const bool is_large = run.records == 0 && records.front().length > kLargeRecord;
       const std::uint64_t enough = is_large ? 1 : wanted;
-      if (reading->stored() - key.position >= enough) {
+      if (reading->stored() >= key.position + enough) {
         auto end = end_of_chunk(key.position + enough, *before, records, run);
         if (!end) return std::move(end).error();
         if (*end && (*end)->stored == size) {
@@ -248,7 +248,8 @@ Result<Step> CompressedFile::finish(ChunkKey key, const Run& run, const Inflatin
   if (run.records > 0) {
     auto place = end_of(run);
     if (!place) return std::move(place).error();
-    end = std::min(place->stored, size - 1);
+    // Each region before it took a byte, so its begin may be ahead of what its records took.
+    end = std::min(std::max(place->stored, key.position + 1), size - 1);
   }
   if (end > key.position) step.chunk = describe(key, run, end);
   if (follower.is_lost() || reading.ending() == Ending::kBroken) {

@@ -166,6 +166,19 @@ TEST(PackedTFRecord, BehindABrokenMemberTheNextOneIsRead) {
   EXPECT_EQ(all.damage[0].end, first.size() + broken.size());
 }
 
+// Some records and the broken bytes between them in one byte of the file: each region takes one all the same.
+TEST(PackedTFRecord, AWalkGoesOnWhereDamageTakesNoByteOfTheFile) {
+  std::string file = framed("one");
+  for (int i = 0; i < 20; ++i) file += std::string(40, 'x') + framed("");
+  file += std::string(40, 'x');
+  std::mt19937 random(1);
+  std::ranges::generate_n(std::back_inserter(file), 1000, [&] { return static_cast<char>(random() & 0xFF); });
+  const Told all = told(packed(file));
+  EXPECT_EQ(all.records.size(), 21u);
+  ASSERT_EQ(all.damage.size(), 21u);
+  for (std::size_t i = 1; i < all.damage.size(); ++i) EXPECT_GT(all.damage[i].begin, all.damage[i - 1].begin);
+}
+
 TEST(PackedTFRecord, BytesBetweenMembersAreDamage) {
   const Told all = told(packed(framed("one")) + "more" + packed(framed("two")));
   EXPECT_EQ(all.records, (std::vector<std::string>{"one", "two"}));
