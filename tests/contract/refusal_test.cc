@@ -53,11 +53,14 @@ TEST_P(RefusalTest, ProbeAndOpenAgree) {
 
 TEST(CorpusTest, EveryFormatHasUndamagedAndDamagedSamples) {
   for (const Format* format : all_formats()) {
-    const auto of_format = [&](const Sample& sample) { return sample.format == format; };
-    const auto all = containers();
-    const auto good = undamaged_containers();
-    EXPECT_GT(std::ranges::count_if(good, of_format), 5) << format->name;
-    EXPECT_GT(std::ranges::count_if(all, of_format), std::ranges::count_if(good, of_format) + 4) << format->name;
+    const auto good = [&](const Sample& sample) {
+      return sample.format == format && !sample.want.refused && !sample.want.damaged;
+    };
+    const auto damaged = [&](const Sample& sample) {
+      return sample.format == format && !sample.want.refused && sample.want.damaged;
+    };
+    EXPECT_GT(std::ranges::count_if(all_samples(), good), 5) << format->name;
+    EXPECT_GT(std::ranges::count_if(all_samples(), damaged), 4) << format->name;
   }
 }
 
