@@ -8,8 +8,8 @@
 namespace recordfs {
 
 struct CodecVersion {
-  std::string_view library;
-  std::string version;  // empty: this build has not got it
+  std::string_view name;  // of the library
+  std::string version;    // empty: this build has not got it
 };
 
 // All libraries that a build may have, in a fixed order. Any thread.

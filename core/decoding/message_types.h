@@ -26,8 +26,8 @@ class MessageTypes {
 
 // What the module hands out. It lives as long as the program.
 struct ProtobufModule {
-  const char* build;    // RECORDFS_MODULE_BUILD of the build that it belongs to
-  const char* library;  // libprotobuf's version
+  const char* build;  // RECORDFS_MODULE_BUILD of the build that it belongs to
+  const char* libprotobuf_version;
   // Types from files, each a serialized FileDescriptorProto, those that a file imports before it where they are there.
   // A file that can't be built is left out, and the reason told for each of its types. Null when there is no memory.
   MessageTypes* (*make_types)(const Bytes* files, std::size_t count) noexcept;

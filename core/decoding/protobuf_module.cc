@@ -51,7 +51,7 @@ void open_protobuf_module() { static_cast<void>(loaded_module()); }
 
 std::string protobuf_version() {
   const Loaded& loaded = loaded_module();
-  return loaded.module == nullptr ? "" : loaded.module->library;
+  return loaded.module == nullptr ? "" : loaded.module->libprotobuf_version;
 }
 
 }  // namespace recordfs

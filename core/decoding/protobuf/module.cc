@@ -22,7 +22,7 @@ extern "C" __attribute__((visibility("default"))) const recordfs::ProtobufModule
   static const ProtobufModule module = [] {
     messages::silence_libprotobuf();
     return ProtobufModule{.build = RECORDFS_MODULE_BUILD,
-                          .library = messages::libprotobuf_version().c_str(),
+                          .libprotobuf_version = messages::libprotobuf_version().c_str(),
                           .make_types = messages::make_types};
   }();
   return &module;

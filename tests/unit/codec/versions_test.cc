@@ -9,9 +9,9 @@
 namespace recordfs {
 namespace {
 
-std::string version_of(std::string_view library) {
+std::string version_of(std::string_view name) {
   const auto versions = codec_versions();
-  const auto found = std::ranges::find(versions, library, &CodecVersion::library);
+  const auto found = std::ranges::find(versions, name, &CodecVersion::name);
   return found == versions.end() ? "not listed" : found->version;
 }
 
@@ -19,8 +19,8 @@ TEST(CodecVersions, EachLibraryOfTheBuildHasOne) {
   for (const CodecVersion& one : codec_versions()) {
     if (one.version.empty()) continue;
     EXPECT_EQ(one.version.find_first_not_of("0123456789."), one.version.find_first_of("-+ abcdefghijklmnopqrstuvwxyz"))
-        << one.library << ": " << one.version;
-    EXPECT_NE(one.version.find('.'), std::string::npos) << one.library << ": " << one.version;
+        << one.name << ": " << one.version;
+    EXPECT_NE(one.version.find('.'), std::string::npos) << one.name << ": " << one.version;
   }
 }
 
