@@ -267,8 +267,8 @@ def write_packed_damage(corpus):
                          noisy[:PICKED], {"cut before packing": begin + 50})
     # Damage and records in turn, many in one byte of the file.
     dense = (framed(b"") + b"x" * 40) * 21 + noise(1000, 12)
-    corpus.write_damaged("damaged/packed-damage-within-a-byte.tfrecord.gz", "empty-records.tfrecords", packed(dense), [b""],
-                         {"before packing": FRAME})
+    corpus.write_damaged("damaged/packed-damage-within-a-byte.tfrecord.gz", "empty-records.tfrecords", packed(dense),
+                         [b""] * 21, {"before packing": FRAME})
 
 
 def write_refused(corpus):

@@ -1,6 +1,8 @@
 // TFRecord files made for one test, and what a container tells of them.
 #pragma once
 
+#include <gtest/gtest.h>
+
 #include <memory>
 #include <string>
 #include <vector>
@@ -44,6 +46,10 @@ inline Told told(const std::string& bytes, const Limits& limits = {}) {
     if (!step) return told;
     for (const DamagedRegion& region : step->damage) told.damage.push_back(region);
     if (step->chunk) told.chunks.push_back(*step->chunk);
+    if (step->next && step->next->position <= at->position) {
+      ADD_FAILURE() << "the walk stands still at byte " << at->position;
+      return told;
+    }
     at = step->next;
   }
   for (const ChunkInfo& info : told.chunks) {
