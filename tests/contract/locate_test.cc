@@ -53,11 +53,13 @@ class SplitTest : public SampleTest {
     return container.first();
   }
 
-  static void read_split(const Container& container, Position begin, Position end, Reading& all) {
+  void read_split(const Container& container, Position begin, Position end, Reading& all) {
     const bool in_file_order = container.is_in_file_order();
     auto start = in_file_order ? start_for(container, begin) : container.first();
     ASSERT_TRUE(start);
+    std::uint64_t steps = 0;
     for (std::optional<ChunkKey> at = *start; at && (at->position < end || !in_file_order);) {
+      ASSERT_LE(steps++, bytes().size()) << "the walk does not end";
       const auto step = container.scan(*at);
       ASSERT_TRUE(step);
       at = step->next;

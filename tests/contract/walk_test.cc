@@ -68,7 +68,9 @@ TEST_P(WalkTest, OneStepReadsAboutScanBytesAtTheMost) {
   auto container = sample().format->open(source, limits);
   if (!container) return;
   source->take_count();
+  std::uint64_t steps = 0;
   for (std::optional<ChunkKey> at = (*container)->first(); at;) {
+    ASSERT_LE(steps++, bytes().size()) << "the walk does not end";
     const auto step = (*container)->scan(*at);
     ASSERT_TRUE(step);
     const std::uint64_t own = step->chunk ? step->chunk->end - step->chunk->begin : 0;

@@ -41,15 +41,16 @@ inline Told told(const std::string& bytes, const Limits& limits = {}) {
   Told told;
   const auto container = kFormat.open(source_of(bytes), limits);
   if (!container) return told;
+  std::uint64_t steps = 0;
   for (std::optional<ChunkKey> at = (*container)->first(); at;) {
+    if (steps++ > bytes.size()) {
+      ADD_FAILURE() << "the walk does not end";
+      return told;
+    }
     const auto step = (*container)->scan(*at);
     if (!step) return told;
     for (const DamagedRegion& region : step->damage) told.damage.push_back(region);
     if (step->chunk) told.chunks.push_back(*step->chunk);
-    if (step->next && step->next->position <= at->position) {
-      ADD_FAILURE() << "the walk stands still at byte " << at->position;
-      return told;
-    }
     at = step->next;
   }
   for (const ChunkInfo& info : told.chunks) {
