@@ -1,0 +1,31 @@
+#!/usr/bin/env python3
+"""Prints each format that core/store or fusefs/ names in its code, and fails on one: format_names.py ROOT
+
+Shared code serves every format through the contract, so it depends on none by name. Comments may name formats.
+"""
+import re
+import sys
+
+import sources
+
+SHARED = ("core/store", "fusefs")
+FORMAT_NAMES = {"riegeli", "recordio", "leveldb", "proio", "bloscpack", "tfrecord", "wandb", "array_record"}
+
+_COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
+
+
+def without_comments(cxx):
+    """C++ text with its line numbers, but without comments."""
+    return _COMMENT.sub(lambda match: "\n" * match.group().count("\n"), cxx)
+
+
+def errors(root):
+    for path in sources.files(root, *SHARED, suffixes=sources.CXX):
+        for number, line in enumerate(without_comments(sources.text(root, path)).splitlines(), 1):
+            found = {name for name in FORMAT_NAMES if name in line.lower()}
+            if found:
+                yield f"{path}:{number}: names a format: {', '.join(sorted(found))}"
+
+
+if __name__ == "__main__":
+    sys.exit(sources.report(errors, "shared code names no format"))
