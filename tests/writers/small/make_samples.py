@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """Writes tests/corpus/FORMAT/small: of each variant of each format a file that is small enough to change each byte of it.
+Also writes tests/corpus/riegeli/shop-log.riegeli, whose records are readable text.
 
 Needs zstd, lz4, and the libraries of Blosc, Brotli and Snappy; takes a transposed chunk and metadata from
 tests/corpus/riegeli."""
@@ -14,6 +15,7 @@ sys.path[:0] = [str(Path(__file__).resolve().parent.parent), str(Path(__file__).
 import packers
 import riegeli
 import samples
+import shop_log
 from samples import field, masked_crc32c, number_field, varint
 
 PRODUCER = "tests/writers/small"
@@ -110,6 +112,15 @@ def write_riegeli():
     for records in ([b"first"], records_of(0, 2), [long], records_of(2, 2), records_of(4, 2)):
         writer.add(*simple(records, "uncompressed"))
     files.write("two-blocks.riegeli", bytes(writer.out), [b"first", *records_of(0, 2), long, *records_of(2, 4)])
+
+
+def write_shop_log():
+    """The sample of scripts/demo and of the README."""
+    records = shop_log.lines(500)
+    writer = riegeli.Writer()
+    for first in range(0, len(records), 100):
+        writer.add(*simple(records[first:first + 100], "zstd"))
+    samples.Corpus("riegeli", "riegeli", PRODUCER).write("shop-log.riegeli", bytes(writer.out), records)
 
 
 def write_transposed():
@@ -444,8 +455,8 @@ def write_bloscpack():
 
 
 def main():
-    for write in (write_riegeli, write_transposed, write_recordio, write_legacy, write_log, write_wandb, write_tfrecord,
-                  write_proio, write_bloscpack):
+    for write in (write_riegeli, write_shop_log, write_transposed, write_recordio, write_legacy, write_log, write_wandb,
+                  write_tfrecord, write_proio, write_bloscpack):
         write()
 
 
