@@ -111,6 +111,37 @@ class ThroughMount(Mount8):
         self.assert_mounts("mount", "-t", "fuse.recordfs", self.source, self.point)
         self.assert_serves_and_ends()
 
+    def only_in(self, directory):
+        """The program under its own name in `directory`, and in none of those that are in PATH."""
+        program = directory / "recordfs"
+        if directory.is_relative_to(self.folder):
+            directory.mkdir()
+        else:
+            installed = self.folder / "installed"
+            installed.mkdir()
+            self.hide(directory, installed)
+        program.symlink_to(mounting.program("recordfs"))
+        for name in ("recordfs", "mount.recordfs"):
+            (self.programs / name).unlink()
+        return program
+
+    def test_type_of_fuse_finds_a_program_in_usr_local_bin(self):
+        self.only_in(Path("/usr/local/bin"))
+        self.assert_mounts("mount", "-t", "fuse.recordfs", self.source, self.point)
+        self.assert_serves_and_ends()
+
+    def test_type_of_fuse_does_not_search_path(self):
+        program = self.only_in(self.folder / "elsewhere")
+        done = mounting.run("mount", "-t", "fuse.recordfs", self.source, self.point,
+                            env=dict(self.environment(), PATH=f"{program.parent}:{os.environ['PATH']}"))
+        self.assertNotEqual(done.returncode, 0)
+        self.assertIn("recordfs: not found", done.stderr)
+
+    def test_type_of_fuse_with_a_programs_path(self):
+        program = self.only_in(self.folder / "elsewhere")
+        self.assert_mounts("mount", "-t", "fuse", f"{program}#{self.source}", self.point)
+        self.assert_serves_and_ends()
+
     def test_relative_places(self):
         for kind in ("recordfs", "fuse.recordfs"):
             self.assert_mounts("mount", "-t", kind, "data.riegeli", self.point.name, cwd=self.folder)
