@@ -93,7 +93,7 @@ struct Attribute {
   std::string value;  // raw bytes
 };
 
-// A line of info.json that the format adds: name, and a value known without a scan.
+// A member of info.json that the format adds. Its value is known without a scan. A "version" is always a string.
 struct Fact {
   std::string name;
   std::variant<std::string, std::uint64_t, bool> value;

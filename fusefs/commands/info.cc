@@ -27,6 +27,8 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
+constexpr std::string_view kDirectoryScope = "metadata_directory_scope";
+
 struct InfoOptions {
   ReadingOptions reading;
   std::vector<std::string> files;
@@ -106,7 +108,7 @@ std::string table_of(const std::string& path, const Json& info) {
       table += metadata_rows(value);
     } else if (key == "first_chunk") {
       table += row(name, first_chunk_of(value));
-    } else {
+    } else if (key != kDirectoryScope) {  // a mount's metadata/ is not shown here
       table += row(name, key == "size" || key == "decoded" ? in_units(value.get<std::uint64_t>()) : text_of(value));
     }
   }

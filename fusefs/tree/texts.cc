@@ -16,6 +16,9 @@ namespace {
 constexpr std::size_t kLongestShownValue = 4096;
 constexpr std::string_view kCodecFact = "codec";
 constexpr std::string_view kMetadataFact = "metadata";
+// At which chunk values that change along the file are those shown.
+constexpr std::string_view kFirstChunk = "first chunk";
+constexpr std::string_view kLastChunk = "last chunk";
 
 // A text of JSON that is a single object.
 class Members {
@@ -125,6 +128,10 @@ Result<std::string> container_info(const RecordStore& store) {
     json.add("metadata_error", to_string(attributes.error()));
   } else if (!has_metadata) {
     json.add(kMetadataFact, *attributes);
+  }
+  if (container.attributes_change()) {
+    json.add("metadata_scope", kFirstChunk);
+    json.add("metadata_directory_scope", kLastChunk);
   }
   return json.finish();
 }

@@ -6,6 +6,7 @@ import commands
 
 TEXT = "riegeli/simple_zstd9.riegeli"
 KEYS = "recordio/v2-header-kv.grail-rio"
+CHANGING = "proio/c16-metadata.proio"  # each bucket has another value of the key "run"
 
 
 class Info(commands.Case):
@@ -28,6 +29,19 @@ class Info(commands.Case):
         made = [json.loads(line) for line in self.good("info", "--json", *files).splitlines()]
         self.assertEqual([info["file"] for info in made], files)
         self.assertEqual([info["format"] for info in made], ["riegeli", "recordio"])
+
+    def test_the_version_is_a_string_in_every_format(self):
+        versions = {path.name: json.loads(self.recordfs("info", "--json", path).out or b"{}").get("version", "")
+                    for path in commands.containers()}
+        self.assertEqual({name: value for name, value in versions.items() if not isinstance(value, str)}, {})
+        self.assertGreaterEqual(set(versions.values()), {"0", "1", "current", "legacy"})
+
+    def test_metadata_that_changes_along_the_file_says_from_which_chunk_it_is(self):
+        made = json.loads(self.good("info", "--json", commands.sample(CHANGING)))
+        self.assertEqual((made["metadata_scope"], made["metadata_directory_scope"]), ("first chunk", "last chunk"))
+        self.assertEqual([one["text"] for one in made["metadata"] if one["key"] == "run"], ["run 0"])
+        self.assertRegex(self.table(commands.sample(CHANGING)), r"(?m)^metadata scope +first chunk$")
+        self.assertNotIn("metadata_scope", json.loads(self.good("info", "--json", commands.sample(KEYS))))
 
     def test_a_scan_adds_totals(self):
         made = json.loads(self.good("info", "--json", "--scan", commands.sample(TEXT)))

@@ -174,6 +174,14 @@ class Tree:
             self.assertEqual(info["metadata"], known)
             self.assertEqual(info["decoded"], (mounted / "chunks" / name / "data").stat().st_size)
 
+    def test_metadata_has_the_last_value_where_info_has_the_first(self):
+        mounted = self.mount(mounting.sample("proio/c16-metadata.proio"))
+        info = json.loads((mounted / "info.json").read_text(encoding="utf-8"))
+        first = [one["text"] for one in info["metadata"] if one["key"] == "run"]
+        self.assertEqual((info["metadata_scope"], first), ("first chunk", ["run 0"]))
+        last = (mounted / "metadata/run").read_text(encoding="utf-8")
+        self.assertEqual((info["metadata_directory_scope"], last), ("last chunk", "run 9"))
+
     def test_short_names_mean_the_listed_ones(self):
         self.assertEqual((self.top / "records/1").stat().st_ino, (self.top / "records/000000001").stat().st_ino)
         begin = max(int(name) for name in os.listdir(self.top / "chunks"))

@@ -1,6 +1,7 @@
 #include "core/formats/array_record/container.h"
 
 #include <algorithm>
+#include <string>
 #include <utility>
 
 #include "core/formats/array_record/format.h"
@@ -38,7 +39,7 @@ std::vector<Fact> ArrayRecordContainer::facts() const {
   if (ending_.flaw) {
     facts.push_back({"damage", to_string(*ending_.flaw)});
   } else {
-    facts.push_back({"version", ending_.head.version});
+    facts.push_back({"version", std::to_string(ending_.head.version)});
     facts.push_back({"num_chunks", ending_.head.chunks});
     facts.push_back({"num_records", ending_.head.records});
     if (!ending_.head.writer_options.empty()) facts.push_back({"writer_options", ending_.head.writer_options});

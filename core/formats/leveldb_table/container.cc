@@ -1,6 +1,7 @@
 #include "core/formats/leveldb_table/container.h"
 
 #include <algorithm>
+#include <string>
 #include <utility>
 
 #include <fmt/format.h>
@@ -65,7 +66,7 @@ std::vector<Fact> TableContainer::facts() const {
   std::vector<Fact> facts;
   const Dialect& dialect = survey_.dialect;
   facts.push_back({"database", dialect.is_rocksdb ? "RocksDB" : "LevelDB"});
-  if (dialect.version > 0) facts.push_back({"version", std::uint64_t{dialect.version}});
+  if (dialect.version > 0) facts.push_back({"version", std::to_string(dialect.version)});
   facts.push_back({"checksum", std::string(to_string(dialect.checksum))});
   if (survey_.has_index()) facts.push_back({"data_blocks", survey_.data_blocks});
   facts.push_back({"internal_keys", survey_.has_database_keys});

@@ -29,7 +29,7 @@ std::vector<Fact> RunFile::facts() const {
   std::vector<Fact> facts;
   if (ident_) {
     facts.push_back({"writer", std::string(ident_->writer)});
-    facts.push_back({"version", std::uint64_t{ident_->version}});
+    facts.push_back({"version", std::to_string(ident_->version)});
   }
   facts.push_back({"ident_in_first_block", wire_.origin == 0});
   return facts;
