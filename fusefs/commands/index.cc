@@ -110,8 +110,9 @@ class Index {
 
 constexpr std::string_view kIndexFooter =
     "A mount of the file with the same --max-chunk and --index (-o max_chunk=, -o index=) walks no more, and does not\n"
-    "wait. What is damaged is said, and ends with status 4; the index is saved all the same. Status 5: it is not "
-    "saved.";
+    "wait. Damage in headers is reported, and ends with status 4; the index is saved all the same. Status 5: it is "
+    "not\n"
+    "saved. The records are not checked: recordfs verify does that.";
 
 }  // namespace
 

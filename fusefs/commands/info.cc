@@ -27,7 +27,8 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr std::string_view kDirectoryScope = "metadata_directory_scope";
+// The table says the second one in the row of the damaged regions; a mount's metadata/ is not in the table.
+bool is_in_json_only(std::string_view key) { return key == "metadata_directory_scope" || key == "damage_scope"; }
 
 struct InfoOptions {
   ReadingOptions reading;
@@ -108,7 +109,9 @@ std::string table_of(const std::string& path, const Json& info) {
       table += metadata_rows(value);
     } else if (key == "first_chunk") {
       table += row(name, first_chunk_of(value));
-    } else if (key != kDirectoryScope) {  // a mount's metadata/ is not shown here
+    } else if (key == "damaged_regions") {
+      table += row(name, text_of(value) + " (headers only; run recordfs verify to check the records)");
+    } else if (!is_in_json_only(key)) {
       table += row(name, key == "size" || key == "decoded" ? in_units(value.get<std::uint64_t>()) : text_of(value));
     }
   }
@@ -159,7 +162,7 @@ std::function<int()> declare_info(CLI::App& app) {
   declare_files(app, options->files);
   app.add_flag("--json", options->json, "as info.json of a mount; of several files one object a line, with \"file\"");
   app.add_flag("--scan", options->scan,
-               "walk through the files and add totals: chunks, records, decoded bytes, damage");
+               "scan the headers and add totals: chunks, records, decoded bytes, damage found in headers");
   options->reading.declare(app);
   return [options] { return info(*options); };
 }

@@ -19,6 +19,8 @@ constexpr std::string_view kMetadataFact = "metadata";
 // At which chunk values that change along the file are those shown.
 constexpr std::string_view kFirstChunk = "first chunk";
 constexpr std::string_view kLastChunk = "last chunk";
+// What a scan is sure to check. Damage of payloads is found when a chunk is decoded.
+constexpr std::string_view kHeaders = "headers";
 
 // A text of JSON that is a single object.
 class Members {
@@ -174,6 +176,7 @@ std::string summary(const RecordStore& store, const Totals& totals, const std::v
   json.add("chunks", totals.chunks);
   json.add("records", totals.records);
   json.add("decoded", totals.bytes);
+  json.add("damage_scope", kHeaders);
   json.add("damaged_regions", std::uint64_t{damage.size()});
   json.add("damaged_bytes", damaged_bytes);
   return json.finish();

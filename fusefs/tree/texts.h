@@ -19,7 +19,7 @@ Result<std::string> chunk_info(const RecordStore& store, const ChunkInfo& chunk)
 // is missing, or a limit passed). Static storage. It is verified now. Fails as container_info does.
 Result<std::string_view> checksum_of(const RecordStore& store, const ChunkInfo& chunk);
 
-// index/summary.json.
+// index/summary.json. Its damage is what a scan found, which reads headers: `damage_scope` says so.
 std::string summary(const RecordStore& store, const Totals& totals, const std::vector<DamageRow>& damage);
 
 // index/damage.tsv.

@@ -50,6 +50,12 @@ class Info(commands.Case):
         self.assertAlmostEqual(made["ratio"], made["decoded"] / made["size"], places=2)
         self.assertRegex(self.table("--scan", commands.sample(TEXT)), r"(?m)^records +500$")
 
+    def test_a_scan_does_not_call_unchecked_records_good(self):
+        damaged = commands.with_bit_flipped(self.copy(TEXT), 17000)
+        self.assertEqual(self.recordfs("verify", damaged).status, commands.DAMAGE)
+        self.assertRegex(self.table("--scan", damaged), r"(?m)^damaged regions +0 \(headers only; run recordfs verify ")
+        self.assertEqual(json.loads(self.good("info", "--json", "--scan", damaged))["damage_scope"], "headers")
+
     def test_without_a_scan_damage_is_not_looked_for(self):
         damaged = commands.sample("riegeli/dmg_flip_header.riegeli")
         self.table(damaged)

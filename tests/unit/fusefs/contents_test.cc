@@ -104,6 +104,7 @@ TEST(Contents, DamageIsListedCountedAndItsBytesAreThere) {
   const Json summary = Json::parse(tree.read(".views/index/summary.json"));
   EXPECT_EQ(summary["chunks"], 5);
   EXPECT_EQ(summary["records"], 15);
+  EXPECT_EQ(summary["damage_scope"], "headers");
   EXPECT_EQ(summary["damaged_regions"], 2);
   EXPECT_EQ(summary["damaged_bytes"],
             toy.file.begins[4] - toy.file.begins[2] + toy.file.begins[7] - toy.file.begins[6]);
