@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 
 #include "core/base/caller.h"
+#include "core/base/counted.h"
 #include "fusefs/opening.h"
 #include "fusefs/tree/node.h"
 
@@ -48,7 +49,7 @@ std::string directory_name(const std::string& path) {
 
 void tell_opened(const std::string& shown, const RecordStore& store, const Services& services) {
   services.log(Severity::kDetail,
-               fmt::format("{}: {}, {} bytes", shown, store.container().format(), store.source().size()));
+               fmt::format("{}: {}, {}", shown, store.container().format(), counted(store.source().size(), "byte")));
 }
 
 Result<MountSource> open_followed(const std::string& path, const std::string& shown, const Options& options,

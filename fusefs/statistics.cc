@@ -10,6 +10,7 @@
 
 #include <fmt/format.h>
 
+#include "core/base/counted.h"
 #include "core/base/source.h"
 
 namespace recordfs {
@@ -45,8 +46,8 @@ std::vector<std::string> statistics_of(const Services& services,
   const std::size_t shown = std::min(stores.size(), kMostStores);
   for (std::size_t i = 0; i < shown; ++i) {
     const Catalog::State state = stores[i]->state();
-    lines.push_back(fmt::format("{}: {} chunks, {} records, {}", stores[i]->name(), state.totals.chunks,
-                                state.totals.records, state.complete ? "complete" : "not complete"));
+    lines.push_back(fmt::format("{}: {}, {}, {}", stores[i]->name(), counted(state.totals.chunks, "chunk"),
+                                counted(state.totals.records, "record"), state.complete ? "complete" : "not complete"));
   }
   if (shown < stores.size()) lines.push_back(fmt::format("and {} more sources", stores.size() - shown));
   return lines;

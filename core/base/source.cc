@@ -15,6 +15,7 @@
 #include <fmt/format.h>
 
 #include "core/base/caller.h"
+#include "core/base/counted.h"
 
 namespace recordfs {
 namespace {
@@ -37,7 +38,8 @@ bool is_long_before(std::chrono::system_clock::time_point clock, std::int64_t se
 Error rewritten() { return {Code::kChanged, 0, "the file was rewritten after it was opened"}; }
 
 Error shorter(Position at, std::uint64_t size) {
-  return {Code::kChanged, at, fmt::format("the file was {} bytes long when it was opened and is shorter now", size)};
+  return {Code::kChanged, at,
+          fmt::format("the file was {} long when it was opened and is shorter now", counted(size, "byte"))};
 }
 
 Error io_error(Position at, std::string_view action, int error) {
@@ -85,7 +87,7 @@ Result<Buffer> read_exactly(const Source& source, Position at, std::uint64_t siz
   const std::uint64_t there = at < source.size() ? source.size() - at : 0;
   if (size > there) {
     return Error{Code::kUnfinished, source.size(),
-                 fmt::format("the file ends {} bytes too early for what begins at {}", size - there, at)};
+                 fmt::format("the file ends {} too early for what begins at {}", counted(size - there, "byte"), at)};
   }
   auto bytes = read_up_to(source, at, size);
   if (bytes && bytes->size() < size) {

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "core/base/counted.h"
 #include "core/base/cursor.h"
 #include "core/codec/blosc.h"
 
@@ -88,7 +89,7 @@ Result<void> check_blosc(const BloscHeader& header) {
   if ((header.flags & kReservedFlag) != 0) return damage("a Blosc header with a flag that is reserved");
   if (header.is_plain()) {
     if (header.stored_size - kBloscHeaderSize == header.size) return {};
-    return damage(fmt::format("{} bytes stored for {} that are not compressed", header.stored_size, header.size));
+    return damage(fmt::format("{} stored for {} uncompressed", counted(header.stored_size, "byte"), header.size));
   }
   if (codec_of(header) == kCodecs) {
     return Error{.code = Code::kUnsupported, .detail = fmt::format("Blosc codec {} is unknown", header.flags >> 5)};
@@ -99,7 +100,8 @@ Result<void> check_blosc(const BloscHeader& header) {
   }
   const std::uint64_t tables = kBloscHeaderSize + std::uint64_t{header.blocks()} * (kNumber + kNumber);
   if (tables > header.stored_size)
-    return damage(fmt::format("{} bytes can't hold {} blocks", header.stored_size, header.blocks()));
+    return damage(
+        fmt::format("{} can't hold {}", counted(header.stored_size, "byte"), counted(header.blocks(), "block")));
   if (header.streams(0) > 1 && header.block_size % header.typesize != 0) {
     return damage(
         fmt::format("blocks of {} bytes can't be split by elements of {}", header.block_size, header.typesize));

@@ -6,6 +6,8 @@
 
 #include "core/codec/backend.h"
 
+#include "core/base/counted.h"
+
 namespace recordfs {
 namespace {
 
@@ -56,7 +58,7 @@ class BrotliStream final : public DecodeStream {
       ended_ = outcome == BROTLI_DECODER_RESULT_SUCCESS;
     }
     if (ended_ && left_ > 0 && tail_ == Tail::kDamage)
-      return broken(fmt::format("{} bytes behind the end of the stream", left_));
+      return broken(counted(left_, "byte") + " behind the end of the stream");
     return out.size() - room;
   }
 

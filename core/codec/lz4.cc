@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "core/base/counted.h"
 #include "core/base/cursor.h"
 #include "core/codec/backend.h"
 #include "core/codec/lz4_block.h"
@@ -117,7 +118,7 @@ const Backend kLz4FrameBackend = {nullptr, nullptr, open_lz4, nullptr, largest_b
 
 Result<Buffer> decompress_lz4_block(Bytes stored, std::uint64_t size) {
   if (size / kLargestRatio > stored.size()) {
-    return Error{Code::kDamage, 0, fmt::format("lz4: {} bytes can't give {}", stored.size(), size)};
+    return Error{Code::kDamage, 0, fmt::format("lz4: {} can't give {}", counted(stored.size(), "byte"), size)};
   }
   if (std::max<std::uint64_t>(stored.size(), size) > LZ4_MAX_INPUT_SIZE) {
     return Error{Code::kUnsupported, 0, "lz4: a block of more than 2 GB"};

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "core/base/counted.h"
+
 namespace recordfs {
 
 Result<std::size_t> MemberStream::read(MutableBytes out) {
@@ -33,7 +35,7 @@ Result<std::size_t> MemberStream::advance(MutableBytes out) {
 Result<void> MemberStream::end_member() {
   ended_ = rest_.empty() || !next_member(rest_);
   if (ended_ && !rest_.empty() && tail_ == Tail::kDamage) {
-    return broken(fmt::format("{} bytes behind the end of the stream", rest_.size()));
+    return broken(counted(rest_.size(), "byte") + " behind the end of the stream");
   }
   return {};
 }

@@ -8,6 +8,8 @@
 
 #include "core/codec/backend.h"
 
+#include "core/base/counted.h"
+
 namespace recordfs {
 namespace {
 
@@ -22,7 +24,8 @@ const char* characters(Bytes bytes) { return reinterpret_cast<const char*>(bytes
 Result<std::size_t> declared_size(Bytes stored) {
   std::size_t size = 0;
   if (!snappy::GetUncompressedLength(characters(stored), stored.size(), &size)) return broken("no length at the front");
-  if (size / kLargestRatio > stored.size()) return broken(fmt::format("{} bytes can't give {}", stored.size(), size));
+  if (size / kLargestRatio > stored.size())
+    return broken(fmt::format("{} can't give {}", counted(stored.size(), "byte"), size));
   return size;
 }
 

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "core/base/caller.h"
+#include "core/base/counted.h"
 #include "core/store/key_changes.h"
 #include "core/store/record_store.h"
 
@@ -188,9 +189,8 @@ void KeyIndex::remember(const Numbers& asked, const KeyTable& found) {
 
 void KeyIndex::say_what_is_left_out(const KeyTable& table) const {
   if (!table.has_more()) return;
-  log_(Severity::kWarning,
-       fmt::format("{}: keys/ lists the first {} keys; there are more, which are found by their names", store_.name(),
-                   table.size()));
+  log_(Severity::kWarning, fmt::format("{}: keys/ lists the first {}; there are more, which are found by their names",
+                                       store_.name(), counted(table.size(), "key")));
 }
 
 }  // namespace recordfs

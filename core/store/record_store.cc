@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "core/base/caller.h"
+#include "core/base/counted.h"
 
 namespace recordfs {
 namespace {
@@ -13,6 +14,7 @@ namespace {
 constexpr std::size_t kLocatedChunks = 256;
 constexpr std::size_t kReportedPlaces = 1024;
 constexpr std::uint64_t kRegion = UINT64_MAX;  // what is reported of a place: that damage begins there
+constexpr std::uint64_t kShortage = UINT64_MAX - 1;  // of a file: that memory was short, which is reported once
 constexpr int kStepsToFirstRecord = 16;
 constexpr std::uint64_t kLargeChunk = 8u << 20;
 // Bytes that each record of a chunk takes while it is decoded: where it ends in the output, and in the layout.
@@ -36,7 +38,7 @@ Result<void> check_counts(const ChunkInfo& chunk, const Layout& layout) {
 
 std::string damage_line(const DamagedRegion& region) {
   const std::string lost =
-      region.records_lost ? fmt::format("{} records lost", *region.records_lost) : "records may be lost";
+      region.records_lost ? counted(*region.records_lost, "record") + " lost" : "records may be lost";
   return fmt::format("bytes {} to {}: {}: {}; {}", region.begin, region.end, to_string(region.damage_class),
                      region.reason, lost);
 }
@@ -49,7 +51,10 @@ RecordStore::~RecordStore() {
 
 void RecordStore::report(const Error& error, std::uint64_t thing) const {
   if (error.code == Code::kPending || error.code == Code::kInterrupted || Caller::was_refused()) return;
-  report(Severity::kWarning, {error.position, thing, lies_in_the_bytes(error.code)}, to_string(error));
+  const Reported what = error.code == Code::kOutOfMemory
+                            ? Reported{0, kShortage, false}
+                            : Reported{error.position, thing, lies_in_the_bytes(error.code)};
+  report(Severity::kWarning, what, to_string(error));
 }
 
 void RecordStore::report(const DamagedRegion& region) const {
@@ -70,10 +75,9 @@ void RecordStore::report(Severity severity, Reported what, const std::string& te
 
 Catalog::OnWalked RecordStore::walks_told(std::string_view of_what) const {
   return [this, of_what](const Totals& totals, std::chrono::steady_clock::duration walked) {
-    services_.log(Severity::kDetail,
-                  fmt::format("{}: walked through its {} in {} ms: {} chunks, {} records", name_, of_what,
-                              std::chrono::duration_cast<std::chrono::milliseconds>(walked).count(), totals.chunks,
-                              totals.records));
+    services_.log(Severity::kDetail, fmt::format("{}: walked through its {} in {} ms: {}, {}", name_, of_what,
+                                                 std::chrono::duration_cast<std::chrono::milliseconds>(walked).count(),
+                                                 counted(totals.chunks, "chunk"), counted(totals.records, "record")));
   };
 }
 

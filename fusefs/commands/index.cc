@@ -50,8 +50,8 @@ class Index {
   explicit Index(const IndexOptions& options)
       : options_(options),
         workspace_(options.reading,
-                   [](Severity severity, const std::string& line) {
-                     if (severity > Severity::kDetail) say(line);
+                   [this](Severity severity, const std::string& line) {
+                     if (severity > Severity::kDetail) workspace_.say_once(line);
                    }),
         output_(STDOUT_FILENO) {}
 

@@ -14,6 +14,7 @@
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
+#include "core/base/counted.h"
 #include "core/base/utf8.h"
 #include "fusefs/commands/files_option.h"
 #include "fusefs/commands/found_damage.h"
@@ -67,14 +68,14 @@ Result<Json> info_of(const std::string& path, const RecordStore& store, const In
 
 std::string in_units(std::uint64_t bytes) {
   constexpr std::array kUnits{"KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
-  if (bytes < 1024) return fmt::format("{} byte{}", bytes, bytes == 1 ? "" : "s");
+  if (bytes < 1024) return counted(bytes, "byte");
   double amount = static_cast<double>(bytes) / 1024;
   std::size_t unit = 0;
   while (amount >= 1024) {
     amount /= 1024;
     ++unit;
   }
-  return fmt::format("{} bytes ({:.1f} {})", bytes, amount, kUnits[unit]);
+  return fmt::format("{} ({:.1f} {})", counted(bytes, "byte"), amount, kUnits[unit]);
 }
 
 std::string text_of(const Json& value) {

@@ -8,6 +8,8 @@
 
 #include <fmt/format.h>
 
+#include "core/base/counted.h"
+
 namespace recordfs {
 namespace {
 
@@ -39,7 +41,7 @@ Progress::Progress(std::string_view command, Unit unit)
     : command_(command), unit_(unit), is_shown_(::isatty(STDERR_FILENO) != 0) {}
 
 std::string Progress::amount(std::uint64_t units) const {
-  return unit_ == Unit::kBytes ? size_text(static_cast<double>(units)) : fmt::format("{} records", units);
+  return unit_ == Unit::kBytes ? size_text(static_cast<double>(units)) : counted(units, "record");
 }
 
 std::string Progress::line(Clock::time_point now) const {

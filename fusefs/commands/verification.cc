@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "core/base/counted.h"
 #include "fusefs/commands/regions.h"
 #include "fusefs/commands/scan.h"
 #include "fusefs/commands/workspace.h"
@@ -23,6 +24,7 @@ std::string_view word_for(Code code) {
     case Code::kStale: return "stale";
     case Code::kUnsupported:
     case Code::kLimit: return "unsupported";
+    case Code::kOutOfMemory: return kUnchecked;
     default: return "unreadable";
   }
 }
@@ -54,6 +56,9 @@ Finding finding_of(const Error& error) {
           .status = Workspace::status_of(error)};
 }
 
+// Out of memory says nothing about the file.
+bool is_shortage(const Error& error) { return error.code == Code::kOutOfMemory; }
+
 // What is wrong with a chunk, or with so many of its records.
 Finding finding_of(const Error& error, const ChunkInfo& chunk, std::optional<std::uint64_t> records) {
   Finding finding = finding_of(error);
@@ -68,6 +73,7 @@ struct Checked {
   std::uint64_t records = 0;
   std::uint64_t bytes = 0;
   std::vector<Finding> findings{};
+  std::optional<Error> shortage{};  // of memory: the rest of the chunk was not read
 };
 
 // Whether the walk has already told that nothing of the chunk can be read, and why.
@@ -107,13 +113,20 @@ Checked check_chunk(const RecordStore& store, const ScannedStep& step) {
   const ChunkInfo& info = step.place->chunk;
   const auto chunk = store.decode_ahead(info);
   if (!chunk) {
-    if (!is_told(step, chunk.error())) checked.findings.push_back(finding_of(chunk.error(), info, info.records));
+    if (is_shortage(chunk.error())) {
+      checked.shortage = chunk.error();
+    } else if (!is_told(step, chunk.error())) {
+      checked.findings.push_back(finding_of(chunk.error(), info, info.records));
+    }
     return checked;
   }
   for (std::uint64_t i = 0; i < (*chunk)->layout().records(); ++i) {
     if (const auto size = read_through(store, **chunk, i)) {
       ++checked.records;
       checked.bytes += *size;
+    } else if (is_shortage(size.error())) {
+      checked.shortage = size.error();
+      break;
     } else {
       add_failure(checked, finding_of(size.error(), info, 1));
     }
@@ -135,10 +148,13 @@ class Verifier {
     if (verdict_.was_stopped) return std::move(verdict_);
     if (walked) {
       verdict_.chunks = walked->chunks;
+    } else if (is_shortage(walked.error())) {
+      add_shortage(walked.error(), 0);
     } else {
       add(finding_of(walked.error()));
     }
     check_metadata();
+    if (shortage_) add(std::move(*shortage_));
     std::ranges::stable_sort(verdict_.findings, {}, &Finding::begin);
     static_cast<void>(goes_on_(store_.source().size() - std::min(dealt_with_, store_.source().size())));
     return std::move(verdict_);
@@ -152,9 +168,19 @@ class Verifier {
     if (verdict_.findings.size() <= kMostFindings) verdict_.findings.push_back(std::move(finding));
   }
 
+  // All shortages of a file are one finding.
+  void add_shortage(const Error& error, std::uint64_t chunks) {
+    if (!shortage_) {
+      shortage_ = finding_of(error);
+      shortage_->records_lost = 0;
+    }
+    shortage_->chunks_unchecked += chunks;
+  }
+
   bool settle(const ScannedStep& step, Checked checked) {
     for (const DamageRow& row : step.damage) regions_.add(row.region);
     for (Finding& finding : checked.findings) add(std::move(finding));
+    if (checked.shortage) add_shortage(*checked.shortage, 1);
     verdict_.records += checked.records;
     verdict_.bytes += checked.bytes;
     std::uint64_t bytes = 0;
@@ -177,6 +203,7 @@ class Verifier {
   }
 
   void add_unless_told(const Error& error) {
+    if (is_shortage(error)) return add_shortage(error, 0);
     const bool is_known = std::ranges::any_of(verdict_.findings, [&](const Finding& finding) {
       return finding.begin <= error.position && error.position < finding.end.value_or(finding.begin + 1);
     });
@@ -189,6 +216,7 @@ class Verifier {
   const RecordStore& store_;
   const std::function<bool(std::uint64_t)>& goes_on_;
   Regions regions_;
+  std::optional<Finding> shortage_;
   std::optional<ChunkInfo> last_;
   std::uint64_t dealt_with_ = 0;
   Verdict verdict_;
@@ -200,8 +228,13 @@ std::string to_string(const Finding& finding) {
   const std::string place = finding.is_region
                                 ? fmt::format("bytes {} to {}: {}", finding.begin, *finding.end, finding.word)
                                 : fmt::format("byte {}", finding.begin);
+  if (finding.word == kUnchecked) {
+    const std::uint64_t chunks = finding.chunks_unchecked;
+    return fmt::format("{}: {}; {}not checked", place, finding.reason,
+                       chunks > 0 ? counted(chunks, "chunk") + " " : "");
+  }
   const std::string lost =
-      finding.records_lost ? fmt::format("{} records lost", *finding.records_lost) : "records may be lost";
+      finding.records_lost ? counted(*finding.records_lost, "record") + " lost" : "records may be lost";
   return fmt::format("{}: {}; {}", place, finding.reason, lost);
 }
 

@@ -15,18 +15,23 @@ namespace recordfs {
 // Grows when something is checked that was not before: what passed under a lower number is read again.
 inline constexpr unsigned kVersionOfChecks = 1;
 
+// The word of a finding that says that memory was short. It says nothing about the file.
+inline constexpr std::string_view kUnchecked = "unchecked";
+
 // What is wrong with a stretch of a container.
 struct Finding {
   Position begin = 0;
   std::optional<Position> end{};  // nullopt: nobody can tell
-  std::string_view word;          // "damage", "unfinished", "stale", "unsupported", "unreadable"
+  std::string_view word;          // "damage", "unfinished", "stale", "unsupported", "unreadable", kUnchecked
   std::string reason;
   std::optional<std::uint64_t> records_lost{};
-  bool is_region = false;  // told by a walk; otherwise a chunk that can't be read, or a part of it
-  int status = 0;          // what it means for the exit status; 0: nothing
+  std::uint64_t chunks_unchecked = 0;  // of kUnchecked; 0: metadata or headers were not checked
+  bool is_region = false;              // told by a walk; otherwise a chunk that can't be read, or a part of it
+  int status = 0;                      // what it means for the exit status; 0: nothing
 };
 
-// "bytes 10 to 20: damage: checksum mismatch; 3 records lost", "byte 10: the chunk is too short; 5 records lost".
+// "bytes 10 to 20: damage: checksum mismatch; 3 records lost", "byte 10: the chunk is too short; 5 records lost",
+// "byte 10: no memory for 20 bytes; 3 chunks not checked".
 std::string to_string(const Finding& finding);
 
 struct Verdict {

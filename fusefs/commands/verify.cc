@@ -14,6 +14,7 @@
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
+#include "core/base/counted.h"
 #include "fusefs/commands/file_list.h"
 #include "fusefs/commands/interruption.h"
 #include "fusefs/commands/output.h"
@@ -61,7 +62,8 @@ std::optional<std::int64_t> seconds_of(std::string_view text) {
 }
 
 struct Counts {
-  std::uint64_t files = 0, read = 0, passed_earlier = 0, damaged = 0, unreadable = 0, unsupported = 0, bytes = 0;
+  std::uint64_t files = 0, read = 0, passed_earlier = 0, damaged = 0, unreadable = 0, unsupported = 0, unchecked = 0,
+                bytes = 0;
 
   void add(const Outcome& outcome) {
     ++files;
@@ -70,14 +72,16 @@ struct Counts {
     damaged += state == "damaged" ? 1u : 0u;
     unreadable += state == "unreadable" ? 1u : 0u;
     unsupported += state == "unsupported" ? 1u : 0u;
+    unchecked += state == kUnchecked ? 1u : 0u;
     if (!outcome.verdict) return;
     ++read;
     bytes += outcome.size.value_or(0);
   }
   std::string text() const {
     return fmt::format(
-        "{} files: {} read ({} bytes), {} unchanged since they passed; {} damaged, {} unreadable, {} unsupported",
-        files, read, bytes, passed_earlier, damaged, unreadable, unsupported);
+        "{}: {} read ({}), {} unchanged since they passed; {} damaged, {} unreadable, {} unsupported, {} unchecked",
+        counted(files, "file"), read, counted(bytes, "byte"), passed_earlier, damaged, unreadable, unsupported,
+        unchecked);
   }
 };
 
@@ -197,13 +201,15 @@ int verify(const VerifyOptions& options) {
 }
 
 constexpr std::string_view kVerifyFooter =
-    "Silent when all is good; otherwise a line for each damaged region, \"FILE: bytes BEGIN to END: damage: REASON; N\n"
-    "records lost\", or for a chunk that can't be decoded, \"FILE: byte BEGIN: REASON; N records lost\". What keeps a "
-    "file\n"
-    "from being read is said on standard error. The stale end of a recycled log is no damage, an unfinished one is.\n"
-    "Exit status: 0 good, 1 wrong use, 2 a file cannot be opened or is no container, 4 damage, 5 a codec is missing, "
-    "or\n"
-    "something could not be read or written. 4 outranks 2, and 2 outranks 5.";
+    "Silent when all is good; otherwise a line for each damaged region, \"FILE: bytes BEGIN to END: damage: REASON;\n"
+    "N records lost\", or for a chunk that can't be decoded, \"FILE: byte BEGIN: REASON; N records lost\".\n"
+    "If memory is short, one line says how many chunks were not "
+    "checked.\n"
+    "What keeps a file from being read is said on standard error. The stale end of a recycled log is no damage, an\n"
+    "unfinished one is.\n"
+    "Exit status: 0 good, 1 wrong use, 2 a file cannot be opened or is no container, 4 damage, 5 a codec is missing,\n"
+    "or something could not be read, checked or written. 4 outranks 2, and 2 "
+    "outranks 5.";
 
 }  // namespace
 

@@ -15,6 +15,8 @@ using Json = nlohmann::ordered_json;
 
 constexpr std::string_view kUnreadable = "unreadable";
 
+bool is_unchecked(const Error& error) { return error.code == Code::kOutOfMemory; }
+
 bool has(const Outcome& outcome, std::string_view word) {
   return outcome.verdict &&
          std::ranges::any_of(outcome.verdict->findings, [&](const Finding& finding) { return finding.word == word; });
@@ -27,13 +29,14 @@ Json json_of(const Finding& finding) {
   row["class"] = finding.word;
   row["reason"] = finding.reason;
   row["records_lost"] = finding.records_lost ? Json(*finding.records_lost) : Json();
+  if (finding.word == kUnchecked) row["chunks_unchecked"] = finding.chunks_unchecked;
   return row;
 }
 
 }  // namespace
 
 int Outcome::status() const {
-  if (failure) return kExitCannotOpen;
+  if (failure) return is_unchecked(*failure) ? kExitPartlyDone : kExitCannotOpen;
   int status = kExitGood;
   if (verdict) {
     for (const Finding& finding : verdict->findings) status = worse_of(status, finding.status);
@@ -42,11 +45,11 @@ int Outcome::status() const {
 }
 
 std::string_view Outcome::state() const {
-  if (failure) return kUnreadable;
+  if (failure) return is_unchecked(*failure) ? kUnchecked : kUnreadable;
   switch (status()) {
     case kExitGood: return "good";
     case kExitDamage: return "damaged";
-    default: return has(*this, kUnreadable) ? kUnreadable : "unsupported";
+    default: return has(*this, kUnreadable) ? kUnreadable : has(*this, kUnchecked) ? kUnchecked : "unsupported";
   }
 }
 

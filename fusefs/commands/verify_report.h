@@ -20,12 +20,12 @@ struct Outcome {
   std::optional<std::int64_t> passed{};  // seconds since 1970: it passed then, and is as it was
   bool is_passed_by = false;             // below a directory, and no container
 
-  // "good", "damaged", "unreadable" or "unsupported".
+  // "good", "damaged", "unreadable", "unsupported", or "unchecked" (memory was short).
   std::string_view state() const;
   int status() const;
 };
 
-// A line for each finding that counts, each with a newline; empty for a good file.
+// Returns a line for each finding that counts. Each ends with a newline. A good file has none.
 std::string findings_text(const Outcome& outcome);
 
 // One object in one line, with a newline.

@@ -34,8 +34,8 @@ void ReadingOptions::declare(CLI::App& app) {
 }
 
 Workspace::Workspace(const ReadingOptions& options)
-    : Workspace(options, [](Severity severity, const std::string& line) {
-        if (severity > Severity::kInfo) say(line);
+    : Workspace(options, [this](Severity severity, const std::string& line) {
+        if (severity > Severity::kInfo) say_once(line);
       }) {}
 
 Workspace::Workspace(const ReadingOptions& options, Log log)
@@ -95,8 +95,15 @@ void Workspace::note(const DamagedRegion& region) {
 
 void Workspace::say_failure(const std::string& path, const Error& error) {
   // What is not there has no place in the file.
-  say(error.code == Code::kNotFound ? fmt::format("{}: {}", path, error.detail) : open_failure(path, error));
+  say_once(error.code == Code::kNotFound ? fmt::format("{}: {}", path, error.detail) : open_failure(path, error));
   note(error);
+}
+
+void Workspace::say_once(const std::string& line) {
+  const std::lock_guard lock(mutex_);
+  if (line == last_line_) return;
+  last_line_ = line;
+  say(line);
 }
 
 int Workspace::status_of(const Error& error) {

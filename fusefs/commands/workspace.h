@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <memory>
+#include <mutex>
 #include <string>
 
 #include "core/base/limits.h"
@@ -47,8 +48,10 @@ class Workspace {
   void note(int status);
   // The same for a region that a walk found unsound: the stale end of a recycled log is no damage.
   void note(const DamagedRegion& region);
-  // Says an error on stderr that no log line tells of, and notes it. Any thread.
+  // Says an error on stderr unless the log has just done so, and notes it. Any thread.
   void say_failure(const std::string& path, const Error& error);
+  // Says a line on stderr unless it is the same as the one before. For logs. Any thread.
+  void say_once(const std::string& line);
 
   int status() const { return status_; }
   unsigned threads() const { return threads_; }
@@ -63,6 +66,8 @@ class Workspace {
   const Limits limits_;
   const unsigned threads_;
   std::atomic<int> status_{0};
+  std::mutex mutex_;
+  std::string last_line_;  // guarded by mutex_
   Services services_;
 };
 

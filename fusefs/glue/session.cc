@@ -12,6 +12,7 @@
 
 #include <fmt/format.h>
 
+#include "core/base/counted.h"
 #include "fusefs/glue/captured_stderr.h"
 #include "fusefs/glue/idle_end.h"
 #include "fusefs/glue/init_reply.h"
@@ -119,9 +120,10 @@ struct Serving {
         }) {}
 
   std::vector<std::string> statistics() const {
-    return {fmt::format("requests: {}", mount.requests.text()),
-            fmt::format("pushed into the kernel's cache: {} records, {} bytes", neighbours.pushed_records(),
-                        neighbours.pushed_bytes())};
+    return {
+        fmt::format("requests: {}", mount.requests.text()),
+        fmt::format("pushed into the kernel's cache: {}, {}", recordfs::counted(neighbours.pushed_records(), "record"),
+                    recordfs::counted(neighbours.pushed_bytes(), "byte"))};
   }
 
   Parking parking;

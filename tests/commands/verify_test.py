@@ -92,6 +92,10 @@ class Findings(Told):
         self.assertEqual(set(told[0]["damage"][0]), {"begin", "end", "class", "reason", "records_lost"})
         self.assertRegex(told[1]["error"], "No such file")
 
+    def test_one_lost_record_is_one_record(self):
+        done = self.recordfs("verify", commands.sample("proio/x17-cut-first-payload.proio"))
+        self.assertRegex(done.out, rb"; 1 record lost\n")
+
     def test_damage_outranks_a_missing_file(self):
         missing = self.folder / "missing"
         self.assert_ends(commands.CANNOT_OPEN, "No such file", "verify", missing, commands.sample(GOOD_FILE))

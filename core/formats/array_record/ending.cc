@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "core/base/buffer.h"
+#include "core/base/counted.h"
 #include "core/base/large_allocation.h"
 #include "core/formats/riegeli/container.h"
 #include "core/formats/riegeli/format.h"
@@ -65,7 +66,8 @@ Result<void> read_footer(const Container& riegeli, const ChunkInfo& info, Ending
     return Error{Code::kUnsupported, info.begin, fmt::format("a footer of the unknown version {}", head->version)};
   }
   if (head->chunks != records - 1) {
-    return wrong_footer(info.begin, fmt::format("the footer tells of {} chunks and has {}", head->chunks, records - 1));
+    return wrong_footer(info.begin,
+                        fmt::format("the footer counts {} and lists {}", counted(head->chunks, "chunk"), records - 1));
   }
   std::vector<IndexEntry> index;
   LargeAllocations::announce(records * sizeof(IndexEntry));

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "core/base/counted.h"
 #include "core/formats/bloscpack/decode.h"
 #include "core/formats/bloscpack/format.h"
 #include "core/formats/bloscpack/json.h"
@@ -170,8 +171,8 @@ void BloscpackContainer::find_array(Bytes metadata) {
                                        : last <= chunk_size && chunk_size > 0 && before_last % chunk_size == 0 &&
                                              before_last / chunk_size == whole_chunks);
   if (!fits) {
-    why_no_array_ = fmt::format("an array of {} bytes is not what {} chunks of {} bytes and a last one of {} hold",
-                                array->bytes, whole_chunks, chunk_size, last);
+    why_no_array_ = fmt::format("an array of {} bytes is not what {} of {} bytes and a last one of {} hold",
+                                array->bytes, counted(whole_chunks, "chunk"), chunk_size, last);
     return;
   }
   std::string prefix = npy_header(*array);

@@ -7,6 +7,8 @@
 
 #include "core/formats/bloscpack/surveyor.h"
 
+#include "core/base/counted.h"
+
 namespace recordfs::bloscpack {
 namespace {
 
@@ -135,7 +137,7 @@ void Surveyor::tell_count(std::uint64_t count, std::uint64_t offsets) {
                         : std::nullopt;
   if (!found_.damage.empty() && found_.damage.back().begin == kChunksField) found_.damage.pop_back();
   tell(kChunksField, kChunksField + 8, DamageClass::kDamage, lost,
-       fmt::format("the header counts {} chunks, and {} have an offset", found_.header.chunks, count));
+       fmt::format("the header counts {}, but offsets lead to {}", found_.header.chunks, counted(count, "chunk")));
 }
 
 Result<void> Surveyor::trust_ascending(std::uint64_t count, bool rest_is_slack) {

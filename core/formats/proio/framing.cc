@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "core/base/counted.h"
 #include "core/formats/proio/payload.h"
 #include "core/formats/proio/wire.h"
 
@@ -65,7 +66,7 @@ std::string refused_count(const BucketHeader& header, std::uint64_t stored, cons
   const std::uint64_t most = std::min(limits.records_per_chunk, limits.decoded_chunk / kEventLengthSize);
   if (header.events > most) return fmt::format("{} events in one bucket are more than the limits allow", header.events);
   if (header.events > most_events(header.compression, stored)) {
-    return fmt::format("{} events are more than {} stored bytes can hold", header.events, stored);
+    return fmt::format("{} are more than {} can hold", counted(header.events, "event"), counted(stored, "stored byte"));
   }
   return {};
 }

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "core/base/counted.h"
 #include "core/base/cursor.h"
 #include "core/base/protobuf.h"
 #include "core/formats/proio/wire.h"
@@ -233,8 +234,8 @@ Result<void> HeaderReader::read_item(const PlacedField& placed) {
 HeaderReading HeaderReader::judge(const FieldWalk& walk, Position end) {
   const Position size = window_.source().size();
   if (end > size) {
-    const std::string reason =
-        fmt::format("a bucket's header of {} bytes leaves the file", end - reading_.header.begin - kPreambleSize);
+    const std::string reason = fmt::format("a bucket's header of {} leaves the file",
+                                           counted(end - reading_.header.begin - kPreambleSize, "byte"));
     reading_.cut_item = walk.cut_content();
     const bool is_header_so_far = all_known_ && (!walk.is_broken() || walk.is_cut());
     return refuse(is_header_so_far ? Verdict::kTorn : Verdict::kBroken, reason);

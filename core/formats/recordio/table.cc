@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "core/base/counted.h"
 #include "core/base/cursor.h"
 
 namespace recordfs::recordio {
@@ -41,7 +42,7 @@ Result<std::optional<Layout>> parse_table(Bytes bytes, std::uint64_t most, const
   const std::uint64_t items = cursor.varint64();
   if (!cursor.ok() && has_room) return broken_number();
   if (!cursor.ok()) return std::optional<Layout>{};
-  if (items > most) return damage(fmt::format("{} items declared in {} bytes", items, most));
+  if (items > most) return damage(fmt::format("{} declared in {}", counted(items, "item"), counted(most, "byte")));
   if (items > limits.records_per_chunk) {
     return Error{.code = Code::kLimit, .detail = fmt::format("{} items declared in one place", items)};
   }

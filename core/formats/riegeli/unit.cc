@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "core/base/counted.h"
 #include "core/base/cursor.h"
 
 namespace recordfs::riegeli {
@@ -79,7 +80,7 @@ Result<Bytes> unit_stream(CodecId codec, Bytes stored) {
 Result<void> open_unit_into(CodecId codec, Bytes stored, MutableBytes out) {
   if (codec == CodecId::kNone) {
     if (stored.size() != out.size()) {
-      return damage(fmt::format("{} bytes stored where {} were declared", stored.size(), out.size()));
+      return damage(fmt::format("{} stored where {} were declared", counted(stored.size(), "byte"), out.size()));
     }
     copy_bytes(stored, out);
     return {};

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "core/base/counted.h"
 #include "core/base/cursor.h"
 #include "core/formats/recordio/table.h"
 
@@ -17,9 +18,9 @@ Result<Transform::Content> as_stored(Buffer stored, const Limits& limits) {
   if (!table) return std::move(table).error();
   if (!*table) return cut_table();
   if ((*table)->end() != stored.size()) {
-    return Error{
-        .code = Code::kDamage,
-        .detail = fmt::format("the items of the block take {} bytes, the block {}", (*table)->end(), stored.size())};
+    return Error{.code = Code::kDamage,
+                 .detail = fmt::format("the items of the block take {}, the block {}", counted((*table)->end(), "byte"),
+                                       stored.size())};
   }
   if (stored.size() > limits.decoded_chunk) {
     return Error{.code = Code::kLimit, .detail = fmt::format("{} bytes in one block", stored.size())};

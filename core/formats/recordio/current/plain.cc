@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "core/base/counted.h"
 #include "core/formats/recordio/current/stored.h"
 #include "core/formats/recordio/table.h"
 
@@ -179,8 +180,9 @@ Result<Plain> read_plain(const Source& source, const ChunkInfo& chunk, const Lim
   auto placement = survey(source, chunk, layout->end());
   if (!placement) return std::move(placement).error();
   if (*placement) return Plain{std::move(*layout), std::move(**placement)};
-  return Error{Code::kDamage, chunk.begin,
-               fmt::format("the items of the block take {} bytes, the block {}", layout->end(), chunk.stored_size)};
+  return Error{
+      Code::kDamage, chunk.begin,
+      fmt::format("the items of the block take {}, the block {}", counted(layout->end(), "byte"), chunk.stored_size)};
 }
 
 Layout plain_layout(const Source& source, const ChunkInfo& chunk, const Plain& plain) {

@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 
+#include "core/base/counted.h"
+
 namespace recordfs::recordio {
 namespace {
 
@@ -37,7 +39,7 @@ Error cut_chunk(const Source& source, const ChunkInfo& chunk) {
   const bool at_end = chunk.end >= source.size() || source.size() - chunk.end < kFrameSize;
   return {.code = at_end ? Code::kUnfinished : Code::kDamage,
           .position = chunk.begin,
-          .detail = fmt::format("of the block's {} chunks the file holds {}", frames.total, frames.there)};
+          .detail = fmt::format("of the block's {} the file holds {}", counted(frames.total, "chunk"), frames.there)};
 }
 
 Error in_chunk(Error error, const ChunkInfo& chunk) {

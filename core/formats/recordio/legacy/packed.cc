@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "core/base/counted.h"
 #include "core/base/cursor.h"
 #include "core/formats/recordio/table.h"
 #include "core/hash/crc32.h"
@@ -124,7 +125,8 @@ Result<Buffer> undo_packed(const Packed& packed, Buffer stored, const Limits& li
   }
   const std::string_view tried = has_zstd_magic ? "not what zstd makes of them" : "neither zstd nor flate";
   return Error{.code = Code::kDamage,
-               .detail = fmt::format("{} bytes of items in {} stored bytes, and {}", size, stored.size(), tried)};
+               .detail = fmt::format("{} of items in {}, and {}", counted(size, "byte"),
+                                     counted(stored.size(), "stored byte"), tried)};
 }
 
 }  // namespace recordfs::recordio::legacy
