@@ -63,7 +63,7 @@ std::optional<std::int64_t> seconds_of(std::string_view text) {
 
 struct Counts {
   std::uint64_t files = 0, read = 0, passed_earlier = 0, damaged = 0, unreadable = 0, unsupported = 0, unchecked = 0,
-                bytes = 0;
+                empty = 0, bytes = 0;
 
   void add(const Outcome& outcome) {
     ++files;
@@ -73,15 +73,17 @@ struct Counts {
     unreadable += state == "unreadable" ? 1u : 0u;
     unsupported += state == "unsupported" ? 1u : 0u;
     unchecked += state == kUnchecked ? 1u : 0u;
+    empty += state == "empty" ? 1u : 0u;
     if (!outcome.verdict) return;
     ++read;
     bytes += outcome.size.value_or(0);
   }
   std::string text() const {
     return fmt::format(
-        "{}: {} read ({}), {} unchanged since they passed; {} damaged, {} unreadable, {} unsupported, {} unchecked",
+        "{}: {} read ({}), {} unchanged since they passed; {} damaged, {} unreadable, {} unsupported, {} unchecked, "
+        "{} empty",
         counted(files, "file"), read, counted(bytes, "byte"), passed_earlier, damaged, unreadable, unsupported,
-        unchecked);
+        unchecked, empty);
   }
 };
 
@@ -203,7 +205,7 @@ int verify(const VerifyOptions& options) {
 constexpr std::string_view kVerifyFooter =
     "Silent when all is good; otherwise a line for each damaged region, \"FILE: bytes BEGIN to END: damage: REASON;\n"
     "N records lost\", or for a chunk that can't be decoded, \"FILE: byte BEGIN: REASON; N records lost\".\n"
-    "If memory is short, one line says how many chunks were not "
+    "An empty file is \"FILE: empty\", with status 0. If memory is short, one line says how many chunks were not "
     "checked.\n"
     "What keeps a file from being read is said on standard error. The stale end of a recycled log is no damage, an\n"
     "unfinished one is.\n"

@@ -14,6 +14,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr std::string_view kUnreadable = "unreadable";
+constexpr std::string_view kEmpty = "empty";
 
 bool is_unchecked(const Error& error) { return error.code == Code::kOutOfMemory; }
 
@@ -47,7 +48,7 @@ int Outcome::status() const {
 std::string_view Outcome::state() const {
   if (failure) return is_unchecked(*failure) ? kUnchecked : kUnreadable;
   switch (status()) {
-    case kExitGood: return "good";
+    case kExitGood: return size == 0u ? kEmpty : "good";
     case kExitDamage: return "damaged";
     default: return has(*this, kUnreadable) ? kUnreadable : has(*this, kUnchecked) ? kUnchecked : "unsupported";
   }
@@ -56,6 +57,7 @@ std::string_view Outcome::state() const {
 std::string findings_text(const Outcome& outcome) {
   std::string text;
   if (!outcome.verdict) return text;
+  if (outcome.state() == kEmpty) text += fmt::format("{}: {}\n", printable(outcome.path), kEmpty);
   for (const Finding& finding : outcome.verdict->findings) {
     if (finding.status != kExitGood)
       text += fmt::format("{}: {}\n", printable(outcome.path), printable(to_string(finding)));

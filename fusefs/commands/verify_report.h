@@ -20,12 +20,12 @@ struct Outcome {
   std::optional<std::int64_t> passed{};  // seconds since 1970: it passed then, and is as it was
   bool is_passed_by = false;             // below a directory, and no container
 
-  // "good", "damaged", "unreadable", "unsupported", or "unchecked" (memory was short).
+  // "good", "empty" (a file of no bytes), "damaged", "unreadable", "unsupported", or "unchecked" (memory was short).
   std::string_view state() const;
   int status() const;
 };
 
-// Returns a line for each finding that counts. Each ends with a newline. A good file has none.
+// Returns a line for each finding that counts, or for an empty file. Each ends with a newline. A good file has none.
 std::string findings_text(const Outcome& outcome);
 
 // One object in one line, with a newline.

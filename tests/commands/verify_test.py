@@ -51,6 +51,9 @@ class Findings(Told):
             with self.subTest(path.name):
                 said = self.recordfs("verify", path)
                 self.assertEqual((said.status, said.err), (done.status, ""))
+                if told["status"] == "empty":
+                    self.assertEqual((said.status, said.out), (commands.GOOD, bytes(path) + b": empty\n"))
+                    continue
                 classes = [row["class"] for row in told["damage"] if row["class"] != "stale"]
                 self.assertEqual(len(said.out.splitlines()), len(classes))
                 for line in said.out.splitlines():
@@ -91,6 +94,14 @@ class Findings(Told):
                                    "damage": []})
         self.assertEqual(set(told[0]["damage"][0]), {"begin", "end", "class", "reason", "records_lost"})
         self.assertRegex(told[1]["error"], "No such file")
+
+    def test_empty_file_is_empty_and_not_good(self):
+        empty = self.folder / "new.log"
+        empty.touch()
+        self.assertEqual(self.good("verify", empty), bytes(empty) + b": empty\n")
+        done, (told,) = self.objects(empty)
+        self.assertEqual((done.status, told["status"], told["records"]), (commands.GOOD, "empty", 0))
+        self.assertIn("1 file: 1 read (0 bytes)", self.recordfs("verify", "-v", empty).err)
 
     def test_one_lost_record_is_one_record(self):
         done = self.recordfs("verify", commands.sample("proio/x17-cut-first-payload.proio"))
