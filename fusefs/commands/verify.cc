@@ -106,9 +106,13 @@ class Verify {
       }
       names = std::move(*listed);
     }
-    list(names);
+    has_container_.resize(names.size());
+    for (std::size_t i = 0; i < names.size(); ++i) list(names, i);
+    progress_.set_total(to_read_);
+    progress_.add(0);
     verify_all();
     progress_.clear();
+    say_directories_without_containers(names);
     workspace_.note(output_.finish());
     save();
     if (options_.verbose) say(counts_.text());
@@ -130,20 +134,28 @@ class Verify {
     return true;
   }
 
-  void list(const std::vector<std::string>& names) {
+  void list(const std::vector<std::string>& names, std::size_t name) {
     list_files(
-        names, options_.recursive,
-        [this](ListedFile file) {
+        {names[name]}, options_.recursive,
+        [this, name](ListedFile file) {
           if (progress_.is_shown()) to_read_ += state_of(file.path).value_or(FileStamp{}).size;
-          items_.push_back({std::move(file)});
+          items_.push_back({std::move(file), std::nullopt, name});
           return !Interruption::came();
         },
-        [this](const std::string& path, const Error& error) {
-          items_.push_back({{path}, error});
+        [this, name](const std::string& path, const Error& error) {
+          items_.push_back({{path}, error, name});
           return !Interruption::came();
         });
-    progress_.set_total(to_read_);
-    progress_.add(0);
+  }
+
+  // A path that is wrong must not pass for one that is verified.
+  void say_directories_without_containers(const std::vector<std::string>& names) {
+    if (Interruption::came()) return;
+    for (std::size_t i = 0; i < names.size(); ++i) {
+      if (has_container_[i]) continue;
+      say(fmt::format("{}: no record container in this directory", names[i]));
+      workspace_.note(kExitPartlyDone);
+    }
   }
 
   void verify_all() {
@@ -156,8 +168,11 @@ class Verify {
     run.run();
   }
 
+  // Called for each of items_ in their order.
   void tell(const Outcome& outcome) {
+    const std::size_t name = items_[told_++].name;
     if (outcome.is_passed_by) return;
+    has_container_[name] = true;
     counts_.add(outcome);
     workspace_.note(outcome.status());
     const std::string text = options_.json ? outcome_json(outcome) : findings_text(outcome);
@@ -189,7 +204,9 @@ class Verify {
   Progress progress_;
   std::unique_ptr<VerifyState> state_;
   std::vector<VerifyItem> items_;
-  std::uint64_t to_read_ = 0;  // bytes; where progress is shown
+  std::vector<bool> has_container_;  // by name on the command line; true also for what could not be opened
+  std::size_t told_ = 0;             // of items_
+  std::uint64_t to_read_ = 0;        // bytes; where progress is shown
   Counts counts_;
   Clock::time_point saved_ = Clock::now();
 };
@@ -210,7 +227,7 @@ constexpr std::string_view kVerifyFooter =
     "What keeps a file from being read is said on standard error. The stale end of a recycled log is no damage, an\n"
     "unfinished one is.\n"
     "Exit status: 0 good, 1 wrong use, 2 a file cannot be opened or is no container, 4 damage, 5 a codec is missing,\n"
-    "or something could not be read, checked or written. 4 outranks 2, and 2 "
+    "a directory has no container (-r), or something could not be read, checked or written. 4 outranks 2, and 2 "
     "outranks 5.";
 
 }  // namespace

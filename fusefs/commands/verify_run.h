@@ -22,6 +22,7 @@ namespace recordfs {
 struct VerifyItem {
   ListedFile file;
   std::optional<Error> failure{};
+  std::size_t name = 0;  // index of the name on the command line that it was listed for
 };
 
 struct VerifySettings {

@@ -133,6 +133,27 @@ class Findings(Told):
         found = [self.copy(SMALL, name) for name in ("a/1", "a/b/2", "c")]
         self.assertEqual([one["file"] for one in self.objects("-r", self.folder)[1]], [str(path) for path in found])
 
+    def test_directory_without_a_container_is_reported(self):
+        (self.folder / "full").mkdir()
+        self.copy(SMALL, "full/a.log")
+        bare = self.folder / "bare/below"
+        bare.mkdir(parents=True)
+        for content in (None, "words\n"):
+            if content:
+                (bare / "words.txt").write_text(content, encoding="utf-8")
+            self.assert_ends(commands.PARTLY_DONE, "bare: no record container", "verify", "-r", self.folder / "bare")
+            self.assert_ends(commands.PARTLY_DONE, "bare: no record container", "verify", "-r", "--json",
+                             self.folder / "full", self.folder / "bare")
+        self.assertEqual(self.good("verify", "-r", self.folder / "full"), b"")
+        self.assertEqual(self.good("verify", "-r", self.folder), b"")
+
+    def test_directory_whose_container_passed_earlier_has_one(self):
+        self.old_copy(SMALL, "a.log")
+        (self.folder / "states").mkdir()
+        state = self.folder / "states/state"
+        for _ in range(2):
+            self.assertEqual(self.good("verify", "-r", "--state", state, self.folder), b"")
+
     def test_names_from_a_file_and_from_standard_input(self):
         files = [self.copy(SMALL, name) for name in ("one", "two\nlines", "[3]")]
         names = self.folder / "names"
