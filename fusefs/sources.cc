@@ -12,6 +12,7 @@
 
 #include "core/base/caller.h"
 #include "core/base/counted.h"
+#include "fusefs/container_search.h"
 #include "fusefs/opening.h"
 #include "fusefs/tree/node.h"
 
@@ -71,6 +72,9 @@ Result<MountSource> open_source(std::size_t number, const Options& options, Serv
     auto directory = Beneath::open(path);
     if (!directory) return std::move(directory).error();
     services.log(Severity::kDetail, fmt::format("{}: a directory", shown));
+    if (!may_have_containers(path)) {
+      services.log(Severity::kWarning, fmt::format("{}: no record container in this directory", shown));
+    }
     return MountSource(MirroredDirectory{directory_name(path), std::move(*directory)});
   }
   if (options.follow) return open_followed(path, shown, options, services, all);

@@ -112,6 +112,7 @@ class ItsOwnMountPoint(Mirrored):
 
     def test_current_directory_as_source_in_the_background(self):
         self.write("sub/file", b"x")
+        self.put("container")
         (self.source / "sub/mnt").mkdir()
         done = self.recordfs(".", "sub/mnt", cwd=self.source)
         self.assertEqual((done.returncode, done.stderr), (0, ""))

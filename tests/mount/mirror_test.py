@@ -110,6 +110,17 @@ class WhatIsShown(Mirrored):
     def test_empty_directory(self):
         self.assertEqual(self.names(self.mirror()), [])
 
+    def test_directory_without_a_container_is_mounted_with_a_warning(self):
+        self.write("below/words.txt", b"words\n")
+        mounted = self.mirror()
+        self.assertIn(f"recordfs: {self.source}: no record container in this directory\n", mounted.log())
+        self.assertEqual(self.names(mounted), ["below"])
+
+    def test_directory_with_a_container_has_no_warning(self):
+        self.write("below/words.txt", b"words\n")
+        self.put("below/good")
+        self.assertNotIn("no record container", self.mirror().log())
+
     def test_damage_inside_a_container_is_an_error_there(self):
         mounting.with_bit_flipped(self.put("bad", "riegeli/multiblock_zstd.riegeli"), 70000)
         self.put("good")

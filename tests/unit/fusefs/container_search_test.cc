@@ -1,0 +1,60 @@
+// The search for containers before a directory is mounted.
+#include "fusefs/container_search.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <string>
+
+#include "tests/unit/support/temp_folder.h"
+
+namespace recordfs::testing {
+namespace {
+
+constexpr SearchBounds kUnhurried{.entries = 256, .time = std::chrono::hours(1)};
+
+TEST(ContainerSearch, EmptyDirectoryHasNone) {
+  const TempFolder folder;
+  EXPECT_FALSE(may_have_containers(folder.path(), kUnhurried));
+}
+
+TEST(ContainerSearch, OtherFilesAreNoContainers) {
+  const TempFolder folder;
+  folder.write("a/b/words.txt", "words\n");
+  folder.write("notes", "");
+  EXPECT_FALSE(may_have_containers(folder.path(), kUnhurried));
+}
+
+TEST(ContainerSearch, ContainerInASubdirectoryIsFound) {
+  const TempFolder folder;
+  folder.write("words.txt", "words\n");
+  folder.write("a/b/000003.log", "");
+  EXPECT_TRUE(may_have_containers(folder.path(), kUnhurried));
+}
+
+TEST(ContainerSearch, SymbolicLinksAreNotFollowedButTheDirectoryMayBeOne) {
+  const TempFolder folder;
+  folder.write("full/000003.log", "");
+  folder.make("bare");
+  folder.link("bare/link", "../full");
+  folder.link("bare/000004.log", "../full/000003.log");
+  folder.link("to-full", "full");
+  EXPECT_FALSE(may_have_containers((folder / "bare").string(), kUnhurried));
+  EXPECT_TRUE(may_have_containers((folder / "to-full").string(), kUnhurried));
+}
+
+TEST(ContainerSearch, BoundsEndItWithoutAnAnswer) {
+  const TempFolder folder;
+  for (int i = 0; i < 3; ++i) folder.write(std::to_string(i), "words\n");
+  EXPECT_FALSE(may_have_containers(folder.path(), {.entries = 3, .time = std::chrono::hours(1)}));
+  EXPECT_TRUE(may_have_containers(folder.path(), {.entries = 2, .time = std::chrono::hours(1)}));
+  EXPECT_TRUE(may_have_containers(folder.path(), {.entries = 3, .time = std::chrono::milliseconds(-1)}));
+}
+
+TEST(ContainerSearch, DirectoryThatIsNotThereGivesNoAnswer) {
+  const TempFolder folder;
+  EXPECT_TRUE(may_have_containers((folder / "none").string(), kUnhurried));
+}
+
+}  // namespace
+}  // namespace recordfs::testing
