@@ -3,10 +3,17 @@
 import errno
 import os
 import struct
+import sys
 import time
+from pathlib import Path
 
 import mounting
 import waiting_test
+
+sys.path.append(str(Path(__file__).resolve().parent.parent / "writers" / "leveldb_table"))
+
+import rocksdb  # noqa: E402
+import table  # noqa: E402
 
 
 def _crc_table():
@@ -185,6 +192,17 @@ class Keys(mounting.Case):
         for name in ("column-families/8", "column-families/07", "column-families/0", "column-families/7/only"):
             self.assert_none(keys / name)
         self.assertEqual(os.stat(keys / "column-families/9/..").st_ino, os.stat(keys / "column-families").st_ino)
+
+    def test_keys_of_a_table_are_in_the_column_family_of_the_table(self):
+        written = rocksdb.RocksTable(family=7)
+        written.add([(table.internal(b"k", 1), b"seven")])
+        path = self.folder / "000012.sst"
+        path.write_bytes(written.finish())
+        keys = self.mount(path).point / "keys"
+        self.assertEqual(os.listdir(keys), ["column-families"])
+        self.assertEqual(os.listdir(keys / "column-families"), ["7"])
+        self.assertEqual(self.values(keys / "column-families/7"), {"k": b"seven"})
+        self.assert_none(keys / "k")
 
     def test_keys_beyond_the_bound_are_found(self):
         batches = Batches()

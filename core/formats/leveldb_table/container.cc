@@ -70,6 +70,7 @@ std::vector<Fact> TableContainer::facts() const {
   facts.push_back({"checksum", std::string(to_string(dialect.checksum))});
   if (survey_.has_index()) facts.push_back({"data_blocks", survey_.data_blocks});
   facts.push_back({"internal_keys", survey_.has_database_keys});
+  if (survey_.column_family) facts.push_back({"column_family", std::uint64_t{*survey_.column_family}});
   if (!survey_.filter.empty()) facts.push_back({"filter", survey_.filter});
   if (survey_.flaw) facts.push_back({"damage", to_string(*survey_.flaw)});
   return facts;
@@ -297,7 +298,7 @@ Result<Parts> TableContainer::parts(Bytes record) const { return parts_of(record
 Result<Value> TableContainer::value(Bytes record) const { return value_of(record, survey_.has_database_keys); }
 
 Result<void> TableContainer::key_changes(Bytes record, const TakeKeyChange& take) const {
-  return change_of(record, survey_.has_database_keys, take);
+  return change_of(record, survey_.has_database_keys, survey_.column_family.value_or(0), take);
 }
 
 }  // namespace recordfs::leveldb_table

@@ -95,10 +95,10 @@ Result<Value> value_of(Bytes record, bool has_database_keys) {
   return value;
 }
 
-Result<void> change_of(Bytes record, bool has_database_keys, const TakeKeyChange& take) {
+Result<void> change_of(Bytes record, bool has_database_keys, std::uint32_t family, const TakeKeyChange& take) {
   const auto content = content_of(record, has_database_keys);
   if (!content) return content.error();
-  KeyChange change{.key = content->key, .value = extent_in(record, content->value)};
+  KeyChange change{.family = family, .key = content->key, .value = extent_in(record, content->value)};
   if (content->tag) {
     change.kind = kind_of(content->tag->type);
     change.sequence = content->tag->sequence;

@@ -13,6 +13,7 @@ namespace recordfs::leveldb_table {
 // with kDamage when the bytes are no record. Any thread.
 Result<Parts> parts_of(Bytes record, bool has_database_keys);
 Result<Value> value_of(Bytes record, bool has_database_keys);
-Result<void> change_of(Bytes record, bool has_database_keys, const TakeKeyChange& take);
+// `family` is the table's column family.
+Result<void> change_of(Bytes record, bool has_database_keys, std::uint32_t family, const TakeKeyChange& take);
 
 }  // namespace recordfs::leveldb_table

@@ -43,6 +43,14 @@ bool for_each(Bytes content, const Dialect& dialect, const Take& take) {
   return true;
 }
 
+// The number in the property rocksdb.column.family.id. A table that was written for no family has kUnknownFamily.
+std::optional<std::uint32_t> column_family_in(Cursor cursor) {
+  constexpr std::uint64_t kUnknownFamily = INT32_MAX;
+  const std::uint64_t family = cursor.varint64();
+  if (!cursor.ok() || !cursor.at_end() || family == kUnknownFamily || family > UINT32_MAX) return std::nullopt;
+  return static_cast<std::uint32_t>(family);
+}
+
 Kind kind_of(std::string_view name) {
   if (name.starts_with("filter.") || name.starts_with("fullfilter.") || name.starts_with(kFilterInParts)) {
     return Kind::kFilter;
@@ -213,23 +221,25 @@ Result<MetaBlocks> read_meta_index(const Source& source, const BlockPlace& place
   return found;
 }
 
-Result<IndexForm> read_index_form(const Source& source, const BlockPlace& properties, const Dialect& dialect,
-                                  const Limits& limits) {
-  auto content = read_block(source, properties, dialect, limits);
+Result<Properties> read_properties(const Source& source, const BlockPlace& place, const Dialect& dialect,
+                                   const Limits& limits) {
+  auto content = read_block(source, place, dialect, limits);
   if (!content) return std::move(content).error();
-  IndexForm form;
+  Properties found;
   for_each(content->view(), dialect, [&](Bytes key, Bytes value) {
     Cursor cursor(value);
     if (as_text(key) == "rocksdb.block.based.table.index.type") {
       const std::uint32_t type = cursor.u32_le();
-      form.has_two_levels = type == kTwoLevels;
-      form.has_first_keys = type == kWithFirstKeys;
+      found.index.has_two_levels = type == kTwoLevels;
+      found.index.has_first_keys = type == kWithFirstKeys;
     } else if (as_text(key) == "rocksdb.index.value.is.delta.encoded") {
-      form.is_delta_encoded = cursor.varint64() != 0;
+      found.index.is_delta_encoded = cursor.varint64() != 0;
+    } else if (as_text(key) == "rocksdb.column.family.id") {
+      found.column_family = column_family_in(cursor);
     }
     return true;
   });
-  return form;
+  return found;
 }
 
 std::vector<BlockPlace> first_places(const Extents& extents, const IndexForm& form, std::size_t most) {

@@ -45,16 +45,22 @@ struct MetaBlocks {
 Result<MetaBlocks> read_meta_index(const Source& source, const BlockPlace& place, const Dialect& dialect, Position end,
                                    const Limits& limits);
 
-// How an index is written, as RocksDB's properties say.
+// How an index is written.
 struct IndexForm {
   bool is_delta_encoded = false;  // a place may be told by the one before
   bool has_first_keys = false;
   bool has_two_levels = false;
 };
 
+// What RocksDB's properties say of a table.
+struct Properties {
+  IndexForm index;
+  std::optional<std::uint32_t> column_family;  // nullopt where they do not say it
+};
+
 // Fails as read_block() does.
-Result<IndexForm> read_index_form(const Source& source, const BlockPlace& properties, const Dialect& dialect,
-                                  const Limits& limits);
+Result<Properties> read_properties(const Source& source, const BlockPlace& place, const Dialect& dialect,
+                                   const Limits& limits);
 
 struct Extents;
 

@@ -203,6 +203,7 @@ class Surveyor {
     survey_.filter = std::move(inner.filter);
     survey_.has_dictionary = inner.has_dictionary;
     survey_.has_database_keys = inner.has_database_keys;
+    survey_.column_family = inner.column_family;
     return {};
   }
 
@@ -230,11 +231,12 @@ class Surveyor {
     IndexForm form;
     // LevelDB's footer, and RocksDB's own blocks: an old RocksDB.
     if (blocks.properties) survey_.dialect.is_rocksdb = true;
-    if (footer.dialect.is_rocksdb && blocks.properties) {
-      auto read = read_index_form(source_, *blocks.properties, footer.dialect, limits_);
+    if (blocks.properties) {
+      auto read = read_properties(source_, *blocks.properties, survey_.dialect, limits_);
       if (!read && !lies_in_the_bytes(read.error().code)) return std::move(read).error();
-      if (read) form = *read;
-      if (!read) unknown_form = std::move(read).error();
+      if (read) survey_.column_family = read->column_family;
+      if (read && footer.dialect.is_rocksdb) form = read->index;
+      if (!read && footer.dialect.is_rocksdb) unknown_form = std::move(read).error();
     }
     auto index = unknown_form ? read_index_of_any_form(*place, *unknown_form)
                               : read_index(source_, *place, survey_.dialect, form, footer.begin, limits_);

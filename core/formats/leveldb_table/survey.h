@@ -31,6 +31,7 @@ struct Survey {
   std::string filter;           // the name of the filter's policy
   bool has_dictionary = false;  // that data blocks are compressed with
   std::optional<BlockPlace> properties;
+  std::optional<std::uint32_t> column_family;  // RocksDB's; nullopt where the table does not say it
 
   bool has_index() const { return !flaw; }
   // Of the block at `begin`.

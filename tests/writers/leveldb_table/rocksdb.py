@@ -38,10 +38,12 @@ def delta_index(entries, interval=4):
 
 
 class RocksTable:
-    def __init__(self, packing="none", version=5, context=0, is_delta_encoded=True, levels=1, checksum=CRC32C):
+    def __init__(self, packing="none", version=5, context=0, is_delta_encoded=True, levels=1, checksum=CRC32C,
+                 family=None):
         self.out = bytearray()
         self.packing, self.version, self.context = packing, version, context
         self.is_delta_encoded, self.levels, self.checksum = is_delta_encoded, levels, checksum
+        self.family = family  # the column family's number
         self.index, self.meta = [], []
 
     def _modifier(self, at):
@@ -84,6 +86,8 @@ class RocksTable:
             (b"rocksdb.comparator", b"leveldb.BytewiseComparator"),
             (b"rocksdb.index.value.is.delta.encoded", varint(int(self.is_delta_encoded))),
         ]
+        if self.family is not None:
+            properties.append((b"rocksdb.column.family.id", varint(self.family)))
         self.meta.append((b"rocksdb.properties", self.add_raw(table.block(properties, 1))))
         if self.version >= 6:
             self.meta.append((b"rocksdb.index", index))

@@ -30,7 +30,7 @@ struct Change {
 Change change_in(const std::string& record, bool has_database_keys) {
   Change found{};
   int count = 0;
-  const auto told = change_of(as_bytes(record), has_database_keys, [&](const KeyChange& change) {
+  const auto told = change_of(as_bytes(record), has_database_keys, 0, [&](const KeyChange& change) {
     ++count;
     found = {change.kind, std::string(as_text(change.key)),
              record.substr(static_cast<std::size_t>(change.value.begin), static_cast<std::size_t>(change.value.size)),

@@ -47,11 +47,24 @@ void TableWriter::add(const Entries& entries) {
   index_.emplace_back(entries.back().first, place);
 }
 
-std::string TableWriter::finish() {
-  std::string places = append(content_of({}));
+// What a footer says: the places of the meta index and of the index.
+std::string TableWriter::places(const Entries& meta_blocks) {
+  std::string places = append(content_of(meta_blocks));
   places += append(content_of(index_));
   places.resize(40);
-  return file_ + places + number(0xdb4775248b80fb57, 8);
+  return places;
+}
+
+std::string TableWriter::finish() {
+  const std::string where = places({});
+  return file_ + where + number(0xdb4775248b80fb57, 8);
+}
+
+std::string TableWriter::finish_rocksdb(const Entries& properties) {
+  constexpr char kCrc32c = 1;
+  constexpr std::uint64_t kVersion = 5;
+  const std::string where = places({{"rocksdb.properties", append(content_of(properties))}});
+  return file_ + kCrc32c + where + number(kVersion, 4) + number(0x88e241b785f4cff7, 8);
 }
 
 }  // namespace recordfs::leveldb_table

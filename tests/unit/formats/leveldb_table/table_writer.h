@@ -21,9 +21,12 @@ class TableWriter {
   const std::string& blocks() const { return file_; }
   // The whole table. Call once.
   std::string finish();
+  // The same as RocksDB writes it, in version 5 of its format, with these properties.
+  std::string finish_rocksdb(const Entries& properties);
 
  private:
   std::string append(const std::string& content);
+  std::string places(const Entries& meta_blocks);
 
   std::string file_;
   Entries index_;
