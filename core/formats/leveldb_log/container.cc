@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/formats/leveldb_log/batch_views.h"
+#include "core/formats/leveldb_log/content.h"
 #include "core/formats/leveldb_log/parts.h"
 #include "core/formats/leveldb_log/version_edit.h"
 
@@ -25,7 +26,7 @@ void append(std::vector<DamagedRegion>& all, std::vector<DamagedRegion>& more) {
 
 std::vector<Fact> LogContainer::facts() const {
   std::vector<Fact> facts;
-  facts.push_back({"variant", std::string(head_.has_rocksdb_types ? "rocksdb" : "leveldb")});
+  facts.push_back({"variant", std::string(to_string(head_.writer))});
   facts.push_back({"compression", std::string(head_.compression.codec())});
   if (head_.compression.kind == Compression::Kind::kUnknown) {
     facts.push_back({"compression_number", std::uint64_t{head_.compression.number}});

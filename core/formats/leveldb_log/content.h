@@ -1,6 +1,7 @@
 // What the records of a log are, guessed from one of them.
 #pragma once
 
+#include <cstdint>
 #include <string_view>
 
 #include "core/base/bytes.h"
@@ -16,5 +17,18 @@ std::string_view content_of(Bytes record);
 
 // The same of a record's first piece, which is not all of it: kWriteAheadLog, or "unknown".
 std::string_view content_of_piece(Bytes piece);
+
+// Which database wrote a record, as far as its tags show it. A higher value is stronger evidence.
+enum class Writer : std::uint8_t { kEither, kLevelDb, kRocksDb };
+
+// The word for it in info.json. Static storage.
+std::string_view to_string(Writer writer);
+
+// Returns kRocksDb if the record has a tag that only RocksDB writes, and kLevelDb if it has one that only LevelDB
+// writes. Returns kEither for a record that is not of this content. Any thread.
+Writer writer_of(Bytes record, std::string_view content);
+
+// The same for a record's first piece, if the content is kWriteAheadLog; kEither otherwise.
+Writer writer_of_piece(Bytes piece, std::string_view content);
 
 }  // namespace recordfs::leveldb_log

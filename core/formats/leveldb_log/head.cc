@@ -157,6 +157,9 @@ class HeadReader {
     if (head_.bid == 0) return std::nullopt;
     settle_session();
     if (seen_record_) head_.content = guess_content(head_.compression.kind, first_piece_, first_is_whole_);
+    // Records of another kind than the first one's may be anything.
+    if (head_.content == kWriteAheadLog) head_.writer = std::max(head_.writer, writer_of_batches_);
+    if (head_.content == kManifest) head_.writer = std::max(head_.writer, writer_of_edits_);
     head_.session.may_begin = beginning_of(head_, looks_like_zstd_);
     return head_;
   }
@@ -184,7 +187,7 @@ class HeadReader {
     if (head_.bid == 0) head_.bid = fragment.begin == 0 ? kFirstFragmentBid : kFirstFrameBid;
     if (!seen_in_first_frame_ && !in_first_frame) head_.bid = kLaterFrameBid;
     seen_in_first_frame_ |= in_first_frame;
-    head_.has_rocksdb_types |= fragment.type > kLastLevelDbType;
+    if (fragment.type > kLastLevelDbType) head_.writer = Writer::kRocksDb;
     if (!head_.session.log_number) head_.session.log_number = fragment.log_number;
     if (fragment.role == Role::kCompression && fragment.begin == 0 && fragment.length == kCompressionLength) {
       head_.compression = read_compression(parsed.payload);
@@ -196,6 +199,7 @@ class HeadReader {
     if (!seen_data_) head_.session.recycled = parsed.fragment.log_number.has_value();
     seen_data_ = true;
     const bool begins = parsed.fragment.role == Role::kFull || parsed.fragment.role == Role::kFirst;
+    if (begins) note_writer(parsed);
     if (seen_record_ || !begins || parsed.payload.size() < kMagicSize) return;
     seen_record_ = true;
     looks_like_zstd_ = Cursor(parsed.payload).u32_le() == kZstdMagic;
@@ -203,7 +207,18 @@ class HeadReader {
     first_piece_.assign(parsed.payload.begin(), parsed.payload.end());
   }
 
+  void note_writer(const Parsed& parsed) {
+    const bool is_whole = parsed.fragment.role == Role::kFull;
+    const auto writer = [&](std::string_view content) {
+      return is_whole ? writer_of(parsed.payload, content) : writer_of_piece(parsed.payload, content);
+    };
+    writer_of_batches_ = std::max(writer_of_batches_, writer(kWriteAheadLog));
+    writer_of_edits_ = std::max(writer_of_edits_, writer(kManifest));
+  }
+
   Head head_;
+  Writer writer_of_batches_ = Writer::kEither;
+  Writer writer_of_edits_ = Writer::kEither;
   bool is_ruined_ = false;  // the first fragment is not sound
   Ruin ruin_;
   bool seen_in_first_frame_ = false;

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "core/base/source.h"
+#include "core/formats/leveldb_log/content.h"
 #include "core/formats/leveldb_log/items.h"
 #include "core/formats/leveldb_log/sinks.h"
 #include "core/formats/registry.h"
@@ -17,7 +18,7 @@ struct Head {
   int bid = 0;
   Session session;
   Compression compression;
-  bool has_rocksdb_types = false;
+  Writer writer = Writer::kEither;
   bool number_in_name = false;           // the file's name has the session's log number, as RocksDB names its logs
   std::string_view content = "unknown";  // what the first sound record is, where that is cheap to tell
 };

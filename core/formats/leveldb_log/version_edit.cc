@@ -52,6 +52,8 @@ constexpr Shape kShapes[] = {
     {8200, "wal_deletion2", "s", "value"},
     {8201, "persist_user_defined_timestamps", "s", "value"},
 };
+constexpr std::uint32_t kNewFileOfLevelDb = 7;  // RocksDB writes 100 and above for new files
+constexpr std::uint32_t kLastTagOfLevelDb = 9;
 constexpr Shape kSkipped{0, "unknown", "s", "value"};
 
 constexpr std::uint32_t kMaySkip = 1u << 13;  // a tag with this bit that nobody knows has a length
@@ -73,6 +75,8 @@ class EditReader {
       const std::uint32_t tag = cursor_.varint32();
       const Shape* shape = find_shape(tag);
       if (shape == nullptr) return cursor_.fail();
+      has_leveldb_tag_ |= tag == kNewFileOfLevelDb;
+      has_rocksdb_tag_ |= tag > kLastTagOfLevelDb;
       Value::Object members;
       add_member(members, "tag", std::uint64_t{tag});
       add_member(members, "name", std::string(shape->name));
@@ -83,6 +87,8 @@ class EditReader {
   }
 
   bool ok() const { return cursor_.ok(); }
+  bool has_leveldb_tag() const { return has_leveldb_tag_; }
+  bool has_rocksdb_tag() const { return has_rocksdb_tag_; }
   bool is_within_limit() const { return values_ <= limit_; }
 
  private:
@@ -125,15 +131,21 @@ class EditReader {
   Cursor cursor_;
   std::uint64_t limit_;
   std::uint64_t values_ = 1;
+  bool has_leveldb_tag_ = false;
+  bool has_rocksdb_tag_ = false;
 };
 
 }  // namespace
 
-bool is_version_edit(Bytes record) {
+EditTags tags_of_edit(Bytes record) {
   EditReader reader(record, UINT64_MAX);
   reader.read(nullptr);
-  return reader.ok() && !record.empty();
+  return {.is_edit = reader.ok() && !record.empty(),
+          .has_leveldb = reader.has_leveldb_tag(),
+          .has_rocksdb = reader.has_rocksdb_tag()};
 }
+
+bool is_version_edit(Bytes record) { return tags_of_edit(record).is_edit; }
 
 Result<Value> edit_value(Bytes record, const Limits& limits) {
   EditReader reader(record, limits.parts_per_record);

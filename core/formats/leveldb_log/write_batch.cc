@@ -102,4 +102,13 @@ bool begins_write_batch(Bytes piece) {
   return batch.is_cut() && batch.sequence() < kSequenceEnd;
 }
 
+bool has_rocksdb_operation(Bytes record) {
+  constexpr std::uint8_t kLastOfLevelDb = 1;
+  BatchReader batch(record);
+  while (const auto operation = batch.next()) {
+    if (operation->shape->tag > kLastOfLevelDb) return true;
+  }
+  return false;
+}
+
 }  // namespace recordfs::leveldb_log

@@ -71,4 +71,7 @@ bool is_write_batch(Bytes record);
 // Whether `piece` may be the beginning of a batch that is longer. Any thread.
 bool begins_write_batch(Bytes piece);
 
+// Whether a batch, or the beginning of one, has an operation that LevelDB does not have. Any thread.
+bool has_rocksdb_operation(Bytes record);
+
 }  // namespace recordfs::leveldb_log

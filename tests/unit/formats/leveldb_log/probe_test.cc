@@ -63,13 +63,47 @@ TEST(Facts, TellTheVariantTheNumberAndTheCompression) {
   EXPECT_EQ(fact(recycled.log(), "variant"), "rocksdb");
   EXPECT_EQ(fact(recycled.log(), "compression"), "zstd");
   EXPECT_EQ(fact(recycled.log(), "log_number"), "17");
-  EXPECT_EQ(fact(fragment(1, "a"), "variant"), "leveldb");
+  EXPECT_EQ(fact(fragment(1, "a"), "variant"), "leveldb or rocksdb");
   EXPECT_EQ(fact(fragment(1, "a"), "log_number"), "-");
 }
 
+constexpr std::string_view kPut = "\1\3key\5value";
+constexpr std::string_view kPutInFamily = "\5\7\3key\5value";
+
+std::string batch(std::string_view operation) { return std::string(8, '\1') + "\1\0\0\0"s + std::string(operation); }
+
+TEST(Facts, BatchesWithOperationsOfRocksDbAreOfRocksDb) {
+  EXPECT_EQ(fact(fragment(1, batch(kPutInFamily)), "variant"), "rocksdb");
+  EXPECT_EQ(fact(fragment(1, batch(kPut)) + fragment(1, batch(kPutInFamily)), "variant"), "rocksdb");
+  const std::string cut = std::string(8, '\0') + "\2\0\0\0"s + std::string(kPutInFamily) + "\1\3ke";
+  EXPECT_EQ(fact(fragment(2, cut), "variant"), "rocksdb");
+}
+
+TEST(Facts, BatchesThatBothDatabasesWriteAreOfEither) {
+  EXPECT_EQ(fact(fragment(1, batch(kPut)), "variant"), "leveldb or rocksdb");
+  EXPECT_EQ(fact("", "variant"), "leveldb or rocksdb");
+}
+
+TEST(Facts, EditsTellByTheirTagsWhoseTheyAre) {
+  const std::string both = "\1\4name\2\0\3\2\4\0"s;
+  const std::string new_file = "\7\0\5\1\1a\1b"s;
+  const std::string new_file4 = "\x67\0\5\1\1a\1b\0\0\1"s;
+  const std::string family = "\xc9\1\1f"s;
+  EXPECT_EQ(fact(fragment(1, both), "variant"), "leveldb or rocksdb");
+  EXPECT_EQ(fact(fragment(1, both) + fragment(1, new_file), "variant"), "leveldb");
+  for (const std::string& change : {new_file4, family, "\x0a\1"s}) {
+    EXPECT_EQ(fact(fragment(1, both) + fragment(1, change), "variant"), "rocksdb");
+  }
+}
+
+TEST(Facts, RecordsOfAnotherKindThanTheFirstTellNothing) {
+  const std::string family = "\xc9\1\1f"s;
+  EXPECT_EQ(fact(fragment(1, batch(kPut)) + fragment(1, family), "variant"), "leveldb or rocksdb");
+  EXPECT_EQ(fact(fragment(1, "opaque") + fragment(1, batch(kPutInFamily)), "variant"), "leveldb or rocksdb");
+}
+
 TEST(Facts, TellWhatTheFirstRecordIs) {
-  const std::string batch = std::string(8, '\1') + "\1\0\0\0"s + "\1\3key\5value"s;
-  EXPECT_EQ(fact(fragment(1, batch), "content"), "write-ahead log");
+  EXPECT_EQ(fact(fragment(1, batch(kPut)), "content"), "write-ahead log");
   EXPECT_EQ(fact(fragment(1, "opaque"), "content"), "opaque");
 }
 
