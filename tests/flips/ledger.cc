@@ -12,11 +12,14 @@
 
 #include <fmt/format.h>
 
+#include "core/codec/versions.h"
+
 namespace recordfs::flips {
 namespace {
 
 constexpr std::string_view kUnknown = "?";
 constexpr std::string_view kSeparator = " | ";
+constexpr std::string_view kUntil = " until ";
 constexpr std::array kEffects = {Effect::kUnseen, Effect::kBeyond, Effect::kMoved, Effect::kHidden, Effect::kWrong};
 
 [[noreturn]] void stop(const std::string& path, const std::string& why) {
@@ -30,23 +33,58 @@ auto named(const Words& words, std::string_view name) -> std::optional<typename 
   return found == words.end() ? std::nullopt : std::optional(*found);
 }
 
-std::optional<Entry> parse_entry(const std::string& line) {
-  const std::size_t separator = line.find(kSeparator);
-  if (separator == std::string::npos) return std::nullopt;
-  std::istringstream words(line.substr(0, separator));
-  std::string change, effect, range;
-  words >> change >> effect;
-  const auto known_change = named(kChanges, change);
-  const auto known_effect = named(kEffects, effect);
-  if (!known_change || !known_effect) return std::nullopt;
-  Entry entry{*known_change, *known_effect, line.substr(separator + kSeparator.size()), {}};
-  while (words >> range) {
+// Numbers between dots, compared one by one: 1.21.5 is larger than 1.5.7.
+std::vector<unsigned long> numbers_of(const std::string& version) {
+  std::vector<unsigned long> numbers;
+  std::istringstream in(version);
+  for (std::string number; std::getline(in, number, '.');) numbers.push_back(std::strtoul(number.c_str(), nullptr, 10));
+  return numbers;
+}
+
+// "zstd 1.5.4, told from 1.5.7"
+std::optional<Until> parse_until(const std::string& text) {
+  std::istringstream in(text);
+  Until until;
+  std::string told, from, rest;
+  in >> until.library >> until.last >> told >> from >> until.told_from;
+  if (told != "told" || from != "from" || until.told_from.empty() || in >> rest || !until.last.ends_with(',')) {
+    return std::nullopt;
+  }
+  until.last.pop_back();
+  if (!versions_at_hand().contains(until.library)) return std::nullopt;
+  return until;
+}
+
+bool parse_ranges(const std::string& text, std::vector<Entry::Range>& ranges) {
+  std::istringstream words(text);
+  for (std::string range; words >> range;) {
     char* end = nullptr;
     const Position first = std::strtoull(range.c_str(), &end, 10);
     const Position last = *end == '-' ? std::strtoull(end + 1, &end, 10) : first;
-    if (*end != '\0' || last < first) return std::nullopt;
-    entry.ranges.push_back({first, last});
+    if (*end != '\0' || last < first) return false;
+    ranges.push_back({first, last});
   }
+  return true;
+}
+
+std::optional<Entry> parse_entry(const std::string& line) {
+  const std::size_t separator = line.find(kSeparator);
+  if (separator == std::string::npos) return std::nullopt;
+  const std::string head = line.substr(0, separator);
+  const std::size_t until_at = head.find(kUntil);
+  std::istringstream words(head.substr(0, until_at));
+  std::string change, effect, ranges;
+  words >> change >> effect;
+  std::getline(words, ranges);
+  const auto known_change = named(kChanges, change);
+  const auto known_effect = named(kEffects, effect);
+  if (!known_change || !known_effect) return std::nullopt;
+  Entry entry{*known_change, *known_effect, line.substr(separator + kSeparator.size()), std::nullopt, {}};
+  if (until_at != std::string::npos) {
+    entry.until = parse_until(head.substr(until_at + kUntil.size()));
+    if (!entry.until) return std::nullopt;
+  }
+  if (!parse_ranges(ranges, entry.ranges)) return std::nullopt;
   return entry;
 }
 
@@ -60,15 +98,47 @@ std::string to_line(const Entry& entry) {
     line +=
         range.first == range.last ? fmt::format(" {}", range.first) : fmt::format(" {}-{}", range.first, range.last);
   }
+  if (const auto& until = entry.until) {
+    line += fmt::format("{}{} {}, told from {}", kUntil, until->library, until->last, until->told_from);
+  }
   return line + std::string(kSeparator) + entry.why + "\n";
+}
+
+Due due_of(const Entry& entry, const Versions& versions) {
+  const Due with_effect{entry.effect, entry.effect};
+  if (!entry.until) return with_effect;
+  const auto version = numbers_of(versions.at(entry.until->library));
+  if (version <= numbers_of(entry.until->last)) return with_effect;
+  return {Effect::kTold, version >= numbers_of(entry.until->told_from) ? Effect::kTold : entry.effect};
+}
+
+// What is to be written down of a place, without the place; nullopt: nothing.
+std::optional<Entry> entry_of(Change change, Position at, Effect found, const Page& before, const Versions& versions) {
+  const Entry* known = before.entry(change, at);
+  if (known != nullptr && known->until && due_of(*known, versions).allows(found)) {
+    return Entry{change, known->effect, known->why, known->until, {}};
+  }
+  if (found == Effect::kTold) return std::nullopt;
+  return Entry{change, found, before.why(change, found, at), std::nullopt, {}};
 }
 
 }  // namespace
 
-Effect Page::effect(Change change, Position at) const {
+Versions versions_at_hand() {
+  Versions versions;
+  for (const CodecVersion& codec : codec_versions()) versions.emplace(codec.name, codec.version);
+  return versions;
+}
+
+const Entry* Page::entry(Change change, Position at) const {
   const auto found =
       std::ranges::find_if(entries, [&](const Entry& entry) { return entry.change == change && covers(entry, at); });
-  return found == entries.end() ? Effect::kTold : found->effect;
+  return found == entries.end() ? nullptr : &*found;
+}
+
+Due Page::due(Change change, Position at, const Versions& versions) const {
+  const Entry* found = entry(change, at);
+  return found == nullptr ? Due{} : due_of(*found, versions);
 }
 
 std::vector<Position> Page::borders(Change change) const {
@@ -122,21 +192,21 @@ void write_ledger(const std::string& path, const Ledger& ledger) {
   if (!out.flush()) stop(path, "cannot be written");
 }
 
-std::vector<Entry> entries_of(Change change, const Effects& found, const Page& before) {
+std::vector<Entry> entries_of(Change change, const Effects& found, const Page& before, const Versions& versions) {
   std::vector<Entry> entries;
   const Entry* last = nullptr;  // of the place before
-  for (const auto& place : found) {
-    const Position at = place.first;
-    const Effect effect = place.second;
-    if (effect == Effect::kTold) {
+  for (const auto& [at, effect] : found) {
+    const auto here = entry_of(change, at, effect, before, versions);
+    if (!here) {
       last = nullptr;
       continue;
     }
-    const std::string why = before.why(change, effect, at);
-    auto entry = std::ranges::find_if(entries, [&](const Entry& e) { return e.effect == effect && e.why == why; });
+    auto entry = std::ranges::find_if(entries, [&](const Entry& e) {
+      return e.effect == here->effect && e.why == here->why && e.until == here->until;
+    });
     if (entry == entries.end()) {
       last = nullptr;
-      entry = entries.insert(entries.end(), {change, effect, why, {}});
+      entry = entries.insert(entries.end(), *here);
     }
     if (last == &*entry) {
       entry->ranges.back().last = at;

@@ -121,7 +121,7 @@ class Run {
     Page found{.sample = page_.sample, .costs = 0, .entries = {}};
     for (const Change change : kChanges) {
       const Effects effects = try_all(change, found.costs);
-      std::ranges::move(entries_of(change, effects, page_), std::back_inserter(found.entries));
+      std::ranges::move(entries_of(change, effects, page_, versions_), std::back_inserter(found.entries));
     }
     compare_costs(found.costs);
     ++counts_.files;
@@ -143,28 +143,33 @@ class Run {
   Effects try_all(Change change, std::uint64_t& costs) {
     Effects effects;
     for (const Position at : places(change, sound_, page_.borders(change), arguments_.every)) {
-      const Effect due = page_.effect(change, at);
+      const Due due = page_.due(change, at, versions_);
       Effect worst = Effect::kTold;
       try_out(stack_, sound_, change, at, [&](const Trial& trial) {
         ++counts_.of(change);
         worst = std::max(worst, trial.effect);
         if (change == Change::kFlip && trial.effect == Effect::kTold) costs = std::max(costs, trial.lost);
         for (const std::string& broken : trial.broken) complain(fmt::format("{}: {}", trial.what, broken));
-        if (trial.effect > due && !arguments_.writes) {
+        if (trial.effect > due.worst && !arguments_.writes) {
           complain(fmt::format("{}: {}, {} records lost; written down: {}", trial.what, to_string(trial.effect),
-                               trial.lost, to_string(due)));
+                               trial.lost, to_string(due.worst)));
         }
       });
-      if (worst < due && !arguments_.writes) {
-        complain(
-            fmt::format("{} at {}: {}; written down: {}", to_string(change), at, to_string(worst), to_string(due)));
-      }
-      if (due != Effect::kTold && !arguments_.writes && page_.why(change, due, at) == "?") {
-        complain(fmt::format("{} at {}: nobody says why", to_string(change), at));
-      }
+      if (!arguments_.writes) compare(change, at, worst, due);
       effects[at] = worst;
     }
     return effects;
+  }
+
+  // A worse effect is complained of where it was met.
+  void compare(Change change, Position at, Effect worst, Due due) {
+    if (worst <= due.worst && !due.allows(worst)) {
+      complain(fmt::format("{} at {}: {}; written down: {}", to_string(change), at, to_string(worst),
+                           to_string(due.mildest)));
+    }
+    if (const Entry* entry = page_.entry(change, at); entry != nullptr && entry->why == "?") {
+      complain(fmt::format("{} at {}: nobody says why", to_string(change), at));
+    }
   }
 
   // Where not every place is tried the dearest one may be left out.
@@ -179,6 +184,7 @@ class Run {
   const Page& page_;
   const Arguments& arguments_;
   const Sound sound_;
+  const Versions versions_ = versions_at_hand();
   Counts counts_;
   std::vector<std::string> lines_;
 };
