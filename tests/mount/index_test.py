@@ -9,6 +9,7 @@ import stat
 import time
 
 import mounting
+import slow
 
 SIZE = 64 << 20  # one log's records, and behind them zeros that a walk has to look at and that take no room on the disk
 FEW = SIZE // 4
@@ -24,18 +25,10 @@ class SavedIndex(mounting.Case):
         made, self.records = mounting.made(self.backing, 200, "leveldb")
         os.truncate(made, SIZE)
         os.utime(made, (1, 1))
-        slow = self.folder / "slow"
-        slow.mkdir()
-        self.enter(mounting.started(mounting.program("slowfs"), self.backing, slow))
-        mounting.wait_for(lambda: str(slow) in mounting.mounts(), "slowfs")
-        self.addCleanup(mounting.run, "fusermount3", "-u", "-z", slow)
-        self.addCleanup(self.open_gate)
-        self.made, self.source = made, slow / made.name
+        self.slow = slow.FileSystem(self)
+        self.made, self.source = made, self.slow / made.name
         self.cache = self.folder / "cache-of-the-case"
         self.saved = self.cache / "recordfs"
-
-    def open_gate(self):
-        (self.backing / "gate").unlink(missing_ok=True)
 
     def environment(self, user=None):
         return {**super().environment(user), "XDG_CACHE_HOME": str(self.cache)}
@@ -44,11 +37,11 @@ class SavedIndex(mounting.Case):
         """Mounts, waits for the walk, unmounts: (how many bytes the daemon has read, index/summary.json)."""
         mounted = self.mount(self.source, options=options, flags=flags)
         self.last = mounted
-        (self.backing / "gate").write_text(f"{HELD}\n", encoding="utf-8")
+        self.slow.hold_reads_beyond(HELD)
         with mounting.started("cat", mounted / "index/summary.json") as asking:
             self.wait_for_the_walk(mounted)
             time.sleep(WORTH_SAVING)
-            self.open_gate()
+            self.slow.open_gate()
             summary = json.loads(asking.communicate(timeout=mounting.PATIENCE)[0])
         self.assertEqual((mounted / "records/000000199").read_bytes(), self.records[199])
         read = self.read_by(mounted)
@@ -100,10 +93,10 @@ class SavedIndex(mounting.Case):
         point = self.new_point()
         started = self.recordfs(self.source, point, "-o", "index=not-there/mine", cwd=self.folder)
         self.assertEqual(started.returncode, 0, started.stderr)
-        (self.backing / "gate").write_text(f"{HELD}\n", encoding="utf-8")
+        self.slow.hold_reads_beyond(HELD)
         with mounting.started("cat", point / "index/summary.json") as asking:
             time.sleep(2 * WORTH_SAVING)
-            self.open_gate()
+            self.slow.open_gate()
             asking.communicate(timeout=mounting.PATIENCE)
         mounting.run("fusermount3", "-u", point)
         mounting.wait_for(lambda: not mounting.daemons(point), "the daemon's end")

@@ -5,7 +5,6 @@ import errno
 import os
 import re
 import stat
-import subprocess
 import threading
 import time
 
@@ -32,11 +31,6 @@ class Inside(mounting.Case):
         super().setUp()
         self.top = self.mount(mounting.sample(SAMPLE)).point
         self.view = self.top / ".views/inside"
-
-    def drop_nodes(self, point):
-        """The kernel forgets what nobody uses; other mounts keep theirs."""
-        done = mounting.run("mount", "-i", "-o", "remount,ro", point)
-        self.assertEqual(done.returncode, 0, done.stderr)
 
     def test_each_record_has_a_directory(self):
         self.assertEqual(os.readlink(self.top / "inside"), ".views/inside")
@@ -106,7 +100,7 @@ class Inside(mounting.Case):
         path = self.view / "000000003/types.tsv"
         whole = path.read_bytes()
         with path.open("rb") as file:
-            self.drop_nodes(self.top)
+            mounting.drop_nodes(self.top)
             time.sleep(0.1)
             self.assertEqual(file.read(), whole)
         self.assertEqual(path.read_bytes(), whole)
@@ -128,7 +122,7 @@ class Inside(mounting.Case):
         for reader in readers:
             reader.start()
         while any(reader.is_alive() for reader in readers):
-            self.drop_nodes(self.top)
+            mounting.drop_nodes(self.top)
         self.assertEqual(wrong, [])
 
 
@@ -185,7 +179,7 @@ class Messages(mounting.Case):
         """What a record's row in the daemon was is gone with the kernel's last node inside it."""
         for _ in range(3):
             os.listdir(self.mounted / ".views/inside/000000003/tags")
-            subprocess.run(["mount", "-i", "-o", "remount,ro", self.mounted.point], check=True)
+            mounting.drop_nodes(self.mounted.point)
             time.sleep(0.2)
         parts = [int(node) for node in LISTING.findall(self.mounted.log()) if int(node) >> 59 == 30]
         self.assertEqual(len(set(parts)), 3, parts)

@@ -117,6 +117,17 @@ class KilledDaemons(Reading):
         self.assertNotIn(str(self.point), mounting.mounts())
         self.assertEqual(os.listdir(self.point), [])
 
+    @contextlib.contextmanager
+    def opened(self, path):
+        """A descriptor that is closed at the end of the block, even if the block fails: later mounts start children."""
+        descriptor = os.open(path, os.O_RDONLY)
+        try:
+            yield descriptor
+        finally:
+            self.open_gate()  # before the close, whose FLUSH a live daemon has to answer
+            with contextlib.suppress(OSError):  # the daemon would be told
+                os.close(descriptor)
+
     def test_reader_fails_and_a_later_mount_serves(self):
         for in_background in (False, True):
             for number in (signal.SIGKILL, signal.SIGTERM):
@@ -125,17 +136,15 @@ class KilledDaemons(Reading):
                     mounting.wait_for(lambda: mounting.keepers(self.point), "the keeper")
                     self.hold()
                     reader = self.start_reading()
-                    held = os.open(self.mounted / "streams/concat", os.O_RDONLY)
-                    os.kill(daemon, number)
-                    if number == signal.SIGTERM:
-                        self.open_gate()  # it lets its threads end what they do
-                    reader.communicate(timeout=mounting.PATIENCE)
-                    self.assert_nothing_left()
-                    with self.assertRaises(OSError) as raised:
-                        os.pread(held, PAGE, len(self.records) // PAGE * PAGE)
-                    self.assertIn(raised.exception.errno, (errno.ENOTCONN, errno.ECONNABORTED, errno.EIO))
-                    with contextlib.suppress(OSError):  # the daemon would be told
-                        os.close(held)
+                    with self.opened(self.mounted / "streams/concat") as held:
+                        os.kill(daemon, number)
+                        if number == signal.SIGTERM:
+                            self.open_gate()  # it lets its threads end what they do
+                        reader.communicate(timeout=mounting.PATIENCE)
+                        self.assert_nothing_left()
+                        with self.assertRaises(OSError) as raised:
+                            os.pread(held, PAGE, len(self.records) // PAGE * PAGE)
+                        self.assertIn(raised.exception.errno, (errno.ENOTCONN, errno.ECONNABORTED, errno.EIO))
                     self.open_gate()
                     again = self.mount_anywhere(in_background)
                     self.assertEqual((self.point / "streams/concat").read_bytes(), self.records)

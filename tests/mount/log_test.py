@@ -9,6 +9,7 @@ import time
 from pathlib import Path
 
 import mounting
+import slow
 
 SAMPLE = "riegeli/multiblock_zstd.riegeli"
 RECORDS = 1250
@@ -172,21 +173,15 @@ class Statistics(mounting.Case):
     def test_signal_while_sources_are_opened_is_answered_later(self):
         (self.folder / "backing").mkdir()
         self.copy(SAMPLE, "backing/slow.riegeli")
-        slow = self.folder / "slow"
-        slow.mkdir()
-        self.enter(mounting.started(mounting.program("slowfs"), self.folder / "backing", slow))
-        mounting.wait_for(lambda: str(slow) in mounting.mounts(), "slowfs")
-        self.addCleanup(mounting.run, "fusermount3", "-u", "-z", slow)
-        gate = self.folder / "backing/gate"
-        gate.write_text("0\n", encoding="utf-8")
-        self.addCleanup(gate.unlink, missing_ok=True)
+        source = slow.FileSystem(self)
+        source.hold_reads_beyond(0)
         point, log = self.new_point(), self.folder / "log"
-        with log.open("wb") as out, mounting.started(mounting.program("recordfs"), "-f", slow / "slow.riegeli", point,
+        with log.open("wb") as out, mounting.started(mounting.program("recordfs"), "-f", source / "slow.riegeli", point,
                                                      stdout=out, stderr=out, env=self.environment()) as running:
             # It waits for the source by then, with the signal held back.
-            mounting.wait_for(lambda: self.holds_usr1(running.pid) and self.has_opened(running.pid, slow), "the open source")
+            mounting.wait_for(lambda: self.holds_usr1(running.pid) and self.has_opened(running.pid, source.point), "the open source")
             running.send_signal(signal.SIGUSR1)
-            gate.unlink()
+            source.open_gate()
             mounting.wait_for(lambda: "requests: " in log.read_text(encoding="utf-8"), "the answer")
             running.send_signal(signal.SIGTERM)
             self.assertEqual(running.wait(mounting.PATIENCE), 0)

@@ -1,6 +1,5 @@
 #!/usr/bin/env python3
 """What mount(8) and fstab(5) start, and devices that somebody else has opened."""
-import ctypes
 import os
 import signal
 import stat
@@ -11,8 +10,6 @@ import mounting
 SAMPLE = "riegeli/simple_snappy.riegeli"
 OPTIONS = ["defaults", "nofail", "_netdev", "noauto", "user", "users", "x-systemd.automount", "x-systemd.device-timeout=5",
            "x-systemd.requires=a.service", "X-thing", "comment=text", "ro", "noatime"]
-# mount(2)
-MS_RDONLY, MS_NOSUID, MS_NODEV = 1, 2, 4
 
 
 class Mount8(mounting.Case):
@@ -214,10 +211,8 @@ class OpenedBySomebodyElse(Mount8):
         device = os.open("/dev/fuse", os.O_RDWR)
         self.addCleanup(os.close, device)
         data = f"fd={device},rootmode=40000,user_id={user},group_id={user},default_permissions,allow_other"
-        libc = ctypes.CDLL(None, use_errno=True)
-        mounted = libc.mount(b"handed", os.fsencode(self.point), b"fuse.recordfs",
-                             ctypes.c_ulong(MS_RDONLY | MS_NOSUID | MS_NODEV), data.encode())
-        self.assertEqual(mounted, 0, os.strerror(ctypes.get_errno()))
+        mounting.mount2("handed", self.point, "fuse.recordfs",
+                        mounting.MS_RDONLY | mounting.MS_NOSUID | mounting.MS_NODEV, data)
         self.addCleanup(mounting.run, "umount", "-l", self.point)
         return device
 

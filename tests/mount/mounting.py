@@ -1,11 +1,15 @@
 """The verbs of the tests that mount: mount, unmount, wait, log. The only place that knows how recordfs is started.
 
-A test file calls main(); its cases derive from Case. Run by root, a file runs in a mount namespace of its own, with
-a /dev of its own in which /dev/fuse is open to every user: nothing of it is seen outside, nothing can be left behind.
+A test file calls main(); its cases derive from Case. Run by root, a file runs in namespaces of its own for mounts and
+processes, with a /dev in which every user can open /dev/fuse. When the file ends or is killed, all its mounts and
+processes end too.
+
+A file that takes too long is ended by watchdog.py.
 
     x_test.py --bin FOLDER --root CHECKOUT [unittest's options]     FOLDER holds the programs that were built
 """
 import contextlib
+import ctypes
 import hashlib
 import os
 import re
@@ -19,11 +23,13 @@ from pathlib import Path
 
 # Some of these are for the tests alone, which find all verbs here.
 import built
+import watchdog
 from built import COMPLAINT, PATIENCE, copy_of, expectation, place, program, sample, some_of, wait_for, with_bit_flipped
 
 SKIPPED = 77
 NOBODY = 65534
 IN_NAMESPACE = "RECORDFS_TEST_IN_NAMESPACE"
+MS_RDONLY, MS_NOSUID, MS_NODEV, MS_REMOUNT, MS_MOVE = 1, 2, 4, 32, 8192  # mount(2)
 SANITIZERS = ("ASAN_OPTIONS", "TSAN_OPTIONS", "UBSAN_OPTIONS")
 
 
@@ -264,6 +270,18 @@ def made(folder, records, form="riegeli-zstd"):
     return target, done.stdout.split(b"\n")[:-1]
 
 
+def mount2(source, point, kind, flags, data=""):
+    """mount(2) itself, as mount(8) uses newer system calls."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    if libc.mount(os.fsencode(source), os.fsencode(point), kind.encode(), ctypes.c_ulong(flags), data.encode()) != 0:
+        raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()), str(point))
+
+
+def drop_nodes(point):
+    """The kernel forgets all nodes of this mount that nobody uses, and keeps those of other mounts."""
+    mount2("none", point, "fuse", MS_REMOUNT | MS_RDONLY | MS_NOSUID | MS_NODEV)
+
+
 def why_not():
     """Why nothing can be mounted here; empty when it can."""
     if not os.access("/dev/fuse", os.R_OK | os.W_OK):
@@ -281,16 +299,48 @@ def is_root():
 only_root = unittest.skipUnless(is_root(), "only root can do this")
 
 
-def _enter_namespace():
-    """Goes on in a mount namespace of this program's own. Returns only inside it."""
+def _enter_namespaces():
+    """Starts this program anew in namespaces of its own, as the first process there. Returns only inside them."""
     if IN_NAMESPACE not in os.environ:
         os.environ[IN_NAMESPACE] = "1"
-        os.execvp("unshare", ["unshare", "--mount", "--propagation", "private", sys.executable, "-B", *sys.argv])
+        os.execvp("unshare", ["unshare", "--mount", "--propagation", "private", "--pid", "--fork", "--kill-child",
+                              "--mount-proc", sys.executable, "-B", *sys.argv])
+    _enter_own_root()
     with tempfile.TemporaryDirectory() as folder:
         subprocess.run(["mount", "-t", "tmpfs", "none", folder], check=True)
         _make_devices(Path(folder))
-        subprocess.run(["mount", "--bind", folder, "/dev"], check=True)
+        for option in ("--bin", "--root"):
+            _make_reachable(option, Path(folder))
+        subprocess.run(["mount", "--rbind", folder, "/dev"], check=True)
         subprocess.run(["umount", "--lazy", folder], check=True)
+
+
+def _enter_own_root():
+    """Makes / the root of the mount namespace. In a chroot it is another one, to which `mount -N` and nsenter would go."""
+    working_folder = os.getcwd()
+    here = os.open("/", os.O_RDONLY)
+    namespace = os.open("/proc/self/ns/mnt", os.O_RDONLY)
+    if ctypes.CDLL(None, use_errno=True).setns(namespace, 0) != 0:
+        raise OSError(ctypes.get_errno(), "setns")
+    os.close(namespace)
+    if not os.path.samestat(os.fstat(here), os.stat("/")):
+        os.fchdir(here)
+        mount2(".", "/", "", MS_MOVE)
+        os.chroot(".")
+    os.close(here)
+    os.chdir(working_folder)
+
+
+def _make_reachable(option, devices):
+    """Ordinary users reach a folder of the command line below /dev, if they don't reach it where it is (in /root)."""
+    at = sys.argv.index(option) + 1
+    folder = Path(sys.argv[at]).resolve()
+    is_hidden = folder.is_relative_to("/dev")  # by a file that was started by another one
+    if is_hidden or run("test", "-r", folder, "-a", "-x", folder, user=NOBODY).returncode != 0:
+        name = option.strip("-")
+        (devices / name).mkdir()
+        subprocess.run(["mount", "--bind", folder, devices / name], check=True)
+        sys.argv[at] = f"/dev/{name}"
 
 
 def _make_devices(folder):
@@ -307,5 +357,6 @@ def main():
         print(f"SKIPPED: nothing was mounted: {reason}")
         sys.exit(SKIPPED)
     if is_root():
-        _enter_namespace()
+        _enter_namespaces()
+    watchdog.supervise()
     built.main()

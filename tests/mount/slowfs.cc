@@ -10,6 +10,7 @@
 
 #include <cerrno>
 #include <chrono>
+#include <csignal>
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
@@ -25,6 +26,13 @@ std::uint64_t gate() {
   std::uint64_t open_until = 0;
   if (std::ifstream file(folder + "/gate"); file >> open_until) return open_until;
   return std::numeric_limits<std::uint64_t>::max();
+}
+
+// Newer libraries ignore interrupts unless a file system asks for them. Older ones then send SIGUSR1 without a handler.
+void* ask_for_interrupts(fuse_conn_info*, fuse_config* config) {
+  config->intr = 1;
+  std::signal(SIGUSR1, [](int) {});
+  return nullptr;
 }
 
 int get_attributes(const char* path, struct stat* st, fuse_file_info*) {
@@ -60,6 +68,7 @@ int main(int argc, char** argv) {
   if (argc != 3) return 1;
   folder = std::filesystem::absolute(argv[1]);
   fuse_operations operations{};
+  operations.init = ask_for_interrupts;
   operations.getattr = get_attributes;
   operations.open = open_file;
   operations.read = read_file;

@@ -11,6 +11,7 @@ import time
 from pathlib import Path
 
 import mounting
+import slow
 
 SAMPLE = "riegeli/multiblock_zstd.riegeli"
 RECORDS = 1250
@@ -23,20 +24,15 @@ class SlowSource(mounting.Case):
         super().setUp()
         (self.folder / "backing").mkdir()
         self.copy(SAMPLE, "backing/slow.riegeli")
-        self.slow = self.folder / "slow"
-        self.slow.mkdir()
-        self.daemon = self.enter(mounting.started(mounting.program("slowfs"), self.folder / "backing", self.slow))
-        mounting.wait_for(lambda: str(self.slow) in mounting.mounts(), "slowfs")
+        self.file_system = slow.FileSystem(self)
+        self.slow = self.file_system.point
         time.sleep(0.05)  # the ends of a file that was written this moment are read again and again
-        self.addCleanup(mounting.run, "fusermount3", "-u", "-z", self.slow)
-        self.addCleanup(self.open_gate)
 
     def hold_reads_beyond(self, position):
-        (self.folder / "gate.new").write_text(f"{position}\n", encoding="utf-8")
-        os.replace(self.folder / "gate.new", self.folder / "backing/gate")
+        self.file_system.hold_reads_beyond(position)
 
     def open_gate(self):
-        (self.folder / "backing/gate").unlink(missing_ok=True)
+        self.file_system.open_gate()
 
     def start(self, *command):
         running = self.enter(mounting.started(*command, cwd=self.mounted.point))

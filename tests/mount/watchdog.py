@@ -1,0 +1,133 @@
+"""Ends a test file that takes too long: aborts the FUSE connections of its mounts, then kills what it has started.
+
+A process that waits for a mount which does not answer may be beyond SIGKILL. The end of the mount's connection frees it.
+"""
+import ctypes
+import faulthandler
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+SECONDS = float(os.environ.get("RECORDFS_TEST_DEADLINE", "540"))  # less than the limit of CTest in scripts/test
+GRACE = 20  # seconds in which the tests may end by themselves once their mounts are gone
+# prctl(2)
+PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER = 1, 36
+
+
+def supervise():
+    """Returns in a child that runs the tests. The calling process waits for it, and exits with its status."""
+    folder = os.path.realpath(tempfile.mkdtemp(prefix="recordfs-tests-"))
+    os.chmod(folder, 0o755)
+    _prctl(PR_SET_CHILD_SUBREAPER, 1)
+    child = os.fork()
+    if child == 0:
+        _prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+        tempfile.tempdir = folder
+        faulthandler.dump_traceback_later(SECONDS)
+        return
+    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGCHLD})
+    status = _watch(child, folder)
+    shutil.rmtree(folder, ignore_errors=True)
+    sys.exit(status)
+
+
+def _watch(child, folder):
+    """The exit status of the child, or 1 if it took too long."""
+    end = time.monotonic() + SECONDS + 1  # the child prints its stacks before
+    status = _wait_for(child, end)
+    if status is None:
+        print(f"watchdog: {sys.argv[0]} has not ended within {SECONDS:g} seconds", file=sys.stderr, flush=True)
+        _abort_connections(folder)
+        _wait_for(child, time.monotonic() + GRACE)
+        _kill_descendants()
+        return 1
+    return 1 if status < 0 else status
+
+
+def _wait_for(child, end):
+    """The exit status of the child, or None at the end of the time. Reaps orphans, which become children of this process."""
+    while True:
+        ended, status = os.waitpid(-1, os.WNOHANG)
+        if ended == child:
+            return os.waitstatus_to_exitcode(status)
+        left = end - time.monotonic()
+        if left <= 0:
+            return None
+        if ended == 0:
+            signal.sigtimedwait({signal.SIGCHLD}, min(left, 1))
+
+
+def connections(folder):
+    """{number of a FUSE connection: its mount point} of the mounts below a folder. Asks no mount, so it can't block."""
+    found = {}
+    for line in Path("/proc/self/mountinfo").read_text(encoding="utf-8").splitlines():
+        fields, _, kind = line.partition(" - ")
+        device, _, point = fields.split()[2:5]
+        if re.match(r"fuse(\.|blk|$)", kind.split()[0]) and point.startswith(f"{folder}/"):
+            found[int(device.split(":")[1])] = point
+    return found
+
+
+def _abort_connections(folder):
+    control = _control(folder)
+    for number, point in connections(folder).items():
+        try:
+            (control / str(number) / "abort").write_text("1", encoding="ascii")
+            print(f"watchdog: aborted the connection of {point}", file=sys.stderr, flush=True)
+        except OSError as failed:
+            print(f"watchdog: {point}: cannot abort the connection: {failed.strerror}", file=sys.stderr, flush=True)
+
+
+def _control(folder):
+    """Where the kernel has a folder for each connection."""
+    usual = Path("/sys/fs/fuse/connections")
+    if os.geteuid() != 0:
+        return usual
+    own = Path(folder) / "connections"
+    own.mkdir()
+    mounted = subprocess.run(["mount", "-t", "fusectl", "none", own], check=False).returncode == 0
+    return own if mounted else usual
+
+
+def _kill_descendants():
+    """Each that is killed leaves its children to this process, until none is left."""
+    end = time.monotonic() + GRACE
+    while (children := _children()) and time.monotonic() < end:
+        for child in children:
+            os.kill(child, signal.SIGKILL)
+        time.sleep(0.05)
+        while _reap():
+            pass
+    for child in children:
+        print(f"watchdog: process {child} cannot be killed", file=sys.stderr, flush=True)
+
+
+def _reap():
+    try:
+        return os.waitpid(-1, os.WNOHANG)[0]
+    except ChildProcessError:
+        return 0
+
+
+def _children():
+    own = os.getpid()
+    found = []
+    for entry in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            parent = int(entry.read_text(encoding="utf-8").rpartition(")")[2].split()[1])
+        except OSError:  # it has ended
+            continue
+        if parent == own:
+            found.append(int(entry.parent.name))
+    return found
+
+
+def _prctl(option, value):
+    if ctypes.CDLL(None).prctl(option, ctypes.c_ulong(value), 0, 0, 0) != 0:
+        raise OSError(f"prctl({option})")

@@ -1,0 +1,80 @@
+#!/usr/bin/env python3
+"""A test file that hangs is ended by the watchdog, and the tests cannot hang in the way that is known."""
+import contextlib
+import os
+import signal
+import sys
+import time
+from pathlib import Path
+
+import mounting
+import waiting_test
+import watchdog
+
+SECONDS = 3
+
+
+class HangingFile(mounting.Case):
+    """hanging.py, run as CTest would."""
+
+    def started(self, seconds):
+        command = [sys.executable, "-B", Path(__file__).with_name("hanging.py"), "--bin", mounting.place.programs,
+                   "--root", mounting.place.checkout]
+        environment = dict(os.environ, RECORDFS_TEST_DEADLINE=str(seconds), RECORDFS_HANGING=str(self.folder))
+        del environment[mounting.IN_NAMESPACE]
+        return self.enter(mounting.started(*command, env=environment))
+
+    def left(self):
+        """Processes that hanging.py has started, and itself."""
+        mark = os.fsencode(f"RECORDFS_HANGING={self.folder}")
+        found = []
+        for entry in Path("/proc").glob("[0-9]*/environ"):
+            with contextlib.suppress(OSError):
+                if mark in entry.read_bytes():
+                    found.append(entry.parent.name)
+        return found
+
+    def test_file_that_exceeds_its_time_loses_its_mounts_and_fails(self):
+        begun = time.monotonic()
+        hanging = self.started(SECONDS)
+        out, said = hanging.communicate(timeout=mounting.PATIENCE)
+        self.assertEqual((out, hanging.returncode), (b"hanging\n", 1), said)
+        self.assertGreaterEqual(time.monotonic() - begun, SECONDS)
+        self.assertIn(f"hanging.py has not ended within {SECONDS} seconds", said.decode())
+        self.assertRegex(said.decode(), r"watchdog: aborted the connection of /\S+/slow\n")
+        self.assertRegex(said.decode(), r'File ".*hanging.py", line \d+ in test_child_is_started')
+        self.assertNotIn("cannot be killed", said.decode())
+        self.assertEqual(self.left(), [])
+
+    @mounting.only_root
+    def test_nothing_is_left_of_a_file_that_is_killed(self):
+        hanging = self.started(1000)
+        self.assertEqual(hanging.stdout.readline(), b"hanging\n")
+        time.sleep(0.5)
+        hanging.send_signal(signal.SIGKILL)
+        self.assertEqual(hanging.wait(mounting.PATIENCE), -signal.SIGKILL)
+        mounting.wait_for(lambda: not self.left(), "the end of all processes")
+
+
+class HeldFiles(waiting_test.SlowSource):
+    def test_no_child_is_started_with_a_file_open_whose_reads_are_held_up(self):
+        with open(self.slow / "slow.riegeli", "rb"):
+            self.assertEqual(mounting.run("true").returncode, 0)
+            self.hold_reads_beyond(0)
+            with self.assertRaisesRegex(AssertionError, "slow.riegeli"):
+                mounting.run("true")
+            with self.assertRaisesRegex(AssertionError, "slow.riegeli"):
+                os.fork()
+            self.open_gate()
+            self.assertEqual(mounting.run("true").returncode, 0)
+
+
+class Connections(waiting_test.SlowSource):
+    def test_mounts_of_a_folder_are_found_by_their_connections(self):
+        self.assertEqual(list(watchdog.connections(self.folder).values()), [str(self.slow)])
+        self.assertEqual(list(watchdog.connections(self.folder)), [os.stat(self.slow).st_dev])
+        self.assertEqual(watchdog.connections(self.folder / "backing"), {})
+
+
+if __name__ == "__main__":
+    mounting.main()
