@@ -1,4 +1,4 @@
-"""A bare Debian in a folder, made by debootstrap, in which everything lies ready that a package depends on."""
+"""Makes a bare Debian in a folder with debootstrap, and downloads the packages that will be installed there."""
 import hashlib
 import os
 import shutil
@@ -19,22 +19,33 @@ class Impossible(Exception):
     """Why there can be no bare system here."""
 
 
-def find_or_make(keep, package):
-    """The folder of a bare system that `package` can be installed in without a network. Kept below `keep`."""
+def find_or_make(keep, wanted, release=None, is_new=False):
+    """Returns the folder of a bare system, kept below `keep`, in which apt-get can install `wanted` without a network.
+
+    `wanted` are names of packages, or the path of one .deb. Without a release: this system's own.
+    """
     if reason := why_not():
         raise Impossible(reason)
-    sources, codename = own_sources()
-    depends = output("dpkg-deb", "-f", package, "Depends")
-    key = hashlib.sha256("\n".join([codename, *sources, depends]).encode()).hexdigest()[:12]
+    sources, codename = sources_of(release)
+    key = hashlib.sha256("\n".join([codename, *sources, *key_of(wanted)]).encode()).hexdigest()[:12]
     system = keep / f"{codename}-{key}"
-    if system.is_dir() and time.time() - system.stat().st_mtime < KEPT_SECONDS:
+    if system.is_dir() and not is_new and time.time() - system.stat().st_mtime < KEPT_SECONDS:
         return system
     keep.mkdir(parents=True, exist_ok=True)
     for old in keep.iterdir():
         shutil.rmtree(old)
-    make(keep / "unfinished", sources, codename, package)
+    make(keep / "unfinished", sources, codename, wanted)
     os.utime(keep / "unfinished")
     return (keep / "unfinished").rename(system)
+
+
+def is_file(wanted):
+    return isinstance(wanted, Path)
+
+
+def key_of(wanted):
+    """What has to be downloaded, as lines."""
+    return [output("dpkg-deb", "-f", wanted, "Depends")] if is_file(wanted) else sorted(wanted)
 
 
 def why_not():
@@ -50,34 +61,42 @@ def why_not():
     return ""
 
 
-def own_sources():
-    """(["URI suite component..."], codename): what this system's apt fetches from Debian, or Ubuntu, itself."""
+def sources_of(release=None):
+    """(["URI suite component..."], codename): where this system's apt fetches Debian, or Ubuntu, itself.
+
+    Another release of Debian is fetched from the same places.
+    """
     asked = "$(IDENTIFIER) $(ORIGIN) $(CODENAME) $(REPO_URI) $(RELEASE) $(COMPONENT)"
-    release = dict(line.split("=", 1) for line in Path("/etc/os-release").read_text().splitlines() if "=" in line)
-    codename = release.get("VERSION_CODENAME", "")
+    described = dict(line.split("=", 1) for line in Path("/etc/os-release").read_text().splitlines() if "=" in line)
+    own = described.get("VERSION_CODENAME", "")
+    origins = ("Debian", "Ubuntu") if release in (None, own) else ("Debian",)
     components = {}
     for line in output("apt-get", "indextargets", "--format", asked).splitlines():
         words = line.split()
-        is_own = len(words) == 6 and words[1] in ("Debian", "Ubuntu") and words[2].startswith(codename)
+        is_own = len(words) == 6 and words[1] in origins and words[2].startswith(own)
         if is_own and words[0] == "Packages":
-            components.setdefault((words[3], words[4]), []).append(words[5])
+            suite = words[4].replace(own, release or own, 1)
+            components.setdefault((words[3], suite), []).append(words[5])
     sources = [" ".join([uri, suite, *sorted(set(names))]) for (uri, suite), names in components.items()]
+    codename = release or own
     if not any(source.split()[1] == codename for source in sources):
-        raise Impossible("apt knows no source of this system's own release (apt-get update)")
+        raise Impossible(f"apt has no source for the release {codename!r} (try: apt-get update)")
     return sorted(sources, key=lambda source: source.split()[1] != codename), codename
 
 
-def make(system, sources, codename, package):
+def make(system, sources, codename, wanted):
     mirror = sources[0].split()[0]
     needs_network("debootstrap", "--variant=minbase", codename, system, mirror)
     (system / "etc/apt/sources.list").write_text("".join(f"deb {source}\n" for source in sources), encoding="utf-8")
     (system / "etc/mtab").symlink_to("../proc/self/mounts")  # as a system's first boot makes it
     shutil.copy("/etc/resolv.conf", system / "etc/resolv.conf")
-    shutil.copy(package, system / "tmp")
+    names = [f"/tmp/{wanted.name}"] if is_file(wanted) else wanted
+    if is_file(wanted):
+        shutil.copy(wanted, system / "tmp")
     inside = ["chroot", system, "apt-get", "-qq"]
     needs_network(*inside, "-o", "APT::Update::Error-Mode=any", "update")
-    install = ["install", "--no-install-recommends", f"/tmp/{package.name}"]
-    output(*inside, "--simulate", *install)  # what can't be satisfied is the package's fault, not the network's
+    install = ["install", "--no-install-recommends", *names]
+    output(*inside, "--simulate", *install)  # an unsatisfiable dependency is no failure of the network
     needs_network(*inside, "--download-only", "--yes", *install)
 
 
