@@ -1,0 +1,63 @@
+#!/usr/bin/env python3
+"""Which sources a bare system of another release has, and what is said where none can be made."""
+import contextlib
+import importlib.machinery
+import importlib.util
+import io
+import subprocess
+import sys
+import unittest
+from unittest import mock
+
+import asking
+import bare_system
+
+
+def own_codename():
+    done = subprocess.run(["sh", "-c", ". /etc/os-release; echo $VERSION_CODENAME"], stdout=subprocess.PIPE, text=True, check=True)
+    return done.stdout.strip()
+
+
+class Sources(unittest.TestCase):
+    """Of a system whose apt fetches its own release and programs of others."""
+
+    def setUp(self):
+        self.own = own_codename()
+        listed = [f"Packages Debian {self.own} http://a.test/debian {self.own} main",
+                  f"Translations Debian {self.own} http://a.test/debian {self.own} main",
+                  f"Packages Debian {self.own} http://a.test/debian {self.own} contrib",
+                  f"Packages Debian {self.own}-security http://b.test/security {self.own}-security main",
+                  f"Packages Somebody {self.own} http://c.test/programs {self.own} main"]
+        patch = mock.patch.object(bare_system, "output", lambda *words: "\n".join(listed))
+        patch.start()
+        self.addCleanup(patch.stop)
+
+    def test_own_release_is_fetched_from_where_apt_fetches_it(self):
+        self.assertEqual(bare_system.sources_of(), ([f"http://a.test/debian {self.own} contrib main",
+                                                     f"http://b.test/security {self.own}-security main"], self.own))
+
+    def test_another_release_is_fetched_from_the_same_places(self):
+        self.assertEqual(bare_system.sources_of("other"), (["http://a.test/debian other contrib main",
+                                                            "http://b.test/security other-security main"], "other"))
+
+
+class Impossible(unittest.TestCase):
+    def test_system_whose_apt_knows_no_debian(self):
+        with mock.patch.object(bare_system, "output", lambda *words: ""):
+            with self.assertRaisesRegex(bare_system.Impossible, "no source for the release 'other'"):
+                bare_system.sources_of("other")
+
+    def test_reason_is_printed_and_the_status_says_skipped(self):
+        path = str(asking.place.checkout / "scripts/in_root")
+        loader = importlib.machinery.SourceFileLoader("in_root", path)
+        in_root = importlib.util.module_from_spec(importlib.util.spec_from_loader("in_root", loader))
+        loader.exec_module(in_root)
+        printed = io.StringIO()
+        with mock.patch.object(bare_system, "why_not", lambda: "there is no network"), \
+             mock.patch.object(sys, "argv", [path, "trixie", "true"]), contextlib.redirect_stdout(printed):
+            self.assertEqual(in_root.main(), 77)
+        self.assertEqual(printed.getvalue(), "SKIPPED: no root of trixie can be made: there is no network\n")
+
+
+if __name__ == "__main__":
+    asking.main()
