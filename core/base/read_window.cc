@@ -17,10 +17,12 @@ Result<std::size_t> WindowedSource::read_at(Position at, MutableBytes out) const
 
 Result<Slice> WindowedSource::view_at(Position at, std::uint64_t size) const {
   ReadWindow* const window = ReadWindow::of(*this);
-  return window == nullptr ? below_->view_at(at, size) : window->view(*below_, at, size);
+  return window == nullptr ? below_->view_at(at, size) : window->view(*this, at, size);
 }
 
-ReadWindow::ReadWindow(const Source& source) : source_(&source), outer_(innermost) { innermost = this; }
+ReadWindow::ReadWindow(const Source& source, SequentialPass* pass) : source_(&source), pass_(pass), outer_(innermost) {
+  innermost = this;
+}
 
 ReadWindow::~ReadWindow() { innermost = outer_; }
 
@@ -30,17 +32,60 @@ ReadWindow* ReadWindow::of(const WindowedSource& source) {
   return window;
 }
 
+void ReadWindow::forget() {
+  piece_.reset();
+  window_.reset();
+  filled_ = 0;
+}
+
 Result<std::size_t> ReadWindow::read(const Source& below, Position at, MutableBytes out) {
+  if (pass_ != nullptr) return read_parts(below, at, out);
   const auto bytes = held(below, at, out.size());
   if (!bytes) return below.read_at(at, out);
   copy_bytes(*bytes, out);
   return bytes->size();
 }
 
-Result<Slice> ReadWindow::view(const Source& below, Position at, std::uint64_t size) {
+Result<Slice> ReadWindow::view(const WindowedSource& source, Position at, std::uint64_t size) {
+  const Source& below = *source.below_;
+  if (pass_ != nullptr) {
+    const std::uint64_t there = std::min(size, below.size() - std::min(at, below.size()));
+    const Bytes bytes = part(below, at, there);
+    if (bytes.size() == there) return Slice{bytes, piece_};
+    return source.Source::view_at(at, size);
+  }
   const auto bytes = held(below, at, size);
   if (!bytes) return below.view_at(at, size);
   return Slice{*bytes, window_};
+}
+
+Bytes ReadWindow::part(const Source& below, Position at, std::uint64_t size) {
+  if (size == 0) return {};
+  if (!piece_ || at < begin_ || at - begin_ >= piece_->size()) {
+    piece_.reset();
+    piece_ = pass_->piece_at(below, at);
+    begin_ = at - at % SequentialPass::kPiece;
+    if (!piece_ || at - begin_ >= piece_->size()) return {};
+  }
+  const Bytes rest = piece_->view().subspan(static_cast<std::size_t>(at - begin_));
+  return rest.first(static_cast<std::size_t>(std::min<std::uint64_t>(size, rest.size())));
+}
+
+Result<std::size_t> ReadWindow::read_parts(const Source& below, Position at, MutableBytes out) {
+  const std::uint64_t there = std::min<std::uint64_t>(out.size(), below.size() - std::min(at, below.size()));
+  MutableBytes rest = out.first(static_cast<std::size_t>(there));
+  while (!rest.empty()) {
+    const Position position = at + there - rest.size();
+    const Bytes bytes = part(below, position, rest.size());
+    if (bytes.empty()) {
+      const auto got = below.read_at(position, rest);
+      if (!got) return got;
+      return static_cast<std::size_t>(there) - rest.size() + *got;
+    }
+    copy_bytes(bytes, rest);
+    rest = rest.subspan(bytes.size());
+  }
+  return static_cast<std::size_t>(there);
 }
 
 std::optional<Bytes> ReadWindow::held(const Source& below, Position at, std::uint64_t size) {

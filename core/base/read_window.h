@@ -8,6 +8,7 @@
 #include <memory>
 #include <optional>
 
+#include "core/base/sequential_pass.h"
 #include "core/base/source.h"
 
 namespace recordfs {
@@ -22,6 +23,7 @@ class WindowedSource final : public Source {
   Result<std::size_t> read_at(Position at, MutableBytes out) const override;
   Result<Slice> view_at(Position at, std::uint64_t size) const override;
   Result<Position> next_data(Position at) const override { return below_->next_data(at); }
+  void expect_sequential_reads() const override { below_->expect_sequential_reads(); }
   std::uint64_t generation() const override { return below_->generation(); }
   std::optional<FileIdentity> identity() const override { return below_->identity(); }
   bool has_grown() const override { return below_->has_grown(); }
@@ -38,11 +40,15 @@ class WindowedSource final : public Source {
 // what it asked for alone. One thread, in which it is also destroyed; the one made last is the first to go.
 class ReadWindow {
  public:
-  // `source` has to outlive the object.
-  explicit ReadWindow(const Source& source);
+  // `source` has to outlive the object. With `pass`, which is a pass over `source` and must outlive the object, all
+  // reads come out of its pieces.
+  explicit ReadWindow(const Source& source, SequentialPass* pass = nullptr);
   ~ReadWindow();
   ReadWindow(const ReadWindow&) = delete;
   ReadWindow& operator=(const ReadWindow&) = delete;
+
+  // Lets go of the bytes that it has.
+  void forget();
 
   static constexpr std::uint64_t kNear = 32u << 10;    // bytes passed over in a short step, at the most
   static constexpr int kShortSteps = 2;                // one after the other make a window
@@ -55,15 +61,20 @@ class ReadWindow {
 
   static ReadWindow* of(const WindowedSource& source);
   Result<std::size_t> read(const Source& below, Position at, MutableBytes out);
-  Result<Slice> view(const Source& below, Position at, std::uint64_t size);
+  Result<Slice> view(const WindowedSource& source, Position at, std::uint64_t size);
   // The bytes from `at` on, `size` of them or fewer where the source ends; nullopt where they are to be read alone.
   std::optional<Bytes> held(const Source& below, Position at, std::uint64_t size);
   bool move(const Source& below, Position at, std::uint64_t size);
+  // The bytes from `at` on in one piece of the pass, at most `size`; none where they are to be read directly.
+  Bytes part(const Source& below, Position at, std::uint64_t size);
+  Result<std::size_t> read_parts(const Source& below, Position at, MutableBytes out);
 
   const Source* const source_;
+  SequentialPass* const pass_;  // null: the window is the thread's own
   ReadWindow* const outer_;
-  std::shared_ptr<Buffer> window_;  // shared with the views of it
-  Position begin_ = 0;              // of the window in the source
+  std::shared_ptr<const Buffer> piece_;  // of the pass
+  std::shared_ptr<Buffer> window_;       // shared with the views of it
+  Position begin_ = 0;                   // of the window in the source
   std::uint64_t filled_ = 0;
   std::uint64_t last_size_ = 0;     // of the last window in a row of them
   Position last_end_ = UINT64_MAX;  // of what was asked for last

@@ -21,8 +21,9 @@ namespace recordfs {
 namespace {
 
 constexpr std::size_t kEndBytes = 4096;
-constexpr std::size_t kPiece = 4u << 20;  // after which whoever reads is asked whether he still wants it
-constexpr int kMostInterruptions = 100;   // of one read, which no signal brings about
+constexpr std::uint64_t kEndBytesRead = 128u << 10;  // that the kernel reads when a file is opened
+constexpr std::size_t kPiece = 4u << 20;             // after which whoever reads is asked whether he still wants it
+constexpr int kMostInterruptions = 100;              // of one read, which no signal brings about
 // The kernel writes a file's time stamp before the bytes, and one stamp may stand for several writes.
 constexpr std::chrono::milliseconds kFineStamp{30};
 constexpr std::chrono::milliseconds kCoarseStamp{2000};  // of file systems that do not count fractions of a second
@@ -118,6 +119,7 @@ Result<std::shared_ptr<const FileSource>> FileSource::of(Descriptor descriptor, 
   const Status status{st.st_dev, st.st_ino, st.st_mode, st.st_uid, st.st_gid, st.st_mtim.tv_sec, st.st_mtim.tv_nsec};
   auto source = std::shared_ptr<FileSource>(new FileSource(std::move(name), std::move(descriptor), size, status));
   source->seen_ = stamp_of(st, size);
+  source->expect_reads_of_the_end();
   auto ends = source->read_ends();
   if (!ends) return std::move(ends).error();
   source->ends_ = std::move(*ends);
@@ -187,6 +189,18 @@ Result<Position> FileSource::next_data(Position at) const {
   return next <= at || next > last_known_data() ? at : next;
 }
 
+// Formats look for an ending at several places there: one request of a network filesystem serves them all.
+void FileSource::expect_reads_of_the_end() const {
+  const std::uint64_t length = std::min(size_, kEndBytesRead);
+  static_cast<void>(::posix_fadvise(descriptor_.number(), static_cast<off_t>(size_ - length),
+                                    static_cast<off_t>(length), POSIX_FADV_WILLNEED));
+}
+
+// The kernel reads twice as far ahead then.
+void FileSource::expect_sequential_reads() const {
+  static_cast<void>(::posix_fadvise(descriptor_.number(), 0, 0, POSIX_FADV_SEQUENTIAL));
+}
+
 // No hole of the snapshot ends behind it; size_ where nothing but zeros is known.
 Position FileSource::last_known_data() const {
   const Bytes last = ends_.last.view();
@@ -200,8 +214,9 @@ Result<FileSource::Ends> FileSource::read_ends() const {
   auto last = Buffer::allocate(length);
   if (!first) return std::move(first).error();
   if (!last) return std::move(last).error();
-  if (auto got = read_descriptor(0, first->span()); !got) return std::move(got).error();
+  // The last bytes first: what is read next is mostly near the beginning, and goes on from there.
   if (auto got = read_descriptor(size_ - length, last->span()); !got) return std::move(got).error();
+  if (auto got = read_descriptor(0, first->span()); !got) return std::move(got).error();
   return Ends{std::move(*first), std::move(*last)};
 }
 

@@ -52,6 +52,10 @@ class Source {
   // itself where that can't be told, as of all bytes that nobody left out on purpose. Fails as read_at() does.
   virtual Result<Position> next_data(Position at) const { return std::min(at, size()); }
 
+  // Says that the source is about to be read from front to end. A hint: it changes nothing but the time that reads
+  // take.
+  virtual void expect_sequential_reads() const {}
+
   // Grows by one whenever the file was seen to have been touched since the last look: whoever keeps
   // "this was verified" for bytes that it reads again has to verify anew.
   virtual std::uint64_t generation() const { return 0; }
@@ -98,6 +102,7 @@ class FileSource final : public Source {
   std::uint64_t size() const override { return size_; }
   Result<std::size_t> read_at(Position at, MutableBytes out) const override;
   Result<Position> next_data(Position at) const override;
+  void expect_sequential_reads() const override;
   std::uint64_t generation() const override { return generation_.load(std::memory_order_acquire); }
 
   std::optional<FileIdentity> identity() const override;
@@ -137,6 +142,7 @@ class FileSource final : public Source {
 
   Result<std::size_t> read_descriptor(Position at, MutableBytes out) const;
   Result<Ends> read_ends() const;
+  void expect_reads_of_the_end() const;
   Result<bool> ends_are_same() const;
   Position last_known_data() const;
   Result<Stamp> stamp() const;

@@ -10,6 +10,7 @@
 
 #include "core/base/caller.h"
 #include "core/base/read_window.h"
+#include "core/base/sequential_pass.h"
 
 namespace recordfs {
 namespace {
@@ -35,11 +36,12 @@ std::vector<Learnt> learnt_between(const std::vector<Learnt>& all, std::uint64_t
 
 Catalog::Catalog(const Container& container, const Source& source, Depth depth, Bounds bounds, OnDamage on_damage,
                  std::unique_ptr<SavedIndex> saved, MakeLayout make_layout, OnWalked on_walked,
-                 std::optional<CatalogSnapshot> shorter)
+                 std::optional<CatalogSnapshot> shorter, bool reads_whole)
     : container_(container),
       source_(source),
       depth_(depth),
       bounds_(bounds),
+      reads_whole_(reads_whole),
       on_damage_(std::move(on_damage)),
       make_layout_(std::move(make_layout)),
       on_walked_(std::move(on_walked)),
@@ -85,12 +87,15 @@ void Catalog::start() {
 // Nobody behind it would catch what the standard library throws.
 void Catalog::run() {
   const Caller caller(Caller::Work::kAny, &gave_up_);
-  const ReadWindow window(source_);
+  std::optional<SequentialPass> whole;
+  if (reads_whole_ && container_.is_in_file_order()) whole.emplace(source_);
+  SequentialPass* const pass = whole ? &*whole : nullptr;
+  const ReadWindow window(source_, pass);
   std::unique_lock lock(mutex_);
   restore(lock);
   const bool is_known = complete_;
   try {
-    if (!is_known) take_walk(lock);
+    if (!is_known) take_walk(lock, pass);
   } catch (const std::bad_alloc&) {
     if (!lock.owns_lock()) lock.lock();
     fail(shortage("no memory"));
@@ -122,12 +127,13 @@ void Catalog::tell_walked(std::unique_lock<std::mutex>& lock) const {
 }
 
 // What is thrown leaves the walk where it was.
-void Catalog::take_walk(std::unique_lock<std::mutex>& lock) {
+void Catalog::take_walk(std::unique_lock<std::mutex>& lock, SequentialPass* pass) {
   const auto begin = std::chrono::steady_clock::now();
   Walk walk(container_, source_.size(), depth_, resume_at_, totals_, {}, make_layout_);
   while (!walk.at_end() && !stopping_) {
     const ChunkKey key = walk.next();
     lock.unlock();
+    if (pass != nullptr) pass->advance(key.position);
     auto stepped = walk.step();
     lock.lock();
     resume_at_ = key;

@@ -27,6 +27,8 @@
 
 namespace recordfs {
 
+class SequentialPass;
+
 class Catalog final : public Awaited {
  public:
   struct Bounds {
@@ -53,11 +55,13 @@ class Catalog final : public Awaited {
   // `container` reads from `source`; both have to outlive the catalog. The walk starts with the first wait() or
   // start(). What `saved` has of the container takes the place of the walk, or of its beginning; null: nothing is
   // saved. `make_layout` makes all layouts that the catalog needs, on the walk's thread and on those of callers.
+  // `reads_whole`: the walk reads the whole file in large pieces, not only the headers. That is quicker where each
+  // request takes long, and slower for large chunks elsewhere.
   // `shorter` is what a catalog with the same depth and bounds has found in the file when it was shorter: the walk
   // goes on behind what the bytes that were added can't have changed.
   Catalog(const Container& container, const Source& source, Depth depth, Bounds bounds, OnDamage on_damage = {},
           std::unique_ptr<SavedIndex> saved = {}, MakeLayout make_layout = {}, OnWalked on_walked = {},
-          std::optional<CatalogSnapshot> shorter = {});
+          std::optional<CatalogSnapshot> shorter = {}, bool reads_whole = false);
   ~Catalog() override;
 
   // Begins the walk in the background, or goes on with one that failed for a passing reason.
@@ -102,7 +106,8 @@ class Catalog final : public Awaited {
   static constexpr std::size_t kCoordinates = 6;
 
   void run();
-  void take_walk(std::unique_lock<std::mutex>& lock);
+  // `pass`: null where only what the walk needs is read.
+  void take_walk(std::unique_lock<std::mutex>& lock, SequentialPass* pass);
   void fail(Error error);
   std::optional<SavedIndex::Found> read_saved() const;
   std::optional<SavedIndex::Found> read_known();
@@ -136,6 +141,7 @@ class Catalog final : public Awaited {
   const Source& source_;
   const Depth depth_;
   const Bounds bounds_;
+  const bool reads_whole_;
   const OnDamage on_damage_;
   const MakeLayout make_layout_;
   const OnWalked on_walked_;

@@ -47,7 +47,7 @@ RecordStore::RecordStore(std::string name, std::shared_ptr<const Source> source,
           *container_, *source_, Depth::kCounts, bounds, [this](const DamageRow& row) { report(row.region); },
           growing.shorter != nullptr ? nullptr : saved(Depth::kCounts), layouts_in_turn(),
           growing.shorter != nullptr ? Catalog::OnWalked{} : walks_told("headers"),
-          growing.shorter != nullptr ? growing.shorter->catalog_.snapshot() : std::nullopt),
+          growing.shorter != nullptr ? growing.shorter->catalog_.snapshot() : std::nullopt, services.reads_whole_files),
       keys_(container_->has_keys() ? std::make_unique<KeyIndex>(*this, services.keys, services.log) : nullptr) {
   if (growing.shorter == nullptr) return;
   knows_counts_ = growing.shorter->state().complete;
@@ -66,7 +66,7 @@ std::unique_ptr<Catalog> RecordStore::new_sizes(std::optional<CatalogSnapshot> s
   auto index = shorter ? nullptr : saved(Depth::kSizes);
   return std::make_unique<Catalog>(*container_, *source_, Depth::kSizes, bounds_, Catalog::OnDamage{}, std::move(index),
                                    layouts_in_turn(), shorter ? Catalog::OnWalked{} : walks_told("sizes"),
-                                   std::move(shorter));
+                                   std::move(shorter), services_.reads_whole_files);
 }
 
 Catalog* RecordStore::sizes_if_made() const {

@@ -57,6 +57,7 @@ struct Services {
   std::optional<IndexPlace> index;              // where catalogs are saved; nowhere without it
   KeyIndex::Bounds keys;                        // of each container
   std::atomic<std::uint64_t> decoded_bytes{0};  // so far; of a chunk that is decoded by parts, all of it
+  bool reads_whole_files = false;               // a scan reads the bytes between headers too, in large pieces
   unsigned address_bits = 58;  // of a record's address; fewer where several containers share one space of numbers
 };
 

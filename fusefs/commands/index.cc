@@ -62,6 +62,7 @@ class Index {
       return kExitPartlyDone;
     }
     workspace_.services().index->least_walk = {};
+    workspace_.services().reads_whole_files = true;
     for (const std::string& path : options_.files) {
       wait_until_settled(path);
       build(path);

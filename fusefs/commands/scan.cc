@@ -5,11 +5,13 @@
 #include <deque>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <system_error>
 #include <thread>
 #include <utility>
 
 #include "core/base/read_window.h"
+#include "core/base/sequential_pass.h"
 
 namespace recordfs {
 namespace {
@@ -23,7 +25,8 @@ constexpr std::size_t kTasksAThread = 3;
 struct Task {
   std::vector<ScannedStep> steps;
   std::vector<Finish> finishes;
-  std::uint64_t bytes = 0;  // that it is expected to hold
+  SequentialPass::Hold stored{};  // the file's bytes of its chunks, until they were worked on
+  std::uint64_t bytes = 0;        // that it is expected to hold
   bool is_done = false;
 };
 
@@ -38,7 +41,9 @@ std::uint64_t expected_bytes(const ScannedStep& step) {
 // The threads that work, and the tasks that wait for them, in order.
 class Workers {
  public:
-  Workers(const Work& work, unsigned threads) : work_(work), wanted_(threads) {}
+  // `pass`: null where each read is to go to the source.
+  Workers(const Work& work, const Source& source, SequentialPass* pass, unsigned threads)
+      : work_(work), source_(source), pass_(pass), wanted_(threads) {}
   ~Workers() {
     {
       const std::lock_guard lock(mutex_);
@@ -86,9 +91,12 @@ class Workers {
 
   void run(Task& task) const {
     for (const ScannedStep& step : task.steps) task.finishes.push_back(work_(step));
+    task.stored.release();
   }
 
   void serve() {
+    std::optional<ReadWindow> window;
+    if (pass_ != nullptr) window.emplace(source_, pass_);
     std::unique_lock lock(mutex_);
     for (;;) {
       ++idle_;
@@ -99,6 +107,7 @@ class Workers {
       waiting_.pop_front();
       lock.unlock();
       run(*task);
+      if (window) window->forget();
       lock.lock();
       task->is_done = true;
       done_.notify_all();
@@ -106,6 +115,8 @@ class Workers {
   }
 
   const Work& work_;
+  const Source& source_;
+  SequentialPass* const pass_;
   const std::size_t wanted_;
   std::mutex mutex_;
   std::condition_variable wake_;
@@ -119,8 +130,9 @@ class Workers {
 // The walk, a task at a time.
 class Steps {
  public:
-  Steps(const RecordStore& store, const ScanOptions& options)
+  Steps(const RecordStore& store, const ScanOptions& options, SequentialPass* pass)
       : walk_(store.walk(Depth::kCounts, options.from)),
+        pass_(pass),
         end_record_(options.end_record),
         end_position_(options.end_position) {}
 
@@ -133,6 +145,7 @@ class Steps {
     while (!at_end() && task.steps.size() < batch_ && stored < kBatchBytes) {
       is_over_ = walk_.next().position >= end_position_;
       if (is_over_) break;
+      if (pass_ != nullptr) pass_->advance(walk_.next().position);
       if (auto stepped = walk_.step(); !stepped) {
         is_over_ = true;
         return stepped;
@@ -148,7 +161,9 @@ class Steps {
       if (!place && walk_.damage().empty()) continue;
       task.steps.push_back({place, walk_.damage()});
       task.bytes += expected_bytes(task.steps.back());
-      if (place) stored += place->chunk.stored_size;
+      if (!place) continue;
+      stored += place->chunk.stored_size;
+      if (pass_ != nullptr) task.stored.extend(*pass_, place->chunk.begin, place->chunk.end);
     }
     batch_ = std::min(batch_ * 2, kBatchSteps);
     return {};
@@ -156,6 +171,7 @@ class Steps {
 
  private:
   Walk walk_;
+  SequentialPass* const pass_;
   const std::uint64_t end_record_;
   const Position end_position_;
   std::size_t batch_ = 1;
@@ -169,10 +185,14 @@ bool finish(Task& task) {
 }  // namespace
 
 Result<Totals> scan(const RecordStore& store, const ScanOptions& options, const Work& work) {
-  const ReadWindow window(store.source());
-  Steps steps(store, options);
+  // In another order than the file's, large pieces would be read again and again.
+  std::optional<SequentialPass> pass;
+  if (store.container().is_in_file_order()) pass.emplace(store.source(), options.end_position);
+  SequentialPass* const shared = pass ? &*pass : nullptr;
+  const ReadWindow window(store.source(), shared);
+  Steps steps(store, options, shared);
   std::deque<std::shared_ptr<Task>> tasks;
-  Workers workers(work, options.threads);
+  Workers workers(work, store.source(), shared, options.threads);
   std::uint64_t held = 0;
   Result<void> walked;
   bool is_wanted = true;

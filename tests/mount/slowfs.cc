@@ -1,13 +1,19 @@
-// slowfs FOLDER MOUNTPOINT: FOLDER's files, read-only, whose reads can be held up by a test.
+// slowfs FOLDER MOUNTPOINT [MILLISECONDS [jump]]: FOLDER's files, read-only, whose reads can be held up by a test.
 //
 // The file FOLDER/gate holds a decimal number. A read that goes beyond that byte of its file waits until the number is
 // larger or the file is gone. Stays in the foreground.
+//
+// With MILLISECONDS above 0 it behaves as a network filesystem: each read takes that long, and the kernel caches pages
+// and reads ahead. With "jump" only those reads take that long that begin farther than kStream from where the last one
+// ended: as with HTTP, where a jump is a new request. In both cases, and with 0, each read appends a line to
+// FOLDER/requests: its offset, its size, and 1 for a jump.
 #define FUSE_USE_VERSION 314
 #include <fcntl.h>
 #include <fuse.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <csignal>
@@ -15,12 +21,21 @@
 #include <filesystem>
 #include <fstream>
 #include <limits>
+#include <mutex>
 #include <string>
+#include <string_view>
 #include <thread>
 
 namespace {
 
+constexpr std::uint64_t kStream = 1u << 20;
+
 std::string folder;
+bool logs_reads = false;
+std::chrono::milliseconds latency{0};
+bool only_jumps_wait = false;
+std::mutex mutex;                      // guards what follows
+std::uint64_t stream_at = UINT64_MAX;  // where the last read ended; one file at a time is read in the tests
 
 std::uint64_t gate() {
   std::uint64_t open_until = 0;
@@ -43,8 +58,16 @@ int open_file(const char* path, fuse_file_info* file) {
   const int descriptor = ::open((folder + path).c_str(), O_RDONLY | O_CLOEXEC);
   if (descriptor < 0) return -errno;
   file->fh = static_cast<std::uint64_t>(descriptor);
-  file->direct_io = 1;  // the kernel reads what was asked for and no further
+  if (latency.count() == 0) file->direct_io = 1;  // the kernel reads what was asked for and no further
   return 0;
+}
+
+bool is_jump(std::uint64_t offset, std::size_t size) {
+  const std::lock_guard lock(mutex);
+  const bool goes_on = stream_at != UINT64_MAX && offset + kStream >= stream_at && offset <= stream_at + kStream;
+  stream_at = goes_on ? std::max(stream_at, offset + size) : offset + size;
+  std::ofstream(folder + "/requests", std::ios::app) << offset << ' ' << size << ' ' << (goes_on ? 0 : 1) << '\n';
+  return !goes_on;
 }
 
 int read_file(const char*, char* buffer, std::size_t size, off_t offset, fuse_file_info* file) {
@@ -53,6 +76,8 @@ int read_file(const char*, char* buffer, std::size_t size, off_t offset, fuse_fi
     if (fuse_interrupted() != 0) return -EINTR;
     std::this_thread::sleep_for(5ms);
   }
+  const bool jumps = logs_reads && is_jump(static_cast<std::uint64_t>(offset), size);
+  if (jumps || !only_jumps_wait) std::this_thread::sleep_for(latency);
   const ssize_t got = ::pread(static_cast<int>(file->fh), buffer, size, offset);
   return got < 0 ? -errno : static_cast<int>(got);
 }
@@ -65,7 +90,10 @@ int close_file(const char*, fuse_file_info* file) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc != 3) return 1;
+  if (argc < 3 || argc > 5) return 1;
+  logs_reads = argc > 3;
+  if (argc > 3) latency = std::chrono::milliseconds(std::stoi(argv[3]));
+  only_jumps_wait = argc > 4 && argv[4] == std::string_view("jump");
   folder = std::filesystem::absolute(argv[1]);
   fuse_operations operations{};
   operations.init = ask_for_interrupts;
@@ -74,7 +102,8 @@ int main(int argc, char** argv) {
   operations.read = read_file;
   operations.release = close_file;
   char foreground[] = "-f";
-  char options[] = "-oro,attr_timeout=0";
-  char* arguments[] = {argv[0], argv[2], foreground, options, nullptr};
+  char uncached[] = "-oro,attr_timeout=0";
+  char cached[] = "-oro,attr_timeout=1";
+  char* arguments[] = {argv[0], argv[2], foreground, latency.count() > 0 ? cached : uncached, nullptr};
   return fuse_main(4, arguments, &operations, nullptr);
 }

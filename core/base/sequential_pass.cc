@@ -1,0 +1,212 @@
+#include "core/base/sequential_pass.h"
+
+#include <algorithm>
+#include <new>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+namespace recordfs {
+namespace {
+
+std::uint64_t number_of(Position at) { return at / SequentialPass::kPiece; }
+
+}  // namespace
+
+// Buffers of dropped pieces, used again: fresh memory costs about as much time as the read that fills it.
+struct SequentialPass::SpareBuffers {
+  Result<Buffer> take(std::size_t size) {
+    {
+      const std::lock_guard lock(mutex);
+      while (!buffers.empty()) {
+        Buffer buffer = std::move(buffers.back());
+        buffers.pop_back();
+        if (buffer.size() == size) return buffer;
+      }
+    }
+    return Buffer::allocate(size);
+  }
+
+  void give(Buffer buffer) {
+    if (buffer.size() != kPiece) return;
+    const std::lock_guard lock(mutex);
+    if (buffers.size() < kMostAhead) buffers.push_back(std::move(buffer));
+  }
+
+  // REQUIRES: `self` is not null. Throws std::bad_alloc.
+  static std::shared_ptr<const Buffer> shared(const std::shared_ptr<SpareBuffers>& self, Buffer buffer) {
+    auto own = std::make_unique<Buffer>(std::move(buffer));
+    return {own.release(), [self](Buffer* done) {
+              self->give(std::move(*done));
+              delete done;  // NOLINT(cppcoreguidelines-owning-memory)
+            }};
+  }
+
+  SpareBuffers() { buffers.reserve(kMostAhead); }
+  std::mutex mutex;
+  std::vector<Buffer> buffers;
+};
+
+void SequentialPass::Hold::extend(SequentialPass& pass, Position begin, Position end) {
+  if (begin >= end) return;
+  const std::uint64_t first = pass_ == nullptr ? number_of(begin) : first_;
+  const std::uint64_t last = number_of(end - 1);
+  if (pass_ != nullptr && last <= last_) return;
+  if (last - first >= kReach) return;
+  const std::lock_guard lock(pass.mutex_);
+  std::uint64_t number = pass_ == nullptr ? first : last_ + 1;
+  for (; number <= last; ++number) {
+    ++pass.pieces_[number].holds;
+    pass_ = &pass;
+    first_ = first;
+    last_ = number;
+  }
+}
+
+void SequentialPass::Hold::release() {
+  if (pass_ != nullptr) std::exchange(pass_, nullptr)->release(first_, last_);
+}
+
+SequentialPass::SequentialPass(const Source& source, Position end)
+    : source_(source),
+      end_((std::min(end, source.size()) + kPiece - 1) / kPiece),
+      spares_(std::make_shared<SpareBuffers>()) {
+  if (end_ > 1) source.expect_sequential_reads();
+}
+
+SequentialPass::~SequentialPass() {
+  {
+    const std::lock_guard lock(mutex_);
+    is_stopping_ = true;
+  }
+  wake_.notify_all();
+  if (thread_.joinable()) thread_.join();
+}
+
+void SequentialPass::advance(Position at) {
+  const std::uint64_t number = number_of(at);
+  if (number == driver_at_) return;
+  driver_at_ = number;
+  const std::lock_guard lock(mutex_);
+  const bool goes_on = number >= low_ && (number <= next_ || is_held_up_to(number));
+  low_ = number;
+  if (!goes_on) move_to(number);
+  drop_unused();
+  wake_.notify_one();
+}
+
+// Whether bytes between the window and `number` are needed, so that the window moves through them.
+bool SequentialPass::is_held_up_to(std::uint64_t number) const {
+  const auto piece = pieces_.lower_bound(next_);
+  return number < next_ + kReach && piece != pieces_.end() && piece->first < number;
+}
+
+// Threads that wait for a piece before it read the source themselves.
+void SequentialPass::move_to(std::uint64_t number) {
+  begin_ = next_ = number;
+  wanted_ = 0;
+  is_in_hole_ = false;
+  loaded_.notify_all();
+}
+
+void SequentialPass::drop_unused() {
+  // The first piece stays: formats read what is at the front of the file for each chunk.
+  const std::uint64_t least = std::max(low_, next_ - std::min(next_, kMostKept));
+  for (auto piece = pieces_.upper_bound(0); piece != pieces_.end() && piece->first < least;) {
+    piece = piece->second.holds == 0 ? pieces_.erase(piece) : std::next(piece);
+  }
+}
+
+void SequentialPass::release(std::uint64_t first, std::uint64_t last) {
+  const std::lock_guard lock(mutex_);
+  for (std::uint64_t number = first; number <= last; ++number) {
+    const auto piece = pieces_.find(number);
+    if (piece != pieces_.end()) --piece->second.holds;
+  }
+  drop_unused();
+}
+
+std::shared_ptr<const Buffer> SequentialPass::piece_at(const Source& below, Position at) {
+  const std::uint64_t number = number_of(at);
+  Lock lock(mutex_);
+  while (number >= next_) {
+    if (number - next_ >= kReach) return nullptr;
+    wanted_ = std::max(wanted_, number);
+    if (next_ > begin_) start_thread();
+    if (!is_loading_ && !thread_.joinable()) {
+      load_next(lock, below);
+      continue;
+    }
+    wake_.notify_one();
+    loaded_.wait(lock);
+  }
+  const auto piece = pieces_.find(number);
+  return piece == pieces_.end() ? nullptr : piece->second.bytes;
+}
+
+void SequentialPass::load_next(Lock& lock, const Source& from) {
+  const std::uint64_t number = next_;
+  is_loading_ = true;
+  lock.unlock();
+  auto bytes = load(from, number);
+  const bool is_zeros = bytes && are_zeros(bytes->view());
+  lock.lock();
+  is_loading_ = false;
+  if (next_ == number) {
+    ++next_;
+    is_in_hole_ = is_zeros;
+    try {
+      if (bytes) pieces_[number].bytes = std::move(bytes);
+    } catch (const std::bad_alloc&) {
+      // Threads read it from the source.
+    }
+    drop_unused();
+  }
+  loaded_.notify_all();
+  wake_.notify_one();
+}
+
+// Null: it could not be read.
+std::shared_ptr<const Buffer> SequentialPass::load(const Source& from, std::uint64_t number) {
+  const Position begin = number * kPiece;
+  const std::uint64_t wanted = std::min(kPiece, from.size() - std::min(begin, from.size()));
+  auto buffer = spares_->take(static_cast<std::size_t>(wanted));
+  if (!buffer) return nullptr;
+  const auto got = from.read_at(begin, buffer->span());
+  if (!got || *got < wanted) return nullptr;
+  try {
+    return SpareBuffers::shared(spares_, std::move(*buffer));
+  } catch (const std::bad_alloc&) {
+    return nullptr;
+  }
+}
+
+// A second piece is wanted: from now on they are loaded ahead. Without a thread to be had the threads load them that
+// need them.
+void SequentialPass::start_thread() {
+  if (std::exchange(tried_thread_, true)) return;
+  try {
+    thread_ = std::thread([this] { run(); });
+  } catch (const std::system_error&) {
+    return;
+  } catch (const std::bad_alloc&) {
+    return;
+  }
+}
+
+bool SequentialPass::wants_more() const {
+  if (next_ <= wanted_) return true;
+  const std::uint64_t ahead = std::min(kMostAhead, next_ - begin_);
+  return !is_in_hole_ && next_ < end_ && next_ < low_ + ahead;
+}
+
+void SequentialPass::run() {
+  Lock lock(mutex_);
+  for (;;) {
+    wake_.wait(lock, [this] { return is_stopping_ || (!is_loading_ && wants_more()); });
+    if (is_stopping_) return;
+    load_next(lock, source_);
+  }
+}
+
+}  // namespace recordfs

@@ -1,0 +1,126 @@
+#!/usr/bin/env python3
+"""Commands that read whole files, on a filesystem where each request takes long: few large reads, in file order."""
+import contextlib
+import importlib.util
+import os
+import random
+import struct
+import subprocess
+import sys
+
+import mounting
+
+MEBIBYTE = 1 << 20
+LARGE = 128 << 10
+PROBES = 56  # small reads at both ends of the file, which tell the format and check that the file is the same
+JUMPS = 4  # to the end, to the beginning, and once more for metadata
+COMMANDS = [("verify", "-j1"), ("verify", "-j4"), ("cat", "-j1"), ("cat", "-j4"), ("grep", "-j4", "-c", "no such text")]
+FORMS = {"riegeli-zstd": 28000, "riegeli-none": 10000, "leveldb": 10000, "recordio-zstd": 20000, "proio-lz4": 16000,
+         "bloscpack-lz4": 16000}
+
+
+def _writer(name):
+    """A module below tests/writers."""
+    path = mounting.place.checkout / "tests/writers" / name
+    for folder in (path.parent, path.parent.parent):
+        sys.path.insert(0, str(folder))
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    del sys.path[:2]
+    return module
+
+
+def tfrecord():
+    crc = _writer("samples.py").masked_crc32c
+    made = random.Random(1)
+    records = []
+    for _ in range(100):
+        length, record = struct.pack("<Q", 1000), made.randbytes(1000)
+        records.append(length + struct.pack("<I", crc(length)) + record + struct.pack("<I", crc(record)))
+    return b"".join(records) * 60
+
+
+def table():
+    writer = _writer("leveldb_table/table.py")
+    made = writer.Table()
+    for block in range(1000):
+        keys = [b"key%08d" % number for number in range(block * 4, block * 4 + 4)]
+        made.add([(writer.internal(key, 1), random.Random(key).randbytes(1000)) for key in keys])
+    return made.finish()
+
+
+def array_record():
+    made = _writer("array_record/make_samples.py").File(b"group_size:128")
+    for chunk in range(24):
+        made.add([random.Random(chunk * 128 + i).randbytes(1000) for i in range(128)])
+    return made.finish()
+
+
+class WholeFiles(mounting.Case):
+    def setUp(self):
+        super().setUp()
+        self.backing = self.folder / "backing"
+        self.backing.mkdir()
+        self.slow = self.folder / "slow"
+        self.slow.mkdir()
+        for form, records in FORMS.items():
+            mounting.made(self.backing, records, form)[0].rename(self.backing / form)
+        for name, make in (("a.tfrecord", tfrecord), ("a.ldb", table), ("a.array_record", array_record)):
+            (self.backing / name).write_bytes(make())
+        self.files = sorted(self.backing.iterdir())
+        for file in self.files:
+            os.utime(file, (1, 1))
+
+    @contextlib.contextmanager
+    def slowfs(self, *mode):
+        with mounting.started(mounting.program("slowfs"), self.backing, self.slow, *mode) as running:
+            mounting.wait_for(lambda: str(self.slow) in mounting.mounts(), "slowfs")
+            try:
+                yield
+            finally:
+                mounting.run("fusermount3", "-u", self.slow)
+                running.wait(mounting.PATIENCE)
+
+    def requests(self, file, command, *mode):
+        """(offset, size, whether it was a jump) of each read that the command makes."""
+        log = self.backing / "requests"
+        log.unlink(missing_ok=True)
+        with self.slowfs(*mode):
+            done = subprocess.run([mounting.program("recordfs"), *command, self.slow / file.name],
+                                  stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+                                  env=self.environment(), timeout=mounting.PATIENCE, check=False)
+        self.assertEqual((done.returncode, done.stderr), (1 if command[0] == "grep" else 0, b""), command)
+        return [tuple(map(int, line.split())) for line in log.read_text(encoding="ascii").splitlines()]
+
+    def test_each_byte_is_read_once_in_file_order_and_in_large_pieces(self):
+        for file in self.files:
+            for command in COMMANDS:
+                with self.subTest(file=file.name, command=command):
+                    size = file.stat().st_size
+                    reads = self.requests(file, command, "0")
+                    self.assertLessEqual(len(reads), PROBES + 2 * (size // MEBIBYTE + 1))
+                    self.assertLessEqual(sum(length for _, length, _ in reads), size + MEBIBYTE)
+                    large = [(at, at + length) for at, length, _ in reads if length >= LARGE]
+                    self.assertGreaterEqual(sum(end - at for at, end in large), size * 9 // 10 - MEBIBYTE)
+                    for (_, end), (begin, _) in zip(large, large[1:]):
+                        self.assertGreaterEqual(begin, end)
+
+    def test_kernel_asks_a_network_filesystem_for_one_stretch_after_the_other(self):
+        for file in self.files:
+            for command in COMMANDS:
+                with self.subTest(file=file.name, command=command):
+                    size = file.stat().st_size
+                    reads = self.requests(file, command, "1", "jump")
+                    self.assertLessEqual(sum(jump for _, _, jump in reads), JUMPS)
+                    self.assertLessEqual(sum(length for _, length, _ in reads), size + MEBIBYTE)
+
+    def test_index_of_small_chunks_is_made_in_one_pass(self):
+        file = self.backing / "riegeli-zstd"
+        reads = self.requests(file, ("index",), "1", "jump")
+        self.assertLessEqual(sum(jump for _, _, jump in reads), JUMPS)
+        self.assertLessEqual(len(reads), file.stat().st_size // LARGE + PROBES)
+
+
+if __name__ == "__main__":
+    mounting.main()

@@ -1,0 +1,273 @@
+#include "core/base/sequential_pass.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <atomic>
+#include <deque>
+#include <functional>
+#include <future>
+#include <mutex>
+#include <optional>
+#include <thread>
+#include <vector>
+
+#include "core/base/read_window.h"
+
+namespace recordfs {
+namespace {
+
+constexpr std::uint64_t kPiece = SequentialPass::kPiece;
+
+struct CountedRead {
+  Position at;
+  std::uint64_t size;
+  bool operator==(const CountedRead&) const = default;
+};
+
+// Gives bytes that depend on their position, notes each read, and fails at a bad sector. Zeros from `hole` on.
+class CountedSource final : public Source {
+ public:
+  explicit CountedSource(std::uint64_t size) : size_(size) {}
+  std::uint64_t size() const override { return size_; }
+  Result<std::size_t> read_at(Position at, MutableBytes out) const override {
+    {
+      const std::lock_guard lock(mutex_);
+      reads_.push_back({at, out.size()});
+    }
+    const auto there = static_cast<std::size_t>(std::min<std::uint64_t>(out.size(), size_ - std::min(at, size_)));
+    if (at <= bad_sector && bad_sector - at < there) return Error{Code::kIo, bad_sector, "bad sector"};
+    for (std::size_t i = 0; i < there; ++i) out[i] = byte_at(at + i);
+    return there;
+  }
+  std::byte byte_at(Position at) const {
+    if (at >= hole) return std::byte{0};
+    return static_cast<std::byte>((at * 0x9E3779B97F4A7C15u) >> 56);
+  }
+  std::vector<CountedRead> reads() const {
+    const std::lock_guard lock(mutex_);
+    return reads_;
+  }
+  std::uint64_t bytes_read() const {
+    std::uint64_t sum = 0;
+    for (const CountedRead& one : reads()) sum += one.size;
+    return sum;
+  }
+
+  Position bad_sector = UINT64_MAX;
+  Position hole = UINT64_MAX;
+
+ private:
+  const std::uint64_t size_;
+  mutable std::mutex mutex_;
+  mutable std::vector<CountedRead> reads_;
+};
+
+struct PassedSource {
+  explicit PassedSource(std::uint64_t size, const std::function<void(CountedSource&)>& prepare = {})
+      : below(std::make_shared<CountedSource>(size)), source(below) {
+    if (prepare) prepare(*below);
+  }
+  // What a read gives, each byte checked; nullopt if it fails.
+  std::optional<std::size_t> read(Position at, std::size_t size) const {
+    std::vector<std::byte> out(size);
+    const auto got = source.read_at(at, out);
+    if (!got) return std::nullopt;
+    for (std::size_t i = 0; i < *got; ++i) {
+      if (out[i] != below->byte_at(at + i)) ADD_FAILURE() << "wrong byte at " << at + i;
+    }
+    return *got;
+  }
+
+  const std::shared_ptr<CountedSource> below;
+  const WindowedSource source;
+};
+
+std::vector<CountedRead> pieces(std::uint64_t first, std::uint64_t end) {
+  std::vector<CountedRead> all;
+  for (std::uint64_t i = first; i < end; ++i) all.push_back({i * kPiece, kPiece});
+  return all;
+}
+
+TEST(SequentialPass, ScanOfSmallStepsReadsEachPieceOnceInFileOrder) {
+  const PassedSource passed(10 * kPiece);
+  SequentialPass pass(passed.source);
+  const ReadWindow window(passed.source, &pass);
+  for (Position at = 0; at < 10 * kPiece; at += 5000) {
+    pass.advance(at);
+    EXPECT_EQ(passed.read(at, 64), std::min<Position>(64, 10 * kPiece - at));
+  }
+  EXPECT_EQ(passed.below->reads(), pieces(0, 10));
+}
+
+TEST(SequentialPass, LastPieceEndsWithTheSource) {
+  const PassedSource passed(kPiece + 1000);
+  SequentialPass pass(passed.source);
+  const ReadWindow window(passed.source, &pass);
+  EXPECT_EQ(passed.read(kPiece - 10, 4096), 1010u);
+  EXPECT_EQ(passed.read(kPiece + 1000, 10), 0u);
+  EXPECT_EQ(passed.below->reads(), (std::vector<CountedRead>{{0, kPiece}, {kPiece, 1000}}));
+}
+
+// The driver reads headers; threads decode chunks of odd sizes that it has left, several at a time and out of order.
+TEST(SequentialPass, DecodersOnSeveralThreadsReadNothingAgain) {
+  constexpr std::uint64_t kSize = 40 * kPiece + 12345;
+  constexpr std::uint64_t kChunk = 700'001;
+  const PassedSource passed(kSize);
+  {
+    SequentialPass pass(passed.source);
+    const ReadWindow window(passed.source, &pass);
+    std::deque<std::future<void>> decoders;
+    for (Position at = 0; at < kSize; at += kChunk) {
+      pass.advance(at);
+      EXPECT_EQ(passed.read(at, 40), 40u);
+      auto hold = std::make_shared<SequentialPass::Hold>();
+      hold->extend(pass, at, std::min(at + kChunk, kSize));
+      decoders.push_back(std::async(std::launch::async, [&, at, hold] {
+        const ReadWindow own(passed.source, &pass);
+        EXPECT_EQ(passed.read(at, kChunk), std::min(kChunk, kSize - at));
+        hold->release();
+      }));
+      if (decoders.size() > 6) decoders.pop_front();
+    }
+    decoders.clear();
+  }
+  auto expected = pieces(0, 40);
+  expected.push_back({40 * kPiece, 12345});
+  EXPECT_EQ(passed.below->reads(), expected);
+}
+
+TEST(SequentialPass, ViewInsideAPieceIsNoCopyAndStaysValid) {
+  const PassedSource passed(30 * kPiece);
+  std::vector<Slice> views;
+  {
+    SequentialPass pass(passed.source);
+    const ReadWindow window(passed.source, &pass);
+    for (Position at = 0; at + 4096 < 30 * kPiece; at += kPiece / 2) {
+      pass.advance(at);
+      auto view = passed.source.view_at(at + 1000, 2000);
+      ASSERT_TRUE(view);
+      views.push_back(*view);
+    }
+    EXPECT_EQ(passed.below->reads(), pieces(0, 30));
+  }
+  for (std::size_t i = 0; i < views.size(); ++i) {
+    EXPECT_EQ(views[i].bytes.front(), passed.below->byte_at(i * kPiece / 2 + 1000));
+  }
+}
+
+TEST(SequentialPass, ViewAcrossTwoPiecesHasTheBytesOfBoth) {
+  const PassedSource passed(3 * kPiece);
+  SequentialPass pass(passed.source);
+  const ReadWindow window(passed.source, &pass);
+  const auto view = passed.source.view_at(kPiece - 100, 200);
+  ASSERT_TRUE(view);
+  ASSERT_EQ(view->bytes.size(), 200u);
+  for (std::size_t i = 0; i < 200; ++i) EXPECT_EQ(view->bytes[i], passed.below->byte_at(kPiece - 100 + i));
+}
+
+TEST(SequentialPass, BytesAroundABadSectorAreReadOneByOne) {
+  const PassedSource passed(6 * kPiece, [](CountedSource& source) { source.bad_sector = 2 * kPiece + 5000; });
+  SequentialPass pass(passed.source);
+  const ReadWindow window(passed.source, &pass);
+  for (Position at = 0; at + 500 <= 6 * kPiece; at += 1000) {
+    pass.advance(at);
+    EXPECT_EQ(passed.read(at, 500), at == 2 * kPiece + 5000 - 152 ? std::nullopt : std::optional<std::size_t>(500))
+        << at;
+  }
+  EXPECT_EQ(passed.read(2 * kPiece + 4000, 1500), std::nullopt);
+}
+
+TEST(SequentialPass, ReadsBehindTheWindowAndFarAheadGoToTheSource) {
+  const PassedSource passed(200 * kPiece);
+  SequentialPass pass(passed.source);
+  const ReadWindow window(passed.source, &pass);
+  for (std::uint64_t i = 0; i < 40; ++i) {
+    pass.advance(i * kPiece);
+    EXPECT_EQ(passed.read(i * kPiece, 10), 10u);
+  }
+  EXPECT_EQ(passed.read(20 * kPiece, 77), 77u);
+  EXPECT_EQ(passed.read(199 * kPiece, 78), 78u);
+  const auto reads = passed.below->reads();
+  EXPECT_EQ(std::ranges::count(reads, CountedRead{20 * kPiece, 77}), 1);
+  EXPECT_EQ(std::ranges::count(reads, CountedRead{199 * kPiece, 78}), 1);
+}
+
+TEST(SequentialPass, BeginningOfTheFileStaysAtHand) {
+  const PassedSource passed(60 * kPiece);
+  SequentialPass pass(passed.source);
+  const ReadWindow window(passed.source, &pass);
+  for (Position at = 0; at < 60 * kPiece; at += kPiece / 4) {
+    pass.advance(at);
+    EXPECT_EQ(passed.read(32 + at % 1000, 8), 8u);
+    EXPECT_EQ(passed.read(at, 16), 16u);
+  }
+  EXPECT_EQ(passed.below->reads(), pieces(0, 60));
+}
+
+TEST(SequentialPass, LongJumpOfTheDriverMovesTheWindowWithoutReadingWhatLiesBetween) {
+  const PassedSource passed(std::uint64_t{1} << 40);
+  SequentialPass pass(passed.source);
+  const ReadWindow window(passed.source, &pass);
+  for (const Position begin : {Position{0}, Position{1} << 30, Position{1} << 39}) {
+    for (Position at = begin; at < begin + 8 * kPiece; at += kPiece) {
+      pass.advance(at);
+      EXPECT_EQ(passed.read(at, 100), 100u);
+    }
+  }
+  EXPECT_LE(passed.below->bytes_read(), 3 * (8 + SequentialPass::kMostAhead) * kPiece);
+}
+
+TEST(SequentialPass, ZerosAreNotReadAhead) {
+  const PassedSource passed(std::uint64_t{1} << 40, [](CountedSource& source) { source.hole = 5 * kPiece; });
+  {
+    SequentialPass pass(passed.source);
+    const ReadWindow window(passed.source, &pass);
+    for (Position at = 0; at <= 6 * kPiece; at += kPiece / 4) {
+      pass.advance(at);
+      EXPECT_EQ(passed.read(at, 100), 100u);
+    }
+  }
+  EXPECT_LE(passed.below->bytes_read(), 8 * kPiece);
+}
+
+TEST(SequentialPass, NothingIsReadAheadOfWhatIsWantedAtTheEnd) {
+  const PassedSource passed(100 * kPiece);
+  {
+    SequentialPass pass(passed.source, 9 * kPiece);
+    const ReadWindow window(passed.source, &pass);
+    for (Position at = 0; at < 9 * kPiece; at += kPiece / 4) {
+      pass.advance(at);
+      EXPECT_EQ(passed.read(at, 100), 100u);
+    }
+  }
+  EXPECT_EQ(passed.below->reads(), pieces(0, 9));
+}
+
+TEST(SequentialPass, FirstRecordsOfALargeFileCostOnePiece) {
+  const PassedSource passed(100 * kPiece);
+  {
+    SequentialPass pass(passed.source);
+    const ReadWindow window(passed.source, &pass);
+    for (Position at = 0; at < kPiece / 2; at += 1000) {
+      pass.advance(at);
+      EXPECT_EQ(passed.read(at, 100), 100u);
+    }
+  }
+  EXPECT_EQ(passed.below->reads(), pieces(0, 1));
+}
+
+TEST(SequentialPass, ChunkLargerThanTheReachIsReadFromTheSource) {
+  const PassedSource passed(200 * kPiece);
+  SequentialPass pass(passed.source);
+  const ReadWindow window(passed.source, &pass);
+  SequentialPass::Hold hold;
+  hold.extend(pass, 0, 100 * kPiece);
+  pass.advance(100 * kPiece);
+  EXPECT_EQ(passed.read(100 * kPiece, 100), 100u);
+  EXPECT_EQ(passed.read(50 * kPiece, 100), 100u);
+  EXPECT_LE(passed.below->bytes_read(), (1 + SequentialPass::kMostAhead) * kPiece + 100);
+}
+
+}  // namespace
+}  // namespace recordfs
