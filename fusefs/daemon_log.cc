@@ -1,6 +1,19 @@
 #include "fusefs/daemon_log.h"
 
+#include <fcntl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
 #include <syslog.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+#include <ctime>
+
+#include <fmt/format.h>
 
 #include "core/base/utf8.h"
 #include "fusefs/say.h"
@@ -16,6 +29,36 @@ int priority_of(Severity severity) {
     case Severity::kError: break;
   }
   return LOG_ERR;
+}
+
+std::string_view name_of(int priority) {
+  switch (priority) {
+    case LOG_ERR: return "error";
+    case LOG_WARNING: return "warning";
+    case LOG_NOTICE: return "notice";
+    default: return "info";
+  }
+}
+
+// Local time with milliseconds and the offset from UTC: "2026-01-31T12:00:00.000+0100".
+std::string time_stamp() {
+  const auto now = std::chrono::system_clock::now();
+  const std::time_t seconds = std::chrono::system_clock::to_time_t(now);
+  const auto milliseconds =
+      std::chrono::duration_cast<std::chrono::milliseconds>(now.time_since_epoch()).count() % 1000;
+  std::tm local{};
+  ::localtime_r(&seconds, &local);
+  std::array<char, 32> date{};
+  std::array<char, 16> offset{};
+  std::strftime(date.data(), date.size(), "%Y-%m-%dT%H:%M:%S", &local);
+  std::strftime(offset.data(), offset.size(), "%z", &local);
+  return fmt::format("{}.{:03}{}", date.data(), milliseconds, offset.data());
+}
+
+// One write, so that lines of several programs do not mix in a file that is opened for appending.
+void append(const Descriptor& file, const std::string& line) {
+  while (::write(file.number(), line.data(), line.size()) < 0 && errno == EINTR) {
+  }
 }
 
 // From the first quote to the last: there may be some in what is quoted.
@@ -37,9 +80,40 @@ Severity DaemonLog::least_of(Verbosity verbosity) {
   return Severity::kDetail;
 }
 
-void DaemonLog::use_syslog() {
-  ::openlog("recordfs", LOG_PID | LOG_NDELAY, LOG_DAEMON);
-  to_syslog_ = true;
+Result<void> DaemonLog::open_file(const std::string& path) {
+  // Without O_NONBLOCK a fifo would wait for its reader.
+  constexpr int kFlags = O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOCTTY | O_NONBLOCK;
+  const auto failed = [](int error) {
+    return Error{.code = Code::kIo, .detail = std::strerror(error), .os_error = error};
+  };
+  Descriptor file(::open(path.c_str(), kFlags, S_IRUSR | S_IWUSR));
+  if (!file) return failed(errno);
+  struct stat st {};
+  if (::fstat(file.number(), &st) != 0) return failed(errno);
+  if (!S_ISREG(st.st_mode) && !S_ISCHR(st.st_mode)) return Error{.code = Code::kIo, .detail = "not a regular file"};
+  file_ = std::move(file);
+  return {};
+}
+
+bool DaemonLog::has_system_log() {
+  constexpr std::string_view kPath = "/dev/log";
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  std::memcpy(address.sun_path, kPath.data(), kPath.size());
+  const Descriptor socket(::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+  if (!socket) return false;
+  // EPROTOTYPE: it listens with another type of socket, which syslog(3) knows too.
+  return ::connect(socket.number(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)) == 0 ||
+         errno == EPROTOTYPE;
+}
+
+void DaemonLog::begin(bool is_in_background) {
+  if (file_) {
+    target_ = Target::kFile;
+  } else if (is_in_background) {
+    ::openlog("recordfs", LOG_PID | LOG_NDELAY, LOG_DAEMON);
+    target_ = Target::kSystemLog;
+  }
 }
 
 void DaemonLog::write(Severity severity, const std::string& line) const {
@@ -49,8 +123,12 @@ void DaemonLog::write(Severity severity, const std::string& line) const {
 void DaemonLog::answer(const std::string& line) const { put(LOG_NOTICE, line); }
 
 void DaemonLog::put(int priority, const std::string& line) const {
-  if (!to_syslog_) return say(line);
-  ::syslog(priority, "%s", printable(line).c_str());
+  switch (target_.load()) {
+    case Target::kStderr: return say(line);
+    case Target::kSystemLog: return ::syslog(priority, "%s", printable(line).c_str());
+    case Target::kFile: break;
+  }
+  append(file_, fmt::format("{} recordfs[{}]: {}: {}\n", time_stamp(), ::getpid(), name_of(priority), printable(line)));
 }
 
 }  // namespace recordfs

@@ -40,7 +40,7 @@ Usage: mount.recordfs SOURCE DIRECTORY [-sfnv] [-N NAMESPACE] [-o OPTION,...] [-
 
 constexpr std::string_view kFlagHelp = R"(
 Options:
-  -f, --foreground  stay in the foreground and log to stderr; otherwise the log is the system's
+  -f, --foreground  stay in the foreground and log to stderr; otherwise the log is the system's (-o log=FILE)
   -d, --debug       as -f, with a trace of every request
   -s, --single-threaded
                     answer requests with one thread
@@ -88,6 +88,7 @@ for its end, its confinement, and the log:
                     allow_root with it (recordfs does it anyway)
   sandbox=no        keep what the mount does not need (default yes: no capability but root's to read all of a directory,
                     no file but the sources and the saved indexes, no program, no connection)
+  log=FILE          append the log to FILE, with time stamps, instead of the system's log or stderr
   redact            names of sources, and keys from files, stay out of the log
   debug             as -d
 

@@ -43,6 +43,9 @@ constexpr bool kConfines = false;
 constexpr bool kConfines = true;
 #endif
 
+constexpr std::string_view kNoSystemLog =
+    "warning: no system log (/dev/log), so the daemon's messages are lost (try: -o log=FILE)";
+
 // What cannot be done, as it is said, and what the program ends with.
 struct Refusal {
   int status;
@@ -143,13 +146,12 @@ std::optional<Refusal> serve_sources(const Options& options, const GivenTypes& t
   const SessionEvents events{
       .mounted =
           [&] {
+            if (!options.foreground && options.log_file.empty() && !DaemonLog::has_system_log())
+              log.write(Severity::kWarning, std::string(kNoSystemLog));
             if (tells_name) std::fputs((options.mountpoint + "\n").c_str(), stdout);
             std::fflush(stdout);
           },
-      .in_background =
-          [&] {
-            if (!options.foreground) log.use_syslog();
-          },
+      .in_background = [&] { log.begin(!options.foreground); },
       .keeper_can_confine =
           [&] {
             if (confines) static_cast<void>(confine_keeper());  // its log is closed
@@ -203,6 +205,12 @@ int mount_sources(Options options) {
   const auto chosen = choose_mount_point(options);
   if (!chosen) return refuse(kExitCannotMount, chosen.error().detail);
   DaemonLog log(options.verbosity, options.redact);
+  if (!options.log_file.empty()) {
+    if (auto opened = log.open_file(options.log_file); !opened) {
+      const std::string shown = options.redact ? "..." : options.log_file;
+      return refuse(kExitWrongUse, fmt::format("-o log={}: {}", shown, opened.error().detail));
+    }
+  }
   Services services(options.cache_size, executor_threads(),
                     [&log](Severity severity, const std::string& line) { log.write(severity, line); });
   auto index = index_place(options.index, options.limits);

@@ -165,6 +165,11 @@ constexpr std::array kValued = {
            [](const std::string& value, Options& options) {
              return parse_optional(value, options.listed_keys) && *options.listed_keys <= kMostListedKeys;
            }},
+    Valued{"log",
+           [](const std::string& value, Options& options) {
+             options.log_file = value;
+             return !value.empty();
+           }},
     Valued{"max_chunk", set_max_chunk},
     Valued{"max_read",
            [](const std::string& value, Options& options) { return parse_optional(value, options.max_read); }},

@@ -52,6 +52,7 @@ struct Options {
   std::optional<int> ready_fd;
   std::optional<std::string> mount_namespace;  // a process id or a file, as mount(8) -N has it
   std::string index = "auto";                  // or "no", or a directory
+  std::string log_file;                        // empty: the system's log, or stderr in the foreground
   std::string record_suffix;
   std::string descriptors;                 // a file of them; empty: none
   std::string type;                        // of all records; empty: what the file says

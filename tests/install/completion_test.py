@@ -85,6 +85,7 @@ class Bash(Completion):
         self.assertEqual(self.complete("recordfs -o nest,um"), {"nest,umask="})
         self.assertEqual(self.complete("recordfs -o uid=3,nes"), {"3,nest"})
         self.assertEqual(self.complete("recordfs mount -o index="), {"auto", "no", "sub"})
+        self.assertEqual(self.complete("recordfs mount -o log=two"), {"two words.riegeli"})
         self.assertEqual(self.complete("recordfs mount -o uid="), set())
 
     def test_files_and_what_is_none(self):

@@ -191,8 +191,8 @@ class Remarks(mounting.Case):
     @mounting.only_root
     def test_background_writes_to_the_systems_log(self):
         with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as system_log:
+            mounting.take_system_log_away(self)
             system_log.bind("/dev/log")
-            self.addCleanup(os.unlink, "/dev/log")
             system_log.settimeout(mounting.PATIENCE)
             point = self.new_point()
             self.assertEqual(self.recordfs(self.damaged, point).returncode, 0)

@@ -130,6 +130,90 @@ class Redacted(mounting.Case):
             self.assertIn("STATUS=source 1 on mount point\n", listening.recv(65536).decode())
 
 
+class LogFile(mounting.Case):
+    LINE = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}[+-]\d{4} recordfs\[\d+\]: (error|warning|notice|info): ")
+
+    def setUp(self):
+        super().setUp()
+        self.source = mounting.with_bit_flipped(self.copy(SAMPLE, "secret.riegeli"), 84003)
+        self.log = self.folder / "daemon.log"
+        self.point = self.new_point()
+
+    def read_all(self):
+        for name in os.listdir(self.point / "records"):
+            with contextlib.suppress(OSError):
+                (self.point / "records" / name).read_bytes()
+
+    def lines(self):
+        return self.log.read_text(encoding="utf-8").splitlines() if self.log.exists() else []
+
+    def start(self, *words, **options):
+        done = self.recordfs(self.source, self.point, *words, **options)
+        self.assertEqual((done.returncode, done.stdout, done.stderr), (0, "", ""))
+
+    def test_background_writes_lines_with_time_process_and_level(self):
+        self.start("-o", f"log={self.log}")
+        daemon = mounting.daemons(self.point)[0]
+        self.read_all()
+        mounting.wait_for(self.lines, "a line")
+        for line in self.lines():
+            self.assertRegex(line, self.LINE)
+        self.assertTrue(any(f"recordfs[{daemon}]: warning: {self.source}: byte 83928: " in line for line in self.lines()))
+        self.assertEqual(self.log.stat().st_mode & 0o777, 0o600)
+
+    def test_lines_are_appended_also_after_the_file_was_emptied(self):
+        self.log.write_text("before\n", encoding="utf-8")
+        self.start("-o", f"log={self.log}")
+        self.read_all()
+        mounting.wait_for(lambda: len(self.lines()) > 1, "a line")
+        self.assertEqual(self.lines()[0], "before")
+        os.truncate(self.log, 0)
+        for daemon in mounting.daemons(self.point):
+            os.kill(daemon, signal.SIGUSR1)
+        mounting.wait_for(self.lines, "the statistics")
+        self.assertRegex(self.lines()[0], self.LINE)
+
+    def test_relative_name_starts_at_the_current_directory(self):
+        self.start("-o", "log=daemon.log", cwd=self.folder)
+        self.read_all()
+        mounting.wait_for(self.lines, "a line")
+
+    def test_foreground_writes_to_the_file_too(self):
+        mounted = self.mount(self.source, options=[f"log={self.log}"], point=self.point)
+        self.read_all()
+        self.assertEqual(mounted.unmount(), 0)
+        self.assertEqual(mounted.log(), "")
+        self.assertIn("byte 83928", self.log.read_text(encoding="utf-8"))
+
+    def test_redact_and_quiet_apply(self):
+        self.start("-o", f"log={self.log},redact")
+        self.read_all()
+        mounting.wait_for(self.lines, "a line")
+        self.assertNotIn("secret", self.log.read_text(encoding="utf-8"))
+        self.assertEqual(mounting.run("fusermount3", "-u", self.point).returncode, 0)
+        self.log.unlink()
+        self.start("-q", "-o", f"log={self.log}")
+        self.read_all()
+        self.assertEqual(self.lines(), [])
+
+    def test_file_that_cannot_be_opened(self):
+        os.mkfifo(self.folder / "fifo")
+        for path, reason in ((self.folder / "no/daemon.log", "No such file or directory"), (self.folder, "Is a directory"),
+                             (self.folder / "fifo", "No such device or address")):
+            done = self.recordfs(self.source, self.point, "-o", f"log={path}")
+            self.assertEqual((done.returncode, done.stderr), (1, f"recordfs: -o log={path}: {reason}\n"))
+        self.assertNotIn(str(self.point), mounting.mounts())
+
+    @mounting.only_root
+    def test_no_system_log_is_a_warning_at_the_start(self):
+        mounting.take_system_log_away(self)
+        for words, warning in (((), mounting.NO_SYSTEM_LOG), (("-q",), ""), (("-o", f"log={self.log}"), "")):
+            with self.subTest(words=words):
+                done = self.recordfs(self.source, self.point, *words)
+                self.assertEqual((done.returncode, done.stdout, done.stderr), (0, "", warning))
+                self.assertEqual(mounting.run("fusermount3", "-u", self.point).returncode, 0)
+
+
 class Statistics(mounting.Case):
     def ask(self, mounted, pattern):
         mounted.send(signal.SIGUSR1)
@@ -201,8 +285,8 @@ class Statistics(mounting.Case):
     @mounting.only_root
     def test_background_answers_in_the_systems_log(self):
         with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as system_log:
+            mounting.take_system_log_away(self)
             system_log.bind("/dev/log")
-            self.addCleanup(os.unlink, "/dev/log")
             system_log.settimeout(mounting.PATIENCE)
             point = self.new_point()
             self.assertEqual(self.recordfs(mounting.sample(SAMPLE), point).returncode, 0)

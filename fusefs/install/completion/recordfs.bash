@@ -47,8 +47,8 @@ _recordfs_mount_list()
         _filedir -d
         return
     fi
-    if [[ $last == descriptors=* ]]; then
-        cur=${last#descriptors=}
+    if [[ $last == descriptors=* || $last == log=* ]]; then
+        cur=${last#*=}
         _filedir
         return
     fi

@@ -140,6 +140,7 @@ TEST(Options, WhatIsShownAndToldOfRecords) {
   EXPECT_EQ(with("record_suffix=_\\,9").record_suffix, "_,9");
   EXPECT_EQ(good({"file", "mnt"}).record_suffix, "");
   EXPECT_EQ(with("descriptors=/a/b.pb,type=pkg.Name").descriptors, "/a/b.pb");
+  EXPECT_EQ(with("log=/a/b.log").log_file, "/a/b.log");
   EXPECT_EQ(with("descriptors=/a/b.pb,type=pkg.Name").type, "pkg.Name");
 }
 
@@ -246,6 +247,7 @@ TEST(Options, ValuesThatCannotBeAreRefused) {
                            "timeout=1s",
                            "timeout=99999999999",
                            "descriptors=",
+                           "log=",
                            "type=",
                            "record_suffix=",
                            "record_suffix=/x",
@@ -283,10 +285,10 @@ TEST(Help, HasEachWayOfAsking) {
 
 TEST(Help, NamesEveryMountOptionThatIsOurs) {
   const std::string text = help_text(Form::kProgram, {});
-  for (const char* name : {"allow_other", "allow_root", "auto_unmount", "cache_size=",    "debug",
-                           "fsname=",     "gid=",       "index=",       "listed_keys=",   "max_chunk=",
-                           "max_read=",   "nest",       "nonempty",     "record_suffix=", "redact",
-                           "threads=",    "timeout=",   "uid=",         "umask=",         "xattr"}) {
+  for (const char* name :
+       {"allow_other",    "allow_root",   "auto_unmount", "cache_size=", "debug",     "fsname=", "gid=",
+        "index=",         "listed_keys=", "log=",         "max_chunk=",  "max_read=", "nest",    "nonempty",
+        "record_suffix=", "redact",       "threads=",     "timeout=",    "uid=",      "umask=",  "xattr"}) {
     EXPECT_NE(text.find(std::string("  ") + name), std::string::npos) << name;
   }
 }
