@@ -136,6 +136,7 @@ std::optional<Refusal> serve_sources(const Options& options, const GivenTypes& t
   if (!point) return cannot_mount(point.error().detail);
   MountTree tree(std::move(opened->sources), options.nest, mirror_settings(options, services), options.record_suffix,
                  types);
+  tree.prepare();
   std::optional<Follower> follower;
   if (!opened->followed.empty()) follower.emplace(tree, std::move(opened->followed), services.log);
   const Reach reach = reach_of(options, services);
@@ -166,6 +167,7 @@ std::optional<Refusal> serve_sources(const Options& options, const GivenTypes& t
             readiness.tell(fmt::format("{} on {}", shown_source(options, 0), shown_mountpoint(options)),
                            !options.foreground);
           },
+      .abandoned = [&] { log.write(Severity::kWarning, "a source does not answer: ended without waiting for it"); },
       .in_use =
           [&] {
             log.write(Severity::kDetail,

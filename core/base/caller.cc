@@ -12,11 +12,17 @@ Caller::Caller(Work work, const std::atomic<bool>* gave_up) : work_(work), gave_
 
 Caller::~Caller() { current_ = before_; }
 
-Result<void> Caller::may_be_slow() {
-  if (gave_up()) return Error{.code = Code::kInterrupted, .detail = "nobody waits"};
-  if (!is_quick()) return {};
-  current_->refused_ = true;
-  return Error{.code = Code::kPending, .detail = "it takes long"};
+Result<void> Caller::may_do(Work needed) {
+  if (gave_up()) return Error{.code = Code::kInterrupted, .detail = "the request was interrupted"};
+  if (work() >= needed) return {};
+  current_->refused_ = std::max(current_->refused_, needed);
+  return Error{.code = Code::kPending, .detail = "this thread must not wait"};
+}
+
+Result<void> Caller::may_wait_for(std::uint64_t filesystem) {
+  if (filesystem == 0 || current_ == nullptr) return {};
+  current_->filesystem_ = filesystem;
+  return may_do(Work::kMayBlock);
 }
 
 Result<void> Caller::may_go_on(std::uint64_t bytes) {

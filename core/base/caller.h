@@ -1,6 +1,7 @@
-// Caller: for whom a thread works, so that whatever takes long can ask whether it may, and whether it is still wanted.
+// Caller: what the calling thread may do for the request that it works on, and whether that request is still wanted.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 
@@ -8,39 +9,53 @@
 
 namespace recordfs {
 
-// While it lives, the calling thread works for it, and no more for the one before. A thread without one may do
-// everything and is always wanted. Destroyed by the thread that made it; the static functions speak of the calling
-// thread's.
+// Scoped: installs itself as the calling thread's caller and restores the previous one on destruction. A thread without
+// one may do everything, and its work is always wanted. Destroyed by the thread that made it. The static functions are
+// about the calling thread.
 class Caller {
  public:
+  // Each may do what those before it may.
   enum class Work : std::uint8_t {
-    kQuick,  // what is slow is refused: the same is asked for again by a thread that has time
+    kQuick,     // neither waits for a filesystem that may hang nor does slow work
+    kMayBlock,  // waits for any filesystem, does no slow work
     kAny,
   };
 
-  // From so many bytes on, read or made for one caller, work is slow.
+  // Work is slow from so many bytes on, read or made for one caller.
   static constexpr std::uint64_t kSlow = 32u << 20;
 
-  // `gave_up` may become true at any time, and outlives this; null: it waits to the end.
+  // `gave_up` may become true at any time and outlives this. Null: the caller never gives up.
   explicit Caller(Work work, const std::atomic<bool>* gave_up = nullptr);
   ~Caller();
   Caller(const Caller&) = delete;
   Caller& operator=(const Caller&) = delete;
 
-  static bool is_quick() { return current_ != nullptr && current_->work_ == Work::kQuick; }
-  // What it was refused looks like a failure that may pass; nothing of that is to be told to people.
-  static bool was_refused() { return current_ != nullptr && current_->refused_; }
+  static Work work() { return current_ == nullptr ? Work::kAny : current_->work_; }
+  static bool is_quick() { return work() == Work::kQuick; }
+  // Whether the thread was refused anything. A refusal looks like a passing failure, and is never logged.
+  static bool was_refused() { return refused() != Work::kQuick; }
+  // What a thread needs that makes the next attempt. kQuick: nothing was refused.
+  static Work refused() { return current_ == nullptr ? Work::kQuick : current_->refused_; }
   static bool gave_up() {
     return current_ != nullptr && current_->gave_up_ != nullptr && current_->gave_up_->load(std::memory_order_relaxed);
   }
-  // Whether what it waits for is to be looked at now and then, for it may give up.
+  // Whether a waiting thread has to check from time to time if its caller gave up.
   static bool may_give_up() { return current_ != nullptr && current_->gave_up_ != nullptr; }
 
-  // Asked before work that is known to be slow, and between its pieces. Fails with kPending where it is refused, and
-  // with kInterrupted when the caller gave up.
-  static Result<void> may_be_slow();
-  // Asked before `bytes` more are read or made: the same where all of it together is slow.
+  // Succeeds if the thread may do such work. Fails with kPending if not, and with kInterrupted if its caller gave up.
+  static Result<void> may_do(Work needed);
+  // Asked before slow work, and between its pieces. Fails as may_do().
+  static Result<void> may_be_slow() { return may_do(Work::kAny); }
+  // Asked before anything that can wait for `filesystem`, as Source::filesystem() has it. Fails as may_do().
+  static Result<void> may_wait_for(std::uint64_t filesystem);
+  // Asked before `bytes` more are read or made. Fails as may_be_slow() once their sum is slow.
   static Result<void> may_go_on(std::uint64_t bytes);
+
+  // The filesystem that the request needs, as far as known. 0: none that may hang.
+  static std::uint64_t filesystem() { return current_ == nullptr ? 0 : current_->filesystem_; }
+  static void set_filesystem(std::uint64_t filesystem) {
+    if (current_ != nullptr) current_->filesystem_ = filesystem;
+  }
 
  private:
   static thread_local Caller* current_;
@@ -49,7 +64,8 @@ class Caller {
   const std::atomic<bool>* const gave_up_;
   Caller* const before_;
   std::uint64_t done_ = 0;  // bytes
-  bool refused_ = false;
+  std::uint64_t filesystem_ = 0;
+  Work refused_ = Work::kQuick;
 };
 
 }  // namespace recordfs

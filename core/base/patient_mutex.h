@@ -1,5 +1,5 @@
-// PatientMutex: for work that may take long and is done by one thread at a time. Quick threads do not wait for slow
-// ones.
+// PatientMutex: for work that may take long and is done by one thread at a time. A thread does not wait for one that
+// may do what it may not (see Caller).
 #pragma once
 
 #include <chrono>
@@ -44,18 +44,18 @@ class PatientMutex {
     PatientMutex* mutex_;
   };
 
-  // Waits until nobody has it. Fails as Caller::may_be_slow() does: for a quick thread, when one that is not has it.
+  // Waits until it is free. Fails as Caller::may_do() if the holder may do what the calling thread may not.
   Result<Held> lock() {
     std::unique_lock lock(mutex_);
-    const bool is_quick = Caller::is_quick();
-    const bool is_over = wait_patiently(freed_, lock, [&] { return !is_held_ || (is_quick && is_held_for_long_); });
+    const Caller::Work work = Caller::work();
+    const bool is_over = wait_patiently(freed_, lock, [&] { return !is_held_ || holder_ > work; });
     if (!is_over || is_held_) {
-      auto refused = Caller::may_be_slow();
+      auto refused = Caller::may_do(holder_);
       if (!refused) return std::move(refused).error();
     }
     is_held_ = true;
-    is_held_for_long_ = !is_quick;
-    if (is_held_for_long_) freed_.notify_all();
+    holder_ = work;
+    if (holder_ != Caller::Work::kQuick) freed_.notify_all();
     return Held(*this);
   }
 
@@ -71,7 +71,7 @@ class PatientMutex {
   std::mutex mutex_;  // held for a moment; guards what follows
   std::condition_variable freed_;
   bool is_held_ = false;
-  bool is_held_for_long_ = false;
+  Caller::Work holder_ = Caller::Work::kQuick;  // what the one that has it, or had it last, may do
 };
 
 }  // namespace recordfs

@@ -22,6 +22,7 @@ class WindowedSource final : public Source {
   std::uint64_t size() const override { return below_->size(); }
   Result<std::size_t> read_at(Position at, MutableBytes out) const override;
   Result<Slice> view_at(Position at, std::uint64_t size) const override;
+  std::uint64_t filesystem() const override { return below_->filesystem(); }
   Result<Position> next_data(Position at) const override { return below_->next_data(at); }
   void expect_sequential_reads() const override { below_->expect_sequential_reads(); }
   std::uint64_t generation() const override { return below_->generation(); }

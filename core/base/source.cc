@@ -16,6 +16,7 @@
 
 #include "core/base/caller.h"
 #include "core/base/counted.h"
+#include "core/base/filesystem.h"
 
 namespace recordfs {
 namespace {
@@ -145,6 +146,13 @@ Result<std::shared_ptr<const FileSource>> FileSource::grown() const {
   return opened;
 }
 
+FileSource::FileSource(std::string name, Descriptor descriptor, std::uint64_t size, Status status)
+    : name_(std::move(name)),
+      descriptor_(std::move(descriptor)),
+      size_(size),
+      status_(status),
+      filesystem_(filesystem_that_may_hang(descriptor_.number(), status.device)) {}
+
 // A device has no time stamp that its bytes would change.
 std::optional<FileIdentity> FileSource::identity() const {
   if (!S_ISREG(status_.mode)) return std::nullopt;
@@ -170,6 +178,7 @@ Result<std::size_t> FileSource::read_descriptor(Position at, MutableBytes out) c
 }
 
 Result<std::size_t> FileSource::read_at(Position at, MutableBytes out) const {
+  if (auto may = Caller::may_wait_for(filesystem_); !may) return std::move(may).error();
   auto got = read_descriptor(at, out.first(bytes_until_end(size_, at, out.size())));
   if (!got) return got;
   // After the bytes, not before: what was read is older than this look at the file.
@@ -179,6 +188,7 @@ Result<std::size_t> FileSource::read_at(Position at, MutableBytes out) const {
 
 Result<Position> FileSource::next_data(Position at) const {
   if (at >= size_) return size_;
+  if (auto may = Caller::may_wait_for(filesystem_); !may) return std::move(may).error();
   const off_t found = ::lseek(descriptor_.number(), static_cast<off_t>(at), SEEK_DATA);
   const bool ends_with_hole = found < 0 && errno == ENXIO;
   // As in read_at(). A file that was cut off has no data there either.

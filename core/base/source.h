@@ -44,6 +44,9 @@ class Source {
   // shorter or another one now.
   virtual Result<std::size_t> read_at(Position at, MutableBytes out) const = 0;
 
+  // The device of the filesystem that a read can wait for indefinitely, such as a network filesystem. 0: none.
+  virtual std::uint64_t filesystem() const { return 0; }
+
   // The same bytes as read_at() gives of [at, at + size), without a copy where the source holds them in memory. Fails
   // as read_at() does, and with kOutOfMemory. The caller has checked `size` against Limits.
   virtual Result<Slice> view_at(Position at, std::uint64_t size) const;
@@ -101,6 +104,7 @@ class FileSource final : public Source {
   std::string_view name() const override { return name_; }
   std::uint64_t size() const override { return size_; }
   Result<std::size_t> read_at(Position at, MutableBytes out) const override;
+  std::uint64_t filesystem() const override { return filesystem_; }
   Result<Position> next_data(Position at) const override;
   void expect_sequential_reads() const override;
   std::uint64_t generation() const override { return generation_.load(std::memory_order_acquire); }
@@ -137,8 +141,7 @@ class FileSource final : public Source {
     Buffer first, last;
   };
 
-  FileSource(std::string name, Descriptor descriptor, std::uint64_t size, Status status)
-      : name_(std::move(name)), descriptor_(std::move(descriptor)), size_(size), status_(status) {}
+  FileSource(std::string name, Descriptor descriptor, std::uint64_t size, Status status);
 
   Result<std::size_t> read_descriptor(Position at, MutableBytes out) const;
   Result<Ends> read_ends() const;
@@ -156,6 +159,7 @@ class FileSource final : public Source {
   const Descriptor descriptor_;
   const std::uint64_t size_;
   const Status status_;
+  const std::uint64_t filesystem_;
   Ends ends_;  // written once, before the source is shared, as is the next
   bool is_followed_ = false;
   mutable std::mutex mutex_;

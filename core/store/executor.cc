@@ -19,7 +19,7 @@ void Executor::stop() {
 
 bool Executor::start() {
   const std::lock_guard lock(mutex_);
-  return has_thread();
+  return !threads_.empty() || has_thread();
 }
 
 // One thread more, up to those that are wanted. False: there is not even one.

@@ -5,8 +5,6 @@
 #include <new>
 #include <utility>
 
-#include "core/base/caller.h"
-
 namespace recordfs {
 namespace {
 
@@ -90,7 +88,7 @@ void ReadAhead::look_further(Run& run) {
 // Takes up the chunks behind the tip, lets another task do so with those behind them, and decodes. Where memory is
 // short, less is read ahead, and what is slow is left to its reader.
 void ReadAhead::go_ahead(std::size_t slot, std::uint64_t number, const ChunkInfo& tip, std::size_t count) {
-  const Caller quick(Caller::Work::kQuick);
+  const Caller caller(work_.may);
   const auto stretch = behind(tip, count);
   try {
     if (take_up(slot, number, tip, stretch)) std::ranges::for_each(stretch.chunks, work_.decode);

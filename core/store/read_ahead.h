@@ -11,6 +11,7 @@
 #include <optional>
 #include <vector>
 
+#include "core/base/caller.h"
 #include "core/formats/container.h"
 #include "core/store/executor.h"
 
@@ -25,6 +26,8 @@ class ReadAhead {
     std::function<std::optional<ChunkInfo>(const ChunkInfo&)> next;
     // Puts a chunk where its reader will look for it. Any thread.
     std::function<void(const ChunkInfo&)> decode;
+    // What the two may do.
+    Caller::Work may = Caller::Work::kQuick;
   };
   struct Bounds {
     std::size_t chunks = 1;   // ahead of one reader; more of them where they are small

@@ -36,6 +36,20 @@ Result<void> check_counts(const ChunkInfo& chunk, const Layout& layout) {
 
 }  // namespace
 
+DecodeBudgets& Services::budgets_of(std::uint64_t filesystem) {
+  const std::lock_guard lock(budgets_mutex);
+  const auto found = budgets.find(filesystem);
+  if (found != budgets.end()) return found->second;
+  const auto forget_excess = [this] {
+    chunks.forget_excess();
+    layouts.forget_excess();
+  };
+  return budgets
+      .emplace(std::piecewise_construct, std::forward_as_tuple(filesystem),
+               std::forward_as_tuple(chunks.capacity() + layouts.capacity(), forget_excess))
+      .first->second;
+}
+
 std::string damage_line(const DamagedRegion& region) {
   const std::string lost =
       region.records_lost ? counted(*region.records_lost, "record") + " lost" : "records may be lost";
@@ -201,7 +215,7 @@ Result<std::uint64_t> RecordStore::records_in(const ChunkInfo& chunk) const {
 }
 
 Result<Layout> RecordStore::layout_in_turn(const ChunkInfo& chunk) const {
-  const DecodeBudget::Turn turn(services_.decoding);
+  const DecodeBudget::Turn turn(budgets_.slow);
   return container_->layout(chunk);
 }
 
@@ -251,7 +265,7 @@ Result<std::shared_ptr<const Chunk>> RecordStore::decode(const ChunkInfo& chunk)
 Result<std::shared_ptr<const Chunk>> RecordStore::decode_in_turn(const ChunkInfo& chunk) const {
   const bool is_large = wants_parts(chunk);
   if (is_large) {
-    const DecodeBudget::Turn turn(services_.decoding);
+    const DecodeBudget::Turn turn(budgets_.slow);
     auto by_parts = container_->decode_by_parts(chunk);
     if (!by_parts || *by_parts) return by_parts;
   }
@@ -261,19 +275,19 @@ Result<std::shared_ptr<const Chunk>> RecordStore::decode_in_turn(const ChunkInfo
     if (is_slow(bytes)) {
       if (auto may = Caller::may_be_slow(); !may) return std::move(may).error();
     }
-    const DecodeBudget::Share share(is_slow(bytes) ? services_.decoding : services_.decoding_small, bytes);
+    const DecodeBudget::Share share(is_slow(bytes) ? budgets_.slow : budgets_.small, bytes);
     if (auto may = Caller::may_go_on(0); !may) return std::move(may).error();
     if (is_slow(bytes)) return container_->decode(chunk);
-    const DecodeBudget::Turn turn(services_.decoding);  // for what takes more than it says
+    const DecodeBudget::Turn turn(budgets_.slow);  // for what takes more than it says
     return container_->decode(chunk);
   }
-  const DecodeBudget::Turn turn(services_.decoding);
+  const DecodeBudget::Turn turn(budgets_.slow);
   return container_->decode(chunk);
 }
 
 // A chunk that was decoded by parts may decode what it is asked for.
 Result<Slice> RecordStore::read_payload(const Chunk& chunk, std::uint64_t offset, std::uint64_t length) const {
-  const DecodeBudget::Turn turn(services_.decoding);
+  const DecodeBudget::Turn turn(budgets_.slow);
   return chunk.read(offset, length);
 }
 
@@ -337,7 +351,8 @@ std::unique_ptr<ReadAhead> RecordStore::new_read_ahead() const {
                                  [this](const ChunkInfo& chunk) {
                                    if (auto ahead = cached(chunk))
                                      static_cast<void>(read_bytes(**ahead, 0, (*ahead)->payload_size()).has_value());
-                                 }};
+                                 },
+                             .may = source_->filesystem() == 0 ? Caller::Work::kQuick : Caller::Work::kMayBlock};
   const ReadAhead::Bounds bounds{.chunks = std::size_t{2} * services_.executor.threads(),
                                  .bytes = services_.chunks.capacity() / 4};
   return std::make_unique<ReadAhead>(services_.executor, work, bounds);

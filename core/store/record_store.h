@@ -34,25 +34,27 @@
 
 namespace recordfs {
 
+struct DecodeBudgets {
+  DecodeBudgets(std::uint64_t bytes, std::function<void()> on_slow) : small(bytes), slow(bytes, std::move(on_slow)) {}
+
+  DecodeBudget small;  // of chunks that are large and not slow: what is slow must not hold them up
+  DecodeBudget slow;   // of the others; a cached value that passes the cache's capacity makes room
+};
+
 // What the containers of one process share.
 struct Services {
   explicit Services(std::uint64_t cache_bytes, unsigned threads, Log log_lines)
-      : chunks(cache_bytes - cache_bytes / 8),
-        layouts(cache_bytes / 8),
-        decoding_small(cache_bytes),
-        decoding(cache_bytes,
-                 [this] {
-                   chunks.forget_excess();
-                   layouts.forget_excess();
-                 }),
-        executor(threads),
-        log(std::move(log_lines)) {}
+      : chunks(cache_bytes - cache_bytes / 8), layouts(cache_bytes / 8), executor(threads), log(std::move(log_lines)) {}
+
+  // The budgets of what is read from a filesystem, as Source::filesystem() has it. Where one hangs, the chunk that is
+  // read there keeps its share, and no other filesystem waits for it. Any thread.
+  DecodeBudgets& budgets_of(std::uint64_t filesystem);
 
   SharedCache<Chunk> chunks;
   SharedCache<Layout> layouts;
-  DecodeBudget decoding_small;  // of chunks that are large and not slow: what is slow must not hold them up
-  DecodeBudget decoding;        // of those that are slow; a cached value that passes the cache's capacity makes room
-  Executor executor;            // behind the caches: its tasks use them
+  std::mutex budgets_mutex;  // guards the next
+  std::map<std::uint64_t, DecodeBudgets> budgets;
+  Executor executor;  // behind the caches: its tasks use them
   Log log;
   std::optional<IndexPlace> index;              // where catalogs are saved; nowhere without it
   KeyIndex::Bounds keys;                        // of each container
@@ -265,6 +267,7 @@ class RecordStore {
   const std::shared_ptr<const Source> source_;
   const std::unique_ptr<const Container> container_;
   Services& services_;
+  DecodeBudgets& budgets_;
   const Catalog::Bounds bounds_;
   const int index_bits_;  // of an address; 0 where begin + index does
   mutable std::atomic<bool> said_grown_{false};

@@ -2,8 +2,8 @@
 //
 // Whoever asks for a value that another thread is making waits for it. A value in use is never freed:
 // callers hold a shared_ptr, and the bound is kept by forgetting the values used longest ago. Failures
-// that come from the bytes themselves (damage, a missing codec, a limit) are remembered like values. A quick thread
-// (see Caller) waits for other quick ones alone.
+// that come from the bytes themselves (damage, a missing codec, a limit) are remembered like values. A thread does
+// not wait for one that may do what it may not (see Caller).
 #pragma once
 
 #include <condition_variable>
@@ -58,7 +58,7 @@ class SharedCache {
 
   std::uint64_t capacity() const { return capacity_; }
 
-  // The value of `key`, made by `make` when it is not there. Fails as `make` does, and as Caller::may_be_slow(). Any
+  // The value of `key`, made by `make` when it is not there. Fails as `make` does, and as Caller::may_do(). Any
   // thread.
   Result<Pointer> get(const CacheKey& key, const Make& make);
 
@@ -82,9 +82,9 @@ class SharedCache {
  private:
   // What those who wait for a value that is being made look at.
   struct Making {
-    const bool is_quick;
+    const Caller::Work work;  // what the thread may do that makes it
     bool is_over = false;
-    bool was_refused = false;
+    Caller::Work refused = Caller::Work::kQuick;  // what it was refused, if it failed for that
   };
   struct Entry {
     CacheKey key;
@@ -149,17 +149,16 @@ auto SharedCache<Value>::get(const CacheKey& key, const Make& make) -> Result<Po
 // For the thread that makes it now to come to an end.
 template <class Value>
 Result<void> SharedCache<Value>::wait_for(const Making& making, std::unique_lock<std::mutex>& lock) {
-  if (Caller::is_quick() && !making.is_quick) return Caller::may_be_slow();
+  if (auto may = Caller::may_do(making.work); !may) return may;
   const bool is_over = wait_patiently(made_, lock, [&] { return making.is_over; });
-  if (!is_over || (making.was_refused && Caller::is_quick())) return Caller::may_be_slow();
-  return {};
+  return Caller::may_do(is_over ? making.refused : Caller::Work::kAny);
 }
 
 // All of an entry or nothing, and std::bad_alloc.
 template <class Value>
 auto SharedCache<Value>::begin_entry(const CacheKey& key) -> typename Entries::iterator {
   Entries one;
-  one.push_front({.key = key, .outcome = std::nullopt, .making = std::make_shared<Making>(Making{Caller::is_quick()})});
+  one.push_front({.key = key, .outcome = std::nullopt, .making = std::make_shared<Making>(Making{Caller::work()})});
   index_.emplace(key, one.begin());
   entries_.splice(entries_.begin(), one);
   return entries_.begin();
@@ -181,7 +180,7 @@ bool SharedCache<Value>::keep(Entry& entry, const Result<Pointer>& outcome) {
 template <class Value>
 void SharedCache<Value>::finish(typename Entries::iterator entry, const Result<Pointer>& outcome, Entries& dropped) {
   entry->making->is_over = true;
-  entry->making->was_refused = !outcome && Caller::was_refused();
+  if (!outcome) entry->making->refused = Caller::refused();
   entry->making.reset();
   if (keep(*entry, outcome)) {
     entry->cost = kEntryCost + (outcome ? (*outcome)->memory() : outcome.error().detail.size());

@@ -19,6 +19,7 @@ namespace {
 // What is asked of a keeper: one byte a message, and one comes back. Its end of the line breaks when the daemon ends.
 constexpr char kUnmountIfUnused = 'u';
 constexpr char kGone = 'g';  // no answer
+constexpr char kEnd = 'e';   // no answer
 constexpr char kDone = 'y';
 constexpr char kNotDone = 'n';
 
@@ -55,6 +56,7 @@ void let_go(int line) {
   const auto stands = [&] { return ours != 0 && mount_at(kept.mountpoint) == ours; };
   char asked = 0;
   while (::read(kLine, &asked, 1) == 1) {
+    if (asked == kEnd) break;
     if (asked == kGone) {
       ours = 0;
       continue;
@@ -92,6 +94,10 @@ Keeper::~Keeper() {
 
 void Keeper::is_gone() {
   if (line_) static_cast<void>(::send(line_.number(), &kGone, 1, MSG_NOSIGNAL));
+}
+
+void Keeper::unmount() const {
+  if (line_) static_cast<void>(::send(line_.number(), &kEnd, 1, MSG_NOSIGNAL));
 }
 
 bool Keeper::unmount_if_unused() {

@@ -32,6 +32,9 @@ class Keeper {
   // There is nothing left to unmount: who asks by the name later may find another mount there.
   void is_gone();
 
+  // Unmounts soon, and does nothing from then on: for a process whose end may take long. Any thread.
+  void unmount() const;
+
   // Unmounts unless somebody uses it. Returns whether it did.
   bool unmount_if_unused();
 

@@ -174,12 +174,14 @@ void on_getattr(fuse_req_t request, fuse_ino_t number, fuse_file_info*) {
 }
 
 void on_readlink(fuse_req_t request, fuse_ino_t number) {
-  const auto target = counted(request, RequestKind::kReadlink).tree.target(number);
-  if (target) {
-    fuse_reply_readlink(request, target->c_str());
-  } else {
-    fuse_reply_err(request, error_number(target.error()));
-  }
+  Mount& mount = counted(request, RequestKind::kReadlink);
+  mount.parking.answer(request, Parking::Interrupt::kAnswerEintr,
+                       [&tree = mount.tree, request, number](Parking::Try& once) -> Result<void> {
+                         const auto target = tree.target(number);
+                         if (!target) return target.error();
+                         if (once.may_reply()) fuse_reply_readlink(request, target->c_str());
+                         return {};
+                       });
 }
 
 void on_read(fuse_req_t request, fuse_ino_t number, std::size_t size, off_t offset, fuse_file_info*) {
@@ -388,7 +390,13 @@ void on_getxattr(fuse_req_t request, fuse_ino_t number, const char* name, std::s
 
 void on_listxattr(fuse_req_t request, fuse_ino_t number, std::size_t room) {
   if (!mount_of(request).has_extended_attributes) return refuse_for_ever(request, RequestKind::kListxattr);
-  reply_extended(request, room, counted(request, RequestKind::kListxattr).tree.extended_names(number));
+  Mount& mount = counted(request, RequestKind::kListxattr);
+  mount.parking.answer(request, Parking::Interrupt::kAnswerEintr,
+                       [&tree = mount.tree, request, number, room](Parking::Try& once) -> Result<void> {
+                         const std::string names = tree.extended_names(number);
+                         if (once.may_reply()) reply_extended(request, room, names);
+                         return {};
+                       });
 }
 
 void on_forget(fuse_req_t request, fuse_ino_t number, std::uint64_t lookups) {
@@ -420,14 +428,18 @@ template <auto handler>
 constexpr auto answered = &Answered<handler>::call;
 
 void on_statfs(fuse_req_t request, fuse_ino_t) {
-  const MountTree& tree = counted(request, RequestKind::kStatfs).tree;
-  struct statvfs st {};
-  st.f_bsize = st.f_frsize = 4096;
-  st.f_blocks = static_cast<fsblkcnt_t>((tree.total_size() + st.f_frsize - 1) / st.f_frsize);
-  st.f_files = static_cast<fsfilcnt_t>(tree.known_files());
-  st.f_namemax = kLongestName;
-  st.f_flag = ST_RDONLY | ST_NOSUID;
-  fuse_reply_statfs(request, &st);
+  Mount& mount = counted(request, RequestKind::kStatfs);
+  mount.parking.answer(request, Parking::Interrupt::kAnswerEintr,
+                       [&tree = mount.tree, request](Parking::Try& once) -> Result<void> {
+                         struct statvfs st {};
+                         st.f_bsize = st.f_frsize = 4096;
+                         st.f_blocks = static_cast<fsblkcnt_t>((tree.total_size() + st.f_frsize - 1) / st.f_frsize);
+                         st.f_files = static_cast<fsfilcnt_t>(tree.known_files());
+                         st.f_namemax = kLongestName;
+                         st.f_flag = ST_RDONLY | ST_NOSUID;
+                         if (once.may_reply()) fuse_reply_statfs(request, &st);
+                         return {};
+                       });
 }
 
 }  // namespace
@@ -448,7 +460,7 @@ const fuse_lowlevel_ops& operations() {
     ops.releasedir = on_releasedir;
     ops.readdir = answered<on_readdir>;
     ops.readdirplus = answered<on_readdirplus>;
-    ops.statfs = on_statfs;
+    ops.statfs = answered<on_statfs>;
     ops.getxattr = answered<on_getxattr>;
     ops.listxattr = answered<on_listxattr>;
     return ops;

@@ -7,7 +7,6 @@
 #include <utility>
 #include <vector>
 
-#include "core/base/caller.h"
 #include "fusefs/glue/error_number.h"
 
 namespace recordfs {
@@ -21,10 +20,10 @@ struct Parking::Parked {
   fuse_req_t request;
   Interrupt interrupt;
   Attempt attempt;
-  Awaited* awaited = nullptr;          // null while it is slow
+  Awaited* awaited = nullptr;          // null while it is in a lane
   std::shared_ptr<const void> keeper;  // of what is awaited
   std::atomic<std::uint64_t> ticket{0};
-  std::atomic<bool> gave_up{false};  // whoever has sent it, while it is slow
+  std::atomic<bool> gave_up{false};  // its sender, while it is in a lane
   bool is_parked = false;            // has been, in this wait: read by the thread that parks it
   bool interrupted = false;          // while its interrupt function was being registered
 };
@@ -45,31 +44,31 @@ Result<void> attempt_once(const Parking::Attempt& attempt, Parking::Try& once) {
   }
 }
 
-// The same by a thread that others need.
-Result<void> attempt_quickly(const Parking::Attempt& attempt, Parking::Try& once, bool& was_refused) {
-  const Caller quick(Caller::Work::kQuick);
-  auto tried = attempt_once(attempt, once);
-  was_refused = Caller::was_refused();
-  return tried;
-}
-
 }  // namespace
 
 bool Parking::Try::may_reply() {
-  if (slow_ == nullptr) return !Caller::was_refused();
-  Parking& parking = *(*slow_)->parking;
-  if (!parking.claim(*slow_)) return false;
-  keep_off(**slow_);
+  if (Caller::was_refused()) return false;
+  if (parked_ == nullptr) return true;
+  Parking& parking = *(*parked_)->parking;
+  if (!parking.claim(*parked_)) return false;
+  keep_off(**parked_);
   return true;
+}
+
+Parking::Tried Parking::attempt_as(Caller::Work work, const std::atomic<bool>* gave_up, const Attempt& attempt,
+                                   Try& once) {
+  const Caller caller(work, gave_up);
+  auto result = attempt_once(attempt, once);
+  return {std::move(result), Caller::refused(), Caller::filesystem()};
 }
 
 void Parking::answer(fuse_req_t request, Interrupt interrupt, Attempt attempt) {
   Try once;
-  bool was_refused = false;
-  const auto tried = attempt_quickly(attempt, once, was_refused);
-  if (tried && !was_refused) return;
-  if (!was_refused && tried.error().code != Code::kPending) {
-    fuse_reply_err(request, error_number(tried.error()));
+  const Tried tried = attempt_as(Caller::Work::kQuick, nullptr, attempt, once);
+  const bool was_refused = tried.refused != Caller::Work::kQuick;
+  if (tried.result && !was_refused) return;
+  if (!was_refused && tried.result.error().code != Code::kPending) {
+    fuse_reply_err(request, error_number(tried.result.error()));
     return;
   }
   std::shared_ptr<Parked> parked;
@@ -79,16 +78,17 @@ void Parking::answer(fuse_req_t request, Interrupt interrupt, Attempt attempt) {
     fuse_reply_err(request, ENOMEM);
     return;
   }
-  pass_on(parked, once, tried, was_refused);
+  pass_on(parked, once, tried);
 }
 
 // What becomes of a request that is nobody else's after a try that has not replied. Throws nothing: nobody behind it
 // would answer the request.
-void Parking::pass_on(const std::shared_ptr<Parked>& parked, Try& once, const Result<void>& tried, bool was_refused) {
+void Parking::pass_on(const std::shared_ptr<Parked>& parked, Try& once, const Tried& tried) {
   try {
-    if (was_refused) return slow_down(parked);
-    if (tried.error().code == Code::kPending && once.goal.awaited != nullptr) return park(parked, once.goal);
-    fuse_reply_err(parked->request, error_number(tried.error()));
+    if (tried.refused != Caller::Work::kQuick) return queue(parked, tried.refused, tried.filesystem);
+    const Error& error = tried.result.error();
+    if (error.code == Code::kPending && once.goal.awaited != nullptr) return park(parked, once.goal);
+    fuse_reply_err(parked->request, error_number(error));
   } catch (const std::bad_alloc&) {
     if (parked->is_parked && !claim(parked)) return;
     keep_off(*parked);
@@ -131,27 +131,38 @@ void Parking::park(const std::shared_ptr<Parked>& parked, const Goal& goal) {
   if (ticket == 0) go_on();
 }
 
-void Parking::slow_down(const std::shared_ptr<Parked>& parked) {
+// The executor whose threads may do such work for a filesystem. If the system gives them none, that for slow work.
+Executor& Parking::executor_of(Caller::Work work, std::uint64_t filesystem) {
+  Lane* lane = &local_;
+  if (filesystem != 0) {
+    const std::lock_guard lock(lanes_mutex_);
+    const auto found = lanes_.find(filesystem);
+    const bool is_new = found == lanes_.end() && lanes_.size() < kMostFilesystems;
+    lane = found != lanes_.end() ? &found->second : is_new ? &lanes_[filesystem] : &lanes_.rbegin()->second;
+  }
+  Executor& executor = work == Caller::Work::kMayBlock ? lane->reading : lane->slow;
+  return executor.start() ? executor : local_.slow;
+}
+
+void Parking::queue(const std::shared_ptr<Parked>& parked, Caller::Work work, std::uint64_t filesystem) {
   parked->is_parked = false;
-  Executor::Task task([this, parked] { try_slowly(parked); });
+  Executor& executor = executor_of(work, filesystem);
+  Executor::Task task([this, parked, work] { try_parked(parked, work); });
   if (!hold(parked, {})) return;
-  if (slow_.post(Executor::Priority::kWaitedFor, std::move(task)) || !claim(parked)) return;
+  if (executor.post(Executor::Priority::kWaitedFor, std::move(task)) || !claim(parked)) return;
   keep_off(*parked);
   fuse_reply_err(parked->request, EINTR);
 }
 
-// The request stays where an interrupt finds it until the reply is about to be sent.
-void Parking::try_slowly(const std::shared_ptr<Parked>& parked) {
+// The request stays where an interrupt finds it until the reply is about to be sent, or until it is queued anew.
+void Parking::try_parked(const std::shared_ptr<Parked>& parked, Caller::Work work) {
   if (!is_waiting(parked)) return;
   Try once;
-  once.slow_ = &parked;
-  Result<void> tried;
-  {
-    const Caller caller(Caller::Work::kAny, &parked->gave_up);
-    tried = attempt_once(parked->attempt, once);
-  }
-  if (tried || !once.may_reply()) return;
-  pass_on(parked, once, tried, false);
+  once.parked_ = &parked;
+  const Tried tried = attempt_as(work, &parked->gave_up, parked->attempt, once);
+  if (tried.result && tried.refused == Caller::Work::kQuick) return;
+  if (!once.may_reply()) return;
+  pass_on(parked, once, tried);
 }
 
 bool Parking::is_waiting(const std::shared_ptr<Parked>& parked) {
@@ -181,9 +192,8 @@ void Parking::resume(const std::shared_ptr<Parked>& parked) {
   if (!claim(parked)) return;
   keep_off(*parked);
   Try once;
-  bool was_refused = false;
-  const auto tried = attempt_quickly(parked->attempt, once, was_refused);
-  if (!tried || was_refused) pass_on(parked, once, tried, was_refused);
+  const Tried tried = attempt_as(Caller::Work::kQuick, nullptr, parked->attempt, once);
+  if (!tried.result || tried.refused != Caller::Work::kQuick) pass_on(parked, once, tried);
 }
 
 void Parking::on_interrupt(fuse_req_t request, void* data) {
@@ -212,7 +222,13 @@ void Parking::stop() {
     stopping_ = true;
     for (const auto& [raw, parked] : waiting_) raw->gave_up = true;
   }
-  slow_.stop();
+  std::vector<Lane*> lanes = {&local_};
+  {
+    const std::lock_guard lock(lanes_mutex_);
+    for (auto& [filesystem, lane] : lanes_) lanes.push_back(&lane);
+  }
+  for (Lane* lane : lanes) lane->reading.stop();
+  for (Lane* lane : lanes) lane->slow.stop();
 }
 
 void Parking::close() {
@@ -224,6 +240,7 @@ void Parking::close() {
   }
   for (const auto& [raw, parked] : left) {
     fuse_reply_err(parked->request, EINTR);
+    parked->gave_up = true;
     parked->keeper.reset();  // what is awaited holds who waits for it, and would keep itself
   }
 }

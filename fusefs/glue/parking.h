@@ -1,13 +1,15 @@
-// Parking: requests that do not hold the thread that they came with: those that wait for a catalog, or for what is read
-// of it, have none, and those that turn out to be slow share a few.
+// Parking: requests that do not hold the thread that they came with. Those that wait for a catalog hold no thread.
+// Those that wait for a filesystem, or are slow, share the few threads of that filesystem.
 #pragma once
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <unordered_map>
 
+#include "core/base/caller.h"
 #include "core/base/result.h"
 #include "core/store/awaited.h"
 #include "core/store/executor.h"
@@ -30,7 +32,7 @@ class Parking {
 
    private:
     friend class Parking;
-    const std::shared_ptr<Parked>* slow_ = nullptr;
+    const std::shared_ptr<Parked>* parked_ = nullptr;  // where an interrupt can still answer it
   };
   // Success when it has replied, or may not; kPending with the goal set when it has to wait, any other error to be
   // replied. It may throw. It may be called again, by another thread, when the caller has returned: it holds what it
@@ -49,29 +51,48 @@ class Parking {
   Parking(const Parking&) = delete;
   Parking& operator=(const Parking&) = delete;
 
-  // Tries to answer `request`, and parks it as often as it has to wait. What is slow (see Caller) is refused to the
-  // calling thread and to the executor's: the request goes on in a thread for such, in the order in which they came.
-  // Replies exactly once; to one that is interrupted meanwhile at once. Any thread.
+  // Tries to answer `request`, and parks it as often as it has to wait. The calling thread and the executor's may do
+  // Caller::Work::kQuick only. If an attempt was refused more, another thread of the request's filesystem repeats it,
+  // in the order in which the requests came. Replies exactly once, and at once if the request is interrupted meanwhile.
+  // Any thread.
   void answer(fuse_req_t request, Interrupt interrupt, Attempt attempt);
 
-  // Starts the first thread for what is slow. False: the system gives none.
-  bool start() { return slow_.start(); }
-  // Ends the threads for what is slow: what they do is given up. REQUIRES: nobody answers any more, so the loop and the
-  // executor have stopped.
+  // Starts the first thread for slow work. False: the system gives none.
+  bool start() { return local_.slow.start(); }
+  // Gives up the work of the threads for filesystems and slow work, and ends them. Waits for those that a filesystem
+  // holds up. REQUIRES: the loop and the executor have stopped.
   void stop();
 
-  // Answers everything that is parked with EINTR and parks nothing from now on.
-  // REQUIRES: nobody answers any more: all threads have stopped.
+  // Answers everything that waits with EINTR and parks nothing from now on. What still runs for such a request is given
+  // up. REQUIRES: the loop has stopped, so nothing is interrupted any more.
   void close();
 
  private:
-  // Where one is busy with what its reader has lost patience with, the other goes on.
+  // One thread goes on while the other is busy with what its reader has lost patience with.
   static constexpr unsigned kSlowThreads = 2;
+  // So many requests read from one filesystem at the same time.
+  static constexpr unsigned kReadingThreads = 8;
+  // Filesystems beyond these share the last one's threads.
+  static constexpr std::size_t kMostFilesystems = 16;
 
-  void pass_on(const std::shared_ptr<Parked>& parked, Try& once, const Result<void>& tried, bool was_refused);
+  // The threads of one filesystem. If it hangs, the others have theirs.
+  struct Lane {
+    Executor reading{kReadingThreads};  // they may block, and do nothing slow
+    Executor slow{kSlowThreads};
+  };
+  // The outcome of an attempt.
+  struct Tried {
+    Result<void> result;
+    Caller::Work refused = Caller::Work::kQuick;  // as Caller::refused()
+    std::uint64_t filesystem = 0;                 // of the request
+  };
+
+  static Tried attempt_as(Caller::Work work, const std::atomic<bool>* gave_up, const Attempt& attempt, Try& once);
+  void pass_on(const std::shared_ptr<Parked>& parked, Try& once, const Tried& tried);
   bool hold(const std::shared_ptr<Parked>& parked, const Goal& goal);
-  void slow_down(const std::shared_ptr<Parked>& parked);
-  void try_slowly(const std::shared_ptr<Parked>& parked);
+  Executor& executor_of(Caller::Work work, std::uint64_t filesystem);
+  void queue(const std::shared_ptr<Parked>& parked, Caller::Work work, std::uint64_t filesystem);
+  void try_parked(const std::shared_ptr<Parked>& parked, Caller::Work work);
   bool is_waiting(const std::shared_ptr<Parked>& parked);
   void park(const std::shared_ptr<Parked>& parked, const Goal& goal);
   static void keep_off(const Parked& parked);
@@ -81,10 +102,12 @@ class Parking {
   static void on_interrupt(fuse_req_t request, void* data);
 
   Executor& executor_;
-  Executor slow_{kSlowThreads};
+  Lane local_;  // of filesystems that do not hang
+  std::mutex lanes_mutex_;
+  std::map<std::uint64_t, Lane> lanes_;  // of the others, by Source::filesystem()
   std::mutex mutex_;
   std::unordered_map<Parked*, std::shared_ptr<Parked>> waiting_;
-  bool stopping_ = false;  // what is slow is given up
+  bool stopping_ = false;  // what the lanes do is given up
   bool closed_ = false;
 };
 

@@ -1,6 +1,7 @@
 #include "fusefs/glue/session.h"
 
 #include <poll.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
@@ -14,6 +15,7 @@
 
 #include "core/base/counted.h"
 #include "fusefs/glue/captured_stderr.h"
+#include "fusefs/glue/end_limit.h"
 #include "fusefs/glue/idle_end.h"
 #include "fusefs/glue/init_reply.h"
 #include "fusefs/glue/keeper.h"
@@ -23,6 +25,9 @@
 
 namespace recordfs {
 namespace {
+
+// A source that hangs holds up threads. The process waits for them so long, and then ends without them.
+constexpr std::chrono::seconds kLongestEnd{10};
 
 // --- options
 
@@ -132,9 +137,11 @@ struct Serving {
   IdleEnd idle;
 };
 
-Signals::Watched watched(Serving& serving, const SessionOptions& options, const SessionEvents& events) {
+Signals::Watched watched(Serving& serving, const SessionOptions& options, const SessionEvents& events,
+                         EndLimit& end_limit) {
   const auto asked = [&serving] { return serving.mount.requests.asked(); };
   return {.usr1 = [&serving, &events] { events.asked(serving.statistics()); },
+          .ending = [&end_limit] { end_limit.begin(); },
           .tick = std::chrono::milliseconds(std::chrono::seconds(options.timeout)) / IdleEnd::kTicks,
           .ticked = [&serving, asked] { serving.idle.tick(asked(), asked); }};
 }
@@ -150,6 +157,13 @@ Result<void> serve(const MountTree& tree, Executor& executor, const SessionOptio
   if (!session) return std::move(session).error();
   events.mounted();
   Result<void> result;
+  EndLimit end_limit(kLongestEnd, [&] {
+    if (keeper) keeper->unmount();
+    events.abandoned();
+    // Files are closed one after the other at the process's end, and the first one on a source may hang.
+    ::close(fuse_session_fd(session->get()));
+    ::_exit(0);
+  });
   const bool is_in_background =
       watch_init_reply(session->get()) == 0 && fuse_daemonize(options.foreground ? 1 : 0) == 0;
   if (is_in_background) {
@@ -163,24 +177,26 @@ Result<void> serve(const MountTree& tree, Executor& executor, const SessionOptio
   if (!is_in_background) {
     result = failure("no way to the background");
   } else if (!executor.start() || !serving.parking.start() || !serving.neighbours.start(session->get()) ||
-             !signals.watch(session->get(), watched(serving, options, events)) ||
+             !signals.watch(session->get(), watched(serving, options, events, end_limit)) ||
              (follower != nullptr && !follower->start(session->get()))) {
     result = failure("the system gives no thread");
   } else if (run_loop(session->get(), options) != 0) {
     result = failure("the connection to the kernel broke");
   }
+  end_limit.begin();
   signals.stop();
-  executor.stop();
-  serving.parking.stop();
-  serving.parking.close();
-  serving.neighbours.stop();
-  if (follower != nullptr) follower->stop();
+  // The mount point is free while threads still wait for a source.
   if (keeper && keeper->is_there()) {
     if (is_unmounted(session->get())) keeper->is_gone();
     keeper.reset();
   } else {
     fuse_session_unmount(session->get());
   }
+  serving.parking.close();
+  executor.stop();
+  serving.parking.stop();
+  serving.neighbours.stop();
+  if (follower != nullptr) follower->stop();
   return result;
 }
 

@@ -111,6 +111,7 @@ void Signals::run(fuse_session* session, pthread_t loop) {
     lock.lock();
     if (stopped_) return;
   }
+  watched_.ending();
   fuse_session_exit(session);
   // libfuse's loop looks whether it is to end and then waits: what comes in between wakes nobody.
   do {

@@ -28,6 +28,7 @@ class Signals {
   // What is done on the thread that awaits the signals, which serves no request. Nothing may throw.
   struct Watched {
     std::function<void()> usr1{};
+    std::function<void()> ending{};     // once, when a signal asks for the end
     std::chrono::milliseconds tick{0};  // how often `ticked` is called; 0: never
     std::function<void()> ticked{};
   };

@@ -6,6 +6,8 @@
 
 #include <fmt/format.h>
 
+#include "core/base/caller.h"
+
 namespace recordfs {
 namespace {
 
@@ -109,6 +111,7 @@ std::vector<std::uint64_t> MountTree::grow(std::size_t container, std::shared_pt
   next->ownership = before->ownership;
   next->ownership.modified = later(before->ownership.modified, modified);
   next->tree = std::make_unique<ContainerTree>(std::move(store), kept_, before->id);
+  prepare(*next->tree);
   next->begin = before->begin;
   next->inode_begin = before->inode_begin;
   next->root_number = before->root_number;
@@ -125,6 +128,17 @@ std::vector<std::uint64_t> MountTree::grow(std::size_t container, std::shared_pt
 
 void MountTree::drop_unused() {
   std::erase_if(replaced_, [](const std::shared_ptr<const Mounted>& mounted) { return mounted.use_count() == 1; });
+}
+
+void MountTree::prepare() const {
+  for (std::size_t i = 0; i < mounted_.size(); ++i) prepare(*mounted(i)->tree);
+}
+
+void MountTree::prepare(const ContainerTree& tree) {
+  if (tree.store().source().filesystem() == 0) return;
+  Goal goal;
+  // A failure is reported to the first reader.
+  static_cast<void>(tree.attributes({NodeKind::kFixed, kInfo}, goal).has_value());
 }
 
 std::vector<std::shared_ptr<const RecordStore>> MountTree::stores() const {
@@ -151,7 +165,9 @@ Result<MountTree::Found> MountTree::find(std::uint64_t number) const {
   }
   const auto found = KnownRecords::is_known(number) ? known_.find(number) : numbering_.find(number);
   if (!found) return Error{.code = Code::kNotFound, .detail = "no such node"};
-  return Found{mounted(found->container), found->node};
+  auto shown = mounted(found->container);
+  Caller::set_filesystem(shown->tree->store().source().filesystem());
+  return Found{std::move(shown), found->node};
 }
 
 // A node of a container in a mirrored directory; kNotFound: it is none.
@@ -171,6 +187,7 @@ Result<MountTree::Found> MountTree::find_mirrored(std::uint64_t number) const {
   }
   auto mounted = mirror_->container(container);
   if (!mounted) return std::move(mounted).error();
+  Caller::set_filesystem((*mounted)->tree->store().source().filesystem());
   return Found{std::move(*mounted), node};
 }
 

@@ -50,6 +50,10 @@ class MountTree {
   MountTree(std::vector<MountSource> sources, bool nested, MirrorSettings settings, std::string record_suffix = {},
             GivenTypes types = {});
 
+  // Reads what listings of the containers' roots show from filesystems that may hang, so that these listings never wait
+  // for them.
+  void prepare() const;
+
   Result<std::uint64_t> lookup(std::uint64_t directory, std::string_view name, Goal& goal) const;
   // The same with what status() says of it. Where it fails, nothing was looked up.
   Result<FileStatus> look_up(std::uint64_t directory, std::string_view name, Goal& goal) const;
@@ -133,6 +137,7 @@ class MountTree {
   Result<Found> find_mirrored(std::uint64_t number) const;
   std::shared_ptr<const Mounted> mounted(std::size_t container) const;
 
+  static void prepare(const ContainerTree& tree);
   void add(MountedContainer container, Top& top);
   Result<const Top*> top(std::string_view name) const;
   static Result<FileStatus> status_of(const Found& found, std::uint64_t number, Goal& goal);

@@ -1,16 +1,19 @@
-// slowfs FOLDER MOUNTPOINT [MILLISECONDS [jump]]: FOLDER's files, read-only, whose reads can be held up by a test.
+// slowfs FOLDER MOUNTPOINT [MILLISECONDS [jump]]: FOLDER's files, read-only, on a filesystem that a test can hold up.
 //
 // The file FOLDER/gate holds a decimal number. A read that goes beyond that byte of its file waits until the number is
-// larger or the file is gone. Stays in the foreground.
+// larger or the file is gone. As long as the file FOLDER/stopped exists, every request waits. A request that waits ends
+// with EINTR when it is interrupted. Stays in the foreground.
 //
 // With MILLISECONDS above 0 it behaves as a network filesystem: each read takes that long, and the kernel caches pages
 // and reads ahead. With "jump" only those reads take that long that begin farther than kStream from where the last one
 // ended: as with HTTP, where a jump is a new request. In both cases, and with 0, each read appends a line to
 // FOLDER/requests: its offset, its size, and 1 for a jump.
 #define FUSE_USE_VERSION 314
+#include <dirent.h>
 #include <fcntl.h>
 #include <fuse.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -50,11 +53,28 @@ void* ask_for_interrupts(fuse_conn_info*, fuse_config* config) {
   return nullptr;
 }
 
+// Waits as long as `is_held` returns true. False: the request was interrupted.
+template <class Condition>
+bool wait_while(const Condition& is_held) {
+  using namespace std::chrono_literals;
+  while (is_held()) {
+    if (fuse_interrupted() != 0) return false;
+    std::this_thread::sleep_for(5ms);
+  }
+  return true;
+}
+
+bool wait_while_stopped() {
+  return wait_while([] { return ::access((folder + "/stopped").c_str(), F_OK) == 0; });
+}
+
 int get_attributes(const char* path, struct stat* st, fuse_file_info*) {
+  if (!wait_while_stopped()) return -EINTR;
   return ::stat((folder + path).c_str(), st) == 0 ? 0 : -errno;
 }
 
 int open_file(const char* path, fuse_file_info* file) {
+  if (!wait_while_stopped()) return -EINTR;
   const int descriptor = ::open((folder + path).c_str(), O_RDONLY | O_CLOEXEC);
   if (descriptor < 0) return -errno;
   file->fh = static_cast<std::uint64_t>(descriptor);
@@ -71,16 +91,29 @@ bool is_jump(std::uint64_t offset, std::size_t size) {
 }
 
 int read_file(const char*, char* buffer, std::size_t size, off_t offset, fuse_file_info* file) {
-  using namespace std::chrono_literals;
-  while (static_cast<std::uint64_t>(offset) + size > gate()) {
-    if (fuse_interrupted() != 0) return -EINTR;
-    std::this_thread::sleep_for(5ms);
-  }
+  const std::uint64_t end = static_cast<std::uint64_t>(offset) + size;
+  if (!wait_while_stopped() || !wait_while([end] { return end > gate(); })) return -EINTR;
   const bool jumps = logs_reads && is_jump(static_cast<std::uint64_t>(offset), size);
   if (jumps || !only_jumps_wait) std::this_thread::sleep_for(latency);
   const ssize_t got = ::pread(static_cast<int>(file->fh), buffer, size, offset);
   return got < 0 ? -errno : static_cast<int>(got);
 }
+
+int list_directory(const char* path, void* buffer, fuse_fill_dir_t fill, off_t, fuse_file_info*, fuse_readdir_flags) {
+  if (!wait_while_stopped()) return -EINTR;
+  DIR* directory = ::opendir((folder + path).c_str());
+  if (directory == nullptr) return -errno;
+  while (const dirent* entry = ::readdir(directory)) fill(buffer, entry->d_name, nullptr, 0, fuse_fill_dir_flags{});
+  ::closedir(directory);
+  return 0;
+}
+
+int get_usage(const char*, struct statvfs* st) {
+  if (!wait_while_stopped()) return -EINTR;
+  return ::statvfs(folder.c_str(), st) == 0 ? 0 : -errno;
+}
+
+int flush_file(const char*, fuse_file_info*) { return wait_while_stopped() ? 0 : -EINTR; }
 
 int close_file(const char*, fuse_file_info* file) {
   ::close(static_cast<int>(file->fh));
@@ -100,10 +133,14 @@ int main(int argc, char** argv) {
   operations.getattr = get_attributes;
   operations.open = open_file;
   operations.read = read_file;
+  operations.readdir = list_directory;
+  operations.statfs = get_usage;
+  operations.flush = flush_file;
   operations.release = close_file;
   char foreground[] = "-f";
   char uncached[] = "-oro,attr_timeout=0";
   char cached[] = "-oro,attr_timeout=1";
-  char* arguments[] = {argv[0], argv[2], foreground, latency.count() > 0 ? cached : uncached, nullptr};
-  return fuse_main(4, arguments, &operations, nullptr);
+  char threads[] = "-omax_threads=64";  // that wait at the same time
+  char* arguments[] = {argv[0], argv[2], foreground, latency.count() > 0 ? cached : uncached, threads, nullptr};
+  return fuse_main(5, arguments, &operations, nullptr);
 }

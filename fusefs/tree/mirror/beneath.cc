@@ -13,6 +13,9 @@
 #include <climits>
 #include <utility>
 
+#include "core/base/caller.h"
+#include "core/base/filesystem.h"
+
 namespace recordfs {
 namespace {
 
@@ -64,7 +67,17 @@ Result<std::shared_ptr<const Beneath>> Beneath::open(const std::string& path) {
   return std::shared_ptr<const Beneath>(new Beneath(path, std::move(*directory)));
 }
 
+Beneath::Beneath(std::string name, Looked directory)
+    : name_(std::move(name)),
+      directory_(std::move(directory)),
+      filesystem_(filesystem_that_may_hang(directory_.descriptor.number(), directory_.state.device)) {}
+
+Result<void> Beneath::may_ask(std::uint64_t device) const {
+  return Caller::may_wait_for(device == directory_.state.device ? filesystem_ : device);
+}
+
 Result<Looked> Beneath::look(const std::string& path) const {
+  if (auto may = may_ask(directory_.state.device); !may) return std::move(may).error();
   const int top = directory_.descriptor.number();
   if (path.empty()) {
     Descriptor again(::openat(top, ".", O_PATH | O_DIRECTORY | O_CLOEXEC));
@@ -84,6 +97,7 @@ Result<Looked> Beneath::look(const std::string& path) const {
 
 Result<Looked> Beneath::look_in(const Looked& directory, const std::string& name) const {
   if (directory.is_recordfs || !is_name(name)) return place_error(ENOENT);
+  if (auto may = may_ask(directory.state.device); !may) return std::move(may).error();
   const int above = directory.descriptor.number();
   if (Descriptor found = open_inside(above, name)) return looked(std::move(found));
   if (!needs_steps(errno)) return place_error(errno);
@@ -94,6 +108,7 @@ Result<Looked> Beneath::look_in(const Looked& directory, const std::string& name
   if (*device != directory.state.device && recordfs_mounts_.contains(*device)) {
     return Looked{std::move(found), {.device = *device}, true};
   }
+  if (auto may = may_ask(*device); !may) return std::move(may).error();
   return looked(std::move(found));
 }
 

@@ -22,7 +22,7 @@ struct Looked {
 // to it, mounts of recordfs do not.
 //
 // Paths are relative to the directory and may be of any length; "" is the directory itself. Functions fail as
-// place_error() says. Any thread.
+// place_error() says, and as may_ask() before they ask a filesystem. Any thread.
 class Beneath {
  public:
   // Opens a directory that can be listed. Follows links in `path`: it is the user who names it.
@@ -32,6 +32,10 @@ class Beneath {
   const std::string& name() const { return name_; }
   // Of the directory itself, when it was opened.
   const FileState& state() const { return directory_.state; }
+
+  // Succeeds if the calling thread may ask the filesystem of that device, which is this directory's or one mounted
+  // below. Fails as Caller::may_wait_for() does.
+  Result<void> may_ask(std::uint64_t device) const;
 
   Result<Looked> look(const std::string& path) const;
   // `name` is one component. Nothing is found by "." and "..".
@@ -47,10 +51,11 @@ class Beneath {
   static Result<std::string> target(const Looked& link);
 
  private:
-  Beneath(std::string name, Looked directory) : name_(std::move(name)), directory_(std::move(directory)) {}
+  Beneath(std::string name, Looked directory);
 
   const std::string name_;
   const Looked directory_;
+  const std::uint64_t filesystem_;  // 0: the directory's own does not hang
   RecordfsMounts recordfs_mounts_;
 };
 

@@ -5,13 +5,16 @@
 #include <condition_variable>
 #include <functional>
 #include <list>
+#include <memory>
 #include <mutex>
 #include <thread>
+#include <utility>
 
 namespace recordfs {
 
-// To close a container is to wait for the thread of its catalog, and its last user may be that very thread. So all are
-// closed here. The thread begins with the first thing that it is given, and so behind a fork.
+// To close a container is to wait for the thread of its catalog, and its last user may be that very thread. To close a
+// file can be to wait for its filesystem. So both are closed here. The thread begins with the first thing that it is
+// given, and so behind a fork.
 class Closer {
  public:
   // `sweep` is called every `period` from then on, by the thread.
@@ -41,5 +44,15 @@ class Closer {
   bool stopping_ = false;
   std::thread thread_;
 };
+
+// Shares `thing`. When its last user lets go of it, `closer` destroys it, and that user goes on at once.
+template <class Thing>
+std::shared_ptr<Thing> closed_later(std::shared_ptr<Closer> closer, std::unique_ptr<Thing> thing) {
+  closer->wake();
+  // Allocated now: there may be no memory at the end, and nobody to report that to.
+  const auto closing = std::make_shared<Closer::Tasks>();
+  closing->push_back([last = thing.get()] { delete last; });
+  return {thing.release(), [closer = std::move(closer), closing](Thing*) { closer->later(std::move(*closing)); }};
+}
 
 }  // namespace recordfs

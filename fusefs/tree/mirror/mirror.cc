@@ -197,6 +197,7 @@ Result<FileStatus> Mirror::status(std::uint64_t number) {
   if (node.type == MirroredType::kContainer) return status_of(node, node.state);
   auto found = look(node);
   if (found) return status_of(node, found->state);
+  if (found.error().code == Code::kPending) return std::move(found).error();
   // Who reads a file goes on although it was removed.
   const auto file = files_.find(number);
   struct stat st {};
@@ -220,14 +221,15 @@ Result<std::shared_ptr<const Descriptor>> Mirror::open_file(const MirroredNode& 
   struct stat st {};
   if (::fstat(file->number(), &st) != 0) return place_error(errno);
   if (!node.state.is_same_file(FileState::of(st))) return stale_error();
-  closer_->wake();
-  return files_.add(node.number, std::make_shared<const Descriptor>(std::move(*file)));
+  return files_.add(node.number,
+                    closed_later<const Descriptor>(closer_, std::make_unique<const Descriptor>(std::move(*file))));
 }
 
 Result<Slice> Mirror::read(std::uint64_t file, std::uint64_t offset, std::uint64_t length) {
   auto known = node(file);
   if (!known) return std::move(known).error();
   if ((*known)->type != MirroredType::kFile) return place_error(ENOENT);
+  if (auto may = source_of(**known).may_ask((*known)->state.device); !may) return std::move(may).error();
   auto open = open_file(**known);
   if (!open) return std::move(open).error();
   auto bytes = Buffer::allocate(static_cast<std::size_t>(length));
@@ -300,6 +302,7 @@ Result<void> Mirror::list(std::uint64_t directory, std::uint64_t opened, std::ui
   if (!known) return std::move(known).error();
   const MirroredNode& node = **known;
   if (node.type != MirroredType::kDirectory) return {};
+  if (auto may = source_of(node).may_ask(node.state.device); !may) return std::move(may).error();
   auto from = stream(directory, opened);
   if (!from) return std::move(from).error();
   const std::string above = shown_path(node);

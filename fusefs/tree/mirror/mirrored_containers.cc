@@ -16,15 +16,6 @@ Result<std::shared_ptr<const RecordStore>> MirroredContainers::open_store(const 
   return open_(std::move(*file), source.name() + "/" + node.path);
 }
 
-// Whoever lets go of it last has it closed and goes on.
-std::shared_ptr<const Mounted> MirroredContainers::shared(std::unique_ptr<Mounted> mounted) const {
-  closer_->wake();
-  // Made now: when it is needed there may be no memory, and nobody to tell.
-  const auto closing = std::make_shared<Closer::Tasks>();
-  closing->push_back([last = mounted.get()] { delete last; });
-  return {mounted.release(), [closer = closer_, closing](const Mounted*) { closer->later(std::move(*closing)); }};
-}
-
 Result<std::shared_ptr<const Mounted>> MirroredContainers::get(const MirroredNode& node, const Beneath& source,
                                                                const std::string& shown_path,
                                                                const Ownership& ownership) {
@@ -43,7 +34,7 @@ Result<std::shared_ptr<const Mounted>> MirroredContainers::get(const MirroredNod
   mounted->root_number = node.number;
   mounted->root_inode = mirrored_inode(shown_path);
   mounted->is_mirrored = true;
-  return recent_.add(node.number, shared(std::move(mounted)));
+  return recent_.add(node.number, closed_later<const Mounted>(closer_, std::move(mounted)));
 }
 
 std::optional<MirroredContainers::Found> MirroredContainers::find(std::uint64_t number) const {

@@ -53,7 +53,6 @@ class MirroredContainers {
 
  private:
   Result<std::shared_ptr<const RecordStore>> open_store(const MirroredNode& node, const Beneath& source) const;
-  std::shared_ptr<const Mounted> shared(std::unique_ptr<Mounted> mounted) const;
 
   const OpenContainer open_;
   KeptFiles& kept_;

@@ -30,6 +30,23 @@ TEST(Caller, QuickOneIsRefusedWhatIsSlowInSum) {
   EXPECT_TRUE(Caller::was_refused());
 }
 
+TEST(Caller, OneThatMayBlockIsRefusedSlowWorkAlone) {
+  const Caller caller(Caller::Work::kMayBlock);
+  EXPECT_TRUE(Caller::may_wait_for(7));
+  EXPECT_FALSE(Caller::was_refused());
+  EXPECT_EQ(Caller::may_be_slow().error().code, Code::kPending);
+  EXPECT_EQ(Caller::refused(), Caller::Work::kAny);
+  EXPECT_EQ(Caller::filesystem(), 7u);
+}
+
+TEST(Caller, QuickOneWaitsForNoFilesystemThatMayHang) {
+  const Caller quick(Caller::Work::kQuick);
+  EXPECT_TRUE(Caller::may_wait_for(0));
+  EXPECT_EQ(Caller::may_wait_for(7).error().code, Code::kPending);
+  EXPECT_EQ(Caller::refused(), Caller::Work::kMayBlock);
+  EXPECT_EQ(Caller::filesystem(), 7u);
+}
+
 TEST(Caller, OneInsideAnotherHasItsOwn) {
   const Caller any(Caller::Work::kAny);
   {
@@ -90,6 +107,18 @@ TEST(PatientMutex, QuickThreadDoesNotWaitForASlowOne) {
     const Caller quick(Caller::Work::kQuick);
     const auto lock = mutex.lock();
     return !lock && lock.error().code == Code::kPending && Caller::was_refused();
+  });
+  EXPECT_TRUE(refused.get());
+}
+
+TEST(PatientMutex, QuickThreadDoesNotWaitForOneThatMayBlock) {
+  PatientMutex mutex;
+  const Caller holder(Caller::Work::kMayBlock);
+  const auto held = mutex.lock();
+  ASSERT_TRUE(held);
+  auto refused = std::async(std::launch::async, [&] {
+    const Caller quick(Caller::Work::kQuick);
+    return !mutex.lock() && Caller::refused() == Caller::Work::kMayBlock;
   });
   EXPECT_TRUE(refused.get());
 }

@@ -94,6 +94,64 @@ TEST_F(ParkingTest, QuickRequestIsAnsweredAsLongAsSlowOnesWait) {
   for (const std::uint64_t asked : slow) EXPECT_EQ(wire.reply_to(asked), 0);
 }
 
+// More requests than there are threads wait for one filesystem.
+TEST_F(ParkingTest, FilesystemThatHangsHoldsUpNoOther) {
+  const Signal released;
+  std::vector<std::uint64_t> hanging;
+  for (int i = 0; i < 32; ++i) {
+    hanging.push_back(ask([released](Try&) -> Result<void> {
+      if (auto may = Caller::may_wait_for(1); !may) return may;
+      released.wait();
+      return {};
+    }));
+  }
+  const auto known = ask([](Try&) -> Result<void> { return {}; });
+  const auto other = ask([](Try&) { return Caller::may_wait_for(2); });
+  const auto slow = ask([](Try&) { return Caller::may_be_slow(); });
+  for (const std::uint64_t asked : {known, other, slow}) EXPECT_EQ(wire.reply_to(asked), 0);
+  for (const std::uint64_t asked : hanging) EXPECT_EQ(wire.replies_to(asked), 0u);
+  released.set();
+  for (const std::uint64_t asked : hanging) EXPECT_EQ(wire.reply_to(asked), 0);
+}
+
+TEST_F(ParkingTest, FilesystemsBeyondTheBoundAreServedToo) {
+  std::vector<std::uint64_t> requests;
+  for (std::uint64_t filesystem = 1; filesystem <= 40; ++filesystem) {
+    requests.push_back(ask([filesystem](Try&) { return Caller::may_wait_for(filesystem); }));
+  }
+  for (const std::uint64_t asked : requests) EXPECT_EQ(wire.reply_to(asked), 0);
+}
+
+TEST_F(ParkingTest, RequestThatWaitsForAFilesystemAndIsSlowThenIsAnsweredOnce) {
+  std::atomic<int> tries{0};
+  const auto asked = ask([&](Try&) -> Result<void> {
+    ++tries;
+    if (auto may = Caller::may_wait_for(1); !may) return may;
+    return Caller::may_be_slow();
+  });
+  EXPECT_EQ(wire.reply_to(asked), 0);
+  EXPECT_EQ(tries, 3);
+  EXPECT_EQ(wire.replies_to(asked), 1u);
+}
+
+TEST_F(ParkingTest, RequestThatWaitsForAFilesystemIsInterrupted) {
+  const Signal begun;
+  const Signal released;
+  const auto asked = ask([begun, released](Try&) -> Result<void> {
+    if (auto may = Caller::may_wait_for(1); !may) return may;
+    begun.set();
+    released.wait();
+    return {};
+  });
+  begun.wait();
+  wire.interrupt(asked);
+  EXPECT_EQ(wire.reply_to(asked), EINTR);
+  released.set();
+  executor.stop();
+  parking.stop();
+  EXPECT_EQ(wire.replies_to(asked), 1u);
+}
+
 TEST_F(ParkingTest, ResumedRequestThatIsSlowLeavesTheExecutor) {
   Gate gate;
   const Signal released;

@@ -74,7 +74,7 @@ TEST(Callers, WhoGaveUpGetsNoBombAndLeavesNoFailure) {
 TEST(Callers, ChunkThatIsLargeWaitsForNoBomb) {
   constexpr std::uint64_t kBudget = 20000;
   ToyStore toy({.chunks = 1, .records_per_chunk = 1000}, {}, kBudget);
-  const DecodeBudget::Share bomb(toy.services.decoding, kBudget);
+  const DecodeBudget::Share bomb(toy.services.budgets_of(0).slow, kBudget);
   EXPECT_EQ(read_whole(*toy.store, {toy.chunk(0), 0}), toy.file.records[0]);
 }
 

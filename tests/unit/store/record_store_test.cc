@@ -337,7 +337,7 @@ TEST(RecordStore, LargeLayoutsOfWalksTakeTheirTurns) {
     ++made;
   };
   const auto expect_waits = [&](const std::function<bool()>& call) {
-    std::optional<DecodeBudget::Share> share(std::in_place, toy.services.decoding, 1);
+    std::optional<DecodeBudget::Share> share(std::in_place, toy.services.budgets_of(0).slow, 1);
     made = 0;
     auto called = std::async(std::launch::async, call);
     EXPECT_EQ(called.wait_for(std::chrono::milliseconds(50)), std::future_status::timeout);
@@ -384,7 +384,8 @@ TEST(RecordStore, PlacesOfManyRecordsCountWhileALargeChunkIsDecoded) {
   constexpr std::uint64_t kBudget = 20000, kRecords = 1000;
   ToyStore toy({.chunks = 1, .records_per_chunk = kRecords, .record_size = [](std::uint64_t) { return 1u; }}, {},
                kBudget);
-  auto contended = std::make_unique<Contended>(toy::open(toy.source, Limits{}).value(), toy.services.decoding_small);
+  auto contended =
+      std::make_unique<Contended>(toy::open(toy.source, Limits{}).value(), toy.services.budgets_of(0).small);
   Contended& container = *contended;
   const RecordStore store("toy", toy.source, std::move(contended), toy.services);
   Goal goal;

@@ -72,6 +72,11 @@ TEST(SharedCache, QuickThreadWaitsForQuickOnesAlone) {
   EXPECT_TRUE(asked_beside(Caller::Work::kQuick, Caller::Work::kAny, nullptr, false));
 }
 
+TEST(SharedCache, QuickThreadDoesNotWaitForOneThatMayBlock) {
+  EXPECT_EQ(asked_beside(Caller::Work::kMayBlock, Caller::Work::kQuick, nullptr, false).error().code, Code::kPending);
+  EXPECT_TRUE(asked_beside(Caller::Work::kMayBlock, Caller::Work::kMayBlock, nullptr, false));
+}
+
 TEST(SharedCache, WhatAQuickThreadIsRefusedIsRefusedToThoseThatWaitForIt) {
   EXPECT_EQ(asked_beside(Caller::Work::kQuick, Caller::Work::kQuick, nullptr, true).error().code, Code::kPending);
 }

@@ -1,0 +1,33 @@
+#include "fusefs/glue/end_limit.h"
+
+#include <system_error>
+
+namespace recordfs {
+
+EndLimit::~EndLimit() {
+  {
+    const std::lock_guard lock(mutex_);
+    is_over_ = true;
+  }
+  over_.notify_all();
+  if (thread_.joinable()) thread_.join();
+}
+
+void EndLimit::begin() {
+  const std::lock_guard lock(mutex_);
+  if (is_over_ || thread_.joinable()) return;
+  try {
+    thread_ = std::thread([this] { run(); });
+  } catch (const std::system_error&) {
+    // The end takes as long as it takes.
+  }
+}
+
+void EndLimit::run() {
+  std::unique_lock lock(mutex_);
+  if (over_.wait_for(lock, limit_, [this] { return is_over_; })) return;
+  lock.unlock();
+  overdue_();
+}
+
+}  // namespace recordfs
