@@ -150,7 +150,7 @@ class Cp(commands.Case):
             shown = os.read(ours, 1 << 16)
         os.close(ours)
         os.close(theirs)
-        self.assertRegex(shown, rb"cp: \d+ records of 10 records \(\d+ %\), .*\r\x1b\[K\Z")
+        self.assertRegex(shown, rb"cp: \d+ records? of 10 records \(\d+ %\), .*\r\x1b\[K\Z")
         self.assertEqual(len(self.there()), 10)
 
     def test_who_is_stopped_leaves_whole_files_only(self):
