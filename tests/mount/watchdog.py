@@ -2,6 +2,7 @@
 
 A process that waits for a mount which does not answer may be beyond SIGKILL. The end of the mount's connection frees it.
 """
+import contextlib
 import ctypes
 import faulthandler
 import os
@@ -96,16 +97,17 @@ def _control(folder):
 
 
 def _kill_descendants():
-    """Each that is killed leaves its children to this process, until none is left."""
+    """All at once, since a file system that is killed frees the processes that wait for it."""
     end = time.monotonic() + GRACE
-    while (children := _children()) and time.monotonic() < end:
-        for child in children:
-            os.kill(child, signal.SIGKILL)
+    while (left := _descendants()) and time.monotonic() < end:
+        for process in left:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(process, signal.SIGKILL)
         time.sleep(0.05)
         while _reap():
             pass
-    for child in children:
-        print(f"watchdog: process {child} cannot be killed", file=sys.stderr, flush=True)
+    for process in left:
+        print(f"watchdog: process {process} cannot be killed", file=sys.stderr, flush=True)
 
 
 def _reap():
@@ -115,16 +117,19 @@ def _reap():
         return 0
 
 
-def _children():
-    own = os.getpid()
-    found = []
+def _descendants():
+    """Ids of the processes that this one has started, and of those that they have started. Orphans are its own."""
+    children = {}
     for entry in Path("/proc").glob("[0-9]*/stat"):
-        try:
+        with contextlib.suppress(OSError):  # it has ended
             parent = int(entry.read_text(encoding="utf-8").rpartition(")")[2].split()[1])
-        except OSError:  # it has ended
-            continue
-        if parent == own:
-            found.append(int(entry.parent.name))
+            children.setdefault(parent, []).append(int(entry.parent.name))
+    found = []
+    unvisited = [os.getpid()]
+    while unvisited:
+        below = children.get(unvisited.pop(), [])
+        found += below
+        unvisited += below
     return found
 
 
