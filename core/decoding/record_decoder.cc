@@ -38,14 +38,18 @@ Error too_much_text() { return {.code = Code::kLimit, .detail = "what it is deco
 RecordDecoder::RecordDecoder(const Container& container, GivenTypes given, std::uint64_t most_text)
     : container_(container), given_(std::move(given)), most_text_(most_text) {}
 
+bool RecordDecoder::may_have_type() const {
+  const auto type = container_.record_type();
+  return !type || !type->empty();
+}
+
 bool RecordDecoder::decodes() const {
-  return !given_.type.empty() || container_.has_values() || container_.may_hold_messages() ||
-         !container_.record_type().empty();
+  return !given_.type.empty() || container_.has_values() || container_.may_hold_messages() || may_have_type();
 }
 
 bool RecordDecoder::decodes_messages() const {
   if (!given_.type.empty()) return true;
-  return container_.has_descriptors() && (container_.has_values() || !container_.record_type().empty());
+  return container_.has_descriptors() && (container_.has_values() || may_have_type());
 }
 
 Result<std::optional<Value>> RecordDecoder::value_of(Bytes record) const {
@@ -56,7 +60,9 @@ Result<std::optional<Value>> RecordDecoder::value_of(Bytes record) const {
     if (value) return std::optional(std::move(*value));
     if (value.error().code != Code::kDamage || !may_be_any_message) return std::move(value).error();
   }
-  if (const auto type = container_.record_type(); !type.empty()) return std::optional(Value{Message{type, record}});
+  auto type = container_.record_type();
+  if (!type) return std::move(type).error();
+  if (!type->empty()) return std::optional(Value{Message{*type, record}});
   if (may_be_any_message && !is_plain_text(as_text(record)) && is_message(record, kDepth)) {
     return std::optional(Value{Message{{}, record}});
   }

@@ -38,13 +38,13 @@ class RecordDecoder {
 
   // Appends to an object of a line, which is open and has members, what is decoded of a record, each member with a
   // comma before it; nothing where nothing is decoded. What can't be told, because it would take more than `most_text`
-  // bytes or is no record of this format, is a member "error". Fails as Container::descriptors does for what may pass,
-  // and with kOutOfMemory; then nothing was appended.
+  // bytes or is no record of this format, is a member "error". Fails as Container::record_type and descriptors do for
+  // what may pass, and with kOutOfMemory; then nothing was appended.
   Result<void> append_members(std::string& line, const ChunkInfo& chunk, Bytes record) const;
 
   // The decoded record by itself, indented, with a newline at its end: what is "decoded", or an object with what stands
-  // there in its place. Fails with kNotFound where nothing is decoded, with kLimit, and as Container::descriptors does
-  // for what may pass.
+  // there in its place. Fails with kNotFound where nothing is decoded, with kLimit, and as Container::record_type and
+  // descriptors do for what may pass.
   Result<std::string> document(const ChunkInfo& chunk, Bytes record) const;
 
   // The same for a message inside a record of the chunk.
@@ -57,8 +57,10 @@ class RecordDecoder {
     Result<Types> types;  // null: there are no descriptors
   };
 
-  // A record as what it is told as; nullopt: nothing is decoded. Fails as Container::value does.
+  // A record as what it is told as; nullopt: nothing is decoded. Fails as Container::value and record_type do.
   Result<std::optional<Value>> value_of(Bytes record) const;
+  // Whether the container states a type of its records; true if it cannot be read now.
+  bool may_have_type() const;
   // The types in effect at a chunk.
   Result<Types> types_at(const ChunkInfo& chunk) const;
   Result<Types> find_types(const ChunkInfo& chunk) const;

@@ -195,9 +195,9 @@ class Container {
   // when the bytes are no record of this kind, and with kLimit; nothing was handed out then. REQUIRES: has_keys().
   virtual Result<void> key_changes(Bytes record, const TakeKeyChange& take) const;
 
-  // The full name of the protobuf type of every record; empty where the format does not say it. Lives as long as the
-  // container.
-  virtual std::string_view record_type() const { return {}; }
+  // Returns the full name of the protobuf type of every record. Empty if the format does not state it, or if the
+  // metadata that states it is damaged. Lives as long as the container. Fails only with errors that may pass, such as kIo.
+  virtual Result<std::string_view> record_type() const { return std::string_view(); }
   // Whether a record may be a protobuf message although nothing says so.
   virtual bool may_hold_messages() const { return true; }
   // Whether the file may carry descriptors of protobuf types.

@@ -57,7 +57,7 @@ class SettledContainer final : public Container {
   Result<void> key_changes(Bytes record, const TakeKeyChange& take) const override {
     return below_->key_changes(record, take);
   }
-  std::string_view record_type() const override { return below_->record_type(); }
+  Result<std::string_view> record_type() const override { return below_->record_type(); }
   bool may_hold_messages() const override { return below_->may_hold_messages(); }
   bool has_descriptors() const override { return below_->has_descriptors(); }
   Result<std::shared_ptr<const std::string>> descriptors(const ChunkInfo& chunk) const override {

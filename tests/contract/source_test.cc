@@ -66,6 +66,22 @@ TEST_P(SourceTest, FailedReadDuringAStepIsAnErrorAndTheNextTrySucceeds) {
   }
 }
 
+TEST_P(SourceTest, FailedReadOfTheRecordTypeIsAnErrorAndTheNextTrySucceeds) {
+  if (!container_) return;
+  const std::string expected(container_->record_type().value());
+  for (std::uint64_t reads = 0;; ++reads) {
+    const auto fresh = sample().format->open(source_, Limits{});
+    ASSERT_TRUE(fresh);
+    source_->fail_after(reads, kEio);
+    const auto type = (*fresh)->record_type();
+    source_->mend();
+    if (!source_->has_failed()) break;
+    ASSERT_FALSE(type) << "record_type succeeds though read " << reads << " fails";
+    EXPECT_EQ(type.error().code, Code::kIo) << to_string(type.error());
+    EXPECT_EQ((*fresh)->record_type().value(), expected);
+  }
+}
+
 TEST_P(SourceTest, FailedReadInsideAChunkIsAnErrorAndTheNextTrySucceeds) {
   if (!container_) return;
   const Reading whole = read_all(*container_, bytes().size());

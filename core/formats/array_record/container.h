@@ -39,7 +39,7 @@ class ArrayRecordContainer final : public Container {
   bool has_values() const override { return true; }
   Result<Value> value(Bytes record) const override;
 
-  std::string_view record_type() const override { return riegeli_->record_type(); }
+  Result<std::string_view> record_type() const override { return riegeli_->record_type(); }
   bool may_hold_messages() const override { return riegeli_->may_hold_messages(); }
   bool has_descriptors() const override { return riegeli_->has_descriptors(); }
   Result<std::shared_ptr<const std::string>> descriptors(const ChunkInfo& chunk) const override;

@@ -183,9 +183,11 @@ Result<const RiegeliContainer::Described*> RiegeliContainer::described() const {
   return &**described_;
 }
 
-std::string_view RiegeliContainer::record_type() const {
-  const auto described = this->described();
-  return described ? std::string_view((*described)->type) : std::string_view();
+Result<std::string_view> RiegeliContainer::record_type() const {
+  auto described = this->described();
+  if (described) return std::string_view((*described)->type);
+  if (lies_in_the_bytes(described.error().code)) return std::string_view();
+  return std::move(described).error();
 }
 
 Result<std::shared_ptr<const std::string>> RiegeliContainer::descriptors(const ChunkInfo&) const {

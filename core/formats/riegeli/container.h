@@ -30,7 +30,7 @@ class RiegeliContainer final : public Container {
   Result<std::shared_ptr<const Chunk>> decode(const ChunkInfo& chunk) const override;
   Result<std::shared_ptr<const Chunk>> decode_by_parts(const ChunkInfo& chunk) const override;
   Result<std::vector<Attribute>> attributes(const ChunkInfo* last) const override;
-  std::string_view record_type() const override;
+  Result<std::string_view> record_type() const override;
   bool has_descriptors() const override { return true; }
   Result<std::shared_ptr<const std::string>> descriptors(const ChunkInfo& chunk) const override;
   std::string_view record_media_type(const std::vector<Attribute>& attributes) const override;

@@ -23,7 +23,7 @@ RunFile::RunFile(std::shared_ptr<const Source> source, const Limits& limits, std
 
 std::string_view RunFile::format() const { return kFormat.name; }
 
-std::string_view RunFile::record_type() const { return ident_ ? ident_->record_type : std::string_view(); }
+Result<std::string_view> RunFile::record_type() const { return ident_ ? ident_->record_type : std::string_view(); }
 
 std::vector<Fact> RunFile::facts() const {
   std::vector<Fact> facts;

@@ -22,7 +22,7 @@ class RunFile final : public Container {
 
   std::string_view format() const override;
   std::vector<Fact> facts() const override;
-  std::string_view record_type() const override;
+  Result<std::string_view> record_type() const override;
   Result<Step> scan(ChunkKey at) const override;
   bool has_seek_structure() const override { return true; }
   Result<std::optional<ChunkInfo>> locate(Position at) const override { return log_.locate(at); }

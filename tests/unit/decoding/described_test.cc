@@ -112,7 +112,7 @@ TEST_P(Described, RecordsSayWhatLibprotobufSays) {
   ASSERT_TRUE(file);
   const auto container = open_container(*file, GetParam(), {});
   ASSERT_TRUE(container);
-  const std::string type((*container)->record_type());
+  const std::string type((*container)->record_type().value());
   EXPECT_EQ(type, "hdev.Everything");
   const auto descriptors = (*container)->descriptors({});
   ASSERT_TRUE(descriptors);
@@ -146,7 +146,7 @@ TEST(Undescribed, AContainerWithoutMetadataNamesNoType) {
   ASSERT_TRUE(file);
   const auto container = open_container(*file, "x", {});
   ASSERT_TRUE(container);
-  EXPECT_EQ((*container)->record_type(), "");
+  EXPECT_EQ((*container)->record_type().value(), "");
   EXPECT_EQ((*container)->descriptors({}).value(), nullptr);
 }
 

@@ -62,6 +62,20 @@ TEST(RecordDecoder, NothingIsDecodedWhereTheFormatKnowsThatThereIsNothing) {
   EXPECT_EQ(members(decoder, kMessage), "");
 }
 
+TEST(RecordDecoder, ATypeThatCannotBeReadNowFailsTheDocumentAndNotTheNextOne) {
+  ToldContainer container;
+  container.type = "a.Type";
+  container.type_failure = Error{.code = Code::kIo, .detail = "a passing error"};
+  const RecordDecoder decoder(container);
+  EXPECT_TRUE(decoder.decodes());
+  EXPECT_EQ(failure(decoder.document({}, as_bytes(kMessage))), Code::kIo);
+  std::string line = "{";
+  EXPECT_FALSE(decoder.append_members(line, {}, as_bytes(kMessage)));
+  EXPECT_EQ(line, "{");
+  container.type_failure.reset();
+  EXPECT_NE(decoder.document({}, as_bytes(kMessage)).value().find("a.Type"), std::string::npos);
+}
+
 TEST(RecordDecoder, ValuesOfTheFormatAreTold) {
   ToldContainer container;
   container.tell = [](Bytes record) -> Result<Value> {

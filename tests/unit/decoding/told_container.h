@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -14,6 +15,7 @@ namespace recordfs::testing {
 struct ToldContainer final : Container {
   std::function<Result<Value>(Bytes)> tell{};
   std::string type{};
+  std::optional<Error> type_failure{};
   bool may_be_messages = true;
   std::function<Result<std::shared_ptr<const std::string>>(const ChunkInfo&)> descriptors_at{};
 
@@ -24,7 +26,10 @@ struct ToldContainer final : Container {
   }
   bool has_values() const override { return static_cast<bool>(tell); }
   Result<Value> value(Bytes record) const override { return tell(record); }
-  std::string_view record_type() const override { return type; }
+  Result<std::string_view> record_type() const override {
+    if (type_failure) return *type_failure;
+    return std::string_view(type);
+  }
   bool may_hold_messages() const override { return may_be_messages; }
   bool has_descriptors() const override { return static_cast<bool>(descriptors_at); }
   Result<std::shared_ptr<const std::string>> descriptors(const ChunkInfo& chunk) const override {

@@ -41,6 +41,20 @@ class TellingOfParts final : public Telling {
   const Parts parts_;
 };
 
+// A container that states a type of its records, unless reading it fails.
+class Typed final : public Wrapped {
+ public:
+  Typed(std::unique_ptr<Container> toy, const std::optional<Error>& failure)
+      : Wrapped(std::move(toy)), failure_(failure) {}
+  Result<std::string_view> record_type() const override {
+    if (failure_) return *failure_;
+    return std::string_view("a.Type");
+  }
+
+ private:
+  const std::optional<Error>& failure_;
+};
+
 struct TellingStore : ToyStore {
   explicit TellingStore(toy::Shape shape, const std::string& untold = "") : ToyStore(std::move(shape)) {
     wrap([&](auto container) { return std::make_unique<Telling>(std::move(container), untold); });
@@ -69,6 +83,20 @@ std::vector<json> lines_of(const std::string& text) {
     at = end == std::string::npos ? text.size() : end + 1;
   }
   return lines;
+}
+
+TEST(Documents, APassingFailureOfTheRecordTypeIsReportedAndNotCached) {
+  ToyStore toy({.chunks = 2});
+  std::optional<Error> failure = Error{.code = Code::kIo, .detail = "a passing error"};
+  toy.store = std::make_shared<RecordStore>(
+      "toy", toy.source, std::make_unique<Typed>(toy::open(toy.source, Limits{}, toy.watch).value(), failure),
+      toy.services);
+  const ToyTree tree(toy);
+  const auto failed = tree.find("records/0.json");
+  ASSERT_FALSE(failed);
+  EXPECT_EQ(failed.error().code, Code::kIo);
+  failure.reset();
+  EXPECT_EQ(json::parse(tree.read("records/0.json"))["type"], "a.Type");
 }
 
 TEST(Documents, AreFoundBesideRecordsAndNotListed) {
