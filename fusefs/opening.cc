@@ -63,6 +63,7 @@ Result<OpenedFile> open_file(Descriptor file, const std::string& path, const Lim
 }
 
 Result<bool> is_container(const Source& source, std::string_view file_name) {
+  if (source.size() == 0) return false;
   const auto format = probe(source, file_name, ProbeDepth::kHead);
   if (format) return true;
   if (format.error().code == Code::kNoContainer) return false;

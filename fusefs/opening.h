@@ -27,7 +27,8 @@ Result<OpenedFile> open_file(const std::string& path, const Limits& limits, Serv
 Result<OpenedFile> open_file(Descriptor file, const std::string& path, const Limits& limits, Services& services,
                              const std::string& shown = {});
 
-// Whether a format knows the head of a source: what a listing of a directory can afford. Fails as Source does.
+// Returns whether a format knows the head of a source: what a listing of a directory can afford. False for an empty
+// source, since only its name could tell. Fails as Source does.
 Result<bool> is_container(const Source& source, std::string_view file_name);
 
 // "data.log: No such file or directory", "data.log: byte 65536: chunk header hash mismatch".

@@ -10,6 +10,10 @@ import mounting
 from mirroring import SAMPLE, Mirrored, tree_of
 
 SAMPLES = ["riegeli/simple_zstd9.riegeli", "riegeli/multiblock_zstd.riegeli", "bloscpack/v2-2.blp"]
+# Whole files of less than 64 bytes.
+SHORT_SAMPLES = ["leveldb_log/one-empty-record.log", "leveldb_log/batch-with-wrong-count.log",
+                 "leveldb_log/leveldb-plyvel-a/MANIFEST-000002", "tfrecord/one.tfrecord", "wandb/empty-records.wandb",
+                 "recordio/legacy-unpacked-one.grail-rio", "bloscpack/v3-1byte.blp"]
 
 
 class WhatIsShown(Mirrored):
@@ -32,6 +36,18 @@ class WhatIsShown(Mirrored):
         for number, name in enumerate(SAMPLES):
             alone = self.mount(mounting.sample(name))
             self.assertEqual(tree_of(mounted / f"deep/{number}/{Path(name).name}"), tree_of(alone.point))
+
+    def test_containers_of_a_few_bytes_are_directories_and_empty_files_are_not(self):
+        for name in SHORT_SAMPLES:
+            self.assertLess(self.put(Path(name).name, name).stat().st_size, 64)
+        for name in ("empty.log", "empty.tfrecord"):
+            self.write(name, b"")
+        mounted = self.mirror()
+        for name in SHORT_SAMPLES:
+            alone = self.mount(mounting.sample(name))
+            self.assertEqual(tree_of(mounted / Path(name).name), tree_of(alone.point), name)
+        for name in ("empty.log", "empty.tfrecord"):
+            self.assertEqual((mounted / name).read_bytes(), b"")
 
     def test_types_are_told_by_the_listing(self):
         self.put("container")

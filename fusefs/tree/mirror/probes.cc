@@ -25,8 +25,8 @@ class Head final : public Source {
 
   std::uint64_t size() const override { return size_; }
   Result<std::size_t> read_at(Position at, MutableBytes out) const override {
-    const std::uint64_t there = at < size_ ? size_ - at : 0;
-    out = out.first(static_cast<std::size_t>(std::min<std::uint64_t>(out.size(), there)));
+    if (at >= size_) return std::size_t{0};
+    out = out.first(static_cast<std::size_t>(std::min<std::uint64_t>(out.size(), size_ - at)));
     const std::uint64_t end = at + out.size();
     if (end > kHead) return read_file(at, out);
     if (auto filled = fill(end); !filled) return std::move(filled).error();

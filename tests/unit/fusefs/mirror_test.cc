@@ -137,6 +137,18 @@ TEST_F(MirrorTest, HeadsAreReadOnceForAStateOfAFile) {
   EXPECT_EQ(probes, 3);
 }
 
+TEST_F(MirrorTest, AProbeThatReadsPastTheEndOfAShortFileGetsNoBytes) {
+  folder.write("file", "short");
+  Probes short_file([](const Source& source, std::string_view) -> Result<bool> {
+    const auto behind = read_up_to(source, 64, 8);
+    return behind && behind->size() == 0 && source.size() == 5;
+  });
+  const auto directory = Beneath::open(folder.path()).value();
+  const auto file = Beneath::open_file_in(directory->look("")->descriptor.number(), "file");
+  ASSERT_TRUE(file);
+  EXPECT_TRUE(short_file.ask(*file, FileState{.size = 5}, "file", current_time()));
+}
+
 TEST_F(MirrorTest, ReplacedContainerIsFoundAnewAndTheOldOneIsStale) {
   folder.write("toy", toy.bytes);
   const std::uint64_t records = number("toy/records");
