@@ -187,11 +187,7 @@ Result<Node> ContainerTree::lookup_damage(std::string_view name, Goal& goal) con
 Result<Node> ContainerTree::lookup_attribute(std::string_view name, Goal& goal) const {
   auto files = attribute_files(goal);
   if (!files) return std::move(files).error();
-  const auto& names = (*files)->names;
-  const auto found = std::ranges::find(names, name);
-  if (found != names.end()) {
-    return Node{NodeKind::kAttribute, static_cast<std::uint64_t>(found - names.begin())};
-  }
+  if (const auto place = (*files)->by_name.find(name)) return Node{NodeKind::kAttribute, *place};
   if (name == "names.tsv" && !(*files)->names_table.empty()) return Node{NodeKind::kFixed, kNames};
   return no_such_name();
 }
@@ -218,13 +214,30 @@ Result<Node> ContainerTree::lookup_in_chunk(Node directory, std::string_view nam
 
 // --- attributes
 
-Result<DamagedRegion> ContainerTree::region(Position begin, Goal& goal) const {
+Result<std::shared_ptr<const ContainerTree::DamageFiles>> ContainerTree::damage_files(Goal& goal) const {
+  {
+    const std::lock_guard lock(mutex_);
+    if (damage_files_) return damage_files_;
+  }
   auto rows = store_->damage(goal);
   if (!rows) return std::move(rows).error();
-  for (const DamageRow& row : **rows) {
-    if (row.region.begin == begin) return row.region;
-  }
-  return no_such_name();
+  std::vector<Position> begins;
+  begins.reserve((*rows)->size());
+  for (const DamageRow& row : **rows) begins.push_back(row.region.begin);
+  auto files = std::make_shared<DamageFiles>();
+  files->rows = *rows;
+  files->by_begin = FirstIndex(std::move(begins));
+  const std::lock_guard lock(mutex_);
+  if (!damage_files_) damage_files_ = std::move(files);
+  return damage_files_;
+}
+
+Result<DamagedRegion> ContainerTree::region(Position begin, Goal& goal) const {
+  auto files = damage_files(goal);
+  if (!files) return std::move(files).error();
+  const auto place = (*files)->by_begin.find(begin);
+  if (!place) return no_such_name();
+  return (*(*files)->rows)[*place].region;
 }
 
 Result<NodeAttributes> ContainerTree::attributes(Node node, Goal& goal) const {
@@ -354,6 +367,7 @@ Result<std::shared_ptr<const ContainerTree::AttributeFiles>> ContainerTree::attr
   auto files = std::make_shared<AttributeFiles>();
   files->values = *values;
   files->names = names_for(keys, {"names.tsv"});
+  files->by_name = FirstIndex(std::vector<std::string_view>(files->names.begin(), files->names.end()));
   if (!std::ranges::equal(keys, files->names)) files->names_table = names_table(keys, files->names);
   const std::lock_guard lock(mutex_);
   if (!attribute_files_) attribute_files_ = std::move(files);

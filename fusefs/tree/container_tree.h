@@ -22,6 +22,7 @@
 #include "core/store/record_store.h"
 #include "core/store/shared_cache.h"
 #include "fusefs/tree/chunk_lines.h"
+#include "fusefs/tree/first_index.h"
 #include "fusefs/tree/inside.h"
 #include "fusefs/tree/key_names.h"
 #include "fusefs/tree/node.h"
@@ -127,7 +128,12 @@ class ContainerTree {
   struct AttributeFiles {
     std::shared_ptr<const std::vector<Attribute>> values;
     std::vector<std::string> names;
+    FirstIndex<std::string_view> by_name;
     std::string names_table;  // empty when every file has its key's name
+  };
+  struct DamageFiles {
+    std::shared_ptr<const std::vector<DamageRow>> rows;
+    FirstIndex<Position> by_begin;
   };
 
   // Whether this container has a node of the fixed tree; its name, and where it points to, if it is a link.
@@ -195,6 +201,7 @@ class ContainerTree {
   Result<std::shared_ptr<const KeyNames>> key_names(std::uint32_t family, Goal& goal) const;
   Result<NodeAttributes> key_attributes(Node node, Goal& goal) const;
   Result<Slice> read_key(Node node, std::uint64_t offset, std::uint64_t length, Goal& goal) const;
+  Result<std::shared_ptr<const DamageFiles>> damage_files(Goal& goal) const;
   Result<DamagedRegion> region(Position begin, Goal& goal) const;
   Result<Text> text(FixedNode node, Goal& goal) const;
   Result<Text> make_text(FixedNode node, Goal& goal) const;
@@ -219,6 +226,7 @@ class ContainerTree {
   mutable std::mutex mutex_;                                    // guards what follows: made once, when first asked for
   mutable Text info_, summary_, damage_;
   mutable std::shared_ptr<const AttributeFiles> attribute_files_;
+  mutable std::shared_ptr<const DamageFiles> damage_files_;
   mutable std::map<std::uint32_t, std::shared_ptr<const KeyNames>> key_names_;  // by family
 };
 
