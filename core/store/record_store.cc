@@ -97,8 +97,9 @@ Catalog::OnWalked RecordStore::walks_told(std::string_view of_what) const {
 
 void RecordStore::say_grown() const {
   if (is_followed_ || said_grown_.exchange(true)) return;
-  services_.log(Severity::kInfo,
-                fmt::format("{}: the file has grown since it was mounted; what was added is not shown", name_));
+  services_.log(
+      Severity::kInfo,
+      fmt::format("{}: the file has grown since it was opened; this snapshot does not show what was added", name_));
 }
 
 Result<std::optional<ChunkInfo>> RecordStore::first_record_chunk() const {

@@ -136,6 +136,24 @@ class Changes(Mirrored):
             writing.write(whole[32768:])
         self.assertGreater(len(os.listdir(mounted / "log/records")), before)
 
+    def test_what_is_open_inside_a_growing_container_keeps_its_state(self):
+        whole = mounting.sample("leveldb_log/" + self.a_log()).read_bytes()
+        log = self.write("log", whole[:32768])
+        truth = tree_of(self.mount(shutil.copyfile(log, self.folder / "log")) / "records")
+        mounted = self.mirror()
+        inside = os.open(mounted / "log/records", os.O_RDONLY | os.O_DIRECTORY)
+        self.addCleanup(os.close, inside)
+        name = os.fsdecode(max(truth))
+        with (mounted / "log/records" / name).open("rb", buffering=0) as last:
+            with log.open("ab") as writing:
+                writing.write(whole[32768:])
+            self.assertGreater(len(os.listdir(mounted / "log/records")), len(truth))
+            self.assertEqual(sorted(map(os.fsencode, os.listdir(inside))), sorted(truth))
+            self.assertEqual(last.read(), truth[os.fsencode(name)][1])
+        for name, (_, content) in truth.items():
+            with open(os.open(name, os.O_RDONLY, dir_fd=inside), "rb") as record:
+                self.assertEqual(record.read(), content)
+
     @staticmethod
     def a_log():
         folder = mounting.place.checkout / "tests/corpus/leveldb_log"
