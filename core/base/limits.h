@@ -18,6 +18,12 @@ struct Limits {
   std::uint64_t scan_bytes = 8ull << 20;          // read by one call of Container::scan before it reports progress
 };
 
+// Returns whether a chunk that declares `decoded` bytes could ever be read: decoded within the limits, or in place from
+// its `stored` bytes. A declared size for which this is false must not become the size of a file.
+constexpr bool could_be_read(std::uint64_t decoded, std::uint64_t stored, const Limits& limits) {
+  return decoded <= std::max(limits.decoded_chunk, stored);
+}
+
 // For chunks of at most `bytes`, as stored and as decoded. Where that is more than what is usual, a chunk may have more
 // records, and a container more metadata, in proportion.
 constexpr Limits limits_for_chunks_of(std::uint64_t bytes) {

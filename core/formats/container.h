@@ -50,7 +50,7 @@ struct ChunkInfo {
   std::string_view kind;                      // the format's word for what it is: static storage, no white space
   std::string_view codec;                     // "none", "zstd", ...; "-" where it can't be told: static storage
   std::optional<std::uint64_t> records;       // nullopt: only layout() can tell
-  std::optional<std::uint64_t> decoded_size;  // sum of the sizes of all records; nullopt: only layout() can tell
+  std::optional<std::uint64_t> decoded_size;  // of all records; nullopt: unknown before layout() or !could_be_read()
   std::uint64_t decoded_beside = 0;           // decoded bytes that are no record's: of metadata
   std::uint64_t stored_size = 0;              // bytes of payload as they stand in the file
   LayoutCost layout_cost = LayoutCost::kSmall;
@@ -196,7 +196,7 @@ class Container {
   virtual Result<void> key_changes(Bytes record, const TakeKeyChange& take) const;
 
   // Returns the full name of the protobuf type of every record. Empty if the format does not state it, or if the
-  // metadata that states it is damaged. Lives as long as the container. Fails only with errors that may pass, such as kIo.
+  // metadata that states it is damaged. Lives as long as the container. Fails only with errors that may pass, as kIo.
   virtual Result<std::string_view> record_type() const { return std::string_view(); }
   // Whether a record may be a protobuf message although nothing says so.
   virtual bool may_hold_messages() const { return true; }

@@ -71,6 +71,18 @@ class Arrays(mounting.Case):
         self.assertFalse(os.path.lexists(top / ".views/streams/array.npy"))
         self.assertNotIn("array", json.loads((top / "info.json").read_text(encoding="utf-8")))
 
+    def test_array_that_the_file_could_not_hold_is_not_offered(self):
+        metadata = json.dumps({"container": "numpy", "dtype": "<f8", "shape": [1 << 58], "order": "C"}).encode()
+        sizes = struct.pack("<III", *[len(metadata)] * 3)
+        section = b"JSON" + bytes(4) + bytes([0, 0, 0, 6]) + sizes + bytes(8) + metadata
+        header = b"blpk" + struct.pack("<BBBBiiqq", 3, 2, 0, 8, 1 << 30, 1 << 30, 1 << 31, 0)
+        source = self.folder / "claim.blp"
+        source.write_bytes(header + section)
+        top = self.mount(source).point
+        self.assertNotIn("array.npy", os.listdir(top))
+        info = json.loads((top / "info.json").read_text(encoding="utf-8"))
+        self.assertIn("more than the file could hold", info["no_array"])
+
 
 if __name__ == "__main__":
     mounting.main()

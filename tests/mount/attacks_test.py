@@ -12,6 +12,7 @@ from hostile import MOST_MEMORY, Beside, files
 MOST_ENTRIES = 200        # of a directory
 MOST_BYTES = 64 << 20     # of a file
 PIECE = 1 << 20
+MOST_SIZE = 1 << 30  # of a file; no attack has more bytes than that
 # A request that takes as long does not end, whatever the machine and the sanitizer: bombs are decoded in 0.1 s.
 MOST_SECONDS = 100
 
@@ -22,6 +23,7 @@ class Walk:
     def __init__(self, top):
         self.nodes = 0
         self.longest = 0  # request, in seconds
+        self.largest = 0  # file, in bytes
         self.visit(top)
 
     @contextlib.contextmanager
@@ -40,7 +42,9 @@ class Walk:
             self.nodes += 1
             mode = 0
             with self.request():
-                mode = path.lstat().st_mode
+                status = path.lstat()
+                mode = status.st_mode
+                self.largest = max(self.largest, status.st_size)
             if stat.S_ISDIR(mode) and depth < 5:
                 self.visit(path, depth + 1)
             elif stat.S_ISREG(mode):
@@ -84,6 +88,7 @@ class Attacks(Beside):
                 walk, longest_beside = self.walk_beside_a_reader(mounted, mounted / name)
                 nodes, longest, of_good = nodes + walk.nodes, max(longest, walk.longest), max(of_good, longest_beside)
                 self.assertLess(max(walk.longest, longest_beside), MOST_SECONDS)
+                self.assertLessEqual(walk.largest, MOST_SIZE, "a size that only a header declares")
                 self.assert_in_bounds(mounted, MOST_MEMORY, name)
                 self.assertIsNone(mounted.daemon.poll(), mounted.log())
         most = self.most_memory(mounted)

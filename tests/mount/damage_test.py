@@ -5,6 +5,7 @@ import errno
 import json
 import os
 import re
+import subprocess
 
 import mounting
 
@@ -76,6 +77,23 @@ class Damage(mounting.Case):
         for name, what in self.records(mounted).items():
             if isinstance(what, int):
                 self.assertGreater((mounted / "records" / name).stat().st_size, 0)
+
+    def test_records_that_declare_2_62_bytes_fail_with_eio_in_every_view(self):
+        mounted = self.mount(mounting.sample("riegeli/declared_size_2_62.riegeli"))
+        found = self.records(mounted)
+        self.assertEqual(list(found.values()), [b"before", *[errno.EIO] * 5, b"behind"])
+        chunks = sorted((mounted / "chunks").iterdir())[2:7]
+        lost = [mounted / "records" / name for name in list(found)[1:6]]
+        lost += [chunk / name for chunk in chunks for name in ("data", "records/000000")]
+        for path in lost:
+            self.assertEqual(path.stat().st_size, 1, path)
+            self.assert_fails_with(errno.EIO, path.read_bytes)
+            copied = subprocess.run(["cp", path, self.folder / "copy"], capture_output=True, text=True, check=False)
+            self.assertIn("Input/output error", copied.stderr)
+        for name, size in (("concat", 6 + 5 + 6), ("lines", 7 + 5 * 2 + 7)):
+            stream = mounted / "streams" / name
+            self.assertEqual(stream.stat().st_size, size)
+            self.assert_fails_with(errno.EIO, stream.read_bytes)
 
     def test_chunk_says_that_its_checksum_is_bad(self):
         source = self.with_bad_data()

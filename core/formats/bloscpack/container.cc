@@ -118,7 +118,7 @@ Result<Layout> BloscpackContainer::layout(const ChunkInfo& chunk) const {
     return layout;
   }
   const Error why = why_lost(chunk);
-  if (why.code != Code::kDamage || *chunk.records > limits_.records_per_chunk) return why;
+  if (why.code != Code::kDamage || *chunk.records > limits_.records_per_chunk || !chunk.decoded_size) return why;
   const std::uint64_t before_last = *chunk.records - 1;
   layout.add_failed(before_last, declared_size(survey_, index_of(chunk)), why);
   layout.add_failed(declared_size(survey_, index_of(chunk) + before_last), why);
@@ -173,6 +173,10 @@ void BloscpackContainer::find_array(Bytes metadata) {
   if (!fits) {
     why_no_array_ = fmt::format("an array of {} bytes is not what {} of {} bytes and a last one of {} hold",
                                 array->bytes, counted(whole_chunks, "chunk"), chunk_size, last);
+    return;
+  }
+  if (!could_be_read(array->bytes, most_decoded(source_->size()), limits_)) {
+    why_no_array_ = fmt::format("an array of {} bytes is more than the file could hold", array->bytes);
     return;
   }
   std::string prefix = npy_header(*array);

@@ -23,6 +23,12 @@ std::uint64_t declared_size(const Survey& survey, std::uint64_t index) {
   return static_cast<std::uint64_t>(std::max(is_last ? header.last_chunk : header.chunk_size, 1));
 }
 
+std::uint64_t most_decoded(std::uint64_t stored) {
+  constexpr std::uint64_t kMostRatio = 65536;
+  constexpr std::uint64_t kMost = std::uint64_t{1} << 62;
+  return std::min(stored, kMost / kMostRatio) * kMostRatio;
+}
+
 ChunkInfo describe(Position begin, std::uint64_t index, const Look& look) {
   ChunkInfo info;
   info.key = {begin, index};
@@ -46,8 +52,11 @@ ChunkInfo describe_lost(const Survey& survey, Position begin, Position end, std:
   info.kind = "lost";
   info.codec = "-";
   info.records = records;
-  info.decoded_size = (records - 1) * declared_size(survey, index) + declared_size(survey, index + records - 1);
   info.stored_size = end - begin;
+  const std::uint64_t size = declared_size(survey, index);
+  const std::uint64_t last = declared_size(survey, index + records - 1);
+  const std::uint64_t most = std::max({most_decoded(info.stored_size), Limits{}.decoded_chunk, last});
+  if (records - 1 <= (most - last) / size) info.decoded_size = (records - 1) * size + last;
   info.detail = {kLost, index};
   return info;
 }

@@ -31,7 +31,12 @@ Result<std::unique_ptr<ChunkOrder>> order_of(const Source& source, const Survey&
 // A chunk whose header says how large it is.
 ChunkInfo describe(Position begin, std::uint64_t index, const Look& look);
 
-// The place of `records` chunks that are known to be there and of which nothing can be read.
+// Returns how many bytes `stored` bytes of chunks could decode to: zstd packs a run of 128 KiB into 4 bytes, and no
+// other codec of Blosc packs more.
+std::uint64_t most_decoded(std::uint64_t stored);
+
+// The place of `records` chunks that are known to be there and of which nothing can be read. Their size is not known if
+// the file's header declares more than these bytes could hold.
 ChunkInfo describe_lost(const Survey& survey, Position begin, Position end, std::uint64_t index, std::uint64_t records);
 bool is_lost(const ChunkInfo& chunk);
 // The number of the chunk, or of the first of those that are lost.

@@ -92,17 +92,20 @@ Result<void> RiegeliContainer::check_decodable(const ChunkInfo& chunk) const {
                        fmt::format("{} bytes stored in one chunk, more than the {} that are allowed", chunk.stored_size,
                                    limits_.stored_chunk));
   }
-  if (*chunk.decoded_size > limits_.decoded_chunk) {
-    return chunk_error(Code::kLimit, chunk,
-                       fmt::format("{} bytes in one decoded chunk, more than the {} that are allowed",
-                                   *chunk.decoded_size, limits_.decoded_chunk));
-  }
+  if (chunk.decoded_size.value_or(UINT64_MAX) > limits_.decoded_chunk) return too_large(chunk);
   return {};
+}
+
+Error RiegeliContainer::too_large(const ChunkInfo& chunk) const {
+  return chunk_error(Code::kLimit, chunk,
+                     fmt::format("{} bytes in one decoded chunk, more than the {} that are allowed",
+                                 decoded_data_size(chunk), limits_.decoded_chunk));
 }
 
 Result<Layout> RiegeliContainer::layout(const ChunkInfo& chunk) const {
   if (type_of(chunk.kind) != ChunkType::kSimple) return Container::layout(chunk);
   if (auto allowed = check_type(chunk); !allowed) return std::move(allowed).error();
+  if (!chunk.decoded_size) return too_large(chunk);
   return simple_layout(*source_, chunk, limits_);
 }
 
@@ -146,6 +149,7 @@ Result<Buffer> RiegeliContainer::decode_metadata(const ChunkInfo& chunk) const {
 Result<std::shared_ptr<const Chunk>> RiegeliContainer::decode_by_parts(const ChunkInfo& chunk) const {
   if (type_of(chunk.kind) != ChunkType::kSimple) return std::shared_ptr<const Chunk>{};
   if (auto allowed = check_type(chunk); !allowed) return std::move(allowed).error();
+  if (!chunk.decoded_size) return too_large(chunk);
   return simple_by_parts(source_, chunk, limits_);
 }
 

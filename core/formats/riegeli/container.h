@@ -55,6 +55,7 @@ class RiegeliContainer final : public Container {
   static Result<void> check_type(const ChunkInfo& chunk);
   // The same, and whether the limits allow what is decoded whole.
   Result<void> check_decodable(const ChunkInfo& chunk) const;
+  Error too_large(const ChunkInfo& chunk) const;
 
   const std::shared_ptr<const Source> source_;
   const Limits limits_;

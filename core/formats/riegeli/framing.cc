@@ -78,7 +78,7 @@ Result<Framing::Opening> Framing::read_opening(Place place) const {
   return opening;
 }
 
-ChunkInfo Framing::describe(Place place, const ChunkHeader& header, std::string_view codec) {
+ChunkInfo Framing::describe(Place place, const ChunkHeader& header, std::string_view codec, const Limits& limits) {
   const bool has_records = is_record_type(header.type) || header.num_records > 0;
   ChunkInfo info;
   info.key = {place.begin, place.phase};
@@ -87,7 +87,9 @@ ChunkInfo Framing::describe(Place place, const ChunkHeader& header, std::string_
   info.kind = kind_of(header.type);
   info.codec = is_record_type(header.type) || header.type == ChunkType::kMetadata ? codec : "-";
   info.records = header.num_records;
-  info.decoded_size = has_records ? header.decoded_data_size : 0;
+  info.decoded_size = 0;
+  if (has_records) info.decoded_size = header.decoded_data_size;
+  if (!could_be_read(*info.decoded_size, header.data_size, limits)) info.decoded_size.reset();
   info.decoded_beside = header.type == ChunkType::kMetadata && !has_records ? header.decoded_data_size : 0;
   info.stored_size = header.data_size;
   info.layout_cost = header.type == ChunkType::kTransposed ? LayoutCost::kDecode : LayoutCost::kSmall;
@@ -99,7 +101,7 @@ Result<std::optional<ChunkInfo>> Framing::declared(Position begin) const {
   auto opening = read_opening({begin, 0});
   if (!opening) return std::move(opening).error();
   if (!opening->header) return std::optional<ChunkInfo>{};
-  return std::optional(describe({begin, 0}, *opening->header, opening->codec));
+  return std::optional(describe({begin, 0}, *opening->header, opening->codec, limits_));
 }
 
 Result<std::optional<BlockHeader>> Framing::block_header(Position block) const {
@@ -190,7 +192,7 @@ Result<Examined> Framing::examine(Place place) const {
   if (check->contradiction) return Examined(*check->contradiction);
   if (end > source_.size()) return Examined(CutChunk{true});
   if (header.num_records > limits_.records_per_chunk) return Examined(RefusedChunk{end, kTooManyRecords});
-  return Examined(SoundChunk{describe(place, header, opening->codec), std::move(check->broken)});
+  return Examined(SoundChunk{describe(place, header, opening->codec, limits_), std::move(check->broken)});
 }
 
 Result<std::optional<Step>> Framing::go_on(Place damaged, Place found, std::string_view reason) const {

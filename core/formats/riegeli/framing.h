@@ -91,7 +91,7 @@ class Framing {
   Result<std::optional<Place>> chunk_in_shifted_blocks(Position from, Position at) const;
 
   // What a chunk with this header is.
-  static ChunkInfo describe(Place place, const ChunkHeader& header, std::string_view codec);
+  static ChunkInfo describe(Place place, const ChunkHeader& header, std::string_view codec, const Limits& limits);
 
  private:
   // The bytes at the begin of a chunk, read at once.

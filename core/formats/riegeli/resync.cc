@@ -90,7 +90,7 @@ Result<std::optional<Place>> Resync::by_block_header(const Search& search, Posit
 
 Result<bool> Resync::has_sound_data(Position begin, const ChunkHeader& header, Phase phase) const {
   if (!is_chunk_boundary(begin, phase) || chunk_end(begin, header, phase) > source_.size()) return false;
-  auto sound = verify_data(source_, Framing::describe({begin, phase}, header, "-"));
+  auto sound = verify_data(source_, Framing::describe({begin, phase}, header, "-", {}));
   if (sound) return true;
   if (lies_in_the_bytes(sound.error().code)) return false;
   return std::move(sound).error();

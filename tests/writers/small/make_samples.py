@@ -123,6 +123,22 @@ def write_shop_log():
     samples.Corpus("riegeli", "riegeli", PRODUCER).write("shop-log.riegeli", bytes(writer.out), records)
 
 
+def write_declared():
+    """Chunks with right hashes that declare one record of 2^62 bytes each. Their sum is above 2^64."""
+    declared = 1 << 62
+    writer = riegeli.Writer()
+    writer.add(*simple([b"before"], "uncompressed"))
+    lost = []
+    for _ in range(5):
+        size = varint(declared)
+        begin = writer.add(b"r", 1, declared, b"\0" + varint(len(size)) + size + b"x")
+        lost.append({"begin": begin, "end": len(writer.out)})
+    writer.add(*simple([b"behind"], "uncompressed"))
+    samples.Corpus("riegeli", "riegeli", PRODUCER).write(
+        "declared_size_2_62.riegeli", bytes(writer.out), [b"before", b"behind"], damaged=True, chunks=[], num_chunks=8,
+        skipped=lost, damage="five chunks that declare 2^62 decoded bytes each")
+
+
 def write_transposed():
     """Of messages that Riegeli's own writer took apart."""
     files = corpus("riegeli", "riegeli")
@@ -455,8 +471,8 @@ def write_bloscpack():
 
 
 def main():
-    for write in (write_riegeli, write_shop_log, write_transposed, write_recordio, write_legacy, write_log, write_wandb,
-                  write_tfrecord, write_proio, write_bloscpack):
+    for write in (write_riegeli, write_shop_log, write_declared, write_transposed, write_recordio, write_legacy, write_log,
+                  write_wandb, write_tfrecord, write_proio, write_bloscpack):
         write()
 
 

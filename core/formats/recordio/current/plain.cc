@@ -170,7 +170,7 @@ Result<Plain> read_plain(const Source& source, const ChunkInfo& chunk, const Lim
   auto layout = read_table(source, chunk, limits);
   if (!layout) return std::move(layout).error();
   const Frames frames = frames_of(chunk);
-  if (frames.is_cut() && layout->end() > std::max(limits.decoded_chunk, chunk.stored_size)) {
+  if (frames.is_cut() && !could_be_read(layout->end(), chunk.stored_size, limits)) {
     return Error{Code::kLimit, chunk.begin, fmt::format("{} bytes in one block", layout->end())};
   }
   const bool all_full = chunk.stored_size - frames.last_size == (frames.there - 1) * kLargestFragment;

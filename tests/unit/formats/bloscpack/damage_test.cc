@@ -1,8 +1,12 @@
 #include <algorithm>
+#include <cstdint>
+#include <limits>
+#include <optional>
 
 #include <gtest/gtest.h>
 
 #include "core/formats/bloscpack/format.h"
+#include "core/formats/bloscpack/order.h"
 #include "tests/unit/formats/bloscpack/reading.h"
 #include "tests/unit/formats/bloscpack/writer.h"
 #include "tests/unit/support/counting_source.h"
@@ -322,6 +326,17 @@ TEST(BloscpackDamage, LostFirstItemBehindUnusedOffsetsIsFoundByAnyByte) {
 }
 
 // --- order
+
+TEST(BloscpackOrder, LostChunksOfMoreBytesThanTheFileCouldHoldHaveNoSize) {
+  Survey survey;
+  survey.header.chunk_size = 1000;
+  EXPECT_EQ(describe_lost(survey, 0, 100, 0, 3).decoded_size, 3000u);
+  EXPECT_EQ(describe_lost(survey, 0, 100, 0, std::uint64_t{1} << 60).decoded_size, std::nullopt);
+  survey.header.chunk_size = std::numeric_limits<std::int32_t>::max();
+  EXPECT_EQ(describe_lost(survey, 0, 100, 0, 1).decoded_size, 2147483647u);
+  EXPECT_EQ(describe_lost(survey, 0, 100, 0, 2).decoded_size, std::nullopt);
+  EXPECT_EQ(describe_lost(survey, 0, 65536, 0, 2).decoded_size, 4294967294u);
+}
 
 TEST(BloscpackOrder, ItemsComeByTheirNumberAndNotByTheirPlace) {
   const MadeFile file = make_file(shuffled());

@@ -350,6 +350,21 @@ TEST(Limits, ChunkAboveTheSizeLimitsIsListedWithItsSizesAndNotDecoded) {
   }
 }
 
+TEST(Limits, AChunkThatDeclaresMoreThanCouldEverBeReadHasNoSize) {
+  Writer writer;
+  auto claim = simple_chunk({"x"});
+  claim.decoded_data_size = std::uint64_t{1} << 62;
+  writer.add(claim);
+  const auto container = open_bytes(writer.file());
+  const Walk all = walk(*container, writer.size());
+  ASSERT_EQ(all.chunks.size(), 2u);
+  EXPECT_EQ(all.chunks[1].records, 1u);
+  EXPECT_EQ(all.chunks[1].decoded_size, std::nullopt);
+  EXPECT_EQ(container->layout(all.chunks[1]).error().code, Code::kLimit);
+  EXPECT_EQ(container->decode(all.chunks[1]).error().code, Code::kLimit);
+  EXPECT_EQ(container->decode_by_parts(all.chunks[1]).error().code, Code::kLimit);
+}
+
 TEST(Limits, UncompressedChunkAboveTheSizeLimitsIsReadByParts) {
   Writer writer;
   writer.add(simple_chunk({"first", std::string(5000, 'x'), "last"}));
