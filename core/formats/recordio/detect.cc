@@ -10,7 +10,7 @@
 namespace recordfs::recordio {
 namespace {
 
-constexpr int kSound = 96;  // a magic and a checksum
+constexpr int kSound = 96;  // magic and checksum match
 constexpr int kMagicAlone = 64;
 constexpr int kChecksumAlone = 32;
 constexpr std::size_t kShortestPrefix = 4;

@@ -1,4 +1,4 @@
-// Which of the two formats a file has, if one. FORMAT.md, "Which format".
+// Detects which of the two formats a file has, if any. FORMAT.md, "Which format".
 #pragma once
 
 #include <string_view>
@@ -13,15 +13,15 @@ enum class Variant : std::uint8_t { kNone, kCurrent, kLegacy };
 
 struct Detected {
   Variant variant = Variant::kNone;
-  int bits = 0;  // that speak for it
+  int bits = 0;  // matching bits, the strength of the evidence
 };
 
-// By the first frames or the first record.
+// Checks the first two frames or the first record. Each function here fails as Source does.
 Result<Detected> detect_by_head(const Source& source);
-// By anything that is sound in the first `limit` bytes, at any place.
+// Searches the first `limit` bytes for a valid frame or record at any position.
 Result<Detected> detect_by_search(const Source& source, std::uint64_t limit);
-// By frames of the current format at the multiples of their size in the first `limit` bytes: what is left when the
-// head is destroyed, and what no file has by chance that only holds another one.
+// Checks for frames of the current format at multiples of the frame size in the first `limit` bytes. This still works
+// if the head is destroyed, and does not mistake a file that merely contains recordio data.
 Result<Detected> detect_by_frames(const Source& source, std::uint64_t limit);
 
 }  // namespace recordfs::recordio

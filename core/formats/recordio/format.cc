@@ -10,7 +10,7 @@
 namespace recordfs::recordio {
 namespace {
 
-// Of the current format and the legacy one; behind ".grail-rpk" may stand what names a transform.
+// Names of current and legacy files. A transformer's name may follow ".grail-rpk".
 bool is_recordio_name(std::string_view name) {
   return name.ends_with(".grail-rio") || name.find(".grail-rpk") != std::string_view::npos;
 }

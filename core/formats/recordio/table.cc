@@ -15,13 +15,13 @@ Error damage(std::string why) { return {.code = Code::kDamage, .detail = std::mo
 Error broken_number() { return damage("the table of item sizes holds a number of more than 64 bits"); }
 
 struct Sizes {
-  std::optional<std::uint64_t> length;  // of all of them; nullopt: the bytes end before
-  bool is_broken = false;               // one of them does not end where a number has to
+  std::optional<std::uint64_t> length;  // of all sizes together; nullopt: the bytes end first
+  bool is_broken = false;               // a number does not end within kLongestNumber bytes
 };
 
-// `count` numbers at the beginning of `bytes`, by their ends alone.
+// Measures `count` varints at the start of `bytes` by their last bytes alone.
 Sizes find_sizes(Bytes bytes, std::uint64_t count) {
-  std::size_t length = 0;  // of one
+  std::size_t length = 0;  // of the current number
   std::size_t at = 0;
   for (; at < bytes.size() && count > 0; ++at) {
     const bool is_end = bytes[at] < std::byte{0x80};

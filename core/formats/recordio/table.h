@@ -1,4 +1,4 @@
-// The table in front of the items: how many there are, and how long each is. Both formats have it. FORMAT.md, "Table".
+// The table in front of the items: their number and their sizes. Both formats have it. FORMAT.md, "Table".
 #pragma once
 
 #include <cstdint>
@@ -10,12 +10,12 @@
 
 namespace recordfs::recordio {
 
-// Reads the table at the beginning of `bytes`. The layout's first record begins right behind the table; its records
-// add up to `most` bytes at the most, table included. nullopt when `bytes` end inside the table. Fails with kDamage
-// and kLimit, at position 0. Any thread.
+// Parses the table at the start of `bytes`. In the layout, the first record begins right after the table; table and
+// records together take at most `most` bytes. Returns nullopt if `bytes` end inside the table. Fails with kDamage and
+// kLimit, at position 0. Any thread.
 Result<std::optional<Layout>> parse_table(Bytes bytes, std::uint64_t most, const Limits& limits);
 
-// The failure of a table that the whole of a chunk is too short for.
+// Returns the error for a table that does not fit in its chunk.
 Error cut_table();
 
 }  // namespace recordfs::recordio

@@ -14,7 +14,8 @@
 namespace recordfs::recordio {
 namespace {
 
-constexpr std::uint64_t kFramesBehindTrailer = 4;  // what may stand behind a trailer so that it is still found
+constexpr std::uint64_t kFramesBehindTrailer =
+    4;  // a trailer is still found with up to this many frames of other data after it
 
 std::shared_ptr<const Chunk> to_chunk(Buffer payload, Layout layout) {
   return std::make_shared<BufferChunk>(std::move(payload), std::move(layout));
@@ -27,13 +28,13 @@ Result<void> check_stored(const ChunkInfo& chunk, const Limits& limits) {
       fmt::format("{} bytes stored in one block, more than the limit of {}", chunk.stored_size, limits.stored_chunk)};
 }
 
-// Verified. Fails as check_stored() and read_stored().
+// Reads and verifies all fragments. Fails as check_stored() and read_stored().
 Result<Buffer> read_all_stored(const Source& source, const ChunkInfo& chunk, const Limits& limits) {
   if (auto allowed = check_stored(chunk, limits); !allowed) return std::move(allowed).error();
   return read_stored(source, chunk, UINT64_MAX);
 }
 
-// A trailer's, which may be asked for by whoever looks at a directory.
+// Returns the limits for a trailer. Listing a directory can read it, so it is held to the limit for metadata.
 Limits for_trailer(Limits limits) {
   limits.stored_chunk = std::min(limits.stored_chunk, limits.metadata_bytes);
   limits.decoded_chunk = std::min(limits.decoded_chunk, limits.metadata_bytes);

@@ -1,4 +1,4 @@
-// One open recordio file of the current format, as core/formats/container.h says.
+// An open recordio file of the current format; see core/formats/container.h.
 #pragma once
 
 #include <memory>
@@ -17,7 +17,7 @@ namespace recordfs::recordio {
 
 class CurrentContainer final : public Container {
  public:
-  // Reads the header chunk, and at the end of the file what tells of a trailer. Fails as Source does.
+  // Reads the header chunk, and the end of the file to look for a trailer. Fails as Source does.
   static Result<std::unique_ptr<Container>> open(std::shared_ptr<const Source> source, const Limits& limits);
 
   std::string_view format() const override;
@@ -41,22 +41,22 @@ class CurrentContainer final : public Container {
   Result<void> read_header();
   Result<void> find_trailer();
   Result<ChunkInfo> describe(Runs& runs, const Run& run) const;
-  // What of a chunk that is there is not as it should be.
+  // Returns the damage inside a chunk.
   Result<std::vector<DamagedRegion>> damage_in(const ChunkInfo& chunk, const Run& run) const;
   bool is_plain(const ChunkInfo& chunk) const;
-  // Verifies, and undoes the transformers. Fails as decode.
+  // Verifies the chunk and undoes its transformers. Fails as decode.
   Result<Transform::Content> content(const ChunkInfo& chunk, const Limits& limits) const;
-  // REQUIRES: a body, and transform_ is one that is not none.
+  // REQUIRES: the chunk is a body, and transform_ is set and is not "none".
   Result<std::shared_ptr<const Chunk>> decode_transformed(const ChunkInfo& chunk) const;
 
   const std::shared_ptr<const Source> source_;
   const Limits limits_;
   mutable RunLengths run_lengths_;
-  // Written before the container is shared.
+  // Set before the container is shared.
   Header header_;
   std::string_view header_state_ = "missing";
-  std::optional<Transform> transform_;  // nullopt: the header is lost, and each chunk has to be tried
-  std::optional<ChunkInfo> trailer_;    // the chunk that ends the file, where it is one
+  std::optional<Transform> transform_;  // nullopt: the header is lost, so each chunk is decoded by trial
+  std::optional<ChunkInfo> trailer_;    // the chunk that ends the file, if it is a trailer
 };
 
 }  // namespace recordfs::recordio

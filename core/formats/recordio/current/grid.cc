@@ -5,7 +5,7 @@
 namespace recordfs::recordio {
 namespace {
 
-// So many frames in a row may have lost their headers, and the run still goes on behind them.
+// A run continues after at most this many consecutive frames with broken headers.
 constexpr std::uint64_t kMostHeadless = 4;
 constexpr std::size_t kMostLengths = 4096;
 
@@ -90,7 +90,7 @@ Result<std::optional<Position>> Grid::begin_over(Position slot) {
     if (!*header) continue;
     auto begin = begin_with(at, **header, back);
     if (!begin || *begin) return begin;
-    // A header whose checksum is wrong may be a broken one inside a run.
+    // A header with a wrong checksum may be a broken one inside a run.
     auto sound = window_.sound_header(at);
     if (!sound) return std::move(sound).error();
     if (*sound) break;

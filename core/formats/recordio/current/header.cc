@@ -8,14 +8,14 @@
 namespace recordfs::recordio {
 namespace {
 
-// Of the names of all transformers together, their configurations included.
+// Of the names of all transformers together, including their configurations.
 constexpr std::uint64_t kLongestNames = 4096;
 
 enum class ValueType : std::uint8_t { kBool = 1, kInt = 2, kUint = 3, kString = 4 };
 
 struct Value {
   std::string_view type;
-  std::string text;  // a string's bytes; of the other types what people write
+  std::string text;  // the bytes of a string; other types in readable form
   bool is_true = false;
 };
 
@@ -24,13 +24,13 @@ std::int64_t from_zigzag(std::uint64_t number) {
   return static_cast<std::int64_t>((number & 1) != 0 ? ~half : half);
 }
 
-// A typed uint; the cursor fails where another type stands.
+// Reads a typed uint. The cursor fails if another type is there.
 std::uint64_t read_uint(Cursor& cursor) {
   if (cursor.u8() != static_cast<std::uint8_t>(ValueType::kUint)) cursor.fail();
   return cursor.varint64();
 }
 
-// nullopt: an unknown type.
+// Returns nullopt for an unknown type.
 std::optional<Value> read_value(Cursor& cursor) {
   const std::uint8_t type = cursor.u8();
   switch (static_cast<ValueType>(type)) {
@@ -114,7 +114,7 @@ class HeaderReader {
   const Limits& limits_;
   Header header_;
   std::uint64_t kept_ = 0;
-  std::uint64_t named_ = 0;  // bytes of the transformers' names
+  std::uint64_t named_ = 0;  // bytes of the transformers' names so far
   bool seen_trailer_ = false;
 };
 

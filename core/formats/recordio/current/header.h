@@ -1,4 +1,4 @@
-// The header chunk: what the writer said about the file, as keys and values. FORMAT.md, "Header".
+// The header chunk: key-value pairs that the writer stored about the file. FORMAT.md, "Header".
 #pragma once
 
 #include <cstdint>
@@ -13,15 +13,15 @@ namespace recordfs::recordio {
 
 struct Header {
   std::vector<Attribute> attributes;
-  std::optional<Error> unshown;           // the attributes were too many or too large to be kept
-  std::vector<std::string> transformers;  // as written: name, blank, configuration; the first one is applied first
-  bool names_all = true;                  // false: a "transformer" is no string or too long, or there are too many
+  std::optional<Error> unshown;           // set if the attributes were too many or too large to keep
+  std::vector<std::string> transformers;  // as written: name, blank, configuration; in the order of application
+  bool names_all = true;                  // false: a "transformer" is not a string or too long, or there are too many
   bool declares_trailer = false;
-  std::optional<Error> problem;  // what is behind it was not read
+  std::optional<Error> problem;  // what follows it was not parsed
 };
 
-// Reads the content of a header chunk: a table with one item, and the pairs in it. What could be read in front of a
-// problem stays. Any thread.
+// Parses the content of a header chunk: a table with one item, and its pairs. Keeps the pairs before a problem. Any
+// thread.
 Header parse_header(Bytes content, const Limits& limits);
 
 }  // namespace recordfs::recordio

@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::uint64_t kFirstPrefix = 16 << 10;
 
-// A part of the content that can't be read.
+// A range of the content that cannot be read.
 struct Gap {
   std::uint64_t begin = 0;
   std::uint64_t end = 0;
@@ -26,7 +26,7 @@ Error changed_length(const ChunkInfo& chunk, std::uint64_t index) {
 
 std::uint64_t missing_frames(const Frames& frames) { return frames.total - frames.there; }
 
-// Whether fragments of `length` bytes, and those that are missing, may hold `content` bytes.
+// Returns whether fragments of `length` bytes, and the missing ones, can hold `content` bytes.
 bool fits(const Frames& frames, std::uint64_t length, std::uint64_t content) {
   return content >= length && content - length <= missing_frames(frames) * kLargestFragment;
 }
@@ -44,8 +44,8 @@ Result<Layout> read_table(const Source& source, const ChunkInfo& chunk, const Li
   }
 }
 
-// Where the fragments stand by the checksums: a broken frame counts as full, as writers leave them, and a broken last
-// one holds what is missing to `content` bytes. nullopt where that does not come out even.
+// Places the fragments by their checksums. A broken frame counts as full, as writers leave them; a broken last one
+// takes the rest of `content` bytes. Returns nullopt if that does not add up.
 Result<std::optional<Placement>> survey(const Source& source, const ChunkInfo& chunk, std::uint64_t content) {
   const Frames frames = frames_of(chunk);
   std::vector<std::uint64_t> ends;
@@ -64,7 +64,7 @@ Result<std::optional<Placement>> survey(const Source& source, const ChunkInfo& c
   return std::optional(Placement(std::move(ends)));
 }
 
-// Reads all frames and returns what of the content they do not give, in order. Fills `out`, unless it is empty.
+// Reads all frames and returns the unreadable ranges of the content, in order. Fills `out` unless it is empty.
 Result<std::vector<Gap>> read_all(const Source& source, const ChunkInfo& chunk, const Plain& plain, MutableBytes out) {
   std::vector<Gap> gaps;
   const auto see = [&](std::uint64_t index, const Result<Bytes>& fragment) -> Result<void> {
@@ -82,7 +82,7 @@ Result<std::vector<Gap>> read_all(const Source& source, const ChunkInfo& chunk, 
   return gaps;
 }
 
-// The records of `layout`, with the failure of those that reach into a gap, or behind what the file holds.
+// Returns `layout` with failures for records that overlap a gap or extend past the data in the file.
 Layout marked(const Source& source, const ChunkInfo& chunk, const Plain& plain, const std::vector<Gap>& gaps) {
   const Error cut = cut_chunk(source, chunk);
   Layout layout(plain.layout.first_begin());
@@ -102,7 +102,7 @@ Layout marked(const Source& source, const ChunkInfo& chunk, const Plain& plain, 
   return layout;
 }
 
-// A chunk whose bytes stay in the file.
+// A chunk that reads from the file.
 class FileChunk final : public Chunk {
  public:
   FileChunk(std::shared_ptr<const Source> source, const ChunkInfo& chunk, Layout layout, Placement placement)

@@ -5,7 +5,7 @@
 namespace recordfs::recordio {
 namespace {
 
-// Whether the frame of `header`, which stands `distance` behind the begin of `run`, belongs to it.
+// Returns whether the frame of `header`, `distance` bytes after the start of `run`, belongs to that run.
 bool is_part(const Run& run, const FrameHeader& header, std::uint64_t distance) {
   return distance == header.index * kFrameSize && header.index < run.frames &&
          header.continues(run.first, header.index);
@@ -33,7 +33,7 @@ Result<Position> Runs::end_on_grid(const Run& run) {
   auto next = window_.header(due);
   if (!next) return std::move(next).error();
   if (*next) return due;
-  // Bytes that were cut out of the padding have moved the next frame into what is left of it.
+  // If bytes of the padding were deleted, the next frame begins inside the place of the padding.
   auto stray = strays_.first_in(run.last_used_end(), due);
   if (!stray) return std::move(stray).error();
   return *stray ? (*stray)->begin : due;

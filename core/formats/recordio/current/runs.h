@@ -1,4 +1,4 @@
-// Runs on the grid and off it, and the search for the next one behind damage. FORMAT.md, "Damage".
+// Runs on and off the grid, and the search for the next run after damage. FORMAT.md, "Damage".
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 
 namespace recordfs::recordio {
 
-// One thread; lives as long as one call of the container.
+// Finds runs. Used by one thread, for one call of the container.
 class Runs {
  public:
   // REQUIRES: both outlive the object.
@@ -16,16 +16,16 @@ class Runs {
 
   Window& window() { return window_; }
 
-  // The run that begins at `at`. Fails as Source does.
+  // Returns the run that begins at `at`. Fails as Source does.
   Result<std::optional<Run>> at(Position at);
-  // The run that covers byte `at`.
+  // Returns the run that covers byte `at`.
   Result<std::optional<Run>> covering(Position at);
 
   struct Found {
     std::optional<Run> run;
-    Position reached = 0;  // no run begins before it
+    Position reached = 0;  // no run begins before this position
   };
-  // The first run that begins at `from` or behind, searched for about `budget` bytes.
+  // Finds the first run at or after `from`, reading about `budget` bytes.
   Result<Found> search(Position from, std::uint64_t budget);
 
  private:
@@ -33,7 +33,7 @@ class Runs {
   Result<std::optional<Run>> off_grid(Position at);
   Result<Position> end_on_grid(const Run& run);
   Result<std::optional<Run>> with_end(Result<std::optional<Run>> found);
-  // The first run off the grid that begins in [from, to).
+  // Finds the first run off the grid that begins in [from, to).
   Result<std::optional<Run>> first_off_grid(Position from, Position to);
 
   Window window_;

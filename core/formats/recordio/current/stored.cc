@@ -9,11 +9,11 @@
 namespace recordfs::recordio {
 namespace {
 
-// A few reads less are worth it. More would be memory that is mapped anew each time, at a price above that of the
-// reads.
+// Fewer, larger reads are faster up to this size. A larger buffer would be mapped anew each time, which costs more
+// than the reads it saves.
 constexpr std::uint64_t kFramesAtOnce = 3;
 
-// REQUIRES: `frame` is what stands where frame `index` is due.
+// REQUIRES: `frame` is the bytes at the place of frame `index`.
 Result<Bytes> fragment_in(Bytes frame, const ChunkInfo& chunk, std::uint64_t index) {
   const Position begin = chunk.begin + index * kFrameSize;
   const auto header = parse_frame_header(frame);

@@ -1,4 +1,4 @@
-// A chunk's fragments as they stand in the file, each verified when it is read. Any thread.
+// A chunk's stored fragments, each verified when read. Any thread.
 #pragma once
 
 #include <array>
@@ -12,37 +12,37 @@
 
 namespace recordfs::recordio {
 
-// What ChunkInfo::detail says of a chunk's frames.
+// The frames of a chunk, as encoded in ChunkInfo::detail.
 struct Frames {
-  std::uint64_t there = 1;      // that stand in the file
-  std::uint64_t total = 1;      // that the chunk should have
-  std::uint32_t last_size = 0;  // of the last fragment that is there, by its header
+  std::uint64_t there = 1;      // present in the file
+  std::uint64_t total = 1;      // according to the headers
+  std::uint32_t last_size = 0;  // of the last fragment present, from its header
 
   bool is_cut() const { return there < total; }
 };
 std::array<std::uint64_t, 2> detail_of(const Run& run);
 Frames frames_of(const ChunkInfo& chunk);
 
-// Why the frames that are not there can't be read: kUnfinished where the file ends, kDamage elsewhere.
+// Returns why the missing frames cannot be read: kUnfinished if the file ends there, otherwise kDamage.
 Error cut_chunk(const Source& source, const ChunkInfo& chunk);
 
-// An error from inside a chunk, with the chunk's position where it has none of its own.
+// Returns `error`, with the chunk's position if it has none.
 Error in_chunk(Error error, const ChunkInfo& chunk);
 
-// What is done with a fragment, or with the kDamage, at the frame, of one that is not sound.
+// Receives a fragment, or kDamage at the frame's position if the fragment is not valid.
 using SeeFragment = std::function<Result<void>(std::uint64_t index, const Result<Bytes>& fragment)>;
 
-// Reads the frames [first, end), many at once, and has each one seen in its order. Fails as Source does and as `see`,
-// which is not called again then. REQUIRES: end <= frames_of(chunk).there.
+// Reads the frames [first, end), several per read, and passes each to `see` in order. Fails as Source does and as
+// `see`, and stops at the first failure. REQUIRES: end <= frames_of(chunk).there.
 Result<void> each_fragment(const Source& source, const ChunkInfo& chunk, std::uint64_t first, std::uint64_t end,
                            const SeeFragment& see);
 
-// The first fragments together, as many as hold `size` bytes, or all. Fails with kDamage, at the frame, when one is not
-// sound, and as Source does; and as cut_chunk when `size` bytes want frames that are not there. The caller has checked
-// `size` against Limits.
+// Returns the concatenation of the first fragments: enough of them for `size` bytes, or all. Fails with kDamage at
+// the frame if one is not valid, as Source does, and as cut_chunk if `size` bytes extend into missing frames. The
+// caller has checked `size` against Limits.
 Result<Buffer> read_stored(const Source& source, const ChunkInfo& chunk, std::uint64_t size);
 
-// Reads all fragments and keeps none. Fails as read_stored would for the whole chunk.
+// Reads and verifies all fragments. Fails as read_stored would for the whole chunk.
 Result<void> verify_stored(const Source& source, const ChunkInfo& chunk);
 
 }  // namespace recordfs::recordio

@@ -1,5 +1,5 @@
-// Frames that do not stand at a multiple of their size: what an insertion or a cut has moved. FORMAT.md,
-// "Strays", has the rules. Each answer depends on the bytes around a place alone, and never on how a walk came there.
+// Frames that are not at a multiple of their size, because bytes were inserted or deleted. FORMAT.md, "Damage", has
+// the rules. Each answer depends only on the bytes around a position, never on where the scan came from.
 #pragma once
 
 #include <map>
@@ -18,29 +18,29 @@ struct Stray {
   Position used_end() const { return begin + header.used(); }
 };
 
-// One thread. Keeps what it found for a few slots, so that no place is judged twice in one call.
+// Finds stray frames. One thread. Caches the results of a few slots, so that one call examines each position once.
 class Strays {
  public:
   // REQUIRES: both outlive the object.
   Strays(Window& window, Grid& grid) : window_(window), grid_(grid) {}
 
-  // Up to where from the multiple `slot` on a frame of the grid holds the file's bytes: one that is sound, or one of a
-  // run. `slot` where none does. Fails as Source does.
+  // Returns the end of the frame on the grid at the multiple `slot`, if that frame is valid or part of a run. Returns
+  // `slot` otherwise. Fails as Source does.
   Result<Position> held_until(Position slot);
 
-  // The stray that begins at `at`.
+  // Returns the stray that begins at `at`.
   Result<std::optional<Stray>> at(Position at);
-  // The first that begins in [from, to), and the last.
+  // Return the first and the last stray that begin in [from, to).
   Result<std::optional<Stray>> first_in(Position from, Position to);
   Result<std::optional<Stray>> last_in(Position from, Position to);
 
  private:
   using List = std::shared_ptr<const std::vector<Stray>>;
 
-  // Whether a frame of the grid begins at `slot`, or seems to.
+  // Returns whether the frame header at `slot` parses or `slot` is inside a run.
   Result<bool> is_on_grid(Position slot);
-  // Sound frames between two multiples that reach over no frame of the grid, in order; and those of them that do not
-  // stand inside another one's fragment.
+  // candidates() returns the valid frames in this slot that do not overlap a frame of the grid, in order. strays()
+  // returns those of them that are not inside another candidate's fragment.
   Result<List> candidates(Position slot);
   Result<List> strays(Position slot);
   Result<std::vector<Stray>> find_candidates(Position slot);

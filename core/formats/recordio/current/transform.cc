@@ -18,10 +18,10 @@ constexpr std::size_t kFirstPiece = 1024;
 constexpr std::size_t kPiece = 4096;
 constexpr std::uint64_t kLongestNumber = 10;
 constexpr std::size_t kShownName = 64;
-// No transformer takes in so much before it gives something, if it gives anything.
+// No transformer consumes this much input before its first output, if it has any.
 constexpr std::uint64_t kLeastBeginning = 1 << 20;
 
-// The reference ignores what stands behind the end of a deflate stream, and nothing behind zstd frames.
+// The reference ignores bytes after the end of a deflate stream, but rejects bytes after zstd frames.
 Tail tail_of(CodecId codec) { return codec == CodecId::kDeflate ? Tail::kIgnored : Tail::kDamage; }
 
 std::optional<CodecId> codec_from(std::string_view name) {
@@ -31,7 +31,7 @@ std::optional<CodecId> codec_from(std::string_view name) {
   return std::nullopt;
 }
 
-// As much of a name as a reason has room for.
+// Returns the start of a name, short enough for a reason.
 std::string shown(std::string_view name) {
   return printable(name.substr(0, kShownName)) + (name.size() > kShownName ? "..." : "");
 }
@@ -45,23 +45,23 @@ Error too_large(std::uint64_t limit) {
   return {.code = Code::kLimit, .detail = fmt::format("more than {} bytes in one decoded block", limit)};
 }
 
-// How many bytes of a block, and of what lies between two of its transformers, may stand before the table's end.
+// Returns how many bytes can precede the end of the table, in a block and between two of its transformers.
 std::uint64_t longest_beginning(const Limits& limits) {
   const std::uint64_t table = kLongestNumber + limits.records_per_chunk * kLongestNumber;
   return std::max(std::min(table, limits.decoded_chunk), kLeastBeginning);
 }
 
-// The beginning of what a stream gives.
+// The first bytes of a stream's output.
 struct Beginning {
   Buffer bytes;
   bool is_all = false;
 };
 
-// Whether so many bytes are enough. Null: only all are.
+// Returns whether these bytes are enough. Null: only the whole output is enough.
 using IsEnough = std::function<bool(Bytes)>;
 
-// Up to `most` bytes, or as many as are enough; it is asked less often the more there are. Where `input_is_all` is not
-// set, a failure is only the end of what can be known.
+// Decodes up to `most` bytes, or until they are enough; checks that less often as they grow. Unless `input_is_all`, a
+// failure only ends the output.
 Result<Beginning> read_beginning(CodecId codec, Bytes input, bool input_is_all, std::uint64_t most,
                                  const Limits& limits, const IsEnough& is_enough) {
   auto stream = open_stream(codec, input, tail_of(codec), limits.decoded_chunk);
@@ -94,7 +94,7 @@ Result<Layout> within(Layout layout, const Limits& limits) {
   return layout;
 }
 
-// All of one transformer's output, of which only an upper bound is known.
+// Returns one transformer's whole output. Only an upper bound of its size is known.
 Result<Buffer> undo_one(CodecId codec, Bytes stored, const Limits& limits) {
   if (tail_of(codec) == Tail::kIgnored) {
     auto front = decompress_front(codec, stored, 0, limits.decoded_chunk);
@@ -106,7 +106,7 @@ Result<Buffer> undo_one(CodecId codec, Bytes stored, const Limits& limits) {
   return content;
 }
 
-// The content itself, of whose size the table tells.
+// Returns the content itself, whose size follows from the table.
 Result<Buffer> undo_first(CodecId codec, Bytes stored, std::uint64_t size, const Limits& limits) {
   auto content = decompress_exactly(codec, stored, size, tail_of(codec), limits.decoded_chunk);
   if (!content) return named(std::move(content).error(), codec);

@@ -1,4 +1,4 @@
-// The transformers of a file: what was done to each chunk's content before it was stored. FORMAT.md, "Transformers".
+// The transformers of a file: how each chunk's content was encoded before it was stored. FORMAT.md, "Transformers".
 #pragma once
 
 #include <functional>
@@ -16,52 +16,52 @@
 
 namespace recordfs::recordio {
 
-// Gives the first bytes of a chunk as it is stored: `size` of them or more, or all when it has no more.
+// Returns the first `size` bytes of a stored chunk or more, or all if it has fewer.
 using StoredPrefix = std::function<Result<Buffer>(std::uint64_t size)>;
 
-// Const after it was made; any thread.
+// Immutable; any thread.
 class Transform {
  public:
-  // Nothing was done.
+  // No transformer.
   Transform() = default;
   explicit Transform(std::vector<CodecId> codecs) : codecs_(std::move(codecs)) {}
-  // What the strings of a header say. A name that nobody knows makes it one that can't be undone.
+  // Parses the strings of a header. An unknown name makes the transform unsupported.
   static Transform from_names(const std::vector<std::string>& names);
-  // One that can't be undone.
+  // Returns an unsupported transform.
   static Transform unknown(std::string why);
 
   bool is_none() const { return codecs_.empty() && !unsupported_; }
-  // Why it can't be undone; null when it can.
+  // Returns why the transform is unsupported; null if it is supported.
   const Error* unsupported() const { return unsupported_ ? &*unsupported_ : nullptr; }
-  // The word for ChunkInfo::codec. Static storage.
+  // Returns the value for ChunkInfo::codec. Static storage.
   std::string_view word() const;
 
-  // Undoes all of it. Fails with kUnsupported, and with kDamage and kLimit, at position 0. `stored_size` is all of
-  // what `prefix` can give. REQUIRES: !is_none().
+  // Decodes only as much as the table needs. `stored_size` is the size of all that `prefix` can return. Fails with
+  // kUnsupported, kDamage and kLimit, at position 0. REQUIRES: !is_none().
   Result<Layout> layout(const StoredPrefix& prefix, std::uint64_t stored_size, const Limits& limits) const;
 
   struct Content {
     Buffer bytes;  // table and items
     Layout layout;
   };
-  // Undoes all of it. Fails as layout(). REQUIRES: !is_none().
+  // Undoes all transformers. Fails as layout(). REQUIRES: !is_none().
   Result<Content> undo(Bytes stored, const Limits& limits) const;
 
-  // The same as a chunk, for `stored` that was verified: a large one leaves the transformer that was applied first, and
-  // its failures, to who reads it. `explain` adds to those where they happened; any thread. Fails as layout().
-  // REQUIRES: !is_none().
+  // Returns the same as a chunk; `stored` is verified. A large chunk undoes the transformer that was applied first,
+  // and reports its failures, only when read. `explain` adds the position to those failures and must be callable from
+  // any thread. Fails as layout(). REQUIRES: !is_none().
   Result<std::shared_ptr<const Chunk>> decode(Buffer stored, const Limits& limits,
                                               const std::function<Error(Error)>& explain) const;
 
  private:
-  // All of them undone but the one that was applied first.
+  // The result of undoing all transformers except the one that was applied first.
   struct Inner {
     Layout layout;
-    std::optional<Buffer> stream;  // nullopt: it is what is stored
+    std::optional<Buffer> stream;  // nullopt: the stored bytes themselves
   };
   Result<Inner> undo_outer(Bytes stored, const Limits& limits) const;
 
-  std::vector<CodecId> codecs_;  // in the order in which they were applied
+  std::vector<CodecId> codecs_;  // in the order of application
   std::optional<Error> unsupported_;
 };
 

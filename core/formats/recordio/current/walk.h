@@ -1,4 +1,4 @@
-// What a step of the walk says of places where no chunk begins, and of chunks that are not whole. FORMAT.md, "Damage".
+// What a scan step reports at positions where no chunk begins, and for incomplete chunks. FORMAT.md, "Damage".
 #pragma once
 
 #include <string>
@@ -10,22 +10,22 @@
 
 namespace recordfs::recordio {
 
-// Why no chunk begins at a place.
+// Why no chunk begins at a position.
 enum class Loss : std::uint8_t {
-  kNone,        // ChunkKey::state where no search is under way
-  kNoHeader,    // nothing that looks like a header
+  kNone,        // ChunkKey::state outside of a search
+  kNoHeader,    // nothing that resembles a header
   kChecksum,    // a header whose checksum does not match
-  kHeadless,    // a sound frame, but not the first of its chunk
+  kHeadless,    // a valid frame that is not the first of its chunk
   kUnfinished,  // the file ends inside the frame
 };
 
-// What stands at `at`, where no run begins. Fails as Source does.
+// Classifies position `at`, where no run begins. Fails as Source does.
 Result<Loss> loss_at(Window& window, Position at);
 
-// The region [begin, end) that was searched in vain.
+// Returns the region [begin, end), which a search passed without result.
 DamagedRegion lost_region(Position begin, Position end, Loss loss);
 
-// Frames of a chunk that are not sound, as regions. Fails as Source does.
+// Returns the broken frames of a chunk as regions. Fails as Source does.
 Result<std::vector<DamagedRegion>> broken_frames(const Source& source, const ChunkInfo& chunk);
 
 }  // namespace recordfs::recordio

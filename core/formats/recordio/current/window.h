@@ -1,5 +1,5 @@
-// What one call reads of the file: the frames around a place are read once, whoever asks for them. A container
-// has no cache, so a window lives no longer than the call.
+// The part of the file that one call reads. Frames around a position are read once. A container has no cache, so a
+// window is created for each call.
 #pragma once
 
 #include <array>
@@ -19,20 +19,21 @@ class Window {
 
   std::uint64_t size() const { return source_.size(); }
   std::uint64_t generation() const { return source_.generation(); }
-  // At most `length` bytes from `at`, fewer only where the file ends. They stay valid until the next call. Fails as
-  // Source does. REQUIRES: length <= 2 * kFrameSize.
+  // Returns at most `length` bytes from `at`, fewer only at the end of the file. They are valid until the next call.
+  // Fails as Source does. REQUIRES: length <= 2 * kFrameSize.
   Result<Bytes> view(Position at, std::uint64_t length);
-  // The header at `at`, read alone where the frame is not held anyway; nullopt where there is none.
+  // Returns the header at `at`, or nullopt if there is none. Reads only the header unless the frame is cached.
   Result<std::optional<FrameHeader>> header(Position at);
-  // The same, its checksum verified: nullopt too where that is wrong or the file ends inside the fragment.
+  // Also verifies the checksum. Returns nullopt too if it is wrong or the file ends inside the fragment.
   Result<std::optional<FrameHeader>> sound_header(Position at);
-  // Where data may follow behind the frame at the multiple `slot`: at its end, unless it is a piece of a hole.
+  // Returns where data can follow the frame at the multiple `slot`: its end, or the end of the hole that it is part
+  // of.
   Result<Position> behind_hole(Position slot);
-  // How many bytes were checked against a checksum.
+  // Returns how many bytes were checked against a checksum.
   std::uint64_t checked() const { return checked_; }
 
  private:
-  // What stands in the file from one multiple of kFrameSize to the next.
+  // The file's bytes from one multiple of kFrameSize to the next.
   struct Slot {
     Position begin = 0;
     Buffer bytes;
@@ -44,8 +45,8 @@ class Window {
 
   const Source& source_;
   std::array<Slot, 6> slots_;
-  std::size_t next_ = 0;  // to be replaced
-  Buffer joined_;         // bytes of more than one slot
+  std::size_t next_ = 0;  // the slot to replace next
+  Buffer joined_;         // holds a view across several slots
   std::uint64_t checked_ = 0;
 };
 

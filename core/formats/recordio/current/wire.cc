@@ -9,7 +9,7 @@
 namespace recordfs::recordio {
 namespace {
 
-constexpr std::size_t kCoveredBegin = 12;  // the checksum covers all from the flags on
+constexpr std::size_t kCoveredBegin = 12;  // the checksum covers all bytes from the flags on
 
 constexpr std::array kMagics{kHeaderMagic, kPackedMagic, kTrailerMagic};
 
@@ -45,7 +45,7 @@ std::optional<FrameHeader> parse_frame_header(Bytes head) {
   const auto kind = kind_from(cursor.u64_le());
   FrameHeader header;
   header.checksum = cursor.u32_le();
-  cursor.skip(4);  // flags, which no reader looks at
+  cursor.skip(4);  // flags, which no reader uses
   header.size = cursor.u32_le();
   header.total = cursor.u32_le();
   header.index = cursor.u32_le();

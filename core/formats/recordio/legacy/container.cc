@@ -11,13 +11,13 @@ namespace recordfs::recordio::legacy {
 namespace {
 
 constexpr std::uint64_t kSearchPiece = 64 << 10;
-constexpr std::uint64_t kFrontBytes = 4;  // that tell a codec
+constexpr std::uint64_t kFrontBytes = 4;  // enough to identify a codec
 constexpr std::string_view kUnpacked = "unpacked";
 constexpr std::string_view kPacked = "packed";
 constexpr std::string_view kNoRecord = "no record of legacy recordio where one has to begin";
 constexpr std::string_view kTooLong = "a record is longer than any writer makes them, and than the file";
 
-// Items whose bytes stay in the file.
+// A chunk that reads its items from the file.
 class FileChunk final : public Chunk {
  public:
   FileChunk(std::shared_ptr<const Source> source, Packed packed)

@@ -1,4 +1,4 @@
-// One open recordio file of the legacy format, as core/formats/container.h says. Each of its records is a chunk.
+// An open recordio file of the legacy format; see core/formats/container.h. Each of its records is a chunk.
 #pragma once
 
 #include <memory>
@@ -11,7 +11,7 @@
 
 namespace recordfs::recordio::legacy {
 
-// Why a search is under way, as ChunkKey::state has it.
+// Why a search is in progress, as stored in ChunkKey::state.
 enum class Loss : std::uint8_t { kNone, kNoRecord, kTooLong };
 
 class LegacyContainer final : public Container {
@@ -30,9 +30,9 @@ class LegacyContainer final : public Container {
 
  private:
   Result<Step> describe(Position begin, const RecordHeader& header) const;
-  // Looks for the next record from `from` on, for about Limits::scan_bytes.
+  // Searches for the next record from `from` on, reading about Limits::scan_bytes.
   Result<Step> search(Position from, Loss loss) const;
-  // The chunk as the file has it: for an unpacked record, one item.
+  // Returns the chunk as stored. An unpacked record is one item.
   Result<Packed> read_items(const ChunkInfo& chunk) const;
   Result<void> check_limits(const ChunkInfo& chunk, const Packed& packed) const;
 

@@ -19,9 +19,9 @@ constexpr std::uint64_t kChecksumSize = 4;
 constexpr std::uint32_t kZstdMagic = 0xFD2FB528;
 constexpr std::uint32_t kSkippableMagic = 0x184D2A50;
 constexpr std::uint32_t kSkippableMask = 0xFFFFFFF0;
-constexpr unsigned kStoredBlock = 0;  // types of deflate's blocks
+constexpr unsigned kStoredBlock = 0;  // a block type of deflate
 constexpr unsigned kNoBlock = 3;
-constexpr int kDamagedBits = 8;  // so many of a mark may be wrong, and it is still taken for the mark
+constexpr int kDamagedBits = 8;  // a mark with up to this many wrong bits still counts as the mark
 
 Error at_payload(Error error, Position begin) {
   error.position = begin;
@@ -30,7 +30,7 @@ Error at_payload(Error error, Position begin) {
 
 bool is_zstd(Bytes front) { return Cursor(front).u32_le() == kZstdMagic; }
 
-// Exactly `size` bytes; nullopt where the codec makes more or less of them, or nothing.
+// Decodes exactly `size` bytes. Returns nullopt if the output is shorter or longer, or if decoding fails.
 Result<std::optional<Buffer>> try_codec(CodecId codec, Bytes stored, std::uint64_t size, const Limits& limits) {
   auto content = decompress_exactly(codec, stored, size, Tail::kIgnored, limits.decoded_chunk);
   if (content) return std::optional(std::move(*content));
@@ -40,14 +40,14 @@ Result<std::optional<Buffer>> try_codec(CodecId codec, Bytes stored, std::uint64
 
 bool is_near(std::uint32_t found, std::uint32_t due) { return std::popcount(found ^ due) <= kDamagedBits; }
 
-// Whether zstd frames may begin so, were it not for a damaged byte or two.
+// Returns whether `front` resembles a zstd magic with a few damaged bits.
 bool is_near_zstd(Bytes front) {
   const std::uint32_t magic = Cursor(front).u32_le();
   return is_near(magic, kZstdMagic) || is_near(magic & kSkippableMask, kSkippableMagic);
 }
 
-// The same for deflate, which has no magic. What comes out longer than it went in stands in stored blocks, that begin
-// with a length and its complement. Any other first block fails behind its beginning.
+// The same for deflate, which has no magic. Data that deflate cannot shrink is in stored blocks, which begin with a
+// length and its complement. Any other first block fails after its beginning.
 bool is_near_deflate(Bytes front) {
   Cursor cursor(front);
   const unsigned type = cursor.u8() >> 1 & 3;
@@ -56,7 +56,7 @@ bool is_near_deflate(Bytes front) {
   return !cursor.ok() || (type != kStoredBlock && type != kNoBlock) || is_near(length ^ 0xFFFFu, complement);
 }
 
-// Whether deflate gives `size` bytes if its first block is of another type.
+// Returns whether deflate gives `size` bytes if the type of the first block is changed.
 Result<bool> is_deflate_of_another_type(Buffer& stored, std::uint64_t size, const Limits& limits) {
   std::byte& first = stored.span()[0];
   const std::byte kept = first;
@@ -94,7 +94,7 @@ Result<Packed> read_packed(const Source& source, Position begin, std::uint64_t l
     packed.stored = length - kChecksumSize - table_size;
     packed.layout.reserve(std::max<std::uint64_t>((*table)->records(), 1));
     for (std::uint64_t i = 0; i < (*table)->records(); ++i) packed.layout.add((*table)->extent(i).size);
-    if (packed.layout.records() == 0) packed.layout.add(0);  // read so by the reference
+    if (packed.layout.records() == 0) packed.layout.add(0);  // as the reference reads it
     if (!packed.is_plain() && packed.layout.total() > limits.decoded_chunk) {
       return Error{Code::kLimit, begin, fmt::format("{} bytes of items in one record", packed.layout.total())};
     }

@@ -1,4 +1,4 @@
-// The packed record: several items, their sizes in the clear, and perhaps a transform that nothing names. FORMAT.md,
+// The packed record: a table of item sizes, and items that may be compressed by an undeclared transform. FORMAT.md,
 // "Legacy".
 #pragma once
 
@@ -15,24 +15,24 @@ namespace recordfs::recordio::legacy {
 
 struct Packed {
   Layout layout;             // of the items, from 0
-  Position items = 0;        // where what holds the items begins in the file
-  std::uint64_t stored = 0;  // how many bytes that is
-  // Whether the items stand there as they are. What is left over behind them is nobody's.
+  Position items = 0;        // file position of the stored items
+  std::uint64_t stored = 0;  // their stored size in bytes
+  // Returns whether the items are stored unchanged. Bytes after them are ignored.
   bool is_plain() const { return layout.total() == stored; }
 };
 
-// Reads the table of the packed record whose payload is the file's bytes [begin, begin + length), and verifies its
-// checksum. Fails with kDamage and kLimit, at the payload, and as Source does.
+// Reads the table of the packed record with payload [begin, begin + length), and verifies its checksum. Fails with
+// kDamage and kLimit, at the payload, and as Source does.
 Result<Packed> read_packed(const Source& source, Position begin, std::uint64_t length, const Limits& limits);
 
-// The word for what transformed the items, as far as their size and the first bytes tell; "-" where only trying would.
-// REQUIRES: !packed.is_plain().
-// `front`: the first four bytes that hold them, or as many as there are. Static storage.
+// Returns the name of the transform as far as the size and the first bytes show it, and "-" if only decoding would.
+// `front` is the first four bytes that hold the items, or all if there are fewer. Static storage. REQUIRES:
+// !packed.is_plain().
 std::string_view codec_word(const Packed& packed, Bytes front);
 
-// The items, undone of whatever transform gives just as many bytes as the sizes say. Where none does, the beginning of
-// `stored`, but only if not even a damaged transform would look like it. Fails with kDamage, kLimit, kUnsupported and
-// kOutOfMemory. REQUIRES: `stored` are the bytes that hold the items.
+// Returns the items: the output of the transform whose size matches the table. If none matches, returns the beginning
+// of `stored`, but only if it does not resemble even a damaged transform. Fails with kDamage, kLimit, kUnsupported
+// and kOutOfMemory. REQUIRES: `stored` are the bytes that hold the items.
 Result<Buffer> undo_packed(const Packed& packed, Buffer stored, const Limits& limits);
 
 }  // namespace recordfs::recordio::legacy
