@@ -38,7 +38,7 @@ void Checkpoints::add(Checkpoint checkpoint, std::uint64_t generation) {
   if (latest_.size() > kLatest) latest_.pop_front();
 }
 
-// Every other one goes.
+// Removes every other checkpoint.
 void Checkpoints::thin() {
   std::size_t kept = 0;
   for (std::size_t i = 1; i < spread_.size(); i += 2) spread_[kept++] = std::move(spread_[i]);

@@ -1,4 +1,4 @@
-// The places of a compressed file from which it can be decoded again: a bounded number, whatever its size.
+// Positions in a compressed file from which decoding can restart. Their number is bounded, whatever the file's size.
 #pragma once
 
 #include <cstdint>
@@ -10,15 +10,15 @@
 
 namespace recordfs::tfrecord {
 
-// Any thread.
+// A bounded set of checkpoints. Any thread.
 class Checkpoints {
  public:
-  // Some evenly over the file as far as it was read, closer while there are few, and the latest ones, where whoever
-  // reads one chunk after the other goes on.
+  // Holds checkpoints spread evenly over the part of the file read so far, denser while there are few, and the latest
+  // ones, for sequential readers.
   static constexpr std::size_t kMost = 128;
   static constexpr std::size_t kLatest = 8;
 
-  // The last one at or before the decoded byte. Those of another generation of the source are forgotten.
+  // Returns the last checkpoint at or before the decoded byte. Drops checkpoints of another generation of the source.
   Checkpoint nearest(std::uint64_t decoded, std::uint64_t generation);
   void add(Checkpoint checkpoint, std::uint64_t generation);
 
@@ -28,10 +28,10 @@ class Checkpoints {
 
   static constexpr std::uint64_t kLeastSpacing = 256u << 10;  // stored bytes
 
-  std::mutex mutex_;  // guards what follows
+  std::mutex mutex_;  // guards the following members
   std::uint64_t generation_ = 0;
   std::uint64_t spacing_ = kLeastSpacing;
-  std::vector<Checkpoint> spread_;  // by their places
+  std::vector<Checkpoint> spread_;  // ordered by position
   std::deque<Checkpoint> latest_;
 };
 

@@ -16,15 +16,15 @@
 namespace recordfs::tfrecord {
 namespace {
 
-// A chunk ends with the first record behind so many stored bytes.
+// A chunk ends with the first record that ends after this many stored bytes.
 constexpr std::uint64_t kChunkSize = 64u << 10;
 constexpr std::size_t kDecodedPiece = 32u << 10;      // bytes decoded at once
-constexpr std::uint64_t kLargeRecord = 1u << 20;      // a longer one is a chunk alone; more than a piece
-constexpr std::uint64_t kMostFound = 64u << 20;       // of a record that a search finds
-constexpr std::uint64_t kCheckpointSpan = 16u << 20;  // decoded bytes between checkpoints on the way to a far place
+constexpr std::uint64_t kLargeRecord = 1u << 20;      // a longer record is a chunk alone; must exceed a piece
+constexpr std::uint64_t kMostFound = 64u << 20;       // largest record that a search accepts
+constexpr std::uint64_t kCheckpointSpan = 16u << 20;  // decoded bytes between checkpoints while skipping far ahead
 
 constexpr std::uint16_t kGzipMagic = 0x8B1F;
-// RFC 1950: the method in the first byte, and what the first two have to be a multiple of.
+// RFC 1950: the method in the first byte, and the divisor of the first two bytes.
 constexpr int kDeflateMethod = 8;
 constexpr int kZlibCheck = 31;
 
@@ -38,7 +38,7 @@ std::optional<CodecId> codec_of(Bytes head) {
   return is_zlib ? std::optional(CodecId::kZlib) : std::nullopt;
 }
 
-// Reads forwards to `decoded`. Fails with kChanged where the decoded bytes end before.
+// Skips to byte `decoded`. Fails with kChanged if the decoded bytes end before it.
 Result<void> go_to(Inflating& reading, std::uint64_t decoded) {
   auto skipped = reading.skip(decoded - reading.decoded());
   if (!skipped) return std::move(skipped).error();
@@ -46,7 +46,7 @@ Result<void> go_to(Inflating& reading, std::uint64_t decoded) {
   return Error{Code::kChanged, reading.stored(), "the file is no longer the one that was walked through"};
 }
 
-// The same across what is broken.
+// Like go_to(), but resumes after broken parts of the stream.
 Result<void> reach(Inflating& reading, std::uint64_t decoded) {
   while (reading.decoded() < decoded) {
     auto skipped = reading.skip(decoded - reading.decoded());
@@ -59,7 +59,7 @@ Result<void> reach(Inflating& reading, std::uint64_t decoded) {
   return go_to(reading, decoded);
 }
 
-// Whether a whole record stands where `reading` does.
+// Returns whether a complete valid record begins at the current position of `reading`.
 Result<bool> is_record(Inflating& reading) {
   std::array<std::byte, kHeaderSize> header;
   auto got = reading.read(header);
@@ -101,10 +101,10 @@ DamagedRegion lost_end(Position begin, Position size, const Inflating& reading, 
 
 }  // namespace
 
-// The chunk at hand while a walk reads it: its records so far, and where the piece began in which the last one ended.
+// The records of the chunk being scanned, and the start of the piece in which the last one ended.
 struct CompressedFile::Run {
-  std::uint64_t begin = 0;  // decoded byte of its first record
-  std::uint64_t end = 0;    // and that behind its last one
+  std::uint64_t begin = 0;  // decoded byte at which its first record begins
+  std::uint64_t end = 0;    // decoded byte after its last record
   std::uint64_t records = 0;
   std::uint64_t decoded = 0;
   Checkpoint before_end{};
@@ -135,7 +135,7 @@ Result<std::optional<Packing>> find_packing(Bytes head) {
 
 std::vector<Fact> CompressedFile::facts() const { return {{"compression", std::string(to_string(codec_))}}; }
 
-// At a decoded byte, from the last checkpoint before it.
+// Returns a reader at byte `decoded`, from the last checkpoint before it.
 Result<Inflating> CompressedFile::at(std::uint64_t decoded) const {
   const std::uint64_t generation = source_->generation();
   auto reading = Inflating::from(*source_, codec_, checkpoints_.nearest(decoded, generation));
@@ -194,7 +194,8 @@ Result<Step> CompressedFile::scan(ChunkKey key) const {
   return finish(key, run, *reading, follower);
 }
 
-// The step of a chunk with more of the file behind it. What ends a whole stream behind its last record is that chunk's.
+// Returns the step of a chunk that does not end at the end of the file. The end of a complete stream belongs to the
+// chunk with its last record.
 Result<Step> CompressedFile::end_at(Checkpoint end, ChunkKey key, const Run& run, std::uint64_t generation) const {
   auto behind = Inflating::from(*source_, codec_, end);
   if (!behind) return std::move(behind).error();
@@ -208,7 +209,7 @@ Result<Step> CompressedFile::end_at(Checkpoint end, ChunkKey key, const Run& run
   return step;
 }
 
-// Where the run's last record ends.
+// Returns the end of the run's last record.
 Result<Checkpoint> CompressedFile::end_of(const Run& run) const {
   auto reading = Inflating::from(*source_, codec_, run.before_end);
   if (!reading) return std::move(reading).error();
@@ -216,8 +217,8 @@ Result<Checkpoint> CompressedFile::end_of(const Run& run) const {
   return reading->here();
 }
 
-// Adds records up to the first one that ends at `wanted` or behind it, and returns the place of its end; nullopt with
-// all of them where there is none. They end in the piece that begins at `before`.
+// Adds records up to the first one that ends at or after `wanted`, and returns the checkpoint at its end. Returns
+// nullopt if all were added. The records end in the piece that begins at `before`.
 Result<std::optional<Checkpoint>> CompressedFile::end_of_chunk(Position wanted, const Checkpoint& before,
                                                                const std::vector<RecordFollower::Record>& records,
                                                                Run& run) const {
@@ -234,8 +235,8 @@ Result<std::optional<Checkpoint>> CompressedFile::end_of_chunk(Position wanted, 
   return std::optional<Checkpoint>{};
 }
 
-// The step of a chunk, or of none, behind which nothing can be decoded. The last byte of a file that is cut or broken
-// is no chunk's: so a chunk ends before what is lost, and is the same one when the file has grown.
+// Returns the last step, with or without a chunk, when nothing more can be decoded. If the file is cut or broken, its
+// last byte belongs to no chunk. So a chunk ends before the lost part and stays the same when the file grows.
 Result<Step> CompressedFile::finish(ChunkKey key, const Run& run, const Inflating& reading,
                                     const RecordFollower& follower) const {
   const Position size = source_->size();
@@ -248,7 +249,7 @@ Result<Step> CompressedFile::finish(ChunkKey key, const Run& run, const Inflatin
   if (run.records > 0) {
     auto place = end_of(run);
     if (!place) return std::move(place).error();
-    // Each region before it took a byte, so its begin may be ahead of what its records took.
+    // Each region before the chunk took a byte, so its begin may be past the bytes of its records.
     end = std::min(std::max(place->stored, key.position + 1), size - 1);
   }
   if (end > key.position) step.chunk = describe(key, run, end);
@@ -263,7 +264,7 @@ Result<Step> CompressedFile::finish(ChunkKey key, const Run& run, const Inflatin
   return step;
 }
 
-// The way to the next record behind a header that is not sound, or a stream that is broken.
+// Searches for the next record after an invalid header or a broken stream.
 Result<Step> CompressedFile::search(ChunkKey key) const {
   const std::uint64_t generation = source_->generation();
   const std::uint64_t begin = key.state & ~kSearching;
@@ -272,7 +273,7 @@ Result<Step> CompressedFile::search(ChunkKey key) const {
   auto window = Buffer::allocate(kHeaderSize - 1 + kDecodedPiece);
   if (!window) return std::move(window).error();
   std::string reason = "a length that does not match its checksum";
-  std::size_t held = 0;  // bytes of the window that were read before this piece
+  std::size_t held = 0;  // bytes of the window from before this piece
   Checkpoint held_from{};
   for (bool goes_on = true; goes_on;) {
     if (reading->decoded() - begin >= limits().scan_bytes) {

@@ -1,4 +1,4 @@
-// A TFRecord file that is one gzip or zlib stream as a whole. FORMAT.md, "Compressed files".
+// A TFRecord file that is a single gzip or zlib stream. FORMAT.md, "Compressed files".
 #pragma once
 
 #include <memory>
@@ -14,8 +14,8 @@
 
 namespace recordfs::tfrecord {
 
-// Which stream the head of a file begins, whose decoded bytes begin with a record, or which is of none; nullopt where
-// it is no such stream. `head`: all of a small file.
+// Identifies a stream at the head of a file that decodes to records or to nothing. Returns nullopt for anything else.
+// `head` is all of a small file.
 struct Packing {
   CodecId codec = CodecId::kGzip;
   bool has_record = false;
@@ -29,8 +29,8 @@ class CompressedFile final : public File {
       : File(limits), source_(std::move(source)), codec_(codec) {}
 
   std::vector<Fact> facts() const override;
-  // ChunkKey::state is the decoded byte at which the chunk's first record begins; with kSearching, one from which a
-  // record is searched for, and `position` is where damage begins.
+  // ChunkKey::state is the decoded byte at which the chunk's first record begins. With kSearching, it is the decoded
+  // byte from which to search for a record, and `position` is where the damage begins.
   Result<Step> scan(ChunkKey key) const override;
   bool index_fits_in_chunk() const override { return false; }
   Result<void> verify(const ChunkInfo& chunk) const override;

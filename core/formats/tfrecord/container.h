@@ -1,4 +1,4 @@
-// What both kinds of TFRecord files have in common.
+// The part shared by plain and compressed TFRecord files.
 #pragma once
 
 #include <string>
@@ -15,7 +15,7 @@ class File : public Container {
   explicit File(const Limits& limits) : limits_(limits) {}
 
   std::string_view format() const override;
-  // Those of a tensorflow.Example. Other records have none.
+  // Records that are a tensorflow.Example have parts; others have none.
   bool has_parts() const override { return true; }
   std::uint64_t largest_record_with_parts() const override { return limits_.stored_chunk; }
   Result<Parts> parts(Bytes record) const override;
@@ -29,12 +29,12 @@ class File : public Container {
   const Limits limits_;
 };
 
-// An error about records that were there when the header walk came by.
+// Returns an error for records that the scan found and that have changed since.
 Error not_as_found(Position at);
-// Why a record can't be read whose checksum does not match.
+// Returns the error for a record whose checksum does not match.
 Error wrong_data(Position at);
 
-// A damaged region whose records can't be counted.
+// Returns a damaged region with an unknown number of lost records.
 DamagedRegion region(Position begin, Position end, DamageClass damage_class, std::string reason);
 
 }  // namespace recordfs::tfrecord

@@ -18,11 +18,11 @@ constexpr int kBidOnName = 1;
 constexpr int kBidOnLength = 32;
 constexpr int kBidOnRecord = 64;
 constexpr int kBidOnPackedRecord = 48;
-// A sound record somewhere behind may stand in a record of another format, which then has its own word to say.
+// A valid record found by a search may be inside a record of another format, which then bids higher.
 constexpr int kBidOnSearch = 24;
 constexpr std::uint64_t kHead = 64u << 10;
 
-// By the first record, as far as it stands in the head.
+// Bids on the first record, as far as it is in the head.
 int bid_on_record(Bytes head) {
   const auto length = sound_length(head);
   if (!length) return 0;

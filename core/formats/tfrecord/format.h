@@ -1,4 +1,4 @@
-// TFRecord files, TensorFlow's: of tensorflow.Example, of events, of anything. FORMAT.md.
+// TensorFlow's TFRecord files, with any contents: tensorflow.Example, events, or other data. FORMAT.md.
 #pragma once
 
 #include "core/formats/registry.h"

@@ -17,7 +17,7 @@ constexpr std::uint64_t kLongest = std::uint64_t{1} << 62;
 Result<std::shared_ptr<const Chunk>> split(Buffer stored, Position begin) {
   Layout layout;
   const MutableBytes out = stored.span();
-  std::size_t first = 0;  // where the first record's data stay
+  std::size_t first = 0;  // where the first record's data remain
   for (Bytes rest = stored.view(); !rest.empty();) {
     const auto length = sound_length(rest);
     if (!length || rest.size() < kFrameSize || *length > rest.size() - kFrameSize) return not_as_found(begin);
@@ -30,7 +30,7 @@ Result<std::shared_ptr<const Chunk>> split(Buffer stored, Position begin) {
     } else {
       layout.add_failed(size, wrong_data(begin));
     }
-    // To the front: what is overwritten was moved before.
+    // Moves the data to the front, over bytes that were already moved.
     if (layout.records() > 1 && !data.empty()) std::memmove(&out[at], data.data(), data.size());
     rest = rest.subspan(size + kFrameSize);
     begin += size + kFrameSize;

@@ -10,10 +10,10 @@ namespace {
 constexpr std::uint64_t kStoredWindow = 32u << 10;
 constexpr std::size_t kScratch = 32u << 10;
 constexpr std::byte kFirstOfGzip{0x1F};
-constexpr std::array kMemberMagic{std::byte{0x1F}, std::byte{0x8B}, std::byte{8}};  // with its only method
-constexpr std::uint64_t kLookBack = 4096;  // so far may wrong bytes have been taken for a stream before they break it
-constexpr std::uint64_t kTried = 1024;     // stored bytes of a member that have to make sense
-constexpr int kMostTried = 10000;          // places that look like a member's begin, each of which costs a decoder
+constexpr std::array kMemberMagic{std::byte{0x1F}, std::byte{0x8B}, std::byte{8}};  // includes the only method
+constexpr std::uint64_t kLookBack = 4096;  // wrong bytes may decode for this long before the stream breaks
+constexpr std::uint64_t kTried = 1024;     // stored bytes of a member that must decode
+constexpr int kMostTried = 10000;          // candidate member headers to try; each costs a decoder
 
 }  // namespace
 
@@ -77,7 +77,7 @@ Result<std::size_t> Inflating::read(MutableBytes out) {
   return filled;
 }
 
-// What begins as another member has to be one; anything else behind a stream is none.
+// Bytes after a stream must begin another member; anything else is damage.
 Result<void> Inflating::end_member() {
   auto behind = stored_bytes();
   if (!behind) return std::move(behind).error();
@@ -106,7 +106,7 @@ Result<bool> Inflating::begins_member(Position at) const {
 
 Result<bool> Inflating::resume() {
   if (at_.ending != Ending::kBroken || codec_ != CodecId::kGzip) return false;
-  // What was taken before it broke may have been the next member's.
+  // The stream may have consumed bytes of the next member before it broke.
   const Position least = at_.member + 1;
   int tried = 0;
   for (Position from = std::max(least, at_.stored - std::min(at_.stored, kLookBack)); from < source_->size();) {

@@ -1,4 +1,4 @@
-// The decoded bytes of a compressed file, read forwards from some place in them. FORMAT.md, "Compressed files".
+// Reads the decoded bytes of a compressed file forwards from a checkpoint. FORMAT.md, "Compressed files".
 #pragma once
 
 #include <cstdint>
@@ -13,69 +13,69 @@
 
 namespace recordfs::tfrecord {
 
-// How decoded bytes end.
+// How the decoded bytes end.
 enum class Ending : std::uint8_t {
-  kNone,    // they go on
-  kWhole,   // with the stream, and the stream with the file
+  kNone,    // not yet
+  kWhole,   // the stream ends, and the file ends with it
   kCut,     // the file ends inside the stream
-  kBroken,  // something is no stream
+  kBroken,  // the bytes are not a valid stream
 };
 
-// A place in the decoded bytes from which they can be read. Shared by threads.
+// A restart position in the decoded bytes. Shared by threads.
 struct Checkpoint {
-  Position stored = 0;                         // bytes of the file that what was decoded took
-  std::uint64_t decoded = 0;                   // bytes that were decoded
-  std::shared_ptr<const Inflater> inflater{};  // null at the begin
+  Position stored = 0;                         // bytes of the file consumed
+  std::uint64_t decoded = 0;                   // bytes decoded
+  std::shared_ptr<const Inflater> inflater{};  // null at the beginning
   Ending ending = Ending::kNone;
   std::string reason{};  // of kBroken
   Position member = 0;   // where the gzip member begins
 };
 
-// Not thread-safe; the source has to outlive it.
+// Not thread-safe. The source must outlive it.
 class Inflating {
  public:
   // Fails as Inflater::open() does.
   static Result<Inflating> from(const Source& source, CodecId codec, const Checkpoint& checkpoint);
 
-  // Fills `out` and returns how much came: all of it, or less where the decoded bytes end. Fails as Source does, and
-  // with kOutOfMemory.
+  // Fills `out` and returns how many bytes were decoded: fewer than asked only if the decoded bytes end. Fails as
+  // Source does, and with kOutOfMemory.
   Result<std::size_t> read(MutableBytes out);
-  // The same for bytes that nobody wants.
+  // The same, discarding the bytes.
   Result<std::uint64_t> skip(std::uint64_t size);
 
-  // Behind something broken, goes on with the next gzip member of the file, if there is one: false otherwise. The place
-  // between the two counts as a decoded byte, so that no decoded byte stands in both. Fails as read() does.
+  // After a broken part, continues with the next gzip member; returns false if there is none. The gap counts as one
+  // decoded byte, so that each decoded byte belongs to one member. Fails as read() does.
   Result<bool> resume();
 
-  // Where it stands. The stored bytes are a function of the decoded ones, wherever the reading began.
+  // Current position. Stored bytes are a function of decoded bytes, wherever reading began.
   Position stored() const { return at_.stored; }
   std::uint64_t decoded() const { return at_.decoded; }
   Ending ending() const { return at_.ending; }
   const std::string& reason() const { return at_.reason; }
-  // Fails with kOutOfMemory.
+  // Returns a checkpoint at the current position. Fails with kOutOfMemory.
   Result<Checkpoint> here() const;
 
  private:
   Inflating(const Source& source, CodecId codec, Checkpoint at, std::unique_ptr<Inflater> inflater)
       : source_(&source), codec_(codec), at_(std::move(at)), inflater_(std::move(inflater)) {}
 
-  // The file's bytes from where it stands: kLookahead of them, fewer only where the file ends.
+  // Returns kLookahead bytes of the file from the current position, fewer only at the end of the file.
   Result<Bytes> stored_bytes();
-  // How many there are.
+  // Returns the number of stored bytes left in the file.
   std::uint64_t stored_left() const;
-  // Those of them that were read.
+  // Returns the part of them that is already in the window.
   Bytes held() const;
-  // Whether these may be too few for all that belongs to the bytes decoded last.
+  // Returns whether held() may end inside the input of the bytes decoded last.
   bool is_starved() const;
   Result<void> end_member();
   Result<bool> begins_member(Position at) const;
 
   const Source* source_;
   CodecId codec_;
-  Checkpoint at_;  // but for the inflater
+  Checkpoint at_;  // without its inflater
   std::unique_ptr<Inflater> inflater_;
   Slice window_{};
-  Position window_begin_ = 0;  // never behind where it stands
+  Position window_begin_ = 0;  // at or before the current position
 };
 
 }  // namespace recordfs::tfrecord

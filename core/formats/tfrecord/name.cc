@@ -8,7 +8,7 @@ namespace {
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
-// Whether it ends in "-NNNNN-of-NNNNN".
+// Returns whether the name ends in "-NNNNN-of-NNNNN".
 bool is_shard(std::string_view name) {
   constexpr std::size_t kDigits = 5;
   constexpr std::string_view kOf = "-of-";

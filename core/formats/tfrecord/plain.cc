@@ -15,11 +15,11 @@
 namespace recordfs::tfrecord {
 namespace {
 
-// A run of several records is no larger: a record costs its run when it is read alone.
+// Largest run of several records. Reading a single record reads its whole run.
 constexpr std::uint64_t kRunSize = 256u << 10;
 constexpr int kRereads = 3;
 
-// Follows the headers of a chunk, and calls `see(begin, length)` with where the data of each record stand.
+// Follows the headers of a chunk, and calls `see(begin, length)` with the extent of each record's data.
 template <class See>
 Result<void> each_record(const Source& source, const ChunkInfo& chunk, See see) {
   HeaderReader headers(source);
@@ -35,7 +35,7 @@ Result<void> each_record(const Source& source, const ChunkInfo& chunk, See see) 
   return {};
 }
 
-// A record that is too large to be held: verified, and then read where it stands.
+// A record too large for memory: verified once, then read from the file.
 class SingleChunk final : public Chunk {
  public:
   SingleChunk(std::shared_ptr<const Source> source, Position begin, Layout layout, std::uint64_t generation)
@@ -61,7 +61,7 @@ class SingleChunk final : public Chunk {
  private:
   const std::shared_ptr<const Source> source_;
   const Position begin_;                         // of the data
-  mutable std::atomic<std::uint64_t> verified_;  // the source's generation before the checksum was checked
+  mutable std::atomic<std::uint64_t> verified_;  // the source's generation before the checksum was verified
 };
 
 }  // namespace
@@ -86,7 +86,7 @@ Result<Step> PlainFile::scan(ChunkKey key) const {
   run.decoded_size = 0;
   HeaderReader headers(*source_);
   Step step;
-  Position last = key.position;  // where the run's last record begins
+  Position last = key.position;  // begin of the run's last record
   for (Position at = key.position; at < size; at = run.end) {
     auto header = headers.at(at);
     if (!header) return std::move(header).error();
@@ -100,7 +100,7 @@ Result<Step> PlainFile::scan(ChunkKey key) const {
       step.damage.back().records_lost = 1;
       return step;
     }
-    // Data of eight bytes and their checksum look like a header, of a record that the file is too short for.
+    // Eight bytes of data and their checksum look like a header of a record that extends past the end of the file.
     if (!is_whole) {
       auto cut = cut_short_at(*source_, last, at);
       if (!cut) return std::move(cut).error();
@@ -118,7 +118,7 @@ Result<Step> PlainFile::scan(ChunkKey key) const {
   return step;
 }
 
-// The step of the run without its last record, which was cut short, and behind which another stands at `found`.
+// Returns the step of the run without its last record, which is too short. The next record is at `found`.
 Step PlainFile::step_before(ChunkInfo run, Position last, Position end, Position found) {
   Step step;
   *run.records -= 1;
@@ -133,7 +133,8 @@ Step PlainFile::step_before(ChunkInfo run, Position last, Position end, Position
   return step;
 }
 
-// No sound header stands at the key's position. Its state is where the search goes on, or 0.
+// Reports the damage at the key's position, where no valid header is. The key's state is where a search continues, or
+// 0.
 Result<Step> PlainFile::pass_damage(ChunkKey key) const {
   Step step;
   std::optional<std::uint64_t> lost;

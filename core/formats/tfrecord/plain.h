@@ -1,4 +1,4 @@
-// A TFRecord file that is not compressed. Its chunks are runs of records.
+// An uncompressed TFRecord file. Its chunks are runs of records.
 #pragma once
 
 #include <memory>

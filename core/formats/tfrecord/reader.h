@@ -1,4 +1,4 @@
-// Reads of a plain file that are smaller than a record, or larger than what is to be held.
+// Reads of an uncompressed file that are smaller than a record, or larger than fits in memory.
 #pragma once
 
 #include <cstdint>
@@ -10,13 +10,14 @@
 
 namespace recordfs::tfrecord {
 
-// Hands out the headers of records one after the other. Where they stand close together, one read of the source serves
-// many of them. Not thread-safe; the source has to outlive it.
+// Reads record headers. One read of the source serves many headers that are close together. Not thread-safe. The
+// source must outlive it.
 class HeaderReader {
  public:
   explicit HeaderReader(const Source& source) : source_(source) {}
 
-  // The kHeaderSize bytes at `at`, fewer only where the source ends; valid until the next call. Fails as Source does.
+  // Returns the kHeaderSize bytes at `at`, fewer only at the end of the source; valid until the next call. Fails as
+  // Source does.
   Result<Bytes> at(Position at);
 
  private:
@@ -26,8 +27,8 @@ class HeaderReader {
   std::uint64_t width_ = 0;
 };
 
-// Whether the checksum behind the data of a record is theirs: `length` bytes from `begin` on, read in pieces. False
-// also where the source ends before that. Fails as Source does.
+// Returns whether the `length` bytes of data at `begin` match the checksum after them; reads in pieces. Also false if
+// the source ends first. Fails as Source does.
 Result<bool> is_sound(const Source& source, Position begin, std::uint64_t length);
 
 }  // namespace recordfs::tfrecord

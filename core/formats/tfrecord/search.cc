@@ -11,14 +11,13 @@ namespace recordfs::tfrecord {
 namespace {
 
 constexpr std::uint64_t kSearchWindow = 64u << 10;
-constexpr std::uint64_t kFirstWindow = 1u << 10;  // most records are found soon
-constexpr std::uint64_t kMostVerified = 64u
-                                        << 20;  // bytes of data that are read to believe a length; then it is believed
+constexpr std::uint64_t kFirstWindow = 1u << 10;    // most searches end within this
+constexpr std::uint64_t kMostVerified = 64u << 20;  // a longer record is accepted by its length alone
 
 constexpr std::uint64_t kMostSearchedInside = 2 * kMostVerified;  // of a record that was cut short
 
-// The offset of the first header in `window` that may be one, with at most `most` - offset bytes of data; nullopt where
-// there is none.
+// Returns the offset of the first possible header in `window`, for a record of at most `most` - offset bytes of data;
+// nullopt if there is none.
 std::optional<std::size_t> find_header(Bytes window, std::uint64_t most) {
   for (std::size_t offset = 0; window.size() - offset >= kHeaderSize && offset <= most; ++offset) {
     const Bytes header = window.subspan(offset, kHeaderSize);
@@ -43,7 +42,7 @@ Result<Found> search(const Source& source, Position from, std::uint64_t budget) 
     if (!offset) {
       auto data = behind_hole(source, at + window->size(), window->view());
       if (!data) return std::move(data).error();
-      // A length may begin with zeros, up to all but its last byte and its checksum.
+      // The hole may end inside a header that begins with zeros.
       at = *data - (kHeaderSize - 1);
       continue;
     }

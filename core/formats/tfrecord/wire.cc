@@ -24,7 +24,7 @@ bool differ_in_one_byte(std::uint32_t a, std::uint32_t b) {
   return changed != 0 && (changed >> lowest) < kByteValues;
 }
 
-// By what the checksum of a length changes where one byte of it does.
+// The change in the checksum of a length for each change of one of its bytes.
 struct Changes {
   std::array<std::array<std::uint32_t, kByteValues>, kLengthSize> of{};
 
@@ -57,7 +57,7 @@ std::optional<std::uint64_t> mended_length(Bytes header, std::uint64_t most) {
   if (const auto stated = Cursor(length).u64_le(); stated <= most && differ_in_one_byte(checksum_of(length), stored)) {
     return stated;
   }
-  // A CRC is linear: what changes in a byte changes it by the same, whatever stands there.
+  // A CRC is linear: a given change of a byte always changes it in the same way.
   static const Changes kChanges;
   const std::uint32_t change = unmask_crc(checksum_of(length)) ^ unmask_crc(stored);
   for (std::size_t i = 0; i < length.size(); ++i) {

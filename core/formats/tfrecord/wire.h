@@ -1,4 +1,4 @@
-// The frame around each record: a length with a checksum before it, a checksum behind it. FORMAT.md, "Record".
+// The frame around each record: a length and its checksum before the data, a checksum after it. FORMAT.md, "Record".
 #pragma once
 
 #include <cstdint>
@@ -8,19 +8,19 @@
 
 namespace recordfs::tfrecord {
 
-inline constexpr std::uint64_t kHeaderSize = 12;  // the length, and its checksum
+inline constexpr std::uint64_t kHeaderSize = 12;  // the length and its checksum
 inline constexpr std::uint64_t kFooterSize = 4;   // the checksum of the data
 inline constexpr std::uint64_t kFrameSize = kHeaderSize + kFooterSize;
 
-// The length in a record's header; nullopt where its checksum does not match, and where there are fewer than
-// kHeaderSize bytes. Any thread.
+// Returns the length in a record's header; nullopt if its checksum does not match or `header` is shorter than
+// kHeaderSize. Any thread.
 std::optional<std::uint64_t> sound_length(Bytes header);
 
-// The length of a header whose checksum does not match, if it would with one other byte in its place: in the length
-// itself or in the checksum. nullopt where no such length is `most` or less. Any thread.
+// Returns the length of a header whose checksum does not match, but would with one other byte in the length or the
+// checksum. Returns nullopt if no such length is at most `most`. Any thread.
 std::optional<std::uint64_t> mended_length(Bytes header, std::uint64_t most);
 
-// Whether `footer` is the checksum of data whose CRC-32C is `crc`. Any thread.
+// Returns whether `footer` is the checksum of data with the CRC-32C `crc`. Any thread.
 bool footer_matches(Bytes footer, std::uint32_t crc);
 
 }  // namespace recordfs::tfrecord

@@ -35,7 +35,7 @@ std::vector<Fact> RunFile::facts() const {
   return facts;
 }
 
-// The first step begins with the ident.
+// The first step covers the ident.
 Result<Step> RunFile::scan(ChunkKey at) const {
   if (at.position >= kIdentSize) return log_.scan(at);
   Step step;

@@ -1,4 +1,4 @@
-// An open run file: an ident, and a log behind it.
+// An open run file: an ident followed by a log.
 #pragma once
 
 #include <memory>
@@ -16,7 +16,7 @@ namespace recordfs::wandb {
 
 class RunFile final : public Container {
  public:
-  // `ident`: nullopt where it is damaged, or cut off.
+  // `ident` is nullopt if it is damaged or cut off.
   RunFile(std::shared_ptr<const Source> source, const Limits& limits, std::optional<Ident> ident,
           const leveldb_log::Wire& wire);
 

@@ -17,7 +17,7 @@ constexpr int kBits = 8;
 
 bool is_name(std::string_view name) { return name.ends_with(".wandb") || name.ends_with(".swanlab"); }
 
-// Searches as far as the default of Limits: how frames lie must not change with the limits.
+// Uses the default of Limits: the result must not change with the limits.
 constexpr std::uint64_t kSearched = Limits().scan_bytes;
 
 Result<int> bid_on(const Source& source, ProbeDepth depth) {

@@ -17,7 +17,7 @@ using leveldb_log::Verdict;
 using leveldb_log::Wire;
 
 struct Writer {
-  std::string_view magic;  // its name and its number
+  std::string_view magic;  // name and number
   std::string_view name;
   std::uint8_t first_with_type;  // the first version whose records are protobuf messages
   std::string_view record_type;
@@ -30,7 +30,7 @@ constexpr std::array kWriters{
 constexpr std::size_t kMagicSize = 6;
 constexpr std::size_t kNameSize = 4;
 
-// With the ident as the first bytes of the first frame, or before it.
+// The ident is either in the first frame or before it.
 constexpr Wire kWithIdent{Wire::Checksum::kCrc32, false, 0, kIdentSize};
 constexpr Wire kBehindIdent{Wire::Checksum::kCrc32, false, kIdentSize, kIdentSize};
 
@@ -38,7 +38,7 @@ enum class Seen : std::uint8_t { kInside, kBefore, kUnknown };
 
 bool is_empty_first(const Fragment& fragment) { return fragment.role == Role::kFirst && fragment.length == 0; }
 
-// By what stands around the place where the first kind of frames begins anew.
+// Compares the bytes on both sides of the position where the next frame of the first kind begins.
 Result<Seen> look_at(const Source& source, Position begin) {
   auto bytes = read_up_to(source, begin, kFrameSize + kIdentSize);
   if (!bytes) return std::move(bytes).error();
@@ -48,12 +48,13 @@ Result<Seen> look_at(const Source& source, Position begin) {
   const auto before = parse_fragment(both.subspan(kIdentSize), begin + kIdentSize, kBehindIdent);
   const bool inside_is_sound = inside.verdict == Verdict::kSound;
   const bool before_is_sound = before.verdict == Verdict::kSound;
-  // What fills the last seven bytes of a frame begins no other: there is room for more.
+  // A valid fragment in the last seven bytes of a frame cannot be the start of another: there would be room for more.
   if (before_is_sound && (!inside_is_sound || is_empty_first(inside.fragment))) return Seen::kBefore;
   return inside_is_sound && !before_is_sound ? Seen::kInside : Seen::kUnknown;
 }
 
-// By the fragments of the first frame: whether one ends, or would, where only frames behind an ident have room.
+// Checks the fragments of the first frame: whether one ends, or would end, where only frames after an ident have
+// room.
 Result<Seen> look_at_first(const Source& source) {
   auto bytes = read_up_to(source, 0, kIdentSize + kFrameSize);
   if (!bytes) return std::move(bytes).error();
@@ -71,7 +72,7 @@ Result<Seen> look_at_first(const Source& source) {
   return Seen::kUnknown;
 }
 
-// At any byte, where bytes before them were lost or added.
+// Checks every byte, in case bytes before the fragments were deleted or inserted.
 Result<bool> has_fragment_anywhere(const Source& source) {
   constexpr std::uint64_t kSearchedAtEachByte = 1u << 20;
   for (Position at = 0; at < std::min(kSearchedAtEachByte, source.size()); at += kFrameSize) {

@@ -1,4 +1,5 @@
-// The seven bytes at the head of a run file: who writes it, and how its frames lie. FORMAT.md, "Head".
+// The seven bytes at the head of a run file, which identify its writer, and the alignment of its frames. FORMAT.md,
+// "Head".
 #pragma once
 
 #include <cstdint>
@@ -15,24 +16,25 @@ namespace recordfs::wandb {
 inline constexpr std::size_t kIdentSize = 7;
 
 struct Ident {
-  std::string_view writer;       // "wandb", "swanlab"; static storage
-  std::string_view record_type;  // full name of the protobuf type of all records; "" where they are none of one
+  std::string_view writer;  // "wandb", "swanlab"; static storage
+  std::string_view
+      record_type;  // full name of the protobuf type of all records; "" if they are not messages of one type
   std::uint8_t version = 0;
 };
 
-// The ident at the beginning of `head`; nullopt where its name and its number are none that are known. Any thread.
+// Parses the ident at the start of `head`. Returns nullopt if its name and number are unknown. Any thread.
 std::optional<Ident> parse_ident(Bytes head);
 
 // How many bytes of an ident's name and number `head` begins with, if it has nothing else and at least the name.
 std::size_t cut_ident(Bytes head);
 
-// How the fragments of a run file lie. Some writers count the ident as bytes of the first frame, some do not; files
-// that end before that shows count as the former. Reads a few bytes of frames up to `most` bytes into the file. Fails
-// as Source does. Any thread.
+// Detects the alignment of frames. Some writers count the ident as part of the first frame, some do not; files too
+// short to tell count as the former. Reads a few bytes of each frame up to `most` bytes into the file. Fails as
+// Source does. Any thread.
 Result<leveldb_log::Wire> find_wire(const Source& source, std::uint64_t most);
 
-// Whether there is a sound fragment at the beginning of one of the frames up to `most` bytes, for a file whose ident is
-// damaged. Fails as Source does. Any thread.
+// Returns whether the file has a valid fragment, for a file with a damaged ident. Checks the begin of each frame up
+// to `most` bytes, and every byte of the first MiB. Fails as Source does. Any thread.
 Result<bool> has_fragment(const Source& source, std::uint64_t most);
 
 }  // namespace recordfs::wandb
