@@ -1,6 +1,6 @@
-// Chunks one behind the other, with offsets that ascend. An offset that leads to a chunk is an anchor: the walk passes
-// every one of them, and what goes wrong between two does not reach beyond. So the chunk at a byte is found from the
-// anchor before it.
+// Consecutive chunks with ascending offsets. An offset that points to a chunk is an anchor. The scan visits every
+// anchor, and damage between two anchors stays between them. So the chunk at a byte is found from the anchor before
+// it.
 #include <algorithm>
 #include <mutex>
 #include <utility>
@@ -12,7 +12,7 @@
 namespace recordfs::bloscpack {
 namespace {
 
-// So many offsets are looked at in one step.
+// Largest number of offsets examined in one step.
 constexpr std::uint64_t kMostLooks = 65536;
 
 struct Anchor {
@@ -20,13 +20,13 @@ struct Anchor {
   Position position = 0;
 };
 
-// ChunkKey::state: the chunk's number, and what is known of the offsets behind its own, so that no walk looks at one
-// of them again for every chunk before it.
+// ChunkKey::state: the chunk's number, and the results for the offsets after its own. So no scan examines one offset
+// again for every chunk before it.
 struct State {
   enum Kind : std::uint64_t { kUnknown, kNowhere, kAnchor };
   std::uint64_t index = 0;
   Kind kind = kUnknown;
-  std::uint64_t to = 0;  // kNowhere: those before `to` lead nowhere; kAnchor: and `to` leads to a chunk
+  std::uint64_t to = 0;  // kNowhere: offsets before `to` are no anchors; kAnchor: `to` is the next anchor
 
   static constexpr unsigned kBits = 23;
   static_assert(kMostOffsets < 1u << kBits);
@@ -35,7 +35,7 @@ struct State {
     return {packed & kMask, static_cast<Kind>(packed >> 2 * kBits), packed >> kBits & kMask};
   }
   std::uint64_t packed() const { return index | to << kBits | std::uint64_t{kind} << 2 * kBits; }
-  // The same for the chunk behind.
+  // Returns the state for the next chunk.
   State next() const { return to > index + 1 ? State{index + 1, kind, to} : State{index + 1}; }
 };
 
@@ -53,23 +53,23 @@ class Anchored final : public ChunkOrder {
   Result<std::optional<ChunkInfo>> locate(Position at) const override;
 
  private:
-  // What a step has found so far: the chunk should begin at `begin`.
+  // Intermediate result of a step: the chunk is expected at `begin`.
   struct Place {
     State state;
     Position begin = 0;
     Look look;
     bool is_anchor = false;
-    bool is_pending = false;     // there are offsets left to be looked at
+    bool is_pending = false;     // some offsets are still to be examined
     std::optional<Anchor> next;  // nullopt: none follows
 
     std::uint64_t index() const { return state.index; }
   };
 
-  // How far locate() has come, which mostly is asked for a place near the last one.
+  // Where the last locate() ended, because the next one is usually nearby.
   struct Trail {
     std::uint64_t anchor = 0;
-    std::uint64_t nowhere_end = 0;  // the offsets from `anchor` + 1 up to here lead nowhere
-    ChunkKey reached;               // from the anchor
+    std::uint64_t nowhere_end = 0;  // the offsets from `anchor` + 1 up to here are no anchors
+    ChunkKey reached;               // scanned from the anchor
   };
 
   Result<Look> look(Position at) const { return look_at(source_, at, survey_.header.digest_bytes()); }
@@ -84,12 +84,12 @@ class Anchored final : public ChunkOrder {
   const Source& source_;
   const Survey& survey_;
   const std::uint64_t count_;  // of the chunks
-  const Offsets offsets_;      // of the first of them: the file may end before the others
+  const Offsets offsets_;      // possibly fewer: the file may end inside the offsets
   mutable std::mutex mutex_;
-  mutable Trail trail_;  // nowhere_end is 0 where there is none
+  mutable Trail trail_;  // nowhere_end is 0 if there is none
 };
 
-// The first anchor behind the chunk, among the offsets of which nothing is known.
+// Finds the first anchor after the chunk, among the offsets not yet examined.
 Result<void> Anchored::find_next(Place& place) const {
   State& state = place.state;
   const std::uint64_t first = state.index + 1;
@@ -105,7 +105,7 @@ Result<void> Anchored::find_next(Place& place) const {
   for (; index < end; ++index) {
     auto offset = offsets_.at(index);
     if (!offset) return std::move(offset).error();
-    // Where one ends another begins: the next step sees to it.
+    // The next chunk is due where this one ends; the next step examines it.
     const bool is_due = index == first && place.look.header && place.look.end == *offset;
     auto seen = is_due ? Result<Look>(Look{}) : look(*offset);
     if (!seen) return std::move(seen).error();
@@ -119,7 +119,8 @@ Result<void> Anchored::find_next(Place& place) const {
   return {};
 }
 
-// Where the chunk of a key begins: at its offset if that is an anchor, and otherwise where the one before it ends.
+// Returns where the chunk of a key begins: at its offset if that is an anchor, otherwise where the previous chunk
+// ends.
 Result<Anchored::Place> Anchored::place_of(ChunkKey at, Step& step) const {
   Place place;
   place.state = State::read(at.state);
@@ -139,7 +140,7 @@ Result<Anchored::Place> Anchored::place_of(ChunkKey at, Step& step) const {
       step.damage.push_back(region_of(at.position, *own, {Code::kDamage, at.position, "bytes between two chunks"}, 0));
     }
   } else if (survey_.gaps_are_slack) {
-    // Bytes may be kept free behind an item, so where it ends says nothing of the next one.
+    // Free bytes may follow an item, so its end does not locate the next one.
     place.look.header.reset();
     const Code code = place.look.why.code;
     place.look.why = {code, at.position, fmt::format("no item at byte {}, where its offset leads", *own)};
@@ -152,7 +153,7 @@ Result<Anchored::Place> Anchored::place_of(ChunkKey at, Step& step) const {
   return place;
 }
 
-// Whether the chunk leaves as many bytes to those before the next anchor as they take at the least.
+// Returns whether the chunk leaves enough bytes for the chunks between it and the next anchor.
 bool Anchored::leaves_room(const Place& place) const {
   if (!place.next) return place.look.end <= source_.size();
   const std::uint64_t least = (place.next->index - place.index() - 1) * kBloscHeaderSize;
@@ -165,7 +166,7 @@ Result<Step> Anchored::scan(ChunkKey at) const {
   auto place = place_of(at, step);
   if (!place) return std::move(place).error();
   if (place->is_pending) {
-    step.damage.clear();  // said when the search is over
+    step.damage.clear();  // reported when the search is complete
     step.next = ChunkKey{at.position, place->state.packed()};
     return step;
   }
@@ -200,19 +201,19 @@ void Anchored::take_lost(const Place& place, Step& step) const {
   if (place.next) {
     const std::uint64_t records = place.next->index - place.index();
     step.chunk = describe_lost(survey_, place.begin, place.next->position, place.index(), records);
-    why.code = Code::kDamage;  // since there is something behind it
+    why.code = Code::kDamage;  // because something follows
     step.damage.push_back(region_of(place.begin, place.next->position, why, records));
     step.next = ChunkKey{place.next->position, place.next->index};
     return;
   }
   step.damage.push_back(region_of(place.begin, source_.size(), why, count_ - place.index()));
-  // What the file's end may have cut off was never there for all that is known.
+  // Chunks that the file's end may have cut off may never have existed.
   if (why.code != Code::kDamage || place.index() >= offsets_.count()) return;
   const std::uint64_t records = std::min(offsets_.count() - place.index(), source_.size() - place.begin);
   step.chunk = describe_lost(survey_, place.begin, source_.size(), place.index(), records);
 }
 
-// From the last anchor before the offset `behind`, or from the first chunk.
+// Returns the scan position at the last anchor before the offset `behind`, or at the first chunk.
 Result<Anchored::Trail> Anchored::trail_from(std::uint64_t behind) const {
   Trail known;
   {
@@ -233,7 +234,7 @@ Result<Anchored::Trail> Anchored::trail_from(std::uint64_t behind) const {
   return Trail{0, behind, first()};
 }
 
-// A place of the walk before `at`, the nearer the better. REQUIRES: a chunk may stand there.
+// Returns a scan position before `at`, as near as known. REQUIRES: a chunk may be there.
 Result<Anchored::Trail> Anchored::trail_to(Position at) const {
   auto behind = offsets_.first_above(at);
   if (!behind) return std::move(behind).error();

@@ -1,4 +1,4 @@
-// Chunks one behind the other, where there are no offsets, or none that can be used.
+// Consecutive chunks without usable offsets.
 #include "core/formats/bloscpack/order.h"
 
 namespace recordfs::bloscpack {
@@ -17,7 +17,7 @@ class Chain final : public ChunkOrder {
     if (!look) return std::move(look).error();
     Step step;
     if (!look->header) {
-      // Nothing tells a chunk's begin from bytes of a record that holds such a file: so nothing is searched for.
+      // A chunk's begin cannot be told from bytes of a record that holds such a file, so nothing is searched for.
       step.damage.push_back(region_of(at.position, source_.size(), look->why, left(at.state)));
       return step;
     }

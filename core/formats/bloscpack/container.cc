@@ -16,9 +16,9 @@
 namespace recordfs::bloscpack {
 namespace {
 
-// The state of the step that tells of damage in the headers, before any chunk.
+// ChunkKey::state of the step that reports damage in the headers, before any chunk.
 constexpr std::uint64_t kHeaders = std::uint64_t{1} << 63;
-// Metadata up to this size is read at open: what describes an array is short.
+// Metadata up to this size is read at open, since descriptions of arrays are short.
 constexpr std::uint64_t kShortMetadata = 1 << 20;
 constexpr std::size_t kMostArrayMembers = 1024;
 
@@ -37,7 +37,7 @@ void add_size(std::vector<Fact>& facts, const char* name, std::int64_t size) {
   if (size >= 0) facts.push_back({name, static_cast<std::uint64_t>(size)});
 }
 
-// The metadata of the file, if it is short and can be read; what is broken in it becomes a region.
+// Returns the metadata if it is short and readable. Reports broken metadata as a region.
 Result<Buffer> short_metadata(const Source& source, const Limits& limits, Survey& survey) {
   if (survey.refusal || !survey.metadata || survey.metadata->size > kShortMetadata) return Buffer();
   auto metadata = read_metadata(source, survey, limits);
@@ -111,7 +111,7 @@ Error BloscpackContainer::why_lost(const ChunkInfo& chunk) const {
 Result<Layout> BloscpackContainer::layout(const ChunkInfo& chunk) const {
   Layout layout;
   if (!is_lost(chunk)) {
-    // Where nothing is to be read, nobody would learn later that it can't be.
+    // A reader never reads an empty record, so damage in it is reported here.
     const bool is_empty = *chunk.decoded_size == 0;
     if (auto sound = is_empty ? verify(chunk) : Result<void>(); !sound) return std::move(sound).error();
     layout.add(*chunk.decoded_size);
@@ -146,8 +146,8 @@ Result<std::vector<Attribute>> BloscpackContainer::attributes(const ChunkInfo*) 
   return attributes_of(metadata->view(), limits_);
 }
 
-// Every byte of the array has to have its place, whatever is damaged: so the sizes of the header are needed, and have
-// to fit what the metadata says.
+// Every byte of the array needs a fixed place, whatever is damaged. So the sizes in the header are required, and must
+// fit the metadata.
 void BloscpackContainer::find_array(Bytes metadata) {
   const FileHeader& header = survey_.header;
   if (header.dialect != Dialect::kVersion3) return;

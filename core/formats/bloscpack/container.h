@@ -1,4 +1,4 @@
-// An open Bloscpack file. Its chunks are the file's own, and each is one record.
+// An open Bloscpack file. Its chunks are the file's chunks, and each is one record.
 #pragma once
 
 #include <memory>
@@ -25,7 +25,7 @@ class BloscpackContainer final : public Container {
   ChunkKey first() const override;
   Result<Step> scan(ChunkKey at) const override;
   bool is_in_file_order() const override { return order_->is_file_order(); }
-  bool grows_by_appending() const override { return false; }  // the offsets and the header are written at the end
+  bool grows_by_appending() const override { return false; }  // the writer completes offsets and header at the end
   bool has_seek_structure() const override { return order_->is_seekable(); }
   Result<std::optional<ChunkInfo>> locate(Position at) const override { return order_->locate(at); }
   Result<Layout> layout(const ChunkInfo& chunk) const override;
@@ -42,15 +42,15 @@ class BloscpackContainer final : public Container {
 
   void find_array(Bytes metadata);
   Stored stored(const ChunkInfo& chunk) const { return {source_, chunk, survey_.header.digest}; }
-  // Why a lost chunk can't be read; or why that can't be told now, as Source fails.
+  // Returns why a lost chunk cannot be read, or the error of Source that prevents an answer now.
   Error why_lost(const ChunkInfo& chunk) const;
 
   const std::shared_ptr<const Source> source_;
   const Limits limits_;
   const Survey survey_;
-  std::unique_ptr<const ChunkOrder> order_;  // written before the container is shared, as the next two
+  std::unique_ptr<const ChunkOrder> order_;  // this and the next two are set before the container is shared
   std::optional<WholeStream> array_;
-  std::string why_no_array_;  // though the metadata describes one
+  std::string why_no_array_;  // set if the metadata describes an array that cannot be offered
 };
 
 }  // namespace recordfs::bloscpack

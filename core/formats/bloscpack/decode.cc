@@ -27,7 +27,7 @@ Error too_large(const ChunkInfo& info, std::uint64_t bytes, std::string_view wha
 
 Error not_built(const ChunkInfo& info) { return {Code::kUnsupported, info.begin, "Blosc is not part of this build"}; }
 
-// A record that stands in the file as it is.
+// An uncompressed record, read from the file.
 class PlainChunk final : public Chunk {
  public:
   PlainChunk(const BloscHeader& header, Stored stored, std::uint64_t generation)
@@ -46,7 +46,7 @@ class PlainChunk final : public Chunk {
   const Verified bytes_;
 };
 
-// Stored blocks in memory, each decoded into its place when it is first read.
+// Stored blocks in memory, each decoded into its place when first read.
 class BlocksInMemory final : public Chunk {
  public:
   BlocksInMemory(const BloscHeader& header, Position begin, Buffer stored, Buffer payload)
@@ -57,7 +57,7 @@ class BlocksInMemory final : public Chunk {
         payload_(std::move(payload)),
         is_decoded_(header.blocks()) {}
 
-  // The numbers of every block, so that a chunk which contradicts itself fails as a whole.
+  // Checks the header of every block, so that a chunk that contradicts itself fails as a whole.
   Result<void> check() const {
     for (std::uint32_t block = 0; block < header_.blocks(); ++block) {
       if (auto extent = find(block); !extent) return std::move(extent).error();
@@ -112,17 +112,16 @@ class BlocksInMemory final : public Chunk {
   const Position begin_;
   const Buffer stored_;
   mutable std::mutex mutex_;
-  mutable Buffer payload_;  // what is_decoded_ says; never written to again
+  mutable Buffer payload_;  // valid where is_decoded_ is set, and never written again there
   mutable std::vector<bool> is_decoded_;
   mutable std::map<std::uint32_t, Error> failures_;
 };
 
-// Whoever decodes a block larger than this waits for the others who do: the library takes as much memory again, and
-// no more than one such block is to be in the making.
+// Threads decode blocks larger than this one at a time, because the library allocates as much memory again for each.
 constexpr std::uint32_t kLargeBlock = 64 << 20;
 std::mutex one_large_block;
 
-// Blocks that are read and decoded when they are asked for, of which the last one stays.
+// Blocks read and decoded on demand; keeps the last one.
 class BlocksInFile final : public Chunk {
  public:
   BlocksInFile(const BloscHeader& header, Stored stored, std::uint64_t generation, const Limits& limits)
@@ -148,7 +147,7 @@ class BlocksInFile final : public Chunk {
   }
 
  private:
-  // As much of a range as its first block has.
+  // Returns the part of a range that is in its first block.
   Result<Slice> part(std::uint64_t offset, std::uint64_t length) const {
     const auto block = static_cast<std::uint32_t>(offset / header_.block_size);
     auto decoded = decoded_block(block);
@@ -161,7 +160,7 @@ class BlocksInFile final : public Chunk {
   Result<std::shared_ptr<const Buffer>> decoded_block(std::uint32_t block) const {
     const std::lock_guard lock(mutex_);
     if (last_ && last_block_ == block) return last_;
-    last_.reset();  // before there is memory for another one
+    last_.reset();  // free the memory before allocating more
     std::unique_lock<std::mutex> turn;
     if (header_.decoded_size(block) > kLargeBlock) turn = std::unique_lock(one_large_block);
     auto decoded = decode(block);
@@ -198,7 +197,8 @@ class BlocksInFile final : public Chunk {
   mutable std::uint32_t last_block_ = 0;
 };
 
-// What decode_chunk() needs before it looks at the bytes. verify_chunk() asks for the same, so that both say the same.
+// Returns the header if decode_chunk() supports the chunk. verify_chunk() calls this too, so that both report the
+// same errors.
 Result<BloscHeader> supported_header(const Stored& stored) {
   auto header = read_header(stored);
   if (header && !header->is_plain() && !has_blosc()) return not_built(stored.info);

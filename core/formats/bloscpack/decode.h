@@ -1,4 +1,4 @@
-// A chunk's record: out of the file as it is, or decoded block by block as it is read. Any thread.
+// The record of a chunk: read from the file unchanged, or decoded block by block on demand. Any thread.
 #pragma once
 
 #include <memory>
@@ -8,15 +8,15 @@
 
 namespace recordfs::bloscpack {
 
-// Verifies a chunk and gives its record. What is not compressed stays in the file; several blocks are decoded when they
-// are first read; one block is decoded now. Fails as Container::decode does.
+// Verifies a chunk and returns its record. Uncompressed records stay in the file; several blocks are decoded when
+// first read; a single block is decoded now. Fails as Container::decode does.
 Result<std::shared_ptr<const Chunk>> decode_chunk(Stored stored, const Limits& limits);
 
-// Checks the checksum and what decode_chunk() asks for before it. Fails as Container::verify does.
+// Verifies the checksum and everything that decode_chunk() requires before it. Fails as Container::verify does.
 Result<void> verify_chunk(const Stored& stored);
 
-// The same as decode_chunk() for chunks that are too large to hold: the limits hold for each block, of which one at a
-// time is in memory.
+// Like decode_chunk(), for chunks too large for memory. The limits apply to each block, and one block at a time is in
+// memory.
 Result<std::shared_ptr<const Chunk>> decode_by_blocks(Stored stored, const Limits& limits);
 
 }  // namespace recordfs::bloscpack

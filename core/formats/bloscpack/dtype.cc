@@ -27,7 +27,7 @@ bool is_unit(std::string_view text) {
   });
 }
 
-// How many bytes '<f8' and its kin take; nullopt for what is no such type.
+// Returns the size of a type like '<f8', or nullopt for anything else.
 std::optional<std::uint64_t> size_of_simple(std::string_view type) {
   if (type.size() < 3 || std::string_view("<>|").find(type[0]) == std::string_view::npos) return std::nullopt;
   std::uint64_t number = 0;
@@ -108,7 +108,7 @@ class DtypeReader {
     return all;
   }
 
-  // (name, type) or (name, type, shape); a list where the text was JSON once.
+  // Reads (name, type) or (name, type, shape). Lists replace tuples in a text that was JSON before.
   Dtype read_field(std::uint32_t level) {
     const char close = open();
     Dtype field;
@@ -134,14 +134,14 @@ class DtypeReader {
     return peek() == c;
   }
 
-  // A parenthesis or a bracket; returns what closes it.
+  // Reads an opening parenthesis or bracket; returns the closing one.
   char open() {
     if (take_if('(')) return ')';
     expect('[');
     return ']';
   }
 
-  // A name, or a title and a name.
+  // Reads a name, or a title and a name.
   std::string read_name() {
     skip_space();
     if (peek() == '\'' || peek() == '"') return quoted(read_string());
@@ -182,7 +182,7 @@ class DtypeReader {
     return number;
   }
 
-  // In either kind of quotes, or without any: a bare type, up to the end.
+  // Reads a string in either kind of quotes, or a bare type up to the end.
   std::string read_string() {
     skip_space();
     std::string text;

@@ -16,8 +16,8 @@ Result<bool> has_magic(const Source& source) {
   return std::ranges::equal(head->view(), as_bytes(magic()));
 }
 
-// The magic is the first thing in the file, and nothing else tells a Bloscpack file for sure. What its header
-// says may be damaged or too new: then there is a container, and it says so.
+// Only the magic identifies a Bloscpack file with certainty. The rest of its header may be damaged or too new; the
+// container then opens and reports that.
 Result<int> probe(const Source& source, std::string_view, ProbeDepth) {
   auto found = has_magic(source);
   if (!found) return std::move(found).error();

@@ -1,5 +1,5 @@
-// Items of the proposal whose offsets do not ascend, or not all of which lead to an item. What an item is depends on
-// its own offset and on those that lead into it, so the walk and a look at one byte find the same.
+// Items of the proposal whose offsets do not ascend, or not all of which point to an item. An item depends only on
+// its own offset and on those that point into it, so scan and locate agree.
 #include <algorithm>
 #include <utility>
 #include <vector>
@@ -13,7 +13,7 @@ namespace {
 
 using Entry = Offsets::Entry;
 
-// Offsets that lead into an item and to no item: with more than this it is not believed.
+// An item is rejected if more offsets than this point into it, even if none of them points to an item.
 constexpr std::size_t kMostInside = 64;
 
 class Items final : public ChunkOrder {
@@ -44,7 +44,7 @@ class Items final : public ChunkOrder {
  private:
   struct Item {
     ChunkInfo info;
-    std::optional<Error> why;  // it can't be read, and stands where its offset does
+    std::optional<Error> why;  // set if unreadable; the item is then the 8 bytes of its offset
   };
 
   Result<Look> look(Position at) const { return look_at(source_, at, survey_.header.digest_bytes()); }
@@ -55,10 +55,10 @@ class Items final : public ChunkOrder {
   const Source& source_;
   const Survey& survey_;
   const Offsets offsets_;
-  const std::vector<Entry> entries_;  // that lead to where items can be, by position
+  const std::vector<Entry> entries_;  // offsets that point to possible items, sorted by position
 };
 
-// Whether an item that ends at `end` reaches over the begin of one of those from `behind` on.
+// Returns whether an item that ends at `end` overlaps one of those from `behind` on.
 Result<bool> Items::reaches_into_another(const Entry* behind, Position end) const {
   const Entry* const all = entries_.data() + entries_.size();
   for (std::size_t i = 0; behind != all && behind->position < end; ++behind, ++i) {

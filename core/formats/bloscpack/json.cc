@@ -30,7 +30,7 @@ class JsonReader {
   }
 
  private:
-  // 0 at the end, which is no character of JSON.
+  // Returns 0 at the end, which is not a character of JSON.
   char peek() const { return cursor_.at_end() ? '\0' : static_cast<char>(cursor_.rest().front()); }
   char take() { return static_cast<char>(cursor_.u8()); }
 
@@ -110,7 +110,7 @@ class JsonReader {
     while (kCharacters.find(peek()) != std::string_view::npos && !cursor_.at_end()) take();
   }
 
-  // Python writes NaN and Infinity too, and reads them.
+  // Python also writes and reads NaN and Infinity.
   void skip_word() {
     std::string word;
     while (((peek() >= 'a' && peek() <= 'z') || (peek() >= 'A' && peek() <= 'Z')) && word.size() < 16) word += take();

@@ -12,7 +12,7 @@
 namespace recordfs::bloscpack {
 namespace {
 
-// With more members than this only the whole is shown.
+// An object with more members than this is shown only as a whole.
 constexpr std::size_t kMostMembers = 65536;
 
 Error damaged(const Survey& survey, std::string why) {
@@ -49,7 +49,7 @@ Result<Buffer> read_metadata(const Source& source, const Survey& survey, const L
   if (auto sound = verify(source, survey, stored->view()); !sound) return std::move(sound).error();
   auto decoded = decompress(header.codec == 1 ? CodecId::kZlib : CodecId::kNone, stored->view(), header.size,
                             limits.metadata_bytes);
-  // The size is a hint that other readers do not look at: what is verified is the stored bytes.
+  // The size is a hint that other readers ignore; the checksum verifies the stored bytes.
   if (!decoded) decoded.error().position = survey.metadata_begin;
   return decoded;
 }

@@ -1,4 +1,4 @@
-// The metadata of a file: decoded, verified, and split into the members of its JSON object.
+// The metadata of a file: verified, decoded, and split into the members of its JSON object.
 #pragma once
 
 #include <vector>
@@ -10,10 +10,11 @@
 
 namespace recordfs::bloscpack {
 
-// The decoded bytes; empty where the file has none. Fails with kDamage, kUnsupported and kLimit, and as Source does.
+// Returns the decoded bytes; empty if the file has none. Fails with kDamage, kUnsupported and kLimit, and as Source
+// does.
 Result<Buffer> read_metadata(const Source& source, const Survey& survey, const Limits& limits);
 
-// The whole as "metadata.json", and each member of the object that it is; only "metadata" where it is no JSON.
+// Returns the whole as "metadata.json", and each member of its object. If it is not JSON, returns only "metadata".
 std::vector<Attribute> attributes_of(Bytes metadata, const Limits& limits);
 
 }  // namespace recordfs::bloscpack

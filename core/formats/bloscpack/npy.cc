@@ -15,7 +15,7 @@ constexpr std::size_t kAlignment = 64;
 constexpr std::uint64_t kLargestArray = std::uint64_t{1} << 62;
 constexpr std::string_view kMagic("\x93NUMPY", 6);
 
-// The last of several, as Python has it.
+// Returns the last member with this key, as Python does.
 const JsonMember* member(const JsonText& metadata, std::string_view key) {
   const auto found = std::find_if(metadata.members.rbegin(), metadata.members.rend(),
                                   [&](const JsonMember& m) { return m.key == key; });
@@ -26,7 +26,7 @@ bool is_string(const JsonMember* found, std::string_view value) {
   return found != nullptr && found->type == JsonType::kString && found->value == value;
 }
 
-// "[60, 100]", which is known to be an array of JSON.
+// Parses "[60, 100]", which is known to be a JSON array.
 std::optional<std::vector<std::uint64_t>> read_shape(std::string_view text) {
   std::vector<std::uint64_t> shape;
   std::string numbers(text.substr(1, text.size() - 2));
@@ -90,7 +90,7 @@ std::string npy_header(const NumpyArray& array) {
   std::string text = fmt::format("{{'descr': {}, 'fortran_order': {}, 'shape': ({}), }}", array.dtype.description,
                                  array.is_fortran ? "True" : "False", shape);
   const bool is_ascii = std::ranges::all_of(text, [](char c) { return static_cast<unsigned char>(c) < 0x80; });
-  // Version 1 has 2 bytes for the length, 2 has 4, and 3 is 2 with names in UTF-8.
+  // Version 1 has a 2-byte length, version 2 a 4-byte one, and version 3 is version 2 with names in UTF-8.
   const bool is_short = is_ascii && text.size() + kAlignment <= std::numeric_limits<std::uint16_t>::max();
   const std::size_t before = kMagic.size() + 2 + (is_short ? 2 : 4);
   text.append(kAlignment - 1 - (before + text.size()) % kAlignment, ' ');

@@ -1,4 +1,4 @@
-// The header of an .npy file for a container that holds one numpy array.
+// The .npy header for a container that holds one numpy array.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace recordfs::bloscpack {
 
-// What the metadata says of an array. Valid: the sizes fit 62 bits.
+// An array as described by the metadata. Always valid: the sizes fit 62 bits.
 struct NumpyArray {
   Dtype dtype;
   std::vector<std::uint64_t> shape;
@@ -19,14 +19,14 @@ struct NumpyArray {
   std::uint64_t bytes = 0;
 };
 
-// Whether metadata says that it is of an array. Any thread.
+// Returns whether the metadata claims to describe an array. Any thread.
 bool claims_array(const JsonText& metadata);
 
-// The array that metadata describes; nullopt where it describes none, or one whose type or shape is not understood.
-// Any thread.
+// Returns the array that the metadata describes. Returns nullopt if there is none, or if its type or shape is not
+// understood. Any thread.
 std::optional<NumpyArray> find_array(const JsonText& metadata, std::uint32_t depth);
 
-// The bytes that stand before the array's in an .npy file: a multiple of 64.
+// Returns the bytes before the array in an .npy file; their number is a multiple of 64.
 std::string npy_header(const NumpyArray& array);
 
 }  // namespace recordfs::bloscpack

@@ -9,7 +9,7 @@
 namespace recordfs::bloscpack {
 namespace {
 
-constexpr std::uint64_t kPiece = 8192;  // offsets that are read at once
+constexpr std::uint64_t kPiece = 8192;  // offsets per read
 
 }  // namespace
 
@@ -68,7 +68,7 @@ Result<std::uint64_t> Offsets::without_trailing_unset() const {
 
 Result<std::uint64_t> Offsets::ascending(Position least) const {
   return each([&](std::uint64_t, std::uint64_t offset) {
-    // What is negative ends the run too: -1 is the largest of all, and nothing ascends beyond it.
+    // A negative offset ends the sequence too: -1 is the largest value, so nothing can follow it.
     if (offset < least || offset > static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max())) return false;
     least = offset + 1;
     return true;

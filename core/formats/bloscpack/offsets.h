@@ -1,4 +1,4 @@
-// The offsets section: where each chunk begins, as far as it can be believed.
+// The offsets section: the position of each chunk, as far as it is credible.
 #pragma once
 
 #include <cstdint>
@@ -13,15 +13,15 @@
 
 namespace recordfs::bloscpack {
 
-// An offset that was not written. All other negative ones are just as far outside of any file.
+// An offset that was not written. All other negative ones are outside of any file as well.
 inline constexpr std::uint64_t kUnset = std::numeric_limits<std::uint64_t>::max();
-// More offsets than this are not looked through at open.
+// Open does not examine more offsets than this.
 inline constexpr std::uint64_t kMostOffsets = 4u << 20;
 
-// Const, any thread; functions that read fail as Source does, or with kUnfinished where the file ends.
+// Immutable; any thread. Functions that read fail as Source does, or with kUnfinished at the end of the file.
 class Offsets {
  public:
-  // `source` has to outlive it. REQUIRES: the offsets lie within the file.
+  // `source` must outlive it. REQUIRES: the offsets are within the file.
   Offsets(const Source& source, Position begin, std::uint64_t count) : source_(source), begin_(begin), count_(count) {}
 
   std::uint64_t count() const { return count_; }
@@ -29,23 +29,23 @@ class Offsets {
   Position place_of(std::uint64_t index) const;
   // REQUIRES: index < count().
   Result<std::uint64_t> at(std::uint64_t index) const;
-  // The first index whose offset is above `position`, or count(). REQUIRES: the offsets ascend.
+  // Returns the first index whose offset is above `position`, or count(). REQUIRES: the offsets ascend.
   Result<std::uint64_t> first_above(Position position) const;
 
-  // Calls `see(index, offset)` for one after the other until it answers false. Returns the index of that one, or
+  // Calls `see(index, offset)` for consecutive offsets until it returns false. Returns the index of that one, or
   // count().
   using See = std::function<bool(std::uint64_t index, std::uint64_t offset)>;
   Result<std::uint64_t> each(const See& see) const;
 
-  // How many offsets from the first on are unset; looks at kMostOffsets of them at the most.
+  // Returns the number of unset offsets at the start; examines at most kMostOffsets.
   Result<std::uint64_t> leading_unset() const;
-  // How many there are from the first on that are not followed by unset ones alone.
+  // Returns the number of offsets without the unset ones at the end.
   Result<std::uint64_t> without_trailing_unset() const;
 
-  // How many offsets from the first on ascend strictly, beginning at `least` or behind it.
+  // Returns how many offsets from the first on ascend strictly, starting at `least` or above.
   Result<std::uint64_t> ascending(Position least) const;
 
-  // All offsets in [least, most], by position, those that are equal by index.
+  // Returns all offsets in [least, most], sorted by position, then by index.
   struct Entry {
     Position position = 0;
     std::uint64_t index = 0;

@@ -6,7 +6,7 @@
 namespace recordfs::bloscpack {
 namespace {
 
-constexpr std::uint64_t kLost = 1;  // ChunkInfo::detail: whether it is lost, and its number
+constexpr std::uint64_t kLost = 1;  // ChunkInfo::detail: whether the chunk is lost, and its number
 
 class NoOrder final : public ChunkOrder {
  public:

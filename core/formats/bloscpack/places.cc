@@ -1,4 +1,4 @@
-// How many chunks a file has, where they stand, and in which way they are found.
+// Finds the number, the positions and the order of a file's chunks.
 #include <algorithm>
 #include <utility>
 #include <vector>
@@ -12,7 +12,7 @@
 namespace recordfs::bloscpack {
 namespace {
 
-// Whether the bytes of an offset may be the first ones of a Blosc header.
+// Returns whether the bytes of an offset can be the start of a Blosc header.
 bool may_begin_blosc(std::uint64_t offset) { return (offset & 0xFFFF) == kBloscVersions; }
 
 }  // namespace
@@ -21,7 +21,7 @@ Result<void> Surveyor::find_chunks() {
   const FileHeader& header = found_.header;
   bool has_offsets = header.has_offsets;
   if (header.dialect == Dialect::kVariable && !has_offsets && header.chunks != 0) {
-    // The proposal wants offsets always, so that the option may be forgotten.
+    // The proposal requires offsets, so a missing option may be a mistake.
     auto chunk = is_chunk(at_);
     if (!chunk) return std::move(chunk).error();
     has_offsets = !*chunk;
@@ -41,7 +41,7 @@ Result<void> Surveyor::find_chunks() {
 void Surveyor::be_chain(Position first) {
   found_.order = Order::kChain;
   found_.first_chunk = first;
-  // In the short headers the count is what they end with.
+  // The short headers end with the count.
   const Position field_end = std::min<Position>(found_.header.size, kChunksField + 8);
   const Position field = field_end - std::min<Position>(field_end, 8);
   if (found_.header.chunks >= 0) {
@@ -229,8 +229,8 @@ Result<std::uint64_t> Surveyor::offsets_of_items() const {
     if (!before) return std::move(before).error();
     if (*before) declared = kUnknown;
   }
-  // Most of what can be a chunk among the offsets themselves is told from them, and looked at once. But of a sound file
-  // they are not asked: what they would be read for are its chunks.
+  // Most possible chunks among the offsets are ruled out by the offsets' own bytes, in one pass. That pass is made
+  // only when needed, since in a valid file its reads are wasted.
   std::vector<bool> may_begin;
   std::uint64_t limit = declared < 0 ? room_ : std::min(room_, static_cast<std::uint64_t>(declared));
   std::uint64_t least = kUnset;
@@ -260,8 +260,8 @@ Result<std::uint64_t> Surveyor::offsets_of_items() const {
   if (auto seen = all.each(see); !seen) return seen;
   if (failure) return std::move(*failure);
   if (declared < 0 || least == kUnset || (least - at_) / kOffsetSize <= limit) return limit;
-  // There are more than the header counts if what stands behind those leads to an item. Otherwise the first item is
-  // there, and its header is broken.
+  // If the value after the counted offsets points to an item, there are more than the header counts. Otherwise the
+  // first item begins there, and its header is broken.
   auto behind = all.at(limit);
   if (!behind) return behind;
   auto leads = is_chunk(*behind);

@@ -1,4 +1,4 @@
-// The bytes of a chunk in the file: verified as a whole, then read where they are asked for. Any thread.
+// The stored bytes of a chunk: verified as a whole, then read on demand. Any thread.
 #pragma once
 
 #include <atomic>
@@ -15,28 +15,28 @@
 
 namespace recordfs::bloscpack {
 
-// Where a chunk stands, and what it is verified with.
+// The position of a chunk and the checksum that verifies it.
 struct Stored {
   std::shared_ptr<const Source> source;
   ChunkInfo info;
-  std::optional<DigestId> digest;  // nullopt: nothing covers it
+  std::optional<DigestId> digest;  // nullopt: no checksum
 };
 
-// Checks the checksum in pieces of bounded size. Fails with kDamage, and as Source does.
+// Verifies the checksum in pieces of bounded size. Fails with kDamage, and as Source does.
 Result<void> verify_stored(const Stored& stored);
 
-// The header, which has to be the one that the walk has found. Fails with kDamage, as check_blosc() does, and as Source
-// does.
+// Returns the header, which must match the one found by the scan. Fails with kDamage, as check_blosc() does, and as
+// Source does.
 Result<BloscHeader> read_header(const Stored& stored);
 
-// All stored bytes without the checksum, which they are verified with. The caller has checked the size against Limits.
+// Returns all stored bytes without the checksum, verified. The caller has checked the size against Limits.
 Result<Buffer> read_verified(const Stored& stored);
 
-// Reads bytes of the chunk from `offset` on with `read`, again and again until they are known to be those that were
-// verified: `verified` is the source's generation before that. Fails with kChanged when the file keeps changing.
+// Reads bytes of a verified chunk. Repeats each read until the bytes are known to be those that were verified. Fails
+// with kChanged if the file keeps changing.
 class Verified {
  public:
-  // `verify_stored` has succeeded since the source had this generation.
+  // `generation` is the source's generation before verify_stored() succeeded.
   Verified(Stored stored, std::uint64_t generation) : stored_(std::move(stored)), generation_(generation) {}
 
   const Stored& stored() const { return stored_; }
@@ -47,7 +47,7 @@ class Verified {
   mutable std::atomic<std::uint64_t> generation_;
 };
 
-// An error about the chunk, or one from inside of it with its position.
+// Returns an error about the chunk. Errors from inside the chunk get its position.
 Error at_chunk(Error error, const ChunkInfo& info);
 
 }  // namespace recordfs::bloscpack

@@ -10,7 +10,7 @@
 namespace recordfs::bloscpack {
 namespace {
 
-// How far behind damaged metadata offsets are searched for.
+// How far after damaged metadata to search for offsets.
 constexpr std::uint64_t kSearched = 4 << 20;
 
 DamageClass class_of(Code code) {

@@ -15,10 +15,10 @@
 
 namespace recordfs::bloscpack {
 
-// What stands at a place where a chunk may begin.
+// The result of examining a position where a chunk may begin.
 struct Look {
-  std::optional<BloscHeader> header;  // nullopt: no chunk, `why` says why
-  Position end = 0;                   // of the chunk and its checksum
+  std::optional<BloscHeader> header;  // nullopt: no chunk, for the reason in `why`
+  Position end = 0;                   // of the chunk including its checksum
   Error why;
 };
 
@@ -27,26 +27,26 @@ Result<Look> look_at(const Source& source, Position at, std::size_t digest_bytes
 
 // How chunks are found.
 enum class Order : std::uint8_t {
-  kNone,      // there is nothing to be found
-  kChain,     // each begins where the one before ends
-  kAnchored,  // the same, and offsets that ascend name places that it passes
-  kItems,     // each where its offset says, in any order
+  kNone,      // there are no chunks to find
+  kChain,     // each begins where the previous one ends
+  kAnchored,  // the same, with ascending offsets as fixed points
+  kItems,     // each at its offset, in any order
 };
 
 struct Survey {
   FileHeader header;
-  std::optional<Error> refusal;  // why nothing can be told of what follows
+  std::optional<Error> refusal;  // why nothing after the header can be interpreted
 
-  Position metadata_begin = 0;  // of what is stored of it
+  Position metadata_begin = 0;  // of its stored bytes
   std::optional<MetadataHeader> metadata;
 
   Order order = Order::kNone;
   Position first_chunk = 0;
-  std::optional<std::uint64_t> count;  // of the chunks; nullopt: as many as there are
+  std::optional<std::uint64_t> count;  // of the chunks; nullopt: read until the end
   Position offsets_begin = 0;
-  std::uint64_t offsets = 0;          // that speak of chunks
-  bool rest_is_slack = false;         // behind the last chunk
-  bool gaps_are_slack = false;        // between two chunks
+  std::uint64_t offsets = 0;          // number of offsets that belong to chunks
+  bool rest_is_slack = false;         // bytes after the last chunk
+  bool gaps_are_slack = false;        // bytes between two chunks
   std::vector<DamagedRegion> damage;  // in the headers and the offsets, in file order
 };
 

@@ -1,4 +1,4 @@
-// How a survey is made: the headers in survey.cc, the chunks in places.cc.
+// Builds a Survey: survey.cc reads the headers, places.cc finds the chunks.
 #pragma once
 
 #include <optional>
@@ -9,65 +9,65 @@
 
 namespace recordfs::bloscpack {
 
-// One survey, one thread.
+// Makes one survey, in one thread.
 class Surveyor {
  public:
   explicit Surveyor(const Source& source) : source_(source) {}
-  // Fails only as Source does. Once.
+  // Fails only as Source does. Call once.
   Result<Survey> run();
 
  private:
-  // Nothing behind the headers can be told; a region of damage.
+  // Marks everything after the headers as uninterpretable; adds a region of damage.
   void refuse(Code code, Position at, std::string why) { found_.refusal = Error{code, at, std::move(why)}; }
   void tell_refusal();
   void tell(Position begin, Position end, DamageClass damage_class, std::optional<std::uint64_t> lost, std::string why);
 
   Result<void> read_headers();
-  // Sizes that no writer makes, though no reader needs them.
+  // Reports sizes that no writer produces, although readers do not need them.
   void tell_nonsense();
   Result<void> plain_metadata();
   Result<void> read_metadata_header();
-  // Goes on behind metadata of which it is not known where it ends: at offsets, the first of which leads right behind
-  // them. Without such offsets nothing can be told.
+  // Continues after metadata of unknown length, at the offsets, the first of which points directly after them.
+  // Without such offsets the rest cannot be interpreted.
   Result<void> pass_metadata(Code code, const std::string& why);
-  // Where the offsets begin behind the metadata; 0 where they are not found.
+  // Returns the begin of the offsets after the metadata; 0 if they are not found.
   Result<Position> search_offsets() const;
   Result<Look> look(Position at) const { return look_at(source_, at, found_.header.digest_bytes()); }
   Result<bool> is_chunk(Position at) const;
 
-  // --- how many chunks there are, and where
+  // --- the number and positions of chunks
   Result<void> find_chunks();
   void be_chain(Position first);
-  // Whether the offsets were never written, which is how a writer that was interrupted leaves them.
+  // Detects offsets that were never written because the writer was interrupted.
   Result<bool> find_unset();
-  // How many offsets the header asks for; nullopt: it does not know or it makes no sense.
+  // Returns the number of offsets according to the header; nullopt if that is unknown or meaningless.
   std::optional<std::uint64_t> declared_offsets() const;
-  // How many offsets stand before the chunk that `offset` leads to, if it leads to one behind offsets.
+  // If `offset` points to a chunk after the offsets, returns how many offsets precede that chunk.
   Result<std::optional<std::uint64_t>> offsets_before(std::uint64_t offset) const;
-  // Real files: the first chunk stands right behind the offsets, so the first offset says how many there are.
+  // Real files: the first chunk directly follows the offsets, so the first offset gives their number.
   Result<void> find_anchors();
   Result<void> count_anchors(std::uint64_t offsets);
-  // Whether the last chunk that the header counts has an offset and the one behind has none.
+  // Returns whether the last chunk counted by the header has an offset and the next one has none.
   Result<bool> count_agrees(const Offsets& all) const;
   void tell_count(std::uint64_t count, std::uint64_t offsets);
-  // Takes the first `count` offsets for anchors where they ascend. Those that lead behind the file's end are none.
+  // Uses the first `count` offsets as anchors if they ascend. Offsets past the end of the file are not anchors.
   Result<void> trust_ascending(std::uint64_t count, bool rest_is_slack);
   // REQUIRES: they ascend.
   Result<void> be_anchored(const Offsets& all);
 
-  // --- the proposal: items stand anywhere behind the offsets
+  // --- the proposal: items are anywhere after the offsets
   Result<void> find_items();
   Result<void> order_items(const Offsets& all);
-  // Of each offset that there is room for, and the place behind them, whether a Blosc header may begin there.
+  // Returns, for each possible offset and the position after them, whether a Blosc header may begin there.
   Result<std::vector<bool>> marked_beginnings() const;
-  // How many offsets there are: as many as the header says, unless one of them leads to a chunk before the last of
-  // them, or what is behind the last is an offset too.
+  // Returns the number of offsets: the header's, unless an offset points to a chunk before the last of them, or the
+  // value after the last one is an offset too.
   Result<std::uint64_t> offsets_of_items() const;
 
   const Source& source_;
   Survey found_;
-  Position at_ = 0;         // behind the headers
-  std::uint64_t room_ = 0;  // for offsets
+  Position at_ = 0;         // end of the headers
+  std::uint64_t room_ = 0;  // maximal number of offsets
 };
 
 }  // namespace recordfs::bloscpack

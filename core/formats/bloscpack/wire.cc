@@ -23,7 +23,7 @@ constexpr std::size_t kChecksumField = 6;
 
 Error unfinished(std::size_t size) { return {Code::kUnfinished, size, "the file ends inside its header"}; }
 
-// The digests by their number in the file, from 1.
+// The digests by their number in the file, starting at 1.
 constexpr std::array kDigests = {DigestId::kAdler32, DigestId::kCrc32,  DigestId::kMd5,    DigestId::kSha1,
                                  DigestId::kSha224,  DigestId::kSha256, DigestId::kSha384, DigestId::kSha512};
 
@@ -33,7 +33,7 @@ Result<std::optional<DigestId>> digest_of(std::uint8_t number) {
   return Error{.code = Code::kUnsupported, .detail = fmt::format("checksum {} is unknown", number)};
 }
 
-// Version 0 has no byte for a version: only a chunk right behind its count tells.
+// Version 0 has no version byte; it is recognized by a chunk directly after the count.
 bool is_version0(Bytes head, std::uint64_t file_size) {
   if (head.size() < kHeaderSize0 + kBloscHeaderSize) return false;
   const auto first = parse_blosc_header(head.subspan(kHeaderSize0));
@@ -113,10 +113,10 @@ Result<MetadataHeader> parse_metadata_header(Bytes head) {
   Cursor cursor(head);
   MetadataHeader header;
   header.is_json = std::ranges::equal(cursor.take(kJson.size()), as_bytes(kJson));
-  cursor.u8();  // options, of which there are none
+  cursor.u8();  // options; none are defined
   auto digest = digest_of(cursor.u8());
   header.codec = cursor.u8();
-  cursor.u8();  // the level, which matters to writers
+  cursor.u8();  // the level, which concerns writers only
   header.size = cursor.u32_le();
   header.room = cursor.u32_le();
   header.stored_size = cursor.u32_le();

@@ -25,7 +25,8 @@ struct Ident {
 // Parses the ident at the start of `head`. Returns nullopt if its name and number are unknown. Any thread.
 std::optional<Ident> parse_ident(Bytes head);
 
-// How many bytes of an ident's name and number `head` begins with, if it has nothing else and at least the name.
+// Returns head.size() if `head` is a prefix of a known ident that contains at least the name, but not the version;
+// otherwise 0.
 std::size_t cut_ident(Bytes head);
 
 // Detects the alignment of frames. Some writers count the ident as part of the first frame, some do not; files too
