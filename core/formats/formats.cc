@@ -1,4 +1,4 @@
-// The explicit list of formats: one line each, in the order in which people are told about them.
+// The explicit list of formats: one line each, in the order in which users see them.
 #include <array>
 
 #include "core/formats/array_record/format.h"

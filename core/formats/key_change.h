@@ -1,4 +1,4 @@
-// What a record changes in a database of keys, where a container is a list of such changes.
+// The change that a record makes to a key, for containers that are logs or tables of a key-value store.
 #pragma once
 
 #include <cstdint>
@@ -12,30 +12,30 @@ namespace recordfs {
 
 enum class KeyChangeKind : std::uint8_t {
   kSet,          // the key has a value
-  kUnknown,      // the key has a value that the container does not tell: it is the outcome of a function, or elsewhere
-  kDelete,       // the key is gone
-  kDeleteRange,  // so are all keys from `key` on that stand before `end`, byte by byte
+  kUnknown,      // the key has a value that is not in this container (a merge result, or stored elsewhere)
+  kDelete,       // the key is deleted
+  kDeleteRange,  // deletes all keys from `key` on that are less than `end`, bytewise
 
-  // Of transactions. What stands between kBegin and kPrepare counts from the transaction's commit on, in the place of
-  // the commit, and never where it is rolled back or has no end. One transaction may have several such sections.
+  // Of transactions. Changes between kBegin and kPrepare take effect at the transaction's commit, in the commit's
+  // place, and never if it is rolled back or has no end. One transaction may have several such sections.
   kBegin,
-  kPrepare,  // ends a section, and names the transaction that it belongs to
+  kPrepare,  // ends a section, and names its transaction
   kCommit,
   kRollback,
 };
 
-// Of changes to one key the last one counts: the one with the highest sequence where they have one, otherwise the one
-// that stands last in the container.
+// The last of several changes to one key counts: the one with the highest sequence if they have one, otherwise the
+// one that comes last in the container.
 struct KeyChange {
   KeyChangeKind kind = KeyChangeKind::kSet;
-  std::uint32_t family = 0;                 // equal keys in two families are two keys
+  std::uint32_t family = 0;                 // equal keys in two families are different keys
   Bytes key{};                              // of kPrepare, kCommit and kRollback: the transaction's name
   Bytes end{};                              // of kDeleteRange
-  Extent value{};                           // of kSet: where it stands in the record, which holds it whole
-  std::optional<std::uint64_t> sequence{};  // all changes of a container have one, or none has
+  Extent value{};                           // of kSet: position in the record, which contains it completely
+  std::optional<std::uint64_t> sequence{};  // either all changes of a container have one, or none
 };
 
-// Takes one change. Key and end last as long as the call. Returns whether it wants the next one.
+// Receives one change. Key and end are valid during the call. Returns whether to continue.
 using TakeKeyChange = std::function<bool(const KeyChange&)>;
 
 }  // namespace recordfs

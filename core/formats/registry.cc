@@ -13,7 +13,7 @@ Error no_container() {
   return {.code = Code::kNoContainer, .detail = fmt::format("no container of a known format ({})", names)};
 }
 
-// The highest bidder, of equal ones the first in the list; null when all refuse.
+// Returns the highest bidder, the first in the list of equal ones; null if all refuse.
 Result<const Format*> highest_bidder(const Source& source, std::string_view file_name, ProbeDepth depth) {
   const Format* best = nullptr;
   int highest = 0;

@@ -1,4 +1,4 @@
-// The explicit list of formats, and how a file finds its own.
+// The explicit list of formats, and the choice of the format for a file.
 #pragma once
 
 #include <memory>
@@ -12,35 +12,35 @@
 
 namespace recordfs {
 
-// How far probe() may look.
+// How far probe() may read.
 enum class ProbeDepth : std::uint8_t {
-  kHead,    // at the ends of the source alone (its first and last 64 KiB): what a listing of a directory can afford
-  kSearch,  // also for sound pieces behind a damaged head, within Limits::scan_bytes
+  kHead,    // only the first and last 64 KiB of the source, cheap enough for a listing of a directory
+  kSearch,  // also searches for valid data after a damaged head, within Limits::scan_bytes
 };
 
-// A bid, in bits, that leaves no doubt: the formats that come later in the list are not asked.
+// A bid, in bits, that decides at once: later formats in the list are not probed.
 constexpr int kBeyondDoubt = 128;
 
 struct Format {
   std::string_view name;
-  // How many bits of what was read speak for this format: 0 is a refusal, 1 a known name on an empty
-  // file, 32 a checksum that matches. `file_name` has no directories. Fails only as Source does.
+  // Returns how many bits of evidence indicate this format: 0 is a refusal, 1 a known name of an empty file, 32 a
+  // matching checksum. `file_name` has no directories. Fails only as Source does.
   Result<int> (*probe)(const Source& source, std::string_view file_name, ProbeDepth depth);
-  // Opens a source. Fails with kNoContainer when it is not of this format, and as Source does.
+  // Opens a source. Fails with kNoContainer if it is not of this format, and as Source does.
   Result<std::unique_ptr<Container>> (*open)(std::shared_ptr<const Source> source, const Limits& limits);
-  // The name of the format that all of this one's files are of too, which comes behind it in the list: it reads what is
-  // left of a file that is no longer known for one of this format. Empty where there is none.
+  // Base format: every file of this format is also a valid file of `built_on`, which must be listed later. It reads
+  // damaged files that are no longer recognized as this format. Empty if there is none.
   std::string_view built_on{};
 };
 
-// All formats of this build.
+// Returns all formats of this build.
 std::span<const Format> formats();
 
-// The format that bids highest for a source, or is the first to leave no doubt: by its head, and only if no format
-// knows the head by a search. Fails with kNoContainer, its reason meant for people.
+// Returns the format with the highest bid, or the first one that bids kBeyondDoubt. Searches only if no format
+// recognizes the head. Fails with kNoContainer, with a readable reason.
 Result<const Format*> probe(const Source& source, std::string_view file_name, ProbeDepth depth);
 
-// probe() with a search, and open.
+// Probes with a search, and opens.
 Result<std::unique_ptr<Container>> open_container(std::shared_ptr<const Source> source, std::string_view file_name,
                                                   const Limits& limits);
 

@@ -7,7 +7,7 @@
 namespace recordfs {
 namespace {
 
-// What can be read of a broken stream ends with one of these, so that it does not depend on who reads what.
+// The readable part of a broken stream ends at a multiple of this, so that it does not depend on the reads.
 constexpr std::size_t kPiece = 64u << 10;
 
 bool can_be_read_in_part(CodecId codec) {
@@ -77,7 +77,7 @@ Result<void> StreamedChunk::decode(std::uint64_t end) const {
     return {};
   }
   if (!lies_in_the_bytes(all.error().code)) return explain_(std::move(all).error());
-  // Never the last piece: behind it the stream did not end as it should.
+  // Excludes the last piece, because the stream did not end correctly after it.
   auto sound = sound_front((payload_ - 1) / kPiece * kPiece);
   if (!sound) return explain_(std::move(sound).error());
   failure_ = explain_(std::move(all).error());
@@ -88,7 +88,7 @@ Result<void> StreamedChunk::decode(std::uint64_t end) const {
   return *failure_;
 }
 
-// The pieces that come out before one that can't. REQUIRES: `most` is some pieces.
+// Returns the complete pieces before a broken one. REQUIRES: `most` is a multiple of kPiece.
 Result<Buffer> StreamedChunk::sound_front(std::size_t most) const {
   auto stream = open_stream(codec_, this->stream(), tail_, stream_memory_);
   if (!stream) return std::move(stream).error();

@@ -1,4 +1,4 @@
-// A chunk whose payload is one compressed stream, decompressed no further than somebody reads.
+// A chunk whose payload is one compressed stream, decompressed only as far as it is read.
 #pragma once
 
 #include <cstdint>
@@ -13,29 +13,30 @@
 
 namespace recordfs {
 
-// The first read decompresses up to its end, for it may be the only one; the second one decompresses all. In a stream
-// that is broken, what comes out in front of the broken piece can be read, in whatever order it is asked for.
+// The first read decompresses up to its own end, since it may be the only one; the second one decompresses
+// everything. If the stream is broken, the output before the broken piece is readable, in any order.
 class StreamedChunk final : public Chunk {
  public:
   struct Compressed {
     Buffer stored;          // verified
-    std::size_t begin = 0;  // of the stream in it, which goes up to its end
+    std::size_t begin = 0;  // of the stream, which extends to the end of `stored`
     CodecId codec = CodecId::kNone;
-    std::size_t payload = 0;  // bytes that have to come out
+    std::size_t payload = 0;  // expected size of the output
     Tail tail = Tail::kDamage;
-    std::uint64_t memory = kStreamMemory;  // for what the stream wants before its first byte comes, as in codec.h
+    std::uint64_t memory = kStreamMemory;  // memory that the stream needs before its first output, as in codec.h
   };
 
-  // Whether it is worth it for a payload of so many bytes: a codec that can be read in part, and more than a piece.
+  // Returns whether streaming is worthwhile for this payload: the codec supports partial reads, and the payload
+  // exceeds one piece.
   static bool is_worth(CodecId codec, std::uint64_t payload);
 
-  // `explain` adds to a codec's error where it happened; any thread.
-  // REQUIRES: layout.end() <= compressed.payload, is_worth(compressed.codec, compressed.payload).
+  // `explain` adds the position to a codec's error; it must be callable from any thread. REQUIRES: layout.end() <=
+  // compressed.payload, is_worth(compressed.codec, compressed.payload).
   StreamedChunk(Compressed compressed, Layout layout, std::function<Error(Error)> explain);
 
   std::uint64_t payload_size() const override { return payload_; }
-  // Fails as the codec does, with kDamage also where something else than the payload comes out. Memory is taken as it
-  // is in decompress_exactly().
+  // Fails as the codec does, and with kDamage if the output is not the expected payload. Allocates memory as
+  // decompress_exactly() does.
   Result<Slice> read(std::uint64_t offset, std::uint64_t length) const override;
   std::uint64_t memory() const override { return memory_; }
 
@@ -56,11 +57,11 @@ class StreamedChunk final : public Chunk {
   const std::uint64_t memory_;
   const std::function<Error(Error)> explain_;
 
-  mutable PatientMutex decoding_;         // held for long; guards what follows
-  mutable Buffer stored_;                 // empty once all is decoded
-  mutable std::optional<Error> failure_;  // of all that lies behind the front
-  mutable std::mutex mutex_;              // held for a moment; guards what follows
-  mutable Front front_;                   // the payload from its first byte on, as far as it is decoded
+  mutable PatientMutex decoding_;         // held during decoding; guards the next two members
+  mutable Buffer stored_;                 // empty once everything is decoded
+  mutable std::optional<Error> failure_;  // of all bytes after the front
+  mutable std::mutex mutex_;              // held briefly; guards the next member
+  mutable Front front_;                   // the decoded beginning of the payload
 };
 
 }  // namespace recordfs

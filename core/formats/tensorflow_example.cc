@@ -26,13 +26,13 @@ using protobuf::WireType;
 
 constexpr std::size_t kLongestNumber = 32;
 
-// A field's content, and where that begins in the record.
+// A field's content, and its offset in the record.
 struct Piece {
   Bytes bytes;
   std::uint64_t begin = 0;
 };
 
-// Of a map.
+// An entry of a map.
 struct Entry {
   std::string_view key;
   Piece value;
@@ -46,13 +46,13 @@ struct Feature {
 };
 
 struct Example {
-  std::optional<std::vector<Entry>> features;  // of a SequenceExample, its context
-  std::optional<std::vector<Entry>> lists;     // of a SequenceExample alone
+  std::optional<std::vector<Entry>> features;  // the context of a SequenceExample
+  std::optional<std::vector<Entry>> lists;     // of a SequenceExample only
 };
 
 Error no_example() { return {.code = Code::kDamage, .detail = "no tensorflow.Example"}; }
 
-// How many parts, or values, a record may still become, and how many bytes of text.
+// Counts how many more parts or values, and how many bytes of text, a record may produce.
 class Room {
  public:
   explicit Room(const Limits& limits) : parts_(limits.parts_per_record), text_(limits.metadata_bytes) {}
@@ -70,7 +70,8 @@ class Room {
   std::uint64_t text_;
 };
 
-// Calls `take(field, content)` with each field of a message. Fails with kDamage when it is none, and as `take` does.
+// Calls `take(field, content)` for each field of a message. Fails with kDamage if it is not a message, and as `take`
+// does.
 template <class Take>
 Result<void> for_each(const Piece& message, Take take) {
   MessageReader reader(message.bytes, 0);
@@ -82,7 +83,7 @@ Result<void> for_each(const Piece& message, Take take) {
   return reader.finish() ? Result<void>{} : no_example();
 }
 
-// Keeps a field that may stand there once.
+// Stores a field that may occur only once.
 Result<void> keep_once(std::optional<Piece>& kept, const Piece& content) {
   if (kept) return no_example();
   kept = content;
@@ -102,7 +103,7 @@ Result<Entry> read_entry(const Piece& message) {
   return Entry{as_text(key->bytes), *value};
 }
 
-// In the order of the keys; of those with one key the last counts.
+// Returns the entries sorted by key. Of entries with equal keys the last one counts.
 Result<std::vector<Entry>> read_map(const Piece& message, Room& room) {
   std::vector<Entry> entries;
   auto whole = for_each(message, [&](const Field& field, const Piece& content) -> Result<void> {
@@ -199,7 +200,7 @@ Result<void> each_int(const Piece& list, Take take) {
   });
 }
 
-// Appends a number in the fewest digits that give it back, and a newline. Returns how many bytes that were.
+// Appends a number in the fewest digits that reproduce it, and a newline. Returns the number of bytes appended.
 template <class Number>
 std::size_t append_line(std::string& text, Number number) {
   std::array<char, kLongestNumber> digits;
@@ -296,7 +297,7 @@ class PartsMaker {
   Parts parts_;
 };
 
-// The double that has the float's own digits: 0.1, and not 0.10000000149011612.
+// Returns the double with the float's shortest digits: 0.1 instead of 0.10000000149011612.
 double with_its_digits(float number) {
   if (!std::isfinite(number)) return static_cast<double>(number);
   std::array<char, kLongestNumber> digits;

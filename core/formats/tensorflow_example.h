@@ -1,8 +1,9 @@
-// tensorflow.Example and tensorflow.SequenceExample, TensorFlow's records of named lists: told by their structure
-// alone, without descriptors. For any format whose records may be some.
+// Recognizes tensorflow.Example and tensorflow.SequenceExample, TensorFlow's records of named lists, by their
+// structure alone, without descriptors. Usable by any format.
 //
-// An Example has field 1 alone, the features; a SequenceExample has field 2, lists of features, and perhaps field 1,
-// its context. Each has one key at least, keys are UTF-8, and a feature is of one kind at the most, bytes, floats or
+// An Example has only field 1, the features. A SequenceExample has field 2, lists of features, and optionally field
+// 1, its context. Each has at least one key. Keys are UTF-8, and a feature has at most one kind: bytes, floats or
+// int64s, packed or not. A message with any other field is rejected; other messages do not match by chance.
 // int64s, packed or not. A message with anything else in it is none: by chance that does not come about.
 #pragma once
 
@@ -19,19 +20,20 @@ namespace recordfs::tensorflow {
 inline constexpr std::string_view kExampleType = "tensorflow.Example";
 inline constexpr std::string_view kSequenceExampleType = "tensorflow.SequenceExample";
 
-// One file a feature, in the order of the keys, under its key:
+// Returns one file per feature, named by its key and sorted by key:
 //
 //   a bytes feature of one value    the value
-//   of several values               a directory, with 0, 1, 2... in it
-//   int64 or float feature          text, a number in each line, floats in the fewest digits that give them back
+//   of several values               a directory with 0, 1, 2... in it
+//   int64 or float feature          text, one number a line, floats in the fewest digits that reproduce them
 //   one without values              an empty file
 //
-// Of a SequenceExample: context/KEY, and feature_lists/KEY/0, 1, 2..., one feature each. Fails with kDamage when
-// `record` is neither, and with kLimit when it has more parts, or longer texts, than the limits allow. Any thread.
+// A SequenceExample has context/KEY, and feature_lists/KEY/0, 1, 2..., one feature each. Fails with kDamage if `record`
+// is neither, and with kLimit if it has more parts, or longer texts, than the limits allow. Any thread.
 Result<Parts> parts_of_example(Bytes record, const Limits& limits);
 
-// The same as a value, with the names of the .proto: {"features":{"feature":{KEY:{"int64_list":{"value":[...]}}}}}, in
-// the order of the keys. It points into `record`. Fails as parts_of_example(). Any thread.
+// Returns the same as a Value with the names of the .proto file:
+// {"features":{"feature":{KEY:{"int64_list":{"value":[...]}}}}}, sorted by key. The result points into `record`.
+// Fails as parts_of_example(). Any thread.
 Result<Value> value_of_example(Bytes record, const Limits& limits);
 
 }  // namespace recordfs::tensorflow

@@ -1,5 +1,5 @@
-// What a record says, where its format knows: a small tree of values over the record's bytes. Protobuf messages are
-// leaves: whoever has their types decodes them.
+// The contents of a record as a small tree of values over the record's bytes. Protobuf messages are leaves, which
+// callers decode if they have the types.
 #pragma once
 
 #include <cstdint>
@@ -15,23 +15,23 @@ namespace recordfs {
 
 // A serialized protobuf message.
 struct Message {
-  std::string_view type;  // full name, without a leading dot; "" where it is not known
+  std::string_view type;  // full name, without a leading dot; "" if unknown
   Bytes bytes;
 };
 
 struct Member;
 
-// Bytes, types and names that it points to are the record's or static, and have to outlive it. Formats keep it in
-// bounds: Limits::parts_per_record values in one tree, Limits::nesting_depth of them inside each other.
+// Bytes, types and names point into the record or to static storage; the record must outlive the Value. Formats bound
+// its size: Limits::parts_per_record values in one tree, Limits::nesting_depth levels.
 struct Value {
   using List = std::vector<Value>;
-  using Object = std::vector<Member>;  // in the order in which it is shown; names are all different
+  using Object = std::vector<Member>;  // in display order; names are unique
 
-  // Text is UTF-8. Bytes are any.
+  // A std::string is UTF-8. Bytes are arbitrary.
   std::variant<std::monostate, bool, std::int64_t, std::uint64_t, double, std::string, Bytes, Message, List, Object> is;
 };
 
-// A member without a name has a Message, whose type and content are then told among the members around it.
+// A member without a name has a Message, whose type and content are shown among the other members.
 struct Member {
   std::string_view name;
   Value value;

@@ -1,5 +1,5 @@
-// What is known of a file at open: its header, where its metadata and its offsets stand, where its chunks begin, how
-// many there are, and in which way they are found. Reads headers and the offsets, no chunk.
+// Everything known about a file at open: its header, the positions of metadata and offsets, the number and the order
+// of its chunks. Reads headers and offsets, but no chunk.
 #pragma once
 
 #include <cstdint>
