@@ -4,7 +4,6 @@
 // An Example has only field 1, the features. A SequenceExample has field 2, lists of features, and optionally field
 // 1, its context. Each has at least one key. Keys are UTF-8, and a feature has at most one kind: bytes, floats or
 // int64s, packed or not. A message with any other field is rejected; other messages do not match by chance.
-// int64s, packed or not. A message with anything else in it is none: by chance that does not come about.
 #pragma once
 
 #include <string_view>

@@ -25,22 +25,22 @@ void add_region(std::vector<DamagedRegion>& regions, DamagedRegion region) {
   }
 }
 
-// State: `open_` (a record has begun and not ended) and `in_refused_` (its end is still to come, but it is
-// too large to be shown).
+// State: `open_` (a record has begun and not ended) and `in_refused_` (a record is too large to be shown, and its end
+// has not been read).
 //
-//   item          open_ empty                  open_ set
-//   FULL          a record                     open_ is given up; a record
-//   FIRST         open_                        open_ is given up; open_ anew
-//   MIDDLE        orphan, or part of a refusal a piece
-//   LAST          the same, ends a refusal     a piece; a record
-//   filling       nothing                      open_ is given up
-//   flawed        its region                   open_ is given up; its region
-//   ignored       its region                   its region
-//   skipped       nothing                      nothing
-//   end of file   the end                      open_ is given up as unfinished
+//   item          open_ empty                     open_ set
+//   FULL          a record                        open_ is dropped; a record
+//   FIRST         sets open_                      open_ is dropped and set anew
+//   MIDDLE        orphan, or piece of a refusal   a piece
+//   LAST          the same, ends a refusal        a piece; a record
+//   filling       nothing                         open_ is dropped
+//   flawed        its region                      open_ is dropped; its region
+//   ignored       its region                      its region
+//   skipped       nothing                         nothing
+//   end of file   the end                         open_ is dropped as unfinished
 //
-// Behind the frame in which it began, an open record sees only what it may go on with; anything else is
-// left to the next turn, which gets the same item again.
+// After the frame in which it began, an open record takes only items that can continue it. Any other item ends this
+// call and is read again by the next one.
 Result<Assembly::Place> Assembly::run(Place from) {
   const Wire& wire = items_->wire();
   const Position home = wire.frame_begin(from.position);
@@ -139,19 +139,19 @@ Result<void> Assembly::complete(Position end) {
   return {};
 }
 
-// The open record has no end: `cause` stands where a piece of it should, or is null at the end of the file.
-// `end`: where the pieces end.
+// The open record has no end. `cause` is the item in the place of its next piece, or null at the end of the file.
+// `end` is where its pieces end.
 void Assembly::give_up(const Item* cause, Position end) {
   const Open open = *open_;
   open_.reset();
   Flaw flaw{DamageClass::kDamage, "a record without its end", 1};
   if (cause == nullptr || cause->flaw.damage_class == DamageClass::kUnfinished) {
     flaw = unfinished();
-    if (cause != nullptr) flaw.records_lost = 0;  // the region that follows counts it
+    if (cause != nullptr) flaw.records_lost = 0;  // the following region counts it
   } else if (cause->flaw.damage_class == DamageClass::kStale) {
     flaw.damage_class = DamageClass::kUnfinished;
   } else if (cause->kind == Item::Kind::kData && open.stored == 0) {
-    return;  // an empty FIRST at the end of a frame, forgotten by its writer: nothing is lost
+    return;  // an empty FIRST at the end of a frame that its writer abandoned: nothing is lost
   }
   report_record(open.begin, end, std::move(flaw));
 }
@@ -161,7 +161,7 @@ void Assembly::refuse(Position end) {
   open_.reset();
 }
 
-// A record's region swallows those of the fragments that were ignored inside it.
+// A record's region replaces those of ignored fragments inside it.
 void Assembly::report_record(Position begin, Position end, Flaw flaw) {
   while (!damage_.empty() && damage_.back().begin >= begin) damage_.pop_back();
   report(begin, end, std::move(flaw));

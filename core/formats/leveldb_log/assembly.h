@@ -1,5 +1,5 @@
-// Puts fragments together into records. The state machine of the format, in one place; scan, layout, decode
-// and locate all go through it, so they can't disagree. FORMAT.md, "Records".
+// Assembles fragments into records. The state machine of the format: scan, layout, decode and locate all use it, so
+// they always agree. FORMAT.md, "Records".
 #pragma once
 
 #include <cstdint>
@@ -13,48 +13,48 @@
 
 namespace recordfs::leveldb_log {
 
-// Takes the pieces of records as they go by. begin, piece..., and size and keep when the record turned out
-// to be whole and within the limits; the next begin() otherwise.
+// Receives the pieces of records in order: begin, piece..., then size and keep if the record is complete and within
+// the limits. Otherwise the next call is begin() again.
 class RecordSink {
  public:
   virtual ~RecordSink() = default;
   virtual void begin(Position at) = 0;
   virtual Result<void> piece(const Fragment& fragment, Bytes payload) = 0;
-  // The decoded size of the record whose pieces have come; at most `limit`, or anything larger.
+  // Returns the decoded size of the record; any number above `limit` if it is larger than that.
   virtual Result<std::uint64_t> size(std::uint64_t limit) = 0;
   virtual Result<void> keep() = 0;
 };
 
-// The sound records that begin in one frame.
+// The valid records that begin in one frame.
 struct Tally {
-  Position begin = 0;  // the first header of the first of them
-  Position end = 0;    // behind the last payload byte of the last of them
+  Position begin = 0;  // the first header of the first record
+  Position end = 0;    // after the last payload byte of the last record
   std::uint64_t records = 0;
   std::uint64_t decoded = 0;
   std::uint64_t stored = 0;
   std::uint64_t fragments = 0;
 };
 
-// Appends a region, or widens the last one where the two touch and have the same cause.
+// Appends a region, or extends the last one if they are adjacent and have the same cause.
 void add_region(std::vector<DamagedRegion>& regions, DamagedRegion region);
 
 class Assembly {
  public:
   Assembly(ItemReader& items, const Limits& limits, RecordSink& sink) : items_(&items), limits_(limits), sink_(&sink) {}
 
-  // Where a walk stands between two frames' records.
+  // The position of a scan between the records of two frames.
   struct Place {
     Position position = 0;
-    // In a record that was refused for its size: pieces that follow belong to it.
+    // Inside a record that was refused for its size: following pieces belong to it.
     bool in_refused = false;
   };
 
-  // Reads the items from `from` to the end of its frame, and follows a record that begins there into later
-  // frames to its end. Returns where the next frame's turn begins; it is > from. Damage never fails it; the
-  // source and the sink do. Call once. REQUIRES: from.position < size.
+  // Reads the items from `from` to the end of its frame, and follows a record that begins there into later frames to
+  // its end. Returns where to continue; it is > from. Fails only as the source and the sink do, never for damage. Call
+  // once. REQUIRES: from.position < size.
   Result<Place> run(Place from);
 
-  // What run() found. Regions are in file order and those that touch with equal cause are one.
+  // The results of run(). Regions are in file order; adjacent ones with equal cause are merged.
   const Tally& tally() const { return tally_; }
   std::vector<DamagedRegion>& damage() { return damage_; }
 

@@ -12,7 +12,7 @@
 namespace recordfs::leveldb_log {
 namespace {
 
-constexpr std::uint64_t kWriteTimeSize = 8;  // behind the value of a timed put
+constexpr std::uint64_t kWriteTimeSize = 8;  // after the value of a timed put
 constexpr std::string_view kTimedPut = "timed_put";
 
 Error no_batch() { return {.code = Code::kDamage, .detail = "the record is no write batch"}; }
@@ -22,7 +22,7 @@ Bytes bytes_at(Bytes record, const Extent& extent) {
   return record.subspan(static_cast<std::size_t>(extent.begin), static_cast<std::size_t>(extent.size));
 }
 
-// The end of a range stands where a value does, as the database's own tools show it.
+// The end of a range is shown as `value`, as in the database's own tools.
 Value value_of(const Operation& operation, Bytes record) {
   Value::Object members;
   add_member(members, "op", std::string(operation.shape->name));
@@ -89,8 +89,8 @@ Result<Value> batch_value(Bytes record, const Limits& limits) {
     if (values > limits.parts_per_record) return too_many("values in a write batch");
   }
   if (!batch.is_whole()) return no_batch();
-  // No list of initializers: it would copy the operations, and where a copy finds no memory g++ 12 destroys what was
-  // not made yet.
+  // Not an initializer list: it would copy the operations, and if a copy runs out of memory, g++ 12 destroys objects
+  // that were never constructed.
   Value::Object members;
   members.push_back({"sequence", {batch.sequence()}});
   members.push_back({"count", {std::uint64_t{batch.count()}}});

@@ -1,4 +1,4 @@
-// What a write batch says, in the shapes in which a container tells it. FORMAT.md, "Write batches".
+// Views of a write batch as a value, as parts, and as key changes. FORMAT.md, "Write batches".
 #pragma once
 
 #include "core/base/bytes.h"
@@ -10,16 +10,17 @@
 
 namespace recordfs::leveldb_log {
 
-// All fail with kDamage when the record is no batch to its last byte. Any thread.
+// All fail with kDamage if the record is not a batch to its last byte. Any thread.
 
-// {"sequence", "count", "ops": [{"op", "tag", "sequence", "cf", "key", "value", "timestamp", "xid"}, ...]}, where the
-// members of an operation that has no such field are not there. Fails with kLimit beyond Limits::parts_per_record.
+// Returns {"sequence", "count", "ops": [{"op", "tag", "sequence", "cf", "key", "value", "timestamp", "xid"}, ...]},
+// without the members that an operation does not have. Fails with kLimit beyond Limits::parts_per_record.
 Result<Value> batch_value(Bytes record, const Limits& limits);
 
-// A directory for each operation, named by its number in the batch, with files for the same. Fails as batch_value().
+// Returns a directory for each operation, named by its number in the batch, with a file for each field. Fails as
+// batch_value().
 Result<Parts> batch_parts(Bytes record, const Limits& limits);
 
-// Hands out the changes in the order of the batch. Holds nothing.
+// Passes each change to `take` in the order of the batch. Keeps nothing in memory.
 Result<void> batch_changes(Bytes record, const TakeKeyChange& take);
 
 }  // namespace recordfs::leveldb_log

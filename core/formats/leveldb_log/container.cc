@@ -11,7 +11,7 @@ namespace recordfs::leveldb_log {
 namespace {
 
 constexpr std::uint64_t kInRefused = 1;           // ChunkKey::state
-constexpr std::size_t kMaxRegionsInAStep = 1024;  // then a step ends, so that it stays small
+constexpr std::size_t kMaxRegionsInAStep = 1024;  // ends a step early to bound its size
 
 bool agrees(const Tally& tally, const ChunkInfo& chunk) {
   return tally.begin == chunk.begin && tally.end == chunk.end && tally.records == chunk.records &&
@@ -62,14 +62,14 @@ Result<Step> LogContainer::scan(ChunkKey at) const {
     if (!reached) return std::move(reached).error();
     place = *reached;
     append(step.damage, assembly.damage());
-    // A name with the log's number settles whose bytes they are: the old end of a recycled log is slack then.
+    // If the file's name has the log's number, the old end of a recycled log is slack.
     if (head_.number_in_name) {
       std::erase_if(step.damage, [](const auto& region) { return region.damage_class == DamageClass::kStale; });
     }
     if (assembly.tally().records == 0 && assembly.damage().empty()) {
       auto behind = reader.behind_hole(place.position);
       if (!behind) return std::move(behind).error();
-      // A frame of zeros is filling, which ends whatever was refused before it.
+      // A frame of zeros is filling, which ends a refused record before it.
       if (*behind > place.position) place = {*behind, false};
     }
     step.next.reset();
@@ -81,8 +81,8 @@ Result<Step> LogContainer::scan(ChunkKey at) const {
   return step;
 }
 
-// The records that begin in a frame do not depend on what stands before it: so the walk from the frame's
-// beginning finds what the walk from the file's beginning finds.
+// The records that begin in a frame do not depend on the bytes before it. So a scan from the frame's begin finds the
+// same as one from the file's begin.
 Result<std::optional<ChunkInfo>> LogContainer::chunk_of_frame(Position frame) const {
   ItemReader reader = items();
   SizeSink sink(head_.compression);
@@ -95,7 +95,7 @@ Result<std::optional<ChunkInfo>> LogContainer::chunk_of_frame(Position frame) co
   return std::optional(describe(assembly.tally()));
 }
 
-// Whether a record that began before `frame` may go on behind it.
+// Returns whether a record that began before `frame` may continue after it.
 Result<bool> LogContainer::passes_through(Position frame) const {
   ItemReader reader = items();
   const Wire& wire = reader.wire();
@@ -104,7 +104,7 @@ Result<bool> LogContainer::passes_through(Position frame) const {
   for (Position at = *first; at < reader.size() && wire.frame_begin(at) == frame;) {
     auto item = reader.next(at);
     if (!item) return std::move(item).error();
-    // Where bytes were lost or got in, the last piece too may stand on both sides of a frame's end.
+    // After deleted or inserted bytes, even the last piece may cross a frame's end.
     const bool goes_on =
         item->kind == Item::Kind::kData && (item->fragment.role == Role::kMiddle ||
                                             (item->fragment.role == Role::kLast && item->end > wire.frame_end(at)));
@@ -173,7 +173,7 @@ Result<std::shared_ptr<const Chunk>> LogContainer::decode_by_parts(const ChunkIn
       std::make_shared<PartsChunk>(source_, head_.session.wire, std::move(layout), sink.take_parts()));
 }
 
-// What is no batch stands among them all the same, sound as a record; it has no parts.
+// A valid record that is not a batch may occur too; it has no parts.
 Result<recordfs::Parts> LogContainer::parts(Bytes record) const {
   auto parts = batch_parts(record, limits_);
   if (!parts && parts.error().code == Code::kDamage) return recordfs::Parts{};

@@ -1,4 +1,4 @@
-// What the records of a log are, guessed from one of them.
+// Guesses the content of a log's records from one of them.
 #pragma once
 
 #include <cstdint>
@@ -11,11 +11,11 @@ namespace recordfs::leveldb_log {
 inline constexpr std::string_view kWriteAheadLog = "write-ahead log";
 inline constexpr std::string_view kManifest = "manifest";
 
-// kWriteAheadLog when `record` is a write batch to its last byte, kManifest when it is a version edit, "opaque"
+// Returns kWriteAheadLog if `record` is a write batch to its last byte, kManifest if it is a version edit, "opaque"
 // otherwise. Static storage. FORMAT.md, "Content". Any thread.
 std::string_view content_of(Bytes record);
 
-// The same of a record's first piece, which is not all of it: kWriteAheadLog, or "unknown".
+// The same for an incomplete record's first piece: kWriteAheadLog, or "unknown".
 std::string_view content_of_piece(Bytes piece);
 
 // Which database wrote a record, as far as its tags show it. A higher value is stronger evidence.

@@ -13,7 +13,7 @@ constexpr std::size_t kLeastDigits = 6;
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
-// NNNNNN.log or MANIFEST-NNNNNN: the only thing that an empty log has of a log.
+// NNNNNN.log or MANIFEST-NNNNNN: the only evidence for an empty log.
 bool is_log_name(std::string_view name) {
   if (name.ends_with(".log")) return true;
   constexpr std::string_view kManifest = "MANIFEST-";
@@ -29,7 +29,7 @@ Result<int> probe(const Source& source, std::string_view file_name, ProbeDepth d
   return *head ? (*head)->bid : 0;
 }
 
-// The number in "000016.log", as far as a recyclable header stores it.
+// Returns the number in "000016.log", as a recyclable header stores it.
 std::optional<std::uint32_t> log_number_in(std::string_view name) {
   std::uint64_t number = 0;
   const auto parsed = std::from_chars(name.data(), name.data() + name.size(), number);

@@ -30,7 +30,7 @@ Result<Bytes> FrameReader::largest_fragment(Position at) {
 
 Result<void> FrameReader::fill(Position begin) {
   const std::uint64_t wanted = std::min(next_frames_ * kFrameSize, source_->size() - begin);
-  window_ = {};  // its memory may serve for the next
+  window_ = {};  // releases memory that the next read can use
   auto got = source_->view_at(begin, wanted);
   if (!got) return std::move(got).error();
   if (got->bytes.size() < wanted) {

@@ -17,13 +17,13 @@ namespace {
 constexpr int kFirstFragmentBid = 40;
 constexpr int kFirstFrameBid = 36;
 constexpr int kLaterFrameBid = 33;
-constexpr int kFoundBid = 22;                  // searched for at each byte
-constexpr std::uint64_t kSearched = 1u << 20;  // how far
+constexpr int kFoundBid = 22;                  // found by a search at each byte
+constexpr std::uint64_t kSearched = 1u << 20;  // length of that search
 constexpr std::uint32_t kZstdNumber = 7;
 constexpr std::uint32_t kZstdMagic = 0xfd2fb528;
 constexpr std::size_t kMagicSize = 4;
 constexpr std::uint32_t kMaxLogsBetween = 1u << 20;
-constexpr std::uint64_t kMaxGuessed = 65536;  // decoded bytes of a first record that is looked into
+constexpr std::uint64_t kMaxGuessed = 65536;  // decoded bytes of a first record to examine
 constexpr std::size_t kGuessedAtOnce = 4096;
 constexpr std::uint64_t kGuessMemory = 8u << 20;
 
@@ -33,7 +33,7 @@ Compression read_compression(Bytes payload) {
   return {number == kZstdNumber ? Compression::Kind::kZstd : Compression::Kind::kUnknown, number};
 }
 
-// What a record says, as far as it can be had from its first piece.
+// The decoded beginning of a record, as far as its first piece allows.
 struct Beginning {
   std::vector<std::byte> bytes;
   bool is_all = false;
@@ -52,7 +52,7 @@ Beginning decompressed_beginning(Bytes piece) {
   return beginning;
 }
 
-// `piece`: what the record's first fragment has of it.
+// `piece`: the record's first fragment.
 std::string_view guess_content(Compression::Kind compression, Bytes piece, bool is_whole) {
   if (compression == Compression::Kind::kNone) return is_whole ? content_of(piece) : content_of_piece(piece);
   if (compression != Compression::Kind::kZstd) return "unknown";
@@ -60,7 +60,7 @@ std::string_view guess_content(Compression::Kind compression, Bytes piece, bool 
   return is_whole && beginning.is_all ? content_of(beginning.bytes) : content_of_piece(beginning.bytes);
 }
 
-// How many bytes the fragment at the beginning of `rest` takes, damaged or not; nullopt when that can't be told.
+// Returns how many bytes the fragment at the start of `rest` takes, damaged or not; nullopt if unknown.
 std::optional<std::size_t> size_of(const Parsed& parsed, Bytes rest) {
   const StatedSizes stated = stated_sizes(parsed.fragment);
   if (parsed.verdict == Verdict::kSound) return stated.own;
@@ -71,11 +71,11 @@ std::optional<std::size_t> size_of(const Parsed& parsed, Bytes rest) {
   return std::nullopt;
 }
 
-// A first fragment that is not sound, as far as it can still be understood.
+// What can be read of an invalid first fragment.
 struct Ruin {
-  bool names_zstd = false;       // all but two bytes are those that set zstd
-  bool names_codec = false;      // it named some compression, perhaps another than it names now
-  std::uint32_t log_number = 0;  // what stands where a recyclable header has it
+  bool names_zstd = false;       // at most two bytes differ from the fragment that sets zstd
+  bool names_codec = false;      // it named a compression, but possibly not the one it names now
+  std::uint32_t log_number = 0;  // the bytes at the place of a recyclable header's number
   bool begins_record = false;    // by its type
   std::uint64_t end = 0;         // by its length
 };
@@ -99,7 +99,7 @@ Ruin read_ruin(Bytes frame) {
   return ruin;
 }
 
-// For a search: what stands in a record may look like fragments, but seldom like records of the same kind.
+// For a search: data in a record may look like fragments, but seldom like records of the same kind.
 bool is_batch_begun(Bytes beginning, bool is_whole) {
   return (is_whole ? content_of(beginning) : content_of_piece(beginning)) == kWriteAheadLog;
 }
@@ -110,7 +110,8 @@ bool is_zstd_begun(Bytes beginning, bool) {
   return beginning.size() < kMagicSize || Cursor(beginning).u32_le() == kZstdMagic;
 }
 
-// The fragment that names the compression may be what is lost.
+// A zstd frame does not begin a record of an uncompressed log. Not used if the records look like zstd, since the
+// fragment that names the compression may be lost.
 bool is_plain_begun(Bytes beginning, bool is_whole) {
   return beginning.size() < kMagicSize || !is_zstd_begun(beginning, is_whole);
 }
@@ -122,10 +123,10 @@ MayBegin beginning_of(const Head& head, bool looks_like_zstd) {
   return looks_like_zstd ? nullptr : is_plain_begun;
 }
 
-// Gathers what the sound fragments of a frame tell, each from where the one before it ends.
+// Collects information from the valid consecutive fragments of a frame.
 class HeadReader {
  public:
-  // Reads the next frame. True when there is no need to read another.
+  // Reads the next frame. Returns true if no other frame is needed.
   bool read(Bytes frame, Position at) {
     if (at == 0 && parse_fragment(frame, 0).verdict != Verdict::kSound) {
       is_ruined_ = true;
@@ -141,7 +142,7 @@ class HeadReader {
     return head_.bid > 0 && (!is_ruined_ || seen_record_);
   }
 
-  // Nothing that was read so far was where a frame begins. True when there is no need to read another.
+  // Reads a frame at an irregular position, after no regular one was valid. Returns true if no other frame is needed.
   bool read_found(Bytes bytes, Position at) {
     const bool is_enough = read(bytes, at);
     head_.bid = std::min(head_.bid, kFoundBid);
@@ -150,7 +151,7 @@ class HeadReader {
 
   bool has_found() const { return head_.bid > 0; }
 
-  // Whether the file may be a log whose first record is still being written: what stands in it says nothing then.
+  // Returns whether the file may be a log whose first record is still being written; its bytes are then no evidence.
   bool may_be_unfinished(std::uint64_t size) const { return ruin_.begins_record && ruin_.end > size; }
 
   std::optional<Head> finish() {
@@ -169,8 +170,8 @@ class HeadReader {
     std::optional<std::uint32_t>& number = head_.session.log_number;
     if (!seen_data_) head_.session.recycled = number.has_value();
     if (!is_ruined_) return;
-    // Numbers grow from log to log: one that is a little larger is that of the log which ends in the first
-    // frame, and what follows is what it was written over.
+    // Numbers increase from log to log. If the damaged number is a little larger, it is that of the log, which ends
+    // in the first frame; the rest is the older log that it overwrote.
     const bool is_newer = number && ruin_.log_number > *number && ruin_.log_number - *number < kMaxLogsBetween;
     if (!seen_in_first_frame_ && is_newer) number = ruin_.log_number;
     if (ruin_.names_zstd) {
@@ -219,7 +220,7 @@ class HeadReader {
   Head head_;
   Writer writer_of_batches_ = Writer::kEither;
   Writer writer_of_edits_ = Writer::kEither;
-  bool is_ruined_ = false;  // the first fragment is not sound
+  bool is_ruined_ = false;  // the first fragment is invalid
   Ruin ruin_;
   bool seen_in_first_frame_ = false;
   bool seen_data_ = false;
@@ -229,7 +230,7 @@ class HeadReader {
   std::vector<std::byte> first_piece_;  // of the first record
 };
 
-// Frames that do not begin where they should: bytes before them were lost or added.
+// Searches frames that begin at irregular positions, because bytes before them were deleted or inserted.
 Result<void> search(const Source& source, HeadReader& reader) {
   for (Position at = 0; at < std::min(kSearched, source.size()); at += kFrameSize) {
     auto bytes = read_up_to(source, at, 2 * kFrameSize);

@@ -1,4 +1,4 @@
-// What a log tells about itself at its head: whether it is one, the session's log number, the compression.
+// Properties of a log from its head: whether it is one, the session's log number, the compression.
 #pragma once
 
 #include <cstdint>
@@ -14,18 +14,18 @@
 namespace recordfs::leveldb_log {
 
 struct Head {
-  // How many bits speak for a log: a checksum's 32 and its type and length, less where it was searched for.
+  // Evidence for a log in bits: a checksum's 32 plus type and length, fewer if the fragment was searched for.
   int bid = 0;
   Session session;
   Compression compression;
   Writer writer = Writer::kEither;
   bool number_in_name = false;           // the file's name has the session's log number, as RocksDB names its logs
-  std::string_view content = "unknown";  // what the first sound record is, where that is cheap to tell
+  std::string_view content = "unknown";  // content of the first valid record, if that is cheap to find
 };
 
-// Reads the first frame, and with kSearch, where that is damaged, later ones within the default of
-// Limits::scan_bytes: a session must not change with the limits. nullopt when there is no sound fragment.
-// Fails as Source does. Any thread.
+// Reads the first frame and, with kSearch if that is damaged, later ones within the default of Limits::scan_bytes: a
+// session must not change with the limits. Returns nullopt if there is no valid fragment. Fails as Source does. Any
+// thread.
 Result<std::optional<Head>> read_head(const Source& source, ProbeDepth depth);
 
 }  // namespace recordfs::leveldb_log

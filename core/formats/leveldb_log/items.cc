@@ -26,21 +26,21 @@ Flaw unknown_type(const Fragment& fragment, std::optional<std::uint64_t> records
           records_lost};
 }
 
-// Whether a damaged fragment may well take the first `size` bytes of `rest`, with `room` to the frame's
-// end: a sound one follows, or nothing does.
+// Returns whether a damaged fragment may take the first `size` bytes of `rest`, with `room` to the frame's end: a
+// valid fragment or the end follows.
 bool may_end_at(Bytes rest, std::size_t size, std::uint64_t room, const Wire& wire) {
   const Bytes behind = rest.subspan(size);
   return room - size < kHeaderSize || leading_zeros(behind) == behind.size() || is_sound(behind, wire);
 }
 
-// How many bytes a fragment takes whose checksum does not match; 0 when its length leads nowhere.
+// Returns the size of a fragment whose checksum does not match; 0 if no stated length leads to something valid.
 std::size_t believed_size(const StatedSizes& stated, Bytes rest, std::uint64_t room, const Wire& wire) {
   if (stated.own <= rest.size() && may_end_at(rest, stated.own, room, wire)) return stated.own;
   if (stated.other <= rest.size() && is_sound(rest.subspan(stated.other), wire)) return stated.other;
   return 0;
 }
 
-// How many records a damaged fragment of known extent has cost.
+// Returns how many records a damaged fragment of known extent cost.
 std::optional<std::uint64_t> lost(const Fragment& fragment) {
   if (fragment.role == Role::kFull) return 1;
   return std::nullopt;
@@ -48,9 +48,9 @@ std::optional<std::uint64_t> lost(const Fragment& fragment) {
 
 }  // namespace
 
-// A fragment ends with its frame, unless bytes were lost or added before it: then frames end elsewhere than they
-// should, up to the next place where one begins that does. That a fragment crosses the end of a frame is believed if
-// that frame alone tells the same, read from its beginning: so it depends on no more than that.
+// A fragment ends within its frame, unless bytes were deleted or inserted before it: then frames end at irregular
+// positions, up to the next regular one. A fragment across a frame's end is accepted only if that frame alone, read
+// from its beginning, gives the same result. So the result depends on nothing else.
 Result<Item> ItemReader::next(Position at) {
   auto item = read(at);
   if (!item) return item;
@@ -80,7 +80,7 @@ Result<Position> ItemReader::first_in(Position frame) {
   return std::max(frame, *end);
 }
 
-// Whether a sound fragment stands where the frame begins: then nothing crosses into it.
+// Returns whether a valid fragment is at the begin of the frame; then no fragment crosses into it.
 Result<bool> ItemReader::is_led(Position frame) {
   auto bytes = frames_.largest_fragment(frame);
   if (!bytes) return std::move(bytes).error();
@@ -104,7 +104,7 @@ Result<Position> ItemReader::exit_of(Position frame) {
   return at;
 }
 
-// A fragment that is sound, and longer than its frame has room for.
+// Returns a valid fragment that extends past the end of its frame.
 Result<std::optional<Item>> ItemReader::read_crossing(Position at) {
   const std::optional<Item> none;
   const Position end = wire().frame_end(at);
@@ -116,7 +116,7 @@ Result<std::optional<Item>> ItemReader::read_crossing(Position at) {
   auto led = is_led(end);
   if (!led) return std::move(led).error();
   if (*led) return none;
-  // What stands there may have been read over these bytes.
+  // Read again: is_led() may have overwritten the bytes.
   bytes = frames_.largest_fragment(at);
   if (!bytes) return std::move(bytes).error();
   return std::optional(read_sound(parse_fragment(*bytes, at, wire())));
@@ -139,7 +139,7 @@ Result<const SoundPlaces*> ItemReader::places(Position at) {
   return &searched_->places;
 }
 
-// Where the log goes on behind damage, in the same frame.
+// Returns where the log continues after damage, in the same frame.
 Result<std::optional<Position>> ItemReader::search(Position from) {
   auto found = places(from);
   if (!found) return std::move(found).error();
@@ -205,8 +205,8 @@ Item ItemReader::read_sound(const Parsed& parsed) const {
   return item;
 }
 
-// Zeros that run to the end of the frame are slack. Behind shorter ones the next header may begin with
-// zeros of its own, up to all but its type.
+// Zeros up to the end of the frame are slack. After a shorter run, the next header may itself begin with zeros, up to
+// all its bytes but the type.
 Result<Item> ItemReader::read_filling(const Parsed& parsed, Bytes rest) {
   const Position begin = parsed.fragment.begin;
   const Position end = begin + rest.size();
@@ -234,9 +234,10 @@ Result<Item> ItemReader::read_filling(const Parsed& parsed, Bytes rest) {
                 {DamageClass::kDamage, "filling with bytes in it that are no fragment", std::nullopt});
 }
 
-// A fragment that does not verify. The checksum does not cover the length: if it matches with another
-// length, then that is what was damaged. Otherwise the length is believed if what it leads to verifies.
-// Otherwise the log goes on where fragments lead to the frame's end: a log inside the lost payload ends before that.
+// Returns the item for a fragment that does not verify. The checksum does not cover the length: if it matches with
+// another length, the length is damaged. Otherwise the stated length is used if it leads to something valid.
+// Otherwise the log continues where fragments lead to the frame's end; a log inside the lost payload ends before
+// that.
 Result<Item> ItemReader::read_bad(const Parsed& parsed, Bytes rest) {
   const Fragment& fragment = parsed.fragment;
   const Position begin = fragment.begin;
@@ -259,7 +260,7 @@ Result<Item> ItemReader::read_bad(const Parsed& parsed, Bytes rest) {
     flaw.records_lost = lost(fragment);
     return read_until(parsed, rest, size, std::move(flaw));
   }
-  // Before a fragment of a type that is not known.
+  // Finds the right length also before a fragment of an unknown type.
   if (const auto matched = recordfs::leveldb_log::size_by_checksum(rest, wire());
       matched && may_end_at(rest, *matched, room, wire())) {
     flaw = {DamageClass::kDamage, "a fragment whose length is wrong", lost(fragment)};
@@ -271,7 +272,7 @@ Result<Item> ItemReader::read_bad(const Parsed& parsed, Bytes rest) {
   return read_until(parsed, rest, static_cast<std::size_t>(end - begin), std::move(flaw));
 }
 
-// The flawed item of the first `size` bytes of `rest`, which are all of them when nothing tells where it ends.
+// Returns the flawed item of the first `size` bytes of `rest`: all of them if its end is unknown.
 Result<Item> ItemReader::read_until(const Parsed& parsed, Bytes rest, std::size_t size, Flaw flaw) {
   const Position begin = parsed.fragment.begin;
   const Bytes behind = rest.subspan(size);
@@ -284,7 +285,8 @@ Result<Item> ItemReader::read_until(const Parsed& parsed, Bytes rest, std::size_
 Item ItemReader::read_unfinished(const Parsed& parsed, Bytes rest) const {
   const Position begin = parsed.fragment.begin;
   Flaw flaw{DamageClass::kUnfinished, "the file ends inside a record", 1};
-  // Of another number, no checksum tells that it was ever written: logs that were written over are older ones.
+  // If its number is lower, it was overwritten: older logs have lower numbers. No checksum shows that it was ever
+  // complete.
   const auto& number = parsed.fragment.log_number;
   if (parsed.verdict == Verdict::kTooLong && session_.log_number && number && *number < *session_.log_number) {
     flaw = {DamageClass::kStale, "left from an earlier use of the file", 0};
@@ -292,9 +294,9 @@ Item ItemReader::read_unfinished(const Parsed& parsed, Bytes rest) const {
   return flawed(begin, begin + rest.size(), std::move(flaw));
 }
 
-// Whether the first sound thing behind a broken place is left from an earlier use of the file: in a
-// recycled log a new log ends wherever it ends, in the middle of old fragments. `behind`: what follows in
-// the same frame, empty if nothing sound does; `end`: the end of the frame.
+// Returns whether the first valid fragment after damage is from an earlier use of the file. A new log in a recycled
+// file may end in the middle of old fragments. `behind` is the rest of the frame, empty if it does not begin with a
+// valid fragment; `end` is the end of the frame.
 Result<bool> ItemReader::stale_follows(Bytes behind, Position end) {
   if (!session_.log_number) return false;
   Parsed parsed;
@@ -308,7 +310,7 @@ Result<bool> ItemReader::stale_follows(Bytes behind, Position end) {
   return parsed.verdict == Verdict::kSound && session_.is_stale(parsed.fragment);
 }
 
-// Zeros that may stand at the end of a frame or of the file without being filling: too short for a header.
+// Zeros at the end of a frame or of the file that are too short for a header are not filling.
 bool ItemReader::is_slack(Bytes bytes) const {
   const std::size_t widest = session_.recycled ? kRecyclableHeaderSize : kHeaderSize;
   return bytes.size() < widest && leading_zeros(bytes) == bytes.size();

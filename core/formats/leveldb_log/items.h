@@ -1,6 +1,6 @@
-// Cuts a frame into items: sound fragments, slack, and flaws. What stands at a place in a frame depends on
-// nothing but the frame, its neighbours where it is damaged (and the file's log number), never on what was read before:
-// so a walk may begin at any item, and locate() finds what a walk from the beginning finds. FORMAT.md, "Items".
+// Cuts a frame into items: valid fragments, slack, and flaws. An item depends only on its frame, on the adjacent
+// frames if it is damaged, and on the file's log number, never on what was read before. So a scan may begin at any
+// item, and locate() finds what a scan from the beginning finds. FORMAT.md, "Items".
 #pragma once
 
 #include <cstdint>
@@ -18,17 +18,17 @@
 
 namespace recordfs::leveldb_log {
 
-// What all of a file's fragments have in common, learned at open from the first of them.
+// Properties shared by all of a file's fragments, taken from the first of them at open.
 struct Session {
   Wire wire;
-  // Whether the first data fragment has a recyclable header: then all of them must, and must bear
-  // `log_number`; otherwise none may.
+  // Whether the first data fragment has a recyclable header. If so, all fragments must have one with `log_number`;
+  // otherwise none may.
   bool recycled = false;
   std::optional<std::uint32_t> log_number;
-  // How the file's records begin; null where they may begin anyhow.
+  // Checks how the file's records begin; null if they may begin with anything.
   MayBegin may_begin = nullptr;
 
-  // Whether a sound fragment was written by another use of the file.
+  // Returns whether a valid fragment was written by another use of the file.
   bool is_stale(const Fragment& fragment) const {
     if (fragment.log_number && fragment.log_number != log_number) return true;
     return fragment.is_data() && recycled != fragment.log_number.has_value();
@@ -44,33 +44,33 @@ struct Flaw {
 // One item. The next one begins at `end`.
 struct Item {
   enum class Kind : std::uint8_t {
-    kData,     // a sound fragment of this log, with (a piece of) a record
-    kSkipped,  // bytes that mean nothing to a reader: a control fragment, the trailer of a frame
+    kData,     // a valid fragment of this log, with a record or a piece of one
+    kSkipped,  // bytes without meaning for a reader: a control fragment, the trailer of a frame
     kFilling,  // zeros longer than any trailer
-    kIgnored,  // a fragment of an unknown type that says it may be skipped; has a flaw
-    kFlawed,   // bytes that can't be used; has a flaw
+    kIgnored,  // a fragment of an unknown type that may be skipped; has a flaw
+    kFlawed,   // unusable bytes; has a flaw
   };
   Kind kind = Kind::kSkipped;
   Position begin = 0;
-  Position end = 0;  // > begin; at most the end of the file, and of the frame but for a fragment that crosses it
+  Position end = 0;  // > begin; at most the end of the file, and of the frame unless a fragment crosses it
   Fragment fragment{};
   Bytes payload{};
   Flaw flaw{};
 };
 
-// Hands out frames of a source through a window, which grows while they are read one after the other.
+// Reads frames of a source through a window that grows during sequential reads.
 class FrameReader {
  public:
   explicit FrameReader(const Source& source, const Wire& wire = {}) : source_(&source), wire_(wire) {}
 
-  // The bytes from `at` to the end of its frame or of the source; valid until the next call. Fails as
+  // Returns the bytes from `at` to the end of its frame or of the source; valid until the next call. Fails as
   // Source::read_at does, and with kOutOfMemory. REQUIRES: at < size().
   Result<Bytes> rest_of_frame(Position at);
-  // The bytes of a fragment at `at`, which may be longer than its frame: up to kFrameSize, fewer where the source ends.
-  // Valid until the next call. Fails and requires the same.
+  // Returns the bytes of a fragment at `at` that may be longer than its frame: up to kFrameSize, fewer at the end of
+  // the source. Valid until the next call. Fails and requires the same.
   Result<Bytes> largest_fragment(Position at);
 
-  // Reads no more than one frame first.
+  // Makes the next read cover only one frame.
   void read_one_at_once() { next_frames_ = 1; }
 
   std::uint64_t size() const { return source_->size(); }
@@ -86,35 +86,35 @@ class FrameReader {
   Buffer crossing_;
 };
 
-// Reads items forwards from a source. One object, one thread.
+// Reads items forwards from a source. One thread.
 class ItemReader {
  public:
   ItemReader(const Source& source, Session session)
       : source_(&source), frames_(source, session.wire), session_(session) {}
 
-  // The item that begins at `at`; its payload is valid until the next call. Fails as FrameReader does.
+  // Returns the item that begins at `at`; its payload is valid until the next call. Fails as FrameReader does.
   // REQUIRES: at < size().
   Result<Item> next(Position at);
 
-  // Where the first item of a frame begins that is not the rest of one in the frame before it. Fails as next() does.
-  // REQUIRES: frame < size(), and a frame begins there.
+  // Returns where the first item of a frame begins that does not continue one in the previous frame. Fails as next()
+  // does. REQUIRES: frame < size(), and a frame begins there.
   Result<Position> first_in(Position frame);
 
-  // Where the first frame from `at` on begins that is no piece of a hole; `at` where one begins there, and where none
-  // begins at all. Fails as next().
+  // Returns the begin of the first frame at or after `at` that is not part of a hole; `at` if that is where one
+  // begins, or if there is none. Fails as next().
   Result<Position> behind_hole(Position at);
 
   std::uint64_t size() const { return frames_.size(); }
   const Wire& wire() const { return session_.wire; }
 
  private:
-  // As next(), but for what a look at the frame before this one tells.
+  // Like next(), without examining the previous frame.
   Result<Item> read(Position at);
   Result<bool> is_led(Position frame);
-  // Where the last item of a frame ends, as far as that frame tells.
+  // Returns where the last item of a frame ends, according to that frame alone.
   Result<Position> exit_of(Position frame);
   Result<std::optional<Item>> read_crossing(Position at);
-  // Of the frame in which `at` is.
+  // Returns the valid places in the frame of `at`.
   Result<const SoundPlaces*> places(Position at);
   Result<std::optional<Position>> search(Position from);
   Item read_sound(const Parsed& parsed) const;
@@ -125,7 +125,7 @@ class ItemReader {
   Result<bool> stale_follows(Bytes behind, Position end);
   bool is_slack(Bytes bytes) const;
 
-  // What was found out about a frame that is damaged.
+  // Cached results for a damaged frame.
   struct Exit {
     Position frame = 0;
     Position end = 0;
@@ -140,7 +140,7 @@ class ItemReader {
   Session session_;
   std::optional<Exit> exit_;
   std::optional<Searched> searched_;
-  std::unique_ptr<ItemReader> looking_;  // reads frames beside the walk
+  std::unique_ptr<ItemReader> looking_;  // reads frames out of sequence
 };
 
 }  // namespace recordfs::leveldb_log

@@ -1,4 +1,4 @@
-// A chunk whose bytes stay in the file: for records too large to be held.
+// A chunk that reads from the file: for records too large for memory.
 #pragma once
 
 #include <memory>
@@ -10,8 +10,7 @@
 
 namespace recordfs::leveldb_log {
 
-// Reads parts of uncompressed records when they are asked for, and verifies the checksum of each fragment
-// that it touches, each time. Any thread.
+// Reads parts of uncompressed records on demand, and verifies each fragment that it touches, every time. Any thread.
 class PartsChunk final : public Chunk {
  public:
   // `parts`: of all records, in order.

@@ -12,9 +12,9 @@ namespace {
 
 constexpr std::size_t kZstdHeaderSize = 18;   // the largest zstd frame header
 constexpr std::uint64_t kZstdBlock = 131072;  // the most that one zstd block decodes to ...
-constexpr std::uint64_t kZstdBlockLeast = 4;  // ... and the fewest bytes it is stored in
+constexpr std::uint64_t kZstdBlockLeast = 4;  // ... and its smallest stored size
 
-// More can't be in a zstd frame of that many bytes, whatever its header says.
+// Returns an upper bound for the output of a zstd frame of this size, whatever its header claims.
 std::uint64_t most_of_zstd(std::uint64_t stored) { return (stored / kZstdBlockLeast + 1) * kZstdBlock; }
 
 }  // namespace
@@ -45,7 +45,7 @@ Result<void> SizeSink::piece(const Fragment&, Bytes payload) {
   return {};
 }
 
-// The frame header alone, unless it does not say how much is in the frame: then all of the record.
+// Needs only the frame header, or the whole record if the header does not have the decoded size.
 bool SizeSink::wants_stored() const {
   if (compression_.kind != Compression::Kind::kZstd) return false;
   return stored_.size() < kZstdHeaderSize || !zstd_content_size(stored_);
@@ -94,7 +94,7 @@ void DecodeSink::begin(Position at) {
 
 Result<void> DecodeSink::piece(const Fragment& fragment, Bytes payload) {
   if (compression().kind == Compression::Kind::kNone) {
-    // A record that turns out to have no end may be larger than the room: then its bytes do not matter.
+    // A record without an end may exceed the buffer; its bytes are dropped later.
     const MutableBytes room =
         payload_.subspan(static_cast<std::size_t>(std::min<std::uint64_t>(kept() + copied_, payload_.size())));
     const Bytes taken = payload.first(std::min(payload.size(), room.size()));

@@ -1,4 +1,4 @@
-// What scan, layout, decode and decode_by_parts want of the records that an Assembly puts together.
+// The sinks that receive the records of an Assembly, for scan, layout, decode and decode_by_parts.
 #pragma once
 
 #include <cstdint>
@@ -12,22 +12,22 @@
 
 namespace recordfs::leveldb_log {
 
-// What a log's records are compressed with.
+// The compression of a log's records.
 struct Compression {
   enum class Kind : std::uint8_t {
     kNone,
     kZstd,
-    kUnknown,  // a number that is not known here
-    kLost,     // there is one perhaps, but the fragment that names it is damaged
+    kUnknown,  // an unknown number
+    kLost,     // there may be one, but the fragment that names it is damaged
   };
   Kind kind = Kind::kNone;
-  std::uint32_t number = 0;  // as in the file
+  std::uint32_t number = 0;  // as stored
 
-  // "none", "zstd", or "-". Static storage.
+  // Returns "none", "zstd", or "-". Static storage.
   std::string_view codec() const;
 };
 
-// Learns the size of each record and nothing else: what scan needs.
+// Determines the size of each record, as scan needs it.
 class SizeSink : public RecordSink {
  public:
   explicit SizeSink(Compression compression) : compression_(compression) {}
@@ -38,15 +38,15 @@ class SizeSink : public RecordSink {
 
  protected:
   const Compression& compression() const { return compression_; }
-  // Of the record at hand: where it begins, and its stored bytes, as far as they are needed for what the sink wants.
+  // The current record: where it begins, and its stored bytes, as far as wants_stored() asked for them.
   Position record_begin() const { return begin_; }
   Bytes stored() const { return stored_; }
   std::uint64_t decoded_size() const { return decoded_size_; }
-  // Why the record can't be read although its fragments are sound, as far as its size tells.
+  // Returns why the record cannot be read although its fragments are valid, as far as its size shows.
   const std::optional<Error>& failure() const { return failure_; }
 
  private:
-  // Whether more of the record's stored bytes are wanted.
+  // Returns whether more of the record's stored bytes are needed.
   virtual bool wants_stored() const;
 
   Compression compression_;
@@ -57,7 +57,7 @@ class SizeSink : public RecordSink {
   std::optional<Error> failure_;
 };
 
-// Learns where the records stand in the decoded chunk.
+// Determines the positions of the records in the decoded chunk.
 class LayoutSink : public SizeSink {
  public:
   using SizeSink::SizeSink;
@@ -65,7 +65,7 @@ class LayoutSink : public SizeSink {
   Layout take_layout() { return std::move(layout_); }
 
  protected:
-  // The record at hand is there, and can't be read.
+  // Marks the current record as unreadable.
   void keep_failed(const Error& why) { layout_.add_failed(decoded_size(), why); }
   std::uint64_t kept() const { return layout_.end(); }
 
@@ -73,10 +73,10 @@ class LayoutSink : public SizeSink {
   Layout layout_;
 };
 
-// Decodes all records into a buffer, one behind the other.
+// Decodes all records into one buffer.
 class DecodeSink final : public LayoutSink {
  public:
-  // `payload` has the size of all records together, as scan has counted them.
+  // `payload` has the total size of all records, as counted by scan.
   DecodeSink(Compression compression, MutableBytes payload) : LayoutSink(compression), payload_(payload) {}
   void begin(Position at) override;
   Result<void> piece(const Fragment& fragment, Bytes payload) override;
@@ -86,16 +86,16 @@ class DecodeSink final : public LayoutSink {
   bool wants_stored() const override { return compression().kind == Compression::Kind::kZstd; }
 
   MutableBytes payload_;
-  std::uint64_t copied_ = 0;  // of the record at hand, uncompressed
+  std::uint64_t copied_ = 0;  // bytes of the current uncompressed record
 };
 
 // A fragment of a record as a part of the decoded chunk.
 struct Part {
-  std::uint64_t offset = 0;  // where its payload stands in the decoded chunk
+  std::uint64_t offset = 0;  // offset of its payload in the decoded chunk
   Position begin = 0;        // of its header in the file
 };
 
-// Notes where each part of the records stands in the file. For uncompressed records.
+// Records the file position of each fragment. For uncompressed records.
 class PartsSink final : public LayoutSink {
  public:
   PartsSink() : LayoutSink(Compression{}) {}

@@ -9,15 +9,15 @@
 namespace recordfs::leveldb_log {
 namespace {
 
-constexpr std::uint32_t kCrc32cPolynomial = 0x82f63b78;  // reflected, as all that follows
+constexpr std::uint32_t kCrc32cPolynomial = 0x82f63b78;  // bit-reflected, like all of the following
 constexpr std::uint32_t kCrc32Polynomial = 0xedb88320;
 constexpr std::uint32_t kOne = 0x80000000;
 constexpr std::size_t kTypeAt = 6;
-// RocksDB fills a frame also where its control fragment does not fit, which takes six bytes more for each column
+// RocksDB also ends a frame early if its control fragment does not fit, which takes six bytes more for each column
 // family.
 constexpr std::size_t kLongestTrailer = 64;
 
-// The arithmetic of a CRC: polynomials modulo its own, the highest power in the lowest bit.
+// CRC arithmetic: polynomials modulo the CRC's, with the highest power in the lowest bit.
 class Field {
  public:
   explicit Field(std::uint32_t polynomial) : polynomial_(polynomial), powers_(kFrameSize + kRecyclableHeaderSize) {
@@ -31,7 +31,7 @@ class Field {
 
   std::uint32_t times_x(std::uint32_t value) const { return (value >> 1) ^ ((value & 1) != 0 ? polynomial_ : 0); }
   std::uint32_t times_byte(std::uint32_t value) const { return (value >> 8) ^ steps_[value & 0xff]; }
-  // x to so many bytes, up to a frame.
+  // Returns x to the power of the bits in `bytes` bytes, up to a frame.
   std::uint32_t power(std::size_t bytes) const { return powers_[bytes]; }
   std::uint32_t product(std::uint32_t a, std::uint32_t b) const {
     std::uint32_t product = 0;
@@ -51,7 +51,7 @@ const Field& field_of(bool is_plain) {
   return is_plain ? kOfCrc32 : kOfCrc32c;
 }
 
-// Multiplies many numbers by one.
+// Multiplies many numbers by the same factor.
 class Multiplier {
  public:
   Multiplier(const Field& field, std::uint32_t factor) {
@@ -81,9 +81,9 @@ class Multiplier {
   std::array<std::array<std::uint32_t, 9>, 8> bases_{};
 };
 
-constexpr std::uint8_t kLastRecyclable = 8;  // of those that records are made of
+constexpr std::uint8_t kLastRecyclable = 8;  // largest type of data fragments
 
-// Of the types that are known; 0 of any other.
+// Returns the header size of known types, and 0 of any other.
 std::uint32_t header_size_of(std::uint8_t type, const Wire& wire) {
   if (type == 0 || (type > kLastLevelDbType && !wire.has_rocksdb_types)) return 0;
   if (type <= kLastLevelDbType) return kHeaderSize;
@@ -98,7 +98,7 @@ std::uint32_t header_size_of(std::uint8_t type, const Wire& wire) {
   }
 }
 
-// What a header at a place claims; nullopt where none can stand.
+// Returns the end of the fragment that a header at `at` describes; nullopt if there is no valid header.
 std::optional<std::size_t> claimed_end(Bytes bytes, std::size_t at, const Wire& wire) {
   if (bytes.size() - at < kHeaderSize) return std::nullopt;
   const std::uint32_t header = header_size_of(std::to_integer<std::uint8_t>(bytes[at + kTypeAt]), wire);
@@ -108,9 +108,9 @@ std::optional<std::size_t> claimed_end(Bytes bytes, std::size_t at, const Wire& 
   return at + size;
 }
 
-// Whether what `fragment` begins, if it begins something, may be a record.
+// Returns whether `fragment` does not begin a record, or may begin a valid one.
 bool begins_well(Bytes fragment, MayBegin may_begin) {
-  constexpr std::size_t kMostLookedAt = 512;  // of each, since fragments may stand in fragments
+  constexpr std::size_t kMostLookedAt = 512;  // bounded because fragments may be nested
   const auto type = std::to_integer<std::uint8_t>(fragment[kTypeAt]);
   const bool is_wide = type > kLastLevelDbType;
   const std::uint8_t narrow = is_wide ? type - kLastLevelDbType : type;
@@ -124,8 +124,8 @@ bool begins_well(Bytes fragment, MayBegin may_begin) {
 
 }  // namespace
 
-// A CRC is linear: the state behind a piece is that behind the bytes up to its end, less that behind its beginning
-// moved on by its length.
+// A CRC is linear: the state of a range is the state at its end minus the state at its begin, advanced by the range's
+// length.
 std::uint32_t SoundPlaces::sum(std::size_t begin, std::size_t end) const {
   const Field& field = field_of(is_plain_);
   const std::uint32_t crc = ~(field.product(~behind_[begin], field.power(end - begin)) ^ behind_[end]);
@@ -143,15 +143,15 @@ SoundPlaces::SoundPlaces(Bytes bytes, std::size_t frame, bool may_cross, const W
   for (std::size_t at = 0; at < frame && bytes.size() - at >= 4; ++at) stored_[at] = Cursor(bytes.subspan(at)).u32_le();
 
   std::vector<bool> leads(frame + 1);
-  // Whether what stands at `end` goes on to the frame's end.
+  // Returns whether the log continues from `end` to the frame's end.
   const auto goes_on = [&](std::size_t end) {
     if (end >= zeros_from_ || frame - end < kHeaderSize) return true;
     if (leads[end]) return true;
-    // A trailer of another place of frames.
+    // A trailer of a frame at an irregular position.
     for (std::size_t at = end; at < std::min(end + kLongestTrailer, frame) && bytes[at] == std::byte{0}; ++at) {
       if (leads[at + 1]) return true;
     }
-    const auto claimed = claimed_end(bytes, end, wire);  // a fragment whose payload alone is wrong
+    const auto claimed = claimed_end(bytes, end, wire);  // a fragment with only a wrong payload
     return claimed && *claimed < frame && leads[*claimed];
   };
   for (std::size_t at = frame; at-- > 0;) {
@@ -182,7 +182,7 @@ std::optional<std::size_t> SoundPlaces::size_by_checksum(std::size_t at, std::si
   const auto ends_at = [&](std::size_t end) {
     return (moved.times(field.power(end - begin)) ^ behind_[end]) == wanted;
   };
-  // Too few bytes for a header are a trailer only where the frame ends.
+  // Bytes too few for a header are a trailer only at the end of the frame.
   const std::size_t trailer = frame_size - std::min<std::size_t>(frame_size, kHeaderSize - 1);
   const std::size_t rest = std::max(begin + 1, std::min(zeros_from_, trailer));
   for (auto place = std::ranges::upper_bound(sound_, begin); place != sound_.end() && *place < rest; ++place) {

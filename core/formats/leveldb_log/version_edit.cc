@@ -56,7 +56,7 @@ constexpr std::uint32_t kNewFileOfLevelDb = 7;  // RocksDB writes 100 and above 
 constexpr std::uint32_t kLastTagOfLevelDb = 9;
 constexpr Shape kSkipped{0, "unknown", "s", "value"};
 
-constexpr std::uint32_t kMaySkip = 1u << 13;  // a tag with this bit that nobody knows has a length
+constexpr std::uint32_t kMaySkip = 1u << 13;  // an unknown tag with this bit has a length
 
 const Shape* find_shape(std::uint32_t tag) {
   const auto* shape = std::ranges::find(kShapes, tag, &Shape::tag);
@@ -64,12 +64,12 @@ const Shape* find_shape(std::uint32_t tag) {
   return (tag & kMaySkip) != 0 ? &kSkipped : nullptr;
 }
 
-// Reads an edit's changes and hands out their values. With a null list it only looks whether they are sound.
+// Parses an edit and collects its changes. With a null list it only validates them.
 class EditReader {
  public:
   EditReader(Bytes record, std::uint64_t limit) : cursor_(record), limit_(limit) {}
 
-  // Reads to the end of the record, or up to where it goes wrong.
+  // Parses to the end of the record, or to the first error.
   void read(Value::List* changes) {
     while (goes_on() && !cursor_.at_end()) {
       const std::uint32_t tag = cursor_.varint32();

@@ -8,10 +8,10 @@
 
 namespace recordfs::leveldb_log {
 
-// Whether `record` is an edit to its last byte. Any thread.
+// Returns whether `record` is an edit to its last byte. Any thread.
 bool is_version_edit(Bytes record);
 
-// Which tags a record has that tell the databases apart.
+// The tags of a record that distinguish LevelDB from RocksDB.
 struct EditTags {
   bool is_edit = false;      // to its last byte
   bool has_leveldb = false;  // a tag that RocksDB reads but does not write
@@ -20,9 +20,9 @@ struct EditTags {
 // Any thread.
 EditTags tags_of_edit(Bytes record);
 
-// A list of what the edit changes: {"tag", "name", and members with the names of the fields; "value" where there is but
-// one}. Fails with kDamage when the record is no edit to its last byte, and with kLimit beyond
-// Limits::parts_per_record. Any thread.
+// Returns a list of the edit's changes: {"tag", "name", and the fields by name, or "value" if there is only one}.
+// Fails with kDamage if the record is not an edit to its last byte, and with kLimit beyond Limits::parts_per_record.
+// Any thread.
 Result<Value> edit_value(Bytes record, const Limits& limits);
 
 }  // namespace recordfs::leveldb_log

@@ -9,7 +9,7 @@
 namespace recordfs::leveldb_log {
 namespace {
 
-constexpr std::size_t kChecksumBegin = 6;  // the checksum covers all from the type on
+constexpr std::size_t kChecksumBegin = 6;  // the checksum covers all bytes from the type on
 constexpr std::uint8_t kIgnorableBit = 0x80;
 
 struct TypeFacts {
@@ -52,7 +52,7 @@ Parsed check(Bytes rest, const Fragment& fragment, std::uint32_t stored, const W
   return {Verdict::kSound, fragment, rest.subspan(fragment.header_size, fragment.length)};
 }
 
-// One step of a CRC a byte, where each length is tried.
+// Single-byte steps of a CRC, for trying each length.
 using Steps = std::array<std::uint32_t, 256>;
 
 constexpr Steps steps_of(std::uint32_t reflected_polynomial) {

@@ -35,7 +35,7 @@ constexpr OperationShape kShapes[] = {
     {0x19, "timed_put", "fkv", true, kSet},
 };
 
-constexpr std::uint64_t kSequenceEnd = std::uint64_t{1} << 56;  // numbers share 64 bits with a type
+constexpr std::uint64_t kSequenceEnd = std::uint64_t{1} << 56;  // sequence numbers share 64 bits with a type
 
 const OperationShape* find_shape(std::uint8_t tag) {
   const auto* shape = std::ranges::find(kShapes, tag, &OperationShape::tag);

@@ -12,16 +12,16 @@
 
 namespace recordfs::leveldb_log {
 
-// How one tag is laid out, and what it means.
+// The layout and meaning of a tag.
 struct OperationShape {
   std::uint8_t tag;
   std::string_view name;
-  std::string_view fields;  // one letter a field, the order of the file: see BatchReader::read_fields()
-  bool is_counted;          // by the batch's count, and by sequence numbers
+  std::string_view fields;  // one letter per field, in file order: see BatchReader::read_fields()
+  bool is_counted;          // in the batch's count and in sequence numbers
   std::optional<KeyChangeKind> change;
 };
 
-// One operation. Fields that it does not have are not there. Places are those in the record.
+// One operation. Absent fields are nullopt. Extents are positions in the record.
 struct Operation {
   const OperationShape* shape = nullptr;
   std::optional<std::uint32_t> family{};
@@ -30,12 +30,11 @@ struct Operation {
   std::optional<Extent> end{};  // of a range
   std::optional<Extent> timestamp{};
   std::optional<Extent> transaction{};
-  // Not there where the batch does not tell it: inside a prepared section, and behind a commit, which takes as many
-  // numbers as operations were prepared.
+  // Unset inside a prepared section, and after a commit, which takes as many numbers as operations were prepared.
   std::optional<std::uint64_t> sequence{};
 };
 
-// Reads the operations of a batch, one after the other. One object, one thread.
+// Reads the operations of a batch in order. One thread.
 class BatchReader {
  public:
   explicit BatchReader(Bytes record);
@@ -43,12 +42,13 @@ class BatchReader {
   std::uint64_t sequence() const { return sequence_; }
   std::uint32_t count() const { return count_; }
 
-  // nullopt behind the last one, and where the bytes go wrong.
+  // Returns nullopt after the last one, and at the first invalid byte.
   std::optional<Operation> next();
 
-  // Once next() has given nullopt: whether the record was a batch to its last byte, with as many operations as it says.
+  // After next() returned nullopt: whether the record was a batch to its last byte, with as many operations as its
+  // count.
   bool is_whole() const { return cursor_.ok() && cursor_.at_end() && counted_ == count_; }
-  // The same: whether it may be one whose end is missing.
+  // Likewise: whether it may be a batch whose end is missing.
   bool is_cut() const { return is_known_ && counted_ < count_; }
 
  private:
@@ -60,15 +60,15 @@ class BatchReader {
   std::uint32_t count_;
   std::uint32_t counted_ = 0;
   std::uint64_t next_sequence_;
-  bool is_known_ = true;     // every tag so far
-  bool in_section_ = false;  // of a transaction that is being prepared
+  bool is_known_ = true;     // all tags so far
+  bool in_section_ = false;  // of a transaction being prepared
   bool is_numbered_ = true;  // no commit so far
 };
 
-// Whether `record` is a batch to its last byte. Any thread.
+// Returns whether `record` is a batch to its last byte. Any thread.
 bool is_write_batch(Bytes record);
 
-// Whether `piece` may be the beginning of a batch that is longer. Any thread.
+// Returns whether `piece` may be the beginning of a longer batch. Any thread.
 bool begins_write_batch(Bytes piece);
 
 // Whether a batch, or the beginning of one, has an operation that LevelDB does not have. Any thread.
