@@ -17,10 +17,10 @@
 namespace recordfs::leveldb_table {
 namespace {
 
-// ChunkKey::state of a walk without an index: what the two highest bits say of the rest.
+// ChunkKey::state of a scan without an index. The two highest bits determine the meaning of the rest.
 constexpr std::uint64_t kMode = std::uint64_t{3} << 62;
-constexpr std::uint64_t kGoOn = std::uint64_t{1} << 62;    // how far the search for a block's end has come, and its CRC
-constexpr std::uint64_t kBehind = std::uint64_t{3} << 62;  // how far the search behind damage has come
+constexpr std::uint64_t kGoOn = std::uint64_t{1} << 62;    // progress of the search for a block's end, and its CRC
+constexpr std::uint64_t kBehind = std::uint64_t{3} << 62;  // progress of the search after damage
 constexpr std::uint64_t kKnown = std::uint64_t{2} << 62;   // the block's size
 constexpr int kCrcBits = 32;
 constexpr std::uint64_t kMostSearched = (std::uint64_t{1} << 30) - 1;
@@ -103,7 +103,7 @@ Result<Step> TableContainer::scan(ChunkKey at) const {
   return survey_.has_index() ? scan_pieces(at.position, survey_.pieces) : scan_salvaged(at);
 }
 
-// Nothing where the bytes are all zeros: writers may align blocks.
+// Returns nullopt if all bytes are zeros, since writers may align blocks.
 Result<std::optional<DamagedRegion>> TableContainer::region_between(Position begin, Position end) const {
   constexpr std::uint64_t kMostFilling = 64 << 10;
   if (end - begin <= kMostFilling) {
@@ -136,7 +136,7 @@ Result<Step> TableContainer::scan_pieces(Position at, const std::vector<Piece>& 
   return step;
 }
 
-// A walk that goes by checksums alone. The footer, which is not to be believed then, is damage.
+// A scan by checksums alone. The footer, which is not trusted then, is damage.
 Result<Step> TableContainer::scan_salvaged(ChunkKey at) const {
   const Position end = salvaged_end();
   if (!survey_.shifted.empty() && at.position >= end && at.position < survey_.footer->begin) {
@@ -179,8 +179,8 @@ Result<Step> TableContainer::search_end(ChunkKey at, Position end) const {
   return Step{{}, {}, ChunkKey{at.position, is_through ? kBehind : state_of(found->search)}};
 }
 
-// How many windows from `begin` on are pieces of a hole and may be passed over: no run of zeros as long as a window has
-// the CRC that is written as zeros.
+// Returns how many windows from `begin` on are part of a hole and can be skipped. No run of zeros as long as a window
+// has a CRC that is stored as zeros.
 Result<std::uint64_t> TableContainer::windows_in_hole(Position begin, Position end) const {
   constexpr std::uint64_t kSeen = 4096;
   auto seen = read_up_to(*source_, begin, std::min(kSeen, end - begin));
@@ -211,7 +211,7 @@ Result<Step> TableContainer::search_behind(ChunkKey at, Position end) const {
 }
 
 Result<Kind> TableContainer::kind_of_found(const BlockPlace& place) const {
-  // Of sound indexes that are not to be believed the footer may still tell that they are indexes.
+  // The footer still identifies valid indexes even if they are not trusted.
   const bool is_told = survey_.footer && survey_.footer->flaw.empty();
   if (is_told && survey_.footer->metaindex == place) return Kind::kMetaIndex;
   if (is_told && survey_.footer->index == place) return Kind::kIndex;
@@ -230,7 +230,7 @@ Result<Step> TableContainer::found_block(ChunkKey key, const BlockPlace& place) 
   if (chunk->end < file_end) {
     step.next = ChunkKey{chunk->end, 0};
   } else {
-    // The file was cut off behind a block. There is no byte of what is lost, so the last one there is stands for it.
+    // The file was cut off after a block. No byte represents the lost part, so the last byte of the file does.
     step.damage.push_back(region_of(file_end - 1, file_end, *survey_.flaw));
   }
   return step;

@@ -18,11 +18,11 @@ class TableContainer final : public Container {
   std::string_view format() const override;
   std::vector<Fact> facts() const override;
   Result<Step> scan(ChunkKey at) const override;
-  bool grows_by_appending() const override { return false; }  // what a block is, the index at the end says
+  bool grows_by_appending() const override { return false; }  // the index at the end determines what a block is
   bool has_seek_structure() const override { return survey_.has_index(); }
   Result<std::optional<ChunkInfo>> locate(Position at) const override;
   Result<Layout> layout(const ChunkInfo& chunk) const override;
-  bool index_fits_in_chunk() const override { return false; }  // entries that share their keys take three bytes ...
+  bool index_fits_in_chunk() const override { return false; }  // entries with shared keys can take three bytes ...
   bool has_checksum(const ChunkInfo&) const override { return survey_.dialect.checksum != Checksum::kNone; }
   Result<std::shared_ptr<const Chunk>> decode(const ChunkInfo& chunk) const override;
   Result<std::vector<Attribute>> attributes(const ChunkInfo* last) const override;
@@ -41,7 +41,7 @@ class TableContainer final : public Container {
   Result<Step> search_end(ChunkKey at, Position end) const;
   Result<Step> search_behind(ChunkKey at, Position end) const;
   Result<std::uint64_t> windows_in_hole(Position begin, Position end) const;
-  // Where a walk that goes by checksums alone ends: at the footer, or where blocks are known again.
+  // Returns where a scan by checksums alone ends: at the footer, or at the first block that is known again.
   Position salvaged_end() const;
   Result<Step> rest_is_lost(Position from) const;
   Result<Kind> kind_of_found(const BlockPlace& place) const;

@@ -16,8 +16,8 @@ constexpr std::uint8_t kDeleteRange = 15;
 constexpr std::uint8_t kDeleteWithTimestamp = 20;
 
 struct Content {
-  Bytes key;    // what the user gave
-  Bytes value;  // empty of what deletes
+  Bytes key;    // the user's key
+  Bytes value;  // empty for deletions
   std::optional<InternalKey> tag;
 
   bool has_value() const { return !tag || !value.empty() || (tag->type != kDelete && tag->type != kSingleDelete); }

@@ -1,4 +1,4 @@
-// What a record says: its parts, its value, and what it changes. All told from the record's bytes alone.
+// The content of a record: its parts, its value, and the keys that it changes, all from the record's bytes alone.
 #pragma once
 
 #include "core/base/bytes.h"
@@ -9,8 +9,8 @@
 
 namespace recordfs::leveldb_table {
 
-// `has_database_keys`: whether keys are those of a database; otherwise they are shown as they stand. All three fail
-// with kDamage when the bytes are no record. Any thread.
+// `has_database_keys`: whether keys are internal keys of a database; other keys are shown unchanged. All three fail
+// with kDamage if the bytes are not a record. Any thread.
 Result<Parts> parts_of(Bytes record, bool has_database_keys);
 Result<Value> value_of(Bytes record, bool has_database_keys);
 // `family` is the table's column family.

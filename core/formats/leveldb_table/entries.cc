@@ -8,10 +8,10 @@ namespace recordfs::leveldb_table {
 namespace {
 
 constexpr std::size_t kRestartSize = 4;
-constexpr std::uint32_t kHashFlag = 1u << 31;      // a table of hashes stands between the restarts and their number
-constexpr std::uint32_t kSpecialFlags = 7u << 28;  // keys and values apart, keys of equal distance, or unknown
+constexpr std::uint32_t kHashFlag = 1u << 31;      // a hash table is between the restarts and their number
+constexpr std::uint32_t kSpecialFlags = 7u << 28;  // separate keys and values, keys of equal distance, or unknown
 
-// What is left of the content without a table of hashes: a byte for each bucket, and their number in two.
+// Returns the content without its hash table: a byte for each bucket, and a 2-byte count.
 std::optional<Bytes> without_hashes(Bytes content) {
   constexpr std::size_t kCountSize = 2;
   if (content.size() < kCountSize) return std::nullopt;
@@ -36,7 +36,7 @@ std::optional<Extents> split_content(Bytes content, bool may_have_flags) {
     count &= ~kHashFlag;
   }
   if (may_have_flags && (count & kSpecialFlags) != 0) return std::nullopt;
-  if (count == 0 || count > content.size() / kRestartSize) return std::nullopt;  // writers begin with one
+  if (count == 0 || count > content.size() / kRestartSize) return std::nullopt;  // writers always add the first one
   const std::size_t size = count * kRestartSize;
   return Extents{content.first(content.size() - size), content.last(size)};
 }

@@ -1,4 +1,4 @@
-// The entries of a block: keys that share their beginning with the key before, and values. FORMAT.md, "Block".
+// The entries of a block: keys that share their beginning with the previous key, and values. FORMAT.md, "Layout".
 #pragma once
 
 #include <cstdint>
@@ -10,34 +10,34 @@
 namespace recordfs::leveldb_table {
 
 struct Entry {
-  std::uint64_t shared = 0;  // bytes of the key before that this key begins with; no more than that key has
+  std::uint64_t shared = 0;  // bytes shared with the previous key; at most that key's size
   Bytes suffix;              // the rest of the key
-  Bytes value;               // empty where the entry does not say how long it is
+  Bytes value;               // empty if the entry does not contain its length
 
   std::uint64_t key_size() const { return shared + suffix.size(); }
 };
 
-// Where entries and restart points stand in a block's content.
+// The parts of a block's content.
 struct Extents {
   Bytes entries;
-  Bytes restarts;  // 4 bytes each: where an entry stands whose key shares nothing
+  Bytes restarts;  // 4 bytes each: the offset of an entry whose key shares nothing
 };
 
-// nullopt where the content is no block. `may_have_flags`: RocksDB's blocks say in the highest bits of the number of
-// restarts that something else stands behind them.
+// Returns nullopt if the content is not a block. `may_have_flags`: the highest bits of RocksDB's number of restarts
+// may be flags for additional data after the restarts.
 std::optional<Extents> split_content(Bytes content, bool may_have_flags);
 
-// Reads entries forwards. One thread; the content has to outlive it.
+// Reads entries forwards. One thread. The content must outlive it.
 class EntryReader {
  public:
-  // `has_values`: whether a value's length stands in each entry's head. Without, its bytes are for whoever knows how
-  // long they are: rest() and skip().
+  // `has_values`: whether each entry's head has the value's length. If not, the caller determines the length and uses
+  // rest() and skip().
   explicit EntryReader(const Extents& extents, bool has_values = true) : extents_(extents), has_values_(has_values) {}
 
   bool at_end() const { return next_ >= extents_.entries.size(); }
-  // nullopt for bytes that are no entry; the reader stays there. REQUIRES: !at_end().
+  // Returns nullopt for bytes that are not an entry; the reader stays there. REQUIRES: !at_end().
   std::optional<Entry> next();
-  // Goes on at the first restart point behind the place where next() failed. False: there is none.
+  // Continues at the first restart point after the place where next() failed. Returns false if there is none.
   bool go_to_restart();
 
   Bytes rest() const { return extents_.entries.subspan(next_); }
@@ -50,11 +50,11 @@ class EntryReader {
   Extents extents_;
   bool has_values_;
   std::size_t next_ = 0;
-  std::size_t next_restart_ = 0;  // index of the first restart point that was not passed
-  std::uint64_t key_size_ = 0;    // of the key before
+  std::size_t next_restart_ = 0;  // index of the first restart point not yet passed
+  std::uint64_t key_size_ = 0;    // of the previous key
 };
 
-// Puts the keys of a block together, one after the other.
+// Reconstructs the keys of a block in order.
 class KeyBuilder {
  public:
   Bytes key(const Entry& entry);

@@ -28,8 +28,8 @@ std::optional<Piece> piece_of(const BlockPlace& place, Kind kind, Position end) 
   return Piece{place.begin, static_cast<std::uint32_t>(place.size + kTrailerSize), kind};
 }
 
-// Calls `take` with the key and the value of each entry as long as it returns true. False: it did not, or there is
-// something that is no entry.
+// Calls `take` with the key and the value of each entry while it returns true. Returns false if it did not, or if
+// there is an invalid entry.
 template <class Take>
 bool for_each(Bytes content, const Dialect& dialect, const Take& take) {
   const auto extents = split_content(content, dialect.is_rocksdb);
@@ -72,13 +72,13 @@ void take_meta_block(std::string_view name, const BlockPlace& place, const Piece
   found.pieces.push_back(piece);
 }
 
-// Reads the places that an index's entries tell, one after the other.
+// Reads the places in an index in order.
 class PlaceReader {
  public:
   PlaceReader(const Extents& extents, const IndexForm& form) : reader_(extents, !form.is_delta_encoded), form_(form) {}
 
   bool at_end() const { return reader_.at_end(); }
-  // nullopt for what is no entry of an index.
+  // Returns nullopt for an invalid entry.
   std::optional<BlockPlace> next() {
     entry_ = reader_.next();
     if (!entry_) return std::nullopt;
@@ -93,7 +93,7 @@ class PlaceReader {
     if (form_.is_delta_encoded) reader_.skip(cursor.offset());
     return last_;
   }
-  // Of the last place.
+  // Returns the entry of the last place.
   const Entry& entry() const { return *entry_; }
 
  private:
@@ -153,7 +153,7 @@ class IndexReader {
     return {};
   }
 
-  // LevelDB leaves nothing between data blocks; RocksDB may, where blocks are aligned.
+  // LevelDB leaves no gaps between data blocks; RocksDB may if blocks are aligned.
   bool is_gapless() const {
     Position due = 0;
     for (const Piece& piece : index_.pieces) {
@@ -166,7 +166,7 @@ class IndexReader {
 
   Result<void> take(const BlockPlace& found, Position begin, bool is_partition) {
     if (is_partition) {
-      // Otherwise one could be named, and read, any number of times.
+      // Prevents an index from naming, and reading, one partition many times.
       if (found.begin < behind_partition_) return no_list(begin, "the index");
       behind_partition_ = found.begin + 1;
       return read_level(found, false);
@@ -183,7 +183,7 @@ class IndexReader {
   const Dialect& dialect_;
   const IndexForm form_;
   const Position end_;
-  Limits limits_;  // decoded_chunk: what all levels may have together, less what was read
+  Limits limits_;  // decoded_chunk is what remains of it for all levels together
   Position behind_partition_ = 0;
   Index index_;
 };
@@ -260,7 +260,7 @@ bool tells_of_a_row(const Extents& extents, const IndexForm& form) {
   while (!reader.at_end()) {
     const auto place = reader.next();
     if (!place || !fits(*place, UINT64_MAX)) return false;
-    // A place that is told by the one before stands behind it whatever it says.
+    // A relative place follows the previous one by definition, so it is no evidence.
     const bool is_told_whole = !form.is_delta_encoded || reader.entry().shared == 0;
     if (due && is_told_whole && place->begin != *due) return false;
     has_row |= due && is_told_whole;

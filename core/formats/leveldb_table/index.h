@@ -1,4 +1,4 @@
-// What a table's own indexes say: where each block stands, and what it is. FORMAT.md, "Index".
+// The contents of a table's indexes: the place and the kind of each block. FORMAT.md, "Index".
 #pragma once
 
 #include <cstdint>
@@ -16,12 +16,12 @@ namespace recordfs::leveldb_table {
 
 enum class Kind : std::uint8_t { kData, kRangeDeletions, kIndex, kMetaIndex, kFilter, kProperties, kOther, kFooter };
 
-// The word for it in listings. Static storage.
+// Returns the name of a kind for listings. Static storage.
 std::string_view to_string(Kind kind);
-// Whether its entries are records.
+// Returns whether the entries of such a block are records.
 constexpr bool has_records(Kind kind) { return kind == Kind::kData || kind == Kind::kRangeDeletions; }
 
-// The file's bytes [begin, begin + size), trailer included.
+// The file's bytes [begin, begin + size), including the trailer.
 struct Piece {
   Position begin = 0;
   std::uint32_t size = 0;
@@ -32,22 +32,22 @@ struct Piece {
   BlockPlace place() const { return {begin, size - kTrailerSize}; }
 };
 
-// Blocks that the meta index names.
+// The blocks listed in the meta index.
 struct MetaBlocks {
   std::vector<Piece> pieces;
   std::optional<BlockPlace> index, properties;
   std::optional<BlockPlace> filter_index;  // of a filter in parts
-  std::string filter;                      // the name of the policy; empty: there is none
-  bool has_dictionary = false;             // that data blocks are compressed with
+  std::string filter;                      // the name of the policy; empty: no filter
+  bool has_dictionary = false;             // for the compression of data blocks
 };
 
-// Fails as read_block() does, and with kDamage where the content is no list of blocks before `end`.
+// Fails as read_block() does, and with kDamage if the content is not a list of blocks before `end`.
 Result<MetaBlocks> read_meta_index(const Source& source, const BlockPlace& place, const Dialect& dialect, Position end,
                                    const Limits& limits);
 
-// How an index is written.
+// The form of an index.
 struct IndexForm {
-  bool is_delta_encoded = false;  // a place may be told by the one before
+  bool is_delta_encoded = false;  // a place may be relative to the previous one
   bool has_first_keys = false;
   bool has_two_levels = false;
 };
@@ -64,31 +64,30 @@ Result<Properties> read_properties(const Source& source, const BlockPlace& place
 
 struct Extents;
 
-// The first places that an index of this form tells, `most` of them at the most; fewer where something else follows.
+// Returns the first places in an index of this form: at most `most`, fewer if something else follows.
 std::vector<BlockPlace> first_places(const Extents& extents, const IndexForm& form, std::size_t most);
 
-// Whether all entries are those of an index of this form, and each tells of a block that stands right behind the one
-// before. Values that are none do not so by chance, and it needs no block to be where it was.
+// Returns whether all entries are those of an index of this form, and each place directly follows the previous one.
+// Other values do not match by chance. The blocks themselves may have moved.
 bool tells_of_a_row(const Extents& extents, const IndexForm& form);
 
 struct Index {
-  std::vector<Piece> pieces;      // the data blocks, and the index's own; in file order, apart from each other
-  std::uint64_t data_blocks = 0;  // among them
-  bool has_database_keys = true;  // each key looks like one of LevelDB's
-  bool is_gapless = false;        // the data blocks stand one behind the other from offset 0
+  std::vector<Piece> pieces;      // the data blocks and those of the index, in file order, disjoint
+  std::uint64_t data_blocks = 0;  // number of data blocks
+  bool has_database_keys = true;  // each key looks like an internal key
+  bool is_gapless = false;        // the data blocks are consecutive from offset 0
 };
 
-// Fails as read_block() does, and with kDamage where the content is no list of blocks before `end`, or blocks stand in
-// each other.
+// Fails as read_block() does, and with kDamage if the content is not a list of blocks before `end`, or blocks
+// overlap.
 Result<Index> read_index(const Source& source, const BlockPlace& place, const Dialect& dialect, const IndexForm& form,
                          Position end, const Limits& limits);
 
-// The parts of a filter, by the index of them that stands at `place`: in file order, apart from each other. Fails as
-// read_index() does.
+// Returns the parts of a filter from their index at `place`: in file order, disjoint. Fails as read_index() does.
 Result<std::vector<Piece>> read_filter_index(const Source& source, const BlockPlace& place, const Dialect& dialect,
                                              const IndexForm& form, Position end, const Limits& limits);
 
-// Whether a block with this content is a meta index by what is in it: names that are known, and places.
+// Returns whether this content looks like a meta index: known names, and places.
 bool looks_like_meta_index(Bytes content);
 
 }  // namespace recordfs::leveldb_table

@@ -5,9 +5,9 @@
 namespace recordfs::leveldb_table {
 namespace {
 
-// No database has got as far; a key of somebody's own often has, read as if it were one of a database.
+// No database has reached it, but keys that are not internal often exceed it when parsed as internal.
 constexpr std::uint64_t kLargestSequence = std::uint64_t{1} << 48;
-constexpr std::uint64_t kSequenceOfSeeks = (std::uint64_t{1} << 56) - 1;  // of shortened keys in an index
+constexpr std::uint64_t kSequenceOfSeeks = (std::uint64_t{1} << 56) - 1;  // in shortened keys of an index
 
 bool has_type_of_leveldb(const InternalKey& key) { return key.type == kDelete || key.type == kPut; }
 

@@ -51,7 +51,7 @@ class RecordWriter {
 
   MutableBytes out_;
   std::size_t written_ = 0;
-  std::size_t key_ = 0;  // where the key before stands
+  std::size_t key_ = 0;  // where the previous key begins
 };
 
 Result<Extents> split(Bytes content, Position begin, const Dialect& dialect) {
@@ -60,7 +60,7 @@ Result<Extents> split(Bytes content, Position begin, const Dialect& dialect) {
   return *extents;
 }
 
-// Goes over all entries: `take` gets each, nullopt in the place of what can't be read. It returns whether to go on.
+// Passes each entry to `take`, or nullopt in place of unreadable bytes. `take` returns whether to continue.
 template <class Take>
 void for_each(const Extents& extents, const Take& take) {
   EntryReader reader(extents);

@@ -1,5 +1,5 @@
-// Records made of a block's entries. An entry's key may stand in the block in part; a record has it whole, in the form
-// in which the database keeps entries in memory. FORMAT.md, "Record".
+// Records made of a block's entries. A block may store a part of an entry's key; a record has the whole key, in the
+// form in which the database keeps entries in memory. FORMAT.md, "Record".
 #pragma once
 
 #include <cstdint>
@@ -14,22 +14,22 @@
 
 namespace recordfs::leveldb_table {
 
-// Where the records of a block with this content stand one behind the other. Bytes that are no entry are one failed
-// record of one byte, up to the next restart point. `begin` is the block's, for errors. Fails with kDamage when the
-// content is no block of entries, and with kLimit.
+// Returns the layout of the records of a block with this content. Bytes that are not an entry are one failed record
+// of one byte, up to the next restart point. `begin` is the block's position, for errors. Fails with kDamage if the
+// content is not a block of entries, and with kLimit.
 Result<Layout> layout_records(Bytes content, Position begin, const Dialect& dialect, const Limits& limits);
 
-// The records themselves. Fails as layout_records() does, and with kOutOfMemory.
+// Returns the records. Fails as layout_records() does, and with kOutOfMemory.
 Result<std::shared_ptr<const Chunk>> decode_records(Bytes content, Position begin, const Dialect& dialect,
                                                     const Limits& limits);
 
-// A record taken apart.
+// The fields of a record.
 struct Record {
   Bytes key;
   Bytes value;
 };
 
-// nullopt for bytes that are no record.
+// Returns nullopt for bytes that are not a record.
 std::optional<Record> parse_record(Bytes record);
 
 }  // namespace recordfs::leveldb_table

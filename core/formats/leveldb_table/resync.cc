@@ -14,10 +14,10 @@
 namespace recordfs::leveldb_table {
 namespace {
 
-// A CRC is the remainder of a polynomial, here with the coefficient of x^0 in the highest bit. So the CRC of any run of
-// bytes comes from those of two beginnings of the window: the run [q, e) has the CRC that stands behind it exactly when
-// start_key(q) == end_key(e), where both are what the two beginnings leave, divided by x^8 for each of their bytes. One
-// pass makes all keys, and blocks are where they agree.
+// A CRC is the remainder of a polynomial, here with the coefficient of x^0 in the highest bit. So the CRC of any
+// range follows from those of two prefixes of the window. The range [q, e) has the CRC stored after it exactly if
+// start_key(q) == end_key(e). Both keys are the prefixes' remainders, divided by x^8 for each of their bytes. One
+// pass computes all keys, and blocks are where they are equal.
 constexpr std::uint32_t kPolynomial = 0x82f63b78;
 constexpr std::uint32_t kInitial = 0xffffffff;
 constexpr std::uint32_t kOne = std::uint32_t{1} << 31;
@@ -39,7 +39,7 @@ constexpr EachByte make_over_x8() {
   return all;
 }
 
-// Of each byte at the lowest powers of x.
+// For each value of the byte at the lowest powers of x.
 constexpr EachByte kOverX8 = make_over_x8();
 
 std::uint32_t over_x8(std::uint32_t value) { return (value << 8) ^ kOverX8[value >> 24]; }
@@ -51,12 +51,12 @@ std::uint32_t product(std::uint32_t a, std::uint32_t b) {
   return sum;
 }
 
-// Walks over a window and has the two keys at each place.
+// Computes both keys at each position while scanning a window.
 class Keys {
  public:
-  // Of a run that begins here.
+  // Returns the key of a range that begins here.
   std::uint32_t start_key() const { return bytes_ ^ initial_; }
-  // Of a run that ends here, if its CRC is `crc`.
+  // Returns the key of a range that ends here, if its CRC is `crc`.
   std::uint32_t end_key(std::uint32_t crc) const { return bytes_ ^ product(~crc, power_); }
   void pass(std::byte byte) {
     bytes_ ^= product(std::to_integer<std::uint32_t>(byte) << 24, power_x24_);
@@ -66,18 +66,18 @@ class Keys {
   }
 
  private:
-  std::uint32_t bytes_ = 0;           // what stands before this place
-  std::uint32_t initial_ = kInitial;  // what a CRC begins with
-  std::uint32_t power_ = kOne;        // 1 / x^8 for each byte before this place
-  std::uint32_t power_x24_ = kX24;    // as a byte stands 24 places from the highest bit
+  std::uint32_t bytes_ = 0;           // contribution of the bytes before this position
+  std::uint32_t initial_ = kInitial;  // contribution of the CRC's initial value
+  std::uint32_t power_ = kOne;        // 1 / x^8 for each byte before this position
+  std::uint32_t power_x24_ = kX24;    // the same for a byte 24 places from the highest bit
 };
 
 struct End {
   std::uint32_t key = 0;
-  std::uint32_t type_at = 0;  // where the type stands in the window, right behind the block
+  std::uint32_t type_at = 0;  // offset of the type in the window, directly after the block
 };
 
-// The places where a block may end, by their keys.
+// The positions where a block may end, by their keys.
 class Ends {
  public:
   explicit Ends(Bytes window) : is_there_(kSlots) {
@@ -93,7 +93,7 @@ class Ends {
     std::ranges::stable_sort(ends_, {}, &End::key);
   }
 
-  // Those with this key, in file order.
+  // Returns those with this key, in file order.
   std::span<const End> with(std::uint32_t key) const {
     if (!is_there_[key % kSlots]) return {};
     const auto first = std::ranges::lower_bound(ends_, key, {}, &End::key);
@@ -104,10 +104,10 @@ class Ends {
  private:
   static constexpr std::size_t kSlots = std::size_t{1} << 20;
   std::vector<End> ends_;
-  std::vector<bool> is_there_;  // whether a search is worth it
+  std::vector<bool> is_there_;  // whether `ends_` may have such a key
 };
 
-// Two keys agree by chance now and then, but what stands there then is no block of entries.
+// Two keys are equal by chance now and then, but the bytes between them are then not a block of entries.
 Result<bool> is_block(const Source& source, const BlockPlace& place, const Dialect& dialect, const Limits& limits) {
   auto content = read_block(source, place, dialect, limits);
   if (!content && lies_in_the_bytes(content.error().code)) return false;

@@ -1,4 +1,4 @@
-// Finds a block behind damage, where neither its beginning nor its end is known. FORMAT.md, "Without an index".
+// Finds a block after damage, when neither its begin nor its end is known. FORMAT.md, "Without an index".
 #pragma once
 
 #include <cstdint>
@@ -11,18 +11,18 @@
 
 namespace recordfs::leveldb_table {
 
-// So many bytes are searched at once, and the next search begins half of them further on: no block of more than half a
-// window is found.
+// Size of the window of one search. The next window begins half a window later, so a block of more than half a window
+// is not found.
 inline constexpr std::uint64_t kResyncWindow = 1 << 20;
 inline constexpr std::uint64_t kResyncStride = kResyncWindow / 2;
 
-// Only CRCs let a block be found whose beginning is not known either.
+// Only a CRC allows finding a block whose begin is unknown too.
 inline bool can_find_behind_damage(const Dialect& dialect) {
   return dialect.checksum == Checksum::kCrc32c && dialect.context == 0;
 }
 
-// The first sound block of entries that stands in the window that begins at `begin` and ends at `end` at the latest.
-// Fails as read_block() does where another try may end otherwise. REQUIRES: can_find_behind_damage(dialect).
+// Returns the first valid block of entries in the window from `begin` to at most `end`. Fails as read_block() does if
+// another attempt may have a different result. REQUIRES: can_find_behind_damage(dialect).
 Result<std::optional<BlockPlace>> find_block(const Source& source, Position begin, Position end, const Dialect& dialect,
                                              const Limits& limits);
 

@@ -13,7 +13,7 @@
 namespace recordfs::leveldb_table {
 namespace {
 
-constexpr std::uint64_t kPiece = 64 << 10;  // read at a time
+constexpr std::uint64_t kPiece = 64 << 10;  // bytes per read
 
 constexpr std::array<std::uint32_t, 256> make_table() {
   constexpr std::uint32_t kReversedPolynomial = 0x82f63b78;
@@ -26,14 +26,15 @@ constexpr std::array<std::uint32_t, 256> make_table() {
   return table;
 }
 
-// The CRC-32C after one more byte: here that of every beginning is wanted, and a call for each byte costs more.
+// Returns the CRC-32C after one more byte. The CRC of every prefix is needed, and a library call for each byte costs
+// more.
 std::uint32_t one_more(std::uint32_t crc, std::byte byte) {
   static constexpr std::array<std::uint32_t, 256> kTable = make_table();
   const std::uint32_t state = ~crc;
   return ~((state >> 8) ^ kTable[(state ^ std::to_integer<std::uint32_t>(byte)) & 0xff]);
 }
 
-// The checksums of all beginnings of a block, as they would stand behind it if it ended there.
+// The checksums of all prefixes of a block, as they would be stored if the block ended there.
 class Beginnings {
  public:
   Beginnings(const Dialect& dialect, Position begin, std::uint32_t crc)
@@ -43,12 +44,12 @@ class Beginnings {
     if (kind_ == Checksum::kXxh3) hasher_.emplace(XxHashKind::k3);
   }
 
-  // What was searched by an earlier call; a CRC is known from there.
+  // Adds bytes searched by an earlier call; a CRC already includes them.
   void begin_behind(Bytes bytes) {
     if (hasher_) hasher_->append(bytes);
   }
-  // Goes on by byte `at` of `piece`, whose bytes before were passed. Whether the block may end here, and its type be
-  // this byte, as far as that is told by its number.
+  // Adds byte `at` of `piece`, after all bytes before it. Returns whether the block may end here with this byte as
+  // its type, judging by its number.
   bool pass(Bytes piece, std::size_t at) {
     const bool may_end = may_be_type(piece[at]);
     if (!hasher_) {
@@ -56,7 +57,7 @@ class Beginnings {
       return may_end;
     }
     if (!may_end) return false;
-    // In XXH3 without the type.
+    // XXH3 does not include the type.
     const std::size_t until = kind_ == Checksum::kXxh3 ? at : at + 1;
     hasher_->append(piece.first(until).subspan(appended_));
     appended_ = until;
@@ -68,7 +69,7 @@ class Beginnings {
     const auto sum = static_cast<std::uint32_t>(hasher_->value());
     return (kind_ == Checksum::kXxh3 ? with_type_apart(sum, type_) : sum) + context_;
   }
-  // What was passed of the piece, of which another one follows.
+  // Adds the remaining bytes of a piece, before the next piece.
   void finish(Bytes passed) {
     if (hasher_) hasher_->append(passed.subspan(appended_));
     appended_ = 0;
@@ -80,11 +81,11 @@ class Beginnings {
   const std::uint32_t context_;
   std::uint32_t crc_;
   std::optional<XxHasher> hasher_;
-  std::size_t appended_ = 0;  // of the piece
+  std::size_t appended_ = 0;  // bytes of the current piece
   std::byte type_{0};
 };
 
-// Whether a block that is not long begins where that one ends, and ends before `end`.
+// Returns whether another block, of limited length, follows this one and ends before `end`.
 Result<bool> another_follows(const Source& source, const BlockPlace& place, Position end, const Dialect& dialect,
                              const Limits& limits) {
   constexpr std::uint64_t kLongest = 64 << 10;
@@ -95,8 +96,8 @@ Result<bool> another_follows(const Source& source, const BlockPlace& place, Posi
   return found->place.has_value();
 }
 
-// Whether the entries tell of blocks before `begin`: one of the first of them has to be there, and sound, or to end
-// where a sound one begins.
+// Returns whether the entries name blocks before `begin`: one of the first must be valid, or end where a valid one
+// begins.
 Result<bool> is_index(const Source& source, const Extents& extents, Position begin, const Dialect& dialect,
                       const Limits& limits) {
   constexpr std::size_t kTried = 16;
@@ -137,7 +138,7 @@ Result<Found> find_end(const Source& source, Position begin, Position end, EndSe
     at += piece->size();
   }
   while (from.searched < until) {
-    // Each byte is seen together with the checksum that would stand behind it.
+    // Each byte is read together with the checksum that would follow it.
     const std::uint64_t size = std::min(until - from.searched, kPiece);
     auto piece = read_up_to(source, begin + from.searched, std::min(size + kChecksumSize, most - from.searched));
     if (!piece) return std::move(piece).error();

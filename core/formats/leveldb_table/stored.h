@@ -1,4 +1,4 @@
-// Reads one block: verifies it, and decompresses it.
+// Reads one block: verifies and decompresses it.
 #pragma once
 
 #include <cstdint>
@@ -11,14 +11,14 @@
 
 namespace recordfs::leveldb_table {
 
-// The content of the block at `place`. Fails with kDamage, kUnsupported (its compression), kLimit, and as Source does,
-// always with the block's position. Any thread. REQUIRES: the block and its trailer fit the source.
+// Returns the content of the block at `place`. Fails with kDamage, kUnsupported (its compression), kLimit, and as
+// Source does, always with the block's position. Any thread. REQUIRES: the block and its trailer fit the source.
 Result<Buffer> read_block(const Source& source, const BlockPlace& place, const Dialect& dialect, const Limits& limits);
 
-// The same for bytes that are in memory: `stored` is the block with its trailer, and is verified already.
+// The same for bytes in memory: `stored` is the block with its trailer, already verified.
 Result<Buffer> unpack_block(Bytes stored, Position begin, const Dialect& dialect, const Limits& limits);
 
-// The codec that the block's trailer names, "-" for one that is not known. Static storage. Fails as Source does.
+// Returns the codec in the block's trailer, "-" if unknown. Static storage. Fails as Source does.
 Result<std::string_view> codec_of(const Source& source, const BlockPlace& place, const Dialect& dialect);
 
 }  // namespace recordfs::leveldb_table

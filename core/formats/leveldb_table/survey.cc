@@ -14,7 +14,7 @@
 namespace recordfs::leveldb_table {
 namespace {
 
-// How much of a file's tail is searched for a footer that something stands behind.
+// Length of the search for a footer that other data follow.
 constexpr std::uint64_t kSearchedTail = 64 << 10;
 constexpr int kBitsOfMagic = 64;
 constexpr int kBitsOfChecksum = 32;
@@ -29,7 +29,7 @@ Result<std::optional<Footer>> read_footer(const Source& source) {
   return parse_footer(bytes->view(), size);
 }
 
-// The last footer in the tail of a file that has something behind it.
+// Returns the last footer in the tail of a file, even if other data follow it.
 Result<std::optional<Footer>> find_footer(const Source& source) {
   auto footer = read_footer(source);
   if (!footer || *footer) return footer;
@@ -46,13 +46,13 @@ Result<std::optional<Footer>> find_footer(const Source& source) {
 
 bool is_name_of_table(std::string_view name) { return name.ends_with(".ldb") || name.ends_with(".sst"); }
 
-// The dialects that a file without a footer may be written in.
+// The dialects to try for a file without a footer.
 constexpr Dialect kGuesses[] = {{},
                                 {.is_rocksdb = true, .version = 5},
                                 {.is_rocksdb = true, .version = 5, .checksum = Checksum::kXxh3},
                                 {.is_rocksdb = true, .version = 5, .checksum = Checksum::kXxHash64},
                                 {.is_rocksdb = true, .version = 5, .checksum = Checksum::kXxHash32}};
-// What is searched for the end of the first block by a checksum that costs more.
+// Length of the search for the end of the first block with a checksum that costs more than CRC-32C.
 constexpr std::uint64_t kHashedHead = 256 << 10;
 
 struct FirstBlock {
@@ -60,7 +60,7 @@ struct FirstBlock {
   BlockPlace place;
 };
 
-// In the first dialect that can unpack it; where none can, but its checksum matches, in LevelDB's.
+// Uses the first dialect that can decompress the block; if none can but its checksum matches, LevelDB's.
 Result<std::optional<FirstBlock>> find_first_block(const Source& source, std::uint64_t most = kSearchedHead) {
   std::optional<FirstBlock> best;
   for (const Dialect& dialect : kGuesses) {
@@ -80,7 +80,7 @@ Result<std::optional<FirstBlock>> find_first_block(const Source& source, std::ui
   return best;
 }
 
-// The first block of a file whose front was cut off, or that begins with something else.
+// Finds any block, for a file whose front was cut off or that begins with other data.
 Result<std::optional<FirstBlock>> find_any_block(const Source& source) {
   auto first = find_first_block(source);
   if (!first || *first) return first;
@@ -96,14 +96,14 @@ Result<std::optional<FirstBlock>> find_any_block(const Source& source) {
   return std::optional<FirstBlock>{};
 }
 
-// A part of a file as if what stands before it were more or less by `shift` bytes.
+// A file's view with its positions moved by `shift` bytes.
 class ShiftedSource final : public Source {
  public:
   ShiftedSource(const Source& source, std::int64_t shift, std::uint64_t size)
       : source_(source), shift_(static_cast<std::uint64_t>(shift)), size_(size) {}
   std::uint64_t size() const override { return size_; }
   Result<std::size_t> read_at(Position at, MutableBytes out) const override {
-    const Position in_file = at + shift_;  // what stands before the file is behind its end so
+    const Position in_file = at + shift_;  // positions before the file wrap to after its end
     if (in_file >= source_.size()) return std::size_t{0};
     return source_.read_at(in_file, out);
   }
@@ -114,7 +114,7 @@ class ShiftedSource final : public Source {
   const std::uint64_t size_;
 };
 
-// Whether the entries of the first data block look like those of a database. True where that can't be told.
+// Returns whether the entries of the first data block look like those of a database. True if unknown.
 Result<bool> has_entries_of_database(const Source& source, const BlockPlace& place, const Dialect& dialect,
                                      const Limits& limits) {
   auto content = read_block(source, place, dialect, limits);
@@ -141,7 +141,7 @@ class Surveyor {
   Result<Survey> run(Footer footer) {
     survey_.dialect = footer.dialect;
     survey_.footer = std::move(footer);
-    // What is read at their places may be another table's, or the same table twice.
+    // Blocks at the indexes' own places may belong to another table, or to a copy of this one.
     if (auto told = read_shifted(); !told) return std::move(told).error();
     auto read = survey_.shifted.empty() ? read_indexes() : elsewhere();
     if (!read) {
@@ -158,7 +158,7 @@ class Surveyor {
   }
 
  private:
-  // The footer tells where it would stand itself: as far as it stands from there, so do the blocks before it.
+  // The footer gives its own expected position. Its distance from there applies to the blocks before it too.
   Result<void> read_shifted() {
     const Footer& footer = *survey_.footer;
     const auto shift = static_cast<std::int64_t>(footer.begin - footer.due);
@@ -183,7 +183,7 @@ class Surveyor {
     for (Piece& piece : pieces) piece.begin += shift_bits;
     if (inner.properties) inner.properties->begin += shift_bits;
     inner.dialect.shift = shift;
-    // Those before the place where bytes were lost or got in stand elsewhere.
+    // Blocks before the deleted or inserted bytes are at another distance.
     std::size_t first = 0;
     for (std::size_t behind = pieces.size(); first < behind;) {
       const std::size_t middle = first + (behind - first) / 2;
@@ -196,7 +196,7 @@ class Surveyor {
     survey_.shifted = std::move(pieces);
     survey_.shifted_dialect = inner.dialect;
     survey_.dialect.is_rocksdb = inner.dialect.is_rocksdb;
-    // What stands before may be another table.
+    // The bytes before may belong to another table.
     auto other = find_first_block(source_);
     if (!other) return std::move(other).error();
     if (*other && dialect_differs((*other)->dialect)) survey_.dialect = (*other)->dialect;
@@ -221,7 +221,7 @@ class Surveyor {
     if (!footer.flaw.empty()) return Error{Code::kDamage, footer.begin, footer.flaw};
     auto meta = read_meta_index(source_, footer.metaindex, footer.dialect, footer.begin, limits_);
     if (!meta && !lies_in_the_bytes(meta.error().code)) return std::move(meta).error();
-    // LevelDB's index has but one form, RocksDB's is told by properties that the meta index names.
+    // LevelDB's index has one form. RocksDB's is given by properties that the meta index names.
     std::optional<Error> unknown_form;
     if (!meta && footer.dialect.is_rocksdb) unknown_form = meta.error();
     const MetaBlocks blocks = meta ? std::move(*meta) : MetaBlocks{};
@@ -229,7 +229,7 @@ class Surveyor {
     if (!place && unknown_form) return *std::move(unknown_form);
     if (!place) return Error{Code::kDamage, footer.metaindex.begin, "the meta index does not name an index"};
     IndexForm form;
-    // LevelDB's footer, and RocksDB's own blocks: an old RocksDB.
+    // An old RocksDB uses LevelDB's footer with RocksDB's blocks.
     if (blocks.properties) survey_.dialect.is_rocksdb = true;
     if (blocks.properties) {
       auto read = read_properties(source_, *blocks.properties, survey_.dialect, limits_);
@@ -245,7 +245,8 @@ class Surveyor {
     return blocks.filter_index ? take_filter(*blocks.filter_index, form) : Result<void>();
   }
 
-  // In the form in which it leads from block to block; none does so by chance. Fails with `why` where there is none.
+  // Reads the index in the form in which it leads from block to block; no other form does by chance. Fails with `why`
+  // if there is none.
   Result<Index> read_index_of_any_form(const BlockPlace& place, const Error& why) const {
     constexpr unsigned kForms = 8;
     for (unsigned bits = 0; bits < kForms; ++bits) {
@@ -272,7 +273,7 @@ class Surveyor {
     }
   }
 
-  // A filter that can't be understood is left out: nothing is looked up by it.
+  // A filter that cannot be parsed is ignored, since lookups do not use it.
   Result<void> take_filter(const BlockPlace& place, const IndexForm& form) {
     auto parts = read_filter_index(source_, place, survey_.dialect, form, survey_.footer->begin, limits_);
     if (!parts) return lies_in_the_bytes(parts.error().code) ? Result<void>() : std::move(parts).error();
@@ -292,7 +293,7 @@ class Surveyor {
            (behind == pieces.begin() || (behind - 1)->end() <= piece.begin);
   }
 
-  // What stands in another block is left out.
+  // Ignores a piece that overlaps another block.
   void add(const Piece& piece) {
     if (!has_room(piece)) return;
     survey_.pieces.insert(std::ranges::lower_bound(survey_.pieces, piece.begin, {}, &Piece::begin), piece);
@@ -337,7 +338,8 @@ Result<int> bid_for(const Source& source, std::string_view file_name, ProbeDepth
   auto footer = read_footer(source);
   if (!footer) return std::move(footer).error();
   if (*footer) return kBitsOfMagic;
-  // Of files with the name of a table the head alone tells enough: the footer may be cut off, or stand before the end.
+  // For a file with the name of a table the head is sufficient evidence: the footer may be cut off, or be before the
+  // end.
   const bool searches = depth == ProbeDepth::kSearch;
   if (!searches && !is_name_of_table(file_name)) return 0;
   if (searches) footer = find_footer(source);

@@ -24,7 +24,7 @@ constexpr std::uint32_t kFirstWithSizes = 2;    // of decompressed blocks
 constexpr std::uint32_t kFirstWithContext = 6;  // in each checksum
 constexpr std::uint32_t kExtendedMagic = 0x007a003e;
 
-// RocksDB does not number the codecs as LevelDB does.
+// RocksDB numbers the codecs differently from LevelDB.
 enum Number : std::uint8_t {
   kStored = 0,
   kSnappy = 1,
@@ -36,7 +36,7 @@ enum Number : std::uint8_t {
   kRocksDbZstd = 7,
 };
 
-// The last byte goes in by itself: RocksDB has it apart from the others.
+// Appends the last byte separately, as RocksDB does.
 std::uint32_t rocksdb_xxh3(Bytes bytes) {
   if (bytes.empty()) return 0;
   return with_type_apart(static_cast<std::uint32_t>(xxh3(bytes.first(bytes.size() - 1))), bytes.back());
@@ -72,7 +72,7 @@ void read_places(Bytes bytes, Footer& footer) {
   footer.metaindex = read_place(cursor);
   footer.index = read_place(cursor);
   footer.flaw = cursor.ok() ? flaw_of_places(footer) : "the places of the indexes are no numbers";
-  // One of the two stands right before the footer.
+  // One of the two directly precedes the footer.
   for (const BlockPlace& place : {footer.metaindex, *footer.index}) {
     if (cursor.ok() && fits(place, kLargestFile)) {
       footer.due = std::max(footer.due, place.begin + place.size + kTrailerSize);
@@ -80,7 +80,7 @@ void read_places(Bytes bytes, Footer& footer) {
   }
 }
 
-// From version 6 on: a checksum of the footer, and the meta index right before it.
+// From version 6 on: a checksum of the footer, and the meta index directly before it.
 void read_extended(Cursor cursor, Bytes bytes, Footer& footer) {
   constexpr std::size_t kChecksumAt = 5;
   const bool has_magic = cursor.u32_le() == kExtendedMagic;

@@ -1,4 +1,4 @@
-// The fixed structures of a table: where a block stands, what stands behind each block, the footer. FORMAT.md.
+// The fixed structures of a table: the place of a block, the trailer of a block, the footer. FORMAT.md, "Layout".
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace recordfs::leveldb_table {
 
-// Behind each block: its compression, and a checksum over both.
+// After each block: its compression, and a checksum over both.
 inline constexpr std::uint64_t kTrailerSize = 5;
 inline constexpr std::uint64_t kChecksumSize = 4;
 inline constexpr std::uint64_t kFooterSize = 48;
@@ -25,69 +25,69 @@ struct BlockPlace {
   bool operator==(const BlockPlace&) const = default;
 };
 
-// Two numbers, the first of them where the block begins. Fails as the cursor does.
+// Reads two numbers, the begin and the size. Fails as the cursor does.
 BlockPlace read_place(Cursor& cursor);
 
-// Whether the block and its trailer end at `end` or before.
+// Returns whether the block and its trailer end at or before `end`.
 bool fits(const BlockPlace& place, Position end);
 
 enum class Checksum : std::uint8_t { kNone, kCrc32c, kXxHash32, kXxHash64, kXxh3 };
 
-// "none", "crc32c", ... Static storage.
+// Returns "none", "crc32c", ... Static storage.
 std::string_view to_string(Checksum checksum);
 
-// What all blocks of a file have in common.
+// Properties shared by all blocks of a file.
 struct Dialect {
   bool is_rocksdb = false;
-  std::uint32_t version = 0;  // of the format, in RocksDB alone; 0: none is stated
+  std::uint32_t version = 0;  // RocksDB's format version; 0: none
   Checksum checksum = Checksum::kCrc32c;
-  std::uint32_t context = 0;    // goes into each checksum together with the block's position; 0: nothing does
-  bool has_dictionary = false;  // compressed blocks can't be decompressed without one
-  // How far behind the place at which it was written a block stands, for a table whose front was cut off or that stands
-  // behind something else.
+  std::uint32_t context = 0;    // added to each checksum together with the block's position; 0: none
+  bool has_dictionary = false;  // compressed blocks need a dictionary
+  // The distance of a block from the place at which it was written, for a table whose front was cut off or that
+  // follows other data.
   std::int64_t shift = 0;
 };
 
-// What is done to each checksum of a block that begins at `begin`: it is added to what the file has.
+// Returns the number that is added to each checksum of a block that begins at `begin`.
 std::uint32_t context_of(const Dialect& dialect, Position begin);
 
-// The checksum that stands behind a block, of its content's checksum `sum` and its type: in XXH3 the type goes in
-// apart.
+// Returns the stored checksum of a block from its content's checksum `sum` and its type, for XXH3, which does not
+// include the type.
 std::uint32_t with_type_apart(std::uint32_t sum, std::byte type);
 
-// Whether the stored checksum at the end of `stored`, a block with its trailer that begins at `begin`, is the right
-// one. REQUIRES: stored.size() >= kTrailerSize.
+// Returns whether the checksum at the end of `stored` matches. `stored` is a block with its trailer that begins at
+// `begin`. REQUIRES: stored.size() >= kTrailerSize.
 bool checksum_matches(const Dialect& dialect, Bytes stored, Position begin);
 
-// How the decompressed size stands in front of the stream: not at all, as a varint, or as 4 bytes and 4 more that say
-// nothing.
+// The form of the decompressed size before the stream: none, a varint, or 4 bytes and 4 ignored ones.
 enum class StatedSize : std::uint8_t { kNone, kVarint, kEightBytes };
 
-// How a block is compressed. Of LZ4 it is a bare block, and no frame.
+// The compression of a block. LZ4 is a bare block without a frame.
 struct Packing {
   CodecId codec = CodecId::kNone;
   StatedSize size = StatedSize::kNone;
 };
 
-// By the number in the block's trailer, and where that is not enough by its first bytes; nullopt for what is not known.
+// Returns the packing for the number in the block's trailer, using its first bytes if that is ambiguous; nullopt if
+// unknown.
 std::optional<Packing> packing_of(const Dialect& dialect, std::uint8_t number, Bytes first);
-// How many first bytes packing_of() wants to see.
+// Number of first bytes that packing_of() needs.
 inline constexpr std::size_t kFirstBytes = 2;
 
 struct Footer {
   Position begin = 0;
   Dialect dialect;
   BlockPlace metaindex;
-  std::optional<BlockPlace> index;  // otherwise the meta index says where it is
-  Position due = 0;                 // where the footer would stand by what it says
-  std::string flaw;                 // why the two places can't be believed; empty where they can
+  std::optional<BlockPlace> index;  // nullopt: the meta index has it
+  Position due = 0;                 // expected position of the footer according to its contents
+  std::string flaw;                 // why the two places are rejected; empty if they are valid
   std::uint64_t stored_size = kFooterSize;
 
   std::uint64_t size() const { return stored_size; }
 };
 
-// The footer at the end of a file of `file_size` bytes, of which `tail` are the last: 53 of them, or all. nullopt where
-// there is no magic.
+// Returns the footer at the end of a file of `file_size` bytes, whose last bytes are `tail`: 53 of them, or all.
+// Returns nullopt if there is no magic.
 std::optional<Footer> parse_footer(Bytes tail, std::uint64_t file_size);
 
 }  // namespace recordfs::leveldb_table
