@@ -22,13 +22,13 @@ class SoundPlaces {
   // they contain.
   SoundPlaces(Bytes bytes, std::size_t frame, bool may_cross, const Wire& wire, MayBegin may_begin);
 
-  // Returns the first place at or after `from` from which fragments lead to the end of the frame or of the file, or
-  // into the next frame, and where the record passes `may_begin`; nullopt if there is none.
+  // Returns the first place at or after `from` where a record passes `may_begin` and from which fragments lead on: to
+  // the end of the frame or of the file, or into the next frame. Returns nullopt if there is none.
   std::optional<std::size_t> next(std::size_t from) const;
 
-  // Returns the size of the fragment at `at` if only its length is wrong: a size with which its checksum matches, and
-  // after which there is a valid fragment, zeros to the end of the frame, or too few bytes for a header. nullopt if
-  // there is no such size, or no header. `frame_size` is the size of the whole frame, even if the file has less of
+  // Returns the size of the fragment at `at` if only its length is wrong: a size with which its checksum matches. It
+  // must be followed by a valid fragment, zeros to the end of the frame, or too few bytes for a header. Returns nullopt
+  // if there is no such size, or no header. `frame_size` is the size of the whole frame, even if the file has less of
   // it.
   std::optional<std::size_t> size_by_checksum(std::size_t at, std::size_t frame_size) const;
 
