@@ -21,27 +21,27 @@
 namespace recordfs {
 namespace {
 
-// What the C library opens when it is first used.
+// Loads what the C library otherwise opens on first use.
 void open_what_opens_late() {
   ::tzset();
-  // To cancel a thread, which libfuse does at the end. Never closed.
+  // Needed by pthread_cancel, which libfuse calls at exit. Never closed.
   static_cast<void>(::dlopen("libgcc_s.so.1", RTLD_NOW));
 }
 
 std::optional<std::string> failed(std::string_view what) { return fmt::format("{}: {}", what, std::strerror(errno)); }
 
-// To unmount, and to come to the mount point and remove it, whoever owns what is on the way.
+// To unmount, and to reach and remove the mount point regardless of who owns the directories above it.
 constexpr unsigned kOfKeeper =
     1u << CAP_SYS_ADMIN | 1u << CAP_DAC_READ_SEARCH | 1u << CAP_DAC_OVERRIDE | 1u << CAP_FOWNER;
 
-// The first 32 capabilities that the process has; 0 where that can't be told.
+// Returns the first 32 capabilities of the process, or 0 if they cannot be read.
 unsigned own_capabilities() {
   __user_cap_header_struct header{.version = _LINUX_CAPABILITY_VERSION_3, .pid = 0};
   __user_cap_data_struct sets[_LINUX_CAPABILITY_U32S_3]{};
   return ::syscall(SYS_capget, &header, sets) == 0 ? sets[0].effective & sets[0].permitted : 0;
 }
 
-// All but those of `kept` that it has.
+// Drops all capabilities except those in `kept` that the process has.
 std::optional<std::string> give_up_capabilities(unsigned kept) {
   __user_cap_header_struct header{.version = _LINUX_CAPABILITY_VERSION_3, .pid = 0};
   __user_cap_data_struct sets[_LINUX_CAPABILITY_U32S_3]{};

@@ -20,7 +20,7 @@
 namespace recordfs {
 namespace {
 
-// What later kernels know and the headers of older systems do not name. See landlock(7), "VERSIONS".
+// Constants of newer kernels that older headers lack. See landlock(7), "VERSIONS".
 constexpr std::uint64_t kRefer = 1ull << 13;
 constexpr std::uint64_t kTruncate = 1ull << 14;
 constexpr std::uint64_t kDeviceControl = 1ull << 15;
@@ -33,7 +33,7 @@ constexpr std::uint64_t kReadFile = LANDLOCK_ACCESS_FS_READ_FILE;
 constexpr std::uint64_t kWriteFile = LANDLOCK_ACCESS_FS_WRITE_FILE;
 constexpr std::uint64_t kReadDirectory = LANDLOCK_ACCESS_FS_READ_DIR;
 constexpr std::uint64_t kOfFiles = LANDLOCK_ACCESS_FS_EXECUTE | kWriteFile | kReadFile | kTruncate | kDeviceControl;
-constexpr std::uint64_t kFirstRights = (LANDLOCK_ACCESS_FS_MAKE_SYM << 1) - 1;  // of the first version
+constexpr std::uint64_t kFirstRights = (LANDLOCK_ACCESS_FS_MAKE_SYM << 1) - 1;  // of version 1
 constexpr std::uint64_t kSaving =
     kReadFile | kReadDirectory | kWriteFile | kTruncate | LANDLOCK_ACCESS_FS_MAKE_REG | LANDLOCK_ACCESS_FS_REMOVE_FILE;
 
@@ -54,7 +54,7 @@ Ruleset all_rights(long version) {
   return rights;
 }
 
-// How much of a Ruleset a kernel of that version knows.
+// Size of the prefix of Ruleset that a kernel with this Landlock version supports.
 std::size_t size_of_rights(long version) {
   constexpr std::size_t kNumber = sizeof(std::uint64_t);
   return version < 4 ? kNumber : version < 6 ? 2 * kNumber : 3 * kNumber;
@@ -66,7 +66,7 @@ class Rules {
  public:
   Rules(Descriptor descriptor, std::uint64_t known) : descriptor_(std::move(descriptor)), known_(known) {}
 
-  // False where it is there and the kernel does not take it.
+  // Returns false if a place exists and the kernel rejects the rule.
   bool allow(const std::vector<Descriptor>& places, std::uint64_t rights) const {
     return std::ranges::all_of(places, [&](const Descriptor& there) {
       struct stat st {};

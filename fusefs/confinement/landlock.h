@@ -1,4 +1,4 @@
-// The files that a process may reach, kept by the kernel (landlock(7)).
+// Restricts the files that a process can access, through the kernel's Landlock (landlock(7)).
 #pragma once
 
 #include <optional>
@@ -8,9 +8,9 @@
 
 namespace recordfs {
 
-// From now on nothing is opened but what is `within`, nothing is connected to, and no process
-// outside is sent a signal, as far as the kernel sees to it: one without Landlock does not. Returns what has failed, or
-// nothing. REQUIRES: one thread, and PR_SET_NO_NEW_PRIVS.
+// Allows opening only what is `within`, and blocks TCP connections and signals to other processes as far as the
+// kernel's Landlock version supports it. Does nothing if the kernel has no Landlock. Returns what failed, or nullopt.
+// REQUIRES: the process has one thread and has set PR_SET_NO_NEW_PRIVS.
 std::optional<std::string> keep_files(const Reach& within);
 
 }  // namespace recordfs

@@ -1,4 +1,4 @@
-// The system calls that the work of a daemon is made of, and that of its keeper, and no others.
+// Allows only the system calls that the daemon, or its keeper, needs.
 #pragma once
 
 #include <optional>
@@ -6,11 +6,11 @@
 
 namespace recordfs {
 
-// From now on every other system call fails with EPERM. Returns why that can't be had, or nothing. REQUIRES: one
-// thread, and PR_SET_NO_NEW_PRIVS.
+// Makes every system call that the daemon does not need fail with EPERM. Returns the reason if that failed, or nullopt.
+// REQUIRES: the process has one thread and has set PR_SET_NO_NEW_PRIVS.
 std::optional<std::string> keep_system_calls();
 
-// The same for a process that waits for a byte, answers, unmounts and removes a directory.
+// The same for a process that waits for a byte, answers, unmounts, and removes a directory.
 std::optional<std::string> keep_system_calls_of_keeper();
 
 }  // namespace recordfs
