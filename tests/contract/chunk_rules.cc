@@ -11,13 +11,13 @@ namespace {
 
 using Held = std::shared_ptr<const Chunk>;
 
-constexpr std::uint64_t kInsides = 50;  // records of a chunk that are looked into
+constexpr std::uint64_t kInsides = 50;  // records of a chunk whose parts and values are checked
 
 bool leaves(const Extent& extent, std::uint64_t size) {
   return extent.begin > size || extent.size > size - extent.begin;
 }
 
-// What is wrong with a part of a record of `size` bytes; nothing for a right one.
+// Returns what is wrong with a part of a record of `size` bytes, or an empty text.
 std::string_view wrong_in(const Parts& parts, std::size_t index, std::uint64_t size) {
   const Part& part = parts[index];
   if (part.parent && *part.parent >= index) return "stands before its directory";
@@ -27,7 +27,7 @@ std::string_view wrong_in(const Parts& parts, std::size_t index, std::uint64_t s
   return {};
 }
 
-// Whether a value is as value.h has it.
+// Whether a value conforms to value.h.
 bool is_right(const Value& value, std::uint32_t depth) {
   if (depth == 0) return false;
   const auto is_right_below = [depth](const Value& below) { return is_right(below, depth - 1); };
@@ -64,7 +64,7 @@ class ChunkCheck {
     const auto verified = container_.verify(info_);
     const bool is_whole = decoded && !(*decoded)->layout().has_failures();
     if (is_whole) expect(verified.has_value(), "decode succeeds and verify fails");
-    // What is only verified need not keep the limits on what is decoded.
+    // verify() need not enforce the limits on decoded data.
     if (!verified && !decoded && decoded.error().code != Code::kLimit) {
       expect(verified.error().code == decoded.error().code, "verify and decode fail with different codes");
     }
@@ -84,8 +84,8 @@ class ChunkCheck {
     expect(same, fmt::format("layout and decode disagree about where record {} stands", index));
     const Error* const of_a = a.failure(index);
     const Error* const of_b = b.failure(index);
-    // A layout that is cheaper than decoding may take a compressed record for readable that is not.
-    // Only decode sees all bytes, so it may know of more records that can't be read.
+    // A layout that is cheaper than decoding may report a broken compressed record as readable. Only decode reads all
+    // bytes, so it may find more unreadable records.
     expect(!of_a || (of_b && of_a->code == of_b->code),
            fmt::format("decode forgets why record {} can't be read", index));
   }
@@ -119,7 +119,7 @@ class ChunkCheck {
     const std::uint64_t length = (random >> 32) % (a.size - from + 1);
     const auto of_whole = whole.read(a.begin + from, length);
     const auto of_parts = parts.read(b.begin + from, length);
-    // What is decoded when it is read may turn out to be broken then, in both alike.
+    // Data that is decoded on demand may turn out to be broken, but then both chunks have to fail.
     expect(of_whole.has_value() == of_parts.has_value(),
            fmt::format("record {} can be read in one way only [{}, +{})", index, from, length));
     if (of_whole && of_parts) {

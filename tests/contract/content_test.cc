@@ -12,8 +12,8 @@ namespace {
 
 class ContentTest : public SampleTest {
  protected:
-  // A damaged sample: what is recovered is what the expectation says, or something else and the damage
-  // is reported; then it is told, to be looked at.
+  // A damaged sample gives the expected records, or reports the damage. In the latter case the difference is printed
+  // for review.
   void judge_damaged(const Stream& stream, const Reading& reading) const {
     const auto& right = sample().want.right;
     if (std::ranges::find(right, stream) != right.end()) return;
@@ -118,7 +118,7 @@ TEST_P(ContentTest, EightThreadsEqualOne) {
   }
 }
 
-// A damaged sample that was made from another one holds nothing that the other one does not.
+// A damaged sample contains no record that the sample it was made from does not have.
 TEST_P(ContentTest, DamagedSampleGivesRecordsOfItsOriginalAlone) {
   if (sample().want.undamaged.empty()) return;
   const auto container = open_sample();

@@ -1,4 +1,4 @@
-// A source that fails where a test wants it to.
+// A source that fails when a test asks for it.
 #pragma once
 
 #include <algorithm>
@@ -15,14 +15,14 @@ class FaultySource final : public Source {
  public:
   explicit FaultySource(std::shared_ptr<const Source> source) : source_(std::move(source)) {}
 
-  // The read after the next `reads` ones fails with `error`, once or from then on.
+  // Makes the read after the next `reads` ones fail with `error`, once or indefinitely.
   void fail_after(std::uint64_t reads, Error error, bool for_ever = false) {
     left_ = reads;
     error_ = std::move(error);
     for_ever_ = for_ever;
     failed_ = false;
   }
-  // Reads end at `size`, though size() says more: what a source must not do.
+  // Ends reads at `size` although size() is larger, which a source must not do.
   void end_at(std::uint64_t size) { end_ = size; }
   void mend() { error_.reset(); }
   // Whether a read has failed since fail_after().

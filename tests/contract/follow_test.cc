@@ -1,4 +1,4 @@
-// A file that grows: each store goes on from the one before, and shows the beginning of what the whole file holds.
+// A growing file: each store continues from the previous one, and shows a prefix of the whole file's content.
 #include <algorithm>
 #include <functional>
 #include <random>
@@ -15,7 +15,7 @@ constexpr std::uint64_t kCache = 1 << 20;
 
 void say_nothing(Severity, const std::string&) {}
 
-// Calls `ask` until it no longer answers kPending.
+// Retries `ask` until it no longer returns kPending.
 template <class Ask>
 auto waited(const Ask& ask) {
   for (;;) {
@@ -37,7 +37,7 @@ class FollowTest : public SampleTest {
     places_ = places(whole.walk, rounds(8 * bytes().size(), 40));
   }
 
-  // Each size at which the file is looked at, the whole at last: all of them of a small file.
+  // The sizes at which the file is opened: all of a small file; the whole file is last.
   std::vector<std::size_t> sizes() const {
     constexpr std::size_t kSmall = 600;
     std::set<std::size_t> some(places_.begin(), places_.end());
@@ -46,7 +46,7 @@ class FollowTest : public SampleTest {
     return {some.begin(), some.end()};
   }
 
-  // The file as it was when it had `size` bytes; null where there is no telling yet what it is.
+  // Opens the file as it was with `size` bytes; returns null if that is too little to recognize it.
   std::unique_ptr<RecordStore> at_size(std::size_t size, const RecordStore* shorter) {
     const std::string_view head = bytes().substr(0, size);
     auto container = open(head);
@@ -56,7 +56,7 @@ class FollowTest : public SampleTest {
                                          Growing{.is_followed = true, .shorter = shorter});
   }
 
-  // The record is the one of the whole file, at the address that it had when it was first there.
+  // Expects the record of the whole file, at the address that it had when it first appeared.
   void expect_right(const RecordStore& store, std::uint64_t ordinal) {
     const auto place = waited([&](Goal& goal) { return store.chunk_by_ordinal(ordinal, goal); });
     ASSERT_TRUE(place);
@@ -71,7 +71,7 @@ class FollowTest : public SampleTest {
     ASSERT_EQ(*address, addresses_[ordinal]);
   }
 
-  // What a store shows is the beginning of the whole: the records that are new, and one that is not.
+  // Expects a prefix of the whole file: checks the new records and one older record.
   void expect_beginning(const RecordStore& store, std::uint64_t records) {
     const std::uint64_t known = addresses_.size();
     ASSERT_LE(records, due_.size());
@@ -82,12 +82,12 @@ class FollowTest : public SampleTest {
 
   Services services_{kCache, 1, say_nothing};
   std::vector<std::size_t> due_;          // the hash of each record
-  std::vector<std::uint64_t> addresses_;  // of those that were there so far
+  std::vector<std::uint64_t> addresses_;  // of the records seen so far
   std::vector<Position> places_;
   std::mt19937_64 random_{5};
 };
 
-// Files of formats whose writers go back are not followed.
+// Files of formats that are not written by appending are not followed.
 std::vector<Sample> appended_containers() {
   std::vector<Sample> samples = undamaged_containers();
   std::erase_if(samples, [](const Sample& sample) {

@@ -7,7 +7,7 @@
 
 namespace recordfs::contract {
 
-// The format's name in lower case, with '_' for what is no letter or digit.
+// Returns the format's name in lower case, with '_' for every character that is not a letter or digit.
 std::string folder_of(const Format& format);
 
 }  // namespace recordfs::contract

@@ -1,4 +1,4 @@
-// Holes of sparse files: they cost nothing, and what is found of a file is what is found of the same bytes written out.
+// Holes of sparse files cost nothing to scan, and give the same results as written zeros.
 #include <algorithm>
 #include <atomic>
 #include <cstdlib>
@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::uint64_t kPage = 4096;
 
-// `before`, zeros, `behind`. What whole pages of the zeros there are it calls a hole, as filesystems do.
+// The bytes `before`, zeros, and `behind`. Like a filesystem, reports the whole pages inside the zeros as a hole.
 class HoleySource final : public Source {
  public:
   enum class Zeros : std::uint8_t { kWritten, kHole };
@@ -40,7 +40,7 @@ class HoleySource final : public Source {
     return kind_ == Zeros::kHole && at >= begin && at < end ? end : std::min(at, size());
   }
 
-  // Reading more than so many bytes from now on fails.
+  // Lets reads fail after this many more bytes.
   void allow(std::uint64_t bytes) { most_ = read_ + bytes; }
 
  private:
@@ -60,7 +60,7 @@ class HoleySource final : public Source {
   mutable std::atomic<std::uint64_t> read_{0};
 };
 
-// Regions of two steps that touch, with equal class and reason, are one.
+// Merges adjacent regions of different steps that have the same class and reason.
 std::vector<DamagedRegion> rows_of(const Walk& walk) {
   std::vector<DamagedRegion> rows;
   for (DamagedRegion& region : walk.damage()) {
@@ -82,7 +82,7 @@ std::vector<DamagedRegion> rows_of(const Walk& walk) {
 
 class HolesTest : public SampleTest {
  protected:
-  // What a file of these bytes gives; nothing where it is refused.
+  // Reads a file of these bytes; returns nullopt if it is refused.
   std::optional<Reading> reading(std::string_view before, std::uint64_t zeros, std::string_view behind,
                                  HoleySource::Zeros kind) const {
     const auto source = std::make_shared<HoleySource>(before, zeros, behind, kind);
@@ -112,8 +112,8 @@ class HolesTest : public SampleTest {
   }
 };
 
-// The smallest samples of each folder and ending of a name: so many, or one with RECORDFS_THOROUGH=0. What matters is
-// how a format is searched, and zeros are walked through for each.
+// Returns the `count` smallest samples (1 if RECORDFS_THOROUGH=0) of each folder and file name extension. A few are
+// enough: what matters is how a format searches, and each sample scans through the zeros.
 std::vector<Sample> some_of_each_kind(std::vector<Sample> samples, std::size_t count) {
   const char* const thorough = std::getenv("RECORDFS_THOROUGH");
   if (thorough != nullptr && std::string_view(thorough) == "0") count = 1;
@@ -132,7 +132,7 @@ RECORDFS_FOR_EACH(some_of_each_kind(undamaged_containers(), 1), HolesTest);
 class LargeHolesTest : public SampleTest {};
 RECORDFS_FOR_EACH(some_of_each_kind(undamaged_containers(), 4), LargeHolesTest);
 
-// More than the largest window that a search goes through at once, and neither begins nor ends with a page.
+// More than the largest window of one search step, and not aligned to pages at either end.
 constexpr std::uint64_t kZeros = (5 << 18) + 12345;
 
 TEST_P(HolesTest, BehindTheFileIsAsWritten) { expect_same(bytes(), kZeros, ""); }

@@ -42,7 +42,7 @@ TEST_P(LimitsTest, TinyLimitsGiveRightRecordsOrRefuse) { expect_right_records(ti
 TEST_P(LimitsTest, ShortScansGiveTheSameRecords) {
   Limits limits;
   limits.scan_bytes = 4096;
-  // Behind a damaged head it may take more than that to know the format.
+  // After a damaged head, recognizing the format may take more memory.
   if (sample().want.damaged && !open(bytes(), limits)) return;
   EXPECT_EQ(read(bytes(), limits).records, read(bytes()).records);
 }

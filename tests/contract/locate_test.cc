@@ -42,8 +42,8 @@ TEST_P(LocateTest, FindsNothingBehindTheEnd) {
 
 class SplitTest : public SampleTest {
  protected:
-  // A key from which a walk meets the first chunk that begins at `at` or behind, found without a walk
-  // from the beginning: through the nearest byte before `at` that a chunk covers.
+  // Returns a key from which a scan reaches the first chunk that begins at or after `at`. Finds it without a scan from
+  // the beginning: it locates the nearest byte before `at` that a chunk covers.
   static Result<ChunkKey> start_for(const Container& container, Position at) {
     for (std::uint64_t back = 0; container.has_seek_structure() && back <= at; back = back * 2 + 1) {
       auto found = container.locate(at - back);
@@ -76,7 +76,7 @@ TEST_P(SplitTest, SplitsAtAnyOffsetsYieldEachRecordOnceAndInOrder) {
   const auto container = open_sample();
   if (!container) return;
   Reading whole = read_all(*container, bytes().size());
-  // Splits go over the file, so their records come in its order.
+  // Splits follow the file, so their records are in file order.
   if (!container->is_in_file_order()) std::ranges::sort(whole.records, {}, &Mark::chunk_begin);
   std::mt19937_64 random(3);
   for (const std::size_t parts : {2u, 3u, 7u, 16u}) {

@@ -19,7 +19,7 @@ bool is_prefix(const std::vector<Mark>& part, const std::vector<Mark>& whole) {
 
 class PrefixTest : public SampleTest {
  protected:
-  // Records of chunks that end within the first `size` bytes.
+  // Returns the number of records in chunks that end within the first `size` bytes.
   static std::size_t records_within(const Reading& whole, std::uint64_t size) {
     if (!whole.walk.in_file_order) return 0;
     std::size_t records = 0;
@@ -34,7 +34,7 @@ class PrefixTest : public SampleTest {
 
 class FlipTest : public SampleTest {
  protected:
-  // Whether a checksum would tell that byte `at` has changed.
+  // Whether a checksum would detect a change of byte `at`.
   static bool is_covered(const Container& container, const Reading& whole, Position at) {
     for (const ChunkInfo& chunk : whole.walk.chunks()) {
       const bool in_payload = at < chunk.end && at >= chunk.end - chunk.stored_size;
@@ -79,7 +79,7 @@ TEST_P(PrefixTest, PrefixYieldsAPrefixOfTheRecords) {
   }
 }
 
-// But where no checksum covers the byte: then it is enough that the walk holds.
+// Unless no checksum covers the byte: then only the scan has to succeed.
 TEST_P(FlipTest, FlippedByteYieldsRightBytesDamageOrAnError) {
   const auto container = open_sample();
   const Reading whole = read(bytes());

@@ -1,6 +1,6 @@
-// Out of memory at each allocation of what a mount does beside reading a file: saving what a walk has found, loading
-// it, and showing a directory as it stands there. As in out_of_memory_test.cc the request that needed the memory fails
-// and says so, nothing is lost, and the next one is right.
+// Out of memory at each allocation of what a mount does besides reading a file: saving an index, loading it, and
+// showing a mirrored directory. As in out_of_memory_test.cc, the request that needed the memory fails and reports it,
+// nothing leaks, and the next request succeeds.
 #include <cerrno>
 #include <iostream>
 #include <memory>
@@ -24,9 +24,9 @@ namespace {
 using testing::FailingAllocations;
 using testing::TempFolder;
 
-constexpr int kFailuresLeft = 3;  // of threads in the background, told to who comes next
+constexpr int kFailuresLeft = 3;  // of background threads, each reported to a later request
 
-// Why a pass ended early.
+// Thrown to end a pass early.
 struct NotEnough {};
 
 const toy::File& toy_file() {
@@ -40,7 +40,7 @@ bool is_for_want_of_memory(const Result<T>& answer) {
   return !answer && (answer.error().code == Code::kOutOfMemory || answer.error().os_error == ENOMEM);
 }
 
-// The answer to a request that may have to wait.
+// Retries a request until it no longer has to wait.
 template <class Ask>
 auto waited_for(const Ask& ask) {
   for (;;) {
@@ -57,7 +57,7 @@ auto waited_for(const Ask& ask) {
   }
 }
 
-// The same; throws where there is no memory for one.
+// The same, but throws if the request fails for lack of memory.
 template <class Ask>
 auto answered(const Ask& ask) {
   auto answer = waited_for(ask);
@@ -66,7 +66,7 @@ auto answered(const Ask& ask) {
   return Answer(std::move(answer));
 }
 
-// What was answered, in words. They take no memory that could fail.
+// The answers as text. Collecting them makes no allocation that can fail.
 class Told {
  public:
   void add(std::string_view text) {
@@ -87,12 +87,11 @@ class Told {
   std::string text_;
 };
 
-// A thing that is made, asked everything, and asked again; all of it with allocations that fail.
+// Tests an object: makes it, asks everything, and asks again, while allocations fail.
 template <class Asked>
 class EachAllocation {
  public:
-  // `make` makes one; `before` is called each time before that. Without `counts_pieces` what is lost is for
-  // LeakSanitizer to find.
+  // Calls `before` and then `make` for each run. Without `counts_pieces`, leaks are left to LeakSanitizer.
   template <class Make, class Before>
   static void fails(const Make& make, const Before& before, bool counts_pieces = true) {
     FailingAllocations::take_what_is_kept();
@@ -134,9 +133,9 @@ class EachAllocation {
         const FailingAllocations::Pause pause;
         EXPECT_EQ(told, truth) << "without memory";
       } catch (const NotEnough&) {
-        // As it was told.
+        // The failure was reported.
       } catch (const std::bad_alloc&) {
-        // What the mount's one boundary answers with ENOMEM.
+        // The mount's outermost handler turns this into ENOMEM.
       }
       failed = failing.failed();
     }
@@ -159,7 +158,7 @@ class EachAllocation {
   }
 };
 
-// A file that was written long ago, so that it can be known again.
+// An old file, so that a saved index can identify it.
 class KnownFile final : public Source {
  public:
   std::uint64_t size() const override { return toy_file().bytes.size(); }
@@ -174,7 +173,7 @@ class KnownFile final : public Source {
   }
 };
 
-// A store whose walks are saved.
+// A store that saves its scans.
 class Walked {
  public:
   explicit Walked(const std::string& directory) : services_(1 << 20, 1, [](Severity, const std::string&) {}) {
@@ -236,7 +235,7 @@ TEST_F(OutOfMemorySaving, WhatWasSavedIsLoadedOrFoundAnew) {
   EachAllocation<Walked>::fails(make(), [] {});
 }
 
-// A mirrored folder with a container, asked as the kernel would.
+// A mirrored folder with a container, accessed as the kernel would.
 class Mirrored {
  public:
   explicit Mirrored(const std::string& folder) : services_(1 << 20, 1, [](Severity, const std::string&) {}) {
@@ -274,7 +273,7 @@ class Mirrored {
   }
 
  private:
-  // What a path names, for as long as the object: the kernel forgets it then.
+  // A looked-up path. The destructor forgets the node.
   class Known {
    public:
     Known(const MountTree& tree, std::string_view path) : tree_(tree) {

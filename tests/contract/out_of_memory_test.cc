@@ -1,8 +1,8 @@
 // Out of memory at each allocation of the read path: opening, the catalog, listings, records, every file of the tree.
 //
-// The first allocation fails, then the second, and so on until nothing is left to fail; and the same with all that come
-// behind failing too. Each time the failure has to be told as one, nothing may be lost, and the same store has to give
-// all that it should as soon as there is memory again.
+// First only the first allocation fails, then only the second, and so on; then the same with all later ones failing
+// too. Each failure has to be reported, nothing may leak, and the same store has to give the complete answer once there
+// is memory again.
 #include <algorithm>
 #include <iostream>
 #include <map>
@@ -25,21 +25,21 @@ using testing::FailingAllocations;
 constexpr std::uint64_t kCacheBytes = 1 << 20;
 constexpr std::size_t kMostEntries = 12;         // of one directory
 constexpr std::uint64_t kPiece = 128 << 10;      // of a read, as the kernel asks
-constexpr std::uint64_t kMostBytes = 256 << 10;  // of one file
+constexpr std::uint64_t kMostBytes = 256 << 10;  // of one file, in bytes
 constexpr std::size_t kDeepest = 4;
 constexpr std::uint64_t kSmallFile = 64 << 10;
 
 void say_nothing(Severity, const std::string&) {}
 
-// Why a pass ended early.
+// Thrown to end a pass early.
 struct NoMemory {};
 
-// Everything that a mount tells of one file, as a digest. What the pass itself needs memory for does not fail.
+// Digests everything that a mount shows of one file. The allocations of the pass itself do not fail.
 class Pass {
  public:
   Pass(const MountTree& tree, bool may_fail) : tree_(tree), may_fail_(may_fail) {}
 
-  // Throws NoMemory where it may fail and does, for want of memory alone.
+  // Throws NoMemory if `may_fail` and an answer fails for lack of memory. Any other failure goes into the digest.
   std::string run() {
     visit(MountTree::kRootNumber, 0);
     const FailingAllocations::Pause pause;
@@ -68,7 +68,7 @@ class Pass {
     }
   }
 
-  // What was asked for, or nothing and the failure told.
+  // Returns the answer; on failure adds the error to the digest and returns nothing.
   template <class Ask>
   auto asked(const Ask& ask) {
     auto answer = waited(ask);
@@ -141,7 +141,7 @@ class Pass {
     tell(std::to_string(bytes.size()) + ":" + std::to_string(std::hash<std::string_view>()(bytes)));
   }
 
-  // As the kernel forgets what it was told of.
+  // Forgets a node as the kernel does.
   class Forgotten {
    public:
     Forgotten(const MountTree& tree, std::uint64_t number) : tree_(tree), number_(number) {}
@@ -159,7 +159,7 @@ class Pass {
   std::string told_;
 };
 
-// A file as it stands in a mount.
+// A file as in a mount.
 struct Opened {
   explicit Opened(const Sample& sample, std::string_view bytes)
       : services(kCacheBytes, 1, say_nothing),
@@ -182,7 +182,7 @@ struct Opened {
   MountTree tree;
 };
 
-// The smallest undamaged file with records of each format: every allocation fails there, and elsewhere some.
+// Whether every allocation is tested: for the smallest undamaged file with records of each format.
 bool is_gone_through(const Sample& sample) {
   static const auto smallest = [] {
     std::map<std::string_view, std::pair<std::size_t, std::string>> of_formats;
@@ -217,7 +217,7 @@ class OutOfMemoryTest : public SampleTest {
     allocations_ = counted.seen();
   }
 
-  // Goes over the allocations of opening the file and reading all of it: `count` of them fail, from each on.
+  // For each `first` allocation of opening and reading the file, lets `count` allocations from there fail.
   void go_through(std::uint64_t count) {
     const std::uint64_t runs =
         is_gone_through(sample()) ? allocations_ : rounds(kCostOfARun * allocations_, kLeastRuns);
@@ -229,8 +229,8 @@ class OutOfMemoryTest : public SampleTest {
   }
 
  private:
-  static constexpr int kBackgroundThreads = 3;        // of two catalogs and the keys
-  static constexpr std::uint64_t kCostOfARun = 1000;  // for an allocation, in bytes that are read
+  static constexpr int kBackgroundThreads = 3;        // of two catalogs and the key index
+  static constexpr std::uint64_t kCostOfARun = 1000;  // for one allocation, in bytes read
   static constexpr std::uint64_t kLeastRuns = 5;
 
   std::string told() const {
@@ -246,13 +246,12 @@ class OutOfMemoryTest : public SampleTest {
       if (!opened) opened = std::make_unique<Opened>(sample(), bytes());
       EXPECT_EQ(told_with_memory(opened->tree), truth_) << "with memory again";
     }
-    // Types of messages are kept for all files.
+    // Message types stay cached for all files.
     if (has_types_) return;
     EXPECT_LE(FailingAllocations::in_use(), in_use) << "memory was lost";
   }
 
-  // What has failed in the background meanwhile may be told to who comes next, once for each of the background's
-  // threads.
+  // Failures in the background may be reported to later requests, once for each background thread.
   static std::string told_with_memory(const MountTree& tree) {
     for (int told = 0; told < kBackgroundThreads; ++told) {
       try {
@@ -272,9 +271,9 @@ class OutOfMemoryTest : public SampleTest {
       const FailingAllocations::Pause pause;
       EXPECT_EQ(told, truth_) << "without memory";
     } catch (const NoMemory&) {
-      // As it was told.
+      // The failure was reported.
     } catch (const std::bad_alloc&) {
-      // What the mount's one boundary answers with ENOMEM.
+      // The mount's outermost handler turns this into ENOMEM.
     }
     total_ += failing.failed();
   }

@@ -12,7 +12,7 @@ class RefusalTest : public SampleTest {};
 RECORDFS_FOR_EACH(all_samples(), RefusalTest);
 
 TEST_P(RefusalTest, OtherFormatsBidLessAndDoNotOpenIt) {
-  if (bytes().empty()) return;  // nothing but the name speaks
+  if (bytes().empty()) return;  // only the name identifies the format
   const auto own = sample().format->probe(*source_of(bytes()), base_name(sample().file_name), ProbeDepth::kSearch);
   ASSERT_TRUE(own);
   for (const Format* other : all_formats()) {
@@ -27,7 +27,7 @@ TEST_P(RefusalTest, OtherFormatsBidLessAndDoNotOpenIt) {
 }
 
 TEST_P(RefusalTest, RegistryFindsItsFormat) {
-  if (sample().format == all_formats().back()) return;  // the toy stands in no registry
+  if (sample().format == all_formats().back()) return;  // the toy is not in the registry
   const auto opened = open_container(source_of(bytes()), base_name(sample().file_name), Limits{});
   if (sample().want.refused) {
     ASSERT_FALSE(opened);

@@ -27,7 +27,7 @@ void check_shape(const DamagedRegion& region, std::uint64_t size, Violations& br
 }
 
 void check_forward(const Visit& visit, bool in_file_order, Violations& broken) {
-  // A search may stay at what it searches from and count in its key's state.
+  // A search may stay at its starting position and count in its key's state.
   if (!visit.step.next) return;
   const bool goes_back = in_file_order && visit.step.next->position < visit.at.position;
   if (goes_back || *visit.step.next == visit.at) {
@@ -35,7 +35,7 @@ void check_forward(const Visit& visit, bool in_file_order, Violations& broken) {
   }
 }
 
-// A region stands before the chunk of its step, or inside it.
+// A region is before the chunk of its step, or inside it.
 void check_region_order(const Step& step, Position chunks_end, Position& regions_end, Violations& broken) {
   for (const DamagedRegion& region : step.damage) {
     if (region.begin < regions_end) broken.push_back(to_string(region) + ": overlaps a region before it");
@@ -50,7 +50,7 @@ void check_region_order(const Step& step, Position chunks_end, Position& regions
   }
 }
 
-// In any order: no byte belongs to two chunks, and none of a chunk to a region of another step.
+// In any order: no byte belongs to two chunks, and no region of one step overlaps a chunk of another.
 void check_apart(const Walk& walk, Violations& broken) {
   std::vector<ChunkInfo> chunks = walk.chunks();
   std::ranges::sort(chunks, {}, &ChunkInfo::begin);

@@ -1,5 +1,5 @@
-// What every container keeps, as checks that say in words what was broken. The contract tests expect
-// an empty list; the fuzz targets abort on the first line.
+// The contract of every container, as checks that return descriptions of violations. The contract tests expect an empty
+// list; the fuzz targets abort on the first line.
 #pragma once
 
 #include <span>
@@ -13,19 +13,19 @@ namespace recordfs::contract {
 
 using Violations = std::vector<std::string>;
 
-// The walk ends, moves on, stays in the file; chunks and regions are apart, and in order where the container's is that
-// of the file.
+// The scan ends, advances, and stays in the file. Chunks and regions do not overlap, and are in order if the container
+// is in file order.
 Violations check_walk(const Walk& walk, std::uint64_t size);
 
-// scan() gives each step again, in any order, and each chunk again from its own key.
+// scan() repeats each step, in any order, and returns each chunk again from the chunk's own key.
 Violations check_rescan(const Container& container, const Walk& walk);
 
-// decode, layout, verify and decode_by_parts say the same of a chunk, and what its header said. Where records have
-// parts, values, or changes to keys, those of the first records are what part.h, value.h and key_change.h promise.
-// `seed` picks the ranges that are read.
+// decode, layout, verify and decode_by_parts agree about a chunk, and with its header. If records have parts, values or
+// key changes, those of the first records conform to part.h, value.h and key_change.h. `seed` picks the ranges that are
+// read.
 Violations check_chunk(const Container& container, const ChunkInfo& chunk, std::uint64_t seed);
 
-// locate(p) is what the walk found at p, for each of `positions`.
+// For each of `positions`, locate(p) returns what the scan found at p.
 Violations check_locate(const Container& container, const Walk& walk, std::span<const Position> positions);
 
 }  // namespace recordfs::contract

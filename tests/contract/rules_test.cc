@@ -1,5 +1,5 @@
-// The rules against containers that break them, one at a time: a rule that no container can break
-// checks nothing.
+// Checks the rules against containers that each violate one of them. A rule that no container can violate checks
+// nothing.
 #include "tests/contract/rules.h"
 
 #include <functional>
@@ -11,7 +11,7 @@
 namespace recordfs::contract {
 namespace {
 
-// A sound toy whose answers a test may change.
+// A valid toy container whose answers a test can change.
 class Liar final : public Container {
  public:
   explicit Liar(const toy::Shape& shape) : file_(toy::make_file(shape)) {
@@ -22,10 +22,10 @@ class Liar final : public Container {
   std::function<Result<Layout>(Layout)> change_layout;
   std::function<Result<void>()> change_verify;
   std::function<std::optional<ChunkInfo>(Position)> change_locate;
-  const Container* parts_of = nullptr;  // whose parts it gives out
-  Result<Parts> inside = Parts{};       // what it says is inside each record
-  std::optional<Value> told{};          // what each record says
-  std::vector<KeyChange> changes{};     // what each record changes
+  const Container* parts_of = nullptr;  // container whose parts it returns
+  Result<Parts> inside = Parts{};       // returned as the parts of each record
+  std::optional<Value> told{};          // returned as the value of each record
+  std::vector<KeyChange> changes{};     // returned as the key changes of each record
   bool changes_fail = false;
 
   std::uint64_t size() const { return file_.bytes.size(); }
@@ -77,7 +77,7 @@ DamagedRegion region_of(Position begin, Position end) {
   return region;
 }
 
-// What check_walk says about the first step changed by `change`.
+// Returns what check_walk reports after `change` has altered the first step.
 std::string walk_with(const std::function<void(Step&)>& change) {
   Liar liar({});
   liar.change_step = [&, is_first = true](Step& step) mutable {

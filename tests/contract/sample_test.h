@@ -1,4 +1,4 @@
-// The fixture of all contract tests: one sample, and ways to open and to damage it.
+// The fixture of all contract tests: one sample, with functions to open and damage it.
 #pragma once
 
 #include <memory>
@@ -13,7 +13,7 @@
 
 namespace recordfs::contract {
 
-// A source over bytes that the caller keeps.
+// Returns a source over bytes that the caller keeps.
 std::shared_ptr<const Source> source_of(std::string_view bytes);
 
 class SampleTest : public ::testing::TestWithParam<Sample> {
@@ -21,18 +21,19 @@ class SampleTest : public ::testing::TestWithParam<Sample> {
   const Sample& sample() const { return GetParam(); }
   std::string_view bytes() const { return *bytes_; }
 
-  // The sample as it is; null where its format refuses it, which fails the test unless it is damaged.
+  // Opens the unchanged sample. Returns null if its format refuses it, which fails the test unless the sample is
+  // damaged.
   std::unique_ptr<Container> open_sample(const Limits& limits = Limits{}) const;
   Result<std::unique_ptr<Container>> open(std::string_view bytes, const Limits& limits = Limits{}) const;
-  // Everything that `bytes` give; nothing when they are refused.
+  // Reads everything from `bytes`; empty if they are refused.
   Reading read(std::string_view bytes, const Limits& limits = Limits{}) const;
 
-  // How often a test may go over a file of `cost` bytes, and at least `least` times. RECORDFS_THOROUGH=N
-  // in the environment multiplies it.
+  // Returns how often a test may process a file of `cost` bytes, but at least `least`. RECORDFS_THOROUGH=N in the
+  // environment multiplies it.
   static std::uint64_t rounds(std::uint64_t cost, std::uint64_t least);
 
-  // `count` places in the file worth a change, in order and each once: around the borders of chunks, frames and
-  // regions, and others by chance.
+  // Returns `count` distinct offsets worth changing, in order: around the borders of chunks, frames and regions, and
+  // random ones.
   std::vector<Position> places(const Walk& walk, std::uint64_t count) const;
 
  private:
@@ -41,7 +42,7 @@ class SampleTest : public ::testing::TestWithParam<Sample> {
 
 inline std::string name_of(const ::testing::TestParamInfo<Sample>& info) { return info.param.name; }
 
-// "" for none, otherwise the first few lines.
+// Returns "" for no violations, otherwise the first few lines.
 std::string joined(const Violations& broken);
 
 }  // namespace recordfs::contract

@@ -17,7 +17,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// RECORDFS_CORPUS in the environment names another folder, for samples that the project does not hold.
+// Returns the corpus folder. RECORDFS_CORPUS in the environment names another folder, for samples outside the project.
 fs::path corpus() {
   const char* const other = std::getenv("RECORDFS_CORPUS");
   return other ? other : "tests/corpus";

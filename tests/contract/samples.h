@@ -1,5 +1,5 @@
-// The files that the contract tests run on: every file under tests/corpus/<format's folder>/ that has
-// an expectation beside it, and toy files made here. Add a file, gain a test.
+// The files that the contract tests run on: every file below tests/corpus/<format's folder>/ that has an expectation,
+// and toy files made here. Adding a file adds its tests.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@
 
 namespace recordfs::contract {
 
-// A stream of records: how many, and SHA-256 over each one's length (8 bytes little-endian) and bytes.
+// A stream of records: their number, and SHA-256 over each one's length (8 bytes, little-endian) and bytes.
 struct Stream {
   std::uint64_t records = 0;
   std::string sha256;
@@ -32,24 +32,24 @@ struct ExpectedChunk {
   Position end = 0;
 };
 
-// What NAME.expect.json says about NAME.
+// The content of NAME.expect.json.
 struct Expectation {
   bool damaged = false;
   bool refused = false;               // not a container of any format
-  std::vector<Stream> right;          // what an honest reader can deliver; empty: nobody knows
+  std::vector<Stream> right;          // what a correct reader can return; empty: unknown
   std::vector<ExpectedRecord> some;   // of an undamaged file
-  std::vector<ExpectedChunk> chunks;  // of an undamaged file, all of them; empty: not told
-  bool end_tells = false;             // nothing can be told of a part without the file's end
+  std::vector<ExpectedChunk> chunks;  // of an undamaged file, all of them; empty: not listed
+  bool end_tells = false;             // nothing can be read without the file's end
   bool unchecked = false;             // no checksum covers its records: a changed byte may give a changed record
   std::string undamaged;              // the sample from which this one was made, or ""
 };
 
 struct Sample {
-  std::string name;                // as it stands in the test's name
-  std::string file_name;           // with its folders below the format's
+  std::string name;                // as in the test's name
+  std::string file_name;           // with its path below the format's folder
   const Format* format = nullptr;  // of the folder
   Expectation want;
-  std::shared_ptr<const std::string> made;  // bytes of a toy; null: a file at `path`
+  std::shared_ptr<const std::string> made;  // content of a toy; null: a file at `path`
   std::string path;
 
   std::shared_ptr<const std::string> bytes() const;
@@ -57,20 +57,20 @@ struct Sample {
 
 std::ostream& operator<<(std::ostream& out, const Sample& sample);
 
-// All formats of this build, and the toy.
+// Returns all formats of this build, and the toy.
 std::vector<const Format*> all_formats();
 
-// All samples of all formats, in the order of the list. Stops the program when a sample can't be read.
+// Returns all samples of all formats, in registry order. Ends the program if a sample cannot be read.
 const std::vector<Sample>& all_samples();
-// Those that are containers, damaged or not, or each RECORDFS_ONE_SAMPLE_IN-th of them as the environment has it; and
-// of these the ones without damage.
+// Returns the samples that are containers, damaged or not, or every RECORDFS_ONE_SAMPLE_IN-th of them if that is set;
+// and the undamaged ones of these.
 std::vector<Sample> containers();
 std::vector<Sample> undamaged_containers();
 
-// The toys alone.
+// Returns only the toy samples.
 std::vector<Sample> toy_samples();
 
-// Reads an expectation file's text.
+// Parses the text of an expectation file.
 Expectation parse_expectation(const std::string& json);
 
 }  // namespace recordfs::contract

@@ -1,4 +1,4 @@
-// Files in which a byte has changed, got in or got lost: each way to a chunk finds the same one.
+// Files in which a byte was changed, inserted or deleted: the scan and locate() find the same chunks.
 #include <algorithm>
 #include <random>
 #include <string>
@@ -13,9 +13,9 @@ namespace {
 
 constexpr std::size_t kCheckedSteps = 60;
 constexpr std::size_t kCheckedChunks = 40;
-constexpr std::uint64_t kCostOfAByte = 8;  // as chunks are come to in several ways
+constexpr std::uint64_t kCostOfAByte = 8;  // a chunk is reached in several ways
 
-// Both what the file holds and what becomes of it count: 50,000 empty records can be 1,600 bytes of gzip.
+// Counts both the file's bytes and its content: 50,000 empty records can be 1,600 bytes of gzip.
 std::uint64_t cost_of(const Walk& walk, std::uint64_t size) {
   for (const ChunkInfo& chunk : walk.chunks()) size += chunk.decoded_size.value_or(0) + 20 * chunk.records.value_or(0);
   return kCostOfAByte * size;

@@ -17,8 +17,8 @@ class SourceTest : public SampleTest {
     if (container) container_ = std::move(*container);
   }
 
-  // Takes `action` again and again, each time with a later read failing, until none of its reads does.
-  // Every failure has to come out as it is, and the try after the last one has to succeed.
+  // Repeats `action`, each time with a later read failing, until none fails. Every failure has to be returned
+  // unchanged, and the attempt after the last one has to succeed.
   template <class Action>
   void fail_each_read(const Action& action, std::string_view what) {
     for (std::uint64_t reads = 0; reads < 200; reads = reads < 8 ? reads + 1 : reads * 2) {

@@ -1,5 +1,5 @@
-// The store over each container: what it adds (ordinals, addresses, streams, caches, several readers)
-// changes no byte.
+// The store over each container: its additions (ordinals, addresses, streams, caches, concurrent readers) change no
+// byte.
 #include <algorithm>
 #include <functional>
 #include <map>
@@ -14,12 +14,12 @@ namespace recordfs::contract {
 namespace {
 
 constexpr std::uint64_t kRoomyCache = 64 << 20;
-constexpr std::uint64_t kTinyCache = 4096;  // next to nothing stays
+constexpr std::uint64_t kTinyCache = 4096;  // too small to keep anything useful
 constexpr std::uint64_t kMostRecords = 600;
 
 void say_nothing(Severity, const std::string&) {}
 
-// The store may know more of a chunk than its header said, so only the place counts.
+// The store may have more information about a chunk than its header, so only the range counts.
 bool same_place(const ChunkInfo& a, const ChunkInfo& b) { return a.begin == b.begin && a.end == b.end; }
 
 using testing::waited;
@@ -38,7 +38,7 @@ class StoreTest : public SampleTest {
                                          Catalog::Bounds{.anchors = 4, .chunks_per_anchor = 2, .kept_places = 8});
   }
 
-  // The ordinals of some records, or of all where they are few; in order.
+  // Returns the ordinals of some records in order, or of all if they are few.
   static std::vector<std::uint64_t> some_ordinals(std::uint64_t records) {
     std::vector<std::uint64_t> some;
     for (std::uint64_t i = 0; i < std::min(records, kMostRecords); ++i) some.push_back(i);
@@ -56,7 +56,7 @@ class StoreTest : public SampleTest {
     return RecordRef{place->chunk, ordinal - place->before.records};
   }
 
-  // The record is the one that the sequential pass found at its address, and unreadable where that one was.
+  // Expects the record that the sequential pass found at this address, or a failure if it was unreadable there.
   void expect_right(const RecordStore& store, const RecordRef& ref) const {
     const auto size = store.record_size(ref);
     ASSERT_TRUE(size) << to_string(size.error());

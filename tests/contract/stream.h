@@ -1,4 +1,4 @@
-// SHA-256, by OpenSSL: the one outside opinion about bytes that the tests rely on.
+// SHA-256, computed by OpenSSL: the only independent check of bytes that the tests rely on.
 #pragma once
 
 #include <memory>
@@ -9,10 +9,10 @@
 
 namespace recordfs::contract {
 
-// 64 hexadecimal digits.
+// Returns 64 hexadecimal digits.
 std::string sha256(Bytes bytes);
 
-// Takes records one after the other and gives their Stream.
+// Consumes records in order and returns their Stream.
 class StreamDigest {
  public:
   StreamDigest();

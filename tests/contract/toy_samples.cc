@@ -51,7 +51,7 @@ Sample make_sample(const std::string& name, const Shape& shape) {
   return sample;
 }
 
-// A sound file of which only the first three bytes of the last chunk are there.
+// A valid file of which the last chunk is truncated to three bytes.
 Sample make_cut(const std::string& name, const Shape& shape) {
   const File file = toy::make_file(shape);
   Sample sample = named(name, file.bytes.substr(0, file.begins.back() + 3));

@@ -33,7 +33,7 @@ TEST_P(WalkTest, AnyStepCanBeTakenAgain) {
   EXPECT_EQ(joined(check_rescan(*container, walk(*container, bytes().size()))), "");
 }
 
-// But for the old end of a file that was used anew, which is no part of what was written.
+// Except for the old end of a reused file, which was not written as part of the new content.
 TEST_P(WalkTest, NoRegionOfAnUndamagedFileIsDamage) {
   const auto container = open_sample();
   if (!container || sample().want.damaged) return;
@@ -42,7 +42,7 @@ TEST_P(WalkTest, NoRegionOfAnUndamagedFileIsDamage) {
   }
 }
 
-// Counts the bytes that are read through it.
+// Counts the bytes read through it.
 class CountingSource final : public Source {
  public:
   explicit CountingSource(std::shared_ptr<const Source> source) : source_(std::move(source)) {}
@@ -58,10 +58,9 @@ class CountingSource final : public Source {
   mutable std::atomic<std::uint64_t> count_{0};
 };
 
-// Besides the chunk that it gives, which some formats verify on the way.
+// Not counting the chunk that the step returns, which some formats verify during the scan.
 TEST_P(WalkTest, OneStepReadsAboutScanBytesAtTheMost) {
-  constexpr std::uint64_t kSlack =
-      4 * 65536;  // the frames that a step begins and ends in, and one before a damaged one
+  constexpr std::uint64_t kSlack = 4 * 65536;  // the frames at both ends of a step, and the one before a damaged frame
   Limits limits;
   limits.scan_bytes = 4096;
   const auto source = std::make_shared<CountingSource>(source_of(bytes()));

@@ -1,4 +1,4 @@
-// What a toy chunk's payload says: its layout, its bytes. `chunk` is what scan() found.
+// The payload of a toy chunk: its layout and its bytes. `chunk` is a ChunkInfo from scan().
 #pragma once
 
 #include <memory>
@@ -9,13 +9,13 @@
 
 namespace recordfs::toy {
 
-// The payload, verified. Fails with kLimit, kDamage, kUnsupported, and as Source does.
+// Returns the verified payload. Fails with kLimit, kDamage or kUnsupported, or with the source's error.
 Result<Buffer> read_payload(const Source& source, const ChunkInfo& chunk, const Limits& limits);
 
-// All three fail as read_payload does, and with kDamage where the sizes do not add up.
+// The three functions below fail like read_payload, and with kDamage if the sizes do not add up.
 Result<Layout> read_layout(const Source& source, const ChunkInfo& chunk, const Limits& limits);
 Result<std::shared_ptr<const Chunk>> read_chunk(const Source& source, const ChunkInfo& chunk, const Limits& limits);
-// A chunk that holds no payload and reads it again for each call of Chunk::read.
+// Returns a chunk that holds no payload and rereads it for each call of Chunk::read.
 Result<std::shared_ptr<const Chunk>> open_parts(std::shared_ptr<const Source> source, const ChunkInfo& chunk,
                                                 const Limits& limits);
 

@@ -39,7 +39,7 @@ std::optional<Head> parse_head(FixedHead fixed, Bytes bytes) {
   return head;
 }
 
-// nullopt: not a toy file.
+// Returns nullopt if the source is not a toy file.
 Result<std::optional<Head>> read_head(const Source& source) {
   auto start = read_up_to(source, 0, kFixedHeadSize);
   if (!start) return std::move(start).error();
@@ -89,7 +89,7 @@ class ToyContainer final : public Container {
   const std::shared_ptr<Watch> watch_;
 };
 
-// nullopt where a sound header can't be believed here.
+// Returns nullopt if a valid header makes no sense at this position.
 std::optional<ChunkInfo> ToyContainer::info(Position begin, const ChunkHeader& header) const {
   const std::uint64_t size = kChunkHeaderSize + header.payload_size;
   if (header.records > limits_.records_per_chunk) return std::nullopt;
@@ -151,7 +151,7 @@ Result<Step> ToyContainer::scan(ChunkKey at) const {
   return Step{.chunk = chunk, .damage = {}, .next = behind(chunk->end)};
 }
 
-// The next place worth a scan, behind a header at `from` that is not sound.
+// Finds the next position worth scanning, after an invalid header at `from`.
 Result<Step> ToyContainer::search(Position from) const {
   constexpr std::string_view kWhy = "chunk header check mismatch";
   const std::uint64_t size = source_->size();

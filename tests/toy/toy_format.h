@@ -1,5 +1,5 @@
-// A container format made up for tests, with a knob for each thing in which real formats differ. What
-// a file holds is a Shape, and is written into the file; what a running test watches is a Watch.
+// A container format for tests, with a switch for each property in which real formats differ. A Shape describes the
+// content of a file and is stored in it. A Watch observes a container while a test runs.
 //
 //   file   head, chunks
 //   head   "toyfile\n", u32 size of the head, u32 flags, u32 stride, attributes, trailer, u32 check
@@ -33,22 +33,22 @@ struct PartShape {
   std::string bytes{};  // of a file, slice or text
 };
 
-// What make_file() puts into a file. Chunks and records are told by their number, from 0.
+// What make_file() puts into a file. Chunks and records are numbered from 0.
 struct Shape {
   std::uint64_t chunks = 4;
   std::uint64_t records_per_chunk = 3;
   std::function<std::size_t(std::uint64_t ordinal)> record_size{};  // null: 20 + ordinal % 7
-  // What is inside a record, whose bytes and size follow from it; null: records have no parts.
+  // The parts of a record, which determine its bytes and size; null: records have no parts.
   std::function<std::vector<PartShape>(std::uint64_t ordinal)> parts{};
-  std::set<std::uint64_t> broken_parts{};  // readable records whose parts can't be told
+  std::set<std::uint64_t> broken_parts{};  // readable records whose parts cannot be parsed
   bool seekable = true;
-  bool counts_in_header = true;                  // otherwise only layout() knows ChunkInfo::records and decoded_size
+  bool counts_in_header = true;                  // otherwise only layout() returns the number and sizes of records
   bool small_layout = true;                      // otherwise LayoutCost::kDecode
-  bool by_parts = false;                         // whether decode_by_parts() gives a chunk
-  std::set<std::uint64_t> broken_headers{};      // chunks that the walk does not find
+  bool by_parts = false;                         // whether decode_by_parts() is supported
+  std::set<std::uint64_t> broken_headers{};      // chunks that a scan does not find
   std::set<std::uint64_t> broken_payloads{};     // chunks that scan finds and decode refuses with kDamage
   std::set<std::uint64_t> unsupported{};         // chunks that scan finds and decode refuses with kUnsupported
-  std::set<std::uint64_t> unreadable_records{};  // records of sound chunks with a Layout::failure
+  std::set<std::uint64_t> unreadable_records{};  // records of valid chunks with a Layout::failure
   std::vector<Attribute> attributes{};
   std::optional<std::string> trailer{};
 };
@@ -56,32 +56,31 @@ struct Shape {
 struct File {
   std::string bytes{};
   std::vector<std::string> records{};  // all that were written, by ordinal
-  std::vector<Position> begins{};      // of all chunks, broken ones too
+  std::vector<Position> begins{};      // of all chunks, including broken ones
   std::vector<Position> ends{};
 };
 
-// The same Shape gives the same bytes.
+// Returns the file. Equal shapes give equal bytes.
 File make_file(const Shape& shape);
 
-// What record `ordinal` of `size` bytes holds: its number, in letters, again and again.
+// Returns the content of a record of `size` bytes: its ordinal in words, repeated.
 std::string record_text(std::uint64_t ordinal, std::size_t size);
 
-// A source in memory.
+// Returns a source in memory.
 std::shared_ptr<const Source> source_of(std::string_view bytes);
 
-// Counts what a container is asked for, and stops it where a test wants to. A hook runs on the thread
-// that asked, before the work, and may block; it is called by several threads at once. Set the hooks
-// before the container is used.
+// Counts the calls to a container and lets a test block them. A hook runs on the calling thread before the work, and
+// may block. Several threads call hooks at once. Set the hooks before the container is used.
 struct Watch {
   std::function<void(Position begin)> on_scan, on_layout, on_verify, on_decode;
   std::atomic<std::uint64_t> scans{0}, layouts{0}, verifies{0}, decodes{0}, locates{0}, parts{0};
 };
 
-// Opens a toy file. Fails with kNoContainer, and as Source does.
+// Opens a toy file. Fails with kNoContainer, or with the source's error.
 Result<std::unique_ptr<Container>> open(std::shared_ptr<const Source> source, const Limits& limits,
                                         std::shared_ptr<Watch> watch = nullptr);
 
-// "toy", without a watch. Bids 64 on a sound head, and 1 on an empty file named *.toy.
+// The format "toy", without a watch. Its probe bids 64 on a valid head, and 1 on an empty file named *.toy.
 extern const Format kFormat;
 
 }  // namespace recordfs::toy

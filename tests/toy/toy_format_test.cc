@@ -6,9 +6,9 @@ namespace recordfs::toy {
 namespace {
 
 struct Seen {
-  std::vector<std::string> records;  // "!" and the reason for one that can't be read
+  std::vector<std::string> records;  // "!" and the reason for an unreadable one
   std::vector<std::string> damage;
-  std::vector<std::string> refused;  // chunks that decode refuses
+  std::vector<std::string> refused;  // chunks that decode fails on
 };
 
 std::string text_of(const Chunk& chunk, std::uint64_t index) {

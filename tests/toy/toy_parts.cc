@@ -7,7 +7,7 @@
 namespace recordfs::toy {
 namespace {
 
-// The next part; nullopt where the record can't be understood.
+// Takes the next part; returns nullopt if the record is malformed.
 std::optional<Part> take_part(Cursor& cursor, const Parts& before) {
   const std::uint32_t parent = cursor.u32_le();
   const std::uint32_t kind = cursor.u32_le();

@@ -1,4 +1,4 @@
-// What a toy record with parts says.
+// Parses the parts of a toy record.
 #pragma once
 
 #include "core/base/limits.h"
@@ -6,7 +6,7 @@
 
 namespace recordfs::toy {
 
-// As Container::parts.
+// See Container::parts.
 Result<Parts> parse_parts(Bytes record, const Limits& limits);
 
 }  // namespace recordfs::toy

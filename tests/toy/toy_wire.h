@@ -1,4 +1,4 @@
-// The structs of a toy file, parsed in one place. See toy_format.h for the layout.
+// Parses the structs of a toy file. See toy_format.h for the layout.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@ inline constexpr std::uint32_t kUnreadable = 0x80000000u;
 enum HeadFlag : std::uint32_t { kCounts = 1, kSmallLayout = 2, kByParts = 4, kTrailer = 8, kParts = 16 };
 enum ChunkFlag : std::uint32_t { kUnsupportedCodec = 1 };
 
-// FNV-1a, going on from `previous`. Every change of one byte changes it.
+// FNV-1a, continued from `previous`. Every change of one byte changes the result.
 std::uint32_t check_of(Bytes bytes, std::uint32_t previous = 2166136261u);
 
 struct FixedHead {
@@ -29,7 +29,7 @@ struct FixedHead {
   std::uint32_t stride = 0;
 };
 
-// The first kFixedHeadSize bytes of a file; nullopt when they are not a toy file's.
+// Parses the first kFixedHeadSize bytes of a file; returns nullopt if it is not a toy file.
 std::optional<FixedHead> parse_fixed_head(Bytes bytes);
 
 struct ChunkHeader {
@@ -39,7 +39,7 @@ struct ChunkHeader {
   std::uint32_t payload_check = 0;
 };
 
-// The first kChunkHeaderSize bytes of a chunk; nullopt when they are too few or not sound.
+// Parses the first kChunkHeaderSize bytes of a chunk; returns nullopt if they are too few or invalid.
 std::optional<ChunkHeader> parse_chunk_header(Bytes bytes);
 
 }  // namespace recordfs::toy
