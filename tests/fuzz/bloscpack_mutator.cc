@@ -1,5 +1,5 @@
-// Takes a Bloscpack file apart into what stands before its chunks and the chunks, and puts it together with right
-// counts, offsets and checksums (core/formats/bloscpack/FORMAT.md). The words here are the format's own.
+// Splits a Bloscpack file into its head and its chunks, and reassembles it with correct counts, offsets and checksums
+// (core/formats/bloscpack/FORMAT.md). Uses the terms of that page.
 #include <algorithm>
 #include <array>
 #include <optional>
@@ -46,7 +46,7 @@ struct Plan {
   std::uint64_t chunks = 0;
 };
 
-// Where the metadata section of version 3 ends.
+// Returns the end of the metadata section of version 3.
 std::size_t behind_metadata(Bytes file) {
   const std::uint64_t room = get(file, kHeader + 16, 4);
   const std::uint64_t end = 2 * kHeader + room + size_of(digest_of(get(file, kHeader + 9, 1)));
@@ -77,7 +77,7 @@ Plan plan_of(Bytes file) {
   return plan;
 }
 
-// The bytes of the chunk at `at` without its checksum; none where no chunk fits the file.
+// Returns the size of the chunk at `at` without its checksum, or 0 if no chunk fits there.
 std::size_t chunk_size(Bytes file, std::size_t at, const Plan& plan) {
   if (at >= file.size() || file.size() - at < kBloscHeader) return 0;
   const std::uint64_t size = get(file, at + 12, 4);
@@ -125,7 +125,7 @@ void put(std::string& bytes, std::size_t at, std::size_t width, std::uint64_t va
   if (bytes.size() >= at + width) put_number(std::as_writable_bytes(std::span(bytes)), at, width, value);
 }
 
-// `order`: the place of each chunk in the file, for items that stand in any order.
+// `order` is the position of each chunk in the file, which may differ from its number.
 std::string put_together(Parts parts, const std::vector<std::size_t>& order) {
   constexpr std::size_t kSpare = 2;
   put(parts.head, 16, 8, parts.chunks.size());

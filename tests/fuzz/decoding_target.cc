@@ -1,12 +1,12 @@
-// The fuzz target of what records are decoded to: any descriptors, types, messages and values become valid JSON within
-// their bounds.
+// The fuzz target of record decoding: any descriptors, types, messages and values become valid JSON within their
+// limits.
 //
-// An input is a message itself, so that it can be changed field by field:
+// An input is a message, so that it can be mutated field by field:
 //
 //   bytes descriptors = 1;        a FileDescriptorSet
-//   string type = 2;              of the messages; of the first in the set where it is missing
+// of the messages; default: the first type in the set
 //   repeated bytes message = 3;   records
-//   uint64 options = 4;           which bounds, and how the type is told
+// the limits, and how the type is given
 #include <algorithm>
 #include <random>
 #include <string>
@@ -33,9 +33,9 @@ namespace {
 using Json = nlohmann::json;
 
 constexpr std::size_t kMostMessages = 8;
-constexpr std::size_t kMostTypes = 8;            // of a set, that each message is decoded as
-constexpr std::uint64_t kLongestError = 2000;    // what stands in place of a text that is too long
-constexpr std::uint64_t kMostNesting = 256 + 2;  // what jq reads
+constexpr std::size_t kMostTypes = 8;            // of a set, each tried on each message
+constexpr std::uint64_t kLongestError = 2000;    // of the text that replaces an output that is too long
+constexpr std::uint64_t kMostNesting = 256 + 2;  // limit of jq
 
 struct Case {
   std::shared_ptr<std::string> descriptors = std::make_shared<std::string>();
@@ -60,7 +60,7 @@ Case case_of(Bytes input) {
   return found;
 }
 
-// How deep a text is nested, as readers count that give up somewhere.
+// Returns the nesting depth of a text, counted like parsers with a depth limit do.
 std::uint64_t nesting_of(const Json& json) {
   std::uint64_t deepest = 0;
   if (json.is_structured()) {
@@ -88,7 +88,7 @@ void check_fields(Bytes message) {
   static_cast<void>(is_message(message, kDepth));
 }
 
-// The set alone: what is known of it without libprotobuf.
+// Checks what can be computed from the descriptor set without libprotobuf.
 std::vector<std::string> check_set(const std::string& bytes) {
   const auto set = read_descriptor_set(as_bytes(bytes));
   if (!set) {
@@ -139,7 +139,7 @@ void check_types(const Case& input, const std::string& type) {
   check_decoder(container, input, {});
 }
 
-// Values of any form, with messages in them.
+// Checks values of any form that contain messages.
 void check_values(const Case& input, const std::string& type) {
   testing::ToldContainer container;
   container.descriptors_at = [&](const ChunkInfo&) -> Result<std::shared_ptr<const std::string>> {

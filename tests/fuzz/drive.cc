@@ -72,7 +72,7 @@ const Format& format_in(std::string_view folder) {
 
 void drive(const Format& format, Bytes input) {
   const std::uint64_t options = options_of(input);
-  auto bytes = Buffer::copy_of(input);  // of exactly this size, so that a sanitizer sees a read behind the end
+  auto bytes = Buffer::copy_of(input);  // exact size, so that a sanitizer detects reads past the end
   if (!bytes) return;
   const auto source = std::make_shared<const MemorySource>(std::move(*bytes));
   const auto head = format.probe(*source, "input", ProbeDepth::kHead);

@@ -1,4 +1,4 @@
-// What the fuzz targets and the replay do with one input.
+// Processes one input, for the fuzz targets and the replay.
 #pragma once
 
 #include <string_view>
@@ -7,13 +7,12 @@
 
 namespace recordfs::fuzz {
 
-// The format whose folder under core/formats/ is named `folder`. Stops the program when there is none.
+// Returns the format whose folder under core/formats/ is `folder`. Ends the program if there is none.
 const Format& format_in(std::string_view folder);
 
-// Takes `input` for a file of `format`, does all that a container offers with it, and stops the program
-// with a message when a rule of the contract is broken. The last bytes of the input pick the options
-// and stay part of the file, so a seed is a real file. Time and memory are bounded by the limits set
-// here, so a slow or hungry input is a finding.
+// Treats `input` as a file of `format`, calls everything that a container offers, and ends the program with a message
+// if a rule of the contract is violated. The last bytes of the input select the options and remain part of the file, so
+// a seed is a real file. The limits bound time and memory, so an input that exceeds them is a finding.
 void drive(const Format& format, Bytes input);
 
 }  // namespace recordfs::fuzz

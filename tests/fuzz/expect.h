@@ -1,4 +1,4 @@
-// How a broken rule ends a run, and what is the same for all targets: options and limits.
+// Reports a violated rule, and holds what all targets share: options and limits.
 #pragma once
 
 #include <cstdint>
@@ -12,18 +12,18 @@
 
 namespace recordfs::fuzz {
 
-// Stops the program with a message.
+// Ends the program with a message.
 [[noreturn]] void stop(const std::string& why);
-// Stops it where something did not hold.
+// Ends the program if `held` is false.
 void expect(bool held, std::string_view what);
 void expect_none(const contract::Violations& broken);
-// An error is a judgement about bytes: a source in memory never fails, so neither does what only fails as the source
-// does.
+// Ends the program if the error cannot come from the input's bytes. A source in memory never fails, so errors that only
+// pass on a failure of the source are wrong.
 void expect_judgement(const Error& error);
 
-// A hash of the last eight bytes, so that most changes of an input leave the options alone, and every file is a seed.
+// Returns a hash of the last eight bytes: most mutations leave the options unchanged, and every file is a seed.
 std::uint64_t options_of(Bytes input);
-// Small ones, so that too much memory or time is a finding and not a big file.
+// Returns small limits, so that excessive memory or time is a finding and not just a big file.
 Limits limits_for(std::uint64_t options);
 
 }  // namespace recordfs::fuzz

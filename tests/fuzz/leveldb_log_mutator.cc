@@ -1,4 +1,4 @@
-// Mends the masked CRC of each fragment of a LevelDB or RocksDB log (core/formats/leveldb_log/FORMAT.md).
+// Recomputes the masked CRC of each fragment of a LevelDB or RocksDB log (core/formats/leveldb_log/FORMAT.md).
 #include <algorithm>
 #include <array>
 #include <random>
@@ -25,7 +25,7 @@ struct Fragment {
   std::size_t end = 0;
 };
 
-// The fragments of one frame, as far as their lengths lead. A length that leaves the frame ends it there.
+// Finds the fragments of one frame, as far as their lengths are consistent. A length that exceeds the frame ends it.
 void find_fragments(Bytes file, std::size_t begin, std::size_t frame_end, std::vector<Fragment>& fragments) {
   while (begin < frame_end && frame_end - begin >= kShortHeader) {
     const std::uint64_t length = get_number(file, begin + 4, 2);
@@ -48,7 +48,7 @@ std::vector<Fragment> all_fragments(Bytes file) {
 
 constexpr std::array<std::uint64_t, 14> kTypes{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 130, 131, 0};
 
-// Changes a fragment's type, or its length to what still fits, or its payload in place.
+// Changes a fragment's type, its length within what fits, or its payload in place.
 void change_fragment(std::string& bytes, Fragment fragment, std::minstd_rand& random, const ChangeBytes& change) {
   const auto file = std::as_writable_bytes(std::span(bytes));
   const std::size_t size = fragment.end - fragment.begin;
@@ -64,7 +64,7 @@ void change_fragment(std::string& bytes, Fragment fragment, std::minstd_rand& ra
   }
 }
 
-// A whole fragment more or less: what stands behind it moves, and the frames with it.
+// Inserts or deletes a whole fragment. The data after it moves to other frame positions.
 void move_fragment(std::string& bytes, Fragment from, Fragment to, std::minstd_rand& random) {
   const std::string fragment = bytes.substr(from.begin, from.end - from.begin);
   if (random() % 2 == 0) {

@@ -1,6 +1,6 @@
-// Takes a table apart into its data blocks, and puts it together with right checksums and an index that tells of them
-// (core/formats/leveldb_table/FORMAT.md). The words here are the format's own. Tables of RocksDB are mended where each
-// block's checksum stands for itself, and not taken apart.
+// Splits a table into its data blocks, and reassembles it with correct checksums and a matching index
+// (core/formats/leveldb_table/FORMAT.md). Uses the terms of that page. Tables of RocksDB are not split: their checksums
+// are recomputed if they do not depend on the block's context.
 #include <algorithm>
 #include <optional>
 #include <random>
@@ -19,8 +19,8 @@ namespace {
 constexpr std::uint64_t kMagic = 0xdb4775248b80fb57;
 constexpr std::uint64_t kRocksDbMagic = 0x88e241b785f4cff7;
 constexpr std::size_t kFooter = 48;
-constexpr std::size_t kRocksDbFooter = 53;  // checksum, places, version, magic
-constexpr std::uint64_t kContexts = 6;      // from this version on
+constexpr std::size_t kRocksDbFooter = 53;  // checksum type, block handles, version, magic
+constexpr std::uint64_t kContexts = 6;      // checksums depend on context from this version on
 constexpr std::size_t kPlaces = 40;
 constexpr std::size_t kTrailer = 5;
 constexpr std::size_t kMostBlocks = 4096;
@@ -47,7 +47,7 @@ bool fits(std::uint64_t begin, std::uint64_t size, Bytes file) {
   return begin <= file.size() && size <= file.size() - begin && kTrailer <= file.size() - begin - size;
 }
 
-// Nothing where the block would not fit the file.
+// Returns nullopt if the block does not fit in the file.
 std::optional<Place> read_place(Cursor& cursor, Bytes file) {
   const std::uint64_t begin = cursor.varint64();
   const std::uint64_t size = cursor.varint64();
@@ -75,7 +75,7 @@ std::optional<Footer> footer_of(Bytes file) {
   return Footer{*metaindex, *index};
 }
 
-// What an uncompressed index tells, as far as it can be read.
+// Returns the entries of an uncompressed index, as far as they can be parsed.
 std::vector<IndexEntry> entries_of(Bytes file, const Place& index, bool has_sizes = true) {
   std::vector<IndexEntry> entries;
   if (index.size < 4 || file[index.begin + index.size] != std::byte{0}) return entries;
@@ -97,8 +97,8 @@ std::vector<IndexEntry> entries_of(Bytes file, const Place& index, bool has_size
   return entries;
 }
 
-// Values of RocksDB's indexes may stand without their sizes, or be something else than places: an entry counts if its
-// block stands where the one before it ends.
+// Values of RocksDB's indexes can omit the size, or not be block handles. An entry counts if its block begins where the
+// previous one ends.
 std::vector<IndexEntry> rocksdb_entries_of(Bytes file, const Place& index) {
   std::vector<IndexEntry> longest;
   for (const bool has_sizes : {true, false}) {
@@ -142,7 +142,7 @@ std::string varint(std::uint64_t value) {
   return bytes + static_cast<char>(value);
 }
 
-// Appends a block, and returns its place as it stands in an index.
+// Appends a block and returns its encoded handle for an index.
 std::string append(std::string& file, const std::string& content_and_type) {
   const std::string place = varint(file.size()) + varint(content_and_type.size() - 1);
   file += content_and_type + number(checksum_of(as_bytes(content_and_type)), 4);

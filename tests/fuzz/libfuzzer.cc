@@ -1,5 +1,5 @@
-// libFuzzer's hooks: a target's input, and how one is changed, by libFuzzer's own means or by the target's mutator,
-// which mends most of what comes out.
+// libFuzzer's hooks: process an input, and mutate one by libFuzzer's own means or by the target's mutator. The
+// mutator's mend() is applied to most results.
 #include <algorithm>
 #include <cstdint>
 #include <random>

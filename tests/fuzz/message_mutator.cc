@@ -19,7 +19,7 @@ std::uint64_t changed_number(std::uint64_t number, std::minstd_rand& random) {
 
 std::string change_inside(Bytes message, std::minstd_rand& random, const ChangeBytes& change, int depth);
 
-// A field with a length and other content.
+// Returns new content for a length-delimited field.
 std::string changed_content(Bytes content, std::uint32_t number, std::minstd_rand& random, const ChangeBytes& change,
                             int depth) {
   std::string bytes(as_text(content));
@@ -65,7 +65,7 @@ std::string change_inside(Bytes message, std::minstd_rand& random, const ChangeB
   return bytes;
 }
 
-void mend(MutableBytes) {}  // nothing guards a message
+void mend(MutableBytes) {}  // a message has no checksums
 
 std::string restructure(Bytes file, std::uint64_t seed, const ChangeBytes& change) {
   std::minstd_rand random(static_cast<std::minstd_rand::result_type>(seed));

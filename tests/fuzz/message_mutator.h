@@ -1,4 +1,4 @@
-// Changes of protobuf messages, for mutators of what holds some.
+// Mutations of protobuf messages, for mutators of formats that contain them.
 #pragma once
 
 #include <random>
@@ -14,17 +14,17 @@ namespace recordfs::fuzz {
 struct FieldPlace {
   protobuf::Field field;
   std::size_t begin = 0;    // of its tag
-  std::size_t content = 0;  // of what stands behind its tag, or its length
+  std::size_t content = 0;  // of the bytes after its tag and length
   std::size_t end = 0;
 };
 
-// The fields of a message, up to where it breaks.
+// Returns the fields of a message, up to the first malformed one.
 std::vector<FieldPlace> fields_of(Bytes message);
 
-// A field of a varint.
+// Appends a varint field.
 void append_number(std::string& message, std::uint32_t field, std::uint64_t value);
 
-// One change of one field, of the message or of one inside it; all lengths around it are right again.
+// Changes one field of the message or of a nested message, and corrects the lengths around it.
 std::string change_message(Bytes message, std::minstd_rand& random, const ChangeBytes& change);
 
 }  // namespace recordfs::fuzz

@@ -10,12 +10,12 @@ namespace recordfs::fuzz {
 namespace {
 
 constexpr std::uint64_t kCacheBytes = 16 << 20;
-constexpr std::uint64_t kTinyCacheBytes = 4096;  // next to nothing stays
+constexpr std::uint64_t kTinyCacheBytes = 4096;  // too small to keep anything useful
 constexpr Catalog::Bounds kTinyBounds{
     .anchors = 4, .chunks_per_anchor = 2, .kept_places = 8, .damage_rows = 16, .learnt_chunks = 4};
 
 std::shared_ptr<const Source> source_of(Bytes input) {
-  auto bytes = Buffer::copy_of(input);  // of exactly this size, so that a sanitizer sees a read behind the end
+  auto bytes = Buffer::copy_of(input);  // exact size, so that a sanitizer detects reads past the end
   return bytes ? std::make_shared<const MemorySource>(std::move(*bytes)) : nullptr;
 }
 

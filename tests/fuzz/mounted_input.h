@@ -1,4 +1,4 @@
-// An input as a mounted container, without a kernel.
+// An input mounted as a container, without a kernel.
 #pragma once
 
 #include <memory>
@@ -16,7 +16,7 @@ using testing::waited;
 
 class MountedInput {
  public:
-  // Null where it is no container. `options` as of options_of(): they pick limits and bounds.
+  // Returns null if the input is not a container. `options`, from options_of(), select the limits.
   static std::unique_ptr<MountedInput> open(Bytes input, std::uint64_t options);
 
   const Container& container() const { return store_->container(); }
@@ -26,7 +26,7 @@ class MountedInput {
   Result<std::uint64_t> child(std::uint64_t directory, std::string_view name) const {
     return waited([&](Goal& goal) { return tree_->lookup(directory, name, goal); });
   }
-  // The number of "a/b/c".
+  // Returns the inode number of a path such as "a/b/c".
   Result<std::uint64_t> find(std::string_view path) const;
   Result<FileStatus> status(std::uint64_t number) const {
     return waited([&](Goal& goal) { return tree_->status(number, goal); });
@@ -34,7 +34,7 @@ class MountedInput {
   Result<Slice> read(std::uint64_t number, std::uint64_t offset, std::uint64_t length) const {
     return waited([&](Goal& goal) { return tree_->read(number, offset, length, goal); });
   }
-  // All of a file whose size its status gives.
+  // Returns the whole content of a file, as many bytes as its status states.
   Result<std::string> content(std::uint64_t number) const;
 
  private:
@@ -45,7 +45,7 @@ class MountedInput {
   std::unique_ptr<const MountTree> tree_;
 };
 
-// The mutator of the format that an input belongs to; null where it is none's.
+// Returns the mutator of the input's format, or null if it has none.
 const Mutator* mutator_by_format(Bytes input);
 
 }  // namespace recordfs::fuzz

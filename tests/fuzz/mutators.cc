@@ -9,7 +9,7 @@ namespace recordfs::fuzz {
 const Mutator* mutator_of(std::string_view folder) {
   using Entry = std::pair<std::string_view, const Mutator*>;
   static constexpr std::array kMutators = {
-      Entry{"array_record", &kRiegeliMutator},  // whose files are riegeli's
+      Entry{"array_record", &kRiegeliMutator},  // its files are Riegeli files
       Entry{"bloscpack", &kBloscpackMutator},        Entry{"leveldb_log", &kLeveldbLogMutator},
       Entry{"leveldb_table", &kLeveldbTableMutator}, Entry{"proio", &kProioMutator},
       Entry{"recordio", &kRecordioMutator},          Entry{"riegeli", &kRiegeliMutator},

@@ -1,5 +1,5 @@
-// Takes a stream of buckets apart and puts it together with right lengths (core/formats/proio/FORMAT.md). Nothing there
-// has a checksum but some compressed payloads, so nothing is mended.
+// Splits a stream of buckets and reassembles it with correct lengths (core/formats/proio/FORMAT.md). Only some
+// compressed payloads have checksums, so mend() does nothing.
 #include <algorithm>
 #include <random>
 #include <vector>
@@ -28,7 +28,7 @@ std::uint64_t number_in(Bytes message, std::uint32_t field) {
   return value;
 }
 
-// The header with another number in a field.
+// Returns the header with `value` in one field.
 std::string with_number(const std::string& header, std::uint32_t field, std::uint64_t value) {
   std::string changed;
   for (const FieldPlace& place : fields_of(as_bytes(header))) {
@@ -90,7 +90,8 @@ void change_event(Bucket& bucket, std::minstd_rand& random, const ChangeBytes& c
 
 void mend(MutableBytes) {}
 
-// A bucket more or less; other fields in its header; a plain payload with another event; a payload with other bytes.
+// Adds or removes a bucket, changes fields of its header, changes an event of an uncompressed payload, or changes the
+// payload's bytes.
 std::string restructure(Bytes file, std::uint64_t seed, const ChangeBytes& change) {
   std::minstd_rand random(static_cast<std::minstd_rand::result_type>(seed));
   auto buckets = take_apart(file);

@@ -1,4 +1,4 @@
-// Numbers written into a file, little-endian: for the mutators.
+// Writes little-endian numbers into a file, for the mutators.
 #pragma once
 
 #include <cstdint>

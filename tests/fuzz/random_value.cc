@@ -58,14 +58,14 @@ class Maker {
     for (int left = byte() % 8; left > 0 && may_go_on(depth); --left) values.push_back(make(depth - 1));
     return values;
   }
-  // Names are different, and UTF-8.
+  // Names are distinct and valid UTF-8.
   Value::Object object(std::uint32_t depth) {
     static constexpr std::string_view kNames[] = {"a", "b\"", "\\", "\xC3\xA4", "e\n", "f", "g", "h"};
     Value::Object members;
     for (std::size_t left = byte() % 8; left > 0 && may_go_on(depth); --left) {
       members.push_back({kNames[left], make(depth - 1)});
     }
-    // Without a name there is a message.
+    // A member without a name holds a message.
     if (byte() % 4 == 0 && depth > 1) members.push_back({{}, Value{Message{type_, piece()}}});
     return members;
   }

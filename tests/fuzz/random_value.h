@@ -1,4 +1,4 @@
-// A value that no format tells, made from any bytes.
+// Makes a Value from arbitrary bytes.
 #pragma once
 
 #include <string_view>
@@ -7,8 +7,8 @@
 
 namespace recordfs::fuzz {
 
-// Its bytes, texts and messages are pieces of `bytes`, and its messages are of `type`: both have to outlive it. It
-// keeps to what core/formats/value.h asks of formats.
+// Returns a value that conforms to core/formats/value.h. Its bytes, texts and messages are pieces of `bytes`, and its
+// messages have type `type`; both have to outlive it.
 Value random_value(Bytes bytes, std::string_view type);
 
 }  // namespace recordfs::fuzz

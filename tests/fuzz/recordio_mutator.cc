@@ -1,5 +1,5 @@
-// Takes a recordio file apart into the chunks of the current format or the records of the legacy one, and puts it
-// together with right checksums (core/formats/recordio/FORMAT.md). The words here are the format's own.
+// Splits a recordio file into the chunks of the current format or the records of the legacy one, and reassembles it
+// with correct checksums (core/formats/recordio/FORMAT.md). Uses the terms of that page.
 #include <algorithm>
 #include <array>
 #include <random>
@@ -23,7 +23,7 @@ constexpr std::uint64_t kPacked = 0x2e3c0734eb47762e;
 constexpr std::array<std::uint64_t, 3> kChunkMagics{0xf70416c25cd9e1d9, kPacked, 0x3a75dfcbd71abafe};
 constexpr std::array<std::uint64_t, 2> kRecordMagics{kUnpacked, kPacked};
 
-// The magic of which the eight bytes at `at` are seven at least; 0 when there is none.
+// Returns the magic of which at least seven of the eight bytes at `at` match; 0 if there is none.
 std::uint64_t nearly_magic(Bytes file, std::size_t at, std::span<const std::uint64_t> magics) {
   const std::uint64_t found = get_number(file, at, 8);
   for (const std::uint64_t magic : magics) {
@@ -50,7 +50,7 @@ void mend_chunk(MutableBytes chunk) {
   put_number(chunk, 8, 4, crc32(chunk.subspan(12, kChunkHeader - 12 + static_cast<std::size_t>(size))));
 }
 
-// How many bytes the item count and the sizes take at the beginning of `payload`.
+// Returns the size of the item count and the sizes at the beginning of `payload`.
 std::size_t table_size(Bytes payload) {
   std::size_t at = 0;
   const auto number = [&] {
@@ -73,7 +73,7 @@ void mend_record(MutableBytes record) {
   put_number(payload, 0, 4, crc32(payload.subspan(4, table_size(payload.subspan(4)))));
 }
 
-// Where each legacy record ends, whatever its checksum says; the file's rest is the last one's.
+// Returns the end of each legacy record, regardless of its checksum. The last record extends to the end of the file.
 std::vector<std::size_t> record_ends(Bytes file) {
   std::vector<std::size_t> ends;
   for (std::size_t at = 0; file.size() - at >= kRecordHeader;) {
@@ -103,7 +103,7 @@ std::vector<std::string> take_apart(Bytes file) {
 
 MutableBytes writable(std::string& part) { return std::as_writable_bytes(std::span(part)); }
 
-// Changes what stands behind a part's header and states its new length.
+// Changes the payload after a part's header and writes its new length into the header.
 void change_payload(std::string& part, bool legacy, const ChangeBytes& change) {
   const std::size_t header = legacy ? kRecordHeader : kChunkHeader;
   if (part.size() < header) return;

@@ -1,8 +1,8 @@
-// Does with each file of the folders given what the fuzz target does with an input, without libFuzzer:
+// Processes each file of the given folders like the fuzz target, without libFuzzer:
 //
 //   fuzz_replay_TARGET FOLDER_OR_FILE...
 //
-// It names the file before each run, so the last name is the one that failed.
+// Prints the name of each file before it is processed, so the last name printed is the one that failed.
 #include <cstdio>
 #include <filesystem>
 #include <fstream>

@@ -1,5 +1,5 @@
-// Takes a Riegeli file apart into chunks and puts it together with right block headers, sizes and
-// hashes (core/formats/riegeli/FORMAT.md). The words here are the format's own.
+// Splits a Riegeli file into chunks and reassembles it with correct block headers, sizes and hashes
+// (core/formats/riegeli/FORMAT.md). Uses the terms of that page.
 #include <algorithm>
 #include <array>
 #include <random>
@@ -32,7 +32,7 @@ void put(std::string& bytes, std::size_t at, std::size_t width, std::uint64_t va
 
 std::uint64_t records_of(const RawChunk& chunk) { return get(chunk.header, 24, 8) >> 8; }
 
-// Where a chunk ends that begins at `begin`: the specification's "Implementation notes".
+// Returns the end of a chunk that begins at `begin`; see "Implementation notes" in the specification.
 std::uint64_t chunk_end(std::uint64_t begin, const RawChunk& chunk) {
   constexpr std::uint64_t kUsable = kBlock - kBlockHeader;
   const std::uint64_t size = kChunkHeader + chunk.data.size();
@@ -42,7 +42,7 @@ std::uint64_t chunk_end(std::uint64_t begin, const RawChunk& chunk) {
   return std::max(begin + size + blocks * kBlockHeader, last + (rest > kUsable - 1 ? rest - (kUsable - 1) : 0));
 }
 
-// The places of `size` bytes of a chunk from `at` on, block headers stepped over. `at` moves behind them.
+// Returns the offsets of `size` bytes of a chunk from `at` on, without block headers. Advances `at` past them.
 std::vector<std::size_t> places(std::size_t& at, std::uint64_t size, std::size_t file_size) {
   std::vector<std::size_t> found;
   while (found.size() < size) {
@@ -82,7 +82,7 @@ struct Found {
   std::uint64_t end = 0;
 };
 
-// The chunk that stands at `begin`, whatever its hashes say; an empty one where the file ends before.
+// Parses the chunk at `begin` without checking its hashes. Returns an empty one if the file ends too early.
 Found find_chunk(Bytes file, std::uint64_t begin) {
   std::size_t at = begin;
   Found found;

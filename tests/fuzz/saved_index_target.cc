@@ -1,6 +1,5 @@
-// The fuzz target of the saved index: any bytes as what is saved of one small container. They are refused, and then
-// every answer is that of a walk; or they are believed as far as they fit, and then whatever is given out is in the
-// file.
+// The fuzz target of the saved index: uses any bytes as the saved index of one small container. Either the index is
+// refused and every answer is that of a scan, or it is used as far as it fits and every returned byte is in the file.
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
@@ -31,7 +30,7 @@ using testing::waited;
 constexpr Catalog::Bounds kTiny{
     .anchors = 8, .chunks_per_anchor = 2, .kept_places = 4, .damage_rows = 30, .learnt_chunks = 20};
 constexpr std::size_t kChecksum = 8;
-constexpr std::size_t kKeyEnd = 80;  // magic, version, flags and the key stand before
+constexpr std::size_t kKeyEnd = 80;  // after magic, version, flags and the key
 
 const toy::File& container_file() {
   static const toy::File file =
@@ -39,7 +38,7 @@ const toy::File& container_file() {
   return file;
 }
 
-// A file that was written long ago, so that it can be known again.
+// An old file, so that a saved index can identify it.
 class KnownFile final : public Source {
  public:
   std::uint64_t size() const override { return inner_->size(); }
@@ -61,10 +60,10 @@ std::map<std::string, std::string> files_in(const std::string& folder) {
   return files;
 }
 
-// What a store says, in words; failures as such.
+// The answers of a store as text, including failures.
 struct Answers {
   std::vector<std::string> all{};
-  bool has_changed = false;  // what was saved turned out to be wrong
+  bool has_changed = false;  // the saved index turned out to be wrong
 };
 
 class Asking {
@@ -140,7 +139,7 @@ class Asking {
   Answers answers_;
 };
 
-// What a walk saves, by the names of the files, and what it answers.
+// The files that a scan saves, by name, and its answers.
 struct Truth {
   std::map<std::string, std::string> saved{};
   Answers answers{};
@@ -170,7 +169,7 @@ void mend(MutableBytes index) {
   put_number(index, content, kChecksum, highway_hash(index.first(content)));
 }
 
-// One number behind the key is another one; a few bytes more or less; and what is no index becomes one.
+// Changes one number after the key, or some bytes, or replaces the file with a valid index.
 std::string restructure(Bytes file, std::uint64_t seed, const ChangeBytes& change) {
   std::minstd_rand random(static_cast<std::minstd_rand::result_type>(seed));
   std::string bytes(as_text(file));
@@ -205,7 +204,7 @@ void run_input(Bytes input) {
   const Answers answers = Asking(folder.path()).ask();
   if (!is_sound(input)) expect(answers.all == known.answers.all, "an index that is none changes an answer");
   if (!answers.has_changed) return;
-  // Who finds out that it is wrong takes it away, and the next one walks.
+  // A store that detects a wrong index removes it, and the next store scans.
   expect(Asking(folder.path()).ask().all == known.answers.all, "an index that was found to be wrong changes an answer");
 }
 

@@ -1,4 +1,4 @@
-// What each fuzz target defines: what is done with one input, and who knows how to change such inputs.
+// The functions that each fuzz target defines: one processes an input, the other selects its mutator.
 #pragma once
 
 #include "core/base/bytes.h"
@@ -6,11 +6,11 @@
 
 namespace recordfs::fuzz {
 
-// Stops the program with a message when a rule is broken. Time and memory are bounded by limits that are set inside, so
-// a slow or hungry input is a finding.
+// Ends the program with a message if a rule is violated. Internal limits bound time and memory, so an input that
+// exceeds them is a finding.
 void run_input(Bytes input);
 
-// Whose change keeps an input like this one sound; null: nobody's.
+// Returns the mutator that keeps an input like this one valid, or null if there is none.
 const Mutator* mutator_for(Bytes input);
 
 }  // namespace recordfs::fuzz

@@ -1,4 +1,4 @@
-// Mends both checksums of each record of a TFRecord file (core/formats/tfrecord/FORMAT.md).
+// Recomputes both checksums of each record of a TFRecord file (core/formats/tfrecord/FORMAT.md).
 #include <algorithm>
 #include <random>
 #include <vector>
@@ -19,7 +19,7 @@ struct Record {
   std::size_t data = 0;  // bytes
 };
 
-// As far as the lengths lead.
+// Returns the records as far as their lengths are consistent.
 std::vector<Record> all_records(Bytes file) {
   std::vector<Record> records;
   for (std::size_t at = 0; file.size() - at >= kHeader + kFooter;) {
@@ -49,7 +49,7 @@ void mend(MutableBytes file) {
   }
 }
 
-// A record with other data, one more of it, or one less.
+// Changes, duplicates or deletes a record.
 std::string restructure(Bytes file, std::uint64_t seed, const ChangeBytes& change) {
   std::minstd_rand random(static_cast<std::minstd_rand::result_type>(seed));
   std::string bytes(as_text(file));

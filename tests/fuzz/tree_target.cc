@@ -1,4 +1,4 @@
-// The fuzz target of the tree: any container, and a random sequence of what the kernel asks for.
+// The fuzz target of the tree: a random sequence of kernel requests to any container.
 #include "tests/fuzz/mounted_input.h"
 #include "tests/fuzz/target.h"
 #include "tests/fuzz/wanderer.h"

@@ -16,13 +16,13 @@ namespace recordfs::fuzz {
 namespace {
 
 constexpr std::size_t kMostChunks = 40;
-constexpr std::uint64_t kMostRecords = 300;          // of all chunks
-constexpr std::uint64_t kMostBytes = 4 << 20;        // of all records
-constexpr std::uint64_t kLargestDocument = 1 << 20;  // of JSON that is looked at
+constexpr std::uint64_t kMostRecords = 300;          // of all chunks together
+constexpr std::uint64_t kMostBytes = 4 << 20;        // of all records together
+constexpr std::uint64_t kLargestDocument = 1 << 20;  // larger JSON files are not checked
 
 using Json = nlohmann::json;
 
-// What a file holds; nullopt where it can't be read, for a reason that lies in the bytes.
+// The content of a file; nullopt if it cannot be read because of its bytes.
 using Content = std::optional<std::string>;
 
 class Comparison {
@@ -80,7 +80,7 @@ class Comparison {
     expect(!text || Json::accept(*text), "a text is no JSON");
   }
 
-  // index/chunks.tsv has the chunks of the walk, in its order.
+  // index/chunks.tsv lists the chunks of the scan, in scan order.
   void compare_chunk_list(const std::vector<ChunkInfo>& chunks) const {
     const Content table = content(node(".views/index/chunks.tsv"));
     expect(table.has_value(), "the table of chunks can't be read");
@@ -119,7 +119,7 @@ class Comparison {
     compare_streams(chunk, first);
   }
 
-  // data is the payload in which the layout places the records.
+  // data is the payload that the layout divides into records.
   void compare_data(const ChunkInfo& chunk, const std::string& path) {
     const std::uint64_t number = node(path + "/data");
     data_.reset();
@@ -154,7 +154,7 @@ class Comparison {
       expect(data_->substr(extent.begin, extent.size) == *record, "a record is not what stands in its chunk's data");
     }
     expect(record || size > 0, "a record that can't be read is empty");
-    // Empty ones have no byte in data that could tell of them.
+    // An empty record has no bytes in data.
     expect(record || !data_ || layout_->extent(index).size == 0, "data has a record that can't be read by itself");
     contents_.push_back(std::move(record));
   }
@@ -165,7 +165,7 @@ class Comparison {
     expect_judgement(document.error());
   }
 
-  // records.jsonl has a line for each record, and each is JSON.
+  // records.jsonl has one line for each record, and each line is JSON.
   void compare_lines(const std::string& path, std::uint64_t first, std::uint64_t count) const {
     const std::uint64_t number = node(path + "/records.jsonl");
     if (count > kMostRecords || size_of(number) > 4 * kMostBytes) return;
@@ -186,7 +186,7 @@ class Comparison {
     expect(lines == count || (count == 0 && lines == 1), "there is not a line for each record");
   }
 
-  // concat and lines have the records where the sums of the sizes before them say.
+  // concat and lines contain each record at the offset that follows from the sizes before it.
   void compare_streams(const ChunkInfo& chunk, std::uint64_t first) {
     const auto layout = store_.layout(chunk);
     if (!is_whole_) return;
@@ -265,12 +265,12 @@ class Comparison {
   const std::uint64_t size_;
 
   std::uint64_t records_ = 0;   // compared so far
-  std::uint64_t bytes_ = 0;     // of those
-  std::uint64_t ordinals_ = 0;  // of the chunks so far
+  std::uint64_t bytes_ = 0;     // their total size
+  std::uint64_t ordinals_ = 0;  // in the chunks so far
   std::uint64_t stream_begin_ = 0;
   bool is_whole_ = true;  // every record so far was compared
 
-  // Of the chunk that is compared.
+  // The chunk being compared.
   Content data_;
   std::shared_ptr<const Layout> layout_;
   std::vector<Content> contents_;  // of its records

@@ -1,4 +1,4 @@
-// The fuzz target that compares the views of one container with each other.
+// The fuzz target that compares the views of one container.
 #include "tests/fuzz/expect.h"
 #include "tests/fuzz/mounted_input.h"
 #include "tests/fuzz/target.h"
@@ -7,7 +7,7 @@
 namespace recordfs::fuzz {
 
 void run_input(Bytes input) {
-  // Names are those of a container that is the mount's root, and records have no ending.
+  // File names of a container that is the mount's root, and records without a suffix.
   constexpr std::uint64_t kNames = 64 | 128;
   if (const auto mounted = MountedInput::open(input, options_of(input) & ~kNames)) compare_views(*mounted, input);
 }

@@ -1,4 +1,4 @@
-// Mends the CRC-32 of each fragment of a run file (core/formats/wandb/FORMAT.md).
+// Recomputes the CRC-32 of each fragment of a run file (core/formats/wandb/FORMAT.md).
 #include <algorithm>
 #include <array>
 #include <optional>
@@ -21,8 +21,8 @@ struct Fragment {
   std::size_t end = 0;
 };
 
-// Those of frames that begin anew at `origin`, as far as their lengths lead. A length that leaves its frame ends it
-// there.
+// Returns the fragments of frames counted from `origin`, as far as their lengths are consistent. A length that exceeds
+// its frame ends the frame.
 std::vector<Fragment> fragments_from(Bytes file, std::size_t origin) {
   std::vector<Fragment> fragments;
   std::size_t begin = kIdent;
@@ -50,7 +50,7 @@ std::size_t sound_ones(Bytes file, const std::vector<Fragment>& fragments) {
   }));
 }
 
-// With the ident in the first frame, or before it: as more of them are sound.
+// The first frame may contain the identifier or follow it. Chooses the variant with more valid fragments.
 std::vector<Fragment> all_fragments(Bytes file) {
   auto inside = fragments_from(file, 0);
   auto before = fragments_from(file, kIdent);
@@ -65,7 +65,7 @@ void mend(MutableBytes file) {
   }
 }
 
-// Changes a fragment's type, or its length to what still fits, or its payload; or there is one more, or one less.
+// Changes a fragment's type, its payload, or its length within what fits; or adds or removes a fragment.
 std::string restructure(Bytes file, std::uint64_t seed, const ChangeBytes& change) {
   std::minstd_rand random(static_cast<std::minstd_rand::result_type>(seed));
   std::string bytes(as_text(file));

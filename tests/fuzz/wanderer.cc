@@ -14,8 +14,8 @@ namespace {
 
 constexpr int kSteps = 60;
 constexpr std::size_t kMostEntries = 200;      // of one listing
-constexpr std::size_t kKeptEntries = 6;        // of one listing, to go on from
-constexpr std::uint64_t kWholeFile = 4 << 20;  // a larger one is read in pieces alone
+constexpr std::size_t kKeptEntries = 6;        // of one listing, from which it is resumed
+constexpr std::uint64_t kWholeFile = 4 << 20;  // a larger file is only read in pieces
 constexpr std::uint64_t kPiece = 128 << 10;
 constexpr std::size_t kLongestName = 255;
 
@@ -79,7 +79,7 @@ void Wanderer::wander() {
 
 void Wanderer::note(const Seen& seen) { seen_.push_back(seen); }
 
-// One of what was seen, rather one that was seen lately; the root where there is no such thing.
+// Returns a seen node that satisfies `wanted`, preferring recent ones; the root if it finds none.
 const Wanderer::Seen& Wanderer::any(bool (*wanted)(const Seen&)) {
   for (int i = 0; i < 20; ++i) {
     const std::size_t from = pick(2) == 0 ? seen_.size() - std::min<std::size_t>(seen_.size(), 16) : 0;
@@ -149,7 +149,7 @@ void Wanderer::check_names(const std::vector<Entry>& entries, std::uint64_t plac
   }
 }
 
-// From any place on a listing is what it was.
+// A listing resumed at any entry gives the same entries.
 void Wanderer::check_goes_on(const Seen& directory, const Listing& whole) {
   if (whole.entries.empty()) return;
   const std::size_t from = pick(whole.entries.size());
@@ -175,7 +175,7 @@ void Wanderer::check_listing(const Seen& directory) {
   }
 }
 
-// What a listing has can be looked up, and is what the listing says.
+// A listed name can be looked up, and the result matches the listing.
 void Wanderer::check_entry(const Seen& directory, const Entry& entry) {
   const auto found = waited([&](Goal& goal) { return tree_.look_up(directory.number, entry.name, goal); });
   if (!found) {
@@ -202,7 +202,7 @@ void Wanderer::check_found(std::uint64_t directory, std::string_view name, const
   note({.number = found.number, .parent = directory, .name = std::string(name), .type = found.type});
 }
 
-// What was told of a number once stays true.
+// The status of a node does not change.
 void Wanderer::check_same(const FileStatus& status) {
   const auto [told, is_new] = told_.try_emplace(status.number, status);
   if (is_new) return;
@@ -251,7 +251,7 @@ void Wanderer::check_file(const Seen& file) {
   expect(status->size > 0, "a file that can't be read is empty, so nobody will know: " + file.name);
 }
 
-// `whole` is empty for a file that is too large to be read at once, or that is empty.
+// `whole` is empty for an empty file, and for one that is too large to read at once.
 void Wanderer::check_pieces(const Seen& file, std::string_view whole) {
   const std::uint64_t size = told_.at(file.number).size;
   for (int i = 0; i < 4; ++i) {
@@ -290,7 +290,7 @@ void Wanderer::check_extended(const Seen& node) {
   expect_judgement(other.error());
 }
 
-// The kernel never asks so, but what a number does not name has to be found out.
+// The kernel does not send such requests, but an invalid number has to be detected.
 void Wanderer::ask_of_any_number() {
   const std::uint64_t near = seen_[pick(seen_.size())].number;
   const std::uint64_t number = pick(3) == 0 ? random_() : pick(2) == 0 ? near + pick(7) - 3 : near ^ (1ull << pick(64));
@@ -305,7 +305,7 @@ void Wanderer::ask_of_any_number() {
   list(number, pick(5), 20);
 }
 
-// As often as it was given out, or once less and then once more.
+// Forgets a node with all its lookups.
 void Wanderer::forget(std::size_t place) {
   const std::uint64_t number = seen_[place].number;
   const auto known = lookups_.find(number);

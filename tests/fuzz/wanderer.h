@@ -1,5 +1,5 @@
-// Wanderer: asks a mounted tree for one thing after another as a kernel does, at random, and stops the program when two
-// answers do not fit.
+// Wanderer: sends a mounted tree random requests like a kernel, and ends the program if two answers contradict each
+// other.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@ class Wanderer {
   void wander();
 
  private:
-  // What a node was seen to be, which it has to stay.
+  // The properties of a node that must not change.
   struct Seen {
     std::uint64_t number = 0;
     std::uint64_t parent = 0;
@@ -37,7 +37,7 @@ class Wanderer {
   };
   struct Listing {
     std::vector<Entry> entries;
-    bool is_cut = false;  // there is more than was wanted
+    bool is_cut = false;  // not all entries were read
   };
 
   std::uint64_t pick(std::uint64_t below) { return random_() % below; }
@@ -67,8 +67,8 @@ class Wanderer {
   const MountTree& tree_;
   std::mt19937_64 random_;
   std::vector<Seen> seen_;                          // the root is the first
-  std::map<std::uint64_t, std::uint64_t> lookups_;  // that a number was given out by
-  std::map<std::uint64_t, FileStatus> told_;        // what was told of a number
+  std::map<std::uint64_t, std::uint64_t> lookups_;  // lookups of each inode number
+  std::map<std::uint64_t, FileStatus> told_;        // the last status of each inode number
 };
 
 }  // namespace recordfs::fuzz
