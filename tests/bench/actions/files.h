@@ -1,4 +1,4 @@
-// What programs do with files, each once.
+// What programs do with files, one function for each action.
 #pragma once
 
 #include <cstddef>
@@ -9,7 +9,7 @@
 
 namespace recordfs::bench {
 
-// An open file or directory that is closed at the end; get() is negative where it could not be opened.
+// Owns an open file or directory; get() is negative if it could not be opened.
 class Descriptor {
  public:
   Descriptor(int directory, const char* path, int flags);
@@ -23,18 +23,18 @@ class Descriptor {
   const int descriptor_;
 };
 
-// All of these return how many bytes were read, or -1. `buffer` is what is read into at a time.
+// These functions return the number of bytes read, or -1. `buffer` is the size and target of one read.
 
 // Opens, reads to the end, closes.
 std::int64_t read_file(int directory, const char* name, std::vector<char>& buffer);
-// The same of a path.
+// The same for a path.
 std::int64_t read_file(const char* path, std::vector<char>& buffer);
 // lstat.
 std::int64_t stat_file(int directory, const char* name);
-// All of the buffer from `offset`; fewer bytes are a failure.
+// Fills the buffer from `offset`; a short read is a failure.
 std::int64_t read_at(int descriptor, std::uint64_t offset, std::vector<char>& buffer);
 
-// How many names a directory has, its dots left out; with `status` each is asked for its status too. -1: can't be read.
+// Returns the number of names in a directory without the dots, or -1 on failure. With `status`, also stats each name.
 std::int64_t list_directory(const char* path, bool status);
 
 }  // namespace recordfs::bench

@@ -1,14 +1,14 @@
-// actions VERB ARGUMENT...: does what programs do with mounted files and says on stdout how long it took, as JSON.
+// actions VERB ARGUMENT...: does what programs do with mounted files and prints the time as JSON.
 //
-//   first FILE COMMAND...          runs COMMAND, which goes to the background; from its start to the bytes of FILE
-//   open DIR RECORDS N SEED        open, read and close of N random records among DIR/000000000 and on
-//   walk DIR RECORDS N             the same of the first N, in order
+//   first FILE COMMAND...          runs COMMAND, which forks to the background; from its start until FILE is read
+//   open DIR RECORDS N SEED        open, read and close N random records of DIR/000000000 and following
+//   walk DIR RECORDS N             the same for the first N, in order
 //   stat DIR RECORDS N SEED        lstat of N random ones
 //   pread FILE N SIZE SEED         N random reads of SIZE bytes
 //   seq FILE SIZE                  reads FILE to its end, SIZE bytes at a time
-//   names DIR, list DIR            readdir to the end; list asks each name's status too
+//   names DIR, list DIR            readdir to the end; list also stats each name
 //
-// Exit status: 0 done (the JSON counts errors), 1 wrong use, or the command or the file fails.
+// Exit status: 0 done (the JSON counts errors), 1 usage error, or the command or file failed.
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -54,7 +54,7 @@ int fail(const char* what) {
 
 std::string record_name(std::uint64_t ordinal) { return fmt::format("{:09}", ordinal); }
 
-// `count` different ordinals below `records`, in random order.
+// Returns `count` distinct names of ordinals below `records`, in random order.
 std::vector<std::string> random_names(std::uint64_t records, std::uint64_t count, std::uint64_t seed) {
   std::vector<std::uint32_t> ordinals(records);
   std::iota(ordinals.begin(), ordinals.end(), 0u);

@@ -1,4 +1,4 @@
-// Times of many equal actions, and one line of JSON about them.
+// Times many equal actions and prints one line of JSON about them.
 #pragma once
 
 #include <chrono>
@@ -14,11 +14,11 @@ inline double seconds_since(Clock::time_point begin) {
   return std::chrono::duration<double>(Clock::now() - begin).count();
 }
 
-// What a loop of actions has come to. One thread.
+// The results of a loop of actions. One thread.
 class Tally {
  public:
   void reserve(std::size_t actions) { seconds_.reserve(actions); }
-  // Runs `action`, which returns the bytes that it has read, or a negative number when it failed.
+  // Runs and times `action`, which returns the number of bytes read, or a negative number if it failed.
   template <class Action>
   void time(Action action) {
     const Clock::time_point begin = Clock::now();
@@ -31,7 +31,7 @@ class Tally {
     }
   }
 
-  // {"n": ..., "s": ..., "us": mean, "p50_us": ..., "p99_us": ..., "bytes": ..., "errors": ...} and a newline.
+  // Returns {"n": ..., "s": ..., "us": mean, "p50_us": ..., "p99_us": ..., "bytes": ..., "errors": ...} and a newline.
   std::string json() const;
 
  private:

@@ -19,8 +19,8 @@ std::string adler32(std::string_view bytes) {
   return std::string(as_text(digester.finish().view()));
 }
 
-// The lines, each with a newline, as one array that is cut into chunks of a mebibyte: a chunk is what a record is here.
-// The file is held in memory to its end, since the offsets stand at its beginning.
+// The lines, each with a newline, form one array that is split into chunks of 1 MiB; each chunk is a record. Keeps the
+// file in memory until the end, because the offsets are at its beginning.
 class BloscpackForm final : public FormWriter {
  public:
   explicit BloscpackForm(const char* codec) : codec_(codec) {}
@@ -58,7 +58,7 @@ class BloscpackForm final : public FormWriter {
   }
 
   const char* const codec_;
-  std::string content_;  // of the chunk that is not full yet
+  std::string content_;  // of the incomplete chunk
   std::string chunks_;
   std::vector<std::uint64_t> begins_;
 };

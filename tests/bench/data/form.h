@@ -1,4 +1,4 @@
-// Forms: containers of the formats with the codecs that the benchmarks use, written record by record.
+// Forms: containers of each format with the codecs that the benchmarks use, written record by record.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ namespace recordfs::bench {
 
 enum class Check : std::uint8_t { kNone, kHighway, kCrc32, kCrc32c, kAdler32 };
 
-// A chunk as a reader sees it who knows nothing of the file around it: what has to be verified and decompressed.
+// A chunk as a decoder sees it, without the file around it: the bytes to verify and decompress.
 struct PackedChunk {
   struct Piece {
     Packing packing = Packing::kNone;
@@ -26,7 +26,7 @@ struct PackedChunk {
 
   std::string stored = {};  // what the checksums cover
   Check check = Check::kNone;
-  std::size_t checked_at_once = SIZE_MAX;  // bytes that have a checksum of their own
+  std::size_t checked_at_once = SIZE_MAX;  // bytes covered by one checksum
   std::vector<Piece> pieces = {};
   std::uint64_t records = 0;
   std::uint64_t record_bytes = 0;
@@ -35,14 +35,14 @@ struct PackedChunk {
   void add(Packing packing, std::string_view packed_bytes, std::uint64_t unpacked_size);
 };
 
-// One thread.
+// Writes a container. One thread.
 class FormWriter {
  public:
   virtual ~FormWriter() = default;
   virtual void add(std::string record) = 0;
-  // The bytes of the file that are ready, taken once; at the end all that are left.
+  // Returns the bytes that are ready, each once; at the end all remaining ones.
   virtual std::string take(bool at_end) = 0;
-  // The chunks that were finished since the last call, where keep_chunks() was called before.
+  // Returns the chunks finished since the last call, if keep_chunks() was called before.
   std::vector<PackedChunk> take_chunks() { return std::exchange(chunks_, {}); }
   void keep_chunks() { keeps_chunks_ = true; }
 
@@ -56,7 +56,7 @@ class FormWriter {
   std::vector<PackedChunk> chunks_;
 };
 
-// Records that are written as one chunk once they have a mebibyte together, what Riegeli's own writer takes.
+// Collects records until they have 1 MiB together, the default chunk size of Riegeli's own writer.
 class Batch {
  public:
   static constexpr std::size_t kBytes = 1u << 20;
@@ -76,16 +76,16 @@ class Batch {
   std::uint64_t bytes_ = 0;
 };
 
-// A writer of chunks out of batches.
+// A writer that makes chunks from batches.
 class BatchWriter : public FormWriter {
  public:
   void add(std::string record) final;
   std::string take(bool at_end) final;
 
  protected:
-  // Writes a chunk behind the bytes that are there.
+  // Appends a chunk.
   virtual void close(const Batch& batch) = 0;
-  // The bytes that are ready.
+  // Returns the bytes that are ready.
   virtual std::string take_bytes() = 0;
 
  private:
@@ -94,7 +94,7 @@ class BatchWriter : public FormWriter {
 };
 
 std::unique_ptr<FormWriter> riegeli_writer_of(Packing packing);
-std::unique_ptr<FormWriter> transposed_writer_of(Packing packing);  // of kEvents alone
+std::unique_ptr<FormWriter> transposed_writer_of(Packing packing);  // for kEvents only
 std::unique_ptr<FormWriter> leveldb_writer();
 std::unique_ptr<FormWriter> recordio_writer_of(Packing packing);
 std::unique_ptr<FormWriter> proio_writer_of(Packing packing);
@@ -106,7 +106,7 @@ struct Form {
 };
 
 std::span<const Form> forms();
-// Null for a name that no form has.
+// Returns null for an unknown name.
 const Form* form_named(std::string_view name);
 
 }  // namespace recordfs::bench

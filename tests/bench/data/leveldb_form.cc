@@ -22,7 +22,7 @@ class LeveldbForm final : public FormWriter {
   }
 
  private:
-  // The headers' few bytes are checked with the rest.
+  // The few bytes of the headers are included in the checksum.
   void note_frames(const std::string& bytes) {
     PackedChunk chunk{.check = Check::kCrc32c, .checked_at_once = kFrame};
     chunk.records = std::exchange(records_, 0);

@@ -1,8 +1,8 @@
-// make_data FORM RECORDS FILE [--kind=lines|tiny|large|events] [--print-records]: writes a container of so many
+// make_data FORM RECORDS FILE [--kind=lines|tiny|large|events] [--print-records]: writes a container of RECORDS
 // records.
 //
-// With --print-records they go to stdout too, one a line, for whoever compares. Holds little of the file in memory, but
-// for bloscpack. Exit status: 0 written, 1 wrong use or not written.
+// With --print-records also writes them to stdout, one per line, for comparison. Holds little of the file in memory,
+// except for bloscpack. Exit status: 0 written, 1 usage error or not written.
 #include <cerrno>
 #include <charconv>
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Compression as the formats use it, for writers of data and for the yardsticks that undo it.
+// Compression as the formats use it, for the writers and for the yardsticks that undo it.
 #pragma once
 
 #include <cstdint>
@@ -9,12 +9,12 @@ namespace recordfs::bench {
 
 enum class Packing : std::uint8_t { kNone, kZstd, kBrotli, kDeflate, kGzip, kLz4, kBlosc };
 
-// `content` as one zstd frame (level 3), Brotli stream (quality 6), raw deflate stream or gzip member (level 6), or LZ4
-// frame of independent pieces with a checksum; kNone gives it as it is. Ends the program where the library fails.
-// REQUIRES: not kBlosc. Any thread.
+// Returns `content` as one zstd frame (level 3), Brotli stream (quality 6), raw deflate stream or gzip member (level
+// 6), or LZ4 frame of independent blocks with a checksum; kNone returns it unchanged. Ends the program if the library
+// fails. REQUIRES: not kBlosc. Thread-safe.
 std::string packed(Packing packing, std::string_view content);
 
-// `content` as one Blosc chunk of bytes that are not shuffled, compressed by "lz4" or "zstd". One thread at a time.
+// Returns `content` as one Blosc chunk of unshuffled bytes, compressed by "lz4" or "zstd". Not thread-safe.
 std::string packed_by_blosc(const char* codec, std::string_view content);
 
 }  // namespace recordfs::bench

@@ -19,7 +19,7 @@ void put_field(std::string& out, unsigned field, std::uint64_t value) {
   put_varint(out, value);
 }
 
-// The events are lines, not messages: nothing but inside/ looks into them.
+// The events are lines, not messages: only inside/ parses them.
 class ProioForm final : public BatchWriter {
  public:
   explicit ProioForm(Packing packing) : packing_(packing) {}
@@ -39,7 +39,7 @@ class ProioForm final : public BatchWriter {
     bytes_ += "\xe1\xc1" + std::string(kMagicSize - 2, '\0');
     put_fixed(bytes_, header.size(), 4);
     bytes_ += header + stored;
-    PackedChunk chunk{};  // what checks there are the codecs make
+    PackedChunk chunk{};  // the only checks are those of the codecs
     chunk.records = batch.records().size();
     chunk.record_bytes = batch.bytes();
     chunk.add(packing_, stored, payload.size());

@@ -18,7 +18,7 @@ constexpr std::uint64_t kShortest = 200;
 constexpr std::uint64_t kLongest = 1000;
 constexpr std::uint64_t kLargeSize = 200'000'000;
 
-// SplitMix64: good enough that the text does not repeat, and the same on every machine.
+// SplitMix64: random enough that the text does not repeat, and the same on every machine.
 class Random {
  public:
   explicit Random(std::uint64_t seed) : state_(seed) {}
@@ -39,7 +39,7 @@ class Random {
 
 std::uint64_t draw_line_size(Random& random) { return kShortest + random.next() % (kLongest - kShortest + 1); }
 
-// Words with hexadecimal values until `text` has `size` bytes.
+// Appends words with hexadecimal values until `text` has `size` bytes.
 void fill_with_pairs(std::string& text, std::uint64_t size, Random& random) {
   while (text.size() < size) {
     const std::uint64_t draw = random.next();

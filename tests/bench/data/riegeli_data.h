@@ -1,4 +1,4 @@
-// What simple and transposed chunks of Riegeli have in common.
+// Shared code of simple and transposed Riegeli chunks.
 #pragma once
 
 #include <string>
@@ -8,13 +8,13 @@
 
 namespace recordfs::bench {
 
-// The byte with which a chunk's data begins.
+// Returns the first byte of a chunk's data.
 char compression_type(Packing packing);
 
 // A compressed part of a chunk's data.
 struct Part {
   Packing packing = Packing::kNone;
-  std::string size;  // of the content, as a varint; empty where nothing is compressed
+  std::string size;  // of the content, as a varint; empty if not compressed
   std::string stored;
   std::uint64_t unpacked_size = 0;
 

@@ -11,20 +11,20 @@
 namespace recordfs::bench {
 namespace {
 
-// Words of the format for what a node does, beside the tags of fields.
+// Values of a node's tag with a meaning other than a field's tag.
 constexpr std::uint64_t kSubmessageBegins = 2;
 constexpr std::uint64_t kRecordBegins = 3;
 constexpr std::uint64_t kVarint = 0;
 constexpr std::uint64_t kEndOfSubmessage = 4;  // added to the tag
-constexpr unsigned kMostBytes = 5;             // of a varint of these messages
-constexpr std::uint8_t kMostFollowed = 3;      // transitions that one byte stands for beside its own
+constexpr unsigned kMostBytes = 5;             // of a varint in these messages
+constexpr std::uint8_t kMostFollowed = 3;      // transitions that one byte can represent besides its own
 
 [[noreturn]] void give_up() {
   std::fputs("make_data: a record is no message that can be taken apart\n", stderr);
   std::exit(1);
 }
 
-// --- a message, read
+// --- parsing a message
 
 class MessageReader {
  public:
@@ -40,7 +40,7 @@ class MessageReader {
     expect(tag);
     return take(8);
   }
-  // With the length that stands in front of them.
+  // Includes the length prefix.
   std::string_view bytes(std::uint64_t tag) {
     expect(tag);
     std::uint64_t length = 0;
@@ -51,7 +51,7 @@ class MessageReader {
     length_size_ = used;
     return take(used + length);
   }
-  // The bytes that bytes() gave, without their length.
+  // Returns the bytes from bytes() without their length prefix.
   std::string_view contents(std::string_view bytes) const { return bytes.substr(length_size_); }
 
  private:
@@ -75,7 +75,7 @@ class MessageReader {
 };
 
 struct Event {
-  std::string_view number, time, level, worker, text;  // as they are stored, without their tags
+  std::string_view number, time, level, worker, text;  // as stored, without their tags
   std::string_view shard, replica, path;               // of the place
 };
 
@@ -97,9 +97,9 @@ Event read_event(std::string_view record) {
   return event;
 }
 
-// --- the program
+// --- the state machine
 
-// What reads the fields, last one first, as the machine does. A field of varints has a node for each length.
+// A step of the state machine, which reads the fields in reverse order. A varint field has a node for each length.
 struct Step {
   std::uint64_t tag;
   std::string_view Event::*field = nullptr;  // null: no buffer is read
@@ -129,7 +129,7 @@ struct Node {
   std::size_t step = 0;
 };
 
-// Nodes, buffers and transitions of one chunk.
+// The nodes, buffers and transitions of one chunk.
 class Transposer {
  public:
   explicit Transposer(const std::vector<Event>& events) : events_(events) {
@@ -162,7 +162,7 @@ class Transposer {
     return all;
   }
 
-  // A byte for each choice, and none for up to three first choices behind it.
+  // One byte for each choice; up to three following first choices share it.
   std::string transitions() const {
     std::string out;
     for (const std::uint8_t choice : choices_) {
@@ -210,7 +210,7 @@ class Transposer {
     return (step + 1 < first_of_.size() ? first_of_[step + 1] : nodes_.size()) - first_of_[step];
   }
 
-  // A step with one node is followed at once; but the first one waits for a byte, or the run would never end.
+  // A step with one node needs no byte. But the first step takes one, or the sequence would never end.
   bool has_choice(std::size_t step) const { return step == 0 || nodes_of(step) > 1; }
 
   std::size_t successor(const Node& node) const {

@@ -1,4 +1,4 @@
-// Numbers as the formats write them.
+// Writes numbers as the formats encode them.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@ inline void put_varint(std::string& out, std::uint64_t value) {
   out.push_back(static_cast<char>(value));
 }
 
-// `width` bytes, little-endian.
+// Appends `width` bytes, little-endian.
 inline void put_fixed(std::string& out, std::uint64_t value, unsigned width) {
   for (unsigned i = 0; i < width; ++i) out.push_back(static_cast<char>(value >> (8 * i) & 0xFF));
 }

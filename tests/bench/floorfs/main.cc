@@ -1,5 +1,5 @@
-// floorfs [options] MOUNTPOINT: the fastest filesystem that FUSE allows over files of the names and sizes of records,
-// served from memory. What recordfs is measured against. Exit status: 0 unmounted, 1 wrong use or not mounted.
+// floorfs [options] MOUNTPOINT: the fastest filesystem that FUSE allows, with files of the records' names and sizes,
+// served from memory. recordfs is compared with it. Exit status: 0 unmounted, 1 usage error or not mounted.
 
 #include "fusefs/glue/fuse.h"
 #include "tests/bench/floorfs/operations.h"

@@ -11,7 +11,7 @@ namespace recordfs::bench {
 namespace {
 
 constexpr time_t kTime = 1'700'000'000;
-constexpr off_t kDots = 2;  // entries of a listing that stand before a directory's own
+constexpr off_t kDots = 2;  // "." and "..", which precede a directory's entries
 
 Floor& floor_of(fuse_req_t request) { return *static_cast<Floor*>(fuse_req_userdata(request)); }
 
@@ -99,7 +99,7 @@ void read(fuse_req_t request, fuse_ino_t inode, std::size_t size, off_t offset, 
   if (pusher != nullptr && Tree::is_record(inode)) pusher->note_read(Tree::ordinal_of(inode));
 }
 
-// Adds entries from `offset` on, as many as fit.
+// Adds as many entries as fit, from `offset` on.
 template <class Add>
 void list(fuse_req_t request, fuse_ino_t directory, std::size_t size, off_t offset, Add add) {
   const Floor& floor = floor_of(request);

@@ -1,4 +1,4 @@
-// What the floor filesystem answers to the kernel.
+// The floor filesystem's replies to the kernel.
 #pragma once
 
 #include <atomic>

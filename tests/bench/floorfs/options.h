@@ -1,4 +1,5 @@
-// The command line of the floor filesystem: what it shows, and a switch for each thing that costs or saves messages.
+// The command line of the floor filesystem: its content, and a switch for each feature that affects the number of
+// messages.
 #pragma once
 
 #include <optional>
@@ -20,13 +21,13 @@ struct FloorOptions {
   bool open = false;     // answer open and opendir instead of ENOSYS
   bool clone_fd = true;  // a descriptor for each thread
   bool foreground = false;
-  unsigned threads = 8;  // 0: a loop without threads
-  unsigned push = 256;   // files pushed ahead of a reader in order; 0: none
+  unsigned threads = 8;  // 0: single-threaded loop
+  unsigned push = 256;   // files pushed ahead of a sequential reader; 0: none
   double timeout = 1e8;  // of entries and attributes, in seconds
   bool read_only = true;
 };
 
-// What the command line says; nullopt where it makes no sense, said on stderr.
+// Parses the command line. Returns nullopt if it is invalid, and prints why to stderr.
 std::optional<FloorOptions> parse_floor_options(int argc, char** argv);
 
 }  // namespace recordfs::bench

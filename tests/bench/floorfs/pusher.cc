@@ -33,7 +33,7 @@ void Pusher::note_read(std::uint64_t ordinal) {
     pushed_until_ = 0;
     return;
   }
-  // A reader who asks for what is just being pushed has not used the window up.
+  // At least half of the window is still ahead of the reader.
   if (pushed_until_ > ordinal + window_ / 2) return;
   const std::uint64_t begin = std::max(pushed_until_, ordinal + 1);
   const std::uint64_t end = std::min(ordinal + 1 + window_, tree_.siblings(ordinal).end);
@@ -61,7 +61,7 @@ void Pusher::push(Siblings stretch) {
     const std::string_view contents = tree_.contents(inode);
     fuse_bufvec bytes = FUSE_BUFVEC_INIT(contents.size());
     bytes.buf[0].mem = const_cast<char*>(contents.data());
-    // A record that the kernel does not know: it was not listed with attributes, and neither were those behind it.
+    // The kernel does not know the inode: it was not listed with attributes, and neither were the following ones.
     if (fuse_lowlevel_notify_store(session_, inode, 0, &bytes, fuse_buf_copy_flags{}) != 0) return;
   }
 }

@@ -1,5 +1,4 @@
-// Pushes the contents of neighbours into the kernel's page cache while somebody reads the files of a directory in
-// order.
+// Pushes file contents into the kernel's page cache ahead of a reader that reads a directory in order.
 #pragma once
 
 #include <condition_variable>
@@ -13,16 +12,16 @@
 
 namespace recordfs::bench {
 
-// Its thread serves no request: the kernel may hold a store back until a request is answered.
+// Its thread serves no requests: the kernel may block a store until a request is answered.
 class Pusher {
  public:
-  // `tree` and `session` have to outlive it. `window`: how many files are pushed ahead of a reader; 0 for none.
+  // `tree` and `session` have to outlive it. `window`: number of files pushed ahead of a reader; 0: none.
   Pusher(const Tree& tree, fuse_session* session, unsigned window);
   ~Pusher();
   Pusher(const Pusher&) = delete;
   Pusher& operator=(const Pusher&) = delete;
 
-  // Tells of a READ of a record that was answered. Any thread, never waits for the kernel.
+  // Notes that a READ of a record was answered. Thread-safe; never waits for the kernel.
   void note_read(std::uint64_t ordinal);
 
  private:
@@ -34,11 +33,11 @@ class Pusher {
   fuse_session* const session_;
   const unsigned window_;
 
-  std::mutex mutex_;  // guards what follows
+  std::mutex mutex_;  // guards the members below
   std::condition_variable wanted_;
-  std::optional<Siblings> next_;  // what the thread has to push
+  std::optional<Siblings> next_;  // what the thread pushes next
   std::uint64_t last_read_ = UINT64_MAX - 1;
-  std::uint64_t pushed_until_ = 0;  // 0: nobody reads in order
+  std::uint64_t pushed_until_ = 0;  // 0: no sequential reader
   bool stopping_ = false;
 
   std::thread thread_;

@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::size_t kOrdinalDigits = 9;
 constexpr std::size_t kThousandDigits = 6;
-// Every record begins at one of these places of the pool with a log line of its own.
+// Every record begins at one of these places of the pool, each with a different log line.
 constexpr std::uint64_t kPlaces = 1024;
 constexpr std::uint64_t kPlaceSize = 1000;
 
@@ -24,7 +24,7 @@ std::string made_pool() {
   return text;
 }
 
-// A number of exactly so many digits.
+// Parses a number of exactly `digits` digits.
 std::optional<std::uint64_t> number_in(std::string_view name, std::size_t digits) {
   std::uint64_t number = 0;
   const char* end = name.data() + name.size();

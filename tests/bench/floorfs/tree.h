@@ -1,5 +1,4 @@
-// The tree of the floor filesystem: info.json, and one file for each record with the name and size that recordfs gives
-// it.
+// The tree of the floor filesystem: info.json, and one file for each record with its name and size in recordfs.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +24,7 @@ struct Siblings {
   std::uint64_t end = 0;
 };
 
-// Thread-safe. Nothing is held for a file. Records are lines or tiny: none has more than 1,000 bytes.
+// Thread-safe. Holds no memory for individual files. Records are lines or tiny: none has more than 1,000 bytes.
 class Tree {
  public:
   static constexpr Inode kRoot = 1;
@@ -42,27 +41,27 @@ class Tree {
   static std::uint64_t ordinal_of(Inode inode) { return inode - kFirstRecord; }
   static Inode record_inode(std::uint64_t ordinal) { return kFirstRecord + ordinal; }
 
-  // Whether `inode` is of this tree, and whether it is a directory.
+  // Whether `inode` exists, and whether it is a directory.
   bool has(Inode inode) const;
   static bool is_directory(Inode inode) { return inode == kRoot || (inode >= kTop && inode < kFirstRecord); }
 
-  // The inode of a name in a directory; nullopt when there is none.
+  // Returns the inode of a name in a directory, or nullopt if there is none.
   std::optional<Inode> find(Inode directory, std::string_view name) const;
-  // How many entries a directory has, and one of them. REQUIRES: index < entries(directory).
+  // The number of entries of a directory, and one of them. REQUIRES: index < entries(directory).
   std::uint64_t entries(Inode directory) const;
   Entry entry(Inode directory, std::uint64_t index) const;
 
-  // Size in bytes. REQUIRES: has(inode), and it is a file.
+  // Returns the size in bytes. REQUIRES: has(inode), and it is a file.
   std::uint64_t size(Inode inode) const;
-  // Exactly size(inode) bytes, for as long as the tree lives. REQUIRES: as size().
+  // Returns exactly size(inode) bytes, valid as long as the tree. REQUIRES: as size().
   std::string_view contents(Inode inode) const;
 
-  // The files that share a directory with the record, itself included.
+  // Returns the files in the same directory as the record, including it.
   Siblings siblings(std::uint64_t ordinal) const;
   std::uint64_t records() const { return records_; }
 
  private:
-  static constexpr Inode kTop = 3;  // records/ or thousands/; the thousands stand behind it
+  static constexpr Inode kTop = 3;  // records/ or thousands/; the thousands follow
   static constexpr Inode kFirstThousand = 4;
   static constexpr Inode kFirstRecord = Inode{1} << 40;
 
@@ -73,7 +72,7 @@ class Tree {
   const Kind kind_;
   const std::uint64_t records_;
   const std::string info_;
-  // What all records have their bytes from: made when the first is read, so that a mount does not wait for it.
+  // The source of all record bytes. Created at the first read, so that mounting does not wait for it.
   const std::string& pool() const;
   mutable std::once_flag pool_is_made_;
   mutable std::string pool_;

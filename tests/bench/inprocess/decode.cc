@@ -6,7 +6,7 @@
 namespace recordfs::bench {
 namespace {
 
-// An iteration is a chunk; the next one takes the next chunk.
+// An iteration decodes one chunk; the next iteration takes the next chunk.
 void decode(benchmark::State& state, Subject& subject) {
   const Opened file = subject.open();
   const std::vector<ChunkInfo> chunks = subject.chunks(*file.container);
@@ -14,7 +14,7 @@ void decode(benchmark::State& state, Subject& subject) {
   for (auto _ : state) {
     auto chunk = file.container->decode(chunks[at++ % chunks.size()]);
     if (!chunk) give_up(subject.path(), chunk.error());
-    // A chunk may be decoded no further than it is read.
+    // A chunk may be decoded only as far as it is read.
     auto payload = (*chunk)->read(0, (*chunk)->payload_size());
     if (!payload) give_up(subject.path(), payload.error());
     benchmark::DoNotOptimize(payload->bytes.data());

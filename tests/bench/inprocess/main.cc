@@ -1,5 +1,5 @@
-// bench_inprocess FORM[.KIND]=FILE... [Google Benchmark's options]: measures what does not need a mount, on containers
-// that make_data wrote. benchmarks.h says what. Exit status: 0 measured, 1 wrong use or a file that fails.
+// bench_inprocess FORM[.KIND]=FILE... [Google Benchmark's options]: measures what needs no mount, on containers written
+// by make_data; see benchmarks.h. Exit status: 0 measured, 1 usage error or a file failed.
 #include <benchmark/benchmark.h>
 
 #include <cstdio>

@@ -1,4 +1,4 @@
-// A container behind a RecordStore, as the mount has it, with the walk at its end.
+// A container in a RecordStore, as in a mount, completely scanned.
 #pragma once
 
 #include <cstdint>
@@ -8,16 +8,16 @@
 
 namespace recordfs::bench {
 
-// Ends the program with a message where anything fails. One thread.
+// Ends the program with a message on any failure. One thread.
 class OpenStore {
  public:
-  // `cache`: bound of the decoded chunks, in bytes.
+  // `cache`: bound of the cache of decoded chunks, in bytes.
   OpenStore(Subject& subject, std::uint64_t cache);
 
   std::uint64_t records() const { return records_; }
-  // All bytes of a record.
+  // Returns all bytes of a record.
   Slice record(std::uint64_t ordinal) const;
-  // Of all records, one behind the other.
+  // Returns the total size of all records.
   std::uint64_t stream_size() const;
   Slice stream(std::uint64_t offset, std::uint64_t length) const;
 
@@ -27,7 +27,7 @@ class OpenStore {
     if (!outcome) give_up(store_.name(), outcome.error());
     return std::move(*outcome);
   }
-  // Makes the call again whenever the walk has come to where it has to be.
+  // Repeats the call until the scan has reached the position that it needs.
   template <class Call>
   auto waited_for(Call call) const;
 

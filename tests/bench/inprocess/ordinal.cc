@@ -8,7 +8,7 @@
 namespace recordfs::bench {
 namespace {
 
-// Bytes: a few chunks. With less a chunk would count as too large to hold, and be read in another way.
+// In bytes: a few chunks. With a smaller cache, a chunk would count as too large to hold and be read by parts.
 constexpr std::uint64_t kFewCached = 8ull << 20;
 constexpr std::uint64_t kAllCached = 4ull << 30;
 constexpr std::uint64_t kSeed = 11;
@@ -18,7 +18,7 @@ void read_one(const OpenStore& store, std::uint64_t ordinal) {
   benchmark::DoNotOptimize(record.bytes.data());
 }
 
-// Each record far from those before it, so that its chunk is not cached.
+// Reads each record far from the previous ones, so that its chunk is not cached.
 void random_records(benchmark::State& state, Subject& subject) {
   const OpenStore store(subject, kFewCached);
   const std::uint64_t records = store.records();

@@ -1,4 +1,4 @@
-// What decoding cannot go below: the calls of the checksum and the codec alone, on chunks that are in memory.
+// The lower bound for decoding: only the calls of the checksum and the codec, on chunks in memory.
 #pragma once
 
 #include <memory>
@@ -7,7 +7,7 @@
 
 namespace recordfs::bench {
 
-// Contexts and the buffer are kept from call to call. One thread.
+// Reuses contexts and the buffer between calls. One thread.
 class PlainDecoder {
  public:
   PlainDecoder();
@@ -15,10 +15,10 @@ class PlainDecoder {
   PlainDecoder(const PlainDecoder&) = delete;
   PlainDecoder& operator=(const PlainDecoder&) = delete;
 
-  // Verifies and decompresses a chunk, or copies what is not compressed. False: something failed, or came out in
-  // another size.
+  // Verifies and decompresses a chunk, or copies it if it is not compressed. Returns false on a failure or a wrong
+  // size.
   bool decode(const PackedChunk& chunk);
-  // Decompresses the first half of the chunk's last piece. REQUIRES: that is a zstd frame.
+  // Decompresses the first half of the chunk's last piece. REQUIRES: that piece is a zstd frame.
   bool decode_half(const PackedChunk& chunk);
 
  private:

@@ -17,7 +17,7 @@ void scan(benchmark::State& state, Subject& subject) {
   std::uint64_t bytes = 0, records = 0;
   for (auto _ : state) {
     const Opened file = subject.open();
-    const ReadWindow window(*file.source);  // as the catalog has one
+    const ReadWindow window(*file.source);  // as in the catalog
     Walk walk(*file.container, file.source->size(), Depth::kHeaders);
     while (!walk.at_end()) {
       if (auto stepped = walk.step(); !stepped) give_up(subject.path(), stepped.error());

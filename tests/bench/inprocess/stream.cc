@@ -6,7 +6,7 @@
 namespace recordfs::bench {
 namespace {
 
-constexpr std::uint64_t kReadSize = 128u << 10;  // what the kernel asks for
+constexpr std::uint64_t kReadSize = 128u << 10;  // as the kernel reads
 constexpr std::uint64_t kCacheSize = 16u << 20;
 
 void stream(benchmark::State& state, Subject& subject) {

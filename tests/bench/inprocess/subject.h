@@ -1,4 +1,4 @@
-// What a benchmark is about: one generated container, and the chunks that its writer makes of the first of its records.
+// The subject of a benchmark: one generated container, and the chunks that its writer makes of its first records.
 #pragma once
 
 #include <memory>
@@ -11,7 +11,7 @@
 
 namespace recordfs::bench {
 
-// A file, open. Any of these end the program with a message where the file or the container fails.
+// An open file. All functions here end the program with a message if the file or the container fails.
 struct Opened {
   std::shared_ptr<const Source> source;
   std::unique_ptr<const Container> container;
@@ -19,18 +19,18 @@ struct Opened {
 
 class Subject {
  public:
-  // `form` may have a kind behind it, "riegeli-zstd.events"; without it the records are lines.
+  // `form` may be followed by a kind, "riegeli-zstd.events"; the default kind is lines.
   Subject(std::string form, std::string path);
 
   const std::string& name() const { return name_; }
   const std::string& path() const { return path_; }
   Opened open() const;
-  // Headers of chunks that hold kSampleBytes of records, or all chunks of a smaller file.
+  // Returns the headers of chunks that hold kSampleBytes of records, or of all chunks if the file is smaller.
   std::vector<ChunkInfo> chunks(const Container& container) const;
-  // Chunks of about as many bytes, as plain decompression wants them. Made by the first call. One thread.
+  // Returns chunks of about as many bytes, as PlainDecoder takes them. Created by the first call. One thread.
   const std::vector<PackedChunk>& packed_chunks();
 
-  static constexpr std::uint64_t kSampleBytes = 64u << 20;  // more than the processor's caches
+  static constexpr std::uint64_t kSampleBytes = 64u << 20;  // more than the processor's caches hold
 
  private:
   const std::string name_;
@@ -38,7 +38,7 @@ class Subject {
   std::vector<PackedChunk> packed_;
 };
 
-// Prints why and ends the program.
+// Prints the error and ends the program.
 [[noreturn]] void give_up(const std::string& what, const Error& why);
 
 }  // namespace recordfs::bench

@@ -1,9 +1,9 @@
-// How long libprotobuf alone takes for the messages of a file, parsed and written as JSON in memory on several threads:
+// Measures libprotobuf alone: parses the messages of a file and writes them as JSON in memory, on several threads:
 //
 //   bench_messages FILE DESCRIPTORS TYPE THREADS library|module
 //
-// FILE is what `recordfs cat --delimited` writes. `library` are libprotobuf's dynamic messages and its own JSON
-// printer, `module` is what recordfs calls in librecordfs-protobuf.so. Prints the seconds.
+// FILE is the output of `recordfs cat --delimited`. `library` uses libprotobuf's dynamic messages and its JSON printer,
+// `module` uses the functions of librecordfs-protobuf.so that recordfs calls. Prints the seconds.
 #include <google/protobuf/descriptor.pb.h>
 #include <google/protobuf/dynamic_message.h>
 #include <google/protobuf/util/json_util.h>
@@ -31,9 +31,9 @@ namespace {
 
 namespace pb = google::protobuf;
 
-constexpr std::size_t kBatch = 1000;  // messages that a thread takes at once
+constexpr std::size_t kBatch = 1000;  // messages that a thread takes at a time
 
-// Writes a message as JSON behind a text; for one thread.
+// Appends a message as JSON to a text. One thread.
 using Write = std::function<bool(Bytes message, std::string& text)>;
 using MakeWrite = std::function<Write()>;
 

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Measures recordfs beside its yardsticks: bench.py --bin BUILD (../README.md says what).
+"""Benchmarks recordfs against its yardsticks: bench.py --bin BUILD (see ../README.md).
 
-Exit status: 0 measured, and with --check every bound kept; 1 a bound is not kept, or something failed; 77 nothing can
-be mounted here.
+Exit status: 0 measured, and with --check all bounds hold; 1 a bound is exceeded, or something failed; 77 mounting is
+not possible here.
 """
 import argparse
 import fnmatch
@@ -23,7 +23,7 @@ from messages import Messages
 from processes import ONE_PROCESSOR, Actions, Mounted, checked
 from settings import AMOUNTS, FULL, QUICK, SMOKE, Settings
 
-# Each registers its lines; their order is the table's.
+# Each registers its lines; the import order is the order of the table.
 import searching  # noqa: F401  isort: skip
 import opening  # noqa: F401  isort: skip
 import listing  # noqa: F401  isort: skip
@@ -36,7 +36,7 @@ IN_NAMESPACE = "RECORDFS_BENCH_IN_NAMESPACE"
 
 
 class Bench:
-    """What a measurement works with."""
+    """Everything that a measurement works with."""
 
     def __init__(self, settings, folder):
         self.settings, self.amounts, self.runs = settings, settings.amounts, settings.runs
@@ -47,11 +47,11 @@ class Bench:
         self.messages = Messages()
         self.actions = Actions(settings)
         self.failed = False
-        self._in_memory = None  # once there is a folder in memory
+        self._in_memory = None  # created on first use
 
     def recordfs(self, source, *options, index=None, processors=ONE_PROCESSOR):
-        """A mount of a container, not entered yet. `index`: the folder where what walks find is saved; without one, no
-        earlier mount has left anything."""
+        """Returns a mount of a container, not yet entered. `index` is the folder of saved indexes; without it, there is
+        none of an earlier mount."""
         return Mounted(self.recordfs_command(source, *options, index=index), self.point, processors)
 
     def recordfs_command(self, source, *options, index=None):
@@ -62,14 +62,14 @@ class Bench:
         return [self.settings.program("recordfs"), *(word for option in options for word in ("-o", option)), source]
 
     def floor(self, *switches, processors=ONE_PROCESSOR):
-        """A mount of the floor filesystem, not entered yet."""
+        """Returns a mount of the floor filesystem, not yet entered."""
         return Mounted(self.floor_command(*switches), self.point, processors)
 
     def floor_command(self, *switches):
         return [self.settings.program("floorfs"), *switches]
 
     def memory_folder(self, size):
-        """A folder of a filesystem in memory with room for `size` bytes. Skipped: there is none."""
+        """Returns a folder of an in-memory filesystem with room for `size` bytes. Raises Skipped if there is none."""
         if self._in_memory is None and os.geteuid() == 0:
             self._in_memory = self.folder / "tmpfs"
             self._in_memory.mkdir()
@@ -89,7 +89,7 @@ class Bench:
 
 
 def enter_namespace():
-    """Goes on in a mount namespace of this program's own: what is left mounted goes with it. Returns only inside it."""
+    """Restarts this program in a private mount namespace, so that its mounts disappear with it. Returns only there."""
     if os.geteuid() == 0 and IN_NAMESPACE not in os.environ:
         os.environ[IN_NAMESPACE] = "1"
         os.execvp("unshare", ["unshare", "--mount", "--propagation", "private", sys.executable, "-B", *sys.argv])
@@ -122,7 +122,7 @@ def settings_of(options):
 
 
 def selected(patterns):
-    """(lines that are wanted, function) of each measurement that has any."""
+    """Yields the selected lines and the function of each measurement that has any."""
     for lines, function in MEASUREMENTS:
         wanted = [line for line in lines if any(fnmatch.fnmatch(line.name, one) for one in patterns.split(","))]
         if wanted:
@@ -130,7 +130,7 @@ def selected(patterns):
 
 
 def measured(bench, lines, function):
-    """(line, rows, why nothing or not all was measured) of each line."""
+    """Returns (line, rows, why some or all are missing) for each line."""
     rows, skipped = [], None
     try:
         for row in function(bench):
@@ -138,7 +138,7 @@ def measured(bench, lines, function):
     except Skipped as reason:
         skipped = str(reason)
     except (OSError, RuntimeError, subprocess.SubprocessError) as failure:
-        skipped = f"FAILED: {failure}"  # the other lines are worth having
+        skipped = f"FAILED: {failure}"  # the other lines are still measured
         bench.failed = True
     return [(line, [row for row in rows if row.line is line], skipped) for line in lines]
 
@@ -171,7 +171,7 @@ def main():
         print(f"SKIPPED: nothing was measured: {reason}")
         return SKIPPED
     enter_namespace()
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that mounts and files are put away
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that mounts and files are cleaned up
     settings = settings_of(options)
     bench = Bench(settings, Path(tempfile.mkdtemp(prefix="recordfs-bench-")).resolve())
     try:

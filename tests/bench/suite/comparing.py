@@ -1,15 +1,15 @@
-"""Lines of the table: what is measured, against what, and which ratio is asked for."""
+"""Lines of the table: what is measured, its yardstick, and the required ratio."""
 import statistics
 from dataclasses import dataclass, field
 
 
 class Skipped(Exception):
-    """Why something was not measured."""
+    """The reason why something was not measured."""
 
 
 @dataclass(frozen=True)
 class Line:
-    """One line of the table. `bound` is a ratio of times, at most; or with `faster` one of speeds, at least."""
+    """One line of the table. `bound` is a maximum ratio of times, or with `faster` a minimum ratio of speeds."""
 
     name: str
     work: str
@@ -18,7 +18,7 @@ class Line:
     faster: bool = False
 
     def keeps(self, ratio):
-        """Whether the bound is kept; None where there is none."""
+        """Whether the ratio is within the bound; None without a bound."""
         if self.bound is None:
             return None
         return ratio >= self.bound if self.faster else ratio <= self.bound
@@ -26,7 +26,7 @@ class Line:
 
 @dataclass
 class Row:
-    """A measured case of a line: medians, in `unit`."""
+    """One measured case of a line: medians, in `unit`."""
 
     line: Line
     case: str
@@ -34,7 +34,7 @@ class Row:
     yardstick: float | None
     unit: str
     notes: dict = field(default_factory=dict)
-    bounded: bool = True  # False: beside what the line asks for
+    bounded: bool = True  # False: for comparison, not subject to the line's bound
 
     @property
     def ratio(self):
@@ -59,7 +59,7 @@ def measures(*lines):
 
 
 def medians(runs, **subjects):
-    """Runs the subjects in turn, `runs` times each. A subject gives a number or a dictionary of numbers; returns
+    """Runs the subjects in turn, `runs` times each. A subject returns a number or a dictionary of numbers. Returns
     {subject: median or {name: median}}."""
     taken = {name: [] for name in subjects}
     for _ in range(runs):

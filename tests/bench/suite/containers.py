@@ -1,4 +1,4 @@
-"""The generated containers: written once by make_data, kept, and warm in the page cache when they are measured."""
+"""The generated containers: written once by make_data, kept, and in the page cache when they are measured."""
 import shutil
 import subprocess
 import sys
@@ -6,7 +6,7 @@ import sys
 from comparing import Skipped
 
 AVERAGE_SIZE = {"lines": 600, "events": 600, "tiny": 20, "large": 200_000_000}
-KEPT_FREE = 2 << 30  # bytes of disk that the suite leaves alone
+KEPT_FREE = 2 << 30  # bytes of disk that the suite leaves free
 
 
 class Containers:
@@ -15,7 +15,7 @@ class Containers:
         self._warm = set()
 
     def file(self, form, records, kind="lines"):
-        """The path of a container of so many records. Skipped: the disk has no room for it."""
+        """Returns the path of a container with `records` records. Raises Skipped if the disk is too full for it."""
         target = self._settings.data / f"{kind}-{records}.{form}"
         if not target.exists():
             self._write(form, records, kind, target)

@@ -1,9 +1,9 @@
-"""Without a mount: header walks, decoding by format and codec, single records, streams."""
+"""Without a mount: header scans, decoding by format and codec, single records, streams."""
 from comparing import Line, Row, measures
 from inprocess import measured
 from processes import ALL_PROCESSORS
 
-# What the reference C++ library makes of transposed Brotli, to what it makes of simple zstd, in records a second.
+# Speed of transposed Brotli relative to simple zstd in the reference C++ library, in records per second.
 REFERENCE = 750_000 / 1_490_000
 
 ZSTD = Line("decode", "decode of a Riegeli chunk, zstd simple", "the same zstd and HighwayHash calls alone", 0.9,
@@ -29,7 +29,7 @@ def compared(bench, line, form, ours, yardstick, unit, scale, processors=None):
 
 
 def speeds(bench, line, ours, processors=None):
-    """A row in MB/s for each form; the line's bound is for one of them."""
+    """Yields a row in MB/s for each form; the line's bound applies to one of them."""
     for form in (BOUNDED, *OTHERS, EVENTS):
         (one, other), unit = compared(bench, line, form, ours, "plain", "MB/s", 1e-6, processors)
         yield Row(line, form, one, other, unit, bounded=form == BOUNDED)
@@ -45,7 +45,7 @@ def transposed(bench):
     names = [f"decode/{EVENTS}", f"decode/{SIMPLE_EVENTS}", f"plain/{EVENTS}"]
     taken = measured(bench, names, bench.runs)
     ours, simple, brotli = (taken[name] for name in names)
-    # What Brotli alone takes bounds the ratio from above, and depends on what the messages hold.
+    # The time of Brotli alone limits the ratio, and depends on the content of the messages.
     notes = {"MB/s": f"{ours['bytes'] / 1e6:.0f} / {simple['bytes'] / 1e6:.0f}",
              "ratio of Brotli alone": f"{brotli['records'] / simple['records']:.2f}"}
     yield Row(TRANSPOSED, EVENTS, ours["records"] / 1e3, simple["records"] / 1e3, "k records/s", notes)

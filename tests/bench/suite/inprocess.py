@@ -1,4 +1,4 @@
-"""bench_inprocess, run for some of its benchmarks, and its answers."""
+"""Runs some benchmarks of bench_inprocess and parses the results."""
 import json
 import statistics
 from pathlib import Path
@@ -10,7 +10,8 @@ SECONDS_A_BENCHMARK = 0.3
 
 
 def measured(bench, names, runs, processors=ONE_PROCESSOR):
-    """{name: {"seconds": an iteration, "bytes": a second, "records": a second}}: medians of `runs`, which take turns.
+    """{name: {"seconds": per iteration, "bytes": per second, "records": per second}}: medians of `runs` alternating
+    runs.
 
     A name is WHAT/FORM or WHAT/FORM.KIND, as in inprocess/benchmarks.h."""
     if not Path(bench.settings.program("bench_inprocess")).exists():

@@ -1,4 +1,4 @@
-"""Directories of very many files."""
+"""Directories with very many files."""
 from comparing import Line, Row, Skipped, measures, medians
 from processes import ONE_PROCESSOR, kernel_memory, seconds_and_lines
 
@@ -9,7 +9,7 @@ MEBIBYTE, GIBIBYTE = 1 << 20, 1 << 30
 
 
 def per_entry(mount, command, entries):
-    """A subject: microseconds an entry of a command in the records/ of a fresh mount, and the kernel's growth."""
+    """A subject: microseconds per entry of a command in records/ of a fresh mount, and the growth of kernel memory."""
 
     def subject():
         before = kernel_memory()

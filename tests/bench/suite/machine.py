@@ -1,4 +1,4 @@
-"""On what a run was made: processor, kernel, versions of the libraries."""
+"""Describes the machine of a run: processor, kernel, versions of the libraries."""
 import os
 import re
 import shutil

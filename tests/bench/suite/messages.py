@@ -1,4 +1,4 @@
-"""How many requests the kernel sends to a mount, counted by its own tracepoint where that can be reached."""
+"""Counts the requests that the kernel sends to a mount, with the kernel's tracepoint if it is accessible."""
 import contextlib
 import os
 import re
@@ -10,16 +10,16 @@ EVENT = Path("events/fuse/fuse_request_send")
 
 
 class Messages:
-    """Counts in a trace instance of its own, so nobody else's tracing is touched."""
+    """Counts in a private trace instance, so that other tracing is not disturbed."""
 
     def __init__(self):
         if os.geteuid() == 0 and not (TRACING / "instances").is_dir():
-            # Seen in this mount namespace alone.
+            # Visible only in this mount namespace.
             subprocess.run(["mount", "-t", "tracefs", "none", TRACING], stderr=subprocess.DEVNULL, check=False)
         self._is_there = os.access(TRACING / EVENT, os.R_OK) and os.access(TRACING / "instances", os.W_OK)
 
     def of(self, point, action):
-        """The number of requests to the mount at `point` while action() runs; None where nothing can count them."""
+        """The number of requests to the mount at `point` while action() runs; None if they cannot be counted."""
         if not self._is_there:
             return None
         with self._instance(os.minor(os.stat(point).st_dev)) as count:
@@ -40,6 +40,6 @@ class Messages:
 
 
 def _events(stats):
-    """What a processor's buffer took, with what it has overwritten since."""
+    """The number of events in a processor's buffer, including those overwritten since."""
     found = dict(re.findall(r"^(entries|overrun): (\d+)", stats.read_text(encoding="ascii"), re.MULTILINE))
     return sum(map(int, found.values()))

@@ -1,4 +1,4 @@
-"""One file at a time: the first look, random records, their status, random places of a stream."""
+"""Single files: the first access, random records, their status, random offsets of a stream."""
 from comparing import Line, Row, measures, medians
 from processes import checked
 
@@ -39,7 +39,7 @@ def first_info(bench, case, source):
 
 
 class Unmounting:
-    """Unmounts what was mounted in its block."""
+    """Unmounts at exit what was mounted in its block."""
 
     def __init__(self, bench):
         self._mounted = bench.floor()
@@ -52,11 +52,11 @@ class Unmounting:
 
 
 def of_random_records(bench, verb):
-    """The time of a verb over random records, first and again, on a mount whose chunks are all decoded."""
+    """Time of a verb over random records, first and repeated, on a mount whose chunks are all decoded."""
 
     def times(mounted):
         words = (mounted / "records", bench.amounts.small, bench.amounts.random, SEED)
-        # The first open tells the kernel that there is no open.
+        # At the first open the kernel learns that open is not implemented.
         bench.actions("open", mounted / "records", bench.amounts.small, 1, SEED + 1)
         cold, warm = bench.actions(verb, *words), bench.actions(verb, *words)
         return {"cold": cold["p50_us"], "cold p99": cold["p99_us"], "warm": warm["p50_us"], "warm p99": warm["p99_us"]}
@@ -104,7 +104,8 @@ def random_places(bench):
 
         def ours():
             with bench.recordfs(source, ALL_CACHED) as mounted:
-                checked(["cat", mounted / "streams/lines"])  # the chunks are decoded, and concat is in no page cache
+                # the chunks are decoded, and concat is not in the page cache
+                checked(["cat", mounted / "streams/lines"])
                 return bench.actions("pread", mounted / "streams/concat", bench.amounts.random, 4096, SEED)["p50_us"]
 
         def plain():

@@ -1,4 +1,4 @@
-"""Commands, timed, and mounts: as a user would have them, on one processor or on all."""
+"""Timed commands, and mounts as a user would start them, on one processor or all."""
 import contextlib
 import json
 import os
@@ -21,7 +21,7 @@ def checked(command, **options):
 
 
 def seconds_and_lines(command):
-    """(seconds, lines of its output) of a command. The output goes to a file: no reader runs beside it."""
+    """(seconds, lines of output) of a command. The output goes to a file, so that no reader runs concurrently."""
     with tempfile.TemporaryFile() as out:
         begun = time.perf_counter()
         checked(command, stdout=out)
@@ -41,7 +41,7 @@ def output_of(command):
 
 
 class Actions:
-    """The verbs of bench_actions, each with its answer as a dictionary."""
+    """The verbs of bench_actions; each returns the result as a dictionary."""
 
     def __init__(self, settings, processors=ONE_PROCESSOR):
         self._command = [*processors, settings.program("bench_actions")]
@@ -54,7 +54,7 @@ class Actions:
 
 
 def _daemons(point):
-    """Ids of the processes that were told to mount on `point`."""
+    """Yields the ids of the processes whose command line names `point` as mount point."""
     for entry in Path("/proc").glob("[0-9]*"):
         with contextlib.suppress(OSError):
             if os.fsencode(point) in (entry / "cmdline").read_bytes().split(b"\0"):
@@ -62,7 +62,7 @@ def _daemons(point):
 
 
 class Mounted:
-    """A mount in the background. At the end it is unmounted and its daemon gone."""
+    """A mount in the background. At exit it is unmounted and its daemon has ended."""
 
     def __init__(self, command, point, processors=ONE_PROCESSOR):
         self.point = Path(point)
@@ -79,11 +79,11 @@ class Mounted:
         return self.point / name
 
     def daemon(self):
-        """The id of the process that serves the mount."""
+        """Returns the id of the process that serves the mount."""
         return next(_daemons(self.point))
 
     def peak_memory(self):
-        """Bytes."""
+        """Returns bytes."""
         status = Path(f"/proc/{self.daemon()}/status").read_text(encoding="ascii")
         return 1024 * int(re.search(r"^VmHWM:\s+(\d+)", status, re.MULTILINE).group(1))
 
@@ -98,6 +98,6 @@ def unmount(point):
 
 
 def kernel_memory():
-    """Bytes that the kernel holds for itself: names, inodes, tables of pages."""
+    """Returns the bytes of the kernel's own memory: names, inodes, page tables."""
     numbers = dict(line.split(":") for line in Path("/proc/meminfo").read_text(encoding="ascii").splitlines())
     return 1024 * sum(int(numbers[name].split()[0]) for name in ("Slab", "KernelStack", "PageTables"))

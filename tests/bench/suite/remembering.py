@@ -40,6 +40,6 @@ def one_record(bench):
 
 
 def bytes_read(mounted):
-    """All that the daemon has read, from the page cache or not."""
+    """The number of bytes that the daemon has read, from the page cache or the disk."""
     text = Path(f"/proc/{mounted.daemon()}/io").read_text(encoding="ascii")
     return int(re.search(r"^rchar: (\d+)$", text, re.MULTILINE).group(1))

@@ -12,12 +12,12 @@ FLOORS = {"one thread": ("--threads=0",), "without pushing": ("--push=0",)}
 
 
 def grep(folder):
-    """(seconds, lines found): what is found is written out, or grep would stop at each first match."""
+    """(seconds, lines found). The output is kept, as grep would otherwise stop at each first match."""
     return seconds_and_lines([*ONE_PROCESSOR, "grep", "-rah", "worker-7 ", f"{folder}/"])
 
 
 class Search:
-    """grep over a folder of a mount: microseconds a file, cold and again, and the requests for them."""
+    """grep over a folder of a mount: microseconds per file, cold and repeated, and the number of requests."""
 
     def __init__(self, bench, mount, folder):
         self._bench, self._mount, self._folder = bench, mount, folder
@@ -32,7 +32,7 @@ class Search:
         return 1e6 * taken / self._bench.amounts.small
 
     def messages(self):
-        """{"cold": requests a file, "again": ...}, as text. Counted beside the timed runs: counting costs time."""
+        """{"cold": requests per file, "again": ...}, as text. Counted in separate runs, because counting costs time."""
         with self._mount() as mounted:
             return {name: self._counted(mounted) for name in ("cold", "again")}
 
@@ -78,7 +78,7 @@ def compared(bench, case, source, folder, *switches):
 
 
 def copied(bench, source):
-    """The records as plain files in memory."""
+    """Returns a folder with the records as plain files in memory."""
     target = bench.memory_folder(2 * 4096 * bench.amounts.small) / "records"
     if target.exists():
         shutil.rmtree(target)

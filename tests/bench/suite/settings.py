@@ -1,4 +1,4 @@
-"""What a run of the suite is told: where things are, how much of everything, how often."""
+"""The settings of a run: paths, amounts, number of repetitions."""
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -7,7 +7,7 @@ FULL, QUICK, SMOKE = "full", "quick", "smoke"
 
 @dataclass(frozen=True)
 class Amounts:
-    """How many records of each kind; 0 leaves out what needs them."""
+    """The number of records of each kind; 0 skips the measurements that need them."""
 
     small: int  # log lines in the lines about single files
     lines: int  # log lines in everything else
@@ -26,7 +26,7 @@ AMOUNTS = {
 @dataclass(frozen=True)
 class Settings:
     programs: Path  # folder of the built programs
-    data: Path  # generated containers, kept from run to run
+    data: Path  # generated containers, kept between runs
     runs: int
     amounts: Amounts
 

@@ -15,14 +15,14 @@ DEFAULT_CACHE, LEAST_CACHE = 64 << 20, 4 << 20
 
 
 def cat_stream(bench, source):
-    """A subject: MB/s of the whole stream on a fresh mount that knows its size from an earlier one, if to find it takes
-    so long that it is saved."""
+    """A subject: MB/s of the whole stream on a fresh mount. If finding the size is slow enough to be saved, an earlier
+    mount has done so."""
     index = bench.folder / "saved"
     with bench.recordfs(source, index=index, processors=ALL_PROCESSORS) as mounted:
         (mounted / "streams/concat").stat()
 
     def subject():
-        # Chunks that are cached from finding the size must not be what is measured.
+        # Chunks cached while finding the size must not be measured.
         cache = max(LEAST_CACHE, min(DEFAULT_CACHE, source.stat().st_size // 4))
         with bench.recordfs(source, f"cache_size={cache >> 20}M", index=index, processors=ALL_PROCESSORS) as mounted:
             stream = mounted / "streams/concat"

@@ -1,4 +1,4 @@
-"""The table of results, for people and as JSON."""
+"""Prints the table of results as text or JSON."""
 import json
 
 VERDICTS = {True: "kept", False: "NOT KEPT", None: ""}
@@ -25,7 +25,7 @@ def print_heading(machine):
 
 
 def print_line(line, rows, skipped):
-    """A line's rows, or why it has none."""
+    """Prints a line's rows, or the reason for having none."""
     print(f"\n{line.name}: {line.work} / {line.yardstick}")
     widths = (34, 14, 14, 7, 8, 0)
     for cells in [HEADS, *map(_cells, rows)]:
