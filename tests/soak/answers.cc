@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::size_t kRoom = 65536;
 
-// As the kernel writes it (getdents64(2)).
+// The kernel's layout (getdents64(2)).
 struct DirectoryRecord {
   std::uint64_t inode;
   std::int64_t next;
@@ -46,7 +46,7 @@ Answer<std::string> target_of(int directory, const std::string& name) {
   std::string target(kRoom, '\0');
   const ssize_t length = ::readlinkat(directory, name.c_str(), target.data(), target.size());
   if (length < 0) return errno;
-  return target.substr(0, static_cast<std::size_t>(length));  // its room is not kept
+  return target.substr(0, static_cast<std::size_t>(length));  // does not keep the spare capacity
 }
 
 Answer<Attributes> attributes_of(const std::string& path) {
@@ -59,7 +59,7 @@ Answer<Attributes> attributes_of(const std::string& path) {
     const std::string name = names.c_str() + at;
     std::string value(kRoom, '\0');
     const ssize_t size = ::lgetxattr(path.c_str(), name.c_str(), value.data(), value.size());
-    // What a node does not have of those that are listed is an answer too.
+    // An attribute that is listed but missing on this node is an answer too.
     value = size < 0 ? std::to_string(errno) : value.substr(0, static_cast<std::size_t>(size));
     attributes.emplace_back(name, std::move(value));
   }

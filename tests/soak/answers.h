@@ -1,4 +1,4 @@
-// The questions that a mount is asked, each as one system call, with the answer as a value.
+// Requests to a mount, each one system call, with the answer as a value.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,7 @@
 
 namespace recordfs::soak {
 
-// An errno, or what was asked for.
+// Holds the answer or an errno.
 template <class Value>
 using Answer = std::variant<int, Value>;
 
@@ -23,21 +23,21 @@ int error_of(const Answer<Value>& answer) {
   return error != nullptr ? *error : 0;
 }
 
-// All of them take a name in an open directory, and follow no link at its end.
+// These functions take a name in an open directory, and do not follow a link at its end.
 Descriptor opened(int directory, const std::string& name, int flags);
-// Asks the daemon, whatever the kernel knows.
+// Bypasses the kernel's attribute cache.
 Answer<Status> status_of(int directory, const std::string& name);
 Answer<std::string> target_of(int directory, const std::string& name);
 
-// Names and values, in the order in which they are listed.
+// Names and values, in listing order.
 using Attributes = std::vector<std::pair<std::string, std::string>>;
-// By a path from the root. A file system without any has none.
+// Takes a path from the root. Returns an empty list if the file system has no extended attributes.
 Answer<Attributes> attributes_of(const std::string& path);
 
-// Has the kernel forget what it holds of an open file or directory.
+// Makes the kernel drop the cached pages of an open file or directory.
 void forget_pages(int descriptor);
 
-// Reads on in an open directory, `room` bytes at a time. An empty one is the end.
+// Reads the next entries of an open directory, `room` bytes at a time. An empty result is the end.
 Answer<std::vector<Entry>> entries_of(int directory, std::size_t room);
 
 }  // namespace recordfs::soak

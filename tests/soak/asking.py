@@ -1,9 +1,9 @@
-"""Those who ask: the crowd of soak_requests."""
+"""Runs the crowd of soak_requests."""
 import subprocess
 
 
 class Crowd:
-    """Learns what the mount `first` shows as it is made."""
+    """The running soak_requests, which first reads everything that the mount `first` shows."""
 
     def __init__(self, programs, first, point, learnt, names, seed):
         words = [programs / "soak_requests", first, point, names, seed, 2, 6, learnt]
@@ -17,7 +17,7 @@ class Crowd:
         return line.split()
 
     def ask(self, word):
-        """How many answers were compared so far, and how many were wrong."""
+        """Sends a command. Returns how many answers were compared so far, and how many were wrong."""
         self._running.stdin.write(word + "\n")
         self._running.stdin.flush()
         return tuple(map(int, self._answer()))

@@ -1,4 +1,4 @@
-// What is told of files and of the file system, without opening them.
+// Requests about files and the file system that do not open files.
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <sys/statfs.h>

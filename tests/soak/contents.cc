@@ -1,4 +1,4 @@
-// What is in files.
+// Requests for the contents of files.
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -26,7 +26,7 @@ struct Range {
   std::uint64_t length = 0;
 };
 
-// Some of what is known of a file, sometimes beyond its end.
+// Returns a random range of a known file, sometimes beyond its end.
 Range some_of(Visit& visit) {
   const Known& known = *visit.known;
   const std::uint64_t length = 1 + visit.below(std::array{kSmall, kMiddle, kMiddle, kLarge}[visit.below(4)]);
@@ -36,7 +36,7 @@ Range some_of(Visit& visit) {
   return {begin, std::min(length, known.content.length - begin)};
 }
 
-// The first page of a range that can't be read; the end of the file where all can.
+// Returns the offset of the first unreadable page from the begin of a range on, or UINT64_MAX if there is none.
 std::uint64_t readable_until(const Known& known, Range range) {
   const auto bad = known.content.failed.lower_bound(range.begin / kPage);
   return bad == known.content.failed.end() ? ~0ull : bad->first * kPage;

@@ -21,10 +21,10 @@ constexpr auto kLook = 1ms;
 
 }  // namespace
 
-// In memory that all processes see.
+// In memory shared by all processes.
 struct Crowd::Shared {
   std::atomic<Phase> phase{Phase::kRest};
-  std::atomic<unsigned> turn{0};  // how often the phase has changed
+  std::atomic<unsigned> turn{0};  // number of phase changes
   std::atomic<unsigned> resting{0};
   std::atomic<std::uint64_t> answers{0};
   std::atomic<std::uint64_t> wrong{0};

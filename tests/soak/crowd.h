@@ -1,4 +1,4 @@
-// Many who visit a mount at once: threads of several processes.
+// Concurrent visitors of a mount: threads of several processes.
 #pragma once
 
 #include <sys/types.h>
@@ -16,20 +16,21 @@ class Crowd {
  public:
   struct Size {
     unsigned processes = 2;
-    unsigned threads = 4;  // of each
+    unsigned threads = 4;  // per process
   };
 
-  // Forks; they rest. REQUIRES: one thread, and that `knowledge` stays. Throws std::runtime_error where that fails.
+  // Forks the processes, which start at rest. Throws std::runtime_error on failure. REQUIRES: one thread; `knowledge`
+  // outlives the object.
   Crowd(const Knowledge& knowledge, const std::string& mount, Size size, unsigned seed);
-  // Ends them.
+  // Ends the processes.
   ~Crowd();
   Crowd(const Crowd&) = delete;
   Crowd& operator=(const Crowd&) = delete;
 
-  // Has them visit every path once, and rest. Returns when they do; false: one of the processes has ended.
+  // Makes them visit every path once, and rest. Returns when they are done; false if one of the processes has ended.
   bool visit_everything();
   void work();
-  // As visit_everything().
+  // Makes them rest; returns as visit_everything() does.
   bool rest();
 
   Tally tally() const;

@@ -1,4 +1,4 @@
-// What a mount has shown of each of its paths once, to be compared with what it answers later.
+// What a mount has shown for each of its paths, for comparison with later answers.
 #pragma once
 
 #include <sys/types.h>
@@ -32,29 +32,29 @@ struct Entry {
   std::string name;
   std::uint64_t inode = 0;
   std::uint8_t type = 0;  // DT_*
-  std::int64_t next = 0;  // where the listing goes on behind it
+  std::int64_t next = 0;  // where the listing continues after it
   bool operator==(const Entry&) const = default;
 };
 
 struct Listing {
-  int error = 0;  // what follows the entries in place of the end
+  int error = 0;  // an errno that ended the listing early
   std::vector<Entry> entries;
 };
 
-// A file's bytes. Where a page could not be read, `failed` has its number and the errno.
+// A file's bytes. `failed` holds the numbers of unreadable pages and their errno.
 struct Content {
   std::size_t begin = 0;   // in Knowledge::bytes
-  std::size_t length = 0;  // of what was read of it, which may be less than the file
+  std::size_t length = 0;  // of what was read, which may be less than the file
   std::map<std::size_t, int> failed;
 };
 
 struct Known {
-  std::size_t parent = kNowhere;  // number of the directory
-  std::string name;               // in it; empty: the root
+  std::size_t parent = kNowhere;  // number of the parent directory
+  std::string name;               // in the parent; empty: the root
   bool in_container = false;      // below a container's directory
-  int error = 0;                  // of lstat; then there is nothing else
+  int error = 0;                  // of lstat; then all other members are empty
   Status status{};
-  std::string target{};                                           // of a link
+  std::string target{};                                           // of a symbolic link
   std::vector<std::pair<std::string, std::string>> attributes{};  // extended ones
   Content content{};
   Listing listing{};
@@ -63,10 +63,10 @@ struct Known {
 struct Knowledge {
   std::vector<Known> paths;
   std::string bytes;
-  // What one visit has to choose from: the paths in a container, or those of a directory outside of all.
+  // Groups of paths for a visit to choose from: those in one container, or in one directory outside of all containers.
   std::vector<std::vector<std::size_t>> places;
 
-  // From the mount's root, without a "/" at the begin; "." for the root.
+  // Returns a path relative to the mount's root, without a leading "/"; "." for the root.
   std::string path(std::size_t number) const;
   std::string_view content(const Known& known) const {
     return std::string_view(bytes).substr(known.content.begin, known.content.length);

@@ -34,7 +34,7 @@ class Walk {
   Knowledge run() {
     add(kNowhere, "", false);
     if (knowledge_.paths.front().error != 0) throw std::runtime_error(root_ + " can't be read");
-    // Each that is looked into adds the paths of what is in it.
+    // Visiting a directory appends its entries to the list.
     for (std::size_t number = 0; number < knowledge_.paths.size(); ++number) look_into(number);
     return std::move(knowledge_);
   }
@@ -42,7 +42,7 @@ class Walk {
  private:
   std::string whole(std::size_t number) const { return root_ + "/" + knowledge_.path(number); }
 
-  // A path in the place that was begun last.
+  // Adds a path to the current group.
   void add(std::size_t parent, const std::string& name, bool in_container) {
     const std::size_t number = knowledge_.paths.size();
     knowledge_.paths.push_back({.parent = parent, .name = name, .in_container = in_container});
@@ -68,7 +68,7 @@ class Walk {
     }
   }
 
-  // A page at a time, so that it is known which of them can't be read.
+  // Reads page by page, to find out which pages are unreadable.
   void read(Known& known, const std::string& path) {
     const Descriptor file = opened(AT_FDCWD, path, O_RDONLY | O_DIRECT);
     known.content.begin = knowledge_.bytes.size();
@@ -122,7 +122,7 @@ class Walk {
       std::swap(names[1], names.back());
       names.resize(names_);
     }
-    // Names that are found and not listed: a number needs no leading zeros, NAME.json says what is in a record.
+    // Unlisted names that can be looked up: numbers without leading zeros, and NAME.json with a record's content.
     const std::size_t listed = names.size();
     for (std::size_t i = 0; i < listed; ++i) {
       const std::string name = names[i];
@@ -138,9 +138,9 @@ class Walk {
   Knowledge knowledge_;
 };
 
-// The place of each path: that of its container, or of the directory that it is in.
+// Finds the group of each path: its container, or its directory outside of all containers.
 void find_places(Knowledge& knowledge) {
-  std::map<std::size_t, std::size_t> places;  // by the number of their directory
+  std::map<std::size_t, std::size_t> places;  // by the number of the group's directory
   for (std::size_t number = 1; number < knowledge.paths.size(); ++number) {
     std::size_t top = number;
     do {

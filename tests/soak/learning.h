@@ -1,4 +1,4 @@
-// What a mount shows, path by path: read in order, each file from its begin to its end.
+// Reads everything that a mount shows, path by path, each file from begin to end.
 #pragma once
 
 #include <string>
@@ -7,8 +7,8 @@
 
 namespace recordfs::soak {
 
-// Walks through the mount at `root`. Of a directory's entries it looks into `names` at the most, chosen by `seed`, and
-// at some names that are found though they are not listed. Throws std::runtime_error where the root can't be read.
+// Reads the mount at `root`. Visits at most `names` entries of a directory, chosen by `seed`, and some names that can
+// be looked up although they are not listed. Throws std::runtime_error if the root cannot be read.
 Knowledge learn(const std::string& root, std::size_t names, unsigned seed);
 
 }  // namespace recordfs::soak

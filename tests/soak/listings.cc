@@ -1,4 +1,4 @@
-// What is in directories.
+// Requests for directory listings.
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -16,7 +16,7 @@
 namespace recordfs::soak {
 namespace {
 
-constexpr std::size_t kLeastRoom = 300;  // an entry of the longest name
+constexpr std::size_t kLeastRoom = 300;  // fits an entry with the longest name
 constexpr std::size_t kMoreRoom = 20000;
 constexpr std::size_t kMostPieces = 6;
 constexpr std::size_t kAll = ~std::size_t{0};
@@ -32,7 +32,7 @@ std::string difference(std::span<const Entry> got, std::span<const Entry> want, 
   return fmt::format("{} in place of {} as entry {}", text_of(got, first), text_of(want, first), at + first);
 }
 
-// Reads so many pieces on, and compares each with what stands at `at`.
+// Reads `pieces` pieces of a listing and compares each with the known entries from `at` on.
 void check_pieces(Visit& visit, int directory, std::size_t at, std::size_t pieces) {
   const Listing& listing = visit.known->listing;
   for (; pieces > 0; --pieces) {

@@ -1,15 +1,16 @@
-// soak_requests LEARN VISIT NAMES SEED PROCESSES THREADS LEARNT: learns what the mount LEARN shows, and has a crowd
-// ask the mount VISIT, which may come later, for the same.
+// soak_requests LEARN VISIT NAMES SEED PROCESSES THREADS LEARNT: reads everything that the mount LEARN shows, then has
+// a crowd send the same requests to the mount VISIT, which may be mounted later.
 //
-// What was learnt is written to the file LEARNT, a line each of what could be read whole: path, size, CRC-32 of the
-// bytes. Standard input says what to do, and each line of it is answered by one:
+// Writes one line for each completely read file to LEARNT: path, size, CRC-32 of the bytes. Reads commands from
+// standard input, and replies to each with one line:
 //
-//   visit        the crowd goes to VISIT, and asks for every path once
-//   work         it asks for anything at random, until
-//   rest         nobody asks for anything
+//   visit        the crowd opens VISIT and requests every path once
+//   work         it sends random requests, until
+//   rest         it stops
 //
-// The answer is "learnt PATHS BYTES" first, then "ANSWERS WRONG": how many answers were compared so far, and how many
-// were wrong, of which stderr has the first. Exit status: 0 good, 1 wrong use, or one of the crowd has ended.
+// The first reply is "learnt PATHS BYTES", all others are "ANSWERS WRONG": the numbers of compared and of wrong answers
+// so far. The first wrong answers go to stderr. Exit status: 0 success, 1 usage error, or a process of the crowd has
+// ended.
 #include <sys/stat.h>
 
 #include <cstdio>

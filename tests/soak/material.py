@@ -1,4 +1,4 @@
-"""What is mounted, and what is known of it without a mount."""
+"""What is mounted, and its expected content, computed without a mount."""
 import hashlib
 import json
 import re
@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 EXPECTATION = ".expect.json"
-OF_A_FORMAT = 8  # files, where few are wanted
+OF_A_FORMAT = 8  # files, with --few
 GENERATED = {"riegeli-none": 4000, "riegeli-zstd": 20000, "riegeli-brotli": 4000, "riegeli-transposed": 4000, "leveldb": 20000,
              "recordio-none": 4000, "recordio-zstd": 4000, "recordio-flate": 4000, "proio-none": 4000, "proio-lz4": 4000,
              "proio-gzip": 4000, "bloscpack-lz4": 4000, "bloscpack-zstd": 4000}
@@ -21,11 +21,11 @@ class Container:
     path: Path
     name: str  # its path in the mount
     expectation: dict = field(default_factory=dict)
-    lines: bytes = b""  # what the writer was given, a newline behind each; empty: not known
+    lines: bytes = b""  # the writer's input, each line with a newline; empty: unknown
 
 
 def make(source, programs, root, few):
-    """Fills the directory `source`; its containers."""
+    """Fills the directory `source`. Returns its containers."""
     containers = []
     corpus = root / "tests/corpus"
     for folder in sorted(path for path in corpus.iterdir() if path.is_dir()):
@@ -55,13 +55,14 @@ def _generated(source, programs, form, records):
     kind = ["--kind=events"] if form == "riegeli-transposed" else []
     done = subprocess.run([programs / "make_data", form, str(records), target, *kind, "--print-records"],
                           stdout=subprocess.PIPE, check=True)
-    # A record of Bloscpack is a chunk of many lines, and those of messages may hold newlines.
+    # A record of Bloscpack is a chunk of many lines, and messages may contain newlines.
     known = b"" if kind or form.startswith("bloscpack") else done.stdout
     return Container(target, f"generated/{form}", lines=known)
 
 
 def check(containers, learnt, programs):
-    """Compares what was learnt of a mount with what is known without one. How many files were compared."""
+    """Compares what soak_requests has read from a mount with the expected content. Returns the number of files
+    compared."""
     by_container = _learnt_by_container({container.name for container in containers}, learnt)
     checked = sum(_check(container, by_container.get(container.name, {}), programs) for container in containers)
     if not checked:
@@ -107,7 +108,7 @@ def _facts(data):
 
 
 def _records(container, programs):
-    """The records, and whether these are all: of a damaged file they are those that are left."""
+    """Returns the records, and whether they are complete: of a damaged file only the readable ones are left."""
     done = subprocess.run([programs / "recordfs", "cat", "--delimited", "--skip-damage", container.path],
                           stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=False)
     records, at = [], 0

@@ -1,4 +1,4 @@
-// Questions that have to fail.
+// Requests that have to fail.
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <sys/xattr.h>
@@ -30,7 +30,7 @@ std::string absent_name(Visit& visit) {
   }
 }
 
-// What a file is not.
+// Uses a file as what it is not.
 void use_as_directory(Visit& visit) {
   const int at = visit.directory.number();
   const std::string& name = visit.known->name;
@@ -54,7 +54,7 @@ void use_as_file(Visit& visit) {
   std::array<char, kPage> buffer{};
   visit.check_error(EISDIR, error_if(::read(directory.number(), buffer.data(), buffer.size()) < 0),
                     "read of a directory");
-  if (!visit.known->in_container) return;  // there a place means what the source's file system says
+  if (!visit.known->in_container) return;  // outside, offsets are defined by the source's file system
   ::lseek(directory.number(), kFarBehind, SEEK_SET);
   const auto answer = entries_of(directory.number(), kPage);
   const bool is_end = error_of(answer) == 0 && std::get<std::vector<Entry>>(answer).empty();

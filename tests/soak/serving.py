@@ -1,4 +1,4 @@
-"""A daemon that is watched: what it says of itself, and what it holds."""
+"""A monitored daemon: its output, and the resources that it holds."""
 import os
 import re
 import signal
@@ -9,13 +9,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 PATIENCE = float(os.environ.get("RECORDFS_TEST_PATIENCE", "60"))
-CLOSES = 60  # seconds until a container that nobody uses is closed, twice what the mirror promises
+CLOSES = 60  # seconds until an unused container is closed, twice what the mirror promises
 COMPLAINT = re.compile(r"(ERROR|WARNING): \w+Sanitizer|runtime error:|Assertion .* failed|not given up|out of memory")
 
 
 @dataclass
 class Holdings:
-    used: int  # bytes, as malloc counts them
+    used: int  # bytes, as counted by malloc
     resident: int  # bytes
     descriptors: int
     threads: int
@@ -40,7 +40,7 @@ class Daemon:
             time.sleep(0.01)
 
     def _read_log(self):
-        """Keeps what matters; of damage a long run tells too often to be kept."""
+        """Keeps the relevant lines. A long run logs too much damage to keep."""
         for line in self._running.stdout:
             line = line.rstrip("\n")
             if COMPLAINT.search(line):
@@ -52,13 +52,13 @@ class Daemon:
                 self._requests = sum(int(count) for kind, count in counts if kind != "forget")
             if found := re.search(r" memory: (\d+) bytes in use", line):
                 self._used = int(found[1])
-            if found := re.search(r" mirrored containers: (\d+) open", line):  # behind all others
+            if found := re.search(r" mirrored containers: (\d+) open", line):  # the last line of the output
                 with self._told:
                     self._open = int(found[1])
                     self._told.notify()
 
     def requests(self):
-        """How many the daemon has counted so far, those apart by which the kernel forgets."""
+        """Returns the daemon's number of requests so far, without FORGET."""
         self._ask()
         return self._requests
 
@@ -69,7 +69,7 @@ class Daemon:
                 raise RuntimeError("the daemon tells no statistics")
 
     def holdings(self):
-        """Once it has closed whatever it keeps open for who may come again."""
+        """Returns the resources in use once the daemon has closed all unused containers."""
         end = time.monotonic() + CLOSES + PATIENCE
         self._ask()
         while self._open != 0:
@@ -82,7 +82,7 @@ class Daemon:
         return Holdings(self._used, int(fields["VmRSS"].split()[0]) << 10, len(os.listdir(place / "fd")), int(fields["Threads"]))
 
     def end(self):
-        """Ends it; it has to end well."""
+        """Stops the daemon and checks its exit status."""
         self._running.send_signal(signal.SIGTERM)
         status = self._running.wait(PATIENCE)
         self._reader.join()

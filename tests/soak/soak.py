@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""Requests of every kind in mixed order, each answer compared, and what the daemon holds at the end: see README.md.
+"""Mixed requests of every kind. Compares each answer, and the daemon's resources at the end with those at half time:
+see README.md.
 
-    soak.py --bin FOLDER --root CHECKOUT (--minutes N | --requests N) [--few] [--seed N]
+soak.py --bin FOLDER --root CHECKOUT (--minutes N | --requests N) [--few] [--seed N]
 """
 import argparse
 import os
@@ -18,9 +19,10 @@ from serving import Daemon
 
 SKIPPED = 77
 IN_NAMESPACE = "RECORDFS_SOAK_IN_NAMESPACE"
-# How much more may be in use at the end than half-way: a thread keeps the decoders of the codecs that it has met.
+# Allowed growth of used memory from half time to the end: each thread keeps the decoders of the codecs that it has
+# used.
 MORE_USED = 8 << 20
-# And how much more resident: as much freed memory as the daemon keeps for later (fusefs/main.cc).
+# Allowed growth of resident memory: the amount of freed memory that the daemon keeps (fusefs/main.cc).
 MORE_RESIDENT = 32 << 20
 
 
@@ -41,7 +43,7 @@ def complaints(half_way, end, wrong, answers, log):
 
 
 def work(crowd, daemon, wanted):
-    """Until the time is over, or so many requests have reached the daemon."""
+    """Runs until the time is over, or until the daemon has received the requested number of requests."""
     begun, before = time.monotonic(), daemon.requests()
     crowd.ask("work")
     while True:

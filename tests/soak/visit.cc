@@ -39,7 +39,7 @@ void ask_something(Visit& visit) {
   }
 }
 
-// The links in a container lead to what is in .views, by a shorter way.
+// Symbolic links in a container point into .views, which is also reachable directly.
 std::string some_way_to(Visit& visit, std::size_t number) {
   std::string path = visit.knowledge.path(number);
   const std::size_t at = path.find("/.views/");

@@ -1,4 +1,4 @@
-// A visitor asks a mount for what is known of it, and compares.
+// A visitor makes requests to a mount and compares the answers with the known ones.
 #pragma once
 
 #include <cstdint>
@@ -11,36 +11,36 @@
 namespace recordfs::soak {
 
 struct Tally {
-  std::uint64_t answers = 0;  // that were compared
+  std::uint64_t answers = 0;  // compared answers
   std::uint64_t wrong = 0;
 };
 
-// What each kind of question needs to be asked. One thread.
+// The state that each kind of request needs. One thread.
 struct Visit {
   Visit(const Knowledge& all, const std::string& mount, unsigned seed) : knowledge(all), root(mount), random(seed) {}
 
   const Knowledge& knowledge;
   const std::string root;
   std::mt19937 random;
-  Tally tally{};  // of what is not yet counted elsewhere
+  Tally tally{};  // not yet added to other counters
   std::uint64_t said = 0;
-  // What is asked about: a path, and the directory that it is in.
+  // The current path, and its directory.
   const Known* known = nullptr;
   std::size_t number = 0;
   Descriptor directory{};
 
-  // A number below `end`; 0 where that is 0.
+  // Returns a random number below `end`; 0 if `end` is 0.
   std::uint64_t below(std::uint64_t end) { return end == 0 ? 0 : random() % end; }
   std::string path() const { return root + "/" + knowledge.path(number); }
 
-  // Counts an answer. What is wrong is said on stderr: `got` in place of what was known.
+  // Counts an answer. Prints the first wrong answers to stderr, with `got` describing the answer.
   void check(bool is_right, const char* question, const std::string& got);
   void check_error(int want, int got, const char* question);
 };
 
-// Asks some questions of every kind about paths of one place, chosen at random.
+// Makes some requests of every kind about random paths of one group.
 void visit_somewhere(Visit& visit);
-// Asks every `step`th path of the mount, from `first` on, for its status once, and directories for all that they hold.
+// Requests the status of every `step`th path of the mount from `first` on, and all entries of directories, once each.
 void visit_everything(Visit& visit, std::size_t first, std::size_t step);
 
 }  // namespace recordfs::soak
