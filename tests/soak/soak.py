@@ -2,7 +2,7 @@
 """Mixed requests of every kind. Compares each answer, and the daemon's resources at the end with those at half time:
 see README.md.
 
-soak.py --bin FOLDER --root CHECKOUT (--minutes N | --requests N) [--few] [--seed N]
+    soak.py --bin FOLDER --root CHECKOUT (--minutes N | --requests N) [--few] [--seed N]
 """
 import argparse
 import os

@@ -1,5 +1,5 @@
-"""What the programs that write samples into tests/corpus have in common: checksums, protobuf's wire format, and the
-expectation beside each file. Standard library only. What is written is a function of the program alone."""
+"""Shared code of the programs that write samples into tests/corpus: checksums, protobuf's wire format, and the
+expectations. Standard library only; deterministic."""
 import hashlib
 import json
 import random
@@ -38,7 +38,7 @@ def varint(value):
 
 
 def field(number, content):
-    """A length-delimited field."""
+    """Returns a length-delimited field."""
     content = content.encode() if isinstance(content, str) else content
     return varint(number << 3 | 2) + varint(len(content)) + content
 
@@ -60,7 +60,7 @@ def noise(size, seed):
 
 
 def words(size, seed):
-    """Text that compresses."""
+    """Returns compressible text."""
     picks = random.Random(seed)
     text = b""
     while len(text) < size:
@@ -76,7 +76,7 @@ class Corpus:
         self.common = {"format": format_name, "producer": producer}
 
     def write(self, name, content, records, **more):
-        """The file, and the records that are to come out of it."""
+        """Writes a file, and the records that it has to give."""
         digest = hashlib.sha256()
         for record in records:
             digest.update(struct.pack("<Q", len(record)) + record)
@@ -88,11 +88,11 @@ class Corpus:
         self._write(name, content, want)
 
     def write_damaged(self, name, source, content, records, damage, **more):
-        """What was made of the sample `source`, and the records of it that are left. `damage` says what was done."""
+        """Writes a file made from the sample `source`, and the records that are left. `damage` describes the change."""
         self.write(name, content, records, damaged=True, damage=damage, source=source, **more)
 
     def write_refused(self, name, content, why):
-        """A file that is none of the format."""
+        """Writes a file that is not of the format."""
         self._write(name, content, {"format": "not-a-" + self.common["format"], "damaged": True, "notes": why})
 
     def _write(self, name, content, want):

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Writes tests/corpus/array_record: ArrayRecord files, after google/array_record's layout.proto and writer.
+"""Writes tests/corpus/array_record: ArrayRecord files, following google/array_record's layout.proto and writer.
 
-Needs zstd, and the samples of Riegeli in tests/corpus/riegeli, of which it takes transposed chunks."""
+Needs zstd, and the samples of Riegeli in tests/corpus/riegeli, from which it takes transposed chunks."""
 import json
 import sys
 from pathlib import Path
@@ -20,7 +20,7 @@ def postscript(footer):
 
 
 class File:
-    """Grows chunk by chunk; finish() gives the file."""
+    """Builds a file chunk by chunk; finish() returns it."""
 
     def __init__(self, options, padded=False, packing="uncompressed"):
         self.writer = riegeli.Writer()
@@ -88,7 +88,7 @@ def example(i):
 
 
 def riegeli_sample(name):
-    """Chunks of a sample of Riegeli's own writer, by their types."""
+    """Returns the chunks of a sample by Riegeli's own writer, by type."""
     found = {}
     data = (samples.CORPUS / "riegeli" / name).read_bytes()
     for _, chunk in riegeli.chunks(data):
@@ -113,7 +113,7 @@ def good(corpus):
 
 
 class Transposed(samples.Corpus):
-    """Chunks of a writer whose records are known by what its own sample expects."""
+    """The chunks of a writer, with records known from the expectation of its own sample."""
 
     def add(self, name, source, with_metadata=None):
         want = json.loads((samples.CORPUS / "riegeli" / f"{source}.expect.json").read_text())

@@ -1,5 +1,5 @@
-"""Writes Riegeli/records files chunk by chunk, and reads their chunks: by its public specification, and by nothing of
-recordfs. HighwayHash-64 is written here after its portable implementation."""
+"""Writes Riegeli/records files chunk by chunk, and reads their chunks. Follows the public specification and uses no
+code of recordfs. HighwayHash-64 is written after its portable implementation."""
 import struct
 import subprocess
 
@@ -17,7 +17,7 @@ def _swapped(value):
 
 
 def _zipped(high, low):
-    """Both lanes of a zipper merge, the lower one first."""
+    """Returns both lanes of a zipper merge, the lower one first."""
     to_low = (
         ((low & 0xFF000000) | (high & 0xFF00000000)) >> 24 | ((low & 0xFF0000000000) | (high & 0xFF000000000000)) >> 16
         | (low & 0xFF0000) | (low & 0xFF00) << 32 | (high & 0xFF00000000000000) >> 8 | low << 56 & MASK
@@ -76,7 +76,7 @@ _KNOWN = {}
 
 
 def highway(data):
-    """HighwayHash-64 with Riegeli's key."""
+    """Returns HighwayHash-64 with Riegeli's key."""
     data = bytes(data)
     if data not in _KNOWN:
         state = _Highway()
@@ -102,21 +102,21 @@ def _zstd(data):
 
 
 def _snappy(data):
-    """Literals alone: sound, and no smaller."""
+    """Encodes literals only: valid but not smaller."""
     pieces = [data[at : at + 60] for at in range(0, len(data), 60)]
     return varint(len(data)) + b"".join(bytes([len(piece) - 1 << 2]) + piece for piece in pieces)
 
 
 def _brotli(data):
-    """Meta-blocks that are not compressed: sound, and no smaller."""
+    """Encodes uncompressed meta-blocks: valid but not smaller."""
     bits, count, out = 0, 1, bytearray()  # one bit for a window of 64 KiB
     for at in range(0, len(data), 65536):
         piece = data[at : at + 65536]
-        # Not the last, 4 nibbles of length, the length less 1, not compressed.
+        # Not the last, 4 nibbles of length, the length minus 1, uncompressed.
         bits |= (len(piece) - 1 << 3 | 1 << 19) << count
         out += bits.to_bytes((count + 20 + 7) // 8, "little") + piece
         bits, count = 0, 0
-    bits |= 3 << count  # the last, and empty
+    bits |= 3 << count  # the last, empty
     return bytes(out) + bytes([bits])
 
 
@@ -124,7 +124,7 @@ PACKERS = {"uncompressed": (b"\0", None), "zstd": (b"z", _zstd), "brotli": (b"b"
 
 
 def simple(records, packing="uncompressed"):
-    """What add() wants for a simple chunk."""
+    """Returns the arguments of add() for a simple chunk."""
     number, pack = PACKERS[packing]
     sizes = b"".join(varint(len(record)) for record in records)
     values = b"".join(records)
@@ -148,7 +148,7 @@ class Writer:
         self.add(b"s", 0, 0, b"")
 
     def add(self, kind, records, decoded_size, data):
-        """Appends a chunk, and returns where it begins."""
+        """Appends a chunk, and returns its begin."""
         begin = len(self.out)
         end = _chunk_end(begin, len(data), records)
         header = struct.pack("<QQ", len(data), highway(data)) + kind + records.to_bytes(7, "little")
@@ -176,7 +176,7 @@ class Writer:
 
 
 def chunks(data):
-    """Of a sound file: what add() wants, and where it stands, of each chunk."""
+    """Yields the arguments of add() and the position of each chunk of a valid file."""
     begin = 0
     while begin < len(data):
         run, at = bytearray(), begin

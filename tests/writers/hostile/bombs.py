@@ -1,5 +1,5 @@
-"""Compressed streams of few bytes that stand for many, and such as claim what they do not hold. Written by hand where
-Python's library has no such codec."""
+"""Small compressed streams with huge content, and streams that claim more content than they have. Written by hand if
+Python's library lacks the codec."""
 import lzma
 import struct
 import zlib
@@ -16,7 +16,7 @@ def varint(number):
 
 
 def zstd(size, claim=None):
-    """Blocks of one repeated byte, 4 bytes for 128 KiB; `claim`: what the header says instead of nothing."""
+    """Blocks of one repeated byte, 4 bytes for 128 KiB; `claim`: a false content size in the header."""
     out = bytearray(struct.pack("<I", 0xFD2FB528))
     out += b"\x00\x38" if claim is None else b"\xC0\x38" + struct.pack("<Q", claim)
     while size > 0:
@@ -27,12 +27,12 @@ def zstd(size, claim=None):
 
 
 def zstd_stored(data):
-    """A frame that holds its few bytes as they are."""
+    """A frame that stores its few bytes uncompressed."""
     return struct.pack("<IBB", 0xFD2FB528, 0, 0x38) + (1 | len(data) << 3).to_bytes(3, "little") + data
 
 
 def zstd_window(log):
-    """A frame that wants a window of 2^log bytes for nothing."""
+    """An empty frame that requires a window of 2^log bytes."""
     return struct.pack("<IBB", 0xFD2FB528, 0, log - 10 << 3) + b"\x01\x00\x00"
 
 
@@ -44,7 +44,7 @@ def snappy(size, claim=None):
 
 
 def snappy_stored(data):
-    """A stream of up to 60 bytes that are there as they are."""
+    """A stream of up to 60 uncompressed bytes."""
     return varint(len(data)) + bytes([len(data) - 1 << 2]) + data
 
 
@@ -60,7 +60,7 @@ def _xxh32(data):
 
 
 def lz4_block(size):
-    """One literal, one match of nearly all, five literals. `size`: at least 300."""
+    """One literal, one match of nearly the whole size, five literals. `size`: at least 300."""
     more = size - 1 - 5 - 19
     return b"\x1Fl\x01\x00" + b"\xFF" * (more // 255) + bytes([more % 255]) + b"\x50lllll"
 
@@ -76,7 +76,7 @@ def lz4(size, claim=None):
 
 
 class _Bits:
-    """Numbers of some bits, the lowest first."""
+    """Appends numbers of a given width, lowest bit first."""
 
     def __init__(self):
         self.number = self.count = 0
@@ -90,13 +90,13 @@ class _Bits:
 
 
 def brotli(size):
-    """Meta-blocks of 16 MiB: a literal, and a copy of what stands a byte before. `size`: a multiple of 16 MiB."""
+    """Meta-blocks of 16 MiB: a literal, and a copy at distance 1. `size`: a multiple of 16 MiB."""
     block = _Bits()
     for number, count in ((0, 1), (2, 2), ((1 << 24) - 1, 24), (0, 1),   # not the last; its length; compressed
                           (0, 3), (0, 6), (0, 2), (0, 2),                # one of each type, and of each tree
                           (1, 2), (0, 2), (ord("b"), 8),                 # the only literal, ...
                           (1, 2), (0, 2), (384 + (1 << 3 | 7), 10),      # ... one of it and a long copy, ...
-                          (1, 2), (0, 2), (16, 6),                       # ... from a place that one bit tells
+                          (1, 2), (0, 2), (16, 6),                       # ... at a distance coded in one bit
                           ((1 << 24) - 1 - 2118, 24), (0, 1)):
         block.add(number, count)
     out = _Bits()
@@ -108,7 +108,7 @@ def brotli(size):
 
 
 def brotli_stored(data):
-    """A stream that holds its few bytes as they are."""
+    """A stream that stores its few bytes uncompressed."""
     head = _Bits()
     for number, count in ((0, 1), (0, 1), (0, 2), (len(data) - 1, 16), (1, 1)):
         head.add(number, count)
@@ -116,7 +116,7 @@ def brotli_stored(data):
 
 
 def deflate_of(piece, times):
-    """So many of a piece, as a raw stream that takes no time to make."""
+    """A raw stream of a repeated piece, created quickly."""
     packer = zlib.compressobj(9, zlib.DEFLATED, -15)
     packed = packer.compress(piece) + packer.flush(zlib.Z_FULL_FLUSH)
     return packed * times + b"\3\0"
@@ -141,5 +141,5 @@ def lzma_alone(size):
 
 
 def lzma_dictionary(size):
-    """Nothing, behind a header that wants a dictionary of so many bytes."""
+    """Empty content, after a header that requires a dictionary of `size` bytes."""
     return b"\x5D" + struct.pack("<I", size) + b"\xFF" * 8 + lzma.compress(b"", format=lzma.FORMAT_ALONE)[13:]

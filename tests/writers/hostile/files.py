@@ -1,7 +1,7 @@
-"""Hostile files of each format, with right checksums, so that what stands behind them is reached: {name: bytes}.
+"""Hostile files of each format, with correct checksums so that the data after them is reached: {name: bytes}.
 
-Bombs decode to BOMB bytes; claims are those of bombs.HUGE. Good records stand before and behind where the format can
-go on there."""
+Bombs decode to BOMB bytes; false claims use bombs.HUGE. Valid records precede and follow if the format can continue
+after the bomb."""
 import hashlib
 import struct
 import sys
@@ -20,12 +20,12 @@ from bombs import HUGE, varint  # noqa: E402
 BOMB = 128 << 20
 SNAPPY_BOMB = 4 << 20
 LOG_BLOCK = 32768
-# Long enough that even a file of few bytes is looked at, and nothing that compresses.
+# Long enough that a search reads even a small file, and incompressible.
 BEFORE, BEHIND = (b"".join(hashlib.sha256(word + bytes([i])).digest() for i in range(6)) for word in (b"before", b"behind"))
 MASK32, MASK56, MASK64 = (1 << 32) - 1, (1 << 56) - 1, (1 << 64) - 1
 
 
-# What Riegeli calls it; a few bytes as they are; a bomb.
+# Riegeli's code, a function that stores bytes uncompressed, and a bomb.
 _CODECS = {"zstd": (b"z", bombs.zstd_stored, bombs.zstd), "brotli": (b"b", bombs.brotli_stored, bombs.brotli),
            "snappy": (b"s", bombs.snappy_stored, bombs.snappy)}
 
@@ -34,7 +34,7 @@ def _riegeli_file(kind, records, decoded, data):
     writer = riegeli_writer.Writer()
     writer.add(*riegeli_writer.simple([BEFORE]))
     if records > 1 << 20:
-        # A chunk takes a byte for each of its records at least: this one is cut off behind its data.
+        # A chunk takes at least one byte for each of its records: this one is cut off after its data.
         header = struct.pack("<QQ", len(data), riegeli_writer.highway(data)) + kind + records.to_bytes(7, "little")
         header += struct.pack("<Q", decoded)
         return bytes(writer.out) + struct.pack("<Q", riegeli_writer.highway(header)) + header + data
@@ -44,7 +44,7 @@ def _riegeli_file(kind, records, decoded, data):
 
 
 def _simple(packing, sizes, values, sizes_claim=None, values_claim=None):
-    """The data of a simple chunk out of two units that are compressed already, with their sizes before them."""
+    """Returns the data of a simple chunk from two compressed units and the sizes before them."""
     sizes = varint(sizes_claim if sizes_claim is not None else 0) + sizes
     return packing + varint(len(sizes)) + sizes + varint(values_claim if values_claim is not None else 0) + values
 
@@ -54,12 +54,12 @@ def _transposed(header, kind=b"\0"):
 
 
 def _transposed_bombs(kind, stored, bomb, size):
-    """{what the bomb stands for: data of a transposed chunk}."""
+    """{what the bomb is in: data of a transposed chunk}."""
     def of(header, *parts):
         return _transposed(varint(len(header)) + stored(header), kind) + b"".join(parts)
 
     packed = varint(size) + bomb
-    no_state = b"\0\0\1\0\0\0"  # neither buckets nor buffers, and a state that does nothing
+    no_state = b"\0\0\1\0\0\0"  # no buckets and no buffers, and a state that does nothing
     one_record = b"\1\2" + b"".join(map(varint, (len(packed), size - 1, 1))) + b"\1\1\0\0\0"
     return {"header": _transposed(packed, kind), "transitions": of(no_state, packed), "bucket": of(one_record, packed)}
 
@@ -89,8 +89,8 @@ def riegeli():
                 b"t", 1, 1, _transposed(bytes(place) + varint(claim & MASK32)))
             files[f"transposed-{name}-{claim:x}-unmasked"] = _riegeli_file(
                 b"t", 1, 1, _transposed(bytes(place) + varint(claim)))
-    # A thousand states that do nothing, each followed by the next at once, run by each of 60,000 transitions; one that
-    # opens a submessage each time; one that writes a record for each, more than are declared.
+    # A thousand no-op states that follow each other implicitly, run by each of 60,000 transitions; a state that opens a
+    # submessage each time; a state that writes more records than are declared.
     states = 1001
     idle = _state_machine([0] * states, [states + i + 1 for i in range(states - 1)] + [0], b"\3" * 60000)
     files["transposed-implicit-chain"] = _riegeli_file(b"t", 0, 0, idle)
@@ -102,7 +102,7 @@ def riegeli():
 
 
 def _state_machine(tags, following, transitions, first=0):
-    """The data of a transposed chunk without buffers: no compression, and all of its numbers in the header."""
+    """Returns the data of an uncompressed transposed chunk without buffers, with all numbers in the header."""
     header = varint(0) + varint(0) + varint(len(tags)) + b"".join(map(varint, tags)) + b"".join(map(varint, following))
     return _transposed(header + varint(first)) + transitions
 
@@ -135,7 +135,7 @@ def array_record():
         of(f"chunk-of-{claim:x}", lambda begin, size: [head(), entry(begin, claim)])
         of(f"chunk-of-{claim:x}-records", lambda begin, size: [head(records=claim), entry(begin, size, claim)])
         of(f"footer-at-{claim:x}", lambda begin, size: [head(), entry(begin, size)], place=claim)
-    # 1,000,000 entries that are all of one chunk, and a footer that is a bomb.
+    # 1,000,000 entries for the same chunk, and a footer that is a bomb.
     of("entries-of-one-chunk", lambda begin, size: [head(1000000, 2000000)] + [entry(begin, size)] * 1000000)
     bomb = bombs.zstd(BOMB)
     sizes = varint(BOMB)
@@ -174,7 +174,7 @@ def _fragment(kind, payload):
 
 def leveldb_log():
     good = _fragment(1, BEFORE)
-    # What follows is compressed with zstd: here as it is.
+    # The following records are declared as zstd frames; this one stores its bytes uncompressed.
     mark = _fragment(9, struct.pack("<I", 7)) + _fragment(1, bombs.zstd_stored(BEFORE))
     files = {}
     for claim in HUGE:
@@ -188,7 +188,8 @@ def leveldb_log():
 
 
 def _endless(fragment, ident=b""):
-    """A record of BOMB bytes that does not even end, and good ones around it: in blocks of 32 KiB, all but its first alike."""
+    """Returns a record of BOMB bytes without an end, between valid records. Blocks of 32 KiB, all identical except the
+    first."""
     good = ident + fragment(1, BEFORE)
     return (good + fragment(2, bytes(LOG_BLOCK - len(good) - 14)) + fragment(3, bytes(LOG_BLOCK - 7)) * (BOMB // LOG_BLOCK)
             + fragment(1, BEHIND))
@@ -205,7 +206,7 @@ def wandb():
         return ident + b"".join(_plain_fragment(1, one) for one in (BEFORE, record, BEHIND))
 
     files = {"endless-record": _endless(_plain_fragment, ident)}
-    # Messages in messages, of every field that a record has.
+    # Nested messages, in every field that a record has.
     deep = b""
     while len(deep) < 32000:
         deep = samples.field(2, deep)
@@ -240,7 +241,7 @@ def leveldb_table():
             files[f"{name}-{claim:x}"] = of(b"".join(map(varint, lengths)) + entry + b"v" + struct.pack("<II", 0, 1))
         files[f"index-offset-{claim:x}"] = of(b"", index=varint(claim) + varint(10))
         files[f"index-size-{claim:x}"] = of(b"", index=varint(0) + varint(claim))
-    # An entry of the index that leads to the index, or to one and the same block, again and again.
+    # An index whose entries all refer to the same block.
     made = table_writer.Table()
     _, span = made.add_raw(table_writer.block([(table_writer.internal(b"a", 1), b"again")]))
     place = varint(span[0]) + varint(span[1] - span[0] - 5)
@@ -250,7 +251,7 @@ def leveldb_table():
 
 
 def bucket(events=1, payload=b"\0\0\0\0", size=None, compression=0, more=b""):
-    """A bucket of proio."""
+    """Returns a bucket of proio."""
     header = b"\x08" + varint(events) + b"\x10" + varint(len(payload) if size is None else size)
     if compression:
         header += b"\x18" + varint(compression)
@@ -292,12 +293,12 @@ def _blosc(flags, typesize, size, block, body, stored=None):
 
 
 def _one_block(codec, size, stream):
-    """A chunk of one block of one stream."""
+    """Returns a chunk of one block with one stream."""
     return _blosc(codec << 5 | 0x10, 1, size, size, struct.pack("<II", 20, len(stream)) + stream)
 
 
 def _blocks(codec, count, block, stream):
-    """A chunk of so many such blocks."""
+    """Returns a chunk of `count` such blocks."""
     begins = b"".join(struct.pack("<I", 16 + 4 * count + index * (4 + len(stream))) for index in range(count))
     return _blosc(codec << 5 | 0x10, 1, count * block, block, begins + (struct.pack("<I", len(stream)) + stream) * count)
 
@@ -310,7 +311,7 @@ def bloscpack():
         "zlib-bomb": _one_block(3, BOMB, bombs.deflate(BOMB)),
         "lz4-bomb": _one_block(1, BOMB, bombs.lz4_block(BOMB)),
         "snappy-bomb": _one_block(2, 4 << 20, bombs.snappy(4 << 20)),
-        # The length of a match that a number of 32 bits can't hold: Debian's libblosc 1.21.3 writes where it should not.
+        # A match length that overflows 32 bits: Debian's libblosc 1.21.3 writes out of bounds.
         "blosclz-match": _one_block(0, 16 << 20, b"\x00A\xE0" + b"\xFF" * 8500000 + b"\0\0\0B"),
     }
     files = {name: _blpk(plain + chunk, 2) for name, chunk in files.items()}
@@ -346,7 +347,7 @@ _HEADER_MAGIC, _BODY_MAGIC, _TRAILER_MAGIC = 0xF70416C25CD9E1D9, 0x2E3C0734EB477
 
 
 def _recordio_block(magic, content, total=None):
-    """Chunks of 32 KiB."""
+    """Splits content into chunks of 32 KiB."""
     pieces = [content[at : at + 32740] for at in range(0, len(content), 32740)] or [b""]
     out = b""
     for index, piece in enumerate(pieces):
@@ -370,7 +371,7 @@ def _recordio_header(*transformers):
 
 def recordio():
     def of(content, *transformers, good=_items, total=None):
-        # Where items are compressed, a plain block is damage like any other.
+        # If items are compressed, an uncompressed block is ordinary damage.
         return (_recordio_header(*transformers) + _recordio_block(_BODY_MAGIC, good(BEFORE))
                 + _recordio_block(_BODY_MAGIC, content, total) + _recordio_block(_BODY_MAGIC, good(BEHIND)))
 
@@ -410,12 +411,12 @@ def _legacy_packed(table, items=b"x"):
 
 
 def large(size):
-    """{name: bytes}: files with a bomb of `size` bytes that can be read, for each codec of each format that has one by
-    its header or without; it is record 1. `size`: a multiple of 16 MiB."""
+    """{name: bytes}: files with a readable bomb of `size` bytes, for each codec of each format, selected by the header
+    or not. The bomb is record 1. `size`: a multiple of 16 MiB."""
     raw = varint(size)
     files = {f"{name}.riegeli": _riegeli_file(b"r", 1, size, _simple(kind, stored(raw), bomb(size), len(raw), size))
              for name, (kind, stored, bomb) in _CODECS.items() if name != "snappy"}
-    # A block of Blosc's has 700 MB at the most.
+    # A Blosc block has at most 700 MB.
     streams = {"zstd": (4, bombs.zstd), "lz4": (1, bombs.lz4_block), "snappy": (2, bombs.snappy)}
     files |= {f"{name}.blp": _blpk(2 * _blocks(codec, size >> 24, 1 << 24, bomb(1 << 24)), 2, size)
               for name, (codec, bomb) in streams.items()}

@@ -1,5 +1,5 @@
-// Writes LevelDB and RocksDB logs, sound ones as the databases write them and unsound ones piece by piece,
-// for tests and benchmarks. FORMAT.md in core/formats/leveldb_log.
+// Writes LevelDB and RocksDB logs for tests and benchmarks: valid ones as the databases write them, and invalid ones
+// piece by piece. See core/formats/leveldb_log/FORMAT.md.
 #pragma once
 
 #include <cstdint>
@@ -9,13 +9,13 @@
 
 namespace recordfs::leveldb_log {
 
-// One fragment: its checksum, length, type, log number (types 5 to 8, 11 and 131) and payload.
+// Returns one fragment: its checksum, length, type, log number (types 5 to 8, 11 and 131) and payload.
 std::string fragment(std::uint8_t type, std::string_view payload, std::optional<std::uint32_t> log_number = {});
 
 class LogWriter {
  public:
   struct Options {
-    std::optional<std::uint32_t> log_number{};  // set: recyclable fragments, types 5 to 8
+    std::optional<std::uint32_t> log_number{};  // if set, writes recyclable fragments, types 5 to 8
     bool zstd = false;                          // each record a zstd frame
     bool zstd_content_size = true;              // whether its header states the size
   };
@@ -23,16 +23,16 @@ class LogWriter {
   LogWriter() : LogWriter(Options{}) {}
   explicit LogWriter(Options options);
 
-  // Appends a record, cut as it must be.
+  // Appends a record, split into fragments as necessary.
   void append(std::string_view record);
-  // Appends bytes as they are.
+  // Appends bytes unchanged.
   void append_raw(std::string_view bytes) { log_ += bytes; }
-  // Appends a record of such a size that exactly `left` bytes of the frame are left behind it.
+  // Appends a record sized so that exactly `left` bytes of the frame remain after it.
   void fill_frame_but(std::size_t left, char filling = 'f');
 
   const std::string& log() const { return log_; }
 
-  // The whole frames that were not taken yet, for logs that are larger than memory should hold; log() keeps the rest.
+  // Returns and removes the complete frames, for logs too large to hold in memory; log() keeps the rest.
   std::string take_frames();
 
  private:

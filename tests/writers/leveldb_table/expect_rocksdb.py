@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes the expectations of the tables that write_rocksdb.cc made, by what RocksDB's own sst_dump reads of them:
+"""Writes the expectations of the tables that write_rocksdb.cc made, from the output of RocksDB's own sst_dump:
 expect_rocksdb.py FOLDER. Needs Debian's rocksdb-tools.
 """
 import hashlib
@@ -16,7 +16,7 @@ from table import record
 SCANNED = re.compile(r"'([0-9A-F]*)' seq:(\d+), type:(\d+) => ([0-9A-F]*)")
 DELETED = re.compile(r"^  HEX    ([0-9A-F]+): ([0-9A-F]+)$", re.MULTILINE)
 DELETE_RANGE = 15
-# sst_dump does not print them: counted in write_rocksdb.cc.
+# Missing in sst_dump's output; counted in write_rocksdb.cc.
 SEQUENCES_OF_RANGES = {"rocksdb7-range-deletions.sst": [64, 65]}
 
 
@@ -56,7 +56,8 @@ def expect(path):
                    for i in (0, len(records) // 2, len(records) - 1)],
         "damaged": False,
     }
-    # Blocks are found without the indexes by their CRC-32C alone, and in files that don't name RocksDB's version 1.
+    # Without the indexes, blocks can only be found by their CRC-32C, and not in files of RocksDB's format version 1.
+    # RocksDB's 1.
     if path.stem not in ("rocksdb7-lz4hc", "rocksdb7-version-2-filter-in-parts"):
         want["end_tells"] = True
     path.with_name(f"{path.name}.expect.json").write_text(json.dumps(want, separators=(",", ":")) + "\n")

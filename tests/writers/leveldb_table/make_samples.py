@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""Writes the samples of tests/corpus/leveldb_table, but for those of RocksDB: make_samples.py FOLDER. Needs zstd, and plyvel for LevelDB's own tables.
+"""Writes the samples of tests/corpus/leveldb_table, except those of RocksDB: make_samples.py FOLDER. Needs zstd, and
+plyvel for LevelDB's own tables.
 
-The tables whose names begin with leveldb- are written by libleveldb, and only read here; all others by table.py. Those
-that begin with rocksdb7- are written by write_rocksdb.cc.
+The tables whose names begin with leveldb- are written by libleveldb, and only read here; all others are written by
+table.py. Those that begin with rocksdb7- are written by write_rocksdb.cc.
 """
 import hashlib
 import json
@@ -55,7 +56,7 @@ class Corpus:
 
 
 def written_by_leveldb(puts, deletes=(), compact=False, **options):
-    """The bytes of the one table that a database has after these changes."""
+    """Returns the bytes of the only table that a database has after these changes."""
     folder = tempfile.mkdtemp()
     try:
         with closing(plyvel.DB(folder, create_if_missing=True, **options)) as database:
@@ -66,7 +67,7 @@ def written_by_leveldb(puts, deletes=(), compact=False, **options):
             if compact:
                 database.compact_range()
         if not compact:
-            plyvel.DB(folder, **options).close()  # what a log holds goes to a table when the database is opened
+            plyvel.DB(folder, **options).close()  # opening the database converts its log to a table
         (only,) = Path(folder).glob("*.ldb")
         data = only.read_bytes()
         blocks = table.data_blocks(data)
@@ -78,12 +79,12 @@ def written_by_leveldb(puts, deletes=(), compact=False, **options):
 
 
 def check_against(database, blocks):
-    """That LevelDB reads from a table what table.py reads."""
+    """Checks that LevelDB and table.py read the same from a table."""
     seen = {}
     for _, _, entries in blocks:
         for key, value in entries:
             tag = struct.unpack("<Q", key[-8:])[0]
-            seen.setdefault(key[:-8], (tag & 0xFF, value))  # the newest stands first
+            seen.setdefault(key[:-8], (tag & 0xFF, value))  # the newest is first
     live = [(key, value) for key, (kind, value) in seen.items() if kind == table.PUT]
     assert list(database) == live
 

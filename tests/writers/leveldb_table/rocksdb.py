@@ -1,4 +1,5 @@
-"""Writes RocksDB's block-based tables: after its table/format.cc and table/block_based/, by nothing of recordfs."""
+"""Writes RocksDB's block-based tables, following its table/format.cc and table/block_based/. Uses no code of recordfs.
+"""
 import struct
 
 import table
@@ -22,7 +23,7 @@ def _signed(number):
 
 
 def delta_index(entries, interval=4):
-    """The content of an index whose places are told by the one before where keys share something."""
+    """Returns the content of an index that delta-encodes block handles if keys share a prefix."""
     out, restarts, last_key, last_size = bytearray(), [], b"", 0
     for number, (key, (begin, size)) in enumerate(entries):
         shared = 0
@@ -53,7 +54,7 @@ class RocksTable:
         number, pack = PACKERS[packing]
         begin = len(self.out)
         stored = pack(content)
-        # Any number but a CRC-32C will do for what is to be refused.
+        # For files to be refused, any number other than a CRC-32C will do.
         checksum = table.masked_crc(stored + bytes([number])) + self._modifier(begin) + (self.checksum != CRC32C)
         self.out += stored + bytes([number]) + struct.pack("<I", checksum & 0xFFFFFFFF)
         return begin, len(stored)

@@ -1,6 +1,6 @@
-"""Writes tables of LevelDB, and takes them apart: by LevelDB's doc/table_format.md, and by nothing of recordfs.
+"""Writes and parses LevelDB tables, following LevelDB's doc/table_format.md. Uses no code of recordfs.
 
-Sound tables and unsound ones: a block may hold any bytes, have any type, and stand in the index or not.
+Writes valid and invalid tables: a block may have any content and type, and be in the index or not.
 """
 import struct
 import subprocess
@@ -55,12 +55,12 @@ def internal(key, sequence, kind=PUT):
 
 
 def record(key, value):
-    """An entry as recordfs shows it: as LevelDB keeps it in memory."""
+    """Returns an entry as recordfs shows it, in LevelDB's in-memory encoding."""
     return varint(len(key)) + key + varint(len(value)) + value
 
 
 def snappy(data):
-    """One literal after the other: sound, and no smaller."""
+    """Encodes literals only: valid but not smaller."""
     out = bytearray(varint(len(data)))
     for at in range(0, len(data), 60):
         piece = data[at : at + 60]
@@ -111,7 +111,7 @@ PACKERS = {"none": (NONE, bytes), "snappy": (SNAPPY, snappy), "zstd": (ZSTD, zst
 
 
 def block(entries, interval=16, restarts=None):
-    """The content of a block with these keys and values."""
+    """Returns the content of a block with these keys and values."""
     out = bytearray()
     found = []
     last = b""
@@ -129,7 +129,7 @@ def block(entries, interval=16, restarts=None):
 
 
 class Table:
-    """Grows block by block; finish() gives the file."""
+    """Builds a file block by block; finish() returns it."""
 
     def __init__(self, packing="none", interval=16):
         self.out = bytearray()
@@ -137,7 +137,7 @@ class Table:
         self.interval = interval
         self.index = []
         self.meta = []
-        self.places = {}  # of what finish() writes, by its name
+        self.places = {}  # blocks that finish() writes, by name
 
     def add_raw(self, content, packing="none"):
         number, pack = packing if isinstance(packing, tuple) else PACKERS[packing]
@@ -149,7 +149,7 @@ class Table:
         return place, (begin, len(self.out))
 
     def add(self, entries, packing=None):
-        """A data block. Returns where it stands, as (begin, end)."""
+        """Appends a data block. Returns its range as (begin, end)."""
         place, span = self.add_raw(block(entries, self.interval), packing or self.packing)
         self.index.append((entries[-1][0], place))
         return span
@@ -195,7 +195,7 @@ def _content(table, at, size):
 
 
 def data_blocks(table):
-    """Of a sound table: (begin, end, [(key, value)...]) of each data block."""
+    """Yields (begin, end, [(key, value)...]) of each data block of a valid table."""
     footer = table[-48:]
     assert struct.unpack("<Q", footer[-8:])[0] == MAGIC
     at = 0

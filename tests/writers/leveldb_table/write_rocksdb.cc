@@ -1,9 +1,9 @@
-// Writes the samples of tests/corpus/leveldb_table whose names begin with rocksdb7-: real tables, by RocksDB itself.
-// No part of the build. With Debian's librocksdb-dev:
+// Writes the samples of tests/corpus/leveldb_table whose names begin with rocksdb7-: real tables, written by RocksDB
+// itself. Not part of the build. With Debian's librocksdb-dev:
 //
 //   g++ -std=c++17 write_rocksdb.cc -lrocksdb -o write_rocksdb && ./write_rocksdb FOLDER
 //
-// Then expect_rocksdb.py makes the expectations, out of what sst_dump prints.
+// Afterwards expect_rocksdb.py creates the expectations from the output of sst_dump.
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
@@ -41,7 +41,7 @@ void put_lines(rocksdb::DB& db, int count) {
   }
 }
 
-// Makes a database, and keeps the one table that it has after a flush.
+// Creates a database, and keeps the only table that it has after a flush.
 void write(const fs::path& target, rocksdb::Options options, const rocksdb::BlockBasedTableOptions& table,
            const std::function<void(rocksdb::DB&)>& fill) {
   const fs::path folder = fs::temp_directory_path() / "write_rocksdb";
@@ -52,7 +52,7 @@ void write(const fs::path& target, rocksdb::Options options, const rocksdb::Bloc
   rocksdb::DB* opened = nullptr;
   check(rocksdb::DB::Open(options, folder.string(), &opened));
   std::unique_ptr<rocksdb::DB> db(opened);
-  const rocksdb::Snapshot* const all = db->GetSnapshot();  // so that nothing is left out
+  const rocksdb::Snapshot* const all = db->GetSnapshot();  // prevents the flush from dropping old versions
   fill(*db);
   check(db->Flush({}));
   db->ReleaseSnapshot(all);

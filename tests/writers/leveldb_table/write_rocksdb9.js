@@ -1,5 +1,5 @@
-// Writes rocksdb9-version-6.sst for tests/corpus/leveldb_table, a real table of RocksDB 9.7, and its expectation. No part
-// of the build. With Node and the npm package @nxtedition/rocksdb 12.2, which has that RocksDB in it:
+// Writes rocksdb9-version-6.sst for tests/corpus/leveldb_table, a real table of RocksDB 9.7, and its expectation. Not part
+// of the build. Needs Node and the npm package @nxtedition/rocksdb 12.2, which contains that RocksDB:
 //
 //   node write_rocksdb9.js FOLDER
 const { RocksLevel } = require('@nxtedition/rocksdb')
@@ -29,7 +29,7 @@ function record(entry) {
 
 const sha256 = (bytes) => crypto.createHash('sha256').update(bytes).digest('hex')
 
-// What a table has after all changes: of each key the last one.
+// The content of a table after all changes: the last value of each key.
 async function fill(db) {
   const entries = []
   let sequence = 0
@@ -51,7 +51,7 @@ async function main(target) {
   await db.open({ createIfMissing: true, ...OPTIONS })
   const entries = await fill(db)
   await db.close()
-  db = new RocksLevel(folder) // what its log holds goes to a table
+  db = new RocksLevel(folder) // converts its log to a table
   await db.open(OPTIONS)
   const live = []
   for await (const [key, value] of db.iterator()) live.push([key, value])

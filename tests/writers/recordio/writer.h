@@ -1,5 +1,5 @@
-// A small writer of recordio files, current and legacy, for tests and benchmarks. It writes what it is told, sense or
-// nonsense, with right checksums.
+// A small writer of recordio files, current and legacy, for tests and benchmarks: writes any content, valid or not,
+// with valid checksums.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ enum class Magic { kHeader, kBody, kTrailer };
 
 std::string varint(std::uint64_t value);
 
-// A block's content: count, sizes, items.
+// Returns a block's content: count, sizes, items.
 std::string content_of(const std::vector<std::string>& items);
 
 // One chunk of 32 KiB.
@@ -29,11 +29,11 @@ struct ChunkSpec {
 };
 std::string chunk(const ChunkSpec& spec);
 
-// A block cut into chunks, all but the last of them `largest` bytes long.
+// Returns a block, split into chunks of `largest` bytes, except for the last.
 std::string block(Magic magic, std::string_view content, std::size_t largest = kLargestPayload);
 inline std::string body(const std::vector<std::string>& items) { return block(Magic::kBody, content_of(items)); }
 
-// Typed values of a header block.
+// Return typed values of a header block.
 std::string bool_value(bool value);
 std::string int_value(std::int64_t value);
 std::string uint_value(std::uint64_t value);
@@ -44,17 +44,17 @@ struct Pair {
   std::string value;  // typed
 };
 std::string header(const std::vector<Pair>& pairs);
-// A header that names transformers.
+// Returns a header that names transformers.
 std::string header_with(const std::vector<std::string>& transformers);
 
-// The chunk at `begin` with its checksum made right again.
+// Recomputes the checksum of the chunk at `begin`.
 void mend_chunk(std::string& file, std::size_t begin);
 
 std::string unpacked(std::string_view item);
-// `stored` is what the transform made of the items.
+// `stored` is the transformer's output for the items.
 std::string packed(const std::vector<std::string>& items, std::string_view stored);
 std::string packed(const std::vector<std::string>& items);
-// A legacy record of any payload.
+// Returns a legacy record with any payload.
 std::string legacy_record(std::uint64_t magic, std::string_view payload);
 
 }  // namespace recordfs::recordio_writer

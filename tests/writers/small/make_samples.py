@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Writes tests/corpus/FORMAT/small: of each variant of each format a file that is small enough to change each byte of it.
+"""Writes tests/corpus/FORMAT/small: for each variant of each format, a file small enough to change each of its bytes.
 Also writes tests/corpus/riegeli/shop-log.riegeli, whose records are readable text.
 
-Needs zstd, lz4, and the libraries of Blosc, Brotli and Snappy; takes a transposed chunk and metadata from
+Needs zstd, lz4, and the libraries of Blosc, Brotli and Snappy. Takes a transposed chunk and metadata from
 tests/corpus/riegeli."""
 import hashlib
 import json
@@ -26,7 +26,7 @@ def corpus(folder, name):
 
 
 def records_of(first, count):
-    """Records that compress, and of which no two are equal."""
+    """Returns compressible records, all different."""
     return [b"record %d: " % n + b"to be or not to be " * (1 + n % 3) + b"%d" % (n * n) for n in range(first, first + count)]
 
 
@@ -63,7 +63,7 @@ class Numbers:
 
 
 def transposed(chunk, packing):
-    """A transposed chunk that is not compressed, compressed."""
+    """Compresses an uncompressed transposed chunk."""
     kind, count, size, data = chunk
     assert data[0] == 0
     number, pack = RIEGELI[packing]
@@ -100,13 +100,13 @@ def write_riegeli():
             writer.add(b"p", 0, 0, bytes(20))
         writer.add(*simple(records_of(7, 4), packing))
         files.write(f"simple-{packing}.riegeli", bytes(writer.out), records_of(0, 11))
-    # More records than bytes: each has a number of its own, so filling stands behind the chunk.
+    # More records than bytes. Each record has its own number, so the chunk is followed by padding.
     writer = riegeli.Writer()
     empty = [b""] * 150 + [b"last"]
     writer.add(*simple(empty, "zstd"))
     writer.add(*simple(records_of(0, 2), "zstd"))
     files.write("filled.riegeli", bytes(writer.out), empty + records_of(0, 2))
-    # Over a border of 64 KiB.
+    # Crosses a border of 64 KiB.
     writer = riegeli.Writer()
     long = samples.noise(65300, 7)
     for records in ([b"first"], records_of(0, 2), [long], records_of(2, 2), records_of(4, 2)):
@@ -115,7 +115,7 @@ def write_riegeli():
 
 
 def write_shop_log():
-    """The sample of scripts/demo and of the README."""
+    """Writes the sample of scripts/demo and of the README."""
     records = shop_log.lines(500)
     writer = riegeli.Writer()
     for first in range(0, len(records), 100):
@@ -140,7 +140,7 @@ def write_declared():
 
 
 def write_transposed():
-    """Of messages that Riegeli's own writer took apart."""
+    """Writes files of messages that Riegeli's own writer transposed."""
     files = corpus("riegeli", "riegeli")
     (_, chunk) = chunks_in("transposed_varints.riegeli")
     messages = varint_messages()
@@ -154,7 +154,7 @@ def write_transposed():
 
 
 def varint_messages():
-    """The records of transposed_varints.riegeli, put together as the program in the chunk says it."""
+    """Returns the records of transposed_varints.riegeli, decoded by following the chunk's state machine."""
     (_, (_, count, size, data)) = chunks_in("transposed_varints.riegeli")
     outer = Numbers(data[1:])
     header_size = outer.next()
@@ -288,7 +288,7 @@ def write_legacy():
 # --- leveldb_log, wandb
 
 def cut(records, head, checksum, log_number=None, frame=32768):
-    """Records as fragments of frames; `head` stands in the first."""
+    """Returns records as fragments in frames; `head` is at the start of the first frame."""
     out = bytearray(head)
     number = b"" if log_number is None else struct.pack("<I", log_number)
     header = 7 + len(number)
@@ -317,7 +317,7 @@ def write_log():
     files.write("plain.log", cut(few, b"", log_checksum), few)
     files.write("recyclable.log", cut(few, b"", log_checksum, 17), few)
     files.write("preallocated.log", cut(few, b"", log_checksum) + bytes(500), few)
-    # Over three frames: one record reaches from the first to the second, which ends in four bytes of no fragment.
+    # Three frames: one record crosses from the first frame to the second, whose last four bytes hold no fragment.
     for name, number in (("three-blocks", None), ("three-blocks-recyclable", 17)):
         long = [*few, samples.noise(40000, 3), *records_of(10, 4)]
         header = 7 if number is None else 11
@@ -349,7 +349,7 @@ def tf_record(data):
 
 
 def gzip_member(data, flags=0):
-    """With a time, an extra field, a name and a comment; `flags` 2: and a checksum of all that."""
+    """Returns a header with a time, an extra field, a name and a comment; with `flags` 2 also a checksum of it."""
     head = b"\x1f\x8b\x08" + bytes([0x1C | flags]) + struct.pack("<I", 1700000000) + b"\0\x03"
     head += struct.pack("<H", 4) + b"extr" + b"name\0" + b"comment\0"
     if flags & 2:
@@ -422,9 +422,9 @@ def metadata_section(text, number=1):
 
 def bloscpack(chunks, size, last, number, has_offsets=True, metadata=None, is_variable=False, spare=0,
               version=3, is_unset=False):
-    """A file of any version, or of the proposal for chunks of variable length; `is_unset`: its writer was interrupted
-    before it filled the offsets in."""
-    if version < 2:  # a count is all they have
+    """Returns a file of any version, or of the proposal for variable-length chunks. With `is_unset`, its writer was
+    interrupted before it wrote the offsets."""
+    if version < 2:  # these versions only have a count
         assert number == 0 and not has_offsets
         head = b"blpk" + (struct.pack("<I", len(chunks)) if version == 0 else struct.pack("<IQ", 1, len(chunks)))
         return head + b"".join(chunks)

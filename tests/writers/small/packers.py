@@ -1,4 +1,4 @@
-"""Compression for small samples, by the libraries that the formats' own writers use."""
+"""Compression for small samples, with the libraries that the formats' own writers use."""
 import ctypes
 import ctypes.util
 import lzma
@@ -11,7 +11,7 @@ def _library(name):
 
 
 def _sized(function, room, data, *before):
-    """What a function wrote that takes where to, and where the size is."""
+    """Returns the output of a function that takes a buffer and a pointer to its size."""
     out = ctypes.create_string_buffer(room)
     size = ctypes.c_size_t(room)
     function(*before, ctypes.c_size_t(len(data)), data, ctypes.byref(size), out)
@@ -64,7 +64,7 @@ def lzma_alone(data):
 
 
 def blosc(codec, data, shuffle=1, typesize=4):
-    """One chunk of Blosc; `codec` None: stored as it is."""
+    """Returns one Blosc chunk; if `codec` is None, the data is stored uncompressed."""
     library = _library("blosc")
     out = ctypes.create_string_buffer(len(data) + 16)
     size = library.blosc_compress_ctx(5 if codec else 0, shuffle, ctypes.c_size_t(typesize), ctypes.c_size_t(len(data)),

@@ -1,4 +1,4 @@
-"""The log of a web shop, made up: text that reads well in examples. A function of the program alone."""
+"""The invented log of a web shop: readable text for examples. Deterministic."""
 import datetime
 import random
 
@@ -30,7 +30,7 @@ def _failure(picks, number):
 
 
 def lines(count):
-    """`count` lines without their newlines, as bytes."""
+    """Returns `count` lines without their newlines, as bytes."""
     picks = random.Random(1)
     at, order, made = START, 4700, []
     for _ in range(count):

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Writes tests/corpus/tfrecord anew, after the public description of TFRecord (core/formats/tfrecord/FORMAT.md)."""
+"""Writes tests/corpus/tfrecord from scratch, following the public description of TFRecord
+(core/formats/tfrecord/FORMAT.md)."""
 import struct
 import sys
 import zlib
@@ -78,7 +79,7 @@ def some_examples():
         example(*[(f"feature {i:03}", int64_list(*range(i))) for i in range(40)]),
         example(),
         b"",
-        # Merged as protobuf does: the last kind counts, lists of one kind add up, a key's last entry wins.
+        # Merged as protobuf does: the last kind wins, lists of one kind are concatenated, a key's last entry wins.
         field(1, features(("twice", int64_list(1)))) + field(1, features(("twice", int64_list(2, 3)))),
         example(("two kinds", int64_list(1) + bytes_list("the last"))),
         example(("lists add up", int64_list(1, 2) + int64_list(3, packed=False))),
@@ -86,7 +87,7 @@ def some_examples():
 
 
 def some_strangers():
-    """Records that are no Example."""
+    """Returns records that are not an Example."""
     return [b"text", b"\x00\x01\x02", number_field(1, 5), field(1, number_field(1, 3)), field(1, field(2, "x")),
             example(("a", int64_list(1))) + field(3, "more"), example(("a", field(4, "other kind"))),
             field(1, field(1, field(1, b"\xff\xfe") + field(2, int64_list(1)))), example(("a", bytes_list("x")))[:-1]]
@@ -166,7 +167,7 @@ def write_cuts(corpus):
                               ("checksum", begin_of(small, PICKED + 1) - 1, PICKED), ("first-record", 13, 0)):
         corpus.write_damaged(f"damaged/cut-in-{what}.tfrecord", "small.tfrecord", content[:size], small[:count],
                              {"cut": size})
-    # The length of the picked record takes as many bytes from behind the hole as it lacks.
+    # The length of the picked record covers as many bytes after the hole as the record lacks.
     lacking = len(small[PICKED]) + FRAME - 20
     corpus.write_damaged("damaged/hole.tfrecord", "small.tfrecord", content[:begin + 20] + content[begin + 3020:],
                          small[:PICKED] + small[first_behind(small, begin + 3020 + lacking):],
@@ -184,13 +185,13 @@ def first_behind(records, at):
 
 
 def packed(content, bits=31, level=6):
-    """One gzip member, or with 15 bits a zlib stream."""
+    """Returns one gzip member, or with 15 bits a zlib stream."""
     stream = zlib.compressobj(level, zlib.DEFLATED, bits)
     return stream.compress(content) + stream.flush()
 
 
 def flushed(records, bits=31):
-    """As a writer that flushes behind each record."""
+    """Compresses like a writer that flushes after each record."""
     stream = zlib.compressobj(6, zlib.DEFLATED, bits)
     return b"".join(stream.compress(framed(record)) + stream.flush(zlib.Z_SYNC_FLUSH) for record in records) + stream.flush()
 
@@ -217,7 +218,7 @@ def write_packed(corpus):
 
 
 def unpacked(content):
-    """As far as it goes."""
+    """Decompresses as far as possible."""
     stream = zlib.decompressobj(31)
     out = bytearray()
     try:
@@ -229,7 +230,7 @@ def unpacked(content):
 
 
 def sound_records(content):
-    """The records whose data match, up to a length that does not."""
+    """Returns the records with valid data checksums, up to the first invalid length."""
     at = 0
     while len(content) - at >= FRAME and content[at + 8:at + HEADER] == struct.pack("<I", masked_crc32c(content[at:at + 8])):
         end = at + HEADER + struct.unpack_from("<Q", content, at)[0]
@@ -244,7 +245,7 @@ def write_packed_damage(corpus):
     noisy = [noise(700 + i, i) for i in range(220)]
     content = packed(joined(noisy))
     source = "packed/noise.tfrecord.gz"
-    # Nearly all of it is stored as it is, so a byte of the file is one of the records.
+    # Nearly all data is stored uncompressed, so a byte of the file is a byte of a record.
     for what, at in (("data", 90000), ("trailer", len(content) - 6), ("end", len(content) - 20)):
         changed = flipped(content, at)
         corpus.write_damaged(f"damaged/packed-{what}-flip.tfrecord.gz", source, changed,
@@ -265,7 +266,7 @@ def write_packed_damage(corpus):
                          noisy[:PICKED], {"before packing": begin + 1})
     corpus.write_damaged("damaged/packed-cut-before-packing.tfrecord.gz", source, packed(inner[:begin + 50]),
                          noisy[:PICKED], {"cut before packing": begin + 50})
-    # Damage and records in turn, many in one byte of the file.
+    # Alternating damage and records, many in one byte of the file.
     dense = (framed(b"") + b"x" * 40) * 21 + noise(1000, 12)
     corpus.write_damaged("damaged/packed-damage-within-a-byte.tfrecord.gz", "empty-records.tfrecords", packed(dense),
                          [b""] * 21, {"before packing": FRAME})

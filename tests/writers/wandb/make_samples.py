@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Writes tests/corpus/wandb anew, after the public sources of wandb and SwanLab (core/formats/wandb/FORMAT.md)."""
+"""Writes tests/corpus/wandb from scratch, following the public sources of wandb and SwanLab
+(core/formats/wandb/FORMAT.md)."""
 import json
 import struct
 import sys
@@ -25,12 +26,12 @@ def fragment(kind, data):
 
 
 class Writer:
-    """`origin`: where the first frame begins, which is the file's begin or the end of the ident."""
+    """`origin`: the begin of the first frame, which is the begin of the file or the end of the identifier."""
 
     def __init__(self, ident=WANDB, origin=0):
         self.content = bytearray(ident)
         self.origin = origin
-        self.places = []  # where each record begins
+        self.places = []  # begin of each record
 
     def room(self):
         return FRAME - (len(self.content) - self.origin) % FRAME
@@ -69,7 +70,7 @@ def run_record():
 
 
 def history_records(count):
-    """Messages with the shape of wandb_internal.Record: a number, and an item of history."""
+    """Returns messages with the shape of wandb_internal.Record: a number, and an item of history."""
     out = [run_record()]
     for step in range(count):
         item = field(1, "loss") + field(16, json.dumps(1 / (step + 1)))
@@ -78,7 +79,7 @@ def history_records(count):
 
 
 def swanlab_texts(count):
-    """Version 1 has texts of JSON."""
+    """Returns records of version 1, which are JSON texts."""
     out = [json.dumps({"model_type": "Header", "data": {"backup_type": "DEFAULT"}}).encode()]
     for step in range(count):
         data = {"key": "损失", "metric": {"index": step, "data": 1 / (step + 1)}, "epoch": step}
@@ -99,7 +100,7 @@ def long_records():
 
 
 def edge_records(room):
-    """The second one begins where `room` bytes of the first frame are left."""
+    """The second record begins `room` bytes before the end of the first frame."""
     return [words(FRAME - IDENT - HEADER - room, 5), b"at the edge" * 3, b"behind"]
 
 
