@@ -74,7 +74,7 @@ TEST(Caller, QuickOneGetsNoLargeMemory) {
   EXPECT_THROW(LargeAllocations::announce(LargeAllocations::kLarge), std::bad_alloc);
 }
 
-// Gives bytes without end, and up after the first of them.
+// Returns endless bytes. Each read cancels the caller.
 class Endless final : public Source {
  public:
   explicit Endless(std::atomic<bool>& gave_up) : gave_up_(gave_up) {}

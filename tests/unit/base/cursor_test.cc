@@ -25,7 +25,7 @@ std::vector<std::byte> encode(std::uint64_t value) {
   return bytes;
 }
 
-// The same value in `length` bytes.
+// Encodes the same varint in `length` bytes.
 std::vector<std::byte> pad(std::vector<std::byte> bytes, std::size_t length) {
   while (bytes.size() < length) {
     bytes.back() |= std::byte{0x80};

@@ -22,7 +22,7 @@ namespace {
 
 using testing::TempFile;
 
-// Longer than the ends that are compared, and different everywhere.
+// Longer than the ends that are compared, and with varying content.
 std::string long_text() {
   std::string text;
   for (int i = 0; text.size() < 20000; ++i) text += std::to_string(i) + ' ';
@@ -132,7 +132,7 @@ TEST(FileSource, TruncationToNothingIsAnError) {
   EXPECT_EQ(bytes_read(*source, 0, 4), "changed");
 }
 
-// A file that was seen cut off has been written anew since, whatever its ends look like later.
+// A truncated file was rewritten later, whatever its ends look like now.
 TEST(FileSource, TruncationThatWasSeenIsRememberedWhenTheFileGrowsAgain) {
   const std::string text = long_text();
   TempFile file(text);
@@ -169,8 +169,8 @@ TEST(FileSource, RewriteThatPutsTheModificationTimeBackIsNoticed) {
   EXPECT_EQ(bytes_read(*source, 0, 10), "changed");
 }
 
-// A file that is mapped, whose bytes change without a stamp of their own: as the kernel's do, which writes the stamp
-// first.
+// A mapped file, whose bytes change without a new time stamp. The kernel's writes do the same, since it updates the
+// time stamp first.
 class Mapped {
  public:
   explicit Mapped(const TempFile& file) : file_(::open(file.path().c_str(), O_RDWR | O_CLOEXEC)) {
@@ -192,7 +192,8 @@ class Mapped {
 
 TEST(FileSource, RewriteBehindAStampThatWasSeenIsNoticed) {
   constexpr auto kSure =
-      std::chrono::milliseconds(20);  // less than what counts as a moment ago: a slower turn says nothing
+      // within the window in which a time stamp is not trusted; a slower run proves nothing
+      std::chrono::milliseconds(20);
   for (bool is_sure = false; !is_sure;) {
     TempFile file("0123456789");
     Mapped mapped(file);
@@ -289,7 +290,7 @@ TEST(FileSource, GrowingAloneTouchesNothingOfAFileThatIsFollowed) {
 
 constexpr std::uint64_t kLarge = 8u << 20;
 
-// Whether the filesystem of temporary files tells of holes.
+// Whether the filesystem of temporary files reports holes.
 bool knows_holes(const std::string& path) {
   const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   return ::lseek(file.number(), 1 << 20, SEEK_DATA) != 1 << 20;

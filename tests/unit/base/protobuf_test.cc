@@ -8,7 +8,7 @@
 namespace recordfs::protobuf {
 namespace {
 
-// "1v150 2l3" for a varint of 150 and a content of 3 bytes.
+// Returns "1v150 2l3" for a varint of 150 and a content of 3 bytes.
 std::string told(std::string_view message, std::uint32_t depth = 10) {
   MessageReader reader(as_bytes(message), depth);
   std::string text;

@@ -14,7 +14,7 @@ struct Read {
   bool operator==(const Read&) const = default;
 };
 
-// Gives bytes that tell where they stand, notes what is read, and fails where it is told to.
+// Returns bytes that depend on their offset, records the reads, and fails on request.
 class NotingSource final : public Source {
  public:
   explicit NotingSource(std::uint64_t size) : size_(size) {}
@@ -39,7 +39,7 @@ class NotingSource final : public Source {
 struct Windowed {
   explicit Windowed(std::uint64_t size) : below(std::make_shared<NotingSource>(size)), source(below) {}
 
-  // What a read gives, checked byte for byte; nullopt where it fails.
+  // Returns the size of a read after checking every byte, or nullopt if it fails.
   std::optional<std::size_t> read(Position at, std::size_t size) const {
     std::vector<std::byte> out(size);
     const auto got = source.read_at(at, out);

@@ -54,7 +54,7 @@ TEST(ReadExactly, GivesAllOrSaysWhereTheSourceEnds) {
   }
 }
 
-// What no source may do, and one that is cut off under us might.
+// A source must not do this, but a file truncated during the read may.
 TEST(ReadExactly, SourceThatEndsBeforeItsSizeGivesNoShortBuffer) {
   class Short final : public Source {
    public:

@@ -125,7 +125,7 @@ TEST(Blosc, StreamThatLeavesItsChunkIsRefused) {
   }
 }
 
-// The library would leave what it did not reach as it was.
+// The library would leave the rest of the block uninitialized.
 TEST(Blosc, StreamThatGivesLessThanItsBlockIsRefused) {
   std::string chunk = compressed(text_of(20000), {.shuffle = 0, .typesize = 1});
   chunk[chunk.size() - 1] = static_cast<char>(chunk[chunk.size() - 1] ^ 0x55);
@@ -134,14 +134,14 @@ TEST(Blosc, StreamThatGivesLessThanItsBlockIsRefused) {
   EXPECT_FALSE(decoded(chunk));
 }
 
-// The length of a match is added up in 32 bits: this many bytes of 255 make it negative, and the library writes where
-// it should not.
+// The library sums up a match length in 32 bits. This many bytes of 255 make it negative, and the library would write
+// out of bounds.
 TEST(Blosc, MatchLongerThanANumberCanHoldIsRefused) {
   constexpr std::uint32_t kRun = 8500000;
   constexpr std::uint32_t kSize = 16 << 20;
   std::string stream = {0x00, 'A', static_cast<char>(0xE0)};
   stream.append(kRun, static_cast<char>(0xFF));
-  // A match of which nothing follows the library drops before it copies.
+  // The library discards a match that nothing follows before copying it.
   stream.append({0, 0, 0, 'B'});
   std::string chunk(20, '\0');
   chunk[0] = 2;

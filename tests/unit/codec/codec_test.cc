@@ -22,7 +22,7 @@ std::string unpacked(CodecId codec, std::string_view packed, std::uint64_t expec
   return out ? std::string(as_text(out->view())) : std::string(to_string(out.error().code));
 }
 
-// What decompress_into says, as a word.
+// Returns the result of decompress_into as a word.
 std::string into(CodecId codec, std::string_view packed, std::string_view text, std::size_t size) {
   const Guarded stored(as_bytes(packed));
   Guarded out(size);
@@ -69,7 +69,7 @@ TEST(Codec, SizeIsToldWithoutTheBytes) {
 
 TEST(Codec, AnyOtherSizeThanTheExactOneIsDamage) {
   for (const auto& [codec, pack] : packers()) {
-    for (const std::size_t size : {1u, 1000u, 3000000u}) {  // the last one is more than is believed at once
+    for (const std::size_t size : {1u, 1000u, 3000000u}) {  // the last size is too large to be trusted in advance
       const std::string text(size, 'x');
       const std::string packed = pack(text);
       for (const Tail tail : {Tail::kDamage, Tail::kIgnored}) {

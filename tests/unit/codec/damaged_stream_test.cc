@@ -1,5 +1,5 @@
-// Streams that are cut off, changed or followed by something. Stored bytes and output end where memory
-// ends, so that one byte too far is a crash even inside a library.
+// Streams that are truncated, changed or followed by other bytes. Input and output end before an unreadable page, so an
+// access out of bounds crashes even inside a library.
 #include <gtest/gtest.h>
 
 #include "core/codec/codec.h"
@@ -15,7 +15,7 @@ using testing::text_of;
 
 constexpr std::uint64_t kLimit = 1 << 20;
 
-// All three ways to read `stored`; whether any of them called it good.
+// Whether any of the three ways to read `stored` succeeds.
 bool any_accepts(CodecId codec, Bytes stored, std::size_t size) {
   Guarded out(size);
   bool accepted = decompress_into(codec, stored, out.span()).has_value();

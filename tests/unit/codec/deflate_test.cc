@@ -25,7 +25,7 @@ std::string unpacked(CodecId codec, std::string_view packed, std::uint64_t limit
   return out ? std::string(as_text(out->view())) : std::string(to_string(out.error().code));
 }
 
-// A member with everything that a header may have: extra field, name, comment and the CRC-16 of the header.
+// Returns a member with all optional header fields: extra field, name, comment and the CRC-16 of the header.
 std::string gzip_with_everything() {
   const std::string plain = pack_gzip("text");
   const std::string head("\x1F\x8B\x08\x1E\0\0\0\0\0\x03\x03\0abcname\0comment\0", 28);
@@ -118,7 +118,7 @@ TEST(Gzip, FrontEndsBehindTheLastMember) {
   EXPECT_FALSE(decompress_front(CodecId::kGzip, as_bytes(packed + "\x1F\x8B\x08 cut off"), 0, 100));
 }
 
-// What reading the stream says of it, and of its size.
+// Reads the stream; returns its content if it has the given size, otherwise the failure.
 std::string streamed(CodecId codec, Bytes stored, Tail tail, std::size_t size) {
   auto stream = open_stream(codec, stored, tail);
   std::string text(size + 1, '\0');
@@ -126,7 +126,7 @@ std::string streamed(CodecId codec, Bytes stored, Tail tail, std::size_t size) {
   return got && *got == size ? text.substr(0, size) : got ? "damage" : std::string(to_string(got.error().code));
 }
 
-// What the libraries judge differently, as README.md says, no single flipped bit makes of this.
+// A single flipped bit of this data never gives one of the inputs that the libraries judge differently (README.md).
 TEST(Deflate, WholeUnitsAndStreamsAgreeWhateverIsDamaged) {
   const std::string text = text_of(700);
   for (const auto& [codec, packed] : {std::pair{CodecId::kDeflate, pack_deflate(text)},
@@ -153,7 +153,7 @@ TEST(Gzip, StatedSizeIsNotBelieved) {
   EXPECT_EQ(unpacked(CodecId::kGzip, pack_gzip(text) + pack_gzip("")), text);
   EXPECT_EQ(unpacked(CodecId::kGzip, pack_gzip(text) + pack_gzip("x")), text + "x");
   EXPECT_EQ(unpacked(CodecId::kGzip, pack_gzip("x") + pack_gzip(text)), "x" + text);
-  // Bytes behind the end are taken for a size: of nothing, of much, of more than there can be.
+  // Bytes after the end are in the place of the stated size: zero, small, large, impossible.
   for (const std::string_view tail : {std::string_view("\0\0\0\0", 4), std::string_view("\xE8\x03\0\0", 4),
                                       std::string_view("\xFF\xFF\x0F\0", 4), std::string_view("\xFF\xFF\xFF\xFF")}) {
     auto front = decompress_front(CodecId::kGzip, as_bytes(pack_gzip(text) + std::string(tail)), 0, 1 << 20);
@@ -164,8 +164,8 @@ TEST(Gzip, StatedSizeIsNotBelieved) {
   }
 }
 
-// A file of 64 MiB, all stored blocks, that memory shows over and over: more stored bytes than 32 bits count, without
-// as much memory.
+// A file of 64 MiB of stored blocks, mapped repeatedly: more input than 32 bits can count, without using that much
+// memory.
 class Repeated {
  public:
   static constexpr std::size_t kBlock = 64 << 10;
@@ -184,7 +184,7 @@ class Repeated {
       ::mmap(begin_ + at, kOnce, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_FIXED | MAP_NORESERVE, file, 0);
     }
     ::close(file);
-    begin_[kSize - kBlock] = std::byte{1};  // the last block says so
+    begin_[kSize - kBlock] = std::byte{1};  // marks the last block as final
   }
   ~Repeated() { ::munmap(begin_, kSize); }
   Repeated(const Repeated&) = delete;

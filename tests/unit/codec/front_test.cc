@@ -1,4 +1,4 @@
-// Compressed bytes that something else follows.
+// Compressed bytes followed by other data.
 #include <gtest/gtest.h>
 
 #include "core/codec/codec.h"

@@ -1,4 +1,4 @@
-// Bare LZ4 blocks. Stored bytes end where memory ends.
+// LZ4 blocks without a frame. The input ends before an unreadable page.
 #include <gtest/gtest.h>
 
 #include "core/codec/lz4_block.h"

@@ -90,7 +90,7 @@ TEST(Lz4, WrongChecksumOfTheContentIsDamage) {
   EXPECT_EQ(unpacked(packed), "damage");
 }
 
-// Frames whose header is made here: magic, flags, 64 KiB blocks, what `rest` says, and 4 raw bytes of content.
+// Returns a frame with a handmade header: magic, flags, 64 KiB blocks, `rest`, and 4 uncompressed bytes of content.
 std::string raw_frame(char flags, std::string_view rest, char header_checksum) {
   return "\x04\x22\x4D\x18" + std::string(1, flags) + '\x40' + std::string(rest) + header_checksum +
          std::string("\x04\0\0\x80text\0\0\0\0", 12);

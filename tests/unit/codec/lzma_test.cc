@@ -33,7 +33,7 @@ std::string with_dictionary(std::string packed, std::uint32_t size) {
   return packed.replace(1, 4, little_endian(size, 4));
 }
 
-// Of a stated size and without an end mark: the raw coder's stream behind a header made here.
+// Returns a stream with a stated size and without an end marker: the raw coder's output after a handmade header.
 std::string pack_without_end_mark(std::string_view text) {
   lzma_options_lzma options{};
   EXPECT_FALSE(lzma_lzma_preset(&options, 1));

@@ -1,4 +1,4 @@
-// Each test runs in a child process whose address space ends shortly above what it has already.
+// Each test runs in a child process whose address space is limited to slightly more than it already uses.
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 
@@ -17,7 +17,7 @@ std::uint64_t address_space() {
   return pages * 4096;
 }
 
-// Leaves with the code of the error, or with 99 when there was none.
+// Exits with the error code, or with 99 if there was no error.
 [[noreturn]] void exit_with_outcome(CodecId codec, std::string_view packed, std::uint64_t more) {
   struct rlimit limit {};
   ::getrlimit(RLIMIT_AS, &limit);
@@ -30,14 +30,14 @@ std::uint64_t address_space() {
 
 class OutOfMemory : public ::testing::Test {
  protected:
-  // Children begin anew, without the memory that other tests have left free.
+  // Children start fresh, without free memory left over from other tests.
   OutOfMemory() { GTEST_FLAG_SET(death_test_style, "threadsafe"); }
 };
 
 const auto kNoMemory = ::testing::ExitedWithCode(static_cast<int>(Code::kOutOfMemory));
 
 #ifdef RECORDFS_HAVE_ZSTD
-// A window of 2 GiB, and a content that is not known beforehand.
+// A window of 2 GiB, and content of unknown size.
 TEST_F(OutOfMemory, ZstdWindowThatDoesNotFitIsAnError) {
   const std::string packed("\x28\xB5\x2F\xFD\x00\xA8\x21\x00\x00text", 13);
   EXPECT_EXIT(exit_with_outcome(CodecId::kZstd, packed, 100 << 20), kNoMemory, "");
@@ -52,7 +52,7 @@ TEST_F(OutOfMemory, OutputThatDoesNotFitIsAnError) {
 }
 
 #ifdef RECORDFS_HAVE_BROTLI
-// A window of 2^24 bytes, and 2^24 bytes to come, of which 4 do.
+// A window of 2^24 bytes, and 2^24 bytes announced, of which 4 are present.
 TEST_F(OutOfMemory, BrotliWindowThatDoesNotFitIsAnError) {
   const std::string packed("\xCF\xFF\xFF\xFFtext", 8);
   EXPECT_EXIT(exit_with_outcome(CodecId::kBrotli, packed, 4 << 20), kNoMemory, "");

@@ -1,4 +1,4 @@
-// The compressors of the libraries, for tests that make what the codecs read.
+// Compressors of the libraries, for tests that need input for the codecs.
 #pragma once
 
 #include <string>
@@ -14,10 +14,10 @@ struct Packer {
   std::string (*pack)(std::string_view text);
 };
 
-// One for each codec that this build decompresses, but for CodecId::kNone.
+// Returns a packer for each codec of this build except CodecId::kNone.
 const std::vector<Packer>& packers();
 
-// `size` characters that compress somewhat.
+// Returns `size` characters that are somewhat compressible.
 std::string text_of(std::size_t size);
 
 #ifdef RECORDFS_HAVE_ZSTD
@@ -25,7 +25,7 @@ std::string pack_zstd(std::string_view text);
 #endif
 #ifdef RECORDFS_HAVE_BROTLI
 std::string pack_brotli(std::string_view text);
-// With the large-window form of the format, which says `window_log` up to 30.
+// Uses the format's large-window variant, with a `window_log` of up to 30.
 std::string pack_brotli_large_window(std::string_view text, std::uint32_t window_log);
 #endif
 #ifdef RECORDFS_HAVE_SNAPPY
@@ -41,16 +41,16 @@ struct Lz4Options {
   bool linked = true;
   bool checksum = false;
   bool states_size = false;
-  int block_size = 4;  // the frame format's number for the largest block: 4 is 64 KiB, 7 is 4 MiB
+  int block_size = 4;  // the frame format's code for the maximum block size: 4 is 64 KiB, 7 is 4 MiB
 };
 std::string pack_lz4_with(std::string_view text, const Lz4Options& options);
-// With linked blocks of 64 KiB, a stated size and a checksum.
+// Uses linked blocks of 64 KiB, a stated size and a checksum.
 std::string pack_lz4(std::string_view text);
-// A bare block.
+// Returns a block without a frame.
 std::string pack_lz4_block(std::string_view text);
 #endif
 #ifdef RECORDFS_HAVE_LZMA
-// Of unknown size, with an end mark.
+// Of unknown size, with an end marker.
 std::string pack_lzma(std::string_view text);
 #endif
 

@@ -11,7 +11,7 @@
 namespace recordfs {
 namespace {
 
-// A stream of as many bytes as are slow, which compress well.
+// Returns as many compressible bytes as count as slow.
 std::string slow_text() { return std::string(Caller::kSlow + 1, 'x'); }
 
 using testing::Guarded;
@@ -24,7 +24,7 @@ std::vector<Packer> all_packers() {
   return all;
 }
 
-// Everything that comes in pieces of `step` bytes, or the word for the failure.
+// Returns everything read in pieces of `step` bytes, or the name of the failure.
 std::string read_in_steps(CodecId codec, Bytes stored, std::size_t step) {
   auto stream = open_stream(codec, stored);
   if (!stream) return std::string(to_string(stream.error().code));
@@ -79,7 +79,7 @@ TEST(DecodeStream, PiecesOfAnySizeEqualTheWhole) {
 TEST(DecodeStream, BeginningAloneComesFromTheFirstBytesOfTheStream) {
   const std::string text = text_of(1000000);
   for (const auto& [codec, pack] : all_packers()) {
-    if (codec == CodecId::kSnappy) continue;  // can't be read in part
+    if (codec == CodecId::kSnappy) continue;  // cannot be decompressed in part
     const std::string packed = pack(text);
     const Guarded stored(as_bytes(packed).first(packed.size() / 2));
     auto stream = open_stream(codec, stored.view());

@@ -25,7 +25,7 @@ std::string skippable(std::string_view content) {
          std::string(content);
 }
 
-// The header of a frame without content size and checksum, whose window has 2^window_log bytes.
+// Returns the header of a frame without content size and checksum, with a window of 2^window_log bytes.
 std::string frame_head(int window_log) {
   return std::string(kMagic) + '\0' + static_cast<char>((window_log - 10) << 3);
 }
@@ -39,7 +39,7 @@ std::string block(BlockKind kind, std::uint32_t size, bool last, std::string_vie
   return bytes.append(content);
 }
 
-// `size` zeros, 128 KiB for every 4 bytes.
+// Returns `size` zeros, compressed to 4 bytes per 128 KiB.
 std::string bomb(std::uint64_t size) {
   std::string packed = frame_head(17);
   for (std::uint64_t done = 0; done < size; done += 128 << 10) packed += block(kRepeated, 128 << 10, false, {"\0", 1});
@@ -52,7 +52,7 @@ std::string unpacked(std::string_view packed, std::uint64_t expected = 0, std::u
   return out ? std::string(as_text(out->view())) : std::string(to_string(out.error().code));
 }
 
-// What a one-shot decompression into `size` bytes gives.
+// Returns the result of a one-shot decompression into `size` bytes.
 std::string filled(std::string_view packed, std::size_t size) {
   const Guarded stored(as_bytes(packed));
   Guarded out(size);
@@ -90,7 +90,7 @@ TEST(Zstd, FramesCutOffAreDamage) {
   }
 }
 
-// What a stream gives that may want `memory` bytes for a window.
+// Returns the content of a stream that may use `memory` bytes for its window.
 std::string streamed(std::string_view packed, std::uint64_t memory) {
   const Guarded stored(as_bytes(packed));
   auto out = decompress(CodecId::kZstd, stored.view(), 0, kPlenty, memory);
@@ -114,7 +114,7 @@ TEST(Zstd, WindowBeyondTheMemoryIsRefusedInEachFrame) {
   }
 }
 
-// The eight parts of a power of two that the header's other three bits count.
+// The header's other three bits count eighths of a power of two.
 TEST(Zstd, WindowBetweenTwoPowersOfTwoIsHeldAgainstTheMemory) {
   std::string packed = frame_head(20) + block(kRaw, 4, true, "text");
   packed[5] = static_cast<char>(packed[5] | 3);
@@ -123,7 +123,7 @@ TEST(Zstd, WindowBetweenTwoPowersOfTwoIsHeldAgainstTheMemory) {
 }
 
 TEST(Zstd, ContentThatIsSmallerThanTheWindowIsWhatAStreamWants) {
-  // Two bytes of content size, which counts from 256.
+  // Two bytes of content size, which is stored minus 256.
   const std::string packed = std::string(kMagic) + '\x40' + static_cast<char>((28 - 10) << 3) + std::string(2, '\0') +
                              block(kRepeated, 256, true, "x");
   EXPECT_EQ(streamed(packed, 256), std::string(256, 'x'));
@@ -175,7 +175,7 @@ TEST(Zstd, BombEndsAtTheLimitInBoundedMemory) {
   EXPECT_LT(after.ru_maxrss - before.ru_maxrss, 32 << 10) << "KiB";
 }
 
-// 10 bytes that claim 2^62 bytes of content: only what comes counts.
+// 10 bytes that claim 2^62 bytes of content: only actual output counts.
 TEST(Zstd, AbsurdContentSizeAllocatesNothing) {
   const std::string packed =
       std::string(kMagic) + '\xC0' + '\0' + std::string(7, '\0') + '\x40' + block(kRaw, 4, true, "text");

@@ -1,4 +1,4 @@
-// Records of containers that carry the descriptors of their type, against libprotobuf's own JSON of the same bytes.
+// Records of containers that carry the descriptors of their type, compared with libprotobuf's JSON of the same bytes.
 #include <gtest/gtest.h>
 
 #include <google/protobuf/util/json_util.h>
@@ -21,8 +21,8 @@ namespace {
 namespace pb = google::protobuf;
 using Json = nlohmann::json;
 
-// What libprotobuf makes of messages. Its printer leaves out groups, and shows what is in them as fields of what is
-// around them: so each message is printed without those in it, which are printed by themselves.
+// Converts messages with libprotobuf. Its JSON printer leaves out groups and prints their fields as fields of the
+// parent. So each message is printed without its submessages, which are printed separately.
 class Library {
  public:
   Library(const std::string& descriptors, const std::string& type) {
@@ -70,7 +70,7 @@ class Library {
   std::unique_ptr<pb::Message> message_;
 };
 
-// Whether two values are the same but for the digits of a float.
+// Whether two values are equal except for the digits of floats.
 bool are_same(const Json& one, const Json& other) {
   if (one.is_number() && other.is_number() && (one.is_number_float() || other.is_number_float())) {
     const double a = one.get<double>();
@@ -85,7 +85,7 @@ bool are_same(const Json& one, const Json& other) {
   return true;
 }
 
-// Every record of every chunk.
+// Calls `take` with every record of every chunk.
 template <class Take>
 void for_each_record(const Container& container, Take take) {
   for (std::optional<ChunkKey> at = container.first(); at;) {

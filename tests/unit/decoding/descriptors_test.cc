@@ -1,4 +1,4 @@
-// Sets of descriptors that nobody wrote in good faith.
+// Malicious descriptor sets.
 #include <gtest/gtest.h>
 
 #include <memory>
@@ -21,7 +21,7 @@ namespace {
 using testing::file_of;
 using testing::pb::FileDescriptorSet;
 
-// What a message with one field, 1 = 5, is of a type in a set: JSON, or why there is none.
+// Decodes a message with one field, 1 = 5, as a type of a set. Returns the JSON, or the reason why there is none.
 std::string five(const FileDescriptorSet& set, std::string_view type) {
   const auto types = shared_types(testing::serialized(set));
   if (!types) return types.error().detail;

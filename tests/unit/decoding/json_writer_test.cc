@@ -87,7 +87,7 @@ TEST(JsonWriter, WritesNoMoreThanItMay) {
 }
 
 TEST(JsonWriter, EscapesCountForWhatTheyTake) {
-  const std::string controls(100, '\x01');  // six bytes each
+  const std::string controls(100, '\x01');  // six bytes each when escaped
   for (const std::uint64_t most : {std::uint64_t{300}, kMuch}) {
     std::string text;
     JsonWriter writer(text, JsonLayout::kLine, most);

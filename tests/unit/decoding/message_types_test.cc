@@ -1,4 +1,4 @@
-// What messages become, through the module as the program uses it.
+// Decoding of messages, through the module as the program loads it.
 #include "core/decoding/message_types.h"
 
 #include <gtest/gtest.h>
@@ -40,7 +40,7 @@ std::shared_ptr<const MessageTypes> types_of(const std::shared_ptr<const std::st
   return *types;
 }
 
-// The JSON of a message of type "M".
+// Returns the JSON of a message of type "M".
 std::string json_of(const std::string& schema_text, const std::string& message_text) {
   Schema schema(schema_text);
   const Written written = write(*types_of(schema.descriptors()), "M", schema.message("M", message_text));
@@ -195,7 +195,7 @@ TEST(MessageTypes, WhatCannotBeJsonSaysWhy) {
   EXPECT_EQ(write(*types_of(strict.descriptors()), "M", "\x72\x01\xff").why, "not a valid message of this type");
 }
 
-// A message in a message in a message.
+// Returns a message nested `depth` times.
 std::string nested(int depth, char tag) {
   std::string message;
   for (; depth > 0; --depth) {
@@ -215,7 +215,7 @@ TEST(MessageTypes, DepthIsBounded) {
   const Written deep = write(*types, "M", nested(79, '\x0a'));
   EXPECT_TRUE(deep.is_good) << deep.why;
   EXPECT_TRUE(nlohmann::json::accept(deep.text));
-  // Where JSON would nest deeper than its readers take it.
+  // JSON would be nested deeper than its parsers accept.
   EXPECT_EQ(write(*types, "M", nested(99, '\x0a')).why, "the message nests too deep");
   EXPECT_FALSE(write(*types, "M", nested(10000, '\x0a')).is_good);
 }
@@ -230,7 +230,7 @@ TEST(MessageTypes, AFewBytesThatStandForMuchMemoryAreNotParsed) {
   EXPECT_EQ(write(*types, "M", message).why, "it would take too much memory");
   const Written few = write(*types, "M", message.substr(0, 200));
   EXPECT_EQ(nlohmann::json::parse(few.text)["m"].size(), 100u);
-  // A message as long whose bytes stand for little.
+  // A message of the same length with less output.
   Schema plain(R"(syntax = "proto3"; message M { repeated bytes b = 1; })");
   const auto plain_types = types_of(plain.descriptors());
   EXPECT_TRUE(
@@ -250,7 +250,7 @@ TEST(MessageTypes, AFewBytesThatStandForManyFieldsAreNotParsed) {
   EXPECT_TRUE(fewer.is_good) << fewer.why;
 }
 
-// Messages "R0", "R1", ... each with the same hundreds of types in it, and a record of them in Anys.
+// Messages "R0", "R1", ... that each contain the same hundreds of types, and a record with these messages in Anys.
 TEST(MessageTypes, TypesInAnysAreBoundedAndTheSameWhateverCameBefore) {
   constexpr int kCycle = 2000;
   constexpr int kRoots = 2500;

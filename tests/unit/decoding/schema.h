@@ -1,4 +1,4 @@
-// Protobuf types out of .proto text, with messages of them out of protobuf's text format.
+// Parses protobuf types from .proto text, and messages from protobuf's text format.
 #pragma once
 
 #include <google/protobuf/compiler/parser.h>
@@ -18,7 +18,7 @@ namespace recordfs::testing {
 
 namespace pb = google::protobuf;
 
-// A file, without those that it imports.
+// Parses one file, without its imports.
 inline pb::FileDescriptorProto file_of(const std::string& name, const std::string& text) {
   pb::io::ArrayInputStream stream(text.data(), static_cast<int>(text.size()));
   pb::io::Tokenizer tokenizer(&stream, nullptr);
@@ -32,7 +32,7 @@ inline std::shared_ptr<const std::string> serialized(const pb::FileDescriptorSet
   return std::make_shared<const std::string>(set.SerializePartialAsString());
 }
 
-// The types of one file, which may import those of google/protobuf/.
+// The types of one file, which may import files of google/protobuf/.
 class Schema {
  public:
   explicit Schema(const std::string& text) : pool_(pb::DescriptorPool::generated_pool()) {
@@ -42,7 +42,7 @@ class Schema {
 
   std::shared_ptr<const std::string> descriptors() const { return serialized(set_); }
 
-  // The bytes of a message.
+  // Returns the encoded message.
   std::string message(const std::string& type, const std::string& text) {
     const std::unique_ptr<pb::Message> message(factory_.GetPrototype(pool_.FindMessageTypeByName(type))->New());
     pb::TextFormat::Parser parser;

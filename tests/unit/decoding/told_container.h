@@ -1,4 +1,4 @@
-// A container that holds nothing and tells of its records what a test wants.
+// An empty container with test-defined answers about its records.
 #pragma once
 
 #include <functional>

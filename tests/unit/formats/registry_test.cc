@@ -9,7 +9,7 @@
 namespace recordfs {
 namespace {
 
-// Bids on what the file's first byte says: 'w' for weak, 's' for strong, 'b' for beyond doubt, 'e' for an error.
+// Bids by the file's first byte: 'w' for weak, 's' for strong, 'b' for beyond doubt, 'e' for an error.
 Result<int> probe_letter(const Source& source, char letter, int bid) {
   auto head = read_up_to(source, 0, 1);
   if (!head) return std::move(head).error();
@@ -29,7 +29,7 @@ Result<int> probe_strong(const Source& source, std::string_view, ProbeDepth) {
   return probe_letter(source, 's', 32);
 }
 
-// Finds its piece only behind a damaged head.
+// Recognizes a file only after a damaged head.
 Result<int> probe_deep(const Source& source, std::string_view, ProbeDepth depth) {
   if (depth == ProbeDepth::kHead) return 0;
   auto all = read_up_to(source, 0, 100);

@@ -37,7 +37,7 @@ std::shared_ptr<const Chunk> chunk_of(CodecId codec, std::string_view stored, co
   });
 }
 
-// The codecs that can be read in part.
+// Returns the codecs that support partial decompression.
 std::vector<testing::Packer> streaming_packers() {
   auto all = packers();
   std::erase_if(all, [](const auto& packer) { return !StreamedChunk::is_worth(packer.codec, kRecords * kRecord); });
@@ -49,7 +49,7 @@ Result<Slice> read_record(const Chunk& chunk, std::size_t index) {
   return chunk.read(extent.begin, extent.size);
 }
 
-// Which records can be read, when they are asked for in this order.
+// Returns which records are readable if they are read in this order.
 std::vector<bool> readable(const Chunk& chunk, const std::vector<std::size_t>& order) {
   std::vector<bool> good(order.size());
   for (const std::size_t index : order) good[index] = read_record(chunk, index).has_value();
@@ -164,7 +164,7 @@ TEST(StreamedChunk, StreamBrokenInTheMiddleGivesTheSameRecordsInWhateverOrder) {
   }
 }
 
-// 64 KiB is a piece: the last of them may also be a whole one.
+// A piece has 64 KiB; the last piece may be a full one.
 TEST(StreamedChunk, StreamThatGoesOnBehindThePayloadLosesTheLastPieceAlone) {
   std::vector<bool> want(kRecords, true);
   want.back() = false;

@@ -51,7 +51,7 @@ std::string entry(std::string_view key, std::string_view value) { return field(1
 std::string example(const std::string& entries) { return field(1, entries); }
 std::string example(std::uint32_t kind, const std::string& list) { return example(entry("key", field(kind, list))); }
 
-// Each part on a line: its path, and what it holds.
+// Returns one line for each part: its path and content.
 std::string tree(const std::string& record) {
   const auto parts = parts_of_example(as_bytes(record), Limits{});
   if (!parts) return std::string(to_string(parts.error().code));

@@ -24,8 +24,7 @@
 namespace recordfs {
 namespace {
 
-// What a daemon would be with all that is inside it under a stranger's command: a process that is confined and then
-// runs any code.
+// Simulates a daemon under an attacker's control: a process that is confined and then runs arbitrary code.
 class Confinement : public ::testing::Test {
  protected:
   void SetUp() override {
@@ -36,7 +35,7 @@ class Confinement : public ::testing::Test {
   }
   void TearDown() override { std::filesystem::remove_all(folder_); }
 
-  // What an open that must fail leaves. A kernel without Landlock confines no files.
+  // The errno of an open that must fail. A kernel without Landlock does not restrict files.
   static int refused() {
     const long version = ::syscall(SYS_landlock_create_ruleset, nullptr, 0, LANDLOCK_CREATE_RULESET_VERSION);
     return version < 1 ? 0 : EACCES;
@@ -44,7 +43,7 @@ class Confinement : public ::testing::Test {
 
   std::string path(const std::string& name) const { return folder_ + "/" + name; }
 
-  // The errno that `tried` leaves in a confined process; 0 where it succeeds.
+  // Returns the errno that `tried` leaves in a confined process, or 0 if it succeeds.
   int inside(const std::function<bool()>& tried) const {
     const pid_t child = ::fork();
     if (child == 0) {

@@ -1,4 +1,4 @@
-// What the files of the tree hold.
+// The contents of the tree's files.
 #include <algorithm>
 
 #include <gtest/gtest.h>
@@ -132,7 +132,7 @@ TEST(Contents, TrailerIsItsBytes) {
   EXPECT_EQ(ToyTree(empty).status("trailer").size, 0u);
 }
 
-// A container whose trailer can't be had.
+// A container whose trailer is unavailable.
 class NoTrailer final : public Wrapped {
  public:
   NoTrailer(std::unique_ptr<Container> toy, Code code) : Wrapped(std::move(toy)), code_(code) {}
@@ -160,7 +160,7 @@ TEST(Contents, TrailerThatCannotBeReadHasASizeOnlyWhenThatIsForEver) {
   }
 }
 
-// A container whose metadata for a chunk can't be had for a moment.
+// A container whose chunk metadata is temporarily unavailable.
 class Forgetful final : public Wrapped {
  public:
   using Wrapped::Wrapped;
@@ -180,7 +180,7 @@ TEST(Contents, InfoIsNotMadeOfPassingFailures) {
   EXPECT_EQ(tree.child(tree.find("metadata").value(), "x").error().code, Code::kIo);
 }
 
-// Promises more records than its chunks have bytes.
+// States more records than its chunks have bytes.
 class Crowded final : public Wrapped {
  public:
   using Wrapped::Wrapped;

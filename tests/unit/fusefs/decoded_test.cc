@@ -1,4 +1,4 @@
-// What records say, as JSON beside them.
+// The JSON files of records.
 #include <algorithm>
 
 #include <gtest/gtest.h>
@@ -13,7 +13,7 @@ namespace {
 using nlohmann::json;
 using Names = std::vector<std::string>;
 
-// A container whose records say themselves, but for those that a test wants to be told as no record.
+// A container whose records are values, except for those that a test declares invalid.
 class Telling : public Wrapped {
  public:
   Telling(std::unique_ptr<Container> toy, std::string untold) : Wrapped(std::move(toy)), untold_(std::move(untold)) {}
@@ -324,7 +324,7 @@ TEST(RecordsOfAChunk, MayFailForAWhileAndAreThenThere) {
   EXPECT_EQ(lines_of(tree.read(number)).size(), 3u);
 }
 
-// Messages with a type and without, one of a name that another one's JSON would have.
+// Messages with and without a type, one of them with the name of another one's JSON.
 Parts messages() {
   const auto slice = [](std::string key, std::optional<std::size_t> parent, std::string type) {
     return Part{

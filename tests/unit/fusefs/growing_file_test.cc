@@ -1,4 +1,4 @@
-// Files that grow, in the file system: what is taken up, what is not, and what a command is handed out.
+// Growing files in the file system: which changes are followed, which are not, and what a command receives.
 #include <atomic>
 #include <filesystem>
 #include <thread>
@@ -31,7 +31,7 @@ class GrowingLog {
     for (std::size_t i = 0; i < records; ++i) writer_.append(record(written_++));
     write();
   }
-  // Writes all that was appended but for the last `left_out` bytes.
+  // Writes everything that was appended, except for the last `left_out` bytes.
   void write(std::size_t left_out = 0) {
     const std::string_view log = writer_.log();
     file_.write_at(in_file_, log.substr(in_file_, log.size() - left_out - in_file_));
@@ -42,7 +42,7 @@ class GrowingLog {
     write(left_out);
   }
 
-  // The next store, waited for; null where there is no more to show.
+  // Waits for the next store and returns it; null if there is nothing more to show.
   std::shared_ptr<const RecordStore> grown() {
     for (;;) {
       const Signal woken;
@@ -107,7 +107,7 @@ TEST(GrowingFile, ThatWasCutOffOrRewrittenIsNotShownAnyMore) {
   EXPECT_EQ(rewritten.growing().grow([] {}).error().code, Code::kChanged);
 }
 
-// Collects what it is handed out.
+// Collects what it receives.
 struct Taken {
   std::vector<std::string> records;
   Following following(std::uint64_t from, std::function<bool()> pause) {

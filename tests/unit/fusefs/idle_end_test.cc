@@ -20,7 +20,7 @@ class Idle {
   const bool in_use_;
   IdleEnd end_{[this] {
     ++tries;
-    if (in_use_) ++asked;  // as fusermount3 may look at the mount
+    if (in_use_) ++asked;  // as if fusermount3 looked at the mount
     return !in_use_;
   }};
 };

@@ -1,4 +1,4 @@
-// inside/: the parts of records.
+// inside/, the directory of record parts.
 #include <algorithm>
 #include <future>
 
@@ -14,7 +14,7 @@ using toy::PartShape;
 
 const std::string kView = ".views/inside/";
 
-// tags/ with two tags that list the same entry, a text, and an empty directory.
+// Returns tags/ with two tags that list the same entry, a text, and an empty directory.
 std::vector<PartShape> event(std::uint64_t ordinal) {
   const std::string bytes = "entry of " + std::to_string(ordinal);
   return {{.key = "tags"},
@@ -196,7 +196,7 @@ TEST(InsideView, PartsBeyondTheLimitAreRefused) {
   EXPECT_EQ(tree.find(kView + "000000000/tags").error().code, Code::kLimit);
 }
 
-// A container whose parts are those that a test wants.
+// A container with test-defined parts.
 class Parted final : public Wrapped {
  public:
   Parted(std::unique_ptr<Container> toy, Parts parts) : Wrapped(std::move(toy)), parts_(std::move(parts)) {}
@@ -292,7 +292,7 @@ TEST(InsideView, WalkThroughAllRecordsKeepsNothingWhenForgotten) {
   EXPECT_EQ(tree->known_insides(), 0u);
 }
 
-// Every path below a directory with its inode.
+// Collects every path below a directory with its inode.
 void gather(const ToyTree& tree, std::uint64_t directory, const std::string& path,
             std::map<std::string, std::uint64_t>& inodes) {
   for (const auto& [name, entry] : tree.list(directory)) {

@@ -9,8 +9,8 @@ namespace {
 
 using Names = std::vector<std::string>;
 
-// Each entry of each directory is what a lookup finds, with the size that a status gives; and a listing goes on
-// from every place as if it had never stopped. Returns how many entries there were.
+// Expects each entry of each directory to match a lookup, with the size from its status, and a listing to be resumable
+// at every entry. Returns the number of entries.
 std::size_t expect_listings_true(const ToyTree& tree, std::uint64_t directory) {
   const Listing whole = tree.list(directory);
   Listing one_by_one;
@@ -163,7 +163,7 @@ TEST(Listing, FailureOnItsWayEndsItWhereItWasAndIsToldNext) {
   EXPECT_EQ(tree.list(chunks).size(), 6u);
 }
 
-// Whether the listing of records/ gives the size of the record at a place.
+// Whether the listing of records/ includes the size of the record at each place.
 std::vector<bool> sizes_given(std::uint64_t chunks, const std::vector<std::uint64_t>& places) {
   ToyStore toy({.chunks = chunks, .records_per_chunk = 1000, .record_size = [](std::uint64_t) { return 1u; }});
   const ToyTree tree(toy);

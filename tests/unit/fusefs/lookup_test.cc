@@ -1,4 +1,4 @@
-// Every name of the tree, and names that must not be there.
+// Every name of the tree, and names that must not exist.
 #include <gtest/gtest.h>
 
 #include "tests/unit/fusefs/toy_tree.h"

@@ -15,8 +15,8 @@ namespace {
 
 using Names = std::vector<std::string>;
 
-// A mirrored folder in which toy files are containers, asked by path as a user would. What is looked up stays so until
-// it is forgotten by name.
+// A mirrored folder in which toy files are containers, accessed by path. Looked up inodes stay known until the test
+// forgets them by name.
 class MirrorTest : public ::testing::Test {
  protected:
   const MountTree& tree() {
@@ -77,7 +77,7 @@ class MirrorTest : public ::testing::Test {
     return names;
   }
 
-  // Until what was written shows in its times when it changes again.
+  // Waits until another change of the files just written would change their times.
   static void settle() {
     const FileState written{.changed = current_time()};
     while (!written.is_settled(current_time())) std::this_thread::yield();

@@ -1,4 +1,4 @@
-// A mount whose containers are shown as they grow.
+// A mount whose containers are followed.
 #include <atomic>
 #include <thread>
 
@@ -9,7 +9,7 @@ namespace {
 
 constexpr Catalog::Bounds kSmall{.anchors = 64, .chunks_per_anchor = 4};
 
-// A toy file of which more and more is there, mounted alone or twice.
+// A growing toy file, mounted once or twice.
 class GrowingMount {
  public:
   GrowingMount(const toy::Shape& shape, std::size_t chunks, std::size_t containers = 1)
@@ -20,7 +20,7 @@ class GrowingMount {
   toy::Watch& watch() { return *watch_; }
   std::weak_ptr<const RecordStore> store() const { return store_; }
 
-  // The first container has so many chunks now. Returns what the kernel is to be told.
+  // Extends the first container to `chunks` chunks. Returns the inodes of which the kernel has to be notified.
   std::vector<std::uint64_t> grow_to(std::size_t chunks) {
     store_ = at(chunks, store_.get());
     EXPECT_TRUE(waited([&](Goal& goal) { return store_->catch_up(goal); }));
@@ -90,7 +90,7 @@ TEST(MountGrowth, ChecksumIsThatOfTheSnapshot) {
   EXPECT_EQ(word(), "good");
   EXPECT_EQ(word(), "good");
   EXPECT_EQ(mount.watch().verifies.load(), 1u);
-  mount.grow_to(20);  // a chunk that begins where it began may hold more
+  mount.grow_to(20);  // a chunk with the same begin may have more records
   EXPECT_EQ(word(), "good");
   EXPECT_EQ(mount.watch().verifies.load(), 2u);
 }

@@ -13,7 +13,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Each test works in a folder of its own, as its current directory.
+// Each test runs in its own folder, as its current directory.
 class MountPointTest : public ::testing::Test {
  protected:
   void SetUp() override {
@@ -38,7 +38,7 @@ class MountPointTest : public ::testing::Test {
     return options;
   }
 
-  // The name that is chosen; what is wrong in brackets; what was given as it was.
+  // Returns the chosen name, errors in brackets, and a given mount point unchanged.
   static std::string chosen(std::vector<std::string> sources, std::string mountpoint = {}) {
     Options options = mount_of(std::move(sources), std::move(mountpoint));
     const auto here = choose_mount_point(options);

@@ -16,7 +16,7 @@ namespace {
 
 using Try = Parking::Try;
 
-// Waits that end when the test says so.
+// A wait that ends when the test opens the gate.
 class Gate final : public Awaited {
  public:
   std::uint64_t wait(const Goal&, std::function<void()> resume) override {
@@ -26,7 +26,7 @@ class Gate final : public Awaited {
   }
   bool cancel(std::uint64_t) override { return true; }
 
-  // As soon as somebody waits.
+  // Waits for a waiter first.
   void open() {
     waits_.wait();
     resume_();
@@ -56,7 +56,7 @@ class ParkingTest : public ::testing::Test {
     });
   }
 
-  // A slow one that goes on until its caller gives up, and tells when it begins and ends.
+  // Sends a slow request that runs until it is cancelled, and signals its begin and end.
   std::uint64_t ask_endlessly(const Signal& begun, const Signal& over, Parking::Interrupt interrupt) {
     return ask(
         [begun, over](Try&) -> Result<void> {
@@ -196,7 +196,7 @@ TEST_F(ParkingTest, FailureOfSlowRequestIsReplied) {
   EXPECT_EQ(wire.reply_to(slow), EIO);
 }
 
-// A refusal may come out as another failure than it was.
+// A refused attempt may return a different error.
 TEST_F(ParkingTest, WhatWasRefusedIsTriedAgainWhateverItLooksLike) {
   const auto slow = ask([](Try&) -> Result<void> {
     if (!Caller::may_be_slow()) return Error{.code = Code::kOutOfMemory, .detail = {}};

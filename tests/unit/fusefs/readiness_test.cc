@@ -15,7 +15,7 @@
 namespace recordfs {
 namespace {
 
-// What can be read until everybody has closed the other end.
+// Returns everything that can be read until all writers have closed the other end.
 std::string all_of(int descriptor) {
   std::string text;
   std::array<char, 100> bytes{};
@@ -50,7 +50,7 @@ TEST(Readiness, DescriptorThatIsNotThere) {
   EXPECT_EQ(readiness.error().detail, std::strerror(EBADF));
 }
 
-// A socket of systemd's kind, under a name or a path.
+// A notification socket like systemd's, with an abstract name or a path.
 class Listener {
  public:
   explicit Listener(const std::string& name) : socket_(::socket(AF_UNIX, SOCK_DGRAM | SOCK_NONBLOCK, 0)) {

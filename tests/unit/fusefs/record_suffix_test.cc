@@ -1,4 +1,4 @@
-// Names of records with a suffix: listed with it, found with it and without.
+// Record names with a suffix: listed with it, and found with and without it.
 #include <gtest/gtest.h>
 
 #include "tests/unit/fusefs/toy_tree.h"

@@ -20,7 +20,7 @@ ScanOptions with_threads(unsigned threads) {
   return options;
 }
 
-// The records of a chunk, one behind the other.
+// Returns the concatenated records of a chunk.
 std::string text_of(const RecordStore& store, const ChunkInfo& info) {
   const auto chunk = store.decode_once(info);
   if (!chunk) return "[" + to_string(chunk.error()) + "]";
@@ -121,7 +121,7 @@ TEST(Scan, HoldsNoMoreChunksThanItsMemoryAllows) {
     };
   }));
   EXPECT_EQ(held, 0);
-  EXPECT_LE(most, 64);  // one task's
+  EXPECT_LE(most, 64);  // those of one task
 }
 
 TEST(Scan, FailureOfTheWalkComesBehindWhatWasFound) {

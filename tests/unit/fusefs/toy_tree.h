@@ -1,4 +1,4 @@
-// The tree of mounted toy files, asked by path as a user would.
+// The tree of mounted toy files, accessed by path.
 #pragma once
 
 #include <map>
@@ -26,10 +26,10 @@ using Listing = std::vector<std::pair<std::string, Listed>>;
 
 class ToyTree {
  public:
-  // One container as the root.
+  // Mounts one container as the root.
   explicit ToyTree(ToyStore& toy, std::string record_suffix = {})
       : tree_(containers({{"toy", &toy}}), false, std::move(record_suffix)) {}
-  // A directory for each.
+  // Mounts each container as a directory.
   explicit ToyTree(const std::vector<std::pair<std::string, ToyStore*>>& toys) : tree_(containers(toys), true) {}
 
   const MountTree& operator*() const { return tree_; }
@@ -39,7 +39,8 @@ class ToyTree {
     return waited([&](Goal& goal) { return tree_.lookup(directory, name, goal); });
   }
 
-  // The number of "a/b/c". Links are not followed: kNotFound behind one.
+  // Returns the number of the inode at a path such as "a/b/c". Does not follow links: a path through one gives
+  // kNotFound.
   Result<std::uint64_t> find(std::string_view path) const {
     Result<std::uint64_t> number = MountTree::kRootNumber;
     while (number && !path.empty()) {
@@ -60,7 +61,7 @@ class ToyTree {
   }
   FileStatus status(std::string_view path) const { return status(find(path).value()); }
 
-  // All of a file, read in pieces as large as its size; or the code of the failure.
+  // Returns the content of a file, read by reads of its size; or the code of the failure.
   std::string read(std::uint64_t number) const {
     const std::uint64_t size = status(number).size;
     const auto slice = waited([&](Goal& goal) { return tree_.read(number, 0, size + 1, goal); });
@@ -69,7 +70,7 @@ class ToyTree {
   std::string read(std::string_view path) const { return read(find(path).value()); }
   std::string target(std::string_view path) const { return tree_.target(find(path).value()).value(); }
 
-  // The entries of a directory from `place` on, at most `most` of them.
+  // Returns at most `most` entries of a directory, from `place` on.
   Listing list(std::uint64_t directory, std::uint64_t place = 0, std::size_t most = SIZE_MAX) const {
     Listing listing;
     for (bool more = true; more && listing.size() < most;) {

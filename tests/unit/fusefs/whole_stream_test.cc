@@ -1,4 +1,4 @@
-// The stream of a container's own: a file in streams/ and a link at the root, by the name that the container gives.
+// The container-defined stream: a file in streams/ and a link at the root, named by the container.
 #include <algorithm>
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// A FUSE session without a kernel: requests are put in by hand, and replies collected.
+// A FUSE session without a kernel: tests send requests and collect the replies.
 #pragma once
 
 #include <fcntl.h>
@@ -23,7 +23,7 @@ namespace recordfs::testing {
 
 class Wire {
  public:
-  // Called with each request, by the thread that puts it in.
+  // Called with each request, on the thread that sends it.
   using Answer = std::function<void(fuse_req_t)>;
 
   Wire() {
@@ -38,7 +38,7 @@ class Wire {
     fuse_custom_io io{};
     io.writev = [](int, iovec* pieces, int count, void* wire) { return static_cast<Wire*>(wire)->take(pieces, count); };
     io.read = [](int, void*, std::size_t, void*) -> ssize_t { return 0; };
-    // The session closes it.
+    // The session closes the descriptor.
     fuse_session_custom_io(session_, &io, ::open("/dev/null", O_RDWR | O_CLOEXEC));
     fuse_init_in init{};
     init.major = FUSE_KERNEL_VERSION;
@@ -49,7 +49,7 @@ class Wire {
   Wire(const Wire&) = delete;
   Wire& operator=(const Wire&) = delete;
 
-  // Puts in a request and returns its number.
+  // Sends a request and returns its number.
   std::uint64_t ask(Answer answer) {
     answer_ = std::move(answer);
     return put(FUSE_LOOKUP, "x", 2);
@@ -59,13 +59,13 @@ class Wire {
     put(FUSE_INTERRUPT, &which, sizeof(which));
   }
 
-  // The errno in the reply to a request, 0 for a good one; waits for it.
+  // Waits for the reply to a request and returns its errno, 0 for success.
   int reply_to(std::uint64_t asked) {
     std::unique_lock lock(mutex_);
     came_.wait(lock, [&] { return replies_.contains(asked); });
     return replies_.at(asked).front();
   }
-  // How many replies to it have come.
+  // Returns the number of replies to a request so far.
   std::size_t replies_to(std::uint64_t asked) {
     const std::lock_guard lock(mutex_);
     const auto found = replies_.find(asked);
@@ -104,7 +104,7 @@ class Wire {
   fuse_session* session_ = nullptr;
   Answer answer_;
   std::uint64_t next_ = 2;
-  std::mutex mutex_;  // guards what follows
+  std::mutex mutex_;  // guards the members below
   std::condition_variable came_;
   std::map<std::uint64_t, std::vector<int>> replies_;
 };

@@ -27,7 +27,7 @@ TEST(Crc32c, OfNothingIsZeroAndGoesOnFromAnything) {
   EXPECT_EQ(crc32c({}, 0x12345678), 0x12345678u);
 }
 
-// RFC 3720, B.4, whose bytes stand in the order of the wire.
+// RFC 3720, B.4, whose bytes are in wire order.
 TEST(Crc32c, ExamplesOfRfc3720) {
   std::array<unsigned char, 32> bytes{};
   EXPECT_EQ(crc32c(view(bytes)), 0x8A9136AAu);

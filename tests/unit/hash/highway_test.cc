@@ -31,8 +31,8 @@ std::uint64_t hash_of(const std::array<unsigned char, kSize>& bytes) {
   return riegeli_hash(std::as_bytes(std::span(bytes)));
 }
 
-// The 64 bytes with which each Riegeli/records file begins hold three hashes: of the first block
-// header, of the signature chunk's header, and of its data, which is empty.
+// The first 64 bytes of each Riegeli/records file contain three hashes: of the first block header, of the signature
+// chunk's header, and of its data, which is empty.
 TEST(RiegeliHash, HashesInTheSignatureOfARecordsFile) {
   EXPECT_EQ(riegeli_hash({}), 0x72c3b1e9c0139fe1u);
   const std::array<unsigned char, 16> block_header = {0, 0, 0, 0, 0, 0, 0, 0, 0x40};

@@ -7,7 +7,7 @@
 namespace recordfs {
 namespace {
 
-// What xxhsum 0.8.1 -H0, -H1 and -H3 print.
+// Output of xxhsum 0.8.1 -H0, -H1 and -H3.
 TEST(XxHash, GivesTheNumbersOfItsAuthors) {
   EXPECT_EQ(xxh32({}), 0x02cc5d05u);
   EXPECT_EQ(xxh64({}), 0xef46db3751d8e999u);

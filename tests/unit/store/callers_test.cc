@@ -1,4 +1,4 @@
-// Stores that are asked by quick threads, and by callers that give up.
+// Stores called by non-blocking threads, and by callers that are cancelled.
 #include <atomic>
 
 #include <gtest/gtest.h>
@@ -28,7 +28,7 @@ TEST(Callers, QuickThreadIsRefusedALargeLayoutWithoutALineInTheLog) {
   EXPECT_EQ(toy.lines.all(), std::vector<std::string>{});
 }
 
-// Whoever decodes is told of large memory first.
+// Makes a large allocation before it decodes.
 class Bomb final : public Wrapped {
  public:
   using Wrapped::Wrapped;

@@ -42,7 +42,7 @@ Result<Place> found(Catalog& catalog, Coordinate coordinate, std::uint64_t value
   return waited([&](Goal& goal) { return catalog.find(coordinate, value, goal); });
 }
 
-// The number of the chunk in which `value` falls, as a look at every chunk tells; nullopt: in none.
+// Returns the number of the chunk that contains `value`, found by linear search; nullopt if there is none.
 std::optional<std::uint64_t> expected(const std::vector<Place>& places, Coordinate coordinate, std::uint64_t value) {
   for (const Place& place : places) {
     const bool holds = coordinate == Coordinate::kPosition
@@ -73,7 +73,7 @@ void expect_all_found(const Opened& opened, Catalog& catalog, std::uint64_t stri
   }
 }
 
-// Chunks 1, 2 and 7 turn out to have no records, chunk 4 has records without bytes.
+// Chunks 1, 2 and 7 have damaged payloads and so no records; the records of chunk 4 are empty.
 toy::Shape with_empty_chunks() {
   return {.chunks = 9,
           .record_size = [](std::uint64_t ordinal) { return ordinal / 3 == 4 ? 0 : ordinal % 3 * 4; },
@@ -137,7 +137,7 @@ TEST(Catalog, ThinnedAnchorsCostAWalkOnceAndThenNothing) {
   EXPECT_EQ(walked, 4096u);
   ASSERT_TRUE(found(*catalog, Coordinate::kChunks, 10));
   const std::uint64_t again = opened.watch->scans - walked;
-  EXPECT_GE(again, 4096u / kTiny.anchors);  // so few places are kept
+  EXPECT_GE(again, 4096u / kTiny.anchors);  // few places are cached
   EXPECT_LE(again, 4096u / kTiny.anchors * 2);
   ASSERT_TRUE(found(*catalog, Coordinate::kRecords, 11));
   EXPECT_EQ(opened.watch->scans, walked + again);
@@ -167,14 +167,14 @@ TEST(Catalog, MoreChunksThanAreRememberedAreLearntAgain) {
   ASSERT_TRUE(waited([&](Goal& goal) { return catalog->totals(goal); }));
   EXPECT_EQ(found(*catalog, Coordinate::kChunks, 19)->chunk.records, 3u);
   EXPECT_EQ(found(*catalog, Coordinate::kChunks, 20)->chunk.records, 3u);
-  EXPECT_EQ(opened.watch->layouts, 64u + 12u);  // of the stretch of 16 that begins with chunk 16
+  EXPECT_EQ(opened.watch->layouts, 64u + 12u);  // those of the 16 chunks from chunk 16 on
 }
 
 TEST(Catalog, OneOfManyThreadsWalksAStretch) {
   const Opened opened({.chunks = 64});
   const auto catalog = opened.catalog(Depth::kCounts, kTiny);
   ASSERT_TRUE(waited([&](Goal& goal) { return catalog->totals(goal); }));
-  // So that the others come while the first one walks. Whether they do changes no outcome of a sound catalog.
+  // Gives other threads time to arrive during the first one's scan. The outcome must not depend on it.
   opened.watch->on_scan = [](Position) { std::this_thread::sleep_for(std::chrono::milliseconds(2)); };
   std::vector<std::future<bool>> readers;
   for (int i = 0; i < 8; ++i) {

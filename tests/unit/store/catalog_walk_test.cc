@@ -1,4 +1,4 @@
-// The catalog's thread: what waits for it, what stops it, and how it goes on.
+// The catalog's thread: its waiters, what stops it, and how it continues.
 #include <atomic>
 #include <new>
 
@@ -10,7 +10,7 @@
 namespace recordfs::testing {
 namespace {
 
-// A walk that stops before chunk `held`.
+// A scan that stops before chunk `held`.
 struct HeldWalk {
   explicit HeldWalk(std::size_t held, const toy::Shape& shape = {.chunks = 6})
       : file(toy::make_file(shape)), source(std::make_shared<MoodySource>(file.bytes)) {
@@ -155,7 +155,7 @@ TEST(CatalogWalk, FailureIsToldAndThenTheWalkGoesOnWhereItWas) {
   EXPECT_EQ(place.value().chunk.begin, walk.file.begins[3]);
   EXPECT_EQ(place->before.records, 9u);
   EXPECT_EQ(waited([&](Goal& goal) { return walk.catalog->totals(goal); })->records, 18u);
-  EXPECT_EQ(walk.watch->scans, 7u);  // one for each chunk, and the one that failed
+  EXPECT_EQ(walk.watch->scans, 7u);  // one for each chunk, and the failed one
 }
 
 TEST(CatalogWalk, LastingFailureIsToldToEveryCaller) {

@@ -1,4 +1,4 @@
-// A file that is cut off, rewritten or grows under an open store.
+// A file that is truncated, rewritten or extended while a store is open.
 #include <gtest/gtest.h>
 
 #include "tests/unit/store/toy_store.h"
@@ -19,7 +19,7 @@ struct OnDisk {
     if (!place) return place.error();
     return store->read_record({place->chunk, ordinal - place->before.records}, 0, 1 << 20);
   }
-  // How many records can still be read. Each of them has to be what it was.
+  // Returns the number of records that are still readable. Each of them must be unchanged.
   std::size_t readable() const {
     std::size_t count = 0;
     for (std::size_t i = 0; i < file.records.size(); ++i) {

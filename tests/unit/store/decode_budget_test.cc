@@ -35,7 +35,7 @@ TEST(DecodeBudget, SharesNeverPassTheBudgetTogether) {
   EXPECT_LE(most, 100u);
 }
 
-// What a decode of unknown size does.
+// Allocates as a decode of unknown size does.
 void allocate_much() {
   ASSERT_TRUE(Buffer::allocate(1000));
   ASSERT_TRUE(Buffer::allocate(LargeAllocations::kLarge));

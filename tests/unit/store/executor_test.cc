@@ -15,7 +15,7 @@ namespace {
 
 using Priority = Executor::Priority;
 
-// Keeps the only thread of an executor busy until it is let go.
+// Keeps the only thread of an executor busy until released.
 struct Busy {
   explicit Busy(Executor& executor) {
     EXPECT_TRUE(executor.post(Priority::kWaitedFor, [this] {

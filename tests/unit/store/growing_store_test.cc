@@ -1,4 +1,4 @@
-// Stores of a file that grows, one behind the other.
+// Consecutive stores of a growing file.
 #include <algorithm>
 
 #include <gtest/gtest.h>
@@ -20,7 +20,7 @@ class GrowingToy {
   std::vector<std::string> lines() const { return lines_.all(); }
   std::vector<std::string> details() const { return lines_.details(); }
 
-  // The store of the first `size` bytes.
+  // Returns the store of the first `size` bytes.
   std::shared_ptr<RecordStore> at_size(std::size_t size, const RecordStore* shorter = nullptr) {
     return over(file_.bytes.substr(0, size), shorter);
   }
@@ -62,7 +62,7 @@ TEST(GrowingStore, FirstWalkAloneIsADetailOfTheLog) {
   auto longer = toy.with_chunks(120, shorter.get());
   EXPECT_EQ(counts(*longer).records, 360u);
   shorter.reset();
-  longer.reset();  // their walks have said all by then
+  longer.reset();  // their scans have logged everything by then
   EXPECT_EQ(toy.details().size(), 1u);
 }
 
@@ -211,7 +211,7 @@ TEST(GrowingStore, AWalkThatWasNotOverIsNotGoneOnWith) {
   EXPECT_EQ(counts(*longer).records, 90u);
 }
 
-// Its header promises a trailer, as that of a file whose writer is not through.
+// Its header announces a trailer, like a file that is still being written.
 class PromisesTrailer final : public Wrapped {
  public:
   using Wrapped::Wrapped;

@@ -10,7 +10,7 @@ namespace recordfs::testing {
 namespace {
 
 constexpr IndexBounds kBounds{.anchors = 4, .chunks_per_anchor = 2, .damage_rows = 3, .learnt_chunks = 4};
-constexpr std::size_t kStrideAt = 16 + 64;  // behind magic, version, flags and key
+constexpr std::size_t kStrideAt = 16 + 64;  // after magic, version, flags and key
 constexpr std::size_t kTotalsAt = kStrideAt + 8;
 constexpr std::size_t kCountsAt = kTotalsAt + 40;
 constexpr std::size_t kAnchorsAt = kCountsAt + 24;
@@ -18,7 +18,7 @@ constexpr std::size_t kRowsAt = kAnchorsAt + 3 * 56;
 
 IndexKey key() { return {7, 8, 9, 10'000, -5, 123'456'789, 11, 12}; }
 
-// 10 chunks with 3 anchors: one in four is kept.
+// 10 chunks with 3 anchors: every fourth chunk is kept.
 CatalogSnapshot snapshot() {
   CatalogSnapshot made;
   made.stride = 4;
@@ -107,7 +107,7 @@ TEST(IndexFormat, AnotherVersionIsNone) {
   EXPECT_EQ(decoded(with_right_checksum(bytes)).error().code, Code::kUnsupported);
 }
 
-// Lies with a right checksum: each number in turn is something that no walk gives.
+// Forged numbers with a correct checksum: each in turn is one that no scan produces.
 TEST(IndexFormat, NumbersThatNoWalkGivesAreRefused) {
   const std::string bytes = encode_index(key(), snapshot());
   struct Lie {

@@ -1,4 +1,4 @@
-// Keys of a container whose records are lines of changes, read by a thread in the background.
+// Keys of a container whose records are lists of changes, read by a background thread.
 #include "core/store/key_index.h"
 
 #include <sstream>
@@ -15,9 +15,9 @@ using Kind = KeyChangeKind;
 
 constexpr std::size_t kSmallest = 100;
 
-// A toy whose records are told by their size. Each line of a script is a record, and a list of changes with ";" between
-// them: "set KEY SIZE", where the value is the record's first bytes, "merge KEY", "delete KEY", "range KEY END",
-// "begin", "prepare NAME", "commit NAME", "rollback NAME"; "broken" is no record.
+// A toy container whose records are identified by their size. Each line of a script is a record: a list of changes
+// separated by ";". Changes are "set KEY SIZE", where the value is the record's first bytes, "merge KEY", "delete KEY",
+// "range KEY END", "begin", "prepare NAME", "commit NAME", "rollback NAME"; "broken" is an invalid record.
 class Scripted final : public Wrapped {
  public:
   Scripted(std::unique_ptr<Container> toy, std::vector<std::string> script)
@@ -61,7 +61,7 @@ struct KeyStore {
   Result<FoundKey> find(std::string_view key) {
     return waited([&](Goal& goal) { return store->keys()->find(key_number(0, key), goal); });
   }
-  // The value, or the failure.
+  // Returns the value or the failure.
   std::string value(std::string_view key) {
     const auto found = find(key);
     if (!found) return std::string(to_string(found.error().code));

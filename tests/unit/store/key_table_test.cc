@@ -1,4 +1,4 @@
-// Keys with the last change to each, and what a table does where there are more of them than it keeps.
+// Keys with the last change to each, and a table with more keys than it can hold.
 #include "core/store/key_table.h"
 
 #include <gtest/gtest.h>
@@ -13,7 +13,7 @@ struct Changed {
   explicit Changed(KeyTable::Bounds bounds = {}) : table(bounds) {}
   Changed(KeyTable::Bounds bounds, std::set<std::uint64_t> wanted) : table(bounds, std::move(wanted)) {}
 
-  // A value is told by its size.
+  // A value is identified by its size.
   Changed& set(std::string_view key, std::uint64_t size, std::uint32_t family = 0,
                std::optional<std::uint64_t> sequence = {}) {
     return take({.kind = Kind::kSet, .family = family, .key = as_bytes(key), .value = {7, size}, .sequence = sequence});
@@ -27,7 +27,7 @@ struct Changed {
     return *this;
   }
 
-  // "key=size" in order, with "family:" before it but for the first; "?" for a value that is not known.
+  // Returns "key=size" in order, preceded by "family:" except for the first family; "?" is an unknown value.
   std::string listed() {
     table.finish();
     std::string text;

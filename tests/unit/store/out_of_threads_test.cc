@@ -1,4 +1,4 @@
-// Each test runs in a child process whose address space has no room for the stack of another thread.
+// Each test runs in a child process whose address space has no room for another thread's stack.
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 
@@ -13,7 +13,7 @@ namespace {
 
 class OutOfThreads : public ::testing::Test {
  protected:
-  // Children begin anew, without threads of other tests.
+  // Children start fresh, without threads of other tests.
   OutOfThreads() { GTEST_FLAG_SET(death_test_style, "threadsafe"); }
 };
 

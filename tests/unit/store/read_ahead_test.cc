@@ -10,7 +10,7 @@
 namespace recordfs::testing {
 namespace {
 
-// Counts how often each chunk was decoded.
+// Counts the decodes of each chunk.
 class Decodes {
  public:
   void note(Position begin) {
@@ -82,7 +82,7 @@ TEST(ReadAhead, StopsAtAShareOfTheCache) {
   Reader reader({.chunks = 40, .record_size = [](std::uint64_t) { return 1000u; }}, 16000);
   for (std::size_t chunk = 0; chunk < 10; ++chunk) ASSERT_TRUE(reader.read(chunk));
   reader.toy.store.reset();
-  EXPECT_LE(reader.decodes.all().size(), 12u);  // of 3000 bytes each, with a share of 3500
+  EXPECT_LE(reader.decodes.all().size(), 12u);  // of 3000 bytes each, within a share of 3500
 }
 
 TEST(ReadAhead, DecodesEveryChunkOnce) {

@@ -55,7 +55,7 @@ TEST(RecordStore, EightThreadsReadWhatOneReads) {
   for (auto& count : wrong) EXPECT_EQ(count.get(), 0);
 }
 
-// A file so large that hardly a bit of an address is left for an index beside the chunk's begin.
+// A file so large that addresses have hardly a bit left for an index besides the chunk's begin.
 class Packed final : public Wrapped {
  public:
   using Wrapped::Wrapped;
@@ -88,7 +88,7 @@ TEST(RecordStore, RecordsOfAPackedChunkAreToldApartWhereFewBitsAreLeft) {
   }
 }
 
-// The texts of the records behind `record`, at most so many.
+// Returns the texts of at most `most` records after `record`.
 std::vector<std::string> walked_on(const ToyStore& toy, const RecordRef& record, std::size_t most) {
   std::vector<std::string> texts;
   if (most == 0) return texts;
@@ -211,7 +211,7 @@ TEST(RecordStore, PayloadIsReadAtEveryOffsetAndFailsOnlyWhereARecordDoes) {
   }
 }
 
-// Decodes nothing, and still knows the sizes.
+// Cannot decode, but knows the sizes.
 class Sealed final : public Wrapped {
  public:
   using Wrapped::Wrapped;
@@ -282,7 +282,7 @@ TEST(RecordStore, PartsAreThoseOfTheRecordOrAFailureOfTheirOwn) {
   EXPECT_EQ(toy.lines.all().size(), 3u);
 }
 
-// Tells no parts of a record of more than a byte.
+// Limits records with parts to one byte.
 class Narrow final : public Wrapped {
  public:
   using Wrapped::Wrapped;
@@ -317,7 +317,7 @@ TEST(RecordStore, FirstChunkWithRecordsIsFoundInAFewSteps) {
   EXPECT_LE(none.watch->scans, 20u);
 }
 
-// Finds chunks whose headers promise what decode does not keep.
+// Locates chunks with a wrong number of records in their headers.
 class Liar final : public Wrapped {
  public:
   using Wrapped::Wrapped;
@@ -362,7 +362,7 @@ TEST(RecordStore, ChunkWithOtherRecordsThanItsHeaderStatesGivesNoBytes) {
   EXPECT_EQ(store.record_size({chunk, 3}).error().code, Code::kChanged);
 }
 
-// While it decodes, somebody else wants a share of the budget.
+// While it decodes, another thread requests a share of the budget.
 class Contended final : public Wrapped {
  public:
   Contended(std::unique_ptr<Container> toy, DecodeBudget& budget) : Wrapped(std::move(toy)), budget_(budget) {}
@@ -395,7 +395,7 @@ TEST(RecordStore, PlacesOfManyRecordsCountWhileALargeChunkIsDecoded) {
   EXPECT_TRUE(container.had_to_wait);
 }
 
-// The same chunks, in an order that is not said to be the file's.
+// The same chunks, but declared not to be in file order.
 class Unordered final : public Wrapped {
  public:
   using Wrapped::Wrapped;

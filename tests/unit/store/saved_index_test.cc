@@ -23,7 +23,7 @@ namespace fs = std::filesystem;
 constexpr Catalog::Bounds kTiny{.anchors = 8, .chunks_per_anchor = 2, .kept_places = 4, .damage_rows = 30};
 constexpr std::uint64_t kChunks = 60;
 
-// A file on disk, and a directory for what is saved of it. Each mount is a store of its own.
+// A file on disk, and a directory for its saved index. Each mount is a separate store.
 struct Disk {
   explicit Disk(toy::Shape of = {.chunks = kChunks}) : shape(std::move(of)), temp(toy::make_file(shape).bytes) {
     temp.set_mtime(1'000'000'000);
@@ -36,7 +36,7 @@ struct Disk {
     for (const auto& entry : fs::directory_iterator(directory())) files.push_back(entry.path());
     return files;
   }
-  // Writes the shape's file again, in the same inode.
+  // Overwrites the file with another shape, in the same inode.
   void rewrite(const toy::Shape& other, std::int64_t mtime) {
     const std::string bytes = toy::make_file(other).bytes;
     temp.resize(bytes.size());
@@ -66,7 +66,7 @@ struct Mounted {
     if (!slice) return std::move(slice).error();
     return text_of(*slice);
   }
-  // All as a look at the file itself tells.
+  // Expects the content of the file itself.
   void expect_whole(const toy::File& file) const {
     ASSERT_EQ(counts().records, file.records.size());
     for (std::uint64_t i = 0; i < file.records.size(); ++i) {
@@ -83,7 +83,7 @@ struct Mounted {
   std::shared_ptr<RecordStore> store;
 };
 
-// Walks and saves.
+// Scans and saves.
 void mount_once(const Disk& disk) { EXPECT_GT(Mounted(disk).counts().chunks, 0u); }
 
 TEST(SavedIndex, SecondMountWalksNothing) {
@@ -290,7 +290,7 @@ void write_index(const fs::path& file, const SavedCatalog& saved) {
   std::ofstream(file, std::ios::binary) << encode_index(saved.key, saved.snapshot);
 }
 
-// With a right checksum and numbers that fit together, but others than the file's.
+// With a correct checksum and consistent numbers that are not those of the file.
 TEST(SavedIndex, LiesAreFoundWhereTheHeadersAreRead) {
   const Disk disk;
   mount_once(disk);
@@ -333,8 +333,8 @@ std::string read_bytes(const fs::path& file) {
   return std::move(text).str();
 }
 
-// Each number of the file, with a right checksum behind it: whatever somebody with the user's rights writes there, a
-// record that is read is the file's, and what can't be is found out and walked anew.
+// Every number of the index, with a correct checksum after it. Whatever someone with the user's permissions writes
+// there, a readable record is the file's. A wrong number is detected, and the file is scanned again.
 TEST(SavedIndex, EachNumberThatIsForgedGivesNoWrongRecord) {
   const toy::Shape shape{.chunks = 12, .counts_in_header = false};
   const Disk disk(shape);

@@ -37,7 +37,7 @@ Result<Cache::Pointer> must_not_be_made() {
   return Error{};
 }
 
-// What a thread gets that asks for a value which another one is making and does not finish.
+// Returns what a thread gets for a value that another thread is making and does not finish.
 Result<Cache::Pointer> asked_beside(const std::optional<Caller::Work>& maker, Caller::Work work,
                                     const std::atomic<bool>* gave_up, bool is_refused) {
   Cache cache(1 << 20);

@@ -1,4 +1,4 @@
-// Texts that RecordStore makes: every offset with every length, against a string built from the records.
+// Streams of RecordStore: every offset with every length, compared with a string built from the records.
 #include <algorithm>
 
 #include <gtest/gtest.h>
@@ -8,7 +8,7 @@
 namespace recordfs::testing {
 namespace {
 
-// What a stream should hold: its bytes, and which of them must not be given out.
+// The expected content of a stream: its bytes, and which of them must not be returned.
 struct Expected {
   std::string bytes;
   std::vector<bool> lost;
@@ -131,7 +131,7 @@ TEST(Streams, FailureInAStreamIsLoggedOnce) {
   EXPECT_NE(toy.lines.all()[0].find("record 1 is marked as unreadable"), std::string::npos);
 }
 
-// States the number of records in its headers and leaves their sizes to layout().
+// States only the number of records in its headers; their sizes need layout().
 class CountsAlone final : public Wrapped {
  public:
   using Wrapped::Wrapped;

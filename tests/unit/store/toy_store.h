@@ -1,5 +1,5 @@
-// A RecordStore over a toy file, and what tests of the store need around it: waiting, log lines, gates, and
-// sources that fail or change.
+// A RecordStore over a toy file, and what tests of the store need for it: waiting, log lines, gates, and sources that
+// fail or change.
 #pragma once
 
 #include <algorithm>
@@ -18,7 +18,7 @@
 
 namespace recordfs::testing {
 
-// Holds up whoever comes for a position at or behind a limit. Open at first.
+// Blocks threads that pass a position at or after a limit. Initially open.
 class Gate {
  public:
   void pass(Position position) {
@@ -32,7 +32,7 @@ class Gate {
   }
   void close_from(Position limit) { set(limit); }
   void open() { set(UINT64_MAX); }
-  // Waits until somebody is held up.
+  // Waits until a thread is blocked.
   void wait_until_held() {
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [&] { return held_ > 0; });
@@ -50,7 +50,7 @@ class Gate {
   int held_ = 0;
 };
 
-// Bytes in memory that a test can exchange, and whose reads it can let fail.
+// A source in memory. Tests can replace its bytes and make its reads fail.
 class MoodySource final : public Source {
  public:
   explicit MoodySource(std::string bytes) : size_(bytes.size()), bytes_(std::move(bytes)) {}
@@ -88,7 +88,7 @@ class MoodySource final : public Source {
 
 inline Error bad_sector() { return {.code = Code::kIo, .detail = "bad sector", .os_error = 5}; }
 
-// Log lines as a test reads them.
+// Collects log lines.
 class Lines {
  public:
   Log log() {
@@ -97,7 +97,7 @@ class Lines {
       (severity == Severity::kDetail ? details_ : lines_).push_back(line);
     };
   }
-  // Without the details, which stand apart.
+  // Returns the lines without details.
   std::vector<std::string> all() const {
     const std::lock_guard lock(mutex_);
     return lines_;
@@ -133,7 +133,7 @@ struct ToyStore {
   std::shared_ptr<RecordStore> store;
 };
 
-// Delegates to a toy container, for tests that change one of its answers.
+// Delegates to a toy container. Tests override some of its answers.
 class Wrapped : public Container {
  public:
   explicit Wrapped(std::unique_ptr<Container> toy) : toy_(std::move(toy)) {}

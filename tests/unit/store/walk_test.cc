@@ -108,7 +108,7 @@ TEST(Walk, FailedStepHasNotMovedAndMayBeTakenAgain) {
   EXPECT_EQ(walk.chunk()->chunk.begin, file.begins[1]);
 }
 
-// Says for ever that it comes forward, and does not.
+// Always reports progress, but makes none.
 class Treadmill final : public Wrapped {
  public:
   using Wrapped::Wrapped;

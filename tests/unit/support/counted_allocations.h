@@ -1,4 +1,4 @@
-// Counts the large allocations that the calling thread tells of while it lives.
+// Counts the large allocations that the calling thread reports during the object's lifetime.
 #pragma once
 
 #include <utility>
@@ -9,7 +9,7 @@ namespace recordfs::testing {
 
 class CountedAllocations final : public LargeAllocations {
  public:
-  // Since they were asked for last.
+  // Returns the number since the last call.
   int take() { return std::exchange(told_, 0); }
 
  private:

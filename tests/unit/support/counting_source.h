@@ -1,4 +1,4 @@
-// Bytes in memory that count what is read of them.
+// A source in memory that counts its reads.
 #pragma once
 
 #include <algorithm>
@@ -23,11 +23,11 @@ class CountingSource final : public Source {
     return there.size();
   }
 
-  // Since they were asked for last.
+  // Returns the number since the last call.
   std::uint64_t take_reads() const { return reads_.exchange(0); }
   std::uint64_t take_read_bytes() const { return read_bytes_.exchange(0); }
 
-  // To be changed while nobody reads.
+  // For changes between reads; not synchronized.
   std::string& bytes() { return bytes_; }
 
  private:

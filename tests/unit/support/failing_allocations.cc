@@ -21,7 +21,7 @@ constinit std::atomic<std::uint64_t> failing{0};
 constinit std::atomic<std::int64_t> pieces{0};
 constinit thread_local int pauses = 0;
 
-// Whether the allocation that is asked for has to fail. Allocates nothing.
+// Whether the current allocation has to fail. Allocates nothing.
 bool is_to_fail() {
   if (!is_counting.load() || pauses > 0) return false;
   const std::uint64_t number = seen_so_far.fetch_add(1);
@@ -85,7 +85,7 @@ void operator delete[](void* memory, const std::nothrow_t&) noexcept { std::free
 
 #else
 
-// What stands behind the C library's own malloc.
+// The C library's own malloc functions.
 extern "C" {
 void* __libc_malloc(std::size_t size) noexcept;
 void* __libc_calloc(std::size_t count, std::size_t size) noexcept;
@@ -134,7 +134,7 @@ void* realloc(void* memory, std::size_t size) noexcept {
 void* memalign(std::size_t alignment, std::size_t size) noexcept { return aligned(alignment, size); }
 void* aligned_alloc(std::size_t alignment, std::size_t size) noexcept { return aligned(alignment, size); }
 
-// Does not fail: libblosc, which alone asks so, uses what it got without a look. recordfs asks for as much before it.
+// Never fails: libblosc, the only caller, does not check the result. recordfs allocates as much just before.
 int posix_memalign(void** memory, std::size_t alignment, std::size_t size) noexcept {
   void* const got = counted(__libc_memalign(alignment, size));
   if (got == nullptr) return ENOMEM;

@@ -1,31 +1,30 @@
-// Makes allocations fail, one after the other, so that a test can see what becomes of each.
+// Makes allocations fail one at a time, so that a test can check the handling of each.
 //
-// A program that is linked with failing_allocations.cc has its own malloc and free, which the libraries of codecs use
-// too. Under a sanitizer, whose malloc has to stay, it has its own operator new alone: memory that C asks for does not
-// fail then.
+// A program linked with failing_allocations.cc has its own malloc and free, which the codec libraries use too. With a
+// sanitizer, which needs its own malloc, only operator new is replaced, and C allocations do not fail.
 #pragma once
 
 #include <cstdint>
 
 namespace recordfs::testing {
 
-// Counts the allocations of all threads while it lives, and lets some of them fail. One at a time.
+// Counts the allocations of all threads during its lifetime, and makes some of them fail. Only one may exist at a time.
 class FailingAllocations {
  public:
   static constexpr std::uint64_t kNone = UINT64_MAX;
   static constexpr std::uint64_t kAllBehind = UINT64_MAX;
 
-  // Those from number `first` on fail, counted from 0, `count` of them.
+  // Makes `count` allocations fail from number `first` on, counted from 0.
   explicit FailingAllocations(std::uint64_t first = kNone, std::uint64_t count = 1);
   ~FailingAllocations();
   FailingAllocations(const FailingAllocations&) = delete;
   FailingAllocations& operator=(const FailingAllocations&) = delete;
 
-  // How many allocations there were so far, and how many of them failed.
+  // Return the number of allocations so far, and how many of them failed.
   std::uint64_t seen() const;
   std::uint64_t failed() const;
 
-  // While it lives, allocations of this thread neither count nor fail: those of the test itself.
+  // During its lifetime, allocations of this thread neither count nor fail. For the test's own allocations.
   class Pause {
    public:
     Pause();
@@ -34,11 +33,11 @@ class FailingAllocations {
     Pause& operator=(const Pause&) = delete;
   };
 
-  // Takes what the C library takes once and keeps, so that in_use() is equal before and after: for the first exception,
-  // for the words of an error, and for the stacks of threads that have ended.
+  // Triggers the allocations that the C library makes once and keeps: for the first exception, for error messages, and
+  // for the stacks of finished threads. Then in_use() can be compared before and after a test.
   static void take_what_is_kept();
 
-  // Pieces of memory that are in use now in the whole process; 0 under a sanitizer, which finds what was lost itself.
+  // Returns the number of allocated blocks in the process; 0 with a sanitizer, which detects leaks itself.
   static std::int64_t in_use();
 };
 

@@ -1,5 +1,5 @@
-// Bytes that end where readable memory ends: one byte read too far is a crash, also in libraries that no
-// sanitizer has instrumented.
+// Bytes followed by an unreadable page: reading one byte too far crashes, even in libraries without sanitizer
+// instrumentation.
 #pragma once
 
 #include <sys/mman.h>

@@ -1,4 +1,4 @@
-// Under a sanitizer an allocation that is too large ends the program unless it is told otherwise.
+// By default, a sanitizer ends the program on an allocation that is too large.
 namespace {
 constexpr const char* kOptions = "allocator_may_return_null=1";
 }  // namespace

@@ -1,4 +1,4 @@
-// One thread tells another that something has happened.
+// A one-time event that one thread sets and another waits for.
 #pragma once
 
 #include <future>
@@ -6,11 +6,11 @@
 
 namespace recordfs::testing {
 
-// Copies are one signal. A thread that sets a copy of its own may still be at it when the waiter has gone on and
-// destroyed the others: a std::promise would be freed under its hands.
+// Copies share one state. It outlives a thread that is still inside set() when the waiter destroys its copy; a
+// std::promise would be destroyed during the call.
 class Signal {
  public:
-  // At most once.
+  // Call at most once.
   void set() const { promise_->set_value(); }
   void wait() const { set_.wait(); }
 

@@ -1,4 +1,4 @@
-// A file in a directory of its own that goes when the object does.
+// A file in a private directory, removed with the object.
 #pragma once
 
 #include <fcntl.h>
@@ -30,14 +30,14 @@ class TempFile {
   std::string path() const { return directory_ / "file"; }
   std::string directory() const { return directory_; }
 
-  // Writes over what stands at `at`, or behind the end, in the same inode.
+  // Overwrites bytes at `at`, or appends, in the same inode.
   void write_at(std::size_t at, std::string_view bytes) {
     std::fstream file(path(), std::ios::binary | std::ios::in | std::ios::out);
     file.seekp(static_cast<std::streamoff>(at));
     file << bytes;
   }
   void resize(std::size_t size) { std::filesystem::resize_file(path(), size); }
-  // Sets the modification time, for file systems whose clock ticks slower than a test.
+  // Sets the modification time, since the file system's clock may be too coarse for a test.
   void set_mtime(std::int64_t seconds) {
     const struct timespec times[2] = {{seconds, 0}, {seconds, 0}};
     if (::utimensat(AT_FDCWD, path().c_str(), times, 0) != 0) throw std::runtime_error("utimensat failed");

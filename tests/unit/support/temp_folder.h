@@ -1,4 +1,4 @@
-// A directory that goes when the object does, and what stands in it.
+// A directory that is removed with its content when the object is destroyed.
 #pragma once
 
 #include <filesystem>
@@ -28,12 +28,12 @@ class TempFolder {
   std::filesystem::path operator/(std::string_view name) const { return path_ / name; }
   std::string path() const { return path_; }
 
-  // Writes a file, in the same inode if it is there, and makes the directories above it.
+  // Creates or overwrites a file, in the same inode, and creates its parent directories.
   void write(std::string_view name, std::string_view content) const {
     std::filesystem::create_directories((path_ / name).parent_path());
     std::ofstream(path_ / name, std::ios::binary) << content;
   }
-  // Puts another file in its place.
+  // Replaces the file with a new inode.
   void replace(std::string_view name, std::string_view content) const {
     write("replacing", content);
     std::filesystem::rename(path_ / "replacing", path_ / name);

@@ -1,4 +1,4 @@
-// Waiting for what lies behind a catalog.
+// Waits for calls that depend on the catalog's scan.
 #pragma once
 
 #include "core/store/awaited.h"
@@ -6,7 +6,7 @@
 
 namespace recordfs::testing {
 
-// Makes a call again and again, waiting for the catalog in between, until it is not pending.
+// Repeats a call, waiting for the catalog in between, until it is no longer pending.
 template <class Call>
 auto waited(Call&& call) {
   for (;;) {

@@ -11,7 +11,7 @@
 namespace recordfs::array_record {
 namespace {
 
-// A file of 1 TiB, of which all but the beginning is a hole.
+// A file of 1 TiB that is a hole except for its beginning.
 class SparseSource final : public Source {
  public:
   explicit SparseSource(std::string head) : head_(std::move(head)) {}

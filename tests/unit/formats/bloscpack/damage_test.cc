@@ -18,7 +18,7 @@ using testing::CountingSource;
 
 constexpr std::size_t kChunks = 6;
 
-// "012345" for a file in which all can be read; a '-' for one that can't, in its place.
+// Returns "012345" for a completely readable file, with '-' in place of each unreadable record.
 std::string readable(const Read& read, std::size_t size = 60) {
   std::string found;
   for (const std::string& bytes : read.records) {
@@ -85,7 +85,7 @@ TEST(BloscpackDamage, BrokenHeaderOfTheLastChunkKeepsItsOrdinal) {
   }
 }
 
-// A chunk, then offsets that lead into the next bytes, one byte apart, and a last chunk.
+// Returns a file of a chunk, offsets that point into the following bytes, one byte apart, and a last chunk.
 std::string nowhere(std::size_t lost, std::size_t room) {
   FileShape shape{.digest = std::nullopt, .chunk_size = 60, .last_chunk = 60, .spare = static_cast<std::int64_t>(lost)};
   shape.chunks = plain_records(2, 60);

@@ -1,4 +1,4 @@
-// Opens files that writer.h made, and reads all that is in them.
+// Opens files made by writer.h, and reads all of their content.
 #pragma once
 
 #include <memory>
@@ -12,14 +12,14 @@ namespace recordfs::bloscpack {
 std::unique_ptr<Container> open_bytes(const std::string& bytes, const Limits& limits = {});
 
 struct Read {
-  std::vector<std::string> records;  // in the order of the walk; "!" and the reason for one that can't be read
-  std::vector<ChunkInfo> chunks;     // their chunks, one for each
+  std::vector<std::string> records;  // in scan order; "!" and the reason for an unreadable one
+  std::vector<ChunkInfo> chunks;     // one for each record
   std::vector<DamagedRegion> damage;
 };
 Read read_all(const Container& container);
 Read read_bytes(const std::string& bytes, const Limits& limits = {});
 
-// The reasons of all damage, one a line.
+// Returns the reasons of all damage, one per line.
 std::string reasons(const Read& read);
 
 }  // namespace recordfs::bloscpack

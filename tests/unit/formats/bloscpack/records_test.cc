@@ -145,7 +145,7 @@ TEST(BloscpackBlocks, OfOneChunkAreReadByManyThreads) {
   }
 }
 
-// 2 GiB of zeros that are nowhere in memory.
+// 2 GiB of zeros that take no memory.
 class Sparse final : public Source {
  public:
   explicit Sparse(std::string head, std::uint64_t size) : head_(std::move(head)), size_(size) {}

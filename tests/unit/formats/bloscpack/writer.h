@@ -1,4 +1,4 @@
-// Makes Bloscpack files for tests: exactly what a test asks for, sound or not.
+// Makes Bloscpack files for tests, valid or not.
 #pragma once
 
 #include <cstdint>
@@ -11,9 +11,9 @@
 
 namespace recordfs::bloscpack {
 
-// A Blosc chunk that holds `text` as it is.
+// Returns a Blosc chunk that stores `text` uncompressed.
 std::string plain_chunk(std::string_view text);
-// One that the library makes; `block_size` 0: its choice.
+// Returns a chunk made by the library; `block_size` 0 lets the library choose.
 std::string blosc_chunk(std::string_view text, const char* codec, std::size_t block_size = 0, std::size_t typesize = 1);
 
 struct FileShape {
@@ -23,17 +23,17 @@ struct FileShape {
   std::optional<DigestId> digest = DigestId::kAdler32;
   std::int32_t chunk_size = -1;
   std::int32_t last_chunk = -1;
-  std::optional<std::int64_t> count{};    // nullopt: as many as there are
-  std::int64_t spare = 0;                 // offsets kept free (version 3)
-  std::optional<std::string> metadata{};  // JSON, not compressed
+  std::optional<std::int64_t> count{};    // nullopt: the actual number
+  std::int64_t spare = 0;                 // unused offsets (version 3)
+  std::optional<std::string> metadata{};  // JSON, uncompressed
   std::vector<std::string> chunks{};      // Blosc chunks by ordinal
-  std::vector<std::size_t> order{};       // in which they stand in the file; empty: by ordinal
-  std::size_t gap = 0;                    // bytes behind each chunk
+  std::vector<std::size_t> order{};       // of the chunks in the file; empty: by ordinal
+  std::size_t gap = 0;                    // bytes after each chunk
 };
 
 struct MadeFile {
   std::string bytes;
-  std::size_t offsets = 0;            // where they stand
+  std::size_t offsets = 0;            // their position
   std::vector<std::uint64_t> begins;  // of the chunks, by ordinal
 };
 
@@ -41,7 +41,7 @@ MadeFile make_file(const FileShape& shape);
 
 void put(std::string& bytes, std::size_t at, std::size_t width, std::uint64_t value);
 
-// A record of some length that is not like its neighbours.
+// Returns `size` bytes that differ from those of adjacent ordinals.
 std::string record(std::size_t ordinal, std::size_t size);
 std::vector<std::string> plain_records(std::size_t count, std::size_t size);
 

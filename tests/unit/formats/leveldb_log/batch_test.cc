@@ -1,4 +1,4 @@
-// Write batches and version edits: what is one, and what its operations say.
+// Write batches and version edits: recognizing them, and parsing their operations.
 #include <gtest/gtest.h>
 
 #include "core/formats/leveldb_log/batch_views.h"
@@ -32,7 +32,7 @@ std::string word(const Value& object, std::string_view name) {
   return std::get<std::string>(value->is);
 }
 
-// "op tag sequence cf key value timestamp xid" of each operation.
+// Returns "op tag sequence cf key value timestamp xid" for each operation.
 std::vector<std::string> operations(const std::string& record) {
   const auto value = batch_value(as_bytes(record), {});
   if (!value) return {to_string(value.error())};

@@ -1,5 +1,4 @@
-// Damaged logs that the databases' own readers read otherwise: what is shown of each, and why, stands in
-// FORMAT.md, "Differences".
+// Damaged logs that the databases' own readers read differently. FORMAT.md, "Differences", explains each.
 #include <fstream>
 #include <sstream>
 
@@ -17,7 +16,7 @@ struct Difference {
   std::size_t regions;
 };
 
-// Shown by gtest where a test fails.
+// Printed by gtest if a test fails.
 void PrintTo(const Difference& difference, std::ostream* out) { *out << difference.file; }
 
 constexpr Difference kDifferences[] = {

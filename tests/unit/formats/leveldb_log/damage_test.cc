@@ -1,4 +1,4 @@
-// What is shown and what is said of logs that are not sound.
+// Records and damage of invalid logs.
 #include <algorithm>
 
 #include <gtest/gtest.h>
@@ -42,7 +42,7 @@ TEST(Damage, AFlippedLengthLosesItsRecordAlone) {
   }
 }
 
-// A log in a record is a row of sound headers, to which a wrong length may lead.
+// A log inside a record is a sequence of valid headers that a wrong length may point to.
 TEST(Damage, AFlippedLengthDoesNotLeadIntoALogInsideTheRecord) {
   LogWriter inner;
   for (int i = 0; i < 60; ++i) inner.append("");
@@ -57,7 +57,7 @@ TEST(Damage, AFlippedLengthDoesNotLeadIntoALogInsideTheRecord) {
   }
 }
 
-// "bbbb" of three(), with a wrong length and a wrong payload: nothing says where it ends.
+// The record "bbbb" of three() has a wrong length and a wrong payload, so its end is unknown.
 TEST(Damage, BehindAFragmentThatLeadsNowhereTheLogGoesOnInTheSameFrame) {
   LogWriter writer;
   for (const char* record : {"aa", "bbbb", "cc"}) writer.append(record);
@@ -78,7 +78,7 @@ TEST(Damage, ALengthPastTheEndOfTheFrameIsNoTornTail) {
   EXPECT_EQ(describe(reading.damage), "[9,20) damage ?: a fragment whose length is past the end of its frame\n");
 }
 
-// Its fragments lead to its own end, and not to that of the frame.
+// The inner fragments chain to the end of the inner log, but not to the end of the frame.
 TEST(Damage, ALogInALostRecordGivesNoRecords) {
   LogWriter inner;
   for (int i = 0; i < 60; ++i) inner.append("inner");
@@ -89,7 +89,7 @@ TEST(Damage, ALogInALostRecordGivesNoRecords) {
   EXPECT_EQ(reading.records, Records{"next"});
 }
 
-// What ends with the lost record leads on like the log itself, but is no batch.
+// The fragments at the end of the lost record chain like the log itself, but contain no batch.
 TEST(Damage, FragmentsAtTheEndOfALostBatchGiveNoRecords) {
   const auto batch = [](char sequence, const std::string& value) {
     return sequence + std::string("\0\0\0\0\0\0\0\1\0\0\0\1\1k", 14) + static_cast<char>(value.size()) + value;
@@ -104,7 +104,7 @@ TEST(Damage, FragmentsAtTheEndOfALostBatchGiveNoRecords) {
   EXPECT_EQ(read_log(log).records, (Records{batch(1, "v"), batch(3, "v")}));
 }
 
-// Frames behind the place end three bytes before those of the file.
+// The frames after the deletion end three bytes before those of the file.
 TEST(Damage, LostBytesLoseNoRecordBehindThem) {
   LogWriter writer;
   for (int i = 0; i < 40; ++i) writer.append(text(3000 + 100 * static_cast<std::size_t>(i)));
@@ -135,7 +135,7 @@ TEST(Damage, ALogWithoutItsFirstBytesIsRead) {
   EXPECT_EQ(read_log(writer.log().substr(1000)).records.size(), 39u);
 }
 
-// RocksDB's trailers are as long as what did not fit: ten zeros before a wide header.
+// RocksDB's trailers are as long as the header that did not fit: ten zeros before a wide header.
 TEST(Damage, ALogWithoutItsFirstBytesIsReadThroughLongTrailers) {
   LogWriter writer({.log_number = 7});
   for (int i = 0; i < 40; ++i) {
@@ -145,7 +145,7 @@ TEST(Damage, ALogWithoutItsFirstBytesIsReadThroughLongTrailers) {
   EXPECT_EQ(read_log(writer.log().substr(1000)).records.size(), 44u);
 }
 
-// Only older logs are written over, so a number above the log's own, which no checksum bears out, is damage.
+// Only older logs are overwritten. So a number above the log's own, not confirmed by a checksum, is damage.
 TEST(Damage, ACutFragmentIsLeftFromAnEarlierUseOnlyWithALowerNumber) {
   for (const std::uint32_t number : {6u, 8u}) {
     LogWriter writer({.log_number = 7});
@@ -221,7 +221,7 @@ TEST(Damage, AnUnknownTypeIsSkippedAndSaid) {
   }
 }
 
-// The reference ends the log at 5 and forgets 6: its own marks share the numbers.
+// The reference stops at type 5 and ignores type 6, because its own markers share these numbers.
 TEST(Damage, ARecyclableTypeOverANarrowHeaderIsAnUnknownType) {
   for (const std::uint8_t type : std::initializer_list<std::uint8_t>{5, 6, 7, 8, 11, 131}) {
     const Reading reading = read_log(fragment(1, "a") + fragment(type, text(900)) + fragment(1, "b"));
@@ -289,7 +289,7 @@ TEST(Damage, HeadersInsideALostPayloadAreNotSearchedFor) {
   writer.append("one");
   std::string lost = fragment(1, "xxxx" + inner.log());
   lost[4] = static_cast<char>(lost[4] + 1);  // its length
-  lost[7] = 'y';                             // and its payload
+  lost[7] = 'y';                             // its payload
   writer.append_raw(lost);
   EXPECT_EQ(read_log(writer.log()).records, Records{"one"});
 }

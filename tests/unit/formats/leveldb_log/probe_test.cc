@@ -1,4 +1,4 @@
-// Which files are taken for logs, and what is known of a log at open.
+// Recognizing logs, and what is known of a log when it is opened.
 #include <gtest/gtest.h>
 
 #include "core/formats/leveldb_log/content.h"

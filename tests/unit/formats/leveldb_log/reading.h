@@ -1,4 +1,4 @@
-// What the tests of this folder ask of a log: every record, every region, every chunk.
+// Reads everything from a log: records, damaged regions, chunks.
 #pragma once
 
 #include <memory>
@@ -10,25 +10,25 @@
 
 namespace recordfs::leveldb_log {
 
-// Null when the bytes are refused.
+// Returns null if the bytes are refused.
 std::unique_ptr<Container> open_log(std::string_view bytes, const Limits& limits = {});
 
 struct Reading {
-  std::vector<std::string> records;  // those that can be read
-  std::vector<Error> failures;       // of those that can't
+  std::vector<std::string> records;  // the readable ones
+  std::vector<Error> failures;       // of the unreadable ones
   std::vector<DamagedRegion> damage;
   std::vector<ChunkInfo> chunks;
   std::uint64_t steps = 0;
 };
 
-// The whole log, step by step; it expects every step and every chunk to succeed.
+// Scans the whole log. Expects every step and every chunk to succeed.
 Reading read_all(const Container& container);
 Reading read_log(std::string_view bytes, const Limits& limits = {});
 
-// "[7,20) damage 1: reason" with the number of records lost, or "?"; one line each.
+// Returns "[7,20) damage 1: reason" for each region, one per line, with the number of lost records, or "?".
 std::string describe(const std::vector<DamagedRegion>& damage);
 
-// A name of `size` bytes that depends on `seed`.
+// Returns a text of `size` bytes that depends on `seed`.
 std::string text(std::size_t size, char seed = 'a');
 
 }  // namespace recordfs::leveldb_log

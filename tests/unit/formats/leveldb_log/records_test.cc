@@ -1,4 +1,4 @@
-// Sound logs: frames, fragments, and what is between them.
+// Valid logs: frames, fragments, and the bytes between them.
 #include <gtest/gtest.h>
 
 #include "tests/unit/formats/leveldb_log/reading.h"

@@ -1,4 +1,4 @@
-// locate(), limits and chunks that stay in the file.
+// locate(), limits, and chunks that do not exceed the file.
 #include <algorithm>
 
 #include <gtest/gtest.h>
@@ -11,7 +11,7 @@ namespace {
 
 using Records = std::vector<std::string>;
 
-// Small records, records over many frames, and a frame that no record begins in.
+// Returns a log with small records, records over many frames, and a frame in which no record begins.
 std::string mixed_log() {
   LogWriter writer;
   for (int i = 0; i < 40; ++i) {

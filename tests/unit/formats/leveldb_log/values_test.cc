@@ -1,4 +1,4 @@
-// What records say, held against what the corpus has of every log and MANIFEST: its first batches or edits, by an
+// Values of records, compared with the corpus: the first batches or edits of every log and MANIFEST, as parsed by an
 // independent reader.
 #include <filesystem>
 #include <fstream>
@@ -38,7 +38,7 @@ std::string sha256(Bytes bytes) {
   return hex(digest);
 }
 
-// Bytes as "NAME_hex".
+// Represents bytes as "NAME_hex".
 Json as_json(const Value& value) {
   if (const auto* number = std::get_if<std::uint64_t>(&value.is)) return *number;
   if (const auto* text = std::get_if<std::string>(&value.is)) return *text;
@@ -58,7 +58,7 @@ Json as_json(const Value& value) {
   return made;
 }
 
-// As the corpus has it: the bytes of a value as their size and hash, and no sequence numbers of operations.
+// Converts to the form of the corpus: values as their size and hash, and no sequence numbers of operations.
 Json as_expected(const Value& operation) {
   Json made = Json::object();
   for (const Member& member : std::get<Value::Object>(operation.is)) {
@@ -76,7 +76,7 @@ Json as_expected(const Value& operation) {
   return made;
 }
 
-// Of an edit of the corpus: texts, and bytes without a name, as the bytes of a value.
+// Converts an edit of the corpus: texts, and unnamed bytes like those of a value.
 Json with_bytes_named(Json edit) {
   for (Json* object : {&edit}) {
     if (object->contains("hex")) {

@@ -1,4 +1,4 @@
-// What records of a table say: with a database's keys, and with somebody's own.
+// Values of table records: with a database's internal keys, and with other keys.
 #include <gtest/gtest.h>
 
 #include "core/formats/leveldb_table/content.h"

@@ -1,4 +1,4 @@
-// Tables that have lost their index, and more: blocks are found again by their checksums.
+// Tables without an index, and with more damage: blocks are found by their checksums.
 #include <algorithm>
 #include <fstream>
 #include <iterator>
@@ -21,7 +21,7 @@ contract::Reading read(const std::string& bytes) {
   return container ? contract::read_all(**container, bytes.size()) : contract::Reading{};
 }
 
-// Values whose bytes look like nothing else in the table.
+// Returns values whose bytes resemble nothing else in the table.
 std::string noise(int seed, std::size_t size) {
   std::string bytes(size, '\0');
   auto state = static_cast<std::uint32_t>(seed) * 2654435761u + 1;
@@ -55,7 +55,7 @@ TEST(SalvageTest, DamageOfAMegabyteIsPassedWithoutAnIndex) {
   const auto reading = read(bytes);
   EXPECT_EQ(reading.records.size(), kPerBlock * (600 - (last_lost - first_lost + 1)));
   const auto damage = reading.walk.damage();
-  ASSERT_EQ(damage.size(), 2u);  // this, and that the end is missing
+  ASSERT_EQ(damage.size(), 2u);  // this damage, and the missing end
   EXPECT_EQ(damage[0].begin, first_lost * block);
   EXPECT_EQ(damage[0].end, (last_lost + 1) * block);
   EXPECT_EQ(damage[1].damage_class, DamageClass::kUnfinished);
@@ -105,7 +105,7 @@ std::string corpus_file(const std::string& name) {
   return {std::istreambuf_iterator<char>(in), {}};
 }
 
-// One of each kind of checksum, and of LevelDB's and RocksDB's.
+// One table for each kind of checksum, by LevelDB and by RocksDB.
 const std::vector<std::string> kTables = {"leveldb-restarts.ldb",  "rocksdb-snappy.sst",    "rocksdb7-default.sst",
                                           "rocksdb7-xxhash64.sst", "rocksdb7-xxhash32.sst", "rocksdb9-version-6.sst"};
 
@@ -115,7 +115,7 @@ std::vector<std::size_t> hashes_of(const std::vector<contract::Mark>& records) {
   return hashes;
 }
 
-// Those of the whole file but for the chunk that begins at `lost`.
+// Returns the records of the whole file except for the chunk that begins at `lost`.
 std::vector<std::size_t> without(const contract::Reading& whole, Position lost) {
   auto kept = whole.records;
   std::erase_if(kept, [&](const contract::Mark& record) { return record.chunk_begin == lost; });

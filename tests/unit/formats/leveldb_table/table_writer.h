@@ -1,4 +1,4 @@
-// Writes tables for tests, without compression: blocks of whole keys, an index, a footer.
+// Writes uncompressed tables for tests: blocks of unshortened keys, an index, a footer.
 #pragma once
 
 #include <cstdint>
@@ -11,15 +11,15 @@ namespace recordfs::leveldb_table {
 
 using Entries = std::vector<std::pair<std::string, std::string>>;
 
-// What a database keeps a key as.
+// Returns the internal key that a database stores for a user key.
 std::string internal_key(std::string_view key, std::uint64_t sequence, std::uint8_t type);
 
 class TableWriter {
  public:
   void add(const Entries& entries);
-  // What was written so far: data blocks.
+  // Returns the data blocks written so far.
   const std::string& blocks() const { return file_; }
-  // The whole table. Call once.
+  // Returns the whole table. Call once.
   std::string finish();
   // The same as RocksDB writes it, in version 5 of its format, with these properties.
   std::string finish_rocksdb(const Entries& properties);

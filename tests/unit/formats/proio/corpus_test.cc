@@ -1,5 +1,4 @@
-// Metadata, descriptors and parts in the corpus, against the expectations beside the files. Their events are the
-// contract tests' business.
+// Metadata, descriptors and parts of the corpus, compared with the expectations. The contract tests check the events.
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
@@ -42,7 +41,7 @@ std::string sha256(std::string_view bytes) {
   return hex;
 }
 
-// nullopt for a value that the expectation does not hold, since it is too long.
+// Returns nullopt for a value that is too long for the expectation.
 std::optional<std::string> from_base64(const std::string& text) {
   std::string bytes(text.size(), '\0');
   const int size = EVP_DecodeBlock(reinterpret_cast<unsigned char*>(bytes.data()),
@@ -52,7 +51,7 @@ std::optional<std::string> from_base64(const std::string& text) {
   return bytes;
 }
 
-// Metadata that stand behind the last event that can be read.
+// These files have metadata after the last readable event.
 const std::set<std::string> kMoreThanTheLastEventSees = {"h02-meta-only-mid-end.proio", "h03-only-header.proio",
                                                          "x17-cut-first-payload.proio"};
 
@@ -70,7 +69,7 @@ class Corpus : public ::testing::TestWithParam<std::string> {
     return found == reading_.buckets.end() ? nullptr : &*found;
   }
 
-  // The parts of a sampled event: what is in tags/, and entries/, as the expectation has it.
+  // Compares the parts of a sampled event, in tags/ and entries/, with the expectation.
   void compare_parts(const Json& sample) const {
     const std::string& event = reading_.events.at(sample["ordinal"].get<std::size_t>());
     const auto parts = container_->parts(as_bytes(event));
@@ -122,7 +121,7 @@ TEST_P(Corpus, SampledEventsHaveTheExpectedPartsAndMetadata) {
     if (bucket == nullptr && !reading_.damage.empty()) continue;
     ASSERT_NE(bucket, nullptr);
     if (sha256(reading_.events.at(sample["ordinal"])) != sample["sha256"].get<std::string>())
-      continue;  // ordinals behind damage
+      continue;  // damage has changed the ordinals
     compare_parts(sample);
     if (!sample.contains("metadata")) continue;
     compare_metadata(*bucket, sample["metadata"]);
@@ -149,7 +148,7 @@ TEST_P(Corpus, LastMetadataAndDescriptorsAreTheExpectedOnes) {
   }
   std::ranges::sort(files);
   std::vector<std::string> due_files = want_["file_descriptors"];
-  std::ranges::sort(due_files);  // of several with one name, the newest counts here
+  std::ranges::sort(due_files);  // of several with one name, the newest one counts
   due_files.erase(std::unique(due_files.begin(), due_files.end()), due_files.end());
   EXPECT_EQ(files, due_files);
   std::vector<std::string> due_keys = want_["final_metadata_keys"];

@@ -1,4 +1,4 @@
-// The parts of events made field by field.
+// The parts of handmade events.
 #include "core/formats/proio/event_parts.h"
 
 #include <string>
@@ -13,7 +13,7 @@ namespace {
 
 using Strings = std::vector<std::string>;
 
-// "tags/T/1=bytes" of each file, "tags/T/" of each directory.
+// Returns "tags/T/1=bytes" for each file, "tags/T/" for each directory.
 Strings parts_told(std::string_view event, const Limits& limits = {}) {
   const auto parts = parts_of_event(as_bytes(event), limits);
   if (!parts) return {"!" + std::string(to_string(parts.error().code))};

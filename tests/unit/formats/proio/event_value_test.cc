@@ -1,4 +1,4 @@
-// What events made field by field say.
+// The values of handmade events.
 #include "core/formats/proio/event_value.h"
 
 #include <string>

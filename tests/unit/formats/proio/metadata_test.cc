@@ -1,4 +1,4 @@
-// Metadata and descriptors along a stream.
+// Metadata and descriptors at different positions of a stream.
 #include <memory>
 #include <string>
 #include <vector>
@@ -18,7 +18,7 @@ namespace {
 using testing::CountingSource;
 using Strings = std::vector<std::string>;
 
-// What holds at each bucket, asked for in the given order.
+// Returns the metadata in effect at each bucket, requested in the given order.
 std::vector<Strings> told_in_order(const std::string& bytes, const std::vector<std::size_t>& order,
                                    const Limits& limits = {}) {
   const auto container = open_bytes(bytes, limits);
@@ -125,7 +125,7 @@ std::string long_stream() {
   return bytes;
 }
 
-// How often the stream is read for twenty of its buckets, the last ones first, once it was asked of every `stride`th.
+// Requests the metadata of every `stride`th bucket, then counts the reads for twenty buckets in reverse order.
 std::uint64_t reads_on_the_way_back(const std::string& bytes, std::size_t stride, std::uint64_t metadata_bytes) {
   const auto source = std::make_shared<CountingSource>(bytes);
   Limits limits;
@@ -176,7 +176,7 @@ TEST(FileDescriptors, ImportsWithoutANameAreManyAndNoFiles) {
   EXPECT_EQ(told(container->attributes(&buckets.back())), Strings{"file_descriptor_set=" + set});
 }
 
-// The descriptors in effect at each bucket, asked for in the given order.
+// Returns the descriptors in effect at each bucket, requested in the given order.
 std::vector<std::shared_ptr<const std::string>> descriptors(const Container& container,
                                                             const std::vector<ChunkInfo>& buckets,
                                                             const std::vector<std::size_t>& order) {

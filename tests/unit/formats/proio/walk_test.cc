@@ -1,4 +1,4 @@
-// Buckets one behind the other, and what is found of them when the file is not whole.
+// Scans of consecutive buckets, in complete and incomplete files.
 #include <string>
 #include <vector>
 
@@ -106,7 +106,7 @@ TEST(Walk, LongSearchTakesSeveralSteps) {
   EXPECT_GT(reading.steps, 10u);
 }
 
-// Magics whose headers begin with a field, in a group or not, that leads to fields which all of them share.
+// False headers that each begin with a field, in a group or not, that skips to fields which all of them share.
 TEST(Walk, FalseHeadersThatShareTheirFieldsAreNotReadToTheirEnd) {
   constexpr std::size_t kFalseHeaders = 4000, kFields = 1 << 18;
   std::string shared;
@@ -158,7 +158,7 @@ TEST(Walk, SizeBeyondTheFileIsReplacedByTheNextBucket) {
   }
 }
 
-// A header and an item of it leave the file, and a bucket and its event.
+// A header with an item that exceeds the file, and a bucket with an event that does.
 const std::string kTornHeader = magic() + std::string("\xff\xff\xff\x7f\x08\x01\x3a\x80\x80\x80\x80\x07", 12);
 const std::string kTornPayload =
     bucket({.payload = std::string("\xff\xff\xff\x7f", 4), .stated_events = 1, .stated_size = std::uint64_t{1} << 40});
@@ -182,7 +182,7 @@ TEST(Walk, BucketsUpToTheEndOfTheFileSayThatWhatLooksTornIsDamaged) {
   }
 }
 
-// Each would ask for itself how the file ends.
+// Otherwise each of them would search for the end of the file.
 TEST(Walk, ManyTornPlacesAreToldFromDamageAtOnce) {
   std::string bytes = kOne;
   Strings events{"one", "", "three"};
@@ -193,8 +193,8 @@ TEST(Walk, ManyTornPlacesAreToldFromDamageAtOnce) {
   EXPECT_EQ(read_bytes(bytes).events, events);
 }
 
-// Of a stream in an entry or in the metadata nothing is given out, wherever the outer one was cut: be it between two
-// buckets of the inner one.
+// No bucket of an inner stream, in an entry or in the metadata, is reported, wherever the outer stream was cut: even
+// between two inner buckets.
 TEST(Walk, StreamInATornTailIsNotGivenOut) {
   const std::string inner = kTwo + kTwo + kTwo;
   std::string any, entry("\x08\x01"), event("\x10\x01");
@@ -211,7 +211,7 @@ TEST(Walk, StreamInATornTailIsNotGivenOut) {
   }
 }
 
-// Wherever an uncompressed bucket is cut off, its whole events are there and the rest is unfinished.
+// An uncompressed bucket that was cut off still gives its complete events; the rest is reported as unfinished.
 TEST(Walk, CutBucketGivesItsWholeEvents) {
   const Strings events{"one", magic() + "0123456789", "three"};
   const std::string last = bucket({.events = events});

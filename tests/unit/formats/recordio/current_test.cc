@@ -1,4 +1,4 @@
-// Sound files of the current format, and what of them costs what.
+// Valid files of the current format, and the cost of reading them.
 #include <gtest/gtest.h>
 
 #include "tests/unit/formats/recordio/reading.h"

@@ -1,4 +1,4 @@
-// What is read of files of the current format that are not sound, on the grid of 32 KiB.
+// Damaged files of the current format, with chunks aligned to 32 KiB.
 #include <gtest/gtest.h>
 
 #include "tests/unit/formats/recordio/reading.h"
@@ -9,14 +9,14 @@ namespace {
 
 using namespace recordio_writer;
 
-constexpr std::size_t kBody = kChunkSize;  // where the first body begins
+constexpr std::size_t kBody = kChunkSize;  // begin of the first body
 
 std::string flipped(std::string file, std::size_t at, char with = 1) {
   file.at(at) = static_cast<char>(file.at(at) ^ with);
   return file;
 }
 
-// A header, and blocks of one chunk each.
+// Returns a header, and blocks of one chunk each.
 std::string three() { return header({}) + body({"one", "1"}) + body({"two"}) + body({"three"}); }
 
 TEST(Damage, AFlippedByteLosesItsBlockAlone) {
@@ -42,7 +42,7 @@ TEST(Damage, ChunksOutOfOrderLoseTheirBlock) {
                                    "[65536,98304) damage: of the block's 2 chunks the file holds 1"}));
 }
 
-// Items 0 to 3 of 30000 bytes and one of 5 stand in four chunks.
+// Returns items 0 to 3 of 30000 bytes and one of 5 bytes, stored in four chunks.
 std::string wide() {
   return header({}) + body({text(30000, 'a'), text(30000, 'b'), text(30000, 'c'), text(30000, 'd'), "end"}) +
          body({"next"});

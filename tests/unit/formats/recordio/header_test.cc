@@ -1,4 +1,4 @@
-// The header block, and what of it becomes metadata.
+// The header block, and the metadata read from it.
 #include <gtest/gtest.h>
 
 #include "core/formats/recordio/current/header.h"

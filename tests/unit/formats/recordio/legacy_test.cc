@@ -1,4 +1,4 @@
-// The legacy format: records without a grid, packed or not.
+// The legacy format: unaligned records, packed or not.
 #include <gtest/gtest.h>
 
 #include "core/formats/recordio/format.h"
@@ -80,7 +80,7 @@ TEST(Legacy, ACutTailIsUnfinished) {
   }
 }
 
-// A payload may hold another recordio file, so nothing is searched in a record that is only cut off.
+// A payload may contain another recordio file, so a record that is only cut off is not searched.
 TEST(Legacy, ACutTailIsNotSearchedForRecords) {
   const std::string file = unpacked("one") + unpacked(three() + text(1000));
   EXPECT_EQ(read_file(file.substr(0, 500)).records, Items{"one"});

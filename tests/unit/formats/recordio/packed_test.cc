@@ -1,4 +1,4 @@
-// Legacy packed records whose items a transform was applied to. Nothing names it.
+// Legacy packed records with transformed items. The file does not name the transformer.
 #include <gtest/gtest.h>
 
 #include "tests/unit/formats/recordio/packing.h"
@@ -45,7 +45,7 @@ TEST(Packed, ATransformThatGivesMoreOrLessIsDamage) {
   EXPECT_EQ(read_file(packed(kPackedItems, flate(joined().substr(1)))).failures.at(0).code, Code::kDamage);
 }
 
-// No checksum vouches for what comes out before the break.
+// No checksum covers the output before the error.
 TEST(Packed, ABrokenTransformGivesNothingHoweverLong) {
   const Items items{text(200'000), text(300'000, 'c')};
   const std::string all = items[0] + items[1];
@@ -57,7 +57,7 @@ TEST(Packed, ABrokenTransformGivesNothingHoweverLong) {
   }
 }
 
-// Random bytes, which every transform makes longer.
+// Returns random bytes, which every transformer makes longer.
 Items noise() {
   Items items(3, std::string(40, '\0'));
   std::uint32_t x = 5;
@@ -76,12 +76,12 @@ TEST(Packed, AFlippedBitInATransformIsNoItem) {
     const std::string& sound = is_zstd ? with_checksum : stored;
     ASSERT_GT(sound.size(), all.size());
     EXPECT_EQ(read_file(packed(items, sound)).records, items);
-    const std::size_t covered = is_zstd ? sound.size() : 5;  // nothing covers what a stored block holds
+    const std::size_t covered = is_zstd ? sound.size() : 5;  // nothing covers the content of a stored block
     for (std::size_t bit = 0; bit < 8 * covered; ++bit) {
       std::string flipped = sound;
       flipped[bit / 8] = static_cast<char>(flipped[bit / 8] ^ 1 << bit % 8);
       const Reading reading = read_file(packed(items, flipped) + unpacked("next"));
-      // A bit that the transform does not look at changes nothing.
+      // Some bits have no effect on the transformer's output.
       const bool is_same = reading.records.size() == items.size() + 1;
       EXPECT_EQ(reading.records.back(), "next") << bit;
       if (is_same) {
@@ -94,7 +94,7 @@ TEST(Packed, AFlippedBitInATransformIsNoItem) {
 }
 
 TEST(Packed, AShortDeflateStreamOfAnotherTypeIsNoItem) {
-  const std::string stored = flate("qj");  // fixed codes
+  const std::string stored = flate("qj");  // fixed Huffman codes
   ASSERT_GT(stored.size(), 2u);
   for (std::size_t bit = 0; bit < 3; ++bit) {
     std::string flipped = stored;

@@ -35,7 +35,7 @@ std::string zstd(std::string_view content, const ZstdOptions& options) {
   if (options.states_size) {
     ZSTD_CCtx_setPledgedSrcSize(context.get(), content.size());
   } else {
-    // What the library sees the end of, it gives a smaller window.
+    // The library chooses a smaller window if it sees the end of the content.
     in.size = content.size() / 2;
     ZSTD_compressStream2(context.get(), &target, &in, ZSTD_e_flush);
     in.size = content.size();

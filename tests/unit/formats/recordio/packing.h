@@ -1,4 +1,4 @@
-// What the transformers do, for tests.
+// Implements the transformers for tests.
 #pragma once
 
 #include <cstdint>
@@ -13,14 +13,14 @@ struct ZstdOptions {
   int level = 3;
   bool states_size = true;
   bool has_checksum = false;
-  int window_log = 0;  // 0: as the library likes
+  int window_log = 0;  // 0: chosen by the library
 };
 std::string zstd(std::string_view content, const ZstdOptions& options = {});
 
-// A skippable frame that holds `content`.
+// Returns a skippable frame that contains `content`.
 std::string skippable(std::string_view content);
 
-// A zstd frame header that states `size` bytes of content, and nothing behind it.
+// Returns only a zstd frame header, which states `size` bytes of content.
 std::string zstd_claiming(std::uint64_t size);
 
 }  // namespace recordfs::recordio

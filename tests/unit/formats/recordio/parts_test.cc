@@ -1,4 +1,4 @@
-// What reading a part of a large item costs.
+// The cost of reading a part of a large item.
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-// Which files are taken for recordio, and for which of its formats.
+// Recognizing recordio files and their version.
 #include <gtest/gtest.h>
 
 #include "core/formats/recordio/format.h"
@@ -28,7 +28,7 @@ TEST(Probe, KnowsBothFormats) {
   EXPECT_EQ(bid(packed({"a"}), "file", ProbeDepth::kHead), 96);
 }
 
-// The magic of a body block is that of a legacy packed record.
+// The magic of a body block is the same as that of a legacy packed record.
 TEST(Probe, ABodyWithoutAHeaderIsCurrent) { EXPECT_EQ(version(body({"a"})), "current"); }
 
 TEST(Probe, ADamagedHeadIsStillKnown) {

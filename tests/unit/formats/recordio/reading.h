@@ -1,4 +1,4 @@
-// What the tests of this folder ask of a recordio file: every record, every region, every chunk.
+// Reads everything from a recordio file: records, damaged regions, chunks.
 #pragma once
 
 #include <memory>
@@ -12,21 +12,21 @@ namespace recordfs::recordio {
 
 using Items = std::vector<std::string>;
 
-// Null when the bytes are refused.
+// Returns null if the bytes are refused.
 std::unique_ptr<Container> open_file(std::string_view bytes, const Limits& limits = {});
 
 struct Reading {
-  Items records;                    // those that can be read
-  std::vector<Error> failures;      // of the others, and of chunks that can't be decoded
+  Items records;                    // the readable ones
+  std::vector<Error> failures;      // of the others, and of chunks that cannot be decoded
   std::vector<std::string> damage;  // "[7,20) damage: reason"
   std::vector<ChunkInfo> chunks;
 };
 
-// The whole file, step by step; it expects every step to succeed, and locate() to find each chunk at each end.
+// Scans the whole file. Expects every step to succeed, and locate() to find each chunk from its first and last byte.
 Reading read_all(const Container& container);
 Reading read_file(std::string_view bytes, const Limits& limits = {});
 
-// `size` characters that depend on `seed`.
+// Returns `size` characters that depend on `seed`.
 std::string text(std::size_t size, char seed = 'a');
 
 }  // namespace recordfs::recordio

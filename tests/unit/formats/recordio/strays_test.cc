@@ -1,4 +1,4 @@
-// Chunks that an insertion or a cut has moved off the grid, and recordio files inside recordio items.
+// Chunks misaligned by inserted or deleted bytes, and recordio files inside recordio items.
 #include <algorithm>
 
 #include <gtest/gtest.h>
@@ -84,7 +84,7 @@ TEST(Strays, ABlockThatIsCutOffTheGridEndsWhereItsChunksEnd) {
   EXPECT_EQ(reading.records, Items{text(30000, 'a')} + wide_items('c'));
 }
 
-// What reaches over a chunk on the grid may as well be a part of an item.
+// A chunk that overlaps an aligned one may be a part of an item.
 TEST(Strays, AChunkOffTheGridGivesWayToOneOnTheGrid) {
   std::string file = header({}) + body({"one"}) + std::string(777, 'x') + body({"two"}) + body({"three"});
   file.erase(file.size() - 32768 - 2000, 777);
@@ -94,7 +94,7 @@ TEST(Strays, AChunkOffTheGridGivesWayToOneOnTheGrid) {
   EXPECT_FALSE(reading.damage.empty());
 }
 
-// Small blocks of a file inside an item have sound checksums, and stand at any offset.
+// Small blocks of a file inside an item have valid checksums, at any offset.
 std::string nested() { return header({}) + body({"inner one"}) + body({"inner two"}); }
 
 TEST(Strays, AFileInsideAnItemIsNoneOfTheWalksBusiness) {

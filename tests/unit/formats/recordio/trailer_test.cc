@@ -1,4 +1,4 @@
-// The trailer block: found from the end, or said to be missing.
+// The trailer block: found from the end of the file, or reported as missing.
 #include <gtest/gtest.h>
 
 #include "tests/unit/formats/recordio/reading.h"

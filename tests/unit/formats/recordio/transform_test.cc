@@ -1,4 +1,4 @@
-// Blocks that transformers were applied to.
+// Blocks whose items were transformed.
 #include <gtest/gtest.h>
 
 #include "tests/unit/formats/recordio/packing.h"
@@ -14,7 +14,7 @@ const Items kItems{text(3000), "", text(500, 'c')};
 
 std::string body_of(std::string_view stored) { return block(Magic::kBody, stored); }
 
-// The records of one block that holds `stored`.
+// Returns the records of one block that contains `stored`.
 Items records_of(const std::vector<std::string>& transformers, std::string_view stored) {
   const Reading reading = read_file(header_with(transformers) + body_of(stored));
   EXPECT_TRUE(reading.damage.empty());
@@ -151,7 +151,7 @@ TEST(Transform, BrokenStreamsAreDamage) {
   EXPECT_EQ(failure_of({"flate"}, flate(content.substr(0, content.size() - 1))).code, Code::kDamage);
 }
 
-// A block that is undone as far as it is read.
+// A block that is decoded only as far as it is read.
 class LargeBlock : public ::testing::Test {
  protected:
   static constexpr std::size_t kRecords = 10;
@@ -162,7 +162,7 @@ class LargeBlock : public ::testing::Test {
     return items;
   }
 
-  // Null when it can't be decoded.
+  // Returns null if the chunk cannot be decoded.
   static std::shared_ptr<const Chunk> chunk_of(const std::vector<std::string>& transformers, std::string_view stored) {
     const auto container = open_file(header_with(transformers) + body_of(stored));
     auto chunk = container->decode(container->scan({32768, 0}).value().chunk.value());
@@ -174,7 +174,7 @@ class LargeBlock : public ::testing::Test {
     return chunk.read(extent.begin, extent.size);
   }
 
-  // How many of the first records can be read, whatever is asked for first; all behind them fail for a reason.
+  // Returns the number of leading readable records, whatever the order of reads. All later ones fail with a reason.
   static std::size_t readable(const std::vector<std::string>& transformers, std::string_view stored) {
     const std::vector<std::size_t> good = {readable_from(0, transformers, stored),
                                            readable_from(4, transformers, stored),
@@ -241,7 +241,7 @@ TEST_F(LargeBlock, StreamThatBreaksBehindTheTableGivesWhatComesOutBefore) {
     const std::size_t good = readable({word}, half);
     EXPECT_GT(good, 0u) << name;
     EXPECT_LT(good, kRecords) << name;
-    // What lies between two transformers is whole or nothing.
+    // The data between two transformers is complete, or nothing.
     EXPECT_EQ(readable({word, "zstd"}, zstd(half)), good) << name;
     const std::string outer = zstd(whole, {.level = 1, .has_checksum = true});
     EXPECT_EQ(readable({word, "zstd"}, outer.substr(0, outer.size() - 1)), 0u) << name;
@@ -303,18 +303,18 @@ TEST(Transform, AWindowBeyondTheLimitIsRefusedBeforeThereIsMemoryForIt) {
   EXPECT_EQ(records_of({"zstd"}, wide), Items{"small"});
 }
 
-// The table stands in the first frame, so that only undoing the block meets the second one.
+// The table is in the first frame, so the second one is only met when the rest of the block is decoded.
 TEST(Transform, AWindowBehindTheTableIsRefusedWhereItTakesMemory) {
   Limits limits;
   limits.decoded_chunk = 4 << 20;
-  const std::string item(2 << 20, 'x');  // more than its few stored bytes make plausible at once
+  const std::string item(2 << 20, 'x');  // larger than what its few stored bytes make plausible in advance
   const std::string content = content_of({item});
   const ZstdOptions wide{.states_size = false, .window_log = 27};
   const std::string stored = zstd(content.substr(0, 1 << 20)) + zstd(content.substr(1 << 20), wide);
   const Reading reading = read_file(header_with({"zstd"}) + body_of(stored), limits);
   EXPECT_EQ(reading.failures.at(0).code, Code::kLimit);
   EXPECT_EQ(records_of({"zstd"}, stored), Items{item});
-  // What lies between two transformers has no size that is known.
+  // The size of the data between two transformers is unknown.
   const std::string inner = flate(content, 0);
   const std::string chain = zstd(inner.substr(0, 1 << 20)) + zstd(inner.substr(1 << 20), wide);
   EXPECT_EQ(read_file(header_with({"flate", "zstd"}) + body_of(chain), limits).failures.at(0).code, Code::kLimit);
@@ -336,7 +336,7 @@ TEST(Transform, ABombIsRefusedWithoutMemoryForIt) {
   std::string bomb = zstd(varint(1) + varint(std::uint64_t{2} << 30));
   for (int i = 0; i < 1024; ++i) bomb += zeros;  // two GiB
   EXPECT_EQ(failure_of({"zstd"}, bomb).code, Code::kLimit);
-  // And one that says it is small.
+  // A bomb that claims a small size.
   std::string liar = zstd(varint(1) + varint(10));
   for (int i = 0; i < 1024; ++i) liar += zeros;
   EXPECT_EQ(failure_of({"zstd"}, liar).code, Code::kDamage);
@@ -346,7 +346,7 @@ TEST(Transform, ABombIsRefusedWithoutMemoryForIt) {
   EXPECT_EQ(nested.failures.at(0).code, Code::kLimit);
 }
 
-// A deflate stream of empty blocks is as long as one likes, and gives nothing.
+// A deflate stream of empty blocks can have any length without output.
 TEST(Transform, WhatLiesBetweenTwoTransformersIsBoundedBeforeThereIsMemoryForIt) {
   std::string empty;
   for (int i = 0; i < 1 << 18; ++i) empty.append("\0\0\0\xff\xff", 5);

@@ -1,4 +1,4 @@
-// Every file of the corpus against the expectation beside it.
+// Compares every file of the corpus with its expectation.
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
@@ -44,7 +44,7 @@ std::string sha256(const std::vector<std::string>& pieces) {
   return hex;
 }
 
-// SHA-256 over the length (8 bytes, little-endian) and the bytes of each record.
+// Returns SHA-256 over the length (8 bytes, little-endian) and the bytes of each record.
 std::string stream_sha256(const std::vector<ReadRecord>& records) {
   std::vector<std::string> pieces;
   for (const ReadRecord& record : records) {
@@ -56,12 +56,12 @@ std::string stream_sha256(const std::vector<ReadRecord>& records) {
   return sha256(pieces);
 }
 
-// Where more can be read than the reference reads (FORMAT.md, "Differences"): how many records.
+// Files of which recordfs reads more records than the reference (FORMAT.md, "Differences"), with their number.
 const std::map<std::string, std::uint64_t> kMoreThanReference = {
     {"dmg_flip_block_header.riegeli", 580},         // only the block header is broken
     {"dmg_flip_first_block_header.riegeli", 1250},  // the same
-    {"dmg_flip_first_signature.riegeli", 1250},     // the block header at 0 says where the signature ends
-    {"dmg_flip_header.riegeli", 1199},              // all but the chunk whose header it is
+    {"dmg_flip_first_signature.riegeli", 1250},     // the block header at 0 gives the end of the signature
+    {"dmg_flip_header.riegeli", 1199},              // all except those of the chunk with that header
     {"dmg_three_places.riegeli", 834},              // the same
 };
 
@@ -78,7 +78,7 @@ class Corpus : public testing::TestWithParam<std::string> {
   }
   bool damaged() const { return want_.contains("damage"); }
 
-  // The chunk and index at which reading goes on that seeks to `target`; nullopt behind the last record.
+  // Returns the chunk and index at which reading resumes after a seek to `target`; nullopt after the last record.
   std::optional<std::pair<Position, std::uint64_t>> seek(Position target) const {
     auto found = container_->locate(target);
     EXPECT_TRUE(found);
@@ -106,7 +106,7 @@ TEST_P(Corpus, RecordsAreTheExpectedOnes) {
   if (more != kMoreThanReference.end()) {
     EXPECT_EQ(reading_.records.size(), more->second);
     EXPECT_FALSE(walk_.damage.empty());
-    // Each of them is a record of the undamaged file, at its place.
+    // Each record has to be a record of the undamaged file, at the same position.
     const std::string source = read_path(corpus_folder() / want_["source"].get<std::string>());
     const Reading whole = read_file(source);
     for (const ReadRecord& record : reading_.records) {

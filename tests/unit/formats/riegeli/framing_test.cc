@@ -37,7 +37,7 @@ Walk walk_file(const std::string& file, const Limits& limits = {}) {
   return container ? walk(*container, file.size()) : Walk{};
 }
 
-// Chunks of ten records each until the file has at least `size` bytes.
+// Returns chunks of ten records each, at least `size` bytes in total.
 std::string many_chunks(std::uint64_t size) {
   Writer writer;
   while (writer.size() < size) writer.add(simple_chunk(texts(10, 90)));
@@ -186,7 +186,7 @@ TEST(Damage, ZeroesInTheFirstBlockAreLeftByTheSecondBlocksHeader) {
   EXPECT_EQ(all.damage[0].begin, 0u);
   ASSERT_FALSE(all.chunks.empty());
   EXPECT_EQ(all.damage[0].end, all.chunks[0].begin);
-  // The chunk that the second block's header interrupts begins before it and is sound.
+  // The chunk that the second block's header interrupts begins before it and is valid.
   EXPECT_LE(all.chunks[0].begin, kBlockSize);
   EXPECT_TRUE(is_subset(read_file(file), whole));
 }
@@ -255,7 +255,7 @@ TEST(Damage, LostBlocksLeadToTheNextChunkThatIsWhole) {
   const std::string cut = file.substr(0, kBlockSize) + file.substr(3 * kBlockSize);
   const Reading rest = read_file(cut);
   EXPECT_FALSE(walk_file(cut).damage.empty());
-  // Five of seven blocks' worth of records, less the two chunks at the seam.
+  // The records of five of seven blocks, except for the two chunks at the cut.
   EXPECT_GE(rest.records.size() + 20, whole.records.size() * 4 / 6);
   for (const ReadRecord& record : rest.records) {
     EXPECT_TRUE(std::ranges::any_of(whole.records, [&](const auto& r) { return r.bytes == record.bytes; }));
@@ -429,7 +429,7 @@ TEST(Locate, AgreesWithTheWalkWhenBlockHeadersAreBroken) {
   }
 }
 
-// Overwrites, removes or adds some bytes, or removes a block.
+// Overwrites, removes or inserts some bytes, or removes a block.
 std::string spoiled(std::string file, std::mt19937& random) {
   const auto below = [&](std::size_t limit) { return static_cast<std::size_t>(random() % limit); };
   switch (random() % 5) {

@@ -16,7 +16,7 @@ namespace {
 using riegeli_writer::simple_chunk;
 using riegeli_writer::Writer;
 
-// A file of chunks of one record each, which is another text for each chunk.
+// A file of chunks with one record each, all different.
 struct Sample {
   std::string file;
   std::vector<std::string> records;
@@ -41,7 +41,7 @@ std::vector<std::string> records_of(const std::string& file) {
   return records;
 }
 
-// Those of the sample but for chunks [first, behind).
+// Returns the records of the sample without chunks [first, behind).
 std::vector<std::string> without(const Sample& sample, std::size_t first, std::size_t behind) {
   std::vector<std::string> rest(sample.records.begin(), sample.records.begin() + static_cast<std::ptrdiff_t>(first));
   rest.insert(rest.end(), sample.records.begin() + static_cast<std::ptrdiff_t>(behind), sample.records.end());
@@ -53,7 +53,7 @@ bool tells_of_damage(const std::string& file) {
   return container && !walk(*container, file.size()).damage.empty();
 }
 
-// What the walk finds is found by locate(), too.
+// Expects locate() to find every chunk that the scan finds.
 void expect_located(const std::string& file) {
   const auto container = open_bytes(file);
   ASSERT_TRUE(container);
@@ -140,13 +140,13 @@ TEST(Resync, FileInsideARecordIsNoneOfTheFilesOwn) {
     writer.add(simple_chunk({"last"}));
     std::string file = writer.file();
     file[broken + 9] ^= 1;
-    // Where the file inside ends only a block header tells.
+    // Only a block header gives the end of the inner file.
     EXPECT_EQ(records_of(file), is_large ? std::vector<std::string>{"last"} : std::vector<std::string>{});
     EXPECT_EQ(records_of(file.substr(0, broken + 9000)), std::vector<std::string>{});
   }
 }
 
-// Each header is sound, and none of the data: a search that believed each would read all of it again for each.
+// Each header is valid, but no data. A search that trusted each header would read all of the data again for each.
 TEST(Resync, HeadersWithoutDataCostNoMoreThanABoundedTime) {
   const std::string chunk = sample_of(100, 60000).file.substr(64, kChunkHeaderSize);
   std::string file(64, 'x');

@@ -38,7 +38,7 @@ Code failure(const ChunkSpec& spec) {
   return chunk ? Code::kNotFound : chunk.error().code;
 }
 
-// A zstd chunk of the records "ab" and "c" from the content of its two parts.
+// Returns a zstd chunk of the records "ab" and "c" from the content of its two parts.
 ChunkSpec two_records(const std::string& sizes, const std::string& values) {
   return {.num_records = 2, .decoded_data_size = 3, .data = 'z' + varint(sizes.size()) + sizes + values};
 }
@@ -131,7 +131,7 @@ TEST(Simple, ByPartsRefusesWhatDecodeRefusesAndKnowsOnlyPlainChunks) {
   }
 }
 
-// Bytes that can be changed under the reader, as a file can.
+// Bytes that can change while they are read, like a file.
 class ChangingSource final : public Source {
  public:
   explicit ChangingSource(std::string bytes) : bytes_(std::move(bytes)) {}

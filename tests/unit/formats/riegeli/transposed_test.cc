@@ -19,8 +19,8 @@ using riegeli_writer::varint;
 
 using Numbers = std::vector<std::uint64_t>;
 
-// The parts of a transposed chunk, in the order in which they are stored. As given it holds two records with one
-// varint field each (field 1: 0x96 0x01 and 0x05), the second of them the first to come out.
+// The parts of a transposed chunk, in storage order. The default values hold two records with one varint field each
+// (field 1: 0x96 0x01 and 0x05); the second record is decoded first.
 struct Parts {
   char compression_type = 0;
   std::vector<std::string> buckets = {std::string("\x05\x16\x01", 3)};
@@ -75,7 +75,7 @@ bool is_damage(const Parts& parts) {
   return !records && records.error().code == Code::kDamage;
 }
 
-// One node of each kind that takes no buffer, run one after the other by transitions.
+// Returns one node for each tag without a buffer, run in order by transitions.
 Parts without_buffers(const Numbers& tags, std::uint64_t records, std::uint64_t decoded_size) {
   Parts parts{.buckets = {}, .buffers = {}, .tags = tags, .next = {}, .subtypes = {}, .reads = {}};
   for (std::size_t i = 0; i < tags.size(); ++i) parts.next.push_back(std::min(i + 1, tags.size() - 1));
@@ -224,7 +224,7 @@ TEST(TransposedRefusal, OtherCountsAndSizesThanDeclared) {
   EXPECT_TRUE(is_damage({.records = 3}));
   EXPECT_TRUE(is_damage({.decoded_size = 4}));
   EXPECT_TRUE(is_damage({.decoded_size = 6}));
-  // A field that no record begins with.
+  // A field that belongs to no record.
   EXPECT_TRUE(is_damage(without_buffers({3, 0x0b}, 1, 1)));
   EXPECT_TRUE(is_damage(without_buffers({0x0b}, 0, 1)));
 }
@@ -295,7 +295,7 @@ TEST(TransposedLimits, CountsBeyondTheHeadersBytesAllocateNothing) {
   }
 }
 
-// How many large allocations are told of while the parts are decoded, whatever comes of them.
+// Returns how many large allocations are reported during decoding, whether it succeeds or not.
 int told_of(const Parts& parts) {
   testing::CountedAllocations allocations;
   static_cast<void>(records_in(parts));
@@ -312,18 +312,18 @@ TEST(TransposedLimits, ManyRecordsNodesAndBuffersAreToldOfBeforeTheyAreAllocated
   Parts buffers = without_buffers({3}, 1, 4 << 20);
   buffers.buckets = {""};
   buffers.buffers = Numbers(kLarge / 8, 0);
-  // The lengths, the buffers, and the places in them.
+  // The lengths, the buffers, and the positions in them.
   EXPECT_EQ(told_of(buffers), 3);
 }
 
 TEST(TransposedLimits, IdleNodesAndOpenSubmessagesEndByThemselves) {
-  // A thousand nodes that do nothing, each followed by the next, run by each of many transitions.
+  // A thousand no-op nodes, each followed by the next, run by each of many transitions.
   Parts idle = without_buffers(Numbers(1001, 0), 0, 0);
   for (std::size_t i = 0; i < 1000; ++i) idle.next[i] = 1001 + i + 1;
   idle.next[1000] = 0;
   idle.transitions = std::string(60000, '\x03');
   EXPECT_TRUE(records_in(idle));
-  // A node that opens submessages for ever.
+  // A node that opens submessages indefinitely.
   Parts open = without_buffers({0x0e}, 0, 0);
   open.transitions = std::string(60000, '\x03');
   EXPECT_TRUE(is_damage(open));

@@ -39,7 +39,7 @@ Result<std::vector<std::string>> records_of(const Chunk& chunk) {
 Reading read_all(const Container& container, const std::vector<ChunkInfo>& chunks) {
   Reading reading;
   for (const ChunkInfo& info : chunks) {
-    // Metadata chunks hold no records, and those that are not the file's first are not looked at.
+    // Metadata chunks hold no records. Only one that is first in the file is read.
     if (info.kind == "metadata" && info.records == 0u) continue;
     auto chunk = container.decode(info);
     if (!chunk) {

@@ -1,4 +1,4 @@
-// What the tests of this folder ask of a container: the whole walk, and every record that can be read.
+// Reads everything from a container: the complete scan, and every readable record.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@ struct Walk {
   std::uint64_t steps = 0;
 };
 
-// All steps from the first. Stops with what there is after size + 1 steps.
+// Returns all steps from the first. Gives up after size + 1 steps.
 Walk walk(const Container& container, std::uint64_t size);
 
 struct ReadRecord {
@@ -31,15 +31,15 @@ struct ReadRecord {
 
 struct Reading {
   std::vector<ReadRecord> records;
-  std::vector<Error> errors;  // one for each chunk that can't be decoded
+  std::vector<Error> errors;  // one for each chunk that cannot be decoded
 };
 
 Reading read_all(const Container& container, const std::vector<ChunkInfo>& chunks);
 
-// The records of one chunk, or why there are none.
+// Returns the records of one chunk, or the reason why it has none.
 Result<std::vector<std::string>> records_of(const Chunk& chunk);
 
-// Walk and reading of a file in memory.
+// Scans and reads a file in memory.
 Reading read_file(std::string_view bytes, const Limits& limits = {});
 
 }  // namespace recordfs::riegeli

@@ -1,4 +1,4 @@
-// TFRecord files made for one test, and what a container tells of them.
+// Makes TFRecord files for tests, and reads the content of a container.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -34,7 +34,7 @@ inline std::shared_ptr<const Source> source_of(const std::string& bytes) {
 struct Told {
   std::vector<ChunkInfo> chunks;
   std::vector<DamagedRegion> damage;
-  std::vector<std::string> records;  // "!" for one that can't be read
+  std::vector<std::string> records;  // "!" for an unreadable one
 };
 
 inline Told told(const std::string& bytes, const Limits& limits = {}) {

@@ -26,7 +26,7 @@ std::string packed(const std::string& bytes, int level = 6) {
   return out;
 }
 
-// Records that take some chunks, partly of noise and partly of text.
+// Returns records for several chunks, partly noise and partly text.
 std::string many_records() {
   std::mt19937 random(1);
   std::string file;
@@ -53,7 +53,7 @@ TEST(PackedTFRecord, EveryChunkCanBeDecodedFirst) {
   }
 }
 
-// Where a walk that has other checkpoints, or none, finds them.
+// Chunks have the same positions in a scan with other checkpoints, or none.
 TEST(PackedTFRecord, ChunksStandWhereTheyStandFromWhereverTheyAreReached) {
   const std::string bytes = packed(many_records());
   const Told all = told(bytes);
@@ -127,7 +127,7 @@ TEST(PackedTFRecord, ALargeRecordAtTheEndHasTheEndOfTheStream) {
 }
 
 TEST(PackedTFRecord, NothingIsReadBehindTheEndOfACutStream) {
-  constexpr std::size_t kHeads = 10 + 5;  // of a gzip member and of a block that is stored as it is
+  constexpr std::size_t kHeads = 10 + 5;  // the heads of a gzip member and of a stored block
   constexpr std::size_t kThere = 8;
   const auto source = source_of(packed(framed("one"), 0).substr(0, kHeads + kThere));
   auto reading = Inflating::from(*source, CodecId::kGzip, {});
@@ -166,7 +166,7 @@ TEST(PackedTFRecord, BehindABrokenMemberTheNextOneIsRead) {
   EXPECT_EQ(all.damage[0].end, first.size() + broken.size());
 }
 
-// Some records and the broken bytes between them in one byte of the file: each region takes one all the same.
+// Several records, and the broken bytes between them, are in one byte of the file. Each region still takes one byte.
 TEST(PackedTFRecord, AWalkGoesOnWhereDamageTakesNoByteOfTheFile) {
   std::string file = framed("one");
   for (int i = 0; i < 20; ++i) file += std::string(40, 'x') + framed("");

@@ -17,7 +17,7 @@ std::string flipped(std::string bytes, std::size_t at) {
 }
 
 const std::string kThree = framed("one") + framed("second") + framed("3");
-constexpr std::size_t kSecond = 19;  // where its header begins
+constexpr std::size_t kSecond = 19;  // begin of its header
 constexpr std::size_t kThird = 41;
 
 TEST(PlainTFRecord, EmptyFileIsOneByItsNameAlone) {
@@ -81,7 +81,7 @@ TEST(PlainTFRecord, BehindAnyOtherHeaderTheNextRecordIsSearchedFor) {
   EXPECT_FALSE(all.damage[0].records_lost);
 }
 
-// Its length leads into a record behind it: anywhere, or to data of eight bytes that look like a header.
+// Its length points into a later record: anywhere, or to eight bytes of data that look like a header.
 TEST(PlainTFRecord, ARecordThatLostBytesHidesNoOther) {
   for (const std::size_t lost : {std::size_t{50}, std::size_t{60}}) {
     std::string file = framed("one") + framed(std::string(100, 'x'));
@@ -96,7 +96,7 @@ TEST(PlainTFRecord, ARecordThatLostBytesHidesNoOther) {
   }
 }
 
-// Those inside end where it does.
+// The records inside the data end where it ends.
 TEST(PlainTFRecord, ADamagedRecordBeforeADamagedHeaderHidesNoRecordsInsideItsData) {
   const std::string file = framed("one") + framed("x" + framed("in") + framed("side")) + framed("two") + framed("3");
   const std::size_t third = file.size() - framed("3").size() - framed("two").size();

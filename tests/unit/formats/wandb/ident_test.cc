@@ -23,7 +23,7 @@ std::string fragment(char type, const std::string& payload) {
   return number(crc32(as_bytes(type + payload)), 4) + number(payload.size(), 2) + type + payload;
 }
 
-// A file of one record after the other of `size` bytes, in frames that begin at `origin`.
+// Returns a file of consecutive records of `size` bytes, in frames that begin at `origin`.
 std::string file(std::size_t origin, std::size_t size, std::size_t records) {
   std::string bytes = kIdent;
   for (std::size_t i = 0; i < records; ++i) {
