@@ -4,7 +4,7 @@
 //   file   head, chunks
 //   head   "toyfile\n", u32 size of the head, u32 flags, u32 stride, attributes, trailer, u32 check
 //   chunk  "TOY\n", u32 payload size, u32 records, u32 flags, u32 payload check, u32 header check,
-//          payload: one u32 size for each record (top bit: can't be read), then the records
+//          payload: one u32 size for each record (top bit: unreadable), then the records
 //   record of a file with parts: for each part u32 number of its directory from 1 (0: at the top), u32 kind,
 //          u32 length of the key, key, u32 length of the bytes, bytes
 //

@@ -29,7 +29,7 @@ Result<int> probe_strong(const Source& source, std::string_view, ProbeDepth) {
   return probe_letter(source, 's', 32);
 }
 
-// Recognizes a file only after a damaged head.
+// Recognizes a file only with ProbeDepth::kSearch, as formats do after a damaged head.
 Result<int> probe_deep(const Source& source, std::string_view, ProbeDepth depth) {
   if (depth == ProbeDepth::kHead) return 0;
   auto all = read_up_to(source, 0, 100);

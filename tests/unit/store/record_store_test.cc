@@ -211,7 +211,7 @@ TEST(RecordStore, PayloadIsReadAtEveryOffsetAndFailsOnlyWhereARecordDoes) {
   }
 }
 
-// Cannot decode, but knows the sizes.
+// Decodes nothing, but returns the sizes.
 class Sealed final : public Wrapped {
  public:
   using Wrapped::Wrapped;

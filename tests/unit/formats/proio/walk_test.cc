@@ -182,7 +182,7 @@ TEST(Walk, BucketsUpToTheEndOfTheFileSayThatWhatLooksTornIsDamaged) {
   }
 }
 
-// Otherwise each of them would search for the end of the file.
+// Otherwise each torn place would check separately how the file ends.
 TEST(Walk, ManyTornPlacesAreToldFromDamageAtOnce) {
   std::string bytes = kOne;
   Strings events{"one", "", "three"};
