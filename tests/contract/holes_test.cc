@@ -40,7 +40,7 @@ class HoleySource final : public Source {
     return kind_ == Zeros::kHole && at >= begin && at < end ? end : std::min(at, size());
   }
 
-  // Lets reads fail after this many more bytes.
+  // Makes reads fail after this many more bytes.
   void allow(std::uint64_t bytes) { most_ = read_ + bytes; }
 
  private:

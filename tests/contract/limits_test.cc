@@ -42,7 +42,7 @@ TEST_P(LimitsTest, TinyLimitsGiveRightRecordsOrRefuse) { expect_right_records(ti
 TEST_P(LimitsTest, ShortScansGiveTheSameRecords) {
   Limits limits;
   limits.scan_bytes = 4096;
-  // After a damaged head, recognizing the format may take more memory.
+  // After a damaged head, recognizing the format may need more than scan_bytes.
   if (sample().want.damaged && !open(bytes(), limits)) return;
   EXPECT_EQ(read(bytes(), limits).records, read(bytes()).records);
 }

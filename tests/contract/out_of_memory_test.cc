@@ -68,7 +68,7 @@ class Pass {
     }
   }
 
-  // Returns the answer; on failure adds the error to the digest and returns nothing.
+  // Returns the answer, which may be an error; adds an error to the digest.
   template <class Ask>
   auto asked(const Ask& ask) {
     auto answer = waited(ask);
