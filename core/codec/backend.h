@@ -1,4 +1,4 @@
-// What one codec's source file gives to codec.cc. Nothing outside this folder includes it.
+// The interface between codec.cc and the source file of one codec. Internal to this folder.
 #pragma once
 
 #include <optional>
@@ -8,24 +8,24 @@
 
 namespace recordfs {
 
-// A way to decompress what is in memory as a whole, beside the stream. It only says yes: whatever it does not like, the
-// stream decompresses again, and says why it fails.
+// An optional fast path for complete units in memory. It only reports success: if it rejects a unit, the stream
+// decompresses the unit again and reports the error.
 struct WholeUnit {
-  // Decompresses what stands at the front of `stored` into the whole of `out`, and returns how many stored bytes that
-  // took. nullopt, with anything in `out`: the content has another size, or it is up to the stream.
+  // Decompresses the front of `stored` into all of `out`, and returns how many stored bytes it used. Returns nullopt,
+  // with unspecified bytes in `out`, if the content has another size or only the stream can decide.
   std::optional<std::size_t> (*take)(Bytes stored, MutableBytes out);
-  // How large the content should be, if `stored` says so and nothing stands behind it. Nobody vouches for it.
+  // Returns the content size that `stored` states, assuming that nothing follows the unit. The value is untrusted.
   std::optional<std::uint64_t> (*stated_size)(Bytes stored);
 };
 
-// The functions of codec.h of the same names, for one codec. Null where reading its stream does as well.
+// The functions of codec.h with the same names, for one codec. A null pointer means that codec.cc uses the stream.
 struct Backend {
   Result<void> (*decompress_into)(Bytes stored, MutableBytes out);
   Result<Buffer> (*decompress)(Bytes stored, std::uint64_t expected, std::uint64_t limit);
   Result<std::unique_ptr<DecodeStream>> (*open_stream)(Bytes stored, Tail tail, std::uint64_t memory);
-  const WholeUnit* whole = nullptr;  // null where there is no such way
-  // How many bytes more than the content has the stream likes to be given: then it writes to where they are wanted, and
-  // not beside it first. Null: none.
+  const WholeUnit* whole = nullptr;  // null if there is no fast path
+  // Returns how many extra output bytes let the stream write directly to its destination instead of to an internal
+  // buffer. Null means 0.
   std::uint64_t (*room)(Bytes stored) = nullptr;
 };
 
@@ -39,17 +39,17 @@ extern const Backend kGzipBackend;
 extern const Backend kLz4FrameBackend;
 extern const Backend kLzmaBackend;
 
-// Reads `stream` to its end into a buffer that grows as bytes really come. `stored_size` says how far
-// `expected` is believed for the first allocation. Fails with kLimit beyond `limit`, and as the stream does.
+// Reads `stream` to its end into a buffer that grows with the output. `stored_size` bounds how far the first allocation
+// trusts `expected`. Fails with kLimit beyond `limit` bytes, and as the stream does.
 Result<Buffer> collect(DecodeStream& stream, std::uint64_t stored_size, std::uint64_t expected, std::uint64_t limit);
 
-// The same for `size` bytes, where any other number of them is kDamage.
+// As collect(), but fails with kDamage unless exactly `size` bytes come out.
 Result<Buffer> collect_exactly(DecodeStream& stream, std::uint64_t stored_size, std::uint64_t size);
 
-// Reads `stream` into the whole of `out`; kDamage when it ends before or goes on behind.
+// Reads `stream` into all of `out`. Fails with kDamage if the stream is shorter or longer.
 Result<void> fill(DecodeStream& stream, MutableBytes out);
 
-// The version of each library, as the library that runs says it or, where it can't, as its header did.
+// Return the version of each library: that of the library at run time if it reports one, otherwise that of its header.
 std::string version_of_zstd();
 std::string version_of_brotli();
 std::string version_of_snappy();

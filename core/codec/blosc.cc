@@ -14,14 +14,14 @@ namespace recordfs {
 namespace {
 
 constexpr std::size_t kNumber = 4;
-constexpr std::size_t kPreamble = kBloscHeaderSize + kNumber;  // a header, and a table of one block
+constexpr std::size_t kPreamble = kBloscHeaderSize + kNumber;  // a header and a table of one block
 constexpr std::uint8_t kUnsplitFlag = 0x10;
-constexpr int kNoSuchCodec = -5;  // what the library answers
-// The library adds up the length of a match, 255 for each such byte, in 32 bits with a sign. No stream that a writer
-// makes comes near: the match would be longer than a chunk can be.
+constexpr int kNoSuchCodec = -5;  // returned by the library
+// The library sums up the length of a match in a signed 32-bit integer, 255 for each such byte. No valid stream comes
+// near this limit: its match would be longer than a chunk.
 constexpr std::uint64_t kLongestRun = 8000000;
 
-constexpr std::uint64_t kCodecMemory = 1u << 20;  // at least what a codec takes for itself
+constexpr std::uint64_t kCodecMemory = 1u << 20;  // a lower bound of a codec's working memory
 
 Error broken(std::uint32_t block) {
   return {Code::kDamage, 0, fmt::format("Blosc can't decode block {} of its chunk", block)};
@@ -41,10 +41,11 @@ void put(MutableBytes out, std::size_t at, std::uint32_t number) {
   for (std::size_t i = 0; i < kNumber; ++i) out[at + i] = static_cast<std::byte>(number >> 8 * i & 0xFF);
 }
 
-// The header of a chunk that holds this block alone, so that the library needs no more of the real one.
+// Returns the header of a synthetic chunk that holds only this block, so that the library needs no other part of the
+// real chunk.
 BloscHeader header_of_one(const BloscHeader& header, std::uint32_t block, std::size_t stored) {
   BloscHeader one = header;
-  // A shorter last block is never split; as the only one of its chunk it would be.
+  // The library never splits a shorter last block, but would split it as the only block of its chunk.
   if (header.streams(block) == 1) one.flags |= kUnsplitFlag;
   one.size = one.block_size = header.decoded_size(block);
   one.stored_size = static_cast<std::uint32_t>(kPreamble + stored);
@@ -67,7 +68,7 @@ Result<Buffer> chunk_of_one(const BloscHeader& one, Bytes stored) {
   return chunk;
 }
 
-// Whether the library will follow no number of the chunk out of it.
+// Succeeds if no number in the chunk leads the library out of its bounds.
 Result<void> check_chunk_of_one(const BloscHeader& one, Bytes chunk) {
   if (auto sound = check_blosc(one); !sound) return sound;
   auto extent = find_blosc_block(
@@ -77,7 +78,8 @@ Result<void> check_chunk_of_one(const BloscHeader& one, Bytes chunk) {
   return {};
 }
 
-// The library does not look whether it got the memory that it works in.
+// Fails with kOutOfMemory if the library's working memory is not available. The library does not check its own
+// allocation.
 Result<void> check_memory(std::uint64_t size) {
   auto room = Buffer::allocate(static_cast<std::size_t>(3 * size + BLOSC_MAX_TYPESIZE * kNumber));
   if (!room) return std::move(room).error();
@@ -96,19 +98,19 @@ Result<void> decompress_blosc_block(const BloscHeader& header, std::uint32_t blo
   if (auto sound = check_chunk_of_one(one, chunk->view()); !sound) return sound;
   if (auto enough = check_memory(one.size); !enough) return enough;
   const auto decode = [&] {
-    // One thread and no global state: any number of these may run at once.
+    // Uses one thread and no global state, so concurrent calls are safe.
     return blosc_decompress_ctx(chunk->data(), out.data(), out.size(), 1);
   };
   int got = decode();
   if (got < 0 && got != kNoSuchCodec) {
-    // Where a codec has found no memory, the library says that the bytes are broken. A second try tells.
+    // The library reports damage if a codec runs out of memory. Check for memory and retry to tell the two apart.
     if (auto enough = check_memory(one.size + kCodecMemory); !enough) return enough;
     got = decode();
   }
   if (got == kNoSuchCodec) {
     return Error{.code = Code::kUnsupported, .detail = fmt::format("this Blosc was built without {}", header.codec())};
   }
-  // What it did not reach it leaves unwritten.
+  // The library leaves bytes that it did not reach unwritten.
   if (got < 0 || static_cast<std::size_t>(got) != out.size()) return broken(block);
   return {};
 }

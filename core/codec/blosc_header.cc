@@ -1,4 +1,4 @@
-// What can be told of a Blosc chunk without the library: every number that a decoder would follow.
+// Checks of a Blosc chunk that need no library: every number that a decoder would follow.
 #include <algorithm>
 #include <array>
 #include <string>
@@ -14,13 +14,13 @@ namespace recordfs {
 namespace {
 
 constexpr std::uint8_t kFormatVersion = 2;
-constexpr std::uint8_t kCodecVersion = 1;  // the same number for every codec
+constexpr std::uint8_t kCodecVersion = 1;  // the same for every codec
 constexpr std::uint8_t kReservedFlag = 0x08;
 constexpr std::uint8_t kUnsplitFlag = 0x10;
 constexpr std::uint32_t kMostStreams = 16;
 constexpr std::uint32_t kSmallestStream = 128;
 constexpr std::uint32_t kNumber = 4;
-// The library multiplies this by 3, and 255 elements of a table fit beside it.
+// The library computes 3 times this, plus a table of 255 elements, in 32 bits.
 constexpr std::uint32_t kLargestBlock = (0x7FFFFFFF - 255 * 4) / 3;
 
 enum Codec : std::uint8_t { kBloscLz, kLz4, kSnappy, kZlib, kZstd, kCodecs };
@@ -29,7 +29,7 @@ Codec codec_of(const BloscHeader& header) { return static_cast<Codec>(std::min<i
 
 Error damage(std::string why) { return {Code::kDamage, 0, std::move(why)}; }
 
-// How many bytes can come out of one stored byte at the very most, for what a header may declare.
+// Returns an upper bound of the bytes that one stored byte can decompress to.
 std::uint64_t largest_ratio(Codec codec) {
   switch (codec) {
     case kBloscLz:
@@ -40,8 +40,8 @@ std::uint64_t largest_ratio(Codec codec) {
   }
 }
 
-// What a stream of `out` bytes takes at the most: writers store as it is what does not become smaller. Only Snappy's
-// writer is not told where to stop.
+// Returns the most bytes that a stream of `out` decoded bytes occupies. Writers store incompressible data unchanged.
+// Only Snappy may exceed the decoded size, because its compressor has no output limit.
 std::uint64_t longest_stream(Codec codec, std::uint64_t out) { return codec == kSnappy ? 32 + out + out / 6 : out; }
 
 }  // namespace
@@ -77,7 +77,7 @@ Result<BloscHeader> parse_blosc_header(Bytes head) {
     return damage(fmt::format("no Blosc header of version 2.1 but {}.{}", version, codec_version));
   }
   if (header.size > kBloscLargest) return damage(fmt::format("a Blosc header declares {} bytes", header.size));
-  // A writer that does not get it smaller than this stores it as it is.
+  // Writers store data that does not shrink unchanged.
   if (header.stored_size < kBloscHeaderSize ||
       (header.size > 0 && header.stored_size - kBloscHeaderSize > header.size)) {
     return damage(fmt::format("a Blosc header declares {} bytes stored for {}", header.stored_size, header.size));

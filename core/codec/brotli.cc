@@ -11,8 +11,8 @@
 namespace recordfs {
 namespace {
 
-// The decoder keeps its output back until its window is full or its input is used up: smaller pieces give
-// the beginning of a stream sooner.
+// The decoder holds back output until its window is full or its input is used up. Small input pieces return the
+// beginning of a stream sooner.
 constexpr std::size_t kPieceBytes = 16 << 10;
 
 struct DestroyState {
@@ -29,7 +29,7 @@ Error error_of(BrotliDecoderErrorCode code) {
   return no_allocation ? no_memory() : broken(BrotliDecoderErrorString(code));
 }
 
-// Null when there is no memory.
+// Returns null if out of memory.
 State new_state() {
   State state(BrotliDecoderCreateInstance(nullptr, nullptr, nullptr));
   if (state) BrotliDecoderSetParameter(state.get(), BROTLI_DECODER_PARAM_LARGE_WINDOW, 1);

@@ -13,9 +13,9 @@ namespace recordfs {
 namespace {
 
 constexpr std::size_t kScratch = 128u << 10;
-constexpr std::size_t kPiece = 4u << 20;  // after which whoever reads is asked whether he still wants it
+constexpr std::size_t kPiece = 4u << 20;  // bytes between two checks for cancellation
 
-// Any stream, read in pieces, so that it can be given up between them.
+// Wraps a stream and reads it in pieces, so that the caller can cancel between them.
 class AskingStream final : public DecodeStream {
  public:
   explicit AskingStream(std::unique_ptr<DecodeStream> stream) : stream_(std::move(stream)) {}
@@ -37,7 +37,7 @@ class AskingStream final : public DecodeStream {
   const std::unique_ptr<DecodeStream> stream_;
 };
 
-// Null for what this build has not got.
+// Returns null if this build lacks the codec.
 const Backend* backend_of(CodecId codec) {
   switch (codec) {
     case CodecId::kNone: return &kNoneBackend;
@@ -69,15 +69,15 @@ Error not_built(CodecId codec) {
   return {Code::kUnsupported, 0, fmt::format("{} is not part of this build", to_string(codec))};
 }
 
-// A guess of the size of the content, with what the stream likes to have besides. No guess stays none.
+// Returns `expected` plus the extra room that the stream prefers. Returns 0 if `expected` is 0 (no guess).
 std::uint64_t with_room(const Backend* backend, Bytes stored, std::uint64_t expected) {
   if (expected == 0 || !backend || !backend->room) return expected;
   const std::uint64_t with = expected + std::min(backend->room(stored), UINT64_MAX - expected);
   return with < LargeAllocations::kLarge ? with : expected;
 }
 
-// The content of a unit of `size` bytes, if there is a way besides the stream, and it says that this is right. `used`
-// is how many stored bytes it took: all of them, where `tail` says so.
+// Returns the content of a unit of `size` bytes, or nullopt if there is no fast path or it fails. Sets `used` to the
+// stored bytes used; with Tail::kDamage these must be all.
 std::optional<Buffer> take_whole(const Backend* backend, Bytes stored, std::uint64_t size, Tail tail,
                                  std::size_t& used) {
   if (!backend || !backend->whole || !is_plausible(stored.size(), size)) return std::nullopt;
@@ -89,7 +89,7 @@ std::optional<Buffer> take_whole(const Backend* backend, Bytes stored, std::uint
   return std::move(*bytes);
 }
 
-// The same for a unit that states its size.
+// The same for a unit that states its own size.
 std::optional<Buffer> take_stated(const Backend* backend, Bytes stored, std::uint64_t limit, Tail tail,
                                   std::size_t& used) {
   if (!backend || !backend->whole) return std::nullopt;

@@ -1,10 +1,13 @@
-// Codecs: one library each, behind one face. A codec reads untrusted bytes and never writes outside the
-// buffer that it was given. No state is shared but per-thread contexts: any thread may call.
+// Decompression. A codec reads untrusted bytes and never writes outside the buffer it is given. Thread-safe: the only
+// shared state is per-thread contexts.
 //
-// Errors: kDamage for a stream that is broken, too short, too long or not used up; kLimit when more
-// comes out than allowed, or a stream wants more memory than it may; kUnsupported when this build has
-// not got the library, or for a stream that wants a preset dictionary or a later version; kOutOfMemory.
-// Positions in errors are 0: the caller knows where the stream stands and adds it.
+// Errors:
+// kDamage if a stream is invalid, too short, too long, or does not use all stored bytes;
+// kLimit if the output exceeds the limit, or a stream requires more memory than allowed;
+// kUnsupported if this build lacks the library, or a stream requires a preset dictionary or a later version;
+// kOutOfMemory.
+//
+// Positions in errors are 0. The caller adds the position of the stream.
 #pragma once
 
 #include <cstdint>
@@ -20,86 +23,86 @@ namespace recordfs {
 
 enum class CodecId : std::uint8_t {
   kNone,
-  kZstd,      // zstd frames; several frames and skippable frames one after the other
+  kZstd,      // zstd frames and skippable frames, back to back
   kBrotli,    // one Brotli stream, large windows included
   kSnappy,    // raw Snappy block
   kDeflate,   // one raw deflate stream (RFC 1951), which has no checksum
   kZlib,      // one deflate stream with a header and Adler-32 (RFC 1950)
-  kGzip,      // gzip members (RFC 1952) one after the other, each checked by its CRC-32 and length
-  kLz4Frame,  // LZ4 frames and skippable frames one after the other; no bare blocks, no legacy frames
-  kLzma,      // one stream of the old .lzma format, of a stated size or with an end mark; not .xz
+  kGzip,      // gzip members (RFC 1952) back to back, each checked against its CRC-32 and length
+  kLz4Frame,  // LZ4 frames and skippable frames, back to back; no bare blocks, no legacy frames
+  kLzma,      // one stream of the legacy .lzma format, with a stated size or an end mark; not .xz
 };
 
-// "none", "zstd", ... Static storage.
+// Returns "none", "zstd", ... The result has static storage.
 std::string_view to_string(CodecId codec);
 
-// Whether this build can decompress it.
+// Returns whether this build can decompress `codec`.
 bool is_available(CodecId codec);
 
-// What bytes behind the end of a compressed stream are: damage, or none of the stream's business.
+// How to treat bytes after the end of a compressed stream.
 enum class Tail : std::uint8_t { kDamage, kIgnored };
 
-// A zstd window or an LZMA dictionary is memory that a stream takes before its first byte comes, on the word of a
-// header alone. A zstd frame that states less content than its window wants as much as that. `memory` in what follows
-// is how many bytes that may be; more is kLimit. This is what the largest settings of the usual writers want.
+// The default for `memory` below: the largest zstd window or LZMA dictionary that a stream may allocate, in bytes. A
+// header alone requests that memory, before any output. Larger requests fail with kLimit. A zstd frame whose content is
+// smaller than its window counts with its content size. The default suits the largest settings of common writers.
 inline constexpr std::uint64_t kStreamMemory = std::uint64_t{128} << 20;
 
-// Decompresses the whole of `stored` into the whole of `out`. Anything but exactly out.size() bytes,
-// and bytes of `stored` left over, are kDamage. zstd needs no window for it.
+// Decompresses all of `stored` into all of `out`. Fails with kDamage unless exactly out.size() bytes come out and all
+// of `stored` is used. zstd needs no window for this.
 Result<void> decompress_into(CodecId codec, Bytes stored, MutableBytes out);
 
-// Decompresses the whole of `stored`, whatever comes out, up to `limit` bytes (more is kLimit).
-// `expected` is a guess of the size that saves growing; it is believed as far as `stored` makes it
-// plausible and no further.
+// Decompresses all of `stored`. Fails with kLimit if more than `limit` bytes come out. `expected` is a guess of the
+// output size that avoids reallocation. It is trusted only as far as is_plausible() allows.
 Result<Buffer> decompress(CodecId codec, Bytes stored, std::uint64_t expected, std::uint64_t limit,
                           std::uint64_t memory = kStreamMemory);
 
-// Decompresses `stored` into `size` bytes, all of it but for what `tail` says of bytes behind the end. Any other number
-// of bytes is kDamage, and never kLimit. Memory for them is taken at once where `stored` makes that many plausible, and
-// otherwise as they come. The caller has checked `size` against Limits.
+// Decompresses `stored` into exactly `size` bytes. `tail` controls whether bytes may follow the end of the stream. Any
+// other output size is kDamage, never kLimit. Allocates `size` bytes at once if is_plausible() allows it, otherwise as
+// output appears. REQUIRES: the caller has checked `size` against Limits.
 Result<Buffer> decompress_exactly(CodecId codec, Bytes stored, std::uint64_t size, Tail tail = Tail::kDamage,
                                   std::uint64_t memory = kStreamMemory);
 
-// How many bytes decompress() would give, in bounded memory. Fails as it does.
+// Returns how many bytes decompress() would produce, using bounded memory. Fails as decompress() does.
 Result<std::uint64_t> decompressed_size(CodecId codec, Bytes stored, std::uint64_t limit);
 
-// Whether memory may be taken for `size` bytes at once, on a header's word alone, if they are to come out of so many.
+// Returns whether `size` bytes may be allocated for `stored_size` stored bytes, if only a header states `size`.
 bool is_plausible(std::uint64_t stored_size, std::uint64_t size);
 
-// What came out of compressed bytes that something else follows.
+// The result of decompress_front().
 struct Front {
   Buffer content;
-  std::size_t used;  // stored bytes that the compressed stream took
+  std::size_t used;  // stored bytes that the stream used
 };
 
-// As decompress(), but what stands behind the end of the compressed stream is no damage and stays unread.
-// What begins as another frame or member still has to be one. Snappy and kNone have no end of their own:
-// they use all of `stored`.
+// As decompress(), but ignores bytes after the end of the compressed stream. Bytes that begin like another frame or
+// member must be a valid one. Snappy and kNone have no end mark and use all of `stored`.
 Result<Front> decompress_front(CodecId codec, Bytes stored, std::uint64_t expected, std::uint64_t limit);
 
-// What a zstd frame header says about the size of the content: nullopt when it does not say, or when
-// `head` is too short. 18 bytes always suffice. Reads nothing else.
+// Returns the content size in a zstd frame header, or nullopt if the header states none or `head` is too short. Reads
+// at most 18 bytes of `head`.
 std::optional<std::uint64_t> zstd_content_size(Bytes head);
 
-// How many bytes of `stored` its first zstd frame (skippable frames included) takes, by headers alone:
-// for formats that allow one frame only. nullopt when no whole frame begins there.
+// Returns how many bytes of `stored` the first zstd frame occupies, judging by headers only. A skippable frame counts
+// as a frame. Returns nullopt if no complete frame begins there. For formats that allow one frame only.
 std::optional<std::uint64_t> zstd_frame_size(Bytes stored);
 
-// One compressed stream, read forwards, for a reader that needs its beginning alone. One thread.
+// A forward-only reader of one compressed stream, for callers that need only its beginning. Not thread-safe.
 class DecodeStream {
  public:
   virtual ~DecodeStream() = default;
-  // Fills `out` and returns how much came: all of it, or less at the end of the stream, which is the end
-  // of the stored bytes too unless they were opened with Tail::kIgnored. Fails with kDamage, kLimit (a
-  // stream that wants more memory than it may), kUnsupported and kOutOfMemory, and from then on always; and as
-  // Caller::may_go_on(), which is asked before each piece of a large one.
+  // Fills `out` and returns the number of bytes produced: out.size(), or less at the end of the stream.
+  //
+  // The end of the stream must also be the end of the stored bytes, unless the stream was opened with Tail::kIgnored.
+  //
+  // Fails with kDamage, kLimit (too much memory required), kUnsupported and kOutOfMemory; all later calls then fail
+  // too. Also fails as Caller::may_go_on(), which is called before each piece of a large read.
   virtual Result<std::size_t> read(MutableBytes out) = 0;
-  // How many stored bytes the stream has not taken: at its end, those behind it. Never fails.
+  // Returns how many stored bytes the stream has not used. At its end these are the bytes that follow it.
   virtual std::size_t stored_left() const = 0;
 };
 
-// `stored` has to outlive the stream. Snappy can't be read in part: its first read holds the whole in
-// memory, at most 22 times the stored bytes. Fails with kUnsupported, kOutOfMemory.
+// Opens a stream over `stored`, which must outlive it. Fails with kUnsupported and kOutOfMemory. Snappy cannot be read
+// incrementally: its first read decompresses everything, at most 22 times the stored size.
 Result<std::unique_ptr<DecodeStream>> open_stream(CodecId codec, Bytes stored, Tail tail = Tail::kDamage,
                                                   std::uint64_t memory = kStreamMemory);
 

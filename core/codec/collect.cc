@@ -8,10 +8,10 @@
 namespace recordfs {
 namespace {
 
-// A guess of the size is believed up to this many bytes, or up to this many for each stored byte.
+// A guessed size is trusted up to this many bytes, or up to this many for each stored byte.
 constexpr std::uint64_t kBelievedBytes = 1 << 20;
 constexpr std::uint64_t kBelievedRatio = 64;
-// What a stream without a guess is expected to give for each stored byte.
+// The assumed compression ratio if there is no guess.
 constexpr std::uint64_t kUsualRatio = 4;
 
 std::uint64_t most_believed(std::uint64_t stored_size) {
@@ -29,7 +29,7 @@ std::size_t next_capacity(std::uint64_t full, std::uint64_t limit) {
   return static_cast<std::size_t>(full > limit / 2 ? limit : std::max<std::uint64_t>(2 * full, 256));
 }
 
-// nullopt where more than `limit` bytes come.
+// Returns nullopt if more than `limit` bytes come out.
 Result<std::optional<Buffer>> collect_up_to(DecodeStream& stream, std::uint64_t stored_size, std::uint64_t expected,
                                             std::uint64_t limit) {
   auto buffer = Buffer::allocate(static_cast<std::size_t>(first_capacity(stored_size, expected, limit)));
@@ -47,7 +47,7 @@ Result<std::optional<Buffer>> collect_up_to(DecodeStream& stream, std::uint64_t 
     if (auto grown = buffer->grow(next_capacity(filled, limit)); !grown) return std::move(grown).error();
     buffer->data()[filled++] = next;
   }
-  // A guess that was far too high must not hold memory for as long as the bytes are kept.
+  // Do not hold the memory of a guess that was far too high.
   const bool holds_much_more = filled < buffer->size() - buffer->size() / 4;
   buffer->truncate(filled);
   if (holds_much_more) buffer->fit();

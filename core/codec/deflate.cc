@@ -14,12 +14,12 @@
 namespace recordfs {
 namespace {
 
-// The wrappers, as inflateInit2() counts them. The window is always the largest that the format has.
+// The wrappers, as inflateInit2() numbers them. The window always has the maximum size of the format.
 constexpr int kRaw = -MAX_WBITS;
 constexpr int kZlib = MAX_WBITS;
 constexpr int kGzip = MAX_WBITS + 16;
 
-// The library counts in unsigned int, which the stored bytes and the output may both exceed.
+// zlib takes sizes as unsigned int; both the stored bytes and the output may be larger.
 constexpr std::size_t kPieceBytes = std::size_t{1} << 30;
 
 class InflateStream final : public MemberStream {
@@ -30,14 +30,14 @@ class InflateStream final : public MemberStream {
     if (ready_) inflateEnd(&state_);
   }
 
-  // Whether there was memory for it; without, it must not be read.
+  // Returns whether initialization succeeded. If not, the stream must not be read.
   bool ready() const { return ready_; }
 
  private:
   Result<Step> step(Bytes rest, MutableBytes out) override {
     const auto stored = rest.first(std::min(rest.size(), kPieceBytes));
     out = out.first(std::min(out.size(), kPieceBytes));
-    // The library's own header has no const here, and never writes.
+    // zlib does not modify the input, but its field is not const.
     state_.next_in = const_cast<Bytef*>(reinterpret_cast<const Bytef*>(stored.data()));
     state_.avail_in = static_cast<uInt>(stored.size());
     state_.next_out = reinterpret_cast<Bytef*>(out.data());
@@ -59,7 +59,7 @@ class InflateStream final : public MemberStream {
   }
 
   const int wrapper_;
-  z_stream state_{};  // knows its own address
+  z_stream state_{};  // not movable: zlib stores its address
   const bool ready_;
 };
 

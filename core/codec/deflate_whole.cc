@@ -25,14 +25,14 @@ using Kept = KeptContext<libdeflate_decompressor, FreeContext>;
 
 Kept kept_contexts;
 
-// This thread's, or a new one; null when there is no memory.
+// Returns this thread's context or a new one; null if out of memory.
 Kept::Pointer take_context() {
   auto context = kept_contexts.take();
   if (!context) context.reset(libdeflate_alloc_decompressor());
   return context;
 }
 
-// One stream or member.
+// The sizes of one stream or member.
 struct Taken {
   std::size_t stored;
   std::size_t content;
@@ -40,7 +40,7 @@ struct Taken {
 
 using Decompress = decltype(&libdeflate_deflate_decompress_ex);
 
-// What stands at the front of `stored`, if it fits into `out`.
+// Decompresses the stream at the front of `stored`, if its content fits into `out`.
 std::optional<Taken> take_one(Decompress decompress, Bytes stored, MutableBytes out) {
   std::byte nothing{};
   Taken taken{};
@@ -60,11 +60,11 @@ std::optional<std::size_t> take_stream(Bytes stored, MutableBytes out) {
   return taken->stored;
 }
 
-// Members one after the other, as the stream has them.
+// Decompresses members back to back, as the stream accepts them.
 std::optional<std::size_t> take_members(Bytes stored, MutableBytes out) {
   Bytes rest = stored;
   do {
-    // The library does not look at the checksum of a header.
+    // libdeflate does not verify the header checksum.
     if (rest.size() < kLeastMember || (std::to_integer<std::uint8_t>(rest[kFlagsAt]) & kHeaderHasCrc) != 0) {
       return std::nullopt;
     }
@@ -79,7 +79,7 @@ std::optional<std::size_t> take_members(Bytes stored, MutableBytes out) {
 
 std::optional<std::uint64_t> states_nothing(Bytes) { return std::nullopt; }
 
-// A member ends with its size, of which 32 bits are there.
+// Returns the size in the trailer of the last member: the low 32 bits.
 std::optional<std::uint64_t> size_of_last_member(Bytes stored) {
   if (stored.size() < kLeastMember) return std::nullopt;
   return Cursor(stored.last(kSizeBytes)).u32_le();

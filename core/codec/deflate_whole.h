@@ -1,4 +1,4 @@
-// Whole units of deflate, which libdeflate decompresses in half of zlib's time. deflate.cc alone includes it.
+// Decompresses complete deflate units with libdeflate, in half of zlib's time. Internal to deflate.cc.
 #pragma once
 
 #include "core/codec/backend.h"

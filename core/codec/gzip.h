@@ -1,4 +1,4 @@
-// What both libraries that read gzip members have to know of one. Nothing outside this folder includes it.
+// Shared by the zlib and libdeflate backends. Internal to this folder.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 
 namespace recordfs {
 
-// Whether a member begins at the front of `rest` (RFC 1952, section 2.3.1), as far as its magic tells.
+// Returns whether `rest` begins with the gzip magic (RFC 1952, section 2.3.1).
 inline bool begins_gzip_member(Bytes rest) {
   constexpr std::uint16_t kMagic = 0x8B1F;
   Cursor cursor(rest);

@@ -26,7 +26,7 @@ class ZlibInflater final : public Inflater {
 
   Result<std::unique_ptr<Inflater>> copy() const override {
     auto other = std::make_unique<ZlibInflater>();
-    // The library's own header has no const here, and does not write.
+    // inflateCopy() does not modify the source, but its parameter is not const.
     if (inflateCopy(&other->state_, const_cast<z_stream*>(&state_)) != Z_OK) return no_memory();
     return std::unique_ptr<Inflater>(std::move(other));
   }
@@ -55,7 +55,7 @@ class ZlibInflater final : public Inflater {
   void reset() override { inflateReset(&state_); }
 
  private:
-  z_stream state_{};  // knows its own address
+  z_stream state_{};  // not movable: zlib stores its address
 };
 
 }  // namespace

@@ -1,5 +1,5 @@
-// Inflater: a stream of deflate that is fed and read piece by piece, and of which a copy goes on from where it was
-// made. For streams that are larger than what is to be held, and of which other places are wanted than the first.
+// Inflater: an incremental, copyable decompressor for deflate streams. For random access to streams that are too large
+// to hold in memory: a copy continues from the point where it was made.
 #pragma once
 
 #include <cstdint>
@@ -12,18 +12,18 @@
 
 namespace recordfs {
 
-// One thread at a time.
+// Not thread-safe.
 class Inflater {
  public:
-  // Of one gzip member (kGzip) or one zlib stream (kZlib). Fails with kOutOfMemory, and kUnsupported for other codecs
-  // and where this build has not got the library.
+  // Opens a decompressor for one gzip member (kGzip) or one zlib stream (kZlib). Fails with kOutOfMemory, and with
+  // kUnsupported for other codecs or if this build lacks zlib.
   static Result<std::unique_ptr<Inflater>> open(CodecId codec);
   virtual ~Inflater() = default;
 
-  // What it holds: a window of deflate and the tables of a block.
+  // Memory held by one object, in bytes: the deflate window and the Huffman tables.
   static constexpr std::uint64_t kMemory = 48u << 10;
 
-  // Another one in the same state. Fails with kOutOfMemory.
+  // Returns a copy in the same state. Fails with kOutOfMemory.
   virtual Result<std::unique_ptr<Inflater>> copy() const = 0;
 
   enum class Verdict : std::uint8_t { kGoesOn, kEnded, kBroken };
@@ -31,16 +31,20 @@ class Inflater {
     std::size_t taken = 0;
     std::size_t given = 0;
     Verdict verdict = Verdict::kGoesOn;
-    std::string reason{};  // of what is broken
+    std::string reason{};  // set if verdict is kBroken
   };
-  // Takes from `stored`, which begins where the step before it stopped, and fills `out`, until one of both is used up.
-  // How many bytes were taken when `out` is full is a function of the stream alone, if kLookahead bytes of `stored` are
-  // left then, or it ends with the stream: where fewer are left, one more step with an empty `out` makes it so. What
-  // was given before something broken counts. Fails with kOutOfMemory. REQUIRES: goes on.
+  // Decompresses from `stored` to `out` until one of them is used up. `stored` starts where the previous step stopped.
+  //
+  // The number of bytes taken when `out` is full depends only on the stream, under one condition. At least kLookahead
+  // bytes of `stored` must remain, or `stored` must end with the stream. If fewer remain, one more step with an empty
+  // `out` has the same effect.
+  //
+  // Bytes given before an error was found are valid. Fails with kOutOfMemory. REQUIRES: the previous verdict, if any,
+  // was kGoesOn.
   virtual Result<Step> step(Bytes stored, MutableBytes out) = 0;
   static constexpr std::size_t kLookahead = 4096;
 
-  // Makes it ready for the next member, behind one that has ended.
+  // Prepares for the next member after one has ended.
   virtual void reset() = 0;
 };
 

@@ -1,4 +1,4 @@
-// What a thread keeps of a codec for its next use.
+// Caches one codec context per thread.
 #pragma once
 
 #include <pthread.h>
@@ -7,9 +7,13 @@
 
 namespace recordfs {
 
-// One for each thread, freed when the thread ends; the first thread's stays until the program ends. A thread_local with
-// a destructor would not do: where there is no memory to note it, the C library ends the program. In static storage
-// alone: it is never destroyed.
+// Holds at most one context per thread and frees it when the thread ends. The main thread's context lives until the
+// program ends.
+//
+// Does not use thread_local with a destructor: the C library aborts the program if it cannot allocate memory to
+// register one.
+//
+// REQUIRES: static storage duration, because the key is never deleted. Thread-safe.
 template <class Context, class Free>
 class KeptContext {
  public:
@@ -17,7 +21,7 @@ class KeptContext {
 
   KeptContext() : has_key_(::pthread_key_create(&key_, [](void* kept) { Free()(static_cast<Context*>(kept)); }) == 0) {}
 
-  // This thread's, which it keeps no longer; null when there is none.
+  // Removes and returns this thread's context, or null if there is none.
   Pointer take() {
     if (!has_key_) return nullptr;
     Pointer kept(static_cast<Context*>(::pthread_getspecific(key_)));
@@ -25,7 +29,7 @@ class KeptContext {
     return kept;
   }
 
-  // In place of what was kept. Freed at once where it can't be.
+  // Stores `context` for this thread in place of the previous one. Frees it at once if it cannot be stored.
   void keep(Pointer context) {
     take();
     if (has_key_ && ::pthread_setspecific(key_, context.get()) == 0) static_cast<void>(context.release());

@@ -15,13 +15,13 @@ namespace recordfs {
 namespace {
 
 constexpr std::uint32_t kFrameMagic = 0x184D2204;
-constexpr std::uint32_t kSkippableMagic = 0x184D2A50;  // and the 15 that follow it
+constexpr std::uint32_t kSkippableMagic = 0x184D2A50;  // and the 15 values after it
 
-// Of the byte behind the magic.
+// Flags in the byte after the magic.
 constexpr std::uint8_t kWantsDictionary = 0x01;
 constexpr std::uint8_t kStatesSize = 0x08;
 
-// The densest element of a block is a byte that makes a copy longer by 255.
+// The densest element of a block is a byte that extends a copy by 255.
 constexpr std::uint64_t kLargestRatio = 255;
 
 struct FreeContext {
@@ -29,7 +29,7 @@ struct FreeContext {
 };
 using Context = std::unique_ptr<LZ4F_dctx, FreeContext>;
 
-// Null when there is no memory.
+// Returns null if out of memory.
 Context new_context() {
   LZ4F_dctx* context = nullptr;
   const std::size_t outcome = LZ4F_createDecompressionContext(&context, LZ4F_VERSION);
@@ -42,7 +42,7 @@ bool begins_frame(Bytes bytes) {
   return cursor.ok() && (magic == kFrameMagic || (magic & ~0xFu) == kSkippableMagic);
 }
 
-// The flags of a content frame; none for a skippable one.
+// Returns the flags of a content frame, or 0 for a skippable one.
 std::uint8_t flags_of(Bytes frame) {
   Cursor cursor(frame);
   const std::uint32_t magic = cursor.u32_le();
@@ -69,8 +69,8 @@ class Lz4Stream final : public MemberStream {
 
   bool next_member(Bytes rest) override { return begins_frame(rest); }
 
-  // The library checks all other sizes, but takes a stated size of 0 for none, and a frame for a dictionary
-  // as if it wanted none.
+  // Checks what the library does not. It treats a stated size of 0 as no size, and ignores that a frame requires a
+  // dictionary.
   Result<Step> enter_frame(Bytes rest) {
     if (!begins_frame(rest)) return broken("no frame where one has to begin");
     LZ4F_frameInfo_t info{};
@@ -100,9 +100,10 @@ Result<std::unique_ptr<DecodeStream>> open_lz4(Bytes stored, Tail tail, std::uin
   return std::unique_ptr<DecodeStream>(std::make_unique<Lz4Stream>(std::move(context), stored, tail));
 }
 
-// The library decodes a block into the output where the largest block would fit, and otherwise into memory of its own.
+// Returns the largest block size. If the output has that much room, the library decodes directly into it and otherwise
+// into an internal buffer.
 std::uint64_t largest_block(Bytes stored) {
-  constexpr unsigned kSmallestLog = 8;  // of the number 0; each number further is four times as much
+  constexpr unsigned kSmallestLog = 8;  // log2 of the size for number 0; each further number quadruples it
   constexpr unsigned kSmallestNumber = 4;
   Cursor cursor(stored);
   const std::uint32_t magic = cursor.u32_le();

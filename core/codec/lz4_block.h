@@ -1,5 +1,5 @@
-// A bare LZ4 block. It tells neither how much comes out of it nor where it ends, so it is no codec like those of
-// codec.h: the caller knows both. Any thread.
+// Bare LZ4 blocks. A block stores neither its decompressed size nor its end. Therefore it is not a codec of codec.h,
+// and the caller must supply both. Thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -10,10 +10,12 @@
 
 namespace recordfs {
 
-// Decompresses the whole of `stored` into `size` bytes. Fails with kDamage for a block that is broken or gives any
-// other number of bytes, with kUnsupported for more than 2 GB and where this build has not got the library, and with
-// kOutOfMemory. Memory is taken at once where `stored` can give that much at all; the caller has checked `size` against
-// Limits. Positions in errors are 0.
+// Decompresses all of `stored` into exactly `size` bytes. Allocates at once if `stored` can produce that many bytes.
+//
+// Fails with kDamage if the block is invalid or produces another number of bytes. Fails with kUnsupported for more than
+// 2 GB or if this build lacks LZ4, and with kOutOfMemory. Positions in errors are 0.
+//
+// REQUIRES: the caller has checked `size` against Limits.
 Result<Buffer> decompress_lz4_block(Bytes stored, std::uint64_t size);
 
 }  // namespace recordfs

@@ -10,7 +10,7 @@
 namespace recordfs {
 namespace {
 
-// What the library wants besides the dictionary, and more.
+// An upper bound of the library's memory in addition to the dictionary.
 constexpr std::uint64_t kBesides = 2 << 20;
 
 std::uint64_t with_besides(std::uint64_t memory) {
@@ -34,7 +34,7 @@ class LzmaStream final : public MemberStream {
         ready_(lzma_alone_decoder(&state_, memory_) == LZMA_OK) {}
   ~LzmaStream() override { lzma_end(&state_); }
 
-  // Whether there was memory for it; without, it must not be read.
+  // Returns whether initialization succeeded. If not, the stream must not be read.
   bool ready() const { return ready_; }
 
  private:

@@ -1,5 +1,5 @@
-// A DecodeStream over a library that takes and gives a piece at a time, for compressed streams that may be
-// several members (gzip members, LZ4 frames) one after the other. Nothing outside this folder includes it.
+// A DecodeStream over a library that works incrementally, for streams of one or more members (gzip members, LZ4 frames)
+// back to back. Internal to this folder.
 #pragma once
 
 #include <string_view>
@@ -10,7 +10,7 @@ namespace recordfs {
 
 class MemberStream : public DecodeStream {
  public:
-  // `name` is put before the reason of each failure and has static storage.
+  // `name` prefixes the reason of each error and has static storage.
   MemberStream(std::string_view name, Bytes stored, Tail tail) : name_(name), rest_(stored), tail_(tail) {}
   MemberStream(const MemberStream&) = delete;
   MemberStream& operator=(const MemberStream&) = delete;
@@ -22,19 +22,19 @@ class MemberStream : public DecodeStream {
   struct Step {
     std::size_t taken;
     std::size_t given;
-    bool ended;  // the member
+    bool ended;  // whether the member ended
   };
 
   Error broken(std::string_view why) const;
   Error no_memory() const;
 
  private:
-  // One call of the library. `rest` begins where the step before it stopped; `out` is not empty. A step that neither
-  // takes nor gives nor ends anything says that the stored bytes are too few.
+  // Calls the library once. `rest` begins where the previous step stopped; `out` is not empty. A step that takes, gives
+  // and ends nothing means that the stored bytes are truncated.
   virtual Result<Step> step(Bytes rest, MutableBytes out) = 0;
 
-  // After the end of a member: whether another one begins at the front of `rest`, which the library is then ready
-  // to read.
+  // Called after the end of a member. Returns whether another member begins at the front of `rest`, and if so prepares
+  // the library to read it.
   virtual bool next_member(Bytes rest);
 
   Result<std::size_t> advance(MutableBytes out);

@@ -13,14 +13,14 @@
 namespace recordfs {
 namespace {
 
-// The densest element of the format is a copy of 64 bytes written in 3.
+// The densest element of the format is a copy of 64 bytes, encoded in 3.
 constexpr std::uint64_t kLargestRatio = 22;
 
 Error broken(std::string_view why) { return {Code::kDamage, 0, fmt::format("snappy: {}", why)}; }
 
 const char* characters(Bytes bytes) { return reinterpret_cast<const char*>(bytes.data()); }
 
-// The size that `stored` declares, if that many bytes can come out of it at all.
+// Returns the size that `stored` declares. Fails with kDamage if `stored` cannot produce that many bytes.
 Result<std::size_t> declared_size(Bytes stored) {
   std::size_t size = 0;
   if (!snappy::GetUncompressedLength(characters(stored), stored.size(), &size)) return broken("no length at the front");
@@ -53,7 +53,8 @@ Result<Buffer> decompress_snappy(Bytes stored, std::uint64_t, std::uint64_t limi
   return buffer;
 }
 
-// Raw Snappy can't be decompressed in part: everything at the first read, which the ratio bounds.
+// Raw Snappy cannot be decompressed incrementally. The first read decompresses everything; the maximum ratio bounds the
+// memory.
 class SnappyStream final : public DecodeStream {
  public:
   explicit SnappyStream(Bytes stored) : stored_(stored) {}

@@ -1,4 +1,4 @@
-// Which libraries decompress, for bug reports.
+// Versions of the decompression libraries, for bug reports.
 #pragma once
 
 #include <string>
@@ -9,10 +9,10 @@ namespace recordfs {
 
 struct CodecVersion {
   std::string_view name;  // of the library
-  std::string version;    // empty: this build has not got it
+  std::string version;    // empty if this build lacks the library
 };
 
-// All libraries that a build may have, in a fixed order. Any thread.
+// Returns all libraries that recordfs supports, in a fixed order. Thread-safe.
 std::vector<CodecVersion> codec_versions();
 
 }  // namespace recordfs

@@ -14,11 +14,11 @@ namespace recordfs {
 namespace {
 
 constexpr std::uint32_t kFrameMagic = 0xFD2FB528;
-constexpr std::uint32_t kSkippableMagic = 0x184D2A50;  // and the 15 that follow it
+constexpr std::uint32_t kSkippableMagic = 0x184D2A50;  // and the 15 values after it
 constexpr int kWindowLogMax = sizeof(void*) == 8 ? 31 : 30;
-constexpr unsigned kSingleSegment = 0x20;  // in the descriptor: the window is the content, and has no byte of its own
+constexpr unsigned kSingleSegment = 0x20;  // descriptor flag: the window is the content, and there is no window byte
 constexpr unsigned kLeastWindowLog = 10;
-// A context that holds more than this (the window of a stream) is not kept for the next use.
+// Contexts larger than this (they hold the window of a stream) are not cached.
 constexpr std::size_t kKeptContextBytes = 8 << 20;
 
 struct FreeContext {
@@ -45,7 +45,7 @@ Error error_of(std::size_t result) {
   return error;
 }
 
-// This thread's spare context, or a new one; null when there is no memory.
+// Returns this thread's cached context or a new one; null if out of memory.
 Context take_context() {
   Context context = spare_contexts.take();
   if (!context) context.reset(ZSTD_createDCtx());
@@ -63,7 +63,7 @@ void give_back(Context context) {
 
 enum class FrameKind { kContent, kSkippable, kOther };
 
-// kOther includes the frames of zstd before 0.8, which the library may still know and we don't want.
+// kOther includes frames of zstd before 0.8, which the library may support and recordfs does not.
 FrameKind frame_kind(Bytes bytes) {
   Cursor cursor(bytes);
   const std::uint32_t magic = cursor.u32_le();
@@ -72,8 +72,9 @@ FrameKind frame_kind(Bytes bytes) {
   return FrameKind::kOther;
 }
 
-// What a stream of the frame that begins in `stored` takes memory for before it gives its first byte: the window (RFC
-// 8878, 3.1.1.1.2), or the content if that is smaller. 0 for a skippable frame, and where the header is cut off.
+// Returns the memory that a stream allocates for the frame at the front of `stored` before any output. That is the
+// window (RFC 8878, 3.1.1.1.2), or the content if that is smaller. Returns 0 for a skippable frame or a truncated
+// header.
 std::uint64_t memory_of(Bytes stored) {
   constexpr std::uint64_t kUnknown = std::numeric_limits<std::uint64_t>::max();
   Cursor cursor(stored);
@@ -87,7 +88,7 @@ std::uint64_t memory_of(Bytes stored) {
   return wanted == kUnknown ? 0 : wanted;
 }
 
-// Whether `stored` is one frame after the other up to its last byte, by headers alone.
+// Succeeds if `stored` consists of complete frames up to its last byte, judging by headers only.
 Result<void> check_frames(Bytes stored) {
   do {
     if (frame_kind(stored) == FrameKind::kOther) return broken("no frame where one has to begin");
@@ -134,7 +135,7 @@ class ZstdStream final : public DecodeStream {
  private:
   Bytes rest() const { return {static_cast<const std::byte*>(in_.src) + in_.pos, stored_left()}; }
 
-  // At least one frame, and nothing behind the last, or what may be ignored.
+  // Returns whether at least one frame has ended and nothing follows it that must not be ignored.
   bool at_end() const {
     if (in_frame_ || in_.pos == 0) return false;
     return stored_left() == 0 || (tail_ == Tail::kIgnored && frame_kind(rest()) == FrameKind::kOther);

@@ -1,4 +1,4 @@
-// CRC-32 (IEEE 802.3, the one of zlib and gzip).
+// CRC-32 (IEEE 802.3), as in zlib and gzip.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +7,7 @@
 
 namespace recordfs {
 
-// CRC-32 of `bytes`, going on from `previous` (the CRC of what stands before them). Any thread.
+// Returns the CRC-32 of `bytes`, continuing from `previous`, the CRC of the preceding bytes. Thread-safe.
 std::uint32_t crc32(Bytes bytes, std::uint32_t previous = 0);
 
 }  // namespace recordfs

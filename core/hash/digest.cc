@@ -68,9 +68,9 @@ struct Digester::State {
       : digest(id), algorithm(algorithm_of(id)), context(algorithm == nullptr ? 0 : algorithm->context_size) {}
 
   DigestId digest;
-  const nettle_hash* algorithm;    // nullptr for the two that are numbers
-  std::uint32_t number = 0;        // of these two
-  std::vector<std::byte> context;  // of the others, as nettle lays it out
+  const nettle_hash* algorithm;    // nullptr for Adler-32 and CRC-32
+  std::uint32_t number = 0;        // the running Adler-32 or CRC-32
+  std::vector<std::byte> context;  // Nettle's context, for the other algorithms
 };
 
 Digester::Digester(DigestId digest) : state_(std::make_unique<State>(digest)) {

@@ -1,4 +1,4 @@
-// Digests that stand beside data in files: zlib's checksums, MD5 and the SHA families, behind one face.
+// Digests that files store next to their data: the checksums of zlib, MD5 and the SHA families.
 #pragma once
 
 #include <array>
@@ -12,13 +12,13 @@ namespace recordfs {
 
 enum class DigestId : std::uint8_t { kAdler32, kCrc32, kMd5, kSha1, kSha224, kSha256, kSha384, kSha512 };
 
-// "adler32", "sha256", ... Static storage.
+// Returns "adler32", "sha256", ... The result has static storage.
 std::string_view to_string(DigestId digest);
 
-// Its length in bytes: 4 to 64.
+// Returns the length of the digest in bytes: 4 to 64.
 std::size_t digest_size(DigestId digest);
 
-// The bytes of a digest as they stand in a file; the two numbers among them little-endian.
+// A digest as stored in a file. Adler-32 and CRC-32 are little-endian.
 struct Digest {
   std::array<std::byte, 64> bytes{};
   std::size_t size = 0;
@@ -26,7 +26,7 @@ struct Digest {
   Bytes view() const { return Bytes(bytes).first(size); }
 };
 
-// A digest over bytes that come in pieces. One object, one thread.
+// Computes a digest incrementally. Not thread-safe.
 class Digester {
  public:
   explicit Digester(DigestId digest);
@@ -35,7 +35,7 @@ class Digester {
   ~Digester();
 
   void append(Bytes piece);
-  // The digest of all pieces so far. Call once, at the end.
+  // Returns the digest of all appended bytes. Call at most once; do not append afterwards.
   Digest finish();
 
  private:

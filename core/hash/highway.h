@@ -1,4 +1,4 @@
-// HighwayHash-64 with the key of Riegeli/records (its specification, "Conventions").
+// HighwayHash-64 with the key of Riegeli/records (Riegeli specification, "Conventions").
 #pragma once
 
 #include <cstdint>
@@ -8,13 +8,13 @@
 
 namespace recordfs {
 
-// The hash of `bytes`. Any thread.
+// Returns the hash of `bytes`. Thread-safe.
 std::uint64_t riegeli_hash(Bytes bytes);
 
-// The same hash as a name for bytes of our own, which no other program reads. Any thread.
+// The same hash, for data that only recordfs reads. Thread-safe.
 inline std::uint64_t highway_hash(Bytes bytes) { return riegeli_hash(bytes); }
 
-// The same hash over bytes that come in pieces. One object, one thread.
+// Computes the same hash incrementally. Not thread-safe.
 class RiegeliHasher {
  public:
   RiegeliHasher();
@@ -23,7 +23,7 @@ class RiegeliHasher {
   RiegeliHasher& operator=(const RiegeliHasher&) = delete;
 
   void append(Bytes piece);
-  // The hash of all pieces so far. Call once, at the end.
+  // Returns the hash of all appended bytes. Call at most once; do not append afterwards.
   std::uint64_t finish();
 
  private:

@@ -1,4 +1,4 @@
-// xxHash of three kinds, all with the seed 0.
+// xxHash: XXH32, XXH64 and XXH3 (64 bits), all with seed 0.
 #pragma once
 
 #include <cstdint>
@@ -8,14 +8,14 @@
 
 namespace recordfs {
 
-// XXH32, XXH64 and the 64 bits of XXH3. None of them fails; any thread may call.
+// One-shot functions. They cannot fail. Thread-safe.
 std::uint32_t xxh32(Bytes bytes);
 std::uint64_t xxh64(Bytes bytes);
 std::uint64_t xxh3(Bytes bytes);
 
 enum class XxHashKind : std::uint8_t { k32, k64, k3 };
 
-// The hash of bytes that come in pieces, which may be asked for behind each piece. One object, one thread.
+// Computes a hash incrementally. Not thread-safe.
 class XxHasher {
  public:
   explicit XxHasher(XxHashKind kind);
@@ -24,7 +24,7 @@ class XxHasher {
   XxHasher& operator=(const XxHasher&) = delete;
 
   void append(Bytes piece);
-  // Of all pieces so far.
+  // Returns the hash of all bytes appended so far. More pieces may follow.
   std::uint64_t value() const;
 
  private:
