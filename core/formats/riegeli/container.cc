@@ -56,7 +56,7 @@ Result<void> RiegeliContainer::learn_facts() {
 }
 
 Result<std::optional<ChunkInfo>> RiegeliContainer::metadata_chunk(const Framing& framing) {
-  // A large chunk has many block headers, which are nobody's business before it is known to be metadata.
+  // Read only the chunk header first: a scan would check all block headers of a large chunk that may not be metadata.
   auto declared = framing.declared(kBehindSignature);
   if (!declared) return declared;
   if (!*declared || type_of((*declared)->kind) != ChunkType::kMetadata) return std::optional<ChunkInfo>{};
@@ -140,7 +140,7 @@ Result<Buffer> RiegeliContainer::decode_metadata(const ChunkInfo& chunk) const {
   }
   auto data = read_verified(*source_, chunk);
   if (!data) return std::move(data).error();
-  // Stored as a transposed chunk with one record, whatever the header's count says.
+  // The message is a transposed chunk with one record, whatever the header's count is.
   auto decoded = transposed::decode(data->view(), 1, decoded_data_size(chunk), limits_);
   if (!decoded) return at_chunk(std::move(decoded).error(), chunk);
   return std::move(decoded->payload);
@@ -200,7 +200,7 @@ Result<std::shared_ptr<const std::string>> RiegeliContainer::descriptors(const C
   return (*described)->descriptors;
 }
 
-// Writers that state a type of records state that of a message.
+// A stated record type is always a message type.
 std::string_view RiegeliContainer::record_media_type(const std::vector<Attribute>& attributes) const {
   const bool is_stated = std::ranges::find(attributes, kRecordTypeKey, &Attribute::key) != attributes.end();
   return is_stated ? "application/x-protobuf" : "";

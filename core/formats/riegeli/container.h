@@ -1,4 +1,4 @@
-// One open Riegeli/records file, as core/formats/container.h says.
+// The Container of one open Riegeli/records file.
 #pragma once
 
 #include <memory>
@@ -17,7 +17,7 @@ namespace recordfs::riegeli {
 
 class RiegeliContainer final : public Container {
  public:
-  // Reads the first three chunk headers at the most, for facts(). Fails as Source does.
+  // Opens a file. Reads at most the first three chunk headers, for facts(). Fails as Source does.
   static Result<std::unique_ptr<Container>> open(std::shared_ptr<const Source> source, const Limits& limits);
 
   std::string_view format() const override;
@@ -36,7 +36,7 @@ class RiegeliContainer final : public Container {
   std::string_view record_media_type(const std::vector<Attribute>& attributes) const override;
 
  private:
-  // What the metadata says of the records.
+  // The record type and its descriptors, from the file metadata.
   struct Described {
     std::string type;
     std::shared_ptr<const std::string> descriptors;
@@ -45,15 +45,15 @@ class RiegeliContainer final : public Container {
   RiegeliContainer(std::shared_ptr<const Source> source, const Limits& limits);
 
   Result<void> learn_facts();
-  // The metadata chunk right behind the signature, if the file has one.
+  // Returns the metadata chunk directly after the signature, if the file has one.
   static Result<std::optional<ChunkInfo>> metadata_chunk(const Framing& framing);
-  // The message of a metadata chunk. Fails as decode.
+  // Returns the message of a metadata chunk. Fails as decode().
   Result<Buffer> decode_metadata(const ChunkInfo& chunk) const;
-  // Reads the metadata once. Fails as attributes().
+  // Returns the parsed metadata, which is read once and cached. Fails as attributes().
   Result<const Described*> described() const;
-  // Whether the type's rules are kept.
+  // Fails if the chunk violates the rules of its type.
   static Result<void> check_type(const ChunkInfo& chunk);
-  // The same, and whether the limits allow what is decoded whole.
+  // As check_type(); also fails with kLimit if the limits do not allow decoding the chunk as a whole.
   Result<void> check_decodable(const ChunkInfo& chunk) const;
   Error too_large(const ChunkInfo& chunk) const;
 
@@ -62,7 +62,7 @@ class RiegeliContainer final : public Container {
   const Framing framing_;
   std::vector<Fact> facts_;  // written before the container is shared
   mutable std::mutex mutex_;
-  mutable std::optional<Result<Described>> described_;  // guarded by mutex_; written once, and stays
+  mutable std::optional<Result<Described>> described_;  // guarded by mutex_; never changes once set
 };
 
 }  // namespace recordfs::riegeli

@@ -9,11 +9,12 @@
 namespace recordfs::riegeli {
 namespace {
 
-// Bits that speak for the format: a whole signature; each half of it alone, or a hash with a pointer that holds.
+// Bits of evidence for the format: a complete signature; one half of it, or a block header with a valid hash and
+// pointer.
 constexpr int kWholeSignature = 200;
 constexpr int kOneHash = 60;
 constexpr std::size_t kShortestPrefix = 8;
-// How far a search for a sound block header goes.
+// How far to search for a valid block header.
 constexpr Position kSearched = 4 << 20;
 
 Result<int> bid_on_head(const Source& source) {
@@ -31,7 +32,7 @@ Result<int> bid_on_head(const Source& source) {
   return sound ? kOneHash : 0;
 }
 
-// Whether the chunk is sound that a block header names, or the one behind it.
+// Returns whether the chunk that a block header names, or the next one, has a valid header.
 Result<bool> leads_to_chunk(const Framing& framing, Position size, Position block, const BlockHeader& header) {
   if (header.next_chunk > size - block) return true;
   const Position end = block + header.next_chunk;
@@ -59,7 +60,7 @@ Result<int> bid_on_blocks(const Source& source, const Limits& limits) {
   return 0;
 }
 
-// The same of what a walk finds that begins without a signature: a file whose beginning was cut off.
+// Bids on a file whose beginning was cut off, if a scan without a signature finds a chunk.
 Result<int> bid_on_chunks(const Source& source) {
   Limits limits;
   limits.scan_bytes = 0;

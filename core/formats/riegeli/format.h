@@ -1,4 +1,4 @@
-// Riegeli/records: the format's entry in the list of formats. FORMAT.md says how the files look.
+// The Riegeli/records format. FORMAT.md describes the files.
 #pragma once
 
 #include "core/formats/registry.h"

@@ -14,10 +14,10 @@ namespace {
 
 // A chunk header, the block header that may interrupt it, and the first byte of data.
 constexpr std::size_t kOpeningBytes = kBlockHeaderSize + kChunkHeaderSize + 1;
-// A search that is under way, in ChunkKey::state: the phase, the number of the block at which it goes on, and whether a
-// foreign file was met.
+// The state of a search in ChunkKey::state: the phase, the number of the block where the search continues, and whether
+// a foreign file signature was found.
 constexpr std::uint64_t kForeign = std::uint64_t{1} << 63;
-// So large a chunk, at the most, is looked through when its data turns out not to be what its header says.
+// The largest chunk that is searched for other chunks if its data does not match its header.
 constexpr std::uint64_t kMostInside = 4 << 20;
 
 constexpr std::string_view kNoSignature = "the file does not begin with its signature";
@@ -39,7 +39,7 @@ Step damaged_step(DamagedRegion damage, Position size) {
   return step;
 }
 
-// The search goes on by the next step.
+// Returns a step that continues the search.
 Step still_searching(const Search& search) {
   const std::uint64_t foreign = search.is_foreign ? kForeign : 0;
   return Step{{}, {}, ChunkKey{search.damaged, search.phase | search.from / kBlockSize * kBlockSize | foreign}};
@@ -57,7 +57,7 @@ Result<Framing::Opening> Framing::read_opening(Place place) const {
   auto got = source_.read_at(begin, bytes);
   if (!got) return std::move(got).error();
   std::size_t there = *got;
-  // Closes the gap where a block header stands, so that the chunk header and what follows are one run.
+  // Remove the block header, so that the chunk header and the data are contiguous.
   const Position block = block_at_or_behind(begin, place.phase);
   const std::uint64_t to_block = block - begin;
   if (to_block < there && to_block <= kChunkHeaderSize) {
@@ -147,7 +147,7 @@ Result<std::optional<Place>> Framing::chunk_in_shifted_blocks(Position from, Pos
 Result<Framing::BlockCheck> Framing::check_blocks(Place place, Position content, Position end) const {
   const Position begin = place.begin;
   BlockCheck check;
-  // Behind the limits a chunk is refused whatever its block headers say.
+  // A chunk beyond the limits is refused whatever its block headers contain.
   const Position checked = begin + std::min(std::min(content, source_.size()) - begin, limits_.stored_chunk);
   const bool cut = end > source_.size();
   Position least = begin;
@@ -203,7 +203,7 @@ Result<std::optional<Step>> Framing::go_on(Place damaged, Place found, std::stri
     if (step.next) step.next->state = found.phase;
     return std::optional(std::move(step));
   }
-  // Nothing stands between, but what does not fit together.
+  // No bytes lie in between, but the phase does not match.
   auto examined = examine(found);
   if (!examined) return std::move(examined).error();
   auto* sound = std::get_if<SoundChunk>(&*examined);
@@ -255,9 +255,9 @@ Result<std::optional<Place>> Framing::search_inside(Place outer, Position least,
   return std::optional<Place>{};
 }
 
-// Where the data is not what its header says, blocks may stand elsewhere: broken block headers are none then, but data.
-// Where besides no chunk begins at the end of this one, bytes may have got lost out of it, and the next chunk begins
-// before the end.
+// If the data does not match its hash, blocks may have shifted; "broken block headers" are then ordinary data. If also
+// no chunk begins at the end of this one, bytes may have been deleted from it. The next chunk then begins before that
+// end.
 Result<Step> Framing::step_over(SoundChunk sound) const {
   const Position size = source_.size();
   ChunkInfo& info = sound.info;

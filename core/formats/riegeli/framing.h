@@ -1,5 +1,5 @@
-// The walk over chunk headers, and the search for the next chunk behind damage. FORMAT.md, "Damage", has the
-// rules and what they are for.
+// The scan over chunk headers and the search for the next chunk after damage. FORMAT.md, "Damage", has the rules and
+// their rationale.
 //
 // Const, thread-safe, no cache: each call reads what it needs.
 #pragma once
@@ -18,7 +18,7 @@
 
 namespace recordfs::riegeli {
 
-// Where a chunk may begin, in a part of the file in which blocks have this phase.
+// A position where a chunk may begin, and the phase of the blocks there.
 struct Place {
   Position begin = 0;
   Phase phase = 0;
@@ -26,8 +26,7 @@ struct Place {
   bool operator==(const Place&) const = default;
 };
 
-// The chunk at a position, its header verified, and the block headers inside it that are broken. Its data
-// was not looked at.
+// A chunk with a verified header, and the broken block headers inside it. Its data is not verified.
 struct SoundChunk {
   ChunkInfo info;
   std::vector<DamagedRegion> broken_block_headers;
@@ -38,69 +37,69 @@ struct CutChunk {
   bool has_header = false;
 };
 
-// The chunk's header is sound and its end inside the file, but its records are refused as a whole.
+// The chunk has a valid header and ends inside the file, but its records are refused as a whole.
 struct RefusedChunk {
   Position end = 0;
   std::string_view reason;
 };
 
-// What stands at the position is no chunk, or can't be one as its header says.
+// There is no chunk at the position, or its header contradicts the block headers.
 struct LostChunk {
   std::string_view reason;
-  Position search_from = 0;  // block headers before this one were used up
-  Position least = 0;        // as far as block headers agree with the chunk's
+  Position search_from = 0;  // block headers before this position have been used already
+  Position least = 0;        // no chunk begins before: block headers agree with the chunk up to here
 };
 
 using Examined = std::variant<SoundChunk, CutChunk, RefusedChunk, LostChunk>;
 
 class Framing {
  public:
-  // REQUIRES: both outlive the object.
+  // REQUIRES: `source` and `limits` outlive the object.
   Framing(const Source& source, const Limits& limits) : source_(source), limits_(limits) {}
 
-  // One step of the walk, as Container::scan says. A key's state has the phase, and where a search is under way that
-  // began at the key's position, how far it has come.
+  // Makes one step of the scan, as Container::scan(). A key's state holds the phase. If a search that began at the
+  // key's position is under way, the state also holds its progress.
   Result<Step> scan(ChunkKey at) const;
 
-  // Whether the walk would go on searching from this key.
+  // Returns whether scan(key) would continue a search.
   static bool is_searching(const ChunkKey& key) { return key.state >= kBlockSize; }
-  // Before which byte nothing was found then.
+  // Returns the position up to which that search has found nothing.
   static Position searched(const ChunkKey& key);
 
-  // So much is searched, at the most, while one chunk is located.
+  // The most bytes to search while one chunk is located.
   static constexpr std::uint64_t kLocateScanBytes = 1 << 20;
-  // Whether a search that goes on from this key has taken too long for looking up one chunk.
+  // Returns whether the search of this key has exceeded the limit for locating one chunk.
   static bool has_searched_long(const ChunkKey& key) {
     return is_searching(key) && searched(key) > key.position + kLocateScanBytes;
   }
 
-  // What the chunk header at `begin` says alone, at the cost of one small read: nothing behind it was looked at.
-  // nullopt where there is no sound one.
+  // Returns the chunk as its header at `begin` declares it, or nullopt if no valid header is there. Costs one small
+  // read and checks nothing after the header.
   Result<std::optional<ChunkInfo>> declared(Position begin) const;
 
-  // The block header at a multiple of the block size; nullopt where it is broken or cut off.
+  // Returns the block header at a multiple of the block size, or nullopt if it is broken or truncated.
   Result<std::optional<BlockHeader>> block_header(Position block) const;
 
-  // Whether a chunk with a sound header begins at `begin` and ends at `end`.
+  // Returns whether a chunk with a valid header begins at `begin` and ends at `end`.
   Result<bool> is_chunk(Position begin, Position end, Phase phase = 0) const;
-  // Whether a sound chunk header stands at `begin`, or the file ends there.
+  // Returns whether a valid chunk header is at `place`, or `place` is at or after the end of the file.
   Result<bool> is_sound_or_end(Place place) const;
 
-  // The first chunk from `from` on of which a block header of whichever phase tells, and which begins at `at` or
-  // before.
+  // Returns the first chunk that a block header of any phase, at or after `from`, points to and that begins at `at` or
+  // earlier.
   Result<std::optional<Place>> chunk_in_shifted_blocks(Position from, Position at) const;
 
-  // What a chunk with this header is.
+  // Converts a chunk header to a ChunkInfo.
   static ChunkInfo describe(Place place, const ChunkHeader& header, std::string_view codec, const Limits& limits);
 
  private:
-  // The bytes at the begin of a chunk, read at once.
+  // The start of a chunk, from one read.
   struct Opening {
     bool whole = false;                 // the file does not end inside the chunk header
     std::optional<ChunkHeader> header;  // nullopt: broken
     std::string_view codec = "-";
   };
-  // How the block headers inside a chunk look.
+  // The result of checking the block headers inside a chunk.
   struct BlockCheck {
     std::vector<DamagedRegion> broken;
     std::optional<LostChunk> contradiction;
@@ -110,10 +109,10 @@ class Framing {
   Result<Examined> examine(Place place) const;
   Result<BlockCheck> check_blocks(Place place, Position content_end, Position chunk_end) const;
   Result<Step> search(Place damaged, const LostChunk& lost, std::uint64_t state) const;
-  // Where a chunk begins that stands inside of one whose data or end is not there.
+  // Returns the place of a chunk inside `outer`, whose data is damaged or whose end is missing.
   Result<std::optional<Place>> search_inside(Place outer, Position least, Position end) const;
-  // The walk goes on at `found`, which was searched from `damaged` on. nullopt where no sound chunk begins there after
-  // all.
+  // Continues the scan at `found`, the result of a search from `damaged`. Returns nullopt if no valid chunk begins
+  // there.
   Result<std::optional<Step>> go_on(Place damaged, Place found, std::string_view reason) const;
   Result<Step> step_over(SoundChunk sound) const;
   Result<Step> step_over_cut(Place place, bool has_header) const;

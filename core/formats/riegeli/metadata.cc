@@ -43,7 +43,7 @@ void note(const protobuf::MessageReader& reader, Fields& fields) {
   }
 }
 
-// Whether a field that has a meaning here comes with its own type.
+// Returns whether a known field has its declared wire type.
 bool has_right_type(const protobuf::Field& field) {
   if (field.number == kNumRecords) return field.type == protobuf::WireType::kVarint;
   return field.number > kNumRecords || field.type == protobuf::WireType::kLengthDelimited;

@@ -1,4 +1,5 @@
-// File metadata: a RecordsMetadata message (riegeli/records/records_metadata.proto) as attributes. Any thread.
+// File metadata: converts a RecordsMetadata message (riegeli/records/records_metadata.proto) to attributes.
+// Thread-safe.
 #pragma once
 
 #include <string_view>
@@ -11,19 +12,19 @@
 
 namespace recordfs::riegeli {
 
-// The keys of the fields that name the records' message type, and describe it.
+// The keys of the attributes that name and describe the message type of the records.
 inline constexpr std::string_view kRecordTypeKey = "record_type_name";
 inline constexpr std::string_view kDescriptorsKey = "file_descriptor_set";
 
-// The fields that are present, in the order of their numbers, then the message itself:
+// Returns the fields that are present, ordered by number, then the message itself:
 //
-//   file_comment, record_type_name, record_writer_options   text as it stands
+//   file_comment, record_type_name, record_writer_options   text, unchanged
 //   file_descriptor_set   the file descriptors as one google.protobuf.FileDescriptorSet
-//   num_records           decimal; a hint of the writer that may be wrong
+//   num_records           decimal; a hint by the writer that may be wrong
 //   records_metadata      the whole message, extensions included
 //
-// An empty message has no attributes. Fails with kDamage when the message is no protobuf or a field has another
-// type, and with kLimit for groups nested deeper than Limits::nesting_depth.
+// Returns no attributes for an empty message. Fails with kDamage if the message is invalid or a field has the wrong
+// type, and with kLimit if groups are nested deeper than Limits::nesting_depth.
 Result<std::vector<Attribute>> parse_metadata(Bytes message, const Limits& limits);
 
 }  // namespace recordfs::riegeli

@@ -11,20 +11,20 @@
 namespace recordfs::riegeli {
 namespace {
 
-// Of a chunk that nothing but its own header tells of, so much data at the most is read to believe it. A larger one is
-// interrupted by a block header, which tells of it too.
+// The most data to verify of a chunk whose only evidence is its header. Larger chunks contain a block header as further
+// evidence.
 constexpr std::uint64_t kMostVerified = 2 * kBlockSize;
-// What all chunk headers in one block may cost that turn out to be none: headers can be made by the thousand.
+// The most bytes to verify for false chunk headers within one block, because a file can be made to contain thousands.
 constexpr std::uint64_t kMostSpent = 8 * kBlockSize;
-// The highest byte of the number with which both headers go on behind their hash.
+// The highest byte of the first number after the hash, in both headers.
 constexpr std::size_t kHighestByte = 15;
 constexpr std::uint64_t kSignatureSize = kBlockHeaderSize + kChunkHeaderSize;
 
-// The phase in which the next block header stands as far behind `begin` as can be.
+// Returns the phase in which the next block header is as far after `begin` as possible.
 Phase phase_without_headers(Position begin) { return (begin + kBlockSize - kBlockHeaderSize - 1) % kBlockSize; }
 constexpr std::uint64_t kMostWithoutHeaders = kBlockSize - kBlockHeaderSize - 1;
 
-// How much of a chunk is looked through for a block header.
+// Returns how many bytes of a chunk to search for a block header.
 std::uint64_t looked_through(const ChunkHeader& header) {
   return std::min(kChunkHeaderSize + header.data_size, kBlockSize) + kBlockHeaderSize;
 }
@@ -66,7 +66,8 @@ Result<bool> Resync::is_inside_of_sound_block(const Search& search, Position at)
   return !*goes_on;
 }
 
-// Between two blocks of a file inside a record there is one of the file around it, so they are further apart.
+// Returns whether a block header follows after exactly kBlockSize bytes. Inside a record, a header of the enclosing
+// file comes between two blocks, so they are further apart.
 Result<bool> Resync::goes_on_behind(Position block) const {
   if (source_.size() - block <= kBlockSize) return false;
   auto header = framing_.block_header(block + kBlockSize);
@@ -96,7 +97,7 @@ Result<bool> Resync::has_sound_data(Position begin, const ChunkHeader& header, P
   return std::move(sound).error();
 }
 
-// A block header, of whichever phase, that interrupts the chunk and says of it what the chunk's header says.
+// Finds a block header of any phase that interrupts the chunk and agrees with its chunk header.
 Result<std::optional<Place>> Resync::by_block_inside(const Search& search, Position begin,
                                                      const ChunkHeader& header) const {
   auto bytes = read_up_to(source_, begin, looked_through(header));
@@ -164,7 +165,7 @@ Result<std::optional<Place>> Resync::search_bytes(Search& search, Position end) 
   return std::optional<Place>{};
 }
 
-// A header that begins with zeros may begin in the hole.
+// The bytes before the data are searched too: a header that begins with zeros may begin in the hole.
 Result<Position> Resync::behind_hole_at(Position from) const {
   auto seen = read_up_to(source_, from, kBlockHeaderSize);
   if (!seen) return std::move(seen).error();

@@ -1,4 +1,4 @@
-// Finds the next chunk behind damage. FORMAT.md, "Damage", has the rules and what they are for.
+// Finds the next chunk after damage. FORMAT.md, "Damage", has the rules and their rationale.
 #pragma once
 
 #include <cstdint>
@@ -11,32 +11,32 @@
 
 namespace recordfs::riegeli {
 
-// A search that is under way.
+// The state of a search.
 struct Search {
-  Position damaged = 0;       // where the walk stopped
-  Phase phase = 0;            // of the blocks before
-  Position least = 0;         // no chunk that begins before is looked for
-  Position headers_from = 0;  // block headers of this phase that stand before were used up
-  Position from = 0;          // what stands before was searched
-  // A file signature was met that begins no block of this file: what follows may be a file inside a record, so that
-  // chunk headers alone say nothing any more.
+  Position damaged = 0;       // where the scan stopped
+  Phase phase = 0;            // phase of the blocks before `damaged`
+  Position least = 0;         // ignore chunks that begin before this
+  Position headers_from = 0;  // block headers of this phase before this have been used already
+  Position from = 0;          // everything before this has been searched
+  // A file signature was found where no block of this file begins. The bytes after it may be a file inside a record, so
+  // chunk headers alone are no evidence any more.
   bool is_foreign = false;
 };
 
 // Const, thread-safe, no cache.
 class Resync {
  public:
-  // REQUIRES: both outlive the object.
+  // REQUIRES: `source` and `framing` outlive the object.
   Resync(const Source& source, const Framing& framing) : source_(source), framing_(framing) {}
 
-  // Goes on with the search to the next multiple of the block size, behind a hole, or to `until`, and says where the
-  // walk can go on; nullopt when that is not known yet. The same for the same search, whatever was searched at once.
-  // Fails as Source does, and with kOutOfMemory. REQUIRES: search.from < until, which is in the file.
+  // Continues the search to the next multiple of the block size, to the end of a hole, or to `until`. Returns where the
+  // scan can continue, or nullopt if that is not known yet. The result does not depend on how the search was split into
+  // calls. Fails as Source does, and with kOutOfMemory. REQUIRES: search.from < until; `until` is in the file.
   Result<std::optional<Place>> advance(Search& search, Position until) const;
 
  private:
-  // What a block header of the phase says: where the walk goes on, and before which byte chunks may stand that it does
-  // not tell of.
+  // The evidence of a block header of the phase: where the scan continues, and the end of the range that may hold
+  // chunks that the header does not describe.
   struct Told {
     Position resume = 0;
     Position fence = 0;
@@ -50,7 +50,7 @@ class Resync {
   Result<std::optional<Place>> by_block_inside(const Search& search, Position begin, const ChunkHeader& header) const;
   Result<bool> has_sound_data(Position begin, const ChunkHeader& header, Phase phase) const;
   Result<bool> goes_on_behind(Position block) const;
-  // Where to search on where there may be a hole at `from`: `from` itself where there is none.
+  // Returns where to continue the search if a hole begins at `from`; `from` itself if there is no hole.
   Result<Position> behind_hole_at(Position from) const;
   Result<bool> is_inside_of_sound_block(const Search& search, Position at) const;
 

@@ -5,15 +5,15 @@
 namespace recordfs::riegeli {
 namespace {
 
-// How many broken block headers in a row are stepped over, backwards.
+// The most broken block headers in a row to skip backwards.
 constexpr int kBlocksTried = 8;
-// How far before a byte a block header is looked for where blocks stand elsewhere.
+// How far before a byte to search for a block header if the phase is not 0.
 constexpr Position kLookedBack = 2 * kBlockSize;
-// Chunk headers read by one search: all that fit into the blocks tried, and some.
+// The most chunk headers to read in one search: more than fit into the tried blocks.
 constexpr int kMostSteps = 16384;
 
-// The chunk boundary behind which a walk to `at` may begin, by the header of one block; nullopt where the header
-// is broken, or contradicts the chunk that it names.
+// Returns a chunk boundary from which a scan can reach `at`, from the header of one block. Returns nullopt if the
+// header is broken or contradicts the chunk that it names.
 Result<std::optional<Position>> walk_start(const Framing& framing, Position block, Position at) {
   if (block == 0) return std::optional<Position>(0);
   auto read = framing.block_header(block);
@@ -24,7 +24,7 @@ Result<std::optional<Position>> walk_start(const Framing& framing, Position bloc
   if (header.next_chunk <= at - block) {
     const Position end = block + header.next_chunk;
     if (!is_chunk_boundary(end)) return std::optional<Position>{};
-    // Where no chunk begins there, one may begin before it.
+    // If no chunk begins there, one may begin earlier.
     auto goes_on = framing.is_sound_or_end({end, 0});
     if (!goes_on) return std::move(goes_on).error();
     if (*goes_on) return std::optional(end);
@@ -36,7 +36,7 @@ Result<std::optional<Position>> walk_start(const Framing& framing, Position bloc
   return *sound ? std::optional(begin) : std::nullopt;
 }
 
-// Walks from a chunk boundary to the chunk that covers `at`.
+// Scans from a chunk boundary to the chunk that covers `at`.
 Result<std::optional<ChunkInfo>> walk_to(const Framing& framing, Place start, Position at) {
   std::optional<ChunkKey> key = ChunkKey{start.begin, start.phase};
   for (int i = 0; i < kMostSteps && key && key->position <= at && !Framing::has_searched_long(*key); ++i) {

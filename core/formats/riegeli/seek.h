@@ -1,5 +1,5 @@
-// Finding the chunk that covers a byte through block headers (specification, "Block header"), without a walk
-// from the beginning.
+// Finds the chunk that covers a byte through block headers (Riegeli specification, "Block header"), without a scan from
+// the beginning.
 #pragma once
 
 #include <optional>
@@ -10,9 +10,9 @@
 
 namespace recordfs::riegeli {
 
-// The sound chunk that covers byte `at`; nullopt where there is none. It reads the header of the block that
-// holds `at` and the chunk headers from there on: less than a block's worth of walk. Where that block header
-// is broken it starts from one a few blocks earlier. Fails as Source does. Any thread.
+// Returns the chunk with a valid header that covers byte `at`, or nullopt if there is none. Reads the header of the
+// block that contains `at` and the following chunk headers, less than one block. If that block header is broken, starts
+// from one a few blocks earlier. Fails as Source does. Thread-safe.
 Result<std::optional<ChunkInfo>> find_chunk(const Framing& framing, Position at);
 
 }  // namespace recordfs::riegeli

@@ -20,7 +20,7 @@ constexpr std::uint64_t kLongestPreamble = 1 + kLongestVarint;
 constexpr int kRereads = 4;
 constexpr std::string_view kValues = "record values";
 
-// Where the sizes stand in the data of a chunk; the values stand behind them.
+// The position of the sizes in the data of a chunk; the values follow them.
 struct Head {
   CodecId codec = CodecId::kNone;
   std::uint64_t sizes_begin = 0;
@@ -32,7 +32,7 @@ Error in_chunk(Error error, const ChunkInfo& chunk, std::string_view part) {
   return chunk_error(error.code, chunk, fmt::format("{}: {}", part, error.detail));
 }
 
-// `front`: the chunk's data, or the first kLongestPreamble bytes of it.
+// `front` is the chunk's data, or its first kLongestPreamble bytes.
 Result<Head> parse_head(const ChunkInfo& chunk, Bytes front) {
   Cursor cursor(front);
   const std::uint8_t compression_type = cursor.u8();
@@ -48,7 +48,7 @@ Result<Head> parse_head(const ChunkInfo& chunk, Bytes front) {
   return head;
 }
 
-// `sizes` as they stand after decompression.
+// `sizes` are decompressed.
 Result<Layout> parse_sizes(const ChunkInfo& chunk, Bytes sizes) {
   if (sizes.size() < *chunk.records) return chunk_error(Code::kDamage, chunk, "fewer record sizes than records");
   Layout layout;
@@ -67,7 +67,7 @@ Result<Layout> parse_sizes(const ChunkInfo& chunk, Bytes sizes) {
   return layout;
 }
 
-// For a chunk that is not compressed.
+// Checks the length of the values of an uncompressed chunk.
 Result<void> check_plain_values(const ChunkInfo& chunk, const Head& head) {
   if (chunk.stored_size - head.values_begin() == *chunk.decoded_size) return {};
   return chunk_error(Code::kDamage, chunk, "the record values are not as long as declared");
@@ -75,7 +75,7 @@ Result<void> check_plain_values(const ChunkInfo& chunk, const Head& head) {
 
 std::uint64_t longest_sizes(const ChunkInfo& chunk) { return *chunk.records * kLongestVarint; }
 
-// `stored` as the chunk holds them.
+// `stored` are the sizes as stored in the chunk.
 Result<Layout> layout_of(const ChunkInfo& chunk, CodecId codec, Bytes stored) {
   auto sizes = open_unit(codec, stored, longest_sizes(chunk));
   if (!sizes && sizes.error().code == Code::kLimit) {
@@ -99,7 +99,7 @@ struct Verified {
   std::uint64_t generation = 0;  // of the source, when the hash was checked
 };
 
-// Everything but the values, of a chunk whose hash is right. The values pass by in pieces.
+// Verifies the hash of a chunk and returns its head and record sizes. The values are only hashed, in pieces.
 Result<Verified> verified_layout(const Source& source, const ChunkInfo& chunk, const Limits& limits) {
   for (int i = 0; i < kRereads; ++i) {
     const std::uint64_t generation = source.generation();
@@ -124,7 +124,7 @@ Result<Verified> verified_layout(const Source& source, const ChunkInfo& chunk, c
   return chunk_error(Code::kChanged, chunk, "the file is being written to while it is read");
 }
 
-// The values of an uncompressed chunk, where they stand in the file.
+// An uncompressed chunk whose values are read from the file on demand.
 class PartsChunk final : public Chunk {
  public:
   PartsChunk(Layout layout, std::shared_ptr<const Source> source, const ChunkInfo& chunk, std::uint64_t generation)
@@ -155,7 +155,7 @@ class PartsChunk final : public Chunk {
   mutable std::atomic<std::uint64_t> verified_;  // the source's generation before the hash was checked
 };
 
-// `values` as they stand at the end of `data`.
+// `values` are the stored values at the end of `data`.
 Result<std::shared_ptr<const Chunk>> streamed(const ChunkInfo& chunk, CodecId codec, Bytes values, Buffer data,
                                               Layout layout) {
   auto stream = unit_stream(codec, values);

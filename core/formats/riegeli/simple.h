@@ -1,5 +1,5 @@
-// Simple chunks: the sizes of the records in one part, their bytes behind one another in a second one
-// (specification, "Simple chunk with records"). Any thread.
+// Simple chunks: the sizes of the records in one part, the concatenated records in another (Riegeli specification,
+// "Simple chunk with records"). Thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -14,18 +14,20 @@
 
 namespace recordfs::riegeli {
 
-// The record sizes of a chunk whose hash is right; the values pass by in pieces and are not decompressed. Fails with
-// kDamage when the sizes are not exactly as many as the header says, or don't add up to its decoded size, with
-// kUnsupported for an unknown compression type, with kLimit where the stored sizes are longer than a stored chunk may
-// be, and as verify_data().
+// Verifies the hash of a chunk and returns the record sizes. Reads the values in pieces and does not decompress them.
+//
+// Fails with kDamage unless the number of sizes and their sum match the header. Fails with kUnsupported for an unknown
+// compression type, with kLimit if the stored sizes exceed Limits::stored_chunk, and as verify_data().
 Result<Layout> simple_layout(const Source& source, const ChunkInfo& chunk, const Limits& limits);
 
-// All of it, of data whose hash is right: the records' bytes in one buffer, or decompressed as they are read. Fails as
-// simple_layout, and when the values don't fill the decoded size exactly; where they are decompressed later, then.
+// Decodes verified `data`. The records are in one buffer, or are decompressed as they are read. Fails as
+// simple_layout(), and if the values do not match the decoded size exactly. If values are decompressed later, that
+// error occurs on the read.
 Result<std::shared_ptr<const Chunk>> decode_simple(const ChunkInfo& chunk, Buffer data);
 
-// A chunk whose values are not compressed, verified now and read from the source when they are asked for;
-// null for any other. It verifies again when the source was touched in between. Of any size. Fails as simple_layout.
+// Verifies a chunk with uncompressed values and returns a Chunk that reads them from the source on demand. Returns null
+// for a compressed chunk. The Chunk verifies again if the source may have changed. Chunks of any size are allowed.
+// Fails as simple_layout().
 Result<std::shared_ptr<const Chunk>> simple_by_parts(std::shared_ptr<const Source> source, const ChunkInfo& chunk,
                                                      const Limits& limits);
 

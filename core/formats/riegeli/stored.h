@@ -1,5 +1,4 @@
-// The stored bytes of a chunk (its header and data) as one run, with the block headers that interrupt them
-// taken out while reading. Any thread.
+// Reads the stored bytes of a chunk (header and data) without the block headers that interrupt them. Thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -13,27 +12,26 @@
 
 namespace recordfs::riegeli {
 
-// Fills `out` with the bytes of the data of the chunk, from `offset` of its data on. Each byte is
-// read into its place; nothing is moved afterwards. Fails with kUnfinished where the source ends, and as
-// Source does.
+// Fills `out` with data of the chunk, starting at `offset` of the data. Each byte is read directly into its place.
+// Fails with kUnfinished if the source ends, and as Source does.
 Result<void> read_data(const Source& source, const ChunkInfo& chunk, std::uint64_t offset, MutableBytes out);
 
-// All data of a chunk, its hash verified. The caller has checked the size against Limits. Fails with kDamage
-// when the hash is wrong, and as read_data.
+// Returns all data of a chunk after verifying its hash. Fails with kDamage if the hash does not match, and as
+// read_data(). REQUIRES: the caller has checked the size against Limits.
 Result<Buffer> read_verified(const Source& source, const ChunkInfo& chunk);
 
-// Checks the hash of a chunk's data in pieces of bounded size. Fails as read_verified.
+// Verifies the hash of a chunk's data in pieces of bounded size. Fails as read_verified().
 Result<void> verify_data(const Source& source, const ChunkInfo& chunk);
 
-// What ChunkInfo::detail and the key's state hold for this format.
+// The meaning of ChunkInfo::detail and of the key's state in this format.
 inline Phase phase_of(const ChunkInfo& chunk) { return chunk.key.state % kBlockSize; }
 inline std::uint64_t data_hash(const ChunkInfo& chunk) { return chunk.detail[0]; }
 inline std::uint64_t decoded_data_size(const ChunkInfo& chunk) { return chunk.detail[1]; }
 
-// An error about the chunk as a whole.
+// Returns an error about the chunk as a whole.
 Error chunk_error(Code code, const ChunkInfo& chunk, std::string detail);
 
-// An error from inside the chunk's data, with the chunk's position.
+// Returns an error from inside the chunk's data, with the chunk's position.
 Error at_chunk(Error error, const ChunkInfo& chunk);
 
 }  // namespace recordfs::riegeli

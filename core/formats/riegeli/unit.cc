@@ -13,7 +13,7 @@ namespace {
 
 Error damage(std::string detail) { return {.code = Code::kDamage, .detail = std::move(detail)}; }
 
-// A compressed unit is its uncompressed size and one stream.
+// A compressed unit: its uncompressed size and one stream.
 struct Compressed {
   std::uint64_t declared = 0;
   Bytes stream;
@@ -30,7 +30,7 @@ Result<Compressed> split_compressed(CodecId codec, Bytes stored) {
   return Compressed{declared, stream};
 }
 
-// The largest content for which memory is taken on the file's word alone. What is larger grows as it comes.
+// The largest declared size that is allocated at once. Larger content grows with the output.
 constexpr std::uint64_t believable_size(std::uint64_t stored) { return stored * 64 + (64 << 10); }
 
 }  // namespace

@@ -1,5 +1,5 @@
-// The compression of chunk data: the byte that names the codec, and the compressed units behind it
-// (specification, "Chunk data"). Any thread.
+// The compression of chunk data: the byte that selects the codec, and the compressed units after it (Riegeli
+// specification, "Chunk data"). Thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -12,13 +12,13 @@
 
 namespace recordfs::riegeli {
 
-// The codec of a compression type byte; nullopt for a byte that names none.
+// Returns the codec of a compression type byte, or nullopt for an unknown byte.
 std::optional<CodecId> codec_of(std::uint8_t compression_type);
 
-// The same with its failure: kUnsupported for a byte that names no codec.
+// As codec_of(), but fails with kUnsupported for an unknown byte.
 Result<CodecId> require_codec(std::uint8_t compression_type);
 
-// A unit's content: a view of the stored bytes where they are not compressed, otherwise a buffer of its own.
+// The content of a unit: a view of the stored bytes if they are not compressed, otherwise an owned buffer.
 class UnitContent {
  public:
   UnitContent() = default;
@@ -31,16 +31,16 @@ class UnitContent {
   Bytes bytes_;
 };
 
-// The whole content of a unit of unknown size, at most `limit` bytes. The size that stands before a compressed
-// unit is a hint and no more: it is not held against what comes out. `stored` has to outlive the result.
-// Fails with kDamage, kLimit above `limit`, and as the codec does.
+// Returns the content of a unit, at most `limit` bytes. The size that precedes a compressed unit is only a hint and is
+// not compared with the result. `stored` must outlive the result. Fails with kDamage, with kLimit above `limit`, and as
+// the codec does.
 Result<UnitContent> open_unit(CodecId codec, Bytes stored, std::uint64_t limit);
 
-// The one compressed stream of a unit, a view of its end. Fails with kDamage when there is none, or something behind
-// it. REQUIRES: codec is not kNone.
+// Returns the compressed stream of a unit as a view of its end. Fails with kDamage if there is no stream, or bytes
+// follow it. REQUIRES: codec is not kNone.
 Result<Bytes> unit_stream(CodecId codec, Bytes stored);
 
-// The content of a unit into all of `out`. Fails with kDamage when it is longer or shorter.
+// Decompresses a unit into all of `out`. Fails with kDamage if the content is longer or shorter.
 Result<void> open_unit_into(CodecId codec, Bytes stored, MutableBytes out);
 
 }  // namespace recordfs::riegeli

@@ -13,7 +13,7 @@ namespace {
 constexpr Position kNowhere = std::numeric_limits<Position>::max();
 constexpr std::uint64_t kLargestSize = std::uint64_t{1} << 60;
 
-// No file is larger than 2^40 bytes, so the highest bytes of its numbers are zeros.
+// Assumes that no file exceeds 2^40 bytes, so the upper bytes of its numbers are zero.
 constexpr bool fits_into_file(Bytes bytes, std::size_t number) {
   return bytes[number + 7] == std::byte{0} && bytes[number + 6] == std::byte{0} && bytes[number + 5] == std::byte{0};
 }

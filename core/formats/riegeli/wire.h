@@ -1,7 +1,7 @@
-// What stands in a Riegeli/records file byte by byte: block headers, chunk headers, and the arithmetic of
-// positions that block headers interrupt (specification, "Block header", "Chunk", "Implementation notes").
+// The byte-level structure of Riegeli/records files: block headers, chunk headers, and position arithmetic across block
+// headers (Riegeli specification, "Block header", "Chunk", "Implementation notes").
 //
-// Pure functions over bytes and numbers; any thread.
+// Pure functions over bytes and numbers; thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -17,23 +17,24 @@ inline constexpr std::uint64_t kBlockHeaderSize = 24;
 inline constexpr std::uint64_t kUsableBlockSize = kBlockSize - kBlockHeaderSize;
 inline constexpr std::uint64_t kChunkHeaderSize = 40;
 
-// A block header whose hash is right. It says where the chunk that it interrupts begins and ends.
+// A block header with a valid hash: where the chunk that it interrupts begins and ends.
 struct BlockHeader {
-  std::uint64_t previous_chunk = 0;  // bytes from the chunk's begin to the block's begin
-  std::uint64_t next_chunk = 0;      // bytes from the block's begin to the chunk's end, never 0
+  std::uint64_t previous_chunk = 0;  // bytes from the start of the chunk to the start of the block
+  std::uint64_t next_chunk = 0;      // bytes from the start of the block to the end of the chunk, never 0
 };
 
-// Whether the first 24 bytes may be a block header, told without its hash: it says no more than what fits into a file.
-// REQUIRES: bytes.size() >= kBlockHeaderSize.
+// Returns whether the first 24 bytes may be a block header, without checking the hash: their numbers are plausible for
+// a file. REQUIRES: bytes.size() >= kBlockHeaderSize.
 bool may_be_block_header(Bytes bytes);
 
-// The same of 40 bytes and the header of a chunk of records. REQUIRES: bytes.size() >= kChunkHeaderSize.
+// Returns whether the first 40 bytes may be the header of a chunk of records. REQUIRES: bytes.size() >=
+// kChunkHeaderSize.
 bool may_be_records_header(Bytes bytes);
 
-// Parses 24 bytes; nullopt when the hash is wrong or the header points nowhere.
+// Parses 24 bytes. Returns nullopt if the hash does not match or next_chunk is 0.
 std::optional<BlockHeader> parse_block_header(Bytes bytes);
 
-// The chunk types that have a meaning. Any other byte is a type this reader does not know.
+// The defined chunk types. Any other byte is kUnknown.
 enum class ChunkType : std::uint8_t {
   kSignature = 's',
   kMetadata = 'm',
@@ -43,7 +44,7 @@ enum class ChunkType : std::uint8_t {
   kUnknown = 0,
 };
 
-// A chunk header whose hash is right. Its numbers are the writer's word and nothing more.
+// A chunk header with a valid hash. Its numbers are untrusted.
 struct ChunkHeader {
   std::uint64_t data_size = 0;
   std::uint64_t data_hash = 0;
@@ -52,52 +53,53 @@ struct ChunkHeader {
   std::uint64_t decoded_data_size = 0;
 };
 
-// Parses 40 bytes; nullopt when the hash is wrong.
+// Parses 40 bytes. Returns nullopt if the hash does not match.
 std::optional<ChunkHeader> parse_chunk_header(Bytes bytes);
 
-// The word for a type in ChunkInfo::kind, and back. Static storage.
+// Convert between a type and its name in ChunkInfo::kind. The names have static storage.
 std::string_view kind_of(ChunkType type);
 ChunkType type_of(std::string_view kind);
 
-// Whether the header keeps the rules of its type: which sizes and counts must be zero.
+// Returns whether the header follows the rules of its type: which sizes and counts must be zero.
 bool keeps_type_rules(const ChunkHeader& header);
 
-// What a block's position leaves when it is divided by the block size: 0, but behind a place where bytes have got lost
-// or in between, and in a file that stands behind another one.
+// The position of blocks modulo the block size. It is 0, except after deleted or inserted bytes and in a file that was
+// appended to another one.
 using Phase = std::uint64_t;
 
-// How far a part of a file in which blocks have this phase has to be moved for them to stand where they should.
+// Returns how far blocks of this phase must be shifted to be at multiples of the block size.
 constexpr std::uint64_t shift_of(Phase phase) { return (kBlockSize - phase) % kBlockSize; }
 
-// The first block at or behind `at`.
+// Returns the position of the first block at or after `at`.
 constexpr Position block_at_or_behind(Position at, Phase phase = 0) {
   return (at + shift_of(phase) + kBlockSize - 1) / kBlockSize * kBlockSize - shift_of(phase);
 }
 
-// Offsets 1..24 of a block: inside or right behind its header, where no chunk may begin or end.
+// Returns whether a chunk may begin or end at `at`: not at offsets 1..24 of a block, inside or directly after its
+// header.
 constexpr bool is_chunk_boundary(Position at, Phase phase = 0) {
   const std::uint64_t offset = (at + shift_of(phase)) % kBlockSize;
   return offset == 0 || offset > kBlockHeaderSize;
 }
 
-// Where `size` bytes of a chunk end that begin at `at`, block headers on the way included. What begins on
-// a block boundary begins with the block's header. REQUIRES: at + size + size / 1024 does not overflow.
+// Returns where `size` bytes of a chunk that begins at `at` end, including the block headers in between. A chunk at a
+// block boundary begins with the block header. REQUIRES: at + size + size / 1024 does not overflow.
 constexpr Position add_with_headers(Position at, std::uint64_t size) {
   const std::uint64_t headers = (size + (at + kUsableBlockSize - 1) % kBlockSize) / kUsableBlockSize;
   return at + size + headers * kBlockHeaderSize;
 }
 
-// Where byte `offset` of a chunk's header and data stands in the file.
+// Returns the file position of byte `offset` of a chunk's header and data.
 constexpr Position position_in_chunk(Position begin, std::uint64_t offset, Phase phase = 0) {
   return add_with_headers(begin + shift_of(phase), offset + 1) - 1 - shift_of(phase);
 }
 
-// Where a chunk's header and data end, and where the chunk ends, padding included. Both are the largest
-// Position where the header asks for more than any file holds.
+// Return where a chunk's header and data end, and where the chunk ends, including padding. Both return the largest
+// Position if the header declares more than any file can hold.
 Position content_end(Position begin, const ChunkHeader& header, Phase phase = 0);
 Position chunk_end(Position begin, const ChunkHeader& header, Phase phase = 0);
 
-// The 64 bytes with which each file begins: a block header and the signature chunk's header.
+// Returns the first 64 bytes of every file: a block header and the signature chunk's header.
 Bytes file_signature();
 
 }  // namespace recordfs::riegeli

@@ -13,7 +13,7 @@ namespace {
 
 Error damage(std::string_view detail) { return {.code = Code::kDamage, .detail = std::string(detail)}; }
 
-// `count` lengths, each of which takes a byte at least.
+// Parses `count` lengths, each at least one byte long.
 Result<std::vector<std::uint64_t>> parse_lengths(Cursor& header, std::uint32_t count, std::uint64_t limit) {
   if (count > header.remaining()) return damage("more lengths than the header holds");
   if (count > limit) {
@@ -38,7 +38,7 @@ Result<std::uint64_t> sum_within(const std::vector<std::uint64_t>& lengths, std:
   return limit - left;
 }
 
-// Cuts the buffers from the buckets in order. A bucket is opened when the one before it is used up.
+// Cuts the buffers from the buckets in order. Opens a bucket when the previous one is used up.
 class Cutter {
  public:
   Cutter(CodecId codec, Cursor& data, const std::vector<std::uint64_t>& stored, std::uint64_t content,
@@ -80,8 +80,8 @@ class Cutter {
   const CodecId codec_;
   Cursor& data_;
   const std::vector<std::uint64_t>& stored_;
-  std::uint64_t left_;  // bytes of all buffers that no opened bucket covers
-  Bytes rest_;          // of the bucket opened last
+  std::uint64_t left_;  // bytes of all buffers that the opened buckets do not contain
+  Bytes rest_;          // unused part of the bucket opened last
   Buffers result_;
 };
 

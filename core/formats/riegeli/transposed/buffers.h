@@ -1,4 +1,4 @@
-// The buckets of a transposed chunk, decompressed, and the buffers that are cut from them.
+// The decompressed buckets of a transposed chunk, and the buffers cut from them.
 #pragma once
 
 #include <cstdint>
@@ -21,9 +21,9 @@ struct BufferLimits {
   std::uint64_t count = 0;  // of buffers, and of buckets
 };
 
-// Reads the counts and lengths at the header's begin and takes the buckets from `data`. Every bucket has to be used
-// up by its buffers, and no buffer crosses buckets. Fails with kDamage, with kLimit when the buffers are more or longer
-// than `limits` allow, and as the codec does. `data` has to outlive the result.
+// Parses the counts and lengths at the start of the header and takes the buckets from `data`. The buffers must use up
+// every bucket, and no buffer crosses buckets. Fails with kDamage, with kLimit if the buffers exceed `limits`, and as
+// the codec does. `data` must outlive the result.
 Result<Buffers> open_buffers(Cursor& header, Cursor& data, CodecId codec, const BufferLimits& limits);
 
 }  // namespace recordfs::riegeli::transposed

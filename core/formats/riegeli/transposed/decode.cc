@@ -17,18 +17,19 @@
 namespace recordfs::riegeli::transposed {
 namespace {
 
-// Each part gets this much whatever the chunk declares: padding, nodes that do nothing, bytes that nobody reads.
+// Each part may have this much regardless of the declared sizes: for padding, idle nodes and unused bytes.
 constexpr std::uint64_t kLeastLimit = 1 << 20;
 constexpr std::uint64_t kLeastCountLimit = 16 << 10;
 constexpr std::uint64_t kHeaderBytesPerOutput = 8;
 constexpr std::uint64_t kHeaderShareOfLimit = 32;
 constexpr std::uint64_t kLeastTransitionLimit = 64 << 10;
 constexpr std::uint64_t kTransitionBytesPerOutput = 8;
-// A plain record has its length in a buffer of its own.
+// The length of a plain record is in a separate buffer.
 constexpr std::uint64_t kLongestLength = 5;
-// A field that reads a buffer puts its tag too.
+// A field that reads a buffer also puts its tag.
 constexpr std::uint64_t kLeastOutputPerBuffer = 2;
-// Of the limit, and with it of all memory: what is held for a node or a buffer is much more than it puts.
+// The divisor from the decoded-size limit to the limit of nodes and buffers, because each uses much more memory than
+// its output.
 constexpr std::uint64_t kCountShareOfLimit = 256;
 
 struct Bounds {
@@ -36,9 +37,8 @@ struct Bounds {
   BufferLimits buffers;
 };
 
-// What each part may decompress to, and how many of each there may be: no more than the output can use, since nodes
-// that are reached put a byte each but for few, and what they take from buffers they put. REQUIRES: both numbers keep
-// the limits.
+// Returns the maximum size and number of each part: no more than the output can use. Nearly every reachable node puts
+// at least a byte, and bytes taken from buffers are put. REQUIRES: both numbers are within the limits.
 Bounds bounds_of(std::uint64_t record_count, std::uint64_t decoded_size, const Limits& limits) {
   const std::uint64_t output = record_count + decoded_size;
   const std::uint64_t most = std::max(kLeastCountLimit, limits.decoded_chunk / kCountShareOfLimit);

@@ -1,5 +1,5 @@
-// Transposed chunks: messages taken apart into one buffer for each kind of field, and put together again by
-// a small machine. FORMAT.md, "Transposed chunks". Any thread.
+// Transposed chunks: messages split into one buffer for each kind of field, and reassembled by a small state machine.
+// FORMAT.md, "Transposed chunks". Thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -13,13 +13,13 @@
 namespace recordfs::riegeli::transposed {
 
 struct Decoded {
-  Buffer payload;  // the records one behind the other
+  Buffer payload;  // the concatenated records
   Layout layout;
 };
 
-// Decodes the verified data of a chunk. Fails with kDamage unless exactly `record_count` records of `decoded_size`
-// bytes in all come out, with kUnsupported for an unknown compression type, and with kLimit. The caller has checked
-// both numbers against Limits.
+// Decodes the verified data of a chunk. Fails with kDamage unless exactly `record_count` records with a total of
+// `decoded_size` bytes come out, with kUnsupported for an unknown compression type, and with kLimit. REQUIRES: the
+// caller has checked both numbers against Limits.
 Result<Decoded> decode(Bytes data, std::uint64_t record_count, std::uint64_t decoded_size, const Limits& limits);
 
 }  // namespace recordfs::riegeli::transposed

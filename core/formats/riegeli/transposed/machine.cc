@@ -15,17 +15,17 @@ namespace recordfs::riegeli::transposed {
 namespace {
 
 constexpr std::uint64_t kLongestString = std::numeric_limits<std::uint32_t>::max();
-// A transition byte: how many nodes to go on from the one it names, and how often to go on without a byte.
+// A transition byte: how many nodes to advance from the named one, and how many further transitions need no byte.
 constexpr std::uint32_t kStrideShift = 2;
 constexpr std::uint32_t kRepeatMask = 3;
 
 constexpr std::array<std::byte, kWordBytes> kNoBytes{};
 
-// Why the machine can't go on. Null text: it can.
+// The reason why the machine stops; null to continue.
 using Failure = const char*;
 
-constexpr std::size_t kStepsAtOnce = std::size_t{1} << 18;  // after which the caller is asked whether to go on
-constexpr std::size_t kWorkOfAStep = 4;                     // as long as to decompress so many bytes
+constexpr std::size_t kStepsAtOnce = std::size_t{1} << 18;  // steps between two checks for cancellation
+constexpr std::size_t kWorkOfAStep = 4;                     // cost of a step, in decompressed bytes
 
 constexpr Failure kNone = nullptr;
 constexpr Failure kInputEnds = "a buffer ends too early";
@@ -38,17 +38,17 @@ constexpr Failure kGivenUp = "nobody waits for it";  // no damage
 constexpr Failure kTooLong = "a length beyond 32 bits";
 
 struct OpenSubmessage {
-  std::size_t written = 0;  // when its end was met
+  std::size_t written = 0;  // output size when its end was found
   std::uint64_t constant = 0;
   std::uint8_t constant_size = 0;
 };
 
-// What the machine has but its output, its place and its transitions, which the loop keeps to itself.
+// The state of the machine, except for its output, its current node and its transitions, which are local to the loop.
 struct State {
   std::vector<Input> inputs;
   std::vector<OpenSubmessage> open;
   std::vector<std::uint64_t> records;
-  std::size_t lengths = 0;  // the input that the lengths of plain records stand in
+  std::size_t lengths = 0;  // index of the input with the lengths of plain records
   std::uint64_t record_count = 0;
   std::size_t deepest = 0;
 };
@@ -68,7 +68,7 @@ Failure put_value(Output& out, Input& input, const Node& node) {
   return kNone;
 }
 
-// A varint of 9 or 10 bytes: all but the last get their continuation bit.
+// Puts a varint of 9 or 10 bytes and sets the continuation bit of all but the last.
 Failure put_long_varint(Output& out, Input& input, const Node& node) {
   if (node.value_size > input.left()) return kInputEnds;
   if (std::size_t{node.value_size} + node.constant_size > out.room()) return kOutputFull;
@@ -81,7 +81,7 @@ Failure put_long_varint(Output& out, Input& input, const Node& node) {
   return kNone;
 }
 
-// The length that stands at the input's place and the bytes that it takes itself; nullopt where there is none.
+// A length at the input's read position, and its encoded size; nullopt if there is none.
 struct Length {
   std::uint32_t value = 0;
   std::size_t own_size = 0;
@@ -154,7 +154,8 @@ Failure put_plain_record(State& state, Output& out, const Node& node) {
   return begin_record(state, out.written());
 }
 
-// Most nodes are values or constants. One path serves both, since a branch between them would be a guess.
+// Runs one node. Values and constants share one path: they are the most frequent, and a branch between them would be
+// mispredicted.
 Failure act(const Node& node, State& state, Output& out) {
   if (node.action <= Action::kValue) return put_value(out, state.inputs[node.buffer], node);
   switch (node.action) {
@@ -212,12 +213,12 @@ Result<std::vector<std::uint64_t>> run(const Program& program, const std::vector
   state.inputs.reserve(buffers.size() + 1);
   for (const Bytes buffer : buffers) state.inputs.push_back({buffer, 0});
   state.lengths = buffers.empty() ? 0 : buffers.size() - 1;
-  // Nodes without a buffer take nothing from this one.
+  // A dummy input for nodes without a buffer.
   state.inputs.push_back({kNoBytes, kWordBytes});
   LargeAllocations::announce(record_count * sizeof(state.records[0]));
   state.records.reserve(static_cast<std::size_t>(record_count));
   state.record_count = record_count;
-  // Each submessage that is open will put its length and its tag.
+  // Each open submessage will put at least its length and its tag.
   state.deepest = out.size() / 2;
   Output output(out);
   Failure failure = step_through(program, transitions, state, output);

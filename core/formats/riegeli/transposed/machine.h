@@ -10,13 +10,13 @@
 
 namespace recordfs::riegeli::transposed {
 
-// Fills the whole of `out` with the records, the last one first. Returns, for each record from the last to the
-// first, how many bytes of the output's end it and all records behind it take: `record_count` numbers, the last of
-// which is out.size(). Fails with kDamage when anything else would come out.
+// Fills all of `out` with the records, starting with the last one. Returns `record_count` numbers, for the records from
+// last to first. Each is the size of that record and all records after it, so the last number is out.size(). Fails with
+// kDamage if the program produces anything else.
 //
-// The time follows the output, the records and the transitions. Each step puts bytes, begins a record, opens a
-// submessage (which will put two bytes) or follows a transition, but for nodes that do nothing and need no
-// transition, and of those the program has no two in a row.
+// The time is proportional to the output, the records and the transitions. Each step produces output, begins a record,
+// opens a submessage (which will produce two bytes) or follows a transition. The only exception is an idle node that
+// needs no transition, and a valid program never runs two of them in a row.
 Result<std::vector<std::uint64_t>> run(const Program& program, const std::vector<Bytes>& buffers, Bytes transitions,
                                        std::uint64_t record_count, MutableBytes out);
 

@@ -11,14 +11,14 @@
 namespace recordfs::riegeli::transposed {
 namespace {
 
-// Tags below 8 are no fields.
+// Tags below 8 are not fields.
 constexpr std::uint32_t kTagNothing = 0;
 constexpr std::uint32_t kTagPlainRecord = 1;
 constexpr std::uint32_t kTagSubmessageStart = 2;
 constexpr std::uint32_t kTagRecordStart = 3;
 constexpr std::uint32_t kFirstFieldTag = 8;
 
-// The kind of a field: its tag mod 8. All but the last are protobuf's wire types.
+// The kind of a field: its tag mod 8. All but the last are protobuf wire types.
 constexpr std::uint32_t kVarint = 0;
 constexpr std::uint32_t kFixed64 = 1;
 constexpr std::uint32_t kLengthDelimited = 2;
@@ -27,16 +27,16 @@ constexpr std::uint32_t kGroupEnd = 4;
 constexpr std::uint32_t kFixed32 = 5;
 constexpr std::uint32_t kSubmessageEnd = 6;
 
-// Subtypes of a varint: its length less 1, or its value.
+// The subtype of a varint: its length minus 1, or its value.
 constexpr std::uint32_t kLongestVarint = 10;
 constexpr std::uint32_t kInlineValues = 128;
 constexpr std::uint32_t kWordBytes = 8;
-// A tag and the index of the next node take a byte each at least.
+// A tag and the index of the successor take at least a byte each.
 constexpr std::size_t kLeastBytesPerNode = 2;
 
 Error damage(std::string_view detail) { return {.code = Code::kDamage, .detail = std::string(detail)}; }
 
-// Appends a byte behind those that the node puts.
+// Appends a byte to the constant of the node.
 void append_constant(Node& node, std::uint8_t byte) {
   node.constant = node.constant >> 8 | std::uint64_t{byte} << 56;
   ++node.constant_size;
@@ -52,7 +52,7 @@ void set_value(Node& node, std::uint32_t size) {
   node.value_size = static_cast<std::uint8_t>(size);
 }
 
-// Whether the tag names a kind of node.
+// Returns false if the tag names no kind of node.
 bool set_kind(Node& node, std::uint32_t tag) {
   if (tag < kFirstFieldTag) {
     switch (tag) {
@@ -136,7 +136,7 @@ Result<void> parse_buffers(Cursor& header, std::vector<Node>& nodes, std::size_t
   return {};
 }
 
-// Nodes that follow each other without a transition must come to an end, or the machine would not.
+// Fails if implicit successors form a loop, which would never end.
 Result<void> check_implicit_loops(const std::vector<Node>& nodes) {
   std::vector<std::uint32_t> walked_from(nodes.size(), 0);
   for (std::uint32_t begin = 0; begin < nodes.size(); ++begin) {
@@ -150,8 +150,8 @@ Result<void> check_implicit_loops(const std::vector<Node>& nodes) {
   return {};
 }
 
-// Shortens each run of nodes that do nothing and need no transition to one of them, so that no run costs
-// more than a step. REQUIRES: check_implicit_loops.
+// Shortens each run of idle implicit nodes to one node, so that a run costs at most one step. REQUIRES:
+// check_implicit_loops() succeeded.
 void shorten_idle_runs(std::vector<Node>& nodes) {
   const auto is_idle = [&](std::uint32_t at) { return nodes[at].implicit && nodes[at].action == Action::kNothing; };
   for (std::uint32_t begin = 0; begin < nodes.size(); ++begin) {

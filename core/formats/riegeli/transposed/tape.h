@@ -1,6 +1,6 @@
-// The two ends of the machine's inner loop: a buffer that is read forwards, and the output that is filled from its
-// end to its front. Both check each access. Small pieces move as whole words: a word that is put ends where the
-// piece ends, and what it leaves in front of the piece is overwritten by what is put next.
+// The input and output of the machine's inner loop: buffers that are read forwards, and an output that is filled from
+// its end to its front. The caller checks each access. Small pieces move as whole words. A word ends where the piece
+// ends, and later output overwrites the bytes before the piece.
 #pragma once
 
 #include <algorithm>
@@ -14,7 +14,7 @@ namespace recordfs::riegeli::transposed {
 
 inline constexpr std::size_t kWordBytes = 8;
 
-// The word whose little-endian bytes are the 8 bytes of `bytes` that end at `end`. REQUIRES: 8 <= end <= size.
+// Returns the little-endian word formed by the 8 bytes of `bytes` that end at `end`. REQUIRES: 8 <= end <= size.
 inline std::uint64_t word_ending_at(Bytes bytes, std::size_t end) {
   std::array<std::byte, kWordBytes> word;
   copy_bytes(bytes.subspan(end - kWordBytes, kWordBytes), word);
@@ -22,7 +22,7 @@ inline std::uint64_t word_ending_at(Bytes bytes, std::size_t end) {
   return std::bit_cast<std::uint64_t>(word);
 }
 
-// The word whose last bytes are these. REQUIRES: at most 8.
+// Returns the word whose last bytes are `bytes`. REQUIRES: at most 8 bytes.
 inline std::uint64_t short_word(Bytes bytes) {
   std::uint64_t word = 0;
   for (const std::byte byte : bytes) word = word >> 8 | std::to_integer<std::uint64_t>(byte) << 56;
@@ -35,14 +35,14 @@ inline std::array<std::byte, kWordBytes> bytes_of_word(std::uint64_t word) {
   return bytes;
 }
 
-// A buffer and how far it was read.
+// A buffer and the read position in it.
 struct Input {
   Bytes bytes;
   std::size_t at = 0;
 
   std::size_t left() const { return bytes.size() - at; }
 
-  // The next `size` bytes as the last bytes of a word. REQUIRES: size <= left(), size <= 8.
+  // Takes the next `size` bytes as the last bytes of a word. REQUIRES: size <= left(), size <= 8.
   std::uint64_t take_word(std::size_t size) {
     at += size;
     if (at >= kWordBytes) return word_ending_at(bytes, at);
@@ -56,7 +56,7 @@ struct Input {
   }
 };
 
-// The bytes of the output that are not put yet are [0, room()).
+// The output, filled from its end. Bytes [0, room()) are not filled yet.
 class Output {
  public:
   explicit Output(MutableBytes bytes) : bytes_(bytes), room_(bytes.size()) {}
@@ -75,7 +75,7 @@ class Output {
     room_ -= size;
   }
 
-  // Puts what an input gives next. REQUIRES: size <= room(), size <= input.left().
+  // Puts the next `size` bytes of an input. REQUIRES: size <= room(), size <= input.left().
   void put_from(Input& input, std::size_t size) {
     constexpr std::size_t kPair = 2 * kWordBytes;
     const Bytes piece = input.take(size);
