@@ -1,4 +1,4 @@
-// Bytes as text of 64 letters (RFC 4648).
+// Base64 encoding (RFC 4648).
 #pragma once
 
 #include <string>
@@ -7,8 +7,8 @@
 
 namespace recordfs {
 
-// Appends all of `bytes`, padded. Pieces of a longer run of bytes may be appended one by one if each but the last has a
-// multiple of 3 bytes. Any thread.
+// Appends `bytes` to `text` in base64, with padding. Data may be appended in pieces if each piece but the last has a
+// multiple of 3 bytes. Thread-safe.
 void append_base64(std::string& text, Bytes bytes);
 
 }  // namespace recordfs

@@ -16,7 +16,7 @@ using protobuf::WireType;
 
 // The messages of google/protobuf/descriptor.proto.
 enum class Element : std::uint8_t {
-  kNone,  // nothing that is looked into
+  kNone,  // not examined
   kFile,
   kMessage,
   kField,
@@ -51,7 +51,7 @@ constexpr std::array kChildren = {
 };
 
 constexpr std::uint32_t kFileOfSet = 1;
-constexpr std::uint32_t kName = 1;  // of all that has one
+constexpr std::uint32_t kName = 1;  // of all elements with a name
 constexpr std::uint32_t kPackage = 2;
 constexpr std::uint32_t kImport = 3;
 constexpr std::uint32_t kSourceInfo = 9;
@@ -62,10 +62,10 @@ constexpr std::uint32_t kUninterpretedOption = 999;
 constexpr std::uint64_t kPerMessage = 1200;
 constexpr std::uint64_t kPerElement = 600;
 constexpr std::uint64_t kPerRange = 100;
-constexpr std::uint64_t kPerField = 64;           // of any message
-constexpr std::uint64_t kPerByteOfName = 3;       // of a full name
-constexpr std::uint64_t kPerByteOfOption = 64;    // that has to be interpreted
-constexpr std::uint64_t kPerByteOfRelative = 16;  // of the names around a reference that does not begin at the top
+constexpr std::uint64_t kPerField = 64;           // of any unlisted message
+constexpr std::uint64_t kPerByteOfName = 3;       // per byte of a full name
+constexpr std::uint64_t kPerByteOfOption = 64;    // per byte of an option that must be interpreted
+constexpr std::uint64_t kPerByteOfRelative = 16;  // per byte of the enclosing scope of a relative reference
 constexpr std::uint64_t kPerByte = 2;
 
 Element child_of(Element parent, const Field& field) {
@@ -75,7 +75,7 @@ Element child_of(Element parent, const Field& field) {
   return found == kChildren.end() ? Element::kNone : found->child;
 }
 
-// Whether a field refers to a type by a name that is searched for in one scope after the other.
+// Returns whether a field refers to a type by a relative name, which is looked up in one scope after another.
 bool is_relative(Element element, const Field& field, std::string_view content) {
   const bool refers = (element == Element::kField && (field.number == 2 || field.number == 6)) ||
                       (element == Element::kMethod && (field.number == 2 || field.number == 3));
@@ -103,7 +103,7 @@ std::string joined(std::string_view scope, std::string_view name) {
   return full;
 }
 
-// The last value of a field of text; "" where it is not there.
+// Returns the last value of a string field, or "" if it is absent.
 std::string_view text_of(Bytes message, std::uint32_t number, std::uint32_t depth) {
   std::string_view text;
   MessageReader reader(message, depth);
@@ -113,7 +113,7 @@ std::string_view text_of(Bytes message, std::uint32_t number, std::uint32_t dept
   return text;
 }
 
-// Reads a set. Not thread-safe.
+// Parses a set. Not thread-safe.
 class SetReader {
  public:
   explicit SetReader(const DescriptorLimits& limits) : limits_(limits) {}
@@ -148,7 +148,7 @@ class SetReader {
     return look_into(Element::kFile, content, std::string(text_of(content, kPackage, limits_.depth)), 0);
   }
 
-  // Counts what an element costs, with all that is in it, and takes note of message types. `scope` is its full name.
+  // Adds the cost of an element and its content, and records message types. `scope` is the full name of the element.
   Result<void> look_into(Element element, Bytes content, const std::string& scope, std::uint32_t depth) {
     if (depth > limits_.depth) return too_much();
     cost_ += cost_of(element) + scope.size() * kPerByteOfName;
@@ -215,7 +215,7 @@ std::vector<std::size_t> DescriptorSet::in_order_of_imports() const {
     is_seen[file] = true;
     visits.push_back({file});
   };
-  // One at a time, so that of several with one name the first is finished first.
+  // Visit one at a time, so that of several files with one name the first is finished first.
   const auto visit_import = [&](std::string_view name) {
     const auto [begin, end] = by_name.equal_range(name);
     for (auto at = end; at != begin;) visit((--at)->second);
@@ -246,7 +246,7 @@ std::string without_source_info(const DescriptorFile& file) {
   MessageReader reader(file.content, DescriptorLimits().depth);
   while (reader.next()) {
     const std::size_t end = reader.content_begin() + reader.content().size();
-    // Behind a field that is left out begins what is kept.
+    // The next kept range begins after an omitted field.
     if (reader.field().is(kSourceInfo, WireType::kLengthDelimited)) {
       begin = end;
       continue;

@@ -44,7 +44,7 @@ void begin_field(JsonWriter& writer, const Field& field) {
   writer.string(word_of(field.type));
 }
 
-// A group stays open in `writer`.
+// Writes a field. A group remains open in `writer`.
 void write_field(JsonWriter& writer, const Field& field, Bytes content) {
   if (field.type == WireType::kGroupEnd) {
     writer.end_list();

@@ -1,7 +1,7 @@
-// A protobuf message without its type: the numbers of its fields, and what the wire says of their content. Any thread.
+// Writes protobuf messages of unknown type: field numbers, wire types and content. Thread-safe.
 //
-//   {"field":1,"wire":"varint","value":"150"}       a varint and a fixed64 as strings: JSON's numbers may lose digits
-//   {"field":2,"wire":"bytes","text":"abc"}         or "base64"; never guessed to be a message
+//   {"field":1,"wire":"varint","value":"150"}       varint and fixed64 as strings: JSON numbers may lose digits
+//   {"field":2,"wire":"bytes","text":"abc"}         or "base64"; never interpreted as a message
 //   {"field":5,"wire":"fixed32","value":123}
 //   {"field":7,"wire":"group","fields":[...]}
 #pragma once
@@ -14,10 +14,10 @@
 
 namespace recordfs {
 
-// Whether bytes are a message. It nests no more than `depth` groups.
+// Returns whether `bytes` are a valid message that nests at most `depth` groups.
 bool is_message(Bytes bytes, std::uint32_t depth);
 
-// Writes the list of a message's fields, up to where it breaks.
+// Writes the list of a message's fields, up to the first invalid byte.
 void write_fields(JsonWriter& writer, Bytes message, std::uint32_t depth);
 
 }  // namespace recordfs

@@ -1,4 +1,4 @@
-// The types that a user gives for records that do not say their own.
+// Types supplied by the user for records without type information.
 #pragma once
 
 #include <memory>
@@ -9,14 +9,16 @@
 namespace recordfs {
 
 struct GivenTypes {
-  std::shared_ptr<const std::string> descriptors{};  // a serialized FileDescriptorSet; null for none
-  std::string type{};                                // full name of every record's type; "" for none
+  std::shared_ptr<const std::string> descriptors{};  // a serialized FileDescriptorSet; null if not supplied
+  std::string type{};                                // full name of the type of every record; "" if not supplied
 };
 
-// Types from what a user says: a serialized FileDescriptorSet, as `protoc --descriptor_set_out` writes it, and the full
-// name of a message type in it, which may be left out where the set has only one that stands in no other. Fails with
-// kDamage when the bytes are no such set, with kNotFound when the type is not in it or has to be named, and with
-// kLimit. Any thread.
+// Validates user-supplied types. `descriptors` is a serialized FileDescriptorSet, as written by `protoc
+// --descriptor_set_out`. `type` is the full name of a message type in it. It may be empty if the set has exactly one
+// top-level message type.
+//
+// Fails with kDamage if the bytes are not a valid set, with kNotFound if the type is not in it or must be named, and
+// with kLimit. Thread-safe.
 Result<GivenTypes> given_types(std::string descriptors, std::string type);
 
 }  // namespace recordfs

@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::string_view kHexDigits = "0123456789abcdef";
 
-// Whether a byte stands for itself in a string; what is no ASCII does.
+// The bytes that need no escape in a string, including all non-ASCII bytes.
 constexpr std::array<bool, 256> plain_bytes() {
   std::array<bool, 256> plain{};
   for (std::size_t i = 0x20; i < plain.size(); ++i) plain[i] = i != '"' && i != '\\';

@@ -1,4 +1,4 @@
-// The pieces of which JSON is made (RFC 8259), appended to a text. Any thread.
+// Appends the elements of JSON (RFC 8259) to a string. Thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -9,17 +9,17 @@
 
 namespace recordfs {
 
-// A string, quoted. REQUIRES: `value` is UTF-8.
+// Appends a quoted and escaped string. REQUIRES: `value` is UTF-8.
 void append_json_string(std::string& text, std::string_view value);
 
-// How many bytes that appends.
+// Returns how many bytes append_json_string() appends.
 std::uint64_t json_string_size(std::string_view value);
 
-// Bytes as a string of base64.
+// Appends bytes as a base64 string.
 void append_json_base64(std::string& text, Bytes bytes);
 
-// Bytes as a member: "NAME":"..." where they are UTF-8, else "INSTEAD":"..." in base64. REQUIRES: the names need no
-// escape.
+// Appends bytes as a member: "NAME":"..." if they are UTF-8, otherwise "INSTEAD":"..." in base64. REQUIRES: the names
+// need no escaping.
 void append_json_bytes(std::string& text, std::string_view name, std::string_view instead, Bytes bytes);
 
 }  // namespace recordfs

@@ -12,13 +12,13 @@ namespace recordfs {
 namespace {
 
 constexpr std::uint64_t kIndent = 2;
-// A name waits in an object for its value.
+// jq counts an object twice: once for itself and once for the name that precedes the value.
 constexpr std::uint32_t kOfObject = 2;
 constexpr std::uint32_t kOfList = 1;
 constexpr std::size_t kLongestNumber = 32;
 constexpr std::uint64_t kLongestEscape = 6;
 
-// How many bytes base64 takes.
+// Returns the size of base64, rounded up.
 constexpr std::uint64_t encoded_size(std::uint64_t size) { return (size / 3 + 1) * 4; }
 
 template <class Float>
@@ -47,7 +47,7 @@ void JsonWriter::take_back(const Mark& mark) {
 }
 
 std::uint64_t JsonWriter::closing(std::uint32_t depth) const {
-  // Each on a line of its own, under what it ends.
+  // Each closing bracket is on a separate line, indented like its opening line.
   return layout_ == JsonLayout::kIndented ? std::uint64_t{depth} * (depth - 1) / 2 * kIndent + std::uint64_t{2} * depth
                                           : depth;
 }
@@ -58,7 +58,7 @@ bool JsonWriter::has_room(std::uint64_t size) const {
 }
 
 bool JsonWriter::make_room_for(std::string_view string) {
-  // To count the escapes takes time, and hardly ever matters.
+  // Counting escapes is slow and rarely matters, so first try the upper bound.
   const std::uint64_t most = kLongestEscape * string.size() + 2;
   return make_room(has_room(most) ? most : json_string_size(string));
 }

@@ -1,5 +1,5 @@
-// What librecordfs-protobuf.so is to the rest: types of protobuf messages, made from descriptors, that write messages
-// as JSON. The one header that both sides have.
+// The interface of librecordfs-protobuf.so: types of protobuf messages, built from descriptors, that write messages as
+// JSON. The only header that the program and the module share.
 #pragma once
 
 #include <cstddef>
@@ -11,29 +11,29 @@
 
 namespace recordfs {
 
-// The reason where there was no memory.
+// The value of `why` if out of memory.
 inline constexpr std::string_view kNoMemory = "no memory";
 
-// The message types of a set of files. Any thread. Throws nothing.
+// The message types of a set of files. Thread-safe. Functions do not throw.
 class MessageTypes {
  public:
   virtual ~MessageTypes() = default;
 
-  // Writes a message of the type with this full name, in protobuf's JSON, under the names of the .proto. False where it
-  // can't be decoded: `why` says why, and what was written is to be taken back.
+  // Writes a message of the named type as protobuf JSON, with the field names of the .proto file. Returns false and
+  // sets `why` if the message cannot be decoded; the caller must then take back the output.
   virtual bool write(std::string_view type, Bytes message, JsonWriter& writer, std::string& why) const noexcept = 0;
 };
 
-// What the module hands out. It lives as long as the program.
+// The function table of the module. It lives until the program ends.
 struct ProtobufModule {
-  const char* build;  // RECORDFS_MODULE_BUILD of the build that it belongs to
+  const char* build;  // RECORDFS_MODULE_BUILD of the matching program
   const char* libprotobuf_version;
-  // Types from files, each a serialized FileDescriptorProto, those that a file imports before it where they are there.
-  // A file that can't be built is left out, and the reason told for each of its types. Null when there is no memory.
+  // Builds types from serialized FileDescriptorProtos, sorted so that each follows its imports if they are present. A
+  // file that cannot be built is omitted; write() then reports the reason for its types. Returns null if out of memory.
   MessageTypes* (*make_types)(const Bytes* files, std::size_t count) noexcept;
 };
 
-// The module's one function.
+// The file name of the module and its only exported function.
 inline constexpr const char* kProtobufModuleName = "librecordfs-protobuf.so";
 inline constexpr const char* kProtobufModuleEntry = "recordfs_protobuf_module";
 using ProtobufModuleEntry = const ProtobufModule* (*)();

@@ -9,10 +9,10 @@ namespace {
 
 struct Loaded {
   const ProtobufModule* module = nullptr;
-  std::string why{};  // it is not there
+  std::string why{};  // the reason why the module is not available
 };
 
-// dlsym() has no other type.
+// dlsym() returns void*.
 ProtobufModuleEntry entry_of(void* library) {
   return reinterpret_cast<ProtobufModuleEntry>(::dlsym(library, kProtobufModuleEntry));
 }
@@ -29,7 +29,7 @@ Loaded open_module() {
   return {.module = module};
 }
 
-// It stays until the program ends: types that it made may live as long.
+// The module is never unloaded, because types that it made may live until the program ends.
 const Loaded& loaded_module() {
   static const Loaded loaded = open_module();
   return loaded;

@@ -1,4 +1,4 @@
-// librecordfs-protobuf.so, which is loaded when it is needed first: most runs of the program never do.
+// Loads librecordfs-protobuf.so on first use, because most runs of the program do not need it.
 #pragma once
 
 #include <memory>
@@ -11,14 +11,14 @@
 
 namespace recordfs {
 
-// Types from files, as ProtobufModule::make_types. Fails with kUnsupported where there is no module, and with
-// kOutOfMemory. Any thread.
+// Builds types from files, as ProtobufModule::make_types(). Fails with kUnsupported if there is no module, and with
+// kOutOfMemory. Thread-safe.
 Result<std::shared_ptr<const MessageTypes>> make_message_types(const std::vector<Bytes>& files);
 
-// Does now what the first of the other two would do: for who may open no file later. Any thread.
+// Loads the module now, for programs that later cannot open files. Thread-safe.
 void open_protobuf_module();
 
-// The version of libprotobuf; "" where it is not there. Any thread.
+// Returns the version of libprotobuf, or "" if it is not available. Thread-safe.
 std::string protobuf_version();
 
 }  // namespace recordfs

@@ -11,14 +11,14 @@
 namespace recordfs {
 namespace {
 
-// Of groups: each is an object in a list.
+// The maximum nesting of groups. Each group is an object in a list.
 constexpr std::uint32_t kDepth = JsonWriter::kDeepest / 3 - 5;
 constexpr std::size_t kRecentChunks = 16;
 constexpr std::uint64_t kLongestReason = 1000;
 
 bool is_white_space(char c) { return c == '\t' || c == '\n' || c == '\r'; }
 
-// Whether bytes are what a text consists of.
+// Returns whether `text` is UTF-8 without control characters other than white space.
 bool is_plain_text(std::string_view text) {
   while (!text.empty()) {
     const std::size_t length = utf8_character(text);
@@ -28,7 +28,7 @@ bool is_plain_text(std::string_view text) {
   return true;
 }
 
-// Whether a failure is nothing that is told of a record: another try may go well.
+// Returns whether an error may be transient, so that it must not be reported as a property of the record.
 bool may_pass(Code code) { return !lies_in_the_bytes(code); }
 
 Error too_much_text() { return {.code = Code::kLimit, .detail = "what it is decoded to is too large"}; }
@@ -129,7 +129,7 @@ Result<void> RecordDecoder::write_message(JsonWriter& writer, const ChunkInfo& c
   return {};
 }
 
-// As the members of an open object, or as the whole of a document.
+// Writes a value as members of an open object, or as a whole document.
 Result<void> RecordDecoder::write(JsonWriter& writer, const ChunkInfo& chunk, const Value& value,
                                   bool is_member) const {
   const auto* const message = std::get_if<Message>(&value.is);

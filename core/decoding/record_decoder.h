@@ -1,8 +1,8 @@
-// RecordDecoder: what the records of a container say, as JSON beside their bytes.
+// RecordDecoder: converts the records of a container to JSON.
 //
-// A record's type, and the descriptors of it, are those that were given, or those that the container has. Where a type
-// can't be decoded its fields are told by their numbers, with the reason; where none is known they are, if the record
-// is a message and no text.
+// Types and descriptors come from the user, or else from the container. If a type cannot be decoded, the output has the
+// fields by number and the reason. If the type is unknown, the fields appear only if the record is a valid message and
+// not plain text.
 #pragma once
 
 #include <cstdint>
@@ -22,49 +22,51 @@
 
 namespace recordfs {
 
-// Any thread.
+// Thread-safe.
 class RecordDecoder {
  public:
-  static constexpr std::uint64_t kMostText = 128u << 20;  // bytes of what one record becomes
+  static constexpr std::uint64_t kMostText = 128u << 20;  // bytes of output for one record
 
-  // The container has to outlive it.
+  // `container` must outlive the decoder.
   explicit RecordDecoder(const Container& container, GivenTypes given = {}, std::uint64_t most_text = kMostText);
 
-  // Whether records of this container may be decoded at all.
+  // Returns whether records of this container can be decoded at all.
   bool decodes() const;
 
-  // Whether there may be messages in them whose types are known.
+  // Returns whether the records may contain messages of known types.
   bool decodes_messages() const;
 
-  // Appends to an object of a line, which is open and has members, what is decoded of a record, each member with a
-  // comma before it; nothing where nothing is decoded. What can't be told, because it would take more than `most_text`
-  // bytes or is no record of this format, is a member "error". Fails as Container::record_type and descriptors do for
-  // what may pass, and with kOutOfMemory; then nothing was appended.
+  // Appends the decoded record to an open, non-empty object in `line`, each member preceded by a comma. Appends nothing
+  // if the record has no decoded form.
+  //
+  // A record of the wrong format, or with more than `most_text` bytes of output, gets a member "error". Fails with the
+  // transient errors of Container::record_type() and descriptors(), and with kOutOfMemory; nothing is appended then.
   Result<void> append_members(std::string& line, const ChunkInfo& chunk, Bytes record) const;
 
-  // The decoded record by itself, indented, with a newline at its end: what is "decoded", or an object with what stands
-  // there in its place. Fails with kNotFound where nothing is decoded, with kLimit, and as Container::record_type and
-  // descriptors do for what may pass.
+  // Returns the decoded record as an indented document with a final newline: the value of "decoded", or an object with
+  // the members that replace it. Fails with kNotFound if the record has no decoded form, with kLimit, and with the
+  // transient errors of Container::record_type() and descriptors().
   Result<std::string> document(const ChunkInfo& chunk, Bytes record) const;
 
-  // The same for a message inside a record of the chunk.
+  // As document(), for a message inside a record of the chunk.
   Result<std::string> document_of_message(const ChunkInfo& chunk, const Message& message) const;
 
  private:
   using Types = std::shared_ptr<const MessageTypes>;
   struct TypesOfChunk {
     Position chunk;
-    Result<Types> types;  // null: there are no descriptors
+    Result<Types> types;  // null if there are no descriptors
   };
 
-  // A record as what it is told as; nullopt: nothing is decoded. Fails as Container::value and record_type do.
+  // Decodes a record to a Value. Returns nullopt if it has no decoded form. Fails as Container::value() and
+  // record_type().
   Result<std::optional<Value>> value_of(Bytes record) const;
-  // Whether the container states a type of its records; true if it cannot be read now.
+  // Returns whether the container states a type of its records; true if that cannot be read now.
   bool may_have_type() const;
-  // The types in effect at a chunk.
+  // Returns the types in effect at a chunk.
   Result<Types> types_at(const ChunkInfo& chunk) const;
   Result<Types> find_types(const ChunkInfo& chunk) const;
-  // Writes a message as an object, or takes back what it wrote of it; then it says why.
+  // Writes a message as an object. On failure takes back the output and returns the reason.
   Result<std::string> write_decoded(JsonWriter& writer, const ChunkInfo& chunk, const Message& message) const;
   Result<void> write_message(JsonWriter& writer, const ChunkInfo& chunk, const Message& message) const;
   Result<void> write(JsonWriter& writer, const ChunkInfo& chunk, const Value& value, bool is_member) const;
@@ -74,7 +76,7 @@ class RecordDecoder {
   const GivenTypes given_;
   const std::uint64_t most_text_;
   mutable std::mutex mutex_;
-  mutable std::vector<TypesOfChunk> recent_;  // guarded by mutex_; of the chunks that were asked for last
+  mutable std::vector<TypesOfChunk> recent_;  // guarded by mutex_; types of the most recently used chunks
 };
 
 }  // namespace recordfs

@@ -15,7 +15,7 @@ namespace {
 using Types = std::shared_ptr<const MessageTypes>;
 
 constexpr std::size_t kMostSets = 8;
-constexpr std::uint64_t kMostMemory = 256u << 20;  // of all together, unless it is one alone
+constexpr std::uint64_t kMostMemory = 256u << 20;  // bytes of all entries together; a single entry may be larger
 
 struct Kept {
   std::shared_ptr<const std::string> descriptors;
@@ -36,7 +36,7 @@ Kept build(const std::shared_ptr<const std::string>& descriptors) {
   return {descriptors, make_message_types(files), set->memory};
 }
 
-// Those in use lately, the last of all behind.
+// An LRU list of types, least recently used first.
 class Cache {
  public:
   Result<Types> of(const std::shared_ptr<const std::string>& descriptors) {

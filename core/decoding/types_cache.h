@@ -1,4 +1,4 @@
-// Types that were built last: files with the same descriptors, and chunks of one file, share them.
+// A process-wide cache of message types. Files with the same descriptors share them, and so do the chunks of a file.
 #pragma once
 
 #include <memory>
@@ -9,8 +9,8 @@
 
 namespace recordfs {
 
-// The types of a serialized FileDescriptorSet, built where none of those in use lately is the same. Fails as
-// read_descriptor_set() and make_message_types() do. Any thread; one builds at a time.
+// Returns the types of a serialized FileDescriptorSet, from the cache if an equal set was used recently. Fails as
+// read_descriptor_set() and make_message_types(). Thread-safe; builds one set at a time.
 Result<std::shared_ptr<const MessageTypes>> shared_types(const std::shared_ptr<const std::string>& descriptors);
 
 }  // namespace recordfs

@@ -7,7 +7,7 @@
 namespace recordfs {
 namespace {
 
-// Writes what a value holds, of whichever type it is.
+// A visitor that writes each kind of value.
 class Writing {
  public:
   Writing(JsonWriter& writer, const WriteMessage& write_message) : writer_(writer), write_message_(write_message) {}

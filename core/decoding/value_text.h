@@ -1,4 +1,4 @@
-// Values of a record as JSON: what core/formats/value.h has, with the messages in it left to another. Any thread.
+// Writes the values of core/formats/value.h as JSON. A callback writes the messages in them. Thread-safe.
 #pragma once
 
 #include <functional>
@@ -9,15 +9,16 @@
 
 namespace recordfs {
 
-// Writes the members that tell of a message, in an open object.
+// Writes the members of a message to an open object.
 using WriteMessage = std::function<void(JsonWriter& writer, const Message& message)>;
 
-// Bytes are an object with "text" or "base64", a message one with the members of `write_message`. NaN and the
-// infinities are strings, all other numbers are JSON's.
+// Writes a value. Bytes become an object with "text" or "base64", and a message an object with the members from
+// `write_message`. NaN and the infinities become strings, all other numbers JSON numbers.
 void write_value(JsonWriter& writer, const Value& value, const WriteMessage& write_message);
 
-// A member of an open object. Bytes are "NAME":"..." where they are UTF-8, else "NAME_base64":"...". Without a name the
-// value's own members stand in the object. REQUIRES: a value without a name is a message.
+// Writes a member of an open object. Bytes become "NAME":"..." if they are UTF-8, otherwise "NAME_base64":"...". If
+// `name` is empty, the members of the value are written to the object directly. REQUIRES: a value without a name is a
+// message.
 void write_member(JsonWriter& writer, std::string_view name, const Value& value, const WriteMessage& write_message);
 
 }  // namespace recordfs

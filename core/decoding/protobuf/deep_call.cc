@@ -8,7 +8,7 @@
 namespace recordfs::messages {
 namespace {
 
-constexpr std::size_t kStack = 64u << 20;  // bytes; those that nobody comes to take no memory
+constexpr std::size_t kStack = 64u << 20;  // bytes; unused pages take no memory
 
 struct Call {
   const std::function<void()>& work;

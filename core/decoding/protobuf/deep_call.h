@@ -1,12 +1,12 @@
-// A call that may need more stack than its thread has.
+// Calls functions that may need more stack than their thread has.
 #pragma once
 
 #include <functional>
 
 namespace recordfs::messages {
 
-// Calls `work` in a thread of its own, which has a stack of 64 MiB, and waits until it is done. Throws what it throws,
-// and std::bad_alloc where there is no such thread.
+// Calls `work` in a new thread with a stack of 64 MiB and waits for it. Rethrows the exceptions of `work`. Throws
+// std::bad_alloc if it cannot create the thread.
 void call_deep(const std::function<void()>& work);
 
 }  // namespace recordfs::messages

@@ -9,7 +9,7 @@
 namespace recordfs::messages {
 namespace {
 
-// Keeps the first error.
+// Records the first error only.
 class FirstError final : public pb::DescriptorPool::ErrorCollector {
  public:
 #if GOOGLE_PROTOBUF_VERSION >= 4022000

@@ -1,5 +1,5 @@
-// libprotobuf, and what differs from one of its versions to the next. Everything here uses what all of them have since
-// 3.21.
+// libprotobuf and the differences between its versions. All other code in this folder uses only features that exist in
+// every version since 3.21.
 #pragma once
 
 #include <google/protobuf/descriptor.h>
@@ -14,19 +14,19 @@ namespace recordfs::messages {
 
 namespace pb = google::protobuf;
 
-// A name, which is a std::string in some versions and a view in others.
+// Converts a name to a view. Names are std::string in some versions and views in others.
 template <class Text>
 std::string_view view(const Text& text) {
   return {text.data(), text.size()};
 }
 
-// From now on libprotobuf writes nothing to stderr: what is wrong with somebody's file is no business of a terminal.
+// Stops libprotobuf from writing to stderr: errors in a user's file do not belong on the terminal.
 void silence_libprotobuf();
 
-// "3.21.12".
+// Returns the version, for example "3.21.12".
 const std::string& libprotobuf_version();
 
-// Builds a file in a pool. "" where it went well, else the first thing that was wrong.
+// Builds a file in a pool. Returns "" on success, otherwise the first error.
 std::string build_file(pb::DescriptorPool& pool, const pb::FileDescriptorProto& file);
 
 }  // namespace recordfs::messages

@@ -13,13 +13,13 @@ using protobuf::Field;
 using protobuf::WireType;
 
 constexpr std::uint64_t kShortestField = 2;   // bytes
-constexpr std::uint64_t kPerField = 64;       // a string's own, an unknown field's, a place in a list that grew
-constexpr std::uint64_t kPerByte = 2;         // of content: a buffer may be twice what is in it
-constexpr std::uint64_t kPerPackedByte = 16;  // a varint of one byte as a number of eight, in a list that grew
-constexpr std::uint64_t kPerMessage = 32;     // beside its own size
-constexpr std::size_t kDepth = 100;           // at which libprotobuf gives up
+constexpr std::uint64_t kPerField = 64;       // a string object, an unknown field, or an element of a grown list
+constexpr std::uint64_t kPerByte = 2;         // per byte of content: a buffer may have twice the capacity
+constexpr std::uint64_t kPerPackedByte = 16;  // a one-byte varint becomes an eight-byte number in a grown list
+constexpr std::uint64_t kPerMessage = 32;     // in addition to the size of its type
+constexpr std::size_t kDepth = 100;           // the nesting limit of libprotobuf
 
-// Counts along the fields. What nests is kept on a list, not on the stack.
+// Adds up the cost of fields. Uses an explicit list instead of recursion for nested messages.
 class Count {
  public:
   Count(const MessageType& type, const Cost& limit) : type_(type), limit_(limit) {}
@@ -30,7 +30,7 @@ class Count {
       if (open_.back().rest.at_end()) {
         open_.pop_back();
       } else if (!take_field()) {
-        break;  // it won't be parsed further
+        break;  // libprotobuf stops parsing here too
       }
     }
     return sum_;
@@ -38,7 +38,7 @@ class Count {
 
  private:
   struct Open {
-    const pb::Descriptor* type;  // null: of an unknown one
+    const pb::Descriptor* type;  // null if the type is unknown
     Cursor rest;
     bool is_group = false;
   };
@@ -83,7 +83,7 @@ class Count {
     return true;
   }
 
-  // What is in it goes on in the bytes around it.
+  // The content of a group continues in the bytes of the enclosing message.
   bool begin_group(const pb::Descriptor* type) {
     if (open_.size() >= kDepth) return false;
     const Cursor rest = open_.back().rest;

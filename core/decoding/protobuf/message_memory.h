@@ -1,5 +1,5 @@
-// What a message takes in memory and work once it is parsed, told before it is: a few bytes may stand for a message of
-// a type that has thousands of fields.
+// Estimates the memory and work of a parsed message before parsing it. A few bytes may represent a message of a type
+// with thousands of fields.
 #pragma once
 
 #include <cstdint>
@@ -9,13 +9,14 @@
 
 namespace recordfs::messages {
 
-// An upper bound in bytes, told from the size alone. Any thread.
+// Returns an upper bound in bytes, from the message size alone. Thread-safe.
 std::uint64_t most_memory(const MessageType& type, Bytes message);
 
-// An upper bound of Cost::fields, told from the size alone. Any thread.
+// Returns an upper bound of Cost::fields, from the message size alone. Thread-safe.
 std::uint64_t most_fields(const MessageType& type, Bytes message);
 
-// Both, told from its fields; more than `limit` where it is more than that. Any thread.
+// Returns upper bounds of both by scanning the fields. Stops when `limit` is exceeded; the result is then more than
+// `limit`. Thread-safe.
 Cost counted_cost(const MessageType& type, Bytes message, const Cost& limit);
 
 }  // namespace recordfs::messages

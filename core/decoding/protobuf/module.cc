@@ -1,4 +1,4 @@
-// The module's one function, by which the program finds the rest.
+// The only exported function of the module.
 #include "core/decoding/message_types.h"
 #include "core/decoding/protobuf/library.h"
 #include "core/decoding/protobuf/types.h"

@@ -18,16 +18,16 @@ namespace {
 using pb::Descriptor;
 using pb::FieldDescriptor;
 
-// Of messages in an Any, each of which is parsed by itself.
+// The maximum nesting of messages in an Any, which are parsed separately.
 constexpr std::size_t kDeepestAny = 16;
 
 struct MapEntry {
-  std::uint64_t order = 0;  // of numbers
+  std::uint64_t order = 0;  // sort key of a numeric key
   std::string key{};
   const pb::Message* entry = nullptr;
 };
 
-// Signed numbers in the order of unsigned ones.
+// Maps signed numbers to unsigned numbers in the same order.
 std::uint64_t ordered(std::int64_t number) { return std::bit_cast<std::uint64_t>(number) ^ (std::uint64_t{1} << 63); }
 
 MapEntry entry_of(const pb::Message& entry, const FieldDescriptor* key) {
@@ -60,7 +60,7 @@ MapEntry entry_of(const pb::Message& entry, const FieldDescriptor* key) {
   }
 }
 
-// By their keys, of each the last that was given.
+// Returns the entries sorted by key. Of several with one key only the last counts.
 std::vector<MapEntry> sorted_entries(const pb::Message& message, const FieldDescriptor* field) {
   const pb::Reflection* const reflection = message.GetReflection();
   const FieldDescriptor* const key = field->message_type()->map_key();
@@ -104,7 +104,7 @@ void Printer::write_message(const pb::Message& message) {
 
 void Printer::write_members(const pb::Message& message) {
   if (lists_.size() == depth_) lists_.emplace_back();
-  // The list of this level moves out and back: those of deeper levels make the list of lists grow.
+  // Move the list of this level out and back: deeper levels may reallocate `lists_`.
   auto fields = std::exchange(lists_[depth_], {});
   ++depth_;
   fields.clear();

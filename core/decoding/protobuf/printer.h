@@ -1,9 +1,11 @@
-// Writes a parsed message as protobuf's JSON, by reflection.
+// Writes a parsed message as protobuf JSON, by reflection.
 //
-// libprotobuf's own printer is not used: that of 3.21 leaves out groups, writes the null of a Struct as a word, and
-// takes several times as long; later ones write other digits. Fields have the names of their .proto; those without
-// presence are left out where they have their default; maps are in the order of their keys. Well-known types have their
-// special form where their content allows it, and are written as any other message where it does not.
+// recordfs does not use the JSON printer of libprotobuf. Version 3.21 omits groups, writes the null of a Struct as a
+// word, and is several times slower; later versions write different digits.
+//
+// Fields have the names of the .proto file. Fields without presence are omitted if they have their default. Maps are
+// sorted by key. Well-known types have their special form if their content allows it, otherwise the form of any other
+// message.
 #pragma once
 
 #include <cstdint>
@@ -22,16 +24,16 @@ namespace recordfs::messages {
 class Types;
 struct FoundType;
 
-// Lists of fields that are kept from one message to the next, one for each level.
+// Field lists that are reused from one message to the next, one for each nesting level.
 using FieldLists = std::vector<std::vector<const pb::FieldDescriptor*>>;
 
-// For one message. Not thread-safe.
+// Prints one message. Not thread-safe.
 class Printer {
  public:
-  // What is given has to outlive it; `types` has those of messages in an Any.
+  // The arguments must outlive the printer. `types` resolves messages in an Any.
   Printer(const Types& types, JsonWriter& writer, FieldLists& lists) : types_(types), writer_(writer), lists_(lists) {}
 
-  // Writes a message. False: something in it is no JSON; take_why() says what.
+  // Writes a message. Returns false if part of it has no JSON form; take_why() returns the reason.
   bool write(const pb::Message& message);
   std::string take_why() { return std::move(why_); }
 
@@ -41,12 +43,13 @@ class Printer {
   void write_field(const pb::Message& message, const pb::FieldDescriptor* field);
   void write_list(const pb::Message& message, const pb::FieldDescriptor* field);
   void write_map(const pb::Message& message, const pb::FieldDescriptor* field);
-  // A field's value, or that of a repeated field at an index.
+  // Writes the value of a field, or element `index` of a repeated field.
   void write_value(const pb::Message& message, const pb::FieldDescriptor* field, int index);
   void write_text(const std::string& text, const pb::FieldDescriptor* field);
   void write_enum(int number, const pb::FieldDescriptor* field);
 
-  // Each writes a well-known type in its form, or writes nothing and returns false where its content has none.
+  // Each writes a well-known type in its special form. If the content has no such form, returns false and writes
+  // nothing.
   bool write_special(const pb::Message& message);
   bool write_any(const pb::Message& message);
   bool write_text_of(const pb::Message& message, std::optional<std::string> (*text_of)(const pb::Message& message));
@@ -55,8 +58,8 @@ class Printer {
   bool write_list_value(const pb::Message& message);
   bool write_wrapper(const pb::Message& message);
 
-  // Fails, and returns false, where messages in an Any cost too much: those of a record together, and each type once,
-  // whether it was known before or not, that a record is the same whatever came before it.
+  // Fail and return false if messages in an Any cost too much. The limit applies to all of them in a record together.
+  // Each type counts once even if it is cached, so that the result does not depend on earlier records.
   bool spend(std::uint64_t fields);
   bool spend_on_type(const FoundType& found, std::string_view name);
 
@@ -66,8 +69,8 @@ class Printer {
   const Types& types_;
   JsonWriter& writer_;
   FieldLists& lists_;
-  std::size_t depth_ = 0;         // of messages
-  std::size_t depth_of_any_ = 0;  // of those in an Any
+  std::size_t depth_ = 0;         // nesting depth of messages
+  std::size_t depth_of_any_ = 0;  // nesting depth of messages in an Any
   std::uint64_t memory_of_any_ = 0;
   std::uint64_t spent_on_any_ = 0;
   std::set<std::string, std::less<>> types_of_any_;

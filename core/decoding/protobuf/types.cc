@@ -12,25 +12,24 @@
 namespace recordfs::messages {
 namespace {
 
-// A prototype links those of the types in it, one inside the other on the stack: about 500 bytes for each.
+// A prototype links the prototypes of all contained types recursively: about 500 bytes of stack for each.
 constexpr std::size_t kMostTypesInOne = 4096;
 constexpr std::size_t kManyTypes = 256;
-// Each field of a message is asked whether it is there.
+// Each field of a message is checked for presence.
 constexpr int kMostFieldsInOne = 8192;
-// What a type costs to find, beside its fields: its place in a map, its prototype.
+// The cost of finding a type in addition to its fields: its map entry and its prototype.
 constexpr std::uint64_t kWorkPerType = 16;
-// Types are found anew when those that are kept took so much: each keeps all that can be in it.
+// The cache of found types is cleared beyond this cost. Each entry holds all types reachable from it.
 constexpr std::uint64_t kMostWorkKept = 16u << 20;
-// Bytes of memory up to which a message's fields are not counted.
+// Below this estimate in bytes, the fields of a message are not counted.
 constexpr std::uint64_t kEasyMemory = 32u << 20;
-// A message that is used again keeps what was in it: no longer than for so much.
+// A reused message object keeps its memory. It is discarded beyond these totals.
 constexpr std::uint64_t kKeptMemory = 1u << 20;
 constexpr std::uint64_t kMostUsed = 64u << 20;
 
 constexpr std::size_t kLongestReason = 300;
 
-// The generated files of libprotobuf itself: those that protoc leaves out of a set unless it is told to include
-// imports.
+// Adds a generated file of libprotobuf. protoc omits these from a set without --include_imports.
 void build_known_file(pb::DescriptorPool& pool, const pb::FileDescriptor& file) {
   if (pool.FindFileByName(std::string(view(file.name()))) != nullptr) return;
   for (int i = 0; i < file.dependency_count(); ++i) build_known_file(pool, *file.dependency(i));
@@ -39,7 +38,7 @@ void build_known_file(pb::DescriptorPool& pool, const pb::FileDescriptor& file) 
   build_file(pool, copy);
 }
 
-// "" where a message may be parsed. It is counted only where it could be too much.
+// Returns "" if the message may be parsed, otherwise the reason. Counts its fields only if the estimate is too high.
 std::string too_costly(const MessageType& type, Bytes message) {
   if (most_memory(type, message) <= kEasyMemory && most_fields(type, message) <= Types::kMost.fields) return {};
   const Cost cost = counted_cost(type, message, Types::kMost);
@@ -52,7 +51,7 @@ std::string too_costly(const MessageType& type, Bytes message) {
 struct Types::Workplace {
   std::unique_ptr<pb::Message> message;
   FieldLists lists;
-  std::uint64_t used = 0;  // bytes of memory, by a bound, of all that was parsed into it
+  std::uint64_t used = 0;  // upper bound in bytes of everything parsed into it
 };
 
 Types::Types(const Bytes* files, std::size_t count) {
@@ -144,7 +143,7 @@ Types::Made Types::make(const pb::Descriptor* descriptor) const {
   return made;
 }
 
-// "" where all went well.
+// Returns "" on success, otherwise the reason.
 std::string Types::find_inner_types(MessageType& type, std::uint64_t& work) const {
   std::vector<const pb::Descriptor*> rest;
   const auto add_type = [&](const pb::Descriptor* found) {

@@ -1,4 +1,4 @@
-// The message types of a set of files: the pool that they are built in, and messages of them to parse into.
+// The message types of a set of files: the pool that builds them, and the message objects to parse into.
 #pragma once
 
 #include <cstdint>
@@ -16,52 +16,52 @@
 
 namespace recordfs::messages {
 
-// How many bytes a message of each type takes by itself.
+// The size in bytes of an empty message of each type.
 using Sizes = std::unordered_map<const pb::Descriptor*, std::size_t>;
 
-// What it takes to parse and print a message.
+// The cost to parse and print a message.
 struct Cost {
   std::uint64_t memory = 0;  // bytes
-  std::uint64_t fields = 0;  // of the types of all messages in it: each is set up, and asked whether it is there
+  std::uint64_t fields = 0;  // fields of the types of all messages in it: each is set up and checked for presence
 
   bool is_within(const Cost& most) const { return memory <= most.memory && fields <= most.fields; }
 };
 
-// A type that messages are parsed as. Any thread.
+// A type to parse messages as. Thread-safe.
 struct MessageType {
   const pb::Descriptor* descriptor = nullptr;
   const pb::Message* prototype = nullptr;
-  Sizes sizes{};                  // of the type and all that can be in it
-  std::size_t largest = 0;        // of those
-  std::uint64_t most_fields = 0;  // of one of those
+  Sizes sizes{};                  // of the type and all types reachable from it
+  std::size_t largest = 0;        // the largest of `sizes`
+  std::uint64_t most_fields = 0;  // the most fields in one of these types
 };
 
-// Why a type can't be had, or the type.
+// A type, or the reason why it is not available.
 struct FoundType {
   std::shared_ptr<const MessageType> type = nullptr;
   std::string why{};
-  std::uint64_t work = 0;  // to find it for the first time, in fields
+  std::uint64_t work = 0;  // cost of the first lookup, in fields
 };
 
 class Types final : public MessageTypes {
  public:
-  // Throws what the standard library and libprotobuf throw.
+  // Throws the exceptions of the standard library and of libprotobuf.
   Types(const Bytes* files, std::size_t count);
   ~Types() override;
 
   bool write(std::string_view type, Bytes message, JsonWriter& writer, std::string& why) const noexcept override;
 
-  // The type with a full name. Throws as the constructor does.
+  // Returns the type with a full name. Throws as the constructor.
   FoundType find(std::string_view name) const;
-  // What a message may cost; beyond that it is not parsed. Those in an Any of a record may have as many fields
-  // together.
+  // The maximum cost of a message; a larger one is not parsed. All messages in an Any of a record may together have as
+  // many fields.
   static constexpr Cost kMost{.memory = 256u << 20, .fields = 64u << 20};
 
  private:
-  // What a message is parsed into, and printed from; kept for the next one of its type.
+  // A message object to parse into and print from, reused for messages of one type.
   struct Workplace;
 
-  // A type that was asked for, or why it can't be had.
+  // A cached result of find().
   struct Made {
     std::shared_ptr<const MessageType> type;
     std::string why;
@@ -78,9 +78,10 @@ class Types final : public MessageTypes {
   void give_back(std::unique_ptr<Workplace> place, const MessageType& type, Bytes message) const;
 
   pb::DescriptorPool pool_;
-  std::map<std::string, std::shared_ptr<const std::string>, std::less<>> failures_;  // of types that could not be built
+  // reasons, by the names of the types that could not be built
+  std::map<std::string, std::shared_ptr<const std::string>, std::less<>> failures_;
   mutable pb::DynamicMessageFactory factory_;
-  mutable std::mutex mutex_;  // guards what follows
+  mutable std::mutex mutex_;  // guards the members below
   mutable std::map<std::string, Made, std::less<>> found_;
   mutable std::uint64_t work_of_found_ = 0;
   mutable std::map<const pb::Descriptor*, std::vector<std::unique_ptr<Workplace>>> places_;

@@ -14,7 +14,7 @@ using pb::FieldDescriptor;
 constexpr std::int64_t kFirstSecond = -62135596800;  // 0001-01-01T00:00:00Z
 constexpr std::int64_t kLastSecond = 253402300799;   // 9999-12-31T23:59:59Z
 constexpr std::int64_t kLongestDuration = 315576000000;
-constexpr std::int64_t kNanoseconds = 1000000000;  // in a second
+constexpr std::int64_t kNanoseconds = 1000000000;  // per second
 
 struct Time {
   std::int64_t seconds = 0;
@@ -35,7 +35,7 @@ void append_padded(std::string& text, std::int64_t number, std::size_t digits) {
   text += written;
 }
 
-// ".5" with 3, 6 or 9 digits; nothing for none.
+// Appends a fraction of 3, 6 or 9 digits, such as ".500"; nothing for 0.
 void append_fraction(std::string& text, std::int64_t nanoseconds) {
   if (nanoseconds == 0) return;
   std::size_t digits = 9;
@@ -44,7 +44,7 @@ void append_fraction(std::string& text, std::int64_t nanoseconds) {
   append_padded(text, nanoseconds, digits);
 }
 
-// "a_b.c" as "aB.c"; "" where it would not come back from that.
+// Converts "a_b.c" to "aB.c". Returns "" if the conversion would not be reversible.
 std::string in_camel_case(std::string_view path) {
   std::string text;
   for (std::size_t i = 0; i < path.size(); ++i) {

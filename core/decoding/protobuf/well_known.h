@@ -1,4 +1,4 @@
-// Well-known types whose JSON is a text. Any thread.
+// Well-known types that are strings in JSON. Thread-safe.
 #pragma once
 
 #include <optional>
@@ -8,12 +8,12 @@
 
 namespace recordfs::messages {
 
-// The field of a type with a number, if it is of that kind; null where there is none. Who names a type of his own
-// google.protobuf.Timestamp need not give it Timestamp's fields.
+// Returns the field with this number if it is of this kind, otherwise null. A user-defined type named
+// google.protobuf.Timestamp may have other fields.
 const pb::FieldDescriptor* field_of(const pb::Descriptor* type, int number, pb::FieldDescriptor::CppType kind,
                                     bool is_repeated = false);
 
-// The text of a google.protobuf.Timestamp, Duration or FieldMask; nullopt where the content has none.
+// Return the JSON string of a google.protobuf.Timestamp, Duration or FieldMask, or nullopt if the content has none.
 std::optional<std::string> timestamp_text(const pb::Message& message);
 std::optional<std::string> duration_text(const pb::Message& message);
 std::optional<std::string> field_mask_text(const pb::Message& message);
