@@ -63,7 +63,7 @@ void ArrayRecordContainer::show_as_ending(ChunkInfo& chunk, EndingPart part) {
   chunk.records = chunk.decoded_size = 0;
 }
 
-// What is left of a stretch of which nothing can be read. Where it should have records they keep their ordinals.
+// Returns the step for the unreadable rest of a stretch. Its records, if any, keep their ordinals.
 Step ArrayRecordContainer::lost(ChunkKey key, const Stretch& stretch, std::string reason, const Step& found) const {
   const Position at = key.position;
   Step step;
@@ -97,7 +97,7 @@ Result<Step> ArrayRecordContainer::scan_stretch(ChunkKey key, const Stretch& str
   if (step->next && Framing::is_searching(*step->next) && Framing::searched(*step->next) < stretch.end) return step;
   const bool is_there = step->chunk && step->chunk->begin == at && step->chunk->end <= stretch.end;
   const bool begins = at == stretch.begin && stretch.kind != Stretch::Kind::kHead;
-  // What stands elsewhere in the stretch is read there.
+  // Chunks elsewhere in the stretch are read by the next step.
   if (!step->chunk && step->next && step->next->position > at && step->next->position < stretch.end) return step;
   if (!is_there) {
     return lost(key, stretch, begins ? "no sound chunk where the footer tells of one" : "no sound chunk", *step);
@@ -116,7 +116,7 @@ Result<Step> ArrayRecordContainer::scan_stretch(ChunkKey key, const Stretch& str
   }
   if (chunk.end == stretch.end || !step->next) step->next = key_at(chunk.end, size_);
   if (!step->next && !ending_.has_postscript) {
-    // There is no byte of what is missing, so the last one there is stands for it.
+    // The missing bytes have no position, so the region is the last byte of the file.
     step->damage.push_back(region(size_ - 1, size_, "the file ends without a postscript"));
     step->damage.back().damage_class = DamageClass::kUnfinished;
     step->damage.back().records_lost = 0;
@@ -130,7 +130,7 @@ Result<EndingPart> ArrayRecordContainer::part_shown(const ChunkInfo& chunk) cons
   return part_of_ending(*source_, *riegeli_, chunk);
 }
 
-// The footer can't be believed: chunks are found as in any Riegeli file, and the damage is told of the footer.
+// Scans without a usable footer: finds chunks as in any Riegeli file, and reports damage at the footer.
 Result<Step> ArrayRecordContainer::scan_without_index(ChunkKey at) const {
   auto step = riegeli_->scan(at);
   if (!step || !step->chunk) return step;
@@ -192,7 +192,7 @@ Result<void> ArrayRecordContainer::verify(const ChunkInfo& chunk) const {
   return riegeli_->verify(*inner);
 }
 
-// The records of the footer and the postscript are bytes of no record.
+// Returns the messages of the footer and the postscript as data without records.
 Result<std::shared_ptr<const Chunk>> ArrayRecordContainer::decode(const ChunkInfo& chunk) const {
   if (is_lost(chunk)) return why_lost(chunk);
   if (!is_ending(chunk)) return riegeli_->decode(chunk);

@@ -1,4 +1,5 @@
-// An open ArrayRecord file: the chunks and records of a Riegeli file, less those of the footer and the postscript.
+// The Container of an open ArrayRecord file: the chunks and records of a Riegeli file, without the records of the
+// footer and the postscript.
 #pragma once
 
 #include <memory>
@@ -12,7 +13,7 @@ namespace recordfs::array_record {
 
 class ArrayRecordContainer final : public Container {
  public:
-  // `riegeli` reads the same source.
+  // REQUIRES: `riegeli` reads the same source.
   ArrayRecordContainer(std::unique_ptr<Container> riegeli, std::shared_ptr<const Source> source, const Limits& limits,
                        Ending ending)
       : riegeli_(std::move(riegeli)),
@@ -24,7 +25,8 @@ class ArrayRecordContainer final : public Container {
   std::string_view format() const override;
   std::vector<Fact> facts() const override;
   Result<Step> scan(ChunkKey at) const override;
-  bool grows_by_appending() const override { return false; }  // which records are none, the end says
+  // only the end of the file tells which chunks hold no records
+  bool grows_by_appending() const override { return false; }
   bool has_seek_structure() const override { return true; }
   Result<std::optional<ChunkInfo>> locate(Position at) const override;
   Result<Layout> layout(const ChunkInfo& chunk) const override;
@@ -48,13 +50,13 @@ class ArrayRecordContainer final : public Container {
   }
 
  private:
-  // A stretch of the file that begins with the one chunk that counts in it, and goes on with padding.
+  // An interval of the file: one chunk of interest, followed by padding.
   struct Stretch {
     enum class Kind : std::uint8_t { kHead, kRecords, kFooter, kPostscript };
     Kind kind = Kind::kHead;
     Position begin = 0;
     Position end = 0;
-    std::uint64_t records = 0;  // as the footer says
+    std::uint64_t records = 0;  // as stated by the footer
   };
 
   Stretch stretch_at(Position at) const;

@@ -20,19 +20,19 @@ namespace {
 using riegeli::kBlockSize;
 
 constexpr std::uint64_t kVersion = 1;
-// Of the postscript's block: two headers, and three copies of a message of 21 bytes at the most.
+// The used bytes of the postscript's block: two headers and three copies of a message of at most 21 bytes.
 constexpr std::uint64_t kPostscriptBytes = 256;
-// How large a chunk may be that is looked at because it might be a footer though nothing says so.
+// The largest chunk to examine as a possible footer if no postscript names it.
 constexpr std::uint64_t kMostTried = 16 << 20;
-// How large the records of a footer are, at the most: the head with its options, and each entry.
+// The largest records of a footer: the head with its options, and each entry.
 constexpr std::uint64_t kLargestHead = 1024;
 constexpr std::uint64_t kLargestEntry = std::uint64_t{3} * (1 + 10);
-// Chunk headers read in the block in which a file was cut off: more do not fit.
+// The most chunk headers to read in the block where a file was cut off: more than fit.
 constexpr int kMostSteps = 2048;
-// Blocks at the end of a file without a chunk that are passed by in search of one.
+// The most blocks without a chunk to skip at the end of a file.
 constexpr int kMostBlocks = 16;
 
-// The chunk that begins at `at` and ends at `end` or before; nullopt where there is none.
+// Returns the chunk that begins at `at` and ends at or before `end`, or nullopt.
 Result<std::optional<ChunkInfo>> chunk_at(const Container& riegeli, Position at, Position end) {
   auto step = riegeli.scan({at, 0});
   if (!step) return std::move(step).error();
@@ -51,7 +51,7 @@ Result<Bytes> record_of(const Chunk& chunk, std::uint64_t index, Slice& held) {
 
 Error wrong_footer(Position at, std::string why) { return {Code::kDamage, at, std::move(why)}; }
 
-// Fills in what the footer says. Fails with what lies in the bytes, too.
+// Reads the footer into `ending`. Fails also with damage in the footer.
 Result<void> read_footer(const Container& riegeli, const ChunkInfo& info, Ending& ending) {
   auto chunk = riegeli.decode(info);
   if (!chunk) return std::move(chunk).error();
@@ -87,7 +87,8 @@ Result<void> read_footer(const Container& riegeli, const ChunkInfo& info, Ending
   return {};
 }
 
-// The footer at `footer`, which a postscript names. A sound chunk of something else is none; one that can't be read is.
+// Returns the ending with the footer at `footer`, as named by a postscript. Returns nullopt for a valid chunk that is
+// not a footer. An unreadable chunk counts as a footer.
 Result<std::optional<Ending>> ending_at(const Container& riegeli, Position footer, Position postscript) {
   Ending ending{
       .footer = footer, .postscript = postscript, .has_postscript = true, .head = {}, .index = {}, .flaw = {}};
@@ -106,7 +107,7 @@ Result<std::optional<Ending>> ending_at(const Container& riegeli, Position foote
   return std::optional<Ending>(std::move(ending));
 }
 
-// What the copies of a postscript at the begin of a block name.
+// Returns the ending that the postscript copies at the start of a block name.
 Result<std::optional<Ending>> by_postscript_at(const Source& source, const Container& riegeli, Position postscript) {
   std::array<std::byte, kPostscriptBytes> bytes{};
   auto got = source.read_at(postscript, bytes);
@@ -122,7 +123,8 @@ Result<std::optional<Ending>> by_postscript_at(const Source& source, const Conta
   return best;
 }
 
-// Whether one of the last chunks of which the footer tells is where it says. One of them may be damaged, not all.
+// Returns whether at least one of the last chunks in the footer is where the footer states. One of them may be damaged,
+// but not all.
 Result<bool> fits_chunks(const Container& riegeli, const Ending& ending) {
   constexpr std::size_t kTried = 4;
   const auto& index = ending.index;
@@ -136,7 +138,7 @@ Result<bool> fits_chunks(const Container& riegeli, const Ending& ending) {
   return false;
 }
 
-// A footer tells where chunks stood. Where bytes were lost or got in, that says nothing any more.
+// Discards the index if its positions are wrong, because bytes were deleted or inserted.
 Result<void> forget_index_that_does_not_fit(const Container& riegeli, Ending& ending) {
   if (ending.flaw) return {};
   auto fits = fits_chunks(riegeli, ending);
@@ -148,8 +150,8 @@ Result<void> forget_index_that_does_not_fit(const Container& riegeli, Ending& en
   return {};
 }
 
-// The postscript is the last block of a file whose front was cut off, or that stands behind another one, too. What it
-// names stands elsewhere, and is known by what is in it when a walk comes by.
+// Finds a postscript in the last block of a file without its beginning, or of a file appended to another one. The
+// footer is not where the postscript states. The scan recognizes it by its content.
 Result<std::optional<Ending>> by_shifted_postscript(const Source& source) {
   if (source.size() <= kBlockSize) return std::optional<Ending>{};
   const Position postscript = source.size() - kBlockSize;
@@ -166,7 +168,7 @@ Result<std::optional<Ending>> by_shifted_postscript(const Source& source) {
   return std::optional<Ending>(std::move(ending));
 }
 
-// In the last block, or in the one before, where something stands behind the file that is none of it.
+// Finds a postscript in the last block, or in the previous one if other bytes follow the file.
 Result<std::optional<Ending>> by_postscript(const Source& source, const Container& riegeli) {
   std::optional<Ending> none;
   if (source.size() <= kBlockSize) return none;
@@ -176,7 +178,7 @@ Result<std::optional<Ending>> by_postscript(const Source& source, const Containe
   return by_postscript_at(source, riegeli, last - kBlockSize);
 }
 
-// The last chunk of records of those that begin behind the one that covers `start`.
+// Returns the last chunk of records that begins after the chunk that covers `start`.
 Result<std::optional<ChunkInfo>> walk_to_last(const Container& riegeli, Position start, Position end) {
   auto last = riegeli.locate(start);
   if (!last) return last;
@@ -191,8 +193,8 @@ Result<std::optional<ChunkInfo>> walk_to_last(const Container& riegeli, Position
   return last;
 }
 
-// The last chunk of records before `end`, padding passed by. Where the file ends in the middle of a chunk, of those in
-// the block of its end, or in one of those before.
+// Returns the last chunk of records before `end`, skipping padding. If the file ends inside a chunk, searches the block
+// of its end and the blocks before it.
 Result<std::optional<ChunkInfo>> last_chunk(const Container& riegeli, Position end) {
   for (int i = 0; i < kMostBlocks && end > 0; ++i) {
     auto last = riegeli.locate(end - 1);
@@ -216,7 +218,7 @@ bool may_be_footer(const ChunkInfo& chunk, Position end) {
   return size <= kMostTried && chunk.stored_size <= kMostTried && size <= kLargestHead + kLargestEntry * records;
 }
 
-// Where the postscript is lost, or cut off: the footer is the last chunk of records, and known by what is in it.
+// Finds the footer of a file whose postscript is lost or cut off: the last chunk of records, recognized by its content.
 Result<std::optional<Ending>> by_footer(const Container& riegeli, Position end) {
   if (end == 0) return std::optional<Ending>{};
   auto chunk = last_chunk(riegeli, end);
@@ -237,7 +239,7 @@ Result<std::optional<Ending>> find_fitting_ending(const Source& source, const Co
   if (!ending) return ending;
   if (*ending && !(*ending)->flaw) return ending;
   if (*ending) {
-    // Where it should be there is none that can be read, but it may be elsewhere.
+    // The footer is not readable at the named position, but may be elsewhere.
     auto found = by_footer(riegeli, (*ending)->postscript);
     if (!found) return found;
     if (*found) (*found)->has_postscript = true;
@@ -251,7 +253,7 @@ Result<std::optional<Ending>> find_fitting_ending(const Source& source, const Co
   ending = by_footer(riegeli, source.size());
   const bool may_have_block = source.size() % kBlockSize == 0 && source.size() > kBlockSize;
   if (!ending || *ending || !may_have_block) return ending;
-  return by_footer(riegeli, source.size() - kBlockSize);  // before a postscript that is broken
+  return by_footer(riegeli, source.size() - kBlockSize);  // before a broken postscript
 }
 
 Limits not_below_defaults(Limits limits) {
@@ -266,7 +268,7 @@ Limits not_below_defaults(Limits limits) {
 }  // namespace
 
 Result<std::optional<Ending>> find_ending(const Source& source, const Limits& limits) {
-  // The container is gone before the source is.
+  // Does not own the source: the container is destroyed before the source.
   const std::shared_ptr<const Source> borrowed(std::shared_ptr<const Source>(), &source);
   auto riegeli = riegeli::RiegeliContainer::open(borrowed, not_below_defaults(limits));
   if (!riegeli) return std::move(riegeli).error();

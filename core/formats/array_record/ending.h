@@ -1,4 +1,4 @@
-// What stands behind the records of an ArrayRecord file: the footer and the postscript. FORMAT.md, "Footer".
+// The end of an ArrayRecord file after its records: the footer and the postscript. FORMAT.md, "Footer and chunks".
 #pragma once
 
 #include <memory>
@@ -14,23 +14,24 @@
 namespace recordfs::array_record {
 
 struct Ending {
-  Position footer = 0;      // where the footer's chunk begins
-  Position postscript = 0;  // where the postscript's block begins; the end of the file, or of what is left, without one
+  Position footer = 0;  // position of the footer's chunk
+  // position of the postscript's block; without a postscript the end of the file or of its readable part
+  Position postscript = 0;
   bool has_postscript = false;
   FooterHead head;
-  // Where each chunk of records begins, in file order: 16 bytes each, the one thing about a container that grows with
-  // the file.
+  // The position of each chunk of records, in file order: 16 bytes each. This is the only memory of a container that
+  // grows with the file.
   std::vector<IndexEntry> index;
-  std::optional<Error> flaw;  // why the footer can't be believed, head and index are empty then
+  std::optional<Error> flaw;  // why the footer cannot be used; head and index are then empty
 };
 
-// Whether a chunk of records is the footer or the postscript of an ArrayRecord file, by what is in it, wherever it
-// stands. Fails as Source does, and with kOutOfMemory.
+// Determines from its content whether a chunk of records is the footer or the postscript of an ArrayRecord file, at any
+// position. Fails as Source does, and with kOutOfMemory.
 enum class EndingPart : std::uint8_t { kNone, kFooter, kPostscript };
 Result<EndingPart> part_of_ending(const Source& source, const Container& riegeli, const ChunkInfo& chunk);
 
-// The ending of a file; nullopt where there is none. What is an ending does not go by limits that are lower than the
-// defaults. Fails as Source does, and with kOutOfMemory.
+// Finds the ending of a file; nullopt if there is none. The result does not depend on limits below the defaults. Fails
+// as Source does, and with kOutOfMemory.
 Result<std::optional<Ending>> find_ending(const Source& source, const Limits& limits);
 
 }  // namespace recordfs::array_record

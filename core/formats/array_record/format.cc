@@ -10,7 +10,7 @@
 namespace recordfs::array_record {
 namespace {
 
-constexpr int kBid = kBeyondDoubt + 64;  // bits of the magic, and of the hash of a footer that says what it is
+constexpr int kBid = kBeyondDoubt + 64;  // bits of evidence: the magic, or the hash of a self-describing footer
 
 Result<int> probe(const Source& source, std::string_view, ProbeDepth) {
   auto ending = find_ending(source, Limits{});

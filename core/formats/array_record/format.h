@@ -1,4 +1,4 @@
-// ArrayRecord files: Riegeli/records with an index of the chunks at the end. FORMAT.md.
+// The ArrayRecord format: Riegeli/records with an index of the chunks at the end. FORMAT.md describes the files.
 #pragma once
 
 #include "core/formats/registry.h"

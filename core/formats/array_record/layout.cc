@@ -14,13 +14,13 @@ using protobuf::WireType;
 
 constexpr std::uint32_t kNoGroups = 1;
 
-// The tag and the value of the field that holds the magic, 0x71930e704fdae05e.
+// The tag and value of the field with the magic, 0x71930e704fdae05e.
 constexpr std::array kMagicField{std::byte{0x10}, std::byte{0xde}, std::byte{0xc0}, std::byte{0xeb}, std::byte{0xfe},
                                  std::byte{0x84}, std::byte{0xce}, std::byte{0xc3}, std::byte{0xc9}, std::byte{0x71}};
 constexpr std::byte kPlaceTag{0x08};
 constexpr std::size_t kLongestPlace = 1 + 10;
 
-// What the field right before `end` says, if it is the place of the footer.
+// Returns the value of the field directly before `end`, if it is the footer position.
 std::optional<Position> place_before(Bytes bytes, std::size_t end) {
   for (std::size_t size = 2; size <= std::min(end, kLongestPlace); ++size) {
     if (bytes[end - size] != kPlaceTag) continue;

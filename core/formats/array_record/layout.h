@@ -1,6 +1,6 @@
-// The messages at the end of an ArrayRecord file (google/array_record, cpp/layout.proto). FORMAT.md.
+// The messages at the end of an ArrayRecord file (google/array_record, cpp/layout.proto). FORMAT.md describes them.
 //
-// Pure functions over bytes; any thread.
+// Pure functions over bytes; thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -12,8 +12,8 @@
 
 namespace recordfs::array_record {
 
-// The places of the footer that the copies of the postscript in `bytes` name, each once, wherever the copies stand:
-// their magic is enough.
+// Returns the footer positions that postscript copies in `bytes` name, without duplicates. Recognizes the copies by
+// their magic, at any offset.
 std::vector<Position> footers_named_in(Bytes bytes);
 
 // The first record of the footer.
@@ -24,16 +24,16 @@ struct FooterHead {
   std::string writer_options;
 };
 
-// nullopt for anything else.
+// Returns nullopt for any other record.
 std::optional<FooterHead> parse_head(Bytes record);
 
-// Each other record of the footer: a chunk of records.
+// Any other record of the footer: one chunk of records.
 struct IndexEntry {
   Position begin = 0;
   std::uint64_t records = 0;
 };
 
-// nullopt for anything else.
+// Returns nullopt for any other record.
 std::optional<IndexEntry> parse_entry(Bytes record);
 
 }  // namespace recordfs::array_record
