@@ -15,7 +15,7 @@ namespace recordfs::array_record {
 
 struct Ending {
   Position footer = 0;  // position of the footer's chunk
-  // position of the postscript's block; without a postscript the end of the file or of its readable part
+  // The position of the postscript's block; without a postscript the end of the file or of its readable part
   Position postscript = 0;
   bool has_postscript = false;
   FooterHead head;

@@ -18,11 +18,12 @@ namespace {
 
 constexpr std::uint64_t kUsualRatio = 4;
 constexpr int kStepsToFirstBucket = 4;
-// RFC 1950: the method in the first byte, and what the first two have to be a multiple of.
+// RFC 1950: the method in the first byte, and the divisor of the first two bytes.
 constexpr int kDeflateMethod = 8;
 constexpr int kZlibCheck = 31;
 
-// Some readers take a zlib stream where gzip is due, so some writers may have made one.
+// Returns whether a gzip payload is actually a zlib stream. Some readers accept those, so some writers may produce
+// them.
 bool is_zlib(Bytes payload) {
   Cursor cursor(payload);
   const int method = cursor.u8();
@@ -30,7 +31,7 @@ bool is_zlib(Bytes payload) {
   return cursor.ok() && (method & 0x0F) == kDeflateMethod && (method << 8 | flags) % kZlibCheck == 0;
 }
 
-// Of a compressed payload; nullopt for a compression that nobody knows.
+// Returns the codec of a compressed payload, or nullopt for an unknown compression.
 std::optional<CodecId> codec_of(std::uint32_t compression, Bytes payload) {
   switch (compression) {
     case kCompressionGzip: return is_zlib(payload) ? CodecId::kZlib : CodecId::kGzip;
@@ -40,7 +41,7 @@ std::optional<CodecId> codec_of(std::uint32_t compression, Bytes payload) {
   }
 }
 
-// How much memory an .lzma stream wants for its dictionary: it is taken before anything is decompressed.
+// Returns the dictionary size of an .lzma stream, which is allocated before any output.
 std::uint32_t lzma_dictionary(Bytes payload) {
   Cursor cursor(payload);
   cursor.u8();
@@ -96,7 +97,7 @@ Result<std::shared_ptr<const Chunk>> Stream::decode(const ChunkInfo& chunk) cons
   if (*codec == CodecId::kLzma && lzma_dictionary(stored->view()) > limits_.decoded_chunk) {
     return about(chunk, Code::kLimit, fmt::format("an LZMA dictionary of {} bytes", lzma_dictionary(stored->view())));
   }
-  // What stands behind the compressed bytes is no part of them.
+  // Bytes after the compressed stream are ignored.
   auto front = decompress_front(*codec, stored->view(), stored->size() * kUsualRatio, limits_.decoded_chunk);
   if (!front) return about(chunk, front.error().code, front.error().detail);
   *stored = Buffer();

@@ -1,4 +1,4 @@
-// An open proio stream. Its chunks are the buckets, its records the events.
+// The Container of an open proio stream. Its chunks are the buckets, its records the events.
 #pragma once
 
 #include <memory>
@@ -35,13 +35,13 @@ class Stream final : public Container {
   std::uint64_t largest_record_with_parts() const override { return limits_.stored_chunk; }
   Result<Parts> parts(Bytes record) const override;
   bool has_values() const override { return true; }
-  bool may_hold_messages() const override { return false; }  // but events, which are told as values
+  bool may_hold_messages() const override { return false; }  // only events, which are decoded as values
   Result<Value> value(Bytes record) const override;
   bool has_descriptors() const override { return true; }
   Result<std::shared_ptr<const std::string>> descriptors(const ChunkInfo& chunk) const override;
 
  private:
-  // The stored payload, within the limits. Fails with kLimit, and as Source does.
+  // Reads the stored payload. Fails with kLimit, and as Source does.
   Result<Buffer> read_payload(const ChunkInfo& chunk) const;
 
   const std::shared_ptr<const Source> source_;

@@ -10,7 +10,7 @@ constexpr std::size_t kMostKeptSets = 8;
 
 }  // namespace
 
-// REQUIRES: the lock.
+// REQUIRES: mutex_ is held.
 std::shared_ptr<const std::string> DescriptorSets::find(const Fold& fold) const {
   const auto found =
       std::ranges::find_if(kept_, [&](const Kept& kept) { return kept.fold->shares_descriptors_with(fold); });

@@ -1,4 +1,4 @@
-// The sets of descriptors in effect along a stream, one object for all buckets that have the same.
+// The descriptor sets in effect along a stream. Buckets with equal sets share one object.
 #pragma once
 
 #include <memory>
@@ -11,13 +11,13 @@
 
 namespace recordfs::proio {
 
-// Keeps those that were asked for last: Limits::metadata_bytes of them at the most, or one. Any thread; `limits` has to
-// outlive it.
+// Caches the most recently used sets: at most Limits::metadata_bytes, or one set. Thread-safe. `limits` must outlive
+// the object.
 class DescriptorSets {
  public:
   explicit DescriptorSets(const Limits& limits) : limits_(limits) {}
 
-  // The descriptors of a fold as a serialized google.protobuf.FileDescriptorSet; null for none.
+  // Returns the descriptors of a fold as a serialized google.protobuf.FileDescriptorSet; null if it has none.
   std::shared_ptr<const std::string> of(const std::shared_ptr<const Fold>& fold) const;
 
  private:

@@ -19,7 +19,7 @@ using protobuf::WireType;
 
 constexpr std::uint64_t kFixedParts = 3;
 
-// Keeps the last of each key, in the order of the keys.
+// Sorts items by key and keeps the last one of each key.
 template <class Item>
 void settle(std::vector<Item>& items) {
   if (!std::ranges::is_sorted(items, {}, &Item::key)) std::ranges::stable_sort(items, {}, &Item::key);
@@ -28,10 +28,10 @@ void settle(std::vector<Item>& items) {
   items.erase(items.begin(), first.base());
 }
 
-// How many things an event may still hold: each tag, entry, type and id in a tag counts.
+// Counts the items that an event may still hold: each tag, entry, type and tagged id counts.
 class Room {
  public:
-  // Besides the two directories and the table that every event has.
+  // The two directories and the table of every event are counted too.
   explicit Room(const Limits& limits)
       : limit_(limits.parts_per_record), left_(limit_ - std::min(limit_, kFixedParts)) {}
 
@@ -48,7 +48,7 @@ class Room {
   std::uint64_t left_;
 };
 
-// What a field of a message holds, and where that begins in the event.
+// A field of a message, its content, and the position of the content in the event.
 struct Content {
   Field field;
   Bytes bytes;
@@ -70,7 +70,7 @@ class EventReader {
   }
 
  private:
-  // Fails with kDamage when `message` is none, and as `take` does.
+  // Calls `take` for each field. Fails with kDamage if `message` is invalid, and as `take` does.
   template <class Take>
   Result<void> for_each(const Content& message, Take take) {
     MessageReader reader(message.bytes, limits_.nesting_depth);

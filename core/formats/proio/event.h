@@ -1,4 +1,4 @@
-// An Event message as its fields tell it: tags, entries and types, as places and views of its bytes.
+// A parsed Event message: tags, entries and types, as positions and views of its bytes.
 #pragma once
 
 #include <algorithm>
@@ -14,7 +14,7 @@
 
 namespace recordfs::proio {
 
-// Of those with one key the last counts, and they stand in the order of their keys. Names are views of the event.
+// Sorted by key; of several items with one key only the last is present. Names are views of the event.
 struct EventEntry {
   std::uint64_t key = 0;
   std::uint64_t type = 0;
@@ -33,25 +33,25 @@ struct EventTag {
 
 struct Event {
   std::vector<EventTag> tags;
-  std::vector<std::uint64_t> ids;  // of all tags
+  std::vector<std::uint64_t> ids;  // the ids of all tags
   std::vector<EventEntry> entries;
   std::vector<EventType> types;
 
-  // The name of an entry's type as it stands in the event, and as a protobuf message's, which is text; "" where the
-  // event has none.
+  // Return the name of an entry's type: the bytes in the event, and the name of the protobuf message, which is UTF-8.
+  // Both return "" if the event has none.
   std::string_view type_of(const EventEntry& entry) const;
   std::string_view message_type(const EventEntry& entry) const;
 };
 
-// The place of a key among items in the order of their keys; the number of items where there is none.
+// Returns the index of a key in sorted items, or the number of items if it is absent.
 template <class Item>
 std::size_t place_of(const std::vector<Item>& items, std::uint64_t key) {
   const auto found = std::ranges::lower_bound(items, key, {}, &Item::key);
   return static_cast<std::size_t>((found != items.end() && found->key == key ? found : items.end()) - items.begin());
 }
 
-// Fails with kDamage when the bytes are no Event message, and with kLimit when it has more tags, entries, types and ids
-// in tags together than the limits allow parts. Any thread; the event is not copied.
+// Parses an Event without copying it. Fails with kDamage if the bytes are not an Event message. Fails with kLimit if
+// tags, entries, types and tagged ids together exceed Limits::parts_per_record. Thread-safe.
 Result<Event> read_event(Bytes bytes, const Limits& limits);
 
 }  // namespace recordfs::proio

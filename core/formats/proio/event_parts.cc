@@ -24,7 +24,7 @@ void append_number(std::string& text, std::uint64_t number) {
   text.append(digits.data(), end);
 }
 
-// As it stands in a cell of a table.
+// Appends text escaped for a table cell.
 void append_escaped(std::string& cell, std::string_view text) {
   for (const char c : text) {
     const auto byte = static_cast<unsigned char>(c);
@@ -38,13 +38,13 @@ void append_escaped(std::string& cell, std::string_view text) {
   }
 }
 
-// The name of a type may stand there for each mention of an entry: so all of them may be much longer than the event.
+// A type name may be repeated for each mention of an entry, so all of them may be much longer than the event.
 Error too_long(const Limits& limits) {
   return {.code = Code::kLimit,
           .detail = fmt::format("the types of the event take more than {} bytes", limits.metadata_bytes)};
 }
 
-// The number of parts is that of the things in the event, so nothing here needs to be counted again.
+// Makes the parts. read_event() has already limited their number.
 class PartsMaker {
  public:
   PartsMaker(const Event& event, const Limits& limits)
@@ -65,7 +65,7 @@ class PartsMaker {
     parts_.push_back({.key = std::string(key), .parent = parent, .kind = PartKind::kDirectory});
     return parts_.size() - 1;
   }
-  // Without its type where all types together have become too long.
+  // Omits the type once all types together exceed the limit.
   void add_entry(const EventEntry& entry, std::size_t parent) {
     const std::string_view type = event_.message_type(entry);
     types_size_ += type.size();
@@ -81,7 +81,7 @@ class PartsMaker {
     for (const EventTag& tag : event_.tags) add_tagged(tag, add_directory(tag.key, tags));
   }
 
-  // Ids of entries that are not there have nothing to show.
+  // Skips ids without an entry.
   void add_tagged(const EventTag& tag, std::size_t directory) {
     const auto mark = static_cast<std::uint32_t>(directory);
     for (std::uint64_t i = tag.ids.begin; i < tag.ids.begin + tag.ids.size; ++i) {
@@ -94,8 +94,8 @@ class PartsMaker {
 
   const Event& event_;
   const Limits& limits_;
-  std::uint64_t types_size_ = 0;      // bytes of the types of all parts
-  std::vector<std::uint32_t> shown_;  // for each entry the directory that had it last, none of which is the first part
+  std::uint64_t types_size_ = 0;      // total size of the types of all parts, in bytes
+  std::vector<std::uint32_t> shown_;  // for each entry, the last directory that contains it (never 0)
   Parts parts_;
 };
 

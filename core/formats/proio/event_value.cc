@@ -19,7 +19,8 @@ std::uint64_t most_values_of(const Event& event) {
   return kFixedValues + kMostOfTag * event.tags.size() + event.ids.size() + kOfEntry * event.entries.size();
 }
 
-// No list of initializers: it would copy, and where a copy finds no memory g++ 12 destroys what was not made yet.
+// Does not use an initializer list, which would copy. If such a copy runs out of memory, g++ 12 destroys elements that
+// were not constructed.
 Value object_of(Member first, Member second) {
   Value::Object members;
   members.reserve(2);
@@ -37,7 +38,7 @@ Value ids_of(const EventTag& tag, const Event& event) {
   return {std::move(ids)};
 }
 
-// A tag whose name is no text.
+// Returns a tag whose name is not UTF-8.
 Value value_of(const EventTag& tag, const Event& event) {
   return object_of({"tag", {as_bytes(tag.key)}}, {"ids", ids_of(tag, event)});
 }

@@ -1,4 +1,4 @@
-// What an event says: its tags, and its entries as messages.
+// Converts an event to a Value: its tags, and its entries as messages.
 #pragma once
 
 #include "core/base/bytes.h"
@@ -8,13 +8,16 @@
 
 namespace recordfs::proio {
 
+// Returns the content of an event. FORMAT.md, "Event".
+//
 //   {"tags": {TAG: [ID, ...], ...}, "other_tags": [{"tag": TAG, "ids": [ID, ...]}, ...],
 //    "entries": [{"id": ID, the message}, ...]}
 //
-// "other_tags" are those that are no UTF-8, and there only if there are some.
-// Tags stand in the order of their bytes with all their ids as they are stored, also those of no entry; entries in the
-// order of their ids. FORMAT.md, "Event". The event has to outlive it. Fails with kDamage when `event` is no Event
-// message, and with kLimit when there are more values than the limits allow parts. Any thread.
+// "other_tags" contains the tags that are not UTF-8, and is present only if there are any. Tags are sorted by bytes and
+// have all their stored ids, even those without an entry. Entries are sorted by id.
+//
+// `bytes` must outlive the result. Fails with kDamage if `bytes` are not an Event message, and with kLimit if there are
+// more values than Limits::parts_per_record. Thread-safe.
 Result<Value> value_of_event(Bytes bytes, const Limits& limits);
 
 }  // namespace recordfs::proio

@@ -14,9 +14,9 @@ namespace recordfs::proio {
 namespace {
 
 constexpr int kBidOnName = 1;
-// A sound bucket somewhere behind may stand in a record of another format, which then has its own word to say.
+// A low bid: a valid bucket far from the start may be inside a record of another format, which then bids higher.
 constexpr int kBidOnSearch = 24;
-// Of a file that ends inside its first magic.
+// The fewest bytes of a magic to accept in a file that ends inside its first magic.
 constexpr std::size_t kLeastOfAMagic = 8;
 
 Result<int> bid_on_head(const Source& source, const Limits& limits) {

@@ -1,4 +1,4 @@
-// proio streams: buckets of events with metadata. FORMAT.md.
+// The proio format: buckets of events with metadata. FORMAT.md describes the files.
 #pragma once
 
 #include "core/formats/registry.h"

@@ -18,11 +18,11 @@ using Verdict = HeaderReading::Verdict;
 constexpr std::uint64_t kSearchWindow = 64 << 10;
 constexpr std::uint64_t kHasAttributes = std::uint64_t{1} << 32;  // in ChunkInfo::detail[1], above the compression
 
-// What ChunkKey::state says.
+// The decoded ChunkKey::state.
 struct WalkState {
-  Position at = 0;             // where a search goes on; 0: it has not begun
-  bool looks_for_end = false;  // the search asks whether the file ends in a whole bucket
-  bool end_is_bucket = false;  // it was found that it does
+  Position at = 0;             // where the search continues; 0 if it has not begun
+  bool looks_for_end = false;  // the search determines whether the file ends in a complete bucket
+  bool end_is_bucket = false;  // it is known that the file does
 
   static constexpr std::uint64_t kLooksForEnd = std::uint64_t{1} << 63;
   static constexpr std::uint64_t kEndIsBucket = std::uint64_t{1} << 62;
@@ -34,7 +34,7 @@ struct WalkState {
         end_is_bucket((state & kEndIsBucket) != 0) {}
 };
 
-// The same walk with a search that goes on at another place.
+// Returns the key with another search position.
 ChunkKey at_place(ChunkKey key, Position at) { return {key.position, (key.state & WalkState::kEndIsBucket) | at}; }
 
 DamagedRegion region(Position begin, Position end, DamageClass damage_class, std::string reason) {
@@ -61,7 +61,7 @@ ChunkInfo describe(ChunkKey key, const BucketHeader& header, Position end, std::
   return info;
 }
 
-// Why a bucket can't hold the events that its header counts in so many stored bytes; "" where it can.
+// Returns why a bucket with `stored` bytes cannot hold the events that its header counts; "" if it can.
 std::string refused_count(const BucketHeader& header, std::uint64_t stored, const Limits& limits) {
   const std::uint64_t most = std::min(limits.records_per_chunk, limits.decoded_chunk / kEventLengthSize);
   if (header.events > most) return fmt::format("{} events in one bucket are more than the limits allow", header.events);
@@ -71,13 +71,13 @@ std::string refused_count(const BucketHeader& header, std::uint64_t stored, cons
   return {};
 }
 
-// A search, which reads the file through windows of its own.
+// A search with its own read windows.
 class Search {
  public:
   Search(const Source& source, const Limits& limits)
       : limits_(limits), bytes_(source, kSearchWindow), headers_(source, kHeaderWindow) {}
 
-  // The next sound header from `from` on. Gets on by a place at least. Fails as Source does.
+  // Finds the next valid header at or after `from`. Always advances at least one byte. Fails as Source does.
   Result<Framing::Found> next(Position from);
   bool has_read_enough() const { return bytes_.bytes_read() + headers_.bytes_read() >= limits_.scan_bytes; }
 
@@ -133,7 +133,7 @@ Result<Step> Framing::scan(ChunkKey key) const {
   return take_bucket(key, std::move(*reading));
 }
 
-// All of the bucket is in the file.
+// Handles a bucket that is completely in the file.
 Result<Step> Framing::take_bucket(ChunkKey key, HeaderReading reading) const {
   const BucketHeader& header = reading.header;
   const Position end = header.payload + header.stored;
@@ -147,14 +147,14 @@ Result<Step> Framing::take_bucket(ChunkKey key, HeaderReading reading) const {
   return step;
 }
 
-// The whole events that the file has of a bucket which it does not have all of.
+// Returns the complete events of a bucket that is cut off by the end of the file.
 Result<EventRun> Framing::events_there(const BucketHeader& header) const {
   const std::uint64_t there = std::min(source_.size() - header.payload, limits_.stored_chunk);
   return find_events(source_, header.payload, there, header.events, nullptr);
 }
 
-// The header says that the payload ends behind the file: the file was cut, or the size is wrong. If it is wrong, the
-// payload goes up to the next bucket.
+// Handles a payload that ends after the file: either the file was cut off, or the size is wrong. If the size is wrong,
+// the payload extends to the next bucket.
 Result<Step> Framing::take_torn_bucket(ChunkKey key, HeaderReading reading) const {
   const BucketHeader& header = reading.header;
   const WalkState state(key.state);
@@ -190,8 +190,8 @@ Result<Step> Framing::take_torn_bucket(ChunkKey key, HeaderReading reading) cons
   return end_inside(key, std::move(reading), run->events, end);
 }
 
-// An event leaves the file as well as its bucket. The file was cut, unless it ends in another bucket, which is looked
-// for from `from` on.
+// Handles a bucket with an event that extends beyond the file. The file was cut off, unless it ends in another bucket;
+// the search for that begins at `from`.
 Result<Step> Framing::take_cut_bucket(ChunkKey key, HeaderReading reading, Position from) const {
   auto step = look_for_end(key, from);
   if (!step) return std::move(step).error();
@@ -202,7 +202,7 @@ Result<Step> Framing::take_cut_bucket(ChunkKey key, HeaderReading reading, Posit
   return end_inside(key, std::move(reading), run->events, end);
 }
 
-// The file ends inside a header, unless it ends in another bucket.
+// Handles a file that ends inside a header, unless it ends in another bucket.
 Result<Step> Framing::take_torn_header(ChunkKey key, const HeaderReading& reading) const {
   Step torn;
   torn.damage.push_back(region(key.position, source_.size(), DamageClass::kUnfinished, reading.reason));
@@ -217,8 +217,8 @@ Result<Step> Framing::take_torn_header(ChunkKey key, const HeaderReading& readin
   return *step ? std::move(**step) : std::move(torn);
 }
 
-// Follows the buckets from `from` on, behind what may be a torn one, as a walk would. Where the last of them ends with
-// the file, or that can't be told yet, returns the step that says so.
+// Follows the buckets from `from` on, after one that may be torn. Returns a step if the last of them ends with the
+// file, or if the search needs another step.
 Result<std::optional<Step>> Framing::look_for_end(ChunkKey key, Position from) const {
   const auto go_on = [&](std::uint64_t state) {
     return std::optional(Step{.chunk = std::nullopt, .damage = {}, .next = ChunkKey{key.position, state}});
@@ -238,7 +238,7 @@ Result<std::optional<Step>> Framing::look_for_end(ChunkKey key, Position from) c
   }
 }
 
-// The payload of a bucket whose size is wrong goes up to the bucket at `end`.
+// Returns a bucket with a wrong size, whose payload extends to the bucket at `end`.
 Step Framing::end_at_bucket(ChunkKey key, const BucketHeader& header, Position end) const {
   Step step{.chunk = std::nullopt, .damage = {}, .next = next_after(key, end)};
   std::string reason = refused_count(header, end - header.payload, limits_);
@@ -256,12 +256,12 @@ Step Framing::end_at_bucket(ChunkKey key, const BucketHeader& header, Position e
   return step;
 }
 
-// The file ends inside a payload, of which `events` are there, up to `end`.
+// Returns a bucket whose payload is cut off by the end of the file. `events` events up to `end` are complete.
 Step Framing::end_inside(ChunkKey key, HeaderReading reading, std::uint64_t events, Position end) const {
   const BucketHeader& header = reading.header;
   const Position size = source_.size();
   Step step{.chunk = describe(key, header, size, events), .damage = std::move(reading.bad), .next = std::nullopt};
-  // What is missing may begin right at the end: then the header stands for it.
+  // If no byte of a missing event is present, the region is the header.
   const bool is_part_there = end < size;
   if (!is_part_there) step.damage.clear();
   step.damage.push_back(region(is_part_there ? end : header.begin, is_part_there ? size : header.payload,
@@ -271,7 +271,7 @@ Step Framing::end_inside(ChunkKey key, HeaderReading reading, std::uint64_t even
   return step;
 }
 
-// No bucket begins at the key's position: the walk goes on at the next one.
+// No bucket begins at the key's position: continues at the next one.
 Result<Step> Framing::pass_damage(ChunkKey key, const HeaderReading& reading, Position search_from) const {
   Step step;
   const Position begun = WalkState(key.state).at;

@@ -1,4 +1,4 @@
-// The row of buckets, and the way from a damaged place to the next one. FORMAT.md, "Walk".
+// Scans the sequence of buckets, and searches for the next one after damage. FORMAT.md, "Scan".
 #pragma once
 
 #include <cstdint>
@@ -13,29 +13,29 @@
 
 namespace recordfs::proio {
 
-// What is larger leaves no room in ChunkKey::state.
+// Positions in larger files do not fit into ChunkKey::state.
 inline constexpr std::uint64_t kLargestFile = std::uint64_t{1} << 62;
 
-// Const and thread-safe; `source`, of kLargestFile bytes at the most, and `limits` have to outlive it.
+// Const and thread-safe. REQUIRES: `source`, of at most kLargestFile bytes, and `limits` outlive the object.
 class Framing {
  public:
   Framing(const Source& source, const Limits& limits) : source_(source), limits_(limits) {}
 
-  // As Container::scan. ChunkKey::state is where a search that one step did not end goes on, or 0, and what is known of
-  // the file's end.
+  // As Container::scan(). ChunkKey::state holds the position where an unfinished search continues, or 0, and what is
+  // known about the end of the file.
   Result<Step> scan(ChunkKey key) const;
 
   struct Found {
     enum class Kind : std::uint8_t {
-      kBucket,   // a sound header, at `at`
+      kBucket,   // a valid header, at `at`
       kLater,    // none before `at`; the search may go on there
       kNothing,  // none up to the end of the file
     };
     Kind kind = Kind::kNothing;
     Position at = 0;
-    BucketHeader header{};  // of a bucket
+    BucketHeader header{};  // set for kBucket
   };
-  // The next sound header from `from` on. Reads about Limits::scan_bytes. Fails as Source does.
+  // Finds the next valid header at or after `from`. Reads about Limits::scan_bytes. Fails as Source does.
   Result<Found> search(Position from) const;
 
  private:
@@ -54,7 +54,7 @@ class Framing {
   const Limits& limits_;
 };
 
-// What ChunkInfo::detail holds for this format.
+// The meaning of ChunkInfo::detail in this format.
 inline Position payload_begin(const ChunkInfo& chunk) { return chunk.detail[0]; }
 inline std::uint32_t compression_of(const ChunkInfo& chunk) { return static_cast<std::uint32_t>(chunk.detail[1]); }
 bool has_attributes(const ChunkInfo& chunk);

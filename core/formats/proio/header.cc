@@ -20,10 +20,10 @@ using protobuf::WireType;
 constexpr std::uint64_t kMostFields = 1 << 20;  // of one header
 constexpr std::uint64_t kFieldsOfACutMessage = 4096;
 constexpr std::uint64_t kBytesOfACutMessage = 64 << 10;
-constexpr std::size_t kMostBadEntries = 64;       // told of one header
+constexpr std::size_t kMostBadEntries = 64;       // reported for one header
 constexpr std::uint32_t kHighestFieldNumber = 7;  // of BucketHeader, reserved ones included
 
-// Whether a field is one that writers put into a header. Others may be what is no header.
+// Returns whether writers put such a field into a header. Other fields suggest that this is not a header.
 bool is_known(const Field& field) {
   switch (field.number) {
     case header_field::kEvents:
@@ -35,7 +35,7 @@ bool is_known(const Field& field) {
   }
 }
 
-// How many fields are left to a header.
+// The number of stray fields that a header may still have.
 struct Allowance {
   std::uint64_t strays = 0;
   bool all_are_strays = false;
@@ -54,22 +54,22 @@ struct PlacedField {
   Position content = 0;
 };
 
-// The fields of a message that stands in the file at [begin, end).
+// Iterates over the fields of a message at [begin, end) of the file.
 class FieldWalk {
  public:
   FieldWalk(Window& window, Position begin, Position end, const Limits& limits, Allowance& allowance)
       : window_(window), at_(begin), end_(end), groups_(limits.nesting_depth), allowance_(allowance) {}
 
-  // The next field of the message itself; nullopt at the end, and where is_broken(). Fails as Source does.
+  // Returns the next top-level field, or nullopt at the end and if is_broken(). Fails as Source does.
   Result<std::optional<PlacedField>> next();
 
   bool is_broken() const { return broken_; }
-  // Whether it is broken because the message ends inside a field that writers put into a header.
+  // Returns whether it is broken because the message ends inside a field that writers put into a header.
   bool is_cut() const { return cut_; }
-  // Whether it is broken because it ends inside a field; where the content of that one begins, or 0.
+  // Whether it is broken because it ends inside a field, and where the content of that field begins, or 0.
   bool ends_early() const { return ends_early_; }
   Position cut_content() const { return cut_content_; }
-  // The end of the last whole field.
+  // Returns the end of the last complete field.
   Position at() const { return at_; }
 
  private:
@@ -159,7 +159,7 @@ class HeaderReader {
   bool all_known_ = true;
 };
 
-// Fewer bytes than a magic and a size: the file ends here.
+// Handles fewer bytes than a magic and a size, at the end of the file.
 HeaderReading HeaderReader::refuse_short(Bytes head) {
   const std::size_t compared = std::min(head.size(), kMagic.size());
   if (std::ranges::equal(head.first(compared), Bytes(kMagic).first(compared))) {

@@ -1,4 +1,4 @@
-// A bucket's header, read field by field: descriptors and metadata can be large, and the walk passes them by.
+// Reads a bucket's header field by field. Descriptors and metadata can be large, so the scan skips their content.
 #pragma once
 
 #include <cstdint>
@@ -16,30 +16,30 @@
 namespace recordfs::proio {
 
 struct BucketHeader {
-  Position begin = 0;    // of the magic
-  Position payload = 0;  // behind the header
+  Position begin = 0;    // position of the magic
+  Position payload = 0;  // position after the header
   std::uint64_t events = 0;
   std::uint64_t stored = 0;  // bucketSize: bytes of payload as stored
   std::uint32_t compression = 0;
   bool has_attributes = false;  // descriptors or metadata
 };
 
-// What stands where a bucket may begin.
+// The result of reading a header where a bucket may begin.
 struct HeaderReading {
   enum class Verdict : std::uint8_t {
     kSound,
-    kTorn,    // the file ends inside what is a bucket's header so far
+    kTorn,    // the file ends inside a header that is valid so far
     kBroken,  // no bucket begins here
   };
   Verdict verdict = Verdict::kBroken;
-  BucketHeader header;             // of a sound one
-  std::vector<DamagedRegion> bad;  // entries of a sound header's metadata that can't be read
-  std::string reason;              // of one that is not sound
-  Position search_from = 0;        // of one that is not sound: what stands before belongs to it, or to nothing
-  Position cut_item = 0;           // of a torn one: where the content of the item begins in which the file ends, or 0
+  BucketHeader header;             // set for kSound
+  std::vector<DamagedRegion> bad;  // unreadable metadata entries of a kSound header
+  std::string reason;              // set for kTorn and kBroken
+  Position search_from = 0;        // for kTorn and kBroken: where a search may start
+  Position cut_item = 0;           // for kTorn: start of the content of the cut-off item, or 0
 };
 
-// Where the content of a descriptor or of an entry of the metadata stands.
+// The position of the content of a descriptor or of a metadata entry.
 struct HeaderItem {
   std::uint32_t field = 0;
   Position begin = 0;
@@ -47,22 +47,22 @@ struct HeaderItem {
 };
 using ItemVisitor = std::function<Result<void>(const HeaderItem&)>;
 
-// How many fields a header may have that lead to no place behind which a search would go on: those behind its first
-// unknown one, and those in groups. Where a bucket is due they may be many. What a search comes by mostly is no header,
-// and may lead over the same fields again and again.
+// The most "stray" fields in a header: fields after the first unknown one, and fields in groups. A search cannot skip
+// them. Where a bucket is due, many are allowed. What a search finds is usually not a header, and may lead over the
+// same fields again and again.
 inline constexpr std::uint64_t kStraysOfADueHeader = 1 << 20;
 inline constexpr std::uint64_t kStraysOfAFoundHeader = 32;
 
-// Reads what stands at `at`, which is in the file, and shows `visit` the items of a header one after the other, before
-// it is known whether the header is sound. Fails as Source and `visit` do. Any thread, each with its own window.
+// Reads the header at `at`. Calls `visit` for each item in order, before the header is known to be valid. Fails as
+// Source and `visit` do. Thread-safe if each thread has its own window. REQUIRES: `at` is in the file.
 Result<HeaderReading> read_header(Window& window, Position at, const Limits& limits, const ItemVisitor& visit = {},
                                   std::uint64_t most_strays = kStraysOfADueHeader);
 
-// Whether what stands from `begin` up to the end of the file may be a message that was cut off: whole fields, and one
-// in which the file ends. Looks at some of the first fields alone. Fails as Source does. Any thread.
+// Returns whether the bytes from `begin` to the end of the file may be a truncated message: complete fields, and one
+// that the file cuts off. Examines only a limited number of fields. Fails as Source does. Thread-safe.
 Result<bool> may_be_cut_message(const Source& source, Position begin, const Limits& limits);
 
-// The window that a header is read through.
+// The window size for reading a header, in bytes.
 inline constexpr std::uint64_t kHeaderWindow = 4096;
 
 }  // namespace recordfs::proio

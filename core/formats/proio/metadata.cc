@@ -19,7 +19,7 @@ using protobuf::WireType;
 
 constexpr std::size_t kMostKeptFolds = 8;
 constexpr std::size_t kMostMarks = 1024;
-constexpr std::uint64_t kCostOfAKey = 128;  // bytes of memory besides the key and the value themselves
+constexpr std::uint64_t kCostOfAKey = 128;  // bytes of memory in addition to the key and the value
 
 // Field numbers of FileDescriptorProto, and of FileDescriptorSet.
 constexpr std::uint32_t kFileName = 1;
@@ -31,7 +31,7 @@ struct MapEntry {
   std::string value;
 };
 
-// An entry of map<string, bytes>; nullopt for what is none.
+// Parses an entry of map<string, bytes>; returns nullopt if it is invalid.
 std::optional<MapEntry> parse_map_entry(Bytes message, std::uint32_t depth_limit) {
   MapEntry entry;
   MessageReader reader(message, depth_limit);
@@ -43,7 +43,7 @@ std::optional<MapEntry> parse_map_entry(Bytes message, std::uint32_t depth_limit
   return entry;
 }
 
-// The name of the file that a descriptor describes, as far as that can be read.
+// Returns the file name in a descriptor, as far as it can be read.
 std::string_view name_in(Bytes descriptor, std::uint32_t depth_limit) {
   std::string_view name;
   MessageReader reader(descriptor, depth_limit);
@@ -53,14 +53,15 @@ std::string_view name_in(Bytes descriptor, std::uint32_t depth_limit) {
   return name;
 }
 
-// A descriptor and its imports from the next one on. There may be as many of them as it has bytes, so none is kept.
+// A descriptor and the position in its imports. The imports are not stored, because their number is bounded only by the
+// size of the descriptor.
 class OpenFile {
  public:
   OpenFile(const std::string& descriptor, std::uint32_t depth_limit)
       : descriptor_(descriptor), reader_(as_bytes(descriptor), depth_limit) {}
 
   std::string_view descriptor() const { return descriptor_; }
-  // The next file that it imports; nullopt behind the last.
+  // Returns the next imported file, or nullopt after the last.
   std::optional<std::string_view> next_import() {
     while (reader_.next()) {
       if (reader_.field().is(kDependency, WireType::kLengthDelimited)) return as_text(reader_.content());
@@ -100,11 +101,11 @@ Result<void> Fold::add(const Source& source, const HeaderItem& item, const Limit
     return set(descriptors_, std::move(name), std::string(as_text(content->view())), limits);
   }
   auto entry = parse_map_entry(content->view(), limits.nesting_depth);
-  if (!entry) return {};  // the walk has a region for it
+  if (!entry) return {};  // the scan reports a region for it
   return set(metadata_, std::move(entry->key), std::move(entry->value), limits);
 }
 
-// Keys are never shared, and no value is that of two keys.
+// Keys are never shared, and no two keys share a value.
 std::uint64_t Fold::unshared(const Values& values, const Values& others) {
   std::uint64_t size = 0;
   auto other = others.begin();
@@ -215,7 +216,7 @@ Result<void> FoldWalk::add_header(const ChunkInfo& bucket, Fold& fold) const {
 
 Result<std::shared_ptr<const Fold>> FoldWalk::at(const ChunkInfo& bucket) const {
   Kept place = nearest(bucket.begin);
-  std::shared_ptr<Fold> own;  // place.fold, while nobody else has it
+  std::shared_ptr<Fold> own;  // place.fold, while no other object shares it
   for (std::optional<ChunkKey> key = place.key; key && key->position <= bucket.begin; ++place.steps) {
     place.key = *key;
     if (mark(place)) {
@@ -226,7 +227,7 @@ Result<std::shared_ptr<const Fold>> FoldWalk::at(const ChunkInfo& bucket) const 
     if (!step) return std::move(step).error();
     if (step->chunk && has_attributes(*step->chunk)) {
       if (!own) place.fold = own = std::make_shared<Fold>(*place.fold);
-      // The first one's header may be in the fold already: twice is the same as once.
+      // The fold may already include the first header; adding it twice is harmless.
       if (auto added = add_header(*step->chunk, *own); !added) return std::move(added).error();
     }
     if (step->chunk && step->chunk->begin == bucket.begin) {

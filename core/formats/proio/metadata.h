@@ -1,4 +1,4 @@
-// What the headers of a stream say of it: metadata and file descriptors, in effect from their bucket on.
+// Metadata and file descriptors from the bucket headers of a stream, in effect from their bucket on.
 #pragma once
 
 #include <cstdint>
@@ -17,24 +17,24 @@
 
 namespace recordfs::proio {
 
-// The values in effect at a bucket: of each key the newest of all headers up to it. A copy shares the values.
+// The values in effect at a bucket: for each key, the newest in all headers up to it. Copies share the values.
 class Fold {
  public:
-  // Takes in a header's items. Fails with kLimit when all values together are larger than Limits allow, and as Source
-  // does.
+  // Adds an item of a header. Fails with kLimit if all values together exceed the limits, and as Source does.
   Result<void> add(const Source& source, const HeaderItem& item, const Limits& limits);
 
-  // By their keys.
+  // Returns the metadata, sorted by key.
   std::vector<Attribute> metadata() const;
-  // The descriptors as one google.protobuf.FileDescriptorSet, each file behind those that it imports. "" for none.
+  // Returns the descriptors as one google.protobuf.FileDescriptorSet, each file after its imports; "" if there are
+  // none.
   std::string file_descriptor_set(const Limits& limits) const;
   bool has_descriptors() const { return !descriptors_.empty(); }
-  // Whether the two have the same descriptors.
+  // Returns whether both have the same descriptors.
   bool shares_descriptors_with(const Fold& other) const;
 
-  // Bytes of memory that it takes, shared or not.
+  // Returns the memory used, shared or not, in bytes.
   std::uint64_t size() const { return size_; }
-  // Bytes of memory that it takes beside `other`: 0 if they are one and the same.
+  // Returns the memory that is not shared with `other`, in bytes: 0 if both are the same object.
   std::uint64_t unshared_with(const Fold& other) const;
 
  private:
@@ -45,36 +45,39 @@ class Fold {
   Result<void> set(Values& values, std::string key, std::string value, const Limits& limits);
 
   Values metadata_;
-  Values descriptors_;  // by the name of the file
+  Values descriptors_;  // by file name
   std::uint64_t size_ = 0;
 };
 
-// Finds the fold at a bucket by a walk over the headers before it, from the nearest of the places whose folds it keeps:
-// marks all along the way that was walked so far, the closer together the fewer there are to keep, and a few buckets
-// that were asked for. Marks and those take Limits::metadata_bytes each at the most, or one fold. Any thread; `source`
-// and `limits` have to outlive it.
+// Finds the fold at a bucket by scanning the headers before it, from the nearest cached fold.
+//
+// Caches folds at marks along the scanned part of the file, and at a few recently used buckets. The marks are closer
+// together if there are fewer of them to keep. Marks and recent folds use at most Limits::metadata_bytes each, or one
+// fold.
+//
+// Thread-safe. `source` and `limits` must outlive the object.
 class FoldWalk {
  public:
   FoldWalk(const Source& source, const Limits& limits) : source_(source), limits_(limits), framing_(source, limits) {}
 
-  // The fold at a bucket that a walk has found. Fails as Fold::add and Framing::scan do.
+  // Returns the fold at a bucket found by a scan. Fails as Fold::add() and Framing::scan().
   Result<std::shared_ptr<const Fold>> at(const ChunkInfo& bucket) const;
 
  private:
-  // A step of the walk, and a fold of all headers before it; its own may be in it or not.
+  // A position of the scan and the fold of all headers before it. The header at the position itself may be included.
   struct Kept {
     ChunkKey key;
     std::shared_ptr<const Fold> fold;
-    std::uint64_t steps = 0;  // of the walk, behind the last mark
+    std::uint64_t steps = 0;  // scan steps since the last mark
   };
 
   Kept nearest(Position position) const;
   void keep(Kept kept) const;
-  // Makes the place a mark where one is due. Returns whether it did.
+  // Adds a mark at the place if one is due. Returns whether it did.
   bool mark(const Kept& place) const;
-  // REQUIRES: the lock, and a place behind all marks.
+  // REQUIRES: mutex_ is held; `place` is after all marks.
   void append_mark(const Kept& place) const;
-  // Drops every other mark. REQUIRES: the lock, and marks.
+  // Removes every other mark. REQUIRES: mutex_ is held; there are marks.
   void thin_marks() const;
   Result<void> add_header(const ChunkInfo& bucket, Fold& fold) const;
 
@@ -84,9 +87,9 @@ class FoldWalk {
   mutable std::mutex mutex_;
   // Guarded by mutex_.
   mutable std::vector<Kept> kept_;        // least recently used first
-  mutable std::vector<Kept> marks_;       // in the order of the file
-  mutable std::uint64_t marks_cost_ = 0;  // bytes of memory that they take together, or more
-  mutable std::uint64_t stride_ = 16;     // steps from one mark to the next
+  mutable std::vector<Kept> marks_;       // in file order
+  mutable std::uint64_t marks_cost_ = 0;  // upper bound of the memory of all marks, in bytes
+  mutable std::uint64_t stride_ = 16;     // scan steps between two marks
 };
 
 }  // namespace recordfs::proio

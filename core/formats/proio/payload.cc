@@ -16,9 +16,9 @@ namespace recordfs::proio {
 namespace {
 
 constexpr std::uint64_t kLengthWindow = 4096;
-constexpr std::uint64_t kFailedSize = 1;  // stands in the payload for an event that is not there
+constexpr std::uint64_t kFailedSize = 1;  // size in the payload of an event that is missing
 
-// `length_at` gives the length that stands at an offset of the payload.
+// `length_at` returns the length at an offset of the payload.
 template <class LengthAt>
 Result<EventRun> follow(std::uint64_t size, std::uint64_t count, Layout* layout, LengthAt length_at) {
   EventRun run;
@@ -33,13 +33,13 @@ Result<EventRun> follow(std::uint64_t size, std::uint64_t count, Layout* layout,
   return run;
 }
 
-// Where byte `offset` of the events stands among the lengths.
+// Returns the payload offset, including lengths, of byte `offset` of the events.
 std::uint64_t stored_offset(std::uint64_t index, std::uint64_t offset) {
   return offset + (index + 1) * kEventLengthSize;
 }
 
-// Copies the bytes [from, to) of the events to `out`. `stored` begins at byte `from`, in event `index`, and has lengths
-// between the events; `out` may be the same memory, or begin before it.
+// Copies bytes [from, to) of the events to `out`. `stored` begins at byte `from`, in event `index`, and contains the
+// lengths between events. `out` may be the same memory as `stored`, or begin before it.
 void close_gaps(const Layout& layout, std::uint64_t index, std::uint64_t from, std::uint64_t to, Bytes stored,
                 MutableBytes out) {
   std::uint64_t gaps = 0;
@@ -47,7 +47,8 @@ void close_gaps(const Layout& layout, std::uint64_t index, std::uint64_t from, s
     const Extent extent = layout.extent(index);
     const std::uint64_t end = std::min(extent.begin + extent.size, to);
     const Bytes piece = stored.subspan(static_cast<std::size_t>(at - from + gaps), static_cast<std::size_t>(end - at));
-    // Forwards, and to the front: what is overwritten was moved before. (std::ranges::copy goes byte by byte here.)
+    // Moves forwards to lower addresses, so overwritten bytes were already moved. (std::ranges::copy would copy byte by
+    // byte.)
     if (!piece.empty()) std::memmove(out.data() + (at - from), piece.data(), piece.size());
     at = end;
   }
@@ -64,14 +65,14 @@ class PartsChunk final : public Chunk {
 
  private:
   const std::shared_ptr<const Source> source_;
-  const Position payload_;  // where it begins in the file
+  const Position payload_;  // position in the file
 };
 
 Result<Slice> PartsChunk::read(std::uint64_t offset, std::uint64_t length) const {
   if (length == 0) return Slice{};
   const std::uint64_t first = layout().index_at(offset);
   const std::uint64_t last = layout().index_at(offset + length - 1);
-  // The events that do not fit into the bucket are the last ones.
+  // Events that do not fit into the bucket are always the last ones.
   if (const Error* failure = layout().failure(last)) return *failure;
   const Position begin = payload_ + stored_offset(first, offset);
   auto bytes = read_exactly(*source_, begin, length + (last - first) * kEventLengthSize);

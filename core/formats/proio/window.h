@@ -1,4 +1,4 @@
-// A stretch of the file that is read forwards in small steps: one read of the source serves many of them.
+// A read buffer for small forward steps in a file: one read of the source serves many steps.
 #pragma once
 
 #include <cstdint>
@@ -13,14 +13,14 @@ namespace recordfs::proio {
 // Not thread-safe.
 class Window {
  public:
-  // Reads `width` bytes at a time.
+  // Reads `width` bytes of the source at a time.
   Window(const Source& source, std::uint64_t width) : source_(source), width_(width) {}
 
-  // The bytes from `at` on: at least `least`, fewer only where the source ends; valid until the next call. Fails as
-  // Source does. REQUIRES: least <= width.
+  // Returns the bytes from `at` on: at least `least` bytes, or fewer at the end of the source. The result is valid
+  // until the next call. Fails as Source does. REQUIRES: least <= width.
   Result<Bytes> from(Position at, std::uint64_t least);
 
-  // How many bytes of the source were read.
+  // Returns the number of bytes read from the source.
   std::uint64_t bytes_read() const { return bytes_read_; }
   const Source& source() const { return source_; }
 

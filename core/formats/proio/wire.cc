@@ -3,7 +3,7 @@
 namespace recordfs::proio {
 namespace {
 
-// Events of no bytes, which take a length each, that one stored byte may become.
+// The most empty events (only a length each) that one stored byte can decompress to.
 constexpr std::uint64_t kGzipEventsPerByte = 1032 / kEventLengthSize;
 constexpr std::uint64_t kLz4EventsPerByte = 256 / kEventLengthSize;
 constexpr std::uint64_t kLzmaEventsPerByte = 8192 / kEventLengthSize;

@@ -1,4 +1,4 @@
-// What a proio stream looks like on disk: bucket headers and event lengths. FORMAT.md, "Bucket".
+// The byte-level structure of proio streams: bucket headers and event lengths. FORMAT.md, "Bucket".
 #pragma once
 
 #include <array>
@@ -10,25 +10,25 @@
 
 namespace recordfs::proio {
 
-// Every bucket begins with these 16 bytes. No proper end of them is a beginning of them, so no two overlap.
+// Every bucket begins with these 16 bytes. No proper suffix of them is a prefix, so two magics cannot overlap.
 inline constexpr std::array<std::byte, 16> kMagic{std::byte{0xE1}, std::byte{0xC1}};
 inline constexpr std::size_t kHeaderSizeSize = 4;
 // The magic and the size of the header.
 inline constexpr std::size_t kPreambleSize = kMagic.size() + kHeaderSizeSize;
-// Stands before each event of a payload, little-endian.
+// The little-endian length before each event of a payload.
 inline constexpr std::size_t kEventLengthSize = 4;
 
-// BucketHeader.CompType; other numbers may come.
+// BucketHeader.CompType; other numbers are possible.
 inline constexpr std::uint32_t kCompressionNone = 0;
 inline constexpr std::uint32_t kCompressionGzip = 1;
 inline constexpr std::uint32_t kCompressionLz4 = 2;
 inline constexpr std::uint32_t kCompressionLzma = 3;
 
-// The word for a compression; "unknown" for a number that has none. Static storage.
+// Returns the name of a compression, or "unknown". The result has static storage.
 std::string_view name_of_compression(std::uint32_t compression);
 
-// How many events a payload of so many stored bytes can hold at the most; the largest number where the compression
-// is unknown.
+// Returns the most events that a payload of `stored` bytes can hold, or the largest number if the compression is
+// unknown.
 std::uint64_t most_events(std::uint32_t compression, std::uint64_t stored);
 
 // Field numbers of BucketHeader and of the entries of its map.
@@ -45,7 +45,7 @@ inline constexpr std::uint32_t kKey = 1;
 inline constexpr std::uint32_t kValue = 2;
 }  // namespace map_field
 
-// Of the messages of an event.
+// Field numbers of Event and of its messages.
 namespace event_field {
 inline constexpr std::uint32_t kTag = 1;    // map<string, Tag>
 inline constexpr std::uint32_t kEntry = 3;  // map<uint64, Any>
