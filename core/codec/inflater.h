@@ -39,8 +39,8 @@ class Inflater {
   // bytes of `stored` must remain, or `stored` must end with the stream. If fewer remain, one more step with an empty
   // `out` has the same effect.
   //
-  // Bytes given before an error was found are valid. Fails with kOutOfMemory. REQUIRES: the previous verdict, if any,
-  // was kGoesOn.
+  // Bytes given before an error was found are valid. Fails with kOutOfMemory. REQUIRES: the member has
+  // not ended or failed.
   virtual Result<Step> step(Bytes stored, MutableBytes out) = 0;
   static constexpr std::size_t kLookahead = 4096;
 

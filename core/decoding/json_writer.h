@@ -68,7 +68,7 @@ class JsonWriter {
   void take_back(const Mark& mark);
 
  private:
-  // Returns how many bytes close everything that is open, at nesting level `depth`.
+  // Returns how many bytes it takes to close `depth` open objects and lists.
   std::uint64_t closing(std::uint32_t depth) const;
   bool has_room(std::uint64_t size) const;
   // Prepares for a value or a name of `size` bytes. Returns false if there is no room.

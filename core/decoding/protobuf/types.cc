@@ -127,7 +127,7 @@ FoundType Types::find(std::string_view name) const {
   return {found->second.type, found->second.why, found->second.work};
 }
 
-// REQUIRES: the lock.
+// REQUIRES: mutex_ is held.
 Types::Made Types::make(const pb::Descriptor* descriptor) const {
   Made made;
   auto type = std::make_shared<MessageType>();

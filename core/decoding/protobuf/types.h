@@ -78,7 +78,7 @@ class Types final : public MessageTypes {
   void give_back(std::unique_ptr<Workplace> place, const MessageType& type, Bytes message) const;
 
   pb::DescriptorPool pool_;
-  // reasons, by the names of the types that could not be built
+  // Reasons, by the names of the types that could not be built
   std::map<std::string, std::shared_ptr<const std::string>, std::less<>> failures_;
   mutable pb::DynamicMessageFactory factory_;
   mutable std::mutex mutex_;  // guards the members below

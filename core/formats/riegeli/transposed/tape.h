@@ -1,6 +1,6 @@
 // The input and output of the machine's inner loop: buffers that are read forwards, and an output that is filled from
-// its end to its front. The caller checks each access. Small pieces move as whole words. A word ends where the piece
-// ends, and later output overwrites the bytes before the piece.
+// its end to its front. The functions do not check bounds: the caller must. Small pieces move as whole words. A word
+// ends where the piece ends, and later output overwrites the bytes before the piece.
 #pragma once
 
 #include <algorithm>
