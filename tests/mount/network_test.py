@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 """Commands that read whole files, on a filesystem where each request takes long: few large reads, in file order."""
-import contextlib
 import importlib.util
 import os
 import random
 import struct
 import subprocess
 import sys
+import time
 
 import mounting
 
@@ -71,54 +71,52 @@ class WholeFiles(mounting.Case):
         self.files = sorted(self.backing.iterdir())
         for file in self.files:
             os.utime(file, (1, 1))
+        time.sleep(0.1)  # the ends of a file that has just changed are read again and again
 
-    @contextlib.contextmanager
     def slowfs(self, *mode):
-        with mounting.started(mounting.program("slowfs"), self.backing, self.slow, *mode) as running:
-            mounting.wait_for(lambda: str(self.slow) in mounting.mounts(), "slowfs")
-            try:
-                yield
-            finally:
-                mounting.run("fusermount3", "-u", self.slow)
-                running.wait(mounting.PATIENCE)
+        self.enter(mounting.started(mounting.program("slowfs"), self.backing, self.slow, *mode))
+        mounting.wait_for(lambda: str(self.slow) in mounting.mounts(), "slowfs")
+        self.addCleanup(mounting.run, "fusermount3", "-u", "-z", self.slow)
 
-    def requests(self, file, command, *mode):
+    def requests(self, file, command):
         """(offset, size, whether it was a jump) of each read that the command makes."""
         log = self.backing / "requests"
         log.unlink(missing_ok=True)
-        with self.slowfs(*mode):
-            done = subprocess.run([mounting.program("recordfs"), *command, self.slow / file.name],
-                                  stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
-                                  env=self.environment(), timeout=mounting.PATIENCE, check=False)
+        done = subprocess.run([mounting.program("recordfs"), *command, self.slow / file.name],
+                              stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+                              env=self.environment(), timeout=mounting.PATIENCE, check=False)
         self.assertEqual((done.returncode, done.stderr), (1 if command[0] == "grep" else 0, b""), command)
         return [tuple(map(int, line.split())) for line in log.read_text(encoding="ascii").splitlines()]
 
-    def test_each_byte_is_read_once_in_file_order_and_in_large_pieces(self):
+    def reads_of_commands(self):
+        """Runs each command on each file. Hands out what to call it, the file's size, and the reads."""
         for file in self.files:
             for command in COMMANDS:
-                with self.subTest(file=file.name, command=command):
-                    size = file.stat().st_size
-                    reads = self.requests(file, command, "0")
-                    self.assertLessEqual(len(reads), PROBES + 2 * (size // MEBIBYTE + 1))
-                    self.assertLessEqual(sum(length for _, length, _ in reads), size + MEBIBYTE)
-                    large = [(at, at + length) for at, length, _ in reads if length >= LARGE]
-                    self.assertGreaterEqual(sum(end - at for at, end in large), size * 9 // 10 - MEBIBYTE)
-                    for (_, end), (begin, _) in zip(large, large[1:]):
-                        self.assertGreaterEqual(begin, end)
+                yield {"file": file.name, "command": command}, file.stat().st_size, self.requests(file, command)
 
-    def test_kernel_asks_a_network_filesystem_for_one_stretch_after_the_other(self):
-        for file in self.files:
-            for command in COMMANDS:
-                with self.subTest(file=file.name, command=command):
-                    size = file.stat().st_size
-                    reads = self.requests(file, command, "1", "jump")
-                    self.assertLessEqual(sum(jump for _, _, jump in reads), JUMPS)
-                    self.assertLessEqual(sum(length for _, length, _ in reads), size + MEBIBYTE)
+    def test_each_byte_is_read_once_in_file_order_and_in_large_pieces(self):
+        self.slowfs("0")
+        for name, size, reads in self.reads_of_commands():
+            with self.subTest(**name):
+                self.assertLessEqual(len(reads), PROBES + 2 * (size // MEBIBYTE + 1))
+                self.assertLessEqual(sum(length for _, length, _ in reads), size + MEBIBYTE)
+                large = [(at, at + length) for at, length, _ in reads if length >= LARGE and at < size - 2 * LARGE]
+                self.assertGreaterEqual(sum(end - at for at, end in large), size * 9 // 10 - MEBIBYTE)
+                for (_, end), (begin, _) in zip(large, large[1:]):
+                    self.assertGreaterEqual(begin, end)
+
+    def test_network_filesystem_sees_one_reader_from_front_to_end(self):
+        self.slowfs("1", "jump")
+        for name, size, reads in self.reads_of_commands():
+            with self.subTest(**name):
+                self.assertLessEqual(sum(jump for _, _, jump in reads), JUMPS)
+                self.assertLessEqual(sum(length for _, length, _ in reads), size + MEBIBYTE)
 
     def test_index_of_small_chunks_is_made_in_one_pass(self):
+        self.slowfs("1", "jump")
         file = self.backing / "riegeli-zstd"
-        reads = self.requests(file, ("index",), "1", "jump")
-        self.assertLessEqual(sum(jump for _, _, jump in reads), JUMPS)
+        reads = self.requests(file, ("index",))
+        self.assertLessEqual(sum(jump for _, _, jump in reads), 2 * JUMPS)  # it opens the file twice
         self.assertLessEqual(len(reads), file.stat().st_size // LARGE + PROBES)
 
 
