@@ -47,12 +47,13 @@ struct ChunkInfo {
   ChunkKey key;        // scan(key) gives this chunk again; key.position == begin
   Position begin = 0;  // the chunk is the file's bytes [begin, end)
   Position end = 0;
-  std::string_view kind;                      // the format's word for the kind of chunk: static storage, no white space
-  std::string_view codec;                     // "none", "zstd", ...; "-" if unknown: static storage
-  std::optional<std::uint64_t> records;       // nullopt: layout() is needed
-  std::optional<std::uint64_t> decoded_size;  // sum of all record sizes; nullopt: layout() is needed, or !could_be_read()
-  std::uint64_t decoded_beside = 0;           // decoded bytes that belong to no record, such as metadata
-  std::uint64_t stored_size = 0;              // bytes of payload as stored
+  std::string_view kind;                 // the format's word for the kind of chunk: static storage, no white space
+  std::string_view codec;                // "none", "zstd", ...; "-" if unknown: static storage
+  std::optional<std::uint64_t> records;  // nullopt: layout() is needed
+  std::optional<std::uint64_t>
+      decoded_size;                  // sum of all record sizes; nullopt: layout() is needed, or !could_be_read()
+  std::uint64_t decoded_beside = 0;  // decoded bytes that belong to no record, such as metadata
+  std::uint64_t stored_size = 0;     // bytes of payload as stored
   LayoutCost layout_cost = LayoutCost::kSmall;
   std::array<std::uint64_t, 2> detail{};  // defined by the format
 

@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::size_t kLocatedChunks = 256;
 constexpr std::size_t kReportedPlaces = 1024;
-constexpr std::uint64_t kRegion = UINT64_MAX;  // what is reported of a place: that damage begins there
+constexpr std::uint64_t kRegion = UINT64_MAX;        // what is reported of a place: that damage begins there
 constexpr std::uint64_t kShortage = UINT64_MAX - 1;  // of a file: that memory was short, which is reported once
 constexpr int kStepsToFirstRecord = 16;
 constexpr std::uint64_t kLargeChunk = 8u << 20;

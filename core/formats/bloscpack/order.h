@@ -31,8 +31,8 @@ Result<std::unique_ptr<ChunkOrder>> order_of(const Source& source, const Survey&
 // Describes a chunk whose header gives its size.
 ChunkInfo describe(Position begin, std::uint64_t index, const Look& look);
 
-// Returns how many bytes `stored` bytes of chunks could decode to. zstd packs a run of 128 KiB into 4 bytes, and no other
-// codec of Blosc packs more.
+// Returns how many bytes `stored` bytes of chunks could decode to. zstd packs a run of 128 KiB into 4 bytes, and no
+// other codec of Blosc packs more.
 std::uint64_t most_decoded(std::uint64_t stored);
 
 // Describes the place of `records` chunks that are known to exist but unreadable. Their size is unknown if the file's
