@@ -18,16 +18,17 @@ constexpr std::uint64_t kReadPiece = 256u << 10;
 Result<Bytes> HeaderReader::at(Position at) {
   const std::uint64_t there = source_.size() - std::min(at, source_.size());
   const std::uint64_t wanted = std::min(kHeaderSize, there);
-  const Position window_end = begin_ + window_.size();
+  const Position window_end = begin_ + window_.bytes.size();
   if (at < begin_ || at > window_end || window_end - at < wanted) {
     const bool is_near = at >= begin_ && at < window_end + width_;
     width_ = is_near ? std::min(std::max(width_ * 2, kLeastWidth), kLargestWidth) : kLeastWidth;
-    auto read = read_up_to(source_, at, width_);
+    window_ = {};  // its memory may serve for the next
+    auto read = source_.view_at(at, width_);
     if (!read) return std::move(read).error();
     window_ = std::move(*read);
     begin_ = at;
   }
-  const Bytes rest = window_.view().subspan(static_cast<std::size_t>(at - begin_));
+  const Bytes rest = window_.bytes.subspan(static_cast<std::size_t>(at - begin_));
   return rest.first(static_cast<std::size_t>(std::min<std::uint64_t>(kHeaderSize, rest.size())));
 }
 

@@ -22,7 +22,7 @@ class HeaderReader {
 
  private:
   const Source& source_;
-  Buffer window_;
+  Slice window_;
   Position begin_ = 0;
   std::uint64_t width_ = 0;
 };
