@@ -30,7 +30,7 @@ void open_what_opens_late() {
 
 std::optional<std::string> failed(std::string_view what) { return fmt::format("{}: {}", what, std::strerror(errno)); }
 
-// To unmount, and to reach and remove the mount point regardless of who owns the directories above it.
+// To unmount, and to reach and remove the mount point regardless of the owner of the directories above it.
 constexpr unsigned kOfKeeper =
     1u << CAP_SYS_ADMIN | 1u << CAP_DAC_READ_SEARCH | 1u << CAP_DAC_OVERRIDE | 1u << CAP_FOWNER;
 

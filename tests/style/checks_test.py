@@ -7,6 +7,7 @@ from pathlib import Path
 import format_names
 import include_direction
 import layout
+import phrases
 import type_names
 
 CLEAN = {
@@ -60,7 +61,7 @@ class Checkout(unittest.TestCase):
 
 class CleanCheckout(Checkout):
     def test_nothing_is_found(self):
-        for check in (format_names, include_direction, layout, type_names):
+        for check in (format_names, include_direction, layout, phrases, type_names):
             self.assert_found(check)
 
 
@@ -188,6 +189,29 @@ class FormatNames(Checkout):
     def test_format_in_a_comment(self):
         self.plant("fusefs/main.cc", "/* as\n riegeli */ int n; // proio\n")
         self.assert_found(format_names)
+
+
+class Phrases(Checkout):
+    def found_in(self, path, text, *lines):
+        self.plant(path, text)
+        self.assert_found(phrases, *[f"{path}:{line}: " for line in lines])
+
+    def test_comment_of_a_header(self):
+        self.found_in("core/codec/codec.h", "int n;\n// Whoever asks is told.\n/* and\n mended */\n", 2, 2, 4)
+
+    def test_docstring_and_comment_of_python(self):
+        self.found_in("tests/fuzz/run.py", '"""What stands behind\nit."""\nx = "nobody"  # got in\n', 1, 1, 3)
+
+    def test_folder_page(self):
+        self.found_in("core/hash/README.md", "# hash\n\nIt knows no file.\n", 3)
+
+    def test_code_and_names_are_no_prose(self):
+        self.plant("core/codec/codec.h", 'int behind = mend("is told");  // `behind`, mend() and "is told"\n')
+        self.plant("core/hash/README.md", "```\nwhoever\n```\n\n    nobody\n")
+        self.assert_found(phrases)
+
+    def test_folder_that_is_not_rewritten(self):
+        self.found_in("fusefs/main.cc", "// Whoever asks is told.\n")
 
 
 if __name__ == "__main__":

@@ -13,7 +13,7 @@ import sources
 # The one file that knows of all others.
 MAIN = "fusefs/main.cc"
 
-# A folder may include itself and whatever stands before it here.
+# A folder may include itself and the layers before it.
 LAYERS = ["core/base", "core/hash", "core/codec", "core/formats", "core/formats/*", "core/decoding", "core/store",
           "fusefs/growth", "fusefs/tree", "fusefs/glue", "fusefs/confinement", "fusefs", "fusefs/commands", MAIN]
 
@@ -53,7 +53,7 @@ NOT_IN_CORE = ["iostream", "cstdio", "stdio.h", "print"]
 
 
 def layer_of(path):
-    """The layer of a file of core/ or fusefs/, or None where it stands in no layer."""
+    """The layer of a file of core/ or fusefs/, or None if it is in none."""
     if path.as_posix() == MAIN:
         return MAIN
     folder = path.parent.as_posix()

@@ -17,7 +17,7 @@ class Chain final : public ChunkOrder {
     if (!look) return std::move(look).error();
     Step step;
     if (!look->header) {
-      // A chunk's begin cannot be told from bytes of a record that holds such a file, so nothing is searched for.
+      // A record can hold such a file, and its bytes look like the begin of a chunk, so nothing is searched for.
       step.damage.push_back(region_of(at.position, source_.size(), look->why, left(at.state)));
       return step;
     }

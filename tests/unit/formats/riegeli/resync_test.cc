@@ -41,7 +41,7 @@ std::vector<std::string> records_of(const std::string& file) {
   return records;
 }
 
-// Returns the records of the sample without chunks [first, behind).
+// Returns the records of the sample without chunks `[first, behind)`.
 std::vector<std::string> without(const Sample& sample, std::size_t first, std::size_t behind) {
   std::vector<std::string> rest(sample.records.begin(), sample.records.begin() + static_cast<std::ptrdiff_t>(first));
   rest.insert(rest.end(), sample.records.begin() + static_cast<std::ptrdiff_t>(behind), sample.records.end());

@@ -1,0 +1,84 @@
+#!/usr/bin/env python3
+"""Prints phrases that this project writes differently, in comments and prose, and fails on one: phrases.py ROOT
+
+It reads comments of C++ and Python, docstrings, and Markdown. Code, string literals, `quoted names`, "quoted text" and
+calls() are not prose. REWRITTEN lists the folders that are checked. It grows until it is the whole tree.
+"""
+import io
+import re
+import sys
+import tokenize
+
+import sources
+
+REWRITTEN = ("core/codec", "core/decoding", "core/formats", "core/hash", "fusefs/confinement", "tests/bench", "tests/contract",
+             "tests/fuzz", "tests/soak", "tests/style", "tests/toy", "tests/unit", "tests/writers")
+
+# (pattern, what to write)
+PHRASES = [
+    (r"who(ever|m)?", "name the actor: a reader, the caller, a thread"),
+    (r"nobody('s)?|somebody('s)?", "name the actor, or say unowned or invalid"),
+    (r"(is|are|be|been|was|were) told( of)?", "is reported, is returned, is notified"),
+    (r"(has|have|with|without|no|there is) (a )?word( of)?", "reports, logs"),
+    (r"(stand|stands|stood|standing) (at|in|on|by|behind|before|there|where|beside|alone)", "is at, is stored in, follows, is present"),
+    (r"behind", "after, following"),
+    (r"(know|knows) (no|nothing)|must not know", "does not depend on"),
+    (r"(be|is|are|was) had|not to be had", "is available"),
+    (r"mend(s|ed|ing)?", "fix, recompute"),
+    (r"got in", "were inserted"),
+    (r"one behind the other|one after the other", "consecutively, one at a time"),
+    (r"for ever|a moment", "indefinitely; briefly, and say how long"),
+    (r"that is none|that are none", "invalid"),
+    (r"learnt", "learned, cached"),
+    (r"walked through", "scanned"),
+]
+_PHRASES = [(re.compile(rf"\b({pattern})\b", re.IGNORECASE), advice) for pattern, advice in PHRASES]
+_DOCSTRING_QUOTES = re.compile(r'^r?"""|"""$')
+_CXX_COMMENT = re.compile(r'"(?:[^"\\\n]|\\.)*"|//(?P<line>[^\n]*)|/\*(?P<block>.*?)\*/', re.DOTALL)
+_CODE_BLOCK = re.compile(r"^```.*?^```|^    .*?$", re.MULTILINE | re.DOTALL)
+_NAME = re.compile(r'`[^`\n]*`|"[^"\n]*"|\b\w+\(\)|\b[A-Z]{2,}\b')
+
+
+def _keep_lines(match):
+    return "\n" * match.group().count("\n")
+
+
+def cxx_prose(text):
+    """(line, prose) of each comment."""
+    for match in _CXX_COMMENT.finditer(text):
+        for group in ("line", "block"):
+            if match.group(group):
+                yield text.count("\n", 0, match.start()) + 1, match.group(group)
+
+
+def python_prose(text):
+    """(line, prose) of each comment and docstring."""
+    starts_statement = True
+    for token in tokenize.generate_tokens(io.StringIO(text).readline):
+        if token.type == tokenize.COMMENT:
+            yield token.start[0], token.string
+        elif token.type == tokenize.STRING and starts_statement:
+            yield token.start[0], _DOCSTRING_QUOTES.sub("", token.string)
+        if token.type not in (tokenize.COMMENT, tokenize.NL):
+            starts_statement = token.type in (tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT)
+
+
+def markdown_prose(text):
+    yield 1, _CODE_BLOCK.sub(_keep_lines, text)
+
+
+READERS = {".cc": cxx_prose, ".h": cxx_prose, ".py": python_prose, ".md": markdown_prose}
+
+
+def errors(root, folders=REWRITTEN):
+    for path in sources.files(root, *folders, suffixes=set(READERS)):
+        for first, prose in READERS[path.suffix](sources.text(root, path)):
+            bare = _NAME.sub("", prose)
+            for pattern, advice in _PHRASES:
+                for match in pattern.finditer(bare):
+                    line = first + bare.count("\n", 0, match.start())
+                    yield f"{path}:{line}: '{match.group()}': {advice}"
+
+
+if __name__ == "__main__":
+    sys.exit(sources.report(errors, "no phrase is one that this project writes differently"))
