@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <string>
 
 #include "tests/unit/support/temp_folder.h"
@@ -12,6 +14,12 @@ namespace recordfs::testing {
 namespace {
 
 constexpr SearchBounds kUnhurried{.entries = 256, .time = std::chrono::hours(1)};
+
+// The bytes of a container without records.
+std::string container() {
+  std::ifstream in("tests/corpus/riegeli/no_records.riegeli", std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
 
 TEST(ContainerSearch, EmptyDirectoryHasNone) {
   const TempFolder folder;
@@ -22,22 +30,23 @@ TEST(ContainerSearch, OtherFilesAreNoContainers) {
   const TempFolder folder;
   folder.write("a/b/words.txt", "words\n");
   folder.write("notes", "");
+  folder.write("000003.log", "");  // an empty file is shown as a file
   EXPECT_FALSE(may_have_containers(folder.path(), kUnhurried));
 }
 
 TEST(ContainerSearch, ContainerInASubdirectoryIsFound) {
   const TempFolder folder;
   folder.write("words.txt", "words\n");
-  folder.write("a/b/000003.log", "");
+  folder.write("a/b/data", container());
   EXPECT_TRUE(may_have_containers(folder.path(), kUnhurried));
 }
 
 TEST(ContainerSearch, SymbolicLinksAreNotFollowedButTheDirectoryMayBeOne) {
   const TempFolder folder;
-  folder.write("full/000003.log", "");
+  folder.write("full/data", container());
   folder.make("bare");
   folder.link("bare/link", "../full");
-  folder.link("bare/000004.log", "../full/000003.log");
+  folder.link("bare/data", "../full/data");
   folder.link("to-full", "full");
   EXPECT_FALSE(may_have_containers((folder / "bare").string(), kUnhurried));
   EXPECT_TRUE(may_have_containers((folder / "to-full").string(), kUnhurried));

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Writes tests/corpus/FORMAT/small: for each variant of each format, a file small enough to change each of its bytes.
-Also writes tests/corpus/riegeli/shop-log.riegeli, whose records are readable text.
+Also writes tests/corpus/riegeli/small/shop_log.riegeli, whose records are readable text.
 
 Needs zstd, lz4, and the libraries of Blosc, Brotli and Snappy. Takes a transposed chunk and metadata from
 tests/corpus/riegeli."""
@@ -120,7 +120,7 @@ def write_shop_log():
     writer = riegeli.Writer()
     for first in range(0, len(records), 100):
         writer.add(*simple(records[first:first + 100], "zstd"))
-    samples.Corpus("riegeli", "riegeli", PRODUCER).write("shop-log.riegeli", bytes(writer.out), records)
+    corpus("riegeli", "riegeli").write("shop_log.riegeli", bytes(writer.out), records)
 
 
 def write_declared():
