@@ -8,7 +8,7 @@ import threading
 import mounting
 import slow
 
-READS = 12  # more than slowfs has threads
+READS = 80  # more than slowfs has threads
 
 
 def read(file, position):
