@@ -9,7 +9,25 @@
 namespace recordfs {
 namespace {
 
+constexpr std::uint64_t kProbe = 64u << 10;  // bytes read of a piece before it is known whether a hole follows
+constexpr std::size_t kZeros = 4096;         // so many zeros may be the beginning of a hole
+
 std::uint64_t number_of(Position at) { return at / SequentialPass::kPiece; }
+
+bool ends_with_zeros(Bytes bytes) { return are_zeros(bytes.last(std::min(bytes.size(), kZeros))); }
+
+// False if the bytes cannot be read, or the source ends before.
+bool fill(const Source& from, Position at, MutableBytes out) {
+  const auto got = from.read_at(at, out);
+  return got && *got == out.size();
+}
+
+// Returns whether the bytes after `seen`, which end at `at`, are a hole of a sparse file.
+bool begins_hole(const Source& from, Position at, Bytes seen) {
+  if (!ends_with_zeros(seen)) return false;
+  const auto data = from.next_data(at);
+  return data && *data > at;
+}
 
 }  // namespace
 
@@ -146,15 +164,16 @@ std::shared_ptr<const Buffer> SequentialPass::piece_at(const Source& below, Posi
 
 void SequentialPass::load_next(Lock& lock, const Source& from) {
   const std::uint64_t number = next_;
+  const bool may_be_sparse = is_in_hole_ || (number == begin_ && number > 0);
   is_loading_ = true;
   lock.unlock();
-  auto bytes = load(from, number);
-  const bool is_zeros = bytes && are_zeros(bytes->view());
+  auto bytes = load(from, number, may_be_sparse);
+  const bool may_begin_hole = bytes && ends_with_zeros(bytes->view());
   lock.lock();
   is_loading_ = false;
   if (next_ == number) {
     ++next_;
-    is_in_hole_ = is_zeros;
+    is_in_hole_ = may_begin_hole;
     try {
       if (bytes) pieces_[number].bytes = std::move(bytes);
     } catch (const std::bad_alloc&) {
@@ -166,16 +185,33 @@ void SequentialPass::load_next(Lock& lock, const Source& from) {
   wake_.notify_one();
 }
 
-// Null: it could not be read.
-std::shared_ptr<const Buffer> SequentialPass::load(const Source& from, std::uint64_t number) {
+std::shared_ptr<const Buffer> SequentialPass::load(const Source& from, std::uint64_t number, bool may_be_sparse) {
   const Position begin = number * kPiece;
   const std::uint64_t wanted = std::min(kPiece, from.size() - std::min(begin, from.size()));
   auto buffer = spares_->take(static_cast<std::size_t>(wanted));
   if (!buffer) return nullptr;
-  const auto got = from.read_at(begin, buffer->span());
-  if (!got || *got < wanted) return nullptr;
+  MutableBytes rest = buffer->span();
+  if (may_be_sparse && wanted > kProbe) {
+    const MutableBytes front = rest.first(kProbe);
+    if (!fill(from, begin, front)) return nullptr;
+    if (begins_hole(from, begin + kProbe, front)) return front_alone(std::move(*buffer));
+    rest = rest.subspan(kProbe);
+  }
+  if (!fill(from, begin + wanted - rest.size(), rest)) return nullptr;
   try {
     return SpareBuffers::shared(spares_, std::move(*buffer));
+  } catch (const std::bad_alloc&) {
+    return nullptr;
+  }
+}
+
+std::shared_ptr<const Buffer> SequentialPass::front_alone(Buffer piece) {
+  auto front = Buffer::allocate(kProbe);
+  if (!front) return nullptr;
+  copy_bytes(piece.view().first(kProbe), front->span());
+  spares_->give(std::move(piece));
+  try {
+    return std::make_shared<const Buffer>(std::move(*front));
   } catch (const std::bad_alloc&) {
     return nullptr;
   }

@@ -18,8 +18,9 @@ namespace recordfs {
 // Further threads decode what the driver has found. Each of them has a ReadWindow on the pass, which serves its reads
 // from the pieces of the window. A thread of the pass loads the pieces in file order, ahead of the driver.
 //
-// Reads that the window does not cover go to the source directly: behind the window, far ahead of it, and where a
-// piece could not be read. So a failed piece costs time, and nothing that can be read is lost.
+// Reads that the window does not cover go to the source directly: before the window, far ahead of it, where a piece
+// could not be read, and in the holes of a sparse file. So a failed piece costs time, and nothing that can be read is
+// lost.
 class SequentialPass {
  public:
   static constexpr std::uint64_t kPiece = 1u << 20;  // bytes of one read; pieces begin at multiples of it
@@ -72,7 +73,9 @@ class SequentialPass {
   std::shared_ptr<const Buffer> piece_at(const Source& below, Position at);
   // Loads the next piece, without the lock meanwhile.
   void load_next(Lock& lock, const Source& from);
-  std::shared_ptr<const Buffer> load(const Source& from, std::uint64_t number);
+  // Returns the piece, or only its front if a hole of a sparse file follows. Null if it could not be read.
+  std::shared_ptr<const Buffer> load(const Source& from, std::uint64_t number, bool may_be_sparse);
+  std::shared_ptr<const Buffer> front_alone(Buffer piece);
   void start_thread();
   void run();
   bool wants_more() const;
@@ -95,7 +98,7 @@ class SequentialPass {
   std::uint64_t begin_ = 0;                // where the window was moved to last
   std::uint64_t wanted_ = 0;               // the last piece that a thread waits for
   bool is_loading_ = false;
-  bool is_in_hole_ = false;  // the last piece was zeros only: it may be a hole of any length
+  bool is_in_hole_ = false;  // the last piece ended with zeros, so a hole of any length may follow
   bool is_stopping_ = false;
   bool tried_thread_ = false;
   std::thread thread_;

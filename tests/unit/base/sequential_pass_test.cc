@@ -25,7 +25,8 @@ struct CountedRead {
   bool operator==(const CountedRead&) const = default;
 };
 
-// Gives bytes that depend on their position, notes each read, and fails at a bad sector. Zeros from `hole` on.
+// Gives bytes that depend on their position, notes each read, and fails at a bad sector. Zeros from `hole` on. With
+// `island`, only so many bytes at each multiple of 4 pieces are data, and all others are holes.
 class CountedSource final : public Source {
  public:
   explicit CountedSource(std::uint64_t size) : size_(size) {}
@@ -41,8 +42,12 @@ class CountedSource final : public Source {
     return there;
   }
   std::byte byte_at(Position at) const {
-    if (at >= hole) return std::byte{0};
+    if (at >= hole || at % kIslandDistance >= island) return std::byte{0};
     return static_cast<std::byte>((at * 0x9E3779B97F4A7C15u) >> 56);
+  }
+  Result<Position> next_data(Position at) const override {
+    if (at % kIslandDistance < island) return std::min(at, size_);
+    return std::min((at / kIslandDistance + 1) * kIslandDistance, size_);
   }
   std::vector<CountedRead> reads() const {
     const std::lock_guard lock(mutex_);
@@ -56,6 +61,8 @@ class CountedSource final : public Source {
 
   Position bad_sector = UINT64_MAX;
   Position hole = UINT64_MAX;
+  static constexpr std::uint64_t kIslandDistance = 4 * kPiece;
+  std::uint64_t island = UINT64_MAX;
 
  private:
   const std::uint64_t size_;
@@ -229,6 +236,22 @@ TEST(SequentialPass, ZerosAreNotReadAhead) {
     }
   }
   EXPECT_LE(passed.below->bytes_read(), 8 * kPiece);
+}
+
+TEST(SequentialPass, HolesBetweenIslandsOfASparseFileAreNotRead) {
+  constexpr std::uint64_t kIslands = 100, kIsland = 32u << 10;
+  const PassedSource passed(kIslands * CountedSource::kIslandDistance,
+                            [](CountedSource& source) { source.island = kIsland; });
+  {
+    SequentialPass pass(passed.source);
+    const ReadWindow window(passed.source, &pass);
+    for (std::uint64_t i = 0; i < kIslands; ++i) {
+      const Position begin = i * CountedSource::kIslandDistance;
+      pass.advance(begin);
+      EXPECT_EQ(passed.read(begin, kIsland + 100), kIsland + 100);
+    }
+  }
+  EXPECT_LE(passed.below->bytes_read(), 4 * kIslands * kIsland + 2 * kPiece);
 }
 
 TEST(SequentialPass, NothingIsReadAheadOfWhatIsWantedAtTheEnd) {
