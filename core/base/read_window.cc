@@ -78,7 +78,7 @@ Result<std::size_t> ReadWindow::read_parts(const Source& below, Position at, Mut
     const Position position = at + there - rest.size();
     const Bytes bytes = part(below, position, rest.size());
     if (bytes.empty()) {
-      const auto got = below.read_at(position, rest);
+      auto got = below.read_at(position, rest);
       if (!got) return got;
       return static_cast<std::size_t>(there) - rest.size() + *got;
     }

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
+#include <mutex>
 #include <optional>
 #include <string_view>
 #include <utility>
@@ -157,8 +158,9 @@ Result<void> serve(const MountTree& tree, Executor& executor, const SessionOptio
   if (!session) return std::move(session).error();
   events.mounted();
   Result<void> result;
+  std::mutex keeper_mutex;  // held while the keeper is ended
   EndLimit end_limit(kLongestEnd, [&] {
-    if (keeper) keeper->unmount();
+    if (const std::unique_lock lock(keeper_mutex, std::try_to_lock); lock && keeper) keeper->unmount();
     events.abandoned();
     // Files are closed one after the other at the process's end, and the first one on a source may hang.
     ::close(fuse_session_fd(session->get()));
@@ -188,8 +190,10 @@ Result<void> serve(const MountTree& tree, Executor& executor, const SessionOptio
   // The mount point is free while threads still wait for a source.
   if (keeper && keeper->is_there()) {
     if (is_unmounted(session->get())) keeper->is_gone();
+    const std::lock_guard lock(keeper_mutex);
     keeper.reset();
   } else {
+    serving.parking.close();  // its replies need the descriptor that unmounting closes
     fuse_session_unmount(session->get());
   }
   serving.parking.close();
