@@ -178,6 +178,22 @@ class SeveralSources(StoppedSource):
         for running in waiting:
             self.assert_interrupted_at_once(running)
 
+    def test_directory_that_is_stopped_keeps_no_file_of_another_open(self):
+        kept = 32  # files that stay open in a mount
+        for folder, count in (("backing", kept), ("files", 3 * kept)):
+            (self.folder / folder).mkdir(exist_ok=True)
+            for i in range(count):
+                (self.folder / folder / f"{i}.txt").write_text("plain")
+        self.mounted = self.mount(self.slow, self.folder / "files")
+        self.assert_answers("cat", *[f"slow/{i}.txt" for i in range(kept)])
+        self.stop_source()
+        self.assert_answers("cat", *[f"files/{i}.txt" for i in range(3 * kept)])
+        descriptors = f"/proc/{self.mounted.daemon.pid}/fd"
+        opened = f"{self.folder}/files/"
+        mounting.wait_for(
+            lambda: sum(os.readlink(f"{descriptors}/{n}").startswith(opened) for n in os.listdir(descriptors)) <= kept,
+            "files to be closed")
+
     def test_mount_below_a_directory_of_the_disk_is_stopped(self):
         above = self.folder / "above"
         (above / "below").mkdir(parents=True)

@@ -72,9 +72,7 @@ Beneath::Beneath(std::string name, Looked directory)
       directory_(std::move(directory)),
       filesystem_(filesystem_that_may_hang(directory_.descriptor.number(), directory_.state.device)) {}
 
-Result<void> Beneath::may_ask(std::uint64_t device) const {
-  return Caller::may_wait_for(device == directory_.state.device ? filesystem_ : device);
-}
+Result<void> Beneath::may_ask(std::uint64_t device) const { return Caller::may_wait_for(filesystem(device)); }
 
 Result<Looked> Beneath::look(const std::string& path) const {
   if (auto may = may_ask(directory_.state.device); !may) return std::move(may).error();

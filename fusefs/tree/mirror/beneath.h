@@ -33,8 +33,11 @@ class Beneath {
   // Of the directory itself, when it was opened.
   const FileState& state() const { return directory_.state; }
 
-  // Succeeds if the calling thread may ask the filesystem of that device, which is this directory's or one mounted
-  // below. Fails as Caller::may_wait_for() does.
+  // The filesystem of that device, which is this directory's or one mounted below. 0: it does not hang.
+  std::uint64_t filesystem(std::uint64_t device) const {
+    return device == directory_.state.device ? filesystem_ : device;
+  }
+  // Succeeds if the calling thread may ask that device's filesystem. Fails as Caller::may_wait_for() does.
   Result<void> may_ask(std::uint64_t device) const;
 
   Result<Looked> look(const std::string& path) const;

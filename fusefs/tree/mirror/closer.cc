@@ -63,4 +63,19 @@ void Closer::run() {
   }
 }
 
+std::shared_ptr<Closer> Closers::of(std::uint64_t filesystem) {
+  local_->wake();  // for the sweeps
+  if (filesystem == 0) return local_;
+  const std::lock_guard lock(mutex_);
+  if (const auto found = others_.find(filesystem); found != others_.end()) return found->second;
+  if (others_.size() >= kMostFilesystems) return others_.rbegin()->second;
+  return others_.emplace(filesystem, std::make_shared<Closer>(period_, [] {})).first->second;
+}
+
+void Closers::stop() {
+  local_->stop();
+  const std::lock_guard lock(mutex_);
+  for (const auto& [filesystem, closer] : others_) closer->stop();
+}
+
 }  // namespace recordfs

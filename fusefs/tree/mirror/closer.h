@@ -1,10 +1,13 @@
-// Closer: the thread that closes what nobody uses.
+// Closer: a thread that closes what nobody uses. Closers: one such thread for each filesystem that may hang.
 #pragma once
 
 #include <chrono>
 #include <condition_variable>
+#include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <list>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <thread>
@@ -12,9 +15,9 @@
 
 namespace recordfs {
 
-// To close a container is to wait for the thread of its catalog, and its last user may be that very thread. To close a
-// file can be to wait for its filesystem. So both are closed here. The thread begins with the first thing that it is
-// given, and so behind a fork.
+// Closing a container waits for the thread of its catalog, and the last user may be that thread. Closing a file can
+// wait for its filesystem. So both are closed here. The thread starts with the first thing given to it, so after a
+// fork.
 class Closer {
  public:
   // `sweep` is called every `period` from then on, by the thread.
@@ -43,6 +46,28 @@ class Closer {
   Tasks left_;
   bool stopping_ = false;
   std::thread thread_;
+};
+
+// Any thread.
+class Closers {
+ public:
+  // `sweep` is called every `period` from the first of() on. It never waits for a filesystem that may hang.
+  Closers(std::chrono::milliseconds period, std::function<void()> sweep)
+      : period_(period), local_(std::make_shared<Closer>(period, std::move(sweep))) {}
+
+  // The closer of a filesystem, as Source::filesystem() has it.
+  std::shared_ptr<Closer> of(std::uint64_t filesystem);
+  // Closes what is left and ends the threads.
+  void stop();
+
+ private:
+  // Filesystems beyond these share the last one's thread.
+  static constexpr std::size_t kMostFilesystems = 16;
+
+  const std::chrono::milliseconds period_;
+  const std::shared_ptr<Closer> local_;  // of filesystems that do not hang
+  std::mutex mutex_;
+  std::map<std::uint64_t, std::shared_ptr<Closer>> others_;
 };
 
 // Shares `thing`. When its last user lets go of it, `closer` destroys it, and that user goes on at once.

@@ -52,8 +52,8 @@ Mirror::Mirror(std::vector<MirroredDirectory> directories, MirrorSettings settin
       is_root_(is_root),
       probes_(settings_.probe),
       containers_(settings_.open, kept, taken),
-      closer_(std::make_shared<Closer>(kSweep, [this] { sweep(); })) {
-  containers_.close_with(closer_);
+      closers_(std::make_shared<Closers>(kSweep, [this] { sweep(); })) {
+  containers_.close_with(closers_);
   for (std::size_t source = 0; source < directories_.size(); ++source) {
     const FileState& state = directories_[source].directory->state();
     numbers_.push_back(nodes_.add_source(source, state, is_root ? std::optional(kRoot) : std::nullopt));
@@ -62,7 +62,7 @@ Mirror::Mirror(std::vector<MirroredDirectory> directories, MirrorSettings settin
 
 Mirror::~Mirror() {
   containers_.close_unused_since(std::chrono::steady_clock::time_point::max());
-  closer_->stop();
+  closers_->stop();
 }
 
 void Mirror::sweep() {
@@ -221,8 +221,9 @@ Result<std::shared_ptr<const Descriptor>> Mirror::open_file(const MirroredNode& 
   struct stat st {};
   if (::fstat(file->number(), &st) != 0) return place_error(errno);
   if (!node.state.is_same_file(FileState::of(st))) return stale_error();
-  return files_.add(node.number,
-                    closed_later<const Descriptor>(closer_, std::make_unique<const Descriptor>(std::move(*file))));
+  auto closer = closers_->of(source_of(node).filesystem(node.state.device));
+  auto closed = closed_later<const Descriptor>(std::move(closer), std::make_unique<const Descriptor>(std::move(*file)));
+  return files_.add(node.number, std::move(closed));
 }
 
 Result<Slice> Mirror::read(std::uint64_t file, std::uint64_t offset, std::uint64_t length) {
@@ -278,7 +279,7 @@ Result<std::shared_ptr<DirectoryStream>> Mirror::stream(std::uint64_t directory,
   if (!descriptor) return std::move(descriptor).error();
   auto made = DirectoryStream::of(std::move(*descriptor));
   if (!made) return std::move(made).error();
-  closer_->wake();
+  static_cast<void>(closers_->of(0));  // sweeps begin
   return streams_.add(opened, std::move(*made));
 }
 

@@ -120,7 +120,7 @@ class Mirror {
   RecentlyUsed<const Descriptor> files_{kOpenFiles};
   RecentlyUsed<DirectoryStream> streams_{kOpenDirectories};
   std::atomic<std::uint64_t> next_stream_{1};
-  const std::shared_ptr<Closer> closer_;
+  const std::shared_ptr<Closers> closers_;
 };
 
 }  // namespace recordfs

@@ -34,7 +34,8 @@ Result<std::shared_ptr<const Mounted>> MirroredContainers::get(const MirroredNod
   mounted->root_number = node.number;
   mounted->root_inode = mirrored_inode(shown_path);
   mounted->is_mirrored = true;
-  return recent_.add(node.number, closed_later<const Mounted>(closer_, std::move(mounted)));
+  auto closer = closers_->of(mounted->tree->store().source().filesystem());
+  return recent_.add(node.number, closed_later<const Mounted>(std::move(closer), std::move(mounted)));
 }
 
 std::optional<MirroredContainers::Found> MirroredContainers::find(std::uint64_t number) const {

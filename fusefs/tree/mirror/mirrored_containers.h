@@ -48,8 +48,8 @@ class MirroredContainers {
   void close_unused_since(std::chrono::steady_clock::time_point time) { recent_.drop_unused_since(time); }
   std::size_t open() const { return recent_.size(); }
 
-  // `closer` closes them from now on; it has to outlive this.
-  void close_with(std::shared_ptr<Closer> closer) { closer_ = std::move(closer); }
+  // `closers` close them from now on.
+  void close_with(std::shared_ptr<Closers> closers) { closers_ = std::move(closers); }
 
  private:
   Result<std::shared_ptr<const RecordStore>> open_store(const MirroredNode& node, const Beneath& source) const;
@@ -57,7 +57,7 @@ class MirroredContainers {
   const OpenContainer open_;
   KeptFiles& kept_;
   NumberRanges ranges_;
-  std::shared_ptr<Closer> closer_;
+  std::shared_ptr<Closers> closers_;
   RecentlyUsed<const Mounted> recent_{kMostOpen};
 };
 

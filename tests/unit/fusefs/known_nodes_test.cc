@@ -1,6 +1,8 @@
 #include "fusefs/tree/mirror/known_nodes.h"
 
+#include <functional>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -8,9 +10,12 @@
 #include "fusefs/tree/mirror/closer.h"
 #include "fusefs/tree/mirror/number_ranges.h"
 #include "fusefs/tree/mirror/recently_used.h"
+#include "tests/unit/support/signal.h"
 
 namespace recordfs {
 namespace {
+
+using testing::Signal;
 
 constexpr timespec kNow{1'000'000, 0};
 
@@ -176,6 +181,29 @@ TEST(Closer, ClosesBehindWhoGivesAndBeforeItEnds) {
   EXPECT_EQ(closed_by.size(), 2u);
   closer.later({[&] { closed_by.push_back(std::this_thread::get_id()); }});
   EXPECT_EQ(closed_by.size(), 3u) << "and behind the end it is done at once";
+}
+
+TEST(Closers, FilesystemThatHangsHoldsUpNoOther) {
+  const Signal hangs;
+  const Signal released;
+  Closers closers(std::chrono::hours(1), [] {});
+  const auto close = [&](std::uint64_t filesystem, std::function<void()> task) {
+    const auto closer = closers.of(filesystem);
+    closer->wake();
+    closer->later({std::move(task)});
+  };
+  close(1, [hangs, released] {
+    hangs.set();
+    released.wait();
+  });
+  hangs.wait();
+  for (const std::uint64_t other : {2, 0}) {
+    const Signal is_closed;
+    close(other, [is_closed] { is_closed.set(); });
+    is_closed.wait();
+  }
+  released.set();
+  closers.stop();
 }
 
 }  // namespace
