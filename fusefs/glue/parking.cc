@@ -1,5 +1,6 @@
 #include "fusefs/glue/parking.h"
 
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <exception>
@@ -20,6 +21,9 @@ struct Parking::Parked {
   fuse_req_t request;
   Interrupt interrupt;
   Attempt attempt;
+  // Those whose lanes it was in. It may wait for all of them: it has got past the earlier ones, and only a refusal
+  // for a new one puts it in another lane, so it makes progress.
+  Caller::Filesystems filesystems;
   Awaited* awaited = nullptr;          // null while it is in a lane
   std::shared_ptr<const void> keeper;  // of what is awaited
   std::atomic<std::uint64_t> ticket{0};
@@ -55,9 +59,10 @@ bool Parking::Try::may_reply() {
   return true;
 }
 
-Parking::Tried Parking::attempt_as(Caller::Work work, const std::atomic<bool>* gave_up, const Attempt& attempt,
-                                   Try& once) {
-  const Caller caller(work, gave_up);
+// `parked`: the request, in a lane; null for a quick attempt.
+Parking::Tried Parking::attempt_as(Caller::Work work, const Parked* parked, const Attempt& attempt, Try& once) {
+  const Caller caller(work, parked == nullptr ? nullptr : &parked->gave_up,
+                      parked == nullptr ? nullptr : &parked->filesystems);
   auto result = attempt_once(attempt, once);
   return {std::move(result), Caller::refused(), Caller::filesystem()};
 }
@@ -146,6 +151,9 @@ Executor& Parking::executor_of(Caller::Work work, std::uint64_t filesystem) {
 
 void Parking::queue(const std::shared_ptr<Parked>& parked, Caller::Work work, std::uint64_t filesystem) {
   parked->is_parked = false;
+  if (filesystem != 0 && std::ranges::find(parked->filesystems, filesystem) == parked->filesystems.end()) {
+    parked->filesystems.push_back(filesystem);
+  }
   Executor& executor = executor_of(work, filesystem);
   Executor::Task task([this, parked, work] { try_parked(parked, work); });
   if (!hold(parked, {})) return;
@@ -159,7 +167,7 @@ void Parking::try_parked(const std::shared_ptr<Parked>& parked, Caller::Work wor
   if (!is_waiting(parked)) return;
   Try once;
   once.parked_ = &parked;
-  const Tried tried = attempt_as(work, &parked->gave_up, parked->attempt, once);
+  const Tried tried = attempt_as(work, parked.get(), parked->attempt, once);
   if (tried.result && tried.refused == Caller::Work::kQuick) return;
   if (!once.may_reply()) return;
   pass_on(parked, once, tried);

@@ -87,7 +87,7 @@ class Parking {
     std::uint64_t filesystem = 0;                 // of the request
   };
 
-  static Tried attempt_as(Caller::Work work, const std::atomic<bool>* gave_up, const Attempt& attempt, Try& once);
+  static Tried attempt_as(Caller::Work work, const Parked* parked, const Attempt& attempt, Try& once);
   void pass_on(const std::shared_ptr<Parked>& parked, Try& once, const Tried& tried);
   bool hold(const std::shared_ptr<Parked>& parked, const Goal& goal);
   Executor& executor_of(Caller::Work work, std::uint64_t filesystem);

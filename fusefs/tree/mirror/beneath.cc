@@ -117,11 +117,12 @@ Result<Descriptor> Beneath::open_directory(const Looked& directory) {
   return opened;
 }
 
-Result<Descriptor> Beneath::open_file(const std::string& path) const {
+Result<Descriptor> Beneath::open_file(const std::string& path, std::uint64_t device) const {
   const std::size_t slash = path.rfind('/');
   auto directory = look(slash == std::string::npos ? "" : path.substr(0, slash));
   if (!directory) return std::move(directory).error();
   if (directory->is_recordfs) return place_error(ENOENT);
+  if (auto may = may_ask(device); !may) return std::move(may).error();
   return open_file_in(directory->descriptor.number(), path.substr(slash + 1));
 }
 

@@ -47,8 +47,8 @@ class Beneath {
   // Opens a directory for reading its names.
   static Result<Descriptor> open_directory(const Looked& directory);
   // Opens a regular file for reading, by its path or by its name in an open directory. Whatever else stands there is
-  // not waited for: kNotFound.
-  Result<Descriptor> open_file(const std::string& path) const;
+  // not waited for: kNotFound. `device`: that of the file, when it was looked at.
+  Result<Descriptor> open_file(const std::string& path, std::uint64_t device) const;
   static Result<Descriptor> open_file_in(int directory, const std::string& name);
   // Where a symbolic link points to.
   static Result<std::string> target(const Looked& link);

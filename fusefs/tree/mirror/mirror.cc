@@ -216,7 +216,7 @@ Result<std::string> Mirror::target(std::uint64_t link) const {
 
 Result<std::shared_ptr<const Descriptor>> Mirror::open_file(const MirroredNode& node) {
   if (auto open = files_.find(node.number)) return open;
-  auto file = source_of(node).open_file(node.path);
+  auto file = source_of(node).open_file(node.path, node.state.device);
   if (!file) return as_stale(std::move(file).error());
   struct stat st {};
   if (::fstat(file->number(), &st) != 0) return place_error(errno);
@@ -230,9 +230,10 @@ Result<Slice> Mirror::read(std::uint64_t file, std::uint64_t offset, std::uint64
   auto known = node(file);
   if (!known) return std::move(known).error();
   if ((*known)->type != MirroredType::kFile) return place_error(ENOENT);
-  if (auto may = source_of(**known).may_ask((*known)->state.device); !may) return std::move(may).error();
+  // In the order in which a path crosses filesystems, so that the request waits in the lane of the one that hangs.
   auto open = open_file(**known);
   if (!open) return std::move(open).error();
+  if (auto may = source_of(**known).may_ask((*known)->state.device); !may) return std::move(may).error();
   auto bytes = Buffer::allocate(static_cast<std::size_t>(length));
   if (!bytes) return std::move(bytes).error();
   std::size_t done = 0;
@@ -303,9 +304,9 @@ Result<void> Mirror::list(std::uint64_t directory, std::uint64_t opened, std::ui
   if (!known) return std::move(known).error();
   const MirroredNode& node = **known;
   if (node.type != MirroredType::kDirectory) return {};
-  if (auto may = source_of(node).may_ask(node.state.device); !may) return std::move(may).error();
   auto from = stream(directory, opened);
   if (!from) return std::move(from).error();
+  if (auto may = source_of(node).may_ask(node.state.device); !may) return std::move(may).error();
   const std::string above = shown_path(node);
   const auto take = [&](int at, const DirectoryStream::Name& entry) {
     const bool is_self = entry.name == ".";

@@ -8,7 +8,7 @@ namespace recordfs {
 
 Result<std::shared_ptr<const RecordStore>> MirroredContainers::open_store(const MirroredNode& node,
                                                                           const Beneath& source) const {
-  auto file = source.open_file(node.path);
+  auto file = source.open_file(node.path, node.state.device);
   if (!file) return file.error().code == Code::kNotFound ? stale_error() : std::move(file).error();
   struct stat st {};
   if (::fstat(file->number(), &st) != 0) return place_error(errno);

@@ -22,7 +22,7 @@ class BeneathTest : public ::testing::Test {
     return *beneath_;
   }
   std::string read(const std::string& path) {
-    const auto file = beneath().open_file(path);
+    const auto file = beneath().open_file(path, beneath().state().device);
     if (!file) return std::string(to_string(file.error().code));
     std::string bytes(100, '\0');
     const ssize_t got = ::read(file->number(), bytes.data(), bytes.size());

@@ -3,6 +3,7 @@
 #include <atomic>
 #include <cerrno>
 #include <functional>
+#include <thread>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -112,6 +113,38 @@ TEST_F(ParkingTest, FilesystemThatHangsHoldsUpNoOther) {
   for (const std::uint64_t asked : hanging) EXPECT_EQ(wire.replies_to(asked), 0u);
   released.set();
   for (const std::uint64_t asked : hanging) EXPECT_EQ(wire.reply_to(asked), 0);
+}
+
+// More requests than there are threads need one filesystem and then another, which hangs.
+TEST_F(ParkingTest, RequestThatNeedsTwoFilesystemsWaitsInTheLaneOfTheOneThatHangs) {
+  const Signal released;
+  std::atomic<int> waiting{0};
+  std::vector<std::uint64_t> hanging;
+  for (int i = 0; i < 32; ++i) {
+    hanging.push_back(ask([&, released](Try&) -> Result<void> {
+      if (auto may = Caller::may_wait_for(1); !may) return may;
+      if (auto may = Caller::may_wait_for(2); !may) return may;
+      ++waiting;
+      released.wait();
+      return {};
+    }));
+  }
+  while (waiting < 8) std::this_thread::yield();
+  const auto first = ask([](Try&) { return Caller::may_wait_for(1); });
+  EXPECT_EQ(wire.reply_to(first), 0);
+  for (const std::uint64_t asked : hanging) EXPECT_EQ(wire.replies_to(asked), 0u);
+  released.set();
+  for (const std::uint64_t asked : hanging) EXPECT_EQ(wire.reply_to(asked), 0);
+}
+
+// As a request for the usage of all sources does.
+TEST_F(ParkingTest, RequestThatGoesOnAfterARefusalIsAnswered) {
+  const auto asked = ask([](Try&) -> Result<void> {
+    for (const std::uint64_t filesystem : {1, 2, 3}) static_cast<void>(Caller::may_wait_for(filesystem).has_value());
+    return {};
+  });
+  EXPECT_EQ(wire.reply_to(asked), 0);
+  EXPECT_EQ(wire.replies_to(asked), 1u);
 }
 
 TEST_F(ParkingTest, FilesystemsBeyondTheBoundAreServedToo) {
