@@ -41,7 +41,7 @@ TEST_F(LedgerFile, EntryWithoutVersionsHoldsForEveryVersion) {
 
 TEST_F(LedgerFile, OlderVersionHasExactlyTheEffect) {
   for (const char* zstd : {"1.4.8", "1.5.4"}) {
-    for (const Position at : {9, 11, 12}) expect_due(at, zstd, Effect::kWrong, Effect::kWrong);
+    for (const Position at : {9u, 11u, 12u}) expect_due(at, zstd, Effect::kWrong, Effect::kWrong);
   }
 }
 
@@ -58,7 +58,7 @@ TEST_F(LedgerFile, UntriedVersionMayHaveTheEffectOrReportTheDamage) {
 }
 
 TEST_F(LedgerFile, OtherPlacesAndChangesAreTold) {
-  for (const Position at : {3, 7, 10, 13}) expect_due(at, "1.5.4", Effect::kTold, Effect::kTold);
+  for (const Position at : {3u, 7u, 10u, 13u}) expect_due(at, "1.5.4", Effect::kTold, Effect::kTold);
   EXPECT_EQ(page_of(kText).due(Change::kCut, 9, with_zstd("1.5.4")).worst, Effect::kTold);
 }
 

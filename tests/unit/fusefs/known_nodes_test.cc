@@ -197,7 +197,7 @@ TEST(Closers, FilesystemThatHangsHoldsUpNoOther) {
     released.wait();
   });
   hangs.wait();
-  for (const std::uint64_t other : {2, 0}) {
+  for (const std::uint64_t other : {2u, 0u}) {
     const Signal is_closed;
     close(other, [is_closed] { is_closed.set(); });
     is_closed.wait();

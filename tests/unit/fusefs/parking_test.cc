@@ -140,7 +140,7 @@ TEST_F(ParkingTest, RequestThatNeedsTwoFilesystemsWaitsInTheLaneOfTheOneThatHang
 // As a request for the usage of all sources does.
 TEST_F(ParkingTest, RequestThatGoesOnAfterARefusalIsAnswered) {
   const auto asked = ask([](Try&) -> Result<void> {
-    for (const std::uint64_t filesystem : {1, 2, 3}) static_cast<void>(Caller::may_wait_for(filesystem).has_value());
+    for (const std::uint64_t filesystem : {1u, 2u, 3u}) static_cast<void>(Caller::may_wait_for(filesystem).has_value());
     return {};
   });
   EXPECT_EQ(wire.reply_to(asked), 0);
