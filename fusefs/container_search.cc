@@ -27,7 +27,7 @@ bool may_be_container(const fs::path& path) {
   return is_container(**file, path.filename().string()).value_or(true);
 }
 
-// Whether an entry is a container, or cannot be told.
+// Returns whether an entry is a container. True if it cannot be read.
 bool may_count(const fs::directory_entry& entry, dev_t device) {
   std::error_code failure;
   const fs::file_type type = entry.symlink_status(failure).type();

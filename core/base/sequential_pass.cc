@@ -55,8 +55,8 @@ struct SequentialPass::SpareBuffers {
   static std::shared_ptr<const Buffer> shared(const std::shared_ptr<SpareBuffers>& self, Buffer buffer) {
     auto own = std::make_unique<Buffer>(std::move(buffer));
     return {own.release(), [self](Buffer* done) {
-              self->give(std::move(*done));
-              delete done;  // NOLINT(cppcoreguidelines-owning-memory)
+              const std::unique_ptr<Buffer> owned(done);
+              self->give(std::move(*owned));
             }};
   }
 

@@ -23,7 +23,7 @@ namespace {
 
 constexpr std::size_t kEndBytes = 4096;
 constexpr std::uint64_t kEndBytesRead = 128u << 10;  // that the kernel reads when a file is opened
-constexpr std::size_t kPiece = 4u << 20;             // after which whoever reads is asked whether he still wants it
+constexpr std::size_t kPiece = 4u << 20;             // a long read checks after each if its caller gave up
 constexpr int kMostInterruptions = 100;              // of one read, which no signal brings about
 // The kernel writes a file's time stamp before the bytes, and one stamp may stand for several writes.
 constexpr std::chrono::milliseconds kFineStamp{30};

@@ -15,7 +15,7 @@ namespace recordfs {
 // Grows when something is checked that was not before: what passed under a lower number is read again.
 inline constexpr unsigned kVersionOfChecks = 1;
 
-// The word of a finding that says that memory was short. It says nothing about the file.
+// The class of a finding for a shortage of memory. It does not describe the file.
 inline constexpr std::string_view kUnchecked = "unchecked";
 
 // What is wrong with a stretch of a container.

@@ -125,7 +125,7 @@ class KilledDaemons(Reading):
             yield descriptor
         finally:
             self.open_gate()  # before the close, whose FLUSH a live daemon has to answer
-            with contextlib.suppress(OSError):  # the daemon would be told
+            with contextlib.suppress(OSError):  # closing notifies the daemon, which is gone
                 os.close(descriptor)
 
     def test_reader_fails_and_a_later_mount_serves(self):
