@@ -263,7 +263,7 @@ class Statistics(mounting.Case):
         with log.open("wb") as out, mounting.started(mounting.program("recordfs"), "-f", source / "slow.riegeli", point,
                                                      stdout=out, stderr=out, env=self.environment()) as running:
             # It waits for the source by then, with the signal held back.
-            mounting.wait_for(lambda: self.holds_usr1(running.pid) and self.has_opened(running.pid, source.point), "the open source")
+            mounting.wait_for(lambda: self.holds_usr1(running.pid) and mounting.open_files(running.pid, source.point), "the open source")
             running.send_signal(signal.SIGUSR1)
             source.open_gate()
             mounting.wait_for(lambda: "requests: " in log.read_text(encoding="utf-8"), "the answer")
@@ -275,12 +275,6 @@ class Statistics(mounting.Case):
         status = Path(f"/proc/{pid}/status").read_text(encoding="utf-8")
         held = re.search(r"^SigBlk:\s*([0-9a-f]+)$", status, re.MULTILINE)
         return int(held.group(1), 16) >> (signal.SIGUSR1 - 1) & 1
-
-    @staticmethod
-    def has_opened(pid, folder):
-        with contextlib.suppress(OSError):
-            return any(os.readlink(f"/proc/{pid}/fd/{number}").startswith(str(folder)) for number in os.listdir(f"/proc/{pid}/fd"))
-        return False
 
     @mounting.only_root
     def test_background_answers_in_the_systems_log(self):

@@ -117,6 +117,15 @@ def daemons(point):
     return _running(lambda entry, words: os.fsencode(point) in words and not _is_keeper(entry))
 
 
+def open_files(pid, folder):
+    """Number of descriptors that a process has open on files below `folder`. Descriptors that it closes meanwhile do not count."""
+    count = 0
+    for descriptor in Path(f"/proc/{pid}/fd").iterdir():
+        with contextlib.suppress(FileNotFoundError):
+            count += os.readlink(descriptor).startswith(f"{folder}/")
+    return count
+
+
 class Mount:
     """A recordfs that runs in the foreground as a child of the test, so that its end and its log can be seen."""
 

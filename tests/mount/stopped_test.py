@@ -188,11 +188,7 @@ class SeveralSources(StoppedSource):
         self.assert_answers("cat", *[f"slow/{i}.txt" for i in range(kept)])
         self.stop_source()
         self.assert_answers("cat", *[f"files/{i}.txt" for i in range(3 * kept)])
-        descriptors = f"/proc/{self.mounted.daemon.pid}/fd"
-        opened = f"{self.folder}/files/"
-        mounting.wait_for(
-            lambda: sum(os.readlink(f"{descriptors}/{n}").startswith(opened) for n in os.listdir(descriptors)) <= kept,
-            "files to be closed")
+        mounting.wait_for(lambda: mounting.open_files(self.mounted.daemon.pid, self.folder / "files") <= kept, "files to be closed")
 
     def test_mount_below_a_directory_of_the_disk_is_stopped(self):
         above = self.folder / "above"

@@ -3,12 +3,10 @@
 
 The source lies on a file system whose reads can be held up, so the catalog stands still for as long as a case likes.
 """
-import contextlib
 import os
 import signal
 import threading
 import time
-from pathlib import Path
 
 import mounting
 import slow
@@ -198,20 +196,12 @@ class WaitingInAMirror(SlowSource):
         for number in range(self.MORE):
             self.assert_answers("ls", f"{number}/records")
 
-    def open_files(self):
-        """How many files of the source the daemon has open."""
-        count = 0
-        for path in Path(f"/proc/{self.mounted.daemon.pid}/fd").iterdir():
-            with contextlib.suppress(FileNotFoundError):  # closed meanwhile
-                count += os.readlink(path).startswith(f"{self.slow}/")
-        return count
-
     def test_listing_waits_while_others_are_looked_into(self):
         listing = self.start("ls", "-U", "slow.riegeli/records")
         self.assert_waits(listing)
         self.look_into_others()
         self.assert_waits(listing)
-        mounting.wait_for(lambda: self.open_files() <= self.KEPT_OPEN + 1, "the others to be closed")
+        mounting.wait_for(lambda: mounting.open_files(self.mounted.daemon.pid, self.slow) <= self.KEPT_OPEN + 1, "the others to be closed")
         self.open_gate()
         self.assertEqual(len(listing.communicate(timeout=mounting.PATIENCE)[0].split()), RECORDS)
 
