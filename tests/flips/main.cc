@@ -1,5 +1,5 @@
 // flips [--full] [--every N] [--jobs N] [--write] [--only NAME] LEDGER...: tries all changes on the samples of each
-// ledger, and holds what comes of them against what is written down there.
+// ledger, and holds what comes of them against what is written down there. RECORDFS_THOROUGH=1 undoes --every.
 
 #include <algorithm>
 #include <array>
@@ -75,6 +75,8 @@ Arguments parse(int count, char** words) {
       arguments.ledgers.push_back(word);
     }
   }
+  const char* const thorough = std::getenv("RECORDFS_THOROUGH");
+  if (thorough != nullptr && std::strtoul(thorough, nullptr, 10) > 0 && arguments.every > 1) arguments.every = 0;
   return arguments;
 }
 

@@ -1,14 +1,13 @@
-// The fuzz target of the format whose folder is RECORDFS_FUZZ_FORMAT.
+// The fuzz target of a format.
 #include "tests/fuzz/drive.h"
 #include "tests/fuzz/target.h"
 
 namespace recordfs::fuzz {
 
-void run_input(Bytes input) {
-  static const Format& format = format_in(RECORDFS_FUZZ_FORMAT);
-  drive(format, input);
+Target container_target(std::string_view folder) {
+  const Format& format = format_in(folder);
+  const Mutator* const mutator = mutator_of(folder);
+  return {.run_input = [&format](Bytes input) { drive(format, input); }, .mutator_for = [mutator](Bytes) { return mutator; }};
 }
-
-const Mutator* mutator_for(Bytes) { return mutator_of(RECORDFS_FUZZ_FORMAT); }
 
 }  // namespace recordfs::fuzz

@@ -155,8 +155,6 @@ void check_given(const Case& input) {
   check_decoder(testing::ToldContainer{}, input, std::move(*given));
 }
 
-}  // namespace
-
 void run_input(Bytes input) {
   static const bool has_library = !protobuf_version().empty();
   expect(has_library, "libprotobuf's module is not there");
@@ -170,6 +168,10 @@ void run_input(Bytes input) {
   check_given(found);
 }
 
-const Mutator* mutator_for(Bytes) { return &kMessageMutator; }
+}  // namespace
+
+Target decoding_target() {
+  return {.run_input = run_input, .mutator_for = [](Bytes) { return &kMessageMutator; }};
+}
 
 }  // namespace recordfs::fuzz

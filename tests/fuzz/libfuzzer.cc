@@ -1,7 +1,8 @@
 // libFuzzer's hooks: process an input, and mutate one by libFuzzer's own means or by the target's mutator. The
-// mutator's mend() is applied to most results.
+// mutator's mend() is applied to most results. The environment's RECORDFS_FUZZ_TARGET is the name of the target.
 #include <algorithm>
 #include <cstdint>
+#include <cstdlib>
 #include <random>
 
 #include "tests/fuzz/target.h"
@@ -9,6 +10,14 @@
 extern "C" std::size_t LLVMFuzzerMutate(std::uint8_t* data, std::size_t size, std::size_t max_size);
 
 namespace {
+
+const recordfs::fuzz::Target& target() {
+  static const auto found = [] {
+    const char* const name = std::getenv("RECORDFS_FUZZ_TARGET");
+    return recordfs::fuzz::find_target(name == nullptr ? "" : name);
+  }();
+  return found;
+}
 
 void change_bytes(std::string& bytes, std::size_t room) {
   const std::size_t size = bytes.size();
@@ -19,7 +28,7 @@ void change_bytes(std::string& bytes, std::size_t room) {
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  recordfs::fuzz::run_input(std::as_bytes(std::span(data, size)));
+  target().run_input(std::as_bytes(std::span(data, size)));
   return 0;
 }
 
@@ -27,7 +36,7 @@ extern "C" std::size_t LLVMFuzzerCustomMutator(std::uint8_t* data, std::size_t s
                                                unsigned int seed) {
   std::minstd_rand random(seed);
   const auto room = std::span(data, max_size);
-  const auto* const mutator = recordfs::fuzz::mutator_for(std::as_bytes(room.first(size)));
+  const auto* const mutator = target().mutator_for(std::as_bytes(room.first(size)));
   if (mutator == nullptr || random() % 2 != 0) {
     size = LLVMFuzzerMutate(data, size, max_size);
   } else {

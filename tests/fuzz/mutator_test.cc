@@ -1,5 +1,5 @@
-// Checks that recomputing checksums gives files with valid checksums; otherwise fuzzing would not get past them. One
-// source for all formats: RECORDFS_FUZZ_FORMAT selects the mutator.
+// Checks that recomputing checksums gives files with valid checksums; otherwise fuzzing would not get past them. Each test
+// runs for every format.
 #include "tests/fuzz/mutator.h"
 
 #include <algorithm>
@@ -10,6 +10,7 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/contract/format_folder.h"
 #include "tests/contract/reading.h"
 #include "tests/fuzz/drive.h"
 
@@ -23,37 +24,47 @@ std::string read_file(const fs::path& path) {
   return {std::istreambuf_iterator<char>(in), {}};
 }
 
-const Mutator& mutator() { return *mutator_of(RECORDFS_FUZZ_FORMAT); }
-const Format& format() { return format_in(RECORDFS_FUZZ_FORMAT); }
+// The parameter is the folder of a format below tests/corpus.
+class MutatorTest : public ::testing::TestWithParam<std::string> {
+ protected:
+  const Mutator& mutator() const { return *mutator_of(GetParam()); }
+  const Format& format() const { return format_in(GetParam()); }
 
-contract::Reading read(const std::string& bytes) {
-  const auto source = std::make_shared<MemorySource>(Buffer::copy_of(as_bytes(bytes)).value());
-  auto container = format().open(source, Limits{});
-  return container ? contract::read_all(**container, bytes.size()) : contract::Reading{};
-}
-
-// Returns the samples up to a certain size that contain records and report no damage.
-std::vector<std::string> sound_samples() {
-  std::vector<std::string> samples;
-  for (const auto& entry : fs::recursive_directory_iterator(fs::path("tests/corpus") / RECORDFS_FUZZ_FORMAT)) {
-    if (!entry.is_regular_file() || entry.path().extension() == ".json" || entry.file_size() > 200000) continue;
-    std::string bytes = read_file(entry.path());
-    const auto reading = read(bytes);
-    if (!reading.records.empty() && !reading.reports_damage()) samples.push_back(std::move(bytes));
+  contract::Reading read(const std::string& bytes) const {
+    const auto source = std::make_shared<MemorySource>(Buffer::copy_of(as_bytes(bytes)).value());
+    auto container = format().open(source, Limits{});
+    return container ? contract::read_all(**container, bytes.size()) : contract::Reading{};
   }
-  return samples;
-}
 
-std::string mended(std::string bytes) {
-  mutator().mend(std::as_writable_bytes(std::span(bytes)));
-  return bytes;
+  // Returns the samples up to a certain size that contain records and report no damage.
+  std::vector<std::string> sound_samples() const {
+    std::vector<std::string> samples;
+    for (const auto& entry : fs::recursive_directory_iterator(fs::path("tests/corpus") / GetParam())) {
+      if (!entry.is_regular_file() || entry.path().extension() == ".json" || entry.file_size() > 200000) continue;
+      std::string bytes = read_file(entry.path());
+      const auto reading = read(bytes);
+      if (!reading.records.empty() && !reading.reports_damage()) samples.push_back(std::move(bytes));
+    }
+    return samples;
+  }
+
+  std::string mended(std::string bytes) const {
+    mutator().mend(std::as_writable_bytes(std::span(bytes)));
+    return bytes;
+  }
+};
+
+std::vector<std::string> folders() {
+  std::vector<std::string> names;
+  for (const Format& format : formats()) names.push_back(contract::folder_of(format));
+  return names;
 }
 
 void flip_one(std::string& bytes, std::size_t) {
   if (!bytes.empty()) bytes[bytes.size() / 2] = static_cast<char>(bytes[bytes.size() / 2] ^ 1);
 }
 
-TEST(MutatorTest, MendingASoundFileChangesNoRecord) {
+TEST_P(MutatorTest, MendingASoundFileChangesNoRecord) {
   const auto samples = sound_samples();
   ASSERT_GE(samples.size(), 5u);
   for (const std::string& bytes : samples) EXPECT_EQ(read(mended(bytes)).records, read(bytes).records);
@@ -61,7 +72,7 @@ TEST(MutatorTest, MendingASoundFileChangesNoRecord) {
 
 // A checksum detects a flipped byte in the middle of a file. With checksums recomputed, at least a quarter of these
 // files give more records.
-TEST(MutatorTest, MendingMakesAChangedRecordReadable) {
+TEST_P(MutatorTest, MendingMakesAChangedRecordReadable) {
   int mending = 0;
   int found_out = 0;
   int readable = 0;
@@ -79,7 +90,7 @@ TEST(MutatorTest, MendingMakesAChangedRecordReadable) {
   EXPECT_GE(readable, found_out / 4);
 }
 
-TEST(MutatorTest, RestructuredFilesKeepMostOfTheirRecords) {
+TEST_P(MutatorTest, RestructuredFilesKeepMostOfTheirRecords) {
   std::mt19937_64 random(1);
   std::uint64_t before = 0;
   std::uint64_t after = 0;
@@ -92,7 +103,7 @@ TEST(MutatorTest, RestructuredFilesKeepMostOfTheirRecords) {
   EXPECT_GT(after, before / 3);
 }
 
-TEST(MutatorTest, AnyBytesCanBeMendedAndRestructured) {
+TEST_P(MutatorTest, AnyBytesCanBeMendedAndRestructured) {
   std::mt19937_64 random(2);
   for (std::size_t size = 0; size < 200; ++size) {
     std::string bytes(size, '\0');
@@ -101,6 +112,9 @@ TEST(MutatorTest, AnyBytesCanBeMendedAndRestructured) {
     drive(format(), as_bytes(mended(mutator().restructure(as_bytes(bytes), random(), flip_one))));
   }
 }
+
+INSTANTIATE_TEST_SUITE_P(EveryFormat, MutatorTest, ::testing::ValuesIn(folders()),
+                         [](const auto& tested) { return tested.param; });
 
 }  // namespace
 }  // namespace recordfs::fuzz

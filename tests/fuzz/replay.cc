@@ -1,6 +1,7 @@
 // Processes each file of the given folders like the fuzz target, without libFuzzer:
 //
-//   fuzz_replay_TARGET FOLDER_OR_FILE...
+//   fuzz_replay TARGET FOLDER_OR_FILE...
+//   fuzz_replay --list                      prints the names of the targets
 //
 // Prints the name of each file before it is processed, so the last name printed is the one that failed.
 #include <cstdio>
@@ -8,6 +9,7 @@
 #include <fstream>
 #include <iterator>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "tests/fuzz/target.h"
@@ -16,12 +18,12 @@ namespace {
 
 namespace fs = std::filesystem;
 
-void replay(const fs::path& path) {
+void replay(const recordfs::fuzz::Target& target, const fs::path& path) {
   std::ifstream in(path, std::ios::binary);
   const std::string bytes{std::istreambuf_iterator<char>(in), {}};
   std::printf("%s (%zu bytes)\n", path.c_str(), bytes.size());
   std::fflush(stdout);
-  recordfs::fuzz::run_input(recordfs::as_bytes(bytes));
+  target.run_input(recordfs::as_bytes(bytes));
 }
 
 std::vector<fs::path> files_in(const fs::path& path) {
@@ -36,10 +38,19 @@ std::vector<fs::path> files_in(const fs::path& path) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  if (argc == 2 && std::string_view(argv[1]) == "--list") {
+    for (const std::string& name : recordfs::fuzz::target_names()) std::printf("%s\n", name.c_str());
+    return 0;
+  }
+  if (argc < 3) {
+    std::fprintf(stderr, "usage: fuzz_replay TARGET FOLDER_OR_FILE...\n");
+    return 2;
+  }
+  const recordfs::fuzz::Target target = recordfs::fuzz::find_target(argv[1]);
   std::size_t count = 0;
-  for (int i = 1; i < argc; ++i) {
+  for (int i = 2; i < argc; ++i) {
     for (const fs::path& path : files_in(argv[i])) {
-      replay(path);
+      replay(target, path);
       ++count;
     }
   }

@@ -195,8 +195,6 @@ std::string restructure(Bytes file, std::uint64_t seed, const ChangeBytes& chang
 
 constexpr Mutator kIndexMutator{mend, restructure};
 
-}  // namespace
-
 void run_input(Bytes input) {
   static const TempFolder folder;
   const Truth& known = truth();
@@ -208,6 +206,10 @@ void run_input(Bytes input) {
   expect(Asking(folder.path()).ask().all == known.answers.all, "an index that was found to be wrong changes an answer");
 }
 
-const Mutator* mutator_for(Bytes) { return &kIndexMutator; }
+}  // namespace
+
+Target saved_index_target() {
+  return {.run_input = run_input, .mutator_for = [](Bytes) { return &kIndexMutator; }};
+}
 
 }  // namespace recordfs::fuzz

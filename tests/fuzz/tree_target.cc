@@ -5,11 +5,17 @@
 
 namespace recordfs::fuzz {
 
+namespace {
+
 void run_input(Bytes input) {
   const std::uint64_t seed = std::hash<std::string_view>()(as_text(input));
   if (const auto mounted = MountedInput::open(input, seed)) Wanderer(*mounted, seed).wander();
 }
 
-const Mutator* mutator_for(Bytes input) { return mutator_by_format(input); }
+}  // namespace
+
+Target tree_target() {
+  return {.run_input = run_input, .mutator_for = mutator_by_format};
+}
 
 }  // namespace recordfs::fuzz

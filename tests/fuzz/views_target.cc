@@ -6,12 +6,18 @@
 
 namespace recordfs::fuzz {
 
+namespace {
+
 void run_input(Bytes input) {
   // File names of a container that is the mount's root, and records without a suffix.
   constexpr std::uint64_t kNames = 64 | 128;
   if (const auto mounted = MountedInput::open(input, options_of(input) & ~kNames)) compare_views(*mounted, input);
 }
 
-const Mutator* mutator_for(Bytes input) { return mutator_by_format(input); }
+}  // namespace
+
+Target views_target() {
+  return {.run_input = run_input, .mutator_for = mutator_by_format};
+}
 
 }  // namespace recordfs::fuzz

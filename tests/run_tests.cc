@@ -1,0 +1,60 @@
+// Runs the tests of a program: all of them, or with --sources=a_test.cc,b_test.cc those of these source files. Understands
+// GoogleTest's own options, too.
+#include <cstdio>
+#include <set>
+#include <string>
+#include <string_view>
+
+#include <gtest/gtest.h>
+
+namespace {
+
+constexpr std::string_view kOption = "--sources=";
+
+std::set<std::string, std::less<>> split(std::string_view list) {
+  std::set<std::string, std::less<>> names;
+  while (!list.empty()) {
+    const auto end = list.find(',');
+    names.emplace(list.substr(0, end));
+    list.remove_prefix(end == std::string_view::npos ? list.size() : end + 1);
+  }
+  return names;
+}
+
+// Returns a GoogleTest filter for the tests of these source files. Erases the files that have tests from `names`.
+std::string filter_of(std::set<std::string, std::less<>>& names) {
+  std::string filter;
+  std::set<std::string, std::less<>> found;
+  const auto& all = *testing::UnitTest::GetInstance();
+  for (int i = 0; i < all.total_test_suite_count(); ++i) {
+    const auto& suite = *all.GetTestSuite(i);
+    for (int j = 0; j < suite.total_test_count(); ++j) {
+      const auto& test = *suite.GetTestInfo(j);
+      const std::string_view file = test.file();
+      const auto name = names.find(file.substr(file.rfind('/') + 1));
+      if (name == names.end()) continue;
+      found.insert(*name);
+      filter += (filter.empty() ? "" : ":") + std::string(suite.name()) + "." + test.name();
+    }
+  }
+  for (const auto& name : found) names.erase(name);
+  return filter;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  testing::InitGoogleTest(&argc, argv);
+  for (int i = 1; i < argc; ++i) {
+    const std::string_view argument = argv[i];
+    if (!argument.starts_with(kOption)) {
+      std::fprintf(stderr, "%s: unknown argument\n", argv[i]);
+      return 2;
+    }
+    auto names = split(argument.substr(kOption.size()));
+    GTEST_FLAG_SET(filter, filter_of(names));
+    for (const auto& name : names) std::fprintf(stderr, "%s: no tests\n", name.c_str());
+    if (!names.empty()) return 2;
+  }
+  return RUN_ALL_TESTS();
+}
