@@ -1,6 +1,6 @@
-"""What the tests of commands and of mounts share: the programs that were built, the samples, and patience.
+"""Shared by the tests of commands and of mounts: the built programs, the samples, and waiting.
 
-    x_test.py --bin FOLDER --root CHECKOUT [unittest's options]     FOLDER holds the programs that were built
+    x_test.py --bin FOLDER --root CHECKOUT [unittest's options]     FOLDER: the build folder
 """
 import argparse
 import json
@@ -12,14 +12,14 @@ import time
 import unittest
 from pathlib import Path
 
-PATIENCE = float(os.environ.get("RECORDFS_TEST_PATIENCE", "60"))  # seconds until something counts as stuck
+PATIENCE = float(os.environ.get("RECORDFS_TEST_PATIENCE", "60"))  # seconds until an event counts as missing
 EXPECTATION = ".expect.json"
-# What a sanitizer or an assertion of the standard library says.
+# Output of sanitizers and of the standard library's assertions.
 COMPLAINT = re.compile(r"(ERROR|WARNING): \w+Sanitizer|runtime error:|Assertion .* failed")
 
 
 class place:
-    """Where the programs and the samples are; set by main()."""
+    """The folders of programs and samples; set by main()."""
 
     programs = Path()
     checkout = Path()
@@ -30,34 +30,34 @@ def program(name):
 
 
 def corpus():
-    """tests/corpus, or what RECORDFS_CORPUS names."""
+    """Returns tests/corpus, or the folder in RECORDFS_CORPUS."""
     return Path(os.environ.get("RECORDFS_CORPUS", place.checkout / "tests" / "corpus"))
 
 
 def sample(name):
-    """A file below tests/corpus."""
+    """Returns the path of a sample in tests/corpus."""
     return place.checkout / "tests" / "corpus" / name
 
 
 def expectation(name):
-    """What is known of a sample."""
+    """Returns the expected properties of a sample."""
     return json.loads(Path(f"{sample(name)}{EXPECTATION}").read_text(encoding="utf-8"))
 
 
 def some_of(items, one_in):
-    """All of a sequence, or one in so many with RECORDFS_THOROUGH=0."""
+    """Returns all items, or one in `one_in` with RECORDFS_THOROUGH=0."""
     return items[::one_in] if os.environ.get("RECORDFS_THOROUGH") == "0" else items
 
 
 def copy_of(name, folder, to=None):
-    """A sample of tests/corpus in a folder, to be changed at will."""
+    """Copies a sample of tests/corpus into a folder. Returns the copy's path."""
     target = folder / (to or Path(name).name)
     shutil.copyfile(sample(name), target)
     return target
 
 
 def with_bit_flipped(path, position):
-    """The same file, damaged."""
+    """Flips a bit of a file. Returns its path."""
     with path.open("r+b") as file:
         file.seek(position)
         byte = file.read(1)[0]
@@ -67,14 +67,14 @@ def with_bit_flipped(path, position):
 
 
 def wait_for(condition, what, seconds=None):
-    """The first true value of condition(). Fails when there is none in time."""
+    """Returns the first true value of condition(). Fails with `what` after `seconds`."""
     end = time.monotonic() + (seconds or PATIENCE)
     while True:
         value = condition()
         if value:
             return value
         if time.monotonic() > end:
-            raise AssertionError(f"waited in vain for {what}")
+            raise AssertionError(f"timeout while waiting for {what}")
         time.sleep(0.01)
 
 

@@ -1,5 +1,5 @@
 # Finds libhighwayhash, which installs neither a pkg-config file nor a CMake package.
-# Gives the target HighwayHash::HighwayHash, the archive where there is one: the shared library needs the shared C++ library.
+# Defines the target HighwayHash::HighwayHash. Prefers the static library, because the shared one needs the shared C++ library.
 find_path(HighwayHash_INCLUDE_DIR highwayhash/c_bindings.h)
 find_library(HighwayHash_LIBRARY NAMES libhighwayhash.a highwayhash)
 mark_as_advanced(HighwayHash_INCLUDE_DIR HighwayHash_LIBRARY)

@@ -1,15 +1,15 @@
-# What every target of the project is compiled with, and the words the folders' lists are written in.
+# Compiler and linker flags of all targets, and the functions that define libraries and tests.
 
 add_library(recordfs_flags INTERFACE)
 target_compile_features(recordfs_flags INTERFACE cxx_std_20)
 target_include_directories(recordfs_flags INTERFACE ${PROJECT_SOURCE_DIR})
 target_compile_options(recordfs_flags INTERFACE -Wall -Wextra -Wconversion -Wshadow)
-target_link_options(recordfs_flags INTERFACE -Wl,--build-id)  # by which a saved index knows the program that made it
+target_link_options(recordfs_flags INTERFACE -Wl,--build-id)  # saved indexes contain the build ID of their program
 if(RECORDFS_WERROR)
   target_compile_options(recordfs_flags INTERFACE -Werror)
 endif()
 if(NOT RECORDFS_SANITIZE AND NOT RECORDFS_FUZZ)
-  # A program that reads files from strangers: as Debian hardens its own.
+  # The program reads untrusted files, so it is hardened with Debian's flags.
   set(CMAKE_POSITION_INDEPENDENT_CODE ON)
   include(CheckPIESupported)
   check_pie_supported()
@@ -18,10 +18,10 @@ if(NOT RECORDFS_SANITIZE AND NOT RECORDFS_FUZZ)
   target_link_options(recordfs_flags INTERFACE -Wl,-z,relro -Wl,-z,now)
 endif()
 if(RECORDFS_SANITIZE)
-  # Assertions too, the standard library's among them: an index outside a span is found where it happens.
+  # Enables assertions, including those of the standard library, which report invalid indexes of a span.
   target_compile_options(recordfs_flags INTERFACE -fsanitize=${RECORDFS_SANITIZE} -fno-omit-frame-pointer -UNDEBUG)
   target_compile_definitions(recordfs_flags INTERFACE _GLIBCXX_ASSERTIONS)
-  # A sanitizer's library that opens modules in the program's place sees the program's RPATH, and never its RUNPATH.
+  # Sanitizers intercept dlopen(), which then uses the program's RPATH but not its RUNPATH.
   target_link_options(recordfs_flags INTERFACE -fsanitize=${RECORDFS_SANITIZE} LINKER:--disable-new-dtags)
   if(RECORDFS_SANITIZE MATCHES "undefined")
     target_compile_options(recordfs_flags INTERFACE -fno-sanitize-recover=all)
@@ -34,7 +34,7 @@ if(RECORDFS_FUZZ)
   target_compile_options(recordfs_flags INTERFACE -fsanitize=fuzzer-no-link)
 endif()
 
-# What is loaded while a program runs stands beside it.
+# Modules loaded at run time are in the folder of the program.
 set(CMAKE_BUILD_RPATH "\$ORIGIN")
 
 # recordfs_library(NAME SOURCES a.cc b.cc LINK x y): a static library of the project.
@@ -44,8 +44,8 @@ function(recordfs_library name)
   target_link_libraries(${name} PUBLIC recordfs_flags ${ARG_LINK})
 endfunction()
 
-# A test's labels are its folders below tests/: a test of tests/unit/store is found by `ctest -L unit` and by
-# `ctest -L unit/store`. A test that ends with status 77 was skipped, and CTest says so.
+# Labels a test with its folder in tests/: `ctest -L unit` and `ctest -L unit/store` select a test of tests/unit/store.
+# CTest reports a test that exits with status 77 as skipped.
 function(recordfs_describe_test name)
   cmake_path(RELATIVE_PATH CMAKE_CURRENT_SOURCE_DIR BASE_DIRECTORY ${PROJECT_SOURCE_DIR}/tests OUTPUT_VARIABLE folder)
   set_tests_properties(${name} PROPERTIES LABELS "${folder}" SKIP_RETURN_CODE 77)
@@ -98,8 +98,8 @@ function(recordfs_test name)
   endwhile()
 endfunction()
 
-# recordfs_python_test(NAME SCRIPT ARGUMENT...): a Python program, one CTest entry, which finds the modules that stand in
-# tests/ itself. Leaves no files in the source tree.
+# recordfs_python_test(NAME SCRIPT ARGUMENT...): a Python program as one CTest entry. It can import the modules in tests/.
+# Writes no files to the source tree.
 function(recordfs_python_test name script)
   cmake_path(ABSOLUTE_PATH script BASE_DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR})
   add_test(NAME ${name} COMMAND Python3::Interpreter -B ${script} ${ARGN} WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""recordfs cat: records, all of them or those that ranges name, as bytes or in a form."""
+"""recordfs cat: all records or ranges of them, as bytes or in another output format."""
 import base64
 import hashlib
 import json
@@ -10,10 +10,10 @@ import unittest
 
 import commands
 
-TEXT = "riegeli/simple_zstd9.riegeli"  # 500 records, each begins with its ordinal, none ends with a newline
+TEXT = "riegeli/simple_zstd9.riegeli"  # 500 records; each starts with its ordinal, none ends with a newline
 BINARY = "riegeli/multiblock_zstd.riegeli"
 UNORDERED = "bloscpack/vl-out-of-order.blp"
-BAD_DATA = 84003  # a byte of BINARY in the data of the chunk at BAD_CHUNK
+BAD_DATA = 84003  # a byte of BINARY, in the data of the chunk at BAD_CHUNK
 BAD_CHUNK = 83928
 
 
@@ -25,7 +25,7 @@ def stream_digest(records):
 
 
 def delimited(out):
-    """The records of --delimited."""
+    """Splits the output of --delimited into records."""
     records, at = [], 0
     while at < len(out):
         size = shift = 0
@@ -50,7 +50,7 @@ class Whole(Cat):
         out = self.good("cat", commands.sample(TEXT)).decode()
         self.assertEqual([int(number) for number in re.findall(r"\d{6}", out)], list(range(500)))
 
-    def test_every_undamaged_sample_has_the_records_that_its_writer_wrote(self):
+    def test_undamaged_samples_have_the_records_of_their_writer(self):
         compared = 0
         for path in commands.containers():
             want = commands.expectation(path)
@@ -58,7 +58,7 @@ class Whole(Cat):
                 continue
             done = self.recordfs("cat", "--delimited", path)
             if done.status != commands.GOOD:
-                continue  # what is damaged without saying so is another case's business
+                continue  # damage that the expectation does not mention is tested elsewhere
             records = delimited(done.out)
             with self.subTest(sample=path.name):
                 self.assertEqual(len(records), want["num_records"])
@@ -66,10 +66,10 @@ class Whole(Cat):
             compared += 1
         self.assertGreater(compared, 100)
 
-    def test_an_empty_container_has_no_records(self):
+    def test_empty_container_has_no_records(self):
         self.assertEqual(self.good("cat", commands.sample("riegeli/no_records.riegeli")), b"")
 
-    def test_one_thread_writes_what_many_do(self):
+    def test_output_does_not_depend_on_the_number_of_threads(self):
         self.assertEqual(self.good("cat", "-j", "1", commands.sample(BINARY)),
                          self.good("cat", "-j", "7", commands.sample(BINARY)))
 
@@ -80,27 +80,27 @@ class Ranges(Cat):
         self.file = commands.sample(TEXT)
         self.all = self.records(self.file)
 
-    def test_a_range_is_a_slice(self):
+    def test_range_is_a_slice(self):
         for text in ["10:20", ":3", "495:", "-5:", "-5:-2", ":", "490:900", "5:3", "0:0", "500:", "-900:2", "-1:", "3:4"]:
             begin, end = (int(bound) if bound else None for bound in text.split(":"))
             with self.subTest(range=text):
                 self.assertEqual(self.records(self.file, text), self.all[begin:end])
 
-    def test_a_number_is_one_record(self):
+    def test_number_is_one_record(self):
         for number in (0, 42, 499, -1, -500):
             self.assertEqual(self.records(self.file, str(number)), [self.all[number]], number)
 
-    def test_several_ranges_are_written_in_the_order_given(self):
+    def test_ranges_are_written_in_the_given_order(self):
         wanted = self.all[7:9] + [self.all[3]] + self.all[-2:] + [self.all[7]]
         self.assertEqual(self.records(self.file, "7:9", "3", "-2:", "7"), wanted)
 
-    def test_a_record_is_found_by_its_address(self):
+    def test_address_selects_the_same_record_as_its_ordinal(self):
         for line in self.good("ls", commands.sample(BINARY)).decode().splitlines()[::97]:
             ordinal, _, address = line.split("\t")
             self.assertEqual(self.records(commands.sample(BINARY), f"@{address}"),
                              self.records(commands.sample(BINARY), ordinal), line)
 
-    def test_what_is_not_there_is_named(self):
+    def test_missing_record_is_reported(self):
         for text, reason in [("600", r"no record 600 \(there are 500\)"), ("500", r"no record 500 \(there are 500\)"),
                              ("-501", r"no record -501 \(there are 500\)"), ("501:", r"no record 501 \(there are 500\)"),
                              ("@17/0", "no chunk begins at byte 17"), ("@99999999/0", "no chunk begins at byte 99999999"),
@@ -108,23 +108,23 @@ class Ranges(Cat):
             with self.subTest(range=text):
                 self.assertEqual(self.assert_ends(commands.PARTLY_DONE, reason, "cat", self.file, text), b"")
 
-    def test_what_is_not_there_does_not_keep_the_others_back(self):
+    def test_missing_record_does_not_stop_later_ranges(self):
         out = self.assert_ends(commands.PARTLY_DONE, "no record 600", "cat", self.file, "1", "600", "2")
         self.assertEqual(out, self.all[1] + self.all[2])
 
-    def test_no_record_of_an_empty_container_is_there(self):
+    def test_empty_container_has_no_record_to_select(self):
         empty = commands.sample("riegeli/no_records.riegeli")
         self.assert_ends(commands.PARTLY_DONE, r"no record 0 \(there are 0\)", "cat", empty, "0")
         self.assert_ends(commands.PARTLY_DONE, r"no record -1 \(there are 0\)", "cat", empty, "-1")
         self.assertEqual(self.good("cat", empty, ":5", "-5:"), b"")
 
-    def test_ordinals_follow_the_containers_order_and_not_the_files(self):
+    def test_ordinals_follow_the_logical_order_of_chunks(self):
         file = commands.sample(UNORDERED)
         whole = self.records(file)
         self.assertEqual([self.records(file, str(i))[0] for i in range(len(whole))], whole)
         self.assertEqual(self.records(file, "1:"), whole[1:])
 
-    def test_a_saved_index_gives_the_same(self):
+    def test_saved_index_does_not_change_the_output(self):
         slow = self.copy(BINARY)
         before = self.records(slow, "1000", "-3:")
         self.good("info", "--scan", slow)
@@ -132,16 +132,16 @@ class Ranges(Cat):
 
 
 class Forms(Cat):
-    def test_lines_and_nulls_stand_behind_each_record(self):
+    def test_lines_and_null_append_a_delimiter_to_each_record(self):
         file = commands.sample(BINARY)
         records = self.records(file)
         for option, end in [("--lines", b"\n"), ("--null", b"\0")]:
             self.assertEqual(self.good("cat", option, file), b"".join(record + end for record in records))
 
-    def test_bytes_are_the_records_one_behind_the_other(self):
+    def test_default_output_is_the_concatenation_of_records(self):
         self.assertEqual(self.good("cat", commands.sample(BINARY)), b"".join(self.records(commands.sample(BINARY))))
 
-    def test_json_gives_every_byte_of_every_sample_back(self):
+    def test_json_preserves_every_byte_of_every_sample(self):
         for path in commands.containers():
             records = delimited(self.recordfs("cat", "--delimited", path).out)
             lines = self.recordfs("cat", "--json", path).out.decode("utf-8").splitlines()
@@ -155,24 +155,24 @@ class Forms(Cat):
     def bytes_of(made):
         return made["text"].encode("utf-8") if "text" in made else base64.b64decode(made["base64"], validate=True)
 
-    def test_json_of_text_is_text(self):
+    def test_json_of_text_contains_text(self):
         first = json.loads(self.good("cat", "--json", commands.sample(TEXT), "0"))
         self.assertEqual(sorted(first), ["ordinal", "size", "text"])
         self.assertTrue(first["text"].startswith("000000 "))
 
-    def test_json_of_an_address_has_the_address(self):
+    def test_json_of_an_address_contains_the_address(self):
         made = json.loads(self.good("cat", "--json", commands.sample(BINARY), "@64/3"))
         self.assertEqual((made["chunk"], made["index"]), (64, 3))
         self.assertNotIn("ordinal", made)
 
-    @unittest.skipIf(shutil.which("jq") is None, "there is no jq")
+    @unittest.skipIf(shutil.which("jq") is None, "jq is not installed")
     def test_jq_accepts_every_line(self):
         for name in (BINARY, TEXT, "proio/c18-event-metadata.proio"):
             out = self.good("cat", "--json", commands.sample(name))
             read = subprocess.run(["jq", "-c", ".size"], input=out, stdout=subprocess.PIPE, check=True)
             self.assertEqual(len(read.stdout.splitlines()), len(out.splitlines()))
 
-    def test_only_one_form_can_be_given(self):
+    def test_two_output_formats_are_refused(self):
         self.assert_ends(commands.WRONG_USE, "only one of", "cat", "--lines", "--json", commands.sample(TEXT))
 
 
@@ -182,10 +182,10 @@ class Damage(Cat):
         self.all = self.records(commands.sample(BINARY))
         rows = [row.split("\t") for row in self.good("ls", commands.sample(BINARY)).decode().splitlines()]
         lost = [int(row[0]) for row in rows if row[2].startswith(f"{BAD_CHUNK}/")]
-        self.first, self.behind = lost[0], lost[-1] + 1
+        self.first, self.after = lost[0], lost[-1] + 1
         self.file = commands.with_bit_flipped(self.copy(BINARY), BAD_DATA)
 
-    def test_writing_ends_at_the_first_record_that_cannot_be_read(self):
+    def test_cat_stops_at_the_first_unreadable_record(self):
         for form in ([], ["--delimited"]):
             out = self.assert_ends(commands.DAMAGE, f"byte {BAD_CHUNK}: ", "cat", *form, self.file)
             if form:
@@ -193,40 +193,40 @@ class Damage(Cat):
             else:
                 self.assertEqual(out, b"".join(self.all[:self.first]))
 
-    def test_skipped_damage_leaves_out_what_cannot_be_read(self):
+    def test_skip_damage_omits_unreadable_records(self):
         out = self.assert_ends(commands.DAMAGE, f"byte {BAD_CHUNK}: ", "cat", "--skip-damage", "--delimited", self.file)
-        self.assertEqual(delimited(out), self.all[:self.first] + self.all[self.behind:])
+        self.assertEqual(delimited(out), self.all[:self.first] + self.all[self.after:])
 
-    def test_ordinals_behind_damage_stay_where_the_header_counts(self):
+    def test_ordinals_after_damage_are_unchanged_if_the_header_is_readable(self):
         out = self.assert_ends(commands.DAMAGE, "", "cat", "--skip-damage", "--json", self.file)
         ordinals = [json.loads(line)["ordinal"] for line in out.decode().splitlines()]
-        self.assertEqual(ordinals, [*range(self.first), *range(self.behind, len(self.all))])
+        self.assertEqual(ordinals, [*range(self.first), *range(self.after, len(self.all))])
 
-    def test_ranges_beside_the_damage_are_good(self):
-        self.assertEqual(self.records(self.file, f":{self.first}", f"{self.behind}:"),
-                         self.all[:self.first] + self.all[self.behind:])
-        self.assertEqual(self.records(self.file, str(self.behind)), [self.all[self.behind]])
+    def test_ranges_without_damaged_records_succeed(self):
+        self.assertEqual(self.records(self.file, f":{self.first}", f"{self.after}:"),
+                         self.all[:self.first] + self.all[self.after:])
+        self.assertEqual(self.records(self.file, str(self.after)), [self.all[self.after]])
 
-    def test_a_damaged_record_fails(self):
-        for words in ([str(self.first)], [f"{self.first}:{self.behind}"], [f"@{BAD_CHUNK}/0"], ["--skip-damage", f"@{BAD_CHUNK}/0"]):
+    def test_damaged_record_fails(self):
+        for words in ([str(self.first)], [f"{self.first}:{self.after}"], [f"@{BAD_CHUNK}/0"], ["--skip-damage", f"@{BAD_CHUNK}/0"]):
             self.assertEqual(self.assert_ends(commands.DAMAGE, f"byte {BAD_CHUNK}: ", "cat", self.file, *words), b"")
 
-    def test_a_lost_region_is_said_and_does_not_end_the_writing(self):
+    def test_lost_region_is_reported_and_the_rest_written(self):
         done = self.recordfs("cat", commands.sample("riegeli/dmg_flip_header.riegeli"))
         self.assertEqual(done.status, commands.DAMAGE)
         self.assertRegex(done.err, r"bytes \d+ to \d+: damage: ")
         self.assertGreater(len(done.out), 0)
 
-    def test_an_unfinished_end_is_said(self):
+    def test_unfinished_end_is_reported(self):
         done = self.recordfs("cat", commands.sample("riegeli/dmg_truncate_13816.riegeli"))
         self.assertEqual(done.status, commands.DAMAGE)
         self.assertRegex(done.err, r"bytes \d+ to \d+: unfinished: ")
 
-    def test_a_recycled_end_is_no_damage(self):
+    def test_recycled_end_is_not_damage(self):
         done = self.recordfs("cat", commands.sample("leveldb_log/rocksdb-direct/recycled-tail-000017.log"))
         self.assertEqual((done.status, done.err), (commands.GOOD, ""))
 
-    def test_every_status_that_is_not_0_has_a_reason(self):
+    def test_every_failure_prints_a_reason(self):
         for path in commands.containers():
             for words in ([], ["--skip-damage"]):
                 done = self.recordfs("cat", *words, path)
@@ -234,7 +234,7 @@ class Damage(Cat):
                     self.assertIn(done.status, (commands.GOOD, commands.CANNOT_OPEN, commands.DAMAGE, commands.PARTLY_DONE))
                     self.assertEqual(done.status == commands.GOOD, done.err == "", done.err)
 
-    def test_skipped_damage_writes_at_least_as_much(self):
+    def test_skip_damage_writes_at_least_as_much(self):
         for path in commands.containers():
             stopped = delimited(self.recordfs("cat", "--delimited", path).out)
             skipped = delimited(self.recordfs("cat", "--delimited", "--skip-damage", path).out)

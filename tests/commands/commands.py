@@ -1,6 +1,6 @@
-"""The verbs of the tests of commands: run recordfs, in a pipe or on a terminal. Knows nothing of a mount.
+"""Running commands in tests: in a pipe or on a terminal. Does not depend on FUSE.
 
-    x_test.py --bin FOLDER --root CHECKOUT [unittest's options]     FOLDER holds the programs that were built
+    x_test.py --bin FOLDER --root CHECKOUT [unittest's options]     FOLDER: the build folder
 """
 import errno
 import os
@@ -12,7 +12,7 @@ import unittest
 from pathlib import Path
 from typing import NamedTuple
 
-# Some of these are for the tests alone, which find all verbs here.
+# Some of these are used only by the test files.
 import built
 from built import COMPLAINT, EXPECTATION, PATIENCE, copy_of, corpus, expectation, place, program, sample, with_bit_flipped
 
@@ -20,13 +20,13 @@ GOOD, WRONG_USE, CANNOT_OPEN, CANNOT_MOUNT, DAMAGE, PARTLY_DONE = range(6)
 
 
 def containers():
-    """Every sample that is a container, damaged or not, sorted."""
+    """Returns the sorted paths of all samples that are containers, damaged or not."""
     known = sorted(str(path)[: -len(EXPECTATION)] for path in corpus().rglob(f"*{EXPECTATION}"))
     return [Path(path) for path in known if not expectation(path).get("format", "").startswith("not-a-")]
 
 
 class Done(NamedTuple):
-    """A command that has ended: its exit status, or minus the signal's number, and what it wrote."""
+    """A finished command: exit status, or minus the signal's number, and its output."""
 
     status: int
     out: bytes
@@ -34,7 +34,7 @@ class Done(NamedTuple):
 
 
 class Case(unittest.TestCase):
-    """A case with a folder of its own."""
+    """A case with a new folder."""
 
     longMessage = True
     maxDiff = 4000
@@ -44,35 +44,35 @@ class Case(unittest.TestCase):
         self.addCleanup(shutil.rmtree, self.folder)
 
     def environment(self):
-        """What is saved for the next run is saved in a folder of the case."""
+        """Puts saved indexes into the case's folder."""
         return dict(os.environ, XDG_CACHE_HOME=str(self.folder / "caches"))
 
     def copy(self, name, to=None):
-        """A sample of tests/corpus, to be changed at will."""
+        """Copies a sample of tests/corpus into the case's folder."""
         return copy_of(name, self.folder, to)
 
     def recordfs(self, *words, **options):
-        """recordfs as a script would run it: its output goes into pipes."""
+        """Runs recordfs as a script would, with its output in pipes."""
         options = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "timeout": PATIENCE, **options}
         ran = subprocess.run([program("recordfs"), *map(os.fsencode, words)], stderr=subprocess.PIPE,
                              env=self.environment(), check=False, **options)
         return self._sane(Done(ran.returncode, ran.stdout or b"", ran.stderr.decode(errors="backslashreplace")))
 
     def good(self, *words):
-        """What a command writes that has nothing to complain of."""
+        """Runs a command that must succeed without a message. Returns its output."""
         done = self.recordfs(*words)
         self.assertEqual((done.status, done.err), (GOOD, ""), words)
         return done.out
 
     def assert_ends(self, status, error, *words):
-        """The command ends with that status and complains in one line, in which the pattern `error` is found."""
+        """The command exits with `status` and prints one line that matches `error`. Returns its output."""
         done = self.recordfs(*words)
         self.assertEqual(done.status, status, (words, done.err))
         self.assertRegex(done.err, rf"\Arecordfs: [^\n]*{error}[^\n]*\n\Z", words)
         return done.out
 
     def on_terminal(self, *words):
-        """The same with standard output on a terminal."""
+        """Runs a command with standard output on a terminal."""
         ours, theirs = pty.openpty()
         with subprocess.Popen([program("recordfs"), *map(os.fsencode, words)], stdin=subprocess.DEVNULL, stdout=theirs,
                               stderr=subprocess.PIPE, env=self.environment()) as running:
@@ -84,7 +84,7 @@ class Case(unittest.TestCase):
         return self._sane(Done(status, shown.replace(b"\r\n", b"\n"), err))
 
     def until_the_pipe_closes(self, size, *words):
-        """The same with a reader that takes `size` bytes and goes away."""
+        """Runs a command whose reader takes `size` bytes and closes the pipe."""
         with subprocess.Popen([program("recordfs"), *map(os.fsencode, words)], stdin=subprocess.DEVNULL,
                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=self.environment()) as running:
             taken = running.stdout.read(size)
@@ -104,7 +104,7 @@ def _read_terminal(descriptor):
         try:
             piece = os.read(descriptor, 65536)
         except OSError as failed:
-            if failed.errno != errno.EIO:  # what Linux says when nobody has the other side open any more
+            if failed.errno != errno.EIO:  # Linux: the other side is closed
                 raise
             return shown
         if not piece:

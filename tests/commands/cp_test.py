@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""recordfs cp: which files it makes, what it leaves alone, and how it ends."""
+"""recordfs cp: the files it creates, those it leaves alone, and its exit status."""
 import os
 import re
 import signal
@@ -21,32 +21,33 @@ class Cp(commands.Case):
         self.target = self.folder / "target"
         self.target.mkdir()
 
-    def there(self):
+    def copied(self):
+        """Returns {name: content} of the target directory."""
         return {path.name: path.read_bytes() for path in self.target.iterdir()}
 
     def expected(self, ordinals):
         return {f"{i:09}": self.records[i] for i in ordinals}
 
-    def test_ranges(self):
+    def test_ranges_are_copied(self):
         for text in ("42", "10:20", ":3", "495:", "-5:", "-1", "5:5", "3:2", "498:900"):
             begin, _, end = text.partition(":")
             chosen = (range(500)[int(begin):][:1] if ":" not in text
                       else range(500)[int(begin) if begin else None:int(end) if end else None])
             with self.subTest(text):
                 self.assertEqual(self.good("cp", self.file, text, self.target), b"")
-                self.assertEqual(self.there(), self.expected(chosen))
+                self.assertEqual(self.copied(), self.expected(chosen))
                 for path in self.target.iterdir():
                     path.unlink()
 
-    def test_all(self):
+    def test_all_records_are_copied(self):
         self.good("cp", self.file, ":", self.target)
-        self.assertEqual(self.there(), self.expected(range(500)))
+        self.assertEqual(self.copied(), self.expected(range(500)))
 
-    def test_address(self):
+    def test_address_is_copied(self):
         place = self.good("ls", "-l", self.file, "300").decode()
         address = re.search(r"(\d+)/(\d+)", place).groups()
         self.good("cp", self.file, "@" + "/".join(address), self.target)
-        self.assertEqual(self.there(), self.expected([300]))
+        self.assertEqual(self.copied(), self.expected([300]))
 
     def test_every_sample_is_copied_as_cat_writes_it(self):
         for number, path in enumerate(commands.containers()):
@@ -61,22 +62,22 @@ class Cp(commands.Case):
             for name in target.iterdir():
                 name.unlink()
 
-    def test_mode_is_that_of_the_umask(self):
+    def test_mode_follows_the_umask(self):
         with subprocess.Popen([commands.program("recordfs"), "cp", self.file, "1", self.target], umask=0o027,
                               env=self.environment()) as running:
             self.assertEqual(running.wait(commands.PATIENCE), commands.GOOD)
         self.assertEqual(stat.S_IMODE((self.target / "000000001").stat().st_mode), 0o640)
 
-    def test_file_that_is_there_is_left_alone_and_the_others_are_copied(self):
+    def test_existing_file_is_left_alone_and_the_others_are_copied(self):
         mine = self.target / "000000002"
         mine.write_bytes(b"mine")
         self.assert_ends(commands.PARTLY_DONE, r"target/000000002: File exists \(-f replaces it\)", "cp", self.file, "1:4",
                          self.target)
-        self.assertEqual(self.there(), {**self.expected([1, 3]), mine.name: b"mine"})
+        self.assertEqual(self.copied(), {**self.expected([1, 3]), mine.name: b"mine"})
         self.good("cp", "-f", self.file, "1:4", self.target)
-        self.assertEqual(self.there(), self.expected([1, 2, 3]))
+        self.assertEqual(self.copied(), self.expected([1, 2, 3]))
 
-    def test_nothing_is_written_through_a_symbolic_link(self):
+    def test_symbolic_link_is_not_followed(self):
         victim = self.folder / "victim"
         victim.write_bytes(b"mine")
         link = self.target / "000000002"
@@ -90,59 +91,59 @@ class Cp(commands.Case):
         self.assert_ends(commands.PARTLY_DONE, "File exists", "cp", self.file, "3", self.target)
         self.assertFalse((self.folder / "nowhere").exists())
 
-    def test_directory_of_that_name(self):
+    def test_directory_of_the_same_name_is_left_alone(self):
         (self.target / "000000002").mkdir()
         self.assert_ends(commands.PARTLY_DONE, "directory", "cp", "-f", self.file, "2", self.target)
         self.assertEqual(os.listdir(self.target), ["000000002"])
 
-    def test_record_that_cannot_be_read_leaves_no_file(self):
+    def test_unreadable_record_leaves_no_file(self):
         done = self.recordfs("cp", commands.sample(DAMAGED), ":", self.target)
         self.assertEqual((done.status, done.out), (commands.DAMAGE, b""))
         self.assertRegex(done.err, r"\Arecordfs: \S+: byte 796: [^\n]+\n")
         whole = self.recordfs("cat", "--skip-damage", commands.sample(DAMAGED))
-        self.assertEqual(b"".join(data for _, data in sorted(self.there().items())), whole.out)
+        self.assertEqual(b"".join(data for _, data in sorted(self.copied().items())), whole.out)
 
-    def test_damage_elsewhere_is_no_matter(self):
+    def test_damage_in_other_records_does_not_matter(self):
         self.good("cp", commands.sample(DAMAGED), "0", self.target)
-        self.assertEqual(list(self.there()), ["000000000"])
+        self.assertEqual(list(self.copied()), ["000000000"])
 
-    def test_record_that_is_not_there(self):
+    def test_missing_record_is_reported(self):
         self.assert_ends(commands.PARTLY_DONE, r"no record 500 \(there are 500\)", "cp", self.file, "500", self.target)
         self.assert_ends(commands.PARTLY_DONE, "no chunk begins at byte 7", "cp", self.file, "@7/0", self.target)
-        self.assertEqual(self.there(), {})
+        self.assertEqual(self.copied(), {})
 
-    def test_directory_that_is_missing_or_none(self):
+    def test_missing_target_directory_is_reported(self):
         self.assert_ends(commands.CANNOT_OPEN, "missing: No such file", "cp", self.file, "1", self.folder / "missing")
         (self.folder / "text").write_text("words\n", encoding="utf-8")
         self.assert_ends(commands.CANNOT_OPEN, "text: Not a directory", "cp", self.file, "1", self.folder / "text")
 
-    def test_missing_file_and_no_container(self):
+    def test_missing_source_and_other_files_are_reported(self):
         self.assert_ends(commands.CANNOT_OPEN, "No such file", "cp", self.folder / "missing", ":", self.target)
         (self.folder / "text").write_text("words\n", encoding="utf-8")
         self.assert_ends(commands.CANNOT_OPEN, "no container", "cp", self.folder / "text", ":", self.target)
 
-    def test_names_with_newlines(self):
+    def test_newlines_in_names_are_escaped_in_messages(self):
         target = self.folder / "two\nlines"
         target.mkdir()
         self.good("cp", self.copy(LINES, "a\nb"), "1", target)
         self.assertEqual((target / "000000001").read_bytes(), self.records[1])
         self.assert_ends(commands.PARTLY_DONE, r"two\\x0alines/000000001: File exists", "cp", self.file, "1", target)
 
-    def test_wrong_use(self):
+    def test_usage_errors_are_reported(self):
         self.assert_ends(commands.WRONG_USE, "FILE is required|RANGE is required|DIR is required", "cp")
         self.assert_ends(commands.WRONG_USE, "DIR is required", "cp", self.file, "1")
         self.assert_ends(commands.WRONG_USE, "not a range: x", "cp", self.file, "x", self.target)
 
-    def test_file_too_large_for_the_file_system(self):
+    def test_file_size_limit_leaves_no_partial_file(self):
         limited = ["sh", "-c", 'ulimit -f 0; exec "$@"', "sh", commands.program("recordfs"), "cp", self.file, ":", self.target]
-        for _ in range(20):  # which of the chunks that are decoded at once fails first is a matter of chance
+        for _ in range(20):  # chunks are decoded concurrently, so the first failure varies
             done = subprocess.run(limited, stderr=subprocess.PIPE, check=False, env=self.environment(), timeout=commands.PATIENCE,
                                   preexec_fn=lambda: signal.signal(signal.SIGXFSZ, signal.SIG_IGN))
             self.assertEqual(done.returncode, commands.PARTLY_DONE)
             self.assertRegex(done.stderr, rb"\Arecordfs: \S+/target/000000\d{3}: File too large\n\Z")
-            self.assertEqual(self.there(), {})
+            self.assertEqual(self.copied(), {})
 
-    def test_progress_is_for_terminals(self):
+    def test_progress_is_shown_on_a_terminal(self):
         ours, theirs = os.openpty()
         with subprocess.Popen([commands.program("recordfs"), "cp", self.file, "10:20", self.target], stderr=theirs,
                               env=self.environment()) as running:
@@ -151,9 +152,9 @@ class Cp(commands.Case):
         os.close(ours)
         os.close(theirs)
         self.assertRegex(shown, rb"cp: \d+ records? of 10 records \(\d+ %\), .*\r\x1b\[K\Z")
-        self.assertEqual(len(self.there()), 10)
+        self.assertEqual(len(self.copied()), 10)
 
-    def test_who_is_stopped_leaves_whole_files_only(self):
+    def test_interrupted_copy_leaves_only_complete_files(self):
         file = self.folder / "made.riegeli"
         made = subprocess.run([commands.program("make_data"), "riegeli-zstd", "20000", file, "--print-records"],
                               stdout=subprocess.PIPE, check=True).stdout.split(b"\n")
@@ -162,7 +163,7 @@ class Cp(commands.Case):
                 self.assertIsNone(running.poll())
             running.send_signal(signal.SIGTERM)
             self.assertIn(running.wait(commands.PATIENCE), (-signal.SIGTERM, commands.GOOD))
-        for name, data in self.there().items():
+        for name, data in self.copied().items():
             self.assertEqual(data, made[int(name)])
 
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""recordfs cat --json and its kin: what records say, beside their bytes."""
+"""recordfs cat --json and similar options: decoded messages beside their bytes."""
 import base64
 import json
 import re
@@ -9,12 +9,12 @@ import unittest
 
 import commands
 
-MESSAGES = "riegeli/metadata_full_transposed.riegeli"  # 150 messages whose type the file describes
+MESSAGES = "riegeli/metadata_full_transposed.riegeli"  # 150 messages, with the type in the file's metadata
 TEXT = "riegeli/simple_zstd9.riegeli"
-BINARY = "riegeli/multiblock_zstd.riegeli"  # of no type, and mostly no messages
+BINARY = "riegeli/multiblock_zstd.riegeli"  # without a type; most records are not messages
 STRING, INT64, OPTIONAL = 9, 3, 1
 DIGEST = re.compile(rb"[0-9a-f]{64}")
-RUN_BESIDE = ("recordfs", "librecordfs-protobuf.so")
+PROGRAM_FILES = ("recordfs", "librecordfs-protobuf.so")
 
 
 def varint(number):
@@ -26,7 +26,7 @@ def varint(number):
 
 
 def part(number, content):
-    """A field of a message: text, bytes, or a number."""
+    """Encodes a field of a message: text, bytes, or a number."""
     if isinstance(content, int):
         return varint(number << 3) + varint(content)
     content = content.encode() if isinstance(content, str) else content
@@ -56,7 +56,7 @@ class Decoded(commands.Case):
 
 
 class Described(Decoded):
-    """By the file's own descriptors."""
+    """Types from the file's own descriptors."""
 
     def test_each_message_is_decoded_beside_its_bytes(self):
         made = self.objects("cat", "--json", commands.sample(MESSAGES))
@@ -68,18 +68,18 @@ class Described(Decoded):
             self.assertEqual(len(one["text"].encode() if "text" in one else base64.b64decode(one["base64"])), one["size"])
         self.assertIn({"name": "position zero bucket"}, made[0]["decoded"]["rnested"])
 
-    def test_head_tail_and_ranges_say_the_same(self):
+    def test_head_tail_and_ranges_decode_the_same(self):
         file = commands.sample(MESSAGES)
         made = self.objects("cat", "--json", file)
         self.assertEqual(self.objects("head", "-n", "3", "--json", file), made[:3])
         self.assertEqual(self.objects("tail", "-n", "3", "--json", file), made[-3:])
         self.assertEqual(self.objects("cat", "--json", file, "70", "-1"), [made[70], made[-1]])
 
-    def test_one_thread_writes_what_many_do(self):
+    def test_output_does_not_depend_on_the_number_of_threads(self):
         file = commands.sample(MESSAGES)
         self.assertEqual(self.good("cat", "--json", "-j", "1", file), self.good("cat", "--json", "-j", "5", file))
 
-    @unittest.skipIf(shutil.which("jq") is None, "there is no jq")
+    @unittest.skipIf(shutil.which("jq") is None, "jq is not installed")
     def test_jq_accepts_every_line_of_every_sample(self):
         for path in commands.containers():
             out = self.recordfs("cat", "--json", "--skip-damage", path).out
@@ -92,7 +92,7 @@ class Described(Decoded):
         for one in self.objects("cat", "--json", commands.sample(TEXT), ":20"):
             self.assertEqual(sorted(one), ["ordinal", "size", "text"])
 
-    def test_a_program_without_the_module_shows_fields_and_says_why(self):
+    def test_program_without_the_module_shows_fields_and_the_reason(self):
         alone = self.folder / "recordfs"
         shutil.copy(commands.program("recordfs"), alone)
         run = subprocess.run([alone, "cat", "--json", commands.sample(MESSAGES), "0"], stdout=subprocess.PIPE,
@@ -105,10 +105,10 @@ class Described(Decoded):
         version = subprocess.run([alone, "--version"], stdout=subprocess.PIPE, check=True).stdout.decode()
         self.assertIn("libprotobuf not there\n", version)
 
-    def test_a_module_of_another_build_is_refused(self):
-        for name in RUN_BESIDE:
+    def test_module_of_another_build_is_refused(self):
+        for name in PROGRAM_FILES:
             shutil.copy(commands.program(name), self.folder / name)
-        module = self.folder / RUN_BESIDE[1]
+        module = self.folder / PROGRAM_FILES[1]
         content = module.read_bytes()
         program = (self.folder / "recordfs").read_bytes()
         builds = [word for word in set(DIGEST.findall(content)) if word in set(DIGEST.findall(program))]
@@ -121,30 +121,30 @@ class Described(Decoded):
         self.assertIn("of another build", json.loads(run.stdout)["error"])
 
 
-class Given(Decoded):
-    """By descriptors on the command line."""
+class CommandLineTypes(Decoded):
+    """Types from descriptors on the command line."""
 
     def setUp(self):
         super().setUp()
         self.one = self.file("one.pb", descriptor_set(message_type("A", field("u32", 3, INT64))))
         self.two = self.file("two.pb", descriptor_set(message_type("A"), message_type("B")))
 
-    def test_the_only_type_needs_no_name(self):
+    def test_only_type_of_a_file_needs_no_name(self):
         for words in (["--type", "pkg.A"], ["--type", ".pkg.A"], []):
             made = self.objects("cat", "--json", "--descriptors", self.one, *words, commands.sample(MESSAGES), "0")
             self.assertEqual((made[0]["type"], made[0]["decoded"]), ("pkg.A", {"u32": "263989"}))
 
-    def test_given_types_count_before_those_of_the_file(self):
+    def test_types_of_the_command_line_precede_those_of_the_file(self):
         made = self.objects("cat", "--json", "--descriptors", self.two, "--type", "pkg.B", commands.sample(MESSAGES))
         self.assertEqual({one["type"] for one in made}, {"pkg.B"})
 
-    def test_a_type_alone_is_one_of_the_file(self):
+    def test_type_without_descriptors_is_one_of_the_file(self):
         made = self.objects("cat", "--json", "--type", "hdev.Nothing", commands.sample(MESSAGES), "0")
         self.assertEqual(made[0]["error"], "no descriptor of this type")
         made = self.objects("cat", "--json", "--type", "hdev.Everything", commands.sample(MESSAGES))
         self.assertEqual(made, self.objects("cat", "--json", commands.sample(MESSAGES)))
 
-    def test_what_is_no_message_of_the_type_says_so(self):
+    def test_record_that_is_not_such_a_message_has_an_error(self):
         strings = self.file("s.pb", descriptor_set(message_type("A", field("text", 1, STRING))))
         made = self.objects("cat", "--json", "--descriptors", strings, commands.sample(TEXT), ":5")
         self.assertEqual(len(made), 5)
@@ -153,7 +153,7 @@ class Given(Decoded):
             self.assertIn("error", one)
             self.assertTrue(one["text"])
 
-    def test_what_is_wrong_with_them_is_one_line(self):
+    def test_wrong_descriptors_are_reported_in_one_line(self):
         none = self.folder / "none"
         text = self.file("text", b"syntax = \"proto3\";")
         for words, reason in [
@@ -169,23 +169,23 @@ class Given(Decoded):
                                  commands.sample(MESSAGES))
         self.assert_ends(commands.WRONG_USE, "for --json", "cat", "--descriptors", self.one, commands.sample(MESSAGES))
 
-    def test_descriptors_that_cannot_be_built_are_told_of(self):
+    def test_descriptors_with_missing_imports_are_reported(self):
         broken = self.file("broken.pb", descriptor_set(part(3, "gone.proto"), message_type("A", field("x", 1, INT64))))
         made = self.objects("cat", "--json", "--descriptors", broken, commands.sample(MESSAGES), "0")
         self.assertIn("gone.proto", made[0]["error"])
         self.assertTrue(made[0]["fields"])
 
 
-class Undescribed(Decoded):
-    def test_a_message_of_no_known_type_has_its_fields(self):
+class Untyped(Decoded):
+    def test_message_of_unknown_type_has_its_fields(self):
         proto = "riegeli/transposed_mixed_nonproto.riegeli"
         made = self.objects("cat", "--json", commands.sample(proto))
-        told = [one for one in made if "fields" in one]
-        self.assertGreater(len(told), 10)
+        messages = [one for one in made if "fields" in one]
+        self.assertGreater(len(messages), 10)
         for one in made:
             self.assertNotIn("type", one)
             self.assertNotIn("error", one)
-        for one in told:
+        for one in messages:
             self.assertTrue(all({"field", "wire"} <= set(entry) for entry in one["fields"]))
 
 

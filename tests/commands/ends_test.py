@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""How commands end when something outside is wrong: files, command lines, and who reads what they write."""
+"""How commands end if files, command lines or their output are wrong."""
 import os
 import signal
 import subprocess
@@ -11,22 +11,22 @@ READING = [["info"], ["ls"], ["cat"], ["head"], ["tail"], ["splits"]]
 
 
 class Files(commands.Case):
-    def test_a_missing_file_is_named(self):
+    def test_missing_file_is_named(self):
         for words in READING:
             self.assert_ends(commands.CANNOT_OPEN, "none: cannot open: No such file or directory", *words, self.folder / "none")
 
-    def test_a_folder_and_text_are_no_containers(self):
+    def test_folders_and_text_are_refused(self):
         text = self.folder / "text"
         text.write_text("only text\n" * 1000)
         for words in READING:
             self.assert_ends(commands.CANNOT_OPEN, "not a regular file", *words, self.folder)
             self.assert_ends(commands.CANNOT_OPEN, "text: no container of a known format", *words, text)
 
-    def test_a_newline_in_a_name_is_escaped_in_messages(self):
+    def test_newline_in_a_name_is_escaped_in_messages(self):
         for words in READING:
             self.assert_ends(commands.CANNOT_OPEN, r"two\\x0alines: cannot open: No such file", *words, self.folder / "two\nlines")
 
-    def test_any_name_is_a_name(self):
+    def test_any_file_name_is_accepted(self):
         for name in ("two\nlines", "-x", "--json", "[a,b]", "-5", "a:b", "cat"):
             self.copy(TEXT, name)
             for words in READING:
@@ -36,7 +36,7 @@ class Files(commands.Case):
                     self.assertEqual((done.returncode, done.stderr), (commands.GOOD, b""))
                     self.assertTrue(done.stdout)
 
-    def test_a_file_that_shrinks_is_no_crash(self):
+    def test_truncated_file_does_not_crash(self):
         file = self.copy("riegeli/multiblock_zstd.riegeli")
         os.truncate(file, 100000)
         for words in READING:
@@ -44,7 +44,7 @@ class Files(commands.Case):
 
 
 class CommandLines(commands.Case):
-    def test_wrong_use_is_one_line(self):
+    def test_usage_errors_are_one_line(self):
         for words in READING:
             self.assert_ends(commands.WRONG_USE, f"try recordfs {words[0]} --help", *words)
             self.assert_ends(commands.WRONG_USE, "--nothing", *words, "--nothing", commands.sample(TEXT))
@@ -52,13 +52,13 @@ class CommandLines(commands.Case):
             self.assert_ends(commands.WRONG_USE, "not a range: x", *words, commands.sample(TEXT), "x")
         self.assert_ends(commands.WRONG_USE, "", "head", commands.sample(TEXT), commands.sample(TEXT))
 
-    def test_help_is_there_and_good(self):
+    def test_help_is_printed(self):
         for words in READING:
             shown = self.good(*words, "--help").decode()
             self.assertIn(f"recordfs {words[0]}", shown)
             self.assertLessEqual(max(map(len, shown.splitlines())), 132)
 
-    def test_an_index_is_saved_where_it_is_asked_for_or_nowhere(self):
+    def test_index_option_accepts_no_a_folder_and_an_unusable_folder(self):
         for where in ("no", str(self.folder / "indices")):
             self.assertTrue(self.good("cat", "--index", where, commands.sample(TEXT), "1"))
         done = self.recordfs("cat", "--index", "/proc/none/at/all", commands.sample(TEXT), "1")
@@ -68,14 +68,14 @@ class CommandLines(commands.Case):
 class Output(commands.Case):
     LONG = [["cat"], ["cat", "--lines"], ["cat", "--json"], ["ls"], ["tail", "-n", "100000"]]
 
-    def test_a_closed_pipe_ends_without_words(self):
+    def test_closed_pipe_ends_a_command_silently(self):
         for words in self.LONG:
             done = self.until_the_pipe_closes(10, *words, commands.sample("leveldb_log/zero-length-10000.log")
                                               if words == ["ls"] else commands.sample("riegeli/multiblock_zstd.riegeli"))
             with self.subTest(words=words):
                 self.assertEqual((done.status, done.err), (-signal.SIGPIPE, ""))
 
-    def test_a_full_disk_is_said(self):
+    def test_full_disk_is_reported(self):
         for words in (*self.LONG, *READING):
             with open("/dev/full", "wb") as full:
                 done = self.recordfs(*words, commands.sample(TEXT), stdout=full)
@@ -83,7 +83,7 @@ class Output(commands.Case):
                 self.assertEqual(done.status, commands.PARTLY_DONE)
                 self.assertEqual(done.err, "recordfs: standard output: No space left on device\n")
 
-    def test_a_closed_output_is_no_crash(self):
+    def test_closed_standard_output_does_not_crash(self):
         done = subprocess.run([commands.program("recordfs"), "cat", commands.sample(TEXT)], stdin=subprocess.DEVNULL,
                               stderr=subprocess.PIPE, check=False, preexec_fn=lambda: os.close(1))
         self.assertEqual((done.returncode, done.stderr), (commands.GOOD, b""))

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""recordfs grep: which records it selects, how it shows them, and how it ends."""
+"""recordfs grep: the records it selects, its output, and its exit status."""
 import re
 import shutil
 import subprocess
 
 import commands
 
-LINES = "riegeli/simple_zstd9.riegeli"  # 500 records, each a line without its end
+LINES = "riegeli/simple_zstd9.riegeli"  # 500 records; each is a line without a newline
 DAMAGED = "riegeli/fuzz_simple_zstd.riegeli"
 SELECTED, NONE, FAILED = 0, 1, 2
 
@@ -26,44 +26,44 @@ class Grep(commands.Case):
         self.assertEqual(self.good("grep", *options, pattern, self.file), shown)
 
     def written(self, *records):
-        """A log of these records, which all fit into its first frame."""
+        """Writes a log of these records, which must fit into one block."""
         target = self.folder / "written.log"
         target.write_bytes(b"".join(map(log_record, records)))
         return target
 
-    def test_prints_ordinals_and_records(self):
+    def test_ordinals_and_records_are_printed(self):
         self.assert_prints("two two two", self.selected(b"two two two"))
 
-    def test_regular_expression(self):
+    def test_regular_expression_selects(self):
         self.assert_prints(r"^0000[45]\d .*chunk$", self.selected(rb"^0000[45]\d .*chunk$"))
 
-    def test_extended_is_what_it_always_is(self):
+    def test_extended_syntax_is_the_default(self):
         self.assert_prints("(two ){3}|three three", self.selected(b"(two ){3}|three three"), "-E")
 
-    def test_case_is_ignored(self):
+    def test_ignore_case_selects_both_cases(self):
         self.assert_prints("TWO two TWO", self.selected(b"two two two"), "-i")
 
-    def test_text_is_no_expression(self):
+    def test_fixed_string_is_not_an_expression(self):
         self.assertEqual(self.assert_ends_quietly(NONE, "grep", "-F", "t.o", self.file), b"")
         self.assert_prints("two two two", self.selected(b"two two two"), "-F")
 
-    def test_inverted(self):
+    def test_invert_match_selects_the_rest(self):
         chosen = {i for i, _ in self.selected(b"two")}
         rest = [(i, record) for i, record in enumerate(self.records) if i not in chosen]
         self.assert_prints("two", rest, "-v")
 
-    def test_several_patterns(self):
+    def test_several_patterns_select_their_union(self):
         self.assertEqual(self.good("grep", "-c", "-e", "two two two", "-e", "three three three", self.file),
                          b"%d\n" % len(self.selected(b"two two two|three three three")))
 
-    def test_pattern_that_looks_like_an_option_or_a_list(self):
+    def test_pattern_like_an_option_or_a_list_is_a_pattern(self):
         self.assertEqual(self.assert_ends_quietly(NONE, "grep", "-c", "-e", "-x", self.file), b"0\n")
         self.assertEqual(self.good("grep", "-c", "[t]", self.file), b"%d\n" % len(self.selected(b"t")))
 
-    def test_empty_pattern_selects_all(self):
+    def test_empty_pattern_selects_all_records(self):
         self.assertEqual(self.good("grep", "-c", "", self.file), b"500\n")
 
-    def test_counts(self):
+    def test_count_is_printed_per_file(self):
         count = b"%d" % len(self.selected(b"two"))
         self.assertEqual(self.good("grep", "-c", "two", self.file), count + b"\n")
         name = bytes(self.file)
@@ -71,44 +71,44 @@ class Grep(commands.Case):
         self.assertEqual(self.good("grep", "-hc", "two", self.file, self.file), (count + b"\n") * 2)
         self.assertEqual(self.good("grep", "-Hc", "two", self.file), name + b":" + count + b"\n")
 
-    def test_most(self):
+    def test_max_count_stops_after_that_many_records(self):
         self.assert_prints("two", self.selected(b"two")[:3], "-m", "3")
         self.assertEqual(self.good("grep", "-c", "-m3", "two", self.file), b"3\n")
         self.assertEqual(self.assert_ends_quietly(NONE, "grep", "-m0", "two", self.file), b"")
 
-    def test_each_match_by_itself(self):
+    def test_only_matching_prints_each_match(self):
         matches = [b"%d:%s\n" % (i, match) for i, record in self.selected(b"t[wh]") for match in re.findall(b"t[wh]", record)]
         self.assertEqual(self.good("grep", "-o", "t[wh]", self.file), b"".join(matches))
         self.assertEqual(self.good("grep", "-o", "two", "-m1", self.file),
                          b"%d:two\n" % self.selected(b"two")[0][0] * self.selected(b"two")[0][1].count(b"two"))
 
-    def test_match_that_is_empty_prints_nothing(self):
+    def test_empty_match_prints_nothing(self):
         self.assertEqual(self.good("grep", "-o", "x*", "-m1", self.file), b"")
 
-    def test_names(self):
+    def test_files_with_matches_prints_names(self):
         other = self.written(b"nothing")
         self.assertEqual(self.good("grep", "-l", "two", other, self.file), bytes(self.file) + b"\n")
 
-    def test_quiet_ends_at_the_first_match_whatever_else_fails(self):
+    def test_quiet_stops_at_the_first_match_even_if_other_files_fail(self):
         self.assertEqual(self.good("grep", "-q", "two", self.file, "not-there"), b"")
         self.assertEqual(self.recordfs("grep", "-q", "two", "not-there", self.file).status, SELECTED)
         self.assertEqual(self.recordfs("grep", "-q", "no such word", self.file, "not-there").status, FAILED)
 
-    def test_none_selected(self):
+    def test_no_match_has_status_1(self):
         self.assertEqual(self.assert_ends_quietly(NONE, "grep", "no such word", self.file), b"")
 
-    def test_record_with_several_lines_is_one(self):
+    def test_record_of_several_lines_is_one_record(self):
         log = self.written(b"first\nsecond\n", b"third\nfourth")
         self.assertEqual(self.good("grep", "^second$", log), b"0:first\nsecond\n")
         self.assertEqual(self.good("grep", "third.*fourth", log), b"1:third\nfourth\n")
         self.assertEqual(self.good("grep", "-c", "", log), b"2\n")
 
-    def test_text_across_two_records_is_not_found(self):
+    def test_match_across_two_records_is_not_found(self):
         log = self.written(b"one two", b"three four", b"two", b"three two three")
         self.assertEqual(self.assert_ends_quietly(NONE, "grep", "twothree", log), b"")
         self.assertEqual(self.good("grep", "three", log), b"1:three four\n3:three two three\n")
 
-    def test_characters_and_bytes(self):
+    def test_utf8_characters_and_other_bytes_match(self):
         word = "Müller".encode()
         log = self.written(word, b"\xff\xfe" + word + b"\x00\xff", b"M\xfcller")
         self.assertEqual(self.good("grep", "-c", "M.ller", log), b"3\n")
@@ -118,19 +118,19 @@ class Grep(commands.Case):
         self.assertEqual(self.good("grep", "-c", b"[\xfb-\xfd]", log), b"1\n")
         self.assertEqual(self.good("grep", "Müller.*$", log)[:8], b"0:" + word[:6])
 
-    def test_empty_records(self):
+    def test_empty_records_are_selected(self):
         log = self.written(b"", b"x", b"")
         self.assertEqual(self.good("grep", "-c", "^$", log), b"2\n")
         self.assertEqual(self.good("grep", "-v", "x", log), b"0:\n2:\n")
 
-    def test_name_with_a_newline(self):
+    def test_file_name_with_a_newline_is_printed(self):
         file = self.copy(LINES, "two\nlines")
         self.assertEqual(self.good("grep", "-cH", "two", file), bytes(file) + b":%d\n" % len(self.selected(b"two")))
         self.assertEqual(self.good("grep", "-lZ", "two", file), bytes(file) + b"\0")
         shutil.copy(file, self.folder / "[a,b]")
         self.assertEqual(self.good("grep", "-c", "two", self.folder / "[a,b]"), b"%d\n" % len(self.selected(b"two")))
 
-    def test_directories(self):
+    def test_directory_needs_recursive(self):
         done = self.recordfs("grep", "two", self.folder)
         self.assertEqual((done.status, done.out), (FAILED, b""))
         self.assertRegex(done.err, r"(?i)\Arecordfs: .*is a directory\n\Z")
@@ -138,13 +138,13 @@ class Grep(commands.Case):
         (self.folder / "words.txt").write_text("two\n", encoding="utf-8")
         self.assertEqual(self.good("grep", "-rl", "two", self.folder), bytes(file) + b"\n")
 
-    def test_damage_is_said_and_the_rest_is_searched(self):
+    def test_damage_is_reported_and_the_rest_searched(self):
         done = self.recordfs("grep", "-c", "", commands.sample(DAMAGED))
         self.assertEqual(done.status, FAILED)
         self.assertRegex(done.err, r"\Arecordfs: \S+: byte 796: [^\n]+\n")
         self.assertGreater(int(done.out), 0)
 
-    def test_file_that_is_missing_or_no_container(self):
+    def test_missing_file_and_other_files_are_reported(self):
         self.assert_ends(FAILED, "No such file", "grep", "x", self.folder / "not-there")
         (self.folder / "text").write_text("two\n", encoding="utf-8")
         self.assert_ends(FAILED, "no container", "grep", "two", self.folder / "text")
@@ -152,32 +152,32 @@ class Grep(commands.Case):
         self.assertEqual(done.status, FAILED)
         self.assertEqual(done.out, bytes(self.file) + b":%d\n" % len(self.selected(b"two")))
 
-    def test_wrong_use(self):
+    def test_usage_errors_have_status_2(self):
         self.assert_ends(FAILED, "PATTERN is required", "grep")
         self.assert_ends(FAILED, "FILE is required", "grep", "x")
         self.assert_ends(FAILED, "--no-such-option", "grep", "x", self.file, "--no-such-option")
         self.assert_ends(FAILED, r"\(: missing \)", "grep", "(", self.file)
 
-    def test_help(self):
+    def test_help_mentions_grep_z(self):
         self.assertIn(b"grep -z", self.good("grep", "--help"))
 
-    def test_reader_who_goes_away(self):
+    def test_closed_pipe_ends_grep_silently(self):
         done = self.until_the_pipe_closes(10, "grep", "", *[self.file] * 200)
         self.assertEqual((done.out[-10:], done.err), (done.out, ""))
         self.assertNotEqual(done.status, 0)
 
-    def test_on_a_terminal(self):
+    def test_output_on_a_terminal_is_the_same(self):
         done = self.on_terminal("grep", "two two two", self.file)
         self.assertEqual((done.status, done.err), (SELECTED, ""))
         self.assertEqual(done.out, b"".join(b"%d:%s\n" % one for one in self.selected(b"two two two")))
 
-    def test_output_that_takes_nothing(self):
+    def test_full_disk_is_reported(self):
         with open("/dev/full", "wb") as full:
             done = self.recordfs("grep", "", self.file, stdout=full)
         self.assertEqual(done.status, FAILED)
         self.assertRegex(done.err, r"\Arecordfs: standard output: .*\n\Z")
 
-    def test_record_too_large_to_hold(self):
+    def test_record_above_max_chunk_is_reported(self):
         large = self.folder / "large.riegeli"
         subprocess.run([commands.program("make_data"), "riegeli-none", "1", large, "--kind=large"], check=True)
         self.assertEqual(self.good("grep", "-c", "", large), b"1\n")
@@ -191,7 +191,7 @@ class Grep(commands.Case):
 
 
 def log_record(payload):
-    """A record of a LevelDB log, in one fragment: the caller sees to it that it fits into a frame."""
+    """Encodes a record of a LevelDB log as one fragment, which must fit into a block."""
     body = b"\x01" + payload
     checksum = crc32c(body)
     masked = ((checksum >> 15 | checksum << 17) + 0xA282EAD8) & 0xFFFFFFFF

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""recordfs head and tail: the first or last records, as bytes in a pipe and as lines on a terminal."""
+"""recordfs head and tail: the first and last records, as bytes in a pipe and as lines on a terminal."""
 import commands
 
-TEXT = "riegeli/simple_zstd9.riegeli"  # 500 records without a newline
+TEXT = "riegeli/simple_zstd9.riegeli"  # 500 records without newlines
 BINARY = "riegeli/multiblock_zstd.riegeli"
 
 
 class InAPipe(commands.Case):
-    def test_bytes_are_those_of_cat(self):
+    def test_output_is_that_of_cat_with_a_range(self):
         for name in (TEXT, BINARY, "bloscpack/vl-out-of-order.blp", "proio/c18-event-metadata.proio"):
             file = commands.sample(name)
             with self.subTest(sample=name):
@@ -16,24 +16,24 @@ class InAPipe(commands.Case):
                 self.assertEqual(self.good("tail", file), self.good("cat", file, "-10:"))
                 self.assertEqual(self.good("tail", "-n", "3", file), self.good("cat", file, "-3:"))
 
-    def test_forms_are_those_of_cat(self):
+    def test_output_formats_are_those_of_cat(self):
         file = commands.sample(TEXT)
         for form in ("--lines", "--null", "--delimited", "--json"):
             self.assertEqual(self.good("head", form, "-n", "2", file), self.good("cat", form, file, ":2"))
             self.assertEqual(self.good("tail", form, "-n", "2", file), self.good("cat", form, file, "-2:"))
 
-    def test_more_than_there_are_is_all(self):
+    def test_large_count_writes_all_records(self):
         file = commands.sample(TEXT)
         for command in ("head", "tail"):
             self.assertEqual(self.good(command, "-n", "9223372036854775807", file), self.good("cat", file))
             self.assertEqual(self.good(command, "-n", "0", file), b"")
             self.assertEqual(self.good(command, commands.sample("riegeli/no_records.riegeli")), b"")
 
-    def test_head_of_a_damaged_file_needs_nothing_behind_it(self):
+    def test_head_does_not_read_damage_after_its_records(self):
         bad = commands.with_bit_flipped(self.copy(BINARY), 84003)
         self.assertEqual(self.good("head", bad), self.good("head", commands.sample(BINARY)))
 
-    def test_wrong_use(self):
+    def test_usage_errors_are_reported(self):
         for words in (["-n", "-1"], ["-n", "x"], ["-n"], ["--nothing"]):
             self.assert_ends(commands.WRONG_USE, "", "head", commands.sample(TEXT), *words)
 
@@ -44,7 +44,7 @@ class OnATerminal(commands.Case):
             shown = self.on_terminal(*words, commands.sample(TEXT))
             self.assertEqual(shown, (commands.GOOD, self.good(*words, "--lines", commands.sample(TEXT)), ""))
 
-    def test_what_does_not_print_is_escaped(self):
+    def test_unprintable_bytes_are_escaped(self):
         record = self.good("head", "-n", "1", commands.sample(BINARY))
         self.assertTrue(any(byte < 32 for byte in record))
         shown = self.on_terminal("head", "-n", "1", commands.sample(BINARY)).out
@@ -52,7 +52,7 @@ class OnATerminal(commands.Case):
         self.assertTrue(shown[:-1].decode("utf-8").isprintable(), shown)
         self.assertIn(b"\\x", shown)
 
-    def test_one_newline_at_a_records_end_ends_the_line(self):
+    def test_final_newline_of_a_record_is_not_escaped(self):
         file = commands.sample("recordio/v2-text-100.grail-rio")
         record = self.good("head", "-n", "1", file)
         shown = self.on_terminal("head", "-n", "1", file).out
@@ -60,7 +60,7 @@ class OnATerminal(commands.Case):
         if record.endswith(b"\n"):
             self.assertNotIn(b"\\x0a", shown)
 
-    def test_a_form_that_is_asked_for_is_given(self):
+    def test_explicit_output_format_applies(self):
         shown = self.on_terminal("head", "--json", "-n", "2", commands.sample(TEXT)).out
         self.assertEqual(shown, self.good("head", "--json", "-n", "2", commands.sample(TEXT)))
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""recordfs index: what it saves, and what it says when it can't. That a mount uses it stands in tests/mount."""
+"""recordfs index: what it saves, and its messages. tests/mount tests that a mount uses the saved index."""
 import os
 import shutil
 import time
@@ -7,7 +7,7 @@ import time
 import commands
 
 GOOD_FILE = "riegeli/simple_zstd9.riegeli"
-WITHOUT_SIZES = "proio/g03-lz4.proio"  # whose headers do not say how much comes out of them
+WITHOUT_SIZES = "proio/g03-lz4.proio"  # headers do not contain decoded sizes
 DAMAGED = "riegeli/dmg_flip_first_signature.riegeli"
 
 
@@ -19,25 +19,25 @@ class Index(commands.Case):
     def saved(self):
         return sorted(path.name for path in self.cache.iterdir()) if self.cache.exists() else []
 
-    def test_saves_and_says_nothing(self):
+    def test_index_is_saved_silently(self):
         self.assertEqual(self.good("index", self.copy(GOOD_FILE), self.copy(WITHOUT_SIZES)), b"")
-        self.assertEqual(len(self.saved()), 3)  # of the second one how many records, and how large they are
+        self.assertEqual(len(self.saved()), 3)  # the second file also needs decoded sizes and record counts
 
-    def test_verbose_says_where(self):
+    def test_verbose_prints_paths(self):
         files = [self.copy(GOOD_FILE, "two\nlines"), self.copy(WITHOUT_SIZES, "[x]")]
         lines = self.good("index", "-v", *files).decode().splitlines()
         self.assertEqual(sorted(line.rsplit("/", 1)[1] for line in lines), self.saved())
         self.assertTrue(lines[0].startswith(f"{self.folder}/two\\x0alines: {self.cache}/"), lines)
         self.assertTrue(lines[1].startswith(f"{self.folder}/[x]: {self.cache}/"), lines)
 
-    def test_file_that_was_just_written(self):
+    def test_file_written_just_now_is_indexed(self):
         file = self.copy(GOOD_FILE)
         now = int(time.time())
-        os.utime(file, (now, now))  # a file system that counts whole seconds
+        os.utime(file, (now, now))  # as on a file system with whole seconds
         self.good("index", file)
         self.assertEqual(len(self.saved()), 1)
 
-    def test_again_and_after_a_change(self):
+    def test_index_is_rewritten_only_after_a_change(self):
         file = self.copy(GOOD_FILE)
         self.good("index", file)
         before = (self.cache / self.saved()[0]).read_bytes()
@@ -47,11 +47,11 @@ class Index(commands.Case):
         self.good("index", file)
         self.assertNotEqual((self.cache / self.saved()[0]).read_bytes(), before)
 
-    def test_another_directory(self):
+    def test_directory_can_be_chosen(self):
         self.good("index", "--index", self.folder / "mine", self.copy(GOOD_FILE))
         self.assertEqual((len(list((self.folder / "mine").iterdir())), self.saved()), (1, []))
 
-    def test_environment_that_names_no_directory(self):
+    def test_environment_without_a_directory_is_reported(self):
         environment = {name: value for name, value in os.environ.items() if name not in ("HOME", "XDG_CACHE_HOME")}
         self.environment = lambda: environment
         self.assert_ends(commands.PARTLY_DONE, "nowhere to save", "index", commands.sample(GOOD_FILE))
@@ -59,28 +59,28 @@ class Index(commands.Case):
     def test_index_no_saves_nothing(self):
         self.assert_ends(commands.PARTLY_DONE, "nowhere to save", "index", "--index", "no", commands.sample(GOOD_FILE))
 
-    def test_directory_that_cannot_be_written(self):
+    def test_unusable_directory_is_reported(self):
         (self.folder / "file").write_text("", encoding="utf-8")
         done = self.recordfs("index", "--index", self.folder / "file", commands.sample(GOOD_FILE))
         self.assertEqual(done.status, commands.PARTLY_DONE)
         self.assertRegex(done.err, "not saved in .*/file: cannot open the folder")
 
-    def test_damaged_file_is_indexed_and_said(self):
+    def test_damaged_file_is_indexed_and_reported(self):
         done = self.recordfs("index", commands.sample(DAMAGED))
         self.assertEqual(done.status, commands.DAMAGE)
         self.assertRegex(done.err, r"\Arecordfs: \S+: bytes 0 to 64: damage: [^\n]*\n\Z")
         self.assertEqual(len(self.saved()), 1)
 
-    def test_missing_file_and_no_container(self):
+    def test_missing_file_and_other_files_are_reported(self):
         self.assert_ends(commands.CANNOT_OPEN, "No such file", "index", self.folder / "missing", self.copy(GOOD_FILE))
         self.assertEqual(len(self.saved()), 1)
         (self.folder / "text").write_text("words\n", encoding="utf-8")
         self.assert_ends(commands.CANNOT_OPEN, "no container", "index", self.folder / "text")
 
-    def test_wrong_use(self):
+    def test_usage_errors_are_reported(self):
         self.assert_ends(commands.WRONG_USE, "FILE is required", "index")
 
-    def test_reader_who_goes_away_and_output_that_takes_nothing(self):
+    def test_closed_pipe_is_silent_and_full_disk_is_reported(self):
         file = self.copy(GOOD_FILE)
         self.good("index", file)
         self.assertEqual(self.until_the_pipe_closes(1, "index", "-v", *[file] * 2000).err, "")
@@ -89,7 +89,7 @@ class Index(commands.Case):
         self.assertEqual(done.status, commands.PARTLY_DONE)
         self.assertRegex(done.err, r"\Arecordfs: standard output: .*\n\Z")
 
-    def test_on_a_terminal(self):
+    def test_terminal_shows_nothing(self):
         done = self.on_terminal("index", self.copy(GOOD_FILE))
         self.assertEqual(done, (commands.GOOD, b"", ""))
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""recordfs info: what is known of containers, at once or after a walk."""
+"""recordfs info: properties of containers, with and without a scan."""
 import json
 
 import commands
@@ -13,50 +13,50 @@ class Info(commands.Case):
     def table(self, *words):
         return self.good("info", *words).decode()
 
-    def test_the_table_names_what_a_person_asks_for(self):
+    def test_table_lists_the_main_properties(self):
         shown = self.table(commands.sample(KEYS))
         for line in (rf"file +{commands.sample(KEYS)}", "format +recordio", r"size +98304 bytes \(96.0 KiB\)",
                      "codec +zstd", r"metadata +transformer \(4 bytes\)", r" +b.true \(4 bytes\)"):
             self.assertRegex(shown, rf"(?m)^{line}$")
 
-    def test_json_of_one_file_is_its_info(self):
+    def test_json_of_one_file_is_its_info_json(self):
         made = json.loads(self.good("info", "--json", commands.sample(TEXT)))
         self.assertEqual((made["format"], made["codec"], made["size"]), ("riegeli", "zstd", commands.sample(TEXT).stat().st_size))
         self.assertNotIn("file", made)
 
-    def test_json_of_several_files_is_a_line_each(self):
+    def test_json_of_several_files_is_one_line_each(self):
         files = [str(commands.sample(name)) for name in (TEXT, KEYS)]
         made = [json.loads(line) for line in self.good("info", "--json", *files).splitlines()]
         self.assertEqual([info["file"] for info in made], files)
         self.assertEqual([info["format"] for info in made], ["riegeli", "recordio"])
 
-    def test_the_version_is_a_string_in_every_format(self):
+    def test_version_is_a_string_in_every_format(self):
         versions = {path.name: json.loads(self.recordfs("info", "--json", path).out or b"{}").get("version", "")
                     for path in commands.containers()}
         self.assertEqual({name: value for name, value in versions.items() if not isinstance(value, str)}, {})
         self.assertGreaterEqual(set(versions.values()), {"0", "1", "current", "legacy"})
 
-    def test_metadata_that_changes_along_the_file_says_from_which_chunk_it_is(self):
+    def test_metadata_that_changes_along_the_file_names_its_chunk(self):
         made = json.loads(self.good("info", "--json", commands.sample(CHANGING)))
         self.assertEqual((made["metadata_scope"], made["metadata_directory_scope"]), ("first chunk", "last chunk"))
         self.assertEqual([one["text"] for one in made["metadata"] if one["key"] == "run"], ["run 0"])
         self.assertRegex(self.table(commands.sample(CHANGING)), r"(?m)^metadata scope +first chunk$")
         self.assertNotIn("metadata_scope", json.loads(self.good("info", "--json", commands.sample(KEYS))))
 
-    def test_a_scan_adds_totals(self):
+    def test_scan_adds_totals(self):
         made = json.loads(self.good("info", "--json", "--scan", commands.sample(TEXT)))
         self.assertEqual((made["records"], made["damaged_regions"]), (500, 0))
         self.assertEqual(made["decoded"], len(self.good("cat", commands.sample(TEXT))))
         self.assertAlmostEqual(made["ratio"], made["decoded"] / made["size"], places=2)
         self.assertRegex(self.table("--scan", commands.sample(TEXT)), r"(?m)^records +500$")
 
-    def test_a_scan_does_not_call_unchecked_records_good(self):
+    def test_scan_does_not_claim_that_unchecked_records_are_good(self):
         damaged = commands.with_bit_flipped(self.copy(TEXT), 17000)
         self.assertEqual(self.recordfs("verify", damaged).status, commands.DAMAGE)
         self.assertRegex(self.table("--scan", damaged), r"(?m)^damaged regions +0 \(headers only; run recordfs verify ")
         self.assertEqual(json.loads(self.good("info", "--json", "--scan", damaged))["damage_scope"], "headers")
 
-    def test_without_a_scan_damage_is_not_looked_for(self):
+    def test_damage_is_only_reported_with_a_scan(self):
         damaged = commands.sample("riegeli/dmg_flip_header.riegeli")
         self.table(damaged)
         done = self.recordfs("info", "--scan", damaged)
@@ -64,12 +64,12 @@ class Info(commands.Case):
         self.assertRegex(done.err, r"bytes \d+ to \d+: damage: ")
         self.assertIn(b"damaged regions  ", done.out)
 
-    def test_an_unfinished_end_is_said_by_a_scan(self):
+    def test_scan_reports_an_unfinished_end(self):
         done = self.recordfs("info", "--scan", commands.sample("riegeli/dmg_truncate_13816.riegeli"))
         self.assertEqual(done.status, commands.DAMAGE)
         self.assertRegex(done.err, r"bytes \d+ to \d+: unfinished: ")
 
-    def test_a_file_that_is_not_there_does_not_keep_the_others_back(self):
+    def test_missing_file_does_not_stop_later_files(self):
         done = self.recordfs("info", self.folder / "none", commands.sample(TEXT))
         self.assertEqual(done.status, commands.CANNOT_OPEN)
         self.assertRegex(done.err, r"\Arecordfs: .*none: cannot open: No such file or directory\n\Z")

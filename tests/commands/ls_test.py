@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""recordfs ls: which records and chunks there are, and how large they are."""
+"""recordfs ls: records and chunks with their sizes."""
 import json
 
 import commands
@@ -15,18 +15,18 @@ class Ls(commands.Case):
         return [line.split("\t") for line in self.good("ls", *words).decode().splitlines()]
 
     def sizes(self, path):
-        """Of each record that can be read, by its ordinal."""
+        """Returns {ordinal: size} of the readable records."""
         out = self.recordfs("cat", "--skip-damage", "--json", path).out
         return {made["ordinal"]: made["size"] for made in map(json.loads, out.splitlines())}
 
 
 class Records(Ls):
-    def test_a_line_is_ordinal_size_and_address(self):
+    def test_line_is_ordinal_size_and_address(self):
         rows = self.rows(commands.sample(BINARY))
         self.assertEqual(rows[0], ["0", "184", "64/0"])
         self.assertEqual([int(row[0]) for row in rows], list(range(len(rows))))
 
-    def test_sizes_are_those_of_the_records_in_every_sample(self):
+    def test_sizes_are_exact_in_every_sample(self):
         for path in commands.containers():
             listed = {}
             for line in self.recordfs("ls", path).out.decode().splitlines():
@@ -36,7 +36,7 @@ class Records(Ls):
                 for ordinal, size in self.sizes(path).items():
                     self.assertEqual(listed[ordinal], str(size))
 
-    def test_a_long_listing_has_codec_kind_and_bytes_of_the_chunk(self):
+    def test_long_listing_adds_codec_kind_and_bytes_of_the_chunk(self):
         self.assertEqual(self.rows("-l", commands.sample(BINARY), "0"), [["0", "184", "64/0", "zstd", "simple", "64-7028"]])
 
     def test_ranges_are_those_of_cat(self):
@@ -47,13 +47,13 @@ class Records(Ls):
         self.assertEqual(self.rows(file, "@64/3"), [["-", *rows[3][1:]]])
         self.assert_ends(commands.PARTLY_DONE, r"no record 600 \(there are 500\)", "ls", file, "600")
 
-    def test_json_is_an_object_a_line(self):
+    def test_json_is_one_object_per_line(self):
         lines = self.good("ls", "--json", "-l", commands.sample(BINARY), ":2").splitlines()
         self.assertEqual(json.loads(lines[0]), {"ordinal": 0, "size": 184, "chunk": 64, "index": 0, "codec": "zstd",
                                                 "kind": "simple", "end": 7028})
         self.assertEqual(len(lines), 2)
 
-    def test_what_cannot_be_read_has_no_size(self):
+    def test_unreadable_records_have_no_size(self):
         bad = commands.with_bit_flipped(self.copy(TRANSPOSED), commands.sample(TRANSPOSED).stat().st_size - 100)
         done = self.recordfs("ls", bad)
         self.assertEqual(done.status, commands.DAMAGE)
@@ -65,7 +65,7 @@ class Records(Ls):
         self.assertIsNone(made["size"])
         self.assertIn("byte ", made["error"])
 
-    def test_on_a_terminal_the_columns_stand_below_each_other(self):
+    def test_columns_are_aligned_on_a_terminal(self):
         shown = self.on_terminal("ls", "-l", commands.sample(BINARY), "8:12")
         self.assertEqual(shown.status, commands.GOOD)
         lines = shown.out.decode().splitlines()
@@ -80,12 +80,12 @@ class Chunks(Ls):
         self.assertEqual(header, "begin end kind codec first_ordinal records stored decoded".split())
         self.assertEqual(first, ["0", "64", "signature", "-", "0", "0", "0", "0"])
 
-    def test_chunks_of_a_range_are_those_that_hold_it(self):
+    def test_range_selects_the_chunks_that_contain_it(self):
         rows = self.rows("--chunks", commands.sample(BINARY))
         second = next(row for row in rows[1:] if row[4] == "52" and row[5] != "0")
         self.assertEqual(self.rows("--chunks", commands.sample(BINARY), "53")[1:], [second])
 
-    def test_json_is_an_object_a_chunk(self):
+    def test_json_is_one_object_per_chunk(self):
         rows = self.rows("--chunks", commands.sample(BINARY))
         made = [json.loads(line) for line in self.good("ls", "--chunks", "--json", commands.sample(BINARY)).splitlines()]
         self.assertEqual([[str(value) for value in chunk.values()] for chunk in made], rows[1:])

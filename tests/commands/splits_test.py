@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""recordfs splits and cat --split: whatever the size, the parts of a file are the file."""
+"""recordfs splits and cat --split: the splits of a file contain each record once, for every split size."""
 import os
 import subprocess
 from concurrent.futures import ThreadPoolExecutor
@@ -8,7 +8,7 @@ import commands
 
 BINARY = "riegeli/multiblock_zstd.riegeli"
 UNORDERED = "bloscpack/vl-out-of-order.blp"
-MOST_SPLITS = 40  # of one file that are read one by one: every process costs some milliseconds
+MAX_SPLITS = 40  # of one file that are read one at a time: every process costs some milliseconds
 
 
 class Splits(commands.Case):
@@ -19,7 +19,7 @@ class Splits(commands.Case):
         return [(int(begin), int(end)) for _, begin, end in parts]
 
     def assert_cover(self, splits, size):
-        """The splits cover the file once, in its order."""
+        """The splits cover the file once, in file order."""
         self.assertEqual([0, *(end for _, end in splits)], [*(begin for begin, _ in splits), size])
         self.assertTrue(all(begin < end for begin, end in splits))
 
@@ -27,7 +27,7 @@ class Splits(commands.Case):
         return self.recordfs("cat", "--skip-damage", "--delimited", "--split", f"{begin}:{end}", path)
 
     def in_file_order(self, path):
-        """All records that can be read, in the order of the file."""
+        """Returns all readable records in file order."""
         if b"\n" not in (chunks := self.recordfs("ls", "--chunks", path).out):
             return b""
         begins = [int(row.split(b"\t")[0]) for row in chunks.splitlines()[1:]]
@@ -43,8 +43,8 @@ class EverySample(Splits):
     def check(self, path, size):
         splits = self.splits(path, size)
         self.assert_cover(splits, path.stat().st_size)
-        # Neighbours are read together where there are many: that is a split too.
-        step = -(-len(splits) // MOST_SPLITS) or 1
+        # Adjacent splits are joined if there are many; the result is a split too.
+        step = -(-len(splits) // MAX_SPLITS) or 1
         groups = [(splits[i][0], splits[min(i + step, len(splits)) - 1][1]) for i in range(0, len(splits), step)]
         parts = [self.part(path, begin, end) for begin, end in groups]
         self.assertEqual(b"".join(part.out for part in parts), self.in_file_order(path), (path.name, size, groups))
@@ -58,18 +58,18 @@ class EverySample(Splits):
             for done in workers.map(lambda path: self.check(path, size_of(path)), paths):
                 self.assertIsNone(done)
 
-    def test_splits_of_one_byte_are_the_file(self):
+    def test_splits_of_one_byte_contain_each_record_once(self):
         self.check_all(lambda path: 1)
 
-    def test_splits_of_an_odd_size_are_the_file(self):
+    def test_splits_of_an_odd_size_contain_each_record_once(self):
         self.check_all(lambda path: 4999)
 
-    def test_one_split_is_the_file(self):
+    def test_single_split_contains_each_record_once(self):
         self.check_all(lambda path: 1 << 40)
 
 
 class AnyCut(Splits):
-    def test_cuts_need_not_be_those_that_were_printed(self):
+    def test_any_cuts_contain_each_record_once(self):
         for name in (BINARY, UNORDERED, "proio/c18-event-metadata.proio", "riegeli/dmg_flip_header.riegeli",
                      "leveldb_log/rocksdb-direct/recycle-zstd-000017.log", "recordio/v2-zstd-1.grail-rio",
                      "recordio/bad-A-flip-magic.grail-rio", "recordio/legacy-packed-items100.grail-rpk"):
@@ -80,17 +80,17 @@ class AnyCut(Splits):
             with self.subTest(sample=name):
                 self.assertEqual(b"".join(parts), self.in_file_order(path))
 
-    def test_bounds_may_be_left_out(self):
+    def test_bounds_are_optional(self):
         path = commands.sample(BINARY)
         self.assertEqual(self.part(path, "", 84000).out + self.part(path, 84000, "").out, self.in_file_order(path))
 
-    def test_a_split_behind_the_end_is_empty(self):
+    def test_split_after_the_end_is_empty(self):
         path = commands.sample(BINARY)
         self.assertEqual(self.good("cat", "--split", "168002:999999999", path), b"")
         self.assertEqual(self.good("cat", "--split", "70:60", path), b"")
 
-    def test_the_beginning_is_not_read(self):
-        """A file whose beginning is lost: what is behind it needs nothing of it."""
+    def test_split_does_not_read_the_start_of_the_file(self):
+        """Damage before the split does not matter."""
         path = self.copy(BINARY)
         middle = 120000
         wanted = self.good("cat", "--split", f"{middle}:", path)
@@ -99,23 +99,23 @@ class AnyCut(Splits):
             file.write(b"\xff" * 65000)
         self.assertEqual(self.good("cat", "--split", f"{middle}:", path), wanted)
 
-    def test_json_has_the_address(self):
+    def test_json_contains_the_address(self):
         out = self.good("cat", "--json", "--split", "64:65", commands.sample(BINARY))
         self.assertTrue(out.startswith(b'{"chunk":64,"index":0,"size":'), out[:60])
 
 
-class Lines(Splits):
-    def test_a_split_per_chunk_and_none_that_is_empty(self):
+class Output(Splits):
+    def test_smallest_size_prints_one_split_per_chunk(self):
         path = commands.sample(BINARY)
         chunks = self.good("ls", "--chunks", path).splitlines()[1:]
         self.assertEqual([begin for begin, _ in self.splits(path, 1)], [int(row.split(b"\t")[0]) for row in chunks])
 
-    def test_large_splits_are_cut_by_size_alone(self):
+    def test_large_splits_are_cut_by_size_only(self):
         path = self.copy(BINARY)
         os.truncate(path, 5 << 20)
         self.assertEqual(self.splits(path, "2M"), [(0, 2 << 20), (2 << 20, 4 << 20), (4 << 20, 5 << 20)])
 
-    def test_several_files_and_names_of_any_kind(self):
+    def test_several_files_with_unusual_names_are_split(self):
         names = ["-x", "[a,b]", "two\nlines", "a b"]
         for name in names:
             self.copy(BINARY, name)
@@ -123,14 +123,14 @@ class Lines(Splits):
                               stdout=subprocess.PIPE, check=True)
         self.assertEqual(done.stdout.decode().split("\0"), [f"{name}\t0\t168002" for name in names] + [""])
 
-    def test_parallel_readers_write_what_one_does(self):
+    def test_parallel_readers_write_the_same_as_one(self):
         path = commands.sample(BINARY)
         splits = self.splits(path, 20000)
         with ThreadPoolExecutor(4) as workers:
             parts = list(workers.map(lambda split: self.good("cat", "--split", f"{split[0]}:{split[1]}", path), splits))
         self.assertEqual(b"".join(parts), self.good("cat", path))
 
-    def test_wrong_use(self):
+    def test_usage_errors_are_reported(self):
         path = commands.sample(BINARY)
         for words in (["splits", path, "--size", "0"], ["splits", path, "--size", "x"], ["splits"],
                       ["cat", "--split", "1", path], ["cat", "--split", "a:b", path], ["cat", "--split", "-1:5", path],

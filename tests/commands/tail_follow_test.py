@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""recordfs tail -f: the last records, and then those that others add."""
+"""recordfs tail -f: the last records, followed by those that are appended."""
 import contextlib
 import json
 import os
@@ -13,7 +13,7 @@ SAMPLE = "riegeli/simple_flush_every7.riegeli"
 
 
 def is_watching(pid):
-    """Whether the file is open, and what is there of it known."""
+    """Returns whether the process watches its file; it has scanned the file by then."""
     with contextlib.suppress(FileNotFoundError):
         return any("inotify" in os.readlink(entry.path) for entry in os.scandir(f"/proc/{pid}/fd"))
     return False
@@ -35,7 +35,7 @@ class TailFollow(commands.Case):
 
     @contextlib.contextmanager
     def following(self, *words):
-        """tail -f, its output in self.shown."""
+        """Runs tail -f with its output in the file self.shown."""
         self.shown = self.folder / "shown"
         with self.shown.open("wb") as out, \
              subprocess.Popen([commands.program("recordfs"), "tail", "-f", *words, str(self.source)], stdout=out,
@@ -48,7 +48,7 @@ class TailFollow(commands.Case):
     def wait_for(self, condition):
         end = time.monotonic() + commands.PATIENCE
         while not condition():
-            self.assertLess(time.monotonic(), end, "waited in vain")
+            self.assertLess(time.monotonic(), end, "timeout")
             time.sleep(0.01)
 
     def whole_lines(self):
@@ -57,7 +57,7 @@ class TailFollow(commands.Case):
     def ordinals(self):
         return [json.loads(line)["ordinal"] for line in self.whole_lines()]
 
-    def test_the_last_records_and_then_those_that_are_added(self):
+    def test_last_records_are_followed_by_appended_ones(self):
         with self.following("-n", "3", "--lines"):
             self.wait_for(lambda: len(self.whole_lines()) == 3)
             first = self.lines.index(self.whole_lines()[0])
@@ -69,7 +69,7 @@ class TailFollow(commands.Case):
             self.append(len(self.whole))
             self.wait_for(lambda: self.whole_lines() == self.lines[first:])
 
-    def test_none_of_those_that_are_there(self):
+    def test_zero_prints_only_appended_records(self):
         with self.following("-n", "0", "--json") as running:
             self.wait_for(lambda: is_watching(running.pid))
             self.append(len(self.whole))
@@ -77,14 +77,14 @@ class TailFollow(commands.Case):
             self.assertGreater(self.ordinals()[0], 0)
             self.assertEqual(self.ordinals(), list(range(self.ordinals()[0], len(self.lines))))
 
-    def test_an_interrupt_ends_it(self):
+    def test_sigint_ends_it(self):
         with self.following("-n", "1", "--lines") as running:
             self.wait_for(lambda: len(self.whole_lines()) == 1)
             running.send_signal(signal.SIGINT)
             self.assertEqual(running.wait(commands.PATIENCE), -signal.SIGINT)
             self.assertEqual(running.stderr.read(), b"")
 
-    def test_it_ends_when_its_reader_goes_though_nothing_is_added(self):
+    def test_closed_pipe_ends_it_without_new_records(self):
         with subprocess.Popen([commands.program("recordfs"), "tail", "-f", "-n", "1", "--lines", str(self.source)],
                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=self.environment()) as running:
             self.assertIn(running.stdout.readline(), self.lines)
@@ -92,14 +92,14 @@ class TailFollow(commands.Case):
             running.wait(commands.PATIENCE)
             self.assertEqual(running.stderr.read(), b"")
 
-    def test_a_file_that_is_cut_off_ends_it(self):
+    def test_truncated_file_ends_it_with_a_message(self):
         with self.following("-n", "1", "--lines") as running:
             self.wait_for(lambda: len(self.whole_lines()) == 1)
             os.truncate(self.source, 100)
             self.assertEqual(running.wait(commands.PATIENCE), commands.PARTLY_DONE)
             self.assertRegex(running.stderr.read().decode(), r"\Arecordfs: .*shorter")
 
-    def test_a_file_that_is_moved_is_still_followed(self):
+    def test_moved_file_is_still_followed(self):
         with self.following("-n", "1", "--lines") as running:
             self.wait_for(lambda: len(self.whole_lines()) == 1)
             moved = self.folder / "moved"
@@ -111,7 +111,7 @@ class TailFollow(commands.Case):
             running.wait(commands.PATIENCE)
             self.assertIn("moved, removed or replaced", running.stderr.read().decode())
 
-    def test_a_file_that_is_not_there(self):
+    def test_missing_file_is_reported(self):
         self.assert_ends(commands.CANNOT_OPEN, "No such file", "tail", "-f", self.folder / "nothing")
 
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""recordfs verify: what it says of good and of damaged files, and what it reads again."""
+"""recordfs verify: reports about good and damaged files, and which files it reads again."""
 import json
 import os
 import shutil
@@ -13,10 +13,10 @@ import commands
 GOOD_FILE = "riegeli/simple_zstd9.riegeli"
 SMALL = "leveldb_log/spec-abc.log"
 DAMAGED = "riegeli/fuzz_simple_zstd.riegeli"
-LONG_AGO = (1, 1)  # so that its time stamp can be relied on
+LONG_AGO = (1, 1)  # a time stamp old enough to detect changes
 
 
-class Told(commands.Case):
+class VerifyCase(commands.Case):
     def objects(self, *words):
         done = self.recordfs("verify", "--json", *words)
         return done, [json.loads(line) for line in done.out.splitlines()]
@@ -27,96 +27,96 @@ class Told(commands.Case):
         return target
 
 
-class Findings(Told):
-    def test_good_file_is_passed_in_silence(self):
+class Findings(VerifyCase):
+    def test_good_files_are_passed_silently(self):
         self.assertEqual(self.good("verify", commands.sample(GOOD_FILE), commands.sample(SMALL)), b"")
 
-    def test_what_verify_reads_is_what_cat_writes(self):
+    def test_verify_reads_what_cat_writes(self):
         for path in commands.containers():
-            done, (told,) = self.objects(path)
+            done, (found,) = self.objects(path)
             if done.status == commands.CANNOT_OPEN:
                 continue
             with self.subTest(path.name):
                 whole = self.recordfs("cat", path)
-                if all(row["records_lost"] == 0 or row["class"] == "stale" for row in told["damage"]):
-                    self.assertEqual(len(whole.out), told["bytes"])
+                if all(row["records_lost"] == 0 or row["class"] == "stale" for row in found["damage"]):
+                    self.assertEqual(len(whole.out), found["bytes"])
                 else:
                     self.assertNotEqual(whole.status, commands.GOOD)
 
-    def test_each_sample_has_a_line_for_all_that_is_wrong(self):
+    def test_each_damaged_region_of_each_sample_has_a_line(self):
         for path in commands.containers():
-            done, (told,) = self.objects(path)
+            done, (found,) = self.objects(path)
             if done.status == commands.CANNOT_OPEN:
                 continue
             with self.subTest(path.name):
-                said = self.recordfs("verify", path)
-                self.assertEqual((said.status, said.err), (done.status, ""))
-                if told["status"] == "empty":
-                    self.assertEqual((said.status, said.out), (commands.GOOD, bytes(path) + b": empty\n"))
+                printed = self.recordfs("verify", path)
+                self.assertEqual((printed.status, printed.err), (done.status, ""))
+                if found["status"] == "empty":
+                    self.assertEqual((printed.status, printed.out), (commands.GOOD, bytes(path) + b": empty\n"))
                     continue
-                classes = [row["class"] for row in told["damage"] if row["class"] != "stale"]
-                self.assertEqual(len(said.out.splitlines()), len(classes))
-                for line in said.out.splitlines():
+                classes = [row["class"] for row in found["damage"] if row["class"] != "stale"]
+                self.assertEqual(len(printed.out.splitlines()), len(classes))
+                for line in printed.out.splitlines():
                     self.assertRegex(line, rb"\A" + bytes(path) + rb": (bytes \d+ to \d+: \w+|byte \d+): .*; .* lost\Z")
                 expected = (commands.DAMAGE if {"damage", "unfinished"} & set(classes)
                             else commands.PARTLY_DONE if classes else commands.GOOD)
                 self.assertEqual(done.status, expected)
 
-    def test_good_samples_have_the_records_that_they_should(self):
+    def test_good_samples_have_the_expected_number_of_records(self):
         judged = 0
         for path in commands.containers():
-            done, (told,) = self.objects(path)
+            done, (found,) = self.objects(path)
             expected = commands.expectation(path)
             if done.status == commands.GOOD and not expected.get("damaged") and "num_records" in expected:
                 with self.subTest(path.name):
-                    self.assertEqual(told["records"], expected["num_records"])
+                    self.assertEqual(found["records"], expected["num_records"])
                 judged += 1
         self.assertGreater(judged, 100)
 
-    def test_damaged_chunk(self):
+    def test_damaged_chunk_is_reported(self):
         done = self.recordfs("verify", commands.sample(DAMAGED))
         self.assertEqual((done.status, done.err), (commands.DAMAGE, ""))
         self.assertRegex(done.out, rb"\A\S+: byte 796: record values: zstd: Data corruption detected; 12 records lost\n")
 
-    def test_damage_in_a_file_that_is_cut_off(self):
+    def test_truncated_file_is_reported_as_unfinished(self):
         file = self.copy(GOOD_FILE)
         os.truncate(file, file.stat().st_size - 100)
         done = self.recordfs("verify", file)
         self.assertEqual((done.status, done.err), (commands.DAMAGE, ""))
         self.assertRegex(done.out, rb"\A\S+: bytes \d+ to 17848: unfinished: [^\n]+ lost\n\Z")
 
-    def test_json_has_an_object_for_each_file_in_their_order(self):
-        done, told = self.objects(commands.sample(DAMAGED), self.folder / "missing", commands.sample(GOOD_FILE))
+    def test_json_has_an_object_per_file_in_order(self):
+        done, found = self.objects(commands.sample(DAMAGED), self.folder / "missing", commands.sample(GOOD_FILE))
         self.assertEqual(done.status, commands.DAMAGE)
-        self.assertEqual([one["status"] for one in told], ["damaged", "unreadable", "good"])
-        self.assertEqual(told[2], {"file": str(commands.sample(GOOD_FILE)), "format": "riegeli", "size": 17948,
-                                   "status": "good", "read": True, "chunks": 8, "records": 500, "bytes": 64132,
-                                   "damage": []})
-        self.assertEqual(set(told[0]["damage"][0]), {"begin", "end", "class", "reason", "records_lost"})
-        self.assertRegex(told[1]["error"], "No such file")
+        self.assertEqual([one["status"] for one in found], ["damaged", "unreadable", "good"])
+        self.assertEqual(found[2], {"file": str(commands.sample(GOOD_FILE)), "format": "riegeli", "size": 17948,
+                                    "status": "good", "read": True, "chunks": 8, "records": 500, "bytes": 64132,
+                                    "damage": []})
+        self.assertEqual(set(found[0]["damage"][0]), {"begin", "end", "class", "reason", "records_lost"})
+        self.assertRegex(found[1]["error"], "No such file")
 
-    def test_empty_file_is_empty_and_not_good(self):
+    def test_empty_file_is_reported_as_empty(self):
         empty = self.folder / "new.log"
         empty.touch()
         self.assertEqual(self.good("verify", empty), bytes(empty) + b": empty\n")
-        done, (told,) = self.objects(empty)
-        self.assertEqual((done.status, told["status"], told["records"]), (commands.GOOD, "empty", 0))
+        done, (found,) = self.objects(empty)
+        self.assertEqual((done.status, found["status"], found["records"]), (commands.GOOD, "empty", 0))
         self.assertIn("1 file: 1 read (0 bytes)", self.recordfs("verify", "-v", empty).err)
 
-    def test_one_lost_record_is_one_record(self):
+    def test_single_lost_record_is_reported_in_the_singular(self):
         done = self.recordfs("verify", commands.sample("proio/x17-cut-first-payload.proio"))
         self.assertRegex(done.out, rb"; 1 record lost\n")
 
-    def test_damage_outranks_a_missing_file(self):
+    def test_damage_takes_precedence_over_a_missing_file(self):
         missing = self.folder / "missing"
         self.assert_ends(commands.CANNOT_OPEN, "No such file", "verify", missing, commands.sample(GOOD_FILE))
         self.assert_ends(commands.DAMAGE, "No such file", "verify", commands.sample(DAMAGED), missing)
 
-    def test_codec_or_variant_that_is_not_known(self):
-        done, (told,) = self.objects(commands.sample("bloscpack/damaged/bad-v3-version4.blp"))
-        self.assertEqual((done.status, told["status"]), (commands.PARTLY_DONE, "unsupported"))
+    def test_unknown_codec_or_variant_is_unsupported(self):
+        done, (found,) = self.objects(commands.sample("bloscpack/damaged/bad-v3-version4.blp"))
+        self.assertEqual((done.status, found["status"]), (commands.PARTLY_DONE, "unsupported"))
 
-    def test_file_that_is_no_container(self):
+    def test_other_files_are_reported_by_name_and_ignored_by_recursion(self):
         text = self.folder / "words.txt"
         text.write_text("words\n", encoding="utf-8")
         self.copy(GOOD_FILE)
@@ -124,7 +124,7 @@ class Findings(Told):
         self.assertEqual(self.good("verify", "-r", self.folder), b"")
         self.assertEqual(len(self.objects("-r", self.folder)[1]), 1)
 
-    def test_directories(self):
+    def test_directory_needs_recursive(self):
         done = self.recordfs("verify", self.folder)
         self.assertEqual(done.status, commands.CANNOT_OPEN)
         self.assertRegex(done.err, r"(?i)\Arecordfs: .*is a directory\n\Z")
@@ -147,14 +147,14 @@ class Findings(Told):
         self.assertEqual(self.good("verify", "-r", self.folder / "full"), b"")
         self.assertEqual(self.good("verify", "-r", self.folder), b"")
 
-    def test_directory_whose_container_passed_earlier_has_one(self):
+    def test_directory_with_a_remembered_container_is_not_reported(self):
         self.old_copy(SMALL, "a.log")
         (self.folder / "states").mkdir()
         state = self.folder / "states/state"
         for _ in range(2):
             self.assertEqual(self.good("verify", "-r", "--state", state, self.folder), b"")
 
-    def test_names_from_a_file_and_from_standard_input(self):
+    def test_names_are_read_from_a_file_and_standard_input(self):
         files = [self.copy(SMALL, name) for name in ("one", "two\nlines", "[3]")]
         names = self.folder / "names"
         names.write_bytes(b"".join(bytes(path) + b"\0" for path in files))
@@ -165,29 +165,29 @@ class Findings(Told):
         self.assertEqual([json.loads(line)["file"] for line in done.out.splitlines()], expected)
         self.assert_ends(commands.CANNOT_OPEN, "No such file", "verify", "--files0-from", self.folder / "missing")
 
-    def test_name_with_a_newline_stays_in_its_line(self):
+    def test_newline_in_a_name_is_escaped(self):
         file = self.copy(DAMAGED, "two\nlines")
         done = self.recordfs("verify", file)
         self.assertEqual(done.status, commands.DAMAGE)
         self.assertTrue(all(rb"two\x0alines: byte " in line for line in done.out.splitlines()), done.out)
 
-    def test_wrong_use(self):
+    def test_usage_errors_are_reported(self):
         self.assert_ends(commands.WRONG_USE, "FILE or --files0-from", "verify")
         self.assert_ends(commands.WRONG_USE, "not a time", "verify", "--state", "s", "--max-age", "x", "file")
         self.assert_ends(commands.WRONG_USE, "--state", "verify", "--max-age", "1d", "file")
 
-    def test_output_that_takes_nothing(self):
+    def test_full_disk_is_reported(self):
         with open("/dev/full", "wb") as full:
             done = self.recordfs("verify", "--json", commands.sample(GOOD_FILE), stdout=full)
         self.assertEqual(done.status, commands.PARTLY_DONE)
         self.assertRegex(done.err, r"\Arecordfs: standard output: .*\n\Z")
 
-    def test_reader_who_goes_away(self):
+    def test_closed_pipe_ends_verify_silently(self):
         done = self.until_the_pipe_closes(10, "verify", "--json", *[commands.sample(SMALL)] * 2000)
         self.assertEqual(done.err, "")
         self.assertNotEqual(done.status, commands.GOOD)
 
-    def test_progress_is_for_terminals(self):
+    def test_progress_is_shown_on_a_terminal(self):
         done = self.on_terminal("verify", commands.sample(DAMAGED))
         self.assertEqual((done.status, done.err), (commands.DAMAGE, ""))
         shown = self.stderr_on_terminal("verify", commands.sample(DAMAGED), commands.sample(GOOD_FILE))
@@ -205,8 +205,8 @@ class Findings(Told):
         return shown
 
 
-class Remembered(Told):
-    """Which files passed is kept in a file."""
+class State(VerifyCase):
+    """--state remembers the files that have passed."""
 
     def setUp(self):
         super().setUp()
@@ -214,17 +214,17 @@ class Remembered(Told):
         self.files = [self.old_copy(SMALL, f"file{i}") for i in range(5)]
 
     def read_by(self, *words):
-        """(what ended, the names of the files that were read)"""
-        done, told = self.objects("--state", self.state, *(words or self.files))
-        return done, [Path(one["file"]).name for one in told if one["read"]]
+        """Returns (finished command, names of the files that were read)."""
+        done, found = self.objects("--state", self.state, *(words or self.files))
+        return done, [Path(one["file"]).name for one in found if one["read"]]
 
-    def test_what_passed_is_read_once(self):
+    def test_file_that_passed_is_read_once(self):
         self.assertEqual(len(self.read_by()[1]), 5)
         done, read = self.read_by()
         self.assertEqual((done.status, read), (commands.GOOD, []))
         self.assertTrue(all(json.loads(line)["passed"] > 1e9 for line in done.out.splitlines()))
 
-    def test_what_changed_is_read_again(self):
+    def test_changed_files_are_read_again(self):
         self.read_by()
         os.utime(self.files[1], (2, 2))
         with self.files[2].open("ab") as file:
@@ -235,25 +235,25 @@ class Remembered(Told):
         (self.folder / "new").rename(self.files[3])
         self.assertEqual(self.read_by()[1], ["file1", "file2", "file3"])
 
-    def test_what_failed_is_read_again(self):
+    def test_file_that_failed_is_read_again(self):
         bad = self.old_copy(DAMAGED, "bad")
         for _ in range(2):
             done, read = self.read_by(bad, self.folder / "missing")
             self.assertEqual((done.status, read), (commands.DAMAGE, ["bad"]))
 
-    def test_what_passed_and_fails_now_has_not_passed(self):
+    def test_file_that_fails_later_is_forgotten(self):
         self.read_by()
         damaged = commands.with_bit_flipped(self.files[0], 8)
         self.assertEqual(self.read_by()[1], ["file0"])
         os.utime(damaged, LONG_AGO)
         self.assertEqual(self.read_by()[0].status, commands.DAMAGE)
 
-    def test_what_passed_long_ago_is_read_again(self):
+    def test_files_older_than_max_age_are_read_again(self):
         self.read_by()
         self.assertEqual(self.read_by("--max-age", "30d", *self.files)[1], [])
         self.assertEqual(len(self.read_by("--max-age", "0s", *self.files)[1]), 5)
 
-    def test_file_that_was_just_written_is_not_relied_on(self):
+    def test_file_with_a_recent_time_stamp_is_read_again(self):
         young = self.folder / "young"
         shutil.copyfile(self.files[0], young)
         tomorrow = time.time() + 86400
@@ -261,19 +261,19 @@ class Remembered(Told):
         for _ in range(2):
             self.assertEqual(self.read_by(young)[1], ["young"])
 
-    def test_names_do_not_depend_on_where_recordfs_was_started(self):
+    def test_relative_names_are_resolved(self):
         self.read_by()
         done = self.recordfs("verify", "--json", "--state", "state", "./file1", "file2", cwd=self.folder)
         self.assertEqual([json.loads(line)["read"] for line in done.out.splitlines()], [False, False])
 
-    def test_files_that_are_not_named_keep_their_place_until_they_are_gone(self):
+    def test_files_not_named_are_remembered_until_they_are_removed(self):
         self.read_by()
         self.files[4].unlink()
         self.assertEqual(self.read_by(self.files[0])[1], [])
         self.assertEqual(self.read_by(*self.files[:4])[1], [])
         self.assertNotIn(b"file4", self.state.read_bytes())
 
-    def test_torn_state_is_not_used_and_is_replaced(self):
+    def test_truncated_state_is_ignored_and_replaced(self):
         self.read_by()
         whole = self.state.read_bytes()
         for size in (0, 10, 30, len(whole) // 2, len(whole) - 1):
@@ -284,7 +284,7 @@ class Remembered(Told):
                 self.assertRegex(done.err, r"\Arecordfs: \S+/state: the state is broken [^\n]*\n\Z")
         self.assertEqual(self.read_by()[1], [])
 
-    def test_state_of_other_checks_is_not_used(self):
+    def test_state_of_another_version_is_ignored(self):
         self.read_by()
         first, second = self.state.read_bytes().split(b"\n", 1)
         self.state.write_bytes(first + b"\n999" + second[second.index(b" "):])
@@ -292,25 +292,25 @@ class Remembered(Told):
         self.assertEqual(len(read), 5)
         self.assertRegex(done.err, "another version's")
 
-    def test_file_of_somebody_else_is_left_alone(self):
+    def test_other_file_as_state_is_left_alone(self):
         for content in (b"my diary\n", b"recordfs is nice"):
             self.state.write_bytes(content)
             self.assert_ends(commands.WRONG_USE, "left alone", "verify", "--state", self.state, *self.files)
             self.assertEqual(self.state.read_bytes(), content)
         self.assert_ends(commands.WRONG_USE, "left alone", "verify", "--state", self.folder, *self.files)
 
-    def test_state_that_cannot_be_saved(self):
+    def test_state_that_cannot_be_saved_is_reported(self):
         done = self.recordfs("verify", "--state", self.folder / "no/state", *self.files)
         self.assertEqual((done.status, done.out), (commands.PARTLY_DONE, b""))
         self.assertRegex(done.err, r"\Arecordfs: \S+/no/state: cannot save: No such file or directory\n\Z")
 
-    def test_names_with_newlines(self):
+    def test_names_with_newlines_are_remembered(self):
         file = self.old_copy(SMALL, "two\nlines\t1")
         self.assertEqual(self.read_by(file)[1], [file.name])
         self.assertEqual(self.read_by(file)[1], [])
 
-    def test_who_is_stopped_keeps_what_was_done(self):
-        """A pipe that nobody writes to any more holds up the list of names, not what was verified before."""
+    def test_interrupted_run_keeps_its_results(self):
+        """An interrupt saves the files that were verified before it."""
         many = [str(self.old_copy(SMALL, f"many{i}")) for i in range(20)]
         with subprocess.Popen([commands.program("recordfs"), "verify", "--json", "-j1", "--state", self.state, *many * 500],
                               stdout=subprocess.PIPE, env=self.environment()) as running:
@@ -321,10 +321,10 @@ class Remembered(Told):
         self.assertIn(b"many0", self.state.read_bytes())
 
 
-class TenThousand(Told):
-    """A night's run over many small files."""
+class ManyFiles(VerifyCase):
+    """A nightly run over many small files."""
 
-    def test_one_damaged_file_among_ten_thousand(self):
+    def test_one_damaged_file_among_ten_thousand_is_found(self):
         tree = self.folder / "tree"
         content = commands.sample(SMALL).read_bytes()
         for i in range(100):

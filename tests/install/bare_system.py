@@ -1,4 +1,4 @@
-"""Makes a bare Debian in a folder with debootstrap, and downloads the packages that will be installed there."""
+"""Makes a bare Debian in a folder with debootstrap, and downloads packages to be installed there."""
 import hashlib
 import os
 import shutil
@@ -10,19 +10,19 @@ ENVIRONMENT = {"PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:
                "DEBIAN_FRONTEND": "noninteractive"}
 ENVIRONMENT.update({name: value for name, value in os.environ.items() if name.lower().endswith("_proxy")})
 KEPT_SECONDS = 24 * 3600
-DOWNLOADING = 600  # seconds until it counts as stuck
+DOWNLOADING = 600  # seconds until a download counts as stuck
 DEVICES = [("null", 1, 3), ("zero", 1, 5), ("full", 1, 7), ("random", 1, 8), ("urandom", 1, 9), ("tty", 5, 0),
            ("fuse", 10, 229)]
 
 
 class Impossible(Exception):
-    """Why there can be no bare system here."""
+    """A reason why no bare system can be made here."""
 
 
 def find_or_make(keep, wanted, release=None, is_new=False):
-    """Returns the folder of a bare system, kept below `keep`, in which apt-get can install `wanted` without a network.
+    """Returns the folder of a bare system in which apt-get can install `wanted` without a network. It is kept in `keep`.
 
-    `wanted` are names of packages, or the path of one .deb. Without a release: this system's own.
+    `wanted`: names of packages, or the path of a .deb. `release`: default is the release of this system.
     """
     if reason := why_not():
         raise Impossible(reason)
@@ -44,27 +44,27 @@ def is_file(wanted):
 
 
 def key_of(wanted):
-    """What has to be downloaded, as lines."""
+    """Returns, as lines, what determines the downloads."""
     return [output("dpkg-deb", "-f", wanted, "Depends")] if is_file(wanted) else sorted(wanted)
 
 
 def why_not():
     if os.geteuid() != 0:
-        return "only root can make one"
+        return "needs root"
     if not os.access("/dev/fuse", os.R_OK | os.W_OK):
-        return "/dev/fuse is not there or not ours"
+        return "cannot open /dev/fuse"
     if shutil.which("debootstrap", path=ENVIRONMENT["PATH"]) is None:
         return "debootstrap is not installed"
     unshare = ["unshare", "--mount", "--pid", "--fork", "true"]
     if subprocess.run(unshare, stderr=subprocess.DEVNULL, check=False).returncode != 0:
-        return "no namespaces can be made"
+        return "namespaces cannot be created"
     return ""
 
 
 def sources_of(release=None):
-    """(["URI suite component..."], codename): where this system's apt fetches Debian, or Ubuntu, itself.
+    """Returns (["URI suite component..."], codename): the places from which this system's apt fetches Debian or Ubuntu.
 
-    Another release of Debian is fetched from the same places.
+    Other releases of Debian are fetched from the same places.
     """
     asked = "$(IDENTIFIER) $(ORIGIN) $(CODENAME) $(REPO_URI) $(RELEASE) $(COMPONENT)"
     described = dict(line.split("=", 1) for line in Path("/etc/os-release").read_text().splitlines() if "=" in line)
@@ -88,7 +88,7 @@ def make(system, sources, codename, wanted):
     mirror = sources[0].split()[0]
     needs_network("debootstrap", "--variant=minbase", codename, system, mirror)
     (system / "etc/apt/sources.list").write_text("".join(f"deb {source}\n" for source in sources), encoding="utf-8")
-    (system / "etc/mtab").symlink_to("../proc/self/mounts")  # as a system's first boot makes it
+    (system / "etc/mtab").symlink_to("../proc/self/mounts")  # a system's first boot makes this link
     shutil.copy("/etc/resolv.conf", system / "etc/resolv.conf")
     names = [f"/tmp/{wanted.name}"] if is_file(wanted) else wanted
     if is_file(wanted):
@@ -96,7 +96,7 @@ def make(system, sources, codename, wanted):
     inside = ["chroot", system, "apt-get", "-qq"]
     needs_network(*inside, "-o", "APT::Update::Error-Mode=any", "update")
     install = ["install", "--no-install-recommends", *names]
-    output(*inside, "--simulate", *install)  # an unsatisfiable dependency is no failure of the network
+    output(*inside, "--simulate", *install)  # an unsatisfiable dependency is not a network failure
     needs_network(*inside, "--download-only", "--yes", *install)
 
 
@@ -104,8 +104,8 @@ def needs_network(*words):
     done = subprocess.run(words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
                           env=ENVIRONMENT, timeout=DOWNLOADING, check=False)
     if done.returncode != 0:
-        said = [line for line in done.stdout.splitlines() if line.strip()]
-        raise Impossible(f"{' '.join(map(str, words))}: {said[-1] if said else done.returncode}")
+        lines = [line for line in done.stdout.splitlines() if line.strip()]
+        raise Impossible(f"{' '.join(map(str, words))}: {lines[-1] if lines else done.returncode}")
 
 
 def output(*words):
@@ -114,7 +114,7 @@ def output(*words):
 
 
 def mount_devices(system):
-    """/proc and a /dev with a /dev/fuse that is everybody's. To be called in a mount namespace of its own."""
+    """Mounts /proc and a /dev in which every user can open /dev/fuse. Call it in a new mount namespace."""
     subprocess.run(["mount", "-t", "proc", "none", system / "proc"], check=True)
     subprocess.run(["mount", "-t", "tmpfs", "-o", "mode=755", "none", system / "dev"], check=True)
     for name, major, minor in DEVICES:

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Which sources a bare system of another release has, and what is said where none can be made."""
+"""Package sources of a bare system of another release, and the message if none can be made."""
 import contextlib
 import importlib.machinery
 import importlib.util
@@ -9,7 +9,7 @@ import sys
 import unittest
 from unittest import mock
 
-import asking
+import support
 import bare_system
 
 
@@ -19,7 +19,7 @@ def own_codename():
 
 
 class Sources(unittest.TestCase):
-    """Of a system whose apt fetches its own release and programs of others."""
+    """apt of this system fetches its own release, and programs from other origins."""
 
     def setUp(self):
         self.own = own_codename()
@@ -32,23 +32,23 @@ class Sources(unittest.TestCase):
         patch.start()
         self.addCleanup(patch.stop)
 
-    def test_own_release_is_fetched_from_where_apt_fetches_it(self):
+    def test_own_release_comes_from_the_sources_of_apt(self):
         self.assertEqual(bare_system.sources_of(), ([f"http://a.test/debian {self.own} contrib main",
                                                      f"http://b.test/security {self.own}-security main"], self.own))
 
-    def test_another_release_is_fetched_from_the_same_places(self):
+    def test_another_release_comes_from_the_same_places(self):
         self.assertEqual(bare_system.sources_of("other"), (["http://a.test/debian other contrib main",
                                                             "http://b.test/security other-security main"], "other"))
 
 
 class Impossible(unittest.TestCase):
-    def test_system_whose_apt_knows_no_debian(self):
+    def test_system_without_debian_sources_is_reported(self):
         with mock.patch.object(bare_system, "output", lambda *words: ""):
             with self.assertRaisesRegex(bare_system.Impossible, "no source for the release 'other'"):
                 bare_system.sources_of("other")
 
-    def test_reason_is_printed_and_the_status_says_skipped(self):
-        path = str(asking.place.checkout / "scripts/in_root")
+    def test_in_root_prints_the_reason_and_exits_with_77(self):
+        path = str(support.place.checkout / "scripts/in_root")
         loader = importlib.machinery.SourceFileLoader("in_root", path)
         in_root = importlib.util.module_from_spec(importlib.util.spec_from_loader("in_root", loader))
         loader.exec_module(in_root)
@@ -60,4 +60,4 @@ class Impossible(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    asking.main()
+    support.main()

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""The .deb in a bare Debian: installed by apt-get, used by an ordinary user and through mount(8), removed.
+"""Tests the .deb in a bare Debian: apt-get installs it, a user and mount(8) use it, and dpkg removes it.
 
     clean_root.py --package FILE --keep FOLDER --checkout FOLDER
 
-The bare system is made by debootstrap from the sources of this system's own apt, and kept below --keep for a day.
-Each run works on a copy of it, in namespaces of its own. Exit status: 0 good, 1 not, 77 nothing can be tried here.
+debootstrap makes the bare system from the sources of this system's apt. It is kept in the folder --keep for a day. Each run
+works on a copy, in new namespaces. Exit status: 0 success, 1 failure, 77 the test cannot run here.
 """
 import argparse
 import contextlib
@@ -21,51 +21,51 @@ from pathlib import Path
 import bare_system
 
 SKIPPED = 77
-PATIENCE = 120  # seconds until something counts as stuck
+PATIENCE = 120  # seconds until a command counts as stuck
 USER = "someone"
 HOME = f"/home/{USER}"
 SAMPLE = "simple_zstd9.riegeli"
 RECORDS = 500
 RECORD_42 = b"000042 bucket position the two buffer chunk state block position"
-# What packages that come and go write, whoever they are.
+# Written by any package that is installed or removed.
 VOLATILE = ("/proc", "/dev", "/tmp", "/root", "/home", "/run", "/var/log", "/var/cache", "/var/lib/apt",
             "/var/lib/dpkg")
 
 
 class Wrong(Exception):
-    """What is not as it should be."""
+    """A failed check."""
 
 
-def check(condition, what):
+def check(condition, message):
     if not condition:
-        raise Wrong(what)
+        raise Wrong(message)
 
 
 class Root:
-    """A system below a folder."""
+    """A system in a folder."""
 
     def __init__(self, folder):
         self.folder = folder
 
     def run(self, *words, user=None, status=0):
-        """Standard output of a command in the system, by root or by an ordinary user, that ends with `status`."""
+        """Runs a command in the system as root or as a user. Returns its output; its status must be `status`."""
         if user is not None:
             words = ("su", user, "-s", "/bin/sh", "-c", " ".join(words))
         done = subprocess.run(["chroot", self.folder, *words], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                               stderr=subprocess.PIPE, env=bare_system.ENVIRONMENT, timeout=PATIENCE, check=False)
-        said = done.stderr.decode(errors="replace")
-        check(done.returncode == status, f"{' '.join(words)}\nended with {done.returncode}: {said}")
+        errors = done.stderr.decode(errors="replace")
+        check(done.returncode == status, f"{' '.join(words)}\nended with {done.returncode}: {errors}")
         return done.stdout
 
     def files(self):
-        """Every path in the system that packages alone have a say in."""
+        """Returns every path in the system outside the volatile folders."""
         words = ["find", "/", "-xdev", "("]
         for folder in VOLATILE:
             words += ["-path", folder, "-o"]
         return set(self.run(*words[:-1], ")", "-prune", "-o", "-print0").decode().split("\0")) - {""}
 
     def owned(self):
-        """Every path that an installed package has brought, as it is found: /bin and its kin are links into /usr."""
+        """Returns every path of an installed package. /bin, /sbin and /lib are links into /usr, and are resolved."""
         lists = (self.folder / "var/lib/dpkg/info").glob("*.list")
         named = {line for path in lists for line in path.read_text(encoding="utf-8").splitlines()}
         return {f"/usr{line}" if re.match(r"/(s?bin|lib\w*)/", line) else line for line in named}
@@ -73,18 +73,18 @@ class Root:
 
 def runs_recordfs():
     for path in Path("/proc").glob("[0-9]*/comm"):
-        with contextlib.suppress(OSError):  # it may end while it is asked
+        with contextlib.suppress(OSError):  # the process may end meanwhile
             if path.read_text(encoding="utf-8").strip() == "recordfs":
                 return True
     return False
 
 
 def wait_for_end():
-    """Until no recordfs runs: in a process namespace of our own there is no other. This program is the first process
-    there, so each whose parent has ended becomes its child."""
+    """Waits until no recordfs runs in this process namespace. This program is its first process, and so the parent of all
+    orphans, which it reaps."""
     end = time.monotonic() + PATIENCE
     while runs_recordfs():
-        check(time.monotonic() < end, "a recordfs that was unmounted still runs")
+        check(time.monotonic() < end, "recordfs still runs after unmounting")
         with contextlib.suppress(ChildProcessError):
             os.waitpid(-1, os.WNOHANG)
         time.sleep(0.01)
@@ -98,20 +98,20 @@ def install(root, package):
 def use_without_mount(root):
     version = root.run("recordfs --version", user=USER)
     check(version.startswith(b"recordfs "), "--version")
-    check(b"libprotobuf not there" not in version, "libprotobuf is not there")
+    check(b"libprotobuf not there" not in version, "libprotobuf is missing")
     everything = root.run(f"recordfs cat {HOME}/{SAMPLE}", user=USER)
-    check(RECORD_42 in everything, "recordfs cat does not have record 42")
+    check(RECORD_42 in everything, "recordfs cat does not print record 42")
     return hashlib.sha256(everything).hexdigest()
 
 
 def use_as_user(root, digest):
     point = f"{HOME}/mnt"
     root.run(f"mkdir {point} && recordfs {HOME}/{SAMPLE} {point}", user=USER)
-    check(root.run(f"cat {point}/records/000000042", user=USER) == RECORD_42, "record 42 is another")
+    check(root.run(f"cat {point}/records/000000042", user=USER) == RECORD_42, "wrong bytes in record 42")
     names = root.run(f"ls {point}/records", user=USER).split()
-    check(len(names) == RECORDS, f"{len(names)} records in a mount, not {RECORDS}")
+    check(len(names) == RECORDS, f"{len(names)} records in the mount, not {RECORDS}")
     everything = root.run(f"cat {point}/streams/concat", user=USER)
-    check(hashlib.sha256(everything).hexdigest() == digest, "streams/concat is not what recordfs cat prints")
+    check(hashlib.sha256(everything).hexdigest() == digest, "streams/concat differs from the output of recordfs cat")
     root.run(f"fusermount3 -u {point}", user=USER)
     wait_for_end()
 
@@ -124,7 +124,7 @@ def use_through_mount8(root):
     source = f"{HOME}/{SAMPLE}"
     for words in (("-t", "recordfs", source, point), ("-t", "fuse.recordfs", source, point), (point,)):
         root.run("mount", *words)
-        check(root.run("cat", f"{point}/records/42") == RECORD_42, f"mount {' '.join(words)}: record 42 is another")
+        check(root.run("cat", f"{point}/records/42") == RECORD_42, f"mount {' '.join(words)}: wrong bytes in record 42")
         root.run("umount", point)
         wait_for_end()
 
@@ -132,16 +132,16 @@ def use_through_mount8(root):
 def remove(root, files_before):
     root.run("dpkg", "-r", "recordfs")
     left = root.files() - files_before - root.owned()
-    own = {"/mnt/records"}  # made above
-    check(left <= own, f"left behind: {sorted(left - own)}")
+    own = {"/mnt/records"}  # created by use_through_mount8()
+    check(left <= own, f"files left after the removal: {sorted(left - own)}")
     status = root.run("dpkg-query", "-W", "-f", "${Package}\\n").decode().split()
-    check("recordfs" not in status, "dpkg keeps something of a removed package")
+    check("recordfs" not in status, "dpkg still lists the removed package")
     info = [path.name for path in (root.folder / "var/lib/dpkg/info").iterdir() if path.name.startswith("recordfs.")]
-    check(not info, f"dpkg keeps {info}")
+    check(not info, f"dpkg still has {info}")
 
 
 def try_package(folder, package, checkout):
-    """Runs in namespaces of its own, which take every mount and every process with them."""
+    """Call this in new namespaces, which end with every mount and process in them."""
     bare_system.mount_devices(folder)
     root = Root(folder)
     root.run("useradd", "--create-home", USER)
@@ -161,7 +161,7 @@ def try_package(folder, package, checkout):
 
 
 def in_namespaces(folder, options):
-    """The exit status of this program started anew in namespaces of its own."""
+    """Runs this program again in new namespaces. Returns its exit status."""
     inner = [sys.executable, "-B", __file__, "--package", options.package, "--keep", options.keep,
              "--checkout", options.checkout, "--inside", folder]
     return subprocess.run(["unshare", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc", "--propagation",
@@ -185,10 +185,10 @@ def main():
             subprocess.run(["cp", "-a", "--reflink=auto", system, copy], check=True)
             return in_namespaces(copy, options)
     except bare_system.Impossible as reason:
-        print(f"SKIPPED: the package was not tried in a clean system: {reason}")
+        print(f"SKIPPED: the package was not tested in a clean system: {reason}")
         return SKIPPED
-    except Wrong as what:
-        print(f"FAILED: {what}")
+    except Wrong as message:
+        print(f"FAILED: {message}")
         return 1
 
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""cmake --install installs what it should, where it should, and nothing else."""
+"""`cmake --install` installs exactly the expected files."""
 import gzip
 import os
 import stat
@@ -9,7 +9,7 @@ import tempfile
 import unittest
 from pathlib import Path
 
-import asking
+import support
 
 MODULE = f"lib/{sysconfig.get_config_var('MULTIARCH')}/recordfs/librecordfs-protobuf.so"
 EXPECTED = {
@@ -35,32 +35,32 @@ class Installed(unittest.TestCase):
         folder = tempfile.TemporaryDirectory()
         cls.addClassCleanup(folder.cleanup)
         cls.root = Path(folder.name)
-        subprocess.run(["cmake", "--install", asking.place.build, "--prefix", cls.root],
+        subprocess.run(["cmake", "--install", support.place.build, "--prefix", cls.root],
                        stdout=subprocess.DEVNULL, check=True)
 
-    def test_exactly_these_files(self):
+    def test_expected_files_are_installed_and_no_others(self):
         found = (path for path in self.root.rglob("*") if path.is_symlink() or path.is_file())
         self.assertEqual({str(path.relative_to(self.root)) for path in found}, EXPECTED)
 
-    def test_everybody_reads_them_and_only_programs_run(self):
+    def test_files_are_readable_and_only_the_program_is_executable(self):
         for name in EXPECTED - {LINK}:
             mode = stat.S_IMODE((self.root / name).stat().st_mode)
             self.assertEqual(mode, 0o755 if name == PROGRAM else 0o644, name)
 
-    def test_the_mount_program_is_the_program(self):
+    def test_mount_recordfs_is_a_link_to_the_program(self):
         link = self.root / LINK
         self.assertEqual(os.readlink(link), "../bin/recordfs")
-        self.assertEqual(asking.run(link, "--version").returncode, 0)
+        self.assertEqual(support.run(link, "--version").returncode, 0)
 
-    def test_the_program_finds_libprotobuf(self):
-        self.assertRegex(asking.run(self.root / PROGRAM, "--version").stdout, r"(?m)^libprotobuf \d")
+    def test_program_finds_libprotobuf(self):
+        self.assertRegex(support.run(self.root / PROGRAM, "--version").stdout, r"(?m)^libprotobuf \d")
 
-    def test_release_notes_begin_with_this_version(self):
+    def test_release_notes_start_with_this_version(self):
         notes = gzip.decompress((self.root / "share/doc/recordfs/changelog.gz").read_bytes()).decode("utf-8")
-        version = asking.run(self.root / PROGRAM, "--version").stdout.split()[1]
+        version = support.run(self.root / PROGRAM, "--version").stdout.split()[1]
         self.assertTrue(notes.startswith(f"recordfs ({version}"), notes[:80])
 
-    def test_pages_are_whole(self):
+    def test_man_pages_are_complete(self):
         for name in sorted(EXPECTED):
             if name.startswith("share/man/"):
                 page = gzip.decompress((self.root / name).read_bytes()).decode("utf-8")
@@ -68,4 +68,4 @@ class Installed(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    asking.main()
+    support.main()

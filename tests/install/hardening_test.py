@@ -1,29 +1,29 @@
 #!/usr/bin/env python3
-"""What the compiler and the linker do for a program that reads files from strangers, seen in what was built."""
+"""Hardening of the built binaries by compiler and linker."""
 import json
 import re
 import subprocess
 import unittest
 
-import asking
+import support
 
 BUILT = ("recordfs", "librecordfs-protobuf.so")
 
 
 def read(name, *options):
-    """What readelf says of a file that was built."""
-    done = subprocess.run(["readelf", "--wide", *options, asking.place.build / name], stdout=subprocess.PIPE, text=True,
+    """Returns readelf's description of a built file."""
+    done = subprocess.run(["readelf", "--wide", *options, support.place.build / name], stdout=subprocess.PIPE, text=True,
                           check=True)
     return done.stdout
 
 
 class Hardening(unittest.TestCase):
-    def test_code_stands_at_an_address_that_nobody_knows(self):
+    def test_code_is_position_independent(self):
         for name in BUILT:
             self.assertRegex(read(name, "--file-header"), r"Type: +DYN", name)
         self.assertRegex(read("recordfs", "--dynamic"), r"FLAGS_1\).*\bPIE\b")
 
-    def test_addresses_of_functions_are_read_only_before_it_runs(self):
+    def test_relocations_are_read_only(self):
         for name in BUILT:
             self.assertIn("GNU_RELRO", read(name, "--program-headers"), name)
             self.assertRegex(read(name, "--dynamic"), r"\bBIND_NOW\b|\(FLAGS_1\).*\bNOW\b", name)
@@ -35,14 +35,14 @@ class Hardening(unittest.TestCase):
             self.assertGreater(len(flags), 2, headers)
             self.assertEqual([each for each in flags if "W" in each and "E" in each], [], name)
 
-    def test_stacks_are_guarded_and_sizes_checked(self):
+    def test_stack_protector_and_fortified_functions_are_used(self):
         for name in BUILT:
             self.assertIn("__stack_chk_fail", read(name, "--dyn-syms"), name)
-        # The module calls nothing that has a size to check.
+        # The module calls no function that could be fortified.
         self.assertTrue(re.findall(r"\b__(?:memcpy|v?s?n?printf|fprintf)_chk\b", read("recordfs", "--dyn-syms")))
 
-    def test_every_source_is_compiled_so(self):
-        commands = json.loads((asking.place.build / "compile_commands.json").read_text(encoding="utf-8"))
+    def test_every_source_is_compiled_with_hardening_options(self):
+        commands = json.loads((support.place.build / "compile_commands.json").read_text(encoding="utf-8"))
         checked = [each for each in commands if re.search(r"/(core|fusefs)/", each["file"])]
         parts = {re.search(r"CMakeFiles/(\w+)\.dir/", each["command"]).group(1) for each in checked}
         self.assertLessEqual({"recordfs", "recordfs_base", "recordfs_codec", "recordfs_format_riegeli", "recordfs_glue",
@@ -53,4 +53,4 @@ class Hardening(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    asking.main()
+    support.main()

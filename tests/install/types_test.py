@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
-"""file(1) and the MIME database know the formats by what is installed for them."""
+"""The installed magic file and MIME types identify the formats for file(1) and desktops."""
 import shutil
 import subprocess
 import tempfile
 import unittest
 from pathlib import Path
 
-import asking
+import support
 
-# Sample: what file says of it, and its type.
+# {sample: (description that file prints, subtype of application/x-...)}
 KNOWN = {
     "riegeli/simple_zstd9.riegeli": ("Riegeli/records, simple chunks of zstd", "riegeli"),
     "riegeli/transposed_regular.riegeli": ("Riegeli/records, transposed chunks of Brotli", "riegeli"),
@@ -34,36 +34,36 @@ KNOWN = {
     "leveldb_table/leveldb-snappy.ldb": ("LevelDB table", "leveldb-table"),
     "array_record/sound.array_record": ("ArrayRecord, of Riegeli/records", "array-record"),
 }
-# A log of LevelDB has no magic that the MIME database could hold, TFRecord has none, and tables and ArrayRecord files
-# have it at the end.
+# LevelDB logs have no magic that the MIME database can express, TFRecord has none, and tables and ArrayRecord files have it
+# at the end.
 NOT_IN_DATABASE = {"leveldb_log/rocksdb-cf-txn/000018.log", "leveldb_log/rocksdb-direct/zstd-block-aligned.log",
                    "leveldb_table/leveldb-snappy.ldb", "array_record/sound.array_record",
                    "tfrecord/examples.tfrecord"}
 
 
-@asking.needs("file")
+@support.needs("file")
 class File(unittest.TestCase):
-    def say(self, *words):
-        done = asking.run("file", "--brief", *words)
+    def describe(self, *words):
+        done = support.run("file", "--brief", *words)
         self.assertEqual(done.returncode, 0, done.stdout)
         return done.stdout.rstrip("\n")
 
-    def test_the_magic_file_is_sound(self):
+    def test_magic_file_compiles(self):
         with tempfile.TemporaryDirectory() as folder:
-            done = asking.run("file", "-C", "-m", asking.installed("types/magic"), cwd=folder)
+            done = support.run("file", "-C", "-m", support.installed("types/magic"), cwd=folder)
         self.assertEqual((done.returncode, done.stdout), (0, ""))
 
-    def test_each_format_is_known(self):
+    def test_each_format_is_identified(self):
         for name, (text, kind) in KNOWN.items():
             with self.subTest(name):
-                magic = asking.installed("types/magic")
-                self.assertEqual(self.say("-m", magic, asking.sample(name)), text)
-                self.assertEqual(self.say("--mime-type", "-m", magic, asking.sample(name)), f"application/x-{kind}")
+                magic = support.installed("types/magic")
+                self.assertEqual(self.describe("-m", magic, support.sample(name)), text)
+                self.assertEqual(self.describe("--mime-type", "-m", magic, support.sample(name)), f"application/x-{kind}")
 
-    def test_what_is_none_is_not_taken_for_one(self):
-        for path in sorted(asking.sample("leveldb_log/negative").iterdir()):
+    def test_other_files_are_not_identified_as_a_format(self):
+        for path in sorted(support.sample("leveldb_log/negative").iterdir()):
             with self.subTest(path.name):
-                self.assertNotIn("application/x-", self.say("--mime-type", "-m", asking.installed("types/magic"), path))
+                self.assertNotIn("application/x-", self.describe("--mime-type", "-m", support.installed("types/magic"), path))
 
 
 class MimeDatabase(unittest.TestCase):
@@ -73,34 +73,34 @@ class MimeDatabase(unittest.TestCase):
         self.data = Path(folder.name)
         packages = self.data / "mime" / "packages"
         packages.mkdir(parents=True)
-        shutil.copy(asking.installed("types/recordfs.xml"), packages)
+        shutil.copy(support.installed("types/recordfs.xml"), packages)
 
-    @asking.needs("xmllint")
-    def test_it_is_well_formed(self):
-        done = asking.run("xmllint", "--noout", asking.installed("types/recordfs.xml"))
+    @support.needs("xmllint")
+    def test_mime_package_is_well_formed(self):
+        done = support.run("xmllint", "--noout", support.installed("types/recordfs.xml"))
         self.assertEqual((done.returncode, done.stdout), (0, ""))
 
-    @asking.needs("update-mime-database")
-    def test_the_database_takes_every_type(self):
-        done = asking.run("update-mime-database", self.data / "mime")
+    @support.needs("update-mime-database")
+    def test_database_contains_every_type(self):
+        done = support.run("update-mime-database", self.data / "mime")
         self.assertEqual(done.returncode, 0, done.stdout)
         self.assertNotIn("Error", done.stdout)
         types = (self.data / "mime" / "types").read_text(encoding="utf-8").split()
         self.assertEqual(set(types), {f"application/x-{kind}" for _, kind in KNOWN.values()})
 
-    @asking.needs("update-mime-database")
-    @asking.needs("gio")
-    def test_desktops_know_each_format_by_its_bytes(self):
+    @support.needs("update-mime-database")
+    @support.needs("gio")
+    def test_desktops_identify_each_format_by_its_bytes(self):
         subprocess.run(["update-mime-database", self.data / "mime"], stderr=subprocess.DEVNULL, check=True)
         for name, (_, kind) in KNOWN.items():
             if name in NOT_IN_DATABASE:
                 continue
             with self.subTest(name):
-                shutil.copy(asking.sample(name), self.data / "unnamed")
-                done = asking.run("env", f"XDG_DATA_HOME={self.data}", "gio", "info", "-a", "standard::content-type",
+                shutil.copy(support.sample(name), self.data / "unnamed")
+                done = support.run("env", f"XDG_DATA_HOME={self.data}", "gio", "info", "-a", "standard::content-type",
                                   self.data / "unnamed")
                 self.assertIn(f"standard::content-type: application/x-{kind}\n", done.stdout)
 
 
 if __name__ == "__main__":
-    asking.main()
+    support.main()

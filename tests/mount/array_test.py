@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""array.npy of a Bloscpack file that holds a numpy array: exact, seekable, and ready for a memory map."""
+"""array.npy of a Bloscpack file that holds a numpy array: exact, seekable and suitable for mmap."""
 import ast
 import json
 import mmap
@@ -8,7 +8,7 @@ import struct
 
 import mounting
 
-# What numpy itself says of these arrays: type, shape, Fortran order.
+# As numpy describes these arrays: dtype, shape, Fortran order.
 ARRAYS = {
     "bloscpack/v3-np-f8-2d.blp": ("<f8", (60, 100), False),
     "bloscpack/v3-np-i4-fortran.blp": ("<i4", (120, 100), True),
@@ -20,7 +20,7 @@ ARRAYS = {
 
 
 def split_npy(bytes_):
-    """The header's dictionary and the bytes behind it, as numpy.lib.format reads them."""
+    """Returns the header's dictionary and the bytes after it, as numpy.lib.format reads them."""
     assert bytes_[:8] == b"\x93NUMPY\x01\x00", bytes_[:8]
     (length,) = struct.unpack("<H", bytes_[8:10])
     header = bytes_[10 : 10 + length]
@@ -29,13 +29,13 @@ def split_npy(bytes_):
 
 
 class Arrays(mounting.Case):
-    def test_link_at_the_root_leads_to_the_stream(self):
+    def test_link_at_the_root_points_to_the_stream(self):
         top = self.mount(mounting.sample("bloscpack/v3-np-f8-2d.blp")).point
         self.assertIn("array.npy", os.listdir(top))
         self.assertEqual(os.readlink(top / "array.npy"), ".views/streams/array.npy")
         self.assertEqual(sorted(os.listdir(top / "streams")), ["array.npy", "concat", "lines"])
 
-    def test_header_says_what_the_array_is_and_all_records_follow(self):
+    def test_header_describes_the_array_and_all_records_follow(self):
         for sample, (descr, shape, fortran_order) in ARRAYS.items():
             with self.subTest(sample):
                 top = self.mount(mounting.sample(sample)).point
@@ -54,7 +54,7 @@ class Arrays(mounting.Case):
         self.assertEqual(data[at : at + 8], (top / "streams/concat").read_bytes()[at : at + 8])
         self.assertEqual(len(data), 8 * header["shape"][0] * header["shape"][1])
 
-    def test_numpy_maps_it(self):
+    def test_numpy_memory_maps_the_array(self):
         try:
             import numpy
         except ImportError:
@@ -65,13 +65,13 @@ class Arrays(mounting.Case):
                 mapped = numpy.load(top / "array.npy", mmap_mode="r")
                 self.assertEqual(mapped.tobytes(order="A"), (top / "streams/concat").read_bytes())
 
-    def test_file_without_an_array_has_none(self):
+    def test_file_without_an_array_has_no_array_npy(self):
         top = self.mount(mounting.sample("bloscpack/v3-onechunk.blp")).point
         self.assertNotIn("array.npy", os.listdir(top))
         self.assertFalse(os.path.lexists(top / ".views/streams/array.npy"))
         self.assertNotIn("array", json.loads((top / "info.json").read_text(encoding="utf-8")))
 
-    def test_array_that_the_file_could_not_hold_is_not_offered(self):
+    def test_array_larger_than_the_file_can_hold_has_no_array_npy(self):
         metadata = json.dumps({"container": "numpy", "dtype": "<f8", "shape": [1 << 58], "order": "C"}).encode()
         sizes = struct.pack("<III", *[len(metadata)] * 3)
         section = b"JSON" + bytes(4) + bytes([0, 0, 0, 6]) + sizes + bytes(8) + metadata

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Files that are made to exhaust whoever reads them: memory stays in bounds, and other files are served meanwhile."""
+"""Resource-exhaustion attacks: memory stays within bounds, and other files are served meanwhile."""
 import contextlib
 import os
 import stat
@@ -7,23 +7,23 @@ import threading
 import time
 
 import mounting
-from hostile import MOST_MEMORY, Beside, files
+from hostile import MAX_MEMORY, HostileCase, files
 
-MOST_ENTRIES = 200        # of a directory
-MOST_BYTES = 64 << 20     # of a file
+MAX_ENTRIES = 200  # read from a directory
+MAX_BYTES = 64 << 20  # read from a file
 PIECE = 1 << 20
-MOST_SIZE = 1 << 30  # of a file; no attack has more bytes than that
-# A request that takes as long does not end, whatever the machine and the sanitizer: bombs are decoded in 0.1 s.
-MOST_SECONDS = 100
+MAX_SIZE = 1 << 30  # of a file; no attack has more bytes than that
+# A request that takes this long never ends, on any machine and under any sanitizer: bombs are decoded in 0.1 s.
+MAX_SECONDS = 100
 
 
 class Walk:
-    """Lists, asks and reads all of a tree, as far as it is not too much of one kind."""
+    """Lists, stats and reads a tree, up to a limit per directory and per file."""
 
     def __init__(self, top):
         self.nodes = 0
-        self.longest = 0  # request, in seconds
-        self.largest = 0  # file, in bytes
+        self.longest = 0  # seconds that a request took
+        self.largest = 0  # st_size of a file
         self.visit(top)
 
     @contextlib.contextmanager
@@ -36,7 +36,7 @@ class Walk:
     def visit(self, top, depth=0):
         names = []
         with self.request(), os.scandir(top) as entries:
-            names += (entry.name for entry, _ in zip(entries, range(MOST_ENTRIES)))
+            names += (entry.name for entry, _ in zip(entries, range(MAX_ENTRIES)))
         for name in sorted(names):
             path = top / name
             self.nodes += 1
@@ -52,17 +52,17 @@ class Walk:
                     self.read_all(path)
 
     def read_all(self, path):
-        """Reads on behind what fails."""
+        """Reads a file to its end. Skips pieces that fail."""
         with path.open("rb", buffering=0) as file:
-            for at in range(0, min(os.fstat(file.fileno()).st_size, MOST_BYTES), PIECE):
+            for at in range(0, min(os.fstat(file.fileno()).st_size, MAX_BYTES), PIECE):
                 with self.request():
                     os.pread(file.fileno(), PIECE, at)
 
 
-class Attacks(Beside):
+class Attacks(HostileCase):
     def walk_beside_a_reader(self, mounted, path):
-        """Walks through a hostile container while somebody reads a good one. Returns the walk, and the longest of those
-        reads in seconds."""
+        """Walks a hostile container while reading a good one. Returns the Walk, and the seconds that the slowest of those
+        reads took."""
         walks = []
         walker = threading.Thread(target=lambda: walks.append(Walk(path)), daemon=True)
         walker.start()
@@ -73,7 +73,7 @@ class Attacks(Beside):
             longest = max(longest, time.monotonic() - begun)
             answered += 1
             walker.join(0.01 if answered < 10 else 0.2)
-        self.assertEqual(len(walks), 1, f"the walk through {path} did not end well")
+        self.assertEqual(len(walks), 1, f"the walk of {path} failed")
         return walks[0], longest
 
     def attack(self, hostile):
@@ -84,17 +84,17 @@ class Attacks(Beside):
         nodes, longest, of_good = 0, 0, 0
         for name in hostile:
             with self.subTest(file=name):
-                self.assertTrue((mounted / name).is_dir(), "it was not even opened")
+                self.assertTrue((mounted / name).is_dir(), "not opened")
                 walk, longest_beside = self.walk_beside_a_reader(mounted, mounted / name)
                 nodes, longest, of_good = nodes + walk.nodes, max(longest, walk.longest), max(of_good, longest_beside)
-                self.assertLess(max(walk.longest, longest_beside), MOST_SECONDS)
-                self.assertLessEqual(walk.largest, MOST_SIZE, "a size that only a header declares")
-                self.assert_in_bounds(mounted, MOST_MEMORY, name)
+                self.assertLess(max(walk.longest, longest_beside), MAX_SECONDS)
+                self.assertLessEqual(walk.largest, MAX_SIZE, "st_size comes from an unchecked header")
+                self.assert_in_bounds(mounted, MAX_MEMORY, name)
                 self.assertIsNone(mounted.daemon.poll(), mounted.log())
-        most = self.most_memory(mounted)
+        peak = self.peak_memory(mounted)
         self.assertEqual(mounted.unmount(), 0, mounted.log())
-        print(f"{self.id().rsplit('.', 1)[1]}: {len(hostile)} attacks, {nodes} nodes, at most {most >> 20} MiB, the longest "
-              f"request {longest:.2f} s, of the good file {of_good:.2f} s", flush=True)
+        print(f"{self.id().rsplit('.', 1)[1]}: {len(hostile)} attacks, {nodes} nodes, at most {peak >> 20} MiB, slowest "
+              f"request {longest:.2f} s, slowest read of the good file {of_good:.2f} s", flush=True)
 
 
 for form in files.FORMATS:

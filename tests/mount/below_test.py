@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""The file system below fails, stops short, or has its file changed: what is served is right, or fails with a reason,
-and the rest goes on.
+"""The file system below returns errors or short reads, or its file changes: reads are correct or fail with a reason, and
+the mount goes on.
 
-Each file lies on faultfs, whose n-th read meets the fault, counted from before the mount on. RECORDFS_THOROUGH=N in the
-environment takes N times as many reads, up to all of them.
+Each file is on faultfs. The fault hits its n-th read, counted from before the mount. RECORDFS_THOROUGH=N in the environment
+tries N times as many reads, up to all of them.
 """
 import contextlib
 import errno
@@ -16,29 +16,29 @@ import mounting
 SAMPLES = ["array_record/group-10-zstd.array_record", "riegeli/simple_flush_every7.riegeli", "recordio/v2-text-100.grail-rio",
            "wandb/swanlab-2.swanlab", "leveldb_log/leftover-06-then-300.log", "proio/c16-metadata.proio",
            "bloscpack/vl-uniform.blp", "tfrecord/small.tfrecord", "leveldb_table/rocksdb7-filter-in-parts.sst"]
-READS = max(1, 2 * int(os.environ.get("RECORDFS_THOROUGH", "1")))  # that are hit in each file by each fault
+READS = max(1, 2 * int(os.environ.get("RECORDFS_THOROUGH", "1")))  # tried in each file with each fault
 HIDDEN = ["eintr {}", "short {}", "replace {}", "grow {}"]
 PASSING = ["eio {}", "eio-from {}", "eintr-from {}"]
 
 
 class Below(faulty.Case):
-    def assert_right_or_failed(self, found, truth, mounted):
-        """Returns what failed."""
+    def assert_correct_or_failed(self, found, truth, mounted):
+        """Returns the names of the files that failed."""
         failed = {name for name, what in found.items() if isinstance(what, int)}
         self.assertLessEqual({found[name] for name in failed}, {errno.EIO})
         self.assertEqual([name for name in truth if name not in failed and found[name] != truth[name]], [])
         self.assertIsNone(mounted.daemon.poll(), mounted.log())
         return failed
 
-    def tried(self, source):
-        """A mount, or the one line that says why there is none."""
+    def mount_or_message(self, source):
+        """Returns (mount, ""), or (None, message) if recordfs refuses to mount."""
         try:
             return self.mount(source, options=["index=no"]), ""
         except AssertionError as refused:
             return None, str(refused)
 
     def sweep(self, fault, check):
-        """Mounts each sample while one of its reads meets the fault: check(mounted or None, why not, truth)."""
+        """Mounts each sample while one of its reads meets the fault. Calls check(mount or None, message, truth, source)."""
         for place, name in enumerate(SAMPLES):
             source = self.put(name)
             truth, count = self.truth(source)
@@ -48,46 +48,46 @@ class Below(faulty.Case):
                 with self.subTest(sample=name, fault=fault.format(number)):
                     self.put(name)
                     self.fault(fault.format(number))
-                    mounted, why = self.tried(source)
+                    mounted, why = self.mount_or_message(source)
                     check(mounted, why, truth, source)
                     if mounted:
                         self.assertEqual(mounted.unmount(), 0)
 
     def check_hidden(self, mounted, why, truth, _):
         self.assertIsNotNone(mounted, why)
-        found = self.seen(mounted.point, self.files_of(truth))
-        self.assertEqual(self.assert_right_or_failed(found, truth, mounted), set())
+        found = self.snapshot(mounted.point, self.files_of(truth))
+        self.assertEqual(self.assert_correct_or_failed(found, truth, mounted), set())
 
     def check_passing(self, mounted, why, truth, source):
-        """What fails has its reason in the log, and is right when the fault is over."""
+        """The log gives the reason of each failure. Afterwards everything is readable."""
         if not mounted:
             self.assertRegex(why, f"{source}: .*(Input/output error|Interrupted system call)")
             self.fault()
             mounted = self.mount(source, options=["index=no"])
-        elif self.assert_right_or_failed(self.seen(mounted.point, self.files_of(truth)), truth, mounted):
+        elif self.assert_correct_or_failed(self.snapshot(mounted.point, self.files_of(truth)), truth, mounted):
             mounted.wait_for_log(f"{source}: .*(Input/output error|Interrupted system call)")
             self.fault()
-        self.assertEqual(self.seen(mounted.point, self.files_of(truth)), truth)
+        self.assertEqual(self.snapshot(mounted.point, self.files_of(truth)), truth)
 
     def check_changed(self, mounted, why, truth, source):
         if not mounted:
             self.assertRegex(why, f"{source}: .*(shorter|rewritten)")
             return
-        if self.assert_right_or_failed(self.seen(mounted.point, self.files_of(truth)), truth, mounted):
+        if self.assert_correct_or_failed(self.snapshot(mounted.point, self.files_of(truth)), truth, mounted):
             mounted.wait_for_log(f"{source}: .*(shorter|rewritten)")
 
-    def test_what_a_reader_need_not_notice_changes_nothing(self):
+    def test_faults_that_readers_need_not_notice_change_nothing(self):
         for fault in HIDDEN:
             self.sweep(fault, self.check_hidden)
 
-    def test_what_fails_for_a_moment_is_right_afterwards(self):
+    def test_files_that_failed_are_correct_after_a_temporary_fault(self):
         for fault in PASSING:
             self.sweep(fault, self.check_passing)
 
-    def test_file_that_is_cut_off_at_any_moment(self):
+    def test_file_truncated_during_any_read_fails_with_a_reason(self):
         self.sweep("truncate {}", self.check_changed)
 
-    def test_reads_that_are_always_short(self):
+    def test_short_reads_below_change_nothing(self):
         for name in SAMPLES:
             with self.subTest(sample=name):
                 source = self.put(name)
@@ -96,13 +96,13 @@ class Below(faulty.Case):
                 mounted = self.mount(source, options=["index=no"])
                 self.check_hidden(mounted, "", truth, source)
 
-    def test_slow_reads_are_right(self):
+    def test_slow_reads_below_change_nothing(self):
         source = self.put(SAMPLES[-1])
         truth, _ = self.truth(source)
         self.fault("slow 10")
         self.check_hidden(self.mount(source, options=["index=no"]), "", truth, source)
 
-    def test_bad_sector_in_a_chunk_costs_the_chunk_alone(self):
+    def test_bad_sector_fails_only_the_chunk_that_contains_it(self):
         source = self.put("riegeli/multiblock_zstd.riegeli")
         mounted = self.mount(source, options=["index=no"])
         chunks = sorted(os.listdir(mounted / "chunks"))
@@ -113,7 +113,7 @@ class Below(faulty.Case):
         mounted = self.mount(source, options=["index=no"])
         failed = {}
         for chunk, names in records.items():
-            outcomes = [self.asked((mounted / "chunks" / chunk / "records" / name).read_bytes) for name in names]
+            outcomes = [self.result_or_errno((mounted / "chunks" / chunk / "records" / name).read_bytes) for name in names]
             failed[chunk] = {what for what in outcomes if isinstance(what, int)}
         self.assertEqual({chunk for chunk, numbers in failed.items() if numbers}, {bad})
         self.assertEqual(failed[bad], {errno.EIO})
@@ -133,8 +133,8 @@ class Below(faulty.Case):
         self.assertTrue((mounted / good.name / "streams/concat").read_bytes())
         mounted.wait_for_log(f"{bad}: .*Input/output error")
 
-    def test_failure_of_a_walk_is_not_saved(self):
-        """The walk ends where the fault was and goes on from there: what is saved is of the whole."""
+    def test_scan_that_failed_saves_no_incomplete_index(self):
+        """The scan resumes where the fault was, so a saved index covers the whole file."""
         source = self.put("riegeli/multiblock_zstd.riegeli")
         truth, count = self.truth(source)
         self.fault(f"eio {count // 3}")
@@ -143,7 +143,7 @@ class Below(faulty.Case):
         for _ in range(2):
             self.fault()
             mounted = self.mount(source)
-            self.assertEqual(self.seen(mounted.point, self.files_of(truth)), truth)
+            self.assertEqual(self.snapshot(mounted.point, self.files_of(truth)), truth)
             self.assertEqual(mounted.unmount(), 0)
             self.assertEqual(self.recordfs("index", source).returncode, 0)
 

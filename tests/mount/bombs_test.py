@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
-"""Chunks that decode to nearly 1 GiB: who reads small records does not wait for those who read them."""
+"""Chunks that decode to nearly 1 GiB: readers of small records do not wait for them."""
 import os
 import signal
 import sys
 import time
 
 import mounting
-from hostile import GOOD, ITSELF, Beside, files
+from hostile import GOOD, DAEMON_MEMORY, HostileCase, files
 
-# Reads here and there, past what the kernel has kept, and tells of each read.
+# Reads at changing offsets without the page cache, and prints a dot after each read.
 BOMB_READER = """
 import itertools, os, sys
 file = os.open(sys.argv[1], os.O_RDONLY)
@@ -19,16 +19,16 @@ for step in itertools.count():
 """
 
 
-class Bombs(Beside):
-    """Readers of chunks that decode to nearly 1 GiB, with the options that a mount has by default."""
+class Bombs(HostileCase):
+    """Concurrent readers of such chunks, with the mount's default options."""
 
     SIZE = 63 << 24
     READERS = 16
     GOOD_FILES = 8
-    GOOD_RECORDS = 20  # and a few, of each
-    # A chunk as it is decoded, what the codec needs besides and what the kernel takes time to get back, the cache, and
-    # what quick threads decode meanwhile.
-    MOST_MEMORY = (1 << 30) + (256 << 20) + (64 << 20) + ITSELF
+    GOOD_RECORDS = 20  # read from each good file, about
+    # One decoded chunk, the codec's working memory (which the kernel takes time to reclaim), the cache, and what
+    # non-blocking threads decode meanwhile.
+    MAX_MEMORY = (1 << 30) + (256 << 20) + (64 << 20) + DAEMON_MEMORY
 
     def setUp(self):
         super().setUp()
@@ -49,7 +49,7 @@ class Bombs(Beside):
         return readers
 
     def progress(self, readers):
-        """How many reads have come to an end since the last time."""
+        """Returns how many reads have completed since the last call."""
         return sum(len(reader.stdout.read() or b"") for reader in readers)
 
     def end_readers(self, readers):
@@ -59,8 +59,8 @@ class Bombs(Beside):
             self.assertEqual(reader.wait(mounting.PATIENCE), -signal.SIGKILL)
 
     def read_all_that_is_good(self):
-        """Opens the good files, and reads what nobody has read before. Returns how many that were, and how long the longest
-        took."""
+        """Opens the good files and reads records that are not cached. Returns their number, and the seconds that the slowest
+        read took."""
         count = 0
         longest = 0
         for number in range(self.GOOD_FILES):
@@ -71,21 +71,21 @@ class Bombs(Beside):
                 count += 1
         return count, longest
 
-    def test_good_records_are_read_before_bombs_are(self):
+    def test_good_records_do_not_wait_for_bombs(self):
         readers = self.start_readers()
         mounting.wait_for(lambda: self.progress(readers) > 0, "a bomb to be decoded")
-        time.sleep(1)  # all of them wait by then
+        time.sleep(1)  # until all of them wait
         self.progress(readers)
         count, longest = self.read_all_that_is_good()
         meanwhile = self.progress(readers)
-        print(f"{count} good records, the longest in {1000 * longest:.0f} ms; {meanwhile} reads of bombs meanwhile", flush=True)
-        # Who had to wait for a thread would have to wait for a bomb each time.
+        print(f"{count} good records, the slowest in {1000 * longest:.0f} ms; {meanwhile} reads of bombs meanwhile", flush=True)
+        # A read that had to wait for a thread would wait for one bomb each time.
         self.assertLess(meanwhile, count)
-        mounting.wait_for(lambda: self.most_memory(self.mounted) > self.SIZE, "all of a bomb to be in memory")
+        mounting.wait_for(lambda: self.peak_memory(self.mounted) > self.SIZE, "a whole bomb to be in memory")
         for _ in range(self.READERS // 2):
-            mounting.wait_for(lambda: self.progress(readers) > 0, "the bombs to be read on")
+            mounting.wait_for(lambda: self.progress(readers) > 0, "reads of the bombs to continue")
         self.end_readers(readers)
-        most = self.assert_in_bounds(self.mounted, self.MOST_MEMORY, "bombs")
+        most = self.assert_in_bounds(self.mounted, self.MAX_MEMORY, "bombs")
         self.assertEqual(self.mounted.unmount(), 0, self.mounted.log())
         print(f"at most {most >> 20} MiB", flush=True)
 

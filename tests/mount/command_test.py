@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Mount points that the program makes, names and takes away again: `recordfs mount`, and the bare form."""
+"""Mount points that the program creates, names and removes: `recordfs mount`, and the form without a command."""
 import os
 import signal
 
@@ -9,7 +9,7 @@ SAMPLE = "riegeli/simple_snappy.riegeli"
 
 
 class Case(mounting.Case):
-    """Works in a folder of its own as the current directory, which belongs to the user."""
+    """Runs the commands in a new current directory that belongs to the user."""
 
     user = None
 
@@ -41,14 +41,14 @@ class Case(mounting.Case):
 
 
 class Making(Case):
-    def test_bare_form_makes_the_mount_point_and_takes_it_away(self):
+    def test_form_without_a_command_creates_and_removes_the_mount_point(self):
         done = self.start("data.riegeli", "new")
         self.assertEqual((done.stdout, done.stderr), ("", ""))
         self.assert_serves("new")
         self.unmount("new")
         self.wait_until_gone("new")
 
-    def test_mount_point_that_was_there_stays(self):
+    def test_existing_mount_point_is_kept(self):
         (self.here / "old").mkdir()
         if self.user is not None:
             os.chown(self.here / "old", self.user, self.user)
@@ -59,26 +59,26 @@ class Making(Case):
             mounting.wait_for(lambda: not mounting.daemons("old"), "the daemon's end")
             self.assertEqual(self.listing(), ["data.riegeli", "old"])
 
-    def test_signal_takes_it_away(self):
+    def test_signal_removes_the_mount_point(self):
         self.start("mount", "data.riegeli", "new")
         self.assert_serves("new")
         for daemon in mounting.daemons("new"):
             os.kill(daemon, signal.SIGTERM)
         self.wait_until_gone("new")
 
-    def test_foreground_takes_it_away(self):
+    def test_foreground_mount_removes_the_mount_point(self):
         mounted = self.mount(self.here / "data.riegeli", point=self.here / "new", user=self.user)
         self.assert_serves("new")
         self.assertEqual(mounted.unmount(), 0)
         self.assertFalse((self.here / "new").exists())
 
-    def test_auto_unmount_takes_it_away(self):
+    def test_auto_unmount_removes_the_mount_point(self):
         self.start("data.riegeli", "new", "-o", "auto_unmount")
         self.assert_serves("new")
         self.unmount("new")
         self.wait_until_gone("new")
 
-    def test_lazy_unmount_takes_it_away_in_the_end(self):
+    def test_lazy_unmount_removes_the_mount_point_once_it_is_unused(self):
         self.start("data.riegeli", "new")
         with mounting.started("sh", "-c", "cd new && echo && exec sleep 1000", user=self.user, cwd=self.here) as inside:
             inside.stdout.read(1)
@@ -86,7 +86,7 @@ class Making(Case):
             self.assertEqual(len(mounting.daemons("new")), 1)
         self.wait_until_gone("new")
 
-    def test_failed_mount_leaves_nothing(self):
+    def test_failed_mount_leaves_no_mount_point(self):
         (self.here / "plain.txt").write_text("no container\n", encoding="utf-8")
         self.start("plain.txt", "new", status=2)
         self.start("mount", "plain.txt", status=2)
@@ -94,25 +94,25 @@ class Making(Case):
         self.start("data.riegeli", "new", "-o", "context=nonsense,max_read=4096,allow_other,allow_root", status=3)
         self.assertEqual(self.listing(), ["data.riegeli", "plain.txt"])
 
-    def test_parents_are_not_made(self):
+    def test_parent_directories_are_not_created(self):
         done = self.start("data.riegeli", "above/new", status=3)
         self.assertIn("above/new: cannot mount: ", done.stderr)
         self.assertIn("No such file", done.stderr)
 
 
 class Naming(Case):
-    def test_after_the_file(self):
+    def test_mount_point_is_named_after_the_file(self):
         self.assertEqual(self.start("mount", "data.riegeli").stdout, "data\n")
         self.assert_serves("data")
         self.unmount("data")
         self.wait_until_gone("data")
 
-    def test_in_the_current_directory(self):
+    def test_mount_point_is_in_the_current_directory(self):
         source = self.copy(SAMPLE, "elsewhere.riegeli")
         self.assertEqual(self.start("mount", source).stdout, "elsewhere\n")
         self.assert_serves("elsewhere")
 
-    def test_second_mount_has_another_name(self):
+    def test_second_mount_gets_another_name(self):
         self.assertEqual(self.start("mount", "data.riegeli").stdout, "data\n")
         self.assertEqual(self.start("mount", "data.riegeli").stdout, "data.mnt\n")
         self.assert_serves("data.mnt")
@@ -121,34 +121,34 @@ class Naming(Case):
         self.assertEqual(done.stderr.count("\n"), 1)
         self.assertIn("data.mnt: cannot mount: the name is taken", done.stderr)
 
-    def test_file_without_an_extension(self):
+    def test_file_without_an_extension_gets_a_suffix(self):
         (self.here / "data.riegeli").rename(self.here / "data")
         self.assertEqual(self.start("mount", "data").stdout, "data.mnt\n")
         self.assert_serves("data.mnt")
 
-    def test_name_with_a_newline(self):
+    def test_name_with_a_newline_is_mounted_and_removed(self):
         (self.here / "data.riegeli").rename(self.here / "da\nta.riegeli")
         self.assertEqual(self.start("mount", "da\nta.riegeli").stdout, "da\nta\n")
         self.assert_serves("da\nta")
         self.unmount("da\nta")
         self.wait_until_gone("da\nta")
 
-    def test_last_file_of_several_is_a_source(self):
+    def test_last_of_several_files_is_a_source(self):
         self.copy(SAMPLE, "here/other.riegeli")
         self.assertEqual(self.start("mount", "data.riegeli", "other.riegeli").stdout, "data\n")
         done = mounting.run("ls", self.here / "data", user=self.user)
         self.assertEqual(done.stdout, "data.riegeli\nother.riegeli\n")
 
-    def test_bare_form_says_what_to_do(self):
+    def test_missing_mount_point_is_reported_with_a_hint(self):
         done = self.start("data.riegeli", status=1)
         self.assertEqual(done.stderr, "recordfs: no mount point given: recordfs mount data.riegeli makes one (try recordfs --help)\n")
         self.assertEqual(self.listing(), ["data.riegeli"])
 
-    def test_bare_form_does_not_mount_on_files(self):
+    def test_form_without_a_command_does_not_mount_on_a_file(self):
         self.copy(SAMPLE, "here/other.riegeli")
         self.assertIn("not a directory", self.start("data.riegeli", "other.riegeli", status=3).stderr)
 
-    def test_words_behind_the_command_are_the_mounts(self):
+    def test_options_after_mount_belong_to_mount(self):
         for flag in ("--help", "-h"):
             self.assertIn("recordfs mount [OPTION]", self.start("mount", flag).stdout.splitlines()[2])
         self.assertIn("no source", self.start("mount", status=1).stderr)

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Commands without a mount, beside a mount: both show the same."""
+"""Commands that read a file directly show the same as a mount of it."""
 import errno
 import os
 import subprocess
@@ -8,14 +8,14 @@ from pathlib import Path
 import mounting
 
 EXPECTATION = ".expect.json"
-ONE_IN = 6  # samples, where few shall do
+ONE_IN = 6  # samples, in a quick run
 PIECE = 4096
-READABLE_IN_PART = (0, 4, 5)
+STATUSES = (0, 4, 5)
 
 
 class BesideAMount(mounting.Case):
     def setUp(self):
-        """Mounts every sample that is a container, each in a directory of a name of its own."""
+        """Mounts every sample that is a container, each under a unique name."""
         super().setUp()
         self.sources = []
         (self.folder / "sources").mkdir()
@@ -34,7 +34,8 @@ class BesideAMount(mounting.Case):
                               stderr=subprocess.PIPE, check=False, env=self.environment())
 
     def shown(self, path):
-        """What can be read of a file in front of the first error, and that error or None."""
+        """Returns the bytes before the first error, and that error or None."""
+
         pieces = []
         with path.open("rb", buffering=0) as file:
             while True:
@@ -52,7 +53,7 @@ class BesideAMount(mounting.Case):
             shown, failed = self.shown(self.mounted / source.name / "streams/concat")
             done = self.command("cat", source)
             with self.subTest(sample=source.name):
-                self.assertIn(done.returncode, READABLE_IN_PART)
+                self.assertIn(done.returncode, STATUSES)
                 if failed is None:
                     whole += 1
                     self.assertEqual(done.stdout, shown)
@@ -62,20 +63,20 @@ class BesideAMount(mounting.Case):
                     self.assertEqual(done.stdout[:len(shown)], shown)
         self.assertGreater(whole, len(self.sources) // 2)
 
-    def test_lines_are_those_of_the_stream(self):
+    def test_cat_lines_writes_the_lines_stream(self):
         for source in self.sources:
             shown, failed = self.shown(self.mounted / source.name / "streams/lines")
             if failed is None:
                 with self.subTest(sample=source.name):
                     self.assertEqual(self.command("cat", "--lines", source).stdout, shown)
 
-    def test_chunks_are_the_rows_of_the_index(self):
+    def test_ls_chunks_prints_chunks_tsv(self):
         for source in self.sources:
             with self.subTest(sample=source.name):
                 self.assertEqual(self.command("ls", "--chunks", source).stdout,
                                  (self.mounted / source.name / "index/chunks.tsv").read_bytes())
 
-    def test_info_is_the_file(self):
+    def test_info_json_prints_info_json(self):
         for source in self.sources:
             with self.subTest(sample=source.name):
                 self.assertEqual(self.command("info", "--json", source).stdout,

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What a daemon has given up when its mount stands (-o sandbox)."""
+"""Privileges that a daemon has dropped once it serves its mount (-o sandbox)."""
 import os
 from pathlib import Path
 
@@ -13,7 +13,7 @@ class Confined(mounting.ConfinedCase):
     user = None
 
     def states(self, *words, source=mounting.sample(SAMPLE), container="."):
-        """{name: {values}} of /proc/PID/status, over all threads of the daemon of a new mount that is in use."""
+        """Returns {name: {values}} of /proc/PID/status over all threads of a new mount's daemon, after reading from it."""
         mounted = self.mount(source, user=self.user, options=words)
         top = mounted / container
         done = mounting.run("cat", top / "records/000000000", top / "index/summary.json", user=self.user)
@@ -35,16 +35,16 @@ class Confined(mounting.ConfinedCase):
         for capabilities in ("CapEff", "CapPrm", "CapInh"):
             self.assertEqual({int(value, 16) for value in found[capabilities]}, {0}, capabilities)
 
-    def test_over_a_directory_root_may_read_any_folder(self):
+    def test_root_keeps_the_capability_to_read_any_folder_over_a_directory(self):
         found = self.states("sandbox=yes", source=mounting.sample(SAMPLE).parent, container=Path(SAMPLE).name)
         kept = READ_ANY_FOLDER if os.geteuid() == 0 and self.user is None else 0
         for capabilities, expected in (("CapEff", kept), ("CapPrm", kept), ("CapInh", 0)):
             self.assertEqual({int(value, 16) for value in found[capabilities]}, {expected}, capabilities)
 
-    def test_not_if_it_is_not_wanted(self):
+    def test_sandbox_no_installs_no_filter(self):
         self.assertEqual(self.states("sandbox=no")["Seccomp"], {"0"})
 
-    def test_yes_and_no_are_the_values(self):
+    def test_other_values_of_sandbox_are_refused(self):
         done = self.recordfs(mounting.sample(SAMPLE), self.new_point(), "-o", "sandbox=maybe")
         self.assertEqual(done.returncode, 1)
         self.assertIn("sandbox=maybe", done.stderr)

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Damaged containers: what is damaged fails and is named, what is not damaged is served."""
+"""Damaged containers: damaged parts fail and are named, and the rest is served."""
 import contextlib
 import errno
 import json
@@ -17,7 +17,7 @@ REFUSALS = (errno.EIO, errno.EOPNOTSUPP)
 
 class Damage(mounting.Case):
     def records(self, mounted):
-        """{name: bytes or errno} of every listed record."""
+        """Returns {name: bytes or errno} of every listed record."""
         found = {}
         for name in sorted(os.listdir(mounted / "records")):
             try:
@@ -27,7 +27,7 @@ class Damage(mounting.Case):
         return found
 
     def with_bad_data(self):
-        """The undamaged file with one bit of another value, in the data of the chunk at 83928."""
+        """Returns a copy of BASE with one bit flipped in the data of the chunk at byte 83928."""
         return mounting.with_bit_flipped(self.copy(BASE), 84003)
 
     def damage_rows(self, mounted):
@@ -39,7 +39,7 @@ class Damage(mounting.Case):
         return [what for what in found.values() if isinstance(what, bytes)]
 
     def test_readable_records_are_those_of_the_undamaged_file(self):
-        """At least as many as the format's own reader finds, and none that the undamaged file does not have."""
+        """Finds at least as many as the format's own reader, and none that the undamaged file does not have."""
         whole = set(self.readable(self.records(self.mount(mounting.sample(BASE)))))
         for name in DAMAGED:
             with self.subTest(sample=name):
@@ -47,14 +47,14 @@ class Damage(mounting.Case):
                 self.assertEqual(sum(record not in whole for record in found), 0)
                 self.assertGreaterEqual(len(found), mounting.expectation(name)["num_records"])
 
-    def test_every_loss_is_reported(self):
+    def test_every_lost_record_is_reported(self):
         for name in DAMAGED:
             with self.subTest(sample=name):
                 mounted = self.mount(mounting.sample(name))
                 failed = any(isinstance(what, int) for what in self.records(mounted).values())
-                self.assertTrue(failed or self.damage_rows(mounted), "damage was silent")
+                self.assertTrue(failed or self.damage_rows(mounted), "unreported damage")
 
-    def test_bad_data_fails_and_keeps_the_ordinals(self):
+    def test_records_with_bad_data_fail_and_ordinals_are_unchanged(self):
         mounted = self.mount(self.with_bad_data())
         truth = self.records(self.mount(mounting.sample(BASE)))
         found = self.records(mounted)
@@ -72,7 +72,7 @@ class Damage(mounting.Case):
         self.assertRegex(line, r"^recordfs: .*: byte 83928: .*(hash|checksum)")
         self.assertEqual(mounted.log().count("83928"), line.count("83928"), mounted.log())
 
-    def test_records_that_fail_have_a_size_and_never_none(self):
+    def test_records_that_fail_have_a_size_above_zero(self):
         mounted = self.mount(self.with_bad_data())
         for name, what in self.records(mounted).items():
             if isinstance(what, int):
@@ -95,7 +95,7 @@ class Damage(mounting.Case):
             self.assertEqual(stream.stat().st_size, size)
             self.assert_fails_with(errno.EIO, stream.read_bytes)
 
-    def test_chunk_says_that_its_checksum_is_bad(self):
+    def test_chunk_info_reports_a_bad_checksum(self):
         source = self.with_bad_data()
         mounted = self.mount(source)
         info = json.loads((mounted / "chunks/000000000083928/info.json").read_text(encoding="utf-8"))
@@ -105,7 +105,7 @@ class Damage(mounting.Case):
         raw = (mounted / "chunks/000000000083928/raw").read_bytes()
         self.assertEqual(raw, source.read_bytes()[info["begin"]:info["end"]])
 
-    def test_bad_header_is_a_region_with_its_raw_bytes(self):
+    def test_bad_chunk_header_is_a_damaged_region_with_its_raw_bytes(self):
         source = mounting.sample("riegeli/dmg_flip_header.riegeli")
         mounted = self.mount(source)
         rows = self.damage_rows(mounted)
@@ -117,7 +117,7 @@ class Damage(mounting.Case):
             self.assertFalse((mounted / "chunks" / f"{begin:015}").exists())
         self.assertEqual(sorted(os.listdir(mounted / "damage")), [f"{int(row['begin']):015}" for row in rows])
 
-    def test_log_names_each_region_that_the_walk_passed_by_once(self):
+    def test_log_names_each_damaged_region_once(self):
         for name in ("riegeli/dmg_flip_header.riegeli", "leveldb_log/damaged/crc-flip-first.log"):
             source = mounting.sample(name)
             mounted = self.mount(source)
@@ -125,10 +125,10 @@ class Damage(mounting.Case):
             self.assertGreater(len(rows), 0)
             self.records(mounted)
             for row in rows:
-                said = f"recordfs: {source}: bytes {row['begin']} to {row['end']}: {row['class']}: {row['reason']}; "
-                self.assertEqual(mounted.log().count(said), 1, mounted.log())
+                line = f"recordfs: {source}: bytes {row['begin']} to {row['end']}: {row['class']}: {row['reason']}; "
+                self.assertEqual(mounted.log().count(line), 1, mounted.log())
 
-    def test_unfinished_tail_has_its_class(self):
+    def test_unfinished_tail_is_classified_as_unfinished(self):
         for name in ("riegeli/dmg_truncate_13851.riegeli", "riegeli/dmg_truncate_13871.riegeli"):
             rows = self.damage_rows(self.mount(mounting.sample(name)))
             self.assertEqual([(row["begin"], row["class"]) for row in rows], [("13811", "unfinished")], name)
@@ -140,7 +140,7 @@ class Damage(mounting.Case):
         self.assertEqual(summary["damaged_regions"], len(rows))
         self.assertEqual(summary["damaged_bytes"], sum(int(row["end"]) - int(row["begin"]) for row in rows))
 
-    def test_streams_fail_at_the_damage_and_are_right_before_it(self):
+    def test_streams_fail_at_the_damage_and_are_correct_before_it(self):
         truth = (self.mount(mounting.sample(BASE)) / "streams/concat").read_bytes()
         mounted = self.mount(self.with_bad_data())
         done = mounting.run("bash", "-c", f"cat {mounted.point}/streams/concat > {self.folder}/out")
@@ -150,7 +150,7 @@ class Damage(mounting.Case):
         self.assertTrue(truth.startswith(got))
         self.assertEqual((mounted / "streams/concat").stat().st_size, len(truth))
 
-    def test_stream_goes_on_behind_the_damage(self):
+    def test_stream_continues_after_the_damage(self):
         truth = (self.mount(mounting.sample(BASE)) / "streams/concat").read_bytes()
         mounted = self.mount(self.with_bad_data())
         good = bad = 0
@@ -164,21 +164,21 @@ class Damage(mounting.Case):
                 bad += 1
         self.assertEqual((good > 40, bad in range(2, 5)), (True, True), (good, bad))
 
-    def test_missing_codec_is_not_called_damage(self):
+    def test_missing_codec_is_not_reported_as_damage(self):
         mounted = self.mount(mounting.sample("riegeli/bad_compression_type.riegeli"))
         found = self.records(mounted)
         self.assertIn(errno.EOPNOTSUPP, found.values())
         self.assertNotIn(errno.EIO, found.values())
         self.assertEqual(len(self.readable(found)), mounting.expectation("riegeli/bad_compression_type.riegeli")["num_records"])
 
-    def test_record_that_fails_in_a_stream_is_named_in_the_log(self):
+    def test_record_that_fails_in_a_stream_is_logged(self):
         for stream in ("streams/concat", "streams/lines", "chunks/{first}/data"):
             mounted = self.mount(mounting.sample("leveldb_log/rocksdb-direct/zstd-unknown-compression.log"))
             stream = stream.format(first=min(os.listdir(mounted / "chunks")))
             self.assert_fails_with(errno.EOPNOTSUPP, (mounted / stream).read_bytes)
             mounted.wait_for_log("zstd-unknown-compression.log: byte ")
 
-    def test_every_bad_sample_can_be_walked(self):
+    def test_every_damaged_sample_can_be_listed_and_read(self):
         for path in sorted(mounting.sample("riegeli").glob("bad_*.riegeli")) + sorted(
                 mounting.sample("leveldb_log/damaged").glob("*.log")):
             with self.subTest(sample=path.name):

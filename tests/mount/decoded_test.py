@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Decoded views: what records and the messages in them say, as JSON beside their bytes."""
+"""Decoded views: records and the messages in them as JSON, beside their bytes."""
 import base64
 import errno
 import hashlib
@@ -9,14 +9,14 @@ import os
 
 import mounting
 
-# Samples whose records are described by the file itself; what each should be stands in the expectation.
-MOST_FILES = 50  # that are opened of a chunk
+MAX_FILES = 50  # opened in a chunk
 EXPECTATION = ".expect.json"
+# Samples that contain their descriptors; the expectation has the JSON of their records.
 RIEGELI = ["riegeli/metadata_full_simple_uncompressed.riegeli", "riegeli/metadata_full_transposed.riegeli"]
 
 
 def is_equal(here, there):
-    """Whether two values of JSON are the same; floats may differ in their last digits."""
+    """Compares two JSON values; floats may differ in their last digits."""
     if isinstance(here, dict) and isinstance(there, dict):
         return here.keys() == there.keys() and all(is_equal(here[key], there[key]) for key in here)
     if isinstance(here, list) and isinstance(there, list):
@@ -36,7 +36,7 @@ def bytes_of(line):
 
 class Decoded(mounting.Case):
     def mount_all(self, folder):
-        """(expectation, directory) of each sample of a format that is a container, all in one mount."""
+        """Mounts all samples of a format together. Returns (expectation, directory) of each that is a container."""
         expected = {}
         for number, path in enumerate(sorted(mounting.sample(folder).rglob(f"*{EXPECTATION}"))):
             source = self.folder / f"{folder}-{number:04}"
@@ -47,7 +47,7 @@ class Decoded(mounting.Case):
         return [(value, mounted / source.name) for source, value in expected.items()]
 
     def documents_of(self, top, event):
-        """(whether there should be one, where it is) for each entry of an event that can be read."""
+        """Yields (expected entry, path of its JSON document) for each readable entry of an event."""
         if "bucket_offset" not in event:
             return
         chunk = top / f".views/chunks/{event['bucket_offset']:015}"
@@ -63,7 +63,7 @@ class Decoded(mounting.Case):
             self.assertEqual(found, entry["sha256"], path)
             yield entry, path.with_name(path.name + ".json")
 
-    def test_entries_of_proio_events_are_what_their_descriptors_make_of_them(self):
+    def test_entries_of_proio_events_are_decoded_by_their_descriptors(self):
         seen = undecoded = 0
         for expected, top in self.mount_all("proio"):
             for event in expected.get("sample", []):
@@ -78,17 +78,17 @@ class Decoded(mounting.Case):
         self.assertGreater(seen, 800)
         self.assertGreater(undecoded, 10)
 
-    def test_events_say_their_tags_and_entries(self):
+    def test_proio_events_list_their_tags_and_entries(self):
         top = self.mount(mounting.sample("proio/c03-example-none.proio")).point
         for event in mounting.expectation("proio/c03-example-none.proio")["sample"]:
-            said = json.loads((top / f"records/{event['ordinal']}.json").read_text(encoding="utf-8"))
-            self.assertEqual(said["tags"], event["tags"])
-            self.assertEqual([entry["id"] for entry in said["entries"]], [entry["id"] for entry in event["entries"]])
-            for here, there in zip(said["entries"], event["entries"]):
+            found = json.loads((top / f"records/{event['ordinal']}.json").read_text(encoding="utf-8"))
+            self.assertEqual(found["tags"], event["tags"])
+            self.assertEqual([entry["id"] for entry in found["entries"]], [entry["id"] for entry in event["entries"]])
+            for here, there in zip(found["entries"], event["entries"]):
                 self.assertEqual(here["type"], event["types"][str(there["type"])])
                 self.assertTrue(is_equal(here["decoded"], there["json"]), (here, there))
 
-    def test_riegeli_records_are_what_their_descriptors_make_of_them(self):
+    def test_riegeli_records_are_decoded_by_their_descriptors(self):
         for name in RIEGELI:
             top = self.mount(mounting.sample(name)).point
             expected = mounting.expectation(name)["json"]
@@ -108,7 +108,7 @@ class Decoded(mounting.Case):
                              folder)
         self.assertEqual(len(os.listdir(top / "records")), 30)
 
-    def test_document_is_one_file_in_all_views(self):
+    def test_document_has_one_inode_in_all_views(self):
         top = self.mount(mounting.sample(RIEGELI[0])).point
         chunk = next(path for path in sorted((top / ".views/chunks").iterdir()) if os.listdir(path / "records"))
         inodes = {os.stat(path).st_ino
@@ -116,7 +116,7 @@ class Decoded(mounting.Case):
                                top / "thousands/000000/000000000.json", chunk / "records/000000.json")}
         self.assertEqual(len(inodes), 1)
 
-    def test_lines_of_every_chunk_are_its_records(self):
+    def test_jsonl_of_every_chunk_contains_its_records(self):
         seen = 0
         for folder in ("riegeli", "recordio", "leveldb_log", "proio"):
             for expected, top in self.mount_all(folder):
@@ -130,24 +130,24 @@ class Decoded(mounting.Case):
             with (chunk / "records.jsonl").open("rb") as file:
                 text = file.read()
             self.assertEqual(os.stat(chunk / "records.jsonl").st_size, len(text))
-            told = [json.loads(line) for line in text.decode("utf-8").splitlines()] if text else []
+            rows = [json.loads(line) for line in text.decode("utf-8").splitlines()] if text else []
             try:
                 names = sorted(os.listdir(chunk / "records"))
             except OSError:
                 names = []
-            if told and "ordinal" not in told[0]:
-                self.assertIn("error", told[0])
+            if rows and "ordinal" not in rows[0]:
+                self.assertIn("error", rows[0])
                 continue
-            self.assertEqual([line["index"] for line in told], [int(name) for name in names])
-            self.assertEqual([line["ordinal"] for line in told], list(range(ordinal, ordinal + len(told))))
-            ordinal += len(told)
-            for index in range(0, len(told), 1 + len(told) // MOST_FILES):
-                self.is_record(told[index], chunk / "records" / names[index])
+            self.assertEqual([row["index"] for row in rows], [int(name) for name in names])
+            self.assertEqual([row["ordinal"] for row in rows], list(range(ordinal, ordinal + len(rows))))
+            ordinal += len(rows)
+            for index in range(0, len(rows), 1 + len(rows) // MAX_FILES):
+                self.assert_is_record(rows[index], chunk / "records" / names[index])
                 seen += 1
         self.assertEqual(ordinal, len(os.listdir(top / "records")))
         return seen
 
-    def is_record(self, line, path):
+    def assert_is_record(self, line, path):
         if "size" not in line:
             self.assertEqual(set(line), {"ordinal", "index", "error"})
             self.assertRaises(OSError, path.read_bytes)
@@ -156,23 +156,23 @@ class Decoded(mounting.Case):
         self.assertEqual(bytes_of(line), record)
         self.assertEqual(line["size"], len(record))
 
-    def test_document_of_a_record_that_cannot_be_read_fails_as_it_does(self):
+    def test_document_of_an_unreadable_record_fails_with_the_same_error(self):
         top = self.mount(mounting.sample("proio/x30-comp-unknown-first.proio")).point
         self.assert_fails_with(errno.EOPNOTSUPP, (top / "records/000000000").read_bytes)
         self.assert_fails_with(errno.EOPNOTSUPP, (top / "records/000000000.json").read_bytes)
         self.assertEqual((top / "records/000000000.json").stat().st_size, 1)
 
-    def test_record_that_is_no_event_says_so(self):
+    def test_record_that_is_not_an_event_has_an_error_document(self):
         top = self.mount(mounting.sample("proio/x46-event-bad-proto.proio")).point
-        errors = [said for said in map(lambda name: json.loads((top / f"records/{name}.json").read_text("utf-8")),
-                                       os.listdir(top / "records")) if "error" in said]
+        errors = [found for found in map(lambda name: json.loads((top / f"records/{name}.json").read_text("utf-8")),
+                                         os.listdir(top / "records")) if "error" in found]
         self.assertEqual(errors, [{"error": "the event is no valid Event message"}])
 
-    def test_text_has_no_document(self):
+    def test_text_records_have_no_document(self):
         top = self.mount(mounting.sample("riegeli/simple_zstd9.riegeli")).point
         self.assertFalse((top / "records/000000000.json").exists())
 
-    def test_suffix_comes_before_json(self):
+    def test_record_suffix_comes_before_json(self):
         mounted = self.mount(mounting.sample(RIEGELI[0]), options=["record_suffix=.json"])
         plain = self.mount(mounting.sample(RIEGELI[0]))
         self.assertEqual((mounted / "records/000000002.json").read_bytes(), (plain / "records/000000002").read_bytes())

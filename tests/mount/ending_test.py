@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""How a mount ends, and where its daemon's remarks go."""
+"""How a mount ends, and where its daemon logs."""
 import contextlib
 import mmap
 import os
@@ -19,21 +19,21 @@ class Ending(mounting.Case):
         self.assertEqual(mounting.daemons(mounted.point), [])
         self.assertEqual(os.listdir(mounted.point), [])
 
-    def test_unmounting_ends_the_daemon_well(self):
+    def test_unmounting_ends_the_daemon_with_status_0(self):
         mounted = self.mount(mounting.sample(SAMPLE))
         os.listdir(mounted / "records")
         self.assertEqual(mounted.unmount(), 0)
         self.assert_nothing_left(mounted)
         self.assertEqual(mounted.log(), "")
 
-    def test_unmounting_at_once(self):
+    def test_unmounting_at_once_leaves_nothing(self):
         for _ in range(10):
             mounted = self.mount(mounting.sample(SAMPLE))
-            os.lstat(mounted / "info.json")  # what is undone while it is made never stood
+            os.lstat(mounted / "info.json")  # waits until the mount is complete
             self.assertEqual(mounted.unmount(), 0)
             self.assert_nothing_left(mounted)
 
-    def test_signals_unmount_and_end_well(self):
+    def test_signals_unmount_and_end_the_daemon_with_status_0(self):
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             for used in (False, True):
                 mounted = self.mount(mounting.sample(SAMPLE))
@@ -43,13 +43,13 @@ class Ending(mounting.Case):
                 self.assert_nothing_left(mounted)
                 self.assertEqual(mounted.log(), "")
 
-    def test_signal_as_soon_as_the_mount_stands(self):
+    def test_signal_right_after_mounting_unmounts(self):
         for _ in range(10):
             mounted = self.mount(mounting.sample(SAMPLE))
             mounted.send(signal.SIGTERM)
             self.assert_nothing_left(mounted)
 
-    def test_signal_unmounts_with_one_thread(self):
+    def test_signal_unmounts_a_single_threaded_daemon(self):
         mounted = self.mount(mounting.sample(SAMPLE), flags=["-f", "-s"])
         mounted.send(signal.SIGTERM)
         self.assert_nothing_left(mounted)
@@ -63,13 +63,13 @@ class Ending(mounting.Case):
         self.assertIsNone(mounted.daemon.poll())
         self.assertEqual(mounted.unmount(), 0)
 
-    def test_closed_pipe_is_no_reason_to_end(self):
+    def test_sigpipe_does_not_end_the_daemon(self):
         mounted = self.mount(mounting.sample(SAMPLE))
         mounted.send(signal.SIGPIPE)
         self.assertEqual(len(os.listdir(mounted / "records")), 1250)
 
     def test_signal_ends_a_daemon_in_the_background(self):
-        for _ in range(10):  # at whichever moment of its beginning it comes
+        for _ in range(10):  # the signal arrives at different points of the start
             point = self.new_point()
             self.recordfs(mounting.sample(SAMPLE), point)
             for daemon in mounting.daemons(point):
@@ -78,25 +78,25 @@ class Ending(mounting.Case):
 
     def kill(self, point):
         """Kills the daemon that serves a mount point."""
-        mounting.wait_for(lambda: mounting.keepers(point), "the keeper")
+        mounting.wait_for(lambda: mounting.keepers(point), "the unmount guard")
         os.kill(mounting.wait_for(lambda: mounting.daemons(point), "the daemon")[0], signal.SIGKILL)
         mounting.wait_for(lambda: not mounting.keepers(point) and not mounting.daemons(point), "the end")
 
-    def test_killed_daemon_leaves_the_mount_point_free(self):
+    def test_mount_point_of_a_killed_daemon_is_unmounted(self):
         point = self.new_point()
         for _ in range(3):
             self.mount(mounting.sample(SAMPLE), point=point)
             self.kill(point)
             self.assertNotIn(str(point), mounting.mounts())
 
-    def test_killed_daemon_leaves_no_directory_that_it_made(self):
+    def test_mount_point_that_a_killed_daemon_created_is_removed(self):
         point = self.folder / "made"
         self.assertEqual(self.recordfs(mounting.sample(SAMPLE), point).returncode, 0)
         self.kill(point)
         self.assertFalse(point.exists())
 
     @mounting.only_root
-    def test_mount_that_somebody_else_has_made_since_stays(self):
+    def test_mount_that_another_program_made_on_top_stays(self):
         point = self.mount(mounting.sample(SAMPLE)).point
         self.assertEqual(mounting.run("mount", "-t", "tmpfs", "none", point).returncode, 0)
         self.addCleanup(mounting.run, "umount", "-l", point)
@@ -109,7 +109,7 @@ class Ending(mounting.Case):
             self.assertNotEqual(mounting.run("fusermount3", "-u", mounted.point).returncode, 0)
         self.assertEqual(mounted.unmount(), 0)
 
-    def test_open_file_outlives_its_place_in_the_tree(self):
+    def test_open_file_is_readable_after_a_lazy_unmount(self):
         want = (self.mount(mounting.sample(SAMPLE)) / "streams/concat").read_bytes()
         mounted = self.mount(mounting.sample(SAMPLE))
         with (mounted / "streams/concat").open("rb", buffering=0) as file:
@@ -121,8 +121,8 @@ class Ending(mounting.Case):
         self.assert_nothing_left(mounted)
 
     @mounting.only_root
-    def test_place_that_is_left_in_use_is_mounted_again(self):
-        """`umount -l`: what is open goes on, of a mount that has no place any more, and the next one knows nothing of it."""
+    def test_lazily_unmounted_place_can_be_mounted_again(self):
+        """After `umount -l`, open files of the old mount stay readable, and do not affect the new one."""
         first = self.mount(mounting.sample(SAMPLE))
         want = (first / "streams/concat").read_bytes()
         file = self.enter((first / "streams/concat").open("rb", buffering=0))
@@ -140,12 +140,12 @@ class Ending(mounting.Case):
         self.assertIsNone(first.daemon.poll())
         os.close(folder)
         self.assertEqual(first.wait(), 0)
-        mounting.wait_for(lambda: len(mounting.keepers(first.point)) == 1, "the keeper to go with it")
+        mounting.wait_for(lambda: len(mounting.keepers(first.point)) == 1, "the first unmount guard to end")
         self.assertEqual(len(os.listdir(second / "records")), number)
         self.assertEqual(second.unmount(), 0)
         self.assert_nothing_left(second)
 
-    def test_signal_while_files_are_open(self):
+    def test_signal_unmounts_while_files_are_open(self):
         mounted = self.mount(mounting.sample(SAMPLE))
         with contextlib.suppress(OSError), (mounted / "streams/concat").open("rb", buffering=0) as file:
             file.read(10)
@@ -154,18 +154,18 @@ class Ending(mounting.Case):
             file.read(10)
         self.assert_nothing_left(mounted)
 
-    def test_place_can_be_mounted_again(self):
+    def test_unmounted_place_can_be_mounted_again(self):
         point = self.new_point()
         for _ in range(3):
             mounted = self.mount(mounting.sample(SAMPLE), point=point)
             self.assertEqual(mounted.unmount(), 0)
 
-    def test_one_of_two_mounts_ends_alone(self):
+    def test_unmounting_one_of_two_mounts_keeps_the_other(self):
         first, second = self.mount(mounting.sample(SAMPLE)), self.mount(mounting.sample(SAMPLE))
         self.assertEqual(first.unmount(), 0)
         self.assertEqual(len(os.listdir(second / "records")), 1250)
 
-    def test_unmounting_while_readers_walk(self):
+    def test_lazy_unmount_while_readers_walk_leaves_nothing(self):
         mounted = self.mount(mounting.sample(SAMPLE))
         with mounting.started("grep", "-r", "-a", "-q", "nothing", mounted.point) as walking:
             mounting.run("fusermount3", "-u", "-z", mounted.point)
@@ -173,7 +173,7 @@ class Ending(mounting.Case):
         self.assert_nothing_left(mounted)
 
 
-class Remarks(mounting.Case):
+class Logging(mounting.Case):
     def setUp(self):
         super().setUp()
         self.damaged = mounting.with_bit_flipped(self.copy(SAMPLE), 84003)
@@ -183,15 +183,15 @@ class Remarks(mounting.Case):
             with contextlib.suppress(OSError):
                 (point / "records" / name).read_bytes()
 
-    def test_foreground_writes_to_stderr(self):
+    def test_foreground_daemon_logs_to_stderr(self):
         mounted = self.mount(self.damaged)
         self.read_damage(mounted.point)
         self.assertIn(str(self.damaged), mounted.wait_for_log("^recordfs: .*byte 83928"))
 
     @mounting.only_root
-    def test_background_writes_to_the_systems_log(self):
+    def test_background_daemon_logs_to_the_system_log(self):
         with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as system_log:
-            mounting.take_system_log_away(self)
+            mounting.remove_system_log(self)
             system_log.bind("/dev/log")
             system_log.settimeout(mounting.PATIENCE)
             point = self.new_point()

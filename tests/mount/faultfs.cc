@@ -4,10 +4,10 @@
 //
 //   none                no fault
 //   eio N               read N fails with EIO
-//   eio-from N          read N and all behind it
+//   eio-from N          read N and all later ones
 //   eio-range BEGIN END reads that touch these bytes of their file
 //   eintr N             read N fails with EINTR
-//   eintr-from N        read N and all behind it
+//   eintr-from N        read N and all later ones
 //   short N             read N gives one byte
 //   all-short N         each read gives N bytes or fewer
 //   slow N              each read takes N milliseconds more

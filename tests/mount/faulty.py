@@ -1,13 +1,13 @@
-"""A file system whose reads meet faults, and what a mount over it shows."""
+"""faultfs, a file system whose reads meet faults, and what a mount over it shows."""
 import os
 
 import mounting
 
-FEW = 25  # records of a file that are read by name
+FEW = 25  # records that are read from each end of a file
 
 
 class Case(mounting.Case):
-    """A case with files below `backing`, which are seen through `below`."""
+    """A case with files in `backing`, which are read through faultfs at `below`."""
 
     def setUp(self):
         super().setUp()
@@ -19,7 +19,7 @@ class Case(mounting.Case):
         self.addCleanup(mounting.run, "fusermount3", "-u", "-z", self.below)
 
     def put(self, name):
-        """A sample on the file system with the faults, and another file that may be put in its place."""
+        """Puts a sample on faultfs, with another file that may replace it. Returns its path."""
         copied = self.copy(name, "backing/" + os.path.basename(name))
         (self.backing / "other").write_bytes(mounting.sample("riegeli/one_byte_records.riegeli").read_bytes())
         return self.below / copied.name
@@ -31,30 +31,30 @@ class Case(mounting.Case):
         return int(os.getxattr(self.below, "user.reads"))
 
     @staticmethod
-    def asked(action, *arguments):
-        """What it gives, or the number of its failure."""
+    def result_or_errno(action, *arguments):
+        """Calls action(*arguments). Returns its result, or the errno that it fails with."""
         try:
             return action(*arguments)
         except OSError as failed:
             return failed.errno
 
-    def seen(self, top, names=None):
-        """{path: bytes, names in it, or the number of a failure}: of `names`, or of what stands for the whole tree."""
-        found = {name: self.asked(lambda path: sorted(os.listdir(path)), top / name)
+    def snapshot(self, top, names=None):
+        """Returns {path: bytes, listing or errno} of `names`, or of a selection of the whole tree."""
+        found = {name: self.result_or_errno(lambda path: sorted(os.listdir(path)), top / name)
                  for name in ("records", "chunks", "index", "streams", "damage")}
         if names is None:
             names = [f"records/{name}" for name in found["records"][:FEW] + found["records"][-FEW:]]
             names += ["info.json", "index/chunks.tsv", "index/damage.tsv", "index/summary.json", "streams/concat"]
             names += [f"chunks/{name}/raw" for name in found["chunks"][-2:]]
         for name in names:
-            found[name] = self.asked((top / name).read_bytes)
+            found[name] = self.result_or_errno((top / name).read_bytes)
         return found
 
     def truth(self, source):
-        """What is right, and how many reads it takes."""
+        """Returns the snapshot without faults, and how many reads it takes."""
         self.fault()
         mounted = self.mount(source, options=["index=no"])
-        found = self.seen(mounted.point)
+        found = self.snapshot(mounted.point)
         self.assertEqual([name for name, what in found.items() if isinstance(what, int)], [])
         count = self.reads()
         mounted.unmount()

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""-o follow: what others append to the source is shown, under the names and numbers that it will keep."""
+"""-o follow: appended records appear, with the names and inode numbers that they keep."""
 import contextlib
 import errno
 import json
@@ -15,7 +15,7 @@ SAMPLES = ("riegeli/simple_flush_every7.riegeli", "recordio/v2-chunk-boundaries.
 
 
 class Writer:
-    """Appends a whole file to another one, piece by piece."""
+    """Appends the content of a file to another file, piece by piece."""
 
     def __init__(self, path, whole, first):
         self.path, self.whole, self.written = path, whole, 0
@@ -23,7 +23,7 @@ class Writer:
         self.append(first)
 
     def append(self, size):
-        """Some more bytes of the whole; returns whether there are more."""
+        """Appends the next bytes. Returns whether more are left."""
         with self.path.open("ab", buffering=0) as file:
             file.write(self.whole[self.written:self.written + size])
         self.written = min(self.written + size, len(self.whole))
@@ -36,12 +36,12 @@ class Writer:
 class Follow(mounting.Case):
     def setUp(self):
         super().setUp()
-        self.log, self.records = mounting.made(self.folder, 2000, "leveldb")
+        self.log, self.records = mounting.make_container(self.folder, 2000, "leveldb")
         self.whole = self.log.read_bytes()
         self.source = self.folder / "growing.log"
 
     def start(self, first, *options, **how):
-        """A log of which the first bytes are there, mounted."""
+        """Mounts a log that has only its first bytes yet."""
         self.writer = Writer(self.source, self.whole, first)
         self.mounted = self.mount(self.source, options=["follow", *options], **how)
         return self.mounted
@@ -52,12 +52,12 @@ class Follow(mounting.Case):
     def wait_for_all(self):
         return mounting.wait_for(lambda: len(self.names()) == len(self.records), "all records")
 
-    def assert_well(self):
-        """Nothing is damaged, and nobody was warned."""
+    def assert_no_damage(self):
+        """No damage is found, and nothing is logged."""
         self.assertEqual(os.listdir(self.mounted / "damage"), [])
         self.assertEqual(self.mounted.log(), "")
 
-    def test_added_records_are_listed_and_read(self):
+    def test_appended_records_are_listed_and_readable(self):
         self.start(20000)
         before = self.names()
         self.assertGreater(len(before), 10)
@@ -67,9 +67,9 @@ class Follow(mounting.Case):
         self.assertEqual(self.names()[:len(before)], before)
         for name in self.names():
             self.assertEqual((self.mounted / "records" / name).read_bytes(), self.records[int(name)], name)
-        self.assert_well()
+        self.assert_no_damage()
 
-    def test_names_that_were_not_there_are_found_when_they_are(self):
+    def test_cached_missing_names_appear_once_appended(self):
         self.start(20000)
         last = f"{len(self.records) - 1:09}"
         names = [f"records/{last}", f"records/{int(last)}", f"thousands/{int(last) // 1000:06}/{last}"]
@@ -80,7 +80,7 @@ class Follow(mounting.Case):
             mounting.wait_for(lambda path=self.mounted / name: os.path.lexists(path), name)
             self.assertEqual((self.mounted / name).read_bytes(), self.records[-1])
 
-    def test_tail_f_goes_on(self):
+    def test_tail_f_prints_appended_lines(self):
         self.start(20000)
         lines = b"".join(record + b"\n" for record in self.records)
         shown = self.folder / "shown"
@@ -91,9 +91,9 @@ class Follow(mounting.Case):
                 mounting.wait_for(lambda than=size: shown.stat().st_size > than, "more lines")
             mounting.wait_for(lambda: shown.stat().st_size >= len(lines), "all lines")
         self.assertEqual(shown.read_bytes(), lines)
-        self.assert_well()
+        self.assert_no_damage()
 
-    def test_a_file_that_is_open_has_its_new_size_and_bytes(self):
+    def test_open_file_gets_its_new_size_and_bytes(self):
         self.start(20000)
         with (self.mounted / "streams/concat").open("rb", buffering=0) as stream:
             before = stream.read()
@@ -106,7 +106,7 @@ class Follow(mounting.Case):
                 rest += piece
             self.assertEqual(before + rest, whole)
 
-    def test_texts_follow_also_where_their_size_stays(self):
+    def test_texts_of_unchanged_size_are_updated(self):
         self.start(20000)
         info = self.mounted / "info.json"
         self.assertEqual(json.loads(info.read_text())["size"], 20000)
@@ -123,7 +123,7 @@ class Follow(mounting.Case):
         other = self.mount(self.log)
         self.assertEqual(rows.read_text(), (other / "index/chunks.tsv").read_text())
 
-    def test_the_last_chunk_grows(self):
+    def test_last_chunk_grows(self):
         self.start(20000)
         chunk = self.mounted / "chunks/0"
         before = [len(os.listdir(chunk / "records")), (chunk / "raw").stat().st_size, len((chunk / "data").read_bytes())]
@@ -137,7 +137,7 @@ class Follow(mounting.Case):
             self.assertEqual((chunk / name).read_bytes(), (other / name).read_bytes(), name)
         self.assertGreater(len(os.listdir(chunk / "records")), before[0])
 
-    def test_what_is_unfinished_is_neither_shown_nor_damage(self):
+    def test_unfinished_record_is_neither_listed_nor_damage(self):
         self.start(20000)
         for size in (1, 5, 7, 300, 4000, 8759, 1, 32768):
             self.writer.append(size)
@@ -145,14 +145,14 @@ class Follow(mounting.Case):
             plain = self.mount(self.prefix(known))
             mounting.wait_for(lambda mount=plain: self.names() == sorted(os.listdir(mount / "records")), "the records")
             self.assertEqual(plain.unmount(), 0)
-        self.assert_well()
+        self.assert_no_damage()
 
     def prefix(self, size):
         path = self.folder / f"prefix-{size}"
         path.write_bytes(self.whole[:size])
         return path
 
-    def test_each_format_is_followed(self):
+    def test_each_appendable_format_is_followed(self):
         for name in SAMPLES:
             with self.subTest(name):
                 self.follow_sample(name)
@@ -161,32 +161,32 @@ class Follow(mounting.Case):
         whole = mounting.sample(name).read_bytes()
         path = self.folder / f"growing-{os.path.basename(name)}"
         plain = self.mount(mounting.sample(name))
-        due = {record: (plain / "records" / record).read_bytes() for record in os.listdir(plain / "records")}
+        expected = {record: (plain / "records" / record).read_bytes() for record in os.listdir(plain / "records")}
         writer = Writer(path, whole, len(whole) // 3)
         mounted = self.mount(path, options=["follow"])
         while True:
             shown = os.listdir(mounted / "records")
-            self.assertEqual(sorted(shown), sorted(due)[:len(shown)])
+            self.assertEqual(sorted(shown), sorted(expected)[:len(shown)])
             for record in shown:
-                self.assertEqual((mounted / "records" / record).read_bytes(), due[record])
+                self.assertEqual((mounted / "records" / record).read_bytes(), expected[record])
             if not writer.append(len(whole) // 7 + 1):
                 break
-        mounting.wait_for(lambda: len(os.listdir(mounted / "records")) == len(due), "all records")
+        mounting.wait_for(lambda: len(os.listdir(mounted / "records")) == len(expected), "all records")
         for view in ("index/chunks.tsv", "index/summary.json", "streams/concat"):
             self.assertEqual((mounted / view).read_bytes(), (plain / view).read_bytes(), view)
         self.assertEqual(os.listdir(mounted / "damage"), [])
         self.assertEqual(mounted.log(), "")
 
-    def test_a_file_that_is_empty_at_first(self):
+    def test_empty_file_is_followed(self):
         self.source = self.folder / "000007.log"
         self.start(0)
         self.assertEqual(self.names(), [])
         self.writer.append(3)
         self.writer.append_all()
         self.wait_for_all()
-        self.assert_well()
+        self.assert_no_damage()
 
-    def test_several_files_each_in_its_time(self):
+    def test_several_files_are_followed_independently(self):
         other = Writer(self.folder / "other.log", self.whole, 50000)
         self.writer = Writer(self.source, self.whole, 20000)
         self.mounted = self.mount(self.source, other.path, options=["follow"])
@@ -198,7 +198,7 @@ class Follow(mounting.Case):
         self.writer.append_all()
         mounting.wait_for(lambda: count("growing.log") == len(self.records), "all records")
 
-    def test_a_file_that_another_one_replaces_is_still_followed(self):
+    def test_replaced_file_is_still_followed(self):
         self.start(20000)
         before = len(self.names())
         old = self.folder / "growing.log.1"
@@ -211,7 +211,7 @@ class Follow(mounting.Case):
         self.assertGreater(len(self.records), before)
         self.assertEqual(self.mounted.log().count("replaced"), 1)
 
-    def test_a_file_that_was_cut_off_fails_as_without_following(self):
+    def test_truncated_file_is_no_longer_followed(self):
         self.start(50000)
         self.names()
         os.truncate(self.source, 100)
@@ -219,7 +219,7 @@ class Follow(mounting.Case):
         self.assert_fails_with(errno.EIO, (self.mounted / "records/40").read_bytes)
         self.assertIsNone(self.mounted.daemon.poll())
 
-    def test_a_file_whose_writer_goes_back_is_not_followed(self):
+    def test_format_that_rewrites_its_header_is_not_followed(self):
         path = self.copy("bloscpack/v3-append-trailing-garbage.blp")
         mounted = self.mount(path, options=["follow"])
         records = os.listdir(mounted / "records")
@@ -228,7 +228,7 @@ class Follow(mounting.Case):
         mounted.wait_for_log(f"{path}: not followed any more: .*format")
         self.assertEqual(os.listdir(mounted / "records"), records)
 
-    def test_readers_meanwhile_read_right(self):
+    def test_concurrent_readers_of_a_followed_file_read_correct_data(self):
         self.start(20000)
         wrong, over = [], threading.Event()
 
@@ -254,10 +254,10 @@ class Follow(mounting.Case):
         for reader in readers:
             reader.join()
         self.assertEqual(wrong, [])
-        self.assert_well()
+        self.assert_no_damage()
         self.assertEqual(self.mounted.unmount(), 0)
 
-    def test_numbers_and_times_of_records_stay(self):
+    def test_inode_numbers_and_times_of_records_stay(self):
         self.start(20000)
         first = (self.mounted / "records/000000003").stat()
         before = (self.mounted / "records").stat()
@@ -267,7 +267,7 @@ class Follow(mounting.Case):
         self.assertEqual((first.st_ino, first.st_mtime_ns, first.st_size), (now.st_ino, now.st_mtime_ns, now.st_size))
         self.assertGreater((self.mounted / "records").stat().st_mtime_ns, before.st_mtime_ns)
 
-    def test_without_it_the_mount_stays_as_it_is(self):
+    def test_mount_without_follow_does_not_change(self):
         writer = Writer(self.source, self.whole, 20000)
         self.mounted = self.mount(self.source)
         before = self.names()
@@ -276,7 +276,7 @@ class Follow(mounting.Case):
         self.assertEqual(self.names(), before)
 
     @mounting.only_root
-    def test_an_ordinary_user_follows(self):
+    def test_ordinary_user_can_follow(self):
         self.writer = Writer(self.source, self.whole, 20000)
         os.chown(self.source, mounting.NOBODY, mounting.NOBODY)
         self.mounted = self.mount(self.source, options=["follow"], user=mounting.NOBODY)
@@ -285,7 +285,7 @@ class Follow(mounting.Case):
         self.writer.append_all()
         mounting.wait_for(lambda: count() == len(self.records), "all records")
 
-    def test_in_the_background(self):
+    def test_background_mount_follows(self):
         writer = Writer(self.source, self.whole, 20000)
         point = self.new_point()
         done = self.recordfs("growing.log", point, "-o", "follow", cwd=self.folder)

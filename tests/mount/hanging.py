@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A test file that hangs, for watchdog_test.py: its process is in a state in which no signal reaches it."""
+"""A test file that hangs in a state in which no signal reaches its process. watchdog_test.py runs it."""
 import contextlib
 import os
 import subprocess
@@ -17,16 +17,16 @@ def read(file, position):
 
 
 class Hanging(mounting.Case):
-    def test_child_is_started_while_a_file_of_a_held_file_system_is_open(self):
+    def test_child_started_while_a_file_on_a_stopped_filesystem_is_open(self):
         (self.folder / "backing").mkdir()
         self.copy("riegeli/simple_zstd9.riegeli", "backing/slow.riegeli")
         held = slow.FileSystem(self)
         file = os.open(held / "slow.riegeli", os.O_RDONLY)
-        (held.backing / "gate").write_text("0\n", encoding="utf-8")  # without the check that slow.py makes
+        (held.backing / "gate").write_text("0\n", encoding="utf-8")  # without the check of slow.py
         for position in range(READS):
             threading.Thread(target=read, args=(file, position), daemon=True).start()
         print("hanging", flush=True)
-        subprocess.run(["true"], check=True)  # the child waits for the answer to FLUSH
+        subprocess.run(["true"], check=True)  # the child waits for the reply to FLUSH
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""What the tests of hostile files share: a mirrored directory with a good file, and the bounds of memory."""
+"""Shared by the tests of hostile files: a mirrored directory with a good file, and bounds of memory."""
 import os
 import re
 import sys
@@ -7,16 +7,16 @@ from pathlib import Path
 import mounting
 
 sys.path.append(str(Path(__file__).resolve().parent.parent / "writers" / "hostile"))
-import files  # noqa: E402, F401  for those who import this
+import files  # noqa: E402, F401  used by importers
 
 LARGEST_CHUNK = 32 << 20
 CACHE = 16 << 20
 OPTIONS = (f"max_chunk={LARGEST_CHUNK >> 20}M,cache_size={CACHE >> 20}M,threads=2,index=no",)
-# What the daemon may take beside the limits that it was given: itself, with the tables of its catalogs.
-ITSELF = 64 << 20
-# A chunk as it is stored and as it is decoded, what a codec needs for it, and the cache.
-MOST_MEMORY = 3 * LARGEST_CHUNK + CACHE + ITSELF
-SANITIZER_FACTOR = 6  # shadow memory, and what was freed and is kept for a while
+# Memory of the daemon beyond the configured limits: the program, and the tables of its catalogs.
+DAEMON_MEMORY = 64 << 20
+# An encoded and a decoded chunk, the codec's working memory, and the cache.
+MAX_MEMORY = 3 * LARGEST_CHUNK + CACHE + DAEMON_MEMORY
+SANITIZER_FACTOR = 6  # shadow memory, and freed memory in quarantine
 
 GOOD = "riegeli/multiblock_zstd.riegeli"
 
@@ -26,8 +26,8 @@ def is_sanitized():
     return b"__asan_init" in program or b"__tsan_init" in program
 
 
-class Beside(mounting.Case):
-    """Hostile files in a mirrored directory, and a good one beside them."""
+class HostileCase(mounting.Case):
+    """Hostile files in a mirrored directory, beside a good one."""
 
     def setUp(self):
         super().setUp()
@@ -42,17 +42,17 @@ class Beside(mounting.Case):
     def mounted(self):
         return self.mount(self.source, options=OPTIONS)
 
-    def most_memory(self, mounted):
-        """The daemon's resident memory at its highest, in bytes."""
+    def peak_memory(self, mounted):
+        """Returns the daemon's peak resident memory in bytes."""
         status = Path(f"/proc/{mounted.daemon.pid}/status").read_text(encoding="ascii")
         return 1024 * int(re.search(r"^VmHWM:\s+(\d+)", status, re.MULTILINE).group(1))
 
     def assert_in_bounds(self, mounted, bound, what):
-        most = self.most_memory(mounted)
-        self.assertLess(most, bound * (SANITIZER_FACTOR if is_sanitized() else 1), what)
-        return most
+        peak = self.peak_memory(mounted)
+        self.assertLess(peak, bound * (SANITIZER_FACTOR if is_sanitized() else 1), what)
+        return peak
 
     def read_a_good_record(self, mounted, number):
-        """One that was not read before, as long as there is one, by its name and its bytes."""
+        """Compares record number `number` of the good file; consecutive numbers read records that are not cached."""
         number %= len(self.good)
         self.assertEqual((mounted / "good.riegeli" / "records" / self.good[number][0]).read_bytes(), self.good[number][1])

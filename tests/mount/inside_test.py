@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""inside/: the parts of records, what they cost, and that the kernel's nodes live as long as it knows them."""
+"""inside/: the parts of records, the requests they take, and the lifetime of their nodes."""
 import collections
 import errno
 import os
@@ -20,8 +20,8 @@ def names(path):
     return sorted(os.listdir(path))
 
 
-def walked(top):
-    """Every path below `top` with its lstat."""
+def lstats(top):
+    """Returns {path: lstat} of everything below `top`."""
     return {os.path.join(folder, name): os.lstat(os.path.join(folder, name))
             for folder, below, files in os.walk(top) for name in [*below, *files]}
 
@@ -43,7 +43,7 @@ class Inside(mounting.Case):
             for entry in (self.view / record / "entries").iterdir():
                 self.assertIn(entry.read_bytes(), whole, entry)
 
-    def test_entry_under_a_tag_is_the_entry(self):
+    def test_entry_listed_under_a_tag_has_the_same_bytes(self):
         seen = 0
         for path in self.view.glob("*/tags/*/*"):
             if path.name == "names.tsv":
@@ -53,7 +53,7 @@ class Inside(mounting.Case):
             seen += 1
         self.assertGreater(seen, RECORDS)
 
-    def test_changed_names_are_in_a_table_beside_them(self):
+    def test_escaped_names_are_listed_in_names_tsv(self):
         seen = set()
         for tags in sorted(self.view.glob("*/tags")):
             table = tags / "names.tsv"
@@ -68,24 +68,24 @@ class Inside(mounting.Case):
         self.assertTrue(any("%2F" in name for name in seen), seen)
 
     def test_sizes_are_exact(self):
-        for path, st in walked(self.view).items():
+        for path, st in lstats(self.view).items():
             if stat.S_ISREG(st.st_mode):
                 with open(path, "rb") as file:
                     self.assertEqual(len(file.read()), st.st_size, path)
 
-    def test_inodes_differ_and_are_the_same_in_another_mount(self):
-        here = {path: st.st_ino for path, st in walked(self.view).items()}
+    def test_inode_numbers_are_unique_and_the_same_in_another_mount(self):
+        here = {path: st.st_ino for path, st in lstats(self.view).items()}
         self.assertEqual(len(set(here.values())), len(here))
         other = self.mount(mounting.sample(SAMPLE)).point / ".views/inside"
         os.listdir(other / "000000009/tags")
-        there = {os.path.relpath(path, other): st.st_ino for path, st in walked(other).items()}
+        there = {os.path.relpath(path, other): st.st_ino for path, st in lstats(other).items()}
         self.assertEqual({os.path.relpath(path, self.view): inode for path, inode in here.items()}, there)
 
-    def test_absent_names_are_absent(self):
+    def test_unknown_names_are_not_found(self):
         for name in [f"{RECORDS:09}", "x", "000000001/x", "000000001/tags/x", "000000001/entries/names.tsv"]:
             self.assertFalse((self.view / name).exists(), name)
 
-    def test_record_that_cannot_be_read_gives_its_error_and_a_line_in_the_log(self):
+    def test_unreadable_record_fails_with_its_error_and_is_logged(self):
         source = self.copy("proio/c25-gzip-0.proio")
         mounting.with_bit_flipped(source, source.stat().st_size - 6)  # the checksum of the last bucket
         mounted = self.mount(source)
@@ -96,7 +96,7 @@ class Inside(mounting.Case):
         mounted.wait_for_log("byte [0-9]+: ")
 
     @mounting.only_root
-    def test_open_file_outlives_the_kernels_forgetting(self):
+    def test_open_file_is_readable_after_the_kernel_forgot_its_node(self):
         path = self.view / "000000003/types.tsv"
         whole = path.read_bytes()
         with path.open("rb") as file:
@@ -106,7 +106,7 @@ class Inside(mounting.Case):
         self.assertEqual(path.read_bytes(), whole)
 
     @mounting.only_root
-    def test_readers_meet_forgetting(self):
+    def test_readers_run_while_the_kernel_forgets_nodes(self):
         wrong = []
 
         def read_all(first):
@@ -127,46 +127,46 @@ class Inside(mounting.Case):
 
 
 class Examples(mounting.Case):
-    """A tensorflow.Example has a file for each feature."""
+    """A tensorflow.Example has one file per feature."""
 
     def setUp(self):
         super().setUp()
         self.top = self.mount(mounting.sample("tfrecord/examples.tfrecord")).point
 
-    def test_bytes_are_a_piece_of_the_record(self):
+    def test_bytes_feature_is_a_piece_of_the_record(self):
         jpeg = (self.top / "inside/0/image%2Fencoded").read_bytes()
         self.assertEqual((jpeg[:2], jpeg[-2:]), (b"\xff\xd8", b"\xff\xd9"))
         self.assertIn(jpeg, (self.top / "records/0").read_bytes())
 
-    def test_numbers_are_text(self):
+    def test_numeric_features_are_text(self):
         self.assertEqual((self.top / "inside/0/image%2Fheight").read_text(), "480\n")
         self.assertEqual((self.top / "inside/0/image%2Fobject%2Fbbox%2Fxmin").read_text(), "0.1\n0.25\n0.33333334\n")
 
-    def test_several_values_are_a_directory(self):
+    def test_feature_with_several_byte_values_is_a_directory(self):
         texts = self.top / "inside/0/image%2Fobject%2Fclass%2Ftext"
         self.assertEqual(names(texts), ["0", "1", "2"])
         self.assertEqual((texts / "1").read_text(), "\u00e9t\u00e9")
 
-    def test_listing_that_fails_begins_the_same_each_time(self):
-        """Whether it had to wait for the catalog or not: what comes before the failure is told."""
+    def test_failing_listing_starts_the_same_each_time(self):
+        """Returns the entries before the failure, with and without waiting for the catalog."""
         damaged = self.mount(mounting.sample("proio/x47-gzip-crc-only.proio")).point
         for _ in range(3):
             done = mounting.run("ls", "-fa", damaged / "inside/8")
             self.assertEqual(done.stdout.split(), [".", ".."])
             self.assertIn("Input/output error", done.stderr)
 
-    def test_record_that_is_none_has_nothing_inside(self):
+    def test_record_that_is_not_an_example_has_an_empty_directory(self):
         top = self.mount(mounting.sample("tfrecord/strangers.tfrecord")).point
         for record in names(top / "records"):
             self.assertEqual(names(top / "inside" / record), [])
 
 
-class Messages(mounting.Case):
+class Requests(mounting.Case):
     def setUp(self):
         super().setUp()
         self.mounted = self.mount(mounting.sample(SAMPLE), flags=["-d"])
 
-    def test_long_listing_of_everything_is_listings_alone(self):
+    def test_recursive_long_listing_sends_only_listing_requests(self):
         done = mounting.run("ls", "-lR", ".views/inside", cwd=self.mounted.point)
         self.assertEqual(done.returncode, 0, done.stderr)
         time.sleep(0.1)
@@ -175,8 +175,8 @@ class Messages(mounting.Case):
         self.assertEqual(sent["READ"], 0)
 
     @mounting.only_root
-    def test_forgotten_record_gets_another_node(self):
-        """What a record's row in the daemon was is gone with the kernel's last node inside it."""
+    def test_forgotten_record_gets_a_new_node_id(self):
+        """The daemon drops a record's row when the kernel forgets the last node inside the record."""
         for _ in range(3):
             os.listdir(self.mounted / ".views/inside/000000003/tags")
             mounting.drop_nodes(self.mounted.point)

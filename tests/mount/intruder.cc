@@ -1,5 +1,5 @@
-// Code of somebody who has taken over a daemon: loaded into the program, it waits for a read of a source once a file
-// tells it to, tries what a daemon has no business with, and writes a line for each: what it was, and the errno.
+// An intruder in a daemon: loaded into the program, it waits for a read of a source once a file tells it to. It tries
+// operations that a daemon does not need, and writes a line for each: its name, and the errno.
 //
 //   RECORDFS_INTRUDER_TOLD    the file that has to be there
 //   RECORDFS_INTRUDER_REPORT  where the lines go

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""keys/: the last value that a write-ahead log gives each key, under the key's name."""
+"""keys/: the last value that a write-ahead log writes for each key, under the key's name."""
 import errno
 import os
 import struct
@@ -29,7 +29,7 @@ CRC = _crc_table()
 
 
 def fragment(kind, payload):
-    """A fragment of a LevelDB log."""
+    """Encodes a fragment of a LevelDB log."""
     check = 0xFFFFFFFF
     for byte in bytes([kind]) + payload:
         check = CRC[(check ^ byte) & 255] ^ check >> 8
@@ -62,7 +62,7 @@ def string(text):
 
 
 class Batches:
-    """Write batches, numbered as a database does it."""
+    """Write batches with sequence numbers, as a database writes them."""
 
     def __init__(self):
         self.records, self.sequence = [], 1
@@ -113,27 +113,27 @@ class Keys(mounting.Case):
     def values(self, folder):
         return {name: (folder / name).read_bytes() for name in os.listdir(folder)}
 
-    def assert_none(self, path):
+    def assert_missing(self, path):
         with self.assertRaises(FileNotFoundError):
             os.lstat(path)
 
-    def test_the_last_value_counts(self):
+    def test_last_value_of_a_key_counts(self):
         batches = Batches().add(put(b"a", b"one"), put(b"b", b"two"), put(b"gone", b"x")).add(put(b"a", b"newer"))
         batches.add(delete(b"gone")).add(put(b"gone too", b"x"), put(b"gone us", b"x"), put(b"stays", b""))
         keys = self.mounted(batches.add(delete_range(b"gone t", b"gone z")))
         self.assertEqual(os.readlink(keys), ".views/keys")
         self.assertEqual(self.values(keys), {"a": b"newer", "b": b"two", "stays": b""})
-        self.assert_none(keys / "gone")
-        self.assert_none(keys / "gone too")
+        self.assert_missing(keys / "gone")
+        self.assert_missing(keys / "gone too")
         self.assertEqual(self.mount_point.log(), "")
 
-    def test_a_sample_of_a_database(self):
+    def test_keys_of_a_database_sample_are_listed(self):
         keys = self.mount(mounting.sample("leveldb_log/rocksdb-cf-txn/000018.log")).point / "keys"
         self.assertEqual(sorted(os.listdir(keys)), ["column-families", "f%01", "names.tsv"])
         self.assertEqual(sorted(os.listdir(keys / "column-families")), ["1", "2"])
         self.assertEqual(sorted(os.listdir(keys / "column-families/2")), ["f%02", "names.tsv"])
 
-    def test_names_are_keys_as_far_as_they_can_be(self):
+    def test_names_are_keys_where_file_names_allow_it(self):
         names = {b"a/b": "a%2Fb", b"\xff\x00": "%FF%00", "ä b".encode(): "ä b", b"%": "%25", b"k" * 200: "k" * 200}
         hashed = [b"", b".", b"..", b"names.tsv", b"column-families", b"k" * 201, b"like~0123456789abcdef"]
         every = [*names, *hashed]
@@ -151,28 +151,28 @@ class Keys(mounting.Case):
         self.assertEqual(len(table), len(hashed) + 3)
         self.assertEqual(self.mount_point.log(), "")
         for alias in ("%ff%00", "a%2fb", "%6B", "%", "%4", "k~0123456789abcdef", "k" * 201):
-            self.assert_none(keys / alias)
+            self.assert_missing(keys / alias)
 
-    def test_a_key_too_long_to_be_listed(self):
+    def test_key_too_long_for_the_list_of_keys_is_logged(self):
         keys = self.mounted(Batches().add(put(b"p" * 70000, b"long"), put(b"a", b"short")))
         self.assertEqual(os.listdir(keys), ["a"])
         self.assertIn("there are more", self.mount_point.log())
         self.assertEqual(os.listdir(keys / "column-families"), [])
 
-    def test_listing_is_in_the_order_of_the_keys(self):
+    def test_listing_is_in_key_order(self):
         order = [b"\x00", b" ", b"10", b"9", b"a", b"a/", b"a0", b"b", b"\xf0"]
         keys = self.mounted(Batches().add(*(put(key, key) for key in reversed(order))))
         with os.scandir(keys) as entries:
             values = [(keys / entry.name).read_bytes() for entry in entries if entry.name != "names.tsv"]
         self.assertEqual(values, order)
 
-    def test_transactions_count_from_their_commit_on(self):
+    def test_transactions_take_effect_at_their_commit(self):
         batches = Batches().add(prepared(b"first", put(b"a", b"prepared"), put(b"b", b"prepared")))
         batches.add(put(b"a", b"between")).add(prepared(b"second", put(b"c", b"never")), prepared(b"third", put(b"d", b"open")))
         batches.add(commit(b"first")).add(put(b"b", b"after")).add(rollback(b"second"))
         self.assertEqual(self.values(self.mounted(batches)), {"a": b"prepared", "b": b"after"})
 
-    def test_a_merged_value_can_not_be_told(self):
+    def test_merged_value_fails_and_is_logged(self):
         keys = self.mounted(Batches().add(put(b"m", b"base"), put(b"n", b"base")).add(merge(b"m", b"+1"), merge(b"n", b"+1"))
                             .add(put(b"n", b"set")))
         self.assertEqual((keys / "m").stat().st_size, 1)
@@ -182,7 +182,7 @@ class Keys(mounting.Case):
         self.assertIn("merged", self.mount_point.log())
         self.assertEqual((keys / "n").read_bytes(), b"set")
 
-    def test_column_families_stand_apart(self):
+    def test_column_families_are_separate(self):
         keys = self.mounted(Batches().add(put(b"k", b"default"), put(b"k", b"seven", 7), put(b"only", b"nine/", 9), put(b"/", b"x", 9)))
         self.assertEqual(sorted(os.listdir(keys)), ["column-families", "k"])
         self.assertEqual(sorted(os.listdir(keys / "column-families")), ["7", "9"])
@@ -190,10 +190,10 @@ class Keys(mounting.Case):
         self.assertEqual((keys / "column-families/9/only").read_bytes(), b"nine/")
         self.assertEqual((keys / "column-families/9/names.tsv").read_text(), "name\tkey\n%2F\t/\n")
         for name in ("column-families/8", "column-families/07", "column-families/0", "column-families/7/only"):
-            self.assert_none(keys / name)
+            self.assert_missing(keys / name)
         self.assertEqual(os.stat(keys / "column-families/9/..").st_ino, os.stat(keys / "column-families").st_ino)
 
-    def test_keys_of_a_table_are_in_the_column_family_of_the_table(self):
+    def test_keys_of_a_table_are_in_its_column_family(self):
         written = rocksdb.RocksTable(family=7)
         written.add([(table.internal(b"k", 1), b"seven")])
         path = self.folder / "000012.sst"
@@ -202,9 +202,9 @@ class Keys(mounting.Case):
         self.assertEqual(os.listdir(keys), ["column-families"])
         self.assertEqual(os.listdir(keys / "column-families"), ["7"])
         self.assertEqual(self.values(keys / "column-families/7"), {"k": b"seven"})
-        self.assert_none(keys / "k")
+        self.assert_missing(keys / "k")
 
-    def test_keys_beyond_the_bound_are_found(self):
+    def test_keys_beyond_the_listing_limit_are_found(self):
         batches = Batches()
         for number in range(3000):
             batches.add(put(b"%06d" % (number * 7919 % 3000), b"value %d" % number))
@@ -214,10 +214,10 @@ class Keys(mounting.Case):
         self.assertIn("keys/ lists the first 100 keys", self.mount_point.log())
         self.assertEqual((keys / "002999").read_bytes(), b"last")
         self.assertEqual((keys / "001000").read_bytes(), b"value %d" % next(n for n in range(3000) if n * 7919 % 3000 == 1000))
-        self.assert_none(keys / "002998")
-        self.assert_none(keys / "003000")
+        self.assert_missing(keys / "002998")
+        self.assert_missing(keys / "003000")
 
-    def test_a_long_key_beyond_the_bound_is_found_by_its_number(self):
+    def test_long_key_beyond_the_listing_limit_is_found_by_its_hash(self):
         batches = Batches().add(put(b"z" * 300, b"long"))
         listed = os.listdir(self.mounted(batches))
         name = next(name for name in listed if name.startswith("z"))
@@ -225,7 +225,7 @@ class Keys(mounting.Case):
         self.assertNotIn(name, os.listdir(keys))
         self.assertEqual((keys / name).read_bytes(), b"long")
 
-    def test_what_is_lost_leaves_the_value_before_it(self):
+    def test_damaged_record_leaves_the_previous_value(self):
         batches = Batches().add(put(b"a", b"old"), put(b"b", b"old")).add(put(b"a", b"new")).add(delete(b"b")).add(put(b"c", b"new"))
         whole = bytearray(log(batches.records))
         whole[whole.index(b"new")] ^= 1
@@ -235,30 +235,30 @@ class Keys(mounting.Case):
         self.assertEqual(self.values(mounted.point / "keys"), {"a": b"old", "c": b"new"})
         self.assertIn("damage", mounted.log())
 
-    def test_a_value_may_be_large(self):
+    def test_large_value_is_readable(self):
         value = os.urandom(1 << 20)
         keys = self.mounted(Batches().add(put(b"small", b"1"), put(b"large", value)).add(put(b"next", b"2")))
         self.assertEqual((keys / "large").read_bytes(), value)
         self.assertEqual((keys / "next").read_bytes(), b"2")
 
-    def test_only_logs_of_changes_have_keys(self):
+    def test_only_write_ahead_logs_have_keys(self):
         for name in ("leveldb_log/rocksdb-manifest/MANIFEST-000005", "leveldb_log/spec-abc.log"):
             self.assertNotIn("keys", os.listdir(self.mount(mounting.sample(name)).point), name)
 
-    def test_operations_stand_inside(self):
+    def test_operations_of_a_batch_are_inside_its_record(self):
         self.mounted(Batches().add(put(b"k", b"value", 3), delete(b"k")))
         first, second = (self.mount_point.point / "inside/000000000" / name for name in ("000000", "000001"))
         self.assertEqual(self.values(first), {"op": b"put\n", "sequence": b"1\n", "cf": b"3\n", "key": b"k", "value": b"value"})
         self.assertEqual(self.values(second), {"op": b"delete\n", "sequence": b"2\n", "key": b"k"})
 
-    def test_a_record_that_is_no_batch_has_nothing_inside(self):
+    def test_record_that_is_not_a_batch_has_an_empty_directory(self):
         mounted = self.mount(mounting.sample("leveldb_log/batch-with-wrong-count.log"))
         self.assertEqual(len((mounted / "records/1").read_bytes()), len((mounted / "records/000000001").read_bytes()))
         self.assertEqual(os.listdir(mounted / "inside/000000001"), [])
         self.assertEqual(self.values(mounted / "keys"), {"a": (mounted / "inside/0/000000/value").read_bytes()})
         mounted.wait_for_log("record 1 of the chunk changes no key")
 
-    def test_a_log_that_grows_has_the_keys_of_what_is_there(self):
+    def test_keys_of_a_followed_log_are_updated(self):
         batches = Batches().add(put(b"a", b"old"), put(b"gone", b"x"))
         keys = self.mounted(batches, options=["follow"])
         self.assertEqual((keys / "a").read_bytes(), b"old")
@@ -266,13 +266,13 @@ class Keys(mounting.Case):
         whole = log(batches.add(put(b"a", b"newer"), put(b"b", b"added"), delete(b"gone")).records)
         with self.path.open("ab") as file:
             file.write(whole[self.path.stat().st_size:])
-        mounting.wait_for(lambda: (keys / "a").read_bytes() == b"newer", "the value that was added")
-        mounting.wait_for(lambda: sorted(os.listdir(keys)) == ["a", "b"], "the keys that are there now")
+        mounting.wait_for(lambda: (keys / "a").read_bytes() == b"newer", "the appended value")
+        mounting.wait_for(lambda: sorted(os.listdir(keys)) == ["a", "b"], "the current keys")
         self.assertEqual((keys / "a").stat().st_ino, inode)
 
 
 class WaitingForKeys(waiting_test.SlowSource):
-    """The keys of a log whose reads are held up in the middle."""
+    """The keys of a log whose reads are stopped in the middle."""
 
     def setUp(self):
         super().setUp()
@@ -280,18 +280,18 @@ class WaitingForKeys(waiting_test.SlowSource):
         for number in range(400):
             batches.add(put(b"%06d" % number, b"v" * 5000))
         (self.folder / "backing/slow.log").write_bytes(log(batches.records))
-        time.sleep(0.05)  # as for the other source
+        time.sleep(0.05)  # as in waiting_test.SlowSource
         self.mounted = self.mount(self.slow / "slow.log")
         self.hold_reads_beyond(1500000)
 
-    def test_who_waits_is_interrupted_and_holds_up_nobody(self):
+    def test_waiting_reader_is_interrupted_and_delays_no_other(self):
         for command, name in [("ls", "keys/"), ("stat", "keys/00000{}"), ("cat", "keys/00039{}")]:
             with self.subTest(command=command):
-                crowd = [self.start(command, name.format(number)) for number in range(10)]
-                self.assert_waits(crowd[0])
+                readers = [self.start(command, name.format(number)) for number in range(10)]
+                self.assert_waits(readers[0])
                 self.assert_answers("cat", "info.json")
-                for running in crowd:
-                    self.assert_interrupted_at_once(running)
+                for reader in readers:
+                    self.assert_interrupted_at_once(reader)
         waiting = self.start("ls", "keys/")
         self.assert_waits(waiting)
         self.open_gate()

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Readers that are killed in the middle of a read, and daemons: what others read meanwhile, and what is left."""
+"""Readers and daemons that are killed during a read: other readers go on, and mounts and processes end."""
 import contextlib
 import errno
 import os
@@ -13,7 +13,7 @@ import waiting_test
 
 SAMPLE = waiting_test.SAMPLE
 PAGE = 4096
-# Writes out what it reads, a page at a time, and lets the kernel read no further than it has come.
+# Copies a stream to stdout page by page. POSIX_FADV_RANDOM turns the kernel's read-ahead off.
 READER = f"""
 import os, signal
 signal.signal(signal.SIGINT, signal.SIG_DFL)
@@ -29,7 +29,7 @@ def is_waiting_for_a_page(reader):
 
 
 class Reading(waiting_test.SlowSource):
-    """Somebody who has come to the middle of a stream, where the source gives nothing more."""
+    """A reader that has reached the middle of a stream, where reads of the source are stopped."""
 
     def setUp(self):
         super().setUp()
@@ -39,12 +39,12 @@ class Reading(waiting_test.SlowSource):
         self.readable = sum(chunk["decoded_data_size"] for chunk in chunks if chunk["end"] <= waiting_test.HELD)
 
     def hold(self):
-        """From the middle on the source gives nothing more, and the mount knows what is where."""
+        """Stops reads of the source from the middle on. The mount has scanned the file before."""
         self.assertEqual(len(os.listdir(self.mounted / "records")), waiting_test.RECORDS)
         self.hold_reads_beyond(waiting_test.HELD)
 
     def start_reading(self):
-        """A reader that has given out all that is there and waits for the next page."""
+        """Starts a reader that has copied everything readable and waits for the next page."""
         reader = self.start(sys.executable, "-c", READER)
         length = self.readable // PAGE * PAGE
         self.assertEqual(reader.stdout.read(length), self.records[:length])
@@ -58,14 +58,14 @@ class KilledReaders(Reading):
         self.mounted = self.mount(self.slow / "slow.riegeli")
         self.hold()
 
-    def assert_good(self):
-        """To whoever comes now, and to the end."""
+    def assert_readable_and_unmount(self):
+        """The whole stream is correct, and nothing is logged."""
         self.open_gate()
         self.assertEqual((self.mounted / "streams/concat").read_bytes(), self.records)
         self.assertEqual(self.mounted.unmount(), 0)
         self.assertEqual(self.mounted.log(), "")
 
-    def test_reader_ends_at_once_and_others_are_served(self):
+    def test_killed_reader_ends_at_once_and_others_are_served(self):
         for number in (signal.SIGKILL, signal.SIGINT, signal.SIGTERM):
             with self.subTest(number=number):
                 reader = self.start_reading()
@@ -73,37 +73,37 @@ class KilledReaders(Reading):
                 self.assertEqual(reader.wait(waiting_test.AT_ONCE), -number)
                 first = mounting.expectation(SAMPLE)["sample"][0]["sha256"]
                 self.assertTrue(self.assert_answers("sha256sum", "records/0").startswith(first))
-        self.assert_good()
+        self.assert_readable_and_unmount()
 
-    def test_another_reader_of_the_same_page_goes_on(self):
+    def test_another_reader_of_the_same_page_continues(self):
         first, second = self.start_reading(), self.start_reading()
         first.kill()
         self.assertEqual(first.wait(waiting_test.AT_ONCE), -signal.SIGKILL)
         self.open_gate()
         self.assertEqual(second.stdout.read(), self.records[self.readable // PAGE * PAGE:])
         self.assertEqual(second.wait(mounting.PATIENCE), 0)
-        self.assert_good()
+        self.assert_readable_and_unmount()
 
-    def test_read_past_the_kernels_cache_ends_with_its_answer(self):
-        """The kernel waits for the answer to one that the daemon has begun, and the reader with it."""
+    def test_killed_direct_read_ends_with_its_reply(self):
+        """Once the daemon has started a request, the kernel and the reader wait for the reply."""
         reader = self.start("dd", "if=streams/concat", "iflag=direct", "bs=1M")
         mounting.wait_for(lambda: Path(f"/proc/{reader.pid}/wchan").read_text(encoding="utf-8") != "0", "the reader to wait")
         reader.kill()
         self.assert_answers("sha256sum", "records/0")
         self.open_gate()
         self.assertEqual(reader.wait(mounting.PATIENCE), -signal.SIGKILL)
-        self.assert_good()
+        self.assert_readable_and_unmount()
 
 
 class KilledDaemons(Reading):
-    """In the foreground or the background, in the middle of a read: the place is free, and can be mounted again."""
+    """Daemons killed during a read, in the foreground and the background: the place is unmounted and can be mounted again."""
 
     def setUp(self):
         super().setUp()
         self.point = self.new_point()
 
     def mount_anywhere(self, in_background):
-        """Returns the daemon's id."""
+        """Returns the daemon's process id."""
         if not in_background:
             self.mounted = self.mount(self.slow / "slow.riegeli", point=self.point)
             return self.mounted.daemon.pid
@@ -119,27 +119,27 @@ class KilledDaemons(Reading):
 
     @contextlib.contextmanager
     def opened(self, path):
-        """A descriptor that is closed at the end of the block, even if the block fails: later mounts start children."""
+        """Opens a descriptor and closes it after the block, even if the block fails: children must not inherit it."""
         descriptor = os.open(path, os.O_RDONLY)
         try:
             yield descriptor
         finally:
-            self.open_gate()  # before the close, whose FLUSH a live daemon has to answer
-            with contextlib.suppress(OSError):  # closing notifies the daemon, which is gone
+            self.open_gate()  # before the close: a live daemon must answer FLUSH
+            with contextlib.suppress(OSError):  # the daemon may be dead
                 os.close(descriptor)
 
-    def test_reader_fails_and_a_later_mount_serves(self):
+    def test_reader_fails_and_a_new_mount_serves(self):
         for in_background in (False, True):
             for number in (signal.SIGKILL, signal.SIGTERM):
                 with self.subTest(in_background=in_background, number=number):
                     daemon = self.mount_anywhere(in_background)
-                    mounting.wait_for(lambda: mounting.keepers(self.point), "the keeper")
+                    mounting.wait_for(lambda: mounting.keepers(self.point), "the unmount guard")
                     self.hold()
                     reader = self.start_reading()
                     with self.opened(self.mounted / "streams/concat") as held:
                         os.kill(daemon, number)
                         if number == signal.SIGTERM:
-                            self.open_gate()  # it lets its threads end what they do
+                            self.open_gate()  # the daemon waits for its threads
                         reader.communicate(timeout=mounting.PATIENCE)
                         self.assert_nothing_left()
                         with self.assertRaises(OSError) as raised:
@@ -154,18 +154,18 @@ class KilledDaemons(Reading):
 
 
 class DeadMounts(mounting.Case):
-    """What stands where daemon and keeper were killed together, as with everything of a service."""
+    """Mounts whose daemon and unmount guard were killed together, as when systemd kills a service."""
 
     user = None
 
     def kill_all_of(self, point, name):
-        """Leaves a dead mount where somebody has mounted by that name."""
-        mounting.wait_for(lambda: mounting.keepers(name), "the keeper")
+        """Kills daemon and unmount guard of the mount that was made with `name`. Its connection is dead afterwards."""
+        mounting.wait_for(lambda: mounting.keepers(name), "the unmount guard")
         for process in (mounting.keepers(name)[0], mounting.daemons(name)[0]):
             os.kill(process, signal.SIGKILL)
         mounting.wait_for(lambda: not mounting.daemons(name) and not mounting.keepers(name), "the end")
         self.assertEqual(mounting.mounts()[str(point)][0], "fuse.recordfs")
-        mounting.wait_for(lambda: self.is_dead(point), "the end of the connection, which a process closes late")
+        mounting.wait_for(lambda: self.is_dead(point), "the connection to be closed")
 
     def is_dead(self, point):
         return "Transport endpoint is not connected" in mounting.run("ls", point, user=self.user).stderr
@@ -175,7 +175,7 @@ class DeadMounts(mounting.Case):
         self.assertEqual((done.returncode, done.stderr), (0, ""))
         self.assertEqual(mounting.run("ls", point / "records", user=self.user).stdout.count("\n"), waiting_test.RECORDS)
 
-    def test_next_one_takes_it_away(self):
+    def test_next_mount_replaces_a_dead_mount(self):
         point = self.new_point(self.user)
         for name in (point, f"{point}/", point.name, f"./{point.name}"):
             self.assert_mounts(point, mounting.sample(SAMPLE), name)
@@ -184,14 +184,14 @@ class DeadMounts(mounting.Case):
         self.assertEqual(mounting.run("fusermount3", "-u", point, user=self.user).returncode, 0)
         self.assertNotIn(str(point), mounting.mounts())
 
-    def test_name_with_a_space(self):
+    def test_dead_mount_with_a_space_in_its_name_is_replaced(self):
         point = self.new_point(self.user)
         point = point.rename(point.with_name("two words\\"))
         self.assert_mounts(point, mounting.sample(SAMPLE), point)
         self.kill_all_of(point, point)
         self.assert_mounts(point, mounting.sample(SAMPLE), point)
 
-    def test_dead_mount_of_somebody_else_stays(self):
+    def test_dead_mount_of_another_program_stays(self):
         (self.folder / "backing").mkdir()
         point = self.new_point(self.user)
         with mounting.started(mounting.program("slowfs"), self.folder / "backing", point, user=self.user) as other:
@@ -210,7 +210,7 @@ class DeadMountsOfOrdinaryUsers(DeadMounts):
 
 
 class InBackground:
-    """Where a daemon in the background serves, as far as a reader has to know."""
+    """A mount in the background, with the same path syntax as a mount in the foreground."""
 
     def __init__(self, point):
         self.point = point

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What stands in the log: how much of it, without which names, and the statistics that a signal asks for."""
+"""The log: its amount, redacted names, log files, and the statistics that SIGUSR1 writes."""
 import contextlib
 import os
 import re
@@ -29,24 +29,24 @@ class Amount(mounting.Case):
         self.assertEqual(mounted.unmount(), 0)
         return mounted.log()
 
-    def test_damage_is_told(self):
+    def test_damage_is_logged(self):
         self.assertIn("byte 83928", self.log_of())
 
-    def test_quiet_tells_errors_alone(self):
+    def test_quiet_logs_only_errors(self):
         self.assertEqual(self.log_of("-q"), "")
         self.assertEqual(self.log_of("--quiet"), "")
         done = self.recordfs("-q", self.damaged, self.folder / "above/gone")
         self.assertEqual(done.returncode, 3)
         self.assertIn("cannot mount", done.stderr)
 
-    def test_verbose_tells_what_was_opened_and_walked(self):
+    def test_verbose_logs_opening_and_scanning(self):
         log = self.log_of("-v")
         self.assertIn(f"{self.damaged}: riegeli, {self.damaged.stat().st_size} bytes", log)
         self.assertRegex(log, rf"{self.damaged}: walked through its headers in \d+ ms: \d+ chunks, {RECORDS} records")
         self.assertIn("byte 83928", log)
         self.assertNotIn("walked through", self.log_of())
 
-    def test_neither_quiet_nor_verbose_together(self):
+    def test_quiet_and_verbose_together_are_refused(self):
         self.assertEqual(self.recordfs("-q", "-v", self.damaged, self.new_point()).returncode, 1)
 
 
@@ -55,7 +55,7 @@ class Redacted(mounting.Case):
         for name in names:
             self.assertNotIn(str(name), log)
 
-    def test_source_is_a_number(self):
+    def test_source_is_replaced_by_a_number(self):
         source = mounting.with_bit_flipped(self.copy(SAMPLE, "secret-name.riegeli"), 84003)
         mounted = self.mount(source, flags=["-f", "-v"], options=["redact"])
         for name in os.listdir(mounted / "records"):
@@ -67,18 +67,18 @@ class Redacted(mounting.Case):
         self.assertEqual(mounted.unmount(), 0)
         self.assert_redacted(mounted.log(), "secret", mounted.point)
 
-    def test_sources_are_counted(self):
+    def test_sources_are_numbered(self):
         first, second = self.copy(SAMPLE, "secret-1.riegeli"), self.copy(SAMPLE, "secret-2.riegeli")
         mounted = self.mount(first, second, flags=["-f", "-v"], options=["redact"])
         mounted.wait_for_log("source 2: riegeli")
         self.assert_redacted(mounted.log(), "secret")
 
-    def test_files_of_a_directory_are_counted(self):
+    def test_files_of_a_directory_are_numbered(self):
         (self.folder / "secret-folder").mkdir()
         for number in (1, 2):
             path = mounting.with_bit_flipped(self.copy(SAMPLE, f"secret-folder/secret-{number}.riegeli"), 84003)
-        # What was written a moment ago is another file at each look.
-        mounting.wait_for(lambda: time.time() - path.stat().st_ctime > 0.1, "a settled file")
+        # A file written within the last 0.1 s is opened again at each access.
+        mounting.wait_for(lambda: time.time() - path.stat().st_ctime > 0.1, "the file to be old enough")
         mounted = self.mount(self.folder / "secret-folder", flags=["-f", "-v"], options=["redact"])
         for container in mounted.point.iterdir():
             for name in os.listdir(container / "records"):
@@ -90,7 +90,7 @@ class Redacted(mounting.Case):
         self.assertEqual(mounted.unmount(), 0)
         self.assert_redacted(mounted.log(), "secret", mounted.point)
 
-    def test_file_that_is_followed(self):
+    def test_followed_file_is_redacted_after_a_rename(self):
         source = self.copy(SAMPLE, "secret.riegeli")
         mounted = self.mount(source, flags=["-f", "-v"], options=["redact,follow"])
         self.assertEqual(len(os.listdir(mounted / "records")), RECORDS)
@@ -99,19 +99,19 @@ class Redacted(mounting.Case):
         self.assertEqual(mounted.unmount(), 0)
         self.assert_redacted(mounted.log(), "secret", mounted.point)
 
-    def test_failure_to_open(self):
+    def test_failure_to_open_is_redacted(self):
         done = self.recordfs(self.copy(SAMPLE), self.folder / "secret", self.new_point(), "-o", "redact")
         self.assertEqual(done.returncode, 2)
         self.assertIn("source 2: cannot open: No such file", done.stderr)
         self.assert_redacted(done.stderr, "secret")
 
-    def test_failure_to_mount(self):
+    def test_failure_to_mount_is_redacted(self):
         done = self.recordfs(self.copy(SAMPLE), self.folder / "secret/mnt", "-o", "redact")
         self.assertEqual(done.returncode, 3)
         self.assertIn("mount point: cannot mount", done.stderr)
         self.assert_redacted(done.stderr, "secret")
 
-    def test_names_from_the_file(self):
+    def test_names_from_the_content_are_redacted(self):
         for options, want in (([], 'the transformer "xor 33" is not known'), (["redact"], 'the transformer "..." is not known')):
             mounted = self.mount(mounting.sample(UNKNOWN_NAME), options=options)
             with contextlib.suppress(OSError):
@@ -119,7 +119,7 @@ class Redacted(mounting.Case):
             self.assertIn(want, mounted.wait_for_log("transformer"))
             self.assertEqual(mounted.unmount(), 0)
 
-    def test_status_for_systemd(self):
+    def test_status_for_systemd_is_redacted(self):
         with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as listening:
             listening.bind(str(self.folder / "notify"))
             listening.settimeout(mounting.PATIENCE)
@@ -151,7 +151,7 @@ class LogFile(mounting.Case):
         done = self.recordfs(self.source, self.point, *words, **options)
         self.assertEqual((done.returncode, done.stdout, done.stderr), (0, "", ""))
 
-    def test_background_writes_lines_with_time_process_and_level(self):
+    def test_background_daemon_writes_lines_with_time_process_and_level(self):
         self.start("-o", f"log={self.log}")
         daemon = mounting.daemons(self.point)[0]
         self.read_all()
@@ -161,7 +161,7 @@ class LogFile(mounting.Case):
         self.assertTrue(any(f"recordfs[{daemon}]: warning: {self.source}: byte 83928: " in line for line in self.lines()))
         self.assertEqual(self.log.stat().st_mode & 0o777, 0o600)
 
-    def test_lines_are_appended_also_after_the_file_was_emptied(self):
+    def test_lines_are_appended_even_after_a_truncation(self):
         self.log.write_text("before\n", encoding="utf-8")
         self.start("-o", f"log={self.log}")
         self.read_all()
@@ -178,14 +178,14 @@ class LogFile(mounting.Case):
         self.read_all()
         mounting.wait_for(self.lines, "a line")
 
-    def test_foreground_writes_to_the_file_too(self):
+    def test_foreground_daemon_writes_to_the_file_too(self):
         mounted = self.mount(self.source, options=[f"log={self.log}"], point=self.point)
         self.read_all()
         self.assertEqual(mounted.unmount(), 0)
         self.assertEqual(mounted.log(), "")
         self.assertIn("byte 83928", self.log.read_text(encoding="utf-8"))
 
-    def test_redact_and_quiet_apply(self):
+    def test_redact_and_quiet_apply_to_the_log_file(self):
         self.start("-o", f"log={self.log},redact")
         self.read_all()
         mounting.wait_for(self.lines, "a line")
@@ -196,7 +196,7 @@ class LogFile(mounting.Case):
         self.read_all()
         self.assertEqual(self.lines(), [])
 
-    def test_file_that_cannot_be_opened(self):
+    def test_log_file_that_cannot_be_opened_is_refused(self):
         os.mkfifo(self.folder / "fifo")
         for path, reason in ((self.folder / "no/daemon.log", "No such file or directory"), (self.folder, "Is a directory"),
                              (self.folder / "fifo", "No such device or address")):
@@ -205,8 +205,8 @@ class LogFile(mounting.Case):
         self.assertNotIn(str(self.point), mounting.mounts())
 
     @mounting.only_root
-    def test_no_system_log_is_a_warning_at_the_start(self):
-        mounting.take_system_log_away(self)
+    def test_missing_system_log_is_warned_about_at_the_start(self):
+        mounting.remove_system_log(self)
         for words, warning in (((), mounting.NO_SYSTEM_LOG), (("-q",), ""), (("-o", f"log={self.log}"), "")):
             with self.subTest(words=words):
                 done = self.recordfs(self.source, self.point, *words)
@@ -215,22 +215,22 @@ class LogFile(mounting.Case):
 
 
 class Statistics(mounting.Case):
-    def ask(self, mounted, pattern):
+    def wait_for_statistics(self, mounted, pattern):
         mounted.send(signal.SIGUSR1)
         return mounted.wait_for_log(pattern)
 
-    def test_requests_caches_bytes_and_progress(self):
+    def test_statistics_report_requests_caches_bytes_and_progress(self):
         mounted = self.mount(mounting.sample(SAMPLE))
-        self.assertIn("0 chunks, 0 records, not complete", self.ask(mounted, "not complete"))
+        self.assertIn("0 chunks, 0 records, not complete", self.wait_for_statistics(mounted, "not complete"))
         for name in os.listdir(mounted / "records"):
             (mounted / "records" / name).read_bytes()
-        line = self.ask(mounted, rf"{RECORDS} records, complete")
+        line = self.wait_for_statistics(mounted, rf"{RECORDS} records, complete")
         self.assertTrue(line.startswith(f"recordfs: {mounting.sample(SAMPLE)}: "), line)
         log = mounted.log()
         self.assertRegex(log, r"(?m)^recordfs: memory: \d+ bytes in use, \d+ kept for later$")
         requests = dict(word.split(" ") for word in re.findall(r"requests: (.*)", log)[-1].split(", "))
         self.assertGreater(int(requests["readdirplus"]) + int(requests.get("readdir", "0")), 0)
-        self.assertEqual(int(requests["open"]), 1, "the kernel does not ask again")
+        self.assertEqual(int(requests["open"]), 1, "the kernel must not send a second OPEN")
         pushed = int(re.findall(r"pushed into the kernel's cache: (\d+) records", log)[-1])
         self.assertGreater(int(requests["read"]) + pushed, 0)
         hits, misses = map(int, re.findall(r"cache of chunks: (\d+) hits, (\d+) misses", log)[-1])
@@ -241,20 +241,20 @@ class Statistics(mounting.Case):
         self.assertGreaterEqual(decoded, (mounted / "streams/concat").stat().st_size)
         self.assertEqual(mounted.unmount(), 0)
 
-    def test_quiet_answers_all_the_same(self):
+    def test_quiet_daemon_writes_statistics(self):
         mounted = self.mount(mounting.sample(SAMPLE), flags=["-f", "-q"])
-        self.ask(mounted, "requests: ")
+        self.wait_for_statistics(mounted, "requests: ")
 
-    def test_signal_does_not_end_it(self):
+    def test_sigusr1_does_not_end_the_daemon(self):
         mounted = self.mount(mounting.sample(SAMPLE))
         for turn in range(1, 6):
             mounted.send(signal.SIGUSR1)
-            mounting.wait_for(lambda least=turn: mounted.log().count("requests: ") >= least, "the answer")
+            mounting.wait_for(lambda least=turn: mounted.log().count("requests: ") >= least, "the statistics")
         self.assertEqual(len(os.listdir(mounted / "records")), RECORDS)
         mounted.send(signal.SIGTERM)
         self.assertEqual(mounted.wait(), 0)
 
-    def test_signal_while_sources_are_opened_is_answered_later(self):
+    def test_sigusr1_while_sources_are_opened_is_answered_afterwards(self):
         (self.folder / "backing").mkdir()
         self.copy(SAMPLE, "backing/slow.riegeli")
         source = slow.FileSystem(self)
@@ -262,24 +262,24 @@ class Statistics(mounting.Case):
         point, log = self.new_point(), self.folder / "log"
         with log.open("wb") as out, mounting.started(mounting.program("recordfs"), "-f", source / "slow.riegeli", point,
                                                      stdout=out, stderr=out, env=self.environment()) as running:
-            # It waits for the source by then, with the signal held back.
-            mounting.wait_for(lambda: self.holds_usr1(running.pid) and mounting.open_files(running.pid, source.point), "the open source")
+            # SIGUSR1 is blocked while the program waits for the source.
+            mounting.wait_for(lambda: self.blocks_usr1(running.pid) and mounting.open_files(running.pid, source.point), "the open source")
             running.send_signal(signal.SIGUSR1)
             source.open_gate()
-            mounting.wait_for(lambda: "requests: " in log.read_text(encoding="utf-8"), "the answer")
+            mounting.wait_for(lambda: "requests: " in log.read_text(encoding="utf-8"), "the statistics")
             running.send_signal(signal.SIGTERM)
             self.assertEqual(running.wait(mounting.PATIENCE), 0)
 
     @staticmethod
-    def holds_usr1(pid):
+    def blocks_usr1(pid):
         status = Path(f"/proc/{pid}/status").read_text(encoding="utf-8")
-        held = re.search(r"^SigBlk:\s*([0-9a-f]+)$", status, re.MULTILINE)
-        return int(held.group(1), 16) >> (signal.SIGUSR1 - 1) & 1
+        blocked = re.search(r"^SigBlk:\s*([0-9a-f]+)$", status, re.MULTILINE)
+        return int(blocked.group(1), 16) >> (signal.SIGUSR1 - 1) & 1
 
     @mounting.only_root
-    def test_background_answers_in_the_systems_log(self):
+    def test_background_daemon_writes_statistics_to_the_system_log(self):
         with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as system_log:
-            mounting.take_system_log_away(self)
+            mounting.remove_system_log(self)
             system_log.bind("/dev/log")
             system_log.settimeout(mounting.PATIENCE)
             point = self.new_point()

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""200 processes that read at once: each gets its bytes, and nothing is left of them."""
+"""200 processes that read at once: each gets the right bytes, and no file stays open."""
 import multiprocessing
 import os
 import traceback
@@ -18,8 +18,8 @@ class Many(waiting_test.SlowSource):
         super().setUp()
         self.mounted = self.mount(self.slow / "slow.riegeli", options=["cache_size=64K"])
 
-    def wanted(self):
-        """(path, its bytes) for each reader, from a mount that nobody holds up."""
+    def expected(self):
+        """Yields (path, bytes) for each reader, from an undelayed mount."""
         top = self.mount(mounting.sample(waiting_test.SAMPLE)).point
         chunks = [chunk for chunk in mounting.expectation(waiting_test.SAMPLE)["chunks"] if chunk["num_records"]]
         for reader in range(READERS):
@@ -30,19 +30,19 @@ class Many(waiting_test.SlowSource):
             yield path, (top / path).read_bytes()
 
     def read_all_at_once(self):
-        """Each begins when the source stands still, and none can end before the last has begun."""
+        """Starts all readers while the source is stopped, so that none ends before the last has started."""
         fork = multiprocessing.get_context("fork")
         begun, wrong = fork.Semaphore(0), fork.Queue()
-        crowd = [fork.Process(target=read, args=(self.mounted / path, want, begun, wrong)) for path, want in self.wanted()]
+        readers = [fork.Process(target=read, args=(self.mounted / path, want, begun, wrong)) for path, want in self.expected()]
         self.hold_reads_beyond(0)
-        for reader in crowd:
+        for reader in readers:
             reader.start()
-        for _ in crowd:
+        for _ in readers:
             self.assertTrue(begun.acquire(timeout=mounting.PATIENCE))
         self.open_gate()
-        for reader in crowd:
+        for reader in readers:
             reader.join(mounting.PATIENCE)
-        self.assertEqual({reader.exitcode for reader in crowd}, {0}, [] if wrong.empty() else wrong.get())
+        self.assertEqual({reader.exitcode for reader in readers}, {0}, [] if wrong.empty() else wrong.get())
 
     def threads(self):
         return len(os.listdir(f"/proc/{self.mounted.daemon.pid}/task"))
@@ -50,7 +50,7 @@ class Many(waiting_test.SlowSource):
     def open_files(self):
         return sorted(os.readlink(path) for path in Path(f"/proc/{self.mounted.daemon.pid}/fd").iterdir())
 
-    def test_each_gets_its_bytes_and_nothing_is_left(self):
+    def test_each_reader_gets_its_bytes_and_no_file_stays_open(self):
         self.read_all_at_once()
         files = self.open_files()
         self.mounted.send(mounting.signal.SIGUSR1)
@@ -59,29 +59,29 @@ class Many(waiting_test.SlowSource):
         self.assertEqual(self.open_files(), files)
         self.assertEqual(self.mounted.unmount(), 0)
 
-    def test_all_are_killed_but_one(self):
+    def test_last_reader_is_served_when_all_others_are_killed(self):
         fork = multiprocessing.get_context("fork")
         begun, wrong = fork.Semaphore(0), fork.Queue()
-        wanted = list(self.wanted())
-        crowd = [fork.Process(target=read, args=(self.mounted / path, want, begun, wrong)) for path, want in wanted]
+        expected = list(self.expected())
+        readers = [fork.Process(target=read, args=(self.mounted / path, want, begun, wrong)) for path, want in expected]
         self.hold_reads_beyond(waiting_test.HELD)
-        for reader in crowd:
+        for reader in readers:
             reader.start()
-        for _ in crowd:
+        for _ in readers:
             self.assertTrue(begun.acquire(timeout=mounting.PATIENCE))
-        for reader in crowd[:-1]:
+        for reader in readers[:-1]:
             reader.kill()
         self.open_gate()
-        for reader in crowd:
+        for reader in readers:
             reader.join(mounting.PATIENCE)
-        self.assertEqual(crowd[-1].exitcode, 0)
-        for path, want in wanted:
+        self.assertEqual(readers[-1].exitcode, 0)
+        for path, want in expected:
             self.assertEqual((self.mounted / path).read_bytes(), want, path)
         self.assertEqual(self.mounted.unmount(), 0)
 
 
 def read(path, want, begun, wrong):
-    """What one of the processes does."""
+    """The body of each process: exits with status 0 if the file has the wanted bytes."""
     try:
         begun.release()
         if path.read_bytes() != want:

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Mirrors of what is large, or of the place where they stand themselves."""
+"""Mirrors of large directories, and of directories that contain their own mount point."""
 import contextlib
 import errno
 import os
@@ -9,14 +9,14 @@ import mounting
 from mirroring import OTHER, SAMPLE, Mirrored
 
 MANY = 20000
-MOST_DESCRIPTORS = 200
+MAX_DESCRIPTORS = 200
 
 
 class Many(Mirrored):
     def descriptors(self, mounted):
         return len(os.listdir(f"/proc/{mounted.daemon.pid}/fd"))
 
-    def test_twenty_thousand_files(self):
+    def test_twenty_thousand_files_are_listed_and_readable(self):
         content = mounting.sample("bloscpack/v2-2.blp").read_bytes()
         for number in range(MANY):
             name = f"{number // 1000}/{number}" if number < MANY // 2 else f"flat/{number}"
@@ -28,25 +28,25 @@ class Many(Mirrored):
         self.assertEqual(len(self.names(mounted, "flat")), MANY // 2)
         done = mounting.run("find", mounted.point, "-maxdepth", "2", "-type", "f", timeout=10 * mounting.PATIENCE)
         self.assertEqual((done.stderr, done.stdout.count("\n")), ("", MANY // 2))
-        self.assertLess(self.descriptors(mounted), before + 40, "names alone keep nothing open")
+        self.assertLess(self.descriptors(mounted), before + 40, "listing names must not keep files open")
         for number in range(1, 400, 2):
             self.assertEqual((mounted / f"0/{number}/info.json").read_bytes()[:1], b"{")
         for number in range(0, 400, 2):
             self.assertEqual((mounted / f"0/{number}").read_bytes(), b"text %d\n" % number)
-        self.assertLess(self.descriptors(mounted), MOST_DESCRIPTORS)
+        self.assertLess(self.descriptors(mounted), MAX_DESCRIPTORS)
         self.assertEqual((mounted / "0/1/records/000000000").read_bytes(),
                          (mounted / "0/399/records/000000000").read_bytes())
 
-    def test_directories_that_many_have_opened(self):
+    def test_many_open_directories_take_few_descriptors(self):
         for number in range(300):
             self.write(f"{number}/file", b"")
         mounted = self.mirror()
         opened = [self.enter(os.scandir(mounted / str(number))) for number in range(300)]
-        self.assertLess(self.descriptors(mounted), MOST_DESCRIPTORS)
+        self.assertLess(self.descriptors(mounted), MAX_DESCRIPTORS)
         for entries in opened:
             self.assertEqual([entry.name for entry in entries], ["file"])
 
-    def test_listing_goes_on_where_it_was_while_names_come_and_go(self):
+    def test_listing_continues_while_files_are_removed(self):
         for number in range(5000):
             self.write(f"{number:05}", b"")
         mounted = self.mirror()
@@ -59,8 +59,8 @@ class Many(Mirrored):
         self.assertEqual(len(seen), len(set(seen)))
         self.assertLessEqual({f"{number:05}" for number in range(1, 5000, 2)}, set(seen))
 
-    def test_readers_of_many_containers_at_a_time(self):
-        """More containers than are kept open, read by several at once, while others are replaced."""
+    def test_more_containers_than_stay_open_are_read_concurrently(self):
+        """Meanwhile another container is replaced again and again."""
         for number in range(150):
             self.put(f"{number}", SAMPLE)
         mounted = self.mirror()
@@ -82,7 +82,7 @@ class Many(Mirrored):
         for reader in readers:
             reader.join()
         self.assertEqual(failures, [])
-        self.assertLess(self.descriptors(mounted), MOST_DESCRIPTORS)
+        self.assertLess(self.descriptors(mounted), MAX_DESCRIPTORS)
 
     @staticmethod
     def read_container(folder):
@@ -90,9 +90,9 @@ class Many(Mirrored):
             (folder / "index/chunks.tsv").read_bytes()]
 
 
-class ItsOwnMountPoint(Mirrored):
+class OwnMountPoint(Mirrored):
     def assert_ends(self, mounted, where):
-        """Whatever walks through the mirror comes to an end, as nothing is below the mount point in it."""
+        """Recursive commands end, because the mount point is empty in the mirror."""
         for command in (("find", mounted.point), ("ls", "-laR", mounted.point), ("grep", "-r", "x", mounted.point),
                         ("du", "-a", mounted.point)):
             done = mounting.run(*command, timeout=30)
@@ -100,7 +100,7 @@ class ItsOwnMountPoint(Mirrored):
         self.assertEqual(self.names(mounted, where), [])
         self.assert_fails_with(errno.ENOENT, os.stat, mounted / where / "anything")
 
-    def test_mount_point_inside(self):
+    def test_mount_point_inside_the_source_is_empty(self):
         self.write("file", b"x")
         self.put("container")
         point = self.source / "mnt"
@@ -110,7 +110,7 @@ class ItsOwnMountPoint(Mirrored):
             self.assert_ends(mounted, "mnt")
             self.assertEqual(mounted.unmount(), 0)
 
-    def test_current_directory_as_source_in_the_background(self):
+    def test_background_mount_inside_the_current_directory_is_empty(self):
         self.write("sub/file", b"x")
         self.put("container")
         (self.source / "sub/mnt").mkdir()
@@ -120,13 +120,13 @@ class ItsOwnMountPoint(Mirrored):
         self.assertEqual(os.listdir(self.source / "sub/mnt/sub/mnt"), [])
         self.assertEqual(mounting.run("fusermount3", "-u", self.source / "sub/mnt").returncode, 0)
 
-    def test_mount_over_the_source_itself(self):
+    def test_mount_over_the_source_itself_shows_the_source(self):
         self.write("file", b"x")
         mounted = self.mirror(point=self.source, options=["nonempty"])
         self.assertEqual(self.names(mounted), ["file"])
         self.assertEqual((mounted / "file").read_bytes(), b"x")
 
-    def test_mirrors_that_show_each_other(self):
+    def test_mirrors_that_contain_each_other_end(self):
         self.write("one/file", b"x")
         self.write("two/file", b"y")
         for name in ("one", "two"):
@@ -139,7 +139,7 @@ class ItsOwnMountPoint(Mirrored):
             self.assertEqual((mounted / "two/file").read_bytes(), b"y")
 
     @mounting.only_root
-    def test_other_filesystems_below_are_shown(self):
+    def test_other_filesystems_below_the_source_are_shown(self):
         (self.source / "disk").mkdir()
         self.assertEqual(mounting.run("mount", "-t", "tmpfs", "none", self.source / "disk").returncode, 0)
         self.addCleanup(mounting.run, "umount", "-l", self.source / "disk")

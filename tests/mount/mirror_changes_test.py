@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A mirrored directory that changes under its mount: what is there now is shown, and what is elsewhere never is."""
+"""A mirrored directory that changes while it is mounted: the mount shows its present content, and nothing from outside."""
 import contextlib
 import errno
 import os
@@ -12,7 +12,7 @@ from mirroring import OTHER, SAMPLE, Mirrored, tree_of
 
 
 class Changes(Mirrored):
-    def test_what_comes_and_goes_is_seen_at_once(self):
+    def test_created_renamed_and_removed_files_are_seen_at_once(self):
         mounted = self.mirror()
         for turn in range(50):
             self.assertFalse((mounted / "file").exists())
@@ -26,7 +26,7 @@ class Changes(Mirrored):
             (self.source / "other").unlink()
             self.assertEqual(self.names(mounted), [], turn)
 
-    def test_changes_below_a_directory_that_is_known(self):
+    def test_changes_in_a_subdirectory_are_seen_at_once(self):
         self.write("folder/a", b"x")
         mounted = self.mirror()
         self.assertEqual(self.names(mounted, "folder"), ["a"])
@@ -40,28 +40,28 @@ class Changes(Mirrored):
         self.write("folder/b", b"")
         self.assertEqual(self.names(mounted, "folder"), ["b"])
 
-    def test_file_that_is_written_to_is_read_anew(self):
+    def test_rewritten_file_is_read_again(self):
         mounted = self.mirror()
         for turn in range(100):
             content = b"%d" % (turn % 10)
             self.write("file", content)
             self.assertEqual((mounted / "file").read_bytes(), content, turn)
 
-    def test_file_of_the_same_size_and_time(self):
+    def test_rewritten_file_of_the_same_size_and_time_is_read_again(self):
         mounted = self.mirror()
         for turn in range(20):
             content = b"%d" % (turn % 10)
             os.utime(self.write("file", content), (1, 1))
             self.assertEqual((mounted / "file").read_bytes(), content, turn)
 
-    def test_file_that_is_replaced_is_read_anew(self):
+    def test_replaced_file_is_read_again(self):
         mounted = self.mirror()
         for turn in range(100):
             content = os.urandom(20)
             os.replace(self.write("new", content), self.source / "file")
             self.assertEqual((mounted / "file").read_bytes(), content, turn)
 
-    def test_container_that_is_replaced_is_another(self):
+    def test_replaced_container_shows_the_new_records(self):
         self.put("container", SAMPLE)
         truths = {name: tree_of(self.mount(mounting.sample(name)).point) for name in (SAMPLE, OTHER)}
         mounted = self.mirror()
@@ -69,7 +69,7 @@ class Changes(Mirrored):
             os.replace(self.put("new", name), self.source / "container")
             self.assertEqual(tree_of(mounted / "container"), truths[name])
 
-    def test_container_that_is_rewritten_in_place_is_another(self):
+    def test_container_rewritten_in_place_shows_the_new_records(self):
         self.put("container", SAMPLE)
         truths = {name: tree_of(self.mount(mounting.sample(name)).point) for name in (SAMPLE, OTHER)}
         mounted = self.mirror()
@@ -77,7 +77,7 @@ class Changes(Mirrored):
             self.put("container", name)
             self.assertEqual(tree_of(mounted / "container"), truths[name])
 
-    def test_file_becomes_container_becomes_directory(self):
+    def test_file_can_become_a_container_and_then_a_directory(self):
         mounted = self.mirror()
         for _ in range(5):
             self.write("thing", b"text")
@@ -90,7 +90,7 @@ class Changes(Mirrored):
             shutil.rmtree(self.source / "thing")
             self.assertFalse((mounted / "thing").exists())
 
-    def test_who_is_inside_a_container_that_is_replaced_sees_the_old_or_nothing(self):
+    def test_reader_inside_a_replaced_container_sees_the_old_records_or_an_error(self):
         self.put("container", SAMPLE)
         mounted = self.mirror()
         inside = os.open(mounted / "container/records", os.O_RDONLY | os.O_DIRECTORY)
@@ -107,7 +107,7 @@ class Changes(Mirrored):
             self.assertEqual(os.pread(file, 1 << 20, 0), content)
             os.close(file)
 
-    def test_reader_of_a_growing_file_sees_it_grow(self):
+    def test_reader_of_a_growing_file_sees_the_new_bytes(self):
         path = self.write("log", b"first\n")
         mounted = self.mirror()
         with (mounted / "log").open("rb", buffering=0) as reading:
@@ -117,7 +117,7 @@ class Changes(Mirrored):
             mounting.wait_for(lambda: reading.seek(0) == 0 and reading.read(100) == b"first\nsecond\n", "the second line", 5)
             mounting.wait_for(lambda: os.fstat(reading.fileno()).st_size == 13, "the new size", 5)
 
-    def test_reader_of_a_removed_file_goes_on(self):
+    def test_reader_of_a_removed_file_can_continue(self):
         path = self.write("file", os.urandom(4_000_000))
         content = path.read_bytes()
         mounted = self.mirror()
@@ -127,8 +127,8 @@ class Changes(Mirrored):
             self.assertFalse((mounted / "file").exists())
             self.assertEqual(head + b"".join(iter(lambda: reading.read(1 << 20), b"")), content)
 
-    def test_growing_container_shows_what_was_added_to_who_comes_then(self):
-        whole = mounting.sample("leveldb_log/" + self.a_log()).read_bytes()
+    def test_container_that_grew_shows_its_new_records(self):
+        whole = mounting.sample("leveldb_log/" + self.largest_log()).read_bytes()
         self.write("log", whole[:32768])
         mounted = self.mirror()
         before = len(os.listdir(mounted / "log/records"))
@@ -136,8 +136,8 @@ class Changes(Mirrored):
             writing.write(whole[32768:])
         self.assertGreater(len(os.listdir(mounted / "log/records")), before)
 
-    def test_what_is_open_inside_a_growing_container_keeps_its_state(self):
-        whole = mounting.sample("leveldb_log/" + self.a_log()).read_bytes()
+    def test_open_files_in_a_container_that_grew_keep_their_content(self):
+        whole = mounting.sample("leveldb_log/" + self.largest_log()).read_bytes()
         log = self.write("log", whole[:32768])
         truth = tree_of(self.mount(shutil.copyfile(log, self.folder / "log")) / "records")
         mounted = self.mirror()
@@ -155,11 +155,11 @@ class Changes(Mirrored):
                 self.assertEqual(record.read(), content)
 
     @staticmethod
-    def a_log():
+    def largest_log():
         folder = mounting.place.checkout / "tests/corpus/leveldb_log"
         return max((path for path in folder.glob("*.log")), key=lambda path: path.stat().st_size).name
 
-    def test_source_that_is_removed_altogether(self):
+    def test_removed_source_directory_is_shown_as_empty(self):
         self.write("file", b"x")
         mounted = self.mirror()
         self.names(mounted)
@@ -170,7 +170,7 @@ class Changes(Mirrored):
 
 
 class Links(Mirrored):
-    def test_links_are_shown_and_lead_nowhere_by_us(self):
+    def test_links_out_of_the_source_are_shown_as_links(self):
         (self.source / "absolute").symlink_to("/etc/passwd")
         (self.source / "up").symlink_to("../secret")
         (self.source / "far").symlink_to("../" * 40 + "etc")
@@ -179,7 +179,7 @@ class Links(Mirrored):
             self.assertTrue(os.path.islink(mounted / name))
             self.assertEqual(os.readlink(mounted / name), os.readlink(self.source / name))
 
-    def test_link_that_is_changed_is_read_anew(self):
+    def test_changed_link_is_read_again(self):
         link = self.source / "link"
         link.symlink_to("first")
         mounted = self.mirror()
@@ -189,7 +189,7 @@ class Links(Mirrored):
             link.symlink_to(target)
             self.assertEqual(os.readlink(mounted / "link"), target)
 
-    def test_directory_that_becomes_a_link_is_left(self):
+    def test_directory_replaced_by_a_link_does_not_lead_outside(self):
         outside = self.folder / "outside"
         outside.mkdir()
         (outside / "file").write_bytes(b"secret")
@@ -218,8 +218,8 @@ class Links(Mirrored):
         except OSError:
             return b""
 
-    def test_directory_and_link_that_take_turns(self):
-        """Somebody swaps a directory for a link as fast as he can, while others read through the mount."""
+    def test_directory_swapped_with_a_link_never_leads_outside(self):
+        """A thread swaps a directory and a link as fast as it can, while another reads through the mount."""
         outside = self.folder / "outside"
         outside.mkdir()
         (outside / "file").write_bytes(b"secret")
@@ -240,7 +240,7 @@ class Links(Mirrored):
         end = time.monotonic() + 2
         seen = set()
         while time.monotonic() < end:
-            # O_NOFOLLOW of each step on our side: what is read is what the daemon has read, not where a link leads.
+            # O_NOFOLLOW at each step: only the daemon could have followed the link.
             with contextlib.suppress(OSError):
                 folder = os.open(mounted / "folder", os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
                 try:

@@ -16,8 +16,8 @@ SHORT_SAMPLES = ["leveldb_log/one-empty-record.log", "leveldb_log/batch-with-wro
                  "recordio/legacy-unpacked-one.grail-rio", "bloscpack/v3-1byte.blp"]
 
 
-class WhatIsShown(Mirrored):
-    def test_files_links_and_folders_are_the_same(self):
+class Content(Mirrored):
+    def test_files_links_and_folders_are_unchanged(self):
         self.write("plain.txt", b"text\n")
         self.write("empty", b"")
         self.write("a/b/c/large.bin", os.urandom(3_000_000))
@@ -29,7 +29,7 @@ class WhatIsShown(Mirrored):
         mounted = self.mirror()
         self.assertEqual(tree_of(mounted.point), tree_of(self.source))
 
-    def test_containers_are_directories_of_their_name(self):
+    def test_containers_are_directories_with_the_file_name(self):
         for number, name in enumerate(SAMPLES):
             self.put(f"deep/{number}/{Path(name).name}", name)
         mounted = self.mirror()
@@ -37,7 +37,7 @@ class WhatIsShown(Mirrored):
             alone = self.mount(mounting.sample(name))
             self.assertEqual(tree_of(mounted / f"deep/{number}/{Path(name).name}"), tree_of(alone.point))
 
-    def test_containers_of_a_few_bytes_are_directories_and_empty_files_are_not(self):
+    def test_shortest_containers_are_directories_and_empty_files_are_not(self):
         for name in SHORT_SAMPLES:
             self.assertLess(self.put(Path(name).name, name).stat().st_size, 64)
         for name in ("empty.log", "empty.tfrecord"):
@@ -49,7 +49,7 @@ class WhatIsShown(Mirrored):
         for name in ("empty.log", "empty.tfrecord"):
             self.assertEqual((mounted / name).read_bytes(), b"")
 
-    def test_types_are_told_by_the_listing(self):
+    def test_listing_returns_types(self):
         self.put("container")
         self.write("file", b"x")
         (self.source / "folder").mkdir()
@@ -59,7 +59,7 @@ class WhatIsShown(Mirrored):
         self.assertEqual(types, {"container": (True, False), "file": (False, False), "folder": (True, False),
                                  "link": (False, True)})
 
-    def test_special_files_are_not_there(self):
+    def test_special_files_are_hidden(self):
         os.mkfifo(self.source / "fifo")
         with socket.socket(socket.AF_UNIX) as bound:
             bound.bind(str(self.source / "socket"))
@@ -71,14 +71,14 @@ class WhatIsShown(Mirrored):
         for name in ("fifo", "socket", "device"):
             self.assert_fails_with(errno.ENOENT, os.lstat, mounted / name)
 
-    def test_name_longer_than_any_is_refused(self):
+    def test_name_longer_than_255_bytes_is_refused(self):
         (self.source / "folder").mkdir()
         mounted = self.mirror()
         for folder in ("", "folder"):
             self.assert_fails_with(errno.ENOENT, os.lstat, mounted / folder / ("x" * 255))
             self.assert_fails_with(errno.ENAMETOOLONG, os.lstat, mounted / folder / ("x" * 256))
 
-    def test_inode_of_a_listing_is_that_of_stat_and_of_every_mount(self):
+    def test_inode_numbers_agree_between_listing_stat_and_mounts(self):
         self.put("sub/container")
         self.write("sub/file", b"x")
         first, second = self.mirror(), self.mirror()
@@ -89,7 +89,7 @@ class WhatIsShown(Mirrored):
         for name in ("sub", "sub/file", "sub/container", "sub/container/info.json", "sub/container/records/3"):
             self.assertEqual(os.stat(first / name).st_ino, os.stat(second / name).st_ino, name)
 
-    def test_dots_lead_back(self):
+    def test_dot_and_dot_dot_have_the_right_inode_numbers(self):
         self.put("sub/container")
         mounted = self.mirror()
         done = mounting.run("ls", "-ia1", mounted / "sub")
@@ -97,7 +97,7 @@ class WhatIsShown(Mirrored):
         self.assertEqual(listed["."], os.stat(mounted / "sub").st_ino)
         self.assertEqual(listed[".."], os.stat(mounted.point).st_ino)
 
-    def test_directory_and_file_side_by_side(self):
+    def test_directory_and_file_can_be_mounted_together(self):
         self.put("inner")
         self.write("text", b"text")
         mounted = self.mount(self.source, mounting.sample(SAMPLE))
@@ -107,23 +107,23 @@ class WhatIsShown(Mirrored):
         self.write("text", b"other")
         self.assertEqual((mounted / "source/text").read_bytes(), b"other")
 
-    def test_two_directories_of_one_name(self):
+    def test_second_directory_of_the_same_name_gets_a_suffix(self):
         self.write("x/same/one", b"1")
         self.write("y/same/two", b"2")
         mounted = self.mount(self.source / "x/same", self.source / "y/same")
         self.assertEqual(self.names(mounted), ["same", "same~2"])
         self.assertEqual((mounted / "same~2/two").read_bytes(), b"2")
 
-    def test_nested_on_demand(self):
+    def test_nest_shows_the_directory_itself(self):
         self.write("file", b"x")
         self.assertEqual(self.names(self.mirror(options=["nest"])), ["source"])
 
-    def test_link_to_a_directory_as_source(self):
+    def test_link_to_a_directory_can_be_a_source(self):
         self.write("file", b"x")
         (self.folder / "link").symlink_to(self.source)
         self.assertEqual(self.names(self.mount(self.folder / "link")), ["file"])
 
-    def test_empty_directory(self):
+    def test_empty_directory_can_be_a_source(self):
         self.assertEqual(self.names(self.mirror()), [])
 
     def test_directory_without_a_container_is_mounted_with_a_warning(self):
@@ -137,7 +137,7 @@ class WhatIsShown(Mirrored):
         self.put("below/good")
         self.assertNotIn("no record container", self.mirror().log())
 
-    def test_damage_inside_a_container_is_an_error_there(self):
+    def test_damage_in_a_container_fails_only_there(self):
         mounting.with_bit_flipped(self.put("bad", "riegeli/multiblock_zstd.riegeli"), 70000)
         self.put("good")
         mounted = self.mirror()
@@ -146,7 +146,7 @@ class WhatIsShown(Mirrored):
         self.assertEqual(len(os.listdir(mounted / "good/records")), 500)
         mounted.wait_for_log(f"{self.source}/bad: ")
 
-    def test_walking_tools_agree(self):
+    def test_recursive_tools_find_everything(self):
         for number in range(5):
             self.put(f"{number}/container")
             self.write(f"{number}/file", b"needle %d\n" % number)
@@ -160,7 +160,7 @@ class WhatIsShown(Mirrored):
 
 
 class Permissions(Mirrored):
-    def test_modes_are_the_sources_without_writing(self):
+    def test_modes_are_those_of_the_source_without_write_permission(self):
         wanted = {}
         for mode in (0o600, 0o644, 0o755, 0o444, 0o000, 0o4755):
             os.chmod(self.write(f"file{mode:o}", b"x"), mode)
@@ -178,7 +178,7 @@ class Permissions(Mirrored):
         for name in wanted:
             self.assertEqual(os.stat(mounted / name).st_mtime_ns, os.stat(self.source / name).st_mtime_ns, name)
 
-    def test_overrides_hold_for_all(self):
+    def test_uid_gid_and_umask_apply_to_everything(self):
         self.put("container")
         self.write("folder/file", b"x")
         mounted = self.mirror(options=["uid=12", "gid=34", "umask=077"])
@@ -187,14 +187,14 @@ class Permissions(Mirrored):
             status = os.stat(mounted / name)
             self.assertEqual((status.st_uid, status.st_gid, status.st_mode), (12, 34, mode), name)
 
-    def test_nothing_can_be_written(self):
+    def test_writing_fails_with_erofs(self):
         self.write("file", b"x")
         mounted = self.mirror()
         self.assert_fails_with(errno.EROFS, (mounted / "file").write_bytes, b"y")
         self.assert_fails_with(errno.EROFS, (mounted / "new").mkdir)
 
     @mounting.only_root
-    def test_what_an_ordinary_user_may_not_read(self):
+    def test_ordinary_user_cannot_read_what_the_source_forbids(self):
         self.write("open", b"x")
         os.chmod(self.write("closed", b"secret"), 0o600)
         os.chmod(self.put("container"), 0o600)
@@ -210,8 +210,8 @@ class Permissions(Mirrored):
         self.assertEqual((listed.returncode, len(listed.stdout.splitlines())), (0, 5))
 
     @mounting.only_root
-    def test_daemon_that_may_not_read_says_so(self):
-        """The kernel would let them: the owner was overridden."""
+    def test_daemon_without_permission_returns_its_error(self):
+        """The kernel lets the readers through, because of the umask option."""
         os.chmod(self.write("closed", b"secret"), 0o600)
         os.chmod(self.put("container"), 0o600)
         mounted = self.mirror(user=mounting.NOBODY, options=["umask=000"])
@@ -223,7 +223,7 @@ class Permissions(Mirrored):
 
 
 class Space(Mirrored):
-    def test_statfs_tells_what_is_in_use_on_the_sources_filesystem(self):
+    def test_statfs_returns_the_used_space_of_the_source_filesystem(self):
         self.write("file", b"x")
         shown = os.statvfs(self.mirror().point)
         below = os.statvfs(self.source)

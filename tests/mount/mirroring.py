@@ -1,4 +1,4 @@
-"""What the tests of mirrored directories share: a source that is a directory, and how it and its mirror are looked at."""
+"""Shared by the tests of mirrored directories: a source directory, and reading a whole tree."""
 import os
 import shutil
 from pathlib import Path
@@ -10,7 +10,7 @@ OTHER = "riegeli/simple_zstd9.riegeli"
 
 
 def tree_of(top):
-    """{path: ("d", "l" or "f", target or bytes)} of all that is below."""
+    """Returns {path: ("d", "l" or "f", target or bytes)} of everything below `top`."""
     found = {}
     for folder, folders, files in os.walk(os.fsencode(top)):
         for name in folders + files:

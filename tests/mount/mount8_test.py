@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What mount(8) and fstab(5) start, and devices that somebody else has opened."""
+"""Mounting through mount(8) and fstab(5), and on devices that another program has opened."""
 import os
 import signal
 import stat
@@ -13,7 +13,7 @@ OPTIONS = ["defaults", "nofail", "_netdev", "noauto", "user", "users", "x-system
 
 
 class Mount8(mounting.Case):
-    """In a namespace in which the program stands in /sbin, as it does when it was installed."""
+    """In a mount namespace in which /sbin can have the program, as after installation."""
 
     def setUp(self):
         super().setUp()
@@ -39,15 +39,15 @@ class Mount8(mounting.Case):
         self.assertEqual(done.stdout.count("\n"), 500, done.stderr)
         self.assertEqual(mounting.run("umount", point, user=user).returncode, 0)
 
-    def standing_in_sbin(self):
-        """/sbin holds the program's second name, and what libfuse has there, for as long as the case."""
+    def install_in_sbin(self):
+        """Puts the program's second name, and libfuse's helpers, into /sbin until the end of the case."""
         for name in ("mount.fuse3", "mount.fuse"):
             (self.programs / name).write_bytes(Path("/sbin", name).read_bytes())
             (self.programs / name).chmod(0o755)
         self.hide("/usr/sbin", self.programs)
 
-    def hide(self, place, behind):
-        self.assertEqual(mounting.run("mount", "--bind", behind, place).returncode, 0)
+    def hide(self, place, replacement):
+        self.assertEqual(mounting.run("mount", "--bind", replacement, place).returncode, 0)
         self.addCleanup(mounting.run, "umount", place)
 
     def fstab(self, *lines):
@@ -56,40 +56,40 @@ class Mount8(mounting.Case):
         return path
 
 
-class UnderItsOtherName(Mount8):
+class AsMountRecordfs(Mount8):
     def start(self, *words, status=0, **options):
         done = self.mount_by(self.programs / "mount.recordfs", *words, **options)
         self.assertEqual(done.returncode, status, done.stderr)
         return done
 
-    def test_as_mount_calls_it(self):
+    def test_mount_recordfs_accepts_arguments_of_mount(self):
         self.start(self.source, self.point, "-o", "rw,nofail,x-systemd.automount,nest")
         self.assertEqual(os.listdir(self.point), ["data.riegeli"])
 
-    def test_letters_are_those_of_mount(self):
+    def test_flags_have_the_meaning_of_mount(self):
         self.start(self.source, self.point, "-sv", "-n", "-o", "frobnicate,rw", "-t", "fuse.recordfs")
         self.assertEqual(len(os.listdir(self.point / "records")), 500)
 
-    def test_fake_does_nothing(self):
+    def test_fake_mounts_nothing(self):
         self.start(self.source, self.point, "-f", "-o", "rw")
         self.assertNotIn(str(self.point), mounting.mounts())
 
-    def test_unknown_option_is_wrong_unless_sloppy(self):
+    def test_unknown_option_is_refused_unless_sloppy(self):
         self.assertIn("frobnicate", self.start(self.source, self.point, "-o", "frobnicate", status=1).stderr)
 
-    def test_commands_are_files_here(self):
+    def test_command_names_are_files(self):
         self.copy(SAMPLE, "cat")
         self.start("cat", self.point, cwd=self.folder)
         self.assertEqual(len(os.listdir(self.point / "records")), 500)
 
-    def test_mount_point_is_not_made(self):
+    def test_mount_point_is_not_created(self):
         self.assertIn("No such file", self.start(self.source, self.folder / "gone", status=3).stderr)
         self.assertFalse((self.folder / "gone").exists())
 
-    def test_what_cannot_be_opened(self):
+    def test_missing_source_is_reported(self):
         self.assertIn("gone", self.start(self.folder / "gone", self.point, status=2).stderr)
 
-    def test_help_and_version(self):
+    def test_help_and_version_are_printed(self):
         self.assertIn("mount.recordfs SOURCE DIRECTORY", self.start("--help").stdout)
         self.assertIn("libfuse", self.start("-V").stdout)
 
@@ -98,18 +98,18 @@ class UnderItsOtherName(Mount8):
 class ThroughMount(Mount8):
     def setUp(self):
         super().setUp()
-        self.standing_in_sbin()
+        self.install_in_sbin()
 
-    def test_type_of_its_own(self):
+    def test_type_recordfs_mounts(self):
         self.assert_mounts("mount", "-t", "recordfs", self.source, self.point)
         self.assert_serves_and_ends()
 
-    def test_type_of_fuse(self):
+    def test_type_fuse_recordfs_mounts(self):
         self.assert_mounts("mount", "-t", "fuse.recordfs", self.source, self.point)
         self.assert_serves_and_ends()
 
     def only_in(self, directory):
-        """The program under its own name in `directory`, and in none of those that are in PATH."""
+        """Installs the program in `directory` and removes it from PATH. Returns its path."""
         program = directory / "recordfs"
         if directory.is_relative_to(self.folder):
             directory.mkdir()
@@ -122,45 +122,45 @@ class ThroughMount(Mount8):
             (self.programs / name).unlink()
         return program
 
-    def test_type_of_fuse_finds_a_program_in_usr_local_bin(self):
+    def test_type_fuse_recordfs_finds_a_program_in_usr_local_bin(self):
         self.only_in(Path("/usr/local/bin"))
         self.assert_mounts("mount", "-t", "fuse.recordfs", self.source, self.point)
         self.assert_serves_and_ends()
 
-    def test_type_of_fuse_does_not_search_path(self):
+    def test_type_fuse_recordfs_does_not_search_path(self):
         program = self.only_in(self.folder / "elsewhere")
         done = mounting.run("mount", "-t", "fuse.recordfs", self.source, self.point,
                             env=dict(self.environment(), PATH=f"{program.parent}:{os.environ['PATH']}"))
         self.assertNotEqual(done.returncode, 0)
         self.assertIn("recordfs: not found", done.stderr)
 
-    def test_type_of_fuse_with_a_programs_path(self):
+    def test_type_fuse_accepts_a_program_path(self):
         program = self.only_in(self.folder / "elsewhere")
         self.assert_mounts("mount", "-t", "fuse", f"{program}#{self.source}", self.point)
         self.assert_serves_and_ends()
 
-    def test_relative_places(self):
+    def test_relative_paths_are_accepted(self):
         for kind in ("recordfs", "fuse.recordfs"):
             self.assert_mounts("mount", "-t", kind, "data.riegeli", self.point.name, cwd=self.folder)
             self.assert_serves_and_ends()
 
-    def test_flags_of_mount(self):
+    def test_flags_of_mount_are_accepted(self):
         self.assert_mounts("mount", "-n", "-r", "-t", "recordfs", "-o", "allow_other", self.source, self.point)
         self.assertIn("allow_other", mounting.mounts()[str(self.point)][2])
         self.assert_serves_and_ends()
         self.assert_mounts("mount", "-s", "-t", "recordfs", "-o", "frobnicate", self.source, self.point)
         self.assert_serves_and_ends()
 
-    def test_fake(self):
+    def test_fake_mount_mounts_nothing(self):
         self.assertEqual(self.mount_by("mount", "-f", "-t", "recordfs", self.source, self.point).returncode, 0)
         self.assertNotIn(str(self.point), mounting.mounts())
 
-    def test_failure_is_told(self):
+    def test_failure_is_reported(self):
         done = self.mount_by("mount", "-t", "recordfs", self.folder / "gone", self.point)
         self.assertNotEqual(done.returncode, 0)
         self.assertIn("No such file", done.stderr)
 
-    def test_all_of_fstab(self):
+    def test_mount_all_of_fstab(self):
         other = self.new_point()
         table = self.fstab(f"{self.source} {self.point} recordfs nofail,_netdev,x-systemd.automount 0 0",
                            f"{self.source} {other} fuse.recordfs ro,comment=text 0 0")
@@ -168,20 +168,20 @@ class ThroughMount(Mount8):
         self.assert_serves_and_ends()
         self.assert_serves_and_ends(other)
 
-    def test_line_of_fstab_with_each_option(self):
+    def test_each_option_of_fstab_is_accepted(self):
         for option in OPTIONS:
             with self.subTest(option=option):
                 table = self.fstab(f"{self.source} {self.point} recordfs {option} 0 0")
                 self.assert_mounts("mount", "-T", table, self.point)
                 self.assert_serves_and_ends()
 
-    def test_line_of_fstab_with_our_options(self):
+    def test_own_options_in_fstab_apply(self):
         table = self.fstab(f"{self.source} {self.point} recordfs noauto,record_suffix=.pb,nest,umask=077,cache_size=1M 0 0")
         self.assert_mounts("mount", "-T", table, self.point)
         self.assertIn("000000499.pb", os.listdir(self.point / "data.riegeli/records"))
         self.assertEqual(stat.S_IMODE(self.point.stat().st_mode), 0o500)
 
-    def test_line_of_fstab_for_ordinary_users(self):
+    def test_ordinary_user_mounts_a_line_of_fstab(self):
         os.chown(self.point, mounting.NOBODY, mounting.NOBODY)
         self.hide("/etc/fstab", self.fstab(f"{self.source} {self.point} recordfs noauto,user 0 0"))
         self.assert_mounts("mount", self.point, user=mounting.NOBODY)
@@ -190,7 +190,7 @@ class ThroughMount(Mount8):
         self.assertEqual(done.stdout.count("\n"), 500, done.stderr)
         self.assertEqual(mounting.run("fusermount3", "-u", self.point, user=mounting.NOBODY).returncode, 0)
 
-    def test_other_namespace(self):
+    def test_mount_into_another_namespace(self):
         with mounting.started("unshare", "--mount", "--propagation", "private", "sh", "-c", "echo; exec sleep 1000") as other:
             other.stdout.read(1)
             self.assert_mounts("mount", "-N", other.pid, "-t", "recordfs", self.source, self.point)
@@ -204,8 +204,8 @@ class ThroughMount(Mount8):
 
 
 @mounting.only_root
-class OpenedBySomebodyElse(Mount8):
-    """/dev/fd/N: the mount was made before the program starts, as mount.fuse3 and containers do it."""
+class OpenedDevice(Mount8):
+    """/dev/fd/N: mount.fuse3 or a container runtime has made the mount before it starts the program."""
 
     def open_and_mount(self, user):
         device = os.open("/dev/fuse", os.O_RDWR)
@@ -220,23 +220,23 @@ class OpenedBySomebodyElse(Mount8):
         device = self.open_and_mount(user or 0)
         return self.recordfs(self.source, f"/dev/fd/{device}", *flags, user=user, pass_fds=[device])
 
-    def test_in_the_background(self):
+    def test_background_daemon_serves_an_opened_device(self):
         done = self.serve(None)
         self.assertEqual((done.returncode, done.stdout, done.stderr), (0, "", ""))
         self.assert_serves_and_ends()
 
-    def test_by_an_ordinary_user(self):
+    def test_daemon_of_an_ordinary_user_serves_an_opened_device(self):
         done = self.serve(mounting.NOBODY)
         self.assertEqual((done.returncode, done.stdout, done.stderr), (0, "", ""))
         self.assert_serves_and_ends()
 
-    def test_by_the_command(self):
+    def test_mount_command_serves_an_opened_device(self):
         device = self.open_and_mount(0)
         done = self.recordfs("mount", self.source, f"/dev/fd/{device}", pass_fds=[device])
         self.assertEqual((done.returncode, done.stdout, done.stderr), (0, "", ""))
         self.assert_serves_and_ends()
 
-    def test_in_the_foreground_until_a_signal(self):
+    def test_foreground_daemon_serves_an_opened_device_until_a_signal(self):
         device = self.open_and_mount(0)
         with mounting.started(mounting.program("recordfs"), self.source, f"/dev/fd/{device}", "-f", pass_fds=[device],
                               env=self.environment()) as running:
@@ -244,18 +244,18 @@ class OpenedBySomebodyElse(Mount8):
             running.send_signal(signal.SIGTERM)
             self.assertEqual(running.wait(mounting.PATIENCE), 0)
 
-    def test_descriptor_that_is_not_there(self):
+    def test_invalid_descriptor_is_reported(self):
         done = self.recordfs(self.source, "/dev/fd/777")
         self.assertEqual(done.returncode, 3, done.stderr)
         self.assertEqual(done.stderr.count("\n"), 1, done.stderr)
 
-    def test_timeout_is_not_for_it(self):
+    def test_timeout_is_refused_for_an_opened_device(self):
         done = self.recordfs(self.source, "/dev/fd/777", "-o", "timeout=1")
         self.assertEqual(done.returncode, 1)
         self.assertIn("timeout", done.stderr)
 
-    def test_mount_fuse_that_drops_its_privileges(self):
-        self.standing_in_sbin()
+    def test_mount_fuse_with_drop_privileges_mounts(self):
+        self.install_in_sbin()
         self.assert_mounts("mount", "-t", "fuse.recordfs", "-o", "drop_privileges", self.source, self.point)
         self.assert_serves_and_ends()
 

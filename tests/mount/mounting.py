@@ -1,12 +1,10 @@
-"""The verbs of the tests that mount: mount, unmount, wait, log. The only place that knows how recordfs is started.
+"""Mounting for tests: mount, unmount, wait, read the log. All knowledge of how recordfs is started is here.
 
-A test file calls main(); its cases derive from Case. Run by root, a file runs in namespaces of its own for mounts and
-processes, with a /dev in which every user can open /dev/fuse. When the file ends or is killed, all its mounts and
-processes end too.
+A test file calls main(); its cases derive from Case. As root, a file runs in mount and process namespaces of its own, with a
+/dev in which every user can open /dev/fuse. When the file ends or is killed, all its mounts and processes end too.
+watchdog.py ends a file that takes too long.
 
-A file that takes too long is ended by watchdog.py.
-
-    x_test.py --bin FOLDER --root CHECKOUT [unittest's options]     FOLDER holds the programs that were built
+    x_test.py --bin FOLDER --root CHECKOUT [unittest's options]     FOLDER: the build folder
 """
 import contextlib
 import ctypes
@@ -23,7 +21,7 @@ import threading
 import unittest
 from pathlib import Path
 
-# Some of these are for the tests alone, which find all verbs here.
+# Some of these are used only by the test files.
 import built
 import watchdog
 from built import COMPLAINT, PATIENCE, copy_of, expectation, place, program, sample, some_of, wait_for, with_bit_flipped
@@ -37,7 +35,7 @@ SANITIZERS = ("ASAN_OPTIONS", "TSAN_OPTIONS", "UBSAN_OPTIONS")
 
 
 def stream_digest(records):
-    """SHA-256 over each record's length, 8 bytes little-endian, and its bytes: `stream_sha256` of an expectation."""
+    """Returns the `stream_sha256` of an expectation: SHA-256 over each record's length (8 bytes, little-endian) and bytes."""
     digest = hashlib.sha256()
     for record in records:
         digest.update(len(record).to_bytes(8, "little"))
@@ -46,37 +44,37 @@ def stream_digest(records):
 
 
 def mounts():
-    """{mount point: (type, source, [options])} of this namespace, the topmost of each."""
+    """Returns {mount point: (type, source, [options])} of this namespace; the topmost mount of each mount point."""
     found = {}
     for line in Path("/proc/self/mounts").read_text(encoding="utf-8").splitlines():
         source, point, kind, options = line.split()[:4]
-        found[_plain(point)] = (kind, _plain(source), options.split(","))
+        found[_unescaped(point)] = (kind, _unescaped(source), options.split(","))
     return found
 
 
-def _plain(field):
+def _unescaped(field):
     return re.sub(r"\\([0-7]{3})", lambda match: chr(int(match.group(1), 8)), field)
 
 
 def as_user(user):
-    """Arguments for subprocess that make the child an ordinary user."""
+    """Returns arguments of subprocess that run the child as `user`."""
     return {} if user is None else {"user": user, "group": user, "extra_groups": []}
 
 
 def run(*command, user=None, **options):
-    """A finished command with its output as text; never raises on a status."""
+    """Runs a command to its end, with its output as text. Does not raise on a nonzero status."""
     options.setdefault("timeout", PATIENCE)
     options.setdefault("stdin", subprocess.DEVNULL)
     done = subprocess.run([str(word) for word in command], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
                           errors="backslashreplace", check=False, **as_user(user), **options)
-    if not is_root():  # and the machine may have no system log
+    if not is_root():  # the machine may have no system log
         done.stderr = done.stderr.replace(NO_SYSTEM_LOG, "")
     return done
 
 
 @contextlib.contextmanager
 def started(*command, user=None, **options):
-    """A command that runs meanwhile, its output kept for communicate(); it does not outlive the block."""
+    """A command that runs until the end of the block; communicate() returns its output."""
     options = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **options}
     with subprocess.Popen([str(word) for word in command], **as_user(user), **options) as running:
         try:
@@ -118,7 +116,7 @@ def daemons(point):
 
 
 def open_files(pid, folder):
-    """Number of descriptors that a process has open on files below `folder`. Descriptors that it closes meanwhile do not count."""
+    """Returns how many descriptors of a process are open on files below `folder`, without those that it closes meanwhile."""
     count = 0
     for descriptor in Path(f"/proc/{pid}/fd").iterdir():
         with contextlib.suppress(FileNotFoundError):
@@ -127,7 +125,7 @@ def open_files(pid, folder):
 
 
 class Mount:
-    """A recordfs that runs in the foreground as a child of the test, so that its end and its log can be seen."""
+    """recordfs in the foreground as a child of the test, which can see its exit status and its log."""
 
     def __init__(self, sources, point, log, options=(), flags=("-f",), user=None, environment=None):
         self.point = Path(point)
@@ -153,26 +151,26 @@ class Mount:
         return self._log.read_text(encoding="utf-8", errors="backslashreplace")
 
     def wait_for_log(self, pattern):
-        """The first line in which `pattern` is found."""
+        """Returns the first line that matches `pattern`."""
         return wait_for(lambda: next((line for line in self.log().splitlines() if re.search(pattern, line)), None),
                         f"a line in the log with {pattern}, which is: {self.log()}")
 
     def unmount(self):
-        """Unmounts as its user would, and returns the daemon's exit status."""
+        """Unmounts as the mount's user, and returns the daemon's exit status."""
         done = run("fusermount3", "-u", self.point, user=self._user)
         if done.returncode != 0:
             raise AssertionError(done.stderr)
         return self.wait()
 
     def wait(self):
-        """The exit status of a daemon that is about to end."""
+        """Returns the exit status of a daemon that is about to end."""
         return self.daemon.wait(PATIENCE)
 
     def send(self, number):
         self.daemon.send_signal(number)
 
     def abandon(self):
-        """After a case: whatever is left goes."""
+        """Unmounts and ends what a case has left."""
         if self.is_mounted():
             run("fusermount3", "-u", "-z", self.point)
         with contextlib.suppress(subprocess.TimeoutExpired):
@@ -183,7 +181,7 @@ class Mount:
 
 
 class Case(unittest.TestCase):
-    """A case with a folder of its own and mounts that go with it."""
+    """A case with a new folder and with mounts that end with it."""
 
     longMessage = True
     maxDiff = 4000
@@ -200,7 +198,7 @@ class Case(unittest.TestCase):
         self.addCleanup(self._clear)
 
     def enter(self, context):
-        """Enters a context that is left after the case."""
+        """Enters a context until the end of the case."""
         stack = contextlib.ExitStack()
         self.addCleanup(stack.close)
         return stack.enter_context(context)
@@ -209,23 +207,22 @@ class Case(unittest.TestCase):
         for point in sorted(mounts(), reverse=True):
             if point.startswith(f"{self.folder}/"):
                 run("fusermount3", "-u", "-z", point)
-        # Each takes away the mount point that it has made, and would meet the removal of the folder.
+        # A daemon still removes the mount point that it has created, which would race with the removal of the folder.
         ours = os.fsencode(self.folder) + b"/caches/"
         wait_for(lambda: not _running(lambda entry, _: ours in (entry / "environ").read_bytes()), "the daemons' end", 15)
         complaints = [path.read_text(errors="replace") for path in self.reports.iterdir()]
         shutil.rmtree(self.folder)
-        self.assertEqual(complaints, [], "a sanitizer has reported")
+        self.assertEqual(complaints, [], "sanitizer reports")
 
     def environment(self, user=None):
-        """With the sanitizers' reports in a folder of the case, as a daemon in the background has no stderr, and with
-        what is saved for the next mount in a folder of the case too, one for each user."""
+        """Puts sanitizer reports and saved indexes into the case's folder. A background daemon has no stderr to report to."""
         changed = dict(os.environ, XDG_CACHE_HOME=str(self.folder / "caches" / str(user)))
         for name in SANITIZERS:
             changed[name] = ":".join(filter(None, [os.environ.get(name), f"log_path={self.reports}/report"]))
         return changed
 
     def new_point(self, user=None):
-        """An empty directory that belongs to the user."""
+        """Creates an empty directory that belongs to the user."""
         self._count += 1
         point = self.folder / f"mnt{self._count}"
         point.mkdir()
@@ -245,11 +242,11 @@ class Case(unittest.TestCase):
         self.assertNotIn(mounted.daemon.returncode, (66, -signal.SIGSEGV, -signal.SIGABRT, -signal.SIGBUS), mounted.log())
 
     def recordfs(self, *arguments, user=None, **options):
-        """recordfs as a shell would run it: finished, or gone to the background."""
+        """Runs recordfs as a shell would, until it ends or goes to the background."""
         return run(program("recordfs"), *arguments, user=user, env=self.environment(user), **options)
 
     def copy(self, name, to=None):
-        """A sample of tests/corpus, to be changed at will."""
+        """Copies a sample of tests/corpus into the case's folder."""
         return copy_of(name, self.folder, to)
 
     def assert_fails_with(self, number, action, *arguments):
@@ -259,31 +256,31 @@ class Case(unittest.TestCase):
 
 
 class ConfinedCase(Case):
-    """One whose daemons are confined in builds with sanitizers too."""
+    """A case whose daemons are confined even under sanitizers."""
 
     def environment(self, user=None):
         changed = super().environment(user)
-        # LeakSanitizer stops all threads from a process of its own, which a confined program can't start.
+        # LeakSanitizer stops all threads from another process, which a confined program cannot start.
         changed["ASAN_OPTIONS"] += ":detect_leaks=0"
         return changed
 
 
-def take_system_log_away(case):
-    """/dev/log is free for as long as the case."""
+def remove_system_log(case):
+    """Removes /dev/log until the end of the case."""
     os.rename("/dev/log", "/dev/log.other")
     case.addCleanup(os.rename, "/dev/log.other", "/dev/log")
 
 
-def let_users_ask_for_others(case):
-    """Ordinary users may mount with allow_other and allow_root, for as long as the case."""
+def enable_user_allow_other(case):
+    """Lets ordinary users mount with allow_other and allow_root until the end of the case."""
     allowed = case.folder / "fuse.conf"
     allowed.write_text("user_allow_other\n", encoding="utf-8")
     case.assertEqual(run("mount", "--bind", allowed, "/etc/fuse.conf").returncode, 0)
     case.addCleanup(run, "umount", "/etc/fuse.conf")
 
 
-def made(folder, records, form="riegeli-zstd"):
-    """(file, [its records]): a container of so many log lines, written by make_data, which prints them too."""
+def make_container(folder, records, form="riegeli-zstd"):
+    """Writes a container of log lines with make_data. Returns (path, [records])."""
     suffix = ".log" if form == "leveldb" else ".riegeli"
     target = Path(folder) / f"made-{records}{suffix}"
     done = subprocess.run([program("make_data"), form, str(records), str(target), "--print-records"],
@@ -292,23 +289,23 @@ def made(folder, records, form="riegeli-zstd"):
 
 
 def mount2(source, point, kind, flags, data=""):
-    """mount(2) itself, as mount(8) uses newer system calls."""
+    """Calls mount(2); mount(8) uses newer system calls."""
     libc = ctypes.CDLL(None, use_errno=True)
     if libc.mount(os.fsencode(source), os.fsencode(point), kind.encode(), ctypes.c_ulong(flags), data.encode()) != 0:
         raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()), str(point))
 
 
 def drop_nodes(point):
-    """The kernel forgets all nodes of this mount that nobody uses, and keeps those of other mounts."""
+    """Makes the kernel forget all unused nodes of this mount."""
     mount2("none", point, "fuse", MS_REMOUNT | MS_RDONLY | MS_NOSUID | MS_NODEV)
 
 
 def why_not():
-    """Why nothing can be mounted here; empty when it can."""
+    """Returns why nothing can be mounted here; empty if mounting works."""
     if not os.access("/dev/fuse", os.R_OK | os.W_OK):
-        return "/dev/fuse is not there or not ours"
+        return "cannot open /dev/fuse"
     if shutil.which("fusermount3") is None:
-        return "there is no fusermount3"
+        return "fusermount3 is not installed"
     return ""
 
 
@@ -316,12 +313,11 @@ def is_root():
     return os.geteuid() == 0
 
 
-# For cases that root alone can run; who else runs them reads so.
-only_root = unittest.skipUnless(is_root(), "only root can do this")
+only_root = unittest.skipUnless(is_root(), "needs root")
 
 
 def _enter_namespaces():
-    """Starts this program anew in namespaces of its own, as the first process there. Returns only inside them."""
+    """Restarts this program as the first process of new namespaces. Returns only inside them."""
     if IN_NAMESPACE not in os.environ:
         os.environ[IN_NAMESPACE] = "1"
         os.execvp("unshare", ["unshare", "--mount", "--propagation", "private", "--pid", "--fork", "--kill-child",
@@ -337,7 +333,7 @@ def _enter_namespaces():
 
 
 def _enter_own_root():
-    """Makes / the root of the mount namespace. In a chroot it is another one, to which `mount -N` and nsenter would go."""
+    """Makes / the root of the mount namespace. In a chroot they differ, and `mount -N` and nsenter would use the other."""
     working_folder = os.getcwd()
     here = os.open("/", os.O_RDONLY)
     namespace = os.open("/proc/self/ns/mnt", os.O_RDONLY)
@@ -353,10 +349,10 @@ def _enter_own_root():
 
 
 def _make_reachable(option, devices):
-    """Ordinary users reach a folder of the command line below /dev, if they don't reach it where it is (in /root)."""
+    """Binds a folder of the command line below /dev if ordinary users cannot reach it, as in /root."""
     at = sys.argv.index(option) + 1
     folder = Path(sys.argv[at]).resolve()
-    is_hidden = folder.is_relative_to("/dev")  # by a file that was started by another one
+    is_hidden = folder.is_relative_to("/dev")  # as when one test file starts another
     if is_hidden or run("test", "-r", folder, "-a", "-x", folder, user=NOBODY).returncode != 0:
         name = option.strip("-")
         (devices / name).mkdir()
@@ -365,7 +361,7 @@ def _make_reachable(option, devices):
 
 
 def _make_devices(folder):
-    """A /dev in which /dev/fuse is everybody's, and to which a test may add /dev/log."""
+    """Creates a /dev in which every user can open /dev/fuse, and in which a test may create /dev/log."""
     for name, major, minor in [("null", 1, 3), ("zero", 1, 5), ("full", 1, 7), ("random", 1, 8), ("urandom", 1, 9), ("fuse", 10, 229)]:
         os.mknod(folder / name, 0o20666, os.makedev(major, minor))
         os.chmod(folder / name, 0o666)
@@ -374,7 +370,7 @@ def _make_devices(folder):
 
 
 def _start_system_log():
-    """A /dev/log that keeps nothing, so that daemons in the background do not warn that there is none."""
+    """Serves /dev/log and drops all messages. Without it, background daemons would print a warning."""
     listening = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
     listening.bind("/dev/log")
     os.chmod("/dev/log", 0o666)

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Commands that read whole files, on a filesystem where each request takes long: few large reads, in file order."""
+"""Commands that read whole files send few large reads in file order, as a slow network filesystem needs them."""
 import importlib.util
 import os
 import random
@@ -12,15 +12,15 @@ import mounting
 
 MEBIBYTE = 1 << 20
 LARGE = 128 << 10
-PROBES = 56  # small reads at both ends of the file, which tell the format and check that the file is the same
-JUMPS = 4  # to the end, to the beginning, and once more for metadata
+PROBES = 56  # small reads at both ends: they determine the format and check that the file has not changed
+JUMPS = 4  # to the end, to the beginning, and to metadata
 COMMANDS = [("verify", "-j1"), ("verify", "-j4"), ("cat", "-j1"), ("cat", "-j4"), ("grep", "-j4", "-c", "no such text")]
 FORMS = {"riegeli-zstd": 28000, "riegeli-none": 10000, "leveldb": 10000, "recordio-zstd": 20000, "proio-lz4": 16000,
          "bloscpack-lz4": 16000}
 
 
 def _writer(name):
-    """A module below tests/writers."""
+    """Imports a module of tests/writers."""
     path = mounting.place.checkout / "tests/writers" / name
     for folder in (path.parent, path.parent.parent):
         sys.path.insert(0, str(folder))
@@ -65,13 +65,13 @@ class WholeFiles(mounting.Case):
         self.slow = self.folder / "slow"
         self.slow.mkdir()
         for form, records in FORMS.items():
-            mounting.made(self.backing, records, form)[0].rename(self.backing / form)
+            mounting.make_container(self.backing, records, form)[0].rename(self.backing / form)
         for name, make in (("a.tfrecord", tfrecord), ("a.ldb", table), ("a.array_record", array_record)):
             (self.backing / name).write_bytes(make())
         self.files = sorted(self.backing.iterdir())
         for file in self.files:
             os.utime(file, (1, 1))
-        time.sleep(0.1)  # the ends of a file that has just changed are read again and again
+        time.sleep(0.1)  # the ends of a file that has just changed are read repeatedly
 
     def slowfs(self, *mode):
         self.enter(mounting.started(mounting.program("slowfs"), self.backing, self.slow, *mode))
@@ -79,7 +79,7 @@ class WholeFiles(mounting.Case):
         self.addCleanup(mounting.run, "fusermount3", "-u", "-z", self.slow)
 
     def requests(self, file, command):
-        """(offset, size, whether it was a jump) of each read that the command makes."""
+        """Returns (offset, size, whether it was a jump) of each read of a command."""
         log = self.backing / "requests"
         log.unlink(missing_ok=True)
         done = subprocess.run([mounting.program("recordfs"), *command, self.slow / file.name],
@@ -89,12 +89,12 @@ class WholeFiles(mounting.Case):
         return [tuple(map(int, line.split())) for line in log.read_text(encoding="ascii").splitlines()]
 
     def reads_of_commands(self):
-        """Runs each command on each file. Hands out what to call it, the file's size, and the reads."""
+        """Runs each command on each file. Yields (subTest parameters, file size, reads)."""
         for file in self.files:
             for command in COMMANDS:
                 yield {"file": file.name, "command": command}, file.stat().st_size, self.requests(file, command)
 
-    def test_each_byte_is_read_once_in_file_order_and_in_large_pieces(self):
+    def test_commands_read_each_byte_once_in_file_order_in_large_reads(self):
         self.slowfs("0")
         for name, size, reads in self.reads_of_commands():
             with self.subTest(**name):
@@ -105,18 +105,18 @@ class WholeFiles(mounting.Case):
                 for (_, end), (begin, _) in zip(large, large[1:]):
                     self.assertGreaterEqual(begin, end)
 
-    def test_network_filesystem_sees_one_reader_from_front_to_end(self):
+    def test_commands_rarely_jump(self):
         self.slowfs("1", "jump")
         for name, size, reads in self.reads_of_commands():
             with self.subTest(**name):
                 self.assertLessEqual(sum(jump for _, _, jump in reads), JUMPS)
                 self.assertLessEqual(sum(length for _, length, _ in reads), size + MEBIBYTE)
 
-    def test_index_of_small_chunks_is_made_in_one_pass(self):
+    def test_index_of_small_chunks_takes_one_pass(self):
         self.slowfs("1", "jump")
         file = self.backing / "riegeli-zstd"
         reads = self.requests(file, ("index",))
-        self.assertLessEqual(sum(jump for _, _, jump in reads), 2 * JUMPS)  # it opens the file twice
+        self.assertLessEqual(sum(jump for _, _, jump in reads), 2 * JUMPS)  # the file is opened twice
         self.assertLessEqual(len(reads), file.stat().st_size // LARGE + PROBES)
 
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What the command line and mount(8) may say, and what comes of it."""
+"""Options of the command line and of mount(8)."""
 import os
 import signal
 
@@ -11,7 +11,7 @@ FSTAB = ["defaults", "rw", "ro", "nofail", "_netdev", "noauto", "auto", "user", 
          "noexec", "suid", "dev", "exec", "sync", "async", "group", "nouser", "silent"]
 
 
-class Telling(mounting.Case):
+class Help(mounting.Case):
     def test_help_goes_to_stdout(self):
         for flag in ("-h", "--help"):
             done = self.recordfs(flag)
@@ -19,15 +19,15 @@ class Telling(mounting.Case):
             for word in ("MOUNTPOINT", "allow_other", "cache_size", "threads", "nest", "fsname", "-f", "-d", "-s"):
                 self.assertIn(word, done.stdout)
 
-    def test_version_names_both(self):
+    def test_version_names_recordfs_and_libfuse(self):
         for flag in ("-V", "--version"):
             done = self.recordfs(flag)
             self.assertEqual((done.returncode, done.stderr), (0, ""))
             self.assertRegex(done.stdout, r"recordfs \d+\.\d+\.\d+\n(.*\n)*libfuse 3\.")
 
 
-class WrongUse(mounting.Case):
-    def assert_wrong(self, *words):
+class UsageErrors(mounting.Case):
+    def assert_usage_error(self, *words):
         point = self.new_point()
         done = self.recordfs(*[point if word == "POINT" else word for word in words])
         self.assertEqual(done.returncode, 1, done.stderr)
@@ -37,27 +37,27 @@ class WrongUse(mounting.Case):
         self.assertNotIn(str(point), mounting.mounts())
         return done.stderr
 
-    def test_nothing_given(self):
-        self.assert_wrong()
+    def test_no_arguments_are_an_error(self):
+        self.assert_usage_error()
 
-    def test_source_alone(self):
-        self.assertIn("mount point", self.assert_wrong(mounting.sample(SAMPLE)))
+    def test_source_without_a_mount_point_is_an_error(self):
+        self.assertIn("mount point", self.assert_usage_error(mounting.sample(SAMPLE)))
 
-    def test_unknown_options(self):
+    def test_unknown_options_are_named(self):
         for option in ("frobnicate", "frobnicate=1", "uid", "nest=1x=", "roo"):
-            self.assertIn(option.split("=")[0], self.assert_wrong(mounting.sample(SAMPLE), "POINT", "-o", option))
+            self.assertIn(option.split("=")[0], self.assert_usage_error(mounting.sample(SAMPLE), "POINT", "-o", option))
 
-    def test_unknown_flag(self):
-        self.assertIn("--frobnicate", self.assert_wrong(mounting.sample(SAMPLE), "POINT", "--frobnicate"))
+    def test_unknown_flag_is_named(self):
+        self.assertIn("--frobnicate", self.assert_usage_error(mounting.sample(SAMPLE), "POINT", "--frobnicate"))
 
-    def test_values_that_make_no_sense(self):
+    def test_invalid_values_are_refused(self):
         for option in ("uid=me", "gid=-1", "umask=9", "umask=22x", "umask=7777777", "threads=0", "threads=x", "cache_size=1Q",
                        "cache_size=", "cache_size=-1", "cache_size=99999999999999999999", "uid=4294967295", "max_read=many"):
             with self.subTest(option=option):
-                self.assertIn(option.split("=")[0], self.assert_wrong(mounting.sample(SAMPLE), "POINT", "-o", option))
+                self.assertIn(option.split("=")[0], self.assert_usage_error(mounting.sample(SAMPLE), "POINT", "-o", option))
 
-    def test_option_list_without_a_list(self):
-        self.assert_wrong(mounting.sample(SAMPLE), "POINT", "-o")
+    def test_missing_option_list_is_an_error(self):
+        self.assert_usage_error(mounting.sample(SAMPLE), "POINT", "-o")
 
 
 class Accepted(mounting.Case):
@@ -65,7 +65,7 @@ class Accepted(mounting.Case):
         self.assertEqual(len(os.listdir(mounted / "records")), 500)
         self.assertEqual(mounted.unmount(), 0)
 
-    def test_what_fstab_adds_changes_nothing(self):
+    def test_options_of_fstab_change_nothing(self):
         for option in FSTAB:
             with self.subTest(option=option):
                 mounted = self.mount(mounting.sample(SAMPLE), options=[option])
@@ -73,71 +73,71 @@ class Accepted(mounting.Case):
                 self.assertEqual({"ro", "nosuid", "nodev", "noexec", "default_permissions"} - set(shown), set())
                 self.assert_serves(mounted)
 
-    def test_all_in_one_list_and_repeated(self):
+    def test_options_can_be_repeated_in_one_list(self):
         self.assert_serves(self.mount(mounting.sample(SAMPLE), options=[",".join(FSTAB), "ro", "threads=2,cache_size=1M"]))
 
-    def test_options_before_the_places(self):
+    def test_options_can_precede_the_paths(self):
         point = self.new_point()
         done = self.recordfs("-o", "ro", mounting.sample(SAMPLE), point)
         self.assertEqual((done.returncode, done.stdout, done.stderr), (0, "", ""))
         self.assertEqual(len(os.listdir(point / "records")), 500)
 
-    def test_list_glued_to_its_letter(self):
+    def test_option_list_can_follow_its_letter_directly(self):
         point = self.new_point()
         self.assertEqual(self.recordfs("-oro,threads=1", mounting.sample(SAMPLE), point).returncode, 0)
         self.assertEqual(len(os.listdir(point / "records")), 500)
 
-    def test_one_thread(self):
+    def test_single_thread_serves(self):
         self.assert_serves(self.mount(mounting.sample(SAMPLE), flags=["-f", "-s"]))
 
-    def test_many_threads(self):
+    def test_many_threads_serve(self):
         self.assert_serves(self.mount(mounting.sample(SAMPLE), options=["threads=64"]))
 
-    def test_debug_stays_in_front_and_traces(self):
+    def test_debug_stays_in_the_foreground_and_traces(self):
         mounted = self.mount(mounting.sample(SAMPLE), flags=["-d"])
         os.listdir(mounted / "records")
         mounted.wait_for_log("READDIR")
         self.assertEqual(mounted.unmount(), 0)
 
-    def test_foreground_stays_a_child(self):
+    def test_foreground_daemon_is_a_single_child(self):
         mounted = self.mount(mounting.sample(SAMPLE))
-        os.lstat(mounted / "info.json")  # by then the program that libfuse mounts with has ended
+        os.lstat(mounted / "info.json")  # libfuse's fusermount3 has ended by now
         self.assertEqual(mounting.daemons(mounted.point), [mounted.daemon.pid])
         mounted.send(signal.SIGTERM)
         self.assertEqual(mounted.wait(), 0)
 
-    def test_tiny_cache_serves_all_the_same(self):
+    def test_any_cache_size_serves(self):
         for size in ("0", "1", "1K", "1k", "1G"):
             mounted = self.mount(mounting.sample(SAMPLE), options=[f"cache_size={size}"])
             whole = b"".join((mounted / "records" / name).read_bytes() for name in sorted(os.listdir(mounted / "records")))
             self.assertEqual((mounted / "streams/concat").read_bytes(), whole)
             self.assertEqual(mounted.unmount(), 0)
 
-    def test_smaller_reads(self):
+    def test_small_max_read_serves(self):
         mounted = self.mount(mounting.sample("leveldb_log/embedded-log.log"), options=["max_read=4096"])
         sizes = [len(path.read_bytes()) - path.stat().st_size for path in (mounted / "records").iterdir()]
         self.assertEqual(set(sizes), {0})
 
-    def test_name_in_the_mount_table_is_the_source(self):
+    def test_mount_table_names_the_source(self):
         mounted = self.mount(mounting.sample(SAMPLE))
         self.assertEqual(mounting.mounts()[str(mounted.point)][:2], ("fuse.recordfs", str(mounting.sample(SAMPLE))))
         self.assertRegex(mounting.run("mount").stdout, rf"on {mounted.point} type fuse.recordfs \(ro,")
 
-    def test_name_in_the_mount_table_is_chosen(self):
+    def test_mount_table_name_can_be_chosen(self):
         mounted = self.mount(mounting.sample(SAMPLE), options=["fsname=my\\,own name"])
         self.assertEqual(mounting.mounts()[str(mounted.point)][1], "my,own name")
 
-    def test_source_with_comma_and_backslash_in_its_name(self):
+    def test_source_with_comma_and_backslash_is_mounted(self):
         source = self.copy(SAMPLE, "a,b\\c d.riegeli")
         mounted = self.mount(source)
         self.assertEqual(mounting.mounts()[str(mounted.point)][1], str(source))
 
-    def test_mount_point_with_blanks_and_other_letters(self):
+    def test_mount_point_with_spaces_and_non_ascii_letters_is_mounted(self):
         point = self.folder / "mät pøint"
         point.mkdir()
         self.assert_serves(self.mount(mounting.sample(SAMPLE), point=point))
 
-    def test_relative_places_stay_where_they_are(self):
+    def test_relative_paths_are_resolved_before_the_daemon_changes_its_directory(self):
         point, source = self.new_point(), self.copy(SAMPLE)
         done = self.recordfs(source.name, point.name, cwd=self.folder)
         self.assertEqual((done.returncode, done.stderr), (0, ""))
@@ -154,14 +154,14 @@ class Accepted(mounting.Case):
                 with mounting.started(mounting.program("recordfs"), source.name, point.name, *flags, user=user,
                                       cwd=self.folder, env=self.environment()) as started:
                     mounting.wait_for(lambda: str(point) in mounting.mounts(), "the mount")
-                    mounting.run("stat", point / "info.json", user=user)  # by then it serves
+                    mounting.run("stat", point / "info.json", user=user)  # returns once it serves
                     for daemon in mounting.daemons(point.name):
                         os.kill(daemon, signal.SIGTERM)
                     mounting.wait_for(lambda: not mounting.daemons(point.name), "the end of the daemon")
                     self.assertNotIn(str(point), mounting.mounts())
                     self.assertEqual(started.wait(mounting.PATIENCE), 0)
 
-    def test_closed_standard_descriptors(self):
+    def test_closed_standard_descriptors_do_not_matter(self):
         for closed in ("<&-", ">&-", "2>&-", "<&- >&- 2>&-"):
             point = self.new_point()
             done = mounting.run("bash", "-c", f'"$@" {closed}', "bash", mounting.program("recordfs"), mounting.sample(SAMPLE), point,
@@ -169,13 +169,13 @@ class Accepted(mounting.Case):
             self.assertEqual(done.returncode, 0, done.stderr)
             self.assertEqual(len((point / "streams/concat").read_bytes()), (point / "streams/concat").stat().st_size)
 
-    def test_mount_point_with_a_dot_behind(self):
+    def test_mount_point_that_ends_with_a_dot_is_mounted(self):
         point = self.new_point()
         done = self.recordfs(mounting.sample(SAMPLE), f"{point}/.")
         self.assertEqual((done.returncode, done.stderr), (0, ""))
         self.assertEqual(len(os.listdir(point / "records")), 500)
 
-    def test_directory_that_is_not_empty_with_leave(self):
+    def test_nonempty_allows_a_mount_point_with_files(self):
         point = self.new_point()
         (point / "something").touch()
         self.assert_serves(self.mount(mounting.sample(SAMPLE), options=["nonempty"], point=point))
@@ -183,7 +183,7 @@ class Accepted(mounting.Case):
 
 @mounting.only_root
 class ThroughMount(mounting.Case):
-    def test_mount_starts_the_program(self):
+    def test_mount_starts_the_program_with_unknown_options(self):
         point = self.new_point()
         done = mounting.run("mount", "-t", "fuse", "-o", "nofail,_netdev,nosymfollow,default_permissions,x-systemd.automount,allow_other",
                             f"{mounting.program('recordfs')}#{mounting.sample(SAMPLE)}", point, env=self.environment())
@@ -192,7 +192,7 @@ class ThroughMount(mounting.Case):
         self.assertEqual(len(os.listdir(point / "records")), 500)
         self.assertEqual(mounting.run("umount", point).returncode, 0)
 
-    def test_mount_that_opens_the_device_itself(self):
+    def test_mount_with_drop_privileges_opens_the_device(self):
         point = self.new_point()
         done = mounting.run("mount", "-t", "fuse", "-o", "drop_privileges",
                             f"{mounting.program('recordfs')}#{mounting.sample(SAMPLE)}", point, env=self.environment())

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Eight readers at once, each byte compared with what was written. RECORDFS_READERS_SECONDS (6) says for how long.
+"""Eight concurrent readers compare every byte with what was written, for RECORDFS_READERS_SECONDS (6).
 
-With a recordfs that was built with a sanitizer its reports fail the test, as in every mount test.
+With a sanitizer, reports fail the test, as in every mount test.
 """
 import multiprocessing
 import os
@@ -16,7 +16,7 @@ RECORDS = 20000
 
 
 def read(path, offset=None, length=None):
-    """A file's bytes, or some of them, which the kernel then forgets, so that the daemon is asked the next time."""
+    """Reads a file or a part of it, and drops its pages, so that the daemon is asked again the next time."""
     descriptor = os.open(path, os.O_RDONLY)
     try:
         got = os.pread(descriptor, length or os.fstat(descriptor).st_size, offset or 0)
@@ -27,7 +27,7 @@ def read(path, offset=None, length=None):
 
 
 class Reader:
-    """Goes through the views of one container at random. Each step returns what is wrong, or nothing."""
+    """Reads one container's views at random. Each step returns a description of wrong bytes, or a false value."""
 
     def __init__(self, top, records, lines, seed):
         self.top, self.records, self.lines, self.random = top, records, lines, random.Random(seed)
@@ -39,7 +39,7 @@ class Reader:
         ordinal = self.random.randrange(len(self.records))
         return read(self.top / f"records/{ordinal:09}") != self.records[ordinal] and f"record {ordinal}"
 
-    def neighbours(self):
+    def consecutive_records(self):
         first = self.random.randrange(len(self.records) - 50)
         got = [read(self.top / f"records/{first + i}") for i in range(50)]
         return got != self.records[first:first + 50] and f"records from {first}"
@@ -65,7 +65,7 @@ class Reader:
 
     def step(self):
         steps = [self.record_by_ordinal] * 8 + [self.record_of_a_chunk] * 8 + [self.part_of_the_lines] * 2
-        return self.random.choice(steps + [self.neighbours, self.payload, self.listing])()
+        return self.random.choice(steps + [self.consecutive_records, self.payload, self.listing])()
 
 
 def read_on(containers, seed, seconds, wrong, steps):
@@ -83,28 +83,28 @@ def read_on(containers, seed, seconds, wrong, steps):
 
 class Readers(mounting.Case):
     def run_readers(self, options):
-        files = [mounting.made(self.folder, RECORDS, form) for form in ("riegeli-zstd", "leveldb")]
+        files = [mounting.make_container(self.folder, RECORDS, form) for form in ("riegeli-zstd", "leveldb")]
         mounted = self.mount(*(path for path, _ in files), options=options)
         containers = [(mounted / path.name, records, b"".join(record + b"\n" for record in records)) for path, records in files]
         fork = multiprocessing.get_context("fork")
         wrong, steps = fork.Queue(), fork.Queue()
-        crowd = [fork.Process(target=read_on, args=(containers, 100 * i, SECONDS / 2, wrong, steps)) for i in range(READERS)]
-        for reader in crowd:
-            reader.start()
-        done = sum(steps.get(timeout=SECONDS + mounting.PATIENCE) for _ in crowd)
-        for reader in crowd:
-            reader.join(mounting.PATIENCE)
+        processes = [fork.Process(target=read_on, args=(containers, 100 * i, SECONDS / 2, wrong, steps)) for i in range(READERS)]
+        for process in processes:
+            process.start()
+        done = sum(steps.get(timeout=SECONDS + mounting.PATIENCE) for _ in processes)
+        for process in processes:
+            process.join(mounting.PATIENCE)
         self.assertTrue(wrong.empty(), "wrong bytes")
-        self.assertEqual([reader.exitcode for reader in crowd], [0] * READERS)
+        self.assertEqual([process.exitcode for process in processes], [0] * READERS)
         self.assertEqual(mounted.log(), "")
         self.assertEqual(mounted.unmount(), 0)
         print(f"{done} reads compared in {SECONDS / 2} s", flush=True)
         self.assertGreater(done, READERS)
 
-    def test_eight_readers_and_a_cache_that_is_too_small(self):
+    def test_eight_readers_with_a_small_cache_read_correct_bytes(self):
         self.run_readers(["cache_size=4M"])
 
-    def test_eight_readers_from_the_first_moment_on(self):
+    def test_eight_readers_right_after_mounting_read_correct_bytes(self):
         self.run_readers([])
 
 

@@ -1,15 +1,15 @@
-"""A file system whose reads a test can hold up, by slowfs."""
+"""slowfs, a file system whose reads a test can stop."""
 import os
 import sys
 from pathlib import Path
 
 import mounting
 
-_held = set()  # file systems whose gate is closed
+_held = set()  # file systems whose reads are stopped
 
 
 class FileSystem:
-    """Shows the files of CASE/backing below CASE/slow. Ends with the case."""
+    """Shows the files of CASE/backing at CASE/slow, until the end of the case."""
 
     def __init__(self, case):
         self.backing, self.point = case.folder / "backing", case.folder / "slow"
@@ -25,7 +25,7 @@ class FileSystem:
         return self.point / name
 
     def hold_reads_beyond(self, position):
-        """From now on a read that goes beyond that byte of its file waits until the gate is opened."""
+        """Makes reads beyond byte `position` of any file wait until open_gate()."""
         _held.add(self)
         new = self.backing.with_name("gate.new")
         new.write_text(f"{position}\n", encoding="utf-8")
@@ -37,7 +37,7 @@ class FileSystem:
 
 
 def _descriptors_on_fuse():
-    """Paths of the files on FUSE mounts that this process has open. Asks no mount."""
+    """Returns the paths of open descriptors on FUSE mounts, without a request to a mount."""
     lines = Path("/proc/self/mountinfo").read_text(encoding="utf-8").splitlines()
     mounts = {line.split()[0] for line in lines if line.partition(" - ")[2].startswith("fuse")}
     found = []
@@ -46,16 +46,16 @@ def _descriptors_on_fuse():
             fields = dict(line.split(":", 1) for line in entry.read_text(encoding="utf-8").splitlines() if ":" in line)
             if fields["mnt_id"].strip() in mounts:
                 found.append(os.readlink(f"/proc/self/fd/{entry.name}"))
-        except FileNotFoundError:  # of the listing itself
+        except FileNotFoundError:  # the descriptor of this listing
             continue
     return found
 
 
 def _refuse_to_fork(event, _):
-    """A child closes its copies of the descriptors, which sends a FLUSH for each. A held file system may not answer it,
-    and the parent waits in vfork until the child goes on: neither can be killed."""
+    """A child closes its copies of the descriptors, which sends FLUSH for each. A stopped file system may not reply, while
+    the parent waits in vfork until the child continues. Then neither can be killed."""
     if event in ("subprocess.Popen", "os.fork", "os.posix_spawn") and _held and (paths := _descriptors_on_fuse()):
-        raise AssertionError(f"a child is started while reads are held up and these files are open: {paths}")
+        raise AssertionError(f"a child is started while reads are stopped and these files are open: {paths}")
 
 
 sys.addaudithook(_refuse_to_fork)

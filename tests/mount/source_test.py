@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The source changes under its mount: what is served stays what it was, or fails; it is never something else."""
+"""The source changes while it is mounted: reads return its original content or fail, and never return anything else."""
 import contextlib
 import errno
 import os
@@ -20,26 +20,26 @@ class ChangingSource(mounting.Case):
         self.source = self.copy(SAMPLE)
         self.bytes = self.source.read_bytes()
         top = self.mount(mounting.sample(SAMPLE)).point
-        self.truth = {name: (top / "records" / name).read_bytes() for name in os.listdir(top / "records")}
+        self.expected = {name: (top / "records" / name).read_bytes() for name in os.listdir(top / "records")}
         self.mounted = self.mount(self.source)
 
     def outcomes(self):
-        """{record: its bytes, or an errno} for all records, each asked for by its name."""
+        """Reads each record by its name. Returns {record: bytes or errno}."""
         found = {}
-        for name in self.truth:
+        for name in self.expected:
             try:
                 found[name] = (self.mounted / "records" / name).read_bytes()
             except OSError as failed:
                 found[name] = failed.errno
         return found
 
-    def assert_right_or_failed(self, found):
-        """Returns how many failed."""
+    def assert_correct_or_failed(self, found):
+        """Returns how many reads failed."""
         failures = {name: what for name, what in found.items() if isinstance(what, int)}
         self.assertEqual(set(failures.values()) - set(CHANGED), set())
         for name, what in found.items():
             if name not in failures:
-                self.assertEqual(what, self.truth[name], name)
+                self.assertEqual(what, self.expected[name], name)
         self.assertIsNone(self.mounted.daemon.poll(), self.mounted.log())
         return len(failures)
 
@@ -48,12 +48,12 @@ class ChangingSource(mounting.Case):
             file.write(content)
             file.truncate()
 
-    def test_cut_off_before_anything_was_read(self):
+    def test_source_truncated_before_the_first_read_fails(self):
         os.truncate(self.source, 20000)
-        self.assertEqual(self.assert_right_or_failed(self.outcomes()), RECORDS)
+        self.assertEqual(self.assert_correct_or_failed(self.outcomes()), RECORDS)
         self.mounted.wait_for_log(f"{self.source}: .*(shorter|rewritten)")
 
-    def test_cut_off_to_nothing(self):
+    def test_source_truncated_to_nothing_fails(self):
         (self.mounted / "records/000000000").read_bytes()
         os.truncate(self.source, 0)
         self.assert_fails_reading("records/000001249")
@@ -62,46 +62,46 @@ class ChangingSource(mounting.Case):
     def assert_fails_reading(self, name):
         self.assert_fails_with(errno.EIO, (self.mounted / name).read_bytes)
 
-    def test_cut_off_after_the_listing(self):
+    def test_source_truncated_after_a_listing_fails(self):
         os.listdir(self.mounted / "records")
         os.truncate(self.source, 20000)
-        self.assertGreater(self.assert_right_or_failed(self.outcomes()), RECORDS // 2)
+        self.assertGreater(self.assert_correct_or_failed(self.outcomes()), RECORDS // 2)
         self.mounted.wait_for_log(f"{self.source}: .*(shorter|rewritten)")
 
-    def test_stream_of_a_file_that_was_cut_off(self):
+    def test_stream_of_a_truncated_source_keeps_its_size_and_fails(self):
         size = (self.mounted / "streams/concat").stat().st_size
         os.truncate(self.source, 100000)
         self.assertEqual((self.mounted / "streams/concat").stat().st_size, size)
         self.assert_fails_reading("streams/concat")
         self.mounted.wait_for_log(f"{self.source}: .*(shorter|rewritten)")
 
-    def test_raw_bytes_of_a_file_that_was_cut_off(self):
+    def test_raw_bytes_of_a_truncated_source_fail(self):
         (self.mounted / "chunks/000000000000064/raw").stat()
         os.truncate(self.source, 30)
         self.assert_fails_reading("chunks/000000000000064/raw")
         self.mounted.wait_for_log(f"{self.source}: .*(shorter|rewritten)")
 
-    def test_rewritten_in_place_with_another_container(self):
+    def test_source_rewritten_with_another_container_fails(self):
         os.listdir(self.mounted / "records")
         self.rewrite(mounting.sample(OTHER).read_bytes())
-        self.assertGreater(self.assert_right_or_failed(self.outcomes()), 0)
+        self.assertGreater(self.assert_correct_or_failed(self.outcomes()), 0)
         self.mounted.wait_for_log(f"{self.source}: .*(shorter|rewritten)")
 
-    def test_rewritten_in_place_at_the_same_size(self):
+    def test_source_rewritten_at_the_same_size_fails(self):
         os.listdir(self.mounted / "records")
         self.rewrite(mounting.sample(SAMPLE).read_bytes()[:-5000] + os.urandom(5000))
-        self.assertGreater(self.assert_right_or_failed(self.outcomes()), 0)
+        self.assertGreater(self.assert_correct_or_failed(self.outcomes()), 0)
         self.mounted.wait_for_log(f"{self.source}: .*rewritten")
 
-    def test_middle_overwritten_with_noise(self):
+    def test_records_of_an_overwritten_range_fail(self):
         os.listdir(self.mounted / "records")
         with self.source.open("r+b") as file:
             file.seek(60000)
             file.write(os.urandom(30000))
-        self.assertGreater(self.assert_right_or_failed(self.outcomes()), 100)
+        self.assertGreater(self.assert_correct_or_failed(self.outcomes()), 100)
         self.mounted.wait_for_log(f"{self.source}: byte ")
 
-    def test_raw_bytes_of_a_middle_that_was_overwritten(self):
+    def test_raw_bytes_of_an_overwritten_chunk_fail(self):
         first, second = sorted(os.listdir(self.mounted / "chunks"))[1:3]
         with self.source.open("r+b") as file:
             file.seek(int(second) + 1000)
@@ -110,43 +110,43 @@ class ChangingSource(mounting.Case):
         self.mounted.wait_for_log(f"{self.source}: byte {int(second)}: .*touched")
         self.assertEqual((self.mounted / f"chunks/{first}/raw").read_bytes(), self.bytes[int(first):int(second)])
 
-    def test_rewritten_again_and_again_while_it_is_read(self):
+    def test_source_rewritten_during_reads_never_returns_wrong_bytes(self):
         other = mounting.sample(OTHER).read_bytes()
         for turn in range(10):
-            # What cp says of each file that fails is more than a pipe holds that nobody reads.
+            # cp prints a line per failure, which could fill a pipe without a reader.
             with mounting.started("cp", "-r", self.mounted / "records", self.folder / f"copy{turn}",
                                   stderr=subprocess.DEVNULL) as copying:
                 while copying.poll() is None:
                     self.rewrite(other)
                     self.rewrite(self.bytes)
             for path in (self.folder / f"copy{turn}").iterdir():
-                self.assertIn(path.read_bytes(), (self.truth[path.name], b""), "cp leaves an empty file where it fails")
+                self.assertIn(path.read_bytes(), (self.expected[path.name], b""), "cp leaves an empty file if it fails")
         self.assertIsNone(self.mounted.daemon.poll())
 
-    def test_touched_and_the_same(self):
+    def test_touched_source_is_served(self):
         os.listdir(self.mounted / "records")
         os.utime(self.source, (1, 1))
-        self.assertEqual(self.assert_right_or_failed(self.outcomes()), 0)
+        self.assertEqual(self.assert_correct_or_failed(self.outcomes()), 0)
         self.assertEqual(self.mounted.log(), "")
 
-    def test_written_anew_with_the_same_bytes(self):
+    def test_source_rewritten_with_the_same_bytes_is_served(self):
         os.listdir(self.mounted / "records")
         self.source.write_bytes(self.bytes)
-        self.assertEqual(self.assert_right_or_failed(self.outcomes()), 0)
+        self.assertEqual(self.assert_correct_or_failed(self.outcomes()), 0)
 
-    def test_replaced_by_another_file(self):
-        """The open file is the snapshot: a new file under the old name is another matter."""
+    def test_replaced_source_is_served(self):
+        """The mount shows the open file. A new file with the same name does not affect it."""
         os.replace(self.copy(OTHER), self.source)
-        self.assertEqual(self.assert_right_or_failed(self.outcomes()), 0)
+        self.assertEqual(self.assert_correct_or_failed(self.outcomes()), 0)
 
-    def test_removed(self):
+    def test_removed_source_is_served(self):
         self.source.unlink()
-        self.assertEqual(self.assert_right_or_failed(self.outcomes()), 0)
+        self.assertEqual(self.assert_correct_or_failed(self.outcomes()), 0)
 
-    def test_grown_file_stays_a_snapshot_and_is_said_once(self):
+    def test_source_that_grew_is_served_as_before_and_logged_once(self):
         with self.source.open("ab") as file:
             file.write(self.bytes[64:7028])
-        self.assertEqual(self.assert_right_or_failed(self.outcomes()), 0)
+        self.assertEqual(self.assert_correct_or_failed(self.outcomes()), 0)
         self.assertEqual(len(os.listdir(self.mounted / "records")), RECORDS)
         self.mounted.wait_for_log("grown")
         with self.source.open("ab") as file:
@@ -155,14 +155,14 @@ class ChangingSource(mounting.Case):
         self.assertEqual(self.mounted.log().count("\n"), 1, self.mounted.log())
         self.assertNotIn("EIO", self.mounted.log())
 
-    def test_failure_is_not_kept_by_the_kernel_beyond_its_cause(self):
-        """A size or a listing that was learnt stays; nothing turns into an empty file."""
+    def test_sizes_that_the_kernel_has_cached_stay_after_a_failure(self):
+        """No file becomes empty."""
         os.listdir(self.mounted / "records")
         os.truncate(self.source, 20000)
         with contextlib.suppress(OSError):
             (self.mounted / "records/000001000").read_bytes()
         time.sleep(0.01)
-        self.assertEqual((self.mounted / "records/000001000").stat().st_size, len(self.truth["000001000"]))
+        self.assertEqual((self.mounted / "records/000001000").stat().st_size, len(self.expected["000001000"]))
 
 
 if __name__ == "__main__":

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Who started a mount hears when it stands: --ready-fd, and systemd's notification."""
+"""Notification of a complete mount: --ready-fd, and systemd's NOTIFY_SOCKET."""
 import os
 import socket
 
@@ -8,7 +8,7 @@ import mounting
 SAMPLE = "riegeli/simple_snappy.riegeli"
 
 
-class Standing(mounting.Case):
+class Ready(mounting.Case):
     user = None
 
     def setUp(self):
@@ -23,8 +23,8 @@ class Standing(mounting.Case):
             environment["NOTIFY_SOCKET"] = notify
         return mounting.run(mounting.program("recordfs"), *words, user=self.user, env=environment, **options)
 
-    def heard_through_descriptor(self, *words):
-        """All that comes until the other end is closed everywhere, and the finished command."""
+    def read_ready_fd(self, *words):
+        """Runs recordfs with --ready-fd. Returns (bytes up to the end of the pipe, finished command)."""
         ours, theirs = os.pipe()
         try:
             done = self.start("--ready-fd", theirs, *words, pass_fds=[theirs])
@@ -33,14 +33,14 @@ class Standing(mounting.Case):
         with open(ours, "rb") as pipe:
             return pipe.read(), done
 
-    def test_newline_and_end_while_it_serves(self):
+    def test_ready_fd_gets_a_newline_and_is_closed_while_the_mount_serves(self):
         for extra in ([], ["-o", "auto_unmount"]):
-            heard, done = self.heard_through_descriptor(mounting.sample(SAMPLE), self.point, *extra)
-            self.assertEqual((heard, done.returncode, done.stderr), (b"\n", 0, ""))
+            received, done = self.read_ready_fd(mounting.sample(SAMPLE), self.point, *extra)
+            self.assertEqual((received, done.returncode, done.stderr), (b"\n", 0, ""))
             self.assertEqual(mounting.mounts()[str(self.point)][0], "fuse.recordfs")
             self.assertEqual(mounting.run("fusermount3", "-u", self.point, user=self.user).returncode, 0)
 
-    def test_foreground_tells_it_too(self):
+    def test_foreground_daemon_writes_to_ready_fd(self):
         ours, theirs = os.pipe()
         with mounting.started(mounting.program("recordfs"), "-f", f"--ready-fd={theirs}", mounting.sample(SAMPLE), self.point,
                               user=self.user, pass_fds=[theirs], env=self.environment(self.user)) as running:
@@ -50,18 +50,18 @@ class Standing(mounting.Case):
             self.assertEqual(mounting.run("fusermount3", "-u", self.point, user=self.user).returncode, 0)
             self.assertEqual(running.wait(mounting.PATIENCE), 0)
 
-    def test_nothing_and_the_end_when_it_fails(self):
+    def test_ready_fd_is_closed_without_a_newline_on_failure(self):
         for words in ((self.folder / "gone", self.point), (mounting.sample(SAMPLE), self.folder / "gone/deeper"),
                       (mounting.sample(SAMPLE), self.point, "-o", "frobnicate")):
-            heard, done = self.heard_through_descriptor(*words)
-            self.assertEqual(heard, b"")
+            received, done = self.read_ready_fd(*words)
+            self.assertEqual(received, b"")
             self.assertNotEqual(done.returncode, 0)
 
-    def test_standard_output_may_be_the_descriptor(self):
+    def test_ready_fd_can_be_standard_output(self):
         done = self.start("--ready-fd=1", mounting.sample(SAMPLE), self.point)
         self.assertEqual((done.returncode, done.stdout, done.stderr), (0, "\n", ""))
 
-    def test_descriptor_that_is_not_open(self):
+    def test_ready_fd_that_is_not_open_is_refused(self):
         done = self.start("--ready-fd=77", mounting.sample(SAMPLE), self.point)
         self.assertEqual((done.returncode, done.stdout), (1, ""))
         self.assertEqual(done.stderr, "recordfs: --ready-fd 77: Bad file descriptor\n")
@@ -70,7 +70,7 @@ class Standing(mounting.Case):
     def fields(self):
         return dict(line.split("=", 1) for line in self.socket.recv(65536).decode().splitlines())
 
-    def test_systemd_hears_of_a_daemon_in_the_background(self):
+    def test_systemd_is_notified_of_a_background_daemon(self):
         path = self.folder / "notify"
         self.socket.bind(str(path))
         path.chmod(0o777)
@@ -80,13 +80,13 @@ class Standing(mounting.Case):
         self.assertEqual(fields["STATUS"], f"{mounting.sample(SAMPLE)} on {self.point}")
         self.assertEqual([int(fields["MAINPID"])], mounting.daemons(self.point))
 
-    def test_abstract_socket(self):
+    def test_abstract_notify_socket_is_notified(self):
         name = f"recordfs-test-{os.getpid()}-{self.user}"
         self.socket.bind(f"\0{name}")
         self.assertEqual(self.start(mounting.sample(SAMPLE), self.point, notify=f"@{name}").returncode, 0)
         self.assertEqual(self.fields()["READY"], "1")
 
-    def test_foreground_is_the_main_process_anyway(self):
+    def test_foreground_daemon_sends_no_main_pid(self):
         path = self.folder / "notify"
         self.socket.bind(str(path))
         path.chmod(0o777)
@@ -99,13 +99,13 @@ class Standing(mounting.Case):
             self.assertEqual(mounting.run("fusermount3", "-u", self.point, user=self.user).returncode, 0)
             self.assertEqual(running.wait(mounting.PATIENCE), 0)
 
-    def test_nobody_listens(self):
+    def test_missing_notify_socket_does_not_matter(self):
         done = self.start(mounting.sample(SAMPLE), self.point, notify="/no/such/socket")
         self.assertEqual((done.returncode, done.stderr), (0, ""))
 
 
 @mounting.only_root
-class StandingForOrdinaryUsers(Standing):
+class ReadyForOrdinaryUsers(Ready):
     user = mounting.NOBODY
 
 

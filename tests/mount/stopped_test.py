@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""A source whose filesystem does not answer at all: what the mount knows is still answered, and other sources are served.
+"""A source whose filesystem does not respond: cached content is still served, and so are other sources.
 
-No test may have a file of a stopped filesystem open while it starts a program: the child would close its copy, and wait.
+No test may start a program while it has a file of a stopped filesystem open: the child would close its copy, and block.
 """
 import os
 import shutil
@@ -13,7 +13,7 @@ import mounting
 import waiting_test
 from waiting_test import AT_ONCE, RECORDS, SAMPLE
 
-READERS = 16  # more than there are threads
+READERS = 16  # more than the daemon has threads
 DROP_PAGES = """
 import os, sys
 file = os.open(sys.argv[1], os.O_RDONLY)
@@ -42,13 +42,13 @@ class StoppedSource(waiting_test.SlowSource):
         return running
 
     def start_readers(self, top=""):
-        """Readers of bytes that no cache holds, one for each chunk in turn."""
+        """Starts readers of uncached bytes, one for each chunk in turn."""
         readers = [self.start("sha256sum", f"{top}chunks/{self.CHUNKS[i % len(self.CHUNKS)]:015}/raw") for i in range(READERS)]
         self.assert_waits(readers[0], 1)
         return readers
 
     def assert_finished(self, readers):
-        """With the bytes of the file, once it answers again."""
+        """Restarts the source. All readers then get the bytes of the file."""
         self.restart_source()
         first = {}
         for i, reader in enumerate(readers):
@@ -57,8 +57,8 @@ class StoppedSource(waiting_test.SlowSource):
             self.assertEqual(first.setdefault(i % len(self.CHUNKS), output), output)
         self.assertEqual(len(set(first.values())), len(first))
 
-    def look_at_everything(self, top=""):
-        """All that assert_known() asks for, and the names that lead to the chunks."""
+    def cache_everything(self, top=""):
+        """Reads everything that assert_cached_is_served() reads, and the names of the chunks."""
         for path in ("", "records", "chunks/", "thousands/", "index/"):
             self.assert_answers("ls", "-l", f"{top}{path or '.'}")
         for begin in self.CHUNKS:
@@ -66,17 +66,17 @@ class StoppedSource(waiting_test.SlowSource):
         for name in ("records/0", "records/1249", "info.json", "index/summary.json", "index/chunks.tsv"):
             self.assert_answers("cat", f"{top}{name}")
 
-    def assert_known(self, top=""):
-        """By names that the kernel has not seen, and pages that it has dropped, so that the daemon is asked."""
-        self.asked = getattr(self, "asked", 0) + 1
+    def assert_cached_is_served(self, top=""):
+        """Uses names that the kernel has not cached, and drops pages, so that the requests reach the daemon."""
+        self.rounds = getattr(self, "rounds", 0) + 1
         first = mounting.expectation(SAMPLE)["sample"][0]["sha256"]
-        name = "0" * (10 + self.asked)
+        name = "0" * (10 + self.rounds)
         self.assertTrue(self.assert_answers("sha256sum", f"{top}records/{name}").startswith(first))
         self.assertIn("records", self.assert_answers("ls", f"{top}."))
         self.assertEqual(len(self.assert_answers("ls", "-l", f"{top}records").splitlines()), RECORDS + 1)
         for file in ("info.json", "index/summary.json", "index/chunks.tsv", "records/000000000", "records/000001249"):
             self.assertNotEqual(self.assert_answers("python3", "-c", DROP_PAGES, f"{top}{file}"), "")
-        self.assertEqual(self.assert_answers("readlink", f"{top}thousands/{self.asked * '0'}1"), "000001\n")
+        self.assertEqual(self.assert_answers("readlink", f"{top}thousands/{self.rounds * '0'}1"), "000001\n")
         self.assert_answers("stat", "--file-system", f"{top}.")
 
 
@@ -84,50 +84,50 @@ class OneContainer(StoppedSource):
     def setUp(self):
         super().setUp()
         self.mounted = self.mount(self.source)
-        self.assert_answers("stat", ".")  # it may still look at its sources when it is mounted
+        self.assert_answers("stat", ".")  # reads of the sources while mounting have ended
 
-    def test_root_that_nobody_has_listed_is_listed(self):
+    def test_root_directory_is_listed_without_the_source(self):
         self.stop_source()
         self.assertIn("records", self.assert_answers("ls", "-l", "."))
         self.assertIn('"riegeli"', self.assert_answers("cat", "info.json"))
 
-    def test_what_is_known_is_answered(self):
-        self.look_at_everything()
+    def test_cached_content_is_served(self):
+        self.cache_everything()
         self.stop_source()
-        self.assert_known()
+        self.assert_cached_is_served()
 
-    def test_what_is_known_is_answered_while_more_readers_wait_than_there_are_threads(self):
-        self.look_at_everything()
+    def test_cached_content_is_served_while_more_readers_wait_than_threads_exist(self):
+        self.cache_everything()
         self.stop_source()
         readers = self.start_readers()
-        self.assert_known()
+        self.assert_cached_is_served()
         self.assert_finished(readers)
 
-    def test_one_thread_is_enough(self):
+    def test_cached_content_is_served_by_a_single_thread(self):
         self.mounted = self.mount(self.source, flags=["-f", "-s"])
-        self.look_at_everything()
+        self.cache_everything()
         self.stop_source()
         readers = self.start_readers()
-        self.assert_known()
+        self.assert_cached_is_served()
         self.assert_finished(readers)
 
-    def test_what_needs_the_source_is_interrupted_at_once(self):
-        self.look_at_everything()
+    def test_requests_that_need_the_source_are_interrupted_at_once(self):
+        self.cache_everything()
         self.stop_source()
         for command in (("stat", f"chunks/{self.CHUNKS[1]:015}/info.json"), ("stat", "records/700.json")):
             with self.subTest(command=command):
                 running = self.start(*command)
                 self.assert_waits(running)
                 self.assert_interrupted_at_once(running)
-        self.assert_known()
+        self.assert_cached_is_served()
 
-    def test_source_that_was_cut_off_meanwhile_gives_errors(self):
-        self.look_at_everything()
+    def test_reader_of_a_source_truncated_meanwhile_gets_an_error(self):
+        self.cache_everything()
         self.stop_source()
         reader = self.start("cat", f"chunks/{self.CHUNKS[-1]:015}/raw")
         self.assert_waits(reader)
         os.truncate(self.folder / "backing/slow.riegeli", self.CHUNKS[-1])
-        self.assert_known()
+        self.assert_cached_is_served()
         self.restart_source()
         output, complaint = reader.communicate(timeout=mounting.PATIENCE)
         self.assertEqual((reader.returncode, output), (1, b""))
@@ -135,7 +135,7 @@ class OneContainer(StoppedSource):
 
 
 class SeveralSources(StoppedSource):
-    """One filesystem is stopped, another one of the same kind goes on, and so does the disk."""
+    """One filesystem is stopped. Another slowfs and the disk still respond."""
 
     def setUp(self):
         super().setUp()
@@ -156,17 +156,17 @@ class SeveralSources(StoppedSource):
             self.assert_answers("cat", f"{top}/streams/concat")
             self.assert_answers("sha256sum", f"{top}/chunks/{self.CHUNKS[2]:015}/raw")
 
-    def test_others_are_served_while_more_readers_wait_than_there_are_threads(self):
+    def test_other_sources_are_served_while_more_readers_wait_than_threads_exist(self):
         self.mounted = self.mount(self.source, self.other / "other.riegeli", self.disk)
-        self.look_at_everything("slow.riegeli/")
+        self.cache_everything("slow.riegeli/")
         self.stop_source()
         readers = self.start_readers("slow.riegeli/")
         self.assertEqual(self.assert_answers("ls"), "disk.riegeli\nother.riegeli\nslow.riegeli\n")
         self.assert_served("other.riegeli", "disk.riegeli")
-        self.assert_known("slow.riegeli/")
+        self.assert_cached_is_served("slow.riegeli/")
         self.assert_finished(readers)
 
-    def test_directory_that_is_stopped_holds_up_no_other(self):
+    def test_stopped_directory_does_not_delay_other_sources(self):
         self.mounted = self.mount(self.slow, self.other, self.disk)
         self.assert_answers("ls", "slow/slow.riegeli/records")
         self.stop_source()
@@ -178,7 +178,7 @@ class SeveralSources(StoppedSource):
         for running in waiting:
             self.assert_interrupted_at_once(running)
 
-    def test_directory_that_is_stopped_keeps_no_file_of_another_open(self):
+    def test_stopped_directory_does_not_keep_files_of_another_open(self):
         kept = 32  # files that stay open in a mount
         for folder, count in (("backing", kept), ("files", 3 * kept)):
             (self.folder / folder).mkdir(exist_ok=True)
@@ -190,7 +190,7 @@ class SeveralSources(StoppedSource):
         self.assert_answers("cat", *[f"files/{i}.txt" for i in range(3 * kept)])
         mounting.wait_for(lambda: mounting.open_files(self.mounted.daemon.pid, self.folder / "files") <= kept, "files to be closed")
 
-    def test_mount_below_a_directory_of_the_disk_is_stopped(self):
+    def test_stopped_mount_in_a_directory_source_does_not_delay_the_rest(self):
         above = self.folder / "above"
         (above / "below").mkdir(parents=True)
         shutil.copy(self.disk, above)
@@ -207,10 +207,10 @@ class SeveralSources(StoppedSource):
         for running in waiting:
             self.assert_interrupted_at_once(running)
 
-    def test_who_stands_in_a_container_is_served(self):
+    def test_a_shell_inside_a_container_is_served_while_its_source_hangs(self):
         self.mounted = self.mount(self.slow)
-        self.look_at_everything("slow.riegeli/")
-        # It has gone there before: each step of a path is looked up in the source.
+        self.cache_everything("slow.riegeli/")
+        # The shell enters before the source stops: each step of a path is looked up in the source.
         inside = self.mounted.point / "slow.riegeli"
         words = ["sh", "-c", "read go; sha256sum records/00000000000 && cat info.json && ls records | wc -l"]
         shell = self.enter(mounting.started(*words, cwd=inside, stdin=subprocess.PIPE))
@@ -224,32 +224,32 @@ class SeveralSources(StoppedSource):
 class Ending(StoppedSource):
     def environment(self, user=None):
         changed = super().environment(user)
-        # A daemon that ends without waiting for a source leaves threads that wait for it.
+        # A daemon that ends without waiting for its source leaves threads.
         changed["TSAN_OPTIONS"] += ":report_thread_leaks=0"
         return changed
 
     def setUp(self):
         super().setUp()
         self.mounted = self.mount(self.source)
-        self.look_at_everything()
+        self.cache_everything()
         self.stop_source()
         self.readers = self.start_readers()
 
     def assert_ends(self):
-        """Without the source: the mount point is free at once, and the daemon and the readers end a while later."""
+        """The mount is unmounted at once, without the source. Daemon and readers end a little later."""
         mounting.wait_for(lambda: not self.mounted.is_mounted(), "the mount's end", AT_ONCE)
         self.mounted.wait_for_log("a source does not answer: ended without waiting for it")
         for reader in self.readers:
             self.assertNotEqual(reader.wait(AT_ONCE), 0)
-        # The kernel lets no process end before the files that it has open are flushed.
+        # Linux flushes the open files of a process before it ends.
         self.restart_source()
         self.assertEqual(self.mounted.wait(), 0)
 
-    def test_signal_frees_the_mount_point(self):
+    def test_signal_unmounts(self):
         self.mounted.send(signal.SIGTERM)
         self.assert_ends()
 
-    def test_lazy_unmount_and_the_end_of_the_readers(self):
+    def test_lazy_unmount_ends_the_daemon_when_its_readers_have_ended(self):
         self.assertEqual(mounting.run("fusermount3", "-u", "-z", self.mounted.point).returncode, 0)
         for reader in self.readers:
             reader.kill()

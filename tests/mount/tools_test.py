@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Unix tools on a mount: those that walk a tree meet each record once, those that read see exact bytes."""
+"""Unix tools on a mount: recursive tools find each record once, and reading tools see exact bytes."""
 import base64
 import mmap
 import os
@@ -13,7 +13,7 @@ import mounting
 SAMPLE = "riegeli/multiblock_zstd.riegeli"
 
 
-class WalkingTools(mounting.Case):
+class RecursiveTools(mounting.Case):
     def setUp(self):
         super().setUp()
         self.top = self.mount(mounting.sample(SAMPLE)).point
@@ -28,9 +28,9 @@ class WalkingTools(mounting.Case):
         found = self.tool("grep", "-r", "-a", "-l", "", self.top).split()
         records = [path for path in found if "/records/" in path]
         self.assertEqual(sorted(records), sorted(str(self.top / "records" / name) for name in self.records))
-        self.assertEqual(len(found) - len(records), 1, "info.json alone stands beside them")
+        self.assertEqual(len(found) - len(records), 1, "only info.json is beside the records")
 
-    def test_copy_takes_each_record_once(self):
+    def test_cp_copies_each_record_once(self):
         target = self.folder / "copied"
         self.tool("cp", "-r", "--preserve=timestamps", self.top, target)
         files = [path for path in target.rglob("*") if path.is_file() and not path.is_symlink()]
@@ -39,13 +39,13 @@ class WalkingTools(mounting.Case):
             self.assertEqual((target / "records" / name).read_bytes(), record)
         self.assertEqual(os.readlink(target / "chunks"), ".views/chunks")
 
-    def test_disk_usage_counts_each_record_once(self):
+    def test_du_counts_each_record_once(self):
         shown = int(self.tool("du", "-s", "--apparent-size", "-B1", self.top).split()[0])
         sizes = sum(map(len, self.records.values())) + (self.top / "info.json").stat().st_size
         links = sum(len(os.readlink(path)) for path in self.top.iterdir() if path.is_symlink())
         self.assertEqual(shown, sizes + links)
 
-    def test_archive_holds_each_record_once(self):
+    def test_tar_archives_each_record_once(self):
         archive = self.folder / "all.tar"
         self.tool("tar", "-cf", archive, "-C", self.top, ".")
         with tarfile.open(archive) as members:
@@ -54,24 +54,24 @@ class WalkingTools(mounting.Case):
         self.assertEqual(read, self.records)
         self.assertEqual(len(files), len(self.records) + 1)
 
-    def test_find_meets_each_record_once(self):
+    def test_find_prints_each_record_once(self):
         found = self.tool("find", self.top, "-type", "f", "-name", "0*").split()
         self.assertEqual(len(found), len(self.records))
         self.assertEqual(self.tool("find", self.top, "-name", ".views"), "")
         self.assertEqual(self.tool("find", self.top, "-type", "f", "-size", "0"), "")
 
-    def test_comparison_of_two_mounts_finds_no_difference(self):
+    def test_diff_of_two_mounts_finds_no_difference(self):
         other = self.mount(mounting.sample(SAMPLE)).point
         self.assertEqual(self.tool("diff", "-r", self.top, other), "")
 
-    @unittest.skipIf(shutil.which("rsync") is None, "there is no rsync")
-    def test_synchronisation_copies_once_and_then_nothing(self):
+    @unittest.skipIf(shutil.which("rsync") is None, "rsync is not installed")
+    def test_second_rsync_copies_nothing(self):
         target = self.folder / "synchronised"
         self.tool("rsync", "-a", f"{self.top}/", target)
         self.assertEqual((target / "records/000000007").read_bytes(), self.records["000000007"])
         self.assertEqual(self.tool("rsync", "-a", "--itemize-changes", f"{self.top}/", target), "")
 
-    def test_long_listing_shows_every_size(self):
+    def test_ls_shows_every_size(self):
         lines = self.tool("ls", "-l", self.top / "records").splitlines()[1:]
         shown = {line.split()[-1]: int(line.split()[4]) for line in lines}
         self.assertEqual(shown, {name: len(record) for name, record in self.records.items()})
@@ -89,35 +89,35 @@ class ReadingTools(mounting.Case):
         self.assertEqual((done.returncode, done.stderr), (0, ""), command)
         return base64.b64decode(done.stdout)
 
-    def test_tail_finds_the_end(self):
+    def test_tail_prints_the_end(self):
         self.assertEqual(self.output("tail -c 777 streams/concat"), self.whole[-777:])
 
-    def test_blocks_at_odd_offsets(self):
+    def test_dd_reads_any_range(self):
         for skip, count in [(0, 1), (1, 4096), (4095, 2), (131071, 70000), (len(self.whole) - 1, 1), (8192, 8192)]:
             got = self.output(f"dd if=streams/concat iflag=skip_bytes,count_bytes skip={skip} count={count} status=none")
             self.assertEqual(got, self.whole[skip:skip + count], (skip, count))
 
-    def test_read_beyond_the_end_is_empty(self):
+    def test_read_after_the_end_is_empty(self):
         with self.concat.open("rb") as file:
             self.assertEqual(os.pread(file.fileno(), 10, len(self.whole)), b"")
             self.assertEqual(os.pread(file.fileno(), 10, len(self.whole) + 1000000), b"")
 
-    def test_mapped_memory_shows_the_bytes(self):
+    def test_mmap_shows_the_bytes(self):
         with self.concat.open("rb") as file, mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ) as mapped:
             self.assertEqual(mapped[:], self.whole)
             self.assertEqual(mapped.find(self.whole[100000:100040]), self.whole.find(self.whole[100000:100040]))
 
-    def test_holes_are_asked_for_and_there_are_none(self):
+    def test_seek_hole_finds_no_hole(self):
         with self.concat.open("rb") as file:
             self.assertEqual(os.lseek(file.fileno(), 0, os.SEEK_HOLE), len(self.whole))
             self.assertEqual(os.lseek(file.fileno(), 5, os.SEEK_DATA), 5)
 
-    def test_descriptor_survives_many_reads(self):
+    def test_many_small_reads_return_the_whole_stream(self):
         with self.concat.open("rb", buffering=0) as file:
             pieces = iter(lambda: file.read(1021), b"")
             self.assertEqual(b"".join(pieces), self.whole)
 
-    def test_size_of_the_mount_is_the_sources(self):
+    def test_statfs_returns_the_size_of_the_source(self):
         usage = os.statvfs(self.top)
         self.assertEqual(usage.f_blocks * usage.f_frsize // 4096, -(-mounting.sample(SAMPLE).stat().st_size // 4096))
         self.assertTrue(usage.f_flag & os.ST_RDONLY)

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Requests that wait for the catalog: they are interrupted at once, and hold up nobody else.
+"""Requests that wait for the catalog are interrupted at once, and do not delay others.
 
-The source lies on a file system whose reads can be held up, so the catalog stands still for as long as a case likes.
+The source is on slowfs, which can stop reads, so that the catalog does not advance.
 """
 import os
 import signal
@@ -13,8 +13,8 @@ import slow
 
 SAMPLE = "riegeli/multiblock_zstd.riegeli"
 RECORDS = 1250
-HELD = 49207  # a byte behind the begin of a chunk, so that chunks are known whole or not at all
-AT_ONCE = 5  # seconds in which what does not wait has come, on a busy machine too
+HELD = 49207  # in the first bytes of a chunk, so that each chunk is either readable or not
+AT_ONCE = 5  # seconds within which a request that does not wait is answered, even on a busy machine
 
 
 class SlowSource(mounting.Case):
@@ -24,7 +24,7 @@ class SlowSource(mounting.Case):
         self.copy(SAMPLE, "backing/slow.riegeli")
         self.file_system = slow.FileSystem(self)
         self.slow = self.file_system.point
-        time.sleep(0.05)  # the ends of a file that was written this moment are read again and again
+        time.sleep(0.05)  # the ends of a file written just now are read repeatedly
 
     def hold_reads_beyond(self, position):
         self.file_system.hold_reads_beyond(position)
@@ -64,7 +64,7 @@ class Waiting(SlowSource):
         self.assert_waits(listing)
         self.assert_interrupted_at_once(listing)
 
-    def test_each_kind_of_waiting_is_interrupted(self):
+    def test_each_kind_of_waiting_request_is_interrupted(self):
         self.hold_reads_beyond(HELD)
         for command in [("stat", "records/999999"), ("cat", "streams/concat"), ("cat", "index/chunks.tsv"), ("ls", "damage/"),
                         ("ls", "thousands/"), ("cat", "index/summary.json"), ("ls", "chunks/"), ("stat", "records/1249")]:
@@ -73,38 +73,38 @@ class Waiting(SlowSource):
                 self.assert_waits(running)
                 self.assert_interrupted_at_once(running)
 
-    def test_waiting_is_ended_by_every_deadly_signal(self):
+    def test_each_fatal_signal_ends_a_waiting_request(self):
         self.hold_reads_beyond(HELD)
         for number in (signal.SIGTERM, signal.SIGKILL, signal.SIGHUP):
             running = self.start("stat", "records/999999")
             self.assert_waits(running)
             self.assert_interrupted_at_once(running, number)
 
-    def test_many_are_interrupted_and_the_catalog_goes_on(self):
+    def test_catalog_advances_after_many_interrupts(self):
         self.hold_reads_beyond(HELD)
         for _ in range(20):
-            crowd = [self.start("stat", f"records/{999000 + i}") for i in range(5)]
-            for running in crowd:
+            processes = [self.start("stat", f"records/{999000 + i}") for i in range(5)]
+            for running in processes:
                 running.send_signal(signal.SIGINT)
-            self.assertEqual({running.wait(AT_ONCE) for running in crowd}, {-signal.SIGINT})
+            self.assertEqual({running.wait(AT_ONCE) for running in processes}, {-signal.SIGINT})
         self.open_gate()
         self.assertEqual(len(os.listdir(self.mounted / "records")), RECORDS)
 
-    def test_interrupts_and_answers_race(self):
-        """Signals that come while the catalog gets where they wait."""
+    def test_interrupts_race_with_replies(self):
+        """Signals arrive while the catalog reaches the records that are waited for."""
         for i in range(15):
             mounted = self.mount(self.slow / "slow.riegeli")
             self.hold_reads_beyond(HELD)
-            crowd = [self.enter(mounting.started("stat", mounted / f"records/{1200 + k}")) for k in range(6)]
+            processes = [self.enter(mounting.started("stat", mounted / f"records/{1200 + k}")) for k in range(6)]
             time.sleep(0.01 * (i % 5))
             self.open_gate()
-            for running in crowd:
+            for running in processes:
                 running.send_signal(signal.SIGINT)
-            for running in crowd:
+            for running in processes:
                 self.assertIn(running.wait(mounting.PATIENCE), (0, -signal.SIGINT))
             self.assertEqual(mounted.unmount(), 0)
 
-    def test_neighbour_reads_a_chunk_meanwhile(self):
+    def test_chunk_is_read_while_a_listing_waits(self):
         begins = [chunk["begin"] for chunk in mounting.expectation(SAMPLE)["chunks"] if chunk["num_records"]]
         self.hold_reads_beyond(HELD)
         listing = self.start("ls", "-U", "records")
@@ -115,8 +115,8 @@ class Waiting(SlowSource):
         self.open_gate()
         self.assertEqual(listing.wait(mounting.PATIENCE), 0)
 
-    def test_neighbour_looks_up_in_the_same_directory(self):
-        """The kernel was told FUSE_PARALLEL_DIROPS, or the second lookup would wait for the first one's lock."""
+    def test_lookup_in_the_same_directory_is_answered_while_a_lookup_waits(self):
+        """Needs FUSE_PARALLEL_DIROPS: otherwise the kernel holds the directory's lock during a lookup."""
         self.hold_reads_beyond(HELD)
         waiting = self.start("stat", "records/999999")
         self.assert_waits(waiting)
@@ -126,7 +126,7 @@ class Waiting(SlowSource):
         self.open_gate()
         self.assertEqual(waiting.wait(mounting.PATIENCE), 1)
 
-    def test_neighbour_lists_while_a_lookup_waits(self):
+    def test_listing_is_answered_while_a_lookup_waits(self):
         self.hold_reads_beyond(HELD)
         waiting = self.start("stat", "records/999999")
         self.assert_waits(waiting)
@@ -134,28 +134,28 @@ class Waiting(SlowSource):
         self.assertEqual(self.assert_answers("python3", "-c", first), "000000000\n")
         self.assertIn("info.json", self.assert_answers("ls"))
 
-    def test_info_is_read_before_any_walk(self):
+    def test_info_is_read_without_a_scan(self):
         self.hold_reads_beyond(HELD)
         self.assertIn('"riegeli"', self.assert_answers("cat", "info.json"))
         self.assertIn("records", self.assert_answers("ls", "-la"))
 
-    def test_records_that_the_catalog_has_passed_are_served(self):
+    def test_records_before_the_end_of_the_catalog_are_served(self):
         self.hold_reads_beyond(HELD)
         waiting = self.start("stat", "records/999999")
         self.assert_waits(waiting)
         for ordinal in (0, 50, 100):
             self.assert_answers("cat", f"records/{ordinal}")
 
-    def test_more_wait_than_there_are_threads(self):
+    def test_more_requests_than_threads_can_wait(self):
         self.hold_reads_beyond(HELD)
-        crowd = [self.start("stat", f"records/{1000 + i}") for i in range(40)]
-        self.assert_waits(crowd[0], 1)
+        processes = [self.start("stat", f"records/{1000 + i}") for i in range(40)]
+        self.assert_waits(processes[0], 1)
         self.assert_answers("cat", "info.json")
         self.assert_answers("stat", "records/3")
         self.open_gate()
-        self.assertEqual([running.wait(mounting.PATIENCE) for running in crowd], [0] * 40)
+        self.assertEqual([running.wait(mounting.PATIENCE) for running in processes], [0] * 40)
 
-    def test_all_who_waited_get_the_same(self):
+    def test_all_waiting_readers_get_the_same_bytes(self):
         self.hold_reads_beyond(HELD)
         found = []
         readers = [threading.Thread(target=lambda: found.append((self.mounted / "streams/concat").read_bytes())) for _ in range(8)]
@@ -167,7 +167,7 @@ class Waiting(SlowSource):
             reader.join(mounting.PATIENCE)
         self.assertEqual((len(found), len(set(found))), (8, 1))
 
-    def test_daemon_ends_while_somebody_waits(self):
+    def test_daemon_ends_while_a_request_waits(self):
         self.hold_reads_beyond(HELD)
         waiting = self.start("stat", "records/999999")
         self.assert_waits(waiting)
@@ -179,7 +179,7 @@ class Waiting(SlowSource):
 
 
 class WaitingInAMirror(SlowSource):
-    """A container that nobody uses any more is closed, but not while somebody waits for it."""
+    """An unused container is closed, but not while a request waits for it."""
 
     MORE = 150
     KEPT_OPEN = 64
@@ -192,32 +192,32 @@ class WaitingInAMirror(SlowSource):
         os.listdir(self.mounted / "slow.riegeli")
         self.hold_reads_beyond(HELD)
 
-    def look_into_others(self):
+    def read_other_containers(self):
         for number in range(self.MORE):
             self.assert_answers("ls", f"{number}/records")
 
-    def test_listing_waits_while_others_are_looked_into(self):
+    def test_listing_waits_while_other_containers_are_read(self):
         listing = self.start("ls", "-U", "slow.riegeli/records")
         self.assert_waits(listing)
-        self.look_into_others()
+        self.read_other_containers()
         self.assert_waits(listing)
         mounting.wait_for(lambda: mounting.open_files(self.mounted.daemon.pid, self.slow) <= self.KEPT_OPEN + 1, "the others to be closed")
         self.open_gate()
         self.assertEqual(len(listing.communicate(timeout=mounting.PATIENCE)[0].split()), RECORDS)
 
-    def test_listing_is_interrupted_behind_others(self):
+    def test_listing_is_interrupted_after_other_containers_were_read(self):
         listing = self.start("ls", "-U", "slow.riegeli/records")
         self.assert_waits(listing)
-        self.look_into_others()
+        self.read_other_containers()
         self.assert_interrupted_at_once(listing)
-        self.look_into_others()
+        self.read_other_containers()
         self.open_gate()
         self.assertEqual(len(os.listdir(self.mounted / "slow.riegeli/records")), RECORDS)
 
-    def test_unmounting_ends_what_waits(self):
+    def test_signal_ends_a_waiting_listing(self):
         listing = self.start("ls", "-U", "slow.riegeli/records")
         self.assert_waits(listing)
-        self.look_into_others()
+        self.read_other_containers()
         self.mounted.send(signal.SIGTERM)
         listing.wait(AT_ONCE)
         self.open_gate()

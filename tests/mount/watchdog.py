@@ -1,6 +1,6 @@
-"""Ends a test file that takes too long: aborts the FUSE connections of its mounts, then kills what it has started.
+"""Ends a test file that takes too long: aborts the FUSE connections of its mounts, then kills the processes it started.
 
-A process that waits for a mount which does not answer may be beyond SIGKILL. The end of the mount's connection frees it.
+SIGKILL may not end a process that waits for a mount without replies. Aborting the mount's connection does.
 """
 import contextlib
 import ctypes
@@ -16,13 +16,13 @@ import time
 from pathlib import Path
 
 SECONDS = float(os.environ.get("RECORDFS_TEST_DEADLINE", "540"))  # less than the limit of CTest in scripts/test
-GRACE = 20  # seconds in which the tests may end by themselves once their mounts are gone
+GRACE = 20  # seconds for the tests to end after their mounts were aborted
 # prctl(2)
 PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER = 1, 36
 
 
 def supervise():
-    """Returns in a child that runs the tests. The calling process waits for it, and exits with its status."""
+    """Returns in a child that runs the tests. The calling process waits for the child and exits with its status."""
     folder = os.path.realpath(tempfile.mkdtemp(prefix="recordfs-tests-"))
     os.chmod(folder, 0o755)
     _prctl(PR_SET_CHILD_SUBREAPER, 1)
@@ -39,8 +39,8 @@ def supervise():
 
 
 def _watch(child, folder):
-    """The exit status of the child, or 1 if it took too long."""
-    end = time.monotonic() + SECONDS + 1  # the child prints its stacks before
+    """Returns the child's exit status, or 1 if it took too long."""
+    end = time.monotonic() + SECONDS + 1  # the child prints its stacks first
     status = _wait_for(child, end)
     if status is None:
         print(f"watchdog: {sys.argv[0]} has not ended within {SECONDS:g} seconds", file=sys.stderr, flush=True)
@@ -52,7 +52,7 @@ def _watch(child, folder):
 
 
 def _wait_for(child, end):
-    """The exit status of the child, or None at the end of the time. Reaps orphans, which become children of this process."""
+    """Returns the child's exit status, or None at the time `end`. Reaps orphans, which become children of this process."""
     while True:
         ended, status = os.waitpid(-1, os.WNOHANG)
         if ended == child:
@@ -65,7 +65,7 @@ def _wait_for(child, end):
 
 
 def connections(folder):
-    """{number of a FUSE connection: its mount point} of the mounts below a folder. Asks no mount, so it can't block."""
+    """Returns {connection number: mount point} of the FUSE mounts below a folder. Sends no request, so it cannot block."""
     found = {}
     for line in Path("/proc/self/mountinfo").read_text(encoding="utf-8").splitlines():
         fields, _, kind = line.partition(" - ")
@@ -86,7 +86,7 @@ def _abort_connections(folder):
 
 
 def _control(folder):
-    """Where the kernel has a folder for each connection."""
+    """Returns the directory in which the kernel has a directory per connection."""
     usual = Path("/sys/fs/fuse/connections")
     if os.geteuid() != 0:
         return usual
@@ -97,7 +97,7 @@ def _control(folder):
 
 
 def _kill_descendants():
-    """All at once, since a file system that is killed frees the processes that wait for it."""
+    """Kills all at once: killing a file system frees the processes that wait for it."""
     end = time.monotonic() + GRACE
     while (left := _descendants()) and time.monotonic() < end:
         for process in left:
@@ -118,10 +118,10 @@ def _reap():
 
 
 def _descendants():
-    """Ids of the processes that this one has started, and of those that they have started. Orphans are its own."""
+    """Returns the ids of all processes below this one. Orphans become its children."""
     children = {}
     for entry in Path("/proc").glob("[0-9]*/stat"):
-        with contextlib.suppress(OSError):  # it has ended
+        with contextlib.suppress(OSError):  # the process has ended
             parent = int(entry.read_text(encoding="utf-8").rpartition(")")[2].split()[1])
             children.setdefault(parent, []).append(int(entry.parent.name))
     found = []

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A test file that hangs is ended by the watchdog, and the tests cannot hang in the way that is known."""
+"""The watchdog ends a test file that hangs, and slow.py prevents the known way to hang."""
 import contextlib
 import os
 import signal
@@ -15,7 +15,7 @@ SECONDS = 3
 
 
 class HangingFile(mounting.Case):
-    """hanging.py, run as CTest would."""
+    """hanging.py, run as CTest would run it."""
 
     def started(self, seconds):
         command = [sys.executable, "-B", Path(__file__).with_name("hanging.py"), "--bin", mounting.place.programs,
@@ -25,7 +25,7 @@ class HangingFile(mounting.Case):
         return self.enter(mounting.started(*command, env=environment))
 
     def left(self):
-        """Processes that hanging.py has started, and itself."""
+        """Returns hanging.py and the processes that it has started."""
         mark = os.fsencode(f"RECORDFS_HANGING={self.folder}")
         found = []
         for entry in Path("/proc").glob("[0-9]*/environ"):
@@ -34,21 +34,21 @@ class HangingFile(mounting.Case):
                     found.append(entry.parent.name)
         return found
 
-    def test_file_that_exceeds_its_time_loses_its_mounts_and_fails(self):
+    def test_file_that_takes_too_long_fails_and_loses_its_mounts(self):
         begun = time.monotonic()
         hanging = self.started(SECONDS)
-        out, said = hanging.communicate(timeout=mounting.PATIENCE)
-        self.assertEqual((out, hanging.returncode), (b"hanging\n", 1), said)
+        out, errors = hanging.communicate(timeout=mounting.PATIENCE)
+        self.assertEqual((out, hanging.returncode), (b"hanging\n", 1), errors)
         self.assertGreaterEqual(time.monotonic() - begun, SECONDS)
-        self.assertIn(f"hanging.py has not ended within {SECONDS} seconds", said.decode())
-        if mounting.is_root():  # another user can't mount what the kernel has for this
-            self.assertRegex(said.decode(), r"watchdog: aborted the connection of /\S+/slow\n")
-        self.assertRegex(said.decode(), r'File ".*hanging.py", line \d+ in test_child_is_started')
-        self.assertNotIn("cannot be killed", said.decode())
+        self.assertIn(f"hanging.py has not ended within {SECONDS} seconds", errors.decode())
+        if mounting.is_root():  # others cannot mount the directory of connections
+            self.assertRegex(errors.decode(), r"watchdog: aborted the connection of /\S+/slow\n")
+        self.assertRegex(errors.decode(), r'File ".*hanging.py", line \d+ in test_child_started')
+        self.assertNotIn("cannot be killed", errors.decode())
         self.assertEqual(self.left(), [])
 
     @mounting.only_root
-    def test_nothing_is_left_of_a_file_that_is_killed(self):
+    def test_killed_file_leaves_no_process(self):
         hanging = self.started(1000)
         self.assertEqual(hanging.stdout.readline(), b"hanging\n")
         time.sleep(0.5)
@@ -57,8 +57,8 @@ class HangingFile(mounting.Case):
         mounting.wait_for(lambda: not self.left(), "the end of all processes")
 
 
-class HeldFiles(waiting_test.SlowSource):
-    def test_no_child_is_started_with_a_file_open_whose_reads_are_held_up(self):
+class StoppedReads(waiting_test.SlowSource):
+    def test_child_is_refused_while_a_file_with_stopped_reads_is_open(self):
         with open(self.slow / "slow.riegeli", "rb"):
             self.assertEqual(mounting.run("true").returncode, 0)
             self.hold_reads_beyond(0)
@@ -71,7 +71,7 @@ class HeldFiles(waiting_test.SlowSource):
 
 
 class Connections(waiting_test.SlowSource):
-    def test_mounts_of_a_folder_are_found_by_their_connections(self):
+    def test_connections_of_mounts_below_a_folder_are_found(self):
         self.assertEqual(list(watchdog.connections(self.folder).values()), [str(self.slow)])
         self.assertEqual(list(watchdog.connections(self.folder)), [os.stat(self.slow).st_dev])
         self.assertEqual(watchdog.connections(self.folder / "backing"), {})

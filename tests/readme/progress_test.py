@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What scripts/progress shows of a build and of an installation, on a terminal and elsewhere."""
+"""Output of scripts/progress for a build and an installation, on a terminal and in a pipe."""
 import os
 import pty
 import subprocess
@@ -30,12 +30,12 @@ class Progress(unittest.TestCase):
         self.assertEqual(done.stdout, "")
         return done.stderr.splitlines()
 
-    def test_pipe_gets_a_line_for_every_tenth(self):
+    def test_pipe_gets_a_line_per_ten_percent(self):
         lines = self.lines_of(BUILD)
         self.assertEqual(lines[0], "building: 2 % (1 of 40 steps)")
         self.assertEqual([line.split()[1] for line in lines[1:]], [str(n) for n in range(10, 101, 10)])
 
-    def test_terminal_gets_one_line_that_is_updated(self):
+    def test_terminal_gets_one_updated_line(self):
         ours, theirs = pty.openpty()
         self.run_with(BUILD, stderr=theirs)
         os.close(theirs)
@@ -45,20 +45,20 @@ class Progress(unittest.TestCase):
         self.assertEqual(shown.count("\n"), 1)
         self.assertTrue(shown.endswith("building: 100 % (40 of 40 steps)\r\n"), shown)
 
-    def test_log_keeps_everything(self):
+    def test_log_contains_the_whole_output(self):
         self.run_with("-- Configuring\n" + BUILD + "last line without an end")
         self.assertEqual(self.log.read_text(encoding="utf-8"), "-- Configuring\n" + BUILD + "last line without an end\n")
 
-    def test_failure_is_shown_as_it_is(self):
+    def test_failure_is_passed_on_unchanged(self):
         lines = self.lines_of("[1/40] Building CXX object 1.o\n" + FAILURE)
         self.assertEqual(lines[1:], FAILURE.splitlines())
 
-    def test_installation_has_two_parts(self):
+    def test_installation_has_a_download_and_an_install_part(self):
         self.assertEqual(self.lines_of(INSTALLATION),
                          ["building: 50 % (downloading)", "building: 100 % (downloading)", "building: 5 % (installing)",
                           "building: 100 % (installing)"])
 
-    def test_nothing_to_do_shows_nothing(self):
+    def test_up_to_date_build_shows_nothing(self):
         self.assertEqual(self.lines_of("ninja: no work to do.\n"), [])
 
 

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Runs the README's first example against the built program, and compares every line. It may go on with a real mount.
+"""Runs the README's first example with the built program and compares every line of output.
 
     replay.py --root CHECKOUT --bin FOLDER     FOLDER holds the recordfs program
 
-The example is the first ```console block of README.md. It may use the checkout's tests/ and nothing else of it. Where
-nothing can be mounted, what stands before the mount is run all the same. Exit status: 0 every output is as printed, 1 one
-is not, 77 those that were run are, and some could not be run here.
+The example is the first ```console block of README.md. It may use the checkout's tests/ and no other files, and may mount.
+If mounting is impossible here, the commands before the first mount still run. Exit status: 0 all output is as printed, 1
+some is not, 77 no difference, but some commands could not run here.
 """
 import argparse
 import contextlib
@@ -20,12 +20,12 @@ from pathlib import Path
 
 SKIPPED = 77
 SECONDS_FOR_A_COMMAND = 60
-# Tools that an example may use, and that recordfs does not need.
+# Tools that an example may use; recordfs does not depend on them.
 FOREIGN = ("jq",)
 
 
 def example(readme):
-    """The lines of the first console block."""
+    """Returns the lines of the first console block."""
     block = re.search(r"^```console\n(.*?)^```$", readme, re.MULTILINE | re.DOTALL)
     if block is None:
         sys.exit("README.md has no console block")
@@ -33,7 +33,7 @@ def example(readme):
 
 
 def steps(lines):
-    """(command, [lines of its output]) of each `$ ` line."""
+    """Returns (command, [lines of its output]) of each `$ ` line."""
     found = []
     for line in lines:
         if line.startswith("$ "):
@@ -50,25 +50,25 @@ def run(command, folder, program_folder):
     done = subprocess.run(["bash", "-c", command], cwd=folder, env=environment, stdin=subprocess.DEVNULL,
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=SECONDS_FOR_A_COMMAND, check=False)
     lines = done.stdout.decode("utf-8", "backslashreplace").splitlines()
-    # The README's machine has a system log, and this one may have none.
+    # The README shows a machine with a system log; this machine may have none.
     return done.returncode, [line for line in lines if not line.startswith("recordfs: warning: no system log ")]
 
 
 def replay(todo, folder, program_folder):
-    """The number of commands whose status or output is another than the README's."""
+    """Returns the number of commands whose status or output differs from the README."""
     wrong = 0
     for command, expected in todo:
         status, output = run(command, folder, program_folder)
         if status == 0 and output == expected:
             continue
         wrong += 1
-        print(f"$ {command}\nends with status {status}; the README says -, the program says +")
+        print(f"$ {command}\nexited with status {status}; - is the README, + the program's output")
         print("\n".join(difflib.unified_diff(expected, output, lineterm="", n=1)))
     return wrong
 
 
 def unmount_all(folder):
-    """Whatever a failed example left mounted below `folder`."""
+    """Unmounts what a failed example has left mounted below `folder`."""
     with open("/proc/self/mounts", encoding="utf-8") as mounts:
         points = [line.split()[1] for line in mounts]
     for point in reversed(points):
@@ -77,7 +77,7 @@ def unmount_all(folder):
 
 
 def mounted_from(todo):
-    """The number of the first step that has to do with the mount: it mounts, or names what a later step unmounts."""
+    """Returns the number of the first step that mounts, or that names a mount point of a later unmount."""
     points = {match.group(1) for command, _ in todo if (match := re.search(r"fusermount3 -u (\S+)", command))}
     for number, (command, _) in enumerate(todo):
         words = set(re.split(r"[\s/;&|]+", command))
@@ -86,8 +86,8 @@ def mounted_from(todo):
     return len(todo)
 
 
-def without_foreign(todo):
-    """The steps whose tools are here. Says which are not."""
+def without_missing_tools(todo):
+    """Returns the steps whose tools are installed. Prints the missing tools."""
     kept = []
     for command, expected in todo:
         used = [tool for tool in FOREIGN if re.search(rf"(^|[|;&]\s*){tool}\b", command)]
@@ -100,21 +100,21 @@ def without_foreign(todo):
 
 
 def runnable(todo):
-    """The steps that can be run here. Says why the others can't."""
+    """Returns the steps that can run here. Prints why the others cannot."""
     reason = why_not()
     first = mounted_from(todo)
     if reason and first < len(todo):
         print(f"SKIPPED: {reason}: $ {todo[first][0]} and what follows")
         todo = todo[:first]
-    return without_foreign(todo)
+    return without_missing_tools(todo)
 
 
 def why_not():
-    """Why nothing can be mounted here; empty when it can."""
+    """Returns why nothing can be mounted here; empty if mounting works."""
     if not os.access("/dev/fuse", os.R_OK | os.W_OK):
-        return "/dev/fuse is not there or not ours"
+        return "cannot open /dev/fuse"
     if subprocess.run(["fusermount3", "--version"], stdout=subprocess.DEVNULL, check=False).returncode != 0:
-        return "there is no fusermount3"
+        return "fusermount3 is not installed"
     return ""
 
 
@@ -131,7 +131,7 @@ def main():
         at_end.callback(unmount_all, os.path.realpath(folder))
         os.symlink(root / "tests", os.path.join(folder, "tests"))
         wrong = replay(todo, folder, options.bin.resolve())
-    print(f"{len(todo) - wrong} of {len(todo)} commands do what the README says")
+    print(f"{len(todo) - wrong} of {len(todo)} commands print what the README shows")
     if wrong:
         return 1
     return 0 if len(todo) == len(whole) else SKIPPED

@@ -60,19 +60,19 @@ def _generated(source, programs, form, records):
     return Container(target, f"generated/{form}", lines=known)
 
 
-def check(containers, learnt, programs):
+def check(containers, answers, programs):
     """Compares what soak_requests has read from a mount with the expected content. Returns the number of files
     compared."""
-    by_container = _learnt_by_container({container.name for container in containers}, learnt)
+    by_container = _by_container({container.name for container in containers}, answers)
     checked = sum(_check(container, by_container.get(container.name, {}), programs) for container in containers)
     if not checked:
-        raise RuntimeError("nothing that was learnt is known")
+        raise RuntimeError("soak_requests has read no file with known content")
     return checked
 
 
-def _learnt_by_container(names, learnt):
+def _by_container(names, answers):
     found = {}
-    for line in learnt.read_text(encoding="utf-8", errors="surrogateescape").splitlines():
+    for line in answers.read_text(encoding="utf-8", errors="surrogateescape").splitlines():
         path, size, crc = line.rsplit("\t", 2)
         parts = path.split("/")
         name = next(("/".join(parts[:i]) for i in range(len(parts)) if "/".join(parts[:i]) in names), None)
@@ -81,12 +81,12 @@ def _learnt_by_container(names, learnt):
     return found
 
 
-def _check(container, learnt, programs):
+def _check(container, answers, programs):
     records, is_whole = _records(container, programs)
     facts = [_facts(record) for record in records]
     source = container.path.read_bytes()
     checked = 0
-    for path, got in learnt.items():
+    for path, got in answers.items():
         want = None
         if found := re.fullmatch(r"(?:records|\.views/thousands/\d+)/(\d+)", path):
             want = [facts[int(found[1])]] if is_whole else facts
@@ -99,7 +99,7 @@ def _check(container, learnt, programs):
         if want is not None:
             checked += 1
             if got not in want:
-                raise RuntimeError(f"{container.name}: {path} is not what it should be")
+                raise RuntimeError(f"{container.name}: {path} differs from the expectation")
     return checked
 
 
@@ -129,11 +129,11 @@ def _records(container, programs):
 
 def _check_records(container, records):
     if container.lines and b"".join(record + b"\n" for record in records) != container.lines:
-        raise RuntimeError(f"{container.name}: not what was written")
+        raise RuntimeError(f"{container.name}: differs from the writer's input")
     if "stream_sha256" not in container.expectation:
         return
     digest = hashlib.sha256()
     for record in records:
         digest.update(len(record).to_bytes(8, "little") + record)
     if digest.hexdigest() != container.expectation["stream_sha256"]:
-        raise RuntimeError(f"{container.name}: not the records of its expectation")
+        raise RuntimeError(f"{container.name}: differs from the records of its expectation")

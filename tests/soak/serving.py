@@ -29,7 +29,7 @@ class Daemon:
         environment = dict(os.environ, XDG_CACHE_HOME=str(point.parent / "caches"))
         self._running = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                                          text=True, errors="replace", env=environment)
-        self.complaints, self.cache, self._requests, self._used, self._told = [], "", 0, 0, threading.Condition()
+        self.complaints, self.cache, self._requests, self._used, self._updated = [], "", 0, 0, threading.Condition()
         self._open = 0
         self._reader = threading.Thread(target=self._read_log)
         self._reader.start()
@@ -53,9 +53,9 @@ class Daemon:
             if found := re.search(r" memory: (\d+) bytes in use", line):
                 self._used = int(found[1])
             if found := re.search(r" mirrored containers: (\d+) open", line):  # the last line of the output
-                with self._told:
+                with self._updated:
                     self._open = int(found[1])
-                    self._told.notify()
+                    self._updated.notify()
 
     def requests(self):
         """Returns the daemon's number of requests so far, without FORGET."""
@@ -63,10 +63,10 @@ class Daemon:
         return self._requests
 
     def _ask(self):
-        with self._told:
+        with self._updated:
             self._running.send_signal(signal.SIGUSR1)
-            if not self._told.wait(PATIENCE):
-                raise RuntimeError("the daemon tells no statistics")
+            if not self._updated.wait(PATIENCE):
+                raise RuntimeError("the daemon prints no statistics")
 
     def holdings(self):
         """Returns the resources in use once the daemon has closed all unused containers."""

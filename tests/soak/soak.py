@@ -13,7 +13,7 @@ import tempfile
 import time
 from pathlib import Path
 
-import asking
+import clients
 import material
 from serving import Daemon
 
@@ -42,17 +42,17 @@ def complaints(half_way, end, wrong, answers, log):
     yield from (f"the daemon's log says: {line}" for line in log)
 
 
-def work(crowd, daemon, wanted):
+def work(requesters, daemon, wanted):
     """Runs until the time is over, or until the daemon has received the requested number of requests."""
     begun, before = time.monotonic(), daemon.requests()
-    crowd.ask("work")
+    requesters.send("work")
     while True:
         time.sleep(min(1, wanted.seconds / 10) if wanted.seconds else 1)
         if wanted.seconds and time.monotonic() - begun > wanted.seconds:
             break
         if wanted.requests and daemon.requests() - before >= wanted.requests:
             break
-    crowd.ask("rest")
+    requesters.send("rest")
     return daemon.requests() - before, time.monotonic() - begun
 
 
@@ -60,22 +60,22 @@ def soak(folder, options):
     source = folder / "source"
     containers = material.make(source, options.bin, options.root, options.few)
     first, point = folder / "first", folder / "mnt"
-    learning = Daemon(options.bin, source, first, ["cache_size=256M"], ["-s"])
-    crowd = asking.Crowd(options.bin, first, point, folder / "learnt", 6 if options.few else 12, options.seed)
-    print(f"{crowd.paths} paths and {crowd.bytes} bytes learnt", flush=True)
-    known = material.check(containers, folder / "learnt", options.bin)
-    print(f"{known} files of them checked against recordfs cat, what the writers were given, and the source", flush=True)
-    learning.end()
+    undisturbed = Daemon(options.bin, source, first, ["cache_size=256M"], ["-s"])
+    requesters = clients.Clients(options.bin, first, point, folder / "expected", 6 if options.few else 12, options.seed)
+    print(f"{requesters.paths} paths and {requesters.bytes} bytes read in advance", flush=True)
+    known = material.check(containers, folder / "expected", options.bin)
+    print(f"{known} of these files checked against recordfs cat, the writers' input, and the source", flush=True)
+    undisturbed.end()
     daemon = Daemon(options.bin, source, point, ["cache_size=2M"])
     half = argparse.Namespace(seconds=options.minutes * 30, requests=options.requests // 2)
     held, requests, took = [], 0, 0
     for _ in range(2):
-        done, seconds = work(crowd, daemon, half)
+        done, seconds = work(requesters, daemon, half)
         requests, took = requests + done, took + seconds
-        answers, wrong = crowd.ask("visit")
+        answers, wrong = requesters.send("visit")
         held.append(daemon.holdings())
     print(f"{daemon.cache}; {took:.0f} seconds, {requests / took:.0f} requests a second", flush=True)
-    crowd.end()
+    requesters.end()
     daemon.end()
     found = list(complaints(*held, wrong, answers, daemon.complaints))
     half_way, end = held
@@ -93,7 +93,7 @@ def parsed():
     parser.add_argument("--root", type=Path, required=True)
     parser.add_argument("--minutes", type=float, default=0)
     parser.add_argument("--requests", type=int, default=0)
-    parser.add_argument("--few", action="store_true", help="some files of each format alone")
+    parser.add_argument("--few", action="store_true", help="only some files of each format")
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
     if not options.minutes and not options.requests:
@@ -105,7 +105,7 @@ def parsed():
 def main():
     options = parsed()
     if not os.access("/dev/fuse", os.R_OK | os.W_OK) or shutil.which("fusermount3") is None:
-        print("SKIPPED: nothing can be mounted")
+        print("SKIPPED: mounting is impossible here")
         return SKIPPED
     if os.geteuid() == 0 and IN_NAMESPACE not in os.environ:
         os.environ[IN_NAMESPACE] = "1"

@@ -54,9 +54,9 @@ class Checkout(unittest.TestCase):
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_text(text, encoding="utf-8")
 
-    def assert_found(self, check, *beginnings):
-        self.assertEqual([e[: len(b)] for e, b in zip(check.errors(self.root), beginnings)], list(beginnings))
-        self.assertEqual(len(list(check.errors(self.root))), len(beginnings))
+    def assert_found(self, check, *prefixes):
+        self.assertEqual([e[: len(b)] for e, b in zip(check.errors(self.root), prefixes)], list(prefixes))
+        self.assertEqual(len(list(check.errors(self.root))), len(prefixes))
 
 
 class CleanCheckout(Checkout):
@@ -66,7 +66,7 @@ class CleanCheckout(Checkout):
 
 
 class TypeNames(Checkout):
-    def test_one_namespace_has_two_types_of_one_name(self):
+    def test_type_defined_twice_in_a_namespace_is_found(self):
         self.plant("fusefs/tree/state.h", "namespace recordfs {\nstruct State {\n};\nstruct Ahead;\n}\n")
         self.plant("fusefs/glue/other.h", "namespace recordfs::glue {\nstruct State {};\n}\n")
         self.assert_found(type_names)
@@ -79,114 +79,114 @@ class Includes(Checkout):
         self.plant(path, f"#pragma once\n{line}\n")
         self.assert_found(include_direction, f"{path}:2: ")
 
-    def test_base_includes_hash(self):
+    def test_base_that_includes_hash_is_found(self):
         self.includes("core/base/cursor.h", '#include "core/hash/crc32c.h"')
 
-    def test_hash_includes_codec(self):
+    def test_hash_that_includes_codec_is_found(self):
         self.includes("core/hash/highway.h", '#include "core/codec/codec.h"')
 
-    def test_codec_includes_a_format_contract(self):
+    def test_codec_that_includes_a_format_contract_is_found(self):
         self.includes("core/codec/codec.h", '#include "core/formats/registry.h"')
 
-    def test_format_includes_another_format(self):
+    def test_format_that_includes_another_format_is_found(self):
         self.includes("core/formats/bbb/bbb.h", '#include "core/formats/aaa/aaa.h"')
 
-    def test_format_includes_store(self):
+    def test_format_that_includes_store_is_found(self):
         self.includes("core/formats/aaa/aaa.h", '#include "core/store/store.h"')
 
-    def test_contract_includes_a_format(self):
+    def test_contract_that_includes_a_format_is_found(self):
         self.includes("core/formats/registry.cc", '#include "core/formats/aaa/aaa.h"')
 
-    def test_store_includes_a_format(self):
+    def test_store_that_includes_a_format_is_found(self):
         self.includes("core/store/store.cc", '#include "core/formats/aaa/aaa.h"')
 
-    def test_fusefs_includes_a_format(self):
+    def test_fusefs_that_includes_a_format_is_found(self):
         self.includes("fusefs/main.cc", '#include "core/formats/aaa/aaa.h"')
 
-    def test_core_includes_fusefs(self):
+    def test_core_that_includes_fusefs_is_found(self):
         self.includes("core/store/store.cc", '#include "fusefs/tree/node.h"')
 
-    def test_tree_includes_glue(self):
+    def test_tree_that_includes_glue_is_found(self):
         self.includes("fusefs/tree/node.h", '#include "fusefs/glue/session.h"')
 
-    def test_glue_includes_commands(self):
+    def test_glue_that_includes_commands_is_found(self):
         self.includes("fusefs/glue/session.h", '  #  include "fusefs/commands/command.h"')
 
-    def test_glue_includes_main(self):
+    def test_glue_that_includes_main_is_found(self):
         self.includes("fusefs/glue/session.h", '#include "fusefs/options.h"')
 
-    def test_codec_library_in_a_format(self):
+    def test_codec_library_in_a_format_is_found(self):
         self.includes("core/formats/aaa/aaa.h", "#include <zstd.h>")
 
-    def test_codec_library_in_another_codec(self):
+    def test_codec_library_in_another_codec_is_found(self):
         self.includes("core/codec/snappy.cc", "#include <brotli/decode.h>")
 
-    def test_codec_library_with_quotes(self):
+    def test_codec_library_with_quotes_is_found(self):
         self.includes("core/formats/aaa/aaa.h", '#include "zstd.h"')
 
-    def test_hash_library_in_the_store(self):
+    def test_hash_library_in_the_store_is_found(self):
         self.includes("core/store/store.cc", "#include <highwayhash/highwayhash.h>")
 
-    def test_fuse_in_main(self):
+    def test_libfuse_in_main_is_found(self):
         self.includes("fusefs/main.cc", "#include <fuse.h>")
 
-    def test_fuse_in_the_tree(self):
+    def test_libfuse_in_the_tree_is_found(self):
         self.includes("fusefs/tree/node.h", "#include <fuse3/fuse_lowlevel.h>")
 
-    def test_json_outside_its_place(self):
+    def test_json_library_in_the_store_is_found(self):
         self.includes("core/store/store.cc", "#include <nlohmann/json.hpp>")
 
-    def test_printing_in_core(self):
+    def test_printing_in_core_is_found(self):
         self.includes("core/base/cursor.h", "#include <iostream>")
 
-    def test_relative_include(self):
+    def test_relative_include_is_found(self):
         self.includes("core/base/cursor.h", '#include "bytes.h"')
 
-    def test_folder_without_a_layer(self):
+    def test_folder_without_a_layer_is_found(self):
         self.plant("core/misc/thing.h", "")
         self.assert_found(include_direction, "core/misc/thing.h: ")
 
-    def test_include_in_a_comment_is_none(self):
+    def test_include_in_a_comment_is_ignored(self):
         self.plant("core/base/cursor.h", '/*\n#include "core/store/store.h"\n*/\n// #include <zstd.h>\n')
         self.assert_found(include_direction)
 
 
 class Layout(Checkout):
-    def test_stranger_at_the_top(self):
+    def test_unknown_folder_at_the_top_level_is_found(self):
         self.plant("docs/page.md", "")
         self.assert_found(layout, "docs: ")
 
-    def test_folder_without_readme(self):
+    def test_folder_without_readme_is_found(self):
         (self.root / "core/base/README.md").unlink()
         self.assert_found(layout, "core/base: ")
 
-    def test_kind_of_test_without_readme(self):
+    def test_kind_of_test_without_readme_is_found(self):
         (self.root / "tests/unit/README.md").unlink()
         self.assert_found(layout, "tests/unit: ")
 
-    def test_readme_longer_than_a_page(self):
+    def test_readme_longer_than_60_lines_is_found(self):
         self.plant("core/base/README.md", "line\n" * 61)
         self.assert_found(layout, "core/base/README.md: ")
 
-    def test_format_without_description(self):
+    def test_format_without_description_is_found(self):
         (self.root / "core/formats/aaa/FORMAT.md").unlink()
         self.assert_found(layout, "core/formats/aaa: ")
 
-    def test_source_of_600_lines(self):
+    def test_source_of_600_lines_is_accepted(self):
         self.plant("core/base/cursor.h", "\n" * 600)
         self.assert_found(layout)
 
-    def test_source_of_601_lines(self):
+    def test_source_of_601_lines_is_found(self):
         self.plant("tests/unit/base/cursor_test.cc", "\n" * 601)
         self.assert_found(layout, "tests/unit/base/cursor_test.cc: ")
 
 
 class FormatNames(Checkout):
-    def test_format_in_the_store(self):
+    def test_format_name_in_the_store_is_found(self):
         self.plant("core/store/store.cc", 'if (format == "riegeli") return;\n')
         self.assert_found(format_names, "core/store/store.cc:1: ")
 
-    def test_format_in_a_comment(self):
+    def test_format_name_in_a_comment_is_ignored(self):
         self.plant("fusefs/main.cc", "/* as\n riegeli */ int n; // proio\n")
         self.assert_found(format_names)
 
@@ -196,21 +196,35 @@ class Phrases(Checkout):
         self.plant(path, text)
         self.assert_found(phrases, *[f"{path}:{line}: " for line in lines])
 
-    def test_comment_of_a_header(self):
+    def test_phrase_in_a_comment_of_a_header_is_found(self):
         self.found_in("core/codec/codec.h", "int n;\n// Whoever asks is told.\n/* and\n mended */\n", 2, 2, 4)
 
-    def test_docstring_and_comment_of_python(self):
+    def test_phrase_in_a_docstring_or_comment_of_python_is_found(self):
         self.found_in("tests/fuzz/run.py", '"""What stands behind\nit."""\nx = "nobody"  # got in\n', 1, 1, 3)
 
-    def test_folder_page(self):
+    def test_phrase_in_the_name_of_a_python_test_is_found(self):
+        self.found_in("tests/mount/x_test.py", "def test_who_stands_there(self):\n    behind = 1\n", 1, 1)
+
+    def test_phrase_in_a_comment_of_a_shell_script_is_found(self):
+        self.found_in("scripts/test", "#!/bin/sh\necho behind ${#x} '# behind'  # got in\n# got in\n", 2, 3)
+
+    def test_phrase_in_a_comment_of_a_python_script_without_suffix_is_found(self):
+        self.found_in("scripts/run", "#!/usr/bin/env python3\n# got in\n", 2)
+
+    def test_phrase_in_a_comment_of_cmake_is_found(self):
+        self.plant("core/codec/CMakeLists.txt", "set(behind x)\n# got in\n")
+        self.plant("scripts/cmake/a.cmake", 'set(x "# behind")  # got in\n')
+        self.assert_found(phrases, "core/codec/CMakeLists.txt:2: ", "scripts/cmake/a.cmake:1: ")
+
+    def test_phrase_in_a_readme_is_found(self):
         self.found_in("core/hash/README.md", "# hash\n\nIt knows no file.\n", 3)
 
-    def test_code_and_names_are_no_prose(self):
+    def test_code_and_names_are_ignored(self):
         self.plant("core/codec/codec.h", 'int behind = mend("is told");  // `behind`, mend() and "is told"\n')
         self.plant("core/hash/README.md", "```\nwhoever\n```\n\n    nobody\n")
         self.assert_found(phrases)
 
-    def test_folder_that_is_not_rewritten(self):
+    def test_other_folders_are_ignored(self):
         self.found_in("fusefs/main.cc", "// Whoever asks is told.\n")
 
 

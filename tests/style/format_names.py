@@ -15,7 +15,7 @@ _COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
 
 
 def without_comments(cxx):
-    """C++ text with its line numbers, but without comments."""
+    """Returns C++ code without comments, with the same line numbers."""
     return _COMMENT.sub(lambda match: "\n" * match.group().count("\n"), cxx)
 
 

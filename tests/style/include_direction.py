@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Includes run one way: include_direction.py ROOT prints each that does not, and fails if there is one.
+"""Includes follow one direction: include_direction.py ROOT prints each violation, and fails on one.
 
     base <- hash <- codec <- formats' contract <- formats/<x> <- formats.cc <- decoding <- store
          <- fusefs/growth <- fusefs/tree <- fusefs/glue <- fusefs/confinement <- fusefs (options, opening)
@@ -10,20 +10,20 @@ from pathlib import Path
 
 import sources
 
-# The one file that knows of all others.
+# The only file that may include all others.
 MAIN = "fusefs/main.cc"
 
-# A folder may include itself and the layers before it.
+# A folder may include itself and earlier layers.
 LAYERS = ["core/base", "core/hash", "core/codec", "core/formats", "core/formats/*", "core/decoding", "core/store",
           "fusefs/growth", "fusefs/tree", "fusefs/glue", "fusefs/confinement", "fusefs", "fusefs/commands", MAIN]
 
-# The list of formats: the one file that names them all.
+# The list of formats: the only file that names them all.
 REGISTRY = "core/formats/formats.cc"
 
-# Formats that are another one's files with something around or inside them, and what they are built on.
+# {format: the format that its files contain}; such a format includes the other's headers.
 BUILT_ON = {"array_record": "riegeli", "wandb": "leveldb_log"}
 
-# The header's beginning, and where alone it may be included: a folder (ends in /) or a file without its suffix.
+# {prefix of a header: the only places that may include it}: folders (with / at the end), and files without suffix.
 PLACES = {
     "fuse": ["fusefs/glue/"],
     "CLI/": ["fusefs/options", "fusefs/commands/"],
@@ -53,7 +53,7 @@ NOT_IN_CORE = ["iostream", "cstdio", "stdio.h", "print"]
 
 
 def layer_of(path):
-    """The layer of a file of core/ or fusefs/, or None if it is in none."""
+    """Returns the layer of a file of core/ or fusefs/, or None."""
     if path.as_posix() == MAIN:
         return MAIN
     folder = path.parent.as_posix()
@@ -68,7 +68,7 @@ def layer_of(path):
 
 
 def format_of(path):
-    """The name of the format in whose folder `path` stands, or None."""
+    """Returns the format whose folder contains `path`, or None."""
     parts = path.parts
     return parts[2] if parts[:2] == ("core", "formats") and len(parts) > 3 else None
 
@@ -76,13 +76,13 @@ def format_of(path):
 def own_include_error(path, target):
     own, other = layer_of(path), layer_of(target)
     if other is None:
-        return "stands in no layer"
+        return "is in no layer"
     if format_of(target) and format_of(path) != format_of(target):
         if path.as_posix() == REGISTRY or BUILT_ON.get(format_of(path)) == format_of(target):
             return None
-        return f"a format is included by itself and by {REGISTRY} alone"
+        return f"only the format itself and {REGISTRY} may include it"
     if LAYERS.index(other) > LAYERS.index(own):
-        return f"{own} stands below {other}"
+        return f"{own} is a lower layer than {other}"
     return None
 
 
@@ -90,18 +90,18 @@ def foreign_include_error(path, header):
     if path.parts[0] == "core" and header in NOT_IN_CORE:
         return "the core does not print"
     name = path.with_suffix("").as_posix()
-    for beginning, places in PLACES.items():
-        if not header.startswith(beginning):
+    for prefix, places in PLACES.items():
+        if not header.startswith(prefix):
             continue
         if not any(name == place or (place.endswith("/") and name.startswith(place)) for place in places):
-            return "is included in " + ", ".join(places) + " alone"
+            return "may only be included in " + ", ".join(places)
     return None
 
 
 def errors(root):
     for path in sources.files(root, "core", "fusefs", suffixes=sources.CXX):
         if layer_of(path) is None:
-            yield f"{path}: stands in no layer"
+            yield f"{path}: is in no layer"
             continue
         for line, is_system, header in sources.includes(sources.text(root, path)):
             if is_system:
@@ -115,4 +115,4 @@ def errors(root):
 
 
 if __name__ == "__main__":
-    sys.exit(sources.report(errors, "includes run one way"))
+    sys.exit(sources.report(errors, "includes follow one direction"))

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Where files stand and how long they are: layout.py ROOT prints what does not fit, and fails if anything does."""
+"""Checks the place and length of files: layout.py ROOT prints each violation, and fails on one."""
 import sys
 from pathlib import Path
 
@@ -18,7 +18,7 @@ def top_level(root):
 
 
 def readme_folder(path):
-    """The folder whose README speaks for a source: its own, and in tests/ the kind of test it is."""
+    """Returns the folder whose README describes a source: its own, or in tests/ that of the kind of test."""
     return Path(*path.parts[:2]) if path.parts[0] == "tests" and len(path.parts) > 2 else path.parent
 
 
@@ -37,7 +37,7 @@ def readmes(root):
 
 
 def formats(root):
-    """A format's folder says in FORMAT.md what it is for, at the length that the format needs."""
+    """A format's folder has a FORMAT.md of any length."""
     for folder in sorted({Path(*path.parts[:3]) for path in sources.files(root, "core/formats") if len(path.parts) > 3}):
         if not (root / folder / "FORMAT.md").is_file():
             yield f"{folder}: has no FORMAT.md"
@@ -56,4 +56,4 @@ def errors(root):
 
 
 if __name__ == "__main__":
-    sys.exit(sources.report(errors, "every file stands where it belongs"))
+    sys.exit(sources.report(errors, "every file is in its place"))

@@ -1,4 +1,4 @@
-"""What the style tests read: the files of a checkout, and C++ text without its comments and literals."""
+"""Shared by the style tests: the files of a checkout, and C++ code without comments and literals."""
 import re
 import sys
 from pathlib import Path
@@ -20,7 +20,7 @@ _INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*([<"])([^>"\n]+)[>"]', re.MUL
 
 
 def files(root, *folders, suffixes=SOURCES):
-    """Paths below `folders` of `root`, relative to `root`, sorted."""
+    """Returns the sorted paths of files in `folders`, relative to `root`."""
     found = []
     for folder in folders:
         for path in sorted((root / folder).rglob("*")):
@@ -35,23 +35,23 @@ def text(root, path):
 
 
 def _blank(match):
-    """White space in place of what was matched, so that line numbers stay."""
+    """Returns white space that keeps the line numbers."""
     return "\n" * match.group().count("\n") + " "
 
 
 def code(cxx):
-    """C++ text without comments, string literals and character literals."""
+    """Returns C++ code without comments, string literals and character literals."""
     return _COMMENT_OR_LITERAL.sub(_blank, cxx)
 
 
 def includes(cxx):
-    """(line, is_system, path) of each include."""
+    """Returns (line, is_system, path) of each include."""
     bare = _COMMENT.sub(_blank, cxx)
     return [(bare.count("\n", 0, m.start(1)) + 1, m.group(1) == "<", m.group(2)) for m in _INCLUDE.finditer(bare)]
 
 
 def report(errors, all_good):
-    """A check's main: prints what `errors` finds in the checkout that the command line names; the exit status."""
+    """The main function of a check: prints the errors in the checkout that the command line names. Returns the exit status."""
     found = list(errors(Path(sys.argv[1])))
     print("\n".join(found) or all_good)
     return 1 if found else 0

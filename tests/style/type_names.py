@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""One type for one name: type_names.py ROOT prints each type that headers of core/ and fusefs/ define twice in a namespace.
+"""Type names are unique: type_names.py ROOT prints each type that headers of core/ and fusefs/ define twice in a namespace.
 
-The compiler sees one file at a time, and the linker takes whichever of the two it meets first.
+Neither the compiler nor the linker reports such types.
 """
 import re
 import sys
@@ -13,7 +13,7 @@ _TYPE = re.compile(r"^(?:class|struct|union|enum(?: class)?) (\w+)[^;{]*\{", re.
 
 
 def types(cxx):
-    """(line, qualified name) of each type that stands directly in a namespace; there is no indentation in front of it."""
+    """Yields (line, qualified name) of each type directly in a namespace, which is not indented."""
     bare = sources.code(cxx)
     namespaces = [(match.start(), match.group(1)) for match in _NAMESPACE.finditer(bare)]
     for match in _TYPE.finditer(bare):
@@ -32,4 +32,4 @@ def errors(root):
 
 
 if __name__ == "__main__":
-    sys.exit(sources.report(errors, "each type has a name of its own"))
+    sys.exit(sources.report(errors, "type names are unique"))

@@ -107,8 +107,8 @@ def parsed():
     parser.add_argument("--only", default="*", metavar="PATTERN",
                         help="lines of this name, like 'grep*'; several with commas")
     parser.add_argument("--list", action="store_true", help="print the names of the lines")
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write the results there too")
-    parser.add_argument("--check", action="store_true", help="exit status 1 where a bound is not kept")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="also write the results to FILE")
+    parser.add_argument("--check", action="store_true", help="exit status 1 if a bound is not kept")
     return parser.parse_args()
 
 
@@ -145,7 +145,7 @@ def measured(bench, lines, function):
 
 def why_not():
     if not os.access("/dev/fuse", os.R_OK | os.W_OK):
-        return "/dev/fuse is not there or not ours"
+        return "cannot open /dev/fuse"
     return "" if shutil.which("fusermount3") else "there is no fusermount3"
 
 
@@ -168,7 +168,7 @@ def main():
         print("\n".join(line.name for lines, _ in MEASUREMENTS for line in lines))
         return 0
     if reason := why_not():
-        print(f"SKIPPED: nothing was measured: {reason}")
+        print(f"SKIPPED: no measurements: {reason}")
         return SKIPPED
     enter_namespace()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that mounts and files are cleaned up

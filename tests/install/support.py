@@ -1,6 +1,6 @@
-"""What the tests of installed files share: where things are, and what the program's --help says.
+"""Shared by the tests of installed files: paths, and parsing of --help.
 
-    x_test.py --build FOLDER --root CHECKOUT [unittest's options]     FOLDER is a whole build
+    x_test.py --build FOLDER --root CHECKOUT [unittest's options]     FOLDER: a complete build
 """
 import argparse
 import os
@@ -11,18 +11,18 @@ import sys
 import unittest
 from pathlib import Path
 
-PATIENCE = 60  # seconds until something counts as stuck
+PATIENCE = 60  # seconds until a command counts as stuck
 
 
 class place:
-    """Where the build and the checkout are; set by main()."""
+    """The build and the checkout; set by main()."""
 
     build = Path()
     checkout = Path()
 
 
 def installed(name):
-    """A source of what is installed."""
+    """Returns the source of an installed file."""
     return place.checkout / "fusefs" / "install" / name
 
 
@@ -31,7 +31,7 @@ def sample(name):
 
 
 def run(*command, **options):
-    """A finished command with its output as text, where stderr goes too; never raises on a status."""
+    """Runs a command to its end. Output and errors are one text. Does not raise on a nonzero status."""
     return subprocess.run([str(word) for word in command], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                           stderr=subprocess.STDOUT, text=True, timeout=PATIENCE, check=False, **options)
 
@@ -41,14 +41,14 @@ def needs(tool):
 
 
 def help_of(*words, name="recordfs"):
-    """The lines of a --help; `name` is what the program is started as."""
+    """Returns the lines of --help of the program, started under the name `name`."""
     done = subprocess.run([name, *words, "--help"], executable=place.build / "recordfs", stdin=subprocess.DEVNULL,
                           stdout=subprocess.PIPE, text=True, timeout=PATIENCE, check=True)
     return done.stdout.splitlines()
 
 
 def sections(lines):
-    """(heading in lower case, line) of each indented line. A heading begins with a capital letter."""
+    """Yields (heading in lower case, line) of each indented line. A heading starts with a capital letter."""
     heading = ""
     for line in lines:
         if re.match(r"[A-Z].*:$", line):
@@ -57,10 +57,10 @@ def sections(lines):
             yield heading, line
 
 
-def entries(lines, beginning):
-    """The lines that begin an entry, which is indented by two, of the sections whose heading begins so."""
+def entries(lines, prefix):
+    """Returns the first line of each entry (indented by two) in the sections whose heading starts with `prefix`."""
     return [line.strip() for heading, line in sections(lines)
-            if heading.startswith(beginning) and re.match(r"  \S", line)]
+            if heading.startswith(prefix) and re.match(r"  \S", line)]
 
 
 def commands(lines):
@@ -68,7 +68,7 @@ def commands(lines):
 
 
 def options(lines, but=None):
-    """Every option that begins an indented line, in each of its spellings, but for the one that is also spelled `but`."""
+    """Returns every spelling of every option that starts an indented line, except the one also spelled `but`."""
     found = set()
     for _, line in sections(lines):
         spellings = set()
@@ -82,7 +82,7 @@ def options(lines, but=None):
 
 
 def mount_options(lines):
-    """The names of the -o list."""
+    """Returns the names in the list of -o options."""
     found = set()
     for line in entries(lines, "mount options"):
         words = re.split(r"\s{2,}", line)[0].split(", ")

@@ -1,12 +1,13 @@
-"""Runs the crowd of soak_requests."""
+"""Runs soak_requests, whose processes send the requests."""
 import subprocess
 
 
-class Crowd:
-    """The running soak_requests, which first reads everything that the mount `first` shows."""
+class Clients:
+    """A running soak_requests. It first reads everything from the mount `first`, and writes paths, sizes and CRCs to the file
+    `expected`."""
 
-    def __init__(self, programs, first, point, learnt, names, seed):
-        words = [programs / "soak_requests", first, point, names, seed, 2, 6, learnt]
+    def __init__(self, programs, first, point, expected, names, seed):
+        words = [programs / "soak_requests", first, point, names, seed, 2, 6, expected]
         self._running = subprocess.Popen([str(word) for word in words], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         self.paths, self.bytes = map(int, self._answer()[1:])
 
@@ -16,7 +17,7 @@ class Crowd:
             raise RuntimeError(f"soak_requests ended with {self._running.wait()}")
         return line.split()
 
-    def ask(self, word):
+    def send(self, word):
         """Sends a command. Returns how many answers were compared so far, and how many were wrong."""
         self._running.stdin.write(word + "\n")
         self._running.stdin.flush()
