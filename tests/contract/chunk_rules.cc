@@ -20,10 +20,10 @@ bool leaves(const Extent& extent, std::uint64_t size) {
 // Returns what is wrong with a part of a record of `size` bytes, or an empty text.
 std::string_view wrong_in(const Parts& parts, std::size_t index, std::uint64_t size) {
   const Part& part = parts[index];
-  if (part.parent && *part.parent >= index) return "stands before its directory";
-  if (part.parent && parts[*part.parent].kind != PartKind::kDirectory) return "stands in a file";
+  if (part.parent && *part.parent >= index) return "precedes its directory";
+  if (part.parent && parts[*part.parent].kind != PartKind::kDirectory) return "is inside a file";
   if (part.kind != PartKind::kSlice) return {};
-  if (leaves(part.extent, size)) return "leaves the record";
+  if (leaves(part.extent, size)) return "extends beyond the record";
   return {};
 }
 
@@ -81,29 +81,29 @@ class ChunkCheck {
 
   void compare_record(const Layout& a, const Layout& b, std::uint64_t index) {
     const bool same = a.extent(index).begin == b.extent(index).begin && a.extent(index).size == b.extent(index).size;
-    expect(same, fmt::format("layout and decode disagree about where record {} stands", index));
+    expect(same, fmt::format("layout and decode disagree about the position of record {}", index));
     const Error* const of_a = a.failure(index);
     const Error* const of_b = b.failure(index);
     // A layout that is cheaper than decoding may report a broken compressed record as readable. Only decode reads all
     // bytes, so it may find more unreadable records.
     expect(!of_a || (of_b && of_a->code == of_b->code),
-           fmt::format("decode forgets why record {} can't be read", index));
+           fmt::format("decode loses the reason why record {} is unreadable", index));
   }
 
   bool costs_decode() const { return info_.layout_cost == LayoutCost::kDecode; }
 
   void compare_header(const Layout& layout) {
-    expect(!info_.records || *info_.records == layout.records(), "the header states another number of records");
-    expect(!info_.decoded_size || *info_.decoded_size == layout.total(), "the header states another decoded size");
+    expect(!info_.records || *info_.records == layout.records(), "the header declares another number of records");
+    expect(!info_.decoded_size || *info_.decoded_size == layout.total(), "the header declares another decoded size");
   }
 
   void compare_parts(const Chunk& whole, std::uint64_t seed) {
-    expect(whole.layout().end() <= whole.payload_size(), "records stand behind the payload's end");
+    expect(whole.layout().end() <= whole.payload_size(), "records extend beyond the payload");
     const auto parts = container_.decode_by_parts(info_);
     expect(parts.has_value(), "decode succeeds and decode_by_parts fails");
     if (!parts || !*parts) return;
     const Layout& layout = (*parts)->layout();
-    expect(layout.records() == whole.layout().records(), "the parts hold another number of records");
+    expect(layout.records() == whole.layout().records(), "the parts contain another number of records");
     if (layout.records() != whole.layout().records()) return;
     std::mt19937_64 random(seed);
     for (int i = 0; i < 20 && layout.records() > 0; ++i)
@@ -113,7 +113,7 @@ class ChunkCheck {
   void compare_range(const Chunk& whole, const Chunk& parts, std::uint64_t index, std::uint64_t random) {
     const Extent a = whole.layout().extent(index);
     const Extent b = parts.layout().extent(index);
-    expect(a.size == b.size, fmt::format("record {} has another size in parts", index));
+    expect(a.size == b.size, fmt::format("record {} has another size when read by parts", index));
     if (a.size != b.size || whole.layout().failure(index)) return;
     const std::uint64_t from = random % (a.size + 1);
     const std::uint64_t length = (random >> 32) % (a.size - from + 1);
@@ -121,10 +121,10 @@ class ChunkCheck {
     const auto of_parts = parts.read(b.begin + from, length);
     // Data that is decoded on demand may turn out to be broken, but then both chunks have to fail.
     expect(of_whole.has_value() == of_parts.has_value(),
-           fmt::format("record {} can be read in one way only [{}, +{})", index, from, length));
+           fmt::format("record {} is readable in only one way [{}, +{})", index, from, length));
     if (of_whole && of_parts) {
       expect(as_text(of_whole->bytes) == as_text(of_parts->bytes),
-             fmt::format("record {} has other bytes in parts", index));
+             fmt::format("record {} has other bytes when read by parts", index));
     }
   }
 
@@ -143,24 +143,24 @@ class ChunkCheck {
   void expect_own_reason(const Error& error, std::uint64_t index) {
     const Code code = error.code;
     expect(code == Code::kDamage || code == Code::kLimit || code == Code::kOutOfMemory,
-           fmt::format("record {} hides what is in it for no reason of its own", index));
+           fmt::format("the parts of record {} fail with an error that is not in the bytes", index));
   }
 
   void check_value(Bytes record, std::uint64_t index) {
     const auto value = container_.value(record);
     if (!value) return expect_own_reason(value.error(), index);
-    expect(is_right(*value, Limits{}.nesting_depth), fmt::format("record {} is told as no right value", index));
+    expect(is_right(*value, Limits{}.nesting_depth), fmt::format("record {} has an invalid value", index));
   }
 
   void check_changes(Bytes record, std::uint64_t index) {
     std::uint64_t taken = 0;
     const auto handed = container_.key_changes(record, [&](const KeyChange& change) {
-      expect(!leaves(change.value, record.size()), fmt::format("a value leaves record {}", index));
+      expect(!leaves(change.value, record.size()), fmt::format("a value extends beyond record {}", index));
       return ++taken < kInsides;
     });
-    expect(taken <= kInsides, fmt::format("record {} hands out more changes than are wanted", index));
+    expect(taken <= kInsides, fmt::format("record {} returns more changes than requested", index));
     if (handed) return;
-    expect(taken == 0, fmt::format("record {} hands out changes and fails", index));
+    expect(taken == 0, fmt::format("record {} returns changes and then fails", index));
     expect_own_reason(handed.error(), index);
   }
 

@@ -18,7 +18,7 @@ class ContentTest : public SampleTest {
     const auto& right = sample().want.right;
     if (std::ranges::find(right, stream) != right.end()) return;
     EXPECT_TRUE(reading.reports_damage())
-        << stream.records << " records are not the expected ones, and no damage is told";
+        << stream.records << " records differ from the expectation, but no damage is reported";
     std::cout << "differs: " << sample().name << ": " << stream.records << " records, "
               << (right.empty() ? 0 : right.front().records) << " expected\n";
   }
@@ -36,7 +36,7 @@ class UndamagedTest : public SampleTest {};
 RECORDFS_FOR_EACH(containers(), ContentTest);
 RECORDFS_FOR_EACH(undamaged_containers(), UndamagedTest);
 
-TEST_P(ContentTest, RecordsAreTheExpectedOnes) {
+TEST_P(ContentTest, RecordsMatchTheExpectation) {
   const auto container = open_sample();
   StreamDigest digest;
   Reading reading;
@@ -49,7 +49,7 @@ TEST_P(ContentTest, RecordsAreTheExpectedOnes) {
   sample().want.damaged ? judge_damaged(stream, reading) : judge_undamaged(stream, reading);
 }
 
-TEST_P(UndamagedTest, SampledRecordsAreTheExpectedOnes) {
+TEST_P(UndamagedTest, SampledRecordsMatchTheExpectation) {
   std::map<std::uint64_t, ExpectedRecord> due;
   for (const ExpectedRecord& record : sample().want.some) due[record.ordinal] = record;
   const auto container = open_sample();
@@ -65,7 +65,7 @@ TEST_P(UndamagedTest, SampledRecordsAreTheExpectedOnes) {
   EXPECT_TRUE(due.empty());
 }
 
-TEST_P(UndamagedTest, ChunksAreTheExpectedOnes) {
+TEST_P(UndamagedTest, ChunksMatchTheExpectation) {
   const auto container = open_sample();
   ASSERT_TRUE(container);
   const auto chunks = walk(*container, bytes().size()).chunks();
@@ -78,7 +78,7 @@ TEST_P(UndamagedTest, ChunksAreTheExpectedOnes) {
 }
 
 // Reads single records through fresh keys, as the store does after an eviction.
-TEST_P(ContentTest, EveryRecordByItsAddressEqualsTheSequentialPass) {
+TEST_P(ContentTest, RecordReadByAddressEqualsSequentialRead) {
   const auto container = open_sample();
   if (!container) return;
   const Reading all = read_all(*container, bytes().size());
@@ -100,7 +100,7 @@ TEST_P(ContentTest, EveryRecordByItsAddressEqualsTheSequentialPass) {
   }
 }
 
-TEST_P(ContentTest, EightThreadsEqualOne) {
+TEST_P(ContentTest, EightThreadsReadTheSameAsOne) {
   const auto container = open_sample();
   if (!container) return;
   const Reading one = read_all(*container, bytes().size());
@@ -119,7 +119,7 @@ TEST_P(ContentTest, EightThreadsEqualOne) {
 }
 
 // A damaged sample contains no record that the sample it was made from does not have.
-TEST_P(ContentTest, DamagedSampleGivesRecordsOfItsOriginalAlone) {
+TEST_P(ContentTest, DamagedSampleYieldsOnlyRecordsOfTheOriginal) {
   if (sample().want.undamaged.empty()) return;
   const auto container = open_sample();
   const auto& all = all_samples();
@@ -133,7 +133,7 @@ TEST_P(ContentTest, DamagedSampleGivesRecordsOfItsOriginalAlone) {
   EXPECT_TRUE(is_subsequence(read_all(*container, bytes().size()).records, read_all(**opened, whole->size()).records));
 }
 
-TEST_P(ContentTest, AllDepthsAgreeAboutEachChunk) {
+TEST_P(ContentTest, DecodeLayoutAndVerifyAgreeAboutEachChunk) {
   const auto container = open_sample();
   if (!container) return;
   auto chunks = walk(*container, bytes().size()).chunks();

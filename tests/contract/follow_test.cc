@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::uint64_t kCache = 1 << 20;
 
-void say_nothing(Severity, const std::string&) {}
+void discard_log(Severity, const std::string&) {}
 
 // Retries `ask` until it no longer returns kPending.
 template <class Ask>
@@ -80,7 +80,7 @@ class FollowTest : public SampleTest {
     if (known > 0) expect_right(store, random_() % known);
   }
 
-  Services services_{kCache, 1, say_nothing};
+  Services services_{kCache, 1, discard_log};
   std::vector<std::size_t> due_;          // the hash of each record
   std::vector<std::uint64_t> addresses_;  // of the records seen so far
   std::vector<Position> places_;
@@ -105,7 +105,7 @@ std::string rows_of(const RecordStore& store) {
   return rows ? std::string(as_text(rows->bytes)) : to_string(rows.error());
 }
 
-TEST_P(FollowTest, AFileThatGrowsShowsWhatIsCompleteAndNoDamage) {
+TEST_P(FollowTest, GrowingFileShowsCompleteRecordsAndNoDamage) {
   std::unique_ptr<RecordStore> store;
   for (const std::size_t size : sizes()) {
     auto next = at_size(size, store.get());

@@ -27,7 +27,7 @@ class HoleySource final : public Source {
     if (at >= size()) return std::size_t{0};
     out = out.first(static_cast<std::size_t>(std::min<std::uint64_t>(out.size(), size() - at)));
     read_ += out.size();
-    if (read_ > most_) return Error{Code::kIo, at, "more was read than a hole may cost"};
+    if (read_ > most_) return Error{Code::kIo, at, "read more bytes than a hole allows"};
     std::ranges::fill(out, std::byte{0});
     put(before_, 0, at, out);
     put(behind_, begin_of_behind_, at, out);
@@ -135,16 +135,16 @@ RECORDFS_FOR_EACH(some_of_each_kind(undamaged_containers(), 4), LargeHolesTest);
 // More than the largest window of one search step, and not aligned to pages at either end.
 constexpr std::uint64_t kZeros = (5 << 18) + 12345;
 
-TEST_P(HolesTest, BehindTheFileIsAsWritten) { expect_same(bytes(), kZeros, ""); }
+TEST_P(HolesTest, HoleAfterTheFileReadsLikeWrittenZeros) { expect_same(bytes(), kZeros, ""); }
 
-TEST_P(HolesTest, InsideTheFileIsAsWritten) {
+TEST_P(HolesTest, HoleInsideTheFileReadsLikeWrittenZeros) {
   const std::size_t half = bytes().size() / 2;
   expect_same(bytes().substr(0, half), kZeros, bytes().substr(half));
 }
 
-TEST_P(HolesTest, BetweenTwoFilesIsAsWritten) { expect_same(bytes(), kZeros, bytes()); }
+TEST_P(HolesTest, HoleBetweenTwoFilesReadsLikeWrittenZeros) { expect_same(bytes(), kZeros, bytes()); }
 
-TEST_P(LargeHolesTest, OfATebibyteArePassedAtOnce) {
+TEST_P(LargeHolesTest, TebibyteHoleIsSkippedInOneStep) {
   constexpr std::uint64_t kTebibyte = std::uint64_t{1} << 40;
   constexpr std::uint64_t kMostRead = 64 << 20;
   constexpr std::uint64_t kMostSteps = 10000;

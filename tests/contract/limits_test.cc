@@ -37,9 +37,9 @@ class LimitsTest : public SampleTest {
 
 RECORDFS_FOR_EACH(containers(), LimitsTest);
 
-TEST_P(LimitsTest, TinyLimitsGiveRightRecordsOrRefuse) { expect_right_records(tiny_limits()); }
+TEST_P(LimitsTest, TinyLimitsYieldCorrectRecordsOrAnError) { expect_right_records(tiny_limits()); }
 
-TEST_P(LimitsTest, ShortScansGiveTheSameRecords) {
+TEST_P(LimitsTest, SmallScanStepsYieldTheSameRecords) {
   Limits limits;
   limits.scan_bytes = 4096;
   // After a damaged head, recognizing the format may need more than scan_bytes.
@@ -65,7 +65,7 @@ TEST_P(LimitsTest, RecordsBeyondTheLimitAreRefused) {
   expect_right_records(limits);
 }
 
-TEST_P(LimitsTest, NoDecodedChunkIsBeyondALimit) {
+TEST_P(LimitsTest, NoDecodedChunkExceedsALimit) {
   const Limits limits = tiny_limits();
   const auto container = open(bytes(), limits);
   if (!container) return;
@@ -79,7 +79,7 @@ TEST_P(LimitsTest, NoDecodedChunkIsBeyondALimit) {
   }
 }
 
-TEST_P(LimitsTest, MetadataBeyondTheLimitIsRefusedAndNotTheRecords) {
+TEST_P(LimitsTest, MetadataBeyondTheLimitIsRefusedButRecordsAreRead) {
   Limits limits;
   limits.metadata_bytes = 1;
   EXPECT_EQ(read(bytes(), limits).records, read(bytes()).records);

@@ -23,14 +23,14 @@ class LocateTest : public SampleTest {
 
 RECORDFS_FOR_EACH(containers(), LocateTest);
 
-TEST_P(LocateTest, FindsWhatTheWalkFinds) {
+TEST_P(LocateTest, FindsTheSameChunksAsTheScan) {
   const auto container = open_sample();
   if (!container || !container->has_seek_structure()) return;
   const Walk walked = walk(*container, bytes().size());
   EXPECT_EQ(joined(check_locate(*container, walked, positions(walked))), "");
 }
 
-TEST_P(LocateTest, FindsNothingBehindTheEnd) {
+TEST_P(LocateTest, FindsNothingAfterTheEnd) {
   const auto container = open_sample();
   if (!container || !container->has_seek_structure()) return;
   for (const Position at : {Position{bytes().size()}, Position{bytes().size() + 65536}, Position{UINT64_MAX}}) {
@@ -59,7 +59,7 @@ class SplitTest : public SampleTest {
     ASSERT_TRUE(start);
     std::uint64_t steps = 0;
     for (std::optional<ChunkKey> at = *start; at && (at->position < end || !in_file_order);) {
-      ASSERT_LE(steps++, bytes().size()) << "the walk does not end";
+      ASSERT_LE(steps++, bytes().size()) << "the scan does not end";
       const auto step = container.scan(*at);
       ASSERT_TRUE(step);
       at = step->next;
@@ -72,7 +72,7 @@ class SplitTest : public SampleTest {
 
 RECORDFS_FOR_EACH(containers(), SplitTest);
 
-TEST_P(SplitTest, SplitsAtAnyOffsetsYieldEachRecordOnceAndInOrder) {
+TEST_P(SplitTest, SplitsAtAnyOffsetYieldEachRecordOnceInOrder) {
   const auto container = open_sample();
   if (!container) return;
   Reading whole = read_all(*container, bytes().size());

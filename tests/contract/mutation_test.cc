@@ -52,10 +52,10 @@ class FlipTest : public SampleTest {
     for (const std::string& rule : check_walk(reading.walk, bytes().size())) broken.push_back(where + ": " + rule);
     if (!covered) return broken;
     if (!sample().want.unchecked && !is_subsequence(reading.records, whole.records)) {
-      broken.push_back(where + ": records that never were");
+      broken.push_back(where + ": records that are not in the file");
     }
     if (reading.records.size() < whole.records.size() && !reading.reports_damage()) {
-      broken.push_back(fmt::format("{}: {} of {} records, and no damage is told", where, reading.records.size(),
+      broken.push_back(fmt::format("{}: {} of {} records, but no damage is reported", where, reading.records.size(),
                                    whole.records.size()));
     }
     return broken;
@@ -72,15 +72,15 @@ TEST_P(PrefixTest, PrefixYieldsAPrefixOfTheRecords) {
     const Reading part = read(bytes().substr(0, size));
     const bool in_order = whole.walk.in_file_order;
     EXPECT_TRUE(in_order ? is_prefix(part.records, whole.records) : is_subsequence(part.records, whole.records))
-        << "the first " << size << " bytes";
+        << "truncated to " << size << " bytes";
     const std::size_t least = sample().want.end_tells ? 0 : records_within(whole, size);
-    EXPECT_GE(part.records.size(), least) << "the first " << size << " bytes";
-    EXPECT_EQ(joined(check_walk(part.walk, size)), "") << "the first " << size << " bytes";
+    EXPECT_GE(part.records.size(), least) << "truncated to " << size << " bytes";
+    EXPECT_EQ(joined(check_walk(part.walk, size)), "") << "truncated to " << size << " bytes";
   }
 }
 
 // Unless no checksum covers the byte: then only the scan has to succeed.
-TEST_P(FlipTest, FlippedByteYieldsRightBytesDamageOrAnError) {
+TEST_P(FlipTest, FlippedByteYieldsCorrectBytesOrReportedDamage) {
   const auto container = open_sample();
   const Reading whole = read(bytes());
   const std::uint64_t count = rounds(cost_of(whole, bytes().size()), 12);

@@ -220,7 +220,7 @@ class OutOfMemorySaving : public ::testing::Test {
   const TempFolder folder_;
 };
 
-TEST_F(OutOfMemorySaving, WhatAWalkHasFoundIsSavedWholeOrNotAtAll) {
+TEST_F(OutOfMemorySaving, IndexIsSavedCompletelyOrNotAtAll) {
   make()()->ask();
   const std::set<std::string> whole = names();
   ASSERT_FALSE(whole.empty());
@@ -230,7 +230,7 @@ TEST_F(OutOfMemorySaving, WhatAWalkHasFoundIsSavedWholeOrNotAtAll) {
   });
 }
 
-TEST_F(OutOfMemorySaving, WhatWasSavedIsLoadedOrFoundAnew) {
+TEST_F(OutOfMemorySaving, SavedIndexIsLoadedOrRebuilt) {
   make()()->ask();
   EachAllocation<Walked>::fails(make(), [] {});
 }
@@ -338,7 +338,7 @@ class Mirrored {
   std::unique_ptr<MountTree> tree_;
 };
 
-TEST(OutOfMemoryMirror, RequestFailsAndTheNextOneIsRight) {
+TEST(OutOfMemoryMirror, FailedRequestIsFollowedByACorrectOne) {
   const TempFolder folder;
   folder.write("file", "text");
   folder.write("folder/toy", toy_file().bytes);

@@ -29,7 +29,7 @@ constexpr std::uint64_t kMostBytes = 256 << 10;  // of one file, in bytes
 constexpr std::size_t kDeepest = 4;
 constexpr std::uint64_t kSmallFile = 64 << 10;
 
-void say_nothing(Severity, const std::string&) {}
+void discard_log(Severity, const std::string&) {}
 
 // Thrown to end a pass early.
 struct NoMemory {};
@@ -162,7 +162,7 @@ class Pass {
 // A file as in a mount.
 struct Opened {
   explicit Opened(const Sample& sample, std::string_view bytes)
-      : services(kCacheBytes, 1, say_nothing),
+      : services(kCacheBytes, 1, discard_log),
         store(open_store(sample, source_of(bytes), services)),
         tree({MountedContainer{"sample", store, Ownership{}}}, false) {}
 
@@ -286,9 +286,9 @@ class OutOfMemoryTest : public SampleTest {
 
 RECORDFS_FOR_EACH(containers(), OutOfMemoryTest);
 
-TEST_P(OutOfMemoryTest, OneAllocationFails) { go_through(1); }
+TEST_P(OutOfMemoryTest, SurvivesOneFailingAllocation) { go_through(1); }
 
-TEST_P(OutOfMemoryTest, AllAllocationsFailFromOneOn) { go_through(FailingAllocations::kAllBehind); }
+TEST_P(OutOfMemoryTest, SurvivesAllAllocationsFailingFromOneOn) { go_through(FailingAllocations::kAllBehind); }
 
 }  // namespace
 }  // namespace recordfs::contract

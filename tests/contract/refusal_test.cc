@@ -11,7 +11,7 @@ class RefusalTest : public SampleTest {};
 
 RECORDFS_FOR_EACH(all_samples(), RefusalTest);
 
-TEST_P(RefusalTest, OtherFormatsBidLessAndDoNotOpenIt) {
+TEST_P(RefusalTest, OtherFormatsDoNotRecognizeOrOpenIt) {
   if (bytes().empty()) return;  // only the name identifies the format
   const auto own = sample().format->probe(*source_of(bytes()), base_name(sample().file_name), ProbeDepth::kSearch);
   ASSERT_TRUE(own);
@@ -26,7 +26,7 @@ TEST_P(RefusalTest, OtherFormatsBidLessAndDoNotOpenIt) {
   }
 }
 
-TEST_P(RefusalTest, RegistryFindsItsFormat) {
+TEST_P(RefusalTest, RegistryRecognizesItsFormat) {
   if (sample().format == all_formats().back()) return;  // the toy is not in the registry
   const auto opened = open_container(source_of(bytes()), base_name(sample().file_name), Limits{});
   if (sample().want.refused) {

@@ -13,17 +13,18 @@ void check_shape(const ChunkInfo& chunk, std::uint64_t size, Violations& broken)
     if (!held) broken.push_back(fmt::format("{}: {}", to_string(chunk), what));
   };
   expect(chunk.begin < chunk.end, "is empty");
-  expect(chunk.end <= size, "leaves the file");
-  expect(chunk.key.position == chunk.begin, "its key stands elsewhere");
-  expect(!chunk.kind.empty() && chunk.kind.find_first_of(" \t\n") == std::string_view::npos, "has no kind in one word");
+  expect(chunk.end <= size, "extends beyond the file");
+  expect(chunk.key.position == chunk.begin, "its key has another position");
+  expect(!chunk.kind.empty() && chunk.kind.find_first_of(" \t\n") == std::string_view::npos,
+         "its kind is not a single word");
   expect(!chunk.codec.empty(), "has no codec");
-  expect(chunk.stored_size <= chunk.end - chunk.begin, "its payload is larger than itself");
+  expect(chunk.stored_size <= chunk.end - chunk.begin, "its payload is larger than the chunk");
 }
 
 void check_shape(const DamagedRegion& region, std::uint64_t size, Violations& broken) {
   if (region.begin >= region.end) broken.push_back(to_string(region) + ": is empty");
-  if (region.end > size) broken.push_back(to_string(region) + ": leaves the file");
-  if (region.reason.empty()) broken.push_back(to_string(region) + ": gives no reason");
+  if (region.end > size) broken.push_back(to_string(region) + ": extends beyond the file");
+  if (region.reason.empty()) broken.push_back(to_string(region) + ": has no reason");
 }
 
 void check_forward(const Visit& visit, bool in_file_order, Violations& broken) {
@@ -31,14 +32,14 @@ void check_forward(const Visit& visit, bool in_file_order, Violations& broken) {
   if (!visit.step.next) return;
   const bool goes_back = in_file_order && visit.step.next->position < visit.at.position;
   if (goes_back || *visit.step.next == visit.at) {
-    broken.push_back(fmt::format("step at {} goes on at {}", visit.at.position, visit.step.next->position));
+    broken.push_back(fmt::format("the step at {} continues at {}", visit.at.position, visit.step.next->position));
   }
 }
 
 // A region is before the chunk of its step, or inside it.
 void check_region_order(const Step& step, Position chunks_end, Position& regions_end, Violations& broken) {
   for (const DamagedRegion& region : step.damage) {
-    if (region.begin < regions_end) broken.push_back(to_string(region) + ": overlaps a region before it");
+    if (region.begin < regions_end) broken.push_back(to_string(region) + ": overlaps an earlier region");
     if (region.begin < chunks_end) broken.push_back(to_string(region) + ": overlaps a chunk of an earlier step");
     if (step.chunk && region.begin < step.chunk->begin && region.end > step.chunk->begin) {
       broken.push_back(to_string(region) + ": reaches into " + to_string(*step.chunk));
@@ -86,7 +87,7 @@ std::optional<ChunkInfo> covering(const std::vector<ChunkInfo>& chunks, Position
 
 Violations check_walk(const Walk& walk, std::uint64_t size) {
   Violations broken;
-  if (walk.endless) broken.push_back("the walk takes more steps than the file has bytes");
+  if (walk.endless) broken.push_back("the scan takes more steps than the file has bytes");
   Position chunks_end = 0;
   Position regions_end = 0;
   for (const Visit& visit : walk.visits) {
@@ -96,7 +97,7 @@ Violations check_walk(const Walk& walk, std::uint64_t size) {
     if (!visit.step.chunk) continue;
     check_shape(*visit.step.chunk, size, broken);
     if (walk.in_file_order && visit.step.chunk->begin < chunks_end)
-      broken.push_back(to_string(*visit.step.chunk) + ": overlaps the one before");
+      broken.push_back(to_string(*visit.step.chunk) + ": overlaps the previous one");
     chunks_end = std::max(chunks_end, visit.step.chunk->end);
   }
   if (!walk.in_file_order) check_apart(walk, broken);
@@ -108,14 +109,14 @@ Violations check_rescan(const Container& container, const Walk& walk) {
   for (auto visit = walk.visits.rbegin(); visit != walk.visits.rend(); ++visit) {
     const auto again = container.scan(visit->at);
     if (!again || !same_step(*again, visit->step)) {
-      broken.push_back(fmt::format("the step at {} is another one the second time", visit->at.position));
+      broken.push_back(fmt::format("the step at {} has another result when repeated", visit->at.position));
     }
     if (!visit->step.chunk) continue;
     const auto chunk = container.scan(visit->step.chunk->key);
     if (!chunk || !same_result(chunk->chunk, visit->step.chunk)) {
-      broken.push_back(to_string(*visit->step.chunk) + ": its key gives something else");
+      broken.push_back(to_string(*visit->step.chunk) + ": a scan from its key finds another chunk");
     } else if (chunk->next != visit->step.next) {
-      broken.push_back(to_string(*visit->step.chunk) + ": from its key the walk goes on elsewhere");
+      broken.push_back(to_string(*visit->step.chunk) + ": a scan from its key continues at another position");
     }
   }
   return broken;
@@ -130,7 +131,7 @@ Violations check_locate(const Container& container, const Walk& walk, std::span<
     if (!found) {
       broken.push_back(fmt::format("locate({}) fails: {}", at, recordfs::to_string(found.error())));
     } else if (!same_result(*found, due)) {
-      broken.push_back(fmt::format("locate({}) finds {}, the walk {}", at, describe(*found), describe(due)));
+      broken.push_back(fmt::format("locate({}) finds {}, but the scan {}", at, describe(*found), describe(due)));
     }
   }
   return broken;

@@ -12,9 +12,9 @@ namespace recordfs::contract {
 namespace {
 
 // A valid toy container whose answers a test can change.
-class Liar final : public Container {
+class FaultyContainer final : public Container {
  public:
-  explicit Liar(const toy::Shape& shape) : file_(toy::make_file(shape)) {
+  explicit FaultyContainer(const toy::Shape& shape) : file_(toy::make_file(shape)) {
     truth_ = toy::open(toy::source_of(file_.bytes), Limits{}).value();
   }
 
@@ -24,7 +24,7 @@ class Liar final : public Container {
   std::function<std::optional<ChunkInfo>(Position)> change_locate;
   const Container* parts_of = nullptr;  // container whose parts it returns
   Result<Parts> inside = Parts{};       // returned as the parts of each record
-  std::optional<Value> told{};          // returned as the value of each record
+  std::optional<Value> record_value{};  // returned as the value of each record
   std::vector<KeyChange> changes{};     // returned as the key changes of each record
   bool changes_fail = false;
 
@@ -48,8 +48,8 @@ class Liar final : public Container {
   Result<std::shared_ptr<const Chunk>> decode_by_parts(const ChunkInfo& chunk) const override {
     return parts_of ? parts_of->decode(chunk) : truth_->decode_by_parts(chunk);
   }
-  bool has_values() const override { return told.has_value(); }
-  Result<Value> value(Bytes) const override { return *told; }
+  bool has_values() const override { return record_value.has_value(); }
+  Result<Value> value(Bytes) const override { return *record_value; }
   bool has_keys() const override { return !changes.empty() || changes_fail; }
   Result<void> key_changes(Bytes, const TakeKeyChange& take) const override {
     for (const KeyChange& change : changes) {
@@ -79,52 +79,53 @@ DamagedRegion region_of(Position begin, Position end) {
 
 // Returns what check_walk reports after `change` has altered the first step.
 std::string walk_with(const std::function<void(Step&)>& change) {
-  Liar liar({});
-  liar.change_step = [&, is_first = true](Step& step) mutable {
+  FaultyContainer faulty({});
+  faulty.change_step = [&, is_first = true](Step& step) mutable {
     if (is_first) change(step);
     is_first = false;
   };
-  const Violations broken = check_walk(walk(liar, liar.size()), liar.size());
+  const Violations broken = check_walk(walk(faulty, faulty.size()), faulty.size());
   return broken.empty() ? "" : broken.front();
 }
 
-ChunkInfo first_chunk(const Liar& liar) { return *liar.scan(liar.first()).value().chunk; }
+ChunkInfo first_chunk(const FaultyContainer& faulty) { return *faulty.scan(faulty.first()).value().chunk; }
 
-std::string chunk_of(const Liar& liar) {
-  const Violations broken = check_chunk(liar, first_chunk(liar), 1);
+std::string chunk_of(const FaultyContainer& faulty) {
+  const Violations broken = check_chunk(faulty, first_chunk(faulty), 1);
   return broken.empty() ? "" : broken.front();
 }
 
-TEST(RulesTest, SoundContainerBreaksNone) {
-  const Liar liar({.by_parts = true});
+TEST(RulesTest, ConformingContainerBreaksNoRule) {
+  const FaultyContainer faulty({.by_parts = true});
   EXPECT_EQ(walk_with([](Step&) {}), "");
-  EXPECT_EQ(chunk_of(liar), "");
-  EXPECT_TRUE(check_rescan(liar, walk(liar, liar.size())).empty());
-  EXPECT_TRUE(check_locate(liar, walk(liar, liar.size()), std::vector<Position>{0, 40, 100}).empty());
+  EXPECT_EQ(chunk_of(faulty), "");
+  EXPECT_TRUE(check_rescan(faulty, walk(faulty, faulty.size())).empty());
+  EXPECT_TRUE(check_locate(faulty, walk(faulty, faulty.size()), std::vector<Position>{0, 40, 100}).empty());
 }
 
-TEST(RulesTest, WalkOnTheSpotIsEndless) {
-  Liar liar({});
-  liar.change_step = [&](Step& step) { step.next = liar.first(); };
-  const Walk endless = walk(liar, liar.size());
+TEST(RulesTest, ScanThatDoesNotAdvanceIsReportedAsEndless) {
+  FaultyContainer faulty({});
+  faulty.change_step = [&](Step& step) { step.next = faulty.first(); };
+  const Walk endless = walk(faulty, faulty.size());
   EXPECT_TRUE(endless.endless);
-  EXPECT_FALSE(check_walk(endless, liar.size()).empty());
+  EXPECT_FALSE(check_walk(endless, faulty.size()).empty());
 }
 
-TEST(RulesTest, ChunksOutsideTheFileOrEmptyAreSeen) {
-  EXPECT_NE(walk_with([](Step& step) { step.chunk->end += 1 << 20; }).find("leaves the file"), std::string::npos);
+TEST(RulesTest, ChunksThatAreEmptyOrOutsideTheFileAreDetected) {
+  EXPECT_NE(walk_with([](Step& step) { step.chunk->end += 1 << 20; }).find("beyond the file"), std::string::npos);
   EXPECT_NE(walk_with([](Step& step) { step.chunk->end = step.chunk->begin; }).find("is empty"), std::string::npos);
   EXPECT_NE(walk_with([](Step& step) { step.chunk->kind = "two words"; }).find("kind"), std::string::npos);
   EXPECT_NE(walk_with([](Step& step) { step.chunk->key.position += 1; }).find("key"), std::string::npos);
 }
 
-TEST(RulesTest, OverlappingChunksAreSeen) {
-  EXPECT_NE(walk_with([](Step& step) { step.chunk->end += 100; }).find("overlaps the one before"), std::string::npos);
+TEST(RulesTest, OverlappingChunksAreDetected) {
+  EXPECT_NE(walk_with([](Step& step) { step.chunk->end += 100; }).find("overlaps the previous one"), std::string::npos);
 }
 
-TEST(RulesTest, RegionsThatAreEmptyOutsideOrOutOfOrderAreSeen) {
+TEST(RulesTest, RegionsThatAreEmptyOutsideOrOutOfOrderAreDetected) {
   EXPECT_NE(walk_with([](Step& step) { step.damage = {region_of(5, 5)}; }).find("is empty"), std::string::npos);
-  EXPECT_NE(walk_with([](Step& step) { step.damage = {region_of(5, 1 << 20)}; }).find("leaves"), std::string::npos);
+  EXPECT_NE(walk_with([](Step& step) { step.damage = {region_of(5, 1 << 20)}; }).find("beyond the file"),
+            std::string::npos);
   EXPECT_NE(walk_with([](Step& step) {
               step.damage = {region_of(5, 9), region_of(8, 10)};
             }).find("overlaps"),
@@ -133,97 +134,100 @@ TEST(RulesTest, RegionsThatAreEmptyOutsideOrOutOfOrderAreSeen) {
             std::string::npos);
 }
 
-TEST(RulesTest, StepThatChangesIsSeen) {
-  Liar liar({});
-  const Walk before = walk(liar, liar.size());
-  liar.change_step = [](Step& step) { step.damage.push_back(region_of(1, 2)); };
-  EXPECT_EQ(check_rescan(liar, before).size(), before.visits.size());
+TEST(RulesTest, StepWithADifferentResultOnRepetitionIsDetected) {
+  FaultyContainer faulty({});
+  const Walk before = walk(faulty, faulty.size());
+  faulty.change_step = [](Step& step) { step.damage.push_back(region_of(1, 2)); };
+  EXPECT_EQ(check_rescan(faulty, before).size(), before.visits.size());
 }
 
-TEST(RulesTest, LayoutThatDisagreesWithDecodeIsSeen) {
-  Liar liar({});
-  liar.change_layout = [](Layout layout) {
+TEST(RulesTest, LayoutThatDisagreesWithDecodeIsDetected) {
+  FaultyContainer faulty({});
+  faulty.change_layout = [](Layout layout) {
     layout.add(1);
     return layout;
   };
-  EXPECT_NE(chunk_of(liar).find("number of records"), std::string::npos);
-  liar.change_layout = [](const Layout& layout) {
+  EXPECT_NE(chunk_of(faulty).find("number of records"), std::string::npos);
+  faulty.change_layout = [](const Layout& layout) {
     Layout other(layout.first_begin() + 1);
     for (std::uint64_t i = 0; i < layout.records(); ++i) other.add(layout.extent(i).size);
     return other;
   };
-  EXPECT_NE(chunk_of(liar).find("where record 0 stands"), std::string::npos);
-  liar.change_layout = [](const Layout& layout) {
+  EXPECT_NE(chunk_of(faulty).find("the position of record 0"), std::string::npos);
+  faulty.change_layout = [](const Layout& layout) {
     Layout other(layout.first_begin());
     for (std::uint64_t i = 0; i < layout.records(); ++i) other.add_failed(layout.extent(i).size, Error{});
     return other;
   };
-  EXPECT_NE(chunk_of(liar).find("decode forgets"), std::string::npos);
+  EXPECT_NE(chunk_of(faulty).find("decode loses"), std::string::npos);
 }
 
-TEST(RulesTest, VerifyThatRefusesWhatDecodesIsSeen) {
-  Liar liar({});
-  liar.change_verify = [] { return Result<void>(Error{.code = Code::kDamage, .detail = "made up"}); };
-  EXPECT_NE(chunk_of(liar).find("verify fails"), std::string::npos);
+TEST(RulesTest, VerifyFailureOfADecodableChunkIsDetected) {
+  FaultyContainer faulty({});
+  faulty.change_verify = [] { return Result<void>(Error{.code = Code::kDamage, .detail = "made up"}); };
+  EXPECT_NE(chunk_of(faulty).find("verify fails"), std::string::npos);
 }
 
-TEST(RulesTest, PartsThatCannotBeReadAreSeen) {
-  Liar liar({});
-  const Liar other({.record_size = [](std::uint64_t) { return std::size_t{21}; }});
-  liar.parts_of = &other;
-  EXPECT_NE(chunk_of(liar).find("decode_by_parts fails"), std::string::npos);
+TEST(RulesTest, UnreadablePartsAreDetected) {
+  FaultyContainer faulty({});
+  const FaultyContainer other({.record_size = [](std::uint64_t) { return std::size_t{21}; }});
+  faulty.parts_of = &other;
+  EXPECT_NE(chunk_of(faulty).find("decode_by_parts fails"), std::string::npos);
 }
 
-TEST(RulesTest, PartsOfARecordThatBreakTheirPromiseAreSeen) {
-  Liar liar({});
+TEST(RulesTest, InvalidPartsOfARecordAreDetected) {
+  FaultyContainer faulty({});
   const Part slice{.key = "slice", .kind = PartKind::kSlice, .extent = {1, 19}};
-  const auto says = [&](Result<Parts> parts) {
-    liar.inside = std::move(parts);
-    return chunk_of(liar);
+  const auto result_of_parts = [&](Result<Parts> parts) {
+    faulty.inside = std::move(parts);
+    return chunk_of(faulty);
   };
-  EXPECT_EQ(says(Parts{{.key = "directory"}, slice}), "");
-  EXPECT_EQ(says(Error{.code = Code::kDamage, .detail = "made up"}), "");
-  EXPECT_NE(says(Error{.code = Code::kIo, .detail = "made up"}).find("hides what is in it"), std::string::npos);
-  EXPECT_NE(says(Parts{{.key = "a", .parent = 0}}).find("before its directory"), std::string::npos);
-  EXPECT_NE(says(Parts{slice, {.key = "b", .parent = 0}}).find("in a file"), std::string::npos);
-  EXPECT_NE(says(Parts{{.kind = PartKind::kSlice, .extent = {1, 20}}}).find("leaves the record"), std::string::npos);
-  EXPECT_NE(says(Parts{{.kind = PartKind::kSlice, .extent = {21, 0}}}).find("leaves the record"), std::string::npos);
+  EXPECT_EQ(result_of_parts(Parts{{.key = "directory"}, slice}), "");
+  EXPECT_EQ(result_of_parts(Error{.code = Code::kDamage, .detail = "made up"}), "");
+  EXPECT_NE(result_of_parts(Error{.code = Code::kIo, .detail = "made up"}).find("an error that is not in the bytes"),
+            std::string::npos);
+  EXPECT_NE(result_of_parts(Parts{{.key = "a", .parent = 0}}).find("precedes its directory"), std::string::npos);
+  EXPECT_NE(result_of_parts(Parts{slice, {.key = "b", .parent = 0}}).find("inside a file"), std::string::npos);
+  EXPECT_NE(result_of_parts(Parts{{.kind = PartKind::kSlice, .extent = {1, 20}}}).find("beyond the record"),
+            std::string::npos);
+  EXPECT_NE(result_of_parts(Parts{{.kind = PartKind::kSlice, .extent = {21, 0}}}).find("beyond the record"),
+            std::string::npos);
 }
 
-TEST(RulesTest, ValuesThatBreakTheirPromiseAreSeen) {
-  Liar liar({});
-  liar.told = Value{Value::Object{{"a", {}}, {"b", {}}, {"", {}}, {"", {}}}};
-  EXPECT_EQ(chunk_of(liar), "");
-  liar.told = Value{Value::Object{{"a", {}}, {"a", {}}}};
-  EXPECT_NE(chunk_of(liar).find("no right value"), std::string::npos);
-  liar.told = Value{};
+TEST(RulesTest, InvalidValuesAreDetected) {
+  FaultyContainer faulty({});
+  faulty.record_value = Value{Value::Object{{"a", {}}, {"b", {}}, {"", {}}, {"", {}}}};
+  EXPECT_EQ(chunk_of(faulty), "");
+  faulty.record_value = Value{Value::Object{{"a", {}}, {"a", {}}}};
+  EXPECT_NE(chunk_of(faulty).find("invalid value"), std::string::npos);
+  faulty.record_value = Value{};
   for (int depth = 0; depth < 100; ++depth) {
     Value::List around;
-    around.push_back(std::move(*liar.told));
-    liar.told->is = std::move(around);
+    around.push_back(std::move(*faulty.record_value));
+    faulty.record_value->is = std::move(around);
   }
-  EXPECT_NE(chunk_of(liar).find("no right value"), std::string::npos);
+  EXPECT_NE(chunk_of(faulty).find("invalid value"), std::string::npos);
 }
 
-TEST(RulesTest, ChangesThatBreakTheirPromiseAreSeen) {
-  Liar liar({});
-  liar.changes = {{.value = {1, 19}}};
-  EXPECT_EQ(chunk_of(liar), "");
-  liar.changes_fail = true;
-  EXPECT_NE(chunk_of(liar).find("hands out changes and fails"), std::string::npos);
-  liar.changes_fail = false;
-  liar.changes = {{.value = {1, 1000}}};
-  EXPECT_NE(chunk_of(liar).find("a value leaves record"), std::string::npos);
+TEST(RulesTest, InvalidChangesAreDetected) {
+  FaultyContainer faulty({});
+  faulty.changes = {{.value = {1, 19}}};
+  EXPECT_EQ(chunk_of(faulty), "");
+  faulty.changes_fail = true;
+  EXPECT_NE(chunk_of(faulty).find("returns changes and then fails"), std::string::npos);
+  faulty.changes_fail = false;
+  faulty.changes = {{.value = {1, 1000}}};
+  EXPECT_NE(chunk_of(faulty).find("a value extends beyond record"), std::string::npos);
 }
 
-TEST(RulesTest, LocateThatMissesOrInventsIsSeen) {
-  Liar liar({});
-  const Walk walked = walk(liar, liar.size());
-  const std::vector<Position> inside{first_chunk(liar).begin + 1};
-  liar.change_locate = [](Position) { return std::optional<ChunkInfo>{}; };
-  EXPECT_EQ(check_locate(liar, walked, inside).size(), 1u);
-  liar.change_locate = [&](Position) { return std::optional(first_chunk(liar)); };
-  EXPECT_EQ(check_locate(liar, walked, std::vector<Position>{0}).size(), 1u);
+TEST(RulesTest, LocateThatMissesOrInventsChunksIsDetected) {
+  FaultyContainer faulty({});
+  const Walk walked = walk(faulty, faulty.size());
+  const std::vector<Position> inside{first_chunk(faulty).begin + 1};
+  faulty.change_locate = [](Position) { return std::optional<ChunkInfo>{}; };
+  EXPECT_EQ(check_locate(faulty, walked, inside).size(), 1u);
+  faulty.change_locate = [&](Position) { return std::optional(first_chunk(faulty)); };
+  EXPECT_EQ(check_locate(faulty, walked, std::vector<Position>{0}).size(), 1u);
 }
 
 }  // namespace

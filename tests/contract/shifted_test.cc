@@ -61,7 +61,7 @@ class ShiftTest : public SampleTest {
 
 RECORDFS_FOR_EACH(containers(), ShiftTest);
 
-TEST_P(ShiftTest, EachWayToAChunkFindsTheSame) {
+TEST_P(ShiftTest, ScanAndLocateFindTheSameChunks) {
   const auto container = open_sample();
   if (!container) return;
   const Walk whole = walk(*container, bytes().size());

@@ -26,7 +26,7 @@ class SourceTest : public SampleTest {
       const auto result = action();
       source_->mend();
       if (!source_->has_failed()) break;
-      ASSERT_FALSE(result) << what << " succeeds though read " << reads << " fails";
+      ASSERT_FALSE(result) << what << " succeeds although read " << reads << " fails";
       EXPECT_EQ(result.error().code, Code::kIo) << what << ": " << to_string(result.error());
       EXPECT_EQ(result.error().os_error, EIO) << what;
     }
@@ -45,14 +45,14 @@ class SourceTest : public SampleTest {
 
 RECORDFS_FOR_EACH(containers(), SourceTest);
 
-TEST_P(SourceTest, FailedReadDuringProbeAndOpenIsNotARefusal) {
+TEST_P(SourceTest, FailedReadDuringProbeOrOpenIsNotTakenForAnotherFormat) {
   for (const ProbeDepth depth : {ProbeDepth::kHead, ProbeDepth::kSearch}) {
     fail_each_read([&] { return sample().format->probe(*source_, sample().file_name, depth); }, "probe");
   }
   fail_each_read([&] { return sample().format->open(source_, Limits{}); }, "open");
 }
 
-TEST_P(SourceTest, FailedReadDuringAStepIsAnErrorAndTheNextTrySucceeds) {
+TEST_P(SourceTest, FailedReadDuringAStepIsAnErrorAndARetrySucceeds) {
   if (!container_) return;
   const Walk whole = walk(*container_, bytes().size());
   std::vector<Visit> some;
@@ -66,7 +66,7 @@ TEST_P(SourceTest, FailedReadDuringAStepIsAnErrorAndTheNextTrySucceeds) {
   }
 }
 
-TEST_P(SourceTest, FailedReadOfTheRecordTypeIsAnErrorAndTheNextTrySucceeds) {
+TEST_P(SourceTest, FailedReadOfTheRecordTypeIsAnErrorAndARetrySucceeds) {
   if (!container_) return;
   const std::string expected(container_->record_type().value());
   for (std::uint64_t reads = 0;; ++reads) {
@@ -76,13 +76,13 @@ TEST_P(SourceTest, FailedReadOfTheRecordTypeIsAnErrorAndTheNextTrySucceeds) {
     const auto type = (*fresh)->record_type();
     source_->mend();
     if (!source_->has_failed()) break;
-    ASSERT_FALSE(type) << "record_type succeeds though read " << reads << " fails";
+    ASSERT_FALSE(type) << "record_type succeeds although read " << reads << " fails";
     EXPECT_EQ(type.error().code, Code::kIo) << to_string(type.error());
     EXPECT_EQ((*fresh)->record_type().value(), expected);
   }
 }
 
-TEST_P(SourceTest, FailedReadInsideAChunkIsAnErrorAndTheNextTrySucceeds) {
+TEST_P(SourceTest, FailedReadInsideAChunkIsAnErrorAndARetrySucceeds) {
   if (!container_) return;
   const Reading whole = read_all(*container_, bytes().size());
   for (const ChunkInfo& chunk : some_chunks(whole)) {
@@ -96,14 +96,14 @@ TEST_P(SourceTest, FailedReadInsideAChunkIsAnErrorAndTheNextTrySucceeds) {
   EXPECT_EQ(read_all(*container_, bytes().size()).records, whole.records);
 }
 
-TEST_P(SourceTest, FailedReadDuringLocateIsAnErrorAndNotAMiss) {
+TEST_P(SourceTest, FailedReadDuringLocateIsAnErrorNotAMissingChunk) {
   if (!container_ || !container_->has_seek_structure()) return;
   for (const Position at : places(walk(*container_, bytes().size()), std::min<std::uint64_t>(50, bytes().size()))) {
     fail_each_read([&] { return container_->locate(at); }, "locate");
   }
 }
 
-TEST_P(SourceTest, ChangedFileGivesRightRecordsThenThatError) {
+TEST_P(SourceTest, ChangedFileYieldsCorrectRecordsThenKChanged) {
   if (!container_) return;
   const Reading whole = read_all(*container_, bytes().size());
   for (const std::uint64_t reads : {0u, 1u, 2u, 5u, 30u}) {
@@ -118,7 +118,7 @@ TEST_P(SourceTest, ChangedFileGivesRightRecordsThenThatError) {
   }
 }
 
-TEST_P(SourceTest, ReadsThatEndTooEarlyGiveNoWrongRecord) {
+TEST_P(SourceTest, ShortReadsYieldNoWrongRecord) {
   if (!container_) return;
   const Reading whole = read_all(*container_, bytes().size());
   for (const Position end : places(whole.walk, std::min<std::uint64_t>(12, bytes().size()))) {

@@ -17,7 +17,7 @@ constexpr std::uint64_t kRoomyCache = 64 << 20;
 constexpr std::uint64_t kTinyCache = 4096;  // too small to keep anything useful
 constexpr std::uint64_t kMostRecords = 600;
 
-void say_nothing(Severity, const std::string&) {}
+void discard_log(Severity, const std::string&) {}
 
 // The store may have more information about a chunk than its header, so only the range counts.
 bool same_place(const ChunkInfo& a, const ChunkInfo& b) { return a.begin == b.begin && a.end == b.end; }
@@ -77,8 +77,8 @@ class StoreTest : public SampleTest {
 
 RECORDFS_FOR_EACH(containers(), StoreTest);
 
-TEST_P(StoreTest, OrdinalsGoOverAllRecordsOfTheSequentialPass) {
-  Services services(kRoomyCache, 1, say_nothing);
+TEST_P(StoreTest, OrdinalsCoverAllRecordsOfTheSequentialRead) {
+  Services services(kRoomyCache, 1, discard_log);
   const auto store = make_store(services);
   const auto counts = waited([&](Goal& goal) { return store->counts(goal); });
   ASSERT_TRUE(counts);
@@ -90,8 +90,8 @@ TEST_P(StoreTest, OrdinalsGoOverAllRecordsOfTheSequentialPass) {
   EXPECT_EQ(find(*store, counts->records).error().code, Code::kNotFound);
 }
 
-TEST_P(StoreTest, NoByteIsInTwoRowsOfDamage) {
-  Services services(kRoomyCache, 1, say_nothing);
+TEST_P(StoreTest, DamageRowsDoNotOverlap) {
+  Services services(kRoomyCache, 1, discard_log);
   const auto store = make_store(services);
   const auto damage = waited([&](Goal& goal) { return store->damage(goal); });
   ASSERT_TRUE(damage);
@@ -103,9 +103,9 @@ TEST_P(StoreTest, NoByteIsInTwoRowsOfDamage) {
   }
 }
 
-TEST_P(StoreTest, EveryRecordByOrdinalEqualsTheSequentialPass) {
+TEST_P(StoreTest, RecordReadByOrdinalEqualsSequentialRead) {
   for (const std::uint64_t cache : {kRoomyCache, kTinyCache}) {
-    Services services(cache, 1, say_nothing);
+    Services services(cache, 1, discard_log);
     const auto store = make_store(services);
     const auto counts = waited([&](Goal& goal) { return store->counts(goal); });
     ASSERT_TRUE(counts);
@@ -117,8 +117,8 @@ TEST_P(StoreTest, EveryRecordByOrdinalEqualsTheSequentialPass) {
   }
 }
 
-TEST_P(StoreTest, AddressLeadsBackToItsRecord) {
-  Services services(kRoomyCache, 1, say_nothing);
+TEST_P(StoreTest, AddressOfARecordFindsTheSameRecord) {
+  Services services(kRoomyCache, 1, discard_log);
   const auto store = make_store(services);
   std::uint64_t before = 0;
   for (const ChunkInfo& chunk : whole_.walk.chunks()) {
@@ -140,8 +140,8 @@ TEST_P(StoreTest, AddressLeadsBackToItsRecord) {
   }
 }
 
-TEST_P(StoreTest, ChunksAreFoundByTheirBeginAndByAnyByte) {
-  Services services(kRoomyCache, 1, say_nothing);
+TEST_P(StoreTest, ChunkIsFoundByItsBeginAndByAnyOfItsBytes) {
+  Services services(kRoomyCache, 1, discard_log);
   const auto store = make_store(services);
   for (const ChunkInfo& chunk : whole_.walk.chunks()) {
     const auto found = waited([&](Goal& goal) { return store->chunk_at(chunk.begin, goal); });
@@ -155,8 +155,8 @@ TEST_P(StoreTest, ChunksAreFoundByTheirBeginAndByAnyByte) {
   }
 }
 
-TEST_P(StoreTest, EightReadersAtOnceReadRightRecords) {
-  Services services(kTinyCache * 64, 2, say_nothing);
+TEST_P(StoreTest, EightConcurrentReadersReadCorrectRecords) {
+  Services services(kTinyCache * 64, 2, discard_log);
   const auto store = make_store(services);
   const auto read_some = [&](std::uint64_t seed) {
     const auto counts = waited([&](Goal& goal) { return store->counts(goal); });
@@ -172,9 +172,9 @@ TEST_P(StoreTest, EightReadersAtOnceReadRightRecords) {
   for (std::uint64_t seed = 0; seed < 8; ++seed) readers.emplace_back(read_some, seed);
 }
 
-TEST_P(StoreTest, StreamIsTheRecordsOneBehindTheOther) {
+TEST_P(StoreTest, StreamIsTheConcatenationOfAllRecords) {
   if (sample().want.damaged) return;
-  Services services(kRoomyCache, 1, say_nothing);
+  Services services(kRoomyCache, 1, discard_log);
   const auto store = make_store(services);
   std::string lines;
   read_all(store->container(), bytes().size(),

@@ -9,13 +9,13 @@ namespace {
 class WalkTest : public SampleTest {};
 RECORDFS_FOR_EACH(containers(), WalkTest);
 
-TEST_P(WalkTest, EndsAndGoesForward) {
+TEST_P(WalkTest, AdvancesAndTerminates) {
   const auto container = open_sample();
   if (!container) return;
   EXPECT_EQ(joined(check_walk(walk(*container, bytes().size()), bytes().size())), "");
 }
 
-TEST_P(WalkTest, TwoContainersTakeTheSameSteps) {
+TEST_P(WalkTest, TwoContainersOfOneFileTakeTheSameSteps) {
   const auto one = open_sample();
   const auto other = open_sample();
   if (!one) return;
@@ -27,14 +27,14 @@ TEST_P(WalkTest, TwoContainersTakeTheSameSteps) {
   }
 }
 
-TEST_P(WalkTest, AnyStepCanBeTakenAgain) {
+TEST_P(WalkTest, AnyStepCanBeRepeatedWithTheSameResult) {
   const auto container = open_sample();
   if (!container) return;
   EXPECT_EQ(joined(check_rescan(*container, walk(*container, bytes().size()))), "");
 }
 
 // Except for the old end of a reused file, which was not written as part of the new content.
-TEST_P(WalkTest, NoRegionOfAnUndamagedFileIsDamage) {
+TEST_P(WalkTest, UndamagedFileHasNoDamagedRegion) {
   const auto container = open_sample();
   if (!container || sample().want.damaged) return;
   for (const DamagedRegion& region : walk(*container, bytes().size()).damage()) {
@@ -59,7 +59,7 @@ class CountingSource final : public Source {
 };
 
 // Not counting the chunk that the step returns, which some formats verify during the scan.
-TEST_P(WalkTest, OneStepReadsAboutScanBytesAtTheMost) {
+TEST_P(WalkTest, OneStepReadsAtMostAboutScanBytes) {
   constexpr std::uint64_t kSlack = 4 * 65536;  // the frames at both ends of a step, and the one before a damaged frame
   Limits limits;
   limits.scan_bytes = 4096;
@@ -69,7 +69,7 @@ TEST_P(WalkTest, OneStepReadsAboutScanBytesAtTheMost) {
   source->take_count();
   std::uint64_t steps = 0;
   for (std::optional<ChunkKey> at = (*container)->first(); at;) {
-    ASSERT_LE(steps++, bytes().size()) << "the walk does not end";
+    ASSERT_LE(steps++, bytes().size()) << "the scan does not end";
     const auto step = (*container)->scan(*at);
     ASSERT_TRUE(step);
     const std::uint64_t own = step->chunk ? step->chunk->end - step->chunk->begin : 0;

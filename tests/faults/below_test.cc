@@ -1,6 +1,6 @@
-// Each read of a file meets with each fault, once for each of both, while all that a mount shows of the file is read:
-// what comes out is what is right or fails with that reason, and when the fault is over all is right again, also for
-// the next mount, which finds what this one has saved.
+// Injects each fault into each read of a file while everything that a mount shows of the file is read. Every answer
+// must be correct or fail with the injected error. After the fault, every answer must be correct again, also in the
+// next mount, which loads the index that this one saved.
 #include <algorithm>
 #include <cstdlib>
 #include <iostream>
@@ -26,11 +26,11 @@ namespace {
 
 using contract::Sample;
 
-constexpr std::uint64_t kChanges = 40;  // moments at which a file is changed where all its reads are hit
-constexpr std::uint64_t kSome = 2;      // reads that are hit in a sample where not all are
+constexpr std::uint64_t kChanges = 40;  // reads at which a fully tested file is changed
+constexpr std::uint64_t kSome = 2;      // reads that meet a fault in all other samples
 constexpr std::uint64_t kFewBytes = 2 << 10;
 
-// What was injected by all tests, for the line at the end.
+// Counts the faults injected by all tests, and prints them at the end.
 struct Tally : ::testing::Environment {
   std::map<Kind, std::uint64_t> faults;
   std::set<std::string> files;
@@ -59,7 +59,7 @@ std::uint64_t thoroughness() {
   return text ? std::strtoull(text, nullptr, 10) : 1;
 }
 
-// Those that the registry opens.
+// Returns the samples that the registry opens.
 std::vector<Sample> real_samples() {
   std::vector<Sample> some = contract::containers();
   std::erase_if(some, [](const Sample& sample) {
@@ -69,8 +69,9 @@ std::vector<Sample> real_samples() {
   return some;
 }
 
-// Whether it is the smallest of its format that holds several records and more than fits into one read.
-bool is_swept(const Sample& sample) {
+// Returns whether a sample is tested fully: the smallest undamaged one of its format that has several records and is
+// larger than one read.
+bool is_fully_tested(const Sample& sample) {
   const auto rank = [](const Sample& one) {
     const bool is_good = !one.want.damaged && !one.want.right.empty() && one.want.right.front().records > 2;
     return std::tuple(!is_good || one.bytes()->size() < kFewBytes, one.bytes()->size(), one.name);
@@ -98,7 +99,7 @@ class Lines {
   std::vector<std::string> lines_;
 };
 
-// A file as one mount has it, and what it logs.
+// One mount of a file, and its log.
 struct Mounted {
   Mounted(const std::string& path, const std::string& index) {
     services.index = IndexPlace{.directory = index, .settings = "test", .least_walk = {}, .program = "this build"};
@@ -126,7 +127,7 @@ class FaultsBelow : public ::testing::TestWithParam<Sample> {
     file_.emplace(path(), *GetParam().bytes());
     const Mounted mounted(path(), index());
     ASSERT_TRUE(*mounted.opened) << recordfs::to_string(mounted.opened->error());
-    std::this_thread::sleep_for(std::chrono::milliseconds(40));  // a file just written is looked at more often
+    std::this_thread::sleep_for(std::chrono::milliseconds(40));  // a recently written file is checked more often
     whole_ = read_whole(*mounted.tree);
   }
 
@@ -134,7 +135,8 @@ class FaultsBelow : public ::testing::TestWithParam<Sample> {
   std::string index() const { return folder_ / "saved"; }
   void forget_index() const { std::filesystem::remove_all(folder_ / "saved"); }
 
-  // How many reads all of it takes, when nothing is saved. Some more where the file was written a moment ago.
+  // Returns the number of reads that reading everything takes without a saved index. It is slightly larger if the file
+  // was written within the last milliseconds.
   std::uint64_t count_reads() {
     forget_index();
     file_->inject(Kind::kEio, UINT64_MAX);
@@ -146,10 +148,10 @@ class FaultsBelow : public ::testing::TestWithParam<Sample> {
     return file_->reads();
   }
 
-  // Reads of `all` to be hit: in one sample of each format each one by what fails a read, and so many by what changes
-  // the file; in the others some, not the same in all of them.
+  // Returns the numbers of the reads that meet the fault, out of `all`. In one sample of each format, a read fault hits
+  // all reads and a change hits kChanges. In other samples it is kSome, at different reads in each sample.
   std::vector<std::uint64_t> hits(Kind kind, std::uint64_t all) const {
-    const std::uint64_t wanted = is_swept(GetParam()) ? (is_change(kind) ? kChanges : all) : kSome;
+    const std::uint64_t wanted = is_fully_tested(GetParam()) ? (is_change(kind) ? kChanges : all) : kSome;
     const std::uint64_t some = std::min(all, wanted * thoroughness());
     std::vector<std::uint64_t> numbers;
     const std::uint64_t offset = std::hash<std::string>()(GetParam().name);
@@ -171,33 +173,33 @@ class FaultsBelow : public ::testing::TestWithParam<Sample> {
     EXPECT_EQ(why.os_error, os_error_of(kind));
   }
 
-  // What is read while the fault is there.
-  void expect_right_or_failed(const Mounted& mounted, Kind kind) const {
+  // Checks everything that is read during the fault.
+  void expect_correct_or_failed(const Mounted& mounted, Kind kind) const {
     if (!*mounted.opened) return expect_reason(mounted.opened->error(), kind);
     const Difference found = read_again(*mounted.tree, whole_);
     EXPECT_EQ(listed(found.wrong), "");
     for (const Error& why : found.failures) expect_reason(why, kind);
     if (found.failures.empty()) return;
     EXPECT_TRUE(std::ranges::any_of(reasons(kind), [&](auto reason) { return mounted.lines.has(reason); }))
-        << "the log has no reason for " << found.failed.front();
+        << "the log does not contain the reason for " << found.failed.front();
   }
 
   static std::vector<std::string_view> reasons(Kind kind) {
-    if (is_for_good(kind)) return {"shorter", "rewritten"};
+    if (is_permanent(kind)) return {"shorter", "rewritten"};
     return {kind == Kind::kAllInterrupted ? "Interrupted system call" : "Input/output error"};
   }
 
-  void meet(Kind kind, std::uint64_t read) {
+  void test_fault(Kind kind, std::uint64_t read) {
     SCOPED_TRACE(fmt::format("{} at read {}", to_string(kind), read));
     file_->restore();
-    if (read % 2 == 0) forget_index();  // otherwise it is read, with the fault
+    if (read % 2 == 0) forget_index();  // otherwise reading the index meets the fault as well
     {
       file_->inject(kind, read);
       const Mounted mounted(path(), index());
-      expect_right_or_failed(mounted, kind);
+      expect_correct_or_failed(mounted, kind);
       if (file_->has_happened()) ++tally->faults[kind];
       file_->clear();
-      if (*mounted.opened && is_for_good(kind)) {
+      if (*mounted.opened && is_permanent(kind)) {
         EXPECT_EQ(listed(read_again(*mounted.tree, whole_).wrong), "") << "afterwards";
       } else if (*mounted.opened) {
         expect_same(mounted, "afterwards");
@@ -212,12 +214,12 @@ class FaultsBelow : public ::testing::TestWithParam<Sample> {
   WholeTree whole_;
 };
 
-TEST_P(FaultsBelow, GiveWhatIsRightOrFailAndPass) {
+TEST_P(FaultsBelow, YieldCorrectDataOrAReportedErrorAndLeaveNoTrace) {
   const std::uint64_t all = count_reads();
   for (const Kind kind : kKinds) {
     for (const std::uint64_t number : hits(kind, all)) {
-      if (kind == Kind::kRewritten && number == 0) continue;  // before anything was read it is just another file
-      meet(kind, number);
+      if (kind == Kind::kRewritten && number == 0) continue;  // before the first read, it is simply another file
+      test_fault(kind, number);
       if (HasFailure()) return;
     }
   }

@@ -56,7 +56,7 @@ FaultyFile::FaultyFile(std::filesystem::path path, std::string bytes)
   restore();
 }
 
-// In the same inode, so that what was saved for the file may still seem to fit.
+// Writes into the same inode, so that the file still matches the index that was saved for it.
 void FaultyFile::restore() {
   if (std::exchange(is_whole_, true)) return;
   write(path_, bytes_);

@@ -1,4 +1,4 @@
-// The faults of a disk, of a network file system, and of programs that write to a file that is open here.
+// Injects the faults of disks, of network filesystems, and of programs that write to a file while it is mounted.
 #pragma once
 
 #include <atomic>
@@ -17,16 +17,16 @@ namespace recordfs::faults {
 
 enum class Kind : std::uint8_t {
   kEio,             // the read fails with EIO
-  kEioFromThen,     // the read and all behind it, until the fault is over
-  kBadSector,       // the first byte of what the read asks for can't be read any more, until the fault is over
+  kEioFromThen,     // this read and all later ones fail with EIO, until the fault ends
+  kBadSector,       // the first byte that the read requests is unreadable, until the fault ends
   kInterrupted,     // the read fails with EINTR
-  kAllInterrupted,  // the read and all behind it, until the fault is over
-  kShort,           // the read gives one byte
-  kAllShort,        // each read from then on gives seven bytes or fewer
-  kTruncated,       // the file is cut off
-  kRewritten,       // other bytes, as many, are written into the file
+  kAllInterrupted,  // this read and all later ones fail with EINTR, until the fault ends
+  kShort,           // the read returns one byte
+  kAllShort,        // this read and all later ones return at most seven bytes
+  kTruncated,       // the file is truncated
+  kRewritten,       // the file is overwritten with as many other bytes
   kReplaced,        // another file is renamed over it
-  kGrown,           // something is appended
+  kGrown,           // bytes are appended
 };
 inline constexpr Kind kKinds[] = {
     Kind::kEio,      Kind::kEioFromThen, Kind::kBadSector, Kind::kInterrupted, Kind::kAllInterrupted, Kind::kShort,
@@ -34,35 +34,35 @@ inline constexpr Kind kKinds[] = {
 
 std::string_view to_string(Kind kind);
 
-// Whether whoever reads the file notices nothing.
+// Returns whether readers must not notice the fault.
 constexpr bool is_hidden(Kind kind) {
   return kind == Kind::kInterrupted || kind == Kind::kShort || kind == Kind::kAllShort || kind == Kind::kReplaced ||
          kind == Kind::kGrown;
 }
-// Whether something is done to the file, and not to a read of it.
+// Returns whether the fault changes the file instead of a read.
 constexpr bool is_change(Kind kind) { return kind >= Kind::kTruncated; }
-// Whether the file is another one afterwards than the one that was opened.
-constexpr bool is_for_good(Kind kind) { return kind == Kind::kTruncated || kind == Kind::kRewritten; }
-// What a read that it hits fails with. REQUIRES: !is_hidden(kind).
-constexpr Code code_of(Kind kind) { return is_for_good(kind) ? Code::kChanged : Code::kIo; }
+// Returns whether the open file stays changed after the fault.
+constexpr bool is_permanent(Kind kind) { return kind == Kind::kTruncated || kind == Kind::kRewritten; }
+// Returns the error of a read that meets the fault. REQUIRES: !is_hidden(kind).
+constexpr Code code_of(Kind kind) { return is_permanent(kind) ? Code::kChanged : Code::kIo; }
 constexpr int os_error_of(Kind kind) {
-  if (is_for_good(kind)) return 0;
+  if (is_permanent(kind)) return 0;
   return kind == Kind::kAllInterrupted ? EINTR : EIO;
 }
 
-// A file that meets with a fault at its n-th read, counted over all threads from 0 on. The file's path is the same and
-// its time stamp old whenever a fault is injected.
+// A file whose n-th read, counted from 0 over all threads, meets a fault. Whenever a fault is injected, the file has
+// the same path and an old modification time.
 class FaultyFile {
  public:
   FaultyFile(std::filesystem::path path, std::string bytes);
 
-  // The file with its bytes, whatever became of it before; nothing where it is as it was.
+  // Restores the original bytes. Does nothing if the file is unchanged.
   void restore();
-  // From now on until clear(). The file has to be as restore() leaves it.
+  // Injects a fault until clear(). REQUIRES: the file is unchanged since restore().
   void inject(Kind kind, std::uint64_t read);
-  // Reads are as they are without a fault; what has become of the file stays.
+  // Stops faulting reads, but does not restore the file.
   void clear() { hook_.reset(); }
-  // How many reads there were since inject(), and whether the fault came to pass.
+  // Return the number of reads since inject(), and whether the fault has occurred.
   std::uint64_t reads() const { return PreadHook::reads(); }
   bool has_happened() const { return *happened_; }
 

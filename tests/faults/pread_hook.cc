@@ -43,7 +43,7 @@ std::uint64_t PreadHook::reads() { return count; }
 
 }  // namespace recordfs::faults
 
-// Both names, since a build may ask for either where an offset has 64 bits.
+// Defines both names, since a build with 64-bit offsets may call either.
 extern "C" ssize_t pread(int file, void* out, std::size_t size, off_t at) {
   static const auto below = recordfs::faults::of_library("pread");
   return recordfs::faults::read_below(below, file, out, size, at);

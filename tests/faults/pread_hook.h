@@ -1,4 +1,4 @@
-// Stands between the program and the pread() of the C library, so that a test decides what each read of a file meets.
+// Replaces the C library's pread(), so that a test controls the result of each read of a file.
 #pragma once
 
 #include <cstddef>
@@ -12,17 +12,17 @@ namespace recordfs::faults {
 
 // One call of pread().
 struct Read {
-  std::uint64_t number = 0;  // of the calls since the hook was set, from 0 on
-  off_t at = 0;              // of the file
+  std::uint64_t number = 0;  // of the call since the hook was set, from 0
+  off_t at = 0;              // offset in the file
   std::size_t size = 0;      // bytes
 };
 
-// What pread() does instead: its result, with errno set where that is -1; nullopt: what it does otherwise, for
-// `Read::size` bytes, which the hook may have made fewer.
+// Returns the result of pread(), with errno set if it is -1. Returns nullopt to call the real pread() for `Read::size`
+// bytes, which the hook may have reduced.
 using OnRead = std::function<std::optional<ssize_t>(Read& read)>;
 
-// While it lives, all calls of pread() in the process come by here, from any thread. One at a time; calls that are
-// under way when it goes are waited for.
+// Scoped: intercepts all pread() calls of all threads. At most one may exist at a time. The destructor waits for
+// running calls.
 class PreadHook {
  public:
   explicit PreadHook(OnRead on_read);
@@ -30,7 +30,7 @@ class PreadHook {
   PreadHook(const PreadHook&) = delete;
   PreadHook& operator=(const PreadHook&) = delete;
 
-  // How many calls there were since then.
+  // Returns the number of calls since the hook was set.
   static std::uint64_t reads();
 };
 

@@ -43,7 +43,7 @@ Result<Names> names_in(const ContainerTree& tree, Node directory) {
   return names;
 }
 
-// Byte for byte in pieces: a reader's.
+// Reads a whole file in pieces.
 Result<std::string> bytes_of(const ContainerTree& tree, Node file) {
   constexpr std::uint64_t kPiece = 64 << 10;
   std::string text;
@@ -105,12 +105,12 @@ void read_below(const ContainerTree& tree, Node node, const std::string& path, W
   }
 }
 
-std::string in_words(const Shown& shown) {
+std::string describe(const Shown& shown) {
   if (shown.failure) return fmt::format("fails with {}: {}", to_string(shown.failure->code), to_string(*shown.failure));
   return fmt::format("{} bytes, \"{}\"", shown.size, shown.text.substr(0, 200));
 }
 
-// Nodes by path, each looked up once.
+// Finds nodes by path, and looks up each name only once.
 class Nodes {
  public:
   explicit Nodes(const ContainerTree& tree) : tree_(tree) {}
@@ -156,7 +156,7 @@ Difference read_again(const ContainerTree& tree, const WholeTree& whole) {
       found.failed.push_back(path);
       found.failures.push_back(*now.failure);
     } else {
-      found.wrong.push_back(fmt::format("/{}: {}; it was {}", path, in_words(now), in_words(was)));
+      found.wrong.push_back(fmt::format("/{}: {}; before: {}", path, describe(now), describe(was)));
     }
   }
   return found;

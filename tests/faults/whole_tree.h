@@ -1,4 +1,4 @@
-// All that a mount shows of a file, read through the tree as the mount reads it, to be held against another reading.
+// Reads everything that a mount shows of a file through the mount's tree, and compares two such readings.
 #pragma once
 
 #include <map>
@@ -10,29 +10,29 @@
 
 namespace recordfs::faults {
 
-// What a file, a link or a directory gave: its bytes, its target, or the names in it, one a line. Or a failure.
+// The content of a file (bytes), a link (target) or a directory (names, one per line), or a failure.
 struct Shown {
   FileType type = FileType::kRegular;
   std::string text;
-  std::uint64_t size = 0;  // as stat() has it
+  std::uint64_t size = 0;  // st_size
   std::optional<Error> failure;
 
   bool operator==(const Shown& other) const;
 };
 
-// By path; "" is the container's own directory. In the order in which they are read.
+// Entries by path, in reading order. "" is the container's own directory.
 using WholeTree = std::vector<std::pair<std::string, Shown>>;
 
-// Reads all that is there.
+// Reads all files, links and directories.
 WholeTree read_whole(const ContainerTree& tree);
 
 struct Difference {
-  std::vector<std::string> wrong;   // what is something else than it was, or fails though it did not, in words
-  std::vector<std::string> failed;  // the paths that fail for a reason that may pass
-  std::vector<Error> failures;      // the reasons
+  std::vector<std::string> wrong;   // descriptions of entries that differ, or fail with a permanent error
+  std::vector<std::string> failed;  // paths that fail with a temporary error
+  std::vector<Error> failures;      // the errors of `failed`
 };
 
-// Asks for each path of `whole` again: what gives something else, and what fails now.
+// Reads each path of `whole` again and returns the differences.
 Difference read_again(const ContainerTree& tree, const WholeTree& whole);
 
 }  // namespace recordfs::faults

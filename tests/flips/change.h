@@ -1,4 +1,4 @@
-// The changes that are tried on a file, and what somebody is told of one.
+// Changes a file in each way that is tested, and classifies what a reader of the changed file gets.
 #pragma once
 
 #include <array>
@@ -15,51 +15,53 @@
 namespace recordfs::flips {
 
 enum class Change : std::uint8_t {
-  kFlip,   // of a byte: at `at`
-  kCut,    // the first `at` bytes alone
-  kZeros,  // 16 bytes from `at` on
-  kTail,   // something behind the file: one of kTails
+  kFlip,   // the byte at `at` is flipped
+  kCut,    // the file is truncated to `at` bytes
+  kZeros,  // 16 bytes from `at` become zeros
+  kTail,   // one of kTails is appended
 };
 inline constexpr std::array kChanges = {Change::kFlip, Change::kCut, Change::kZeros, Change::kTail};
 
-// What comes of a change at a place, at the worst; each worse than the one before.
+// The worst effect of a change at one place, from mild to bad.
 enum class Effect : std::uint8_t {
-  kTold,    // the file's own records, all that the change does not touch among them, and word of the damage
-  kUnseen,  // all records, and no word: nobody looks at the place, or what is there may be either
-  kBeyond,  // as told, but records of other chunks are lost too
-  kMoved,   // as told, but records of the file stand in another order, or one stands twice
-  kHidden,  // sound records are missing, and no word
-  kWrong,   // bytes that were never in a record
+  kReported,  // damage is reported; the other records are correct, and all those of unchanged chunks are present
+  kUnseen,    // nothing is reported and nothing is lost: the changed bytes have no meaning
+  kBeyond,    // like kReported, but records of other chunks are lost too
+  kMoved,     // like kReported, but records are in another order, or one appears twice
+  kHidden,    // valid records are missing and nothing is reported
+  kWrong,     // bytes that are in no record of the file
 };
 
 std::string_view to_string(Change change);
 std::string_view to_string(Effect effect);
 
-// A file without damage, and what it gives.
-struct Sound {
+// An undamaged file and what a reader gets from it.
+struct Original {
   std::string name;
   std::string bytes;
-  Given given;
+  Observed observed;
   struct Span {
     Position begin = 0;
     Position end = 0;
   };
-  std::vector<Span> chunks;  // of each of given.records
+  std::vector<Span> chunks;  // the chunk of each record in observed.records
 };
 
-// Where a change is tried, in order. `every` 1: everywhere; 0: of a long file only around `borders` and those of chunks
-// and frames, and some thousand places between them; N: at each N-th byte, and around the borders of a long file.
-std::vector<Position> places(Change change, const Sound& sound, std::span<const Position> borders, std::uint64_t every);
+// Returns the places to try, in order. `every` is 1 for all places. It is N for every N-th byte and, in a large file,
+// those near borders. It is 0 for all places of a small file; in a large one, for about a thousand places and those
+// near `borders` and the borders of chunks and frames.
+std::vector<Position> places(Change change, const Original& original, std::span<const Position> borders,
+                             std::uint64_t every);
 
 struct Trial {
   std::string what;  // "byte 12 xor 0x01"
-  Effect effect = Effect::kTold;
-  std::uint64_t lost = 0;           // records
-  std::vector<std::string> broken;  // of the views among themselves
+  Effect effect = Effect::kReported;
+  std::uint64_t lost = 0;                    // number of lost records
+  std::vector<std::string> inconsistencies;  // between the views of the changed file
 };
 
-// Tries a change at a place in all its ways, and hands out each.
-void try_out(WholeStack& stack, const Sound& sound, Change change, Position at,
-             const std::function<void(const Trial&)>& take);
+// Tries all variants of a change at a place, and passes each result to `take`.
+void try_change(WholeStack& stack, const Original& original, Change change, Position at,
+                const std::function<void(const Trial&)>& take);
 
 }  // namespace recordfs::flips

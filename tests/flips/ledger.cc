@@ -33,7 +33,7 @@ auto named(const Words& words, std::string_view name) -> std::optional<typename 
   return found == words.end() ? std::nullopt : std::optional(*found);
 }
 
-// Numbers between dots, compared one by one: 1.21.5 is larger than 1.5.7.
+// Returns the numbers of a version, for comparison one by one: 1.21.5 is larger than 1.5.7.
 std::vector<unsigned long> numbers_of(const std::string& version) {
   std::vector<unsigned long> numbers;
   std::istringstream in(version);
@@ -41,17 +41,18 @@ std::vector<unsigned long> numbers_of(const std::string& version) {
   return numbers;
 }
 
-// "zstd 1.5.4, told from 1.5.7"
+// Parses "zstd 1.5.4, reported from 1.5.7".
 std::optional<Until> parse_until(const std::string& text) {
   std::istringstream in(text);
   Until until;
-  std::string told, from, rest;
-  in >> until.library >> until.last >> told >> from >> until.told_from;
-  if (told != "told" || from != "from" || until.told_from.empty() || in >> rest || !until.last.ends_with(',')) {
+  std::string reported, from, rest;
+  in >> until.library >> until.last >> reported >> from >> until.reported_from;
+  if (reported != "reported" || from != "from" || until.reported_from.empty() || in >> rest ||
+      !until.last.ends_with(',')) {
     return std::nullopt;
   }
   until.last.pop_back();
-  if (!versions_at_hand().contains(until.library)) return std::nullopt;
+  if (!linked_versions().contains(until.library)) return std::nullopt;
   return until;
 }
 
@@ -99,32 +100,32 @@ std::string to_line(const Entry& entry) {
         range.first == range.last ? fmt::format(" {}", range.first) : fmt::format(" {}-{}", range.first, range.last);
   }
   if (const auto& until = entry.until) {
-    line += fmt::format("{}{} {}, told from {}", kUntil, until->library, until->last, until->told_from);
+    line += fmt::format("{}{} {}, reported from {}", kUntil, until->library, until->last, until->reported_from);
   }
   return line + std::string(kSeparator) + entry.why + "\n";
 }
 
-Due due_of(const Entry& entry, const Versions& versions) {
-  const Due with_effect{entry.effect, entry.effect};
+Expected expected_of(const Entry& entry, const Versions& versions) {
+  const Expected with_effect{entry.effect, entry.effect};
   if (!entry.until) return with_effect;
   const auto version = numbers_of(versions.at(entry.until->library));
   if (version <= numbers_of(entry.until->last)) return with_effect;
-  return {Effect::kTold, version >= numbers_of(entry.until->told_from) ? Effect::kTold : entry.effect};
+  return {Effect::kReported, version >= numbers_of(entry.until->reported_from) ? Effect::kReported : entry.effect};
 }
 
-// What is to be written down of a place, without the place; nullopt: nothing.
+// Returns the entry for a place, without the place itself, or nullopt if it needs none.
 std::optional<Entry> entry_of(Change change, Position at, Effect found, const Page& before, const Versions& versions) {
   const Entry* known = before.entry(change, at);
-  if (known != nullptr && known->until && due_of(*known, versions).allows(found)) {
+  if (known != nullptr && known->until && expected_of(*known, versions).allows(found)) {
     return Entry{change, known->effect, known->why, known->until, {}};
   }
-  if (found == Effect::kTold) return std::nullopt;
+  if (found == Effect::kReported) return std::nullopt;
   return Entry{change, found, before.why(change, found, at), std::nullopt, {}};
 }
 
 }  // namespace
 
-Versions versions_at_hand() {
+Versions linked_versions() {
   Versions versions;
   for (const CodecVersion& codec : codec_versions()) versions.emplace(codec.name, codec.version);
   return versions;
@@ -136,9 +137,9 @@ const Entry* Page::entry(Change change, Position at) const {
   return found == entries.end() ? nullptr : &*found;
 }
 
-Due Page::due(Change change, Position at, const Versions& versions) const {
+Expected Page::expected(Change change, Position at, const Versions& versions) const {
   const Entry* found = entry(change, at);
-  return found == nullptr ? Due{} : due_of(*found, versions);
+  return found == nullptr ? Expected{} : expected_of(*found, versions);
 }
 
 std::vector<Position> Page::borders(Change change) const {
@@ -170,13 +171,13 @@ Ledger read_ledger(const std::string& path) {
     } else if (!line.starts_with("  ")) {
       ledger.pages.push_back({.sample = line, .costs = 0, .entries = {}});
     } else if (ledger.pages.empty()) {
-      stop(path, fmt::format("line {}: stands under no sample", number));
+      stop(path, fmt::format("line {}: an entry without a sample", number));
     } else if (line.starts_with("  costs ")) {
       ledger.pages.back().costs = std::strtoull(line.c_str() + 8, nullptr, 10);
     } else if (auto entry = parse_entry(line)) {
       ledger.pages.back().entries.push_back(std::move(*entry));
     } else {
-      stop(path, fmt::format("line {}: cannot be understood", number));
+      stop(path, fmt::format("line {}: invalid entry", number));
     }
   }
   return ledger;
@@ -194,7 +195,7 @@ void write_ledger(const std::string& path, const Ledger& ledger) {
 
 std::vector<Entry> entries_of(Change change, const Effects& found, const Page& before, const Versions& versions) {
   std::vector<Entry> entries;
-  const Entry* last = nullptr;  // of the place before
+  const Entry* last = nullptr;  // the entry of the previous place
   for (const auto& [at, effect] : found) {
     const auto here = entry_of(change, at, effect, before, versions);
     if (!here) {

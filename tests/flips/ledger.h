@@ -1,5 +1,5 @@
-// What is written down of samples: what comes of changes where something else comes of them than damage that is told,
-// in exact places and with the reason. One text file for a format; README.md has its form.
+// The ledger: lists for each sample the exact places where a change has another effect than reported damage, and why.
+// Each format has one text file; README.md describes its syntax.
 #pragma once
 
 #include <array>
@@ -15,32 +15,32 @@
 
 namespace recordfs::flips {
 
-// The version of each codec library in this program, by the names of codec_versions().
+// Returns the version of each codec library in this program, by its name in codec_versions().
 using Versions = std::map<std::string, std::string, std::less<>>;
-Versions versions_at_hand();
+Versions linked_versions();
 
-// A newer version of a library reports damage that an older one misses. The entry holds up to `last`; from `told_from`
-// on its places are kTold. Nobody has tried the versions in between.
+// A newer version of a library reports damage that an older one misses. The entry applies up to `last`. From
+// `reported_from`, its places are kReported. The versions in between are untested.
 struct Until {
   std::string library;
   std::string last;
-  std::string told_from;
+  std::string reported_from;
   bool operator==(const Until&) const = default;
 };
 
-// The effects that a place may have: one, or two if the ledger does not cover the version of a library.
-struct Due {
-  Effect mildest = Effect::kTold;
-  Effect worst = Effect::kTold;
+// The allowed effects of a place: one, or two if the version of a library is untested.
+struct Expected {
+  Effect mildest = Effect::kReported;
+  Effect worst = Effect::kReported;
   bool allows(Effect effect) const { return effect == mildest || effect == worst; }
 };
 
-// An effect that is not kTold, at places [first, last].
+// An effect other than kReported, at the places [first, last].
 struct Entry {
   Change change = Change::kFlip;
   Effect effect = Effect::kUnseen;
   std::string why;
-  std::optional<Until> until;  // nullopt: with every version
+  std::optional<Until> until;  // nullopt: applies to every version
   struct Range {
     Position first = 0;
     Position last = 0;
@@ -50,16 +50,16 @@ struct Entry {
 
 struct Page {
   std::string sample;       // path below tests/corpus
-  std::uint64_t costs = 0;  // records that are lost at the most to the flip of a byte in their own chunk
+  std::uint64_t costs = 0;  // maximum number of records lost to one flipped byte in their chunk
   std::vector<Entry> entries;
 
-  // The entry of a place; null: it is kTold.
+  // Returns the entry of a place, or null if it is kReported.
   const Entry* entry(Change change, Position at) const;
-  // What is written down of a place for these versions.
-  Due due(Change change, Position at, const Versions& versions) const;
-  // Where what is written down of a change begins or ends to be so.
+  // Returns the allowed effects of a place with these versions.
+  Expected expected(Change change, Position at, const Versions& versions) const;
+  // Returns the begins and ends of all ranges for a change.
   std::vector<Position> borders(Change change) const;
-  // Why; "?" where nobody has said.
+  // Returns the reason, or "?" if there is none.
   std::string why(Change change, Effect effect, Position at) const;
 };
 
@@ -68,14 +68,14 @@ struct Ledger {
   std::vector<Page> pages;
 };
 
-// Stop the program, with a line that says why, where the file is not there or not in its form.
+// Exit with an error message if the file is missing or invalid.
 Ledger read_ledger(const std::string& path);
 void write_ledger(const std::string& path, const Ledger& ledger);
 
 using Effects = std::map<Position, Effect>;
 
-// The entries of what was found at places, with the words that `before` has for them. Keeps an entry for older versions
-// if what was found is right for these versions.
+// Returns the entries for the effects found, with the reasons from `before`. Keeps an entry for older versions if the
+// effects found are allowed with these versions.
 std::vector<Entry> entries_of(Change change, const Effects& found, const Page& before, const Versions& versions);
 
 }  // namespace recordfs::flips

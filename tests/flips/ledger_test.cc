@@ -1,4 +1,4 @@
-// What an entry for older versions of a library means with older, newer and untried versions.
+// Tests what an entry for older versions of a library means with older, newer and untested versions.
 
 #include "tests/flips/ledger.h"
 
@@ -13,7 +13,7 @@ namespace recordfs::flips {
 namespace {
 
 constexpr const char* kText =
-    "\nsample\n  costs 3\n  flip unseen 4-6 | always\n  flip wrong 9 11-12 until zstd 1.5.4, told from 1.5.7 | "
+    "\nsample\n  costs 3\n  flip unseen 4-6 | always\n  flip wrong 9 11-12 until zstd 1.5.4, reported from 1.5.7 | "
     "sometimes\n";
 
 Versions with_zstd(const std::string& version) { return {{"zstd", version}}; }
@@ -26,52 +26,55 @@ class LedgerFile : public ::testing::Test {
     std::ofstream(path_) << text;
     return read_ledger(path_).pages.at(0);
   }
-  void expect_due(Position at, const std::string& zstd, Effect mildest, Effect worst) {
-    const Due due = page_of(kText).due(Change::kFlip, at, with_zstd(zstd));
-    EXPECT_EQ(due.mildest, mildest) << at << " with zstd " << zstd;
-    EXPECT_EQ(due.worst, worst) << at << " with zstd " << zstd;
+  void expect_effects(Position at, const std::string& zstd, Effect mildest, Effect worst) {
+    const Expected expected = page_of(kText).expected(Change::kFlip, at, with_zstd(zstd));
+    EXPECT_EQ(expected.mildest, mildest) << at << " with zstd " << zstd;
+    EXPECT_EQ(expected.worst, worst) << at << " with zstd " << zstd;
   }
 
   const std::string path_ = ::testing::TempDir() + "ledger_test.txt";
 };
 
-TEST_F(LedgerFile, EntryWithoutVersionsHoldsForEveryVersion) {
-  for (const char* zstd : {"1.4.8", "1.5.4", "1.5.5", "1.5.7"}) expect_due(5, zstd, Effect::kUnseen, Effect::kUnseen);
+TEST_F(LedgerFile, EntryWithoutVersionsAppliesToEveryVersion) {
+  for (const char* zstd : {"1.4.8", "1.5.4", "1.5.5", "1.5.7"})
+    expect_effects(5, zstd, Effect::kUnseen, Effect::kUnseen);
 }
 
-TEST_F(LedgerFile, OlderVersionHasExactlyTheEffect) {
+TEST_F(LedgerFile, OlderVersionMustHaveTheEffect) {
   for (const char* zstd : {"1.4.8", "1.5.4"}) {
-    for (const Position at : {9u, 11u, 12u}) expect_due(at, zstd, Effect::kWrong, Effect::kWrong);
+    for (const Position at : {9u, 11u, 12u}) expect_effects(at, zstd, Effect::kWrong, Effect::kWrong);
   }
 }
 
-TEST_F(LedgerFile, NewerVersionReportsTheDamage) {
-  for (const char* zstd : {"1.5.7", "1.5.10", "1.6.0", "2.0"}) expect_due(11, zstd, Effect::kTold, Effect::kTold);
+TEST_F(LedgerFile, NewerVersionMustReportTheDamage) {
+  for (const char* zstd : {"1.5.7", "1.5.10", "1.6.0", "2.0"})
+    expect_effects(11, zstd, Effect::kReported, Effect::kReported);
 }
 
-TEST_F(LedgerFile, UntriedVersionMayHaveTheEffectOrReportTheDamage) {
-  for (const char* zstd : {"1.5.5", "1.5.6"}) expect_due(11, zstd, Effect::kTold, Effect::kWrong);
-  const Due due = page_of(kText).due(Change::kFlip, 11, with_zstd("1.5.5"));
-  EXPECT_TRUE(due.allows(Effect::kTold));
-  EXPECT_TRUE(due.allows(Effect::kWrong));
-  EXPECT_FALSE(due.allows(Effect::kUnseen));
+TEST_F(LedgerFile, UntestedVersionMayHaveTheEffectOrReportTheDamage) {
+  for (const char* zstd : {"1.5.5", "1.5.6"}) expect_effects(11, zstd, Effect::kReported, Effect::kWrong);
+  const Expected expected = page_of(kText).expected(Change::kFlip, 11, with_zstd("1.5.5"));
+  EXPECT_TRUE(expected.allows(Effect::kReported));
+  EXPECT_TRUE(expected.allows(Effect::kWrong));
+  EXPECT_FALSE(expected.allows(Effect::kUnseen));
 }
 
-TEST_F(LedgerFile, OtherPlacesAndChangesAreTold) {
-  for (const Position at : {3u, 7u, 10u, 13u}) expect_due(at, "1.5.4", Effect::kTold, Effect::kTold);
-  EXPECT_EQ(page_of(kText).due(Change::kCut, 9, with_zstd("1.5.4")).worst, Effect::kTold);
+TEST_F(LedgerFile, UnlistedPlacesAndChangesMustBeReported) {
+  for (const Position at : {3u, 7u, 10u, 13u}) expect_effects(at, "1.5.4", Effect::kReported, Effect::kReported);
+  EXPECT_EQ(page_of(kText).expected(Change::kCut, 9, with_zstd("1.5.4")).worst, Effect::kReported);
 }
 
-TEST_F(LedgerFile, LedgerIsWrittenAsItWasRead) {
+TEST_F(LedgerFile, WrittenLedgerEqualsTheOneThatWasRead) {
   page_of(kText);
   write_ledger(path_, read_ledger(path_));
   std::ifstream in(path_);
   EXPECT_EQ(std::string(std::istreambuf_iterator<char>(in), {}), kText);
 }
 
-TEST_F(LedgerFile, EntryForOlderVersionsIsKeptWhereANewerOneReportsTheDamage) {
+TEST_F(LedgerFile, EntryForOlderVersionsIsKeptIfANewerOneReportsTheDamage) {
   const Page before = page_of(kText);
-  const Effects found = {{9, Effect::kTold}, {10, Effect::kTold}, {11, Effect::kTold}, {12, Effect::kTold}};
+  const Effects found = {
+      {9, Effect::kReported}, {10, Effect::kReported}, {11, Effect::kReported}, {12, Effect::kReported}};
   const auto entries = entries_of(Change::kFlip, found, before, with_zstd("1.5.7"));
   ASSERT_EQ(entries.size(), 1U);
   EXPECT_EQ(entries[0].effect, Effect::kWrong);
@@ -79,8 +82,8 @@ TEST_F(LedgerFile, EntryForOlderVersionsIsKeptWhereANewerOneReportsTheDamage) {
   EXPECT_EQ(entries[0].ranges.size(), 2U);
 }
 
-TEST_F(LedgerFile, EntryForOlderVersionsGoesWhereAnOlderOneReportsTheDamage) {
-  const Effects found = {{9, Effect::kTold}, {11, Effect::kWrong}, {12, Effect::kWrong}};
+TEST_F(LedgerFile, EntryForOlderVersionsIsRemovedIfAnOlderOneReportsTheDamage) {
+  const Effects found = {{9, Effect::kReported}, {11, Effect::kWrong}, {12, Effect::kWrong}};
   const auto entries = entries_of(Change::kFlip, found, page_of(kText), with_zstd("1.5.4"));
   ASSERT_EQ(entries.size(), 1U);
   ASSERT_EQ(entries[0].ranges.size(), 1U);
@@ -90,10 +93,10 @@ TEST_F(LedgerFile, EntryForOlderVersionsGoesWhereAnOlderOneReportsTheDamage) {
 using LedgerDeathTest = LedgerFile;
 
 TEST_F(LedgerDeathTest, UnknownLibraryOrMissingVersionStopsTheProgram) {
-  for (const char* until :
-       {"zzz 1.5.4, told from 1.5.7", "zstd 1.5.4", "zstd 1.5.4, told from", "zstd 1.5.4 told from 1.5.7"}) {
+  for (const char* until : {"zzz 1.5.4, reported from 1.5.7", "zstd 1.5.4", "zstd 1.5.4, reported from",
+                            "zstd 1.5.4 reported from 1.5.7"}) {
     const std::string text = std::string("\nsample\n  costs 3\n  flip wrong 9 until ") + until + " | why\n";
-    EXPECT_EXIT(page_of(text), ::testing::ExitedWithCode(2), "line 4: cannot be understood") << until;
+    EXPECT_EXIT(page_of(text), ::testing::ExitedWithCode(2), "line 4: invalid entry") << until;
   }
 }
 

@@ -1,5 +1,5 @@
 // flips [--full] [--every N] [--jobs N] [--write] [--only NAME] LEDGER...: tries all changes on the samples of each
-// ledger, and holds what comes of them against what is written down there. RECORDFS_THOROUGH=1 undoes --every.
+// ledger, and compares their effects with the ledger. RECORDFS_THOROUGH=1 in the environment overrides --every.
 
 #include <algorithm>
 #include <array>
@@ -24,7 +24,7 @@
 namespace recordfs::flips {
 namespace {
 
-constexpr std::size_t kMostLines = 20;  // that are printed of a sample
+constexpr std::size_t kMaxLines = 20;  // lines printed per sample
 
 struct Arguments {
   std::uint64_t every = 0;
@@ -37,7 +37,7 @@ struct Arguments {
 struct Counts {
   std::uint64_t files = 0;
   std::array<std::uint64_t, kChanges.size()> trials{};
-  std::uint64_t wrong = 0;  // what is not as it is written down
+  std::uint64_t wrong = 0;  // deviations from the ledger
 
   std::uint64_t& of(Change change) { return trials[static_cast<std::size_t>(change)]; }
   std::uint64_t of(Change change) const { return trials[static_cast<std::size_t>(change)]; }
@@ -48,7 +48,7 @@ struct Counts {
   }
 };
 
-[[noreturn]] void give_up(const std::string& why) {
+[[noreturn]] void fail(const std::string& why) {
   fmt::print(stderr, "flips: {}\n", why);
   std::exit(2);
 }
@@ -58,7 +58,7 @@ Arguments parse(int count, char** words) {
   for (int i = 1; i < count; ++i) {
     const std::string word = words[i];
     const auto next = [&]() -> std::string {
-      if (i + 1 == count) give_up(word + " wants a value");
+      if (i + 1 == count) fail(word + " needs a value");
       return words[++i];
     };
     if (word == "--full") {
@@ -84,17 +84,17 @@ std::string bytes_of(const std::string& path) {
   std::ifstream in(path, std::ios::binary);
   std::ostringstream bytes;
   bytes << in.rdbuf();
-  if (!in) give_up("cannot read " + path);
+  if (!in) fail("cannot read " + path);
   return std::move(bytes).str();
 }
 
-// Where the chunk of each record stands.
-std::vector<Sound::Span> chunks_of(const Sound& sound) {
-  auto container = open_container(named_source(sound.name, sound.bytes), sound.name, Limits{});
-  if (!container) give_up(sound.name + ": " + recordfs::to_string(container.error()));
-  const contract::Reading reading = contract::read_all(**container, sound.bytes.size());
+// Returns the chunk range of each record.
+std::vector<Original::Span> chunks_of(const Original& original) {
+  auto container = open_container(named_source(original.name, original.bytes), original.name, Limits{});
+  if (!container) fail(original.name + ": " + recordfs::to_string(container.error()));
+  const contract::Reading reading = contract::read_all(**container, original.bytes.size());
   const auto chunks = reading.walk.chunks();
-  std::vector<Sound::Span> spans;
+  std::vector<Original::Span> spans;
   for (const contract::Mark& record : reading.records) {
     const auto chunk = std::ranges::find(chunks, record.chunk_begin, &ChunkInfo::begin);
     spans.push_back({chunk->begin, chunk->end});
@@ -102,22 +102,23 @@ std::vector<Sound::Span> chunks_of(const Sound& sound) {
   return spans;
 }
 
-Sound sound_of(WholeStack& stack, const std::string& sample) {
-  Sound sound;
-  sound.name = sample.substr(sample.rfind('/') + 1);
-  sound.bytes = bytes_of("tests/corpus/" + sample);
-  sound.given = stack.read(sound.name, sound.bytes);
-  sound.chunks = chunks_of(sound);
-  if (sound.given.is_told() || !sound.given.broken.empty()) give_up(sample + " is no sound file");
-  if (sound.chunks.size() != sound.given.records.size()) give_up(sample + " has another number of records in its tree");
-  return sound;
+Original original_of(WholeStack& stack, const std::string& sample) {
+  Original original;
+  original.name = sample.substr(sample.rfind('/') + 1);
+  original.bytes = bytes_of("tests/corpus/" + sample);
+  original.observed = stack.read(original.name, original.bytes);
+  original.chunks = chunks_of(original);
+  if (original.observed.reports_damage() || !original.observed.inconsistencies.empty()) fail(sample + " is damaged");
+  if (original.chunks.size() != original.observed.records.size())
+    fail(sample + " has a different number of records in its tree");
+  return original;
 }
 
-// Of one sample.
+// Tries all changes on one sample.
 class Run {
  public:
   Run(WholeStack& stack, const Page& page, const Arguments& arguments)
-      : stack_(stack), page_(page), arguments_(arguments), sound_(sound_of(stack, page.sample)) {}
+      : stack_(stack), page_(page), arguments_(arguments), original_(original_of(stack, page.sample)) {}
 
   Page run() {
     Page found{.sample = page_.sample, .costs = 0, .entries = {}};
@@ -137,64 +138,64 @@ class Run {
   }
 
  private:
-  void complain(const std::string& what) {
+  void report(const std::string& what) {
     ++counts_.wrong;
-    if (lines_.size() < kMostLines) lines_.push_back(what);
+    if (lines_.size() < kMaxLines) lines_.push_back(what);
   }
 
   Effects try_all(Change change, std::uint64_t& costs) {
     Effects effects;
-    for (const Position at : places(change, sound_, page_.borders(change), arguments_.every)) {
-      const Due due = page_.due(change, at, versions_);
-      Effect worst = Effect::kTold;
-      try_out(stack_, sound_, change, at, [&](const Trial& trial) {
+    for (const Position at : places(change, original_, page_.borders(change), arguments_.every)) {
+      const Expected expected = page_.expected(change, at, versions_);
+      Effect worst = Effect::kReported;
+      try_change(stack_, original_, change, at, [&](const Trial& trial) {
         ++counts_.of(change);
         worst = std::max(worst, trial.effect);
-        if (change == Change::kFlip && trial.effect == Effect::kTold) costs = std::max(costs, trial.lost);
-        for (const std::string& broken : trial.broken) complain(fmt::format("{}: {}", trial.what, broken));
-        if (trial.effect > due.worst && !arguments_.writes) {
-          complain(fmt::format("{}: {}, {} records lost; written down: {}", trial.what, to_string(trial.effect),
-                               trial.lost, to_string(due.worst)));
+        if (change == Change::kFlip && trial.effect == Effect::kReported) costs = std::max(costs, trial.lost);
+        for (const std::string& found : trial.inconsistencies) report(fmt::format("{}: {}", trial.what, found));
+        if (trial.effect > expected.worst && !arguments_.writes) {
+          report(fmt::format("{}: {}, {} records lost; ledger: {}", trial.what, to_string(trial.effect), trial.lost,
+                             to_string(expected.worst)));
         }
       });
-      if (!arguments_.writes) compare(change, at, worst, due);
+      if (!arguments_.writes) compare(change, at, worst, expected);
       effects[at] = worst;
     }
     return effects;
   }
 
-  // A worse effect is complained of where it was met.
-  void compare(Change change, Position at, Effect worst, Due due) {
-    if (worst <= due.worst && !due.allows(worst)) {
-      complain(fmt::format("{} at {}: {}; written down: {}", to_string(change), at, to_string(worst),
-                           to_string(due.mildest)));
+  // A worse effect was reported during the trial.
+  void compare(Change change, Position at, Effect worst, Expected expected) {
+    if (worst <= expected.worst && !expected.allows(worst)) {
+      report(fmt::format("{} at {}: {}; ledger: {}", to_string(change), at, to_string(worst),
+                         to_string(expected.mildest)));
     }
     if (const Entry* entry = page_.entry(change, at); entry != nullptr && entry->why == "?") {
-      complain(fmt::format("{} at {}: nobody says why", to_string(change), at));
+      report(fmt::format("{} at {}: no reason in the ledger", to_string(change), at));
     }
   }
 
-  // Where not every place is tried the dearest one may be left out.
+  // The number may be lower if not every place is tried.
   void compare_costs(std::uint64_t costs) {
-    const auto tried = places(Change::kFlip, sound_, page_.borders(Change::kFlip), arguments_.every);
-    const bool is_all = tried.size() == sound_.bytes.size();
+    const auto tried = places(Change::kFlip, original_, page_.borders(Change::kFlip), arguments_.every);
+    const bool is_all = tried.size() == original_.bytes.size();
     if (arguments_.writes || costs == page_.costs || (costs < page_.costs && !is_all)) return;
-    complain(fmt::format("a flip costs {} records; written down: {}", costs, page_.costs));
+    report(fmt::format("a flip loses up to {} records; ledger: {}", costs, page_.costs));
   }
 
   WholeStack& stack_;
   const Page& page_;
   const Arguments& arguments_;
-  const Sound sound_;
-  const Versions versions_ = versions_at_hand();
+  const Original original_;
+  const Versions versions_ = linked_versions();
   Counts counts_;
   std::vector<std::string> lines_;
 };
 
-// The pages of all ledgers, taken one after the other by several threads.
-class Crew {
+// Processes the pages of all ledgers on several threads.
+class Workers {
  public:
-  Crew(const Arguments& arguments, std::vector<Ledger>& ledgers) : arguments_(arguments) {
+  Workers(const Arguments& arguments, std::vector<Ledger>& ledgers) : arguments_(arguments) {
     for (Ledger& ledger : ledgers) {
       for (Page& page : ledger.pages) {
         if (page.sample.find(arguments.only) != std::string::npos) pages_.push_back(&page);
@@ -238,11 +239,12 @@ class Crew {
 int run(const Arguments& arguments) {
   std::vector<Ledger> ledgers;
   for (const std::string& path : arguments.ledgers) ledgers.push_back(read_ledger(path));
-  const Counts counts = Crew(arguments, ledgers).run();
+  const Counts counts = Workers(arguments, ledgers).run();
   for (std::size_t i = 0; arguments.writes && i < ledgers.size(); ++i) write_ledger(arguments.ledgers[i], ledgers[i]);
-  fmt::print("{} flips and {} prefixes of {} files tried, {} spans of zeros, {} tails: {} wrong\n",
-             counts.of(Change::kFlip), counts.of(Change::kCut), counts.files, counts.of(Change::kZeros),
-             counts.of(Change::kTail), counts.wrong);
+  fmt::print(
+      "tried {} flips and {} prefixes of {} files, {} spans of zeros, {} tails: {} deviations from the ledgers\n",
+      counts.of(Change::kFlip), counts.of(Change::kCut), counts.files, counts.of(Change::kZeros),
+      counts.of(Change::kTail), counts.wrong);
   return counts.wrong == 0 ? 0 : 1;
 }
 

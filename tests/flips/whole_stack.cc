@@ -35,7 +35,7 @@ class NamedSource final : public Source {
   const std::string_view bytes_;
 };
 
-// Makes a call again and again, waiting for the catalog in between, until it is not pending.
+// Repeats a call until it is not pending, and waits for the catalog in between.
 template <class Call>
 auto waited(Call&& call) {
   for (;;) {
@@ -47,54 +47,56 @@ auto waited(Call&& call) {
   }
 }
 
-// Goes through a mounted container as somebody does who reads every file of it.
+// Reads every file of a mounted container.
 class Reader {
  public:
-  Reader(const MountTree& tree, Given& given) : tree_(tree), given_(given) {}
+  Reader(const MountTree& tree, Observed& observed) : tree_(tree), observed_(observed) {}
 
   void read_records() {
     for_each_file("records", [&](const std::string& name, std::uint64_t number, std::optional<std::uint64_t> listed) {
       const auto bytes = contents(name, number, listed);
       if (!bytes) {
-        ++given_.failures;
+        ++observed_.failures;
         return;
       }
-      given_.records.push_back({0, 0, bytes->size(), std::hash<std::string_view>()(*bytes)});
-      given_.ordinals.push_back(std::stoull(name));
+      observed_.records.push_back({0, 0, bytes->size(), std::hash<std::string_view>()(*bytes)});
+      observed_.ordinals.push_back(std::stoull(name));
       concat_ += *bytes;
       (lines_ += *bytes) += '\n';
     });
   }
 
-  // What `cat streams/lines` gives: all records, or an error.
+  // Checks that a stream contains all records or fails.
   void compare_streams() {
     const auto lines = contents_at(".views/streams/lines");
     const auto concat = contents_at(".views/streams/concat");
-    if (given_.is_told() ? lines && lines != lines_ : lines != lines_) complain("streams/lines is not the records");
-    if (given_.is_told() ? concat && concat != concat_ : concat != concat_)
-      complain("streams/concat is not the records");
-    if (given_.failures > 0 && lines) complain("streams/lines passes over records that can't be read");
+    if (observed_.reports_damage() ? lines && lines != lines_ : lines != lines_)
+      complain("streams/lines differs from the records");
+    if (observed_.reports_damage() ? concat && concat != concat_ : concat != concat_)
+      complain("streams/concat differs from the records");
+    if (observed_.failures > 0 && lines) complain("streams/lines skips unreadable records");
   }
 
-  void read_beside() {
+  void read_other_files() {
     for_each_file("metadata", [&](const std::string& name, std::uint64_t number, std::optional<std::uint64_t> listed) {
-      if (const auto bytes = contents(name, number, listed)) given_.beside.emplace_back("metadata/" + name, *bytes);
+      if (const auto bytes = contents(name, number, listed))
+        observed_.other_files.emplace_back("metadata/" + name, *bytes);
     });
     for (const char* name : {"trailer", ".views/streams/array.npy"}) {
-      if (const auto bytes = contents_at(name)) given_.beside.emplace_back(name, *bytes);
+      if (const auto bytes = contents_at(name)) observed_.other_files.emplace_back(name, *bytes);
     }
   }
 
-  // Lines of index/damage.tsv without its head.
+  // Returns the number of rows in index/damage.tsv.
   std::uint64_t count_damage() {
     const auto table = contents_at(".views/index/damage.tsv");
     if (table) return static_cast<std::uint64_t>(std::ranges::count(*table, '\n')) - 1;
-    complain("index/damage.tsv can't be read");
+    complain("index/damage.tsv is unreadable");
     return 0;
   }
 
  private:
-  void complain(std::string what) { given_.broken.push_back(std::move(what)); }
+  void complain(std::string what) { observed_.inconsistencies.push_back(std::move(what)); }
 
   std::optional<std::uint64_t> find(std::string_view path) const {
     std::uint64_t number = MountTree::kRootNumber;
@@ -111,7 +113,7 @@ class Reader {
   template <class Take>
   void for_each_file(std::string_view directory, const Take& take) {
     const auto number = find(directory);
-    if (!number) return complain(fmt::format("{} is not there", directory));
+    if (!number) return complain(fmt::format("{} is missing", directory));
     struct Entry {
       std::string name;
       std::uint64_t number;
@@ -150,7 +152,7 @@ class Reader {
       judge(name, slice.error());
       return std::nullopt;
     }
-    if (slice->bytes.size() != status->size) complain(fmt::format("{} is not as large as stat says", name));
+    if (slice->bytes.size() != status->size) complain(fmt::format("{} has another size than st_size", name));
     return std::string(as_text(slice->bytes));
   }
 
@@ -160,7 +162,7 @@ class Reader {
   }
 
   const MountTree& tree_;
-  Given& given_;
+  Observed& observed_;
   std::string concat_, lines_;
 };
 
@@ -176,41 +178,44 @@ WholeStack::WholeStack()
         lines_.push_back(line);
       }) {}
 
-Given WholeStack::read(std::string_view name, std::string_view bytes) {
-  Given given;
+Observed WholeStack::read(std::string_view name, std::string_view bytes) {
+  Observed observed;
   lines_.clear();
   const auto source = named_source(name, bytes);
   auto container = open_container(source, name, Limits{});
   if (!container) {
-    given.refusal = open_failure(std::string(name), container.error());
-    if (container.error().detail.empty()) given.broken.push_back("refused without a reason");
-    return given;
+    observed.refusal = open_failure(std::string(name), container.error());
+    if (container.error().detail.empty()) observed.inconsistencies.push_back("refused without a reason");
+    return observed;
   }
   const auto store = std::make_shared<RecordStore>(std::string(name), source, std::move(*container), services_);
   const Verdict verdict = verify(*store, 0, kCacheBytes, [](std::uint64_t) { return true; });
-  given.findings = verdict.findings.size();
+  observed.findings = verdict.findings.size();
   {
     const MountTree tree({{.name = std::string(name), .store = store, .ownership = {}}}, false);
-    Reader reader(tree, given);
+    Reader reader(tree, observed);
     reader.read_records();
     reader.compare_streams();
-    reader.read_beside();
+    reader.read_other_files();
     const std::uint64_t rows = reader.count_damage();
-    if (rows > 0 && verdict.findings.empty()) given.broken.push_back("verify does not list what damage.tsv does");
-    if (rows == 0 && given.failures == 0 && given.findings > 0) {
+    if (rows > 0 && verdict.findings.empty())
+      observed.inconsistencies.push_back("verify does not list damage that damage.tsv lists");
+    if (rows == 0 && observed.failures == 0 && observed.findings > 0) {
       for (const Finding& finding : verdict.findings) {
-        if (finding.is_region) given.broken.push_back("damage.tsv does not list what verify does");
+        if (finding.is_region) observed.inconsistencies.push_back("damage.tsv does not list damage that verify lists");
       }
     }
   }
-  if (given.failures > 0 && verdict.findings.empty()) given.broken.push_back("verify finds nothing, and reads fail");
-  if (verdict.records != given.records.size()) given.broken.push_back("verify reads another number of records");
+  if (observed.failures > 0 && verdict.findings.empty())
+    observed.inconsistencies.push_back("reads fail, but verify finds no damage");
+  if (verdict.records != observed.records.size())
+    observed.inconsistencies.push_back("verify reads another number of records");
   for (const Finding& finding : verdict.findings) {
-    if (finding.reason.empty()) given.broken.push_back("verify lists damage without a reason");
+    if (finding.reason.empty()) observed.inconsistencies.push_back("verify lists damage without a reason");
   }
   const std::lock_guard lock(mutex_);
-  if (given.failures > 0 && lines_.empty()) given.broken.push_back("a read fails, and the log says nothing");
-  return given;
+  if (observed.failures > 0 && lines_.empty()) observed.inconsistencies.push_back("a read fails without a log line");
+  return observed;
 }
 
 }  // namespace recordfs::flips

@@ -1,5 +1,5 @@
-// What somebody is given who mounts a file and reads all of it, and what he is told: by the code that the mount's
-// operations and `recordfs verify` call, without a kernel in between.
+// Reads a whole file, and collects the reported damage, with the code that mount operations and `recordfs verify` call,
+// but without the kernel.
 #pragma once
 
 #include <cstdint>
@@ -15,32 +15,32 @@
 
 namespace recordfs::flips {
 
-struct Given {
-  std::string refusal;                  // why the file is no container; empty: it is one
-  std::vector<contract::Mark> records;  // that can be read, in the container's order, by size and hash
-  std::vector<std::uint64_t> ordinals;  // of these
-  std::uint64_t failures = 0;           // records that can't be read
-  std::uint64_t findings = 0;           // what verify lists
-  std::vector<std::pair<std::string, std::string>> beside;  // readable metadata, trailer, an array: name and bytes
-  std::vector<std::string> broken;  // where two views do not say the same, or a failure gives no reason
+struct Observed {
+  std::string refusal;                  // why the file is not a container; empty if it is one
+  std::vector<contract::Mark> records;  // readable records in the container's order, by size and hash
+  std::vector<std::uint64_t> ordinals;  // of `records`
+  std::uint64_t failures = 0;           // number of unreadable records
+  std::uint64_t findings = 0;           // number of findings of verify
+  std::vector<std::pair<std::string, std::string>> other_files;  // readable metadata, trailer, an array: name and bytes
+  std::vector<std::string> inconsistencies;  // contradictions between views, and failures without a reason
 
-  // Whether whoever looks is told that something is amiss.
-  bool is_told() const { return !refusal.empty() || failures > 0 || findings > 0; }
+  // Returns whether any damage is reported.
+  bool reports_damage() const { return !refusal.empty() || failures > 0 || findings > 0; }
 };
 
-// A file of that name and those bytes, which the caller keeps.
+// Returns a source with this name and these bytes, which must outlive it.
 std::shared_ptr<const Source> named_source(std::string_view name, std::string_view bytes);
 
-// Reads one file after the other. One thread.
+// Reads files one at a time. Not thread-safe.
 class WholeStack {
  public:
   WholeStack();
-  // `name` is the file's, without directories; `bytes` are its own for the time of the call.
-  Given read(std::string_view name, std::string_view bytes);
+  // `name` is the file name without directories. `bytes` must be valid during the call.
+  Observed read(std::string_view name, std::string_view bytes);
 
  private:
   std::mutex mutex_;
-  std::vector<std::string> lines_;  // of the log, since the last read
+  std::vector<std::string> lines_;  // log lines since the last read
   Services services_;
 };
 

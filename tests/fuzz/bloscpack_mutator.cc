@@ -47,7 +47,7 @@ struct Plan {
 };
 
 // Returns the end of the metadata section of version 3.
-std::size_t behind_metadata(Bytes file) {
+std::size_t after_metadata(Bytes file) {
   const std::uint64_t room = get(file, kHeader + 16, 4);
   const std::uint64_t end = 2 * kHeader + room + size_of(digest_of(get(file, kHeader + 9, 1)));
   return static_cast<std::size_t>(std::min<std::uint64_t>(end, file.size()));
@@ -66,7 +66,7 @@ Plan plan_of(Bytes file) {
   std::size_t at = kHeader;
   if ((options & 2) != 0 && plan.is_variable)
     at = std::min(file.size(), at + static_cast<std::size_t>(get(file, 24, 3)));
-  if ((options & 2) != 0 && version == 3 && !plan.is_variable) at = behind_metadata(file);
+  if ((options & 2) != 0 && version == 3 && !plan.is_variable) at = after_metadata(file);
   plan.offsets_begin = plan.first_chunk = at;
   if (!plan.has_offsets) return plan;
   const std::uint64_t spare = plan.is_variable || version == 2 ? 0 : get(file, 24, 8);
@@ -89,12 +89,12 @@ void put_text(MutableBytes file, std::size_t at, const std::string& text) {
   copy_bytes(as_bytes(text), file.subspan(at));
 }
 
-void mend_chunk(MutableBytes file, std::size_t at, const Plan& plan) {
+void fix_chunk(MutableBytes file, std::size_t at, const Plan& plan) {
   const std::size_t size = chunk_size(file, at, plan);
   if (size > 0) put_text(file, at + size, digest_over(*plan.digest, file.subspan(at, size)));
 }
 
-void mend_metadata(MutableBytes file) {
+void fix_metadata(MutableBytes file) {
   const auto digest = digest_of(get(file, kHeader + 9, 1));
   const std::uint64_t room = get(file, kHeader + 16, 4);
   const std::uint64_t used = get(file, kHeader + 20, 4);
@@ -182,14 +182,14 @@ void change_one(Parts& parts, std::vector<std::size_t>& order, std::minstd_rand&
   if (parts.plan.is_variable && random() % 2 == 0) std::shuffle(order.begin(), order.end(), random);
 }
 
-void mend(MutableBytes file) {
+void fix_checksums(MutableBytes file) {
   const Plan plan = plan_of(file);
   if (!plan.is_known) return;
-  if ((get(file, 5, 1) & 2) != 0 && !plan.is_variable) mend_metadata(file);
+  if ((get(file, 5, 1) & 2) != 0 && !plan.is_variable) fix_metadata(file);
   if (!plan.digest) return;
   for (std::uint64_t i = 0; plan.has_offsets && i < plan.chunks; ++i) {
     const std::uint64_t at = get(file, plan.offsets_begin + kOffset * static_cast<std::size_t>(i), kOffset);
-    if (at >= plan.first_chunk && at < file.size()) mend_chunk(file, static_cast<std::size_t>(at), plan);
+    if (at >= plan.first_chunk && at < file.size()) fix_chunk(file, static_cast<std::size_t>(at), plan);
   }
   const bool is_unset = plan.has_offsets && get(file, plan.offsets_begin, kOffset) == kUnset;
   if (plan.has_offsets && !is_unset) return;
@@ -197,7 +197,7 @@ void mend(MutableBytes file) {
   for (std::uint64_t i = 0; i < plan.chunks; ++i) {
     const std::size_t size = chunk_size(file, at, plan);
     if (size == 0) break;
-    mend_chunk(file, at, plan);
+    fix_chunk(file, at, plan);
     at += size + size_of(plan.digest);
   }
 }
@@ -217,6 +217,6 @@ std::string restructure(Bytes file, std::uint64_t seed, const ChangeBytes& chang
 
 }  // namespace
 
-const Mutator kBloscpackMutator{mend, restructure};
+const Mutator kBloscpackMutator{fix_checksums, restructure};
 
 }  // namespace recordfs::fuzz

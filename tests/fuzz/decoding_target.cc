@@ -70,10 +70,10 @@ std::uint64_t nesting_of(const Json& json) {
 }
 
 void expect_json(const std::string& text, std::uint64_t most, const std::string& what) {
-  expect(text.size() <= most, fmt::format("{} takes {} bytes, where {} are allowed", what, text.size(), most));
+  expect(text.size() <= most, fmt::format("{} takes {} bytes, but the limit is {}", what, text.size(), most));
   const Json json = Json::parse(text, nullptr, false);
-  expect(!json.is_discarded(), what + " is no JSON");
-  expect(nesting_of(json) <= kMostNesting, what + " is nested too deep for readers of JSON");
+  expect(!json.is_discarded(), what + " is not valid JSON");
+  expect(nesting_of(json) <= kMostNesting, what + " is nested too deep for JSON readers");
 }
 
 void check_fields(Bytes message) {
@@ -82,7 +82,7 @@ void check_fields(Bytes message) {
     std::string text;
     JsonWriter writer(text, JsonLayout::kLine, most);
     write_fields(writer, message, kDepth);
-    expect(text.size() <= most, "fields take more room than they may");
+    expect(text.size() <= most, "the fields exceed their size limit");
     if (!writer.is_full()) expect_json(text, most, "a list of fields");
   }
   static_cast<void>(is_message(message, kDepth));
@@ -99,11 +99,11 @@ std::vector<std::string> check_set(const std::string& bytes) {
   std::ranges::sort(order);
   for (std::size_t i = 0; i < order.size(); ++i) expect(order[i] == i, "a file of a set is left out, or built twice");
   expect(order.size() == set->files.size(), "not all files of a set are in order");
-  expect(set->memory <= DescriptorLimits{}.memory, "a set takes more memory than it may");
+  expect(set->memory <= DescriptorLimits{}.memory, "a set exceeds its memory limit");
   for (const std::string& type : set->types) expect(set->has_type(type), "a type of a set is not in it");
   for (const DescriptorFile& file : set->files) {
     expect(!file.has_source_info || without_source_info(file).size() < file.content.size(),
-           "a file without what it says of its text is as long as with it");
+           "removing the source info does not shorten a file");
   }
   std::vector<std::string> types = set->types;
   types.resize(std::min(types.size(), kMostTypes));
@@ -118,7 +118,7 @@ void check_decoder(const testing::ToldContainer& container, const Case& input, G
     const std::size_t before = line.size();
     if (const auto appended = decoder.append_members(line, chunk, record); !appended) {
       expect_judgement(appended.error());
-      expect(line.size() == before, "a line was begun and given up");
+      expect(line.size() == before, "an abandoned line was started");
     }
     expect_json(line + "}", before + std::max(input.budget(), kLongestError) + 1, "a line");
     const auto document = decoder.document(chunk, record);
@@ -157,7 +157,7 @@ void check_given(const Case& input) {
 
 void run_input(Bytes input) {
   static const bool has_library = !protobuf_version().empty();
-  expect(has_library, "libprotobuf's module is not there");
+  expect(has_library, "the libprotobuf module is not available");
   const Case found = case_of(input);
   auto types = check_set(*found.descriptors);
   if (!found.type.empty()) types.insert(types.begin(), found.type);

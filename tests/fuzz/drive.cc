@@ -78,14 +78,14 @@ void drive(const Format& format, Bytes input) {
   const auto head = format.probe(*source, "input", ProbeDepth::kHead);
   const auto searched = format.probe(*source, "input", ProbeDepth::kSearch);
   expect(head && searched, "probe fails");
-  expect(*head == 0 || *searched > 0, "a search refuses what the head alone speaks for");
+  expect(*head == 0 || *searched > 0, "a search refuses a file that its head identifies");
   auto container = format.open(source, limits_for(options));
   if (container) {
     std::mt19937_64 random(options);
     walk_all(**container, input.size(), random);
   } else {
     expect_judgement(container.error());
-    expect(*head == 0, "open refuses what probe bids for: " + to_string(container.error()));
+    expect(*head == 0, "open refuses a file that probe recognizes: " + to_string(container.error()));
   }
 }
 

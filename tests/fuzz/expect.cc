@@ -23,7 +23,7 @@ void expect_none(const contract::Violations& broken) {
 void expect_judgement(const Error& error) {
   const bool is_ours = error.code == Code::kIo || error.code == Code::kChanged || error.code == Code::kPending ||
                        error.code == Code::kInterrupted;
-  expect(!is_ours, "an error that no bytes can cause: " + to_string(error));
+  expect(!is_ours, "an error that the input cannot cause: " + to_string(error));
   expect(!error.detail.empty(), "an error without a reason");
 }
 

@@ -74,7 +74,7 @@ void move_fragment(std::string& bytes, Fragment from, Fragment to, std::minstd_r
   }
 }
 
-void mend(MutableBytes file) {
+void fix_checksums(MutableBytes file) {
   for (const Fragment fragment : all_fragments(file)) {
     const std::size_t covered = fragment.begin + 6;
     const std::uint32_t crc = crc32c(file.subspan(covered, fragment.end - covered));
@@ -101,6 +101,6 @@ std::string restructure(Bytes file, std::uint64_t seed, const ChangeBytes& chang
 
 }  // namespace
 
-const Mutator kLeveldbLogMutator{mend, restructure};
+const Mutator kLeveldbLogMutator{fix_checksums, restructure};
 
 }  // namespace recordfs::fuzz

@@ -126,7 +126,7 @@ std::uint32_t checksum_of(Bytes stored, std::uint8_t checksum = kCrc32c) {
   }
 }
 
-void mend_block(MutableBytes file, const Place& place, std::uint8_t checksum) {
+void fix_block(MutableBytes file, const Place& place, std::uint8_t checksum) {
   put_number(file, place.begin + place.size + 1, 4, checksum_of(file.subspan(place.begin, place.size + 1), checksum));
 }
 
@@ -186,16 +186,16 @@ void change_block(DataBlock& block, std::minstd_rand& random, const ChangeBytes&
   block.content_and_type += random() % 16 == 0 ? static_cast<char>(random() % 8) : type;
 }
 
-void mend(MutableBytes file) {
+void fix_checksums(MutableBytes file) {
   auto footer = footer_of(file);
   if (!footer) footer = rocksdb_footer_of(file);
   if (!footer) return;
   std::vector<IndexEntry> entries =
       footer->is_rocksdb ? rocksdb_entries_of(file, footer->index) : entries_of(file, footer->index);
   for (IndexEntry& entry : entries_of(file, footer->metaindex)) entries.push_back(std::move(entry));
-  for (const IndexEntry& entry : entries) mend_block(file, entry.place, footer->checksum);
-  mend_block(file, footer->metaindex, footer->checksum);
-  mend_block(file, footer->index, footer->checksum);
+  for (const IndexEntry& entry : entries) fix_block(file, entry.place, footer->checksum);
+  fix_block(file, footer->metaindex, footer->checksum);
+  fix_block(file, footer->index, footer->checksum);
 }
 
 std::string restructure(Bytes file, std::uint64_t seed, const ChangeBytes& change) {
@@ -218,6 +218,6 @@ std::string restructure(Bytes file, std::uint64_t seed, const ChangeBytes& chang
 
 }  // namespace
 
-const Mutator kLeveldbTableMutator{mend, restructure};
+const Mutator kLeveldbTableMutator{fix_checksums, restructure};
 
 }  // namespace recordfs::fuzz

@@ -1,5 +1,5 @@
 // libFuzzer's hooks: process an input, and mutate one by libFuzzer's own means or by the target's mutator. The
-// mutator's mend() is applied to most results. The environment's RECORDFS_FUZZ_TARGET is the name of the target.
+// mutator's fix_checksums() is applied to most results.
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>
@@ -44,6 +44,6 @@ extern "C" std::size_t LLVMFuzzerCustomMutator(std::uint8_t* data, std::size_t s
     size = std::min(changed.size(), max_size);
     std::copy_n(changed.begin(), size, data);
   }
-  if (mutator != nullptr && random() % 8 != 0) mutator->mend(std::as_writable_bytes(room.first(size)));
+  if (mutator != nullptr && random() % 8 != 0) mutator->fix_checksums(std::as_writable_bytes(room.first(size)));
   return size;
 }

@@ -65,7 +65,7 @@ std::string change_inside(Bytes message, std::minstd_rand& random, const ChangeB
   return bytes;
 }
 
-void mend(MutableBytes) {}  // a message has no checksums
+void fix_checksums(MutableBytes) {}  // a message has no checksums
 
 std::string restructure(Bytes file, std::uint64_t seed, const ChangeBytes& change) {
   std::minstd_rand random(static_cast<std::minstd_rand::result_type>(seed));
@@ -99,6 +99,6 @@ std::string change_message(Bytes message, std::minstd_rand& random, const Change
   return change_inside(message, random, change, kDeepest);
 }
 
-const Mutator kMessageMutator{mend, restructure};
+const Mutator kMessageMutator{fix_checksums, restructure};
 
 }  // namespace recordfs::fuzz

@@ -60,7 +60,7 @@ Result<std::string> MountedInput::content(std::uint64_t number) const {
   if (!status) return status.error();
   const auto slice = read(number, 0, status->size + 1);
   if (!slice) return slice.error();
-  expect(slice->bytes.size() == status->size, "a file's size is not what its read gives");
+  expect(slice->bytes.size() == status->size, "the size of a file differs from the bytes read");
   return std::string(as_text(slice->bytes));
 }
 

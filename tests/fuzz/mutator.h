@@ -15,7 +15,7 @@ using ChangeBytes = std::function<void(std::string& bytes, std::size_t room)>;
 
 struct Mutator {
   // Recomputes all checksums of a file in place, and changes nothing else.
-  void (*mend)(MutableBytes file);
+  void (*fix_checksums)(MutableBytes file);
 
   // Applies one change that respects the format: splits the file, changes one part, and reassembles it.
   std::string (*restructure)(Bytes file, std::uint64_t seed, const ChangeBytes& change);

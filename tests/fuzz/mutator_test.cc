@@ -37,7 +37,7 @@ class MutatorTest : public ::testing::TestWithParam<std::string> {
   }
 
   // Returns the samples up to a certain size that contain records and report no damage.
-  std::vector<std::string> sound_samples() const {
+  std::vector<std::string> undamaged_samples() const {
     std::vector<std::string> samples;
     for (const auto& entry : fs::recursive_directory_iterator(fs::path("tests/corpus") / GetParam())) {
       if (!entry.is_regular_file() || entry.path().extension() == ".json" || entry.file_size() > 200000) continue;
@@ -48,8 +48,8 @@ class MutatorTest : public ::testing::TestWithParam<std::string> {
     return samples;
   }
 
-  std::string mended(std::string bytes) const {
-    mutator().mend(std::as_writable_bytes(std::span(bytes)));
+  std::string fixed(std::string bytes) const {
+    mutator().fix_checksums(std::as_writable_bytes(std::span(bytes)));
     return bytes;
   }
 };
@@ -64,52 +64,52 @@ void flip_one(std::string& bytes, std::size_t) {
   if (!bytes.empty()) bytes[bytes.size() / 2] = static_cast<char>(bytes[bytes.size() / 2] ^ 1);
 }
 
-TEST_P(MutatorTest, MendingASoundFileChangesNoRecord) {
-  const auto samples = sound_samples();
+TEST_P(MutatorTest, FixingAnUndamagedFileChangesNoRecord) {
+  const auto samples = undamaged_samples();
   ASSERT_GE(samples.size(), 5u);
-  for (const std::string& bytes : samples) EXPECT_EQ(read(mended(bytes)).records, read(bytes).records);
+  for (const std::string& bytes : samples) EXPECT_EQ(read(fixed(bytes)).records, read(bytes).records);
 }
 
 // A checksum detects a flipped byte in the middle of a file. With checksums recomputed, at least a quarter of these
 // files give more records.
-TEST_P(MutatorTest, MendingMakesAChangedRecordReadable) {
-  int mending = 0;
-  int found_out = 0;
+TEST_P(MutatorTest, FixingMakesAChangedRecordReadable) {
+  int with_checksums = 0;
+  int detected = 0;
   int readable = 0;
-  for (const std::string& bytes : sound_samples()) {
+  for (const std::string& bytes : undamaged_samples()) {
     std::string changed = bytes;
     flip_one(changed, 0);
-    if (mended(changed) != changed) ++mending;
+    if (fixed(changed) != changed) ++with_checksums;
     const std::size_t without = read(changed).records.size();
     if (without == read(bytes).records.size()) continue;
-    ++found_out;
-    if (read(mended(changed)).records.size() > without) ++readable;
+    ++detected;
+    if (read(fixed(changed)).records.size() > without) ++readable;
   }
-  if (mending == 0) GTEST_SKIP() << "the format has no checksums of its own";
-  EXPECT_GT(found_out, 0);
-  EXPECT_GE(readable, found_out / 4);
+  if (with_checksums == 0) GTEST_SKIP() << "the format has no checksums of its own";
+  EXPECT_GT(detected, 0);
+  EXPECT_GE(readable, detected / 4);
 }
 
 TEST_P(MutatorTest, RestructuredFilesKeepMostOfTheirRecords) {
   std::mt19937_64 random(1);
   std::uint64_t before = 0;
   std::uint64_t after = 0;
-  for (const std::string& bytes : sound_samples()) {
+  for (const std::string& bytes : undamaged_samples()) {
     for (int i = 0; i < 10; ++i) {
       before += read(bytes).records.size();
-      after += read(mended(mutator().restructure(as_bytes(bytes), random(), flip_one))).records.size();
+      after += read(fixed(mutator().restructure(as_bytes(bytes), random(), flip_one))).records.size();
     }
   }
   EXPECT_GT(after, before / 3);
 }
 
-TEST_P(MutatorTest, AnyBytesCanBeMendedAndRestructured) {
+TEST_P(MutatorTest, ArbitraryBytesCanBeFixedAndRestructured) {
   std::mt19937_64 random(2);
   for (std::size_t size = 0; size < 200; ++size) {
     std::string bytes(size, '\0');
     for (char& byte : bytes) byte = static_cast<char>(random() & 0xFF);
-    EXPECT_EQ(mended(bytes).size(), size);
-    drive(format(), as_bytes(mended(mutator().restructure(as_bytes(bytes), random(), flip_one))));
+    EXPECT_EQ(fixed(bytes).size(), size);
+    drive(format(), as_bytes(fixed(mutator().restructure(as_bytes(bytes), random(), flip_one))));
   }
 }
 

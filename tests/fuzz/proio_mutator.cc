@@ -1,5 +1,5 @@
 // Splits a stream of buckets and reassembles it with correct lengths (core/formats/proio/FORMAT.md). Only some
-// compressed payloads have checksums, so mend() does nothing.
+// compressed payloads have checksums, so fix_checksums() does nothing.
 #include <algorithm>
 #include <random>
 #include <vector>
@@ -88,7 +88,7 @@ void change_event(Bucket& bucket, std::minstd_rand& random, const ChangeBytes& c
   bucket.payload = changed;
 }
 
-void mend(MutableBytes) {}
+void fix_checksums(MutableBytes) {}
 
 // Adds or removes a bucket, changes fields of its header, changes an event of an uncompressed payload, or changes the
 // payload's bytes.
@@ -117,6 +117,6 @@ std::string restructure(Bytes file, std::uint64_t seed, const ChangeBytes& chang
 
 }  // namespace
 
-const Mutator kProioMutator{mend, restructure};
+const Mutator kProioMutator{fix_checksums, restructure};
 
 }  // namespace recordfs::fuzz

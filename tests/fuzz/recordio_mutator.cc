@@ -41,7 +41,7 @@ bool is_legacy(Bytes file) {
   return file.size() < kChunkHeader || get_number(file, 16, 4) > kLargestPayload;
 }
 
-void mend_chunk(MutableBytes chunk) {
+void fix_chunk(MutableBytes chunk) {
   if (chunk.size() < kChunkHeader) return;
   const std::uint64_t magic = nearly_magic(chunk, 0, kChunkMagics);
   const std::uint64_t size = get_number(chunk, 16, 4);
@@ -66,7 +66,7 @@ std::size_t table_size(Bytes payload) {
   return at;
 }
 
-void mend_record(MutableBytes record) {
+void fix_record(MutableBytes record) {
   put_number(record, 16, 4, crc32(record.subspan(8, 8)));
   const MutableBytes payload = record.subspan(kRecordHeader);
   if (get_number(record, 0, 8) != kPacked || payload.size() < 4) return;
@@ -150,10 +150,10 @@ void change_one(std::vector<std::string>& parts, bool legacy, std::minstd_rand& 
   }
 }
 
-void mend(MutableBytes file) {
+void fix_checksums(MutableBytes file) {
   if (!is_legacy(file)) {
     for (std::size_t at = 0; at < file.size(); at += kChunk) {
-      mend_chunk(file.subspan(at, std::min(kChunk, file.size() - at)));
+      fix_chunk(file.subspan(at, std::min(kChunk, file.size() - at)));
     }
     return;
   }
@@ -161,7 +161,7 @@ void mend(MutableBytes file) {
   for (const std::size_t end : record_ends(file)) {
     const MutableBytes record = file.subspan(begin, end - begin);
     if (const std::uint64_t magic = nearly_magic(record, 0, kRecordMagics)) put_number(record, 0, 8, magic);
-    mend_record(record);
+    fix_record(record);
     begin = end;
   }
 }
@@ -175,8 +175,8 @@ std::string restructure(Bytes file, std::uint64_t seed, const ChangeBytes& chang
   std::string whole;
   for (std::string& part : parts) {
     if (whole.size() + part.size() > kLargestFile) break;
-    if (!legacy) mend_chunk(writable(part));
-    if (legacy && part.size() >= kRecordHeader && part[0] != 'x') mend_record(writable(part));
+    if (!legacy) fix_chunk(writable(part));
+    if (legacy && part.size() >= kRecordHeader && part[0] != 'x') fix_record(writable(part));
     whole += part;
   }
   return whole;
@@ -184,6 +184,6 @@ std::string restructure(Bytes file, std::uint64_t seed, const ChangeBytes& chang
 
 }  // namespace
 
-const Mutator kRecordioMutator{mend, restructure};
+const Mutator kRecordioMutator{fix_checksums, restructure};
 
 }  // namespace recordfs::fuzz

@@ -63,7 +63,7 @@ void scatter(MutableBytes file, const std::vector<std::size_t>& to, const std::s
   for (std::size_t i = 0; i < to.size(); ++i) file[to[i]] = static_cast<std::byte>(bytes[i]);
 }
 
-void mend_chunk(RawChunk& chunk) {
+void fix_chunk(RawChunk& chunk) {
   put(chunk.header, 16, 8, riegeli_hash(as_bytes(chunk.data)));
   put(chunk.header, 0, 8, riegeli_hash(as_bytes(chunk.header).subspan(8)));
 }
@@ -108,7 +108,7 @@ std::vector<RawChunk> take_apart(Bytes file) {
 }
 
 void append_chunk(std::string& file, RawChunk chunk) {
-  mend_chunk(chunk);
+  fix_chunk(chunk);
   const std::uint64_t begin = file.size();
   const std::uint64_t end = chunk_end(begin, chunk);
   if (end > kLargestFile) return;
@@ -147,11 +147,11 @@ void change_one(std::vector<RawChunk>& chunks, std::minstd_rand& random, const C
   }
 }
 
-void mend(MutableBytes file) {
+void fix_checksums(MutableBytes file) {
   for (std::uint64_t begin = 0; begin < file.size();) {
     Found found = find_chunk(file, begin);
     if (found.end == 0) break;
-    mend_chunk(found.chunk);
+    fix_chunk(found.chunk);
     scatter(file, found.header_places, found.chunk.header);
     for (std::size_t block = (begin + kBlock - 1) / kBlock * kBlock;
          block < std::min<std::uint64_t>(found.end, file.size()); block += kBlock) {
@@ -171,6 +171,6 @@ std::string restructure(Bytes file, std::uint64_t seed, const ChangeBytes& chang
 
 }  // namespace
 
-const Mutator kRiegeliMutator{mend, restructure};
+const Mutator kRiegeliMutator{fix_checksums, restructure};
 
 }  // namespace recordfs::fuzz

@@ -118,7 +118,7 @@ class Asking {
     const auto text = store_->read_record({place->chunk, ordinal - place->before.records}, 0, UINT64_MAX);
     if (!text) return say(text.error());
     static const std::set<std::string> records(container_file().records.begin(), container_file().records.end());
-    expect(records.contains(std::string(as_text(text->bytes))), "a record is given out that is not in the file");
+    expect(records.contains(std::string(as_text(text->bytes))), "a record is returned that is not in the file");
     say(std::string(as_text(text->bytes)));
   }
 
@@ -131,7 +131,7 @@ class Asking {
 
   static void expect_in_file(const ChunkInfo& chunk) {
     expect(std::ranges::find(container_file().begins, chunk.begin) != container_file().begins.end(),
-           "a chunk is given out that is not in the file");
+           "a chunk is returned that is not in the file");
   }
 
   Services services_;
@@ -151,19 +151,19 @@ const Truth& truth() {
     Truth found;
     found.answers = Asking(folder.path()).ask();
     found.saved = files_in(folder.path());
-    expect(!found.saved.empty(), "a walk saves nothing");
-    expect(Asking(folder.path()).ask().all == found.answers.all, "what was saved gives other answers than the walk");
+    expect(!found.saved.empty(), "a scan saves nothing");
+    expect(Asking(folder.path()).ask().all == found.answers.all, "the saved index gives other answers than the scan");
     return found;
   }();
   return known;
 }
 
-bool is_sound(Bytes index) {
+bool is_valid(Bytes index) {
   const IndexBounds bounds{kTiny.anchors, kTiny.chunks_per_anchor, kTiny.damage_rows, kTiny.learnt_chunks};
   return decode_index(index, bounds).has_value();
 }
 
-void mend(MutableBytes index) {
+void fix_checksums(MutableBytes index) {
   if (index.size() < kChecksum) return;
   const std::size_t content = index.size() - kChecksum;
   put_number(index, content, kChecksum, highway_hash(index.first(content)));
@@ -193,17 +193,17 @@ std::string restructure(Bytes file, std::uint64_t seed, const ChangeBytes& chang
   return bytes;
 }
 
-constexpr Mutator kIndexMutator{mend, restructure};
+constexpr Mutator kIndexMutator{fix_checksums, restructure};
 
 void run_input(Bytes input) {
   static const TempFolder folder;
   const Truth& known = truth();
   for (const auto& [name, bytes] : known.saved) folder.write(name, as_text(input));
   const Answers answers = Asking(folder.path()).ask();
-  if (!is_sound(input)) expect(answers.all == known.answers.all, "an index that is none changes an answer");
+  if (!is_valid(input)) expect(answers.all == known.answers.all, "an invalid index changes an answer");
   if (!answers.has_changed) return;
   // A store that detects a wrong index removes it, and the next store scans.
-  expect(Asking(folder.path()).ask().all == known.answers.all, "an index that was found to be wrong changes an answer");
+  expect(Asking(folder.path()).ask().all == known.answers.all, "an index that was detected as wrong changes an answer");
 }
 
 }  // namespace

@@ -42,7 +42,7 @@ std::string framed(const std::string& data) {
   return bytes;
 }
 
-void mend(MutableBytes file) {
+void fix_checksums(MutableBytes file) {
   for (const Record& record : all_records(file)) {
     put_checksum(file, record.begin, kLength);
     put_checksum(file, record.begin + kHeader, record.data);
@@ -70,6 +70,6 @@ std::string restructure(Bytes file, std::uint64_t seed, const ChangeBytes& chang
 
 }  // namespace
 
-const Mutator kTfrecordMutator{mend, restructure};
+const Mutator kTfrecordMutator{fix_checksums, restructure};
 
 }  // namespace recordfs::fuzz

@@ -50,7 +50,7 @@ class Comparison {
 
   std::uint64_t node(const std::string& path) const {
     const auto number = mounted_.find(path);
-    expect(number.has_value(), "there is no " + path);
+    expect(number.has_value(), "not found: " + path);
     return *number;
   }
   Content content(std::uint64_t number) const {
@@ -77,13 +77,13 @@ class Comparison {
   void check_json(std::uint64_t number) const {
     if (size_of(number) > kLargestDocument) return;
     const Content text = content(number);
-    expect(!text || Json::accept(*text), "a text is no JSON");
+    expect(!text || Json::accept(*text), "a JSON file is not valid JSON");
   }
 
   // index/chunks.tsv lists the chunks of the scan, in scan order.
   void compare_chunk_list(const std::vector<ChunkInfo>& chunks) const {
     const Content table = content(node(".views/index/chunks.tsv"));
-    expect(table.has_value(), "the table of chunks can't be read");
+    expect(table.has_value(), "the table of chunks is unreadable");
     std::string_view rest = *table;
     const auto line = [&] {
       const std::size_t end = rest.find('\n');
@@ -95,7 +95,7 @@ class Comparison {
     line();
     for (const ChunkInfo& chunk : chunks) {
       const std::string due = fmt::format("{}\t{}\t{}\t{}\t", chunk.begin, chunk.end, chunk.kind, chunk.codec);
-      expect(line().starts_with(due), "a row of the table of chunks is not the walk's chunk");
+      expect(line().starts_with(due), "a row of the table of chunks differs from the scan's chunk");
     }
     expect(rest.empty(), "the table of chunks is too long");
   }
@@ -124,11 +124,11 @@ class Comparison {
     const std::uint64_t number = node(path + "/data");
     data_.reset();
     layout_.reset();
-    expect(size_of(number) > 0 || store_.chunk(chunk), "data is empty and can't be read");
+    expect(size_of(number) > 0 || store_.chunk(chunk), "data is empty and unreadable");
     if (size_of(number) > kMostBytes) return;
     data_ = content(number);
     if (auto layout = store_.layout(chunk)) layout_ = *layout;
-    if (data_) expect(layout_ != nullptr, "data can be read and has no layout");
+    if (data_) expect(layout_ != nullptr, "data is readable but has no layout");
   }
 
   void compare_records(const std::string& path, std::uint64_t first, std::uint64_t count) {
@@ -151,11 +151,11 @@ class Comparison {
   void compare_record(std::uint64_t index, Content record, std::uint64_t size) {
     if (record && data_ && index < layout_->records()) {
       const Extent extent = layout_->extent(index);
-      expect(data_->substr(extent.begin, extent.size) == *record, "a record is not what stands in its chunk's data");
+      expect(data_->substr(extent.begin, extent.size) == *record, "a record differs from its chunk's data");
     }
-    expect(record || size > 0, "a record that can't be read is empty");
+    expect(record || size > 0, "an unreadable record is empty");
     // An empty record has no bytes in data.
-    expect(record || !data_ || layout_->extent(index).size == 0, "data has a record that can't be read by itself");
+    expect(record || !data_ || layout_->extent(index).size == 0, "data contains a record that is unreadable by itself");
     contents_.push_back(std::move(record));
   }
 
@@ -170,20 +170,20 @@ class Comparison {
     const std::uint64_t number = node(path + "/records.jsonl");
     if (count > kMostRecords || size_of(number) > 4 * kMostBytes) return;
     const Content text = content(number);
-    expect(text.has_value(), "the lines of a chunk can't be read");
+    expect(text.has_value(), "the lines of a chunk are unreadable");
     std::uint64_t lines = 0;
     for (std::size_t at = 0; at < text->size(); ++lines) {
       const std::size_t end = text->find('\n', at);
-      expect(end != std::string::npos, "the last line of a chunk has no end");
+      expect(end != std::string::npos, "the last line of a chunk has no newline");
       const Json line = Json::parse(text->begin() + static_cast<std::ptrdiff_t>(at),
                                     text->begin() + static_cast<std::ptrdiff_t>(end), nullptr, false);
-      expect(line.is_object(), "a line is no object of JSON");
+      expect(line.is_object(), "a line is not a JSON object");
       const bool is_record = line.contains("ordinal");
       expect(!is_record || line["ordinal"] == first + lines, "a line has another ordinal");
-      expect(is_record || line.contains("error"), "a line tells nothing");
+      expect(is_record || line.contains("error"), "a line has neither a record nor an error");
       at = end + 1;
     }
-    expect(lines == count || (count == 0 && lines == 1), "there is not a line for each record");
+    expect(lines == count || (count == 0 && lines == 1), "the number of lines differs from the number of records");
   }
 
   // concat and lines contain each record at the offset that follows from the sizes before it.
@@ -207,8 +207,8 @@ class Comparison {
       expect(whole == *record, "concat has other bytes than the record");
       expect(line == *record + "\n", "lines has other bytes than the record");
     } else {
-      expect(!whole || extent.size == 0, "concat has a record that can't be read");
-      expect(!line, "lines has a record that can't be read");
+      expect(!whole || extent.size == 0, "concat contains an unreadable record");
+      expect(!line, "lines contains an unreadable record");
     }
   }
 
@@ -216,19 +216,20 @@ class Comparison {
     const bool is_all = is_whole_ && ordinals_ == totals.records && totals.chunks <= kMostChunks;
     expect(ordinals_ <= totals.records, "there are more records than were counted");
     const std::uint64_t concat = size_of(node(".views/streams/concat"));
-    expect(size_of(node(".views/streams/lines")) == concat + totals.records, "lines has not a newline for each record");
+    expect(size_of(node(".views/streams/lines")) == concat + totals.records,
+           "lines does not have one newline per record");
     if (is_all) expect(concat >= stream_begin_, "concat is shorter than the records");
-    const auto behind = mounted_.find("records/" + record_name(totals.records));
-    expect(!behind && behind.error().code == Code::kNotFound, "there is a record behind the last one");
+    const auto after_last = mounted_.find("records/" + record_name(totals.records));
+    expect(!after_last && after_last.error().code == Code::kNotFound, "a record follows the last one");
   }
 
   void compare_damage() const {
     const auto damage = waited([&](Goal& goal) { return store_.damage(goal); });
-    expect(damage.has_value(), "damage can't be told");
+    expect(damage.has_value(), "the damage cannot be listed");
     const Content table = content(node(".views/index/damage.tsv"));
-    expect(table.has_value(), "the table of damage can't be read");
+    expect(table.has_value(), "the table of damage is unreadable");
     const auto lines = static_cast<std::size_t>(std::ranges::count(*table, '\n'));
-    expect(lines == (*damage)->size() + 1, "the table of damage has not a line for each region");
+    expect(lines == (*damage)->size() + 1, "the table of damage does not have one line per region");
     for (std::size_t i = 0; i < std::min((*damage)->size(), kMostChunks); ++i) {
       const DamagedRegion& region = (**damage)[i].region;
       const auto found = mounted_.find(".views/damage/" + position_name(region.begin));

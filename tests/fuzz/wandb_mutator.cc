@@ -59,7 +59,7 @@ std::vector<Fragment> all_fragments(Bytes file) {
 
 constexpr std::array<std::uint64_t, 6> kTypes{1, 2, 3, 4, 5, 0};
 
-void mend(MutableBytes file) {
+void fix_checksums(MutableBytes file) {
   for (const Fragment& fragment : all_fragments(file)) {
     put_number(file, fragment.begin, 4, checksum_of(file, fragment));
   }
@@ -94,6 +94,6 @@ std::string restructure(Bytes file, std::uint64_t seed, const ChangeBytes& chang
 
 }  // namespace
 
-const Mutator kWandbMutator{mend, restructure};
+const Mutator kWandbMutator{fix_checksums, restructure};
 
 }  // namespace recordfs::fuzz

@@ -74,7 +74,7 @@ Wanderer::Wanderer(const MountedInput& mounted, std::uint64_t seed)
 void Wanderer::wander() {
   for (int i = 0; i < kSteps; ++i) step();
   forget_all();
-  expect(tree_.known_insides() == 0, "what was forgotten is still known");
+  expect(tree_.known_insides() == 0, "a forgotten node is still known");
 }
 
 void Wanderer::note(const Seen& seen) { seen_.push_back(seen); }
@@ -141,9 +141,9 @@ Wanderer::Listing Wanderer::list(std::uint64_t directory, std::uint64_t place, s
 void Wanderer::check_names(const std::vector<Entry>& entries, std::uint64_t place) {
   std::set<std::string_view> names;
   for (const Entry& entry : entries) {
-    expect(is_name(entry.name), "a listing has a name that is none: " + printable(entry.name));
+    expect(is_name(entry.name), "a listing has an invalid name: " + printable(entry.name));
     expect(names.insert(entry.name).second, "a listing has a name twice: " + printable(entry.name));
-    expect(entry.next > place, "a listing does not come forward");
+    expect(entry.next > place, "a listing does not advance");
     expect(entry.inode > 1, "a listing has a reserved inode number");
     place = entry.next;
   }
@@ -158,10 +158,10 @@ void Wanderer::check_goes_on(const Seen& directory, const Listing& whole) {
     const Entry& due = whole.entries[from + 1 + i];
     const Entry& now = rest.entries[i];
     expect(now.name == due.name && now.inode == due.inode && now.number == due.number && now.next == due.next,
-           "a listing goes on with something else: " + printable(now.name));
+           "a resumed listing continues with another entry: " + printable(now.name));
   }
   const bool has_more = from + 1 < whole.entries.size() || whole.is_cut;
-  expect(rest.entries.empty() != has_more, "a listing ends elsewhere when it goes on");
+  expect(rest.entries.empty() != has_more, "a resumed listing ends at another entry");
 }
 
 void Wanderer::check_listing(const Seen& directory) {
@@ -180,7 +180,7 @@ void Wanderer::check_entry(const Seen& directory, const Entry& entry) {
   const auto found = waited([&](Goal& goal) { return tree_.look_up(directory.number, entry.name, goal); });
   if (!found) {
     expect_judgement(found.error());
-    return expect(found.error().code != Code::kNotFound, "what is listed is not found: " + printable(entry.name));
+    return expect(found.error().code != Code::kNotFound, "a listed name is not found: " + printable(entry.name));
   }
   ++lookups_[found->number];
   expect(entry.number == 0 || found->number == entry.number, "a listing has another number than a lookup");
@@ -193,7 +193,7 @@ void Wanderer::check_entry(const Seen& directory, const Entry& entry) {
 void Wanderer::check_found(std::uint64_t directory, std::string_view name, const FileStatus& found) {
   check_same(found);
   const auto status = mounted_.status(found.number);
-  expect(status.has_value(), "what was found has no status: " + printable(name));
+  expect(status.has_value(), "a found name has no status: " + printable(name));
   expect(status->number == found.number && status->size == found.size && status->type == found.type,
          "a status differs from the lookup: " + printable(name));
   if (is_directory(found.type)) {
@@ -204,11 +204,11 @@ void Wanderer::check_found(std::uint64_t directory, std::string_view name, const
 
 // The status of a node does not change.
 void Wanderer::check_same(const FileStatus& status) {
-  const auto [told, is_new] = told_.try_emplace(status.number, status);
+  const auto [known, is_new] = statuses_.try_emplace(status.number, status);
   if (is_new) return;
-  const FileStatus& before = told->second;
+  const FileStatus& before = known->second;
   expect(before.type == status.type && before.size == status.size && before.inode == status.inode,
-         "what was told of a node has changed");
+         "the status of a node has changed");
 }
 
 std::string Wanderer::any_name() {
@@ -230,30 +230,30 @@ void Wanderer::look_up_any_name(const Seen& directory) {
   const auto found = waited([&](Goal& goal) { return tree_.look_up(directory.number, name, goal); });
   if (!found) return expect_judgement(found.error());
   ++lookups_[found->number];
-  expect(is_name(name), "a name is found that is none: " + printable(name));
+  expect(is_name(name), "an invalid name is found: " + printable(name));
   check_found(directory.number, name, *found);
 }
 
 void Wanderer::check_file(const Seen& file) {
   const auto status = mounted_.status(file.number);
-  expect(status.has_value(), "a file that was found has no status");
+  expect(status.has_value(), "a found file has no status");
   check_same(*status);
-  const auto behind = mounted_.read(file.number, status->size, kPiece);
-  if (behind) {
-    expect(behind->bytes.empty(), "a file has bytes behind its end: " + file.name);
+  const auto past_end = mounted_.read(file.number, status->size, kPiece);
+  if (past_end) {
+    expect(past_end->bytes.empty(), "a file has bytes after its end: " + file.name);
   } else {
-    expect_judgement(behind.error());
+    expect_judgement(past_end.error());
   }
   if (status->size > kWholeFile) return check_pieces(file, {});
   const auto whole = mounted_.content(file.number);
   if (whole) return check_pieces(file, *whole);
   expect_judgement(whole.error());
-  expect(status->size > 0, "a file that can't be read is empty, so nobody will know: " + file.name);
+  expect(status->size > 0, "an unreadable file is empty, so readers do not notice: " + file.name);
 }
 
 // `whole` is empty for an empty file, and for one that is too large to read at once.
 void Wanderer::check_pieces(const Seen& file, std::string_view whole) {
-  const std::uint64_t size = told_.at(file.number).size;
+  const std::uint64_t size = statuses_.at(file.number).size;
   for (int i = 0; i < 4; ++i) {
     const std::uint64_t offset = pick(size + 1);
     const std::uint64_t length = pick(2) == 0 ? 1 + pick(64) : 1 + pick(kPiece);
@@ -262,31 +262,32 @@ void Wanderer::check_pieces(const Seen& file, std::string_view whole) {
     if (piece) {
       expect(piece->bytes.size() == due, "a read is short before the end: " + file.name);
       expect(whole.empty() || as_text(piece->bytes) == whole.substr(offset, due),
-             "a piece of a file is not that of the whole: " + file.name);
+             "a partial read differs from the whole file: " + file.name);
     } else {
       expect_judgement(piece.error());
-      expect(whole.empty(), "a piece can't be read of a file that can: " + file.name);
+      expect(whole.empty(), "a partial read of a readable file fails: " + file.name);
     }
   }
 }
 
 void Wanderer::check_link(const Seen& link) {
   const auto target = tree_.target(link.number);
-  expect(target && !target->empty(), "a link leads nowhere: " + link.name);
-  expect(told_.at(link.number).size == target->size(), "a link's size is not its target's: " + link.name);
+  expect(target && !target->empty(), "a link has no target: " + link.name);
+  expect(statuses_.at(link.number).size == target->size(),
+         "the size of a link is not the length of its target: " + link.name);
 }
 
 void Wanderer::check_extended(const Seen& node) {
   std::string_view names = node.number == 0 ? "" : std::string_view();
   const std::string all = tree_.extended_names(node.number);
   for (names = all; !names.empty(); names.remove_prefix(names.find('\0') + 1)) {
-    expect(names.find('\0') != std::string_view::npos, "a name of an attribute has no end");
+    expect(names.find('\0') != std::string_view::npos, "an attribute name is not terminated");
     const std::string_view name = names.substr(0, names.find('\0'));
     const auto value = waited([&](Goal& goal) { return tree_.extended_attribute(node.number, name, goal); });
     if (!value) expect_judgement(value.error());
   }
   const auto other = waited([&](Goal& goal) { return tree_.extended_attribute(node.number, any_name(), goal); });
-  expect(!other, "there is an attribute of any name");
+  expect(!other, "an unknown attribute has a value");
   expect_judgement(other.error());
 }
 
@@ -312,7 +313,7 @@ void Wanderer::forget(std::size_t place) {
   if (known == lookups_.end()) return;
   tree_.forget(number, known->second);
   lookups_.erase(known);
-  told_.erase(number);
+  statuses_.erase(number);
   std::erase_if(seen_, [&](const Seen& seen) { return seen.number == number; });
 }
 

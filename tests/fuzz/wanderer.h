@@ -68,7 +68,7 @@ class Wanderer {
   std::mt19937_64 random_;
   std::vector<Seen> seen_;                          // the root is the first
   std::map<std::uint64_t, std::uint64_t> lookups_;  // lookups of each inode number
-  std::map<std::uint64_t, FileStatus> told_;        // the last status of each inode number
+  std::map<std::uint64_t, FileStatus> statuses_;    // the last status of each inode number
 };
 
 }  // namespace recordfs::fuzz

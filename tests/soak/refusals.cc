@@ -45,7 +45,7 @@ void read_wrong_places(Visit& visit) {
                     "read before the begin");
   const auto far = static_cast<off_t>(visit.known->status.size) + kFarBehind;
   const ssize_t got = ::pread(file.number(), buffer.data(), buffer.size(), far);
-  visit.check(got == 0, "read behind the end", fmt::format("{} (errno {})", got, errno));
+  visit.check(got == 0, "read after the end", fmt::format("{} (errno {})", got, errno));
 }
 
 void use_as_file(Visit& visit) {
@@ -58,7 +58,7 @@ void use_as_file(Visit& visit) {
   ::lseek(directory.number(), kFarBehind, SEEK_SET);
   const auto answer = entries_of(directory.number(), kPage);
   const bool is_end = error_of(answer) == 0 && std::get<std::vector<Entry>>(answer).empty();
-  visit.check(is_end || error_of(answer) == visit.known->listing.error, "listing behind the end",
+  visit.check(is_end || error_of(answer) == visit.known->listing.error, "listing after the end",
               fmt::format("errno {}, or entries", error_of(answer)));
 }
 

@@ -43,7 +43,7 @@ std::unique_ptr<Container> opened(std::string_view bytes, std::shared_ptr<Watch>
 
 using Records = std::vector<std::string>;
 
-TEST(ToyFormat, SoundFileGivesAllRecordsSeekableOrNot) {
+TEST(ToyFormat, UndamagedFileYieldsAllRecordsSeekableOrNot) {
   for (const bool seekable : {true, false}) {
     const File file = make_file({.chunks = 5, .seekable = seekable});
     const auto container = opened(file.bytes);
@@ -53,7 +53,7 @@ TEST(ToyFormat, SoundFileGivesAllRecordsSeekableOrNot) {
   }
 }
 
-TEST(ToyFormat, BrokenHeaderLosesItsChunkAlone) {
+TEST(ToyFormat, BrokenHeaderLosesOnlyItsChunk) {
   for (const bool seekable : {true, false}) {
     const File file = make_file({.seekable = seekable, .broken_headers = {1}});
     Records rest = file.records;
@@ -71,7 +71,7 @@ TEST(ToyFormat, BrokenPayloadAndUnsupportedCodecAreRefusedByDecode) {
   EXPECT_EQ(seen.records.size(), file.records.size() - 6);
 }
 
-TEST(ToyFormat, UnreadableRecordKeepsItsPlaceAndSize) {
+TEST(ToyFormat, UnreadableRecordKeepsItsOrdinalAndSize) {
   const File file = make_file({.chunks = 1, .unreadable_records = {1}});
   const auto container = opened(file.bytes);
   const ChunkInfo info = *container->scan(container->first()).value().chunk;
@@ -82,7 +82,7 @@ TEST(ToyFormat, UnreadableRecordKeepsItsPlaceAndSize) {
   EXPECT_EQ(layout.total(), *info.decoded_size);
 }
 
-TEST(ToyFormat, CutFileIsUnfinished) {
+TEST(ToyFormat, TruncatedFileIsUnfinished) {
   const File file = make_file({.seekable = false});
   const auto container = opened(file.bytes.substr(0, file.ends[2] - 1));
   EXPECT_EQ(read_all(*container).damage, Records{"cut off"});
@@ -107,7 +107,7 @@ TEST(ToyFormat, LocateFindsTheChunkAndNothingBetween) {
   EXPECT_FALSE(container->locate(0).value());
 }
 
-TEST(ToyFormat, WatchCountsAndIsCalledBeforeTheWork) {
+TEST(ToyFormat, WatchIsCalledBeforeEachScanAndDecode) {
   const File file = make_file({});
   const auto watch = std::make_shared<Watch>();
   std::vector<Position> decoded;
@@ -128,7 +128,7 @@ TEST(ToyFormat, PartsGiveTheSameBytesAsDecode) {
   EXPECT_LT(parts->memory(), 1000u);
 }
 
-TEST(ToyFormat, AttributesAndTrailerAreThoseOfTheShape) {
+TEST(ToyFormat, AttributesAndTrailerAreThoseOfTheToyShape) {
   const File file = make_file({.attributes = {{"k", "text", "v"}}, .trailer = "the end"});
   const auto container = opened(file.bytes);
   EXPECT_EQ(container->attributes(nullptr).value().at(0).value, "v");
@@ -136,7 +136,7 @@ TEST(ToyFormat, AttributesAndTrailerAreThoseOfTheShape) {
   EXPECT_FALSE(opened(make_file({}).bytes)->has_trailer());
 }
 
-TEST(ToyFormat, PartsAreThoseOfTheShape) {
+TEST(ToyFormat, PartsAreThoseOfTheToyShape) {
   const auto inside = [](std::uint64_t ordinal) {
     return std::vector<PartShape>{{.key = "directory"},
                                   {.key = "slice", .parent = 0, .kind = PartKind::kSlice, .bytes = "abc"},

@@ -9,7 +9,7 @@
 namespace recordfs {
 namespace {
 
-TEST(Buffer, HasTheSizeThatWasAskedFor) {
+TEST(Buffer, HasTheRequestedSize) {
   auto buffer = Buffer::allocate(17);
   ASSERT_TRUE(buffer);
   EXPECT_EQ(buffer->size(), 17u);
@@ -17,14 +17,14 @@ TEST(Buffer, HasTheSizeThatWasAskedFor) {
   EXPECT_FALSE(buffer->empty());
 }
 
-TEST(Buffer, OfNoBytesAllocatesNothing) {
+TEST(Buffer, EmptyBufferAllocatesNothing) {
   auto buffer = Buffer::allocate(0);
   ASSERT_TRUE(buffer);
   EXPECT_TRUE(buffer->empty());
   EXPECT_EQ(buffer->data(), nullptr);
 }
 
-TEST(Buffer, MoreThanThereCanBeIsAnErrorAndNoException) {
+TEST(Buffer, ImpossibleSizeIsAnErrorNotAnException) {
   for (const std::size_t size : {std::numeric_limits<std::size_t>::max(), std::numeric_limits<std::size_t>::max() / 2,
                                  std::numeric_limits<std::size_t>::max() / 4}) {
     auto buffer = Buffer::allocate(size);
@@ -33,7 +33,7 @@ TEST(Buffer, MoreThanThereCanBeIsAnErrorAndNoException) {
   }
 }
 
-TEST(Buffer, CopyIsEqualAndElsewhere) {
+TEST(Buffer, CopyHasEqualBytesAtAnotherAddress) {
   const Bytes bytes = as_bytes("record");
   auto copy = Buffer::copy_of(bytes);
   ASSERT_TRUE(copy);
@@ -47,7 +47,7 @@ TEST(Buffer, CopyOfNothingIsEmpty) {
   EXPECT_TRUE(copy->empty());
 }
 
-TEST(Buffer, TruncateGivesUpTheBytesBehind) {
+TEST(Buffer, TruncateDropsTheTrailingBytes) {
   auto buffer = Buffer::copy_of(as_bytes("record"));
   ASSERT_TRUE(buffer);
   buffer->truncate(3);
@@ -67,7 +67,7 @@ TEST(Buffer, GrowingKeepsTheBytes) {
   EXPECT_EQ(as_text(buffer.view().first(6)), "record");
 }
 
-TEST(Buffer, GrowthThatFailsLeavesWhatWasThere) {
+TEST(Buffer, FailedGrowthKeepsTheOldBytes) {
   auto buffer = Buffer::copy_of(as_bytes("record"));
   ASSERT_TRUE(buffer);
   const auto grown = buffer->grow(std::numeric_limits<std::size_t>::max());
@@ -76,7 +76,7 @@ TEST(Buffer, GrowthThatFailsLeavesWhatWasThere) {
   EXPECT_EQ(as_text(buffer->view()), "record");
 }
 
-TEST(Buffer, FittingKeepsTheBytes) {
+TEST(Buffer, ShrinkToFitKeepsTheBytes) {
   auto buffer = Buffer::allocate(std::size_t{32} << 20);
   ASSERT_TRUE(buffer);
   std::ranges::copy(as_bytes("record"), buffer->data());
@@ -88,7 +88,7 @@ TEST(Buffer, FittingKeepsTheBytes) {
   EXPECT_TRUE(buffer->empty());
 }
 
-TEST(Buffer, WhatWasMovedFromIsEmpty) {
+TEST(Buffer, MovedFromBufferIsEmpty) {
   auto from = Buffer::copy_of(as_bytes("record"));
   ASSERT_TRUE(from);
   Buffer constructed(std::move(*from));
@@ -100,7 +100,7 @@ TEST(Buffer, WhatWasMovedFromIsEmpty) {
   EXPECT_EQ(as_text(assigned.view()), "record");
 }
 
-TEST(Slice, OwnsTheBufferThatItIsMadeOf) {
+TEST(Slice, OwnsTheBufferItWasMadeFrom) {
   auto buffer = Buffer::copy_of(as_bytes("record"));
   ASSERT_TRUE(buffer);
   const std::byte* const place = buffer->data();

@@ -15,13 +15,13 @@
 namespace recordfs {
 namespace {
 
-TEST(Caller, WithoutOneAThreadMayDoEverything) {
+TEST(Caller, ThreadWithoutAContextMayBlock) {
   EXPECT_TRUE(Caller::may_be_slow());
   EXPECT_TRUE(Caller::may_go_on(UINT64_MAX));
   EXPECT_FALSE(Caller::is_quick() || Caller::was_refused() || Caller::gave_up());
 }
 
-TEST(Caller, QuickOneIsRefusedWhatIsSlowInSum) {
+TEST(Caller, NonBlockingIsRefusedOnceItsCostsAddUpToSlow) {
   const Caller quick(Caller::Work::kQuick);
   EXPECT_TRUE(Caller::may_go_on(Caller::kSlow / 2));
   EXPECT_TRUE(Caller::may_go_on(Caller::kSlow / 2 - 1));
@@ -30,7 +30,7 @@ TEST(Caller, QuickOneIsRefusedWhatIsSlowInSum) {
   EXPECT_TRUE(Caller::was_refused());
 }
 
-TEST(Caller, OneThatMayBlockIsRefusedSlowWorkAlone) {
+TEST(Caller, MayBlockIsRefusedOnlySlowWork) {
   const Caller caller(Caller::Work::kMayBlock);
   EXPECT_TRUE(Caller::may_wait_for(7));
   EXPECT_FALSE(Caller::was_refused());
@@ -39,7 +39,7 @@ TEST(Caller, OneThatMayBlockIsRefusedSlowWorkAlone) {
   EXPECT_EQ(Caller::filesystem(), 7u);
 }
 
-TEST(Caller, QuickOneWaitsForNoFilesystemThatMayHang) {
+TEST(Caller, NonBlockingIsRefusedAFilesystemThatMayHang) {
   const Caller quick(Caller::Work::kQuick);
   EXPECT_TRUE(Caller::may_wait_for(0));
   EXPECT_EQ(Caller::may_wait_for(7).error().code, Code::kPending);
@@ -47,7 +47,7 @@ TEST(Caller, QuickOneWaitsForNoFilesystemThatMayHang) {
   EXPECT_EQ(Caller::filesystem(), 7u);
 }
 
-TEST(Caller, OneInsideAnotherHasItsOwn) {
+TEST(Caller, NestedContextHidesAndRestoresTheOuterOne) {
   const Caller any(Caller::Work::kAny);
   {
     const Caller quick(Caller::Work::kQuick);
@@ -58,7 +58,7 @@ TEST(Caller, OneInsideAnotherHasItsOwn) {
   EXPECT_FALSE(Caller::was_refused());
 }
 
-TEST(Caller, OneThatGaveUpIsInterrupted) {
+TEST(Caller, CancelledContextIsInterrupted) {
   std::atomic<bool> gave_up{false};
   const Caller caller(Caller::Work::kAny, &gave_up);
   EXPECT_TRUE(Caller::may_go_on(1));
@@ -67,7 +67,7 @@ TEST(Caller, OneThatGaveUpIsInterrupted) {
   EXPECT_EQ(Caller::may_be_slow().error().code, Code::kInterrupted);
 }
 
-TEST(Caller, QuickOneGetsNoLargeMemory) {
+TEST(Caller, NonBlockingIsRefusedLargeAllocations) {
   const Caller quick(Caller::Work::kQuick);
   EXPECT_TRUE(Buffer::allocate(LargeAllocations::kLarge - 1));
   EXPECT_EQ(Buffer::allocate(LargeAllocations::kLarge).error().code, Code::kPending);
@@ -91,7 +91,7 @@ class Endless final : public Source {
   mutable std::uint64_t read_ = 0;
 };
 
-TEST(Caller, LongReadEndsWhenItGaveUp) {
+TEST(Caller, CancellationEndsALongRead) {
   std::atomic<bool> gave_up{false};
   const Caller caller(Caller::Work::kAny, &gave_up);
   const Endless source(gave_up);
@@ -99,7 +99,7 @@ TEST(Caller, LongReadEndsWhenItGaveUp) {
   EXPECT_LE(source.read(), 4u << 20);
 }
 
-TEST(PatientMutex, QuickThreadDoesNotWaitForASlowOne) {
+TEST(PatientMutex, NonBlockingThreadDoesNotWaitForASlowOne) {
   PatientMutex mutex;
   const auto held = mutex.lock();
   ASSERT_TRUE(held);
@@ -111,7 +111,7 @@ TEST(PatientMutex, QuickThreadDoesNotWaitForASlowOne) {
   EXPECT_TRUE(refused.get());
 }
 
-TEST(PatientMutex, QuickThreadDoesNotWaitForOneThatMayBlock) {
+TEST(PatientMutex, NonBlockingThreadDoesNotWaitForOneThatMayBlock) {
   PatientMutex mutex;
   const Caller holder(Caller::Work::kMayBlock);
   const auto held = mutex.lock();
@@ -123,7 +123,7 @@ TEST(PatientMutex, QuickThreadDoesNotWaitForOneThatMayBlock) {
   EXPECT_TRUE(refused.get());
 }
 
-TEST(PatientMutex, OneThreadAtATimeHasIt) {
+TEST(PatientMutex, OneThreadAtATimeHoldsIt) {
   PatientMutex mutex;
   int count = 0;
   std::vector<std::future<void>> threads;
@@ -142,7 +142,7 @@ TEST(PatientMutex, OneThreadAtATimeHasIt) {
   EXPECT_EQ(count, 4000);
 }
 
-TEST(PatientMutex, WhoGaveUpWaitsNoMore) {
+TEST(PatientMutex, CancellationEndsTheWait) {
   PatientMutex mutex;
   const auto held = mutex.lock();
   ASSERT_TRUE(held);

@@ -6,9 +6,9 @@
 namespace recordfs {
 namespace {
 
-TEST(Counted, OneThingIsSingular) { EXPECT_EQ(counted(1, "record"), "1 record"); }
+TEST(Counted, CountOfOneIsSingular) { EXPECT_EQ(counted(1, "record"), "1 record"); }
 
-TEST(Counted, NoneOrSeveralArePlural) {
+TEST(Counted, OtherCountsArePlural) {
   EXPECT_EQ(counted(0, "record"), "0 records");
   EXPECT_EQ(counted(2, "stored byte"), "2 stored bytes");
   EXPECT_EQ(counted(UINT64_MAX, "byte"), "18446744073709551615 bytes");

@@ -34,7 +34,7 @@ std::vector<std::byte> pad(std::vector<std::byte> bytes, std::size_t length) {
   return bytes;
 }
 
-TEST(Cursor, ReadsFixedIntegersOfBothOrders) {
+TEST(Cursor, ReadsFixedIntegersOfBothByteOrders) {
   const auto bytes = bytes_of({0x01, 0x02, 0x03, 0x04, 0x05, 0x06, 0x07, 0x88});
   EXPECT_EQ(Cursor(bytes).u8(), 0x01);
   EXPECT_EQ(Cursor(bytes).u16_le(), 0x0201);
@@ -44,7 +44,7 @@ TEST(Cursor, ReadsFixedIntegersOfBothOrders) {
   EXPECT_EQ(Cursor(bytes).u64_be(), 0x0102030405060788u);
 }
 
-TEST(Cursor, CountsWhatWasRead) {
+TEST(Cursor, PositionAdvancesByTheBytesRead) {
   const auto bytes = bytes_of({1, 2, 3, 4, 5});
   Cursor cursor(bytes);
   EXPECT_EQ(cursor.u8(), 1);
@@ -74,7 +74,7 @@ TEST(Cursor, FixedIntegerOneByteShortOfTheEndFails) {
   }
 }
 
-TEST(Cursor, FirstFailureSticks) {
+TEST(Cursor, FirstFailureIsKept) {
   const auto bytes = bytes_of({1, 2, 3, 4, 5});
   Cursor cursor(bytes);
   cursor.u16_le();
@@ -90,7 +90,7 @@ TEST(Cursor, FirstFailureSticks) {
   EXPECT_FALSE(cursor.ok());
 }
 
-TEST(Cursor, CallerCanFailIt) {
+TEST(Cursor, CallerCanSetAFailure) {
   const auto bytes = bytes_of({1, 2});
   Cursor cursor(bytes);
   cursor.fail();
@@ -98,7 +98,7 @@ TEST(Cursor, CallerCanFailIt) {
   EXPECT_EQ(cursor.u8(), 0);
 }
 
-TEST(Cursor, TakesUpToTheEndAndNotBeyond) {
+TEST(Cursor, TakesBytesUpToTheEndButNotBeyond) {
   const auto bytes = bytes_of({1, 2, 3});
   Cursor whole(bytes);
   EXPECT_EQ(whole.take(3).size(), 3u);
@@ -117,7 +117,7 @@ TEST(Cursor, TakingTheLargestSizeFails) {
   EXPECT_FALSE(cursor.ok());
 }
 
-TEST(Cursor, OfNoBytesIsAtItsEndAndGood) {
+TEST(Cursor, EmptyCursorIsAtItsEndWithoutFailure) {
   Cursor cursor({});
   EXPECT_TRUE(cursor.at_end());
   EXPECT_TRUE(cursor.ok());
@@ -141,7 +141,7 @@ TEST(Varint, EachLengthReadsItsSmallestAndLargestValue) {
   }
 }
 
-TEST(Varint, OfThirtyTwoBitsReadsTheLargestAndRefusesTheNext) {
+TEST(Varint, ThirtyTwoBitVarintReadsTheLargestValueAndRefusesTheNext) {
   const auto largest = encode(0xFFFFFFFF);
   Cursor good(largest);
   EXPECT_EQ(good.varint32(), 0xFFFFFFFFu);
@@ -152,7 +152,7 @@ TEST(Varint, OfThirtyTwoBitsReadsTheLargestAndRefusesTheNext) {
   EXPECT_FALSE(bad.ok());
 }
 
-TEST(Varint, OfSixtyFourBitsRefusesATenthByteOfTwo) {
+TEST(Varint, SixtyFourBitVarintRefusesATenthByteAboveOne) {
   auto bytes = encode(std::numeric_limits<std::uint64_t>::max());
   ASSERT_EQ(bytes.size(), 10u);
   bytes.back() = std::byte{2};
@@ -161,7 +161,7 @@ TEST(Varint, OfSixtyFourBitsRefusesATenthByteOfTwo) {
   EXPECT_FALSE(cursor.ok());
 }
 
-TEST(Varint, PaddedFormsUpToTheLongestAreAccepted) {
+TEST(Varint, PaddedEncodingsUpToTheLongestAreAccepted) {
   for (std::size_t length = 1; length <= 10; ++length) {
     const auto bytes = pad(encode(5), length);
     Cursor wide(bytes);
@@ -174,7 +174,7 @@ TEST(Varint, PaddedFormsUpToTheLongestAreAccepted) {
   }
 }
 
-TEST(Varint, LongerThanTheLongestFails) {
+TEST(Varint, OverlongEncodingFails) {
   const auto bytes = pad(encode(5), 11);
   Cursor cursor(bytes);
   EXPECT_EQ(cursor.varint64(), 0u);
@@ -182,7 +182,7 @@ TEST(Varint, LongerThanTheLongestFails) {
   EXPECT_EQ(cursor.offset(), 0u);
 }
 
-TEST(Varint, CutOffAnywhereFails) {
+TEST(Varint, TruncatedEncodingFails) {
   const auto whole = encode(std::numeric_limits<std::uint64_t>::max());
   for (std::size_t size = 0; size < whole.size(); ++size) {
     const testing::Guarded bytes(Bytes(whole).first(size));
@@ -192,7 +192,7 @@ TEST(Varint, CutOffAnywhereFails) {
   }
 }
 
-TEST(Varint, LeavesWhatFollows) {
+TEST(Varint, FollowingBytesAreNotConsumed) {
   const auto bytes = bytes_of({0x96, 0x01, 0x2A});
   Cursor cursor(bytes);
   EXPECT_EQ(cursor.varint32(), 150u);

@@ -64,7 +64,7 @@ TEST(FileSource, EmptyFileOpens) {
   EXPECT_EQ(bytes_read(*source, 0, 10), "");
 }
 
-TEST(FileSource, FileThatIsOpenAlreadyIsReadFromItsDescriptor) {
+TEST(FileSource, AlreadyOpenFileIsReadFromItsDescriptor) {
   const TempFile file("text");
   Descriptor descriptor(::open(file.path().c_str(), O_RDONLY | O_CLOEXEC));
   std::filesystem::remove(file.path());
@@ -75,7 +75,7 @@ TEST(FileSource, FileThatIsOpenAlreadyIsReadFromItsDescriptor) {
   EXPECT_EQ(FileSource::of(Descriptor(::open("/", O_RDONLY | O_CLOEXEC)), "").error().os_error, EISDIR);
 }
 
-TEST(FileSource, TellsModeOwnerAndTimeOfTheFile) {
+TEST(FileSource, ReturnsModeOwnerAndTimeOfTheFile) {
   TempFile file("text");
   file.set_mtime(1000);
   ::chmod(file.path().c_str(), 0640);
@@ -95,7 +95,7 @@ TEST(FileSource, MissingFileIsAnOperatingSystemError) {
   EXPECT_EQ(source.error().detail, "cannot open: No such file or directory");
 }
 
-TEST(FileSource, DirectoryIsNoContainer) {
+TEST(FileSource, DirectoryIsNotAContainer) {
   const TempFile file("text");
   auto source = FileSource::open(file.directory());
   ASSERT_FALSE(source);
@@ -113,7 +113,7 @@ TEST(FileSource, PipeIsRefusedWithoutWaitingForAWriter) {
   EXPECT_EQ(source.error().os_error, EINVAL);
 }
 
-TEST(FileSource, TruncationUnderUsIsAnErrorForWhatIsGoneAndForWhatIsLeft) {
+TEST(FileSource, TruncationFailsReadsOfRemovedAndRemainingBytes) {
   const std::string text = long_text();
   for (const Position at : {Position{0}, Position{9990}, Position{15000}}) {
     TempFile file(text);
@@ -133,7 +133,7 @@ TEST(FileSource, TruncationToNothingIsAnError) {
 }
 
 // A truncated file was rewritten later, whatever its ends look like now.
-TEST(FileSource, TruncationThatWasSeenIsRememberedWhenTheFileGrowsAgain) {
+TEST(FileSource, DetectedTruncationIsRememberedWhenTheFileGrowsAgain) {
   const std::string text = long_text();
   TempFile file(text);
   const auto source = open_source(file);
@@ -145,7 +145,7 @@ TEST(FileSource, TruncationThatWasSeenIsRememberedWhenTheFileGrowsAgain) {
   EXPECT_EQ(bytes_read(*source, 0, 100), "changed");
 }
 
-TEST(FileSource, RewriteOfTheSameSizeShowsAtEitherEnd) {
+TEST(FileSource, RewriteOfTheSameSizeIsDetectedAtEitherEnd) {
   const std::string text = long_text();
   for (const std::size_t where : {std::size_t{0}, text.size() - 1}) {
     TempFile file(text);
@@ -158,7 +158,7 @@ TEST(FileSource, RewriteOfTheSameSizeShowsAtEitherEnd) {
   }
 }
 
-TEST(FileSource, RewriteThatPutsTheModificationTimeBackIsNoticed) {
+TEST(FileSource, RewriteThatRestoresTheModificationTimeIsDetected) {
   TempFile file("0123456789");
   file.set_mtime(1000);
   const auto source = open_source(file);
@@ -190,7 +190,7 @@ class Mapped {
   char* bytes_ = nullptr;
 };
 
-TEST(FileSource, RewriteBehindAStampThatWasSeenIsNoticed) {
+TEST(FileSource, RewriteWithinOneTimestampIsDetected) {
   constexpr auto kSure =
       // within the window in which a time stamp is not trusted; a slower run proves nothing
       std::chrono::milliseconds(20);
@@ -212,7 +212,7 @@ TEST(FileSource, RewriteBehindAStampThatWasSeenIsNoticed) {
   }
 }
 
-TEST(FileSource, GrowthKeepsTheSnapshotAndIsTold) {
+TEST(FileSource, GrowthKeepsTheSnapshotAndIsReported) {
   const std::string text = long_text();
   TempFile file(text);
   const auto source = open_source(file);
@@ -224,7 +224,7 @@ TEST(FileSource, GrowthKeepsTheSnapshotAndIsTold) {
   EXPECT_EQ(source->generation(), 1u);
 }
 
-TEST(FileSource, GrowthOfAnEmptyFileIsTold) {
+TEST(FileSource, GrowthOfAnEmptyFileIsReported) {
   TempFile file("");
   const auto source = open_source(file);
   ASSERT_TRUE(source);
@@ -233,7 +233,7 @@ TEST(FileSource, GrowthOfAnEmptyFileIsTold) {
   EXPECT_TRUE(source->has_grown());
 }
 
-TEST(FileSource, TouchWithoutChangeIsANewGenerationOnce) {
+TEST(FileSource, TouchWithoutChangeIsOneNewGeneration) {
   TempFile file("0123456789");
   const auto source = open_source(file);
   ASSERT_TRUE(source);
@@ -245,7 +245,7 @@ TEST(FileSource, TouchWithoutChangeIsANewGenerationOnce) {
   EXPECT_FALSE(source->has_grown());
 }
 
-TEST(FileSource, AFileThatHasGrownIsOpenedAgainWhereverItsNameLeads) {
+TEST(FileSource, GrownFileIsReopenedEvenIfItWasRenamed) {
   const std::string text = long_text();
   TempFile file(text);
   const auto source = open_source(file);
@@ -261,7 +261,7 @@ TEST(FileSource, AFileThatHasGrownIsOpenedAgainWhereverItsNameLeads) {
   EXPECT_EQ(longer->grown().value(), nullptr);
 }
 
-TEST(FileSource, AFileThatWasRewrittenHasNotGrown) {
+TEST(FileSource, RewrittenFileHasNotGrown) {
   TempFile file(long_text());
   const auto source = open_source(file);
   file.write_at(0, "something else");
@@ -269,7 +269,7 @@ TEST(FileSource, AFileThatWasRewrittenHasNotGrown) {
   EXPECT_EQ(source->grown().error().code, Code::kChanged);
 }
 
-TEST(FileSource, GrowingAloneTouchesNothingOfAFileThatIsFollowed) {
+TEST(FileSource, GrowthIsNoNewGenerationForAFollowedFile) {
   TempFile file(long_text());
   const auto followed = FileSource::open_followed(file.path()).value();
   const auto other = open_source(file);
@@ -296,7 +296,7 @@ bool knows_holes(const std::string& path) {
   return ::lseek(file.number(), 1 << 20, SEEK_DATA) != 1 << 20;
 }
 
-TEST(FileSource, DataBehindAHoleIsFound) {
+TEST(FileSource, DataAfterAHoleIsFound) {
   TempFile file(long_text());
   file.write_at(kLarge, "data");
   file.resize(2 * kLarge);
@@ -310,7 +310,7 @@ TEST(FileSource, DataBehindAHoleIsFound) {
   EXPECT_EQ(source->next_data(~Position{0}).value(), 2 * kLarge);
 }
 
-TEST(FileSource, HoleEndsWithTheSnapshotThoughTheFileGrows) {
+TEST(FileSource, HoleEndsAtTheSnapshotEvenIfTheFileGrows) {
   TempFile file("data");
   file.resize(kLarge);
   const auto source = open_source(file);
@@ -318,7 +318,7 @@ TEST(FileSource, HoleEndsWithTheSnapshotThoughTheFileGrows) {
   EXPECT_EQ(source->next_data(1 << 20).value(), knows_holes(file.path()) ? kLarge : 1 << 20);
 }
 
-TEST(FileSource, HoleThatIsFilledInIsDataFromThenOn) {
+TEST(FileSource, FilledHoleBecomesData) {
   TempFile file("data");
   file.resize(kLarge);
   const auto source = open_source(file);
@@ -328,7 +328,7 @@ TEST(FileSource, HoleThatIsFilledInIsDataFromThenOn) {
   EXPECT_EQ(source->generation(), 1u);
 }
 
-TEST(FileSource, HoleOfAFileThatWasCutOffIsNoHole) {
+TEST(FileSource, TruncatedFileHasNoHoleAfterItsEnd) {
   TempFile file("data");
   file.resize(kLarge);
   const auto source = open_source(file);
@@ -336,7 +336,7 @@ TEST(FileSource, HoleOfAFileThatWasCutOffIsNoHole) {
   EXPECT_EQ(source->next_data(1 << 20).error().code, Code::kChanged);
 }
 
-TEST(FileSource, BytesThatCannotBeSoughtAreAllData) {
+TEST(FileSource, UnseekableSourceIsAllData) {
   const auto source = FileSource::open("/proc/self/stat");
   ASSERT_TRUE(source);
   EXPECT_EQ((*source)->next_data(0).value(), 0u);
@@ -345,7 +345,7 @@ TEST(FileSource, BytesThatCannotBeSoughtAreAllData) {
   EXPECT_EQ(memory.next_data(7).value(), 3u);
 }
 
-TEST(FileSource, SearchPassesHolesOnlyBehindZerosThatItHasRead) {
+TEST(FileSource, SearchSkipsAHoleOnlyAfterReadingZeros) {
   TempFile file(std::string(4096, '\0'));
   file.resize(kLarge);
   const auto source = open_source(file);
@@ -357,7 +357,7 @@ TEST(FileSource, SearchPassesHolesOnlyBehindZerosThatItHasRead) {
   EXPECT_EQ(behind_hole(*source, 1 << 20, as_bytes("x" + zeros)).value(), 1u << 20);
 }
 
-TEST(FileSource, OpenFileThatLostItsNameIsStillRead) {
+TEST(FileSource, UnlinkedFileIsStillRead) {
   const TempFile file("0123456789");
   const auto source = open_source(file);
   ASSERT_TRUE(source);
@@ -365,7 +365,7 @@ TEST(FileSource, OpenFileThatLostItsNameIsStillRead) {
   EXPECT_EQ(bytes_read(*source, 2, 3), "234");
 }
 
-TEST(FileSource, ThreadsThatReadAGrowingFileSeeOneSnapshot) {
+TEST(FileSource, ThreadsReadingAGrowingFileSeeOneSnapshot) {
   const std::string text = long_text();
   TempFile file(text);
   const auto source = open_source(file);

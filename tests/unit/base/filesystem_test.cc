@@ -10,13 +10,13 @@
 namespace recordfs {
 namespace {
 
-TEST(Filesystem, MemoryDoesNotHang) {
+TEST(Filesystem, MemoryFileNeverHangs) {
   const Descriptor file(::memfd_create("memory", MFD_CLOEXEC));
   ASSERT_TRUE(file);
   EXPECT_EQ(filesystem_that_may_hang(file.number(), 7), 0u);
 }
 
-TEST(Filesystem, OneThatIsNotKnownToBeLocalMayHang) {
+TEST(Filesystem, FilesystemNotKnownToBeLocalMayHang) {
   const Descriptor file(::open("/proc/self/status", O_RDONLY | O_CLOEXEC));
   ASSERT_TRUE(file);
   EXPECT_EQ(filesystem_that_may_hang(file.number(), 7), 7u);

@@ -9,7 +9,7 @@ namespace recordfs::protobuf {
 namespace {
 
 // Returns "1v150 2l3" for a varint of 150 and a content of 3 bytes.
-std::string told(std::string_view message, std::uint32_t depth = 10) {
+std::string describe(std::string_view message, std::uint32_t depth = 10) {
   MessageReader reader(as_bytes(message), depth);
   std::string text;
   while (reader.next()) {
@@ -22,13 +22,13 @@ std::string told(std::string_view message, std::uint32_t depth = 10) {
   return whole ? text : text + std::string(to_string(whole.error().code));
 }
 
-TEST(MessageReader, GivesTheFieldsInOrder) {
-  EXPECT_EQ(told(""), "");
-  EXPECT_EQ(told("\x08\x96\x01\x12\x03pdq\x08\x01"), "1v150 2l3 1v1 ");
-  EXPECT_EQ(told("\x09xxxxxxxx\x15yyyy"), "1l8 2l4 ");
+TEST(MessageReader, ReturnsFieldsInOrder) {
+  EXPECT_EQ(describe(""), "");
+  EXPECT_EQ(describe("\x08\x96\x01\x12\x03pdq\x08\x01"), "1v150 2l3 1v1 ");
+  EXPECT_EQ(describe("\x09xxxxxxxx\x15yyyy"), "1l8 2l4 ");
 }
 
-TEST(MessageReader, SaysWhereTheContentStands) {
+TEST(MessageReader, ReturnsThePositionOfTheContent) {
   const std::string_view message = "\x08\x01\x12\x03pdq\x08\x01";
   MessageReader reader(as_bytes(message), 10);
   ASSERT_TRUE(reader.next() && reader.next());
@@ -36,27 +36,27 @@ TEST(MessageReader, SaysWhereTheContentStands) {
   EXPECT_EQ(reader.content_begin(), 4u);
 }
 
-TEST(MessageReader, PassesGroupsBy) {
-  EXPECT_EQ(told("\x0b\x10\x07\x13\x14\x0c\x10\x05"), "1l0 2v5 ");
-  EXPECT_EQ(told("\x0b\x0b\x0c\x0c", 2), "1l0 ");
-  EXPECT_EQ(told("\x0b\x0b\x0c\x0c", 1), "1l0 " + std::string(to_string(Code::kLimit)));
+TEST(MessageReader, SkipsGroups) {
+  EXPECT_EQ(describe("\x0b\x10\x07\x13\x14\x0c\x10\x05"), "1l0 2v5 ");
+  EXPECT_EQ(describe("\x0b\x0b\x0c\x0c", 2), "1l0 ");
+  EXPECT_EQ(describe("\x0b\x0b\x0c\x0c", 1), "1l0 " + std::string(to_string(Code::kLimit)));
 }
 
 TEST(MessageReader, BrokenMessagesAreDamage) {
   const std::string damage(to_string(Code::kDamage));
   for (const std::string_view message : {"\x12\x03pd", "\x08", "\x07", "\x02", "\x0c", "\x0b", "\x0b\x14", "\x80"}) {
-    EXPECT_NE(told(message).find(damage), std::string::npos) << ::testing::PrintToString(message);
+    EXPECT_NE(describe(message).find(damage), std::string::npos) << ::testing::PrintToString(message);
   }
 }
 
-TEST(MessageReader, WhatStandsBeforeTheBreakIsGiven) {
-  EXPECT_EQ(told("\x08\x01\x12\x05x"), "1v1 " + std::string(to_string(Code::kDamage)));
+TEST(MessageReader, FieldsBeforeTheDamageAreReturned) {
+  EXPECT_EQ(describe("\x08\x01\x12\x05x"), "1v1 " + std::string(to_string(Code::kDamage)));
 }
 
-TEST(AppendField, IsReadBack) {
+TEST(AppendField, AppendedFieldIsReadBack) {
   std::string message;
   append_field(message, 16, std::string(300, 'x'));
-  EXPECT_EQ(told(message), "16l300 ");
+  EXPECT_EQ(describe(message), "16l300 ");
   EXPECT_EQ(message.size(), 304u);
 }
 

@@ -67,7 +67,7 @@ TEST(ReadWindow, ShortStepsShareLargeReads) {
   for (const Read& one : windowed.below->reads) EXPECT_LE(one.size, ReadWindow::kLargest);
 }
 
-TEST(ReadWindow, LongStepsReadWhatIsAskedForAndNothingElse) {
+TEST(ReadWindow, LargeStepsReadOnlyTheRequestedBytes) {
   const Windowed windowed(1u << 30);
   const ReadWindow window(windowed.source);
   std::vector<Read> wanted;
@@ -78,7 +78,7 @@ TEST(ReadWindow, LongStepsReadWhatIsAskedForAndNothingElse) {
   EXPECT_EQ(windowed.below->reads, wanted);
 }
 
-TEST(ReadWindow, OneShortStepAmongLongOnesMakesNoWindow) {
+TEST(ReadWindow, OneShortStepAmongLongOnesDoesNotOpenAWindow) {
   const Windowed windowed(100u << 20);
   const ReadWindow window(windowed.source);
   for (Position at = 0; at < 99u << 20; at += 1u << 20) {
@@ -88,7 +88,7 @@ TEST(ReadWindow, OneShortStepAmongLongOnesMakesNoWindow) {
   EXPECT_EQ(windowed.bytes_read(), 99u * (41 + 24));
 }
 
-TEST(ReadWindow, WindowsAreSmallAgainBehindALongStep) {
+TEST(ReadWindow, WindowsAreSmallAgainAfterALongStep) {
   const Windowed windowed(1u << 30);
   const ReadWindow window(windowed.source);
   for (Position at = 0; at < 8u << 20; at += 600) windowed.read(at, 24);
@@ -98,14 +98,14 @@ TEST(ReadWindow, WindowsAreSmallAgainBehindALongStep) {
             (std::vector<Read>{{500u << 20, 24}, {(500u << 20) + 600, 24}, {(500u << 20) + 1200, ReadWindow::kFirst}}));
 }
 
-TEST(ReadWindow, LargeReadsGoPast) {
+TEST(ReadWindow, LargeReadsBypassTheWindow) {
   const Windowed windowed(4u << 20);
   const ReadWindow window(windowed.source);
   for (Position at = 0; at < 4u << 20; at += 1u << 20) EXPECT_EQ(windowed.read(at, 1u << 20), 1u << 20);
   EXPECT_EQ(windowed.bytes_read(), 4u << 20);
 }
 
-TEST(ReadWindow, ReadsOfAnySizeAndPlaceGiveTheBytesThatStandThere) {
+TEST(ReadWindow, ReadsOfAnySizeAtAnyPositionReturnTheBytesOfTheFile) {
   const std::uint64_t size = 300'007;
   const Windowed windowed(size);
   const ReadWindow window(windowed.source);
@@ -135,7 +135,7 @@ TEST(ReadWindow, ViewsStayValidWhenTheWindowMovesOn) {
   }
 }
 
-TEST(ReadWindow, FailureBehindWhatWasAskedForIsNone) {
+TEST(ReadWindow, FailureAfterTheRequestedBytesIsIgnored) {
   const Windowed windowed(1u << 20);
   windowed.below->bad_sector = 500'000;
   const ReadWindow window(windowed.source);
@@ -144,7 +144,7 @@ TEST(ReadWindow, FailureBehindWhatWasAskedForIsNone) {
   EXPECT_EQ(windowed.read(500'001, 24), 24u);
 }
 
-TEST(ReadWindow, ServesItsOwnThreadAndSourceAlone) {
+TEST(ReadWindow, ServesOnlyItsOwnThreadAndSource) {
   const Windowed windowed(1u << 20);
   const Windowed other(1u << 20);
   {
@@ -162,7 +162,7 @@ TEST(ReadWindow, ServesItsOwnThreadAndSourceAlone) {
   EXPECT_EQ(windowed.below->reads.back(), (Read{6048, 24}));
 }
 
-TEST(ReadWindow, ReadOfNothingIsNoStep) {
+TEST(ReadWindow, ReadPastTheEndReturnsNoBytes) {
   const Windowed empty(0);
   const ReadWindow window(empty.source);
   EXPECT_EQ(empty.read(0, 10), 0u);

@@ -42,7 +42,7 @@ TEST(Result, ErrorCanBeMovedOut) {
   EXPECT_EQ(second.error().detail, "cannot read");
 }
 
-TEST(Result, WithoutAValueIsGoodUnlessItHasAnError) {
+TEST(Result, VoidResultIsSuccessUnlessItHasAnError) {
   const Result<void> good;
   EXPECT_TRUE(good);
   const Result<void> bad = Error{Code::kDamage, 1, "bad"};
@@ -50,12 +50,12 @@ TEST(Result, WithoutAValueIsGoodUnlessItHasAnError) {
   EXPECT_EQ(bad.error().position, 1u);
 }
 
-TEST(Error, SaysTheByteAndTheReason) {
+TEST(Error, TextContainsThePositionAndTheReason) {
   EXPECT_EQ(to_string(Error{Code::kDamage, 65536, "chunk header hash mismatch"}),
             "byte 65536: chunk header hash mismatch");
 }
 
-TEST(Code, EachHasAWordOfItsOwn) {
+TEST(Code, EachCodeHasItsOwnName) {
   std::set<std::string_view> words;
   int codes = 0;
   for (int code = 0; code <= static_cast<int>(Code::kOutOfMemory); ++code, ++codes) {
@@ -67,7 +67,7 @@ TEST(Code, EachHasAWordOfItsOwn) {
   EXPECT_EQ(words.size(), static_cast<std::size_t>(codes));
 }
 
-TEST(Code, AnotherTryHelpsWhereTheBytesAreNotToBlame) {
+TEST(Code, RetryMayHelpUnlessTheCauseIsInTheBytes) {
   for (const Code code : {Code::kDamage, Code::kUnfinished, Code::kStale, Code::kUnsupported, Code::kLimit}) {
     EXPECT_TRUE(lies_in_the_bytes(code)) << to_string(code);
   }

@@ -96,7 +96,7 @@ std::vector<CountedRead> pieces(std::uint64_t first, std::uint64_t end) {
   return all;
 }
 
-TEST(SequentialPass, ScanOfSmallStepsReadsEachPieceOnceInFileOrder) {
+TEST(SequentialPass, ScanInSmallStepsReadsEachPieceOnceInFileOrder) {
   const PassedSource passed(10 * kPiece);
   SequentialPass pass(passed.source);
   const ReadWindow window(passed.source, &pass);
@@ -117,7 +117,7 @@ TEST(SequentialPass, LastPieceEndsWithTheSource) {
 }
 
 // The driver reads headers; threads decode chunks of odd sizes that it has left, several at a time and out of order.
-TEST(SequentialPass, DecodersOnSeveralThreadsReadNothingAgain) {
+TEST(SequentialPass, DecodersOnSeveralThreadsRereadNothing) {
   constexpr std::uint64_t kSize = 40 * kPiece + 12345;
   constexpr std::uint64_t kChunk = 700'001;
   const PassedSource passed(kSize);
@@ -144,7 +144,7 @@ TEST(SequentialPass, DecodersOnSeveralThreadsReadNothingAgain) {
   EXPECT_EQ(passed.below->reads(), expected);
 }
 
-TEST(SequentialPass, ViewInsideAPieceIsNoCopyAndStaysValid) {
+TEST(SequentialPass, ViewInsideAPieceIsNotACopyAndStaysValid) {
   const PassedSource passed(30 * kPiece);
   std::vector<Slice> views;
   {
@@ -163,7 +163,7 @@ TEST(SequentialPass, ViewInsideAPieceIsNoCopyAndStaysValid) {
   }
 }
 
-TEST(SequentialPass, ViewAcrossTwoPiecesHasTheBytesOfBoth) {
+TEST(SequentialPass, ViewAcrossTwoPiecesContainsTheBytesOfBoth) {
   const PassedSource passed(3 * kPiece);
   SequentialPass pass(passed.source);
   const ReadWindow window(passed.source, &pass);
@@ -185,7 +185,7 @@ TEST(SequentialPass, BytesAroundABadSectorAreReadOneByOne) {
   EXPECT_EQ(passed.read(2 * kPiece + 4000, 1500), std::nullopt);
 }
 
-TEST(SequentialPass, ReadsBehindTheWindowAndFarAheadGoToTheSource) {
+TEST(SequentialPass, ReadsBeforeAndFarAfterTheWindowGoToTheSource) {
   const PassedSource passed(200 * kPiece);
   SequentialPass pass(passed.source);
   const ReadWindow window(passed.source, &pass);
@@ -200,7 +200,7 @@ TEST(SequentialPass, ReadsBehindTheWindowAndFarAheadGoToTheSource) {
   EXPECT_EQ(std::ranges::count(reads, CountedRead{199 * kPiece, 78}), 1);
 }
 
-TEST(SequentialPass, BeginningOfTheFileStaysAtHand) {
+TEST(SequentialPass, BeginningOfTheFileStaysCached) {
   const PassedSource passed(60 * kPiece);
   SequentialPass pass(passed.source);
   const ReadWindow window(passed.source, &pass);
@@ -212,7 +212,7 @@ TEST(SequentialPass, BeginningOfTheFileStaysAtHand) {
   EXPECT_EQ(passed.below->reads(), pieces(0, 60));
 }
 
-TEST(SequentialPass, LongJumpOfTheDriverMovesTheWindowWithoutReadingWhatLiesBetween) {
+TEST(SequentialPass, LongJumpMovesTheWindowWithoutReadingTheSkippedBytes) {
   const PassedSource passed(std::uint64_t{1} << 40);
   SequentialPass pass(passed.source);
   const ReadWindow window(passed.source, &pass);
@@ -254,7 +254,7 @@ TEST(SequentialPass, HolesBetweenIslandsOfASparseFileAreNotRead) {
   EXPECT_LE(passed.below->bytes_read(), 4 * kIslands * kIsland + 2 * kPiece);
 }
 
-TEST(SequentialPass, NothingIsReadAheadOfWhatIsWantedAtTheEnd) {
+TEST(SequentialPass, NothingIsReadAfterTheLastRequestedByte) {
   const PassedSource passed(100 * kPiece);
   {
     SequentialPass pass(passed.source, 9 * kPiece);
@@ -267,7 +267,7 @@ TEST(SequentialPass, NothingIsReadAheadOfWhatIsWantedAtTheEnd) {
   EXPECT_EQ(passed.below->reads(), pieces(0, 9));
 }
 
-TEST(SequentialPass, FirstRecordsOfALargeFileCostOnePiece) {
+TEST(SequentialPass, FirstRecordsOfALargeFileReadOnePiece) {
   const PassedSource passed(100 * kPiece);
   {
     SequentialPass pass(passed.source);
@@ -280,7 +280,7 @@ TEST(SequentialPass, FirstRecordsOfALargeFileCostOnePiece) {
   EXPECT_EQ(passed.below->reads(), pieces(0, 1));
 }
 
-TEST(SequentialPass, ChunkLargerThanTheReachIsReadFromTheSource) {
+TEST(SequentialPass, ChunkLargerThanTheWindowIsReadFromTheSource) {
   const PassedSource passed(200 * kPiece);
   SequentialPass pass(passed.source);
   const ReadWindow window(passed.source, &pass);

@@ -28,13 +28,13 @@ TEST(MemorySource, ReadsInsideAndAcrossTheEnd) {
   EXPECT_EQ(source.generation(), 0u);
 }
 
-TEST(MemorySource, OfNoBytesReadsNothing) {
+TEST(MemorySource, EmptySourceReadsNothing) {
   const auto source = source_of("");
   EXPECT_EQ(source.size(), 0u);
   EXPECT_EQ(read(source, 0, 4), "");
 }
 
-TEST(ReadUpTo, IsShorterOnlyWhereTheSourceEnds) {
+TEST(ReadUpTo, ReturnsFewerBytesOnlyAtTheEndOfTheSource) {
   const auto source = source_of("0123456789");
   EXPECT_EQ(as_text(read_up_to(source, 2, 3)->view()), "234");
   EXPECT_EQ(as_text(read_up_to(source, 8, kFarAway)->view()), "89");
@@ -42,7 +42,7 @@ TEST(ReadUpTo, IsShorterOnlyWhereTheSourceEnds) {
   EXPECT_TRUE(read_up_to(source, kFarAway, kFarAway)->empty());
 }
 
-TEST(ReadExactly, GivesAllOrSaysWhereTheSourceEnds) {
+TEST(ReadExactly, ReturnsAllBytesOrReportsWhereTheSourceEnds) {
   const auto source = source_of("0123456789");
   EXPECT_EQ(as_text(read_exactly(source, 6, 4)->view()), "6789");
   EXPECT_TRUE(read_exactly(source, 10, 0));
@@ -55,7 +55,7 @@ TEST(ReadExactly, GivesAllOrSaysWhereTheSourceEnds) {
 }
 
 // A source must not do this, but a file truncated during the read may.
-TEST(ReadExactly, SourceThatEndsBeforeItsSizeGivesNoShortBuffer) {
+TEST(ReadExactly, SourceThatEndsBeforeItsSizeIsAnErrorNotAShortBuffer) {
   class Short final : public Source {
    public:
     std::uint64_t size() const override { return 10; }

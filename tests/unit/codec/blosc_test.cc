@@ -64,7 +64,7 @@ void put(std::string& chunk, std::size_t at, std::uint32_t number) {
 
 std::uint32_t get(const std::string& chunk, std::size_t at) { return Cursor(as_bytes(chunk).subspan(at)).u32_le(); }
 
-TEST(Blosc, EveryCodecFilterAndBlockSizeGivesWhatWentIn) {
+TEST(Blosc, EveryCodecFilterAndBlockSizeRoundTrips) {
   for (const char* codec : {"blosclz", "lz4", "lz4hc", "snappy", "zlib", "zstd"}) {
     for (const int shuffle : {BLOSC_NOSHUFFLE, BLOSC_SHUFFLE, BLOSC_BITSHUFFLE}) {
       for (const std::size_t typesize : {1u, 2u, 3u, 8u, 16u, 17u, 255u}) {
@@ -80,7 +80,7 @@ TEST(Blosc, EveryCodecFilterAndBlockSizeGivesWhatWentIn) {
   }
 }
 
-TEST(Blosc, WhatIsNotCompressedIsPlain) {
+TEST(Blosc, UncompressedChunkIsPlain) {
   for (const std::size_t size : {0u, 1u, 100u, 5000u}) {
     const std::string chunk = compressed(text_of(size), {.level = 0});
     EXPECT_TRUE(parse_blosc_header(as_bytes(chunk))->is_plain());
@@ -88,7 +88,7 @@ TEST(Blosc, WhatIsNotCompressedIsPlain) {
   }
 }
 
-TEST(Blosc, HeaderThatLiesIsRefused) {
+TEST(Blosc, InconsistentHeaderIsRefused) {
   const std::string good = compressed(text_of(20000), {});
   const auto refused = [&](std::size_t at, std::uint32_t number) {
     std::string chunk = good;
@@ -101,7 +101,7 @@ TEST(Blosc, HeaderThatLiesIsRefused) {
   for (const std::uint32_t begin : {0u, 16u, 0x7FFFFFFFu, 0xFFFFFFFFu}) EXPECT_TRUE(refused(16, begin)) << begin;
 }
 
-TEST(Blosc, VersionsAndFlagsThatAreNotKnownAreRefused) {
+TEST(Blosc, UnknownVersionsAndFlagsAreRefused) {
   const std::string good = compressed(text_of(20000), {});
   for (std::size_t at : {0u, 1u}) {
     std::string chunk = good;
@@ -115,7 +115,7 @@ TEST(Blosc, VersionsAndFlagsThatAreNotKnownAreRefused) {
   EXPECT_EQ(decoded(chunk).error().code, Code::kUnsupported);
 }
 
-TEST(Blosc, StreamThatLeavesItsChunkIsRefused) {
+TEST(Blosc, StreamBeyondItsChunkIsRefused) {
   const std::string good = compressed(text_of(20000), {.typesize = 1});
   const std::uint32_t begin = get(good, 16);
   for (const std::uint32_t size : {0u, 0x7FFFFFFFu, 0xFFFFFFFFu, static_cast<std::uint32_t>(good.size())}) {
@@ -126,7 +126,7 @@ TEST(Blosc, StreamThatLeavesItsChunkIsRefused) {
 }
 
 // The library would leave the rest of the block uninitialized.
-TEST(Blosc, StreamThatGivesLessThanItsBlockIsRefused) {
+TEST(Blosc, StreamShorterThanItsBlockIsRefused) {
   std::string chunk = compressed(text_of(20000), {.shuffle = 0, .typesize = 1});
   chunk[chunk.size() - 1] = static_cast<char>(chunk[chunk.size() - 1] ^ 0x55);
   put(chunk, 4, get(chunk, 4) + 63);
@@ -136,7 +136,7 @@ TEST(Blosc, StreamThatGivesLessThanItsBlockIsRefused) {
 
 // The library sums up a match length in 32 bits. This many bytes of 255 make it negative, and the library would write
 // out of bounds.
-TEST(Blosc, MatchLongerThanANumberCanHoldIsRefused) {
+TEST(Blosc, MatchLengthThatOverflowsIsRefused) {
   constexpr std::uint32_t kRun = 8500000;
   constexpr std::uint32_t kSize = 16 << 20;
   std::string stream = {0x00, 'A', static_cast<char>(0xE0)};
@@ -160,7 +160,7 @@ TEST(Blosc, MatchLongerThanANumberCanHoldIsRefused) {
   EXPECT_EQ(out.error().code, Code::kDamage);
 }
 
-TEST(Blosc, EachFlippedByteGivesBytesOrAnError) {
+TEST(Blosc, FlippedByteYieldsBytesOrAnError) {
   for (const char* codec : {"blosclz", "lz4", "snappy", "zlib", "zstd"}) {
     const std::string good = compressed(text_of(3000), {.codec = codec, .block_size = 512});
     for (std::size_t at = 0; at < good.size(); ++at) {

@@ -25,7 +25,7 @@ TEST(Brotli, LargeWindowIsRead) {
   }
 }
 
-TEST(Brotli, EmptyStreamIsOneByteAndNotNone) {
+TEST(Brotli, EmptyStreamIsOneByteNotZero) {
   auto empty = decompress(CodecId::kBrotli, as_bytes("\x06"), 0, 100);
   ASSERT_TRUE(empty) << to_string(empty.error());
   EXPECT_TRUE(empty->empty());
@@ -34,7 +34,7 @@ TEST(Brotli, EmptyStreamIsOneByteAndNotNone) {
   EXPECT_EQ(none.error().code, Code::kDamage);
 }
 
-TEST(Brotli, SecondStreamBehindTheFirstIsDamage) {
+TEST(Brotli, SecondStreamAfterTheFirstIsDamage) {
   const std::string packed = pack_brotli("one") + pack_brotli("two");
   auto out = decompress(CodecId::kBrotli, as_bytes(packed), 0, 100);
   ASSERT_FALSE(out);
@@ -42,7 +42,7 @@ TEST(Brotli, SecondStreamBehindTheFirstIsDamage) {
   EXPECT_NE(out.error().detail.find("behind the end"), std::string::npos);
 }
 
-TEST(Brotli, BombEndsAtTheLimitInBoundedMemory) {
+TEST(Brotli, BombStopsAtTheLimitInBoundedMemory) {
   const std::string packed = pack_brotli(std::string(64 << 20, '\0'));
   ASSERT_LT(packed.size(), 1000u);
   const Guarded stored(as_bytes(packed));

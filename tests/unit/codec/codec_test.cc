@@ -43,7 +43,7 @@ TEST(Codec, NamesAreStable) {
   EXPECT_EQ(to_string(CodecId::kLzma), "lzma");
 }
 
-TEST(Codec, WithoutItsLibraryIsUnsupportedEverywhere) {
+TEST(Codec, CodecWithoutItsLibraryIsUnsupportedEverywhere) {
   const auto unknown = static_cast<CodecId>(200);
   EXPECT_FALSE(is_available(unknown));
   for (const CodecId codec : {CodecId::kZstd, CodecId::kBrotli, CodecId::kSnappy, CodecId::kDeflate, CodecId::kZlib,
@@ -56,7 +56,7 @@ TEST(Codec, WithoutItsLibraryIsUnsupportedEverywhere) {
   }
 }
 
-TEST(Codec, SizeIsToldWithoutTheBytes) {
+TEST(Codec, SizeIsKnownWithoutDecodingTheBytes) {
   for (const auto& [codec, pack] : packers()) {
     for (const std::size_t size : {0u, 1u, 131071u, 131072u, 131073u, 1000000u}) {
       const std::string packed = pack(std::string(size, 'x'));
@@ -67,7 +67,7 @@ TEST(Codec, SizeIsToldWithoutTheBytes) {
   }
 }
 
-TEST(Codec, AnyOtherSizeThanTheExactOneIsDamage) {
+TEST(Codec, SizeOtherThanTheExactOneIsDamage) {
   for (const auto& [codec, pack] : packers()) {
     for (const std::size_t size : {1u, 1000u, 3000000u}) {  // the last size is too large to be trusted in advance
       const std::string text(size, 'x');
@@ -83,12 +83,12 @@ TEST(Codec, AnyOtherSizeThanTheExactOneIsDamage) {
   }
 }
 
-TEST(Codec, EachPackerIsOfAnAvailableCodec) {
+TEST(Codec, EachPackerBelongsToAnAvailableCodec) {
   for (const auto& packer : packers()) EXPECT_TRUE(is_available(packer.codec));
   EXPECT_TRUE(is_available(CodecId::kNone));
 }
 
-TEST(Codec, RoundTripOfAnySizeAndWithAnyGuess) {
+TEST(Codec, AnySizeRoundTripsWithAnySizeGuess) {
   for (const std::size_t size : {0u, 1u, 2u, 100u, 65535u, 65536u, 65537u, 1000000u}) {
     const std::string text = text_of(size);
     for (const auto& [codec, pack] : packers()) {
@@ -102,7 +102,7 @@ TEST(Codec, RoundTripOfAnySizeAndWithAnyGuess) {
   }
 }
 
-TEST(Codec, BytesThatDoNotCompressComeBack) {
+TEST(Codec, IncompressibleBytesRoundTrip) {
   std::string noise;
   for (std::uint64_t state = 1; noise.size() < 300000; noise.push_back(static_cast<char>(state >> 56))) {
     state = state * 6364136223846793005u + 1442695040888963407u;
@@ -113,7 +113,7 @@ TEST(Codec, BytesThatDoNotCompressComeBack) {
   }
 }
 
-TEST(Codec, BytesThatAreAllTheSameComeBack) {
+TEST(Codec, IdenticalBytesRoundTrip) {
   const std::string zeros(5000000, '\0');
   for (const auto& [codec, pack] : packers()) {
     EXPECT_EQ(into(codec, pack(zeros), zeros, zeros.size()), "equal");
@@ -122,7 +122,7 @@ TEST(Codec, BytesThatAreAllTheSameComeBack) {
   }
 }
 
-TEST(Codec, AnotherSizeThanExpectedIsDamage) {
+TEST(Codec, UnexpectedSizeIsDamage) {
   for (const std::size_t size : {1u, 100u, 100000u}) {
     const std::string text = text_of(size);
     for (const auto& [codec, pack] : packers()) {
@@ -135,7 +135,7 @@ TEST(Codec, AnotherSizeThanExpectedIsDamage) {
   }
 }
 
-TEST(Codec, LimitIsReachedAndNotPassed) {
+TEST(Codec, OutputMayReachTheLimitButNotExceedIt) {
   for (const std::size_t size : {1u, 100u, 70000u, 300000u}) {
     const std::string text = text_of(size);
     for (const auto& [codec, pack] : packers()) {
@@ -149,11 +149,11 @@ TEST(Codec, LimitIsReachedAndNotPassed) {
   }
 }
 
-TEST(Codec, NothingFitsIntoALimitOfNothing) {
+TEST(Codec, LimitOfZeroAdmitsNoByte) {
   for (const auto& [codec, pack] : packers()) EXPECT_EQ(unpacked(codec, pack(""), 0, 0), "");
 }
 
-TEST(Codec, StoredBytesWithoutACodecAreTheBytes) {
+TEST(Codec, StoredBytesWithoutACodecAreReturnedUnchanged) {
   EXPECT_EQ(unpacked(CodecId::kNone, "text", 0, 4), "text");
   EXPECT_EQ(unpacked(CodecId::kNone, "", 0, 0), "");
   EXPECT_EQ(unpacked(CodecId::kNone, "text", 0, 3), "limit");

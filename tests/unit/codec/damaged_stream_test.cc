@@ -36,7 +36,7 @@ void expect_damage(CodecId codec, Bytes stored, std::size_t size) {
   EXPECT_EQ(collected.error().code, Code::kDamage) << collected.error().detail;
 }
 
-TEST(DamagedStream, CutOffAnywhereIsDamage) {
+TEST(DamagedStream, TruncationAtAnyByteIsDamage) {
   for (const std::size_t size : {0u, 1u, 300u, 5000u}) {
     for (const auto& [codec, pack] : packers()) {
       const std::string packed = pack(text_of(size));
@@ -49,7 +49,7 @@ TEST(DamagedStream, CutOffAnywhereIsDamage) {
   }
 }
 
-TEST(DamagedStream, FollowedByAnythingIsDamage) {
+TEST(DamagedStream, TrailingBytesAreDamage) {
   for (const std::size_t size : {0u, 1u, 300u, 5000u}) {
     for (const auto& [codec, pack] : packers()) {
       for (const char byte : {'\0', 'x', '\xFF'}) {
@@ -63,7 +63,7 @@ TEST(DamagedStream, FollowedByAnythingIsDamage) {
   }
 }
 
-TEST(DamagedStream, EachFlippedBitIsAnErrorOrAsManyBytesAsAllowed) {
+TEST(DamagedStream, FlippedBitIsAnErrorOrStaysWithinTheLimit) {
   for (const std::size_t size : {1u, 300u, 3000u}) {
     for (const auto& [codec, pack] : packers()) {
       const std::string packed = pack(text_of(size));
@@ -81,7 +81,7 @@ TEST(DamagedStream, EachFlippedBitIsAnErrorOrAsManyBytesAsAllowed) {
   }
 }
 
-TEST(DamagedStream, NoiseIsAnErrorOrAsManyBytesAsAllowed) {
+TEST(DamagedStream, NoiseIsAnErrorOrStaysWithinTheLimit) {
   std::uint64_t state = 7;
   for (int round = 0; round < 2000; ++round) {
     Guarded stored(static_cast<std::size_t>(round % 97));
@@ -97,7 +97,7 @@ TEST(DamagedStream, NoiseIsAnErrorOrAsManyBytesAsAllowed) {
   }
 }
 
-TEST(DamagedStream, DamageAfterAGoodStreamDoesNotSpoilTheNextGoodOne) {
+TEST(DamagedStream, DamagedStreamDoesNotAffectTheNextGoodOne) {
   const std::string text = text_of(5000);
   for (const auto& [codec, pack] : packers()) {
     const std::string packed = pack(text);

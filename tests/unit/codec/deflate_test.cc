@@ -36,21 +36,21 @@ TEST(Deflate, StoredBlocksAreRead) {
   EXPECT_EQ(unpacked(CodecId::kDeflate, std::string("\0\x04\0\xFB\xFFtext\x01\0\0\xFF\xFF", 14)), "text");
 }
 
-TEST(Deflate, TakesNoWrapper) {
+TEST(Deflate, WrapperIsRefused) {
   EXPECT_EQ(unpacked(CodecId::kDeflate, pack_zlib("text")), "damage");
   EXPECT_EQ(unpacked(CodecId::kDeflate, pack_gzip("text")), "damage");
 }
 
-TEST(Deflate, SecondStreamBehindTheFirstIsDamage) {
+TEST(Deflate, SecondStreamAfterTheFirstIsDamage) {
   EXPECT_EQ(unpacked(CodecId::kDeflate, pack_deflate("one") + pack_deflate("two")), "damage");
   EXPECT_EQ(unpacked(CodecId::kZlib, pack_zlib("one") + pack_zlib("two")), "damage");
 }
 
-TEST(Deflate, CopyFromBeforeTheBeginningIsDamage) {
+TEST(Deflate, DistanceBeforeTheBeginningIsDamage) {
   EXPECT_EQ(unpacked(CodecId::kDeflate, std::string("\x4B\x04\x12\0\0", 5)), "damage");
 }
 
-TEST(Zlib, TakesItsOwnWrapperAlone) {
+TEST(Zlib, OnlyItsOwnWrapperIsAccepted) {
   EXPECT_EQ(unpacked(CodecId::kZlib, pack_zlib("text")), "text");
   EXPECT_EQ(unpacked(CodecId::kZlib, pack_gzip("text")), "damage");
   EXPECT_EQ(unpacked(CodecId::kZlib, pack_deflate("text")), "damage");
@@ -66,13 +66,13 @@ TEST(Zlib, StreamForADictionaryIsUnsupported) {
   EXPECT_EQ(unpacked(CodecId::kZlib, std::string("\x78\xBB\0\0\0\x01\x03\0\0\0\0\x01", 12)), "unsupported");
 }
 
-TEST(Gzip, TakesItsOwnWrapperAlone) {
+TEST(Gzip, OnlyItsOwnWrapperIsAccepted) {
   EXPECT_EQ(unpacked(CodecId::kGzip, pack_gzip("text")), "text");
   EXPECT_EQ(unpacked(CodecId::kGzip, pack_zlib("text")), "damage");
   EXPECT_EQ(unpacked(CodecId::kGzip, pack_deflate("text")), "damage");
 }
 
-TEST(Gzip, SeveralMembersAreOneAfterTheOther) {
+TEST(Gzip, ConsecutiveMembersAreConcatenated) {
   const std::string packed = pack_gzip("one ") + pack_gzip("") + pack_gzip("two");
   EXPECT_EQ(unpacked(CodecId::kGzip, packed), "one two");
   for (std::size_t size = 0; size < packed.size(); ++size) {
@@ -107,7 +107,7 @@ TEST(Gzip, ReservedFlagsAreDamage) {
   EXPECT_EQ(unpacked(CodecId::kGzip, packed), "damage");
 }
 
-TEST(Gzip, FrontEndsBehindTheLastMember) {
+TEST(Gzip, FrontEndsAfterTheLastMember) {
   const std::string packed = pack_gzip("one ") + pack_gzip("two");
   for (const std::string_view tail : {std::string_view("\x1F"), std::string_view("\0\0\0\0", 4)}) {
     auto front = decompress_front(CodecId::kGzip, as_bytes(packed + std::string(tail)), 0, 100);
@@ -127,7 +127,7 @@ std::string streamed(CodecId codec, Bytes stored, Tail tail, std::size_t size) {
 }
 
 // A single flipped bit of this data never gives one of the inputs that the libraries judge differently (README.md).
-TEST(Deflate, WholeUnitsAndStreamsAgreeWhateverIsDamaged) {
+TEST(Deflate, WholeDecodingAndStreamsAgreeForAnyDamage) {
   const std::string text = text_of(700);
   for (const auto& [codec, packed] : {std::pair{CodecId::kDeflate, pack_deflate(text)},
                                       {CodecId::kZlib, pack_zlib(text)},
@@ -147,7 +147,7 @@ TEST(Deflate, WholeUnitsAndStreamsAgreeWhateverIsDamaged) {
   }
 }
 
-TEST(Gzip, StatedSizeIsNotBelieved) {
+TEST(Gzip, StatedSizeIsUntrusted) {
   const std::string text = text_of(1000);
   EXPECT_EQ(unpacked(CodecId::kGzip, pack_gzip(text)), text);
   EXPECT_EQ(unpacked(CodecId::kGzip, pack_gzip(text) + pack_gzip("")), text);
@@ -211,7 +211,7 @@ TEST(Deflate, MoreThanFourGibibytesAreRead) {
   EXPECT_EQ(total, Repeated::kSize / Repeated::kBlock * (Repeated::kBlock - 5));
 }
 
-TEST(Deflate, BombEndsAtTheLimitInBoundedMemory) {
+TEST(Deflate, BombStopsAtTheLimitInBoundedMemory) {
   std::string packed = pack_gzip(std::string(64 << 20, '\0'));
   for (int doubled = 0; doubled < 6; ++doubled) packed += packed;
   struct rusage before {

@@ -16,7 +16,7 @@ constexpr std::uint64_t kPlenty = 1 << 20;
 
 bool knows_its_end(CodecId codec) { return codec != CodecId::kNone && codec != CodecId::kSnappy; }
 
-TEST(DecompressFront, StopsAtTheEndAndSaysWhereItIs) {
+TEST(DecompressFront, StopsAtTheEndAndReturnsItsPosition) {
   for (const std::size_t size : {0u, 1u, 300u, 70000u}) {
     const std::string text = text_of(size);
     for (const auto& [codec, pack] : packers()) {
@@ -33,7 +33,7 @@ TEST(DecompressFront, StopsAtTheEndAndSaysWhereItIs) {
   }
 }
 
-TEST(DecompressFront, OfACodecWithoutAnEndIsAll) {
+TEST(DecompressFront, CodecWithoutAnEndMarkConsumesAllBytes) {
   auto plain = decompress_front(CodecId::kNone, as_bytes("text"), 0, kPlenty);
   ASSERT_TRUE(plain);
   EXPECT_EQ(plain->used, 4u);
@@ -47,7 +47,7 @@ TEST(DecompressFront, OfACodecWithoutAnEndIsAll) {
   }
 }
 
-TEST(DecompressFront, CutOffIsDamageAndTheLimitHolds) {
+TEST(DecompressFront, TruncationIsDamageAndTheLimitIsKept) {
   const std::string text = text_of(1000);
   for (const auto& [codec, pack] : packers()) {
     const std::string packed = pack(text);
@@ -60,11 +60,11 @@ TEST(DecompressFront, CutOffIsDamageAndTheLimitHolds) {
   }
 }
 
-TEST(DecompressFront, WithoutItsLibraryIsUnsupported) {
+TEST(DecompressFront, CodecWithoutItsLibraryIsUnsupported) {
   EXPECT_EQ(decompress_front(static_cast<CodecId>(200), as_bytes("x"), 0, kPlenty).error().code, Code::kUnsupported);
 }
 
-TEST(DecompressFront, StreamTellsWhatItHasLeft) {
+TEST(DecompressFront, StreamReportsItsRemainingInput) {
   for (const auto& [codec, pack] : packers()) {
     if (!knows_its_end(codec)) continue;
     const std::string packed = pack(text_of(5000)) + "tail";

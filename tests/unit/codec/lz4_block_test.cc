@@ -18,14 +18,14 @@ std::string unpacked(std::string_view packed, std::uint64_t size) {
   return out ? std::string(as_text(out->view())) : std::string(to_string(out.error().code));
 }
 
-TEST(Lz4Block, OfAnySizeComesBack) {
+TEST(Lz4Block, BlockOfAnySizeRoundTrips) {
   for (const std::size_t size : {0u, 1u, 12u, 13u, 65536u, 1000000u}) {
     EXPECT_TRUE(unpacked(pack_lz4_block(text_of(size)), size) == text_of(size)) << size;
     EXPECT_TRUE(unpacked(pack_lz4_block(std::string(size, 'x')), size) == std::string(size, 'x')) << size;
   }
 }
 
-TEST(Lz4Block, AnyOtherSizeIsDamage) {
+TEST(Lz4Block, WrongSizeIsDamage) {
   for (const std::size_t size : {1u, 300u, 70000u}) {
     const std::string packed = pack_lz4_block(text_of(size));
     for (const std::size_t wrong : {std::size_t{0}, size - 1, size + 1, 2 * size + 1}) {
@@ -34,7 +34,7 @@ TEST(Lz4Block, AnyOtherSizeIsDamage) {
   }
 }
 
-TEST(Lz4Block, CutOffOrFollowedByAnythingIsDamage) {
+TEST(Lz4Block, TruncatedOrTrailingBytesAreDamage) {
   const std::string packed = pack_lz4_block(text_of(3000));
   for (std::size_t length = 0; length < packed.size(); ++length) {
     EXPECT_EQ(unpacked(packed.substr(0, length), 3000), "damage") << length;
@@ -42,7 +42,7 @@ TEST(Lz4Block, CutOffOrFollowedByAnythingIsDamage) {
   for (const char byte : {'\0', 'x', '\xFF'}) EXPECT_EQ(unpacked(packed + byte, 3000), "damage");
 }
 
-TEST(Lz4Block, FlippedBitIsDamageOrAsManyBytes) {
+TEST(Lz4Block, FlippedBitIsDamageOrKeepsTheSize) {
   std::string packed = pack_lz4_block(text_of(1000));
   for (std::size_t bit = 0; bit < 8 * packed.size(); ++bit) {
     const auto mask = static_cast<char>(1u << bit % 8);
@@ -53,7 +53,7 @@ TEST(Lz4Block, FlippedBitIsDamageOrAsManyBytes) {
   }
 }
 
-TEST(Lz4Block, SizeThatItsBytesCannotGiveIsDamageAndAllocatesNothing) {
+TEST(Lz4Block, ImpossibleSizeIsDamageAndAllocatesNothing) {
   EXPECT_EQ(unpacked("0123456789", ~std::uint64_t{0}), "damage");
   EXPECT_EQ(unpacked("", 1000), "damage");
 }

@@ -25,7 +25,7 @@ std::string skippable(std::string_view content) {
          std::string(content);
 }
 
-TEST(Lz4, BlocksOfEachKindAreRead) {
+TEST(Lz4, BlocksOfEachKindAreDecoded) {
   const std::string text = text_of(300000);
   for (const bool linked : {false, true}) {
     for (const bool checksum : {false, true}) {
@@ -37,7 +37,7 @@ TEST(Lz4, BlocksOfEachKindAreRead) {
   }
 }
 
-TEST(Lz4, LargestBlocksOfEachSizeAreReadWhateverIsGuessed) {
+TEST(Lz4, LargestBlocksAreDecodedWithAnySizeGuess) {
   for (const std::size_t size : {1u, 100000u, 5000000u}) {
     const std::string text = text_of(size);
     for (int block_size = 4; block_size <= 7; ++block_size) {
@@ -58,18 +58,18 @@ TEST(Lz4, LargestBlocksOfEachSizeAreReadWhateverIsGuessed) {
   }
 }
 
-TEST(Lz4, SeveralFramesAreOneAfterTheOther) {
+TEST(Lz4, ConsecutiveFramesAreConcatenated) {
   const Lz4Options independent{false, false, false};
   EXPECT_EQ(unpacked(pack_lz4("one ") + pack_lz4_with("", independent) + pack_lz4_with("two", independent)), "one two");
 }
 
-TEST(Lz4, SkippableFramesGiveNothing) {
+TEST(Lz4, SkippableFramesYieldNoBytes) {
   EXPECT_EQ(unpacked(skippable("abc") + pack_lz4("one ") + skippable("") + pack_lz4("two") + skippable("x")),
             "one two");
   EXPECT_EQ(unpacked(skippable("abc")), "");
 }
 
-TEST(Lz4, SkippableFrameCutOffIsDamage) {
+TEST(Lz4, TruncatedSkippableFrameIsDamage) {
   for (const std::string& before : {std::string(), pack_lz4("text")}) {
     const std::string packed = before + skippable("abc");
     for (std::size_t cut = 1; cut < 11; ++cut) {
@@ -78,13 +78,13 @@ TEST(Lz4, SkippableFrameCutOffIsDamage) {
   }
 }
 
-TEST(Lz4, NoFrameAtAllIsDamage) {
+TEST(Lz4, InputWithoutAFrameIsDamage) {
   EXPECT_EQ(unpacked(""), "damage");
   EXPECT_EQ(unpacked("no frame, but long enough for one"), "damage");
   EXPECT_EQ(unpacked(std::string("\x02\x21\x4C\x18\x05\0\0\0\x40text", 13)), "damage") << "a legacy frame";
 }
 
-TEST(Lz4, WrongChecksumOfTheContentIsDamage) {
+TEST(Lz4, WrongContentChecksumIsDamage) {
   std::string packed = pack_lz4_with(text_of(1000), {true, true, false});
   packed.back() ^= 1;
   EXPECT_EQ(unpacked(packed), "damage");
@@ -96,7 +96,7 @@ std::string raw_frame(char flags, std::string_view rest, char header_checksum) {
          std::string("\x04\0\0\x80text\0\0\0\0", 12);
 }
 
-TEST(Lz4, AnotherSizeThanStatedIsDamage) {
+TEST(Lz4, SizeOtherThanStatedIsDamage) {
   EXPECT_EQ(unpacked(raw_frame('\x68', std::string("\x04\0\0\0\0\0\0\0", 8), '\xCD')), "text");
   EXPECT_EQ(unpacked(raw_frame('\x68', std::string("\x05\0\0\0\0\0\0\0", 8), '\x61')), "damage");
   EXPECT_EQ(unpacked(raw_frame('\x68', std::string("\x03\0\0\0\0\0\0\0", 8), '\x87')), "damage");
@@ -111,7 +111,7 @@ TEST(Lz4, FrameForADictionaryIsUnsupported) {
   EXPECT_EQ(unpacked(raw_frame('\x61', std::string("\x07\0\0\0", 4), '\xE3')), "unsupported");
 }
 
-TEST(Lz4, BombEndsAtTheLimitInBoundedMemory) {
+TEST(Lz4, BombStopsAtTheLimitInBoundedMemory) {
   std::string packed = pack_lz4(std::string(64 << 20, '\0'));
   for (int doubled = 0; doubled < 4; ++doubled) packed += packed;
   struct rusage before {

@@ -48,7 +48,7 @@ std::string pack_without_end_mark(std::string_view text) {
   return '\x5D' + little_endian(options.dict_size, 4) + little_endian(text.size(), 8) + raw.substr(0, size);
 }
 
-TEST(Lzma, StatedSizeIsReadWithAndWithoutAnEndMark) {
+TEST(Lzma, StatedSizeIsDecodedWithAndWithoutAnEndMark) {
   for (const std::size_t size : {0u, 1u, 300000u}) {
     const std::string text = text_of(size);
     EXPECT_TRUE(unpacked(with_stated_size(pack_lzma(text), size)) == text) << size;
@@ -56,7 +56,7 @@ TEST(Lzma, StatedSizeIsReadWithAndWithoutAnEndMark) {
   }
 }
 
-TEST(Lzma, AnotherSizeThanStatedIsDamage) {
+TEST(Lzma, SizeOtherThanStatedIsDamage) {
   const std::string text = text_of(1000);
   for (const std::uint64_t wrong :
        {std::uint64_t{0}, std::uint64_t{999}, std::uint64_t{1001}, std::uint64_t{1} << 37}) {
@@ -65,14 +65,14 @@ TEST(Lzma, AnotherSizeThanStatedIsDamage) {
   }
 }
 
-TEST(Lzma, StatedSizeCutOffIsDamage) {
+TEST(Lzma, TruncatedStreamWithStatedSizeIsDamage) {
   const std::string packed = pack_without_end_mark(text_of(1000));
   for (std::size_t size = 0; size < packed.size(); ++size) {
     EXPECT_EQ(unpacked(packed.substr(0, size)), "damage") << size;
   }
 }
 
-TEST(Lzma, DictionaryUpTo128MebibytesIsRead) {
+TEST(Lzma, DictionaryUpTo128MebibytesIsAccepted) {
   EXPECT_EQ(unpacked(with_dictionary(pack_lzma("text"), 0)), "text");
   EXPECT_EQ(unpacked(with_dictionary(pack_lzma("text"), 128 << 20)), "text");
 }
@@ -89,9 +89,9 @@ TEST(Lzma, XzIsDamage) {
             "damage");
 }
 
-TEST(Lzma, SecondStreamBehindTheFirstIsDamage) { EXPECT_EQ(unpacked(pack_lzma("one") + pack_lzma("two")), "damage"); }
+TEST(Lzma, SecondStreamAfterTheFirstIsDamage) { EXPECT_EQ(unpacked(pack_lzma("one") + pack_lzma("two")), "damage"); }
 
-TEST(Lzma, BombEndsAtTheLimitInBoundedMemory) {
+TEST(Lzma, BombStopsAtTheLimitInBoundedMemory) {
   const std::string packed = pack_lzma(std::string(256 << 20, '\0'));
   struct rusage before {
   }, after{};

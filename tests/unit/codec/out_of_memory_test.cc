@@ -38,13 +38,13 @@ const auto kNoMemory = ::testing::ExitedWithCode(static_cast<int>(Code::kOutOfMe
 
 #ifdef RECORDFS_HAVE_ZSTD
 // A window of 2 GiB, and content of unknown size.
-TEST_F(OutOfMemory, ZstdWindowThatDoesNotFitIsAnError) {
+TEST_F(OutOfMemory, ZstdWindowBeyondTheMemoryIsAnError) {
   const std::string packed("\x28\xB5\x2F\xFD\x00\xA8\x21\x00\x00text", 13);
   EXPECT_EXIT(exit_with_outcome(CodecId::kZstd, packed, 100 << 20), kNoMemory, "");
 }
 #endif
 
-TEST_F(OutOfMemory, OutputThatDoesNotFitIsAnError) {
+TEST_F(OutOfMemory, OutputBeyondTheMemoryIsAnError) {
   for (const auto& [codec, pack] : testing::packers()) {
     const std::string packed = pack(std::string(100 << 20, 'x'));
     EXPECT_EXIT(exit_with_outcome(codec, packed, 60 << 20), kNoMemory, "") << to_string(codec);
@@ -53,7 +53,7 @@ TEST_F(OutOfMemory, OutputThatDoesNotFitIsAnError) {
 
 #ifdef RECORDFS_HAVE_BROTLI
 // A window of 2^24 bytes, and 2^24 bytes announced, of which 4 are present.
-TEST_F(OutOfMemory, BrotliWindowThatDoesNotFitIsAnError) {
+TEST_F(OutOfMemory, BrotliWindowBeyondTheMemoryIsAnError) {
   const std::string packed("\xCF\xFF\xFF\xFFtext", 8);
   EXPECT_EXIT(exit_with_outcome(CodecId::kBrotli, packed, 4 << 20), kNoMemory, "");
 }

@@ -13,13 +13,13 @@ std::string word_for(std::string_view packed, std::uint64_t limit) {
   return std::string(out ? "good" : to_string(out.error().code));
 }
 
-TEST(Snappy, LengthBeyondTheLimitIsRefusedBeforeAnythingElse) {
+TEST(Snappy, LengthBeyondTheLimitIsRefusedBeforeDecoding) {
   const std::string packed = pack_snappy(std::string(1 << 20, '\0'));
   EXPECT_EQ(word_for(packed, (1 << 20) - 1), "limit");
   EXPECT_EQ(word_for(packed, 1 << 20), "good");
 }
 
-TEST(Snappy, LengthThatItsBytesCannotGiveIsDamageAndAllocatesNothing) {
+TEST(Snappy, ImpossibleLengthIsDamageAndAllocatesNothing) {
   EXPECT_EQ(word_for(std::string("\xFF\xFF\xFF\xFF\x0F\x00x", 7), ~std::uint64_t{0}), "damage");
 }
 
@@ -28,9 +28,9 @@ TEST(Snappy, LengthOfMoreThanThirtyTwoBitsIsDamage) {
   EXPECT_EQ(word_for("\xFF\xFF\xFF\xFF\xFF\xFF", ~std::uint64_t{0}), "damage");
 }
 
-TEST(Snappy, CopyFromBeforeTheBeginningIsDamage) { EXPECT_EQ(word_for(std::string("\x04\x01\x01", 3), 100), "damage"); }
+TEST(Snappy, OffsetBeforeTheBeginningIsDamage) { EXPECT_EQ(word_for(std::string("\x04\x01\x01", 3), 100), "damage"); }
 
-TEST(Snappy, NoBytesAreDamageAndAZeroLengthIsNot) {
+TEST(Snappy, EmptyInputIsDamageButAZeroLengthIsNot) {
   EXPECT_EQ(word_for("", 100), "damage");
   EXPECT_EQ(word_for(std::string(1, '\0'), 100), "good");
 }

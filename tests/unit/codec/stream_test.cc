@@ -38,7 +38,7 @@ std::string read_in_steps(CodecId codec, Bytes stored, std::size_t step) {
   }
 }
 
-TEST(DecodeStream, QuickThreadIsRefusedTheEndOfALongOne) {
+TEST(DecodeStream, NonBlockingThreadIsRefusedTheEndOfALongStream) {
   for (const auto& [codec, pack] : testing::packers()) {
     const std::string stored = pack(slow_text());
     const Caller quick(Caller::Work::kQuick);
@@ -47,7 +47,7 @@ TEST(DecodeStream, QuickThreadIsRefusedTheEndOfALongOne) {
   }
 }
 
-TEST(DecodeStream, LongReadOfOneThatGaveUpIsInterrupted) {
+TEST(DecodeStream, CancellationInterruptsALongRead) {
   for (const auto& [codec, pack] : testing::packers()) {
     const std::string stored = pack(slow_text());
     std::atomic<bool> gave_up{false};
@@ -76,7 +76,7 @@ TEST(DecodeStream, PiecesOfAnySizeEqualTheWhole) {
   }
 }
 
-TEST(DecodeStream, BeginningAloneComesFromTheFirstBytesOfTheStream) {
+TEST(DecodeStream, BeginningNeedsOnlyTheFirstBytesOfTheStream) {
   const std::string text = text_of(1000000);
   for (const auto& [codec, pack] : all_packers()) {
     if (codec == CodecId::kSnappy) continue;  // cannot be decompressed in part
@@ -91,7 +91,7 @@ TEST(DecodeStream, BeginningAloneComesFromTheFirstBytesOfTheStream) {
   }
 }
 
-TEST(DecodeStream, EndStaysTheEnd) {
+TEST(DecodeStream, ReadsAfterTheEndReturnNothing) {
   for (const auto& [codec, pack] : all_packers()) {
     const std::string packed = pack("text");
     auto stream = open_stream(codec, as_bytes(packed));
@@ -105,7 +105,7 @@ TEST(DecodeStream, EndStaysTheEnd) {
   }
 }
 
-TEST(DecodeStream, ReadOfNothingChangesNothing) {
+TEST(DecodeStream, EmptyReadChangesNothing) {
   for (const auto& [codec, pack] : all_packers()) {
     const std::string packed = pack("text");
     auto stream = open_stream(codec, as_bytes(packed));
@@ -117,7 +117,7 @@ TEST(DecodeStream, ReadOfNothingChangesNothing) {
   }
 }
 
-TEST(DecodeStream, FailureStays) {
+TEST(DecodeStream, FailureIsRepeated) {
   for (const auto& [codec, pack] : testing::packers()) {
     const std::string packed = pack(text_of(10000));
     const Guarded stored(as_bytes(packed).first(packed.size() - 1));
@@ -132,7 +132,7 @@ TEST(DecodeStream, FailureStays) {
   }
 }
 
-TEST(DecodeStream, AnotherThreadMayEndIt) {
+TEST(DecodeStream, AnotherThreadMayDestroyIt) {
   const std::string text = text_of(100000);
   for (const auto& [codec, pack] : all_packers()) {
     const std::string packed = pack(text);
@@ -143,7 +143,7 @@ TEST(DecodeStream, AnotherThreadMayEndIt) {
   }
 }
 
-TEST(DecodeStream, TwoAtATimeOnOneThreadDoNotMix) {
+TEST(DecodeStream, TwoStreamsOnOneThreadAreIndependent) {
   const std::string one = text_of(50000);
   const std::string other(50000, 'x');
   for (const auto& [codec, pack] : all_packers()) {

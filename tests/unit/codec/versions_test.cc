@@ -15,7 +15,7 @@ std::string version_of(std::string_view name) {
   return found == versions.end() ? "not listed" : found->version;
 }
 
-TEST(CodecVersions, EachLibraryOfTheBuildHasOne) {
+TEST(CodecVersions, EachLinkedLibraryHasAVersion) {
   for (const CodecVersion& one : codec_versions()) {
     if (one.version.empty()) continue;
     EXPECT_EQ(one.version.find_first_not_of("0123456789."), one.version.find_first_of("-+ abcdefghijklmnopqrstuvwxyz"))
@@ -24,7 +24,7 @@ TEST(CodecVersions, EachLibraryOfTheBuildHasOne) {
   }
 }
 
-TEST(CodecVersions, TellWhatTheBuildCanDecompress) {
+TEST(CodecVersions, ListTheCodecsThatTheBuildCanDecompress) {
   EXPECT_EQ(!version_of("zstd").empty(), is_available(CodecId::kZstd));
   EXPECT_EQ(!version_of("brotli").empty(), is_available(CodecId::kBrotli));
   EXPECT_EQ(!version_of("snappy").empty(), is_available(CodecId::kSnappy));

@@ -60,13 +60,13 @@ std::string filled(std::string_view packed, std::size_t size) {
   return done ? std::string(as_text(out.view())) : std::string(to_string(done.error().code));
 }
 
-TEST(Zstd, SeveralFramesAreOneAfterTheOther) {
+TEST(Zstd, ConsecutiveFramesAreConcatenated) {
   const std::string packed = pack_zstd("one ") + pack_zstd("") + pack_zstd("two");
   EXPECT_EQ(unpacked(packed), "one two");
   EXPECT_EQ(filled(packed, 7), "one two");
 }
 
-TEST(Zstd, SkippableFramesGiveNothing) {
+TEST(Zstd, SkippableFramesYieldNoBytes) {
   const std::string packed = skippable("abc") + pack_zstd("one ") + std::string(kEmptySkippable) + pack_zstd("two") +
                              skippable(std::string(100, 'x'));
   EXPECT_EQ(unpacked(packed), "one two");
@@ -75,12 +75,12 @@ TEST(Zstd, SkippableFramesGiveNothing) {
   EXPECT_EQ(filled(skippable("abc"), 0), "");
 }
 
-TEST(Zstd, NoFrameAtAllIsDamage) {
+TEST(Zstd, InputWithoutAFrameIsDamage) {
   EXPECT_EQ(unpacked(""), "damage");
   EXPECT_EQ(filled("", 0), "damage");
 }
 
-TEST(Zstd, FramesCutOffAreDamage) {
+TEST(Zstd, TruncatedFramesAreDamage) {
   const std::string packed = skippable("abc") + pack_zstd("one ") + pack_zstd(text_of(1000));
   for (std::size_t size = 0; size < packed.size(); ++size) {
     const std::string cut = packed.substr(0, size);
@@ -97,7 +97,7 @@ std::string streamed(std::string_view packed, std::uint64_t memory) {
   return out ? std::string(as_text(out->view())) : std::string(to_string(out.error().code));
 }
 
-TEST(Zstd, WindowOfTwoGibibytesIsReadWhereNoneIsNeeded) {
+TEST(Zstd, TwoGibibyteWindowIsAcceptedIfNoneIsNeeded) {
   const std::string packed = frame_head(31) + block(kRaw, 4, true, "text");
   EXPECT_EQ(filled(packed, 4), "text");
   EXPECT_EQ(as_text(decompress_exactly(CodecId::kZstd, as_bytes(packed), 4)->view()), "text");
@@ -115,14 +115,14 @@ TEST(Zstd, WindowBeyondTheMemoryIsRefusedInEachFrame) {
 }
 
 // The header's other three bits count eighths of a power of two.
-TEST(Zstd, WindowBetweenTwoPowersOfTwoIsHeldAgainstTheMemory) {
+TEST(Zstd, WindowBetweenTwoPowersOfTwoIsComparedWithTheMemoryLimit) {
   std::string packed = frame_head(20) + block(kRaw, 4, true, "text");
   packed[5] = static_cast<char>(packed[5] | 3);
   EXPECT_EQ(streamed(packed, (11 << 17) - 1), "limit");
   EXPECT_EQ(streamed(packed, 11 << 17), "text");
 }
 
-TEST(Zstd, ContentThatIsSmallerThanTheWindowIsWhatAStreamWants) {
+TEST(Zstd, StreamNeedsOnlyTheContentSizeIfSmallerThanTheWindow) {
   // Two bytes of content size, which is stored minus 256.
   const std::string packed = std::string(kMagic) + '\x40' + static_cast<char>((28 - 10) << 3) + std::string(2, '\0') +
                              block(kRepeated, 256, true, "x");
@@ -130,7 +130,7 @@ TEST(Zstd, ContentThatIsSmallerThanTheWindowIsWhatAStreamWants) {
   EXPECT_EQ(streamed(packed, 255), "limit");
 }
 
-TEST(Zstd, WindowBeyondTheFormatsUseIsUnsupported) {
+TEST(Zstd, WindowBeyondTheFormatsMaximumIsUnsupported) {
   const std::string packed = frame_head(40) + block(kRaw, 4, true, "text");
   EXPECT_EQ(streamed(packed, ~std::uint64_t{0}), "unsupported");
 }
@@ -141,7 +141,7 @@ TEST(Zstd, FrameForADictionaryIsUnsupported) {
   EXPECT_EQ(filled(packed, 4), "unsupported");
 }
 
-TEST(Zstd, FramesOfTheOldFormatsAreDamage) {
+TEST(Zstd, FramesOfLegacyFormatsAreDamage) {
   for (const char version : {'\x22', '\x23', '\x24', '\x25', '\x26', '\x27'}) {
     const std::string packed = version + std::string("\xB5\x2F\xFD", 3) + std::string(20, '\0');
     EXPECT_EQ(unpacked(packed), "damage");
@@ -163,7 +163,7 @@ TEST(Zstd, WrongContentChecksumIsDamage) {
   EXPECT_EQ(filled(packed, 4), "damage");
 }
 
-TEST(Zstd, BombEndsAtTheLimitInBoundedMemory) {
+TEST(Zstd, BombStopsAtTheLimitInBoundedMemory) {
   const std::string packed = bomb(std::uint64_t{16} << 30);
   struct rusage before {
   }, after{};
@@ -184,11 +184,11 @@ TEST(Zstd, AbsurdContentSizeAllocatesNothing) {
   EXPECT_EQ(unpacked(packed, std::uint64_t{1} << 62, ~std::uint64_t{0}), "damage");
 }
 
-TEST(Zstd, AbsurdGuessAllocatesNothing) {
+TEST(Zstd, AbsurdSizeGuessAllocatesNothing) {
   EXPECT_EQ(unpacked(pack_zstd("text"), std::uint64_t{1} << 62, ~std::uint64_t{0}), "text");
 }
 
-TEST(ZstdContentSize, IsWhatTheHeaderSays) {
+TEST(ZstdContentSize, IsTheSizeInTheHeader) {
   for (const std::size_t size : {0u, 1u, 255u, 256u, 100000u}) {
     const std::string packed = pack_zstd(text_of(size));
     const Guarded head(as_bytes(packed).first(std::min<std::size_t>(packed.size(), 18)));
@@ -196,13 +196,13 @@ TEST(ZstdContentSize, IsWhatTheHeaderSays) {
   }
 }
 
-TEST(ZstdContentSize, IsUnknownWhereNothingIsSaid) {
+TEST(ZstdContentSize, IsUnknownIfTheHeaderHasNoSize) {
   EXPECT_EQ(zstd_content_size(as_bytes(frame_head(17))), std::nullopt);
   EXPECT_EQ(zstd_content_size(as_bytes(skippable("abc"))), std::nullopt);
   EXPECT_EQ(zstd_content_size(as_bytes("no frame at all, but long enough")), std::nullopt);
 }
 
-TEST(ZstdContentSize, IsUnknownWhenTheHeaderIsCutOff) {
+TEST(ZstdContentSize, IsUnknownIfTheHeaderIsTruncated) {
   const std::string packed = pack_zstd(text_of(100000));
   for (std::size_t size = 0; size < 9; ++size) {
     const Guarded head(as_bytes(packed).first(size));
@@ -210,14 +210,14 @@ TEST(ZstdContentSize, IsUnknownWhenTheHeaderIsCutOff) {
   }
 }
 
-TEST(ZstdFrameSize, IsOfTheFirstFrameAlone) {
+TEST(ZstdFrameSize, IsTheSizeOfTheFirstFrameOnly) {
   const std::string first = pack_zstd(text_of(1000));
   const std::string both = first + pack_zstd("two");
   EXPECT_EQ(zstd_frame_size(as_bytes(both)), first.size());
   EXPECT_EQ(zstd_frame_size(as_bytes(skippable("abc") + first)), 11u);
 }
 
-TEST(ZstdFrameSize, IsUnknownUntilTheFrameIsWhole) {
+TEST(ZstdFrameSize, IsUnknownUntilTheFrameIsComplete) {
   const std::string packed = pack_zstd(text_of(1000));
   for (std::size_t size = 0; size < packed.size(); ++size) {
     const Guarded cut(as_bytes(packed).first(size));

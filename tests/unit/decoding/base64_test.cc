@@ -7,7 +7,7 @@
 namespace recordfs {
 namespace {
 
-TEST(Base64, PiecesOfThreeBytesMakeTheWhole) {
+TEST(Base64, ConcatenatedThreeBytePiecesEqualTheWhole) {
   const std::string text = "any carnal pleas";
   std::string whole;
   append_base64(whole, as_bytes(text));

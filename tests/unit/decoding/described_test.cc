@@ -107,7 +107,7 @@ void for_each_record(const Container& container, Take take) {
 
 class Described : public ::testing::TestWithParam<const char*> {};
 
-TEST_P(Described, RecordsSayWhatLibprotobufSays) {
+TEST_P(Described, RecordsDecodeLikeLibprotobuf) {
   const auto file = FileSource::open(std::string("tests/corpus/riegeli/") + GetParam());
   ASSERT_TRUE(file);
   const auto container = open_container(*file, GetParam(), {});
@@ -141,7 +141,7 @@ INSTANTIATE_TEST_SUITE_P(Riegeli, Described,
                          ::testing::Values("metadata_full_transposed.riegeli",
                                            "metadata_full_simple_uncompressed.riegeli"));
 
-TEST(Undescribed, AContainerWithoutMetadataNamesNoType) {
+TEST(Undescribed, ContainerWithoutMetadataHasNoRecordType) {
   const auto file = FileSource::open("tests/corpus/riegeli/simple_zstd9.riegeli");
   ASSERT_TRUE(file);
   const auto container = open_container(*file, "x", {});

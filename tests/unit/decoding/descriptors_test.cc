@@ -44,7 +44,7 @@ Code failure_of(const FileDescriptorSet& set, const DescriptorLimits& limits = {
   return read ? Code::kPending : read.error().code;
 }
 
-TEST(Descriptors, ImportsMayStandInAnyOrder) {
+TEST(Descriptors, ImportsMayBeInAnyOrder) {
   EXPECT_EQ(five(set_of({{"a", "import \"b\"; message A { int32 x = 1; B b = 2; }"},
                          {"b", "import \"c\"; message B { C c = 1; }"},
                          {"c", "message C { int32 x = 1; }"}}),
@@ -52,7 +52,7 @@ TEST(Descriptors, ImportsMayStandInAnyOrder) {
             R"({"x":5})");
 }
 
-TEST(Descriptors, WhatImportsItselfCannotBeUsedAndTheRestCan) {
+TEST(Descriptors, FileThatImportsItselfIsRefusedButOthersAreUsable) {
   const auto set = set_of({{"a", "import \"b\"; message A { int32 x = 1; }"},
                            {"b", "import \"a\"; message B { int32 x = 1; }"},
                            {"self", "import \"self\"; message S { int32 x = 1; }"},
@@ -63,20 +63,20 @@ TEST(Descriptors, WhatImportsItselfCannotBeUsedAndTheRestCan) {
   EXPECT_EQ(five(set, "C"), R"({"x":5})");
 }
 
-TEST(Descriptors, AMissingImportIsNamed) {
+TEST(Descriptors, MissingImportIsNamedInTheError) {
   const auto set = set_of({{"a", "import \"gone\"; message A { int32 x = 1; }"}, {"c", "message C { int32 x = 1; }"}});
   EXPECT_NE(five(set, "A").find("gone"), std::string::npos);
   EXPECT_EQ(five(set, "C"), R"({"x":5})");
 }
 
-TEST(Descriptors, ImportsThatProtocLeavesOutAreKnown) {
+TEST(Descriptors, WellKnownImportsNeedNotBeIncluded) {
   EXPECT_EQ(five(set_of({{"a", R"(import "google/protobuf/timestamp.proto"; import "google/protobuf/api.proto";
                                   message A { int32 x = 1; google.protobuf.Timestamp t = 2; })"}}),
                  "A"),
             R"({"x":5})");
 }
 
-TEST(Descriptors, OfANameThatRecursTheFirstThatCanBeUsedCounts) {
+TEST(Descriptors, FirstUsableFileOfARepeatedNameIsUsed) {
   EXPECT_EQ(five(set_of({{"a", "message A { int32 x = 1; }"}, {"a", "message A { int32 y = 1; }"}}), "A"),
             R"({"x":5})");
   EXPECT_EQ(
@@ -86,7 +86,7 @@ TEST(Descriptors, OfANameThatRecursTheFirstThatCanBeUsedCounts) {
             R"({"x":5})");
 }
 
-TEST(Descriptors, BadNamesAndNumbersAreToldByLibprotobuf) {
+TEST(Descriptors, BadNamesAndNumbersAreReportedByLibprotobuf) {
   auto set = set_of({{"a", "message A { int32 x = 1; }"}});
   set.mutable_file(0)->mutable_message_type(0)->mutable_field(0)->set_name("x y");
   EXPECT_NE(five(set, "A").find("not a valid identifier"), std::string::npos);
@@ -95,7 +95,7 @@ TEST(Descriptors, BadNamesAndNumbersAreToldByLibprotobuf) {
   EXPECT_NE(five(set, "A").find("positive"), std::string::npos);
 }
 
-TEST(Descriptors, WhatCostsTooMuchIsNotBuilt) {
+TEST(Descriptors, DescriptorsThatCostTooMuchAreNotBuilt) {
   FileDescriptorSet set = set_of({{"a", "message A {}"}});
   auto* const message = set.mutable_file(0)->mutable_message_type(0);
   for (int i = 0; i < 1'000'000; ++i) {
@@ -111,7 +111,7 @@ TEST(Descriptors, WhatCostsTooMuchIsNotBuilt) {
   EXPECT_EQ(five(set, "A"), R"({"f0":5})");
 }
 
-TEST(Descriptors, WhatTakesTimeWithItsSquareIsBounded) {
+TEST(Descriptors, QuadraticConstructionTimeIsBounded) {
   FileDescriptorSet ranges = set_of({{"a", "message A {}"}});
   for (int i = 0; i < 2000; ++i) ranges.mutable_file(0)->mutable_message_type(0)->add_extension_range();
   EXPECT_EQ(failure_of(ranges), Code::kLimit);
@@ -128,7 +128,7 @@ TEST(Descriptors, WhatTakesTimeWithItsSquareIsBounded) {
   EXPECT_EQ(failure_of(many), Code::kLimit);
 }
 
-TEST(Descriptors, MessagesInEachOtherAreBounded) {
+TEST(Descriptors, MessageNestingIsBounded) {
   FileDescriptorSet set = set_of({{"a", "message A { int32 x = 1; }"}});
   auto* inner = set.mutable_file(0)->mutable_message_type(0);
   for (int i = 0; i < 25; ++i) {
@@ -140,7 +140,7 @@ TEST(Descriptors, MessagesInEachOtherAreBounded) {
   EXPECT_EQ(failure_of(set), Code::kLimit);
 }
 
-TEST(Descriptors, TypesInACircleOfThousandsNeedNoStackOfTheirCaller) {
+TEST(Descriptors, CycleOfThousandsOfTypesDoesNotOverflowTheCallersStack) {
   std::string text;
   for (int i = 0; i < 4000; ++i) {
     const int next = (i + 1) % 4000;
@@ -149,13 +149,13 @@ TEST(Descriptors, TypesInACircleOfThousandsNeedNoStackOfTheirCaller) {
   EXPECT_EQ(five(set_of({{"a", text}}), "M0"), R"({"x":5})");
 }
 
-TEST(Descriptors, WhatIsSaidOfTheSourceIsLeftAside) {
+TEST(Descriptors, SourceInfoIsIgnored) {
   FileDescriptorSet set = set_of({{"a", "message A { int32 x = 1; }"}});
   for (int i = 0; i < 400'000; ++i) set.mutable_file(0)->mutable_source_code_info()->add_location();
   EXPECT_EQ(five(set, "A"), R"({"x":5})");
 }
 
-TEST(Descriptors, AnyBytesAreReadWithoutHarm) {
+TEST(Descriptors, ArbitraryBytesAreHandled) {
   const auto bytes = testing::serialized(
       set_of({{"a",
                "import \"b\"; message A { int32 x = 1; B b = 2; enum E { Z = 0; } map<int32, B> m = 3; oneof o { E e = "
@@ -183,7 +183,7 @@ TEST(Descriptors, AnyBytesAreReadWithoutHarm) {
   EXPECT_GT(usable, 1000);
 }
 
-TEST(GivenTypes, ATypeIsNamedWhereThereAreSeveral) {
+TEST(GivenTypes, TypeNameIsRequiredIfThereAreSeveral) {
   const auto one = testing::serialized(set_of({{"a", "package p; message A { message In {} }"}}));
   EXPECT_EQ(given_types(*one, "").value().type, "p.A");
   EXPECT_EQ(given_types(*one, ".p.A.In").value().type, "p.A.In");

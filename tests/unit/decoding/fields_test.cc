@@ -22,7 +22,7 @@ std::string fields_of(std::string_view message) {
   return text;
 }
 
-TEST(Fields, EachWireTypeSaysWhatItIs) {
+TEST(Fields, EachWireTypeIsShown) {
   EXPECT_EQ(fields_of("\x08\x96\x01"), R"([{"field":1,"wire":"varint","value":"150"}])");
   EXPECT_EQ(fields_of("\x08\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01"),
             R"([{"field":1,"wire":"varint","value":"18446744073709551615"}])");
@@ -38,7 +38,7 @@ TEST(Fields, EachWireTypeSaysWhatItIs) {
   EXPECT_EQ(fields_of(""), "[]");
 }
 
-TEST(Fields, ABrokenMessageIsToldUpToWhereItBreaks) {
+TEST(Fields, BrokenMessageIsShownUpToTheDamage) {
   EXPECT_EQ(fields_of("\x08\x01\x12\x09"
                       "abc"),
             R"([{"field":1,"wire":"varint","value":"1"}])");
@@ -56,7 +56,7 @@ TEST(Fields, DepthIsBounded) {
   EXPECT_TRUE(is_message(as_bytes(allowed), kDepth));
 }
 
-TEST(Fields, AnyBytesMakeJson) {
+TEST(Fields, ArbitraryBytesYieldJson) {
   std::mt19937 random(7);
   for (int i = 0; i < 20000; ++i) {
     std::string bytes(random() % 30, '\0');

@@ -43,11 +43,11 @@ std::string number(Number value) {
   return text;
 }
 
-TEST(JsonWriter, ALineHasNoWhiteSpace) {
+TEST(JsonWriter, SingleLineOutputHasNoWhiteSpace) {
   EXPECT_EQ(written(JsonLayout::kLine), R"({"list":[1,{},[],"a\"b"],"last":null})");
 }
 
-TEST(JsonWriter, IndentedHasTwoSpacesForEachLevel) {
+TEST(JsonWriter, IndentedOutputHasTwoSpacesPerLevel) {
   EXPECT_EQ(written(JsonLayout::kIndented), R"({
   "list": [
     1,
@@ -59,7 +59,7 @@ TEST(JsonWriter, IndentedHasTwoSpacesForEachLevel) {
 })");
 }
 
-TEST(JsonWriter, MembersGoOnInAnOpenObject) {
+TEST(JsonWriter, MembersAreAppendedToAnOpenObject) {
   std::string line = R"({"ordinal":1)";
   auto writer = JsonWriter::in_object(line, kMuch);
   writer.name("a");
@@ -72,7 +72,7 @@ TEST(JsonWriter, MembersGoOnInAnOpenObject) {
   EXPECT_EQ(line, R"({"ordinal":1,"a":{"b":"-5"},"n_base64":"/w==","m":"é")");
 }
 
-TEST(JsonWriter, WritesNoMoreThanItMay) {
+TEST(JsonWriter, WritesNoMoreThanItsLimit) {
   for (const JsonLayout layout : {JsonLayout::kLine, JsonLayout::kIndented}) {
     const std::string whole = written(layout);
     for (std::uint64_t most = 0; most < whole.size(); ++most) {
@@ -86,7 +86,7 @@ TEST(JsonWriter, WritesNoMoreThanItMay) {
   EXPECT_EQ(written(JsonLayout::kLine, 80), written(JsonLayout::kLine));
 }
 
-TEST(JsonWriter, EscapesCountForWhatTheyTake) {
+TEST(JsonWriter, EscapesCountWithTheirWrittenSize) {
   const std::string controls(100, '\x01');  // six bytes each when escaped
   for (const std::uint64_t most : {std::uint64_t{300}, kMuch}) {
     std::string text;
@@ -97,7 +97,7 @@ TEST(JsonWriter, EscapesCountForWhatTheyTake) {
   }
 }
 
-TEST(JsonWriter, NumbersComeBack) {
+TEST(JsonWriter, NumbersRoundTrip) {
   EXPECT_EQ(number(std::uint64_t{UINT64_MAX}), "18446744073709551615");
   EXPECT_EQ(number(std::int64_t{INT64_MIN}), "-9223372036854775808");
   EXPECT_EQ(number(0.1f), "0.1");
@@ -108,7 +108,7 @@ TEST(JsonWriter, NumbersComeBack) {
   }
 }
 
-TEST(JsonWriter, WhatIsNoNumberIsAString) {
+TEST(JsonWriter, InfinityAndNanAreStrings) {
   EXPECT_EQ(number(std::nan("")), "\"NaN\"");
   EXPECT_EQ(number(std::numeric_limits<double>::infinity()), "\"Infinity\"");
   EXPECT_EQ(number(-std::numeric_limits<float>::infinity()), "\"-Infinity\"");

@@ -58,7 +58,7 @@ constexpr const char* kNumbers = R"(
     map<string, int32> by_name = 23; map<int32, M> by_number = 24; map<bool, string> by_bool = 25;
   })";
 
-TEST(MessageTypes, NumbersHaveProtobufsJson) {
+TEST(MessageTypes, NumbersAreWrittenAsInProtobufJson) {
   EXPECT_EQ(
       json_of(kNumbers, "i32: -1 i64: -2 u32: 4294967295 u64: 18446744073709551615 s32: -3 s64: 4 f32: 5 f64: 6"),
       R"({"i32":-1,"i64":"-2","u32":4294967295,"u64":"18446744073709551615","s32":-3,"s64":"4","f32":5,"f64":"6"})");
@@ -71,13 +71,13 @@ TEST(MessageTypes, TextIsTextAndBytesAreBase64) {
   EXPECT_EQ(json_of(kNumbers, R"(s: "a\"\n\303\251" by: "\377\376")"), R"({"s":"a\"\né","by":"//4="})");
 }
 
-TEST(MessageTypes, WhatIsNotThereIsLeftOut) {
+TEST(MessageTypes, AbsentFieldsAreOmitted) {
   EXPECT_EQ(json_of(kNumbers, ""), "{}");
   EXPECT_EQ(json_of(kNumbers, "i32: 0 maybe: 0 m {} many: 0 all {} that_one: 0"),
             R"({"m":{},"many":[0],"maybe":0,"all":[{}],"that_one":0})");
 }
 
-TEST(MessageTypes, MapsAreInTheOrderOfTheirKeys) {
+TEST(MessageTypes, MapsAreSortedByKey) {
   EXPECT_EQ(
       json_of(kNumbers, R"(by_name { key: "b" value: 1 } by_name { key: "a" value: 2 } by_name { key: "b" value: 3 }
                                  by_number { key: 10 value { i32: 1 } } by_number { key: -2 } by_number { key: 9 }
@@ -85,7 +85,7 @@ TEST(MessageTypes, MapsAreInTheOrderOfTheirKeys) {
       R"({"by_name":{"a":2,"b":3},"by_number":{"-2":{},"9":{},"10":{"i32":1}},"by_bool":{"false":"f","true":"t"}})");
 }
 
-TEST(MessageTypes, WhatComesTwiceIsMergedAsProtobufSays) {
+TEST(MessageTypes, RepeatedOccurrencesAreMergedLikeProtobuf) {
   Schema schema(kNumbers);
   const auto types = types_of(schema.descriptors());
   const std::string twice = schema.message("M", "i32: 1 m { i32: 1 s: \"a\" } this_one: \"x\"") +
@@ -106,7 +106,7 @@ constexpr const char* kOldStyle = R"(
   }
   extend M { optional int32 ext = 100; repeated string texts = 101; optional group Eg = 103 { optional int32 q = 1; } })";
 
-TEST(MessageTypes, GroupsExtensionsAndMissingFieldsOfProto2) {
+TEST(MessageTypes, Proto2GroupsExtensionsAndMissingFieldsAreShown) {
   EXPECT_EQ(json_of(kOldStyle, "Grp { name: \"n\" In { x: 1 } In {} } s: \"x\""),
             R"({"grp":{"name":"n","in":[{"x":1},{}]},"s":"x"})");
   EXPECT_EQ(json_of(kOldStyle, "id: 1 [ext]: 5 [texts]: \"a\" [M.Nested.inner] { f: 3 } [eg] { q: 2 }"),
@@ -128,7 +128,7 @@ constexpr const char* kWellKnown = R"(
     google.protobuf.NullValue n = 10; repeated google.protobuf.NullValue ns = 11;
   })";
 
-TEST(MessageTypes, TimesHaveTheirText) {
+TEST(MessageTypes, TimestampsAndDurationsAreText) {
   EXPECT_EQ(json_of(kWellKnown, "t { seconds: 951782400 nanos: 5000000 } d { seconds: -1 nanos: -1 }"),
             R"({"t":"2000-02-29T00:00:00.005Z","d":"-1.000000001s"})");
   EXPECT_EQ(json_of(kWellKnown, "t { seconds: -62135596800 } d { nanos: -1000 }"),
@@ -137,7 +137,7 @@ TEST(MessageTypes, TimesHaveTheirText) {
             R"({"t":{"seconds":"253402300800"},"d":{"seconds":"1","nanos":-1}})");
 }
 
-TEST(MessageTypes, StructsAreJsonThemselves) {
+TEST(MessageTypes, StructsAreShownAsPlainJson) {
   EXPECT_EQ(json_of(kWellKnown, R"(s { fields { key: "n" value { null_value: NULL_VALUE } }
                                        fields { key: "l" value { list_value { values { number_value: 1.5 } values {} } } }
                                        fields { key: "b" value { bool_value: false } } }
@@ -145,14 +145,14 @@ TEST(MessageTypes, StructsAreJsonThemselves) {
             R"({"s":{"b":false,"l":[1.5,null],"n":null},"v":"x","l":[],"ns":[null]})");
 }
 
-TEST(MessageTypes, WrappersAndMasksAreTheirContent) {
+TEST(MessageTypes, WrappersAndMasksAreShownAsTheirContent) {
   EXPECT_EQ(json_of(kWellKnown, R"(i { value: 5 } b { value: "\377" } f { paths: "a_b.c" paths: "d" })"),
             R"({"f":"aB.c,d","i":"5","b":"/w=="})");
   EXPECT_EQ(json_of(kWellKnown, R"(i {} f {})"), R"({"f":"","i":"0"})");
   EXPECT_EQ(json_of(kWellKnown, R"(f { paths: "aB" })"), R"({"f":{"paths":["aB"]}})");
 }
 
-TEST(MessageTypes, AnyIsWhatIsInIt) {
+TEST(MessageTypes, AnyIsShownAsItsContent) {
   EXPECT_EQ(json_of(kWellKnown, R"(a { type_url: "type.googleapis.com/M" value: "\072\002\010\001" })"),
             R"({"a":{"@type":"type.googleapis.com/M","i":"1"}})");
   EXPECT_EQ(json_of(kWellKnown, R"(a { type_url: "type.googleapis.com/google.protobuf.Duration" value: "\010\001" })"),
@@ -163,7 +163,7 @@ TEST(MessageTypes, AnyIsWhatIsInIt) {
             R"({"a":{"type_url":"x/M","value":"/w=="}})");
 }
 
-TEST(MessageTypes, AWellKnownNameWithOtherFieldsIsAMessageLikeAnyOther) {
+TEST(MessageTypes, WellKnownNameWithOtherFieldsIsAnOrdinaryMessage) {
   auto file = testing::file_of("f", R"(
     syntax = "proto2"; package google.protobuf;
     message Timestamp { optional string seconds = 1; }
@@ -185,7 +185,7 @@ TEST(MessageTypes, AWellKnownNameWithOtherFieldsIsAMessageLikeAnyOther) {
             R"("f":{"paths":"y"},"i":{"value":[5]}})");
 }
 
-TEST(MessageTypes, WhatCannotBeJsonSaysWhy) {
+TEST(MessageTypes, UnrepresentableValueReportsTheReason) {
   Schema schema(kOldStyle);
   const auto types = types_of(schema.descriptors());
   EXPECT_EQ(write(*types, "M", "\x3a\x01\xff").why, "text that is no UTF-8 in M.s");
@@ -220,7 +220,7 @@ TEST(MessageTypes, DepthIsBounded) {
   EXPECT_FALSE(write(*types, "M", nested(10000, '\x0a')).is_good);
 }
 
-TEST(MessageTypes, AFewBytesThatStandForMuchMemoryAreNotParsed) {
+TEST(MessageTypes, FewBytesThatExpandToMuchMemoryAreNotParsed) {
   std::string text = "syntax = \"proto3\"; message M { repeated M m = 1;";
   for (int i = 2; i < 4000; ++i) text += " int64 f" + std::to_string(i) + " = " + std::to_string(i) + ";";
   Schema schema(text + "}");
@@ -237,7 +237,7 @@ TEST(MessageTypes, AFewBytesThatStandForMuchMemoryAreNotParsed) {
       write(*plain_types, "M", plain.message("M", "b: \"" + std::string(1'000'000, 'x') + "\""), 1u << 22).is_good);
 }
 
-TEST(MessageTypes, AFewBytesThatStandForManyFieldsAreNotParsed) {
+TEST(MessageTypes, FewBytesThatExpandToManyFieldsAreNotParsed) {
   std::string text = "syntax = \"proto3\"; message M { repeated M m = 9000; oneof one {";
   for (int i = 1; i <= 8000; ++i) text += " bool f" + std::to_string(i) + " = " + std::to_string(i) + ";";
   Schema schema(text + "}}");
@@ -251,7 +251,7 @@ TEST(MessageTypes, AFewBytesThatStandForManyFieldsAreNotParsed) {
 }
 
 // Messages "R0", "R1", ... that each contain the same hundreds of types, and a record with these messages in Anys.
-TEST(MessageTypes, TypesInAnysAreBoundedAndTheSameWhateverCameBefore) {
+TEST(MessageTypes, TypesInAnysAreBoundedIndependentlyOfEarlierRecords) {
   constexpr int kCycle = 2000;
   constexpr int kRoots = 2500;
   std::string text = "syntax = \"proto3\"; import \"google/protobuf/any.proto\";";
@@ -276,7 +276,7 @@ TEST(MessageTypes, TypesInAnysAreBoundedAndTheSameWhateverCameBefore) {
   EXPECT_EQ(write(*types, "M", repeated).text, before.text);
 }
 
-TEST(MessageTypes, ATextThatBecomesTooLargeIsGivenUp) {
+TEST(MessageTypes, TooLargeTextIsAbandoned) {
   Schema schema(kNumbers);
   const auto types = types_of(schema.descriptors());
   std::string text;
@@ -287,7 +287,7 @@ TEST(MessageTypes, ATextThatBecomesTooLargeIsGivenUp) {
   EXPECT_LT(text.size(), 200u);
 }
 
-TEST(MessageTypes, AnyBytesAndAnyThreads) {
+TEST(MessageTypes, ArbitraryBytesAreDecodedOnSeveralThreads) {
   Schema schema(kWellKnown);
   Schema numbers(kNumbers);
   const auto types = types_of(schema.descriptors());

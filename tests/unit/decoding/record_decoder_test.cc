@@ -28,7 +28,7 @@ Code failure(const Result<std::string>& document) {
   return document ? Code::kPending : document.error().code;
 }
 
-TEST(RecordDecoder, AMessageWithoutATypeIsToldByItsFields) {
+TEST(RecordDecoder, MessageOfUnknownTypeIsShownByItsFields) {
   const ToldContainer container;
   const RecordDecoder decoder(container);
   EXPECT_TRUE(decoder.decodes());
@@ -45,7 +45,7 @@ TEST(RecordDecoder, AMessageWithoutATypeIsToldByItsFields) {
 )");
 }
 
-TEST(RecordDecoder, TextAndWhatIsNoMessageAreNotDecoded) {
+TEST(RecordDecoder, TextAndNonMessagesAreNotDecoded) {
   const ToldContainer container;
   const RecordDecoder decoder(container);
   for (const std::string_view record : {"", "hello", "\"\ttab\n", "\x08", "\x08\x96\x01\xff"}) {
@@ -54,7 +54,7 @@ TEST(RecordDecoder, TextAndWhatIsNoMessageAreNotDecoded) {
   }
 }
 
-TEST(RecordDecoder, NothingIsDecodedWhereTheFormatKnowsThatThereIsNothing) {
+TEST(RecordDecoder, NothingIsDecodedIfTheFormatRulesItOut) {
   ToldContainer container;
   container.may_be_messages = false;
   const RecordDecoder decoder(container);
@@ -62,7 +62,7 @@ TEST(RecordDecoder, NothingIsDecodedWhereTheFormatKnowsThatThereIsNothing) {
   EXPECT_EQ(members(decoder, kMessage), "");
 }
 
-TEST(RecordDecoder, ATypeThatCannotBeReadNowFailsTheDocumentAndNotTheNextOne) {
+TEST(RecordDecoder, FailedReadOfTheTypeFailsOneDocumentOnly) {
   ToldContainer container;
   container.type = "a.Type";
   container.type_failure = Error{.code = Code::kIo, .detail = "a passing error"};
@@ -76,7 +76,7 @@ TEST(RecordDecoder, ATypeThatCannotBeReadNowFailsTheDocumentAndNotTheNextOne) {
   EXPECT_NE(decoder.document({}, as_bytes(kMessage)).value().find("a.Type"), std::string::npos);
 }
 
-TEST(RecordDecoder, ValuesOfTheFormatAreTold) {
+TEST(RecordDecoder, ValuesOfTheFormatAreShown) {
   ToldContainer container;
   container.tell = [](Bytes record) -> Result<Value> {
     return Value{Value::Object{{"size", {std::uint64_t{record.size()}}}, {"data", {record}}}};
@@ -88,7 +88,7 @@ TEST(RecordDecoder, ValuesOfTheFormatAreTold) {
   EXPECT_EQ(members(decoder, "\xff"), R"(,"decoded_base64":"/w==")");
 }
 
-TEST(RecordDecoder, WhatIsNoRecordOfItsKindMayStillBeAMessage) {
+TEST(RecordDecoder, RecordOfAnUnexpectedKindMayStillBeAMessage) {
   ToldContainer container;
   container.tell = [](Bytes) -> Result<Value> { return Error{.code = Code::kDamage, .detail = "no batch"}; };
   const RecordDecoder decoder(container);
@@ -99,14 +99,14 @@ TEST(RecordDecoder, WhatIsNoRecordOfItsKindMayStillBeAMessage) {
   EXPECT_EQ(failure(decoder.document({}, as_bytes("text"))), Code::kDamage);
 }
 
-TEST(RecordDecoder, WhatBecomesTooLargeIsSaidAndNotKept) {
+TEST(RecordDecoder, TooLargeDocumentIsReportedAndNotKept) {
   const ToldContainer container;
   const RecordDecoder decoder(container, {}, 30);
   EXPECT_EQ(members(decoder, kMessage), R"(,"error":"what it is decoded to is too large")");
   EXPECT_EQ(failure(decoder.document({}, as_bytes(kMessage))), Code::kLimit);
 }
 
-TEST(RecordDecoder, ALineWithoutRoomForItsTypeIsStillJson) {
+TEST(RecordDecoder, LineWithoutSpaceForItsTypeIsStillJson) {
   ToldContainer container;
   container.type = "a.Type";
   for (std::uint64_t room = 0; room < 120; ++room) {

@@ -17,7 +17,7 @@ std::string written(const Value& value) {
   return text;
 }
 
-TEST(ValueText, EachTypeHasItsForm) {
+TEST(ValueText, EachTypeHasItsNotation) {
   EXPECT_EQ(written({}), "null");
   EXPECT_EQ(written({true}), "true");
   EXPECT_EQ(written({std::int64_t{-3}}), "-3");
@@ -27,14 +27,14 @@ TEST(ValueText, EachTypeHasItsForm) {
   EXPECT_EQ(written({Message{"a.B", {}}}), R"({"type":"a.B"})");
 }
 
-TEST(ValueText, BytesAreTextWhereTheyCanBe) {
+TEST(ValueText, BytesAreShownAsTextIfTheyAreUtf8) {
   EXPECT_EQ(written({as_bytes("abc")}), R"({"text":"abc"})");
   EXPECT_EQ(written({as_bytes("\xff")}), R"({"base64":"/w=="})");
   const Value::Object members{{"key", {as_bytes("k")}}, {"value", {as_bytes("\xff")}}};
   EXPECT_EQ(written({members}), R"({"key":"k","value_base64":"/w=="})");
 }
 
-TEST(ValueText, AMessageWithoutANameStandsAmongTheMembersAroundIt) {
+TEST(ValueText, UnnamedMessageIsMergedIntoTheEnclosingMembers) {
   const Value::Object entry{{"id", {std::uint64_t{7}}}, {"", {Message{"a.B", {}}}}, {"m", {Message{"c.D", {}}}}};
   EXPECT_EQ(written({Value::List{{entry}, {}}}), R"([{"id":7,"type":"a.B","m":{"type":"c.D"}},null])");
 }

@@ -15,7 +15,7 @@ Layout layout_of(std::initializer_list<std::uint64_t> sizes, std::uint64_t first
   return layout;
 }
 
-TEST(Layout, NoRecordsEndsWhereItBegins) {
+TEST(Layout, LayoutWithoutRecordsIsEmpty) {
   const Layout layout(7);
   EXPECT_EQ(layout.records(), 0u);
   EXPECT_EQ(layout.end(), 7u);
@@ -23,7 +23,7 @@ TEST(Layout, NoRecordsEndsWhereItBegins) {
   EXPECT_EQ(layout.index_at(0), 0u);
 }
 
-TEST(Layout, RecordsStandOneBehindTheOtherFromTheFirstBegin) {
+TEST(Layout, RecordsAreConsecutiveFromTheFirstBegin) {
   const Layout layout = layout_of({3, 0, 5}, 10);
   EXPECT_EQ(layout.extent(0).begin, 10u);
   EXPECT_EQ(layout.extent(1).begin, 13u);
@@ -43,7 +43,7 @@ TEST(Layout, IndexAtSkipsEmptyRecords) {
   EXPECT_EQ(layout.index_at(8), 4u);
 }
 
-TEST(Layout, RecordsBehindFourGiBKeepTheirPlace) {
+TEST(Layout, RecordsAfterFourGiBKeepTheirOffsets) {
   const Layout layout = layout_of({5, kFourGiB, 7});
   EXPECT_EQ(layout.records(), 3u);
   EXPECT_EQ(layout.extent(1).begin, 5u);
@@ -56,7 +56,7 @@ TEST(Layout, RecordsBehindFourGiBKeepTheirPlace) {
   EXPECT_EQ(layout.index_at(kFourGiB + 12), 3u);
 }
 
-TEST(Layout, RecordEndingExactlyAtFourGiBFollowsOneThatEndsBefore) {
+TEST(Layout, OffsetsAreExactAroundFourGiB) {
   const Layout layout = layout_of({kFourGiB - 1, 1, 1});
   EXPECT_EQ(layout.extent(1).begin, kFourGiB - 1);
   EXPECT_EQ(layout.extent(2).begin, kFourGiB);
@@ -65,7 +65,7 @@ TEST(Layout, RecordEndingExactlyAtFourGiBFollowsOneThatEndsBefore) {
   EXPECT_EQ(layout.index_at(kFourGiB), 2u);
 }
 
-TEST(Layout, FailedRecordKeepsItsDeclaredSizeAndItsReason) {
+TEST(Layout, FailedRecordKeepsItsDeclaredSizeAndReason) {
   Layout layout = layout_of({3});
   layout.add_failed(4, Error{.code = Code::kDamage, .detail = "why"});
   layout.add(2);
@@ -77,7 +77,7 @@ TEST(Layout, FailedRecordKeepsItsDeclaredSizeAndItsReason) {
   EXPECT_EQ(layout.total(), 9u);
 }
 
-TEST(Layout, RecordsThatFailForOneReasonCostItOnce) {
+TEST(Layout, RecordsThatFailForOneReasonShareIt) {
   Layout layout = layout_of({3});
   layout.add_failed(100000, 1, Error{.code = Code::kDamage, .detail = "why"});
   layout.add(2);
@@ -91,7 +91,7 @@ TEST(Layout, RecordsThatFailForOneReasonCostItOnce) {
   EXPECT_LT(layout.memory(), 1u << 20);
 }
 
-TEST(Layout, RecordsThatFailAlikeInARowAreHeldOnceWhateverTheirSize) {
+TEST(Layout, ConsecutiveRecordsWithTheSameFailureAreStoredOnce) {
   Layout layout;
   const Error one{.code = Code::kDamage, .position = 7, .detail = "a reason that is too long for a small string"};
   const Error other{.code = Code::kUnfinished, .position = 7, .detail = one.detail};
@@ -107,7 +107,7 @@ TEST(Layout, RecordsThatFailAlikeInARowAreHeldOnceWhateverTheirSize) {
   EXPECT_EQ(layout.failure(10002)->code, Code::kUnfinished);
 }
 
-TEST(Layout, MemoryGrowsByAboutFourBytesARecord) {
+TEST(Layout, MemoryGrowsByAboutFourBytesPerRecord) {
   Layout layout;
   layout.reserve(10000);
   for (int i = 0; i < 10000; ++i) layout.add(100);
@@ -115,7 +115,7 @@ TEST(Layout, MemoryGrowsByAboutFourBytesARecord) {
   EXPECT_LT(layout.memory(), 41000u);
 }
 
-TEST(Layout, TellsBeforeItGrowsMuch) {
+TEST(Layout, LargeGrowthIsAnnouncedBeforehand) {
   testing::CountedAllocations allocations;
   for (const std::uint64_t first_begin : {std::uint64_t{0}, kFourGiB}) {
     const std::uint64_t size_of_end = first_begin == 0 ? 4 : 8;

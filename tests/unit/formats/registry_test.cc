@@ -62,24 +62,24 @@ std::string_view probed(std::string_view bytes, ProbeDepth depth = ProbeDepth::k
 
 TEST(Registry, HighestBidWins) { EXPECT_EQ(probed("s"), "strong"); }
 
-TEST(Registry, OfEqualBidsTheFirstInTheListWins) {
+TEST(Registry, FirstInTheListWinsAmongEqualBids) {
   EXPECT_EQ(probed("s"), "strong");
   EXPECT_EQ(kList[3].probe(*toy::source_of("s"), "name", ProbeDepth::kHead).value(), 32);
 }
 
-TEST(Registry, NobodyIsAskedBehindWhoHasNoDoubt) {
+TEST(Registry, CertainBidSkipsTheRemainingFormats) {
   EXPECT_EQ(probed("b"), "strong");
   EXPECT_GT(kList[3].probe(*toy::source_of("b"), "name", ProbeDepth::kHead).value(), kBeyondDoubt);
 }
 
-TEST(Registry, HeadBeatsWhatASearchWouldFind) { EXPECT_EQ(probed("w and deep"), "weak"); }
+TEST(Registry, MatchingHeadWinsOverASearchResult) { EXPECT_EQ(probed("w and deep"), "weak"); }
 
-TEST(Registry, SearchIsAskedForOnlyWhenNoFormatKnowsTheHead) {
+TEST(Registry, SearchRunsOnlyIfNoFormatRecognizesTheHead) {
   EXPECT_EQ(probed("xx deep"), "deep");
   EXPECT_EQ(probed("xx deep", ProbeDepth::kHead), "refused");
 }
 
-TEST(Registry, RefusalNamesTheFormats) {
+TEST(Registry, RefusalListsTheFormats) {
   const auto refused = open_container(toy::source_of("nothing known"), "name", Limits{});
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code, Code::kNoContainer);
@@ -92,7 +92,7 @@ TEST(Registry, ErrorOfTheSourceIsNotARefusal) {
   EXPECT_EQ(failed.error().code, Code::kIo);
 }
 
-TEST(Registry, OpensByWhatIsInTheFile) {
+TEST(Registry, OpensByContentNotByName) {
   const toy::File file = toy::make_file({});
   EXPECT_EQ(open_container(toy::source_of(file.bytes), "misnamed.txt", Limits{}).value()->format(), "toy");
 }

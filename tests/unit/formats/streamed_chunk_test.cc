@@ -59,7 +59,7 @@ std::vector<bool> readable(const Chunk& chunk, const std::vector<std::size_t>& o
 const std::vector<std::vector<std::size_t>> kOrders = {
     {0, 1, 2, 3, 4, 5, 6, 7, 8, 9}, {9, 8, 7, 6, 5, 4, 3, 2, 1, 0}, {4, 9, 0, 5, 1, 6, 2, 7, 3, 8}};
 
-TEST(StreamedChunk, EachRecordHasItsBytesInWhateverOrder) {
+TEST(StreamedChunk, RecordsAreReadInAnyOrder) {
   const std::string text = text_of(kRecords * kRecord);
   for (const auto& [codec, pack] : streaming_packers()) {
     for (const auto& order : kOrders) {
@@ -73,7 +73,7 @@ TEST(StreamedChunk, EachRecordHasItsBytesInWhateverOrder) {
   }
 }
 
-TEST(StreamedChunk, SliceOutlivesWhatComesAfterIt) {
+TEST(StreamedChunk, SliceStaysValidDuringLaterReads) {
   const std::string text = text_of(kRecords * kRecord);
   for (const auto& [codec, pack] : streaming_packers()) {
     auto chunk = chunk_of(codec, pack(text));
@@ -92,7 +92,7 @@ class LargeOnes final : public LargeAllocations {
   void on_large_allocation() override { ++count; }
 };
 
-TEST(StreamedChunk, FirstReadTakesMemoryForWhatItReadsAndNotForAll) {
+TEST(StreamedChunk, FirstReadAllocatesOnlyWhatItReads) {
   constexpr std::size_t kSize = LargeAllocations::kLarge / 8;
   const auto codecs = streaming_packers();
   ASSERT_FALSE(codecs.empty());
@@ -106,7 +106,7 @@ TEST(StreamedChunk, FirstReadTakesMemoryForWhatItReadsAndNotForAll) {
   EXPECT_EQ(large.count, 1);
 }
 
-TEST(StreamedChunk, PayloadThatTheStreamMakesImplausibleTakesMemoryAsItComes) {
+TEST(StreamedChunk, ImplausiblePayloadSizeIsAllocatedAsItIsDecoded) {
   for (const auto& [codec, pack] : streaming_packers()) {
     const auto chunk = chunk_of(codec, pack(text_of(kRecord)), {.record_size = LargeAllocations::kLarge});
     LargeOnes large;
@@ -115,7 +115,7 @@ TEST(StreamedChunk, PayloadThatTheStreamMakesImplausibleTakesMemoryAsItComes) {
   }
 }
 
-TEST(StreamedChunk, PayloadThatIsImplausibleAndComesAllTheSameIsRead) {
+TEST(StreamedChunk, ImplausiblePayloadSizeIsReadIfTheStreamContainsIt) {
   constexpr std::size_t kSize = 1 << 20;
   const std::string text(kRecords * kSize, 'x');
   for (const auto& [codec, pack] : streaming_packers()) {
@@ -131,7 +131,7 @@ TEST(StreamedChunk, PayloadThatIsImplausibleAndComesAllTheSameIsRead) {
 }
 
 #ifdef RECORDFS_HAVE_ZSTD
-TEST(StreamedChunk, StreamThatWantsMoreMemoryThanItMayIsReadAtOnceOrNotAtAll) {
+TEST(StreamedChunk, StreamBeyondTheMemoryLimitIsReadAtOnceOrNotAtAll) {
   const std::string stored = testing::pack_zstd(text_of(kRecords * kRecord));
   const Options options{.memory = 1};
   for (const auto& order : kOrders) {
@@ -143,7 +143,7 @@ TEST(StreamedChunk, StreamThatWantsMoreMemoryThanItMayIsReadAtOnceOrNotAtAll) {
 }
 #endif
 
-TEST(StreamedChunk, WhatStandsBehindTheStreamMayBeIgnored) {
+TEST(StreamedChunk, BytesAfterTheStreamMayBeIgnored) {
   for (const auto& [codec, pack] : streaming_packers()) {
     const std::string stored = pack(text_of(kRecords * kRecord)) + "something else";
     for (const auto& order : kOrders) {
@@ -153,7 +153,7 @@ TEST(StreamedChunk, WhatStandsBehindTheStreamMayBeIgnored) {
   }
 }
 
-TEST(StreamedChunk, StreamBrokenInTheMiddleGivesTheSameRecordsInWhateverOrder) {
+TEST(StreamedChunk, BrokenStreamYieldsTheSameRecordsInAnyOrder) {
   for (const auto& [codec, pack] : streaming_packers()) {
     std::string stored = pack(text_of(kRecords * kRecord));
     stored.resize(stored.size() / 2);
@@ -165,7 +165,7 @@ TEST(StreamedChunk, StreamBrokenInTheMiddleGivesTheSameRecordsInWhateverOrder) {
 }
 
 // A piece has 64 KiB; the last piece may be a full one.
-TEST(StreamedChunk, StreamThatGoesOnBehindThePayloadLosesTheLastPieceAlone) {
+TEST(StreamedChunk, StreamLongerThanThePayloadLosesOnlyTheLastPiece) {
   std::vector<bool> want(kRecords, true);
   want.back() = false;
   for (const std::size_t size : {kRecord, std::size_t{64} << 10}) {
@@ -178,7 +178,7 @@ TEST(StreamedChunk, StreamThatGoesOnBehindThePayloadLosesTheLastPieceAlone) {
   }
 }
 
-TEST(StreamedChunk, FailureIsExplained) {
+TEST(StreamedChunk, FailureHasAReason) {
   for (const auto& [codec, pack] : streaming_packers()) {
     const auto chunk = chunk_of(codec, "no stream");
     for (const std::size_t index : std::vector<std::size_t>{3, 3, 9}) {
@@ -190,7 +190,7 @@ TEST(StreamedChunk, FailureIsExplained) {
   }
 }
 
-TEST(StreamedChunk, IsWorthItForCodecsThatStreamAndForMoreThanAPiece) {
+TEST(StreamedChunk, IsUsedForStreamingCodecsAndMoreThanOnePiece) {
   EXPECT_TRUE(StreamedChunk::is_worth(CodecId::kZstd, 1 << 20));
   EXPECT_FALSE(StreamedChunk::is_worth(CodecId::kZstd, 1 << 10));
   EXPECT_FALSE(StreamedChunk::is_worth(CodecId::kSnappy, 1 << 20));

@@ -93,8 +93,8 @@ struct Shown {
 std::string shown(const Value& value) { return std::visit(Shown(), value.is); }
 
 std::string value(const std::string& record) {
-  const auto told = value_of_example(as_bytes(record), Limits{});
-  return told ? shown(*told) : std::string(to_string(told.error().code));
+  const auto value = value_of_example(as_bytes(record), Limits{});
+  return value ? shown(*value) : std::string(to_string(value.error().code));
 }
 
 const std::string kDamage(to_string(Code::kDamage));
@@ -105,7 +105,7 @@ TEST(TensorflowExample, SeveralBytesValuesAreADirectory) {
   EXPECT_EQ(tree(example(kBytes, field(1, "a") + field(1, "b"))), "key\nkey/0=a\nkey/1=b\n");
 }
 
-TEST(TensorflowExample, NumbersStandOneInALine) {
+TEST(TensorflowExample, NumbersAreListedOnePerLine) {
   EXPECT_EQ(tree(example(kInts, ints({1, -1}))), "key:1\n-1\n");
   EXPECT_EQ(tree(example(kFloats, floats({0.1f, 1e-40f, -0.0f, std::numeric_limits<float>::infinity()}))),
             "key:0.1\n1e-40\n-0\ninf\n");
@@ -122,13 +122,13 @@ TEST(TensorflowExample, FeatureWithoutValuesIsAnEmptyFile) {
   }
 }
 
-TEST(TensorflowExample, KeysStandInOrderAndTheLastOfOneCounts) {
+TEST(TensorflowExample, KeysAreSortedAndTheLastDuplicateIsUsed) {
   const auto feature = [](std::string_view text) { return field(kBytes, field(1, text)); };
   EXPECT_EQ(tree(example(entry("b", feature("1")) + entry("a", feature("2")) + entry("b", feature("3")))),
             "a=2\nb=3\n");
 }
 
-TEST(TensorflowExample, FeaturesOfAListAreCountedBeforeAnyIsRead) {
+TEST(TensorflowExample, FeaturesOfAListAreCountedBeforeReading) {
   Limits limits;
   limits.parts_per_record = 10;
   std::string features = field(1, "none");
@@ -137,12 +137,12 @@ TEST(TensorflowExample, FeaturesOfAListAreCountedBeforeAnyIsRead) {
   const auto parts = parts_of_example(as_bytes(record), limits);
   ASSERT_FALSE(parts);
   EXPECT_EQ(parts.error().code, Code::kLimit);
-  const auto told = value_of_example(as_bytes(record), limits);
-  ASSERT_FALSE(told);
-  EXPECT_EQ(told.error().code, Code::kLimit);
+  const auto value = value_of_example(as_bytes(record), limits);
+  ASSERT_FALSE(value);
+  EXPECT_EQ(value.error().code, Code::kLimit);
 }
 
-TEST(TensorflowExample, SequenceHasContextAndLists) {
+TEST(TensorflowExample, SequenceExampleHasContextAndLists) {
   const std::string frame = field(1, field(kBytes, field(1, "frame")));
   const std::string lists = field(2, entry("frames", frame + frame));
   EXPECT_EQ(tree(example(kBytes, field(1, "id")) + lists),
@@ -156,14 +156,14 @@ TEST(TensorflowExample, SequenceHasContextAndLists) {
       "] } } } }");
 }
 
-TEST(TensorflowExample, ValueHasTheNamesOfTheProto) {
+TEST(TensorflowExample, ValueUsesTheNamesOfTheProto) {
   EXPECT_EQ(value(example(kInts, ints({1, -1}))), "{features:{feature:{key:{int64_list:{value:[1 -1 ] } } } } }");
   EXPECT_EQ(value(example(kFloats, floats({0.1f, std::nanf("")}))),
             "{features:{feature:{key:{float_list:{value:[0.1 nan ] } } } } }");
   EXPECT_EQ(value(example(entry("key", ""))), "{features:{feature:{key:{} } } }");
 }
 
-TEST(TensorflowExample, AnythingElseInItMakesItNone) {
+TEST(TensorflowExample, UnexpectedFieldIsNotAnExample) {
   const std::string good = example(kInts, ints({1}));
   EXPECT_NE(tree(good), kDamage);
   const std::string strangers[] = {
@@ -190,7 +190,7 @@ TEST(TensorflowExample, AnythingElseInItMakesItNone) {
   }
 }
 
-TEST(TensorflowExample, LimitsHold) {
+TEST(TensorflowExample, LimitsAreEnforced) {
   const std::string many = example(kBytes, field(1, "a") + field(1, "b") + field(1, "c"));
   Limits limits;
   limits.parts_per_record = 3;

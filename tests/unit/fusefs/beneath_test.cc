@@ -36,7 +36,7 @@ class BeneathTest : public ::testing::Test {
   std::shared_ptr<const Beneath> beneath_;
 };
 
-TEST_F(BeneathTest, FindsWhatIsThere) {
+TEST_F(BeneathTest, FindsExistingFiles) {
   folder.write("a/b/file", "text");
   EXPECT_EQ(beneath().look("a/b/file")->state.size, 4u);
   EXPECT_TRUE(S_ISDIR(beneath().look("a/b")->state.mode));
@@ -46,7 +46,7 @@ TEST_F(BeneathTest, FindsWhatIsThere) {
   EXPECT_EQ(failure("a/b/file/below"), Code::kNotFound);
 }
 
-TEST_F(BeneathTest, LinksAreNotFollowedAtAnyPlaceOfAPath) {
+TEST_F(BeneathTest, LinksAreNotFollowedAnywhereInAPath) {
   folder.write("a/file", "text");
   folder.link("link", "a");
   folder.link("out", "/");
@@ -61,7 +61,7 @@ TEST_F(BeneathTest, LinksAreNotFollowedAtAnyPlaceOfAPath) {
   EXPECT_FALSE(Beneath::open_directory(*link));
 }
 
-TEST_F(BeneathTest, PathsLeadNoFurtherUpThanItsDirectory) {
+TEST_F(BeneathTest, PathsCannotLeaveItsDirectory) {
   folder.write("a/file", "text");
   const auto inner = Beneath::open(folder / "a").value();
   EXPECT_EQ(inner->look("file")->state.size, 4u);
@@ -69,7 +69,7 @@ TEST_F(BeneathTest, PathsLeadNoFurtherUpThanItsDirectory) {
   EXPECT_FALSE(inner->look("/etc/passwd"));
 }
 
-TEST_F(BeneathTest, DirectoryThatWasMovedIsStillTheOne) {
+TEST_F(BeneathTest, MovedDirectoryIsStillUsed) {
   folder.write("a/file", "text");
   const auto inner = Beneath::open(folder / "a").value();
   std::filesystem::rename(folder / "a", folder / "b");
@@ -78,7 +78,7 @@ TEST_F(BeneathTest, DirectoryThatWasMovedIsStillTheOne) {
   EXPECT_FALSE(inner->look("other"));
 }
 
-TEST_F(BeneathTest, PathMayBeLongerThanTheSystemTakes) {
+TEST_F(BeneathTest, PathMayBeLongerThanPathMax) {
   const std::string name(200, 'x');
   std::string path;
   Descriptor at(::open(folder.path().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
@@ -93,19 +93,19 @@ TEST_F(BeneathTest, PathMayBeLongerThanTheSystemTakes) {
   EXPECT_EQ(failure(path + "/none"), Code::kNotFound);
 }
 
-TEST_F(BeneathTest, SpecialFilesAreSeenAndNotWaitedFor) {
+TEST_F(BeneathTest, SpecialFilesAreListedAndDoNotBlock) {
   ASSERT_EQ(::mkfifo((folder / "fifo").c_str(), 0600), 0);
   EXPECT_TRUE(S_ISFIFO(beneath().look("fifo")->state.mode));
   EXPECT_EQ(read("fifo"), "not found");
 }
 
-TEST_F(BeneathTest, WhatIsNoDirectoryIsNotOpened) {
+TEST_F(BeneathTest, OnlyDirectoriesAreOpened) {
   folder.write("file", "");
   EXPECT_EQ(Beneath::open(folder / "file").error().code, Code::kNotFound);
   EXPECT_EQ(Beneath::open(folder / "none").error().code, Code::kNotFound);
 }
 
-TEST_F(BeneathTest, StreamGoesOnFromEachPlaceThatItTold) {
+TEST_F(BeneathTest, DirectoryStreamResumesAtEachOffsetItReturned) {
   for (int i = 0; i < 200; ++i) folder.write("file" + std::to_string(i), "");
   const auto open = [&] { return DirectoryStream::of(Beneath::open_directory(*beneath().look("")).value()).value(); };
   const auto stream = open();
@@ -128,7 +128,7 @@ TEST_F(BeneathTest, StreamGoesOnFromEachPlaceThatItTold) {
   EXPECT_TRUE(stream->read(all.back().second, [](int, const DirectoryStream::Name&) { return ADD_FAILURE(), false; }));
 }
 
-TEST_F(BeneathTest, EntryThatWasNotTakenComesAgain) {
+TEST_F(BeneathTest, RejectedEntryIsReturnedAgain) {
   for (const char* name : {"a", "b", "c"}) folder.write(name, "");
   const auto stream = DirectoryStream::of(Beneath::open_directory(*beneath().look("")).value()).value();
   std::vector<std::string> names;

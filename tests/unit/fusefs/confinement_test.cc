@@ -87,14 +87,14 @@ TEST_F(Confinement, WritesToNoSource) {
   EXPECT_EQ(inside([&] { return ::unlink(path("source/file").c_str()) == 0; }), refused());
 }
 
-TEST_F(Confinement, OpensNothingElse) {
+TEST_F(Confinement, OpensNoOtherFiles) {
   EXPECT_EQ(opening("elsewhere/file", O_RDONLY), refused());
   EXPECT_EQ(opening("source/../elsewhere/file", O_RDONLY), refused());
   EXPECT_EQ(inside([] { return ::open("/etc/passwd", O_RDONLY | O_CLOEXEC) >= 0; }), refused());
   EXPECT_EQ(inside([] { return ::open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC) >= 0; }), refused());
 }
 
-TEST_F(Confinement, SymbolicLinkOutOfASourceLeadsNowhere) {
+TEST_F(Confinement, SymbolicLinkOutOfASourceIsNotFollowed) {
   std::filesystem::create_symlink(path("elsewhere/file"), path("source/link"));
   EXPECT_EQ(opening("source/link", O_RDONLY), refused());
 }
@@ -142,7 +142,7 @@ TEST_F(Confinement, MakesNothingExecutable) {
             EPERM);
 }
 
-TEST_F(Confinement, HasNoRightsAndGetsNone) {
+TEST_F(Confinement, HasNoPrivilegesAndCannotGainAny) {
   EXPECT_EQ(inside([] { return ::syscall(SYS_setuid, ::getuid() + 1) == 0; }), EPERM);
   EXPECT_EQ(inside([] { return ::chroot("/") == 0; }), EPERM);
 }

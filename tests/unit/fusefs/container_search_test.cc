@@ -21,12 +21,12 @@ std::string container() {
   return {std::istreambuf_iterator<char>(in), {}};
 }
 
-TEST(ContainerSearch, EmptyDirectoryHasNone) {
+TEST(ContainerSearch, EmptyDirectoryHasNoContainer) {
   const TempFolder folder;
   EXPECT_FALSE(may_have_containers(folder.path(), kUnhurried));
 }
 
-TEST(ContainerSearch, OtherFilesAreNoContainers) {
+TEST(ContainerSearch, OtherFilesAreNotContainers) {
   const TempFolder folder;
   folder.write("a/b/words.txt", "words\n");
   folder.write("notes", "");
@@ -41,7 +41,7 @@ TEST(ContainerSearch, ContainerInASubdirectoryIsFound) {
   EXPECT_TRUE(may_have_containers(folder.path(), kUnhurried));
 }
 
-TEST(ContainerSearch, SymbolicLinksAreNotFollowedButTheDirectoryMayBeOne) {
+TEST(ContainerSearch, OnlyTheDirectoryItselfMayBeASymbolicLink) {
   const TempFolder folder;
   folder.write("full/data", container());
   folder.make("bare");
@@ -52,7 +52,7 @@ TEST(ContainerSearch, SymbolicLinksAreNotFollowedButTheDirectoryMayBeOne) {
   EXPECT_TRUE(may_have_containers((folder / "to-full").string(), kUnhurried));
 }
 
-TEST(ContainerSearch, BoundsEndItWithoutAnAnswer) {
+TEST(ContainerSearch, SearchBeyondItsBoundsHasNoAnswer) {
   const TempFolder folder;
   for (int i = 0; i < 3; ++i) folder.write(std::to_string(i), "words\n");
   EXPECT_FALSE(may_have_containers(folder.path(), {.entries = 3, .time = std::chrono::hours(1)}));
@@ -60,7 +60,7 @@ TEST(ContainerSearch, BoundsEndItWithoutAnAnswer) {
   EXPECT_TRUE(may_have_containers(folder.path(), {.entries = 3, .time = std::chrono::milliseconds(-1)}));
 }
 
-TEST(ContainerSearch, DirectoryThatIsNotThereGivesNoAnswer) {
+TEST(ContainerSearch, MissingDirectoryHasNoAnswer) {
   const TempFolder folder;
   EXPECT_TRUE(may_have_containers((folder / "none").string(), kUnhurried));
 }

@@ -17,7 +17,7 @@ std::string chunk_path(const ToyStore& toy, std::size_t chunk) {
   return ".views/chunks/" + position_name(toy.file.begins[chunk]);
 }
 
-TEST(Contents, InfoSaysWhatIsKnownWithoutAScan) {
+TEST(Contents, InfoContainsWhatIsKnownWithoutAScan) {
   ToyStore toy({.chunks = 1000, .attributes = {{"comment", "text", "hello"}, {"bad \xff key", "", "\xff"}}});
   const ToyTree tree(toy);
   const Json info = Json::parse(tree.read("info.json"));
@@ -31,7 +31,7 @@ TEST(Contents, InfoSaysWhatIsKnownWithoutAScan) {
   EXPECT_LE(toy.watch->scans, 2u);
 }
 
-TEST(Contents, ChunkInfoSaysWhetherItsChecksumHolds) {
+TEST(Contents, ChunkInfoContainsTheChecksumResult) {
   ToyStore toy({.broken_payloads = {1}, .unsupported = {2}});
   const ToyTree tree(toy);
   const Json good = Json::parse(tree.read(chunk_path(toy, 0) + "/info.json"));
@@ -45,7 +45,7 @@ TEST(Contents, ChunkInfoSaysWhetherItsChecksumHolds) {
   EXPECT_EQ(Json::parse(tree.read(chunk_path(toy, 2) + "/info.json"))["checksum"], "unchecked");
 }
 
-TEST(Contents, ChunkInfoIsTheSameBeforeAndAfterTheWalk) {
+TEST(Contents, ChunkInfoIsTheSameBeforeAndAfterTheScan) {
   ToyStore toy({.counts_in_header = false, .broken_payloads = {1}});
   const ToyTree tree(toy);
   Names before;
@@ -55,7 +55,7 @@ TEST(Contents, ChunkInfoIsTheSameBeforeAndAfterTheWalk) {
   for (std::size_t i = 0; i < 4; ++i) EXPECT_EQ(tree.read(chunk_path(toy, i) + "/info.json"), before[i]);
 }
 
-TEST(Contents, RawAndDataAreTheChunksBytes) {
+TEST(Contents, RawAndDataContainTheChunksBytes) {
   ToyStore toy({});
   const ToyTree tree(toy);
   const std::string raw = toy.file.bytes.substr(toy.file.begins[2], toy.file.ends[2] - toy.file.begins[2]);
@@ -63,7 +63,7 @@ TEST(Contents, RawAndDataAreTheChunksBytes) {
   EXPECT_EQ(tree.read(chunk_path(toy, 2) + "/data"), raw.substr(24));
 }
 
-TEST(Contents, WhatCannotBeReadHasASizeAndFails) {
+TEST(Contents, UnreadableFileHasASizeAndFailsToRead) {
   ToyStore toy({.record_size = [](std::uint64_t) { return 0u; }, .broken_payloads = {1}, .unsupported = {2}});
   const ToyTree tree(toy);
   for (const char* name : {"/records/000000", "/data"}) {
@@ -74,7 +74,7 @@ TEST(Contents, WhatCannotBeReadHasASizeAndFails) {
   EXPECT_EQ(tree.status(chunk_path(toy, 0) + "/records/000000").size, 0u);
 }
 
-TEST(Contents, StreamsAndRowsAreThoseOfTheStore) {
+TEST(Contents, StreamsAndRowsEqualThoseOfTheStore) {
   ToyStore toy({});
   const ToyTree tree(toy);
   std::string concat;
@@ -90,7 +90,7 @@ TEST(Contents, StreamsAndRowsAreThoseOfTheStore) {
   EXPECT_TRUE(rows.starts_with("begin\tend\tkind\tcodec\tfirst_ordinal\trecords\tstored\tdecoded\n"));
 }
 
-TEST(Contents, DamageIsListedCountedAndItsBytesAreThere) {
+TEST(Contents, DamageIsListedAndCountedAndItsBytesAreReadable) {
   ToyStore toy({.chunks = 8, .seekable = false, .broken_headers = {2, 3, 6}});
   const ToyTree tree(toy);
   const auto begin = [&](std::size_t chunk) { return std::to_string(toy.file.begins[chunk]); };
@@ -110,7 +110,7 @@ TEST(Contents, DamageIsListedCountedAndItsBytesAreThere) {
             toy.file.begins[4] - toy.file.begins[2] + toy.file.begins[7] - toy.file.begins[6]);
 }
 
-TEST(Contents, MetadataWithEqualKeysIsAFileEach) {
+TEST(Contents, MetadataWithEqualKeysHasAFileEach) {
   ToyStore toy({.attributes = {{"k", "", "first"}, {"k", "", "second"}, {"", "", ""}, {"names.tsv", "", "mine"}}});
   const ToyTree tree(toy);
   const Names names = tree.names("metadata");
@@ -125,7 +125,7 @@ TEST(Contents, MetadataWithEqualKeysIsAFileEach) {
             "name\tkey\n" + names[1] + "\tk\n" + names[2] + "\t\n" + names[3] + "\tnames.tsv\n");
 }
 
-TEST(Contents, TrailerIsItsBytes) {
+TEST(Contents, TrailerContainsItsBytes) {
   ToyStore toy({.trailer = "the end"});
   EXPECT_EQ(ToyTree(toy).read("trailer"), "the end");
   ToyStore empty({.trailer = ""});
@@ -143,7 +143,7 @@ class NoTrailer final : public Wrapped {
   const Code code_;
 };
 
-TEST(Contents, TrailerThatCannotBeReadHasASizeOnlyWhenThatIsForEver) {
+TEST(Contents, UnreadableTrailerHasASizeOnlyIfTheFailureIsPermanent) {
   for (const Code code : {Code::kDamage, Code::kIo}) {
     ToyStore toy({});
     toy.store = std::make_shared<RecordStore>(
@@ -168,7 +168,7 @@ class Forgetful final : public Wrapped {
   Result<std::vector<Attribute>> attributes(const ChunkInfo*) const override { return bad_sector(); }
 };
 
-TEST(Contents, InfoIsNotMadeOfPassingFailures) {
+TEST(Contents, TemporaryFailureFailsInfoInsteadOfBeingShown) {
   ToyStore toy({});
   toy.store = std::make_shared<RecordStore>(
       "toy", toy.source, std::make_unique<Forgetful>(toy::open(toy.source, Limits{}).value()), toy.services);
@@ -191,7 +191,7 @@ class Crowded final : public Wrapped {
   }
 };
 
-TEST(Contents, RecordWithoutANumberIsRefusedAndNotMistakenForAnother) {
+TEST(Contents, RecordWithoutANumberIsRefused) {
   ToyStore toy({.seekable = false});
   toy.store = std::make_shared<RecordStore>(
       "toy", toy.source, std::make_unique<Crowded>(toy::open(toy.source, Limits{}).value()), toy.services);
@@ -201,7 +201,7 @@ TEST(Contents, RecordWithoutANumberIsRefusedAndNotMistakenForAnother) {
   EXPECT_EQ(tree.find("records/" + std::to_string(size)).error().code, Code::kLimit);
 }
 
-TEST(Contents, EveryFileIsReadInPiecesAsAWhole) {
+TEST(Contents, EveryFileReadInPiecesEqualsTheWhole) {
   ToyStore toy({.attributes = {{"a", "", "value"}}, .trailer = "end"});
   const ToyTree tree(toy);
   for (const std::string& path :

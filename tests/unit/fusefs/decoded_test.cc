@@ -85,7 +85,7 @@ std::vector<json> lines_of(const std::string& text) {
   return lines;
 }
 
-TEST(Documents, APassingFailureOfTheRecordTypeIsReportedAndNotCached) {
+TEST(Documents, TemporaryFailureOfTheRecordTypeIsReportedAndNotCached) {
   ToyStore toy({.chunks = 2});
   std::optional<Error> failure = Error{.code = Code::kIo, .detail = "a passing error"};
   toy.store = std::make_shared<RecordStore>(
@@ -99,7 +99,7 @@ TEST(Documents, APassingFailureOfTheRecordTypeIsReportedAndNotCached) {
   EXPECT_EQ(json::parse(tree.read("records/0.json"))["type"], "a.Type");
 }
 
-TEST(Documents, AreFoundBesideRecordsAndNotListed) {
+TEST(Documents, AreFoundNextToRecordsButNotListed) {
   TellingStore toy({.chunks = 8});
   const ToyTree tree(toy);
   const auto number = tree.find("records/000000004.json").value();
@@ -128,14 +128,14 @@ TEST(Documents, AreReadInPieces) {
   }
 }
 
-TEST(Documents, AreNotThereWhereNothingIsDecoded) {
+TEST(Documents, AreMissingIfNothingIsDecoded) {
   ToyStore toy({});
   const ToyTree tree(toy);
   EXPECT_FALSE(tree.exists("records/1.json"));
   EXPECT_FALSE(tree.exists(chunk_of(toy, 1) + "/records/1.json"));
 }
 
-TEST(Documents, AreCalledAsTheirRecordsAre) {
+TEST(Documents, AreNamedAfterTheirRecords) {
   TellingStore toy({});
   const ToyTree tree(toy, ".pb");
   const auto number = tree.find("records/000000004.pb.json").value();
@@ -148,7 +148,7 @@ TEST(Documents, AreCalledAsTheirRecordsAre) {
   EXPECT_EQ(json::parse(same.read("records/000000004.json.json"))["says"], toy.file.records[4]);
 }
 
-TEST(Documents, OfRecordsThatCannotBeReadFailAsTheyDo) {
+TEST(Documents, OfUnreadableRecordsFailWithTheSameError) {
   TellingStore toy({.broken_payloads = {1}, .unsupported = {2}, .unreadable_records = {1}});
   const ToyTree tree(toy);
   for (const auto& [ordinal, word] :
@@ -160,7 +160,7 @@ TEST(Documents, OfRecordsThatCannotBeReadFailAsTheyDo) {
   EXPECT_EQ(json::parse(tree.read("records/2.json"))["says"], toy.file.records[2]);
 }
 
-TEST(Documents, SayWhyARecordCannotBeDecoded) {
+TEST(Documents, ContainTheReasonIfARecordCannotBeDecoded) {
   const std::string untold = toy::make_file({}).records[5];
   TellingStore toy({}, untold);
   const ToyTree tree(toy);
@@ -169,7 +169,7 @@ TEST(Documents, SayWhyARecordCannotBeDecoded) {
             (json{{"ordinal", 5}, {"index", 2}, {"size", untold.size()}, {"text", untold}, {"error", "not told"}}));
 }
 
-TEST(Documents, SayInTheirAttributesWhatTheyAre) {
+TEST(Documents, HaveJsonAsTheirMimeType) {
   TellingStore toy({});
   const ToyTree tree(toy);
   for (const auto& [path, type] : std::vector<std::pair<std::string, std::string>>{
@@ -182,7 +182,7 @@ TEST(Documents, SayInTheirAttributesWhatTheyAre) {
   }
 }
 
-TEST(RecordsOfAChunk, AreALineEach) {
+TEST(RecordsOfAChunk, AreOneLineEach) {
   TellingStore toy({.broken_headers = {1}});
   const ToyTree tree(toy);
   const auto number = tree.find(chunk_of(toy, 2) + "/records.jsonl").value();
@@ -212,7 +212,7 @@ TEST(RecordsOfAChunk, AreListedWithoutADecode) {
   EXPECT_EQ(toy.watch->decodes, 1u);
 }
 
-TEST(RecordsOfAChunk, AreThereWhereNothingIsDecoded) {
+TEST(RecordsOfAChunk, AreAvailableIfNothingIsDecoded) {
   ToyStore toy({});
   const ToyTree tree(toy);
   const auto lines = lines_of(tree.read(chunk_of(toy, 0) + "/records.jsonl"));
@@ -220,7 +220,7 @@ TEST(RecordsOfAChunk, AreThereWhereNothingIsDecoded) {
   EXPECT_EQ(lines.at(1), (json{{"ordinal", 1}, {"index", 1}, {"size", record.size()}, {"text", record}}));
 }
 
-TEST(RecordsOfAChunk, ThatCannotBeReadHaveALineToo) {
+TEST(RecordsOfAChunk, UnreadableRecordsHaveALineToo) {
   TellingStore toy({.chunks = 5, .broken_payloads = {1}, .unsupported = {2}, .unreadable_records = {1}});
   const ToyTree tree(toy);
   const auto first = lines_of(tree.read(chunk_of(toy, 0) + "/records.jsonl"));
@@ -237,7 +237,7 @@ TEST(RecordsOfAChunk, ThatCannotBeReadHaveALineToo) {
   }
 }
 
-TEST(RecordsOfAChunk, OfWhichNobodyKnowsTheNumberAreOneLine) {
+TEST(RecordsOfAChunk, OfUnknownNumberAreOneErrorLine) {
   TellingStore toy({.counts_in_header = false, .broken_payloads = {1}});
   const ToyTree tree(toy);
   const auto lines = lines_of(tree.read(chunk_of(toy, 1) + "/records.jsonl"));
@@ -246,7 +246,7 @@ TEST(RecordsOfAChunk, OfWhichNobodyKnowsTheNumberAreOneLine) {
   EXPECT_FALSE(lines[0]["error"].get<std::string>().empty());
 }
 
-TEST(RecordsOfAChunk, WithoutRecordsAreNoLines) {
+TEST(RecordsOfAChunk, ChunkWithoutRecordsHasNoLines) {
   TellingStore toy({.records_per_chunk = 0});
   const ToyTree tree(toy);
   EXPECT_EQ(tree.status(chunk_of(toy, 0) + "/records.jsonl").size, 0u);
@@ -277,7 +277,7 @@ TEST(RecordsOfAChunk, AreReadInAnyPieces) {
   }
 }
 
-TEST(RecordsOfAChunk, AreBase64WhereTheyAreNoText) {
+TEST(RecordsOfAChunk, NonTextRecordsAreBase64) {
   TellingStore toy({});
   const ToyTree tree(toy);
   for (const auto& line : lines_of(tree.read(chunk_of(toy, 0) + "/records.jsonl")))
@@ -294,7 +294,7 @@ TEST(RecordsOfAChunk, AreBase64WhereTheyAreNoText) {
   EXPECT_FALSE(lines.at(1).contains("text"));
 }
 
-TEST(RecordsOfAChunk, WaitForTheCatalogToCountThoseBefore) {
+TEST(RecordsOfAChunk, WaitForTheCatalogToCountEarlierRecords) {
   TellingStore toy({.chunks = 6});
   Gate gate;
   toy.watch->on_scan = [&](Position begin) { gate.pass(begin); };
@@ -310,14 +310,14 @@ TEST(RecordsOfAChunk, WaitForTheCatalogToCountThoseBefore) {
   EXPECT_EQ(lines_of(tree.read(number)).at(0)["ordinal"], 12);
 }
 
-TEST(RecordsOfAChunk, MayFailForAWhileAndAreThenThere) {
+TEST(RecordsOfAChunk, AreReadableAfterATemporaryFailure) {
   const toy::File file = toy::make_file({});
   ToyStore toy({});
   const auto source = std::make_shared<MoodySource>(file.bytes);
   toy.store = std::make_shared<RecordStore>("toy", source, toy::open(source, Limits{}).value(), toy.services);
   const ToyTree tree(toy);
   const auto number = tree.find(chunk_of(toy, 1) + "/records.jsonl").value();
-  ASSERT_FALSE(tree.read(chunk_of(toy, 3) + "/records.jsonl").empty()) << "the catalog has come by";
+  ASSERT_FALSE(tree.read(chunk_of(toy, 3) + "/records.jsonl").empty()) << "the catalog has scanned it";
   Goal goal;
   source->fail(1, {.code = Code::kIo, .detail = "a bad day"});
   EXPECT_EQ(tree->status(number, goal).error().code, Code::kIo);
@@ -336,7 +336,7 @@ Parts messages() {
           slice("x/y", 2, "toy.A"),    Part{.key = "text", .kind = PartKind::kText, .text = "t"}};
 }
 
-TEST(DocumentsOfParts, AreFoundBesideMessagesAndNotListed) {
+TEST(DocumentsOfParts, AreFoundNextToMessagesButNotListed) {
   TellingStore toy({}, messages());
   const ToyTree tree(toy);
   const std::string top = ".views/inside/000000004/";
@@ -352,14 +352,14 @@ TEST(DocumentsOfParts, AreFoundBesideMessagesAndNotListed) {
     EXPECT_EQ(tree.status(number).type, FileType::kRegular);
     EXPECT_EQ(tree.find(top + name).value(), number);
   }
-  EXPECT_EQ(tree.read(top + "in/a.json"), toy.file.records[4].substr(3, 4)) << "what has the name keeps it";
+  EXPECT_EQ(tree.read(top + "in/a.json"), toy.file.records[4].substr(3, 4)) << "the existing owner keeps the name";
   for (const char* name :
        {"b.json", "in.json", "text.json", "c.json", "in/names.tsv.json", "in/7.json.json", ".json", "in/7.json/x"}) {
     EXPECT_FALSE(tree.exists(top + name)) << name;
   }
 }
 
-TEST(DocumentsOfParts, OfRecordsKeepApart) {
+TEST(DocumentsOfParts, OfDifferentRecordsHaveDifferentNumbers) {
   TellingStore toy({.chunks = 20}, messages());
   const ToyTree tree(toy);
   std::set<std::uint64_t> numbers, inodes;
@@ -374,7 +374,7 @@ TEST(DocumentsOfParts, OfRecordsKeepApart) {
   EXPECT_EQ(inodes.size(), 120u);
 }
 
-TEST(DocumentsOfParts, OfASliceThatTheRecordNoLongerHoldsFail) {
+TEST(DocumentsOfParts, OfASliceBeyondTheRecordFail) {
   Parts parts = messages();
   parts[0].extent.size = 1000;
   TellingStore toy({}, parts);

@@ -11,7 +11,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-TEST(EndLimit, OrderlyEndIsNotOverdue) {
+TEST(EndLimit, RegularEndIsNotOverdue) {
   bool is_overdue = false;
   {
     EndLimit limit(1h, [&] { is_overdue = true; });
@@ -21,7 +21,7 @@ TEST(EndLimit, OrderlyEndIsNotOverdue) {
   EXPECT_FALSE(is_overdue);
 }
 
-TEST(EndLimit, EndThatDoesNotComeIsOverdue) {
+TEST(EndLimit, EndThatDoesNotCompleteIsOverdue) {
   const Signal overdue;
   EndLimit limit(1ms, [overdue] { overdue.set(); });
   limit.begin();

@@ -23,7 +23,7 @@ std::string in_chunk(const ToyStore& toy, std::size_t chunk, std::string_view na
   return ".views/chunks/" + position_name(toy.file.begins[chunk]) + "/records/" + std::string(name);
 }
 
-TEST(ExtendedAttributes, SayWhereARecordStands) {
+TEST(ExtendedAttributes, GiveThePositionOfARecord) {
   for (const bool counts_in_header : {true, false}) {
     ToyStore toy({.chunks = 6, .counts_in_header = counts_in_header, .broken_headers = {1}});
     const ToyTree tree(toy);
@@ -53,7 +53,7 @@ TEST(ExtendedAttributes, AreListedForRecordsAndChunks) {
   for (const char* path : {"", "info.json", "records", ".views/streams/concat"}) EXPECT_EQ(names(path), "") << path;
 }
 
-TEST(ExtendedAttributes, OthersAreNotThere) {
+TEST(ExtendedAttributes, OtherFilesHaveNone) {
   ToyStore toy({.chunks = 2});
   const ToyTree tree(toy);
   for (const char* name : {"security.capability", "user.recordfs", "user.recordfs.", "user.recordfs.ordinal2", ""}) {
@@ -63,7 +63,7 @@ TEST(ExtendedAttributes, OthersAreNotThere) {
   EXPECT_EQ(value_of(tree, "", "user.recordfs.codec"), "error: not found");
 }
 
-TEST(ExtendedAttributes, OfADirectoryOfContainersThereAreNone) {
+TEST(ExtendedAttributes, DirectoryOfContainersHasNone) {
   ToyStore one({.chunks = 2});
   ToyStore other({.chunks = 3});
   const ToyTree tree({{"one", &one}, {"other", &other}});
@@ -72,7 +72,7 @@ TEST(ExtendedAttributes, OfADirectoryOfContainersThereAreNone) {
   EXPECT_EQ(of_record(tree, "other/records/7", "ordinal"), "7");
 }
 
-TEST(ExtendedAttributes, ChecksumIsThatOfInfo) {
+TEST(ExtendedAttributes, ChecksumEqualsTheOneInInfo) {
   ToyStore toy({.chunks = 4, .broken_payloads = {1}, .unsupported = {2}});
   const ToyTree tree(toy);
   for (std::size_t chunk = 0; chunk < 4; ++chunk) {
@@ -91,7 +91,7 @@ TEST(ExtendedAttributes, ChunkIsVerifiedOnceForAllItsRecords) {
   EXPECT_EQ(toy.watch->verifies.load(), 1u);
 }
 
-TEST(ExtendedAttributes, TypeIsThatOfTheBytesTheSuffixOrTheMetadata) {
+TEST(ExtendedAttributes, TypeDependsOnBytesSuffixAndMetadata) {
   ToyStore toy({.chunks = 2});
   EXPECT_EQ(value_of(ToyTree(toy), "records/1", "user.mime_type"), "text/plain; charset=utf-8");
   EXPECT_EQ(value_of(ToyTree(toy, ".json"), "records/1", "user.mime_type"), "text/plain; charset=utf-8");
@@ -100,7 +100,7 @@ TEST(ExtendedAttributes, TypeIsThatOfTheBytesTheSuffixOrTheMetadata) {
   EXPECT_EQ(value_of(ToyTree(stated), "records/1", "user.mime_type"), "application/x-toy");
 }
 
-TEST(ExtendedAttributes, WhatCannotBeReadHasNoType) {
+TEST(ExtendedAttributes, UnreadableRecordHasNoType) {
   ToyStore toy({.chunks = 2, .unreadable_records = {1}});
   const ToyTree tree(toy);
   EXPECT_EQ(value_of(tree, "records/1", "user.mime_type"), "error: damage");

@@ -20,7 +20,7 @@ struct CountedKey {
   static inline std::uint64_t comparisons = 0;
 };
 
-TEST(FirstIndex, FindsThePlaceOfEachKeyOfAListInAnyOrder) {
+TEST(FirstIndex, FindsTheIndexOfEachKeyOfAnUnsortedList) {
   const FirstIndex<std::string_view> index({"c", "a", "", "b"});
   EXPECT_EQ(index.find("c"), 0u);
   EXPECT_EQ(index.find("a"), 1u);
@@ -41,7 +41,7 @@ TEST(FirstIndex, FindsNothingInAnEmptyList) {
   EXPECT_EQ(FirstIndex<std::uint64_t>(std::vector<std::uint64_t>()).find(0), std::nullopt);
 }
 
-TEST(FirstIndex, ALookupAmong65536KeysTakesAtMost20Comparisons) {
+TEST(FirstIndex, LookupAmong65536KeysTakesAtMost20Comparisons) {
   constexpr std::uint64_t kKeys = 65536;
   std::vector<CountedKey> keys;
   for (std::uint64_t i = 0; i < kKeys; ++i) keys.push_back({2 * (kKeys - i)});

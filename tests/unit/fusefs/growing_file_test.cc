@@ -66,7 +66,7 @@ class GrowingLog {
   std::unique_ptr<GrowingFile> growing_;
 };
 
-TEST(GrowingFile, ShowsRecordsOnceTheyAreWhole) {
+TEST(GrowingFile, ShowsRecordsOnceTheyAreComplete) {
   GrowingLog log(3);
   EXPECT_EQ(log.records(*log.growing().store()), 3u);
   EXPECT_EQ(log.grown(), nullptr);
@@ -80,7 +80,7 @@ TEST(GrowingFile, ShowsRecordsOnceTheyAreWhole) {
   EXPECT_EQ(log.records(*log.growing().store()), 6u);
 }
 
-TEST(GrowingFile, WhereNobodyHasCountedIsTakenUpWithoutAWalk) {
+TEST(GrowingFile, GrowsWithoutAScanIfNothingWasCounted) {
   GrowingLog log(3);
   log.append(1);
   const auto store = log.grown();
@@ -89,7 +89,7 @@ TEST(GrowingFile, WhereNobodyHasCountedIsTakenUpWithoutAWalk) {
   EXPECT_EQ(log.records(*store), 4u);
 }
 
-TEST(GrowingFile, IsFollowedWhenItsNameIsAnotherFiles) {
+TEST(GrowingFile, DetectsThatItsNameIsAnotherFile) {
   GrowingLog log(3);
   EXPECT_TRUE(log.growing().is_at_its_path());
   std::filesystem::rename(log.path(), log.path() + ".1");
@@ -98,7 +98,7 @@ TEST(GrowingFile, IsFollowedWhenItsNameIsAnotherFiles) {
   EXPECT_FALSE(log.growing().is_at_its_path()) << "a copy is another file";
 }
 
-TEST(GrowingFile, ThatWasCutOffOrRewrittenIsNotShownAnyMore) {
+TEST(GrowingFile, IsNoLongerShownAfterTruncationOrRewriting) {
   GrowingLog cut(30);
   cut.file().resize(100);
   EXPECT_EQ(cut.growing().grow([] {}).error().code, Code::kChanged);
@@ -125,7 +125,7 @@ struct Taken {
   }
 };
 
-TEST(FollowRecords, HandsOutEachRecordOnceAndInOrder) {
+TEST(FollowRecords, ReturnsEachRecordOnceInOrder) {
   GrowingLog log(10);
   FileWatch watch({log.path()});
   Taken taken;
@@ -140,7 +140,7 @@ TEST(FollowRecords, HandsOutEachRecordOnceAndInOrder) {
   for (std::size_t i = 0; i < taken.records.size(); ++i) EXPECT_EQ(taken.records[i], GrowingLog::record(8 + i));
 }
 
-TEST(FollowRecords, EndsWhenItIsStopped) {
+TEST(FollowRecords, EndsWhenStopped) {
   GrowingLog log(3);
   FileWatch watch({log.path()});
   Taken taken;
@@ -152,7 +152,7 @@ TEST(FollowRecords, EndsWhenItIsStopped) {
   EXPECT_EQ(taken.records.size(), 3u);
 }
 
-TEST(FollowRecords, EndsWhenNobodyReadsAnyMore) {
+TEST(FollowRecords, EndsWhenTheReaderIsGone) {
   GrowingLog log(3);
   FileWatch watch({log.path()});
   int ends[2] = {};
@@ -164,7 +164,7 @@ TEST(FollowRecords, EndsWhenNobodyReadsAnyMore) {
   ::close(ends[1]);
 }
 
-TEST(FollowRecords, FailsWhenTheFileIsNoLongerTheOneThatWasOpened) {
+TEST(FollowRecords, FailsWhenTheFileWasReplaced) {
   GrowingLog log(30);
   FileWatch watch({log.path()});
   Taken taken;
@@ -175,7 +175,7 @@ TEST(FollowRecords, FailsWhenTheFileIsNoLongerTheOneThatWasOpened) {
   EXPECT_EQ(follow_records(log.growing(), watch, taken.following(0, pause)).error().code, Code::kChanged);
 }
 
-TEST(FileWatch, CountsAWakeThatCameBeforeTheWait) {
+TEST(FileWatch, WakeBeforeTheWaitIsNotLost) {
   const TempFile file("x");
   FileWatch watch({file.path()});
   watch.wake();

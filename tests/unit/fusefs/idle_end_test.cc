@@ -25,7 +25,7 @@ class Idle {
   }};
 };
 
-TEST(IdleEnd, ComesAfterAllOfTheTimeWithoutRequests) {
+TEST(IdleEnd, ComesAfterTheTimeoutWithoutRequests) {
   Idle idle(false);
   idle.ticks(IdleEnd::kTicks - 1);
   EXPECT_EQ(idle.tries, 0u);
@@ -33,7 +33,7 @@ TEST(IdleEnd, ComesAfterAllOfTheTimeWithoutRequests) {
   EXPECT_EQ(idle.tries, 1u);
 }
 
-TEST(IdleEnd, EachRequestBeginsTheTimeAnew) {
+TEST(IdleEnd, EachRequestRestartsTheTimeout) {
   Idle idle(false);
   for (int i = 0; i < 10; ++i) {
     idle.ticks(IdleEnd::kTicks - 1);
@@ -45,10 +45,10 @@ TEST(IdleEnd, EachRequestBeginsTheTimeAnew) {
   EXPECT_EQ(idle.tries, 1u);
 }
 
-TEST(IdleEnd, TriesAgainWhereItWasInUse) {
+TEST(IdleEnd, RetriesIfTheMountIsInUse) {
   Idle idle(true);
   idle.ticks(3 * IdleEnd::kTicks);
-  EXPECT_EQ(idle.tries, 3u) << "what the try itself asked for does not count";
+  EXPECT_EQ(idle.tries, 3u) << "requests of the attempt itself do not count";
 }
 
 }  // namespace

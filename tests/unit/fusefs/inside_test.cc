@@ -35,7 +35,7 @@ std::vector<PartShape> files(const Names& keys) {
   return parts;
 }
 
-TEST(InsideView, IsThereOnlyWhereRecordsHaveParts) {
+TEST(InsideView, ExistsOnlyIfRecordsHaveParts) {
   ToyStore with(events());
   const ToyTree tree(with);
   EXPECT_EQ(tree.target("inside"), ".views/inside");
@@ -61,7 +61,7 @@ TEST(InsideView, HasADirectoryForEachRecord) {
   EXPECT_EQ(toy.watch->decodes, 0u);
 }
 
-TEST(InsideView, ShortNameOfARecordIsALinkToTheListedOne) {
+TEST(InsideView, ShortNameOfARecordIsALinkToTheListedName) {
   ToyStore toy(events());
   const ToyTree tree(toy);
   EXPECT_EQ(tree.status(kView + "5").type, FileType::kLink);
@@ -73,7 +73,7 @@ TEST(InsideView, ShortNameOfARecordIsALinkToTheListedOne) {
   }
 }
 
-TEST(InsideView, PartsAreThoseOfTheRecord) {
+TEST(InsideView, PartsEqualThoseOfTheRecord) {
   ToyStore toy(events());
   const ToyTree tree(toy);
   const std::string top = kView + "000000004";
@@ -105,7 +105,7 @@ TEST(InsideView, FilesAreReadInPieces) {
   }
 }
 
-TEST(InsideView, SlicesAreBytesOfTheRecordAndNotACopy) {
+TEST(InsideView, SlicesAreNotCopied) {
   ToyStore toy(events());
   const ToyTree tree(toy);
   Goal goal;
@@ -124,7 +124,7 @@ TEST(InsideView, RecordIsParsedOnceForAllItsParts) {
   EXPECT_EQ(toy.watch->parts, 1u);
 }
 
-TEST(InsideView, KeysThatAreNoNamesGetOnesAndATable) {
+TEST(InsideView, InvalidNamesAreReplacedAndListedInATable) {
   const std::string long_key(500, 'x');
   const Names keys = {"plain", "",     ".",         "..",     "a/b", std::string("\0\n", 2),
                       "same",  "same", "names.tsv", long_key, "ä"};
@@ -153,7 +153,7 @@ TEST(InsideView, KeysThatAreNoNamesGetOnesAndATable) {
   EXPECT_EQ(tree.names(top + "tidy"), (Names{"a", "b"}));
 }
 
-TEST(InsideView, RecordThatCannotBeReadGivesItsError) {
+TEST(InsideView, UnreadableRecordFailsWithItsError) {
   ToyStore toy({.parts = event, .broken_payloads = {1}, .unsupported = {2}, .unreadable_records = {1}});
   const ToyTree tree(toy);
   EXPECT_EQ(tree.names(".views/inside").size(), 12u);
@@ -170,7 +170,7 @@ TEST(InsideView, RecordThatCannotBeReadGivesItsError) {
   EXPECT_EQ(toy.lines.all().size(), 3u);
 }
 
-TEST(InsideView, EachRecordWhosePartsCannotBeToldIsLogged) {
+TEST(InsideView, EachRecordWithUnreadablePartsIsLogged) {
   ToyStore toy({.parts = event, .broken_parts = {1, 2, 4}});
   const ToyTree tree(toy);
   for (int again = 0; again < 2; ++again) {
@@ -213,7 +213,7 @@ void give(ToyStore& toy, Parts parts) {
       toy.services);
 }
 
-TEST(InsideView, PartsThatContradictThemselvesAreDamage) {
+TEST(InsideView, InconsistentPartsAreDamage) {
   for (const Parts& parts : {Parts{{.key = "in itself", .parent = 0}},
                              Parts{{.key = "file", .kind = PartKind::kText}, {.key = "in a file", .parent = 0}},
                              Parts{{.key = "before its directory", .parent = 1}, {.key = "directory"}}}) {
@@ -224,7 +224,7 @@ TEST(InsideView, PartsThatContradictThemselvesAreDamage) {
   }
 }
 
-TEST(InsideView, SliceThatItsRecordNoLongerHoldsIsNeverShort) {
+TEST(InsideView, SliceBeyondItsRecordFailsInsteadOfAShortRead) {
   ToyStore toy({});
   give(toy, {{.key = "x", .kind = PartKind::kSlice, .extent = {10, 1000}}});
   EXPECT_EQ(ToyTree(toy).read(kView + "000000000/x"), "error: changed");
@@ -242,7 +242,7 @@ TEST(InsideView, AHundredThousandPartsAreFoundQuickly) {
   for (const auto& [name, entry] : listing) ASSERT_EQ(tree.child(top, name).value(), entry.number);
 }
 
-TEST(InsideView, NumbersLiveAsLongAsTheyAreKnown) {
+TEST(InsideView, NumbersAreKeptUntilForgotten) {
   ToyStore toy(events());
   const ToyTree tree(toy);
   EXPECT_EQ(tree->known_insides(), 0u);
@@ -259,7 +259,7 @@ TEST(InsideView, NumbersLiveAsLongAsTheyAreKnown) {
   EXPECT_EQ(tree->read(text, 0, 1, goal).error().code, Code::kNotFound);
 }
 
-TEST(InsideView, ListingIsNoLookupUntilItsNumbersAreAsked) {
+TEST(InsideView, ListingCountsAsALookupOnlyIfNumbersAreRequested) {
   ToyStore toy(events());
   const ToyTree tree(toy);
   const std::uint64_t top = tree.find(kView + "000000001").value();
@@ -281,7 +281,7 @@ TEST(InsideView, ListingIsNoLookupUntilItsNumbersAreAsked) {
   EXPECT_EQ(tree->known_insides(), 0u);
 }
 
-TEST(InsideView, WalkThroughAllRecordsKeepsNothingWhenForgotten) {
+TEST(InsideView, ForgottenLookupsOfAllRecordsKeepNothing) {
   ToyStore toy({.chunks = 400, .parts = event});
   const ToyTree tree(toy);
   for (const std::string& name : tree.names(".views/inside")) {
@@ -301,7 +301,7 @@ void gather(const ToyTree& tree, std::uint64_t directory, const std::string& pat
   }
 }
 
-TEST(InsideView, InodesAreAllDifferentAndTheSameInEveryMount) {
+TEST(InsideView, InodesAreUniqueAndTheSameInEveryMount) {
   ToyStore first(events());
   ToyStore second(events());
   const ToyTree one({{"first", &first}, {"second", &second}});
@@ -323,7 +323,7 @@ TEST(InsideView, InodesAreAllDifferentAndTheSameInEveryMount) {
   EXPECT_GT(*all.begin(), 1u);
 }
 
-TEST(InsideView, RecordsOfSeveralContainersKeepApart) {
+TEST(InsideView, RecordsOfSeveralContainersAreDistinct) {
   ToyStore first(events());
   ToyStore second({.parts = [](std::uint64_t) { return files({"other"}); }});
   const ToyTree tree({{"first", &first}, {"second", &second}});
@@ -354,7 +354,7 @@ TEST(InsideView, WaitsOnlyUntilTheCatalogHasReachedIt) {
   EXPECT_EQ(tree.list(view).size(), 18u);
 }
 
-TEST(InsideView, ManyThreadsSeeWhatOneDoes) {
+TEST(InsideView, ManyThreadsSeeTheSameAsOne) {
   ToyStore toy({.chunks = 60, .parts = event}, {.anchors = 2, .chunks_per_anchor = 2, .kept_places = 4}, 4000);
   const ToyTree tree(toy);
   std::vector<std::future<int>> wrong;

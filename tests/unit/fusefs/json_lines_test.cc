@@ -22,19 +22,19 @@ std::string line_of(const RecordName& name, std::string_view record) {
   return line;
 }
 
-TEST(JsonLines, ARecordIsAnObjectOnALine) {
+TEST(JsonLines, RecordIsAnObjectOnOneLine) {
   EXPECT_EQ(line_of(std::uint64_t{42}, "hello"), "{\"ordinal\":42,\"size\":5,\"text\":\"hello\"}\n");
   EXPECT_EQ(line_of(std::uint64_t{0}, ""), "{\"ordinal\":0,\"size\":0,\"text\":\"\"}\n");
   EXPECT_EQ(line_of(RecordAddress{65536, 3}, "x"), "{\"chunk\":65536,\"index\":3,\"size\":1,\"text\":\"x\"}\n");
 }
 
-TEST(JsonLines, WhatIsNoTextStandsInBase64) {
+TEST(JsonLines, NonTextIsBase64) {
   EXPECT_EQ(line_of(std::uint64_t{1}, "\xff\xfe"), "{\"ordinal\":1,\"size\":2,\"base64\":\"//4=\"}\n");
   EXPECT_EQ(line_of(std::uint64_t{1}, "eight ascii bytes, then \xc3"),
             "{\"ordinal\":1,\"size\":25,\"base64\":\"ZWlnaHQgYXNjaWkgYnl0ZXMsIHRoZW4gww==\"}\n");
 }
 
-TEST(JsonLines, EveryCharacterComesBack) {
+TEST(JsonLines, EveryCharacterRoundTrips) {
   std::string text;
   for (char c = 0; c < 0x7f; ++c) text += c;
   text += "\x7f \xc2\x85 caf\xc3\xa9 \xe2\x80\xa8 \xf0\x9f\x8c\x8d";
@@ -43,7 +43,7 @@ TEST(JsonLines, EveryCharacterComesBack) {
   EXPECT_EQ(Json::parse(line)["text"].get<std::string>(), text);
 }
 
-TEST(JsonLines, WhatIsDecodedStandsBehindTheRecord) {
+TEST(JsonLines, DecodedContentFollowsTheRecord) {
   testing::ToldContainer container;
   container.tell = [](Bytes) -> Result<Value> { return Value{std::uint64_t{5}}; };
   std::string line;
@@ -51,7 +51,7 @@ TEST(JsonLines, WhatIsDecodedStandsBehindTheRecord) {
   EXPECT_EQ(line, "{\"ordinal\":1,\"size\":1,\"text\":\"x\",\"decoded\":5}\n");
 }
 
-TEST(JsonLines, AFailureThatMayPassLeavesNothing) {
+TEST(JsonLines, TemporaryFailureWritesNothing) {
   testing::ToldContainer container;
   container.tell = [](Bytes) -> Result<Value> { return Error{.code = Code::kIo, .detail = "later"}; };
   std::string line = "before";
@@ -59,7 +59,7 @@ TEST(JsonLines, AFailureThatMayPassLeavesNothing) {
   EXPECT_EQ(line, "before");
 }
 
-TEST(JsonLines, AnyBytesMakeALineThatIsJson) {
+TEST(JsonLines, AnyBytesYieldALineOfJson) {
   std::mt19937 random(5);
   for (int i = 0; i < 2000; ++i) {
     std::string record(random() % 40, '\0');

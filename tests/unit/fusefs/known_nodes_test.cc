@@ -28,7 +28,7 @@ std::uint64_t number_of(KnownNodes& nodes, const FileState& found, MirroredType 
   return nodes.look_up(0, "a/file", type, found, now)->number;
 }
 
-TEST(KnownNodes, NumberStaysWhileTheFileDoes) {
+TEST(KnownNodes, NumberIsKeptWhileTheFileIsUnchanged) {
   KnownNodes nodes;
   const std::uint64_t number = number_of(nodes, state(5));
   EXPECT_TRUE(KnownNodes::is_mirrored(number));
@@ -38,7 +38,7 @@ TEST(KnownNodes, NumberStaysWhileTheFileDoes) {
   EXPECT_NE(nodes.look_up(1, "a/file", MirroredType::kFile, state(5), kNow)->number, number);
 }
 
-TEST(KnownNodes, AnotherStateIsAnotherNumberAndTheOldOneMeansTheOld) {
+TEST(KnownNodes, NewStateGetsANewNumberAndTheOldOneKeepsItsMeaning) {
   KnownNodes nodes;
   std::uint64_t last = number_of(nodes, state(5));
   for (const FileState& found : {state(6), state(6, 11), state(6, 11, {100, 2})}) {
@@ -52,14 +52,14 @@ TEST(KnownNodes, AnotherStateIsAnotherNumberAndTheOldOneMeansTheOld) {
   EXPECT_EQ(nodes.size(), 5u);
 }
 
-TEST(KnownNodes, DirectoryKeepsItsNumberWhileItIsChanged) {
+TEST(KnownNodes, ChangedDirectoryKeepsItsNumber) {
   KnownNodes nodes;
   const std::uint64_t number = number_of(nodes, state(5), MirroredType::kDirectory);
   EXPECT_EQ(number_of(nodes, state(5, 20, {200, 0}), MirroredType::kDirectory), number);
   EXPECT_NE(number_of(nodes, state(6), MirroredType::kDirectory), number);
 }
 
-TEST(KnownNodes, StateThatMayChangeUnseenIsNotReliedOn) {
+TEST(KnownNodes, UnsettledStateGetsANewNumber) {
   KnownNodes nodes;
   const FileState found = state(5, 10, {kNow.tv_sec, 1});
   const timespec same_tick{kNow.tv_sec, 1'000'000};
@@ -70,7 +70,7 @@ TEST(KnownNodes, StateThatMayChangeUnseenIsNotReliedOn) {
   EXPECT_EQ(number_of(nodes, found, MirroredType::kFile, later), second);
 }
 
-TEST(FileState, IsSettledWhenTheClockHasGoneOn) {
+TEST(FileState, IsSettledOnceTheClockHasAdvanced) {
   const auto is_settled = [](timespec changed, timespec now) { return FileState{.changed = changed}.is_settled(now); };
   EXPECT_FALSE(is_settled({10, 5}, {10, 5}));
   EXPECT_FALSE(is_settled({10, 999'000'000}, {11, 1'000'000}));
@@ -80,7 +80,7 @@ TEST(FileState, IsSettledWhenTheClockHasGoneOn) {
   EXPECT_TRUE(is_settled({20, 5}, {10, 5})) << "another machine's clock";
 }
 
-TEST(KnownNodes, IsForgottenWhenAllLookupsAreTakenBack) {
+TEST(KnownNodes, IsForgottenWithItsLastLookup) {
   KnownNodes nodes;
   const std::uint64_t number = number_of(nodes, state(5), MirroredType::kContainer);
   EXPECT_EQ(number_of(nodes, state(5), MirroredType::kContainer), number);
@@ -95,7 +95,7 @@ TEST(KnownNodes, IsForgottenWhenAllLookupsAreTakenBack) {
   EXPECT_NE(number_of(nodes, state(5), MirroredType::kContainer), number) << "numbers are not used again";
 }
 
-TEST(KnownNodes, OldStateIsForgottenWithoutTheNew) {
+TEST(KnownNodes, OldStateIsForgottenSeparatelyFromTheNew) {
   KnownNodes nodes;
   const std::uint64_t old = number_of(nodes, state(5));
   const std::uint64_t number = number_of(nodes, state(6));
@@ -120,7 +120,7 @@ TEST(KnownNodes, ManyThreadsLookUpAndForget) {
   EXPECT_EQ(nodes.size(), 0u);
 }
 
-TEST(NumberRanges, RangeIsWhereItWasWantedUnlessSomebodyHasIt) {
+TEST(NumberRanges, RangeIsAtTheWantedPositionUnlessTaken) {
   Numbering taken;
   taken.add("container", 100000);
   const auto [begin, end] = taken.taken().front();
@@ -140,7 +140,7 @@ TEST(NumberRanges, RangeIsWhereItWasWantedUnlessSomebodyHasIt) {
   EXPECT_EQ(ranges.take(4, end + 5000, 1000), end + 5000);
 }
 
-TEST(NumberRanges, GoesOnAtTheBeginningAndEndsWithoutRoom) {
+TEST(NumberRanges, WrapsAroundAndFailsWhenFull) {
   constexpr std::uint64_t kValues = std::uint64_t{1} << kValueBits;
   NumberRanges ranges{Numbering{}};
   EXPECT_EQ(ranges.take(1, kValues - 1000, 1000), kValues - 1000);
@@ -151,7 +151,7 @@ TEST(NumberRanges, GoesOnAtTheBeginningAndEndsWithoutRoom) {
   EXPECT_TRUE(ranges.take(4, 0, kValues / 2));
 }
 
-TEST(RecentlyUsed, KeepsThoseThatWereUsedLast) {
+TEST(RecentlyUsed, KeepsTheMostRecentlyUsed) {
   RecentlyUsed<const int> kept(2);
   std::weak_ptr<const int> first = kept.add(1, std::make_shared<const int>(1));
   kept.add(2, std::make_shared<const int>(2));
@@ -166,7 +166,7 @@ TEST(RecentlyUsed, KeepsThoseThatWereUsedLast) {
   EXPECT_EQ(kept.size(), 0u);
 }
 
-TEST(Closer, ClosesBehindWhoGivesAndBeforeItEnds) {
+TEST(Closer, ClosesOnItsOwnThreadAndBeforeItsDestructionEnds) {
   std::vector<std::thread::id> closed_by;
   {
     Closer closer(std::chrono::hours(1), [] {});
@@ -180,10 +180,10 @@ TEST(Closer, ClosesBehindWhoGivesAndBeforeItEnds) {
   closer.stop();
   EXPECT_EQ(closed_by.size(), 2u);
   closer.later({[&] { closed_by.push_back(std::this_thread::get_id()); }});
-  EXPECT_EQ(closed_by.size(), 3u) << "and behind the end it is done at once";
+  EXPECT_EQ(closed_by.size(), 3u) << "and after the end it closes at once";
 }
 
-TEST(Closers, FilesystemThatHangsHoldsUpNoOther) {
+TEST(Closers, HungFilesystemDelaysNoOther) {
   const Signal hangs;
   const Signal released;
   Closers closers(std::chrono::hours(1), [] {});

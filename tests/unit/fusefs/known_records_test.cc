@@ -10,7 +10,7 @@ namespace {
 
 Node part(std::uint64_t address, std::uint64_t number) { return {NodeKind::kPart, address, number}; }
 
-TEST(KnownRecords, AKeyIsAnotherThanARecordOfItsNumber) {
+TEST(KnownRecords, KeyAndRecordOfTheSameNumberAreDistinct) {
   KnownRecords known;
   const std::uint64_t number = UINT64_MAX;
   const std::uint64_t key = known.look_up(0, {NodeKind::kKey, number});
@@ -24,7 +24,7 @@ TEST(KnownRecords, AKeyIsAnotherThanARecordOfItsNumber) {
   EXPECT_EQ(known.rows(), 1u);
 }
 
-TEST(KnownRecords, NumberMeansWhatItWasGivenFor) {
+TEST(KnownRecords, NumberFindsWhatItWasAssignedTo) {
   KnownRecords known;
   const std::uint64_t largest = (std::uint64_t{1} << 58) - 1;
   const std::uint64_t last_part = (std::uint64_t{1} << 24) - 1;
@@ -43,7 +43,7 @@ TEST(KnownRecords, NumberMeansWhatItWasGivenFor) {
   EXPECT_EQ(known.rows(), 6u);
 }
 
-TEST(KnownRecords, PartHasOneNumberAsLongAsItsRecordIsKnown) {
+TEST(KnownRecords, PartKeepsItsNumberWhileItsRecordIsKnown) {
   KnownRecords known;
   const std::uint64_t first = known.look_up(0, part(5, 1));
   const std::uint64_t second = known.look_up(0, part(5, 2));
@@ -54,7 +54,7 @@ TEST(KnownRecords, PartHasOneNumberAsLongAsItsRecordIsKnown) {
   EXPECT_EQ(known.rows(), 1u);
 }
 
-TEST(KnownRecords, RowGoesWithTheLastLookup) {
+TEST(KnownRecords, RowIsRemovedWithTheLastLookup) {
   KnownRecords known;
   const std::uint64_t first = known.look_up(0, part(5, 1));
   known.look_up(0, part(5, 1));
@@ -66,7 +66,7 @@ TEST(KnownRecords, RowGoesWithTheLastLookup) {
   EXPECT_EQ(known.rows(), 0u);
 }
 
-TEST(KnownRecords, FreedNumberIsNotGivenAgainAtOnce) {
+TEST(KnownRecords, FreedNumberIsNotReusedAtOnce) {
   KnownRecords known;
   const std::uint64_t old = known.look_up(0, part(5, 1));
   known.forget(old, 1);
@@ -74,7 +74,7 @@ TEST(KnownRecords, FreedNumberIsNotGivenAgainAtOnce) {
   EXPECT_FALSE(known.find(old));
 }
 
-TEST(KnownRecords, WhatWasNotGivenOutMeansNothingAndIsNotForgotten) {
+TEST(KnownRecords, UnassignedNumberIsUnknownAndCannotBeForgotten) {
   KnownRecords known;
   const std::uint64_t given = known.look_up(0, part(5, 1));
   for (const std::uint64_t other : {std::uint64_t{0}, std::uint64_t{1}, given + (std::uint64_t{1} << 24), ~given,

@@ -49,15 +49,15 @@ void expect_tree_true(const toy::Shape& shape) {
   EXPECT_GT(visible + hidden, 12u);
 }
 
-TEST(Listing, IsWhatLookupsFindForASoundFile) {
+TEST(Listing, MatchesLookupsForAnUndamagedFile) {
   expect_tree_true({.attributes = {{"a", "", "1"}, {"a", "", "22"}, {"", "", "333"}}, .trailer = "end"});
 }
 
-TEST(Listing, IsWhatLookupsFindWithoutSeekStructureAndCounts) {
+TEST(Listing, MatchesLookupsWithoutSeekStructureAndCounts) {
   expect_tree_true({.seekable = false, .counts_in_header = false, .small_layout = false});
 }
 
-TEST(Listing, IsWhatLookupsFindForADamagedFile) {
+TEST(Listing, MatchesLookupsForADamagedFile) {
   expect_tree_true({.chunks = 9,
                     .record_size = [](std::uint64_t ordinal) { return ordinal % 3; },
                     .broken_headers = {0, 5},
@@ -66,7 +66,7 @@ TEST(Listing, IsWhatLookupsFindForADamagedFile) {
                     .unreadable_records = {9, 10, 11}});
 }
 
-TEST(Listing, IsWhatLookupsFindForADamagedFileWithoutCounts) {
+TEST(Listing, MatchesLookupsForADamagedFileWithoutCounts) {
   expect_tree_true({.chunks = 9,
                     .seekable = false,
                     .counts_in_header = false,
@@ -75,7 +75,7 @@ TEST(Listing, IsWhatLookupsFindForADamagedFileWithoutCounts) {
                     .unsupported = {4}});
 }
 
-TEST(Listing, IsWhatLookupsFindInsideRecords) {
+TEST(Listing, MatchesLookupsInsideRecords) {
   const auto inside = [](std::uint64_t ordinal) {
     std::vector<toy::PartShape> parts = {{.key = "a"}, {.key = "a"}, {.key = "b/c", .parent = 0}};
     for (std::uint64_t i = 0; i < ordinal; ++i) {
@@ -87,7 +87,7 @@ TEST(Listing, IsWhatLookupsFindInsideRecords) {
   expect_tree_true({.parts = inside});
 }
 
-TEST(Listing, IsWhatLookupsFindForAnEmptyContainer) { expect_tree_true({.chunks = 0}); }
+TEST(Listing, MatchesLookupsForAnEmptyContainer) { expect_tree_true({.chunks = 0}); }
 
 TEST(Listing, RootShowsEachRecordOnceAndHidesTheViews) {
   ToyStore toy({.trailer = "end"});
@@ -108,14 +108,14 @@ TEST(Listing, RecordsAreInOrderWithTheirSizes) {
   }
 }
 
-TEST(Listing, SizesThatCostADecodeAreLeftOut) {
+TEST(Listing, SizesThatRequireADecodeAreOmitted) {
   ToyStore toy({.chunks = 5, .small_layout = false});
   const ToyTree tree(toy);
   for (const auto& [name, entry] : tree.list(tree.find("records").value())) EXPECT_FALSE(entry.size) << name;
   EXPECT_EQ(toy.watch->decodes, 0u);
 }
 
-TEST(Listing, ThousandsAreCutAtTheirBorders) {
+TEST(Listing, ThousandsDirectoriesHoldAThousandRecordsEach) {
   ToyStore toy({.chunks = 701, .records_per_chunk = 3});
   const ToyTree tree(toy);
   EXPECT_EQ(tree.names(".views/thousands"), (Names{"000000", "000001", "000002"}));
@@ -144,7 +144,7 @@ TEST(Listing, WaitsOnlyUntilTheCatalogHasReachedIt) {
   EXPECT_EQ(tree.list(records).size(), 18u);
 }
 
-TEST(Listing, FailureOnItsWayEndsItWhereItWasAndIsToldNext) {
+TEST(Listing, FailureEndsTheListingAndIsReturnedByTheNextCall) {
   ToyStore toy({.chunks = 6}, {.anchors = 4, .chunks_per_anchor = 2, .kept_places = 1});
   const ToyTree tree(toy);
   ASSERT_TRUE(waited([&](Goal& goal) { return toy.store->counts(goal); }));
@@ -175,11 +175,11 @@ std::vector<bool> sizes_given(std::uint64_t chunks, const std::vector<std::uint6
   return given;
 }
 
-TEST(Listing, OfAMillionRecordsHasTheirSizes) {
+TEST(Listing, ListingOfAMillionRecordsHasAllSizes) {
   EXPECT_EQ(sizes_given(1000, {0, 250'000, 999'999}), (std::vector<bool>{true, true, true}));
 }
 
-TEST(Listing, OfMoreRecordsHasTheSizesOfTheFirstAndThenNamesAlone) {
+TEST(Listing, ListingOfMoreRecordsHasSizesOfTheFirstOnesOnly) {
   EXPECT_EQ(sizes_given(1001, {0, 249'999, 250'000, 1'000'999}), (std::vector<bool>{true, true, false, false}));
 }
 

@@ -15,7 +15,7 @@ toy::Shape full_shape() {
           .trailer = "the end"};
 }
 
-TEST(Lookup, FixedNamesAreThere) {
+TEST(Lookup, FixedNamesAreFound) {
   ToyStore toy(full_shape());
   const ToyTree tree(toy);
   for (const char* directory : {"records", "metadata", ".views", ".views/chunks", ".views/thousands", ".views/index",
@@ -46,7 +46,7 @@ TEST(Lookup, ChunkDirectoryHasItsNames) {
   }
 }
 
-TEST(Lookup, NumbersMayBeSpelledWithoutTheirZeros) {
+TEST(Lookup, NumbersMayOmitLeadingZeros) {
   ToyStore toy({.chunks = 800});
   const ToyTree tree(toy);
   EXPECT_EQ(tree.find("records/42").value(), tree.find("records/000000042").value());
@@ -82,7 +82,7 @@ TEST(Lookup, RecordIsTheSameNodeInAllViews) {
   EXPECT_FALSE(tree.exists("records/1197"));
 }
 
-TEST(Lookup, NamesThatMeanNothingAreNotThere) {
+TEST(Lookup, UnknownNamesAreNotFound) {
   ToyStore toy(full_shape());
   const ToyTree tree(toy);
   const std::string chunk = ".views/chunks/" + position_name(toy.file.begins[1]);
@@ -124,7 +124,7 @@ TEST(Lookup, NamesThatMeanNothingAreNotThere) {
   }
 }
 
-TEST(Lookup, PartsThatAContainerLacksAreNotThere) {
+TEST(Lookup, MissingFeaturesOfAContainerAreNotFound) {
   ToyStore toy({.attributes = {{"plain", "", "x"}}});
   const ToyTree tree(toy);
   EXPECT_FALSE(tree.exists("trailer"));
@@ -133,7 +133,7 @@ TEST(Lookup, PartsThatAContainerLacksAreNotThere) {
   EXPECT_EQ(tree.names(".views/damage"), Names{});
 }
 
-TEST(Lookup, LookingAtTheRootAndOneChunkScansNoFile) {
+TEST(Lookup, LookupOfTheRootAndOneChunkDoesNotScan) {
   ToyStore toy({.chunks = 1000});
   const ToyTree tree(toy);
   EXPECT_FALSE(tree.list(MountTree::kRootNumber).empty());
@@ -142,7 +142,7 @@ TEST(Lookup, LookingAtTheRootAndOneChunkScansNoFile) {
   EXPECT_LE(toy.watch->scans, 20u);
 }
 
-TEST(Lookup, NumbersThatNameNothingAreRefused) {
+TEST(Lookup, InvalidNodeNumbersAreRefused) {
   ToyStore toy({});
   const ToyTree tree(toy);
   Goal goal;

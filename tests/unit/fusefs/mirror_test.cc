@@ -111,7 +111,7 @@ TEST_F(MirrorTest, ShowsFilesLinksFoldersAndContainers) {
   }
 }
 
-TEST_F(MirrorTest, LooksNotInsideBeforeSomebodyAsks) {
+TEST_F(MirrorTest, FilesAreNotReadBeforeALookup) {
   for (int i = 0; i < 20; ++i) folder.write("toy" + std::to_string(i), toy.bytes);
   EXPECT_EQ(names(MountTree::kRootNumber).size(), 20u);
   settle();
@@ -122,7 +122,7 @@ TEST_F(MirrorTest, LooksNotInsideBeforeSomebodyAsks) {
   EXPECT_EQ(opens, 1);
 }
 
-TEST_F(MirrorTest, HeadsAreReadOnceForAStateOfAFile) {
+TEST_F(MirrorTest, HeadIsReadOncePerFileState) {
   folder.write("toy", toy.bytes);
   folder.write("file", "text");
   settle();
@@ -137,7 +137,7 @@ TEST_F(MirrorTest, HeadsAreReadOnceForAStateOfAFile) {
   EXPECT_EQ(probes, 3);
 }
 
-TEST_F(MirrorTest, AProbeThatReadsPastTheEndOfAShortFileGetsNoBytes) {
+TEST_F(MirrorTest, ProbePastTheEndOfAShortFileGetsNoBytes) {
   folder.write("file", "short");
   Probes short_file([](const Source& source, std::string_view) -> Result<bool> {
     const auto behind = read_up_to(source, 64, 8);
@@ -149,7 +149,7 @@ TEST_F(MirrorTest, AProbeThatReadsPastTheEndOfAShortFileGetsNoBytes) {
   EXPECT_TRUE(short_file.ask(*file, FileState{.size = 5}, "file", current_time()));
 }
 
-TEST_F(MirrorTest, ReplacedContainerIsFoundAnewAndTheOldOneIsStale) {
+TEST_F(MirrorTest, ReplacedContainerIsReopenedAndTheOldOneIsStale) {
   folder.write("toy", toy.bytes);
   const std::uint64_t records = number("toy/records");
   const std::uint64_t record = number("toy/records/2");
@@ -167,7 +167,7 @@ TEST_F(MirrorTest, ReplacedContainerIsFoundAnewAndTheOldOneIsStale) {
   EXPECT_EQ(read("toy/records/2"), other.records[2]);
 }
 
-TEST_F(MirrorTest, ContainerThatWasClosedIsOpenedAgainUnderItsNumbers) {
+TEST_F(MirrorTest, ClosedContainerIsReopenedWithTheSameNumbers) {
   folder.write("toy", toy.bytes);
   const std::uint64_t record = number("toy/records/2");
   for (int i = 0; i < 70; ++i) {
@@ -179,7 +179,7 @@ TEST_F(MirrorTest, ContainerThatWasClosedIsOpenedAgainUnderItsNumbers) {
   EXPECT_EQ(opens, before + 1);
 }
 
-TEST_F(MirrorTest, FileThatIsAnotherNowIsStale) {
+TEST_F(MirrorTest, ReplacedFileIsStale) {
   folder.write("file", "text");
   const std::uint64_t file = number("file");
   folder.replace("file", "other");
@@ -189,7 +189,7 @@ TEST_F(MirrorTest, FileThatIsAnotherNowIsStale) {
   EXPECT_EQ(failure("file"), Code::kNotFound);
 }
 
-TEST_F(MirrorTest, DirectoryThatIsAnotherNowIsStale) {
+TEST_F(MirrorTest, ReplacedDirectoryIsStale) {
   folder.write("sub/file", "text");
   const std::uint64_t directory = number("sub");
   std::filesystem::rename(folder / "sub", folder / "moved");
@@ -201,7 +201,7 @@ TEST_F(MirrorTest, DirectoryThatIsAnotherNowIsStale) {
   EXPECT_EQ(read("sub/file"), "other");
 }
 
-TEST_F(MirrorTest, WhatIsForgottenHasNoNumberAnyMore) {
+TEST_F(MirrorTest, ForgottenNodeHasNoNumber) {
   folder.write("toy", toy.bytes);
   Goal goal;
   const std::uint64_t container = number("toy");
@@ -236,7 +236,7 @@ TEST_F(MirrorTest, InodeIsAFunctionOfThePathInTheMount) {
   EXPECT_EQ(tree().parent_inode(number("sub")), MountTree::kRootNumber);
 }
 
-TEST_F(MirrorTest, WhatLastsIsTold) {
+TEST_F(MirrorTest, LifetimeOfEachNodeIsReported) {
   folder.write("toy", toy.bytes);
   folder.write("file", "text");
   EXPECT_EQ(look_up("file")->lasting, Lasting::kNothing);
@@ -246,7 +246,7 @@ TEST_F(MirrorTest, WhatLastsIsTold) {
   EXPECT_FALSE(tree().may_change(number("toy")));
 }
 
-TEST_F(MirrorTest, WalkingOnWorksInsideContainers) {
+TEST_F(MirrorTest, FollowingRecordsAreVisitedInsideContainers) {
   folder.write("toy", toy.bytes);
   settle();
   const std::uint64_t record = number("toy/records/4");
@@ -263,7 +263,7 @@ TEST_F(MirrorTest, WalkingOnWorksInsideContainers) {
   EXPECT_EQ(ordinal, toy.records.size() - 1);
 }
 
-TEST_F(MirrorTest, StandsBesideContainersInItsOwnDirectory) {
+TEST_F(MirrorTest, MirrorAndContainerHaveADirectoryEach) {
   folder.write("toy", toy.bytes);
   ToyStore alone({});
   std::vector<MountSource> sources;

@@ -80,7 +80,7 @@ std::string lines_of(const toy::File& file, std::size_t records) {
   return lines;
 }
 
-TEST(MountGrowth, ChecksumIsThatOfTheSnapshot) {
+TEST(MountGrowth, ChecksumBelongsToTheSnapshot) {
   GrowingMount mount({.chunks = 20}, 10);
   const std::uint64_t record = mount.path({"records", "29"});
   const auto word = [&] {
@@ -95,7 +95,7 @@ TEST(MountGrowth, ChecksumIsThatOfTheSnapshot) {
   EXPECT_EQ(mount.watch().verifies.load(), 2u);
 }
 
-TEST(MountGrowth, ShowsWhatWasAddedUnderTheSameNumbers) {
+TEST(MountGrowth, ShowsAddedRecordsAndKeepsNumbers) {
   GrowingMount mount({.chunks = 12}, 5);
   const std::uint64_t records = mount.path({"records"});
   const std::uint64_t lines = mount.path({".views", "streams", "lines"});
@@ -112,7 +112,7 @@ TEST(MountGrowth, ShowsWhatWasAddedUnderTheSameNumbers) {
   EXPECT_EQ(mount.read(mount.path({"records", "26"})), mount.file().records[26]);
 }
 
-TEST(MountGrowth, TellsWhichNodesAreOtherNow) {
+TEST(MountGrowth, ReturnsTheChangedNodes) {
   GrowingMount mount({.chunks = 12}, 5);
   for (const std::string_view view : {"chunks", "thousands"}) mount.entries(mount.path({".views", view}));
   const auto changed = mount.grow_to(9);
@@ -134,7 +134,7 @@ TEST(MountGrowth, TellsWhichNodesAreOtherNow) {
   EXPECT_FALSE(is_changed({"records", "000000014"}));
 }
 
-TEST(MountGrowth, RecordsLastAndWhatSumsThemUpDoesNot) {
+TEST(MountGrowth, RecordsArePermanentAndSummariesAreNot) {
   GrowingMount mount({.chunks = 12}, 5);
   const auto expect = [&](const std::vector<std::string_view>& names, Lasting lasting, time_t modified) {
     const FileStatus status = mount.status(mount.path(names));
@@ -155,7 +155,7 @@ TEST(MountGrowth, RecordsLastAndWhatSumsThemUpDoesNot) {
   EXPECT_TRUE(mount.tree().may_gain_names(mount.path({"records"})));
 }
 
-TEST(MountGrowth, LeavesOtherContainersAsTheyAre) {
+TEST(MountGrowth, OtherContainersAreUnchanged) {
   GrowingMount mount({.chunks = 12}, 5, 2);
   const std::uint64_t first = mount.path({"toy", "records"});
   const std::uint64_t second = mount.path({"toy~2", "records"});
@@ -165,7 +165,7 @@ TEST(MountGrowth, LeavesOtherContainersAsTheyAre) {
   EXPECT_FALSE(mount.tree().may_gain_names(MountTree::kRootNumber));
 }
 
-TEST(MountGrowth, FreesASnapshotWhenNobodyUsesItAnyMore) {
+TEST(MountGrowth, SnapshotIsFreedWithItsLastUser) {
   GrowingMount mount({.chunks = 12}, 5);
   const auto before = mount.store();
   mount.path({"records", "3"});
@@ -175,7 +175,7 @@ TEST(MountGrowth, FreesASnapshotWhenNobodyUsesItAnyMore) {
   EXPECT_TRUE(before.expired());
 }
 
-TEST(MountGrowth, WhoWaitsForASnapshotKeepsItAndIsAnsweredByTheNext) {
+TEST(MountGrowth, WaiterKeepsItsSnapshotAndIsAnsweredByTheNext) {
   GrowingMount mount({.chunks = 12, .seekable = false}, 5);
   const auto before = mount.store();
   Gate gate;
@@ -199,7 +199,7 @@ TEST(MountGrowth, WhoWaitsForASnapshotKeepsItAndIsAnsweredByTheNext) {
   EXPECT_EQ(mount.read(mount.path({"records", "14"})), mount.file().records[14]);
 }
 
-TEST(MountGrowth, ReadersMeanwhileSeeOneSnapshotOrTheNext) {
+TEST(MountGrowth, ConcurrentReadersSeeOneSnapshotOrTheNext) {
   constexpr std::size_t kChunks = 60;
   GrowingMount mount({.chunks = kChunks}, 2);
   const std::uint64_t records = mount.path({"records"});

@@ -58,7 +58,7 @@ TEST_F(MountPointTest, IsNamedAfterTheFile) {
   EXPECT_EQ(chosen({"a.log", "b.log"}), "a");
 }
 
-TEST_F(MountPointTest, TakesAnotherNameWhereThatIsTaken) {
+TEST_F(MountPointTest, AnotherNameIsUsedIfTheFirstIsTaken) {
   fs::create_directory("data");
   EXPECT_EQ(chosen({"data.log"}), "data") << "it is empty";
   touch("data/x");
@@ -72,7 +72,7 @@ TEST_F(MountPointTest, TakesAnotherNameWhereThatIsTaken) {
   EXPECT_NE(chosen({"/"}).find("taken"), std::string::npos);
 }
 
-TEST_F(MountPointTest, IsTheLastPlaceUnlessThatIsAFile) {
+TEST_F(MountPointTest, IsTheLastArgumentUnlessThatIsAFile) {
   touch("b.log");
   EXPECT_EQ(chosen({"a.log"}, "somewhere"), "somewhere");
   EXPECT_EQ(chosen({"a.log"}, "b.log"), "a");
@@ -81,7 +81,7 @@ TEST_F(MountPointTest, IsTheLastPlaceUnlessThatIsAFile) {
   EXPECT_EQ(options.sources, (std::vector<std::string>{"a.log", "b.log"}));
 }
 
-TEST_F(MountPointTest, OtherFormsHaveItGiven) {
+TEST_F(MountPointTest, OtherInvocationsRequireAMountPoint) {
   touch("b.log");
   for (const Form form : {Form::kProgram, Form::kMount8}) {
     Options options = mount_of({"a.log"}, "b.log");
@@ -92,7 +92,7 @@ TEST_F(MountPointTest, OtherFormsHaveItGiven) {
   }
 }
 
-TEST_F(MountPointTest, IsMadeAndTakenAway) {
+TEST_F(MountPointTest, IsCreatedAndRemoved) {
   {
     const auto point = MountPoint::at(mount_of({"a"}, "new"));
     ASSERT_TRUE(point);
@@ -103,7 +103,7 @@ TEST_F(MountPointTest, IsMadeAndTakenAway) {
   EXPECT_FALSE(fs::exists(folder_ / "new"));
 }
 
-TEST_F(MountPointTest, IsLeftWhereSomebodyElseMadeIt) {
+TEST_F(MountPointTest, IsNotRemovedIfItExistedBefore) {
   fs::create_directory("old");
   EXPECT_TRUE(MountPoint::at(mount_of({"a"}, "old")));
   EXPECT_TRUE(fs::is_directory("old"));
@@ -111,23 +111,23 @@ TEST_F(MountPointTest, IsLeftWhereSomebodyElseMadeIt) {
     const auto point = MountPoint::at(mount_of({"a"}, "new"));
     touch("new/x");
   }
-  EXPECT_TRUE(fs::is_directory("new")) << "something stands in it";
+  EXPECT_TRUE(fs::is_directory("new")) << "it is not empty";
 }
 
-TEST_F(MountPointTest, FolderAboveItIsNotMade) {
+TEST_F(MountPointTest, ParentDirectoryIsNotCreated) {
   const auto point = MountPoint::at(mount_of({"a"}, "above/new"));
   ASSERT_FALSE(point);
   EXPECT_NE(point.error().detail.find("No such file"), std::string::npos);
 }
 
-TEST_F(MountPointTest, IsNotMadeForMount8) {
+TEST_F(MountPointTest, IsNotCreatedForMount8) {
   Options options = mount_of({"a"}, "new");
   options.form = Form::kMount8;
   EXPECT_FALSE(MountPoint::at(options));
   EXPECT_FALSE(fs::exists("new"));
 }
 
-TEST_F(MountPointTest, HasToBeEmpty) {
+TEST_F(MountPointTest, MustBeEmpty) {
   fs::create_directory("full");
   touch("full/x");
   EXPECT_FALSE(MountPoint::at(mount_of({"a"}, "full")));
@@ -136,7 +136,7 @@ TEST_F(MountPointTest, HasToBeEmpty) {
   EXPECT_TRUE(MountPoint::at(options));
 }
 
-TEST_F(MountPointTest, OpenDeviceStaysAsItIs) {
+TEST_F(MountPointTest, OpenDeviceIsUnchanged) {
   EXPECT_EQ(MountPoint::at(mount_of({"a"}, "/dev/fd/77")).value().path(), "/dev/fd/77");
 }
 

@@ -11,7 +11,7 @@ namespace {
 
 using Names = std::vector<std::string>;
 
-TEST(MountTree, SeveralContainersAreADirectoryEach) {
+TEST(MountTree, SeveralContainersHaveADirectoryEach) {
   ToyStore first({});
   ToyStore second({.record_size = [](std::uint64_t) { return 3u; }});
   const ToyTree tree({{"first", &first}, {"second", &second}});
@@ -28,7 +28,7 @@ TEST(MountTree, EqualNamesGetANumber) {
   EXPECT_EQ(tree.names(""), (Names{"same", "same~2", "same~2~2", "same~3"}));
 }
 
-TEST(MountTree, NestedContainerStandsInItsOwnDirectory) {
+TEST(MountTree, NestedContainerHasItsOwnDirectory) {
   ToyStore toy({});
   const ToyTree tree({{"toy", &toy}});
   EXPECT_EQ(tree.names(""), Names{"toy"});
@@ -58,7 +58,7 @@ TEST(MountTree, RecordHasTheSameNumberInEveryNestedMount) {
             ToyTree({{"other", &other}, {"toy", &toy}}).find("toy/records/5").value());
 }
 
-TEST(MountTree, WalkingOnGivesTheNumbersOfTheRecordsBehindOne) {
+TEST(MountTree, VisitReturnsTheNumbersOfTheFollowingRecords) {
   ToyStore toy({});
   ToyStore other({});
   const ToyTree tree({{"other", &other}, {"toy", &toy}});
@@ -98,7 +98,7 @@ TEST(MountTree, PermissionsAreTheSourcesReadBits) {
   EXPECT_EQ(ownership_of({.mode = 0100200}).directory_mode, 0u);
 }
 
-TEST(MountTree, CountsWhatIsKnown) {
+TEST(MountTree, FileCountIncludesOnlyCountedContainers) {
   ToyStore toy({});
   ToyStore other({});
   const ToyTree tree({{"a", &toy}, {"b", &other}});
@@ -108,7 +108,7 @@ TEST(MountTree, CountsWhatIsKnown) {
   EXPECT_EQ(tree->total_size(), toy.file.bytes.size() * 2);
 }
 
-TEST(MountTree, ManyThreadsReadAndListWhatOneDoes) {
+TEST(MountTree, ManyThreadsReadAndListTheSameAsOne) {
   ToyStore toy({.chunks = 60}, {.anchors = 2, .chunks_per_anchor = 2, .kept_places = 4}, 4000);
   const ToyTree tree(toy);
   std::vector<std::future<int>> wrong;

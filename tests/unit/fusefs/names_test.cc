@@ -12,7 +12,7 @@ namespace {
 using Names = std::vector<std::string>;
 using Keys = std::vector<std::string_view>;
 
-TEST(Names, NumbersHaveFixedWidthsAndGrowBeyondThem) {
+TEST(Names, NumbersAreZeroPaddedAndMayBeLonger) {
   EXPECT_EQ(record_name(42), "000000042");
   EXPECT_EQ(record_name(12345678901), "12345678901");
   EXPECT_EQ(chunk_record_name(3), "000003");
@@ -20,36 +20,36 @@ TEST(Names, NumbersHaveFixedWidthsAndGrowBeyondThem) {
   EXPECT_EQ(thousand_name(41), "000041");
 }
 
-TEST(Names, NumberIsDigitsWithAnyLeadingZeros) {
+TEST(Names, NumberMayHaveAnyLeadingZeros) {
   EXPECT_EQ(number_from("42"), 42u);
   EXPECT_EQ(number_from("00000000000000000000000000000042"), 42u);
   EXPECT_EQ(number_from("0"), 0u);
   EXPECT_EQ(number_from("18446744073709551615"), UINT64_MAX);
 }
 
-TEST(Names, AnythingElseIsNoNumber) {
+TEST(Names, OtherTextIsNotANumber) {
   for (const std::string_view name : {"", "-1", "+1", " 1", "1 ", "0x1", "1.0", "1a", "18446744073709551616", "1\n"}) {
     EXPECT_EQ(number_from(name), std::nullopt) << name;
   }
   EXPECT_EQ(number_from(std::string_view("1\0", 2)), std::nullopt);
 }
 
-TEST(Names, PlainKeysStandForThemselves) {
+TEST(Names, PlainKeysAreUnchanged) {
   EXPECT_EQ(names_for({"a", "B c", "~", "x.y", ".hidden", "..."}, {}),
             (Names{"a", "B c", "~", "x.y", ".hidden", "..."}));
 }
 
-TEST(Names, BytesThatNoNameHasAreEncoded) {
+TEST(Names, BytesInvalidInNamesAreEncoded) {
   EXPECT_EQ(names_for({"a/b", std::string_view("\0", 1), "50%", "\n\x7f", "\xc3", "\xc2\x85", "\xed\xa0\x80"}, {}),
             (Names{"a%2Fb", "%00", "50%25", "%0A%7F", "%C3", "%C2%85", "%ED%A0%80"}));
 }
 
-TEST(Names, TextOfAnyScriptStandsForItself) {
+TEST(Names, TextOfAnyScriptIsUnchanged) {
   EXPECT_EQ(names_for({"\xc3\xa4", "\xd0\xba\xd0\xbb\xd1\x8e\xd1\x87", "\xf0\x9f\x8c\x8d"}, {}),
             (Names{"\xc3\xa4", "\xd0\xba\xd0\xbb\xd1\x8e\xd1\x87", "\xf0\x9f\x8c\x8d"}));
 }
 
-TEST(Names, PrefixOfALongKeyEndsWithACharacter) {
+TEST(Names, PrefixOfALongKeyEndsWithAWholeCharacter) {
   std::string key(99, 'x');
   for (int i = 0; i < 100; ++i) key += "\xc3\xa4";
   EXPECT_EQ(names_for({key}, {})[0].substr(0, 100), std::string(99, 'x') + "~");
@@ -79,7 +79,7 @@ TEST(Names, HostileKeysGetUsableNames) {
   EXPECT_EQ(names[3].substr(0, 101), std::string(100, 'x') + "~");
 }
 
-TEST(Names, KeyThatIsAnothersHashedNameGetsOneOfItsOwn) {
+TEST(Names, KeyEqualToAnotherHashedNameGetsItsOwnName) {
   const std::string hashed = names_for({""}, {})[0];
   for (const Keys& keys : {Keys{"", hashed}, Keys{hashed, ""}}) {
     const Names names = names_for(keys, {});
@@ -94,13 +94,13 @@ TEST(Names, LongestNameIsTwoHundredBytes) {
   EXPECT_EQ(names_for({encoded}, {})[0].size(), 116u);
 }
 
-TEST(Names, VeryManyEqualKeysTakeNoQuadraticTime) {
+TEST(Names, ManyEqualKeysTakeLinearTime) {
   const Keys keys(20000, "same");
   const Names names = names_for(keys, {});
   EXPECT_EQ(std::set<std::string>(names.begin(), names.end()).size(), keys.size());
 }
 
-TEST(Names, EncodedKeysAreDecodedAndNothingElse) {
+TEST(Names, OnlyEncodedKeysAreDecoded) {
   for (const std::string& key : {std::string("plain"), std::string("a/b"), std::string("\xff\0%", 3), std::string()}) {
     EXPECT_EQ(percent_decoded(percent_encoded(key, "/"), "/"), key);
   }
@@ -109,7 +109,7 @@ TEST(Names, EncodedKeysAreDecodedAndNothingElse) {
   }
 }
 
-TEST(Names, KeyHasItsNumberWhereItsNameIsNoGood) {
+TEST(Names, UnsuitableKeyNameGetsTheKeyNumber) {
   EXPECT_EQ(key_name("a/b", 7, {"taken"}), "a%2Fb");
   EXPECT_EQ(key_name("taken", 0xABC, {"taken"}), "taken~0000000000000abc");
   EXPECT_EQ(key_name("", 1, {}), "~0000000000000001");
@@ -119,7 +119,7 @@ TEST(Names, KeyHasItsNumberWhereItsNameIsNoGood) {
   EXPECT_EQ(key_name("x~000000000000000A", 2, {}), "x~000000000000000A");
 }
 
-TEST(Names, NumberOfAKeyIsFoundInItsName) {
+TEST(Names, KeyNumberIsParsedFromTheName) {
   EXPECT_EQ(key_number_in("x~0123456789abcdef"), 0x0123456789ABCDEFu);
   EXPECT_EQ(key_number_in("~ffffffffffffffff"), 0xFFFFFFFFFFFFFFFFu);
   for (const char* name : {"", "x", "0123456789abcdef", "x~123", "x~0123456789ABCDEF", "x-0123456789abcdef"}) {
@@ -127,7 +127,7 @@ TEST(Names, NumberOfAKeyIsFoundInItsName) {
   }
 }
 
-TEST(Names, TableGivesTheKeysOfRenamedFiles) {
+TEST(Names, TableListsTheKeysOfRenamedFiles) {
   EXPECT_EQ(names_table({"plain", "a\tb", "a/b", ""}, {"plain", "a%09b", "a%2Fb", "~0"}),
             "name\tkey\na%09b\ta%09b\na%2Fb\ta/b\n~0\t\n");
 }

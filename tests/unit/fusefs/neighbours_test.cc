@@ -10,7 +10,7 @@
 namespace recordfs::testing {
 namespace {
 
-TEST(Neighbours, LackOfMemoryEndsNoProcess) {
+TEST(Neighbours, OutOfMemoryDoesNotEndTheProcess) {
   ToyStore walked({});
   const ToyTree same(walked);
   ToyStore toy({});

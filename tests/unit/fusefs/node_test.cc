@@ -15,9 +15,9 @@ void expect_round_trip(const Numbering& numbering, std::size_t container, Node n
   EXPECT_EQ(found->node, node);
 }
 
-TEST(Numbering, SingleContainersRootIsTheMountsRoot) { EXPECT_EQ(Numbering::single().number(0, Node{}), 1u); }
+TEST(Numbering, RootOfASingleContainerIsTheMountRoot) { EXPECT_EQ(Numbering::single().number(0, Node{}), 1u); }
 
-TEST(Numbering, SingleContainerGivesEveryNodeBack) {
+TEST(Numbering, EveryNodeOfASingleContainerRoundTrips) {
   const Numbering numbering = Numbering::single();
   for (std::uint8_t kind = 0; kind < kNodeKinds; ++kind) {
     for (const std::uint64_t value :
@@ -27,13 +27,13 @@ TEST(Numbering, SingleContainerGivesEveryNodeBack) {
   }
 }
 
-TEST(Numbering, NumberOfNoKindIsNone) {
+TEST(Numbering, NumberOfUnknownKindIsInvalid) {
   for (std::uint64_t kind = kNodeKinds; kind < std::uint64_t{1} << (64 - kValueBits); ++kind) {
     EXPECT_FALSE(Numbering::single().find(kind << kValueBits | 5));
   }
 }
 
-TEST(Numbering, SeveralContainersKeepApart) {
+TEST(Numbering, SeveralContainersHaveDistinctNumbers) {
   Numbering numbering;
   for (int i = 0; i < 200; ++i) numbering.add("container " + std::to_string(i), 1ull << (i % 40));
   std::set<std::uint64_t> numbers;
@@ -47,7 +47,7 @@ TEST(Numbering, SeveralContainersKeepApart) {
   EXPECT_GE(numbers.size(), 200u * 2);
 }
 
-TEST(Numbering, ReservedNumbersNameNothing) {
+TEST(Numbering, ReservedNumbersAreInvalid) {
   Numbering numbering;
   numbering.add("a", 100);
   numbering.add("b", 100);
@@ -72,7 +72,7 @@ TEST(Numbering, RangesThatWouldOverlapAreMovedApart) {
   }
 }
 
-TEST(Numbering, RangesTooLargeForTheRestOfTheNumbersStayWithinThem) {
+TEST(Numbering, LargeRangesStayWithinTheNumberSpace) {
   Numbering numbering;
   const std::uint64_t quarter = std::uint64_t{1} << (kValueBits - 2);
   for (int i = 0; i < 3; ++i) numbering.add("name", quarter - 5000);

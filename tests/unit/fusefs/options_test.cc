@@ -43,7 +43,7 @@ void expect_wrong(const Words& arguments, std::string_view part, Form form = For
   EXPECT_NE(result.output.find(part), std::string::npos) << result.output;
 }
 
-TEST(Options, SourcesAndMountPoint) {
+TEST(Options, SourcesAndMountPointAreParsed) {
   const Options one = good({"file", "mnt"});
   EXPECT_EQ(one.sources, Texts{"file"});
   EXPECT_EQ(one.mountpoint, "mnt");
@@ -51,7 +51,7 @@ TEST(Options, SourcesAndMountPoint) {
   EXPECT_EQ(good({"--", "-a", "mnt"}).sources, Texts{"-a"});
 }
 
-TEST(Options, DefaultsAreThoseOfTheManual) {
+TEST(Options, DefaultsMatchTheManual) {
   const Options options = good({"file", "mnt"});
   EXPECT_FALSE(options.foreground || options.debug || options.single_threaded || options.allow_other || options.nest ||
                options.nonempty);
@@ -60,7 +60,7 @@ TEST(Options, DefaultsAreThoseOfTheManual) {
   EXPECT_FALSE(options.uid || options.gid || options.umask || options.fsname);
 }
 
-TEST(Options, FlagsMayStandAnywhere) {
+TEST(Options, FlagsMayBeAnywhere) {
   const Options options = good({"-f", "file", "-s", "mnt", "-o", "nest"});
   EXPECT_TRUE(options.foreground && options.single_threaded && options.nest);
   EXPECT_TRUE(good({"file", "mnt", "-d"}).foreground);
@@ -68,7 +68,7 @@ TEST(Options, FlagsMayStandAnywhere) {
   EXPECT_TRUE(good({"file", "mnt", "-odebug"}).debug);
 }
 
-TEST(Options, EachMountOptionIsUnderstood) {
+TEST(Options, EachMountOptionIsParsed) {
   const Options options =
       with("allow_other,uid=12,gid=34,umask=027,cache_size=2M,threads=3,nest,nonempty,follow,fsname=name,max_chunk=2G");
   EXPECT_TRUE(options.allow_other && options.nest && options.nonempty && options.follow);
@@ -84,7 +84,7 @@ TEST(Options, EachMountOptionIsUnderstood) {
   EXPECT_EQ(options.fsname, "name");
 }
 
-TEST(Options, SmallChunksMayHaveAsManyRecordsAsOthers) {
+TEST(Options, SmallChunkLimitKeepsTheRecordLimit) {
   const Limits limits = with("max_chunk=1M").limits;
   EXPECT_EQ(limits.decoded_chunk, 1u << 20);
   EXPECT_EQ(limits.records_per_chunk, Limits{}.records_per_chunk);
@@ -92,13 +92,13 @@ TEST(Options, SmallChunksMayHaveAsManyRecordsAsOthers) {
   EXPECT_GT(with("max_chunk=8000000T").limits.records_per_chunk, Limits{}.records_per_chunk);
 }
 
-TEST(Options, SeveralListsAddUp) {
+TEST(Options, SeveralOptionListsAreMerged) {
   const Options options = good({"-o", "nest", "file", "mnt", "-o", "uid=1,,nonempty", "-ouid=2"});
   EXPECT_TRUE(options.nest && options.nonempty);
   EXPECT_EQ(options.uid, 2u);
 }
 
-TEST(Options, WhatMountAndFstabAddChangesNothing) {
+TEST(Options, OptionsAddedByMountAndFstabAreIgnored) {
   const Options options =
       with("ro,rw,nosuid,nodev,noexec,noatime,_netdev,nofail,x-systemd.automount,X-thing=1,comment=a,subtype=recordfs");
   EXPECT_TRUE(options.passed_on.empty());
@@ -106,7 +106,7 @@ TEST(Options, WhatMountAndFstabAddChangesNothing) {
   EXPECT_EQ(with("user=somebody,uhelper=udisks2,_rnetdev,x-systemd.requires=a\\,b").sources, Texts{"file"});
 }
 
-TEST(Options, SomeArePassedOn) {
+TEST(Options, LibfuseOptionsArePassedOn) {
   EXPECT_TRUE(with("auto_unmount").auto_unmount);
   EXPECT_EQ(with("auto_unmount,allow_root").passed_on, (Texts{"auto_unmount", "allow_root"}));
 }
@@ -116,7 +116,7 @@ TEST(Options, MaxReadIsANumber) {
   EXPECT_TRUE(with("max_read=4096").passed_on.empty());
 }
 
-TEST(Options, IndexIsAWordOrADirectory) {
+TEST(Options, IndexIsAKeywordOrADirectory) {
   EXPECT_EQ(good({"file", "mnt"}).index, "auto");
   EXPECT_EQ(with("index=no").index, "no");
   EXPECT_EQ(with("index=/some/where").index, "/some/where");
@@ -124,7 +124,7 @@ TEST(Options, IndexIsAWordOrADirectory) {
   expect_wrong({"file", "mnt", "-o", "index"}, "index");
 }
 
-TEST(Options, BackslashTakesACommaIntoAValue) {
+TEST(Options, BackslashEscapesACommaInAValue) {
   EXPECT_EQ(with("fsname=a\\,b\\\\c,nest").fsname, "a,b\\c");
   EXPECT_TRUE(with("fsname=a\\,b,nest").nest);
   EXPECT_EQ(with("fsname=a=b").fsname, "a=b");
@@ -133,7 +133,7 @@ TEST(Options, BackslashTakesACommaIntoAValue) {
   EXPECT_EQ(with("fsname=[a\\,b]").fsname, "[a,b]");
 }
 
-TEST(Options, WhatIsShownAndToldOfRecords) {
+TEST(Options, RecordOptionsAreParsed) {
   EXPECT_TRUE(with("xattr").xattr);
   EXPECT_TRUE(with("redact").redact);
   EXPECT_EQ(with("record_suffix=.pb").record_suffix, ".pb");
@@ -144,14 +144,14 @@ TEST(Options, WhatIsShownAndToldOfRecords) {
   EXPECT_EQ(with("descriptors=/a/b.pb,type=pkg.Name").type, "pkg.Name");
 }
 
-TEST(Options, EndOfTheMount) {
+TEST(Options, EndOfMountOptionsAreParsed) {
   EXPECT_EQ(good({"file", "mnt"}).timeout, 0u);
   EXPECT_EQ(with("timeout=60").timeout, 60u);
   EXPECT_EQ(with("timeout=0").timeout, 0u);
   expect_wrong({"file", "/dev/fd/5", "-o", "timeout=5"}, "timeout");
 }
 
-TEST(Options, WhatIsLogged) {
+TEST(Options, LogOptionsAreParsed) {
   EXPECT_EQ(good({"file", "mnt"}).verbosity, Verbosity::kUsual);
   EXPECT_EQ(good({"-q", "file", "mnt"}).verbosity, Verbosity::kErrors);
   EXPECT_EQ(good({"-v", "file", "mnt"}).verbosity, Verbosity::kDetails);
@@ -159,7 +159,7 @@ TEST(Options, WhatIsLogged) {
   expect_wrong({"-q", "-v", "file", "mnt"}, "-q and -v");
 }
 
-TEST(Options, DescriptorThatHearsOfTheMount) {
+TEST(Options, ReadyDescriptorIsParsed) {
   EXPECT_EQ(good({"file", "mnt"}).ready_fd, std::nullopt);
   EXPECT_EQ(good({"--ready-fd", "5", "file", "mnt"}).ready_fd, 5);
   EXPECT_EQ(good({"--ready-fd=0", "file", "mnt"}).ready_fd, 0);
@@ -168,12 +168,12 @@ TEST(Options, DescriptorThatHearsOfTheMount) {
   }
 }
 
-TEST(Options, RootAloneIsAlsoLetInByLibfuse) {
+TEST(Options, AllowRootDoesNotImplyAllowOther) {
   EXPECT_TRUE(with("allow_root").allow_root);
   EXPECT_FALSE(with("allow_root").allow_other);
 }
 
-TEST(MountCommand, NeedsNoMountPoint) {
+TEST(MountCommand, MountPointIsOptional) {
   const Options one = good({"file"}, Form::kCommand);
   EXPECT_EQ(one.sources, Texts{"file"});
   EXPECT_EQ(one.mountpoint, "");
@@ -184,7 +184,7 @@ TEST(MountCommand, NeedsNoMountPoint) {
   expect_wrong({}, "no source", Form::kCommand);
 }
 
-TEST(Mount8, LettersMeanWhatMountMeans) {
+TEST(Mount8, LettersHaveTheMeaningOfMount) {
   const Options options =
       good({"file", "mnt", "-sfnv", "-N", "12", "-o", "rw,nest", "-t", "fuse.recordfs"}, Form::kMount8);
   EXPECT_TRUE(options.sloppy && options.fake && options.nest);
@@ -194,20 +194,20 @@ TEST(Mount8, LettersMeanWhatMountMeans) {
   EXPECT_EQ(options.mountpoint, "mnt");
 }
 
-TEST(Mount8, SloppyPassesOverWhatNobodyKnows) {
+TEST(Mount8, SloppyIgnoresUnknownOptions) {
   EXPECT_TRUE(good({"file", "mnt", "-s", "-o", "frobnicate,nest,frobnicate=1"}, Form::kMount8).nest);
   expect_wrong({"file", "mnt", "-o", "frobnicate"}, "frobnicate", Form::kMount8);
   expect_wrong({"file", "mnt", "-s", "-o", "uid=x"}, "uid=x", Form::kMount8);
 }
 
-TEST(Mount8, NeedsBothPlacesAndHasNoFlagsOfOurs) {
+TEST(Mount8, SourceAndMountPointAreRequiredAndOtherFlagsRefused) {
   expect_wrong({"file"}, "no mount point", Form::kMount8);
   expect_wrong({}, "no source", Form::kMount8);
   expect_wrong({"file", "mnt", "-d"}, "-d", Form::kMount8);
   expect_wrong({"file", "mnt", "--ready-fd=3"}, "--ready-fd", Form::kMount8);
 }
 
-TEST(Options, WrongOnesAreRefusedInOneLine) {
+TEST(Options, InvalidOptionsAreRefusedWithOneLine) {
   expect_wrong({}, "no source");
   expect_wrong({"file"}, "no mount point");
   expect_wrong({"file"}, "recordfs mount file");
@@ -219,7 +219,7 @@ TEST(Options, WrongOnesAreRefusedInOneLine) {
   expect_wrong({"file", "mnt", "-o", "uid"}, "uid");
 }
 
-TEST(Options, ValuesThatCannotBeAreRefused) {
+TEST(Options, InvalidValuesAreRefused) {
   for (const char* item : {"uid=",
                            "uid=x",
                            "uid=-1",
@@ -257,7 +257,7 @@ TEST(Options, ValuesThatCannotBeAreRefused) {
   }
 }
 
-TEST(Options, HelpAndVersionAreNoFailure) {
+TEST(Options, HelpAndVersionSucceed) {
   for (const char* flag : {"-h", "--help"}) {
     const ParsedOptions help = parsed({flag});
     EXPECT_FALSE(help.options);
@@ -272,7 +272,7 @@ TEST(Options, HelpAndVersionAreNoFailure) {
   }
 }
 
-TEST(Help, HasEachWayOfAsking) {
+TEST(Help, HasATextForEachInvocation) {
   for (const Form form : {Form::kProgram, Form::kCommand, Form::kMount8}) {
     const std::string text = help_text(form, kCommands);
     EXPECT_TRUE(text.ends_with(".\n"));
@@ -283,7 +283,7 @@ TEST(Help, HasEachWayOfAsking) {
   }
 }
 
-TEST(Help, NamesEveryMountOptionThatIsOurs) {
+TEST(Help, ListsEveryMountOption) {
   const std::string text = help_text(Form::kProgram, {});
   for (const char* name :
        {"allow_other",    "allow_root",   "auto_unmount", "cache_size=", "debug",     "fsname=", "gid=",
@@ -293,7 +293,7 @@ TEST(Help, NamesEveryMountOptionThatIsOurs) {
   }
 }
 
-TEST(Sizes, AreNumbersWithAnOptionalUnit) {
+TEST(Sizes, NumberMayHaveAUnit) {
   EXPECT_EQ(parse_size("0"), 0u);
   EXPECT_EQ(parse_size("17"), 17u);
   EXPECT_EQ(parse_size("1k"), 1024u);
@@ -304,7 +304,7 @@ TEST(Sizes, AreNumbersWithAnOptionalUnit) {
   EXPECT_EQ(parse_size("16777215T"), 16777215ull << 40);
 }
 
-TEST(Sizes, AnythingElseIsNone) {
+TEST(Sizes, OtherTextIsNotASize) {
   for (const char* text : {"", "M", "1MM", "1 M", " 1", "-1", "+1", "1.5M", "0x10", "1X", "1\xff",
                            "18446744073709551616", "16777216T", "18014398509481984K"}) {
     EXPECT_EQ(parse_size(text), std::nullopt) << text;

@@ -78,7 +78,7 @@ class ParkingTest : public ::testing::Test {
   Wire wire;
 };
 
-TEST_F(ParkingTest, QuickRequestIsAnsweredAsLongAsSlowOnesWait) {
+TEST_F(ParkingTest, FastRequestIsAnsweredWhileSlowOnesWait) {
   const Signal released;
   std::vector<std::uint64_t> slow;
   for (int i = 0; i < 16; ++i) {
@@ -96,7 +96,7 @@ TEST_F(ParkingTest, QuickRequestIsAnsweredAsLongAsSlowOnesWait) {
 }
 
 // More requests than there are threads wait for one filesystem.
-TEST_F(ParkingTest, FilesystemThatHangsHoldsUpNoOther) {
+TEST_F(ParkingTest, HungFilesystemDelaysNoOther) {
   const Signal released;
   std::vector<std::uint64_t> hanging;
   for (int i = 0; i < 32; ++i) {
@@ -116,7 +116,7 @@ TEST_F(ParkingTest, FilesystemThatHangsHoldsUpNoOther) {
 }
 
 // More requests than there are threads need one filesystem and then another, which hangs.
-TEST_F(ParkingTest, RequestThatNeedsTwoFilesystemsWaitsInTheLaneOfTheOneThatHangs) {
+TEST_F(ParkingTest, RequestOnTwoFilesystemsWaitsInTheLaneOfTheHungOne) {
   const Signal released;
   std::atomic<int> waiting{0};
   std::vector<std::uint64_t> hanging;
@@ -138,7 +138,7 @@ TEST_F(ParkingTest, RequestThatNeedsTwoFilesystemsWaitsInTheLaneOfTheOneThatHang
 }
 
 // As a request for the usage of all sources does.
-TEST_F(ParkingTest, RequestThatGoesOnAfterARefusalIsAnswered) {
+TEST_F(ParkingTest, RequestThatContinuesAfterARefusalIsAnswered) {
   const auto asked = ask([](Try&) -> Result<void> {
     for (const std::uint64_t filesystem : {1u, 2u, 3u}) static_cast<void>(Caller::may_wait_for(filesystem).has_value());
     return {};
@@ -155,7 +155,7 @@ TEST_F(ParkingTest, FilesystemsBeyondTheBoundAreServedToo) {
   for (const std::uint64_t asked : requests) EXPECT_EQ(wire.reply_to(asked), 0);
 }
 
-TEST_F(ParkingTest, RequestThatWaitsForAFilesystemAndIsSlowThenIsAnsweredOnce) {
+TEST_F(ParkingTest, SlowRequestThatWaitedForAFilesystemIsAnsweredOnce) {
   std::atomic<int> tries{0};
   const auto asked = ask([&](Try&) -> Result<void> {
     ++tries;
@@ -185,7 +185,7 @@ TEST_F(ParkingTest, RequestThatWaitsForAFilesystemIsInterrupted) {
   EXPECT_EQ(wire.replies_to(asked), 1u);
 }
 
-TEST_F(ParkingTest, ResumedRequestThatIsSlowLeavesTheExecutor) {
+TEST_F(ParkingTest, SlowResumedRequestLeavesTheExecutor) {
   Gate gate;
   const Signal released;
   std::atomic<int> tries{0};
@@ -208,7 +208,7 @@ TEST_F(ParkingTest, ResumedRequestThatIsSlowLeavesTheExecutor) {
   EXPECT_EQ(tries, 3);
 }
 
-TEST_F(ParkingTest, SlowRequestMayHaveToWaitToo) {
+TEST_F(ParkingTest, SlowRequestMayWaitToo) {
   Gate gate;
   std::atomic<bool> has_waited{false};
   const auto slow = ask([&](Try& once) -> Result<void> {
@@ -230,7 +230,7 @@ TEST_F(ParkingTest, FailureOfSlowRequestIsReplied) {
 }
 
 // A refused attempt may return a different error.
-TEST_F(ParkingTest, WhatWasRefusedIsTriedAgainWhateverItLooksLike) {
+TEST_F(ParkingTest, RefusedAttemptIsRetriedWhateverItsError) {
   const auto slow = ask([](Try&) -> Result<void> {
     if (!Caller::may_be_slow()) return Error{.code = Code::kOutOfMemory, .detail = {}};
     return {};
@@ -238,7 +238,7 @@ TEST_F(ParkingTest, WhatWasRefusedIsTriedAgainWhateverItLooksLike) {
   EXPECT_EQ(wire.reply_to(slow), 0);
 }
 
-TEST_F(ParkingTest, AnswerThatLacksWhatWasRefusedIsNotReplied) {
+TEST_F(ParkingTest, IncompleteAnswerAfterARefusalIsNotSent) {
   std::atomic<int> tries{0};
   const auto slow = ask([&](Try&) -> Result<void> {
     ++tries;
@@ -250,7 +250,7 @@ TEST_F(ParkingTest, AnswerThatLacksWhatWasRefusedIsNotReplied) {
   EXPECT_EQ(wire.replies_to(slow), 1u);
 }
 
-TEST_F(ParkingTest, InterruptedSlowRequestIsAnsweredAndGivenUp) {
+TEST_F(ParkingTest, InterruptedSlowRequestIsAnsweredAndCancelled) {
   const Signal begun;
   const Signal over;
   const auto slow = ask_endlessly(begun, over, Parking::Interrupt::kAnswerEintr);
@@ -264,7 +264,7 @@ TEST_F(ParkingTest, InterruptedSlowRequestIsAnsweredAndGivenUp) {
   EXPECT_EQ(wire.replies_to(slow), 1u);
 }
 
-TEST_F(ParkingTest, InterruptedSlowRequestIsNotEvenBegun) {
+TEST_F(ParkingTest, InterruptedQueuedRequestIsNotStarted) {
   const Signal released;
   const auto wait = [released](Try&) -> Result<void> {
     if (auto may = Caller::may_be_slow(); !may) return may;
@@ -287,7 +287,7 @@ TEST_F(ParkingTest, InterruptedSlowRequestIsNotEvenBegun) {
   EXPECT_EQ(wire.replies_to(slow), 1u);
 }
 
-TEST_F(ParkingTest, EndGivesUpWhatIsSlow) {
+TEST_F(ParkingTest, EndCancelsSlowRequests) {
   const Signal begun;
   const Signal over;
   const auto slow = ask_endlessly(begun, over, Parking::Interrupt::kIgnore);

@@ -11,7 +11,7 @@ namespace {
 
 Range ordinals(std::int64_t begin, std::optional<std::int64_t> end) { return OrdinalRange{begin, end}; }
 
-TEST(Range, NamesOneRecordOrAStretchCountedFromEitherEnd) {
+TEST(Range, SelectsRecordsCountedFromEitherEnd) {
   EXPECT_EQ(parse_range("42"), ordinals(42, 43));
   EXPECT_EQ(parse_range("-3"), ordinals(-3, -2));
   EXPECT_EQ(parse_range("-1"), ordinals(-1, std::nullopt));
@@ -23,14 +23,14 @@ TEST(Range, NamesOneRecordOrAStretchCountedFromEitherEnd) {
   EXPECT_EQ(parse_range("@65536/3"), Range(RecordAddress{65536, 3}));
 }
 
-TEST(Range, NothingElseIsOne) {
+TEST(Range, OtherTextIsNotARange) {
   for (const char* text : {"", "x", "1:x", "x:1", "1:2:3", "1 ", "+1", "@", "@1", "@/1", "@1/", "@-1/0", "1-2",
                            "9223372036854775807", "99999999999999999999", "0x10"}) {
     EXPECT_EQ(parse_range(text), std::nullopt) << text;
   }
 }
 
-TEST(Range, IsResolvedAsASliceIs) {
+TEST(Range, IsResolvedLikeAPythonSlice) {
   const testing::ToyStore toy({.chunks = 4, .records_per_chunk = 3});
   const auto span = [&](std::int64_t begin, std::optional<std::int64_t> end) {
     const auto resolved = resolve({begin, end}, *toy.store);

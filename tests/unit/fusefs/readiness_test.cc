@@ -26,23 +26,23 @@ std::string all_of(int descriptor) {
   return text;
 }
 
-TEST(Readiness, NewlineAndTheEndWhenTheMountStands) {
+TEST(Readiness, MountedIsReportedByANewlineAndEndOfFile) {
   std::array<int, 2> ends{};
   ASSERT_EQ(::pipe(ends.data()), 0);
   auto readiness = Readiness::of(ends[1]);
   ASSERT_TRUE(readiness);
   readiness->tell("file on mnt", false);
-  EXPECT_EQ(all_of(ends[0]), "\n") << "while the object is there still";
+  EXPECT_EQ(all_of(ends[0]), "\n") << "while the object still exists";
 }
 
-TEST(Readiness, TheEndAloneWhenItDoesNot) {
+TEST(Readiness, FailureIsReportedByEndOfFileOnly) {
   std::array<int, 2> ends{};
   ASSERT_EQ(::pipe(ends.data()), 0);
   { const auto readiness = Readiness::of(ends[1]); }
   EXPECT_EQ(all_of(ends[0]), "");
 }
 
-TEST(Readiness, DescriptorThatIsNotThere) {
+TEST(Readiness, InvalidDescriptorIsRefused) {
   const int number = ::open("/dev/null", O_RDONLY);
   ::close(number);
   const auto readiness = Readiness::of(number);
@@ -80,7 +80,7 @@ class Listener {
   int socket_;
 };
 
-TEST(Readiness, SystemdHearsOfIt) {
+TEST(Readiness, SystemdIsNotified) {
   const std::string path = ::testing::TempDir() + "notify_" + std::to_string(::getpid());
   {
     const Listener listener(path);
@@ -93,13 +93,13 @@ TEST(Readiness, SystemdHearsOfIt) {
   ::unlink(path.c_str());
 }
 
-TEST(Readiness, AbstractSocketAndMainProcess) {
+TEST(Readiness, AbstractSocketAndMainProcessAreNotified) {
   const Listener listener("@recordfs_test_" + std::to_string(::getpid()));
   Readiness::of(std::nullopt)->tell("file on mnt", true);
   EXPECT_EQ(listener.heard(), "READY=1\nSTATUS=file on mnt\nMAINPID=" + std::to_string(::getpid()) + "\n");
 }
 
-TEST(Readiness, SocketThatCannotBeIsNoMatter) {
+TEST(Readiness, UnusableSocketIsIgnored) {
   for (const std::string& name :
        {std::string("relative"), std::string("/no/such/socket"), "/" + std::string(300, 'x')}) {
     ::setenv("NOTIFY_SOCKET", name.c_str(), 1);

@@ -6,7 +6,7 @@
 namespace recordfs::testing {
 namespace {
 
-TEST(RecordSuffix, StandsBehindEachListedName) {
+TEST(RecordSuffix, FollowsEachListedName) {
   ToyStore toy({.chunks = 2});
   const ToyTree tree(toy, ".pb");
   EXPECT_EQ(tree.names("records").front(), "000000000.pb");
@@ -17,7 +17,7 @@ TEST(RecordSuffix, StandsBehindEachListedName) {
   EXPECT_EQ(tree.names(chunk), (std::vector<std::string>{"info.json", "raw", "data", "records", "records.jsonl"}));
 }
 
-TEST(RecordSuffix, NameWithoutItIsTheSameNode) {
+TEST(RecordSuffix, NameWithoutSuffixIsTheSameNode) {
   ToyStore toy({.chunks = 20});
   const ToyTree tree(toy, ".pb");
   const auto number = tree.find("records/000000042.pb").value();
@@ -30,7 +30,7 @@ TEST(RecordSuffix, NameWithoutItIsTheSameNode) {
   for (const char* name : {"0", "000000", "000000.pb", "0.pb"}) EXPECT_EQ(tree.find(records + name).value(), number);
 }
 
-TEST(RecordSuffix, OtherNamesAreNotThere) {
+TEST(RecordSuffix, OtherNamesAreNotFound) {
   ToyStore toy({.chunks = 2});
   const ToyTree tree(toy, ".pb");
   for (const char* name : {"records/1.pbx", "records/1.pb.pb", "records/.pb", "records/1.p", "records/1.",
@@ -39,7 +39,7 @@ TEST(RecordSuffix, OtherNamesAreNotThere) {
   }
 }
 
-TEST(RecordSuffix, NoneIsTheDefault) {
+TEST(RecordSuffix, DefaultIsNoSuffix) {
   ToyStore toy({.chunks = 2});
   const ToyTree tree(toy);
   EXPECT_EQ(tree.names("records").front(), "000000000");

@@ -54,7 +54,7 @@ TEST(Scan, FinishesInOrderWithAnyNumberOfThreads) {
   }
 }
 
-TEST(Scan, EndsWhenNothingMoreIsWanted) {
+TEST(Scan, EndsWhenTheCallbackReturnsFalse) {
   ToyStore toy({.chunks = 300});
   int finished = 0;
   std::atomic<int> worked{0};
@@ -66,7 +66,7 @@ TEST(Scan, EndsWhenNothingMoreIsWanted) {
   EXPECT_LT(worked, 300);
 }
 
-TEST(Scan, BeginsAtAPlaceAndEndsBeforeARecord) {
+TEST(Scan, BeginsAtAPositionAndEndsBeforeARecord) {
   ToyStore toy({.chunks = 50});
   const auto from = testing::waited([&](Goal& goal) { return toy.store->chunk_by_number(20, goal); });
   const auto behind = testing::waited([&](Goal& goal) { return toy.store->chunk_by_number(30, goal); });
@@ -124,7 +124,7 @@ TEST(Scan, HoldsNoMoreChunksThanItsMemoryAllows) {
   EXPECT_LE(most, 64);  // those of one task
 }
 
-TEST(Scan, FailureOfTheWalkComesBehindWhatWasFound) {
+TEST(Scan, FailureOfTheScanFollowsTheChunksFound) {
   ToyStore toy({.chunks = 40});
   toy.watch->on_scan = [&](Position begin) {
     if (begin == toy.file.begins[20]) toy.source->fail(1'000'000, testing::bad_sector());
@@ -141,7 +141,7 @@ TEST(Scan, FailureOfTheWalkComesBehindWhatWasFound) {
   EXPECT_EQ(finished, 20);
 }
 
-TEST(Scan, DamageComesOnceAndInItsPlace) {
+TEST(Scan, DamageIsReportedOnceInOrder) {
   ToyStore toy({.chunks = 10, .broken_headers = {4}});
   std::vector<Position> begins;
   ASSERT_TRUE(scan(*toy.store, with_threads(2), [&](const ScannedStep& step) -> Finish {

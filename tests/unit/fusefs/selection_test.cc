@@ -22,7 +22,7 @@ TEST(Selection, BeginsInTheChunkThatHoldsTheFirstRecord) {
   EXPECT_EQ(std::pair(first.begin, first.end), std::pair(std::uint64_t{1}, std::uint64_t{3}));
 }
 
-TEST(Selection, FromTheFirstRecordOnNothingIsSearched) {
+TEST(Selection, SelectionFromTheFirstRecordNeedsNoSearch) {
   const ToyStore toy({.chunks = 4, .records_per_chunk = 3});
   const auto selection = select({.begin = 0, .end = 100}, *toy.store);
   ASSERT_TRUE(selection);
@@ -30,18 +30,18 @@ TEST(Selection, FromTheFirstRecordOnNothingIsSearched) {
   EXPECT_EQ(toy.store->state().totals.chunks, 0u) << "the catalog was not needed";
 }
 
-TEST(Selection, ABeginBehindTheEndIsNotFoundAndTheEndItselfIsEmpty) {
+TEST(Selection, BeginAfterTheEndIsNotFoundAndAtTheEndIsEmpty) {
   const ToyStore toy({.chunks = 4, .records_per_chunk = 3});
-  const auto behind = select({.begin = 13, .end = std::nullopt}, *toy.store);
-  ASSERT_FALSE(behind);
-  EXPECT_EQ(behind.error().code, Code::kNotFound);
-  EXPECT_EQ(behind.error().detail, "no record 13 (there are 12)");
+  const auto past_end = select({.begin = 13, .end = std::nullopt}, *toy.store);
+  ASSERT_FALSE(past_end);
+  EXPECT_EQ(past_end.error().code, Code::kNotFound);
+  EXPECT_EQ(past_end.error().detail, "no record 13 (there are 12)");
   const auto at = select({.begin = 12, .end = std::nullopt}, *toy.store);
   ASSERT_TRUE(at);
   EXPECT_TRUE(at->is_empty());
 }
 
-TEST(Selection, OneRecordHasToBeThere) {
+TEST(Selection, SingleRecordMustExist) {
   const ToyStore toy({.chunks = 4, .records_per_chunk = 3});
   const auto last = select_one({.begin = -12, .end = -11}, *toy.store);
   ASSERT_TRUE(last);
@@ -53,7 +53,7 @@ TEST(Selection, OneRecordHasToBeThere) {
   }
 }
 
-TEST(Selection, DamageLiesInsideBetweenSelectedRecordsAlone) {
+TEST(Selection, DamageIsInsideOnlyBetweenSelectedRecords) {
   const Selection all{.records = {}};
   EXPECT_TRUE(all.lies_inside(0) && all.lies_inside(12));
   const Selection some{.records = {.begin = 3, .end = 6}};
@@ -63,7 +63,7 @@ TEST(Selection, DamageLiesInsideBetweenSelectedRecordsAlone) {
   EXPECT_TRUE(first.lies_inside(0));
 }
 
-TEST(Split, IsTwoPositionsOfWhichEitherMayBeLeftOut) {
+TEST(Split, EitherPositionMayBeOmitted) {
   EXPECT_EQ(parse_split("5:70"), (Split{5, 70}));
   EXPECT_EQ(parse_split(":70"), (Split{0, 70}));
   EXPECT_EQ(parse_split("5:"), (Split{5, UINT64_MAX}));

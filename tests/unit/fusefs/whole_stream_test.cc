@@ -45,14 +45,14 @@ TEST_F(WholeStreamTest, IsAFileAndALinkAtTheRoot) {
   EXPECT_NE(std::ranges::find(root, "all.bin"), root.end());
 }
 
-TEST_F(WholeStreamTest, HasItsSizeWithoutAWalkAndHoldsPrefixAndRecords) {
+TEST_F(WholeStreamTest, HasItsSizeWithoutAScanAndHoldsPrefixAndRecords) {
   const ToyTree tree(toy_);
   EXPECT_EQ(tree.status(".views/streams/all.bin").size, 244u);
   EXPECT_FALSE(toy_.store->state().complete);
   EXPECT_EQ(tree.read(".views/streams/all.bin"), all_records());
 }
 
-TEST_F(WholeStreamTest, IsNotThereWhereTheContainerOffersNone) {
+TEST_F(WholeStreamTest, IsMissingIfTheContainerHasNone) {
   ToyStore plain({});
   const ToyTree tree(plain);
   EXPECT_FALSE(tree.exists("all.bin"));
@@ -65,7 +65,7 @@ class UnevenTest : public WholeStreamTest {
   UnevenTest() : WholeStreamTest({.record_size = [](std::uint64_t ordinal) { return ordinal == 5 ? 19u : 20u; }}) {}
 };
 
-TEST_F(UnevenTest, RecordOfAnotherSizeFailsInItsPlaceAlone) {
+TEST_F(UnevenTest, OnlyTheRecordOfAnotherSizeFails) {
   const ToyTree tree(toy_);
   const auto node = tree.find(".views/streams/all.bin").value();
   const auto read = [&](std::uint64_t offset, std::uint64_t length) {

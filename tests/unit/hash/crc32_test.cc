@@ -7,9 +7,9 @@
 namespace recordfs {
 namespace {
 
-TEST(Crc32, CheckValue) { EXPECT_EQ(crc32(as_bytes("123456789")), 0xCBF43926u); }
+TEST(Crc32, ChecksumOf123456789IsTheCheckValue) { EXPECT_EQ(crc32(as_bytes("123456789")), 0xCBF43926u); }
 
-TEST(Crc32, OfNothingIsZeroAndGoesOnFromAnything) {
+TEST(Crc32, EmptyInputIsZeroAndKeepsAPreviousValue) {
   EXPECT_EQ(crc32({}), 0u);
   EXPECT_EQ(crc32({}, 0x12345678), 0x12345678u);
 }

@@ -20,15 +20,15 @@ std::array<unsigned char, 32> counting_up() {
 
 Bytes view(const std::array<unsigned char, 32>& bytes) { return std::as_bytes(std::span(bytes)); }
 
-TEST(Crc32c, CheckValue) { EXPECT_EQ(crc32c(as_bytes("123456789")), 0xE3069283u); }
+TEST(Crc32c, ChecksumOf123456789IsTheCheckValue) { EXPECT_EQ(crc32c(as_bytes("123456789")), 0xE3069283u); }
 
-TEST(Crc32c, OfNothingIsZeroAndGoesOnFromAnything) {
+TEST(Crc32c, EmptyInputIsZeroAndKeepsAPreviousValue) {
   EXPECT_EQ(crc32c({}), 0u);
   EXPECT_EQ(crc32c({}, 0x12345678), 0x12345678u);
 }
 
 // RFC 3720, B.4, whose bytes are in wire order.
-TEST(Crc32c, ExamplesOfRfc3720) {
+TEST(Crc32c, ExamplesOfRfc3720AreCorrect) {
   std::array<unsigned char, 32> bytes{};
   EXPECT_EQ(crc32c(view(bytes)), 0x8A9136AAu);
   bytes.fill(0xFF);
@@ -49,7 +49,7 @@ TEST(Crc32c, TwoPiecesEqualTheWholeAtEverySplit) {
   }
 }
 
-TEST(Crc32c, MoreBytesThanAnIntCanCount) {
+TEST(Crc32c, MoreThanTwoGibibytesAreHashed) {
   constexpr std::size_t kSize = (std::size_t{1} << 31) + 17;
   void* zeros = ::mmap(nullptr, kSize, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   ASSERT_NE(zeros, MAP_FAILED);

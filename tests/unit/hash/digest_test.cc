@@ -32,7 +32,7 @@ Digest digest_of(DigestId id, Bytes bytes) {
 std::string of_abc(DigestId id) { return hex(digest_of(id, as_bytes("abc"))); }
 
 // RFC 1321, FIPS 180-4, and zlib's two numbers with the low byte first.
-TEST(Digest, OfAbc) {
+TEST(Digest, HashOfAbcIsThePublishedOne) {
   EXPECT_EQ(of_abc(DigestId::kAdler32), "27014d02");
   EXPECT_EQ(of_abc(DigestId::kCrc32), "c2412435");
   EXPECT_EQ(of_abc(DigestId::kMd5), "900150983cd24fb0d6963f7d28e17f72");
@@ -43,13 +43,13 @@ TEST(Digest, OfAbc) {
   EXPECT_EQ(of_abc(DigestId::kSha512).substr(0, 32), "ddaf35a193617abacc417349ae204131");
 }
 
-TEST(Digest, OfNothing) {
+TEST(Digest, HashOfEmptyInputIsThePublishedOne) {
   EXPECT_EQ(hex(digest_of(DigestId::kAdler32, {})), "01000000");
   EXPECT_EQ(hex(digest_of(DigestId::kCrc32, {})), "00000000");
   EXPECT_EQ(hex(digest_of(DigestId::kMd5, {})), "d41d8cd98f00b204e9800998ecf8427e");
 }
 
-TEST(Digest, HasItsSize) {
+TEST(Digest, SizeIsCorrect) {
   for (const DigestId id : kAll) EXPECT_EQ(digest_of(id, {}).size, digest_size(id)) << to_string(id);
 }
 

@@ -33,7 +33,7 @@ std::uint64_t hash_of(const std::array<unsigned char, kSize>& bytes) {
 
 // The first 64 bytes of each Riegeli/records file contain three hashes: of the first block header, of the signature
 // chunk's header, and of its data, which is empty.
-TEST(RiegeliHash, HashesInTheSignatureOfARecordsFile) {
+TEST(RiegeliHash, HashesInTheRiegeliSignatureAreCorrect) {
   EXPECT_EQ(riegeli_hash({}), 0x72c3b1e9c0139fe1u);
   const std::array<unsigned char, 16> block_header = {0, 0, 0, 0, 0, 0, 0, 0, 0x40};
   EXPECT_EQ(hash_of(block_header), 0x3f4a880dd170af83u);
@@ -42,7 +42,7 @@ TEST(RiegeliHash, HashesInTheSignatureOfARecordsFile) {
   EXPECT_EQ(hash_of(chunk_header), 0xa9e187923cc2ba91u);
 }
 
-TEST(RiegeliHasher, OfNothingEqualsTheHashOfNothing) {
+TEST(RiegeliHasher, EmptyHasherEqualsTheHashOfEmptyInput) {
   RiegeliHasher hasher;
   hasher.append({});
   EXPECT_EQ(hasher.finish(), riegeli_hash({}));
@@ -78,7 +78,7 @@ TEST(RiegeliHasher, PiecesOfAnyLengthEqualTheWhole) {
 }
 
 // The first values of kExpected64 in HighwayHash's own highwayhash_test.cc.
-TEST(HashEngine, EachGivesThePublishedValues) {
+TEST(HashEngine, EachEngineYieldsThePublishedValues) {
   constexpr std::uint64_t kKey[4] = {0x0706050403020100, 0x0F0E0D0C0B0A0908, 0x1716151413121110, 0x1F1E1D1C1B1A1918};
   constexpr std::uint64_t kExpected[] = {0x907A56DE22C26E53, 0x7EAB43AAC7CDDD78, 0xB8D0569AB0B53D62};
   ASSERT_FALSE(engines().empty());
@@ -90,7 +90,7 @@ TEST(HashEngine, EachGivesThePublishedValues) {
   }
 }
 
-TEST(HashEngine, AllAgreeAtEachLengthAndSplit) {
+TEST(HashEngine, AllEnginesAgreeAtEachLengthAndSplit) {
   constexpr std::uint64_t kKey[4] = {1, 2, 3, 4};
   for (std::size_t size = 0; size <= 100; ++size) {
     testing::Guarded bytes(size);

@@ -8,7 +8,7 @@ namespace recordfs {
 namespace {
 
 // Output of xxhsum 0.8.1 -H0, -H1 and -H3.
-TEST(XxHash, GivesTheNumbersOfItsAuthors) {
+TEST(XxHash, YieldsThePublishedValues) {
   EXPECT_EQ(xxh32({}), 0x02cc5d05u);
   EXPECT_EQ(xxh64({}), 0xef46db3751d8e999u);
   EXPECT_EQ(xxh3({}), 0x2d06800538d394c2u);
@@ -17,7 +17,7 @@ TEST(XxHash, GivesTheNumbersOfItsAuthors) {
   EXPECT_EQ(xxh3(as_bytes("abc")), 0x78af5f94892f3950u);
 }
 
-TEST(XxHash, OfManyBytesDependsOnTheLastOne) {
+TEST(XxHash, LongInputDependsOnItsLastByte) {
   std::string text(10000, 'x');
   const auto all = [&] { return xxh32(as_bytes(text)) ^ xxh64(as_bytes(text)) ^ xxh3(as_bytes(text)); };
   const std::uint64_t before = all();

@@ -16,7 +16,7 @@ std::string read_whole(const RecordStore& store, const RecordRef& record) {
   return slice ? text_of(*slice) : "error: " + std::string(to_string(slice.error().code));
 }
 
-TEST(Callers, QuickThreadIsRefusedALargeLayoutWithoutALineInTheLog) {
+TEST(Callers, NonBlockingThreadIsRefusedALargeLayoutWithoutALogLine) {
   ToyStore toy({.chunks = 6, .counts_in_header = false});
   toy.watch->on_layout = [](Position) { LargeAllocations::announce(LargeAllocations::kLarge); };
   {
@@ -38,7 +38,7 @@ class Bomb final : public Wrapped {
   }
 };
 
-TEST(Callers, QuickThreadIsRefusedABombUntilItIsDecoded) {
+TEST(Callers, NonBlockingThreadIsRefusedABombUntilItIsDecoded) {
   ToyStore toy({});
   const RecordStore store("toy", toy.source, std::make_unique<Bomb>(toy::open(toy.source, Limits{}).value()),
                           toy.services);
@@ -56,7 +56,7 @@ TEST(Callers, QuickThreadIsRefusedABombUntilItIsDecoded) {
   EXPECT_EQ(toy.lines.all(), std::vector<std::string>{});
 }
 
-TEST(Callers, WhoGaveUpGetsNoBombAndLeavesNoFailure) {
+TEST(Callers, CancelledThreadDecodesNoBombAndCachesNoFailure) {
   ToyStore toy({});
   const RecordStore store("toy", toy.source, std::make_unique<Bomb>(toy::open(toy.source, Limits{}).value()),
                           toy.services);
@@ -71,7 +71,7 @@ TEST(Callers, WhoGaveUpGetsNoBombAndLeavesNoFailure) {
   EXPECT_EQ(toy.lines.all(), std::vector<std::string>{});
 }
 
-TEST(Callers, ChunkThatIsLargeWaitsForNoBomb) {
+TEST(Callers, LargeChunkDoesNotWaitForABomb) {
   constexpr std::uint64_t kBudget = 20000;
   ToyStore toy({.chunks = 1, .records_per_chunk = 1000}, {}, kBudget);
   const DecodeBudget::Share bomb(toy.services.budgets_of(0).slow, kBudget);

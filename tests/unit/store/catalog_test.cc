@@ -95,17 +95,17 @@ TEST(Catalog, FindsTheSameWithTinyBounds) {
   expect_all_found(opened, *opened.catalog(Depth::kCounts, kTiny), 1);
 }
 
-TEST(Catalog, FindsWhereAllChunksAreWithoutRecords) {
+TEST(Catalog, FindsChunksIfNoneHasRecords) {
   const Opened opened({.chunks = 7, .records_per_chunk = 0});
   expect_all_found(opened, *opened.catalog(Depth::kCounts, kTiny), 1);
 }
 
-TEST(Catalog, FindsBehindDamagedChunks) {
+TEST(Catalog, FindsChunksAfterDamagedOnes) {
   const Opened opened({.chunks = 12, .broken_headers = {0, 3, 4, 11}});
   expect_all_found(opened, *opened.catalog(Depth::kCounts, kTiny), 1);
 }
 
-TEST(Catalog, FileWithoutChunksHasNothingToFind) {
+TEST(Catalog, FindsNothingInAFileWithoutChunks) {
   const Opened opened({.chunks = 0});
   const auto catalog = opened.catalog();
   for (const Coordinate coordinate : kCoordinates) {
@@ -129,7 +129,7 @@ TEST(Catalog, FindsAmongThousandsOfChunksWithThinnedAnchors) {
   }
 }
 
-TEST(Catalog, ThinnedAnchorsCostAWalkOnceAndThenNothing) {
+TEST(Catalog, ThinnedAnchorsCauseOneRescan) {
   const Opened opened({.chunks = 4096, .records_per_chunk = 1, .record_size = [](std::uint64_t) { return 1u; }});
   const auto catalog = opened.catalog(Depth::kCounts, kTiny);
   ASSERT_TRUE(waited([&](Goal& goal) { return catalog->totals(goal); }));
@@ -143,7 +143,7 @@ TEST(Catalog, ThinnedAnchorsCostAWalkOnceAndThenNothing) {
   EXPECT_EQ(opened.watch->scans, walked + again);
 }
 
-TEST(Catalog, WhatALayoutToldIsNotAskedAgain) {
+TEST(Catalog, LayoutResultsAreNotQueriedAgain) {
   const Opened opened({.chunks = 64, .counts_in_header = false, .broken_payloads = {3}});
   const auto catalog = opened.catalog(Depth::kSizes, kTiny);
   ASSERT_TRUE(waited([&](Goal& goal) { return catalog->totals(goal); }));
@@ -159,7 +159,7 @@ TEST(Catalog, WhatALayoutToldIsNotAskedAgain) {
   EXPECT_EQ(opened.watch->layouts, layouts);
 }
 
-TEST(Catalog, MoreChunksThanAreRememberedAreLearntAgain) {
+TEST(Catalog, LayoutsBeyondTheCacheAreQueriedAgain) {
   const Opened opened({.chunks = 64, .counts_in_header = false});
   Catalog::Bounds bounds = kTiny;
   bounds.learnt_chunks = 20;
@@ -170,7 +170,7 @@ TEST(Catalog, MoreChunksThanAreRememberedAreLearntAgain) {
   EXPECT_EQ(opened.watch->layouts, 64u + 12u);  // those of the 16 chunks from chunk 16 on
 }
 
-TEST(Catalog, OneOfManyThreadsWalksAStretch) {
+TEST(Catalog, OneOfManyThreadsScansARange) {
   const Opened opened({.chunks = 64});
   const auto catalog = opened.catalog(Depth::kCounts, kTiny);
   ASSERT_TRUE(waited([&](Goal& goal) { return catalog->totals(goal); }));
@@ -185,7 +185,7 @@ TEST(Catalog, OneOfManyThreadsWalksAStretch) {
   EXPECT_EQ(opened.watch->scans, 64u + 16u);
 }
 
-TEST(Catalog, StretchThatIsNoLongerTheSameIsChanged) {
+TEST(Catalog, ChangedRangeIsReportedAsChanged) {
   const Opened opened({.chunks = 64});
   const toy::File other = toy::make_file({.chunks = 64, .broken_headers = {2}});
   ASSERT_EQ(other.bytes.size(), opened.file.bytes.size());
@@ -214,7 +214,7 @@ TEST(Catalog, FindsFromManyThreadsWhileItGrows) {
   for (auto& count : wrong) EXPECT_EQ(count.get(), 0);
 }
 
-TEST(Catalog, TouchingDamageIsOneRow) {
+TEST(Catalog, AdjacentDamageIsOneRow) {
   const Opened opened({.chunks = 10, .broken_headers = {3, 4, 5, 8}});
   const auto catalog = opened.catalog();
   const auto rows = waited([&](Goal& goal) { return catalog->damage(goal); }).value();
@@ -226,7 +226,7 @@ TEST(Catalog, TouchingDamageIsOneRow) {
   EXPECT_EQ((*rows)[1].first_ordinal, 15u);
 }
 
-TEST(Catalog, EachRowIsToldOnceAndWhole) {
+TEST(Catalog, EachCompleteRowIsReportedOnce) {
   for (const std::size_t damage_rows : {100u, 3u}) {
     const Opened opened({.chunks = 20, .broken_headers = {1, 3, 4, 5, 7, 9, 11, 19}});
     std::vector<DamageRow> told;
@@ -244,7 +244,7 @@ TEST(Catalog, EachRowIsToldOnceAndWhole) {
   }
 }
 
-TEST(Catalog, MoreDamageThanRowsEndsInOneRowForTheRest) {
+TEST(Catalog, DamageBeyondTheRowLimitIsOneRow) {
   const Opened opened({.chunks = 20, .broken_headers = {1, 3, 5, 7, 9, 11, 13}});
   const auto catalog = opened.catalog(Depth::kCounts, kTiny);
   const auto rows = waited([&](Goal& goal) { return catalog->damage(goal); }).value();
@@ -255,7 +255,7 @@ TEST(Catalog, MoreDamageThanRowsEndsInOneRowForTheRest) {
   EXPECT_NE(rows->back().region.reason.find("too many"), std::string::npos);
 }
 
-TEST(Catalog, ChunkWhoseCountCannotBeToldIsADamageRow) {
+TEST(Catalog, ChunkOfUnknownCountIsADamageRow) {
   const Opened opened({.chunks = 4, .counts_in_header = false, .broken_payloads = {1}, .unsupported = {2}});
   const auto catalog = opened.catalog();
   const auto rows = waited([&](Goal& goal) { return catalog->damage(goal); }).value();

@@ -37,14 +37,14 @@ struct HeldWalk {
   std::unique_ptr<Catalog> catalog;
 };
 
-TEST(CatalogWalk, NothingIsScannedBeforeSomebodyWaits) {
+TEST(CatalogWalk, NothingIsScannedWithoutAWaiter) {
   HeldWalk walk(0);
   EXPECT_EQ(walk.find(0).error().code, Code::kPending);
   EXPECT_EQ(walk.watch->scans, 0u);
   EXPECT_EQ(walk.catalog->state().totals.chunks, 0u);
 }
 
-TEST(CatalogWalk, WaitersAreResumedWhenTheirGoalIsReachedAndNotBefore) {
+TEST(CatalogWalk, WaitersAreResumedOnceTheirGoalIsReached) {
   HeldWalk walk(0);
   const Signal before;
   const Signal behind;
@@ -75,7 +75,7 @@ TEST(CatalogWalk, TotalsAndDamageWaitForTheEnd) {
   EXPECT_EQ(waited([&](Goal& again) { return walk.catalog->totals(again); })->records, 18u);
 }
 
-TEST(CatalogWalk, GoalBehindTheEndIsNotFoundAndNotPendingForEver) {
+TEST(CatalogWalk, GoalAfterTheEndIsNotFoundInsteadOfPending) {
   HeldWalk walk(5);
   const Signal resumed;
   ASSERT_NE(walk.wait(1000, [resumed] { resumed.set(); }), 0u);
@@ -84,7 +84,7 @@ TEST(CatalogWalk, GoalBehindTheEndIsNotFoundAndNotPendingForEver) {
   EXPECT_EQ(walk.find(1000).error().code, Code::kNotFound);
 }
 
-TEST(CatalogWalk, ReachedGoalIsNotWaitedFor) {
+TEST(CatalogWalk, ReachedGoalDoesNotWait) {
   HeldWalk walk(3);
   walk.catalog->start();
   walk.gate.wait_until_held();
@@ -102,7 +102,7 @@ TEST(CatalogWalk, CancelledWaiterIsNeverResumed) {
   EXPECT_TRUE(waited([&](Goal& goal) { return walk.catalog->totals(goal); }));
 }
 
-TEST(CatalogWalk, CancelAfterTheResumeSaysSo) {
+TEST(CatalogWalk, CancelAfterTheResumeReturnsFalse) {
   HeldWalk walk(2);
   const Signal resumed;
   const std::uint64_t ticket = walk.wait(0, [resumed] { resumed.set(); });
@@ -110,7 +110,7 @@ TEST(CatalogWalk, CancelAfterTheResumeSaysSo) {
   EXPECT_FALSE(walk.catalog->cancel(ticket));
 }
 
-TEST(CatalogWalk, DestructionResumesAndFreesWhoeverWaits) {
+TEST(CatalogWalk, DestructionResumesAndFreesAllWaiters) {
   HeldWalk walk(2);
   const auto token = std::make_shared<std::atomic<int>>(0);
   for (std::uint64_t ordinal = 6; ordinal < 18; ++ordinal) {
@@ -124,7 +124,7 @@ TEST(CatalogWalk, DestructionResumesAndFreesWhoeverWaits) {
   EXPECT_EQ(token.use_count(), 1);
 }
 
-TEST(CatalogWalk, DestructionStopsAWalkOnItsWay) {
+TEST(CatalogWalk, DestructionStopsARunningScan) {
   HeldWalk walk(1, {.chunks = 5000, .records_per_chunk = 1});
   walk.watch->on_scan = [&](Position begin) {
     walk.gate.pass(begin);
@@ -138,7 +138,7 @@ TEST(CatalogWalk, DestructionStopsAWalkOnItsWay) {
   EXPECT_LT(walk.watch->scans, 5000u);
 }
 
-TEST(CatalogWalk, FailureIsToldAndThenTheWalkGoesOnWhereItWas) {
+TEST(CatalogWalk, ScanResumesAtTheSamePositionAfterAFailure) {
   HeldWalk walk(3);
   walk.catalog->start();
   walk.gate.wait_until_held();
@@ -158,7 +158,7 @@ TEST(CatalogWalk, FailureIsToldAndThenTheWalkGoesOnWhereItWas) {
   EXPECT_EQ(walk.watch->scans, 7u);  // one for each chunk, and the failed one
 }
 
-TEST(CatalogWalk, LastingFailureIsToldToEveryCaller) {
+TEST(CatalogWalk, PermanentFailureIsReportedToEveryCaller) {
   HeldWalk walk(3);
   walk.catalog->start();
   walk.gate.wait_until_held();
@@ -170,7 +170,7 @@ TEST(CatalogWalk, LastingFailureIsToldToEveryCaller) {
   }
 }
 
-TEST(CatalogWalk, LayoutThatFailsForAMomentIsNoDamage) {
+TEST(CatalogWalk, TemporaryLayoutFailureIsNotDamage) {
   HeldWalk walk(3, {.chunks = 6, .counts_in_header = false});
   walk.watch->on_layout = [&](Position begin) {
     if (begin == walk.file.begins[1] && walk.watch->layouts == 2) walk.source->fail(1, bad_sector());
@@ -182,7 +182,7 @@ TEST(CatalogWalk, LayoutThatFailsForAMomentIsNoDamage) {
   EXPECT_TRUE(waited([&](Goal& goal) { return walk.catalog->damage(goal); }).value()->empty());
 }
 
-TEST(CatalogWalk, LackOfMemoryIsAFailureAndEndsNoProcess) {
+TEST(CatalogWalk, OutOfMemoryIsAFailureAndDoesNotEndTheProcess) {
   HeldWalk walk(3);
   std::atomic<bool> thrown{false};
   walk.watch->on_scan = [&](Position) {

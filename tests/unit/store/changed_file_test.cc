@@ -42,14 +42,14 @@ toy::Shape large() {
   return {.chunks = 40, .record_size = [](std::uint64_t ordinal) { return 300 + ordinal; }};
 }
 
-TEST(ChangedFile, CutOffBeforeTheWalkGivesErrors) {
+TEST(ChangedFile, TruncationBeforeTheScanYieldsErrors) {
   OnDisk disk(large());
   disk.temp.resize(disk.file.bytes.size() / 2);
   EXPECT_EQ(disk.readable(), 0u);
   EXPECT_EQ(disk.read(100).error().code, Code::kChanged);
 }
 
-TEST(ChangedFile, CutOffAfterTheWalkGivesErrorsAndNoOtherBytes) {
+TEST(ChangedFile, TruncationAfterTheScanYieldsErrorsAndNoWrongBytes) {
   OnDisk disk(large());
   ASSERT_TRUE(waited([&](Goal& goal) { return disk.store->totals(goal); }));
   ASSERT_TRUE(disk.read(0));
@@ -59,7 +59,7 @@ TEST(ChangedFile, CutOffAfterTheWalkGivesErrorsAndNoOtherBytes) {
   EXPECT_FALSE(disk.lines.all().empty());
 }
 
-TEST(ChangedFile, RewrittenFromItsBeginningGivesErrorsAndNoOtherBytes) {
+TEST(ChangedFile, RewriteAtTheBeginningYieldsErrorsAndNoWrongBytes) {
   OnDisk disk(large());
   ASSERT_TRUE(waited([&](Goal& goal) { return disk.store->totals(goal); }));
   toy::Shape other = large();
@@ -70,7 +70,7 @@ TEST(ChangedFile, RewrittenFromItsBeginningGivesErrorsAndNoOtherBytes) {
   EXPECT_EQ(disk.read(60).error().code, Code::kChanged);
 }
 
-TEST(ChangedFile, RewrittenInTheMiddleGivesNoOtherBytes) {
+TEST(ChangedFile, RewriteInTheMiddleYieldsNoWrongBytes) {
   OnDisk disk(large());
   ASSERT_TRUE(waited([&](Goal& goal) { return disk.store->totals(goal); }));
   disk.temp.write_at(disk.file.begins[20] + 100, "not what was here");
@@ -79,7 +79,7 @@ TEST(ChangedFile, RewrittenInTheMiddleGivesNoOtherBytes) {
   EXPECT_FALSE(disk.read(60));
 }
 
-TEST(ChangedFile, GrownFileStaysAsItWasAndIsLoggedOnce) {
+TEST(ChangedFile, GrownFileKeepsItsContentAndIsLoggedOnce) {
   OnDisk disk(large());
   disk.temp.write_at(disk.file.bytes.size(), std::string(5000, 'x'));
   EXPECT_EQ(disk.readable(), disk.file.records.size());

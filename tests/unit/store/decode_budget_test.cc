@@ -15,7 +15,7 @@
 namespace recordfs {
 namespace {
 
-TEST(DecodeBudget, SharesNeverPassTheBudgetTogether) {
+TEST(DecodeBudget, SharesTogetherNeverExceedTheBudget) {
   DecodeBudget budget(100);
   std::atomic<std::uint64_t> held{0};
   std::atomic<std::uint64_t> most{0};
@@ -41,7 +41,7 @@ void allocate_much() {
   ASSERT_TRUE(Buffer::allocate(LargeAllocations::kLarge));
 }
 
-TEST(DecodeBudget, TurnWaitsWithTheFirstLargeBuffer) {
+TEST(DecodeBudget, TurnWaitsAtTheFirstLargeBuffer) {
   DecodeBudget budget(100);
   std::optional<DecodeBudget::Share> share(std::in_place, budget, 1);
   std::atomic<bool> came{false};
@@ -57,7 +57,7 @@ TEST(DecodeBudget, TurnWaitsWithTheFirstLargeBuffer) {
   EXPECT_TRUE(came);
 }
 
-TEST(DecodeBudget, TurnsWithLargeBuffersComeOneAfterTheOther) {
+TEST(DecodeBudget, TurnsWithLargeBuffersRunOneAtATime) {
   for (const std::uint64_t bytes : {0u, 100u}) {
     DecodeBudget budget(bytes);
     std::atomic<int> inside{0};
@@ -81,14 +81,14 @@ TEST(DecodeBudget, TurnsWithLargeBuffersComeOneAfterTheOther) {
   }
 }
 
-TEST(DecodeBudget, TurnWithoutLargeBuffersWaitsForNobody) {
+TEST(DecodeBudget, TurnWithoutLargeBuffersDoesNotWait) {
   DecodeBudget budget(100);
   const DecodeBudget::Share share(budget, 100);
   const DecodeBudget::Turn turn(budget);
   ASSERT_TRUE(Buffer::allocate(LargeAllocations::kLarge - 1));
 }
 
-TEST(DecodeBudget, WhoGaveUpWaitsNoMoreAndHasNothing) {
+TEST(DecodeBudget, CancellationEndsTheWaitWithoutAShare) {
   DecodeBudget budget(100);
   std::optional<DecodeBudget::Share> before(std::in_place, budget, 100);
   std::atomic<bool> gave_up{false};
@@ -104,14 +104,14 @@ TEST(DecodeBudget, WhoGaveUpWaitsNoMoreAndHasNothing) {
   const DecodeBudget::Share all(budget, 100);
 }
 
-TEST(DecodeBudget, TellsOfEachShareBeforeItIsUsed) {
+TEST(DecodeBudget, EachShareIsAnnouncedBeforeUse) {
   int told = 0;
   DecodeBudget budget(100, [&] { ++told; });
   const DecodeBudget::Share share(budget, 1);
   EXPECT_EQ(told, 1);
 }
 
-TEST(DecodeBudget, OneAloneMayPassIt) {
+TEST(DecodeBudget, SingleShareMayExceedIt) {
   DecodeBudget budget(100);
   std::optional<DecodeBudget::Share> large(std::in_place, budget, 1000);
   std::atomic<bool> came{false};

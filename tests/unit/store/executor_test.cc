@@ -27,7 +27,7 @@ struct Busy {
   testing::Signal running, free;
 };
 
-TEST(Executor, RunsWhatIsWaitedForBeforeWhatIsAhead) {
+TEST(Executor, RunsAwaitedTasksBeforeReadAhead) {
   Executor executor(1);
   std::string order;
   Busy busy(executor);
@@ -40,7 +40,7 @@ TEST(Executor, RunsWhatIsWaitedForBeforeWhatIsAhead) {
   EXPECT_EQ(order, "12ab");
 }
 
-TEST(Executor, RefusesMoreAheadThanItsBoundAndNeverWhatIsWaitedFor) {
+TEST(Executor, RefusesReadAheadBeyondItsBoundButNeverAwaitedTasks) {
   Executor executor(1);
   std::atomic<int> ran{0};
   Busy busy(executor);
@@ -52,7 +52,7 @@ TEST(Executor, RefusesMoreAheadThanItsBoundAndNeverWhatIsWaitedFor) {
   EXPECT_EQ(ran, 100 + static_cast<int>(Executor::kMaxAhead));
 }
 
-TEST(Executor, LeavesOneThreadToWhatIsWaitedForHoweverMuchIsAhead) {
+TEST(Executor, ReservesOneThreadForAwaitedTasks) {
   Executor executor(2);
   const testing::Signal free;
   for (int i = 0; i < 4; ++i) EXPECT_TRUE(executor.post(Priority::kAhead, [free] { free.wait(); }));
@@ -63,7 +63,7 @@ TEST(Executor, LeavesOneThreadToWhatIsWaitedForHoweverMuchIsAhead) {
   executor.stop();
 }
 
-TEST(Executor, TakesNothingOnceStopped) {
+TEST(Executor, RefusesTasksOnceStopped) {
   Executor executor(2);
   executor.stop();
   EXPECT_FALSE(executor.post(Priority::kWaitedFor, [] { ADD_FAILURE() << "ran"; }));
@@ -71,7 +71,7 @@ TEST(Executor, TakesNothingOnceStopped) {
   executor.stop();
 }
 
-TEST(Executor, StopsAlsoWhereAThreadHasSleptThroughTheLastTaskAhead) {
+TEST(Executor, StopsWithAThreadAsleepDuringTheLastReadAhead) {
   Executor executor(2);
   const testing::Signal free;
   std::atomic<int> ran{0};
@@ -88,7 +88,7 @@ TEST(Executor, StopsAlsoWhereAThreadHasSleptThroughTheLastTaskAhead) {
   EXPECT_EQ(ran, 2);
 }
 
-TEST(Executor, TasksOfSeveralThreadsRunBesideEachOther) {
+TEST(Executor, TasksRunConcurrently) {
   Executor executor(2);
   const testing::Signal met;
   const testing::Signal came;
@@ -100,7 +100,7 @@ TEST(Executor, TasksOfSeveralThreadsRunBesideEachOther) {
   came.wait();
 }
 
-TEST(Executor, NoThreadsAtAllStillMakesOne) {
+TEST(Executor, ThreadCountOfZeroStartsOne) {
   std::atomic<bool> ran{false};
   {
     Executor executor(0);
@@ -109,7 +109,7 @@ TEST(Executor, NoThreadsAtAllStillMakesOne) {
   EXPECT_TRUE(ran);
 }
 
-TEST(Executor, TaskIsGoneWhenItHasRun) {
+TEST(Executor, TaskIsDestroyedAfterItHasRun) {
   Executor executor(1);
   const auto token = std::make_shared<int>(1);
   EXPECT_TRUE(executor.post(Priority::kWaitedFor, [token] {}));
@@ -117,7 +117,7 @@ TEST(Executor, TaskIsGoneWhenItHasRun) {
   EXPECT_EQ(token.use_count(), 1);
 }
 
-TEST(Executor, ManyPostersLoseNoTask) {
+TEST(Executor, ConcurrentPostsLoseNoTask) {
   std::atomic<int> ran{0};
   {
     Executor executor(3);

@@ -55,7 +55,7 @@ std::string record(const RecordStore& store, std::uint64_t ordinal) {
   return slice ? text_of(*slice) : to_string(slice.error());
 }
 
-TEST(GrowingStore, FirstWalkAloneIsADetailOfTheLog) {
+TEST(GrowingStore, OnlyTheFirstScanIsLoggedAsADetail) {
   GrowingToy toy({.chunks = 120});
   auto shorter = toy.with_chunks(110);
   EXPECT_EQ(counts(*shorter).records, 330u);
@@ -66,14 +66,14 @@ TEST(GrowingStore, FirstWalkAloneIsADetailOfTheLog) {
   EXPECT_EQ(toy.details().size(), 1u);
 }
 
-TEST(Settled, MediaTypeIsThatOfTheContainer) {
+TEST(Settled, MediaTypeEqualsThatOfTheContainer) {
   const toy::File file = toy::make_file({.chunks = 2});
   const auto container = settled(toy::open(toy::source_of(file.bytes), Limits{}).value(), file.bytes.size());
   EXPECT_EQ(container->record_media_type({{"media", "", "x"}}), "application/x-toy");
   EXPECT_EQ(container->record_media_type({}), "");
 }
 
-TEST(GrowingStore, WalksThroughWhatWasAddedAndTheChunksSinceTheLastAnchor) {
+TEST(GrowingStore, ScansAddedChunksAndThoseSinceTheLastAnchor) {
   GrowingToy toy({.chunks = 120});
   const auto shorter = toy.with_chunks(110);
   EXPECT_EQ(counts(*shorter).records, 330u);
@@ -86,7 +86,7 @@ TEST(GrowingStore, WalksThroughWhatWasAddedAndTheChunksSinceTheLastAnchor) {
   }
 }
 
-TEST(GrowingStore, OfAFileWhereNobodyCountedYetBeginsAtTheBeginning) {
+TEST(GrowingStore, ScansFromTheBeginningIfNothingWasCounted) {
   GrowingToy toy({.chunks = 30});
   const auto shorter = toy.with_chunks(20);
   const auto longer = toy.with_chunks(30, shorter.get());
@@ -95,7 +95,7 @@ TEST(GrowingStore, OfAFileWhereNobodyCountedYetBeginsAtTheBeginning) {
   EXPECT_EQ(counts(*longer).records, 90u);
 }
 
-TEST(GrowingStore, CatchesUpWithWhatTheShorterOneKnew) {
+TEST(GrowingStore, CatchesUpWithTheKnowledgeOfTheShorterStore) {
   GrowingToy toy({.chunks = 30, .counts_in_header = false});
   const auto shorter = toy.with_chunks(20);
   ASSERT_TRUE(waited([&](Goal& goal) { return shorter->stream_size(Stream::kLines, goal); }));
@@ -110,7 +110,7 @@ TEST(GrowingStore, CatchesUpWithWhatTheShorterOneKnew) {
   EXPECT_EQ(*size, due);
 }
 
-TEST(GrowingStore, LearnsTheSizesOfTheAddedChunksAlone) {
+TEST(GrowingStore, QueriesOnlyTheSizesOfAddedChunks) {
   GrowingToy toy({.chunks = 60, .counts_in_header = false});
   const auto shorter = toy.with_chunks(58);
   counts(*shorter);
@@ -135,7 +135,7 @@ TEST(GrowingStore, RecordsKeepTheirAddresses) {
   EXPECT_FALSE(shorter->has_room_for(UINT64_MAX));
 }
 
-TEST(GrowingStore, ShowsNothingOfAChunkThatIsNotWhole) {
+TEST(GrowingStore, IncompleteChunkIsNotShown) {
   for (const bool seekable : {true, false}) {
     GrowingToy toy({.chunks = 4, .seekable = seekable});
     const Position begin = toy.file().begins[3];
@@ -153,7 +153,7 @@ TEST(GrowingStore, ShowsNothingOfAChunkThatIsNotWhole) {
   }
 }
 
-TEST(GrowingStore, DamageStaysWhereItIsAndIsLoggedOnce) {
+TEST(GrowingStore, DamageIsKeptAndLoggedOnce) {
   GrowingToy toy({.chunks = 60, .broken_headers = {17, 40}});
   auto store = toy.with_chunks(50);
   const std::vector<DamageRow> before = damage(*store);
@@ -172,7 +172,7 @@ TEST(GrowingStore, DamageStaysWhereItIsAndIsLoggedOnce) {
   EXPECT_EQ(toy.lines().size(), 2u);
 }
 
-TEST(GrowingStore, OnlyStretchesWithDamageAreWalkedAgain) {
+TEST(GrowingStore, OnlyDamagedRangesAreScannedAgain) {
   GrowingToy toy({.chunks = 200, .broken_headers = {50}});
   const auto shorter = toy.with_chunks(198);
   counts(*shorter);
@@ -182,7 +182,7 @@ TEST(GrowingStore, OnlyStretchesWithDamageAreWalkedAgain) {
   EXPECT_LE(toy.watch().scans, 20u);
 }
 
-TEST(GrowingStore, BeginsAnewWhereDamageLooksDifferentNow) {
+TEST(GrowingStore, RescansIfTheDamageHasChanged) {
   const toy::Shape broken{.chunks = 60, .broken_headers = {17}};
   GrowingToy toy({.chunks = 60});
   const toy::File damaged = toy::make_file(broken);
@@ -193,7 +193,7 @@ TEST(GrowingStore, BeginsAnewWhereDamageLooksDifferentNow) {
   EXPECT_TRUE(damage(*longer).empty());
 }
 
-TEST(GrowingStore, AWalkThatWasNotOverIsNotGoneOnWith) {
+TEST(GrowingStore, UnfinishedScanIsNotContinued) {
   GrowingToy toy({.chunks = 30});
   Gate gate;
   toy.watch().on_scan = [&](Position position) { gate.pass(position); };
@@ -219,7 +219,7 @@ class PromisesTrailer final : public Wrapped {
   Result<Buffer> trailer() const override { return Error{.code = Code::kDamage, .detail = "no trailer"}; }
 };
 
-TEST(Settled, HasATrailerOnceItCanBeRead) {
+TEST(Settled, HasATrailerOnlyIfItIsReadable) {
   const toy::File file = toy::make_file({.chunks = 2, .trailer = "the end"});
   const auto open = [&] { return toy::open(toy::source_of(file.bytes), Limits{}).value(); };
   EXPECT_TRUE(settled(open(), file.bytes.size())->has_trailer());

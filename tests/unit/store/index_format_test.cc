@@ -44,7 +44,7 @@ void set(std::string& bytes, std::size_t at, std::uint64_t number) {
 
 Result<SavedCatalog> decoded(const std::string& bytes) { return decode_index(as_bytes(bytes), kBounds); }
 
-TEST(IndexFormat, WhatWasWrittenIsRead) {
+TEST(IndexFormat, WrittenIndexRoundTrips) {
   const auto saved = decoded(encode_index(key(), snapshot()));
   ASSERT_TRUE(saved);
   EXPECT_EQ(saved->key, key());
@@ -72,13 +72,13 @@ TEST(IndexFormat, WhatWasWrittenIsRead) {
   EXPECT_EQ(got.learnt, wanted.learnt);
 }
 
-TEST(IndexFormat, CatalogOfNothingIsRead) {
+TEST(IndexFormat, EmptyCatalogRoundTrips) {
   CatalogSnapshot nothing;
   nothing.stride = 2;
   EXPECT_TRUE(decoded(encode_index(key(), nothing)));
 }
 
-TEST(IndexFormat, EachChangedByteIsFound) {
+TEST(IndexFormat, EachChangedByteIsDetected) {
   const std::string bytes = encode_index(key(), snapshot());
   for (std::size_t i = 0; i < bytes.size(); ++i) {
     for (const int change : {1, 0x80, 0xFF}) {
@@ -89,7 +89,7 @@ TEST(IndexFormat, EachChangedByteIsFound) {
   }
 }
 
-TEST(IndexFormat, EachCutAndWhatFollowsTheEndIsFound) {
+TEST(IndexFormat, TruncationAndTrailingBytesAreDetected) {
   const std::string bytes = encode_index(key(), snapshot());
   for (std::size_t length = 0; length < bytes.size(); ++length) {
     EXPECT_FALSE(decoded(bytes.substr(0, length))) << length;
@@ -101,14 +101,14 @@ TEST(IndexFormat, EachCutAndWhatFollowsTheEndIsFound) {
   EXPECT_FALSE(decoded(with_right_checksum(bytes + "x")));
 }
 
-TEST(IndexFormat, AnotherVersionIsNone) {
+TEST(IndexFormat, OtherVersionIsRefused) {
   std::string bytes = encode_index(key(), snapshot());
   bytes[8] = 1;
   EXPECT_EQ(decoded(with_right_checksum(bytes)).error().code, Code::kUnsupported);
 }
 
 // Forged numbers with a correct checksum: each in turn is one that no scan produces.
-TEST(IndexFormat, NumbersThatNoWalkGivesAreRefused) {
+TEST(IndexFormat, ImpossibleNumbersAreRefused) {
   const std::string bytes = encode_index(key(), snapshot());
   struct Lie {
     std::size_t at;
@@ -160,7 +160,7 @@ TEST(IndexFormat, NumbersThatNoWalkGivesAreRefused) {
   }
 }
 
-TEST(IndexFormat, RowsThatNoWalkGivesAreRefused) {
+TEST(IndexFormat, ImpossibleRowsAreRefused) {
   for (const auto& spoil : std::vector<std::function<void(DamageRow&)>>{
            [](DamageRow& row) { row.region.damage_class = static_cast<DamageClass>(4); },
            [](DamageRow& row) { row.region.reason = "two\nlines"; },
@@ -172,7 +172,7 @@ TEST(IndexFormat, RowsThatNoWalkGivesAreRefused) {
   }
 }
 
-TEST(IndexFormat, MoreThanTheCatalogHoldsIsRefused) {
+TEST(IndexFormat, MoreEntriesThanTheCatalogHoldsAreRefused) {
   CatalogSnapshot large = snapshot();
   for (int i = 0; i < 2; ++i) large.damage.push_back(large.damage.back());
   EXPECT_FALSE(decoded(encode_index(key(), large)));

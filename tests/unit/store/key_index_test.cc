@@ -81,7 +81,7 @@ struct KeyStore {
 
 const std::string kNone(to_string(Code::kNotFound));
 
-TEST(KeyIndex, GivesTheLastValues) {
+TEST(KeyIndex, ReturnsTheLastValues) {
   KeyStore keys({"set a 5;set b 6", "set a 7;delete b;set c 8", "merge d;set e 9;range e f"});
   EXPECT_EQ(keys.value("a"), keys.record(1, 7));
   EXPECT_EQ(keys.value("b"), kNone);
@@ -90,7 +90,7 @@ TEST(KeyIndex, GivesTheLastValues) {
   EXPECT_EQ(keys.value("e"), kNone);
   const auto table = waited([&](Goal& goal) { return keys.store->keys()->table(goal); });
   EXPECT_EQ((*table)->size(), 3u);
-  EXPECT_EQ(keys.lines.all().size(), 1u) << "of what can't be told";
+  EXPECT_EQ(keys.lines.all().size(), 1u) << "for the value that cannot be computed";
 }
 
 TEST(KeyIndex, PartsOfAValueAreRead) {
@@ -104,11 +104,11 @@ TEST(KeyIndex, PartsOfAValueAreRead) {
   EXPECT_EQ(read(20, 100), "");
 }
 
-TEST(KeyIndex, PreparedChangesCountWhereTheirTransactionCommits) {
+TEST(KeyIndex, PreparedChangesApplyWhenTheirTransactionCommits) {
   KeyStore keys({"begin;set a 1;set b 2;prepare x;set c 3", "set a 4;begin;set d 5;prepare y",
                  "begin;set e 6;prepare x", "commit x;set b 7", "rollback y;commit y", "begin;set f 8",
                  "prepare z;commit z", "begin;set g 9;prepare w", "commit never"});
-  EXPECT_EQ(keys.value("a"), keys.record(0, 1)) << "committed behind the other";
+  EXPECT_EQ(keys.value("a"), keys.record(0, 1)) << "committed after the other";
   EXPECT_EQ(keys.value("b"), keys.record(3, 7));
   EXPECT_EQ(keys.value("c"), keys.record(0, 3));
   EXPECT_EQ(keys.value("d"), kNone);
@@ -117,14 +117,14 @@ TEST(KeyIndex, PreparedChangesCountWhereTheirTransactionCommits) {
   EXPECT_EQ(keys.value("g"), kNone) << "never committed";
 }
 
-TEST(KeyIndex, RefusesMorePreparedChangesThanItMayHold) {
+TEST(KeyIndex, PreparedChangesBeyondTheLimitAreRefused) {
   KeyStore keys({"set a 1;begin;set b 1;set c 1;set d 1;prepare x"}, {.prepared_bytes = 200});
   EXPECT_EQ(keys.value("a"), to_string(Code::kLimit));
   ASSERT_EQ(keys.lines.all().size(), 1u);
   EXPECT_NE(keys.lines.all()[0].find("prepared"), std::string::npos);
 }
 
-TEST(KeyIndex, EndedTransactionsMakeRoom) {
+TEST(KeyIndex, EndedTransactionsFreeTheirSpace) {
   std::vector<std::string> script;
   for (int i = 0; i < 50; ++i) {
     script.push_back("begin;set a 1;prepare x;commit x");
@@ -135,7 +135,7 @@ TEST(KeyIndex, EndedTransactionsMakeRoom) {
   EXPECT_EQ(keys.value("a"), keys.record(147, 1));
 }
 
-TEST(KeyIndex, WhatIsNotListedIsFoundAllTheSame) {
+TEST(KeyIndex, UnlistedKeysAreStillFound) {
   KeyStore keys({"set a 1;set b 2;set c 3;set d 4", "set d 5;set e 6;delete c", "set f 7;range f g"},
                 {.table = {.keys = 2}});
   const auto table = waited([&](Goal& goal) { return keys.store->keys()->table(goal); });
@@ -150,7 +150,7 @@ TEST(KeyIndex, WhatIsNotListedIsFoundAllTheSame) {
   EXPECT_EQ(keys.value("f"), kNone);
 }
 
-TEST(KeyIndex, AnAnswerIsRememberedForAWhile) {
+TEST(KeyIndex, LookupOfAnUnlistedKeyIsCached) {
   KeyStore keys({"set a 1;set b 2;set c 3"}, {.table = {.keys = 1}, .answers = 1});
   EXPECT_TRUE(keys.find("c"));
   const std::uint64_t decodes = keys.decodes();
@@ -163,7 +163,7 @@ TEST(KeyIndex, AnAnswerIsRememberedForAWhile) {
   EXPECT_EQ(keys.decodes(), decodes + 2);
 }
 
-TEST(KeyIndex, ListedKeysCostNoSecondReading) {
+TEST(KeyIndex, LookupOfAListedKeyDecodesNothing) {
   KeyStore keys({"set a 1;set b 2"});
   EXPECT_TRUE(keys.find("a"));
   const std::uint64_t decodes = keys.decodes();
@@ -172,7 +172,7 @@ TEST(KeyIndex, ListedKeysCostNoSecondReading) {
   EXPECT_EQ(keys.decodes(), decodes);
 }
 
-TEST(KeyIndex, WhatIsLostChangesNothingAndIsSaid) {
+TEST(KeyIndex, DamagedChunkIsSkippedAndReported) {
   KeyStore keys({"set a 1;set b 2", "set a 3", "broken", "delete b;set c 4"}, {}, {.broken_payloads = {1}});
   EXPECT_EQ(keys.value("a"), keys.record(0, 1));
   EXPECT_EQ(keys.value("b"), kNone);
@@ -180,7 +180,7 @@ TEST(KeyIndex, WhatIsLostChangesNothingAndIsSaid) {
   EXPECT_EQ(keys.lines.all().size(), 2u);
 }
 
-TEST(KeyIndex, AFailureThatMayPassIsTriedAgain) {
+TEST(KeyIndex, TemporaryFailureIsRetried) {
   KeyStore keys({"set a 1"});
   keys.source->fail(1000000, bad_sector());
   EXPECT_EQ(keys.value("a"), to_string(Code::kIo));
@@ -188,7 +188,7 @@ TEST(KeyIndex, AFailureThatMayPassIsTriedAgain) {
   EXPECT_EQ(keys.value("a"), keys.record(0, 1));
 }
 
-TEST(KeyIndex, EndsWhileItReads) {
+TEST(KeyIndex, DestructionDuringAReadEnds) {
   Gate gate;
   KeyStore keys({"set a 1", "set b 2"});
   keys.watch->on_decode = [&](Position begin) { gate.pass(begin); };
@@ -205,7 +205,7 @@ TEST(KeyIndex, EndsWhileItReads) {
   keys.store.reset();
 }
 
-TEST(KeyIndex, IsNotThereWithoutKeys) {
+TEST(KeyIndex, IsMissingWithoutKeys) {
   const ToyStore toy({});
   EXPECT_EQ(toy.store->keys(), nullptr);
 }

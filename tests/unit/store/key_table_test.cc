@@ -47,7 +47,7 @@ struct Changed {
   std::uint64_t changes = 0;
 };
 
-TEST(KeyTable, TheLastChangeCounts) {
+TEST(KeyTable, LastChangeApplies) {
   Changed all;
   all.set("b", 1).set("a", 2).set("b", 3).set("c", 4).change(Kind::kDelete, "c").change(Kind::kDelete, "never");
   all.set("d", 5)
@@ -68,28 +68,28 @@ TEST(KeyTable, TheLastChangeCounts) {
   EXPECT_FALSE(all.table.find(key_number(1, "b")));
 }
 
-TEST(KeyTable, KeysAreInOrderByteByByteAndFamilyByFamily) {
+TEST(KeyTable, KeysAreSortedByFamilyAndBytes) {
   Changed all;
   all.set("b", 1).set("", 2).set("\xff", 3).set("aaaaaaaaab", 4).set("aaaaaaaaaa", 5).set("a", 6);
   all.set("a", 7, 256).set("z", 8, 2).set("y", 9, 0xFFFFFFFFu);
   EXPECT_EQ(all.listed(), "=2 a=6 aaaaaaaaaa=5 aaaaaaaaab=4 b=1 \xff=3 2:z=8 256:a=7 4294967295:y=9 ");
 }
 
-TEST(KeyTable, ARangeIsDeletedUpToItsEnd) {
+TEST(KeyTable, RangeIsDeletedUpToItsEnd) {
   Changed all;
   all.set("a", 1).set("b", 2).set("c", 3).set("d", 4).set("b", 5, 1);
   all.change(Kind::kDeleteRange, "b", "d").set("c", 6).change(Kind::kDeleteRange, "z", "a");
   EXPECT_EQ(all.listed(), "a=1 c=6 d=4 1:b=5 ");
 }
 
-TEST(KeyTable, OverlappingRangesCountEachByItself) {
+TEST(KeyTable, OverlappingRangesApplySeparately) {
   Changed all;
   all.change(Kind::kDeleteRange, "a", "z").set("a", 1).set("m", 2).set("y", 3);
   all.change(Kind::kDeleteRange, "b", "n").set("n", 4).set("m", 5).change(Kind::kDeleteRange, "l", "mm");
   EXPECT_EQ(all.listed(), "a=1 n=4 y=3 ");
 }
 
-TEST(KeyTable, ManyRangesAreAppliedAsTheyCome) {
+TEST(KeyTable, ManyRangesAreAppliedInOrder) {
   Changed all({.ranges = 3});
   for (int i = 0; i < 20; ++i) {
     all.set("k", 1).change(Kind::kDeleteRange, "k", "l").set("m", 2);
@@ -98,14 +98,14 @@ TEST(KeyTable, ManyRangesAreAppliedAsTheyCome) {
   EXPECT_EQ(all.listed(), "m=2 ");
 }
 
-TEST(KeyTable, SequenceNumbersCountWhereThereAreSome) {
+TEST(KeyTable, SequenceNumbersDecideIfPresent) {
   Changed all;
   all.set("a", 1, 0, 9).set("a", 2, 0, 5).change(Kind::kDelete, "b", {}, 8).set("b", 3, 0, 7).set("b", 4, 0, 6);
   all.set("c", 5, 0, 4).change(Kind::kDeleteRange, "c", "e", 10).set("d", 6, 0, 11).set("c", 7, 0, 3);
   EXPECT_EQ(all.listed(), "a=1 d=6 ");
 }
 
-TEST(KeyTable, KeepsTheFirstKeysInOrderAndIsExactForThem) {
+TEST(KeyTable, KeepsTheFirstKeysInOrderExactly) {
   Changed all({.keys = 4});
   for (const char* key : {"i", "h", "g", "f", "e", "d", "c", "b", "a"}) all.set(key, 1);
   all.change(Kind::kDelete, "b").set("c", 2).set("z", 3);
@@ -113,7 +113,7 @@ TEST(KeyTable, KeepsTheFirstKeysInOrderAndIsExactForThem) {
   EXPECT_TRUE(all.table.has_more());
 }
 
-TEST(KeyTable, KeepsAsManyAsItMay) {
+TEST(KeyTable, KeepsKeysUpToTheLimit) {
   Changed all({.keys = 4});
   for (const char* key : {"a", "b", "c", "d"}) all.set(key, 1);
   EXPECT_EQ(all.listed(), "a=1 b=1 c=1 d=1 ");
@@ -124,7 +124,7 @@ TEST(KeyTable, KeepsAsManyAsItMay) {
   EXPECT_TRUE(more.table.has_more());
 }
 
-TEST(KeyTable, DeletedKeysMakeRoom) {
+TEST(KeyTable, DeletedKeysFreeTheirSpace) {
   Changed all({.keys = 4});
   for (int i = 0; i < 100; ++i) {
     const std::string key = std::to_string(i);
@@ -135,7 +135,7 @@ TEST(KeyTable, DeletedKeysMakeRoom) {
   EXPECT_FALSE(all.table.has_more());
 }
 
-TEST(KeyTable, KeepsNoMoreBytesOfKeysThanItMay) {
+TEST(KeyTable, KeepsKeyBytesUpToTheLimit) {
   Changed all({.key_bytes = 40, .longest_key = 20});
   all.set(std::string(21, 'l'), 1);
   EXPECT_TRUE(all.table.has_more());
@@ -144,7 +144,7 @@ TEST(KeyTable, KeepsNoMoreBytesOfKeysThanItMay) {
   EXPECT_EQ(all.listed(), "aaaaaaaaaaaa=2 bbbbbbbbbbbb=2 ");
 }
 
-TEST(KeyTable, ManyKeysStayInBounds) {
+TEST(KeyTable, ManyKeysStayWithinTheLimits) {
   Changed all({.keys = 1000});
   for (int i = 0; i < 50000; ++i) all.set(std::to_string((i * 7919) % 50000 + 100000), 1);
   EXPECT_LT(all.table.memory(), 400000u);
@@ -153,7 +153,7 @@ TEST(KeyTable, ManyKeysStayInBounds) {
   EXPECT_EQ(all.table.at(999).key, "100999");
 }
 
-TEST(KeyTable, WantedKeysAreKeptWhereverTheyStand) {
+TEST(KeyTable, WantedKeysAreKeptAtAnyPosition) {
   const std::string longest(100, 'l');
   Changed some({.keys = 1, .longest_key = 20}, {key_number(0, "z"), key_number(3, longest), key_number(0, "y")});
   some.set("a", 1).set("z", 2).set(longest, 3, 3).set(longest, 4).set("y", 5).change(Kind::kDelete, "y");
@@ -161,7 +161,7 @@ TEST(KeyTable, WantedKeysAreKeptWhereverTheyStand) {
   EXPECT_EQ(some.listed(), "z=2 3:" + longest + "=3 ");
 }
 
-TEST(KeyTable, RefusesMoreRangesAndWantedKeysThanItCanHold) {
+TEST(KeyTable, RangesAndWantedKeysBeyondTheLimitAreRefused) {
   Changed ranges({.ranges = 1});
   ranges.change(Kind::kDeleteRange, "a", "b", 1);
   EXPECT_TRUE(ranges.outcome);

@@ -58,9 +58,9 @@ const auto kGood = ::testing::ExitedWithCode(0);
   leave(none && one && taken);
 }
 
-TEST_F(OutOfThreads, WaitingForTheCatalogFailsAndThenGoesOn) { EXPECT_EXIT(walk_without_a_thread(), kGood, ""); }
+TEST_F(OutOfThreads, WaitForTheCatalogFailsAndLaterSucceeds) { EXPECT_EXIT(walk_without_a_thread(), kGood, ""); }
 
-TEST_F(OutOfThreads, ExecutorTakesWhatTheThreadsItHasCanRun) { EXPECT_EXIT(execute_without_a_thread(), kGood, ""); }
+TEST_F(OutOfThreads, ExecutorRunsTasksOnTheThreadsItHas) { EXPECT_EXIT(execute_without_a_thread(), kGood, ""); }
 
 }  // namespace
 }  // namespace recordfs::testing

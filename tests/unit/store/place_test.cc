@@ -20,7 +20,7 @@ Place place_with(std::uint64_t number, bool known) {
   return place;
 }
 
-TEST(Place, RowSizeIsTheRowsLength) {
+TEST(Place, RowSizeEqualsTheLengthOfTheRow) {
   for (std::uint64_t number = 1; number < kEverything / 11; number *= 10) {
     for (const std::uint64_t near : {number - 1, number, number + 1}) {
       for (const bool known : {true, false}) {
@@ -31,13 +31,13 @@ TEST(Place, RowSizeIsTheRowsLength) {
   }
 }
 
-TEST(Place, RowSaysWhatIsKnown) {
+TEST(Place, RowShowsDashesForUnknownFields) {
   EXPECT_EQ(chunk_row(place_with(7, true)), "7\t8\tkind\tcodec\t7\t7\t7\t7\n");
   EXPECT_EQ(chunk_row(place_with(7, false)), "7\t8\tkind\tcodec\t7\t-\t7\t-\n");
   EXPECT_EQ(chunk_rows_header(), "begin\tend\tkind\tcodec\tfirst_ordinal\trecords\tstored\tdecoded\n");
 }
 
-TEST(Place, UnknownSizeStandsAsOneByteAndUnknownCountAsNoRecord) {
+TEST(Place, UnknownSizeCountsAsOneByteAndUnknownCountAsNoRecord) {
   const Totals after = place_with(7, false).after();
   EXPECT_EQ(after.chunks, 1u);
   EXPECT_EQ(after.records, 7u);

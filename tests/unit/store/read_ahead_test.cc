@@ -47,14 +47,14 @@ struct Reader {
   ToyStore toy;
 };
 
-TEST(ReadAhead, DecodesTheNextChunkBeforeItIsAskedFor) {
+TEST(ReadAhead, DecodesTheNextChunkInAdvance) {
   Reader reader({.chunks = 6});
   ASSERT_TRUE(reader.read(0));
   ASSERT_TRUE(reader.read(1));
   reader.decodes.wait_for(reader.toy.file.begins[2]);
 }
 
-TEST(ReadAhead, GoesFurtherAheadWithEachChunkThatIsReached) {
+TEST(ReadAhead, ReadsFurtherAheadWithEachChunkReached) {
   Reader reader({.chunks = 40, .record_size = [](std::uint64_t) { return 200'000u; }});
   const std::size_t bound = 2 * std::size_t{reader.toy.services.executor.threads()};
   for (std::size_t chunk = 0; chunk < 10; ++chunk) ASSERT_TRUE(reader.read(chunk));
@@ -63,14 +63,14 @@ TEST(ReadAhead, GoesFurtherAheadWithEachChunkThatIsReached) {
   EXPECT_EQ(reader.decodes.all().size(), 10 + bound);
 }
 
-TEST(ReadAhead, GoesFurtherAheadWhereChunksAreSmall) {
+TEST(ReadAhead, ReadsFurtherAheadIfChunksAreSmall) {
   Reader reader({.chunks = 100});
   const std::size_t bound = 2 * std::size_t{reader.toy.services.executor.threads()};
   for (std::size_t chunk = 0; chunk < 10; ++chunk) ASSERT_TRUE(reader.read(chunk));
   reader.decodes.wait_for(reader.toy.file.begins[9 + 2 * bound]);
 }
 
-TEST(ReadAhead, ReadersOnTheirWaysDoNotDisturbEachOther) {
+TEST(ReadAhead, SeveralSequentialReadersAreIndependent) {
   Reader reader({.chunks = 60});
   for (std::size_t chunk = 0; chunk < 8; ++chunk) {
     for (const std::size_t first : {0u, 20u, 40u}) ASSERT_TRUE(reader.read(first + chunk));
@@ -99,7 +99,7 @@ TEST(ReadAhead, DecodesEveryChunkOnce) {
   }
 }
 
-TEST(ReadAhead, LearnsNoLayoutsOnItsWay) {
+TEST(ReadAhead, QueriesNoLayouts) {
   Reader reader({.chunks = 12, .counts_in_header = false, .small_layout = false});
   std::vector<ChunkInfo> chunks;
   for (std::size_t i = 0; i < 12; ++i) chunks.push_back(reader.toy.chunk(i));
@@ -109,7 +109,7 @@ TEST(ReadAhead, LearnsNoLayoutsOnItsWay) {
   EXPECT_EQ(reader.toy.watch->layouts, layouts);
 }
 
-TEST(ReadAhead, ReadsNoHeadersWhereTheCatalogHasComeBy) {
+TEST(ReadAhead, ReadsNoHeadersThatTheCatalogHasScanned) {
   Reader reader({.chunks = 12});
   ASSERT_TRUE(waited([&](Goal& goal) { return reader.toy.store->totals(goal); }));
   std::vector<ChunkInfo> chunks;
@@ -121,14 +121,14 @@ TEST(ReadAhead, ReadsNoHeadersWhereTheCatalogHasComeBy) {
   EXPECT_EQ(reader.toy.watch->scans, scans);
 }
 
-TEST(ReadAhead, JumpingAboutDecodesOnlyWhatIsRead) {
+TEST(ReadAhead, RandomReadsDecodeOnlyTheirChunks) {
   Reader reader({.chunks = 12});
   for (const std::size_t chunk : {7u, 3u, 1u, 0u}) ASSERT_TRUE(reader.read(chunk));
   reader.toy.store.reset();
   EXPECT_EQ(reader.decodes.all().size(), 4u);
 }
 
-TEST(ReadAhead, JumpFarIntoWhatIsAheadIsNoReadingOn) {
+TEST(ReadAhead, FarForwardJumpIsNotSequential) {
   Reader reader({.chunks = 40, .record_size = [](std::uint64_t) { return 200'000u; }});
   const std::size_t bound = 2 * std::size_t{reader.toy.services.executor.threads()};
   for (std::size_t chunk = 0; chunk < 10; ++chunk) ASSERT_TRUE(reader.read(chunk));
@@ -138,14 +138,14 @@ TEST(ReadAhead, JumpFarIntoWhatIsAheadIsNoReadingOn) {
   EXPECT_EQ(reader.decodes.all().size(), 10 + bound);
 }
 
-TEST(ReadAhead, PassesOverDamage) {
+TEST(ReadAhead, SkipsDamage) {
   Reader reader({.chunks = 8, .broken_headers = {2, 3}});
   ASSERT_TRUE(reader.read(0));
   ASSERT_TRUE(reader.read(1));
   reader.decodes.wait_for(reader.toy.file.begins[4]);
 }
 
-TEST(ReadAhead, FailureThatItFoundIsLoggedWhenSomebodyReadsThere) {
+TEST(ReadAhead, FailureIsLoggedOnlyWhenAReaderReachesIt) {
   Reader reader({.chunks = 6, .broken_payloads = {2}});
   ASSERT_TRUE(reader.read(0));
   ASSERT_TRUE(reader.read(1));
@@ -155,7 +155,7 @@ TEST(ReadAhead, FailureThatItFoundIsLoggedWhenSomebodyReadsThere) {
   EXPECT_NE(reader.toy.lines.all()[0].find("payload check mismatch"), std::string::npos);
 }
 
-TEST(ReadAhead, ChunkThatHasOtherRecordsByNowIsChanged) {
+TEST(ReadAhead, ChunkWithOtherRecordsIsReportedAsChanged) {
   const auto shape = [](std::uint64_t records, std::size_t size) {
     return toy::Shape{.chunks = 6,
                       .records_per_chunk = records,
@@ -177,7 +177,7 @@ TEST(ReadAhead, ChunkThatHasOtherRecordsByNowIsChanged) {
   EXPECT_EQ(text_of(reader.toy.store->read_record({changed, 0}, 0, 100).value()), reader.toy.file.records[6]);
 }
 
-TEST(ReadAhead, DestructionWaitsForWhatIsUnderWay) {
+TEST(ReadAhead, DestructionWaitsForRunningDecodes) {
   Reader reader({.chunks = 6});
   ASSERT_TRUE(reader.read(0));
   reader.gate.close_from(reader.toy.file.begins[2]);
@@ -194,7 +194,7 @@ TEST(ReadAhead, DestructionWaitsForWhatIsUnderWay) {
   destroyer.join();
 }
 
-TEST(ReadAhead, LackOfMemoryEndsNoProcessAndLaterChunksAreStillDecoded) {
+TEST(ReadAhead, OutOfMemoryDoesNotEndTheProcessOrLaterReadAhead) {
   const toy::File file = toy::make_file({.chunks = 4});
   std::vector<ChunkInfo> chunks(4);
   for (std::size_t i = 0; i < 4; ++i) {
@@ -223,7 +223,7 @@ TEST(ReadAhead, LackOfMemoryEndsNoProcessAndLaterChunksAreStillDecoded) {
   decoded.wait();
 }
 
-TEST(ReadAhead, GivesUpWhenTheExecutorHasStopped) {
+TEST(ReadAhead, StopsWithTheExecutor) {
   Reader reader({.chunks = 6});
   reader.toy.services.executor.stop();
   for (std::size_t chunk = 0; chunk < 6; ++chunk) ASSERT_TRUE(reader.read(chunk));
@@ -231,7 +231,7 @@ TEST(ReadAhead, GivesUpWhenTheExecutorHasStopped) {
   EXPECT_EQ(reader.decodes.all().size(), 6u);
 }
 
-TEST(ReadAhead, ChunksTooLargeForTheCacheAreLeftAlone) {
+TEST(ReadAhead, ChunksTooLargeForTheCacheAreSkipped) {
   Reader reader({.chunks = 6, .by_parts = true}, 100);
   for (std::size_t chunk = 0; chunk < 6; ++chunk) ASSERT_TRUE(reader.read(chunk));
   reader.toy.store.reset();

@@ -37,7 +37,7 @@ TEST(RecordStore, RecordsAreReadAtEveryOffsetAndLength) {
   }
 }
 
-TEST(RecordStore, EightThreadsReadWhatOneReads) {
+TEST(RecordStore, EightThreadsReadTheSameAsOne) {
   const ToyStore toy({.chunks = 40}, {.anchors = 2, .chunks_per_anchor = 2, .kept_places = 2}, 4000);
   std::vector<std::future<int>> wrong;
   for (std::size_t first = 0; first < 8; ++first) {
@@ -62,7 +62,7 @@ class Packed final : public Wrapped {
   bool index_fits_in_chunk() const override { return false; }
 };
 
-TEST(RecordStore, RecordsOfAPackedChunkAreToldApartWhereFewBitsAreLeft) {
+TEST(RecordStore, RecordsOfAPackedChunkAreDistinctWithFewAddressBits) {
   for (const unsigned bits_left : {1u, 2u, 8u}) {
     const toy::File file = toy::make_file({.chunks = 5, .records_per_chunk = 30});
     const auto source = std::make_shared<MoodySource>(file.bytes);
@@ -84,7 +84,7 @@ TEST(RecordStore, RecordsOfAPackedChunkAreToldApartWhereFewBitsAreLeft) {
     }
     const auto place = waited([&](Goal& goal) { return store.chunk_by_ordinal(0, goal); }).value();
     EXPECT_EQ(store.address(place.chunk, 1u << 20).error().code, Code::kLimit);
-    EXPECT_EQ(lines.all().size(), 1u) << "who lists it sees no more than an error";
+    EXPECT_EQ(lines.all().size(), 1u) << "a listing shows only an error";
   }
 }
 
@@ -106,22 +106,22 @@ std::vector<std::string> some_of(const toy::File& file, std::initializer_list<st
   return texts;
 }
 
-TEST(RecordStore, WalkingOnGivesTheRecordsBehindOneWithoutThoseThatCannotBeRead) {
+TEST(RecordStore, VisitReturnsTheFollowingReadableRecords) {
   const ToyStore toy({.chunks = 4, .unreadable_records = {4}});
   EXPECT_EQ(walked_on(toy, {toy.chunk(0), 1}, 100), some_of(toy.file, {2, 3, 5, 6, 7, 8, 9, 10, 11}));
   EXPECT_EQ(walked_on(toy, {toy.chunk(0), 1}, 3), some_of(toy.file, {2, 3, 5}));
   EXPECT_EQ(walked_on(toy, {toy.chunk(3), 2}, 100), some_of(toy.file, {}));
 }
 
-TEST(RecordStore, WalkingOnEndsBeforeAChunkThatCannotBeDecodedOrHeld) {
+TEST(RecordStore, VisitEndsBeforeAChunkThatCannotBeDecodedOrCached) {
   const ToyStore broken({.chunks = 4, .broken_payloads = {2}});
   EXPECT_EQ(walked_on(broken, {broken.chunk(0), 1}, 100), some_of(broken.file, {2, 3, 4, 5}));
-  EXPECT_EQ(broken.lines.all().size(), 0u) << "nobody has asked for the chunk";
+  EXPECT_EQ(broken.lines.all().size(), 0u) << "the chunk has not been requested";
   const ToyStore large({.by_parts = true}, {}, 0);
   EXPECT_EQ(walked_on(large, {large.chunk(0), 1}, 100), some_of(large.file, {}));
 }
 
-TEST(RecordStore, ChunksAreLocatedWithoutAWalk) {
+TEST(RecordStore, ChunksAreLocatedWithoutAScan) {
   const ToyStore toy({.chunks = 100});
   Goal goal;
   EXPECT_EQ(toy.store->chunk_at(toy.file.begins[70], goal)->begin, toy.file.begins[70]);
@@ -132,7 +132,7 @@ TEST(RecordStore, ChunksAreLocatedWithoutAWalk) {
   EXPECT_LE(toy.watch->scans, 5u);
 }
 
-TEST(RecordStore, WithoutASeekStructureAChunkWaitsForTheWalk) {
+TEST(RecordStore, ChunkWaitsForTheScanWithoutASeekStructure) {
   ToyStore toy({.chunks = 10, .seekable = false});
   Goal goal;
   EXPECT_EQ(toy.store->chunk_covering(toy.file.begins[7] + 3, goal).error().code, Code::kPending);
@@ -141,7 +141,7 @@ TEST(RecordStore, WithoutASeekStructureAChunkWaitsForTheWalk) {
   EXPECT_EQ(toy.watch->locates, 0u);
 }
 
-TEST(RecordStore, LocatedChunkIsTheWalksChunk) {
+TEST(RecordStore, LocatedChunkEqualsTheScannedOne) {
   for (const bool counts : {true, false}) {
     const ToyStore toy({.chunks = 5, .counts_in_header = counts, .broken_payloads = {3}});
     std::vector<ChunkInfo> located;
@@ -155,14 +155,14 @@ TEST(RecordStore, LocatedChunkIsTheWalksChunk) {
   }
 }
 
-TEST(RecordStore, MoreLocatedChunksThanAreKeptAreFoundAgain) {
+TEST(RecordStore, LocatedChunksBeyondTheCacheAreFoundAgain) {
   const ToyStore toy({.chunks = 700, .records_per_chunk = 1});
   for (int round = 0; round < 2; ++round) {
     for (std::size_t i = 0; i < 700; ++i) ASSERT_EQ(toy.chunk(i).begin, toy.file.begins[i]);
   }
 }
 
-TEST(RecordStore, SizeOfWhatCannotBeReadIsNeverZero) {
+TEST(RecordStore, UnreadableRecordNeverHasSizeZero) {
   const auto empty = [](std::uint64_t) { return 0u; };
   const ToyStore toy({.record_size = empty, .broken_payloads = {1}, .unsupported = {2}, .unreadable_records = {10}});
   EXPECT_EQ(toy.store->record_size({toy.chunk(0), 1}).value(), 0u);
@@ -182,7 +182,7 @@ TEST(RecordStore, UnreadableRecordKeepsItsDeclaredSize) {
   EXPECT_EQ(read_all(*toy.store, {toy.chunk(1), 2}), toy.file.records[5]);
 }
 
-TEST(RecordStore, PassingFailureIsNoSize) {
+TEST(RecordStore, TemporaryFailureIsAnErrorNotASize) {
   for (const bool small_layout : {true, false}) {
     const ToyStore toy({.small_layout = small_layout});
     const RecordRef record{toy.chunk(1), 0};
@@ -192,7 +192,7 @@ TEST(RecordStore, PassingFailureIsNoSize) {
   }
 }
 
-TEST(RecordStore, PayloadIsReadAtEveryOffsetAndFailsOnlyWhereARecordDoes) {
+TEST(RecordStore, PayloadReadFailsOnlyWhereARecordIsDamaged) {
   const ToyStore toy({.chunks = 1, .unreadable_records = {1}});
   const ChunkInfo chunk = toy.chunk(0);
   const std::string payload = toy.file.bytes.substr(chunk.end - chunk.stored_size, chunk.stored_size);
@@ -220,7 +220,7 @@ class Sealed final : public Wrapped {
   }
 };
 
-TEST(RecordStore, DeclaredSizeStandsWhereOnlyTheBytesAreLost) {
+TEST(RecordStore, DeclaredSizeIsKeptIfOnlyTheBytesAreLost) {
   ToyStore toy({.record_size = [](std::uint64_t ordinal) { return ordinal; }});
   const RecordStore store("toy", toy.source, std::make_unique<Sealed>(toy::open(toy.source, Limits{}).value()),
                           toy.services);
@@ -232,13 +232,13 @@ TEST(RecordStore, DeclaredSizeStandsWhereOnlyTheBytesAreLost) {
   EXPECT_EQ(read_all(store, {chunk, 0}), "error: damage");
 }
 
-TEST(RecordStore, NoSuchRecordIsNotFound) {
+TEST(RecordStore, MissingRecordIsNotFound) {
   const ToyStore toy({});
   EXPECT_EQ(toy.store->record_size({toy.chunk(0), 3}).error().code, Code::kNotFound);
   EXPECT_EQ(toy.store->read_record({toy.chunk(0), 3}, 0, 1).error().code, Code::kNotFound);
 }
 
-TEST(RecordStore, FailureIsLoggedOnceForAPlace) {
+TEST(RecordStore, FailureIsLoggedOncePerPosition) {
   const ToyStore toy({.broken_payloads = {1}});
   for (int i = 0; i < 3; ++i) {
     EXPECT_EQ(read_all(*toy.store, {toy.chunk(1), 0}), "error: damage");
@@ -248,7 +248,7 @@ TEST(RecordStore, FailureIsLoggedOnceForAPlace) {
   EXPECT_NE(toy.lines.all()[0].find("payload check mismatch"), std::string::npos);
 }
 
-TEST(RecordStore, FailureThatPassesHidesNoDamageInTheLogNorTheOtherWayRound) {
+TEST(RecordStore, TemporaryFailureAndDamageAreLoggedSeparately) {
   for (const bool damage_first : {true, false}) {
     const ToyStore toy({.broken_payloads = {1}});
     const RecordRef record{toy.chunk(1), 0};
@@ -263,7 +263,7 @@ TEST(RecordStore, FailureThatPassesHidesNoDamageInTheLogNorTheOtherWayRound) {
   }
 }
 
-TEST(RecordStore, PartsAreThoseOfTheRecordOrAFailureOfTheirOwn) {
+TEST(RecordStore, PartsEqualThoseOfTheRecordOrFailSeparately) {
   const auto inside = [](std::uint64_t ordinal) {
     return std::vector<toy::PartShape>{{.key = "part", .kind = PartKind::kText, .bytes = std::to_string(ordinal)}};
   };
@@ -291,7 +291,7 @@ class Narrow final : public Wrapped {
   Result<Parts> parts(Bytes record) const override { return Parts(record.size()); }
 };
 
-TEST(RecordStore, RecordTooLargeForPartsIsNotReadForThem) {
+TEST(RecordStore, RecordTooLargeForPartsIsNotRead) {
   ToyStore toy({.record_size = [](std::uint64_t ordinal) { return ordinal; }, .by_parts = true}, {}, 0);
   const RecordStore store("toy", toy.source, std::make_unique<Narrow>(toy::open(toy.source, Limits{}).value()),
                           toy.services);
@@ -302,14 +302,14 @@ TEST(RecordStore, RecordTooLargeForPartsIsNotReadForThem) {
   EXPECT_EQ(toy.lines.all().size(), 1u);
 }
 
-TEST(RecordStore, LogOfAFileInRuinsEnds) {
+TEST(RecordStore, LogOfABadlyDamagedFileIsBounded) {
   const ToyStore toy({});
   for (Position at = 0; at < 5000; ++at) toy.store->report({Code::kDamage, at, "ruined"});
   EXPECT_EQ(toy.lines.all().size(), 1025u);
   EXPECT_NE(toy.lines.all().back().find("not logged"), std::string::npos);
 }
 
-TEST(RecordStore, FirstChunkWithRecordsIsFoundInAFewSteps) {
+TEST(RecordStore, FirstChunkWithRecordsIsFoundInFewSteps) {
   const ToyStore toy({.chunks = 3, .counts_in_header = false, .broken_payloads = {0}});
   EXPECT_EQ(toy.store->first_record_chunk().value()->begin, toy.file.begins[1]);
   const ToyStore none({.chunks = 1000, .records_per_chunk = 0});
@@ -328,7 +328,7 @@ class Liar final : public Wrapped {
   }
 };
 
-TEST(RecordStore, LargeLayoutsOfWalksTakeTheirTurns) {
+TEST(RecordStore, LargeLayoutsOfScansRunOneAtATime) {
   ToyStore toy({.chunks = 6, .counts_in_header = false},
                {.anchors = 2, .chunks_per_anchor = 1, .kept_places = 1, .learnt_chunks = 0});
   std::atomic<int> made{0};
@@ -351,7 +351,7 @@ TEST(RecordStore, LargeLayoutsOfWalksTakeTheirTurns) {
   expect_waits([&] { return waited([&](Goal& goal) { return toy.store->chunk_by_number(0, goal); }).has_value(); });
 }
 
-TEST(RecordStore, ChunkWithOtherRecordsThanItsHeaderStatesGivesNoBytes) {
+TEST(RecordStore, ChunkThatContradictsItsHeaderYieldsNoBytes) {
   ToyStore toy({});
   const RecordStore store("toy", toy.source, std::make_unique<Liar>(toy::open(toy.source, Limits{}).value()),
                           toy.services);
@@ -380,7 +380,7 @@ class Contended final : public Wrapped {
   mutable std::future<void> other_;
 };
 
-TEST(RecordStore, PlacesOfManyRecordsCountWhileALargeChunkIsDecoded) {
+TEST(RecordStore, RecordOffsetsCountTowardsTheBudgetOfALargeChunk) {
   constexpr std::uint64_t kBudget = 20000, kRecords = 1000;
   ToyStore toy({.chunks = 1, .records_per_chunk = kRecords, .record_size = [](std::uint64_t) { return 1u; }}, {},
                kBudget);
@@ -402,7 +402,7 @@ class Unordered final : public Wrapped {
   bool is_in_file_order() const override { return false; }
 };
 
-TEST(RecordStore, PlaceOfAChunkIsFoundInEveryOrder) {
+TEST(RecordStore, ChunkPlacesAreFoundInAnyOrder) {
   ToyStore toy({.chunks = 200, .broken_headers = {5}});
   const RecordStore unordered("toy", toy.source, std::make_unique<Unordered>(toy::open(toy.source, Limits{}).value()),
                               toy.services);
@@ -420,13 +420,13 @@ TEST(RecordStore, PlaceOfAChunkIsFoundInEveryOrder) {
   }
 }
 
-TEST(RecordStore, CountsWhatItDecodes) {
+TEST(RecordStore, DecodedBytesAreCountedOnce) {
   ToyStore toy({});
   EXPECT_EQ(toy.services.decoded_bytes.load(), 0u);
   const auto size = toy.store->payload_size(toy.chunk(0)).value();
   EXPECT_EQ(toy.services.decoded_bytes.load(), size);
   EXPECT_EQ(toy.store->payload_size(toy.chunk(0)).value(), size);
-  EXPECT_EQ(toy.services.decoded_bytes.load(), size) << "it is there already";
+  EXPECT_EQ(toy.services.decoded_bytes.load(), size) << "it is cached";
 }
 
 TEST(RecordStore, StoresShareACacheWithoutMixingTheirChunks) {

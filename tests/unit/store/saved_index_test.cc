@@ -86,7 +86,7 @@ struct Mounted {
 // Scans and saves.
 void mount_once(const Disk& disk) { EXPECT_GT(Mounted(disk).counts().chunks, 0u); }
 
-TEST(SavedIndex, SecondMountWalksNothing) {
+TEST(SavedIndex, SecondMountDoesNotScan) {
   const Disk disk;
   mount_once(disk);
   ASSERT_EQ(disk.saved().size(), 1u);
@@ -98,7 +98,7 @@ TEST(SavedIndex, SecondMountWalksNothing) {
   EXPECT_TRUE(again.lines.all().empty());
 }
 
-TEST(SavedIndex, DetailsSayWhatBecameOfTheWalk) {
+TEST(SavedIndex, DetailsReportTheOutcomeOfTheScan) {
   const Disk disk;
   const auto details = [&] {
     Mounted mounted(disk);
@@ -115,7 +115,7 @@ TEST(SavedIndex, DetailsSayWhatBecameOfTheWalk) {
   EXPECT_TRUE(restored[0].starts_with("toy: found the saved index " + disk.directory())) << restored[0];
 }
 
-TEST(SavedIndex, RowsAndStreamsAreTheSameFromIt) {
+TEST(SavedIndex, RowsAndStreamsAreTheSameFromTheIndex) {
   const Disk disk;
   const auto texts = [&] {
     const std::uint64_t scans = disk.saved().empty() ? kChunks : 0;
@@ -132,7 +132,7 @@ TEST(SavedIndex, RowsAndStreamsAreTheSameFromIt) {
   EXPECT_EQ(texts(), walked);
 }
 
-TEST(SavedIndex, SizesThatOnlyAWalkThroughAllTellsAreKnownAtOnce) {
+TEST(SavedIndex, SizesThatNeedAFullScanAreKnownAtOnce) {
   const Disk disk({.chunks = kChunks, .counts_in_header = false, .small_layout = false});
   const auto size = [](const Mounted& mounted) {
     return waited([&](Goal& goal) { return mounted.store->stream_size(Stream::kConcat, goal); }).value();
@@ -143,7 +143,7 @@ TEST(SavedIndex, SizesThatOnlyAWalkThroughAllTellsAreKnownAtOnce) {
   EXPECT_EQ(again.watch->layouts + again.watch->decodes + again.scans(), 0u);
 }
 
-TEST(SavedIndex, ReadingFromItDecodesEachChunkOnce) {
+TEST(SavedIndex, SequentialReadWithAnIndexDecodesEachChunkOnce) {
   const Disk disk({.chunks = kChunks, .counts_in_header = false, .small_layout = false});
   const auto text = [](const Mounted& mounted) {
     return text_of(
@@ -156,7 +156,7 @@ TEST(SavedIndex, ReadingFromItDecodesEachChunkOnce) {
   EXPECT_EQ(again.watch->layouts, 0u);
 }
 
-TEST(SavedIndex, DamageIsToldAndLoggedAsWhenItIsWalked) {
+TEST(SavedIndex, DamageIsReportedAndLoggedAsDuringAScan) {
   const Disk disk({.chunks = kChunks, .broken_headers = {3, 4, 20, 59}});
   const auto told = [&] {
     const Mounted mounted(disk);
@@ -173,7 +173,7 @@ TEST(SavedIndex, DamageIsToldAndLoggedAsWhenItIsWalked) {
   EXPECT_EQ(told(), walked);
 }
 
-TEST(SavedIndex, ShortWalksAndFilesJustWrittenAreNotSaved) {
+TEST(SavedIndex, ShortScansAndRecentlyWrittenFilesAreNotSaved) {
   const Disk disk;
   EXPECT_EQ(Mounted(disk, "test", std::chrono::hours(1)).counts().chunks, kChunks);
   EXPECT_TRUE(disk.saved().empty());
@@ -184,7 +184,7 @@ TEST(SavedIndex, ShortWalksAndFilesJustWrittenAreNotSaved) {
   EXPECT_TRUE(fresh.saved().empty());
 }
 
-TEST(SavedIndex, GrownFileGoesOnFromIt) {
+TEST(SavedIndex, GrownFileContinuesFromTheIndex) {
   Disk disk;
   mount_once(disk);
   const toy::Shape longer{.chunks = kChunks + 7};
@@ -201,7 +201,7 @@ TEST(SavedIndex, GrownFileGoesOnFromIt) {
   EXPECT_EQ(again.scans(), 0u);
 }
 
-TEST(SavedIndex, FileThatWasCutInAChunkAndGrewIsWholeAgain) {
+TEST(SavedIndex, FileCutInAChunkAndCompletedIsScannedToTheEnd) {
   Disk disk;
   const std::string bytes = toy::make_file(disk.shape).bytes;
   disk.temp.resize(bytes.size() - 5);
@@ -214,7 +214,7 @@ TEST(SavedIndex, FileThatWasCutInAChunkAndGrewIsWholeAgain) {
   EXPECT_TRUE(waited([&](Goal& goal) { return grown.store->damage(goal); }).value()->empty());
 }
 
-TEST(SavedIndex, GrownFileWithDamageInItsBeginningIsWalkedAnew) {
+TEST(SavedIndex, GrownFileWithDamageAtItsBeginningIsRescanned) {
   Disk disk({.chunks = kChunks, .broken_headers = {3}});
   mount_once(disk);
   disk.rewrite({.chunks = kChunks + 7, .broken_headers = {3}}, 1'000'000'100);
@@ -223,7 +223,7 @@ TEST(SavedIndex, GrownFileWithDamageInItsBeginningIsWalkedAnew) {
   EXPECT_GT(grown.scans(), kChunks);
 }
 
-TEST(SavedIndex, AnotherFileUnderTheSameNumberIsWalkedAnew) {
+TEST(SavedIndex, AnotherFileWithTheSameInodeIsRescanned) {
   const toy::Shape other{.chunks = kChunks, .record_size = [](std::uint64_t ordinal) { return 26 - ordinal % 7; }};
   for (const bool same_mtime : {true, false}) {
     for (const std::uint64_t chunks : {kChunks, kChunks + 5, kChunks - 5}) {
@@ -240,7 +240,7 @@ TEST(SavedIndex, AnotherFileUnderTheSameNumberIsWalkedAnew) {
   }
 }
 
-TEST(SavedIndex, AnotherProgramsIsNoFitAndIsReplaced) {
+TEST(SavedIndex, IndexOfAnotherBuildIsReplaced) {
   const Disk disk;
   mount_once(disk);
   for (const std::uint64_t scans : {kChunks, std::uint64_t{0}}) {
@@ -254,7 +254,7 @@ TEST(SavedIndex, AnotherProgramsIsNoFitAndIsReplaced) {
   EXPECT_EQ(mounted.scans(), kChunks);
 }
 
-TEST(SavedIndex, AnotherTimeStampOrSettingIsNoFit) {
+TEST(SavedIndex, IndexWithAnotherTimestampOrSettingIsIgnored) {
   Disk disk;
   mount_once(disk);
   EXPECT_EQ(Mounted(disk, "another limit").counts().chunks, kChunks);
@@ -265,7 +265,7 @@ TEST(SavedIndex, AnotherTimeStampOrSettingIsNoFit) {
   EXPECT_GE(touched.scans(), kChunks);
 }
 
-TEST(SavedIndex, EachBrokenFileIsIgnoredAndReplaced) {
+TEST(SavedIndex, BrokenIndexIsIgnoredAndReplaced) {
   const Disk disk;
   mount_once(disk);
   const fs::path file = disk.saved().at(0);
@@ -291,7 +291,7 @@ void write_index(const fs::path& file, const SavedCatalog& saved) {
 }
 
 // With a correct checksum and consistent numbers that are not those of the file.
-TEST(SavedIndex, LiesAreFoundWhereTheHeadersAreRead) {
+TEST(SavedIndex, WrongEntriesAreDetectedWhenHeadersAreRead) {
   const Disk disk;
   mount_once(disk);
   const fs::path file = disk.saved().at(0);
@@ -311,7 +311,7 @@ TEST(SavedIndex, LiesAreFoundWhereTheHeadersAreRead) {
   Mounted(disk).expect_whole(toy::make_file(disk.shape));
 }
 
-TEST(SavedIndex, LiesOfWhatWasLearntAreFoundWhereAChunkIsRead) {
+TEST(SavedIndex, WrongLayoutEntriesAreDetectedWhenAChunkIsRead) {
   const Disk disk({.chunks = kChunks, .counts_in_header = false});
   mount_once(disk);
   const fs::path file = disk.saved().at(0);
@@ -335,7 +335,7 @@ std::string read_bytes(const fs::path& file) {
 
 // Every number of the index, with a correct checksum after it. Whatever someone with the user's permissions writes
 // there, a readable record is the file's. A wrong number is detected, and the file is scanned again.
-TEST(SavedIndex, EachNumberThatIsForgedGivesNoWrongRecord) {
+TEST(SavedIndex, ForgedNumbersYieldNoWrongRecord) {
   const toy::Shape shape{.chunks = 12, .counts_in_header = false};
   const Disk disk(shape);
   const toy::File truth = toy::make_file(shape);
@@ -365,7 +365,7 @@ TEST(SavedIndex, EachNumberThatIsForgedGivesNoWrongRecord) {
   Mounted(disk).expect_whole(truth);
 }
 
-TEST(SavedIndex, FilesAndDirectoriesAreForTheirOwnerAlone) {
+TEST(SavedIndex, FilesAndDirectoriesAreAccessibleToTheirOwnerOnly) {
   const Disk disk;
   mount_once(disk);
   struct stat st {};
@@ -375,7 +375,7 @@ TEST(SavedIndex, FilesAndDirectoriesAreForTheirOwnerAlone) {
   EXPECT_EQ(st.st_mode & 0777, 0600u);
 }
 
-TEST(SavedIndex, DirectoryOrFileThatOthersMayWriteIsNotUsed) {
+TEST(SavedIndex, IndexThatOthersMayWriteIsIgnored) {
   const Disk disk;
   mount_once(disk);
   fs::permissions(disk.saved().at(0), fs::perms::others_write, fs::perm_options::add);
@@ -407,7 +407,7 @@ TEST(SavedIndex, SymbolicLinksAreNotFollowed) {
   EXPECT_EQ(fs::file_size(elsewhere / "kept"), size);
 }
 
-TEST(SavedIndex, FailureToWriteIsOneLineInTheLog) {
+TEST(SavedIndex, WriteFailureIsOneLogLine) {
   const Disk disk;
   std::ofstream(disk.temp.directory() + "/above") << "not a directory";
   Lines* lines = nullptr;
@@ -421,7 +421,7 @@ TEST(SavedIndex, FailureToWriteIsOneLineInTheLog) {
   }
 }
 
-TEST(SavedIndex, SeveralOfOneFileAreSavedAtOnce) {
+TEST(SavedIndex, ConcurrentSavesForOneFileSucceed) {
   const Disk disk;
   mount_once(disk);
   const auto saved = read_index(disk.saved().at(0));
@@ -443,7 +443,7 @@ TEST(SavedIndex, SeveralOfOneFileAreSavedAtOnce) {
   EXPECT_EQ(again.scans(), 0u);
 }
 
-TEST(SavedIndex, SourceThatIsNoFileHasNone) {
+TEST(SavedIndex, SourceWithoutAFileHasNoIndex) {
   ToyStore toy({.chunks = 5});
   toy.services.index = IndexPlace{"/nowhere", "test", {}};
   RecordStore store("toy", toy.source, toy::open(toy.source, Limits{}).value(), toy.services);

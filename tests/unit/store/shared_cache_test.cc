@@ -64,7 +64,7 @@ Result<Cache::Pointer> asked_beside(const std::optional<Caller::Work>& maker, Ca
   return asking.get();
 }
 
-TEST(SharedCache, QuickThreadWaitsForQuickOnesAlone) {
+TEST(SharedCache, NonBlockingThreadWaitsOnlyForNonBlockingOnes) {
   for (const auto maker : {std::optional<Caller::Work>(), std::optional(Caller::Work::kAny)}) {
     EXPECT_EQ(asked_beside(maker, Caller::Work::kQuick, nullptr, false).error().code, Code::kPending);
   }
@@ -72,21 +72,21 @@ TEST(SharedCache, QuickThreadWaitsForQuickOnesAlone) {
   EXPECT_TRUE(asked_beside(Caller::Work::kQuick, Caller::Work::kAny, nullptr, false));
 }
 
-TEST(SharedCache, QuickThreadDoesNotWaitForOneThatMayBlock) {
+TEST(SharedCache, NonBlockingThreadDoesNotWaitForOneThatMayBlock) {
   EXPECT_EQ(asked_beside(Caller::Work::kMayBlock, Caller::Work::kQuick, nullptr, false).error().code, Code::kPending);
   EXPECT_TRUE(asked_beside(Caller::Work::kMayBlock, Caller::Work::kMayBlock, nullptr, false));
 }
 
-TEST(SharedCache, WhatAQuickThreadIsRefusedIsRefusedToThoseThatWaitForIt) {
+TEST(SharedCache, RefusalOfANonBlockingThreadIsSharedWithItsWaiters) {
   EXPECT_EQ(asked_beside(Caller::Work::kQuick, Caller::Work::kQuick, nullptr, true).error().code, Code::kPending);
 }
 
-TEST(SharedCache, WhoGaveUpDoesNotWait) {
+TEST(SharedCache, CancelledThreadDoesNotWait) {
   const std::atomic<bool> gave_up{true};
   EXPECT_EQ(asked_beside(Caller::Work::kAny, Caller::Work::kAny, &gave_up, false).error().code, Code::kInterrupted);
 }
 
-TEST(SharedCache, ExcessOfOneValueIsForgottenAndNothingElse) {
+TEST(SharedCache, TooLargeValueEvictsOnlyItself) {
   Cache cache(1000);
   ASSERT_TRUE(cache.get({1, 1}, weighing(10)));
   cache.forget_excess();
@@ -98,7 +98,7 @@ TEST(SharedCache, ExcessOfOneValueIsForgottenAndNothingElse) {
   EXPECT_EQ(cache.statistics().bytes, 0u);
 }
 
-TEST(SharedCache, EightThreadsGetOneValueThatWasMadeOnce) {
+TEST(SharedCache, EightThreadsShareOneComputation) {
   Cache cache(1 << 20);
   std::atomic<int> made{0};
   std::promise<void> begin;
@@ -123,13 +123,13 @@ TEST(SharedCache, EightThreadsGetOneValueThatWasMadeOnce) {
   EXPECT_EQ(cache.statistics().hits, 7u);
 }
 
-TEST(SharedCache, OneKeyDoesNotWaitForAnother) {
+TEST(SharedCache, KeysDoNotWaitForEachOther) {
   Cache cache(1 << 20);
   const auto outer = cache.get({1, 1}, [&]() -> Result<Cache::Pointer> { return cache.get({1, 2}, weighing(5)); });
   EXPECT_EQ(*outer, cache.get({1, 2}, must_not_be_made).value());
 }
 
-TEST(SharedCache, UsedLongestAgoIsForgottenFirst) {
+TEST(SharedCache, LeastRecentlyUsedIsEvictedFirst) {
   Cache cache(3000);
   for (Position begin = 0; begin < 3; ++begin) ASSERT_TRUE(cache.get({1, begin}, weighing(700)));
   ASSERT_TRUE(cache.get({1, 0}, must_not_be_made));
@@ -147,7 +147,7 @@ TEST(SharedCache, HoldsNoMoreThanItsCapacity) {
   }
 }
 
-TEST(SharedCache, ManySmallFailuresStayWithinTheCapacityToo) {
+TEST(SharedCache, ManySmallFailuresStayWithinTheCapacity) {
   Cache cache(10000);
   std::atomic<int> tries{0};
   for (Position begin = 0; begin < 1000; ++begin) {
@@ -175,7 +175,7 @@ TEST(SharedCache, ValueInUseOutlivesItsEntry) {
   EXPECT_EQ(cache.statistics().bytes, 0u);
 }
 
-TEST(SharedCache, FailureOfTheBytesIsRemembered) {
+TEST(SharedCache, DamageIsCached) {
   for (const Code code : {Code::kDamage, Code::kUnsupported, Code::kLimit, Code::kUnfinished, Code::kStale}) {
     Cache cache(10000);
     std::atomic<int> tries{0};
@@ -185,7 +185,7 @@ TEST(SharedCache, FailureOfTheBytesIsRemembered) {
   }
 }
 
-TEST(SharedCache, PassingFailureIsTriedAgain) {
+TEST(SharedCache, TemporaryFailureIsRetried) {
   for (const Code code : {Code::kIo, Code::kChanged, Code::kOutOfMemory}) {
     Cache cache(10000);
     std::atomic<int> tries{0};
@@ -196,7 +196,7 @@ TEST(SharedCache, PassingFailureIsTriedAgain) {
   }
 }
 
-TEST(SharedCache, WaitersOfAPassingFailureTryForThemselves) {
+TEST(SharedCache, WaitersOfATemporaryFailureRetryThemselves) {
   Cache cache(10000);
   std::atomic<int> tries{0};
   std::vector<std::future<bool>> good;
@@ -217,7 +217,7 @@ TEST(SharedCache, WaitersOfAPassingFailureTryForThemselves) {
   EXPECT_EQ(tries, 4);
 }
 
-TEST(SharedCache, ExceptionLeavesNobodyWaiting) {
+TEST(SharedCache, ExceptionReleasesTheWaiters) {
   Cache cache(10000);
   EXPECT_THROW(static_cast<void>(cache.get({1, 1}, []() -> Result<Cache::Pointer> { throw std::length_error(""); })),
                std::length_error);
@@ -227,7 +227,7 @@ TEST(SharedCache, ExceptionLeavesNobodyWaiting) {
   EXPECT_FALSE(cache.contains({1, 2}));
 }
 
-TEST(SharedCache, PeekMakesNothingAndDoesNotWait) {
+TEST(SharedCache, PeekComputesNothingAndDoesNotWait) {
   Cache cache(10000);
   EXPECT_FALSE(cache.peek({1, 1}).has_value());
   ASSERT_TRUE(cache.get({1, 1}, [&]() -> Result<Cache::Pointer> {
@@ -238,7 +238,7 @@ TEST(SharedCache, PeekMakesNothingAndDoesNotWait) {
   EXPECT_TRUE(cache.peek({1, 1}).has_value());
 }
 
-TEST(SharedCache, ForgetsOneContainerAlone) {
+TEST(SharedCache, ForgetsOnlyOneContainer) {
   Cache cache(10000);
   ASSERT_TRUE(cache.get({1, 1}, weighing(1)));
   ASSERT_TRUE(cache.get({2, 1}, weighing(1)));
@@ -247,7 +247,7 @@ TEST(SharedCache, ForgetsOneContainerAlone) {
   EXPECT_TRUE(cache.contains({2, 1}));
 }
 
-TEST(SharedCache, ForgottenValueIsMadeAgain) {
+TEST(SharedCache, ForgottenValueIsComputedAgain) {
   Cache cache(10000);
   for (const Position begin : {1u, 2u}) ASSERT_TRUE(cache.get({1, begin}, weighing(100)));
   cache.forget(CacheKey{1, 1});
@@ -257,7 +257,7 @@ TEST(SharedCache, ForgottenValueIsMadeAgain) {
   EXPECT_EQ(cache.get({1, 1}, weighing(7)).value()->memory(), 7u);
 }
 
-TEST(SharedCache, ManyThreadsAndKeysInLittleRoom) {
+TEST(SharedCache, ManyThreadsAndKeysShareASmallCache) {
   Cache cache(2000);
   std::vector<std::future<int>> wrong;
   for (int thread = 0; thread < 8; ++thread) {

@@ -57,7 +57,7 @@ Expected joined(const toy::File& file, bool lines, const std::set<std::uint64_t>
   return expected;
 }
 
-TEST(Streams, HoldAllRecordsAtEveryOffsetAndLength) {
+TEST(Streams, ContainAllRecordsAtEveryOffsetAndLength) {
   for (const bool seekable : {true, false}) {
     toy::Shape shape = small_shape();
     shape.seekable = seekable;
@@ -67,7 +67,7 @@ TEST(Streams, HoldAllRecordsAtEveryOffsetAndLength) {
   }
 }
 
-TEST(Streams, HoldAllRecordsInACacheTooSmallForThem) {
+TEST(Streams, ContainAllRecordsWithATooSmallCache) {
   toy::Shape shape = small_shape();
   shape.by_parts = true;
   const ToyStore toy(shape, {.anchors = 2, .chunks_per_anchor = 1, .kept_places = 1}, 0);
@@ -75,7 +75,7 @@ TEST(Streams, HoldAllRecordsInACacheTooSmallForThem) {
   expect_stream(*toy.store, Stream::kLines, joined(toy.file, true));
 }
 
-TEST(Streams, RecordThatCannotBeReadIsAnErrorWhereItStandsAndNowhereElse) {
+TEST(Streams, UnreadableRecordIsAnErrorOnlyAtItsOffset) {
   toy::Shape shape = small_shape();
   shape.unreadable_records = {1, 7, 11};
   const ToyStore toy(shape);
@@ -83,7 +83,7 @@ TEST(Streams, RecordThatCannotBeReadIsAnErrorWhereItStandsAndNowhereElse) {
   expect_stream(*toy.store, Stream::kLines, joined(toy.file, true, shape.unreadable_records));
 }
 
-TEST(Streams, EmptyRecordThatCannotBeReadIsAnErrorAtItsNewline) {
+TEST(Streams, UnreadableEmptyRecordIsAnErrorAtItsNewline) {
   toy::Shape shape = small_shape();
   shape.unreadable_records = {5};
   const ToyStore toy(shape);
@@ -91,7 +91,7 @@ TEST(Streams, EmptyRecordThatCannotBeReadIsAnErrorAtItsNewline) {
   expect_stream(*toy.store, Stream::kLines, joined(toy.file, true, shape.unreadable_records));
 }
 
-TEST(Streams, UndecodableChunkStandsWithItsDeclaredSize) {
+TEST(Streams, UndecodableChunkHasItsDeclaredSize) {
   toy::Shape shape = small_shape();
   shape.broken_payloads = {2};
   const ToyStore toy(shape);
@@ -104,7 +104,7 @@ TEST(Streams, UndecodableChunkStandsWithItsDeclaredSize) {
   }
 }
 
-TEST(Streams, UndecodableChunkOfUnknownSizeStandsAsOneByte) {
+TEST(Streams, UndecodableChunkOfUnknownSizeIsOneByte) {
   toy::Shape shape = small_shape();
   shape.counts_in_header = false;
   shape.broken_payloads = {2};
@@ -147,7 +147,7 @@ class CountsAlone final : public Wrapped {
   }
 };
 
-TEST(Streams, SizesThatHeadersDoNotStateAreLearntBySecondCatalog) {
+TEST(Streams, SizesMissingInHeadersAreFoundByASecondCatalog) {
   ToyStore toy(small_shape());
   const RecordStore store("toy", toy.source,
                           std::make_unique<CountsAlone>(toy::open(toy.source, Limits{}, toy.watch).value()),
@@ -174,7 +174,7 @@ std::string rows_of(const Container& container, Position size) {
   return rows;
 }
 
-TEST(Rows, AreOneTextAtEveryOffset) {
+TEST(Rows, FormOneTextAtEveryOffset) {
   for (const bool counts : {true, false}) {
     const ToyStore toy({.chunks = 12, .counts_in_header = counts, .broken_headers = {4}, .broken_payloads = {2}},
                        {.anchors = 2, .chunks_per_anchor = 1, .kept_places = 1});
@@ -189,7 +189,7 @@ TEST(Rows, AreOneTextAtEveryOffset) {
   }
 }
 
-TEST(RawBytes, AreThoseOfTheFileAtEveryOffset) {
+TEST(RawBytes, EqualTheFileAtEveryOffset) {
   const ToyStore toy({.chunks = 2});
   const Position begin = toy.file.begins[1];
   const Position end = toy.file.ends[1];

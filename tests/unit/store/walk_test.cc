@@ -30,7 +30,7 @@ Walked walk_toy(const toy::Shape& shape, Depth depth, std::shared_ptr<toy::Watch
   return walk_all(*toy::open(source, Limits{}, std::move(watch)).value(), source->size(), depth);
 }
 
-TEST(Walk, SumsWhatStandsBeforeEachChunk) {
+TEST(Walk, SumsTheTotalsBeforeEachChunk) {
   const toy::File file = toy::make_file({});
   const Walked walked = walk_toy({}, Depth::kCounts);
   ASSERT_EQ(walked.places.size(), 4u);
@@ -45,7 +45,7 @@ TEST(Walk, SumsWhatStandsBeforeEachChunk) {
   EXPECT_EQ(walked.totals.at(Coordinate::kLines), bytes + 12);
 }
 
-TEST(Walk, AsksForLayoutsOnlyWhereHeadersSayTooLittle) {
+TEST(Walk, QueriesLayoutsOnlyIfHeadersAreInsufficient) {
   const auto watch = std::make_shared<toy::Watch>();
   EXPECT_EQ(walk_toy({}, Depth::kSizes, watch).totals.records, 12u);
   EXPECT_EQ(watch->layouts, 0u);
@@ -55,7 +55,7 @@ TEST(Walk, AsksForLayoutsOnlyWhereHeadersSayTooLittle) {
   EXPECT_EQ(watch->layouts, 4u);
 }
 
-TEST(Walk, AsksForNoLayoutOfWhatItIsToldThatItWasLearnt) {
+TEST(Walk, QueriesNoLayoutThatIsAlreadyKnown) {
   const auto watch = std::make_shared<toy::Watch>();
   const auto source = toy::source_of(toy::make_file({.counts_in_header = false, .broken_payloads = {1}}).bytes);
   const auto container = toy::open(source, Limits{}, watch).value();
@@ -85,7 +85,7 @@ TEST(Walk, UndecodableChunkWithACountKeepsItsOrdinals) {
   EXPECT_TRUE(walked.damage.empty());
 }
 
-TEST(Walk, UndecodableChunkWithoutACountIsDamageAndOneByte) {
+TEST(Walk, UndecodableChunkWithoutACountIsDamageOfOneByte) {
   const Walked walked = walk_toy({.counts_in_header = false, .broken_payloads = {1}}, Depth::kCounts);
   EXPECT_EQ(walked.totals.records, 9u);
   ASSERT_EQ(walked.damage.size(), 1u);
@@ -93,7 +93,7 @@ TEST(Walk, UndecodableChunkWithoutACountIsDamageAndOneByte) {
   EXPECT_EQ(walked.places[2].before.bytes, walked.places[1].before.bytes + 1);
 }
 
-TEST(Walk, FailedStepHasNotMovedAndMayBeTakenAgain) {
+TEST(Walk, FailedStepMayBeRepeated) {
   const toy::File file = toy::make_file({});
   const auto source = std::make_shared<MoodySource>(file.bytes);
   const auto container = toy::open(source, Limits{}).value();
@@ -115,7 +115,7 @@ class Treadmill final : public Wrapped {
   Result<Step> scan(ChunkKey at) const override { return Step{.chunk = {}, .damage = {}, .next = at}; }
 };
 
-TEST(Walk, EndsThoughTheContainerStandsStill) {
+TEST(Walk, EndsIfTheContainerDoesNotAdvance) {
   const auto source = toy::source_of(toy::make_file({.chunks = 1}).bytes);
   const Treadmill container(toy::open(source, Limits{}).value());
   std::uint64_t steps = 0;
@@ -123,7 +123,7 @@ TEST(Walk, EndsThoughTheContainerStandsStill) {
   EXPECT_EQ(steps, source->size() + 1);
 }
 
-TEST(Walk, GoesOnFromAPlaceWithTheSumsBeforeIt) {
+TEST(Walk, ContinuesFromAPlaceWithItsTotals) {
   const auto source = toy::source_of(toy::make_file({}).bytes);
   const auto container = toy::open(source, Limits{}).value();
   const Walked whole = walk_all(*container, source->size(), Depth::kCounts);

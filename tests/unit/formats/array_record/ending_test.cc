@@ -32,7 +32,7 @@ class SparseSource final : public Source {
   mutable int reads_ = 0;
 };
 
-TEST(Ending, BehindAHoleIsNotLookedForThroughAllOfIt) {
+TEST(Ending, SearchSkipsALargeHole) {
   riegeli_writer::Writer writer;
   writer.add(riegeli_writer::simple_chunk({"record"}));
   const SparseSource source(writer.file());

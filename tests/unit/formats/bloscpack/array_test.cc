@@ -16,7 +16,7 @@ std::string written_again(std::string_view literal) {
   return dtype ? dtype->description + " " + std::to_string(dtype->size) : "refused";
 }
 
-TEST(BloscpackDtype, IsWrittenAgainAsNumpyWantsIt) {
+TEST(BloscpackDtype, IsRewrittenInNumpySyntax) {
   EXPECT_EQ(written_again("'<f8'"), "'<f8' 8");
   EXPECT_EQ(written_again("<f8"), "'<f8' 8");
   EXPECT_EQ(written_again("'>u2'"), "'>u2' 2");
@@ -33,7 +33,7 @@ TEST(BloscpackDtype, IsWrittenAgainAsNumpyWantsIt) {
   EXPECT_EQ(written_again(R"([("caf\xe9", '<i4')])"), "[('café', '<i4')] 4");
 }
 
-TEST(BloscpackDtype, WhatIsNoPlainTypeIsRefused) {
+TEST(BloscpackDtype, NonPlainTypeIsRefused) {
   for (const char* literal : {"",
                               "'",
                               "'<f8",
@@ -68,7 +68,7 @@ std::string numpy(const std::string& dtype, const std::string& shape, const std:
   return R"({"dtype":")" + dtype + R"(","shape":)" + shape + R"(,"order":")" + order + R"(","container":"numpy"})";
 }
 
-TEST(BloscpackNpy, HeaderIsAMultipleOf64BytesAndSaysWhatTheMetadataSays) {
+TEST(BloscpackNpy, HeaderIsAMultipleOf64BytesAndMatchesTheMetadata) {
   const std::string header = npy_header(*array_of(numpy("'<f8'", "[60, 100]")));
   EXPECT_EQ(header.substr(0, 8), std::string("\x93NUMPY\x01\x00", 8));
   EXPECT_EQ(header.size() % 64, 0u);
@@ -76,13 +76,13 @@ TEST(BloscpackNpy, HeaderIsAMultipleOf64BytesAndSaysWhatTheMetadataSays) {
   EXPECT_EQ(header.substr(10, 62), "{'descr': '<f8', 'fortran_order': False, 'shape': (60, 100), }");
 }
 
-TEST(BloscpackNpy, OfAKeyThatStandsTwiceTheLastOneCounts) {
+TEST(BloscpackNpy, LastOneOfADuplicateKeyIsUsed) {
   const auto array = array_of(R"({"shape":[3],"dtype":"'<f8'","order":"C","container":"numpy","shape":[7]})");
   ASSERT_TRUE(array);
   EXPECT_EQ(array->shape, std::vector<std::uint64_t>{7});
 }
 
-TEST(BloscpackNpy, ShapesAreTuples) {
+TEST(BloscpackNpy, ShapesAreWrittenAsTuples) {
   const auto shape_in = [](const std::string& shape, const std::string& order) {
     const std::string header = npy_header(*array_of(numpy("'<i4'", shape, order)));
     return header.substr(header.find("'fortran"), header.find('}') - header.find("'fortran"));
@@ -92,7 +92,7 @@ TEST(BloscpackNpy, ShapesAreTuples) {
   EXPECT_EQ(shape_in("[7,8]", "F"), "'fortran_order': True, 'shape': (7, 8), ");
 }
 
-TEST(BloscpackNpy, WhatIsNoArrayIsNone) {
+TEST(BloscpackNpy, MetadataThatDescribesNoArrayYieldsNone) {
   for (const char* metadata :
        {"[]", "{}", "1", R"({"container":"numpy"})", R"({"dtype":"'<f8'","shape":[1],"order":"C"})"}) {
     EXPECT_FALSE(array_of(metadata)) << metadata;
@@ -116,7 +116,7 @@ TEST(BloscpackJson, MembersAreSplitAndStringsDecoded) {
   EXPECT_EQ(json->members[3].type, JsonType::kWord);
 }
 
-TEST(BloscpackJson, WhatIsNoJsonIsRefused) {
+TEST(BloscpackJson, InvalidJsonIsRefused) {
   for (const char* text : {"", " ", "{", "{\"a\"}", "{\"a\":}", "[1,]", "[1 2]", "tru", "\"a", "{} x", "{\"a\":1,}",
                            "\"\\q\"", "\"\\u12\""}) {
     EXPECT_FALSE(read_json(as_bytes(text), 8, 9)) << text;
@@ -164,7 +164,7 @@ std::string whole_array() {
   return all;
 }
 
-TEST_F(ArrayStream, IsAHeaderAndAllRecordsAndHasItsExactSize) {
+TEST_F(ArrayStream, ContainsTheHeaderAndAllRecordsAndHasTheExactSize) {
   open(make_file(array_file()).bytes);
   ASSERT_NE(stream(), nullptr);
   EXPECT_EQ(stream()->name, "array.npy");
@@ -175,7 +175,7 @@ TEST_F(ArrayStream, IsAHeaderAndAllRecordsAndHasItsExactSize) {
   EXPECT_EQ(*read(all.size(), 10), "");
 }
 
-TEST_F(ArrayStream, LostChunkFailsInItsPlaceAndMovesNothing) {
+TEST_F(ArrayStream, LostChunkFailsAtItsOffsetAndShiftsNothing) {
   MadeFile file = make_file(array_file());
   file.bytes[file.begins[2]] = 9;
   open(file.bytes);
@@ -187,7 +187,7 @@ TEST_F(ArrayStream, LostChunkFailsInItsPlaceAndMovesNothing) {
   EXPECT_EQ(*read(prefix + 192, 1000), all.substr(192));
 }
 
-TEST_F(ArrayStream, ChunkOfAnotherSizeFailsInItsPlaceAndMovesNothing) {
+TEST_F(ArrayStream, ChunkOfAnotherSizeFailsAtItsOffsetAndShiftsNothing) {
   FileShape shape = array_file();
   shape.chunks[1] = plain_chunk(record(1, 56));
   open(make_file(shape).bytes);
@@ -196,7 +196,7 @@ TEST_F(ArrayStream, ChunkOfAnotherSizeFailsInItsPlaceAndMovesNothing) {
   EXPECT_EQ(*read(prefix + 128, 64), record(2, 64));
 }
 
-TEST_F(ArrayStream, EndOfACutFileFailsAndIsNoShortRead) {
+TEST_F(ArrayStream, EndOfATruncatedFileFailsInsteadOfAShortRead) {
   const MadeFile file = make_file(array_file());
   open(file.bytes.substr(0, file.begins[3]));
   const std::size_t prefix = stream()->prefix.size();
@@ -205,7 +205,7 @@ TEST_F(ArrayStream, EndOfACutFileFailsAndIsNoShortRead) {
   EXPECT_EQ(read(prefix + 192, 1).error().code, Code::kDamage);
 }
 
-TEST_F(ArrayStream, IsNotThereWhereTheSizesDoNotAddUp) {
+TEST_F(ArrayStream, IsMissingIfShapeOrTypeContradictTheSize) {
   for (const char* shape : {"[35]", "[37]", "[44]", "[]"}) {
     FileShape file = array_file();
     file.metadata = numpy("'<f8'", shape);
@@ -228,14 +228,14 @@ TEST_F(ArrayStream, IsNotThereWhereTheSizesDoNotAddUp) {
   EXPECT_EQ(stream(), nullptr);
 }
 
-TEST_F(ArrayStream, OfAnEmptyArrayIsItsHeader) {
+TEST_F(ArrayStream, EmptyArrayConsistsOfItsHeader) {
   open(make_file({.chunk_size = 0, .last_chunk = 0, .metadata = numpy("'<f8'", "[0]"), .chunks = {plain_chunk("")}})
            .bytes);
   ASSERT_NE(stream(), nullptr);
   EXPECT_EQ(*read(0, 1000), stream()->prefix);
 }
 
-TEST(BloscpackMetadata, IsShownAsAWholeAndByItsMembers) {
+TEST(BloscpackMetadata, IsShownAsAWholeAndMemberByMember) {
   const auto container = open_bytes(make_file(array_file()).bytes);
   const auto attributes = container->attributes(nullptr);
   ASSERT_TRUE(attributes);
@@ -246,7 +246,7 @@ TEST(BloscpackMetadata, IsShownAsAWholeAndByItsMembers) {
   EXPECT_EQ((*attributes)[2].value, "[36]");
 }
 
-TEST(BloscpackMetadata, ThatIsBrokenCostsNoRecord) {
+TEST(BloscpackMetadata, DamagedMetadataLosesNoRecord) {
   MadeFile file = make_file(array_file());
   file.bytes[70] = '!';
   const auto container = open_bytes(file.bytes);
@@ -255,7 +255,7 @@ TEST(BloscpackMetadata, ThatIsBrokenCostsNoRecord) {
   EXPECT_EQ(read_all(*container).records.size(), kChunks);
 }
 
-TEST(BloscpackMetadata, ThatIsNoJsonIsShownAsItIs) {
+TEST(BloscpackMetadata, NonJsonMetadataIsShownUnchanged) {
   FileShape shape = array_file();
   shape.metadata = "no json";
   const auto attributes = open_bytes(make_file(shape).bytes)->attributes(nullptr);

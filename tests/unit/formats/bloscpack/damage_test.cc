@@ -39,7 +39,7 @@ FileShape shuffled() {
   return shape;
 }
 
-TEST(BloscpackDamage, WrongChecksumCostsItsRecordAlone) {
+TEST(BloscpackDamage, WrongChecksumLosesOnlyItsRecord) {
   for (const FileShape& shape : {real(), variable()}) {
     MadeFile file = make_file(shape);
     file.bytes[file.begins[2] + 20] = '!';
@@ -47,7 +47,7 @@ TEST(BloscpackDamage, WrongChecksumCostsItsRecordAlone) {
   }
 }
 
-TEST(BloscpackDamage, BrokenHeaderOfAChunkWithAnOffsetCostsItsRecordAloneAndKeepsOrdinals) {
+TEST(BloscpackDamage, BrokenHeaderOfAChunkWithAnOffsetLosesOnlyItsRecordAndKeepsOrdinals) {
   for (const FileShape& shape : {real(), variable()}) {
     for (const std::size_t field : {0u, 4u, 12u}) {
       for (const std::uint64_t value : {std::uint64_t{0}, std::uint64_t{17}, std::uint64_t{0xFFFFFFFF}}) {
@@ -61,7 +61,7 @@ TEST(BloscpackDamage, BrokenHeaderOfAChunkWithAnOffsetCostsItsRecordAloneAndKeep
   }
 }
 
-TEST(BloscpackDamage, LostChunkHasTheSizeThatTheHeaderDeclares) {
+TEST(BloscpackDamage, LostChunkHasTheSizeDeclaredInTheHeader) {
   MadeFile file = make_file(real());
   file.bytes[file.begins[3]] = 9;
   file.bytes[file.begins[4]] = 9;
@@ -98,7 +98,7 @@ std::string nowhere(std::size_t lost, std::size_t room) {
   return file.bytes;
 }
 
-TEST(BloscpackDamage, MoreLostChunksThanBytesForThemAreNotGivenTheChunkBeforeThem) {
+TEST(BloscpackDamage, LostChunksWithoutBytesDoNotTakeBytesFromThePreviousChunk) {
   for (const std::size_t room : {std::size_t{0}, std::size_t{1}, std::size_t{90}}) {
     const Read read = read_bytes(nowhere(10, room));
     ASSERT_EQ(read.records.size(), 12u) << room;
@@ -109,7 +109,7 @@ TEST(BloscpackDamage, MoreLostChunksThanBytesForThemAreNotGivenTheChunkBeforeThe
   EXPECT_EQ(readable(read_bytes(nowhere(10, 160))), "0----------1");
 }
 
-TEST(BloscpackDamage, AnyNumberOfOffsetsThatLeadNowhereIsPassedInSteps) {
+TEST(BloscpackDamage, ManyInvalidOffsetsAreSkippedInSteps) {
   constexpr std::size_t kLost = 70000;
   const std::string bytes = nowhere(kLost, 16 * kLost);
   const auto container = open_bytes(bytes);
@@ -122,7 +122,7 @@ TEST(BloscpackDamage, AnyNumberOfOffsetsThatLeadNowhereIsPassedInSteps) {
   EXPECT_EQ(container->locate(bytes.size() - 16 * kLost - 1).value()->begin, read.chunks.back().begin);
 }
 
-TEST(BloscpackDamage, OffsetsThatLeadIntoTheOffsetsAreNotEachLookedAt) {
+TEST(BloscpackDamage, OffsetsThatPointIntoTheOffsetsAreNotReadOneByOne) {
   constexpr std::size_t kCount = 5000;
   MadeFile file = make_file({.is_variable = true, .count = -1, .chunks = plain_records(kCount, 4)});
   for (std::size_t i = 0; i < kCount; ++i) {
@@ -133,7 +133,7 @@ TEST(BloscpackDamage, OffsetsThatLeadIntoTheOffsetsAreNotEachLookedAt) {
   EXPECT_LT(source->take_reads(), 100u);
 }
 
-TEST(BloscpackDamage, OpenReadsNoChunkOfASoundFile) {
+TEST(BloscpackDamage, OpenReadsNoChunkOfAnUndamagedFile) {
   FileShape shape = variable();
   shape.chunks = {plain_chunk("one"), plain_chunk(std::string(40 << 20, 'x')), plain_chunk("three")};
   for (const std::int64_t count : {std::int64_t{3}, std::int64_t{-1}}) {
@@ -144,7 +144,7 @@ TEST(BloscpackDamage, OpenReadsNoChunkOfASoundFile) {
   }
 }
 
-TEST(BloscpackDamage, ChunksThatNoOffsetLeadsToAreFoundWithAFewReadsEach) {
+TEST(BloscpackDamage, ChunksWithoutAnOffsetAreFoundWithAFewReadsEach) {
   constexpr std::size_t kCount = 2000;
   MadeFile file =
       make_file({.digest = std::nullopt, .chunk_size = 4, .last_chunk = 4, .chunks = plain_records(kCount, 4)});
@@ -164,7 +164,7 @@ TEST(BloscpackDamage, ChunksThatNoOffsetLeadsToAreFoundWithAFewReadsEach) {
   EXPECT_LT(source->take_reads(), 50 * kCount);
 }
 
-TEST(BloscpackDamage, BrokenHeaderInAChainCostsWhatFollows) {
+TEST(BloscpackDamage, BrokenHeaderInAChainLosesTheFollowingChunks) {
   FileShape shape = real();
   shape.has_offsets = false;
   MadeFile file = make_file(shape);
@@ -175,7 +175,7 @@ TEST(BloscpackDamage, BrokenHeaderInAChainCostsWhatFollows) {
   EXPECT_EQ(read.damage[0].records_lost, 4u);
 }
 
-TEST(BloscpackDamage, WrongOffsetOfARealFileCostsNothingAndIsTold) {
+TEST(BloscpackDamage, WrongOffsetOfARealFileLosesNothingAndIsReported) {
   for (const std::uint64_t value :
        {std::uint64_t{0}, std::uint64_t{7}, std::uint64_t{1} << 40, ~std::uint64_t{0} - 1}) {
     for (const std::size_t index : {0u, 2u, 5u}) {
@@ -195,7 +195,7 @@ TEST(BloscpackDamage, WrongOffsetOfARealFileCostsNothingAndIsTold) {
   }
 }
 
-TEST(BloscpackDamage, WrongOffsetOfAnItemCostsItsItemAlone) {
+TEST(BloscpackDamage, WrongOffsetLosesOnlyItsItem) {
   for (const std::uint64_t value :
        {std::uint64_t{8}, std::uint64_t{1} << 40, ~std::uint64_t{0}, ~std::uint64_t{0} - 1}) {
     MadeFile file = make_file(variable());
@@ -208,13 +208,13 @@ TEST(BloscpackDamage, WrongOffsetOfAnItemCostsItsItemAlone) {
   }
 }
 
-TEST(BloscpackDamage, OfTwoItemsAtOneOffsetTheSecondIsDamage) {
+TEST(BloscpackDamage, SecondItemAtTheSameOffsetIsDamage) {
   MadeFile file = make_file(variable());
   put(file.bytes, file.offsets + 8 * 4, 8, file.begins[1]);
   EXPECT_EQ(readable(read_bytes(file.bytes)), "0123-5");
 }
 
-TEST(BloscpackDamage, ItemInsideAnotherIsNotBelievedWithIt) {
+TEST(BloscpackDamage, OverlappingItemsAreNotBothRead) {
   const std::string inner = plain_chunk("inner");
   FileShape shape = variable();
   shape.digest.reset();
@@ -226,7 +226,7 @@ TEST(BloscpackDamage, ItemInsideAnotherIsNotBelievedWithIt) {
   EXPECT_EQ(read.records[4], "inner");
 }
 
-TEST(BloscpackDamage, CountsThatLieAreTold) {
+TEST(BloscpackDamage, WrongCountsAreReported) {
   for (const FileShape& shape : {real(), variable()}) {
     for (const std::int64_t count : {std::int64_t{0}, std::int64_t{4}, std::int64_t{7}, std::int64_t{1} << 53,
                                      std::int64_t{1} << 60, std::int64_t{-7}, INT64_MAX}) {
@@ -239,7 +239,7 @@ TEST(BloscpackDamage, CountsThatLieAreTold) {
   }
 }
 
-TEST(BloscpackDamage, CountsOfAChainThatLieAreTold) {
+TEST(BloscpackDamage, WrongCountsOfAChainAreReported) {
   FileShape shape = real();
   shape.has_offsets = false;
   for (const std::int64_t count : {std::int64_t{4}, std::int64_t{7}, std::int64_t{1} << 60, std::int64_t{-7}}) {
@@ -250,7 +250,7 @@ TEST(BloscpackDamage, CountsOfAChainThatLieAreTold) {
   }
 }
 
-TEST(BloscpackDamage, FileThatEndsTooEarlyIsUnfinished) {
+TEST(BloscpackDamage, TruncatedFileIsUnfinished) {
   for (FileShape shape : {real(), variable()}) {
     for (const bool has_offsets : {true, false}) {
       shape.has_offsets = has_offsets;
@@ -265,7 +265,7 @@ TEST(BloscpackDamage, FileThatEndsTooEarlyIsUnfinished) {
   }
 }
 
-TEST(BloscpackDamage, WhatIsNotKnownIsOneRegion) {
+TEST(BloscpackDamage, UnsupportedFileIsOneRegion) {
   const auto refused = [](std::size_t at, char value) {
     MadeFile file = make_file(real());
     file.bytes[at] = value;
@@ -292,7 +292,7 @@ TEST(BloscpackDamage, ShortFilesNeverFail) {
   }
 }
 
-TEST(BloscpackDamage, HeaderThatClaimsTwoGigabytesIsRefusedAndTheRestIsRead) {
+TEST(BloscpackDamage, HeaderThatDeclaresTwoGigabytesIsRefusedAndTheRestIsRead) {
   for (const FileShape& shape : {real(), variable()}) {
     MadeFile file = make_file(shape);
     for (const std::size_t field : {4u, 8u}) put(file.bytes, file.begins[2] + field, 4, 2147483631);
@@ -302,7 +302,7 @@ TEST(BloscpackDamage, HeaderThatClaimsTwoGigabytesIsRefusedAndTheRestIsRead) {
   }
 }
 
-TEST(BloscpackDamage, BrokenHeaderOfTheFirstItemIsNotTakenForOffsets) {
+TEST(BloscpackDamage, BrokenHeaderOfTheFirstItemIsNotMistakenForOffsets) {
   MadeFile file = make_file(variable());
   file.bytes[file.begins[0]] = 9;
   EXPECT_EQ(readable(read_bytes(file.bytes)), "-12345");
@@ -311,7 +311,7 @@ TEST(BloscpackDamage, BrokenHeaderOfTheFirstItemIsNotTakenForOffsets) {
   EXPECT_EQ(readable(read_bytes(file.bytes)), "012-45");
 }
 
-TEST(BloscpackDamage, LostFirstItemBehindUnusedOffsetsIsFoundByAnyByte) {
+TEST(BloscpackDamage, LostFirstItemAfterUnusedOffsetsIsLocatedByAnyByte) {
   MadeFile file = make_file(variable());
   put(file.bytes, 16, 8, kChunks - 1);
   put(file.bytes, file.offsets + 8 * (kChunks - 1), 8, ~std::uint64_t{0});
@@ -327,7 +327,7 @@ TEST(BloscpackDamage, LostFirstItemBehindUnusedOffsetsIsFoundByAnyByte) {
 
 // --- order
 
-TEST(BloscpackOrder, LostChunksOfMoreBytesThanTheFileCouldHoldHaveNoSize) {
+TEST(BloscpackOrder, LostChunksLargerThanTheFileAllowsHaveNoSize) {
   Survey survey;
   survey.header.chunk_size = 1000;
   EXPECT_EQ(describe_lost(survey, 0, 100, 0, 3).decoded_size, 3000u);
@@ -338,7 +338,7 @@ TEST(BloscpackOrder, LostChunksOfMoreBytesThanTheFileCouldHoldHaveNoSize) {
   EXPECT_EQ(describe_lost(survey, 0, 65536, 0, 2).decoded_size, 4294967294u);
 }
 
-TEST(BloscpackOrder, ItemsComeByTheirNumberAndNotByTheirPlace) {
+TEST(BloscpackOrder, ItemsAreOrderedByNumberNotByPosition) {
   const MadeFile file = make_file(shuffled());
   const auto container = open_bytes(file.bytes);
   const Read read = read_all(*container);
@@ -348,20 +348,20 @@ TEST(BloscpackOrder, ItemsComeByTheirNumberAndNotByTheirPlace) {
   for (std::size_t i = 0; i < kChunks; ++i) EXPECT_EQ(read.chunks[i].begin, file.begins[i]);
 }
 
-TEST(BloscpackOrder, EachByteLeadsToItsItem) {
+TEST(BloscpackOrder, EachByteLocatesItsItem) {
   for (const FileShape& shape : {real(), variable(), shuffled()}) {
     const MadeFile file = make_file(shape);
     const auto container = open_bytes(file.bytes);
     ASSERT_TRUE(container->has_seek_structure());
     const Read read = read_all(*container);
     for (Position at = 0; at < file.bytes.size(); ++at) {
-      std::optional<Position> due;
+      std::optional<Position> expected;
       for (const ChunkInfo& chunk : read.chunks) {
-        if (chunk.begin <= at && at < chunk.end) due = chunk.begin;
+        if (chunk.begin <= at && at < chunk.end) expected = chunk.begin;
       }
       const auto found = container->locate(at);
       ASSERT_TRUE(found);
-      EXPECT_EQ(*found ? std::optional((*found)->begin) : std::nullopt, due) << at;
+      EXPECT_EQ(*found ? std::optional((*found)->begin) : std::nullopt, expected) << at;
     }
   }
 }

@@ -19,13 +19,13 @@ std::vector<std::string> records(std::size_t count, std::size_t size) {
   return all;
 }
 
-void expect_good(const FileShape& shape, const std::vector<std::string>& due) {
+void expect_good(const FileShape& shape, const std::vector<std::string>& expected) {
   const Read read = read_bytes(make_file(shape).bytes);
-  EXPECT_EQ(read.records, due);
+  EXPECT_EQ(read.records, expected);
   EXPECT_EQ(reasons(read), "");
 }
 
-TEST(BloscpackRecords, OfEveryVersion) {
+TEST(BloscpackRecords, EveryVersionIsRead) {
   for (const int version : {0, 1, 2, 3}) {
     SCOPED_TRACE(version);
     expect_good({.version = version, .chunks = plain_records(5, 40)}, records(5, 40));
@@ -33,7 +33,7 @@ TEST(BloscpackRecords, OfEveryVersion) {
   expect_good({.version = 9, .is_variable = true, .chunks = plain_records(5, 40)}, records(5, 40));
 }
 
-TEST(BloscpackRecords, WithEveryChecksum) {
+TEST(BloscpackRecords, EveryChecksumIsRead) {
   for (int code = 0; code < 8; ++code) {
     for (const bool has_offsets : {true, false}) {
       SCOPED_TRACE(code);
@@ -43,7 +43,7 @@ TEST(BloscpackRecords, WithEveryChecksum) {
   }
 }
 
-TEST(BloscpackRecords, OfEveryCodecInOneFile) {
+TEST(BloscpackRecords, EveryCodecInOneFileIsRead) {
   std::vector<std::string> texts;
   std::vector<std::string> chunks;
   for (const char* codec : {"blosclz", "lz4", "snappy", "zlib", "zstd"}) {
@@ -58,7 +58,7 @@ TEST(BloscpackRecords, OfEveryCodecInOneFile) {
   EXPECT_EQ(codecs, "blosclz lz4 snappy zlib zstd ");
 }
 
-TEST(BloscpackRecords, OfAFileWhoseCountIsUnknown) {
+TEST(BloscpackRecords, FileOfUnknownCountIsRead) {
   for (const bool has_offsets : {true, false}) {
     for (const bool is_variable : {true, false}) {
       expect_good({.is_variable = is_variable, .has_offsets = has_offsets, .count = -1, .chunks = plain_records(3, 50)},
@@ -67,7 +67,7 @@ TEST(BloscpackRecords, OfAFileWhoseCountIsUnknown) {
   }
 }
 
-TEST(BloscpackRecords, OfAWriterThatDidNotFillInItsOffsets) {
+TEST(BloscpackRecords, FileWithUnfilledOffsetsIsRead) {
   for (const bool is_variable : {true, false}) {
     MadeFile file = make_file({.is_variable = is_variable, .chunks = plain_records(4, 50)});
     for (std::size_t i = 0; i < 4; ++i) put(file.bytes, file.offsets + 8 * i, 8, ~std::uint64_t{0});
@@ -82,16 +82,16 @@ TEST(BloscpackRecords, OfAWriterThatDidNotFillInItsOffsets) {
   }
 }
 
-TEST(BloscpackRecords, BehindReservedBytesOfTheProposal) {
+TEST(BloscpackRecords, RecordsAfterReservedBytesAreRead) {
   expect_good({.is_variable = true, .chunks = plain_records(6, 30), .gap = 11}, records(6, 30));
 }
 
-TEST(BloscpackRecords, EmptyOnesAreRecords) {
+TEST(BloscpackRecords, EmptyRecordsAreRecords) {
   expect_good({.chunks = {plain_chunk(""), plain_chunk("x"), plain_chunk("")}}, {"", "x", ""});
   expect_good({.is_variable = true, .chunks = {plain_chunk("")}}, {""});
 }
 
-TEST(BloscpackRecords, WhatAnAppendLeavesBehindTheLastChunkIsNoDamage) {
+TEST(BloscpackRecords, LeftoversOfAnAppendAfterTheLastChunkAreNotDamage) {
   MadeFile file = make_file({.spare = 4, .chunks = plain_records(2, 30)});
   const Read read = read_bytes(file.bytes + "left over");
   EXPECT_EQ(read.records, records(2, 30));
@@ -110,7 +110,7 @@ std::string noise(std::size_t size) {
   return text;
 }
 
-TEST(BloscpackBlocks, SmallReadOfALargeChunkReadsItsBlockAlone) {
+TEST(BloscpackBlocks, SmallReadOfALargeChunkReadsOnlyItsBlock) {
   const std::string text = noise(4 << 20);
   const auto source = std::make_shared<CountingSource>(
       make_file({.digest = std::nullopt, .chunks = {blosc_chunk(text, "zstd", 64 << 10)}}).bytes);
@@ -126,7 +126,7 @@ TEST(BloscpackBlocks, SmallReadOfALargeChunkReadsItsBlockAlone) {
   EXPECT_EQ(as_text(chunk->read(0, text.size())->bytes), text);
 }
 
-TEST(BloscpackBlocks, OfOneChunkAreReadByManyThreads) {
+TEST(BloscpackBlocks, BlocksOfOneChunkAreReadByManyThreads) {
   const std::string text = noise(1 << 20);
   const auto container = open_bytes(make_file({.chunks = {blosc_chunk(text, "lz4", 16 << 10)}}).bytes);
   const auto info = container->scan(container->first())->chunk.value();

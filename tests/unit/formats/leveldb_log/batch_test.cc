@@ -64,18 +64,18 @@ std::vector<std::string> changes(const std::string& record) {
 
 using Lines = std::vector<std::string>;
 
-TEST(WriteBatch, NumbersItsOperations) {
+TEST(WriteBatch, OperationsHaveConsecutiveSequenceNumbers) {
   EXPECT_EQ(operations(batch(3, "\1\1a\2bb\3\4blob\0\1c\5\2\1d\1e"s)),
             (Lines{"put 1 7 - a bb - -", "log_data 3 - - - blob - -", "delete 0 8 - c - - -", "put 5 9 2 d e - -"}));
 }
 
-TEST(WriteBatch, NumbersNoPreparedOperationAndNoneBehindACommit) {
+TEST(WriteBatch, OperationsPreparedOrAfterACommitHaveNoSequenceNumber) {
   EXPECT_EQ(operations(batch(4, "\1\1a\1b\x09\1\1c\1d\x0a\1x\1\1e\1f\x0b\1x\1\1g\1h"s)),
             (Lines{"put 1 7 - a b - -", "begin_prepare 9 - - - - - -", "put 1 - - c d - -",
                    "end_prepare 10 - - - - - x", "put 1 8 - e f - -", "commit 11 - - - - - x", "put 1 - - g h - -"}));
 }
 
-TEST(WriteBatch, KnowsEveryTag) {
+TEST(WriteBatch, EveryTagIsParsed) {
   EXPECT_EQ(operations(batch(14,
                              "\2\1a\1b\4\1\1a\6\1\1a\1b\7\1a\x08\1\1a\x0e\1\1a\1b\x0f\1a\1b\x10\1\1a\1b\x11\1a\1b"
                              "\x16\1a\1b\x17\1\1a\1b\x18\1a\1b\x19\1\1a\1b\1\1a\1b\x0c\1x\x0d\x12\x13\x15\1t\1x"s)),
@@ -88,7 +88,7 @@ TEST(WriteBatch, KnowsEveryTag) {
                    "commit_with_timestamp 21 - - - - t x"}));
 }
 
-TEST(WriteBatch, IsReadToItsLastByteOrNotAtAll) {
+TEST(WriteBatch, IncompleteOrTrailingBytesAreRefused) {
   const Lines none = {"byte 0: the record is no write batch"};
   EXPECT_EQ(operations(batch(1, "\1\1a\2b"s)), none);
   EXPECT_EQ(operations(batch(2, "\1\1a\1b"s)), none);
@@ -98,7 +98,7 @@ TEST(WriteBatch, IsReadToItsLastByteOrNotAtAll) {
   EXPECT_EQ(operations(batch(0, "")), Lines{});
 }
 
-TEST(WriteBatch, HasAsManyValuesAndPartsAsAllowed) {
+TEST(WriteBatch, ValuesAndPartsBeyondTheLimitAreRefused) {
   const std::string record = batch(1, "\1\1a\1b"s);
   EXPECT_EQ(batch_value(as_bytes(record), {.parts_per_record = 9}).error().code, Code::kLimit);
   EXPECT_TRUE(batch_value(as_bytes(record), {.parts_per_record = 10}));
@@ -106,14 +106,14 @@ TEST(WriteBatch, HasAsManyValuesAndPartsAsAllowed) {
   EXPECT_TRUE(batch_parts(as_bytes(record), {.parts_per_record = 5}));
 }
 
-TEST(WriteBatch, TellsWhatItChanges) {
+TEST(WriteBatch, ReturnsTheChangesOfItsOperations) {
   EXPECT_EQ(changes(batch(5, "\1\1a\2bb\7\1c\x0e\3\1d\1e\2\1f\1g\x18\1h\x0aiimmmmmmmm\x0d"s)),
             (Lines{"set 0 a  bb", "delete 0 c  ", "delete_range 3 d e ", "unknown 0 f  ", "set 0 h  ii"}));
   EXPECT_EQ(changes(batch(1, "\x09\1\1c\1d\x0a\1x\x0b\1y\x15\1t\1z\x0c\1w"s)),
             (Lines{"begin 0   ", "set 0 c  d", "prepare 0 x  ", "commit 0 y  ", "commit 0 z  ", "rollback 0 w  "}));
 }
 
-TEST(WriteBatch, StopsHandingOutWhereNoMoreIsWanted) {
+TEST(WriteBatch, StopsWhenTheCallbackReturnsFalse) {
   int taken = 0;
   EXPECT_TRUE(batch_changes(as_bytes(batch(2, "\1\1a\1b\1\1a\1b"s)), [&](const KeyChange&) { return ++taken == 0; }));
   EXPECT_EQ(taken, 1);
@@ -135,7 +135,7 @@ TEST(WriteBatch, HasADirectoryForEachOperation) {
   EXPECT_EQ((*parts)[7].parent, 6u);
 }
 
-TEST(VersionEdit, HasTheNamesOfItsFields) {
+TEST(VersionEdit, FieldsHaveNames) {
   const std::string record = "\x66\1\2\3\4\1a\1b\5\6\x90\3\1\2\3\1m\1v\x05\1c\x00\x84\x40\1\2\x9\1\x8a\x40\1z\xca\1"s;
   const auto edit = edit_value(as_bytes(record), {});
   ASSERT_TRUE(edit);
@@ -153,7 +153,7 @@ TEST(VersionEdit, HasTheNamesOfItsFields) {
   EXPECT_EQ(word(list[4], "name"), "column_family_drop");
 }
 
-TEST(VersionEdit, IsReadToItsLastByteAndWithinTheLimit) {
+TEST(VersionEdit, IncompleteOrTooLargeEditIsRefused) {
   EXPECT_EQ(edit_value({}, {}).error().code, Code::kDamage);
   EXPECT_EQ(edit_value(as_bytes("\x08"s), {}).error().code, Code::kDamage);
   EXPECT_EQ(edit_value(as_bytes("\1\4nam"s), {}).error().code, Code::kDamage);
@@ -161,7 +161,7 @@ TEST(VersionEdit, IsReadToItsLastByteAndWithinTheLimit) {
   EXPECT_TRUE(edit_value(as_bytes("\2\1\2\2"s), {.parts_per_record = 9}));
 }
 
-TEST(Content, IsToldFromABatchThatGoesOnInTheNextFrame) {
+TEST(Content, IsDetectedFromABatchThatContinuesInTheNextFrame) {
   LogWriter writer;
   writer.append(batch(1, "\1\1a\xa0\x8d\6"s + text(100000)));
   const auto log = open_log(writer.log());
@@ -172,13 +172,13 @@ TEST(Content, IsToldFromABatchThatGoesOnInTheNextFrame) {
   EXPECT_FALSE(open_log(opaque.log())->has_values());
 }
 
-TEST(Content, IsToldFromTheFirstSoundRecord) {
+TEST(Content, IsDetectedFromTheFirstUndamagedRecord) {
   std::string log = fragment(1, batch(1, "\1\1a\1b"s)) + fragment(1, batch(1, "\1\1a\1c"s));
   log[7] = '#';
   EXPECT_TRUE(open_log(log)->has_keys());
 }
 
-TEST(Content, IsToldFromACompressedBatch) {
+TEST(Content, IsDetectedFromACompressedBatch) {
   LogWriter writer({.zstd = true});
   writer.append(batch(1, "\1\1a\xa0\x8d\6"s + std::string(100000, 'v')));
   EXPECT_TRUE(open_log(writer.log())->has_keys());

@@ -40,7 +40,7 @@ constexpr Difference kDifferences[] = {
 class CorpusTest : public testing::TestWithParam<Difference> {};
 INSTANTIATE_TEST_SUITE_P(Differences, CorpusTest, testing::ValuesIn(kDifferences));
 
-TEST_P(CorpusTest, IsReadAsDocumented) {
+TEST_P(CorpusTest, SampleIsReadAsDocumented) {
   std::ifstream in("tests/corpus/leveldb_log/" + std::string(GetParam().file), std::ios::binary);
   std::ostringstream bytes;
   bytes << in.rdbuf();

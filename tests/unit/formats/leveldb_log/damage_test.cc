@@ -23,18 +23,18 @@ std::string three() {
   return writer.log();
 }
 
-TEST(Damage, AFlippedPayloadLosesItsRecordAlone) {
+TEST(Damage, FlippedPayloadLosesOnlyItsRecord) {
   const Reading reading = read_log(flipped(three(), 16));
   EXPECT_EQ(reading.records, (Records{"aa", "cc"}));
   EXPECT_EQ(describe(reading.damage), "[9,20) damage 1: a fragment whose checksum does not match\n");
   EXPECT_EQ(reading.damage[0].records_before, 1u);
 }
 
-TEST(Damage, AFlippedChecksumOfTheFirstFragmentLosesItsRecordAlone) {
+TEST(Damage, FlippedChecksumOfTheFirstFragmentLosesOnlyItsRecord) {
   EXPECT_EQ(read_log(flipped(three(), 0)).records, (Records{"bbbb", "cc"}));
 }
 
-TEST(Damage, AFlippedLengthLosesItsRecordAlone) {
+TEST(Damage, FlippedLengthLosesOnlyItsRecord) {
   for (const std::size_t byte : {9u + 4, 9u + 5}) {
     const Reading reading = read_log(flipped(three(), byte));
     EXPECT_EQ(reading.records, (Records{"aa", "cc"}));
@@ -43,7 +43,7 @@ TEST(Damage, AFlippedLengthLosesItsRecordAlone) {
 }
 
 // A log inside a record is a sequence of valid headers that a wrong length may point to.
-TEST(Damage, AFlippedLengthDoesNotLeadIntoALogInsideTheRecord) {
+TEST(Damage, FlippedLengthDoesNotLeadIntoALogInsideTheRecord) {
   LogWriter inner;
   for (int i = 0; i < 60; ++i) inner.append("");
   for (int bit = 0; bit < 16; ++bit) {
@@ -58,7 +58,7 @@ TEST(Damage, AFlippedLengthDoesNotLeadIntoALogInsideTheRecord) {
 }
 
 // The record "bbbb" of three() has a wrong length and a wrong payload, so its end is unknown.
-TEST(Damage, BehindAFragmentThatLeadsNowhereTheLogGoesOnInTheSameFrame) {
+TEST(Damage, ScanResumesInTheSameFrameAfterAFragmentWithAWrongLength) {
   LogWriter writer;
   for (const char* record : {"aa", "bbbb", "cc"}) writer.append(record);
   writer.fill_frame_but(0);
@@ -70,7 +70,7 @@ TEST(Damage, BehindAFragmentThatLeadsNowhereTheLogGoesOnInTheSameFrame) {
   EXPECT_EQ(describe(reading.damage), "[9,20) damage ?: a fragment whose checksum does not match\n");
 }
 
-TEST(Damage, ALengthPastTheEndOfTheFrameIsNoTornTail) {
+TEST(Damage, LengthBeyondTheFrameIsNotATornTail) {
   std::string log = flipped(three(), 16);
   log[9 + 5] = '\xff';
   const Reading reading = read_log(log);
@@ -79,7 +79,7 @@ TEST(Damage, ALengthPastTheEndOfTheFrameIsNoTornTail) {
 }
 
 // The inner fragments chain to the end of the inner log, but not to the end of the frame.
-TEST(Damage, ALogInALostRecordGivesNoRecords) {
+TEST(Damage, LogInsideALostRecordYieldsNoRecords) {
   LogWriter inner;
   for (int i = 0; i < 60; ++i) inner.append("inner");
   LogWriter writer;
@@ -90,7 +90,7 @@ TEST(Damage, ALogInALostRecordGivesNoRecords) {
 }
 
 // The fragments at the end of the lost record chain like the log itself, but contain no batch.
-TEST(Damage, FragmentsAtTheEndOfALostBatchGiveNoRecords) {
+TEST(Damage, FragmentsAtTheEndOfALostBatchYieldNoRecords) {
   const auto batch = [](char sequence, const std::string& value) {
     return sequence + std::string("\0\0\0\0\0\0\0\1\0\0\0\1\1k", 14) + static_cast<char>(value.size()) + value;
   };
@@ -105,7 +105,7 @@ TEST(Damage, FragmentsAtTheEndOfALostBatchGiveNoRecords) {
 }
 
 // The frames after the deletion end three bytes before those of the file.
-TEST(Damage, LostBytesLoseNoRecordBehindThem) {
+TEST(Damage, DeletedBytesLoseNoLaterRecord) {
   LogWriter writer;
   for (int i = 0; i < 40; ++i) writer.append(text(3000 + 100 * static_cast<std::size_t>(i)));
   const Reading whole = read_log(writer.log());
@@ -119,7 +119,7 @@ TEST(Damage, LostBytesLoseNoRecordBehindThem) {
   }
 }
 
-TEST(Damage, AddedBytesLoseNoRecordBehindThem) {
+TEST(Damage, InsertedBytesLoseNoLaterRecord) {
   LogWriter writer;
   for (int i = 0; i < 40; ++i) writer.append(text(3000 + 100 * static_cast<std::size_t>(i)));
   for (const std::size_t size : {1u, 20000u, 40000u}) {
@@ -129,14 +129,14 @@ TEST(Damage, AddedBytesLoseNoRecordBehindThem) {
   }
 }
 
-TEST(Damage, ALogWithoutItsFirstBytesIsRead) {
+TEST(Damage, LogWithoutItsFirstBytesIsRead) {
   LogWriter writer;
   for (int i = 0; i < 40; ++i) writer.append(text(3000));
   EXPECT_EQ(read_log(writer.log().substr(1000)).records.size(), 39u);
 }
 
 // RocksDB's trailers are as long as the header that did not fit: ten zeros before a wide header.
-TEST(Damage, ALogWithoutItsFirstBytesIsReadThroughLongTrailers) {
+TEST(Damage, LogWithoutItsFirstBytesAndWithLongTrailersIsRead) {
   LogWriter writer({.log_number = 7});
   for (int i = 0; i < 40; ++i) {
     writer.append(text(3000));
@@ -146,7 +146,7 @@ TEST(Damage, ALogWithoutItsFirstBytesIsReadThroughLongTrailers) {
 }
 
 // Only older logs are overwritten. So a number above the log's own, not confirmed by a checksum, is damage.
-TEST(Damage, ACutFragmentIsLeftFromAnEarlierUseOnlyWithALowerNumber) {
+TEST(Damage, TruncatedFragmentIsStaleOnlyIfItsLogNumberIsLower) {
   for (const std::uint32_t number : {6u, 8u}) {
     LogWriter writer({.log_number = 7});
     writer.append("aa");
@@ -157,7 +157,7 @@ TEST(Damage, ACutFragmentIsLeftFromAnEarlierUseOnlyWithALowerNumber) {
   }
 }
 
-TEST(Damage, ATornTailIsUnfinished) {
+TEST(Damage, TornTailIsUnfinished) {
   for (std::size_t size = 21; size < 29; ++size) {
     const Reading reading = read_log(three().substr(0, size));
     EXPECT_EQ(reading.records, (Records{"aa", "bbbb"}));
@@ -166,7 +166,7 @@ TEST(Damage, ATornTailIsUnfinished) {
   }
 }
 
-TEST(Damage, ATailTornBehindWholePiecesIsOneUnfinishedRegion) {
+TEST(Damage, TailTornAfterCompleteFragmentsIsOneUnfinishedRegion) {
   LogWriter writer;
   writer.append("aa");
   writer.append(text(70000));
@@ -177,30 +177,30 @@ TEST(Damage, ATailTornBehindWholePiecesIsOneUnfinishedRegion) {
   EXPECT_EQ(reading.damage.back().end, 66000u);
 }
 
-TEST(Damage, ALoneEmptyFirstIsUnfinished) {
+TEST(Damage, SingleEmptyFirstFragmentIsUnfinished) {
   const Reading reading = read_log(fragment(2, ""));
   EXPECT_EQ(describe(reading.damage), "[0,7) unfinished 1: the file ends inside a record\n");
 }
 
-TEST(Damage, ARecordWithoutItsEndIsOneRegion) {
+TEST(Damage, RecordWithoutItsEndIsOneRegion) {
   const Reading reading = read_log(fragment(2, "ab") + fragment(3, "cd") + fragment(1, "e"));
   EXPECT_EQ(reading.records, Records{"e"});
   EXPECT_EQ(describe(reading.damage), "[0,18) damage 1: a record without its end\n");
 }
 
-TEST(Damage, AFirstAfterAFirstBeginsAnew) {
+TEST(Damage, FirstFragmentAfterAFirstFragmentStartsANewRecord) {
   const Reading reading = read_log(fragment(2, "ab") + fragment(2, "cd") + fragment(4, "e"));
   EXPECT_EQ(reading.records, Records{"cde"});
   EXPECT_EQ(describe(reading.damage), "[0,9) damage 1: a record without its end\n");
 }
 
-TEST(Damage, PiecesWithoutABeginningAreOneRegion) {
+TEST(Damage, FragmentsWithoutAFirstAreOneRegion) {
   const Reading reading = read_log(fragment(3, "ab") + fragment(3, "cd") + fragment(4, "e") + fragment(1, "f"));
   EXPECT_EQ(reading.records, Records{"f"});
   EXPECT_EQ(describe(reading.damage), "[0,26) damage ?: pieces of a record without its beginning\n");
 }
 
-TEST(Damage, ALostMiddleLosesItsRecordAndNoOther) {
+TEST(Damage, LostMiddleFragmentLosesOnlyItsRecord) {
   LogWriter writer;
   writer.append(text(100000));
   writer.append("next");
@@ -212,7 +212,7 @@ TEST(Damage, ALostMiddleLosesItsRecordAndNoOther) {
             "[65536,100028) damage ?: pieces of a record without its beginning\n");
 }
 
-TEST(Damage, AnUnknownTypeIsSkippedAndSaid) {
+TEST(Damage, UnknownTypeIsSkippedAndReported) {
   for (const std::uint8_t type : std::initializer_list<std::uint8_t>{0, 9, 12, 77}) {
     const Reading reading = read_log(fragment(1, "a") + fragment(type, "????") + fragment(1, "b"));
     EXPECT_EQ(reading.records, (Records{"a", "b"}));
@@ -222,7 +222,7 @@ TEST(Damage, AnUnknownTypeIsSkippedAndSaid) {
 }
 
 // The reference stops at type 5 and ignores type 6, because its own markers share these numbers.
-TEST(Damage, ARecyclableTypeOverANarrowHeaderIsAnUnknownType) {
+TEST(Damage, RecyclableTypeInAShortHeaderIsAnUnknownType) {
   for (const std::uint8_t type : std::initializer_list<std::uint8_t>{5, 6, 7, 8, 11, 131}) {
     const Reading reading = read_log(fragment(1, "a") + fragment(type, text(900)) + fragment(1, "b"));
     EXPECT_EQ(reading.records, (Records{"a", "b"}));
@@ -231,18 +231,18 @@ TEST(Damage, ARecyclableTypeOverANarrowHeaderIsAnUnknownType) {
   }
 }
 
-TEST(Damage, AnIgnorableTypeInsideARecordLeavesItWhole) {
+TEST(Damage, IgnorableTypeInsideARecordKeepsTheRecord) {
   const Reading reading = read_log(fragment(2, "a") + fragment(200, "xx") + fragment(4, "b") + fragment(1, "c"));
   EXPECT_EQ(reading.records, (Records{"ab", "c"}));
   EXPECT_EQ(describe(reading.damage), "[8,17) unsupported 0: a fragment of type 200, which is not known here\n");
 }
 
-TEST(Damage, AnIgnorableTypeInsideALostRecordIsPartOfItsRegion) {
+TEST(Damage, IgnorableTypeInsideALostRecordIsPartOfItsRegion) {
   const Reading reading = read_log(fragment(2, "a") + fragment(200, "xx") + fragment(1, "c"));
   EXPECT_EQ(describe(reading.damage), "[0,17) damage 1: a record without its end\n");
 }
 
-TEST(Damage, RecordsBehindZerosInAFrameAreShown) {
+TEST(Damage, RecordsAfterZerosInAFrameAreRead) {
   LogWriter writer;
   writer.append("one");
   writer.append_raw(std::string(500, '\0'));
@@ -254,7 +254,7 @@ TEST(Damage, RecordsBehindZerosInAFrameAreShown) {
   EXPECT_EQ(reading.damage[0].end, 510u);
 }
 
-TEST(Damage, JunkBehindZerosIsSaid) {
+TEST(Damage, GarbageAfterZerosIsReported) {
   LogWriter writer;
   writer.append("one");
   writer.append_raw(std::string(500, '\0') + "junk behind zeros");
@@ -263,7 +263,7 @@ TEST(Damage, JunkBehindZerosIsSaid) {
   EXPECT_EQ(describe(reading.damage), "[10,527) damage ?: filling with bytes in it that are no fragment\n");
 }
 
-TEST(Damage, ATypeFlippedToZeroDoesNotHideWhatFollows) {
+TEST(Damage, TypeFlippedToZeroDoesNotHideLaterRecords) {
   LogWriter writer;
   for (const char* record : {"", "", "end"}) writer.append(record);
   const Reading reading = read_log(flipped(writer.log(), 6 + 7));
@@ -271,7 +271,7 @@ TEST(Damage, ATypeFlippedToZeroDoesNotHideWhatFollows) {
   EXPECT_EQ(reading.damage.size(), 1u);
 }
 
-TEST(Damage, ZerosInPlaceOfAFrameBreakTheRecordThatRunsThroughIt) {
+TEST(Damage, ZeroedFrameLosesTheRecordThatSpansIt) {
   LogWriter writer;
   writer.append(text(100000));
   writer.append("next");
@@ -282,7 +282,7 @@ TEST(Damage, ZerosInPlaceOfAFrameBreakTheRecordThatRunsThroughIt) {
   EXPECT_EQ(reading.damage.size(), 2u);
 }
 
-TEST(Damage, HeadersInsideALostPayloadAreNotSearchedFor) {
+TEST(Damage, HeadersInsideALostPayloadAreIgnored) {
   LogWriter inner;
   inner.append("inner");
   LogWriter writer;
@@ -294,7 +294,7 @@ TEST(Damage, HeadersInsideALostPayloadAreNotSearchedFor) {
   EXPECT_EQ(read_log(writer.log()).records, Records{"one"});
 }
 
-TEST(Damage, APrefixHasNoRecordThatTheWholeHasNot) {
+TEST(Damage, PrefixYieldsNoRecordThatIsNotInTheWhole) {
   LogWriter writer;
   const Records all{"a", text(40), "", text(33000), "b"};
   for (const std::string& record : all) writer.append(record);
@@ -307,7 +307,7 @@ TEST(Damage, APrefixHasNoRecordThatTheWholeHasNot) {
   }
 }
 
-TEST(Damage, AFlippedByteIsNeverSilent) {
+TEST(Damage, FlippedByteIsAlwaysReported) {
   const std::string log = three();
   for (std::size_t at = 0; at < log.size(); ++at) {
     for (int bit = 0; bit < 8; ++bit) {

@@ -27,27 +27,27 @@ std::string fact(std::string_view bytes, std::string_view name) {
   return "-";
 }
 
-TEST(Probe, ASoundFirstFragmentIsALog) {
+TEST(Probe, ValidFirstFragmentIsRecognized) {
   EXPECT_GE(bid(fragment(1, "a")), 32);
   EXPECT_GE(bid(fragment(5, "a", 3)), 32);
   EXPECT_GE(bid(fragment(1, "")), 32);
 }
 
-TEST(Probe, WhatHasNoSoundFragmentIsNot) {
+TEST(Probe, FileWithoutAValidFragmentIsNotRecognized) {
   EXPECT_EQ(bid(std::string(65536, '\0'), "000003.log", ProbeDepth::kSearch), 0);
   EXPECT_EQ(bid(std::string(50000, 't'), "000003.log", ProbeDepth::kSearch), 0);
   EXPECT_EQ(bid("abc", "000003.log", ProbeDepth::kSearch), 0);
   EXPECT_EQ(open_log("abc"), nullptr);
 }
 
-TEST(Probe, AnEmptyFileHasItsNameAlone) {
+TEST(Probe, EmptyFileIsRecognizedByItsNameOnly) {
   EXPECT_EQ(bid("", "000003.log"), 1);
   EXPECT_EQ(bid("", "MANIFEST-000003"), 1);
   EXPECT_EQ(bid("", "MANIFEST-3"), 0);
   EXPECT_EQ(bid("", "LOCK"), 0);
 }
 
-TEST(Probe, ADamagedHeadIsFoundBySearchAlone) {
+TEST(Probe, DamagedHeadIsRecognizedOnlyBySearch) {
   LogWriter writer;
   writer.append(text(100000));
   std::string log = writer.log();
@@ -57,7 +57,7 @@ TEST(Probe, ADamagedHeadIsFoundBySearchAlone) {
   EXPECT_NE(open_log(log), nullptr);
 }
 
-TEST(Facts, TellTheVariantTheNumberAndTheCompression) {
+TEST(Facts, ContainVariantLogNumberAndCompression) {
   LogWriter recycled({.log_number = 17, .zstd = true});
   recycled.append("record");
   EXPECT_EQ(fact(recycled.log(), "variant"), "rocksdb");
@@ -72,19 +72,19 @@ constexpr std::string_view kPutInFamily = "\5\7\3key\5value";
 
 std::string batch(std::string_view operation) { return std::string(8, '\1') + "\1\0\0\0"s + std::string(operation); }
 
-TEST(Facts, BatchesWithOperationsOfRocksDbAreOfRocksDb) {
+TEST(Facts, BatchWithRocksDbOperationsIsRocksDb) {
   EXPECT_EQ(fact(fragment(1, batch(kPutInFamily)), "variant"), "rocksdb");
   EXPECT_EQ(fact(fragment(1, batch(kPut)) + fragment(1, batch(kPutInFamily)), "variant"), "rocksdb");
   const std::string cut = std::string(8, '\0') + "\2\0\0\0"s + std::string(kPutInFamily) + "\1\3ke";
   EXPECT_EQ(fact(fragment(2, cut), "variant"), "rocksdb");
 }
 
-TEST(Facts, BatchesThatBothDatabasesWriteAreOfEither) {
+TEST(Facts, BatchThatBothDatabasesWriteIsEither) {
   EXPECT_EQ(fact(fragment(1, batch(kPut)), "variant"), "leveldb or rocksdb");
   EXPECT_EQ(fact("", "variant"), "leveldb or rocksdb");
 }
 
-TEST(Facts, EditsTellByTheirTagsWhoseTheyAre) {
+TEST(Facts, EditTagsIdentifyTheDatabase) {
   const std::string both = "\1\4name\2\0\3\2\4\0"s;
   const std::string new_file = "\7\0\5\1\1a\1b"s;
   const std::string new_file4 = "\x67\0\5\1\1a\1b\0\0\1"s;
@@ -96,25 +96,25 @@ TEST(Facts, EditsTellByTheirTagsWhoseTheyAre) {
   }
 }
 
-TEST(Facts, RecordsOfAnotherKindThanTheFirstTellNothing) {
+TEST(Facts, RecordsUnlikeTheFirstAreNoEvidence) {
   const std::string family = "\xc9\1\1f"s;
   EXPECT_EQ(fact(fragment(1, batch(kPut)) + fragment(1, family), "variant"), "leveldb or rocksdb");
   EXPECT_EQ(fact(fragment(1, "opaque") + fragment(1, batch(kPutInFamily)), "variant"), "leveldb or rocksdb");
 }
 
-TEST(Facts, TellWhatTheFirstRecordIs) {
+TEST(Facts, ContainTheKindOfTheFirstRecord) {
   EXPECT_EQ(fact(fragment(1, batch(kPut)), "content"), "write-ahead log");
   EXPECT_EQ(fact(fragment(1, "opaque"), "content"), "opaque");
 }
 
-TEST(Content, ABatchWhoseCountIsWrongIsNone) {
+TEST(Content, BatchWithAWrongCountIsOpaque) {
   const std::string head(8, '\1');
   EXPECT_EQ(content_of(as_bytes(head + "\0\0\0\0"s)), "write-ahead log");
   EXPECT_EQ(content_of(as_bytes(head + "\2\0\0\0"s + "\1\3key\5value"s)), "opaque");
   EXPECT_EQ(content_of(as_bytes(head + "\1\0\0\0"s + "\1\3key\7value"s)), "opaque");
 }
 
-TEST(Content, AnEditIsReadToItsEnd) {
+TEST(Content, EditIsParsedToItsEnd) {
   EXPECT_EQ(content_of(as_bytes("\1\4name\2\0\3\2\4\0"s)), "manifest");
   EXPECT_EQ(content_of(as_bytes("\1\4name\x08"s)), "opaque");
   EXPECT_EQ(content_of({}), "opaque");

@@ -9,7 +9,7 @@ namespace {
 
 using Records = std::vector<std::string>;
 
-TEST(Records, AnEmptyFileHasNoRecords) {
+TEST(Records, EmptyFileHasNoRecords) {
   const Reading reading = read_log("");
   EXPECT_TRUE(reading.records.empty());
   EXPECT_EQ(reading.steps, 1u);
@@ -27,7 +27,7 @@ TEST(Records, SmallRecordsOfOneFrameAreOneChunk) {
   EXPECT_EQ(describe(reading.damage), "");
 }
 
-TEST(Records, ARecordOverManyFramesBelongsToTheFrameInWhichItBegins) {
+TEST(Records, RecordSpanningFramesBelongsToTheFrameInWhichItBegins) {
   LogWriter writer;
   const Records records{"first", text(150000), "last"};
   for (const std::string& record : records) writer.append(record);
@@ -41,7 +41,7 @@ TEST(Records, ARecordOverManyFramesBelongsToTheFrameInWhichItBegins) {
 class LeftOver : public testing::TestWithParam<std::size_t> {};
 INSTANTIATE_TEST_SUITE_P(Bytes, LeftOver, testing::Range(std::size_t{0}, std::size_t{13}));
 
-TEST_P(LeftOver, AtTheEndOfAFrameThenARecord) {
+TEST_P(LeftOver, RecordAfterBytesLeftOverInAFrameIsRead) {
   for (const std::size_t size : {0u, 1u, 300u}) {
     LogWriter writer;
     writer.fill_frame_but(GetParam());
@@ -54,7 +54,7 @@ TEST_P(LeftOver, AtTheEndOfAFrameThenARecord) {
   }
 }
 
-TEST_P(LeftOver, AtTheEndOfARecycledFrameThenARecord) {
+TEST_P(LeftOver, RecordAfterBytesLeftOverInARecycledFrameIsRead) {
   LogWriter writer({.log_number = 17});
   writer.fill_frame_but(GetParam());
   writer.append(text(300));
@@ -65,7 +65,7 @@ TEST_P(LeftOver, AtTheEndOfARecycledFrameThenARecord) {
   EXPECT_EQ(describe(reading.damage), "");
 }
 
-TEST_P(LeftOver, ZerosAtTheEndOfTheFileAreNoDamage) {
+TEST_P(LeftOver, ZerosAtTheEndOfTheFileAreNotDamage) {
   LogWriter writer;
   writer.append("one");
   writer.append_raw(std::string(GetParam(), '\0'));
@@ -74,7 +74,7 @@ TEST_P(LeftOver, ZerosAtTheEndOfTheFileAreNoDamage) {
   EXPECT_EQ(describe(reading.damage), "");
 }
 
-TEST(Records, FramesOfZerosAtTheEndAreNoDamage) {
+TEST(Records, FramesOfZerosAtTheEndAreNotDamage) {
   LogWriter writer;
   writer.append("one");
   writer.append_raw(std::string(200000, '\0'));
@@ -83,7 +83,7 @@ TEST(Records, FramesOfZerosAtTheEndAreNoDamage) {
   EXPECT_EQ(describe(reading.damage), "");
 }
 
-TEST(Records, JunkInATrailerIsIgnored) {
+TEST(Records, GarbageInAFrameTrailerIsIgnored) {
   LogWriter writer;
   writer.fill_frame_but(6);
   writer.append_raw("junk!!");
@@ -93,7 +93,7 @@ TEST(Records, JunkInATrailerIsIgnored) {
   EXPECT_EQ(describe(reading.damage), "");
 }
 
-TEST(Records, AnEmptyFirstThatItsWriterForgotIsNoDamage) {
+TEST(Records, EmptyFirstFragmentAtTheEndOfAFrameIsNotDamage) {
   LogWriter writer;
   writer.fill_frame_but(7);
   writer.append_raw(fragment(2, ""));
@@ -104,12 +104,12 @@ TEST(Records, AnEmptyFirstThatItsWriterForgotIsNoDamage) {
   EXPECT_EQ(describe(reading.damage), "");
 }
 
-TEST(Records, FragmentsThatDoNotEndTheirFrameMakeARecord) {
+TEST(Records, FragmentsThatEndBeforeTheirFrameFormARecord) {
   const Reading reading = read_log(fragment(2, "ab") + fragment(3, "cd") + fragment(4, "ef") + fragment(1, "g"));
   EXPECT_EQ(reading.records, (Records{"abcdef", "g"}));
 }
 
-TEST(Records, ALogInsideARecordIsNotReadAsItsOwn) {
+TEST(Records, LogInsideARecordIsNotRead) {
   LogWriter inner;
   for (int i = 0; i < 5000; ++i) inner.append("inner");
   LogWriter outer;
@@ -119,7 +119,7 @@ TEST(Records, ALogInsideARecordIsNotReadAsItsOwn) {
   EXPECT_EQ(read_log(outer.log()).records, (Records{"before", inner.log(), "behind"}));
 }
 
-TEST(Records, ControlFragmentsAreNoRecords) {
+TEST(Records, ControlFragmentsAreNotRecords) {
   const std::string log = fragment(130, std::string(24, 'p')) + fragment(1, "a") + fragment(10, std::string(6, 's')) +
                           fragment(2, "b") + fragment(10, std::string(6, 's')) + fragment(4, "c");
   const Reading reading = read_log(log);
@@ -127,7 +127,7 @@ TEST(Records, ControlFragmentsAreNoRecords) {
   EXPECT_EQ(describe(reading.damage), "");
 }
 
-TEST(Recycled, OlderFragmentsBehindTheEndAreStale) {
+TEST(Recycled, OlderFragmentsAfterTheEndAreStale) {
   LogWriter writer({.log_number = 17});
   writer.append("new");
   const std::size_t end = writer.log().size();
@@ -139,7 +139,7 @@ TEST(Recycled, OlderFragmentsBehindTheEndAreStale) {
                                           ") stale 0: left from an earlier use of the file\n");
 }
 
-TEST(Recycled, ANewEndInsideAnOldFragmentIsStaleToTheNextFrame) {
+TEST(Recycled, RestOfAFrameAfterAnEndInsideAnOldFragmentIsStale) {
   LogWriter old({.log_number = 12});
   for (int i = 0; i < 10; ++i) old.append(text(9000));
   LogWriter writer({.log_number = 17});
@@ -154,7 +154,7 @@ TEST(Recycled, ANewEndInsideAnOldFragmentIsStaleToTheNextFrame) {
   for (const DamagedRegion& region : reading.damage) EXPECT_EQ(region.damage_class, DamageClass::kStale);
 }
 
-TEST(Recycled, ARecordCutByOlderBytesIsUnfinished) {
+TEST(Recycled, RecordCutByOlderBytesIsUnfinished) {
   LogWriter writer({.log_number = 17});
   writer.append("a");
   writer.append_raw(fragment(6, "cut", 17));
@@ -166,13 +166,13 @@ TEST(Recycled, ARecordCutByOlderBytesIsUnfinished) {
   EXPECT_EQ(reading.damage[1].damage_class, DamageClass::kStale);
 }
 
-TEST(Recycled, ARecyclableFragmentInAPlainLogIsStale) {
+TEST(Recycled, RecyclableFragmentInAPlainLogIsStale) {
   const Reading reading = read_log(fragment(1, "plain") + fragment(5, "recycled", 17) + fragment(1, "after"));
   EXPECT_EQ(reading.records, (Records{"plain", "after"}));
   EXPECT_EQ(describe(reading.damage), "[12,31) stale 0: left from an earlier use of the file\n");
 }
 
-TEST(Recycled, AFlippedTypeLosesItsRecordAlone) {
+TEST(Recycled, FlippedTypeLosesOnlyItsRecord) {
   LogWriter writer({.log_number = 17});
   for (const char* record : {"one", "two", "three"}) writer.append(record);
   for (const std::size_t at : {6u, 14u + 6u}) {
@@ -182,7 +182,7 @@ TEST(Recycled, AFlippedTypeLosesItsRecordAlone) {
   }
 }
 
-TEST(Recycled, ADamagedHeadStillTellsTheNewLogFromTheOld) {
+TEST(Recycled, DamagedHeadDoesNotMixUpTheNewLogWithTheOld) {
   LogWriter old({.log_number = 12});
   for (int i = 0; i < 10; ++i) old.append(text(9000));
   LogWriter writer({.log_number = 17});

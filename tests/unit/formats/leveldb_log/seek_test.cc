@@ -39,24 +39,22 @@ void expect_agreement(const std::string& log, const Limits& limits = {}, std::si
   }
 }
 
-TEST(Locate, AgreesWithTheWalk) { expect_agreement(mixed_log()); }
+TEST(Locate, AgreesWithTheScan) { expect_agreement(mixed_log()); }
 
-TEST(Locate, AgreesWithTheWalkOfADamagedLog) {
+TEST(Locate, AgreesWithTheScanOfADamagedLog) {
   std::string log = mixed_log();
   for (std::size_t at = 777; at < log.size(); at += 60000) log[at] = static_cast<char>(log[at] ^ 64);
   expect_agreement(log, {}, 4099);
 }
 
-TEST(Locate, AgreesWithTheWalkWhereRecordsAreBeyondTheLimits) {
-  expect_agreement(mixed_log(), {.stored_chunk = 100000});
-}
+TEST(Locate, AgreesWithTheScanIfRecordsExceedTheLimits) { expect_agreement(mixed_log(), {.stored_chunk = 100000}); }
 
-TEST(Locate, FindsNothingBehindTheEnd) {
+TEST(Locate, FindsNothingAfterTheEnd) {
   const auto container = open_log(mixed_log());
   EXPECT_FALSE(container->locate(UINT64_MAX)->has_value());
 }
 
-TEST(Limit, ARecordBeyondTheStoredLimitIsOneRegionAndTheRestGoesOn) {
+TEST(Limit, RecordBeyondTheStoredLimitIsOneRegionAndTheRestIsRead) {
   LogWriter writer;
   for (const std::string& record : {text(10), text(200000), text(20)}) writer.append(record);
   const Reading reading = read_log(writer.log(), {.stored_chunk = 70000});
@@ -75,7 +73,7 @@ TEST(Limit, ARecordBeyondTheStoredLimitIsOneRegionAndTheRestGoesOn) {
   EXPECT_EQ(at, reading.chunks.back().begin);
 }
 
-TEST(Limit, ARecordBeyondTheDecodedLimitIsRefused) {
+TEST(Limit, RecordBeyondTheDecodedLimitIsRefused) {
   LogWriter writer({.zstd = true});
   for (const std::string& record : {text(10), std::string(100000, 'z'), text(20)}) writer.append(record);
   const Reading reading = read_log(writer.log(), {.decoded_chunk = 5000});
@@ -90,7 +88,7 @@ TEST(Limit, MoreRecordsThanTheLimitAreRefused) {
   EXPECT_EQ(read_log(writer.log(), {.records_per_chunk = 4}).records.size(), 4u);
 }
 
-TEST(Limit, AStepThroughALongDamagedRegionReportsProgress) {
+TEST(Limit, StepThroughALongDamagedRegionReportsProgress) {
   LogWriter writer;
   writer.append("one");
   writer.append_raw(std::string(500000, '\0'));
@@ -99,7 +97,7 @@ TEST(Limit, AStepThroughALongDamagedRegionReportsProgress) {
   EXPECT_GT(reading.steps, 4u);
 }
 
-TEST(Parts, EveryRangeOfALargeRecordIsWhatDecodeGives) {
+TEST(Parts, EveryRangeOfALargeRecordEqualsDecode) {
   LogWriter writer;
   for (const std::string& record : {text(10), std::string(), text(300000, 'k')}) writer.append(record);
   const auto container = open_log(writer.log());
@@ -119,7 +117,7 @@ TEST(Parts, EveryRangeOfALargeRecordIsWhatDecodeGives) {
   EXPECT_LT((*parts)->memory(), 10000u);
 }
 
-TEST(Parts, ACompressedLogHasNone) {
+TEST(Parts, CompressedLogHasNoParts) {
   LogWriter writer({.zstd = true});
   writer.append("one");
   const auto container = open_log(writer.log());

@@ -121,7 +121,7 @@ void expect_edits(const Container& log, const std::vector<std::string>& records,
   }
 }
 
-TEST(Values, AreThoseOfTheCorpus) {
+TEST(Values, ValuesMatchTheCorpus) {
   constexpr std::string_view kSuffix = ".expect.json";
   std::size_t logs = 0;
   std::size_t manifests = 0;

@@ -33,7 +33,7 @@ TEST(Zstd, RecordsOfARecycledLogAreDecompressed) {
   EXPECT_EQ(read_log(writer.log()).records, Records{text(50000)});
 }
 
-TEST(Zstd, AFrameThatCanNotBeDecodedFailsAloneWithItsDeclaredSize) {
+TEST(Zstd, UndecodableFrameFailsAloneWithItsDeclaredSize) {
   LogWriter good({.zstd = true});
   good.append(text(300));
   const std::size_t header = kSetZstd.size() + 7;
@@ -49,7 +49,7 @@ TEST(Zstd, AFrameThatCanNotBeDecodedFailsAloneWithItsDeclaredSize) {
   EXPECT_EQ((*chunk)->layout().extent(1).size, 300u);
 }
 
-TEST(Zstd, BytesThatAreNoFrameFailWithOneByte) {
+TEST(Zstd, InvalidFrameFailsWithASizeOfOneByte) {
   const auto container = open_log(kSetZstd + fragment(1, "not zstd at all, and long enough"));
   const Reading reading = read_all(*container);
   ASSERT_EQ(reading.failures.size(), 1u);
@@ -57,14 +57,14 @@ TEST(Zstd, BytesThatAreNoFrameFailWithOneByte) {
   EXPECT_EQ(container->layout(reading.chunks[0])->extent(0).size, 1u);
 }
 
-TEST(Zstd, AHeaderThatPromisesMoreThanItsBytesCanHoldIsNotBelieved) {
+TEST(Zstd, ImpossibleContentSizeIsIgnored) {
   const std::string header("\x28\xb5\x2f\xfd\xe0\x00\x00\x00\x10\x00\x00\x00\x00", 13);
   const Reading reading = read_log(kSetZstd + fragment(1, header + std::string(10, 'x')));
   EXPECT_EQ(reading.chunks[0].decoded_size, 1u);
   EXPECT_EQ(reading.failures.size(), 1u);
 }
 
-TEST(Zstd, AnUnknownCompressionIsUnsupported) {
+TEST(Zstd, UnknownCompressionIsUnsupported) {
   const Reading reading =
       read_log(fragment(9, std::string("\x63\0\0\0", 4)) + fragment(1, "something") + fragment(1, ""));
   EXPECT_EQ(reading.records, Records{""});
@@ -73,7 +73,7 @@ TEST(Zstd, AnUnknownCompressionIsUnsupported) {
   EXPECT_EQ(reading.chunks[0].codec, "-");
 }
 
-TEST(Zstd, AFlippedByteInTheHeadNeverShowsCompressedBytes) {
+TEST(Zstd, FlippedByteInTheHeadNeverShowsCompressedBytes) {
   LogWriter writer({.zstd = true});
   const Records records{text(300), text(50000), "end"};
   for (const std::string& record : records) writer.append(record);
@@ -88,7 +88,7 @@ TEST(Zstd, AFlippedByteInTheHeadNeverShowsCompressedBytes) {
   }
 }
 
-TEST(Zstd, ALostHeadBeforeZstdFramesMakesThemUnreadable) {
+TEST(Zstd, LostHeadMakesZstdFramesUnreadable) {
   LogWriter writer({.zstd = true});
   writer.append("one");
   std::string log = writer.log();
@@ -99,7 +99,7 @@ TEST(Zstd, ALostHeadBeforeZstdFramesMakesThemUnreadable) {
   EXPECT_EQ(reading.failures[0].code, Code::kDamage);
 }
 
-TEST(Zstd, ALongFrameThatDoesNotSayItsSizeIsToldOfBeforeItIsKept) {
+TEST(Zstd, LargeAllocationForAFrameWithoutASizeIsAnnounced) {
   const std::string piece(32 << 10, 'x');
   testing::CountedAllocations allocations;
   SizeSink sink({.kind = Compression::Kind::kZstd});
@@ -112,7 +112,7 @@ TEST(Zstd, ALongFrameThatDoesNotSayItsSizeIsToldOfBeforeItIsKept) {
   EXPECT_EQ(allocations.take(), 1);
 }
 
-TEST(Zstd, AFlippedByteInAFrameLosesItsRecordAlone) {
+TEST(Zstd, FlippedByteInAFrameLosesOnlyItsRecord) {
   LogWriter writer({.zstd = true});
   writer.append(text(300));
   writer.append("second");

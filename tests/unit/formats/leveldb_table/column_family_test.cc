@@ -53,20 +53,20 @@ std::optional<std::uint64_t> family_fact(const std::string& bytes) {
 
 using Families = std::vector<std::uint32_t>;
 
-TEST(ColumnFamily, KeysAreThoseOfTheFamilyThatThePropertiesName) {
+TEST(ColumnFamily, KeysBelongToTheFamilyNamedInTheProperties) {
   const std::string bytes = table_of_one_key().finish_rocksdb({{kFamilyId, "\x83\x02"}});
   EXPECT_EQ(families_in(bytes), Families{259});
   EXPECT_EQ(family_fact(bytes), 259u);
 }
 
-TEST(ColumnFamily, KeysOfATableThatNamesNoneAreInTheDefaultOne) {
+TEST(ColumnFamily, KeysOfATableWithoutAFamilyBelongToTheDefault) {
   EXPECT_EQ(families_in(table_of_one_key().finish()), Families{0});
   const std::string bytes = table_of_one_key().finish_rocksdb({{"rocksdb.comparator", "leveldb.BytewiseComparator"}});
   EXPECT_EQ(families_in(bytes), Families{0});
   EXPECT_EQ(family_fact(bytes), std::nullopt);
 }
 
-TEST(ColumnFamily, UnknownAndInvalidNumbersAreNone) {
+TEST(ColumnFamily, UnknownAndInvalidNumbersYieldNoFamily) {
   const std::string written_for_none = "\xff\xff\xff\xff\x07";  // INT32_MAX
   const std::string too_large = "\x80\x80\x80\x80\x10";         // 2^32
   const std::string cut = "\x83";

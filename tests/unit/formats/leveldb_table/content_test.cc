@@ -30,19 +30,19 @@ struct Change {
 Change change_in(const std::string& record, bool has_database_keys) {
   Change found{};
   int count = 0;
-  const auto told = change_of(as_bytes(record), has_database_keys, 0, [&](const KeyChange& change) {
+  const auto result = change_of(as_bytes(record), has_database_keys, 0, [&](const KeyChange& change) {
     ++count;
     found = {change.kind, std::string(as_text(change.key)),
              record.substr(static_cast<std::size_t>(change.value.begin), static_cast<std::size_t>(change.value.size)),
              change.sequence};
     return true;
   });
-  EXPECT_TRUE(told);
+  EXPECT_TRUE(result);
   EXPECT_EQ(count, 1);
   return found;
 }
 
-TEST(ContentTest, APutHasKeySequenceTypeAndValue) {
+TEST(ContentTest, PutHasKeySequenceTypeAndValue) {
   const std::string put = record(internal_key("name", 77, 1), "value");
   const auto parts = parts_of(as_bytes(put), true);
   ASSERT_TRUE(parts);
@@ -64,13 +64,13 @@ TEST(ContentTest, APutHasKeySequenceTypeAndValue) {
   EXPECT_EQ(text_of(members[3].value), "value");
 }
 
-TEST(ContentTest, WhatDeletesHasNoValue) {
+TEST(ContentTest, DeletionHasNoValue) {
   const std::string gone = record(internal_key("name", 78, 0), "");
   EXPECT_EQ(parts_of(as_bytes(gone), true)->size(), 3u);
   EXPECT_EQ(std::get<Value::Object>(value_of(as_bytes(gone), true)->is).size(), 3u);
 }
 
-TEST(ContentTest, KeysOfSomebodysOwnAreShownAsTheyStand) {
+TEST(ContentTest, UserDefinedKeysAreShownUnchanged) {
   const std::string own = record("short", "");
   const auto parts = parts_of(as_bytes(own), false);
   ASSERT_TRUE(parts);
@@ -80,19 +80,19 @@ TEST(ContentTest, KeysOfSomebodysOwnAreShownAsTheyStand) {
   EXPECT_EQ(change_in(own, false).sequence, std::nullopt);
 }
 
-TEST(ContentTest, AKeyTooShortForADatabaseIsDamage) {
+TEST(ContentTest, KeyTooShortForADatabaseIsDamage) {
   const std::string own = record("short", "");
   EXPECT_EQ(parts_of(as_bytes(own), true).error().code, Code::kDamage);
   EXPECT_EQ(value_of(as_bytes(own), true).error().code, Code::kDamage);
 }
 
-TEST(ContentTest, BytesThatAreNoRecordAreDamage) {
+TEST(ContentTest, InvalidRecordIsDamage) {
   for (const std::string bytes : {"", "\x01", "\x01k\x02v", "\x01k\x01vv"}) {
     EXPECT_EQ(parts_of(as_bytes(bytes), false).error().code, Code::kDamage) << bytes;
   }
 }
 
-TEST(ContentTest, ChangesAreThoseOfTheDatabase) {
+TEST(ContentTest, EntriesBecomeKeyChanges) {
   const Change put = change_in(record(internal_key("k", 5, 1), "v"), true);
   EXPECT_EQ(put.kind, KeyChangeKind::kSet);
   EXPECT_EQ(put.key, "k");
@@ -104,7 +104,7 @@ TEST(ContentTest, ChangesAreThoseOfTheDatabase) {
   EXPECT_EQ(change_in(record(internal_key("k", 5, 2), "v"), true).kind, KeyChangeKind::kUnknown);
 }
 
-TEST(KeysTest, AnEntryIsTakenForADatabasesByItsTag) {
+TEST(KeysTest, DatabaseEntryIsRecognizedByItsTag) {
   const Bytes none{};
   const std::string value = "value";
   EXPECT_TRUE(is_entry_of_database(as_bytes(internal_key("", 0, 0)), none));

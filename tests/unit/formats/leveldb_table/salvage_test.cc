@@ -43,7 +43,7 @@ TableWriter table_of(int blocks, std::size_t value_size) {
   return table;
 }
 
-TEST(SalvageTest, DamageOfAMegabyteIsPassedWithoutAnIndex) {
+TEST(SalvageTest, DamageOfAMegabyteIsSkippedWithoutAnIndex) {
   const TableWriter table = table_of(600, 500);
   std::string bytes = table.blocks();
   ASSERT_GT(bytes.size(), 3u << 20);
@@ -61,7 +61,7 @@ TEST(SalvageTest, DamageOfAMegabyteIsPassedWithoutAnIndex) {
   EXPECT_EQ(damage[1].damage_class, DamageClass::kUnfinished);
 }
 
-TEST(SalvageTest, EveryOtherBlockIsReadWhereTheOthersAreBroken) {
+TEST(SalvageTest, UndamagedBlocksAreReadBetweenBrokenOnes) {
   const TableWriter table = table_of(40, 50);
   std::string bytes = table.blocks();
   const std::size_t block = bytes.size() / 40;
@@ -69,14 +69,14 @@ TEST(SalvageTest, EveryOtherBlockIsReadWhereTheOthersAreBroken) {
   EXPECT_EQ(read(bytes).records.size(), 20u * kPerBlock);
 }
 
-TEST(SalvageTest, TheIndexOfALostBlockIsNotTakenForData) {
+TEST(SalvageTest, IndexOfALostBlockIsNotMistakenForData) {
   std::string bytes = table_of(1, 50).finish();
   bytes[40] = static_cast<char>(bytes[40] ^ 1);
   bytes[bytes.size() - 1] = static_cast<char>(bytes[bytes.size() - 1] ^ 1);  // the magic
   EXPECT_EQ(read(bytes).records.size(), 0u);
 }
 
-TEST(SalvageTest, AFileWhoseFirstBlockIsBrokenIsReadIfItHasAFooter) {
+TEST(SalvageTest, FileWithABrokenFirstBlockIsReadIfItHasAFooter) {
   std::string bytes = table_of(5, 50).finish();
   bytes[40] = static_cast<char>(bytes[40] ^ 1);                                // the first block
   bytes[bytes.size() - 60] = static_cast<char>(bytes[bytes.size() - 60] ^ 1);  // the index
@@ -85,7 +85,7 @@ TEST(SalvageTest, AFileWhoseFirstBlockIsBrokenIsReadIfItHasAFooter) {
   EXPECT_EQ(reading.walk.damage().size(), 2u);
 }
 
-TEST(SalvageTest, ABlockLargerThanAStepIsFoundInSeveral) {
+TEST(SalvageTest, BlockLargerThanAStepIsFoundInSeveralSteps) {
   TableWriter table;
   table.add({{internal_key("large", 1, 1), noise(1, 100000)}});
   table.add({{internal_key("small", 2, 1), "value"}});
@@ -122,7 +122,7 @@ std::vector<std::size_t> without(const contract::Reading& whole, Position lost) 
   return hashes_of(kept);
 }
 
-TEST(ShiftedTest, LostOrInsertedBytesCostTheBlockThatTheyHit) {
+TEST(ShiftedTest, DeletedOrInsertedBytesLoseOnlyTheirBlock) {
   for (const std::string& name : kTables) {
     const std::string bytes = corpus_file(name);
     const auto whole = read(bytes);
@@ -141,7 +141,7 @@ TEST(ShiftedTest, LostOrInsertedBytesCostTheBlockThatTheyHit) {
   }
 }
 
-TEST(ShiftedTest, ATableWithoutItsFrontIsReadFromTheSecondBlockOn) {
+TEST(ShiftedTest, TableWithoutItsBeginningIsReadFromTheSecondBlock) {
   for (const std::string& name : kTables) {
     const std::string bytes = corpus_file(name);
     const auto whole = read(bytes);
@@ -151,18 +151,18 @@ TEST(ShiftedTest, ATableWithoutItsFrontIsReadFromTheSecondBlockOn) {
   }
 }
 
-TEST(ShiftedTest, BothOfTwoTablesAreRead) {
+TEST(ShiftedTest, BothOfTwoConcatenatedTablesAreRead) {
   const std::string second = corpus_file("rocksdb7-default.sst");
   for (const std::string& name : {kTables[0], kTables[1], kTables[2], kTables[3]}) {
     const std::string first = corpus_file(name);
-    auto due = hashes_of(read(first).records);
-    const auto behind = hashes_of(read(second).records);
-    due.insert(due.end(), behind.begin(), behind.end());
-    EXPECT_EQ(hashes_of(read(first + second).records), due) << name;
+    auto expected = hashes_of(read(first).records);
+    const auto from_second = hashes_of(read(second).records);
+    expected.insert(expected.end(), from_second.begin(), from_second.end());
+    EXPECT_EQ(hashes_of(read(first + second).records), expected) << name;
   }
 }
 
-TEST(ShiftedTest, WhatStandsBehindTheFooterIsToldAndCostsNothing) {
+TEST(ShiftedTest, BytesAfterTheFooterAreReportedAndLoseNothing) {
   for (const std::string& name : kTables) {
     const std::string bytes = corpus_file(name);
     const auto whole = read(bytes);
@@ -175,7 +175,7 @@ TEST(ShiftedTest, WhatStandsBehindTheFooterIsToldAndCostsNothing) {
   }
 }
 
-TEST(SalvageTest, BlocksWithXxHashesAreFoundWithoutAFooter) {
+TEST(SalvageTest, BlocksWithXxHashChecksumsAreFoundWithoutAFooter) {
   for (const std::string& name : {kTables[2], kTables[3], kTables[4]}) {
     const std::string bytes = corpus_file(name);
     const auto reading = read(bytes.substr(0, bytes.size() - 60));
@@ -184,7 +184,7 @@ TEST(SalvageTest, BlocksWithXxHashesAreFoundWithoutAFooter) {
   }
 }
 
-TEST(RocksDbTest, ChecksumsMayDependOnWhereABlockStands) {
+TEST(RocksDbTest, ChecksumMayDependOnThePositionOfTheBlock) {
   std::ifstream in("tests/corpus/leveldb_table/rocksdb-version-6.sst", std::ios::binary);
   const std::string bytes{std::istreambuf_iterator<char>(in), {}};
   const auto reading = read(bytes);
@@ -195,7 +195,7 @@ TEST(RocksDbTest, ChecksumsMayDependOnWhereABlockStands) {
   EXPECT_EQ(read(moved).records.size(), 0u);
 }
 
-TEST(ProbeTest, ATableIsKnownByItsFooterAndWithoutOneByItsFirstBlock) {
+TEST(ProbeTest, TableIsRecognizedByItsFooterOrElseItsFirstBlock) {
   const auto bid = [](const std::string& bytes, ProbeDepth depth, std::string_view name = "table") {
     const MemorySource source(Buffer::copy_of(as_bytes(bytes)).value());
     return kFormat.probe(source, name, depth).value();

@@ -96,13 +96,13 @@ class Corpus : public ::testing::TestWithParam<std::string> {
     }
   }
 
-  void compare_metadata(const ChunkInfo& bucket, const Json& due) const {
+  void compare_metadata(const ChunkInfo& bucket, const Json& expected) const {
     const auto attributes = container_->chunk_attributes(bucket);
     ASSERT_TRUE(attributes);
-    EXPECT_EQ(attributes->size(), due.size());
+    EXPECT_EQ(attributes->size(), expected.size());
     for (const Attribute& attribute : *attributes) {
-      ASSERT_TRUE(due.contains(attribute.key)) << attribute.key;
-      const auto value = from_base64(due[attribute.key]);
+      ASSERT_TRUE(expected.contains(attribute.key)) << attribute.key;
+      const auto value = from_base64(expected[attribute.key]);
       if (value) {
         EXPECT_EQ(attribute.value, *value) << attribute.key;
       }
@@ -128,7 +128,7 @@ TEST_P(Corpus, SampledEventsHaveTheExpectedPartsAndMetadata) {
   }
 }
 
-TEST_P(Corpus, LastMetadataAndDescriptorsAreTheExpectedOnes) {
+TEST_P(Corpus, LastMetadataAndDescriptorsMatchTheExpectation) {
   if (!container_ || reading_.buckets.empty()) return;
   const auto attributes = container_->attributes(&reading_.buckets.back());
   ASSERT_TRUE(attributes);

@@ -39,38 +39,38 @@ std::string shown(const Value& value) {
   return "?";
 }
 
-std::string value_told(std::string_view event, const Limits& limits = {}) {
+std::string describe_value(std::string_view event, const Limits& limits = {}) {
   const auto value = value_of_event(as_bytes(event), limits);
   return value ? shown(*value) : "!" + std::string(to_string(value.error().code));
 }
 
-TEST(EventValue, EventWithoutAnythingHasNoTagsAndNoEntries) { EXPECT_EQ(value_told(""), "{tags={} entries=[]}"); }
+TEST(EventValue, EmptyEventHasNoTagsAndNoEntries) { EXPECT_EQ(describe_value(""), "{tags={} entries=[]}"); }
 
-TEST(EventValue, TagsHaveAllTheirIdsAndEntriesTheirMessages) {
+TEST(EventValue, TagsListTheirIdsAndEntriesTheirMessages) {
   const std::string event = type(1, ".proio.Hit") + entry(10, 1, "ten") + entry(2, 3, "two") + tag("b", {10, 7, 10}) +
                             tag("a", {}) + number(2, 10);
-  EXPECT_EQ(value_told(event), "{tags={a=[] b=[10 7 10]} entries=[{id=2 =(two)} {id=10 =proio.Hit(ten)}]}");
+  EXPECT_EQ(describe_value(event), "{tags={a=[] b=[10 7 10]} entries=[{id=2 =(two)} {id=10 =proio.Hit(ten)}]}");
 }
 
-TEST(EventValue, LastOfAKeyWinsAsAWhole) {
-  EXPECT_EQ(
-      value_told(entry(1, 9, "old") + entry(1, 0, "new") + tag("t", {1}) + tag("t", {}) + type(0, "a") + type(0, "b")),
-      "{tags={t=[]} entries=[{id=1 =b(new)}]}");
+TEST(EventValue, LastOneOfADuplicateKeyReplacesTheOthers) {
+  EXPECT_EQ(describe_value(entry(1, 9, "old") + entry(1, 0, "new") + tag("t", {1}) + tag("t", {}) + type(0, "a") +
+                           type(0, "b")),
+            "{tags={t=[]} entries=[{id=1 =b(new)}]}");
 }
 
-TEST(EventValue, NamesThatAreNoTextAreNoNames) {
-  EXPECT_EQ(value_told(entry(1, 1, "x") + type(1, "a\xff") + tag("t", {1}) + tag("\xff", {1}) + tag("\xfe", {})),
+TEST(EventValue, NonTextNamesAreIgnored) {
+  EXPECT_EQ(describe_value(entry(1, 1, "x") + type(1, "a\xff") + tag("t", {1}) + tag("\xff", {1}) + tag("\xfe", {})),
             "{tags={t=[1]} other_tags=[{tag='\xfe' ids=[]} {tag='\xff' ids=[1]}] entries=[{id=1 =(x)}]}");
 }
 
-TEST(EventValue, WhatIsNoEventHasNone) { EXPECT_EQ(value_told("\x0a\x50"), "!damage"); }
+TEST(EventValue, InvalidEventHasNoValue) { EXPECT_EQ(describe_value("\x0a\x50"), "!damage"); }
 
 TEST(EventValue, MoreValuesThanTheLimitAreRefused) {
   Limits limits;
   limits.parts_per_record = 13;
   const std::string event = entry(1, 0, "") + entry(2, 0, "");
-  EXPECT_EQ(value_told(event + tag("t", {}), limits), "{tags={t=[]} entries=[{id=1 =()} {id=2 =()}]}");
-  EXPECT_EQ(value_told(event + tag("t", {1}), limits), "!limit");
+  EXPECT_EQ(describe_value(event + tag("t", {}), limits), "{tags={t=[]} entries=[{id=1 =()} {id=2 =()}]}");
+  EXPECT_EQ(describe_value(event + tag("t", {1}), limits), "!limit");
 }
 
 }  // namespace

@@ -19,38 +19,38 @@ using testing::CountingSource;
 using Strings = std::vector<std::string>;
 
 // Returns the metadata in effect at each bucket, requested in the given order.
-std::vector<Strings> told_in_order(const std::string& bytes, const std::vector<std::size_t>& order,
-                                   const Limits& limits = {}) {
+std::vector<Strings> attributes_in_order(const std::string& bytes, const std::vector<std::size_t>& order,
+                                         const Limits& limits = {}) {
   const auto container = open_bytes(bytes, limits);
   const auto buckets = read_all(*container, bytes.size()).buckets;
   std::vector<Strings> all;
-  for (const std::size_t i : order) all.push_back(told(container->chunk_attributes(buckets[i])));
+  for (const std::size_t i : order) all.push_back(describe(container->chunk_attributes(buckets[i])));
   return all;
 }
 
-TEST(Metadata, HoldFromTheirBucketOn) {
+TEST(Metadata, ApplyFromTheirBucketOn) {
   const std::string bytes = bucket({.metadata = {{"a", "1"}, {"b", "2"}}}) + bucket({.events = {"x"}}) +
                             bucket({.metadata = {{"b", ""}}}) + bucket({.metadata = {{"c", "3"}, {"c", "4"}}});
   const Strings first{"a=1", "b=2"}, third{"a=1", "b="}, last{"a=1", "b=", "c=4"};
-  EXPECT_EQ(told_in_order(bytes, {0, 1, 2, 3}), (std::vector<Strings>{first, first, third, last}));
-  EXPECT_EQ(told_in_order(bytes, {3, 0, 2, 1}), (std::vector<Strings>{last, first, third, first}));
+  EXPECT_EQ(attributes_in_order(bytes, {0, 1, 2, 3}), (std::vector<Strings>{first, first, third, last}));
+  EXPECT_EQ(attributes_in_order(bytes, {3, 0, 2, 1}), (std::vector<Strings>{last, first, third, first}));
 }
 
-TEST(Metadata, OneFoldIsEnoughForAnyOrder) {
+TEST(Metadata, BucketsMayBeQueriedInAnyOrder) {
   Limits limits;
   limits.metadata_bytes = 150;
   std::string bytes;
   for (int i = 0; i < 20; ++i) bytes += bucket({.metadata = {{"k", std::to_string(i)}}});
   std::vector<std::size_t> order;
-  std::vector<Strings> due;
+  std::vector<Strings> expected;
   for (std::size_t i = 0; i < 40; ++i) {
     order.push_back(i * 7 % 20);
-    due.push_back({"k=" + std::to_string(order.back())});
+    expected.push_back({"k=" + std::to_string(order.back())});
   }
-  EXPECT_EQ(told_in_order(bytes, order, limits), due);
+  EXPECT_EQ(attributes_in_order(bytes, order, limits), expected);
 }
 
-TEST(Metadata, LargerThanTheLimitAreRefusedAndNotTheEvents) {
+TEST(Metadata, MetadataBeyondTheLimitAreRefusedButEventsAreRead) {
   Limits limits;
   limits.metadata_bytes = 1000;
   const std::string bytes = bucket({.events = {"x"}, .metadata = {{"k", std::string(2000, 'v')}}});
@@ -60,16 +60,16 @@ TEST(Metadata, LargerThanTheLimitAreRefusedAndNotTheEvents) {
   EXPECT_EQ(container->chunk_attributes(reading.buckets[0]).error().code, Code::kLimit);
 }
 
-TEST(Metadata, LastValuesAreThoseOfTheLastBucketAndTheFirstAreKnownAtOpen) {
+TEST(Metadata, FirstValuesAreKnownAtOpenAndLastOnesAfterTheLastBucket) {
   const std::string bytes = bucket({.metadata = {{"k", "first"}}}) + bucket({.metadata = {{"k", "last"}}});
   const auto container = open_bytes(bytes);
   const auto buckets = read_all(*container, bytes.size()).buckets;
   EXPECT_TRUE(container->attributes_change());
-  EXPECT_EQ(told(container->attributes(nullptr)), Strings{"k=first"});
-  EXPECT_EQ(told(container->attributes(&buckets.back())), Strings{"k=last"});
+  EXPECT_EQ(describe(container->attributes(nullptr)), Strings{"k=first"});
+  EXPECT_EQ(describe(container->attributes(&buckets.back())), Strings{"k=last"});
 }
 
-TEST(Metadata, EntryThatCannotBeReadIsARegionAndNoMetadata) {
+TEST(Metadata, UnreadableEntryIsADamagedRegion) {
   std::string bad;
   protobuf::append_field(bad, 7, "\x0a\x50");
   const std::string bytes = bucket({.events = {"x"}, .metadata = {{"k", "v"}}, .more_header = bad});
@@ -78,15 +78,16 @@ TEST(Metadata, EntryThatCannotBeReadIsARegionAndNoMetadata) {
   EXPECT_EQ(reading.events, Strings{"x"});
   ASSERT_EQ(reading.damage.size(), 1u);
   EXPECT_EQ(bytes.substr(reading.damage[0].begin, reading.damage[0].end - reading.damage[0].begin), bad);
-  EXPECT_EQ(told(container->chunk_attributes(reading.buckets[0])), Strings{"k=v"});
+  EXPECT_EQ(describe(container->chunk_attributes(reading.buckets[0])), Strings{"k=v"});
 }
 
-TEST(Metadata, HeaderOfMoreThanAWindowIsRead) {
+TEST(Metadata, HeaderLargerThanAWindowIsRead) {
   const std::string bytes = bucket({.events = {"x"}, .metadata = {{"a", std::string(100000, 'a')}, {"b", "2"}}});
   const auto container = open_bytes(bytes);
   const Reading reading = read_all(*container, bytes.size());
   EXPECT_EQ(reading.events, Strings{"x"});
-  EXPECT_EQ(told(container->chunk_attributes(reading.buckets[0])), (Strings{"a=" + std::string(100000, 'a'), "b=2"}));
+  EXPECT_EQ(describe(container->chunk_attributes(reading.buckets[0])),
+            (Strings{"a=" + std::string(100000, 'a'), "b=2"}));
 }
 
 void set(Fold& fold, const std::string& key, std::size_t size) {
@@ -96,7 +97,7 @@ void set(Fold& fold, const std::string& key, std::size_t size) {
   ASSERT_TRUE(fold.add(*source_of(entry), {header_field::kMetadata, 0, entry.size()}, {}));
 }
 
-TEST(Fold, SharesWithACopyTheValuesThatNeitherReplaced) {
+TEST(Fold, CopySharesUnchangedValues) {
   Fold fold;
   set(fold, "b", 2000);
   set(fold, "d", 1000);
@@ -136,13 +137,13 @@ std::uint64_t reads_on_the_way_back(const std::string& bytes, std::size_t stride
   for (std::size_t i = stride - 1; i < kBuckets; i += stride) EXPECT_TRUE(container->chunk_attributes(buckets[i]));
   source->take_reads();
   for (std::size_t i = kBuckets - 1; i >= kBuckets / 20; i -= kBuckets / 20 - 1) {
-    EXPECT_EQ(told(container->chunk_attributes(buckets[i])),
+    EXPECT_EQ(describe(container->chunk_attributes(buckets[i])),
               (Strings{"first=0", "k=" + std::to_string(i / kChange * kChange)}));
   }
   return source->take_reads();
 }
 
-TEST(Metadata, AnyBucketOfAWalkedStreamIsNearAKeptPlaceHoweverItWasWalked) {
+TEST(Metadata, AnyBucketIsNearACheckpointHoweverTheStreamWasScanned) {
   const std::string bytes = long_stream();
   for (const std::size_t stride : {kBuckets, kBuckets / 1000, std::size_t{1}}) {
     const std::uint64_t near = reads_on_the_way_back(bytes, stride, std::uint64_t{64} << 20);
@@ -153,7 +154,7 @@ TEST(Metadata, AnyBucketOfAWalkedStreamIsNearAKeptPlaceHoweverItWasWalked) {
   }
 }
 
-TEST(FileDescriptors, AreOneSetInTheOrderOfTheirImportsAndTheNewestOfAName) {
+TEST(FileDescriptors, FormOneSetOrderedByImportsWithTheNewestOfEachName) {
   const std::string old = file_descriptor("base", {}), base = file_descriptor("base", {"elsewhere"});
   const std::string geometry = file_descriptor("a/geometry", {"base"}), loop = file_descriptor("loop", {"loop"});
   const std::string bytes = bucket({.file_descriptors = {geometry, old}}) + bucket({.file_descriptors = {loop, base}});
@@ -161,11 +162,11 @@ TEST(FileDescriptors, AreOneSetInTheOrderOfTheirImportsAndTheNewestOfAName) {
   const auto buckets = read_all(*container, bytes.size()).buckets;
   std::string set;
   for (const std::string& file : {base, geometry, loop}) protobuf::append_field(set, 1, file);
-  EXPECT_EQ(told(container->attributes(&buckets.back())), Strings{"file_descriptor_set=" + set});
-  EXPECT_TRUE(told(container->chunk_attributes(buckets[0])).empty());
+  EXPECT_EQ(describe(container->attributes(&buckets.back())), Strings{"file_descriptor_set=" + set});
+  EXPECT_TRUE(describe(container->chunk_attributes(buckets[0])).empty());
 }
 
-TEST(FileDescriptors, ImportsWithoutANameAreManyAndNoFiles) {
+TEST(FileDescriptors, ManyUnnamedImportsAreNotFiles) {
   const std::string base = file_descriptor("z/base", {});
   std::string file = file_descriptor("file", std::vector<std::string>(1 << 20)) + file_descriptor("file", {"z/base"});
   const std::string bytes = bucket({.file_descriptors = {file, base}});
@@ -173,7 +174,7 @@ TEST(FileDescriptors, ImportsWithoutANameAreManyAndNoFiles) {
   const auto buckets = read_all(*container, bytes.size()).buckets;
   std::string set;
   for (const std::string& each : {base, file}) protobuf::append_field(set, 1, each);
-  EXPECT_EQ(told(container->attributes(&buckets.back())), Strings{"file_descriptor_set=" + set});
+  EXPECT_EQ(describe(container->attributes(&buckets.back())), Strings{"file_descriptor_set=" + set});
 }
 
 // Returns the descriptors in effect at each bucket, requested in the given order.
@@ -195,7 +196,7 @@ std::string set_of(const Strings& files) {
   return set;
 }
 
-TEST(Descriptors, AreTheNewestOfANameUpToTheBucket) {
+TEST(Descriptors, AreTheNewestOfEachNameUpToTheBucket) {
   const std::string old = file_descriptor("base", {}), base = file_descriptor("base", {"elsewhere"});
   const std::string bytes = bucket({.events = {"x"}}) + bucket({.file_descriptors = {old}}) +
                             bucket({.events = {"x"}}) + bucket({.file_descriptors = {base}});
@@ -207,7 +208,7 @@ TEST(Descriptors, AreTheNewestOfANameUpToTheBucket) {
   EXPECT_EQ(sets[3], nullptr);
 }
 
-TEST(Descriptors, AreOneObjectWhereverTheyAreTheSame) {
+TEST(Descriptors, AreSharedByBucketsWithEqualDescriptors) {
   const std::string file = file_descriptor("base", {});
   std::string bytes = bucket({.file_descriptors = {file}});
   for (int i = 0; i < 20; ++i) bytes += bucket({.metadata = {{"k", std::to_string(i)}}});

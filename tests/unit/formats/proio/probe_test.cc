@@ -12,24 +12,24 @@ int bid(std::string_view bytes, ProbeDepth depth = ProbeDepth::kHead, std::strin
   return *kFormat.probe(*source_of(bytes), name, depth);
 }
 
-TEST(Probe, EmptyFileIsAStreamByItsNameAlone) {
+TEST(Probe, EmptyFileIsRecognizedByItsNameOnly) {
   EXPECT_EQ(bid(""), 1);
   EXPECT_EQ(bid("", ProbeDepth::kSearch, "run7.bin"), 0);
   EXPECT_TRUE(open_bytes(""));
 }
 
-TEST(Probe, MagicAndHeaderSpeakForAStreamWhateverItsName) {
+TEST(Probe, MagicAndHeaderAreRecognizedUnderAnyName) {
   EXPECT_EQ(bid(bucket({}), ProbeDepth::kHead, "x"), 128);
   EXPECT_EQ(bid(magic() + std::string("\x01\x00\x00\x00\x07", 5)), 0);
 }
 
-TEST(Probe, StreamThatEndsInItsFirstMagicIsOne) {
+TEST(Probe, StreamTruncatedInItsFirstMagicIsRecognized) {
   EXPECT_EQ(bid(magic().substr(0, 8)), 64);
   EXPECT_EQ(bid(magic().substr(0, 7)), 0);
   EXPECT_TRUE(open_bytes(magic().substr(0, 8)));
 }
 
-TEST(Probe, BucketBehindADamagedHeadIsFoundByASearchAlone) {
+TEST(Probe, BucketAfterADamagedHeadIsFoundOnlyBySearch) {
   const std::string bytes = std::string(100, 'x') + bucket({});
   EXPECT_EQ(bid(bytes), 0);
   EXPECT_GT(bid(bytes, ProbeDepth::kSearch), 1);
@@ -37,7 +37,7 @@ TEST(Probe, BucketBehindADamagedHeadIsFoundByASearchAlone) {
   EXPECT_TRUE(open_bytes(bytes));
 }
 
-TEST(Probe, OtherBytesAreRefusedWhateverTheName) {
+TEST(Probe, OtherBytesAreRefusedUnderAnyName) {
   EXPECT_EQ(bid("x", ProbeDepth::kSearch), 0);
   const auto container = kFormat.open(source_of("x"), Limits{});
   ASSERT_FALSE(container);

@@ -124,7 +124,7 @@ Reading read_bytes(std::string_view bytes, const Limits& limits) {
   return container ? read_all(*container, bytes.size()) : Reading{};
 }
 
-std::vector<std::string> told(const Result<std::vector<Attribute>>& attributes) {
+std::vector<std::string> describe(const Result<std::vector<Attribute>>& attributes) {
   if (!attributes) return {"!" + attributes.error().detail};
   std::vector<std::string> all;
   for (const Attribute& attribute : *attributes) all.push_back(attribute.key + "=" + attribute.value);

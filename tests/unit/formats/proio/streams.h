@@ -55,6 +55,6 @@ Reading read_all(const Container& container, std::uint64_t size);
 Reading read_bytes(std::string_view bytes, const Limits& limits = {});
 
 // Returns "key=value" for each attribute.
-std::vector<std::string> told(const Result<std::vector<Attribute>>& attributes);
+std::vector<std::string> describe(const Result<std::vector<Attribute>>& attributes);
 
 }  // namespace recordfs::proio

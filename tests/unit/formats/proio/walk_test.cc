@@ -16,7 +16,7 @@ using Strings = std::vector<std::string>;
 const std::string kOne = bucket({.events = {"one", "", "three"}});
 const std::string kTwo = bucket({.events = {"four"}});
 
-TEST(Walk, EventsOfAllBucketsStandInOrder) {
+TEST(Walk, EventsOfAllBucketsAreReadInOrder) {
   const Reading reading = read_bytes(kOne + kTwo);
   EXPECT_EQ(reading.events, (Strings{"one", "", "three", "four"}));
   ASSERT_EQ(reading.buckets.size(), 2u);
@@ -33,7 +33,7 @@ TEST(Walk, EmptyStreamHasNoBuckets) {
   EXPECT_EQ(reading.steps, 1u);
 }
 
-TEST(Walk, HeaderOfNoBytesIsABucketWithoutEvents) {
+TEST(Walk, EmptyHeaderIsABucketWithoutEvents) {
   const Reading reading = read_bytes(magic() + std::string(4, '\0') + kTwo);
   ASSERT_EQ(reading.buckets.size(), 2u);
   EXPECT_EQ(reading.buckets[0].records, 0u);
@@ -41,29 +41,29 @@ TEST(Walk, HeaderOfNoBytesIsABucketWithoutEvents) {
   EXPECT_EQ(reading.events, Strings{"four"});
 }
 
-TEST(Walk, UnknownFieldsOfAHeaderArePassedBy) {
+TEST(Walk, UnknownHeaderFieldsAreSkipped) {
   const std::string group = "\x9b\x06\x08\x01\x9c\x06", wrong_type = "\x0a\x01x";
   EXPECT_EQ(read_bytes(bucket({.events = {"a"}, .more_header = group + wrong_type})).events, Strings{"a"});
 }
 
-TEST(Walk, MagicInAnEventIsNoBucket) {
+TEST(Walk, MagicInsideAnEventIsNotABucket) {
   const Reading reading = read_bytes(bucket({.events = {kOne, "b"}}) + kTwo);
   EXPECT_EQ(reading.events, (Strings{kOne, "b", "four"}));
   EXPECT_TRUE(reading.damage.empty());
 }
 
-TEST(Walk, BytesBehindTheCountedEventsAreNone) {
+TEST(Walk, BytesAfterTheCountedEventsAreNotEvents) {
   const std::string slack = bucket({.payload = BucketShape::payload_of({"a", "b", "c"}) + "x", .stated_events = 2});
   EXPECT_EQ(read_bytes(slack + kTwo).events, (Strings{"a", "b", "four"}));
 }
 
-TEST(Walk, EventsThatAreNotThereFailAlone) {
+TEST(Walk, OnlyMissingEventsFail) {
   const Reading reading = read_bytes(bucket({.events = {"aaaaaaaaaaaaaaaa", "b"}, .stated_events = 4}) + kTwo);
   const std::string missing = "!event 2 of the 4 in the bucket does not fit into it";
   EXPECT_EQ(reading.events, (Strings{"aaaaaaaaaaaaaaaa", "b", missing, missing, "four"}));
 }
 
-TEST(Walk, CountThatNoPayloadCanHoldIsDamageOfTheHeader) {
+TEST(Walk, ImpossibleCountIsDamageOfTheHeader) {
   for (const std::uint64_t count : {std::uint64_t{100}, std::uint64_t{1} << 60, ~std::uint64_t{1}}) {
     const Reading reading = read_bytes(bucket({.events = {"a"}, .stated_events = count}) + kTwo);
     EXPECT_EQ(reading.events, Strings{"four"});
@@ -74,7 +74,7 @@ TEST(Walk, CountThatNoPayloadCanHoldIsDamageOfTheHeader) {
   }
 }
 
-TEST(Walk, CountOfAnUnknownCompressionIsBoundByTheLimits) {
+TEST(Walk, CountOfAnUnknownCompressionIsBoundedByTheLimits) {
   const auto shape = [](std::uint64_t count) {
     return BucketShape{.payload = "?", .stated_events = count, .compression = 7};
   };
@@ -84,7 +84,7 @@ TEST(Walk, CountOfAnUnknownCompressionIsBoundByTheLimits) {
   EXPECT_EQ(reading.buckets[0].codec, "unknown");
 }
 
-TEST(Walk, GarbageIsPassedUpToTheNextBucket) {
+TEST(Walk, GarbageIsSkippedUpToTheNextBucket) {
   for (const std::string& garbage : {std::string("x"), std::string("\xe1"), magic().substr(0, 9), magic() + "\xff\xff",
                                      std::string(70000, '\0'), std::string(65536 - 8, 'x')}) {
     const Reading reading = read_bytes(kOne + garbage + kTwo);
@@ -107,7 +107,7 @@ TEST(Walk, LongSearchTakesSeveralSteps) {
 }
 
 // False headers that each begin with a field, in a group or not, that skips to fields which all of them share.
-TEST(Walk, FalseHeadersThatShareTheirFieldsAreNotReadToTheirEnd) {
+TEST(Walk, FalseHeadersThatShareTheirFieldsAreNotParsedToTheirEnd) {
   constexpr std::size_t kFalseHeaders = 4000, kFields = 1 << 18;
   std::string shared;
   for (std::size_t i = 0; i < kFields; ++i) shared += "\x78\x01";
@@ -125,7 +125,7 @@ TEST(Walk, FalseHeadersThatShareTheirFieldsAreNotReadToTheirEnd) {
   }
 }
 
-TEST(Walk, BrokenHeaderCostsItsBucketAlone) {
+TEST(Walk, BrokenHeaderLosesOnlyItsBucket) {
   for (const std::string& header : {std::string("\x0f"), std::string("\x2a\x7f"), std::string("\x9b\x06")}) {
     const Reading reading = read_bytes(kOne + bucket({.events = {"x"}, .more_header = header}) + kTwo);
     EXPECT_EQ(reading.events, (Strings{"one", "", "three", "four"}));
@@ -133,12 +133,12 @@ TEST(Walk, BrokenHeaderCostsItsBucketAlone) {
   }
 }
 
-TEST(Walk, MagicInABrokenHeadersMetadataIsNoBucket) {
+TEST(Walk, MagicInMetadataOfABrokenHeaderIsNotABucket) {
   const BucketShape broken{.events = {"x"}, .metadata = {{"stream", kOne}}, .more_header = "\x0f"};
   EXPECT_EQ(read_bytes(bucket(broken) + kTwo).events, Strings{"four"});
 }
 
-TEST(Walk, HeaderSizeBeyondTheFileIsDamageWhereABucketFollows) {
+TEST(Walk, HeaderSizeBeyondTheFileIsDamageIfABucketFollows) {
   std::string broken = bucket({.events = {"x"}});
   broken[16] = broken[17] = broken[18] = broken[19] = '\xff';
   const Reading reading = read_bytes(kOne + broken + kTwo);
@@ -147,7 +147,7 @@ TEST(Walk, HeaderSizeBeyondTheFileIsDamageWhereABucketFollows) {
   EXPECT_EQ(reading.damage[0].damage_class, DamageClass::kDamage);
 }
 
-TEST(Walk, SizeBeyondTheFileIsReplacedByTheNextBucket) {
+TEST(Walk, PayloadSizeBeyondTheFileEndsAtTheNextBucket) {
   for (const std::uint64_t size : {std::uint64_t{1} << 40, (std::uint64_t{1} << 63) + 5, ~std::uint64_t{1}}) {
     const std::string broken = bucket({.events = {"x", kOne}, .stated_size = size});
     const Reading reading = read_bytes(broken + kTwo);
@@ -163,7 +163,7 @@ const std::string kTornHeader = magic() + std::string("\xff\xff\xff\x7f\x08\x01\
 const std::string kTornPayload =
     bucket({.payload = std::string("\xff\xff\xff\x7f", 4), .stated_events = 1, .stated_size = std::uint64_t{1} << 40});
 
-TEST(Walk, BucketsUpToTheEndOfTheFileSayThatWhatLooksTornIsDamaged) {
+TEST(Walk, TornHeaderBeforeCompleteBucketsIsDamage) {
   const Strings there{"one", "", "three", "four", "four", "four"};
   Strings with_failed = there;
   with_failed.insert(with_failed.begin() + 3, "!event 0 of the 1 in the bucket does not fit into it");
@@ -183,7 +183,7 @@ TEST(Walk, BucketsUpToTheEndOfTheFileSayThatWhatLooksTornIsDamaged) {
 }
 
 // Otherwise each torn place would check separately how the file ends.
-TEST(Walk, ManyTornPlacesAreToldFromDamageAtOnce) {
+TEST(Walk, ManyTornHeadersAreClassifiedWithOneCheckOfTheEnd) {
   std::string bytes = kOne;
   Strings events{"one", "", "three"};
   for (int i = 0; i < 20000; ++i) {
@@ -195,7 +195,7 @@ TEST(Walk, ManyTornPlacesAreToldFromDamageAtOnce) {
 
 // No bucket of an inner stream, in an entry or in the metadata, is reported, wherever the outer stream was cut: even
 // between two inner buckets.
-TEST(Walk, StreamInATornTailIsNotGivenOut) {
+TEST(Walk, StreamInsideATornTailIsNotRead) {
   const std::string inner = kTwo + kTwo + kTwo;
   std::string any, entry("\x08\x01"), event("\x10\x01");
   protobuf::append_field(any, event_field::kAnyPayload, inner);
@@ -212,7 +212,7 @@ TEST(Walk, StreamInATornTailIsNotGivenOut) {
 }
 
 // An uncompressed bucket that was cut off still gives its complete events; the rest is reported as unfinished.
-TEST(Walk, CutBucketGivesItsWholeEvents) {
+TEST(Walk, TruncatedBucketYieldsItsCompleteEvents) {
   const Strings events{"one", magic() + "0123456789", "three"};
   const std::string last = bucket({.events = events});
   const std::string payload = BucketShape::payload_of(events);
@@ -227,7 +227,7 @@ TEST(Walk, CutBucketGivesItsWholeEvents) {
   }
 }
 
-TEST(Walk, CutCompressedBucketKeepsItsMetadata) {
+TEST(Walk, TruncatedCompressedBucketKeepsItsMetadata) {
   const BucketShape shape{
       .metadata = {{"k", "v"}}, .payload = "\x1f\x8b", .stated_events = 5, .stated_size = 40, .compression = 1};
   const std::string bytes = kTwo + bucket(shape);
@@ -235,13 +235,13 @@ TEST(Walk, CutCompressedBucketKeepsItsMetadata) {
   const Reading reading = read_all(*container, bytes.size());
   EXPECT_EQ(reading.events, Strings{"four"});
   ASSERT_EQ(reading.buckets.size(), 2u);
-  EXPECT_EQ(told(container->attributes(&reading.buckets[1])), Strings{"k=v"});
+  EXPECT_EQ(describe(container->attributes(&reading.buckets[1])), Strings{"k=v"});
   ASSERT_EQ(reading.damage.size(), 1u);
   EXPECT_EQ(reading.damage[0].records_lost, 5u);
   EXPECT_EQ(reading.damage[0].end, bytes.size());
 }
 
-TEST(Walk, PayloadThatCannotBeDecompressedCostsItsBucketAlone) {
+TEST(Walk, UndecodablePayloadLosesOnlyItsBucket) {
   for (const std::uint64_t compression : {1u, 2u, 3u}) {
     const BucketShape shape{.payload = std::string(64, 'x'), .stated_events = 2, .compression = compression};
     const Reading reading = read_bytes(bucket(shape) + kTwo);
@@ -251,7 +251,7 @@ TEST(Walk, PayloadThatCannotBeDecompressedCostsItsBucketAlone) {
   }
 }
 
-TEST(Walk, DictionaryBeyondTheLimitIsRefusedBeforeItIsTaken) {
+TEST(Walk, DictionaryBeyondTheLimitIsRefusedBeforeAllocation) {
   Limits limits;
   limits.decoded_chunk = 1 << 20;
   const std::string lzma("\x5d\x00\x00\x00\x08\xff\xff\xff\xff\xff\xff\xff\xff", 13);
@@ -259,7 +259,7 @@ TEST(Walk, DictionaryBeyondTheLimitIsRefusedBeforeItIsTaken) {
   EXPECT_EQ(read_bytes(bytes, limits).events, (Strings{"!an LZMA dictionary of 134217728 bytes", "four"}));
 }
 
-TEST(Walk, PartsReadWhatDecodeReads) {
+TEST(Walk, PartsEqualDecode) {
   const std::string bytes = bucket({.events = {"", "one", "", "two", ""}, .stated_events = 5});
   const auto container = open_bytes(bytes);
   const auto step = container->scan({});

@@ -22,14 +22,14 @@ TEST(Current, BlocksAreChunksAndItemsAreRecords) {
   EXPECT_TRUE(reading.damage.empty());
 }
 
-TEST(Current, APlainBlockStatesItsRecordsInItsFirstChunk) {
+TEST(Current, PlainBlockDeclaresItsRecordsInItsFirstChunk) {
   const Reading reading = read_file(header({}) + body({text(40000), text(7)}));
   EXPECT_EQ(reading.chunks[1].records, 2u);
   EXPECT_EQ(reading.chunks[1].decoded_size, 40007u);
   EXPECT_EQ(reading.records, (Items{text(40000), text(7)}));
 }
 
-TEST(Current, ATableMayBeLongerThanAChunk) {
+TEST(Current, TableMayBeLongerThanAChunk) {
   const Items items(50000, "x");
   const std::string file = header({}) + body(items);
   const Reading reading = read_file(file);
@@ -38,7 +38,7 @@ TEST(Current, ATableMayBeLongerThanAChunk) {
   EXPECT_EQ(container->layout(reading.chunks[1]).value().records(), 50000u);
 }
 
-TEST(Current, ABlockMayHaveNoItems) {
+TEST(Current, BlockWithoutItemsHasNoRecords) {
   const Reading reading = read_file(header({}) + body({}) + body({"a"}));
   EXPECT_EQ(reading.records, Items{"a"});
   EXPECT_EQ(reading.chunks[1].records, 0u);
@@ -56,24 +56,24 @@ TEST(Current, ShortChunksInTheMiddleOfABlockAreJoined) {
   EXPECT_EQ(as_text(parts->read(parts->layout().extent(1).begin + 9000, 3).value().bytes), items[1].substr(9000, 3));
 }
 
-TEST(Current, PaddedNumbersAreRead) {
+TEST(Current, PaddedVarintsAreRead) {
   const std::string content =
       std::string("\x82\x80\x00", 3) + std::string("\x81\x00", 2) + std::string("\x02", 1) + "abb";
   EXPECT_EQ(read_file(header({}) + block(Magic::kBody, content)).records, (Items{"a", "bb"}));
 }
 
-TEST(Current, AnyFlagIsRead) {
+TEST(Current, UnknownFlagsAreAccepted) {
   const std::string file = header({}) + chunk({.payload = content_of({"a"}), .flag = 77});
   EXPECT_EQ(read_file(file).records, Items{"a"});
 }
 
-TEST(Current, BodiesBehindATrailerAreRead) {
+TEST(Current, BodiesAfterATrailerAreRead) {
   const Reading reading = read_file(header({}) + body({"a"}) + block(Magic::kTrailer, content_of({"t"})) + body({"b"}));
   EXPECT_EQ(reading.records, (Items{"a", "b"}));
   EXPECT_TRUE(reading.damage.empty());
 }
 
-TEST(Current, HostileCountsAreRefusedAndTheRestIsServed) {
+TEST(Current, HostileCountsAreRefusedAndTheRestIsRead) {
   for (const std::uint64_t count : {std::uint64_t{1} << 60, ~std::uint64_t{0}, std::uint64_t{1} << 30}) {
     const Reading reading = read_file(header({}) + block(Magic::kBody, varint(count) + "xx") + body({"b"}));
     EXPECT_EQ(reading.records, Items{"b"});
@@ -83,7 +83,7 @@ TEST(Current, HostileCountsAreRefusedAndTheRestIsServed) {
   }
 }
 
-TEST(Current, SizesThatOverflowTogetherAreRefused) {
+TEST(Current, SizesWhoseSumOverflowsAreRefused) {
   const std::string content = varint(2) + varint(~std::uint64_t{0} - 5) + varint(20) + "0123456789";
   const Reading reading = read_file(header({}) + block(Magic::kBody, content) + body({"b"}));
   EXPECT_EQ(reading.records, Items{"b"});

@@ -19,7 +19,7 @@ std::string flipped(std::string file, std::size_t at, char with = 1) {
 // Returns a header, and blocks of one chunk each.
 std::string three() { return header({}) + body({"one", "1"}) + body({"two"}) + body({"three"}); }
 
-TEST(Damage, AFlippedByteLosesItsBlockAlone) {
+TEST(Damage, FlippedByteLosesOnlyItsBlock) {
   for (const std::size_t at : {0u, 8u, 12u, 16u, 20u, 24u, 28u, 31u}) {
     const Reading reading = read_file(flipped(three(), 2 * kChunkSize + at));
     EXPECT_EQ(reading.records, (Items{"one", "1", "three"})) << at;
@@ -28,7 +28,7 @@ TEST(Damage, AFlippedByteLosesItsBlockAlone) {
   }
 }
 
-TEST(Damage, PaddingIsNobodys) {
+TEST(Damage, FlippedPaddingIsNotDamage) {
   const Reading reading = read_file(flipped(three(), 2 * kChunkSize + 1000));
   EXPECT_EQ(reading.records.size(), 4u);
   EXPECT_TRUE(reading.damage.empty());
@@ -48,7 +48,7 @@ std::string wide() {
          body({"next"});
 }
 
-TEST(Damage, ItemsInSoundChunksOfAPlainBlockAreRead) {
+TEST(Damage, ItemsInUndamagedChunksOfAPlainBlockAreRead) {
   const Reading reading = read_file(flipped(wide(), kBody + 2 * kChunkSize + 40));
   EXPECT_EQ(reading.records, (Items{text(30000, 'a'), text(30000, 'b'), "end", "next"}));
   ASSERT_EQ(reading.failures.size(), 2u);
@@ -56,14 +56,14 @@ TEST(Damage, ItemsInSoundChunksOfAPlainBlockAreRead) {
   EXPECT_EQ(reading.failures[0].code, Code::kDamage);
 }
 
-TEST(Damage, AWrongSizeOfAChunkDoesNotMoveTheItemsBehindIt) {
+TEST(Damage, WrongChunkSizeDoesNotShiftLaterItems) {
   const Reading reading = read_file(flipped(wide(), kBody + kChunkSize + 16, 4));
   EXPECT_EQ(reading.records, (Items{text(30000, 'a'), text(30000, 'd'), "end", "next"}));
   EXPECT_EQ(read_file(flipped(wide(), kBody + 3 * kChunkSize + 16, 4)).records,
             (Items{text(30000, 'a'), text(30000, 'b'), text(30000, 'c'), "next"}));
 }
 
-TEST(Damage, ABrokenHeaderInsideAPlainBlockCostsTheItemsInItsChunk) {
+TEST(Damage, BrokenHeaderInsideAPlainBlockLosesTheItemsInItsChunk) {
   for (const std::size_t at : {0u, 18u, 20u, 24u}) {
     const Reading reading = read_file(flipped(wide(), kBody + 2 * kChunkSize + at, 0x40));
     EXPECT_EQ(reading.records, (Items{text(30000, 'a'), text(30000, 'b'), "end", "next"})) << at;
@@ -71,26 +71,26 @@ TEST(Damage, ABrokenHeaderInsideAPlainBlockCostsTheItemsInItsChunk) {
   }
 }
 
-TEST(Damage, SeveralChunksInARowMayBeOverwritten) {
+TEST(Damage, SeveralConsecutiveChunksMayBeOverwritten) {
   const std::string whole = header({}) + body({text(30000), text(32740 * 8), "end"}) + body({"next"});
   for (const std::size_t chunks : {1u, 4u, 5u}) {
     std::string file = whole;
     file.replace(kBody + 2 * kChunkSize, chunks * kChunkSize, chunks * kChunkSize, '\0');
     const Reading reading = read_file(file);
-    const Items due = chunks == 5 ? Items{text(30000), "next"} : Items{text(30000), "end", "next"};
-    EXPECT_EQ(reading.records, due) << chunks;
+    const Items expected = chunks == 5 ? Items{text(30000), "next"} : Items{text(30000), "end", "next"};
+    EXPECT_EQ(reading.records, expected) << chunks;
     EXPECT_FALSE(reading.damage.empty()) << chunks;
   }
 }
 
-TEST(Damage, VerifySeesWhatDecodeLeavesOut) {
+TEST(Damage, VerifyFailsIfDecodeOmitsRecords) {
   const auto container = open_file(flipped(wide(), kBody + 2 * kChunkSize + 40));
   const ChunkInfo chunk = container->scan({kBody, 0}).value().chunk.value();
   EXPECT_EQ(container->verify(chunk).error().code, Code::kDamage);
   EXPECT_TRUE(container->decode(chunk).value()->layout().has_failures());
 }
 
-TEST(Damage, ACutPlainBlockGivesTheItemsThatAreThere) {
+TEST(Damage, TruncatedPlainBlockYieldsItsCompleteItems) {
   const Reading reading = read_file(wide().substr(0, kBody + 2 * kChunkSize));
   EXPECT_EQ(reading.records, (Items{text(30000, 'a'), text(30000, 'b')}));
   EXPECT_EQ(reading.failures.size(), 3u);
@@ -98,7 +98,7 @@ TEST(Damage, ACutPlainBlockGivesTheItemsThatAreThere) {
   EXPECT_EQ(reading.damage, Items{"[32768,98304) unfinished: of the block's 4 chunks the file holds 2"});
 }
 
-TEST(Damage, ACutInsideAChunkIsUnfinished) {
+TEST(Damage, TruncationInsideAChunkIsUnfinished) {
   const Reading reading = read_file(wide().substr(0, kBody + 2 * kChunkSize + 100));
   EXPECT_EQ(reading.records.size(), 2u);
   EXPECT_EQ(reading.damage, (Items{"[32768,98304) unfinished: of the block's 4 chunks the file holds 2",
@@ -110,13 +110,13 @@ TEST(Damage, ACutInsideAChunkIsUnfinished) {
   }
 }
 
-TEST(Damage, ACutInPaddingLosesNothingAndIsReported) {
+TEST(Damage, TruncationInPaddingLosesNothingAndIsReported) {
   const Reading reading = read_file(three().substr(0, 3 * kChunkSize + 500));
   EXPECT_EQ(reading.records.size(), 4u);
   EXPECT_EQ(reading.damage, Items{"[98339,98804) unfinished: a part of a chunk's padding is missing"});
 }
 
-TEST(Damage, AChunkThatIsMissingFromTheMiddleCutsItsBlock) {
+TEST(Damage, ChunkMissingFromTheMiddleTruncatesItsBlock) {
   std::string file = wide();
   file.erase(kBody + kChunkSize, kChunkSize);
   const Reading reading = read_file(file);
@@ -125,14 +125,14 @@ TEST(Damage, AChunkThatIsMissingFromTheMiddleCutsItsBlock) {
                                    "[65536,131072) damage: the first chunk of a block is missing"}));
 }
 
-TEST(Damage, ATotalThatIsTooLargeCostsNothing) {
+TEST(Damage, TooLargeTotalLosesNothing) {
   const std::string file = header({}) + chunk({.payload = content_of({"a", "b"}), .total = 2}) + body({"c"});
   const Reading reading = read_file(file);
   EXPECT_EQ(reading.records, (Items{"a", "b", "c"}));
   EXPECT_EQ(reading.damage, Items{"[32768,65536) damage: of the block's 2 chunks the file holds 1"});
 }
 
-TEST(Damage, AHostileTotalIsBoundedByTheFile) {
+TEST(Damage, HostileTotalIsBoundedByTheFile) {
   const std::string content = varint(1) + varint(std::uint64_t{100} << 30) + "abc";
   for (const std::uint32_t total : {0xFFFFFFFFu, 0x10000000u}) {
     const Reading reading = read_file(header({}) + chunk({.payload = content, .total = total}) + body({"c"}));
@@ -143,14 +143,14 @@ TEST(Damage, AHostileTotalIsBoundedByTheFile) {
   EXPECT_EQ(none.records, Items{"c"});
 }
 
-TEST(Damage, AnythingInPlaceOfChunksIsOneRegion) {
+TEST(Damage, GarbageInPlaceOfChunksIsOneRegion) {
   const std::string file = header({}) + std::string(5 * kChunkSize, 'x') + body({"c"});
   const Reading reading = read_file(file);
   EXPECT_EQ(reading.records, Items{"c"});
   EXPECT_EQ(reading.damage, Items{"[32768,196608) damage: no chunk of recordio where one has to begin"});
 }
 
-TEST(Damage, ASearchOfManyStepsGivesOneReason) {
+TEST(Damage, SearchOfManyStepsReportsOneReason) {
   Limits limits;
   limits.scan_bytes = 4096;
   std::string file = header({}) + block(Magic::kBody, text(5 * kChunkSize)) + body({"c"});

@@ -25,7 +25,7 @@ std::string fact(const Container& container, std::string_view name) {
   return "-";
 }
 
-TEST(Header, ValuesOfEveryTypeInTheirOrder) {
+TEST(Header, ValuesOfEveryTypeAreShownInOrder) {
   const std::string file = header({{string_value("t"), bool_value(true)},
                                    {string_value("f"), bool_value(false)},
                                    {string_value("i"), int_value(-5)},
@@ -37,7 +37,7 @@ TEST(Header, ValuesOfEveryTypeInTheirOrder) {
             "s=string:text;");
 }
 
-TEST(Header, KeysMayRepeatAndBeAnyBytes) {
+TEST(Header, KeysMayRepeatAndContainAnyBytes) {
   const std::string odd("../\0\n\xff", 6);
   const std::string file = header({{string_value("k"), string_value("1")},
                                    {string_value("k"), string_value("2")},
@@ -51,13 +51,13 @@ TEST(Header, KeysMayRepeatAndBeAnyBytes) {
   EXPECT_EQ(attributes[3].key, odd);
 }
 
-TEST(Header, MayTakeSeveralChunks) {
+TEST(Header, HeaderMaySpanSeveralChunks) {
   const std::string file = header({{string_value("big"), string_value(text(70000))}}) + body({"a"});
   EXPECT_EQ(open_file(file)->attributes(nullptr).value().at(0).value, text(70000));
   EXPECT_EQ(read_file(file).chunks.at(1).begin, 98304u);
 }
 
-TEST(Header, WhatStandsInFrontOfAnUnknownTypeIsShownAndTheRestReported) {
+TEST(Header, PairsBeforeAnUnknownTypeAreShownAndTheRestReported) {
   const std::string file =
       header({{string_value("a"), string_value("b")}, {string_value("c"), std::string("\5\0", 2)}}) + body({"x"});
   EXPECT_EQ(metadata_of(file), "a=string:b;");
@@ -67,26 +67,26 @@ TEST(Header, WhatStandsInFrontOfAnUnknownTypeIsShownAndTheRestReported) {
   EXPECT_EQ(fact(*open_file(file), "header"), "damaged");
 }
 
-TEST(Header, PairsThatAreMissingAreReported) {
+TEST(Header, MissingPairsAreReported) {
   const std::string item = uint_value(3) + string_value("a") + string_value("b");
   const Reading reading = read_file(block(Magic::kHeader, content_of({item})) + body({"x"}));
   EXPECT_EQ(reading.damage, Items{"[0,32768) damage: the header block ends inside its pairs"});
   EXPECT_EQ(reading.records, Items{"x"});
 }
 
-TEST(Header, BytesBehindTheLastPairAreNobodys) {
+TEST(Header, BytesAfterTheLastPairAreIgnored) {
   const std::string item = uint_value(1) + string_value("a") + string_value("b") + "more";
   const std::string file = block(Magic::kHeader, content_of({item}));
   EXPECT_EQ(metadata_of(file), "a=string:b;");
   EXPECT_TRUE(read_file(file).damage.empty());
 }
 
-TEST(Header, AStringsLengthBeyondTheBlockIsReported) {
+TEST(Header, StringLengthBeyondTheBlockIsReported) {
   const std::string item = uint_value(1) + "\4" + uint_value(std::uint64_t{1} << 60) + "abc";
   EXPECT_EQ(read_file(block(Magic::kHeader, content_of({item}))).damage.size(), 1u);
 }
 
-TEST(Header, MetadataBeyondTheLimitIsRefusedAndNotTheRecords) {
+TEST(Header, MetadataBeyondTheLimitIsRefusedButRecordsAreRead) {
   Limits limits;
   limits.metadata_bytes = 100;
   const auto container = open_file(header({{string_value("a"), string_value(text(200))}}) + body({"x"}), limits);
@@ -94,7 +94,7 @@ TEST(Header, MetadataBeyondTheLimitIsRefusedAndNotTheRecords) {
   EXPECT_EQ(read_all(*container).records, Items{"x"});
 }
 
-TEST(Header, MoreKeysThanTheLimitAreRefusedAndNotTheRecords) {
+TEST(Header, MoreKeysThanTheLimitAreRefusedButRecordsAreRead) {
   Limits limits;
   limits.metadata_values = 2;
   std::vector<Pair> pairs(3, Pair{string_value("a"), string_value("b")});
@@ -104,7 +104,7 @@ TEST(Header, MoreKeysThanTheLimitAreRefusedAndNotTheRecords) {
   EXPECT_EQ(read_all(*container).records, Items{"x"});
 }
 
-TEST(Header, ABlockBeyondTheLimitIsNotReadAndReported) {
+TEST(Header, HeaderBlockBeyondTheLimitIsReportedAndNotRead) {
   Limits limits;
   limits.stored_chunk = 40000;
   const auto container = open_file(header({{string_value("a"), string_value(text(50000))}}) + body({"x"}), limits);
@@ -115,7 +115,7 @@ TEST(Header, ABlockBeyondTheLimitIsNotReadAndReported) {
   EXPECT_EQ(reading.records, Items{"x"});
 }
 
-TEST(Header, ALostHeaderLeavesTheBlocksToBeTried) {
+TEST(Header, LostHeaderLeavesTheBlocksReadableByTrial) {
   std::string file = header({}) + body({"one", "two"});
   file[29] = static_cast<char>(file[29] ^ 1);
   const Reading reading = read_file(file);
@@ -124,13 +124,13 @@ TEST(Header, ALostHeaderLeavesTheBlocksToBeTried) {
   EXPECT_EQ(reading.chunks.at(0).codec, "-");
 }
 
-TEST(Header, AFileMayBeginWithoutOne) {
+TEST(Header, FileMayBeginWithoutAHeader) {
   const Reading reading = read_file(body({"one"}) + body({"two"}));
   EXPECT_EQ(reading.damage, Items{"[0,28) damage: no header block: the transformers are not known"});
   EXPECT_EQ(reading.records, (Items{"one", "two"}));
 }
 
-TEST(Header, AnotherOneInTheMiddleIsReported) {
+TEST(Header, SecondHeaderInTheMiddleIsReported) {
   const Reading reading = read_file(header({}) + body({"one"}) + header({}) + body({"two"}));
   EXPECT_EQ(reading.damage,
             Items{"[65536,98304) damage: another header block: what follows is read as the first one says"});

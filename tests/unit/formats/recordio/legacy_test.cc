@@ -32,7 +32,7 @@ TEST(Legacy, PackedAndUnpackedMayBeMixed) {
   EXPECT_EQ(reading.chunks[1].codec, "none");
 }
 
-TEST(Legacy, AStepReadsAHeaderAndWhatTellsOfTheItemsWhereItIsNeeded) {
+TEST(Legacy, StepReadsTheHeaderAndTheItemTableIfNeeded) {
   const auto source = std::make_shared<CountingSource>(unpacked("one") + packed({"two"}) + packed({"two"}, "and more"));
   const auto container = kFormat.open(source, {}).value();
   std::optional<ChunkKey> at = container->first();
@@ -46,13 +46,13 @@ TEST(Legacy, AStepReadsAHeaderAndWhatTellsOfTheItemsWhereItIsNeeded) {
   EXPECT_FALSE(at);
 }
 
-TEST(Legacy, HasNoChecksumOverItsItems) {
+TEST(Legacy, DamagedItemIsNotDetected) {
   const auto container = open_file(unpacked("one"));
   EXPECT_FALSE(container->has_checksum(container->scan({}).value().chunk.value()));
   EXPECT_FALSE(container->has_seek_structure());
 }
 
-TEST(Legacy, ADamagedHeaderLosesItsRecordAlone) {
+TEST(Legacy, DamagedHeaderLosesOnlyItsRecord) {
   for (const std::size_t at : {23u, 30u, 31u, 38u, 39u}) {
     const Reading reading = read_file(flipped(three(), at));
     EXPECT_EQ(reading.records, (Items{"one", "three"})) << at;
@@ -60,7 +60,7 @@ TEST(Legacy, ADamagedHeaderLosesItsRecordAlone) {
   }
 }
 
-TEST(Legacy, ADamagedFirstHeaderLosesItsRecordAlone) {
+TEST(Legacy, DamagedFirstHeaderLosesOnlyItsRecord) {
   for (const std::size_t at : {0u, 8u, 16u}) {
     EXPECT_EQ(read_file(flipped(three(), at)).records, (Items{"two", "three"})) << at;
   }
@@ -72,7 +72,7 @@ TEST(Legacy, BytesBetweenRecordsAreDamage) {
   EXPECT_EQ(reading.damage, Items{"[23,56) damage: no record of legacy recordio where one has to begin"});
 }
 
-TEST(Legacy, ACutTailIsUnfinished) {
+TEST(Legacy, TruncatedTailIsUnfinished) {
   for (std::size_t size = 47; size < 71; ++size) {
     const Reading reading = read_file(three().substr(0, size));
     EXPECT_EQ(reading.records, (Items{"one", "two"})) << size;
@@ -81,12 +81,12 @@ TEST(Legacy, ACutTailIsUnfinished) {
 }
 
 // A payload may contain another recordio file, so a record that is only cut off is not searched.
-TEST(Legacy, ACutTailIsNotSearchedForRecords) {
+TEST(Legacy, TruncatedTailIsNotSearchedForRecords) {
   const std::string file = unpacked("one") + unpacked(three() + text(1000));
   EXPECT_EQ(read_file(file.substr(0, 500)).records, Items{"one"});
 }
 
-TEST(Legacy, ALengthThatNoWriterWritesIsDamage) {
+TEST(Legacy, ImpossibleLengthIsDamage) {
   const std::string length{"\1\0\0\x20\0\0\0\0", 8};
   const std::uint32_t sum = crc32(as_bytes(length));
   std::string file = three();
@@ -97,21 +97,21 @@ TEST(Legacy, ALengthThatNoWriterWritesIsDamage) {
   EXPECT_EQ(reading.damage, Items{"[23,46) damage: a record is longer than any writer makes them, and than the file"});
 }
 
-TEST(Legacy, ADamagedTableLosesItsRecordAlone) {
+TEST(Legacy, DamagedTableLosesOnlyItsRecord) {
   const std::string file = flipped(unpacked("one") + packed({"two", "three"}) + unpacked("four"), 23 + 25);
   const Reading reading = read_file(file);
   EXPECT_EQ(reading.records, (Items{"one", "four"}));
   EXPECT_EQ(reading.damage, Items{"[23,58) damage: the checksum of a packed record's item sizes does not match"});
 }
 
-TEST(Legacy, NoItemsAreOneEmptyItem) { EXPECT_EQ(read_file(packed({})).records, Items{""}); }
+TEST(Legacy, RecordWithoutItemsIsOneEmptyItem) { EXPECT_EQ(read_file(packed({})).records, Items{""}); }
 
-TEST(Legacy, BytesBehindTheLastItemAreNobodys) {
+TEST(Legacy, BytesAfterTheLastItemAreIgnored) {
   const Reading reading = read_file(packed({"a", "b"}, "ab and more") + unpacked("c"));
   EXPECT_EQ(reading.records, (Items{"a", "b", "c"}));
 }
 
-TEST(Legacy, AHostileCountIsRefusedAndTheRestIsServed) {
+TEST(Legacy, HostileCountIsRefusedAndTheRestIsRead) {
   Limits limits;
   limits.records_per_chunk = 3;
   const Reading reading = read_file(unpacked("one") + packed({"a", "b", "c", "d"}) + unpacked("two"), limits);
@@ -119,7 +119,7 @@ TEST(Legacy, AHostileCountIsRefusedAndTheRestIsServed) {
   EXPECT_EQ(reading.damage.size(), 1u);
 }
 
-TEST(Legacy, APartOfALargeItemIsReadFromTheFile) {
+TEST(Legacy, PartOfALargeItemIsReadFromTheFile) {
   const std::string big = text(3000000);
   const auto container = open_file(unpacked("one") + unpacked(big) + packed({"a", big}));
   const Reading reading = read_all(*container);
@@ -130,7 +130,7 @@ TEST(Legacy, APartOfALargeItemIsReadFromTheFile) {
   EXPECT_EQ(as_text(packed_part->read(1 + 2000000, 10).value().bytes), big.substr(2000000, 10));
 }
 
-TEST(Legacy, ASearchGoesOnOverManySteps) {
+TEST(Legacy, SearchContinuesOverManySteps) {
   Limits limits;
   limits.scan_bytes = 4096;
   const std::string file = unpacked("one") + std::string(1000000, 'x') + unpacked("two");

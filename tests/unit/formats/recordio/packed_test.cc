@@ -14,7 +14,7 @@ const Items kPackedItems{text(3000), "", text(500, 'c')};
 
 std::string joined() { return kPackedItems[0] + kPackedItems[2]; }
 
-TEST(Packed, TheTransformIsFoundBySize) {
+TEST(Packed, TransformIsDetectedByTheSize) {
   for (const std::string& stored : {zstd(joined()), zstd(joined(), {.states_size = false}), flate(joined())}) {
     const Reading reading = read_file(packed(kPackedItems, stored));
     EXPECT_EQ(reading.records, kPackedItems);
@@ -22,31 +22,31 @@ TEST(Packed, TheTransformIsFoundBySize) {
   }
 }
 
-TEST(Packed, TheWordForTheTransformIsTold) {
+TEST(Packed, CodecIsTheNameOfTheTransform) {
   EXPECT_EQ(read_file(packed(kPackedItems)).chunks.at(0).codec, "none");
   EXPECT_EQ(read_file(packed(kPackedItems, zstd(joined()))).chunks.at(0).codec, "zstd");
   EXPECT_EQ(read_file(packed(kPackedItems, flate(joined()))).chunks.at(0).codec, "flate");
   EXPECT_EQ(read_file(packed({"a"}, "abc")).chunks.at(0).codec, "-");
 }
 
-TEST(Packed, ItemsThatLookLikeZstdAreTakenAsTheyAreWhenTheirSizeFits) {
+TEST(Packed, ItemsThatLookLikeZstdAreTakenUnchangedIfTheirSizeFits) {
   const Items items{zstd("inner"), "b"};
   EXPECT_EQ(read_file(packed(items)).records, items);
 }
 
-TEST(Packed, WhatNoTransformExplainsIsDamage) {
+TEST(Packed, BytesThatNoTransformExplainsAreDamage) {
   const Reading reading = read_file(packed(kPackedItems, "too short") + unpacked("next"));
   EXPECT_EQ(reading.records, Items{"next"});
   EXPECT_EQ(reading.failures.at(0).code, Code::kDamage);
 }
 
-TEST(Packed, ATransformThatGivesMoreOrLessIsDamage) {
+TEST(Packed, TransformWithAWrongOutputSizeIsDamage) {
   EXPECT_EQ(read_file(packed(kPackedItems, zstd(joined() + "x"))).failures.at(0).code, Code::kDamage);
   EXPECT_EQ(read_file(packed(kPackedItems, flate(joined().substr(1)))).failures.at(0).code, Code::kDamage);
 }
 
 // No checksum covers the output before the error.
-TEST(Packed, ABrokenTransformGivesNothingHoweverLong) {
+TEST(Packed, BrokenTransformYieldsNothingHoweverLong) {
   const Items items{text(200'000), text(300'000, 'c')};
   const std::string all = items[0] + items[1];
   for (const std::string& stored : {zstd(all), flate(all, 0)}) {
@@ -67,7 +67,7 @@ Items noise() {
   return items;
 }
 
-TEST(Packed, AFlippedBitInATransformIsNoItem) {
+TEST(Packed, FlippedBitInATransformYieldsNoItem) {
   const Items items = noise();
   const std::string all = items[0] + items[1] + items[2];
   const std::string with_checksum = zstd(all, {.has_checksum = true});
@@ -93,7 +93,7 @@ TEST(Packed, AFlippedBitInATransformIsNoItem) {
   }
 }
 
-TEST(Packed, AShortDeflateStreamOfAnotherTypeIsNoItem) {
+TEST(Packed, FlippedTypeOfAShortDeflateStreamYieldsNoItem) {
   const std::string stored = flate("qj");  // fixed Huffman codes
   ASSERT_GT(stored.size(), 2u);
   for (std::size_t bit = 0; bit < 3; ++bit) {
@@ -116,7 +116,7 @@ TEST(Packed, HostileSizesOfATransformAreRefused) {
   EXPECT_EQ(reading.damage.size(), 1u);
 }
 
-TEST(Packed, AWindowBeyondTheLimitIsRefusedBeforeThereIsMemoryForIt) {
+TEST(Packed, WindowBeyondTheLimitIsRefusedBeforeAllocation) {
   Limits limits;
   limits.decoded_chunk = 4 << 20;
   const std::string wide = zstd("small", {.states_size = false, .window_log = 27});

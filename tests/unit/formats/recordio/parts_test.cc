@@ -20,7 +20,7 @@ struct Large {
   ChunkInfo chunk = container->scan({32768, 0}).value().chunk.value();
 };
 
-TEST(Parts, TheWalkReadsHeadersAndTheFirstChunk) {
+TEST(Parts, ScanReadsHeadersAndTheFirstChunk) {
   const Large large;
   large.source->take_read_bytes();
   const Step step = large.container->scan({32768, 0}).value();
@@ -28,7 +28,7 @@ TEST(Parts, TheWalkReadsHeadersAndTheFirstChunk) {
   EXPECT_LT(large.source->take_read_bytes(), 32768u + 28 * 330);
 }
 
-TEST(Parts, APartCostsTheChunksThatItTouches) {
+TEST(Parts, PartReadsOnlyTheChunksItTouches) {
   const Large large;
   large.source->take_read_bytes();
   const auto parts = large.container->decode_by_parts(large.chunk).value();
@@ -42,7 +42,7 @@ TEST(Parts, APartCostsTheChunksThatItTouches) {
   }
 }
 
-TEST(Parts, SeveralChunksAreReadAtOnceAndNoOthers) {
+TEST(Parts, NeededChunksAreReadInOneReadAndNoOthers) {
   const Large large;
   const auto parts = large.container->decode_by_parts(large.chunk).value();
   const Extent extent = parts->layout().extent(1);
@@ -53,7 +53,7 @@ TEST(Parts, SeveralChunksAreReadAtOnceAndNoOthers) {
   EXPECT_EQ(large.source->take_reads(), 11u);
 }
 
-TEST(Parts, EachChunkIsVerifiedWheneverItIsRead) {
+TEST(Parts, EachChunkIsVerifiedOnEveryRead) {
   const Large large;
   const auto parts = large.container->decode_by_parts(large.chunk).value();
   EXPECT_TRUE(parts->read(1000000, 10));
@@ -62,7 +62,7 @@ TEST(Parts, EachChunkIsVerifiedWheneverItIsRead) {
   EXPECT_TRUE(parts->read(5000000, 10));
 }
 
-TEST(Parts, ABlockBeyondTheLimitsIsStillServed) {
+TEST(Parts, BlockBeyondTheLimitsIsReadByParts) {
   const Large large;
   Limits limits;
   limits.stored_chunk = 1 << 20;
@@ -72,13 +72,13 @@ TEST(Parts, ABlockBeyondTheLimitsIsStillServed) {
   EXPECT_TRUE(container->decode_by_parts(chunk).value()->read(9000000, 10));
 }
 
-TEST(Parts, ATransformedBlockHasNone) {
+TEST(Parts, TransformedBlockHasNoParts) {
   const auto container = open_file(header_with({"flate"}) + body({"not flate"}));
   const ChunkInfo chunk = container->scan({32768, 0}).value().chunk.value();
   EXPECT_EQ(container->decode_by_parts(chunk).value(), nullptr);
 }
 
-TEST(Parts, TheTrailerAndTheHeaderCostTheSameAtAnySize) {
+TEST(Parts, TrailerAndHeaderTakeTheSameReadsAtAnySize) {
   const std::string head = header({{string_value("trailer"), bool_value(true)}});
   for (const int blocks : {1, 300}) {
     std::string file = head;

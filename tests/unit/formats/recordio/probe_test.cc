@@ -20,7 +20,7 @@ std::string version(std::string_view bytes) {
   return container ? std::get<std::string>(container->facts().at(0).value) : "refused";
 }
 
-TEST(Probe, KnowsBothFormats) {
+TEST(Probe, BothFormatsAreRecognized) {
   EXPECT_EQ(version(header({})), "current");
   EXPECT_EQ(version(unpacked("a")), "legacy");
   EXPECT_EQ(version(packed({"a"})), "legacy");
@@ -29,9 +29,9 @@ TEST(Probe, KnowsBothFormats) {
 }
 
 // The magic of a body block is the same as that of a legacy packed record.
-TEST(Probe, ABodyWithoutAHeaderIsCurrent) { EXPECT_EQ(version(body({"a"})), "current"); }
+TEST(Probe, BodyWithoutAHeaderIsTheCurrentFormat) { EXPECT_EQ(version(body({"a"})), "current"); }
 
-TEST(Probe, ADamagedHeadIsStillKnown) {
+TEST(Probe, DamagedHeadIsStillRecognized) {
   const std::string file = header({}) + body({"a"}) + body({"b"});
   for (std::size_t at = 0; at < 40; ++at) {
     std::string broken = file;
@@ -47,20 +47,20 @@ TEST(Probe, ADamagedHeadIsStillKnown) {
   }
 }
 
-TEST(Probe, AnEmptyFileNeedsAName) {
+TEST(Probe, EmptyFileIsRecognizedByItsNameOnly) {
   EXPECT_EQ(bid("", "a.grail-rio"), 1);
   EXPECT_EQ(bid("", "a.grail-rpk-gz"), 1);
   EXPECT_EQ(bid("", "a.log"), 0);
   EXPECT_TRUE(read_file("").records.empty());
 }
 
-TEST(Probe, TheBeginningOfAMagicIsEnough) {
+TEST(Probe, BeginningOfAMagicIsRecognized) {
   EXPECT_EQ(version(header({}).substr(0, 4)), "current");
   EXPECT_EQ(version(unpacked("a").substr(0, 7)), "legacy");
   EXPECT_EQ(version(header({}).substr(0, 3)), "refused");
 }
 
-TEST(Probe, ADestroyedHeadIsFoundByASearch) {
+TEST(Probe, DestroyedHeadIsRecognizedBySearch) {
   std::string file = header({}) + body({"a"}) + body({"b"}) + body({"c"});
   file.replace(0, 70000, 70000, 'x');
   EXPECT_EQ(bid(file, "file", ProbeDepth::kHead), 0);
@@ -68,7 +68,7 @@ TEST(Probe, ADestroyedHeadIsFoundByASearch) {
   EXPECT_EQ(version(file), "current");
 }
 
-TEST(Probe, AFileThatOnlyHoldsOneIsNotTaken) {
+TEST(Probe, FileThatOnlyEmbedsAContainerIsNotRecognized) {
   const std::string archive = std::string(512, 'x') + header({}) + body({"a"}) + std::string(512, 'y');
   EXPECT_EQ(bid(archive), 0);
   EXPECT_EQ(bid(std::string(512, 'x') + unpacked("a")), 0);

@@ -23,7 +23,7 @@ Items operator+(Items a, const Items& b) {
   return a;
 }
 
-TEST(Strays, BlocksBehindAnInsertionAreReadAtAnyOffset) {
+TEST(Strays, BlocksAfterInsertedBytesAreReadAtAnyOffset) {
   for (const std::size_t size : {1u, 777u, 32767u, 32769u, 40000u}) {
     const std::string file = header({}) + wide('a') + std::string(size, 'x') + wide('c') + wide('e');
     const Reading reading = read_file(file);
@@ -32,7 +32,7 @@ TEST(Strays, BlocksBehindAnInsertionAreReadAtAnyOffset) {
   }
 }
 
-TEST(Strays, BlocksBehindACutAreReadAtAnyOffset) {
+TEST(Strays, BlocksAfterDeletedBytesAreReadAtAnyOffset) {
   for (const std::size_t size : {1u, 700u, 5000u, 32767u}) {
     std::string file = header({}) + wide('a') + wide('c') + wide('e') + wide('g');
     file.erase(32768 * 3 + 10000, size);
@@ -44,7 +44,7 @@ TEST(Strays, BlocksBehindACutAreReadAtAnyOffset) {
   }
 }
 
-TEST(Strays, ACutInPaddingCostsNoBlock) {
+TEST(Strays, BytesDeletedFromPaddingLoseNoBlock) {
   std::string file = header({}) + body({"one"}) + body({"two"}) + wide('e');
   file.erase(32768 + 1000, 100);
   const Reading reading = read_file(file);
@@ -52,7 +52,7 @@ TEST(Strays, ACutInPaddingCostsNoBlock) {
   EXPECT_EQ(reading.damage, Items{"[32801,65436) damage: a part of a chunk's padding is missing"});
 }
 
-TEST(Strays, HeadersThatPointAtFewLongRunsDoNotWalkThemAgainAndAgain) {
+TEST(Strays, HeadersThatPointIntoSharedRunsScanThemOnce) {
   constexpr std::uint32_t kFrames = 200;
   constexpr std::uint32_t kTotal = 4000000000;
   const std::string gap(6 * kChunkSize, '\0');
@@ -77,7 +77,7 @@ TEST(Strays, HeadersThatPointAtFewLongRunsDoNotWalkThemAgainAndAgain) {
   EXPECT_LT(source->take_reads(), 20 * file.size() / kChunkSize);
 }
 
-TEST(Strays, ABlockThatIsCutOffTheGridEndsWhereItsChunksEnd) {
+TEST(Strays, TruncatedUnalignedBlockEndsWithItsChunks) {
   std::string file = header({}) + "x" + wide('a') + wide('c');
   file.erase(32769 + 32768, 32768);
   const Reading reading = read_file(file);
@@ -85,7 +85,7 @@ TEST(Strays, ABlockThatIsCutOffTheGridEndsWhereItsChunksEnd) {
 }
 
 // A chunk that overlaps an aligned one may be a part of an item.
-TEST(Strays, AChunkOffTheGridGivesWayToOneOnTheGrid) {
+TEST(Strays, AlignedChunkWinsOverAnUnalignedOne) {
   std::string file = header({}) + body({"one"}) + std::string(777, 'x') + body({"two"}) + body({"three"});
   file.erase(file.size() - 32768 - 2000, 777);
   file += body({"four"});
@@ -97,14 +97,14 @@ TEST(Strays, AChunkOffTheGridGivesWayToOneOnTheGrid) {
 // Small blocks of a file inside an item have valid checksums, at any offset.
 std::string nested() { return header({}) + body({"inner one"}) + body({"inner two"}); }
 
-TEST(Strays, AFileInsideAnItemIsNoneOfTheWalksBusiness) {
+TEST(Strays, FileInsideAnItemIsNotRead) {
   const Items items{text(100), nested(), text(50)};
   const Reading reading = read_file(header({}) + body(items) + body({"next"}));
   EXPECT_EQ(reading.records, (items + Items{"next"}));
   EXPECT_TRUE(reading.damage.empty());
 }
 
-TEST(Strays, AFileInsideAnItemIsNotReadWhenAChunkAroundItIsBroken) {
+TEST(Strays, FileInsideAnItemIsNotReadIfAChunkAroundItIsBroken) {
   const Items items{text(100), nested(), text(50)};
   const std::string file = header({}) + body(items) + body({"next"});
   for (std::size_t frame = 32768; frame + 32768 < file.size(); frame += 32768) {
@@ -118,7 +118,7 @@ TEST(Strays, AFileInsideAnItemIsNotReadWhenAChunkAroundItIsBroken) {
   }
 }
 
-TEST(Strays, EveryByteIsLocatedAsTheWalkFindsIt) {
+TEST(Strays, EveryByteIsLocatedAsInTheScan) {
   const std::string file =
       header({}) + body({"one"}) + std::string(100, 'x') + wide('a') + std::string(32668 + 500, 'y') + body({"two"});
   const auto container = open_file(file);
@@ -135,7 +135,7 @@ TEST(Strays, EveryByteIsLocatedAsTheWalkFindsIt) {
   }
 }
 
-TEST(Strays, ChunksThatOverlapAreReadWhereNoneStandsInTheOther) {
+TEST(Strays, OverlappingChunksAreReadIfNeitherContainsTheOther) {
   const std::string one = chunk({.payload = content_of({"one"})}).substr(0, 200);
   const Reading reading = read_file(header({}) + std::string(10, 'x') + one + chunk({.payload = content_of({"two"})}));
   EXPECT_EQ(reading.records, (Items{"one", "two"}));

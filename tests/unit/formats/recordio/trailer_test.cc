@@ -22,7 +22,7 @@ std::string fact(const Container& container) {
   return "-";
 }
 
-TEST(Trailer, IsItsItem) {
+TEST(Trailer, TrailerIsItsItem) {
   for (const std::size_t size : {std::size_t{0}, std::size_t{5}, std::size_t{100000}}) {
     const auto container = open_file(declaring() + body({"a"}) + trailer(text(size)));
     ASSERT_TRUE(container->has_trailer());
@@ -31,14 +31,14 @@ TEST(Trailer, IsItsItem) {
   }
 }
 
-TEST(Trailer, DeclaredAndMissingIsDamage) {
+TEST(Trailer, DeclaredButMissingTrailerIsDamage) {
   const auto container = open_file(declaring() + body({"a"}));
   ASSERT_TRUE(container->has_trailer());
   EXPECT_EQ(container->trailer().error().code, Code::kDamage);
   EXPECT_EQ(fact(*container), "missing");
 }
 
-TEST(Trailer, NotDeclaredIsNone) {
+TEST(Trailer, UndeclaredTrailerIsIgnored) {
   for (const std::string& value : {bool_value(false), string_value("yes")}) {
     const auto container = open_file(declaring(value) + body({"a"}) + trailer("t"));
     EXPECT_FALSE(container->has_trailer());
@@ -46,25 +46,25 @@ TEST(Trailer, NotDeclaredIsNone) {
   }
 }
 
-TEST(Trailer, TheFirstDeclarationDecides) {
+TEST(Trailer, FirstDeclarationDecides) {
   const std::string head =
       header({{string_value("trailer"), bool_value(false)}, {string_value("trailer"), bool_value(true)}});
   EXPECT_FALSE(open_file(head + trailer("t"))->has_trailer());
 }
 
-TEST(Trailer, IsFoundInFrontOfGarbage) {
+TEST(Trailer, TrailerIsFoundBeforeGarbage) {
   const auto container = open_file(declaring() + body({"a"}) + trailer("t") + std::string(1000, 'x'));
   EXPECT_EQ(as_text(container->trailer().value().view()), "t");
   EXPECT_EQ(read_all(*container).damage, Items{"[98304,99304) damage: no chunk of recordio where one has to begin"});
 }
 
-TEST(Trailer, IsFoundInFrontOfSomeGarbageAndNotOfMore) {
+TEST(Trailer, TrailerIsFoundBeforeLittleGarbageOnly) {
   const std::string file = declaring() + body({"a"}) + trailer("t");
   EXPECT_EQ(fact(*open_file(file + std::string(4 * 32768, 'x'))), "present");
   EXPECT_EQ(fact(*open_file(file + std::string(4 * 32768 + 1, 'x'))), "missing");
 }
 
-TEST(Trailer, OfALostHeaderIsShown) {
+TEST(Trailer, TrailerIsShownIfTheHeaderIsLost) {
   std::string file = declaring() + body({"a"}) + trailer("t");
   file[3] = 'x';
   const auto container = open_file(file);
@@ -72,7 +72,7 @@ TEST(Trailer, OfALostHeaderIsShown) {
   EXPECT_EQ(as_text(container->trailer().value().view()), "t");
 }
 
-TEST(Trailer, WhoseEndIsCutOffIsReported) {
+TEST(Trailer, TruncatedTrailerIsReported) {
   std::string file = declaring() + body({"a"}) + trailer(text(40000));
   file.resize(file.size() - 32768);
   const auto container = open_file(file);
@@ -80,7 +80,7 @@ TEST(Trailer, WhoseEndIsCutOffIsReported) {
   EXPECT_EQ(read_all(*container).damage, Items{"[65536,98304) unfinished: of the block's 2 chunks the file holds 1"});
 }
 
-TEST(Trailer, BrokenBehindItsFirstChunkIsReported) {
+TEST(Trailer, TrailerBrokenAfterItsFirstChunkIsReported) {
   std::string file = declaring() + body({"a"}) + trailer(text(40000));
   file[98304 + 100] = '\0';
   const auto container = open_file(file);
@@ -88,7 +88,7 @@ TEST(Trailer, BrokenBehindItsFirstChunkIsReported) {
   EXPECT_EQ(read_all(*container).damage, Items{"[98304,131072) damage: the checksum of a chunk does not match"});
 }
 
-TEST(Trailer, BeyondTheLimitIsRefused) {
+TEST(Trailer, TrailerBeyondTheLimitIsRefused) {
   Limits limits;
   limits.metadata_bytes = 40000;
   const auto container = open_file(declaring() + body({"a"}) + trailer(text(50000)), limits);
@@ -97,7 +97,7 @@ TEST(Trailer, BeyondTheLimitIsRefused) {
   EXPECT_EQ(read_all(*container).records, Items{"a"});
 }
 
-TEST(Trailer, MustHoldOneItem) {
+TEST(Trailer, TrailerMustHoldOneItem) {
   const auto container = open_file(declaring() + block(Magic::kTrailer, content_of({"a", "b"})));
   EXPECT_EQ(container->trailer().error().code, Code::kDamage);
 }

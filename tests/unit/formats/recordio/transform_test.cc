@@ -27,7 +27,7 @@ Error failure_of(const std::vector<std::string>& transformers, std::string_view 
   return reading.failures.size() == 2 ? reading.failures[1] : Error{};
 }
 
-TEST(Transform, OneWithAndWithoutALevel) {
+TEST(Transform, TransformerIsReadWithAndWithoutALevel) {
   const std::string content = content_of(kItems);
   EXPECT_EQ(records_of({"flate"}, flate(content)), kItems);
   EXPECT_EQ(records_of({"flate 0"}, flate(content, 0)), kItems);
@@ -35,7 +35,7 @@ TEST(Transform, OneWithAndWithoutALevel) {
   EXPECT_EQ(records_of({"zstd  9 fast"}, zstd(content)), kItems);
 }
 
-TEST(Transform, SeveralAreUndoneLastToFirst) {
+TEST(Transform, SeveralTransformersAreUndoneLastToFirst) {
   const std::string content = content_of(kItems);
   EXPECT_EQ(records_of({"flate", "zstd 1"}, zstd(flate(content))), kItems);
   EXPECT_EQ(records_of({"zstd", "flate"}, flate(zstd(content))), kItems);
@@ -50,7 +50,7 @@ TEST(Transform, EveryBlockOfAChainIsRead) {
   EXPECT_EQ(reading.chunks[1].codec, "flate+zstd");
 }
 
-TEST(Transform, EveryFormOfZstdFrames) {
+TEST(Transform, EveryFormOfZstdFrameIsRead) {
   const std::string content = content_of(kItems);
   EXPECT_EQ(records_of({"zstd"}, zstd(content, {.states_size = false})), kItems);
   EXPECT_EQ(records_of({"zstd"}, zstd(content, {.has_checksum = true})), kItems);
@@ -58,12 +58,12 @@ TEST(Transform, EveryFormOfZstdFrames) {
   EXPECT_EQ(records_of({"zstd"}, skippable("nothing") + zstd(content) + skippable("")), kItems);
 }
 
-TEST(Transform, BytesBehindADeflateStreamAreNobodys) {
+TEST(Transform, BytesAfterADeflateStreamAreIgnored) {
   EXPECT_EQ(records_of({"flate"}, flate(content_of(kItems)) + "more"), kItems);
   EXPECT_EQ(failure_of({"zstd"}, zstd(content_of(kItems)) + "more").code, Code::kDamage);
 }
 
-TEST(Transform, TheLayoutOfALargeBlockNeedsItsBeginningAlone) {
+TEST(Transform, LayoutOfALargeBlockNeedsOnlyItsBeginning) {
   std::string noise;
   for (std::uint32_t i = 0, x = 1; i < 1000000; ++i)
     noise.push_back(static_cast<char>((x = x * 1664525 + 1013904223) >> 24));
@@ -77,7 +77,7 @@ TEST(Transform, TheLayoutOfALargeBlockNeedsItsBeginningAlone) {
   EXPECT_EQ(container->decode(chunk).error().position, 294912u);
 }
 
-TEST(Transform, WhatIsBrokenBehindTheTableCostsNoRecordItsOrdinal) {
+TEST(Transform, DamageAfterTheTableKeepsAllOrdinals) {
   const std::string stored = flate(content_of({"first", text(10000)}), 0);
   const auto container = open_file(header_with({"flate 0"}) + body_of(stored.substr(0, 5000)));
   const ChunkInfo chunk = container->scan({32768, 0}).value().chunk.value();
@@ -85,7 +85,7 @@ TEST(Transform, WhatIsBrokenBehindTheTableCostsNoRecordItsOrdinal) {
   EXPECT_EQ(container->decode(chunk).error().code, Code::kDamage);
 }
 
-TEST(Transform, ATableLongerThanTheFirstLookIsReadOn) {
+TEST(Transform, TableLongerThanTheFirstReadIsReadCompletely) {
   const Items items(100000, "ab");
   const std::string content = content_of(items);
   EXPECT_EQ(records_of({"zstd"}, zstd(content)), items);
@@ -93,7 +93,7 @@ TEST(Transform, ATableLongerThanTheFirstLookIsReadOn) {
   EXPECT_EQ(records_of({"flate 0", "zstd"}, zstd(flate(content, 0))), items);
 }
 
-TEST(Transform, AnUnknownOneIsUnsupportedAndTheRestOfTheBlockIsShown) {
+TEST(Transform, UnknownTransformerIsUnsupportedAndTheBlockIsListed) {
   for (const std::vector<std::string>& names :
        std::vector<std::vector<std::string>>{{"xor 33"}, {"zstd", "xor"}, {""}}) {
     const std::string file = header_with(names) + body_of("anything");
@@ -107,20 +107,20 @@ TEST(Transform, AnUnknownOneIsUnsupportedAndTheRestOfTheBlockIsShown) {
   }
 }
 
-TEST(Transform, TheReasonForAnUnknownOneIsText) {
+TEST(Transform, ReasonForAnUnknownTransformerIsText) {
   const auto container = open_file(header_with({"a\n\x1b\xff\\"}) + body_of("anything"));
   const ChunkInfo chunk = container->scan({32768, 0}).value().chunk.value();
   EXPECT_EQ(container->layout(chunk).error().detail, "the transformer \"a\\x0a\\x1b\\xff\\\" is not known");
 }
 
-TEST(Transform, OfALongNameTheBeginningIsShown) {
+TEST(Transform, LongTransformerNameIsTruncated) {
   const auto container = open_file(header_with({std::string(4096, 'x')}) + body_of("anything"));
   const ChunkInfo chunk = container->scan({32768, 0}).value().chunk.value();
   EXPECT_EQ(container->layout(chunk).error().detail,
             "the transformer \"" + std::string(64, 'x') + "...\" is not known");
 }
 
-TEST(Transform, NamesOfAnyLengthTakeNoRoomInFactsAndReasons) {
+TEST(Transform, LongTransformerNamesAreLeftOutOfFactsAndReasons) {
   for (const std::vector<std::string>& names :
        {std::vector<std::string>{std::string(1 << 20, 'x')}, std::vector<std::string>(50, std::string(4096, 'x'))}) {
     const auto container = open_file(header_with(names) + body_of("anything"));
@@ -132,7 +132,7 @@ TEST(Transform, NamesOfAnyLengthTakeNoRoomInFactsAndReasons) {
   }
 }
 
-TEST(Transform, ABrokenChunkIsDamageWhateverTheTransformer) {
+TEST(Transform, BrokenChunkIsDamageWithAnyTransformer) {
   std::string file = header_with({"xor"}) + body_of(text(40000));
   file[70000] = '\0';
   const auto container = open_file(file);
@@ -210,7 +210,7 @@ class LargeBlock : public ::testing::Test {
   }
 };
 
-TEST_F(LargeBlock, RecordsAreReadInWhateverOrder) {
+TEST_F(LargeBlock, RecordsAreReadInAnyOrder) {
   const std::string content = content_of(items());
   EXPECT_EQ(readable({"zstd"}, zstd(content)), kRecords);
   EXPECT_EQ(readable({"zstd"}, zstd(content.substr(0, 150'000)) + skippable("") + zstd(content.substr(150'000))),
@@ -232,7 +232,7 @@ TEST_F(LargeBlock, PayloadIsTableAndItems) {
   }
 }
 
-TEST_F(LargeBlock, StreamThatBreaksBehindTheTableGivesWhatComesOutBefore) {
+TEST_F(LargeBlock, StreamBrokenAfterTheTableYieldsTheRecordsBefore) {
   const std::string content = content_of(items());
   for (const std::string name : {"zstd", "flate 0"}) {
     const std::string word = name.substr(0, name.find(' '));
@@ -248,7 +248,7 @@ TEST_F(LargeBlock, StreamThatBreaksBehindTheTableGivesWhatComesOutBefore) {
   }
 }
 
-TEST_F(LargeBlock, WhatIsTooLongOrTooShortLosesItsLastPiece) {
+TEST_F(LargeBlock, StreamThatIsTooLongOrTooShortLosesItsLastRecord) {
   const std::string content = content_of(items());
   EXPECT_EQ(readable({"zstd"}, zstd(content + "more")), kRecords - 1);
   EXPECT_EQ(readable({"zstd"}, zstd(content) + "more"), kRecords - 1);
@@ -264,7 +264,7 @@ TEST_F(LargeBlock, BrokenFrameLosesAllRecords) {
   EXPECT_EQ(reading.failures.at(0).position, 884'736u);
 }
 
-TEST_F(LargeBlock, WithoutAHeaderItIsWhatItsTableDescribesToTheLastByte) {
+TEST_F(LargeBlock, BlockWithoutAHeaderMustMatchItsTableExactly) {
   const std::string content = content_of(items());
   EXPECT_EQ(read_file(body_of(zstd(content))).records, items());
   const Reading reading = read_file(body_of(zstd(content + "more")));
@@ -272,7 +272,7 @@ TEST_F(LargeBlock, WithoutAHeaderItIsWhatItsTableDescribesToTheLastByte) {
   EXPECT_EQ(reading.failures.at(0).code, Code::kUnsupported);
 }
 
-TEST_F(LargeBlock, WindowThatIsRefusedBehindTheFirstRecordsLeavesThem) {
+TEST_F(LargeBlock, WindowRefusedAfterTheFirstRecordsKeepsThem) {
   Limits limits;
   limits.decoded_chunk = 4 << 20;
   const Items all{text(100'000), std::string(2 << 20, 'x')};
@@ -290,7 +290,7 @@ TEST(Transform, HostileSizesAreRefused) {
   EXPECT_EQ(failure_of({"zstd"}, zstd_claiming(std::uint64_t{1} << 40)).code, Code::kLimit);
 }
 
-TEST(Transform, AWindowBeyondTheLimitIsRefusedBeforeThereIsMemoryForIt) {
+TEST(Transform, WindowBeyondTheLimitIsRefusedBeforeAllocation) {
   Limits limits;
   limits.decoded_chunk = 4 << 20;
   const std::string small = zstd(content_of({"small"}), {.states_size = false});
@@ -304,7 +304,7 @@ TEST(Transform, AWindowBeyondTheLimitIsRefusedBeforeThereIsMemoryForIt) {
 }
 
 // The table is in the first frame, so the second one is only met when the rest of the block is decoded.
-TEST(Transform, AWindowBehindTheTableIsRefusedWhereItTakesMemory) {
+TEST(Transform, WindowAfterTheTableIsRefusedIfItTakesMemory) {
   Limits limits;
   limits.decoded_chunk = 4 << 20;
   const std::string item(2 << 20, 'x');  // larger than what its few stored bytes make plausible in advance
@@ -321,7 +321,7 @@ TEST(Transform, AWindowBehindTheTableIsRefusedWhereItTakesMemory) {
   EXPECT_EQ(records_of({"flate", "zstd"}, chain), Items{item});
 }
 
-TEST(Transform, AWindowThatTakesNoMemoryIsNoMatter) {
+TEST(Transform, WindowThatTakesNoMemoryIsAccepted) {
   Limits limits;
   limits.decoded_chunk = 4 << 20;
   const Items items{text(100000)};
@@ -331,7 +331,7 @@ TEST(Transform, AWindowThatTakesNoMemoryIsNoMatter) {
   EXPECT_EQ(read_file(header_with({"zstd"}) + body_of(stored), limits).records, items);
 }
 
-TEST(Transform, ABombIsRefusedWithoutMemoryForIt) {
+TEST(Transform, BombIsRefusedBeforeAllocation) {
   const std::string zeros = zstd(std::string(2 << 20, '\0'));
   std::string bomb = zstd(varint(1) + varint(std::uint64_t{2} << 30));
   for (int i = 0; i < 1024; ++i) bomb += zeros;  // two GiB
@@ -347,7 +347,7 @@ TEST(Transform, ABombIsRefusedWithoutMemoryForIt) {
 }
 
 // A deflate stream of empty blocks can have any length without output.
-TEST(Transform, WhatLiesBetweenTwoTransformersIsBoundedBeforeThereIsMemoryForIt) {
+TEST(Transform, IntermediateOutputIsBoundedBeforeAllocation) {
   std::string empty;
   for (int i = 0; i < 1 << 18; ++i) empty.append("\0\0\0\xff\xff", 5);
   const std::string piece = zstd(empty);
@@ -361,7 +361,7 @@ TEST(Transform, WhatLiesBetweenTwoTransformersIsBoundedBeforeThereIsMemoryForIt)
   EXPECT_EQ(container->decode(chunk).error().code, Code::kLimit);
 }
 
-TEST(Transform, ALostHeaderIsMadeUpForByTrying) {
+TEST(Transform, TransformIsDetectedByTrialIfTheHeaderIsLost) {
   for (const std::string& stored : {zstd(content_of(kItems)), flate(content_of(kItems)), content_of(kItems)}) {
     EXPECT_EQ(read_file(body_of(stored)).records, kItems);
   }
@@ -369,14 +369,14 @@ TEST(Transform, ALostHeaderIsMadeUpForByTrying) {
   EXPECT_EQ(reading.failures.at(0).code, Code::kUnsupported);
 }
 
-TEST(Transform, ACompressedTrailerIsUndone) {
+TEST(Transform, CompressedTrailerIsDecompressed) {
   const std::string head =
       header({{string_value("transformer"), string_value("zstd")}, {string_value("trailer"), bool_value(true)}});
   const auto container = open_file(head + block(Magic::kTrailer, zstd(content_of({"the end"}))));
   EXPECT_EQ(as_text(container->trailer().value().view()), "the end");
 }
 
-TEST(Transform, ACompressedTrailerBeyondTheLimitIsRefusedBeforeItIsDecoded) {
+TEST(Transform, CompressedTrailerBeyondTheLimitIsRefusedBeforeDecoding) {
   const std::string head =
       header({{string_value("transformer"), string_value("zstd")}, {string_value("trailer"), bool_value(true)}});
   Limits limits;
@@ -386,7 +386,7 @@ TEST(Transform, ACompressedTrailerBeyondTheLimitIsRefusedBeforeItIsDecoded) {
   EXPECT_EQ(container->trailer().error().code, Code::kLimit);
 }
 
-TEST(Transform, ACompressedBlockThatIsCutOffNamesItsRecords) {
+TEST(Transform, TruncatedCompressedBlockListsItsRecords) {
   const Items items{"first", text(400000)};
   std::string file = header_with({"flate 0"}) + body_of(flate(content_of(items), 0));
   file.resize(32768 * 4);

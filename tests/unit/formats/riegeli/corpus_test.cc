@@ -101,7 +101,7 @@ class Corpus : public testing::TestWithParam<std::string> {
   Reading reading_;
 };
 
-TEST_P(Corpus, RecordsAreTheExpectedOnes) {
+TEST_P(Corpus, RecordsMatchTheExpectation) {
   const auto more = kMoreThanReference.find(GetParam());
   if (more != kMoreThanReference.end()) {
     EXPECT_EQ(reading_.records.size(), more->second);
@@ -118,7 +118,7 @@ TEST_P(Corpus, RecordsAreTheExpectedOnes) {
   EXPECT_EQ(stream_sha256(reading_.records), want_["stream_sha256"].get<std::string>());
 }
 
-TEST_P(Corpus, ChunksAreTheExpectedOnes) {
+TEST_P(Corpus, ChunksMatchTheExpectation) {
   std::map<Position, const ChunkInfo*> found;
   for (const ChunkInfo& chunk : walk_.chunks) found[chunk.begin] = &chunk;
   for (const Json& chunk : want_["chunks"]) {
@@ -140,12 +140,12 @@ TEST_P(Corpus, ChunksAreTheExpectedOnes) {
   }
 }
 
-TEST_P(Corpus, DamageIsReportedWhereThereIsSome) {
+TEST_P(Corpus, DamagedFilesReportDamage) {
   const bool skipped = damaged() && !want_["skipped"].empty();
   EXPECT_EQ(skipped, !walk_.damage.empty() || !reading_.errors.empty());
 }
 
-TEST_P(Corpus, MetadataIsTheExpectedMessage) {
+TEST_P(Corpus, MetadataMatchesTheExpectation) {
   auto attributes = container_->attributes(nullptr);
   const Json metadata = want_.value("metadata", Json());
   const std::uint64_t size = metadata.is_object() ? metadata.value("serialized_size", std::uint64_t{0}) : 0;
@@ -165,7 +165,7 @@ TEST_P(Corpus, MetadataIsTheExpectedMessage) {
   EXPECT_EQ(values.contains("file_descriptor_set"), message.contains("file_descriptor"));
 }
 
-TEST_P(Corpus, SeeksLeadToTheExpectedRecords) {
+TEST_P(Corpus, SeeksFindTheExpectedRecords) {
   if (!want_.contains("seeks")) {
     EXPECT_TRUE(damaged() || bytes_.empty() || want_["num_records"] == 0) << "a good file without seeks";
   }
@@ -179,7 +179,7 @@ TEST_P(Corpus, SeeksLeadToTheExpectedRecords) {
   }
 }
 
-TEST_P(Corpus, LocateAgreesWithTheWalkAtEveryChunk) {
+TEST_P(Corpus, LocateAgreesWithTheScanAtEveryChunk) {
   for (const ChunkInfo& chunk : walk_.chunks) {
     for (const Position at : {chunk.begin, chunk.begin + (chunk.end - chunk.begin) / 2, chunk.end - 1}) {
       auto found = container_->locate(at);
@@ -191,7 +191,7 @@ TEST_P(Corpus, LocateAgreesWithTheWalkAtEveryChunk) {
   }
 }
 
-TEST_P(Corpus, LayoutsAreThoseOfTheDecodedChunks) {
+TEST_P(Corpus, LayoutsEqualThoseOfTheDecodedChunks) {
   for (const ChunkInfo& info : walk_.chunks) {
     auto chunk = container_->decode(info);
     auto layout = container_->layout(info);

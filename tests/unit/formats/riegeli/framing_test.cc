@@ -78,7 +78,7 @@ TEST(Framing, ChunkIsReadAtEveryDistanceFromABlockBoundary) {
   }
 }
 
-TEST(Framing, DataOverManyBlocksIsOneRun) {
+TEST(Framing, DataSpanningManyBlocksIsContiguous) {
   Writer writer;
   const std::vector<std::string> records = {std::string(300000, 'x'), "small", std::string(70000, 'y')};
   writer.add(simple_chunk(records));
@@ -101,7 +101,7 @@ TEST(Framing, SignatureInTheMiddleIsAChunkWithoutRecords) {
   EXPECT_EQ(bytes_of(read_file(writer.file())), (std::vector<std::string>{"a", "b"}));
 }
 
-TEST(Framing, UnknownTypeWithoutRecordsIsStandsByWithoutHarm) {
+TEST(Framing, UnknownTypeWithoutRecordsIsSkipped) {
   Writer writer;
   writer.add({.type = 'Q', .decoded_data_size = 12345, .data = "whatever"});
   writer.add(simple_chunk({"a"}));
@@ -110,7 +110,7 @@ TEST(Framing, UnknownTypeWithoutRecordsIsStandsByWithoutHarm) {
   EXPECT_EQ(reading.records.size(), 1u);
 }
 
-TEST(Framing, UnknownTypeWithRecordsKeepsItsCountAndIsUnsupported) {
+TEST(Framing, UnknownTypeWithRecordsIsUnsupportedAndKeepsItsCount) {
   Writer writer;
   writer.add({.type = 'Q', .num_records = 2, .decoded_data_size = 5, .data = "hello"});
   const auto container = open_bytes(writer.file());
@@ -123,7 +123,7 @@ TEST(Framing, UnknownTypeWithRecordsKeepsItsCountAndIsUnsupported) {
   EXPECT_EQ(chunk.error().code, Code::kUnsupported);
 }
 
-TEST(Framing, RecordsInSignatureMetadataOrPaddingAreDamageOfThatChunk) {
+TEST(Framing, RecordsInSignatureMetadataOrPaddingAreDamage) {
   for (const char type : {'s', 'm', 'p'}) {
     Writer writer;
     writer.add({.type = type, .num_records = 2});
@@ -135,7 +135,7 @@ TEST(Framing, RecordsInSignatureMetadataOrPaddingAreDamageOfThatChunk) {
   }
 }
 
-TEST(Framing, WrongDataHashIsAnErrorOfTheChunkAndNotOfTheWalk) {
+TEST(Framing, WrongDataHashFailsTheChunkButNotTheScan) {
   Writer writer;
   ChunkSpec wrong = simple_chunk({"a", "b"});
   wrong.data_hash = 1;
@@ -177,7 +177,7 @@ TEST(Damage, BrokenSignatureLosesNothingElse) {
   EXPECT_EQ(all.damage[0].end, 64u);
 }
 
-TEST(Damage, ZeroesInTheFirstBlockAreLeftByTheSecondBlocksHeader) {
+TEST(Damage, ZeroedFirstBlockIsSkippedByTheSecondBlockHeader) {
   std::string file = many_chunks(3 * kBlockSize);
   const Reading whole = read_file(file);
   std::fill_n(file.begin(), kBlockSize - 5000, '\0');
@@ -202,7 +202,7 @@ TEST(Damage, BrokenBlockHeaderInsideDataLosesNothing) {
   EXPECT_EQ(walk_file(file).damage.size(), 2u);
 }
 
-TEST(Damage, BrokenBlockHeaderInsidePaddingIsNone) {
+TEST(Damage, BrokenBlockHeaderInsidePaddingIsNotDamage) {
   Writer writer;
   writer.add(simple_chunk(std::vector<std::string>(70000), 'z'));
   std::string file = writer.file();
@@ -211,7 +211,7 @@ TEST(Damage, BrokenBlockHeaderInsidePaddingIsNone) {
   EXPECT_EQ(read_file(file).records.size(), 70000u);
 }
 
-TEST(Damage, BehindABrokenChunkHeaderTheNextChunkIsRead) {
+TEST(Damage, NextChunkIsReadAfterABrokenChunkHeader) {
   std::string file = many_chunks(2 * kBlockSize);
   const Walk before = walk_file(file);
   const ChunkInfo broken = before.chunks[3];
@@ -225,21 +225,21 @@ TEST(Damage, BehindABrokenChunkHeaderTheNextChunkIsRead) {
   EXPECT_EQ(all.chunks.size(), before.chunks.size() - 1);
 }
 
-TEST(Damage, BrokenChunkHeaderThatABlockHeaderInterruptsEndsWhereThatHeaderSays) {
+TEST(Damage, BrokenChunkHeaderInterruptedByABlockHeaderEndsWhereThatSays) {
   Writer writer;
   writer.pad_to(kBlockSize - 10);
   const std::uint64_t begin = writer.add(simple_chunk(texts(5)));
-  const std::uint64_t behind = writer.add(simple_chunk({"behind"}));
+  const std::uint64_t following = writer.add(simple_chunk({"behind"}));
   std::string file = writer.file();
   flip(file, begin + 5);
   const Walk all = walk_file(file);
   ASSERT_EQ(all.damage.size(), 1u);
   EXPECT_EQ(all.damage[0].begin, begin);
-  EXPECT_EQ(all.damage[0].end, behind);
+  EXPECT_EQ(all.damage[0].end, following);
   EXPECT_EQ(bytes_of(read_file(file)), (std::vector<std::string>{"behind"}));
 }
 
-TEST(Damage, FileWithoutSignatureIsReadFromTheSecondChunkOn) {
+TEST(Damage, FileWithoutSignatureIsReadFromTheSecondChunk) {
   Writer writer{std::string()};
   writer.add(simple_chunk({"first"}));
   writer.add(simple_chunk({"second"}));
@@ -249,7 +249,7 @@ TEST(Damage, FileWithoutSignatureIsReadFromTheSecondChunkOn) {
   EXPECT_EQ(bytes_of(read_file(writer.file())), (std::vector<std::string>{"second"}));
 }
 
-TEST(Damage, LostBlocksLeadToTheNextChunkThatIsWhole) {
+TEST(Damage, ScanResumesAtTheNextCompleteChunkAfterLostBlocks) {
   const std::string file = many_chunks(6 * kBlockSize);
   const Reading whole = read_file(file);
   const std::string cut = file.substr(0, kBlockSize) + file.substr(3 * kBlockSize);
@@ -262,7 +262,7 @@ TEST(Damage, LostBlocksLeadToTheNextChunkThatIsWhole) {
   }
 }
 
-TEST(Damage, DataSizeTooLargeForItsBlockHeaderIsFoundByTheWalk) {
+TEST(Damage, DataSizeContradictingItsBlockHeaderIsDetectedByTheScan) {
   Writer writer;
   writer.add(simple_chunk(texts(4)));
   ChunkSpec liar = simple_chunk(texts(4));
@@ -290,7 +290,7 @@ TEST(Damage, FileThatEndsInsideAChunkIsUnfinished) {
   }
 }
 
-TEST(Damage, EachPrefixGivesNoRecordThatTheWholeDoesNot) {
+TEST(Damage, PrefixYieldsNoRecordThatIsNotInTheWhole) {
   Writer writer;
   writer.add(simple_chunk(texts(5)));
   writer.add(simple_chunk(texts(3), 'z'));
@@ -305,7 +305,7 @@ TEST(Damage, EachPrefixGivesNoRecordThatTheWholeDoesNot) {
   }
 }
 
-TEST(Damage, EachFlippedByteGivesRightRecordsAndNoOthers) {
+TEST(Damage, FlippedByteYieldsOnlyCorrectRecords) {
   Writer writer;
   writer.add(simple_chunk(texts(4), 'z'));
   writer.pad_to(kBlockSize - 90);
@@ -319,7 +319,7 @@ TEST(Damage, EachFlippedByteGivesRightRecordsAndNoOthers) {
   }
 }
 
-TEST(Limits, CountAboveTheLimitIsDamageOfTheHeader) {
+TEST(Limits, CountBeyondTheLimitIsDamageOfTheHeader) {
   Writer writer;
   writer.add(simple_chunk(texts(8)));
   writer.add(simple_chunk({"a"}));
@@ -331,7 +331,7 @@ TEST(Limits, CountAboveTheLimitIsDamageOfTheHeader) {
   EXPECT_EQ(all.chunks.back().records, 1u);
 }
 
-TEST(Limits, ChunkAboveTheSizeLimitsIsListedWithItsSizesAndNotDecoded) {
+TEST(Limits, ChunkBeyondTheSizeLimitsIsListedButNotDecoded) {
   Writer writer;
   writer.add(simple_chunk({std::string(5000, 'x')}));
   for (const bool stored : {true, false}) {
@@ -350,7 +350,7 @@ TEST(Limits, ChunkAboveTheSizeLimitsIsListedWithItsSizesAndNotDecoded) {
   }
 }
 
-TEST(Limits, AChunkThatDeclaresMoreThanCouldEverBeReadHasNoSize) {
+TEST(Limits, ChunkThatDeclaresAnImpossibleSizeHasNoSize) {
   Writer writer;
   auto claim = simple_chunk({"x"});
   claim.decoded_data_size = std::uint64_t{1} << 62;
@@ -365,7 +365,7 @@ TEST(Limits, AChunkThatDeclaresMoreThanCouldEverBeReadHasNoSize) {
   EXPECT_EQ(container->decode_by_parts(all.chunks[1]).error().code, Code::kLimit);
 }
 
-TEST(Limits, UncompressedChunkAboveTheSizeLimitsIsReadByParts) {
+TEST(Limits, UncompressedChunkBeyondTheSizeLimitsIsReadByParts) {
   Writer writer;
   writer.add(simple_chunk({"first", std::string(5000, 'x'), "last"}));
   const auto container = open_bytes(writer.file(), {.stored_chunk = 4000, .decoded_chunk = 4000});
@@ -378,7 +378,7 @@ TEST(Limits, UncompressedChunkAboveTheSizeLimitsIsReadByParts) {
             (std::vector<std::string>{"first", std::string(5000, 'x'), "last"}));
 }
 
-TEST(Limits, RecordSizesAboveTheLimitAreNotRead) {
+TEST(Limits, RecordSizesBeyondTheLimitAreNotRead) {
   Writer writer;
   writer.add(simple_chunk(std::vector<std::string>(5000, "x")));
   const auto container = open_bytes(writer.file(), {.stored_chunk = 4000});
@@ -388,7 +388,7 @@ TEST(Limits, RecordSizesAboveTheLimitAreNotRead) {
   EXPECT_EQ(container->decode_by_parts(all.chunks[1]).error().code, Code::kLimit);
 }
 
-TEST(Limits, LongGarbageIsSearchedInStepsThatOnlyAdvance) {
+TEST(Limits, LongGarbageIsSearchedInAdvancingSteps) {
   std::string file = many_chunks(1000);
   const std::uint64_t begin_of_garbage = file.size();
   file.resize(40 * kBlockSize, 'g');
@@ -405,7 +405,7 @@ TEST(Limits, LongGarbageIsSearchedInStepsThatOnlyAdvance) {
   EXPECT_GT(all.steps, all.chunks.size() + 5);
 }
 
-TEST(Locate, FindsNothingWhereNoSoundChunkIs) {
+TEST(Locate, FindsNothingWithoutAValidChunk) {
   std::string file = many_chunks(2 * kBlockSize);
   const Walk before = walk_file(file);
   flip(file, before.chunks[3].begin + 10);
@@ -418,7 +418,7 @@ TEST(Locate, FindsNothingWhereNoSoundChunkIs) {
   }
 }
 
-TEST(Locate, AgreesWithTheWalkWhenBlockHeadersAreBroken) {
+TEST(Locate, AgreesWithTheScanIfBlockHeadersAreBroken) {
   std::string file = many_chunks(5 * kBlockSize);
   for (std::uint64_t block = 1; block <= 3; ++block) flip(file, block * kBlockSize + 4);
   const auto container = open_bytes(file);
@@ -442,7 +442,7 @@ std::string spoiled(std::string file, std::mt19937& random) {
   return file;
 }
 
-TEST(Locate, AgreesWithTheWalkWhateverIsDamaged) {
+TEST(Locate, AgreesWithTheScanForAnyDamage) {
   std::mt19937 random(1);
   const std::string whole = many_chunks(5 * kBlockSize);
   for (int i = 0; i < 60; ++i) {
@@ -463,7 +463,7 @@ TEST(Locate, AgreesWithTheWalkWhateverIsDamaged) {
   }
 }
 
-TEST(Probe, BidsOnTheSignatureAndOnSoundPiecesBehindADamagedHead) {
+TEST(Probe, RecognizesTheSignatureOrValidChunksAfterADamagedHead) {
   const auto bid = [](const std::string& file, std::string_view name, ProbeDepth depth) {
     auto buffer = Buffer::copy_of(as_bytes(file));
     return kFormat.probe(MemorySource(std::move(*buffer)), name, depth).value_or(-1);
@@ -482,14 +482,14 @@ TEST(Probe, BidsOnTheSignatureAndOnSoundPiecesBehindADamagedHead) {
   EXPECT_EQ(bid(std::string(300000, 'x'), "any.riegeli", ProbeDepth::kSearch), 0);
 }
 
-TEST(Open, RefusesWhatIsNoRiegeliFile) {
+TEST(Open, OtherFilesAreRefused) {
   auto buffer = Buffer::copy_of(as_bytes("some other file that is long enough to be anything at all, really"));
   auto container = kFormat.open(std::make_shared<MemorySource>(std::move(*buffer)), Limits{});
   ASSERT_FALSE(container);
   EXPECT_EQ(container.error().code, Code::kNoContainer);
 }
 
-TEST(Facts, SayWhatTheFirstChunksAre) {
+TEST(Facts, DescribeTheFirstChunks) {
   Writer writer;
   writer.add(simple_chunk({"a"}, 'z'));
   const auto facts = open_bytes(writer.file())->facts();

@@ -23,7 +23,7 @@ Code failure_of(std::string_view message, const Limits& limits = {}) {
 
 TEST(Metadata, EmptyMessageHasNoAttributes) { EXPECT_TRUE(fields_of("").empty()); }
 
-TEST(Metadata, FieldsThatArePresentAreGiven) {
+TEST(Metadata, PresentFieldsAreReturned) {
   const auto fields = fields_of("\x0a\x03pdq\x12\x01T\x22\x02op");
   EXPECT_EQ(fields.size(), 4u);
   EXPECT_EQ(fields.at("file_comment"), "pdq");
@@ -32,14 +32,14 @@ TEST(Metadata, FieldsThatArePresentAreGiven) {
   EXPECT_EQ(fields.at("records_metadata"), "\x0a\x03pdq\x12\x01T\x22\x02op");
 }
 
-TEST(Metadata, LastValueOfAFieldCounts) { EXPECT_EQ(fields_of("\x0a\x01x\x0a\x01y").at("file_comment"), "y"); }
+TEST(Metadata, LastValueOfAFieldIsUsed) { EXPECT_EQ(fields_of("\x0a\x01x\x0a\x01y").at("file_comment"), "y"); }
 
 TEST(Metadata, NumberOfRecordsIsDecimalAndMayBeNegative) {
   EXPECT_EQ(fields_of("\x28\x96\x01").at("num_records"), "150");
   EXPECT_EQ(fields_of("\x28\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01").at("num_records"), "-1");
 }
 
-TEST(Metadata, FileDescriptorsAreOneSet) {
+TEST(Metadata, FileDescriptorsFormOneSet) {
   EXPECT_EQ(fields_of("\x1a\x01x\x0a\x01z\x1a\x02yy").at("file_descriptor_set"), "\x0a\x01x\x0a\x02yy");
 }
 
@@ -58,7 +58,7 @@ TEST(Metadata, BrokenMessagesAreDamage) {
   }
 }
 
-TEST(Metadata, GroupsNestOnlyAsDeepAsTheLimit) {
+TEST(Metadata, GroupNestingIsLimited) {
   const std::string open = "\xc3\x3e", close = "\xc4\x3e";
   Limits limits;
   limits.nesting_depth = 2;

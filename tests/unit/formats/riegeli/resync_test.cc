@@ -41,14 +41,14 @@ std::vector<std::string> records_of(const std::string& file) {
   return records;
 }
 
-// Returns the records of the sample without chunks `[first, behind)`.
-std::vector<std::string> without(const Sample& sample, std::size_t first, std::size_t behind) {
+// Returns the records of the sample without chunks `[first, last)`.
+std::vector<std::string> without(const Sample& sample, std::size_t first, std::size_t last) {
   std::vector<std::string> rest(sample.records.begin(), sample.records.begin() + static_cast<std::ptrdiff_t>(first));
-  rest.insert(rest.end(), sample.records.begin() + static_cast<std::ptrdiff_t>(behind), sample.records.end());
+  rest.insert(rest.end(), sample.records.begin() + static_cast<std::ptrdiff_t>(last), sample.records.end());
   return rest;
 }
 
-bool tells_of_damage(const std::string& file) {
+bool reports_damage(const std::string& file) {
   const auto container = open_bytes(file);
   return container && !walk(*container, file.size()).damage.empty();
 }
@@ -67,18 +67,18 @@ void expect_located(const std::string& file) {
   }
 }
 
-TEST(Resync, LostBytesCostTheChunkTheyAreLostFrom) {
+TEST(Resync, DeletedBytesLoseOnlyTheirChunk) {
   const Sample sample = sample_of(20 * kBlockSize);
   for (const std::uint64_t size : {1u, 100u, 2900u}) {
     std::string file = sample.file;
     file.erase(sample.begins[7] + 60, size);
     EXPECT_EQ(records_of(file), without(sample, 7, 8)) << size;
-    EXPECT_TRUE(tells_of_damage(file));
+    EXPECT_TRUE(reports_damage(file));
     expect_located(file);
   }
 }
 
-TEST(Resync, BytesThatGotInCostTheChunkTheyGotInto) {
+TEST(Resync, InsertedBytesLoseOnlyTheirChunk) {
   const Sample sample = sample_of(20 * kBlockSize);
   for (const std::string& foreign : {std::string(1, 'x'), std::string(5000, '\0'), std::string(200000, '\n')}) {
     std::string file = sample.file;
@@ -88,28 +88,28 @@ TEST(Resync, BytesThatGotInCostTheChunkTheyGotInto) {
   }
 }
 
-TEST(Resync, LostChunksAreToldThoughAllThatIsThereFitsTogether) {
+TEST(Resync, DeletedChunksAreReportedThoughTheRestIsConsistent) {
   const Sample sample = sample_of(3 * kBlockSize);
   std::string file = sample.file;
   file.erase(sample.begins[2], sample.begins[4] - sample.begins[2]);
   EXPECT_EQ(records_of(file), without(sample, 2, 4));
-  EXPECT_TRUE(tells_of_damage(file));
+  EXPECT_TRUE(reports_damage(file));
 }
 
-TEST(Resync, FileWhoseFrontWasCutOffIsOne) {
+TEST(Resync, FileWithoutItsBeginningIsRead) {
   for (const std::uint64_t size : {kBlockSize / 2, 3 * kBlockSize}) {
     const Sample sample = sample_of(size);
     for (const Position cut : {Position{1}, Position{64}, sample.begins[3], sample.begins[3] + 7}) {
       const std::string file = sample.file.substr(cut);
       const auto kept = std::ranges::lower_bound(sample.begins, cut) - sample.begins.begin();
       EXPECT_EQ(records_of(file), without(sample, 0, static_cast<std::size_t>(kept))) << cut;
-      EXPECT_TRUE(tells_of_damage(file));
+      EXPECT_TRUE(reports_damage(file));
       expect_located(file);
     }
   }
 }
 
-TEST(Resync, FileBehindAnotherOneIsRead) {
+TEST(Resync, SecondOfTwoConcatenatedFilesIsRead) {
   const Sample first = sample_of(2 * kBlockSize);
   const Sample second = sample_of(3 * kBlockSize, 700, "other");
   std::vector<std::string> both = first.records;
@@ -120,18 +120,18 @@ TEST(Resync, FileBehindAnotherOneIsRead) {
   EXPECT_EQ(records_of(cut), both);
 }
 
-TEST(Resync, ChunksBetweenBrokenBlockHeadersAreFoundByTheirOwn) {
+TEST(Resync, ChunksBetweenBrokenBlockHeadersAreFoundByTheirHeaders) {
   const Sample sample = sample_of(4 * kBlockSize);
   std::string file = sample.file;
   for (std::uint64_t block = 0; block < 4; ++block) file[block * kBlockSize + 3] ^= 1;
   for (const std::size_t chunk : {1u, 5u, 40u}) file[sample.begins[chunk] + 2] ^= 1;
-  auto due = without(sample, 40, 41);
-  due.erase(due.begin() + 5);
-  due.erase(due.begin() + 1);
-  EXPECT_EQ(records_of(file), due);
+  auto expected = without(sample, 40, 41);
+  expected.erase(expected.begin() + 5);
+  expected.erase(expected.begin() + 1);
+  EXPECT_EQ(records_of(file), expected);
 }
 
-TEST(Resync, FileInsideARecordIsNoneOfTheFilesOwn) {
+TEST(Resync, FileInsideARecordIsNotRead) {
   const Sample inner = sample_of(kBlockSize / 2, 300, "inner");
   const Sample large = sample_of(3 * kBlockSize, 300, "inner");
   for (const bool is_large : {false, true}) {
@@ -147,7 +147,7 @@ TEST(Resync, FileInsideARecordIsNoneOfTheFilesOwn) {
 }
 
 // Each header is valid, but no data. A search that trusted each header would read all of the data again for each.
-TEST(Resync, HeadersWithoutDataCostNoMoreThanABoundedTime) {
+TEST(Resync, HeadersWithoutDataTakeBoundedTime) {
   const std::string chunk = sample_of(100, 60000).file.substr(64, kChunkHeaderSize);
   std::string file(64, 'x');
   while (file.size() < 16 * kBlockSize) file += chunk;

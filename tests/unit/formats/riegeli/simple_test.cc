@@ -43,7 +43,7 @@ ChunkSpec two_records(const std::string& sizes, const std::string& values) {
   return {.num_records = 2, .decoded_data_size = 3, .data = 'z' + varint(sizes.size()) + sizes + values};
 }
 
-TEST(Simple, LayoutIsTheDecodedChunksWithoutItsValues) {
+TEST(Simple, LayoutEqualsTheDecodedChunksWithoutItsValues) {
   const std::vector<std::string> records = {"", "abc", std::string(1000, 'x'), "", "y"};
   for (const char codec : {'\0', 'z'}) {
     const Opened opened = open_chunk(simple_chunk(records, codec));
@@ -71,7 +71,7 @@ TEST(Simple, SecondZstdFrameInAPartIsDamage) {
   EXPECT_EQ(failure(two_records(sizes, unit("abc", 'z') + unit("", 'z').substr(1))), Code::kDamage);
 }
 
-TEST(Simple, SizesThatDontAgreeWithTheHeaderAreDamage) {
+TEST(Simple, SizesThatContradictTheHeaderAreDamage) {
   const std::string values = unit("abc", 'z');
   EXPECT_EQ(failure(two_records(unit("\x02", 'z'), values)), Code::kDamage);
   EXPECT_EQ(failure(two_records(unit(std::string("\x02\x01\x00", 3), 'z'), values)), Code::kDamage);
@@ -80,7 +80,7 @@ TEST(Simple, SizesThatDontAgreeWithTheHeaderAreDamage) {
   EXPECT_EQ(failure(two_records(unit(std::string(100, '\x80'), 'z'), values)), Code::kDamage);
 }
 
-TEST(Simple, ValuesOfAnotherSizeAreDamage) {
+TEST(Simple, ValuesOfUnexpectedSizeAreDamage) {
   const std::string sizes = unit("\x02\x01", 'z');
   EXPECT_EQ(failure(two_records(sizes, unit("abcd", 'z'))), Code::kDamage);
   EXPECT_EQ(failure(two_records(sizes, unit("ab", 'z'))), Code::kDamage);
@@ -98,7 +98,7 @@ TEST(Simple, UnknownCompressionIsUnsupportedAndMissingDataIsDamage) {
   EXPECT_EQ(failure({.num_records = 1, .decoded_data_size = 1}), Code::kDamage);
 }
 
-TEST(Simple, ByPartsReadsWhatDecodeReads) {
+TEST(Simple, PartsEqualDecode) {
   std::vector<std::string> records;
   for (std::size_t i = 0; i < 40; ++i) records.emplace_back(i * 997 % 20000, static_cast<char>('a' + i % 26));
   const Opened opened = open_chunk(simple_chunk(records));
@@ -112,7 +112,7 @@ TEST(Simple, ByPartsReadsWhatDecodeReads) {
   EXPECT_EQ(as_text(whole->bytes), as_text((*decoded)->read(0, (*decoded)->payload_size())->bytes));
 }
 
-TEST(Simple, ByPartsRefusesWhatDecodeRefusesAndKnowsOnlyPlainChunks) {
+TEST(Simple, PartsRefuseWhatDecodeRefusesAndCompressedChunks) {
   const Opened compressed = open_chunk(simple_chunk({"abc"}, 'z'));
   auto none = compressed.container->decode_by_parts(compressed.chunk);
   ASSERT_TRUE(none);
@@ -153,7 +153,7 @@ class ChangingSource final : public Source {
   std::uint64_t generation_ = 0;
 };
 
-TEST(Simple, ByPartsVerifiesAgainWhenTheSourceWasTouched) {
+TEST(Simple, PartsVerifyAgainAfterTheSourceWasTouched) {
   Writer writer;
   writer.add(simple_chunk({"abc", "def"}));
   const auto source = std::make_shared<ChangingSource>(writer.file());

@@ -85,13 +85,13 @@ Parts without_buffers(const Numbers& tags, std::uint64_t records, std::uint64_t 
   return parts;
 }
 
-TEST(Transposed, VarintsComeOutWithTheirTagsLastRecordFirst) {
+TEST(Transposed, VarintsAreWrittenWithTheirTagsLastRecordFirst) {
   const Records want = {"\x08\x96\x01", "\x08\x05"};
   EXPECT_EQ(records_in({}).value_or(Records()), want);
   EXPECT_EQ(records_in({.compression_type = 'z'}).value_or(Records()), want);
 }
 
-TEST(Transposed, EachLengthOfVarintKeepsItsBytes) {
+TEST(Transposed, VarintsOfEachLengthKeepTheirBytes) {
   for (std::size_t size = 1; size <= 10; ++size) {
     const std::string low(size, '\x01');
     std::string varint_bytes(size, '\x81');
@@ -106,7 +106,7 @@ TEST(Transposed, EachLengthOfVarintKeepsItsBytes) {
   }
 }
 
-TEST(Transposed, InlineVarintsUpTo127ComeFromTheHeader) {
+TEST(Transposed, InlineVarintsUpTo127AreStoredInTheHeader) {
   Parts parts = without_buffers({8, 3}, 1, 2);
   parts.subtypes = std::string(1, static_cast<char>(10 + 127));
   EXPECT_EQ(records_in(parts).value_or(Records()), (Records{"\x08\x7f"}));
@@ -114,7 +114,7 @@ TEST(Transposed, InlineVarintsUpTo127ComeFromTheHeader) {
   EXPECT_TRUE(is_damage(parts));
 }
 
-TEST(Transposed, FixedFieldsAndStringsAreTakenAsTheyStand) {
+TEST(Transposed, FixedFieldsAndStringsAreCopied) {
   Parts parts{.buckets = {"abcd12345678", std::string("\x82\x00xy", 4)}, .buffers = {4, 8, 4}};
   parts.tags = {0x15, 0x19, 0x22, 3};
   parts.next = {4 + 1, 4 + 2, 4 + 3, 0};
@@ -127,18 +127,18 @@ TEST(Transposed, FixedFieldsAndStringsAreTakenAsTheyStand) {
             (Records{std::string("\x22\x82\x00xy", 5) + "\x19" + "12345678" + "\x15" + "abcd"}));
 }
 
-TEST(Transposed, SubmessageGetsItsLengthWhenItBegins) {
+TEST(Transposed, SubmessageLengthIsWrittenAtItsBegin) {
   // End of submessage 1 (tag 0x0a stored as 0x0e), an inline varint, begin, record.
   Parts parts = without_buffers({0x0e, 8, 2, 3}, 1, 4);
   parts.subtypes = std::string(1, 10 + 1);
   EXPECT_EQ(records_in(parts).value_or(Records()), (Records{"\x0a\x02\x08\x01"}));
 }
 
-TEST(Transposed, GroupTagsAreNotBalanced) {
+TEST(Transposed, UnbalancedGroupTagsAreAccepted) {
   EXPECT_EQ(records_in(without_buffers({0x0c, 3, 0x0b, 3}, 2, 2)).value_or(Records()), (Records{"\x0b", "\x0c"}));
 }
 
-TEST(Transposed, PlainRecordsTakeTheirLengthsFromTheLastBuffer) {
+TEST(Transposed, NonProtoRecordsTakeTheirLengthsFromTheLastBuffer) {
   Parts parts{.buckets = {"cdab", std::string("\x02\x00\x02", 3)}, .buffers = {4, 3}, .tags = {1}, .next = {0}};
   parts.subtypes.clear();
   parts.reads = {0};
@@ -169,13 +169,13 @@ TEST(Transposed, BytesLeftInBuffersAndBuffersUsedTwiceAreAccepted) {
   EXPECT_TRUE(records_in(parts));
 }
 
-TEST(TransposedRefusal, HeaderTooShortOrTooLong) {
+TEST(TransposedRefusal, HeaderThatIsTooShortOrTooLong) {
   EXPECT_TRUE(is_damage({.behind_header = "x"}));
   EXPECT_TRUE(is_damage({.reads = {0}, .behind_header = {}}));
   EXPECT_TRUE(is_damage({.tags = {8, 3, 8}}));
 }
 
-TEST(TransposedRefusal, BucketsThatTheirBuffersDontFit) {
+TEST(TransposedRefusal, BucketsThatDoNotMatchTheirBuffers) {
   EXPECT_TRUE(is_damage({.buckets = {}}));
   EXPECT_TRUE(is_damage({.buckets = {"\x05\x16"}}));
   EXPECT_TRUE(is_damage({.buckets = {"\x05\x16\x01\x01"}}));
@@ -185,7 +185,7 @@ TEST(TransposedRefusal, BucketsThatTheirBuffersDontFit) {
   EXPECT_FALSE(is_damage({.buckets = {"\x05\x16\x01", ""}}));
 }
 
-TEST(TransposedRefusal, TagsThatNameNoKind) {
+TEST(TransposedRefusal, TagsOfUnknownKind) {
   for (const std::uint64_t tag : Numbers{4, 5, 6, 7, 15, 23}) {
     EXPECT_TRUE(is_damage(without_buffers({3, tag}, 2, 0))) << tag;
   }
@@ -213,13 +213,13 @@ TEST(TransposedRefusal, BufferThatRunsOut) {
   EXPECT_TRUE(is_damage({.subtypes = std::string("\x00\x02", 2)}));
 }
 
-TEST(TransposedRefusal, SubmessagesThatDontPair) {
+TEST(TransposedRefusal, UnpairedSubmessages) {
   EXPECT_TRUE(is_damage(without_buffers({2, 3}, 1, 2)));
   EXPECT_TRUE(is_damage(without_buffers({0x0e, 3}, 1, 2)));
   EXPECT_TRUE(is_damage(without_buffers({3, 0x0e}, 1, 2)));
 }
 
-TEST(TransposedRefusal, OtherCountsAndSizesThanDeclared) {
+TEST(TransposedRefusal, CountsAndSizesOtherThanDeclared) {
   EXPECT_TRUE(is_damage({.records = 1}));
   EXPECT_TRUE(is_damage({.records = 3}));
   EXPECT_TRUE(is_damage({.decoded_size = 4}));
@@ -250,7 +250,7 @@ bool is_limit(const Parts& parts) {
   return !records && records.error().code == Code::kLimit;
 }
 
-TEST(TransposedLimits, BytesInBuffersThatNoOutputTakesAreNotDecompressed) {
+TEST(TransposedLimits, UnusedBytesInBuffersAreNotDecompressed) {
   Parts parts{.compression_type = 'z', .buckets = {std::string(2 << 20, 'x')}, .buffers = {2 << 20}, .tags = {3}};
   parts.next = {0};
   parts.subtypes.clear();
@@ -264,7 +264,7 @@ TEST(TransposedLimits, BytesInBuffersThatNoOutputTakesAreNotDecompressed) {
   EXPECT_EQ(records_in(parts).value_or(Records()), Records(1));
 }
 
-TEST(TransposedLimits, BuffersBucketsAndNodesThatNoOutputUsesAreNotAllocated) {
+TEST(TransposedLimits, UnusedBuffersBucketsAndNodesAreNotAllocated) {
   constexpr std::size_t kMost = 16 << 10;
   for (const bool is_allowed : {true, false}) {
     const std::size_t count = is_allowed ? kMost : kMost + 1;
@@ -283,7 +283,7 @@ TEST(TransposedLimits, BuffersBucketsAndNodesThatNoOutputUsesAreNotAllocated) {
   }
 }
 
-TEST(TransposedLimits, CountsBeyondTheHeadersBytesAllocateNothing) {
+TEST(TransposedLimits, CountsBeyondTheHeaderSizeAllocateNothing) {
   for (const std::uint64_t huge : {std::uint64_t{1} << 31, std::uint64_t{0xffffffff}}) {
     for (const std::string& header :
          {varint(huge) + varint(0), varint(0) + varint(huge), varint(0) + varint(0) + varint(huge)}) {
@@ -302,7 +302,7 @@ int told_of(const Parts& parts) {
   return allocations.take();
 }
 
-TEST(TransposedLimits, ManyRecordsNodesAndBuffersAreToldOfBeforeTheyAreAllocated) {
+TEST(TransposedLimits, LargeAllocationsForRecordsNodesAndBuffersAreAnnounced) {
   constexpr std::uint64_t kLarge = LargeAllocations::kLarge;
   EXPECT_EQ(told_of(without_buffers({3}, kLarge / 8 - 1, 0)), 0);
   EXPECT_EQ(told_of(without_buffers({3}, kLarge / 8, 0)), 1);
@@ -316,7 +316,7 @@ TEST(TransposedLimits, ManyRecordsNodesAndBuffersAreToldOfBeforeTheyAreAllocated
   EXPECT_EQ(told_of(buffers), 3);
 }
 
-TEST(TransposedLimits, IdleNodesAndOpenSubmessagesEndByThemselves) {
+TEST(TransposedLimits, LoopsWithoutOutputAndOpenSubmessagesTerminate) {
   // A thousand no-op nodes, each followed by the next, run by each of many transitions.
   Parts idle = without_buffers(Numbers(1001, 0), 0, 0);
   for (std::size_t i = 0; i < 1000; ++i) idle.next[i] = 1001 + i + 1;

@@ -7,7 +7,7 @@
 namespace recordfs::riegeli {
 namespace {
 
-TEST(ChunkEnd, EmptyRecordsReachUpToTheFirstLegalBoundary) {
+TEST(ChunkEnd, EmptyRecordsExtendToTheFirstLegalBoundary) {
   const auto end_of = [](std::uint64_t num_records) { return chunk_end(64, {.num_records = num_records}); };
   EXPECT_EQ(end_of(0), 104u);
   EXPECT_EQ(end_of(65472), 65536u);
@@ -28,20 +28,20 @@ TEST(ChunkEnd, ChunkOnABlockBoundaryBeginsWithTheBlockHeader) {
   EXPECT_EQ(position_in_chunk(65536, 0), 65560u);
 }
 
-TEST(ChunkEnd, MoreThanAnyFileHoldsIsNowhere) {
+TEST(ChunkEnd, OverflowYieldsTheLargestPosition) {
   const ChunkHeader header{.data_size = std::numeric_limits<std::uint64_t>::max()};
   EXPECT_EQ(chunk_end(64, header), std::numeric_limits<Position>::max());
   EXPECT_EQ(content_end(64, header), std::numeric_limits<Position>::max());
 }
 
-TEST(ChunkBoundary, InsideAndRightBehindABlockHeaderIsNone) {
+TEST(ChunkBoundary, PositionInsideABlockHeaderIsNotABoundary) {
   EXPECT_TRUE(is_chunk_boundary(65536));
   EXPECT_FALSE(is_chunk_boundary(65537));
   EXPECT_FALSE(is_chunk_boundary(65560));
   EXPECT_TRUE(is_chunk_boundary(65561));
 }
 
-TEST(Signature, IsABlockHeaderAndAChunkHeaderWithRightHashes) {
+TEST(Signature, ConsistsOfABlockHeaderAndAChunkHeaderWithValidHashes) {
   const auto block = parse_block_header(file_signature().first(kBlockHeaderSize));
   ASSERT_TRUE(block);
   EXPECT_EQ(block->previous_chunk, 0u);
@@ -52,7 +52,7 @@ TEST(Signature, IsABlockHeaderAndAChunkHeaderWithRightHashes) {
   EXPECT_TRUE(keeps_type_rules(*chunk));
 }
 
-TEST(Kinds, NameTheirTypes) {
+TEST(Kinds, HaveNames) {
   for (const char type : {'s', 'm', 'p', 'r', 't'}) {
     const auto chunk_type = static_cast<ChunkType>(type);
     EXPECT_EQ(type_of(kind_of(chunk_type)), chunk_type);

@@ -31,37 +31,37 @@ inline std::shared_ptr<const Source> source_of(const std::string& bytes) {
   return std::make_shared<MemorySource>(Buffer::copy_of(as_bytes(bytes)).value());
 }
 
-struct Told {
+struct Reading {
   std::vector<ChunkInfo> chunks;
   std::vector<DamagedRegion> damage;
   std::vector<std::string> records;  // "!" for an unreadable one
 };
 
-inline Told told(const std::string& bytes, const Limits& limits = {}) {
-  Told told;
+inline Reading read_bytes(const std::string& bytes, const Limits& limits = {}) {
+  Reading reading;
   const auto container = kFormat.open(source_of(bytes), limits);
-  if (!container) return told;
+  if (!container) return reading;
   std::uint64_t steps = 0;
   for (std::optional<ChunkKey> at = (*container)->first(); at;) {
     if (steps++ > bytes.size()) {
-      ADD_FAILURE() << "the walk does not end";
-      return told;
+      ADD_FAILURE() << "the scan does not end";
+      return reading;
     }
     const auto step = (*container)->scan(*at);
-    if (!step) return told;
-    for (const DamagedRegion& region : step->damage) told.damage.push_back(region);
-    if (step->chunk) told.chunks.push_back(*step->chunk);
+    if (!step) return reading;
+    for (const DamagedRegion& region : step->damage) reading.damage.push_back(region);
+    if (step->chunk) reading.chunks.push_back(*step->chunk);
     at = step->next;
   }
-  for (const ChunkInfo& info : told.chunks) {
+  for (const ChunkInfo& info : reading.chunks) {
     const auto chunk = (*container)->decode(info);
     for (std::uint64_t i = 0; chunk && i < (*chunk)->layout().records(); ++i) {
       const Extent extent = (*chunk)->layout().extent(i);
       const bool is_good = (*chunk)->layout().failure(i) == nullptr;
-      told.records.push_back(is_good ? std::string(as_text((*chunk)->read(extent.begin, extent.size)->bytes)) : "!");
+      reading.records.push_back(is_good ? std::string(as_text((*chunk)->read(extent.begin, extent.size)->bytes)) : "!");
     }
   }
-  return told;
+  return reading;
 }
 
 }  // namespace recordfs::tfrecord

@@ -40,7 +40,7 @@ std::string many_records() {
 
 TEST(PackedTFRecord, EveryChunkCanBeDecodedFirst) {
   const std::string bytes = packed(many_records());
-  const Told all = told(bytes);
+  const Reading all = read_bytes(bytes);
   ASSERT_EQ(all.records.size(), 2000u);
   ASSERT_GT(all.chunks.size(), 5u);
   for (auto chunk = all.chunks.rbegin(); chunk != all.chunks.rend(); ++chunk) {
@@ -54,9 +54,9 @@ TEST(PackedTFRecord, EveryChunkCanBeDecodedFirst) {
 }
 
 // Chunks have the same positions in a scan with other checkpoints, or none.
-TEST(PackedTFRecord, ChunksStandWhereTheyStandFromWhereverTheyAreReached) {
+TEST(PackedTFRecord, ChunkPositionsDoNotDependOnTheScanStart) {
   const std::string bytes = packed(many_records());
-  const Told all = told(bytes);
+  const Reading all = read_bytes(bytes);
   for (const ChunkInfo& chunk : all.chunks) {
     const auto fresh = kFormat.open(source_of(bytes), Limits{});
     ASSERT_TRUE(fresh);
@@ -68,11 +68,11 @@ TEST(PackedTFRecord, ChunksStandWhereTheyStandFromWhereverTheyAreReached) {
   }
 }
 
-TEST(PackedTFRecord, ChunksOfACutFileBeginWhereThoseOfTheWholeDo) {
+TEST(PackedTFRecord, ChunksOfATruncatedFileBeginWhereThoseOfTheWholeDo) {
   const std::string bytes = packed(many_records());
-  const Told whole = told(bytes);
+  const Reading whole = read_bytes(bytes);
   for (std::size_t size = 100; size < bytes.size(); size += 4999) {
-    const Told part = told(bytes.substr(0, size));
+    const Reading part = read_bytes(bytes.substr(0, size));
     ASSERT_LE(part.records.size(), whole.records.size());
     EXPECT_TRUE(std::equal(part.records.begin(), part.records.end(), whole.records.begin()));
     for (std::size_t i = 0; i < part.chunks.size(); ++i) EXPECT_EQ(part.chunks[i].begin, whole.chunks[i].begin);
@@ -85,15 +85,15 @@ TEST(PackedTFRecord, ChunksOfACutFileBeginWhereThoseOfTheWholeDo) {
 TEST(PackedTFRecord, MembersAreOneStream) {
   const std::string file = framed("one") + framed("second") + framed("3");
   for (std::size_t at = 0; at <= file.size(); ++at) {
-    const Told all = told(packed(file.substr(0, at)) + packed(file.substr(at)));
+    const Reading all = read_bytes(packed(file.substr(0, at)) + packed(file.substr(at)));
     EXPECT_EQ(all.records.size(), 3u) << at;
     EXPECT_TRUE(all.damage.empty()) << at;
   }
 }
 
-TEST(PackedTFRecord, ALargeRecordIsAChunkAlone) {
+TEST(PackedTFRecord, LargeRecordIsAChunkOfItsOwn) {
   const std::string bytes = packed(framed("before") + framed(std::string(2u << 20, 'x')) + framed("behind"));
-  const Told all = told(bytes);
+  const Reading all = read_bytes(bytes);
   ASSERT_EQ(all.chunks.size(), 3u);
   EXPECT_EQ(all.records.size(), 3u);
   EXPECT_TRUE(all.damage.empty());
@@ -106,9 +106,9 @@ TEST(PackedTFRecord, ALargeRecordIsAChunkAlone) {
 
   Limits limits;
   limits.decoded_chunk = 1u << 20;
-  EXPECT_EQ(told(bytes, limits).records, (std::vector<std::string>{"before", "behind"}));
+  EXPECT_EQ(read_bytes(bytes, limits).records, (std::vector<std::string>{"before", "behind"}));
   for (std::size_t size = 150; size < bytes.size(); size += 11) {
-    const Told part = told(bytes.substr(0, size), limits);
+    const Reading part = read_bytes(bytes.substr(0, size), limits);
     ASSERT_LE(part.chunks.size(), all.chunks.size());
     for (std::size_t i = 0; i < part.chunks.size(); ++i) EXPECT_EQ(part.chunks[i].begin, all.chunks[i].begin);
     ASSERT_EQ(part.damage.size(), 1u) << size;
@@ -116,17 +116,17 @@ TEST(PackedTFRecord, ALargeRecordIsAChunkAlone) {
   }
 }
 
-TEST(PackedTFRecord, ALargeRecordAtTheEndHasTheEndOfTheStream) {
+TEST(PackedTFRecord, LargeRecordAtTheEndIncludesTheEndOfTheStream) {
   for (std::size_t size = 2u << 20; size < (2u << 20) + 8; ++size) {
     const std::string bytes = packed(framed(std::string(size, 'x')));
-    const Told all = told(bytes);
+    const Reading all = read_bytes(bytes);
     ASSERT_EQ(all.chunks.size(), 1u);
     EXPECT_EQ(all.chunks[0].end, bytes.size());
     EXPECT_TRUE(all.damage.empty());
   }
 }
 
-TEST(PackedTFRecord, NothingIsReadBehindTheEndOfACutStream) {
+TEST(PackedTFRecord, NothingIsReadAfterTheEndOfATruncatedStream) {
   constexpr std::size_t kHeads = 10 + 5;  // the heads of a gzip member and of a stored block
   constexpr std::size_t kThere = 8;
   const auto source = source_of(packed(framed("one"), 0).substr(0, kHeads + kThere));
@@ -140,26 +140,26 @@ TEST(PackedTFRecord, NothingIsReadBehindTheEndOfACutStream) {
   EXPECT_EQ(again->ending(), Ending::kCut);
 }
 
-TEST(PackedTFRecord, BehindAWrongLengthTheNextRecordIsRead) {
+TEST(PackedTFRecord, NextRecordIsReadAfterAWrongLength) {
   std::string file = framed("one") + framed("second") + framed("3");
   file[framed("one").size()] ^= 1;
   file[framed("one").size() + 5] ^= 1;
   for (const std::uint64_t scan_bytes : {std::uint64_t{1}, Limits{}.scan_bytes}) {
     Limits limits;
     limits.scan_bytes = scan_bytes;
-    const Told all = told(packed(file, 0), limits);
+    const Reading all = read_bytes(packed(file, 0), limits);
     EXPECT_EQ(all.records, (std::vector<std::string>{"one", "3"}));
     ASSERT_EQ(all.damage.size(), 1u);
     EXPECT_EQ(all.damage[0].reason, "a length that does not match its checksum");
   }
 }
 
-TEST(PackedTFRecord, BehindABrokenMemberTheNextOneIsRead) {
+TEST(PackedTFRecord, NextMemberIsReadAfterABrokenOne) {
   const std::string first = packed(framed("one"));
   const std::string broken = packed(framed(std::string(5000, 'x')));
   std::string file = first + broken + packed(framed("3") + framed("4"));
   for (std::size_t i = 0; i < 10; ++i) file[first.size() + 10 + i] = '\x7f';
-  const Told all = told(file);
+  const Reading all = read_bytes(file);
   EXPECT_EQ(all.records, (std::vector<std::string>{"one", "3", "4"}));
   ASSERT_EQ(all.damage.size(), 1u);
   EXPECT_EQ(all.damage[0].begin, first.size());
@@ -167,27 +167,27 @@ TEST(PackedTFRecord, BehindABrokenMemberTheNextOneIsRead) {
 }
 
 // Several records, and the broken bytes between them, are in one byte of the file. Each region still takes one byte.
-TEST(PackedTFRecord, AWalkGoesOnWhereDamageTakesNoByteOfTheFile) {
+TEST(PackedTFRecord, ScanAdvancesPastDamageWithinOneCompressedByte) {
   std::string file = framed("one");
   for (int i = 0; i < 20; ++i) file += std::string(40, 'x') + framed("");
   file += std::string(40, 'x');
   std::mt19937 random(1);
   std::ranges::generate_n(std::back_inserter(file), 1000, [&] { return static_cast<char>(random() & 0xFF); });
-  const Told all = told(packed(file));
+  const Reading all = read_bytes(packed(file));
   EXPECT_EQ(all.records.size(), 21u);
   ASSERT_EQ(all.damage.size(), 21u);
   for (std::size_t i = 1; i < all.damage.size(); ++i) EXPECT_GT(all.damage[i].begin, all.damage[i - 1].begin);
 }
 
 TEST(PackedTFRecord, BytesBetweenMembersAreDamage) {
-  const Told all = told(packed(framed("one")) + "more" + packed(framed("two")));
+  const Reading all = read_bytes(packed(framed("one")) + "more" + packed(framed("two")));
   EXPECT_EQ(all.records, (std::vector<std::string>{"one", "two"}));
   ASSERT_EQ(all.damage.size(), 1u);
   EXPECT_EQ(all.damage[0].end - all.damage[0].begin, 4u);
 }
 
-TEST(PackedTFRecord, BytesBehindTheStreamAreDamage) {
-  const Told all = told(packed(framed("one")) + "more");
+TEST(PackedTFRecord, BytesAfterTheStreamAreDamage) {
+  const Reading all = read_bytes(packed(framed("one")) + "more");
   EXPECT_EQ(all.records.size(), 1u);
   ASSERT_EQ(all.damage.size(), 1u);
   EXPECT_EQ(all.damage[0].damage_class, DamageClass::kDamage);

@@ -20,7 +20,7 @@ const std::string kThree = framed("one") + framed("second") + framed("3");
 constexpr std::size_t kSecond = 19;  // begin of its header
 constexpr std::size_t kThird = 41;
 
-TEST(PlainTFRecord, EmptyFileIsOneByItsNameAlone) {
+TEST(PlainTFRecord, EmptyFileIsRecognizedByItsNameOnly) {
   for (const char* name :
        {"a.tfrecord", "a.tfrecords", "a.tfrecord.gz", "train-00000-of-00010", "a.tfrecord-00001-of-00002",
         "events.out.tfevents.1611911647.host", "a.tfrecord-00001-of-00002.gz"}) {
@@ -31,7 +31,7 @@ TEST(PlainTFRecord, EmptyFileIsOneByItsNameAlone) {
   }
 }
 
-TEST(PlainTFRecord, ChecksumsSpeakForIt) {
+TEST(PlainTFRecord, FileIsRecognizedByItsChecksums) {
   EXPECT_EQ(bid(kThree, ProbeDepth::kHead), 64);
   EXPECT_EQ(bid(kThree.substr(0, 13), ProbeDepth::kHead), 32);
   EXPECT_EQ(bid(flipped(kThree, 13), ProbeDepth::kHead), 32);
@@ -40,10 +40,10 @@ TEST(PlainTFRecord, ChecksumsSpeakForIt) {
   EXPECT_EQ(bid("text that is longer than a header", ProbeDepth::kSearch), 0);
 }
 
-TEST(PlainTFRecord, RunsHoldRecordsUpTo256KiB) {
+TEST(PlainTFRecord, ChunksHoldRecordsUpTo256KiB) {
   const std::string large(200 << 10, 'x');
-  const Told all =
-      told(framed("a") + framed(large) + framed(large) + framed(std::string(300 << 10, 'y')) + framed("z"));
+  const Reading all =
+      read_bytes(framed("a") + framed(large) + framed(large) + framed(std::string(300 << 10, 'y')) + framed("z"));
   ASSERT_EQ(all.chunks.size(), 4u);
   EXPECT_EQ(all.chunks[0].records, 2u);
   EXPECT_EQ(all.chunks[2].decoded_size, 300u << 10);
@@ -51,15 +51,15 @@ TEST(PlainTFRecord, RunsHoldRecordsUpTo256KiB) {
   EXPECT_TRUE(all.damage.empty());
 }
 
-TEST(PlainTFRecord, WrongDataCostTheirRecordAlone) {
-  const Told all = told(flipped(kThree, kSecond + 12));
+TEST(PlainTFRecord, WrongDataLosesOnlyItsRecord) {
+  const Reading all = read_bytes(flipped(kThree, kSecond + 12));
   EXPECT_EQ(all.records, (Records{"one", "!", "3"}));
   EXPECT_TRUE(all.damage.empty());
 }
 
-TEST(PlainTFRecord, HeaderWithOneWrongByteIsARegionOfItsRecord) {
+TEST(PlainTFRecord, HeaderWithOneWrongByteIsOneDamagedRegion) {
   for (std::size_t at = kSecond; at < kSecond + 12; ++at) {
-    const Told all = told(flipped(kThree, at));
+    const Reading all = read_bytes(flipped(kThree, at));
     EXPECT_EQ(all.records, (Records{"one", "3"})) << at;
     ASSERT_EQ(all.damage.size(), 1u);
     EXPECT_EQ(all.damage[0].begin, kSecond);
@@ -70,11 +70,11 @@ TEST(PlainTFRecord, HeaderWithOneWrongByteIsARegionOfItsRecord) {
 
 TEST(PlainTFRecord, HeaderWithOneWrongByteHidesNoRecordsInsideItsData) {
   const std::string file = framed("one") + framed(framed("in") + framed("side")) + framed("two");
-  EXPECT_EQ(told(flipped(file, kSecond)).records, (Records{"one", "two"}));
+  EXPECT_EQ(read_bytes(flipped(file, kSecond)).records, (Records{"one", "two"}));
 }
 
-TEST(PlainTFRecord, BehindAnyOtherHeaderTheNextRecordIsSearchedFor) {
-  const Told all = told(flipped(flipped(kThree, kSecond), kSecond + 9));
+TEST(PlainTFRecord, NextRecordIsSearchedForAfterAnyOtherHeader) {
+  const Reading all = read_bytes(flipped(flipped(kThree, kSecond), kSecond + 9));
   EXPECT_EQ(all.records, (Records{"one", "3"}));
   ASSERT_EQ(all.damage.size(), 1u);
   EXPECT_EQ(all.damage[0].end, kThird);
@@ -82,12 +82,12 @@ TEST(PlainTFRecord, BehindAnyOtherHeaderTheNextRecordIsSearchedFor) {
 }
 
 // Its length points into a later record: anywhere, or to eight bytes of data that look like a header.
-TEST(PlainTFRecord, ARecordThatLostBytesHidesNoOther) {
+TEST(PlainTFRecord, RecordWithDeletedBytesHidesNoOther) {
   for (const std::size_t lost : {std::size_t{50}, std::size_t{60}}) {
     std::string file = framed("one") + framed(std::string(100, 'x'));
     const std::size_t second = framed("one").size();
     for (int i = 0; i < 9; ++i) file += framed("record " + std::to_string(i));
-    const Told all = told(file.erase(second + 30, lost));
+    const Reading all = read_bytes(file.erase(second + 30, lost));
     ASSERT_EQ(all.records.size(), 10u) << lost;
     EXPECT_EQ(all.records[1], "record 0");
     ASSERT_EQ(all.damage.size(), 1u);
@@ -97,25 +97,25 @@ TEST(PlainTFRecord, ARecordThatLostBytesHidesNoOther) {
 }
 
 // The records inside the data end where it ends.
-TEST(PlainTFRecord, ADamagedRecordBeforeADamagedHeaderHidesNoRecordsInsideItsData) {
+TEST(PlainTFRecord, DamagedRecordBeforeADamagedHeaderHidesNoRecordsInsideItsData) {
   const std::string file = framed("one") + framed("x" + framed("in") + framed("side")) + framed("two") + framed("3");
   const std::size_t third = file.size() - framed("3").size() - framed("two").size();
   const std::string hit = flipped(flipped(flipped(file, framed("one").size() + 12), third), third + 9);
-  EXPECT_EQ(told(hit).records, (Records{"one", "!", "3"}));
+  EXPECT_EQ(read_bytes(hit).records, (Records{"one", "!", "3"}));
 }
 
-TEST(PlainTFRecord, SearchGoesOnInTheNextStep) {
+TEST(PlainTFRecord, SearchContinuesInTheNextStep) {
   Limits limits;
   limits.scan_bytes = 1000;
-  const Told all = told(framed("one") + std::string(500000, '\0') + framed("two"), limits);
+  const Reading all = read_bytes(framed("one") + std::string(500000, '\0') + framed("two"), limits);
   EXPECT_EQ(all.records, (Records{"one", "two"}));
   ASSERT_EQ(all.damage.size(), 1u);
   EXPECT_EQ(all.damage[0].end - all.damage[0].begin, 500000u);
 }
 
-TEST(PlainTFRecord, CutTailIsUnfinished) {
+TEST(PlainTFRecord, TruncatedTailIsUnfinished) {
   for (std::size_t size = kThird + 1; size < kThree.size(); ++size) {
-    const Told all = told(kThree.substr(0, size));
+    const Reading all = read_bytes(kThree.substr(0, size));
     EXPECT_EQ(all.records, (Records{"one", "second"}));
     ASSERT_EQ(all.damage.size(), 1u);
     EXPECT_EQ(all.damage[0].damage_class, DamageClass::kUnfinished);

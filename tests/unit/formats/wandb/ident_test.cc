@@ -47,7 +47,7 @@ Position origin_of(const std::string& bytes) {
   return find_wire(source, 8 << 20)->origin;
 }
 
-TEST(WandbIdent, NameAndNumberMakeIt) {
+TEST(WandbIdent, IsParsedFromNameAndNumber) {
   EXPECT_EQ(parse_ident(as_bytes(kIdent))->record_type, "wandb_internal.Record");
   EXPECT_EQ(parse_ident(as_bytes(std::string(":SWL\xd6\xe1\x01", 7)))->record_type, "");
   EXPECT_EQ(parse_ident(as_bytes(std::string(":SWL\xd6\xe1\x02", 7)))->record_type, "swanlab.record.v1.Record");
@@ -66,7 +66,7 @@ TEST(WandbIdent, FramesAreFoundByTheirFragments) {
   }
 }
 
-TEST(WandbIdent, FramesAreFoundWhereTheFirstIsDamaged) {
+TEST(WandbIdent, FramesAreFoundIfTheFirstIsDamaged) {
   for (const std::size_t origin : {std::size_t{0}, std::size_t{7}}) {
     std::string bytes = file(origin, 500, 300);
     std::fill_n(bytes.begin() + 7, 20000, '?');
@@ -74,7 +74,7 @@ TEST(WandbIdent, FramesAreFoundWhereTheFirstIsDamaged) {
   }
 }
 
-TEST(WandbIdent, FramesOfACutFileAreTheSame) {
+TEST(WandbIdent, FramesOfATruncatedFileAreTheSame) {
   const std::string whole = file(7, 40000, 2);
   for (std::size_t size = 100; size < whole.size(); size += 777)
     EXPECT_EQ(origin_of(whole.substr(0, size)), 7u) << size;
