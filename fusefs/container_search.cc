@@ -7,7 +7,7 @@
 #include <system_error>
 
 #include "core/base/source.h"
-#include "fusefs/opening.h"
+#include "fusefs/open_container.h"
 
 namespace recordfs {
 namespace {

@@ -16,7 +16,7 @@
 #include <fmt/format.h>
 
 #include "core/base/utf8.h"
-#include "fusefs/say.h"
+#include "fusefs/messages.h"
 
 namespace recordfs {
 namespace {
@@ -124,7 +124,7 @@ void DaemonLog::answer(const std::string& line) const { put(LOG_NOTICE, line); }
 
 void DaemonLog::put(int priority, const std::string& line) const {
   switch (target_.load()) {
-    case Target::kStderr: return say(line);
+    case Target::kStderr: return print_message(line);
     case Target::kSystemLog: return ::syslog(priority, "%s", printable(line).c_str());
     case Target::kFile: break;
   }

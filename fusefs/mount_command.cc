@@ -24,14 +24,14 @@
 #include "fusefs/exit_status.h"
 #include "fusefs/glue/follower.h"
 #include "fusefs/glue/session.h"
+#include "fusefs/messages.h"
 #include "fusefs/mount_point.h"
-#include "fusefs/opening.h"
-#include "fusefs/readiness.h"
-#include "fusefs/record_types.h"
-#include "fusefs/say.h"
-#include "fusefs/sources.h"
+#include "fusefs/mount_sources.h"
+#include "fusefs/open_container.h"
+#include "fusefs/ready_notification.h"
 #include "fusefs/statistics.h"
 #include "fusefs/tree/mount_tree.h"
+#include "fusefs/user_types.h"
 
 namespace recordfs {
 namespace {
@@ -75,20 +75,20 @@ std::optional<std::string> enter_namespace(const std::string& place) {
 }
 
 // What the mount goes on to read. To be asked before it stands.
-Reach reach_of(const Options& options, const Services& services) {
-  Reach reach;
+AllowedPaths allowed_paths(const Options& options, const Services& services) {
+  AllowedPaths allowed;
   for (const std::string& source : options.sources) {
     std::error_code failed;
-    reach.readable.push_back(found_at(source));
-    reach.reads_all_owners |= std::filesystem::is_directory(source, failed);
+    allowed.readable.push_back(found_at(source));
+    allowed.reads_all_owners |= std::filesystem::is_directory(source, failed);
   }
   if (services.index) {
     make_directory(*services.index);
-    reach.saved.push_back(found_at(services.index->directory));
+    allowed.saved.push_back(found_at(services.index->directory));
   }
   // Each thread of the loop opens it for itself.
-  reach.devices.push_back(found_at("/dev/fuse"));
-  return reach;
+  allowed.devices.push_back(found_at("/dev/fuse"));
+  return allowed;
 }
 
 SessionOptions session_options(const Options& options, const MountPoint& point) {
@@ -108,8 +108,8 @@ SessionOptions session_options(const Options& options, const MountPoint& point) 
 }
 
 // The types of records that were named. As it is said: what is wrong with them.
-Result<GivenTypes> named_types(const Options& options) {
-  auto types = read_record_types(options.descriptors, options.type);
+Result<UserTypes> named_types(const Options& options) {
+  auto types = read_user_types(options.descriptors, options.type);
   if (types) return types;
   Error why = std::move(types).error();
   why.detail = fmt::format("-o descriptors={}: {}", options.redact ? "..." : options.descriptors, why.detail);
@@ -117,7 +117,7 @@ Result<GivenTypes> named_types(const Options& options) {
 }
 
 // Whether libprotobuf may be needed. Of the containers of a mirrored directory nobody knows.
-bool may_decode_messages(const MountTree& tree, const GivenTypes& types) {
+bool may_decode_messages(const MountTree& tree, const UserTypes& types) {
   const auto stores = tree.stores();
   return tree.may_change() || std::ranges::any_of(stores, [&types](const auto& store) {
            return RecordDecoder(store->container(), types).decodes_messages();
@@ -125,7 +125,7 @@ bool may_decode_messages(const MountTree& tree, const GivenTypes& types) {
 }
 
 // Mounts what was opened, and serves it to the end.
-std::optional<Refusal> serve_sources(const Options& options, const GivenTypes& types, Readiness& readiness,
+std::optional<Refusal> serve_sources(const Options& options, const UserTypes& types, ReadyNotification& ready,
                                      bool tells_name, Services& services, DaemonLog& log) {
   const auto cannot_mount = [&](const std::string& reason) {
     return Refusal{kExitCannotMount, fmt::format("{}: cannot mount: {}", shown_mountpoint(options), reason)};
@@ -139,7 +139,7 @@ std::optional<Refusal> serve_sources(const Options& options, const GivenTypes& t
   tree.prepare();
   std::optional<Follower> follower;
   if (!opened->followed.empty()) follower.emplace(tree, std::move(opened->followed), services.log);
-  const Reach reach = reach_of(options, services);
+  const AllowedPaths allowed = allowed_paths(options, services);
   const bool confines = options.sandbox.value_or(kConfines);
   // What is opened when it is first needed can't be opened later. And nothing is read from sources between the mount
   // and its first answer: whoever comes to it by then can't be interrupted.
@@ -153,19 +153,19 @@ std::optional<Refusal> serve_sources(const Options& options, const GivenTypes& t
             std::fflush(stdout);
           },
       .in_background = [&] { log.begin(!options.foreground); },
-      .keeper_can_confine =
+      .unmount_guard_can_confine =
           [&] {
-            if (confines) static_cast<void>(confine_keeper());  // its log is closed
+            if (confines) static_cast<void>(confine_unmount_guard());  // its log is closed
           },
       .can_confine =
           [&] {
             if (!confines) return;
-            for (const std::string& kept : confine(reach)) log.write(Severity::kWarning, "not given up: " + kept);
+            for (const std::string& kept : confine(allowed)) log.write(Severity::kWarning, "not given up: " + kept);
           },
       .stands =
           [&] {
-            readiness.tell(fmt::format("{} on {}", shown_source(options, 0), shown_mountpoint(options)),
-                           !options.foreground);
+            ready.notify(fmt::format("{} on {}", shown_source(options, 0), shown_mountpoint(options)),
+                         !options.foreground);
           },
       .abandoned = [&] { log.write(Severity::kWarning, "a source does not answer: ended without waiting for it"); },
       .in_use =
@@ -191,13 +191,13 @@ std::optional<Refusal> serve_sources(const Options& options, const GivenTypes& t
 int mount_sources(Options options) {
   if (options.fake) return kExitGood;
   const auto refuse = [](int status, const std::string& reason) {
-    say(reason);
+    print_message(reason);
     return status;
   };
   // First of all: what is opened later may get the number that was given.
-  auto readiness = Readiness::of(options.ready_fd);
-  if (!readiness) {
-    return refuse(kExitWrongUse, fmt::format("--ready-fd {}: {}", *options.ready_fd, readiness.error().detail));
+  auto ready = ReadyNotification::of(options.ready_fd);
+  if (!ready) {
+    return refuse(kExitWrongUse, fmt::format("--ready-fd {}: {}", *options.ready_fd, ready.error().detail));
   }
   if (options.mount_namespace) {
     if (auto problem = enter_namespace(*options.mount_namespace)) return refuse(kExitCannotMount, *problem);
@@ -220,7 +220,7 @@ int mount_sources(Options options) {
   services.index = std::move(*index);
   services.address_bits = address_bits(options);
   if (options.listed_keys) services.keys.table.keys = *options.listed_keys;
-  const auto refusal = serve_sources(options, *types, *readiness, *chosen, services, log);
+  const auto refusal = serve_sources(options, *types, *ready, *chosen, services, log);
   if (!refusal) return kExitGood;
   log.write(Severity::kError, refusal->reason);
   return refusal->status;

@@ -118,7 +118,7 @@ std::optional<std::uint64_t> parse_size(const std::string& text) {
   return number << shift;
 }
 
-ParsedOptions parse_options(Form form, int argc, const char* const* argv, const Told& told) {
+ParsedOptions parse_options(Form form, int argc, const char* const* argv, const OptionTexts& texts) {
   CommandLine line;
   line.options.form = form;
   CLI::App app;
@@ -128,8 +128,8 @@ ParsedOptions parse_options(Form form, int argc, const char* const* argv, const 
   } catch (const CLI::ParseError& stopped) {
     return wrong_use(stopped.what());
   }
-  if (line.wants_help) return {.status = 0, .output = told.help()};
-  if (line.wants_version) return {.status = 0, .output = told.version()};
+  if (line.wants_help) return {.status = 0, .output = texts.help()};
+  if (line.wants_version) return {.status = 0, .output = texts.version()};
   return finished(std::move(line));
 }
 

@@ -70,13 +70,13 @@ struct ParsedOptions {
 };
 
 // Texts that are made only for who asks for them.
-struct Told {
+struct OptionTexts {
   std::function<std::string()> help;
   std::function<std::string()> version;
 };
 
 // Nothing but the command line is looked at: whether a source or a mount point is there, is not.
-ParsedOptions parse_options(Form form, int argc, const char* const* argv, const Told& told);
+ParsedOptions parse_options(Form form, int argc, const char* const* argv, const OptionTexts& texts);
 
 // "64M" as bytes: a decimal number and K, M, G or T for powers of 1024. nullopt for anything else and for what
 // passes 64 bits.

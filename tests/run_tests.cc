@@ -1,5 +1,5 @@
-// Runs the tests of a program: all of them, or with --sources=a_test.cc,b_test.cc those of these source files. Understands
-// GoogleTest's own options, too.
+// Runs the tests of a program: all of them, or with --sources=a_test.cc,b_test.cc those of these source files.
+// Understands GoogleTest's own options, too.
 #include <cstdio>
 #include <set>
 #include <string>

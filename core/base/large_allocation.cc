@@ -9,10 +9,10 @@ LargeAllocations::LargeAllocations() : before_(current_) { current_ = this; }
 LargeAllocations::~LargeAllocations() { current_ = before_; }
 
 Result<void> LargeAllocations::ask_large() {
-  if (auto may = Caller::may_be_slow(); !may) return may;
+  if (auto may = RequestContext::permit_slow_work(); !may) return may;
   if (current_ == nullptr) return {};
   current_->on_large_allocation();
-  return Caller::may_be_slow();
+  return RequestContext::permit_slow_work();
 }
 
 }  // namespace recordfs

@@ -7,7 +7,7 @@
 #include <new>
 #include <vector>
 
-#include "core/base/caller.h"
+#include "core/base/request_context.h"
 
 namespace recordfs {
 
@@ -25,7 +25,7 @@ class LargeAllocations {
   LargeAllocations& operator=(const LargeAllocations&) = delete;
 
   // Tells the calling thread's listener, if it has one and `bytes` are so many. Fails where they are not to be
-  // allocated: as Caller::may_be_slow() does.
+  // allocated: as RequestContext::permit_slow_work() does.
   static Result<void> ask(std::uint64_t bytes) {
     if (bytes < kLarge) return {};
     return ask_large();
@@ -42,7 +42,7 @@ class LargeAllocations {
   }
 
  private:
-  // May return without the turn that it waits for when the calling thread's caller gave up: then nothing is allocated.
+  // May return without the turn that it waits for when the request was cancelled: then nothing is allocated.
   virtual void on_large_allocation() = 0;
 
   static Result<void> ask_large();

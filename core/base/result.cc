@@ -22,7 +22,7 @@ std::string_view to_string(Code code) {
   return "unknown";
 }
 
-bool lies_in_the_bytes(Code code) {
+bool is_permanent(Code code) {
   return code == Code::kDamage || code == Code::kUnfinished || code == Code::kStale || code == Code::kUnsupported ||
          code == Code::kLimit;
 }

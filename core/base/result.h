@@ -33,7 +33,7 @@ enum class Code : std::uint8_t {
 std::string_view to_string(Code code);
 
 // Whether a failure lies in the bytes themselves, so that another try fails in the same way. All others may pass.
-bool lies_in_the_bytes(Code code);
+bool is_permanent(Code code);
 
 struct Error {
   Code code = Code::kDamage;

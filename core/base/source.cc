@@ -14,16 +14,16 @@
 
 #include <fmt/format.h>
 
-#include "core/base/caller.h"
 #include "core/base/counted.h"
 #include "core/base/filesystem.h"
+#include "core/base/request_context.h"
 
 namespace recordfs {
 namespace {
 
 constexpr std::size_t kEndBytes = 4096;
 constexpr std::uint64_t kEndBytesRead = 128u << 10;  // that the kernel reads when a file is opened
-constexpr std::size_t kPiece = 4u << 20;             // a long read checks after each if its caller gave up
+constexpr std::size_t kPiece = 4u << 20;             // a long read checks after each if its request was cancelled
 constexpr int kMostInterruptions = 100;              // of one read, which no signal brings about
 // The kernel writes a file's time stamp before the bytes, and one stamp may stand for several writes.
 constexpr std::chrono::milliseconds kFineStamp{30};
@@ -58,7 +58,7 @@ Result<std::size_t> read_in_pieces(const Source& source, Position at, MutableByt
   std::size_t done = 0;
   while (done < out.size()) {
     const std::size_t piece = std::min(kPiece, out.size() - done);
-    if (auto may = Caller::may_go_on(piece); !may) return std::move(may).error();
+    if (auto may = RequestContext::spend(piece); !may) return std::move(may).error();
     auto got = source.read_at(at + done, out.subspan(done, piece));
     if (!got) return got;
     done += *got;
@@ -178,7 +178,7 @@ Result<std::size_t> FileSource::read_descriptor(Position at, MutableBytes out) c
 }
 
 Result<std::size_t> FileSource::read_at(Position at, MutableBytes out) const {
-  if (auto may = Caller::may_wait_for(filesystem_); !may) return std::move(may).error();
+  if (auto may = RequestContext::permit_wait_for(filesystem_); !may) return std::move(may).error();
   auto got = read_descriptor(at, out.first(bytes_until_end(size_, at, out.size())));
   if (!got) return got;
   // After the bytes, not before: what was read is older than this look at the file.
@@ -188,7 +188,7 @@ Result<std::size_t> FileSource::read_at(Position at, MutableBytes out) const {
 
 Result<Position> FileSource::next_data(Position at) const {
   if (at >= size_) return size_;
-  if (auto may = Caller::may_wait_for(filesystem_); !may) return std::move(may).error();
+  if (auto may = RequestContext::permit_wait_for(filesystem_); !may) return std::move(may).error();
   const off_t found = ::lseek(descriptor_.number(), static_cast<off_t>(at), SEEK_DATA);
   const bool ends_with_hole = found < 0 && errno == ENXIO;
   // As in read_at(). A file that was cut off has no data there either.

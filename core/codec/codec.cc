@@ -4,8 +4,8 @@
 
 #include <fmt/format.h>
 
-#include "core/base/caller.h"
 #include "core/base/large_allocation.h"
+#include "core/base/request_context.h"
 #include "core/codec/backend.h"
 #include "core/codec/lz4_block.h"
 
@@ -24,7 +24,7 @@ class AskingStream final : public DecodeStream {
     std::size_t done = 0;
     for (;;) {
       const std::size_t piece = std::min(kPiece, out.size() - done);
-      if (auto may = Caller::may_go_on(piece); !may) return std::move(may).error();
+      if (auto may = RequestContext::spend(piece); !may) return std::move(may).error();
       auto got = stream_->read(out.subspan(done, piece));
       if (!got) return got;
       done += *got;

@@ -95,7 +95,7 @@ class DecodeStream {
   // The end of the stream must also be the end of the stored bytes, unless the stream was opened with Tail::kIgnored.
   //
   // Fails with kDamage, kLimit (too much memory required), kUnsupported and kOutOfMemory; all later calls then fail
-  // too. Also fails as Caller::may_go_on(), which is called before each piece of a large read.
+  // too. Also fails as RequestContext::spend(), which is called before each piece of a large read.
   virtual Result<std::size_t> read(MutableBytes out) = 0;
   // Returns how many stored bytes the stream has not used. At its end these are the bytes that follow it.
   virtual std::size_t stored_left() const = 0;

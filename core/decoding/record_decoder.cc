@@ -29,14 +29,14 @@ bool is_plain_text(std::string_view text) {
 }
 
 // Returns whether an error may be transient, so that it must not be reported as a property of the record.
-bool may_pass(Code code) { return !lies_in_the_bytes(code); }
+bool may_pass(Code code) { return !is_permanent(code); }
 
 Error too_much_text() { return {.code = Code::kLimit, .detail = "what it is decoded to is too large"}; }
 
 }  // namespace
 
-RecordDecoder::RecordDecoder(const Container& container, GivenTypes given, std::uint64_t most_text)
-    : container_(container), given_(std::move(given)), most_text_(most_text) {}
+RecordDecoder::RecordDecoder(const Container& container, UserTypes user_types, std::uint64_t most_text)
+    : container_(container), user_types_(std::move(user_types)), most_text_(most_text) {}
 
 bool RecordDecoder::may_have_type() const {
   const auto type = container_.record_type();
@@ -44,16 +44,16 @@ bool RecordDecoder::may_have_type() const {
 }
 
 bool RecordDecoder::decodes() const {
-  return !given_.type.empty() || container_.has_values() || container_.may_hold_messages() || may_have_type();
+  return !user_types_.type.empty() || container_.has_values() || container_.may_hold_messages() || may_have_type();
 }
 
 bool RecordDecoder::decodes_messages() const {
-  if (!given_.type.empty()) return true;
+  if (!user_types_.type.empty()) return true;
   return container_.has_descriptors() && (container_.has_values() || may_have_type());
 }
 
 Result<std::optional<Value>> RecordDecoder::value_of(Bytes record) const {
-  if (!given_.type.empty()) return std::optional(Value{Message{given_.type, record}});
+  if (!user_types_.type.empty()) return std::optional(Value{Message{user_types_.type, record}});
   const bool may_be_any_message = container_.may_hold_messages();
   if (container_.has_values()) {
     auto value = container_.value(record);
@@ -70,7 +70,7 @@ Result<std::optional<Value>> RecordDecoder::value_of(Bytes record) const {
 }
 
 Result<RecordDecoder::Types> RecordDecoder::find_types(const ChunkInfo& chunk) const {
-  if (given_.descriptors != nullptr) return shared_types(given_.descriptors);
+  if (user_types_.descriptors != nullptr) return shared_types(user_types_.descriptors);
   if (!container_.has_descriptors()) return Types();
   const auto descriptors = container_.descriptors(chunk);
   if (!descriptors) return descriptors.error();

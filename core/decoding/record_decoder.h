@@ -14,9 +14,9 @@
 
 #include "core/base/bytes.h"
 #include "core/base/result.h"
-#include "core/decoding/given_types.h"
 #include "core/decoding/json_writer.h"
 #include "core/decoding/message_types.h"
+#include "core/decoding/user_types.h"
 #include "core/formats/container.h"
 #include "core/formats/value.h"
 
@@ -28,7 +28,7 @@ class RecordDecoder {
   static constexpr std::uint64_t kMostText = 128u << 20;  // bytes of output for one record
 
   // `container` must outlive the decoder.
-  explicit RecordDecoder(const Container& container, GivenTypes given = {}, std::uint64_t most_text = kMostText);
+  explicit RecordDecoder(const Container& container, UserTypes user_types = {}, std::uint64_t most_text = kMostText);
 
   // Returns whether records of this container can be decoded at all.
   bool decodes() const;
@@ -73,7 +73,7 @@ class RecordDecoder {
   Result<std::string> document_of(const ChunkInfo& chunk, const Value& value) const;
 
   const Container& container_;
-  const GivenTypes given_;
+  const UserTypes user_types_;
   const std::uint64_t most_text_;
   mutable std::mutex mutex_;
   mutable std::vector<TypesOfChunk> recent_;  // guarded by mutex_; types of the most recently used chunks

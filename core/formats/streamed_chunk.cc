@@ -76,7 +76,7 @@ Result<void> StreamedChunk::decode(std::uint64_t end) const {
     stored_ = Buffer();
     return {};
   }
-  if (!lies_in_the_bytes(all.error().code)) return explain_(std::move(all).error());
+  if (!is_permanent(all.error().code)) return explain_(std::move(all).error());
   // Excludes the last piece, because the stream did not end correctly after it.
   auto sound = sound_front((payload_ - 1) / kPiece * kPiece);
   if (!sound) return explain_(std::move(sound).error());
@@ -100,7 +100,7 @@ Result<Buffer> StreamedChunk::sound_front(std::size_t most) const {
       if (auto grown = bytes->grow(std::min(most, 2 * sound)); !grown) return std::move(grown).error();
     }
     const auto got = (*stream)->read(bytes->span().subspan(sound, kPiece));
-    if (!got && !lies_in_the_bytes(got.error().code)) return got.error();
+    if (!got && !is_permanent(got.error().code)) return got.error();
     if (!got || *got < kPiece) break;
     sound += kPiece;
   }

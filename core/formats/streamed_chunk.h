@@ -7,7 +7,7 @@
 #include <mutex>
 #include <optional>
 
-#include "core/base/patient_mutex.h"
+#include "core/base/cancellable_mutex.h"
 #include "core/codec/codec.h"
 #include "core/formats/chunk.h"
 
@@ -57,7 +57,7 @@ class StreamedChunk final : public Chunk {
   const std::uint64_t memory_;
   const std::function<Error(Error)> explain_;
 
-  mutable PatientMutex decoding_;         // held during decoding; guards the next two members
+  mutable CancellableMutex decoding_;     // held during decoding; guards the next two members
   mutable Buffer stored_;                 // empty once everything is decoded
   mutable std::optional<Error> failure_;  // of all bytes after the front
   mutable std::mutex mutex_;              // held briefly; guards the next member

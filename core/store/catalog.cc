@@ -8,8 +8,8 @@
 #include <system_error>
 #include <utility>
 
-#include "core/base/caller.h"
 #include "core/base/read_window.h"
+#include "core/base/request_context.h"
 #include "core/base/sequential_pass.h"
 
 namespace recordfs {
@@ -24,8 +24,9 @@ void make_room(std::vector<Element>& vector, std::size_t more) {
   vector.reserve(std::max(vector.size() + more, 2 * vector.capacity()));
 }
 
-// What was learnt of the chunks [begin, end).
-std::vector<Learnt> learnt_between(const std::vector<Learnt>& all, std::uint64_t begin, std::uint64_t end) {
+// What was measured of the chunks [begin, end).
+std::vector<CachedSizes> cached_sizes_between(const std::vector<CachedSizes>& all, std::uint64_t begin,
+                                              std::uint64_t end) {
   const auto at = [&all](std::uint64_t chunk) {
     return all.begin() + static_cast<std::ptrdiff_t>(std::min<std::uint64_t>(chunk, all.size()));
   };
@@ -34,20 +35,20 @@ std::vector<Learnt> learnt_between(const std::vector<Learnt>& all, std::uint64_t
 
 }  // namespace
 
-Catalog::Catalog(const Container& container, const Source& source, Depth depth, Bounds bounds, OnDamage on_damage,
-                 std::unique_ptr<SavedIndex> saved, MakeLayout make_layout, OnWalked on_walked,
+Catalog::Catalog(const Container& container, const Source& source, ScanDetail detail, Bounds bounds, OnDamage on_damage,
+                 std::unique_ptr<SavedIndex> saved, MakeLayout make_layout, OnScanned on_scanned,
                  std::optional<CatalogSnapshot> shorter, bool reads_whole)
     : container_(container),
       source_(source),
-      depth_(depth),
+      detail_(detail),
       bounds_(bounds),
       reads_whole_(reads_whole),
       on_damage_(std::move(on_damage)),
       make_layout_(std::move(make_layout)),
-      on_walked_(std::move(on_walked)),
+      on_scanned_(std::move(on_scanned)),
       saved_(std::move(saved)),
       shorter_(std::move(shorter)),
-      kept_(bounds.kept_places * sizeof(Place)),
+      intervals_(bounds.cached_chunks * sizeof(IndexedChunk)),
       resume_at_(container.first()),
       stride_(bounds.chunks_per_anchor) {
   assert(bounds.anchors % 2 == 0);
@@ -58,7 +59,7 @@ Catalog::~Catalog() {
     const std::lock_guard lock(mutex_);
     stopping_ = true;
   }
-  gave_up_ = true;
+  cancelled_ = true;
   if (thread_.joinable()) thread_.join();
 }
 
@@ -86,7 +87,7 @@ void Catalog::start() {
 
 // Nobody behind it would catch what the standard library throws.
 void Catalog::run() {
-  const Caller caller(Caller::Work::kAny, &gave_up_);
+  const RequestContext context(RequestContext::Work::kAny, &cancelled_);
   std::optional<SequentialPass> whole;
   if (reads_whole_ && container_.is_in_file_order()) whole.emplace(source_);
   SequentialPass* const pass = whole ? &*whole : nullptr;
@@ -95,7 +96,7 @@ void Catalog::run() {
   restore(lock);
   const bool is_known = complete_;
   try {
-    if (!is_known) take_walk(lock, pass);
+    if (!is_known) run_scan(lock, pass);
   } catch (const std::bad_alloc&) {
     if (!lock.owns_lock()) lock.lock();
     fail(shortage("no memory"));
@@ -103,53 +104,53 @@ void Catalog::run() {
   running_ = false;
   announce(lock);
   if (!complete_ || is_known) return;
-  tell_walked(lock);
+  report_scanned(lock);
   save(std::move(lock));
 }
 
-// Nobody is told later of what was in nobody's way: the walk is tried again then.
+// Nobody is told later of what was in nobody's way: the scan is tried again then.
 void Catalog::fail(Error error) {
   if (std::ranges::all_of(waiters_, [](const Waiters& waiters) { return waiters.empty(); })) return;
   failure_ = std::move(error);
 }
 
-void Catalog::tell_walked(std::unique_lock<std::mutex>& lock) const {
-  if (!on_walked_) return;
-  const Totals totals = totals_;
-  const auto walked = walked_;
+void Catalog::report_scanned(std::unique_lock<std::mutex>& lock) const {
+  if (!on_scanned_) return;
+  const PrefixSums totals = totals_;
+  const auto scanned = scan_time_;
   lock.unlock();
   try {
-    on_walked_(totals, walked);
+    on_scanned_(totals, scanned);
   } catch (const std::bad_alloc&) {
     // A line of the log.
   }
   lock.lock();
 }
 
-// What is thrown leaves the walk where it was.
-void Catalog::take_walk(std::unique_lock<std::mutex>& lock, SequentialPass* pass) {
+// What is thrown leaves the scan where it was.
+void Catalog::run_scan(std::unique_lock<std::mutex>& lock, SequentialPass* pass) {
   const auto begin = std::chrono::steady_clock::now();
-  Walk walk(container_, source_.size(), depth_, resume_at_, totals_, {}, make_layout_);
-  while (!walk.at_end() && !stopping_) {
-    const ChunkKey key = walk.next();
+  Scanner scanner(container_, source_.size(), detail_, resume_at_, totals_, {}, make_layout_);
+  while (!scanner.at_end() && !stopping_) {
+    const ChunkKey key = scanner.next();
     lock.unlock();
     if (pass != nullptr) pass->advance(key.position);
-    auto stepped = walk.step();
+    auto stepped = scanner.step();
     lock.lock();
     resume_at_ = key;
     if (!stepped) {
       fail(std::move(stepped).error());
       break;
     }
-    note(walk, key);
+    note(scanner, key);
     announce(lock);
   }
-  complete_ = walk.at_end();
-  walked_ += std::chrono::steady_clock::now() - begin;
+  complete_ = scanner.at_end();
+  scan_time_ += std::chrono::steady_clock::now() - begin;
 }
 
-// Whether the walk over a file that has grown would come by the last anchor as the earlier walk did.
-bool Catalog::may_go_on_from(const CatalogSnapshot& snapshot) const {
+// Whether the scan over a file that has grown would come by the last anchor as the earlier scan did.
+bool Catalog::can_continue_from(const CatalogSnapshot& snapshot) const {
   const std::vector<Anchor>& anchors = snapshot.anchors;
   if (anchors.size() < 2 || !container_.is_in_file_order()) return false;
   // How damage was passed may have depended on where the file ended.
@@ -158,31 +159,31 @@ bool Catalog::may_go_on_from(const CatalogSnapshot& snapshot) const {
       std::ranges::all_of(snapshot.damage, [&](const DamageRow& row) { return row.region.begin >= last.key.position; });
   if (!is_sound) return false;
   const Anchor& from = anchors[anchors.size() - 2];
-  auto learnt = learnt_between(snapshot.learnt, from.before.chunks, last.before.chunks);
-  return walk_stretch(from, last.before, std::move(learnt)).has_value();
+  auto cached_sizes = cached_sizes_between(snapshot.cached_sizes, from.before.chunks, last.before.chunks);
+  return scan_interval(from, last.before, std::move(cached_sizes)).has_value();
 }
 
-std::optional<SavedIndex::Found> Catalog::read_saved() const {
+std::optional<SavedIndex::Loaded> Catalog::read_saved() const {
   auto found = saved_->read();
   if (!found || !found->has_grown) return found;
-  if (!may_go_on_from(found->snapshot)) return std::nullopt;
+  if (!can_continue_from(found->snapshot)) return std::nullopt;
   found->snapshot.damage.clear();
   return found;
 }
 
-// Whether a walk from one place comes to the other, with what stood before it then.
-bool Catalog::leads_to(const Anchor& from, const Anchor& to, std::vector<Learnt> learnt) const {
+// Whether a scan from one place comes to the other, with what stood before it then.
+bool Catalog::leads_to(const Anchor& from, const Anchor& to, std::vector<CachedSizes> cached_sizes) const {
   const ReadWindow window(source_);
-  Walk walk(container_, source_.size(), depth_, from.key, from.before, std::move(learnt), make_layout_);
-  while (!walk.at_end() && walk.next() != to.key && walk.next().position <= to.key.position) {
-    if (!walk.step()) return false;
+  Scanner scanner(container_, source_.size(), detail_, from.key, from.before, std::move(cached_sizes), make_layout_);
+  while (!scanner.at_end() && scanner.next() != to.key && scanner.next().position <= to.key.position) {
+    if (!scanner.step()) return false;
   }
-  const Totals& now = walk.totals();
-  return !walk.at_end() && walk.next() == to.key && now.chunks == to.before.chunks &&
+  const PrefixSums& now = scanner.totals();
+  return !scanner.at_end() && scanner.next() == to.key && now.chunks == to.before.chunks &&
          now.records == to.before.records && now.bytes == to.before.bytes && now.rows == to.before.rows;
 }
 
-// Whether the stretches with damage look as they did. How damage is passed may depend on where the file ends.
+// Whether the intervals with damage look as they did. How damage is passed may depend on where the file ends.
 bool Catalog::has_same_damage(const CatalogSnapshot& snapshot) const {
   const std::vector<Anchor>& anchors = snapshot.anchors;
   const Anchor* seen = nullptr;
@@ -192,13 +193,13 @@ bool Catalog::has_same_damage(const CatalogSnapshot& snapshot) const {
     if (&*next == seen) continue;
     seen = &*next;
     const Anchor from = next == anchors.begin() ? Anchor{container_.first(), {}} : *(next - 1);
-    auto learnt = learnt_between(snapshot.learnt, from.before.chunks, next->before.chunks);
-    if (!leads_to(from, *next, std::move(learnt))) return false;
+    auto cached_sizes = cached_sizes_between(snapshot.cached_sizes, from.before.chunks, next->before.chunks);
+    if (!leads_to(from, *next, std::move(cached_sizes))) return false;
   }
   return true;
 }
 
-// Takes from what was found in the file when it was shorter all that may look different now: the stretch behind the
+// Takes from what was found in the file when it was shorter all that may look different now: the interval behind the
 // last anchor, and damage that reaches over one. False: nothing is left. What stays of the damage stands before an
 // anchor.
 bool Catalog::cut_back(CatalogSnapshot& snapshot) const {
@@ -217,16 +218,16 @@ bool Catalog::cut_back(CatalogSnapshot& snapshot) const {
   return has_same_damage(snapshot);
 }
 
-// What is known without a walk; nullopt also where there is no memory for it.
-std::optional<SavedIndex::Found> Catalog::read_known() {
+// What is known without a scan; nullopt also where there is no memory for it.
+std::optional<SavedIndex::Loaded> Catalog::read_known() {
   try {
     if (auto shorter = std::exchange(shorter_, std::nullopt)) {
       if (!cut_back(*shorter)) return std::nullopt;
-      return SavedIndex::Found{std::move(*shorter), true};
+      return SavedIndex::Loaded{std::move(*shorter), true};
     }
     if (saved_) return read_saved();
   } catch (const std::bad_alloc&) {
-    // Then the walk is taken, which needs less.
+    // Then the scan is taken, which needs less.
   }
   return std::nullopt;
 }
@@ -245,66 +246,68 @@ void Catalog::restore(std::unique_lock<std::mutex>& lock) {
   anchors_ = std::move(snapshot.anchors);
   sizes_known_ = snapshot.sizes_known;
   totals_ = snapshot.totals;
-  learnt_ = std::move(snapshot.learnt);
+  cached_sizes_ = std::move(snapshot.cached_sizes);
   *damage_ = std::move(snapshot.damage);
   if (found->has_grown) {
-    told_ = damage_->size();
+    reported_rows_ = damage_->size();
     // What stands behind the last anchor may look different now.
     resume_at_ = anchors_.back().key;
     totals_ = anchors_.back().before;
     anchors_.pop_back();
-    learnt_.resize(static_cast<std::size_t>(std::min<std::uint64_t>(learnt_.size(), totals_.chunks)));
+    cached_sizes_.resize(static_cast<std::size_t>(std::min<std::uint64_t>(cached_sizes_.size(), totals_.chunks)));
   } else {
     complete_ = true;
   }
 }
 
 void Catalog::save(std::unique_lock<std::mutex> lock) {
-  if (!saved_ || is_refuted_) return;
-  const Caller to_the_end(Caller::Work::kAny);  // also when the store goes meanwhile
+  if (!saved_ || is_invalid_) return;
+  const RequestContext to_the_end(RequestContext::Work::kAny);  // also when the store goes meanwhile
   try {
     const CatalogSnapshot found = all_found();
     lock.unlock();
-    saved_->write(found, walked_);
+    saved_->write(found, scan_time_);
   } catch (const std::bad_alloc&) {
-    // The next mount walks again.
+    // The next mount scans again.
   }
 }
 
 std::optional<CatalogSnapshot> Catalog::snapshot() const {
   const std::lock_guard lock(mutex_);
-  if (!complete_ || is_refuted_) return std::nullopt;
+  if (!complete_ || is_invalid_) return std::nullopt;
   return all_found();
 }
 
 // All of what a step has brought, or nothing and std::bad_alloc: what takes memory comes first.
-void Catalog::note(const Walk& walk, ChunkKey key) {
-  std::vector<DamageRow> damage = walk.damage();
+void Catalog::note(const Scanner& scanner, ChunkKey key) {
+  std::vector<DamageRow> damage = scanner.damage();
   make_room(*damage_, damage.size());
   std::string too_many;
   if (damage_->size() + damage.size() > bounds_.damage_rows) too_many = kTooManyRegions;
-  const auto& place = walk.chunk();
-  const bool begins_stretch = place && place->before.chunks % stride_ == 0;
-  Places next_tail;
-  make_room(begins_stretch ? next_tail : tail_, 1);
-  if (begins_stretch) make_room(anchors_, 1);
-  const bool is_learnt = place && walk.learnt() != Learnt{} && place->before.chunks < bounds_.learnt_chunks;
-  if (is_learnt) make_room(learnt_, static_cast<std::size_t>(place->before.chunks + 1 - learnt_.size()));
+  const auto& indexed = scanner.chunk();
+  const bool begins_interval = indexed && indexed->before.chunks % stride_ == 0;
+  IndexedChunks next_tail;
+  make_room(begins_interval ? next_tail : tail_, 1);
+  if (begins_interval) make_room(anchors_, 1);
+  const bool is_measured =
+      indexed && scanner.measured() != CachedSizes{} && indexed->before.chunks < bounds_.cached_sizes;
+  if (is_measured)
+    make_room(cached_sizes_, static_cast<std::size_t>(indexed->before.chunks + 1 - cached_sizes_.size()));
 
   for (DamageRow& row : damage) note_damage(std::move(row), too_many);
-  if (place) {
-    if (begins_stretch) add_anchor(key, place->before, std::move(next_tail));
-    tail_.push_back(*place);
-    if (is_learnt) remember(place->before.chunks, walk.learnt());
-    sizes_known_ = sizes_known_ && place->chunk.decoded_size.has_value();
+  if (indexed) {
+    if (begins_interval) add_anchor(key, indexed->before, std::move(next_tail));
+    tail_.push_back(*indexed);
+    if (is_measured) remember(indexed->before.chunks, scanner.measured());
+    sizes_known_ = sizes_known_ && indexed->chunk.decoded_size.has_value();
   }
-  totals_ = walk.totals();
+  totals_ = scanner.totals();
 }
 
 // REQUIRES: there is room.
-void Catalog::remember(std::uint64_t chunk, const Learnt& learnt) {
-  learnt_.resize(static_cast<std::size_t>(chunk) + 1);
-  learnt_.back() = learnt;
+void Catalog::remember(std::uint64_t chunk, const CachedSizes& sizes) {
+  cached_sizes_.resize(static_cast<std::size_t>(chunk) + 1);
+  cached_sizes_.back() = sizes;
 }
 
 // `too_many` is taken where the row finds no place. REQUIRES: there is room.
@@ -332,115 +335,116 @@ void Catalog::note_damage(DamageRow row, std::string& too_many) {
   damage_->push_back(std::move(row));
 }
 
-// Keeps the stretch that ends now for those who soon ask for it; without memory they walk through it.
-void Catalog::keep_tail(const Totals& until) {
+// Keeps the interval that ends now for those who soon ask for it; without memory they scan of it.
+void Catalog::keep_tail(const PrefixSums& until) {
   try {
-    auto stretch = std::make_shared<const Stretch>(Stretch{std::exchange(tail_, {})});
-    static_cast<void>(kept_.get(stretch_key(anchors_.back().before, until), [&] { return stretch; }).has_value());
+    auto interval = std::make_shared<const Interval>(Interval{std::exchange(tail_, {})});
+    static_cast<void>(
+        intervals_.get(interval_key(anchors_.back().before, until), [&] { return interval; }).has_value());
   } catch (const std::bad_alloc&) {
     return;
   }
 }
 
-// `next_tail` is empty, and takes the stretch that begins here. REQUIRES: there is room.
-void Catalog::add_anchor(ChunkKey key, const Totals& before, Places next_tail) {
+// `next_tail` is empty, and takes the interval that begins here. REQUIRES: there is room.
+void Catalog::add_anchor(ChunkKey key, const PrefixSums& before, IndexedChunks next_tail) {
   if (!anchors_.empty() && has_tail_) keep_tail(before);
   tail_ = std::move(next_tail);
   if (anchors_.size() >= bounds_.anchors) {
     // Every other anchor goes. Their number is even, so this chunk is one that the wider stride keeps.
-    std::size_t kept_anchors = 0;
-    for (std::size_t i = 0; i < anchors_.size(); i += 2) anchors_[kept_anchors++] = anchors_[i];
-    anchors_.resize(kept_anchors);
+    std::size_t left_anchors = 0;
+    for (std::size_t i = 0; i < anchors_.size(); i += 2) anchors_[left_anchors++] = anchors_[i];
+    anchors_.resize(left_anchors);
     stride_ *= 2;
   }
   anchors_.push_back({key, before});
   has_tail_ = true;
 }
 
-Result<Catalog::KeptStretches::Pointer> Catalog::walk_stretch(const Anchor& from, const Totals& until,
-                                                              std::vector<Learnt> learnt) const {
+Result<Catalog::CachedIntervals::Pointer> Catalog::scan_interval(const Anchor& from, const PrefixSums& until,
+                                                                 std::vector<CachedSizes> cached_sizes) const {
   const Error changed{Code::kChanged, from.key.position, "the file no longer has the chunks that it had"};
-  auto stretch = std::make_shared<Stretch>();
-  Places& places = stretch->places;
-  places.reserve(static_cast<std::size_t>(std::min(until.chunks - from.before.chunks, bounds_.chunks_per_anchor)));
+  auto interval = std::make_shared<Interval>();
+  IndexedChunks& chunks = interval->chunks;
+  chunks.reserve(static_cast<std::size_t>(std::min(until.chunks - from.before.chunks, bounds_.chunks_per_anchor)));
   const ReadWindow window(source_);
-  Walk walk(container_, source_.size(), depth_, from.key, from.before, std::move(learnt), make_layout_);
-  while (walk.totals().chunks < until.chunks) {
-    if (walk.at_end()) return changed;
-    if (auto stepped = walk.step(); !stepped) return std::move(stepped).error();
-    if (walk.chunk()) places.push_back(*walk.chunk());
+  Scanner scanner(container_, source_.size(), detail_, from.key, from.before, std::move(cached_sizes), make_layout_);
+  while (scanner.totals().chunks < until.chunks) {
+    if (scanner.at_end()) return changed;
+    if (auto stepped = scanner.step(); !stepped) return std::move(stepped).error();
+    if (scanner.chunk()) chunks.push_back(*scanner.chunk());
   }
-  const Totals& now = walk.totals();
+  const PrefixSums& now = scanner.totals();
   if (now.records != until.records || now.bytes != until.bytes || now.rows != until.rows) return changed;
-  return KeptStretches::Pointer(std::move(stretch));
+  return CachedIntervals::Pointer(std::move(interval));
 }
 
-Result<Place> Catalog::search(const Places& places, Coordinate coordinate, std::uint64_t value) {
+Result<IndexedChunk> Catalog::search(const IndexedChunks& chunks, SearchKey search_key, std::uint64_t value) {
   // The last chunk that begins at or before `value`: chunks that add nothing are passed by.
-  const auto behind =
-      std::ranges::upper_bound(places, value, {}, [&](const Place& place) { return place.before.at(coordinate); });
-  if (behind == places.begin()) return Error{.code = Code::kNotFound, .detail = "no chunk there"};
-  const Place& place = *(behind - 1);
-  if (coordinate == Coordinate::kPosition && (value < place.chunk.begin || value >= place.chunk.end)) {
+  const auto behind = std::ranges::upper_bound(
+      chunks, value, {}, [&](const IndexedChunk& indexed) { return indexed.before.at(search_key); });
+  if (behind == chunks.begin()) return Error{.code = Code::kNotFound, .detail = "no chunk there"};
+  const IndexedChunk& indexed = *(behind - 1);
+  if (search_key == SearchKey::kPosition && (value < indexed.chunk.begin || value >= indexed.chunk.end)) {
     return Error{Code::kNotFound, value, "no chunk covers this byte"};
   }
-  if (coordinate != Coordinate::kPosition && value >= place.after().at(coordinate)) {
+  if (search_key != SearchKey::kPosition && value >= indexed.after().at(search_key)) {
     return Error{.code = Code::kNotFound, .detail = "no chunk there"};
   }
-  return place;
+  return indexed;
 }
 
-bool Catalog::reached(Coordinate coordinate, std::uint64_t value) const {
-  return complete_ || totals_.at(coordinate) > value;
+bool Catalog::reached(SearchKey search_key, std::uint64_t value) const {
+  return complete_ || totals_.at(search_key) > value;
 }
 
-Error Catalog::pending(Coordinate coordinate, std::uint64_t value, Goal& goal) {
-  if (failure_ && !running_) return *std::exchange(failure_, std::nullopt);  // said once; then the walk may go on
-  goal = {.awaited = this, .coordinate = coordinate, .value = value};
+Error Catalog::pending(SearchKey search_key, std::uint64_t value, WaitTicket& ticket) {
+  if (failure_ && !running_) return *std::exchange(failure_, std::nullopt);  // said once; then the scan may go on
+  ticket = {.waitable = this, .search_key = search_key, .value = value};
   return {.code = Code::kPending, .detail = "the catalog has not come so far yet"};
 }
 
-Result<Place> Catalog::find(Coordinate coordinate, std::uint64_t value, Goal& goal) {
+Result<IndexedChunk> Catalog::find(SearchKey search_key, std::uint64_t value, WaitTicket& ticket) {
   std::unique_lock lock(mutex_);
-  if (!reached(coordinate, value)) return pending(coordinate, value, goal);
+  if (!reached(search_key, value)) return pending(search_key, value, ticket);
   const auto behind =
-      std::ranges::upper_bound(anchors_, value, {}, [&](const Anchor& anchor) { return anchor.before.at(coordinate); });
+      std::ranges::upper_bound(anchors_, value, {}, [&](const Anchor& anchor) { return anchor.before.at(search_key); });
   if (behind == anchors_.begin()) return Error{.code = Code::kNotFound, .detail = "no chunk there"};
   const Anchor from = *(behind - 1);
   const bool is_tail = behind == anchors_.end();
-  if (is_tail && has_tail_) return search(tail_, coordinate, value);
-  const Totals until = is_tail ? totals_ : behind->before;
-  const CacheKey key = stretch_key(from.before, until);
-  if (const auto kept = kept_.peek(key); kept && *kept) return search((**kept)->places, coordinate, value);
-  auto learnt = learnt_between(learnt_, from.before.chunks, until.chunks);
+  if (is_tail && has_tail_) return search(tail_, search_key, value);
+  const PrefixSums until = is_tail ? totals_ : behind->before;
+  const CacheKey key = interval_key(from.before, until);
+  if (const auto kept = intervals_.peek(key); kept && *kept) return search((**kept)->chunks, search_key, value);
+  auto cached_sizes = cached_sizes_between(cached_sizes_, from.before.chunks, until.chunks);
   lock.unlock();
-  auto stretch = kept_.get(key, [&] { return walk_stretch(from, until, std::move(learnt)); });
-  if (stretch) return search((*stretch)->places, coordinate, value);
-  if (stretch.error().code == Code::kChanged) refute();
-  return std::move(stretch).error();
+  auto interval = intervals_.get(key, [&] { return scan_interval(from, until, std::move(cached_sizes)); });
+  if (interval) return search((*interval)->chunks, search_key, value);
+  if (interval.error().code == Code::kChanged) invalidate();
+  return std::move(interval).error();
 }
 
-void Catalog::refute() {
+void Catalog::invalidate() {
   {
     const std::lock_guard lock(mutex_);
-    if (std::exchange(is_refuted_, true) || !is_restored_) return;
+    if (std::exchange(is_invalid_, true) || !is_restored_) return;
   }
   saved_->remove();
 }
 
-Result<Totals> Catalog::totals(Goal& goal) {
+Result<PrefixSums> Catalog::totals(WaitTicket& ticket) {
   const std::lock_guard lock(mutex_);
-  if (!complete_) return pending(Coordinate::kChunks, kEverything, goal);
+  if (!complete_) return pending(SearchKey::kChunks, kEverything, ticket);
   return totals_;
 }
 
-Result<std::shared_ptr<const std::vector<DamageRow>>> Catalog::damage(Goal& goal) {
+Result<std::shared_ptr<const std::vector<DamageRow>>> Catalog::damage(WaitTicket& ticket) {
   const std::lock_guard lock(mutex_);
-  if (!complete_) return pending(Coordinate::kChunks, kEverything, goal);
+  if (!complete_) return pending(SearchKey::kChunks, kEverything, ticket);
   return std::shared_ptr<const std::vector<DamageRow>>(damage_);
 }
 
-Catalog::State Catalog::state() const {
+Catalog::ScanState Catalog::state() const {
   const std::lock_guard lock(mutex_);
   return {totals_, complete_, running_, sizes_known_};
 }

@@ -1,4 +1,4 @@
-// Catalog: who waits for the walk, and is told what it brings.
+// Catalog: who waits for the scan, and is told what it brings.
 #include <algorithm>
 #include <new>
 #include <utility>
@@ -7,23 +7,23 @@
 
 namespace recordfs {
 
-std::uint64_t Catalog::wait(const Goal& goal, std::function<void()> resume) {
-  std::uint64_t ticket = 0;
+std::uint64_t Catalog::wait(const WaitTicket& ticket, std::function<void()> resume) {
+  std::uint64_t wait_id = 0;
   {
     const std::lock_guard lock(mutex_);
-    if (reached(goal.coordinate, goal.value) || failure_ || stopping_) return 0;
-    ticket = next_ticket_++;
-    waiters_[static_cast<std::size_t>(goal.coordinate)].emplace(goal.value, Waiter{ticket, std::move(resume)});
+    if (reached(ticket.search_key, ticket.value) || failure_ || stopping_) return 0;
+    wait_id = next_wait_id_++;
+    waiters_[static_cast<std::size_t>(ticket.search_key)].emplace(ticket.value, Waiter{wait_id, std::move(resume)});
   }
   start();
   const std::lock_guard lock(mutex_);
   const bool stands_still = failure_ && !running_;
-  return stands_still && remove_waiter(ticket) ? 0 : ticket;
+  return stands_still && remove_waiter(wait_id) ? 0 : wait_id;
 }
 
-bool Catalog::remove_waiter(std::uint64_t ticket) {
+bool Catalog::remove_waiter(std::uint64_t wait_id) {
   for (auto& waiters : waiters_) {
-    const auto found = std::ranges::find(waiters, ticket, [](const auto& waiter) { return waiter.second.ticket; });
+    const auto found = std::ranges::find(waiters, wait_id, [](const auto& waiter) { return waiter.second.wait_id; });
     if (found == waiters.end()) continue;
     waiters.erase(found);
     return true;
@@ -31,19 +31,19 @@ bool Catalog::remove_waiter(std::uint64_t ticket) {
   return false;
 }
 
-bool Catalog::cancel(std::uint64_t ticket) {
+bool Catalog::cancel(std::uint64_t wait_id) {
   const std::lock_guard lock(mutex_);
-  return remove_waiter(ticket);
+  return remove_waiter(wait_id);
 }
 
-// The last row may grow as long as the walk goes on. Where there is no memory for them, they come with the next.
-std::vector<DamageRow> Catalog::take_settled() {
+// The last row may grow as long as the scan goes on. Where there is no memory for them, they come with the next.
+std::vector<DamageRow> Catalog::take_final_damage() {
   if (!on_damage_ || damage_->empty()) return {};
-  const std::size_t settled = std::max(told_, complete_ ? damage_->size() : damage_->size() - 1);
+  const std::size_t settled = std::max(reported_rows_, complete_ ? damage_->size() : damage_->size() - 1);
   try {
-    std::vector<DamageRow> rows(damage_->begin() + static_cast<std::ptrdiff_t>(told_),
+    std::vector<DamageRow> rows(damage_->begin() + static_cast<std::ptrdiff_t>(reported_rows_),
                                 damage_->begin() + static_cast<std::ptrdiff_t>(settled));
-    told_ = settled;
+    reported_rows_ = settled;
     return rows;
   } catch (const std::bad_alloc&) {
     return {};
@@ -53,18 +53,18 @@ std::vector<DamageRow> Catalog::take_settled() {
 // Takes no memory: they move as they are.
 Catalog::Waiters Catalog::take_reached() {
   Waiters ready;
-  for (std::size_t i = 0; i < kCoordinates; ++i) {
+  for (std::size_t i = 0; i < kSearchKeys; ++i) {
     auto& waiters = waiters_[i];
-    while (!waiters.empty() && (failure_ || stopping_ || reached(static_cast<Coordinate>(i), waiters.begin()->first))) {
+    while (!waiters.empty() && (failure_ || stopping_ || reached(static_cast<SearchKey>(i), waiters.begin()->first))) {
       ready.insert(waiters.extract(waiters.begin()));
     }
   }
   return ready;
 }
 
-// Tells what the walk has brought, without the lock.
+// Tells what the scan has brought, without the lock.
 void Catalog::announce(std::unique_lock<std::mutex>& lock) {
-  const std::vector<DamageRow> rows = take_settled();
+  const std::vector<DamageRow> rows = take_final_damage();
   Waiters ready = take_reached();
   if (rows.empty() && ready.empty()) return;
   lock.unlock();

@@ -1,6 +1,6 @@
 #include "core/store/decode_budget.h"
 
-#include "core/base/patient_mutex.h"
+#include "core/base/cancellable_mutex.h"
 
 namespace recordfs {
 
@@ -9,7 +9,7 @@ bool DecodeBudget::take(std::uint64_t bytes) {
   {
     std::unique_lock lock(mutex_);
     const auto has_room = [&] { return taken_ == 0 || (taken_ <= limit_ && bytes <= limit_ - taken_); };
-    if (!wait_patiently(returned_, lock, has_room)) return false;
+    if (!wait_or_cancel(returned_, lock, has_room)) return false;
     taken_ += bytes;
   }
   if (on_taken_) on_taken_();

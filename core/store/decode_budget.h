@@ -21,7 +21,7 @@ class DecodeBudget {
       : limit_(std::max<std::uint64_t>(bytes, 1)), on_taken_(std::move(on_taken)) {}
 
   // A share of the budget. Waits until there is enough left, or nobody else has a share: one alone may pass the budget.
-  // Waits no more when the thread's Caller gives up.
+  // Waits no more when the thread's request is cancelled.
   class Share {
    public:
     Share(DecodeBudget& budget, std::uint64_t bytes) : budget_(budget), bytes_(bytes), has_it_(budget_.take(bytes_)) {}

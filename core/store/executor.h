@@ -1,5 +1,5 @@
-// Executor: the few threads that work for nobody in particular: requests that were parked and can go
-// on, and decoding ahead of a reader. Parked requests come first, and where there are several threads, one is
+// Executor: a few threads for work that can go on: pending requests that are resumed,
+// and decoding ahead of a reader. Pending requests come first, and where there are several threads, one is
 // always left for them: a slow file that is read ahead holds up no request of another.
 #pragma once
 

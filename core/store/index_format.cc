@@ -16,7 +16,7 @@ constexpr std::uint32_t kVersion = 2;
 constexpr std::size_t kChecksumSize = 8;
 constexpr std::size_t kAnchorSize = 56;
 constexpr std::size_t kLeastRowSize = 43;
-constexpr std::size_t kLearntSize = 8;
+constexpr std::size_t kCachedSizesSize = 8;
 constexpr std::size_t kLongestReason = 4096;
 constexpr std::uint32_t kSizesKnown = 1;  // the only flag
 
@@ -26,7 +26,7 @@ class Writer {
   void put(Number number) {
     for (std::size_t i = 0; i < sizeof(Number); ++i) text_.push_back(static_cast<char>(number >> (8 * i) & 0xFF));
   }
-  void put(const Totals& totals) {
+  void put(const PrefixSums& totals) {
     for (const std::uint64_t number : {totals.chunks, totals.records, totals.bytes, totals.rows, totals.position}) {
       put(number);
     }
@@ -43,9 +43,9 @@ class Writer {
     put(anchor.key.state);
     put(anchor.before);
   }
-  void put(const Learnt& learnt) {
-    put(learnt.records);
-    put(learnt.size);
+  void put(const CachedSizes& sizes) {
+    put(sizes.records);
+    put(sizes.size);
   }
   void put(const DamageRow& row) {
     const DamagedRegion& region = row.region;
@@ -68,8 +68,8 @@ class Writer {
   std::string text_;
 };
 
-Totals read_totals(Cursor& cursor) {
-  Totals totals;
+PrefixSums read_totals(Cursor& cursor) {
+  PrefixSums totals;
   totals.chunks = cursor.u64_le();
   totals.records = cursor.u64_le();
   totals.bytes = cursor.u64_le();
@@ -91,12 +91,12 @@ IndexKey read_key(Cursor& cursor) {
   return key;
 }
 
-bool is_within(const Totals& totals, const Totals& all, std::uint64_t size) {
+bool is_within(const PrefixSums& totals, const PrefixSums& all, std::uint64_t size) {
   return totals.chunks <= all.chunks && totals.records <= all.records && totals.bytes <= all.bytes &&
          totals.rows <= all.rows && totals.position <= size;
 }
 
-bool are_possible(const Totals& totals, std::uint64_t size) {
+bool are_possible(const PrefixSums& totals, std::uint64_t size) {
   return totals.chunks <= size && totals.records <= kLargestSum && totals.bytes <= kLargestSum &&
          totals.rows <= kLargestSum && totals.position <= size;
 }
@@ -109,7 +109,7 @@ bool is_stride(std::uint64_t stride, std::uint64_t anchors, const IndexBounds& b
 }
 
 // `count` anchors. Fails the cursor where they do not fit together.
-std::vector<Anchor> read_anchors(Cursor& cursor, std::uint64_t count, std::uint64_t stride, const Totals& all,
+std::vector<Anchor> read_anchors(Cursor& cursor, std::uint64_t count, std::uint64_t stride, const PrefixSums& all,
                                  std::uint64_t size) {
   std::vector<Anchor> anchors;
   anchors.reserve(static_cast<std::size_t>(count));
@@ -118,8 +118,8 @@ std::vector<Anchor> read_anchors(Cursor& cursor, std::uint64_t count, std::uint6
     anchor.key.position = cursor.u64_le();
     anchor.key.state = cursor.u64_le();
     anchor.before = read_totals(cursor);
-    const Totals& before = anchor.before;
-    const Totals last = anchors.empty() ? Totals{} : anchors.back().before;
+    const PrefixSums& before = anchor.before;
+    const PrefixSums last = anchors.empty() ? PrefixSums{} : anchors.back().before;
     const bool follows = before.records >= last.records && before.bytes >= last.bytes && before.rows >= last.rows;
     if (!follows || before.chunks != i * stride || anchor.key.position >= size || !is_within(before, all, size)) {
       cursor.fail();
@@ -134,7 +134,7 @@ bool is_text(std::string_view text) {
   return std::ranges::all_of(text, [](char c) { return static_cast<unsigned char>(c) >= 0x20 && c != 0x7F; });
 }
 
-std::vector<DamageRow> read_rows(Cursor& cursor, std::uint64_t count, const Totals& all, std::uint64_t size) {
+std::vector<DamageRow> read_rows(Cursor& cursor, std::uint64_t count, const PrefixSums& all, std::uint64_t size) {
   std::vector<DamageRow> rows;
   rows.reserve(static_cast<std::size_t>(count));
   for (std::uint64_t i = 0; i < count && cursor.ok(); ++i) {
@@ -163,14 +163,14 @@ std::vector<DamageRow> read_rows(Cursor& cursor, std::uint64_t count, const Tota
   return rows;
 }
 
-std::vector<Learnt> read_learnt(Cursor& cursor, std::uint64_t count) {
-  std::vector<Learnt> all;
+std::vector<CachedSizes> read_cached_sizes(Cursor& cursor, std::uint64_t count) {
+  std::vector<CachedSizes> all;
   all.reserve(static_cast<std::size_t>(count));
   for (std::uint64_t i = 0; i < count; ++i) {
-    Learnt learnt;
-    learnt.records = cursor.u32_le();
-    learnt.size = cursor.u32_le();
-    all.push_back(learnt);
+    CachedSizes cached_sizes;
+    cached_sizes.records = cursor.u32_le();
+    cached_sizes.size = cursor.u32_le();
+    all.push_back(cached_sizes);
   }
   return all;
 }
@@ -189,10 +189,10 @@ std::string encode_index(const IndexKey& key, const CatalogSnapshot& snapshot) {
   writer.put(snapshot.totals);
   writer.put(std::uint64_t{snapshot.anchors.size()});
   writer.put(std::uint64_t{snapshot.damage.size()});
-  writer.put(std::uint64_t{snapshot.learnt.size()});
+  writer.put(std::uint64_t{snapshot.cached_sizes.size()});
   for (const Anchor& anchor : snapshot.anchors) writer.put(anchor);
   for (const DamageRow& row : snapshot.damage) writer.put(row);
-  for (const Learnt& learnt : snapshot.learnt) writer.put(learnt);
+  for (const CachedSizes& sizes : snapshot.cached_sizes) writer.put(sizes);
   return writer.finish();
 }
 
@@ -213,19 +213,19 @@ Result<SavedCatalog> decode_index(Bytes bytes, const IndexBounds& bounds) {
   snapshot.sizes_known = flags == kSizesKnown;
   const std::uint64_t anchors = cursor.u64_le();
   const std::uint64_t rows = cursor.u64_le();
-  const std::uint64_t learnt = cursor.u64_le();
-  const Totals& all = snapshot.totals;
+  const std::uint64_t cached_sizes = cursor.u64_le();
+  const PrefixSums& all = snapshot.totals;
   if (!cursor.ok() || flags > kSizesKnown || !are_possible(all, saved.key.size)) return broken();
   if (anchors > bounds.anchors || rows > bounds.damage_rows) return broken();
-  if (learnt > bounds.learnt_chunks || learnt > all.chunks) return broken();
+  if (cached_sizes > bounds.cached_sizes || cached_sizes > all.chunks) return broken();
   if (anchors > cursor.remaining() / kAnchorSize || rows > cursor.remaining() / kLeastRowSize) return broken();
   if (!is_stride(snapshot.stride, anchors, bounds)) return broken();
   const std::uint64_t due = all.chunks / snapshot.stride + (all.chunks % snapshot.stride != 0 ? 1 : 0);
   if (anchors != due) return broken();
   snapshot.anchors = read_anchors(cursor, anchors, snapshot.stride, all, saved.key.size);
   snapshot.damage = read_rows(cursor, rows, all, saved.key.size);
-  if (learnt != cursor.remaining() / kLearntSize) return broken();
-  snapshot.learnt = read_learnt(cursor, learnt);
+  if (cached_sizes != cursor.remaining() / kCachedSizesSize) return broken();
+  snapshot.cached_sizes = read_cached_sizes(cursor, cached_sizes);
   if (!cursor.ok() || !cursor.at_end()) return broken();
   return saved;
 }

@@ -12,7 +12,7 @@ namespace recordfs {
 
 // Whose index it is. Equal in all but nothing: an index fits a file whose key is the same.
 struct IndexKey {
-  std::uint64_t maker = 0;  // hash of what decides how a file is walked: program, format, limits, depth
+  std::uint64_t maker = 0;  // hash of what decides how a file is scanned: program, format, limits, detail
   std::uint64_t device = 0;
   std::uint64_t inode = 0;
   std::uint64_t size = 0;
@@ -28,7 +28,7 @@ struct IndexBounds {
   std::uint64_t anchors = 0;
   std::uint64_t chunks_per_anchor = 0;  // before any were dropped
   std::uint64_t damage_rows = 0;
-  std::uint64_t learnt_chunks = 0;
+  std::uint64_t cached_sizes = 0;
 };
 
 struct SavedCatalog {
@@ -39,7 +39,7 @@ struct SavedCatalog {
 // REQUIRES: the snapshot is one of a catalog with these bounds.
 std::string encode_index(const IndexKey& key, const CatalogSnapshot& snapshot);
 
-// Believes nothing: a snapshot that comes out is within `bounds` and in itself one that a walk over a file of the key's
+// Believes nothing: a snapshot that comes out is within `bounds` and in itself one that a scan over a file of the key's
 // size could have given. Fails with kDamage, and with kUnsupported for another version.
 Result<SavedCatalog> decode_index(Bytes bytes, const IndexBounds& bounds);
 

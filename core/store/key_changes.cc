@@ -25,7 +25,7 @@ class ChunkChanges {
     const Layout& layout = chunk.layout();
     for (std::uint64_t index = 0; index < layout.records(); ++index) {
       auto record = store_.read_record(chunk, index, 0, kEverything);
-      if (!record && !lies_in_the_bytes(record.error().code)) return std::move(record).error();
+      if (!record && !is_permanent(record.error().code)) return std::move(record).error();
       if (!record) continue;  // the store has said it
       if (auto taken = take(info, index, record->bytes); !taken) return taken;
       changes_.end_record();
@@ -48,7 +48,7 @@ class ChunkChanges {
   }
 
   Result<void> report(const ChunkInfo& info, std::uint64_t index, const Error& error) {
-    if (!lies_in_the_bytes(error.code)) return error;
+    if (!is_permanent(error.code)) return error;
     store_.report({.code = error.code,
                    .position = info.begin,
                    .detail = fmt::format("record {} of the chunk changes no key: {}", index, error.detail)},
@@ -78,10 +78,10 @@ Result<void> TransactedChanges::take(const KeyChange& change, std::uint64_t reco
 }
 
 Result<void> TransactedChanges::hold(const KeyChange& change, std::uint64_t record) {
-  Held held{change, std::string(as_text(change.key)), std::string(as_text(change.end)), record};
-  held_bytes_ += held.memory();
+  PendingChange pending{change, std::string(as_text(change.key)), std::string(as_text(change.end)), record};
+  held_bytes_ += pending.memory();
   if (held_bytes_ > most_) return too_much_prepared();
-  section_.push_back(std::move(held));
+  section_.push_back(std::move(pending));
   return {};
 }
 
@@ -89,9 +89,9 @@ Result<void> TransactedChanges::prepare(const std::string& transaction) {
   if (!in_section_) return {};
   in_section_ = false;
   const auto [found, is_new] = prepared_.try_emplace(transaction);
-  if (is_new) held_bytes_ += sizeof(Held) + transaction.size();
+  if (is_new) held_bytes_ += sizeof(PendingChange) + transaction.size();
   if (held_bytes_ > most_) return too_much_prepared();
-  for (Held& held : section_) found->second.push_back(std::move(held));
+  for (PendingChange& pending : section_) found->second.push_back(std::move(pending));
   section_.clear();
   return {};
 }
@@ -100,23 +100,23 @@ Result<void> TransactedChanges::prepare(const std::string& transaction) {
 TransactedChanges::Section TransactedChanges::end_transaction(const std::string& transaction) {
   auto prepared = prepared_.extract(transaction);
   if (prepared.empty()) return {};
-  held_bytes_ -= sizeof(Held) + transaction.size();
-  for (const Held& held : prepared.mapped()) held_bytes_ -= held.memory();
+  held_bytes_ -= sizeof(PendingChange) + transaction.size();
+  for (const PendingChange& pending : prepared.mapped()) held_bytes_ -= pending.memory();
   return std::move(prepared.mapped());
 }
 
 Result<void> TransactedChanges::commit(const std::string& transaction) {
-  for (Held& held : end_transaction(transaction)) {
-    held.change.key = as_bytes(held.key);
-    held.change.end = as_bytes(held.end);
-    if (auto applied = table_.apply(held.change, held.record); !applied) return applied;
+  for (PendingChange& pending : end_transaction(transaction)) {
+    pending.change.key = as_bytes(pending.key);
+    pending.change.end = as_bytes(pending.end);
+    if (auto applied = table_.apply(pending.change, pending.record); !applied) return applied;
   }
   return {};
 }
 
 void TransactedChanges::end_record() {
   in_section_ = false;
-  for (const Held& held : section_) held_bytes_ -= held.memory();
+  for (const PendingChange& pending : section_) held_bytes_ -= pending.memory();
   section_.clear();
 }
 
@@ -127,14 +127,14 @@ Result<void> read_key_changes(const RecordStore& store, KeyTable& table, std::si
   const ReadWindow window(store.source());
   TransactedChanges changes(table, prepared_bytes);
   ChunkChanges records(store, changes);
-  for (Walk walk = store.walk(Depth::kHeaders); !walk.at_end();) {
+  for (Scanner scanner = store.scanner(ScanDetail::kHeaders); !scanner.at_end();) {
     if (is_over()) return Error{.code = Code::kInterrupted, .detail = "nobody asks for keys any more"};
-    if (auto stepped = walk.step(); !stepped) return stepped;
-    for (const DamageRow& row : walk.damage()) store.report(row.region);
-    if (!walk.chunk()) continue;
-    const ChunkInfo& info = walk.chunk()->chunk;
-    auto chunk = store.decode_once(info);
-    if (!chunk && !lies_in_the_bytes(chunk.error().code)) return std::move(chunk).error();
+    if (auto stepped = scanner.step(); !stepped) return stepped;
+    for (const DamageRow& row : scanner.damage()) store.report(row.region);
+    if (!scanner.chunk()) continue;
+    const ChunkInfo& info = scanner.chunk()->chunk;
+    auto chunk = store.decode_uncached(info);
+    if (!chunk && !is_permanent(chunk.error().code)) return std::move(chunk).error();
     if (!chunk) continue;  // the store has said it
     if (auto read = records.read(info, **chunk); !read) return read;
   }

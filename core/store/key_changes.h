@@ -10,7 +10,7 @@
 
 #include "core/base/result.h"
 #include "core/store/key_table.h"
-#include "core/store/walk.h"
+#include "core/store/scanner.h"
 
 namespace recordfs {
 
@@ -29,14 +29,14 @@ class TransactedChanges {
 
  private:
   // A change that does not need its record.
-  struct Held {
+  struct PendingChange {
     KeyChange change;
     std::string key;
     std::string end;
     std::uint64_t record = 0;
-    std::size_t memory() const { return sizeof(Held) + key.size() + end.size(); }
+    std::size_t memory() const { return sizeof(PendingChange) + key.size() + end.size(); }
   };
-  using Section = std::vector<Held>;
+  using Section = std::vector<PendingChange>;
 
   Result<void> hold(const KeyChange& change, std::uint64_t record);
   Result<void> prepare(const std::string& transaction);

@@ -6,8 +6,8 @@
 
 #include <fmt/format.h>
 
-#include "core/base/caller.h"
 #include "core/base/counted.h"
+#include "core/base/request_context.h"
 #include "core/store/key_changes.h"
 #include "core/store/record_store.h"
 
@@ -26,21 +26,21 @@ KeyIndex::~KeyIndex() {
     const std::lock_guard lock(mutex_);
     stopping_ = true;
   }
-  gave_up_ = true;
+  cancelled_ = true;
   if (thread_.joinable()) thread_.join();
 }
 
 // --- questions
 
-Result<std::shared_ptr<const KeyTable>> KeyIndex::table(Goal& goal) {
+Result<std::shared_ptr<const KeyTable>> KeyIndex::table(WaitTicket& ticket) {
   const std::lock_guard lock(mutex_);
-  if (!table_) return pending(goal);
+  if (!table_) return pending(ticket);
   return table_;
 }
 
-Result<FoundKey> KeyIndex::find(std::uint64_t number, Goal& goal) {
+Result<FoundKey> KeyIndex::find(std::uint64_t number, WaitTicket& ticket) {
   const std::lock_guard lock(mutex_);
-  if (!table_) return pending(goal);
+  if (!table_) return pending(ticket);
   if (auto listed = table_->find(number)) return std::move(*listed);
   if (!table_->has_more()) return no_such_key();
   if (const auto answer = answers_.find(number); answer != answers_.end()) {
@@ -48,34 +48,34 @@ Result<FoundKey> KeyIndex::find(std::uint64_t number, Goal& goal) {
     return *answer->second;
   }
   if (!failure_ && !being_read_.contains(number)) asked_.insert(number);
-  return pending(goal);
+  return pending(ticket);
 }
 
-Error KeyIndex::pending(Goal& goal) {
+Error KeyIndex::pending(WaitTicket& ticket) {
   if (failure_ && !running_) return *std::exchange(failure_, std::nullopt);  // said once; then it may be tried again
-  goal = {.awaited = this, .value = turns_ + 1};
+  ticket = {.waitable = this, .value = turns_ + 1};
   return {.code = Code::kPending, .detail = "the keys were not all read yet"};
 }
 
 // --- waiting
 
-std::uint64_t KeyIndex::wait(const Goal& goal, std::function<void()> resume) {
-  std::uint64_t ticket = 0;
+std::uint64_t KeyIndex::wait(const WaitTicket& ticket, std::function<void()> resume) {
+  std::uint64_t wait_id = 0;
   {
     const std::lock_guard lock(mutex_);
-    if (goal.value <= turns_ || failure_ || stopping_) return 0;
-    ticket = next_ticket_++;
-    waiters_.emplace(ticket, std::move(resume));
+    if (ticket.value <= turns_ || failure_ || stopping_) return 0;
+    wait_id = next_wait_id_++;
+    waiters_.emplace(wait_id, std::move(resume));
   }
   start();
   const std::lock_guard lock(mutex_);
   const bool stands_still = failure_ && !running_;
-  return stands_still && waiters_.erase(ticket) > 0 ? 0 : ticket;
+  return stands_still && waiters_.erase(wait_id) > 0 ? 0 : wait_id;
 }
 
-bool KeyIndex::cancel(std::uint64_t ticket) {
+bool KeyIndex::cancel(std::uint64_t wait_id) {
   const std::lock_guard lock(mutex_);
-  return waiters_.erase(ticket) > 0;
+  return waiters_.erase(wait_id) > 0;
 }
 
 // --- the thread
@@ -103,7 +103,7 @@ void KeyIndex::start() {
 }
 
 void KeyIndex::run() {
-  const Caller caller(Caller::Work::kAny, &gave_up_);
+  const RequestContext context(RequestContext::Work::kAny, &cancelled_);
   std::unique_lock lock(mutex_);
   for (bool is_over = false; !is_over;) {
     if (!table_ || !asked_.empty()) take_turn(lock);
@@ -112,7 +112,7 @@ void KeyIndex::run() {
     running_ = !is_over;
     auto ready = std::exchange(waiters_, {});
     lock.unlock();
-    for (const auto& [ticket, resume] : ready) resume();
+    for (const auto& [wait_id, resume] : ready) resume();
     ready.clear();
     lock.lock();
   }

@@ -17,15 +17,15 @@
 #include <thread>
 #include <vector>
 
-#include "core/store/awaited.h"
 #include "core/store/key_table.h"
 #include "core/store/log.h"
+#include "core/store/wait_ticket.h"
 
 namespace recordfs {
 
 class RecordStore;
 
-class KeyIndex final : public Awaited {
+class KeyIndex final : public Waitable {
  public:
   struct Bounds {
     KeyTable::Bounds table{};
@@ -39,15 +39,16 @@ class KeyIndex final : public Awaited {
   KeyIndex(const RecordStore& store, Bounds bounds, Log log);
   ~KeyIndex() override;
 
-  // The keys that are listed. kPending with `goal` set until the records were read; fails with what has stopped that:
-  // kLimit for more prepared transactions than it may hold, and what RecordStore::decode_once says of passing failures.
-  Result<std::shared_ptr<const KeyTable>> table(Goal& goal);
+  // The keys that are listed. kPending with `ticket` set until the records were read; fails with what has stopped that:
+  // kLimit for more prepared transactions than it may hold, and what RecordStore::decode_uncached says of passing
+  // failures.
+  Result<std::shared_ptr<const KeyTable>> table(WaitTicket& ticket);
 
   // The key of a number, listed or not. kNotFound: none that has a value. kPending and failures as of table().
-  Result<FoundKey> find(std::uint64_t number, Goal& goal);
+  Result<FoundKey> find(std::uint64_t number, WaitTicket& ticket);
 
-  std::uint64_t wait(const Goal& goal, std::function<void()> resume) override;
-  bool cancel(std::uint64_t ticket) override;
+  std::uint64_t wait(const WaitTicket& ticket, std::function<void()> resume) override;
+  bool cancel(std::uint64_t wait_id) override;
 
  private:
   using Numbers = std::set<std::uint64_t>;
@@ -60,7 +61,7 @@ class KeyIndex final : public Awaited {
   Result<KeyTable> read_all(KeyTable table);
   void remember(const Numbers& asked, const KeyTable& found);
   void say_what_is_left_out(const KeyTable& table) const;
-  Error pending(Goal& goal);
+  Error pending(WaitTicket& ticket);
 
   const RecordStore& store_;
   const Bounds bounds_;
@@ -70,9 +71,9 @@ class KeyIndex final : public Awaited {
   std::thread thread_;
   bool running_ = false;
   bool stopping_ = false;
-  std::atomic<bool> gave_up_{false};  // the same, for who is in the middle of a chunk
-  std::uint64_t turns_ = 0;           // that are over
-  std::optional<Error> failure_;      // of the last turn, until it was told
+  std::atomic<bool> cancelled_{false};  // the same, for who is in the middle of a chunk
+  std::uint64_t turns_ = 0;             // that are over
+  std::optional<Error> failure_;        // of the last turn, until it was told
   std::shared_ptr<const KeyTable> table_;
   Numbers asked_;
   Numbers being_read_;  // those of asked_ that this turn is for
@@ -80,7 +81,7 @@ class KeyIndex final : public Awaited {
   std::deque<std::uint64_t> answered_;  // the same, from the first on
   std::size_t answer_bytes_ = 0;
   std::map<std::uint64_t, std::function<void()>> waiters_;
-  std::uint64_t next_ticket_ = 1;
+  std::uint64_t next_wait_id_ = 1;
 };
 
 }  // namespace recordfs

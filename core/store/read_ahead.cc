@@ -88,44 +88,44 @@ void ReadAhead::look_further(Run& run) {
 // Takes up the chunks behind the tip, lets another task do so with those behind them, and decodes. Where memory is
 // short, less is read ahead, and what is slow is left to its reader.
 void ReadAhead::go_ahead(std::size_t slot, std::uint64_t number, const ChunkInfo& tip, std::size_t count) {
-  const Caller caller(work_.may);
-  const auto stretch = behind(tip, count);
+  const RequestContext context(work_.may);
+  const auto next_chunks = behind(tip, count);
   try {
-    if (take_up(slot, number, tip, stretch)) std::ranges::for_each(stretch.chunks, work_.decode);
+    if (take_up(slot, number, tip, next_chunks)) std::ranges::for_each(next_chunks.chunks, work_.decode);
   } catch (const std::bad_alloc&) {
     // Their reader decodes them then.
   }
   end_task();
 }
 
-auto ReadAhead::behind(const ChunkInfo& tip, std::size_t count) const -> Stretch {
-  Stretch stretch;
+auto ReadAhead::behind(const ChunkInfo& tip, std::size_t count) const -> NextChunks {
+  NextChunks next_chunks;
   try {
-    stretch.chunks.reserve(count);
-    while (stretch.chunks.size() < count && !stretch.is_last) {
-      const auto next = work_.next(stretch.chunks.empty() ? tip : stretch.chunks.back());
-      if (next) stretch.chunks.push_back(*next);
-      stretch.is_last = !next;
+    next_chunks.chunks.reserve(count);
+    while (next_chunks.chunks.size() < count && !next_chunks.is_last) {
+      const auto next = work_.next(next_chunks.chunks.empty() ? tip : next_chunks.chunks.back());
+      if (next) next_chunks.chunks.push_back(*next);
+      next_chunks.is_last = !next;
     }
   } catch (const std::bad_alloc&) {
-    stretch.is_last = true;
+    next_chunks.is_last = true;
   }
-  return stretch;
+  return next_chunks;
 }
 
 // Whether the chunks are still wanted.
-bool ReadAhead::take_up(std::size_t slot, std::uint64_t number, const ChunkInfo& tip, const Stretch& stretch) {
+bool ReadAhead::take_up(std::size_t slot, std::uint64_t number, const ChunkInfo& tip, const NextChunks& next_chunks) {
   const std::lock_guard lock(mutex_);
   Run& run = runs_[slot];
   if (run.number != number) return false;
   run.is_looking = false;
   const bool is_wanted = run.tip && run.tip->begin == tip.begin;
   if (is_wanted) {
-    for (const ChunkInfo& chunk : stretch.chunks) {
+    for (const ChunkInfo& chunk : next_chunks.chunks) {
       run.ahead.push_back({chunk.begin, decoded_bytes(chunk)});
       run.ahead_bytes += run.ahead.back().bytes;
     }
-    run.tip = stretch.is_last ? std::nullopt : std::optional(stretch.chunks.back());
+    run.tip = next_chunks.is_last ? std::nullopt : std::optional(next_chunks.chunks.back());
   }
   look_further(run);
   return is_wanted;

@@ -11,7 +11,7 @@
 #include <optional>
 #include <vector>
 
-#include "core/base/caller.h"
+#include "core/base/request_context.h"
 #include "core/formats/container.h"
 #include "core/store/executor.h"
 
@@ -27,7 +27,7 @@ class ReadAhead {
     // Puts a chunk where its reader will look for it. Any thread.
     std::function<void(const ChunkInfo&)> decode;
     // What the two may do.
-    Caller::Work may = Caller::Work::kQuick;
+    RequestContext::Work may = RequestContext::Work::kNonBlocking;
   };
   struct Bounds {
     std::size_t chunks = 1;   // ahead of one reader; more of them where they are small
@@ -63,7 +63,7 @@ class ReadAhead {
     std::uint64_t used_at = 0;
   };
   // Chunks one behind the other.
-  struct Stretch {
+  struct NextChunks {
     std::vector<ChunkInfo> chunks;
     bool is_last = false;  // nothing is worth decoding behind it
   };
@@ -73,8 +73,8 @@ class ReadAhead {
   void advance(Run& run, const ChunkInfo& chunk);
   void look_further(Run& run);
   void go_ahead(std::size_t slot, std::uint64_t number, const ChunkInfo& tip, std::size_t count);
-  Stretch behind(const ChunkInfo& tip, std::size_t count) const;
-  bool take_up(std::size_t slot, std::uint64_t number, const ChunkInfo& tip, const Stretch& stretch);
+  NextChunks behind(const ChunkInfo& tip, std::size_t count) const;
+  bool take_up(std::size_t slot, std::uint64_t number, const ChunkInfo& tip, const NextChunks& next_chunks);
   void end_task();
 
   Executor& executor_;

@@ -5,8 +5,8 @@
 
 #include <fmt/format.h>
 
-#include "core/base/caller.h"
 #include "core/base/counted.h"
+#include "core/base/request_context.h"
 
 namespace recordfs {
 namespace {
@@ -23,10 +23,10 @@ constexpr std::uint64_t kMemoryOfAPlace = 8 + 4;
 // A size that is never 0, for what can't be read: the kernel does not read empty files.
 std::uint64_t at_least_one(std::uint64_t size) { return std::max<std::uint64_t>(size, 1); }
 
-// Whether to read or to decode so many bytes at once is no work for a quick thread.
+// Whether to read or to decode so many bytes at once is no work for a non-blocking thread.
 bool is_slow(std::uint64_t bytes) { return bytes >= LargeAllocations::kLarge; }
 
-// Whether what was decoded is what the walk has counted: only then do ordinals and offsets fit.
+// Whether what was decoded is what the scan has counted: only then do ordinals and offsets fit.
 Result<void> check_counts(const ChunkInfo& chunk, const Layout& layout) {
   const bool same = chunk.records.value_or(layout.records()) == layout.records() &&
                     chunk.decoded_size.value_or(layout.total()) == layout.total();
@@ -64,10 +64,9 @@ RecordStore::~RecordStore() {
 }
 
 void RecordStore::report(const Error& error, std::uint64_t thing) const {
-  if (error.code == Code::kPending || error.code == Code::kInterrupted || Caller::was_refused()) return;
-  const Reported what = error.code == Code::kOutOfMemory
-                            ? Reported{0, kShortage, false}
-                            : Reported{error.position, thing, lies_in_the_bytes(error.code)};
+  if (error.code == Code::kPending || error.code == Code::kInterrupted || RequestContext::was_refused()) return;
+  const Reported what = error.code == Code::kOutOfMemory ? Reported{0, kShortage, false}
+                                                         : Reported{error.position, thing, is_permanent(error.code)};
   report(Severity::kWarning, what, to_string(error));
 }
 
@@ -87,43 +86,43 @@ void RecordStore::report(Severity severity, Reported what, const std::string& te
   if (is_last) services_.log(Severity::kWarning, fmt::format("{}: failures elsewhere are not logged", name_));
 }
 
-Catalog::OnWalked RecordStore::walks_told(std::string_view of_what) const {
-  return [this, of_what](const Totals& totals, std::chrono::steady_clock::duration walked) {
+Catalog::OnScanned RecordStore::scan_logger(std::string_view of_what) const {
+  return [this, of_what](const PrefixSums& totals, std::chrono::steady_clock::duration scanned) {
     services_.log(Severity::kDetail, fmt::format("{}: walked through its {} in {} ms: {}, {}", name_, of_what,
-                                                 std::chrono::duration_cast<std::chrono::milliseconds>(walked).count(),
+                                                 std::chrono::duration_cast<std::chrono::milliseconds>(scanned).count(),
                                                  counted(totals.chunks, "chunk"), counted(totals.records, "record")));
   };
 }
 
-void RecordStore::say_grown() const {
-  if (is_followed_ || said_grown_.exchange(true)) return;
+void RecordStore::log_growth() const {
+  if (is_followed_ || logged_growth_.exchange(true)) return;
   services_.log(
       Severity::kInfo,
       fmt::format("{}: the file has grown since it was opened; this snapshot does not show what was added", name_));
 }
 
 Result<std::optional<ChunkInfo>> RecordStore::first_record_chunk() const {
-  Walk walk(*container_, source_->size(), Depth::kCounts, layouts_in_turn());
-  for (int i = 0; i < kStepsToFirstRecord && !walk.at_end(); ++i) {
-    if (auto stepped = walk.step(); !stepped) return std::move(stepped).error();
-    if (walk.chunk() && walk.chunk()->chunk.records.value_or(0) > 0) return std::optional(walk.chunk()->chunk);
+  Scanner scanner(*container_, source_->size(), ScanDetail::kCounts, layouts_in_turn());
+  for (int i = 0; i < kStepsToFirstRecord && !scanner.at_end(); ++i) {
+    if (auto stepped = scanner.step(); !stepped) return std::move(stepped).error();
+    if (scanner.chunk() && scanner.chunk()->chunk.records.value_or(0) > 0) return std::optional(scanner.chunk()->chunk);
   }
   return std::optional<ChunkInfo>{};
 }
 
-Result<ChunkInfo> RecordStore::chunk_at(Position begin, Goal& goal) const {
-  auto found = chunk_covering(begin, goal);
+Result<ChunkInfo> RecordStore::chunk_at(Position begin, WaitTicket& ticket) const {
+  auto found = chunk_covering(begin, ticket);
   if (found && found->begin != begin) return Error{Code::kNotFound, begin, "no chunk begins here"};
   return found;
 }
 
-Result<ChunkInfo> RecordStore::chunk_covering(Position at, Goal& goal) const {
+Result<ChunkInfo> RecordStore::chunk_covering(Position at, WaitTicket& ticket) const {
   if (at >= source_->size()) return Error{Code::kNotFound, at, "behind the end of the file"};
   // In another order than the file's the catalog can't search by position.
   if (container_->is_in_file_order()) {
-    auto place = reported(catalog_.find(Coordinate::kPosition, at, goal));
-    if (place) return place->chunk;
-    if (place.error().code == Code::kNotFound || !container_->has_seek_structure()) return std::move(place).error();
+    auto indexed = reported(catalog_.find(SearchKey::kPosition, at, ticket));
+    if (indexed) return indexed->chunk;
+    if (indexed.error().code == Code::kNotFound || !container_->has_seek_structure()) return std::move(indexed).error();
   }
   {
     const std::lock_guard lock(mutex_);
@@ -134,7 +133,7 @@ Result<ChunkInfo> RecordStore::chunk_covering(Position at, Goal& goal) const {
   if (!chunk) return std::move(chunk).error();
   if (!*chunk) return Error{Code::kNotFound, at, "no chunk covers this byte"};
   // What is said of a chunk must not depend on whether the catalog has come by.
-  if (auto unknown = reported(learn(layouts_in_turn(), Depth::kCounts, **chunk)); !unknown) {
+  if (auto unknown = reported(measure(layouts_in_turn(), ScanDetail::kCounts, **chunk)); !unknown) {
     return std::move(unknown).error();
   }
   const std::lock_guard lock(mutex_);
@@ -154,34 +153,34 @@ Result<std::uint64_t> RecordStore::address(const ChunkInfo& chunk, std::uint64_t
   return (chunk.begin << index_bits_) + index;
 }
 
-Result<RecordRef> RecordStore::record_at(std::uint64_t address, Goal& goal) const {
-  auto chunk = chunk_covering(address >> index_bits_, goal);
+Result<RecordRef> RecordStore::record_at(std::uint64_t address, WaitTicket& ticket) const {
+  auto chunk = chunk_covering(address >> index_bits_, ticket);
   if (!chunk) return std::move(chunk).error();
   return RecordRef{*chunk, address - (chunk->begin << index_bits_)};
 }
 
-Result<Place> RecordStore::chunk_by_number(std::uint64_t number, Goal& goal) const {
-  return reported(catalog_.find(Coordinate::kChunks, number, goal));
+Result<IndexedChunk> RecordStore::chunk_by_number(std::uint64_t number, WaitTicket& ticket) const {
+  return reported(catalog_.find(SearchKey::kChunks, number, ticket));
 }
 
-Result<Place> RecordStore::chunk_by_ordinal(std::uint64_t ordinal, Goal& goal) const {
-  return reported(catalog_.find(Coordinate::kRecords, ordinal, goal));
+Result<IndexedChunk> RecordStore::chunk_by_ordinal(std::uint64_t ordinal, WaitTicket& ticket) const {
+  return reported(catalog_.find(SearchKey::kRecords, ordinal, ticket));
 }
 
-Result<Place> RecordStore::place_of(const ChunkInfo& chunk, Goal& goal) const {
-  if (container_->is_in_file_order()) return reported(catalog_.find(Coordinate::kPosition, chunk.begin, goal));
+Result<IndexedChunk> RecordStore::place_of(const ChunkInfo& chunk, WaitTicket& ticket) const {
+  if (container_->is_in_file_order()) return reported(catalog_.find(SearchKey::kPosition, chunk.begin, ticket));
   for (std::uint64_t number = 0;; ++number) {
-    auto place = chunk_by_number(number, goal);
-    if (!place || place->chunk.begin == chunk.begin) return place;
+    auto indexed = chunk_by_number(number, ticket);
+    if (!indexed || indexed->chunk.begin == chunk.begin) return indexed;
   }
 }
 
-std::unique_ptr<SavedIndex> RecordStore::saved(Depth depth) const {
+std::unique_ptr<SavedIndex> RecordStore::saved(ScanDetail detail) const {
   if (!services_.index) return nullptr;
-  IndexPlace place = *services_.index;
-  if (is_followed_) place.settings += " followed";  // a walk that ends before what is unfinished
-  const IndexBounds bounds{bounds_.anchors, bounds_.chunks_per_anchor, bounds_.damage_rows, bounds_.learnt_chunks};
-  return std::make_unique<SavedIndex>(std::move(place), *source_, container_->format(), depth, bounds,
+  IndexLocation location = *services_.index;
+  if (is_followed_) location.settings += " followed";  // a scan that ends before what is unfinished
+  const IndexBounds bounds{bounds_.anchors, bounds_.chunks_per_anchor, bounds_.damage_rows, bounds_.cached_sizes};
+  return std::make_unique<SavedIndex>(std::move(location), *source_, container_->format(), detail, bounds,
                                       [this](Severity severity, const std::string& text) {
                                         services_.log(severity, fmt::format("{}: {}", name_, text));
                                       });
@@ -195,17 +194,17 @@ Catalog& RecordStore::sizes() const {
 }
 
 // A chunk is not what a catalog has told of it.
-void RecordStore::refute() const {
-  catalog_.refute();
-  if (Catalog* made = sizes_if_made()) made->refute();
+void RecordStore::invalidate() const {
+  catalog_.invalidate();
+  if (Catalog* made = sizes_if_made()) made->invalidate();
 }
 
-Result<Totals> RecordStore::totals(Goal& goal) const { return reported(sizes().totals(goal)); }
+Result<PrefixSums> RecordStore::size_totals(WaitTicket& ticket) const { return reported(sizes().totals(ticket)); }
 
-Result<Totals> RecordStore::counts(Goal& goal) const { return reported(catalog_.totals(goal)); }
+Result<PrefixSums> RecordStore::record_totals(WaitTicket& ticket) const { return reported(catalog_.totals(ticket)); }
 
-Result<std::shared_ptr<const std::vector<DamageRow>>> RecordStore::damage(Goal& goal) const {
-  return reported(catalog_.damage(goal));
+Result<std::shared_ptr<const std::vector<DamageRow>>> RecordStore::damage(WaitTicket& ticket) const {
+  return reported(catalog_.damage(ticket));
 }
 
 Result<std::uint64_t> RecordStore::records_in(const ChunkInfo& chunk) const {
@@ -244,7 +243,7 @@ Result<std::shared_ptr<const Layout>> RecordStore::layout(const ChunkInfo& info)
   if (known) {
     if (auto same = check_counts(info, **known); !same) {
       services_.layouts.forget(cache_key(info));
-      refute();
+      invalidate();
       known = std::move(same).error();
     }
   }
@@ -274,10 +273,10 @@ Result<std::shared_ptr<const Chunk>> RecordStore::decode_in_turn(const ChunkInfo
     const std::uint64_t places = chunk.records.value_or(0) * kMemoryOfAPlace;
     const std::uint64_t bytes = std::max(chunk.stored_size, *chunk.decoded_size) + places;
     if (is_slow(bytes)) {
-      if (auto may = Caller::may_be_slow(); !may) return std::move(may).error();
+      if (auto may = RequestContext::permit_slow_work(); !may) return std::move(may).error();
     }
     const DecodeBudget::Share share(is_slow(bytes) ? budgets_.slow : budgets_.small, bytes);
-    if (auto may = Caller::may_go_on(0); !may) return std::move(may).error();
+    if (auto may = RequestContext::spend(0); !may) return std::move(may).error();
     if (is_slow(bytes)) return container_->decode(chunk);
     const DecodeBudget::Turn turn(budgets_.slow);  // for what takes more than it says
     return container_->decode(chunk);
@@ -300,13 +299,13 @@ Result<Slice> RecordStore::read_bytes(const Chunk& chunk, std::uint64_t offset, 
 Result<std::shared_ptr<const Chunk>> RecordStore::cached(const ChunkInfo& info) const {
   auto decoded = services_.chunks.get(cache_key(info), [&]() -> Result<std::shared_ptr<const Chunk>> {
     auto made = decode(info);
-    if (source_->has_grown()) say_grown();
+    if (source_->has_grown()) log_growth();
     return made;
   });
   if (!decoded) return decoded;
   if (auto same = check_counts(info, (*decoded)->layout()); !same) {
     services_.chunks.forget(cache_key(info));
-    refute();
+    invalidate();
     return std::move(same).error();
   }
   return decoded;
@@ -324,36 +323,37 @@ Result<std::shared_ptr<const Chunk>> RecordStore::chunk(const ChunkInfo& info) c
 
 // Of the catalog, which mostly has to read nothing for it; where it has not come by yet, of the container.
 std::optional<ChunkInfo> RecordStore::next_with_records(const ChunkInfo& chunk) const {
-  Goal goal;
-  Result<Place> at = Error{.code = Code::kPending, .detail = {}};
-  if (container_->is_in_file_order()) at = catalog_.find(Coordinate::kPosition, chunk.begin, goal);
+  WaitTicket ticket;
+  Result<IndexedChunk> at = Error{.code = Code::kPending, .detail = {}};
+  if (container_->is_in_file_order()) at = catalog_.find(SearchKey::kPosition, chunk.begin, ticket);
   for (int i = 0; at && i < kStepsToFirstRecord; ++i) {
-    at = catalog_.find(Coordinate::kChunks, at->before.chunks + 1, goal);
+    at = catalog_.find(SearchKey::kChunks, at->before.chunks + 1, ticket);
     if (at && at->chunk.records != 0u) return at->chunk;
   }
   if (at || at.error().code != Code::kPending) return std::nullopt;
-  Walk walk(*container_, source_->size(), Depth::kHeaders, chunk.key, {});
-  for (int i = 0; i <= kStepsToFirstRecord && !walk.at_end(); ++i) {
-    if (!walk.step()) return std::nullopt;
-    const auto& place = walk.chunk();
-    if (place && place->chunk.begin != chunk.begin && place->chunk.records != 0u) return place->chunk;
+  Scanner scanner(*container_, source_->size(), ScanDetail::kHeaders, chunk.key, {});
+  for (int i = 0; i <= kStepsToFirstRecord && !scanner.at_end(); ++i) {
+    if (!scanner.step()) return std::nullopt;
+    const auto& indexed = scanner.chunk();
+    if (indexed && indexed->chunk.begin != chunk.begin && indexed->chunk.records != 0u) return indexed->chunk;
   }
   return std::nullopt;
 }
 
 std::unique_ptr<ReadAhead> RecordStore::new_read_ahead() const {
-  const ReadAhead::Work work{.next = [this](const ChunkInfo& chunk) -> std::optional<ChunkInfo> {
-                               auto next = next_with_records(chunk);
-                               if (next && wants_parts(*next)) next.reset();
-                               return next;
-                             },
-                             // A chunk may leave to the first read what it can: here is the time for it.
-                             .decode =
-                                 [this](const ChunkInfo& chunk) {
-                                   if (auto ahead = cached(chunk))
-                                     static_cast<void>(read_bytes(**ahead, 0, (*ahead)->payload_size()).has_value());
-                                 },
-                             .may = source_->filesystem() == 0 ? Caller::Work::kQuick : Caller::Work::kMayBlock};
+  const ReadAhead::Work work{
+      .next = [this](const ChunkInfo& chunk) -> std::optional<ChunkInfo> {
+        auto next = next_with_records(chunk);
+        if (next && wants_parts(*next)) next.reset();
+        return next;
+      },
+      // A chunk may leave to the first read what it can: here is the time for it.
+      .decode =
+          [this](const ChunkInfo& chunk) {
+            if (auto ahead = cached(chunk))
+              static_cast<void>(read_bytes(**ahead, 0, (*ahead)->payload_size()).has_value());
+          },
+      .may = source_->filesystem() == 0 ? RequestContext::Work::kNonBlocking : RequestContext::Work::kMayBlock};
   const ReadAhead::Bounds bounds{.chunks = std::size_t{2} * services_.executor.threads(),
                                  .bytes = services_.chunks.capacity() / 4};
   return std::make_unique<ReadAhead>(services_.executor, work, bounds);
@@ -364,9 +364,9 @@ Result<std::uint64_t> RecordStore::record_size(const RecordRef& record) const {
   auto known = wants_parts(record.chunk) ? layout(record.chunk) : layout_of_decoded(record.chunk);
   const bool is_readable = known.has_value();
   // A chunk that can't be decoded may still say how large its records should be: as a listing has it.
-  if (!known && lies_in_the_bytes(known.error().code)) known = layout(record.chunk);
+  if (!known && is_permanent(known.error().code)) known = layout(record.chunk);
   if (!known) {
-    if (lies_in_the_bytes(known.error().code)) return 1;
+    if (is_permanent(known.error().code)) return 1;
     return std::move(known).error();
   }
   if (record.index >= (*known)->records()) {
@@ -377,7 +377,7 @@ Result<std::uint64_t> RecordStore::record_size(const RecordRef& record) const {
   if (size > 0 || !wants_parts(record.chunk)) return size;
   // What a layout takes for empty may be what can't be read: nobody would read it, and so never know.
   const auto decoded = chunk(record.chunk);
-  if (!decoded && !lies_in_the_bytes(decoded.error().code)) return decoded.error();
+  if (!decoded && !is_permanent(decoded.error().code)) return decoded.error();
   const bool is_empty = decoded && (*decoded)->layout().failure(record.index) == nullptr;
   return std::uint64_t{is_empty ? 0u : 1u};
 }
@@ -400,9 +400,9 @@ Result<Slice> RecordStore::read_record(const Chunk& chunk, std::uint64_t index, 
   return read_bytes(chunk, extent.begin + offset, std::min(length, extent.size - offset));
 }
 
-Walk RecordStore::walk(Depth depth, const std::optional<Place>& from) const {
-  if (!from) return {*container_, source_->size(), depth, layouts_in_turn()};
-  return {*container_, source_->size(), depth, from->chunk.key, from->before, {}, layouts_in_turn()};
+Scanner RecordStore::scanner(ScanDetail detail, const std::optional<IndexedChunk>& from) const {
+  if (!from) return {*container_, source_->size(), detail, layouts_in_turn()};
+  return {*container_, source_->size(), detail, from->chunk.key, from->before, {}, layouts_in_turn()};
 }
 
 Result<std::shared_ptr<const Chunk>> RecordStore::decode_ahead(const ChunkInfo& info) const {
@@ -416,13 +416,14 @@ Result<std::shared_ptr<const Chunk>> RecordStore::decode_ahead(const ChunkInfo& 
   return decoded;
 }
 
-Result<std::shared_ptr<const Chunk>> RecordStore::decode_once(const ChunkInfo& info) const {
+Result<std::shared_ptr<const Chunk>> RecordStore::decode_uncached(const ChunkInfo& info) const {
   auto decoded = decode_ahead(info);
   if (!decoded) report(decoded.error());
   return decoded;
 }
 
-void RecordStore::walk_on(const RecordRef& record, const std::function<bool(const RecordRef&, Bytes)>& take) const {
+void RecordStore::for_each_following(const RecordRef& record,
+                                     const std::function<bool(const RecordRef&, Bytes)>& take) const {
   RecordRef at{record.chunk, record.index + 1};
   for (;;) {
     if (wants_parts(at.chunk)) return;
@@ -464,8 +465,8 @@ Result<Parts> RecordStore::parts(const RecordRef& record) const {
 }
 
 Result<Slice> RecordStore::read_value(const FoundKey& key, std::uint64_t offset, std::uint64_t length,
-                                      Goal& goal) const {
-  auto record = record_at(key.record, goal);
+                                      WaitTicket& ticket) const {
+  auto record = record_at(key.record, ticket);
   if (!record) return std::move(record).error();
   const auto fail = [&](Code code, std::string_view why) {
     Error failure{code, record->chunk.begin, fmt::format("record {} of the chunk: {}", record->index, why)};
@@ -486,23 +487,23 @@ Result<Slice> RecordStore::read_value(const FoundKey& key, std::uint64_t offset,
 Result<std::uint64_t> RecordStore::payload_size(const ChunkInfo& info) const {
   auto decoded = chunk(info);
   if (decoded) return (*decoded)->payload_size();
-  if (lies_in_the_bytes(decoded.error().code)) return at_least_one(counted_size(info));
+  if (is_permanent(decoded.error().code)) return at_least_one(counted_size(info));
   return std::move(decoded).error();
 }
 
-Result<std::shared_ptr<const std::vector<Attribute>>> RecordStore::attributes(Goal& goal) const {
+Result<std::shared_ptr<const std::vector<Attribute>>> RecordStore::attributes(WaitTicket& ticket) const {
   {
     const std::lock_guard lock(mutex_);
     if (attributes_) return attributes_;
   }
-  std::optional<Place> last;
+  std::optional<IndexedChunk> last;
   if (container_->attributes_change()) {
-    auto known = counts(goal);
+    auto known = record_totals(ticket);
     if (!known) return std::move(known).error();
     if (known->chunks > 0) {
-      auto place = chunk_by_number(known->chunks - 1, goal);
-      if (!place) return std::move(place).error();
-      last = *place;
+      auto indexed = chunk_by_number(known->chunks - 1, ticket);
+      if (!indexed) return std::move(indexed).error();
+      last = *indexed;
     }
   }
   auto values = container_->attributes(last ? &last->chunk : nullptr);

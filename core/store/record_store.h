@@ -1,8 +1,8 @@
 // RecordStore: one open container with its catalog, its share of the caches, and read-ahead. All that
 // the mount and the command line see of a file.
 //
-// All functions may be called from any thread. A function with a Goal can answer kPending: what is asked
-// for lies behind the catalog. Then `goal` says what to wait for (Catalog::wait), and the same call is
+// All functions may be called from any thread. A function with a WaitTicket can answer kPending: what is asked
+// for lies behind the catalog. Then `ticket` says what to wait for (Catalog::wait), and the same call is
 // made again.
 #pragma once
 
@@ -24,13 +24,13 @@
 #include "core/store/catalog.h"
 #include "core/store/decode_budget.h"
 #include "core/store/executor.h"
+#include "core/store/indexed_chunk.h"
 #include "core/store/key_index.h"
 #include "core/store/log.h"
-#include "core/store/place.h"
 #include "core/store/read_ahead.h"
 #include "core/store/saved_index.h"
+#include "core/store/scanner.h"
 #include "core/store/shared_cache.h"
-#include "core/store/walk.h"
 
 namespace recordfs {
 
@@ -56,7 +56,7 @@ struct Services {
   std::map<std::uint64_t, DecodeBudgets> budgets;
   Executor executor;  // behind the caches: its tasks use them
   Log log;
-  std::optional<IndexPlace> index;              // where catalogs are saved; nowhere without it
+  std::optional<IndexLocation> index;           // where catalogs are saved; nowhere without it
   KeyIndex::Bounds keys;                        // of each container
   std::atomic<std::uint64_t> decoded_bytes{0};  // so far; of a chunk that is decoded by parts, all of it
   bool reads_whole_files = false;               // a scan reads the bytes between headers too, in large pieces
@@ -81,7 +81,7 @@ enum class Stream : std::uint8_t {
 class RecordStore;
 
 // How a store sees its file.
-struct Growing {
+struct FollowOptions {
   // The file is being written: what is unfinished at its end is neither shown nor damage, and addresses have room for
   // what will be added.
   bool is_followed = false;
@@ -94,32 +94,32 @@ class RecordStore {
  public:
   // `name` is the file's name as log lines and errors show it. `services` has to outlive the store.
   RecordStore(std::string name, std::shared_ptr<const Source> source, std::unique_ptr<const Container> container,
-              Services& services, Catalog::Bounds bounds = {}, Growing growing = {});
+              Services& services, Catalog::Bounds bounds = {}, FollowOptions follow = {});
   ~RecordStore();
 
   const std::string& name() const { return name_; }
   const Container& container() const { return *container_; }
   const Source& source() const { return *source_; }
 
-  // The first chunk that holds records, or nullopt where the first steps of the walk show none. Reads a few
+  // The first chunk that holds records, or nullopt where the first steps of the scan show none. Reads a few
   // headers, never the whole file.
   Result<std::optional<ChunkInfo>> first_record_chunk() const;
 
   // The chunk that begins at `begin`, or that covers byte `at`. kNotFound, kPending.
-  Result<ChunkInfo> chunk_at(Position begin, Goal& goal) const;
-  Result<ChunkInfo> chunk_covering(Position at, Goal& goal) const;
-  // The chunk of a number in the order of the walk; the chunk that holds an ordinal. kNotFound, kPending.
-  Result<Place> chunk_by_number(std::uint64_t number, Goal& goal) const;
-  Result<Place> chunk_by_ordinal(std::uint64_t ordinal, Goal& goal) const;
-  // Where a chunk of this container stands in the order of the walk. kPending. Where that is not the file's order, it
+  Result<ChunkInfo> chunk_at(Position begin, WaitTicket& ticket) const;
+  Result<ChunkInfo> chunk_covering(Position at, WaitTicket& ticket) const;
+  // The chunk of a number in the order of the scan; the chunk that holds an ordinal. kNotFound, kPending.
+  Result<IndexedChunk> chunk_by_number(std::uint64_t number, WaitTicket& ticket) const;
+  Result<IndexedChunk> chunk_by_ordinal(std::uint64_t ordinal, WaitTicket& ticket) const;
+  // Where a chunk of this container stands in the order of the scan. kPending. Where that is not the file's order, it
   // takes as long as to look at every chunk before it.
-  Result<Place> place_of(const ChunkInfo& chunk, Goal& goal) const;
+  Result<IndexedChunk> place_of(const ChunkInfo& chunk, WaitTicket& ticket) const;
 
   // A number for a record that no other record of the container has, below address_limit(), growing along the
   // file; and the record that has it. kLimit: the index is too large for a container of this size. kNotFound
   // where the number lies in no chunk (the index itself is not checked), kPending.
   Result<std::uint64_t> address(const ChunkInfo& chunk, std::uint64_t index) const;
-  Result<RecordRef> record_at(std::uint64_t address, Goal& goal) const;
+  Result<RecordRef> record_at(std::uint64_t address, WaitTicket& ticket) const;
   std::uint64_t address_limit() const {
     return is_followed_ ? std::uint64_t{1} << services_.address_bits : source_->size() << index_bits_;
   }
@@ -127,16 +127,16 @@ class RecordStore {
   bool has_room_for(std::uint64_t size) const { return size <= address_limit() >> index_bits_; }
 
   // How many records the catalog has found so far, and whether that is all of them.
-  Catalog::State state() const { return catalog_.state(); }
-  // Whether a walk through the file is under way.
-  bool is_walking() const;
-  // kPending until the walks that Growing::shorter had been through are over here too.
-  Result<void> catch_up(Goal& goal) const;
+  Catalog::ScanState state() const { return catalog_.state(); }
+  // Whether a scan of the file is under way.
+  bool is_scanning() const;
+  // kPending until the scans that FollowOptions::shorter had been through are over here too.
+  Result<void> catch_up(WaitTicket& ticket) const;
   // The sums over the whole container, with every decoded size known. kPending.
-  Result<Totals> totals(Goal& goal) const;
-  // The number of chunks and records over the whole container; cheaper than totals(). kPending.
-  Result<Totals> counts(Goal& goal) const;
-  Result<std::shared_ptr<const std::vector<DamageRow>>> damage(Goal& goal) const;
+  Result<PrefixSums> size_totals(WaitTicket& ticket) const;
+  // The number of chunks and records over the whole container; cheaper than size_totals(). kPending.
+  Result<PrefixSums> record_totals(WaitTicket& ticket) const;
+  Result<std::shared_ptr<const std::vector<DamageRow>>> damage(WaitTicket& ticket) const;
 
   // The number of records in a chunk. Costs a decode only where the format says nothing of it.
   Result<std::uint64_t> records_in(const ChunkInfo& chunk) const;
@@ -151,13 +151,13 @@ class RecordStore {
   // Up to `length` bytes of a record from `offset`: fewer only at its end. Fails as decode does.
   Result<Slice> read_record(const RecordRef& record, std::uint64_t offset, std::uint64_t length) const;
 
-  // A walk over the container, from its beginning or from a chunk on, that takes its turns with the other threads. One
+  // A scan over the container, from its beginning or from a chunk on, that takes its turns with the other threads. One
   // thread at a time; the store has to outlive it.
-  Walk walk(Depth depth, const std::optional<Place>& from = {}) const;
+  Scanner scanner(ScanDetail detail, const std::optional<IndexedChunk>& from = {}) const;
 
   // The chunk, decoded now and kept by nobody else: for who sees each chunk once. One that is too large to hold reads
   // and decodes what it is asked for. Fails as chunk() does.
-  Result<std::shared_ptr<const Chunk>> decode_once(const ChunkInfo& info) const;
+  Result<std::shared_ptr<const Chunk>> decode_uncached(const ChunkInfo& info) const;
   // The same without a log line, for who works ahead of what is wanted and calls report() when it comes to it.
   Result<std::shared_ptr<const Chunk>> decode_ahead(const ChunkInfo& info) const;
   // Up to `length` bytes of a record of a decoded chunk, as read_record() gives them. REQUIRES: the chunk has it.
@@ -167,7 +167,7 @@ class RecordStore {
 
   // Hands out the records behind one, in the container's order, without those that can't be read, until `take` has
   // had enough. Ends where a chunk can't be decoded now or is too large to hold.
-  void walk_on(const RecordRef& record, const std::function<bool(const RecordRef&, Bytes)>& take) const;
+  void for_each_following(const RecordRef& record, const std::function<bool(const RecordRef&, Bytes)>& take) const;
 
   // The parts of a record, told anew at each call. Fails as read_record() and Container::parts do, with a log line.
   // REQUIRES: container().has_parts().
@@ -177,26 +177,26 @@ class RecordStore {
   KeyIndex* keys() const { return keys_.get(); }
   // Up to `length` bytes of a key's value: fewer only at its end. Where the container does not tell it, kUnsupported;
   // fails like read_record(), and with kChanged where the record is not what it was. kPending.
-  Result<Slice> read_value(const FoundKey& key, std::uint64_t offset, std::uint64_t length, Goal& goal) const;
+  Result<Slice> read_value(const FoundKey& key, std::uint64_t offset, std::uint64_t length, WaitTicket& ticket) const;
 
   // The payload of a chunk, as record_size() and read_record() do it.
   Result<std::uint64_t> payload_size(const ChunkInfo& info) const;
   Result<Slice> read_payload(const ChunkInfo& info, std::uint64_t offset, std::uint64_t length) const;
 
-  // The size of a stream in bytes. kPending until the whole file was walked.
-  Result<std::uint64_t> stream_size(Stream stream, Goal& goal) const;
+  // The size of a stream in bytes. kPending until the whole file was scanned.
+  Result<std::uint64_t> stream_size(Stream stream, WaitTicket& ticket) const;
   // Up to `length` bytes of a stream: fewer only at its end. Where a record in the range can't be read, all of
   // the read fails.
-  Result<Slice> read_stream(Stream stream, std::uint64_t offset, std::uint64_t length, Goal& goal) const;
+  Result<Slice> read_stream(Stream stream, std::uint64_t offset, std::uint64_t length, WaitTicket& ticket) const;
 
   // Up to `length` bytes of the stream that Container::whole_stream() offers: fewer only at its end. A record of
   // another size than the stream needs fails the read, as one that is not there does. REQUIRES: there is such a stream.
   // kPending.
-  Result<Slice> read_whole_stream(std::uint64_t offset, std::uint64_t length, Goal& goal) const;
+  Result<Slice> read_whole_stream(std::uint64_t offset, std::uint64_t length, WaitTicket& ticket) const;
 
   // The rows of index/chunks.tsv, header line included, as one text of a known size that is never in memory as a whole.
-  Result<std::uint64_t> rows_size(Goal& goal) const;
-  Result<Slice> read_rows(std::uint64_t offset, std::uint64_t length, Goal& goal) const;
+  Result<std::uint64_t> rows_size(WaitTicket& ticket) const;
+  Result<Slice> read_rows(std::uint64_t offset, std::uint64_t length, WaitTicket& ticket) const;
 
   // Bytes of the file within [begin, end), from `begin + offset` on.
   Result<Slice> read_raw(Position begin, Position end, std::uint64_t offset, std::uint64_t length) const;
@@ -205,26 +205,26 @@ class RecordStore {
   Result<Slice> read_raw(const ChunkInfo& chunk, std::uint64_t offset, std::uint64_t length) const;
 
   // The container's metadata, for all times. kPending where it changes along the file.
-  Result<std::shared_ptr<const std::vector<Attribute>>> attributes(Goal& goal) const;
+  Result<std::shared_ptr<const std::vector<Attribute>>> attributes(WaitTicket& ticket) const;
 
-  // What is saved of a walk of that depth through this container, for the next time; null where nothing is to be.
-  std::unique_ptr<SavedIndex> saved(Depth depth) const;
+  // What is saved of a scan of that detail through this container, for the next time; null where nothing is to be.
+  std::unique_ptr<SavedIndex> saved(ScanDetail detail) const;
 
   // Says a failure in the log, once for a place in the file, or for each of several `things` there: one that lies in
   // the bytes, and one that may pass.
   void report(const Error& error, std::uint64_t thing = 0) const;
-  // The same for a region that a walk found unsound, in the words of damage_line().
+  // The same for a region that a scan found unsound, in the words of damage_line().
   void report(const DamagedRegion& region) const;
 
  private:
   struct Reported {
     Position position = 0;
     std::uint64_t thing = 0;
-    bool lies_in_bytes = true;  // of two failures there that differ in this, one says nothing of the other
+    bool is_permanent = true;  // of two failures there that differ in this, one says nothing of the other
     auto operator<=>(const Reported&) const = default;  // NOLINT(readability-implicit-bool-conversion): of bools
   };
 
-  int index_bits(const Growing& growing) const;
+  int index_bits(const FollowOptions& follow) const;
   std::set<Reported> reported() const;
   void report(Severity severity, Reported what, const std::string& text) const;
 
@@ -248,16 +248,18 @@ class RecordStore {
   std::unique_ptr<ReadAhead> new_read_ahead() const;
   std::optional<ChunkInfo> next_with_records(const ChunkInfo& chunk) const;
   Catalog& sizes() const;
-  void refute() const;
+  void invalidate() const;
   std::unique_ptr<Catalog> new_sizes(std::optional<CatalogSnapshot> shorter) const;
   std::optional<CatalogSnapshot> found_sizes() const;
   Catalog* sizes_if_made() const;
-  Catalog::OnWalked walks_told(std::string_view of_what) const;
-  void say_grown() const;
+  Catalog::OnScanned scan_logger(std::string_view of_what) const;
+  void log_growth() const;
   Result<void> check_readable(const Layout& layout, std::uint64_t index) const;
   Result<Slice> read_lines(const Chunk& chunk, std::uint64_t offset, std::uint64_t length) const;
-  Result<Slice> part_of_whole(const WholeStream& stream, std::uint64_t offset, std::uint64_t length, Goal& goal) const;
-  Result<Slice> stretch_of(Stream stream, const Place& place, std::uint64_t offset, std::uint64_t length) const;
+  Result<Slice> part_of_whole(const WholeStream& stream, std::uint64_t offset, std::uint64_t length,
+                              WaitTicket& ticket) const;
+  Result<Slice> part_of_stream(Stream stream, const IndexedChunk& indexed, std::uint64_t offset,
+                               std::uint64_t length) const;
 
   static inline std::atomic<std::uint64_t> next_id_{1};
 
@@ -270,11 +272,11 @@ class RecordStore {
   DecodeBudgets& budgets_;
   const Catalog::Bounds bounds_;
   const int index_bits_;  // of an address; 0 where begin + index does
-  mutable std::atomic<bool> said_grown_{false};
+  mutable std::atomic<bool> logged_growth_{false};
 
   mutable std::mutex mutex_;                       // guards what follows up to the catalog
   mutable std::map<Position, ChunkInfo> located_;  // found through the seek structure
-  mutable std::set<Reported> reported_;            // places that the log has named
+  mutable std::set<Reported> reported_;            // chunks that the log has named
   mutable std::shared_ptr<const std::vector<Attribute>> attributes_;
   mutable std::unique_ptr<Catalog> sizes_;  // made when the first catalog does not know them
   bool knows_counts_ = false;               // of the file when it was shorter

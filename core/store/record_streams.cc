@@ -45,21 +45,21 @@ Result<Slice> RecordStore::read_payload(const ChunkInfo& info, std::uint64_t off
   return read_bytes(**decoded, offset, end - offset);
 }
 
-Result<std::uint64_t> RecordStore::stream_size(Stream stream, Goal& goal) const {
-  auto known = totals(goal);
+Result<std::uint64_t> RecordStore::stream_size(Stream stream, WaitTicket& ticket) const {
+  auto known = size_totals(ticket);
   if (!known) return std::move(known).error();
-  return known->at(stream == Stream::kConcat ? Coordinate::kBytes : Coordinate::kLines);
+  return known->at(stream == Stream::kConcat ? SearchKey::kBytes : SearchKey::kLines);
 }
 
-Result<Slice> RecordStore::stretch_of(Stream stream, const Place& place, std::uint64_t offset,
-                                      std::uint64_t length) const {
-  auto decoded = chunk(place.chunk);
+Result<Slice> RecordStore::part_of_stream(Stream stream, const IndexedChunk& indexed, std::uint64_t offset,
+                                          std::uint64_t length) const {
+  auto decoded = chunk(indexed.chunk);
   if (!decoded) return std::move(decoded).error();
   const Layout& layout = (*decoded)->layout();
   const std::uint64_t whole = layout.total() + (stream == Stream::kLines ? layout.records() : 0);
   if (offset >= whole) return Slice{};
   const std::uint64_t wanted = std::min(length, whole - offset);
-  if (stream == Stream::kConcat) return read_payload(place.chunk, layout.first_begin() + offset, wanted);
+  if (stream == Stream::kConcat) return read_payload(indexed.chunk, layout.first_begin() + offset, wanted);
   return read_lines(**decoded, offset, wanted);
 }
 
@@ -94,20 +94,21 @@ Result<void> RecordStore::check_readable(const Layout& layout, std::uint64_t ind
   return *failure;
 }
 
-Result<Slice> RecordStore::read_stream(Stream stream, std::uint64_t offset, std::uint64_t length, Goal& goal) const {
-  const Coordinate coordinate = stream == Stream::kConcat ? Coordinate::kBytes : Coordinate::kLines;
-  auto size = stream_size(stream, goal);
+Result<Slice> RecordStore::read_stream(Stream stream, std::uint64_t offset, std::uint64_t length,
+                                       WaitTicket& ticket) const {
+  const SearchKey search_key = stream == Stream::kConcat ? SearchKey::kBytes : SearchKey::kLines;
+  auto size = stream_size(stream, ticket);
   if (!size) return std::move(size).error();
   if (offset >= *size || length == 0) return Slice{};
   const std::uint64_t wanted = std::min(length, *size - offset);
   std::optional<Buffer> gathered;
   for (std::uint64_t filled = 0;;) {
-    auto place = reported(sizes().find(coordinate, offset + filled, goal));
-    if (!place) return std::move(place).error();
-    auto piece = stretch_of(stream, *place, offset + filled - place->before.at(coordinate), wanted - filled);
+    auto indexed = reported(sizes().find(search_key, offset + filled, ticket));
+    if (!indexed) return std::move(indexed).error();
+    auto piece = part_of_stream(stream, *indexed, offset + filled - indexed->before.at(search_key), wanted - filled);
     if (!piece || piece->bytes.size() == wanted) return piece;
     if (piece->bytes.empty()) {
-      return Error{Code::kChanged, place->chunk.begin, "the chunk no longer has the size that it had"};
+      return Error{Code::kChanged, indexed->chunk.begin, "the chunk no longer has the size that it had"};
     }
     if (!gathered) {
       auto allocated = Buffer::allocate(static_cast<std::size_t>(wanted));
@@ -122,7 +123,7 @@ Result<Slice> RecordStore::read_stream(Stream stream, std::uint64_t offset, std:
 
 // As much of a range as the prefix or one record has.
 Result<Slice> RecordStore::part_of_whole(const WholeStream& stream, std::uint64_t offset, std::uint64_t length,
-                                         Goal& goal) const {
+                                         WaitTicket& ticket) const {
   if (offset < stream.prefix.size()) {
     const Bytes rest = as_bytes(stream.prefix).subspan(static_cast<std::size_t>(offset));
     return Slice{rest.first(static_cast<std::size_t>(std::min<std::uint64_t>(length, rest.size()))), {}};
@@ -131,12 +132,12 @@ Result<Slice> RecordStore::part_of_whole(const WholeStream& stream, std::uint64_
   const std::uint64_t ordinal = of_records / stream.record_size;
   const std::uint64_t begin = ordinal * stream.record_size;
   const std::uint64_t due = std::min(stream.record_size, stream.size - stream.prefix.size() - begin);
-  auto place = chunk_by_ordinal(ordinal, goal);
-  if (!place && place.error().code == Code::kNotFound) {
+  auto indexed = chunk_by_ordinal(ordinal, ticket);
+  if (!indexed && indexed.error().code == Code::kNotFound) {
     return reported(Result<Slice>(Error{Code::kDamage, source_->size(), "the records end before the stream does"}));
   }
-  if (!place) return std::move(place).error();
-  const RecordRef record{place->chunk, ordinal - place->before.records};
+  if (!indexed) return std::move(indexed).error();
+  const RecordRef record{indexed->chunk, ordinal - indexed->before.records};
   auto size = record_size(record);
   if (!size) return std::move(size).error();
   if (*size != due) {
@@ -145,17 +146,17 @@ Result<Slice> RecordStore::part_of_whole(const WholeStream& stream, std::uint64_
   return read_record(record, of_records - begin, std::min(length, begin + due - of_records));
 }
 
-Result<Slice> RecordStore::read_whole_stream(std::uint64_t offset, std::uint64_t length, Goal& goal) const {
+Result<Slice> RecordStore::read_whole_stream(std::uint64_t offset, std::uint64_t length, WaitTicket& ticket) const {
   const WholeStream& stream = *container_->whole_stream();
   if (offset >= stream.size || length == 0) return Slice{};
   const std::uint64_t wanted = std::min(length, stream.size - offset);
-  auto first = part_of_whole(stream, offset, wanted, goal);
+  auto first = part_of_whole(stream, offset, wanted, ticket);
   if (!first || first->bytes.size() == wanted) return first;
   auto gathered = Buffer::allocate(static_cast<std::size_t>(wanted));
   if (!gathered) return std::move(gathered).error();
   copy_bytes(first->bytes, gathered->span());
   for (std::size_t filled = first->bytes.size(); filled < wanted;) {
-    auto next = part_of_whole(stream, offset + filled, wanted - filled, goal);
+    auto next = part_of_whole(stream, offset + filled, wanted - filled, ticket);
     if (!next) return next;
     if (next->bytes.empty()) return Error{Code::kChanged, 0, "a record no longer has the size that it had"};
     copy_bytes(next->bytes, gathered->span().subspan(filled));
@@ -164,14 +165,14 @@ Result<Slice> RecordStore::read_whole_stream(std::uint64_t offset, std::uint64_t
   return owned(std::move(*gathered));
 }
 
-Result<std::uint64_t> RecordStore::rows_size(Goal& goal) const {
-  auto known = counts(goal);
+Result<std::uint64_t> RecordStore::rows_size(WaitTicket& ticket) const {
+  auto known = record_totals(ticket);
   if (!known) return std::move(known).error();
   return chunk_rows_header().size() + known->rows;
 }
 
-Result<Slice> RecordStore::read_rows(std::uint64_t offset, std::uint64_t length, Goal& goal) const {
-  auto size = rows_size(goal);
+Result<Slice> RecordStore::read_rows(std::uint64_t offset, std::uint64_t length, WaitTicket& ticket) const {
+  auto size = rows_size(ticket);
   if (!size) return std::move(size).error();
   if (offset >= *size) return Slice{};
   const std::uint64_t wanted = std::min(length, *size - offset);
@@ -181,9 +182,9 @@ Result<Slice> RecordStore::read_rows(std::uint64_t offset, std::uint64_t length,
   if (offset < header.size()) text = header.substr(static_cast<std::size_t>(offset));
   while (text.size() < wanted) {
     const std::uint64_t at = offset + text.size() - header.size();
-    auto place = reported(catalog_.find(Coordinate::kRows, at, goal));
-    if (!place) return std::move(place).error();
-    text += chunk_row(*place).substr(static_cast<std::size_t>(at - place->before.rows));
+    auto indexed = reported(catalog_.find(SearchKey::kRows, at, ticket));
+    if (!indexed) return std::move(indexed).error();
+    text += chunk_row(*indexed).substr(static_cast<std::size_t>(at - indexed->before.rows));
   }
   text.resize(static_cast<std::size_t>(wanted));
   auto owner = std::make_shared<const std::string>(std::move(text));
@@ -206,7 +207,7 @@ Result<Slice> RecordStore::read_raw(const ChunkInfo& chunk, std::uint64_t offset
   if (!slice || generation == 0) return slice;
   // A file that was touched and has kept its ends may have other bytes between them.
   if (auto sound = container_->verify(chunk); !sound) {
-    if (!lies_in_the_bytes(sound.error().code)) return std::move(sound).error();
+    if (!is_permanent(sound.error().code)) return std::move(sound).error();
     const Error changed{Code::kChanged, chunk.begin, "the file was touched, and this chunk is not sound"};
     report(changed);
     return changed;

@@ -97,25 +97,25 @@ std::string reason(std::string_view action) {
 
 }  // namespace
 
-void make_directory(const IndexPlace& place) {
-  if (::access(place.directory.c_str(), F_OK) == 0) return;
-  const std::string above = place.directory.substr(0, place.directory.rfind('/'));
+void make_directory(const IndexLocation& location) {
+  if (::access(location.directory.c_str(), F_OK) == 0) return;
+  const std::string above = location.directory.substr(0, location.directory.rfind('/'));
   if (!above.empty()) ::mkdir(above.c_str(), S_IRWXU);
-  ::mkdir(place.directory.c_str(), S_IRWXU);
+  ::mkdir(location.directory.c_str(), S_IRWXU);
 }
 
-SavedIndex::SavedIndex(IndexPlace place, const Source& source, std::string_view format, Depth depth, IndexBounds bounds,
-                       Log log)
-    : place_(std::move(place)), source_(source), bounds_(bounds), log_(std::move(log)) {
-  const std::string way = fmt::format("{}\n{}\n{}", place_.settings, format, static_cast<int>(depth));
+SavedIndex::SavedIndex(IndexLocation location, const Source& source, std::string_view format, ScanDetail detail,
+                       IndexBounds bounds, Log log)
+    : location_(std::move(location)), source_(source), bounds_(bounds), log_(std::move(log)) {
+  const std::string way = fmt::format("{}\n{}\n{}", location_.settings, format, static_cast<int>(detail));
   way_ = highway_hash(as_bytes(way));
-  key_.maker = highway_hash(as_bytes(fmt::format("{}\n{}", way, place_.program)));
+  key_.maker = highway_hash(as_bytes(fmt::format("{}\n{}", way, location_.program)));
 }
 
-// A file has one for each way of walking through it. What is later found for it replaces what was found before.
+// A file has one for each way of scanning through it. What is later found for it replaces what was found before.
 std::string SavedIndex::file_name() const { return fmt::format("{:x}-{:x}-{:016x}", key_.device, key_.inode, way_); }
 
-std::optional<SavedIndex::Found> SavedIndex::read() {
+std::optional<SavedIndex::Loaded> SavedIndex::read() {
   const auto identity = source_.identity();
   if (!identity) return std::nullopt;
   key_.device = identity->device;
@@ -124,7 +124,7 @@ std::optional<SavedIndex::Found> SavedIndex::read() {
   key_.mtime_seconds = identity->mtime_seconds;
   key_.mtime_nanoseconds = identity->mtime_nanoseconds;
   is_settled_ = is_long_ago(key_.mtime_seconds, key_.mtime_nanoseconds);
-  const auto bytes = read_file(place_.directory, file_name());
+  const auto bytes = read_file(location_.directory, file_name());
   if (!bytes) return std::nullopt;
   auto saved = decode_index(bytes->view(), bounds_);
   if (!saved || saved->key.size > key_.size) return std::nullopt;
@@ -139,28 +139,28 @@ std::optional<SavedIndex::Found> SavedIndex::read() {
   if (!hash_ends(source_, now.size, now) || saved->key != now) return std::nullopt;
   // Written to since it was opened: the time stamp is older than the bytes. What was appended changes none of them.
   if (source_.generation() != 0 && !source_.has_grown()) return std::nullopt;
-  log_(Severity::kDetail, fmt::format("found the saved index {}/{}", place_.directory, file_name()));
-  return Found{std::move(saved->snapshot), has_grown};
+  log_(Severity::kDetail, fmt::format("found the saved index {}/{}", location_.directory, file_name()));
+  return Loaded{std::move(saved->snapshot), has_grown};
 }
 
-void SavedIndex::write(const CatalogSnapshot& snapshot, std::chrono::steady_clock::duration walked) {
-  if (!is_settled_ || walked < place_.least_walk) return;
+void SavedIndex::write(const CatalogSnapshot& snapshot, std::chrono::steady_clock::duration scanned) {
+  if (!is_settled_ || scanned < location_.least_scan_time) return;
   IndexKey key = key_;
   if (!hash_ends(source_, key.size, key)) return;
   const std::string bytes = encode_index(key, snapshot);
   if (bytes.size() > kLargestIndex) return;
   if (const auto why = try_write(bytes)) {
-    log_(Severity::kInfo, fmt::format("what the walk has found is not saved in {}: {}", place_.directory, *why));
+    log_(Severity::kInfo, fmt::format("what the walk has found is not saved in {}: {}", location_.directory, *why));
   } else {
-    log_(Severity::kDetail, fmt::format("what the walk has found is saved in {}/{}", place_.directory, file_name()));
+    log_(Severity::kDetail, fmt::format("what the walk has found is saved in {}/{}", location_.directory, file_name()));
   }
 }
 
 // Why it could not be written, or nothing. A file that a crash leaves half written does not fit its checksum, so
 // nothing has to wait for the disk.
 std::optional<std::string> SavedIndex::try_write(const std::string& bytes) const {
-  make_directory(place_);
-  const Descriptor directory = open_directory(place_.directory);
+  make_directory(location_);
+  const Descriptor directory = open_directory(location_.directory);
   if (!directory) return reason("cannot open the folder, or it is not ours alone");
   const std::string name = file_name();
   // One file may be mounted several times, also by one process.
@@ -181,7 +181,7 @@ std::optional<std::string> SavedIndex::try_write(const std::string& bytes) const
 }
 
 void SavedIndex::remove() const {
-  const Descriptor directory = open_directory(place_.directory);
+  const Descriptor directory = open_directory(location_.directory);
   if (directory) ::unlinkat(directory.number(), file_name().c_str(), 0);
 }
 

@@ -3,7 +3,7 @@
 // Whoever asks for a value that another thread is making waits for it. A value in use is never freed:
 // callers hold a shared_ptr, and the bound is kept by forgetting the values used longest ago. Failures
 // that come from the bytes themselves (damage, a missing codec, a limit) are remembered like values. A thread does
-// not wait for one that may do what it may not (see Caller).
+// not wait for one that may do what it may not (see RequestContext).
 #pragma once
 
 #include <condition_variable>
@@ -19,8 +19,8 @@
 #include <utility>
 
 #include "core/base/bytes.h"
-#include "core/base/caller.h"
-#include "core/base/patient_mutex.h"
+#include "core/base/cancellable_mutex.h"
+#include "core/base/request_context.h"
 #include "core/base/result.h"
 
 namespace recordfs {
@@ -58,7 +58,7 @@ class SharedCache {
 
   std::uint64_t capacity() const { return capacity_; }
 
-  // The value of `key`, made by `make` when it is not there. Fails as `make` does, and as Caller::may_do(). Any
+  // The value of `key`, made by `make` when it is not there. Fails as `make` does, and as RequestContext::permit(). Any
   // thread.
   Result<Pointer> get(const CacheKey& key, const Make& make);
 
@@ -82,9 +82,9 @@ class SharedCache {
  private:
   // What those who wait for a value that is being made look at.
   struct Making {
-    const Caller::Work work;  // what the thread may do that makes it
+    const RequestContext::Work work;  // what the thread may do that makes it
     bool is_over = false;
-    Caller::Work refused = Caller::Work::kQuick;  // what it was refused, if it failed for that
+    RequestContext::Work refused = RequestContext::Work::kNonBlocking;  // what it was refused, if it failed for that
   };
   struct Entry {
     CacheKey key;
@@ -149,16 +149,17 @@ auto SharedCache<Value>::get(const CacheKey& key, const Make& make) -> Result<Po
 // For the thread that makes it now to come to an end.
 template <class Value>
 Result<void> SharedCache<Value>::wait_for(const Making& making, std::unique_lock<std::mutex>& lock) {
-  if (auto may = Caller::may_do(making.work); !may) return may;
-  const bool is_over = wait_patiently(made_, lock, [&] { return making.is_over; });
-  return Caller::may_do(is_over ? making.refused : Caller::Work::kAny);
+  if (auto may = RequestContext::permit(making.work); !may) return may;
+  const bool is_over = wait_or_cancel(made_, lock, [&] { return making.is_over; });
+  return RequestContext::permit(is_over ? making.refused : RequestContext::Work::kAny);
 }
 
 // All of an entry or nothing, and std::bad_alloc.
 template <class Value>
 auto SharedCache<Value>::begin_entry(const CacheKey& key) -> typename Entries::iterator {
   Entries one;
-  one.push_front({.key = key, .outcome = std::nullopt, .making = std::make_shared<Making>(Making{Caller::work()})});
+  one.push_front(
+      {.key = key, .outcome = std::nullopt, .making = std::make_shared<Making>(Making{RequestContext::work()})});
   index_.emplace(key, one.begin());
   entries_.splice(entries_.begin(), one);
   return entries_.begin();
@@ -167,7 +168,7 @@ auto SharedCache<Value>::begin_entry(const CacheKey& key) -> typename Entries::i
 // Whether the outcome is kept. A failure is a text, which may find no memory.
 template <class Value>
 bool SharedCache<Value>::keep(Entry& entry, const Result<Pointer>& outcome) {
-  if (!outcome && !lies_in_the_bytes(outcome.error().code)) return false;
+  if (!outcome && !is_permanent(outcome.error().code)) return false;
   try {
     entry.outcome = outcome;
   } catch (const std::bad_alloc&) {
@@ -180,7 +181,7 @@ bool SharedCache<Value>::keep(Entry& entry, const Result<Pointer>& outcome) {
 template <class Value>
 void SharedCache<Value>::finish(typename Entries::iterator entry, const Result<Pointer>& outcome, Entries& dropped) {
   entry->making->is_over = true;
-  if (!outcome) entry->making->refused = Caller::refused();
+  if (!outcome) entry->making->refused = RequestContext::refused();
   entry->making.reset();
   if (keep(*entry, outcome)) {
     entry->cost = kEntryCost + (outcome ? (*outcome)->memory() : outcome.error().detail.size());

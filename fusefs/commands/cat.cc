@@ -11,12 +11,12 @@
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
-#include "fusefs/commands/copying.h"
+#include "fusefs/commands/command_context.h"
 #include "fusefs/commands/output.h"
 #include "fusefs/commands/range_option.h"
+#include "fusefs/commands/record_copier.h"
 #include "fusefs/commands/selection.h"
 #include "fusefs/commands/split.h"
-#include "fusefs/commands/workspace.h"
 
 namespace recordfs {
 namespace {
@@ -31,42 +31,41 @@ struct CatOptions {
 
 // Copies what a range names. False: nothing more is to be copied. A range that can't be found does not keep the others
 // back.
-bool copy_range(const CatOptions& options, const NamedRange& named, const RecordStore& store, Workspace& workspace,
-                Copying& copying) {
+bool copy_range(const CatOptions& options, const NamedRange& named, const RecordStore& store, CommandContext& context,
+                RecordCopier& copier) {
   const auto not_found = [&](const Error& why) {
-    workspace.say_failure(options.file, why);
+    context.print_failure(options.file, why);
     return true;
   };
   if (const auto* address = std::get_if<RecordAddress>(&named.range)) {
     const auto record = find(*address, store);
-    return record ? copying.copy(*record, *address) : not_found(record.error());
+    return record ? copier.copy(*record, *address) : not_found(record.error());
   }
   const auto& range = std::get<OrdinalRange>(named.range);
   const auto selection = named.is_one ? select_one(range, store) : select(range, store);
   if (!selection) return not_found(selection.error());
-  if (!named.is_one) return copying.copy(*selection);
-  const Place& place = *selection->from;
+  if (!named.is_one) return copier.copy(*selection);
+  const IndexedChunk& indexed = *selection->from;
   const std::uint64_t ordinal = selection->records.begin;
-  return copying.copy({place.chunk, ordinal - place.before.records}, ordinal);
+  return copier.copy({indexed.chunk, ordinal - indexed.before.records}, ordinal);
 }
 
 int cat(const CatOptions& options) {
-  Workspace workspace(options.reading);
-  const auto store = workspace.open(options.file);
-  if (!store) return workspace.status();
+  CommandContext context(options.reading);
+  const auto store = context.open(options.file);
+  if (!store) return context.status();
   Output output(STDOUT_FILENO);
-  Copying copying(options.file, *store, options.form, workspace, output);
+  RecordCopier copier(options.file, *store, options.form, context, output);
   if (options.split) {
-    copying.copy(*options.split);
+    copier.copy(*options.split);
   } else if (options.ranges.empty()) {
-    copying.copy(everything());
+    copier.copy(everything());
   } else {
-    static_cast<void>(std::ranges::all_of(options.ranges, [&](const NamedRange& range) {
-      return copy_range(options, range, *store, workspace, copying);
-    }));
+    static_cast<void>(std::ranges::all_of(
+        options.ranges, [&](const NamedRange& range) { return copy_range(options, range, *store, context, copier); }));
   }
-  workspace.note(output.finish());
-  return workspace.status();
+  context.note(output.finish());
+  return context.status();
 }
 
 void declare_split(CLI::App& app, std::optional<Split>& split) {

@@ -17,7 +17,7 @@
 #include "fusefs/commands/ls.h"
 #include "fusefs/commands/splits.h"
 #include "fusefs/commands/verify.h"
-#include "fusefs/say.h"
+#include "fusefs/messages.h"
 
 namespace recordfs {
 namespace {
@@ -77,7 +77,7 @@ int run_command(const Command& command, int argc, const char* const* argv) {
     app.parse(words_of(argc, argv));
   } catch (const CLI::ParseError& stopped) {
     if (stopped.get_exit_code() == 0) return app.exit(stopped);
-    say(fmt::format("{} (try recordfs {} --help)", stopped.what(), command.name));
+    print_message(fmt::format("{} (try recordfs {} --help)", stopped.what(), command.name));
     return command.wrong_use;
   }
   return run();

@@ -12,6 +12,7 @@
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
+#include "fusefs/commands/command_context.h"
 #include "fusefs/commands/found_damage.h"
 #include "fusefs/commands/interruption.h"
 #include "fusefs/commands/progress.h"
@@ -20,9 +21,8 @@
 #include "fusefs/commands/record_files.h"
 #include "fusefs/commands/scan.h"
 #include "fusefs/commands/selection.h"
-#include "fusefs/commands/workspace.h"
 #include "fusefs/exit_status.h"
-#include "fusefs/say.h"
+#include "fusefs/messages.h"
 
 namespace recordfs {
 namespace {
@@ -35,17 +35,17 @@ struct CpOptions {
   bool replaces = false;
 };
 
-// The record at an address by its ordinal, which only a walk can tell.
+// The record at an address by its ordinal, which only a scan can tell.
 Result<Selection> select_at(const RecordAddress& address, const RecordStore& store) {
   const auto found = find(address, store);
   if (!found) return found.error();
-  Walk walk = store.walk(Depth::kCounts);
-  while (!walk.at_end()) {
-    if (auto stepped = walk.step(); !stepped) return std::move(stepped).error();
-    const auto& place = walk.chunk();
-    if (!place || place->chunk.begin != address.begin) continue;
-    const std::uint64_t ordinal = place->before.records + address.index;
-    return Selection{.records = {.begin = ordinal, .end = ordinal + 1}, .from = *place};
+  Scanner scanner = store.scanner(ScanDetail::kCounts);
+  while (!scanner.at_end()) {
+    if (auto stepped = scanner.step(); !stepped) return std::move(stepped).error();
+    const auto& indexed = scanner.chunk();
+    if (!indexed || indexed->chunk.begin != address.begin) continue;
+    const std::uint64_t ordinal = indexed->before.records + address.index;
+    return Selection{.records = {.begin = ordinal, .end = ordinal + 1}, .from = *indexed};
   }
   return Error{.code = Code::kNotFound, .detail = fmt::format("no chunk begins at byte {}", address.begin)};
 }
@@ -59,14 +59,14 @@ Result<Selection> select(const NamedRange& range, const RecordStore& store) {
 class Cp {
  public:
   explicit Cp(const CpOptions& options)
-      : options_(options), workspace_(options.reading), progress_("cp", Progress::Unit::kRecords) {}
+      : options_(options), context_(options.reading), progress_("cp", Progress::Unit::kRecords) {}
 
   int run() {
-    const auto store = workspace_.open(options_.file);
-    if (!store) return workspace_.status();
+    const auto store = context_.open(options_.file);
+    if (!store) return context_.status();
     auto files = RecordFiles::open(options_.directory, options_.replaces);
     if (!files) {
-      say(fmt::format("{}: {}", options_.directory, files.error().detail));
+      print_message(fmt::format("{}: {}", options_.directory, files.error().detail));
       return kExitCannotOpen;
     }
     files_ = std::move(*files);
@@ -74,11 +74,11 @@ class Cp {
     if (selection) {
       copy(*store, *selection);
     } else {
-      workspace_.say_failure(options_.file, selection.error());
+      context_.print_failure(options_.file, selection.error());
     }
     progress_.clear();
     Interruption::pass_on();
-    return workspace_.status();
+    return context_.status();
   }
 
  private:
@@ -91,11 +91,11 @@ class Cp {
   void copy(const RecordStore& store, const Selection& selection) {
     if (selection.is_empty()) return;
     if (selection.records.end != UINT64_MAX) progress_.set_total(selection.records.end - selection.records.begin);
-    FoundDamage damage(options_.file, store, workspace_);
+    FoundDamage damage(options_.file, store, context_);
     const ScanOptions options{
-        .from = selection.from, .threads = workspace_.threads(), .end_record = selection.records.end};
-    const auto walked = scan(store, options, [&](const ScannedStep& step) -> Finish {
-      auto copied = step.place ? copy_chunk(store, selection, *step.place) : Copied{};
+        .from = selection.from, .threads = context_.threads(), .end_record = selection.records.end};
+    const auto scanned = scan(store, options, [&](const ScannedStep& step) -> Finish {
+      auto copied = step.indexed ? copy_chunk(store, selection, *step.indexed) : Copied{};
       return [this, &store, &selection, &damage, rows = step.damage, copied = std::move(copied)] {
         for (const DamageRow& row : rows) {
           if (selection.lies_inside(row.first_ordinal)) damage.add(row.region);
@@ -104,21 +104,21 @@ class Cp {
       };
     });
     damage.finish();
-    if (!walked) workspace_.say_failure(options_.file, walked.error());
+    if (!scanned) context_.print_failure(options_.file, scanned.error());
   }
 
   // On any thread.
-  Copied copy_chunk(const RecordStore& store, const Selection& selection, const Place& place) {
+  Copied copy_chunk(const RecordStore& store, const Selection& selection, const IndexedChunk& indexed) {
     Copied copied;
-    const Span wanted = selection.within(place);
+    const Span wanted = selection.within(indexed);
     if (wanted.begin == wanted.end) return copied;
-    const auto chunk = store.decode_ahead(place.chunk);
+    const auto chunk = store.decode_ahead(indexed.chunk);
     if (!chunk) {
-      copied.failures.push_back({place.before.records, {.is_of_record = true, .why = chunk.error()}});
+      copied.failures.push_back({indexed.before.records, {.is_of_record = true, .why = chunk.error()}});
       return copied;
     }
     for (std::uint64_t i = wanted.begin; i < wanted.end && !is_stopped_ && !Interruption::came(); ++i) {
-      const std::uint64_t ordinal = place.before.records + i;
+      const std::uint64_t ordinal = indexed.before.records + i;
       if (auto failure = files_->write(store, **chunk, i, ordinal)) {
         is_stopped_ = is_stopped_ || (!failure->is_of_record && !failure->is_there);
         copied.failures.emplace_back(ordinal, std::move(*failure));
@@ -137,12 +137,12 @@ class Cp {
       progress_.clear();
       if (failure.is_of_record) {
         store.report(failure.why);
-        workspace_.note(failure.why);
+        context_.note(failure.why);
         continue;
       }
-      workspace_.note(kExitPartlyDone);
-      say(fmt::format("{}/{}: {}{}", options_.directory, RecordFiles::name_of(ordinal), failure.why.detail,
-                      failure.is_there ? " (-f replaces it)" : ""));
+      context_.note(kExitPartlyDone);
+      print_message(fmt::format("{}/{}: {}{}", options_.directory, RecordFiles::name_of(ordinal), failure.why.detail,
+                                failure.is_there ? " (-f replaces it)" : ""));
       if (!failure.is_there) return false;
     }
     return !Interruption::came();
@@ -150,7 +150,7 @@ class Cp {
 
   const CpOptions& options_;
   const Interruption interruption_;
-  Workspace workspace_;
+  CommandContext context_;
   Progress progress_;
   std::unique_ptr<RecordFiles> files_;
   std::atomic<bool> is_stopped_{false};

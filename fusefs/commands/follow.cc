@@ -10,7 +10,7 @@ namespace {
 
 // From `next` on, which goes on behind what was taken. False: nothing more is wanted.
 Result<bool> take_all(const RecordStore& store, std::uint64_t& next, const Following& following) {
-  auto counts = wait_for([&](Goal& goal) { return store.counts(goal); });
+  auto counts = wait_for([&](WaitTicket& ticket) { return store.record_totals(ticket); });
   if (!counts) return std::move(counts).error();
   const Span records{.begin = next, .end = std::max(next, counts->records)};
   next = records.end;
@@ -18,7 +18,7 @@ Result<bool> take_all(const RecordStore& store, std::uint64_t& next, const Follo
 }
 
 // Until there is more to take. False: nobody reads the output, or the watch was stopped.
-Result<bool> wait_for_growth(GrowingFile& file, FileWatch& watch, const Following& following, bool& has_moved) {
+Result<bool> wait_for_more(FollowedFile& file, FileWatch& watch, const Following& following, bool& has_moved) {
   for (;;) {
     if (!watch.wait(following.output) || watch.is_stopped()) return false;
     if (!has_moved && !file.is_at_its_path()) {
@@ -35,13 +35,13 @@ Result<bool> wait_for_growth(GrowingFile& file, FileWatch& watch, const Followin
 
 }  // namespace
 
-Result<void> follow_records(GrowingFile& file, FileWatch& watch, const Following& following) {
+Result<void> follow_records(FollowedFile& file, FileWatch& watch, const Following& following) {
   bool has_moved = false;
   for (std::uint64_t next = following.from;;) {
     auto is_wanted = take_all(*file.store(), next, following);
     if (!is_wanted) return std::move(is_wanted).error();
     if (!*is_wanted || !following.pause()) return {};
-    auto has_grown = wait_for_growth(file, watch, following, has_moved);
+    auto has_grown = wait_for_more(file, watch, following, has_moved);
     if (!has_grown) return std::move(has_grown).error();
     if (!*has_grown) return {};
   }

@@ -7,8 +7,8 @@
 #include "core/base/result.h"
 #include "core/store/record_store.h"
 #include "fusefs/commands/range.h"
-#include "fusefs/growth/file_watch.h"
-#include "fusefs/growth/growing_file.h"
+#include "fusefs/follow/file_watch.h"
+#include "fusefs/follow/followed_file.h"
 
 namespace recordfs {
 
@@ -24,7 +24,7 @@ struct Following {
 };
 
 // Hands out records in their order, each once, and waits for more. Returns when nothing more is wanted, or nobody reads
-// the output, or the watch was stopped. Fails as RecordStore::counts and GrowingFile::grow do.
-Result<void> follow_records(GrowingFile& file, FileWatch& watch, const Following& following);
+// the output, or the watch was stopped. Fails as RecordStore::record_totals and FollowedFile::grow do.
+Result<void> follow_records(FollowedFile& file, FileWatch& watch, const Following& following);
 
 }  // namespace recordfs

@@ -2,12 +2,12 @@
 
 #include <fmt/format.h>
 
-#include "fusefs/say.h"
+#include "fusefs/messages.h"
 
 namespace recordfs {
 
 void FoundDamage::add(const DamagedRegion& region) {
-  workspace_.note(region);
+  context_.note(region);
   regions_.add(region);
 }
 
@@ -17,7 +17,7 @@ void FoundDamage::report(const DamagedRegion& region) {
     case DamageClass::kUnsupported: return store_.report(region);
     // To a log that is being written this is no news; here it is why the status is not 0.
     case DamageClass::kUnfinished:
-      if (said_.insert(region.begin).second) say(fmt::format("{}: {}", path_, damage_line(region)));
+      if (said_.insert(region.begin).second) print_message(fmt::format("{}: {}", path_, damage_line(region)));
       return;
     case DamageClass::kStale: return;
   }

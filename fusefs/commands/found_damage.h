@@ -1,12 +1,12 @@
-// The damage that a walk meets on its way: each region is said once, and counts for the exit status.
+// The damage that a scan meets on its way: each region is said once, and counts for the exit status.
 #pragma once
 
 #include <set>
 #include <string>
 
 #include "core/store/record_store.h"
+#include "fusefs/commands/command_context.h"
 #include "fusefs/commands/regions.h"
-#include "fusefs/commands/workspace.h"
 
 namespace recordfs {
 
@@ -14,16 +14,16 @@ namespace recordfs {
 class FoundDamage {
  public:
   // `path` is the container's name for people. What is given has to outlive the object.
-  FoundDamage(const std::string& path, const RecordStore& store, Workspace& workspace)
+  FoundDamage(const std::string& path, const RecordStore& store, CommandContext& context)
       : path_(path),
         store_(store),
-        workspace_(workspace),
+        context_(context),
         regions_([this](const DamagedRegion& region) { report(region); }) {}
   ~FoundDamage() { finish(); }
   FoundDamage(const FoundDamage&) = delete;
   FoundDamage& operator=(const FoundDamage&) = delete;
 
-  // The next region of a walk. Pieces of one region, which several steps tell of, are said as one.
+  // The next region of a scan. Pieces of one region, which several steps tell of, are said as one.
   void add(const DamagedRegion& region);
   // Says what has been held back because it might have gone on.
   void finish() { regions_.finish(); }
@@ -33,7 +33,7 @@ class FoundDamage {
 
   const std::string& path_;
   const RecordStore& store_;
-  Workspace& workspace_;
+  CommandContext& context_;
   Regions regions_;
   std::set<Position> said_;
 };

@@ -12,13 +12,13 @@
 #include <CLI/CLI.hpp>
 
 #include "fusefs/commands/chunk_search.h"
+#include "fusefs/commands/command_context.h"
 #include "fusefs/commands/file_list.h"
 #include "fusefs/commands/found_damage.h"
 #include "fusefs/commands/matcher.h"
 #include "fusefs/commands/output.h"
 #include "fusefs/commands/scan.h"
-#include "fusefs/commands/workspace.h"
-#include "fusefs/say.h"
+#include "fusefs/messages.h"
 
 namespace recordfs {
 namespace {
@@ -55,7 +55,7 @@ struct GrepOptions {
 };
 
 // What one step of a scan has brought.
-struct Found {
+struct MatchedChunk {
   std::shared_ptr<const Chunk> chunk;  // null where nothing of it is shown
   std::uint64_t first_ordinal = 0;
   std::vector<FoundRecord> records;
@@ -68,7 +68,7 @@ class Grep {
       : options_(options),
         matcher_(matcher),
         show_(options.show()),
-        workspace_(options.reading),
+        context_(options.reading),
         output_(STDOUT_FILENO),
         is_terminal_(::isatty(STDOUT_FILENO) != 0) {
     const bool one_is_enough = show_ == Show::kNames || show_ == Show::kNothing;
@@ -83,27 +83,27 @@ class Grep {
           return output_.good() && !(options_.quiet && has_selected_);
         },
         [this](const std::string& path, const Error& error) {
-          workspace_.say_failure(path, error);
+          context_.print_failure(path, error);
           return true;
         });
-    workspace_.note(output_.finish());
+    context_.note(output_.finish());
     if (options_.quiet && has_selected_) return 0;
-    if (workspace_.status() != 0) return kGrepFailed;
+    if (context_.status() != 0) return kGrepFailed;
     return has_selected_ ? 0 : 1;
   }
 
  private:
   void search(const ListedFile& file) {
-    const auto store = file.was_found ? workspace_.open_if_container(file.path) : workspace_.open(file.path);
+    const auto store = file.was_found ? context_.open_if_container(file.path) : context_.open(file.path);
     if (!store) return;
     const SearchRules rules{.is_inverted = options_.inverted,
                             .wants_matches = show_ == Show::kMatches,
                             .most = most_,
                             .largest_record = options_.reading.limits.decoded_chunk};
     selected_ = 0;
-    FoundDamage damage(file.path, *store, workspace_);
+    FoundDamage damage(file.path, *store, context_);
     if (most_ > 0) {
-      const auto walked = scan(*store, {.threads = workspace_.threads()}, [&](const ScannedStep& step) -> Finish {
+      const auto scanned = scan(*store, {.threads = context_.threads()}, [&](const ScannedStep& step) -> Finish {
         auto found = look_through(*store, step, rules);
         // cppcheck-suppress returnDanglingLifetime
         return [&, rows = step.damage, found = std::move(found)] {
@@ -111,7 +111,7 @@ class Grep {
           return show(*store, found, file.path);
         };
       });
-      if (!walked) workspace_.say_failure(file.path, walked.error());
+      if (!scanned) context_.print_failure(file.path, scanned.error());
     }
     damage.finish();
     has_selected_ = has_selected_ || selected_ > 0;
@@ -124,25 +124,25 @@ class Grep {
   }
 
   // On any thread.
-  Found look_through(const RecordStore& store, const ScannedStep& step, const SearchRules& rules) const {
-    if (!step.place || step.place->chunk.records == 0u) return {};
-    Found found{.chunk = nullptr, .first_ordinal = step.place->before.records, .records = {}, .failures = {}};
-    auto chunk = store.decode_ahead(step.place->chunk);
+  MatchedChunk look_through(const RecordStore& store, const ScannedStep& step, const SearchRules& rules) const {
+    if (!step.indexed || step.indexed->chunk.records == 0u) return {};
+    MatchedChunk found{.chunk = nullptr, .first_ordinal = step.indexed->before.records, .records = {}, .failures = {}};
+    auto chunk = store.decode_ahead(step.indexed->chunk);
     if (!chunk) {
       found.failures.push_back(chunk.error());
       return found;
     }
     const auto fail = [&](const Error& error) { found.failures.push_back(error); };
-    found.records = search_chunk(store, step.place->chunk, **chunk, matcher_, rules, fail);
+    found.records = search_chunk(store, step.indexed->chunk, **chunk, matcher_, rules, fail);
     if (!found.records.empty() && show_ <= Show::kMatches) found.chunk = std::move(*chunk);
     return found;
   }
 
   // False: nothing more is wanted of this file.
-  bool show(const RecordStore& store, const Found& found, const std::string& path) {
+  bool show(const RecordStore& store, const MatchedChunk& found, const std::string& path) {
     for (const Error& failure : found.failures) {
       store.report(failure);
-      workspace_.note(failure);
+      context_.note(failure);
     }
     for (const FoundRecord& record : found.records) {
       if (selected_ >= most_) break;
@@ -153,7 +153,8 @@ class Grep {
     return selected_ < most_ && output_.good();
   }
 
-  bool show_record(const RecordStore& store, const Found& found, const FoundRecord& record, const std::string& path) {
+  bool show_record(const RecordStore& store, const MatchedChunk& found, const FoundRecord& record,
+                   const std::string& path) {
     const std::string number = fmt::format("{}:", found.first_ordinal + record.index);
     const auto write_prefix = [&] {
       write_name(path, ':');
@@ -174,14 +175,14 @@ class Grep {
   }
 
   // Returns the last byte; 0 where there is none.
-  std::byte write_bytes(const RecordStore& store, const Found& found, std::uint64_t index, std::uint64_t at,
+  std::byte write_bytes(const RecordStore& store, const MatchedChunk& found, std::uint64_t index, std::uint64_t at,
                         std::uint64_t size) {
     std::byte last{};
     const std::uint64_t end = at + size;
     while (at < end && output_.good()) {
       const auto piece = store.read_record(*found.chunk, index, at, std::min(kPiece, end - at));
       if (!piece) {
-        workspace_.note(piece.error());
+        context_.note(piece.error());
         break;
       }
       if (piece->bytes.empty()) break;
@@ -206,7 +207,7 @@ class Grep {
   const GrepOptions& options_;
   const Matcher& matcher_;
   const Show show_;
-  Workspace workspace_;
+  CommandContext context_;
   Output output_;
   const bool is_terminal_;
   std::uint64_t most_;
@@ -221,12 +222,12 @@ int grep(GrepOptions options) {
     options.files.insert(options.files.begin(), std::move(options.pattern));
   }
   if (options.files.empty()) {
-    say("FILE is required (try recordfs grep --help)");
+    print_message("FILE is required (try recordfs grep --help)");
     return kGrepFailed;
   }
   const auto matcher = Matcher::make(options.patterns, options.rules);
   if (!matcher) {
-    say(matcher.error().detail);
+    print_message(matcher.error().detail);
     return kGrepFailed;
   }
   return Grep(options, **matcher).run();

@@ -10,13 +10,13 @@
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
-#include "fusefs/commands/copying.h"
+#include "fusefs/commands/command_context.h"
 #include "fusefs/commands/follow.h"
 #include "fusefs/commands/output.h"
+#include "fusefs/commands/record_copier.h"
 #include "fusefs/commands/selection.h"
 #include "fusefs/commands/waiting.h"
-#include "fusefs/commands/workspace.h"
-#include "fusefs/say.h"
+#include "fusefs/messages.h"
 
 namespace recordfs {
 namespace {
@@ -38,37 +38,37 @@ FormOptions form_of(const EndOptions& options) {
 
 // Copies a range of the file; on a terminal as lines.
 int copy_range(const EndOptions& options, const OrdinalRange& range) {
-  Workspace workspace(options.reading);
-  const auto store = workspace.open(options.file);
-  if (!store) return workspace.status();
+  CommandContext context(options.reading);
+  const auto store = context.open(options.file);
+  if (!store) return context.status();
   const FormOptions form = form_of(options);
   Output output(STDOUT_FILENO);
   const auto selection = select(range, *store);
   if (selection) {
-    Copying(options.file, *store, form, workspace, output).copy(*selection);
+    RecordCopier(options.file, *store, form, context, output).copy(*selection);
   } else {
-    workspace.say_failure(options.file, selection.error());
+    context.print_failure(options.file, selection.error());
   }
-  workspace.note(output.finish());
-  return workspace.status();
+  context.note(output.finish());
+  return context.status();
 }
 
 // Writes what is there of the file, the last records alone, and then what is added, up to the end of who reads it.
 int follow_end(const EndOptions& options) {
-  Workspace workspace(options.reading);
-  const auto file = workspace.open_growing(options.file);
-  if (!file) return workspace.status();
+  CommandContext context(options.reading);
+  const auto file = context.open_followed(options.file);
+  if (!file) return context.status();
   FileWatch watch({options.file});
   const FormOptions form = form_of(options);
   Output output(STDOUT_FILENO);
   Following following{.output = STDOUT_FILENO};
-  const auto counts = wait_for([&](Goal& goal) { return file->store()->counts(goal); });
+  const auto counts = wait_for([&](WaitTicket& ticket) { return file->store()->record_totals(ticket); });
   if (counts) following.from = counts->records - std::min(counts->records, static_cast<std::uint64_t>(options.records));
   following.take = [&](const RecordStore& store, const Span& records) {
     const auto begin = static_cast<std::int64_t>(records.begin);
     const auto selection = select({.begin = begin, .end = static_cast<std::int64_t>(records.end)}, store);
-    if (selection) return Copying(options.file, store, form, workspace, output).copy(*selection);
-    workspace.say_failure(options.file, selection.error());
+    if (selection) return RecordCopier(options.file, store, form, context, output).copy(*selection);
+    context.print_failure(options.file, selection.error());
     return false;
   };
   following.pause = [&] {
@@ -76,12 +76,12 @@ int follow_end(const EndOptions& options) {
     return output.good();
   };
   following.moved = [&] {
-    say(fmt::format("{}: moved, removed or replaced; the old file is still followed", options.file));
+    print_message(fmt::format("{}: moved, removed or replaced; the old file is still followed", options.file));
   };
   const auto followed = counts ? follow_records(*file, watch, following) : Result<void>(counts.error());
-  if (!followed) workspace.say_failure(options.file, followed.error());
-  workspace.note(output.finish());
-  return workspace.status();
+  if (!followed) context.print_failure(options.file, followed.error());
+  context.note(output.finish());
+  return context.status();
 }
 
 std::shared_ptr<EndOptions> declare(CLI::App& app) {

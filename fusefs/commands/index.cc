@@ -14,12 +14,12 @@
 #include <CLI/CLI.hpp>
 
 #include "core/base/utf8.h"
+#include "fusefs/commands/command_context.h"
 #include "fusefs/commands/files_option.h"
 #include "fusefs/commands/output.h"
 #include "fusefs/commands/waiting.h"
-#include "fusefs/commands/workspace.h"
 #include "fusefs/exit_status.h"
-#include "fusefs/say.h"
+#include "fusefs/messages.h"
 
 namespace recordfs {
 namespace {
@@ -49,63 +49,63 @@ class Index {
  public:
   explicit Index(const IndexOptions& options)
       : options_(options),
-        workspace_(options.reading,
-                   [this](Severity severity, const std::string& line) {
-                     if (severity > Severity::kDetail) workspace_.say_once(line);
-                   }),
+        context_(options.reading,
+                 [this](Severity severity, const std::string& line) {
+                   if (severity > Severity::kDetail) context_.say_once(line);
+                 }),
         output_(STDOUT_FILENO) {}
 
   int run() {
-    if (workspace_.status() != 0) return workspace_.status();
-    if (!workspace_.services().index) {
-      say("nowhere to save an index: XDG_CACHE_HOME and HOME name no directory (--index does)");
+    if (context_.status() != 0) return context_.status();
+    if (!context_.services().index) {
+      print_message("nowhere to save an index: XDG_CACHE_HOME and HOME name no directory (--index does)");
       return kExitPartlyDone;
     }
-    workspace_.services().index->least_walk = {};
-    workspace_.services().reads_whole_files = true;
+    context_.services().index->least_scan_time = {};
+    context_.services().reads_whole_files = true;
     for (const std::string& path : options_.files) {
       wait_until_settled(path);
       build(path);
     }
-    workspace_.note(output_.finish());
-    return workspace_.status();
+    context_.note(output_.finish());
+    return context_.status();
   }
 
  private:
   void build(const std::string& path) {
-    auto store = workspace_.open(path);
+    auto store = context_.open(path);
     if (!store) return;
-    const auto totals = wait_for([&](Goal& goal) { return store->totals(goal); });
-    const auto damage = wait_for([&](Goal& goal) { return store->damage(goal); });
+    const auto totals = wait_for([&](WaitTicket& ticket) { return store->size_totals(ticket); });
+    const auto damage = wait_for([&](WaitTicket& ticket) { return store->damage(ticket); });
     if (!totals || !damage) {
-      workspace_.say_failure(path, totals ? damage.error() : totals.error());
+      context_.print_failure(path, totals ? damage.error() : totals.error());
       return;
     }
-    for (const DamageRow& row : **damage) workspace_.note(row.region);
+    for (const DamageRow& row : **damage) context_.note(row.region);
     const bool sizes_are_known = store->state().sizes_known;
     store.reset();  // what was found is saved by then
-    if (auto again = workspace_.open(path)) check(path, *again, sizes_are_known);
+    if (auto again = context_.open(path)) check(path, *again, sizes_are_known);
   }
 
   // Whether a mount would find all that it looks for.
   void check(const std::string& path, const RecordStore& store, bool sizes_are_known) {
-    check(path, store, Depth::kCounts);
-    if (!sizes_are_known) check(path, store, Depth::kSizes);
+    check(path, store, ScanDetail::kCounts);
+    if (!sizes_are_known) check(path, store, ScanDetail::kSizes);
   }
 
-  void check(const std::string& path, const RecordStore& store, Depth depth) {
-    const auto saved = store.saved(depth);
+  void check(const std::string& path, const RecordStore& store, ScanDetail detail) {
+    const auto saved = store.saved(detail);
     const auto found = saved->read();
     if (!found || found->has_grown) {
-      say(fmt::format("{}: the index is not saved", path));
-      workspace_.note(kExitPartlyDone);
+      print_message(fmt::format("{}: the index is not saved", path));
+      context_.note(kExitPartlyDone);
     } else if (options_.verbose) {
       output_.write(fmt::format("{}: {}\n", printable(path), printable(saved->path())));
     }
   }
 
   const IndexOptions& options_;
-  Workspace workspace_;
+  CommandContext context_;
   Output output_;
 };
 

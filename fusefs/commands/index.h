@@ -1,4 +1,4 @@
-// recordfs index: walks through containers and saves what was found, for mounts and commands to come.
+// recordfs index: scans containers and saves what was found, for mounts and commands to come.
 #pragma once
 
 #include <functional>

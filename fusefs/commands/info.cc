@@ -16,12 +16,12 @@
 
 #include "core/base/counted.h"
 #include "core/base/utf8.h"
+#include "fusefs/commands/command_context.h"
 #include "fusefs/commands/files_option.h"
 #include "fusefs/commands/found_damage.h"
 #include "fusefs/commands/output.h"
 #include "fusefs/commands/waiting.h"
-#include "fusefs/commands/workspace.h"
-#include "fusefs/tree/texts.h"
+#include "fusefs/tree/generated_files.h"
 
 namespace recordfs {
 namespace {
@@ -38,13 +38,13 @@ struct InfoOptions {
   bool scan = false;
 };
 
-// What a walk through the whole file adds. Says damage.
-Result<void> add_totals(const std::string& path, const RecordStore& store, Workspace& workspace, Json& info) {
-  const auto totals = wait_for([&](Goal& goal) { return store.totals(goal); });
+// What a scan of the whole file adds. Says damage.
+Result<void> add_totals(const std::string& path, const RecordStore& store, CommandContext& context, Json& info) {
+  const auto totals = wait_for([&](WaitTicket& ticket) { return store.size_totals(ticket); });
   if (!totals) return totals.error();
-  const auto damage = wait_for([&](Goal& goal) { return store.damage(goal); });
+  const auto damage = wait_for([&](WaitTicket& ticket) { return store.damage(ticket); });
   if (!damage) return damage.error();
-  FoundDamage found(path, store, workspace);
+  FoundDamage found(path, store, context);
   for (const DamageRow& row : **damage) found.add(row.region);
   const Json sums = Json::parse(summary(store, *totals, **damage));
   for (const auto& [key, value] : sums.items()) info[key] = value;
@@ -56,12 +56,12 @@ Result<void> add_totals(const std::string& path, const RecordStore& store, Works
 
 // info.json of a container, with its sums where they are asked for.
 Result<Json> info_of(const std::string& path, const RecordStore& store, const InfoOptions& options,
-                     Workspace& workspace) {
+                     CommandContext& context) {
   auto text = container_info(store);
   if (!text) return std::move(text).error();
   Json info = Json::parse(*text);
   if (options.scan) {
-    if (auto added = add_totals(path, store, workspace, info); !added) return std::move(added).error();
+    if (auto added = add_totals(path, store, context, info); !added) return std::move(added).error();
   }
   return info;
 }
@@ -133,15 +133,15 @@ std::string json_of(const std::string& path, const Json& info, bool is_one_of_se
 }
 
 int info(const InfoOptions& options) {
-  Workspace workspace(options.reading);
+  CommandContext context(options.reading);
   Output output(STDOUT_FILENO);
   bool is_first = true;
   for (const std::string& path : options.files) {
-    const auto store = workspace.open(path);
+    const auto store = context.open(path);
     if (!store) continue;
-    const auto known = info_of(path, *store, options, workspace);
+    const auto known = info_of(path, *store, options, context);
     if (!known) {
-      workspace.say_failure(path, known.error());
+      context.print_failure(path, known.error());
       continue;
     }
     if (options.json) {
@@ -152,8 +152,8 @@ int info(const InfoOptions& options) {
     }
     output.flush();
   }
-  workspace.note(output.finish());
-  return workspace.status();
+  context.note(output.finish());
+  return context.status();
 }
 
 }  // namespace

@@ -23,11 +23,11 @@ std::string json_string(std::string_view text) {
 
 }  // namespace
 
-std::string ListingRows::json_of_record(const Place& place, std::uint64_t index, bool is_counted,
+std::string ListingRows::json_of_record(const IndexedChunk& indexed, std::uint64_t index, bool is_counted,
                                         const Result<std::uint64_t>& size) const {
-  const ChunkInfo& chunk = place.chunk;
+  const ChunkInfo& chunk = indexed.chunk;
   std::string json = "{";
-  if (is_counted) json += fmt::format("\"ordinal\":{},", place.before.records + index);
+  if (is_counted) json += fmt::format("\"ordinal\":{},", indexed.before.records + index);
   json += size ? fmt::format("\"size\":{}", *size) : "\"size\":null,\"error\":" + json_string(to_string(size.error()));
   json += fmt::format(",\"chunk\":{},\"index\":{}", chunk.begin, index);
   if (options_.with_codec) {
@@ -37,11 +37,11 @@ std::string ListingRows::json_of_record(const Place& place, std::uint64_t index,
   return json + "}\n";
 }
 
-std::string ListingRows::of_record(const Place& place, std::uint64_t index, bool is_counted,
+std::string ListingRows::of_record(const IndexedChunk& indexed, std::uint64_t index, bool is_counted,
                                    const Result<std::uint64_t>& size) const {
-  if (options_.is_json) return json_of_record(place, index, is_counted, size);
-  const ChunkInfo& chunk = place.chunk;
-  const std::string ordinal = is_counted ? fmt::format("{}", place.before.records + index) : "-";
+  if (options_.is_json) return json_of_record(indexed, index, is_counted, size);
+  const ChunkInfo& chunk = indexed.chunk;
+  const std::string ordinal = is_counted ? fmt::format("{}", indexed.before.records + index) : "-";
   const std::string bytes = size ? fmt::format("{}", *size) : "-";
   const std::string address = fmt::format("{}/{}", chunk.begin, index);
   if (!options_.is_aligned) {
@@ -54,13 +54,13 @@ std::string ListingRows::of_record(const Place& place, std::uint64_t index, bool
                      chunk.begin, chunk.end);
 }
 
-std::string ListingRows::of_chunk(const Place& place) const {
-  if (!options_.is_json) return chunk_row(place);
-  const ChunkInfo& chunk = place.chunk;
+std::string ListingRows::of_chunk(const IndexedChunk& indexed) const {
+  if (!options_.is_json) return chunk_row(indexed);
+  const ChunkInfo& chunk = indexed.chunk;
   return fmt::format(
       "{{\"begin\":{},\"end\":{},\"kind\":{},\"codec\":{},\"first_ordinal\":{},\"records\":{},\"stored\":{},"
       "\"decoded\":{}}}\n",
-      chunk.begin, chunk.end, json_string(chunk.kind), json_string(chunk.codec), place.before.records,
+      chunk.begin, chunk.end, json_string(chunk.kind), json_string(chunk.codec), indexed.before.records,
       number_or(chunk.records, "null"), chunk.stored_size, number_or(chunk.payload_size(), "null"));
 }
 

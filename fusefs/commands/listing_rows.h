@@ -5,7 +5,7 @@
 #include <string>
 
 #include "core/base/result.h"
-#include "core/store/place.h"
+#include "core/store/indexed_chunk.h"
 
 namespace recordfs {
 
@@ -21,13 +21,13 @@ class ListingRows {
 
   // The line of the chunk's record at an index, whose size is known or why it can't be read. `is_counted`: the place
   // knows how many records stand before it.
-  std::string of_record(const Place& place, std::uint64_t index, bool is_counted,
+  std::string of_record(const IndexedChunk& indexed, std::uint64_t index, bool is_counted,
                         const Result<std::uint64_t>& size) const;
   // The line of a chunk: the row of index/chunks.tsv.
-  std::string of_chunk(const Place& place) const;
+  std::string of_chunk(const IndexedChunk& indexed) const;
 
  private:
-  std::string json_of_record(const Place& place, std::uint64_t index, bool is_counted,
+  std::string json_of_record(const IndexedChunk& indexed, std::uint64_t index, bool is_counted,
                              const Result<std::uint64_t>& size) const;
 
   const Options options_;

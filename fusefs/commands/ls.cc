@@ -10,13 +10,13 @@
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
+#include "fusefs/commands/command_context.h"
 #include "fusefs/commands/found_damage.h"
 #include "fusefs/commands/listing_rows.h"
 #include "fusefs/commands/output.h"
 #include "fusefs/commands/range_option.h"
 #include "fusefs/commands/scan.h"
 #include "fusefs/commands/selection.h"
-#include "fusefs/commands/workspace.h"
 
 namespace recordfs {
 namespace {
@@ -33,30 +33,30 @@ struct LsOptions {
 // The record sizes of a chunk, without its bytes where the format allows.
 Result<std::shared_ptr<const Layout>> layout_of(const RecordStore& store, const ChunkInfo& chunk) {
   if (chunk.layout_cost == LayoutCost::kSmall) return store.layout(chunk);
-  auto decoded = store.decode_once(chunk);
+  auto decoded = store.decode_uncached(chunk);
   if (!decoded) return std::move(decoded).error();
   return std::shared_ptr<const Layout>(*decoded, &(*decoded)->layout());
 }
 
 class Listing {
  public:
-  Listing(const LsOptions& options, const RecordStore& store, Workspace& workspace, Output& output)
+  Listing(const LsOptions& options, const RecordStore& store, CommandContext& context, Output& output)
       : options_(options),
         store_(store),
-        workspace_(workspace),
+        context_(context),
         output_(output),
         rows_({.is_json = options.json, .is_aligned = ::isatty(STDOUT_FILENO) == 1, .with_codec = options.with_codec}),
-        damage_(options.file, store, workspace) {}
+        damage_(options.file, store, context) {}
 
   void list(const Selection& selection) {
     if (options_.chunks && !options_.json) output_.write(chunk_rows_header());
     if (selection.is_empty()) return;
     ScanOptions options;
     options.from = selection.from;
-    options.threads = workspace_.threads();
+    options.threads = context_.threads();
     options.end_record = selection.records.end;
-    const auto walked = scan(store_, options, [&](const ScannedStep& step) -> Finish {
-      std::string text = step.place ? text_of(*step.place, selection) : "";
+    const auto scanned = scan(store_, options, [&](const ScannedStep& step) -> Finish {
+      std::string text = step.indexed ? text_of(*step.indexed, selection) : "";
       return [this, &selection, damage = step.damage, text = std::move(text)] {
         for (const DamageRow& row : damage) {
           if (selection.lies_inside(row.first_ordinal)) damage_.add(row.region);
@@ -65,37 +65,37 @@ class Listing {
       };
     });
     damage_.finish();
-    if (!walked) workspace_.say_failure(options_.file, walked.error());
+    if (!scanned) context_.print_failure(options_.file, scanned.error());
   }
 
   void list(const RecordRef& record) {
-    const Place place{.chunk = record.chunk, .before = {}};
-    write(records_of(place, {.begin = record.index, .end = record.index + 1}, false));
+    const IndexedChunk indexed{.chunk = record.chunk, .before = {}};
+    write(records_of(indexed, {.begin = record.index, .end = record.index + 1}, false));
   }
 
  private:
-  std::string text_of(const Place& place, const Selection& selection) {
-    const Span which = selection.within(place);
+  std::string text_of(const IndexedChunk& indexed, const Selection& selection) {
+    const Span which = selection.within(indexed);
     if (options_.chunks) {
-      const bool is_selected = which.begin < which.end || selection.lies_inside(place.before.records);
-      return is_selected ? rows_.of_chunk(place) : "";
+      const bool is_selected = which.begin < which.end || selection.lies_inside(indexed.before.records);
+      return is_selected ? rows_.of_chunk(indexed) : "";
     }
-    return which.begin < which.end ? records_of(place, which, true) : "";
+    return which.begin < which.end ? records_of(indexed, which, true) : "";
   }
 
   // The rows of some of a chunk's records. Any thread.
-  std::string records_of(const Place& place, Span which, bool is_counted) {
-    const auto layout = layout_of(store_, place.chunk);
-    if (!layout) workspace_.note(layout.error());
+  std::string records_of(const IndexedChunk& indexed, Span which, bool is_counted) {
+    const auto layout = layout_of(store_, indexed.chunk);
+    if (!layout) context_.note(layout.error());
     std::string text;
     for (std::uint64_t i = which.begin; i < which.end; ++i) {
       const Error* failure = layout ? (*layout)->failure(i) : &layout.error();
       if (layout && failure != nullptr) {
-        workspace_.note(*failure);
+        context_.note(*failure);
         store_.report(*failure);
       }
       const std::uint64_t size = failure == nullptr ? (*layout)->extent(i).size : 0;
-      text += rows_.of_record(place, i, is_counted, failure == nullptr ? Result<std::uint64_t>(size) : *failure);
+      text += rows_.of_record(indexed, i, is_counted, failure == nullptr ? Result<std::uint64_t>(size) : *failure);
     }
     return text;
   }
@@ -109,7 +109,7 @@ class Listing {
 
   const LsOptions& options_;
   const RecordStore& store_;
-  Workspace& workspace_;
+  CommandContext& context_;
   Output& output_;
   const ListingRows rows_;
   FoundDamage damage_;
@@ -133,18 +133,18 @@ Result<void> list_range(const NamedRange& named, const LsOptions& options, const
 }
 
 int ls(const LsOptions& options) {
-  Workspace workspace(options.reading);
-  const auto store = workspace.open(options.file);
-  if (!store) return workspace.status();
+  CommandContext context(options.reading);
+  const auto store = context.open(options.file);
+  if (!store) return context.status();
   Output output(STDOUT_FILENO);
-  Listing listing(options, *store, workspace, output);
+  Listing listing(options, *store, context, output);
   if (!options.range) {
     listing.list(everything());
   } else if (auto listed = list_range(*options.range, options, *store, listing); !listed) {
-    workspace.say_failure(options.file, listed.error());
+    context.print_failure(options.file, listed.error());
   }
-  workspace.note(output.finish());
-  return workspace.status();
+  context.note(output.finish());
+  return context.status();
 }
 
 }  // namespace

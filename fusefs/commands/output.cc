@@ -8,7 +8,7 @@
 #include <fmt/format.h>
 
 #include "fusefs/exit_status.h"
-#include "fusefs/say.h"
+#include "fusefs/messages.h"
 
 namespace recordfs {
 namespace {
@@ -42,7 +42,7 @@ void Output::write_through(Bytes bytes) {
 int Output::finish() {
   flush();
   if (good()) return kExitGood;
-  if (error_ != EPIPE) say(fmt::format("standard output: {}", std::strerror(error_)));
+  if (error_ != EPIPE) print_message(fmt::format("standard output: {}", std::strerror(error_)));
   return kExitPartlyDone;
 }
 

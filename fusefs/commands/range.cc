@@ -63,7 +63,7 @@ std::optional<Range> parse_range(const std::string& text) {
 Result<Span> resolve(const OrdinalRange& range, const RecordStore& store) {
   std::uint64_t records = 0;
   if (range.begin < 0 || range.end.value_or(0) < 0) {
-    auto counted = wait_for([&](Goal& goal) { return store.counts(goal); });
+    auto counted = wait_for([&](WaitTicket& ticket) { return store.record_totals(ticket); });
     if (!counted) return std::move(counted).error();
     records = counted->records;
   }

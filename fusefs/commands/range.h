@@ -37,7 +37,7 @@ struct Span {
   std::uint64_t end = UINT64_MAX;
 };
 
-// Waits for the walk where an end is counted from the container's end. Fails as RecordStore::counts does.
+// Waits for the scan where an end is counted from the container's end. Fails as RecordStore::record_totals does.
 Result<Span> resolve(const OrdinalRange& range, const RecordStore& store);
 
 }  // namespace recordfs

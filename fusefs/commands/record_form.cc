@@ -8,7 +8,7 @@
 #include <CLI/CLI.hpp>
 
 #include "core/base/utf8.h"
-#include "fusefs/record_types.h"
+#include "fusefs/user_types.h"
 
 namespace recordfs {
 namespace {
@@ -77,16 +77,16 @@ void FormOptions::declare_types(CLI::App& app) {
   app.parse_complete_callback([this] {
     if (descriptors_.empty() && type_.empty()) return;
     if (form != RecordForm::kJson) throw CLI::ValidationError("--descriptors and --type are for --json");
-    auto given = read_record_types(descriptors_, type_);
+    auto given = read_user_types(descriptors_, type_);
     if (!given) throw CLI::ValidationError(descriptors_ + ": " + given.error().detail);
     types = std::move(*given);
   });
 }
 
 // Writes the records of a chunk, into a text or through to an output.
-class RecordText::Pen {
+class RecordText::RecordPrinter {
  public:
-  Pen(const RecordText& text, const ChunkInfo& info, const Chunk& chunk, const NameOf& name, Output* through)
+  RecordPrinter(const RecordText& text, const ChunkInfo& info, const Chunk& chunk, const NameOf& name, Output* through)
       : store_(text.store_),
         options_(text.options_),
         decoder_(text.decoder_),
@@ -240,12 +240,12 @@ bool RecordText::is_made_ahead(const Chunk& chunk) const {
 }
 
 Rendered RecordText::render(const ChunkInfo& info, const Chunk& chunk, Span which, const NameOf& name) const {
-  return Pen(*this, info, chunk, name, nullptr).write(which);
+  return RecordPrinter(*this, info, chunk, name, nullptr).write(which);
 }
 
 Rendered RecordText::write(const ChunkInfo& info, const Chunk& chunk, Span which, const NameOf& name,
                            Output& output) const {
-  return Pen(*this, info, chunk, name, &output).write(which);
+  return RecordPrinter(*this, info, chunk, name, &output).write(which);
 }
 
 }  // namespace recordfs

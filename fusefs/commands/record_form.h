@@ -31,7 +31,7 @@ enum class RecordForm : std::uint8_t {
 struct FormOptions {
   RecordForm form = RecordForm::kBytes;
   bool skips_damage = false;  // leaves out what can't be read
-  GivenTypes types{};         // of the records, for kJson
+  UserTypes types{};          // of the records, for kJson
 
   // Declares them on `app`; the object has to outlive its parsing.
   void declare(CLI::App& app);
@@ -71,7 +71,7 @@ class RecordText {
   Rendered write(const ChunkInfo& info, const Chunk& chunk, Span which, const NameOf& name, Output& output) const;
 
  private:
-  class Pen;
+  class RecordPrinter;
 
   const RecordStore& store_;
   const FormOptions options_;

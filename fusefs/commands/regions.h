@@ -1,4 +1,4 @@
-// Regions of damage put together: what one step of a walk tells of may be a piece of a larger region.
+// Regions of damage put together: what one step of a scan tells of may be a piece of a larger region.
 #pragma once
 
 #include <functional>
@@ -9,7 +9,7 @@
 
 namespace recordfs {
 
-// Takes the regions of a walk in its order, and hands out each whole one once, when it is known to its end. One thread.
+// Takes the regions of a scan in its order, and hands out each whole one once, when it is known to its end. One thread.
 class Regions {
  public:
   explicit Regions(std::function<void(const DamagedRegion& region)> take) : take_(std::move(take)) {}

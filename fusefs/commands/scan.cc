@@ -32,8 +32,8 @@ struct Task {
 
 // What a chunk takes once it is decoded, as far as can be told.
 std::uint64_t expected_bytes(const ScannedStep& step) {
-  if (!step.place) return 0;
-  const ChunkInfo& chunk = step.place->chunk;
+  if (!step.indexed) return 0;
+  const ChunkInfo& chunk = step.indexed->chunk;
   constexpr std::uint64_t kUsualRatio = 4;
   return std::max(chunk.stored_size, chunk.payload_size().value_or(chunk.stored_size * kUsualRatio));
 }
@@ -127,50 +127,50 @@ class Workers {
   std::vector<std::thread> threads_;
 };
 
-// The walk, a task at a time.
+// The scan, a task at a time.
 class Steps {
  public:
   Steps(const RecordStore& store, const ScanOptions& options, SequentialPass* pass)
-      : walk_(store.walk(Depth::kCounts, options.from)),
+      : scanner_(store.scanner(ScanDetail::kCounts, options.from)),
         pass_(pass),
         end_record_(options.end_record),
         end_position_(options.end_position) {}
 
-  bool at_end() const { return is_over_ || walk_.at_end(); }
-  const Totals& totals() const { return walk_.totals(); }
+  bool at_end() const { return is_over_ || scanner_.at_end(); }
+  const PrefixSums& totals() const { return scanner_.totals(); }
 
-  // Fails as Walk::step does, and is at its end then; the steps before the failure are in `task`.
+  // Fails as Scanner::step does, and is at its end then; the steps before the failure are in `task`.
   Result<void> fill(Task& task) {
     std::uint64_t stored = 0;
     while (!at_end() && task.steps.size() < batch_ && stored < kBatchBytes) {
-      is_over_ = walk_.next().position >= end_position_;
+      is_over_ = scanner_.next().position >= end_position_;
       if (is_over_) break;
-      if (pass_ != nullptr) pass_->advance(walk_.next().position);
-      if (auto stepped = walk_.step(); !stepped) {
+      if (pass_ != nullptr) pass_->advance(scanner_.next().position);
+      if (auto stepped = scanner_.step(); !stepped) {
         is_over_ = true;
         return stepped;
       }
-      auto place = walk_.chunk();
-      is_over_ = place && place->before.records >= end_record_;
+      auto indexed = scanner_.chunk();
+      is_over_ = indexed && indexed->before.records >= end_record_;
       if (is_over_) break;
-      if (place && place->chunk.begin >= end_position_) {
+      if (indexed && indexed->chunk.begin >= end_position_) {
         // What was met on the way to it may begin before the end.
         is_over_ = true;
-        place.reset();
+        indexed.reset();
       }
-      if (!place && walk_.damage().empty()) continue;
-      task.steps.push_back({place, walk_.damage()});
+      if (!indexed && scanner_.damage().empty()) continue;
+      task.steps.push_back({indexed, scanner_.damage()});
       task.bytes += expected_bytes(task.steps.back());
-      if (!place) continue;
-      stored += place->chunk.stored_size;
-      if (pass_ != nullptr) task.stored.extend(*pass_, place->chunk.begin, place->chunk.end);
+      if (!indexed) continue;
+      stored += indexed->chunk.stored_size;
+      if (pass_ != nullptr) task.stored.extend(*pass_, indexed->chunk.begin, indexed->chunk.end);
     }
     batch_ = std::min(batch_ * 2, kBatchSteps);
     return {};
   }
 
  private:
-  Walk walk_;
+  Scanner scanner_;
   SequentialPass* const pass_;
   const std::uint64_t end_record_;
   const Position end_position_;
@@ -184,7 +184,7 @@ bool finish(Task& task) {
 
 }  // namespace
 
-Result<Totals> scan(const RecordStore& store, const ScanOptions& options, const Work& work) {
+Result<PrefixSums> scan(const RecordStore& store, const ScanOptions& options, const Work& work) {
   // In another order than the file's, large pieces would be read again and again.
   std::optional<SequentialPass> pass;
   if (store.container().is_in_file_order()) pass.emplace(store.source(), options.end_position);
@@ -194,14 +194,14 @@ Result<Totals> scan(const RecordStore& store, const ScanOptions& options, const 
   std::deque<std::shared_ptr<Task>> tasks;
   Workers workers(work, store.source(), shared, options.threads);
   std::uint64_t held = 0;
-  Result<void> walked;
+  Result<void> scanned;
   bool is_wanted = true;
   while (is_wanted && (!steps.at_end() || !tasks.empty())) {
     const bool has_room = tasks.size() < kTasksAThread * std::max(options.threads, 1u) && held < options.memory;
     const bool finishes_one = !tasks.empty() && (!has_room || workers.is_done(*tasks.front()));
     if (!steps.at_end() && !finishes_one) {
       auto task = std::make_shared<Task>();
-      walked = steps.fill(*task);
+      scanned = steps.fill(*task);
       if (task->steps.empty()) continue;
       held += task->bytes;
       tasks.push_back(task);
@@ -214,7 +214,7 @@ Result<Totals> scan(const RecordStore& store, const ScanOptions& options, const 
     held -= first->bytes;
     is_wanted = finish(*first);
   }
-  if (!walked) return std::move(walked).error();
+  if (!scanned) return std::move(scanned).error();
   return steps.totals();
 }
 

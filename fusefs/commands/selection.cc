@@ -15,20 +15,20 @@ Error no_record(std::int64_t ordinal, std::uint64_t records) {
 }
 
 Result<std::uint64_t> count(const RecordStore& store) {
-  auto counted = wait_for([&](Goal& goal) { return store.counts(goal); });
+  auto counted = wait_for([&](WaitTicket& ticket) { return store.record_totals(ticket); });
   if (!counted) return std::move(counted).error();
   return counted->records;
 }
 
-Result<Place> place_of(std::uint64_t ordinal, const RecordStore& store) {
-  return wait_for([&](Goal& goal) { return store.chunk_by_ordinal(ordinal, goal); });
+Result<IndexedChunk> place_of(std::uint64_t ordinal, const RecordStore& store) {
+  return wait_for([&](WaitTicket& ticket) { return store.chunk_by_ordinal(ordinal, ticket); });
 }
 
 }  // namespace
 
-Span Selection::within(const Place& place) const {
-  const std::uint64_t first = place.before.records;
-  const std::uint64_t behind = place.after().records;
+Span Selection::within(const IndexedChunk& indexed) const {
+  const std::uint64_t first = indexed.before.records;
+  const std::uint64_t behind = indexed.after().records;
   const std::uint64_t begin = std::clamp(records.begin, first, behind);
   const std::uint64_t end = std::clamp(records.end, begin, behind);
   return {.begin = begin - first, .end = end - first};
@@ -39,12 +39,12 @@ Result<Selection> select(const OrdinalRange& range, const RecordStore& store) {
   if (!span) return span.error();
   Selection selection{.records = *span};
   if (selection.is_empty() || span->begin == 0) return selection;
-  auto place = place_of(span->begin, store);
-  if (place) {
-    selection.from = std::move(*place);
+  auto indexed = place_of(span->begin, store);
+  if (indexed) {
+    selection.from = std::move(*indexed);
     return selection;
   }
-  if (place.error().code != Code::kNotFound) return std::move(place).error();
+  if (indexed.error().code != Code::kNotFound) return std::move(indexed).error();
   const auto records = count(store);
   if (!records) return records.error();
   if (span->begin > *records) return no_record(range.begin, *records);
@@ -59,16 +59,16 @@ Result<Selection> select_one(const OrdinalRange& range, const RecordStore& store
     if (0 - ordinal > *records) return no_record(range.begin, *records);
     ordinal += *records;
   }
-  auto place = place_of(ordinal, store);
-  if (place) return Selection{.records = {.begin = ordinal, .end = ordinal + 1}, .from = std::move(*place)};
-  if (place.error().code != Code::kNotFound) return std::move(place).error();
+  auto indexed = place_of(ordinal, store);
+  if (indexed) return Selection{.records = {.begin = ordinal, .end = ordinal + 1}, .from = std::move(*indexed)};
+  if (indexed.error().code != Code::kNotFound) return std::move(indexed).error();
   const auto records = count(store);
   if (!records) return records.error();
   return no_record(range.begin, *records);
 }
 
 Result<RecordRef> find(const RecordAddress& address, const RecordStore& store) {
-  auto chunk = wait_for([&](Goal& goal) { return store.chunk_at(address.begin, goal); });
+  auto chunk = wait_for([&](WaitTicket& ticket) { return store.chunk_at(address.begin, ticket); });
   if (!chunk && chunk.error().code == Code::kNotFound) {
     return Error{.code = Code::kNotFound, .detail = fmt::format("no chunk begins at byte {}", address.begin)};
   }

@@ -12,8 +12,9 @@ namespace recordfs {
 
 // A run of records in the container's order.
 struct Selection {
-  Span records;                 // ordinals
-  std::optional<Place> from{};  // the chunk that holds the first of them; without it a scan begins at the beginning
+  Span records;  // ordinals
+  std::optional<IndexedChunk>
+      from{};  // the chunk that holds the first of them; without it a scan begins at the beginning
 
   bool is_empty() const { return records.begin == records.end; }
   // Whether what stands in front of the record of an ordinal lies between records that are selected, or before the
@@ -22,7 +23,7 @@ struct Selection {
     return (ordinal > records.begin || records.begin == 0) && ordinal < records.end;
   }
   // The indices of the chunk's records that are selected.
-  Span within(const Place& place) const;
+  Span within(const IndexedChunk& indexed) const;
 };
 
 // All records of a container.

@@ -28,32 +28,32 @@ std::optional<Split> parse_split(const std::string& text) {
   return split;
 }
 
-Result<std::optional<Place>> start_of(const Split& split, const RecordStore& store) {
+Result<std::optional<IndexedChunk>> start_of(const Split& split, const RecordStore& store) {
   const Container& container = store.container();
-  if (!container.has_seek_structure() || store.source().size() == 0) return std::optional<Place>{};
+  if (!container.has_seek_structure() || store.source().size() == 0) return std::optional<IndexedChunk>{};
   const Position at = std::min(split.begin, store.source().size() - 1);
   // No chunk may cover a byte, because of damage: the farther back, the wider the steps.
   for (std::uint64_t back = 0; back <= at; back = back * 2 + 1) {
-    Goal never;
+    WaitTicket never;
     auto found = store.chunk_covering(at - back, never);
-    if (found) return std::optional(Place{.chunk = std::move(*found), .before = {}});
+    if (found) return std::optional(IndexedChunk{.chunk = std::move(*found), .before = {}});
     const Code code = found.error().code;
     if (code != Code::kNotFound && code != Code::kPending) return std::move(found).error();
   }
-  return std::optional<Place>{};
+  return std::optional<IndexedChunk>{};
 }
 
 Result<SplitContent> content_of(const Split& split, const RecordStore& store) {
   const ReadWindow window(store.source());
   SplitContent content;
-  for (Walk walk = store.walk(Depth::kCounts); !walk.at_end();) {
-    if (auto stepped = walk.step(); !stepped) return std::move(stepped).error();
-    if (walk.chunk() && split.owns(walk.chunk()->chunk.begin)) content.chunks.push_back(*walk.chunk());
-    for (const DamageRow& row : walk.damage()) {
+  for (Scanner scanner = store.scanner(ScanDetail::kCounts); !scanner.at_end();) {
+    if (auto stepped = scanner.step(); !stepped) return std::move(stepped).error();
+    if (scanner.chunk() && split.owns(scanner.chunk()->chunk.begin)) content.chunks.push_back(*scanner.chunk());
+    for (const DamageRow& row : scanner.damage()) {
       if (split.owns(row.region.begin)) content.damage.push_back(row.region);
     }
   }
-  std::ranges::sort(content.chunks, {}, [](const Place& place) { return place.chunk.begin; });
+  std::ranges::sort(content.chunks, {}, [](const IndexedChunk& indexed) { return indexed.chunk.begin; });
   std::ranges::sort(content.damage, {}, &DamagedRegion::begin);
   return content;
 }

@@ -23,15 +23,15 @@ struct Split {
 // "65536:131072"; either may be left out for the file's begin or end. nullopt for anything else.
 std::optional<Split> parse_split(const std::string& text);
 
-// Where a scan begins that meets the split's chunks, found without a walk where the container has a seek structure;
+// Where a scan begins that meets the split's chunks, found without a scan where the container has a seek structure;
 // nullopt: at the container's beginning. Its sums are not those of the place. Fails as RecordStore::chunk_covering
 // does. REQUIRES: the container is in file order.
-Result<std::optional<Place>> start_of(const Split& split, const RecordStore& store);
+Result<std::optional<IndexedChunk>> start_of(const Split& split, const RecordStore& store);
 
 // What begins in a split, sorted by where it does: for a container that is not in file order, of which all headers are
-// read. Fails as Walk::step does.
+// read. Fails as Scanner::step does.
 struct SplitContent {
-  std::vector<Place> chunks;
+  std::vector<IndexedChunk> chunks;
   std::vector<DamagedRegion> damage;
 };
 Result<SplitContent> content_of(const Split& split, const RecordStore& store);

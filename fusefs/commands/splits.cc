@@ -11,9 +11,9 @@
 #include <CLI/CLI.hpp>
 
 #include "core/base/read_window.h"
+#include "fusefs/commands/command_context.h"
 #include "fusefs/commands/files_option.h"
 #include "fusefs/commands/output.h"
-#include "fusefs/commands/workspace.h"
 #include "fusefs/options.h"
 
 namespace recordfs {
@@ -40,18 +40,18 @@ class Splitting {
     finish(file_size);
   }
 
-  // Fails as Walk::step does, after the splits up to there.
+  // Fails as Scanner::step does, after the splits up to there.
   Result<void> by_chunks(const RecordStore& store) {
     const ReadWindow window(store.source());
     const bool is_in_file_order = store.container().is_in_file_order();
     std::vector<Position> others;
-    for (Walk walk = store.walk(Depth::kHeaders); !walk.at_end() && output_.good();) {
-      if (auto stepped = walk.step(); !stepped) return stepped;
-      if (!walk.chunk()) continue;
+    for (Scanner scanner = store.scanner(ScanDetail::kHeaders); !scanner.at_end() && output_.good();) {
+      if (auto stepped = scanner.step(); !stepped) return stepped;
+      if (!scanner.chunk()) continue;
       if (is_in_file_order) {
-        may_end_at(walk.chunk()->chunk.begin);
+        may_end_at(scanner.chunk()->chunk.begin);
       } else {
-        others.push_back(walk.chunk()->chunk.begin);
+        others.push_back(scanner.chunk()->chunk.begin);
       }
     }
     std::ranges::sort(others);
@@ -82,23 +82,23 @@ class Splitting {
   Position begin_ = 0;
 };
 
-void write_splits(const std::string& path, const SplitsOptions& options, Workspace& workspace, Output& output) {
-  const auto store = workspace.open(path);
+void write_splits(const std::string& path, const SplitsOptions& options, CommandContext& context, Output& output) {
+  const auto store = context.open(path);
   if (!store) return;
   const std::uint64_t file_size = store->source().size();
   Splitting splitting(path, options, output);
   if (options.size >= kSmallSplit) return splitting.by_size(file_size);
-  const auto walked = splitting.by_chunks(*store);
-  if (!walked) workspace.say_failure(path, walked.error());
+  const auto scanned = splitting.by_chunks(*store);
+  if (!scanned) context.print_failure(path, scanned.error());
   splitting.finish(file_size);
 }
 
 int splits(const SplitsOptions& options) {
-  Workspace workspace(options.reading);
+  CommandContext context(options.reading);
   Output output(STDOUT_FILENO);
-  for (const std::string& path : options.files) write_splits(path, options, workspace, output);
-  workspace.note(output.finish());
-  return workspace.status();
+  for (const std::string& path : options.files) write_splits(path, options, context, output);
+  context.note(output.finish());
+  return context.status();
 }
 
 }  // namespace

@@ -6,9 +6,9 @@
 #include <fmt/format.h>
 
 #include "core/base/counted.h"
+#include "fusefs/commands/command_context.h"
 #include "fusefs/commands/regions.h"
 #include "fusefs/commands/scan.h"
-#include "fusefs/commands/workspace.h"
 #include "fusefs/exit_status.h"
 
 namespace recordfs {
@@ -53,7 +53,7 @@ Finding finding_of(const Error& error) {
   return {.begin = error.position,
           .word = word_for(error.code),
           .reason = error.detail,
-          .status = Workspace::status_of(error)};
+          .status = CommandContext::status_of(error)};
 }
 
 // Out of memory says nothing about the file.
@@ -76,9 +76,9 @@ struct Checked {
   std::optional<Error> shortage{};  // of memory: the rest of the chunk was not read
 };
 
-// Whether the walk has already told that nothing of the chunk can be read, and why.
+// Whether the scan has already told that nothing of the chunk can be read, and why.
 bool is_told(const ScannedStep& step, const Error& why) {
-  const ChunkInfo& chunk = step.place->chunk;
+  const ChunkInfo& chunk = step.indexed->chunk;
   return std::ranges::any_of(step.damage, [&](const DamageRow& row) {
     return row.region.begin >= chunk.begin && row.region.end <= chunk.end && row.region.reason == why.detail;
   });
@@ -110,7 +110,7 @@ void add_failure(Checked& checked, Finding finding) {
 
 Checked check_chunk(const RecordStore& store, const ScannedStep& step) {
   Checked checked;
-  const ChunkInfo& info = step.place->chunk;
+  const ChunkInfo& info = step.indexed->chunk;
   const auto chunk = store.decode_ahead(info);
   if (!chunk) {
     if (is_shortage(chunk.error())) {
@@ -140,18 +140,19 @@ class Verifier {
       : store_(store), goes_on_(goes_on), regions_([this](const DamagedRegion& region) { add(finding_of(region)); }) {}
 
   Verdict run(unsigned threads, std::uint64_t memory) {
-    const auto walked = scan(store_, {.threads = threads, .memory = memory}, [this](const ScannedStep& step) -> Finish {
-      auto checked = step.place ? check_chunk(store_, step) : Checked{};
-      return [this, step, checked = std::move(checked)]() mutable { return settle(step, std::move(checked)); };
-    });
+    const auto scanned =
+        scan(store_, {.threads = threads, .memory = memory}, [this](const ScannedStep& step) -> Finish {
+          auto checked = step.indexed ? check_chunk(store_, step) : Checked{};
+          return [this, step, checked = std::move(checked)]() mutable { return settle(step, std::move(checked)); };
+        });
     regions_.finish();
     if (verdict_.was_stopped) return std::move(verdict_);
-    if (walked) {
-      verdict_.chunks = walked->chunks;
-    } else if (is_shortage(walked.error())) {
-      add_shortage(walked.error(), 0);
+    if (scanned) {
+      verdict_.chunks = scanned->chunks;
+    } else if (is_shortage(scanned.error())) {
+      add_shortage(scanned.error(), 0);
     } else {
-      add(finding_of(walked.error()));
+      add(finding_of(scanned.error()));
     }
     check_metadata();
     if (shortage_) add(std::move(*shortage_));
@@ -184,8 +185,8 @@ class Verifier {
     verdict_.records += checked.records;
     verdict_.bytes += checked.bytes;
     std::uint64_t bytes = 0;
-    if (step.place) {
-      last_ = step.place->chunk;
+    if (step.indexed) {
+      last_ = step.indexed->chunk;
       bytes = last_->end - last_->begin;
     }
     dealt_with_ += bytes;
@@ -225,17 +226,17 @@ class Verifier {
 }  // namespace
 
 std::string to_string(const Finding& finding) {
-  const std::string place = finding.is_region
-                                ? fmt::format("bytes {} to {}: {}", finding.begin, *finding.end, finding.word)
-                                : fmt::format("byte {}", finding.begin);
+  const std::string indexed = finding.is_region
+                                  ? fmt::format("bytes {} to {}: {}", finding.begin, *finding.end, finding.word)
+                                  : fmt::format("byte {}", finding.begin);
   if (finding.word == kUnchecked) {
     const std::uint64_t chunks = finding.chunks_unchecked;
-    return fmt::format("{}: {}; {}not checked", place, finding.reason,
+    return fmt::format("{}: {}; {}not checked", indexed, finding.reason,
                        chunks > 0 ? counted(chunks, "chunk") + " " : "");
   }
   const std::string lost =
       finding.records_lost ? counted(*finding.records_lost, "record") + " lost" : "records may be lost";
-  return fmt::format("{}: {}; {}", place, finding.reason, lost);
+  return fmt::format("{}: {}; {}", indexed, finding.reason, lost);
 }
 
 Verdict verify(const RecordStore& store, unsigned threads, std::uint64_t memory,

@@ -26,7 +26,7 @@ struct Finding {
   std::string reason;
   std::optional<std::uint64_t> records_lost{};
   std::uint64_t chunks_unchecked = 0;  // of kUnchecked; 0: metadata or headers were not checked
-  bool is_region = false;              // told by a walk; otherwise a chunk that can't be read, or a part of it
+  bool is_region = false;              // told by a scan; otherwise a chunk that can't be read, or a part of it
   int status = 0;                      // what it means for the exit status; 0: nothing
 };
 
@@ -42,7 +42,7 @@ struct Verdict {
   bool was_stopped = false;  // `goes_on` said so: nothing is known
 };
 
-// Walks through the container and decodes every chunk; reads every byte of every record, the metadata and the trailer.
+// Scans the container and decodes every chunk; reads every byte of every record, the metadata and the trailer.
 // `threads` work beside the calling one, in about `memory` bytes. `goes_on` is told how many bytes of the file were
 // dealt with since the last time; false stops.
 Verdict verify(const RecordStore& store, unsigned threads, std::uint64_t memory,

@@ -15,15 +15,15 @@
 #include <CLI/CLI.hpp>
 
 #include "core/base/counted.h"
+#include "fusefs/commands/command_context.h"
 #include "fusefs/commands/file_list.h"
 #include "fusefs/commands/interruption.h"
 #include "fusefs/commands/output.h"
 #include "fusefs/commands/progress.h"
 #include "fusefs/commands/verify_run.h"
-#include "fusefs/commands/workspace.h"
 #include "fusefs/exit_status.h"
-#include "fusefs/opening.h"
-#include "fusefs/say.h"
+#include "fusefs/messages.h"
+#include "fusefs/open_container.h"
 
 namespace recordfs {
 namespace {
@@ -91,7 +91,7 @@ class Verify {
  public:
   explicit Verify(const VerifyOptions& options)
       : options_(options),
-        workspace_(options.reading, [](Severity, const std::string&) {}),
+        context_(options.reading, [](Severity, const std::string&) {}),
         output_(STDOUT_FILENO),
         progress_("verify", Progress::Unit::kBytes) {}
 
@@ -101,7 +101,7 @@ class Verify {
     if (!options_.names_from.empty()) {
       auto listed = read_names(options_.names_from);
       if (!listed) {
-        say(fmt::format("{}: {}", options_.names_from, listed.error().detail));
+        print_message(fmt::format("{}: {}", options_.names_from, listed.error().detail));
         return kExitCannotOpen;
       }
       names = std::move(*listed);
@@ -113,11 +113,11 @@ class Verify {
     verify_all();
     progress_.clear();
     say_directories_without_containers(names);
-    workspace_.note(output_.finish());
+    context_.note(output_.finish());
     save();
-    if (options_.verbose) say(counts_.text());
+    if (options_.verbose) print_message(counts_.text());
     Interruption::pass_on();
-    return workspace_.status();
+    return context_.status();
   }
 
  private:
@@ -126,10 +126,10 @@ class Verify {
     std::string remark;
     auto state = VerifyState::read(options_.state, remark);
     if (!state) {
-      say(fmt::format("{}: {}", options_.state, state.error().detail));
+      print_message(fmt::format("{}: {}", options_.state, state.error().detail));
       return false;
     }
-    if (!remark.empty()) say(fmt::format("{}: {}", options_.state, remark));
+    if (!remark.empty()) print_message(fmt::format("{}: {}", options_.state, remark));
     state_ = std::move(*state);
     return true;
   }
@@ -153,18 +153,17 @@ class Verify {
     if (Interruption::came()) return;
     for (std::size_t i = 0; i < names.size(); ++i) {
       if (has_container_[i]) continue;
-      say(fmt::format("{}: no record container in this directory", names[i]));
-      workspace_.note(kExitPartlyDone);
+      print_message(fmt::format("{}: no record container in this directory", names[i]));
+      context_.note(kExitPartlyDone);
     }
   }
 
   void verify_all() {
     const VerifySettings settings{.limits = options_.reading.limits,
-                                  .at_once = workspace_.threads(),
+                                  .at_once = context_.threads(),
                                   .state = state_.get(),
                                   .max_age = options_.max_age};
-    VerifyRun run(items_, settings, workspace_.services(), progress_,
-                  [this](const Outcome& outcome) { tell(outcome); });
+    VerifyRun run(items_, settings, context_.services(), progress_, [this](const Outcome& outcome) { tell(outcome); });
     run.run();
   }
 
@@ -174,10 +173,10 @@ class Verify {
     if (outcome.is_passed_by) return;
     has_container_[name] = true;
     counts_.add(outcome);
-    workspace_.note(outcome.status());
+    context_.note(outcome.status());
     const std::string text = options_.json ? outcome_json(outcome) : findings_text(outcome);
     if (!text.empty() || outcome.failure) progress_.clear();
-    if (outcome.failure) say(open_failure(outcome.path, *outcome.failure));
+    if (outcome.failure) print_message(open_failure(outcome.path, *outcome.failure));
     if (!text.empty()) {
       output_.write(text);
       output_.flush();
@@ -190,8 +189,8 @@ class Verify {
     if (!state_) return;
     if (const auto saved = state_->save(); !saved) {
       progress_.clear();
-      say(fmt::format("{}: {}", options_.state, saved.error().detail));
-      workspace_.note(kExitPartlyDone);
+      print_message(fmt::format("{}: {}", options_.state, saved.error().detail));
+      context_.note(kExitPartlyDone);
     }
   }
 
@@ -199,7 +198,7 @@ class Verify {
 
   const VerifyOptions& options_;
   const Interruption interruption_;
-  Workspace workspace_;
+  CommandContext context_;
   Output output_;
   Progress progress_;
   std::unique_ptr<VerifyState> state_;
@@ -213,7 +212,7 @@ class Verify {
 
 int verify(const VerifyOptions& options) {
   if (options.files.empty() == options.names_from.empty()) {
-    say("either FILE or --files0-from is wanted (try recordfs verify --help)");
+    print_message("either FILE or --files0-from is wanted (try recordfs verify --help)");
     return kExitWrongUse;
   }
   return Verify(options).run();

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "fusefs/commands/interruption.h"
-#include "fusefs/opening.h"
+#include "fusefs/open_container.h"
 
 namespace recordfs {
 namespace {
@@ -41,7 +41,7 @@ Verdict verdict_of(const Error& error) {
   verdict.findings.push_back({.begin = error.position,
                               .word = error.code == Code::kUnfinished ? "unfinished" : "damage",
                               .reason = error.detail,
-                              .status = Workspace::status_of(error)});
+                              .status = CommandContext::status_of(error)});
   return verdict;
 }
 

@@ -10,11 +10,11 @@
 #include <optional>
 #include <vector>
 
+#include "fusefs/commands/command_context.h"
 #include "fusefs/commands/file_list.h"
 #include "fusefs/commands/progress.h"
 #include "fusefs/commands/verify_report.h"
 #include "fusefs/commands/verify_state.h"
-#include "fusefs/commands/workspace.h"
 
 namespace recordfs {
 

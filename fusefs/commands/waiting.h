@@ -5,20 +5,20 @@
 #include <memory>
 
 #include "core/base/result.h"
-#include "core/store/awaited.h"
+#include "core/store/wait_ticket.h"
 
 namespace recordfs {
 
-// Makes `attempt`, a function with a Goal, as often as it takes to have another answer than kPending. Any thread but
-// those that are waited for.
+// Makes `attempt`, a function with a WaitTicket, as often as it takes to have another answer than kPending. Any thread
+// but those that are waited for.
 template <class Attempt>
 auto wait_for(const Attempt& attempt) {
   for (;;) {
-    Goal goal;
-    auto outcome = attempt(goal);
+    WaitTicket ticket;
+    auto outcome = attempt(ticket);
     if (outcome || outcome.error().code != Code::kPending) return outcome;
     const auto reached = std::make_shared<std::promise<void>>();
-    if (goal.awaited->wait(goal, [reached] { reached->set_value(); }) != 0) reached->get_future().wait();
+    if (ticket.waitable->wait(ticket, [reached] { reached->set_value(); }) != 0) reached->get_future().wait();
   }
 }
 

@@ -55,7 +55,7 @@ std::optional<std::string> give_up_capabilities(unsigned kept) {
 
 Descriptor found_at(const std::string& path) { return Descriptor(::open(path.c_str(), O_PATH | O_CLOEXEC)); }
 
-std::vector<std::string> confine(const Reach& within) {
+std::vector<std::string> confine(const AllowedPaths& within) {
   open_what_opens_late();
   std::vector<std::string> kept;
   const auto note = [&kept](std::optional<std::string> why) {
@@ -68,7 +68,7 @@ std::vector<std::string> confine(const Reach& within) {
   return kept;
 }
 
-std::vector<std::string> confine_keeper() {
+std::vector<std::string> confine_unmount_guard() {
   std::vector<std::string> kept;
   if ((own_capabilities() & 1u << CAP_SYS_ADMIN) == 0) return kept;
   const auto note = [&kept](std::optional<std::string> why) {

@@ -86,7 +86,7 @@ class Rules {
 
 }  // namespace
 
-std::optional<std::string> keep_files(const Reach& within) {
+std::optional<std::string> keep_files(const AllowedPaths& within) {
   const long version = ::syscall(SYS_landlock_create_ruleset, nullptr, 0, LANDLOCK_CREATE_RULESET_VERSION);
   if (version < 1) return std::nullopt;
   const Ruleset rights = all_rights(version);

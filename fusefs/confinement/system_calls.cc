@@ -22,7 +22,7 @@ namespace {
 
 // Grouped by purpose. Calls that the processor architecture lacks are skipped.
 constexpr int kAllowed[] = {
-    // reading sources, /dev/fuse and the keeper; replying
+    // reading sources, /dev/fuse and the unmount guard; replying
     SCMP_SYS(read), SCMP_SYS(readv), SCMP_SYS(pread64), SCMP_SYS(preadv), SCMP_SYS(preadv2), SCMP_SYS(write),
     SCMP_SYS(writev), SCMP_SYS(splice), SCMP_SYS(vmsplice), SCMP_SYS(tee), SCMP_SYS(pipe2), SCMP_SYS(lseek),
     SCMP_SYS(fadvise64), SCMP_SYS(readahead), SCMP_SYS(recvfrom),

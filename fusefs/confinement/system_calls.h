@@ -1,4 +1,4 @@
-// Allows only the system calls that the daemon, or its keeper, needs.
+// Allows only the system calls that the daemon, or its unmount guard, needs.
 #pragma once
 
 #include <optional>

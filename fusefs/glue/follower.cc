@@ -12,7 +12,7 @@
 namespace recordfs {
 namespace {
 
-std::vector<std::string> paths_of(const std::vector<std::unique_ptr<GrowingFile>>& files) {
+std::vector<std::string> paths_of(const std::vector<std::unique_ptr<FollowedFile>>& files) {
   std::vector<std::string> paths;
   paths.reserve(files.size());
   for (const auto& file : files) paths.push_back(file->path());
@@ -21,7 +21,7 @@ std::vector<std::string> paths_of(const std::vector<std::unique_ptr<GrowingFile>
 
 }  // namespace
 
-Follower::Follower(MountTree& tree, std::vector<std::unique_ptr<GrowingFile>> files, Log log)
+Follower::Follower(MountTree& tree, std::vector<std::unique_ptr<FollowedFile>> files, Log log)
     : tree_(tree), log_(std::move(log)), watch_(paths_of(files)) {
   for (std::size_t i = 0; i < files.size(); ++i) files_.push_back({.container = i, .file = std::move(files[i])});
 }
@@ -65,7 +65,7 @@ bool Follower::look_at_all() {
 
 void Follower::look_at(Followed& followed) {
   if (followed.is_over) return;
-  GrowingFile& file = *followed.file;
+  FollowedFile& file = *followed.file;
   auto grown = file.grow([this] { watch_.wake(); });
   if (!grown) {
     followed.is_over = true;

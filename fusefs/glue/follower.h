@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "core/store/log.h"
+#include "fusefs/follow/file_watch.h"
+#include "fusefs/follow/followed_file.h"
 #include "fusefs/glue/fuse.h"
-#include "fusefs/growth/file_watch.h"
-#include "fusefs/growth/growing_file.h"
 #include "fusefs/tree/mount_tree.h"
 
 namespace recordfs {
@@ -19,7 +19,7 @@ class Follower {
  public:
   // `files` are all containers of the tree, in the order in which MountTree::grow() counts them. They are watched from
   // now on; the process may fork until start(). `tree` has to outlive the object.
-  Follower(MountTree& tree, std::vector<std::unique_ptr<GrowingFile>> files, Log log);
+  Follower(MountTree& tree, std::vector<std::unique_ptr<FollowedFile>> files, Log log);
   ~Follower() { stop(); }
   Follower(const Follower&) = delete;
   Follower& operator=(const Follower&) = delete;
@@ -33,7 +33,7 @@ class Follower {
  private:
   struct Followed {
     std::size_t container = 0;
-    std::unique_ptr<GrowingFile> file;
+    std::unique_ptr<FollowedFile> file;
     bool is_over = false;     // nothing more is shown
     bool said_moved = false;  // that its name is another file's
   };

@@ -17,16 +17,16 @@ namespace recordfs {
 namespace {
 
 // A container is a snapshot: what the kernel has learnt stays true.
-constexpr double kForEver = 1e9;  // seconds
+constexpr double kSnapshotTimeout = 1e9;  // seconds
 // What may change is asked for again whenever a path is walked through. Only who has a file open already, and asks or
 // reads within such a time, is told what was true a moment ago.
-constexpr double kMoment = 0.005;
+constexpr double kMirrorTimeout = 0.005;
 // What a later snapshot changes: the kernel is told then, but for what was on its way to it.
-constexpr double kSecond = 1;
+constexpr double kFollowTimeout = 1;
 constexpr std::size_t kFragment = 512;  // bytes that st_blocks counts in
 constexpr std::size_t kLongestName = 255;
 // Of files through the kernel's cache. The kernel keeps back all that come when so many wait for an answer; it would
-// keep back those behind twelve. So many slow ones must not hold up a quick one.
+// keep back those behind twelve. So many slow ones must not hold up a fast one.
 constexpr unsigned kMostReadsAtOnce = 1024;
 
 Mount& mount_of(fuse_req_t request) { return *static_cast<Mount*>(fuse_req_userdata(request)); }
@@ -66,14 +66,14 @@ struct stat stat_of(std::uint64_t inode, FileType type, std::uint64_t size, cons
 }
 
 // Numbers on their way to the kernel: forgotten unless it gets them.
-class Given {
+class PendingLookupRefs {
  public:
-  explicit Given(const MountTree& tree) : tree_(tree) {}
-  ~Given() {
+  explicit PendingLookupRefs(const MountTree& tree) : tree_(tree) {}
+  ~PendingLookupRefs() {
     for (const std::uint64_t number : numbers_) tree_.forget(number, 1);
   }
-  Given(const Given&) = delete;
-  Given& operator=(const Given&) = delete;
+  PendingLookupRefs(const PendingLookupRefs&) = delete;
+  PendingLookupRefs& operator=(const PendingLookupRefs&) = delete;
 
   void add(std::uint64_t number) { numbers_.push_back(number); }
   // What libfuse said of the reply that they were in.
@@ -86,27 +86,27 @@ class Given {
   std::vector<std::uint64_t> numbers_;
 };
 
-double attributes_last(const FileStatus& status) {
-  switch (status.lasting) {
-    case Lasting::kForEver:
-    case Lasting::kNumber: return kForEver;
-    case Lasting::kSnapshot: return kSecond;
-    case Lasting::kNothing: break;
+double attribute_timeout(const FileStatus& status) {
+  switch (status.cache_policy) {
+    case CachePolicy::kPermanent:
+    case CachePolicy::kNumber: return kSnapshotTimeout;
+    case CachePolicy::kSnapshot: return kFollowTimeout;
+    case CachePolicy::kNone: break;
   }
-  return kMoment;
+  return kMirrorTimeout;
 }
 
-double name_lasts(const FileStatus& status) {
-  if (status.lasting == Lasting::kSnapshot) return kSecond;
-  return status.lasting == Lasting::kForEver ? kForEver : 0;
+double entry_timeout(const FileStatus& status) {
+  if (status.cache_policy == CachePolicy::kSnapshot) return kFollowTimeout;
+  return status.cache_policy == CachePolicy::kPermanent ? kSnapshotTimeout : 0;
 }
 
 fuse_entry_param entry_of(const FileStatus& status) {
   fuse_entry_param entry{};
   entry.ino = status.number;
   entry.attr = stat_of(status.inode, status.type, status.size, status.ownership);
-  entry.attr_timeout = attributes_last(status);
-  entry.entry_timeout = name_lasts(status);
+  entry.attr_timeout = attribute_timeout(status);
+  entry.entry_timeout = entry_timeout(status);
   return entry;
 }
 
@@ -129,7 +129,7 @@ void on_init(void* userdata, fuse_conn_info* connection) {
 // A name that is not there. Only where nothing can change may the kernel remember it.
 void reply_nothing(fuse_req_t request, bool may_come) {
   fuse_entry_param nothing{};
-  nothing.entry_timeout = kForEver;
+  nothing.entry_timeout = kSnapshotTimeout;
   if (may_come) {
     fuse_reply_err(request, ENOENT);
   } else {
@@ -144,68 +144,70 @@ void on_lookup(fuse_req_t request, fuse_ino_t parent, const char* name) {
     fuse_reply_err(request, ENAMETOOLONG);
     return;
   }
-  mount.parking.answer(
-      request, Parking::Interrupt::kAnswerEintr,
-      [&tree = mount.tree, request, parent, name = std::string(name)](Parking::Try& once) -> Result<void> {
-        auto found = tree.look_up(parent, name, once.goal);
-        if (!found && found.error().code == Code::kNotFound) {
-          if (once.may_reply()) reply_nothing(request, tree.may_gain_names(parent));
-          return {};
-        }
-        if (!found) return std::move(found).error();
-        Given given(tree);
-        given.add(found->number);
-        const fuse_entry_param entry = entry_of(*found);
-        if (once.may_reply()) given.sent(fuse_reply_entry(request, &entry));
-        return {};
-      });
+  mount.pending_requests.answer(request, PendingRequests::Interrupt::kAnswerEintr,
+                                [&tree = mount.tree, request, parent,
+                                 name = std::string(name)](PendingRequests::Attempt& attempt) -> Result<void> {
+                                  auto found = tree.look_up_and_reference(parent, name, attempt.ticket);
+                                  if (!found && found.error().code == Code::kNotFound) {
+                                    if (attempt.claim_reply()) reply_nothing(request, tree.may_gain_names(parent));
+                                    return {};
+                                  }
+                                  if (!found) return std::move(found).error();
+                                  PendingLookupRefs refs(tree);
+                                  refs.add(found->number);
+                                  const fuse_entry_param entry = entry_of(*found);
+                                  if (attempt.claim_reply()) refs.sent(fuse_reply_entry(request, &entry));
+                                  return {};
+                                });
 }
 
 void on_getattr(fuse_req_t request, fuse_ino_t number, fuse_file_info*) {
   Mount& mount = counted(request, RequestKind::kGetattr);
-  mount.parking.answer(request, Parking::Interrupt::kAnswerEintr,
-                       [&tree = mount.tree, request, number](Parking::Try& once) -> Result<void> {
-                         auto status = tree.status(number, once.goal);
-                         if (!status) return std::move(status).error();
-                         const struct stat st = stat_of(status->inode, status->type, status->size, status->ownership);
-                         if (once.may_reply()) fuse_reply_attr(request, &st, attributes_last(*status));
-                         return {};
-                       });
+  mount.pending_requests.answer(
+      request, PendingRequests::Interrupt::kAnswerEintr,
+      [&tree = mount.tree, request, number](PendingRequests::Attempt& attempt) -> Result<void> {
+        auto status = tree.status(number, attempt.ticket);
+        if (!status) return std::move(status).error();
+        const struct stat st = stat_of(status->inode, status->type, status->size, status->ownership);
+        if (attempt.claim_reply()) fuse_reply_attr(request, &st, attribute_timeout(*status));
+        return {};
+      });
 }
 
 void on_readlink(fuse_req_t request, fuse_ino_t number) {
   Mount& mount = counted(request, RequestKind::kReadlink);
-  mount.parking.answer(request, Parking::Interrupt::kAnswerEintr,
-                       [&tree = mount.tree, request, number](Parking::Try& once) -> Result<void> {
-                         const auto target = tree.target(number);
-                         if (!target) return target.error();
-                         if (once.may_reply()) fuse_reply_readlink(request, target->c_str());
-                         return {};
-                       });
+  mount.pending_requests.answer(
+      request, PendingRequests::Interrupt::kAnswerEintr,
+      [&tree = mount.tree, request, number](PendingRequests::Attempt& attempt) -> Result<void> {
+        const auto target = tree.target(number);
+        if (!target) return target.error();
+        if (attempt.claim_reply()) fuse_reply_readlink(request, target->c_str());
+        return {};
+      });
 }
 
 void on_read(fuse_req_t request, fuse_ino_t number, std::size_t size, off_t offset, fuse_file_info*) {
   Mount& mount = counted(request, RequestKind::kRead);
-  mount.parking.answer(request, Parking::Interrupt::kIgnore,
-                       [&tree = mount.tree, &neighbours = mount.neighbours, request, number, size,
-                        offset](Parking::Try& once) -> Result<void> {
-                         auto slice = tree.read(number, static_cast<std::uint64_t>(offset), size, once.goal);
-                         if (!slice) return std::move(slice).error();
-                         if (!once.may_reply()) return {};
-                         // Before the answer: behind it the reader may go on, and another thread tell of his next read
-                         // first.
-                         if (offset == 0) neighbours.was_read(number);
-                         fuse_reply_buf(request, reinterpret_cast<const char*>(slice->bytes.data()),
-                                        slice->bytes.size());
-                         return {};
-                       });
+  mount.pending_requests.answer(
+      request, PendingRequests::Interrupt::kIgnore,
+      [&tree = mount.tree, &pusher = mount.pusher, request, number, size,
+       offset](PendingRequests::Attempt& attempt) -> Result<void> {
+        auto slice = tree.read(number, static_cast<std::uint64_t>(offset), size, attempt.ticket);
+        if (!slice) return std::move(slice).error();
+        if (!attempt.claim_reply()) return {};
+        // Before the answer: behind it the reader may go on, and another thread tell of his next read
+        // first.
+        if (offset == 0) pusher.was_read(number);
+        fuse_reply_buf(request, reinterpret_cast<const char*>(slice->bytes.data()), slice->bytes.size());
+        return {};
+      });
 }
 
 // A reply to READDIR or READDIRPLUS that is being filled.
 class Listing {
  public:
   Listing(fuse_req_t request, const MountTree& tree, std::size_t size, bool with_attributes)
-      : request_(request), tree_(tree), buffer_(size), with_attributes_(with_attributes), given_(tree) {}
+      : request_(request), tree_(tree), buffer_(size), with_attributes_(with_attributes), refs_(tree) {}
 
   // `dots`: how many places of the listing stand before those that the entry knows of.
   bool add(const MountEntry& entry, std::uint64_t dots = 0) {
@@ -221,7 +223,7 @@ class Listing {
   }
 
   bool is_empty() const { return used_ == 0; }
-  void reply() { given_.sent(fuse_reply_buf(request_, buffer_.data(), used_)); }
+  void reply() { refs_.sent(fuse_reply_buf(request_, buffer_.data(), used_)); }
 
  private:
   // Each returns the size of the entry, which is not there if that is more than `room`.
@@ -236,15 +238,15 @@ class Listing {
     return fuse_add_direntry_plus(request_, buffer_.data() + used_, room, name_.c_str(), &bare_, next);
   }
   std::size_t add_with_attributes(const MountEntry& entry, std::size_t room, off_t next) {
-    const FileStatus status =
-        entry.container->status(tree_.look_up(entry), entry.node, {.type = entry.type, .size = *entry.size});
+    const FileStatus status = entry.container->status(tree_.look_up_and_reference(entry), entry.node,
+                                                      {.type = entry.type, .size = *entry.size});
     const fuse_entry_param param = entry_of(status);
     const std::size_t needed =
         fuse_add_direntry_plus(request_, buffer_.data() + used_, room, name_.c_str(), &param, next);
     if (needed > room) {
       tree_.forget(status.number, 1);
     } else {
-      given_.add(status.number);
+      refs_.add(status.number);
     }
     return needed;
   }
@@ -256,7 +258,7 @@ class Listing {
   const bool with_attributes_;
   std::string name_;
   fuse_entry_param bare_{};  // of an entry of which no more than its inode and its type is told
-  Given given_;
+  PendingLookupRefs refs_;
 };
 
 constexpr std::uint64_t kDotEntries = 2;
@@ -279,36 +281,36 @@ bool add_dots(Listing& listing, const MountTree& tree, std::uint64_t directory, 
 
 void list(fuse_req_t request, fuse_ino_t directory, std::size_t size, off_t offset, bool with_attributes) {
   Mount& mount = counted(request, with_attributes ? RequestKind::kReaddirplus : RequestKind::kReaddir);
-  const auto attempt = [&tree = mount.tree, request, directory, size, offset,
-                        with_attributes](Parking::Try& once) -> Result<void> {
+  const auto handler = [&tree = mount.tree, request, directory, size, offset,
+                        with_attributes](PendingRequests::Attempt& attempt) -> Result<void> {
     Listing listing(request, tree, size, with_attributes);
     auto place = static_cast<std::uint64_t>(offset);
     if (add_dots(listing, tree, directory, place)) {
       const auto emit = [&](const MountEntry& entry) { return listing.add(entry, kDotEntries); };
-      auto listed = tree.list(directory, place - kDotEntries, emit, once.goal);
+      auto listed = tree.list(directory, place - kDotEntries, emit, attempt.ticket);
       // What came before a failure, or before what has to be waited for, is told first.
       if (!listed && listing.is_empty()) return listed;
     }
-    if (once.may_reply()) listing.reply();
+    if (attempt.claim_reply()) listing.reply();
     return {};
   };
-  mount.parking.answer(request, Parking::Interrupt::kAnswerEintr, attempt);
+  mount.pending_requests.answer(request, PendingRequests::Interrupt::kAnswerEintr, handler);
 }
 
 // The same of a directory that was opened, as it may change.
 void list_opened(fuse_req_t request, fuse_ino_t directory, std::uint64_t opened, std::size_t size, off_t offset,
                  bool with_attributes) {
   Mount& mount = counted(request, with_attributes ? RequestKind::kReaddirplus : RequestKind::kReaddir);
-  const auto attempt = [&tree = mount.tree, request, directory, opened, size, offset,
-                        with_attributes](Parking::Try& once) -> Result<void> {
+  const auto handler = [&tree = mount.tree, request, directory, opened, size, offset,
+                        with_attributes](PendingRequests::Attempt& attempt) -> Result<void> {
     Listing listing(request, tree, size, with_attributes);
     auto listed = tree.list_opened(directory, opened, static_cast<std::uint64_t>(offset),
                                    [&](const MountEntry& entry) { return listing.add(entry); });
     if (!listed && listing.is_empty()) return listed;
-    if (once.may_reply()) listing.reply();
+    if (attempt.claim_reply()) listing.reply();
     return {};
   };
-  mount.parking.answer(request, Parking::Interrupt::kAnswerEintr, attempt);
+  mount.pending_requests.answer(request, PendingRequests::Interrupt::kAnswerEintr, handler);
 }
 
 void on_readdir(fuse_req_t request, fuse_ino_t directory, std::size_t size, off_t offset, fuse_file_info* opened) {
@@ -334,8 +336,8 @@ void on_opendir(fuse_req_t request, fuse_ino_t directory, fuse_file_info* opened
     return refuse_for_ever(request, RequestKind::kOpendir);
   }
   counted(request, RequestKind::kOpendir);
-  const auto attempt = [&tree = mount.tree, request, directory,
-                        reply = *opened](Parking::Try& once) mutable -> Result<void> {
+  const auto handler = [&tree = mount.tree, request, directory,
+                        reply = *opened](PendingRequests::Attempt& attempt) mutable -> Result<void> {
     if (tree.may_change(directory)) {
       auto stream = tree.open_directory(directory);
       if (!stream) return std::move(stream).error();
@@ -343,11 +345,11 @@ void on_opendir(fuse_req_t request, fuse_ino_t directory, fuse_file_info* opened
     } else {
       reply.cache_readdir = reply.keep_cache = 1;
     }
-    const bool is_sent = once.may_reply() && fuse_reply_open(request, &reply) == 0;
+    const bool is_sent = attempt.claim_reply() && fuse_reply_open(request, &reply) == 0;
     if (!is_sent && reply.fh != 0) tree.close_directory(reply.fh);
     return {};
   };
-  mount.parking.answer(request, Parking::Interrupt::kIgnore, attempt);
+  mount.pending_requests.answer(request, PendingRequests::Interrupt::kIgnore, handler);
 }
 
 void on_releasedir(fuse_req_t request, fuse_ino_t, fuse_file_info* opened) {
@@ -372,31 +374,32 @@ void reply_extended(fuse_req_t request, std::size_t room, std::string_view value
 void on_getxattr(fuse_req_t request, fuse_ino_t number, const char* name, std::size_t room) {
   if (!mount_of(request).has_extended_attributes) return refuse_for_ever(request, RequestKind::kGetxattr);
   Mount& mount = counted(request, RequestKind::kGetxattr);
-  mount.parking.answer(
-      request, Parking::Interrupt::kAnswerEintr,
-      [&tree = mount.tree, request, number, room, name = std::string(name)](Parking::Try& once) -> Result<void> {
-        const auto value = tree.extended_attribute(number, name, once.goal);
-        const bool is_known = value || value.error().code == Code::kNotFound;
-        if (!is_known) return value.error();
-        if (!once.may_reply()) return {};
-        if (value) {
-          reply_extended(request, room, *value);
-        } else {
-          fuse_reply_err(request, ENODATA);
-        }
-        return {};
-      });
+  mount.pending_requests.answer(request, PendingRequests::Interrupt::kAnswerEintr,
+                                [&tree = mount.tree, request, number, room,
+                                 name = std::string(name)](PendingRequests::Attempt& attempt) -> Result<void> {
+                                  const auto value = tree.extended_attribute(number, name, attempt.ticket);
+                                  const bool is_known = value || value.error().code == Code::kNotFound;
+                                  if (!is_known) return value.error();
+                                  if (!attempt.claim_reply()) return {};
+                                  if (value) {
+                                    reply_extended(request, room, *value);
+                                  } else {
+                                    fuse_reply_err(request, ENODATA);
+                                  }
+                                  return {};
+                                });
 }
 
 void on_listxattr(fuse_req_t request, fuse_ino_t number, std::size_t room) {
   if (!mount_of(request).has_extended_attributes) return refuse_for_ever(request, RequestKind::kListxattr);
   Mount& mount = counted(request, RequestKind::kListxattr);
-  mount.parking.answer(request, Parking::Interrupt::kAnswerEintr,
-                       [&tree = mount.tree, request, number, room](Parking::Try& once) -> Result<void> {
-                         const std::string names = tree.extended_names(number);
-                         if (once.may_reply()) reply_extended(request, room, names);
-                         return {};
-                       });
+  mount.pending_requests.answer(
+      request, PendingRequests::Interrupt::kAnswerEintr,
+      [&tree = mount.tree, request, number, room](PendingRequests::Attempt& attempt) -> Result<void> {
+        const std::string names = tree.extended_names(number);
+        if (attempt.claim_reply()) reply_extended(request, room, names);
+        return {};
+      });
 }
 
 void on_forget(fuse_req_t request, fuse_ino_t number, std::uint64_t lookups) {
@@ -410,8 +413,8 @@ void on_forget_multi(fuse_req_t request, std::size_t count, fuse_forget_data* fo
   fuse_reply_none(request);
 }
 
-// A handler as libfuse may call it, which would end the program on what is thrown: before a request is in the parking's
-// hands, which throws nothing, memory is needed to describe it.
+// A handler as libfuse may call it, which would end the program on what is thrown: memory is needed to describe a
+// request before PendingRequests has it, which throws nothing.
 template <auto handler>
 struct Answered;
 template <class... Arguments, void (*handler)(fuse_req_t, Arguments...)>
@@ -429,17 +432,18 @@ constexpr auto answered = &Answered<handler>::call;
 
 void on_statfs(fuse_req_t request, fuse_ino_t) {
   Mount& mount = counted(request, RequestKind::kStatfs);
-  mount.parking.answer(request, Parking::Interrupt::kAnswerEintr,
-                       [&tree = mount.tree, request](Parking::Try& once) -> Result<void> {
-                         struct statvfs st {};
-                         st.f_bsize = st.f_frsize = 4096;
-                         st.f_blocks = static_cast<fsblkcnt_t>((tree.total_size() + st.f_frsize - 1) / st.f_frsize);
-                         st.f_files = static_cast<fsfilcnt_t>(tree.known_files());
-                         st.f_namemax = kLongestName;
-                         st.f_flag = ST_RDONLY | ST_NOSUID;
-                         if (once.may_reply()) fuse_reply_statfs(request, &st);
-                         return {};
-                       });
+  mount.pending_requests.answer(request, PendingRequests::Interrupt::kAnswerEintr,
+                                [&tree = mount.tree, request](PendingRequests::Attempt& attempt) -> Result<void> {
+                                  struct statvfs st {};
+                                  st.f_bsize = st.f_frsize = 4096;
+                                  st.f_blocks =
+                                      static_cast<fsblkcnt_t>((tree.total_size() + st.f_frsize - 1) / st.f_frsize);
+                                  st.f_files = static_cast<fsfilcnt_t>(tree.known_files());
+                                  st.f_namemax = kLongestName;
+                                  st.f_flag = ST_RDONLY | ST_NOSUID;
+                                  if (attempt.claim_reply()) fuse_reply_statfs(request, &st);
+                                  return {};
+                                });
 }
 
 }  // namespace

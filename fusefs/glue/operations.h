@@ -6,8 +6,8 @@
 #include <functional>
 
 #include "fusefs/glue/fuse.h"
-#include "fusefs/glue/neighbours.h"
-#include "fusefs/glue/parking.h"
+#include "fusefs/glue/pending_requests.h"
+#include "fusefs/glue/read_ahead_pusher.h"
 #include "fusefs/glue/request_counts.h"
 #include "fusefs/tree/mount_tree.h"
 
@@ -16,8 +16,8 @@ namespace recordfs {
 // What the handlers work on; the userdata of the session.
 struct Mount {
   const MountTree& tree;
-  Parking& parking;
-  Neighbours& neighbours;
+  PendingRequests& pending_requests;
+  ReadAheadPusher& pusher;
   const unsigned max_read;             // the mount option of that name, which INIT has to repeat
   const bool has_extended_attributes;  // otherwise the kernel is told not to ask
   // Otherwise the kernel is told not to ask, and then it opens directories even of a mount that is dead: nobody could

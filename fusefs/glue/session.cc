@@ -19,10 +19,10 @@
 #include "fusefs/glue/end_limit.h"
 #include "fusefs/glue/idle_end.h"
 #include "fusefs/glue/init_reply.h"
-#include "fusefs/glue/keeper.h"
 #include "fusefs/glue/operations.h"
-#include "fusefs/glue/parking.h"
+#include "fusefs/glue/pending_requests.h"
 #include "fusefs/glue/signals.h"
+#include "fusefs/glue/unmount_guard.h"
 
 namespace recordfs {
 namespace {
@@ -108,32 +108,31 @@ bool is_unmounted(fuse_session* session) {
 
 // What has to be there while the loop runs, besides the session.
 struct Serving {
-  Serving(const MountTree& tree, Executor& executor, std::optional<Keeper>& keeper, const SessionEvents& events,
-          const SessionOptions& options)
-      : parking(executor),
-        neighbours(tree),
+  Serving(const MountTree& tree, Executor& executor, std::optional<UnmountGuard>& unmount_guard,
+          const SessionEvents& events, const SessionOptions& options)
+      : pending_requests(executor),
+        pusher(tree),
         mount{.tree = tree,
-              .parking = parking,
-              .neighbours = neighbours,
+              .pending_requests = pending_requests,
+              .pusher = pusher,
               .max_read = options.max_read,
               .has_extended_attributes = options.has_extended_attributes,
               .hears_of_opened_directories = options.shows_its_death,
               .init_answered = events.stands},
-        idle([&keeper, &events] {
-          const bool unmounted = keeper->unmount_if_unused();
+        idle([&unmount_guard, &events] {
+          const bool unmounted = unmount_guard->unmount_if_unused();
           if (!unmounted) events.in_use();
           return unmounted;
         }) {}
 
   std::vector<std::string> statistics() const {
-    return {
-        fmt::format("requests: {}", mount.requests.text()),
-        fmt::format("pushed into the kernel's cache: {}, {}", recordfs::counted(neighbours.pushed_records(), "record"),
-                    recordfs::counted(neighbours.pushed_bytes(), "byte"))};
+    return {fmt::format("requests: {}", mount.requests.text()),
+            fmt::format("pushed into the kernel's cache: {}, {}", recordfs::counted(pusher.pushed_records(), "record"),
+                        recordfs::counted(pusher.pushed_bytes(), "byte"))};
   }
 
-  Parking parking;
-  Neighbours neighbours;
+  PendingRequests pending_requests;
+  ReadAheadPusher pusher;
   Mount mount;
   IdleEnd idle;
 };
@@ -152,15 +151,16 @@ Signals::Watched watched(Serving& serving, const SessionOptions& options, const 
 Result<void> serve(const MountTree& tree, Executor& executor, const SessionOptions& options,
                    const SessionEvents& events, Follower* follower) {
   Signals signals;
-  std::optional<Keeper> keeper;
-  Serving serving(tree, executor, keeper, events, options);
+  std::optional<UnmountGuard> unmount_guard;
+  Serving serving(tree, executor, unmount_guard, events, options);
   auto session = mounted_session(options, serving.mount);
   if (!session) return std::move(session).error();
   events.mounted();
   Result<void> result;
-  std::mutex keeper_mutex;  // held while the keeper is ended
+  std::mutex unmount_guard_mutex;  // held while the unmount guard is ended
   EndLimit end_limit(kLongestEnd, [&] {
-    if (const std::unique_lock lock(keeper_mutex, std::try_to_lock); lock && keeper) keeper->unmount();
+    if (const std::unique_lock lock(unmount_guard_mutex, std::try_to_lock); lock && unmount_guard)
+      unmount_guard->unmount();
     events.abandoned();
     // Files are closed one after the other at the process's end, and the first one on a source may hang.
     ::close(fuse_session_fd(session->get()));
@@ -169,16 +169,17 @@ Result<void> serve(const MountTree& tree, Executor& executor, const SessionOptio
   const bool is_in_background =
       watch_init_reply(session->get()) == 0 && fuse_daemonize(options.foreground ? 1 : 0) == 0;
   if (is_in_background) {
-    keeper.emplace(Keeper::Kept{.mountpoint = is_directory(options.mountpoint) ? options.mountpoint : std::string(),
-                                .remove_directory = options.remove_mountpoint,
-                                .confine = events.keeper_can_confine});
+    unmount_guard.emplace(
+        UnmountGuard::Config{.mountpoint = is_directory(options.mountpoint) ? options.mountpoint : std::string(),
+                             .remove_directory = options.remove_mountpoint,
+                             .confine = events.unmount_guard_can_confine});
     // Before there is a thread that has something to say, and one that would not be confined.
     events.in_background();
     events.can_confine();
   }
   if (!is_in_background) {
     result = failure("no way to the background");
-  } else if (!executor.start() || !serving.parking.start() || !serving.neighbours.start(session->get()) ||
+  } else if (!executor.start() || !serving.pending_requests.start() || !serving.pusher.start(session->get()) ||
              !signals.watch(session->get(), watched(serving, options, events, end_limit)) ||
              (follower != nullptr && !follower->start(session->get()))) {
     result = failure("the system gives no thread");
@@ -188,18 +189,18 @@ Result<void> serve(const MountTree& tree, Executor& executor, const SessionOptio
   end_limit.begin();
   signals.stop();
   // The mount point is free while threads still wait for a source.
-  if (keeper && keeper->is_there()) {
-    if (is_unmounted(session->get())) keeper->is_gone();
-    const std::lock_guard lock(keeper_mutex);
-    keeper.reset();
+  if (unmount_guard && unmount_guard->is_there()) {
+    if (is_unmounted(session->get())) unmount_guard->is_gone();
+    const std::lock_guard lock(unmount_guard_mutex);
+    unmount_guard.reset();
   } else {
-    serving.parking.close();  // its replies need the descriptor that unmounting closes
+    serving.pending_requests.close();  // its replies need the descriptor that unmounting closes
     fuse_session_unmount(session->get());
   }
-  serving.parking.close();
+  serving.pending_requests.close();
   executor.stop();
-  serving.parking.stop();
-  serving.neighbours.stop();
+  serving.pending_requests.stop();
+  serving.pusher.stop();
   if (follower != nullptr) follower->stop();
   return result;
 }

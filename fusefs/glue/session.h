@@ -31,13 +31,13 @@ struct SessionOptions {
 
 // What a mount tells of itself. Nothing may throw.
 struct SessionEvents {
-  std::function<void()> mounted;             // by mount(2), before the process goes to the background
-  std::function<void()> in_background;       // it has gone there, before the first request
-  std::function<void()> keeper_can_confine;  // in the process that unmounts when this one has ended
-  std::function<void()> can_confine;         // there is one thread, and the process needs to start no other program
-  std::function<void()> stands;              // INIT was answered; on one of the loop's threads
-  std::function<void()> abandoned;           // the process ends now, although threads still wait for a source
-  std::function<void()> in_use;              // the timeout is over, but the mount can't be unmounted; as `asked`
+  std::function<void()> mounted;                    // by mount(2), before the process goes to the background
+  std::function<void()> in_background;              // it has gone there, before the first request
+  std::function<void()> unmount_guard_can_confine;  // in the process that unmounts when this one has ended
+  std::function<void()> can_confine;  // there is one thread, and the process needs to start no other program
+  std::function<void()> stands;       // INIT was answered; on one of the loop's threads
+  std::function<void()> abandoned;    // the process ends now, although threads still wait for a source
+  std::function<void()> in_use;       // the timeout is over, but the mount can't be unmounted; as `asked`
   // Somebody wants statistics (SIGUSR1): here are lines about requests. On a thread that serves none.
   std::function<void(const std::vector<std::string>& lines)> asked;
 };

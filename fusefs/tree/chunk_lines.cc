@@ -12,7 +12,7 @@
 namespace recordfs {
 namespace {
 
-constexpr std::size_t kStretchSize = 64u << 10;
+constexpr std::size_t kBlockSize = 64u << 10;
 // To look into a record takes as long as to decompress so many times its bytes, or longer.
 constexpr std::uint64_t kWorkOfAByte = 8;
 // What a type makes of a few bytes may be anything, and a chunk may be made of such. So that the lines of a chunk have
@@ -28,23 +28,23 @@ void append_error(std::string& text, std::string_view detail) {
 
 }  // namespace
 
-Result<std::optional<PatientMutex::Held>> held_for(std::uint64_t size, PatientMutex& large) {
-  std::optional<PatientMutex::Held> held;
+Result<std::optional<CancellableMutex::Lock>> lock_for(std::uint64_t size, CancellableMutex& large) {
+  std::optional<CancellableMutex::Lock> held;
   if (size <= kLargeRecord) return held;
-  if (auto may = Caller::may_go_on(size * kWorkOfAByte); !may) return std::move(may).error();
+  if (auto may = RequestContext::spend(size * kWorkOfAByte); !may) return std::move(may).error();
   auto alone = large.lock();
   if (!alone) return std::move(alone).error();
   held.emplace(std::move(*alone));
   return held;
 }
 
-std::size_t LineTable::stretch_at(std::uint64_t offset) const {
-  const auto behind = std::ranges::upper_bound(stretches, offset, {}, &Stretch::begin);
-  return static_cast<std::size_t>(behind - stretches.begin()) - 1;
+std::size_t LineTable::block_at(std::uint64_t offset) const {
+  const auto behind = std::ranges::upper_bound(blocks, offset, {}, &Block::begin);
+  return static_cast<std::size_t>(behind - blocks.begin()) - 1;
 }
 
 Result<ChunkLines> ChunkLines::open(const RecordStore& store, const RecordDecoder& decoder, const ChunkInfo& chunk,
-                                    std::uint64_t first_ordinal, PatientMutex& large) {
+                                    std::uint64_t first_ordinal, CancellableMutex& large) {
   ChunkLines lines(store, decoder, chunk, first_ordinal, large);
   auto decoded = store.chunk(chunk);
   if (decoded) {
@@ -54,21 +54,21 @@ Result<ChunkLines> ChunkLines::open(const RecordStore& store, const RecordDecode
         kLeastText + kTextOfAByte * lines.chunk_->layout().total() + kTextOfARecord * lines.chunk_->layout().records();
     return lines;
   }
-  if (!lies_in_the_bytes(decoded.error().code)) return std::move(decoded).error();
+  if (!is_permanent(decoded.error().code)) return std::move(decoded).error();
   lines.failure_ = decoded.error().detail;
   auto records = store.records_in(chunk);
-  if (!records && !lies_in_the_bytes(records.error().code)) return std::move(records).error();
+  if (!records && !is_permanent(records.error().code)) return std::move(records).error();
   if (records && *records > 0) lines.records_ = *records;
   return lines;
 }
 
-Result<std::uint64_t> ChunkLines::write(const LineTable::Stretch& stretch, std::string& text) const {
-  std::uint64_t line = stretch.first;
-  while (line < lines() && text.size() < kStretchSize) {
-    const bool is_decoded = stretch.begin + text.size() < most_text_;
+Result<std::uint64_t> ChunkLines::write(const LineTable::Block& block, std::string& text) const {
+  std::uint64_t line = block.first;
+  while (line < lines() && text.size() < kBlockSize) {
+    const bool is_decoded = block.begin + text.size() < most_text_;
     const std::size_t before = text.size();
     if (auto written = write_line(line, is_decoded, text); !written) return std::move(written).error();
-    if (auto may = Caller::may_go_on(text.size() - before); !may) return std::move(may).error();
+    if (auto may = RequestContext::spend(text.size() - before); !may) return std::move(may).error();
     ++line;
   }
   return line;
@@ -86,7 +86,7 @@ Result<void> ChunkLines::write_line(std::uint64_t index, bool is_decoded, std::s
     append_error(text, failure->detail);
   } else {
     const std::uint64_t size = chunk_->layout().extent(index).size;
-    auto alone = held_for(size, large_);
+    auto alone = lock_for(size, large_);
     if (!alone) return std::move(alone).error();
     if (auto written = write_record(index, size, is_decoded, text); !written) return written;
   }
@@ -103,7 +103,7 @@ Result<void> ChunkLines::write_record(std::uint64_t index, std::uint64_t size, b
   }
   auto record = store_.read_record(*chunk_, index, 0, size);
   if (!record) {
-    if (!lies_in_the_bytes(record.error().code)) return std::move(record).error();
+    if (!is_permanent(record.error().code)) return std::move(record).error();
     append_error(text, record.error().detail);
     return {};
   }

@@ -27,9 +27,9 @@ std::string error_document(std::string_view detail) {
   return text + "\n}\n";
 }
 
-Result<std::shared_ptr<const KeptText>> kept(Result<std::string> text) {
-  if (!text && !lies_in_the_bytes(text.error().code)) return std::move(text).error();
-  return std::make_shared<const KeptText>(KeptText{text ? std::move(*text) : error_document(text.error().detail)});
+Result<std::shared_ptr<const CachedText>> cached_text(Result<std::string> text) {
+  if (!text && !is_permanent(text.error().code)) return std::move(text).error();
+  return std::make_shared<const CachedText>(CachedText{text ? std::move(*text) : error_document(text.error().detail)});
 }
 
 Error changed(const ChunkInfo& chunk) {
@@ -40,7 +40,7 @@ Error changed(const ChunkInfo& chunk) {
 
 Result<NodeAttributes> ContainerTree::text_attributes(const Document& text) {
   if (text) return NodeAttributes{FileType::kRegular, (*text)->text.size()};
-  if (!lies_in_the_bytes(text.error().code)) return text.error();
+  if (!is_permanent(text.error().code)) return text.error();
   return NodeAttributes{FileType::kRegular, 1};
 }
 
@@ -52,103 +52,103 @@ Result<Slice> ContainerTree::read_text(const Document& text, std::uint64_t offse
 ContainerTree::Document ContainerTree::make_document(const RecordRef& record) const {
   auto size = store_->record_size(record);
   if (!size) return std::move(size).error();
-  auto alone = held_for(*size, kept_.large_inside);
+  auto alone = lock_for(*size, cache_.large_inside);
   if (!alone) return std::move(alone).error();
-  if (*size > kLargestRecord) return kept(fmt::format("{} bytes are too many to be decoded", *size));
+  if (*size > kLargestRecord) return cached_text(fmt::format("{} bytes are too many to be decoded", *size));
   auto bytes = store_->read_record(record, 0, *size);
   if (!bytes) return std::move(bytes).error();
-  return kept(decoder_.document(record.chunk, bytes->bytes));
+  return cached_text(decoder_.document(record.chunk, bytes->bytes));
 }
 
 // Of a kRecordJson. kNotFound where nothing is decoded; fails as reading the record does.
-ContainerTree::Document ContainerTree::document(Node node, Goal& goal) const {
-  return kept_.documents.get({number_, node.value}, [&]() -> Document {
-    auto record = store_->record_at(node.value, goal);
+ContainerTree::Document ContainerTree::document(Node node, WaitTicket& ticket) const {
+  return cache_.documents.get({number_, node.value}, [&]() -> Document {
+    auto record = store_->record_at(node.value, ticket);
     if (!record) return std::move(record).error();
     return make_document(*record);
   });
 }
 
-Result<Node> ContainerTree::lookup_document(Node record, Goal& goal) const {
+Result<Node> ContainerTree::lookup_document(Node record, WaitTicket& ticket) const {
   const Node node{NodeKind::kRecordJson, record.value};
   if (!decoder_.decodes()) return Error{.code = Code::kNotFound, .detail = "no such name"};
-  auto made = document(node, goal);
-  if (made || lies_in_the_bytes(made.error().code)) return node;
+  auto made = document(node, ticket);
+  if (made || is_permanent(made.error().code)) return node;
   return std::move(made).error();
 }
 
 // Of a message inside the record of a kPart.
 ContainerTree::Document ContainerTree::part_document(Node node, const Inside& inside, std::uint64_t message,
-                                                     Goal& goal) const {
-  return kept_.part_documents.get({inside.id(), message}, [&]() -> Document {
-    auto record = store_->record_at(node.value, goal);
+                                                     WaitTicket& ticket) const {
+  return cache_.part_documents.get({inside.id(), message}, [&]() -> Document {
+    auto record = store_->record_at(node.value, ticket);
     if (!record) return std::move(record).error();
     const Extent slice = inside.slice(message);
-    auto alone = held_for(slice.size, kept_.large_inside);
+    auto alone = lock_for(slice.size, cache_.large_inside);
     if (!alone) return std::move(alone).error();
     auto bytes = store_->read_record(*record, slice.begin, slice.size);
     if (!bytes) return std::move(bytes).error();
     if (bytes->bytes.size() != slice.size) return changed(record->chunk);
-    return kept(decoder_.document_of_message(record->chunk, {inside.type(message), bytes->bytes}));
+    return cached_text(decoder_.document_of_message(record->chunk, {inside.type(message), bytes->bytes}));
   });
 }
 
 Result<ChunkLines> ContainerTree::chunk_lines(const ChunkInfo& chunk, std::uint64_t first_ordinal) const {
-  return ChunkLines::open(*store_, decoder_, chunk, first_ordinal, kept_.large_inside);
+  return ChunkLines::open(*store_, decoder_, chunk, first_ordinal, cache_.large_inside);
 }
 
 // Makes all lines once, to know how long they are; the last of them are then there for who reads on.
-Result<std::shared_ptr<const LineTable>> ContainerTree::line_table(const ChunkInfo& chunk, Goal& goal) const {
-  return kept_.line_tables.get({snapshot_, chunk.begin}, [&]() -> Result<std::shared_ptr<const LineTable>> {
-    auto place = store_->place_of(chunk, goal);
+Result<std::shared_ptr<const LineTable>> ContainerTree::line_table(const ChunkInfo& chunk, WaitTicket& ticket) const {
+  return cache_.line_tables.get({snapshot_, chunk.begin}, [&]() -> Result<std::shared_ptr<const LineTable>> {
+    auto place = store_->place_of(chunk, ticket);
     if (!place) return std::move(place).error();
     auto lines = chunk_lines(chunk, place->before.records);
     if (!lines) return std::move(lines).error();
     LineTable table{.id = new_id(), .first_ordinal = place->before.records};
     for (std::uint64_t next = 0; next < lines->lines();) {
-      const LineTable::Stretch stretch{next, table.size};
-      auto text = kept_.lines.get({table.id, table.stretches.size()}, [&]() -> Document {
-        KeptText made;
-        auto behind = lines->write(stretch, made.text);
+      const LineTable::Block block{next, table.size};
+      auto text = cache_.lines.get({table.id, table.blocks.size()}, [&]() -> Document {
+        CachedText made;
+        auto behind = lines->write(block, made.text);
         if (!behind) return std::move(behind).error();
         next = *behind;
         made.text.shrink_to_fit();
-        return std::make_shared<const KeptText>(std::move(made));
+        return std::make_shared<const CachedText>(std::move(made));
       });
       if (!text) return std::move(text).error();
-      table.stretches.push_back(stretch);
+      table.blocks.push_back(block);
       table.size += (*text)->text.size();
     }
-    table.stretches.shrink_to_fit();
+    table.blocks.shrink_to_fit();
     return std::make_shared<const LineTable>(std::move(table));
   });
 }
 
-Result<std::uint64_t> ContainerTree::lines_size(const ChunkInfo& chunk, Goal& goal) const {
-  auto table = line_table(chunk, goal);
+Result<std::uint64_t> ContainerTree::lines_size(const ChunkInfo& chunk, WaitTicket& ticket) const {
+  auto table = line_table(chunk, ticket);
   if (!table) return std::move(table).error();
   return (*table)->size;
 }
 
-ContainerTree::Document ContainerTree::stretch_text(const ChunkInfo& chunk, const LineTable& table,
-                                                    std::size_t stretch) const {
-  return kept_.lines.get({table.id, stretch}, [&]() -> Document {
+ContainerTree::Document ContainerTree::block_text(const ChunkInfo& chunk, const LineTable& table,
+                                                  std::size_t block) const {
+  return cache_.lines.get({table.id, block}, [&]() -> Document {
     auto lines = chunk_lines(chunk, table.first_ordinal);
     if (!lines) return std::move(lines).error();
-    const LineTable::Stretch& wanted = table.stretches[stretch];
-    KeptText made;
+    const LineTable::Block& wanted = table.blocks[block];
+    CachedText made;
     if (wanted.first >= lines->lines()) return changed(chunk);
     auto behind = lines->write(wanted, made.text);
     if (!behind) return std::move(behind).error();
-    if (made.text.size() != table.end_of(stretch) - wanted.begin) return changed(chunk);
+    if (made.text.size() != table.end_of(block) - wanted.begin) return changed(chunk);
     made.text.shrink_to_fit();
-    return std::make_shared<const KeptText>(std::move(made));
+    return std::make_shared<const CachedText>(std::move(made));
   });
 }
 
 Result<Slice> ContainerTree::read_lines(const ChunkInfo& chunk, std::uint64_t offset, std::uint64_t length,
-                                        Goal& goal) const {
-  auto table = line_table(chunk, goal);
+                                        WaitTicket& ticket) const {
+  auto table = line_table(chunk, ticket);
   if (!table) return std::move(table).error();
   const std::uint64_t size = (*table)->size;
   if (offset >= size) return Slice{};
@@ -156,10 +156,10 @@ Result<Slice> ContainerTree::read_lines(const ChunkInfo& chunk, std::uint64_t of
   auto joined = Buffer::allocate(static_cast<std::size_t>(end - offset));
   if (!joined) return std::move(joined).error();
   MutableBytes rest = joined->span();
-  for (std::size_t stretch = (*table)->stretch_at(offset); !rest.empty(); ++stretch) {
-    auto text = stretch_text(chunk, **table, stretch);
+  for (std::size_t block = (*table)->block_at(offset); !rest.empty(); ++block) {
+    auto text = block_text(chunk, **table, block);
     if (!text) return std::move(text).error();
-    const std::uint64_t at = end - rest.size() - (*table)->stretches[stretch].begin;
+    const std::uint64_t at = end - rest.size() - (*table)->blocks[block].begin;
     const Bytes piece = as_bytes((*text)->text).subspan(static_cast<std::size_t>(at));
     const std::size_t taken = std::min(piece.size(), rest.size());
     std::memcpy(rest.data(), piece.data(), taken);

@@ -5,8 +5,8 @@
 #include <fmt/format.h>
 
 #include "fusefs/tree/container_tree.h"
+#include "fusefs/tree/generated_files.h"
 #include "fusefs/tree/media_type.h"
-#include "fusefs/tree/texts.h"
 
 namespace recordfs {
 namespace {
@@ -36,24 +36,24 @@ std::span<const std::string_view> ContainerTree::extended_names(Node node) {
   return {};
 }
 
-Result<std::string> ContainerTree::extended_attribute(Node node, std::string_view name, Goal& goal) const {
+Result<std::string> ContainerTree::extended_attribute(Node node, std::string_view name, WaitTicket& ticket) const {
   if (std::ranges::count(extended_names(node), name) == 0) {
     return Error{.code = Code::kNotFound, .detail = "no such attribute"};
   }
   if (node.kind == NodeKind::kRecordJson) return std::string(kJson);
   if (node.kind == NodeKind::kChunkJsonl) return std::string(kJsonLines);
   if (node.kind == NodeKind::kRecord) {
-    auto record = store_->record_at(node.value, goal);
+    auto record = store_->record_at(node.value, ticket);
     if (!record) return std::move(record).error();
-    return extended_of_record(name, *record, goal);
+    return extended_of_record(name, *record, ticket);
   }
-  auto chunk = store_->chunk_at(node.value, goal);
+  auto chunk = store_->chunk_at(node.value, ticket);
   if (!chunk) return std::move(chunk).error();
   return name == kCodec ? std::string(chunk->codec) : checksum_word(*chunk);
 }
 
 Result<std::string> ContainerTree::extended_of_record(std::string_view name, const RecordRef& record,
-                                                      Goal& goal) const {
+                                                      WaitTicket& ticket) const {
   const ChunkInfo& chunk = record.chunk;
   if (name == kChunkBegin) return fmt::format("{}", chunk.begin);
   if (name == kIndexInChunk) return fmt::format("{}", record.index);
@@ -61,7 +61,7 @@ Result<std::string> ContainerTree::extended_of_record(std::string_view name, con
   if (name == kChecksum) return checksum_word(chunk);
   if (name == kMediaType) return media_type_of(record);
   if (name == kOrdinal) {
-    auto place = store_->place_of(chunk, goal);
+    auto place = store_->place_of(chunk, ticket);
     if (!place) return std::move(place).error();
     return fmt::format("{}", place->before.records + record.index);
   }
@@ -72,10 +72,10 @@ Result<std::string> ContainerTree::extended_of_record(std::string_view name, con
 }
 
 Result<std::string> ContainerTree::checksum_word(const ChunkInfo& chunk) const {
-  auto known = kept_.checksums.get({snapshot_, chunk.begin}, [&]() -> Result<std::shared_ptr<const KeptState>> {
+  auto known = cache_.checksums.get({snapshot_, chunk.begin}, [&]() -> Result<std::shared_ptr<const CachedState>> {
     auto word = checksum_of(*store_, chunk);
     if (!word) return std::move(word).error();
-    return std::make_shared<const KeptState>(KeptState{*word});
+    return std::make_shared<const CachedState>(CachedState{*word});
   });
   if (!known) {
     store_->report(known.error());
@@ -87,13 +87,13 @@ Result<std::string> ContainerTree::checksum_word(const ChunkInfo& chunk) const {
 // What the metadata says of all records. Metadata that can't be read says nothing, and is not waited for.
 std::string_view ContainerTree::stated_media_type() const {
   if (store_->container().attributes_change()) return {};
-  Goal never;
+  WaitTicket never;
   const auto attributes = store_->attributes(never);
   return attributes ? store_->container().record_media_type(**attributes) : std::string_view{};
 }
 
 Result<std::string> ContainerTree::media_type_of(const RecordRef& record) const {
-  if (kept_.record_suffix == ".pb") return std::string(kProtobuf);
+  if (cache_.record_suffix == ".pb") return std::string(kProtobuf);
   if (const std::string_view stated = stated_media_type(); !stated.empty()) return std::string(stated);
   auto first = store_->read_record(record, 0, kBytesOfMediaType);
   if (!first) return std::move(first).error();

@@ -19,13 +19,13 @@ Node part_node(Node sibling, std::uint64_t part) {
 }  // namespace
 
 // What is inside the record of a kInsideRecord or a kPart; a part is one of them. kNotFound where it is none.
-Result<std::shared_ptr<const Inside>> ContainerTree::inside(Node node, Goal& goal) const {
-  auto known = kept_.insides.get({number_, node.value}, [&]() -> Result<std::shared_ptr<const Inside>> {
-    auto record = store_->record_at(node.value, goal);
+Result<std::shared_ptr<const Inside>> ContainerTree::inside(Node node, WaitTicket& ticket) const {
+  auto known = cache_.insides.get({number_, node.value}, [&]() -> Result<std::shared_ptr<const Inside>> {
+    auto record = store_->record_at(node.value, ticket);
     if (!record) return std::move(record).error();
     auto size = store_->record_size(*record);
     if (!size) return std::move(size).error();
-    auto alone = held_for(*size, kept_.large_inside);
+    auto alone = lock_for(*size, cache_.large_inside);
     if (!alone) return std::move(alone).error();
     auto parts = store_->parts(*record);
     if (!parts) return std::move(parts).error();
@@ -41,17 +41,17 @@ Result<std::shared_ptr<const Inside>> ContainerTree::inside(Node node, Goal& goa
   return known;
 }
 
-Result<Node> ContainerTree::lookup_inside(std::string_view name, Goal& goal) const {
+Result<Node> ContainerTree::lookup_inside(std::string_view name, WaitTicket& ticket) const {
   const auto ordinal = number_from(name);
   if (!ordinal) return no_such_name();
-  auto place = store_->chunk_by_ordinal(*ordinal, goal);
+  auto place = store_->chunk_by_ordinal(*ordinal, ticket);
   if (!place) return std::move(place).error();
   if (name != record_name(*ordinal)) return Node{NodeKind::kInsideAlias, *ordinal};
   return record_node(place->chunk, *ordinal - place->before.records, NodeKind::kInsideRecord);
 }
 
-Result<Node> ContainerTree::lookup_part(Node directory, std::string_view name, Goal& goal) const {
-  auto known = inside(directory, goal);
+Result<Node> ContainerTree::lookup_part(Node directory, std::string_view name, WaitTicket& ticket) const {
+  auto known = inside(directory, ticket);
   if (!known) return std::move(known).error();
   if ((*known)->kind(directory.part) != PartKind::kDirectory) return no_such_name();
   const auto part = (*known)->find(directory.part, name);
@@ -61,13 +61,14 @@ Result<Node> ContainerTree::lookup_part(Node directory, std::string_view name, G
 
 // Only for listings, which fail on their own where this can't be told.
 Node ContainerTree::parent_of_part(Node part) const {
-  Goal goal;
-  auto known = inside(part, goal);
+  WaitTicket ticket;
+  auto known = inside(part, ticket);
   return part_node(part, known ? (*known)->parent(part.part) : 0);
 }
 
-Result<void> ContainerTree::list_parts(Node directory, std::uint64_t place, const Emit& emit, Goal& goal) const {
-  auto known = inside(directory, goal);
+Result<void> ContainerTree::list_parts(Node directory, std::uint64_t place, const Emit& emit,
+                                       WaitTicket& ticket) const {
+  auto known = inside(directory, ticket);
   if (!known) return std::move(known).error();
   if ((*known)->kind(directory.part) != PartKind::kDirectory) return no_such_name();
   for (; const auto part = (*known)->at(directory.part, place); ++place) {
@@ -77,20 +78,21 @@ Result<void> ContainerTree::list_parts(Node directory, std::uint64_t place, cons
   return {};
 }
 
-Result<NodeAttributes> ContainerTree::part_attributes(Node node, Goal& goal) const {
-  auto known = inside(node, goal);
+Result<NodeAttributes> ContainerTree::part_attributes(Node node, WaitTicket& ticket) const {
+  auto known = inside(node, ticket);
   if (!known) return std::move(known).error();
   if (const auto message = (*known)->message_of(node.part)) {
-    return text_attributes(part_document(node, **known, *message, goal));
+    return text_attributes(part_document(node, **known, *message, ticket));
   }
   return NodeAttributes{type_of((*known)->kind(node.part)), (*known)->size(node.part)};
 }
 
-Result<Slice> ContainerTree::read_part(Node node, std::uint64_t offset, std::uint64_t length, Goal& goal) const {
-  auto known = inside(node, goal);
+Result<Slice> ContainerTree::read_part(Node node, std::uint64_t offset, std::uint64_t length,
+                                       WaitTicket& ticket) const {
+  auto known = inside(node, ticket);
   if (!known) return std::move(known).error();
   if (const auto message = (*known)->message_of(node.part)) {
-    return read_text(part_document(node, **known, *message, goal), offset, length);
+    return read_text(part_document(node, **known, *message, ticket), offset, length);
   }
   const PartKind kind = (*known)->kind(node.part);
   if (kind == PartKind::kDirectory) return no_such_name();
@@ -101,7 +103,7 @@ Result<Slice> ContainerTree::read_part(Node node, std::uint64_t offset, std::uin
     const std::string_view text = (*known)->text(node.part);
     return Slice{as_bytes(text.substr(static_cast<std::size_t>(offset), static_cast<std::size_t>(wanted))), *known};
   }
-  auto record = store_->record_at(node.value, goal);
+  auto record = store_->record_at(node.value, ticket);
   if (!record) return std::move(record).error();
   auto slice = store_->read_record(*record, (*known)->slice(node.part).begin + offset, wanted);
   if (slice && slice->bytes.size() != wanted) {

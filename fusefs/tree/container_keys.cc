@@ -23,20 +23,20 @@ bool lists_families(const KeyTable& table) { return table.places(0).size() < tab
 
 }  // namespace
 
-Result<std::shared_ptr<const KeyTable>> ContainerTree::key_table(Goal& goal) const {
+Result<std::shared_ptr<const KeyTable>> ContainerTree::key_table(WaitTicket& ticket) const {
   KeyIndex* keys = store_->keys();
   if (keys == nullptr) return no_such_name();
-  return keys->table(goal);
+  return keys->table(ticket);
 }
 
-Result<FoundKey> ContainerTree::key(std::uint64_t number, Goal& goal) const {
+Result<FoundKey> ContainerTree::key(std::uint64_t number, WaitTicket& ticket) const {
   KeyIndex* keys = store_->keys();
   if (keys == nullptr) return no_such_name();
-  return keys->find(number, goal);
+  return keys->find(number, ticket);
 }
 
-Result<std::shared_ptr<const KeyNames>> ContainerTree::key_names(std::uint32_t family, Goal& goal) const {
-  auto table = key_table(goal);
+Result<std::shared_ptr<const KeyNames>> ContainerTree::key_names(std::uint32_t family, WaitTicket& ticket) const {
+  auto table = key_table(ticket);
   if (!table) return std::move(table).error();
   {
     const std::lock_guard lock(mutex_);
@@ -47,19 +47,19 @@ Result<std::shared_ptr<const KeyNames>> ContainerTree::key_names(std::uint32_t f
   return key_names_.try_emplace(family, std::move(made)).first->second;
 }
 
-Result<Node> ContainerTree::lookup_key(std::uint32_t family, std::string_view name, Goal& goal) const {
+Result<Node> ContainerTree::lookup_key(std::uint32_t family, std::string_view name, WaitTicket& ticket) const {
   if (name == kKeyNamesFile) {
-    auto names = key_names(family, goal);
+    auto names = key_names(family, ticket);
     if (!names) return std::move(names).error();
     if ((*names)->size() == 0) return no_such_name();
     return Node{NodeKind::kKeyNames, family};
   }
   if (name == kKeyFamiliesName) {
-    auto table = key_table(goal);
+    auto table = key_table(ticket);
     if (!table) return std::move(table).error();
     const bool is_there = lists_families(**table) || (*table)->has_more();
     if (family != 0 || !is_there) return no_such_name();
-    return Node{NodeKind::kFixed, kKeyFamilies};
+    return Node{NodeKind::kStatic, kKeyFamilies};
   }
   auto number = key_number_in(name);
   if (!number) {
@@ -68,25 +68,26 @@ Result<Node> ContainerTree::lookup_key(std::uint32_t family, std::string_view na
     number = key_number(family, *decoded);
     if (key_file_name(*decoded, *number) != name) return no_such_name();
   }
-  auto found = key(*number, goal);
+  auto found = key(*number, ticket);
   if (!found) return std::move(found).error();
   const bool is_it = found->family == family && key_file_name(found->key, *number) == name;
   if (!is_it && found->state != FoundKey::State::kTwice) return no_such_name();
   return Node{NodeKind::kKey, *number};
 }
 
-Result<Node> ContainerTree::lookup_key_family(std::string_view name, Goal& goal) const {
+Result<Node> ContainerTree::lookup_key_family(std::string_view name, WaitTicket& ticket) const {
   const auto family = number_from(name);
   if (!family || *family == 0 || *family > UINT32_MAX || std::to_string(*family) != name) return no_such_name();
-  auto table = key_table(goal);
+  auto table = key_table(ticket);
   if (!table) return std::move(table).error();
   const bool is_there = (*table)->has_more() || (*table)->places(static_cast<std::uint32_t>(*family)).size() > 0;
   if (!is_there) return no_such_name();
   return Node{NodeKind::kKeyFamily, *family};
 }
 
-Result<void> ContainerTree::list_keys(std::uint32_t family, std::uint64_t place, const Emit& emit, Goal& goal) const {
-  auto table = key_table(goal);
+Result<void> ContainerTree::list_keys(std::uint32_t family, std::uint64_t place, const Emit& emit,
+                                      WaitTicket& ticket) const {
+  auto table = key_table(ticket);
   if (!table) return std::move(table).error();
   const KeyTable::Places places = (*table)->places(family);
   for (; place < places.size(); ++place) {
@@ -99,12 +100,12 @@ Result<void> ContainerTree::list_keys(std::uint32_t family, std::uint64_t place,
   const bool with_families = family == 0 && lists_families(**table);
   if (place == places.size()) {
     if (with_families &&
-        !emit({kKeyFamiliesName, {NodeKind::kFixed, kKeyFamilies}, FileType::kDirectory, 0, place + 1})) {
+        !emit({kKeyFamiliesName, {NodeKind::kStatic, kKeyFamilies}, FileType::kDirectory, 0, place + 1})) {
       return {};
     }
     ++place;
   }
-  auto names = key_names(family, goal);
+  auto names = key_names(family, ticket);
   if (!names) return std::move(names).error();
   if (place == places.size() + 1 && (*names)->size() > 0) {
     emit({kKeyNamesFile, {NodeKind::kKeyNames, family}, FileType::kRegular, (*names)->size(), place + 1});
@@ -112,8 +113,8 @@ Result<void> ContainerTree::list_keys(std::uint32_t family, std::uint64_t place,
   return {};
 }
 
-Result<void> ContainerTree::list_key_families(std::uint64_t place, const Emit& emit, Goal& goal) const {
-  auto table = key_table(goal);
+Result<void> ContainerTree::list_key_families(std::uint64_t place, const Emit& emit, WaitTicket& ticket) const {
+  auto table = key_table(ticket);
   if (!table) return std::move(table).error();
   std::vector<std::uint32_t> families = (*table)->families();
   std::erase(families, 0u);
@@ -124,26 +125,26 @@ Result<void> ContainerTree::list_key_families(std::uint64_t place, const Emit& e
   return {};
 }
 
-Result<NodeAttributes> ContainerTree::key_attributes(Node node, Goal& goal) const {
+Result<NodeAttributes> ContainerTree::key_attributes(Node node, WaitTicket& ticket) const {
   if (node.kind == NodeKind::kKeyNames) {
-    auto names = key_names(static_cast<std::uint32_t>(node.value), goal);
+    auto names = key_names(static_cast<std::uint32_t>(node.value), ticket);
     if (!names) return std::move(names).error();
     return NodeAttributes{FileType::kRegular, (*names)->size()};
   }
-  auto found = key(node.value, goal);
+  auto found = key(node.value, ticket);
   if (!found) return std::move(found).error();
   return NodeAttributes{FileType::kRegular, size_of(found->state, found->value.size)};
 }
 
-Result<Slice> ContainerTree::read_key(Node node, std::uint64_t offset, std::uint64_t length, Goal& goal) const {
+Result<Slice> ContainerTree::read_key(Node node, std::uint64_t offset, std::uint64_t length, WaitTicket& ticket) const {
   if (node.kind == NodeKind::kKeyNames) {
-    auto names = key_names(static_cast<std::uint32_t>(node.value), goal);
+    auto names = key_names(static_cast<std::uint32_t>(node.value), ticket);
     if (!names) return std::move(names).error();
     return (*names)->read(offset, length);
   }
-  auto found = key(node.value, goal);
+  auto found = key(node.value, ticket);
   if (!found) return std::move(found).error();
-  return store_->read_value(*found, offset, length, goal);
+  return store_->read_value(*found, offset, length, ticket);
 }
 
 }  // namespace recordfs

@@ -24,11 +24,11 @@ struct Ownership {
 
 // What may change although nothing was unmounted: the source of a mirrored directory is no snapshot, and a file that is
 // followed has a later one.
-enum class Lasting : std::uint8_t {
-  kForEver,
+enum class CachePolicy : std::uint8_t {
+  kPermanent,
   kSnapshot,  // until a later snapshot is shown, which the kernel is told of
   kNumber,    // another number may be found by the name at any time; what was told of this one stays true
-  kNothing,   // its attributes too may change
+  kNone,      // its attributes too may change
 };
 
 struct FileStatus {
@@ -37,10 +37,10 @@ struct FileStatus {
   FileType type = FileType::kRegular;
   std::uint64_t size = 0;
   Ownership ownership{};
-  Lasting lasting = Lasting::kForEver;
+  CachePolicy cache_policy = CachePolicy::kPermanent;
 };
 
-struct Mounted;
+struct ContainerNode;
 
 struct MountEntry {
   std::string_view name;
@@ -48,7 +48,8 @@ struct MountEntry {
   FileType type = FileType::kRegular;
   std::optional<std::uint64_t> size{};
   std::uint64_t next = 0;
-  const Mounted* container = nullptr;  // the following for MountTree::look_up; null: it can't be looked up so
+  const ContainerNode* container =
+      nullptr;  // the following for MountTree::look_up_and_reference; null: it can't be looked up so
   Node node{};
 };
 

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "fusefs/tree/generated_files.h"
 #include "fusefs/tree/names.h"
-#include "fusefs/tree/texts.h"
 
 namespace recordfs {
 namespace {

@@ -11,7 +11,7 @@ namespace recordfs {
 namespace {
 
 constexpr std::string_view kHeader = "name\tkey\n";
-constexpr std::size_t kStretch = 256;  // keys
+constexpr std::size_t kRowsOfABlock = 256;  // keys
 
 }  // namespace
 
@@ -23,7 +23,7 @@ KeyNames::KeyNames(std::shared_ptr<const KeyTable> table, std::uint32_t family)
     : table_(std::move(table)), places_(table_->places(family)) {
   std::uint64_t rows = 0;
   for (std::size_t place = places_.begin; place < places_.end; ++place) {
-    if ((place - places_.begin) % kStretch == 0) stretches_.push_back(kHeader.size() + rows);
+    if ((place - places_.begin) % kRowsOfABlock == 0) block_begins_.push_back(kHeader.size() + rows);
     rows += row(place).size();
   }
   size_ = rows == 0 ? 0 : kHeader.size() + rows;
@@ -38,11 +38,12 @@ std::string KeyNames::row(std::size_t place) const {
 Result<Slice> KeyNames::read(std::uint64_t offset, std::uint64_t length) const {
   if (offset >= size_) return Slice{};
   const std::uint64_t end = offset + std::min(length, size_ - offset);
-  const auto behind = std::ranges::upper_bound(stretches_, std::max<std::uint64_t>(offset, kHeader.size()));
-  const auto stretch = static_cast<std::size_t>(behind - stretches_.begin()) - 1;
+  const auto behind = std::ranges::upper_bound(block_begins_, std::max<std::uint64_t>(offset, kHeader.size()));
+  const auto block = static_cast<std::size_t>(behind - block_begins_.begin()) - 1;
   std::string text(offset < kHeader.size() ? kHeader : std::string_view());
-  const std::uint64_t begin = stretches_[stretch] - text.size();
-  for (std::size_t place = places_.begin + stretch * kStretch; begin + text.size() < end; ++place) text += row(place);
+  const std::uint64_t begin = block_begins_[block] - text.size();
+  for (std::size_t place = places_.begin + block * kRowsOfABlock; begin + text.size() < end; ++place)
+    text += row(place);
   const auto wanted =
       std::string_view(text).substr(static_cast<std::size_t>(offset - begin), static_cast<std::size_t>(end - offset));
   auto bytes = Buffer::copy_of(as_bytes(wanted));

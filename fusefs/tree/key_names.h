@@ -38,7 +38,7 @@ class KeyNames {
 
   const std::shared_ptr<const KeyTable> table_;
   const KeyTable::Places places_;
-  std::vector<std::uint64_t> stretches_;  // where the rows of so many keys begin in the file
+  std::vector<std::uint64_t> block_begins_;  // where the rows of so many keys begin in the file
   std::uint64_t size_ = 0;
 };
 

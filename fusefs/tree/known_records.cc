@@ -34,7 +34,7 @@ KnownRecords::ByRecord::iterator KnownRecords::add(const Record& record) {
   }
 }
 
-std::uint64_t KnownRecords::look_up(std::size_t container, Node node) {
+std::uint64_t KnownRecords::look_up_and_reference(std::size_t container, Node node) {
   const Record record{container, node.kind, node.value};
   const std::lock_guard lock(mutex_);
   auto known = by_record_.find(record);
@@ -43,13 +43,13 @@ std::uint64_t KnownRecords::look_up(std::size_t container, Node node) {
   return static_cast<std::uint64_t>(node.kind) << kValueBits | known->second->first * kParts | node.part;
 }
 
-std::optional<Numbering::Found> KnownRecords::find(std::uint64_t number) const {
+std::optional<InodeMap::ResolvedInode> KnownRecords::find(std::uint64_t number) const {
   const std::lock_guard lock(mutex_);
   const auto row = rows_.find(row_of(number));
   if (!is_known(number) || row == rows_.end()) return std::nullopt;
   const Record& record = row->second.record;
   if (record.kind != static_cast<NodeKind>(number >> kValueBits)) return std::nullopt;
-  return Numbering::Found{record.container, {record.kind, record.value, number % kParts}};
+  return InodeMap::ResolvedInode{record.container, {record.kind, record.value, number % kParts}};
 }
 
 void KnownRecords::forget(std::uint64_t number, std::uint64_t lookups) {

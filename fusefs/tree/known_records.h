@@ -24,10 +24,10 @@ class KnownRecords {
 
   // The number of a part of one of a container's records, or of a key, looked up once more. The number of a part is the
   // same as long as any lookup inside its record is not taken back. REQUIRES: has(node.kind).
-  std::uint64_t look_up(std::size_t container, Node node);
+  std::uint64_t look_up_and_reference(std::size_t container, Node node);
 
   // What a number means; nullopt: it is none that was given out.
-  std::optional<Numbering::Found> find(std::uint64_t number) const;
+  std::optional<InodeMap::ResolvedInode> find(std::uint64_t number) const;
 
   // Takes `lookups` of a number back. Nothing for a number that was not given out.
   void forget(std::uint64_t number, std::uint64_t lookups);

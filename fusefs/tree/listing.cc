@@ -4,8 +4,8 @@
 #include <algorithm>
 
 #include "fusefs/tree/container_tree.h"
-#include "fusefs/tree/fixed.h"
 #include "fusefs/tree/names.h"
+#include "fusefs/tree/static_entries.h"
 
 namespace recordfs {
 namespace {
@@ -28,36 +28,37 @@ bool has_attributes(std::uint64_t place, std::uint64_t entries) {
 
 }  // namespace
 
-Result<void> ContainerTree::list(Node directory, std::uint64_t place, const Emit& emit, Goal& goal) const {
+Result<void> ContainerTree::list(Node directory, std::uint64_t place, const Emit& emit, WaitTicket& ticket) const {
   switch (directory.kind) {
-    case NodeKind::kChunk: return list_chunk(directory, place, emit, goal);
-    case NodeKind::kChunkRecords: return list_chunk_records(directory, place, emit, goal);
+    case NodeKind::kChunk: return list_chunk(directory, place, emit, ticket);
+    case NodeKind::kChunkRecords: return list_chunk_records(directory, place, emit, ticket);
     case NodeKind::kThousand: {
       const std::uint64_t first = directory.value * kThousandRecords;
-      return list_ordinals(first, first + kThousandRecords, place, emit, goal);
+      return list_ordinals(first, first + kThousandRecords, place, emit, ticket);
     }
     case NodeKind::kInsideRecord:
-    case NodeKind::kPart: return list_parts(directory, place, emit, goal);
-    case NodeKind::kKeyFamily: return list_keys(static_cast<std::uint32_t>(directory.value), place, emit, goal);
-    case NodeKind::kFixed: break;
+    case NodeKind::kPart: return list_parts(directory, place, emit, ticket);
+    case NodeKind::kKeyFamily: return list_keys(static_cast<std::uint32_t>(directory.value), place, emit, ticket);
+    case NodeKind::kStatic: break;
     default: return Error{.code = Code::kNotFound, .detail = "not a directory"};
   }
   switch (directory.value) {
-    case kRecords: return list_ordinals(0, kEverything, place, emit, goal);
-    case kChunks: return list_chunks(place, emit, goal);
-    case kThousands: return list_thousands(place, emit, goal);
-    case kDamageRegions: return list_damage(place, emit, goal);
-    case kMetadata: return list_attributes(place, emit, goal);
-    case kInside: return list_insides(place, emit, goal);
-    case kKeys: return list_keys(0, place, emit, goal);
-    case kKeyFamilies: return list_key_families(place, emit, goal);
-    default: return list_fixed(directory, place, emit, goal);
+    case kRecords: return list_ordinals(0, kEverything, place, emit, ticket);
+    case kChunks: return list_chunks(place, emit, ticket);
+    case kThousands: return list_thousands(place, emit, ticket);
+    case kDamageRegions: return list_damage(place, emit, ticket);
+    case kMetadata: return list_attributes(place, emit, ticket);
+    case kInside: return list_insides(place, emit, ticket);
+    case kKeys: return list_keys(0, place, emit, ticket);
+    case kKeyFamilies: return list_key_families(place, emit, ticket);
+    default: return list_static(directory, place, emit, ticket);
   }
 }
 
-Result<void> ContainerTree::list_fixed(Node directory, std::uint64_t place, const Emit& emit, Goal& goal) const {
+Result<void> ContainerTree::list_static(Node directory, std::uint64_t place, const Emit& emit,
+                                        WaitTicket& ticket) const {
   std::uint64_t number = 0;
-  for (const FixedEntry& entry : kFixedTree) {
+  for (const StaticEntry& entry : kStaticEntries) {
     if (entry.parent != directory.value || !entry.listed || !has(entry)) continue;
     if (number++ < place) continue;
     std::optional<std::uint64_t> size;
@@ -65,10 +66,10 @@ Result<void> ContainerTree::list_fixed(Node directory, std::uint64_t place, cons
     if (entry.type == FileType::kLink) size = target_of(entry).size();
     if (entry.node == kWhole) size = store_->container().whole_stream()->size;
     if (entry.node == kInfo) {
-      auto known = fixed_size(entry.node, goal);
+      auto known = static_size(entry.node, ticket);
       if (known) size = *known;
     }
-    if (!emit({name_of(entry), {NodeKind::kFixed, entry.node}, entry.type, size, number})) return {};
+    if (!emit({name_of(entry), {NodeKind::kStatic, entry.node}, entry.type, size, number})) return {};
   }
   return {};
 }
@@ -87,7 +88,7 @@ Result<bool> ContainerTree::emit_records(const ChunkInfo& chunk, std::uint64_t i
   }
   for (std::uint64_t i = index; i < end; ++i, ++place) {
     std::string name = in_chunk ? chunk_record_name(i) : record_name(first_ordinal + (i - index));
-    name += kept_.record_suffix;
+    name += cache_.record_suffix;
     std::optional<std::uint64_t> size;
     if (layout) {
       size = layout->extent(i).size;
@@ -102,11 +103,11 @@ Result<bool> ContainerTree::emit_records(const ChunkInfo& chunk, std::uint64_t i
 }
 
 Result<void> ContainerTree::list_ordinals(std::uint64_t first, std::uint64_t end, std::uint64_t place, const Emit& emit,
-                                          Goal& goal) const {
+                                          WaitTicket& ticket) const {
   const std::uint64_t began_at = place;
   while (place < end - first) {
     const std::uint64_t ordinal = first + place;
-    auto found = store_->chunk_by_ordinal(ordinal, goal);
+    auto found = store_->chunk_by_ordinal(ordinal, ticket);
     if (!found) return stopped(found.error(), place > began_at);
     const std::uint64_t index = ordinal - found->before.records;
     auto all = emit_records(found->chunk, index, ordinal, end, place, emit);
@@ -118,34 +119,34 @@ Result<void> ContainerTree::list_ordinals(std::uint64_t first, std::uint64_t end
 }
 
 Result<void> ContainerTree::list_chunk_records(Node directory, std::uint64_t place, const Emit& emit,
-                                               Goal& goal) const {
-  auto chunk = store_->chunk_at(directory.value, goal);
+                                               WaitTicket& ticket) const {
+  auto chunk = store_->chunk_at(directory.value, ticket);
   if (!chunk) return std::move(chunk).error();
   auto all = emit_records(*chunk, place, 0, 0, place, emit);
   if (!all) return std::move(all).error();
   return {};
 }
 
-Result<void> ContainerTree::list_chunks(std::uint64_t place, const Emit& emit, Goal& goal) const {
+Result<void> ContainerTree::list_chunks(std::uint64_t place, const Emit& emit, WaitTicket& ticket) const {
   for (const std::uint64_t began_at = place;; ++place) {
-    auto found = store_->chunk_by_number(place, goal);
+    auto found = store_->chunk_by_number(place, ticket);
     if (!found) return stopped(found.error(), place > began_at);
     const std::string name = position_name(found->chunk.begin);
     if (!emit({name, {NodeKind::kChunk, found->chunk.begin}, FileType::kDirectory, 0, place + 1})) return {};
   }
 }
 
-Result<void> ContainerTree::list_thousands(std::uint64_t place, const Emit& emit, Goal& goal) const {
+Result<void> ContainerTree::list_thousands(std::uint64_t place, const Emit& emit, WaitTicket& ticket) const {
   for (const std::uint64_t began_at = place;; ++place) {
-    auto found = store_->chunk_by_ordinal(place * kThousandRecords, goal);
+    auto found = store_->chunk_by_ordinal(place * kThousandRecords, ticket);
     if (!found) return stopped(found.error(), place > began_at);
     if (!emit({thousand_name(place), {NodeKind::kThousand, place}, FileType::kDirectory, 0, place + 1})) return {};
   }
 }
 
-Result<void> ContainerTree::list_insides(std::uint64_t place, const Emit& emit, Goal& goal) const {
+Result<void> ContainerTree::list_insides(std::uint64_t place, const Emit& emit, WaitTicket& ticket) const {
   for (const std::uint64_t began_at = place;;) {
-    auto found = store_->chunk_by_ordinal(place, goal);
+    auto found = store_->chunk_by_ordinal(place, ticket);
     if (!found) return stopped(found.error(), place > began_at);
     for (const std::uint64_t end = found->after().records; place < end; ++place) {
       auto node = record_node(found->chunk, place - found->before.records, NodeKind::kInsideRecord);
@@ -157,8 +158,8 @@ Result<void> ContainerTree::list_insides(std::uint64_t place, const Emit& emit, 
   }
 }
 
-Result<void> ContainerTree::list_damage(std::uint64_t place, const Emit& emit, Goal& goal) const {
-  auto rows = store_->damage(goal);
+Result<void> ContainerTree::list_damage(std::uint64_t place, const Emit& emit, WaitTicket& ticket) const {
+  auto rows = store_->damage(ticket);
   if (!rows) return std::move(rows).error();
   for (; place < (*rows)->size(); ++place) {
     const DamagedRegion& found = (**rows)[static_cast<std::size_t>(place)].region;
@@ -168,8 +169,8 @@ Result<void> ContainerTree::list_damage(std::uint64_t place, const Emit& emit, G
   return {};
 }
 
-Result<void> ContainerTree::list_attributes(std::uint64_t place, const Emit& emit, Goal& goal) const {
-  auto files = attribute_files(goal);
+Result<void> ContainerTree::list_attributes(std::uint64_t place, const Emit& emit, WaitTicket& ticket) const {
+  auto files = attribute_files(ticket);
   if (!files) return std::move(files).error();
   const auto& names = (*files)->names;
   for (; place < names.size(); ++place) {
@@ -179,13 +180,14 @@ Result<void> ContainerTree::list_attributes(std::uint64_t place, const Emit& emi
   }
   const std::string& table = (*files)->names_table;
   if (place == names.size() && !table.empty()) {
-    emit({"names.tsv", {NodeKind::kFixed, kNames}, FileType::kRegular, table.size(), place + 1});
+    emit({"names.tsv", {NodeKind::kStatic, kNames}, FileType::kRegular, table.size(), place + 1});
   }
   return {};
 }
 
-Result<void> ContainerTree::list_chunk(Node directory, std::uint64_t place, const Emit& emit, Goal& goal) const {
-  auto chunk = store_->chunk_at(directory.value, goal);
+Result<void> ContainerTree::list_chunk(Node directory, std::uint64_t place, const Emit& emit,
+                                       WaitTicket& ticket) const {
+  auto chunk = store_->chunk_at(directory.value, ticket);
   if (!chunk) return std::move(chunk).error();
   const DirectoryEntry entries[] = {
       {"info.json", {NodeKind::kChunkInfo, chunk->begin}, FileType::kRegular, std::nullopt, 1},

@@ -6,7 +6,7 @@
 
 #include <fmt/format.h>
 
-#include "core/base/caller.h"
+#include "core/base/request_context.h"
 
 namespace recordfs {
 namespace {
@@ -45,16 +45,16 @@ Ownership ownership_of(const FileSource::Status& status) {
           .modified = {.tv_sec = status.mtime_seconds, .tv_nsec = status.mtime_nanoseconds}};
 }
 
-MountTree::MountTree(std::vector<MountedContainer> containers, bool nested, std::string record_suffix, GivenTypes types)
+MountTree::MountTree(std::vector<MountedContainer> containers, bool nested, std::string record_suffix, UserTypes types)
     : MountTree(as_sources(std::move(containers)), nested, {}, std::move(record_suffix), std::move(types)) {}
 
 MountTree::MountTree(std::vector<MountSource> sources, bool nested, MirrorSettings settings, std::string record_suffix,
-                     GivenTypes types)
+                     UserTypes types)
     : nested_(nested || sources.size() != 1),
-      kept_{.record_suffix = std::move(record_suffix), .types = std::move(types)} {
+      cache_{.record_suffix = std::move(record_suffix), .types = std::move(types)} {
   std::set<std::string> taken;
   std::vector<MirroredDirectory> directories;
-  if (!nested_ && std::holds_alternative<MountedContainer>(sources.front())) numbering_ = Numbering::single();
+  if (!nested_ && std::holds_alternative<MountedContainer>(sources.front())) inode_map_ = InodeMap::single();
   for (MountSource& source : sources) {
     std::string name = name_of(source);
     for (int copy = 2; !taken.insert(name).second; ++copy) name = fmt::format("{}~{}", name_of(source), copy);
@@ -68,9 +68,9 @@ MountTree::MountTree(std::vector<MountSource> sources, bool nested, MirrorSettin
     }
   }
   const bool is_first_mirrored = !tops_.empty() && !tops_.front().container;
-  if (!mounted_.empty()) root_ownership_ = mounted_.front()->ownership;
+  if (!container_nodes_.empty()) root_ownership_ = container_nodes_.front()->ownership;
   if (directories.empty()) return;
-  mirror_ = std::make_unique<Mirror>(std::move(directories), std::move(settings), !nested_, kept_, numbering_);
+  mirror_ = std::make_unique<Mirror>(std::move(directories), std::move(settings), !nested_, cache_, inode_map_);
   for (Top& top : tops_) {
     if (!top.container) top.number = mirror_->number_of_source(top.directory);
   }
@@ -80,37 +80,37 @@ MountTree::MountTree(std::vector<MountSource> sources, bool nested, MirrorSettin
 }
 
 void MountTree::add(MountedContainer container, Top& top) {
-  const std::size_t index = mounted_.size();
-  auto mounted = std::make_shared<Mounted>();
-  mounted->id = index;
-  mounted->ownership = container.ownership;
-  mounted->is_followed = container.is_followed;
-  mounted->first_modified = container.ownership.modified;
-  mounted->tree = std::make_unique<ContainerTree>(std::move(container.store), kept_, index);
-  if (nested_) numbering_.add(top.name, mounted->tree->values());
-  mounted->begin = mounted->inode_begin = numbering_.begin(index);
-  mounted->root_number = mounted->root_inode = number_in(mounted->begin, Node{});
+  const std::size_t index = container_nodes_.size();
+  auto container_node = std::make_shared<ContainerNode>();
+  container_node->id = index;
+  container_node->ownership = container.ownership;
+  container_node->is_followed = container.is_followed;
+  container_node->first_modified = container.ownership.modified;
+  container_node->tree = std::make_unique<ContainerTree>(std::move(container.store), cache_, index);
+  if (nested_) inode_map_.add(top.name, container_node->tree->values());
+  container_node->begin = container_node->inode_begin = inode_map_.begin(index);
+  container_node->root_number = container_node->root_inode = number_in(container_node->begin, Node{});
   top.container = index;
-  top.number = mounted->root_number;
-  mounted_.push_back(std::move(mounted));
+  top.number = container_node->root_number;
+  container_nodes_.push_back(std::move(container_node));
   is_followed_.push_back(container.is_followed);
 }
 
 // Without a share in it, unless it is followed: otherwise the mount's own containers are there as long as the mount.
-std::shared_ptr<const Mounted> MountTree::mounted(std::size_t container) const {
-  if (!is_followed_[container]) return {std::shared_ptr<const Mounted>(), mounted_[container].get()};
-  const std::lock_guard lock(growth_mutex_);
-  return mounted_[container];
+std::shared_ptr<const ContainerNode> MountTree::container_node(std::size_t container) const {
+  if (!is_followed_[container]) return {std::shared_ptr<const ContainerNode>(), container_nodes_[container].get()};
+  const std::lock_guard lock(follow_mutex_);
+  return container_nodes_[container];
 }
 
 std::vector<std::uint64_t> MountTree::grow(std::size_t container, std::shared_ptr<const RecordStore> store,
                                            timespec modified) {
-  const std::shared_ptr<const Mounted> before = mounted(container);
-  auto next = std::make_shared<Mounted>();
+  const std::shared_ptr<const ContainerNode> before = container_node(container);
+  auto next = std::make_shared<ContainerNode>();
   next->id = before->id;
   next->ownership = before->ownership;
   next->ownership.modified = later(before->ownership.modified, modified);
-  next->tree = std::make_unique<ContainerTree>(std::move(store), kept_, before->id);
+  next->tree = std::make_unique<ContainerTree>(std::move(store), cache_, before->id);
   prepare(*next->tree);
   next->begin = before->begin;
   next->inode_begin = before->inode_begin;
@@ -121,30 +121,32 @@ std::vector<std::uint64_t> MountTree::grow(std::size_t container, std::shared_pt
   std::vector<std::uint64_t> numbers;
   for (const Node node : next->tree->changed_since(*before->tree)) numbers.push_back(next->number(node));
   replaced_.push_back(before);
-  const std::lock_guard lock(growth_mutex_);
-  mounted_[container] = std::move(next);
+  const std::lock_guard lock(follow_mutex_);
+  container_nodes_[container] = std::move(next);
   return numbers;
 }
 
 void MountTree::drop_unused() {
-  std::erase_if(replaced_, [](const std::shared_ptr<const Mounted>& mounted) { return mounted.use_count() == 1; });
+  std::erase_if(replaced_, [](const std::shared_ptr<const ContainerNode>& container_node) {
+    return container_node.use_count() == 1;
+  });
 }
 
 void MountTree::prepare() const {
-  for (std::size_t i = 0; i < mounted_.size(); ++i) prepare(*mounted(i)->tree);
+  for (std::size_t i = 0; i < container_nodes_.size(); ++i) prepare(*container_node(i)->tree);
 }
 
 void MountTree::prepare(const ContainerTree& tree) {
   if (tree.store().source().filesystem() == 0) return;
-  Goal goal;
+  WaitTicket ticket;
   // A failure is reported to the first reader.
-  static_cast<void>(tree.attributes({NodeKind::kFixed, kInfo}, goal).has_value());
+  static_cast<void>(tree.attributes({NodeKind::kStatic, kInfo}, ticket).has_value());
 }
 
 std::vector<std::shared_ptr<const RecordStore>> MountTree::stores() const {
   std::vector<std::shared_ptr<const RecordStore>> stores;
-  for (std::size_t i = 0; i < mounted_.size(); ++i) {
-    const auto container = mounted(i);
+  for (std::size_t i = 0; i < container_nodes_.size(); ++i) {
+    const auto container = container_node(i);
     stores.emplace_back(container, &container->tree->store());
   }
   return stores;
@@ -156,27 +158,28 @@ bool MountTree::may_gain_names(std::uint64_t directory) const {
   if (is_mirrored(directory)) return true;
   if (is_own_root(directory) || !may_grow()) return false;
   const auto found = find(directory);
-  return found && found->mounted->is_followed;
+  return found && found->container_node->is_followed;
 }
 
-Result<MountTree::Found> MountTree::find(std::uint64_t number) const {
+Result<MountTree::ResolvedNode> MountTree::find(std::uint64_t number) const {
   if (mirror_ != nullptr) {
     if (auto found = find_mirrored(number); found || found.error().code != Code::kNotFound) return found;
   }
-  const auto found = KnownRecords::is_known(number) ? known_.find(number) : numbering_.find(number);
+  const auto found = KnownRecords::is_known(number) ? known_.find(number) : inode_map_.find(number);
   if (!found) return Error{.code = Code::kNotFound, .detail = "no such node"};
-  auto shown = mounted(found->container);
-  Caller::set_filesystem(shown->tree->store().source().filesystem());
-  return Found{std::move(shown), found->node};
+  auto shown = container_node(found->container);
+  RequestContext::set_filesystem(shown->tree->store().source().filesystem());
+  return ResolvedNode{std::move(shown), found->node};
 }
 
 // A node of a container in a mirrored directory; kNotFound: it is none.
-Result<MountTree::Found> MountTree::find_mirrored(std::uint64_t number) const {
+Result<MountTree::ResolvedNode> MountTree::find_mirrored(std::uint64_t number) const {
   std::uint64_t container = number;
   Node node;
   if (KnownRecords::is_known(number)) {
     const auto part = known_.find(number);
-    if (!part || part->container < mounted_.size()) return Error{.code = Code::kNotFound, .detail = "no such node"};
+    if (!part || part->container < container_nodes_.size())
+      return Error{.code = Code::kNotFound, .detail = "no such node"};
     container = part->container;
     node = part->node;
   } else if (!mirror_->owns(number)) {
@@ -185,14 +188,14 @@ Result<MountTree::Found> MountTree::find_mirrored(std::uint64_t number) const {
     container = inside->container;
     node = inside->node;
   }
-  auto mounted = mirror_->container(container);
-  if (!mounted) return std::move(mounted).error();
-  Caller::set_filesystem((*mounted)->tree->store().source().filesystem());
-  return Found{std::move(*mounted), node};
+  auto container_node = mirror_->container(container);
+  if (!container_node) return std::move(container_node).error();
+  RequestContext::set_filesystem((*container_node)->tree->store().source().filesystem());
+  return ResolvedNode{std::move(*container_node), node};
 }
 
-Error MountTree::waiting(const Found& found, Error error, Goal& goal) {
-  if (error.code == Code::kPending) goal.keeper = found.mounted;
+Error MountTree::waiting(const ResolvedNode& found, Error error, WaitTicket& ticket) {
+  if (error.code == Code::kPending) ticket.owner = found.container_node;
   return error;
 }
 
@@ -202,75 +205,80 @@ Result<const MountTree::Top*> MountTree::top(std::string_view name) const {
   return &*named;
 }
 
-Result<std::uint64_t> MountTree::lookup(std::uint64_t directory, std::string_view name, Goal& goal) const {
+Result<std::uint64_t> MountTree::lookup(std::uint64_t directory, std::string_view name, WaitTicket& ticket) const {
   if (is_own_root(directory)) {
     auto named = top(name);
     if (!named) return std::move(named).error();
     return (*named)->number;
   }
   if (is_mirrored(directory)) {
-    auto status = mirror_->look_up(directory, name);
+    auto status = mirror_->look_up_and_reference(directory, name);
     if (!status) return std::move(status).error();
     return status->number;
   }
   auto found = find(directory);
   if (!found) return std::move(found).error();
-  auto node = found->mounted->tree->lookup(found->node, name, goal);
-  if (!node) return waiting(*found, std::move(node).error(), goal);
-  return look_up(*found->mounted, *node);
+  auto node = found->container_node->tree->lookup(found->node, name, ticket);
+  if (!node) return waiting(*found, std::move(node).error(), ticket);
+  return look_up_and_reference(*found->container_node, *node);
 }
 
-Result<FileStatus> MountTree::look_up(std::uint64_t directory, std::string_view name, Goal& goal) const {
-  if (is_mirrored(directory)) return mirror_->look_up(directory, name);
-  auto number = lookup(directory, name, goal);
+Result<FileStatus> MountTree::look_up_and_reference(std::uint64_t directory, std::string_view name,
+                                                    WaitTicket& ticket) const {
+  if (is_mirrored(directory)) return mirror_->look_up_and_reference(directory, name);
+  auto number = lookup(directory, name, ticket);
   if (!number) return std::move(number).error();
-  auto found = status(*number, goal);
+  auto found = status(*number, ticket);
   if (!found) forget(*number, 1);
   return found;
 }
 
-std::uint64_t MountTree::look_up(const Mounted& mounted, Node node) const {
-  if (mounted.is_mirrored) mirror_->look_up_inside(mounted.id);
-  return KnownRecords::has(node.kind) ? known_.look_up(mounted.id, node) : mounted.number(node);
+std::uint64_t MountTree::look_up_and_reference(const ContainerNode& container_node, Node node) const {
+  if (container_node.is_mirrored) mirror_->reference_inside(container_node.id);
+  return KnownRecords::has(node.kind) ? known_.look_up_and_reference(container_node.id, node)
+                                      : container_node.number(node);
 }
 
-std::uint64_t MountTree::look_up(const MountEntry& entry) const { return look_up(*entry.container, entry.node); }
+std::uint64_t MountTree::look_up_and_reference(const MountEntry& entry) const {
+  return look_up_and_reference(*entry.container, entry.node);
+}
 
 void MountTree::forget(std::uint64_t number, std::uint64_t lookups) const {
   if (mirror_ != nullptr && mirror_->owns(number)) return mirror_->forget(number, lookups);
   const auto part = KnownRecords::is_known(number) ? known_.find(number) : std::nullopt;
   if (part) known_.forget(number, lookups);
   if (mirror_ == nullptr) return;
-  if (part && part->container >= mounted_.size()) mirror_->forget_inside(part->container, lookups);
+  if (part && part->container >= container_nodes_.size()) mirror_->forget_inside(part->container, lookups);
   if (part) return;
   if (const auto inside = mirror_->find(number)) mirror_->forget_inside(inside->container, lookups);
 }
 
-Result<FileStatus> MountTree::status_of(const Found& found, std::uint64_t number, Goal& goal) {
-  auto attributes = found.mounted->tree->attributes(found.node, goal);
-  if (!attributes) return waiting(found, std::move(attributes).error(), goal);
-  return found.mounted->status(number, found.node, *attributes);
+Result<FileStatus> MountTree::status_of(const ResolvedNode& found, std::uint64_t number, WaitTicket& ticket) {
+  auto attributes = found.container_node->tree->attributes(found.node, ticket);
+  if (!attributes) return waiting(found, std::move(attributes).error(), ticket);
+  return found.container_node->status(number, found.node, *attributes);
 }
 
-Result<FileStatus> MountTree::status(std::uint64_t number, Goal& goal) const {
+Result<FileStatus> MountTree::status(std::uint64_t number, WaitTicket& ticket) const {
   if (is_own_root(number)) return FileStatus{number, number, FileType::kDirectory, 0, root_ownership_};
   if (mirror_ != nullptr && mirror_->owns(number)) return mirror_->status(number);
   auto found = find(number);
   if (!found) return std::move(found).error();
-  return status_of(*found, number, goal);
+  return status_of(*found, number, ticket);
 }
 
 Result<void> MountTree::list(std::uint64_t directory, std::uint64_t place,
-                             const std::function<bool(const MountEntry&)>& emit, Goal& goal) const {
+                             const std::function<bool(const MountEntry&)>& emit, WaitTicket& ticket) const {
   if (is_own_root(directory)) return list_tops(place, emit);
   auto found = find(directory);
   if (!found) return std::move(found).error();
-  const Mounted& mounted = *found->mounted;
+  const ContainerNode& container_node = *found->container_node;
   const auto numbered = [&](const DirectoryEntry& entry) {
-    return emit({entry.name, mounted.inode(entry.node), entry.type, entry.size, entry.next, &mounted, entry.node});
+    return emit({entry.name, container_node.inode(entry.node), entry.type, entry.size, entry.next, &container_node,
+                 entry.node});
   };
-  auto listed = mounted.tree->list(found->node, place, numbered, goal);
-  if (!listed) return waiting(*found, std::move(listed).error(), goal);
+  auto listed = container_node.tree->list(found->node, place, numbered, ticket);
+  if (!listed) return waiting(*found, std::move(listed).error(), ticket);
   return listed;
 }
 
@@ -278,9 +286,9 @@ Result<void> MountTree::list_tops(std::uint64_t place, const std::function<bool(
   for (; place < tops_.size(); ++place) {
     const Top& top = tops_[static_cast<std::size_t>(place)];
     MountEntry entry{.name = top.name, .type = FileType::kDirectory, .next = place + 1};
-    std::shared_ptr<const Mounted> shown;
+    std::shared_ptr<const ContainerNode> shown;
     if (top.container) {
-      shown = mounted(*top.container);
+      shown = container_node(*top.container);
       entry.container = shown.get();
       entry.inode = entry.container->root_inode;
       entry.size = 0;
@@ -296,7 +304,7 @@ std::uint64_t MountTree::inode(std::uint64_t directory) const {
   if (is_own_root(directory)) return kRootNumber;
   if (mirror_ != nullptr && mirror_->owns(directory)) return mirror_->inode(directory);
   auto found = find(directory);
-  return !found ? kRootNumber : found->mounted->inode(found->node);
+  return !found ? kRootNumber : found->container_node->inode(found->node);
 }
 
 std::uint64_t MountTree::parent_inode(std::uint64_t directory) const {
@@ -304,22 +312,23 @@ std::uint64_t MountTree::parent_inode(std::uint64_t directory) const {
   if (mirror_ != nullptr && mirror_->owns(directory)) return mirror_->parent_inode(directory);
   auto found = find(directory);
   if (!found || found->node == Node{}) return kRootNumber;
-  return found->mounted->inode(found->mounted->tree->parent(found->node));
+  return found->container_node->inode(found->container_node->tree->parent(found->node));
 }
 
 Result<std::string> MountTree::target(std::uint64_t link) const {
   if (is_mirrored(link)) return mirror_->target(link);
   auto found = find(link);
   if (!found) return std::move(found).error();
-  return found->mounted->tree->target(found->node);
+  return found->container_node->tree->target(found->node);
 }
 
-Result<Slice> MountTree::read(std::uint64_t file, std::uint64_t offset, std::uint64_t length, Goal& goal) const {
+Result<Slice> MountTree::read(std::uint64_t file, std::uint64_t offset, std::uint64_t length,
+                              WaitTicket& ticket) const {
   if (is_mirrored(file)) return mirror_->read(file, offset, length);
   auto found = find(file);
   if (!found) return std::move(found).error();
-  auto slice = found->mounted->tree->read(found->node, offset, length, goal);
-  if (!slice) return waiting(*found, std::move(slice).error(), goal);
+  auto slice = found->container_node->tree->read(found->node, offset, length, ticket);
+  if (!slice) return waiting(*found, std::move(slice).error(), ticket);
   return slice;
 }
 
@@ -332,45 +341,47 @@ std::string MountTree::extended_names(std::uint64_t number) const {
   return names;
 }
 
-Result<std::string> MountTree::extended_attribute(std::uint64_t number, std::string_view name, Goal& goal) const {
+Result<std::string> MountTree::extended_attribute(std::uint64_t number, std::string_view name,
+                                                  WaitTicket& ticket) const {
   if (is_own_root(number) || is_mirrored(number)) return Error{.code = Code::kNotFound, .detail = "no such attribute"};
   auto found = find(number);
   if (!found) return std::move(found).error();
-  auto value = found->mounted->tree->extended_attribute(found->node, name, goal);
-  if (!value) return waiting(*found, std::move(value).error(), goal);
+  auto value = found->container_node->tree->extended_attribute(found->node, name, ticket);
+  if (!value) return waiting(*found, std::move(value).error(), ticket);
   return value;
 }
 
 bool MountTree::is_record(std::uint64_t number) const {
   if (is_own_root(number)) return false;
-  const auto found = numbering_.find(number);
+  const auto found = inode_map_.find(number);
   if (found) return found->node.kind == NodeKind::kRecord;
   const auto inside = mirror_ == nullptr ? std::nullopt : mirror_->find(number);
   return inside && inside->node.kind == NodeKind::kRecord;
 }
 
-void MountTree::walk_on(std::uint64_t record, const std::function<bool(std::uint64_t, Bytes)>& take) const {
+void MountTree::for_each_following(std::uint64_t record, const std::function<bool(std::uint64_t, Bytes)>& take) const {
   auto found = find(record);
   if (!found || found->node.kind != NodeKind::kRecord) return;
-  const RecordStore& store = found->mounted->tree->store();
-  Goal goal;
-  const auto from = store.record_at(found->node.value, goal);
+  const RecordStore& store = found->container_node->tree->store();
+  WaitTicket ticket;
+  const auto from = store.record_at(found->node.value, ticket);
   if (!from) return;
-  store.walk_on(*from, [&](const RecordRef& behind, Bytes bytes) {
+  store.for_each_following(*from, [&](const RecordRef& behind, Bytes bytes) {
     const auto address = store.address(behind.chunk, behind.index);
-    return address && take(found->mounted->number({NodeKind::kRecord, *address}), bytes);
+    return address && take(found->container_node->number({NodeKind::kRecord, *address}), bytes);
   });
 }
 
 std::uint64_t MountTree::known_files() const {
   std::uint64_t files = mirror_ == nullptr ? 0 : mirror_->usage().files;
-  for (std::size_t i = 0; i < mounted_.size(); ++i) files += mounted(i)->tree->store().state().totals.records;
+  for (std::size_t i = 0; i < container_nodes_.size(); ++i)
+    files += container_node(i)->tree->store().state().totals.records;
   return files;
 }
 
 std::uint64_t MountTree::total_size() const {
   std::uint64_t size = mirror_ == nullptr ? 0 : mirror_->usage().bytes;
-  for (std::size_t i = 0; i < mounted_.size(); ++i) size += mounted(i)->tree->store().source().size();
+  for (std::size_t i = 0; i < container_nodes_.size(); ++i) size += container_node(i)->tree->store().source().size();
   return size;
 }
 

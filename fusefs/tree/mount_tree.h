@@ -12,11 +12,11 @@
 #include <vector>
 
 #include "core/base/source.h"
+#include "fusefs/tree/container_node.h"
 #include "fusefs/tree/container_tree.h"
 #include "fusefs/tree/file_status.h"
 #include "fusefs/tree/known_records.h"
 #include "fusefs/tree/mirror/mirror.h"
-#include "fusefs/tree/mounted.h"
 
 namespace recordfs {
 
@@ -32,11 +32,12 @@ struct MountedContainer {
 
 using MountSource = std::variant<MountedContainer, MirroredDirectory>;
 
-// Any thread. Functions with a Goal can answer kPending, as ContainerTree's do; a number that names nothing is
+// Any thread. Functions with a WaitTicket can answer kPending, as ContainerTree's do; a number that names nothing is
 // kNotFound.
 //
 // A number of a part of a record, of a key, or in a mirrored directory, is good until it has been forgotten as often as
-// lookup() and look_up() have given it out. All others are good for ever, and to forget them does nothing.
+// lookup() and look_up_and_reference() have given it out. All others are good for ever, and to forget them does
+// nothing.
 class MountTree {
  public:
   static constexpr std::uint64_t kRootNumber = 1;
@@ -45,25 +46,25 @@ class MountTree {
   // `record_suffix`: what the names of records' files end with; it begins with no digit. `types`: those of the records,
   // where the user names them.
   MountTree(std::vector<MountedContainer> containers, bool nested, std::string record_suffix = {},
-            GivenTypes types = {});
+            UserTypes types = {});
   // The same with directories among the sources; the sources are listed in this order.
   MountTree(std::vector<MountSource> sources, bool nested, MirrorSettings settings, std::string record_suffix = {},
-            GivenTypes types = {});
+            UserTypes types = {});
 
   // Reads what listings of the containers' roots show from filesystems that may hang, so that these listings never wait
   // for them.
   void prepare() const;
 
-  Result<std::uint64_t> lookup(std::uint64_t directory, std::string_view name, Goal& goal) const;
+  Result<std::uint64_t> lookup(std::uint64_t directory, std::string_view name, WaitTicket& ticket) const;
   // The same with what status() says of it. Where it fails, nothing was looked up.
-  Result<FileStatus> look_up(std::uint64_t directory, std::string_view name, Goal& goal) const;
+  Result<FileStatus> look_up_and_reference(std::uint64_t directory, std::string_view name, WaitTicket& ticket) const;
   // The number of an entry of a listing, as lookup() gives it.
-  std::uint64_t look_up(const MountEntry& entry) const;
+  std::uint64_t look_up_and_reference(const MountEntry& entry) const;
   void forget(std::uint64_t number, std::uint64_t lookups) const;
-  Result<FileStatus> status(std::uint64_t number, Goal& goal) const;
+  Result<FileStatus> status(std::uint64_t number, WaitTicket& ticket) const;
   // Without "." and "..".
   Result<void> list(std::uint64_t directory, std::uint64_t place, const std::function<bool(const MountEntry&)>& emit,
-                    Goal& goal) const;
+                    WaitTicket& ticket) const;
 
   // Shows a longer snapshot of a followed container's file from now on; `container` counts the containers among the
   // sources. `modified` is the file's time. Returns the numbers of the nodes of which another thing is told now.
@@ -92,18 +93,19 @@ class MountTree {
   std::uint64_t inode(std::uint64_t directory) const;
   std::uint64_t parent_inode(std::uint64_t directory) const;
   Result<std::string> target(std::uint64_t link) const;
-  Result<Slice> read(std::uint64_t file, std::uint64_t offset, std::uint64_t length, Goal& goal) const;
+  Result<Slice> read(std::uint64_t file, std::uint64_t offset, std::uint64_t length, WaitTicket& ticket) const;
 
   // The names of a node's extended attributes, each with a zero byte behind it; and the value of one, which is
   // kNotFound where there is none of that name.
   std::string extended_names(std::uint64_t number) const;
-  Result<std::string> extended_attribute(std::uint64_t number, std::string_view name, Goal& goal) const;
+  Result<std::string> extended_attribute(std::uint64_t number, std::string_view name, WaitTicket& ticket) const;
 
   bool is_record(std::uint64_t number) const;
   // Hands out the numbers and the bytes of the records behind one, in the container's order, without those that can't
   // be read, until `take` has had enough. Ends where a chunk can't be decoded now or is too large to hold. Decodes, so
   // it may take as long as a read.
-  void walk_on(std::uint64_t record, const std::function<bool(std::uint64_t number, Bytes bytes)>& take) const;
+  void for_each_following(std::uint64_t record,
+                          const std::function<bool(std::uint64_t number, Bytes bytes)>& take) const;
 
   // For statfs: how many records the containers are known to hold so far, and the files beside mirrored directories.
   std::uint64_t known_files() const;
@@ -123,8 +125,8 @@ class MountTree {
     std::uint64_t number = kRootNumber;
   };
   // A node of a container, which stays open as long as this is there.
-  struct Found {
-    std::shared_ptr<const Mounted> mounted;
+  struct ResolvedNode {
+    std::shared_ptr<const ContainerNode> container_node;
     Node node;
   };
 
@@ -133,28 +135,28 @@ class MountTree {
   bool is_mirrored(std::uint64_t number) const {
     return mirror_ != nullptr && mirror_->owns(number) && !mirror_->is_container(number);
   }
-  Result<Found> find(std::uint64_t number) const;
-  Result<Found> find_mirrored(std::uint64_t number) const;
-  std::shared_ptr<const Mounted> mounted(std::size_t container) const;
+  Result<ResolvedNode> find(std::uint64_t number) const;
+  Result<ResolvedNode> find_mirrored(std::uint64_t number) const;
+  std::shared_ptr<const ContainerNode> container_node(std::size_t container) const;
 
   static void prepare(const ContainerTree& tree);
   void add(MountedContainer container, Top& top);
   Result<const Top*> top(std::string_view name) const;
-  static Result<FileStatus> status_of(const Found& found, std::uint64_t number, Goal& goal);
-  std::uint64_t look_up(const Mounted& mounted, Node node) const;
+  static Result<FileStatus> status_of(const ResolvedNode& found, std::uint64_t number, WaitTicket& ticket);
+  std::uint64_t look_up_and_reference(const ContainerNode& container_node, Node node) const;
   Result<void> list_tops(std::uint64_t place, const std::function<bool(const MountEntry&)>& emit) const;
   // An error that is passed on: whoever waits for a container keeps it open.
-  static Error waiting(const Found& found, Error error, Goal& goal);
+  static Error waiting(const ResolvedNode& found, Error error, WaitTicket& ticket);
 
   const bool nested_;
-  mutable KeptFiles kept_;
+  mutable CachedFiles cache_;
   mutable KnownRecords known_;
   std::vector<Top> tops_;
   std::vector<bool> is_followed_;    // of each container
-  mutable std::mutex growth_mutex_;  // guards those of the next that are followed
-  std::vector<std::shared_ptr<const Mounted>> mounted_;
-  std::vector<std::shared_ptr<const Mounted>> replaced_;  // that somebody may still use
-  Numbering numbering_;
+  mutable std::mutex follow_mutex_;  // guards those of the next that are followed
+  std::vector<std::shared_ptr<const ContainerNode>> container_nodes_;
+  std::vector<std::shared_ptr<const ContainerNode>> replaced_;  // that somebody may still use
+  InodeMap inode_map_;
   Ownership root_ownership_;        // of a root that is no source
   std::unique_ptr<Mirror> mirror_;  // null without mirrored directories
 };

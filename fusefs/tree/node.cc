@@ -38,25 +38,25 @@ std::uint64_t inode_in(std::uint64_t begin, Node node) {
   return static_cast<std::uint64_t>(node.kind) << kValueBits | mixed(record + node.part) >> (64 - kValueBits);
 }
 
-Numbering Numbering::single() {
-  Numbering numbering;
-  numbering.begins_.push_back(0);
-  numbering.ranges_.push_back({0, kValuesOfAKind, 0});
-  return numbering;
+InodeMap InodeMap::single() {
+  InodeMap inode_map;
+  inode_map.begins_.push_back(0);
+  inode_map.ranges_.push_back({0, kValuesOfAKind, 0});
+  return inode_map;
 }
 
-unsigned Numbering::value_bits(std::size_t containers) {
+unsigned InodeMap::value_bits(std::size_t containers) {
   // Half of the numbers for all: then there is a gap as large as a range, however the others lie. Half of that again,
   // since a range is more than the values of addresses.
   return static_cast<unsigned>(kValueBits - 2 - std::bit_width(std::max<std::size_t>(containers, 1) - 1));
 }
 
-Numbering::Wanted Numbering::wanted(std::string_view name, std::uint64_t values) {
+InodeMap::Wanted InodeMap::wanted(std::string_view name, std::uint64_t values) {
   const std::uint64_t length = std::min(values / kAlignment + 1, kValuesOfAKind / kAlignment / 2) * kAlignment;
   return {std::max(hash_of(name) % (kValuesOfAKind - length) / kAlignment, std::uint64_t{1}) * kAlignment, length};
 }
 
-void Numbering::add(std::string_view name, std::uint64_t values) {
+void InodeMap::add(std::string_view name, std::uint64_t values) {
   auto [begin, length] = wanted(name, values);
   auto at = free_range(begin, length);
   if (begin + length > kValuesOfAKind) {
@@ -68,7 +68,7 @@ void Numbering::add(std::string_view name, std::uint64_t values) {
   ranges_.insert(at, {begin, begin + length, container});
 }
 
-std::vector<Numbering::Range>::const_iterator Numbering::free_range(std::uint64_t& begin, std::uint64_t length) const {
+std::vector<InodeMap::Range>::const_iterator InodeMap::free_range(std::uint64_t& begin, std::uint64_t length) const {
   auto at = ranges_.begin();
   for (; at != ranges_.end(); ++at) {
     if (at->end <= begin) continue;
@@ -78,13 +78,13 @@ std::vector<Numbering::Range>::const_iterator Numbering::free_range(std::uint64_
   return at;
 }
 
-std::vector<std::pair<std::uint64_t, std::uint64_t>> Numbering::taken() const {
+std::vector<std::pair<std::uint64_t, std::uint64_t>> InodeMap::taken() const {
   std::vector<std::pair<std::uint64_t, std::uint64_t>> taken;
   for (const Range& range : ranges_) taken.emplace_back(range.begin, range.end);
   return taken;
 }
 
-std::optional<Numbering::Found> Numbering::find(std::uint64_t number) const {
+std::optional<InodeMap::ResolvedInode> InodeMap::find(std::uint64_t number) const {
   const std::uint64_t kind = number >> kValueBits;
   const std::uint64_t value = number & (kValuesOfAKind - 1);
   if (kind >= kNodeKinds) return std::nullopt;
@@ -92,7 +92,7 @@ std::optional<Numbering::Found> Numbering::find(std::uint64_t number) const {
   if (behind == ranges_.begin()) return std::nullopt;
   const Range& range = *(behind - 1);
   if (value >= range.end) return std::nullopt;
-  return Found{range.container, {static_cast<NodeKind>(kind), value - range.begin}};
+  return ResolvedInode{range.container, {static_cast<NodeKind>(kind), value - range.begin}};
 }
 
 }  // namespace recordfs

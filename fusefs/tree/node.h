@@ -21,7 +21,7 @@ namespace recordfs {
 inline constexpr std::uint64_t kThousandRecords = 1000;
 
 enum class NodeKind : std::uint8_t {
-  kFixed,   // value: a FixedNode
+  kStatic,  // value: a StaticNode
   kRecord,  // value: begin of the chunk + index in it
   kChunk,   // the following: begin of the chunk
   kChunkRecords,
@@ -50,7 +50,7 @@ inline constexpr int kValueBits = 59;
 inline constexpr std::uint64_t kValuesOfAKind = std::uint64_t{1} << kValueBits;
 
 // The nodes that every container has once. The first is the container's own directory.
-enum FixedNode : std::uint64_t {
+enum StaticNode : std::uint64_t {
   kRoot = 1,
   kInfo,
   kRecords,
@@ -80,11 +80,11 @@ enum FixedNode : std::uint64_t {
   kKeysLink,
   kKeys,
   kKeyFamilies,
-  kFixedEnd,
+  kStaticEnd,
 };
 
 struct Node {
-  NodeKind kind = NodeKind::kFixed;
+  NodeKind kind = NodeKind::kStatic;
   std::uint64_t value = kRoot;
   std::uint64_t part = 0;  // of kPart
   bool operator==(const Node&) const = default;
@@ -101,10 +101,10 @@ std::uint64_t number_in(std::uint64_t begin, Node node);
 std::uint64_t inode_in(std::uint64_t begin, Node node);
 
 // The ranges of numbers of a mount's containers. Immutable once built; then any thread.
-class Numbering {
+class InodeMap {
  public:
   // One container whose numbers begin at 0, so that its directory is the mount's root.
-  static Numbering single();
+  static InodeMap single();
 
   // How many bits the values of each of so many containers may have, so that add() finds a range for all of them
   // wherever their names put them. Of a record's address: Services::address_bits.
@@ -131,12 +131,12 @@ class Numbering {
   std::uint64_t number(std::size_t container, Node node) const { return number_in(begins_[container], node); }
   std::uint64_t inode(std::size_t container, Node node) const { return inode_in(begins_[container], node); }
 
-  struct Found {
+  struct ResolvedInode {
     std::size_t container = 0;
     Node node;
   };
   // What a number names; nullopt when it can't be one of ours.
-  std::optional<Found> find(std::uint64_t number) const;
+  std::optional<ResolvedInode> find(std::uint64_t number) const;
 
  private:
   struct Range {

@@ -19,11 +19,11 @@ void discard_log(Severity, const std::string&) {}
 template <class Ask>
 auto waited(const Ask& ask) {
   for (;;) {
-    Goal goal;
-    auto answer = ask(goal);
+    WaitTicket ticket;
+    auto answer = ask(ticket);
     if (answer || answer.error().code != Code::kPending) return answer;
     const testing::Signal reached;
-    if (goal.awaited->wait(goal, [reached] { reached.set(); }) != 0) reached.wait();
+    if (ticket.waitable->wait(ticket, [reached] { reached.set(); }) != 0) reached.wait();
   }
 }
 
@@ -52,15 +52,15 @@ class FollowTest : public SampleTest {
     auto container = open(head);
     if (!container) return nullptr;
     return std::make_unique<RecordStore>(sample().file_name, source_of(head), std::move(*container), services_,
-                                         Catalog::Bounds{.anchors = 4, .chunks_per_anchor = 2, .kept_places = 8},
-                                         Growing{.is_followed = true, .shorter = shorter});
+                                         Catalog::Bounds{.anchors = 4, .chunks_per_anchor = 2, .cached_chunks = 8},
+                                         FollowOptions{.is_followed = true, .shorter = shorter});
   }
 
   // Expects the record of the whole file, at the address that it had when it first appeared.
   void expect_right(const RecordStore& store, std::uint64_t ordinal) {
-    const auto place = waited([&](Goal& goal) { return store.chunk_by_ordinal(ordinal, goal); });
-    ASSERT_TRUE(place);
-    const RecordRef ref{place->chunk, ordinal - place->before.records};
+    const auto indexed = waited([&](WaitTicket& ticket) { return store.chunk_by_ordinal(ordinal, ticket); });
+    ASSERT_TRUE(indexed);
+    const RecordRef ref{indexed->chunk, ordinal - indexed->before.records};
     const auto record = store.read_record(ref, 0, UINT64_MAX);
     ASSERT_TRUE(record) << to_string(record.error());
     ASSERT_EQ(std::hash<std::string_view>()(as_text(record->bytes)), due_[ordinal]);
@@ -101,7 +101,7 @@ std::vector<Sample> appended_containers() {
 RECORDFS_FOR_EACH(appended_containers(), FollowTest);
 
 std::string rows_of(const RecordStore& store) {
-  const auto rows = waited([&](Goal& goal) { return store.read_rows(0, UINT64_MAX, goal); });
+  const auto rows = waited([&](WaitTicket& ticket) { return store.read_rows(0, UINT64_MAX, ticket); });
   return rows ? std::string(as_text(rows->bytes)) : to_string(rows.error());
 }
 
@@ -113,9 +113,9 @@ TEST_P(FollowTest, GrowingFileShowsCompleteRecordsAndNoDamage) {
       ASSERT_TRUE(!store || store->state().totals.chunks == 0) << "refused at " << size << " bytes";
       continue;
     }
-    const auto counts = waited([&](Goal& goal) { return next->counts(goal); });
+    const auto counts = waited([&](WaitTicket& ticket) { return next->record_totals(ticket); });
     ASSERT_TRUE(counts) << to_string(counts.error());
-    const auto damage = waited([&](Goal& goal) { return next->damage(goal); });
+    const auto damage = waited([&](WaitTicket& ticket) { return next->damage(ticket); });
     ASSERT_TRUE(damage);
     ASSERT_TRUE((*damage)->empty()) << size << " bytes: " << to_string((*damage)->front().region);
     ASSERT_NO_FATAL_FAILURE(expect_beginning(*next, counts->records)) << "at " << size << " bytes";

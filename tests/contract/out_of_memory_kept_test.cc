@@ -44,8 +44,8 @@ bool is_for_want_of_memory(const Result<T>& answer) {
 template <class Ask>
 auto waited_for(const Ask& ask) {
   for (;;) {
-    Goal goal;
-    auto answer = ask(goal);
+    WaitTicket ticket;
+    auto answer = ask(ticket);
     if (answer || answer.error().code != Code::kPending) return answer;
     std::optional<testing::Signal> reached;
     {
@@ -53,7 +53,7 @@ auto waited_for(const Ask& ask) {
       reached.emplace();
     }
     const testing::Signal signal = *reached;
-    if (goal.awaited->wait(goal, [signal] { signal.set(); }) != 0) reached->wait();
+    if (ticket.waitable->wait(ticket, [signal] { signal.set(); }) != 0) reached->wait();
   }
 }
 
@@ -177,7 +177,7 @@ class KnownFile final : public Source {
 class Walked {
  public:
   explicit Walked(const std::string& directory) : services_(1 << 20, 1, [](Severity, const std::string&) {}) {
-    services_.index = IndexPlace{directory, "settings", std::chrono::milliseconds(0), "program"};
+    services_.index = IndexLocation{directory, "settings", std::chrono::milliseconds(0), "program"};
     auto source = std::make_shared<const KnownFile>();
     auto container = toy::open(source, Limits{});
     if (!container) throw NotEnough();
@@ -187,13 +187,13 @@ class Walked {
 
   std::string ask() {
     Told told;
-    told.add(answered([&](Goal& goal) { return store_->totals(goal); }),
-             [](const Totals& totals) { return std::to_string(totals.bytes); });
-    told.add(answered([&](Goal& goal) { return store_->damage(goal); }),
+    told.add(answered([&](WaitTicket& ticket) { return store_->size_totals(ticket); }),
+             [](const PrefixSums& totals) { return std::to_string(totals.bytes); });
+    told.add(answered([&](WaitTicket& ticket) { return store_->damage(ticket); }),
              [](const auto& rows) { return std::to_string(rows->size()); });
     for (const std::uint64_t ordinal : {0u, 11u, 25u, 1000u}) {
-      told.add(answered([&](Goal& goal) { return store_->chunk_by_ordinal(ordinal, goal); }),
-               [](const Place& place) { return std::to_string(place.chunk.begin); });
+      told.add(answered([&](WaitTicket& ticket) { return store_->chunk_by_ordinal(ordinal, ticket); }),
+               [](const IndexedChunk& indexed) { return std::to_string(indexed.chunk.begin); });
     }
     return told.take();
   }
@@ -239,10 +239,10 @@ TEST_F(OutOfMemorySaving, SavedIndexIsLoadedOrRebuilt) {
 class Mirrored {
  public:
   explicit Mirrored(const std::string& folder) : services_(1 << 20, 1, [](Severity, const std::string&) {}) {
-    auto beneath = Beneath::open(folder);
-    if (!beneath) throw NotEnough();
+    auto rooted_dir = RootedDir::open(folder);
+    if (!rooted_dir) throw NotEnough();
     std::vector<MountSource> sources;
-    sources.emplace_back(MirroredDirectory{"folder", std::move(*beneath)});
+    sources.emplace_back(MirroredDirectory{"folder", std::move(*rooted_dir)});
     const auto probe = [](const Source& source, std::string_view) -> Result<bool> {
       auto head = read_up_to(source, 0, 8);
       if (!head) return std::move(head).error();
@@ -266,7 +266,8 @@ class Mirrored {
     read("folder/toy/records/11", told);
     read("folder/toy/index/damage.tsv", told);
     const Known link(*tree_, "link");
-    told.add(answered([&](Goal&) { return tree_->target(link.number()); }), [](const std::string& to) { return to; });
+    told.add(answered([&](WaitTicket&) { return tree_->target(link.number()); }),
+             [](const std::string& to) { return to; });
     const Known folder(*tree_, "folder");
     list(folder.number(), told);
     return told.take();
@@ -280,7 +281,8 @@ class Mirrored {
       while (!path.empty()) {
         const std::size_t slash = path.find('/');
         const std::string_view name = path.substr(0, slash);
-        const auto found = answered([&](Goal& goal) { return tree_.look_up(number(), name, goal); });
+        const auto found =
+            answered([&](WaitTicket& ticket) { return tree_.look_up_and_reference(number(), name, ticket); });
         if (!found) return;
         const FailingAllocations::Pause pause;
         numbers_.push_back(found->number);
@@ -305,16 +307,16 @@ class Mirrored {
   void read(std::string_view path, Told& told) const {
     const Known known(*tree_, path);
     told.add(path);
-    told.add(answered([&](Goal& goal) { return tree_->read(known.number(), 0, known.size(), goal); }),
+    told.add(answered([&](WaitTicket& ticket) { return tree_->read(known.number(), 0, known.size(), ticket); }),
              [](const Slice& slice) { return std::string(as_text(slice.bytes)); });
   }
 
   void list(std::uint64_t directory, Told& told) const {
-    const auto opened = answered([&](Goal&) { return tree_->open_directory(directory); });
+    const auto opened = answered([&](WaitTicket&) { return tree_->open_directory(directory); });
     if (!opened) return told.add("!not opened");
     std::set<std::string> names;
     try {
-      const auto listed = answered([&](Goal&) {
+      const auto listed = answered([&](WaitTicket&) {
         return tree_->list_opened(directory, *opened, 0, [&](const MountEntry& entry) {
           const FailingAllocations::Pause pause;
           names.insert(std::string(entry.name) + " " + std::to_string(static_cast<int>(entry.type)));

@@ -55,8 +55,8 @@ class Pass {
   template <class Ask>
   auto waited(const Ask& ask) {
     for (;;) {
-      Goal goal;
-      auto answer = ask(goal);
+      WaitTicket ticket;
+      auto answer = ask(ticket);
       if (answer || answer.error().code != Code::kPending) return answer;
       std::optional<testing::Signal> reached;
       {
@@ -64,7 +64,7 @@ class Pass {
         reached.emplace();
       }
       const testing::Signal signal = *reached;
-      if (goal.awaited->wait(goal, [signal] { signal.set(); }) != 0) reached->wait();
+      if (ticket.waitable->wait(ticket, [signal] { signal.set(); }) != 0) reached->wait();
     }
   }
 
@@ -89,7 +89,7 @@ class Pass {
     std::uint64_t place = 0;
     for (bool more = true; more && entries.size() < kMostEntries;) {
       more = false;
-      static_cast<void>(asked([&](Goal& goal) {
+      static_cast<void>(asked([&](WaitTicket& ticket) {
         return tree_.list(
             directory, place,
             [&](const MountEntry& entry) {
@@ -99,7 +99,7 @@ class Pass {
               place = entry.next;
               return more = true;
             },
-            goal);
+            ticket);
       }));
     }
     return entries;
@@ -115,13 +115,13 @@ class Pass {
   }
 
   void look_at(std::uint64_t directory, const std::string& name, std::size_t depth) {
-    const auto status = asked([&](Goal& goal) { return tree_.look_up(directory, name, goal); });
+    const auto status = asked([&](WaitTicket& ticket) { return tree_.look_up_and_reference(directory, name, ticket); });
     if (!status) return;
     const Forgotten forgotten(tree_, status->number);
     if (status->type == FileType::kDirectory) {
       if (depth < kDeepest) visit(status->number, depth + 1);
     } else if (status->type == FileType::kLink) {
-      const auto target = asked([&](Goal&) { return tree_.target(status->number); });
+      const auto target = asked([&](WaitTicket&) { return tree_.target(status->number); });
       if (target) tell(*target);
     } else {
       read(*status);
@@ -131,7 +131,7 @@ class Pass {
   void read(const FileStatus& status) {
     tell(std::to_string(status.size));
     for (std::uint64_t at = 0; at < std::min(status.size, kMostBytes); at += kPiece) {
-      const auto slice = asked([&](Goal& goal) { return tree_.read(status.number, at, kPiece, goal); });
+      const auto slice = asked([&](WaitTicket& ticket) { return tree_.read(status.number, at, kPiece, ticket); });
       if (slice) tell_bytes(as_text(slice->bytes));
     }
   }

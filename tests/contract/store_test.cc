@@ -35,7 +35,7 @@ class StoreTest : public SampleTest {
 
   std::unique_ptr<RecordStore> make_store(Services& services) const {
     return std::make_unique<RecordStore>(sample().file_name, source_of(bytes()), std::move(*open(bytes())), services,
-                                         Catalog::Bounds{.anchors = 4, .chunks_per_anchor = 2, .kept_places = 8});
+                                         Catalog::Bounds{.anchors = 4, .chunks_per_anchor = 2, .cached_chunks = 8});
   }
 
   // Returns the ordinals of some records in order, or of all if they are few.
@@ -51,9 +51,9 @@ class StoreTest : public SampleTest {
   }
 
   static Result<RecordRef> find(RecordStore& store, std::uint64_t ordinal) {
-    auto place = waited([&](Goal& goal) { return store.chunk_by_ordinal(ordinal, goal); });
-    if (!place) return std::move(place).error();
-    return RecordRef{place->chunk, ordinal - place->before.records};
+    auto indexed = waited([&](WaitTicket& ticket) { return store.chunk_by_ordinal(ordinal, ticket); });
+    if (!indexed) return std::move(indexed).error();
+    return RecordRef{indexed->chunk, ordinal - indexed->before.records};
   }
 
   // Expects the record that the sequential pass found at this address, or a failure if it was unreadable there.
@@ -80,7 +80,7 @@ RECORDFS_FOR_EACH(containers(), StoreTest);
 TEST_P(StoreTest, OrdinalsCoverAllRecordsOfTheSequentialRead) {
   Services services(kRoomyCache, 1, discard_log);
   const auto store = make_store(services);
-  const auto counts = waited([&](Goal& goal) { return store->counts(goal); });
+  const auto counts = waited([&](WaitTicket& ticket) { return store->record_totals(ticket); });
   ASSERT_TRUE(counts);
   EXPECT_EQ(counts->chunks, whole_.walk.chunks().size());
   EXPECT_GE(counts->records, whole_.records.size());
@@ -93,7 +93,7 @@ TEST_P(StoreTest, OrdinalsCoverAllRecordsOfTheSequentialRead) {
 TEST_P(StoreTest, DamageRowsDoNotOverlap) {
   Services services(kRoomyCache, 1, discard_log);
   const auto store = make_store(services);
-  const auto damage = waited([&](Goal& goal) { return store->damage(goal); });
+  const auto damage = waited([&](WaitTicket& ticket) { return store->damage(ticket); });
   ASSERT_TRUE(damage);
   std::vector<DamagedRegion> regions;
   for (const DamageRow& row : **damage) regions.push_back(row.region);
@@ -107,7 +107,7 @@ TEST_P(StoreTest, RecordReadByOrdinalEqualsSequentialRead) {
   for (const std::uint64_t cache : {kRoomyCache, kTinyCache}) {
     Services services(cache, 1, discard_log);
     const auto store = make_store(services);
-    const auto counts = waited([&](Goal& goal) { return store->counts(goal); });
+    const auto counts = waited([&](WaitTicket& ticket) { return store->record_totals(ticket); });
     ASSERT_TRUE(counts);
     for (const std::uint64_t ordinal : some_ordinals(counts->records)) {
       const auto ref = find(*store, ordinal);
@@ -132,7 +132,7 @@ TEST_P(StoreTest, AddressOfARecordFindsTheSameRecord) {
         EXPECT_GE(*address, before);
       }
       before = *address;
-      const auto ref = waited([&](Goal& goal) { return store->record_at(*address, goal); });
+      const auto ref = waited([&](WaitTicket& ticket) { return store->record_at(*address, ticket); });
       ASSERT_TRUE(ref) << to_string(chunk) << ", record " << index;
       EXPECT_EQ(ref->chunk.begin, chunk.begin);
       EXPECT_EQ(ref->index, index);
@@ -144,14 +144,14 @@ TEST_P(StoreTest, ChunkIsFoundByItsBeginAndByAnyOfItsBytes) {
   Services services(kRoomyCache, 1, discard_log);
   const auto store = make_store(services);
   for (const ChunkInfo& chunk : whole_.walk.chunks()) {
-    const auto found = waited([&](Goal& goal) { return store->chunk_at(chunk.begin, goal); });
+    const auto found = waited([&](WaitTicket& ticket) { return store->chunk_at(chunk.begin, ticket); });
     ASSERT_TRUE(found);
     EXPECT_TRUE(same_place(*found, chunk)) << to_string(*found) << " for " << to_string(chunk);
-    const auto covering = waited([&](Goal& goal) { return store->chunk_covering(chunk.end - 1, goal); });
+    const auto covering = waited([&](WaitTicket& ticket) { return store->chunk_covering(chunk.end - 1, ticket); });
     ASSERT_TRUE(covering);
     EXPECT_TRUE(same_place(*covering, chunk)) << to_string(*covering) << " for " << to_string(chunk);
     if (chunk.end - chunk.begin == 1) continue;
-    EXPECT_FALSE(waited([&](Goal& goal) { return store->chunk_at(chunk.begin + 1, goal); }));
+    EXPECT_FALSE(waited([&](WaitTicket& ticket) { return store->chunk_at(chunk.begin + 1, ticket); }));
   }
 }
 
@@ -159,7 +159,7 @@ TEST_P(StoreTest, EightConcurrentReadersReadCorrectRecords) {
   Services services(kTinyCache * 64, 2, discard_log);
   const auto store = make_store(services);
   const auto read_some = [&](std::uint64_t seed) {
-    const auto counts = waited([&](Goal& goal) { return store->counts(goal); });
+    const auto counts = waited([&](WaitTicket& ticket) { return store->record_totals(ticket); });
     ASSERT_TRUE(counts);
     std::mt19937_64 random(seed);
     for (int i = 0; i < 40 && counts->records > 0; ++i) {
@@ -179,14 +179,14 @@ TEST_P(StoreTest, StreamIsTheConcatenationOfAllRecords) {
   std::string lines;
   read_all(store->container(), bytes().size(),
            [&](std::uint64_t, Bytes record) { (lines += as_text(record)) += '\n'; });
-  const auto size = waited([&](Goal& goal) { return store->stream_size(recordfs::Stream::kLines, goal); });
+  const auto size = waited([&](WaitTicket& ticket) { return store->stream_size(recordfs::Stream::kLines, ticket); });
   ASSERT_TRUE(size);
   ASSERT_EQ(*size, lines.size());
   std::mt19937_64 random(7);
   for (int i = 0; i < 30; ++i) {
     const std::uint64_t offset = random() % (lines.size() + 1);
     const auto slice =
-        waited([&](Goal& goal) { return store->read_stream(recordfs::Stream::kLines, offset, 5000, goal); });
+        waited([&](WaitTicket& ticket) { return store->read_stream(recordfs::Stream::kLines, offset, 5000, ticket); });
     ASSERT_TRUE(slice) << to_string(slice.error());
     EXPECT_EQ(as_text(slice->bytes), std::string_view(lines).substr(offset, 5000)) << "from " << offset;
   }

@@ -14,7 +14,7 @@
 #include <gtest/gtest.h>
 
 #include "core/formats/registry.h"
-#include "fusefs/opening.h"
+#include "fusefs/open_container.h"
 #include "tests/contract/sample_test.h"
 #include "tests/contract/samples.h"
 #include "tests/faults/fault.h"
@@ -102,14 +102,15 @@ class Lines {
 // One mount of a file, and its log.
 struct Mounted {
   Mounted(const std::string& path, const std::string& index) {
-    services.index = IndexPlace{.directory = index, .settings = "test", .least_walk = {}, .program = "this build"};
+    services.index =
+        IndexLocation{.directory = index, .settings = "test", .least_scan_time = {}, .program = "this build"};
     opened.emplace(open_file(path, Limits{}, services));
     if (*opened) tree.emplace((*opened)->store, kept, 0);
   }
 
   Lines lines;
   Services services{1u << 20, 2, lines.log()};
-  KeptFiles kept;
+  CachedFiles kept;
   std::optional<Result<OpenedFile>> opened;
   std::optional<ContainerTree> tree;
 };

@@ -12,11 +12,11 @@ namespace {
 template <class Call>
 auto waited(const Call& call) {
   for (;;) {
-    Goal goal;
-    auto result = call(goal);
+    WaitTicket ticket;
+    auto result = call(ticket);
     if (result || result.error().code != Code::kPending) return result;
     const testing::Signal resumed;
-    if (goal.awaited->wait(goal, [resumed] { resumed.set(); }) != 0) resumed.wait();
+    if (ticket.waitable->wait(ticket, [resumed] { resumed.set(); }) != 0) resumed.wait();
   }
 }
 
@@ -37,7 +37,7 @@ Result<Names> names_in(const ContainerTree& tree, Node directory) {
       place = entry.next;
       return more = true;
     };
-    auto listed = waited([&](Goal& goal) { return tree.list(directory, place, emit, goal); });
+    auto listed = waited([&](WaitTicket& ticket) { return tree.list(directory, place, emit, ticket); });
     if (!listed) return std::move(listed).error();
   }
   return names;
@@ -48,7 +48,7 @@ Result<std::string> bytes_of(const ContainerTree& tree, Node file) {
   constexpr std::uint64_t kPiece = 64 << 10;
   std::string text;
   for (;;) {
-    auto slice = waited([&](Goal& goal) { return tree.read(file, text.size(), kPiece, goal); });
+    auto slice = waited([&](WaitTicket& ticket) { return tree.read(file, text.size(), kPiece, ticket); });
     if (!slice) return std::move(slice).error();
     text += as_text(slice->bytes);
     if (slice->bytes.size() < kPiece) return text;
@@ -67,7 +67,7 @@ Result<std::string> text_of(const ContainerTree& tree, Node node, FileType type)
 
 Shown show(const ContainerTree& tree, Node node) {
   Shown shown;
-  auto attributes = waited([&](Goal& goal) { return tree.attributes(node, goal); });
+  auto attributes = waited([&](WaitTicket& ticket) { return tree.attributes(node, ticket); });
   if (!attributes) return failed(std::move(shown), std::move(attributes).error());
   shown.type = attributes->type;
   shown.size = attributes->size;
@@ -78,7 +78,7 @@ Shown show(const ContainerTree& tree, Node node) {
 }
 
 Result<Node> look_up(const ContainerTree& tree, Node directory, const std::string& name) {
-  return waited([&](Goal& goal) { return tree.lookup(directory, name, goal); });
+  return waited([&](WaitTicket& ticket) { return tree.lookup(directory, name, ticket); });
 }
 
 Names split(const std::string& text) {
@@ -152,7 +152,7 @@ Difference read_again(const ContainerTree& tree, const WholeTree& whole) {
     auto node = nodes.find(path);
     const Shown now = node ? show(tree, *node) : failed({}, std::move(node).error());
     if (now == was) continue;
-    if (now.failure && !lies_in_the_bytes(now.failure->code) && now.failure->code != Code::kNotFound) {
+    if (now.failure && !is_permanent(now.failure->code) && now.failure->code != Code::kNotFound) {
       found.failed.push_back(path);
       found.failures.push_back(*now.failure);
     } else {

@@ -9,7 +9,7 @@
 
 #include "core/formats/registry.h"
 #include "fusefs/commands/verification.h"
-#include "fusefs/opening.h"
+#include "fusefs/open_container.h"
 #include "fusefs/tree/mount_tree.h"
 #include "tests/unit/support/signal.h"
 
@@ -39,11 +39,11 @@ class NamedSource final : public Source {
 template <class Call>
 auto waited(Call&& call) {
   for (;;) {
-    Goal goal;
-    auto result = call(goal);
+    WaitTicket ticket;
+    auto result = call(ticket);
     if (result || result.error().code != Code::kPending) return result;
     const testing::Signal resumed;
-    if (goal.awaited->wait(goal, [resumed] { resumed.set(); }) != 0) resumed.wait();
+    if (ticket.waitable->wait(ticket, [resumed] { resumed.set(); }) != 0) resumed.wait();
   }
 }
 
@@ -102,7 +102,8 @@ class Reader {
     std::uint64_t number = MountTree::kRootNumber;
     while (!path.empty()) {
       const std::size_t slash = std::min(path.find('/'), path.size());
-      const auto child = waited([&](Goal& goal) { return tree_.lookup(number, path.substr(0, slash), goal); });
+      const auto child =
+          waited([&](WaitTicket& ticket) { return tree_.lookup(number, path.substr(0, slash), ticket); });
       if (!child) return std::nullopt;
       number = *child;
       path.remove_prefix(std::min(slash + 1, path.size()));
@@ -122,13 +123,13 @@ class Reader {
     std::vector<Entry> entries;
     std::uint64_t place = 0;
     const auto emit = [&](const MountEntry& entry) {
-      entries.push_back({std::string(entry.name), tree_.look_up(entry), entry.size});
+      entries.push_back({std::string(entry.name), tree_.look_up_and_reference(entry), entry.size});
       place = entry.next;
       return true;
     };
     for (std::size_t before = SIZE_MAX; before != entries.size();) {
       before = entries.size();
-      const auto listed = waited([&](Goal& goal) { return tree_.list(*number, place, emit, goal); });
+      const auto listed = waited([&](WaitTicket& ticket) { return tree_.list(*number, place, emit, ticket); });
       if (!listed) judge(directory, listed.error());
     }
     for (const Entry& entry : entries) take(entry.name, entry.number, entry.size);
@@ -141,13 +142,13 @@ class Reader {
 
   std::optional<std::string> contents(std::string_view name, std::uint64_t number,
                                       std::optional<std::uint64_t> listed) {
-    const auto status = waited([&](Goal& goal) { return tree_.status(number, goal); });
+    const auto status = waited([&](WaitTicket& ticket) { return tree_.status(number, ticket); });
     if (!status) {
       complain(fmt::format("{} has no status: {}", name, to_string(status.error())));
       return std::nullopt;
     }
     if (listed && *listed != status->size) complain(fmt::format("{} is listed with another size", name));
-    const auto slice = waited([&](Goal& goal) { return tree_.read(number, 0, status->size + 1, goal); });
+    const auto slice = waited([&](WaitTicket& ticket) { return tree_.read(number, 0, status->size + 1, ticket); });
     if (!slice) {
       judge(name, slice.error());
       return std::nullopt;
@@ -158,7 +159,7 @@ class Reader {
 
   void judge(std::string_view name, const Error& error) {
     if (error.detail.empty()) complain(fmt::format("{} fails without a reason", name));
-    if (!lies_in_the_bytes(error.code)) complain(fmt::format("{} fails for no reason in the bytes", name));
+    if (!is_permanent(error.code)) complain(fmt::format("{} fails for no reason in the bytes", name));
   }
 
   const MountTree& tree_;

@@ -18,9 +18,9 @@
 #include "core/base/utf8.h"
 #include "core/decoding/descriptor_set.h"
 #include "core/decoding/fields.h"
-#include "core/decoding/given_types.h"
 #include "core/decoding/protobuf_module.h"
 #include "core/decoding/record_decoder.h"
+#include "core/decoding/user_types.h"
 #include "tests/fuzz/expect.h"
 #include "tests/fuzz/message_mutator.h"
 #include "tests/fuzz/random_value.h"
@@ -110,8 +110,8 @@ std::vector<std::string> check_set(const std::string& bytes) {
   return types;
 }
 
-void check_decoder(const testing::ToldContainer& container, const Case& input, GivenTypes given) {
-  const RecordDecoder decoder(container, std::move(given), input.budget());
+void check_decoder(const testing::ToldContainer& container, const Case& input, UserTypes user_types) {
+  const RecordDecoder decoder(container, std::move(user_types), input.budget());
   const ChunkInfo chunk;
   for (const Bytes record : input.messages) {
     std::string line = R"({"size":1)";
@@ -150,7 +150,7 @@ void check_values(const Case& input, const std::string& type) {
 }
 
 void check_given(const Case& input) {
-  auto given = given_types(*input.descriptors, input.type);
+  auto given = user_types(*input.descriptors, input.type);
   if (!given) return expect_judgement(given.error());
   check_decoder(testing::ToldContainer{}, input, std::move(*given));
 }

@@ -12,7 +12,7 @@ namespace {
 constexpr std::uint64_t kCacheBytes = 16 << 20;
 constexpr std::uint64_t kTinyCacheBytes = 4096;  // too small to keep anything useful
 constexpr Catalog::Bounds kTinyBounds{
-    .anchors = 4, .chunks_per_anchor = 2, .kept_places = 8, .damage_rows = 16, .learnt_chunks = 4};
+    .anchors = 4, .chunks_per_anchor = 2, .cached_chunks = 8, .damage_rows = 16, .cached_sizes = 4};
 
 std::shared_ptr<const Source> source_of(Bytes input) {
   auto bytes = Buffer::copy_of(input);  // exact size, so that a sanitizer detects reads past the end

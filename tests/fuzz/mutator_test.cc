@@ -1,5 +1,5 @@
-// Checks that recomputing checksums gives files with valid checksums; otherwise fuzzing would not get past them. Each test
-// runs for every format.
+// Checks that recomputing checksums gives files with valid checksums; otherwise fuzzing would not get past them. Each
+// test runs for every format.
 #include "tests/fuzz/mutator.h"
 
 #include <algorithm>

@@ -28,7 +28,7 @@ using testing::TempFolder;
 using testing::waited;
 
 constexpr Catalog::Bounds kTiny{
-    .anchors = 8, .chunks_per_anchor = 2, .kept_places = 4, .damage_rows = 30, .learnt_chunks = 20};
+    .anchors = 8, .chunks_per_anchor = 2, .cached_chunks = 4, .damage_rows = 30, .cached_sizes = 20};
 constexpr std::size_t kChecksum = 8;
 constexpr std::size_t kKeyEnd = 80;  // after magic, version, flags and the key
 
@@ -69,7 +69,7 @@ struct Answers {
 class Asking {
  public:
   explicit Asking(const std::string& directory) : services_(1 << 20, 1, [](Severity, const std::string&) {}) {
-    services_.index = IndexPlace{directory, "fuzz", std::chrono::milliseconds(0), "fuzz"};
+    services_.index = IndexLocation{directory, "fuzz", std::chrono::milliseconds(0), "fuzz"};
     const auto source = std::make_shared<const KnownFile>();
     store_.emplace("toy", source, toy::open(source, Limits{}).value(), services_, kTiny);
   }
@@ -93,17 +93,18 @@ class Asking {
   }
 
   void ask_of_sums() {
-    if (const auto totals = waited([&](Goal& goal) { return store_->totals(goal); })) {
+    if (const auto totals = waited([&](WaitTicket& ticket) { return store_->size_totals(ticket); })) {
       say("records " + std::to_string(totals->records) + ", bytes " + std::to_string(totals->bytes));
     } else {
       say(totals.error());
     }
-    if (const auto damage = waited([&](Goal& goal) { return store_->damage(goal); })) {
+    if (const auto damage = waited([&](WaitTicket& ticket) { return store_->damage(ticket); })) {
       for (const DamageRow& row : **damage) say(damage_line(row.region));
     } else {
       say(damage.error());
     }
-    const auto stream = waited([&](Goal& goal) { return store_->read_stream(Stream::kLines, 100, 300, goal); });
+    const auto stream =
+        waited([&](WaitTicket& ticket) { return store_->read_stream(Stream::kLines, 100, 300, ticket); });
     if (stream) {
       say(std::string(as_text(stream->bytes)));
     } else {
@@ -112,10 +113,10 @@ class Asking {
   }
 
   void ask_of_record(std::uint64_t ordinal) {
-    const auto place = waited([&](Goal& goal) { return store_->chunk_by_ordinal(ordinal, goal); });
-    if (!place) return say(place.error());
-    expect_in_file(place->chunk);
-    const auto text = store_->read_record({place->chunk, ordinal - place->before.records}, 0, UINT64_MAX);
+    const auto indexed = waited([&](WaitTicket& ticket) { return store_->chunk_by_ordinal(ordinal, ticket); });
+    if (!indexed) return say(indexed.error());
+    expect_in_file(indexed->chunk);
+    const auto text = store_->read_record({indexed->chunk, ordinal - indexed->before.records}, 0, UINT64_MAX);
     if (!text) return say(text.error());
     static const std::set<std::string> records(container_file().records.begin(), container_file().records.end());
     expect(records.contains(std::string(as_text(text->bytes))), "a record is returned that is not in the file");
@@ -123,10 +124,10 @@ class Asking {
   }
 
   void ask_of_chunk(std::uint64_t number) {
-    const auto place = waited([&](Goal& goal) { return store_->chunk_by_number(number, goal); });
-    if (!place) return say(place.error());
-    expect_in_file(place->chunk);
-    say("chunk " + std::to_string(place->chunk.begin));
+    const auto indexed = waited([&](WaitTicket& ticket) { return store_->chunk_by_number(number, ticket); });
+    if (!indexed) return say(indexed.error());
+    expect_in_file(indexed->chunk);
+    say("chunk " + std::to_string(indexed->chunk.begin));
   }
 
   static void expect_in_file(const ChunkInfo& chunk) {
@@ -159,7 +160,7 @@ const Truth& truth() {
 }
 
 bool is_valid(Bytes index) {
-  const IndexBounds bounds{kTiny.anchors, kTiny.chunks_per_anchor, kTiny.damage_rows, kTiny.learnt_chunks};
+  const IndexBounds bounds{kTiny.anchors, kTiny.chunks_per_anchor, kTiny.damage_rows, kTiny.cached_sizes};
   return decode_index(index, bounds).has_value();
 }
 

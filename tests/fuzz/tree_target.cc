@@ -14,8 +14,6 @@ void run_input(Bytes input) {
 
 }  // namespace
 
-Target tree_target() {
-  return {.run_input = run_input, .mutator_for = mutator_by_format};
-}
+Target tree_target() { return {.run_input = run_input, .mutator_for = mutator_by_format}; }
 
 }  // namespace recordfs::fuzz

@@ -32,7 +32,7 @@ class Comparison {
 
   void run() {
     const auto walked = contract::walk(mounted_.container(), size_);
-    const auto totals = waited([&](Goal& goal) { return store_.totals(goal); });
+    const auto totals = waited([&](WaitTicket& ticket) { return store_.size_totals(ticket); });
     if (!totals) return expect_judgement(totals.error());
     compare_chunk_list(walked.chunks());
     for (std::uint64_t number = 0; number < totals->chunks && may_go_on(number); ++number) compare_chunk(number);
@@ -101,15 +101,15 @@ class Comparison {
   }
 
   void compare_chunk(std::uint64_t number) {
-    const auto place = waited([&](Goal& goal) { return store_.chunk_by_number(number, goal); });
-    expect(place.has_value(), "a chunk that was counted is not found");
-    const ChunkInfo& chunk = place->chunk;
+    const auto indexed = waited([&](WaitTicket& ticket) { return store_.chunk_by_number(number, ticket); });
+    expect(indexed.has_value(), "a chunk that was counted is not found");
+    const ChunkInfo& chunk = indexed->chunk;
     const std::string path = ".views/chunks/" + position_name(chunk.begin);
     expect(content(node(path + "/raw")) == raw(chunk.begin, chunk.end), "raw is not the file's bytes");
     check_json(node(path + "/info.json"));
     const auto records = store_.records_in(chunk);
     const std::uint64_t count = records ? *records : 0;
-    const std::uint64_t first = place->before.records;
+    const std::uint64_t first = indexed->before.records;
     expect(first == ordinals_, "the ordinals of a chunk do not follow those before it");
     compare_data(chunk, path);
     compare_lines(path, first, count);
@@ -212,7 +212,7 @@ class Comparison {
     }
   }
 
-  void compare_ends(const Totals& totals) const {
+  void compare_ends(const PrefixSums& totals) const {
     const bool is_all = is_whole_ && ordinals_ == totals.records && totals.chunks <= kMostChunks;
     expect(ordinals_ <= totals.records, "there are more records than were counted");
     const std::uint64_t concat = size_of(node(".views/streams/concat"));
@@ -224,7 +224,7 @@ class Comparison {
   }
 
   void compare_damage() const {
-    const auto damage = waited([&](Goal& goal) { return store_.damage(goal); });
+    const auto damage = waited([&](WaitTicket& ticket) { return store_.damage(ticket); });
     expect(damage.has_value(), "the damage cannot be listed");
     const Content table = content(node(".views/index/damage.tsv"));
     expect(table.has_value(), "the table of damage is unreadable");
@@ -242,7 +242,7 @@ class Comparison {
     }
   }
 
-  void compare_whole_stream(const Totals& totals) {
+  void compare_whole_stream(const PrefixSums& totals) {
     const WholeStream* const stream = mounted_.container().whole_stream();
     if (stream == nullptr) return;
     const std::uint64_t number = node(".views/streams/" + stream->name);

@@ -16,8 +16,6 @@ void run_input(Bytes input) {
 
 }  // namespace
 
-Target views_target() {
-  return {.run_input = run_input, .mutator_for = mutator_by_format};
-}
+Target views_target() { return {.run_input = run_input, .mutator_for = mutator_by_format}; }
 
 }  // namespace recordfs::fuzz

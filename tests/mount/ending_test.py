@@ -78,9 +78,9 @@ class Ending(mounting.Case):
 
     def kill(self, point):
         """Kills the daemon that serves a mount point."""
-        mounting.wait_for(lambda: mounting.keepers(point), "the unmount guard")
+        mounting.wait_for(lambda: mounting.unmount_guards(point), "the unmount guard")
         os.kill(mounting.wait_for(lambda: mounting.daemons(point), "the daemon")[0], signal.SIGKILL)
-        mounting.wait_for(lambda: not mounting.keepers(point) and not mounting.daemons(point), "the end")
+        mounting.wait_for(lambda: not mounting.unmount_guards(point) and not mounting.daemons(point), "the end")
 
     def test_mount_point_of_a_killed_daemon_is_unmounted(self):
         point = self.new_point()
@@ -140,7 +140,7 @@ class Ending(mounting.Case):
         self.assertIsNone(first.daemon.poll())
         os.close(folder)
         self.assertEqual(first.wait(), 0)
-        mounting.wait_for(lambda: len(mounting.keepers(first.point)) == 1, "the first unmount guard to end")
+        mounting.wait_for(lambda: len(mounting.unmount_guards(first.point)) == 1, "the first unmount guard to end")
         self.assertEqual(len(os.listdir(second / "records")), number)
         self.assertEqual(second.unmount(), 0)
         self.assert_nothing_left(second)

@@ -129,7 +129,7 @@ class UnmountGuards(mounting.ConfinedCase):
     def status(self, user=None):
         """Returns {name: value} of the unmount guard's /proc/PID/status, and {number: target} of its descriptors."""
         mounted = self.guarded_mount(user)
-        (guard,) = mounting.keepers(mounted.point)
+        (guard,) = mounting.unmount_guards(mounted.point)
         process = Path(f"/proc/{guard}")
         # It is fully confined once it waits on its socket.
         mounting.wait_for(lambda: re.match(r"\d+ 0x3 ", (process / "syscall").read_text()), "the unmount guard to wait")

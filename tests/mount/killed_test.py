@@ -113,7 +113,7 @@ class KilledDaemons(Reading):
         return mounting.daemons(self.point)[0]
 
     def assert_nothing_left(self):
-        mounting.wait_for(lambda: not mounting.daemons(self.point) and not mounting.keepers(self.point), "the end")
+        mounting.wait_for(lambda: not mounting.daemons(self.point) and not mounting.unmount_guards(self.point), "the end")
         self.assertNotIn(str(self.point), mounting.mounts())
         self.assertEqual(os.listdir(self.point), [])
 
@@ -133,7 +133,7 @@ class KilledDaemons(Reading):
             for number in (signal.SIGKILL, signal.SIGTERM):
                 with self.subTest(in_background=in_background, number=number):
                     daemon = self.mount_anywhere(in_background)
-                    mounting.wait_for(lambda: mounting.keepers(self.point), "the unmount guard")
+                    mounting.wait_for(lambda: mounting.unmount_guards(self.point), "the unmount guard")
                     self.hold()
                     reader = self.start_reading()
                     with self.opened(self.mounted / "streams/concat") as held:
@@ -160,10 +160,10 @@ class DeadMounts(mounting.Case):
 
     def kill_all_of(self, point, name):
         """Kills daemon and unmount guard of the mount that was made with `name`. Its connection is dead afterwards."""
-        mounting.wait_for(lambda: mounting.keepers(name), "the unmount guard")
-        for process in (mounting.keepers(name)[0], mounting.daemons(name)[0]):
+        mounting.wait_for(lambda: mounting.unmount_guards(name), "the unmount guard")
+        for process in (mounting.unmount_guards(name)[0], mounting.daemons(name)[0]):
             os.kill(process, signal.SIGKILL)
-        mounting.wait_for(lambda: not mounting.daemons(name) and not mounting.keepers(name), "the end")
+        mounting.wait_for(lambda: not mounting.daemons(name) and not mounting.unmount_guards(name), "the end")
         self.assertEqual(mounting.mounts()[str(point)][0], "fuse.recordfs")
         mounting.wait_for(lambda: self.is_dead(point), "the connection to be closed")
 

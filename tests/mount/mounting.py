@@ -105,7 +105,7 @@ def _is_keeper(entry):
     return (parent / "cmdline").read_bytes() == (entry / "cmdline").read_bytes()
 
 
-def keepers(point):
+def unmount_guards(point):
     """Ids of the processes that unmount `point` when its daemon ends."""
     return _running(lambda entry, words: os.fsencode(point) in words and _is_keeper(entry))
 

@@ -17,7 +17,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr auto kLook = 1ms;
+constexpr auto kCancellationPoll = 1ms;
 
 }  // namespace
 
@@ -69,7 +69,7 @@ void Crowd::be_a_thread(Visit& visit, unsigned number) {
     shared_->wrong += std::exchange(visit.tally.wrong, 0);
   };
   for (unsigned seen = 0;;) {
-    while (shared_->turn == seen) std::this_thread::sleep_for(kLook);
+    while (shared_->turn == seen) std::this_thread::sleep_for(kCancellationPoll);
     seen = shared_->turn;
     const Phase phase = shared_->phase;
     if (phase == Phase::kEnd) return;
@@ -92,7 +92,7 @@ void Crowd::turn_to(Phase phase) {
 bool Crowd::all_rest() const {
   while (shared_->resting < size_.processes * size_.threads) {
     if (::waitpid(-1, nullptr, WNOHANG) > 0) return false;
-    std::this_thread::sleep_for(kLook);
+    std::this_thread::sleep_for(kCancellationPoll);
   }
   return true;
 }

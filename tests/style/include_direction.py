@@ -2,7 +2,7 @@
 """Includes follow one direction: include_direction.py ROOT prints each violation, and fails on one.
 
     base <- hash <- codec <- formats' contract <- formats/<x> <- formats.cc <- decoding <- store
-         <- fusefs/growth <- fusefs/tree <- fusefs/glue <- fusefs/confinement <- fusefs (options, opening)
+         <- fusefs/follow <- fusefs/tree <- fusefs/glue <- fusefs/confinement <- fusefs (options, open_container)
          <- fusefs/commands <- main
 """
 import sys
@@ -15,7 +15,7 @@ MAIN = "fusefs/main.cc"
 
 # A folder may include itself and earlier layers.
 LAYERS = ["core/base", "core/hash", "core/codec", "core/formats", "core/formats/*", "core/decoding", "core/store",
-          "fusefs/growth", "fusefs/tree", "fusefs/glue", "fusefs/confinement", "fusefs", "fusefs/commands", MAIN]
+          "fusefs/follow", "fusefs/tree", "fusefs/glue", "fusefs/confinement", "fusefs", "fusefs/commands", MAIN]
 
 # The list of formats: the only file that names them all.
 REGISTRY = "core/formats/formats.cc"

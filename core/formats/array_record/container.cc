@@ -48,13 +48,13 @@ std::vector<Fact> ArrayRecordContainer::facts() const {
   return facts;
 }
 
-ArrayRecordContainer::Stretch ArrayRecordContainer::stretch_at(Position at) const {
-  if (at >= ending_.postscript) return {Stretch::Kind::kPostscript, ending_.postscript, size_, 0};
-  if (at >= ending_.footer) return {Stretch::Kind::kFooter, ending_.footer, ending_.postscript, 0};
+ArrayRecordContainer::Section ArrayRecordContainer::section_at(Position at) const {
+  if (at >= ending_.postscript) return {Section::Kind::kPostscript, ending_.postscript, size_, 0};
+  if (at >= ending_.footer) return {Section::Kind::kFooter, ending_.footer, ending_.postscript, 0};
   const auto behind = std::ranges::upper_bound(ending_.index, at, {}, &IndexEntry::begin);
   const Position end = behind == ending_.index.end() ? ending_.footer : behind->begin;
-  if (behind == ending_.index.begin()) return {Stretch::Kind::kHead, 0, end, 0};
-  return {Stretch::Kind::kRecords, (behind - 1)->begin, end, (behind - 1)->records};
+  if (behind == ending_.index.begin()) return {Section::Kind::kHead, 0, end, 0};
+  return {Section::Kind::kRecords, (behind - 1)->begin, end, (behind - 1)->records};
 }
 
 void ArrayRecordContainer::show_as_ending(ChunkInfo& chunk, EndingPart part) {
@@ -63,44 +63,44 @@ void ArrayRecordContainer::show_as_ending(ChunkInfo& chunk, EndingPart part) {
   chunk.records = chunk.decoded_size = 0;
 }
 
-// Returns the step for the unreadable rest of a stretch. Its records, if any, keep their ordinals.
-Step ArrayRecordContainer::lost(ChunkKey key, const Stretch& stretch, std::string reason, const Step& found) const {
+// Returns the step for the unreadable rest of a section. Its records, if any, keep their ordinals.
+Step ArrayRecordContainer::lost(ChunkKey key, const Section& section, std::string reason, const Step& found) const {
   const Position at = key.position;
   Step step;
-  step.damage.push_back(region(at, stretch.end, std::move(reason)));
+  step.damage.push_back(region(at, section.end, std::move(reason)));
   if (!found.damage.empty()) step.damage[0].damage_class = found.damage[0].damage_class;
-  step.next = key_at(stretch.end, size_);
-  if (stretch.kind == Stretch::Kind::kPostscript || stretch.kind == Stretch::Kind::kFooter) {
+  step.next = key_at(section.end, size_);
+  if (section.kind == Section::Kind::kPostscript || section.kind == Section::Kind::kFooter) {
     step.damage[0].records_lost = 0;
     return step;
   }
-  if (stretch.kind != Stretch::Kind::kRecords || at != stretch.begin) return step;
-  const bool may_be = stretch.records > 0 && stretch.records <= limits_.records_per_chunk;
-  if (!may_be || stretch.records > stretch.end - at) return step;
-  step.damage[0].records_lost = stretch.records;
+  if (section.kind != Section::Kind::kRecords || at != section.begin) return step;
+  const bool may_be = section.records > 0 && section.records <= limits_.records_per_chunk;
+  if (!may_be || section.records > section.end - at) return step;
+  step.damage[0].records_lost = section.records;
   ChunkInfo chunk;
   chunk.key = key;
   chunk.begin = at;
-  chunk.end = stretch.end;
+  chunk.end = section.end;
   chunk.kind = kLostKind;
   chunk.codec = "-";
-  chunk.records = stretch.records;
+  chunk.records = section.records;
   step.chunk = chunk;
   return step;
 }
 
-Result<Step> ArrayRecordContainer::scan_stretch(ChunkKey key, const Stretch& stretch) const {
+Result<Step> ArrayRecordContainer::scan_section(ChunkKey key, const Section& section) const {
   const Position at = key.position;
   auto step = riegeli_->scan(key);
   if (!step) return step;
   using riegeli::Framing;
-  if (step->next && Framing::is_searching(*step->next) && Framing::searched(*step->next) < stretch.end) return step;
-  const bool is_there = step->chunk && step->chunk->begin == at && step->chunk->end <= stretch.end;
-  const bool begins = at == stretch.begin && stretch.kind != Stretch::Kind::kHead;
-  // Chunks elsewhere in the stretch are read by the next step.
-  if (!step->chunk && step->next && step->next->position > at && step->next->position < stretch.end) return step;
+  if (step->next && Framing::is_searching(*step->next) && Framing::searched(*step->next) < section.end) return step;
+  const bool is_there = step->chunk && step->chunk->begin == at && step->chunk->end <= section.end;
+  const bool begins = at == section.begin && section.kind != Section::Kind::kHead;
+  // Chunks elsewhere in the section are read by the next step.
+  if (!step->chunk && step->next && step->next->position > at && step->next->position < section.end) return step;
   if (!is_there) {
-    return lost(key, stretch, begins ? "no sound chunk where the footer tells of one" : "no sound chunk", *step);
+    return lost(key, section, begins ? "no sound chunk where the footer tells of one" : "no sound chunk", *step);
   }
   ChunkInfo& chunk = *step->chunk;
   auto part = begins || chunk.records == 0 ? EndingPart::kNone : part_of_ending(*source_, *riegeli_, chunk);
@@ -111,10 +111,10 @@ Result<Step> ArrayRecordContainer::scan_stretch(ChunkKey key, const Stretch& str
     step->damage.push_back(region(chunk.begin, chunk.end, "the footer does not tell of this chunk"));
     step->damage.back().records_lost = 0;
   }
-  if (begins && stretch.kind != Stretch::Kind::kRecords) {
-    show_as_ending(chunk, stretch.kind == Stretch::Kind::kFooter ? EndingPart::kFooter : EndingPart::kPostscript);
+  if (begins && section.kind != Section::Kind::kRecords) {
+    show_as_ending(chunk, section.kind == Section::Kind::kFooter ? EndingPart::kFooter : EndingPart::kPostscript);
   }
-  if (chunk.end == stretch.end || !step->next) step->next = key_at(chunk.end, size_);
+  if (chunk.end == section.end || !step->next) step->next = key_at(chunk.end, size_);
   if (!step->next && !ending_.has_postscript) {
     // The missing bytes have no position, so the region is the last byte of the file.
     step->damage.push_back(region(size_ - 1, size_, "the file ends without a postscript"));
@@ -149,7 +149,7 @@ Result<Step> ArrayRecordContainer::scan_without_index(ChunkKey at) const {
 Result<Step> ArrayRecordContainer::scan(ChunkKey at) const {
   if (at.position >= size_) return Step{};
   if (ending_.flaw) return scan_without_index(at);
-  return scan_stretch(at, stretch_at(at.position));
+  return scan_section(at, section_at(at.position));
 }
 
 Result<std::optional<ChunkInfo>> ArrayRecordContainer::locate(Position at) const {
@@ -161,10 +161,10 @@ Result<std::optional<ChunkInfo>> ArrayRecordContainer::locate(Position at) const
     if (*part != EndingPart::kNone) show_as_ending(**found, *part);
     return found;
   }
-  const Stretch stretch = stretch_at(at);
-  std::optional<ChunkKey> key = ChunkKey{stretch.begin, 0};
+  const Section section = section_at(at);
+  std::optional<ChunkKey> key = ChunkKey{section.begin, 0};
   while (key && key->position <= at && !riegeli::Framing::has_searched_long(*key)) {
-    auto step = scan_stretch(*key, stretch);
+    auto step = scan_section(*key, section);
     if (!step) return std::move(step).error();
     if (step->chunk && step->chunk->end > at) return step->chunk;
     key = step->next;

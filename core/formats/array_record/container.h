@@ -51,7 +51,7 @@ class ArrayRecordContainer final : public Container {
 
  private:
   // An interval of the file: one chunk of interest, followed by padding.
-  struct Stretch {
+  struct Section {
     enum class Kind : std::uint8_t { kHead, kRecords, kFooter, kPostscript };
     Kind kind = Kind::kHead;
     Position begin = 0;
@@ -59,10 +59,10 @@ class ArrayRecordContainer final : public Container {
     std::uint64_t records = 0;  // as stated by the footer
   };
 
-  Stretch stretch_at(Position at) const;
-  Result<Step> scan_stretch(ChunkKey key, const Stretch& stretch) const;
+  Section section_at(Position at) const;
+  Result<Step> scan_section(ChunkKey key, const Section& section) const;
   Result<Step> scan_without_index(ChunkKey at) const;
-  Step lost(ChunkKey key, const Stretch& stretch, std::string reason, const Step& found) const;
+  Step lost(ChunkKey key, const Section& section, std::string reason, const Step& found) const;
   static void show_as_ending(ChunkInfo& chunk, EndingPart part);
   Result<EndingPart> part_shown(const ChunkInfo& chunk) const;
   Result<ChunkInfo> in_riegeli(const ChunkInfo& chunk) const;

@@ -101,7 +101,7 @@ Result<std::optional<Ending>> ending_at(const Container& riegeli, Position foote
   auto read = read_footer(riegeli, **chunk, ending);
   if (!read && read.error().code == Code::kNotFound) return std::optional<Ending>{};
   if (!read) {
-    if (!lies_in_the_bytes(read.error().code)) return std::move(read).error();
+    if (!is_permanent(read.error().code)) return std::move(read).error();
     ending.flaw = std::move(read).error();
   }
   return std::optional<Ending>(std::move(ending));
@@ -230,7 +230,7 @@ Result<std::optional<Ending>> by_footer(const Container& riegeli, Position end) 
   auto read = read_footer(riegeli, **chunk, ending);
   if (read) return std::optional<Ending>(std::move(ending));
   const Code code = read.error().code;
-  if (code != Code::kNotFound && !lies_in_the_bytes(code)) return std::move(read).error();
+  if (code != Code::kNotFound && !is_permanent(code)) return std::move(read).error();
   return std::optional<Ending>{};
 }
 
@@ -289,12 +289,12 @@ Result<EndingPart> part_of_ending(const Source& source, const Container& riegeli
   if (!may_be_footer(chunk, source.size())) return EndingPart::kNone;
   auto decoded = riegeli.decode(chunk);
   if (!decoded) {
-    return lies_in_the_bytes(decoded.error().code) ? Result<EndingPart>(EndingPart::kNone) : std::move(decoded).error();
+    return is_permanent(decoded.error().code) ? Result<EndingPart>(EndingPart::kNone) : std::move(decoded).error();
   }
   Slice held;
   for (std::uint64_t i = 0; i < *chunk.records; ++i) {
     auto record = record_of(**decoded, i, held);
-    if (!record && !lies_in_the_bytes(record.error().code)) return std::move(record).error();
+    if (!record && !is_permanent(record.error().code)) return std::move(record).error();
     if (!record) return EndingPart::kNone;
     const auto head = i == 0 ? parse_head(*record) : std::nullopt;
     const bool is_right = i == 0 ? head && head->chunks == *chunk.records - 1 : parse_entry(*record).has_value();

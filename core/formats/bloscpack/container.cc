@@ -41,7 +41,7 @@ void add_size(std::vector<Fact>& facts, const char* name, std::int64_t size) {
 Result<Buffer> short_metadata(const Source& source, const Limits& limits, Survey& survey) {
   if (survey.refusal || !survey.metadata || survey.metadata->size > kShortMetadata) return Buffer();
   auto metadata = read_metadata(source, survey, limits);
-  if (metadata || !lies_in_the_bytes(metadata.error().code)) return metadata;
+  if (metadata || !is_permanent(metadata.error().code)) return metadata;
   if (metadata.error().code != Code::kLimit) {
     const MetadataHeader& header = *survey.metadata;
     const std::uint64_t digest = header.digest ? digest_size(*header.digest) : 0;

@@ -104,7 +104,7 @@ class BlocksInMemory final : public Chunk {
       return {};
     }
     done.error().position = begin_;
-    if (lies_in_the_bytes(done.error().code)) failures_.emplace(block, done.error());
+    if (is_permanent(done.error().code)) failures_.emplace(block, done.error());
     return done;
   }
 

@@ -27,7 +27,7 @@ Result<void> Surveyor::find_chunks() {
     has_offsets = !*chunk;
   }
   if (!has_offsets) {
-    be_chain(at_);
+    use_sequential_order(at_);
     return {};
   }
   found_.offsets_begin = at_;
@@ -38,7 +38,7 @@ Result<void> Surveyor::find_chunks() {
   return header.dialect == Dialect::kVariable ? find_items() : find_anchors();
 }
 
-void Surveyor::be_chain(Position first) {
+void Surveyor::use_sequential_order(Position first) {
   found_.order = Order::kChain;
   found_.first_chunk = first;
   // The short headers end with the count.
@@ -63,7 +63,7 @@ Result<bool> Surveyor::find_unset() {
   auto chunk = is_chunk(behind);
   if (!chunk) return std::move(chunk).error();
   if (!*chunk && behind != source_.size()) return false;
-  be_chain(behind);
+  use_sequential_order(behind);
   return true;
 }
 
@@ -105,7 +105,7 @@ Result<void> Surveyor::find_anchors() {
 
 Result<void> Surveyor::count_anchors(std::uint64_t offsets) {
   if (offsets > kMostOffsets) {
-    be_chain(found_.first_chunk);
+    use_sequential_order(found_.first_chunk);
     return {};
   }
   const Offsets all(source_, at_, offsets);

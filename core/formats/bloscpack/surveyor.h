@@ -37,7 +37,7 @@ class Surveyor {
 
   // --- the number and positions of chunks
   Result<void> find_chunks();
-  void be_chain(Position first);
+  void use_sequential_order(Position first);
   // Detects offsets that were never written because the writer was interrupted.
   Result<bool> find_unset();
   // Returns the number of offsets according to the header; nullopt if that is unknown or meaningless.

@@ -110,7 +110,7 @@ class Ends {
 // Two keys are equal by chance now and then, but the bytes between them are then not a block of entries.
 Result<bool> is_block(const Source& source, const BlockPlace& place, const Dialect& dialect, const Limits& limits) {
   auto content = read_block(source, place, dialect, limits);
-  if (!content && lies_in_the_bytes(content.error().code)) return false;
+  if (!content && is_permanent(content.error().code)) return false;
   if (!content) return std::move(content).error();
   auto kind = kind_of_block(source, place, dialect, limits);
   if (!kind) return std::move(kind).error();

@@ -121,7 +121,7 @@ Result<bool> block_unpacks(const Source& source, const BlockPlace& place, const 
   if (content) return true;
   const Code code = content.error().code;
   if (code == Code::kLimit || code == Code::kUnsupported) return true;
-  if (lies_in_the_bytes(code)) return false;
+  if (is_permanent(code)) return false;
   return std::move(content).error();
 }
 
@@ -169,7 +169,7 @@ Result<Kind> kind_of_block(const Source& source, const BlockPlace& place, const 
                            const Limits& limits) {
   auto content = read_block(source, place, dialect, limits);
   if (!content) {
-    if (!lies_in_the_bytes(content.error().code)) return std::move(content).error();
+    if (!is_permanent(content.error().code)) return std::move(content).error();
     return Kind::kData;
   }
   const auto extents = split_content(content->view(), dialect.is_rocksdb);

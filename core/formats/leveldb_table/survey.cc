@@ -74,7 +74,7 @@ Result<std::optional<FirstBlock>> find_first_block(const Source& source, std::ui
     const FirstBlock first{dialect, *found->place};
     auto content = read_block(source, first.place, dialect, Limits{});
     if (content) return std::optional(first);
-    if (!lies_in_the_bytes(content.error().code)) return std::move(content).error();
+    if (!is_permanent(content.error().code)) return std::move(content).error();
     if (!best) best = first;
   }
   return best;
@@ -91,7 +91,7 @@ Result<std::optional<FirstBlock>> find_any_block(const Source& source) {
     if (!*found) continue;
     auto content = read_block(source, **found, dialect, Limits{});
     if (content) return std::optional(FirstBlock{dialect, **found});
-    if (!lies_in_the_bytes(content.error().code)) return std::move(content).error();
+    if (!is_permanent(content.error().code)) return std::move(content).error();
   }
   return std::optional<FirstBlock>{};
 }
@@ -119,7 +119,7 @@ Result<bool> has_entries_of_database(const Source& source, const BlockPlace& pla
                                      const Limits& limits) {
   auto content = read_block(source, place, dialect, limits);
   if (!content) {
-    if (!lies_in_the_bytes(content.error().code)) return std::move(content).error();
+    if (!is_permanent(content.error().code)) return std::move(content).error();
     return true;
   }
   const auto extents = split_content(content->view(), dialect.is_rocksdb);
@@ -145,7 +145,7 @@ class Surveyor {
     if (auto told = read_shifted(); !told) return std::move(told).error();
     auto read = survey_.shifted.empty() ? read_indexes() : elsewhere();
     if (!read) {
-      if (!lies_in_the_bytes(read.error().code)) return std::move(read).error();
+      if (!is_permanent(read.error().code)) return std::move(read).error();
       survey_.flaw = std::move(read).error();
       survey_.pieces.clear();
       survey_.data_blocks = 0;
@@ -171,7 +171,7 @@ class Surveyor {
     inner.survey_.dialect = (*there)->dialect;
     inner.survey_.footer = std::move(*there);
     if (auto read = inner.read_indexes(); !read) {
-      return lies_in_the_bytes(read.error().code) ? Result<void>() : std::move(read).error();
+      return is_permanent(read.error().code) ? Result<void>() : std::move(read).error();
     }
     return take_shifted(std::move(inner.survey_), shift);
   }
@@ -220,7 +220,7 @@ class Surveyor {
     const Footer& footer = *survey_.footer;
     if (!footer.flaw.empty()) return Error{Code::kDamage, footer.begin, footer.flaw};
     auto meta = read_meta_index(source_, footer.metaindex, footer.dialect, footer.begin, limits_);
-    if (!meta && !lies_in_the_bytes(meta.error().code)) return std::move(meta).error();
+    if (!meta && !is_permanent(meta.error().code)) return std::move(meta).error();
     // LevelDB's index has one form. RocksDB's is given by properties that the meta index names.
     std::optional<Error> unknown_form;
     if (!meta && footer.dialect.is_rocksdb) unknown_form = meta.error();
@@ -233,7 +233,7 @@ class Surveyor {
     if (blocks.properties) survey_.dialect.is_rocksdb = true;
     if (blocks.properties) {
       auto read = read_properties(source_, *blocks.properties, survey_.dialect, limits_);
-      if (!read && !lies_in_the_bytes(read.error().code)) return std::move(read).error();
+      if (!read && !is_permanent(read.error().code)) return std::move(read).error();
       if (read) survey_.column_family = read->column_family;
       if (read && footer.dialect.is_rocksdb) form = read->index;
       if (!read && footer.dialect.is_rocksdb) unknown_form = std::move(read).error();
@@ -254,7 +254,7 @@ class Surveyor {
           .is_delta_encoded = (bits & 1) != 0, .has_first_keys = (bits & 2) != 0, .has_two_levels = (bits & 4) != 0};
       auto index = read_index(source_, place, survey_.dialect, form, survey_.footer->begin, limits_);
       if (index && index->is_gapless && index->data_blocks > 0) return index;
-      if (!index && !lies_in_the_bytes(index.error().code)) return index;
+      if (!index && !is_permanent(index.error().code)) return index;
     }
     return why;
   }
@@ -276,7 +276,7 @@ class Surveyor {
   // A filter that cannot be parsed is ignored, since lookups do not use it.
   Result<void> take_filter(const BlockPlace& place, const IndexForm& form) {
     auto parts = read_filter_index(source_, place, survey_.dialect, form, survey_.footer->begin, limits_);
-    if (!parts) return lies_in_the_bytes(parts.error().code) ? Result<void>() : std::move(parts).error();
+    if (!parts) return is_permanent(parts.error().code) ? Result<void>() : std::move(parts).error();
     auto& pieces = survey_.pieces;
     std::erase_if(*parts, [&](const Piece& part) { return !has_room(part); });
     const auto others = static_cast<std::ptrdiff_t>(pieces.size());

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "core/formats/recordio/current/runs.h"
+#include "core/formats/recordio/current/chunk_frames.h"
 #include "core/formats/recordio/current/wire.h"
 #include "core/formats/recordio/legacy/wire.h"
 #include "core/formats/recordio/magic.h"
@@ -61,8 +61,8 @@ Result<Detected> detect_by_frames(const Source& source, std::uint64_t limit) {
 
 Result<Detected> detect_by_search(const Source& source, std::uint64_t limit) {
   RunLengths lengths;
-  Runs runs(source, lengths);
-  auto run = runs.search(0, limit);
+  ChunkFrames frames(source, lengths);
+  auto run = frames.search(0, limit);
   if (!run) return std::move(run).error();
   if (run->run) return Detected{Variant::kCurrent, kSound};
   for (Position at = 0; at < std::min(limit, source.size()); at += kPiece) {

@@ -169,7 +169,7 @@ Result<const RiegeliContainer::Described*> RiegeliContainer::described() const {
   const std::scoped_lock lock(mutex_);
   if (!described_) {
     auto attributes = this->attributes(nullptr);
-    if (!attributes && !lies_in_the_bytes(attributes.error().code)) return std::move(attributes).error();
+    if (!attributes && !is_permanent(attributes.error().code)) return std::move(attributes).error();
     if (attributes) {
       Described described;
       for (Attribute& attribute : *attributes) {
@@ -190,7 +190,7 @@ Result<const RiegeliContainer::Described*> RiegeliContainer::described() const {
 Result<std::string_view> RiegeliContainer::record_type() const {
   auto described = this->described();
   if (described) return std::string_view((*described)->type);
-  if (lies_in_the_bytes(described.error().code)) return std::string_view();
+  if (is_permanent(described.error().code)) return std::string_view();
   return std::move(described).error();
 }
 

@@ -269,7 +269,7 @@ Result<Step> Framing::step_over(SoundChunk sound) const {
   const bool is_doubtful = !*goes_on || !sound.broken_block_headers.empty();
   if (is_doubtful && info.stored_size <= kMostInside) {
     auto data = verify_data(source_, info);
-    if (!data && !lies_in_the_bytes(data.error().code)) return std::move(data).error();
+    if (!data && !is_permanent(data.error().code)) return std::move(data).error();
     Position least = info.begin;
     for (Position block = block_at_or_behind(least + 1, place.phase); !data && block < info.end; block += kBlockSize) {
       const bool is_broken = std::ranges::find(sound.broken_block_headers, block, &DamagedRegion::begin) !=

@@ -93,7 +93,7 @@ Result<bool> Resync::has_sound_data(Position begin, const ChunkHeader& header, P
   if (!is_chunk_boundary(begin, phase) || chunk_end(begin, header, phase) > source_.size()) return false;
   auto sound = verify_data(source_, Framing::describe({begin, phase}, header, "-", {}));
   if (sound) return true;
-  if (lies_in_the_bytes(sound.error().code)) return false;
+  if (is_permanent(sound.error().code)) return false;
   return std::move(sound).error();
 }
 

@@ -122,12 +122,12 @@ Result<std::optional<Packing>> find_packing(Bytes head) {
   if (!codec) return none;
   auto stream = open_stream(*codec, head, Tail::kIgnored);
   if (!stream) {
-    if (lies_in_the_bytes(stream.error().code)) return none;
+    if (is_permanent(stream.error().code)) return none;
     return std::move(stream).error();
   }
   std::array<std::byte, kHeaderSize> header;
   auto got = (*stream)->read(header);
-  if (!got && !lies_in_the_bytes(got.error().code)) return std::move(got).error();
+  if (!got && !is_permanent(got.error().code)) return std::move(got).error();
   if (got && *got == 0) return std::optional(Packing{*codec, false});
   if (!got || !sound_length(header)) return none;
   return std::optional(Packing{*codec, true});

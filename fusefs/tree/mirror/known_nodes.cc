@@ -17,8 +17,8 @@ bool is_still(const MirroredNode& node, MirroredType type, const FileState& stat
 KnownNodes::Pointer KnownNodes::add(MirroredNode node) {
   auto added = std::make_shared<const MirroredNode>(std::move(node));
   rows_[added->number].node = added;
-  newest_.erase(place_of(*added));  // with its key, which points into the node before
-  newest_.emplace(place_of(*added), added);
+  newest_.erase(source_path(*added));  // with its key, which points into the node before
+  newest_.emplace(source_path(*added), added);
   return added;
 }
 
@@ -30,8 +30,8 @@ std::uint64_t KnownNodes::add_source(std::size_t source, const FileState& state,
   return given;
 }
 
-KnownNodes::Pointer KnownNodes::look_up(std::size_t source, const std::string& path, MirroredType type,
-                                        const FileState& state, const timespec& now) {
+KnownNodes::Pointer KnownNodes::look_up_and_reference(std::size_t source, const std::string& path, MirroredType type,
+                                                      const FileState& state, const timespec& now) {
   const std::lock_guard lock(mutex_);
   const auto known = newest_.find({source, path});
   Pointer node = known == newest_.end() ? nullptr : known->second;
@@ -49,7 +49,7 @@ KnownNodes::Pointer KnownNodes::find(std::uint64_t number) const {
   return row == rows_.end() ? nullptr : row->second.node;
 }
 
-void KnownNodes::look_up_inside(std::uint64_t number) {
+void KnownNodes::reference_inside(std::uint64_t number) {
   const std::lock_guard lock(mutex_);
   const auto row = rows_.find(number);
   if (row != rows_.end()) ++row->second.inside;
@@ -62,7 +62,7 @@ bool KnownNodes::take_back(std::uint64_t number, std::uint64_t Row::*count, std:
   Row& row = found->second;
   row.*count -= std::min(row.*count, lookups);
   if (row.lookups > 0 || row.inside > 0) return false;
-  const auto newest = newest_.find(place_of(*row.node));
+  const auto newest = newest_.find(source_path(*row.node));
   if (newest != newest_.end() && newest->second == row.node) newest_.erase(newest);
   rows_.erase(found);
   return true;

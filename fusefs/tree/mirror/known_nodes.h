@@ -50,14 +50,14 @@ class KnownNodes {
   std::uint64_t add_source(std::size_t source, const FileState& state, std::optional<std::uint64_t> number);
 
   // The node of a path where something of this type was found in this state, looked up once more.
-  Pointer look_up(std::size_t source, const std::string& path, MirroredType type, const FileState& state,
-                  const timespec& now);
+  Pointer look_up_and_reference(std::size_t source, const std::string& path, MirroredType type, const FileState& state,
+                                const timespec& now);
 
   // Null: the number was never given out, or was forgotten.
   Pointer find(std::uint64_t number) const;
 
   // Something in the container of a number was looked up: its row stays until that is forgotten too.
-  void look_up_inside(std::uint64_t number);
+  void reference_inside(std::uint64_t number);
 
   // Takes lookups of a number, or in its container, back. Returns whether nothing is known of it any more.
   bool forget(std::uint64_t number, std::uint64_t lookups) { return take_back(number, &Row::lookups, lookups); }
@@ -71,24 +71,22 @@ class KnownNodes {
     std::uint64_t lookups = 0;
     std::uint64_t inside = 0;  // lookups in its container
   };
-  struct Place {
+  struct SourcePath {
     std::size_t source = 0;
     std::string_view path;
-    bool operator==(const Place&) const = default;
+    bool operator==(const SourcePath&) const = default;
   };
   struct Hash {
-    std::size_t operator()(const Place& place) const {
-      return std::hash<std::string_view>{}(place.path) + place.source;
-    }
+    std::size_t operator()(const SourcePath& at) const { return std::hash<std::string_view>{}(at.path) + at.source; }
   };
 
-  static Place place_of(const MirroredNode& node) { return {node.source, node.path}; }
+  static SourcePath source_path(const MirroredNode& node) { return {node.source, node.path}; }
   Pointer add(MirroredNode node);
   bool take_back(std::uint64_t number, std::uint64_t Row::*count, std::uint64_t lookups);
 
   mutable std::mutex mutex_;
   std::unordered_map<std::uint64_t, Row> rows_;
-  std::unordered_map<Place, Pointer, Hash> newest_;  // the key points into the node
+  std::unordered_map<SourcePath, Pointer, Hash> newest_;  // the key points into the node
   std::uint64_t next_ = 0;
 };
 

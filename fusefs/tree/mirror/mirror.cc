@@ -45,14 +45,14 @@ Error as_stale(Error error) { return error.code == Code::kNotFound ? stale_error
 
 }  // namespace
 
-Mirror::Mirror(std::vector<MirroredDirectory> directories, MirrorSettings settings, bool is_root, KeptFiles& kept,
-               const Numbering& taken)
+Mirror::Mirror(std::vector<MirroredDirectory> directories, MirrorSettings settings, bool is_root, CachedFiles& cache,
+               const InodeMap& taken)
     : directories_(std::move(directories)),
       settings_(std::move(settings)),
       is_root_(is_root),
       probes_(settings_.probe),
-      containers_(settings_.open, kept, taken),
-      closers_(std::make_shared<Closers>(kSweep, [this] { sweep(); })) {
+      containers_(settings_.open, cache, taken),
+      closers_(std::make_shared<DeferredClosers>(kSweep, [this] { sweep(); })) {
   containers_.close_with(closers_);
   for (std::size_t source = 0; source < directories_.size(); ++source) {
     const FileState& state = directories_[source].directory->state();
@@ -132,7 +132,7 @@ void Mirror::forget_inside(std::uint64_t container, std::uint64_t lookups) {
 
 bool Mirror::is_container_file(int directory, const std::string& name, const FileState& state, const timespec& now) {
   if (const auto known = probes_.find(state, name)) return *known;
-  const auto file = Beneath::open_file_in(directory, name);
+  const auto file = RootedDir::open_file_in(directory, name);
   struct stat st {};
   if (!file || ::fstat(file->number(), &st) != 0 || !state.is_same_file(FileState::of(st))) return false;
   return probes_.ask(*file, state, name, now);
@@ -147,7 +147,7 @@ std::optional<MirroredType> Mirror::type_of(const Looked& found, int directory, 
   return is_container_file(directory, name, found.state, now) ? MirroredType::kContainer : MirroredType::kFile;
 }
 
-Result<FileStatus> Mirror::look_up(std::uint64_t directory, std::string_view name) {
+Result<FileStatus> Mirror::look_up_and_reference(std::uint64_t directory, std::string_view name) {
   const timespec now = current_time();  // before what is found: what changes later shows in a later time
   auto above = node(directory);
   if (!above) return std::move(above).error();
@@ -159,7 +159,8 @@ Result<FileStatus> Mirror::look_up(std::uint64_t directory, std::string_view nam
   if (!found) return std::move(found).error();
   const auto type = type_of(*found, at->descriptor.number(), entry, now);
   if (!type) return place_error(ENOENT);
-  const auto known = nodes_.look_up((*above)->source, joined((*above)->path, name), *type, found->state, now);
+  const auto known =
+      nodes_.look_up_and_reference((*above)->source, joined((*above)->path, name), *type, found->state, now);
   return status_of(*known, found->state);
 }
 
@@ -187,7 +188,7 @@ FileStatus Mirror::status_of(const MirroredNode& node, const FileState& state) c
           .type = type,
           .size = type == FileType::kDirectory ? 0 : state.size,
           .ownership = ownership_of(node.type, state),
-          .lasting = node.type == MirroredType::kContainer ? Lasting::kNumber : Lasting::kNothing};
+          .cache_policy = node.type == MirroredType::kContainer ? CachePolicy::kNumber : CachePolicy::kNone};
 }
 
 Result<FileStatus> Mirror::status(std::uint64_t number) {
@@ -211,7 +212,7 @@ Result<std::string> Mirror::target(std::uint64_t link) const {
   if ((*known)->type != MirroredType::kLink) return place_error(ENOENT);
   auto found = look(**known);
   if (!found) return std::move(found).error();
-  return Beneath::target(*found);
+  return RootedDir::target(*found);
 }
 
 Result<std::shared_ptr<const Descriptor>> Mirror::open_file(const MirroredNode& node) {
@@ -249,7 +250,7 @@ Result<Slice> Mirror::read(std::uint64_t file, std::uint64_t offset, std::uint64
   return owned(std::move(*bytes));
 }
 
-Result<std::shared_ptr<const Mounted>> Mirror::container(std::uint64_t number) {
+Result<std::shared_ptr<const ContainerNode>> Mirror::container(std::uint64_t number) {
   auto known = node(number);
   if (!known) return std::move(known).error();
   const MirroredNode& node = **known;
@@ -276,7 +277,7 @@ Result<std::shared_ptr<DirectoryStream>> Mirror::stream(std::uint64_t directory,
   if (!known) return std::move(known).error();
   auto at = look(**known);
   if (!at) return std::move(at).error();
-  auto descriptor = Beneath::open_directory(*at);
+  auto descriptor = RootedDir::open_directory(*at);
   if (!descriptor) return std::move(descriptor).error();
   auto made = DirectoryStream::of(std::move(*descriptor));
   if (!made) return std::move(made).error();

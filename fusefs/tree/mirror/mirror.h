@@ -10,20 +10,20 @@
 #include <string_view>
 #include <vector>
 
+#include "fusefs/tree/container_node.h"
 #include "fusefs/tree/file_status.h"
-#include "fusefs/tree/mirror/beneath.h"
 #include "fusefs/tree/mirror/directory_stream.h"
 #include "fusefs/tree/mirror/known_nodes.h"
 #include "fusefs/tree/mirror/mirrored_containers.h"
 #include "fusefs/tree/mirror/probes.h"
 #include "fusefs/tree/mirror/recently_used.h"
-#include "fusefs/tree/mounted.h"
+#include "fusefs/tree/mirror/rooted_dir.h"
 
 namespace recordfs {
 
 struct MirroredDirectory {
   std::string name;  // in the mount, where it is not the root
-  std::shared_ptr<const Beneath> directory;
+  std::shared_ptr<const RootedDir> directory;
 };
 
 struct MirrorSettings {
@@ -36,10 +36,10 @@ struct MirrorSettings {
 // forgotten, or never given out, fail with stale_error(), and so do those of what stands there no more.
 class Mirror {
  public:
-  // `is_root`: the one directory is the root of the mount and has its number. `kept` has to outlive this; `taken` are
+  // `is_root`: the one directory is the root of the mount and has its number. `cache` has to outlive this; `taken` are
   // the numbers of the mount's other containers.
-  Mirror(std::vector<MirroredDirectory> directories, MirrorSettings settings, bool is_root, KeptFiles& kept,
-         const Numbering& taken);
+  Mirror(std::vector<MirroredDirectory> directories, MirrorSettings settings, bool is_root, CachedFiles& cache,
+         const InodeMap& taken);
   ~Mirror();
   Mirror(const Mirror&) = delete;
   Mirror& operator=(const Mirror&) = delete;
@@ -53,7 +53,7 @@ class Mirror {
   // REQUIRES of the following: owns(number).
   // What stands in a directory by this name, looked up once more. kNotFound where there is nothing, or nothing that is
   // shown: sockets, fifos and devices.
-  Result<FileStatus> look_up(std::uint64_t directory, std::string_view name);
+  Result<FileStatus> look_up_and_reference(std::uint64_t directory, std::string_view name);
   Result<FileStatus> status(std::uint64_t number);
   Result<std::string> target(std::uint64_t link) const;
   // Up to `length` bytes of a file that passes through: fewer only at its end.
@@ -63,7 +63,7 @@ class Mirror {
   std::uint64_t inode(std::uint64_t number) const;
   std::uint64_t parent_inode(std::uint64_t number) const;
   // The container whose own directory it is; kNotFound: it is none. Otherwise fails as MirroredContainers::get does.
-  Result<std::shared_ptr<const Mounted>> container(std::uint64_t number);
+  Result<std::shared_ptr<const ContainerNode>> container(std::uint64_t number);
 
   // Opens a directory for list(). The number that it returns is never 0.
   Result<std::uint64_t> open_directory(std::uint64_t directory);
@@ -77,8 +77,8 @@ class Mirror {
   std::uint64_t number_of_source(std::size_t source) const { return numbers_[source]; }
 
   // Of the nodes inside containers.
-  std::optional<MirroredContainers::Found> find(std::uint64_t number) const { return containers_.find(number); }
-  void look_up_inside(std::uint64_t container) { nodes_.look_up_inside(container); }
+  std::optional<MirroredContainers::MirroredInode> find(std::uint64_t number) const { return containers_.find(number); }
+  void reference_inside(std::uint64_t container) { nodes_.reference_inside(container); }
   void forget_inside(std::uint64_t container, std::uint64_t lookups);
 
   // Of the filesystems that the directories stand on: bytes and files in use.
@@ -96,7 +96,7 @@ class Mirror {
   static constexpr std::size_t kOpenFiles = 32;
   static constexpr std::size_t kOpenDirectories = 32;
 
-  const Beneath& source_of(const MirroredNode& node) const { return *directories_[node.source].directory; }
+  const RootedDir& source_of(const MirroredNode& node) const { return *directories_[node.source].directory; }
   Result<KnownNodes::Pointer> node(std::uint64_t number) const;
   Result<Looked> look(const MirroredNode& node) const;
   std::string shown_path(const MirroredNode& node) const;
@@ -120,7 +120,7 @@ class Mirror {
   RecentlyUsed<const Descriptor> files_{kOpenFiles};
   RecentlyUsed<DirectoryStream> streams_{kOpenDirectories};
   std::atomic<std::uint64_t> next_stream_{1};
-  const std::shared_ptr<Closers> closers_;
+  const std::shared_ptr<DeferredClosers> closers_;
 };
 
 }  // namespace recordfs

@@ -7,7 +7,7 @@
 namespace recordfs {
 
 Result<std::shared_ptr<const RecordStore>> MirroredContainers::open_store(const MirroredNode& node,
-                                                                          const Beneath& source) const {
+                                                                          const RootedDir& source) const {
   auto file = source.open_file(node.path, node.state.device);
   if (!file) return file.error().code == Code::kNotFound ? stale_error() : std::move(file).error();
   struct stat st {};
@@ -16,33 +16,33 @@ Result<std::shared_ptr<const RecordStore>> MirroredContainers::open_store(const 
   return open_(std::move(*file), source.name() + "/" + node.path);
 }
 
-Result<std::shared_ptr<const Mounted>> MirroredContainers::get(const MirroredNode& node, const Beneath& source,
-                                                               const std::string& shown_path,
-                                                               const Ownership& ownership) {
+Result<std::shared_ptr<const ContainerNode>> MirroredContainers::get(const MirroredNode& node, const RootedDir& source,
+                                                                     const std::string& shown_path,
+                                                                     const Ownership& ownership) {
   if (auto open = recent_.find(node.number)) return open;
   auto store = open_store(node, source);
   if (!store) return std::move(store).error();
-  auto mounted = std::make_unique<Mounted>();
-  mounted->id = node.number;
-  mounted->ownership = ownership;
-  mounted->tree = std::make_unique<const ContainerTree>(std::move(*store), kept_, node.number);
-  const auto wanted = Numbering::wanted(shown_path, mounted->tree->values());
+  auto container_node = std::make_unique<ContainerNode>();
+  container_node->id = node.number;
+  container_node->ownership = ownership;
+  container_node->tree = std::make_unique<const ContainerTree>(std::move(*store), cache_, node.number);
+  const auto wanted = InodeMap::wanted(shown_path, container_node->tree->values());
   const auto begin = ranges_.take(node.number, wanted.begin, wanted.length);
   if (!begin) return Error{.code = Code::kLimit, .detail = "too many containers are known for another one"};
-  mounted->begin = *begin;
-  mounted->inode_begin = wanted.begin;
-  mounted->root_number = node.number;
-  mounted->root_inode = mirrored_inode(shown_path);
-  mounted->is_mirrored = true;
-  auto closer = closers_->of(mounted->tree->store().source().filesystem());
-  return recent_.add(node.number, closed_later<const Mounted>(std::move(closer), std::move(mounted)));
+  container_node->begin = *begin;
+  container_node->inode_begin = wanted.begin;
+  container_node->root_number = node.number;
+  container_node->root_inode = mirrored_inode(shown_path);
+  container_node->is_mirrored = true;
+  auto closer = closers_->of(container_node->tree->store().source().filesystem());
+  return recent_.add(node.number, closed_later<const ContainerNode>(std::move(closer), std::move(container_node)));
 }
 
-std::optional<MirroredContainers::Found> MirroredContainers::find(std::uint64_t number) const {
+std::optional<MirroredContainers::MirroredInode> MirroredContainers::find(std::uint64_t number) const {
   const std::uint64_t kind = number >> kValueBits;
   const auto found = ranges_.find(number % kValuesOfAKind);
   if (kind >= kNodeKinds || !found) return std::nullopt;
-  return Found{found->container, {static_cast<NodeKind>(kind), number % kValuesOfAKind - found->begin}};
+  return MirroredInode{found->container, {static_cast<NodeKind>(kind), number % kValuesOfAKind - found->begin}};
 }
 
 void MirroredContainers::forget(std::uint64_t container) {

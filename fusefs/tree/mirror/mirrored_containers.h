@@ -7,12 +7,12 @@
 #include <string>
 
 #include "core/store/record_store.h"
-#include "fusefs/tree/mirror/beneath.h"
-#include "fusefs/tree/mirror/closer.h"
+#include "fusefs/tree/container_node.h"
+#include "fusefs/tree/mirror/deferred_closer.h"
 #include "fusefs/tree/mirror/known_nodes.h"
 #include "fusefs/tree/mirror/number_ranges.h"
 #include "fusefs/tree/mirror/recently_used.h"
-#include "fusefs/tree/mounted.h"
+#include "fusefs/tree/mirror/rooted_dir.h"
 
 namespace recordfs {
 
@@ -25,22 +25,22 @@ class MirroredContainers {
  public:
   static constexpr std::size_t kMostOpen = 64;
 
-  // `kept` has to outlive this.
-  MirroredContainers(OpenContainer open, KeptFiles& kept, const Numbering& numbering)
-      : open_(std::move(open)), kept_(kept), ranges_(numbering) {}
+  // `cache` has to outlive this.
+  MirroredContainers(OpenContainer open, CachedFiles& cache, const InodeMap& inode_map)
+      : open_(std::move(open)), cache_(cache), ranges_(inode_map) {}
 
   // The container of a node, opened now where it is not open; it stays so while it is held. `shown_path`: its path in
   // the mount. Fails with stale_error() where another file stands there now, or another state of it, as place_error()
   // does, with kLimit where there is no room for its numbers, and as the container's format does.
-  Result<std::shared_ptr<const Mounted>> get(const MirroredNode& node, const Beneath& source,
-                                             const std::string& shown_path, const Ownership& ownership);
+  Result<std::shared_ptr<const ContainerNode>> get(const MirroredNode& node, const RootedDir& source,
+                                                   const std::string& shown_path, const Ownership& ownership);
 
   // Whose node a computed number is: the container's number and the node in it.
-  struct Found {
+  struct MirroredInode {
     std::uint64_t container = 0;
     Node node;
   };
-  std::optional<Found> find(std::uint64_t number) const;
+  std::optional<MirroredInode> find(std::uint64_t number) const;
 
   // The kernel knows nothing of the container any more.
   void forget(std::uint64_t container);
@@ -49,16 +49,16 @@ class MirroredContainers {
   std::size_t open() const { return recent_.size(); }
 
   // `closers` close them from now on.
-  void close_with(std::shared_ptr<Closers> closers) { closers_ = std::move(closers); }
+  void close_with(std::shared_ptr<DeferredClosers> closers) { closers_ = std::move(closers); }
 
  private:
-  Result<std::shared_ptr<const RecordStore>> open_store(const MirroredNode& node, const Beneath& source) const;
+  Result<std::shared_ptr<const RecordStore>> open_store(const MirroredNode& node, const RootedDir& source) const;
 
   const OpenContainer open_;
-  KeptFiles& kept_;
+  CachedFiles& cache_;
   NumberRanges ranges_;
-  std::shared_ptr<Closers> closers_;
-  RecentlyUsed<const Mounted> recent_{kMostOpen};
+  std::shared_ptr<DeferredClosers> closers_;
+  RecentlyUsed<const ContainerNode> recent_{kMostOpen};
 };
 
 }  // namespace recordfs

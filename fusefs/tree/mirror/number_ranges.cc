@@ -5,9 +5,9 @@
 
 namespace recordfs {
 
-NumberRanges::NumberRanges(const Numbering& numbering) {
-  ranges_.emplace(0, Range{kFixedEnd, {}});  // the mount's own root
-  for (const auto& [begin, end] : numbering.taken()) ranges_.insert_or_assign(begin, Range{end, {}});
+NumberRanges::NumberRanges(const InodeMap& inode_map) {
+  ranges_.emplace(0, Range{kStaticEnd, {}});  // the mount's own root
+  for (const auto& [begin, end] : inode_map.taken()) ranges_.insert_or_assign(begin, Range{end, {}});
 }
 
 std::optional<std::uint64_t> NumberRanges::first_free(std::uint64_t from, std::uint64_t length) const {
@@ -37,13 +37,13 @@ void NumberRanges::give_back(std::uint64_t container) {
   begins_.erase(has);
 }
 
-std::optional<NumberRanges::Found> NumberRanges::find(std::uint64_t value) const {
+std::optional<NumberRanges::RangeOwner> NumberRanges::find(std::uint64_t value) const {
   const std::lock_guard lock(mutex_);
   const auto behind = ranges_.upper_bound(value);
   if (behind == ranges_.begin()) return std::nullopt;
   const auto& [begin, range] = *std::prev(behind);
   if (value >= range.end || !range.container) return std::nullopt;
-  return Found{*range.container, begin};
+  return RangeOwner{*range.container, begin};
 }
 
 }  // namespace recordfs

@@ -14,20 +14,20 @@ namespace recordfs {
 // Any thread.
 class NumberRanges {
  public:
-  // Keeps all that `numbering` has given away for ever.
-  explicit NumberRanges(const Numbering& numbering);
+  // Keeps all that `inode_map` has given away for ever.
+  explicit NumberRanges(const InodeMap& inode_map);
 
   // Where a range of `length` values for a container begins: at `wanted` if it is free. A container that has one keeps
   // it. nullopt: there is no room.
   std::optional<std::uint64_t> take(std::uint64_t container, std::uint64_t wanted, std::uint64_t length);
   void give_back(std::uint64_t container);
 
-  struct Found {
+  struct RangeOwner {
     std::uint64_t container = 0;
     std::uint64_t begin = 0;
   };
   // In whose range a value lies.
-  std::optional<Found> find(std::uint64_t value) const;
+  std::optional<RangeOwner> find(std::uint64_t value) const;
 
  private:
   struct Range {

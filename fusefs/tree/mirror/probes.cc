@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/base/caller.h"
+#include "core/base/request_context.h"
 
 namespace recordfs {
 namespace {
@@ -97,7 +97,7 @@ std::optional<bool> Probes::find(const FileState& state, std::string_view name) 
 }
 
 bool Probes::ask(const Descriptor& file, const FileState& state, std::string_view name, const timespec& now) {
-  const Caller caller(Caller::Work::kAny);  // a head is short, and a listing may ask for many
+  const RequestContext context(RequestContext::Work::kAny);  // a head is short, and a listing may ask for many
   auto answer = probe_(Head(file, state.size), name);
   // For want of memory nothing is told of the file: whoever asks hears that, and not that it is no container.
   if (!answer && answer.error().code == Code::kOutOfMemory) throw std::bad_alloc();

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "core/base/read_window.h"
-#include "core/store/walk.h"
+#include "core/store/scanner.h"
 #include "tests/bench/inprocess/benchmarks.h"
 
 namespace recordfs::bench {
@@ -18,12 +18,12 @@ void scan(benchmark::State& state, Subject& subject) {
   for (auto _ : state) {
     const Opened file = subject.open();
     const ReadWindow window(*file.source);  // as in the catalog
-    Walk walk(*file.container, file.source->size(), Depth::kHeaders);
-    while (!walk.at_end()) {
-      if (auto stepped = walk.step(); !stepped) give_up(subject.path(), stepped.error());
+    Scanner scanner(*file.container, file.source->size(), ScanDetail::kHeaders);
+    while (!scanner.at_end()) {
+      if (auto stepped = scanner.step(); !stepped) give_up(subject.path(), stepped.error());
     }
     bytes += file.source->size();
-    records += walk.totals().records;
+    records += scanner.totals().records;
   }
   state.SetBytesProcessed(static_cast<std::int64_t>(bytes));
   state.SetItemsProcessed(static_cast<std::int64_t>(records));

@@ -7,7 +7,7 @@
 
 #include "core/base/read_window.h"
 #include "core/formats/registry.h"
-#include "core/store/walk.h"
+#include "core/store/scanner.h"
 
 namespace recordfs::bench {
 namespace {
@@ -39,10 +39,10 @@ Opened Subject::open() const {
 
 std::vector<ChunkInfo> Subject::chunks(const Container& container) const {
   std::vector<ChunkInfo> found;
-  Walk walk(container, std::filesystem::file_size(path_), Depth::kSizes);
-  while (!walk.at_end() && walk.totals().bytes < kSampleBytes) {
-    if (auto stepped = walk.step(); !stepped) give_up(path_, stepped.error());
-    if (walk.chunk() && walk.chunk()->chunk.records.value_or(1) != 0) found.push_back(walk.chunk()->chunk);
+  Scanner scanner(container, std::filesystem::file_size(path_), ScanDetail::kSizes);
+  while (!scanner.at_end() && scanner.totals().bytes < kSampleBytes) {
+    if (auto stepped = scanner.step(); !stepped) give_up(path_, stepped.error());
+    if (scanner.chunk() && scanner.chunk()->chunk.records.value_or(1) != 0) found.push_back(scanner.chunk()->chunk);
   }
   return found;
 }

@@ -69,11 +69,11 @@ TEST(Code, EachCodeHasItsOwnName) {
 
 TEST(Code, RetryMayHelpUnlessTheCauseIsInTheBytes) {
   for (const Code code : {Code::kDamage, Code::kUnfinished, Code::kStale, Code::kUnsupported, Code::kLimit}) {
-    EXPECT_TRUE(lies_in_the_bytes(code)) << to_string(code);
+    EXPECT_TRUE(is_permanent(code)) << to_string(code);
   }
   for (const Code code : {Code::kNoContainer, Code::kNotFound, Code::kPending, Code::kInterrupted, Code::kChanged,
                           Code::kIo, Code::kOutOfMemory}) {
-    EXPECT_FALSE(lies_in_the_bytes(code)) << to_string(code);
+    EXPECT_FALSE(is_permanent(code)) << to_string(code);
   }
 }
 

@@ -3,7 +3,7 @@
 #include <atomic>
 #include <thread>
 
-#include "core/base/caller.h"
+#include "core/base/request_context.h"
 #include "core/codec/codec.h"
 #include "tests/unit/codec/packers.h"
 #include "tests/unit/support/guarded.h"
@@ -12,7 +12,7 @@ namespace recordfs {
 namespace {
 
 // Returns as many compressible bytes as count as slow.
-std::string slow_text() { return std::string(Caller::kSlow + 1, 'x'); }
+std::string slow_text() { return std::string(RequestContext::kSlow + 1, 'x'); }
 
 using testing::Guarded;
 using testing::Packer;
@@ -41,22 +41,22 @@ std::string read_in_steps(CodecId codec, Bytes stored, std::size_t step) {
 TEST(DecodeStream, NonBlockingThreadIsRefusedTheEndOfALongStream) {
   for (const auto& [codec, pack] : testing::packers()) {
     const std::string stored = pack(slow_text());
-    const Caller quick(Caller::Work::kQuick);
+    const RequestContext quick(RequestContext::Work::kNonBlocking);
     EXPECT_EQ(decompressed_size(codec, as_bytes(stored), UINT64_MAX).error().code, Code::kPending) << to_string(codec);
-    EXPECT_TRUE(Caller::was_refused());
+    EXPECT_TRUE(RequestContext::was_refused());
   }
 }
 
 TEST(DecodeStream, CancellationInterruptsALongRead) {
   for (const auto& [codec, pack] : testing::packers()) {
     const std::string stored = pack(slow_text());
-    std::atomic<bool> gave_up{false};
-    const Caller caller(Caller::Work::kAny, &gave_up);
+    std::atomic<bool> cancelled{false};
+    const RequestContext context(RequestContext::Work::kAny, &cancelled);
     auto stream = open_stream(codec, as_bytes(stored));
     ASSERT_TRUE(stream);
     Guarded out(1 << 20);
     ASSERT_TRUE((*stream)->read(out.span()));
-    gave_up = true;
+    cancelled = true;
     EXPECT_EQ((*stream)->read(out.span()).error().code, Code::kInterrupted) << to_string(codec);
     EXPECT_EQ(decompress(codec, as_bytes(stored), 0, UINT64_MAX).error().code, Code::kInterrupted) << to_string(codec);
   }

@@ -11,8 +11,8 @@
 #include <nlohmann/json.hpp>
 
 #include "core/decoding/descriptor_set.h"
-#include "core/decoding/given_types.h"
 #include "core/decoding/types_cache.h"
+#include "core/decoding/user_types.h"
 #include "tests/unit/decoding/schema.h"
 
 namespace recordfs {
@@ -183,16 +183,16 @@ TEST(Descriptors, ArbitraryBytesAreHandled) {
   EXPECT_GT(usable, 1000);
 }
 
-TEST(GivenTypes, TypeNameIsRequiredIfThereAreSeveral) {
+TEST(UserTypes, TypeNameIsRequiredIfThereAreSeveral) {
   const auto one = testing::serialized(set_of({{"a", "package p; message A { message In {} }"}}));
-  EXPECT_EQ(given_types(*one, "").value().type, "p.A");
-  EXPECT_EQ(given_types(*one, ".p.A.In").value().type, "p.A.In");
-  EXPECT_EQ(given_types(*one, "A").error().detail, "no message type A is in it");
+  EXPECT_EQ(user_types(*one, "").value().type, "p.A");
+  EXPECT_EQ(user_types(*one, ".p.A.In").value().type, "p.A.In");
+  EXPECT_EQ(user_types(*one, "A").error().detail, "no message type A is in it");
   const auto two = testing::serialized(set_of({{"a", "message A {}"}, {"b", "message B {}"}}));
-  EXPECT_EQ(given_types(*two, "").error().code, Code::kNotFound);
-  EXPECT_EQ(given_types(*two, "B").value().type, "B");
-  EXPECT_EQ(given_types("no descriptors", "").error().code, Code::kDamage);
-  EXPECT_EQ(given_types("", "").error().code, Code::kDamage);
+  EXPECT_EQ(user_types(*two, "").error().code, Code::kNotFound);
+  EXPECT_EQ(user_types(*two, "B").value().type, "B");
+  EXPECT_EQ(user_types("no descriptors", "").error().code, Code::kDamage);
+  EXPECT_EQ(user_types("", "").error().code, Code::kDamage);
 }
 
 }  // namespace

@@ -184,7 +184,7 @@ TEST(StreamedChunk, FailureHasAReason) {
     for (const std::size_t index : std::vector<std::size_t>{3, 3, 9}) {
       const auto record = read_record(*chunk, index);
       ASSERT_FALSE(record);
-      EXPECT_TRUE(lies_in_the_bytes(record.error().code));
+      EXPECT_TRUE(is_permanent(record.error().code));
       EXPECT_EQ(record.error().position, 77u);
     }
   }

@@ -47,7 +47,7 @@ class Confinement : public ::testing::Test {
   int inside(const std::function<bool()>& tried) const {
     const pid_t child = ::fork();
     if (child == 0) {
-      const auto kept = confine(reach());
+      const auto kept = confine(allowed());
       if (!kept.empty()) ::_exit(kNotConfined);
       errno = 0;
       ::_exit(tried() ? 0 : errno);
@@ -64,8 +64,8 @@ class Confinement : public ::testing::Test {
   static constexpr int kNotConfined = 255;
 
  private:
-  Reach reach() const {
-    Reach within;
+  AllowedPaths allowed() const {
+    AllowedPaths within;
     for (const char* name : {"source", "single"}) within.readable.push_back(found_at(path(name)));
     within.saved.push_back(found_at(path("saved")));
     return within;

@@ -51,7 +51,7 @@ TEST(Contents, ChunkInfoIsTheSameBeforeAndAfterTheScan) {
   Names before;
   for (std::size_t i = 0; i < 4; ++i) before.push_back(tree.read(chunk_path(toy, i) + "/info.json"));
   ASSERT_FALSE(toy.store->state().complete);
-  ASSERT_TRUE(waited([&](Goal& goal) { return toy.store->counts(goal); }));
+  ASSERT_TRUE(waited([&](WaitTicket& ticket) { return toy.store->record_totals(ticket); }));
   for (std::size_t i = 0; i < 4; ++i) EXPECT_EQ(tree.read(chunk_path(toy, i) + "/info.json"), before[i]);
 }
 
@@ -150,9 +150,9 @@ TEST(Contents, UnreadableTrailerHasASizeOnlyIfTheFailureIsPermanent) {
         "toy", toy.source, std::make_unique<NoTrailer>(toy::open(toy.source, Limits{}).value(), code), toy.services);
     const ToyTree tree(toy);
     const std::uint64_t number = tree.find("trailer").value();
-    Goal goal;
-    const auto status = tree->status(number, goal);
-    EXPECT_EQ(tree->read(number, 0, 1, goal).error().code, code);
+    WaitTicket ticket;
+    const auto status = tree->status(number, ticket);
+    EXPECT_EQ(tree->read(number, 0, 1, ticket).error().code, code);
     EXPECT_EQ(status.has_value(), code == Code::kDamage);
     if (status) {
       EXPECT_EQ(status->size, 1u);
@@ -173,9 +173,9 @@ TEST(Contents, TemporaryFailureFailsInfoInsteadOfBeingShown) {
   toy.store = std::make_shared<RecordStore>(
       "toy", toy.source, std::make_unique<Forgetful>(toy::open(toy.source, Limits{}).value()), toy.services);
   const ToyTree tree(toy);
-  Goal goal;
+  WaitTicket ticket;
   for (const std::string& path : {std::string("info.json"), chunk_path(toy, 0) + "/info.json"}) {
-    EXPECT_EQ(tree->status(tree.find(path).value(), goal).error().code, Code::kIo) << path;
+    EXPECT_EQ(tree->status(tree.find(path).value(), ticket).error().code, Code::kIo) << path;
   }
   EXPECT_EQ(tree.child(tree.find("metadata").value(), "x").error().code, Code::kIo);
 }
@@ -211,7 +211,7 @@ TEST(Contents, EveryFileReadInPiecesEqualsTheWhole) {
     const std::string whole = tree.read(number);
     ASSERT_FALSE(whole.empty());
     for (std::size_t offset = 0; offset <= whole.size() + 1; ++offset) {
-      const auto piece = waited([&](Goal& goal) { return tree->read(number, offset, 5, goal); });
+      const auto piece = waited([&](WaitTicket& ticket) { return tree->read(number, offset, 5, ticket); });
       ASSERT_EQ(text_of(piece.value()), offset < whole.size() ? whole.substr(offset, 5) : "") << path;
     }
   }

@@ -123,7 +123,7 @@ TEST(Documents, AreReadInPieces) {
   const auto number = tree.find("records/2.json").value();
   const std::string whole = tree.read(number);
   for (std::size_t offset = 0; offset <= whole.size() + 1; ++offset) {
-    const auto piece = waited([&](Goal& goal) { return tree->read(number, offset, 3, goal); });
+    const auto piece = waited([&](WaitTicket& ticket) { return tree->read(number, offset, 3, ticket); });
     ASSERT_EQ(text_of(piece.value()), offset < whole.size() ? whole.substr(offset, 3) : "");
   }
 }
@@ -176,9 +176,9 @@ TEST(Documents, HaveJsonAsTheirMimeType) {
            {"records/1.json", "application/json"}, {chunk_of(toy, 0) + "/records.jsonl", "application/x-ndjson"}}) {
     const auto number = tree.find(path).value();
     EXPECT_EQ(tree->extended_names(number), std::string("user.mime_type\0", 15));
-    Goal goal;
-    EXPECT_EQ(tree->extended_attribute(number, "user.mime_type", goal).value(), type);
-    EXPECT_FALSE(tree->extended_attribute(number, "user.recordfs.ordinal", goal));
+    WaitTicket ticket;
+    EXPECT_EQ(tree->extended_attribute(number, "user.mime_type", ticket).value(), type);
+    EXPECT_FALSE(tree->extended_attribute(number, "user.recordfs.ordinal", ticket));
   }
 }
 
@@ -266,12 +266,13 @@ TEST(RecordsOfAChunk, AreReadInAnyPieces) {
     std::string pieces;
     for (std::size_t i = 0; pieces.size() < whole.size(); ++i) {
       const std::size_t length = 1 + i * 7919 % 100000;
-      pieces += text_of(waited([&](Goal& goal) { return tree->read(number, pieces.size(), length, goal); }).value());
+      pieces += text_of(
+          waited([&](WaitTicket& ticket) { return tree->read(number, pieces.size(), length, ticket); }).value());
     }
     EXPECT_EQ(pieces, whole);
     for (std::size_t i = 0; i < 200; ++i) {
       const std::size_t offset = i * 104729 % whole.size();
-      const auto piece = waited([&](Goal& goal) { return tree->read(number, offset, 5000, goal); });
+      const auto piece = waited([&](WaitTicket& ticket) { return tree->read(number, offset, 5000, ticket); });
       ASSERT_EQ(text_of(piece.value()), whole.substr(offset, 5000));
     }
   }
@@ -304,8 +305,8 @@ TEST(RecordsOfAChunk, WaitForTheCatalogToCountEarlierRecords) {
   gate.close_from(toy.file.begins[2]);
   EXPECT_EQ(lines_of(tree.read(chunk_of(toy, 1) + "/records.jsonl")).at(0)["ordinal"], 3);
   gate.wait_until_held();
-  Goal goal;
-  EXPECT_EQ(tree->status(number, goal).error().code, Code::kPending);
+  WaitTicket ticket;
+  EXPECT_EQ(tree->status(number, ticket).error().code, Code::kPending);
   gate.open();
   EXPECT_EQ(lines_of(tree.read(number)).at(0)["ordinal"], 12);
 }
@@ -318,9 +319,9 @@ TEST(RecordsOfAChunk, AreReadableAfterATemporaryFailure) {
   const ToyTree tree(toy);
   const auto number = tree.find(chunk_of(toy, 1) + "/records.jsonl").value();
   ASSERT_FALSE(tree.read(chunk_of(toy, 3) + "/records.jsonl").empty()) << "the catalog has scanned it";
-  Goal goal;
+  WaitTicket ticket;
   source->fail(1, {.code = Code::kIo, .detail = "a bad day"});
-  EXPECT_EQ(tree->status(number, goal).error().code, Code::kIo);
+  EXPECT_EQ(tree->status(number, ticket).error().code, Code::kIo);
   EXPECT_EQ(lines_of(tree.read(number)).size(), 3u);
 }
 
@@ -379,8 +380,8 @@ TEST(DocumentsOfParts, OfASliceBeyondTheRecordFail) {
   parts[0].extent.size = 1000;
   TellingStore toy({}, parts);
   const ToyTree tree(toy);
-  Goal goal;
-  EXPECT_EQ(tree->status(tree.find(".views/inside/000000004/a.json").value(), goal).error().code, Code::kChanged);
+  WaitTicket ticket;
+  EXPECT_EQ(tree->status(tree.find(".views/inside/000000004/a.json").value(), ticket).error().code, Code::kChanged);
 }
 
 }  // namespace

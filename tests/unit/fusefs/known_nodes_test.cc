@@ -7,7 +7,7 @@
 
 #include <gtest/gtest.h>
 
-#include "fusefs/tree/mirror/closer.h"
+#include "fusefs/tree/mirror/deferred_closer.h"
 #include "fusefs/tree/mirror/number_ranges.h"
 #include "fusefs/tree/mirror/recently_used.h"
 #include "tests/unit/support/signal.h"
@@ -25,7 +25,7 @@ FileState state(std::uint64_t inode, std::uint64_t size = 10, timespec changed =
 
 std::uint64_t number_of(KnownNodes& nodes, const FileState& found, MirroredType type = MirroredType::kFile,
                         const timespec& now = kNow) {
-  return nodes.look_up(0, "a/file", type, found, now)->number;
+  return nodes.look_up_and_reference(0, "a/file", type, found, now)->number;
 }
 
 TEST(KnownNodes, NumberIsKeptWhileTheFileIsUnchanged) {
@@ -34,8 +34,8 @@ TEST(KnownNodes, NumberIsKeptWhileTheFileIsUnchanged) {
   EXPECT_TRUE(KnownNodes::is_mirrored(number));
   EXPECT_EQ(number_of(nodes, state(5)), number);
   EXPECT_EQ(nodes.find(number)->path, "a/file");
-  EXPECT_NE(nodes.look_up(0, "a/other", MirroredType::kFile, state(5), kNow)->number, number);
-  EXPECT_NE(nodes.look_up(1, "a/file", MirroredType::kFile, state(5), kNow)->number, number);
+  EXPECT_NE(nodes.look_up_and_reference(0, "a/other", MirroredType::kFile, state(5), kNow)->number, number);
+  EXPECT_NE(nodes.look_up_and_reference(1, "a/file", MirroredType::kFile, state(5), kNow)->number, number);
 }
 
 TEST(KnownNodes, NewStateGetsANewNumberAndTheOldOneKeepsItsMeaning) {
@@ -84,14 +84,14 @@ TEST(KnownNodes, IsForgottenWithItsLastLookup) {
   KnownNodes nodes;
   const std::uint64_t number = number_of(nodes, state(5), MirroredType::kContainer);
   EXPECT_EQ(number_of(nodes, state(5), MirroredType::kContainer), number);
-  nodes.look_up_inside(number);
+  nodes.reference_inside(number);
   EXPECT_FALSE(nodes.forget(number, 2));
   EXPECT_TRUE(nodes.find(number));
   EXPECT_TRUE(nodes.forget_inside(number, 1));
   EXPECT_FALSE(nodes.find(number));
   EXPECT_EQ(nodes.size(), 0u);
   EXPECT_FALSE(nodes.forget(number, 1));
-  nodes.look_up_inside(number);
+  nodes.reference_inside(number);
   EXPECT_NE(number_of(nodes, state(5), MirroredType::kContainer), number) << "numbers are not used again";
 }
 
@@ -110,7 +110,7 @@ TEST(KnownNodes, ManyThreadsLookUpAndForget) {
     threads.emplace_back([&, thread] {
       for (std::uint64_t i = 0; i < 2000; ++i) {
         const std::uint64_t number = number_of(nodes, state(i % 3 + thread % 2));
-        nodes.look_up_inside(number);
+        nodes.reference_inside(number);
         nodes.forget(number, 1);
         nodes.forget_inside(number, 1);
       }
@@ -121,7 +121,7 @@ TEST(KnownNodes, ManyThreadsLookUpAndForget) {
 }
 
 TEST(NumberRanges, RangeIsAtTheWantedPositionUnlessTaken) {
-  Numbering taken;
+  InodeMap taken;
   taken.add("container", 100000);
   const auto [begin, end] = taken.taken().front();
   NumberRanges ranges(taken);
@@ -142,10 +142,10 @@ TEST(NumberRanges, RangeIsAtTheWantedPositionUnlessTaken) {
 
 TEST(NumberRanges, WrapsAroundAndFailsWhenFull) {
   constexpr std::uint64_t kValues = std::uint64_t{1} << kValueBits;
-  NumberRanges ranges{Numbering{}};
+  NumberRanges ranges{InodeMap{}};
   EXPECT_EQ(ranges.take(1, kValues - 1000, 1000), kValues - 1000);
-  EXPECT_EQ(ranges.take(2, kValues - 500, 1000), kFixedEnd);
-  EXPECT_EQ(ranges.take(3, 0, kValues / 2), kFixedEnd + 1000);
+  EXPECT_EQ(ranges.take(2, kValues - 500, 1000), kStaticEnd);
+  EXPECT_EQ(ranges.take(3, 0, kValues / 2), kStaticEnd + 1000);
   EXPECT_FALSE(ranges.take(4, 0, kValues / 2));
   ranges.give_back(3);
   EXPECT_TRUE(ranges.take(4, 0, kValues / 2));
@@ -166,15 +166,15 @@ TEST(RecentlyUsed, KeepsTheMostRecentlyUsed) {
   EXPECT_EQ(kept.size(), 0u);
 }
 
-TEST(Closer, ClosesOnItsOwnThreadAndBeforeItsDestructionEnds) {
+TEST(DeferredCloser, ClosesOnItsOwnThreadAndBeforeItsDestructionEnds) {
   std::vector<std::thread::id> closed_by;
   {
-    Closer closer(std::chrono::hours(1), [] {});
+    DeferredCloser closer(std::chrono::hours(1), [] {});
     closer.wake();
     closer.later({[&] { closed_by.push_back(std::this_thread::get_id()); }});
   }
   ASSERT_EQ(closed_by.size(), 1u);
-  Closer closer(std::chrono::hours(1), [] {});
+  DeferredCloser closer(std::chrono::hours(1), [] {});
   closer.later({[&] { closed_by.push_back(std::this_thread::get_id()); }});
   EXPECT_EQ(closed_by.size(), 1u) << "without a thread it waits for the end";
   closer.stop();
@@ -183,10 +183,10 @@ TEST(Closer, ClosesOnItsOwnThreadAndBeforeItsDestructionEnds) {
   EXPECT_EQ(closed_by.size(), 3u) << "and after the end it closes at once";
 }
 
-TEST(Closers, HungFilesystemDelaysNoOther) {
+TEST(DeferredClosers, HungFilesystemDelaysNoOther) {
   const Signal hangs;
   const Signal released;
-  Closers closers(std::chrono::hours(1), [] {});
+  DeferredClosers closers(std::chrono::hours(1), [] {});
   const auto close = [&](std::uint64_t filesystem, std::function<void()> task) {
     const auto closer = closers.of(filesystem);
     closer->wake();

@@ -13,12 +13,12 @@ Node part(std::uint64_t address, std::uint64_t number) { return {NodeKind::kPart
 TEST(KnownRecords, KeyAndRecordOfTheSameNumberAreDistinct) {
   KnownRecords known;
   const std::uint64_t number = UINT64_MAX;
-  const std::uint64_t key = known.look_up(0, {NodeKind::kKey, number});
-  const std::uint64_t inside = known.look_up(0, part(number, 0));
+  const std::uint64_t key = known.look_up_and_reference(0, {NodeKind::kKey, number});
+  const std::uint64_t inside = known.look_up_and_reference(0, part(number, 0));
   EXPECT_NE(key, inside);
   EXPECT_EQ(known.find(key)->node, (Node{NodeKind::kKey, number}));
   EXPECT_EQ(known.find(inside)->node, part(number, 0));
-  EXPECT_EQ(known.look_up(0, {NodeKind::kKey, number}), key);
+  EXPECT_EQ(known.look_up_and_reference(0, {NodeKind::kKey, number}), key);
   known.forget(key, 2);
   EXPECT_EQ(known.find(key), std::nullopt);
   EXPECT_EQ(known.rows(), 1u);
@@ -31,7 +31,7 @@ TEST(KnownRecords, NumberFindsWhatItWasAssignedTo) {
   for (const std::size_t container : {std::size_t{0}, std::size_t{7}}) {
     for (const std::uint64_t address : {std::uint64_t{0}, std::uint64_t{1}, largest}) {
       for (const std::uint64_t number : {std::uint64_t{1}, last_part}) {
-        const std::uint64_t given = known.look_up(container, part(address, number));
+        const std::uint64_t given = known.look_up_and_reference(container, part(address, number));
         EXPECT_TRUE(KnownRecords::is_known(given));
         const auto found = known.find(given);
         ASSERT_TRUE(found);
@@ -45,20 +45,20 @@ TEST(KnownRecords, NumberFindsWhatItWasAssignedTo) {
 
 TEST(KnownRecords, PartKeepsItsNumberWhileItsRecordIsKnown) {
   KnownRecords known;
-  const std::uint64_t first = known.look_up(0, part(5, 1));
-  const std::uint64_t second = known.look_up(0, part(5, 2));
+  const std::uint64_t first = known.look_up_and_reference(0, part(5, 1));
+  const std::uint64_t second = known.look_up_and_reference(0, part(5, 2));
   EXPECT_NE(first, second);
-  EXPECT_EQ(known.look_up(0, part(5, 1)), first);
+  EXPECT_EQ(known.look_up_and_reference(0, part(5, 1)), first);
   known.forget(first, 2);
-  EXPECT_EQ(known.look_up(0, part(5, 1)), first);
+  EXPECT_EQ(known.look_up_and_reference(0, part(5, 1)), first);
   EXPECT_EQ(known.rows(), 1u);
 }
 
 TEST(KnownRecords, RowIsRemovedWithTheLastLookup) {
   KnownRecords known;
-  const std::uint64_t first = known.look_up(0, part(5, 1));
-  known.look_up(0, part(5, 1));
-  const std::uint64_t second = known.look_up(0, part(5, 2));
+  const std::uint64_t first = known.look_up_and_reference(0, part(5, 1));
+  known.look_up_and_reference(0, part(5, 1));
+  const std::uint64_t second = known.look_up_and_reference(0, part(5, 2));
   known.forget(first, 2);
   EXPECT_TRUE(known.find(second));
   known.forget(second, 1);
@@ -68,15 +68,15 @@ TEST(KnownRecords, RowIsRemovedWithTheLastLookup) {
 
 TEST(KnownRecords, FreedNumberIsNotReusedAtOnce) {
   KnownRecords known;
-  const std::uint64_t old = known.look_up(0, part(5, 1));
+  const std::uint64_t old = known.look_up_and_reference(0, part(5, 1));
   known.forget(old, 1);
-  EXPECT_NE(known.look_up(0, part(6, 1)), old);
+  EXPECT_NE(known.look_up_and_reference(0, part(6, 1)), old);
   EXPECT_FALSE(known.find(old));
 }
 
 TEST(KnownRecords, UnassignedNumberIsUnknownAndCannotBeForgotten) {
   KnownRecords known;
-  const std::uint64_t given = known.look_up(0, part(5, 1));
+  const std::uint64_t given = known.look_up_and_reference(0, part(5, 1));
   for (const std::uint64_t other : {std::uint64_t{0}, std::uint64_t{1}, given + (std::uint64_t{1} << 24), ~given,
                                     given & ~(std::uint64_t{31} << kValueBits)}) {
     EXPECT_FALSE(known.find(other)) << other;
@@ -95,7 +95,7 @@ TEST(KnownRecords, ThreadsLookUpAndForgetTheSameRecords) {
       threads.emplace_back([&known] {
         for (std::uint64_t i = 0; i < 5000; ++i) {
           const Node wanted = part(i % 3, 1 + i % 5);
-          const std::uint64_t given = known.look_up(0, wanted);
+          const std::uint64_t given = known.look_up_and_reference(0, wanted);
           EXPECT_EQ(known.find(given)->node, wanted);
           known.forget(given, 1);
         }

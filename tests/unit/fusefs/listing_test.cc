@@ -42,7 +42,7 @@ std::size_t expect_listings_true(const ToyTree& tree, std::uint64_t directory) {
 }
 
 void expect_tree_true(const toy::Shape& shape) {
-  ToyStore toy(shape, {.anchors = 2, .chunks_per_anchor = 2, .kept_places = 2});
+  ToyStore toy(shape, {.anchors = 2, .chunks_per_anchor = 2, .cached_chunks = 2});
   const ToyTree tree(toy);
   const std::size_t visible = expect_listings_true(tree, MountTree::kRootNumber);
   const std::size_t hidden = expect_listings_true(tree, tree.find(".views").value());
@@ -135,30 +135,30 @@ TEST(Listing, WaitsOnlyUntilTheCatalogHasReachedIt) {
   const std::uint64_t records = tree.find("records").value();
   EXPECT_EQ(tree.list(records, 0, 9).size(), 9u);
   gate.wait_until_held();
-  Goal goal;
+  WaitTicket ticket;
   const auto emit = [](const MountEntry&) { return true; };
-  EXPECT_TRUE(tree->list(records, 5, emit, goal));
-  EXPECT_EQ(tree->list(records, 9, emit, goal).error().code, Code::kPending);
-  EXPECT_EQ(goal.value, 9u);
+  EXPECT_TRUE(tree->list(records, 5, emit, ticket));
+  EXPECT_EQ(tree->list(records, 9, emit, ticket).error().code, Code::kPending);
+  EXPECT_EQ(ticket.value, 9u);
   gate.open();
   EXPECT_EQ(tree.list(records).size(), 18u);
 }
 
 TEST(Listing, FailureEndsTheListingAndIsReturnedByTheNextCall) {
-  ToyStore toy({.chunks = 6}, {.anchors = 4, .chunks_per_anchor = 2, .kept_places = 1});
+  ToyStore toy({.chunks = 6}, {.anchors = 4, .chunks_per_anchor = 2, .cached_chunks = 1});
   const ToyTree tree(toy);
-  ASSERT_TRUE(waited([&](Goal& goal) { return toy.store->counts(goal); }));
+  ASSERT_TRUE(waited([&](WaitTicket& ticket) { return toy.store->record_totals(ticket); }));
   const std::uint64_t chunks = tree.find(".views/chunks").value();
   std::size_t seen = 0;
-  Goal goal;
+  WaitTicket ticket;
   const auto failing_after_first = [&](const MountEntry&) {
     toy.source->fail(1000, bad_sector());
     ++seen;
     return true;
   };
-  EXPECT_TRUE(tree->list(chunks, 0, failing_after_first, goal));
+  EXPECT_TRUE(tree->list(chunks, 0, failing_after_first, ticket));
   ASSERT_EQ(seen, 2u);
-  EXPECT_EQ(tree->list(chunks, seen, failing_after_first, goal).error().code, Code::kIo);
+  EXPECT_EQ(tree->list(chunks, seen, failing_after_first, ticket).error().code, Code::kIo);
   toy.source->fail(0, {});
   EXPECT_EQ(tree.list(chunks).size(), 6u);
 }

@@ -25,7 +25,7 @@ class MirrorTest : public ::testing::Test {
   }
   std::unique_ptr<MountTree> new_tree(bool nested) {
     std::vector<MountSource> sources;
-    sources.emplace_back(MirroredDirectory{"folder", Beneath::open(folder.path()).value()});
+    sources.emplace_back(MirroredDirectory{"folder", RootedDir::open(folder.path()).value()});
     const auto probe = [this](const Source& source, std::string_view) -> Result<bool> {
       ++probes;
       auto head = read_up_to(source, 0, 8);
@@ -50,7 +50,7 @@ class MirrorTest : public ::testing::Test {
       const std::size_t slash = path.find('/');
       const std::string name(path.substr(0, slash));
       const std::uint64_t directory = found->number;
-      found = waited([&](Goal& goal) { return tree().look_up(directory, name, goal); });
+      found = waited([&](WaitTicket& ticket) { return tree().look_up_and_reference(directory, name, ticket); });
       path = slash == std::string_view::npos ? std::string_view() : path.substr(slash + 1);
     }
     return found;
@@ -59,7 +59,7 @@ class MirrorTest : public ::testing::Test {
   Code failure(std::string_view path) { return look_up(path).error().code; }
 
   std::string read(std::uint64_t number) {
-    const auto slice = waited([&](Goal& goal) { return tree().read(number, 0, 1u << 20, goal); });
+    const auto slice = waited([&](WaitTicket& ticket) { return tree().read(number, 0, 1u << 20, ticket); });
     if (slice) return text_of(*slice);
     return slice.error().os_error == ESTALE ? "stale" : std::string(to_string(slice.error().code));
   }
@@ -106,8 +106,8 @@ TEST_F(MirrorTest, ShowsFilesLinksFoldersAndContainers) {
   EXPECT_EQ(failure("sub/fifo"), Code::kNotFound);
   EXPECT_EQ(failure("sub/none"), Code::kNotFound);
   for (const char* name : {"..", ".", "", "sub/../sub"}) {
-    Goal goal;
-    EXPECT_EQ(tree().look_up(MountTree::kRootNumber, name, goal).error().code, Code::kNotFound) << name;
+    WaitTicket ticket;
+    EXPECT_EQ(tree().look_up_and_reference(MountTree::kRootNumber, name, ticket).error().code, Code::kNotFound) << name;
   }
 }
 
@@ -143,8 +143,8 @@ TEST_F(MirrorTest, ProbePastTheEndOfAShortFileGetsNoBytes) {
     const auto behind = read_up_to(source, 64, 8);
     return behind && behind->size() == 0 && source.size() == 5;
   });
-  const auto directory = Beneath::open(folder.path()).value();
-  const auto file = Beneath::open_file_in(directory->look("")->descriptor.number(), "file");
+  const auto directory = RootedDir::open(folder.path()).value();
+  const auto file = RootedDir::open_file_in(directory->look("")->descriptor.number(), "file");
   ASSERT_TRUE(file);
   EXPECT_TRUE(short_file.ask(*file, FileState{.size = 5}, "file", current_time()));
 }
@@ -162,8 +162,8 @@ TEST_F(MirrorTest, ReplacedContainerIsReopenedAndTheOldOneIsStale) {
     number("more" + std::to_string(i) + "/records");
   }
   EXPECT_EQ(read(record), "stale");
-  Goal goal;
-  EXPECT_EQ(tree().lookup(records, "2", goal).error().os_error, ESTALE);
+  WaitTicket ticket;
+  EXPECT_EQ(tree().lookup(records, "2", ticket).error().os_error, ESTALE);
   EXPECT_EQ(read("toy/records/2"), other.records[2]);
 }
 
@@ -194,24 +194,24 @@ TEST_F(MirrorTest, ReplacedDirectoryIsStale) {
   const std::uint64_t directory = number("sub");
   std::filesystem::rename(folder / "sub", folder / "moved");
   folder.write("sub/file", "other");
-  Goal goal;
-  EXPECT_EQ(tree().look_up(directory, "file", goal).error().os_error, ESTALE);
-  EXPECT_EQ(tree().status(directory, goal).error().os_error, ESTALE);
+  WaitTicket ticket;
+  EXPECT_EQ(tree().look_up_and_reference(directory, "file", ticket).error().os_error, ESTALE);
+  EXPECT_EQ(tree().status(directory, ticket).error().os_error, ESTALE);
   EXPECT_EQ(tree().open_directory(directory).error().os_error, ESTALE);
   EXPECT_EQ(read("sub/file"), "other");
 }
 
 TEST_F(MirrorTest, ForgottenNodeHasNoNumber) {
   folder.write("toy", toy.bytes);
-  Goal goal;
+  WaitTicket ticket;
   const std::uint64_t container = number("toy");
   const std::uint64_t records =
-      waited([&](Goal& waiting) { return tree().lookup(container, "records", waiting); }).value();
+      waited([&](WaitTicket& waiting) { return tree().lookup(container, "records", waiting); }).value();
   tree().forget(container, 1);
-  EXPECT_TRUE(tree().status(records, goal)) << "its container is known by it";
+  EXPECT_TRUE(tree().status(records, ticket)) << "its container is known by it";
   tree().forget(records, 1);
-  EXPECT_EQ(tree().status(records, goal).error().code, Code::kNotFound);
-  EXPECT_EQ(tree().status(container, goal).error().os_error, ESTALE);
+  EXPECT_EQ(tree().status(records, ticket).error().code, Code::kNotFound);
+  EXPECT_EQ(tree().status(container, ticket).error().os_error, ESTALE);
   EXPECT_EQ(read("toy/records/2"), toy.records[2]);
 }
 
@@ -221,11 +221,12 @@ TEST_F(MirrorTest, InodeIsAFunctionOfThePathInTheMount) {
   const auto other = new_tree(false);
   for (const char* path : {"sub", "sub/file", "sub/toy", "sub/toy/records", "sub/toy/records/4"}) {
     const auto here = look_up(path).value();
-    Goal goal;
+    WaitTicket ticket;
     std::uint64_t at = MountTree::kRootNumber;
     std::uint64_t inode = 0;
     for (const auto& name : std::filesystem::path(path)) {
-      const auto found = waited([&](Goal& waiting) { return other->look_up(at, name.string(), waiting); }).value();
+      const auto found =
+          waited([&](WaitTicket& waiting) { return other->look_up_and_reference(at, name.string(), waiting); }).value();
       at = found.number;
       inode = found.inode;
     }
@@ -239,9 +240,9 @@ TEST_F(MirrorTest, InodeIsAFunctionOfThePathInTheMount) {
 TEST_F(MirrorTest, LifetimeOfEachNodeIsReported) {
   folder.write("toy", toy.bytes);
   folder.write("file", "text");
-  EXPECT_EQ(look_up("file")->lasting, Lasting::kNothing);
-  EXPECT_EQ(look_up("toy")->lasting, Lasting::kNumber);
-  EXPECT_EQ(look_up("toy/records/1")->lasting, Lasting::kForEver);
+  EXPECT_EQ(look_up("file")->cache_policy, CachePolicy::kNone);
+  EXPECT_EQ(look_up("toy")->cache_policy, CachePolicy::kNumber);
+  EXPECT_EQ(look_up("toy/records/1")->cache_policy, CachePolicy::kPermanent);
   EXPECT_TRUE(tree().may_change(MountTree::kRootNumber));
   EXPECT_FALSE(tree().may_change(number("toy")));
 }
@@ -254,7 +255,7 @@ TEST_F(MirrorTest, FollowingRecordsAreVisitedInsideContainers) {
   EXPECT_FALSE(tree().is_record(number("toy")));
   EXPECT_FALSE(tree().is_record(MountTree::kRootNumber));
   std::size_t ordinal = 4;
-  tree().walk_on(record, [&](std::uint64_t next, Bytes bytes) {
+  tree().for_each_following(record, [&](std::uint64_t next, Bytes bytes) {
     ++ordinal;
     EXPECT_EQ(next, number("toy/records/" + std::to_string(ordinal)));
     EXPECT_EQ(as_text(bytes), toy.records[ordinal]);
@@ -268,22 +269,22 @@ TEST_F(MirrorTest, MirrorAndContainerHaveADirectoryEach) {
   ToyStore alone({});
   std::vector<MountSource> sources;
   sources.emplace_back(MountedContainer{"alone", alone.store, Ownership{.uid = 7}});
-  sources.emplace_back(MirroredDirectory{"folder", Beneath::open(folder.path()).value()});
+  sources.emplace_back(MirroredDirectory{"folder", RootedDir::open(folder.path()).value()});
   const MountTree mixed(std::move(sources), false,
                         MirrorSettings{[](const Source&, std::string_view) { return false; }, {}, {}});
   Names found;
-  Goal goal;
+  WaitTicket ticket;
   ASSERT_TRUE(mixed.list(
       MountTree::kRootNumber, 0,
       [&](const MountEntry& entry) {
-        EXPECT_EQ(mixed.look_up(MountTree::kRootNumber, entry.name, goal)->inode, entry.inode);
+        EXPECT_EQ(mixed.look_up_and_reference(MountTree::kRootNumber, entry.name, ticket)->inode, entry.inode);
         found.emplace_back(entry.name);
         return true;
       },
-      goal));
+      ticket));
   EXPECT_EQ(found, (Names{"alone", "folder"}));
-  const std::uint64_t mirrored = mixed.lookup(MountTree::kRootNumber, "folder", goal).value();
-  EXPECT_EQ(mixed.look_up(mirrored, "toy", goal)->size, toy.bytes.size());
+  const std::uint64_t mirrored = mixed.lookup(MountTree::kRootNumber, "folder", ticket).value();
+  EXPECT_EQ(mixed.look_up_and_reference(mirrored, "toy", ticket)->size, toy.bytes.size());
   EXPECT_FALSE(mixed.may_change(MountTree::kRootNumber));
   EXPECT_TRUE(mixed.may_change(mirrored));
 }

@@ -63,7 +63,7 @@ TEST(MountTree, VisitReturnsTheNumbersOfTheFollowingRecords) {
   ToyStore other({});
   const ToyTree tree({{"other", &other}, {"toy", &toy}});
   std::uint64_t ordinal = 4;
-  tree->walk_on(tree.find("toy/records/4").value(), [&](std::uint64_t number, Bytes bytes) {
+  tree->for_each_following(tree.find("toy/records/4").value(), [&](std::uint64_t number, Bytes bytes) {
     ++ordinal;
     EXPECT_EQ(number, tree.find("toy/records/" + std::to_string(ordinal)).value());
     EXPECT_EQ(as_text(bytes), toy.file.records[ordinal]);
@@ -73,7 +73,7 @@ TEST(MountTree, VisitReturnsTheNumbersOfTheFollowingRecords) {
   const auto none = [](std::uint64_t, Bytes) { return ADD_FAILURE(), false; };
   for (const char* path : {"", "toy", "toy/info.json", "toy/records", "toy/.views/streams/concat"}) {
     EXPECT_FALSE(tree->is_record(tree.find(path).value())) << path;
-    tree->walk_on(tree.find(path).value(), none);
+    tree->for_each_following(tree.find(path).value(), none);
   }
   EXPECT_TRUE(tree->is_record(tree.find("toy/records/4").value()));
 }
@@ -103,13 +103,13 @@ TEST(MountTree, FileCountIncludesOnlyCountedContainers) {
   ToyStore other({});
   const ToyTree tree({{"a", &toy}, {"b", &other}});
   EXPECT_EQ(tree->known_files(), 0u);
-  ASSERT_TRUE(waited([&](Goal& goal) { return toy.store->counts(goal); }));
+  ASSERT_TRUE(waited([&](WaitTicket& ticket) { return toy.store->record_totals(ticket); }));
   EXPECT_EQ(tree->known_files(), 12u);
   EXPECT_EQ(tree->total_size(), toy.file.bytes.size() * 2);
 }
 
 TEST(MountTree, ManyThreadsReadAndListTheSameAsOne) {
-  ToyStore toy({.chunks = 60}, {.anchors = 2, .chunks_per_anchor = 2, .kept_places = 4}, 4000);
+  ToyStore toy({.chunks = 60}, {.anchors = 2, .chunks_per_anchor = 2, .cached_chunks = 4}, 4000);
   const ToyTree tree(toy);
   std::vector<std::future<int>> wrong;
   for (std::size_t first = 0; first < 6; ++first) {

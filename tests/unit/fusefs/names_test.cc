@@ -4,7 +4,7 @@
 
 #include <set>
 
-#include "fusefs/tree/texts.h"
+#include "fusefs/tree/generated_files.h"
 
 namespace recordfs {
 namespace {

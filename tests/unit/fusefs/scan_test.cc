@@ -22,7 +22,7 @@ ScanOptions with_threads(unsigned threads) {
 
 // Returns the concatenated records of a chunk.
 std::string text_of(const RecordStore& store, const ChunkInfo& info) {
-  const auto chunk = store.decode_once(info);
+  const auto chunk = store.decode_uncached(info);
   if (!chunk) return "[" + to_string(chunk.error()) + "]";
   std::string text;
   for (std::uint64_t i = 0; i < (*chunk)->layout().records(); ++i) {
@@ -43,7 +43,7 @@ TEST(Scan, FinishesInOrderWithAnyNumberOfThreads) {
     ToyStore toy({.chunks = 300});
     std::string text;
     const auto totals = scan(*toy.store, with_threads(threads), [&](const ScannedStep& step) -> Finish {
-      return [&text, found = text_of(*toy.store, step.place->chunk)] {
+      return [&text, found = text_of(*toy.store, step.indexed->chunk)] {
         text += found;
         return true;
       };
@@ -68,15 +68,15 @@ TEST(Scan, EndsWhenTheCallbackReturnsFalse) {
 
 TEST(Scan, BeginsAtAPositionAndEndsBeforeARecord) {
   ToyStore toy({.chunks = 50});
-  const auto from = testing::waited([&](Goal& goal) { return toy.store->chunk_by_number(20, goal); });
-  const auto behind = testing::waited([&](Goal& goal) { return toy.store->chunk_by_number(30, goal); });
+  const auto from = testing::waited([&](WaitTicket& ticket) { return toy.store->chunk_by_number(20, ticket); });
+  const auto behind = testing::waited([&](WaitTicket& ticket) { return toy.store->chunk_by_number(30, ticket); });
   ASSERT_TRUE(from && behind);
   ScanOptions options = with_threads(2);
   options.from = *from;
   options.end_record = behind->before.records;
   std::vector<std::uint64_t> chunks;
   ASSERT_TRUE(scan(*toy.store, options, [&](const ScannedStep& step) -> Finish {
-    return [&chunks, number = step.place->before.chunks] {
+    return [&chunks, number = step.indexed->before.chunks] {
       chunks.push_back(number);
       return true;
     };
@@ -88,7 +88,7 @@ TEST(Scan, EndsBeforeAChunkThatBeginsAtAPosition) {
   ToyStore toy({.chunks = 40, .records_per_chunk = 3});
   std::vector<Position> begins;
   const auto collect = [&](const ScannedStep& step) -> Finish {
-    return [&begins, begin = step.place->chunk.begin] {
+    return [&begins, begin = step.indexed->chunk.begin] {
       begins.push_back(begin);
       return true;
     };

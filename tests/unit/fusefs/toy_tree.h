@@ -36,7 +36,7 @@ class ToyTree {
   const MountTree* operator->() const { return &tree_; }
 
   Result<std::uint64_t> child(std::uint64_t directory, std::string_view name) const {
-    return waited([&](Goal& goal) { return tree_.lookup(directory, name, goal); });
+    return waited([&](WaitTicket& ticket) { return tree_.lookup(directory, name, ticket); });
   }
 
   // Returns the number of the inode at a path such as "a/b/c". Does not follow links: a path through one gives
@@ -57,14 +57,14 @@ class ToyTree {
   }
 
   FileStatus status(std::uint64_t number) const {
-    return waited([&](Goal& goal) { return tree_.status(number, goal); }).value();
+    return waited([&](WaitTicket& ticket) { return tree_.status(number, ticket); }).value();
   }
   FileStatus status(std::string_view path) const { return status(find(path).value()); }
 
   // Returns the content of a file, read by reads of its size; or the code of the failure.
   std::string read(std::uint64_t number) const {
     const std::uint64_t size = status(number).size;
-    const auto slice = waited([&](Goal& goal) { return tree_.read(number, 0, size + 1, goal); });
+    const auto slice = waited([&](WaitTicket& ticket) { return tree_.read(number, 0, size + 1, ticket); });
     return slice ? text_of(*slice) : "error: " + std::string(to_string(slice.error().code));
   }
   std::string read(std::string_view path) const { return read(find(path).value()); }
@@ -77,11 +77,12 @@ class ToyTree {
       more = false;
       const auto emit = [&](const MountEntry& entry) {
         if (listing.size() >= most) return false;
-        listing.emplace_back(entry.name, Listed{tree_.look_up(entry), entry.inode, entry.type, entry.size, entry.next});
+        listing.emplace_back(
+            entry.name, Listed{tree_.look_up_and_reference(entry), entry.inode, entry.type, entry.size, entry.next});
         place = entry.next;
         return more = true;
       };
-      EXPECT_TRUE(waited([&](Goal& goal) { return tree_.list(directory, place, emit, goal); }));
+      EXPECT_TRUE(waited([&](WaitTicket& ticket) { return tree_.list(directory, place, emit, ticket); }));
     }
     return listing;
   }

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "core/base/caller.h"
+#include "core/base/request_context.h"
 #include "tests/unit/store/toy_store.h"
 
 namespace recordfs::testing {
@@ -20,9 +20,9 @@ TEST(Callers, NonBlockingThreadIsRefusedALargeLayoutWithoutALogLine) {
   ToyStore toy({.chunks = 6, .counts_in_header = false});
   toy.watch->on_layout = [](Position) { LargeAllocations::announce(LargeAllocations::kLarge); };
   {
-    const Caller quick(Caller::Work::kQuick);
+    const RequestContext quick(RequestContext::Work::kNonBlocking);
     EXPECT_FALSE(toy.store->first_record_chunk());
-    EXPECT_TRUE(Caller::was_refused());
+    EXPECT_TRUE(RequestContext::was_refused());
   }
   EXPECT_TRUE(toy.store->first_record_chunk().value());
   EXPECT_EQ(toy.lines.all(), std::vector<std::string>{});
@@ -43,13 +43,13 @@ TEST(Callers, NonBlockingThreadIsRefusedABombUntilItIsDecoded) {
   const RecordStore store("toy", toy.source, std::make_unique<Bomb>(toy::open(toy.source, Limits{}).value()),
                           toy.services);
   const auto read_quickly = [&](const ChunkInfo& chunk) {
-    const Caller quick(Caller::Work::kQuick);
+    const RequestContext quick(RequestContext::Work::kNonBlocking);
     const auto read = store.read_record({chunk, 0}, 0, kWhole);
-    EXPECT_EQ(read.has_value(), !Caller::was_refused());
+    EXPECT_EQ(read.has_value(), !RequestContext::was_refused());
     return read ? text_of(*read) : std::string("refused");
   };
-  Goal goal;
-  const ChunkInfo chunk = store.chunk_at(toy.file.begins[0], goal).value();
+  WaitTicket ticket;
+  const ChunkInfo chunk = store.chunk_at(toy.file.begins[0], ticket).value();
   EXPECT_EQ(read_quickly(chunk), "refused");
   EXPECT_EQ(read_whole(store, {chunk, 0}), toy.file.records[0]);
   EXPECT_EQ(read_quickly(chunk), toy.file.records[0]);
@@ -60,11 +60,11 @@ TEST(Callers, CancelledThreadDecodesNoBombAndCachesNoFailure) {
   ToyStore toy({});
   const RecordStore store("toy", toy.source, std::make_unique<Bomb>(toy::open(toy.source, Limits{}).value()),
                           toy.services);
-  Goal goal;
-  const ChunkInfo chunk = store.chunk_at(toy.file.begins[0], goal).value();
+  WaitTicket ticket;
+  const ChunkInfo chunk = store.chunk_at(toy.file.begins[0], ticket).value();
   {
-    const std::atomic<bool> gave_up{true};
-    const Caller caller(Caller::Work::kAny, &gave_up);
+    const std::atomic<bool> cancelled{true};
+    const RequestContext context(RequestContext::Work::kAny, &cancelled);
     EXPECT_EQ(store.read_record({chunk, 0}, 0, kWhole).error().code, Code::kInterrupted);
   }
   EXPECT_EQ(read_whole(store, {chunk, 0}), toy.file.records[0]);

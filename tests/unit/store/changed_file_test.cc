@@ -15,9 +15,9 @@ struct OnDisk {
   }
 
   Result<Slice> read(std::size_t ordinal) const {
-    const auto place = waited([&](Goal& goal) { return store->chunk_by_ordinal(ordinal, goal); });
-    if (!place) return place.error();
-    return store->read_record({place->chunk, ordinal - place->before.records}, 0, 1 << 20);
+    const auto indexed = waited([&](WaitTicket& ticket) { return store->chunk_by_ordinal(ordinal, ticket); });
+    if (!indexed) return indexed.error();
+    return store->read_record({indexed->chunk, ordinal - indexed->before.records}, 0, 1 << 20);
   }
   // Returns the number of records that are still readable. Each of them must be unchanged.
   std::size_t readable() const {
@@ -51,7 +51,7 @@ TEST(ChangedFile, TruncationBeforeTheScanYieldsErrors) {
 
 TEST(ChangedFile, TruncationAfterTheScanYieldsErrorsAndNoWrongBytes) {
   OnDisk disk(large());
-  ASSERT_TRUE(waited([&](Goal& goal) { return disk.store->totals(goal); }));
+  ASSERT_TRUE(waited([&](WaitTicket& ticket) { return disk.store->size_totals(ticket); }));
   ASSERT_TRUE(disk.read(0));
   disk.temp.resize(disk.file.begins[20]);
   EXPECT_LE(disk.readable(), 6u);
@@ -61,7 +61,7 @@ TEST(ChangedFile, TruncationAfterTheScanYieldsErrorsAndNoWrongBytes) {
 
 TEST(ChangedFile, RewriteAtTheBeginningYieldsErrorsAndNoWrongBytes) {
   OnDisk disk(large());
-  ASSERT_TRUE(waited([&](Goal& goal) { return disk.store->totals(goal); }));
+  ASSERT_TRUE(waited([&](WaitTicket& ticket) { return disk.store->size_totals(ticket); }));
   toy::Shape other = large();
   other.record_size = [](std::uint64_t ordinal) { return 419 - ordinal; };
   disk.temp.write_at(0, toy::make_file(other).bytes);
@@ -72,7 +72,7 @@ TEST(ChangedFile, RewriteAtTheBeginningYieldsErrorsAndNoWrongBytes) {
 
 TEST(ChangedFile, RewriteInTheMiddleYieldsNoWrongBytes) {
   OnDisk disk(large());
-  ASSERT_TRUE(waited([&](Goal& goal) { return disk.store->totals(goal); }));
+  ASSERT_TRUE(waited([&](WaitTicket& ticket) { return disk.store->size_totals(ticket); }));
   disk.temp.write_at(disk.file.begins[20] + 100, "not what was here");
   disk.temp.set_mtime(1);
   EXPECT_EQ(disk.readable(), disk.file.records.size() - 3);
@@ -86,7 +86,7 @@ TEST(ChangedFile, GrownFileKeepsItsContentAndIsLoggedOnce) {
   EXPECT_EQ(disk.readable(), disk.file.records.size());
   ASSERT_EQ(disk.lines.all().size(), 1u);
   EXPECT_NE(disk.lines.all()[0].find("grown"), std::string::npos);
-  EXPECT_TRUE(waited([&](Goal& goal) { return disk.store->damage(goal); }).value()->empty());
+  EXPECT_TRUE(waited([&](WaitTicket& ticket) { return disk.store->damage(ticket); }).value()->empty());
 }
 
 }  // namespace

@@ -10,7 +10,7 @@
 #include <gtest/gtest.h>
 
 #include "core/base/buffer.h"
-#include "core/base/caller.h"
+#include "core/base/request_context.h"
 
 namespace recordfs {
 namespace {
@@ -91,14 +91,14 @@ TEST(DecodeBudget, TurnWithoutLargeBuffersDoesNotWait) {
 TEST(DecodeBudget, CancellationEndsTheWaitWithoutAShare) {
   DecodeBudget budget(100);
   std::optional<DecodeBudget::Share> before(std::in_place, budget, 100);
-  std::atomic<bool> gave_up{false};
+  std::atomic<bool> cancelled{false};
   auto waiter = std::async(std::launch::async, [&] {
-    const Caller caller(Caller::Work::kAny, &gave_up);
+    const RequestContext context(RequestContext::Work::kAny, &cancelled);
     const DecodeBudget::Turn turn(budget);
     return Buffer::allocate(LargeAllocations::kLarge);
   });
   EXPECT_EQ(waiter.wait_for(std::chrono::milliseconds(50)), std::future_status::timeout);
-  gave_up = true;
+  cancelled = true;
   EXPECT_EQ(waiter.get().error().code, Code::kInterrupted);
   before.reset();
   const DecodeBudget::Share all(budget, 100);

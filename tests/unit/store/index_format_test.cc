@@ -9,7 +9,7 @@
 namespace recordfs::testing {
 namespace {
 
-constexpr IndexBounds kBounds{.anchors = 4, .chunks_per_anchor = 2, .damage_rows = 3, .learnt_chunks = 4};
+constexpr IndexBounds kBounds{.anchors = 4, .chunks_per_anchor = 2, .damage_rows = 3, .cached_sizes = 4};
 constexpr std::size_t kStrideAt = 16 + 64;  // after magic, version, flags and key
 constexpr std::size_t kTotalsAt = kStrideAt + 8;
 constexpr std::size_t kCountsAt = kTotalsAt + 40;
@@ -27,7 +27,7 @@ CatalogSnapshot snapshot() {
   made.sizes_known = false;
   made.damage = {{{100, 200, DamageClass::kDamage, 2, 5, "some reason"}, 7},
                  {{9000, 10'000, DamageClass::kUnfinished, 0, std::nullopt, ""}, 100}};
-  made.learnt = {{10, 100}, {}, {0, Learnt::kNothing}};
+  made.cached_sizes = {{10, 100}, {}, {0, CachedSizes::kNothing}};
   return made;
 }
 
@@ -57,9 +57,9 @@ TEST(IndexFormat, WrittenIndexRoundTrips) {
   ASSERT_EQ(got.anchors.size(), wanted.anchors.size());
   for (std::size_t i = 0; i < got.anchors.size(); ++i) {
     EXPECT_EQ(got.anchors[i].key, wanted.anchors[i].key);
-    for (const auto coordinate :
-         {Coordinate::kChunks, Coordinate::kRecords, Coordinate::kBytes, Coordinate::kRows, Coordinate::kPosition}) {
-      EXPECT_EQ(got.anchors[i].before.at(coordinate), wanted.anchors[i].before.at(coordinate));
+    for (const auto search_key :
+         {SearchKey::kChunks, SearchKey::kRecords, SearchKey::kBytes, SearchKey::kRows, SearchKey::kPosition}) {
+      EXPECT_EQ(got.anchors[i].before.at(search_key), wanted.anchors[i].before.at(search_key));
     }
   }
   ASSERT_EQ(got.damage.size(), 2u);
@@ -69,7 +69,7 @@ TEST(IndexFormat, WrittenIndexRoundTrips) {
   EXPECT_EQ(got.damage[0].first_ordinal, 7u);
   EXPECT_EQ(got.damage[1].region.records_lost, std::nullopt);
   EXPECT_EQ(got.damage[1].region.damage_class, DamageClass::kUnfinished);
-  EXPECT_EQ(got.learnt, wanted.learnt);
+  EXPECT_EQ(got.cached_sizes, wanted.cached_sizes);
 }
 
 TEST(IndexFormat, EmptyCatalogRoundTrips) {
@@ -178,10 +178,10 @@ TEST(IndexFormat, MoreEntriesThanTheCatalogHoldsAreRefused) {
   EXPECT_FALSE(decoded(encode_index(key(), large)));
   const std::string bytes = encode_index(key(), snapshot());
   EXPECT_TRUE(decode_index(as_bytes(bytes), kBounds));
-  const IndexBounds fewer_anchors{.anchors = 2, .chunks_per_anchor = 2, .damage_rows = 3, .learnt_chunks = 4};
+  const IndexBounds fewer_anchors{.anchors = 2, .chunks_per_anchor = 2, .damage_rows = 3, .cached_sizes = 4};
   EXPECT_FALSE(decode_index(as_bytes(bytes), fewer_anchors));
-  const IndexBounds fewer_learnt{.anchors = 4, .chunks_per_anchor = 2, .damage_rows = 3, .learnt_chunks = 2};
-  EXPECT_FALSE(decode_index(as_bytes(bytes), fewer_learnt));
+  const IndexBounds fewer_cached_sizes{.anchors = 4, .chunks_per_anchor = 2, .damage_rows = 3, .cached_sizes = 2};
+  EXPECT_FALSE(decode_index(as_bytes(bytes), fewer_cached_sizes));
 }
 
 }  // namespace

@@ -59,13 +59,13 @@ struct KeyStore {
   }
 
   Result<FoundKey> find(std::string_view key) {
-    return waited([&](Goal& goal) { return store->keys()->find(key_number(0, key), goal); });
+    return waited([&](WaitTicket& ticket) { return store->keys()->find(key_number(0, key), ticket); });
   }
   // Returns the value or the failure.
   std::string value(std::string_view key) {
     const auto found = find(key);
     if (!found) return std::string(to_string(found.error().code));
-    const auto read = waited([&](Goal& goal) { return store->read_value(*found, 0, 1000, goal); });
+    const auto read = waited([&](WaitTicket& ticket) { return store->read_value(*found, 0, 1000, ticket); });
     return read ? text_of(*read) : std::string(to_string(read.error().code));
   }
   std::string record(std::size_t ordinal, std::size_t size) const { return file.records[ordinal].substr(0, size); }
@@ -88,7 +88,7 @@ TEST(KeyIndex, ReturnsTheLastValues) {
   EXPECT_EQ(keys.value("c"), keys.record(1, 8));
   EXPECT_EQ(keys.value("d"), to_string(Code::kUnsupported));
   EXPECT_EQ(keys.value("e"), kNone);
-  const auto table = waited([&](Goal& goal) { return keys.store->keys()->table(goal); });
+  const auto table = waited([&](WaitTicket& ticket) { return keys.store->keys()->table(ticket); });
   EXPECT_EQ((*table)->size(), 3u);
   EXPECT_EQ(keys.lines.all().size(), 1u) << "for the value that cannot be computed";
 }
@@ -97,7 +97,7 @@ TEST(KeyIndex, PartsOfAValueAreRead) {
   KeyStore keys({"set a 20"});
   const auto found = keys.find("a").value();
   const auto read = [&](std::uint64_t offset, std::uint64_t length) {
-    return text_of(*waited([&](Goal& goal) { return keys.store->read_value(found, offset, length, goal); }));
+    return text_of(*waited([&](WaitTicket& ticket) { return keys.store->read_value(found, offset, length, ticket); }));
   };
   EXPECT_EQ(read(0, 4), keys.record(0, 4));
   EXPECT_EQ(read(15, 100), keys.record(0, 20).substr(15));
@@ -138,7 +138,7 @@ TEST(KeyIndex, EndedTransactionsFreeTheirSpace) {
 TEST(KeyIndex, UnlistedKeysAreStillFound) {
   KeyStore keys({"set a 1;set b 2;set c 3;set d 4", "set d 5;set e 6;delete c", "set f 7;range f g"},
                 {.table = {.keys = 2}});
-  const auto table = waited([&](Goal& goal) { return keys.store->keys()->table(goal); });
+  const auto table = waited([&](WaitTicket& ticket) { return keys.store->keys()->table(ticket); });
   EXPECT_EQ((*table)->size(), 2u);
   EXPECT_TRUE((*table)->has_more());
   ASSERT_EQ(keys.lines.all().size(), 1u);
@@ -193,14 +193,14 @@ TEST(KeyIndex, DestructionDuringAReadEnds) {
   KeyStore keys({"set a 1", "set b 2"});
   keys.watch->on_decode = [&](Position begin) { gate.pass(begin); };
   gate.close_from(keys.file.begins[1]);
-  Goal goal;
-  EXPECT_EQ(keys.store->keys()->find(key_number(0, "a"), goal).error().code, Code::kPending);
+  WaitTicket ticket;
+  EXPECT_EQ(keys.store->keys()->find(key_number(0, "a"), ticket).error().code, Code::kPending);
   const Signal resumed;
-  const std::uint64_t ticket = goal.awaited->wait(goal, [resumed] { resumed.set(); });
-  ASSERT_NE(ticket, 0u);
+  const std::uint64_t wait_id = ticket.waitable->wait(ticket, [resumed] { resumed.set(); });
+  ASSERT_NE(wait_id, 0u);
   gate.wait_until_held();
-  EXPECT_TRUE(goal.awaited->cancel(ticket));
-  EXPECT_FALSE(goal.awaited->cancel(ticket));
+  EXPECT_TRUE(ticket.waitable->cancel(wait_id));
+  EXPECT_FALSE(ticket.waitable->cancel(wait_id));
   gate.open();
   keys.store.reset();
 }

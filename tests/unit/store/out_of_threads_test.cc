@@ -35,14 +35,14 @@ const auto kGood = ::testing::ExitedWithCode(0);
   const toy::File file = toy::make_file({.chunks = 6});
   const auto source = toy::source_of(file.bytes);
   const auto container = toy::open(source, Limits{}).value();
-  Catalog catalog(*container, *source, Depth::kCounts, {});
-  Goal goal;
-  bool good = catalog.totals(goal).error().code == Code::kPending;
+  Catalog catalog(*container, *source, ScanDetail::kCounts, {});
+  WaitTicket ticket;
+  bool good = catalog.totals(ticket).error().code == Code::kPending;
   limit_address_space(true);
-  good = good && catalog.wait(goal, [] { leave(false); }) == 0;
+  good = good && catalog.wait(ticket, [] { leave(false); }) == 0;
   limit_address_space(false);
-  good = good && catalog.totals(goal).error().code == Code::kOutOfMemory;
-  leave(good && waited([&](Goal& again) { return catalog.totals(again); })->records == 18);
+  good = good && catalog.totals(ticket).error().code == Code::kOutOfMemory;
+  leave(good && waited([&](WaitTicket& again) { return catalog.totals(again); })->records == 18);
 }
 
 [[noreturn]] void execute_without_a_thread() {

@@ -38,14 +38,14 @@ TEST(RecordStore, RecordsAreReadAtEveryOffsetAndLength) {
 }
 
 TEST(RecordStore, EightThreadsReadTheSameAsOne) {
-  const ToyStore toy({.chunks = 40}, {.anchors = 2, .chunks_per_anchor = 2, .kept_places = 2}, 4000);
+  const ToyStore toy({.chunks = 40}, {.anchors = 2, .chunks_per_anchor = 2, .cached_chunks = 2}, 4000);
   std::vector<std::future<int>> wrong;
   for (std::size_t first = 0; first < 8; ++first) {
     wrong.push_back(std::async(std::launch::async, [&, first] {
       int count = 0;
       for (std::size_t i = first; i < toy.file.records.size(); i += 3) {
-        const auto place = waited([&](Goal& goal) { return toy.store->chunk_by_ordinal(i, goal); });
-        const RecordRef record{place.value().chunk, i - place->before.records};
+        const auto indexed = waited([&](WaitTicket& ticket) { return toy.store->chunk_by_ordinal(i, ticket); });
+        const RecordRef record{indexed.value().chunk, i - indexed->before.records};
         if (read_all(*toy.store, record) != toy.file.records[i]) ++count;
         if (toy.store->record_size(record).value_or(0) != toy.file.records[i].size()) ++count;
       }
@@ -72,18 +72,18 @@ TEST(RecordStore, RecordsOfAPackedChunkAreDistinctWithFewAddressBits) {
     const RecordStore store("toy", source, std::make_unique<Packed>(toy::open(source, Limits{}).value()), services, {});
     std::optional<std::uint64_t> last;
     for (std::size_t ordinal = 0; ordinal < file.records.size(); ++ordinal) {
-      const auto place = waited([&](Goal& goal) { return store.chunk_by_ordinal(ordinal, goal); }).value();
-      const std::uint64_t index = ordinal - place.before.records;
-      const std::uint64_t address = store.address(place.chunk, index).value();
+      const auto indexed = waited([&](WaitTicket& ticket) { return store.chunk_by_ordinal(ordinal, ticket); }).value();
+      const std::uint64_t index = ordinal - indexed.before.records;
+      const std::uint64_t address = store.address(indexed.chunk, index).value();
       EXPECT_TRUE(!last || address > *last);
       EXPECT_LT(address, store.address_limit());
-      const auto found = waited([&](Goal& goal) { return store.record_at(address, goal); }).value();
-      EXPECT_EQ(found.chunk.begin, place.chunk.begin);
+      const auto found = waited([&](WaitTicket& ticket) { return store.record_at(address, ticket); }).value();
+      EXPECT_EQ(found.chunk.begin, indexed.chunk.begin);
       EXPECT_EQ(found.index, index);
       last = address;
     }
-    const auto place = waited([&](Goal& goal) { return store.chunk_by_ordinal(0, goal); }).value();
-    EXPECT_EQ(store.address(place.chunk, 1u << 20).error().code, Code::kLimit);
+    const auto indexed = waited([&](WaitTicket& ticket) { return store.chunk_by_ordinal(0, ticket); }).value();
+    EXPECT_EQ(store.address(indexed.chunk, 1u << 20).error().code, Code::kLimit);
     EXPECT_EQ(lines.all().size(), 1u) << "a listing shows only an error";
   }
 }
@@ -92,7 +92,7 @@ TEST(RecordStore, RecordsOfAPackedChunkAreDistinctWithFewAddressBits) {
 std::vector<std::string> walked_on(const ToyStore& toy, const RecordRef& record, std::size_t most) {
   std::vector<std::string> texts;
   if (most == 0) return texts;
-  toy.store->walk_on(record, [&](const RecordRef& at, Bytes bytes) {
+  toy.store->for_each_following(record, [&](const RecordRef& at, Bytes bytes) {
     EXPECT_EQ(read_all(*toy.store, at), as_text(bytes));
     texts.emplace_back(as_text(bytes));
     return texts.size() < most;
@@ -123,20 +123,20 @@ TEST(RecordStore, VisitEndsBeforeAChunkThatCannotBeDecodedOrCached) {
 
 TEST(RecordStore, ChunksAreLocatedWithoutAScan) {
   const ToyStore toy({.chunks = 100});
-  Goal goal;
-  EXPECT_EQ(toy.store->chunk_at(toy.file.begins[70], goal)->begin, toy.file.begins[70]);
-  EXPECT_EQ(toy.store->chunk_covering(toy.file.begins[70] + 5, goal)->begin, toy.file.begins[70]);
-  EXPECT_EQ(toy.store->chunk_at(toy.file.begins[70] + 5, goal).error().code, Code::kNotFound);
-  EXPECT_EQ(toy.store->chunk_covering(toy.file.ends[70], goal).error().code, Code::kNotFound);
-  EXPECT_EQ(toy.store->chunk_at(toy.file.bytes.size(), goal).error().code, Code::kNotFound);
+  WaitTicket ticket;
+  EXPECT_EQ(toy.store->chunk_at(toy.file.begins[70], ticket)->begin, toy.file.begins[70]);
+  EXPECT_EQ(toy.store->chunk_covering(toy.file.begins[70] + 5, ticket)->begin, toy.file.begins[70]);
+  EXPECT_EQ(toy.store->chunk_at(toy.file.begins[70] + 5, ticket).error().code, Code::kNotFound);
+  EXPECT_EQ(toy.store->chunk_covering(toy.file.ends[70], ticket).error().code, Code::kNotFound);
+  EXPECT_EQ(toy.store->chunk_at(toy.file.bytes.size(), ticket).error().code, Code::kNotFound);
   EXPECT_LE(toy.watch->scans, 5u);
 }
 
 TEST(RecordStore, ChunkWaitsForTheScanWithoutASeekStructure) {
   ToyStore toy({.chunks = 10, .seekable = false});
-  Goal goal;
-  EXPECT_EQ(toy.store->chunk_covering(toy.file.begins[7] + 3, goal).error().code, Code::kPending);
-  EXPECT_EQ(goal.coordinate, Coordinate::kPosition);
+  WaitTicket ticket;
+  EXPECT_EQ(toy.store->chunk_covering(toy.file.begins[7] + 3, ticket).error().code, Code::kPending);
+  EXPECT_EQ(ticket.search_key, SearchKey::kPosition);
   EXPECT_EQ(toy.chunk(7).begin, toy.file.begins[7]);
   EXPECT_EQ(toy.watch->locates, 0u);
 }
@@ -147,7 +147,7 @@ TEST(RecordStore, LocatedChunkEqualsTheScannedOne) {
     std::vector<ChunkInfo> located;
     for (std::size_t i = 0; i < 5; ++i) located.push_back(toy.chunk(i));
     ASSERT_FALSE(toy.store->state().complete);
-    ASSERT_TRUE(waited([&](Goal& goal) { return toy.store->counts(goal); }));
+    ASSERT_TRUE(waited([&](WaitTicket& ticket) { return toy.store->record_totals(ticket); }));
     for (std::size_t i = 0; i < 5; ++i) {
       EXPECT_EQ(toy.chunk(i).records, located[i].records) << i;
       EXPECT_EQ(toy.chunk(i).decoded_size, located[i].decoded_size) << i;
@@ -224,8 +224,8 @@ TEST(RecordStore, DeclaredSizeIsKeptIfOnlyTheBytesAreLost) {
   ToyStore toy({.record_size = [](std::uint64_t ordinal) { return ordinal; }});
   const RecordStore store("toy", toy.source, std::make_unique<Sealed>(toy::open(toy.source, Limits{}).value()),
                           toy.services);
-  Goal goal;
-  const ChunkInfo chunk = store.chunk_at(toy.file.begins[0], goal).value();
+  WaitTicket ticket;
+  const ChunkInfo chunk = store.chunk_at(toy.file.begins[0], ticket).value();
   EXPECT_EQ(store.record_size({chunk, 0}).value(), 1u);
   EXPECT_EQ(store.record_size({chunk, 1}).value(), 1u);
   EXPECT_EQ(store.record_size({chunk, 2}).value(), 2u);
@@ -330,7 +330,7 @@ class Liar final : public Wrapped {
 
 TEST(RecordStore, LargeLayoutsOfScansRunOneAtATime) {
   ToyStore toy({.chunks = 6, .counts_in_header = false},
-               {.anchors = 2, .chunks_per_anchor = 1, .kept_places = 1, .learnt_chunks = 0});
+               {.anchors = 2, .chunks_per_anchor = 1, .cached_chunks = 1, .cached_sizes = 0});
   std::atomic<int> made{0};
   toy.watch->on_layout = [&](Position) {
     LargeAllocations::announce(LargeAllocations::kLarge);
@@ -347,16 +347,17 @@ TEST(RecordStore, LargeLayoutsOfScansRunOneAtATime) {
     EXPECT_GT(made, 0);
   };
   expect_waits([&] { return toy.store->first_record_chunk().has_value(); });
-  expect_waits([&] { return waited([&](Goal& goal) { return toy.store->totals(goal); }).has_value(); });
-  expect_waits([&] { return waited([&](Goal& goal) { return toy.store->chunk_by_number(0, goal); }).has_value(); });
+  expect_waits([&] { return waited([&](WaitTicket& ticket) { return toy.store->size_totals(ticket); }).has_value(); });
+  expect_waits(
+      [&] { return waited([&](WaitTicket& ticket) { return toy.store->chunk_by_number(0, ticket); }).has_value(); });
 }
 
 TEST(RecordStore, ChunkThatContradictsItsHeaderYieldsNoBytes) {
   ToyStore toy({});
   const RecordStore store("toy", toy.source, std::make_unique<Liar>(toy::open(toy.source, Limits{}).value()),
                           toy.services);
-  Goal goal;
-  const ChunkInfo chunk = store.chunk_at(toy.file.begins[0], goal).value();
+  WaitTicket ticket;
+  const ChunkInfo chunk = store.chunk_at(toy.file.begins[0], ticket).value();
   EXPECT_EQ(store.read_record({chunk, 0}, 0, 1).error().code, Code::kChanged);
   EXPECT_EQ(store.layout(chunk).error().code, Code::kChanged);
   EXPECT_EQ(store.record_size({chunk, 3}).error().code, Code::kChanged);
@@ -388,8 +389,8 @@ TEST(RecordStore, RecordOffsetsCountTowardsTheBudgetOfALargeChunk) {
       std::make_unique<Contended>(toy::open(toy.source, Limits{}).value(), toy.services.budgets_of(0).small);
   Contended& container = *contended;
   const RecordStore store("toy", toy.source, std::move(contended), toy.services);
-  Goal goal;
-  const ChunkInfo chunk = store.chunk_at(toy.file.begins[0], goal).value();
+  WaitTicket ticket;
+  const ChunkInfo chunk = store.chunk_at(toy.file.begins[0], ticket).value();
   container.wanted = kBudget - chunk.stored_size;
   EXPECT_EQ(read_all(store, {chunk, 0}), toy.file.records[0]);
   EXPECT_TRUE(container.had_to_wait);
@@ -410,13 +411,13 @@ TEST(RecordStore, ChunkPlacesAreFoundInAnyOrder) {
     for (const std::size_t chunk : {0u, 4u, 6u, 199u}) {
       ChunkInfo info;
       info.begin = toy.file.begins[chunk];
-      const auto place = waited([&](Goal& goal) { return store->place_of(info, goal); }).value();
-      EXPECT_EQ(place.chunk.begin, toy.file.begins[chunk]);
-      EXPECT_EQ(place.before.records, 3 * (chunk - (chunk > 5 ? 1 : 0)));
+      const auto indexed = waited([&](WaitTicket& ticket) { return store->place_of(info, ticket); }).value();
+      EXPECT_EQ(indexed.chunk.begin, toy.file.begins[chunk]);
+      EXPECT_EQ(indexed.before.records, 3 * (chunk - (chunk > 5 ? 1 : 0)));
     }
     ChunkInfo none;
     none.begin = toy.file.ends.back();
-    EXPECT_EQ(waited([&](Goal& goal) { return store->place_of(none, goal); }).error().code, Code::kNotFound);
+    EXPECT_EQ(waited([&](WaitTicket& ticket) { return store->place_of(none, ticket); }).error().code, Code::kNotFound);
   }
 }
 
@@ -434,8 +435,8 @@ TEST(RecordStore, StoresShareACacheWithoutMixingTheirChunks) {
   const toy::File other = toy::make_file({.record_size = [](std::uint64_t) { return 9u; }, .seekable = true});
   const auto source = toy::source_of(other.bytes);
   const RecordStore second("other", source, toy::open(source, Limits{}).value(), toy.services);
-  Goal goal;
-  const ChunkInfo chunk = second.chunk_at(other.begins[0], goal).value();
+  WaitTicket ticket;
+  const ChunkInfo chunk = second.chunk_at(other.begins[0], ticket).value();
   ASSERT_EQ(chunk.begin, toy.chunk(0).begin);
   EXPECT_EQ(read_all(*toy.store, {toy.chunk(0), 1}), toy.file.records[1]);
   EXPECT_EQ(read_all(second, {chunk, 1}), other.records[1]);

@@ -20,7 +20,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr Catalog::Bounds kTiny{.anchors = 8, .chunks_per_anchor = 2, .kept_places = 4, .damage_rows = 30};
+constexpr Catalog::Bounds kTiny{.anchors = 8, .chunks_per_anchor = 2, .cached_chunks = 4, .damage_rows = 30};
 constexpr std::uint64_t kChunks = 60;
 
 // A file on disk, and a directory for its saved index. Each mount is a separate store.
@@ -51,18 +51,18 @@ struct Disk {
 struct Mounted {
   explicit Mounted(const Disk& disk, std::string settings = "test", std::chrono::milliseconds least = {},
                    std::string program = "one build") {
-    services.index = IndexPlace{disk.directory(), std::move(settings), least, std::move(program)};
+    services.index = IndexLocation{disk.directory(), std::move(settings), least, std::move(program)};
     source = FileSource::open(disk.temp.path()).value();
     store = std::make_shared<RecordStore>("toy", source, toy::open(source, Limits{}, watch).value(), services, kTiny);
   }
-  Totals counts() const {
-    return waited([&](Goal& goal) { return store->counts(goal); }).value();
+  PrefixSums counts() const {
+    return waited([&](WaitTicket& ticket) { return store->record_totals(ticket); }).value();
   }
   std::uint64_t scans() const { return watch->scans; }
   Result<std::string> record(std::uint64_t ordinal) const {
-    auto place = waited([&](Goal& goal) { return store->chunk_by_ordinal(ordinal, goal); });
-    if (!place) return std::move(place).error();
-    auto slice = store->read_record({place->chunk, ordinal - place->before.records}, 0, UINT64_MAX);
+    auto indexed = waited([&](WaitTicket& ticket) { return store->chunk_by_ordinal(ordinal, ticket); });
+    if (!indexed) return std::move(indexed).error();
+    auto slice = store->read_record({indexed->chunk, ordinal - indexed->before.records}, 0, UINT64_MAX);
     if (!slice) return std::move(slice).error();
     return text_of(*slice);
   }
@@ -122,9 +122,10 @@ TEST(SavedIndex, RowsAndStreamsAreTheSameFromTheIndex) {
     const Mounted mounted(disk);
     EXPECT_EQ(mounted.counts().chunks, kChunks);
     EXPECT_EQ(mounted.scans(), scans);
-    const auto rows = waited([&](Goal& goal) { return mounted.store->read_rows(0, 1u << 20, goal); }).value();
-    const auto lines =
-        waited([&](Goal& goal) { return mounted.store->read_stream(Stream::kLines, 0, 1u << 20, goal); }).value();
+    const auto rows = waited([&](WaitTicket& ticket) { return mounted.store->read_rows(0, 1u << 20, ticket); }).value();
+    const auto lines = waited([&](WaitTicket& ticket) {
+                         return mounted.store->read_stream(Stream::kLines, 0, 1u << 20, ticket);
+                       }).value();
     return text_of(rows) + text_of(lines);
   };
   const std::string walked = texts();
@@ -135,7 +136,7 @@ TEST(SavedIndex, RowsAndStreamsAreTheSameFromTheIndex) {
 TEST(SavedIndex, SizesThatNeedAFullScanAreKnownAtOnce) {
   const Disk disk({.chunks = kChunks, .counts_in_header = false, .small_layout = false});
   const auto size = [](const Mounted& mounted) {
-    return waited([&](Goal& goal) { return mounted.store->stream_size(Stream::kConcat, goal); }).value();
+    return waited([&](WaitTicket& ticket) { return mounted.store->stream_size(Stream::kConcat, ticket); }).value();
   };
   const std::uint64_t walked = size(Mounted(disk));
   const Mounted again(disk);
@@ -146,8 +147,9 @@ TEST(SavedIndex, SizesThatNeedAFullScanAreKnownAtOnce) {
 TEST(SavedIndex, SequentialReadWithAnIndexDecodesEachChunkOnce) {
   const Disk disk({.chunks = kChunks, .counts_in_header = false, .small_layout = false});
   const auto text = [](const Mounted& mounted) {
-    return text_of(
-        waited([&](Goal& goal) { return mounted.store->read_stream(Stream::kConcat, 0, 1u << 20, goal); }).value());
+    return text_of(waited([&](WaitTicket& ticket) {
+                     return mounted.store->read_stream(Stream::kConcat, 0, 1u << 20, ticket);
+                   }).value());
   };
   const std::string walked = text(Mounted(disk));
   const Mounted again(disk);
@@ -161,7 +163,7 @@ TEST(SavedIndex, DamageIsReportedAndLoggedAsDuringAScan) {
   const auto told = [&] {
     const Mounted mounted(disk);
     std::vector<std::string> texts;
-    for (const DamageRow& row : *waited([&](Goal& goal) { return mounted.store->damage(goal); }).value()) {
+    for (const DamageRow& row : *waited([&](WaitTicket& ticket) { return mounted.store->damage(ticket); }).value()) {
       texts.push_back(row.region.reason + std::to_string(row.region.begin) + " " + std::to_string(row.first_ordinal));
     }
     const auto lines = mounted.lines.all();
@@ -211,7 +213,7 @@ TEST(SavedIndex, FileCutInAChunkAndCompletedIsScannedToTheEnd) {
   disk.temp.write_at(bytes.size() - 5, std::string_view(bytes).substr(bytes.size() - 5));
   const Mounted grown(disk);
   grown.expect_whole(toy::make_file(disk.shape));
-  EXPECT_TRUE(waited([&](Goal& goal) { return grown.store->damage(goal); }).value()->empty());
+  EXPECT_TRUE(waited([&](WaitTicket& ticket) { return grown.store->damage(ticket); }).value()->empty());
 }
 
 TEST(SavedIndex, GrownFileWithDamageAtItsBeginningIsRescanned) {
@@ -282,7 +284,7 @@ TEST(SavedIndex, BrokenIndexIsIgnoredAndReplaced) {
 SavedCatalog read_index(const fs::path& file) {
   std::string bytes(fs::file_size(file), '\0');
   std::ifstream(file, std::ios::binary).read(bytes.data(), static_cast<std::streamsize>(bytes.size()));
-  return decode_index(as_bytes(bytes), {kTiny.anchors, kTiny.chunks_per_anchor, kTiny.damage_rows, kTiny.learnt_chunks})
+  return decode_index(as_bytes(bytes), {kTiny.anchors, kTiny.chunks_per_anchor, kTiny.damage_rows, kTiny.cached_sizes})
       .value();
 }
 
@@ -316,9 +318,9 @@ TEST(SavedIndex, WrongLayoutEntriesAreDetectedWhenAChunkIsRead) {
   mount_once(disk);
   const fs::path file = disk.saved().at(0);
   auto saved = read_index(file);
-  ASSERT_EQ(saved.snapshot.learnt.size(), kChunks);
-  saved.snapshot.learnt[0].size += 1;
-  saved.snapshot.learnt[1].size -= 1;
+  ASSERT_EQ(saved.snapshot.cached_sizes.size(), kChunks);
+  saved.snapshot.cached_sizes[0].size += 1;
+  saved.snapshot.cached_sizes[1].size -= 1;
   write_index(file, saved);
   EXPECT_EQ(Mounted(disk).record(6).value(), toy::make_file(disk.shape).records[6]);
   EXPECT_TRUE(fs::exists(file));
@@ -430,7 +432,8 @@ TEST(SavedIndex, ConcurrentSavesForOneFileSucceed) {
   std::vector<std::thread> writers;
   for (int i = 0; i < 2; ++i) {
     writers.emplace_back([&] {
-      SavedIndex index({disk.directory(), "test", {}, "one build"}, *source, "toy", Depth::kCounts, {}, lines.log());
+      SavedIndex index({disk.directory(), "test", {}, "one build"}, *source, "toy", ScanDetail::kCounts, {},
+                       lines.log());
       index.read();
       for (int round = 0; round < 300; ++round) index.write(saved.snapshot, std::chrono::seconds(1));
     });
@@ -445,9 +448,9 @@ TEST(SavedIndex, ConcurrentSavesForOneFileSucceed) {
 
 TEST(SavedIndex, SourceWithoutAFileHasNoIndex) {
   ToyStore toy({.chunks = 5});
-  toy.services.index = IndexPlace{"/nowhere", "test", {}};
+  toy.services.index = IndexLocation{"/nowhere", "test", {}};
   RecordStore store("toy", toy.source, toy::open(toy.source, Limits{}).value(), toy.services);
-  EXPECT_EQ(waited([&](Goal& goal) { return store.counts(goal); })->chunks, 5u);
+  EXPECT_EQ(waited([&](WaitTicket& ticket) { return store.record_totals(ticket); })->chunks, 5u);
   EXPECT_TRUE(toy.lines.all().empty());
 }
 

@@ -10,7 +10,7 @@
 
 #include <gtest/gtest.h>
 
-#include "core/base/caller.h"
+#include "core/base/request_context.h"
 
 namespace recordfs {
 namespace {
@@ -38,24 +38,24 @@ Result<Cache::Pointer> must_not_be_made() {
 }
 
 // Returns what a thread gets for a value that another thread is making and does not finish.
-Result<Cache::Pointer> asked_beside(const std::optional<Caller::Work>& maker, Caller::Work work,
-                                    const std::atomic<bool>* gave_up, bool is_refused) {
+Result<Cache::Pointer> asked_beside(const std::optional<RequestContext::Work>& maker, RequestContext::Work work,
+                                    const std::atomic<bool>* cancelled, bool is_refused) {
   Cache cache(1 << 20);
   std::promise<void> begun;
   std::promise<void> ended;
   auto making = std::async(std::launch::async, [&] {
-    std::optional<Caller> caller;
-    if (maker) caller.emplace(*maker);
+    std::optional<RequestContext> context;
+    if (maker) context.emplace(*maker);
     return cache.get({1, 7}, [&]() -> Result<Cache::Pointer> {
       begun.set_value();
       ended.get_future().wait();
-      if (auto may = Caller::may_be_slow(); is_refused && !may) return std::move(may).error();
+      if (auto may = RequestContext::permit_slow_work(); is_refused && !may) return std::move(may).error();
       return std::make_shared<const Weight>(10);
     });
   });
   begun.get_future().wait();
   auto asking = std::async(std::launch::async, [&] {
-    const Caller caller(work, gave_up);
+    const RequestContext context(work, cancelled);
     return cache.get({1, 7}, must_not_be_made);
   });
   const bool waits = asking.wait_for(std::chrono::milliseconds(50)) == std::future_status::timeout;
@@ -65,25 +65,30 @@ Result<Cache::Pointer> asked_beside(const std::optional<Caller::Work>& maker, Ca
 }
 
 TEST(SharedCache, NonBlockingThreadWaitsOnlyForNonBlockingOnes) {
-  for (const auto maker : {std::optional<Caller::Work>(), std::optional(Caller::Work::kAny)}) {
-    EXPECT_EQ(asked_beside(maker, Caller::Work::kQuick, nullptr, false).error().code, Code::kPending);
+  for (const auto maker : {std::optional<RequestContext::Work>(), std::optional(RequestContext::Work::kAny)}) {
+    EXPECT_EQ(asked_beside(maker, RequestContext::Work::kNonBlocking, nullptr, false).error().code, Code::kPending);
   }
-  EXPECT_TRUE(asked_beside(Caller::Work::kQuick, Caller::Work::kQuick, nullptr, false));
-  EXPECT_TRUE(asked_beside(Caller::Work::kQuick, Caller::Work::kAny, nullptr, false));
+  EXPECT_TRUE(asked_beside(RequestContext::Work::kNonBlocking, RequestContext::Work::kNonBlocking, nullptr, false));
+  EXPECT_TRUE(asked_beside(RequestContext::Work::kNonBlocking, RequestContext::Work::kAny, nullptr, false));
 }
 
 TEST(SharedCache, NonBlockingThreadDoesNotWaitForOneThatMayBlock) {
-  EXPECT_EQ(asked_beside(Caller::Work::kMayBlock, Caller::Work::kQuick, nullptr, false).error().code, Code::kPending);
-  EXPECT_TRUE(asked_beside(Caller::Work::kMayBlock, Caller::Work::kMayBlock, nullptr, false));
+  EXPECT_EQ(
+      asked_beside(RequestContext::Work::kMayBlock, RequestContext::Work::kNonBlocking, nullptr, false).error().code,
+      Code::kPending);
+  EXPECT_TRUE(asked_beside(RequestContext::Work::kMayBlock, RequestContext::Work::kMayBlock, nullptr, false));
 }
 
 TEST(SharedCache, RefusalOfANonBlockingThreadIsSharedWithItsWaiters) {
-  EXPECT_EQ(asked_beside(Caller::Work::kQuick, Caller::Work::kQuick, nullptr, true).error().code, Code::kPending);
+  EXPECT_EQ(
+      asked_beside(RequestContext::Work::kNonBlocking, RequestContext::Work::kNonBlocking, nullptr, true).error().code,
+      Code::kPending);
 }
 
 TEST(SharedCache, CancelledThreadDoesNotWait) {
-  const std::atomic<bool> gave_up{true};
-  EXPECT_EQ(asked_beside(Caller::Work::kAny, Caller::Work::kAny, &gave_up, false).error().code, Code::kInterrupted);
+  const std::atomic<bool> cancelled{true};
+  EXPECT_EQ(asked_beside(RequestContext::Work::kAny, RequestContext::Work::kAny, &cancelled, false).error().code,
+            Code::kInterrupted);
 }
 
 TEST(SharedCache, TooLargeValueEvictsOnlyItself) {

@@ -25,12 +25,12 @@ struct Expected {
 };
 
 std::string read_or_error(const RecordStore& store, Stream stream, std::uint64_t offset, std::uint64_t length) {
-  const auto slice = waited([&](Goal& goal) { return store.read_stream(stream, offset, length, goal); });
+  const auto slice = waited([&](WaitTicket& ticket) { return store.read_stream(stream, offset, length, ticket); });
   return slice ? text_of(*slice) : "error: " + std::string(to_string(slice.error().code));
 }
 
 void expect_stream(const RecordStore& store, Stream stream, const Expected& expected) {
-  const auto size = waited([&](Goal& goal) { return store.stream_size(stream, goal); });
+  const auto size = waited([&](WaitTicket& ticket) { return store.stream_size(stream, ticket); });
   ASSERT_EQ(size.value(), expected.bytes.size());
   for (std::size_t offset = 0; offset <= expected.bytes.size() + 1; ++offset) {
     for (std::size_t length = 0; length <= expected.bytes.size() + 2 - offset; ++length) {
@@ -70,7 +70,7 @@ TEST(Streams, ContainAllRecordsAtEveryOffsetAndLength) {
 TEST(Streams, ContainAllRecordsWithATooSmallCache) {
   toy::Shape shape = small_shape();
   shape.by_parts = true;
-  const ToyStore toy(shape, {.anchors = 2, .chunks_per_anchor = 1, .kept_places = 1}, 0);
+  const ToyStore toy(shape, {.anchors = 2, .chunks_per_anchor = 1, .cached_chunks = 1}, 0);
   expect_stream(*toy.store, Stream::kConcat, joined(toy.file, false));
   expect_stream(*toy.store, Stream::kLines, joined(toy.file, true));
 }
@@ -152,7 +152,7 @@ TEST(Streams, SizesMissingInHeadersAreFoundByASecondCatalog) {
   const RecordStore store("toy", toy.source,
                           std::make_unique<CountsAlone>(toy::open(toy.source, Limits{}, toy.watch).value()),
                           toy.services);
-  ASSERT_EQ(waited([&](Goal& goal) { return store.counts(goal); })->records, 16u);
+  ASSERT_EQ(waited([&](WaitTicket& ticket) { return store.record_totals(ticket); })->records, 16u);
   EXPECT_EQ(toy.watch->layouts, 0u);
   EXPECT_FALSE(store.state().sizes_known);
   expect_stream(store, Stream::kConcat, joined(toy.file, false));
@@ -167,9 +167,9 @@ TEST(Streams, EmptyContainerHasEmptyStreams) {
 
 std::string rows_of(const Container& container, Position size) {
   std::string rows = chunk_rows_header();
-  for (Walk walk(container, size, Depth::kCounts); !walk.at_end();) {
-    EXPECT_TRUE(walk.step());
-    if (walk.chunk()) rows += chunk_row(*walk.chunk());
+  for (Scanner scanner(container, size, ScanDetail::kCounts); !scanner.at_end();) {
+    EXPECT_TRUE(scanner.step());
+    if (scanner.chunk()) rows += chunk_row(*scanner.chunk());
   }
   return rows;
 }
@@ -177,12 +177,12 @@ std::string rows_of(const Container& container, Position size) {
 TEST(Rows, FormOneTextAtEveryOffset) {
   for (const bool counts : {true, false}) {
     const ToyStore toy({.chunks = 12, .counts_in_header = counts, .broken_headers = {4}, .broken_payloads = {2}},
-                       {.anchors = 2, .chunks_per_anchor = 1, .kept_places = 1});
+                       {.anchors = 2, .chunks_per_anchor = 1, .cached_chunks = 1});
     const std::string rows = rows_of(toy.store->container(), toy.source->size());
-    EXPECT_EQ(waited([&](Goal& goal) { return toy.store->rows_size(goal); }).value(), rows.size());
+    EXPECT_EQ(waited([&](WaitTicket& ticket) { return toy.store->rows_size(ticket); }).value(), rows.size());
     for (std::size_t offset = 0; offset <= rows.size(); ++offset) {
       for (const std::size_t length : {0u, 1u, 7u, 60u, 100000u}) {
-        const auto slice = waited([&](Goal& goal) { return toy.store->read_rows(offset, length, goal); });
+        const auto slice = waited([&](WaitTicket& ticket) { return toy.store->read_rows(offset, length, ticket); });
         ASSERT_EQ(text_of(slice.value()), rows.substr(offset, length)) << "at " << offset << ", length " << length;
       }
     }

@@ -122,7 +122,7 @@ struct ToyStore {
                                             bounds)) {}
 
   ChunkInfo chunk(std::size_t number) const {
-    return waited([&](Goal& goal) { return store->chunk_at(file.begins[number], goal); }).value();
+    return waited([&](WaitTicket& ticket) { return store->chunk_at(file.begins[number], ticket); }).value();
   }
 
   toy::File file;

@@ -1,7 +1,7 @@
 // Waits for calls that depend on the catalog's scan.
 #pragma once
 
-#include "core/store/awaited.h"
+#include "core/store/wait_ticket.h"
 #include "tests/unit/support/signal.h"
 
 namespace recordfs::testing {
@@ -10,11 +10,11 @@ namespace recordfs::testing {
 template <class Call>
 auto waited(Call&& call) {
   for (;;) {
-    Goal goal;
-    auto result = call(goal);
+    WaitTicket ticket;
+    auto result = call(ticket);
     if (result || result.error().code != Code::kPending) return result;
     const Signal resumed;
-    if (goal.awaited->wait(goal, [resumed] { resumed.set(); }) != 0) resumed.wait();
+    if (ticket.waitable->wait(ticket, [resumed] { resumed.set(); }) != 0) resumed.wait();
   }
 }
 

@@ -5,9 +5,9 @@
 #include <fmt/format.h>
 
 #include "core/formats/recordio/current/content.h"
+#include "core/formats/recordio/current/losses.h"
 #include "core/formats/recordio/current/plain.h"
 #include "core/formats/recordio/current/stored.h"
-#include "core/formats/recordio/current/walk.h"
 #include "core/formats/recordio/format.h"
 #include "core/formats/recordio/table.h"
 
@@ -60,16 +60,16 @@ std::string_view CurrentContainer::format() const { return kFormat.name; }
 
 Result<void> CurrentContainer::read_header() {
   if (source_->size() == 0) return {};
-  Runs runs(*source_, run_lengths_);
-  auto run = runs.at(0);
+  ChunkFrames frames(*source_, run_lengths_);
+  auto run = frames.at(0);
   if (!run) return std::move(run).error();
   if (!*run) header_state_ = "damaged";
   if (!*run || (*run)->first.kind != Kind::kHeader) return {};
   header_state_ = "damaged";
-  auto chunk = describe(runs, **run);
+  auto chunk = describe(frames, **run);
   if (!chunk) return std::move(chunk).error();
   auto stored = read_all_stored(*source_, *chunk, limits_);
-  if (!stored && !lies_in_the_bytes(stored.error().code)) return std::move(stored).error();
+  if (!stored && !is_permanent(stored.error().code)) return std::move(stored).error();
   if (!stored) {
     if (stored.error().code == Code::kLimit) header_.unshown = stored.error();
     header_.problem = std::move(stored).error();
@@ -86,16 +86,16 @@ Result<void> CurrentContainer::read_header() {
 
 Result<void> CurrentContainer::find_trailer() {
   if (source_->size() == 0) return {};
-  Runs runs(*source_, run_lengths_);
+  ChunkFrames frames(*source_, run_lengths_);
   Position at = source_->size() - 1;
-  auto last = runs.window().header(at - at % kFrameSize);
+  auto last = frames.window().header(at - at % kFrameSize);
   if (!last) return std::move(last).error();
   if (*last && (*last)->kind != Kind::kTrailer) return {};
   for (std::uint64_t behind = 0; behind <= kFramesBehindTrailer; ++behind) {
-    auto run = runs.covering(at);
+    auto run = frames.covering(at);
     if (!run) return std::move(run).error();
     if (*run) {
-      auto chunk = describe(runs, **run);
+      auto chunk = describe(frames, **run);
       if (!chunk) return std::move(chunk).error();
       if ((*run)->first.kind == Kind::kTrailer) trailer_ = *chunk;
       return {};
@@ -121,7 +121,7 @@ bool CurrentContainer::is_plain(const ChunkInfo& chunk) const {
   return !is_body(chunk) || (transform_ && transform_->is_none());
 }
 
-Result<ChunkInfo> CurrentContainer::describe(Runs& runs, const Run& run) const {
+Result<ChunkInfo> CurrentContainer::describe(ChunkFrames& frames, const Run& run) const {
   ChunkInfo info;
   info.key = {run.begin, 0};
   info.begin = run.begin;
@@ -138,7 +138,7 @@ Result<ChunkInfo> CurrentContainer::describe(Runs& runs, const Run& run) const {
   info.codec = transform_ ? transform_->word() : "-";
   if (!transform_) info.layout_cost = LayoutCost::kDecode;
   if (!is_plain(info) || !run.is_whole()) return info;
-  auto frame = runs.window().view(run.begin, run.first.used());
+  auto frame = frames.window().view(run.begin, run.first.used());
   if (!frame) return std::move(frame).error();
   auto table = parse_table(frame->subspan(kFrameHeaderSize), run.stored, limits_);
   const bool all_full = run.stored - run.last_size == (run.frames - 1) * kLargestFragment;
@@ -193,13 +193,13 @@ Result<std::vector<DamagedRegion>> CurrentContainer::damage_in(const ChunkInfo& 
 
 Result<Step> CurrentContainer::scan(ChunkKey at) const {
   Step step;
-  Runs runs(*source_, run_lengths_);
-  auto found = runs.search(at.position, limits_.scan_bytes);
+  ChunkFrames frames(*source_, run_lengths_);
+  auto found = frames.search(at.position, limits_.scan_bytes);
   if (!found) return std::move(found).error();
   auto loss = static_cast<Loss>(at.state);
   if (found->reached > at.position) {
     if (loss == Loss::kNone) {
-      auto here = loss_at(runs.window(), at.position);
+      auto here = loss_at(frames.window(), at.position);
       if (!here) return std::move(here).error();
       loss = *here;
     }
@@ -209,7 +209,7 @@ Result<Step> CurrentContainer::scan(ChunkKey at) const {
     if (found->reached < source_->size()) step.next = ChunkKey{found->reached, static_cast<std::uint64_t>(loss)};
     return step;
   }
-  auto chunk = describe(runs, *found->run);
+  auto chunk = describe(frames, *found->run);
   if (!chunk) return std::move(chunk).error();
   auto inside = damage_in(*chunk, *found->run);
   if (!inside) return std::move(inside).error();
@@ -221,11 +221,11 @@ Result<Step> CurrentContainer::scan(ChunkKey at) const {
 
 Result<std::optional<ChunkInfo>> CurrentContainer::locate(Position at) const {
   if (at >= source_->size()) return std::optional<ChunkInfo>{};
-  Runs runs(*source_, run_lengths_);
-  auto run = runs.covering(at);
+  ChunkFrames frames(*source_, run_lengths_);
+  auto run = frames.covering(at);
   if (!run) return std::move(run).error();
   if (!*run) return std::optional<ChunkInfo>{};
-  auto chunk = describe(runs, **run);
+  auto chunk = describe(frames, **run);
   if (!chunk) return std::move(chunk).error();
   return std::optional(*chunk);
 }

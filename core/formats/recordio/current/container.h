@@ -9,8 +9,8 @@
 #include "core/base/limits.h"
 #include "core/base/source.h"
 #include "core/formats/container.h"
+#include "core/formats/recordio/current/chunk_frames.h"
 #include "core/formats/recordio/current/header.h"
-#include "core/formats/recordio/current/runs.h"
 #include "core/formats/recordio/current/transform.h"
 
 namespace recordfs::recordio {
@@ -40,7 +40,7 @@ class CurrentContainer final : public Container {
 
   Result<void> read_header();
   Result<void> find_trailer();
-  Result<ChunkInfo> describe(Runs& runs, const Run& run) const;
+  Result<ChunkInfo> describe(ChunkFrames& frames, const Run& run) const;
   // Returns the damage inside a chunk.
   Result<std::vector<DamagedRegion>> damage_in(const ChunkInfo& chunk, const Run& run) const;
   bool is_plain(const ChunkInfo& chunk) const;

@@ -31,9 +31,9 @@ Result<Transform::Content> as_stored(Buffer stored, const Limits& limits) {
 Result<Transform::Content> by_trial(Buffer stored, const Limits& limits) {
   const bool is_zstd = Cursor(stored.view()).u32_le() == kZstdMagic;
   auto undone = Transform({is_zstd ? CodecId::kZstd : CodecId::kDeflate}).undo(stored.view(), limits);
-  if (undone ? is_zstd : !lies_in_the_bytes(undone.error().code)) return undone;
+  if (undone ? is_zstd : !is_permanent(undone.error().code)) return undone;
   auto plain = as_stored(std::move(stored), limits);
-  if (plain || !lies_in_the_bytes(plain.error().code)) return plain;
+  if (plain || !is_permanent(plain.error().code)) return plain;
   if (undone) return undone;
   return Error{.code = Code::kUnsupported, .detail = "the header block is lost, which names the transformers"};
 }

@@ -43,7 +43,7 @@ Error cut_chunk(const Source& source, const ChunkInfo& chunk) {
 }
 
 Error in_chunk(Error error, const ChunkInfo& chunk) {
-  if (error.position == 0 && lies_in_the_bytes(error.code)) error.position = chunk.begin;
+  if (error.position == 0 && is_permanent(error.code)) error.position = chunk.begin;
   return error;
 }
 

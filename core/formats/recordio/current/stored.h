@@ -8,7 +8,7 @@
 #include "core/base/buffer.h"
 #include "core/base/source.h"
 #include "core/formats/container.h"
-#include "core/formats/recordio/current/runs.h"
+#include "core/formats/recordio/current/chunk_frames.h"
 
 namespace recordfs::recordio {
 

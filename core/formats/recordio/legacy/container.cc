@@ -91,7 +91,7 @@ Result<Step> LegacyContainer::describe(Position begin, const RecordHeader& heade
   if (header.is_packed) {
     auto packed = read_items(info);
     if (!packed) {
-      if (!lies_in_the_bytes(packed.error().code)) return std::move(packed).error();
+      if (!is_permanent(packed.error().code)) return std::move(packed).error();
       return region_step(begin, info.end, packed.error().detail, source_->size());
     }
     info.records = packed->layout.records();

@@ -6,9 +6,9 @@
 #include <string_view>
 #include <utility>
 
-#include "core/base/caller.h"
 #include "core/base/cursor.h"
 #include "core/base/large_allocation.h"
+#include "core/base/request_context.h"
 #include "core/formats/riegeli/transposed/tape.h"
 
 namespace recordfs::riegeli::transposed {
@@ -34,7 +34,7 @@ constexpr Failure kTooManyRecords = "more records than the chunk declares";
 constexpr Failure kOpenSubmessage = "a record begins inside a submessage";
 constexpr Failure kNoSubmessage = "a submessage begins that did not end";
 constexpr Failure kTooDeep = "more submessages are open than the chunk can hold";
-constexpr Failure kGivenUp = "nobody waits for it";  // no damage
+constexpr Failure kCancelled = "nobody waits for it";  // no damage
 constexpr Failure kTooLong = "a length beyond 32 bits";
 
 struct OpenSubmessage {
@@ -185,7 +185,7 @@ Failure step_through(const Program& program, Bytes transitions, State& state, Ou
     if (repeats >= 0) continue;
     if (read == transitions.size()) return kNone;
     if (steps >= kStepsAtOnce) {
-      if (!Caller::may_go_on(kWorkOfAStep * std::exchange(steps, 0))) return kGivenUp;
+      if (!RequestContext::spend(kWorkOfAStep * std::exchange(steps, 0))) return kCancelled;
     }
     const auto transition = std::to_integer<std::uint32_t>(transitions[read++]);
     repeats = static_cast<std::int32_t>(transition & kRepeatMask);
@@ -222,7 +222,7 @@ Result<std::vector<std::uint64_t>> run(const Program& program, const std::vector
   state.deepest = out.size() / 2;
   Output output(out);
   Failure failure = step_through(program, transitions, state, output);
-  if (failure == kGivenUp) return Caller::may_go_on(0).error();
+  if (failure == kCancelled) return RequestContext::spend(0).error();
   if (!failure) failure = check_end(state, output);
   if (failure) return Error{.code = Code::kDamage, .detail = failure};
   return std::move(state.records);

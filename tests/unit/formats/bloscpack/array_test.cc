@@ -145,12 +145,12 @@ class ArrayStream : public ::testing::Test {
   const WholeStream* stream() const { return store_->container().whole_stream(); }
   Result<std::string> read(std::uint64_t offset, std::uint64_t length) const {
     for (;;) {
-      Goal goal;
-      auto slice = store_->read_whole_stream(offset, length, goal);
+      WaitTicket ticket;
+      auto slice = store_->read_whole_stream(offset, length, ticket);
       if (slice) return std::string(as_text(slice->bytes));
       if (slice.error().code != Code::kPending) return std::move(slice).error();
       const recordfs::testing::Signal reached;
-      if (goal.awaited->wait(goal, [reached] { reached.set(); }) != 0) reached.wait();
+      if (ticket.waitable->wait(ticket, [reached] { reached.set(); }) != 0) reached.wait();
     }
   }
 

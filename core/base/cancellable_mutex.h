@@ -1,0 +1,78 @@
+// CancellableMutex: for work that may take long and is done by one thread at a time. A thread does not wait for one
+// that may do what it may not (see RequestContext).
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
+#include <utility>
+
+#include "core/base/request_context.h"
+
+namespace recordfs {
+
+// How often a thread that waits checks whether its request was cancelled.
+inline constexpr std::chrono::milliseconds kCancellationPoll{20};
+
+// Waits like condition.wait(lock, is_over). Returns false if the request was cancelled first.
+template <class Predicate>
+bool wait_or_cancel(std::condition_variable& condition, std::unique_lock<std::mutex>& lock, Predicate is_over) {
+  if (!RequestContext::can_be_cancelled()) {
+    condition.wait(lock, is_over);
+    return true;
+  }
+  while (!is_over()) {
+    if (RequestContext::cancelled()) return false;
+    condition.wait_for(lock, kCancellationPoll);
+  }
+  return true;
+}
+
+// Any thread.
+class CancellableMutex {
+ public:
+  class [[nodiscard]] Lock {
+   public:
+    explicit Lock(CancellableMutex& mutex) : mutex_(&mutex) {}
+    ~Lock() {
+      if (mutex_ != nullptr) mutex_->unlock();
+    }
+    Lock(Lock&& other) noexcept : mutex_(std::exchange(other.mutex_, nullptr)) {}
+    Lock& operator=(Lock&&) = delete;
+
+   private:
+    CancellableMutex* mutex_;
+  };
+
+  // Waits until it is free. Fails as RequestContext::permit() if the holder may do what the calling thread may not.
+  Result<Lock> lock() {
+    std::unique_lock lock(mutex_);
+    const RequestContext::Work work = RequestContext::work();
+    const bool is_over = wait_or_cancel(freed_, lock, [&] { return !is_held_ || holder_ > work; });
+    if (!is_over || is_held_) {
+      auto refused = RequestContext::permit(holder_);
+      if (!refused) return std::move(refused).error();
+    }
+    is_held_ = true;
+    holder_ = work;
+    if (holder_ != RequestContext::Work::kNonBlocking) freed_.notify_all();
+    return Lock(*this);
+  }
+
+ private:
+  void unlock() {
+    {
+      const std::lock_guard lock(mutex_);
+      is_held_ = false;
+    }
+    freed_.notify_all();
+  }
+
+  std::mutex mutex_;  // held for a moment; guards what follows
+  std::condition_variable freed_;
+  bool is_held_ = false;
+  RequestContext::Work holder_ =
+      RequestContext::Work::kNonBlocking;  // what the one that has it, or had it last, may do
+};
+
+}  // namespace recordfs

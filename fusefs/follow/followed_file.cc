@@ -1,0 +1,134 @@
+#include "fusefs/follow/followed_file.h"
+
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <utility>
+
+#include "core/base/read_window.h"
+#include "core/formats/registry.h"
+
+namespace recordfs {
+namespace {
+
+std::string from_root(const std::string& path) {
+  std::error_code failure;
+  const auto full = std::filesystem::absolute(path, failure);
+  return failure ? path : full.string();
+}
+
+// Whether another look may go well.
+bool may_pass(Code code) { return code == Code::kIo || code == Code::kOutOfMemory || code == Code::kInterrupted; }
+
+bool is_same(const DamageRow& a, const DamageRow& b) {
+  return a.first_ordinal == b.first_ordinal && a.region.begin == b.region.begin && a.region.end == b.region.end &&
+         a.region.records_lost == b.region.records_lost && a.region.reason == b.region.reason;
+}
+
+// Whether two stores that know all of their files show the same.
+bool shows_the_same(const RecordStore& a, const RecordStore& b) {
+  WaitTicket ticket;
+  const auto counts = a.record_totals(ticket);
+  const auto others = b.record_totals(ticket);
+  if (!counts || !others) return false;
+  if (counts->chunks != others->chunks || counts->records != others->records || counts->bytes != others->bytes ||
+      counts->rows != others->rows) {
+    return false;
+  }
+  const auto damage = a.damage(ticket);
+  const auto other_damage = b.damage(ticket);
+  return damage && other_damage && std::ranges::equal(**damage, **other_damage, is_same);
+}
+
+}  // namespace
+
+FollowedFile::FollowedFile(const std::string& path, const Limits& limits, Services& services, const std::string& shown)
+    : path_(path),
+      shown_(shown.empty() ? path : shown),
+      full_path_(from_root(path)),
+      name_(std::filesystem::path(path).filename()),
+      limits_(limits),
+      services_(services) {}
+
+FollowedFile::~FollowedFile() = default;
+
+Result<std::unique_ptr<FollowedFile>> FollowedFile::open(const std::string& path, const Limits& limits,
+                                                         Services& services, const std::string& shown) {
+  std::unique_ptr<FollowedFile> followed(new FollowedFile(path, limits, services, shown));
+  auto file = FileSource::open_followed(path);
+  if (!file) return std::move(file).error();
+  if (auto taken = followed->take(*file); !taken) return std::move(taken).error();
+  followed->file_ = std::move(followed->next_file_);
+  followed->store_ = std::move(followed->next_);
+  return followed;
+}
+
+// Makes of the file as it is now the store that comes next.
+Result<void> FollowedFile::take(const std::shared_ptr<const FileSource>& file) {
+  const auto source = std::make_shared<const WindowedSource>(file);
+  auto container = open_container(source, name_, limits_);
+  if (!container) return std::move(container).error();
+  const FollowOptions followed{.is_followed = (*container)->grows_by_appending(), .shorter = store_.get()};
+  next_ = std::make_shared<const RecordStore>(shown_, source, std::move(*container), services_, Catalog::Bounds{},
+                                              followed);
+  next_file_ = file;
+  return {};
+}
+
+Result<std::shared_ptr<const RecordStore>> FollowedFile::grow(const std::function<void()>& wake) {
+  const std::shared_ptr<const RecordStore> nothing;
+  if (next_) return finish(wake);
+  if (store_->is_scanning()) return nothing;
+  auto file = file_->grown();
+  if (!file && may_pass(file.error().code)) return nothing;
+  if (!file) return std::move(file).error();
+  if (!*file) return nothing;
+  if (!store_->container().grows_by_appending()) {
+    return Error{.code = Code::kUnsupported,
+                 .detail = "the file has grown, and files of this format can't be followed"};
+  }
+  if (!store_->has_room_for((*file)->size())) {
+    return Error{.code = Code::kLimit, .detail = "the file has grown too large to be followed from where it began"};
+  }
+  auto taken = take(*file);
+  // The first bytes of an empty file may not tell yet what it becomes.
+  const bool is_pending = !taken && (may_pass(taken.error().code) || store_->source().size() == 0);
+  if (is_pending) return nothing;
+  if (!taken) return std::move(taken).error();
+  return finish(wake);
+}
+
+Result<std::shared_ptr<const RecordStore>> FollowedFile::finish(const std::function<void()>& wake) {
+  const std::shared_ptr<const RecordStore> nothing;
+  for (;;) {
+    WaitTicket ticket;
+    const auto caught_up = next_->catch_up(ticket);
+    if (caught_up) break;
+    if (caught_up.error().code != Code::kPending) {
+      next_.reset();
+      return nothing;
+    }
+    if (ticket.waitable->wait(ticket, wake) != 0) return nothing;
+  }
+  const bool is_more = !shows_the_same(*store_, *next_);
+  const auto next = std::exchange(next_, nullptr);
+  file_ = std::move(next_file_);
+  if (!is_more) return nothing;
+  store_ = next;
+  return next;
+}
+
+bool FollowedFile::is_at_its_path() const {
+  struct stat st {};
+  if (::stat(full_path_.c_str(), &st) != 0) return false;
+  return st.st_dev == file_->status().device && st.st_ino == file_->status().inode;
+}
+
+std::chrono::milliseconds rest_after(std::chrono::steady_clock::duration look) {
+  constexpr std::chrono::milliseconds kLeast{250};
+  constexpr int kOfTheTime = 9;  // to one part of looking
+  return std::max(kLeast, std::chrono::duration_cast<std::chrono::milliseconds>(look * kOfTheTime));
+}
+
+}  // namespace recordfs

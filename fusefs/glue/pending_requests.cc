@@ -1,0 +1,259 @@
+#include "fusefs/glue/pending_requests.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <exception>
+#include <new>
+#include <utility>
+#include <vector>
+
+#include "fusefs/glue/error_number.h"
+
+namespace recordfs {
+
+// A request between two attempts. Whoever takes it out of PendingRequests::waiting_ has to answer it.
+struct PendingRequests::Pending {
+  Pending(PendingRequests* all, fuse_req_t waiting, Interrupt on_interrupt, Handler again)
+      : requests(all), request(waiting), interrupt(on_interrupt), handler(std::move(again)) {}
+
+  PendingRequests* requests;
+  fuse_req_t request;
+  Interrupt interrupt;
+  Handler handler;
+  // Those whose lanes it was in. It may wait for all of them: it has got past the earlier ones, and only a refusal
+  // for a new one puts it in another lane, so it makes progress.
+  RequestContext::Filesystems filesystems;
+  Waitable* waitable = nullptr;       // null while it is in a lane
+  std::shared_ptr<const void> owner;  // of the waitable
+  std::atomic<std::uint64_t> wait_id{0};
+  std::atomic<bool> cancelled{false};  // its sender, while it is in a lane
+  bool is_pending = false;             // has been, in this wait: read by the thread that queues it
+  bool interrupted = false;            // while its interrupt function was being registered
+};
+
+namespace {
+
+// The request whose interrupt function this thread is registering. Where the interrupt was there first, libfuse
+// calls the function within the registration and goes on using the request, which must not be answered then.
+thread_local const void* being_registered = nullptr;
+
+Result<void> call_handler(const PendingRequests::Handler& handler, PendingRequests::Attempt& attempt) {
+  try {
+    return handler(attempt);
+  } catch (const std::bad_alloc&) {
+    return Error{.code = Code::kOutOfMemory, .detail = "out of memory"};
+  } catch (const std::exception&) {
+    return Error{.code = Code::kIo, .detail = "unexpected"};
+  }
+}
+
+}  // namespace
+
+bool PendingRequests::Attempt::claim_reply() {
+  if (RequestContext::was_refused()) return false;
+  if (pending_ == nullptr) return true;
+  PendingRequests& requests = *(*pending_)->requests;
+  if (!requests.claim(*pending_)) return false;
+  keep_off(**pending_);
+  return true;
+}
+
+// `pending`: the request, in a lane; null for a non-blocking attempt.
+PendingRequests::Outcome PendingRequests::attempt_as(RequestContext::Work work, const Pending* pending,
+                                                     const Handler& handler, Attempt& attempt) {
+  const RequestContext context(work, pending == nullptr ? nullptr : &pending->cancelled,
+                               pending == nullptr ? nullptr : &pending->filesystems);
+  auto result = call_handler(handler, attempt);
+  return {std::move(result), RequestContext::refused(), RequestContext::filesystem()};
+}
+
+void PendingRequests::answer(fuse_req_t request, Interrupt interrupt, Handler handler) {
+  Attempt attempt;
+  const Outcome outcome = attempt_as(RequestContext::Work::kNonBlocking, nullptr, handler, attempt);
+  const bool was_refused = outcome.refused != RequestContext::Work::kNonBlocking;
+  if (outcome.result && !was_refused) return;
+  if (!was_refused && outcome.result.error().code != Code::kPending) {
+    fuse_reply_err(request, error_number(outcome.result.error()));
+    return;
+  }
+  std::shared_ptr<Pending> pending;
+  try {
+    pending = std::make_shared<Pending>(this, request, interrupt, std::move(handler));
+  } catch (const std::bad_alloc&) {
+    fuse_reply_err(request, ENOMEM);
+    return;
+  }
+  pass_on(pending, attempt, outcome);
+}
+
+// What becomes of a request that is nobody else's after an attempt that has not replied. Throws nothing: nobody behind
+// it would answer the request.
+void PendingRequests::pass_on(const std::shared_ptr<Pending>& pending, Attempt& attempt, const Outcome& outcome) {
+  try {
+    if (outcome.refused != RequestContext::Work::kNonBlocking)
+      return queue(pending, outcome.refused, outcome.filesystem);
+    const Error& error = outcome.result.error();
+    if (error.code == Code::kPending && attempt.ticket.waitable != nullptr) return suspend(pending, attempt.ticket);
+    fuse_reply_err(pending->request, error_number(error));
+  } catch (const std::bad_alloc&) {
+    if (pending->is_pending && !claim(pending)) return;
+    keep_off(*pending);
+    fuse_reply_err(pending->request, ENOMEM);
+  }
+}
+
+// Gives the request to whoever claims it first. False: it is answered already.
+bool PendingRequests::hold(const std::shared_ptr<Pending>& pending, const WaitTicket& ticket) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (closed_) {
+      fuse_reply_err(pending->request, EINTR);
+      return false;
+    }
+    waiting_.emplace(pending.get(), pending);
+    pending->is_pending = true;
+    pending->waitable = ticket.waitable;
+    pending->owner = ticket.owner;
+    pending->cancelled = stopping_;
+  }
+  // From here on an interrupt may answer the request at any moment: only claim() gives it back.
+  if (pending->interrupt != Interrupt::kAnswerEintr || !was_interrupted(*pending)) return true;
+  if (claim(pending)) fuse_reply_err(pending->request, EINTR);
+  return false;
+}
+
+void PendingRequests::suspend(const std::shared_ptr<Pending>& pending, const WaitTicket& ticket) {
+  pending->is_pending = false;
+  // What needs memory comes before the request is somebody else's.
+  Executor::Task task([this, pending] { resume(pending); });
+  if (!hold(pending, ticket)) return;
+  // It may be called when the object is gone already: the executor then takes no task.
+  const auto shared_task = std::make_shared<Executor::Task>(std::move(task));
+  const std::function<void()> go_on = [shared_task, &executor = executor_] {
+    executor.post(Executor::Priority::kWaitedFor, std::move(*shared_task));
+  };
+  const std::uint64_t wait_id = ticket.waitable->wait(ticket, go_on);
+  pending->wait_id = wait_id;
+  if (wait_id == 0) go_on();
+}
+
+// The executor whose threads may do such work for a filesystem. If the system gives them none, that for slow work.
+Executor& PendingRequests::executor_of(RequestContext::Work work, std::uint64_t filesystem) {
+  Lane* lane = &local_;
+  if (filesystem != 0) {
+    const std::lock_guard lock(lanes_mutex_);
+    const auto found = lanes_.find(filesystem);
+    const bool is_new = found == lanes_.end() && lanes_.size() < kMostFilesystems;
+    lane = found != lanes_.end() ? &found->second : is_new ? &lanes_[filesystem] : &lanes_.rbegin()->second;
+  }
+  Executor& executor = work == RequestContext::Work::kMayBlock ? lane->reading : lane->slow;
+  return executor.start() ? executor : local_.slow;
+}
+
+void PendingRequests::queue(const std::shared_ptr<Pending>& pending, RequestContext::Work work,
+                            std::uint64_t filesystem) {
+  pending->is_pending = false;
+  if (filesystem != 0 && std::ranges::find(pending->filesystems, filesystem) == pending->filesystems.end()) {
+    pending->filesystems.push_back(filesystem);
+  }
+  Executor& executor = executor_of(work, filesystem);
+  Executor::Task task([this, pending, work] { attempt_again(pending, work); });
+  if (!hold(pending, {})) return;
+  if (executor.post(Executor::Priority::kWaitedFor, std::move(task)) || !claim(pending)) return;
+  keep_off(*pending);
+  fuse_reply_err(pending->request, EINTR);
+}
+
+// The request stays where an interrupt finds it until the reply is about to be sent, or until it is queued anew.
+void PendingRequests::attempt_again(const std::shared_ptr<Pending>& pending, RequestContext::Work work) {
+  if (!is_waiting(pending)) return;
+  Attempt attempt;
+  attempt.pending_ = &pending;
+  const Outcome outcome = attempt_as(work, pending.get(), pending->handler, attempt);
+  if (outcome.result && outcome.refused == RequestContext::Work::kNonBlocking) return;
+  if (!attempt.claim_reply()) return;
+  pass_on(pending, attempt, outcome);
+}
+
+bool PendingRequests::is_waiting(const std::shared_ptr<Pending>& pending) {
+  const std::lock_guard lock(mutex_);
+  return waiting_.contains(pending.get());
+}
+
+// Waits for an interrupt function that runs now, and keeps later ones off the object.
+void PendingRequests::keep_off(const Pending& pending) {
+  if (pending.interrupt == Interrupt::kAnswerEintr) fuse_req_interrupt_func(pending.request, nullptr, nullptr);
+}
+
+// Registers the interrupt function; true when the interrupt is there already and the caller has to answer it.
+bool PendingRequests::was_interrupted(Pending& pending) {
+  being_registered = &pending;
+  fuse_req_interrupt_func(pending.request, on_interrupt, &pending);
+  being_registered = nullptr;
+  return pending.interrupted;
+}
+
+bool PendingRequests::claim(const std::shared_ptr<Pending>& pending) {
+  const std::lock_guard lock(mutex_);
+  return waiting_.erase(pending.get()) > 0;
+}
+
+void PendingRequests::resume(const std::shared_ptr<Pending>& pending) {
+  if (!claim(pending)) return;
+  keep_off(*pending);
+  Attempt attempt;
+  const Outcome outcome = attempt_as(RequestContext::Work::kNonBlocking, nullptr, pending->handler, attempt);
+  if (!outcome.result || outcome.refused != RequestContext::Work::kNonBlocking) pass_on(pending, attempt, outcome);
+}
+
+void PendingRequests::on_interrupt(fuse_req_t request, void* data) {
+  auto* raw = static_cast<Pending*>(data);
+  if (raw == being_registered) {
+    raw->interrupted = true;
+    return;
+  }
+  std::shared_ptr<Pending> pending;
+  PendingRequests* requests = raw->requests;
+  {
+    const std::lock_guard lock(requests->mutex_);
+    const auto found = requests->waiting_.find(raw);
+    if (found == requests->waiting_.end()) return;
+    pending = std::move(found->second);
+    requests->waiting_.erase(found);
+  }
+  pending->cancelled = true;
+  if (pending->waitable != nullptr) pending->waitable->cancel(pending->wait_id);
+  fuse_reply_err(request, EINTR);
+}
+
+void PendingRequests::stop() {
+  {
+    const std::lock_guard lock(mutex_);
+    stopping_ = true;
+    for (const auto& [raw, pending] : waiting_) raw->cancelled = true;
+  }
+  std::vector<Lane*> lanes = {&local_};
+  {
+    const std::lock_guard lock(lanes_mutex_);
+    for (auto& [filesystem, lane] : lanes_) lanes.push_back(&lane);
+  }
+  for (Lane* lane : lanes) lane->reading.stop();
+  for (Lane* lane : lanes) lane->slow.stop();
+}
+
+void PendingRequests::close() {
+  std::unordered_map<Pending*, std::shared_ptr<Pending>> left;
+  {
+    const std::lock_guard lock(mutex_);
+    closed_ = true;
+    left.swap(waiting_);
+  }
+  for (const auto& [raw, pending] : left) {
+    fuse_reply_err(pending->request, EINTR);
+    pending->cancelled = true;
+    pending->owner.reset();  // the waitable holds who waits for it, and would keep itself
+  }
+}
+
+}  // namespace recordfs

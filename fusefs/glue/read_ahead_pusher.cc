@@ -1,0 +1,145 @@
+#include "fusefs/glue/read_ahead_pusher.h"
+
+#include <algorithm>
+#include <new>
+#include <system_error>
+
+#include "core/base/request_context.h"
+
+namespace recordfs {
+namespace {
+
+constexpr std::uint64_t kFirstWindow = 16;
+constexpr std::uint64_t kLargestWindow = 512;
+constexpr std::uint64_t kWindowBytes = 1u << 20;
+constexpr std::uint64_t kLargestRecord = 32u << 10;  // a larger one is worth a message of its own
+constexpr unsigned kMostFailures = 8;
+constexpr std::uint64_t kPatience = 256;  // reads
+
+bool store(fuse_session* session, std::uint64_t number, Bytes bytes) {
+  fuse_bufvec buffer = FUSE_BUFVEC_INIT(bytes.size());
+  buffer.buf[0].mem = const_cast<std::byte*>(bytes.data());  // only read from
+  return fuse_lowlevel_notify_store(session, number, 0, &buffer, FUSE_BUF_NO_SPLICE) == 0;
+}
+
+}  // namespace
+
+bool ReadAheadPusher::start(fuse_session* session) {
+  session_ = session;
+  try {
+    thread_ = std::thread([this] { run(); });
+  } catch (const std::system_error&) {
+    return false;
+  }
+  return true;
+}
+
+void ReadAheadPusher::stop() {
+  {
+    const std::lock_guard lock(mutex_);
+    stopping_ = true;
+  }
+  wake_.notify_all();
+  if (thread_.joinable()) thread_.join();
+}
+
+void ReadAheadPusher::was_read(std::uint64_t number) {
+  if (!tree_.is_record(number)) return;
+  {
+    const std::lock_guard lock(mutex_);
+    Reader* reader = reader_at(number);
+    if (reader == nullptr) {
+      reader = &oldest();
+      if (reader->waits) return;
+      *reader = {.pushed = number, .next = number + 1, .left_out = number + 1, .window = kFirstWindow};
+    }
+    const bool comes = number >= reader->left_out;
+    reader->last = number;
+    reader->used_at = ++time_;
+    if (!comes || reader->waits) return;
+    if (reader->pushed < number) reader->pushed = number;
+    if (reader->pause > 0) {
+      --reader->pause;
+      reader->next = reader->left_out = number + 1;
+      return;
+    }
+    waiting_.push_back(reader);
+    reader->waits = true;
+  }
+  wake_.notify_one();
+}
+
+ReadAheadPusher::Reader* ReadAheadPusher::reader_at(std::uint64_t number) {
+  const auto found = std::ranges::find_if(readers_, [number](const Reader& reader) {
+    return reader.window != 0 && number > reader.last && number <= reader.next;
+  });
+  return found == readers_.end() ? nullptr : &*found;
+}
+
+// Who has gone on for a while is not soon forgotten for those who read here and there.
+ReadAheadPusher::Reader& ReadAheadPusher::oldest() {
+  return *std::ranges::min_element(readers_, {}, [](const Reader& reader) {
+    return reader.used_at + (reader.window > kFirstWindow ? kPatience : 0);
+  });
+}
+
+void ReadAheadPusher::push(Reader& reader, std::unique_lock<std::mutex>& lock) {
+  const std::uint64_t window = reader.window;
+  const std::uint64_t behind = reader.pushed;
+  lock.unlock();
+  std::uint64_t records = 0;
+  std::uint64_t bytes = 0;
+  std::uint64_t stored_records = 0;
+  std::uint64_t stored_bytes = 0;
+  std::uint64_t left_out = 0;
+  std::uint64_t pushed = behind;
+  std::uint64_t next = 0;
+  bool known = true;
+  const auto take = [&](std::uint64_t number, Bytes record) {
+    next = number;
+    const bool is_full = records == window || bytes >= kWindowBytes;
+    if (is_full || record.size() > kLargestRecord) return false;
+    const bool shall_ask = left_out == 0 && (records >= window / 4 * 3 || bytes >= kWindowBytes / 4 * 3);
+    if (shall_ask) left_out = number;
+    const bool is_stored = !shall_ask && !record.empty();
+    known = !is_stored || store(session_, number, record);
+    if (!known) return false;
+    if (is_stored) {
+      ++stored_records;
+      stored_bytes += record.size();
+    }
+    pushed = number;
+    ++records;
+    bytes += record.size();
+    return true;
+  };
+  const RequestContext quick(RequestContext::Work::kNonBlocking);  // a bomb behind one reader must not keep the others
+  try {
+    tree_.for_each_following(behind, take);
+  } catch (const std::bad_alloc&) {
+    known = false;  // the pause after that is time for others to give memory back
+  }
+  pushed_records_.fetch_add(stored_records, std::memory_order_relaxed);
+  pushed_bytes_.fetch_add(stored_bytes, std::memory_order_relaxed);
+  lock.lock();
+  reader.pushed = std::max(reader.pushed, pushed);
+  reader.next = std::max(next, reader.last + 1);
+  reader.left_out = left_out != 0 ? left_out : reader.next;
+  reader.window = std::min(2 * window, kLargestWindow);
+  reader.failures = known ? 0 : std::min(reader.failures + 1, kMostFailures);
+  if (!known) reader.pause = (1u << reader.failures) - 1;
+}
+
+void ReadAheadPusher::run() {
+  std::unique_lock lock(mutex_);
+  for (;;) {
+    wake_.wait(lock, [this] { return stopping_ || !waiting_.empty(); });
+    if (stopping_) return;
+    Reader& reader = *waiting_.front();
+    waiting_.pop_front();
+    push(reader, lock);
+    reader.waits = false;
+  }
+}
+
+}  // namespace recordfs

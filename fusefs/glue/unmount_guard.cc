@@ -1,0 +1,114 @@
+#include "fusefs/glue/unmount_guard.h"
+
+#include <fcntl.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+#include <utility>
+
+#include "fusefs/glue/unmounting.h"
+
+namespace recordfs {
+namespace {
+
+// What is asked of a unmount guard: one byte a message, and one comes back. Its end of the line breaks when the daemon
+// ends.
+constexpr char kUnmountIfUnused = 'u';
+constexpr char kGone = 'g';  // no answer
+constexpr char kEnd = 'e';   // no answer
+constexpr char kDone = 'y';
+constexpr char kNotDone = 'n';
+
+// The number of the mount that stands there, which no other mount has as long as it stands; 0: none can be told.
+// Nothing is asked of its daemon.
+std::uint64_t mount_at(const std::string& path) {
+  struct statx st {};
+  const int flags = AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT | AT_STATX_DONT_SYNC;
+  if (::statx(AT_FDCWD, path.c_str(), flags, STATX_MNT_ID, &st) != 0) return 0;
+  return (st.stx_mask & STATX_MNT_ID) != 0 ? st.stx_mnt_id : 0;
+}
+
+// Nothing of the daemon's stays open here: the connection to the kernel has to break when it ends.
+void let_go(int line) {
+  if (const int null = ::open("/dev/null", O_RDWR); null >= 0) {
+    for (const int standard : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) ::dup2(null, standard);
+    if (null > STDERR_FILENO) ::close(null);
+  }
+  constexpr int kLine = STDERR_FILENO + 1;
+  ::dup2(line, kLine);
+  ::close_range(kLine + 1, ~0u, 0);
+  // The end is the daemon's to see: it is told of these too.
+  for (const int number : {SIGHUP, SIGINT, SIGTERM, SIGUSR1, SIGPIPE}) ::signal(number, SIG_IGN);
+  // Where it stays it keeps somebody from unmounting that.
+  if (::chdir("/") != 0) ::_exit(1);
+}
+
+// `ours`: the mount's number.
+[[noreturn]] void run_guard(const UnmountGuard::Config& config, int line, std::uint64_t ours) {
+  ::prctl(PR_SET_NAME, "recordfs-keeper");
+  let_go(line);
+  if (config.confine) config.confine();
+  constexpr int kLine = STDERR_FILENO + 1;
+  const auto stands = [&] { return ours != 0 && mount_at(config.mountpoint) == ours; };
+  char asked = 0;
+  while (::read(kLine, &asked, 1) == 1) {
+    if (asked == kEnd) break;
+    if (asked == kGone) {
+      ours = 0;
+      continue;
+    }
+    const char answer =
+        asked == kUnmountIfUnused && stands() && unmount(config.mountpoint, Unmounting::kIfUnused) ? kDone : kNotDone;
+    if (::send(kLine, &answer, 1, MSG_NOSIGNAL) != 1) break;
+  }
+  if (stands()) unmount(config.mountpoint, Unmounting::kAtOnce);
+  if (config.remove_directory) ::rmdir(config.mountpoint.c_str());
+  ::_exit(0);
+}
+
+}  // namespace
+
+UnmountGuard::UnmountGuard(const Config& config) {
+  int ends[2];
+  if (config.mountpoint.empty() || ::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0) return;
+  Descriptor ours(ends[0]);
+  const Descriptor theirs(ends[1]);
+  const auto mount = mount_at(config.mountpoint);
+  const pid_t child = ::fork();
+  if (child == 0) run_guard(config, theirs.number(), mount);
+  if (child < 0) return;
+  child_ = child;
+  line_ = std::move(ours);
+}
+
+UnmountGuard::~UnmountGuard() {
+  line_ = Descriptor();
+  if (child_ == 0) return;
+  while (::waitpid(child_, nullptr, 0) < 0 && errno == EINTR) {
+  }
+}
+
+void UnmountGuard::is_gone() {
+  if (line_) static_cast<void>(::send(line_.number(), &kGone, 1, MSG_NOSIGNAL));
+}
+
+void UnmountGuard::unmount() const {
+  if (line_) static_cast<void>(::send(line_.number(), &kEnd, 1, MSG_NOSIGNAL));
+}
+
+bool UnmountGuard::unmount_if_unused() {
+  char answer = kNotDone;
+  if (!line_ || ::send(line_.number(), &kUnmountIfUnused, 1, MSG_NOSIGNAL) != 1) return false;
+  ssize_t got = -1;
+  do {
+    got = ::recv(line_.number(), &answer, 1, 0);
+  } while (got < 0 && errno == EINTR);
+  return got == 1 && answer == kDone;
+}
+
+}  // namespace recordfs

@@ -1,0 +1,133 @@
+#include "fusefs/mount_sources.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <filesystem>
+#include <system_error>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "core/base/counted.h"
+#include "core/base/request_context.h"
+#include "fusefs/container_search.h"
+#include "fusefs/open_container.h"
+#include "fusefs/tree/node.h"
+
+namespace recordfs {
+namespace {
+
+void override_ownership(Ownership& ownership, const Options& options) {
+  if (options.allow_root) {
+    // libfuse lets nobody else ask, but the kernel answers from its caches without asking. Permissions it checks
+    // always, and they do not hold for root.
+    ownership.uid = ::geteuid();
+    ownership.file_mode = 0400;
+    ownership.directory_mode = 0500;
+  }
+  if (options.uid) ownership.uid = *options.uid;
+  if (options.gid) ownership.gid = *options.gid;
+  if (!options.umask) return;
+  const mode_t others = options.allow_root ? 0077 : 0;
+  ownership.file_mode = 0444 & ~(*options.umask | others);
+  ownership.directory_mode = 0555 & ~(*options.umask | others);
+}
+
+bool is_directory(const std::string& path) {
+  std::error_code failure;
+  return std::filesystem::is_directory(path, failure);
+}
+
+// Its name in a mount of several sources: that of the directory itself, whatever it was called by.
+std::string directory_name(const std::string& path) {
+  std::error_code failure;
+  const auto real = std::filesystem::canonical(path, failure);
+  const std::string name = failure ? std::string() : real.filename().string();
+  return name.empty() ? "root" : name;
+}
+
+void tell_opened(const std::string& shown, const RecordStore& store, const Services& services) {
+  services.log(Severity::kDetail,
+               fmt::format("{}: {}, {}", shown, store.container().format(), counted(store.source().size(), "byte")));
+}
+
+Result<MountSource> open_followed(const std::string& path, const std::string& shown, const Options& options,
+                                  Services& services, OpenedSources& all) {
+  auto opened = FollowedFile::open(path, options.limits, services, shown);
+  if (!opened) return std::move(opened).error();
+  const FollowedFile& file = **opened;
+  tell_opened(shown, *file.store(), services);
+  Ownership ownership = ownership_of(file.status());
+  override_ownership(ownership, options);
+  all.followed.push_back(std::move(*opened));
+  return MountSource(MountedContainer{file.name(), file.store(), ownership, true});
+}
+
+Result<MountSource> open_source(std::size_t number, const Options& options, Services& services, OpenedSources& all) {
+  const std::string& path = options.sources[number];
+  const std::string shown = shown_source(options, number);
+  if (is_directory(path)) {
+    auto directory = RootedDir::open(path);
+    if (!directory) return std::move(directory).error();
+    services.log(Severity::kDetail, fmt::format("{}: a directory", shown));
+    if (!may_have_containers(path)) {
+      services.log(Severity::kWarning, fmt::format("{}: no record container in this directory", shown));
+    }
+    return MountSource(MirroredDirectory{directory_name(path), std::move(*directory)});
+  }
+  if (options.follow) return open_followed(path, shown, options, services, all);
+  auto opened = open_file(path, options.limits, services, shown);
+  if (!opened) return std::move(opened).error();
+  tell_opened(shown, *opened->store, services);
+  Ownership ownership = ownership_of(opened->status);
+  override_ownership(ownership, options);
+  return MountSource(MountedContainer{std::move(opened->name), std::move(opened->store), ownership});
+}
+
+}  // namespace
+
+std::string shown_source(const Options& options, std::size_t number) {
+  return options.redact ? fmt::format("source {}", number + 1) : options.sources[number];
+}
+
+Result<OpenedSources> open_sources(const Options& options, Services& services) {
+  OpenedSources all;
+  for (std::size_t i = 0; i < options.sources.size(); ++i) {
+    auto opened = open_source(i, options, services, all);
+    if (!opened) {
+      return Error{.code = Code::kIo, .detail = open_failure(shown_source(options, i), opened.error())};
+    }
+    all.sources.push_back(std::move(*opened));
+  }
+  return all;
+}
+
+MirrorSettings mirror_settings(const Options& options, Services& services) {
+  const auto count = std::make_shared<std::atomic<std::uint64_t>>(0);
+  const auto open = [&options, &services, count](
+                        Descriptor file, const std::string& path) -> Result<std::shared_ptr<const RecordStore>> {
+    const std::string shown = options.redact ? fmt::format("mirrored file {}", count->fetch_add(1) + 1) : path;
+    auto opened = open_file(std::move(file), path, options.limits, services, shown);
+    if (opened) {
+      tell_opened(shown, *opened->store, services);
+      return std::move(opened->store);
+    }
+    if (!RequestContext::was_refused()) services.log(Severity::kWarning, open_failure(shown, opened.error()));
+    return std::move(opened).error();
+  };
+  return {.probe = is_container, .open = open, .adjust = [&options](Ownership& ownership) {
+            override_ownership(ownership, options);
+          }};
+}
+
+// Among so many containers as a mirror may have there is room for each that is looked into, 32,768 of the largest at a
+// time.
+unsigned address_bits(const Options& options) {
+  constexpr unsigned kInMirror = 44;
+  const unsigned bits = InodeMap::value_bits(options.sources.size());
+  return std::ranges::any_of(options.sources, is_directory) ? std::min(bits, kInMirror) : bits;
+}
+
+}  // namespace recordfs

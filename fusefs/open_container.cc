@@ -1,0 +1,99 @@
+#include "fusefs/open_container.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <thread>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "core/base/read_window.h"
+#include "core/formats/registry.h"
+#include "fusefs/build_id.h"
+
+namespace recordfs {
+namespace {
+
+constexpr unsigned kMostExecutorThreads = 16;
+
+// Where catalogs are saved by default; nullopt where the environment does not tell.
+std::optional<std::string> cache_directory() {
+  const auto variable = [](const char* name) -> std::string {
+    const char* value = std::getenv(name);
+    return value != nullptr && value[0] == '/' ? value : "";  // relative ones do not count, by the XDG specification
+  };
+  if (const std::string cache = variable("XDG_CACHE_HOME"); !cache.empty()) return cache + "/recordfs";
+  if (const std::string home = variable("HOME"); !home.empty()) return home + "/.cache/recordfs";
+  return std::nullopt;
+}
+
+// A directory that is named from where the program was started, which the daemon leaves.
+Result<std::string> named_directory(const std::string& named) {
+  std::error_code failure;
+  const auto from_root = std::filesystem::absolute(named, failure);
+  if (failure) return Error{.code = Code::kIo, .detail = failure.message()};
+  const auto real = std::filesystem::weakly_canonical(from_root, failure);
+  if (failure) return Error{.code = Code::kIo, .detail = failure.message()};
+  return real.string();
+}
+
+Result<OpenedFile> opened(const Result<std::shared_ptr<const FileSource>>& file, const std::string& path,
+                          const Limits& limits, Services& services, const std::string& shown) {
+  if (!file) return file.error();
+  const auto source = std::make_shared<const WindowedSource>(*file);
+  const std::string name = std::filesystem::path(path).filename();
+  auto container = open_container(source, name, limits);
+  if (!container) return std::move(container).error();
+  return OpenedFile{
+      name, std::make_shared<RecordStore>(shown.empty() ? path : shown, source, std::move(*container), services),
+      (*file)->status()};
+}
+
+}  // namespace
+
+Result<OpenedFile> open_file(const std::string& path, const Limits& limits, Services& services,
+                             const std::string& shown) {
+  return opened(FileSource::open(path), path, limits, services, shown);
+}
+
+Result<OpenedFile> open_file(Descriptor file, const std::string& path, const Limits& limits, Services& services,
+                             const std::string& shown) {
+  return opened(FileSource::of(std::move(file), std::filesystem::path(path).filename()), path, limits, services, shown);
+}
+
+Result<bool> is_container(const Source& source, std::string_view file_name) {
+  if (source.size() == 0) return false;
+  const auto format = probe(source, file_name, ProbeDepth::kHead);
+  if (format) return true;
+  if (format.error().code == Code::kNoContainer) return false;
+  return format.error();
+}
+
+std::string open_failure(const std::string& path, const Error& error) {
+  if (error.code == Code::kIo || error.code == Code::kNoContainer) return fmt::format("{}: {}", path, error.detail);
+  return fmt::format("{}: {}", path, to_string(error));
+}
+
+Result<std::optional<IndexLocation>> index_place(const std::string& index, const Limits& limits) {
+  if (index == "no") return std::optional<IndexLocation>{};
+  std::optional<std::string> directory;
+  if (index == "auto") {
+    directory = cache_directory();
+  } else if (auto named = named_directory(index)) {
+    directory = std::move(*named);
+  } else {
+    return std::move(named).error();
+  }
+  std::string program = build_id();
+  if (!directory || program.empty()) return std::optional<IndexLocation>{};
+  return std::optional(IndexLocation{.directory = *directory,
+                                     .settings = fmt::format("{} {}", limits.stored_chunk, limits.decoded_chunk),
+                                     .program = std::move(program)});
+}
+
+unsigned executor_threads() {
+  return std::clamp(std::thread::hardware_concurrency(), 1u, kMostExecutorThreads - 1) + 1;
+}
+
+}  // namespace recordfs

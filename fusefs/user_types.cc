@@ -1,0 +1,45 @@
+#include "fusefs/user_types.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include "core/base/descriptor.h"
+
+namespace recordfs {
+namespace {
+
+constexpr std::size_t kPiece = 64u << 10;
+constexpr std::size_t kLargestFile = 256u << 20;
+
+Error failure() { return {.code = Code::kIo, .detail = std::strerror(errno), .os_error = errno}; }
+
+Result<std::string> read_file(const std::string& path) {
+  const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!file) return failure();
+  std::string bytes;
+  std::array<char, kPiece> piece{};
+  for (;;) {
+    const ssize_t got = ::read(file.number(), piece.data(), piece.size());
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return failure();
+    if (got == 0) return bytes;
+    bytes.append(piece.data(), static_cast<std::size_t>(got));
+    if (bytes.size() > kLargestFile) return Error{.code = Code::kLimit, .detail = "too large for descriptors"};
+  }
+}
+
+}  // namespace
+
+Result<UserTypes> read_user_types(const std::string& descriptors, const std::string& type) {
+  if (descriptors.empty()) return UserTypes{.type = type.starts_with('.') ? type.substr(1) : type};
+  auto bytes = read_file(descriptors);
+  if (!bytes) return std::move(bytes).error();
+  return user_types(std::move(*bytes), type);
+}
+
+}  // namespace recordfs

@@ -1,0 +1,305 @@
+#include "fusefs/glue/pending_requests.h"
+
+#include <atomic>
+#include <cerrno>
+#include <functional>
+#include <thread>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "core/base/request_context.h"
+#include "tests/unit/fusefs/wire.h"
+#include "tests/unit/support/signal.h"
+
+namespace recordfs::testing {
+namespace {
+
+using Attempt = PendingRequests::Attempt;
+
+// A wait that ends when the test opens the gate.
+class Gate final : public Waitable {
+ public:
+  std::uint64_t wait(const WaitTicket&, std::function<void()> resume) override {
+    resume_ = std::move(resume);
+    waits_.set();
+    return 1;
+  }
+  bool cancel(std::uint64_t) override { return true; }
+
+  // Waits for a waiter first.
+  void open() {
+    waits_.wait();
+    resume_();
+  }
+
+ private:
+  std::function<void()> resume_;
+  Signal waits_;
+};
+
+class PendingRequestsTest : public ::testing::Test {
+ protected:
+  ~PendingRequestsTest() override {
+    executor.stop();
+    pending_requests.stop();
+    pending_requests.close();
+  }
+
+  std::uint64_t ask(const std::function<Result<void>(Attempt&)>& work,
+                    PendingRequests::Interrupt interrupt = PendingRequests::Interrupt::kAnswerEintr) {
+    return wire.ask([this, work, interrupt](fuse_req_t request) {
+      pending_requests.answer(request, interrupt, [work, request](Attempt& attempt) -> Result<void> {
+        if (auto done = work(attempt); !done) return done;
+        if (attempt.claim_reply()) fuse_reply_err(request, 0);
+        return {};
+      });
+    });
+  }
+
+  // Sends a slow request that runs until it is cancelled, and signals its begin and end.
+  std::uint64_t ask_endlessly(const Signal& begun, const Signal& over, PendingRequests::Interrupt interrupt) {
+    return ask(
+        [begun, over](Attempt&) -> Result<void> {
+          if (auto may = RequestContext::permit_slow_work(); !may) return may;
+          begun.set();
+          for (;;) {
+            if (auto may = RequestContext::spend(1); !may) {
+              over.set();
+              return may;
+            }
+          }
+        },
+        interrupt);
+  }
+
+  Executor executor{1};
+  PendingRequests pending_requests{executor};
+  Wire wire;
+};
+
+TEST_F(PendingRequestsTest, FastRequestIsAnsweredWhileSlowOnesWait) {
+  const Signal released;
+  std::vector<std::uint64_t> slow;
+  for (int i = 0; i < 16; ++i) {
+    slow.push_back(ask([released](Attempt&) -> Result<void> {
+      if (auto may = RequestContext::permit_slow_work(); !may) return may;
+      released.wait();
+      return {};
+    }));
+  }
+  const auto quick = ask([](Attempt&) -> Result<void> { return {}; });
+  EXPECT_EQ(wire.reply_to(quick), 0);
+  for (const std::uint64_t asked : slow) EXPECT_EQ(wire.replies_to(asked), 0u);
+  released.set();
+  for (const std::uint64_t asked : slow) EXPECT_EQ(wire.reply_to(asked), 0);
+}
+
+// More requests than there are threads wait for one filesystem.
+TEST_F(PendingRequestsTest, HungFilesystemDelaysNoOther) {
+  const Signal released;
+  std::vector<std::uint64_t> hanging;
+  for (int i = 0; i < 32; ++i) {
+    hanging.push_back(ask([released](Attempt&) -> Result<void> {
+      if (auto may = RequestContext::permit_wait_for(1); !may) return may;
+      released.wait();
+      return {};
+    }));
+  }
+  const auto known = ask([](Attempt&) -> Result<void> { return {}; });
+  const auto other = ask([](Attempt&) { return RequestContext::permit_wait_for(2); });
+  const auto slow = ask([](Attempt&) { return RequestContext::permit_slow_work(); });
+  for (const std::uint64_t asked : {known, other, slow}) EXPECT_EQ(wire.reply_to(asked), 0);
+  for (const std::uint64_t asked : hanging) EXPECT_EQ(wire.replies_to(asked), 0u);
+  released.set();
+  for (const std::uint64_t asked : hanging) EXPECT_EQ(wire.reply_to(asked), 0);
+}
+
+// More requests than there are threads need one filesystem and then another, which hangs.
+TEST_F(PendingRequestsTest, RequestOnTwoFilesystemsWaitsInTheLaneOfTheHungOne) {
+  const Signal released;
+  std::atomic<int> waiting{0};
+  std::vector<std::uint64_t> hanging;
+  for (int i = 0; i < 32; ++i) {
+    hanging.push_back(ask([&, released](Attempt&) -> Result<void> {
+      if (auto may = RequestContext::permit_wait_for(1); !may) return may;
+      if (auto may = RequestContext::permit_wait_for(2); !may) return may;
+      ++waiting;
+      released.wait();
+      return {};
+    }));
+  }
+  while (waiting < 8) std::this_thread::yield();
+  const auto first = ask([](Attempt&) { return RequestContext::permit_wait_for(1); });
+  EXPECT_EQ(wire.reply_to(first), 0);
+  for (const std::uint64_t asked : hanging) EXPECT_EQ(wire.replies_to(asked), 0u);
+  released.set();
+  for (const std::uint64_t asked : hanging) EXPECT_EQ(wire.reply_to(asked), 0);
+}
+
+// As a request for the usage of all sources does.
+TEST_F(PendingRequestsTest, RequestThatContinuesAfterARefusalIsAnswered) {
+  const auto asked = ask([](Attempt&) -> Result<void> {
+    for (const std::uint64_t filesystem : {1u, 2u, 3u})
+      static_cast<void>(RequestContext::permit_wait_for(filesystem).has_value());
+    return {};
+  });
+  EXPECT_EQ(wire.reply_to(asked), 0);
+  EXPECT_EQ(wire.replies_to(asked), 1u);
+}
+
+TEST_F(PendingRequestsTest, FilesystemsBeyondTheBoundAreServedToo) {
+  std::vector<std::uint64_t> requests;
+  for (std::uint64_t filesystem = 1; filesystem <= 40; ++filesystem) {
+    requests.push_back(ask([filesystem](Attempt&) { return RequestContext::permit_wait_for(filesystem); }));
+  }
+  for (const std::uint64_t asked : requests) EXPECT_EQ(wire.reply_to(asked), 0);
+}
+
+TEST_F(PendingRequestsTest, SlowRequestThatWaitedForAFilesystemIsAnsweredOnce) {
+  std::atomic<int> tries{0};
+  const auto asked = ask([&](Attempt&) -> Result<void> {
+    ++tries;
+    if (auto may = RequestContext::permit_wait_for(1); !may) return may;
+    return RequestContext::permit_slow_work();
+  });
+  EXPECT_EQ(wire.reply_to(asked), 0);
+  EXPECT_EQ(tries, 3);
+  EXPECT_EQ(wire.replies_to(asked), 1u);
+}
+
+TEST_F(PendingRequestsTest, RequestThatWaitsForAFilesystemIsInterrupted) {
+  const Signal begun;
+  const Signal released;
+  const auto asked = ask([begun, released](Attempt&) -> Result<void> {
+    if (auto may = RequestContext::permit_wait_for(1); !may) return may;
+    begun.set();
+    released.wait();
+    return {};
+  });
+  begun.wait();
+  wire.interrupt(asked);
+  EXPECT_EQ(wire.reply_to(asked), EINTR);
+  released.set();
+  executor.stop();
+  pending_requests.stop();
+  EXPECT_EQ(wire.replies_to(asked), 1u);
+}
+
+TEST_F(PendingRequestsTest, SlowResumedRequestLeavesTheExecutor) {
+  Gate gate;
+  const Signal released;
+  std::atomic<int> tries{0};
+  const auto slow = ask([&](Attempt& attempt) -> Result<void> {
+    if (tries++ == 0) {
+      attempt.ticket.waitable = &gate;
+      return Error{.code = Code::kPending, .detail = {}};
+    }
+    if (auto may = RequestContext::permit_slow_work(); !may) return may;
+    released.wait();
+    return {};
+  });
+  gate.open();
+  const Signal free;
+  ASSERT_TRUE(executor.post(Executor::Priority::kWaitedFor, [free] { free.set(); }));
+  free.wait();
+  EXPECT_EQ(wire.replies_to(slow), 0u);
+  released.set();
+  EXPECT_EQ(wire.reply_to(slow), 0);
+  EXPECT_EQ(tries, 3);
+}
+
+TEST_F(PendingRequestsTest, SlowRequestMayWaitToo) {
+  Gate gate;
+  std::atomic<bool> has_waited{false};
+  const auto slow = ask([&](Attempt& attempt) -> Result<void> {
+    if (auto may = RequestContext::permit_slow_work(); !may) return may;
+    if (has_waited.exchange(true)) return {};
+    attempt.ticket.waitable = &gate;
+    return Error{.code = Code::kPending, .detail = {}};
+  });
+  gate.open();
+  EXPECT_EQ(wire.reply_to(slow), 0);
+}
+
+TEST_F(PendingRequestsTest, FailureOfSlowRequestIsReplied) {
+  const auto slow = ask([](Attempt&) -> Result<void> {
+    if (auto may = RequestContext::permit_slow_work(); !may) return may;
+    return Error{.code = Code::kDamage, .detail = {}};
+  });
+  EXPECT_EQ(wire.reply_to(slow), EIO);
+}
+
+// A refused attempt may return a different error.
+TEST_F(PendingRequestsTest, RefusedAttemptIsRetriedWhateverItsError) {
+  const auto slow = ask([](Attempt&) -> Result<void> {
+    if (!RequestContext::permit_slow_work()) return Error{.code = Code::kOutOfMemory, .detail = {}};
+    return {};
+  });
+  EXPECT_EQ(wire.reply_to(slow), 0);
+}
+
+TEST_F(PendingRequestsTest, IncompleteAnswerAfterARefusalIsNotSent) {
+  std::atomic<int> tries{0};
+  const auto slow = ask([&](Attempt&) -> Result<void> {
+    ++tries;
+    static_cast<void>(RequestContext::permit_slow_work().has_value());
+    return {};
+  });
+  EXPECT_EQ(wire.reply_to(slow), 0);
+  EXPECT_EQ(tries, 2);
+  EXPECT_EQ(wire.replies_to(slow), 1u);
+}
+
+TEST_F(PendingRequestsTest, InterruptedSlowRequestIsAnsweredAndCancelled) {
+  const Signal begun;
+  const Signal over;
+  const auto slow = ask_endlessly(begun, over, PendingRequests::Interrupt::kAnswerEintr);
+  begun.wait();
+  wire.interrupt(slow);
+  EXPECT_EQ(wire.replies_to(slow), 1u);
+  EXPECT_EQ(wire.reply_to(slow), EINTR);
+  over.wait();
+  const auto next = ask([](Attempt&) { return RequestContext::permit_slow_work(); });
+  EXPECT_EQ(wire.reply_to(next), 0);
+  EXPECT_EQ(wire.replies_to(slow), 1u);
+}
+
+TEST_F(PendingRequestsTest, InterruptedQueuedRequestIsNotStarted) {
+  const Signal released;
+  const auto wait = [released](Attempt&) -> Result<void> {
+    if (auto may = RequestContext::permit_slow_work(); !may) return may;
+    released.wait();
+    return {};
+  };
+  std::vector<std::uint64_t> before{ask(wait), ask(wait)};
+  std::atomic<int> tries{0};
+  const auto slow = ask([&](Attempt&) {
+    ++tries;
+    return RequestContext::permit_slow_work();
+  });
+  wire.interrupt(slow);
+  EXPECT_EQ(wire.reply_to(slow), EINTR);
+  released.set();
+  for (const std::uint64_t asked : before) EXPECT_EQ(wire.reply_to(asked), 0);
+  executor.stop();
+  pending_requests.stop();
+  EXPECT_EQ(tries, 1);
+  EXPECT_EQ(wire.replies_to(slow), 1u);
+}
+
+TEST_F(PendingRequestsTest, EndCancelsSlowRequests) {
+  const Signal begun;
+  const Signal over;
+  const auto slow = ask_endlessly(begun, over, PendingRequests::Interrupt::kIgnore);
+  begun.wait();
+  executor.stop();
+  pending_requests.stop();
+  over.wait();
+  EXPECT_EQ(wire.reply_to(slow), EINTR);
+  pending_requests.close();
+  EXPECT_EQ(wire.replies_to(slow), 1u);
+}
+
+}  // namespace
+}  // namespace recordfs::testing
