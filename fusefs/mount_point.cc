@@ -87,9 +87,8 @@ Result<bool> choose_mount_point(Options& options) {
   if (is_open_device(options.mountpoint)) return false;
   if (is_file(options.mountpoint)) options.sources.push_back(std::exchange(options.mountpoint, {}));
   if (!options.mountpoint.empty()) return false;
-  auto name = named_after(options.sources.front());
-  if (!name) return std::move(name).error();
-  options.mountpoint = std::move(*name);
+  ASSIGN_OR_RETURN(auto name, named_after(options.sources.front()));
+  options.mountpoint = std::move(name);
   return true;
 }
 

@@ -55,13 +55,12 @@ void tell_opened(const std::string& shown, const RecordStore& store, const Servi
 
 Result<MountSource> open_followed(const std::string& path, const std::string& shown, const Options& options,
                                   Services& services, OpenedSources& all) {
-  auto opened = FollowedFile::open(path, options.limits, services, shown);
-  if (!opened) return std::move(opened).error();
-  const FollowedFile& file = **opened;
+  ASSIGN_OR_RETURN(auto opened, FollowedFile::open(path, options.limits, services, shown));
+  const FollowedFile& file = *opened;
   tell_opened(shown, *file.store(), services);
   Ownership ownership = ownership_of(file.status());
   override_ownership(ownership, options);
-  all.followed.push_back(std::move(*opened));
+  all.followed.push_back(std::move(opened));
   return MountSource(MountedContainer{file.name(), file.store(), ownership, true});
 }
 
@@ -69,21 +68,19 @@ Result<MountSource> open_source(std::size_t number, const Options& options, Serv
   const std::string& path = options.sources[number];
   const std::string shown = shown_source(options, number);
   if (is_directory(path)) {
-    auto directory = RootedDir::open(path);
-    if (!directory) return std::move(directory).error();
+    ASSIGN_OR_RETURN(auto directory, RootedDir::open(path));
     services.log(Severity::kDetail, fmt::format("{}: a directory", shown));
     if (!may_have_containers(path)) {
       services.log(Severity::kWarning, fmt::format("{}: no record container in this directory", shown));
     }
-    return MountSource(MirroredDirectory{directory_name(path), std::move(*directory)});
+    return MountSource(MirroredDirectory{directory_name(path), std::move(directory)});
   }
   if (options.follow) return open_followed(path, shown, options, services, all);
-  auto opened = open_file(path, options.limits, services, shown);
-  if (!opened) return std::move(opened).error();
-  tell_opened(shown, *opened->store, services);
-  Ownership ownership = ownership_of(opened->status);
+  ASSIGN_OR_RETURN(auto opened, open_file(path, options.limits, services, shown));
+  tell_opened(shown, *opened.store, services);
+  Ownership ownership = ownership_of(opened.status);
   override_ownership(ownership, options);
-  return MountSource(MountedContainer{std::move(opened->name), std::move(opened->store), ownership});
+  return MountSource(MountedContainer{std::move(opened.name), std::move(opened.store), ownership});
 }
 
 }  // namespace

@@ -43,11 +43,10 @@ Result<OpenedFile> opened(const Result<std::shared_ptr<const FileSource>>& file,
   if (!file) return file.error();
   const auto source = std::make_shared<const WindowedSource>(*file);
   const std::string name = std::filesystem::path(path).filename();
-  auto container = open_container(source, name, limits);
-  if (!container) return std::move(container).error();
-  return OpenedFile{
-      name, std::make_shared<RecordStore>(shown.empty() ? path : shown, source, std::move(*container), services),
-      (*file)->status()};
+  ASSIGN_OR_RETURN(auto container, open_container(source, name, limits));
+  return OpenedFile{name,
+                    std::make_shared<RecordStore>(shown.empty() ? path : shown, source, std::move(container), services),
+                    (*file)->status()};
 }
 
 }  // namespace

@@ -37,9 +37,8 @@ Result<std::string> read_file(const std::string& path) {
 
 Result<UserTypes> read_user_types(const std::string& descriptors, const std::string& type) {
   if (descriptors.empty()) return UserTypes{.type = type.starts_with('.') ? type.substr(1) : type};
-  auto bytes = read_file(descriptors);
-  if (!bytes) return std::move(bytes).error();
-  return user_types(std::move(*bytes), type);
+  ASSIGN_OR_RETURN(auto bytes, read_file(descriptors));
+  return user_types(std::move(bytes), type);
 }
 
 }  // namespace recordfs

@@ -28,7 +28,7 @@ void ask_for_large_pages(std::byte* bytes, std::size_t size) {
 
 Result<Buffer> Buffer::allocate(std::size_t size) {
   Buffer buffer;
-  if (auto grown = buffer.grow(size); !grown) return std::move(grown).error();
+  TRY(buffer.grow(size));
   return buffer;
 }
 
@@ -44,7 +44,7 @@ bool Buffer::move_to(std::size_t size) {
 Result<void> Buffer::grow(std::size_t size) {
   assert(size >= size_);
   if (size == size_) return {};
-  if (auto may = LargeAllocations::ask(size); !may) return may;
+  TRY(LargeAllocations::ask(size));
   if (!move_to(size)) {
     return Error{.code = Code::kOutOfMemory, .detail = fmt::format("no memory for {} bytes", size)};
   }

@@ -50,8 +50,7 @@ class CancellableMutex {
     const RequestContext::Work work = RequestContext::work();
     const bool is_over = wait_or_cancel(freed_, lock, [&] { return !is_held_ || holder_ > work; });
     if (!is_over || is_held_) {
-      auto refused = RequestContext::permit(holder_);
-      if (!refused) return std::move(refused).error();
+      TRY(RequestContext::permit(holder_));
     }
     is_held_ = true;
     holder_ = work;

@@ -9,7 +9,7 @@ LargeAllocations::LargeAllocations() : before_(current_) { current_ = this; }
 LargeAllocations::~LargeAllocations() { current_ = before_; }
 
 Result<void> LargeAllocations::ask_large() {
-  if (auto may = RequestContext::permit_slow_work(); !may) return may;
+  TRY(RequestContext::permit_slow_work());
   if (current_ == nullptr) return {};
   current_->on_large_allocation();
   return RequestContext::permit_slow_work();

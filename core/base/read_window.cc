@@ -78,9 +78,8 @@ Result<std::size_t> ReadWindow::read_parts(const Source& below, Position at, Mut
     const Position position = at + there - rest.size();
     const Bytes bytes = part(below, position, rest.size());
     if (bytes.empty()) {
-      auto got = below.read_at(position, rest);
-      if (!got) return got;
-      return static_cast<std::size_t>(there) - rest.size() + *got;
+      ASSIGN_OR_RETURN(const auto got, below.read_at(position, rest));
+      return static_cast<std::size_t>(there) - rest.size() + got;
     }
     copy_bytes(bytes, rest);
     rest = rest.subspan(bytes.size());

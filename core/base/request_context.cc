@@ -28,7 +28,7 @@ Result<void> RequestContext::permit(Work needed) {
 Result<void> RequestContext::permit_wait_for(std::uint64_t filesystem) {
   if (filesystem == 0 || current_ == nullptr) return {};
   set_filesystem(filesystem);
-  if (auto may = permit(Work::kMayBlock); !may) return may;
+  TRY(permit(Work::kMayBlock));
   const Filesystems* allowed = current_->filesystems_;
   if (allowed == nullptr || std::ranges::find(*allowed, filesystem) != allowed->end()) return {};
   return refusal(Work::kMayBlock);

@@ -120,3 +120,33 @@ class [[nodiscard]] Result<void> {
 };
 
 }  // namespace recordfs
+
+// Evaluates an expression of type Result<T>, and returns its error from the enclosing function or lambda if it failed.
+// Discards the value. The enclosing function returns a Result, or another type that an Error converts to.
+//
+//   TRY(check_header(bytes));
+#define TRY(...) RECORDFS_TRY(RECORDFS_UNIQUE_NAME(recordfs_result_), __VA_ARGS__)
+
+// Initializes a variable with the value of a Result<T>, or returns the error like TRY. Moves the value out of a
+// temporary Result, and copies it from an lvalue. A variable declared as a reference stays valid for the whole scope.
+// The declaration must not contain a comma; the expression may. An existing variable can be assigned to as well.
+// Expands to several statements, and so does not compile as the body of an `if` without braces.
+//
+//   ASSIGN_OR_RETURN(const auto chunk, reader.decode(info));
+#define ASSIGN_OR_RETURN(declaration, ...) \
+  RECORDFS_ASSIGN_OR_RETURN(RECORDFS_UNIQUE_NAME(recordfs_result_), declaration, __VA_ARGS__)
+
+// The parts of the two macros above; not for use elsewhere. The counter keeps the names of nested uses apart.
+#define RECORDFS_JOIN(a, b) a##b
+#define RECORDFS_JOIN_EXPANDED(a, b) RECORDFS_JOIN(a, b)
+#define RECORDFS_UNIQUE_NAME(prefix) RECORDFS_JOIN_EXPANDED(prefix, __COUNTER__)
+#define RECORDFS_TRY(result, ...)                            \
+  do {                                                       \
+    if (auto&& result = __VA_ARGS__; !result) {              \
+      return std::forward<decltype(result)>(result).error(); \
+    }                                                        \
+  } while (false)
+#define RECORDFS_ASSIGN_OR_RETURN(result, declaration, ...)           \
+  auto&& result = __VA_ARGS__;                                        \
+  if (!result) return std::forward<decltype(result)>(result).error(); \
+  declaration = *std::forward<decltype(result)>(result)

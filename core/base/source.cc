@@ -58,11 +58,10 @@ Result<std::size_t> read_in_pieces(const Source& source, Position at, MutableByt
   std::size_t done = 0;
   while (done < out.size()) {
     const std::size_t piece = std::min(kPiece, out.size() - done);
-    if (auto may = RequestContext::spend(piece); !may) return std::move(may).error();
-    auto got = source.read_at(at + done, out.subspan(done, piece));
-    if (!got) return got;
-    done += *got;
-    if (*got < piece) break;
+    TRY(RequestContext::spend(piece));
+    ASSIGN_OR_RETURN(const auto got, source.read_at(at + done, out.subspan(done, piece)));
+    done += got;
+    if (got < piece) break;
   }
   return done;
 }
@@ -70,18 +69,15 @@ Result<std::size_t> read_in_pieces(const Source& source, Position at, MutableByt
 }  // namespace
 
 Result<Slice> Source::view_at(Position at, std::uint64_t size) const {
-  auto bytes = read_up_to(*this, at, size);
-  if (!bytes) return std::move(bytes).error();
-  return owned(std::move(*bytes));
+  ASSIGN_OR_RETURN(auto bytes, read_up_to(*this, at, size));
+  return owned(std::move(bytes));
 }
 
 Result<Buffer> read_up_to(const Source& source, Position at, std::uint64_t size) {
   const std::uint64_t there = at < source.size() ? source.size() - at : 0;
-  auto buffer = Buffer::allocate(static_cast<std::size_t>(std::min(size, there)));
-  if (!buffer) return buffer;
-  auto got = read_in_pieces(source, at, buffer->span());
-  if (!got) return std::move(got).error();
-  buffer->truncate(*got);
+  ASSIGN_OR_RETURN(auto buffer, Buffer::allocate(static_cast<std::size_t>(std::min(size, there))));
+  ASSIGN_OR_RETURN(const auto got, read_in_pieces(source, at, buffer.span()));
+  buffer.truncate(got);
   return buffer;
 }
 
@@ -121,9 +117,8 @@ Result<std::shared_ptr<const FileSource>> FileSource::of(Descriptor descriptor, 
   auto source = std::shared_ptr<FileSource>(new FileSource(std::move(name), std::move(descriptor), size, status));
   source->seen_ = stamp_of(st, size);
   source->expect_reads_of_the_end();
-  auto ends = source->read_ends();
-  if (!ends) return std::move(ends).error();
-  source->ends_ = std::move(*ends);
+  ASSIGN_OR_RETURN(auto ends, source->read_ends());
+  source->ends_ = std::move(ends);
   source->is_settled_ = is_long_before(clock, st.st_ctim.tv_sec, st.st_ctim.tv_nsec);
   return std::shared_ptr<const FileSource>(std::move(source));
 }
@@ -135,10 +130,9 @@ Result<std::shared_ptr<const FileSource>> FileSource::open_followed(const std::s
 }
 
 Result<std::shared_ptr<const FileSource>> FileSource::grown() const {
-  if (auto unchanged = check_unchanged(); !unchanged) return std::move(unchanged).error();
-  auto now = stamp();
-  if (!now) return std::move(now).error();
-  if (now->size <= size_) return std::shared_ptr<const FileSource>{};
+  TRY(check_unchanged());
+  ASSIGN_OR_RETURN(const auto now, stamp());
+  if (now.size <= size_) return std::shared_ptr<const FileSource>{};
   Descriptor descriptor(::fcntl(descriptor_.number(), F_DUPFD_CLOEXEC, 0));
   if (!descriptor) return io_error(0, "cannot open", errno);
   auto opened = of(std::move(descriptor), name_);
@@ -178,21 +172,20 @@ Result<std::size_t> FileSource::read_descriptor(Position at, MutableBytes out) c
 }
 
 Result<std::size_t> FileSource::read_at(Position at, MutableBytes out) const {
-  if (auto may = RequestContext::permit_wait_for(filesystem_); !may) return std::move(may).error();
-  auto got = read_descriptor(at, out.first(bytes_until_end(size_, at, out.size())));
-  if (!got) return got;
+  TRY(RequestContext::permit_wait_for(filesystem_));
+  ASSIGN_OR_RETURN(auto got, read_descriptor(at, out.first(bytes_until_end(size_, at, out.size()))));
   // After the bytes, not before: what was read is older than this look at the file.
-  if (auto unchanged = check_unchanged(); !unchanged) return std::move(unchanged).error();
+  TRY(check_unchanged());
   return got;
 }
 
 Result<Position> FileSource::next_data(Position at) const {
   if (at >= size_) return size_;
-  if (auto may = RequestContext::permit_wait_for(filesystem_); !may) return std::move(may).error();
+  TRY(RequestContext::permit_wait_for(filesystem_));
   const off_t found = ::lseek(descriptor_.number(), static_cast<off_t>(at), SEEK_DATA);
   const bool ends_with_hole = found < 0 && errno == ENXIO;
   // As in read_at(). A file that was cut off has no data there either.
-  if (auto unchanged = check_unchanged(); !unchanged) return std::move(unchanged).error();
+  TRY(check_unchanged());
   if (found < 0 && !ends_with_hole) return at;
   const Position next = ends_with_hole ? size_ : std::min(static_cast<Position>(found), size_);
   // A filesystem that calls bytes a hole which were read as data is not asked again.
@@ -225,16 +218,15 @@ Result<FileSource::Ends> FileSource::read_ends() const {
   if (!first) return std::move(first).error();
   if (!last) return std::move(last).error();
   // The last bytes first: what is read next is mostly near the beginning, and goes on from there.
-  if (auto got = read_descriptor(size_ - length, last->span()); !got) return std::move(got).error();
-  if (auto got = read_descriptor(0, first->span()); !got) return std::move(got).error();
+  TRY(read_descriptor(size_ - length, last->span()));
+  TRY(read_descriptor(0, first->span()));
   return Ends{std::move(*first), std::move(*last)};
 }
 
 Result<bool> FileSource::ends_are_same() const {
-  auto now = read_ends();
-  if (!now) return std::move(now).error();
-  return std::ranges::equal(now->first.view(), ends_.first.view()) &&
-         std::ranges::equal(now->last.view(), ends_.last.view());
+  ASSIGN_OR_RETURN(const auto now, read_ends());
+  return std::ranges::equal(now.first.view(), ends_.first.view()) &&
+         std::ranges::equal(now.last.view(), ends_.last.view());
 }
 
 Result<FileSource::Stamp> FileSource::stamp() const {
@@ -263,9 +255,8 @@ Result<void> FileSource::check_unchanged() const {
     changed_.store(true, std::memory_order_relaxed);
     return shorter(now->size, size_);
   }
-  auto same = ends_are_same();
-  if (!same) return std::move(same).error();
-  if (!*same) {
+  ASSIGN_OR_RETURN(const auto same, ends_are_same());
+  if (!same) {
     changed_.store(true, std::memory_order_relaxed);
     return rewritten();
   }

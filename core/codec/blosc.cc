@@ -53,9 +53,8 @@ BloscHeader header_of_one(const BloscHeader& header, std::uint32_t block, std::s
 }
 
 Result<Buffer> chunk_of_one(const BloscHeader& one, Bytes stored) {
-  auto chunk = Buffer::allocate(one.stored_size);
-  if (!chunk) return chunk;
-  const MutableBytes bytes = chunk->span();
+  ASSIGN_OR_RETURN(auto chunk, Buffer::allocate(one.stored_size));
+  const MutableBytes bytes = chunk.span();
   bytes[0] = std::byte{BLOSC_VERSION_FORMAT};
   bytes[1] = std::byte{1};
   bytes[2] = static_cast<std::byte>(one.flags);
@@ -70,19 +69,18 @@ Result<Buffer> chunk_of_one(const BloscHeader& one, Bytes stored) {
 
 // Succeeds if no number in the chunk leads the library out of its bounds.
 Result<void> check_chunk_of_one(const BloscHeader& one, Bytes chunk) {
-  if (auto sound = check_blosc(one); !sound) return sound;
-  auto extent = find_blosc_block(
-      one, 0, [&](std::uint32_t offset) -> Result<std::uint32_t> { return Cursor(chunk.subspan(offset)).u32_le(); });
-  if (!extent) return std::move(extent).error();
-  if (extent->begin != kPreamble || extent->end != chunk.size() || has_long_run(chunk)) return broken(0);
+  TRY(check_blosc(one));
+  ASSIGN_OR_RETURN(const auto extent, find_blosc_block(one, 0, [&](std::uint32_t offset) -> Result<std::uint32_t> {
+                     return Cursor(chunk.subspan(offset)).u32_le();
+                   }));
+  if (extent.begin != kPreamble || extent.end != chunk.size() || has_long_run(chunk)) return broken(0);
   return {};
 }
 
 // Fails with kOutOfMemory if the library's working memory is not available. The library does not check its own
 // allocation.
 Result<void> check_memory(std::uint64_t size) {
-  auto room = Buffer::allocate(static_cast<std::size_t>(3 * size + BLOSC_MAX_TYPESIZE * kNumber));
-  if (!room) return std::move(room).error();
+  TRY(Buffer::allocate(static_cast<std::size_t>(3 * size + BLOSC_MAX_TYPESIZE * kNumber)));
   return {};
 }
 
@@ -93,18 +91,17 @@ bool has_blosc() { return true; }
 Result<void> decompress_blosc_block(const BloscHeader& header, std::uint32_t block, Bytes stored, MutableBytes out) {
   if (out.size() != header.decoded_size(block) || stored.size() > kBloscLargest - kNumber) return broken(block);
   const BloscHeader one = header_of_one(header, block, stored.size());
-  auto chunk = chunk_of_one(one, stored);
-  if (!chunk) return std::move(chunk).error();
-  if (auto sound = check_chunk_of_one(one, chunk->view()); !sound) return sound;
-  if (auto enough = check_memory(one.size); !enough) return enough;
+  ASSIGN_OR_RETURN(const auto chunk, chunk_of_one(one, stored));
+  TRY(check_chunk_of_one(one, chunk.view()));
+  TRY(check_memory(one.size));
   const auto decode = [&] {
     // Uses one thread and no global state, so concurrent calls are safe.
-    return blosc_decompress_ctx(chunk->data(), out.data(), out.size(), 1);
+    return blosc_decompress_ctx(chunk.data(), out.data(), out.size(), 1);
   };
   int got = decode();
   if (got < 0 && got != kNoSuchCodec) {
     // The library reports damage if a codec runs out of memory. Check for memory and retry to tell the two apart.
-    if (auto enough = check_memory(one.size + kCodecMemory); !enough) return enough;
+    TRY(check_memory(one.size + kCodecMemory));
     got = decode();
   }
   if (got == kNoSuchCodec) {

@@ -111,26 +111,24 @@ Result<void> check_blosc(const BloscHeader& header) {
 
 Result<BloscExtent> find_blosc_block(const BloscHeader& header, std::uint32_t block, const BloscNumberAt& number_at) {
   const auto first_data = static_cast<std::uint32_t>(kBloscHeaderSize) + header.blocks() * kNumber;
-  auto begin = number_at(static_cast<std::uint32_t>(kBloscHeaderSize) + block * kNumber);
-  if (!begin) return std::move(begin).error();
-  if (*begin < first_data || *begin > header.stored_size)
-    return damage(fmt::format("block {} begins at byte {}", block, *begin));
+  ASSIGN_OR_RETURN(const auto begin, number_at(static_cast<std::uint32_t>(kBloscHeaderSize) + block * kNumber));
+  if (begin < first_data || begin > header.stored_size)
+    return damage(fmt::format("block {} begins at byte {}", block, begin));
   const Codec codec = codec_of(header);
   const std::uint32_t streams = header.streams(block);
   const std::uint32_t decoded = header.decoded_size(block) / streams;
-  std::uint32_t end = *begin;
+  std::uint32_t end = begin;
   for (std::uint32_t i = 0; i < streams; ++i) {
     if (header.stored_size - end < kNumber) return damage(fmt::format("block {} reaches out of its chunk", block));
-    auto stored = number_at(end);
-    if (!stored) return std::move(stored).error();
+    ASSIGN_OR_RETURN(const auto stored, number_at(end));
     end += kNumber;
-    if (*stored > header.stored_size - end) return damage(fmt::format("block {} reaches out of its chunk", block));
-    if (*stored > longest_stream(codec, decoded) || decoded > *stored * largest_ratio(codec)) {
-      return damage(fmt::format("{} bytes of {} for {} in block {}", *stored, header.codec(), decoded, block));
+    if (stored > header.stored_size - end) return damage(fmt::format("block {} reaches out of its chunk", block));
+    if (stored > longest_stream(codec, decoded) || decoded > stored * largest_ratio(codec)) {
+      return damage(fmt::format("{} bytes of {} for {} in block {}", stored, header.codec(), decoded, block));
     }
-    end += *stored;
+    end += stored;
   }
-  return BloscExtent{*begin, end};
+  return BloscExtent{begin, end};
 }
 
 #ifndef RECORDFS_HAVE_BLOSC

@@ -24,11 +24,10 @@ class AskingStream final : public DecodeStream {
     std::size_t done = 0;
     for (;;) {
       const std::size_t piece = std::min(kPiece, out.size() - done);
-      if (auto may = RequestContext::spend(piece); !may) return std::move(may).error();
-      auto got = stream_->read(out.subspan(done, piece));
-      if (!got) return got;
-      done += *got;
-      if (*got < piece || done == out.size()) return done;
+      TRY(RequestContext::spend(piece));
+      ASSIGN_OR_RETURN(const auto got, stream_->read(out.subspan(done, piece)));
+      done += got;
+      if (got < piece || done == out.size()) return done;
     }
   }
   std::size_t stored_left() const override { return stream_->stored_left(); }
@@ -131,18 +130,16 @@ Result<Buffer> decompress(CodecId codec, Bytes stored, std::uint64_t expected, s
   if (backend && backend->decompress) return backend->decompress(stored, expected, limit);
   std::size_t used = 0;
   if (auto whole = take_stated(backend, stored, limit, Tail::kDamage, used)) return std::move(*whole);
-  auto stream = open_stream(codec, stored, Tail::kDamage, memory);
-  if (!stream) return std::move(stream).error();
+  ASSIGN_OR_RETURN(const auto stream, open_stream(codec, stored, Tail::kDamage, memory));
   if (expected == 0 && codec == CodecId::kZstd) expected = zstd_content_size(stored).value_or(0);
-  return collect(**stream, stored.size(), with_room(backend, stored, expected), limit);
+  return collect(*stream, stored.size(), with_room(backend, stored, expected), limit);
 }
 
 Result<Buffer> decompress_exactly(CodecId codec, Bytes stored, std::uint64_t size, Tail tail, std::uint64_t memory) {
   const Backend* backend = backend_of(codec);
   if (tail == Tail::kDamage && backend && backend->decompress_into && is_plausible(stored.size(), size)) {
-    auto bytes = Buffer::allocate(static_cast<std::size_t>(size));
-    if (!bytes) return bytes;
-    if (auto done = backend->decompress_into(stored, bytes->span()); !done) return std::move(done).error();
+    ASSIGN_OR_RETURN(auto bytes, Buffer::allocate(static_cast<std::size_t>(size)));
+    TRY(backend->decompress_into(stored, bytes.span()));
     return bytes;
   }
   std::size_t used = 0;
@@ -152,15 +149,12 @@ Result<Buffer> decompress_exactly(CodecId codec, Bytes stored, std::uint64_t siz
 }
 
 Result<std::uint64_t> decompressed_size(CodecId codec, Bytes stored, std::uint64_t limit) {
-  auto stream = open_stream(codec, stored);
-  if (!stream) return std::move(stream).error();
-  auto scratch = Buffer::allocate(kScratch);
-  if (!scratch) return std::move(scratch).error();
+  ASSIGN_OR_RETURN(const auto stream, open_stream(codec, stored));
+  ASSIGN_OR_RETURN(auto scratch, Buffer::allocate(kScratch));
   std::uint64_t size = 0;
   for (std::size_t got = kScratch; got == kScratch && size <= limit; size += got) {
-    auto read = (*stream)->read(scratch->span());
-    if (!read) return std::move(read).error();
-    got = *read;
+    ASSIGN_OR_RETURN(const auto read, stream->read(scratch.span()));
+    got = read;
   }
   if (size > limit) return more_than(limit);
   return size;
@@ -172,19 +166,16 @@ Result<Front> decompress_front(CodecId codec, Bytes stored, std::uint64_t expect
   if (auto whole = take_stated(backend, stored, limit, Tail::kIgnored, used)) {
     return Front{std::move(*whole), used};
   }
-  auto stream = open_stream(codec, stored, Tail::kIgnored);
-  if (!stream) return std::move(stream).error();
-  auto content = collect(**stream, stored.size(), with_room(backend, stored, expected), limit);
-  if (!content) return std::move(content).error();
-  return Front{std::move(*content), stored.size() - (*stream)->stored_left()};
+  ASSIGN_OR_RETURN(const auto stream, open_stream(codec, stored, Tail::kIgnored));
+  ASSIGN_OR_RETURN(auto content, collect(*stream, stored.size(), with_room(backend, stored, expected), limit));
+  return Front{std::move(content), stored.size() - stream->stored_left()};
 }
 
 Result<std::unique_ptr<DecodeStream>> open_stream(CodecId codec, Bytes stored, Tail tail, std::uint64_t memory) {
   const Backend* backend = backend_of(codec);
   if (backend == nullptr) return not_built(codec);
-  auto stream = backend->open_stream(stored, tail, memory);
-  if (!stream) return stream;
-  return std::unique_ptr<DecodeStream>(std::make_unique<AskingStream>(std::move(*stream)));
+  ASSIGN_OR_RETURN(auto stream, backend->open_stream(stored, tail, memory));
+  return std::unique_ptr<DecodeStream>(std::make_unique<AskingStream>(std::move(stream)));
 }
 
 #ifndef RECORDFS_HAVE_ZSTD

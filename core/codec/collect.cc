@@ -32,26 +32,26 @@ std::size_t next_capacity(std::uint64_t full, std::uint64_t limit) {
 // Returns nullopt if more than `limit` bytes come out.
 Result<std::optional<Buffer>> collect_up_to(DecodeStream& stream, std::uint64_t stored_size, std::uint64_t expected,
                                             std::uint64_t limit) {
-  auto buffer = Buffer::allocate(static_cast<std::size_t>(first_capacity(stored_size, expected, limit)));
-  if (!buffer) return std::move(buffer).error();
+  ASSIGN_OR_RETURN(auto buffer,
+                   Buffer::allocate(static_cast<std::size_t>(first_capacity(stored_size, expected, limit))));
   std::size_t filled = 0;
   for (;;) {
-    auto got = stream.read(buffer->span().subspan(filled));
+    auto got = stream.read(buffer.span().subspan(filled));
     if (!got) return std::move(got).error();
     filled += *got;
     std::byte next{};
-    if (filled == buffer->size()) got = stream.read({&next, 1});
+    if (filled == buffer.size()) got = stream.read({&next, 1});
     if (!got) return std::move(got).error();
-    if (filled < buffer->size() || *got == 0) break;
+    if (filled < buffer.size() || *got == 0) break;
     if (filled >= limit) return std::optional<Buffer>{};
-    if (auto grown = buffer->grow(next_capacity(filled, limit)); !grown) return std::move(grown).error();
-    buffer->data()[filled++] = next;
+    TRY(buffer.grow(next_capacity(filled, limit)));
+    buffer.data()[filled++] = next;
   }
   // Do not hold the memory of a guess that was far too high.
-  const bool holds_much_more = filled < buffer->size() - buffer->size() / 4;
-  buffer->truncate(filled);
-  if (holds_much_more) buffer->fit();
-  return std::optional(std::move(*buffer));
+  const bool holds_much_more = filled < buffer.size() - buffer.size() / 4;
+  buffer.truncate(filled);
+  if (holds_much_more) buffer.fit();
+  return std::optional(std::move(buffer));
 }
 
 }  // namespace
@@ -67,27 +67,23 @@ Error wrong_size(std::uint64_t expected) {
 }
 
 Result<Buffer> collect(DecodeStream& stream, std::uint64_t stored_size, std::uint64_t expected, std::uint64_t limit) {
-  auto bytes = collect_up_to(stream, stored_size, expected, limit);
-  if (!bytes) return std::move(bytes).error();
-  if (!*bytes) return more_than(limit);
-  return std::move(**bytes);
+  ASSIGN_OR_RETURN(auto bytes, collect_up_to(stream, stored_size, expected, limit));
+  if (!bytes) return more_than(limit);
+  return std::move(*bytes);
 }
 
 Result<Buffer> collect_exactly(DecodeStream& stream, std::uint64_t stored_size, std::uint64_t size) {
-  auto bytes = collect_up_to(stream, stored_size, size, size);
-  if (!bytes) return std::move(bytes).error();
-  if (!*bytes || (*bytes)->size() != size) return wrong_size(size);
-  return std::move(**bytes);
+  ASSIGN_OR_RETURN(auto bytes, collect_up_to(stream, stored_size, size, size));
+  if (!bytes || bytes->size() != size) return wrong_size(size);
+  return std::move(*bytes);
 }
 
 Result<void> fill(DecodeStream& stream, MutableBytes out) {
-  auto got = stream.read(out);
-  if (!got) return std::move(got).error();
-  if (*got < out.size()) return wrong_size(out.size());
+  ASSIGN_OR_RETURN(const auto got, stream.read(out));
+  if (got < out.size()) return wrong_size(out.size());
   std::byte behind{};
-  auto more = stream.read({&behind, 1});
-  if (!more) return std::move(more).error();
-  if (*more > 0) return wrong_size(out.size());
+  ASSIGN_OR_RETURN(const auto more, stream.read({&behind, 1}));
+  if (more > 0) return wrong_size(out.size());
   return {};
 }
 

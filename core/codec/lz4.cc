@@ -124,10 +124,9 @@ Result<Buffer> decompress_lz4_block(Bytes stored, std::uint64_t size) {
   if (std::max<std::uint64_t>(stored.size(), size) > LZ4_MAX_INPUT_SIZE) {
     return Error{Code::kUnsupported, 0, "lz4: a block of more than 2 GB"};
   }
-  auto buffer = Buffer::allocate(static_cast<std::size_t>(size));
-  if (!buffer) return buffer;
+  ASSIGN_OR_RETURN(auto buffer, Buffer::allocate(static_cast<std::size_t>(size)));
   char nothing = 0;
-  char* const target = size == 0 ? &nothing : reinterpret_cast<char*>(buffer->data());
+  char* const target = size == 0 ? &nothing : reinterpret_cast<char*>(buffer.data());
   const int given = LZ4_decompress_safe(reinterpret_cast<const char*>(stored.data()), target,
                                         static_cast<int>(stored.size()), static_cast<int>(size));
   if (given < 0) return Error{Code::kDamage, 0, "lz4: corrupt data"};

@@ -21,15 +21,14 @@ Result<std::size_t> MemberStream::read(MutableBytes out) {
 }
 
 Result<std::size_t> MemberStream::advance(MutableBytes out) {
-  auto done = step(rest_, out);
-  if (!done) return std::move(done).error();
-  rest_ = rest_.subspan(done->taken);
-  if (done->ended) {
-    if (auto ended = end_member(); !ended) return std::move(ended).error();
-  } else if (done->taken == 0 && done->given == 0) {
+  ASSIGN_OR_RETURN(const auto done, step(rest_, out));
+  rest_ = rest_.subspan(done.taken);
+  if (done.ended) {
+    TRY(end_member());
+  } else if (done.taken == 0 && done.given == 0) {
     return broken("ends before the stream does");
   }
-  return done->given;
+  return done.given;
 }
 
 Result<void> MemberStream::end_member() {

@@ -37,19 +37,16 @@ Result<void> uncompress(Bytes stored, MutableBytes out) {
 }
 
 Result<void> decompress_snappy_into(Bytes stored, MutableBytes out) {
-  auto size = declared_size(stored);
-  if (!size) return std::move(size).error();
-  if (*size != out.size()) return wrong_size(out.size());
+  ASSIGN_OR_RETURN(const auto size, declared_size(stored));
+  if (size != out.size()) return wrong_size(out.size());
   return uncompress(stored, out);
 }
 
 Result<Buffer> decompress_snappy(Bytes stored, std::uint64_t, std::uint64_t limit) {
-  auto size = declared_size(stored);
-  if (!size) return std::move(size).error();
-  if (*size > limit) return more_than(limit);
-  auto buffer = Buffer::allocate(*size);
-  if (!buffer) return buffer;
-  if (auto done = uncompress(stored, buffer->span()); !done) return std::move(done).error();
+  ASSIGN_OR_RETURN(const auto size, declared_size(stored));
+  if (size > limit) return more_than(limit);
+  ASSIGN_OR_RETURN(auto buffer, Buffer::allocate(size));
+  TRY(uncompress(stored, buffer.span()));
   return buffer;
 }
 
@@ -61,9 +58,8 @@ class SnappyStream final : public DecodeStream {
 
   Result<std::size_t> read(MutableBytes out) override {
     if (!decoded_) {
-      auto whole = decompress_snappy(stored_, 0, std::numeric_limits<std::uint64_t>::max());
-      if (!whole) return std::move(whole).error();
-      whole_ = std::move(*whole);
+      ASSIGN_OR_RETURN(auto whole, decompress_snappy(stored_, 0, std::numeric_limits<std::uint64_t>::max()));
+      whole_ = std::move(whole);
       decoded_ = true;
     }
     const std::size_t size = std::min(out.size(), whole_.size() - given_);

@@ -100,7 +100,7 @@ Result<void> check_frames(Bytes stored) {
 }
 
 Result<void> decompress_zstd_into(Bytes stored, MutableBytes out) {
-  if (auto sound = check_frames(stored); !sound) return sound;
+  TRY(check_frames(stored));
   Context context = take_context();
   if (!context) return no_memory();
   std::byte nothing{};
@@ -150,7 +150,7 @@ class ZstdStream final : public DecodeStream {
 
   Result<void> step(ZSTD_outBuffer& target) {
     if (!in_frame_) {
-      if (auto allowed = check_frame(); !allowed) return allowed;
+      TRY(check_frame());
     }
     const std::size_t done_before = target.pos;
     const std::size_t taken_before = in_.pos;

@@ -122,7 +122,7 @@ class SetReader {
     MessageReader reader(bytes, limits_.depth);
     while (reader.next()) {
       if (!reader.field().is(kFileOfSet, WireType::kLengthDelimited)) return damage();
-      if (auto taken = add_file(reader.content()); !taken) return std::move(taken).error();
+      TRY(add_file(reader.content()));
     }
     if (!reader.finish() || set_.files.empty()) return damage();
     set_.memory = cost_;
@@ -161,9 +161,8 @@ class SetReader {
       if (child == Element::kRange && ++ranges > limits_.ranges) return too_much();
       if (child == Element::kNone) {
         add_field(element, field, reader.content(), scope);
-      } else if (auto taken = look_into_child(child, reader.content(), scope, depth, element); !taken) {
-        return taken;
-      }
+      } else
+        TRY(look_into_child(child, reader.content(), scope, depth, element));
     }
     return reader.finish() ? Result<void>() : damage();
   }

@@ -60,9 +60,8 @@ Result<std::optional<Value>> RecordDecoder::value_of(Bytes record) const {
     if (value) return std::optional(std::move(*value));
     if (value.error().code != Code::kDamage || !may_be_any_message) return std::move(value).error();
   }
-  auto type = container_.record_type();
-  if (!type) return std::move(type).error();
-  if (!type->empty()) return std::optional(Value{Message{*type, record}});
+  ASSIGN_OR_RETURN(const auto type, container_.record_type());
+  if (!type.empty()) return std::optional(Value{Message{type, record}});
   if (may_be_any_message && !is_plain_text(as_text(record)) && is_message(record, kDepth)) {
     return std::optional(Value{Message{{}, record}});
   }
@@ -72,10 +71,9 @@ Result<std::optional<Value>> RecordDecoder::value_of(Bytes record) const {
 Result<RecordDecoder::Types> RecordDecoder::find_types(const ChunkInfo& chunk) const {
   if (user_types_.descriptors != nullptr) return shared_types(user_types_.descriptors);
   if (!container_.has_descriptors()) return Types();
-  const auto descriptors = container_.descriptors(chunk);
-  if (!descriptors) return descriptors.error();
-  if (*descriptors == nullptr || (*descriptors)->empty()) return Types();
-  return shared_types(*descriptors);
+  ASSIGN_OR_RETURN(const auto descriptors, container_.descriptors(chunk));
+  if (descriptors == nullptr || descriptors->empty()) return Types();
+  return shared_types(descriptors);
 }
 
 Result<RecordDecoder::Types> RecordDecoder::types_at(const ChunkInfo& chunk) const {
@@ -114,12 +112,11 @@ Result<void> RecordDecoder::write_message(JsonWriter& writer, const ChunkInfo& c
     writer.string(printable(message.type));
     const auto mark = writer.mark();
     writer.name("decoded");
-    auto why = write_decoded(writer, chunk, message);
-    if (!why) return std::move(why).error();
-    if (why->empty()) return {};
+    ASSIGN_OR_RETURN(const auto why, write_decoded(writer, chunk, message));
+    if (why.empty()) return {};
     writer.take_back(mark);
     writer.name("error");
-    writer.string(printable(*why));
+    writer.string(printable(why));
   } else if (!is_message(message.bytes, kDepth)) {
     writer.name("error");
     writer.string("not a valid message");
@@ -136,9 +133,8 @@ Result<void> RecordDecoder::write(JsonWriter& writer, const ChunkInfo& chunk, co
   if (message != nullptr && is_member) return write_message(writer, chunk, *message);
   if (message != nullptr && !message->type.empty()) {
     const auto mark = writer.mark();
-    auto why = write_decoded(writer, chunk, *message);
-    if (!why) return std::move(why).error();
-    if (why->empty()) return {};
+    ASSIGN_OR_RETURN(const auto why, write_decoded(writer, chunk, *message));
+    if (why.empty()) return {};
     writer.take_back(mark);
   }
   Result<void> outcome;
@@ -174,17 +170,16 @@ Result<void> RecordDecoder::append_members(std::string& line, const ChunkInfo& c
 Result<std::string> RecordDecoder::document_of(const ChunkInfo& chunk, const Value& value) const {
   std::string text;
   JsonWriter writer(text, JsonLayout::kIndented, most_text_);
-  if (const auto written = write(writer, chunk, value, false); !written) return written.error();
+  TRY(write(writer, chunk, value, false));
   if (writer.is_full()) return too_much_text();
   text += '\n';
   return text;
 }
 
 Result<std::string> RecordDecoder::document(const ChunkInfo& chunk, Bytes record) const {
-  const auto value = value_of(record);
-  if (!value) return value.error();
-  if (!*value) return Error{.code = Code::kNotFound, .detail = "nothing is decoded of this record"};
-  return document_of(chunk, **value);
+  ASSIGN_OR_RETURN(const auto value, value_of(record));
+  if (!value) return Error{.code = Code::kNotFound, .detail = "nothing is decoded of this record"};
+  return document_of(chunk, *value);
 }
 
 Result<std::string> RecordDecoder::document_of_message(const ChunkInfo& chunk, const Message& message) const {

@@ -15,14 +15,12 @@ std::string_view to_string(DamageClass damage_class) {
 Result<std::optional<ChunkInfo>> Container::locate(Position) const { return std::optional<ChunkInfo>{}; }
 
 Result<Layout> Container::layout(const ChunkInfo& chunk) const {
-  auto decoded = decode(chunk);
-  if (!decoded) return std::move(decoded).error();
-  return (*decoded)->layout();
+  ASSIGN_OR_RETURN(const auto decoded, decode(chunk));
+  return decoded->layout();
 }
 
 Result<void> Container::verify(const ChunkInfo& chunk) const {
-  auto decoded = decode(chunk);
-  if (!decoded) return std::move(decoded).error();
+  TRY(decode(chunk));
   return {};
 }
 

@@ -18,10 +18,9 @@ Result<const Format*> highest_bidder(const Source& source, std::string_view file
   const Format* best = nullptr;
   int highest = 0;
   for (const Format& format : formats()) {
-    auto bid = format.probe(source, file_name, depth);
-    if (!bid) return std::move(bid).error();
-    if (*bid > highest) {
-      highest = *bid;
+    ASSIGN_OR_RETURN(const auto bid, format.probe(source, file_name, depth));
+    if (bid > highest) {
+      highest = bid;
       best = &format;
     }
     if (highest >= kBeyondDoubt) break;
@@ -42,9 +41,8 @@ Result<const Format*> probe(const Source& source, std::string_view file_name, Pr
 
 Result<std::unique_ptr<Container>> open_container(std::shared_ptr<const Source> source, std::string_view file_name,
                                                   const Limits& limits) {
-  auto format = probe(*source, file_name, ProbeDepth::kSearch);
-  if (!format) return std::move(format).error();
-  return (*format)->open(std::move(source), limits);
+  ASSIGN_OR_RETURN(const auto format, probe(*source, file_name, ProbeDepth::kSearch));
+  return format->open(std::move(source), limits);
 }
 
 }  // namespace recordfs

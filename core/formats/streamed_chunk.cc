@@ -48,7 +48,7 @@ Result<Slice> StreamedChunk::read(std::uint64_t offset, std::uint64_t length) co
   if (length == 0) return Slice{};
   auto front = this->front();
   if (!front || front->size() < offset + length) {
-    if (auto decoded = decode(offset + length); !decoded) return std::move(decoded).error();
+    TRY(decode(offset + length));
     front = this->front();
   }
   const Bytes bytes = front->view().subspan(static_cast<std::size_t>(offset), static_cast<std::size_t>(length));
@@ -56,8 +56,7 @@ Result<Slice> StreamedChunk::read(std::uint64_t offset, std::uint64_t length) co
 }
 
 Result<void> StreamedChunk::decode(std::uint64_t end) const {
-  const auto alone = decoding_.lock();
-  if (!alone) return alone.error();
+  ASSIGN_OR_RETURN(const auto alone, decoding_.lock());
   const auto front = this->front();
   if (front && front->size() >= end) return {};
   if (failure_) return *failure_;
@@ -90,23 +89,21 @@ Result<void> StreamedChunk::decode(std::uint64_t end) const {
 
 // Returns the complete pieces before a broken one. REQUIRES: `most` is a multiple of kPiece.
 Result<Buffer> StreamedChunk::sound_front(std::size_t most) const {
-  auto stream = open_stream(codec_, this->stream(), tail_, stream_memory_);
-  if (!stream) return std::move(stream).error();
-  auto bytes = Buffer::allocate(is_plausible(this->stream().size(), most) ? most : kPiece);
-  if (!bytes) return bytes;
+  ASSIGN_OR_RETURN(const auto stream, open_stream(codec_, this->stream(), tail_, stream_memory_));
+  ASSIGN_OR_RETURN(auto bytes, Buffer::allocate(is_plausible(this->stream().size(), most) ? most : kPiece));
   std::size_t sound = 0;
   while (sound < most) {
-    if (sound == bytes->size()) {
-      if (auto grown = bytes->grow(std::min(most, 2 * sound)); !grown) return std::move(grown).error();
+    if (sound == bytes.size()) {
+      TRY(bytes.grow(std::min(most, 2 * sound)));
     }
-    const auto got = (*stream)->read(bytes->span().subspan(sound, kPiece));
+    const auto got = stream->read(bytes.span().subspan(sound, kPiece));
     if (!got && !is_permanent(got.error().code)) return got.error();
     if (!got || *got < kPiece) break;
     sound += kPiece;
   }
   if (sound == most) return bytes;
-  bytes->truncate(sound);
-  bytes->fit();
+  bytes.truncate(sound);
+  bytes.fit();
   return bytes;
 }
 

@@ -76,9 +76,7 @@ template <class Take>
 Result<void> for_each(const Piece& message, Take take) {
   MessageReader reader(message.bytes, 0);
   while (reader.next()) {
-    if (auto taken = take(reader.field(), Piece{reader.content(), message.begin + reader.content_begin()}); !taken) {
-      return taken;
-    }
+    TRY(take(reader.field(), Piece{reader.content(), message.begin + reader.content_begin()}));
   }
   return reader.finish() ? Result<void>{} : no_example();
 }
@@ -93,12 +91,11 @@ Result<void> keep_once(std::optional<Piece>& kept, const Piece& content) {
 Result<Entry> read_entry(const Piece& message) {
   std::optional<Piece> key;
   std::optional<Piece> value;
-  auto whole = for_each(message, [&](const Field& field, const Piece& content) -> Result<void> {
+  TRY(for_each(message, [&](const Field& field, const Piece& content) -> Result<void> {
     if (field.is(1, WireType::kLengthDelimited)) return keep_once(key, content);
     if (field.is(2, WireType::kLengthDelimited)) return keep_once(value, content);
     return no_example();
-  });
-  if (!whole) return std::move(whole).error();
+  }));
   if (!key || !value || !is_utf8(as_text(key->bytes))) return no_example();
   return Entry{as_text(key->bytes), *value};
 }
@@ -106,14 +103,12 @@ Result<Entry> read_entry(const Piece& message) {
 // Returns the entries sorted by key. Of entries with equal keys the last one counts.
 Result<std::vector<Entry>> read_map(const Piece& message, Room& room) {
   std::vector<Entry> entries;
-  auto whole = for_each(message, [&](const Field& field, const Piece& content) -> Result<void> {
+  TRY(for_each(message, [&](const Field& field, const Piece& content) -> Result<void> {
     if (!field.is(1, WireType::kLengthDelimited)) return no_example();
-    auto entry = read_entry(content);
-    if (!entry) return std::move(entry).error();
-    entries.push_back(*entry);
+    ASSIGN_OR_RETURN(const auto entry, read_entry(content));
+    entries.push_back(entry);
     return room.take(1);
-  });
-  if (!whole) return std::move(whole).error();
+  }));
   std::ranges::stable_sort(entries, {}, &Entry::key);
   const auto first =
       std::unique(entries.rbegin(), entries.rend(), [](const Entry& a, const Entry& b) { return a.key == b.key; });
@@ -123,16 +118,14 @@ Result<std::vector<Entry>> read_map(const Piece& message, Room& room) {
 
 Result<Example> read_example(Bytes record, Room& room) {
   Example example;
-  auto whole = for_each({record, 0}, [&](const Field& field, const Piece& content) -> Result<void> {
+  TRY(for_each({record, 0}, [&](const Field& field, const Piece& content) -> Result<void> {
     const bool is_known = field.is(1, WireType::kLengthDelimited) || field.is(2, WireType::kLengthDelimited);
     auto& map = field.number == 1 ? example.features : example.lists;
     if (!is_known || map) return no_example();
-    auto entries = read_map(content, room);
-    if (!entries) return std::move(entries).error();
-    map = std::move(*entries);
+    ASSIGN_OR_RETURN(auto entries, read_map(content, room));
+    map = std::move(entries);
     return {};
-  });
-  if (!whole) return std::move(whole).error();
+  }));
   const bool has_key = (example.features && !example.features->empty()) || (example.lists && !example.lists->empty());
   if (!has_key) return no_example();
   return example;
@@ -140,7 +133,7 @@ Result<Example> read_example(Bytes record, Room& room) {
 
 Result<Feature> read_feature(const Piece& message) {
   Feature feature;
-  auto whole = for_each(message, [&](const Field& field, const Piece& content) -> Result<void> {
+  TRY(for_each(message, [&](const Field& field, const Piece& content) -> Result<void> {
     if (feature.kind != Kind::kNone || field.type != WireType::kLengthDelimited) return no_example();
     switch (field.number) {
       case 1: feature.kind = Kind::kBytes; break;
@@ -150,19 +143,17 @@ Result<Feature> read_feature(const Piece& message) {
     }
     feature.list = content;
     return {};
-  });
-  if (!whole) return std::move(whole).error();
+  }));
   return feature;
 }
 
 Result<std::vector<Piece>> read_features(const Piece& feature_list, Room& room) {
   std::vector<Piece> features;
-  auto whole = for_each(feature_list, [&](const Field& field, const Piece& content) -> Result<void> {
+  TRY(for_each(feature_list, [&](const Field& field, const Piece& content) -> Result<void> {
     if (!field.is(1, WireType::kLengthDelimited)) return no_example();
     features.push_back(content);
     return room.take(1);
-  });
-  if (!whole) return std::move(whole).error();
+  }));
   return features;
 }
 
@@ -180,7 +171,7 @@ Result<void> each_float(const Piece& list, Take take) {
     const bool is_known = field.is(1, WireType::kFixed32) || field.is(1, WireType::kLengthDelimited);
     if (!is_known || content.bytes.size() % sizeof(float) != 0) return no_example();
     for (Cursor cursor(content.bytes); !cursor.at_end();) {
-      if (auto taken = take(std::bit_cast<float>(cursor.u32_le())); !taken) return taken;
+      TRY(take(std::bit_cast<float>(cursor.u32_le())));
     }
     return {};
   });
@@ -194,7 +185,7 @@ Result<void> each_int(const Piece& list, Take take) {
     for (Cursor cursor(content.bytes); !cursor.at_end();) {
       const std::uint64_t value = cursor.varint64();
       if (!cursor.ok()) return no_example();
-      if (auto taken = take(static_cast<std::int64_t>(value)); !taken) return taken;
+      TRY(take(static_cast<std::int64_t>(value)));
     }
     return {};
   });
@@ -216,17 +207,16 @@ class PartsMaker {
   explicit PartsMaker(const Limits& limits) : room_(limits) {}
 
   Result<Parts> make(Bytes record) {
-    auto example = read_example(record, room_);
-    if (!example) return std::move(example).error();
-    const bool is_sequence = example->lists.has_value();
-    if (example->features) {
+    ASSIGN_OR_RETURN(const auto example, read_example(record, room_));
+    const bool is_sequence = example.lists.has_value();
+    if (example.features) {
       const auto context = is_sequence ? std::optional(add_directory("context", std::nullopt)) : std::nullopt;
-      for (const Entry& entry : *example->features) {
-        if (auto added = add_feature(std::string(entry.key), context, entry.value); !added) return added.error();
+      for (const Entry& entry : *example.features) {
+        TRY(add_feature(std::string(entry.key), context, entry.value));
       }
     }
     if (is_sequence) {
-      if (auto added = add_lists(*example->lists); !added) return added.error();
+      TRY(add_lists(*example.lists));
     }
     return std::move(parts_);
   }
@@ -251,25 +241,23 @@ class PartsMaker {
   Result<void> add_lists(const std::vector<Entry>& lists) {
     const std::size_t directory = add_directory("feature_lists", std::nullopt);
     for (const Entry& entry : lists) {
-      auto features = read_features(entry.value, room_);
-      if (!features) return std::move(features).error();
+      ASSIGN_OR_RETURN(const auto features, read_features(entry.value, room_));
       const std::size_t list = add_directory(std::string(entry.key), directory);
-      for (std::size_t i = 0; i < features->size(); ++i) {
-        if (auto added = add_feature(std::to_string(i), list, (*features)[i]); !added) return added;
+      for (std::size_t i = 0; i < features.size(); ++i) {
+        TRY(add_feature(std::to_string(i), list, features[i]));
       }
     }
     return {};
   }
 
   Result<void> add_feature(std::string key, std::optional<std::size_t> parent, const Piece& message) {
-    auto feature = read_feature(message);
-    if (!feature) return std::move(feature).error();
-    if (feature->kind == Kind::kBytes) return add_bytes(std::move(key), parent, feature->list);
+    ASSIGN_OR_RETURN(const auto feature, read_feature(message));
+    if (feature.kind == Kind::kBytes) return add_bytes(std::move(key), parent, feature.list);
     std::string text;
     const auto add_line = [&](auto number) { return room_.take(0, append_line(text, number)); };
     Result<void> read;
-    if (feature->kind == Kind::kFloats) read = each_float(feature->list, add_line);
-    if (feature->kind == Kind::kInts) read = each_int(feature->list, add_line);
+    if (feature.kind == Kind::kFloats) read = each_float(feature.list, add_line);
+    if (feature.kind == Kind::kInts) read = each_int(feature.list, add_line);
     if (!read) return read;
     add_text(std::move(key), parent, std::move(text));
     return {};
@@ -277,11 +265,10 @@ class PartsMaker {
 
   Result<void> add_bytes(std::string key, std::optional<std::size_t> parent, const Piece& list) {
     std::vector<Piece> values;
-    auto read = each_bytes(list, [&](const Piece& value) {
+    TRY(each_bytes(list, [&](const Piece& value) {
       values.push_back(value);
       return room_.take(1);
-    });
-    if (!read) return read;
+    }));
     if (values.size() == 1) {
       add_slice(std::move(key), parent, values.front());
     } else if (values.empty()) {
@@ -318,19 +305,17 @@ class ValueMaker {
   explicit ValueMaker(const Limits& limits) : room_(limits) {}
 
   Result<Value> make(Bytes record) {
-    auto example = read_example(record, room_);
-    if (!example) return std::move(example).error();
-    const bool is_sequence = example->lists.has_value();
+    ASSIGN_OR_RETURN(const auto example, read_example(record, room_));
+    const bool is_sequence = example.lists.has_value();
     Value::Object members;
-    if (example->features) {
-      auto map = map_of(*example->features, [this](const Piece& message) { return feature_of(message); });
-      if (!map) return map;
-      members.push_back({is_sequence ? "context" : "features", object_of("feature", std::move(*map))});
+    if (example.features) {
+      ASSIGN_OR_RETURN(auto map,
+                       map_of(*example.features, [this](const Piece& message) { return feature_of(message); }));
+      members.push_back({is_sequence ? "context" : "features", object_of("feature", std::move(map))});
     }
     if (is_sequence) {
-      auto map = map_of(*example->lists, [this](const Piece& message) { return list_of(message); });
-      if (!map) return map;
-      members.push_back({"feature_lists", object_of("feature_list", std::move(*map))});
+      ASSIGN_OR_RETURN(auto map, map_of(*example.lists, [this](const Piece& message) { return list_of(message); }));
+      members.push_back({"feature_lists", object_of("feature_list", std::move(map))});
     }
     return Value{std::move(members)};
   }
@@ -341,29 +326,25 @@ class ValueMaker {
     Value::Object members;
     members.reserve(entries.size());
     for (const Entry& entry : entries) {
-      auto value = value_of(entry.value);
-      if (!value) return value;
-      members.push_back({entry.key, std::move(*value)});
+      ASSIGN_OR_RETURN(auto value, value_of(entry.value));
+      members.push_back({entry.key, std::move(value)});
     }
     return Value{std::move(members)};
   }
 
   Result<Value> list_of(const Piece& message) {
-    auto features = read_features(message, room_);
-    if (!features) return std::move(features).error();
+    ASSIGN_OR_RETURN(const auto features, read_features(message, room_));
     Value::List values;
-    for (const Piece& feature : *features) {
-      auto value = feature_of(feature);
-      if (!value) return value;
-      values.push_back(std::move(*value));
+    for (const Piece& feature : features) {
+      ASSIGN_OR_RETURN(auto value, feature_of(feature));
+      values.push_back(std::move(value));
     }
     return object_of("feature", {std::move(values)});
   }
 
   Result<Value> feature_of(const Piece& message) {
-    auto feature = read_feature(message);
-    if (!feature) return std::move(feature).error();
-    if (auto fits = room_.take(3); !fits) return std::move(fits).error();
+    ASSIGN_OR_RETURN(const auto feature, read_feature(message));
+    TRY(room_.take(3));
     Value::List values;
     const auto add = [&](auto value) {
       values.emplace_back().is.template emplace<decltype(value)>(value);
@@ -371,19 +352,19 @@ class ValueMaker {
     };
     Result<void> read;
     std::string_view name;
-    switch (feature->kind) {
+    switch (feature.kind) {
       case Kind::kNone: return Value{Value::Object{}};
       case Kind::kBytes:
         name = "bytes_list";
-        read = each_bytes(feature->list, [&](const Piece& value) { return add(value.bytes); });
+        read = each_bytes(feature.list, [&](const Piece& value) { return add(value.bytes); });
         break;
       case Kind::kFloats:
         name = "float_list";
-        read = each_float(feature->list, [&](float value) { return add(with_its_digits(value)); });
+        read = each_float(feature.list, [&](float value) { return add(with_its_digits(value)); });
         break;
       case Kind::kInts:
         name = "int64_list";
-        read = each_int(feature->list, add);
+        read = each_int(feature.list, add);
         break;
     }
     if (!read) return std::move(read).error();

@@ -371,7 +371,7 @@ Result<Catalog::CachedIntervals::Pointer> Catalog::scan_interval(const Anchor& f
   Scanner scanner(container_, source_.size(), detail_, from.key, from.before, std::move(cached_sizes), make_layout_);
   while (scanner.totals().chunks < until.chunks) {
     if (scanner.at_end()) return changed;
-    if (auto stepped = scanner.step(); !stepped) return std::move(stepped).error();
+    TRY(scanner.step());
     if (scanner.chunk()) chunks.push_back(*scanner.chunk());
   }
   const PrefixSums& now = scanner.totals();

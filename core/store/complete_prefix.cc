@@ -79,25 +79,22 @@ class CompletePrefix final : public Container {
 // Whether nothing follows a step but what is unfinished too.
 Result<bool> CompletePrefix::is_tail(const Step& step) const {
   for (std::optional<ChunkKey> next = step.next; next;) {
-    auto behind = below_->scan(*next);
-    if (!behind) return std::move(behind).error();
-    if (behind->chunk || !std::ranges::all_of(behind->damage, is_unfinished)) return false;
-    next = behind->next;
+    ASSIGN_OR_RETURN(const auto behind, below_->scan(*next));
+    if (behind.chunk || !std::ranges::all_of(behind.damage, is_unfinished)) return false;
+    next = behind.next;
   }
   return true;
 }
 
 Result<Step> CompletePrefix::scan(ChunkKey at) const {
-  auto step = below_->scan(at);
-  if (!step) return step;
-  const auto end = unfinished_from(*step);
+  ASSIGN_OR_RETURN(auto step, below_->scan(at));
+  const auto end = unfinished_from(step);
   if (!end) return step;
-  auto tail = is_tail(*step);
-  if (!tail) return std::move(tail).error();
-  if (!*tail) return step;
-  if (step->chunk && step->chunk->end > *end) step->chunk.reset();
-  std::erase_if(step->damage, [&](const DamagedRegion& region) { return region.begin >= *end; });
-  step->next.reset();
+  ASSIGN_OR_RETURN(const auto tail, is_tail(step));
+  if (!tail) return step;
+  if (step.chunk && step.chunk->end > *end) step.chunk.reset();
+  std::erase_if(step.damage, [&](const DamagedRegion& region) { return region.begin >= *end; });
+  step.next.reset();
   return step;
 }
 
@@ -105,9 +102,8 @@ Result<Step> CompletePrefix::scan(ChunkKey at) const {
 Result<std::optional<ChunkInfo>> CompletePrefix::locate(Position at) const {
   auto found = below_->locate(at);
   if (!found || !*found || (*found)->end < size_) return found;
-  auto step = scan((*found)->key);
-  if (!step) return std::move(step).error();
-  if (!step->chunk || step->chunk->begin != (*found)->begin) found->reset();
+  ASSIGN_OR_RETURN(const auto step, scan((*found)->key));
+  if (!step.chunk || step.chunk->begin != (*found)->begin) found->reset();
   return found;
 }
 

@@ -87,10 +87,10 @@ bool RecordStore::is_scanning() const {
 
 Result<void> RecordStore::catch_up(WaitTicket& ticket) const {
   if (knows_counts_) {
-    if (auto caught = record_totals(ticket); !caught) return std::move(caught).error();
+    TRY(record_totals(ticket));
   }
   if (knows_sizes_) {
-    if (auto caught = sizes_if_made()->totals(ticket); !caught) return std::move(caught).error();
+    TRY(sizes_if_made()->totals(ticket));
   }
   return {};
 }

@@ -27,7 +27,7 @@ class ChunkChanges {
       auto record = store_.read_record(chunk, index, 0, kEverything);
       if (!record && !is_permanent(record.error().code)) return std::move(record).error();
       if (!record) continue;  // the store has said it
-      if (auto taken = take(info, index, record->bytes); !taken) return taken;
+      TRY(take(info, index, record->bytes));
       changes_.end_record();
     }
     return {};
@@ -109,7 +109,7 @@ Result<void> TransactedChanges::commit(const std::string& transaction) {
   for (PendingChange& pending : end_transaction(transaction)) {
     pending.change.key = as_bytes(pending.key);
     pending.change.end = as_bytes(pending.end);
-    if (auto applied = table_.apply(pending.change, pending.record); !applied) return applied;
+    TRY(table_.apply(pending.change, pending.record));
   }
   return {};
 }
@@ -129,7 +129,7 @@ Result<void> read_key_changes(const RecordStore& store, KeyTable& table, std::si
   ChunkChanges records(store, changes);
   for (Scanner scanner = store.scanner(ScanDetail::kHeaders); !scanner.at_end();) {
     if (is_over()) return Error{.code = Code::kInterrupted, .detail = "nobody asks for keys any more"};
-    if (auto stepped = scanner.step(); !stepped) return stepped;
+    TRY(scanner.step());
     for (const DamageRow& row : scanner.damage()) store.report(row.region);
     if (!scanner.chunk()) continue;
     const ChunkInfo& info = scanner.chunk()->chunk;

@@ -104,7 +104,7 @@ void RecordStore::log_growth() const {
 Result<std::optional<ChunkInfo>> RecordStore::first_record_chunk() const {
   Scanner scanner(*container_, source_->size(), ScanDetail::kCounts, layouts_in_turn());
   for (int i = 0; i < kStepsToFirstRecord && !scanner.at_end(); ++i) {
-    if (auto stepped = scanner.step(); !stepped) return std::move(stepped).error();
+    TRY(scanner.step());
     if (scanner.chunk() && scanner.chunk()->chunk.records.value_or(0) > 0) return std::optional(scanner.chunk()->chunk);
   }
   return std::optional<ChunkInfo>{};
@@ -129,17 +129,14 @@ Result<ChunkInfo> RecordStore::chunk_covering(Position at, WaitTicket& ticket) c
     const auto behind = located_.upper_bound(at);
     if (behind != located_.begin() && at < std::prev(behind)->second.end) return std::prev(behind)->second;
   }
-  auto chunk = reported(container_->locate(at));
-  if (!chunk) return std::move(chunk).error();
-  if (!*chunk) return Error{Code::kNotFound, at, "no chunk covers this byte"};
+  ASSIGN_OR_RETURN(auto chunk, reported(container_->locate(at)));
+  if (!chunk) return Error{Code::kNotFound, at, "no chunk covers this byte"};
   // What is said of a chunk must not depend on whether the catalog has come by.
-  if (auto unknown = reported(measure(layouts_in_turn(), ScanDetail::kCounts, **chunk)); !unknown) {
-    return std::move(unknown).error();
-  }
+  TRY(reported(measure(layouts_in_turn(), ScanDetail::kCounts, *chunk)));
   const std::lock_guard lock(mutex_);
   if (located_.size() >= kLocatedChunks) located_.clear();
-  located_.emplace((*chunk)->begin, **chunk);
-  return **chunk;
+  located_.emplace(chunk->begin, *chunk);
+  return *chunk;
 }
 
 Result<std::uint64_t> RecordStore::address(const ChunkInfo& chunk, std::uint64_t index) const {
@@ -154,9 +151,8 @@ Result<std::uint64_t> RecordStore::address(const ChunkInfo& chunk, std::uint64_t
 }
 
 Result<RecordRef> RecordStore::record_at(std::uint64_t address, WaitTicket& ticket) const {
-  auto chunk = chunk_covering(address >> index_bits_, ticket);
-  if (!chunk) return std::move(chunk).error();
-  return RecordRef{*chunk, address - (chunk->begin << index_bits_)};
+  ASSIGN_OR_RETURN(const auto chunk, chunk_covering(address >> index_bits_, ticket));
+  return RecordRef{chunk, address - (chunk.begin << index_bits_)};
 }
 
 Result<IndexedChunk> RecordStore::chunk_by_number(std::uint64_t number, WaitTicket& ticket) const {
@@ -209,9 +205,8 @@ Result<std::shared_ptr<const std::vector<DamageRow>>> RecordStore::damage(WaitTi
 
 Result<std::uint64_t> RecordStore::records_in(const ChunkInfo& chunk) const {
   if (chunk.records) return *chunk.records;
-  auto known = layout(chunk);
-  if (!known) return std::move(known).error();
-  return (*known)->records();
+  ASSIGN_OR_RETURN(const auto known, layout(chunk));
+  return known->records();
 }
 
 Result<Layout> RecordStore::layout_in_turn(const ChunkInfo& chunk) const {
@@ -224,9 +219,8 @@ MakeLayout RecordStore::layouts_in_turn() const {
 }
 
 Result<std::shared_ptr<const Layout>> RecordStore::layout_of_decoded(const ChunkInfo& info) const {
-  auto decoded = chunk(info);
-  if (!decoded) return std::move(decoded).error();
-  return std::shared_ptr<const Layout>(*decoded, &(*decoded)->layout());
+  ASSIGN_OR_RETURN(auto decoded, chunk(info));
+  return std::shared_ptr<const Layout>(decoded, &decoded->layout());
 }
 
 Result<std::shared_ptr<const Layout>> RecordStore::layout(const ChunkInfo& info) const {
@@ -236,9 +230,8 @@ Result<std::shared_ptr<const Layout>> RecordStore::layout(const ChunkInfo& info)
     if (check_counts(info, of_decoded)) return std::shared_ptr<const Layout>(**decoded, &of_decoded);
   }
   auto known = services_.layouts.get(cache_key(info), [&]() -> Result<std::shared_ptr<const Layout>> {
-    auto made = layout_in_turn(info);
-    if (!made) return std::move(made).error();
-    return std::make_shared<const Layout>(std::move(*made));
+    ASSIGN_OR_RETURN(auto made, layout_in_turn(info));
+    return std::make_shared<const Layout>(std::move(made));
   });
   if (known) {
     if (auto same = check_counts(info, **known); !same) {
@@ -273,10 +266,10 @@ Result<std::shared_ptr<const Chunk>> RecordStore::decode_in_turn(const ChunkInfo
     const std::uint64_t places = chunk.records.value_or(0) * kMemoryOfAPlace;
     const std::uint64_t bytes = std::max(chunk.stored_size, *chunk.decoded_size) + places;
     if (is_slow(bytes)) {
-      if (auto may = RequestContext::permit_slow_work(); !may) return std::move(may).error();
+      TRY(RequestContext::permit_slow_work());
     }
     const DecodeBudget::Share share(is_slow(bytes) ? budgets_.slow : budgets_.small, bytes);
-    if (auto may = RequestContext::spend(0); !may) return std::move(may).error();
+    TRY(RequestContext::spend(0));
     if (is_slow(bytes)) return container_->decode(chunk);
     const DecodeBudget::Turn turn(budgets_.slow);  // for what takes more than it says
     return container_->decode(chunk);
@@ -297,13 +290,12 @@ Result<Slice> RecordStore::read_bytes(const Chunk& chunk, std::uint64_t offset, 
 
 // What is there may have been decoded for somebody who knew less of the chunk.
 Result<std::shared_ptr<const Chunk>> RecordStore::cached(const ChunkInfo& info) const {
-  auto decoded = services_.chunks.get(cache_key(info), [&]() -> Result<std::shared_ptr<const Chunk>> {
+  ASSIGN_OR_RETURN(auto decoded, services_.chunks.get(cache_key(info), [&]() -> Result<std::shared_ptr<const Chunk>> {
     auto made = decode(info);
     if (source_->has_grown()) log_growth();
     return made;
-  });
-  if (!decoded) return decoded;
-  if (auto same = check_counts(info, (*decoded)->layout()); !same) {
+  }));
+  if (auto same = check_counts(info, decoded->layout()); !same) {
     services_.chunks.forget(cache_key(info));
     invalidate();
     return std::move(same).error();
@@ -383,18 +375,17 @@ Result<std::uint64_t> RecordStore::record_size(const RecordRef& record) const {
 }
 
 Result<Slice> RecordStore::read_record(const RecordRef& record, std::uint64_t offset, std::uint64_t length) const {
-  auto decoded = chunk(record.chunk);
-  if (!decoded) return std::move(decoded).error();
-  if (record.index >= (*decoded)->layout().records()) {
+  ASSIGN_OR_RETURN(const auto decoded, chunk(record.chunk));
+  if (record.index >= decoded->layout().records()) {
     return Error{Code::kNotFound, record.chunk.begin, "the chunk has no such record"};
   }
-  return read_record(**decoded, record.index, offset, length);
+  return read_record(*decoded, record.index, offset, length);
 }
 
 Result<Slice> RecordStore::read_record(const Chunk& chunk, std::uint64_t index, std::uint64_t offset,
                                        std::uint64_t length) const {
   const Layout& layout = chunk.layout();
-  if (auto readable = check_readable(layout, index); !readable) return std::move(readable).error();
+  TRY(check_readable(layout, index));
   const Extent extent = layout.extent(index);
   if (offset >= extent.size) return Slice{};
   return read_bytes(chunk, extent.begin + offset, std::min(length, extent.size - offset));
@@ -406,12 +397,11 @@ Scanner RecordStore::scanner(ScanDetail detail, const std::optional<IndexedChunk
 }
 
 Result<std::shared_ptr<const Chunk>> RecordStore::decode_ahead(const ChunkInfo& info) const {
-  auto decoded = decode(info);
-  if (!decoded) return decoded;
-  if (auto same = check_counts(info, (*decoded)->layout()); !same) return std::move(same).error();
+  ASSIGN_OR_RETURN(auto decoded, decode(info));
+  TRY(check_counts(info, decoded->layout()));
   // A chunk may leave to the first read what it can. Where that fails, each record says so that can't be read.
   if (!wants_parts(info)) {
-    static_cast<void>(read_payload(**decoded, 0, (*decoded)->payload_size()).has_value());
+    static_cast<void>(read_payload(*decoded, 0, decoded->payload_size()).has_value());
   }
   return decoded;
 }
@@ -452,25 +442,22 @@ Result<Parts> RecordStore::parts(const RecordRef& record) const {
     report(failure, record.index + 1);
     return failure;
   };
-  const auto size = record_size(record);
-  if (!size) return size.error();
-  if (*size > container_->largest_record_with_parts()) {
-    return fail(Code::kLimit, fmt::format("{} bytes are too many to look for parts in", *size));
+  ASSIGN_OR_RETURN(const auto size, record_size(record));
+  if (size > container_->largest_record_with_parts()) {
+    return fail(Code::kLimit, fmt::format("{} bytes are too many to look for parts in", size));
   }
-  auto bytes = read_record(record, 0, kEverything);
-  if (!bytes) return std::move(bytes).error();
-  auto parts = container_->parts(bytes->bytes);
+  ASSIGN_OR_RETURN(const auto bytes, read_record(record, 0, kEverything));
+  auto parts = container_->parts(bytes.bytes);
   if (!parts) return fail(parts.error().code, parts.error().detail);
   return parts;
 }
 
 Result<Slice> RecordStore::read_value(const FoundKey& key, std::uint64_t offset, std::uint64_t length,
                                       WaitTicket& ticket) const {
-  auto record = record_at(key.record, ticket);
-  if (!record) return std::move(record).error();
+  ASSIGN_OR_RETURN(const auto record, record_at(key.record, ticket));
   const auto fail = [&](Code code, std::string_view why) {
-    Error failure{code, record->chunk.begin, fmt::format("record {} of the chunk: {}", record->index, why)};
-    report(failure, record->index + 1);
+    Error failure{code, record.chunk.begin, fmt::format("record {} of the chunk: {}", record.index, why)};
+    report(failure, record.index + 1);
     return failure;
   };
   if (key.state == FoundKey::State::kTwice) return fail(Code::kDamage, "two keys that can't be told apart");
@@ -479,7 +466,7 @@ Result<Slice> RecordStore::read_value(const FoundKey& key, std::uint64_t offset,
   }
   if (offset >= key.value.size) return Slice{};
   const std::uint64_t wanted = std::min(length, key.value.size - offset);
-  auto slice = read_record(*record, key.value.begin + offset, wanted);
+  auto slice = read_record(record, key.value.begin + offset, wanted);
   if (slice && slice->bytes.size() != wanted) return fail(Code::kChanged, "it no longer holds a key's value");
   return slice;
 }
@@ -498,12 +485,10 @@ Result<std::shared_ptr<const std::vector<Attribute>>> RecordStore::attributes(Wa
   }
   std::optional<IndexedChunk> last;
   if (container_->attributes_change()) {
-    auto known = record_totals(ticket);
-    if (!known) return std::move(known).error();
-    if (known->chunks > 0) {
-      auto indexed = chunk_by_number(known->chunks - 1, ticket);
-      if (!indexed) return std::move(indexed).error();
-      last = *indexed;
+    ASSIGN_OR_RETURN(const auto known, record_totals(ticket));
+    if (known.chunks > 0) {
+      ASSIGN_OR_RETURN(const auto indexed, chunk_by_number(known.chunks - 1, ticket));
+      last = indexed;
     }
   }
   auto values = container_->attributes(last ? &last->chunk : nullptr);

@@ -31,60 +31,55 @@ std::uint64_t line_at(const Layout& layout, std::uint64_t offset) {
 }  // namespace
 
 Result<Slice> RecordStore::read_payload(const ChunkInfo& info, std::uint64_t offset, std::uint64_t length) const {
-  auto decoded = chunk(info);
-  if (!decoded) return std::move(decoded).error();
-  const std::uint64_t size = (*decoded)->payload_size();
+  ASSIGN_OR_RETURN(const auto decoded, chunk(info));
+  const std::uint64_t size = decoded->payload_size();
   if (offset >= size) return Slice{};
-  const Layout& layout = (*decoded)->layout();
+  const Layout& layout = decoded->layout();
   const std::uint64_t end = offset + std::min(length, size - offset);
   if (layout.has_failures()) {
     for (std::uint64_t i = layout.index_at(offset); i < layout.records() && layout.extent(i).begin < end; ++i) {
-      if (auto readable = check_readable(layout, i); !readable) return std::move(readable).error();
+      TRY(check_readable(layout, i));
     }
   }
-  return read_bytes(**decoded, offset, end - offset);
+  return read_bytes(*decoded, offset, end - offset);
 }
 
 Result<std::uint64_t> RecordStore::stream_size(Stream stream, WaitTicket& ticket) const {
-  auto known = size_totals(ticket);
-  if (!known) return std::move(known).error();
-  return known->at(stream == Stream::kConcat ? SearchKey::kBytes : SearchKey::kLines);
+  ASSIGN_OR_RETURN(const auto known, size_totals(ticket));
+  return known.at(stream == Stream::kConcat ? SearchKey::kBytes : SearchKey::kLines);
 }
 
 Result<Slice> RecordStore::part_of_stream(Stream stream, const IndexedChunk& indexed, std::uint64_t offset,
                                           std::uint64_t length) const {
-  auto decoded = chunk(indexed.chunk);
-  if (!decoded) return std::move(decoded).error();
-  const Layout& layout = (*decoded)->layout();
+  ASSIGN_OR_RETURN(const auto decoded, chunk(indexed.chunk));
+  const Layout& layout = decoded->layout();
   const std::uint64_t whole = layout.total() + (stream == Stream::kLines ? layout.records() : 0);
   if (offset >= whole) return Slice{};
   const std::uint64_t wanted = std::min(length, whole - offset);
   if (stream == Stream::kConcat) return read_payload(indexed.chunk, layout.first_begin() + offset, wanted);
-  return read_lines(**decoded, offset, wanted);
+  return read_lines(*decoded, offset, wanted);
 }
 
 Result<Slice> RecordStore::read_lines(const Chunk& chunk, std::uint64_t offset, std::uint64_t length) const {
   const Layout& layout = chunk.layout();
-  auto buffer = Buffer::allocate(static_cast<std::size_t>(length));
-  if (!buffer) return std::move(buffer).error();
+  ASSIGN_OR_RETURN(auto buffer, Buffer::allocate(static_cast<std::size_t>(length)));
   std::size_t filled = 0;
-  for (std::uint64_t i = line_at(layout, offset); filled < buffer->size(); ++i) {
+  for (std::uint64_t i = line_at(layout, offset); filled < buffer.size(); ++i) {
     const Extent extent = layout.extent(i);
     const std::uint64_t skip = offset + filled - line_begin(layout, i);
     const bool has_bytes_here = skip < extent.size;
     if (has_bytes_here || extent.size == 0) {
-      if (auto readable = check_readable(layout, i); !readable) return std::move(readable).error();
+      TRY(check_readable(layout, i));
     }
     if (has_bytes_here) {
-      const std::uint64_t wanted = std::min<std::uint64_t>(extent.size - skip, buffer->size() - filled);
-      auto piece = read_bytes(chunk, extent.begin + skip, wanted);
-      if (!piece) return piece;
-      std::memcpy(buffer->data() + filled, piece->bytes.data(), piece->bytes.size());
-      filled += piece->bytes.size();
+      const std::uint64_t wanted = std::min<std::uint64_t>(extent.size - skip, buffer.size() - filled);
+      ASSIGN_OR_RETURN(const auto piece, read_bytes(chunk, extent.begin + skip, wanted));
+      std::memcpy(buffer.data() + filled, piece.bytes.data(), piece.bytes.size());
+      filled += piece.bytes.size();
     }
-    if (filled < buffer->size()) buffer->data()[filled++] = std::byte{'\n'};
+    if (filled < buffer.size()) buffer.data()[filled++] = std::byte{'\n'};
   }
-  return owned(std::move(*buffer));
+  return owned(std::move(buffer));
 }
 
 Result<void> RecordStore::check_readable(const Layout& layout, std::uint64_t index) const {
@@ -97,23 +92,20 @@ Result<void> RecordStore::check_readable(const Layout& layout, std::uint64_t ind
 Result<Slice> RecordStore::read_stream(Stream stream, std::uint64_t offset, std::uint64_t length,
                                        WaitTicket& ticket) const {
   const SearchKey search_key = stream == Stream::kConcat ? SearchKey::kBytes : SearchKey::kLines;
-  auto size = stream_size(stream, ticket);
-  if (!size) return std::move(size).error();
-  if (offset >= *size || length == 0) return Slice{};
-  const std::uint64_t wanted = std::min(length, *size - offset);
+  ASSIGN_OR_RETURN(const auto size, stream_size(stream, ticket));
+  if (offset >= size || length == 0) return Slice{};
+  const std::uint64_t wanted = std::min(length, size - offset);
   std::optional<Buffer> gathered;
   for (std::uint64_t filled = 0;;) {
-    auto indexed = reported(sizes().find(search_key, offset + filled, ticket));
-    if (!indexed) return std::move(indexed).error();
-    auto piece = part_of_stream(stream, *indexed, offset + filled - indexed->before.at(search_key), wanted - filled);
+    ASSIGN_OR_RETURN(const auto indexed, reported(sizes().find(search_key, offset + filled, ticket)));
+    auto piece = part_of_stream(stream, indexed, offset + filled - indexed.before.at(search_key), wanted - filled);
     if (!piece || piece->bytes.size() == wanted) return piece;
     if (piece->bytes.empty()) {
-      return Error{Code::kChanged, indexed->chunk.begin, "the chunk no longer has the size that it had"};
+      return Error{Code::kChanged, indexed.chunk.begin, "the chunk no longer has the size that it had"};
     }
     if (!gathered) {
-      auto allocated = Buffer::allocate(static_cast<std::size_t>(wanted));
-      if (!allocated) return std::move(allocated).error();
-      gathered = std::move(*allocated);
+      ASSIGN_OR_RETURN(auto allocated, Buffer::allocate(static_cast<std::size_t>(wanted)));
+      gathered = std::move(allocated);
     }
     std::memcpy(gathered->data() + filled, piece->bytes.data(), piece->bytes.size());
     filled += piece->bytes.size();
@@ -138,9 +130,8 @@ Result<Slice> RecordStore::part_of_whole(const WholeStream& stream, std::uint64_
   }
   if (!indexed) return std::move(indexed).error();
   const RecordRef record{indexed->chunk, ordinal - indexed->before.records};
-  auto size = record_size(record);
-  if (!size) return std::move(size).error();
-  if (*size != due) {
+  ASSIGN_OR_RETURN(const auto size, record_size(record));
+  if (size != due) {
     return reported(Result<Slice>(Error{Code::kDamage, record.chunk.begin, "the record has not the size that is due"}));
   }
   return read_record(record, of_records - begin, std::min(length, begin + due - of_records));
@@ -152,39 +143,34 @@ Result<Slice> RecordStore::read_whole_stream(std::uint64_t offset, std::uint64_t
   const std::uint64_t wanted = std::min(length, stream.size - offset);
   auto first = part_of_whole(stream, offset, wanted, ticket);
   if (!first || first->bytes.size() == wanted) return first;
-  auto gathered = Buffer::allocate(static_cast<std::size_t>(wanted));
-  if (!gathered) return std::move(gathered).error();
-  copy_bytes(first->bytes, gathered->span());
+  ASSIGN_OR_RETURN(auto gathered, Buffer::allocate(static_cast<std::size_t>(wanted)));
+  copy_bytes(first->bytes, gathered.span());
   for (std::size_t filled = first->bytes.size(); filled < wanted;) {
-    auto next = part_of_whole(stream, offset + filled, wanted - filled, ticket);
-    if (!next) return next;
-    if (next->bytes.empty()) return Error{Code::kChanged, 0, "a record no longer has the size that it had"};
-    copy_bytes(next->bytes, gathered->span().subspan(filled));
-    filled += next->bytes.size();
+    ASSIGN_OR_RETURN(const auto next, part_of_whole(stream, offset + filled, wanted - filled, ticket));
+    if (next.bytes.empty()) return Error{Code::kChanged, 0, "a record no longer has the size that it had"};
+    copy_bytes(next.bytes, gathered.span().subspan(filled));
+    filled += next.bytes.size();
   }
-  return owned(std::move(*gathered));
+  return owned(std::move(gathered));
 }
 
 Result<std::uint64_t> RecordStore::rows_size(WaitTicket& ticket) const {
-  auto known = record_totals(ticket);
-  if (!known) return std::move(known).error();
-  return chunk_rows_header().size() + known->rows;
+  ASSIGN_OR_RETURN(const auto known, record_totals(ticket));
+  return chunk_rows_header().size() + known.rows;
 }
 
 Result<Slice> RecordStore::read_rows(std::uint64_t offset, std::uint64_t length, WaitTicket& ticket) const {
-  auto size = rows_size(ticket);
-  if (!size) return std::move(size).error();
-  if (offset >= *size) return Slice{};
-  const std::uint64_t wanted = std::min(length, *size - offset);
+  ASSIGN_OR_RETURN(const auto size, rows_size(ticket));
+  if (offset >= size) return Slice{};
+  const std::uint64_t wanted = std::min(length, size - offset);
   const std::string header = chunk_rows_header();
   std::string text;
   text.reserve(static_cast<std::size_t>(wanted));
   if (offset < header.size()) text = header.substr(static_cast<std::size_t>(offset));
   while (text.size() < wanted) {
     const std::uint64_t at = offset + text.size() - header.size();
-    auto indexed = reported(catalog_.find(SearchKey::kRows, at, ticket));
-    if (!indexed) return std::move(indexed).error();
-    text += chunk_row(*indexed).substr(static_cast<std::size_t>(at - indexed->before.rows));
+    ASSIGN_OR_RETURN(const auto indexed, reported(catalog_.find(SearchKey::kRows, at, ticket)));
+    text += chunk_row(indexed).substr(static_cast<std::size_t>(at - indexed.before.rows));
   }
   text.resize(static_cast<std::size_t>(wanted));
   auto owner = std::make_shared<const std::string>(std::move(text));

@@ -107,24 +107,22 @@ Result<std::optional<Error>> Scanner::measure_or_recall(ChunkInfo& chunk) {
 }
 
 Result<void> Scanner::take_step() {
-  auto taken = container_.scan(*next_);
-  if (!taken) return std::move(taken).error();
-  if (taken->chunk) {
-    auto unknown = measure_or_recall(*taken->chunk);
-    if (!unknown) return std::move(unknown).error();
-    if (*unknown) taken->damage = with_all_of(*taken->chunk, **unknown, std::move(taken->damage));
+  ASSIGN_OR_RETURN(auto taken, container_.scan(*next_));
+  if (taken.chunk) {
+    ASSIGN_OR_RETURN(const auto unknown, measure_or_recall(*taken.chunk));
+    if (unknown) taken.damage = with_all_of(*taken.chunk, *unknown, std::move(taken.damage));
   }
   chunk_.reset();
   damage_.clear();
-  for (DamagedRegion& region : taken->damage) {
+  for (DamagedRegion& region : taken.damage) {
     const std::uint64_t first = totals_.records + region.records_before;
     damage_.push_back({std::move(region), first});
   }
-  if (taken->chunk) {
-    chunk_.emplace(IndexedChunk{*taken->chunk, totals_});
+  if (taken.chunk) {
+    chunk_.emplace(IndexedChunk{*taken.chunk, totals_});
     totals_ = chunk_->after();
   }
-  next_ = taken->next;
+  next_ = taken.next;
   if (next_) totals_.position = std::max(totals_.position, next_->position);
   if (--steps_left_ == 0) next_.reset();
   return {};

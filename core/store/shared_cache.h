@@ -126,7 +126,7 @@ auto SharedCache<Value>::get(const CacheKey& key, const Make& make) -> Result<Po
       return *entry->outcome;
     }
     const std::shared_ptr<const Making> making = entry->making;
-    if (auto waited = wait_for(*making, lock); !waited) return std::move(waited).error();
+    TRY(wait_for(*making, lock));
   }
   ++statistics_.misses;
   Result<Pointer> outcome = shortage("no memory");
@@ -149,7 +149,7 @@ auto SharedCache<Value>::get(const CacheKey& key, const Make& make) -> Result<Po
 // For the thread that makes it now to come to an end.
 template <class Value>
 Result<void> SharedCache<Value>::wait_for(const Making& making, std::unique_lock<std::mutex>& lock) {
-  if (auto may = RequestContext::permit(making.work); !may) return may;
+  TRY(RequestContext::permit(making.work));
   const bool is_over = wait_or_cancel(made_, lock, [&] { return making.is_over; });
   return RequestContext::permit(is_over ? making.refused : RequestContext::Work::kAny);
 }

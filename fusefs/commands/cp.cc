@@ -37,11 +37,10 @@ struct CpOptions {
 
 // The record at an address by its ordinal, which only a scan can tell.
 Result<Selection> select_at(const RecordAddress& address, const RecordStore& store) {
-  const auto found = find(address, store);
-  if (!found) return found.error();
+  TRY(find(address, store));
   Scanner scanner = store.scanner(ScanDetail::kCounts);
   while (!scanner.at_end()) {
-    if (auto stepped = scanner.step(); !stepped) return std::move(stepped).error();
+    TRY(scanner.step());
     const auto& indexed = scanner.chunk();
     if (!indexed || indexed->chunk.begin != address.begin) continue;
     const std::uint64_t ordinal = indexed->before.records + address.index;

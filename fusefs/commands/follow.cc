@@ -10,9 +10,8 @@ namespace {
 
 // From `next` on, which goes on behind what was taken. False: nothing more is wanted.
 Result<bool> take_all(const RecordStore& store, std::uint64_t& next, const Following& following) {
-  auto counts = wait_for([&](WaitTicket& ticket) { return store.record_totals(ticket); });
-  if (!counts) return std::move(counts).error();
-  const Span records{.begin = next, .end = std::max(next, counts->records)};
+  ASSIGN_OR_RETURN(const auto counts, wait_for([&](WaitTicket& ticket) { return store.record_totals(ticket); }));
+  const Span records{.begin = next, .end = std::max(next, counts.records)};
   next = records.end;
   return records.begin == records.end || following.take(store, records);
 }
@@ -26,10 +25,9 @@ Result<bool> wait_for_more(FollowedFile& file, FileWatch& watch, const Following
       if (following.moved) following.moved();
     }
     const auto begin = std::chrono::steady_clock::now();
-    auto grown = file.grow([&watch] { watch.wake(); });
-    if (!grown) return std::move(grown).error();
+    ASSIGN_OR_RETURN(const auto grown, file.grow([&watch] { watch.wake(); }));
     if (!file.is_taking()) watch.rest(rest_after(std::chrono::steady_clock::now() - begin));
-    if (*grown) return true;
+    if (grown) return true;
   }
 }
 
@@ -38,12 +36,10 @@ Result<bool> wait_for_more(FollowedFile& file, FileWatch& watch, const Following
 Result<void> follow_records(FollowedFile& file, FileWatch& watch, const Following& following) {
   bool has_moved = false;
   for (std::uint64_t next = following.from;;) {
-    auto is_wanted = take_all(*file.store(), next, following);
-    if (!is_wanted) return std::move(is_wanted).error();
-    if (!*is_wanted || !following.pause()) return {};
-    auto has_grown = wait_for_more(file, watch, following, has_moved);
-    if (!has_grown) return std::move(has_grown).error();
-    if (!*has_grown) return {};
+    ASSIGN_OR_RETURN(const auto is_wanted, take_all(*file.store(), next, following));
+    if (!is_wanted || !following.pause()) return {};
+    ASSIGN_OR_RETURN(const auto has_grown, wait_for_more(file, watch, following, has_moved));
+    if (!has_grown) return {};
   }
 }
 

@@ -40,16 +40,14 @@ struct InfoOptions {
 
 // What a scan of the whole file adds. Says damage.
 Result<void> add_totals(const std::string& path, const RecordStore& store, CommandContext& context, Json& info) {
-  const auto totals = wait_for([&](WaitTicket& ticket) { return store.size_totals(ticket); });
-  if (!totals) return totals.error();
-  const auto damage = wait_for([&](WaitTicket& ticket) { return store.damage(ticket); });
-  if (!damage) return damage.error();
+  ASSIGN_OR_RETURN(const auto totals, wait_for([&](WaitTicket& ticket) { return store.size_totals(ticket); }));
+  ASSIGN_OR_RETURN(const auto damage, wait_for([&](WaitTicket& ticket) { return store.damage(ticket); }));
   FoundDamage found(path, store, context);
-  for (const DamageRow& row : **damage) found.add(row.region);
-  const Json sums = Json::parse(summary(store, *totals, **damage));
+  for (const DamageRow& row : *damage) found.add(row.region);
+  const Json sums = Json::parse(summary(store, totals, *damage));
   for (const auto& [key, value] : sums.items()) info[key] = value;
   if (const std::uint64_t size = store.source().size(); size > 0) {
-    info["ratio"] = std::round(100.0 * static_cast<double>(totals->bytes) / static_cast<double>(size)) / 100;
+    info["ratio"] = std::round(100.0 * static_cast<double>(totals.bytes) / static_cast<double>(size)) / 100;
   }
   return {};
 }
@@ -57,11 +55,10 @@ Result<void> add_totals(const std::string& path, const RecordStore& store, Comma
 // info.json of a container, with its sums where they are asked for.
 Result<Json> info_of(const std::string& path, const RecordStore& store, const InfoOptions& options,
                      CommandContext& context) {
-  auto text = container_info(store);
-  if (!text) return std::move(text).error();
-  Json info = Json::parse(*text);
+  ASSIGN_OR_RETURN(const auto text, container_info(store));
+  Json info = Json::parse(text);
   if (options.scan) {
-    if (auto added = add_totals(path, store, context, info); !added) return std::move(added).error();
+    TRY(add_totals(path, store, context, info));
   }
   return info;
 }

@@ -33,9 +33,8 @@ struct LsOptions {
 // The record sizes of a chunk, without its bytes where the format allows.
 Result<std::shared_ptr<const Layout>> layout_of(const RecordStore& store, const ChunkInfo& chunk) {
   if (chunk.layout_cost == LayoutCost::kSmall) return store.layout(chunk);
-  auto decoded = store.decode_uncached(chunk);
-  if (!decoded) return std::move(decoded).error();
-  return std::shared_ptr<const Layout>(*decoded, &(*decoded)->layout());
+  ASSIGN_OR_RETURN(auto decoded, store.decode_uncached(chunk));
+  return std::shared_ptr<const Layout>(decoded, &decoded->layout());
 }
 
 class Listing {
@@ -120,15 +119,13 @@ class Listing {
 Result<void> list_range(const NamedRange& named, const LsOptions& options, const RecordStore& store, Listing& listing) {
   if (const auto* address = std::get_if<RecordAddress>(&named.range)) {
     if (options.chunks) return Error{.code = Code::kNotFound, .detail = "--chunks takes no @OFFSET/INDEX"};
-    const auto record = find(*address, store);
-    if (!record) return record.error();
-    listing.list(*record);
+    ASSIGN_OR_RETURN(const auto record, find(*address, store));
+    listing.list(record);
     return {};
   }
   const auto& range = std::get<OrdinalRange>(named.range);
-  const auto selection = named.is_one ? select_one(range, store) : select(range, store);
-  if (!selection) return selection.error();
-  listing.list(*selection);
+  ASSIGN_OR_RETURN(const auto selection, named.is_one ? select_one(range, store) : select(range, store));
+  listing.list(selection);
   return {};
 }
 

@@ -63,9 +63,8 @@ std::optional<Range> parse_range(const std::string& text) {
 Result<Span> resolve(const OrdinalRange& range, const RecordStore& store) {
   std::uint64_t records = 0;
   if (range.begin < 0 || range.end.value_or(0) < 0) {
-    auto counted = wait_for([&](WaitTicket& ticket) { return store.record_totals(ticket); });
-    if (!counted) return std::move(counted).error();
-    records = counted->records;
+    ASSIGN_OR_RETURN(const auto counted, wait_for([&](WaitTicket& ticket) { return store.record_totals(ticket); }));
+    records = counted.records;
   }
   Span span{.begin = place_of(range.begin, records)};
   if (range.end) span.end = std::max(span.begin, place_of(*range.end, records));

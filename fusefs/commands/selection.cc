@@ -15,9 +15,8 @@ Error no_record(std::int64_t ordinal, std::uint64_t records) {
 }
 
 Result<std::uint64_t> count(const RecordStore& store) {
-  auto counted = wait_for([&](WaitTicket& ticket) { return store.record_totals(ticket); });
-  if (!counted) return std::move(counted).error();
-  return counted->records;
+  ASSIGN_OR_RETURN(const auto counted, wait_for([&](WaitTicket& ticket) { return store.record_totals(ticket); }));
+  return counted.records;
 }
 
 Result<IndexedChunk> place_of(std::uint64_t ordinal, const RecordStore& store) {
@@ -35,36 +34,32 @@ Span Selection::within(const IndexedChunk& indexed) const {
 }
 
 Result<Selection> select(const OrdinalRange& range, const RecordStore& store) {
-  const auto span = resolve(range, store);
-  if (!span) return span.error();
-  Selection selection{.records = *span};
-  if (selection.is_empty() || span->begin == 0) return selection;
-  auto indexed = place_of(span->begin, store);
+  ASSIGN_OR_RETURN(const auto span, resolve(range, store));
+  Selection selection{.records = span};
+  if (selection.is_empty() || span.begin == 0) return selection;
+  auto indexed = place_of(span.begin, store);
   if (indexed) {
     selection.from = std::move(*indexed);
     return selection;
   }
   if (indexed.error().code != Code::kNotFound) return std::move(indexed).error();
-  const auto records = count(store);
-  if (!records) return records.error();
-  if (span->begin > *records) return no_record(range.begin, *records);
-  return Selection{.records = {.begin = span->begin, .end = span->begin}};
+  ASSIGN_OR_RETURN(const auto records, count(store));
+  if (span.begin > records) return no_record(range.begin, records);
+  return Selection{.records = {.begin = span.begin, .end = span.begin}};
 }
 
 Result<Selection> select_one(const OrdinalRange& range, const RecordStore& store) {
   auto ordinal = static_cast<std::uint64_t>(range.begin);
   if (range.begin < 0) {
-    const auto records = count(store);
-    if (!records) return records.error();
-    if (0 - ordinal > *records) return no_record(range.begin, *records);
-    ordinal += *records;
+    ASSIGN_OR_RETURN(const auto records, count(store));
+    if (0 - ordinal > records) return no_record(range.begin, records);
+    ordinal += records;
   }
   auto indexed = place_of(ordinal, store);
   if (indexed) return Selection{.records = {.begin = ordinal, .end = ordinal + 1}, .from = std::move(*indexed)};
   if (indexed.error().code != Code::kNotFound) return std::move(indexed).error();
-  const auto records = count(store);
-  if (!records) return records.error();
-  return no_record(range.begin, *records);
+  ASSIGN_OR_RETURN(const auto records, count(store));
+  return no_record(range.begin, records);
 }
 
 Result<RecordRef> find(const RecordAddress& address, const RecordStore& store) {
@@ -73,12 +68,11 @@ Result<RecordRef> find(const RecordAddress& address, const RecordStore& store) {
     return Error{.code = Code::kNotFound, .detail = fmt::format("no chunk begins at byte {}", address.begin)};
   }
   if (!chunk) return std::move(chunk).error();
-  const auto records = store.records_in(*chunk);
-  if (!records) return records.error();
-  if (address.index >= *records) {
+  ASSIGN_OR_RETURN(const auto records, store.records_in(*chunk));
+  if (address.index >= records) {
     return Error{.code = Code::kNotFound,
                  .detail = fmt::format("no record {} in the chunk at byte {} (it has {})", address.index, address.begin,
-                                       *records)};
+                                       records)};
   }
   return RecordRef{std::move(*chunk), address.index};
 }

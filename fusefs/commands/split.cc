@@ -47,7 +47,7 @@ Result<SplitContent> content_of(const Split& split, const RecordStore& store) {
   const ReadWindow window(store.source());
   SplitContent content;
   for (Scanner scanner = store.scanner(ScanDetail::kCounts); !scanner.at_end();) {
-    if (auto stepped = scanner.step(); !stepped) return std::move(stepped).error();
+    TRY(scanner.step());
     if (scanner.chunk() && split.owns(scanner.chunk()->chunk.begin)) content.chunks.push_back(*scanner.chunk());
     for (const DamageRow& row : scanner.damage()) {
       if (split.owns(row.region.begin)) content.damage.push_back(row.region);

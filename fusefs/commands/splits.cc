@@ -46,7 +46,7 @@ class Splitting {
     const bool is_in_file_order = store.container().is_in_file_order();
     std::vector<Position> others;
     for (Scanner scanner = store.scanner(ScanDetail::kHeaders); !scanner.at_end() && output_.good();) {
-      if (auto stepped = scanner.step(); !stepped) return stepped;
+      TRY(scanner.step());
       if (!scanner.chunk()) continue;
       if (is_in_file_order) {
         may_end_at(scanner.chunk()->chunk.begin);

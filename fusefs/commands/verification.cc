@@ -88,10 +88,9 @@ Result<std::uint64_t> read_through(const RecordStore& store, const Chunk& chunk,
   const std::uint64_t size = chunk.layout().extent(index).size;
   std::uint64_t at = 0;
   do {
-    const auto piece = store.read_record(chunk, index, at, std::min(kPiece, size - at));
-    if (!piece) return piece.error();
-    at += piece->bytes.size();
-    if (piece->bytes.empty() && at < size) return Error{Code::kChanged, 0, "a record is shorter than its size says"};
+    ASSIGN_OR_RETURN(const auto piece, store.read_record(chunk, index, at, std::min(kPiece, size - at)));
+    at += piece.bytes.size();
+    if (piece.bytes.empty() && at < size) return Error{Code::kChanged, 0, "a record is shorter than its size says"};
   } while (at < size);
   return size;
 }

@@ -56,9 +56,8 @@ FollowedFile::~FollowedFile() = default;
 Result<std::unique_ptr<FollowedFile>> FollowedFile::open(const std::string& path, const Limits& limits,
                                                          Services& services, const std::string& shown) {
   std::unique_ptr<FollowedFile> followed(new FollowedFile(path, limits, services, shown));
-  auto file = FileSource::open_followed(path);
-  if (!file) return std::move(file).error();
-  if (auto taken = followed->take(*file); !taken) return std::move(taken).error();
+  ASSIGN_OR_RETURN(const auto file, FileSource::open_followed(path));
+  TRY(followed->take(file));
   followed->file_ = std::move(followed->next_file_);
   followed->store_ = std::move(followed->next_);
   return followed;
@@ -67,11 +66,10 @@ Result<std::unique_ptr<FollowedFile>> FollowedFile::open(const std::string& path
 // Makes of the file as it is now the store that comes next.
 Result<void> FollowedFile::take(const std::shared_ptr<const FileSource>& file) {
   const auto source = std::make_shared<const WindowedSource>(file);
-  auto container = open_container(source, name_, limits_);
-  if (!container) return std::move(container).error();
-  const FollowOptions followed{.is_followed = (*container)->grows_by_appending(), .shorter = store_.get()};
-  next_ = std::make_shared<const RecordStore>(shown_, source, std::move(*container), services_, Catalog::Bounds{},
-                                              followed);
+  ASSIGN_OR_RETURN(auto container, open_container(source, name_, limits_));
+  const FollowOptions followed{.is_followed = container->grows_by_appending(), .shorter = store_.get()};
+  next_ =
+      std::make_shared<const RecordStore>(shown_, source, std::move(container), services_, Catalog::Bounds{}, followed);
   next_file_ = file;
   return {};
 }

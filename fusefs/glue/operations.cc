@@ -166,10 +166,9 @@ void on_getattr(fuse_req_t request, fuse_ino_t number, fuse_file_info*) {
   mount.pending_requests.answer(
       request, PendingRequests::Interrupt::kAnswerEintr,
       [&tree = mount.tree, request, number](PendingRequests::Attempt& attempt) -> Result<void> {
-        auto status = tree.status(number, attempt.ticket);
-        if (!status) return std::move(status).error();
-        const struct stat st = stat_of(status->inode, status->type, status->size, status->ownership);
-        if (attempt.claim_reply()) fuse_reply_attr(request, &st, attribute_timeout(*status));
+        ASSIGN_OR_RETURN(const auto status, tree.status(number, attempt.ticket));
+        const struct stat st = stat_of(status.inode, status.type, status.size, status.ownership);
+        if (attempt.claim_reply()) fuse_reply_attr(request, &st, attribute_timeout(status));
         return {};
       });
 }
@@ -179,9 +178,8 @@ void on_readlink(fuse_req_t request, fuse_ino_t number) {
   mount.pending_requests.answer(
       request, PendingRequests::Interrupt::kAnswerEintr,
       [&tree = mount.tree, request, number](PendingRequests::Attempt& attempt) -> Result<void> {
-        const auto target = tree.target(number);
-        if (!target) return target.error();
-        if (attempt.claim_reply()) fuse_reply_readlink(request, target->c_str());
+        ASSIGN_OR_RETURN(const auto target, tree.target(number));
+        if (attempt.claim_reply()) fuse_reply_readlink(request, target.c_str());
         return {};
       });
 }
@@ -192,13 +190,12 @@ void on_read(fuse_req_t request, fuse_ino_t number, std::size_t size, off_t offs
       request, PendingRequests::Interrupt::kIgnore,
       [&tree = mount.tree, &pusher = mount.pusher, request, number, size,
        offset](PendingRequests::Attempt& attempt) -> Result<void> {
-        auto slice = tree.read(number, static_cast<std::uint64_t>(offset), size, attempt.ticket);
-        if (!slice) return std::move(slice).error();
+        ASSIGN_OR_RETURN(const auto slice, tree.read(number, static_cast<std::uint64_t>(offset), size, attempt.ticket));
         if (!attempt.claim_reply()) return {};
         // Before the answer: behind it the reader may go on, and another thread tell of his next read
         // first.
         if (offset == 0) pusher.was_read(number);
-        fuse_reply_buf(request, reinterpret_cast<const char*>(slice->bytes.data()), slice->bytes.size());
+        fuse_reply_buf(request, reinterpret_cast<const char*>(slice.bytes.data()), slice.bytes.size());
         return {};
       });
 }
@@ -339,9 +336,8 @@ void on_opendir(fuse_req_t request, fuse_ino_t directory, fuse_file_info* opened
   const auto handler = [&tree = mount.tree, request, directory,
                         reply = *opened](PendingRequests::Attempt& attempt) mutable -> Result<void> {
     if (tree.may_change(directory)) {
-      auto stream = tree.open_directory(directory);
-      if (!stream) return std::move(stream).error();
-      reply.fh = *stream;
+      ASSIGN_OR_RETURN(const auto stream, tree.open_directory(directory));
+      reply.fh = stream;
     } else {
       reply.cache_readdir = reply.keep_cache = 1;
     }

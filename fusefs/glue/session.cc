@@ -153,8 +153,7 @@ Result<void> serve(const MountTree& tree, Executor& executor, const SessionOptio
   Signals signals;
   std::optional<UnmountGuard> unmount_guard;
   Serving serving(tree, executor, unmount_guard, events, options);
-  auto session = mounted_session(options, serving.mount);
-  if (!session) return std::move(session).error();
+  ASSIGN_OR_RETURN(const auto session, mounted_session(options, serving.mount));
   events.mounted();
   Result<void> result;
   std::mutex unmount_guard_mutex;  // held while the unmount guard is ended
@@ -163,11 +162,10 @@ Result<void> serve(const MountTree& tree, Executor& executor, const SessionOptio
       unmount_guard->unmount();
     events.abandoned();
     // Files are closed one after the other at the process's end, and the first one on a source may hang.
-    ::close(fuse_session_fd(session->get()));
+    ::close(fuse_session_fd(session.get()));
     ::_exit(0);
   });
-  const bool is_in_background =
-      watch_init_reply(session->get()) == 0 && fuse_daemonize(options.foreground ? 1 : 0) == 0;
+  const bool is_in_background = watch_init_reply(session.get()) == 0 && fuse_daemonize(options.foreground ? 1 : 0) == 0;
   if (is_in_background) {
     unmount_guard.emplace(
         UnmountGuard::Config{.mountpoint = is_directory(options.mountpoint) ? options.mountpoint : std::string(),
@@ -179,23 +177,23 @@ Result<void> serve(const MountTree& tree, Executor& executor, const SessionOptio
   }
   if (!is_in_background) {
     result = failure("no way to the background");
-  } else if (!executor.start() || !serving.pending_requests.start() || !serving.pusher.start(session->get()) ||
-             !signals.watch(session->get(), watched(serving, options, events, end_limit)) ||
-             (follower != nullptr && !follower->start(session->get()))) {
+  } else if (!executor.start() || !serving.pending_requests.start() || !serving.pusher.start(session.get()) ||
+             !signals.watch(session.get(), watched(serving, options, events, end_limit)) ||
+             (follower != nullptr && !follower->start(session.get()))) {
     result = failure("the system gives no thread");
-  } else if (run_loop(session->get(), options) != 0) {
+  } else if (run_loop(session.get(), options) != 0) {
     result = failure("the connection to the kernel broke");
   }
   end_limit.begin();
   signals.stop();
   // The mount point is free while threads still wait for a source.
   if (unmount_guard && unmount_guard->is_there()) {
-    if (is_unmounted(session->get())) unmount_guard->is_gone();
+    if (is_unmounted(session.get())) unmount_guard->is_gone();
     const std::lock_guard lock(unmount_guard_mutex);
     unmount_guard.reset();
   } else {
     serving.pending_requests.close();  // its replies need the descriptor that unmounting closes
-    fuse_session_unmount(session->get());
+    fuse_session_unmount(session.get());
   }
   serving.pending_requests.close();
   executor.stop();

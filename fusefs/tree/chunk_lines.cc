@@ -31,10 +31,9 @@ void append_error(std::string& text, std::string_view detail) {
 Result<std::optional<CancellableMutex::Lock>> lock_for(std::uint64_t size, CancellableMutex& large) {
   std::optional<CancellableMutex::Lock> held;
   if (size <= kLargeRecord) return held;
-  if (auto may = RequestContext::spend(size * kWorkOfAByte); !may) return std::move(may).error();
-  auto alone = large.lock();
-  if (!alone) return std::move(alone).error();
-  held.emplace(std::move(*alone));
+  TRY(RequestContext::spend(size * kWorkOfAByte));
+  ASSIGN_OR_RETURN(auto alone, large.lock());
+  held.emplace(std::move(alone));
   return held;
 }
 
@@ -67,8 +66,8 @@ Result<std::uint64_t> ChunkLines::write(const LineTable::Block& block, std::stri
   while (line < lines() && text.size() < kBlockSize) {
     const bool is_decoded = block.begin + text.size() < most_text_;
     const std::size_t before = text.size();
-    if (auto written = write_line(line, is_decoded, text); !written) return std::move(written).error();
-    if (auto may = RequestContext::spend(text.size() - before); !may) return std::move(may).error();
+    TRY(write_line(line, is_decoded, text));
+    TRY(RequestContext::spend(text.size() - before));
     ++line;
   }
   return line;
@@ -86,9 +85,8 @@ Result<void> ChunkLines::write_line(std::uint64_t index, bool is_decoded, std::s
     append_error(text, failure->detail);
   } else {
     const std::uint64_t size = chunk_->layout().extent(index).size;
-    auto alone = lock_for(size, large_);
-    if (!alone) return std::move(alone).error();
-    if (auto written = write_record(index, size, is_decoded, text); !written) return written;
+    ASSIGN_OR_RETURN(const auto alone, lock_for(size, large_));
+    TRY(write_record(index, size, is_decoded, text));
   }
   text += "}\n";
   return {};

@@ -50,22 +50,18 @@ Result<Slice> ContainerTree::read_text(const Document& text, std::uint64_t offse
 }
 
 ContainerTree::Document ContainerTree::make_document(const RecordRef& record) const {
-  auto size = store_->record_size(record);
-  if (!size) return std::move(size).error();
-  auto alone = lock_for(*size, cache_.large_inside);
-  if (!alone) return std::move(alone).error();
-  if (*size > kLargestRecord) return cached_text(fmt::format("{} bytes are too many to be decoded", *size));
-  auto bytes = store_->read_record(record, 0, *size);
-  if (!bytes) return std::move(bytes).error();
-  return cached_text(decoder_.document(record.chunk, bytes->bytes));
+  ASSIGN_OR_RETURN(const auto size, store_->record_size(record));
+  ASSIGN_OR_RETURN(const auto alone, lock_for(size, cache_.large_inside));
+  if (size > kLargestRecord) return cached_text(fmt::format("{} bytes are too many to be decoded", size));
+  ASSIGN_OR_RETURN(const auto bytes, store_->read_record(record, 0, size));
+  return cached_text(decoder_.document(record.chunk, bytes.bytes));
 }
 
 // Of a kRecordJson. kNotFound where nothing is decoded; fails as reading the record does.
 ContainerTree::Document ContainerTree::document(Node node, WaitTicket& ticket) const {
   return cache_.documents.get({number_, node.value}, [&]() -> Document {
-    auto record = store_->record_at(node.value, ticket);
-    if (!record) return std::move(record).error();
-    return make_document(*record);
+    ASSIGN_OR_RETURN(const auto record, store_->record_at(node.value, ticket));
+    return make_document(record);
   });
 }
 
@@ -81,15 +77,12 @@ Result<Node> ContainerTree::lookup_document(Node record, WaitTicket& ticket) con
 ContainerTree::Document ContainerTree::part_document(Node node, const Inside& inside, std::uint64_t message,
                                                      WaitTicket& ticket) const {
   return cache_.part_documents.get({inside.id(), message}, [&]() -> Document {
-    auto record = store_->record_at(node.value, ticket);
-    if (!record) return std::move(record).error();
+    ASSIGN_OR_RETURN(const auto record, store_->record_at(node.value, ticket));
     const Extent slice = inside.slice(message);
-    auto alone = lock_for(slice.size, cache_.large_inside);
-    if (!alone) return std::move(alone).error();
-    auto bytes = store_->read_record(*record, slice.begin, slice.size);
-    if (!bytes) return std::move(bytes).error();
-    if (bytes->bytes.size() != slice.size) return changed(record->chunk);
-    return cached_text(decoder_.document_of_message(record->chunk, {inside.type(message), bytes->bytes}));
+    ASSIGN_OR_RETURN(const auto alone, lock_for(slice.size, cache_.large_inside));
+    ASSIGN_OR_RETURN(const auto bytes, store_->read_record(record, slice.begin, slice.size));
+    if (bytes.bytes.size() != slice.size) return changed(record.chunk);
+    return cached_text(decoder_.document_of_message(record.chunk, {inside.type(message), bytes.bytes}));
   });
 }
 
@@ -100,24 +93,20 @@ Result<ChunkLines> ContainerTree::chunk_lines(const ChunkInfo& chunk, std::uint6
 // Makes all lines once, to know how long they are; the last of them are then there for who reads on.
 Result<std::shared_ptr<const LineTable>> ContainerTree::line_table(const ChunkInfo& chunk, WaitTicket& ticket) const {
   return cache_.line_tables.get({snapshot_, chunk.begin}, [&]() -> Result<std::shared_ptr<const LineTable>> {
-    auto place = store_->place_of(chunk, ticket);
-    if (!place) return std::move(place).error();
-    auto lines = chunk_lines(chunk, place->before.records);
-    if (!lines) return std::move(lines).error();
-    LineTable table{.id = new_id(), .first_ordinal = place->before.records};
-    for (std::uint64_t next = 0; next < lines->lines();) {
+    ASSIGN_OR_RETURN(const auto place, store_->place_of(chunk, ticket));
+    ASSIGN_OR_RETURN(const auto lines, chunk_lines(chunk, place.before.records));
+    LineTable table{.id = new_id(), .first_ordinal = place.before.records};
+    for (std::uint64_t next = 0; next < lines.lines();) {
       const LineTable::Block block{next, table.size};
-      auto text = cache_.lines.get({table.id, table.blocks.size()}, [&]() -> Document {
+      ASSIGN_OR_RETURN(const auto text, cache_.lines.get({table.id, table.blocks.size()}, [&]() -> Document {
         CachedText made;
-        auto behind = lines->write(block, made.text);
-        if (!behind) return std::move(behind).error();
-        next = *behind;
+        ASSIGN_OR_RETURN(const auto behind, lines.write(block, made.text));
+        next = behind;
         made.text.shrink_to_fit();
         return std::make_shared<const CachedText>(std::move(made));
-      });
-      if (!text) return std::move(text).error();
+      }));
       table.blocks.push_back(block);
-      table.size += (*text)->text.size();
+      table.size += text->text.size();
     }
     table.blocks.shrink_to_fit();
     return std::make_shared<const LineTable>(std::move(table));
@@ -125,21 +114,18 @@ Result<std::shared_ptr<const LineTable>> ContainerTree::line_table(const ChunkIn
 }
 
 Result<std::uint64_t> ContainerTree::lines_size(const ChunkInfo& chunk, WaitTicket& ticket) const {
-  auto table = line_table(chunk, ticket);
-  if (!table) return std::move(table).error();
-  return (*table)->size;
+  ASSIGN_OR_RETURN(const auto table, line_table(chunk, ticket));
+  return table->size;
 }
 
 ContainerTree::Document ContainerTree::block_text(const ChunkInfo& chunk, const LineTable& table,
                                                   std::size_t block) const {
   return cache_.lines.get({table.id, block}, [&]() -> Document {
-    auto lines = chunk_lines(chunk, table.first_ordinal);
-    if (!lines) return std::move(lines).error();
+    ASSIGN_OR_RETURN(const auto lines, chunk_lines(chunk, table.first_ordinal));
     const LineTable::Block& wanted = table.blocks[block];
     CachedText made;
-    if (wanted.first >= lines->lines()) return changed(chunk);
-    auto behind = lines->write(wanted, made.text);
-    if (!behind) return std::move(behind).error();
+    if (wanted.first >= lines.lines()) return changed(chunk);
+    TRY(lines.write(wanted, made.text));
     if (made.text.size() != table.end_of(block) - wanted.begin) return changed(chunk);
     made.text.shrink_to_fit();
     return std::make_shared<const CachedText>(std::move(made));
@@ -148,24 +134,21 @@ ContainerTree::Document ContainerTree::block_text(const ChunkInfo& chunk, const 
 
 Result<Slice> ContainerTree::read_lines(const ChunkInfo& chunk, std::uint64_t offset, std::uint64_t length,
                                         WaitTicket& ticket) const {
-  auto table = line_table(chunk, ticket);
-  if (!table) return std::move(table).error();
-  const std::uint64_t size = (*table)->size;
+  ASSIGN_OR_RETURN(const auto table, line_table(chunk, ticket));
+  const std::uint64_t size = table->size;
   if (offset >= size) return Slice{};
   const std::uint64_t end = offset + std::min(length, size - offset);
-  auto joined = Buffer::allocate(static_cast<std::size_t>(end - offset));
-  if (!joined) return std::move(joined).error();
-  MutableBytes rest = joined->span();
-  for (std::size_t block = (*table)->block_at(offset); !rest.empty(); ++block) {
-    auto text = block_text(chunk, **table, block);
-    if (!text) return std::move(text).error();
-    const std::uint64_t at = end - rest.size() - (*table)->blocks[block].begin;
-    const Bytes piece = as_bytes((*text)->text).subspan(static_cast<std::size_t>(at));
+  ASSIGN_OR_RETURN(auto joined, Buffer::allocate(static_cast<std::size_t>(end - offset)));
+  MutableBytes rest = joined.span();
+  for (std::size_t block = table->block_at(offset); !rest.empty(); ++block) {
+    ASSIGN_OR_RETURN(const auto text, block_text(chunk, *table, block));
+    const std::uint64_t at = end - rest.size() - table->blocks[block].begin;
+    const Bytes piece = as_bytes(text->text).subspan(static_cast<std::size_t>(at));
     const std::size_t taken = std::min(piece.size(), rest.size());
     std::memcpy(rest.data(), piece.data(), taken);
     rest = rest.subspan(taken);
   }
-  auto owner = std::make_shared<const Buffer>(std::move(*joined));
+  auto owner = std::make_shared<const Buffer>(std::move(joined));
   return Slice{owner->view(), owner};
 }
 

@@ -43,13 +43,11 @@ Result<std::string> ContainerTree::extended_attribute(Node node, std::string_vie
   if (node.kind == NodeKind::kRecordJson) return std::string(kJson);
   if (node.kind == NodeKind::kChunkJsonl) return std::string(kJsonLines);
   if (node.kind == NodeKind::kRecord) {
-    auto record = store_->record_at(node.value, ticket);
-    if (!record) return std::move(record).error();
-    return extended_of_record(name, *record, ticket);
+    ASSIGN_OR_RETURN(const auto record, store_->record_at(node.value, ticket));
+    return extended_of_record(name, record, ticket);
   }
-  auto chunk = store_->chunk_at(node.value, ticket);
-  if (!chunk) return std::move(chunk).error();
-  return name == kCodec ? std::string(chunk->codec) : checksum_word(*chunk);
+  ASSIGN_OR_RETURN(const auto chunk, store_->chunk_at(node.value, ticket));
+  return name == kCodec ? std::string(chunk.codec) : checksum_word(chunk);
 }
 
 Result<std::string> ContainerTree::extended_of_record(std::string_view name, const RecordRef& record,
@@ -61,21 +59,18 @@ Result<std::string> ContainerTree::extended_of_record(std::string_view name, con
   if (name == kChecksum) return checksum_word(chunk);
   if (name == kMediaType) return media_type_of(record);
   if (name == kOrdinal) {
-    auto place = store_->place_of(chunk, ticket);
-    if (!place) return std::move(place).error();
-    return fmt::format("{}", place->before.records + record.index);
+    ASSIGN_OR_RETURN(const auto place, store_->place_of(chunk, ticket));
+    return fmt::format("{}", place.before.records + record.index);
   }
-  auto layout = store_->layout(chunk);
-  if (!layout) return std::move(layout).error();
-  if (record.index >= (*layout)->records()) return Error{.code = Code::kNotFound, .detail = "no such record"};
-  return fmt::format("{}", (*layout)->extent(record.index).begin);
+  ASSIGN_OR_RETURN(const auto layout, store_->layout(chunk));
+  if (record.index >= layout->records()) return Error{.code = Code::kNotFound, .detail = "no such record"};
+  return fmt::format("{}", layout->extent(record.index).begin);
 }
 
 Result<std::string> ContainerTree::checksum_word(const ChunkInfo& chunk) const {
   auto known = cache_.checksums.get({snapshot_, chunk.begin}, [&]() -> Result<std::shared_ptr<const CachedState>> {
-    auto word = checksum_of(*store_, chunk);
-    if (!word) return std::move(word).error();
-    return std::make_shared<const CachedState>(CachedState{*word});
+    ASSIGN_OR_RETURN(const auto word, checksum_of(*store_, chunk));
+    return std::make_shared<const CachedState>(CachedState{word});
   });
   if (!known) {
     store_->report(known.error());
@@ -95,9 +90,8 @@ std::string_view ContainerTree::stated_media_type() const {
 Result<std::string> ContainerTree::media_type_of(const RecordRef& record) const {
   if (cache_.record_suffix == ".pb") return std::string(kProtobuf);
   if (const std::string_view stated = stated_media_type(); !stated.empty()) return std::string(stated);
-  auto first = store_->read_record(record, 0, kBytesOfMediaType);
-  if (!first) return std::move(first).error();
-  return std::string(media_type(first->bytes, first->bytes.size() < kBytesOfMediaType));
+  ASSIGN_OR_RETURN(const auto first, store_->read_record(record, 0, kBytesOfMediaType));
+  return std::string(media_type(first.bytes, first.bytes.size() < kBytesOfMediaType));
 }
 
 }  // namespace recordfs

@@ -21,18 +21,14 @@ Node part_node(Node sibling, std::uint64_t part) {
 // What is inside the record of a kInsideRecord or a kPart; a part is one of them. kNotFound where it is none.
 Result<std::shared_ptr<const Inside>> ContainerTree::inside(Node node, WaitTicket& ticket) const {
   auto known = cache_.insides.get({number_, node.value}, [&]() -> Result<std::shared_ptr<const Inside>> {
-    auto record = store_->record_at(node.value, ticket);
-    if (!record) return std::move(record).error();
-    auto size = store_->record_size(*record);
-    if (!size) return std::move(size).error();
-    auto alone = lock_for(*size, cache_.large_inside);
-    if (!alone) return std::move(alone).error();
-    auto parts = store_->parts(*record);
-    if (!parts) return std::move(parts).error();
-    auto made = Inside::of(*parts);
+    ASSIGN_OR_RETURN(const auto record, store_->record_at(node.value, ticket));
+    ASSIGN_OR_RETURN(const auto size, store_->record_size(record));
+    ASSIGN_OR_RETURN(const auto alone, lock_for(size, cache_.large_inside));
+    ASSIGN_OR_RETURN(const auto parts, store_->parts(record));
+    auto made = Inside::of(parts);
     if (!made) {
-      made.error().position = record->chunk.begin;
-      store_->report(made.error(), record->index + 1);
+      made.error().position = record.chunk.begin;
+      store_->report(made.error(), record.index + 1);
       return std::move(made).error();
     }
     return std::make_shared<const Inside>(std::move(*made));
@@ -44,17 +40,15 @@ Result<std::shared_ptr<const Inside>> ContainerTree::inside(Node node, WaitTicke
 Result<Node> ContainerTree::lookup_inside(std::string_view name, WaitTicket& ticket) const {
   const auto ordinal = number_from(name);
   if (!ordinal) return no_such_name();
-  auto place = store_->chunk_by_ordinal(*ordinal, ticket);
-  if (!place) return std::move(place).error();
+  ASSIGN_OR_RETURN(const auto place, store_->chunk_by_ordinal(*ordinal, ticket));
   if (name != record_name(*ordinal)) return Node{NodeKind::kInsideAlias, *ordinal};
-  return record_node(place->chunk, *ordinal - place->before.records, NodeKind::kInsideRecord);
+  return record_node(place.chunk, *ordinal - place.before.records, NodeKind::kInsideRecord);
 }
 
 Result<Node> ContainerTree::lookup_part(Node directory, std::string_view name, WaitTicket& ticket) const {
-  auto known = inside(directory, ticket);
-  if (!known) return std::move(known).error();
-  if ((*known)->kind(directory.part) != PartKind::kDirectory) return no_such_name();
-  const auto part = (*known)->find(directory.part, name);
+  ASSIGN_OR_RETURN(const auto known, inside(directory, ticket));
+  if (known->kind(directory.part) != PartKind::kDirectory) return no_such_name();
+  const auto part = known->find(directory.part, name);
   if (!part) return no_such_name();
   return part_node(directory, *part);
 }
@@ -68,46 +62,42 @@ Node ContainerTree::parent_of_part(Node part) const {
 
 Result<void> ContainerTree::list_parts(Node directory, std::uint64_t place, const Emit& emit,
                                        WaitTicket& ticket) const {
-  auto known = inside(directory, ticket);
-  if (!known) return std::move(known).error();
-  if ((*known)->kind(directory.part) != PartKind::kDirectory) return no_such_name();
-  for (; const auto part = (*known)->at(directory.part, place); ++place) {
-    const FileType type = type_of((*known)->kind(*part));
-    if (!emit({(*known)->name(*part), part_node(directory, *part), type, (*known)->size(*part), place + 1})) break;
+  ASSIGN_OR_RETURN(const auto known, inside(directory, ticket));
+  if (known->kind(directory.part) != PartKind::kDirectory) return no_such_name();
+  for (; const auto part = known->at(directory.part, place); ++place) {
+    const FileType type = type_of(known->kind(*part));
+    if (!emit({known->name(*part), part_node(directory, *part), type, known->size(*part), place + 1})) break;
   }
   return {};
 }
 
 Result<NodeAttributes> ContainerTree::part_attributes(Node node, WaitTicket& ticket) const {
-  auto known = inside(node, ticket);
-  if (!known) return std::move(known).error();
-  if (const auto message = (*known)->message_of(node.part)) {
-    return text_attributes(part_document(node, **known, *message, ticket));
+  ASSIGN_OR_RETURN(const auto known, inside(node, ticket));
+  if (const auto message = known->message_of(node.part)) {
+    return text_attributes(part_document(node, *known, *message, ticket));
   }
-  return NodeAttributes{type_of((*known)->kind(node.part)), (*known)->size(node.part)};
+  return NodeAttributes{type_of(known->kind(node.part)), known->size(node.part)};
 }
 
 Result<Slice> ContainerTree::read_part(Node node, std::uint64_t offset, std::uint64_t length,
                                        WaitTicket& ticket) const {
-  auto known = inside(node, ticket);
-  if (!known) return std::move(known).error();
-  if (const auto message = (*known)->message_of(node.part)) {
-    return read_text(part_document(node, **known, *message, ticket), offset, length);
+  ASSIGN_OR_RETURN(const auto known, inside(node, ticket));
+  if (const auto message = known->message_of(node.part)) {
+    return read_text(part_document(node, *known, *message, ticket), offset, length);
   }
-  const PartKind kind = (*known)->kind(node.part);
+  const PartKind kind = known->kind(node.part);
   if (kind == PartKind::kDirectory) return no_such_name();
-  const std::uint64_t size = (*known)->size(node.part);
+  const std::uint64_t size = known->size(node.part);
   if (offset >= size) return Slice{};
   const std::uint64_t wanted = std::min(length, size - offset);
   if (kind == PartKind::kText) {
-    const std::string_view text = (*known)->text(node.part);
-    return Slice{as_bytes(text.substr(static_cast<std::size_t>(offset), static_cast<std::size_t>(wanted))), *known};
+    const std::string_view text = known->text(node.part);
+    return Slice{as_bytes(text.substr(static_cast<std::size_t>(offset), static_cast<std::size_t>(wanted))), known};
   }
-  auto record = store_->record_at(node.value, ticket);
-  if (!record) return std::move(record).error();
-  auto slice = store_->read_record(*record, (*known)->slice(node.part).begin + offset, wanted);
+  ASSIGN_OR_RETURN(const auto record, store_->record_at(node.value, ticket));
+  auto slice = store_->read_record(record, known->slice(node.part).begin + offset, wanted);
   if (slice && slice->bytes.size() != wanted) {
-    return Error{Code::kChanged, record->chunk.begin, "the record no longer holds all its parts"};
+    return Error{Code::kChanged, record.chunk.begin, "the record no longer holds all its parts"};
   }
   return slice;
 }

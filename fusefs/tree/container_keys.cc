@@ -36,28 +36,25 @@ Result<FoundKey> ContainerTree::key(std::uint64_t number, WaitTicket& ticket) co
 }
 
 Result<std::shared_ptr<const KeyNames>> ContainerTree::key_names(std::uint32_t family, WaitTicket& ticket) const {
-  auto table = key_table(ticket);
-  if (!table) return std::move(table).error();
+  ASSIGN_OR_RETURN(const auto table, key_table(ticket));
   {
     const std::lock_guard lock(mutex_);
     if (const auto known = key_names_.find(family); known != key_names_.end()) return known->second;
   }
-  auto made = std::make_shared<const KeyNames>(*table, family);
+  auto made = std::make_shared<const KeyNames>(table, family);
   const std::lock_guard lock(mutex_);
   return key_names_.try_emplace(family, std::move(made)).first->second;
 }
 
 Result<Node> ContainerTree::lookup_key(std::uint32_t family, std::string_view name, WaitTicket& ticket) const {
   if (name == kKeyNamesFile) {
-    auto names = key_names(family, ticket);
-    if (!names) return std::move(names).error();
-    if ((*names)->size() == 0) return no_such_name();
+    ASSIGN_OR_RETURN(const auto names, key_names(family, ticket));
+    if (names->size() == 0) return no_such_name();
     return Node{NodeKind::kKeyNames, family};
   }
   if (name == kKeyFamiliesName) {
-    auto table = key_table(ticket);
-    if (!table) return std::move(table).error();
-    const bool is_there = lists_families(**table) || (*table)->has_more();
+    ASSIGN_OR_RETURN(const auto table, key_table(ticket));
+    const bool is_there = lists_families(*table) || table->has_more();
     if (family != 0 || !is_there) return no_such_name();
     return Node{NodeKind::kStatic, kKeyFamilies};
   }
@@ -68,36 +65,33 @@ Result<Node> ContainerTree::lookup_key(std::uint32_t family, std::string_view na
     number = key_number(family, *decoded);
     if (key_file_name(*decoded, *number) != name) return no_such_name();
   }
-  auto found = key(*number, ticket);
-  if (!found) return std::move(found).error();
-  const bool is_it = found->family == family && key_file_name(found->key, *number) == name;
-  if (!is_it && found->state != FoundKey::State::kTwice) return no_such_name();
+  ASSIGN_OR_RETURN(const auto found, key(*number, ticket));
+  const bool is_it = found.family == family && key_file_name(found.key, *number) == name;
+  if (!is_it && found.state != FoundKey::State::kTwice) return no_such_name();
   return Node{NodeKind::kKey, *number};
 }
 
 Result<Node> ContainerTree::lookup_key_family(std::string_view name, WaitTicket& ticket) const {
   const auto family = number_from(name);
   if (!family || *family == 0 || *family > UINT32_MAX || std::to_string(*family) != name) return no_such_name();
-  auto table = key_table(ticket);
-  if (!table) return std::move(table).error();
-  const bool is_there = (*table)->has_more() || (*table)->places(static_cast<std::uint32_t>(*family)).size() > 0;
+  ASSIGN_OR_RETURN(const auto table, key_table(ticket));
+  const bool is_there = table->has_more() || table->places(static_cast<std::uint32_t>(*family)).size() > 0;
   if (!is_there) return no_such_name();
   return Node{NodeKind::kKeyFamily, *family};
 }
 
 Result<void> ContainerTree::list_keys(std::uint32_t family, std::uint64_t place, const Emit& emit,
                                       WaitTicket& ticket) const {
-  auto table = key_table(ticket);
-  if (!table) return std::move(table).error();
-  const KeyTable::Places places = (*table)->places(family);
+  ASSIGN_OR_RETURN(const auto table, key_table(ticket));
+  const KeyTable::Places places = table->places(family);
   for (; place < places.size(); ++place) {
-    const KeyTable::Listed listed = (*table)->at(places.begin + static_cast<std::size_t>(place));
+    const KeyTable::Listed listed = table->at(places.begin + static_cast<std::size_t>(place));
     std::optional<std::uint64_t> size;
     if (place < kWithAttributes) size = size_of(listed.state, listed.value_size);
     const std::string name = key_file_name(listed.key, listed.number);
     if (!emit({name, {NodeKind::kKey, listed.number}, FileType::kRegular, size, place + 1})) return {};
   }
-  const bool with_families = family == 0 && lists_families(**table);
+  const bool with_families = family == 0 && lists_families(*table);
   if (place == places.size()) {
     if (with_families &&
         !emit({kKeyFamiliesName, {NodeKind::kStatic, kKeyFamilies}, FileType::kDirectory, 0, place + 1})) {
@@ -105,18 +99,16 @@ Result<void> ContainerTree::list_keys(std::uint32_t family, std::uint64_t place,
     }
     ++place;
   }
-  auto names = key_names(family, ticket);
-  if (!names) return std::move(names).error();
-  if (place == places.size() + 1 && (*names)->size() > 0) {
-    emit({kKeyNamesFile, {NodeKind::kKeyNames, family}, FileType::kRegular, (*names)->size(), place + 1});
+  ASSIGN_OR_RETURN(const auto names, key_names(family, ticket));
+  if (place == places.size() + 1 && names->size() > 0) {
+    emit({kKeyNamesFile, {NodeKind::kKeyNames, family}, FileType::kRegular, names->size(), place + 1});
   }
   return {};
 }
 
 Result<void> ContainerTree::list_key_families(std::uint64_t place, const Emit& emit, WaitTicket& ticket) const {
-  auto table = key_table(ticket);
-  if (!table) return std::move(table).error();
-  std::vector<std::uint32_t> families = (*table)->families();
+  ASSIGN_OR_RETURN(const auto table, key_table(ticket));
+  std::vector<std::uint32_t> families = table->families();
   std::erase(families, 0u);
   for (; place < families.size(); ++place) {
     const std::uint32_t family = families[static_cast<std::size_t>(place)];
@@ -127,24 +119,20 @@ Result<void> ContainerTree::list_key_families(std::uint64_t place, const Emit& e
 
 Result<NodeAttributes> ContainerTree::key_attributes(Node node, WaitTicket& ticket) const {
   if (node.kind == NodeKind::kKeyNames) {
-    auto names = key_names(static_cast<std::uint32_t>(node.value), ticket);
-    if (!names) return std::move(names).error();
-    return NodeAttributes{FileType::kRegular, (*names)->size()};
+    ASSIGN_OR_RETURN(const auto names, key_names(static_cast<std::uint32_t>(node.value), ticket));
+    return NodeAttributes{FileType::kRegular, names->size()};
   }
-  auto found = key(node.value, ticket);
-  if (!found) return std::move(found).error();
-  return NodeAttributes{FileType::kRegular, size_of(found->state, found->value.size)};
+  ASSIGN_OR_RETURN(const auto found, key(node.value, ticket));
+  return NodeAttributes{FileType::kRegular, size_of(found.state, found.value.size)};
 }
 
 Result<Slice> ContainerTree::read_key(Node node, std::uint64_t offset, std::uint64_t length, WaitTicket& ticket) const {
   if (node.kind == NodeKind::kKeyNames) {
-    auto names = key_names(static_cast<std::uint32_t>(node.value), ticket);
-    if (!names) return std::move(names).error();
-    return (*names)->read(offset, length);
+    ASSIGN_OR_RETURN(const auto names, key_names(static_cast<std::uint32_t>(node.value), ticket));
+    return names->read(offset, length);
   }
-  auto found = key(node.value, ticket);
-  if (!found) return std::move(found).error();
-  return store_->read_value(*found, offset, length, ticket);
+  ASSIGN_OR_RETURN(const auto found, key(node.value, ticket));
+  return store_->read_value(found, offset, length, ticket);
 }
 
 }  // namespace recordfs

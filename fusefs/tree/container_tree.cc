@@ -128,9 +128,8 @@ Result<Node> ContainerTree::lookup_static(Node directory, std::string_view name,
 }
 
 Result<Node> ContainerTree::record_node(const ChunkInfo& chunk, std::uint64_t index, NodeKind kind) const {
-  auto address = store_->address(chunk, index);
-  if (!address) return std::move(address).error();
-  return Node{kind, *address};
+  ASSIGN_OR_RETURN(const auto address, store_->address(chunk, index));
+  return Node{kind, address};
 }
 
 // A record's name is a number with the suffix of records, as they are listed, or without. Behind that ".json" means
@@ -155,40 +154,35 @@ Result<Node> ContainerTree::lookup_record(const ChunkInfo& chunk, std::uint64_t 
 }
 
 Result<Node> ContainerTree::lookup_ordinal(const RecordFile& file, WaitTicket& ticket) const {
-  auto indexed = store_->chunk_by_ordinal(file.number, ticket);
-  if (!indexed) return std::move(indexed).error();
-  return lookup_record(indexed->chunk, file.number - indexed->before.records, file.kind, ticket);
+  ASSIGN_OR_RETURN(const auto indexed, store_->chunk_by_ordinal(file.number, ticket));
+  return lookup_record(indexed.chunk, file.number - indexed.before.records, file.kind, ticket);
 }
 
 Result<Node> ContainerTree::lookup_chunk(std::string_view name, WaitTicket& ticket) const {
   const auto begin = number_from(name);
   if (!begin) return no_such_name();
-  auto chunk = store_->chunk_at(*begin, ticket);
-  if (!chunk) return std::move(chunk).error();
+  TRY(store_->chunk_at(*begin, ticket));
   return Node{name == position_name(*begin) ? NodeKind::kChunk : NodeKind::kChunkAlias, *begin};
 }
 
 Result<Node> ContainerTree::lookup_thousand(std::string_view name, WaitTicket& ticket) const {
   const auto thousand = number_from(name);
   if (!thousand || *thousand > kEverything / kThousandRecords) return no_such_name();
-  auto first = store_->chunk_by_ordinal(*thousand * kThousandRecords, ticket);
-  if (!first) return std::move(first).error();
+  TRY(store_->chunk_by_ordinal(*thousand * kThousandRecords, ticket));
   return Node{name == thousand_name(*thousand) ? NodeKind::kThousand : NodeKind::kThousandAlias, *thousand};
 }
 
 Result<Node> ContainerTree::lookup_damage(std::string_view name, WaitTicket& ticket) const {
   const auto begin = number_from(name);
   if (!begin) return no_such_name();
-  auto found = region(*begin, ticket);
-  if (!found) return std::move(found).error();
+  TRY(region(*begin, ticket));
   return Node{NodeKind::kDamage, *begin};
 }
 
 Result<Node> ContainerTree::lookup_attribute(std::string_view name, WaitTicket& ticket) const {
-  auto files = attribute_files(ticket);
-  if (!files) return std::move(files).error();
-  if (const auto place = (*files)->by_name.find(name)) return Node{NodeKind::kAttribute, *place};
-  if (name == "names.tsv" && !(*files)->names_table.empty()) return Node{NodeKind::kStatic, kNames};
+  ASSIGN_OR_RETURN(const auto files, attribute_files(ticket));
+  if (const auto place = files->by_name.find(name)) return Node{NodeKind::kAttribute, *place};
+  if (name == "names.tsv" && !files->names_table.empty()) return Node{NodeKind::kStatic, kNames};
   return no_such_name();
 }
 
@@ -204,12 +198,10 @@ Result<Node> ContainerTree::lookup_in_chunk(Node directory, std::string_view nam
   }
   const auto file = record_file(name);
   if (!file) return no_such_name();
-  auto chunk = store_->chunk_at(begin, ticket);
-  if (!chunk) return std::move(chunk).error();
-  auto records = store_->records_in(*chunk);
-  if (!records) return std::move(records).error();
-  if (file->number >= *records) return no_such_name();
-  return lookup_record(*chunk, file->number, file->kind, ticket);
+  ASSIGN_OR_RETURN(const auto chunk, store_->chunk_at(begin, ticket));
+  ASSIGN_OR_RETURN(const auto records, store_->records_in(chunk));
+  if (file->number >= records) return no_such_name();
+  return lookup_record(chunk, file->number, file->kind, ticket);
 }
 
 // --- attributes
@@ -219,13 +211,12 @@ Result<std::shared_ptr<const ContainerTree::DamageFiles>> ContainerTree::damage_
     const std::lock_guard lock(mutex_);
     if (damage_files_) return damage_files_;
   }
-  auto rows = store_->damage(ticket);
-  if (!rows) return std::move(rows).error();
+  ASSIGN_OR_RETURN(const auto rows, store_->damage(ticket));
   std::vector<Position> begins;
-  begins.reserve((*rows)->size());
-  for (const DamageRow& row : **rows) begins.push_back(row.region.begin);
+  begins.reserve(rows->size());
+  for (const DamageRow& row : *rows) begins.push_back(row.region.begin);
   auto files = std::make_shared<DamageFiles>();
-  files->rows = *rows;
+  files->rows = rows;
   files->by_begin = FirstIndex(std::move(begins));
   const std::lock_guard lock(mutex_);
   if (!damage_files_) damage_files_ = std::move(files);
@@ -233,11 +224,10 @@ Result<std::shared_ptr<const ContainerTree::DamageFiles>> ContainerTree::damage_
 }
 
 Result<DamagedRegion> ContainerTree::region(Position begin, WaitTicket& ticket) const {
-  auto files = damage_files(ticket);
-  if (!files) return std::move(files).error();
-  const auto place = (*files)->by_begin.find(begin);
+  ASSIGN_OR_RETURN(const auto files, damage_files(ticket));
+  const auto place = files->by_begin.find(begin);
   if (!place) return no_such_name();
-  return (*(*files)->rows)[*place].region;
+  return (*files->rows)[*place].region;
 }
 
 Result<NodeAttributes> ContainerTree::attributes(Node node, WaitTicket& ticket) const {
@@ -255,32 +245,27 @@ Result<NodeAttributes> ContainerTree::attributes(Node node, WaitTicket& ticket) 
     case NodeKind::kKey:
     case NodeKind::kKeyNames: return key_attributes(node, ticket);
     case NodeKind::kRecord: {
-      auto found = store_->record_at(node.value, ticket);
-      if (!found) return std::move(found).error();
-      return sized(store_->record_size(*found));
+      ASSIGN_OR_RETURN(const auto found, store_->record_at(node.value, ticket));
+      return sized(store_->record_size(found));
     }
     case NodeKind::kRecordJson: return text_attributes(document(node, ticket));
     case NodeKind::kDamage: {
-      auto found = region(node.value, ticket);
-      if (!found) return std::move(found).error();
-      return regular(found->end - found->begin);
+      ASSIGN_OR_RETURN(const auto found, region(node.value, ticket));
+      return regular(found.end - found.begin);
     }
     case NodeKind::kAttribute: {
-      auto files = attribute_files(ticket);
-      if (!files) return std::move(files).error();
-      if (node.value >= (*files)->values->size()) return no_such_name();
-      return regular((*(*files)->values)[static_cast<std::size_t>(node.value)].value.size());
+      ASSIGN_OR_RETURN(const auto files, attribute_files(ticket));
+      if (node.value >= files->values->size()) return no_such_name();
+      return regular((*files->values)[static_cast<std::size_t>(node.value)].value.size());
     }
     default: break;
   }
-  auto chunk = store_->chunk_at(node.value, ticket);
-  if (!chunk) return std::move(chunk).error();
-  if (node.kind == NodeKind::kChunkRaw) return regular(chunk->end - chunk->begin);
-  if (node.kind == NodeKind::kChunkData) return sized(store_->payload_size(*chunk));
-  if (node.kind == NodeKind::kChunkJsonl) return sized(lines_size(*chunk, ticket));
-  auto info = chunk_text(*chunk);
-  if (!info) return std::move(info).error();
-  return regular((*info)->bytes.size());
+  ASSIGN_OR_RETURN(const auto chunk, store_->chunk_at(node.value, ticket));
+  if (node.kind == NodeKind::kChunkRaw) return regular(chunk.end - chunk.begin);
+  if (node.kind == NodeKind::kChunkData) return sized(store_->payload_size(chunk));
+  if (node.kind == NodeKind::kChunkJsonl) return sized(lines_size(chunk, ticket));
+  ASSIGN_OR_RETURN(const auto info, chunk_text(chunk));
+  return regular(info->bytes.size());
 }
 
 Result<NodeAttributes> ContainerTree::static_attributes(StaticNode node, WaitTicket& ticket) const {
@@ -303,9 +288,8 @@ Result<std::uint64_t> ContainerTree::static_size(StaticNode node, WaitTicket& ti
     if (!is_permanent(bytes.error().code)) return std::move(bytes).error();
     return std::uint64_t{1};  // never 0: a read of it then says why
   }
-  auto content = text(node, ticket);
-  if (!content) return std::move(content).error();
-  return (*content)->size();
+  ASSIGN_OR_RETURN(const auto content, text(node, ticket));
+  return content->size();
 }
 
 // --- contents
@@ -329,16 +313,13 @@ Result<ContainerTree::Text> ContainerTree::make_text(StaticNode node, WaitTicket
     return std::make_shared<const std::string>(std::move(*content));
   }
   if (node == kNames) {
-    auto files = attribute_files(ticket);
-    if (!files) return std::move(files).error();
-    return Text(*files, &(*files)->names_table);
+    ASSIGN_OR_RETURN(auto files, attribute_files(ticket));
+    return Text(files, &files->names_table);
   }
-  auto damage = store_->damage(ticket);
-  if (!damage) return std::move(damage).error();
-  if (node == kDamageRows) return std::make_shared<const std::string>(damage_table(**damage));
-  auto totals = store_->size_totals(ticket);
-  if (!totals) return std::move(totals).error();
-  return std::make_shared<const std::string>(summary(*store_, *totals, **damage));
+  ASSIGN_OR_RETURN(const auto damage, store_->damage(ticket));
+  if (node == kDamageRows) return std::make_shared<const std::string>(damage_table(*damage));
+  ASSIGN_OR_RETURN(const auto totals, store_->size_totals(ticket));
+  return std::make_shared<const std::string>(summary(*store_, totals, *damage));
 }
 
 Result<ContainerTree::Text> ContainerTree::text(StaticNode node, WaitTicket& ticket) const {
@@ -348,10 +329,9 @@ Result<ContainerTree::Text> ContainerTree::text(StaticNode node, WaitTicket& tic
     const std::lock_guard lock(mutex_);
     if (kept) return kept;
   }
-  auto made = make_text(node, ticket);
-  if (!made) return made;
+  ASSIGN_OR_RETURN(const auto made, make_text(node, ticket));
   const std::lock_guard lock(mutex_);
-  if (!kept) kept = *made;
+  if (!kept) kept = made;
   return kept;
 }
 
@@ -360,12 +340,11 @@ Result<std::shared_ptr<const ContainerTree::AttributeFiles>> ContainerTree::attr
     const std::lock_guard lock(mutex_);
     if (attribute_files_) return attribute_files_;
   }
-  auto values = store_->attributes(ticket);
-  if (!values) return std::move(values).error();
+  ASSIGN_OR_RETURN(const auto values, store_->attributes(ticket));
   std::vector<std::string_view> keys;
-  for (const Attribute& attribute : **values) keys.emplace_back(attribute.key);
+  for (const Attribute& attribute : *values) keys.emplace_back(attribute.key);
   auto files = std::make_shared<AttributeFiles>();
-  files->values = *values;
+  files->values = values;
   files->names = names_for(keys, {"names.tsv"});
   files->by_name = FirstIndex(std::vector<std::string_view>(files->names.begin(), files->names.end()));
   if (!std::ranges::equal(keys, files->names)) files->names_table = names_table(keys, files->names);
@@ -377,9 +356,8 @@ Result<std::shared_ptr<const ContainerTree::AttributeFiles>> ContainerTree::attr
 Result<std::shared_ptr<const CachedBytes>> ContainerTree::trailer() const {
   constexpr Position kTrailerKey = kEverything;  // where no chunk begins
   auto bytes = cache_.contents.get({snapshot_, kTrailerKey}, [&]() -> Result<std::shared_ptr<const CachedBytes>> {
-    auto made = store_->container().trailer();
-    if (!made) return std::move(made).error();
-    return std::make_shared<const CachedBytes>(CachedBytes{std::move(*made)});
+    ASSIGN_OR_RETURN(auto made, store_->container().trailer());
+    return std::make_shared<const CachedBytes>(CachedBytes{std::move(made)});
   });
   if (!bytes) store_->report(bytes.error());
   return bytes;
@@ -387,11 +365,9 @@ Result<std::shared_ptr<const CachedBytes>> ContainerTree::trailer() const {
 
 Result<std::shared_ptr<const CachedBytes>> ContainerTree::chunk_text(const ChunkInfo& chunk) const {
   auto bytes = cache_.contents.get({snapshot_, chunk.begin}, [&]() -> Result<std::shared_ptr<const CachedBytes>> {
-    auto text = chunk_info(*store_, chunk);
-    if (!text) return std::move(text).error();
-    auto made = Buffer::copy_of(as_bytes(*text));
-    if (!made) return std::move(made).error();
-    return std::make_shared<const CachedBytes>(CachedBytes{std::move(*made)});
+    ASSIGN_OR_RETURN(const auto text, chunk_info(*store_, chunk));
+    ASSIGN_OR_RETURN(auto made, Buffer::copy_of(as_bytes(text)));
+    return std::make_shared<const CachedBytes>(CachedBytes{std::move(made)});
   });
   if (!bytes) store_->report(bytes.error());
   return bytes;
@@ -415,13 +391,11 @@ Result<Slice> ContainerTree::read_static(StaticNode node, std::uint64_t offset, 
     return store_->read_whole_stream(offset, length, ticket);
   }
   if (node == kTrailer) {
-    auto bytes = trailer();
-    if (!bytes) return std::move(bytes).error();
-    return part_of((*bytes)->bytes.view(), *bytes, offset, length);
+    ASSIGN_OR_RETURN(const auto bytes, trailer());
+    return part_of(bytes->bytes.view(), bytes, offset, length);
   }
-  auto content = text(node, ticket);
-  if (!content) return std::move(content).error();
-  return part_of(as_bytes(**content), *content, offset, length);
+  ASSIGN_OR_RETURN(const auto content, text(node, ticket));
+  return part_of(as_bytes(*content), content, offset, length);
 }
 
 Result<Slice> ContainerTree::read(Node file, std::uint64_t offset, std::uint64_t length, WaitTicket& ticket) const {
@@ -431,33 +405,28 @@ Result<Slice> ContainerTree::read(Node file, std::uint64_t offset, std::uint64_t
     case NodeKind::kKey:
     case NodeKind::kKeyNames: return read_key(file, offset, length, ticket);
     case NodeKind::kRecord: {
-      auto found = store_->record_at(file.value, ticket);
-      if (!found) return std::move(found).error();
-      return store_->read_record(*found, offset, length);
+      ASSIGN_OR_RETURN(const auto found, store_->record_at(file.value, ticket));
+      return store_->read_record(found, offset, length);
     }
     case NodeKind::kRecordJson: return read_text(document(file, ticket), offset, length);
     case NodeKind::kDamage: {
-      auto found = region(file.value, ticket);
-      if (!found) return std::move(found).error();
-      return store_->read_raw(found->begin, found->end, offset, length);
+      ASSIGN_OR_RETURN(const auto found, region(file.value, ticket));
+      return store_->read_raw(found.begin, found.end, offset, length);
     }
     case NodeKind::kAttribute: {
-      auto files = attribute_files(ticket);
-      if (!files) return std::move(files).error();
-      if (file.value >= (*files)->values->size()) return no_such_name();
-      return part_of(as_bytes((*(*files)->values)[static_cast<std::size_t>(file.value)].value), *files, offset, length);
+      ASSIGN_OR_RETURN(const auto files, attribute_files(ticket));
+      if (file.value >= files->values->size()) return no_such_name();
+      return part_of(as_bytes((*files->values)[static_cast<std::size_t>(file.value)].value), files, offset, length);
     }
     default: break;
   }
-  auto chunk = store_->chunk_at(file.value, ticket);
-  if (!chunk) return std::move(chunk).error();
-  if (file.kind == NodeKind::kChunkRaw) return store_->read_raw(*chunk, offset, length);
-  if (file.kind == NodeKind::kChunkData) return store_->read_payload(*chunk, offset, length);
-  if (file.kind == NodeKind::kChunkJsonl) return read_lines(*chunk, offset, length, ticket);
+  ASSIGN_OR_RETURN(const auto chunk, store_->chunk_at(file.value, ticket));
+  if (file.kind == NodeKind::kChunkRaw) return store_->read_raw(chunk, offset, length);
+  if (file.kind == NodeKind::kChunkData) return store_->read_payload(chunk, offset, length);
+  if (file.kind == NodeKind::kChunkJsonl) return read_lines(chunk, offset, length, ticket);
   if (file.kind != NodeKind::kChunkInfo) return no_such_name();
-  auto info = chunk_text(*chunk);
-  if (!info) return std::move(info).error();
-  return part_of((*info)->bytes.view(), *info, offset, length);
+  ASSIGN_OR_RETURN(const auto info, chunk_text(chunk));
+  return part_of(info->bytes.view(), info, offset, length);
 }
 
 }  // namespace recordfs

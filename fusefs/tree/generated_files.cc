@@ -82,9 +82,8 @@ class Members {
 Result<std::vector<Attribute>> attributes_at(const RecordStore& store, const ChunkInfo& chunk) {
   if (store.container().attributes_change()) return store.container().chunk_attributes(chunk);
   WaitTicket never;
-  auto known = store.attributes(never);
-  if (!known) return std::move(known).error();
-  return **known;
+  ASSIGN_OR_RETURN(auto known, store.attributes(never));
+  return *known;
 }
 
 std::string_view checksum_state(const Result<void>& verified, bool has_checksum) {

@@ -23,7 +23,7 @@ Result<Inside> Inside::of(const Parts& parts) {
   inside.items_.reserve(parts.size() + 1);
   TypeNumbers types;
   for (const Part& part : parts) {
-    if (auto added = inside.add(part, types); !added) return std::move(added).error();
+    TRY(inside.add(part, types));
   }
   inside.group_by_directory();
   for (std::uint32_t i = 0; i < inside.items_.size(); ++i) {

@@ -46,9 +46,8 @@ Result<Slice> KeyNames::read(std::uint64_t offset, std::uint64_t length) const {
     text += row(place);
   const auto wanted =
       std::string_view(text).substr(static_cast<std::size_t>(offset - begin), static_cast<std::size_t>(end - offset));
-  auto bytes = Buffer::copy_of(as_bytes(wanted));
-  if (!bytes) return std::move(bytes).error();
-  const auto kept = std::make_shared<const Buffer>(std::move(*bytes));
+  ASSIGN_OR_RETURN(auto bytes, Buffer::copy_of(as_bytes(wanted)));
+  const auto kept = std::make_shared<const Buffer>(std::move(bytes));
   return Slice{kept->view(), kept};
 }
 

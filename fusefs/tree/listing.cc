@@ -76,11 +76,10 @@ Result<void> ContainerTree::list_static(Node directory, std::uint64_t place, con
 
 Result<bool> ContainerTree::emit_records(const ChunkInfo& chunk, std::uint64_t index, std::uint64_t first_ordinal,
                                          std::uint64_t end_ordinal, std::uint64_t place, const Emit& emit) const {
-  auto records = store_->records_in(chunk);
-  if (!records) return std::move(records).error();
+  ASSIGN_OR_RETURN(const auto records, store_->records_in(chunk));
   const bool in_chunk = end_ordinal == 0;  // names by index in the chunk, not by ordinal
-  const std::uint64_t end = in_chunk ? *records : std::min(*records, index + (end_ordinal - first_ordinal));
-  const std::uint64_t entries = in_chunk ? *records : store_->state().totals.records;
+  const std::uint64_t end = in_chunk ? records : std::min(records, index + (end_ordinal - first_ordinal));
+  const std::uint64_t entries = in_chunk ? records : store_->state().totals.records;
   const bool with_sizes = chunk.layout_cost == LayoutCost::kSmall && has_attributes(place, entries);
   std::shared_ptr<const Layout> layout;
   if (with_sizes) {
@@ -95,9 +94,8 @@ Result<bool> ContainerTree::emit_records(const ChunkInfo& chunk, std::uint64_t i
       // What can't be read is never empty, and whether this one can only its decoded chunk would tell.
       if (*size == 0) size.reset();
     }
-    auto node = record_node(chunk, i);
-    if (!node) return std::move(node).error();
-    if (!emit({name, *node, FileType::kRegular, size, place + 1})) return false;
+    ASSIGN_OR_RETURN(const auto node, record_node(chunk, i));
+    if (!emit({name, node, FileType::kRegular, size, place + 1})) return false;
   }
   return true;
 }
@@ -120,10 +118,8 @@ Result<void> ContainerTree::list_ordinals(std::uint64_t first, std::uint64_t end
 
 Result<void> ContainerTree::list_chunk_records(Node directory, std::uint64_t place, const Emit& emit,
                                                WaitTicket& ticket) const {
-  auto chunk = store_->chunk_at(directory.value, ticket);
-  if (!chunk) return std::move(chunk).error();
-  auto all = emit_records(*chunk, place, 0, 0, place, emit);
-  if (!all) return std::move(all).error();
+  ASSIGN_OR_RETURN(const auto chunk, store_->chunk_at(directory.value, ticket));
+  TRY(emit_records(chunk, place, 0, 0, place, emit));
   return {};
 }
 
@@ -159,10 +155,9 @@ Result<void> ContainerTree::list_insides(std::uint64_t place, const Emit& emit, 
 }
 
 Result<void> ContainerTree::list_damage(std::uint64_t place, const Emit& emit, WaitTicket& ticket) const {
-  auto rows = store_->damage(ticket);
-  if (!rows) return std::move(rows).error();
-  for (; place < (*rows)->size(); ++place) {
-    const DamagedRegion& found = (**rows)[static_cast<std::size_t>(place)].region;
+  ASSIGN_OR_RETURN(const auto rows, store_->damage(ticket));
+  for (; place < rows->size(); ++place) {
+    const DamagedRegion& found = (*rows)[static_cast<std::size_t>(place)].region;
     const std::string name = position_name(found.begin);
     if (!emit({name, {NodeKind::kDamage, found.begin}, FileType::kRegular, found.end - found.begin, place + 1})) break;
   }
@@ -170,15 +165,14 @@ Result<void> ContainerTree::list_damage(std::uint64_t place, const Emit& emit, W
 }
 
 Result<void> ContainerTree::list_attributes(std::uint64_t place, const Emit& emit, WaitTicket& ticket) const {
-  auto files = attribute_files(ticket);
-  if (!files) return std::move(files).error();
-  const auto& names = (*files)->names;
+  ASSIGN_OR_RETURN(auto files, attribute_files(ticket));
+  const auto& names = files->names;
   for (; place < names.size(); ++place) {
     const auto i = static_cast<std::size_t>(place);
-    const std::uint64_t size = (*(*files)->values)[i].value.size();
+    const std::uint64_t size = (*files->values)[i].value.size();
     if (!emit({names[i], {NodeKind::kAttribute, place}, FileType::kRegular, size, place + 1})) return {};
   }
-  const std::string& table = (*files)->names_table;
+  const std::string& table = files->names_table;
   if (place == names.size() && !table.empty()) {
     emit({"names.tsv", {NodeKind::kStatic, kNames}, FileType::kRegular, table.size(), place + 1});
   }
@@ -187,14 +181,13 @@ Result<void> ContainerTree::list_attributes(std::uint64_t place, const Emit& emi
 
 Result<void> ContainerTree::list_chunk(Node directory, std::uint64_t place, const Emit& emit,
                                        WaitTicket& ticket) const {
-  auto chunk = store_->chunk_at(directory.value, ticket);
-  if (!chunk) return std::move(chunk).error();
+  ASSIGN_OR_RETURN(const auto chunk, store_->chunk_at(directory.value, ticket));
   const DirectoryEntry entries[] = {
-      {"info.json", {NodeKind::kChunkInfo, chunk->begin}, FileType::kRegular, std::nullopt, 1},
-      {"raw", {NodeKind::kChunkRaw, chunk->begin}, FileType::kRegular, chunk->end - chunk->begin, 2},
-      {"data", {NodeKind::kChunkData, chunk->begin}, FileType::kRegular, std::nullopt, 3},
-      {"records", {NodeKind::kChunkRecords, chunk->begin}, FileType::kDirectory, 0, 4},
-      {"records.jsonl", {NodeKind::kChunkJsonl, chunk->begin}, FileType::kRegular, std::nullopt, 5},
+      {"info.json", {NodeKind::kChunkInfo, chunk.begin}, FileType::kRegular, std::nullopt, 1},
+      {"raw", {NodeKind::kChunkRaw, chunk.begin}, FileType::kRegular, chunk.end - chunk.begin, 2},
+      {"data", {NodeKind::kChunkData, chunk.begin}, FileType::kRegular, std::nullopt, 3},
+      {"records", {NodeKind::kChunkRecords, chunk.begin}, FileType::kDirectory, 0, 4},
+      {"records.jsonl", {NodeKind::kChunkJsonl, chunk.begin}, FileType::kRegular, std::nullopt, 5},
   };
   for (; place < std::size(entries); ++place) {
     if (!emit(entries[place])) break;

@@ -188,10 +188,9 @@ Result<MountTree::ResolvedNode> MountTree::find_mirrored(std::uint64_t number) c
     container = inside->container;
     node = inside->node;
   }
-  auto container_node = mirror_->container(container);
-  if (!container_node) return std::move(container_node).error();
-  RequestContext::set_filesystem((*container_node)->tree->store().source().filesystem());
-  return ResolvedNode{std::move(*container_node), node};
+  ASSIGN_OR_RETURN(auto container_node, mirror_->container(container));
+  RequestContext::set_filesystem(container_node->tree->store().source().filesystem());
+  return ResolvedNode{std::move(container_node), node};
 }
 
 Error MountTree::waiting(const ResolvedNode& found, Error error, WaitTicket& ticket) {
@@ -207,29 +206,25 @@ Result<const MountTree::Top*> MountTree::top(std::string_view name) const {
 
 Result<std::uint64_t> MountTree::lookup(std::uint64_t directory, std::string_view name, WaitTicket& ticket) const {
   if (is_own_root(directory)) {
-    auto named = top(name);
-    if (!named) return std::move(named).error();
-    return (*named)->number;
+    ASSIGN_OR_RETURN(const auto named, top(name));
+    return named->number;
   }
   if (is_mirrored(directory)) {
-    auto status = mirror_->look_up_and_reference(directory, name);
-    if (!status) return std::move(status).error();
-    return status->number;
+    ASSIGN_OR_RETURN(const auto status, mirror_->look_up_and_reference(directory, name));
+    return status.number;
   }
-  auto found = find(directory);
-  if (!found) return std::move(found).error();
-  auto node = found->container_node->tree->lookup(found->node, name, ticket);
-  if (!node) return waiting(*found, std::move(node).error(), ticket);
-  return look_up_and_reference(*found->container_node, *node);
+  ASSIGN_OR_RETURN(const auto found, find(directory));
+  auto node = found.container_node->tree->lookup(found.node, name, ticket);
+  if (!node) return waiting(found, std::move(node).error(), ticket);
+  return look_up_and_reference(*found.container_node, *node);
 }
 
 Result<FileStatus> MountTree::look_up_and_reference(std::uint64_t directory, std::string_view name,
                                                     WaitTicket& ticket) const {
   if (is_mirrored(directory)) return mirror_->look_up_and_reference(directory, name);
-  auto number = lookup(directory, name, ticket);
-  if (!number) return std::move(number).error();
-  auto found = status(*number, ticket);
-  if (!found) forget(*number, 1);
+  ASSIGN_OR_RETURN(const auto number, lookup(directory, name, ticket));
+  auto found = status(number, ticket);
+  if (!found) forget(number, 1);
   return found;
 }
 
@@ -262,23 +257,21 @@ Result<FileStatus> MountTree::status_of(const ResolvedNode& found, std::uint64_t
 Result<FileStatus> MountTree::status(std::uint64_t number, WaitTicket& ticket) const {
   if (is_own_root(number)) return FileStatus{number, number, FileType::kDirectory, 0, root_ownership_};
   if (mirror_ != nullptr && mirror_->owns(number)) return mirror_->status(number);
-  auto found = find(number);
-  if (!found) return std::move(found).error();
-  return status_of(*found, number, ticket);
+  ASSIGN_OR_RETURN(const auto found, find(number));
+  return status_of(found, number, ticket);
 }
 
 Result<void> MountTree::list(std::uint64_t directory, std::uint64_t place,
                              const std::function<bool(const MountEntry&)>& emit, WaitTicket& ticket) const {
   if (is_own_root(directory)) return list_tops(place, emit);
-  auto found = find(directory);
-  if (!found) return std::move(found).error();
-  const ContainerNode& container_node = *found->container_node;
+  ASSIGN_OR_RETURN(const auto found, find(directory));
+  const ContainerNode& container_node = *found.container_node;
   const auto numbered = [&](const DirectoryEntry& entry) {
     return emit({entry.name, container_node.inode(entry.node), entry.type, entry.size, entry.next, &container_node,
                  entry.node});
   };
-  auto listed = container_node.tree->list(found->node, place, numbered, ticket);
-  if (!listed) return waiting(*found, std::move(listed).error(), ticket);
+  auto listed = container_node.tree->list(found.node, place, numbered, ticket);
+  if (!listed) return waiting(found, std::move(listed).error(), ticket);
   return listed;
 }
 
@@ -317,18 +310,16 @@ std::uint64_t MountTree::parent_inode(std::uint64_t directory) const {
 
 Result<std::string> MountTree::target(std::uint64_t link) const {
   if (is_mirrored(link)) return mirror_->target(link);
-  auto found = find(link);
-  if (!found) return std::move(found).error();
-  return found->container_node->tree->target(found->node);
+  ASSIGN_OR_RETURN(const auto found, find(link));
+  return found.container_node->tree->target(found.node);
 }
 
 Result<Slice> MountTree::read(std::uint64_t file, std::uint64_t offset, std::uint64_t length,
                               WaitTicket& ticket) const {
   if (is_mirrored(file)) return mirror_->read(file, offset, length);
-  auto found = find(file);
-  if (!found) return std::move(found).error();
-  auto slice = found->container_node->tree->read(found->node, offset, length, ticket);
-  if (!slice) return waiting(*found, std::move(slice).error(), ticket);
+  ASSIGN_OR_RETURN(const auto found, find(file));
+  auto slice = found.container_node->tree->read(found.node, offset, length, ticket);
+  if (!slice) return waiting(found, std::move(slice).error(), ticket);
   return slice;
 }
 
@@ -344,10 +335,9 @@ std::string MountTree::extended_names(std::uint64_t number) const {
 Result<std::string> MountTree::extended_attribute(std::uint64_t number, std::string_view name,
                                                   WaitTicket& ticket) const {
   if (is_own_root(number) || is_mirrored(number)) return Error{.code = Code::kNotFound, .detail = "no such attribute"};
-  auto found = find(number);
-  if (!found) return std::move(found).error();
-  auto value = found->container_node->tree->extended_attribute(found->node, name, ticket);
-  if (!value) return waiting(*found, std::move(value).error(), ticket);
+  ASSIGN_OR_RETURN(const auto found, find(number));
+  auto value = found.container_node->tree->extended_attribute(found.node, name, ticket);
+  if (!value) return waiting(found, std::move(value).error(), ticket);
   return value;
 }
 

@@ -46,9 +46,8 @@ class SplitTest : public SampleTest {
   // the beginning: it locates the nearest byte before `at` that a chunk covers.
   static Result<ChunkKey> start_for(const Container& container, Position at) {
     for (std::uint64_t back = 0; container.has_seek_structure() && back <= at; back = back * 2 + 1) {
-      auto found = container.locate(at - back);
-      if (!found) return std::move(found).error();
-      if (*found) return (*found)->key;
+      ASSIGN_OR_RETURN(const auto found, container.locate(at - back));
+      if (found) return found->key;
     }
     return container.first();
   }

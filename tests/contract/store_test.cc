@@ -51,9 +51,9 @@ class StoreTest : public SampleTest {
   }
 
   static Result<RecordRef> find(RecordStore& store, std::uint64_t ordinal) {
-    auto indexed = waited([&](WaitTicket& ticket) { return store.chunk_by_ordinal(ordinal, ticket); });
-    if (!indexed) return std::move(indexed).error();
-    return RecordRef{indexed->chunk, ordinal - indexed->before.records};
+    ASSIGN_OR_RETURN(const auto indexed,
+                     waited([&](WaitTicket& ticket) { return store.chunk_by_ordinal(ordinal, ticket); }));
+    return RecordRef{indexed.chunk, ordinal - indexed.before.records};
   }
 
   // Expects the record that the sequential pass found at this address, or a failure if it was unreadable there.

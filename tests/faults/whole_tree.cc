@@ -37,8 +37,7 @@ Result<Names> names_in(const ContainerTree& tree, Node directory) {
       place = entry.next;
       return more = true;
     };
-    auto listed = waited([&](WaitTicket& ticket) { return tree.list(directory, place, emit, ticket); });
-    if (!listed) return std::move(listed).error();
+    TRY(waited([&](WaitTicket& ticket) { return tree.list(directory, place, emit, ticket); }));
   }
   return names;
 }
@@ -48,20 +47,19 @@ Result<std::string> bytes_of(const ContainerTree& tree, Node file) {
   constexpr std::uint64_t kPiece = 64 << 10;
   std::string text;
   for (;;) {
-    auto slice = waited([&](WaitTicket& ticket) { return tree.read(file, text.size(), kPiece, ticket); });
-    if (!slice) return std::move(slice).error();
-    text += as_text(slice->bytes);
-    if (slice->bytes.size() < kPiece) return text;
+    ASSIGN_OR_RETURN(const auto slice,
+                     waited([&](WaitTicket& ticket) { return tree.read(file, text.size(), kPiece, ticket); }));
+    text += as_text(slice.bytes);
+    if (slice.bytes.size() < kPiece) return text;
   }
 }
 
 Result<std::string> text_of(const ContainerTree& tree, Node node, FileType type) {
   if (type == FileType::kLink) return tree.target(node);
   if (type == FileType::kRegular) return bytes_of(tree, node);
-  auto names = names_in(tree, node);
-  if (!names) return std::move(names).error();
+  ASSIGN_OR_RETURN(const auto names, names_in(tree, node));
   std::string text;
-  for (const std::string& name : *names) (text += name) += '\n';
+  for (const std::string& name : names) (text += name) += '\n';
   return text;
 }
 
@@ -119,9 +117,8 @@ class Nodes {
     if (path.empty()) return Node{};
     if (const auto known = known_.find(path); known != known_.end()) return known->second;
     const std::size_t slash = path.rfind('/');
-    auto above = slash == std::string::npos ? Result<Node>(Node{}) : find(path.substr(0, slash));
-    if (!above) return above;
-    auto node = look_up(tree_, *above, path.substr(slash == std::string::npos ? 0 : slash + 1));
+    ASSIGN_OR_RETURN(const auto above, slash == std::string::npos ? Result<Node>(Node{}) : find(path.substr(0, slash)));
+    auto node = look_up(tree_, above, path.substr(slash == std::string::npos ? 0 : slash + 1));
     if (node) known_.emplace(path, *node);
     return node;
   }

@@ -56,12 +56,10 @@ Result<std::uint64_t> MountedInput::find(std::string_view path) const {
 }
 
 Result<std::string> MountedInput::content(std::uint64_t number) const {
-  const auto status = this->status(number);
-  if (!status) return status.error();
-  const auto slice = read(number, 0, status->size + 1);
-  if (!slice) return slice.error();
-  expect(slice->bytes.size() == status->size, "the size of a file differs from the bytes read");
-  return std::string(as_text(slice->bytes));
+  ASSIGN_OR_RETURN(const auto status, this->status(number));
+  ASSIGN_OR_RETURN(const auto slice, read(number, 0, status.size + 1));
+  expect(slice.bytes.size() == status.size, "the size of a file differs from the bytes read");
+  return std::string(as_text(slice.bytes));
 }
 
 const Mutator* mutator_by_format(Bytes input) {

@@ -41,9 +41,8 @@ class PartsChunk final : public Chunk {
   std::uint64_t payload_size() const override { return chunk_.stored_size; }
   std::uint64_t memory() const override { return sizeof(*this) + layout().memory(); }
   Result<Slice> read(std::uint64_t offset, std::uint64_t length) const override {
-    auto payload = read_payload(*source_, chunk_, limits_);
-    if (!payload) return std::move(payload).error();
-    const auto held = std::make_shared<const Buffer>(std::move(*payload));
+    ASSIGN_OR_RETURN(auto payload, read_payload(*source_, chunk_, limits_));
+    const auto held = std::make_shared<const Buffer>(std::move(payload));
     return Slice{held->view().subspan(static_cast<std::size_t>(offset), static_cast<std::size_t>(length)), held};
   }
 
@@ -59,9 +58,8 @@ Result<Buffer> read_payload(const Source& source, const ChunkInfo& chunk, const 
   if (chunk.stored_size > limits.stored_chunk || chunk.stored_size > limits.decoded_chunk) {
     return Error{Code::kLimit, chunk.begin, fmt::format("{} bytes of payload", chunk.stored_size)};
   }
-  auto payload = read_exactly(source, chunk.begin + kChunkHeaderSize, chunk.stored_size);
-  if (!payload) return payload;
-  if (payload->size() != chunk.stored_size || check_of(payload->view()) != chunk.detail[1]) {
+  ASSIGN_OR_RETURN(auto payload, read_exactly(source, chunk.begin + kChunkHeaderSize, chunk.stored_size));
+  if (payload.size() != chunk.stored_size || check_of(payload.view()) != chunk.detail[1]) {
     return damage(chunk, "payload check mismatch");
   }
   if (is_unsupported(chunk)) return Error{Code::kUnsupported, chunk.begin, "a codec of the future"};
@@ -69,25 +67,21 @@ Result<Buffer> read_payload(const Source& source, const ChunkInfo& chunk, const 
 }
 
 Result<Layout> read_layout(const Source& source, const ChunkInfo& chunk, const Limits& limits) {
-  auto payload = read_payload(source, chunk, limits);
-  if (!payload) return std::move(payload).error();
-  return parse_layout(chunk, payload->view());
+  ASSIGN_OR_RETURN(const auto payload, read_payload(source, chunk, limits));
+  return parse_layout(chunk, payload.view());
 }
 
 Result<std::shared_ptr<const Chunk>> read_chunk(const Source& source, const ChunkInfo& chunk, const Limits& limits) {
-  auto payload = read_payload(source, chunk, limits);
-  if (!payload) return std::move(payload).error();
-  auto layout = parse_layout(chunk, payload->view());
-  if (!layout) return std::move(layout).error();
-  return std::shared_ptr<const Chunk>(std::make_shared<BufferChunk>(std::move(*payload), std::move(*layout)));
+  ASSIGN_OR_RETURN(auto payload, read_payload(source, chunk, limits));
+  ASSIGN_OR_RETURN(auto layout, parse_layout(chunk, payload.view()));
+  return std::shared_ptr<const Chunk>(std::make_shared<BufferChunk>(std::move(payload), std::move(layout)));
 }
 
 Result<std::shared_ptr<const Chunk>> open_parts(std::shared_ptr<const Source> source, const ChunkInfo& chunk,
                                                 const Limits& limits) {
-  auto layout = read_layout(*source, chunk, limits);
-  if (!layout) return std::move(layout).error();
+  ASSIGN_OR_RETURN(auto layout, read_layout(*source, chunk, limits));
   return std::shared_ptr<const Chunk>(
-      std::make_shared<PartsChunk>(std::move(*layout), std::move(source), chunk, limits));
+      std::make_shared<PartsChunk>(std::move(layout), std::move(source), chunk, limits));
 }
 
 }  // namespace recordfs::toy

@@ -41,13 +41,11 @@ std::optional<Head> parse_head(FixedHead fixed, Bytes bytes) {
 
 // Returns nullopt if the source is not a toy file.
 Result<std::optional<Head>> read_head(const Source& source) {
-  auto start = read_up_to(source, 0, kFixedHeadSize);
-  if (!start) return std::move(start).error();
-  const auto fixed = parse_fixed_head(start->view());
+  ASSIGN_OR_RETURN(const auto start, read_up_to(source, 0, kFixedHeadSize));
+  const auto fixed = parse_fixed_head(start.view());
   if (!fixed) return std::optional<Head>{};
-  auto all = read_up_to(source, 0, fixed->size);
-  if (!all) return std::move(all).error();
-  return parse_head(*fixed, all->view());
+  ASSIGN_OR_RETURN(const auto all, read_up_to(source, 0, fixed->size));
+  return parse_head(*fixed, all.view());
 }
 
 class ToyContainer final : public Container {
@@ -132,9 +130,8 @@ Step ToyContainer::lost(Position begin, Position end, std::string_view why) cons
 }
 
 Result<std::optional<ChunkHeader>> ToyContainer::read_header(Position begin) const {
-  auto bytes = read_up_to(*source_, begin, kChunkHeaderSize);
-  if (!bytes) return std::move(bytes).error();
-  return parse_chunk_header(bytes->view());
+  ASSIGN_OR_RETURN(const auto bytes, read_up_to(*source_, begin, kChunkHeaderSize));
+  return parse_chunk_header(bytes.view());
 }
 
 Result<Step> ToyContainer::scan(ChunkKey at) const {
@@ -143,9 +140,8 @@ Result<Step> ToyContainer::scan(ChunkKey at) const {
   const std::uint64_t size = source_->size();
   if (at.position >= size) return Step{};
   if (size - at.position < kChunkHeaderSize) return lost(at.position, size, "cut off");
-  auto header = read_header(at.position);
-  if (!header) return std::move(header).error();
-  const auto chunk = *header ? info(at.position, **header) : std::nullopt;
+  ASSIGN_OR_RETURN(const auto header, read_header(at.position));
+  const auto chunk = header ? info(at.position, *header) : std::nullopt;
   if (!chunk) return search(at.position);
   if (chunk->end > size) return lost(at.position, size, "cut off");
   return Step{.chunk = chunk, .damage = {}, .next = behind(chunk->end)};
@@ -156,31 +152,27 @@ Result<Step> ToyContainer::search(Position from) const {
   constexpr std::string_view kWhy = "chunk header check mismatch";
   const std::uint64_t size = source_->size();
   if (head_.fixed.stride > 0) {
-    auto data = source_->next_data(from);
-    if (!data) return std::move(data).error();
-    const Position slot = *data - (*data - head_.fixed.size) % head_.fixed.stride;
+    ASSIGN_OR_RETURN(const auto data, source_->next_data(from));
+    const Position slot = data - (data - head_.fixed.size) % head_.fixed.stride;
     return lost(from, std::min(size, std::max(slot, from + head_.fixed.stride)), kWhy);
   }
   const std::uint64_t window = std::max(limits_.scan_bytes, kChunkHeaderSize + 1);
-  auto bytes = read_up_to(*source_, from, window);
-  if (!bytes) return std::move(bytes).error();
-  const std::size_t room = bytes->size();
+  ASSIGN_OR_RETURN(const auto bytes, read_up_to(*source_, from, window));
+  const std::size_t room = bytes.size();
   for (std::size_t i = 1; i + kChunkHeaderSize <= room; ++i) {
-    if (parse_chunk_header(bytes->view().subspan(i))) return lost(from, from + i, kWhy);
+    if (parse_chunk_header(bytes.view().subspan(i))) return lost(from, from + i, kWhy);
   }
-  auto data = behind_hole(*source_, from + room, bytes->view());
-  if (!data) return std::move(data).error();
-  if (*data > from + room) return lost(from, *data, kWhy);
+  ASSIGN_OR_RETURN(const auto data, behind_hole(*source_, from + room, bytes.view()));
+  if (data > from + room) return lost(from, data, kWhy);
   return lost(from, room < window ? size : from + room - kChunkHeaderSize + 1, kWhy);
 }
 
 Result<std::optional<ChunkInfo>> ToyContainer::locate(Position at) const {
   watch_->locates.fetch_add(1);
   if (at < head_.fixed.size) return std::optional<ChunkInfo>{};
-  auto step = scan({.position = at - (at - head_.fixed.size) % head_.fixed.stride});
-  if (!step) return std::move(step).error();
-  if (step->chunk && at >= step->chunk->end) return std::optional<ChunkInfo>{};
-  return step->chunk;
+  ASSIGN_OR_RETURN(const auto step, scan({.position = at - (at - head_.fixed.size) % head_.fixed.stride}));
+  if (step.chunk && at >= step.chunk->end) return std::optional<ChunkInfo>{};
+  return step.chunk;
 }
 
 Result<Layout> ToyContainer::layout(const ChunkInfo& chunk) const {
@@ -192,8 +184,7 @@ Result<Layout> ToyContainer::layout(const ChunkInfo& chunk) const {
 Result<void> ToyContainer::verify(const ChunkInfo& chunk) const {
   watch_->verifies.fetch_add(1);
   if (watch_->on_verify) watch_->on_verify(chunk.begin);
-  auto payload = read_payload(*source_, chunk, limits_);
-  if (!payload) return std::move(payload).error();
+  TRY(read_payload(*source_, chunk, limits_));
   return {};
 }
 
@@ -221,9 +212,8 @@ Result<Buffer> ToyContainer::trailer() const {
 
 Result<int> probe_toy(const Source& source, std::string_view file_name, ProbeDepth) {
   if (source.size() == 0) return file_name.ends_with(".toy") ? 1 : 0;
-  auto head = read_head(source);
-  if (!head) return std::move(head).error();
-  return *head ? 64 : 0;
+  ASSIGN_OR_RETURN(const auto head, read_head(source));
+  return head ? 64 : 0;
 }
 
 Result<std::unique_ptr<Container>> open_toy(std::shared_ptr<const Source> source, const Limits& limits) {
@@ -234,12 +224,11 @@ Result<std::unique_ptr<Container>> open_toy(std::shared_ptr<const Source> source
 
 Result<std::unique_ptr<Container>> open(std::shared_ptr<const Source> source, const Limits& limits,
                                         std::shared_ptr<Watch> watch) {
-  auto head = read_head(*source);
-  if (!head) return std::move(head).error();
-  if (!*head && source->size() > 0) return Error{.code = Code::kNoContainer, .detail = "not a toy file"};
+  ASSIGN_OR_RETURN(auto head, read_head(*source));
+  if (!head && source->size() > 0) return Error{.code = Code::kNoContainer, .detail = "not a toy file"};
   if (!watch) watch = std::make_shared<Watch>();
   return std::unique_ptr<Container>(
-      std::make_unique<ToyContainer>(std::move(source), std::move(*head).value_or(Head{}), limits, std::move(watch)));
+      std::make_unique<ToyContainer>(std::move(source), std::move(head).value_or(Head{}), limits, std::move(watch)));
 }
 
 constinit const Format kFormat{.name = "toy", .probe = probe_toy, .open = open_toy};

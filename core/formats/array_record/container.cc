@@ -91,35 +91,34 @@ Step ArrayRecordContainer::lost(ChunkKey key, const Section& section, std::strin
 
 Result<Step> ArrayRecordContainer::scan_section(ChunkKey key, const Section& section) const {
   const Position at = key.position;
-  auto step = riegeli_->scan(key);
-  if (!step) return step;
+  ASSIGN_OR_RETURN(auto step, riegeli_->scan(key));
   using riegeli::Framing;
-  if (step->next && Framing::is_searching(*step->next) && Framing::searched(*step->next) < section.end) return step;
-  const bool is_there = step->chunk && step->chunk->begin == at && step->chunk->end <= section.end;
+  if (step.next && Framing::is_searching(*step.next) && Framing::searched(*step.next) < section.end) return step;
+  const bool is_there = step.chunk && step.chunk->begin == at && step.chunk->end <= section.end;
   const bool begins = at == section.begin && section.kind != Section::Kind::kHead;
   // Chunks elsewhere in the section are read by the next step.
-  if (!step->chunk && step->next && step->next->position > at && step->next->position < section.end) return step;
+  if (!step.chunk && step.next && step.next->position > at && step.next->position < section.end) return step;
   if (!is_there) {
-    return lost(key, section, begins ? "no sound chunk where the footer tells of one" : "no sound chunk", *step);
+    return lost(key, section, begins ? "no sound chunk where the footer tells of one" : "no sound chunk", step);
   }
-  ChunkInfo& chunk = *step->chunk;
-  auto part = begins || chunk.records == 0 ? EndingPart::kNone : part_of_ending(*source_, *riegeli_, chunk);
-  if (!part) return std::move(part).error();
-  if (*part != EndingPart::kNone) {
-    show_as_ending(chunk, *part);
-  } else if (!begins && chunk.records.value_or(0) > 0 && step->damage.empty()) {
-    step->damage.push_back(region(chunk.begin, chunk.end, "the footer does not tell of this chunk"));
-    step->damage.back().records_lost = 0;
+  ChunkInfo& chunk = *step.chunk;
+  ASSIGN_OR_RETURN(const auto part,
+                   begins || chunk.records == 0 ? EndingPart::kNone : part_of_ending(*source_, *riegeli_, chunk));
+  if (part != EndingPart::kNone) {
+    show_as_ending(chunk, part);
+  } else if (!begins && chunk.records.value_or(0) > 0 && step.damage.empty()) {
+    step.damage.push_back(region(chunk.begin, chunk.end, "the footer does not tell of this chunk"));
+    step.damage.back().records_lost = 0;
   }
   if (begins && section.kind != Section::Kind::kRecords) {
     show_as_ending(chunk, section.kind == Section::Kind::kFooter ? EndingPart::kFooter : EndingPart::kPostscript);
   }
-  if (chunk.end == section.end || !step->next) step->next = key_at(chunk.end, size_);
-  if (!step->next && !ending_.has_postscript) {
+  if (chunk.end == section.end || !step.next) step.next = key_at(chunk.end, size_);
+  if (!step.next && !ending_.has_postscript) {
     // The missing bytes have no position, so the region is the last byte of the file.
-    step->damage.push_back(region(size_ - 1, size_, "the file ends without a postscript"));
-    step->damage.back().damage_class = DamageClass::kUnfinished;
-    step->damage.back().records_lost = 0;
+    step.damage.push_back(region(size_ - 1, size_, "the file ends without a postscript"));
+    step.damage.back().damage_class = DamageClass::kUnfinished;
+    step.damage.back().records_lost = 0;
   }
   return step;
 }
@@ -135,11 +134,10 @@ Result<Step> ArrayRecordContainer::scan_without_index(ChunkKey at) const {
   auto step = riegeli_->scan(at);
   if (!step || !step->chunk) return step;
   ChunkInfo& chunk = *step->chunk;
-  auto part = part_shown(chunk);
-  if (!part) return std::move(part).error();
-  if (*part == EndingPart::kNone) return step;
-  show_as_ending(chunk, *part);
-  if (*part == EndingPart::kFooter && step->damage.empty()) {
+  ASSIGN_OR_RETURN(const auto part, part_shown(chunk));
+  if (part == EndingPart::kNone) return step;
+  show_as_ending(chunk, part);
+  if (part == EndingPart::kFooter && step->damage.empty()) {
     step->damage.push_back(region(chunk.begin, chunk.end, to_string(*ending_.flaw)));
     step->damage.back().records_lost = 0;
   }
@@ -156,27 +154,24 @@ Result<std::optional<ChunkInfo>> ArrayRecordContainer::locate(Position at) const
   if (at >= size_) return std::optional<ChunkInfo>{};
   if (ending_.flaw) {
     auto found = riegeli_->locate(at);
-    auto part = found && *found ? part_shown(**found) : EndingPart::kNone;
-    if (!part) return std::move(part).error();
-    if (*part != EndingPart::kNone) show_as_ending(**found, *part);
+    ASSIGN_OR_RETURN(const auto part, (found && *found ? part_shown(**found) : EndingPart::kNone));
+    if (part != EndingPart::kNone) show_as_ending(**found, part);
     return found;
   }
   const Section section = section_at(at);
   std::optional<ChunkKey> key = ChunkKey{section.begin, 0};
   while (key && key->position <= at && !riegeli::Framing::has_searched_long(*key)) {
-    auto step = scan_section(*key, section);
-    if (!step) return std::move(step).error();
-    if (step->chunk && step->chunk->end > at) return step->chunk;
-    key = step->next;
+    ASSIGN_OR_RETURN(const auto step, scan_section(*key, section));
+    if (step.chunk && step.chunk->end > at) return step.chunk;
+    key = step.next;
   }
   return std::optional<ChunkInfo>{};
 }
 
 Result<ChunkInfo> ArrayRecordContainer::in_riegeli(const ChunkInfo& chunk) const {
   if (!is_ending(chunk)) return chunk;
-  auto step = riegeli_->scan(chunk.key);
-  if (!step) return std::move(step).error();
-  if (step->chunk && step->chunk->begin == chunk.begin) return *step->chunk;
+  ASSIGN_OR_RETURN(const auto step, riegeli_->scan(chunk.key));
+  if (step.chunk && step.chunk->begin == chunk.begin) return *step.chunk;
   return Error{Code::kChanged, chunk.begin, "the chunk is no longer there"};
 }
 
@@ -187,24 +182,19 @@ Result<Layout> ArrayRecordContainer::layout(const ChunkInfo& chunk) const {
 
 Result<void> ArrayRecordContainer::verify(const ChunkInfo& chunk) const {
   if (is_lost(chunk)) return why_lost(chunk);
-  auto inner = in_riegeli(chunk);
-  if (!inner) return std::move(inner).error();
-  return riegeli_->verify(*inner);
+  ASSIGN_OR_RETURN(const auto inner, in_riegeli(chunk));
+  return riegeli_->verify(inner);
 }
 
 // Returns the messages of the footer and the postscript as data without records.
 Result<std::shared_ptr<const Chunk>> ArrayRecordContainer::decode(const ChunkInfo& chunk) const {
   if (is_lost(chunk)) return why_lost(chunk);
   if (!is_ending(chunk)) return riegeli_->decode(chunk);
-  auto inner = in_riegeli(chunk);
-  if (!inner) return std::move(inner).error();
-  auto decoded = riegeli_->decode(*inner);
-  if (!decoded) return decoded;
-  auto content = (*decoded)->read(0, (*decoded)->payload_size());
-  if (!content) return std::move(content).error();
-  auto copy = Buffer::copy_of(content->bytes);
-  if (!copy) return std::move(copy).error();
-  return std::shared_ptr<const Chunk>(std::make_shared<BufferChunk>(std::move(*copy), Layout()));
+  ASSIGN_OR_RETURN(const auto inner, in_riegeli(chunk));
+  ASSIGN_OR_RETURN(const auto decoded, riegeli_->decode(inner));
+  ASSIGN_OR_RETURN(const auto content, decoded->read(0, decoded->payload_size()));
+  ASSIGN_OR_RETURN(auto copy, Buffer::copy_of(content.bytes));
+  return std::shared_ptr<const Chunk>(std::make_shared<BufferChunk>(std::move(copy), Layout()));
 }
 
 Result<std::shared_ptr<const Chunk>> ArrayRecordContainer::decode_by_parts(const ChunkInfo& chunk) const {
@@ -218,9 +208,8 @@ Result<Value> ArrayRecordContainer::value(Bytes record) const { return tensorflo
 
 Result<std::shared_ptr<const std::string>> ArrayRecordContainer::descriptors(const ChunkInfo& chunk) const {
   if (is_lost(chunk)) return std::shared_ptr<const std::string>();
-  auto inner = in_riegeli(chunk);
-  if (!inner) return std::move(inner).error();
-  return riegeli_->descriptors(*inner);
+  ASSIGN_OR_RETURN(const auto inner, in_riegeli(chunk));
+  return riegeli_->descriptors(inner);
 }
 
 }  // namespace recordfs::array_record

@@ -34,18 +34,16 @@ constexpr int kMostBlocks = 16;
 
 // Returns the chunk that begins at `at` and ends at or before `end`, or nullopt.
 Result<std::optional<ChunkInfo>> chunk_at(const Container& riegeli, Position at, Position end) {
-  auto step = riegeli.scan({at, 0});
-  if (!step) return std::move(step).error();
-  if (!step->chunk || step->chunk->begin != at || step->chunk->end > end) return std::optional<ChunkInfo>{};
-  return step->chunk;
+  ASSIGN_OR_RETURN(const auto step, riegeli.scan({at, 0}));
+  if (!step.chunk || step.chunk->begin != at || step.chunk->end > end) return std::optional<ChunkInfo>{};
+  return step.chunk;
 }
 
 Result<Bytes> record_of(const Chunk& chunk, std::uint64_t index, Slice& held) {
   if (const Error* failure = chunk.layout().failure(index)) return *failure;
   const Extent extent = chunk.layout().extent(index);
-  auto slice = chunk.read(extent.begin, extent.size);
-  if (!slice) return std::move(slice).error();
-  held = std::move(*slice);
+  ASSIGN_OR_RETURN(auto slice, chunk.read(extent.begin, extent.size));
+  held = std::move(slice);
   return held.bytes;
 }
 
@@ -53,14 +51,12 @@ Error wrong_footer(Position at, std::string why) { return {Code::kDamage, at, st
 
 // Reads the footer into `ending`. Fails also with damage in the footer.
 Result<void> read_footer(const Container& riegeli, const ChunkInfo& info, Ending& ending) {
-  auto chunk = riegeli.decode(info);
-  if (!chunk) return std::move(chunk).error();
-  const std::uint64_t records = (*chunk)->layout().records();
+  ASSIGN_OR_RETURN(const auto chunk, riegeli.decode(info));
+  const std::uint64_t records = chunk->layout().records();
   Slice held;
   if (records == 0) return wrong_footer(info.begin, "the footer is empty");
-  auto first = record_of(**chunk, 0, held);
-  if (!first) return std::move(first).error();
-  const auto head = parse_head(*first);
+  ASSIGN_OR_RETURN(const auto first, record_of(*chunk, 0, held));
+  const auto head = parse_head(first);
   if (!head) return Error{Code::kNotFound, info.begin, "the chunk does not begin as a footer does"};
   if (head->version != kVersion) {
     return Error{Code::kUnsupported, info.begin, fmt::format("a footer of the unknown version {}", head->version)};
@@ -73,9 +69,8 @@ Result<void> read_footer(const Container& riegeli, const ChunkInfo& info, Ending
   LargeAllocations::announce(records * sizeof(IndexEntry));
   index.reserve(static_cast<std::size_t>(records - 1));
   for (std::uint64_t i = 1; i < records; ++i) {
-    auto record = record_of(**chunk, i, held);
-    if (!record) return std::move(record).error();
-    const auto entry = parse_entry(*record);
+    ASSIGN_OR_RETURN(const auto record, record_of(*chunk, i, held));
+    const auto entry = parse_entry(record);
     const Position least = index.empty() ? 1 : index.back().begin + 1;
     if (!entry || entry->begin < least || entry->begin >= info.begin) {
       return wrong_footer(info.begin, fmt::format("entry {} of the footer is no chunk before it", i - 1));
@@ -92,13 +87,12 @@ Result<void> read_footer(const Container& riegeli, const ChunkInfo& info, Ending
 Result<std::optional<Ending>> ending_at(const Container& riegeli, Position footer, Position postscript) {
   Ending ending{
       .footer = footer, .postscript = postscript, .has_postscript = true, .head = {}, .index = {}, .flaw = {}};
-  auto chunk = chunk_at(riegeli, footer, postscript);
-  if (!chunk) return std::move(chunk).error();
-  if (!*chunk) {
+  ASSIGN_OR_RETURN(const auto chunk, chunk_at(riegeli, footer, postscript));
+  if (!chunk) {
     ending.flaw = wrong_footer(footer, "no sound chunk where the footer should be");
     return std::optional<Ending>(std::move(ending));
   }
-  auto read = read_footer(riegeli, **chunk, ending);
+  auto read = read_footer(riegeli, *chunk, ending);
   if (!read && read.error().code == Code::kNotFound) return std::optional<Ending>{};
   if (!read) {
     if (!is_permanent(read.error().code)) return std::move(read).error();
@@ -110,14 +104,12 @@ Result<std::optional<Ending>> ending_at(const Container& riegeli, Position foote
 // Returns the ending that the postscript copies at the start of a block name.
 Result<std::optional<Ending>> by_postscript_at(const Source& source, const Container& riegeli, Position postscript) {
   std::array<std::byte, kPostscriptBytes> bytes{};
-  auto got = source.read_at(postscript, bytes);
-  if (!got) return std::move(got).error();
+  ASSIGN_OR_RETURN(const auto got, source.read_at(postscript, bytes));
   std::optional<Ending> best;
-  for (const Position footer : footers_named_in(Bytes(bytes).first(*got))) {
+  for (const Position footer : footers_named_in(Bytes(bytes).first(got))) {
     if (footer >= postscript) continue;
-    auto ending = ending_at(riegeli, footer, postscript);
-    if (!ending) return std::move(ending).error();
-    if (*ending && (!best || !(*ending)->flaw)) best = std::move(**ending);
+    ASSIGN_OR_RETURN(auto ending, ending_at(riegeli, footer, postscript));
+    if (ending && (!best || !ending->flaw)) best = std::move(*ending);
     if (best && !best->flaw) break;
   }
   return best;
@@ -131,9 +123,8 @@ Result<bool> fits_chunks(const Container& riegeli, const Ending& ending) {
   if (index.empty()) return true;
   for (std::size_t i = 0; i < std::min(kTried, index.size()); ++i) {
     const IndexEntry& entry = index[index.size() - 1 - i];
-    auto chunk = chunk_at(riegeli, entry.begin, ending.footer);
-    if (!chunk) return std::move(chunk).error();
-    if (*chunk && (*chunk)->records == entry.records) return true;
+    ASSIGN_OR_RETURN(const auto chunk, chunk_at(riegeli, entry.begin, ending.footer));
+    if (chunk && chunk->records == entry.records) return true;
   }
   return false;
 }
@@ -141,9 +132,8 @@ Result<bool> fits_chunks(const Container& riegeli, const Ending& ending) {
 // Discards the index if its positions are wrong, because bytes were deleted or inserted.
 Result<void> forget_index_that_does_not_fit(const Container& riegeli, Ending& ending) {
   if (ending.flaw) return {};
-  auto fits = fits_chunks(riegeli, ending);
-  if (!fits) return std::move(fits).error();
-  if (*fits) return {};
+  ASSIGN_OR_RETURN(const auto fits, fits_chunks(riegeli, ending));
+  if (fits) return {};
   ending.flaw = wrong_footer(ending.footer, "the footer's chunks do not stand where it says");
   ending.head = {};
   ending.index.clear();
@@ -156,9 +146,8 @@ Result<std::optional<Ending>> by_shifted_postscript(const Source& source) {
   if (source.size() <= kBlockSize) return std::optional<Ending>{};
   const Position postscript = source.size() - kBlockSize;
   std::array<std::byte, kPostscriptBytes> bytes{};
-  auto got = source.read_at(postscript, bytes);
-  if (!got) return std::move(got).error();
-  const Bytes seen = Bytes(bytes).first(*got);
+  ASSIGN_OR_RETURN(const auto got, source.read_at(postscript, bytes));
+  const Bytes seen = Bytes(bytes).first(got);
   if (!riegeli::parse_block_header(seen.first(riegeli::kBlockHeaderSize)) || footers_named_in(seen).empty()) {
     return std::optional<Ending>{};
   }
@@ -184,11 +173,10 @@ Result<std::optional<ChunkInfo>> walk_to_last(const Container& riegeli, Position
   if (!last) return last;
   std::optional<ChunkKey> key = ChunkKey{*last ? (*last)->end : start, 0};
   for (int i = 0; i < kMostSteps && key && key->position < end; ++i) {
-    auto step = riegeli.scan(*key);
-    if (!step) return std::move(step).error();
-    const bool is_one = step->chunk && step->chunk->end <= end && step->chunk->records.value_or(0) > 0;
-    if (is_one) last = step->chunk;
-    key = step->next;
+    ASSIGN_OR_RETURN(const auto step, riegeli.scan(*key));
+    const bool is_one = step.chunk && step.chunk->end <= end && step.chunk->records.value_or(0) > 0;
+    if (is_one) last = step.chunk;
+    key = step.next;
   }
   return last;
 }
@@ -197,11 +185,10 @@ Result<std::optional<ChunkInfo>> walk_to_last(const Container& riegeli, Position
 // of its end and the blocks before it.
 Result<std::optional<ChunkInfo>> last_chunk(const Container& riegeli, Position end) {
   for (int i = 0; i < kMostBlocks && end > 0; ++i) {
-    auto last = riegeli.locate(end - 1);
-    if (!last) return last;
-    if (*last) {
-      if ((*last)->records.value_or(0) > 0 || (*last)->begin == 0) return last;
-      return riegeli.locate((*last)->begin - 1);
+    ASSIGN_OR_RETURN(auto last, riegeli.locate(end - 1));
+    if (last) {
+      if (last->records.value_or(0) > 0 || last->begin == 0) return last;
+      return riegeli.locate(last->begin - 1);
     }
     const Position block = (end - 1) / kBlockSize * kBlockSize;
     auto found = walk_to_last(riegeli, block, end);
@@ -221,13 +208,12 @@ bool may_be_footer(const ChunkInfo& chunk, Position end) {
 // Finds the footer of a file whose postscript is lost or cut off: the last chunk of records, recognized by its content.
 Result<std::optional<Ending>> by_footer(const Container& riegeli, Position end) {
   if (end == 0) return std::optional<Ending>{};
-  auto chunk = last_chunk(riegeli, end);
-  if (!chunk) return std::move(chunk).error();
-  if (!*chunk || !may_be_footer(**chunk, end)) return std::optional<Ending>{};
+  ASSIGN_OR_RETURN(const auto chunk, last_chunk(riegeli, end));
+  if (!chunk || !may_be_footer(*chunk, end)) return std::optional<Ending>{};
   Ending ending;
-  ending.footer = (*chunk)->begin;
-  ending.postscript = std::min(end, riegeli::block_at_or_behind((*chunk)->end));
-  auto read = read_footer(riegeli, **chunk, ending);
+  ending.footer = chunk->begin;
+  ending.postscript = std::min(end, riegeli::block_at_or_behind(chunk->end));
+  auto read = read_footer(riegeli, *chunk, ending);
   if (read) return std::optional<Ending>(std::move(ending));
   const Code code = read.error().code;
   if (code != Code::kNotFound && !is_permanent(code)) return std::move(read).error();
@@ -247,9 +233,8 @@ Result<std::optional<Ending>> find_fitting_ending(const Source& source, const Co
   }
   ending = by_shifted_postscript(source);
   if (!ending || *ending) return ending;
-  auto is_riegeli = riegeli::kFormat.probe(source, {}, ProbeDepth::kHead);
-  if (!is_riegeli) return std::move(is_riegeli).error();
-  if (*is_riegeli == 0) return ending;
+  ASSIGN_OR_RETURN(const auto is_riegeli, riegeli::kFormat.probe(source, {}, ProbeDepth::kHead));
+  if (is_riegeli == 0) return ending;
   ending = by_footer(riegeli, source.size());
   const bool may_have_block = source.size() % kBlockSize == 0 && source.size() > kBlockSize;
   if (!ending || *ending || !may_have_block) return ending;
@@ -274,7 +259,7 @@ Result<std::optional<Ending>> find_ending(const Source& source, const Limits& li
   if (!riegeli) return std::move(riegeli).error();
   auto ending = find_fitting_ending(source, **riegeli);
   if (!ending || !*ending) return ending;
-  if (auto done = forget_index_that_does_not_fit(**riegeli, **ending); !done) return std::move(done).error();
+  TRY(forget_index_that_does_not_fit(**riegeli, **ending));
   return ending;
 }
 
@@ -282,9 +267,8 @@ Result<EndingPart> part_of_ending(const Source& source, const Container& riegeli
   constexpr std::uint64_t kCopies = 3;
   if (chunk.records == kCopies && chunk.stored_size <= kPostscriptBytes / 2) {
     std::array<std::byte, kPostscriptBytes> bytes{};
-    auto got = source.read_at(chunk.begin, bytes);
-    if (!got) return std::move(got).error();
-    if (!footers_named_in(Bytes(bytes).first(*got)).empty()) return EndingPart::kPostscript;
+    ASSIGN_OR_RETURN(const auto got, source.read_at(chunk.begin, bytes));
+    if (!footers_named_in(Bytes(bytes).first(got)).empty()) return EndingPart::kPostscript;
   }
   if (!may_be_footer(chunk, source.size())) return EndingPart::kNone;
   auto decoded = riegeli.decode(chunk);

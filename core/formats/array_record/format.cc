@@ -13,19 +13,17 @@ namespace {
 constexpr int kBid = kBeyondDoubt + 64;  // bits of evidence: the magic, or the hash of a self-describing footer
 
 Result<int> probe(const Source& source, std::string_view, ProbeDepth) {
-  auto ending = find_ending(source, Limits{});
-  if (!ending) return std::move(ending).error();
-  return *ending ? kBid : 0;
+  ASSIGN_OR_RETURN(const auto ending, find_ending(source, Limits{}));
+  return ending ? kBid : 0;
 }
 
 Result<std::unique_ptr<Container>> open(std::shared_ptr<const Source> source, const Limits& limits) {
-  auto ending = find_ending(*source, limits);
-  if (!ending) return std::move(ending).error();
-  if (!*ending) return Error{Code::kNoContainer, 0, "neither the postscript nor the footer of an ArrayRecord file"};
+  ASSIGN_OR_RETURN(auto ending, find_ending(*source, limits));
+  if (!ending) return Error{Code::kNoContainer, 0, "neither the postscript nor the footer of an ArrayRecord file"};
   auto riegeli = riegeli::RiegeliContainer::open(source, limits);
   if (!riegeli) return riegeli;
   return std::unique_ptr<Container>(
-      std::make_unique<ArrayRecordContainer>(std::move(*riegeli), std::move(source), limits, std::move(**ending)));
+      std::make_unique<ArrayRecordContainer>(std::move(*riegeli), std::move(source), limits, std::move(*ending)));
 }
 
 }  // namespace

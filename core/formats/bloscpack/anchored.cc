@@ -95,23 +95,20 @@ Result<void> Anchored::find_next(Place& place) const {
   const std::uint64_t first = state.index + 1;
   if (first >= offsets_.count()) return {};
   if (state.kind == State::kAnchor) {
-    auto offset = offsets_.at(state.to);
-    if (!offset) return std::move(offset).error();
-    place.next = Anchor{state.to, *offset};
+    ASSIGN_OR_RETURN(const auto offset, offsets_.at(state.to));
+    place.next = Anchor{state.to, offset};
     return {};
   }
   std::uint64_t index = state.kind == State::kNowhere ? state.to : first;
   const std::uint64_t end = std::min(offsets_.count(), index + kMostLooks);
   for (; index < end; ++index) {
-    auto offset = offsets_.at(index);
-    if (!offset) return std::move(offset).error();
+    ASSIGN_OR_RETURN(const auto offset, offsets_.at(index));
     // The next chunk is due where this one ends; the next step examines it.
-    const bool is_due = index == first && place.look.header && place.look.end == *offset;
-    auto seen = is_due ? Result<Look>(Look{}) : look(*offset);
-    if (!seen) return std::move(seen).error();
-    if (!is_due && !seen->header) continue;
+    const bool is_due = index == first && place.look.header && place.look.end == offset;
+    ASSIGN_OR_RETURN(const auto seen, is_due ? Result<Look>(Look{}) : look(offset));
+    if (!is_due && !seen.header) continue;
     state = {state.index, State::kAnchor, index};
-    place.next = Anchor{index, *offset};
+    place.next = Anchor{index, offset};
     return {};
   }
   state = {state.index, State::kNowhere, index};
@@ -129,10 +126,9 @@ Result<Anchored::Place> Anchored::place_of(ChunkKey at, Step& step) const {
   if (place.index() < offsets_.count()) own = offsets_.at(place.index());
   if (!own) return std::move(own).error();
   if (*own >= at.position && place.index() < offsets_.count()) {
-    auto seen = look(*own);
-    if (!seen) return std::move(seen).error();
-    place.is_anchor = seen->header.has_value();
-    place.look = std::move(*seen);
+    ASSIGN_OR_RETURN(auto seen, look(*own));
+    place.is_anchor = seen.header.has_value();
+    place.look = std::move(seen);
   }
   if (place.is_anchor) {
     place.begin = *own;
@@ -145,11 +141,10 @@ Result<Anchored::Place> Anchored::place_of(ChunkKey at, Step& step) const {
     const Code code = place.look.why.code;
     place.look.why = {code, at.position, fmt::format("no item at byte {}, where its offset leads", *own)};
   } else {
-    auto seen = look(at.position);
-    if (!seen) return std::move(seen).error();
-    place.look = std::move(*seen);
+    ASSIGN_OR_RETURN(auto seen, look(at.position));
+    place.look = std::move(seen);
   }
-  if (auto found = find_next(place); !found) return std::move(found).error();
+  TRY(find_next(place));
   return place;
 }
 
@@ -163,19 +158,18 @@ bool Anchored::leaves_room(const Place& place) const {
 Result<Step> Anchored::scan(ChunkKey at) const {
   Step step;
   if (State::read(at.state).index >= count_) return step;
-  auto place = place_of(at, step);
-  if (!place) return std::move(place).error();
-  if (place->is_pending) {
+  ASSIGN_OR_RETURN(auto place, place_of(at, step));
+  if (place.is_pending) {
     step.damage.clear();  // reported when the search is complete
-    step.next = ChunkKey{at.position, place->state.packed()};
+    step.next = ChunkKey{at.position, place.state.packed()};
     return step;
   }
-  if (place->look.header && !leaves_room(*place)) {
-    place->look.header.reset();
-    place->look.why = {Code::kDamage, place->begin, "the chunk reaches into the one behind it"};
+  if (place.look.header && !leaves_room(place)) {
+    place.look.header.reset();
+    place.look.why = {Code::kDamage, place.begin, "the chunk reaches into the one behind it"};
   }
-  place->look.header ? take_chunk(*place, step) : take_lost(*place, step);
-  if (step.chunk) step.chunk->key.state = place->state.packed();
+  place.look.header ? take_chunk(place, step) : take_lost(place, step);
+  if (step.chunk) step.chunk->key.state = place.state.packed();
   return step;
 }
 
@@ -225,25 +219,20 @@ Result<Anchored::Trail> Anchored::trail_from(std::uint64_t behind) const {
       known.nowhere_end = std::max(behind, known.nowhere_end);
       return known;
     }
-    auto offset = offsets_.at(index - 1);
-    if (!offset) return std::move(offset).error();
-    auto seen = look(*offset);
-    if (!seen) return std::move(seen).error();
-    if (seen->header) return Trail{index - 1, behind, {*offset, index - 1}};
+    ASSIGN_OR_RETURN(const auto offset, offsets_.at(index - 1));
+    ASSIGN_OR_RETURN(const auto seen, look(offset));
+    if (seen.header) return Trail{index - 1, behind, {offset, index - 1}};
   }
   return Trail{0, behind, first()};
 }
 
 // Returns a scan position before `at`, as near as known. REQUIRES: a chunk may be there.
 Result<Anchored::Trail> Anchored::trail_to(Position at) const {
-  auto behind = offsets_.first_above(at);
-  if (!behind) return std::move(behind).error();
-  auto trail = trail_from(*behind);
-  if (!trail) return trail;
-  if (trail->reached.position > at) {
-    auto offset = offsets_.at(trail->anchor);
-    if (!offset) return std::move(offset).error();
-    trail->reached = trail->anchor == 0 ? first() : ChunkKey{*offset, trail->anchor};
+  ASSIGN_OR_RETURN(const auto behind, offsets_.first_above(at));
+  ASSIGN_OR_RETURN(auto trail, trail_from(behind));
+  if (trail.reached.position > at) {
+    ASSIGN_OR_RETURN(const auto offset, offsets_.at(trail.anchor));
+    trail.reached = trail.anchor == 0 ? first() : ChunkKey{offset, trail.anchor};
   }
   return trail;
 }
@@ -251,20 +240,18 @@ Result<Anchored::Trail> Anchored::trail_to(Position at) const {
 Result<std::optional<ChunkInfo>> Anchored::locate(Position at) const {
   std::optional<ChunkInfo> found;
   if (at < survey_.first_chunk) return found;
-  auto trail = trail_to(at);
-  if (!trail) return std::move(trail).error();
-  for (std::optional<ChunkKey> next = trail->reached; next && next->position <= at;) {
-    trail->reached = *next;
-    auto step = scan(*next);
-    if (!step) return std::move(step).error();
-    if (step->chunk && step->chunk->end > at) {
-      if (step->chunk->begin <= at) found = step->chunk;
+  ASSIGN_OR_RETURN(auto trail, trail_to(at));
+  for (std::optional<ChunkKey> next = trail.reached; next && next->position <= at;) {
+    trail.reached = *next;
+    ASSIGN_OR_RETURN(const auto step, scan(*next));
+    if (step.chunk && step.chunk->end > at) {
+      if (step.chunk->begin <= at) found = step.chunk;
       break;
     }
-    next = step->next;
+    next = step.next;
   }
   const std::lock_guard lock(mutex_);
-  trail_ = *trail;
+  trail_ = trail;
   return found;
 }
 

@@ -13,20 +13,19 @@ class Chain final : public ChunkOrder {
   Result<Step> scan(ChunkKey at) const override {
     if (survey_.count && at.state >= *survey_.count) return rest(at.position);
     if (at.position >= source_.size()) return Step{};
-    auto look = look_at(source_, at.position, survey_.header.digest_bytes());
-    if (!look) return std::move(look).error();
+    ASSIGN_OR_RETURN(const auto look, look_at(source_, at.position, survey_.header.digest_bytes()));
     Step step;
-    if (!look->header) {
+    if (!look.header) {
       // A record can hold such a file, and its bytes look like the begin of a chunk, so nothing is searched for.
-      step.damage.push_back(region_of(at.position, source_.size(), look->why, left(at.state)));
+      step.damage.push_back(region_of(at.position, source_.size(), look.why, left(at.state)));
       return step;
     }
-    step.chunk = describe(at.position, at.state, *look);
-    if (look->end < source_.size()) {
-      step.next = ChunkKey{look->end, at.state + 1};
+    step.chunk = describe(at.position, at.state, look);
+    if (look.end < source_.size()) {
+      step.next = ChunkKey{look.end, at.state + 1};
     } else if (left(at.state + 1).value_or(0) > 0) {
-      const Error why{Code::kUnfinished, look->end, "the file ends before the chunks that follow"};
-      step.damage.push_back(region_of(look->end - 1, look->end, why, left(at.state + 1)));
+      const Error why{Code::kUnfinished, look.end, "the file ends before the chunks that follow"};
+      step.damage.push_back(region_of(look.end - 1, look.end, why, left(at.state + 1)));
       step.damage.back().records_before = 1;
     }
     return step;

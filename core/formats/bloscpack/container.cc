@@ -56,15 +56,12 @@ Result<Buffer> short_metadata(const Source& source, const Limits& limits, Survey
 
 Result<std::unique_ptr<Container>> BloscpackContainer::open(std::shared_ptr<const Source> source,
                                                             const Limits& limits) {
-  auto found = survey(*source);
-  if (!found) return std::move(found).error();
-  auto metadata = short_metadata(*source, limits, *found);
-  if (!metadata) return std::move(metadata).error();
-  std::unique_ptr<BloscpackContainer> container(new BloscpackContainer(std::move(source), limits, std::move(*found)));
-  auto order = order_of(*container->source_, container->survey_);
-  if (!order) return std::move(order).error();
-  container->order_ = std::move(*order);
-  container->find_array(metadata->view());
+  ASSIGN_OR_RETURN(auto found, survey(*source));
+  ASSIGN_OR_RETURN(const auto metadata, short_metadata(*source, limits, found));
+  std::unique_ptr<BloscpackContainer> container(new BloscpackContainer(std::move(source), limits, std::move(found)));
+  ASSIGN_OR_RETURN(auto order, order_of(*container->source_, container->survey_));
+  container->order_ = std::move(order);
+  container->find_array(metadata.view());
   return std::unique_ptr<Container>(std::move(container));
 }
 
@@ -100,9 +97,8 @@ Result<Step> BloscpackContainer::scan(ChunkKey at) const {
 }
 
 Error BloscpackContainer::why_lost(const ChunkInfo& chunk) const {
-  auto step = order_->scan(chunk.key);
-  if (!step) return std::move(step).error();
-  for (const DamagedRegion& region : step->damage) {
+  ASSIGN_OR_RETURN(const auto step, order_->scan(chunk.key));
+  for (const DamagedRegion& region : step.damage) {
     if (region.begin == chunk.begin) return {Code::kDamage, chunk.begin, region.reason};
   }
   return {Code::kDamage, chunk.begin, "no chunk where one should be"};
@@ -113,7 +109,7 @@ Result<Layout> BloscpackContainer::layout(const ChunkInfo& chunk) const {
   if (!is_lost(chunk)) {
     // A reader never reads an empty record, so damage in it is reported here.
     const bool is_empty = *chunk.decoded_size == 0;
-    if (auto sound = is_empty ? verify(chunk) : Result<void>(); !sound) return std::move(sound).error();
+    TRY(is_empty ? verify(chunk) : Result<void>());
     layout.add(*chunk.decoded_size);
     return layout;
   }
@@ -141,9 +137,8 @@ Result<std::shared_ptr<const Chunk>> BloscpackContainer::decode_by_parts(const C
 }
 
 Result<std::vector<Attribute>> BloscpackContainer::attributes(const ChunkInfo*) const {
-  auto metadata = read_metadata(*source_, survey_, limits_);
-  if (!metadata) return std::move(metadata).error();
-  return attributes_of(metadata->view(), limits_);
+  ASSIGN_OR_RETURN(const auto metadata, read_metadata(*source_, survey_, limits_));
+  return attributes_of(metadata.view(), limits_);
 }
 
 // Every byte of the array needs a fixed place, whatever is damaged. So the sizes in the header are required, and must

@@ -36,9 +36,8 @@ class PlainChunk final : public Chunk {
   std::uint64_t payload_size() const override { return size_; }
   std::uint64_t memory() const override { return sizeof(*this) + layout().memory(); }
   Result<Slice> read(std::uint64_t offset, std::uint64_t length) const override {
-    auto bytes = bytes_.read(kBloscHeaderSize + offset, length);
-    if (!bytes) return std::move(bytes).error();
-    return owned(std::move(*bytes));
+    ASSIGN_OR_RETURN(auto bytes, bytes_.read(kBloscHeaderSize + offset, length));
+    return owned(std::move(bytes));
   }
 
  private:
@@ -60,7 +59,7 @@ class BlocksInMemory final : public Chunk {
   // Checks the header of every block, so that a chunk that contradicts itself fails as a whole.
   Result<void> check() const {
     for (std::uint32_t block = 0; block < header_.blocks(); ++block) {
-      if (auto extent = find(block); !extent) return std::move(extent).error();
+      TRY(find(block));
     }
     return {};
   }
@@ -74,7 +73,7 @@ class BlocksInMemory final : public Chunk {
     if (length == 0) return Slice{};
     const auto last = static_cast<std::uint32_t>((offset + length - 1) / header_.block_size);
     for (auto block = static_cast<std::uint32_t>(offset / header_.block_size); block <= last; ++block) {
-      if (auto decoded = decode(block); !decoded) return std::move(decoded).error();
+      TRY(decode(block));
     }
     const Bytes all = payload_.view();
     return Slice{all.subspan(static_cast<std::size_t>(offset), static_cast<std::size_t>(length)), shared_from_this()};
@@ -93,9 +92,8 @@ class BlocksInMemory final : public Chunk {
     const std::lock_guard lock(mutex_);
     if (is_decoded_[block]) return {};
     if (const auto failed = failures_.find(block); failed != failures_.end()) return failed->second;
-    auto extent = find(block);
-    if (!extent) return std::move(extent).error();
-    const Bytes stored = stored_.view().subspan(extent->begin, extent->end - extent->begin);
+    ASSIGN_OR_RETURN(const auto extent, find(block));
+    const Bytes stored = stored_.view().subspan(extent.begin, extent.end - extent.begin);
     const std::size_t at = std::size_t{block} * header_.block_size;
     auto done =
         decompress_blosc_block(header_, block, stored, payload_.span().subspan(at, header_.decoded_size(block)));
@@ -134,27 +132,24 @@ class BlocksInFile final : public Chunk {
     if (length == 0) return Slice{};
     auto first = part(offset, length);
     if (!first || first->bytes.size() == length) return first;
-    auto gathered = Buffer::allocate(static_cast<std::size_t>(length));
-    if (!gathered) return std::move(gathered).error();
-    copy_bytes(first->bytes, gathered->span());
+    ASSIGN_OR_RETURN(auto gathered, Buffer::allocate(static_cast<std::size_t>(length)));
+    copy_bytes(first->bytes, gathered.span());
     for (std::size_t filled = first->bytes.size(); filled < length;) {
-      auto next = part(offset + filled, length - filled);
-      if (!next) return next;
-      copy_bytes(next->bytes, gathered->span().subspan(filled));
-      filled += next->bytes.size();
+      ASSIGN_OR_RETURN(const auto next, part(offset + filled, length - filled));
+      copy_bytes(next.bytes, gathered.span().subspan(filled));
+      filled += next.bytes.size();
     }
-    return owned(std::move(*gathered));
+    return owned(std::move(gathered));
   }
 
  private:
   // Returns the part of a range that is in its first block.
   Result<Slice> part(std::uint64_t offset, std::uint64_t length) const {
     const auto block = static_cast<std::uint32_t>(offset / header_.block_size);
-    auto decoded = decoded_block(block);
-    if (!decoded) return std::move(decoded).error();
+    ASSIGN_OR_RETURN(const auto decoded, decoded_block(block));
     const auto begin = static_cast<std::size_t>(offset % header_.block_size);
-    const Bytes rest = (*decoded)->view().subspan(begin);
-    return Slice{rest.first(static_cast<std::size_t>(std::min<std::uint64_t>(length, rest.size()))), *decoded};
+    const Bytes rest = decoded->view().subspan(begin);
+    return Slice{rest.first(static_cast<std::size_t>(std::min<std::uint64_t>(length, rest.size()))), decoded};
   }
 
   Result<std::shared_ptr<const Buffer>> decoded_block(std::uint32_t block) const {
@@ -171,21 +166,16 @@ class BlocksInFile final : public Chunk {
   }
 
   Result<Buffer> decode(std::uint32_t block) const {
-    auto extent = find_blosc_block(header_, block, [&](std::uint32_t offset) -> Result<std::uint32_t> {
-      auto number = bytes_.read(offset, 4);
-      if (!number) return std::move(number).error();
-      return Cursor(number->view()).u32_le();
-    });
-    if (!extent) return std::move(extent).error();
-    const std::uint32_t size = extent->end - extent->begin;
+    ASSIGN_OR_RETURN(const auto extent,
+                     find_blosc_block(header_, block, [&](std::uint32_t offset) -> Result<std::uint32_t> {
+                       ASSIGN_OR_RETURN(const auto number, bytes_.read(offset, 4));
+                       return Cursor(number.view()).u32_le();
+                     }));
+    const std::uint32_t size = extent.end - extent.begin;
     if (size > limits_.stored_chunk) return too_large(bytes_.stored().info, size, "stored in one block");
-    auto stored = bytes_.read(extent->begin, size);
-    if (!stored) return stored;
-    auto decoded = Buffer::allocate(header_.decoded_size(block));
-    if (!decoded) return decoded;
-    if (auto done = decompress_blosc_block(header_, block, stored->view(), decoded->span()); !done) {
-      return std::move(done).error();
-    }
+    ASSIGN_OR_RETURN(const auto stored, bytes_.read(extent.begin, size));
+    ASSIGN_OR_RETURN(auto decoded, Buffer::allocate(header_.decoded_size(block)));
+    TRY(decompress_blosc_block(header_, block, stored.view(), decoded.span()));
     return decoded;
   }
 
@@ -223,45 +213,42 @@ Result<Pointer> decode_one_block(const Stored& stored, const BloscHeader& header
 }
 
 Result<Pointer> decode_blocks(const Stored& stored, const BloscHeader& header) {
-  auto bytes = read_verified(stored);
-  if (!bytes) return std::move(bytes).error();
+  ASSIGN_OR_RETURN(auto bytes, read_verified(stored));
   auto payload = Buffer::allocate(header.size);
   if (!payload) return at_chunk(std::move(payload).error(), stored.info);
-  if (header.blocks() == 1) return decode_one_block(stored, header, bytes->view(), std::move(*payload));
-  auto chunk = std::make_shared<BlocksInMemory>(header, stored.info.begin, std::move(*bytes), std::move(*payload));
-  if (auto sound = chunk->check(); !sound) return std::move(sound).error();
+  if (header.blocks() == 1) return decode_one_block(stored, header, bytes.view(), std::move(*payload));
+  auto chunk = std::make_shared<BlocksInMemory>(header, stored.info.begin, std::move(bytes), std::move(*payload));
+  TRY(chunk->check());
   return Pointer(std::move(chunk));
 }
 
 }  // namespace
 
 Result<void> verify_chunk(const Stored& stored) {
-  if (auto header = supported_header(stored); !header) return std::move(header).error();
+  TRY(supported_header(stored));
   return verify_stored(stored);
 }
 
 Result<Pointer> decode_chunk(Stored stored, const Limits& limits) {
-  if (auto allowed = check_limits(stored.info, limits); !allowed) return std::move(allowed).error();
-  auto header = supported_header(stored);
-  if (!header) return std::move(header).error();
-  if (!header->is_plain()) return decode_blocks(stored, *header);
+  TRY(check_limits(stored.info, limits));
+  ASSIGN_OR_RETURN(const auto header, supported_header(stored));
+  if (!header.is_plain()) return decode_blocks(stored, header);
   const std::uint64_t generation = stored.source->generation();
-  if (auto sound = verify_stored(stored); !sound) return std::move(sound).error();
-  return Pointer(std::make_shared<PlainChunk>(*header, std::move(stored), generation));
+  TRY(verify_stored(stored));
+  return Pointer(std::make_shared<PlainChunk>(header, std::move(stored), generation));
 }
 
 Result<Pointer> decode_by_blocks(Stored stored, const Limits& limits) {
-  auto header = read_header(stored);
-  if (!header) return std::move(header).error();
-  const bool is_plain = header->is_plain();
+  ASSIGN_OR_RETURN(const auto header, read_header(stored));
+  const bool is_plain = header.is_plain();
   if (!is_plain && !has_blosc()) return not_built(stored.info);
-  if (!is_plain && header->block_size > limits.decoded_chunk) {
-    return too_large(stored.info, header->block_size, "in one decoded block");
+  if (!is_plain && header.block_size > limits.decoded_chunk) {
+    return too_large(stored.info, header.block_size, "in one decoded block");
   }
   const std::uint64_t generation = stored.source->generation();
-  if (auto sound = verify_stored(stored); !sound) return std::move(sound).error();
-  if (is_plain) return Pointer(std::make_shared<PlainChunk>(*header, std::move(stored), generation));
-  return Pointer(std::make_shared<BlocksInFile>(*header, std::move(stored), generation, limits));
+  TRY(verify_stored(stored));
+  if (is_plain) return Pointer(std::make_shared<PlainChunk>(header, std::move(stored), generation));
+  return Pointer(std::make_shared<BlocksInFile>(header, std::move(stored), generation, limits));
 }
 
 }  // namespace recordfs::bloscpack

@@ -11,23 +11,20 @@ namespace {
 constexpr int kBid = 32;  // bits of the magic
 
 Result<bool> has_magic(const Source& source) {
-  auto head = read_up_to(source, 0, magic().size());
-  if (!head) return std::move(head).error();
-  return std::ranges::equal(head->view(), as_bytes(magic()));
+  ASSIGN_OR_RETURN(const auto head, read_up_to(source, 0, magic().size()));
+  return std::ranges::equal(head.view(), as_bytes(magic()));
 }
 
 // Only the magic identifies a Bloscpack file with certainty. The rest of its header may be damaged or too new; the
 // container then opens and reports that.
 Result<int> probe(const Source& source, std::string_view, ProbeDepth) {
-  auto found = has_magic(source);
-  if (!found) return std::move(found).error();
-  return *found ? kBid : 0;
+  ASSIGN_OR_RETURN(const auto found, has_magic(source));
+  return found ? kBid : 0;
 }
 
 Result<std::unique_ptr<Container>> open(std::shared_ptr<const Source> source, const Limits& limits) {
-  auto found = has_magic(*source);
-  if (!found) return std::move(found).error();
-  if (!*found) return Error{Code::kNoContainer, 0, "no Bloscpack file"};
+  ASSIGN_OR_RETURN(const auto found, has_magic(*source));
+  if (!found) return Error{Code::kNoContainer, 0, "no Bloscpack file"};
   return BloscpackContainer::open(std::move(source), limits);
 }
 

@@ -31,10 +31,9 @@ class Items final : public ChunkOrder {
   Result<Step> scan(ChunkKey at) const override {
     Step step;
     if (at.state >= offsets_.count()) return step;
-    auto item = item_of(at.state);
-    if (!item) return std::move(item).error();
-    step.chunk = item->info;
-    if (item->why) step.damage.push_back(region_of(step.chunk->begin, step.chunk->end, *item->why, 1));
+    ASSIGN_OR_RETURN(const auto item, item_of(at.state));
+    step.chunk = item.info;
+    if (item.why) step.damage.push_back(region_of(step.chunk->begin, step.chunk->end, *item.why, 1));
     if (at.state + 1 < offsets_.count()) step.next = ChunkKey{offsets_.place_of(at.state + 1), at.state + 1};
     return step;
   }
@@ -63,9 +62,8 @@ Result<bool> Items::reaches_into_another(const Entry* behind, Position end) cons
   const Entry* const all = entries_.data() + entries_.size();
   for (std::size_t i = 0; behind != all && behind->position < end; ++behind, ++i) {
     if (i == kMostInside) return true;
-    auto seen = look(behind->position);
-    if (!seen) return std::move(seen).error();
-    if (seen->header) return true;
+    ASSIGN_OR_RETURN(const auto seen, look(behind->position));
+    if (seen.header) return true;
   }
   return false;
 }
@@ -80,27 +78,23 @@ Result<std::optional<Error>> Items::find_fault(std::uint64_t index, Position at,
     return fault(fmt::format("an offset of {} leads to no place for an item", static_cast<std::int64_t>(at)));
   }
   if (own->index != index) return fault(fmt::format("item {} has the same offset of {}", own->index, at));
-  auto there = look(at);
-  if (!there) return std::move(there).error();
-  seen = std::move(*there);
+  ASSIGN_OR_RETURN(auto there, look(at));
+  seen = std::move(there);
   if (!seen.header) return fault(fmt::format("no item at byte {}: {}", at, seen.why.detail));
   auto behind = own;
   while (behind != entries_.end() && behind->position == at) ++behind;
-  auto reaches = reaches_into_another(entries_.data() + (behind - entries_.begin()), seen.end);
-  if (!reaches) return std::move(reaches).error();
-  if (*reaches) return fault(fmt::format("the item at byte {} reaches into another one", at));
+  ASSIGN_OR_RETURN(const auto reaches, reaches_into_another(entries_.data() + (behind - entries_.begin()), seen.end));
+  if (reaches) return fault(fmt::format("the item at byte {} reaches into another one", at));
   return std::optional<Error>{};
 }
 
 Result<Items::Item> Items::item_of(std::uint64_t index) const {
-  auto offset = offsets_.at(index);
-  if (!offset) return std::move(offset).error();
+  ASSIGN_OR_RETURN(const auto offset, offsets_.at(index));
   Look seen;
-  auto why = find_fault(index, *offset, seen);
-  if (!why) return std::move(why).error();
-  if (!*why) return Item{describe(*offset, index, seen), std::nullopt};
+  ASSIGN_OR_RETURN(auto why, find_fault(index, offset, seen));
+  if (!why) return Item{describe(offset, index, seen), std::nullopt};
   const Position place = offsets_.place_of(index);
-  return Item{describe_lost(survey_, place, place + kOffsetSize, index, 1), std::move(*why)};
+  return Item{describe_lost(survey_, place, place + kOffsetSize, index, 1), std::move(why)};
 }
 
 Result<std::optional<ChunkInfo>> Items::locate(Position at) const {
@@ -112,18 +106,16 @@ Result<std::optional<ChunkInfo>> Items::locate(Position at) const {
     auto behind = std::ranges::upper_bound(entries_, at, {}, &Entry::position);
     for (std::size_t i = 0; behind != entries_.begin() && i <= kMostInside; ++i) {
       --behind;
-      auto seen = look(behind->position);
-      if (!seen) return std::move(seen).error();
-      if (!seen->header) continue;
+      ASSIGN_OR_RETURN(const auto seen, look(behind->position));
+      if (!seen.header) continue;
       index = std::ranges::lower_bound(entries_, Entry{behind->position, 0})->index;
       break;
     }
   }
   if (!index) return std::optional<ChunkInfo>{};
-  auto item = item_of(*index);
-  if (!item) return std::move(item).error();
-  if (at < item->info.begin || at >= item->info.end) return std::optional<ChunkInfo>{};
-  return std::optional(item->info);
+  ASSIGN_OR_RETURN(const auto item, item_of(*index));
+  if (at < item.info.begin || at >= item.info.end) return std::optional<ChunkInfo>{};
+  return std::optional(item.info);
 }
 
 }  // namespace
@@ -132,9 +124,8 @@ Result<std::unique_ptr<ChunkOrder>> make_items(const Source& source, const Surve
   if (source.size() < kBloscHeaderSize)
     return std::unique_ptr<ChunkOrder>(std::make_unique<Items>(source, survey, std::vector<Entry>{}));
   const Offsets offsets(source, survey.offsets_begin, survey.offsets);
-  auto entries = offsets.sorted(survey.first_chunk, source.size() - kBloscHeaderSize);
-  if (!entries) return std::move(entries).error();
-  return std::unique_ptr<ChunkOrder>(std::make_unique<Items>(source, survey, std::move(*entries)));
+  ASSIGN_OR_RETURN(auto entries, offsets.sorted(survey.first_chunk, source.size() - kBloscHeaderSize));
+  return std::unique_ptr<ChunkOrder>(std::make_unique<Items>(source, survey, std::move(entries)));
 }
 
 }  // namespace recordfs::bloscpack

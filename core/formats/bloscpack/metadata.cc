@@ -25,9 +25,8 @@ Result<void> verify(const Source& source, const Survey& survey, Bytes stored) {
   Digester digester(*header.digest);
   digester.append(stored);
   const Digest digest = digester.finish();
-  auto due = read_exactly(source, survey.metadata_begin + header.room, digest.size);
-  if (!due) return std::move(due).error();
-  if (!std::ranges::equal(digest.view(), due->view())) return damaged(survey, "the checksum does not match");
+  ASSIGN_OR_RETURN(const auto due, read_exactly(source, survey.metadata_begin + header.room, digest.size));
+  if (!std::ranges::equal(digest.view(), due.view())) return damaged(survey, "the checksum does not match");
   return {};
 }
 
@@ -44,10 +43,9 @@ Result<Buffer> read_metadata(const Source& source, const Survey& survey, const L
   if (std::max(header.stored_size, header.size) > limits.metadata_bytes) {
     return Error{Code::kLimit, survey.metadata_begin, fmt::format("{} bytes of metadata", header.size)};
   }
-  auto stored = read_exactly(source, survey.metadata_begin, header.stored_size);
-  if (!stored) return stored;
-  if (auto sound = verify(source, survey, stored->view()); !sound) return std::move(sound).error();
-  auto decoded = decompress(header.codec == 1 ? CodecId::kZlib : CodecId::kNone, stored->view(), header.size,
+  ASSIGN_OR_RETURN(const auto stored, read_exactly(source, survey.metadata_begin, header.stored_size));
+  TRY(verify(source, survey, stored.view()));
+  auto decoded = decompress(header.codec == 1 ? CodecId::kZlib : CodecId::kNone, stored.view(), header.size,
                             limits.metadata_bytes);
   // The size is a hint that other readers ignore; the checksum verifies the stored bytes.
   if (!decoded) decoded.error().position = survey.metadata_begin;

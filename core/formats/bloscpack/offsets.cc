@@ -17,18 +17,16 @@ Position Offsets::place_of(std::uint64_t index) const { return begin_ + index * 
 
 Result<std::uint64_t> Offsets::at(std::uint64_t index) const {
   std::array<std::byte, kOffsetSize> bytes{};
-  auto got = source_.read_at(place_of(index), bytes);
-  if (!got) return std::move(got).error();
-  if (*got < bytes.size()) return Error{Code::kUnfinished, place_of(index), "the file ends inside its offsets"};
+  ASSIGN_OR_RETURN(const auto got, source_.read_at(place_of(index), bytes));
+  if (got < bytes.size()) return Error{Code::kUnfinished, place_of(index), "the file ends inside its offsets"};
   return Cursor(bytes).u64_le();
 }
 
 Result<std::uint64_t> Offsets::each(const See& see) const {
   for (std::uint64_t index = 0; index < count_;) {
     const std::uint64_t wanted = std::min(kPiece, count_ - index);
-    auto bytes = read_exactly(source_, place_of(index), wanted * kOffsetSize);
-    if (!bytes) return std::move(bytes).error();
-    Cursor cursor(bytes->view());
+    ASSIGN_OR_RETURN(const auto bytes, read_exactly(source_, place_of(index), wanted * kOffsetSize));
+    Cursor cursor(bytes.view());
     for (std::uint64_t i = 0; i < wanted; ++i, ++index) {
       if (!see(index, cursor.u64_le())) return index;
     }
@@ -41,9 +39,8 @@ Result<std::uint64_t> Offsets::first_above(Position position) const {
   std::uint64_t high = count_;
   while (low < high) {
     const std::uint64_t middle = low + (high - low) / 2;
-    auto offset = at(middle);
-    if (!offset) return offset;
-    if (*offset > position) {
+    ASSIGN_OR_RETURN(const auto offset, at(middle));
+    if (offset > position) {
       high = middle;
     } else {
       low = middle + 1;
@@ -58,11 +55,10 @@ Result<std::uint64_t> Offsets::leading_unset() const {
 
 Result<std::uint64_t> Offsets::without_trailing_unset() const {
   std::uint64_t behind = 0;
-  auto all = each([&](std::uint64_t index, std::uint64_t offset) {
+  TRY(each([&](std::uint64_t index, std::uint64_t offset) {
     if (offset != kUnset) behind = index + 1;
     return true;
-  });
-  if (!all) return all;
+  }));
   return behind;
 }
 
@@ -77,11 +73,10 @@ Result<std::uint64_t> Offsets::ascending(Position least) const {
 
 Result<std::vector<Offsets::Entry>> Offsets::sorted(Position least, Position most) const {
   std::vector<Entry> entries;
-  auto all = each([&](std::uint64_t index, std::uint64_t offset) {
+  TRY(each([&](std::uint64_t index, std::uint64_t offset) {
     if (offset >= least && offset <= most) entries.push_back({offset, index});
     return true;
-  });
-  if (!all) return std::move(all).error();
+  }));
   std::ranges::sort(entries);
   return entries;
 }

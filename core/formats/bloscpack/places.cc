@@ -22,9 +22,8 @@ Result<void> Surveyor::find_chunks() {
   bool has_offsets = header.has_offsets;
   if (header.dialect == Dialect::kVariable && !has_offsets && header.chunks != 0) {
     // The proposal requires offsets, so a missing option may be a mistake.
-    auto chunk = is_chunk(at_);
-    if (!chunk) return std::move(chunk).error();
-    has_offsets = !*chunk;
+    ASSIGN_OR_RETURN(const auto chunk, is_chunk(at_));
+    has_offsets = !chunk;
   }
   if (!has_offsets) {
     use_sequential_order(at_);
@@ -32,9 +31,8 @@ Result<void> Surveyor::find_chunks() {
   }
   found_.offsets_begin = at_;
   room_ = std::min((source_.size() - at_) / kOffsetSize, kMostOffsets);
-  auto unset = find_unset();
-  if (!unset) return std::move(unset).error();
-  if (*unset) return {};
+  ASSIGN_OR_RETURN(const auto unset, find_unset());
+  if (unset) return {};
   return header.dialect == Dialect::kVariable ? find_items() : find_anchors();
 }
 
@@ -56,13 +54,11 @@ void Surveyor::use_sequential_order(Position first) {
 }
 
 Result<bool> Surveyor::find_unset() {
-  auto unset = Offsets(source_, at_, room_).leading_unset();
-  if (!unset) return std::move(unset).error();
-  if (*unset == 0) return false;
-  const Position behind = at_ + *unset * kOffsetSize;
-  auto chunk = is_chunk(behind);
-  if (!chunk) return std::move(chunk).error();
-  if (!*chunk && behind != source_.size()) return false;
+  ASSIGN_OR_RETURN(const auto unset, Offsets(source_, at_, room_).leading_unset());
+  if (unset == 0) return false;
+  const Position behind = at_ + unset * kOffsetSize;
+  ASSIGN_OR_RETURN(const auto chunk, is_chunk(behind));
+  if (!chunk && behind != source_.size()) return false;
   use_sequential_order(behind);
   return true;
 }
@@ -76,20 +72,17 @@ std::optional<std::uint64_t> Surveyor::declared_offsets() const {
 Result<std::optional<std::uint64_t>> Surveyor::offsets_before(std::uint64_t offset) const {
   if (offset <= at_ || offset >= source_.size() || (offset - at_) % kOffsetSize != 0)
     return std::optional<std::uint64_t>{};
-  auto chunk = is_chunk(offset);
-  if (!chunk) return std::move(chunk).error();
-  return *chunk ? std::optional((offset - at_) / kOffsetSize) : std::nullopt;
+  ASSIGN_OR_RETURN(const auto chunk, is_chunk(offset));
+  return chunk ? std::optional((offset - at_) / kOffsetSize) : std::nullopt;
 }
 
 Result<void> Surveyor::find_anchors() {
   const auto declared = declared_offsets();
   std::optional<std::uint64_t> there;
   if (room_ > 0) {
-    auto first = Offsets(source_, at_, room_).at(0);
-    if (!first) return std::move(first).error();
-    auto before = offsets_before(*first);
-    if (!before) return std::move(before).error();
-    there = *before;
+    ASSIGN_OR_RETURN(const auto first, Offsets(source_, at_, room_).at(0));
+    ASSIGN_OR_RETURN(const auto before, offsets_before(first));
+    there = before;
   }
   if (!there && (!declared || *declared > (source_.size() - at_) / kOffsetSize)) {
     refuse(declared ? Code::kUnfinished : Code::kDamage, at_, "the file has not the offsets that its header declares");
@@ -109,24 +102,20 @@ Result<void> Surveyor::count_anchors(std::uint64_t offsets) {
     return {};
   }
   const Offsets all(source_, at_, offsets);
-  auto agrees = count_agrees(all);
-  if (!agrees) return std::move(agrees).error();
-  auto count = *agrees ? Result<std::uint64_t>(static_cast<std::uint64_t>(found_.header.chunks))
-                       : all.ascending(found_.first_chunk);
-  if (!count) return std::move(count).error();
-  if (!*agrees) tell_count(*count, offsets);
-  return trust_ascending(*count, *agrees);
+  ASSIGN_OR_RETURN(const auto agrees, count_agrees(all));
+  ASSIGN_OR_RETURN(const auto count, agrees ? Result<std::uint64_t>(static_cast<std::uint64_t>(found_.header.chunks))
+                                            : all.ascending(found_.first_chunk));
+  if (!agrees) tell_count(count, offsets);
+  return trust_ascending(count, agrees);
 }
 
 Result<bool> Surveyor::count_agrees(const Offsets& all) const {
   if (found_.header.chunks < 1 || static_cast<std::uint64_t>(found_.header.chunks) > all.count()) return false;
   const auto count = static_cast<std::uint64_t>(found_.header.chunks);
-  auto last = all.at(count - 1);
-  if (!last) return std::move(last).error();
-  if (*last == kUnset || count == all.count()) return *last != kUnset;
-  auto behind = all.at(count);
-  if (!behind) return std::move(behind).error();
-  return *behind == kUnset;
+  ASSIGN_OR_RETURN(const auto last, all.at(count - 1));
+  if (last == kUnset || count == all.count()) return last != kUnset;
+  ASSIGN_OR_RETURN(const auto behind, all.at(count));
+  return behind == kUnset;
 }
 
 void Surveyor::tell_count(std::uint64_t count, std::uint64_t offsets) {
@@ -142,16 +131,14 @@ void Surveyor::tell_count(std::uint64_t count, std::uint64_t offsets) {
 
 Result<void> Surveyor::trust_ascending(std::uint64_t count, bool rest_is_slack) {
   const Offsets all(source_, at_, count);
-  auto run = all.ascending(found_.first_chunk);
-  if (!run) return std::move(run).error();
-  auto first = count > 0 ? all.at(0) : Result<std::uint64_t>(found_.first_chunk);
-  if (!first) return std::move(first).error();
-  if (*first != found_.first_chunk) *run = 0;
+  ASSIGN_OR_RETURN(auto run, all.ascending(found_.first_chunk));
+  ASSIGN_OR_RETURN(const auto first, count > 0 ? all.at(0) : Result<std::uint64_t>(found_.first_chunk));
+  if (first != found_.first_chunk) run = 0;
   found_.count = count;
-  if (*run < count) {
+  if (run < count) {
     found_.order = Order::kChain;
     found_.rest_is_slack = rest_is_slack;
-    tell(all.place_of(*run), all.place_of(*run + 1), DamageClass::kDamage, 0,
+    tell(all.place_of(run), all.place_of(run + 1), DamageClass::kDamage, 0,
          "the offsets do not ascend from here on, and are not used");
     return {};
   }
@@ -159,10 +146,9 @@ Result<void> Surveyor::trust_ascending(std::uint64_t count, bool rest_is_slack) 
 }
 
 Result<void> Surveyor::be_anchored(const Offsets& all) {
-  auto there = all.first_above(source_.size() - 1);
-  if (!there) return std::move(there).error();
+  ASSIGN_OR_RETURN(const auto there, all.first_above(source_.size() - 1));
   found_.order = Order::kAnchored;
-  found_.offsets = *there;
+  found_.offsets = there;
   if (all.count() > 0 && found_.first_chunk >= source_.size()) {
     found_.order = Order::kNone;
     tell(all.place_of(0), all.place_of(all.count()), DamageClass::kUnfinished, all.count(),
@@ -172,50 +158,45 @@ Result<void> Surveyor::be_anchored(const Offsets& all) {
 }
 
 Result<void> Surveyor::find_items() {
-  auto there = offsets_of_items();
-  if (!there) return std::move(there).error();
-  if (*there == kMostOffsets) {
+  ASSIGN_OR_RETURN(const auto there, offsets_of_items());
+  if (there == kMostOffsets) {
     refuse(Code::kLimit, at_, fmt::format("more than {} offsets of items", kMostOffsets));
     return {};
   }
-  const Offsets all(source_, at_, *there);
-  auto written = all.without_trailing_unset();
-  if (!written) return std::move(written).error();
+  const Offsets all(source_, at_, there);
+  ASSIGN_OR_RETURN(const auto written, all.without_trailing_unset());
   const bool knows = found_.header.chunks >= 0;
-  const auto declared = knows ? static_cast<std::uint64_t>(found_.header.chunks) : *written;
+  const auto declared = knows ? static_cast<std::uint64_t>(found_.header.chunks) : written;
   const bool is_missing = !knows && found_.header.chunks != kUnknown;
-  if (is_missing || declared > *there || *written > declared) {
+  if (is_missing || declared > there || written > declared) {
     tell(kChunksField, kChunksField + 8, DamageClass::kDamage, std::nullopt,
-         fmt::format("the header counts {} items, and {} have an offset", found_.header.chunks, *written));
+         fmt::format("the header counts {} items, and {} have an offset", found_.header.chunks, written));
   } else {
-    tell(all.place_of(*written), all.place_of(declared), DamageClass::kUnfinished, declared - *written,
+    tell(all.place_of(written), all.place_of(declared), DamageClass::kUnfinished, declared - written,
          "no offset: these items were never finished");
   }
-  found_.first_chunk = all.place_of(*there);
+  found_.first_chunk = all.place_of(there);
   found_.gaps_are_slack = true;
-  found_.count = *written;
-  found_.offsets = *written;
-  return order_items(Offsets(source_, at_, *written));
+  found_.count = written;
+  found_.offsets = written;
+  return order_items(Offsets(source_, at_, written));
 }
 
 Result<void> Surveyor::order_items(const Offsets& all) {
-  auto run = all.ascending(found_.first_chunk);
-  if (!run) return std::move(run).error();
+  ASSIGN_OR_RETURN(const auto run, all.ascending(found_.first_chunk));
   found_.order = Order::kItems;
-  if (*run < all.count()) return {};
-  auto there = all.first_above(source_.size() - 1);
-  if (!there) return std::move(there).error();
-  if (*there == all.count()) found_.order = Order::kAnchored;
+  if (run < all.count()) return {};
+  ASSIGN_OR_RETURN(const auto there, all.first_above(source_.size() - 1));
+  if (there == all.count()) found_.order = Order::kAnchored;
   return {};
 }
 
 Result<std::vector<bool>> Surveyor::marked_beginnings() const {
   std::vector<bool> marks(static_cast<std::size_t>(room_ + 1), true);
-  auto marked = Offsets(source_, at_, room_).each([&](std::uint64_t index, std::uint64_t offset) {
+  TRY(Offsets(source_, at_, room_).each([&](std::uint64_t index, std::uint64_t offset) {
     marks[static_cast<std::size_t>(index)] = may_begin_blosc(offset);
     return true;
-  });
-  if (!marked) return std::move(marked).error();
+  }));
   return marks;
 }
 
@@ -223,11 +204,9 @@ Result<std::uint64_t> Surveyor::offsets_of_items() const {
   const Offsets all(source_, at_, room_);
   std::int64_t declared = found_.header.chunks;
   if (declared == 0 && room_ > 0) {
-    auto first = all.at(0);
-    if (!first) return first;
-    auto before = offsets_before(*first);
-    if (!before) return std::move(before).error();
-    if (*before) declared = kUnknown;
+    ASSIGN_OR_RETURN(const auto first, all.at(0));
+    ASSIGN_OR_RETURN(const auto before, offsets_before(first));
+    if (before) declared = kUnknown;
   }
   // Most possible chunks among the offsets are ruled out by the offsets' own bytes, in one pass. That pass is made
   // only when needed, since in a valid file its reads are wasted.
@@ -257,16 +236,14 @@ Result<std::uint64_t> Surveyor::offsets_of_items() const {
     limit = std::min(limit, **before);
     return true;
   };
-  if (auto seen = all.each(see); !seen) return seen;
+  TRY(all.each(see));
   if (failure) return std::move(*failure);
   if (declared < 0 || least == kUnset || (least - at_) / kOffsetSize <= limit) return limit;
   // If the value after the counted offsets points to an item, there are more than the header counts. Otherwise the
   // first item begins there, and its header is broken.
-  auto behind = all.at(limit);
-  if (!behind) return behind;
-  auto leads = is_chunk(*behind);
-  if (!leads) return std::move(leads).error();
-  return *leads ? (least - at_) / kOffsetSize : limit;
+  ASSIGN_OR_RETURN(const auto behind, all.at(limit));
+  ASSIGN_OR_RETURN(const auto leads, is_chunk(behind));
+  return leads ? (least - at_) / kOffsetSize : limit;
 }
 
 }  // namespace recordfs::bloscpack

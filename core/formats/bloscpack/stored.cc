@@ -15,10 +15,9 @@ Error mismatch(const ChunkInfo& info) {
 
 Result<void> compare(const Stored& stored, Digester& digester) {
   const Position at = stored.info.begin + stored.info.stored_size;
-  auto due = read_exactly(*stored.source, at, stored.info.end - at);
-  if (!due) return std::move(due).error();
+  ASSIGN_OR_RETURN(const auto due, read_exactly(*stored.source, at, stored.info.end - at));
   const Digest digest = digester.finish();
-  if (!std::ranges::equal(digest.view(), due->view())) return mismatch(stored.info);
+  if (!std::ranges::equal(digest.view(), due.view())) return mismatch(stored.info);
   return {};
 }
 
@@ -34,9 +33,8 @@ Result<void> verify_stored(const Stored& stored) {
   Digester digester(*stored.digest);
   for (std::uint64_t done = 0; done < stored.info.stored_size;) {
     const std::uint64_t length = std::min(stored.info.stored_size - done, kPiece);
-    auto piece = read_exactly(*stored.source, stored.info.begin + done, length);
-    if (!piece) return std::move(piece).error();
-    digester.append(piece->view());
+    ASSIGN_OR_RETURN(const auto piece, read_exactly(*stored.source, stored.info.begin + done, length));
+    digester.append(piece.view());
     done += length;
   }
   return compare(stored, digester);
@@ -47,15 +45,14 @@ Result<Buffer> read_verified(const Stored& stored) {
   if (!bytes || !stored.digest) return bytes;
   Digester digester(*stored.digest);
   digester.append(bytes->view());
-  if (auto same = compare(stored, digester); !same) return std::move(same).error();
+  TRY(compare(stored, digester));
   return bytes;
 }
 
 Result<BloscHeader> read_header(const Stored& stored) {
   const ChunkInfo& info = stored.info;
-  auto head = read_exactly(*stored.source, info.begin, kBloscHeaderSize);
-  if (!head) return std::move(head).error();
-  auto header = parse_blosc_header(head->view());
+  ASSIGN_OR_RETURN(const auto head, read_exactly(*stored.source, info.begin, kBloscHeaderSize));
+  auto header = parse_blosc_header(head.view());
   if (!header) return at_chunk(std::move(header).error(), info);
   if (header->size != info.decoded_size || header->stored_size != info.stored_size) {
     return Error{Code::kDamage, info.begin, "the chunk is not the one that the walk has found"};
@@ -66,11 +63,10 @@ Result<BloscHeader> read_header(const Stored& stored) {
 
 Result<Buffer> Verified::read(std::uint64_t offset, std::uint64_t length) const {
   for (int i = 0; i < kRereads; ++i) {
-    auto bytes = read_exactly(*stored_.source, stored_.info.begin + offset, length);
-    if (!bytes) return bytes;
+    ASSIGN_OR_RETURN(auto bytes, read_exactly(*stored_.source, stored_.info.begin + offset, length));
     const std::uint64_t generation = stored_.source->generation();
     if (generation == generation_.load(std::memory_order_acquire)) return bytes;
-    if (auto sound = verify_stored(stored_); !sound) return std::move(sound).error();
+    TRY(verify_stored(stored_));
     generation_.store(generation, std::memory_order_release);
   }
   return Error{Code::kChanged, stored_.info.begin, "the file is being written to while it is read"};

@@ -44,9 +44,8 @@ void Surveyor::tell(Position begin, Position end, DamageClass damage_class, std:
 }
 
 Result<void> Surveyor::read_headers() {
-  auto head = read_up_to(source_, 0, kLargestHeader + kBloscHeaderSize);
-  if (!head) return std::move(head).error();
-  auto header = parse_file_header(head->view(), source_.size());
+  ASSIGN_OR_RETURN(const auto head, read_up_to(source_, 0, kLargestHeader + kBloscHeaderSize));
+  auto header = parse_file_header(head.view(), source_.size());
   if (!header) {
     found_.refusal = std::move(header).error();
     return {};
@@ -91,9 +90,8 @@ Result<void> Surveyor::plain_metadata() {
 }
 
 Result<void> Surveyor::read_metadata_header() {
-  auto head = read_up_to(source_, at_, kMetadataHeaderSize);
-  if (!head) return std::move(head).error();
-  auto header = parse_metadata_header(head->view());
+  ASSIGN_OR_RETURN(const auto head, read_up_to(source_, at_, kMetadataHeaderSize));
+  auto header = parse_metadata_header(head.view());
   if (!header) return pass_metadata(header.error().code, header.error().detail);
   const std::uint64_t section = std::uint64_t{header->room} + (header->digest ? digest_size(*header->digest) : 0);
   if (section > source_.size() - at_ - kMetadataHeaderSize) {
@@ -106,37 +104,33 @@ Result<void> Surveyor::read_metadata_header() {
 }
 
 Result<void> Surveyor::pass_metadata(Code code, const std::string& why) {
-  auto offsets = search_offsets();
-  if (!offsets) return std::move(offsets).error();
-  if (*offsets == 0) {
+  ASSIGN_OR_RETURN(const auto offsets, search_offsets());
+  if (offsets == 0) {
     refuse(code, at_, why);
     return {};
   }
-  tell(at_, *offsets, DamageClass::kDamage, 0, "metadata: " + why);
-  at_ = *offsets;
+  tell(at_, offsets, DamageClass::kDamage, 0, "metadata: " + why);
+  at_ = offsets;
   return {};
 }
 
 Result<Position> Surveyor::search_offsets() const {
   const auto declared = declared_offsets();
   if (!found_.header.has_offsets || !declared || *declared == 0 || *declared > kMostOffsets) return Position{0};
-  auto bytes = read_up_to(source_, at_, kSearched);
-  if (!bytes) return std::move(bytes).error();
-  for (Position at = at_; at + kOffsetSize <= at_ + bytes->size(); ++at) {
-    const Bytes here = bytes->view().subspan(static_cast<std::size_t>(at - at_));
+  ASSIGN_OR_RETURN(const auto bytes, read_up_to(source_, at_, kSearched));
+  for (Position at = at_; at + kOffsetSize <= at_ + bytes.size(); ++at) {
+    const Bytes here = bytes.view().subspan(static_cast<std::size_t>(at - at_));
     const std::uint64_t first = Cursor(here).u64_le();
     if (first != at + *declared * kOffsetSize) continue;
-    auto chunk = is_chunk(first);
-    if (!chunk) return std::move(chunk).error();
-    if (*chunk) return at;
+    ASSIGN_OR_RETURN(const auto chunk, is_chunk(first));
+    if (chunk) return at;
   }
   return Position{0};
 }
 
 Result<bool> Surveyor::is_chunk(Position at) const {
-  auto seen = look(at);
-  if (!seen) return std::move(seen).error();
-  return seen->header.has_value();
+  ASSIGN_OR_RETURN(const auto seen, look(at));
+  return seen.header.has_value();
 }
 
 Result<Look> look_at(const Source& source, Position at, std::size_t digest_bytes) {
@@ -145,9 +139,8 @@ Result<Look> look_at(const Source& source, Position at, std::size_t digest_bytes
     look.why = {Code::kUnfinished, at, "no chunk within the file"};
     return look;
   }
-  auto head = read_up_to(source, at, kBloscHeaderSize);
-  if (!head) return std::move(head).error();
-  auto header = parse_blosc_header(head->view());
+  ASSIGN_OR_RETURN(const auto head, read_up_to(source, at, kBloscHeaderSize));
+  auto header = parse_blosc_header(head.view());
   if (!header) {
     look.why = {header.error().code, at, header.error().detail};
     return look;

@@ -47,14 +47,13 @@ Result<Assembly::Place> Assembly::run(Place from) {
   in_refused_ = from.in_refused;
   Position at = from.position;
   while (at < items_->size() && (wire.frame_begin(at) == home || open_)) {
-    auto item = items_->next(at);
-    if (!item) return std::move(item).error();
-    if (wire.frame_begin(at) != home && !goes_on_with(*item)) {
-      give_up(&*item, at);
+    ASSIGN_OR_RETURN(auto item, items_->next(at));
+    if (wire.frame_begin(at) != home && !goes_on_with(item)) {
+      give_up(&item, at);
       break;
     }
-    if (auto taken = take(*item); !taken) return std::move(taken).error();
-    at = item->end;
+    TRY(take(item));
+    at = item.end;
   }
   if (open_) give_up(nullptr, at);
   return Place{at, in_refused_};
@@ -115,24 +114,23 @@ Result<void> Assembly::take_piece(const Item& item) {
   }
   open_->stored += item.payload.size();
   open_->fragments += 1;
-  if (auto taken = sink_->piece(item.fragment, item.payload); !taken) return taken;
+  TRY(sink_->piece(item.fragment, item.payload));
   if (ends) return complete(item.end);
   return {};
 }
 
 Result<void> Assembly::complete(Position end) {
   const std::uint64_t room = limits_.decoded_chunk - std::min(limits_.decoded_chunk, tally_.decoded);
-  auto size = sink_->size(room);
-  if (!size) return std::move(size).error();
-  if (*size > room || tally_.records >= limits_.records_per_chunk) {
+  ASSIGN_OR_RETURN(const auto size, sink_->size(room));
+  if (size > room || tally_.records >= limits_.records_per_chunk) {
     refuse(end);
     return {};
   }
-  if (auto kept = sink_->keep(); !kept) return kept;
+  TRY(sink_->keep());
   if (tally_.records == 0) tally_.begin = open_->begin;
   tally_.end = end;
   tally_.records += 1;
-  tally_.decoded += *size;
+  tally_.decoded += size;
   tally_.stored += open_->stored;
   tally_.fragments += open_->fragments;
   open_.reset();

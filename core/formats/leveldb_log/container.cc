@@ -58,19 +58,17 @@ Result<Step> LogContainer::scan(ChunkKey at) const {
   Assembly::Place place{at.position, at.state == kInRefused};
   while (place.position < reader.size()) {
     Assembly assembly(reader, limits_, sink);
-    auto reached = assembly.run(place);
-    if (!reached) return std::move(reached).error();
-    place = *reached;
+    ASSIGN_OR_RETURN(const auto reached, assembly.run(place));
+    place = reached;
     append(step.damage, assembly.damage());
     // If the file's name has the log's number, the old end of a recycled log is slack.
     if (head_.number_in_name) {
       std::erase_if(step.damage, [](const auto& region) { return region.damage_class == DamageClass::kStale; });
     }
     if (assembly.tally().records == 0 && assembly.damage().empty()) {
-      auto behind = reader.behind_hole(place.position);
-      if (!behind) return std::move(behind).error();
+      ASSIGN_OR_RETURN(const auto behind, reader.behind_hole(place.position));
       // A frame of zeros is filling, which ends a refused record before it.
-      if (*behind > place.position) place = {*behind, false};
+      if (behind > place.position) place = {behind, false};
     }
     step.next.reset();
     if (place.position < reader.size()) step.next = ChunkKey{place.position, place.in_refused ? kInRefused : 0};
@@ -87,10 +85,9 @@ Result<std::optional<ChunkInfo>> LogContainer::chunk_of_frame(Position frame) co
   ItemReader reader = items();
   SizeSink sink(head_.compression);
   Assembly assembly(reader, limits_, sink);
-  auto first = reader.first_in(frame);
-  if (!first) return std::move(first).error();
-  if (*first >= std::min(reader.wire().frame_end(frame), reader.size())) return std::optional<ChunkInfo>{};
-  if (auto reached = assembly.run({*first, false}); !reached) return std::move(reached).error();
+  ASSIGN_OR_RETURN(const auto first, reader.first_in(frame));
+  if (first >= std::min(reader.wire().frame_end(frame), reader.size())) return std::optional<ChunkInfo>{};
+  TRY(assembly.run({first, false}));
   if (assembly.tally().records == 0) return std::optional<ChunkInfo>{};
   return std::optional(describe(assembly.tally()));
 }
@@ -99,17 +96,15 @@ Result<std::optional<ChunkInfo>> LogContainer::chunk_of_frame(Position frame) co
 Result<bool> LogContainer::passes_through(Position frame) const {
   ItemReader reader = items();
   const Wire& wire = reader.wire();
-  auto first = reader.first_in(frame);
-  if (!first) return std::move(first).error();
-  for (Position at = *first; at < reader.size() && wire.frame_begin(at) == frame;) {
-    auto item = reader.next(at);
-    if (!item) return std::move(item).error();
+  ASSIGN_OR_RETURN(const auto first, reader.first_in(frame));
+  for (Position at = first; at < reader.size() && wire.frame_begin(at) == frame;) {
+    ASSIGN_OR_RETURN(const auto item, reader.next(at));
     // After deleted or inserted bytes, even the last piece may cross a frame's end.
     const bool goes_on =
-        item->kind == Item::Kind::kData && (item->fragment.role == Role::kMiddle ||
-                                            (item->fragment.role == Role::kLast && item->end > wire.frame_end(at)));
-    if (!goes_on && item->kind != Item::Kind::kSkipped && item->kind != Item::Kind::kIgnored) return false;
-    at = item->end;
+        item.kind == Item::Kind::kData &&
+        (item.fragment.role == Role::kMiddle || (item.fragment.role == Role::kLast && item.end > wire.frame_end(at)));
+    if (!goes_on && item.kind != Item::Kind::kSkipped && item.kind != Item::Kind::kIgnored) return false;
+    at = item.end;
   }
   return true;
 }
@@ -119,17 +114,15 @@ Result<std::optional<ChunkInfo>> LogContainer::locate(Position at) const {
   if (at < wire.first || at >= source_->size()) return std::optional<ChunkInfo>{};
   const Position home = wire.frame_begin(at);
   for (Position frame = home; frame == home || home - frame - kFrameSize <= limits_.stored_chunk; frame -= kFrameSize) {
-    auto chunk = chunk_of_frame(frame);
-    if (!chunk) return chunk;
-    if (*chunk && (*chunk)->begin <= at) {
-      if (at >= (*chunk)->end) chunk->reset();
+    ASSIGN_OR_RETURN(auto chunk, chunk_of_frame(frame));
+    if (chunk && chunk->begin <= at) {
+      if (at >= chunk->end) chunk.reset();
       return chunk;
     }
     if (frame == wire.origin) break;
     if (frame == home) continue;
-    auto passes = passes_through(frame);
-    if (!passes) return std::move(passes).error();
-    if (!*passes) break;
+    ASSIGN_OR_RETURN(const auto passes, passes_through(frame));
+    if (!passes) break;
   }
   return std::optional<ChunkInfo>{};
 }
@@ -139,14 +132,14 @@ Result<void> LogContainer::walk_chunk(const ChunkInfo& chunk, RecordSink& sink) 
   const Error changed{Code::kDamage, chunk.begin, "the records are not those that the walk has found"};
   if (chunk.begin >= reader.size()) return changed;
   Assembly assembly(reader, limits_, sink);
-  if (auto reached = assembly.run({chunk.begin, false}); !reached) return std::move(reached).error();
+  TRY(assembly.run({chunk.begin, false}));
   if (!agrees(assembly.tally(), chunk)) return changed;
   return {};
 }
 
 Result<Layout> LogContainer::layout(const ChunkInfo& chunk) const {
   LayoutSink sink(head_.compression);
-  if (auto walked = walk_chunk(chunk, sink); !walked) return std::move(walked).error();
+  TRY(walk_chunk(chunk, sink));
   return sink.take_layout();
 }
 
@@ -157,17 +150,16 @@ Result<void> LogContainer::verify(const ChunkInfo& chunk) const {
 }
 
 Result<std::shared_ptr<const Chunk>> LogContainer::decode(const ChunkInfo& chunk) const {
-  auto payload = Buffer::allocate(static_cast<std::size_t>(chunk.decoded_size.value_or(0)));
-  if (!payload) return std::move(payload).error();
-  DecodeSink sink(head_.compression, payload->span());
-  if (auto walked = walk_chunk(chunk, sink); !walked) return std::move(walked).error();
-  return std::shared_ptr<const Chunk>(std::make_shared<BufferChunk>(std::move(*payload), sink.take_layout()));
+  ASSIGN_OR_RETURN(auto payload, Buffer::allocate(static_cast<std::size_t>(chunk.decoded_size.value_or(0))));
+  DecodeSink sink(head_.compression, payload.span());
+  TRY(walk_chunk(chunk, sink));
+  return std::shared_ptr<const Chunk>(std::make_shared<BufferChunk>(std::move(payload), sink.take_layout()));
 }
 
 Result<std::shared_ptr<const Chunk>> LogContainer::decode_by_parts(const ChunkInfo& chunk) const {
   if (head_.compression.kind != Compression::Kind::kNone) return std::shared_ptr<const Chunk>{};
   PartsSink sink;
-  if (auto walked = walk_chunk(chunk, sink); !walked) return std::move(walked).error();
+  TRY(walk_chunk(chunk, sink));
   Layout layout = sink.take_layout();
   return std::shared_ptr<const Chunk>(
       std::make_shared<PartsChunk>(source_, head_.session.wire, std::move(layout), sink.take_parts()));

@@ -24,9 +24,8 @@ bool is_log_name(std::string_view name) {
 
 Result<int> probe(const Source& source, std::string_view file_name, ProbeDepth depth) {
   if (source.size() == 0) return is_log_name(file_name) ? 1 : 0;
-  auto head = read_head(source, depth);
-  if (!head) return std::move(head).error();
-  return *head ? (*head)->bid : 0;
+  ASSIGN_OR_RETURN(const auto head, read_head(source, depth));
+  return head ? head->bid : 0;
 }
 
 // Returns the number in "000016.log", as a recyclable header stores it.
@@ -39,12 +38,11 @@ std::optional<std::uint32_t> log_number_in(std::string_view name) {
 }
 
 Result<std::unique_ptr<Container>> open(std::shared_ptr<const Source> source, const Limits& limits) {
-  auto head = read_head(*source, ProbeDepth::kSearch);
-  if (!head) return std::move(head).error();
-  if (!*head && source->size() > 0) {
+  ASSIGN_OR_RETURN(const auto head, read_head(*source, ProbeDepth::kSearch));
+  if (!head && source->size() > 0) {
     return Error{Code::kNoContainer, 0, "no fragment of a LevelDB log has a matching checksum"};
   }
-  Head known = head->value_or(Head{});
+  Head known = head.value_or(Head{});
   known.number_in_name = known.session.log_number && log_number_in(source->name()) == known.session.log_number;
   return std::unique_ptr<Container>(std::make_unique<LogContainer>(std::move(source), limits, known));
 }

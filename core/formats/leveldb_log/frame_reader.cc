@@ -12,7 +12,7 @@ constexpr std::uint64_t kMaxFrames = 16;
 Result<Bytes> FrameReader::rest_of_frame(Position at) {
   const Position end = std::min(wire_.frame_end(at), source_->size());
   if (at < begin_ || end - begin_ > window_.bytes.size()) {
-    if (auto done = fill(wire_.frame_begin(at)); !done) return std::move(done).error();
+    TRY(fill(wire_.frame_begin(at)));
   }
   return window_.bytes.subspan(static_cast<std::size_t>(at - begin_), static_cast<std::size_t>(end - at));
 }
@@ -22,22 +22,20 @@ Result<Bytes> FrameReader::largest_fragment(Position at) {
   if (at >= begin_ && at - begin_ <= window_.bytes.size() && wanted <= window_.bytes.size() - (at - begin_)) {
     return window_.bytes.subspan(static_cast<std::size_t>(at - begin_), static_cast<std::size_t>(wanted));
   }
-  auto read = read_exactly(*source_, at, wanted);
-  if (!read) return std::move(read).error();
-  crossing_ = std::move(*read);
+  ASSIGN_OR_RETURN(auto read, read_exactly(*source_, at, wanted));
+  crossing_ = std::move(read);
   return crossing_.view();
 }
 
 Result<void> FrameReader::fill(Position begin) {
   const std::uint64_t wanted = std::min(next_frames_ * kFrameSize, source_->size() - begin);
   window_ = {};  // releases memory that the next read can use
-  auto got = source_->view_at(begin, wanted);
-  if (!got) return std::move(got).error();
-  if (got->bytes.size() < wanted) {
-    return Error{Code::kChanged, begin + got->bytes.size(), "the file is shorter than when it was opened"};
+  ASSIGN_OR_RETURN(auto got, source_->view_at(begin, wanted));
+  if (got.bytes.size() < wanted) {
+    return Error{Code::kChanged, begin + got.bytes.size(), "the file is shorter than when it was opened"};
   }
   begin_ = begin;
-  window_ = std::move(*got);
+  window_ = std::move(got);
   next_frames_ = std::min(next_frames_ * 2, kMaxFrames);
   return {};
 }

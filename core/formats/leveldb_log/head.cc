@@ -233,11 +233,10 @@ class HeadReader {
 // Searches frames that begin at irregular positions, because bytes before them were deleted or inserted.
 Result<void> search(const Source& source, HeadReader& reader) {
   for (Position at = 0; at < std::min(kSearched, source.size()); at += kFrameSize) {
-    auto bytes = read_up_to(source, at, 2 * kFrameSize);
-    if (!bytes) return std::move(bytes).error();
-    const std::size_t frame = std::min<std::size_t>(bytes->size(), kFrameSize);
-    const auto place = SoundPlaces(bytes->view(), frame, bytes->size() > frame, {}, nullptr).next(0);
-    if (place && reader.read_found(bytes->view().subspan(*place), at + *place)) break;
+    ASSIGN_OR_RETURN(const auto bytes, read_up_to(source, at, 2 * kFrameSize));
+    const std::size_t frame = std::min<std::size_t>(bytes.size(), kFrameSize);
+    const auto place = SoundPlaces(bytes.view(), frame, bytes.size() > frame, {}, nullptr).next(0);
+    if (place && reader.read_found(bytes.view().subspan(*place), at + *place)) break;
   }
   return {};
 }
@@ -248,12 +247,11 @@ Result<std::optional<Head>> read_head(const Source& source, ProbeDepth depth) {
   const std::uint64_t limit = depth == ProbeDepth::kHead ? kFrameSize : Limits{}.scan_bytes;
   HeadReader reader;
   for (Position at = 0; at < std::min(limit, source.size()); at += kFrameSize) {
-    auto frame = read_up_to(source, at, kFrameSize);
-    if (!frame) return std::move(frame).error();
-    if (reader.read(frame->view(), at)) break;
+    ASSIGN_OR_RETURN(const auto frame, read_up_to(source, at, kFrameSize));
+    if (reader.read(frame.view(), at)) break;
   }
   if (depth == ProbeDepth::kSearch && !reader.has_found() && !reader.may_be_unfinished(source.size())) {
-    if (auto searched = search(source, reader); !searched) return std::move(searched).error();
+    TRY(search(source, reader));
   }
   return reader.finish();
 }

@@ -52,39 +52,33 @@ std::optional<std::uint64_t> lost(const Fragment& fragment) {
 // positions, up to the next regular one. A fragment across a frame's end is accepted only if that frame alone, read
 // from its beginning, gives the same result. So the result depends on nothing else.
 Result<Item> ItemReader::next(Position at) {
-  auto item = read(at);
-  if (!item) return item;
+  ASSIGN_OR_RETURN(auto item, read(at));
   const Position frame = wire().frame_begin(at);
-  const bool is_led = item->fragment.type != 0;
-  if (at == frame && at > wire().origin && item->kind == Item::Kind::kFlawed && !is_led) {
-    auto first = first_in(frame);
-    if (!first) return std::move(first).error();
-    if (*first <= at) return item;
-    return flawed(at, *first, {DamageClass::kDamage, "a fragment without its beginning", std::nullopt});
+  const bool is_led = item.fragment.type != 0;
+  if (at == frame && at > wire().origin && item.kind == Item::Kind::kFlawed && !is_led) {
+    ASSIGN_OR_RETURN(const auto first, first_in(frame));
+    if (first <= at) return item;
+    return flawed(at, first, {DamageClass::kDamage, "a fragment without its beginning", std::nullopt});
   }
   const Position end = wire().frame_end(at);
-  if (item->end <= end) return item;
-  auto told = exit_of(frame);
-  if (!told) return std::move(told).error();
-  if (*told == item->end) return item;
+  if (item.end <= end) return item;
+  ASSIGN_OR_RETURN(const auto told, exit_of(frame));
+  if (told == item.end) return item;
   return flawed(at, end, {DamageClass::kDamage, "a fragment without its end", std::nullopt});
 }
 
 Result<Position> ItemReader::first_in(Position frame) {
   if (frame <= wire().origin) return wire().first_in(frame);
-  auto led = is_led(frame);
-  if (!led) return std::move(led).error();
-  if (*led) return frame;
-  auto end = exit_of(frame - kFrameSize);
-  if (!end) return end;
-  return std::max(frame, *end);
+  ASSIGN_OR_RETURN(const auto led, is_led(frame));
+  if (led) return frame;
+  ASSIGN_OR_RETURN(const auto end, exit_of(frame - kFrameSize));
+  return std::max(frame, end);
 }
 
 // Returns whether a valid fragment is at the begin of the frame; then no fragment crosses into it.
 Result<bool> ItemReader::is_led(Position frame) {
-  auto bytes = frames_.largest_fragment(frame);
-  if (!bytes) return std::move(bytes).error();
-  return is_sound(*bytes, wire());
+  ASSIGN_OR_RETURN(const auto bytes, frames_.largest_fragment(frame));
+  return is_sound(bytes, wire());
 }
 
 Result<Position> ItemReader::exit_of(Position frame) {
@@ -96,9 +90,8 @@ Result<Position> ItemReader::exit_of(Position frame) {
   const Position end = std::min(wire().frame_end(frame), size());
   Position at = wire().first_in(frame);
   while (at < end) {
-    auto item = looking_->read(at);
-    if (!item) return std::move(item).error();
-    at = item->end;
+    ASSIGN_OR_RETURN(const auto item, looking_->read(at));
+    at = item.end;
   }
   exit_ = Exit{frame, at};
   return at;
@@ -113,9 +106,8 @@ Result<std::optional<Item>> ItemReader::read_crossing(Position at) {
   if (!bytes) return std::move(bytes).error();
   const Parsed parsed = parse_fragment(*bytes, at, wire());
   if (parsed.verdict != Verdict::kSound || parsed.fragment.end() <= end || !parsed.fragment.is_data()) return none;
-  auto led = is_led(end);
-  if (!led) return std::move(led).error();
-  if (*led) return none;
+  ASSIGN_OR_RETURN(const auto led, is_led(end));
+  if (led) return none;
   // Read again: is_led() may have overwritten the bytes.
   bytes = frames_.largest_fragment(at);
   if (!bytes) return std::move(bytes).error();
@@ -126,62 +118,57 @@ Result<const SoundPlaces*> ItemReader::places(Position at) {
   const Position frame = wire().frame_begin(at);
   if (searched_ && searched_->frame == frame) return &searched_->places;
   const Position end = std::min(wire().frame_end(frame), size());
-  auto bytes = read_up_to(*source_, frame, 2 * kFrameSize);
-  if (!bytes) return std::move(bytes).error();
-  if (bytes->size() < end - frame) {
-    return Error{Code::kChanged, frame + bytes->size(), "the file is shorter than when it was opened"};
+  ASSIGN_OR_RETURN(const auto bytes, read_up_to(*source_, frame, 2 * kFrameSize));
+  if (bytes.size() < end - frame) {
+    return Error{Code::kChanged, frame + bytes.size(), "the file is shorter than when it was opened"};
   }
   const auto there = static_cast<std::size_t>(end - frame);
-  const Bytes behind = bytes->view().subspan(there);
+  const Bytes behind = bytes.view().subspan(there);
   const bool may_cross = !behind.empty() && !is_sound(behind, wire());
-  const Bytes seen = bytes->view().first(may_cross ? bytes->size() : there);
+  const Bytes seen = bytes.view().first(may_cross ? bytes.size() : there);
   searched_.emplace(Searched{frame, SoundPlaces(seen, there, may_cross, wire(), session_.may_begin)});
   return &searched_->places;
 }
 
 // Returns where the log continues after damage, in the same frame.
 Result<std::optional<Position>> ItemReader::search(Position from) {
-  auto found = places(from);
-  if (!found) return std::move(found).error();
+  ASSIGN_OR_RETURN(const auto found, places(from));
   const Position frame = wire().frame_begin(from);
-  const auto place = (*found)->next(static_cast<std::size_t>(from - frame));
+  const auto place = found->next(static_cast<std::size_t>(from - frame));
   return place ? std::optional(frame + *place) : std::nullopt;
 }
 
 Result<Item> ItemReader::read(Position at) {
-  auto rest = frames_.rest_of_frame(at);
-  if (!rest) return std::move(rest).error();
-  const Position end = at + rest->size();
+  ASSIGN_OR_RETURN(const auto rest, frames_.rest_of_frame(at));
+  const Position end = at + rest.size();
   const Position home_end = wire().frame_end(at);
   const bool is_trailer = home_end - at < kHeaderSize;
-  if (is_trailer && leading_zeros(*rest) == rest->size()) return skipped(at, end);
+  if (is_trailer && leading_zeros(rest) == rest.size()) return skipped(at, end);
 
-  const Parsed parsed = parse_fragment(*rest, at, wire());
+  const Parsed parsed = parse_fragment(rest, at, wire());
   if (is_trailer || parsed.verdict == Verdict::kTooLong) {
-    auto crossing = read_crossing(at);
-    if (!crossing) return std::move(crossing).error();
-    if (*crossing) return std::move(**crossing);
+    ASSIGN_OR_RETURN(auto crossing, read_crossing(at));
+    if (crossing) return std::move(*crossing);
     if (is_trailer) return skipped(at, end);
   }
   switch (parsed.verdict) {
     case Verdict::kSound: return read_sound(parsed);
-    case Verdict::kFiller: return read_filling(parsed, *rest);
+    case Verdict::kFiller: return read_filling(parsed, rest);
     case Verdict::kShort:
-      if (is_slack(*rest)) return skipped(at, end);
-      if (end == home_end) return read_bad(parsed, *rest);
-      return read_unfinished(parsed, *rest);
+      if (is_slack(rest)) return skipped(at, end);
+      if (end == home_end) return read_bad(parsed, rest);
+      return read_unfinished(parsed, rest);
     case Verdict::kTooLong:
-    case Verdict::kBadChecksum: return read_bad(parsed, *rest);
+    case Verdict::kBadChecksum: return read_bad(parsed, rest);
   }
   return skipped(at, end);
 }
 
 Result<Position> ItemReader::behind_hole(Position at) {
   if (at >= size() || at != wire().frame_begin(at)) return at;
-  auto frame = frames_.rest_of_frame(at);
-  if (!frame) return std::move(frame).error();
-  auto data = recordfs::behind_hole(*source_, at + frame->size(), *frame);
-  if (!data || *data == at + frame->size()) return data ? Result<Position>(at) : data;
+  ASSIGN_OR_RETURN(const auto frame, frames_.rest_of_frame(at));
+  auto data = recordfs::behind_hole(*source_, at + frame.size(), frame);
+  if (!data || *data == at + frame.size()) return data ? Result<Position>(at) : data;
   return *data == size() ? size() : wire().frame_begin(*data);
 }
 
@@ -228,9 +215,8 @@ Result<Item> ItemReader::read_filling(const Parsed& parsed, Bytes rest) {
     if (!stale) return std::move(stale).error();
     return flawed(begin, end, {DamageClass::kStale, "left from an earlier use of the file", std::nullopt});
   }
-  auto found = search(begin + 1);
-  if (!found) return std::move(found).error();
-  return flawed(begin, found->value_or(end),
+  ASSIGN_OR_RETURN(const auto found, search(begin + 1));
+  return flawed(begin, found.value_or(end),
                 {DamageClass::kDamage, "filling with bytes in it that are no fragment", std::nullopt});
 }
 
@@ -242,11 +228,10 @@ Result<Item> ItemReader::read_bad(const Parsed& parsed, Bytes rest) {
   const Fragment& fragment = parsed.fragment;
   const Position begin = fragment.begin;
   const std::uint64_t room = wire().frame_end(begin) - begin;
-  auto found_places = places(begin);
-  if (!found_places) return std::move(found_places).error();
+  ASSIGN_OR_RETURN(const auto found_places, places(begin));
   const Position frame = wire().frame_begin(begin);
   const auto offset = static_cast<std::size_t>(begin - frame);
-  if (const auto size = (*found_places)->size_by_checksum(offset, kFrameSize)) {
+  if (const auto size = found_places->size_by_checksum(offset, kFrameSize)) {
     return read_until(parsed, rest, *size, {DamageClass::kDamage, "a fragment whose length is wrong", lost(fragment)});
   }
   const StatedSizes stated = stated_sizes(fragment);
@@ -266,9 +251,8 @@ Result<Item> ItemReader::read_bad(const Parsed& parsed, Bytes rest) {
     flaw = {DamageClass::kDamage, "a fragment whose length is wrong", lost(fragment)};
     return read_until(parsed, rest, *matched, std::move(flaw));
   }
-  auto found = search(begin + 1);
-  if (!found) return std::move(found).error();
-  const Position end = found->value_or(begin + rest.size());
+  ASSIGN_OR_RETURN(const auto found, search(begin + 1));
+  const Position end = found.value_or(begin + rest.size());
   return read_until(parsed, rest, static_cast<std::size_t>(end - begin), std::move(flaw));
 }
 
@@ -276,9 +260,8 @@ Result<Item> ItemReader::read_bad(const Parsed& parsed, Bytes rest) {
 Result<Item> ItemReader::read_until(const Parsed& parsed, Bytes rest, std::size_t size, Flaw flaw) {
   const Position begin = parsed.fragment.begin;
   const Bytes behind = rest.subspan(size);
-  auto stale = stale_follows(is_sound(behind, wire()) ? behind : Bytes{}, begin + rest.size());
-  if (!stale) return std::move(stale).error();
-  if (*stale) flaw = {DamageClass::kStale, "left from an earlier use of the file", std::nullopt};
+  ASSIGN_OR_RETURN(const auto stale, stale_follows(is_sound(behind, wire()) ? behind : Bytes{}, begin + rest.size()));
+  if (stale) flaw = {DamageClass::kStale, "left from an earlier use of the file", std::nullopt};
   return flawed(begin, begin + size, std::move(flaw));
 }
 
@@ -303,9 +286,8 @@ Result<bool> ItemReader::stale_follows(Bytes behind, Position end) {
   if (!behind.empty()) {
     parsed = parse_fragment(behind, 0, wire());
   } else if (end < size()) {
-    auto frame = read_up_to(*source_, end, kFrameSize);
-    if (!frame) return std::move(frame).error();
-    parsed = parse_fragment(frame->view(), end, wire());
+    ASSIGN_OR_RETURN(const auto frame, read_up_to(*source_, end, kFrameSize));
+    parsed = parse_fragment(frame.view(), end, wire());
   }
   return parsed.verdict == Verdict::kSound && session_.is_stale(parsed.fragment);
 }

@@ -15,9 +15,8 @@ PartsChunk::PartsChunk(std::shared_ptr<const Source> source, const Wire& wire, L
     : Chunk(std::move(layout)), source_(std::move(source)), wire_(wire), parts_(std::move(parts)) {}
 
 Result<Slice> PartsChunk::read(std::uint64_t offset, std::uint64_t length) const {
-  auto bytes = Buffer::allocate(static_cast<std::size_t>(length));
-  if (!bytes) return std::move(bytes).error();
-  MutableBytes out = bytes->span();
+  ASSIGN_OR_RETURN(auto bytes, Buffer::allocate(static_cast<std::size_t>(length)));
+  MutableBytes out = bytes.span();
   FrameReader frames(*source_, wire_);
   auto part = std::ranges::upper_bound(parts_, offset, {}, &Part::offset);
   if (part != parts_.begin()) --part;
@@ -39,7 +38,7 @@ Result<Slice> PartsChunk::read(std::uint64_t offset, std::uint64_t length) const
     out = out.subspan(taken.size());
     offset += taken.size();
   }
-  return owned(std::move(*bytes));
+  return owned(std::move(bytes));
 }
 
 std::uint64_t PartsChunk::memory() const {

@@ -85,9 +85,8 @@ Result<ChunkInfo> TableContainer::describe(const Piece& piece, ChunkKey key) con
   chunk.detail[kKindDetail] = static_cast<std::uint64_t>(piece.kind);
   chunk.codec = to_string(CodecId::kNone);
   if (piece.kind != Kind::kFooter) {
-    auto codec = codec_of(*source_, piece.place(), survey_.dialect_of(piece.begin, piece.kind));
-    if (!codec) return std::move(codec).error();
-    chunk.codec = *codec;
+    ASSIGN_OR_RETURN(const auto codec, codec_of(*source_, piece.place(), survey_.dialect_of(piece.begin, piece.kind)));
+    chunk.codec = codec;
     chunk.stored_size = chunk.detail[kSizeDetail] = piece.place().size;
   }
   if (has_records(piece.kind)) {
@@ -107,9 +106,8 @@ Result<Step> TableContainer::scan(ChunkKey at) const {
 Result<std::optional<DamagedRegion>> TableContainer::region_between(Position begin, Position end) const {
   constexpr std::uint64_t kMostFilling = 64 << 10;
   if (end - begin <= kMostFilling) {
-    auto bytes = read_exactly(*source_, begin, end - begin);
-    if (!bytes) return std::move(bytes).error();
-    if (std::ranges::all_of(bytes->view(), [](std::byte byte) { return byte == std::byte{0}; })) {
+    ASSIGN_OR_RETURN(const auto bytes, read_exactly(*source_, begin, end - begin));
+    if (std::ranges::all_of(bytes.view(), [](std::byte byte) { return byte == std::byte{0}; })) {
       return std::optional<DamagedRegion>{};
     }
   }
@@ -125,13 +123,11 @@ Result<Step> TableContainer::scan_pieces(Position at, const std::vector<Piece>& 
     return step;
   }
   if (piece->begin > at) {
-    auto region = region_between(at, piece->begin);
-    if (!region) return std::move(region).error();
-    if (*region) step.damage.push_back(std::move(**region));
+    ASSIGN_OR_RETURN(auto region, region_between(at, piece->begin));
+    if (region) step.damage.push_back(std::move(*region));
   }
-  auto chunk = describe(*piece, {piece->begin, 0});
-  if (!chunk) return std::move(chunk).error();
-  step.chunk = *chunk;
+  ASSIGN_OR_RETURN(const auto chunk, describe(*piece, {piece->begin, 0}));
+  step.chunk = chunk;
   if (piece->end() < source_->size()) step.next = ChunkKey{piece->end(), 0};
   return step;
 }
@@ -172,38 +168,33 @@ Result<Step> TableContainer::search_end(ChunkKey at, Position end) const {
   Limits limits = limits_;
   const bool is_crc = survey_.dialect.checksum == Checksum::kCrc32c;
   limits.stored_chunk = std::min(limits.stored_chunk, is_crc ? kMostSearched - kTrailerSize : kMostHashed);
-  auto found = find_end(*source_, at.position, end, search_of(at.state), limits_.scan_bytes, survey_.dialect, limits);
-  if (!found) return std::move(found).error();
-  if (found->place) return found_block({at.position, kKnown | found->place->size}, *found->place);
-  const bool is_through = found->search.searched >= std::min(end - at.position, limits.stored_chunk + kTrailerSize);
-  return Step{{}, {}, ChunkKey{at.position, is_through ? kBehind : state_of(found->search)}};
+  ASSIGN_OR_RETURN(const auto found, find_end(*source_, at.position, end, search_of(at.state), limits_.scan_bytes,
+                                              survey_.dialect, limits));
+  if (found.place) return found_block({at.position, kKnown | found.place->size}, *found.place);
+  const bool is_through = found.search.searched >= std::min(end - at.position, limits.stored_chunk + kTrailerSize);
+  return Step{{}, {}, ChunkKey{at.position, is_through ? kBehind : state_of(found.search)}};
 }
 
 // Returns how many windows from `begin` on are part of a hole and can be skipped. No run of zeros as long as a window
 // has a CRC that is stored as zeros.
 Result<std::uint64_t> TableContainer::windows_in_hole(Position begin, Position end) const {
   constexpr std::uint64_t kSeen = 4096;
-  auto seen = read_up_to(*source_, begin, std::min(kSeen, end - begin));
-  if (!seen) return std::move(seen).error();
-  auto data = behind_hole(*source_, begin + seen->size(), seen->view());
-  if (!data) return std::move(data).error();
-  const std::uint64_t hole = std::min(*data, end) - begin;
+  ASSIGN_OR_RETURN(const auto seen, read_up_to(*source_, begin, std::min(kSeen, end - begin)));
+  ASSIGN_OR_RETURN(const auto data, behind_hole(*source_, begin + seen.size(), seen.view()));
+  const std::uint64_t hole = std::min(data, end) - begin;
   return hole < kResyncWindow ? 0 : (hole - kResyncWindow) / kResyncStride + 1;
 }
 
 Result<Step> TableContainer::search_behind(ChunkKey at, Position end) const {
   const std::uint64_t passed = (at.state & ~kMode) + 1;
   if (passed >= end - at.position || !can_find_behind_damage(survey_.dialect)) return rest_is_lost(at.position);
-  auto in_hole = windows_in_hole(at.position + passed, end);
-  if (!in_hole) return std::move(in_hole).error();
-  if (*in_hole > 0) return Step{{}, {}, ChunkKey{at.position, at.state + *in_hole * kResyncStride}};
-  auto found = find_block(*source_, at.position + passed, end, survey_.dialect, limits_);
-  if (!found) return std::move(found).error();
-  if (*found) {
-    auto step = found_block({(*found)->begin, kKnown | (*found)->size}, **found);
-    if (!step) return step;
+  ASSIGN_OR_RETURN(const auto in_hole, windows_in_hole(at.position + passed, end));
+  if (in_hole > 0) return Step{{}, {}, ChunkKey{at.position, at.state + in_hole * kResyncStride}};
+  ASSIGN_OR_RETURN(const auto found, find_block(*source_, at.position + passed, end, survey_.dialect, limits_));
+  if (found) {
+    ASSIGN_OR_RETURN(auto step, found_block({found->begin, kKnown | found->size}, *found));
     const Error why{Code::kDamage, at.position, "no sound block begins here"};
-    step->damage.insert(step->damage.begin(), region_of(at.position, (*found)->begin, why));
+    step.damage.insert(step.damage.begin(), region_of(at.position, found->begin, why));
     return step;
   }
   if (end - at.position - passed <= kResyncWindow) return rest_is_lost(at.position);
@@ -221,14 +212,13 @@ Result<Kind> TableContainer::kind_of_found(const BlockPlace& place) const {
 Result<Step> TableContainer::found_block(ChunkKey key, const BlockPlace& place) const {
   const Position file_end = source_->size();
   if (!fits(place, salvaged_end())) return Error{Code::kChanged, place.begin, "the block is no longer there"};
-  auto kind = kind_of_found(place);
-  if (!kind) return std::move(kind).error();
-  auto chunk = describe({place.begin, static_cast<std::uint32_t>(place.size + kTrailerSize), *kind}, key);
-  if (!chunk) return std::move(chunk).error();
+  ASSIGN_OR_RETURN(const auto kind, kind_of_found(place));
+  ASSIGN_OR_RETURN(const auto chunk,
+                   describe({place.begin, static_cast<std::uint32_t>(place.size + kTrailerSize), kind}, key));
   Step step;
-  step.chunk = *chunk;
-  if (chunk->end < file_end) {
-    step.next = ChunkKey{chunk->end, 0};
+  step.chunk = chunk;
+  if (chunk.end < file_end) {
+    step.next = ChunkKey{chunk.end, 0};
   } else {
     // The file was cut off after a block. No byte represents the lost part, so the last byte of the file does.
     step.damage.push_back(region_of(file_end - 1, file_end, *survey_.flaw));
@@ -240,9 +230,8 @@ Result<std::optional<ChunkInfo>> TableContainer::locate(Position at) const {
   const auto& pieces = survey_.pieces;
   const auto behind = std::ranges::upper_bound(pieces, at, {}, &Piece::begin);
   if (behind == pieces.begin() || (behind - 1)->end() <= at) return std::optional<ChunkInfo>{};
-  auto chunk = describe(*(behind - 1), {(behind - 1)->begin, 0});
-  if (!chunk) return std::move(chunk).error();
-  return std::optional<ChunkInfo>(*chunk);
+  ASSIGN_OR_RETURN(const auto chunk, describe(*(behind - 1), {(behind - 1)->begin, 0}));
+  return std::optional<ChunkInfo>(chunk);
 }
 
 Dialect TableContainer::dialect_of(const ChunkInfo& chunk) const {
@@ -252,22 +241,19 @@ Dialect TableContainer::dialect_of(const ChunkInfo& chunk) const {
 Result<Layout> TableContainer::layout(const ChunkInfo& chunk) const {
   if (kind_of(chunk) == Kind::kFooter) return Layout();
   const Dialect dialect = dialect_of(chunk);
-  auto content = read_block(*source_, place_of(chunk), dialect, limits_);
-  if (!content) return std::move(content).error();
+  ASSIGN_OR_RETURN(const auto content, read_block(*source_, place_of(chunk), dialect, limits_));
   if (!has_records(kind_of(chunk))) return Layout();
-  return layout_records(content->view(), chunk.begin, dialect, limits_);
+  return layout_records(content.view(), chunk.begin, dialect, limits_);
 }
 
 Result<std::shared_ptr<const Chunk>> TableContainer::decode(const ChunkInfo& chunk) const {
   if (!has_records(kind_of(chunk))) {
-    auto none = layout(chunk);
-    if (!none) return std::move(none).error();
-    return std::shared_ptr<const Chunk>(std::make_shared<BufferChunk>(Buffer(), std::move(*none)));
+    ASSIGN_OR_RETURN(auto none, layout(chunk));
+    return std::shared_ptr<const Chunk>(std::make_shared<BufferChunk>(Buffer(), std::move(none)));
   }
   const Dialect dialect = dialect_of(chunk);
-  auto content = read_block(*source_, place_of(chunk), dialect, limits_);
-  if (!content) return std::move(content).error();
-  return decode_records(content->view(), chunk.begin, dialect, limits_);
+  ASSIGN_OR_RETURN(const auto content, read_block(*source_, place_of(chunk), dialect, limits_));
+  return decode_records(content.view(), chunk.begin, dialect, limits_);
 }
 
 Result<std::vector<Attribute>> TableContainer::attributes(const ChunkInfo*) const {
@@ -275,9 +261,8 @@ Result<std::vector<Attribute>> TableContainer::attributes(const ChunkInfo*) cons
   if (!survey_.properties) return attributes;
   Limits limits = limits_;
   limits.decoded_chunk = limits_.metadata_bytes;
-  auto content = read_block(*source_, *survey_.properties, survey_.dialect, limits);
-  if (!content) return std::move(content).error();
-  const auto extents = split_content(content->view(), survey_.dialect.is_rocksdb);
+  ASSIGN_OR_RETURN(const auto content, read_block(*source_, *survey_.properties, survey_.dialect, limits));
+  const auto extents = split_content(content.view(), survey_.dialect.is_rocksdb);
   if (!extents) return Error{Code::kDamage, survey_.properties->begin, "the properties are no block of entries"};
   EntryReader reader(*extents);
   KeyBuilder keys;

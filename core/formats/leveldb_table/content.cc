@@ -63,47 +63,44 @@ KeyChangeKind kind_of(std::uint8_t type) {
 }  // namespace
 
 Result<Parts> parts_of(Bytes record, bool has_database_keys) {
-  const auto content = content_of(record, has_database_keys);
-  if (!content) return content.error();
+  ASSIGN_OR_RETURN(const auto content, content_of(record, has_database_keys));
   Parts parts;
-  parts.push_back(slice(record, "key", content->key));
-  if (content->tag) {
-    parts.push_back(text("sequence", fmt::format("{}\n", content->tag->sequence)));
-    parts.push_back(text("type", name_of(content->tag->type) + "\n"));
+  parts.push_back(slice(record, "key", content.key));
+  if (content.tag) {
+    parts.push_back(text("sequence", fmt::format("{}\n", content.tag->sequence)));
+    parts.push_back(text("type", name_of(content.tag->type) + "\n"));
   }
-  if (content->has_value()) parts.push_back(slice(record, "value", content->value));
+  if (content.has_value()) parts.push_back(slice(record, "value", content.value));
   return parts;
 }
 
 Result<Value> value_of(Bytes record, bool has_database_keys) {
-  const auto content = content_of(record, has_database_keys);
-  if (!content) return content.error();
+  ASSIGN_OR_RETURN(const auto content, content_of(record, has_database_keys));
   Value::Object members;
   const auto add = [&members](std::string_view name, auto is) {
     Member& member = members.emplace_back();
     member.name = name;
     member.value.is = std::move(is);
   };
-  add("key", content->key);
-  if (content->tag) {
-    add("sequence", content->tag->sequence);
-    add("type", name_of(content->tag->type));
+  add("key", content.key);
+  if (content.tag) {
+    add("sequence", content.tag->sequence);
+    add("type", name_of(content.tag->type));
   }
-  if (content->has_value()) add("value", content->value);
+  if (content.has_value()) add("value", content.value);
   Value value;
   value.is = std::move(members);
   return value;
 }
 
 Result<void> change_of(Bytes record, bool has_database_keys, std::uint32_t family, const TakeKeyChange& take) {
-  const auto content = content_of(record, has_database_keys);
-  if (!content) return content.error();
-  KeyChange change{.family = family, .key = content->key, .value = extent_in(record, content->value)};
-  if (content->tag) {
-    change.kind = kind_of(content->tag->type);
-    change.sequence = content->tag->sequence;
+  ASSIGN_OR_RETURN(const auto content, content_of(record, has_database_keys));
+  KeyChange change{.family = family, .key = content.key, .value = extent_in(record, content.value)};
+  if (content.tag) {
+    change.kind = kind_of(content.tag->type);
+    change.sequence = content.tag->sequence;
   }
-  if (change.kind == KeyChangeKind::kDeleteRange) change.end = content->value;
+  if (change.kind == KeyChangeKind::kDeleteRange) change.end = content.value;
   take(change);
   return {};
 }

@@ -13,10 +13,9 @@ Result<int> probe(const Source& source, std::string_view file_name, ProbeDepth d
 }
 
 Result<std::unique_ptr<Container>> open(std::shared_ptr<const Source> source, const Limits& limits) {
-  auto found = survey(*source, limits);
-  if (!found) return std::move(found).error();
-  if (!*found) return Error{Code::kNoContainer, 0, "neither the footer of a table nor a sound first block"};
-  return std::unique_ptr<Container>(std::make_unique<TableContainer>(std::move(source), limits, std::move(**found)));
+  ASSIGN_OR_RETURN(auto found, survey(*source, limits));
+  if (!found) return Error{Code::kNoContainer, 0, "neither the footer of a table nor a sound first block"};
+  return std::unique_ptr<Container>(std::make_unique<TableContainer>(std::move(source), limits, std::move(*found)));
 }
 
 }  // namespace

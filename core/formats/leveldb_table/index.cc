@@ -118,7 +118,7 @@ class IndexReader {
   }
 
   Result<Index> run(const BlockPlace& top) {
-    if (auto read = read_level(top, form_.has_two_levels); !read) return std::move(read).error();
+    TRY(read_level(top, form_.has_two_levels));
     std::ranges::sort(index_.pieces, {}, &Piece::begin);
     for (std::size_t i = 1; i < index_.pieces.size(); ++i) {
       if (index_.pieces[i].begin < index_.pieces[i - 1].end()) {
@@ -136,11 +136,10 @@ class IndexReader {
   Result<void> read_level(const BlockPlace& place, bool has_partitions) {
     const auto piece = piece_of(place, Kind::kIndex, end_);
     if (!piece) return no_list(place.begin, "the index");
-    auto content = read_block(source_, place, dialect_, limits_);
-    if (!content) return std::move(content).error();
-    limits_.decoded_chunk -= content->size();
+    ASSIGN_OR_RETURN(const auto content, read_block(source_, place, dialect_, limits_));
+    limits_.decoded_chunk -= content.size();
     index_.pieces.push_back(*piece);
-    const auto extents = split_content(content->view(), dialect_.is_rocksdb);
+    const auto extents = split_content(content.view(), dialect_.is_rocksdb);
     if (!extents) return no_list(place.begin, "the index");
     PlaceReader places(*extents, form_);
     KeyBuilder keys;
@@ -148,7 +147,7 @@ class IndexReader {
       const auto found = places.next();
       if (!found) return no_list(place.begin, "the index");
       if (!is_index_key_of_database(keys.key(places.entry()))) index_.has_database_keys = false;
-      if (auto taken = take(*found, place.begin, has_partitions); !taken) return taken;
+      TRY(take(*found, place.begin, has_partitions));
     }
     return {};
   }
@@ -206,10 +205,9 @@ std::string_view to_string(Kind kind) {
 
 Result<MetaBlocks> read_meta_index(const Source& source, const BlockPlace& place, const Dialect& dialect, Position end,
                                    const Limits& limits) {
-  auto content = read_block(source, place, dialect, limits);
-  if (!content) return std::move(content).error();
+  ASSIGN_OR_RETURN(const auto content, read_block(source, place, dialect, limits));
   MetaBlocks found;
-  const bool is_list = for_each(content->view(), dialect, [&](Bytes key, Bytes value) {
+  const bool is_list = for_each(content.view(), dialect, [&](Bytes key, Bytes value) {
     Cursor cursor(value);
     const BlockPlace named = read_place(cursor);
     const auto piece = piece_of(named, kind_of(as_text(key)), end);
@@ -223,10 +221,9 @@ Result<MetaBlocks> read_meta_index(const Source& source, const BlockPlace& place
 
 Result<Properties> read_properties(const Source& source, const BlockPlace& place, const Dialect& dialect,
                                    const Limits& limits) {
-  auto content = read_block(source, place, dialect, limits);
-  if (!content) return std::move(content).error();
+  ASSIGN_OR_RETURN(const auto content, read_block(source, place, dialect, limits));
   Properties found;
-  for_each(content->view(), dialect, [&](Bytes key, Bytes value) {
+  for_each(content.view(), dialect, [&](Bytes key, Bytes value) {
     Cursor cursor(value);
     if (as_text(key) == "rocksdb.block.based.table.index.type") {
       const std::uint32_t type = cursor.u32_le();
@@ -279,9 +276,8 @@ Result<std::vector<Piece>> read_filter_index(const Source& source, const BlockPl
   const Error flaw = no_list(place.begin, "the index of the filter's parts");
   Limits small = limits;
   small.decoded_chunk = std::min(limits.decoded_chunk, limits.stored_chunk);
-  auto content = read_block(source, place, dialect, small);
-  if (!content) return std::move(content).error();
-  const auto extents = split_content(content->view(), dialect.is_rocksdb);
+  ASSIGN_OR_RETURN(const auto content, read_block(source, place, dialect, small));
+  const auto extents = split_content(content.view(), dialect.is_rocksdb);
   if (!extents) return flaw;
   std::vector<Piece> parts;
   PlaceReader places(*extents, {.is_delta_encoded = form.is_delta_encoded});

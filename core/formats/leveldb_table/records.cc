@@ -73,12 +73,11 @@ void for_each(const Extents& extents, const Take& take) {
 }  // namespace
 
 Result<Layout> layout_records(Bytes content, Position begin, const Dialect& dialect, const Limits& limits) {
-  const auto extents = split(content, begin, dialect);
-  if (!extents) return extents.error();
+  ASSIGN_OR_RETURN(const auto extents, split(content, begin, dialect));
   Layout layout;
   const Error failure{Code::kDamage, begin, "an entry of the block does not fit it, or shares more than there is"};
   std::optional<Error> refusal;
-  for_each(*extents, [&](const std::optional<Entry>& entry) {
+  for_each(extents, [&](const std::optional<Entry>& entry) {
     const std::uint64_t size = entry ? record_size(*entry) : kFailedSize;
     if (layout.records() == limits.records_per_chunk) {
       refusal = {Code::kLimit, begin, fmt::format("the block has more than {} entries", limits.records_per_chunk)};
@@ -98,16 +97,14 @@ Result<Layout> layout_records(Bytes content, Position begin, const Dialect& dial
 
 Result<std::shared_ptr<const Chunk>> decode_records(Bytes content, Position begin, const Dialect& dialect,
                                                     const Limits& limits) {
-  auto layout = layout_records(content, begin, dialect, limits);
-  if (!layout) return std::move(layout).error();
-  auto payload = Buffer::allocate(static_cast<std::size_t>(layout->end()));
-  if (!payload) return std::move(payload).error();
-  RecordWriter writer(payload->span());
+  ASSIGN_OR_RETURN(auto layout, layout_records(content, begin, dialect, limits));
+  ASSIGN_OR_RETURN(auto payload, Buffer::allocate(static_cast<std::size_t>(layout.end())));
+  RecordWriter writer(payload.span());
   for_each(*split(content, begin, dialect), [&](const std::optional<Entry>& entry) {
     entry ? writer.add(*entry) : writer.add_failed();
     return true;
   });
-  return std::shared_ptr<const Chunk>(std::make_shared<BufferChunk>(std::move(*payload), std::move(*layout)));
+  return std::shared_ptr<const Chunk>(std::make_shared<BufferChunk>(std::move(payload), std::move(layout)));
 }
 
 std::optional<Record> parse_record(Bytes record) {

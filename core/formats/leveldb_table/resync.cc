@@ -112,27 +112,24 @@ Result<bool> is_block(const Source& source, const BlockPlace& place, const Diale
   auto content = read_block(source, place, dialect, limits);
   if (!content && is_permanent(content.error().code)) return false;
   if (!content) return std::move(content).error();
-  auto kind = kind_of_block(source, place, dialect, limits);
-  if (!kind) return std::move(kind).error();
-  return *kind != Kind::kFilter;
+  ASSIGN_OR_RETURN(const auto kind, kind_of_block(source, place, dialect, limits));
+  return kind != Kind::kFilter;
 }
 
 }  // namespace
 
 Result<std::optional<BlockPlace>> find_block(const Source& source, Position begin, Position end, const Dialect& dialect,
                                              const Limits& limits) {
-  auto bytes = read_up_to(source, begin, std::min(kResyncWindow, end - begin));
-  if (!bytes) return std::move(bytes).error();
-  const Bytes window = bytes->view();
+  ASSIGN_OR_RETURN(const auto bytes, read_up_to(source, begin, std::min(kResyncWindow, end - begin)));
+  const Bytes window = bytes.view();
   const Ends ends(window);
   Keys keys;
   for (std::size_t at = 0; at < window.size(); ++at) {
     for (const End& found : ends.with(keys.start_key())) {
       if (found.type_at <= at) continue;
       const BlockPlace place{begin + at, found.type_at - at};
-      auto is_there = is_block(source, place, dialect, limits);
-      if (!is_there) return std::move(is_there).error();
-      if (*is_there) return std::optional<BlockPlace>(place);
+      ASSIGN_OR_RETURN(const auto is_there, is_block(source, place, dialect, limits));
+      if (is_there) return std::optional<BlockPlace>(place);
     }
     keys.pass(window[at]);
   }

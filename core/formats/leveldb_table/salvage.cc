@@ -91,9 +91,8 @@ Result<bool> another_follows(const Source& source, const BlockPlace& place, Posi
   constexpr std::uint64_t kLongest = 64 << 10;
   const Position behind = place.begin + place.size + kTrailerSize;
   if (!is_searchable(dialect) || behind >= end) return false;
-  auto found = find_end(source, behind, end, {}, kLongest, dialect, limits);
-  if (!found) return std::move(found).error();
-  return found->place.has_value();
+  ASSIGN_OR_RETURN(const auto found, find_end(source, behind, end, {}, kLongest, dialect, limits));
+  return found.place.has_value();
 }
 
 // Returns whether the entries name blocks before `begin`: one of the first must be valid, or end where a valid one
@@ -131,18 +130,17 @@ Result<Found> find_end(const Source& source, Position begin, Position end, EndSe
   const std::uint64_t until = std::min(most, from.searched + std::min(bytes, most));
   Beginnings beginnings(dialect, begin, from.crc);
   for (Position at = begin; dialect.checksum != Checksum::kCrc32c && at < begin + from.searched;) {
-    auto piece = read_up_to(source, at, std::min(begin + from.searched - at, kPiece));
-    if (!piece) return std::move(piece).error();
-    if (piece->size() == 0) break;
-    beginnings.begin_behind(piece->view());
-    at += piece->size();
+    ASSIGN_OR_RETURN(const auto piece, read_up_to(source, at, std::min(begin + from.searched - at, kPiece)));
+    if (piece.size() == 0) break;
+    beginnings.begin_behind(piece.view());
+    at += piece.size();
   }
   while (from.searched < until) {
     // Each byte is read together with the checksum that would follow it.
     const std::uint64_t size = std::min(until - from.searched, kPiece);
-    auto piece = read_up_to(source, begin + from.searched, std::min(size + kChecksumSize, most - from.searched));
-    if (!piece) return std::move(piece).error();
-    const Bytes seen = piece->view();
+    ASSIGN_OR_RETURN(const auto piece,
+                     read_up_to(source, begin + from.searched, std::min(size + kChecksumSize, most - from.searched)));
+    const Bytes seen = piece.view();
     if (seen.size() <= kChecksumSize) {
       from.searched = until;
       break;
@@ -154,9 +152,8 @@ Result<Found> find_end(const Source& source, Position begin, Position end, EndSe
       if (!may_end) continue;
       if (Cursor(seen.subspan(i + 1, kChecksumSize)).u32_le() != beginnings.checksum()) continue;
       const BlockPlace place{begin, from.searched - 1};
-      auto is_block = block_unpacks(source, place, dialect, limits);
-      if (!is_block) return std::move(is_block).error();
-      if (*is_block) return Found{place, from};
+      ASSIGN_OR_RETURN(const auto is_block, block_unpacks(source, place, dialect, limits));
+      if (is_block) return Found{place, from};
     }
     beginnings.finish(seen.first(count));
     from.crc = beginnings.crc();
@@ -175,9 +172,8 @@ Result<Kind> kind_of_block(const Source& source, const BlockPlace& place, const 
   const auto extents = split_content(content->view(), dialect.is_rocksdb);
   if (!extents) return Kind::kFilter;
   if (extents->entries.empty() || looks_like_meta_index(content->view())) return Kind::kMetaIndex;
-  auto tells_of_blocks = is_index(source, *extents, place.begin, dialect, limits);
-  if (!tells_of_blocks) return std::move(tells_of_blocks).error();
-  if (*tells_of_blocks) return Kind::kIndex;
+  ASSIGN_OR_RETURN(const auto tells_of_blocks, is_index(source, *extents, place.begin, dialect, limits));
+  if (tells_of_blocks) return Kind::kIndex;
   EntryReader reader(*extents);
   const auto first = reader.next();
   if (first && as_text(first->suffix).starts_with("rocksdb.")) return Kind::kProperties;

@@ -47,28 +47,25 @@ Result<Buffer> read_block(const Source& source, const BlockPlace& place, const D
   if (place.size > limits.stored_chunk) {
     return Error{Code::kLimit, place.begin, fmt::format("a block of {} bytes is above the limit", place.size)};
   }
-  auto stored = read_exactly(source, place.begin, place.size + kTrailerSize);
-  if (!stored) return std::move(stored).error();
-  if (!checksum_matches(dialect, stored->view(), place.begin)) {
+  ASSIGN_OR_RETURN(auto stored, read_exactly(source, place.begin, place.size + kTrailerSize));
+  if (!checksum_matches(dialect, stored.view(), place.begin)) {
     return Error{Code::kDamage, place.begin, "the block's checksum does not match"};
   }
-  if (stored->view()[static_cast<std::size_t>(place.size)] != std::byte{0}) {
-    return unpack_block(stored->view(), place.begin, dialect, limits);
+  if (stored.view()[static_cast<std::size_t>(place.size)] != std::byte{0}) {
+    return unpack_block(stored.view(), place.begin, dialect, limits);
   }
   if (place.size > limits.decoded_chunk) {
     return Error{Code::kLimit, place.begin, fmt::format("a block of {} bytes is above the limit", place.size)};
   }
-  stored->truncate(static_cast<std::size_t>(place.size));
+  stored.truncate(static_cast<std::size_t>(place.size));
   return stored;
 }
 
 Result<std::string_view> codec_of(const Source& source, const BlockPlace& place, const Dialect& dialect) {
-  auto number = read_exactly(source, place.begin + place.size, 1);
-  if (!number) return std::move(number).error();
-  if (number->view()[0] == std::byte{0}) return to_string(CodecId::kNone);
-  auto first = read_up_to(source, place.begin, std::min<std::uint64_t>(place.size, kFirstBytes));
-  if (!first) return std::move(first).error();
-  const auto packing = packing_of(dialect, std::to_integer<std::uint8_t>(number->view()[0]), first->view());
+  ASSIGN_OR_RETURN(const auto number, read_exactly(source, place.begin + place.size, 1));
+  if (number.view()[0] == std::byte{0}) return to_string(CodecId::kNone);
+  ASSIGN_OR_RETURN(const auto first, read_up_to(source, place.begin, std::min<std::uint64_t>(place.size, kFirstBytes)));
+  const auto packing = packing_of(dialect, std::to_integer<std::uint8_t>(number.view()[0]), first.view());
   return packing ? to_string(packing->codec) : std::string_view("-");
 }
 

@@ -23,10 +23,9 @@ constexpr std::uint64_t kProbedHead = 64u << 10;
 Result<std::optional<Footer>> read_footer(const Source& source) {
   const std::uint64_t size = source.size();
   const std::uint64_t tail = std::min(size, kRocksDbFooterSize);
-  auto bytes = read_up_to(source, size - tail, tail);
-  if (!bytes) return std::move(bytes).error();
-  if (bytes->size() < tail) return std::optional<Footer>{};
-  return parse_footer(bytes->view(), size);
+  ASSIGN_OR_RETURN(const auto bytes, read_up_to(source, size - tail, tail));
+  if (bytes.size() < tail) return std::optional<Footer>{};
+  return parse_footer(bytes.view(), size);
 }
 
 // Returns the last footer in the tail of a file, even if other data follow it.
@@ -34,9 +33,8 @@ Result<std::optional<Footer>> find_footer(const Source& source) {
   auto footer = read_footer(source);
   if (!footer || *footer) return footer;
   const std::uint64_t size = std::min(source.size(), kSearchedTail);
-  auto bytes = read_up_to(source, source.size() - size, size);
-  if (!bytes) return std::move(bytes).error();
-  const Bytes tail = bytes->view();
+  ASSIGN_OR_RETURN(const auto bytes, read_up_to(source, source.size() - size, size));
+  const Bytes tail = bytes.view();
   for (std::size_t end = tail.size(); end > kFooterSize; --end) {
     auto found = parse_footer(tail.first(end), source.size() - (tail.size() - end));
     if (found && found->flaw.empty()) return std::optional(std::move(*found));
@@ -65,13 +63,11 @@ Result<std::optional<FirstBlock>> find_first_block(const Source& source, std::ui
   std::optional<FirstBlock> best;
   for (const Dialect& dialect : kGuesses) {
     const std::uint64_t searched = dialect.checksum == Checksum::kCrc32c ? most : std::min(most, kHashedHead);
-    auto found = find_end(source, 0, source.size(), {}, searched, dialect, Limits{});
-    if (!found) return std::move(found).error();
-    if (!found->place) continue;
-    auto kind = kind_of_block(source, *found->place, dialect, Limits{});
-    if (!kind) return std::move(kind).error();
-    if (*kind == Kind::kFilter) continue;
-    const FirstBlock first{dialect, *found->place};
+    ASSIGN_OR_RETURN(const auto found, find_end(source, 0, source.size(), {}, searched, dialect, Limits{}));
+    if (!found.place) continue;
+    ASSIGN_OR_RETURN(const auto kind, kind_of_block(source, *found.place, dialect, Limits{}));
+    if (kind == Kind::kFilter) continue;
+    const FirstBlock first{dialect, *found.place};
     auto content = read_block(source, first.place, dialect, Limits{});
     if (content) return std::optional(first);
     if (!is_permanent(content.error().code)) return std::move(content).error();
@@ -86,11 +82,10 @@ Result<std::optional<FirstBlock>> find_any_block(const Source& source) {
   if (!first || *first) return first;
   for (const Dialect& dialect : kGuesses) {
     if (!can_find_behind_damage(dialect)) continue;
-    auto found = find_block(source, 0, source.size(), dialect, Limits{});
-    if (!found) return std::move(found).error();
-    if (!*found) continue;
-    auto content = read_block(source, **found, dialect, Limits{});
-    if (content) return std::optional(FirstBlock{dialect, **found});
+    ASSIGN_OR_RETURN(const auto found, find_block(source, 0, source.size(), dialect, Limits{}));
+    if (!found) continue;
+    auto content = read_block(source, *found, dialect, Limits{});
+    if (content) return std::optional(FirstBlock{dialect, *found});
     if (!is_permanent(content.error().code)) return std::move(content).error();
   }
   return std::optional<FirstBlock>{};
@@ -142,7 +137,7 @@ class Surveyor {
     survey_.dialect = footer.dialect;
     survey_.footer = std::move(footer);
     // Blocks at the indexes' own places may belong to another table, or to a copy of this one.
-    if (auto told = read_shifted(); !told) return std::move(told).error();
+    TRY(read_shifted());
     auto read = survey_.shifted.empty() ? read_indexes() : elsewhere();
     if (!read) {
       if (!is_permanent(read.error().code)) return std::move(read).error();
@@ -153,7 +148,7 @@ class Surveyor {
     const Position begin = survey_.footer->begin;
     const std::uint64_t size = survey_.footer->size();
     survey_.pieces.push_back({begin, static_cast<std::uint32_t>(size), Kind::kFooter});
-    if (auto told = tell_keys(); !told) return std::move(told).error();
+    TRY(tell_keys());
     return std::move(survey_);
   }
 
@@ -164,12 +159,11 @@ class Surveyor {
     const auto shift = static_cast<std::int64_t>(footer.begin - footer.due);
     if (footer.due == 0 || shift == 0) return {};
     const ShiftedSource moved(source_, shift, footer.due + footer.size());
-    auto there = read_footer(moved);
-    if (!there) return std::move(there).error();
-    if (!*there) return {};
+    ASSIGN_OR_RETURN(auto there, read_footer(moved));
+    if (!there) return {};
     Surveyor inner(moved, limits_);
-    inner.survey_.dialect = (*there)->dialect;
-    inner.survey_.footer = std::move(*there);
+    inner.survey_.dialect = there->dialect;
+    inner.survey_.footer = std::move(there);
     if (auto read = inner.read_indexes(); !read) {
       return is_permanent(read.error().code) ? Result<void>() : std::move(read).error();
     }
@@ -187,9 +181,8 @@ class Surveyor {
     std::size_t first = 0;
     for (std::size_t behind = pieces.size(); first < behind;) {
       const std::size_t middle = first + (behind - first) / 2;
-      auto stands = block_unpacks(source_, pieces[middle].place(), inner.dialect, limits_);
-      if (!stands) return std::move(stands).error();
-      *stands ? behind = middle : first = middle + 1;
+      ASSIGN_OR_RETURN(const auto stands, block_unpacks(source_, pieces[middle].place(), inner.dialect, limits_));
+      stands ? behind = middle : first = middle + 1;
     }
     pieces.erase(pieces.begin(), pieces.begin() + static_cast<std::ptrdiff_t>(first));
     if (pieces.empty()) return {};
@@ -197,9 +190,8 @@ class Surveyor {
     survey_.shifted_dialect = inner.dialect;
     survey_.dialect.is_rocksdb = inner.dialect.is_rocksdb;
     // The bytes before may belong to another table.
-    auto other = find_first_block(source_);
-    if (!other) return std::move(other).error();
-    if (*other && dialect_differs((*other)->dialect)) survey_.dialect = (*other)->dialect;
+    ASSIGN_OR_RETURN(const auto other, find_first_block(source_));
+    if (other && dialect_differs(other->dialect)) survey_.dialect = other->dialect;
     survey_.filter = std::move(inner.filter);
     survey_.has_dictionary = inner.has_dictionary;
     survey_.has_database_keys = inner.has_database_keys;
@@ -238,10 +230,10 @@ class Surveyor {
       if (read && footer.dialect.is_rocksdb) form = read->index;
       if (!read && footer.dialect.is_rocksdb) unknown_form = std::move(read).error();
     }
-    auto index = unknown_form ? read_index_of_any_form(*place, *unknown_form)
-                              : read_index(source_, *place, survey_.dialect, form, footer.begin, limits_);
-    if (!index) return std::move(index).error();
-    take(std::move(*index), blocks);
+    ASSIGN_OR_RETURN(auto index, unknown_form
+                                     ? read_index_of_any_form(*place, *unknown_form)
+                                     : read_index(source_, *place, survey_.dialect, form, footer.begin, limits_));
+    take(std::move(index), blocks);
     return blocks.filter_index ? take_filter(*blocks.filter_index, form) : Result<void>();
   }
 
@@ -310,14 +302,12 @@ class Surveyor {
     if (data != pieces.end()) {
       first = data->place();
     } else {
-      auto found = find_any_block(source_);
-      if (!found) return std::move(found).error();
-      if (!*found) return {};
-      first = (*found)->place;
+      ASSIGN_OR_RETURN(const auto found, find_any_block(source_));
+      if (!found) return {};
+      first = found->place;
     }
-    auto is_database = has_entries_of_database(source_, first, survey_.dialect, limits_);
-    if (!is_database) return std::move(is_database).error();
-    survey_.has_database_keys = survey_.has_database_keys && *is_database;
+    ASSIGN_OR_RETURN(const auto is_database, has_entries_of_database(source_, first, survey_.dialect, limits_));
+    survey_.has_database_keys = survey_.has_database_keys && is_database;
     return {};
   }
 
@@ -345,28 +335,23 @@ Result<int> bid_for(const Source& source, std::string_view file_name, ProbeDepth
   if (searches) footer = find_footer(source);
   if (!footer) return std::move(footer).error();
   if (*footer) return kBitsOfMagic;
-  auto first = searches ? find_any_block(source) : find_first_block(source, kProbedHead);
-  if (!first) return std::move(first).error();
-  return *first ? kBitsOfChecksum : 0;
+  ASSIGN_OR_RETURN(const auto first, searches ? find_any_block(source) : find_first_block(source, kProbedHead));
+  return first ? kBitsOfChecksum : 0;
 }
 
 Result<std::optional<Survey>> survey(const Source& source, const Limits& limits) {
-  auto footer = find_footer(source);
-  if (!footer) return std::move(footer).error();
-  if (*footer) {
-    auto found = Surveyor(source, limits).run(std::move(**footer));
-    if (!found) return std::move(found).error();
-    return std::optional<Survey>(std::move(*found));
+  ASSIGN_OR_RETURN(auto footer, find_footer(source));
+  if (footer) {
+    ASSIGN_OR_RETURN(auto found, Surveyor(source, limits).run(std::move(*footer)));
+    return std::optional<Survey>(std::move(found));
   }
-  auto first = find_any_block(source);
-  if (!first) return std::move(first).error();
-  if (!*first) return std::optional<Survey>{};
+  ASSIGN_OR_RETURN(const auto first, find_any_block(source));
+  if (!first) return std::optional<Survey>{};
   Survey found;
-  found.dialect = (*first)->dialect;
+  found.dialect = first->dialect;
   found.flaw = Error{Code::kUnfinished, source.size(), "the file ends without an index and a footer"};
-  auto is_database = has_entries_of_database(source, (*first)->place, found.dialect, limits);
-  if (!is_database) return std::move(is_database).error();
-  found.has_database_keys = found.dialect.is_rocksdb || *is_database;
+  ASSIGN_OR_RETURN(const auto is_database, has_entries_of_database(source, first->place, found.dialect, limits));
+  found.has_database_keys = found.dialect.is_rocksdb || is_database;
   return std::optional<Survey>(std::move(found));
 }
 

@@ -87,20 +87,19 @@ Result<void> Stream::verify(const ChunkInfo& chunk) const {
 
 Result<std::shared_ptr<const Chunk>> Stream::decode(const ChunkInfo& chunk) const {
   if (chunk.records == 0u) return make_chunk(chunk, Buffer());
-  auto stored = read_payload(chunk);
-  if (!stored) return std::move(stored).error();
-  if (is_plain(chunk)) return make_chunk(chunk, std::move(*stored));
-  const std::optional<CodecId> codec = codec_of(compression_of(chunk), stored->view());
+  ASSIGN_OR_RETURN(auto stored, read_payload(chunk));
+  if (is_plain(chunk)) return make_chunk(chunk, std::move(stored));
+  const std::optional<CodecId> codec = codec_of(compression_of(chunk), stored.view());
   if (!codec) {
     return about(chunk, Code::kUnsupported, fmt::format("compression {} is unknown", compression_of(chunk)));
   }
-  if (*codec == CodecId::kLzma && lzma_dictionary(stored->view()) > limits_.decoded_chunk) {
-    return about(chunk, Code::kLimit, fmt::format("an LZMA dictionary of {} bytes", lzma_dictionary(stored->view())));
+  if (*codec == CodecId::kLzma && lzma_dictionary(stored.view()) > limits_.decoded_chunk) {
+    return about(chunk, Code::kLimit, fmt::format("an LZMA dictionary of {} bytes", lzma_dictionary(stored.view())));
   }
   // Bytes after the compressed stream are ignored.
-  auto front = decompress_front(*codec, stored->view(), stored->size() * kUsualRatio, limits_.decoded_chunk);
+  auto front = decompress_front(*codec, stored.view(), stored.size() * kUsualRatio, limits_.decoded_chunk);
   if (!front) return about(chunk, front.error().code, front.error().detail);
-  *stored = Buffer();
+  stored = Buffer();
   return make_chunk(chunk, std::move(front->content));
 }
 
@@ -110,25 +109,22 @@ Result<std::shared_ptr<const Chunk>> Stream::decode_by_parts(const ChunkInfo& ch
 }
 
 Result<std::vector<Attribute>> Stream::chunk_attributes(const ChunkInfo& chunk) const {
-  auto fold = folds_.at(chunk);
-  if (!fold) return std::move(fold).error();
-  return (*fold)->metadata();
+  ASSIGN_OR_RETURN(const auto fold, folds_.at(chunk));
+  return fold->metadata();
 }
 
 Result<std::vector<Attribute>> Stream::attributes(const ChunkInfo* last) const {
   std::optional<ChunkInfo> first;
   std::optional<ChunkKey> key = Container::first();
   for (int i = 0; last == nullptr && !first && key && i < kStepsToFirstBucket; ++i) {
-    auto step = scan(*key);
-    if (!step) return std::move(step).error();
-    first = step->chunk;
-    key = step->next;
+    ASSIGN_OR_RETURN(const auto step, scan(*key));
+    first = step.chunk;
+    key = step.next;
   }
   if (last == nullptr && !first) return std::vector<Attribute>{};
-  auto fold = folds_.at(last == nullptr ? *first : *last);
-  if (!fold) return std::move(fold).error();
-  std::vector<Attribute> attributes = (*fold)->metadata();
-  std::string descriptors = (*fold)->file_descriptor_set(limits_);
+  ASSIGN_OR_RETURN(const auto fold, folds_.at(last == nullptr ? *first : *last));
+  std::vector<Attribute> attributes = fold->metadata();
+  std::string descriptors = fold->file_descriptor_set(limits_);
   if (!descriptors.empty()) {
     attributes.push_back({"file_descriptor_set", "google.protobuf.FileDescriptorSet", std::move(descriptors)});
   }
@@ -140,9 +136,8 @@ Result<Parts> Stream::parts(Bytes record) const { return parts_of_event(record, 
 Result<Value> Stream::value(Bytes record) const { return value_of_event(record, limits_); }
 
 Result<std::shared_ptr<const std::string>> Stream::descriptors(const ChunkInfo& chunk) const {
-  auto fold = folds_.at(chunk);
-  if (!fold) return std::move(fold).error();
-  return descriptor_sets_.of(*fold);
+  ASSIGN_OR_RETURN(const auto fold, folds_.at(chunk));
+  return descriptor_sets_.of(fold);
 }
 
 }  // namespace recordfs::proio

@@ -60,9 +60,7 @@ class EventReader {
   EventReader(const Limits& limits, Room& room) : limits_(limits), room_(room) {}
 
   Result<Event> read(Bytes bytes) {
-    if (auto whole = for_each({{}, bytes, 0}, [this](const Content& field) { return read_field(field); }); !whole) {
-      return std::move(whole).error();
-    }
+    TRY(for_each({{}, bytes, 0}, [this](const Content& field) { return read_field(field); }));
     settle(event_.tags);
     settle(event_.entries);
     settle(event_.types);
@@ -75,8 +73,7 @@ class EventReader {
   Result<void> for_each(const Content& message, Take take) {
     MessageReader reader(message.bytes, limits_.nesting_depth);
     while (reader.next()) {
-      auto taken = take(Content{reader.field(), reader.content(), message.begin + reader.content_begin()});
-      if (!taken) return taken;
+      TRY(take(Content{reader.field(), reader.content(), message.begin + reader.content_begin()}));
     }
     return reader.finish();
   }
@@ -90,7 +87,7 @@ class EventReader {
   Result<void> read_tag(const Content& map_entry);
   Result<void> read_ids(const Content& tag);
   Result<void> add_id(std::uint64_t id) {
-    if (auto fits = room_.take_one(); !fits) return fits;
+    TRY(room_.take_one());
     event_.ids.push_back(id);
     return {};
   }
@@ -105,13 +102,12 @@ class EventReader {
 
 Result<void> EventReader::read_tag(const Content& map_entry) {
   EventTag tag{.key = {}, .ids = {event_.ids.size(), 0}};
-  auto whole = for_each(map_entry, [&](const Content& field) -> Result<void> {
+  TRY(for_each(map_entry, [&](const Content& field) -> Result<void> {
     if (field.field.is(map_field::kKey, WireType::kLengthDelimited)) tag.key = as_text(field.bytes);
     if (field.field.is(map_field::kValue, WireType::kLengthDelimited)) return read_ids(field);
     return {};
-  });
-  if (!whole) return whole;
-  if (auto fits = room_.take_one(); !fits) return fits;
+  }));
+  TRY(room_.take_one());
   tag.ids.size = event_.ids.size() - tag.ids.begin;
   event_.tags.push_back(tag);
   return {};
@@ -125,7 +121,7 @@ Result<void> EventReader::read_ids(const Content& tag) {
     while (!packed.at_end()) {
       const std::uint64_t id = packed.varint64();
       if (!packed.ok()) return Error{.code = Code::kDamage, .detail = "a tag's list of entries is broken"};
-      if (auto added = add_id(id); !added) return added;
+      TRY(add_id(id));
     }
     return {};
   });
@@ -133,13 +129,12 @@ Result<void> EventReader::read_ids(const Content& tag) {
 
 Result<void> EventReader::read_entry(const Content& map_entry) {
   EventEntry entry;
-  auto whole = for_each(map_entry, [&](const Content& field) -> Result<void> {
+  TRY(for_each(map_entry, [&](const Content& field) -> Result<void> {
     if (field.field.is(map_field::kKey, WireType::kVarint)) entry.key = field.field.value;
     if (field.field.is(map_field::kValue, WireType::kLengthDelimited)) return read_any(field, entry);
     return {};
-  });
-  if (!whole) return whole;
-  if (auto fits = room_.take_one(); !fits) return fits;
+  }));
+  TRY(room_.take_one());
   event_.entries.push_back(entry);
   return {};
 }
@@ -156,13 +151,12 @@ Result<void> EventReader::read_any(const Content& message, EventEntry& entry) {
 
 Result<void> EventReader::read_type(const Content& map_entry) {
   EventType type;
-  auto whole = for_each(map_entry, [&](const Content& field) -> Result<void> {
+  TRY(for_each(map_entry, [&](const Content& field) -> Result<void> {
     if (field.field.is(map_field::kKey, WireType::kVarint)) type.key = field.field.value;
     if (field.field.is(map_field::kValue, WireType::kLengthDelimited)) type.name = as_text(field.bytes);
     return {};
-  });
-  if (!whole) return whole;
-  if (auto fits = room_.take_one(); !fits) return fits;
+  }));
+  TRY(room_.take_one());
   event_.types.push_back(type);
   return {};
 }

@@ -116,11 +116,9 @@ Result<std::string> types_table(const Event& event, const Limits& limits) {
 }  // namespace
 
 Result<Parts> parts_of_event(Bytes bytes, const Limits& limits) {
-  auto event = read_event(bytes, limits);
-  if (!event) return std::move(event).error();
-  auto types = types_table(*event, limits);
-  if (!types) return std::move(types).error();
-  return PartsMaker(*event, limits).make(std::move(*types));
+  ASSIGN_OR_RETURN(const auto event, read_event(bytes, limits));
+  ASSIGN_OR_RETURN(auto types, types_table(event, limits));
+  return PartsMaker(event, limits).make(std::move(types));
 }
 
 }  // namespace recordfs::proio

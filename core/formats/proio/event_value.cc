@@ -52,25 +52,24 @@ Value value_of(const EventEntry& entry, const Event& event, Bytes bytes) {
 }  // namespace
 
 Result<Value> value_of_event(Bytes bytes, const Limits& limits) {
-  auto event = read_event(bytes, limits);
-  if (!event) return std::move(event).error();
-  if (most_values_of(*event) > limits.parts_per_record) {
+  ASSIGN_OR_RETURN(const auto event, read_event(bytes, limits));
+  if (most_values_of(event) > limits.parts_per_record) {
     return Error{.code = Code::kLimit,
                  .detail = fmt::format("the event has more than {} values", limits.parts_per_record)};
   }
   Value::Object tags;
   Value::List other_tags;
-  tags.reserve(event->tags.size());
-  for (const EventTag& tag : event->tags) {
+  tags.reserve(event.tags.size());
+  for (const EventTag& tag : event.tags) {
     if (is_utf8(tag.key)) {
-      tags.push_back({tag.key, ids_of(tag, *event)});
+      tags.push_back({tag.key, ids_of(tag, event)});
     } else {
-      other_tags.push_back(value_of(tag, *event));
+      other_tags.push_back(value_of(tag, event));
     }
   }
   Value::List entries;
-  entries.reserve(event->entries.size());
-  for (const EventEntry& entry : event->entries) entries.push_back(value_of(entry, *event, bytes));
+  entries.reserve(event.entries.size());
+  for (const EventEntry& entry : event.entries) entries.push_back(value_of(entry, event, bytes));
   Value::Object members;
   members.push_back({"tags", {std::move(tags)}});
   if (!other_tags.empty()) members.push_back({"other_tags", {std::move(other_tags)}});

@@ -21,21 +21,18 @@ constexpr std::size_t kLeastOfAMagic = 8;
 
 Result<int> bid_on_head(const Source& source, const Limits& limits) {
   Window window(source, kHeaderWindow);
-  auto head = window.from(0, kMagic.size());
-  if (!head) return std::move(head).error();
-  const std::size_t there = std::min(head->size(), kMagic.size());
-  if (there < kLeastOfAMagic || !std::ranges::equal(head->first(there), Bytes(kMagic).first(there))) return 0;
-  auto reading = read_header(window, 0, limits);
-  if (!reading) return std::move(reading).error();
-  return reading->verdict == HeaderReading::Verdict::kBroken ? 0 : 8 * static_cast<int>(there);
+  ASSIGN_OR_RETURN(const auto head, window.from(0, kMagic.size()));
+  const std::size_t there = std::min(head.size(), kMagic.size());
+  if (there < kLeastOfAMagic || !std::ranges::equal(head.first(there), Bytes(kMagic).first(there))) return 0;
+  ASSIGN_OR_RETURN(const auto reading, read_header(window, 0, limits));
+  return reading.verdict == HeaderReading::Verdict::kBroken ? 0 : 8 * static_cast<int>(there);
 }
 
 Result<int> bid_on_stream(const Source& source, ProbeDepth depth, const Limits& limits) {
   auto bid = bid_on_head(source, limits);
   if (!bid || *bid > 0 || depth == ProbeDepth::kHead) return bid;
-  auto found = Framing(source, limits).search(0);
-  if (!found) return std::move(found).error();
-  return found->kind == Framing::Found::Kind::kBucket ? kBidOnSearch : 0;
+  ASSIGN_OR_RETURN(const auto found, Framing(source, limits).search(0));
+  return found.kind == Framing::Found::Kind::kBucket ? kBidOnSearch : 0;
 }
 
 Result<int> probe(const Source& source, std::string_view file_name, ProbeDepth depth) {
@@ -48,9 +45,8 @@ Result<std::unique_ptr<Container>> open(std::shared_ptr<const Source> source, co
     return Error{.code = Code::kLimit, .detail = fmt::format("a stream of {} bytes", source->size())};
   }
   if (source->size() > 0) {
-    auto bid = bid_on_stream(*source, ProbeDepth::kSearch, limits);
-    if (!bid) return std::move(bid).error();
-    if (*bid == 0) return Error{.code = Code::kNoContainer, .detail = "no bucket of a proio stream"};
+    ASSIGN_OR_RETURN(const auto bid, bid_on_stream(*source, ProbeDepth::kSearch, limits));
+    if (bid == 0) return Error{.code = Code::kNoContainer, .detail = "no bucket of a proio stream"};
   }
   return std::unique_ptr<Container>(std::make_unique<Stream>(std::move(source), limits));
 }

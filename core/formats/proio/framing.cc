@@ -92,22 +92,19 @@ Result<Framing::Found> Search::next(Position from) {
   const Position size = bytes_.source().size();
   for (Position at = from; at < size && size - at >= kPreambleSize;) {
     if (has_read_enough() && at > from) return Found{Found::Kind::kLater, at};
-    auto bytes = bytes_.from(at, kMagic.size());
-    if (!bytes) return std::move(bytes).error();
-    if (bytes->size() < kMagic.size()) break;
-    const auto magic = std::search(bytes->begin(), bytes->end(), kMagic.begin(), kMagic.end());
-    if (magic == bytes->end()) {
-      auto data = behind_hole(bytes_.source(), at + bytes->size(), *bytes);
-      if (!data) return std::move(data).error();
-      const Position read = at + bytes->size();
-      at = *data > read ? *data : read - (kMagic.size() - 1);
+    ASSIGN_OR_RETURN(const auto bytes, bytes_.from(at, kMagic.size()));
+    if (bytes.size() < kMagic.size()) break;
+    const auto magic = std::search(bytes.begin(), bytes.end(), kMagic.begin(), kMagic.end());
+    if (magic == bytes.end()) {
+      ASSIGN_OR_RETURN(const auto data, behind_hole(bytes_.source(), at + bytes.size(), bytes));
+      const Position read = at + bytes.size();
+      at = data > read ? data : read - (kMagic.size() - 1);
       continue;
     }
-    at += static_cast<Position>(magic - bytes->begin());
-    auto reading = read_header(headers_, at, limits_, {}, kStraysOfAFoundHeader);
-    if (!reading) return std::move(reading).error();
-    if (reading->verdict == Verdict::kSound) return Found{Found::Kind::kBucket, at, reading->header};
-    at = reading->search_from;
+    at += static_cast<Position>(magic - bytes.begin());
+    ASSIGN_OR_RETURN(const auto reading, read_header(headers_, at, limits_, {}, kStraysOfAFoundHeader));
+    if (reading.verdict == Verdict::kSound) return Found{Found::Kind::kBucket, at, reading.header};
+    at = reading.search_from;
   }
   return Found{};
 }
@@ -123,14 +120,13 @@ std::optional<ChunkKey> Framing::next_after(ChunkKey key, Position end) const {
 Result<Step> Framing::scan(ChunkKey key) const {
   if (key.position >= source_.size()) return Step{};
   Window window(source_, kHeaderWindow);
-  auto reading = read_header(window, key.position, limits_);
-  if (!reading) return std::move(reading).error();
-  if (reading->verdict == Verdict::kTorn) return take_torn_header(key, *reading);
-  if (reading->verdict == Verdict::kBroken) return pass_damage(key, *reading, reading->search_from);
-  if (reading->header.stored > source_.size() - reading->header.payload) {
-    return take_torn_bucket(key, std::move(*reading));
+  ASSIGN_OR_RETURN(auto reading, read_header(window, key.position, limits_));
+  if (reading.verdict == Verdict::kTorn) return take_torn_header(key, reading);
+  if (reading.verdict == Verdict::kBroken) return pass_damage(key, reading, reading.search_from);
+  if (reading.header.stored > source_.size() - reading.header.payload) {
+    return take_torn_bucket(key, std::move(reading));
   }
-  return take_bucket(key, std::move(*reading));
+  return take_bucket(key, std::move(reading));
 }
 
 // Handles a bucket that is completely in the file.
@@ -166,40 +162,34 @@ Result<Step> Framing::take_torn_bucket(ChunkKey key, HeaderReading reading) cons
   const bool is_plain = header.compression == kCompressionNone;
   Position from = header.payload;
   if (is_plain && state.at == 0) {
-    auto run = events_there(header);
-    if (!run) return std::move(run).error();
-    from += run->end;
-    if (run->events < header.events) {
-      auto cut = may_be_cut_message(source_, from + kEventLengthSize, limits_);
-      if (!cut) return std::move(cut).error();
-      if (*cut) return end_inside(key, std::move(reading), run->events, from);
+    ASSIGN_OR_RETURN(const auto run, events_there(header));
+    from += run.end;
+    if (run.events < header.events) {
+      ASSIGN_OR_RETURN(const auto cut, may_be_cut_message(source_, from + kEventLengthSize, limits_));
+      if (cut) return end_inside(key, std::move(reading), run.events, from);
       if (!state.end_is_bucket) return take_cut_bucket(key, std::move(reading), from);
     }
   }
-  auto found = search(state.at == 0 ? from : state.at);
-  if (!found) return std::move(found).error();
-  switch (found->kind) {
-    case Found::Kind::kLater: return Step{.chunk = std::nullopt, .damage = {}, .next = at_place(key, found->at)};
-    case Found::Kind::kBucket: return end_at_bucket(key, header, found->at);
+  ASSIGN_OR_RETURN(const auto found, search(state.at == 0 ? from : state.at));
+  switch (found.kind) {
+    case Found::Kind::kLater: return Step{.chunk = std::nullopt, .damage = {}, .next = at_place(key, found.at)};
+    case Found::Kind::kBucket: return end_at_bucket(key, header, found.at);
     case Found::Kind::kNothing: break;
   }
   if (!is_plain) return end_inside(key, std::move(reading), 0, header.payload);
-  auto run = events_there(header);
-  if (!run) return std::move(run).error();
-  const Position end = run->events < header.events ? header.payload + run->end : source_.size();
-  return end_inside(key, std::move(reading), run->events, end);
+  ASSIGN_OR_RETURN(const auto run, events_there(header));
+  const Position end = run.events < header.events ? header.payload + run.end : source_.size();
+  return end_inside(key, std::move(reading), run.events, end);
 }
 
 // Handles a bucket with an event that extends beyond the file. The file was cut off, unless it ends in another bucket;
 // the search for that begins at `from`.
 Result<Step> Framing::take_cut_bucket(ChunkKey key, HeaderReading reading, Position from) const {
-  auto step = look_for_end(key, from);
-  if (!step) return std::move(step).error();
-  if (*step) return std::move(**step);
-  auto run = events_there(reading.header);
-  if (!run) return std::move(run).error();
-  const Position end = reading.header.payload + run->end;
-  return end_inside(key, std::move(reading), run->events, end);
+  ASSIGN_OR_RETURN(auto step, look_for_end(key, from));
+  if (step) return std::move(*step);
+  ASSIGN_OR_RETURN(const auto run, events_there(reading.header));
+  const Position end = reading.header.payload + run.end;
+  return end_inside(key, std::move(reading), run.events, end);
 }
 
 // Handles a file that ends inside a header, unless it ends in another bucket.
@@ -207,14 +197,12 @@ Result<Step> Framing::take_torn_header(ChunkKey key, const HeaderReading& readin
   Step torn;
   torn.damage.push_back(region(key.position, source_.size(), DamageClass::kUnfinished, reading.reason));
   if (reading.cut_item == 0) return torn;
-  auto cut = may_be_cut_message(source_, reading.cut_item, limits_);
-  if (!cut) return std::move(cut).error();
-  if (*cut) return torn;
+  ASSIGN_OR_RETURN(const auto cut, may_be_cut_message(source_, reading.cut_item, limits_));
+  if (cut) return torn;
   const WalkState state(key.state);
   if (state.end_is_bucket) return pass_damage(key, reading, reading.search_from);
-  auto step = look_for_end(key, state.looks_for_end ? state.at : reading.search_from);
-  if (!step) return std::move(step).error();
-  return *step ? std::move(**step) : std::move(torn);
+  ASSIGN_OR_RETURN(auto step, look_for_end(key, state.looks_for_end ? state.at : reading.search_from));
+  return step ? std::move(*step) : std::move(torn);
 }
 
 // Follows the buckets from `from` on, after one that may be torn. Returns a step if the last of them ends with the
@@ -225,11 +213,10 @@ Result<std::optional<Step>> Framing::look_for_end(ChunkKey key, Position from) c
   };
   Search search(source_, limits_);
   for (Position at = from;;) {
-    auto found = search.next(at);
-    if (!found) return std::move(found).error();
-    if (found->kind == Found::Kind::kNothing) return std::optional<Step>{};
-    if (found->kind == Found::Kind::kLater) return go_on(WalkState::kLooksForEnd | found->at);
-    const BucketHeader& header = found->header;
+    ASSIGN_OR_RETURN(const auto found, search.next(at));
+    if (found.kind == Found::Kind::kNothing) return std::optional<Step>{};
+    if (found.kind == Found::Kind::kLater) return go_on(WalkState::kLooksForEnd | found.at);
+    const BucketHeader& header = found.header;
     const std::uint64_t there = source_.size() - header.payload;
     const bool is_whole = header.stored <= there && refused_count(header, header.stored, limits_).empty();
     if (is_whole && header.stored == there) return go_on(WalkState::kEndIsBucket);
@@ -275,14 +262,13 @@ Step Framing::end_inside(ChunkKey key, HeaderReading reading, std::uint64_t even
 Result<Step> Framing::pass_damage(ChunkKey key, const HeaderReading& reading, Position search_from) const {
   Step step;
   const Position begun = WalkState(key.state).at;
-  auto found = search(begun == 0 ? search_from : begun);
-  if (!found) return std::move(found).error();
-  if (found->kind == Found::Kind::kLater) {
-    step.next = at_place(key, found->at);
+  ASSIGN_OR_RETURN(const auto found, search(begun == 0 ? search_from : begun));
+  if (found.kind == Found::Kind::kLater) {
+    step.next = at_place(key, found.at);
     return step;
   }
-  const bool goes_on = found->kind == Found::Kind::kBucket;
-  const Position end = goes_on ? found->at : source_.size();
+  const bool goes_on = found.kind == Found::Kind::kBucket;
+  const Position end = goes_on ? found.at : source_.size();
   step.damage.push_back(region(key.position, end, DamageClass::kDamage, reading.reason));
   if (goes_on) step.next = next_after(key, end);
   return step;

@@ -98,10 +98,9 @@ class FieldWalk {
 
 Result<std::optional<PlacedField>> FieldWalk::next() {
   while (!broken_ && at_ < end_) {
-    auto bytes = window_.from(at_, protobuf::kLongestField);
-    if (!bytes) return std::move(bytes).error();
+    ASSIGN_OR_RETURN(const auto bytes, window_.from(at_, protobuf::kLongestField));
     const std::uint64_t left = end_ - at_;
-    Cursor cursor(bytes->first(static_cast<std::size_t>(std::min<std::uint64_t>(bytes->size(), left))));
+    Cursor cursor(bytes.first(static_cast<std::size_t>(std::min<std::uint64_t>(bytes.size(), left))));
     const Field field = protobuf::read_field(cursor);
     const bool is_at_end = left < protobuf::kLongestField;
     if (!cursor.ok()) return stop(is_at_end, is_at_end);
@@ -170,10 +169,9 @@ HeaderReading HeaderReader::refuse_short(Bytes head) {
 
 Result<HeaderReading> HeaderReader::read() && {
   const Position begin = reading_.header.begin;
-  auto head = window_.from(begin, kPreambleSize);
-  if (!head) return std::move(head).error();
-  if (head->size() < kPreambleSize) return refuse_short(*head);
-  Cursor cursor(*head);
+  ASSIGN_OR_RETURN(const auto head, window_.from(begin, kPreambleSize));
+  if (head.size() < kPreambleSize) return refuse_short(head);
+  Cursor cursor(head);
   if (!std::ranges::equal(cursor.take(kMagic.size()), kMagic)) {
     return refuse(Verdict::kBroken, "no bucket begins here");
   }
@@ -182,23 +180,22 @@ Result<HeaderReading> HeaderReader::read() && {
   const std::uint64_t there = std::min(declared, window_.source().size() - first);
   FieldWalk walk(window_, first, first + there, limits_, allowance_);
   reading_.search_from = begin + kMagic.size();
-  if (auto read = read_fields(walk); !read) return std::move(read).error();
+  TRY(read_fields(walk));
   return judge(walk, first + declared);
 }
 
 Result<void> HeaderReader::read_fields(FieldWalk& walk) {
   while (true) {
-    auto placed = walk.next();
-    if (!placed) return std::move(placed).error();
-    if (!*placed) return {};
-    const Field& field = (*placed)->field;
+    ASSIGN_OR_RETURN(const auto placed, walk.next());
+    if (!placed) return {};
+    const Field& field = placed->field;
     note(field, reading_.header);
     all_known_ = all_known_ && is_known(field);
     allowance_.all_are_strays = !all_known_;
     const bool is_item = field.is(header_field::kFileDescriptor, WireType::kLengthDelimited) ||
                          field.is(header_field::kMetadata, WireType::kLengthDelimited);
     if (is_item) {
-      if (auto read = read_item(**placed); !read) return read;
+      TRY(read_item(*placed));
     }
     if (all_known_) reading_.search_from = walk.at();
   }
@@ -209,9 +206,8 @@ Result<void> HeaderReader::read_item(const PlacedField& placed) {
   if (placed.field.number == header_field::kMetadata) {
     FieldWalk entry(window_, placed.content, end, limits_, allowance_);
     while (true) {
-      auto field = entry.next();
-      if (!field) return std::move(field).error();
-      if (!*field) break;
+      ASSIGN_OR_RETURN(const auto field, entry.next());
+      if (!field) break;
     }
     if (entry.is_broken()) {
       if (reading_.bad.size() == kMostBadEntries) {
@@ -258,9 +254,8 @@ Result<bool> may_be_cut_message(const Source& source, Position begin, const Limi
   Allowance allowance{.strays = kFieldsOfACutMessage};
   FieldWalk walk(window, begin, source.size(), limits, allowance);
   for (std::uint64_t i = 0; i < kFieldsOfACutMessage && window.bytes_read() < kBytesOfACutMessage; ++i) {
-    auto placed = walk.next();
-    if (!placed) return std::move(placed).error();
-    if (!*placed) return !walk.is_broken() || walk.ends_early();
+    ASSIGN_OR_RETURN(const auto placed, walk.next());
+    if (!placed) return !walk.is_broken() || walk.ends_early();
   }
   return true;
 }

@@ -94,13 +94,12 @@ Result<void> Fold::add(const Source& source, const HeaderItem& item, const Limit
   if (item.size > limits.metadata_bytes) {
     return Error{Code::kLimit, item.begin, fmt::format("{} bytes of metadata in one value", item.size)};
   }
-  auto content = read_exactly(source, item.begin, item.size);
-  if (!content) return std::move(content).error();
+  ASSIGN_OR_RETURN(const auto content, read_exactly(source, item.begin, item.size));
   if (item.field == header_field::kFileDescriptor) {
-    std::string name(name_in(content->view(), limits.nesting_depth));
-    return set(descriptors_, std::move(name), std::string(as_text(content->view())), limits);
+    std::string name(name_in(content.view(), limits.nesting_depth));
+    return set(descriptors_, std::move(name), std::string(as_text(content.view())), limits);
   }
-  auto entry = parse_map_entry(content->view(), limits.nesting_depth);
+  auto entry = parse_map_entry(content.view(), limits.nesting_depth);
   if (!entry) return {};  // the scan reports a region for it
   return set(metadata_, std::move(entry->key), std::move(entry->value), limits);
 }
@@ -209,8 +208,7 @@ void FoldWalk::keep(Kept kept) const {
 Result<void> FoldWalk::add_header(const ChunkInfo& bucket, Fold& fold) const {
   Window window(source_, kHeaderWindow);
   const auto add = [&](const HeaderItem& item) { return fold.add(source_, item, limits_); };
-  auto read = read_header(window, bucket.begin, limits_, add);
-  if (!read) return std::move(read).error();
+  TRY(read_header(window, bucket.begin, limits_, add));
   return {};
 }
 
@@ -223,18 +221,17 @@ Result<std::shared_ptr<const Fold>> FoldWalk::at(const ChunkInfo& bucket) const 
       own.reset();
       place.steps = 0;
     }
-    auto step = framing_.scan(*key);
-    if (!step) return std::move(step).error();
-    if (step->chunk && has_attributes(*step->chunk)) {
+    ASSIGN_OR_RETURN(const auto step, framing_.scan(*key));
+    if (step.chunk && has_attributes(*step.chunk)) {
       if (!own) place.fold = own = std::make_shared<Fold>(*place.fold);
       // The fold may already include the first header; adding it twice is harmless.
-      if (auto added = add_header(*step->chunk, *own); !added) return std::move(added).error();
+      TRY(add_header(*step.chunk, *own));
     }
-    if (step->chunk && step->chunk->begin == bucket.begin) {
+    if (step.chunk && step.chunk->begin == bucket.begin) {
       keep(place);
       return place.fold;
     }
-    key = step->next;
+    key = step.next;
   }
   return Error{Code::kChanged, bucket.begin, "the file no longer has the buckets that it had"};
 }

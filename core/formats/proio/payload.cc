@@ -23,11 +23,10 @@ template <class LengthAt>
 Result<EventRun> follow(std::uint64_t size, std::uint64_t count, Layout* layout, LengthAt length_at) {
   EventRun run;
   while (run.events < count && size - run.end >= kEventLengthSize) {
-    const Result<std::uint32_t> length = length_at(run.end);
-    if (!length) return length.error();
-    if (*length > size - run.end - kEventLengthSize) break;
-    if (layout != nullptr) layout->add(*length);
-    run.end += kEventLengthSize + *length;
+    ASSIGN_OR_RETURN(const std::uint32_t length, length_at(run.end));
+    if (length > size - run.end - kEventLengthSize) break;
+    if (layout != nullptr) layout->add(length);
+    run.end += kEventLengthSize + length;
     ++run.events;
   }
   return run;
@@ -75,11 +74,10 @@ Result<Slice> PartsChunk::read(std::uint64_t offset, std::uint64_t length) const
   // Events that do not fit into the bucket are always the last ones.
   if (const Error* failure = layout().failure(last)) return *failure;
   const Position begin = payload_ + stored_offset(first, offset);
-  auto bytes = read_exactly(*source_, begin, length + (last - first) * kEventLengthSize);
-  if (!bytes) return std::move(bytes).error();
-  close_gaps(layout(), first, offset, offset + length, bytes->view(), bytes->span());
-  bytes->truncate(static_cast<std::size_t>(length));
-  return owned(std::move(*bytes));
+  ASSIGN_OR_RETURN(auto bytes, read_exactly(*source_, begin, length + (last - first) * kEventLengthSize));
+  close_gaps(layout(), first, offset, offset + length, bytes.view(), bytes.span());
+  bytes.truncate(static_cast<std::size_t>(length));
+  return owned(std::move(bytes));
 }
 
 }  // namespace
@@ -88,9 +86,8 @@ Result<EventRun> find_events(const Source& source, Position payload, std::uint64
                              Layout* layout) {
   Window window(source, kLengthWindow);
   return follow(size, count, layout, [&](std::uint64_t offset) -> Result<std::uint32_t> {
-    auto bytes = window.from(payload + offset, kEventLengthSize);
-    if (!bytes) return std::move(bytes).error();
-    return Cursor(*bytes).u32_le();
+    ASSIGN_OR_RETURN(const auto bytes, window.from(payload + offset, kEventLengthSize));
+    return Cursor(bytes).u32_le();
   });
 }
 
@@ -117,9 +114,8 @@ Result<std::shared_ptr<const Chunk>> make_chunk(const ChunkInfo& chunk, Buffer p
   const auto size = static_cast<std::size_t>(layout.end());
   std::optional<Buffer> longer;
   if (size > payload.size()) {
-    auto allocated = Buffer::allocate(size);
-    if (!allocated) return std::move(allocated).error();
-    longer = std::move(*allocated);
+    ASSIGN_OR_RETURN(auto allocated, Buffer::allocate(size));
+    longer = std::move(allocated);
   }
   Buffer& out = longer ? *longer : payload;
   if (end > 0) close_gaps(layout, 0, 0, end, payload.view().subspan(kEventLengthSize), out.span());
@@ -130,17 +126,15 @@ Result<std::shared_ptr<const Chunk>> make_chunk(const ChunkInfo& chunk, Buffer p
 
 Result<Layout> event_layout(const Source& source, const ChunkInfo& chunk) {
   Layout layout;
-  auto run = find_events(source, payload_begin(chunk), chunk.stored_size, chunk.records.value_or(0), &layout);
-  if (!run) return std::move(run).error();
+  TRY(find_events(source, payload_begin(chunk), chunk.stored_size, chunk.records.value_or(0), &layout));
   add_missing(chunk, layout);
   return layout;
 }
 
 Result<std::shared_ptr<const Chunk>> make_parts_chunk(std::shared_ptr<const Source> source, const ChunkInfo& chunk) {
-  auto layout = event_layout(*source, chunk);
-  if (!layout) return std::move(layout).error();
+  ASSIGN_OR_RETURN(auto layout, event_layout(*source, chunk));
   return std::shared_ptr<const Chunk>(
-      std::make_shared<PartsChunk>(std::move(source), payload_begin(chunk), std::move(*layout)));
+      std::make_shared<PartsChunk>(std::move(source), payload_begin(chunk), std::move(layout)));
 }
 
 }  // namespace recordfs::proio

@@ -45,16 +45,14 @@ Detected by_bytes(Bytes head) {
 }  // namespace
 
 Result<Detected> detect_by_head(const Source& source) {
-  auto head = read_up_to(source, 0, kHead);
-  if (!head) return std::move(head).error();
-  return by_bytes(head->view());
+  ASSIGN_OR_RETURN(const auto head, read_up_to(source, 0, kHead));
+  return by_bytes(head.view());
 }
 
 Result<Detected> detect_by_frames(const Source& source, std::uint64_t limit) {
   for (Position at = 0; at < std::min(limit, source.size()); at += kFrameSize) {
-    auto frame = read_up_to(source, at, kFrameSize);
-    if (!frame) return std::move(frame).error();
-    if (is_sound_frame(frame->view())) return Detected{Variant::kCurrent, kSound};
+    ASSIGN_OR_RETURN(const auto frame, read_up_to(source, at, kFrameSize));
+    if (is_sound_frame(frame.view())) return Detected{Variant::kCurrent, kSound};
   }
   return Detected{};
 }
@@ -62,13 +60,11 @@ Result<Detected> detect_by_frames(const Source& source, std::uint64_t limit) {
 Result<Detected> detect_by_search(const Source& source, std::uint64_t limit) {
   RunLengths lengths;
   ChunkFrames frames(source, lengths);
-  auto run = frames.search(0, limit);
-  if (!run) return std::move(run).error();
-  if (run->run) return Detected{Variant::kCurrent, kSound};
+  ASSIGN_OR_RETURN(const auto run, frames.search(0, limit));
+  if (run.run) return Detected{Variant::kCurrent, kSound};
   for (Position at = 0; at < std::min(limit, source.size()); at += kPiece) {
-    auto piece = read_up_to(source, at, kPiece + legacy::kRecordHeaderSize - 1);
-    if (!piece) return std::move(piece).error();
-    const Bytes bytes = piece->view();
+    ASSIGN_OR_RETURN(const auto piece, read_up_to(source, at, kPiece + legacy::kRecordHeaderSize - 1));
+    const Bytes bytes = piece.view();
     for (std::size_t i = legacy::find_magic(bytes, 0); i < bytes.size(); i = legacy::find_magic(bytes, i + 1)) {
       if (legacy::parse_record_header(bytes.subspan(i))) return Detected{Variant::kLegacy, kSound};
     }

@@ -28,7 +28,7 @@ RiegeliContainer::RiegeliContainer(std::shared_ptr<const Source> source, const L
 
 Result<std::unique_ptr<Container>> RiegeliContainer::open(std::shared_ptr<const Source> source, const Limits& limits) {
   std::unique_ptr<RiegeliContainer> container(new RiegeliContainer(std::move(source), limits));
-  if (auto learned = container->learn_facts(); !learned) return std::move(learned).error();
+  TRY(container->learn_facts());
   return std::unique_ptr<Container>(std::move(container));
 }
 
@@ -38,32 +38,27 @@ Result<void> RiegeliContainer::learn_facts() {
   Limits narrow = limits_;
   narrow.scan_bytes = 0;
   const Framing framing(*source_, narrow);
-  auto head = framing.scan({});
-  if (!head) return std::move(head).error();
-  const bool has_signature = head->chunk && head->chunk->key == ChunkKey{};
+  ASSIGN_OR_RETURN(const auto head, framing.scan({}));
+  const bool has_signature = head.chunk && head.chunk->key == ChunkKey{};
   facts_.push_back({"signature", has_signature});
-  auto metadata = metadata_chunk(framing);
-  if (!metadata) return std::move(metadata).error();
-  facts_.push_back({"metadata", metadata->has_value()});
+  ASSIGN_OR_RETURN(const auto metadata, metadata_chunk(framing));
+  facts_.push_back({"metadata", metadata.has_value()});
   if (!has_signature) return {};
-  auto first = framing.declared(*metadata ? (*metadata)->end : kBehindSignature);
-  if (!first) return std::move(first).error();
-  if (*first && (*first)->records.value_or(0) > 0) {
-    facts_.push_back({"encoding", std::string((*first)->kind)});
-    facts_.push_back({"codec", std::string((*first)->codec)});
+  ASSIGN_OR_RETURN(const auto first, framing.declared(metadata ? metadata->end : kBehindSignature));
+  if (first && first->records.value_or(0) > 0) {
+    facts_.push_back({"encoding", std::string(first->kind)});
+    facts_.push_back({"codec", std::string(first->codec)});
   }
   return {};
 }
 
 Result<std::optional<ChunkInfo>> RiegeliContainer::metadata_chunk(const Framing& framing) {
   // Read only the chunk header first: a scan would check all block headers of a large chunk that may not be metadata.
-  auto declared = framing.declared(kBehindSignature);
-  if (!declared) return declared;
-  if (!*declared || type_of((*declared)->kind) != ChunkType::kMetadata) return std::optional<ChunkInfo>{};
-  auto step = framing.scan({kBehindSignature, 0});
-  if (!step) return std::move(step).error();
-  if (!step->chunk || type_of(step->chunk->kind) != ChunkType::kMetadata) return std::optional<ChunkInfo>{};
-  return step->chunk;
+  ASSIGN_OR_RETURN(const auto declared, framing.declared(kBehindSignature));
+  if (!declared || type_of(declared->kind) != ChunkType::kMetadata) return std::optional<ChunkInfo>{};
+  ASSIGN_OR_RETURN(const auto step, framing.scan({kBehindSignature, 0}));
+  if (!step.chunk || type_of(step.chunk->kind) != ChunkType::kMetadata) return std::optional<ChunkInfo>{};
+  return step.chunk;
 }
 
 Result<std::optional<ChunkInfo>> RiegeliContainer::locate(Position at) const {
@@ -86,7 +81,7 @@ Result<void> RiegeliContainer::check_type(const ChunkInfo& chunk) {
 }
 
 Result<void> RiegeliContainer::check_decodable(const ChunkInfo& chunk) const {
-  if (auto allowed = check_type(chunk); !allowed) return allowed;
+  TRY(check_type(chunk));
   if (chunk.stored_size > limits_.stored_chunk) {
     return chunk_error(Code::kLimit, chunk,
                        fmt::format("{} bytes stored in one chunk, more than the {} that are allowed", chunk.stored_size,
@@ -104,32 +99,30 @@ Error RiegeliContainer::too_large(const ChunkInfo& chunk) const {
 
 Result<Layout> RiegeliContainer::layout(const ChunkInfo& chunk) const {
   if (type_of(chunk.kind) != ChunkType::kSimple) return Container::layout(chunk);
-  if (auto allowed = check_type(chunk); !allowed) return std::move(allowed).error();
+  TRY(check_type(chunk));
   if (!chunk.decoded_size) return too_large(chunk);
   return simple_layout(*source_, chunk, limits_);
 }
 
 Result<void> RiegeliContainer::verify(const ChunkInfo& chunk) const {
-  if (auto allowed = check_type(chunk); !allowed) return allowed;
+  TRY(check_type(chunk));
   return verify_data(*source_, chunk);
 }
 
 Result<std::shared_ptr<const Chunk>> RiegeliContainer::decode(const ChunkInfo& chunk) const {
-  if (auto allowed = check_decodable(chunk); !allowed) return std::move(allowed).error();
+  TRY(check_decodable(chunk));
   const ChunkType type = type_of(chunk.kind);
   if (type == ChunkType::kSignature || type == ChunkType::kPadding || type == ChunkType::kUnknown) {
-    if (auto sound = verify_data(*source_, chunk); !sound) return std::move(sound).error();
+    TRY(verify_data(*source_, chunk));
     return to_chunk(Buffer());
   }
   if (type == ChunkType::kMetadata) {
-    auto message = decode_metadata(chunk);
-    if (!message) return std::move(message).error();
-    return to_chunk(std::move(*message));
+    ASSIGN_OR_RETURN(auto message, decode_metadata(chunk));
+    return to_chunk(std::move(message));
   }
-  auto data = read_verified(*source_, chunk);
-  if (!data) return std::move(data).error();
-  if (type == ChunkType::kSimple) return decode_simple(chunk, std::move(*data));
-  auto decoded = transposed::decode(data->view(), *chunk.records, *chunk.decoded_size, limits_);
+  ASSIGN_OR_RETURN(auto data, read_verified(*source_, chunk));
+  if (type == ChunkType::kSimple) return decode_simple(chunk, std::move(data));
+  auto decoded = transposed::decode(data.view(), *chunk.records, *chunk.decoded_size, limits_);
   if (!decoded) return at_chunk(std::move(decoded).error(), chunk);
   return to_chunk(std::move(decoded->payload), std::move(decoded->layout));
 }
@@ -138,30 +131,27 @@ Result<Buffer> RiegeliContainer::decode_metadata(const ChunkInfo& chunk) const {
   if (decoded_data_size(chunk) > limits_.metadata_bytes) {
     return chunk_error(Code::kLimit, chunk, fmt::format("{} bytes of file metadata", decoded_data_size(chunk)));
   }
-  auto data = read_verified(*source_, chunk);
-  if (!data) return std::move(data).error();
+  ASSIGN_OR_RETURN(const auto data, read_verified(*source_, chunk));
   // The message is a transposed chunk with one record, whatever the header's count is.
-  auto decoded = transposed::decode(data->view(), 1, decoded_data_size(chunk), limits_);
+  auto decoded = transposed::decode(data.view(), 1, decoded_data_size(chunk), limits_);
   if (!decoded) return at_chunk(std::move(decoded).error(), chunk);
   return std::move(decoded->payload);
 }
 
 Result<std::shared_ptr<const Chunk>> RiegeliContainer::decode_by_parts(const ChunkInfo& chunk) const {
   if (type_of(chunk.kind) != ChunkType::kSimple) return std::shared_ptr<const Chunk>{};
-  if (auto allowed = check_type(chunk); !allowed) return std::move(allowed).error();
+  TRY(check_type(chunk));
   if (!chunk.decoded_size) return too_large(chunk);
   return simple_by_parts(source_, chunk, limits_);
 }
 
 Result<std::vector<Attribute>> RiegeliContainer::attributes(const ChunkInfo*) const {
-  auto chunk = metadata_chunk(framing_);
-  if (!chunk) return std::move(chunk).error();
-  if (!*chunk) return std::vector<Attribute>{};
-  if (auto allowed = check_decodable(**chunk); !allowed) return std::move(allowed).error();
-  auto message = decode_metadata(**chunk);
-  if (!message) return std::move(message).error();
-  auto attributes = parse_metadata(message->view(), limits_);
-  if (!attributes) return at_chunk(std::move(attributes).error(), **chunk);
+  ASSIGN_OR_RETURN(const auto chunk, metadata_chunk(framing_));
+  if (!chunk) return std::vector<Attribute>{};
+  TRY(check_decodable(*chunk));
+  ASSIGN_OR_RETURN(const auto message, decode_metadata(*chunk));
+  auto attributes = parse_metadata(message.view(), limits_);
+  if (!attributes) return at_chunk(std::move(attributes).error(), *chunk);
   return attributes;
 }
 
@@ -195,9 +185,8 @@ Result<std::string_view> RiegeliContainer::record_type() const {
 }
 
 Result<std::shared_ptr<const std::string>> RiegeliContainer::descriptors(const ChunkInfo&) const {
-  const auto described = this->described();
-  if (!described) return described.error();
-  return (*described)->descriptors;
+  ASSIGN_OR_RETURN(const auto described, this->described());
+  return described->descriptors;
 }
 
 // A stated record type is always a message type.

@@ -20,13 +20,12 @@ constexpr Position kSearched = 4 << 20;
 Result<int> bid_on_head(const Source& source) {
   const Bytes signature = file_signature();
   std::array<std::byte, 64> bytes{};
-  auto got = source.read_at(0, bytes);
-  if (!got) return std::move(got).error();
-  const Bytes head = Bytes(bytes).first(*got);
-  if (*got >= kShortestPrefix && std::ranges::equal(head, signature.first(*got))) {
-    return *got == signature.size() ? kWholeSignature : static_cast<int>(8 * std::min<std::size_t>(*got, 24));
+  ASSIGN_OR_RETURN(const auto got, source.read_at(0, bytes));
+  const Bytes head = Bytes(bytes).first(got);
+  if (got >= kShortestPrefix && std::ranges::equal(head, signature.first(got))) {
+    return got == signature.size() ? kWholeSignature : static_cast<int>(8 * std::min<std::size_t>(got, 24));
   }
-  if (*got < signature.size()) return 0;
+  if (got < signature.size()) return 0;
   const bool sound = parse_block_header(head.first(kBlockHeaderSize)) ||
                      parse_chunk_header(head.subspan(kBlockHeaderSize, kChunkHeaderSize));
   return sound ? kOneHash : 0;
@@ -41,21 +40,18 @@ Result<bool> leads_to_chunk(const Framing& framing, Position size, Position bloc
     auto sound = framing.is_chunk(block - header.previous_chunk, end);
     if (!sound || *sound) return sound;
   }
-  auto behind = framing.scan({end, 0});
-  if (!behind) return std::move(behind).error();
-  return behind->chunk.has_value();
+  ASSIGN_OR_RETURN(const auto behind, framing.scan({end, 0}));
+  return behind.chunk.has_value();
 }
 
 Result<int> bid_on_blocks(const Source& source, const Limits& limits) {
   const Framing framing(source, limits);
   const Position searched = std::min({source.size(), kSearched, limits.scan_bytes});
   for (Position block = kBlockSize; block < searched; block += kBlockSize) {
-    auto header = framing.block_header(block);
-    if (!header) return std::move(header).error();
-    if (!*header) continue;
-    auto sound = leads_to_chunk(framing, source.size(), block, **header);
-    if (!sound) return std::move(sound).error();
-    if (*sound) return kOneHash;
+    ASSIGN_OR_RETURN(const auto header, framing.block_header(block));
+    if (!header) continue;
+    ASSIGN_OR_RETURN(const auto sound, leads_to_chunk(framing, source.size(), block, *header));
+    if (sound) return kOneHash;
   }
   return 0;
 }
@@ -67,15 +63,13 @@ Result<int> bid_on_chunks(const Source& source) {
   const Framing framing(source, limits);
   std::optional<ChunkKey> key = ChunkKey{};
   do {
-    auto step = framing.scan(*key);
-    if (!step) return std::move(step).error();
-    if (step->chunk) return kOneHash;
-    key = step->next;
+    ASSIGN_OR_RETURN(const auto step, framing.scan(*key));
+    if (step.chunk) return kOneHash;
+    key = step.next;
   } while (key && Framing::is_searching(*key) && Framing::searched(*key) < kSearched);
   if (!key || Framing::is_searching(*key)) return 0;
-  auto found = framing.scan(*key);
-  if (!found) return std::move(found).error();
-  return found->chunk ? kOneHash : 0;
+  ASSIGN_OR_RETURN(const auto found, framing.scan(*key));
+  return found.chunk ? kOneHash : 0;
 }
 
 Result<int> bid_on_file(const Source& source, std::string_view file_name, ProbeDepth depth) {
@@ -89,9 +83,8 @@ Result<int> bid_on_file(const Source& source, std::string_view file_name, ProbeD
 
 Result<std::unique_ptr<Container>> open_file(std::shared_ptr<const Source> source, const Limits& limits) {
   if (source->size() > 0) {
-    auto bid = bid_on_file(*source, {}, ProbeDepth::kSearch);
-    if (!bid) return std::move(bid).error();
-    if (*bid == 0) return Error{.code = Code::kNoContainer, .detail = "not a Riegeli/records file"};
+    ASSIGN_OR_RETURN(const auto bid, bid_on_file(*source, {}, ProbeDepth::kSearch));
+    if (bid == 0) return Error{.code = Code::kNoContainer, .detail = "not a Riegeli/records file"};
   }
   return RiegeliContainer::open(std::move(source), limits);
 }

@@ -54,9 +54,8 @@ bool is_record_type(ChunkType type) { return type == ChunkType::kSimple || type 
 Result<Framing::Opening> Framing::read_opening(Place place) const {
   const Position begin = place.begin;
   std::array<std::byte, kOpeningBytes> bytes{};
-  auto got = source_.read_at(begin, bytes);
-  if (!got) return std::move(got).error();
-  std::size_t there = *got;
+  ASSIGN_OR_RETURN(const auto got, source_.read_at(begin, bytes));
+  std::size_t there = got;
   // Remove the block header, so that the chunk header and the data are contiguous.
   const Position block = block_at_or_behind(begin, place.phase);
   const std::uint64_t to_block = block - begin;
@@ -98,37 +97,32 @@ ChunkInfo Framing::describe(Place place, const ChunkHeader& header, std::string_
 }
 
 Result<std::optional<ChunkInfo>> Framing::declared(Position begin) const {
-  auto opening = read_opening({begin, 0});
-  if (!opening) return std::move(opening).error();
-  if (!opening->header) return std::optional<ChunkInfo>{};
-  return std::optional(describe({begin, 0}, *opening->header, opening->codec, limits_));
+  ASSIGN_OR_RETURN(const auto opening, read_opening({begin, 0}));
+  if (!opening.header) return std::optional<ChunkInfo>{};
+  return std::optional(describe({begin, 0}, *opening.header, opening.codec, limits_));
 }
 
 Result<std::optional<BlockHeader>> Framing::block_header(Position block) const {
   std::array<std::byte, kBlockHeaderSize> bytes{};
-  auto got = source_.read_at(block, bytes);
-  if (!got) return std::move(got).error();
-  if (*got < bytes.size()) return std::optional<BlockHeader>{};
+  ASSIGN_OR_RETURN(const auto got, source_.read_at(block, bytes));
+  if (got < bytes.size()) return std::optional<BlockHeader>{};
   return parse_block_header(bytes);
 }
 
 Result<bool> Framing::is_chunk(Position begin, Position end, Phase phase) const {
-  auto opening = read_opening({begin, phase});
-  if (!opening) return std::move(opening).error();
-  return opening->header && chunk_end(begin, *opening->header, phase) == end;
+  ASSIGN_OR_RETURN(const auto opening, read_opening({begin, phase}));
+  return opening.header && chunk_end(begin, *opening.header, phase) == end;
 }
 
 Result<bool> Framing::is_sound_or_end(Place place) const {
   if (place.begin >= source_.size()) return true;
-  auto opening = read_opening(place);
-  if (!opening) return std::move(opening).error();
-  return opening->header.has_value();
+  ASSIGN_OR_RETURN(const auto opening, read_opening(place));
+  return opening.header.has_value();
 }
 
 Result<std::optional<Place>> Framing::chunk_in_shifted_blocks(Position from, Position at) const {
-  auto bytes = read_up_to(source_, from, at - from + kBlockSize);
-  if (!bytes) return std::move(bytes).error();
-  const Bytes seen = bytes->view();
+  ASSIGN_OR_RETURN(const auto bytes, read_up_to(source_, from, at - from + kBlockSize));
+  const Bytes seen = bytes.view();
   for (std::size_t i = 0; i + kBlockHeaderSize <= seen.size(); ++i) {
     if (!may_be_block_header(seen.subspan(i))) continue;
     const auto header = parse_block_header(seen.subspan(i, kBlockHeaderSize));
@@ -137,9 +131,8 @@ Result<std::optional<Place>> Framing::chunk_in_shifted_blocks(Position from, Pos
     const Place place{block - header->previous_chunk, block % kBlockSize};
     const bool may_be = is_chunk_boundary(place.begin, place.phase) &&
                         header->next_chunk <= std::numeric_limits<Position>::max() - block;
-    auto sound = may_be ? is_chunk(place.begin, block + header->next_chunk, place.phase) : false;
-    if (!sound) return std::move(sound).error();
-    if (*sound) return std::optional(place);
+    ASSIGN_OR_RETURN(const auto sound, may_be ? is_chunk(place.begin, block + header->next_chunk, place.phase) : false);
+    if (sound) return std::optional(place);
   }
   return std::optional<Place>{};
 }
@@ -153,19 +146,18 @@ Result<Framing::BlockCheck> Framing::check_blocks(Place place, Position content,
   Position least = begin;
   for (Position block = block_at_or_behind(begin, place.phase); block < checked; block += kBlockSize) {
     if (source_.size() - block < kBlockHeaderSize) break;
-    auto header = block_header(block);
-    if (!header) return std::move(header).error();
-    if (!*header && !cut) {
+    ASSIGN_OR_RETURN(const auto header, block_header(block));
+    if (!header && !cut) {
       check.broken.push_back(region(block, block + kBlockHeaderSize, kBadBlockHeader));
       check.broken.back().records_lost = 0;
-    } else if (!*header) {
+    } else if (!header) {
       check.contradiction = LostChunk{kBadBlockHeader, block + kBlockHeaderSize, least};
       return check;
-    } else if ((*header)->previous_chunk != block - begin) {
-      const bool short_reach = (*header)->next_chunk <= kBlockSize;
+    } else if (header->previous_chunk != block - begin) {
+      const bool short_reach = header->next_chunk <= kBlockSize;
       check.contradiction = LostChunk{kForeignBlock, short_reach ? block : block + kBlockHeaderSize, least};
       return check;
-    } else if ((*header)->next_chunk != end - block) {
+    } else if (header->next_chunk != end - block) {
       check.contradiction = LostChunk{kForeignBlock, block + kBlockHeaderSize, least};
       return check;
     } else {
@@ -177,22 +169,20 @@ Result<Framing::BlockCheck> Framing::check_blocks(Place place, Position content,
 
 Result<Examined> Framing::examine(Place place) const {
   const Position begin = place.begin;
-  auto opening = read_opening(place);
-  if (!opening) return std::move(opening).error();
-  if (!opening->whole) return Examined(CutChunk{});
+  ASSIGN_OR_RETURN(const auto opening, read_opening(place));
+  if (!opening.whole) return Examined(CutChunk{});
   const bool is_first = begin == 0 && place.phase == 0;
-  if (!opening->header) return Examined(LostChunk{is_first ? kNoSignature : kBadChunkHeader, begin, begin});
-  const ChunkHeader& header = *opening->header;
+  if (!opening.header) return Examined(LostChunk{is_first ? kNoSignature : kBadChunkHeader, begin, begin});
+  const ChunkHeader& header = *opening.header;
   if (is_first && (header.type != ChunkType::kSignature || !keeps_type_rules(header))) {
     return Examined(LostChunk{kNoSignature, begin, begin});
   }
   const Position end = chunk_end(begin, header, place.phase);
-  auto check = check_blocks(place, content_end(begin, header, place.phase), end);
-  if (!check) return std::move(check).error();
-  if (check->contradiction) return Examined(*check->contradiction);
+  ASSIGN_OR_RETURN(auto check, check_blocks(place, content_end(begin, header, place.phase), end));
+  if (check.contradiction) return Examined(*check.contradiction);
   if (end > source_.size()) return Examined(CutChunk{true});
   if (header.num_records > limits_.records_per_chunk) return Examined(RefusedChunk{end, kTooManyRecords});
-  return Examined(SoundChunk{describe(place, header, opening->codec, limits_), std::move(check->broken)});
+  return Examined(SoundChunk{describe(place, header, opening.codec, limits_), std::move(check.broken)});
 }
 
 Result<std::optional<Step>> Framing::go_on(Place damaged, Place found, std::string_view reason) const {
@@ -204,14 +194,12 @@ Result<std::optional<Step>> Framing::go_on(Place damaged, Place found, std::stri
     return std::optional(std::move(step));
   }
   // No bytes lie in between, but the phase does not match.
-  auto examined = examine(found);
-  if (!examined) return std::move(examined).error();
-  auto* sound = std::get_if<SoundChunk>(&*examined);
+  ASSIGN_OR_RETURN(auto examined, examine(found));
+  auto* sound = std::get_if<SoundChunk>(&examined);
   if (sound == nullptr) return std::optional<Step>{};
   sound->broken_block_headers.insert(sound->broken_block_headers.begin(), region(begin, begin + 1, kOtherPhase));
-  auto step = step_over(std::move(*sound));
-  if (!step) return std::move(step).error();
-  return std::optional(std::move(*step));
+  ASSIGN_OR_RETURN(auto step, step_over(std::move(*sound)));
+  return std::optional(std::move(step));
 }
 
 Position Framing::searched(const ChunkKey& key) { return (key.state & ~kForeign) / kBlockSize * kBlockSize; }
@@ -227,12 +215,10 @@ Result<Step> Framing::search(Place damaged, const LostChunk& lost, std::uint64_t
   const Resync resync(source_, *this);
   for (const Position first = search.from; search.from < size;) {
     if (search.from > first && search.from - first > limits_.scan_bytes) return still_searching(search);
-    auto found = resync.advance(search, size);
-    if (!found) return std::move(found).error();
-    if (!*found) continue;
-    auto step = go_on(damaged, **found, lost.reason);
-    if (!step) return std::move(step).error();
-    if (*step) return *std::move(*step);
+    ASSIGN_OR_RETURN(const auto found, resync.advance(search, size));
+    if (!found) continue;
+    ASSIGN_OR_RETURN(auto step, go_on(damaged, *found, lost.reason));
+    if (step) return *std::move(step);
     search.least = search.from = damaged.begin + 1;
   }
   return damaged_step(region(damaged.begin, size, lost.reason), size);
@@ -247,10 +233,9 @@ Result<std::optional<Place>> Framing::search_inside(Place outer, Position least,
                 .is_foreign = false};
   const Resync resync(source_, *this);
   while (search.from < end) {
-    auto found = resync.advance(search, end);
-    if (!found) return std::move(found).error();
-    if (*found && (*found)->begin < end) return found;
-    if (*found) break;
+    ASSIGN_OR_RETURN(auto found, resync.advance(search, end));
+    if (found && found->begin < end) return found;
+    if (found) break;
   }
   return std::optional<Place>{};
 }
@@ -264,9 +249,8 @@ Result<Step> Framing::step_over(SoundChunk sound) const {
   const Place place{info.begin, phase_of(info)};
   Step step;
   if (info.end < size) step.next = ChunkKey{info.end, place.phase};
-  auto goes_on = is_sound_or_end({info.end, place.phase});
-  if (!goes_on) return std::move(goes_on).error();
-  const bool is_doubtful = !*goes_on || !sound.broken_block_headers.empty();
+  ASSIGN_OR_RETURN(const auto goes_on, is_sound_or_end({info.end, place.phase}));
+  const bool is_doubtful = !goes_on || !sound.broken_block_headers.empty();
   if (is_doubtful && info.stored_size <= kMostInside) {
     auto data = verify_data(source_, info);
     if (!data && !is_permanent(data.error().code)) return std::move(data).error();
@@ -276,17 +260,16 @@ Result<Step> Framing::step_over(SoundChunk sound) const {
                              sound.broken_block_headers.end();
       if (!is_broken) least = block + kBlockHeaderSize;
     }
-    auto next = data ? std::optional<Place>{} : search_inside(place, least, *goes_on ? info.begin + 1 : info.end);
-    if (!next) return std::move(next).error();
-    if (*next && (*next)->begin == info.begin) {
-      auto other = go_on(place, **next, kOtherPhase);
-      if (!other) return std::move(other).error();
-      if (*other) return *std::move(*other);
-    } else if (*next) {
-      info.end = (*next)->begin;
+    ASSIGN_OR_RETURN(const auto next,
+                     data ? std::optional<Place>{} : search_inside(place, least, goes_on ? info.begin + 1 : info.end));
+    if (next && next->begin == info.begin) {
+      ASSIGN_OR_RETURN(auto other, go_on(place, *next, kOtherPhase));
+      if (other) return *std::move(other);
+    } else if (next) {
+      info.end = next->begin;
       info.stored_size = std::min(info.stored_size, info.end - info.begin);
       std::erase_if(sound.broken_block_headers, [&](const DamagedRegion& broken) { return broken.end > info.end; });
-      step.next = ChunkKey{info.end, (*next)->phase};
+      step.next = ChunkKey{info.end, next->phase};
     }
   }
   step.chunk = info;
@@ -297,11 +280,9 @@ Result<Step> Framing::step_over(SoundChunk sound) const {
 Result<Step> Framing::step_over_cut(Place place, bool has_header) const {
   const Position size = source_.size();
   if (has_header && size - place.begin <= kMostInside) {
-    auto next = search_inside(place, place.begin + 1, size);
-    if (!next) return std::move(next).error();
-    auto step = *next ? go_on(place, **next, kUnfinished) : std::optional<Step>{};
-    if (!step) return std::move(step).error();
-    if (*step) return *std::move(*step);
+    ASSIGN_OR_RETURN(const auto next, search_inside(place, place.begin + 1, size));
+    ASSIGN_OR_RETURN(auto step, next ? go_on(place, *next, kUnfinished) : std::optional<Step>{});
+    if (step) return *std::move(step);
   }
   DamagedRegion cut = region(place.begin, size, kUnfinished);
   cut.damage_class = DamageClass::kUnfinished;
@@ -312,16 +293,15 @@ Result<Step> Framing::scan(ChunkKey at) const {
   const Position size = source_.size();
   if (at.position >= size) return Step{};
   const Place place{at.position, phase_in(at.state)};
-  auto examined = examine(place);
-  if (!examined) return std::move(examined).error();
-  if (const auto* lost = std::get_if<LostChunk>(&*examined)) return search(place, *lost, at.state);
-  if (const auto* cut = std::get_if<CutChunk>(&*examined)) return step_over_cut(place, cut->has_header);
-  if (const auto* refused = std::get_if<RefusedChunk>(&*examined)) {
+  ASSIGN_OR_RETURN(auto examined, examine(place));
+  if (const auto* lost = std::get_if<LostChunk>(&examined)) return search(place, *lost, at.state);
+  if (const auto* cut = std::get_if<CutChunk>(&examined)) return step_over_cut(place, cut->has_header);
+  if (const auto* refused = std::get_if<RefusedChunk>(&examined)) {
     Step step = damaged_step(region(at.position, refused->end, refused->reason), size);
     if (step.next) step.next->state = place.phase;
     return step;
   }
-  return step_over(std::get<SoundChunk>(std::move(*examined)));
+  return step_over(std::get<SoundChunk>(std::move(examined)));
 }
 
 }  // namespace recordfs::riegeli

@@ -65,17 +65,16 @@ Result<Fields> read_fields(Bytes message, const Limits& limits) {
 }  // namespace
 
 Result<std::vector<Attribute>> parse_metadata(Bytes message, const Limits& limits) {
-  auto fields = read_fields(message, limits);
-  if (!fields) return std::move(fields).error();
+  ASSIGN_OR_RETURN(auto fields, read_fields(message, limits));
   std::vector<Attribute> attributes;
   const auto add = [&](std::string_view key, std::string_view type, std::optional<std::string>& value) {
     if (value) attributes.push_back({std::string(key), std::string(type), std::move(*value)});
   };
-  add("file_comment", "string", fields->file_comment);
-  add(kRecordTypeKey, "string", fields->record_type_name);
-  add(kDescriptorsKey, "google.protobuf.FileDescriptorSet", fields->file_descriptors);
-  add("record_writer_options", "string", fields->record_writer_options);
-  add("num_records", "int64", fields->num_records);
+  add("file_comment", "string", fields.file_comment);
+  add(kRecordTypeKey, "string", fields.record_type_name);
+  add(kDescriptorsKey, "google.protobuf.FileDescriptorSet", fields.file_descriptors);
+  add("record_writer_options", "string", fields.record_writer_options);
+  add("num_records", "int64", fields.num_records);
   std::optional<std::string> whole;
   if (!message.empty()) whole = as_text(message);
   add("records_metadata", "riegeli.RecordsMetadata", whole);

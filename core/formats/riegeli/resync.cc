@@ -32,10 +32,9 @@ std::uint64_t looked_through(const ChunkHeader& header) {
 }  // namespace
 
 Result<std::optional<Resync::Told>> Resync::told_by(const Search& search, Position block) const {
-  auto read = framing_.block_header(block);
-  if (!read) return std::move(read).error();
-  if (!*read) return std::optional<Told>{};
-  const BlockHeader& header = **read;
+  ASSIGN_OR_RETURN(const auto read, framing_.block_header(block));
+  if (!read) return std::optional<Told>{};
+  const BlockHeader& header = *read;
   const Position damaged = search.damaged;
   if (header.previous_chunk == 0 && block > damaged) return std::optional(Told{block, block});
   if (header.next_chunk > std::numeric_limits<Position>::max() - block) {
@@ -45,9 +44,9 @@ Result<std::optional<Resync::Told>> Resync::told_by(const Search& search, Positi
   Position fence = search.from;
   if (header.previous_chunk < block && block - header.previous_chunk > damaged) {
     fence = block - header.previous_chunk;
-    auto sound = is_chunk_boundary(fence, search.phase) ? framing_.is_chunk(fence, end, search.phase) : false;
-    if (!sound) return std::move(sound).error();
-    if (*sound) return std::optional(Told{fence, fence});
+    ASSIGN_OR_RETURN(const auto sound,
+                     is_chunk_boundary(fence, search.phase) ? framing_.is_chunk(fence, end, search.phase) : false);
+    if (sound) return std::optional(Told{fence, fence});
   }
   return is_chunk_boundary(end, search.phase) ? std::optional(Told{end, fence}) : std::nullopt;
 }
@@ -61,18 +60,16 @@ Result<bool> Resync::is_inside_of_sound_block(const Search& search, Position at)
   header = framing_.block_header(behind - kBlockSize);
   if (!header) return std::move(header).error();
   if (!*header || (*header)->next_chunk <= at - (behind - kBlockSize)) return false;
-  auto goes_on = goes_on_behind(at);
-  if (!goes_on) return std::move(goes_on).error();
-  return !*goes_on;
+  ASSIGN_OR_RETURN(const auto goes_on, goes_on_behind(at));
+  return !goes_on;
 }
 
 // Returns whether a block header follows after exactly kBlockSize bytes. Inside a record, a header of the enclosing
 // file comes between two blocks, so they are further apart.
 Result<bool> Resync::goes_on_behind(Position block) const {
   if (source_.size() - block <= kBlockSize) return false;
-  auto header = framing_.block_header(block + kBlockSize);
-  if (!header) return std::move(header).error();
-  return header->has_value();
+  ASSIGN_OR_RETURN(const auto header, framing_.block_header(block + kBlockSize));
+  return header.has_value();
 }
 
 Result<std::optional<Place>> Resync::by_block_header(const Search& search, Position block,
@@ -81,12 +78,10 @@ Result<std::optional<Place>> Resync::by_block_header(const Search& search, Posit
   if (header.previous_chunk > block || place.begin < search.least) return std::optional<Place>{};
   if (header.next_chunk > std::numeric_limits<Position>::max() - block) return std::optional<Place>{};
   if (!is_chunk_boundary(place.begin, place.phase)) return std::optional<Place>{};
-  auto sound = framing_.is_chunk(place.begin, block + header.next_chunk, place.phase);
-  if (!sound) return std::move(sound).error();
-  if (!*sound) return std::optional<Place>{};
-  auto inside = is_inside_of_sound_block(search, block);
-  if (!inside) return std::move(inside).error();
-  return *inside ? std::optional<Place>{} : std::optional(place);
+  ASSIGN_OR_RETURN(const auto sound, framing_.is_chunk(place.begin, block + header.next_chunk, place.phase));
+  if (!sound) return std::optional<Place>{};
+  ASSIGN_OR_RETURN(const auto inside, is_inside_of_sound_block(search, block));
+  return inside ? std::optional<Place>{} : std::optional(place);
 }
 
 Result<bool> Resync::has_sound_data(Position begin, const ChunkHeader& header, Phase phase) const {
@@ -100,9 +95,8 @@ Result<bool> Resync::has_sound_data(Position begin, const ChunkHeader& header, P
 // Finds a block header of any phase that interrupts the chunk and agrees with its chunk header.
 Result<std::optional<Place>> Resync::by_block_inside(const Search& search, Position begin,
                                                      const ChunkHeader& header) const {
-  auto bytes = read_up_to(source_, begin, looked_through(header));
-  if (!bytes) return std::move(bytes).error();
-  const Bytes seen = bytes->view();
+  ASSIGN_OR_RETURN(const auto bytes, read_up_to(source_, begin, looked_through(header)));
+  const Bytes seen = bytes.view();
   for (std::size_t i = 1; i + kBlockHeaderSize <= seen.size(); ++i) {
     if (seen[i + kHighestByte] != std::byte{0} || !may_be_block_header(seen.subspan(i))) continue;
     const auto block = parse_block_header(seen.subspan(i, kBlockHeaderSize));
@@ -111,9 +105,8 @@ Result<std::optional<Place>> Resync::by_block_inside(const Search& search, Posit
     if (begin == search.damaged && phase == search.phase) continue;
     const Position end = chunk_end(begin, header, phase);
     if (!is_chunk_boundary(begin, phase) || end < begin + i || end - (begin + i) != block->next_chunk) continue;
-    auto inside = phase == search.phase ? false : is_inside_of_sound_block(search, begin + i);
-    if (!inside) return std::move(inside).error();
-    if (!*inside) return std::optional(Place{begin, phase});
+    ASSIGN_OR_RETURN(const auto inside, phase == search.phase ? false : is_inside_of_sound_block(search, begin + i));
+    if (!inside) return std::optional(Place{begin, phase});
   }
   return std::optional<Place>{};
 }
@@ -126,9 +119,8 @@ Result<std::optional<Place>> Resync::by_chunk_header(const Search& search, Posit
     const bool is_small = phase == search.phase || kChunkHeaderSize + header.data_size <= kMostWithoutHeaders;
     if (is_known || !is_small || header.data_size > kMostVerified || spent > kMostSpent) continue;
     spent += header.data_size;
-    auto sound = has_sound_data(begin, header, phase);
-    if (!sound) return std::move(sound).error();
-    if (*sound) return std::optional(Place{begin, phase});
+    ASSIGN_OR_RETURN(const auto sound, has_sound_data(begin, header, phase));
+    if (sound) return std::optional(Place{begin, phase});
   }
   if (spent > kMostSpent) return std::optional<Place>{};
   spent += looked_through(header);
@@ -137,9 +129,8 @@ Result<std::optional<Place>> Resync::by_chunk_header(const Search& search, Posit
 
 Result<std::optional<Place>> Resync::search_bytes(Search& search, Position end) const {
   if (search.from >= end) return std::optional<Place>{};
-  auto bytes = read_up_to(source_, search.from, end - search.from + kSignatureSize);
-  if (!bytes) return std::move(bytes).error();
-  const Bytes seen = bytes->view();
+  ASSIGN_OR_RETURN(const auto bytes, read_up_to(source_, search.from, end - search.from + kSignatureSize));
+  const Bytes seen = bytes.view();
   const auto count = static_cast<std::size_t>(end - search.from);
   std::uint64_t spent = 0;
   for (std::size_t i = 0; i < count && i + kBlockHeaderSize <= seen.size(); ++i) {
@@ -151,10 +142,9 @@ Result<std::optional<Place>> Resync::search_bytes(Search& search, Position end) 
       const Bytes signature = file_signature();
       const bool is_file = header && at != search.damaged && rest.size() >= signature.size() &&
                            std::ranges::equal(rest.first(signature.size()), signature);
-      auto is_own = is_file ? goes_on_behind(at) : true;
-      if (!is_own) return std::move(is_own).error();
-      search.is_foreign |= !*is_own;
-      auto found = header && *is_own ? by_block_header(search, at, *header) : std::optional<Place>{};
+      ASSIGN_OR_RETURN(const auto is_own, is_file ? goes_on_behind(at) : true);
+      search.is_foreign |= !is_own;
+      auto found = header && is_own ? by_block_header(search, at, *header) : std::optional<Place>{};
       if (!found || *found) return found;
     }
     if (search.is_foreign || rest.size() < kChunkHeaderSize || !may_be_records_header(rest)) continue;
@@ -167,28 +157,24 @@ Result<std::optional<Place>> Resync::search_bytes(Search& search, Position end) 
 
 // The bytes before the data are searched too: a header that begins with zeros may begin in the hole.
 Result<Position> Resync::behind_hole_at(Position from) const {
-  auto seen = read_up_to(source_, from, kBlockHeaderSize);
-  if (!seen) return std::move(seen).error();
-  auto data = behind_hole(source_, from + seen->size(), seen->view());
-  if (!data) return data;
-  const Position least = *data - std::min(*data, kSignatureSize);
+  ASSIGN_OR_RETURN(const auto seen, read_up_to(source_, from, kBlockHeaderSize));
+  ASSIGN_OR_RETURN(const auto data, behind_hole(source_, from + seen.size(), seen.view()));
+  const Position least = data - std::min(data, kSignatureSize);
   return std::max(from, least - least % kBlockSize);
 }
 
 Result<std::optional<Place>> Resync::advance(Search& search, Position until) const {
-  auto behind = behind_hole_at(search.from);
-  if (!behind) return std::move(behind).error();
-  if (*behind > search.from) {
-    search.from = std::min(*behind, until);
+  ASSIGN_OR_RETURN(const auto behind, behind_hole_at(search.from));
+  if (behind > search.from) {
+    search.from = std::min(behind, until);
     return std::optional<Place>{};
   }
   const Position end = std::min(until, (search.from / kBlockSize + 1) * kBlockSize);
   std::optional<Told> told;
   for (Position block = block_at_or_behind(search.from, search.phase); block < end && !told; block += kBlockSize) {
     if (block < search.headers_from) continue;
-    auto header = told_by(search, block);
-    if (!header) return std::move(header).error();
-    told = *header;
+    ASSIGN_OR_RETURN(const auto header, told_by(search, block));
+    told = header;
   }
   auto found = search_bytes(search, told ? std::min(told->fence, end) : end);
   if (!found || *found) return found;

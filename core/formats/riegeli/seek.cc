@@ -16,34 +16,31 @@ constexpr int kMostSteps = 16384;
 // header is broken or contradicts the chunk that it names.
 Result<std::optional<Position>> walk_start(const Framing& framing, Position block, Position at) {
   if (block == 0) return std::optional<Position>(0);
-  auto read = framing.block_header(block);
-  if (!read) return std::move(read).error();
-  if (!*read) return std::optional<Position>{};
-  const BlockHeader& header = **read;
+  ASSIGN_OR_RETURN(const auto read, framing.block_header(block));
+  if (!read) return std::optional<Position>{};
+  const BlockHeader& header = *read;
   if (header.previous_chunk == 0) return std::optional<Position>(block);
   if (header.next_chunk <= at - block) {
     const Position end = block + header.next_chunk;
     if (!is_chunk_boundary(end)) return std::optional<Position>{};
     // If no chunk begins there, one may begin earlier.
-    auto goes_on = framing.is_sound_or_end({end, 0});
-    if (!goes_on) return std::move(goes_on).error();
-    if (*goes_on) return std::optional(end);
+    ASSIGN_OR_RETURN(const auto goes_on, framing.is_sound_or_end({end, 0}));
+    if (goes_on) return std::optional(end);
   }
   if (header.previous_chunk > block) return std::optional<Position>{};
   const Position begin = block - header.previous_chunk;
-  auto sound = is_chunk_boundary(begin) ? framing.is_chunk(begin, block + header.next_chunk) : Result<bool>(false);
-  if (!sound) return std::move(sound).error();
-  return *sound ? std::optional(begin) : std::nullopt;
+  ASSIGN_OR_RETURN(const auto sound,
+                   is_chunk_boundary(begin) ? framing.is_chunk(begin, block + header.next_chunk) : Result<bool>(false));
+  return sound ? std::optional(begin) : std::nullopt;
 }
 
 // Scans from a chunk boundary to the chunk that covers `at`.
 Result<std::optional<ChunkInfo>> walk_to(const Framing& framing, Place start, Position at) {
   std::optional<ChunkKey> key = ChunkKey{start.begin, start.phase};
   for (int i = 0; i < kMostSteps && key && key->position <= at && !Framing::has_searched_long(*key); ++i) {
-    auto step = framing.scan(*key);
-    if (!step) return std::move(step).error();
-    if (step->chunk && step->chunk->end > at) return step->chunk;
-    key = step->next;
+    ASSIGN_OR_RETURN(const auto step, framing.scan(*key));
+    if (step.chunk && step.chunk->end > at) return step.chunk;
+    key = step.next;
   }
   return std::optional<ChunkInfo>{};
 }
@@ -53,15 +50,13 @@ Result<std::optional<ChunkInfo>> walk_to(const Framing& framing, Place start, Po
 Result<std::optional<ChunkInfo>> find_chunk(const Framing& framing, Position at) {
   Position block = at / kBlockSize * kBlockSize;
   for (int i = 0; i < kBlocksTried; ++i) {
-    auto start = walk_start(framing, block, at);
-    if (!start) return std::move(start).error();
-    if (*start) return walk_to(framing, {**start, 0}, at);
+    ASSIGN_OR_RETURN(const auto start, walk_start(framing, block, at));
+    if (start) return walk_to(framing, {*start, 0}, at);
     if (block == 0) break;
     block -= kBlockSize;
   }
-  auto shifted = framing.chunk_in_shifted_blocks(at - std::min(at, kLookedBack), at);
-  if (!shifted) return std::move(shifted).error();
-  return *shifted ? walk_to(framing, **shifted, at) : std::optional<ChunkInfo>{};
+  ASSIGN_OR_RETURN(const auto shifted, framing.chunk_in_shifted_blocks(at - std::min(at, kLookedBack), at));
+  return shifted ? walk_to(framing, *shifted, at) : std::optional<ChunkInfo>{};
 }
 
 }  // namespace recordfs::riegeli

@@ -89,7 +89,7 @@ Result<Head> read_head(const Source& source, const ChunkInfo& chunk) {
   std::array<std::byte, kLongestPreamble> bytes{};
   const MutableBytes there =
       MutableBytes(bytes).first(static_cast<std::size_t>(std::min(chunk.stored_size, kLongestPreamble)));
-  if (auto read = read_data(source, chunk, 0, there); !read) return std::move(read).error();
+  TRY(read_data(source, chunk, 0, there));
   return parse_head(chunk, there);
 }
 
@@ -103,23 +103,18 @@ struct Verified {
 Result<Verified> verified_layout(const Source& source, const ChunkInfo& chunk, const Limits& limits) {
   for (int i = 0; i < kRereads; ++i) {
     const std::uint64_t generation = source.generation();
-    if (auto sound = verify_data(source, chunk); !sound) return std::move(sound).error();
-    auto head = read_head(source, chunk);
-    if (!head) return std::move(head).error();
-    if (head->sizes_size > limits.stored_chunk) {
+    TRY(verify_data(source, chunk));
+    ASSIGN_OR_RETURN(const auto head, read_head(source, chunk));
+    if (head.sizes_size > limits.stored_chunk) {
       return chunk_error(Code::kLimit, chunk,
-                         fmt::format("{} bytes of record sizes, more than the {} that are allowed", head->sizes_size,
+                         fmt::format("{} bytes of record sizes, more than the {} that are allowed", head.sizes_size,
                                      limits.stored_chunk));
     }
-    auto sizes = Buffer::allocate(static_cast<std::size_t>(head->sizes_size));
-    if (!sizes) return std::move(sizes).error();
-    if (auto read = read_data(source, chunk, head->sizes_begin, sizes->span()); !read) {
-      return std::move(read).error();
-    }
+    ASSIGN_OR_RETURN(auto sizes, Buffer::allocate(static_cast<std::size_t>(head.sizes_size)));
+    TRY(read_data(source, chunk, head.sizes_begin, sizes.span()));
     if (source.generation() != generation) continue;
-    auto layout = layout_of(chunk, head->codec, sizes->view());
-    if (!layout) return std::move(layout).error();
-    return Verified{*head, std::move(*layout), generation};
+    ASSIGN_OR_RETURN(auto layout, layout_of(chunk, head.codec, sizes.view()));
+    return Verified{head, std::move(layout), generation};
   }
   return chunk_error(Code::kChanged, chunk, "the file is being written to while it is read");
 }
@@ -134,16 +129,13 @@ class PartsChunk final : public Chunk {
   std::uint64_t memory() const override { return sizeof(*this) + layout().memory(); }
 
   Result<Slice> read(std::uint64_t offset, std::uint64_t length) const override {
-    auto bytes = Buffer::allocate(static_cast<std::size_t>(length));
-    if (!bytes) return std::move(bytes).error();
+    ASSIGN_OR_RETURN(auto bytes, Buffer::allocate(static_cast<std::size_t>(length)));
     const std::uint64_t first_value = chunk_.stored_size - *chunk_.decoded_size;
     for (int i = 0; i < kRereads; ++i) {
-      if (auto got = read_data(*source_, chunk_, first_value + offset, bytes->span()); !got) {
-        return std::move(got).error();
-      }
+      TRY(read_data(*source_, chunk_, first_value + offset, bytes.span()));
       const std::uint64_t generation = source_->generation();
-      if (generation == verified_.load(std::memory_order_acquire)) return owned(std::move(*bytes));
-      if (auto sound = verify_data(*source_, chunk_); !sound) return std::move(sound).error();
+      if (generation == verified_.load(std::memory_order_acquire)) return owned(std::move(bytes));
+      TRY(verify_data(*source_, chunk_));
       verified_.store(generation, std::memory_order_release);
     }
     return chunk_error(Code::kChanged, chunk_, "the file is being written to while it is read");
@@ -175,43 +167,38 @@ Result<std::shared_ptr<const Chunk>> streamed(const ChunkInfo& chunk, CodecId co
 }  // namespace
 
 Result<Layout> simple_layout(const Source& source, const ChunkInfo& chunk, const Limits& limits) {
-  auto verified = verified_layout(source, chunk, limits);
-  if (!verified) return std::move(verified).error();
-  return std::move(verified->layout);
+  ASSIGN_OR_RETURN(auto verified, verified_layout(source, chunk, limits));
+  return std::move(verified.layout);
 }
 
 Result<std::shared_ptr<const Chunk>> decode_simple(const ChunkInfo& chunk, Buffer data) {
-  auto head = parse_head(chunk, data.view());
-  if (!head) return std::move(head).error();
-  const auto values_begin = static_cast<std::size_t>(head->values_begin());
-  const Bytes sizes = data.view().first(values_begin).subspan(static_cast<std::size_t>(head->sizes_begin));
-  auto layout = layout_of(chunk, head->codec, sizes);
-  if (!layout) return std::move(layout).error();
+  ASSIGN_OR_RETURN(const auto head, parse_head(chunk, data.view()));
+  const auto values_begin = static_cast<std::size_t>(head.values_begin());
+  const Bytes sizes = data.view().first(values_begin).subspan(static_cast<std::size_t>(head.sizes_begin));
+  ASSIGN_OR_RETURN(auto layout, layout_of(chunk, head.codec, sizes));
   const auto decoded_size = static_cast<std::size_t>(*chunk.decoded_size);
   const Bytes values = data.view().subspan(values_begin);
-  if (StreamedChunk::is_worth(head->codec, decoded_size))
-    return streamed(chunk, head->codec, values, std::move(data), std::move(*layout));
-  if (head->codec == CodecId::kNone) {
-    if (auto sound = check_plain_values(chunk, *head); !sound) return std::move(sound).error();
+  if (StreamedChunk::is_worth(head.codec, decoded_size))
+    return streamed(chunk, head.codec, values, std::move(data), std::move(layout));
+  if (head.codec == CodecId::kNone) {
+    TRY(check_plain_values(chunk, head));
     return std::shared_ptr<const Chunk>(
-        std::make_shared<BufferChunk>(std::move(data), std::move(*layout), values_begin));
+        std::make_shared<BufferChunk>(std::move(data), std::move(layout), values_begin));
   }
-  auto payload = Buffer::allocate(decoded_size);
-  if (!payload) return std::move(payload).error();
-  if (auto opened = open_unit_into(head->codec, values, payload->span()); !opened) {
+  ASSIGN_OR_RETURN(auto payload, Buffer::allocate(decoded_size));
+  if (auto opened = open_unit_into(head.codec, values, payload.span()); !opened) {
     return in_chunk(std::move(opened).error(), chunk, kValues);
   }
-  return std::shared_ptr<const Chunk>(std::make_shared<BufferChunk>(std::move(*payload), std::move(*layout)));
+  return std::shared_ptr<const Chunk>(std::make_shared<BufferChunk>(std::move(payload), std::move(layout)));
 }
 
 Result<std::shared_ptr<const Chunk>> simple_by_parts(std::shared_ptr<const Source> source, const ChunkInfo& chunk,
                                                      const Limits& limits) {
   if (chunk.codec != to_string(CodecId::kNone)) return std::shared_ptr<const Chunk>{};
-  auto verified = verified_layout(*source, chunk, limits);
-  if (!verified) return std::move(verified).error();
-  if (auto sound = check_plain_values(chunk, verified->head); !sound) return std::move(sound).error();
+  ASSIGN_OR_RETURN(auto verified, verified_layout(*source, chunk, limits));
+  TRY(check_plain_values(chunk, verified.head));
   return std::shared_ptr<const Chunk>(
-      std::make_shared<PartsChunk>(std::move(verified->layout), std::move(source), chunk, verified->generation));
+      std::make_shared<PartsChunk>(std::move(verified.layout), std::move(source), chunk, verified.generation));
 }
 
 }  // namespace recordfs::riegeli

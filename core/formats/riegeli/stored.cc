@@ -34,10 +34,9 @@ Result<void> read_data(const Source& source, const ChunkInfo& chunk, std::uint64
   while (!out.empty()) {
     const std::uint64_t left_in_block = kBlockSize - (at + shift) % kBlockSize;
     const auto length = static_cast<std::size_t>(std::min<std::uint64_t>(left_in_block, out.size()));
-    auto got = source.read_at(at, out.first(length));
-    if (!got) return std::move(got).error();
-    if (*got < length) {
-      return Error{Code::kUnfinished, at + *got, fmt::format("the file ends inside the chunk at {}", chunk.begin)};
+    ASSIGN_OR_RETURN(const auto got, source.read_at(at, out.first(length)));
+    if (got < length) {
+      return Error{Code::kUnfinished, at + got, fmt::format("the file ends inside the chunk at {}", chunk.begin)};
     }
     out = out.subspan(length);
     at += length + kBlockHeaderSize;
@@ -46,21 +45,19 @@ Result<void> read_data(const Source& source, const ChunkInfo& chunk, std::uint64
 }
 
 Result<Buffer> read_verified(const Source& source, const ChunkInfo& chunk) {
-  auto data = Buffer::allocate(static_cast<std::size_t>(chunk.stored_size));
-  if (!data) return data;
-  if (auto read = read_data(source, chunk, 0, data->span()); !read) return std::move(read).error();
-  if (riegeli_hash(data->view()) != data_hash(chunk)) return hash_mismatch(chunk);
+  ASSIGN_OR_RETURN(auto data, Buffer::allocate(static_cast<std::size_t>(chunk.stored_size)));
+  TRY(read_data(source, chunk, 0, data.span()));
+  if (riegeli_hash(data.view()) != data_hash(chunk)) return hash_mismatch(chunk);
   return data;
 }
 
 Result<void> verify_data(const Source& source, const ChunkInfo& chunk) {
-  auto piece = Buffer::allocate(static_cast<std::size_t>(std::min(chunk.stored_size, kHashPiece)));
-  if (!piece) return std::move(piece).error();
+  ASSIGN_OR_RETURN(auto piece, Buffer::allocate(static_cast<std::size_t>(std::min(chunk.stored_size, kHashPiece))));
   RiegeliHasher hasher;
   for (std::uint64_t done = 0; done < chunk.stored_size;) {
     const auto length = static_cast<std::size_t>(std::min(chunk.stored_size - done, kHashPiece));
-    const MutableBytes bytes = piece->span().first(length);
-    if (auto read = read_data(source, chunk, done, bytes); !read) return read;
+    const MutableBytes bytes = piece.span().first(length);
+    TRY(read_data(source, chunk, done, bytes));
     hasher.append(bytes);
     done += length;
   }

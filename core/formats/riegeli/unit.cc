@@ -58,23 +58,20 @@ Result<UnitContent> open_unit(CodecId codec, Bytes stored, std::uint64_t limit) 
     }
     return UnitContent(stored);
   }
-  auto compressed = split_compressed(codec, stored);
-  if (!compressed) return std::move(compressed).error();
-  const std::uint64_t declared = compressed->declared;
-  if (declared <= limit && declared <= believable_size(compressed->stream.size())) {
+  ASSIGN_OR_RETURN(const auto compressed, split_compressed(codec, stored));
+  const std::uint64_t declared = compressed.declared;
+  if (declared <= limit && declared <= believable_size(compressed.stream.size())) {
     auto whole = Buffer::allocate(static_cast<std::size_t>(declared));
-    if (whole && decompress_into(codec, compressed->stream, whole->span())) return UnitContent(std::move(*whole));
+    if (whole && decompress_into(codec, compressed.stream, whole->span())) return UnitContent(std::move(*whole));
     // The declared size may be wrong.
   }
-  auto content = decompress(codec, compressed->stream, declared, limit, std::max(limit, kStreamMemory));
-  if (!content) return std::move(content).error();
-  return UnitContent(std::move(*content));
+  ASSIGN_OR_RETURN(auto content, decompress(codec, compressed.stream, declared, limit, std::max(limit, kStreamMemory)));
+  return UnitContent(std::move(content));
 }
 
 Result<Bytes> unit_stream(CodecId codec, Bytes stored) {
-  auto compressed = split_compressed(codec, stored);
-  if (!compressed) return std::move(compressed).error();
-  return compressed->stream;
+  ASSIGN_OR_RETURN(const auto compressed, split_compressed(codec, stored));
+  return compressed.stream;
 }
 
 Result<void> open_unit_into(CodecId codec, Bytes stored, MutableBytes out) {
@@ -85,9 +82,8 @@ Result<void> open_unit_into(CodecId codec, Bytes stored, MutableBytes out) {
     copy_bytes(stored, out);
     return {};
   }
-  auto stream = unit_stream(codec, stored);
-  if (!stream) return std::move(stream).error();
-  return decompress_into(codec, *stream, out);
+  ASSIGN_OR_RETURN(const auto stream, unit_stream(codec, stored));
+  return decompress_into(codec, stream, out);
 }
 
 }  // namespace recordfs::riegeli

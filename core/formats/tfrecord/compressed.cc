@@ -40,8 +40,7 @@ std::optional<CodecId> codec_of(Bytes head) {
 
 // Skips to byte `decoded`. Fails with kChanged if the decoded bytes end before it.
 Result<void> go_to(Inflating& reading, std::uint64_t decoded) {
-  auto skipped = reading.skip(decoded - reading.decoded());
-  if (!skipped) return std::move(skipped).error();
+  TRY(reading.skip(decoded - reading.decoded()));
   if (reading.decoded() == decoded) return {};
   return Error{Code::kChanged, reading.stored(), "the file is no longer the one that was walked through"};
 }
@@ -49,12 +48,10 @@ Result<void> go_to(Inflating& reading, std::uint64_t decoded) {
 // Like go_to(), but resumes after broken parts of the stream.
 Result<void> reach(Inflating& reading, std::uint64_t decoded) {
   while (reading.decoded() < decoded) {
-    auto skipped = reading.skip(decoded - reading.decoded());
-    if (!skipped) return std::move(skipped).error();
+    TRY(reading.skip(decoded - reading.decoded()));
     if (reading.decoded() == decoded) break;
-    auto resumed = reading.resume();
-    if (!resumed) return std::move(resumed).error();
-    if (!*resumed) break;
+    ASSIGN_OR_RETURN(const auto resumed, reading.resume());
+    if (!resumed) break;
   }
   return go_to(reading, decoded);
 }
@@ -62,25 +59,22 @@ Result<void> reach(Inflating& reading, std::uint64_t decoded) {
 // Returns whether a complete valid record begins at the current position of `reading`.
 Result<bool> is_record(Inflating& reading) {
   std::array<std::byte, kHeaderSize> header;
-  auto got = reading.read(header);
-  if (!got) return std::move(got).error();
-  const auto length = *got < header.size() ? std::nullopt : sound_length(header);
+  ASSIGN_OR_RETURN(const auto got, reading.read(header));
+  const auto length = got < header.size() ? std::nullopt : sound_length(header);
   if (!length || *length > kMostFound) return false;
-  auto piece = Buffer::allocate(static_cast<std::size_t>(std::min<std::uint64_t>(*length, kDecodedPiece)));
-  if (!piece) return std::move(piece).error();
+  ASSIGN_OR_RETURN(auto piece,
+                   Buffer::allocate(static_cast<std::size_t>(std::min<std::uint64_t>(*length, kDecodedPiece))));
   std::uint32_t crc = 0;
   for (std::uint64_t left = *length; left > 0;) {
-    const MutableBytes wanted = piece->span().first(std::min<std::size_t>(piece->size(), left));
-    auto read = reading.read(wanted);
-    if (!read) return std::move(read).error();
-    if (*read < wanted.size()) return false;
+    const MutableBytes wanted = piece.span().first(std::min<std::size_t>(piece.size(), left));
+    ASSIGN_OR_RETURN(const auto read, reading.read(wanted));
+    if (read < wanted.size()) return false;
     crc = crc32c(wanted, crc);
     left -= wanted.size();
   }
   std::array<std::byte, kFooterSize> footer;
-  auto end = reading.read(footer);
-  if (!end) return std::move(end).error();
-  return *end == footer.size() && footer_matches(footer, crc);
+  ASSIGN_OR_RETURN(const auto end, reading.read(footer));
+  return end == footer.size() && footer_matches(footer, crc);
 }
 
 DamagedRegion lost_end(Position begin, Position size, const Inflating& reading, const RecordFollower& follower) {
@@ -138,15 +132,13 @@ std::vector<Fact> CompressedFile::facts() const { return {{"compression", std::s
 // Returns a reader at byte `decoded`, from the last checkpoint before it.
 Result<Inflating> CompressedFile::at(std::uint64_t decoded) const {
   const std::uint64_t generation = source_->generation();
-  auto reading = Inflating::from(*source_, codec_, checkpoints_.nearest(decoded, generation));
-  if (!reading) return reading;
-  while (decoded - reading->decoded() > kCheckpointSpan) {
-    if (auto gone = reach(*reading, reading->decoded() + kCheckpointSpan); !gone) return std::move(gone).error();
-    auto here = reading->here();
-    if (!here) return std::move(here).error();
-    checkpoints_.add(std::move(*here), generation);
+  ASSIGN_OR_RETURN(auto reading, Inflating::from(*source_, codec_, checkpoints_.nearest(decoded, generation)));
+  while (decoded - reading.decoded() > kCheckpointSpan) {
+    TRY(reach(reading, reading.decoded() + kCheckpointSpan));
+    ASSIGN_OR_RETURN(auto here, reading.here());
+    checkpoints_.add(std::move(here), generation);
   }
-  if (auto gone = reach(*reading, decoded); !gone) return std::move(gone).error();
+  TRY(reach(reading, decoded));
   return reading;
 }
 
@@ -155,54 +147,46 @@ Result<Step> CompressedFile::scan(ChunkKey key) const {
   if (key.position >= size) return Step{};
   if ((key.state & kSearching) != 0) return search(key);
   const std::uint64_t generation = source_->generation();
-  auto reading = at(key.state);
-  if (!reading) return std::move(reading).error();
-  auto piece = Buffer::allocate(kDecodedPiece);
-  if (!piece) return std::move(piece).error();
+  ASSIGN_OR_RETURN(auto reading, at(key.state));
+  ASSIGN_OR_RETURN(auto piece, Buffer::allocate(kDecodedPiece));
   const std::uint64_t wanted = std::min(kChunkSize, limits().stored_chunk / 2);
 
   Run run;
   run.begin = run.end = key.state;
   RecordFollower follower;
-  while (!follower.is_lost() && reading->ending() == Ending::kNone) {
-    auto before = reading->here();
-    if (!before) return std::move(before).error();
-    auto got = reading->read(piece->span());
-    if (!got) return std::move(got).error();
-    const auto records = follower.follow(piece->view().first(*got));
+  while (!follower.is_lost() && reading.ending() == Ending::kNone) {
+    ASSIGN_OR_RETURN(auto before, reading.here());
+    ASSIGN_OR_RETURN(const auto got, reading.read(piece.span()));
+    const auto records = follower.follow(piece.view().first(got));
     if (!records.empty()) {
       const bool is_large = run.records == 0 && records.front().length > kLargeRecord;
       const std::uint64_t enough = is_large ? 1 : wanted;
-      if (reading->stored() >= key.position + enough) {
-        auto end = end_of_chunk(key.position + enough, *before, records, run);
-        if (!end) return std::move(end).error();
-        if (*end && (*end)->stored == size) {
-          run.before_end = std::move(*before);
-          return finish(key, run, *reading, follower);
+      if (reading.stored() >= key.position + enough) {
+        ASSIGN_OR_RETURN(auto end, end_of_chunk(key.position + enough, before, records, run));
+        if (end && end->stored == size) {
+          run.before_end = std::move(before);
+          return finish(key, run, reading, follower);
         }
-        if (*end) return end_at(std::move(**end), key, run, generation);
+        if (end) return end_at(std::move(*end), key, run, generation);
       } else {
         for (const auto& record : records) run.add(record);
       }
-      run.before_end = std::move(*before);
+      run.before_end = std::move(before);
     }
     if (run.records == 0 || follower.length_inside() <= kLargeRecord) continue;
-    auto end = end_of(run);
-    if (!end) return std::move(end).error();
-    if (end->stored > key.position && end->stored < size) return end_at(std::move(*end), key, run, generation);
+    ASSIGN_OR_RETURN(auto end, end_of(run));
+    if (end.stored > key.position && end.stored < size) return end_at(std::move(end), key, run, generation);
   }
-  return finish(key, run, *reading, follower);
+  return finish(key, run, reading, follower);
 }
 
 // Returns the step of a chunk that does not end at the end of the file. The end of a complete stream belongs to the
 // chunk with its last record.
 Result<Step> CompressedFile::end_at(Checkpoint end, ChunkKey key, const Run& run, std::uint64_t generation) const {
-  auto behind = Inflating::from(*source_, codec_, end);
-  if (!behind) return std::move(behind).error();
-  auto more = behind->skip(1);
-  if (!more) return std::move(more).error();
-  if (behind->ending() == Ending::kWhole && *more == 0) {
-    return Step{.chunk = describe(key, run, behind->stored()), .damage = {}, .next = {}};
+  ASSIGN_OR_RETURN(auto behind, Inflating::from(*source_, codec_, end));
+  ASSIGN_OR_RETURN(const auto more, behind.skip(1));
+  if (behind.ending() == Ending::kWhole && more == 0) {
+    return Step{.chunk = describe(key, run, behind.stored()), .damage = {}, .next = {}};
   }
   Step step{.chunk = describe(key, run, end.stored), .damage = {}, .next = ChunkKey{end.stored, run.end}};
   checkpoints_.add(std::move(end), generation);
@@ -211,10 +195,9 @@ Result<Step> CompressedFile::end_at(Checkpoint end, ChunkKey key, const Run& run
 
 // Returns the end of the run's last record.
 Result<Checkpoint> CompressedFile::end_of(const Run& run) const {
-  auto reading = Inflating::from(*source_, codec_, run.before_end);
-  if (!reading) return std::move(reading).error();
-  if (auto gone = go_to(*reading, run.end); !gone) return std::move(gone).error();
-  return reading->here();
+  ASSIGN_OR_RETURN(auto reading, Inflating::from(*source_, codec_, run.before_end));
+  TRY(go_to(reading, run.end));
+  return reading.here();
 }
 
 // Adds records up to the first one that ends at or after `wanted`, and returns the checkpoint at its end. Returns
@@ -222,15 +205,13 @@ Result<Checkpoint> CompressedFile::end_of(const Run& run) const {
 Result<std::optional<Checkpoint>> CompressedFile::end_of_chunk(Position wanted, const Checkpoint& before,
                                                                const std::vector<RecordFollower::Record>& records,
                                                                Run& run) const {
-  auto reading = Inflating::from(*source_, codec_, before);
-  if (!reading) return std::move(reading).error();
+  ASSIGN_OR_RETURN(auto reading, Inflating::from(*source_, codec_, before));
   for (const auto& record : records) {
     run.add(record);
-    if (auto gone = go_to(*reading, run.end); !gone) return std::move(gone).error();
-    if (reading->stored() < wanted) continue;
-    auto here = reading->here();
-    if (!here) return std::move(here).error();
-    return std::optional(std::move(*here));
+    TRY(go_to(reading, run.end));
+    if (reading.stored() < wanted) continue;
+    ASSIGN_OR_RETURN(auto here, reading.here());
+    return std::optional(std::move(here));
   }
   return std::optional<Checkpoint>{};
 }
@@ -247,10 +228,9 @@ Result<Step> CompressedFile::finish(ChunkKey key, const Run& run, const Inflatin
   }
   Position end = key.position;
   if (run.records > 0) {
-    auto place = end_of(run);
-    if (!place) return std::move(place).error();
+    ASSIGN_OR_RETURN(const auto place, end_of(run));
     // Each region before the chunk took a byte, so its begin may be past the bytes of its records.
-    end = std::min(std::max(place->stored, key.position + 1), size - 1);
+    end = std::min(std::max(place.stored, key.position + 1), size - 1);
   }
   if (end > key.position) step.chunk = describe(key, run, end);
   if (follower.is_lost() || reading.ending() == Ending::kBroken) {
@@ -268,51 +248,43 @@ Result<Step> CompressedFile::finish(ChunkKey key, const Run& run, const Inflatin
 Result<Step> CompressedFile::search(ChunkKey key) const {
   const std::uint64_t generation = source_->generation();
   const std::uint64_t begin = key.state & ~kSearching;
-  auto reading = at(begin);
-  if (!reading) return std::move(reading).error();
-  auto window = Buffer::allocate(kHeaderSize - 1 + kDecodedPiece);
-  if (!window) return std::move(window).error();
+  ASSIGN_OR_RETURN(auto reading, at(begin));
+  ASSIGN_OR_RETURN(auto window, Buffer::allocate(kHeaderSize - 1 + kDecodedPiece));
   std::string reason = "a length that does not match its checksum";
   std::size_t held = 0;  // bytes of the window from before this piece
   Checkpoint held_from{};
   for (bool goes_on = true; goes_on;) {
-    if (reading->decoded() - begin >= limits().scan_bytes) {
-      const std::uint64_t reached = reading->decoded() - held;
+    if (reading.decoded() - begin >= limits().scan_bytes) {
+      const std::uint64_t reached = reading.decoded() - held;
       return Step{.chunk = {}, .damage = {}, .next = ChunkKey{key.position, kSearching | reached}};
     }
-    auto here = reading->here();
-    if (!here) return std::move(here).error();
-    const std::uint64_t first = reading->decoded() - held;
-    auto got = reading->read(window->span().subspan(held, kDecodedPiece));
-    if (!got) return std::move(got).error();
-    const Bytes bytes = window->view().first(held + *got);
+    ASSIGN_OR_RETURN(auto here, reading.here());
+    const std::uint64_t first = reading.decoded() - held;
+    ASSIGN_OR_RETURN(const auto got, reading.read(window.span().subspan(held, kDecodedPiece)));
+    const Bytes bytes = window.view().first(held + got);
     for (std::size_t i = 0; i + kHeaderSize <= bytes.size(); ++i) {
       if (!sound_length(bytes.subspan(i))) continue;
-      auto record = Inflating::from(*source_, codec_, i < held ? held_from : *here);
-      if (!record) return std::move(record).error();
-      if (auto gone = go_to(*record, first + i); !gone) return std::move(gone).error();
-      const Position found = std::max(record->stored(), key.position + 1);
-      auto place = record->here();
-      if (!place) return std::move(place).error();
-      auto sound = is_record(*record);
-      if (!sound) return std::move(sound).error();
-      if (!*sound || found >= source_->size()) continue;
-      checkpoints_.add(std::move(*place), generation);
+      ASSIGN_OR_RETURN(auto record, Inflating::from(*source_, codec_, i < held ? held_from : here));
+      TRY(go_to(record, first + i));
+      const Position found = std::max(record.stored(), key.position + 1);
+      ASSIGN_OR_RETURN(auto place, record.here());
+      ASSIGN_OR_RETURN(const auto sound, is_record(record));
+      if (!sound || found >= source_->size()) continue;
+      checkpoints_.add(std::move(place), generation);
       Step step{.chunk = {}, .damage = {}, .next = ChunkKey{found, first + i}};
       step.damage.push_back(region(key.position, found, DamageClass::kDamage, std::move(reason)));
       return step;
     }
     const std::size_t kept = std::min<std::size_t>(bytes.size(), kHeaderSize - 1);
-    std::copy(bytes.end() - static_cast<std::ptrdiff_t>(kept), bytes.end(), window->span().begin());
-    held_from = std::move(*here);
+    std::copy(bytes.end() - static_cast<std::ptrdiff_t>(kept), bytes.end(), window.span().begin());
+    held_from = std::move(here);
     held = kept;
-    if (reading->ending() == Ending::kNone) continue;
-    if (reading->ending() == Ending::kBroken && reading->decoded() <= begin + kHeaderSize) {
-      reason = fmt::format("a compressed stream that is broken: {}", reading->reason());
+    if (reading.ending() == Ending::kNone) continue;
+    if (reading.ending() == Ending::kBroken && reading.decoded() <= begin + kHeaderSize) {
+      reason = fmt::format("a compressed stream that is broken: {}", reading.reason());
     }
-    auto resumed = reading->resume();
-    if (!resumed) return std::move(resumed).error();
-    goes_on = *resumed;
+    ASSIGN_OR_RETURN(const auto resumed, reading.resume());
+    goes_on = resumed;
     held = 0;
   }
   Step step;
@@ -335,9 +307,8 @@ ChunkInfo CompressedFile::describe(ChunkKey key, const Run& run, Position end) c
 }
 
 Result<void> CompressedFile::verify(const ChunkInfo& chunk) const {
-  auto decoded = decode(chunk);
-  if (!decoded) return std::move(decoded).error();
-  const Layout& layout = (*decoded)->layout();
+  ASSIGN_OR_RETURN(const auto decoded, decode(chunk));
+  const Layout& layout = decoded->layout();
   for (std::uint64_t i = 0; layout.has_failures() && i < layout.records(); ++i) {
     if (const Error* failure = layout.failure(i)) return *failure;
   }
@@ -353,17 +324,13 @@ Result<std::shared_ptr<const Chunk>> CompressedFile::decode(const ChunkInfo& chu
     return Error{Code::kLimit, chunk.begin, fmt::format("{} records of {} bytes in one run", records, decoded)};
   }
   const std::uint64_t generation = source_->generation();
-  auto reading = at(chunk.key.state);
-  if (!reading) return std::move(reading).error();
-  auto bytes = Buffer::allocate(static_cast<std::size_t>(decoded + records * kFrameSize));
-  if (!bytes) return std::move(bytes).error();
-  auto got = reading->read(bytes->span());
-  if (!got) return std::move(got).error();
-  if (*got < bytes->size()) return not_as_found(chunk.begin);
-  auto here = reading->here();
-  if (!here) return std::move(here).error();
-  checkpoints_.add(std::move(*here), generation);
-  return split(std::move(*bytes), chunk.begin);
+  ASSIGN_OR_RETURN(auto reading, at(chunk.key.state));
+  ASSIGN_OR_RETURN(auto bytes, Buffer::allocate(static_cast<std::size_t>(decoded + records * kFrameSize)));
+  ASSIGN_OR_RETURN(const auto got, reading.read(bytes.span()));
+  if (got < bytes.size()) return not_as_found(chunk.begin);
+  ASSIGN_OR_RETURN(auto here, reading.here());
+  checkpoints_.add(std::move(here), generation);
+  return split(std::move(bytes), chunk.begin);
 }
 
 }  // namespace recordfs::tfrecord

@@ -33,38 +33,33 @@ int bid_on_record(Bytes head) {
 }
 
 Result<int> bid_on_search(const Source& source, std::uint64_t scan_bytes) {
-  auto found = search(source, 1, scan_bytes);
-  if (!found) return std::move(found).error();
-  return found->kind == Found::Kind::kRecord ? kBidOnSearch : 0;
+  ASSIGN_OR_RETURN(const auto found, search(source, 1, scan_bytes));
+  return found.kind == Found::Kind::kRecord ? kBidOnSearch : 0;
 }
 
 Result<int> probe(const Source& source, std::string_view file_name, ProbeDepth depth) {
   if (source.size() == 0) return is_name(file_name) ? kBidOnName : 0;
-  auto head = read_up_to(source, 0, kHead);
-  if (!head) return std::move(head).error();
-  if (const int bid = bid_on_record(head->view()); bid > 0) return bid;
-  auto packing = find_packing(head->view());
-  if (!packing) return std::move(packing).error();
-  if (*packing) {
-    if ((*packing)->has_record) return kBidOnPackedRecord;
+  ASSIGN_OR_RETURN(const auto head, read_up_to(source, 0, kHead));
+  if (const int bid = bid_on_record(head.view()); bid > 0) return bid;
+  ASSIGN_OR_RETURN(const auto packing, find_packing(head.view()));
+  if (packing) {
+    if (packing->has_record) return kBidOnPackedRecord;
     if (is_name(file_name)) return kBidOnName;
   }
   return depth == ProbeDepth::kHead ? 0 : bid_on_search(source, Limits{}.scan_bytes);
 }
 
 Result<std::unique_ptr<Container>> open(std::shared_ptr<const Source> source, const Limits& limits) {
-  auto head = read_up_to(*source, 0, kHead);
-  if (!head) return std::move(head).error();
-  const bool is_plain = head->empty() || bid_on_record(head->view()) > 0;
-  auto packing = is_plain ? Result<std::optional<Packing>>(std::nullopt) : find_packing(head->view());
-  if (!packing) return std::move(packing).error();
-  if (*packing) {
-    return std::unique_ptr<Container>(std::make_unique<CompressedFile>(std::move(source), limits, (*packing)->codec));
+  ASSIGN_OR_RETURN(const auto head, read_up_to(*source, 0, kHead));
+  const bool is_plain = head.empty() || bid_on_record(head.view()) > 0;
+  ASSIGN_OR_RETURN(const auto packing,
+                   is_plain ? Result<std::optional<Packing>>(std::nullopt) : find_packing(head.view()));
+  if (packing) {
+    return std::unique_ptr<Container>(std::make_unique<CompressedFile>(std::move(source), limits, packing->codec));
   }
   if (!is_plain) {
-    auto bid = bid_on_search(*source, limits.scan_bytes);
-    if (!bid) return std::move(bid).error();
-    if (*bid == 0) return Error{.code = Code::kNoContainer, .detail = "no record of a TFRecord file"};
+    ASSIGN_OR_RETURN(const auto bid, bid_on_search(*source, limits.scan_bytes));
+    if (bid == 0) return Error{.code = Code::kNoContainer, .detail = "no record of a TFRecord file"};
   }
   return std::unique_ptr<Container>(std::make_unique<PlainFile>(std::move(source), limits));
 }

@@ -18,9 +18,8 @@ constexpr int kMostTried = 10000;          // candidate member headers to try; e
 }  // namespace
 
 Result<Inflating> Inflating::from(const Source& source, CodecId codec, const Checkpoint& checkpoint) {
-  auto inflater = checkpoint.inflater ? checkpoint.inflater->copy() : Inflater::open(codec);
-  if (!inflater) return std::move(inflater).error();
-  Inflating inflating(source, codec, checkpoint, std::move(*inflater));
+  ASSIGN_OR_RETURN(auto inflater, checkpoint.inflater ? checkpoint.inflater->copy() : Inflater::open(codec));
+  Inflating inflating(source, codec, checkpoint, std::move(inflater));
   inflating.at_.inflater.reset();
   return inflating;
 }
@@ -43,12 +42,11 @@ Result<Bytes> Inflating::stored_bytes() {
   if (is_starved()) {
     const std::uint64_t wanted = std::min(kStoredWindow, stored_left());
     window_ = {};
-    auto read = source_->view_at(at_.stored, wanted);
-    if (!read) return std::move(read).error();
-    if (read->bytes.size() < wanted) {
+    ASSIGN_OR_RETURN(auto read, source_->view_at(at_.stored, wanted));
+    if (read.bytes.size() < wanted) {
       return Error{Code::kChanged, at_.stored, "the file is shorter than when it was opened"};
     }
-    window_ = std::move(*read);
+    window_ = std::move(read);
     window_begin_ = at_.stored;
   }
   return held();
@@ -57,20 +55,18 @@ Result<Bytes> Inflating::stored_bytes() {
 Result<std::size_t> Inflating::read(MutableBytes out) {
   std::size_t filled = 0;
   while (at_.ending == Ending::kNone && (filled < out.size() || is_starved())) {
-    auto stored = stored_bytes();
-    if (!stored) return std::move(stored).error();
-    auto step = inflater_->step(*stored, out.subspan(filled));
-    if (!step) return std::move(step).error();
+    ASSIGN_OR_RETURN(const auto stored, stored_bytes());
+    ASSIGN_OR_RETURN(auto step, inflater_->step(stored, out.subspan(filled)));
     const bool is_full = filled == out.size();
-    filled += step->given;
-    at_.stored += step->taken;
-    at_.decoded += step->given;
-    if (step->verdict == Inflater::Verdict::kBroken) {
+    filled += step.given;
+    at_.stored += step.taken;
+    at_.decoded += step.given;
+    if (step.verdict == Inflater::Verdict::kBroken) {
       at_.ending = Ending::kBroken;
-      at_.reason = std::move(step->reason);
-    } else if (step->verdict == Inflater::Verdict::kEnded) {
-      if (auto ended = end_member(); !ended) return std::move(ended).error();
-    } else if (step->taken == 0 && step->given == 0 && !is_full) {
+      at_.reason = std::move(step.reason);
+    } else if (step.verdict == Inflater::Verdict::kEnded) {
+      TRY(end_member());
+    } else if (step.taken == 0 && step.given == 0 && !is_full) {
       at_.ending = Ending::kCut;
     }
   }
@@ -79,11 +75,10 @@ Result<std::size_t> Inflating::read(MutableBytes out) {
 
 // Bytes after a stream must begin another member; anything else is damage.
 Result<void> Inflating::end_member() {
-  auto behind = stored_bytes();
-  if (!behind) return std::move(behind).error();
-  if (behind->empty()) {
+  ASSIGN_OR_RETURN(const auto behind, stored_bytes());
+  if (behind.empty()) {
     at_.ending = Ending::kWhole;
-  } else if (codec_ == CodecId::kGzip && behind->front() == kFirstOfGzip) {
+  } else if (codec_ == CodecId::kGzip && behind.front() == kFirstOfGzip) {
     inflater_->reset();
     at_.member = at_.stored;
   } else {
@@ -94,14 +89,11 @@ Result<void> Inflating::end_member() {
 }
 
 Result<bool> Inflating::begins_member(Position at) const {
-  auto stored = read_up_to(*source_, at, kTried);
-  if (!stored) return std::move(stored).error();
-  auto inflater = Inflater::open(codec_);
-  if (!inflater) return std::move(inflater).error();
+  ASSIGN_OR_RETURN(const auto stored, read_up_to(*source_, at, kTried));
+  ASSIGN_OR_RETURN(const auto inflater, Inflater::open(codec_));
   std::array<std::byte, 4 * kTried> decoded;
-  auto step = (*inflater)->step(stored->view(), decoded);
-  if (!step) return std::move(step).error();
-  return step->verdict != Inflater::Verdict::kBroken && step->given > 0;
+  ASSIGN_OR_RETURN(const auto step, inflater->step(stored.view(), decoded));
+  return step.verdict != Inflater::Verdict::kBroken && step.given > 0;
 }
 
 Result<bool> Inflating::resume() {
@@ -110,29 +102,25 @@ Result<bool> Inflating::resume() {
   const Position least = at_.member + 1;
   int tried = 0;
   for (Position from = std::max(least, at_.stored - std::min(at_.stored, kLookBack)); from < source_->size();) {
-    auto bytes = read_up_to(*source_, from, kStoredWindow);
-    if (!bytes) return std::move(bytes).error();
-    const Bytes there = bytes->view();
+    ASSIGN_OR_RETURN(const auto bytes, read_up_to(*source_, from, kStoredWindow));
+    const Bytes there = bytes.view();
     const auto magic = std::search(there.begin(), there.end(), kMemberMagic.begin(), kMemberMagic.end());
     if (magic == there.end()) {
       if (there.size() < kMemberMagic.size()) break;
       const Position end = from + there.size();
-      auto data = behind_hole(*source_, end, there);
-      if (!data) return std::move(data).error();
-      from = *data > end ? *data : end - (kMemberMagic.size() - 1);
+      ASSIGN_OR_RETURN(const auto data, behind_hole(*source_, end, there));
+      from = data > end ? data : end - (kMemberMagic.size() - 1);
       continue;
     }
     if (++tried > kMostTried) break;
     from += static_cast<Position>(magic - there.begin());
-    auto begins = begins_member(from);
-    if (!begins) return std::move(begins).error();
-    if (!*begins) {
+    ASSIGN_OR_RETURN(const auto begins, begins_member(from));
+    if (!begins) {
       ++from;
       continue;
     }
-    auto inflater = Inflater::open(codec_);
-    if (!inflater) return std::move(inflater).error();
-    inflater_ = std::move(*inflater);
+    ASSIGN_OR_RETURN(auto inflater, Inflater::open(codec_));
+    inflater_ = std::move(inflater);
     at_ = {.stored = from, .decoded = at_.decoded + 1, .member = from};
     window_ = {};
     window_begin_ = from;
@@ -142,23 +130,20 @@ Result<bool> Inflating::resume() {
 }
 
 Result<std::uint64_t> Inflating::skip(std::uint64_t size) {
-  auto scratch = Buffer::allocate(static_cast<std::size_t>(std::min<std::uint64_t>(kScratch, size)));
-  if (!scratch) return std::move(scratch).error();
+  ASSIGN_OR_RETURN(auto scratch, Buffer::allocate(static_cast<std::size_t>(std::min<std::uint64_t>(kScratch, size))));
   for (std::uint64_t skipped = 0; skipped < size;) {
-    const auto piece = static_cast<std::size_t>(std::min<std::uint64_t>(scratch->size(), size - skipped));
-    auto got = read(scratch->span().first(piece));
-    if (!got) return std::move(got).error();
-    skipped += *got;
-    if (*got < piece) return skipped;
+    const auto piece = static_cast<std::size_t>(std::min<std::uint64_t>(scratch.size(), size - skipped));
+    ASSIGN_OR_RETURN(const auto got, read(scratch.span().first(piece)));
+    skipped += got;
+    if (got < piece) return skipped;
   }
   return size;
 }
 
 Result<Checkpoint> Inflating::here() const {
-  auto copy = inflater_->copy();
-  if (!copy) return std::move(copy).error();
+  ASSIGN_OR_RETURN(auto copy, inflater_->copy());
   Checkpoint checkpoint = at_;
-  checkpoint.inflater = std::move(*copy);
+  checkpoint.inflater = std::move(copy);
   return checkpoint;
 }
 

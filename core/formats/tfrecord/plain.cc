@@ -24,12 +24,11 @@ template <class See>
 Result<void> each_record(const Source& source, const ChunkInfo& chunk, See see) {
   HeaderReader headers(source);
   for (Position at = chunk.begin; at < chunk.end;) {
-    auto header = headers.at(at);
-    if (!header) return std::move(header).error();
-    const auto length = sound_length(*header);
+    ASSIGN_OR_RETURN(const auto header, headers.at(at));
+    const auto length = sound_length(header);
     const std::uint64_t room = chunk.end - at;
     if (!length || room < kFrameSize || *length > room - kFrameSize) return not_as_found(at);
-    if (auto seen = see(at + kHeaderSize, *length); !seen) return seen;
+    TRY(see(at + kHeaderSize, *length));
     at += kFrameSize + *length;
   }
   return {};
@@ -46,13 +45,11 @@ class SingleChunk final : public Chunk {
 
   Result<Slice> read(std::uint64_t offset, std::uint64_t length) const override {
     for (int i = 0; i < kRereads; ++i) {
-      auto bytes = read_exactly(*source_, begin_ + offset, length);
-      if (!bytes) return std::move(bytes).error();
+      ASSIGN_OR_RETURN(auto bytes, read_exactly(*source_, begin_ + offset, length));
       const std::uint64_t generation = source_->generation();
-      if (generation == verified_.load(std::memory_order_acquire)) return owned(std::move(*bytes));
-      auto sound = is_sound(*source_, begin_, payload_size());
-      if (!sound) return std::move(sound).error();
-      if (!*sound) return wrong_data(begin_ - kHeaderSize);
+      if (generation == verified_.load(std::memory_order_acquire)) return owned(std::move(bytes));
+      ASSIGN_OR_RETURN(const auto sound, is_sound(*source_, begin_, payload_size()));
+      if (!sound) return wrong_data(begin_ - kHeaderSize);
       verified_.store(generation, std::memory_order_release);
     }
     return Error{Code::kChanged, begin_, "the file is being written to while it is read"};
@@ -88,9 +85,8 @@ Result<Step> PlainFile::scan(ChunkKey key) const {
   Step step;
   Position last = key.position;  // begin of the run's last record
   for (Position at = key.position; at < size; at = run.end) {
-    auto header = headers.at(at);
-    if (!header) return std::move(header).error();
-    const auto length = sound_length(*header);
+    ASSIGN_OR_RETURN(const auto header, headers.at(at));
+    const auto length = sound_length(header);
     const bool is_whole = length && size - at >= kFrameSize && *length <= size - at - kFrameSize;
     const bool fits = is_whole && (run.records == 0u || has_room(run, at + kFrameSize + *length));
     if (!fits && run.records == 0u) {
@@ -102,9 +98,8 @@ Result<Step> PlainFile::scan(ChunkKey key) const {
     }
     // Eight bytes of data and their checksum look like a header of a record that extends past the end of the file.
     if (!is_whole) {
-      auto cut = cut_short_at(*source_, last, at);
-      if (!cut) return std::move(cut).error();
-      if (*cut) return step_before(run, last, at, **cut);
+      ASSIGN_OR_RETURN(const auto cut, cut_short_at(*source_, last, at));
+      if (cut) return step_before(run, last, at, *cut);
     }
     if (!fits) break;
     last = at;
@@ -140,19 +135,18 @@ Result<Step> PlainFile::pass_damage(ChunkKey key) const {
   std::optional<std::uint64_t> lost;
   std::optional<Position> end;
   if (key.state == 0) {
-    auto known = end_of_damaged(*source_, key.position);
-    if (!known) return std::move(known).error();
-    end = *known;
+    ASSIGN_OR_RETURN(const auto known, end_of_damaged(*source_, key.position));
+    end = known;
     if (end) lost = 1;
   }
   if (!end) {
-    auto found = search(*source_, key.state == 0 ? key.position + 1 : key.state, limits().scan_bytes);
-    if (!found) return std::move(found).error();
-    if (found->kind == Found::Kind::kLater) {
-      step.next = ChunkKey{key.position, found->at};
+    ASSIGN_OR_RETURN(const auto found,
+                     search(*source_, key.state == 0 ? key.position + 1 : key.state, limits().scan_bytes));
+    if (found.kind == Found::Kind::kLater) {
+      step.next = ChunkKey{key.position, found.at};
       return step;
     }
-    end = found->kind == Found::Kind::kRecord ? found->at : source_->size();
+    end = found.kind == Found::Kind::kRecord ? found.at : source_->size();
   }
   step.damage.push_back(region(key.position, *end, DamageClass::kDamage, "a length that does not match its checksum"));
   step.damage.back().records_lost = lost;
@@ -162,19 +156,17 @@ Result<Step> PlainFile::pass_damage(ChunkKey key) const {
 
 Result<Layout> PlainFile::layout(const ChunkInfo& chunk) const {
   Layout layout;
-  auto read = each_record(*source_, chunk, [&](Position, std::uint64_t length) -> Result<void> {
+  TRY(each_record(*source_, chunk, [&](Position, std::uint64_t length) -> Result<void> {
     layout.add(length);
     return {};
-  });
-  if (!read) return std::move(read).error();
+  }));
   return layout;
 }
 
 Result<void> PlainFile::verify(const ChunkInfo& chunk) const {
   return each_record(*source_, chunk, [&](Position begin, std::uint64_t length) -> Result<void> {
-    auto sound = is_sound(*source_, begin, length);
-    if (!sound) return std::move(sound).error();
-    if (!*sound) return wrong_data(begin - kHeaderSize);
+    ASSIGN_OR_RETURN(const auto sound, is_sound(*source_, begin, length));
+    if (!sound) return wrong_data(begin - kHeaderSize);
     return {};
   });
 }
@@ -184,26 +176,23 @@ Result<std::shared_ptr<const Chunk>> PlainFile::decode(const ChunkInfo& chunk) c
   if (size > limits().stored_chunk || size - kFrameSize > limits().decoded_chunk) {
     return Error{Code::kLimit, chunk.begin, fmt::format("a record of {} bytes", size - kFrameSize)};
   }
-  auto stored = read_exactly(*source_, chunk.begin, size);
-  if (!stored) return std::move(stored).error();
-  return split(std::move(*stored), chunk.begin);
+  ASSIGN_OR_RETURN(auto stored, read_exactly(*source_, chunk.begin, size));
+  return split(std::move(stored), chunk.begin);
 }
 
 Result<std::shared_ptr<const Chunk>> PlainFile::decode_by_parts(const ChunkInfo& chunk) const {
   if (chunk.records != 1u) return std::shared_ptr<const Chunk>{};
   const std::uint64_t generation = source_->generation();
   Layout layout;
-  auto read = each_record(*source_, chunk, [&](Position begin, std::uint64_t length) -> Result<void> {
-    auto sound = is_sound(*source_, begin, length);
-    if (!sound) return std::move(sound).error();
-    if (*sound) {
+  TRY(each_record(*source_, chunk, [&](Position begin, std::uint64_t length) -> Result<void> {
+    ASSIGN_OR_RETURN(const auto sound, is_sound(*source_, begin, length));
+    if (sound) {
       layout.add(length);
     } else {
       layout.add_failed(length, wrong_data(begin - kHeaderSize));
     }
     return {};
-  });
-  if (!read) return std::move(read).error();
+  }));
   return std::shared_ptr<const Chunk>(
       std::make_shared<SingleChunk>(source_, chunk.begin + kHeaderSize, std::move(layout), generation));
 }

@@ -23,9 +23,8 @@ Result<Bytes> HeaderReader::at(Position at) {
     const bool is_near = at >= begin_ && at < window_end + width_;
     width_ = is_near ? std::min(std::max(width_ * 2, kLeastWidth), kLargestWidth) : kLeastWidth;
     window_ = {};  // its memory may serve for the next
-    auto read = source_.view_at(at, width_);
-    if (!read) return std::move(read).error();
-    window_ = std::move(*read);
+    ASSIGN_OR_RETURN(auto read, source_.view_at(at, width_));
+    window_ = std::move(read);
     begin_ = at;
   }
   const Bytes rest = window_.bytes.subspan(static_cast<std::size_t>(at - begin_));
@@ -35,15 +34,13 @@ Result<Bytes> HeaderReader::at(Position at) {
 Result<bool> is_sound(const Source& source, Position begin, std::uint64_t length) {
   std::uint32_t crc = 0;
   for (std::uint64_t done = 0; done < length;) {
-    auto piece = source.view_at(begin + done, std::min(kReadPiece, length - done));
-    if (!piece) return std::move(piece).error();
-    if (piece->bytes.empty()) return false;
-    crc = crc32c(piece->bytes, crc);
-    done += piece->bytes.size();
+    ASSIGN_OR_RETURN(const auto piece, source.view_at(begin + done, std::min(kReadPiece, length - done)));
+    if (piece.bytes.empty()) return false;
+    crc = crc32c(piece.bytes, crc);
+    done += piece.bytes.size();
   }
-  auto footer = read_up_to(source, begin + length, kFooterSize);
-  if (!footer) return std::move(footer).error();
-  return footer->size() == kFooterSize && footer_matches(footer->view(), crc);
+  ASSIGN_OR_RETURN(const auto footer, read_up_to(source, begin + length, kFooterSize));
+  return footer.size() == kFooterSize && footer_matches(footer.view(), crc);
 }
 
 }  // namespace recordfs::tfrecord

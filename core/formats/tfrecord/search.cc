@@ -34,24 +34,21 @@ Result<Found> search(const Source& source, Position from, std::uint64_t budget) 
   std::uint64_t wanted = kFirstWindow;
   for (Position at = from; at < size && size - at >= kFrameSize; wanted = std::min(2 * wanted, kSearchWindow)) {
     if (spent >= budget) return Found{Found::Kind::kLater, at};
-    auto window = read_up_to(source, at, wanted);
-    if (!window) return std::move(window).error();
-    if (window->size() < kHeaderSize) break;
-    spent += window->size();
-    const auto offset = find_header(window->view(), size - at - kFrameSize);
+    ASSIGN_OR_RETURN(const auto window, read_up_to(source, at, wanted));
+    if (window.size() < kHeaderSize) break;
+    spent += window.size();
+    const auto offset = find_header(window.view(), size - at - kFrameSize);
     if (!offset) {
-      auto data = behind_hole(source, at + window->size(), window->view());
-      if (!data) return std::move(data).error();
+      ASSIGN_OR_RETURN(const auto data, behind_hole(source, at + window.size(), window.view()));
       // The hole may end inside a header that begins with zeros.
-      at = *data - (kHeaderSize - 1);
+      at = data - (kHeaderSize - 1);
       continue;
     }
     at += *offset;
-    const std::uint64_t length = Cursor(window->view().subspan(*offset)).u64_le();
+    const std::uint64_t length = Cursor(window.view().subspan(*offset)).u64_le();
     if (length > kMostVerified) return Found{Found::Kind::kRecord, at};
-    auto sound = is_sound(source, at + kHeaderSize, length);
-    if (!sound) return std::move(sound).error();
-    if (*sound) return Found{Found::Kind::kRecord, at};
+    ASSIGN_OR_RETURN(const auto sound, is_sound(source, at + kHeaderSize, length));
+    if (sound) return Found{Found::Kind::kRecord, at};
     spent += length;
     ++at;
   }
@@ -61,45 +58,38 @@ Result<Found> search(const Source& source, Position from, std::uint64_t budget) 
 Result<std::optional<Position>> end_of_damaged(const Source& source, Position at) {
   const std::uint64_t there = source.size() - at;
   if (there < kFrameSize) return std::optional<Position>{};
-  auto header = read_up_to(source, at, kHeaderSize);
-  if (!header) return std::move(header).error();
-  const auto length = mended_length(header->view(), there - kFrameSize);
+  ASSIGN_OR_RETURN(const auto header, read_up_to(source, at, kHeaderSize));
+  const auto length = mended_length(header.view(), there - kFrameSize);
   if (!length) return std::optional<Position>{};
   const Position end = at + kFrameSize + *length;
-  auto next = read_up_to(source, end, kHeaderSize);
-  if (!next) return std::move(next).error();
-  if (next->empty() || sound_length(next->view())) return std::optional(end);
+  ASSIGN_OR_RETURN(const auto next, read_up_to(source, end, kHeaderSize));
+  if (next.empty() || sound_length(next.view())) return std::optional(end);
   if (*length > kMostVerified) return std::optional<Position>{};
-  auto sound = is_sound(source, at + kHeaderSize, *length);
-  if (!sound) return std::move(sound).error();
-  return *sound ? std::optional(end) : std::nullopt;
+  ASSIGN_OR_RETURN(const auto sound, is_sound(source, at + kHeaderSize, *length));
+  return sound ? std::optional(end) : std::nullopt;
 }
 
 Result<std::optional<Position>> cut_short_at(const Source& source, Position at, Position end) {
   const std::optional<Position> none;
   if (end - at > kMostVerified) return none;
-  auto mended = end_of_damaged(source, end);
-  if (!mended) return std::move(mended).error();
-  if (*mended) return none;
-  auto sound = is_sound(source, at + kHeaderSize, end - at - kFrameSize);
-  if (!sound) return std::move(sound).error();
-  if (*sound) return none;
+  ASSIGN_OR_RETURN(const auto mended, end_of_damaged(source, end));
+  if (mended) return none;
+  ASSIGN_OR_RETURN(const auto sound, is_sound(source, at + kHeaderSize, end - at - kFrameSize));
+  if (sound) return none;
   for (Position from = at + 1; from < end;) {
-    auto found = search(source, from, kMostSearchedInside);
-    if (!found) return std::move(found).error();
-    if (found->kind != Found::Kind::kRecord || found->at >= end) return none;
+    ASSIGN_OR_RETURN(const auto found, search(source, from, kMostSearchedInside));
+    if (found.kind != Found::Kind::kRecord || found.at >= end) return none;
     HeaderReader headers(source);
-    Position next = found->at;
+    Position next = found.at;
     while (next < end) {
-      auto header = headers.at(next);
-      if (!header) return std::move(header).error();
-      const auto length = sound_length(*header);
+      ASSIGN_OR_RETURN(const auto header, headers.at(next));
+      const auto length = sound_length(header);
       const std::uint64_t there = source.size() - next;
       if (!length || there < kFrameSize || *length > there - kFrameSize) break;
       next += kFrameSize + *length;
     }
-    if (next > end) return std::optional(found->at);
-    from = next == found->at ? next + 1 : next;
+    if (next > end) return std::optional(found.at);
+    from = next == found.at ? next + 1 : next;
   }
   return none;
 }

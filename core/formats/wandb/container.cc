@@ -40,9 +40,8 @@ Result<Step> RunFile::scan(ChunkKey at) const {
   if (at.position >= kIdentSize) return log_.scan(at);
   Step step;
   if (size_ > kIdentSize) {
-    auto behind = log_.scan({kIdentSize, 0});
-    if (!behind) return behind;
-    step = std::move(*behind);
+    ASSIGN_OR_RETURN(auto behind, log_.scan({kIdentSize, 0}));
+    step = std::move(behind);
   }
   if (ident_ || size_ == 0) return step;
   DamagedRegion region;

@@ -21,14 +21,12 @@ bool is_name(std::string_view name) { return name.ends_with(".wandb") || name.en
 constexpr std::uint64_t kSearched = Limits().scan_bytes;
 
 Result<int> bid_on(const Source& source, ProbeDepth depth) {
-  auto head = read_up_to(source, 0, kIdentSize);
-  if (!head) return std::move(head).error();
-  if (parse_ident(head->view())) return kBidOnIdent;
-  if (const std::size_t cut = cut_ident(head->view()); cut > 0) return kBits * static_cast<int>(cut);
+  ASSIGN_OR_RETURN(const auto head, read_up_to(source, 0, kIdentSize));
+  if (parse_ident(head.view())) return kBidOnIdent;
+  if (const std::size_t cut = cut_ident(head.view()); cut > 0) return kBits * static_cast<int>(cut);
   if (depth == ProbeDepth::kHead) return 0;
-  auto found = has_fragment(source, kSearched);
-  if (!found) return std::move(found).error();
-  return *found ? kBidOnFragment : 0;
+  ASSIGN_OR_RETURN(const auto found, has_fragment(source, kSearched));
+  return found ? kBidOnFragment : 0;
 }
 
 Result<int> probe(const Source& source, std::string_view file_name, ProbeDepth depth) {
@@ -38,16 +36,13 @@ Result<int> probe(const Source& source, std::string_view file_name, ProbeDepth d
 
 Result<std::unique_ptr<Container>> open(std::shared_ptr<const Source> source, const Limits& limits) {
   if (source->size() > 0) {
-    auto bid = bid_on(*source, ProbeDepth::kSearch);
-    if (!bid) return std::move(bid).error();
-    if (*bid == 0) return Error{.code = Code::kNoContainer, .detail = "neither the ident nor a fragment of a run file"};
+    ASSIGN_OR_RETURN(const auto bid, bid_on(*source, ProbeDepth::kSearch));
+    if (bid == 0) return Error{.code = Code::kNoContainer, .detail = "neither the ident nor a fragment of a run file"};
   }
-  auto head = read_up_to(*source, 0, kIdentSize);
-  if (!head) return std::move(head).error();
-  auto wire = find_wire(*source, kSearched);
-  if (!wire) return std::move(wire).error();
-  const auto ident = parse_ident(head->view());
-  return std::unique_ptr<Container>(std::make_unique<RunFile>(std::move(source), limits, ident, *wire));
+  ASSIGN_OR_RETURN(const auto head, read_up_to(*source, 0, kIdentSize));
+  ASSIGN_OR_RETURN(const auto wire, find_wire(*source, kSearched));
+  const auto ident = parse_ident(head.view());
+  return std::unique_ptr<Container>(std::make_unique<RunFile>(std::move(source), limits, ident, wire));
 }
 
 }  // namespace

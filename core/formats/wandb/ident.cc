@@ -40,10 +40,9 @@ bool is_empty_first(const Fragment& fragment) { return fragment.role == Role::kF
 
 // Compares the bytes on both sides of the position where the next frame of the first kind begins.
 Result<Seen> look_at(const Source& source, Position begin) {
-  auto bytes = read_up_to(source, begin, kFrameSize + kIdentSize);
-  if (!bytes) return std::move(bytes).error();
-  if (bytes->size() < kIdentSize) return Seen::kUnknown;
-  const Bytes both = bytes->view();
+  ASSIGN_OR_RETURN(const auto bytes, read_up_to(source, begin, kFrameSize + kIdentSize));
+  if (bytes.size() < kIdentSize) return Seen::kUnknown;
+  const Bytes both = bytes.view();
   const auto inside = parse_fragment(both.first(std::min<std::size_t>(both.size(), kFrameSize)), begin, kWithIdent);
   const auto before = parse_fragment(both.subspan(kIdentSize), begin + kIdentSize, kBehindIdent);
   const bool inside_is_sound = inside.verdict == Verdict::kSound;
@@ -56,10 +55,9 @@ Result<Seen> look_at(const Source& source, Position begin) {
 // Checks the fragments of the first frame: whether one ends, or would end, where only frames after an ident have
 // room.
 Result<Seen> look_at_first(const Source& source) {
-  auto bytes = read_up_to(source, 0, kIdentSize + kFrameSize);
-  if (!bytes) return std::move(bytes).error();
-  for (Position at = kIdentSize; at < bytes->size();) {
-    const auto parsed = parse_fragment(bytes->view().subspan(static_cast<std::size_t>(at)), at, kBehindIdent);
+  ASSIGN_OR_RETURN(const auto bytes, read_up_to(source, 0, kIdentSize + kFrameSize));
+  for (Position at = kIdentSize; at < bytes.size();) {
+    const auto parsed = parse_fragment(bytes.view().subspan(static_cast<std::size_t>(at)), at, kBehindIdent);
     const Position end = parsed.fragment.end();
     const bool is_sound = parsed.verdict == Verdict::kSound;
     const bool is_cut = parsed.verdict == Verdict::kTooLong && at + kHeaderSize <= kFrameSize;
@@ -76,10 +74,9 @@ Result<Seen> look_at_first(const Source& source) {
 Result<bool> has_fragment_anywhere(const Source& source) {
   constexpr std::uint64_t kSearchedAtEachByte = 1u << 20;
   for (Position at = 0; at < std::min(kSearchedAtEachByte, source.size()); at += kFrameSize) {
-    auto bytes = read_up_to(source, at, 2 * kFrameSize);
-    if (!bytes) return std::move(bytes).error();
-    const std::size_t frame = std::min<std::size_t>(bytes->size(), kFrameSize);
-    const leveldb_log::SoundPlaces places(bytes->view(), frame, bytes->size() > frame, kWithIdent, nullptr);
+    ASSIGN_OR_RETURN(const auto bytes, read_up_to(source, at, 2 * kFrameSize));
+    const std::size_t frame = std::min<std::size_t>(bytes.size(), kFrameSize);
+    const leveldb_log::SoundPlaces places(bytes.view(), frame, bytes.size() > frame, kWithIdent, nullptr);
     if (places.next(0)) return true;
   }
   return false;
@@ -116,15 +113,13 @@ Result<Wire> find_wire(const Source& source, std::uint64_t most) {
 }
 
 Result<bool> has_fragment(const Source& source, std::uint64_t most) {
-  auto first = read_up_to(source, kIdentSize, kFrameSize);
-  if (!first) return std::move(first).error();
-  if (is_sound(first->view(), kBehindIdent)) return true;
+  ASSIGN_OR_RETURN(const auto first, read_up_to(source, kIdentSize, kFrameSize));
+  if (is_sound(first.view(), kBehindIdent)) return true;
   const Position end = std::min(most, source.size());
   for (Position at = kFrameSize; at < end; at += kFrameSize) {
-    auto bytes = read_up_to(source, at, kFrameSize + kIdentSize);
-    if (!bytes) return std::move(bytes).error();
-    if (is_sound(bytes->view(), kWithIdent)) return true;
-    if (bytes->size() > kIdentSize && is_sound(bytes->view().subspan(kIdentSize), kBehindIdent)) return true;
+    ASSIGN_OR_RETURN(const auto bytes, read_up_to(source, at, kFrameSize + kIdentSize));
+    if (is_sound(bytes.view(), kWithIdent)) return true;
+    if (bytes.size() > kIdentSize && is_sound(bytes.view().subspan(kIdentSize), kBehindIdent)) return true;
   }
   return has_fragment_anywhere(source);
 }

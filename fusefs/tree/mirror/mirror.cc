@@ -149,19 +149,15 @@ std::optional<MirroredType> Mirror::type_of(const Looked& found, int directory, 
 
 Result<FileStatus> Mirror::look_up_and_reference(std::uint64_t directory, std::string_view name) {
   const timespec now = current_time();  // before what is found: what changes later shows in a later time
-  auto above = node(directory);
-  if (!above) return std::move(above).error();
-  if ((*above)->type != MirroredType::kDirectory) return place_error(ENOENT);
-  auto at = look(**above);
-  if (!at) return std::move(at).error();
+  ASSIGN_OR_RETURN(const auto above, node(directory));
+  if (above->type != MirroredType::kDirectory) return place_error(ENOENT);
+  ASSIGN_OR_RETURN(const auto at, look(*above));
   const std::string entry(name);
-  auto found = source_of(**above).look_in(*at, entry);
-  if (!found) return std::move(found).error();
-  const auto type = type_of(*found, at->descriptor.number(), entry, now);
+  ASSIGN_OR_RETURN(const auto found, source_of(*above).look_in(at, entry));
+  const auto type = type_of(found, at.descriptor.number(), entry, now);
   if (!type) return place_error(ENOENT);
-  const auto known =
-      nodes_.look_up_and_reference((*above)->source, joined((*above)->path, name), *type, found->state, now);
-  return status_of(*known, found->state);
+  const auto known = nodes_.look_up_and_reference(above->source, joined(above->path, name), *type, found.state, now);
+  return status_of(*known, found.state);
 }
 
 Ownership Mirror::ownership_of(MirroredType type, const FileState& state) const {
@@ -192,9 +188,8 @@ FileStatus Mirror::status_of(const MirroredNode& node, const FileState& state) c
 }
 
 Result<FileStatus> Mirror::status(std::uint64_t number) {
-  auto known = node(number);
-  if (!known) return std::move(known).error();
-  const MirroredNode& node = **known;
+  ASSIGN_OR_RETURN(const auto known, node(number));
+  const MirroredNode& node = *known;
   if (node.type == MirroredType::kContainer) return status_of(node, node.state);
   auto found = look(node);
   if (found) return status_of(node, found->state);
@@ -207,12 +202,10 @@ Result<FileStatus> Mirror::status(std::uint64_t number) {
 }
 
 Result<std::string> Mirror::target(std::uint64_t link) const {
-  auto known = node(link);
-  if (!known) return std::move(known).error();
-  if ((*known)->type != MirroredType::kLink) return place_error(ENOENT);
-  auto found = look(**known);
-  if (!found) return std::move(found).error();
-  return RootedDir::target(*found);
+  ASSIGN_OR_RETURN(const auto known, node(link));
+  if (known->type != MirroredType::kLink) return place_error(ENOENT);
+  ASSIGN_OR_RETURN(const auto found, look(*known));
+  return RootedDir::target(found);
 }
 
 Result<std::shared_ptr<const Descriptor>> Mirror::open_file(const MirroredNode& node) {
@@ -228,32 +221,28 @@ Result<std::shared_ptr<const Descriptor>> Mirror::open_file(const MirroredNode& 
 }
 
 Result<Slice> Mirror::read(std::uint64_t file, std::uint64_t offset, std::uint64_t length) {
-  auto known = node(file);
-  if (!known) return std::move(known).error();
-  if ((*known)->type != MirroredType::kFile) return place_error(ENOENT);
+  ASSIGN_OR_RETURN(const auto known, node(file));
+  if (known->type != MirroredType::kFile) return place_error(ENOENT);
   // In the order in which a path crosses filesystems, so that the request waits in the lane of the one that hangs.
-  auto open = open_file(**known);
-  if (!open) return std::move(open).error();
-  if (auto may = source_of(**known).may_ask((*known)->state.device); !may) return std::move(may).error();
-  auto bytes = Buffer::allocate(static_cast<std::size_t>(length));
-  if (!bytes) return std::move(bytes).error();
+  ASSIGN_OR_RETURN(const auto open, open_file(*known));
+  TRY(source_of(*known).may_ask(known->state.device));
+  ASSIGN_OR_RETURN(auto bytes, Buffer::allocate(static_cast<std::size_t>(length)));
   std::size_t done = 0;
-  while (done < bytes->size()) {
+  while (done < bytes.size()) {
     const ssize_t got =
-        ::pread((*open)->number(), bytes->data() + done, bytes->size() - done, static_cast<off_t>(offset + done));
+        ::pread(open->number(), bytes.data() + done, bytes.size() - done, static_cast<off_t>(offset + done));
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) return place_error(errno);
     if (got == 0) break;
     done += static_cast<std::size_t>(got);
   }
-  bytes->truncate(done);
-  return owned(std::move(*bytes));
+  bytes.truncate(done);
+  return owned(std::move(bytes));
 }
 
 Result<std::shared_ptr<const ContainerNode>> Mirror::container(std::uint64_t number) {
-  auto known = node(number);
-  if (!known) return std::move(known).error();
-  const MirroredNode& node = **known;
+  ASSIGN_OR_RETURN(const auto known, node(number));
+  const MirroredNode& node = *known;
   if (node.type != MirroredType::kContainer) return place_error(ENOENT);
   return containers_.get(node, source_of(node), shown_path(node), ownership_of(node.type, node.state));
 }
@@ -262,27 +251,21 @@ Result<std::shared_ptr<const ContainerNode>> Mirror::container(std::uint64_t num
 
 Result<std::uint64_t> Mirror::open_directory(std::uint64_t directory) {
   const std::uint64_t opened = next_stream_++;
-  auto known = node(directory);
-  if (!known) return std::move(known).error();
-  if ((*known)->type != MirroredType::kDirectory) return opened;
-  auto made = stream(directory, opened);
-  if (!made) return std::move(made).error();
+  ASSIGN_OR_RETURN(const auto known, node(directory));
+  if (known->type != MirroredType::kDirectory) return opened;
+  TRY(stream(directory, opened));
   return opened;
 }
 
 // Places are the filesystem's own, and good for whoever opens the directory again.
 Result<std::shared_ptr<DirectoryStream>> Mirror::stream(std::uint64_t directory, std::uint64_t opened) {
   if (auto open = streams_.find(opened)) return open;
-  auto known = node(directory);
-  if (!known) return std::move(known).error();
-  auto at = look(**known);
-  if (!at) return std::move(at).error();
-  auto descriptor = RootedDir::open_directory(*at);
-  if (!descriptor) return std::move(descriptor).error();
-  auto made = DirectoryStream::of(std::move(*descriptor));
-  if (!made) return std::move(made).error();
+  ASSIGN_OR_RETURN(const auto known, node(directory));
+  ASSIGN_OR_RETURN(const auto at, look(*known));
+  ASSIGN_OR_RETURN(auto descriptor, RootedDir::open_directory(at));
+  ASSIGN_OR_RETURN(auto made, DirectoryStream::of(std::move(descriptor)));
   static_cast<void>(closers_->of(0));  // sweeps begin
-  return streams_.add(opened, std::move(*made));
+  return streams_.add(opened, std::move(made));
 }
 
 // nullopt: nothing that is shown, or it is not there any more.
@@ -301,13 +284,11 @@ std::optional<FileType> Mirror::listed_type(int directory, const DirectoryStream
 
 Result<void> Mirror::list(std::uint64_t directory, std::uint64_t opened, std::uint64_t place,
                           const std::function<bool(const MountEntry&)>& emit) {
-  auto known = node(directory);
-  if (!known) return std::move(known).error();
-  const MirroredNode& node = **known;
+  ASSIGN_OR_RETURN(const auto known, node(directory));
+  const MirroredNode& node = *known;
   if (node.type != MirroredType::kDirectory) return {};
-  auto from = stream(directory, opened);
-  if (!from) return std::move(from).error();
-  if (auto may = source_of(node).may_ask(node.state.device); !may) return std::move(may).error();
+  ASSIGN_OR_RETURN(const auto from, stream(directory, opened));
+  TRY(source_of(node).may_ask(node.state.device));
   const std::string above = shown_path(node);
   const auto take = [&](int at, const DirectoryStream::Name& entry) {
     const bool is_self = entry.name == ".";
@@ -319,7 +300,7 @@ Result<void> Mirror::list(std::uint64_t directory, std::uint64_t opened, std::ui
                                            : mirrored_inode(joined(above, entry.name));
     return emit({.name = entry.name, .inode = number, .type = *type, .next = entry.next});
   };
-  return (*from)->read(place, take);
+  return from->read(place, take);
 }
 
 Mirror::Usage Mirror::usage() const {

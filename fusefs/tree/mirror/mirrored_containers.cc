@@ -20,12 +20,11 @@ Result<std::shared_ptr<const ContainerNode>> MirroredContainers::get(const Mirro
                                                                      const std::string& shown_path,
                                                                      const Ownership& ownership) {
   if (auto open = recent_.find(node.number)) return open;
-  auto store = open_store(node, source);
-  if (!store) return std::move(store).error();
+  ASSIGN_OR_RETURN(auto store, open_store(node, source));
   auto container_node = std::make_unique<ContainerNode>();
   container_node->id = node.number;
   container_node->ownership = ownership;
-  container_node->tree = std::make_unique<const ContainerTree>(std::move(*store), cache_, node.number);
+  container_node->tree = std::make_unique<const ContainerTree>(std::move(store), cache_, node.number);
   const auto wanted = InodeMap::wanted(shown_path, container_node->tree->values());
   const auto begin = ranges_.take(node.number, wanted.begin, wanted.length);
   if (!begin) return Error{.code = Code::kLimit, .detail = "too many containers are known for another one"};

@@ -29,7 +29,7 @@ class Head final : public Source {
     out = out.first(static_cast<std::size_t>(std::min<std::uint64_t>(out.size(), size_ - at)));
     const std::uint64_t end = at + out.size();
     if (end > kHead) return read_file(at, out);
-    if (auto filled = fill(end); !filled) return std::move(filled).error();
+    TRY(fill(end));
     if (end > head_.size()) return Error{Code::kChanged, at, "the file is shorter now"};
     std::copy_n(head_.begin() + static_cast<std::ptrdiff_t>(at), out.size(), out.begin());
     return out.size();
@@ -39,9 +39,8 @@ class Head final : public Source {
   Result<void> fill(std::uint64_t end) const {
     if (end <= head_.size()) return {};
     std::vector<std::byte> bytes(static_cast<std::size_t>(std::min(size_, end <= kShortHead ? kShortHead : kHead)));
-    auto got = read_file(0, bytes);
-    if (!got) return std::move(got).error();
-    bytes.resize(*got);
+    ASSIGN_OR_RETURN(const auto got, read_file(0, bytes));
+    bytes.resize(got);
     head_ = std::move(bytes);
     return {};
   }

@@ -62,9 +62,8 @@ Result<std::uint64_t> device_of(const Descriptor& descriptor) {
 Result<std::shared_ptr<const RootedDir>> RootedDir::open(const std::string& path) {
   Descriptor descriptor(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!descriptor) return place_error(errno);
-  auto directory = looked(std::move(descriptor));
-  if (!directory) return std::move(directory).error();
-  return std::shared_ptr<const RootedDir>(new RootedDir(path, std::move(*directory)));
+  ASSIGN_OR_RETURN(auto directory, looked(std::move(descriptor)));
+  return std::shared_ptr<const RootedDir>(new RootedDir(path, std::move(directory)));
 }
 
 RootedDir::RootedDir(std::string name, Looked directory)
@@ -77,7 +76,7 @@ Result<void> RootedDir::may_ask(std::uint64_t device) const {
 }
 
 Result<Looked> RootedDir::look(const std::string& path) const {
-  if (auto may = may_ask(directory_.state.device); !may) return std::move(may).error();
+  TRY(may_ask(directory_.state.device));
   const int top = directory_.descriptor.number();
   if (path.empty()) {
     Descriptor again(::openat(top, ".", O_PATH | O_DIRECTORY | O_CLOEXEC));
@@ -97,18 +96,17 @@ Result<Looked> RootedDir::look(const std::string& path) const {
 
 Result<Looked> RootedDir::look_in(const Looked& directory, const std::string& name) const {
   if (directory.is_recordfs || !is_name(name)) return place_error(ENOENT);
-  if (auto may = may_ask(directory.state.device); !may) return std::move(may).error();
+  TRY(may_ask(directory.state.device));
   const int above = directory.descriptor.number();
   if (Descriptor found = open_inside(above, name)) return looked(std::move(found));
   if (!needs_steps(errno)) return place_error(errno);
   Descriptor found(::openat(above, name.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
   if (!found) return place_error(errno);
-  const auto device = device_of(found);
-  if (!device) return device.error();
-  if (*device != directory.state.device && recordfs_mounts_.contains(*device)) {
-    return Looked{std::move(found), {.device = *device}, true};
+  ASSIGN_OR_RETURN(const auto device, device_of(found));
+  if (device != directory.state.device && recordfs_mounts_.contains(device)) {
+    return Looked{std::move(found), {.device = device}, true};
   }
-  if (auto may = may_ask(*device); !may) return std::move(may).error();
+  TRY(may_ask(device));
   return looked(std::move(found));
 }
 
@@ -121,11 +119,10 @@ Result<Descriptor> RootedDir::open_directory(const Looked& directory) {
 
 Result<Descriptor> RootedDir::open_file(const std::string& path, std::uint64_t device) const {
   const std::size_t slash = path.rfind('/');
-  auto directory = look(slash == std::string::npos ? "" : path.substr(0, slash));
-  if (!directory) return std::move(directory).error();
-  if (directory->is_recordfs) return place_error(ENOENT);
-  if (auto may = may_ask(device); !may) return std::move(may).error();
-  return open_file_in(directory->descriptor.number(), path.substr(slash + 1));
+  ASSIGN_OR_RETURN(const auto directory, look(slash == std::string::npos ? "" : path.substr(0, slash)));
+  if (directory.is_recordfs) return place_error(ENOENT);
+  TRY(may_ask(device));
+  return open_file_in(directory.descriptor.number(), path.substr(slash + 1));
 }
 
 Result<Descriptor> RootedDir::open_file_in(int directory, const std::string& name) {

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <functional>
+#include <map>
 #include <memory>
 #include <set>
 #include <string>
@@ -48,6 +50,167 @@ TEST(Result, VoidResultIsSuccessUnlessItHasAnError) {
   const Result<void> bad = Error{Code::kDamage, 1, "bad"};
   ASSERT_FALSE(bad);
   EXPECT_EQ(bad.error().position, 1u);
+}
+
+Result<int> parse(int number) {
+  if (number < 0) return Error{Code::kDamage, 3, "negative"};
+  return number;
+}
+
+Result<void> check(int number) {
+  TRY(parse(number));
+  return {};
+}
+
+Result<int> sum_of(int first, int second) {
+  ASSIGN_OR_RETURN(const auto a, parse(first));
+  ASSIGN_OR_RETURN(int b, parse(second));
+  b += a;
+  return b;
+}
+
+TEST(Try, ContinuesAfterSuccess) { EXPECT_TRUE(check(7)); }
+
+TEST(Try, ReturnsTheError) {
+  const auto failed = check(-7);
+  ASSERT_FALSE(failed);
+  EXPECT_EQ(failed.error().code, Code::kDamage);
+  EXPECT_EQ(failed.error().position, 3u);
+  EXPECT_EQ(failed.error().detail, "negative");
+}
+
+TEST(Try, EvaluatesItsExpressionOnce) {
+  int calls = 0;
+  const auto count = [&]() -> Result<void> {
+    ++calls;
+    return {};
+  };
+  const auto run = [&]() -> Result<void> {
+    TRY(count());
+    return {};
+  };
+  EXPECT_TRUE(run());
+  EXPECT_EQ(calls, 1);
+}
+
+TEST(Try, IsOneStatement) {
+  const auto run = [](bool first) -> Result<int> {
+    if (first)
+      TRY(parse(-1));
+    else
+      return 1;
+    return 2;
+  };
+  EXPECT_FALSE(run(true));
+  EXPECT_EQ(run(false).value_or(0), 1);
+}
+
+TEST(Try, WorksInsideALambdaInItsOwnExpression) {
+  const auto each = [](const auto& visit) -> Result<void> {
+    TRY(visit(1));
+    TRY(visit(-1));
+    return {};
+  };
+  int seen = 0;
+  const auto run = [&]() -> Result<void> {
+    TRY(each([&](int number) -> Result<void> {
+      ASSIGN_OR_RETURN(const auto parsed, parse(number));
+      TRY(check(parsed));
+      seen += parsed;
+      return {};
+    }));
+    return {};
+  };
+  EXPECT_FALSE(run());
+  EXPECT_EQ(seen, 1);
+}
+
+TEST(Try, CopiesTheErrorOfAResultThatIsKept) {
+  Result<void> kept = Error{Code::kIo, 9, "cannot read", 5};
+  const auto run = [&]() -> Result<int> {
+    TRY(kept);
+    return 1;
+  };
+  EXPECT_EQ(run().error().detail, "cannot read");
+  EXPECT_EQ(kept.error().detail, "cannot read");
+}
+
+TEST(AssignOrReturn, GivesTheValueOrReturnsTheError) {
+  EXPECT_EQ(sum_of(3, 4).value_or(0), 7);
+  EXPECT_FALSE(sum_of(-3, 4));
+  EXPECT_FALSE(sum_of(3, -4));
+}
+
+TEST(AssignOrReturn, MovesTheValueOutOfATemporary) {
+  const auto run = []() -> Result<std::unique_ptr<int>> {
+    ASSIGN_OR_RETURN(auto pointer, Result<std::unique_ptr<int>>(std::make_unique<int>(7)));
+    *pointer += 1;
+    return pointer;
+  };
+  const auto result = run();
+  ASSERT_TRUE(result);
+  EXPECT_EQ(**result, 8);
+}
+
+TEST(AssignOrReturn, CopiesTheValueOfAResultThatIsKept) {
+  Result<std::string> kept = std::string("a text that is too long to be stored in place");
+  const auto run = [&]() -> Result<std::size_t> {
+    ASSIGN_OR_RETURN(const auto text, kept);
+    return text.size();
+  };
+  EXPECT_EQ(run().value_or(0), kept->size());
+  EXPECT_FALSE(kept->empty());
+}
+
+TEST(AssignOrReturn, AReferenceStaysValid) {
+  const auto run = []() -> Result<std::string> {
+    ASSIGN_OR_RETURN(const auto& text, Result<std::string>("a text that is too long to be stored in place"));
+    return text + "!";
+  };
+  EXPECT_EQ(run().value_or(""), "a text that is too long to be stored in place!");
+}
+
+TEST(AssignOrReturn, AReferenceToAResultThatIsKeptChangesIt) {
+  Result<int> kept = 7;
+  const auto run = [&]() -> Result<void> {
+    ASSIGN_OR_RETURN(auto& value, kept);
+    value = 8;
+    return {};
+  };
+  EXPECT_TRUE(run());
+  EXPECT_EQ(*kept, 8);
+}
+
+TEST(AssignOrReturn, HoldsAReferenceWrapper) {
+  int target = 7;
+  const auto run = [&]() -> Result<void> {
+    ASSIGN_OR_RETURN(int& value, Result<std::reference_wrapper<int>>(target));
+    value = 8;
+    return {};
+  };
+  EXPECT_TRUE(run());
+  EXPECT_EQ(target, 8);
+}
+
+TEST(AssignOrReturn, AcceptsCommasInItsExpression) {
+  const auto run = []() -> Result<std::size_t> {
+    ASSIGN_OR_RETURN(const auto map, Result<std::map<int, int>>({{1, 2}, {3, 4}}));
+    TRY(Result<std::map<int, int>>({{1, 2}, {3, 4}}));
+    return map.size();
+  };
+  EXPECT_EQ(run().value_or(0), 2u);
+}
+
+TEST(AssignOrReturn, AssignsToAnExistingVariable) {
+  int value = 1;
+  const auto run = [&](int number) -> Result<void> {
+    ASSIGN_OR_RETURN(value, parse(number));
+    return {};
+  };
+  EXPECT_TRUE(run(7));
+  EXPECT_EQ(value, 7);
+  EXPECT_FALSE(run(-7));
+  EXPECT_EQ(value, 7);
 }
 
 TEST(Error, TextContainsThePositionAndTheReason) {

@@ -42,18 +42,16 @@ BloscNumberAt numbers_of(Bytes chunk) {
 
 Result<std::string> decoded(const std::string& chunk) {
   const Bytes bytes = as_bytes(chunk);
-  auto header = parse_blosc_header(bytes);
-  if (!header) return std::move(header).error();
-  if (auto sound = check_blosc(*header); !sound) return std::move(sound).error();
-  if (header->is_plain()) return chunk.substr(kBloscHeaderSize, header->size);
-  std::string out(header->size, '?');
-  for (std::uint32_t block = 0; block < header->blocks(); ++block) {
-    auto extent = find_blosc_block(*header, block, numbers_of(bytes));
-    if (!extent) return std::move(extent).error();
+  ASSIGN_OR_RETURN(const auto header, parse_blosc_header(bytes));
+  TRY(check_blosc(header));
+  if (header.is_plain()) return chunk.substr(kBloscHeaderSize, header.size);
+  std::string out(header.size, '?');
+  for (std::uint32_t block = 0; block < header.blocks(); ++block) {
+    ASSIGN_OR_RETURN(const auto extent, find_blosc_block(header, block, numbers_of(bytes)));
     const auto target = std::as_writable_bytes(std::span(out))
-                            .subspan(std::size_t{block} * header->block_size, header->decoded_size(block));
-    const Bytes stored = bytes.subspan(extent->begin, extent->end - extent->begin);
-    if (auto done = decompress_blosc_block(*header, block, stored, target); !done) return std::move(done).error();
+                            .subspan(std::size_t{block} * header.block_size, header.decoded_size(block));
+    const Bytes stored = bytes.subspan(extent.begin, extent.end - extent.begin);
+    TRY(decompress_blosc_block(header, block, stored, target));
   }
   return out;
 }

@@ -11,10 +11,9 @@ namespace {
 
 // Bids by the file's first byte: 'w' for weak, 's' for strong, 'b' for beyond doubt, 'e' for an error.
 Result<int> probe_letter(const Source& source, char letter, int bid) {
-  auto head = read_up_to(source, 0, 1);
-  if (!head) return std::move(head).error();
-  if (as_text(head->view()) == "e") return Error{.code = Code::kIo, .detail = "bad sector", .os_error = 5};
-  return as_text(head->view()) == std::string_view(&letter, 1) ? bid : 0;
+  ASSIGN_OR_RETURN(const auto head, read_up_to(source, 0, 1));
+  if (as_text(head.view()) == "e") return Error{.code = Code::kIo, .detail = "bad sector", .os_error = 5};
+  return as_text(head.view()) == std::string_view(&letter, 1) ? bid : 0;
 }
 
 Result<int> probe_weak(const Source& source, std::string_view, ProbeDepth) {
@@ -32,9 +31,8 @@ Result<int> probe_strong(const Source& source, std::string_view, ProbeDepth) {
 // Recognizes a file only with ProbeDepth::kSearch, as formats do after a damaged head.
 Result<int> probe_deep(const Source& source, std::string_view, ProbeDepth depth) {
   if (depth == ProbeDepth::kHead) return 0;
-  auto all = read_up_to(source, 0, 100);
-  if (!all) return std::move(all).error();
-  return as_text(all->view()).find("deep") == std::string_view::npos ? 0 : 64;
+  ASSIGN_OR_RETURN(const auto all, read_up_to(source, 0, 100));
+  return as_text(all.view()).find("deep") == std::string_view::npos ? 0 : 64;
 }
 
 Result<int> probe_same(const Source& source, std::string_view, ProbeDepth) {

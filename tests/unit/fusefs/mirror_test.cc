@@ -28,18 +28,15 @@ class MirrorTest : public ::testing::Test {
     sources.emplace_back(MirroredDirectory{"folder", RootedDir::open(folder.path()).value()});
     const auto probe = [this](const Source& source, std::string_view) -> Result<bool> {
       ++probes;
-      auto head = read_up_to(source, 0, 8);
-      if (!head) return std::move(head).error();
-      return as_text(head->view()) == "toyfile\n";
+      ASSIGN_OR_RETURN(const auto head, read_up_to(source, 0, 8));
+      return as_text(head.view()) == "toyfile\n";
     };
     const auto open = [this](Descriptor file, const std::string& path) -> Result<std::shared_ptr<const RecordStore>> {
       ++opens;
-      auto source = FileSource::of(std::move(file), path);
-      if (!source) return std::move(source).error();
-      auto container = toy::open(*source, Limits{});
-      if (!container) return std::move(container).error();
+      ASSIGN_OR_RETURN(const auto source, FileSource::of(std::move(file), path));
+      ASSIGN_OR_RETURN(auto container, toy::open(source, Limits{}));
       return std::shared_ptr<const RecordStore>(
-          std::make_shared<RecordStore>(path, *source, std::move(*container), services));
+          std::make_shared<RecordStore>(path, source, std::move(container), services));
     };
     return std::make_unique<MountTree>(std::move(sources), nested, MirrorSettings{probe, open, {}});
   }

@@ -50,7 +50,7 @@ class PendingRequestsTest : public ::testing::Test {
                     PendingRequests::Interrupt interrupt = PendingRequests::Interrupt::kAnswerEintr) {
     return wire.ask([this, work, interrupt](fuse_req_t request) {
       pending_requests.answer(request, interrupt, [work, request](Attempt& attempt) -> Result<void> {
-        if (auto done = work(attempt); !done) return done;
+        TRY(work(attempt));
         if (attempt.claim_reply()) fuse_reply_err(request, 0);
         return {};
       });
@@ -61,7 +61,7 @@ class PendingRequestsTest : public ::testing::Test {
   std::uint64_t ask_endlessly(const Signal& begun, const Signal& over, PendingRequests::Interrupt interrupt) {
     return ask(
         [begun, over](Attempt&) -> Result<void> {
-          if (auto may = RequestContext::permit_slow_work(); !may) return may;
+          TRY(RequestContext::permit_slow_work());
           begun.set();
           for (;;) {
             if (auto may = RequestContext::spend(1); !may) {
@@ -83,7 +83,7 @@ TEST_F(PendingRequestsTest, FastRequestIsAnsweredWhileSlowOnesWait) {
   std::vector<std::uint64_t> slow;
   for (int i = 0; i < 16; ++i) {
     slow.push_back(ask([released](Attempt&) -> Result<void> {
-      if (auto may = RequestContext::permit_slow_work(); !may) return may;
+      TRY(RequestContext::permit_slow_work());
       released.wait();
       return {};
     }));
@@ -101,7 +101,7 @@ TEST_F(PendingRequestsTest, HungFilesystemDelaysNoOther) {
   std::vector<std::uint64_t> hanging;
   for (int i = 0; i < 32; ++i) {
     hanging.push_back(ask([released](Attempt&) -> Result<void> {
-      if (auto may = RequestContext::permit_wait_for(1); !may) return may;
+      TRY(RequestContext::permit_wait_for(1));
       released.wait();
       return {};
     }));
@@ -122,8 +122,8 @@ TEST_F(PendingRequestsTest, RequestOnTwoFilesystemsWaitsInTheLaneOfTheHungOne) {
   std::vector<std::uint64_t> hanging;
   for (int i = 0; i < 32; ++i) {
     hanging.push_back(ask([&, released](Attempt&) -> Result<void> {
-      if (auto may = RequestContext::permit_wait_for(1); !may) return may;
-      if (auto may = RequestContext::permit_wait_for(2); !may) return may;
+      TRY(RequestContext::permit_wait_for(1));
+      TRY(RequestContext::permit_wait_for(2));
       ++waiting;
       released.wait();
       return {};
@@ -160,7 +160,7 @@ TEST_F(PendingRequestsTest, SlowRequestThatWaitedForAFilesystemIsAnsweredOnce) {
   std::atomic<int> tries{0};
   const auto asked = ask([&](Attempt&) -> Result<void> {
     ++tries;
-    if (auto may = RequestContext::permit_wait_for(1); !may) return may;
+    TRY(RequestContext::permit_wait_for(1));
     return RequestContext::permit_slow_work();
   });
   EXPECT_EQ(wire.reply_to(asked), 0);
@@ -172,7 +172,7 @@ TEST_F(PendingRequestsTest, RequestThatWaitsForAFilesystemIsInterrupted) {
   const Signal begun;
   const Signal released;
   const auto asked = ask([begun, released](Attempt&) -> Result<void> {
-    if (auto may = RequestContext::permit_wait_for(1); !may) return may;
+    TRY(RequestContext::permit_wait_for(1));
     begun.set();
     released.wait();
     return {};
@@ -195,7 +195,7 @@ TEST_F(PendingRequestsTest, SlowResumedRequestLeavesTheExecutor) {
       attempt.ticket.waitable = &gate;
       return Error{.code = Code::kPending, .detail = {}};
     }
-    if (auto may = RequestContext::permit_slow_work(); !may) return may;
+    TRY(RequestContext::permit_slow_work());
     released.wait();
     return {};
   });
@@ -213,7 +213,7 @@ TEST_F(PendingRequestsTest, SlowRequestMayWaitToo) {
   Gate gate;
   std::atomic<bool> has_waited{false};
   const auto slow = ask([&](Attempt& attempt) -> Result<void> {
-    if (auto may = RequestContext::permit_slow_work(); !may) return may;
+    TRY(RequestContext::permit_slow_work());
     if (has_waited.exchange(true)) return {};
     attempt.ticket.waitable = &gate;
     return Error{.code = Code::kPending, .detail = {}};
@@ -224,7 +224,7 @@ TEST_F(PendingRequestsTest, SlowRequestMayWaitToo) {
 
 TEST_F(PendingRequestsTest, FailureOfSlowRequestIsReplied) {
   const auto slow = ask([](Attempt&) -> Result<void> {
-    if (auto may = RequestContext::permit_slow_work(); !may) return may;
+    TRY(RequestContext::permit_slow_work());
     return Error{.code = Code::kDamage, .detail = {}};
   });
   EXPECT_EQ(wire.reply_to(slow), EIO);
@@ -268,7 +268,7 @@ TEST_F(PendingRequestsTest, InterruptedSlowRequestIsAnsweredAndCancelled) {
 TEST_F(PendingRequestsTest, InterruptedQueuedRequestIsNotStarted) {
   const Signal released;
   const auto wait = [released](Attempt&) -> Result<void> {
-    if (auto may = RequestContext::permit_slow_work(); !may) return may;
+    TRY(RequestContext::permit_slow_work());
     released.wait();
     return {};
   };

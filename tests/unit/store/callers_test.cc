@@ -33,7 +33,7 @@ class Bomb final : public Wrapped {
  public:
   using Wrapped::Wrapped;
   Result<std::shared_ptr<const Chunk>> decode(const ChunkInfo& chunk) const override {
-    if (auto memory = Buffer::allocate(LargeAllocations::kLarge); !memory) return std::move(memory).error();
+    TRY(Buffer::allocate(LargeAllocations::kLarge));
     return Wrapped::decode(chunk);
   }
 };

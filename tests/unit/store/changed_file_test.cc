@@ -15,9 +15,9 @@ struct OnDisk {
   }
 
   Result<Slice> read(std::size_t ordinal) const {
-    const auto indexed = waited([&](WaitTicket& ticket) { return store->chunk_by_ordinal(ordinal, ticket); });
-    if (!indexed) return indexed.error();
-    return store->read_record({indexed->chunk, ordinal - indexed->before.records}, 0, 1 << 20);
+    ASSIGN_OR_RETURN(const auto indexed,
+                     waited([&](WaitTicket& ticket) { return store->chunk_by_ordinal(ordinal, ticket); }));
+    return store->read_record({indexed.chunk, ordinal - indexed.before.records}, 0, 1 << 20);
   }
   // Returns the number of records that are still readable. Each of them must be unchanged.
   std::size_t readable() const {

@@ -60,11 +60,11 @@ struct Mounted {
   }
   std::uint64_t scans() const { return watch->scans; }
   Result<std::string> record(std::uint64_t ordinal) const {
-    auto indexed = waited([&](WaitTicket& ticket) { return store->chunk_by_ordinal(ordinal, ticket); });
-    if (!indexed) return std::move(indexed).error();
-    auto slice = store->read_record({indexed->chunk, ordinal - indexed->before.records}, 0, UINT64_MAX);
-    if (!slice) return std::move(slice).error();
-    return text_of(*slice);
+    ASSIGN_OR_RETURN(const auto indexed,
+                     waited([&](WaitTicket& ticket) { return store->chunk_by_ordinal(ordinal, ticket); }));
+    ASSIGN_OR_RETURN(const auto slice,
+                     store->read_record({indexed.chunk, ordinal - indexed.before.records}, 0, UINT64_MAX));
+    return text_of(slice);
   }
   // Expects the content of the file itself.
   void expect_whole(const toy::File& file) const {

@@ -31,33 +31,29 @@ void extend(Run& run, const FrameHeader& next) {
 }
 
 Result<AlignedFrames::Part> AlignedFrames::take_next(Run& run, Position slot, std::uint64_t index) {
-  auto header = window_.header(slot);
-  if (!header) return std::move(header).error();
-  if (!*header) return Part::kHeadless;
-  if ((*header)->continues(run.first, index)) {
-    if ((*header)->used() > window_.size() - slot) return Part::kOther;
-    extend(run, **header);
+  ASSIGN_OR_RETURN(const auto header, window_.header(slot));
+  if (!header) return Part::kHeadless;
+  if (header->continues(run.first, index)) {
+    if (header->used() > window_.size() - slot) return Part::kOther;
+    extend(run, *header);
     return Part::kNext;
   }
-  auto sound = window_.sound_header(slot);
-  if (!sound) return std::move(sound).error();
-  return *sound ? Part::kOther : Part::kHeadless;
+  ASSIGN_OR_RETURN(const auto sound, window_.sound_header(slot));
+  return sound ? Part::kOther : Part::kHeadless;
 }
 
 Result<std::optional<Run>> AlignedFrames::run_at(Position slot) {
   if (last_ && last_->begin == slot) return last_;
-  auto first = window_.sound_header(slot);
-  if (!first) return std::move(first).error();
-  if (!*first || (*first)->index != 0) return std::optional<Run>{};
-  Run run = run_of(slot, **first);
+  ASSIGN_OR_RETURN(const auto first, window_.sound_header(slot));
+  if (!first || first->index != 0) return std::optional<Run>{};
+  Run run = run_of(slot, *first);
   std::uint64_t headless = 0;
   for (std::uint64_t i = 1; i < run.first.total && headless <= kMostHeadless; ++i) {
     const Position next = slot + i * kFrameSize;
     if (next >= window_.size()) break;
-    auto part = take_next(run, next, i);
-    if (!part) return std::move(part).error();
-    if (*part == Part::kOther) break;
-    headless = *part == Part::kNext ? 0 : headless + 1;
+    ASSIGN_OR_RETURN(const auto part, take_next(run, next, i));
+    if (part == Part::kOther) break;
+    headless = part == Part::kNext ? 0 : headless + 1;
   }
   last_ = std::move(run);
   return last_;
@@ -66,9 +62,8 @@ Result<std::optional<Run>> AlignedFrames::run_at(Position slot) {
 Result<RunLengths::Length> AlignedFrames::length_at(Position begin) {
   const std::uint64_t generation = window_.generation();
   if (auto known = lengths_.find(begin, generation)) return *known;
-  auto run = run_at(begin);
-  if (!run) return std::move(run).error();
-  const RunLengths::Length length = *run ? RunLengths::Length{(*run)->first, (*run)->frames} : RunLengths::Length{};
+  ASSIGN_OR_RETURN(const auto run, run_at(begin));
+  const RunLengths::Length length = run ? RunLengths::Length{run->first, run->frames} : RunLengths::Length{};
   lengths_.keep(begin, length, generation);
   return length;
 }
@@ -77,38 +72,33 @@ Result<std::optional<Position>> AlignedFrames::begin_with(Position slot, const F
                                                           std::uint64_t behind) {
   const std::uint64_t before = header.index * kFrameSize;
   if (before > slot || header.index + behind >= header.total) return std::optional<Position>{};
-  auto length = length_at(slot - before);
-  if (!length) return std::move(length).error();
-  const bool is_part = header.index + behind < length->frames && header.continues(length->first, header.index);
+  ASSIGN_OR_RETURN(const auto length, length_at(slot - before));
+  const bool is_part = header.index + behind < length.frames && header.continues(length.first, header.index);
   return is_part ? std::optional(slot - before) : std::nullopt;
 }
 
 Result<std::optional<Position>> AlignedFrames::begin_over(Position slot) {
   for (std::uint64_t back = 0; back <= kMostHeadless && back * kFrameSize <= slot; ++back) {
     const Position at = slot - back * kFrameSize;
-    auto header = window_.header(at);
-    if (!header) return std::move(header).error();
-    if (!*header) continue;
-    auto begin = begin_with(at, **header, back);
+    ASSIGN_OR_RETURN(const auto header, window_.header(at));
+    if (!header) continue;
+    auto begin = begin_with(at, *header, back);
     if (!begin || *begin) return begin;
     // A header with a wrong checksum may be a broken one inside a run.
-    auto sound = window_.sound_header(at);
-    if (!sound) return std::move(sound).error();
-    if (*sound) break;
+    ASSIGN_OR_RETURN(const auto sound, window_.sound_header(at));
+    if (sound) break;
   }
   return std::optional<Position>{};
 }
 
 Result<std::optional<Run>> AlignedFrames::run_over(Position slot) {
-  auto begin = begin_over(slot);
-  if (!begin) return std::move(begin).error();
-  return *begin ? run_at(**begin) : std::optional<Run>{};
+  ASSIGN_OR_RETURN(const auto begin, begin_over(slot));
+  return begin ? run_at(*begin) : std::optional<Run>{};
 }
 
 Result<bool> AlignedFrames::is_in_run(Position slot) {
-  auto begin = begin_over(slot);
-  if (!begin) return std::move(begin).error();
-  return begin->has_value();
+  ASSIGN_OR_RETURN(const auto begin, begin_over(slot));
+  return begin.has_value();
 }
 
 std::optional<RunLengths::Length> RunLengths::find(Position begin, std::uint64_t generation) const {

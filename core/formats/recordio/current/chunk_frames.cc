@@ -23,66 +23,56 @@ Result<std::optional<Run>> ChunkFrames::with_end(Result<std::optional<Run>> foun
   if (!found) return std::move(found).error();
   if (!*found) return std::optional<Run>{};
   Run run = std::move(**found);
-  auto end = aligned_end(run);
-  if (!end) return std::move(end).error();
-  run.end = *end;
+  ASSIGN_OR_RETURN(const auto end, aligned_end(run));
+  run.end = end;
   return std::optional(std::move(run));
 }
 
 Result<Position> ChunkFrames::aligned_end(const Run& run) {
   const Position due = run.begin + run.frames * kFrameSize;
   if (due >= window_.size()) return window_.size();
-  auto next = window_.header(due);
-  if (!next) return std::move(next).error();
-  if (*next) return due;
+  ASSIGN_OR_RETURN(const auto next, window_.header(due));
+  if (next) return due;
   // If bytes of the padding were deleted, the next frame begins inside the place of the padding.
-  auto stray = misaligned_.first_in(run.last_used_end(), due);
-  if (!stray) return std::move(stray).error();
-  return *stray ? (*stray)->begin : due;
+  ASSIGN_OR_RETURN(const auto stray, misaligned_.first_in(run.last_used_end(), due));
+  return stray ? stray->begin : due;
 }
 
 Result<std::optional<Run>> ChunkFrames::misaligned_run(Position at) {
-  auto first = misaligned_.at(at);
-  if (!first) return std::move(first).error();
-  if (!*first || (*first)->header.index != 0) return std::optional<Run>{};
-  Run run = run_of(at, (*first)->header);
+  ASSIGN_OR_RETURN(const auto first, misaligned_.at(at));
+  if (!first || first->header.index != 0) return std::optional<Run>{};
+  Run run = run_of(at, first->header);
   for (;;) {
     const Position due = run.begin + run.frames * kFrameSize;
-    auto intruder = misaligned_.first_in(run.last_used_end(), due);
-    if (!intruder) return std::move(intruder).error();
-    run.end = *intruder ? (*intruder)->begin : due;
-    if (*intruder || run.is_whole()) break;
-    auto next = misaligned_.at(due);
-    if (!next) return std::move(next).error();
-    if (!*next || !(*next)->header.continues(run.first, run.frames)) break;
-    extend(run, (*next)->header);
+    ASSIGN_OR_RETURN(const auto intruder, misaligned_.first_in(run.last_used_end(), due));
+    run.end = intruder ? intruder->begin : due;
+    if (intruder || run.is_whole()) break;
+    ASSIGN_OR_RETURN(const auto next, misaligned_.at(due));
+    if (!next || !next->header.continues(run.first, run.frames)) break;
+    extend(run, next->header);
   }
   return std::optional(run);
 }
 
 Result<std::optional<Run>> ChunkFrames::covering(Position at) {
   const Position slot = at - at % kFrameSize;
-  auto over = with_end(aligned_.run_over(slot));
-  if (!over) return std::move(over).error();
-  if (*over && at < (*over)->end) return std::move(*over);
-  auto stray = misaligned_.last_in(at - std::min(at, kFrameSize - 1), at + 1);
-  if (!stray) return std::move(stray).error();
-  if (!*stray || (*stray)->header.index * kFrameSize > (*stray)->begin) return std::optional<Run>{};
-  auto found = misaligned_run((*stray)->begin - (*stray)->header.index * kFrameSize);
-  if (!found) return std::move(found).error();
-  if (!*found || !is_part(**found, (*stray)->header, (*stray)->begin - (*found)->begin) || at >= (*found)->end) {
+  ASSIGN_OR_RETURN(auto over, with_end(aligned_.run_over(slot)));
+  if (over && at < over->end) return over;
+  ASSIGN_OR_RETURN(const auto stray, misaligned_.last_in(at - std::min(at, kFrameSize - 1), at + 1));
+  if (!stray || stray->header.index * kFrameSize > stray->begin) return std::optional<Run>{};
+  ASSIGN_OR_RETURN(auto found, misaligned_run(stray->begin - stray->header.index * kFrameSize));
+  if (!found || !is_part(*found, stray->header, stray->begin - found->begin) || at >= found->end) {
     return std::optional<Run>{};
   }
-  return std::move(*found);
+  return found;
 }
 
 Result<std::optional<Run>> ChunkFrames::first_misaligned(Position from, Position to) {
   while (from < to) {
-    auto stray = misaligned_.first_in(from, to);
-    if (!stray) return std::move(stray).error();
-    if (!*stray) break;
-    if ((*stray)->header.index == 0) return misaligned_run((*stray)->begin);
-    from = (*stray)->begin + 1;
+    ASSIGN_OR_RETURN(const auto stray, misaligned_.first_in(from, to));
+    if (!stray) break;
+    if (stray->header.index == 0) return misaligned_run(stray->begin);
+    from = stray->begin + 1;
   }
   return std::optional<Run>{};
 }
@@ -94,9 +84,8 @@ Result<ChunkFrames::FoundRun> ChunkFrames::search(Position from, std::uint64_t b
     if (run && !*run) run = first_misaligned(at, slot + kFrameSize);
     if (!run) return std::move(run).error();
     if (*run) return FoundRun{*run, (*run)->begin};
-    auto data = window_.behind_hole(slot);
-    if (!data) return std::move(data).error();
-    at = std::min(std::max(slot + kFrameSize, *data - *data % kFrameSize), window_.size());
+    ASSIGN_OR_RETURN(const auto data, window_.behind_hole(slot));
+    at = std::min(std::max(slot + kFrameSize, data - data % kFrameSize), window_.size());
     if (at - from + window_.checked() >= budget) return FoundRun{std::nullopt, at};
   }
   return FoundRun{std::nullopt, window_.size()};

@@ -30,7 +30,7 @@ Result<void> check_stored(const ChunkInfo& chunk, const Limits& limits) {
 
 // Reads and verifies all fragments. Fails as check_stored() and read_stored().
 Result<Buffer> read_all_stored(const Source& source, const ChunkInfo& chunk, const Limits& limits) {
-  if (auto allowed = check_stored(chunk, limits); !allowed) return std::move(allowed).error();
+  TRY(check_stored(chunk, limits));
   return read_stored(source, chunk, UINT64_MAX);
 }
 
@@ -51,8 +51,8 @@ DamagedRegion whole_chunk(const ChunkInfo& chunk, std::string reason) {
 
 Result<std::unique_ptr<Container>> CurrentContainer::open(std::shared_ptr<const Source> source, const Limits& limits) {
   std::unique_ptr<CurrentContainer> container(new CurrentContainer(std::move(source), limits));
-  if (auto read = container->read_header(); !read) return std::move(read).error();
-  if (auto found = container->find_trailer(); !found) return std::move(found).error();
+  TRY(container->read_header());
+  TRY(container->find_trailer());
   return std::unique_ptr<Container>(std::move(container));
 }
 
@@ -61,14 +61,12 @@ std::string_view CurrentContainer::format() const { return kFormat.name; }
 Result<void> CurrentContainer::read_header() {
   if (source_->size() == 0) return {};
   ChunkFrames frames(*source_, run_lengths_);
-  auto run = frames.at(0);
-  if (!run) return std::move(run).error();
-  if (!*run) header_state_ = "damaged";
-  if (!*run || (*run)->first.kind != Kind::kHeader) return {};
+  ASSIGN_OR_RETURN(const auto run, frames.at(0));
+  if (!run) header_state_ = "damaged";
+  if (!run || run->first.kind != Kind::kHeader) return {};
   header_state_ = "damaged";
-  auto chunk = describe(frames, **run);
-  if (!chunk) return std::move(chunk).error();
-  auto stored = read_all_stored(*source_, *chunk, limits_);
+  ASSIGN_OR_RETURN(const auto chunk, describe(frames, *run));
+  auto stored = read_all_stored(*source_, chunk, limits_);
   if (!stored && !is_permanent(stored.error().code)) return std::move(stored).error();
   if (!stored) {
     if (stored.error().code == Code::kLimit) header_.unshown = stored.error();
@@ -88,16 +86,13 @@ Result<void> CurrentContainer::find_trailer() {
   if (source_->size() == 0) return {};
   ChunkFrames frames(*source_, run_lengths_);
   Position at = source_->size() - 1;
-  auto last = frames.window().header(at - at % kFrameSize);
-  if (!last) return std::move(last).error();
-  if (*last && (*last)->kind != Kind::kTrailer) return {};
+  ASSIGN_OR_RETURN(const auto last, frames.window().header(at - at % kFrameSize));
+  if (last && last->kind != Kind::kTrailer) return {};
   for (std::uint64_t behind = 0; behind <= kFramesBehindTrailer; ++behind) {
-    auto run = frames.covering(at);
-    if (!run) return std::move(run).error();
-    if (*run) {
-      auto chunk = describe(frames, **run);
-      if (!chunk) return std::move(chunk).error();
-      if ((*run)->first.kind == Kind::kTrailer) trailer_ = *chunk;
+    ASSIGN_OR_RETURN(const auto run, frames.covering(at));
+    if (run) {
+      ASSIGN_OR_RETURN(const auto chunk, describe(frames, *run));
+      if (run->first.kind == Kind::kTrailer) trailer_ = chunk;
       return {};
     }
     if (at < kFrameSize) break;
@@ -138,9 +133,8 @@ Result<ChunkInfo> CurrentContainer::describe(ChunkFrames& frames, const Run& run
   info.codec = transform_ ? transform_->word() : "-";
   if (!transform_) info.layout_cost = LayoutCost::kDecode;
   if (!is_plain(info) || !run.is_whole()) return info;
-  auto frame = frames.window().view(run.begin, run.first.used());
-  if (!frame) return std::move(frame).error();
-  auto table = parse_table(frame->subspan(kFrameHeaderSize), run.stored, limits_);
+  ASSIGN_OR_RETURN(const auto frame, frames.window().view(run.begin, run.first.used()));
+  auto table = parse_table(frame.subspan(kFrameHeaderSize), run.stored, limits_);
   const bool all_full = run.stored - run.last_size == (run.frames - 1) * kLargestFragment;
   if (table && *table && all_full && (*table)->end() == run.stored) {
     info.records = (*table)->records();
@@ -177,9 +171,8 @@ Result<std::vector<DamagedRegion>> CurrentContainer::damage_in(const ChunkInfo& 
     regions.push_back(lost_region(begin, begin + kFrameSize, Loss::kNoHeader));
   }
   if (run.first.kind != Kind::kBody) {
-    auto broken = broken_frames(*source_, chunk);
-    if (!broken) return broken;
-    regions.insert(regions.end(), broken->begin(), broken->end());
+    ASSIGN_OR_RETURN(const auto broken, broken_frames(*source_, chunk));
+    regions.insert(regions.end(), broken.begin(), broken.end());
   }
   const Position rest = std::min(run.last_used_end(), run.end - 1);
   if (run.end - run.begin < run.frames * kFrameSize && (regions.empty() || regions.back().end <= rest)) {
@@ -194,50 +187,43 @@ Result<std::vector<DamagedRegion>> CurrentContainer::damage_in(const ChunkInfo& 
 Result<Step> CurrentContainer::scan(ChunkKey at) const {
   Step step;
   ChunkFrames frames(*source_, run_lengths_);
-  auto found = frames.search(at.position, limits_.scan_bytes);
-  if (!found) return std::move(found).error();
+  ASSIGN_OR_RETURN(const auto found, frames.search(at.position, limits_.scan_bytes));
   auto loss = static_cast<Loss>(at.state);
-  if (found->reached > at.position) {
+  if (found.reached > at.position) {
     if (loss == Loss::kNone) {
-      auto here = loss_at(frames.window(), at.position);
-      if (!here) return std::move(here).error();
-      loss = *here;
+      ASSIGN_OR_RETURN(const auto here, loss_at(frames.window(), at.position));
+      loss = here;
     }
-    step.damage.push_back(lost_region(at.position, found->reached, loss));
+    step.damage.push_back(lost_region(at.position, found.reached, loss));
   }
-  if (!found->run) {
-    if (found->reached < source_->size()) step.next = ChunkKey{found->reached, static_cast<std::uint64_t>(loss)};
+  if (!found.run) {
+    if (found.reached < source_->size()) step.next = ChunkKey{found.reached, static_cast<std::uint64_t>(loss)};
     return step;
   }
-  auto chunk = describe(frames, *found->run);
-  if (!chunk) return std::move(chunk).error();
-  auto inside = damage_in(*chunk, *found->run);
-  if (!inside) return std::move(inside).error();
-  for (DamagedRegion& region : *inside) step.damage.push_back(std::move(region));
-  if (chunk->end < source_->size()) step.next = ChunkKey{chunk->end, 0};
-  step.chunk = *chunk;
+  ASSIGN_OR_RETURN(const auto chunk, describe(frames, *found.run));
+  ASSIGN_OR_RETURN(auto inside, damage_in(chunk, *found.run));
+  for (DamagedRegion& region : inside) step.damage.push_back(std::move(region));
+  if (chunk.end < source_->size()) step.next = ChunkKey{chunk.end, 0};
+  step.chunk = chunk;
   return step;
 }
 
 Result<std::optional<ChunkInfo>> CurrentContainer::locate(Position at) const {
   if (at >= source_->size()) return std::optional<ChunkInfo>{};
   ChunkFrames frames(*source_, run_lengths_);
-  auto run = frames.covering(at);
-  if (!run) return std::move(run).error();
-  if (!*run) return std::optional<ChunkInfo>{};
-  auto chunk = describe(frames, **run);
-  if (!chunk) return std::move(chunk).error();
-  return std::optional(*chunk);
+  ASSIGN_OR_RETURN(const auto run, frames.covering(at));
+  if (!run) return std::optional<ChunkInfo>{};
+  ASSIGN_OR_RETURN(const auto chunk, describe(frames, *run));
+  return std::optional(chunk);
 }
 
 Result<Transform::Content> CurrentContainer::content(const ChunkInfo& chunk, const Limits& limits) const {
-  auto stored = read_all_stored(*source_, chunk, limits);
-  if (!stored) return std::move(stored).error();
+  ASSIGN_OR_RETURN(auto stored, read_all_stored(*source_, chunk, limits));
   const bool is_header = kind_of(chunk.kind) == Kind::kHeader;
   const bool is_as_stored = is_header || (transform_ && transform_->is_none());
-  auto content = is_as_stored ? as_stored(std::move(*stored), limits)
-                 : transform_ ? transform_->undo(stored->view(), limits)
-                              : by_trial(std::move(*stored), limits);
+  auto content = is_as_stored ? as_stored(std::move(stored), limits)
+                 : transform_ ? transform_->undo(stored.view(), limits)
+                              : by_trial(std::move(stored), limits);
   if (!content) return in_chunk(std::move(content).error(), chunk);
   return content;
 }
@@ -246,11 +232,10 @@ Result<Layout> CurrentContainer::layout(const ChunkInfo& chunk) const {
   if (!is_body(chunk)) return Layout();
   if (!transform_) return Container::layout(chunk);
   if (transform_->is_none()) {
-    auto plain = read_plain(*source_, chunk, limits_);
-    if (!plain) return std::move(plain).error();
-    return plain_layout(*source_, chunk, *plain);
+    ASSIGN_OR_RETURN(const auto plain, read_plain(*source_, chunk, limits_));
+    return plain_layout(*source_, chunk, plain);
   }
-  if (auto allowed = check_stored(chunk, limits_); !allowed) return std::move(allowed).error();
+  TRY(check_stored(chunk, limits_));
   const bool is_cut = frames_of(chunk).is_cut();
   bool tried_all = false;
   const auto prefix = [&](std::uint64_t size) -> Result<Buffer> {
@@ -265,15 +250,14 @@ Result<Layout> CurrentContainer::layout(const ChunkInfo& chunk) const {
 
 Result<void> CurrentContainer::verify(const ChunkInfo& chunk) const {
   if (is_body(chunk) && is_plain(chunk)) return verify_plain(*source_, chunk, limits_);
-  if (auto allowed = check_stored(chunk, limits_); !allowed) return allowed;
+  TRY(check_stored(chunk, limits_));
   return verify_stored(*source_, chunk);
 }
 
 Result<std::shared_ptr<const Chunk>> CurrentContainer::decode_transformed(const ChunkInfo& chunk) const {
-  auto stored = read_all_stored(*source_, chunk, limits_);
-  if (!stored) return std::move(stored).error();
+  ASSIGN_OR_RETURN(auto stored, read_all_stored(*source_, chunk, limits_));
   const auto explain = [chunk](Error error) { return in_chunk(std::move(error), chunk); };
-  auto decoded = transform_->decode(std::move(*stored), limits_, explain);
+  auto decoded = transform_->decode(std::move(stored), limits_, explain);
   if (!decoded) return explain(std::move(decoded).error());
   return decoded;
 }
@@ -281,9 +265,8 @@ Result<std::shared_ptr<const Chunk>> CurrentContainer::decode_transformed(const 
 Result<std::shared_ptr<const Chunk>> CurrentContainer::decode(const ChunkInfo& chunk) const {
   if (is_body(chunk) && is_plain(chunk)) return decode_plain(source_, chunk, limits_);
   if (is_body(chunk) && transform_) return decode_transformed(chunk);
-  auto read = content(chunk, limits_);
-  if (!read) return std::move(read).error();
-  return to_chunk(std::move(read->bytes), is_body(chunk) ? std::move(read->layout) : Layout());
+  ASSIGN_OR_RETURN(auto read, content(chunk, limits_));
+  return to_chunk(std::move(read.bytes), is_body(chunk) ? std::move(read.layout) : Layout());
 }
 
 Result<std::shared_ptr<const Chunk>> CurrentContainer::decode_by_parts(const ChunkInfo& chunk) const {

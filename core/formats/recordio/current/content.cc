@@ -14,18 +14,17 @@ constexpr std::uint32_t kZstdMagic = 0xFD2FB528;
 }  // namespace
 
 Result<Transform::Content> as_stored(Buffer stored, const Limits& limits) {
-  auto table = parse_table(stored.view(), stored.size(), limits);
-  if (!table) return std::move(table).error();
-  if (!*table) return cut_table();
-  if ((*table)->end() != stored.size()) {
+  ASSIGN_OR_RETURN(auto table, parse_table(stored.view(), stored.size(), limits));
+  if (!table) return cut_table();
+  if (table->end() != stored.size()) {
     return Error{.code = Code::kDamage,
-                 .detail = fmt::format("the items of the block take {}, the block {}", counted((*table)->end(), "byte"),
+                 .detail = fmt::format("the items of the block take {}, the block {}", counted(table->end(), "byte"),
                                        stored.size())};
   }
   if (stored.size() > limits.decoded_chunk) {
     return Error{.code = Code::kLimit, .detail = fmt::format("{} bytes in one block", stored.size())};
   }
-  return Transform::Content{std::move(stored), std::move(**table)};
+  return Transform::Content{std::move(stored), std::move(*table)};
 }
 
 Result<Transform::Content> by_trial(Buffer stored, const Limits& limits) {

@@ -19,15 +19,14 @@ std::string_view reason_of(Loss loss) {
 }  // namespace
 
 Result<Loss> loss_at(Window& window, Position at) {
-  auto bytes = window.view(at, kFrameSize);
-  if (!bytes) return std::move(bytes).error();
-  const auto header = parse_frame_header(*bytes);
+  ASSIGN_OR_RETURN(const auto bytes, window.view(at, kFrameSize));
+  const auto header = parse_frame_header(bytes);
   if (!header) {
-    const bool is_cut = bytes->size() < kFrameHeaderSize && is_cut_header(*bytes);
+    const bool is_cut = bytes.size() < kFrameHeaderSize && is_cut_header(bytes);
     return is_cut ? Loss::kUnfinished : Loss::kNoHeader;
   }
-  if (header->used() > bytes->size()) return Loss::kUnfinished;
-  return checksum_matches(*header, *bytes) ? Loss::kHeadless : Loss::kChecksum;
+  if (header->used() > bytes.size()) return Loss::kUnfinished;
+  return checksum_matches(*header, bytes) ? Loss::kHeadless : Loss::kChecksum;
 }
 
 DamagedRegion lost_region(Position begin, Position end, Loss loss) {
@@ -46,7 +45,7 @@ Result<std::vector<DamagedRegion>> broken_frames(const Source& source, const Chu
     regions.push_back({.begin = begin, .end = end, .records_lost = 0, .reason = fragment.error().detail});
     return {};
   };
-  if (auto seen = each_fragment(source, chunk, 0, frames_of(chunk).there, see); !seen) return std::move(seen).error();
+  TRY(each_fragment(source, chunk, 0, frames_of(chunk).there, see));
   return regions;
 }
 

@@ -18,71 +18,60 @@ void keep(Map& map, Position slot, const typename Map::mapped_type& list) {
 }  // namespace
 
 Result<Position> MisalignedFrames::held_until(Position slot) {
-  auto header = window_.header(slot);
-  if (!header) return std::move(header).error();
-  if (*header) {
-    auto sound = window_.sound_header(slot);
-    if (!sound) return std::move(sound).error();
-    if (*sound) return slot + (*sound)->used();
+  ASSIGN_OR_RETURN(const auto header, window_.header(slot));
+  if (header) {
+    ASSIGN_OR_RETURN(const auto sound, window_.sound_header(slot));
+    if (sound) return slot + sound->used();
   }
-  auto in_run = aligned_.is_in_run(slot);
-  if (!in_run) return std::move(in_run).error();
-  if (!*in_run) return slot;
-  return slot + (*header ? (*header)->used() : kFrameSize);
+  ASSIGN_OR_RETURN(const auto in_run, aligned_.is_in_run(slot));
+  if (!in_run) return slot;
+  return slot + (header ? header->used() : kFrameSize);
 }
 
 Result<bool> MisalignedFrames::is_aligned(Position slot) {
-  auto header = window_.header(slot);
-  if (!header) return std::move(header).error();
-  if (*header) return true;
+  ASSIGN_OR_RETURN(const auto header, window_.header(slot));
+  if (header) return true;
   return aligned_.is_in_run(slot);
 }
 
 Result<std::vector<MisalignedFrame>> MisalignedFrames::find_candidates(Position slot) {
   std::vector<MisalignedFrame> found;
-  auto barred = is_aligned(slot + kFrameSize);
-  if (!barred) return std::move(barred).error();
-  if (*barred) return found;
-  auto held = held_until(slot);
-  if (!held) return std::move(held).error();
-  auto bytes = window_.view(slot, kFrameSize + kFrameHeaderSize);
-  if (!bytes) return std::move(bytes).error();
+  ASSIGN_OR_RETURN(const auto barred, is_aligned(slot + kFrameSize));
+  if (barred) return found;
+  ASSIGN_OR_RETURN(const auto held, held_until(slot));
+  ASSIGN_OR_RETURN(const auto bytes, window_.view(slot, kFrameSize + kFrameHeaderSize));
   std::vector<Position> magics;
-  const auto first = std::max<std::size_t>(static_cast<std::size_t>(*held - slot), 1);
-  const std::size_t end = std::min<std::size_t>(bytes->size(), kFrameSize);
-  for (std::size_t i = find_magic(*bytes, first); i < end; i = find_magic(*bytes, i + 1)) {
+  const auto first = std::max<std::size_t>(static_cast<std::size_t>(held - slot), 1);
+  const std::size_t end = std::min<std::size_t>(bytes.size(), kFrameSize);
+  for (std::size_t i = find_magic(bytes, first); i < end; i = find_magic(bytes, i + 1)) {
     if (window_.size() - slot - i >= kFrameSize) magics.push_back(slot + i);
   }
   for (const Position begin : magics) {
-    auto header = window_.sound_header(begin);
-    if (!header) return std::move(header).error();
-    if (*header) found.push_back({begin, **header});
+    ASSIGN_OR_RETURN(const auto header, window_.sound_header(begin));
+    if (header) found.push_back({begin, *header});
   }
   return found;
 }
 
 Result<MisalignedFrames::List> MisalignedFrames::candidates(Position slot) {
   if (const auto known = candidates_.find(slot); known != candidates_.end()) return known->second;
-  auto found = find_candidates(slot);
-  if (!found) return std::move(found).error();
-  List list = std::make_shared<const std::vector<MisalignedFrame>>(std::move(*found));
+  ASSIGN_OR_RETURN(auto found, find_candidates(slot));
+  List list = std::make_shared<const std::vector<MisalignedFrame>>(std::move(found));
   keep(candidates_, slot, list);
   return list;
 }
 
 Result<MisalignedFrames::List> MisalignedFrames::frames(Position slot) {
   if (const auto known = frames_.find(slot); known != frames_.end()) return known->second;
-  auto here = candidates(slot);
-  if (!here) return here;
+  ASSIGN_OR_RETURN(const auto here, candidates(slot));
   auto found = std::make_shared<std::vector<MisalignedFrame>>();
-  if (!(*here)->empty()) {
+  if (!here->empty()) {
     Position covered = 0;
     if (slot > 0) {
-      auto before = candidates(slot - kFrameSize);
-      if (!before) return before;
-      for (const MisalignedFrame& stray : **before) covered = std::max(covered, stray.used_end());
+      ASSIGN_OR_RETURN(const auto before, candidates(slot - kFrameSize));
+      for (const MisalignedFrame& stray : *before) covered = std::max(covered, stray.used_end());
     }
-    for (const MisalignedFrame& stray : **here) {
+    for (const MisalignedFrame& stray : *here) {
       if (stray.begin >= covered) found->push_back(stray);
       covered = std::max(covered, stray.used_end());
     }
@@ -96,10 +85,9 @@ Result<std::optional<MisalignedFrame>> MisalignedFrames::at(Position at) { retur
 
 Result<std::optional<MisalignedFrame>> MisalignedFrames::first_in(Position from, Position to) {
   for (Position slot = slot_of(from); slot < std::min(to, window_.size()); slot += kFrameSize) {
-    auto list = frames(slot);
-    if (!list) return std::move(list).error();
-    const auto first = std::ranges::lower_bound(**list, from, {}, &MisalignedFrame::begin);
-    if (first != (*list)->end()) return first->begin < to ? std::optional(*first) : std::nullopt;
+    ASSIGN_OR_RETURN(const auto list, frames(slot));
+    const auto first = std::ranges::lower_bound(*list, from, {}, &MisalignedFrame::begin);
+    if (first != list->end()) return first->begin < to ? std::optional(*first) : std::nullopt;
   }
   return std::optional<MisalignedFrame>{};
 }
@@ -107,10 +95,9 @@ Result<std::optional<MisalignedFrame>> MisalignedFrames::first_in(Position from,
 Result<std::optional<MisalignedFrame>> MisalignedFrames::last_in(Position from, Position to) {
   std::optional<MisalignedFrame> last;
   for (Position slot = slot_of(from); slot < std::min(to, window_.size()); slot += kFrameSize) {
-    auto list = frames(slot);
-    if (!list) return std::move(list).error();
-    const auto behind = std::ranges::lower_bound(**list, to, {}, &MisalignedFrame::begin);
-    if (behind != (*list)->begin() && std::prev(behind)->begin >= from) last = *std::prev(behind);
+    ASSIGN_OR_RETURN(const auto list, frames(slot));
+    const auto behind = std::ranges::lower_bound(*list, to, {}, &MisalignedFrame::begin);
+    if (behind != list->begin() && std::prev(behind)->begin >= from) last = *std::prev(behind);
   }
   return last;
 }

@@ -35,9 +35,8 @@ Result<Layout> read_table(const Source& source, const ChunkInfo& chunk, const Li
   const Frames frames = frames_of(chunk);
   const std::uint64_t most = frames.total * kLargestFragment;  // the sizes in the headers may be wrong
   for (std::uint64_t size = kFirstPrefix;; size *= 4) {
-    auto prefix = read_stored(source, chunk, std::min(size, chunk.stored_size));
-    if (!prefix) return std::move(prefix).error();
-    auto table = parse_table(prefix->view(), most, limits);
+    ASSIGN_OR_RETURN(const auto prefix, read_stored(source, chunk, std::min(size, chunk.stored_size)));
+    auto table = parse_table(prefix.view(), most, limits);
     if (!table) return in_chunk(std::move(table).error(), chunk);
     if (*table) return std::move(**table);
     if (size >= chunk.stored_size) return frames.is_cut() ? cut_chunk(source, chunk) : in_chunk(cut_table(), chunk);
@@ -59,7 +58,7 @@ Result<std::optional<Placement>> survey(const Source& source, const ChunkInfo& c
     ends.push_back(length);
     return {};
   };
-  if (auto seen = each_fragment(source, chunk, 0, frames.there, see); !seen) return std::move(seen).error();
+  TRY(each_fragment(source, chunk, 0, frames.there, see));
   if (!fits(frames, length, content)) return std::optional<Placement>{};
   return std::optional(Placement(std::move(ends)));
 }
@@ -78,7 +77,7 @@ Result<std::vector<Gap>> read_all(const Source& source, const ChunkInfo& chunk, 
     }
     return {};
   };
-  if (auto seen = each_fragment(source, chunk, 0, frames_of(chunk).there, see); !seen) return std::move(seen).error();
+  TRY(each_fragment(source, chunk, 0, frames_of(chunk).there, see));
   return gaps;
 }
 
@@ -130,7 +129,7 @@ class FileChunk final : public Chunk {
     };
     const std::uint64_t first = placement_.index_at(offset);
     const std::uint64_t end = placement_.index_at(offset + length - 1) + 1;
-    if (auto read = each_fragment(*source_, chunk_, first, end, see); !read) return std::move(read).error();
+    TRY(each_fragment(*source_, chunk_, first, end, see));
     return owned(std::move(*bytes));
   }
 
@@ -167,22 +166,20 @@ Extent Placement::extent(std::uint64_t index) const {
 }
 
 Result<Plain> read_plain(const Source& source, const ChunkInfo& chunk, const Limits& limits) {
-  auto layout = read_table(source, chunk, limits);
-  if (!layout) return std::move(layout).error();
+  ASSIGN_OR_RETURN(auto layout, read_table(source, chunk, limits));
   const Frames frames = frames_of(chunk);
-  if (frames.is_cut() && !could_be_read(layout->end(), chunk.stored_size, limits)) {
-    return Error{Code::kLimit, chunk.begin, fmt::format("{} bytes in one block", layout->end())};
+  if (frames.is_cut() && !could_be_read(layout.end(), chunk.stored_size, limits)) {
+    return Error{Code::kLimit, chunk.begin, fmt::format("{} bytes in one block", layout.end())};
   }
   const bool all_full = chunk.stored_size - frames.last_size == (frames.there - 1) * kLargestFragment;
-  if (all_full && fits(frames, chunk.stored_size, layout->end())) {
-    return Plain{std::move(*layout), Placement(frames.there, chunk.stored_size)};
+  if (all_full && fits(frames, chunk.stored_size, layout.end())) {
+    return Plain{std::move(layout), Placement(frames.there, chunk.stored_size)};
   }
-  auto placement = survey(source, chunk, layout->end());
-  if (!placement) return std::move(placement).error();
-  if (*placement) return Plain{std::move(*layout), std::move(**placement)};
+  ASSIGN_OR_RETURN(auto placement, survey(source, chunk, layout.end()));
+  if (placement) return Plain{std::move(layout), std::move(*placement)};
   return Error{
       Code::kDamage, chunk.begin,
-      fmt::format("the items of the block take {}, the block {}", counted(layout->end(), "byte"), chunk.stored_size)};
+      fmt::format("the items of the block take {}, the block {}", counted(layout.end(), "byte"), chunk.stored_size)};
 }
 
 Layout plain_layout(const Source& source, const ChunkInfo& chunk, const Plain& plain) {
@@ -191,29 +188,24 @@ Layout plain_layout(const Source& source, const ChunkInfo& chunk, const Plain& p
 
 Result<std::shared_ptr<const Chunk>> decode_plain(std::shared_ptr<const Source> source, const ChunkInfo& chunk,
                                                   const Limits& limits) {
-  auto plain = read_plain(*source, chunk, limits);
-  if (!plain) return std::move(plain).error();
-  if (auto allowed = check_limits(chunk, *plain, limits); !allowed) return std::move(allowed).error();
-  auto bytes = Buffer::allocate(static_cast<std::size_t>(plain->placement.length()));
-  if (!bytes) return std::move(bytes).error();
-  auto gaps = read_all(*source, chunk, *plain, bytes->span());
-  if (!gaps) return std::move(gaps).error();
-  if (gaps->empty() && plain->layout.end() <= bytes->size()) {
-    return std::shared_ptr<const Chunk>(std::make_shared<BufferChunk>(std::move(*bytes), std::move(plain->layout)));
+  ASSIGN_OR_RETURN(auto plain, read_plain(*source, chunk, limits));
+  TRY(check_limits(chunk, plain, limits));
+  ASSIGN_OR_RETURN(auto bytes, Buffer::allocate(static_cast<std::size_t>(plain.placement.length())));
+  ASSIGN_OR_RETURN(const auto gaps, read_all(*source, chunk, plain, bytes.span()));
+  if (gaps.empty() && plain.layout.end() <= bytes.size()) {
+    return std::shared_ptr<const Chunk>(std::make_shared<BufferChunk>(std::move(bytes), std::move(plain.layout)));
   }
-  Layout layout = marked(*source, chunk, *plain, *gaps);
+  Layout layout = marked(*source, chunk, plain, gaps);
   return std::shared_ptr<const Chunk>(
-      std::make_shared<FileChunk>(std::move(source), chunk, std::move(layout), std::move(plain->placement)));
+      std::make_shared<FileChunk>(std::move(source), chunk, std::move(layout), std::move(plain.placement)));
 }
 
 Result<void> verify_plain(const Source& source, const ChunkInfo& chunk, const Limits& limits) {
-  auto plain = read_plain(source, chunk, limits);
-  if (!plain) return std::move(plain).error();
-  auto gaps = read_all(source, chunk, *plain, {});
-  if (!gaps) return std::move(gaps).error();
-  if (gaps->empty() && plain->layout.end() <= plain->placement.length()) return {};
-  if (auto allowed = check_limits(chunk, *plain, limits); !allowed) return allowed;
-  const Layout layout = marked(source, chunk, *plain, *gaps);
+  ASSIGN_OR_RETURN(const auto plain, read_plain(source, chunk, limits));
+  ASSIGN_OR_RETURN(const auto gaps, read_all(source, chunk, plain, {}));
+  if (gaps.empty() && plain.layout.end() <= plain.placement.length()) return {};
+  TRY(check_limits(chunk, plain, limits));
+  const Layout layout = marked(source, chunk, plain, gaps);
   for (std::uint64_t i = 0; layout.has_failures() && i < layout.records(); ++i) {
     if (const Error* failure = layout.failure(i)) return *failure;
   }
@@ -222,11 +214,10 @@ Result<void> verify_plain(const Source& source, const ChunkInfo& chunk, const Li
 
 Result<std::shared_ptr<const Chunk>> plain_by_parts(std::shared_ptr<const Source> source, const ChunkInfo& chunk,
                                                     const Limits& limits) {
-  auto plain = read_plain(*source, chunk, limits);
-  if (!plain) return std::move(plain).error();
-  Layout layout = plain_layout(*source, chunk, *plain);
+  ASSIGN_OR_RETURN(auto plain, read_plain(*source, chunk, limits));
+  Layout layout = plain_layout(*source, chunk, plain);
   return std::shared_ptr<const Chunk>(
-      std::make_shared<FileChunk>(std::move(source), chunk, std::move(layout), std::move(plain->placement)));
+      std::make_shared<FileChunk>(std::move(source), chunk, std::move(layout), std::move(plain.placement)));
 }
 
 }  // namespace recordfs::recordio

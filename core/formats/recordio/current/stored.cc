@@ -50,18 +50,17 @@ Error in_chunk(Error error, const ChunkInfo& chunk) {
 Result<void> each_fragment(const Source& source, const ChunkInfo& chunk, std::uint64_t first, std::uint64_t end,
                            const SeeFragment& see) {
   if (first >= end) return {};
-  auto scratch = Buffer::allocate(static_cast<std::size_t>(std::min(end - first, kFramesAtOnce) * kFrameSize));
-  if (!scratch) return std::move(scratch).error();
+  ASSIGN_OR_RETURN(auto scratch,
+                   Buffer::allocate(static_cast<std::size_t>(std::min(end - first, kFramesAtOnce) * kFrameSize)));
   for (std::uint64_t index = first; index < end;) {
     const std::uint64_t frames = std::min(end - index, kFramesAtOnce);
     const auto wanted = static_cast<std::size_t>(frames * kFrameSize);
-    auto got = source.read_at(chunk.begin + index * kFrameSize, scratch->span().first(wanted));
-    if (!got) return std::move(got).error();
-    Bytes rest = scratch->view().first(*got);
+    ASSIGN_OR_RETURN(const auto got, source.read_at(chunk.begin + index * kFrameSize, scratch.span().first(wanted)));
+    Bytes rest = scratch.view().first(got);
     for (const std::uint64_t behind = index + frames; index < behind; ++index) {
       const Bytes frame = rest.first(std::min<std::size_t>(rest.size(), kFrameSize));
       rest = rest.subspan(frame.size());
-      if (auto seen = see(index, fragment_in(frame, chunk, index)); !seen) return seen;
+      TRY(see(index, fragment_in(frame, chunk, index)));
     }
   }
   return {};
@@ -70,26 +69,25 @@ Result<void> each_fragment(const Source& source, const ChunkInfo& chunk, std::ui
 Result<Buffer> read_stored(const Source& source, const ChunkInfo& chunk, std::uint64_t size) {
   const Frames frames = frames_of(chunk);
   const std::uint64_t most = std::min(chunk.stored_size, size > UINT64_MAX - kFrameSize ? size : size + kFrameSize);
-  auto stored = Buffer::allocate(static_cast<std::size_t>(most));
-  if (!stored) return stored;
+  ASSIGN_OR_RETURN(auto stored, Buffer::allocate(static_cast<std::size_t>(most)));
   std::size_t filled = 0;
   const auto take = [&](std::uint64_t, const Result<Bytes>& fragment) -> Result<void> {
     if (!fragment) return fragment.error();
-    if (fragment->size() > stored->size() - filled) {
+    if (fragment->size() > stored.size() - filled) {
       return Error{Code::kDamage, chunk.begin, "the block's chunks are not those that the walk has found"};
     }
-    copy_bytes(*fragment, stored->span().subspan(filled));
+    copy_bytes(*fragment, stored.span().subspan(filled));
     filled += fragment->size();
     return {};
   };
   for (std::uint64_t next = 0; next < frames.there && filled < size;) {
     const std::uint64_t wanted = (size - filled - 1) / kLargestFragment + 1;
     const std::uint64_t end = next + std::min(wanted, frames.there - next);
-    if (auto read = each_fragment(source, chunk, next, end, take); !read) return std::move(read).error();
+    TRY(each_fragment(source, chunk, next, end, take));
     next = end;
   }
   if (filled < size && frames.is_cut()) return cut_chunk(source, chunk);
-  stored->truncate(filled);
+  stored.truncate(filled);
   return stored;
 }
 
@@ -98,7 +96,7 @@ Result<void> verify_stored(const Source& source, const ChunkInfo& chunk) {
   const auto see = [](std::uint64_t, const Result<Bytes>& fragment) {
     return fragment ? Result<void>() : Result<void>(fragment.error());
   };
-  if (auto sound = each_fragment(source, chunk, 0, frames.there, see); !sound) return sound;
+  TRY(each_fragment(source, chunk, 0, frames.there, see));
   if (frames.is_cut()) return cut_chunk(source, chunk);
   return {};
 }

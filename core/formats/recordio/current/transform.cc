@@ -66,26 +66,25 @@ Result<Beginning> read_beginning(CodecId codec, Bytes input, bool input_is_all, 
                                  const Limits& limits, const IsEnough& is_enough) {
   auto stream = open_stream(codec, input, tail_of(codec), limits.decoded_chunk);
   if (!stream) return named(std::move(stream).error(), codec);
-  auto bytes = Buffer::allocate(static_cast<std::size_t>(most));
-  if (!bytes) return std::move(bytes).error();
+  ASSIGN_OR_RETURN(auto bytes, Buffer::allocate(static_cast<std::size_t>(most)));
   std::size_t filled = 0;
   std::size_t asked = 0;
   Beginning beginning;
-  while (filled < bytes->size() && !beginning.is_all) {
+  while (filled < bytes.size() && !beginning.is_all) {
     if (is_enough && filled >= std::max(kFirstPiece, 2 * asked)) {
-      if (is_enough(bytes->view().first(filled))) break;
+      if (is_enough(bytes.view().first(filled))) break;
       asked = filled;
     }
     const std::size_t piece = filled == 0 ? kFirstPiece : kPiece;
-    const MutableBytes room = bytes->span().subspan(filled, std::min(piece, bytes->size() - filled));
+    const MutableBytes room = bytes.span().subspan(filled, std::min(piece, bytes.size() - filled));
     auto got = (*stream)->read(room);
     if (!got && got.error().code == Code::kDamage && !input_is_all) break;
     if (!got) return named(std::move(got).error(), codec);
     filled += *got;
     beginning.is_all = *got < room.size();
   }
-  bytes->truncate(filled);
-  beginning.bytes = std::move(*bytes);
+  bytes.truncate(filled);
+  beginning.bytes = std::move(bytes);
   return beginning;
 }
 
@@ -145,9 +144,8 @@ Result<Layout> Transform::layout(const StoredPrefix& prefix, std::uint64_t store
   if (unsupported_) return *unsupported_;
   const std::uint64_t longest = longest_beginning(limits);
   for (std::uint64_t size = kFirstPrefix;; size = std::min(size * 4, longest)) {
-    auto stored = prefix(size);
-    if (!stored) return std::move(stored).error();
-    Beginning known{std::move(*stored), false};
+    ASSIGN_OR_RETURN(auto stored, prefix(size));
+    Beginning known{std::move(stored), false};
     known.is_all = known.bytes.size() >= stored_size;
     Result<std::optional<Layout>> table = std::optional<Layout>{};
     const auto find_table = [&](Bytes content) {
@@ -156,10 +154,10 @@ Result<Layout> Transform::layout(const StoredPrefix& prefix, std::uint64_t store
     };
     for (std::size_t i = codecs_.size(); i > 0; --i) {
       const IsEnough is_enough = i == 1 ? IsEnough(find_table) : IsEnough();
-      auto next = read_beginning(codecs_[i - 1], known.bytes.view(), known.is_all, size, limits, is_enough);
-      if (!next) return std::move(next).error();
-      next->is_all = next->is_all && known.is_all;
-      known = std::move(*next);
+      ASSIGN_OR_RETURN(auto next,
+                       read_beginning(codecs_[i - 1], known.bytes.view(), known.is_all, size, limits, is_enough));
+      next.is_all = next.is_all && known.is_all;
+      known = std::move(next);
     }
     if (table && !*table) find_table(known.bytes.view());
     if (!table) return std::move(table).error();
@@ -179,33 +177,28 @@ Result<Transform::Inner> Transform::undo_outer(Bytes stored, const Limits& limit
   const auto prefix = [&](std::uint64_t size) {
     return Buffer::copy_of(stored.first(static_cast<std::size_t>(std::min<std::uint64_t>(size, stored.size()))));
   };
-  auto table = layout(prefix, stored.size(), limits);
-  if (!table) return std::move(table).error();
-  Inner inner{.layout = std::move(*table), .stream = std::nullopt};
+  ASSIGN_OR_RETURN(auto table, layout(prefix, stored.size(), limits));
+  Inner inner{.layout = std::move(table), .stream = std::nullopt};
   for (std::size_t i = codecs_.size() - 1; i > 0; --i) {
-    auto next = undo_one(codecs_[i], inner.stream ? inner.stream->view() : stored, limits);
-    if (!next) return std::move(next).error();
-    inner.stream = std::move(*next);
+    ASSIGN_OR_RETURN(auto next, undo_one(codecs_[i], inner.stream ? inner.stream->view() : stored, limits));
+    inner.stream = std::move(next);
   }
   return inner;
 }
 
 Result<Transform::Content> Transform::undo(Bytes stored, const Limits& limits) const {
-  auto inner = undo_outer(stored, limits);
-  if (!inner) return std::move(inner).error();
-  if (inner->stream) stored = inner->stream->view();
-  auto bytes = undo_first(codecs_[0], stored, inner->layout.end(), limits);
-  if (!bytes) return std::move(bytes).error();
-  return Content{std::move(*bytes), std::move(inner->layout)};
+  ASSIGN_OR_RETURN(auto inner, undo_outer(stored, limits));
+  if (inner.stream) stored = inner.stream->view();
+  ASSIGN_OR_RETURN(auto bytes, undo_first(codecs_[0], stored, inner.layout.end(), limits));
+  return Content{std::move(bytes), std::move(inner.layout)};
 }
 
 Result<std::shared_ptr<const Chunk>> Transform::decode(Buffer stored, const Limits& limits,
                                                        const std::function<Error(Error)>& explain) const {
-  auto inner = undo_outer(stored.view(), limits);
-  if (!inner) return std::move(inner).error();
-  if (inner->stream) stored = std::move(*inner->stream);
+  ASSIGN_OR_RETURN(auto inner, undo_outer(stored.view(), limits));
+  if (inner.stream) stored = std::move(*inner.stream);
   const CodecId first = codecs_[0];
-  const auto size = static_cast<std::size_t>(inner->layout.end());
+  const auto size = static_cast<std::size_t>(inner.layout.end());
   if (StreamedChunk::is_worth(first, size)) {
     StreamedChunk::Compressed compressed{.stored = std::move(stored),
                                          .codec = first,
@@ -214,11 +207,10 @@ Result<std::shared_ptr<const Chunk>> Transform::decode(Buffer stored, const Limi
                                          .memory = limits.decoded_chunk};
     const auto explain_codec = [explain, first](Error error) { return explain(named(std::move(error), first)); };
     return std::shared_ptr<const Chunk>(
-        std::make_shared<StreamedChunk>(std::move(compressed), std::move(inner->layout), explain_codec));
+        std::make_shared<StreamedChunk>(std::move(compressed), std::move(inner.layout), explain_codec));
   }
-  auto bytes = undo_first(first, stored.view(), size, limits);
-  if (!bytes) return std::move(bytes).error();
-  return std::shared_ptr<const Chunk>(std::make_shared<BufferChunk>(std::move(*bytes), std::move(inner->layout)));
+  ASSIGN_OR_RETURN(auto bytes, undo_first(first, stored.view(), size, limits));
+  return std::shared_ptr<const Chunk>(std::make_shared<BufferChunk>(std::move(bytes), std::move(inner.layout)));
 }
 
 }  // namespace recordfs::recordio

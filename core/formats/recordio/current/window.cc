@@ -24,63 +24,55 @@ Result<Bytes> Window::slot(Position begin) {
   Slot& slot = slots_[next_];
   next_ = (next_ + 1) % slots_.size();
   slot.filled = false;
-  auto read = read_up_to(source_, begin, kFrameSize);
-  if (!read) return std::move(read).error();
-  slot = {begin, std::move(*read), true};
+  ASSIGN_OR_RETURN(auto read, read_up_to(source_, begin, kFrameSize));
+  slot = {begin, std::move(read), true};
   return slot.bytes.view();
 }
 
 Result<Bytes> Window::view(Position at, std::uint64_t length) {
   const Position begin = at - at % kFrameSize;
-  auto first = slot(begin);
-  if (!first) return first;
-  const Bytes there = part_of(*first, at - begin, length);
-  if (there.size() == length || first->size() < kFrameSize) return there;
+  ASSIGN_OR_RETURN(const auto first, slot(begin));
+  const Bytes there = part_of(first, at - begin, length);
+  if (there.size() == length || first.size() < kFrameSize) return there;
   if (joined_.empty()) {
-    auto buffer = Buffer::allocate(2 * kFrameSize);
-    if (!buffer) return std::move(buffer).error();
-    joined_ = std::move(*buffer);
+    ASSIGN_OR_RETURN(auto buffer, Buffer::allocate(2 * kFrameSize));
+    joined_ = std::move(buffer);
   }
   copy_bytes(there, joined_.span());
   std::size_t filled = there.size();
   for (Position next = begin + kFrameSize; filled < length; next += kFrameSize) {
-    auto more = slot(next);
-    if (!more) return more;
-    const Bytes piece = part_of(*more, 0, length - filled);
+    ASSIGN_OR_RETURN(const auto more, slot(next));
+    const Bytes piece = part_of(more, 0, length - filled);
     copy_bytes(piece, joined_.span().subspan(filled));
     filled += piece.size();
-    if (more->size() < kFrameSize) break;
+    if (more.size() < kFrameSize) break;
   }
   return joined_.view().first(filled);
 }
 
 Result<Position> Window::behind_hole(Position slot) {
-  auto bytes = this->slot(slot);
-  if (!bytes) return std::move(bytes).error();
-  return recordfs::behind_hole(source_, slot + bytes->size(), *bytes);
+  ASSIGN_OR_RETURN(const auto bytes, this->slot(slot));
+  return recordfs::behind_hole(source_, slot + bytes.size(), bytes);
 }
 
 Result<std::optional<FrameHeader>> Window::header(Position at) {
   if (at >= size()) return std::optional<FrameHeader>{};
   const Position begin = at - at % kFrameSize;
   if (held(begin) != nullptr) {
-    auto bytes = view(at, kFrameHeaderSize);
-    if (!bytes) return std::move(bytes).error();
-    return parse_frame_header(*bytes);
+    ASSIGN_OR_RETURN(const auto bytes, view(at, kFrameHeaderSize));
+    return parse_frame_header(bytes);
   }
   std::array<std::byte, kFrameHeaderSize> bytes{};
-  auto got = source_.read_at(at, bytes);
-  if (!got) return std::move(got).error();
-  return parse_frame_header(Bytes(bytes).first(*got));
+  ASSIGN_OR_RETURN(const auto got, source_.read_at(at, bytes));
+  return parse_frame_header(Bytes(bytes).first(got));
 }
 
 Result<std::optional<FrameHeader>> Window::sound_header(Position at) {
-  auto frame = view(at, kFrameSize);
-  if (!frame) return std::move(frame).error();
-  auto header = parse_frame_header(*frame);
-  if (!header || frame->size() < header->used()) return std::optional<FrameHeader>{};
+  ASSIGN_OR_RETURN(const auto frame, view(at, kFrameSize));
+  auto header = parse_frame_header(frame);
+  if (!header || frame.size() < header->used()) return std::optional<FrameHeader>{};
   checked_ += header->used();
-  if (!checksum_matches(*header, *frame)) return std::optional<FrameHeader>{};
+  if (!checksum_matches(*header, frame)) return std::optional<FrameHeader>{};
   return header;
 }
 

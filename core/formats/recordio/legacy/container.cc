@@ -25,9 +25,8 @@ class FileChunk final : public Chunk {
   std::uint64_t payload_size() const override { return layout().end(); }
   std::uint64_t memory() const override { return sizeof(*this) + layout().memory(); }
   Result<Slice> read(std::uint64_t offset, std::uint64_t length) const override {
-    auto bytes = read_exactly(*source_, items_ + offset, length);
-    if (!bytes) return std::move(bytes).error();
-    return owned(std::move(*bytes));
+    ASSIGN_OR_RETURN(auto bytes, read_exactly(*source_, items_ + offset, length));
+    return owned(std::move(bytes));
   }
 
  private:
@@ -65,9 +64,8 @@ Result<Step> LegacyContainer::scan(ChunkKey at) const {
   if (at.position >= size) return Step{};
   if (at.state != 0) return search(at.position, static_cast<Loss>(at.state));
   std::array<std::byte, kRecordHeaderSize> bytes{};
-  auto got = source_->read_at(at.position, bytes);
-  if (!got) return std::move(got).error();
-  const Bytes head = Bytes(bytes).first(*got);
+  ASSIGN_OR_RETURN(const auto got, source_->read_at(at.position, bytes));
+  const Bytes head = Bytes(bytes).first(got);
   const auto header = parse_record_header(head);
   if (!header) {
     const bool is_cut = head.size() < kRecordHeaderSize && is_cut_header(head);
@@ -97,9 +95,9 @@ Result<Step> LegacyContainer::describe(Position begin, const RecordHeader& heade
     info.records = packed->layout.records();
     info.decoded_size = packed->layout.total();
     if (!packed->is_plain()) {
-      auto front = read_up_to(*source_, packed->items, std::min<std::uint64_t>(kFrontBytes, packed->stored));
-      if (!front) return std::move(front).error();
-      info.codec = codec_word(*packed, front->view());
+      ASSIGN_OR_RETURN(const auto front,
+                       read_up_to(*source_, packed->items, std::min<std::uint64_t>(kFrontBytes, packed->stored)));
+      info.codec = codec_word(*packed, front.view());
     }
   }
   Step step;
@@ -111,18 +109,16 @@ Result<Step> LegacyContainer::describe(Position begin, const RecordHeader& heade
 Result<Step> LegacyContainer::search(Position from, Loss loss) const {
   const Position size = source_->size();
   for (Position at = from; at < size;) {
-    auto piece = read_up_to(*source_, at, kSearchPiece + kRecordHeaderSize - 1);
-    if (!piece) return std::move(piece).error();
-    const Bytes bytes = piece->view();
+    ASSIGN_OR_RETURN(const auto piece, read_up_to(*source_, at, kSearchPiece + kRecordHeaderSize - 1));
+    const Bytes bytes = piece.view();
     const std::size_t end = std::min<std::size_t>(bytes.size(), kSearchPiece);
     for (std::size_t i = find_magic(bytes, 0); i < end; i = find_magic(bytes, i + 1)) {
       const auto header = parse_record_header(bytes.subspan(i));
       if (!header || !ends_in(*header, at + i, size)) continue;
       return at + i == from ? describe(from, *header) : region_step(from, at + i, reason_of(loss), size);
     }
-    auto data = behind_hole(*source_, at + bytes.size(), bytes);
-    if (!data) return std::move(data).error();
-    at = *data > at + bytes.size() ? *data : at + end;
+    ASSIGN_OR_RETURN(const auto data, behind_hole(*source_, at + bytes.size(), bytes));
+    at = data > at + bytes.size() ? data : at + end;
     if (at - from < limits_.scan_bytes) continue;
     Step step = region_step(from, at, reason_of(loss), size);
     if (step.next) step.next->state = static_cast<std::uint64_t>(loss);
@@ -148,37 +144,32 @@ Result<void> LegacyContainer::check_limits(const ChunkInfo& chunk, const Packed&
 }
 
 Result<Layout> LegacyContainer::layout(const ChunkInfo& chunk) const {
-  auto packed = read_items(chunk);
-  if (!packed) return std::move(packed).error();
-  return std::move(packed->layout);
+  ASSIGN_OR_RETURN(auto packed, read_items(chunk));
+  return std::move(packed.layout);
 }
 
 Result<void> LegacyContainer::verify(const ChunkInfo& chunk) const {
-  auto packed = read_items(chunk);
-  if (!packed) return std::move(packed).error();
-  if (auto allowed = check_limits(chunk, *packed); !allowed) return allowed;
-  return packed->is_plain() ? Result<void>() : Container::verify(chunk);
+  ASSIGN_OR_RETURN(const auto packed, read_items(chunk));
+  TRY(check_limits(chunk, packed));
+  return packed.is_plain() ? Result<void>() : Container::verify(chunk);
 }
 
 Result<std::shared_ptr<const Chunk>> LegacyContainer::decode(const ChunkInfo& chunk) const {
-  auto packed = read_items(chunk);
-  if (!packed) return std::move(packed).error();
-  if (auto allowed = check_limits(chunk, *packed); !allowed) return std::move(allowed).error();
-  auto stored = read_exactly(*source_, packed->items, packed->stored);
-  if (!stored) return std::move(stored).error();
-  auto items = undo_packed(*packed, std::move(*stored), limits_);
+  ASSIGN_OR_RETURN(auto packed, read_items(chunk));
+  TRY(check_limits(chunk, packed));
+  ASSIGN_OR_RETURN(auto stored, read_exactly(*source_, packed.items, packed.stored));
+  auto items = undo_packed(packed, std::move(stored), limits_);
   if (!items) {
     items.error().position = chunk.begin;
     return std::move(items).error();
   }
-  return std::shared_ptr<const Chunk>(std::make_shared<BufferChunk>(std::move(*items), std::move(packed->layout)));
+  return std::shared_ptr<const Chunk>(std::make_shared<BufferChunk>(std::move(*items), std::move(packed.layout)));
 }
 
 Result<std::shared_ptr<const Chunk>> LegacyContainer::decode_by_parts(const ChunkInfo& chunk) const {
-  auto packed = read_items(chunk);
-  if (!packed) return std::move(packed).error();
-  if (!packed->is_plain()) return std::shared_ptr<const Chunk>{};
-  return std::shared_ptr<const Chunk>(std::make_shared<FileChunk>(source_, std::move(*packed)));
+  ASSIGN_OR_RETURN(auto packed, read_items(chunk));
+  if (!packed.is_plain()) return std::shared_ptr<const Chunk>{};
+  return std::shared_ptr<const Chunk>(std::make_shared<FileChunk>(source_, std::move(packed)));
 }
 
 }  // namespace recordfs::recordio::legacy

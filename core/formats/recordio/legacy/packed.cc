@@ -78,9 +78,8 @@ Result<bool> is_deflate_of_another_type(Buffer& stored, std::uint64_t size, cons
 
 Result<Packed> read_packed(const Source& source, Position begin, std::uint64_t length, const Limits& limits) {
   for (std::uint64_t size = kFirstPrefix;; size *= 4) {
-    auto prefix = read_exactly(source, begin, std::min(size, length));
-    if (!prefix) return std::move(prefix).error();
-    Cursor cursor(prefix->view());
+    ASSIGN_OR_RETURN(const auto prefix, read_exactly(source, begin, std::min(size, length)));
+    Cursor cursor(prefix.view());
     const std::uint32_t checksum = cursor.u32_le();
     auto table = parse_table(cursor.rest(), UINT64_MAX, limits);
     if (!table) return at_payload(std::move(table).error(), begin);
@@ -112,13 +111,12 @@ Result<Buffer> undo_packed(const Packed& packed, Buffer stored, const Limits& li
   if (packed.is_plain()) return stored;
   const bool has_zstd_magic = is_zstd(stored.view());
   // No deflate stream begins like zstd.
-  auto content = try_codec(has_zstd_magic ? CodecId::kZstd : CodecId::kDeflate, stored.view(), size, limits);
-  if (!content) return std::move(content).error();
-  if (*content) return std::move(**content);
+  ASSIGN_OR_RETURN(auto content,
+                   try_codec(has_zstd_magic ? CodecId::kZstd : CodecId::kDeflate, stored.view(), size, limits));
+  if (content) return std::move(*content);
   if (size < stored.size() && !is_near_zstd(stored.view()) && !is_near_deflate(stored.view())) {
-    auto other = is_deflate_of_another_type(stored, size, limits);
-    if (!other) return std::move(other).error();
-    if (!*other) {
+    ASSIGN_OR_RETURN(const auto other, is_deflate_of_another_type(stored, size, limits));
+    if (!other) {
       stored.truncate(static_cast<std::size_t>(size));
       return stored;
     }

@@ -69,7 +69,7 @@ class Cutter {
     result_.buffers.push_back(rest_.first(static_cast<std::size_t>(length)));
     rest_ = rest_.subspan(static_cast<std::size_t>(length));
     while (used_up() && has_next()) {
-      if (auto opened = open_next(); !opened) return opened;
+      TRY(open_next());
     }
     return {};
   }
@@ -90,18 +90,15 @@ class Cutter {
 Result<Buffers> open_buffers(Cursor& header, Cursor& data, CodecId codec, const BufferLimits& limits) {
   const std::uint32_t bucket_count = header.varint32();
   const std::uint32_t buffer_count = header.varint32();
-  auto stored = parse_lengths(header, bucket_count, limits.count);
-  if (!stored) return std::move(stored).error();
-  auto lengths = parse_lengths(header, buffer_count, limits.count);
-  if (!lengths) return std::move(lengths).error();
-  if (stored->empty() && !lengths->empty()) return damage("buffers without a bucket");
-  auto content = sum_within(*lengths, limits.bytes);
-  if (!content) return std::move(content).error();
-  Cutter cutter(codec, data, *stored, *content, lengths->size());
+  ASSIGN_OR_RETURN(const auto stored, parse_lengths(header, bucket_count, limits.count));
+  ASSIGN_OR_RETURN(const auto lengths, parse_lengths(header, buffer_count, limits.count));
+  if (stored.empty() && !lengths.empty()) return damage("buffers without a bucket");
+  ASSIGN_OR_RETURN(const auto content, sum_within(lengths, limits.bytes));
+  Cutter cutter(codec, data, stored, content, lengths.size());
   if (cutter.has_next()) {
-    if (auto opened = cutter.open_next(); !opened) return std::move(opened).error();
+    TRY(cutter.open_next());
   }
-  for (const std::uint64_t length : *lengths) {
+  for (const std::uint64_t length : lengths) {
     if (auto cut = cutter.cut(length); !cut) return std::move(cut).error();
   }
   if (!cutter.used_up() || cutter.has_next()) return damage("a bucket is not used up by its buffers");

@@ -74,22 +74,20 @@ Result<Decoded> decode(Bytes data, std::uint64_t record_count, std::uint64_t dec
   const std::uint8_t compression_type = cursor.u8();
   const Bytes stored_header = cursor.take(cursor.varint64());
   if (!cursor.ok()) return Error{.code = Code::kDamage, .detail = "the header is longer than the chunk"};
-  auto codec = require_codec(compression_type);
-  if (!codec) return std::move(codec).error();
-  auto header = open_unit(*codec, stored_header, bounds.header);
+  ASSIGN_OR_RETURN(const auto codec, require_codec(compression_type));
+  auto header = open_unit(codec, stored_header, bounds.header);
   if (!header) return in_part(std::move(header).error(), "header");
   Cursor fields(header->bytes());
-  auto buffers = open_buffers(fields, cursor, *codec, bounds.buffers);
+  auto buffers = open_buffers(fields, cursor, codec, bounds.buffers);
   if (!buffers) return in_part(std::move(buffers).error(), "buckets");
   auto program = parse_program(fields, buffers->buffers.size(), bounds.nodes);
   if (!program) return in_part(std::move(program).error(), "header");
-  auto transitions = open_unit(*codec, cursor.rest(), bounds.transitions);
+  auto transitions = open_unit(codec, cursor.rest(), bounds.transitions);
   if (!transitions) return in_part(std::move(transitions).error(), "transitions");
-  auto payload = Buffer::allocate(static_cast<std::size_t>(decoded_size));
-  if (!payload) return std::move(payload).error();
-  auto ends = run(*program, buffers->buffers, transitions->bytes(), record_count, payload->span());
-  if (!ends) return std::move(ends).error();
-  return Decoded{std::move(*payload), to_layout(*ends)};
+  ASSIGN_OR_RETURN(auto payload, Buffer::allocate(static_cast<std::size_t>(decoded_size)));
+  ASSIGN_OR_RETURN(const auto ends,
+                   run(*program, buffers->buffers, transitions->bytes(), record_count, payload.span()));
+  return Decoded{std::move(payload), to_layout(ends)};
 }
 
 }  // namespace recordfs::riegeli::transposed

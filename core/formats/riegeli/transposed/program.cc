@@ -174,14 +174,14 @@ Result<Program> parse_program(Cursor& header, std::size_t buffer_count, std::uin
   LargeAllocations::announce(count * sizeof(Node));
   program.nodes.resize(count);
   for (const auto& parse : {parse_kinds, parse_successors, parse_subtypes}) {
-    if (auto parsed = parse(header, program.nodes); !parsed) return std::move(parsed).error();
+    TRY(parse(header, program.nodes));
   }
-  if (auto parsed = parse_buffers(header, program.nodes, buffer_count); !parsed) return std::move(parsed).error();
+  TRY(parse_buffers(header, program.nodes, buffer_count));
   program.first = header.varint32();
   if (!header.ok()) return damage("the header ends too early");
   if (!header.at_end()) return damage("bytes behind the header's end");
   if (program.first >= count) return damage("the first node is not there");
-  if (auto sound = check_implicit_loops(program.nodes); !sound) return std::move(sound).error();
+  TRY(check_implicit_loops(program.nodes));
   shorten_idle_runs(program.nodes);
   return program;
 }

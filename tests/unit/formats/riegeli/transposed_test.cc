@@ -58,12 +58,11 @@ std::string data_of(const Parts& parts) {
 
 Result<std::vector<std::string>> records_in(const Parts& parts, const Limits& limits = {}) {
   const std::string data = data_of(parts);
-  auto decoded = transposed::decode(as_bytes(data), parts.records, parts.decoded_size, limits);
-  if (!decoded) return std::move(decoded).error();
+  ASSIGN_OR_RETURN(const auto decoded, transposed::decode(as_bytes(data), parts.records, parts.decoded_size, limits));
   std::vector<std::string> records;
-  for (std::uint64_t i = 0; i < decoded->layout.records(); ++i) {
-    const Extent extent = decoded->layout.extent(i);
-    records.emplace_back(as_text(decoded->payload.view().subspan(extent.begin, extent.size)));
+  for (std::uint64_t i = 0; i < decoded.layout.records(); ++i) {
+    const Extent extent = decoded.layout.extent(i);
+    records.emplace_back(as_text(decoded.payload.view().subspan(extent.begin, extent.size)));
   }
   return records;
 }

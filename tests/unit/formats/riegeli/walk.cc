@@ -29,9 +29,8 @@ Result<std::vector<std::string>> records_of(const Chunk& chunk) {
   std::vector<std::string> records;
   for (std::uint64_t i = 0; i < chunk.layout().records(); ++i) {
     const Extent extent = chunk.layout().extent(i);
-    auto slice = chunk.read(extent.begin, extent.size);
-    if (!slice) return std::move(slice).error();
-    records.emplace_back(as_text(slice->bytes));
+    ASSIGN_OR_RETURN(const auto slice, chunk.read(extent.begin, extent.size));
+    records.emplace_back(as_text(slice.bytes));
   }
   return records;
 }
