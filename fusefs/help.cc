@@ -6,7 +6,7 @@ namespace recordfs {
 namespace {
 
 constexpr std::string_view kProgramUsage =
-    R"(recordfs shows a file full of records as a directory with a file for each of them.
+    R"(recordfs mounts a file of records as a directory with one file per record.
 
 Usage: recordfs [OPTION]... SOURCE... MOUNTPOINT
        recordfs mount [OPTION]... SOURCE... [MOUNTPOINT]
@@ -15,90 +15,90 @@ Usage: recordfs [OPTION]... SOURCE... MOUNTPOINT
 )";
 
 constexpr std::string_view kCommandUsage =
-    R"(Mounts files full of records as a directory with a file for each record.
+    R"(Mounts files of records as a directory with one file per record.
 
 Usage: recordfs mount [OPTION]... SOURCE... [MOUNTPOINT]
   recordfs mount data.log; ls data/records; cat data/records/42; fusermount3 -u data
 
-A mount point that is not there is made, and removed at the end. Without one it is named after the first source, in the
-current directory: data for data.log, or data.mnt where data is taken; its name is printed. The last of several
-places is the mount point, unless it is a file.
+A missing mount point is created, and removed at the end. If none is given, it is named after the first source, in the
+current directory: data for data.log, or data.mnt if data is taken; its name is printed. The last of several paths is
+the mount point, unless it is a file.
 )";
 
 constexpr std::string_view kMount8Usage =
-    R"(Mounts a file full of records for mount(8) and fstab(5).
+    R"(Mounts a file of records, for mount(8) and fstab(5).
 
 Usage: mount.recordfs SOURCE DIRECTORY [-sfnv] [-N NAMESPACE] [-o OPTION,...] [-t TYPE]
   mount -t recordfs data.log /mnt
   in /etc/fstab: /srv/data.log /mnt recordfs noauto,user 0 0
-  -s                pass over mount options that nobody knows
-  -f                do nothing: all but the mount
-  -n                accepted
+  -s                ignore unknown mount options
+  -f                check the options, but do not mount
+  -n                ignored
   -v                log more
-  -N NAMESPACE      mount in the namespace of a process id, or of a file
+  -N NAMESPACE      mount in this namespace: a process id, or a file
 )";
 
 constexpr std::string_view kFlagHelp = R"(
 Options:
-  -f, --foreground  stay in the foreground and log to stderr; otherwise the log is the system's (-o log=FILE)
-  -d, --debug       as -f, with a trace of every request
+  -f, --foreground  stay in the foreground and log to stderr; the default is the system log (see -o log=FILE)
+  -d, --debug       like -f, and log every request
   -s, --single-threaded
                     answer requests with one thread
-  -q, --quiet       log errors alone
-  -v, --verbose     log also what was opened, how long walks took, and which index was used or saved
-  --ready-fd N      write a newline to that descriptor, and close it, when the mount stands
+  -q, --quiet       log only errors
+  -v, --verbose     also log which files were opened, how long scans took, and which indexes were used or saved
+  --ready-fd N      when the mount is ready, write a newline to this descriptor and close it
   -o OPTION,...     mount options
-  -h, --help        this text
-  -V, --version     the versions of recordfs and of its libraries
+  -h, --help        print this help
+  -V, --version     print the versions of recordfs and its libraries
 )";
 
 constexpr std::string_view kMountOptions = R"(
-Mount options (-o), for who may read what:
-  allow_other       let other users in, as far as the source's permissions let them
-  allow_root        let root in, and nobody else
-  uid=N             owner of all files instead of the source's
-  gid=N             group of all files instead of the source's
-  umask=OCTAL       permissions instead of the source's read bits
+Mount options (-o), access:
+  allow_other       let other users read the mount, as far as the source's permissions allow
+  allow_root        let root read the mount too, but no other user
+  uid=N             owner of all files, instead of the source's
+  gid=N             group of all files, instead of the source's
+  umask=OCTAL       permission mask for all files, instead of the source's read bits
 
-for what is shown:
-  nest              a directory for the container even when there is only one
-  follow            show what others append to the files, and take what is unfinished at their ends for no damage
-  descriptors=FILE  a file of protoc --descriptor_set_out, for the protobuf messages of records
-  type=NAME         the full name of every record's message type; the only one of FILE needs no name
-  record_suffix=S   record files are called 000000042S, as in record_suffix=.pb (default: nothing)
-  listed_keys=N     how many keys of a database's log or table keys/ lists, each 100 to 200 bytes of memory
-                    (default 1000000); the others are found by their names
-  xattr             extended attributes: user.recordfs.ordinal and its kin, user.mime_type
+content:
+  nest              show a directory for the container, even if it is the only source
+  follow            show records that are appended, and do not report an unfinished end as damage
+  descriptors=FILE  protobuf types of the records, written by protoc --descriptor_set_out
+  type=NAME         full name of every record's message type; optional if FILE has only one
+  record_suffix=S   suffix of record files, as in record_suffix=.pb (default: none)
+  listed_keys=N     maximum number of keys that keys/ lists, at 100 to 200 bytes of memory each (default 1000000);
+                    all others can be opened by name
+  xattr             expose extended attributes: user.recordfs.ordinal, .offset, .chunk, ..., and user.mime_type
   nonempty          mount over a directory that is not empty
-  fsname=NAME       what the first column of mount(8) shows (default: the source)
+  fsname=NAME       source that mount(8) shows (default: the source's path)
 
-for time and memory:
-  cache_size=SIZE   bound of the cache of decoded chunks (default 64M)
-  max_chunk=SIZE    largest chunk that is read, as stored and decoded (default 256M stored, 1G decoded)
-  threads=N         threads that answer requests (default 8); two more do what takes long
-  max_read=N        bytes that the kernel asks for at once
-  index=auto        save what the walk through a large file finds in $XDG_CACHE_HOME/recordfs, or
-                    ~/.cache/recordfs, for the next mount of it (default)
-  index=no          save nothing and use nothing that was saved
-  index=DIRECTORY   the same as auto, in another directory, which has to be the user's alone
+time and memory:
+  cache_size=SIZE   size of the cache of decoded chunks (default 64M)
+  max_chunk=SIZE    largest chunk that is read, stored and decoded (default 256M stored, 1G decoded)
+  threads=N         number of threads that answer requests (default 8); two more do slow work
+  max_read=N        maximum number of bytes per read request of the kernel
+  index=auto        save the result of a scan in $XDG_CACHE_HOME/recordfs, or ~/.cache/recordfs, for the next mount
+                    (default)
+  index=no          do not save or use indexes
+  index=DIRECTORY   like auto, in another directory, which must belong to the user alone
 
-for its end, its confinement, and the log:
-  timeout=SECONDS   unmount when nobody has asked for anything for so long, and nothing is open (default 0: never)
-  auto_unmount      leave it to fusermount3 to unmount after the program was killed; users other than root need
-                    allow_root with it (recordfs does it anyway)
-  sandbox=no        keep what the mount does not need (default yes: no capability but root's to read all of a directory,
-                    no file but the sources and the saved indexes, no program, no connection)
-  log=FILE          append the log to FILE, with time stamps, instead of the system's log or stderr
-  redact            names of sources, and keys from files, stay out of the log
-  debug             as -d
+unmounting, privileges, and the log:
+  timeout=SECONDS   unmount after SECONDS of inactivity, once no file is open (default 0: never)
+  auto_unmount      let fusermount3 unmount if the program is killed; users other than root also need allow_root
+                    (recordfs unmounts even without this option)
+  sandbox=no        keep privileges that the mount does not need (default yes: access to the sources and saved indexes
+                    only, no programs, no connections, no capabilities except root's to read a directory)
+  log=FILE          append messages to FILE, with time stamps, instead of the system log or stderr
+  redact            keep names of sources, and keys from files, out of the log
+  debug             same as -d
 
-ro is the only way there is. What mount(8) and fstab(5) add is accepted: nofail, _netdev, noauto, user, x-systemd.*, ...
-SIGUSR1 writes statistics to the log.
+The mount is always read-only. Other options of mount(8) and fstab(5) are accepted: nofail, _netdev, noauto, user,
+x-systemd.*, ... SIGUSR1 writes statistics to the log.
 )";
 
 constexpr std::string_view kExitStatuses =
-    "\nExit status: 0 good, 1 wrong use, 2 cannot open a source or it is no container, 3 cannot mount";
-constexpr std::string_view kOfCommands = ",\n4 damage found, 5 partly done; grep has 0, 1 and 2";
+    "\nExit status: 0 success, 1 usage error, 2 a source cannot be opened or is not a container, 3 cannot mount";
+constexpr std::string_view kOfCommands = ",\n4 damage found, 5 partly done; grep returns 0, 1 and 2";
 
 std::string list_of(std::span<const HelpLine> commands) {
   std::string list = "\nCommands (recordfs COMMAND --help):\n";

@@ -54,7 +54,7 @@ std::string version_text() {
 }
 
 std::string help_of(Form form) {
-  std::vector<HelpLine> lines = {{"mount", "mount, at a place that is made and named if need be"}};
+  std::vector<HelpLine> lines = {{"mount", "mount; creates and names the mount point if needed"}};
   for (const Command& command : commands()) lines.push_back({command.name, command.summary});
   return help_text(form, lines);
 }

@@ -160,19 +160,19 @@ std::optional<Refusal> serve_sources(const Options& options, const UserTypes& ty
       .can_confine =
           [&] {
             if (!confines) return;
-            for (const std::string& kept : confine(allowed)) log.write(Severity::kWarning, "not given up: " + kept);
+            for (const std::string& kept : confine(allowed))
+              log.write(Severity::kWarning, "privilege not dropped: " + kept);
           },
       .stands =
           [&] {
             ready.notify(fmt::format("{} on {}", shown_source(options, 0), shown_mountpoint(options)),
                          !options.foreground);
           },
-      .abandoned = [&] { log.write(Severity::kWarning, "a source does not answer: ended without waiting for it"); },
+      .abandoned = [&] { log.write(Severity::kWarning, "a source does not answer: exiting without waiting for it"); },
       .in_use =
           [&] {
-            log.write(Severity::kDetail,
-                      fmt::format("{}: nobody has asked for anything for {} seconds, but it is in use",
-                                  shown_mountpoint(options), options.timeout));
+            log.write(Severity::kDetail, fmt::format("{}: no request for {} seconds, but the mount is in use",
+                                                     shown_mountpoint(options), options.timeout));
           },
       .asked =
           [&](const std::vector<std::string>& lines) {

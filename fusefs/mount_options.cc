@@ -229,7 +229,7 @@ std::optional<std::string> apply_item(const std::string& item, Options& options)
     }
   } else if (const auto valued = std::ranges::find(kValued, name, &Valued::name); valued != kValued.end()) {
     if (valued->set(item.substr(equals + 1), options)) return std::nullopt;
-    return fmt::format("-o {}: not a value that it can have", item);
+    return fmt::format("invalid value for -o {}", item);
   }
   if (is_accepted(name) || options.sloppy) return std::nullopt;
   return fmt::format("unknown option -o {}", name);

@@ -44,7 +44,7 @@ Result<std::string> named_after(const std::string& source) {
   if (stem != name && is_free(stem)) return stem;
   std::string longer = stem + ".mnt";
   if (!name.empty() && name != "." && name != ".." && is_free(longer)) return longer;
-  return failure(fmt::format("{}: cannot mount: the name is taken: give a mount point", longer));
+  return failure(fmt::format("{}: cannot mount: the name is taken (give a mount point)", longer));
 }
 
 // The daemon leaves the directory in which it was started, and unmounts by the path that it was given.
@@ -69,12 +69,12 @@ std::optional<std::string> problem_of(const std::string& path, bool nonempty) {
   if (!S_ISDIR(st.st_mode)) return "not a directory";
   struct stat above {};
   if (::stat((path + "/..").c_str(), &above) == 0 && above.st_dev != st.st_dev)
-    return "something is mounted there already";
+    return "a filesystem is already mounted there";
   std::error_code failed;
   const std::filesystem::directory_iterator entries(path, failed);
   if (failed) return failed.message();
   if (!nonempty && entries != std::filesystem::directory_iterator())
-    return "the directory is not empty (-o nonempty mounts over it)";
+    return "the directory is not empty (try: -o nonempty)";
   return std::nullopt;
 }
 
@@ -102,7 +102,7 @@ Result<MountPoint> MountPoint::at(const Options& options) {
   struct stat st {};
   const bool shall_make = options.form != Form::kMount8 && ::lstat(name.c_str(), &st) != 0 && errno == ENOENT;
   if (shall_make && ::mkdir(name.c_str(), kAsTheMaskAllows) != 0) {
-    return failure(fmt::format("cannot make the directory: {}", std::strerror(errno)));
+    return failure(fmt::format("cannot create the directory: {}", std::strerror(errno)));
   }
   MountPoint point(absolute(name), shall_make);
   if (auto problem = problem_of(point.path_, options.nonempty)) return failure(std::move(*problem));

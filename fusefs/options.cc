@@ -74,7 +74,7 @@ ParsedOptions wrong_use(std::string_view reason) {
 std::optional<std::string> take_places(std::vector<std::string> places, Options& options) {
   if (places.empty()) return "no source and no mount point given";
   if (places.size() == 1 && options.form == Form::kProgram) {
-    return fmt::format("no mount point given: recordfs mount {} makes one", places.front());
+    return fmt::format("no mount point given (recordfs mount {} creates one)", places.front());
   }
   if (places.size() == 1 && options.form == Form::kMount8) return "no mount point given";
   if (places.size() > 1) {
@@ -97,7 +97,7 @@ ParsedOptions finished(CommandLine line) {
   if (options.debug) options.foreground = true;
   if (auto wrong = take_places(std::move(line.places), options)) return wrong_use(*wrong);
   if (options.timeout != 0 && options.mountpoint.starts_with("/dev/fd/")) {
-    return wrong_use("-o timeout: what another program has mounted can't be unmounted from here");
+    return wrong_use("-o timeout: cannot unmount what another program has mounted");
   }
   return {.options = std::move(options)};
 }

@@ -75,7 +75,7 @@ void declare_split(CLI::App& app, std::optional<Split>& split) {
            split = parse_split(text);
            if (!split) throw CLI::ValidationError("--split", "not BEGIN:END: " + text);
          },
-         "the records of the chunks that begin in these bytes of the file, in its order (recordfs splits)")
+         "write the records of the chunks that begin in this range of bytes, as printed by recordfs splits")
       ->type_name("BEGIN:END")
       ->excludes("RANGE");
 }
@@ -89,10 +89,11 @@ std::function<int()> declare_cat(CLI::App& app) {
   options->form.declare(app);
   declare_split(app, options->split);
   options->reading.declare(app);
-  app.footer(std::string(kRangeHelp) +
-             "\nWithout a RANGE all records are written; several are written in the order given. What is read ends at "
-             "the\nfirst record that cannot be read, unless --skip-damage leaves it out. With --split and with @OFFSET "
-             "the lines of\n--json have \"chunk\" and \"index\" in place of \"ordinal\".");
+  app.footer(
+      std::string(kRangeHelp) +
+      "\nWithout a RANGE, writes all records; several ranges are written in the order given. Stops at the first\n"
+      "record that cannot be read, unless --skip-damage is given. With --split and @OFFSET, lines of --json have\n"
+      "\"chunk\" and \"index\" instead of \"ordinal\".");
   return [options] { return cat(*options); };
 }
 

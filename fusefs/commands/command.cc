@@ -23,16 +23,16 @@ namespace recordfs {
 namespace {
 
 constexpr std::array kCommands = {
-    Command{"info", "show what is known of containers", declare_info},
+    Command{"info", "show format, codec and metadata of containers", declare_info},
     Command{"ls", "list records: ordinal, size, chunk/index", declare_ls},
     Command{"cat", "write records to standard output", declare_cat},
     Command{"head", "write the first records", declare_head},
     Command{"tail", "write the last records", declare_tail},
-    Command{"splits", "cut files so that several programs read them at once", declare_splits},
-    Command{"grep", "count and print the records that match", declare_grep, kGrepFailed},
+    Command{"splits", "split files for parallel work", declare_splits},
+    Command{"grep", "search records", declare_grep, kGrepFailed},
     Command{"cp", "copy records to files", declare_cp},
-    Command{"index", "save what a walk finds, for mounts to come", declare_index},
-    Command{"verify", "read and check everything", declare_verify},
+    Command{"index", "build and save the index now, so that later mounts start at once", declare_index},
+    Command{"verify", "read everything and verify all checksums", declare_verify},
 };
 
 // CLI11 takes a word in brackets for a list, where an option can have several values, and would take the brackets off:

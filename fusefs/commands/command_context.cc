@@ -28,9 +28,9 @@ void ReadingOptions::declare(CLI::App& app) {
          },
          "largest chunk that is read, as stored and decoded (default 256M stored, 1G decoded)")
       ->type_name("SIZE");
-  app.add_option("--index", index, "where walks through large files are saved: auto, no, or a directory")
+  app.add_option("--index", index, "where indexes of large files are saved: auto, no, or a directory")
       ->type_name("WHERE");
-  app.add_option("-j,--threads", threads, "threads that decode (default: one for each processor)")->type_name("N");
+  app.add_option("-j,--threads", threads, "number of threads that decode (default: one per processor)")->type_name("N");
 }
 
 CommandContext::CommandContext(const ReadingOptions& options)

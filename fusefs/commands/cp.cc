@@ -156,9 +156,9 @@ class Cp {
 };
 
 constexpr std::string_view kCopyFooter =
-    "The files are named by their ordinals, as in the mount's records/: 000000042. A file has its name when it is "
-    "whole.\n"
-    "A record that can't be read leaves no file; the others are copied, and the status is 4.\n";
+    "Files are named by their ordinals, as in records/ of a mount: 000000042. A file gets its name once it is "
+    "complete.\n"
+    "A record that cannot be read creates no file; all others are copied, and the exit status is 4.\n";
 
 }  // namespace
 
@@ -173,11 +173,11 @@ std::function<int()> declare_cp(CLI::App& app) {
            if (!range) throw CLI::ValidationError("RANGE", "not a range: " + text);
            options->range = {*range, text.find(':') == std::string::npos};
          },
-         "which records; : is all of them")
+         "which records to copy; : means all")
       ->required()
       ->type_name("");
-  app.add_option("DIR", options->directory, "a directory, which has to be there")->required()->type_name("");
-  app.add_flag("-f,--force", options->replaces, "replace files that are there");
+  app.add_option("DIR", options->directory, "an existing directory")->required()->type_name("");
+  app.add_flag("-f,--force", options->replaces, "replace existing files");
   options->reading.declare(app);
   return [options] { return Cp(*options).run(); };
 }

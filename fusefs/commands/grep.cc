@@ -234,41 +234,39 @@ int grep(GrepOptions options) {
 }
 
 constexpr std::string_view kGrepFooter =
-    "Prints ORDINAL:RECORD and a newline, FILE:ORDINAL:RECORD for several files. PATTERN is RE2's: mostly that of\n"
-    "grep -E, with \\d, \\b, (?i) and lazy repeats. A record is one text, as with grep -z: . is any character, a "
-    "newline\n"
-    "too ((?-s) says otherwise); ^ and $ match at the ends of each of its lines. Characters are UTF-8's; a record that "
-    "is\n"
-    "none is looked through byte by byte too.\n"
-    "Exit status: 0 a record was selected, 1 none was, 2 an error or damage was met (0 with -q and a match).";
+    "Prints ORDINAL:RECORD and a newline, or FILE:ORDINAL:RECORD for several files. PATTERN uses the syntax of RE2:\n"
+    "mostly that of grep -E, plus \\d, \\b, (?i) and lazy repetition. A record is one text, as with grep -z: . "
+    "matches\n"
+    "any character including a newline (not with (?-s)), and ^ and $ match at the ends of each line. Characters are\n"
+    "UTF-8; a record that is not UTF-8 is also searched byte by byte.\n"
+    "Exit status: 0 a record was selected, 1 none was, 2 an error or damage (0 with -q and a match).";
 
 }  // namespace
 
 std::function<int()> declare_grep(CLI::App& app) {
   const auto options = std::make_shared<GrepOptions>();
-  app.set_help_flag("--help", "this text");  // -h is grep's
+  app.set_help_flag("--help", "print this help");  // -h is grep's
   app.footer(std::string(kGrepFooter));
-  app.add_option("PATTERN", options->pattern, "what to look for")->required()->type_name("");
+  app.add_option("PATTERN", options->pattern, "the pattern")->required()->type_name("");
   app.add_option("FILE", options->files, "containers")->type_name("");
-  app.add_option("-e,--regexp", options->patterns, "a pattern; all words are files then; may be repeated")
+  app.add_option("-e,--regexp", options->patterns, "use this pattern; all other words are files; may be repeated")
       ->type_name("PATTERN")
       ->expected(1)
       ->take_all()
       ->allow_extra_args(false);
-  app.add_flag("-c,--count", options->counts, "print how many records match, for each file");
-  app.add_flag("-l,--files-with-matches", options->names, "print the names of files with a match");
-  app.add_flag("-o,--only-matching", options->only_matches, "print each match by itself");
-  app.add_flag("-q,--quiet", options->quiet, "print nothing; end at the first match");
-  app.add_flag("-i,--ignore-case", options->rules.ignores_case, "capitals and small letters are the same");
+  app.add_flag("-c,--count", options->counts, "print the number of matching records of each file");
+  app.add_flag("-l,--files-with-matches", options->names, "print only the names of files with a match");
+  app.add_flag("-o,--only-matching", options->only_matches, "print each match separately");
+  app.add_flag("-q,--quiet", options->quiet, "print nothing, and exit at the first match");
+  app.add_flag("-i,--ignore-case", options->rules.ignores_case, "ignore case");
   app.add_flag("-v,--invert-match", options->inverted, "select the records that do not match");
-  app.add_flag("-F,--fixed-strings", options->rules.is_literal, "PATTERN is text");
-  app.add_flag("-E,--extended-regexp", options->extended,
-               "PATTERN is a regular expression; it is one without this too");
-  app.add_option("-m,--max-count", options->most, "go on to the next file after N records")->type_name("N");
-  app.add_flag("-H,--with-filename", options->with_name, "print the file's name with each record");
-  app.add_flag("-h,--no-filename", options->without_name, "print no names");
-  app.add_flag("-Z,--null", options->zero_behind_name, "a zero byte behind each name");
-  app.add_flag("-r,--recursive", options->recursive, "search the containers below directories");
+  app.add_flag("-F,--fixed-strings", options->rules.is_literal, "PATTERN is plain text");
+  app.add_flag("-E,--extended-regexp", options->extended, "PATTERN is a regular expression (default)");
+  app.add_option("-m,--max-count", options->most, "continue with the next file after N records")->type_name("N");
+  app.add_flag("-H,--with-filename", options->with_name, "print the file name with each record");
+  app.add_flag("-h,--no-filename", options->without_name, "print no file names");
+  app.add_flag("-Z,--null", options->zero_behind_name, "print a NUL byte after each file name");
+  app.add_flag("-r,--recursive", options->recursive, "search all containers below directories");
   options->reading.declare(app);
   return [options] { return grep(*options); };
 }

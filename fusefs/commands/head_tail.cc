@@ -87,15 +87,15 @@ int follow_end(const EndOptions& options) {
 std::shared_ptr<EndOptions> declare(CLI::App& app) {
   auto options = std::make_shared<EndOptions>();
   app.add_option("FILE", options->file, "a container")->required()->type_name("");
-  app.add_option("-n,--records", options->records, "how many records (default: 10)")
+  app.add_option("-n,--records", options->records, "number of records (default: 10)")
       ->type_name("N")
       ->check(CLI::Range(std::int64_t{0}, INT64_MAX));
   options->form.declare(app);
   options->reading.declare(app);
   app.footer(
-      "On a terminal each record is a line in which what does not print is escaped. In a pipe or a file the bytes "
-      "are\nwritten one record directly behind the other, as recordfs cat does; --lines, --json and the others say "
-      "otherwise.");
+      "On a terminal each record is a line with unprintable bytes escaped. In a pipe or a file the records follow "
+      "each\n"
+      "other without separators, as with recordfs cat, unless --lines, --json or another form is given.");
   return options;
 }
 
@@ -108,7 +108,7 @@ std::function<int()> declare_head(CLI::App& app) {
 
 std::function<int()> declare_tail(CLI::App& app) {
   const auto options = declare(app);
-  app.add_flag("-f,--follow", options->follows, "go on with the records that others add, as soon as they are whole");
+  app.add_flag("-f,--follow", options->follows, "continue with records that are appended, once they are complete");
   return [options] {
     if (options->follows) return follow_end(*options);
     // No slice counts zero records from the end.

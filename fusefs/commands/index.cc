@@ -110,10 +110,9 @@ class Index {
 };
 
 constexpr std::string_view kIndexFooter =
-    "A mount of the file with the same --max-chunk and --index (-o max_chunk=, -o index=) walks no more, and does not\n"
-    "wait. Damage in headers is reported, and ends with status 4; the index is saved all the same. Status 5: it is "
-    "not\n"
-    "saved. The records are not checked: recordfs verify does that.";
+    "Later mounts with the same --max-chunk and --index (-o max_chunk=, -o index=) do not scan or wait. Damage in\n"
+    "headers is reported, and the exit status is 4; the index is saved nevertheless. Exit status 5: it is not saved.\n"
+    "This command does not check records; recordfs verify does.";
 
 }  // namespace
 
@@ -121,7 +120,7 @@ std::function<int()> declare_index(CLI::App& app) {
   const auto options = std::make_shared<IndexOptions>();
   app.footer(std::string(kIndexFooter));
   declare_files(app, options->files);
-  app.add_flag("-v,--verbose", options->verbose, "print where each index is");
+  app.add_flag("-v,--verbose", options->verbose, "print the path of each index");
   options->reading.declare(app);
   return [options] { return Index(*options).run(); };
 }

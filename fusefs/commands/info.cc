@@ -158,9 +158,10 @@ int info(const InfoOptions& options) {
 std::function<int()> declare_info(CLI::App& app) {
   const auto options = std::make_shared<InfoOptions>();
   declare_files(app, options->files);
-  app.add_flag("--json", options->json, "as info.json of a mount; of several files one object a line, with \"file\"");
+  app.add_flag("--json", options->json,
+               "print info.json of a mount; for several files one object per line, with \"file\"");
   app.add_flag("--scan", options->scan,
-               "scan the headers and add totals: chunks, records, decoded bytes, damage found in headers");
+               "scan the headers, and add totals: chunks, records, decoded bytes, damage in headers");
   options->reading.declare(app);
   return [options] { return info(*options); };
 }

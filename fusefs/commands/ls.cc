@@ -150,14 +150,15 @@ std::function<int()> declare_ls(CLI::App& app) {
   const auto options = std::make_shared<LsOptions>();
   app.add_option("FILE", options->file, "a container")->required()->type_name("");
   declare_range(app, options->range);
-  app.add_flag("-l", options->with_codec, "also codec and kind of the chunk, and which bytes of the file it is");
-  app.add_flag("--chunks", options->chunks, "a line for each chunk, as in index/chunks.tsv of a mount");
-  app.add_flag("--json", options->json, "a line of JSON for each record or chunk");
+  app.add_flag("-l", options->with_codec,
+               "also print the codec and kind of the chunk, and its range of bytes in the file");
+  app.add_flag("--chunks", options->chunks, "print one line per chunk, as in index/chunks.tsv of a mount");
+  app.add_flag("--json", options->json, "print one JSON object per record or chunk");
   options->reading.declare(app);
   app.footer(std::string(kRangeHelp) +
-             "\nA line is ordinal, size in bytes, and chunk/index: where the record's chunk begins, and its index in "
-             "it. Tabs stand\nbetween them where the output is no terminal. What cannot be read has - for its size "
-             "(exit status 4).");
+             "\nPrints ordinal, size in bytes, and chunk/index: the start of the record's chunk, and its index in it.\n"
+             "Fields are separated by tabs if the output is not a terminal. An unreadable record has the size - (exit\n"
+             "status 4).");
   return [options] { return ls(*options); };
 }
 

@@ -7,8 +7,9 @@
 namespace recordfs {
 
 const std::string_view kRangeHelp =
-    "RANGE is 42, 10:20 (without record 20), :100, 5:, -5: (the last five), or @OFFSET/INDEX: the record at an index "
-    "of\nthe chunk that begins at a byte, which damage elsewhere never shifts.";
+    "RANGE is 42, 10:20 (without record 20), :100, 5:, -5: (the last five), or @OFFSET/INDEX: the record at this index "
+    "of\n"
+    "the chunk that begins at this byte, which does not change if other parts of the file are damaged.";
 
 namespace {
 
@@ -18,7 +19,7 @@ NamedRange parse(const std::string& text) {
   return {*range, text.find(':') == std::string::npos};
 }
 
-constexpr const char* kWhat = "which records: all of them without it";
+constexpr const char* kWhat = "which records (default: all)";
 
 }  // namespace
 

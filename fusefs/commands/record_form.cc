@@ -58,21 +58,21 @@ void FormOptions::declare(CLI::App& app) {
       form = wanted;
     };
   };
-  app.add_flag_callback("--lines", choose(RecordForm::kLines), "a newline behind each record");
-  app.add_flag_callback("--null", choose(RecordForm::kNull), "a NUL behind each record");
+  app.add_flag_callback("--lines", choose(RecordForm::kLines), "write a newline after each record");
+  app.add_flag_callback("--null", choose(RecordForm::kNull), "write a NUL byte after each record");
   app.add_flag_callback("--delimited", choose(RecordForm::kDelimited),
-                        "its length before each record, as a varint (protobuf's delimited messages)");
+                        "write the length of each record before it, as a varint (protobuf's delimited messages)");
   app.add_flag_callback(
       "--json", choose(RecordForm::kJson),
-      "a line of JSON for each record: ordinal, size, text (base64 where it is no UTF-8), what it says");
+      "write a line of JSON for each record: ordinal, size, text (base64 if not UTF-8), decoded content");
   declare_types(app);
-  app.add_flag("--skip-damage", skips_damage, "leave out what cannot be read and go on (exit status 4)");
+  app.add_flag("--skip-damage", skips_damage, "omit records that cannot be read, and continue (exit status 4)");
 }
 
 void FormOptions::declare_types(CLI::App& app) {
-  app.add_option("--descriptors", descriptors_, "protobuf types for --json, from protoc --descriptor_set_out")
+  app.add_option("--descriptors", descriptors_, "protobuf types for --json, written by protoc --descriptor_set_out")
       ->type_name("FILE");
-  app.add_option("--type", type_, "message type of every record; the only one of FILE needs no name")
+  app.add_option("--type", type_, "full name of every record's message type; optional if FILE has only one")
       ->type_name("NAME");
   app.parse_complete_callback([this] {
     if (descriptors_.empty() && type_.empty()) return;

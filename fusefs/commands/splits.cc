@@ -113,15 +113,16 @@ std::function<int()> declare_splits(CLI::App& app) {
            if (!size || *size == 0) throw CLI::ValidationError("--size", "not a size: " + text);
            options->size = *size;
          },
-         "bytes of the file in a split (default 64M)")
+         "size of each split (default 64M)")
       ->type_name("SIZE");
-  app.add_flag("-0,--null", options->ends_in_null, "end lines with a NUL, for names that hold a newline");
+  app.add_flag("-0,--null", options->ends_in_null, "end lines with a NUL byte, for names that contain a newline");
   options->reading.declare(app);
   app.footer(
-      "A line is path, begin and end, with tabs between them. A split owns the chunks that begin in it, whose records\n"
-      "recordfs cat --split BEGIN:END FILE writes; the splits of a file cover it without a gap. Splits smaller than 1M "
-      "end only\nwhere a chunk begins, so that none is empty, for which the file's headers are read; larger ones are "
-      "cut without\nreading the file.");
+      "Prints one line per split: path, begin and end, separated by tabs. A split contains the chunks that begin in "
+      "it;\n"
+      "recordfs cat --split BEGIN:END FILE writes their records. The splits of a file cover it without gaps. Splits\n"
+      "smaller than 1M end only at the start of a chunk, so that none is empty, which requires reading the file's\n"
+      "headers. Larger ones are computed without reading the file.");
   return [options] { return splits(*options); };
 }
 

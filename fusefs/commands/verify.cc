@@ -212,22 +212,22 @@ class Verify {
 
 int verify(const VerifyOptions& options) {
   if (options.files.empty() == options.names_from.empty()) {
-    print_message("either FILE or --files0-from is wanted (try recordfs verify --help)");
+    print_message("either FILE or --files0-from is required (try recordfs verify --help)");
     return kExitWrongUse;
   }
   return Verify(options).run();
 }
 
 constexpr std::string_view kVerifyFooter =
-    "Silent when all is good; otherwise a line for each damaged region, \"FILE: bytes BEGIN to END: damage: REASON;\n"
-    "N records lost\", or for a chunk that can't be decoded, \"FILE: byte BEGIN: REASON; N records lost\".\n"
-    "An empty file is \"FILE: empty\", with status 0. If memory is short, one line says how many chunks were not "
-    "checked.\n"
-    "What keeps a file from being read is said on standard error. The stale end of a recycled log is no damage, an\n"
-    "unfinished one is.\n"
-    "Exit status: 0 good, 1 wrong use, 2 a file cannot be opened or is no container, 4 damage, 5 a codec is missing,\n"
-    "a directory has no container (-r), or something could not be read, checked or written. 4 outranks 2, and 2 "
-    "outranks 5.";
+    "Prints nothing for good files, and otherwise one line per damaged region, \"FILE: bytes BEGIN to END: damage:\n"
+    "REASON; N records lost\", or for a chunk that cannot be decoded, \"FILE: byte BEGIN: REASON; N records lost\".\n"
+    "An empty file is \"FILE: empty\", with status 0. If there is too little memory, one line says how many chunks "
+    "were\n"
+    "not checked. Files that cannot be read are reported on standard error. The stale end of a recycled log is not\n"
+    "damage, but an unfinished end is.\n"
+    "Exit status: 0 success, 1 usage error, 2 a file cannot be opened or is not a container, 4 damage, 5 a codec is\n"
+    "missing, a directory has no container (-r), or something could not be read, checked or written. 4 outranks 2,\n"
+    "and 2 outranks 5.";
 
 }  // namespace
 
@@ -235,13 +235,12 @@ std::function<int()> declare_verify(CLI::App& app) {
   const auto options = std::make_shared<VerifyOptions>();
   app.footer(std::string(kVerifyFooter));
   app.add_option("FILE", options->files, "containers")->type_name("");
-  app.add_flag("-r,--recursive", options->recursive,
-               "verify the containers below directories; other files there are passed by");
+  app.add_flag("-r,--recursive", options->recursive, "verify all containers below directories, and ignore other files");
   app.add_option("--files0-from", options->names_from,
-                 "read the names of files, a zero byte behind each; -: standard input")
+                 "read file names from F, with a NUL byte after each; - is standard input")
       ->type_name("F");
   auto* state = app.add_option("--state", options->state,
-                               "skip files that are as they were when they passed, and keep in F which do")
+                               "skip files that have not changed since they passed; F stores which files passed")
                     ->type_name("F");
   app.add_option_function<std::string>(
          "--max-age",
@@ -249,11 +248,11 @@ std::function<int()> declare_verify(CLI::App& app) {
            options->max_age = seconds_of(text);
            if (!options->max_age) throw CLI::ValidationError("--max-age", "not a time: " + text);
          },
-         "with --state: read again what passed so long ago: 90s, 10m, 12h, 30d, 4w")
+         "with --state: also read files whose last check is older than AGE: 90s, 10m, 12h, 30d, 4w")
       ->type_name("AGE")
       ->needs(state);
-  app.add_flag("--json", options->json, "print an object for each file, in a line");
-  app.add_flag("-v,--verbose", options->verbose, "say at the end how many files were read, and how many were not");
+  app.add_flag("--json", options->json, "print one JSON object per file and line");
+  app.add_flag("-v,--verbose", options->verbose, "print at the end how many files were read and how many were skipped");
   options->reading.declare(app);
   return [options] { return verify(*options); };
 }

@@ -141,7 +141,7 @@ class Naming(Case):
 
     def test_missing_mount_point_is_reported_with_a_hint(self):
         done = self.start("data.riegeli", status=1)
-        self.assertEqual(done.stderr, "recordfs: no mount point given: recordfs mount data.riegeli makes one (try recordfs --help)\n")
+        self.assertEqual(done.stderr, "recordfs: no mount point given (recordfs mount data.riegeli creates one) (try recordfs --help)\n")
         self.assertEqual(self.listing(), ["data.riegeli"])
 
     def test_form_without_a_command_does_not_mount_on_a_file(self):

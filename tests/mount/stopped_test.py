@@ -238,7 +238,7 @@ class Ending(StoppedSource):
     def assert_ends(self):
         """The mount is unmounted at once, without the source. Daemon and readers end a little later."""
         mounting.wait_for(lambda: not self.mounted.is_mounted(), "the mount's end", AT_ONCE)
-        self.mounted.wait_for_log("a source does not answer: ended without waiting for it")
+        self.mounted.wait_for_log("a source does not answer: exiting without waiting for it")
         for reader in self.readers:
             self.assertNotEqual(reader.wait(AT_ONCE), 0)
         # Linux flushes the open files of a process before it ends.

@@ -10,7 +10,7 @@ from pathlib import Path
 
 PATIENCE = float(os.environ.get("RECORDFS_TEST_PATIENCE", "60"))
 CLOSES = 60  # seconds until an unused container is closed, twice what the mirror promises
-COMPLAINT = re.compile(r"(ERROR|WARNING): \w+Sanitizer|runtime error:|Assertion .* failed|not given up|out of memory")
+COMPLAINT = re.compile(r"(ERROR|WARNING): \w+Sanitizer|runtime error:|Assertion .* failed|not dropped|out of memory")
 
 
 @dataclass

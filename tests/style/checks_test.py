@@ -7,6 +7,7 @@ from pathlib import Path
 import format_names
 import include_direction
 import layout
+import pages
 import phrases
 import type_names
 
@@ -181,6 +182,29 @@ class Layout(Checkout):
         self.assert_found(layout, "tests/unit/base/cursor_test.cc: ")
 
 
+class Pages(Checkout):
+    def test_readme_of_150_lines(self):
+        self.plant("README.md", "line\n" * 150)
+        self.assert_found(pages)
+
+    def test_readme_of_151_lines(self):
+        self.plant("README.md", "line\n" * 151)
+        self.assert_found(pages, "README.md: 151 ")
+
+    def test_links_that_lead_somewhere(self):
+        self.plant("core/PAGE.md", "# What is `in` it?\n[a](base/README.md) [b](#what-is-in-it) [c](https://example.org)\n")
+        self.plant("README.md", "[d](core/PAGE.md#what-is-in-it) `[e](nowhere)`\n```\n[f](nowhere)\n```\n")
+        self.assert_found(pages)
+
+    def test_link_to_no_file(self):
+        self.plant("core/README.md", "[a](core/base/README.md)\n")
+        self.assert_found(pages, "core/README.md: no such file: ")
+
+    def test_link_to_no_heading(self):
+        self.plant("README.md", "[a](core/base/README.md#design)\n")
+        self.assert_found(pages, "README.md: no such heading: ")
+
+
 class FormatNames(Checkout):
     def test_format_name_in_the_store_is_found(self):
         self.plant("core/store/store.cc", 'if (format == "riegeli") return;\n')
@@ -226,6 +250,12 @@ class Phrases(Checkout):
 
     def test_other_folders_are_ignored(self):
         self.found_in("fusefs/main.cc", "// Whoever asks is told.\n")
+
+    def test_page_of_a_folder_that_is_not_rewritten(self):
+        self.found_in("fusefs/README.md", "# fusefs\n\nWhoever asks is told.\n", 3, 3)
+
+    def test_page_of_the_project(self):
+        self.found_in("README.md", "It knows no file.\n", 1)
 
 
 if __name__ == "__main__":

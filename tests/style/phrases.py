@@ -2,8 +2,8 @@
 """Prints phrases that this project writes differently, in comments and prose, and fails on one: phrases.py ROOT
 
 It reads comments of C++, Python, shell and CMake, docstrings, names of Python tests, and Markdown. Code, string literals,
-`quoted names`, "quoted text" and calls() are not prose. REWRITTEN lists the folders that are checked. It grows until it is
-the whole tree.
+`quoted names`, "quoted text" and calls() are not prose. All Markdown pages are checked, and the sources in REWRITTEN, which
+grows until it is the whole tree.
 """
 import io
 import re
@@ -96,8 +96,13 @@ def reader_of(file):
     return python_prose if b"python" in first else hash_prose
 
 
+def checked_files(root, folders):
+    pages = sources.files(root, "README.md", "core", "fusefs", "tests", suffixes={".md"})
+    return sorted({*pages, *sources.files(root, *folders, suffixes={*READERS, ".txt", ""})})
+
+
 def errors(root, folders=REWRITTEN):
-    for path in sources.files(root, *folders, suffixes={*READERS, ".txt", ""}):
+    for path in checked_files(root, folders):
         reader = reader_of(root / path)
         if reader is None:
             continue

@@ -20,10 +20,11 @@ _INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*([<"])([^>"\n]+)[>"]', re.MUL
 
 
 def files(root, *folders, suffixes=SOURCES):
-    """Returns the sorted paths of files in `folders`, relative to `root`."""
+    """Returns the sorted paths of files in `folders`, relative to `root`. A folder may also be a single file."""
     found = []
     for folder in folders:
-        for path in sorted((root / folder).rglob("*")):
+        place = root / folder
+        for path in [place] if place.is_file() else sorted(place.rglob("*")):
             relative = path.relative_to(root)
             if path.is_file() and path.suffix in suffixes and not NOT_OURS & set(relative.parts):
                 found.append(relative)

@@ -1,8 +1,8 @@
-# Completion for recordfs in bash. What there is to complete is asked of the program: --help names every command, option
-# and mount option, so this file knows none of them but for what follows an option.
+# Completion for recordfs in bash. It reads commands, options and mount options from --help. Only the arguments of options
+# are listed here.
 
-# _recordfs_help PROGRAM KIND [COMMAND]: words of a --help, one a line. KIND: commands, options, valued (the options
-# that a word follows), or mount (mount options, those with a value ending in =).
+# _recordfs_help PROGRAM KIND [COMMAND]: words of a --help, one per line. KIND: commands, options, valued (the options
+# with an argument), or mount (mount options; those with a value end in =).
 _recordfs_help()
 {
     local program=$1 kind=$2 section='' line left word
@@ -36,7 +36,7 @@ _recordfs_help()
     done < <("$program" "$@" --help 2>/dev/null)
 }
 
-# The list behind -o. COMPREPLY has to hold what stands behind the last `=`, at which readline cuts words.
+# The list after -o. COMPREPLY must contain what follows the last `=`, because readline splits words there.
 _recordfs_mount_list()
 {
     local program=$1 cur=$2 last=${2##*,}
@@ -59,7 +59,7 @@ _recordfs_mount_list()
     compopt -o nospace
 }
 
-# What may follow an option. Returns 1 where that is not told here.
+# The arguments of an option. Returns 1 for options that are not listed here.
 _recordfs_value()
 {
     case $2 in
@@ -87,7 +87,7 @@ _recordfs()
         if [[ ${words[i]} != -?* ]]; then
             ((++places))
         elif grep -qxF -e "${words[i]}" <<<"$valued"; then
-            # Where a pattern is given as an option, every place is a file.
+            # If a pattern is given as an option, all arguments are files.
             [[ $command != grep || ! ${words[i]} =~ ^(-e|--regexp)$ ]] || ((++places))
             ((++i))
         fi
