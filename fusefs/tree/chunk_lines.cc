@@ -13,10 +13,10 @@ namespace recordfs {
 namespace {
 
 constexpr std::size_t kBlockSize = 64u << 10;
-// To look into a record takes as long as to decompress so many times its bytes, or longer.
+// Parsing a record takes at least as long as decompressing so many times its bytes.
 constexpr std::uint64_t kWorkOfAByte = 8;
-// What a type makes of a few bytes may be anything, and a chunk may be made of such. So that the lines of a chunk have
-// an end, nothing is decoded behind this many bytes of them.
+// A type can turn a few bytes into any amount of text, and a chunk may consist of such records. Therefore nothing is
+// decoded after this many bytes of a chunk's lines.
 constexpr std::uint64_t kLeastText = 256u << 20;
 constexpr std::uint64_t kTextOfAByte = 16;
 constexpr std::uint64_t kTextOfARecord = 1024;

@@ -1,4 +1,4 @@
-// ContainerTree's decoded views: what records, messages inside them, and all records of a chunk say, as JSON.
+// ContainerTree's decoded views as JSON: records, messages inside them, and all records of a chunk.
 #include <algorithm>
 #include <atomic>
 #include <cstring>
@@ -20,7 +20,7 @@ std::uint64_t new_id() {
   return next.fetch_add(1);
 }
 
-// What stands in place of what can't be decoded although its bytes can be read.
+// Replaces a document whose bytes are readable but cannot be decoded.
 std::string error_document(std::string_view detail) {
   std::string text = "{\n  \"error\": ";
   append_json_string(text, printable(detail));
@@ -57,7 +57,7 @@ ContainerTree::Document ContainerTree::make_document(const RecordRef& record) co
   return cached_text(decoder_.document(record.chunk, bytes.bytes));
 }
 
-// Of a kRecordJson. kNotFound where nothing is decoded; fails as reading the record does.
+// Returns the document of a kRecordJson. Fails with kNotFound if nothing is decoded, and as reading the record does.
 ContainerTree::Document ContainerTree::document(Node node, WaitTicket& ticket) const {
   return cache_.documents.get({number_, node.value}, [&]() -> Document {
     ASSIGN_OR_RETURN(const auto record, store_->record_at(node.value, ticket));
@@ -73,7 +73,7 @@ Result<Node> ContainerTree::lookup_document(Node record, WaitTicket& ticket) con
   return std::move(made).error();
 }
 
-// Of a message inside the record of a kPart.
+// Returns the document of a message inside the record of a kPart.
 ContainerTree::Document ContainerTree::part_document(Node node, const Inside& inside, std::uint64_t message,
                                                      WaitTicket& ticket) const {
   return cache_.part_documents.get({inside.id(), message}, [&]() -> Document {
@@ -90,7 +90,7 @@ Result<ChunkLines> ContainerTree::chunk_lines(const ChunkInfo& chunk, std::uint6
   return ChunkLines::open(*store_, decoder_, chunk, first_ordinal, cache_.large_inside);
 }
 
-// Makes all lines once, to know how long they are; the last of them are then there for who reads on.
+// Generates all lines once to measure them. The last blocks stay cached for the reads that follow.
 Result<std::shared_ptr<const LineTable>> ContainerTree::line_table(const ChunkInfo& chunk, WaitTicket& ticket) const {
   return cache_.line_tables.get({snapshot_, chunk.begin}, [&]() -> Result<std::shared_ptr<const LineTable>> {
     ASSIGN_OR_RETURN(const auto place, store_->place_of(chunk, ticket));

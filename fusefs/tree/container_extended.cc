@@ -79,7 +79,8 @@ Result<std::string> ContainerTree::checksum_word(const ChunkInfo& chunk) const {
   return std::string((*known)->word);
 }
 
-// What the metadata says of all records. Metadata that can't be read says nothing, and is not waited for.
+// Returns the media type that the metadata declares for all records. Returns an empty view if the metadata is
+// unreadable or not available yet.
 std::string_view ContainerTree::stated_media_type() const {
   if (store_->container().attributes_change()) return {};
   WaitTicket never;

@@ -1,4 +1,4 @@
-// ContainerTree's inside/: the parts of records, where a format has them.
+// ContainerTree's inside/: the parts of records, if the format has any.
 #include <algorithm>
 #include <utility>
 
@@ -10,7 +10,7 @@ namespace {
 
 FileType type_of(PartKind kind) { return kind == PartKind::kDirectory ? FileType::kDirectory : FileType::kRegular; }
 
-// A part of the record that `sibling` belongs to.
+// Returns the node of a part in the record of `sibling`.
 Node part_node(Node sibling, std::uint64_t part) {
   if (part == 0) return {NodeKind::kInsideRecord, sibling.value};
   return {NodeKind::kPart, sibling.value, part};
@@ -18,7 +18,7 @@ Node part_node(Node sibling, std::uint64_t part) {
 
 }  // namespace
 
-// What is inside the record of a kInsideRecord or a kPart; a part is one of them. kNotFound where it is none.
+// Parses the record of a kInsideRecord or a kPart. Fails with kNotFound if the record has no such part.
 Result<std::shared_ptr<const Inside>> ContainerTree::inside(Node node, WaitTicket& ticket) const {
   auto known = cache_.insides.get({number_, node.value}, [&]() -> Result<std::shared_ptr<const Inside>> {
     ASSIGN_OR_RETURN(const auto record, store_->record_at(node.value, ticket));
@@ -53,7 +53,7 @@ Result<Node> ContainerTree::lookup_part(Node directory, std::string_view name, W
   return part_node(directory, *part);
 }
 
-// Only for listings, which fail on their own where this can't be told.
+// Only listings use this, and they report errors themselves.
 Node ContainerTree::parent_of_part(Node part) const {
   WaitTicket ticket;
   auto known = inside(part, ticket);

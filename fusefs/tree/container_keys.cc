@@ -1,4 +1,4 @@
-// ContainerTree's keys/: the last values of keys, where a container is a list of changes to them.
+// ContainerTree's keys/: the last value of each key in a container of key changes.
 #include <algorithm>
 #include <string>
 #include <utility>
@@ -10,15 +10,15 @@
 namespace recordfs {
 namespace {
 
-// How many keys of a listing have attributes. A value's size is known, but each costs a row of what the kernel knows.
+// How many keys of a listing have attributes. Each costs a row of KnownRecords.
 constexpr std::uint64_t kWithAttributes = 250000;
 
-// What the file of a key shows: never empty where it can't be read.
+// Returns the size of a key's file, which is never 0 if the value is unreadable.
 std::uint64_t size_of(FoundKey::State state, std::uint64_t value_size) {
   return state == FoundKey::State::kValue ? value_size : 1;
 }
 
-// Whether keys of another family than the first are listed.
+// Returns whether a listing has keys of a family other than the first.
 bool lists_families(const KeyTable& table) { return table.places(0).size() < table.size(); }
 
 }  // namespace

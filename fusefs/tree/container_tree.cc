@@ -24,7 +24,7 @@ Result<NodeAttributes> sized(const Result<std::uint64_t>& size) {
 }  // namespace
 
 std::uint64_t ContainerTree::values() const {
-  constexpr std::uint64_t kAttributeFiles = 1u << 26;  // a value each for a metadata of that many bytes
+  constexpr std::uint64_t kAttributeFiles = 1u << 26;  // one value per attribute, for metadata of that many bytes
   constexpr std::uint64_t kFamilies = std::uint64_t{1} << 32;
   const std::uint64_t beside = store_->container().has_keys() ? kFamilies : kAttributeFiles;
   return std::max<std::uint64_t>(store_->address_limit(), beside) + kStaticEnd;
@@ -132,8 +132,8 @@ Result<Node> ContainerTree::record_node(const ChunkInfo& chunk, std::uint64_t in
   return Node{kind, address};
 }
 
-// A record's name is a number with the suffix of records, as they are listed, or without. Behind that ".json" means
-// what it says, where all of it is no record's name itself.
+// The name of a record is a number, with or without the suffix of listed names. Such a name plus ".json" is the decoded
+// record, unless all of it is a record's name.
 std::optional<ContainerTree::RecordFile> ContainerTree::record_file(std::string_view name) const {
   const auto record = [this](std::string_view its_name) {
     if (its_name.ends_with(cache_.record_suffix)) its_name.remove_suffix(cache_.record_suffix.size());
@@ -286,7 +286,7 @@ Result<std::uint64_t> ContainerTree::static_size(StaticNode node, WaitTicket& ti
     auto bytes = trailer();
     if (bytes) return (*bytes)->bytes.size();
     if (!is_permanent(bytes.error().code)) return std::move(bytes).error();
-    return std::uint64_t{1};  // never 0: a read of it then says why
+    return std::uint64_t{1};  // never 0, so that the kernel sends a read, which returns the error
   }
   ASSIGN_OR_RETURN(const auto content, text(node, ticket));
   return content->size();
@@ -354,7 +354,7 @@ Result<std::shared_ptr<const ContainerTree::AttributeFiles>> ContainerTree::attr
 }
 
 Result<std::shared_ptr<const CachedBytes>> ContainerTree::trailer() const {
-  constexpr Position kTrailerKey = kEverything;  // where no chunk begins
+  constexpr Position kTrailerKey = kEverything;  // no chunk begins there
   auto bytes = cache_.contents.get({snapshot_, kTrailerKey}, [&]() -> Result<std::shared_ptr<const CachedBytes>> {
     ASSIGN_OR_RETURN(auto made, store_->container().trailer());
     return std::make_shared<const CachedBytes>(CachedBytes{std::move(made)});

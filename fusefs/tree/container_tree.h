@@ -1,6 +1,4 @@
-// The tree of one container (DESIGN §1): what names mean, what directories list, what files hold.
-//
-// All functions may be called from any thread. One with a WaitTicket can answer kPending, as RecordStore's do.
+// ContainerTree: the tree of one container: its names, listings, sizes and contents.
 #pragma once
 
 #include <atomic>
@@ -36,91 +34,110 @@ struct NodeAttributes {
   std::uint64_t size = 0;  // bytes
 };
 
-// An entry of a directory, as a listing hands it out.
+// A directory entry, valid during the call of Emit.
 struct DirectoryEntry {
   std::string_view name;
   Node node;
   FileType type = FileType::kRegular;
-  std::optional<std::uint64_t> size;  // nullopt: not worth its price in a listing
-  std::uint64_t next = 0;             // the place in the listing behind this entry
+  std::optional<std::uint64_t> size;  // bytes, exact; nullopt: too expensive in a listing
+  std::uint64_t next = 0;             // place of the following entry
 };
 
 struct StaticEntry;
 
-// Takes an entry; false: no room for it, stop here.
+// Returns false to reject the entry and to stop the listing.
 using Emit = std::function<bool(const DirectoryEntry&)>;
 
-// Bytes that were made for a file, as a cache holds them.
 struct CachedBytes {
   Buffer bytes;
   std::uint64_t memory() const { return bytes.size(); }
 };
 
-// The same as text.
 struct CachedText {
   std::string text;
   std::uint64_t memory() const { return text.capacity(); }
 };
 
-// Whether a chunk passes its checksums, as its info.json says it.
+// The state of a chunk's checksums, as checksum_of() returns it.
 struct CachedState {
   std::string_view word;
   static std::uint64_t memory() { return 0; }
 };
 
-// What all containers of a mount have in common, and what was made last for any of them.
+// Options and caches that all containers of a mount share. Each cache is bounded in bytes. Thread-safe.
 struct CachedFiles {
-  const std::string record_suffix{};                 // stands behind the listed names of records; begins with no digit
-  const UserTypes types{};                           // of the records, where the user names them
-  SharedCache<Inside> insides{4u << 20};             // of records
-  SharedCache<CachedBytes> contents{4u << 20};       // of chunks' info.json, and trailers
-  SharedCache<CachedState> checksums{1u << 20};      // of chunks
-  SharedCache<CachedText> documents{4u << 20};       // of records: what they say
-  SharedCache<CachedText> part_documents{4u << 20};  // of messages in them
-  SharedCache<LineTable> line_tables{1u << 20};      // of chunks
-  SharedCache<CachedText> lines{8u << 20};           // of tables
-  CancellableMutex large_inside{};  // held while a large record is looked into, which takes many times its size
+  const std::string record_suffix{};                 // of record names in listings; starts with no digit
+  const UserTypes types{};                           // of records, as set by the user
+  SharedCache<Inside> insides{4u << 20};             // by record
+  SharedCache<CachedBytes> contents{4u << 20};       // info.json by chunk, and trailers
+  SharedCache<CachedState> checksums{1u << 20};      // by chunk
+  SharedCache<CachedText> documents{4u << 20};       // decoded records
+  SharedCache<CachedText> part_documents{4u << 20};  // decoded messages inside records
+  SharedCache<LineTable> line_tables{1u << 20};      // by chunk
+  SharedCache<CachedText> lines{8u << 20};           // blocks of line tables
+  CancellableMutex large_inside{};  // held while a large record is parsed, which takes many times its size
 };
 
+// A snapshot of a container as a tree of nodes. A Node is valid for the lifetime of the tree. kRecord, kRecordJson,
+// kInsideRecord and kPart mean the same in every later snapshot of the file.
+//
+// Thread-safe. A function with a WaitTicket returns kPending in two cases, and the caller repeats the call later:
+// - The scan has not reached the data. `ticket` then names what to wait for: a Catalog or KeyIndex.
+// - The function would block or do slow work, and RequestContext does not permit that. `ticket` is then not set, and
+//   RequestContext::was_refused() is true.
+// These functions may read and decode, as far as RequestContext permits, but never wait for a scan. They also fail as
+// the functions of RecordStore do.
 class ContainerTree {
  public:
-  // `cache` has to outlive the tree; `number` is the container's own among those that share it, and the same for all
-  // snapshots of a file that grows.
+  // `cache` must outlive the tree. `number` is unique among the containers that share `cache`, and the same for all
+  // snapshots of a followed file.
   ContainerTree(std::shared_ptr<const RecordStore> store, CachedFiles& cache, std::uint64_t number)
       : store_(std::move(store)), cache_(cache), decoder_(store_->container(), cache.types), number_(number) {}
 
   const RecordStore& store() const { return *store_; }
 
-  // How many values its nodes take at the most, for InodeMap::add.
+  // Returns an upper bound on the values of its nodes, for InodeMap::add().
   std::uint64_t values() const;
 
-  // The nodes of which another tree of the same file, when it was shorter, told something else or may have: what the
-  // last chunk shows, and what sums up the whole. Records are the same.
+  // Returns the nodes whose attributes, entries or contents may differ from those in `shorter`, an earlier snapshot of
+  // the same file. These are the last chunk and everything that sums up the container. May read the file.
   std::vector<Node> changed_since(const ContainerTree& shorter) const;
 
-  // What `name` is in a directory. kNotFound, kPending, and the passing failures of reading.
+  // Returns the node that `name` means in a directory. Fails with kNotFound if there is none. Looking up NAME.json
+  // decodes the record. A key beyond the listed ones is pending until all records have been read once more for it.
   Result<Node> lookup(Node directory, std::string_view name, WaitTicket& ticket) const;
 
-  // Type and exact size. Fails like lookup.
+  // Returns the type and the exact size. For data that cannot be read, the size is the declared one or 1, and never 0.
+  // The size of a chunk's info.json costs verifying its checksums; that of records.jsonl, generating all its lines.
+  // Fails with kNotFound if a file does not exist. Directories and links are not checked.
   Result<NodeAttributes> attributes(Node node, WaitTicket& ticket) const;
 
-  // Hands out the entries of a directory from `place` on (0: the first), without "." and "..". Ends well
-  // when all were handed out or `emit` has had enough. kPending only when nothing was handed out.
+  // Emits the entries of a directory without "." and "..". Starts at `place`: 0, or the `next` of an entry. A place is
+  // the number of entries before it, and stays valid as long as the tree. Succeeds once `emit` returned false or every
+  // entry was emitted. Also succeeds if it has to wait or fails after its first entries; the next call reports that.
+  //
+  // A listing of records reads the headers of their chunks, and their record sizes if LayoutCost is kSmall. It decodes
+  // a chunk only if the format does not state the number of records. In a listing of more than 1,000,000 records, only
+  // the first 250,000 have sizes; so do the first 250,000 keys. inside/ORDINAL parses the record. keys/ is pending
+  // until all records have been read once, and damage/ until the scan is over.
   Result<void> list(Node directory, std::uint64_t place, const Emit& emit, WaitTicket& ticket) const;
 
-  // Where a link points to.
+  // Fails with kNotFound if the node is not a link. Does not block.
   Result<std::string> target(Node link) const;
 
-  // Up to `length` bytes of a file from `offset`: fewer only at its end.
+  // Returns up to `length` bytes of a file from `offset`, and fewer only at its end. Fails with kNotFound if the node
+  // is not a file.
   Result<Slice> read(Node file, std::uint64_t offset, std::uint64_t length, WaitTicket& ticket) const;
 
-  // The names of a node's extended attributes: of records, and of the directories of chunks.
+  // Returns the names of a node's extended attributes. Only records, their .json, chunk directories and records.jsonl
+  // have any. Static storage.
   static std::span<const std::string_view> extended_names(Node node);
 
-  // The value of one. kNotFound where there is none of that name; fails like read where it can't be told.
+  // Fails with kNotFound if the node has none of that name.
   Result<std::string> extended_attribute(Node node, std::string_view name, WaitTicket& ticket) const;
 
-  // The directory that a directory stands in; the root for the root.
+  // Returns the parent of a directory, or the root for the root. For a directory inside a record this may parse the
+  // record. If that fails, returns the record's directory in inside/.
   Node parent(Node directory) const;
 
  private:
@@ -129,14 +146,14 @@ class ContainerTree {
     std::shared_ptr<const std::vector<Attribute>> values;
     std::vector<std::string> names;
     FirstIndex<std::string_view> by_name;
-    std::string names_table;  // empty when every file has its key's name
+    std::string names_table;  // empty if every file has its key's name
   };
   struct DamageFiles {
     std::shared_ptr<const std::vector<DamageRow>> rows;
     FirstIndex<Position> by_begin;
   };
 
-  // Whether this container has a node of the fixed tree; its name, and where it points to, if it is a link.
+  // These return whether this container has the node, the node's name, and a link's target.
   bool has(const StaticEntry& entry) const;
   std::string_view name_of(const StaticEntry& entry) const;
   std::string target_of(const StaticEntry& entry) const;
@@ -185,7 +202,7 @@ class ContainerTree {
 
   using Document = Result<std::shared_ptr<const CachedText>>;
   Result<Node> lookup_document(Node record, WaitTicket& ticket) const;
-  // Where a document can't be made for what lies in the record's bytes, its file has one byte, and reading it fails.
+  // If the record's bytes prevent decoding, the size of the file is 1 and reading it fails.
   static Result<NodeAttributes> text_attributes(const Document& text);
   static Result<Slice> read_text(const Document& text, std::uint64_t offset, std::uint64_t length);
   Document document(Node node, WaitTicket& ticket) const;
@@ -223,8 +240,8 @@ class ContainerTree {
   static inline std::atomic<std::uint64_t> next_snapshot_{0};
 
   const std::uint64_t number_;
-  const std::uint64_t snapshot_ = next_snapshot_.fetch_add(1);  // the tree's own in CachedFiles::contents
-  mutable std::mutex mutex_;                                    // guards what follows: made once, when first asked for
+  const std::uint64_t snapshot_ = next_snapshot_.fetch_add(1);  // cache key of what differs between snapshots
+  mutable std::mutex mutex_;                                    // guards the following, each made on first use
   mutable Text info_, summary_, damage_;
   mutable std::shared_ptr<const AttributeFiles> attribute_files_;
   mutable std::shared_ptr<const DamageFiles> damage_files_;

@@ -1,4 +1,4 @@
-// What a mount tells of its files: who owns them, what they are, and for how long that is true.
+// The attributes of files in the mount, and how long they are valid.
 #pragma once
 
 #include <sys/types.h>
@@ -13,27 +13,26 @@
 
 namespace recordfs {
 
-// Who owns the nodes of a container, and what they may do.
+// Owner, permissions and time of the nodes of a container.
 struct Ownership {
   uid_t uid = 0;
   gid_t gid = 0;
   mode_t file_mode = 0400;       // permission bits
-  mode_t directory_mode = 0500;  // the same with x where there is r
+  mode_t directory_mode = 0500;  // the same, with search permission for each read permission
   timespec modified{};
 };
 
-// What may change although nothing was unmounted: the source of a mirrored directory is no snapshot, and a file that is
-// followed has a later one.
+// How long the kernel may cache a name and its attributes.
 enum class CachePolicy : std::uint8_t {
   kPermanent,
-  kSnapshot,  // until a later snapshot is shown, which the kernel is told of
-  kNumber,    // another number may be found by the name at any time; what was told of this one stays true
-  kNone,      // its attributes too may change
+  kSnapshot,  // until the mount shows a later snapshot and notifies the kernel
+  kNumber,    // attributes permanently, the name not at all: it may get another number at any time
+  kNone,      // neither
 };
 
 struct FileStatus {
   std::uint64_t number = 0;
-  std::uint64_t inode = 0;  // what stat() shows: the number where that is a computed one
+  std::uint64_t inode = 0;  // as `stat` shows it
   FileType type = FileType::kRegular;
   std::uint64_t size = 0;
   Ownership ownership{};
@@ -42,14 +41,14 @@ struct FileStatus {
 
 struct ContainerNode;
 
+// A directory entry, valid during the call that emits it.
 struct MountEntry {
   std::string_view name;
   std::uint64_t inode = 0;
   FileType type = FileType::kRegular;
   std::optional<std::uint64_t> size{};
   std::uint64_t next = 0;
-  const ContainerNode* container =
-      nullptr;  // the following for MountTree::look_up_and_reference; null: it can't be looked up so
+  const ContainerNode* container = nullptr;  // with `node`, for look_up_and_reference(); null if not available
   Node node{};
 };
 

@@ -1,4 +1,4 @@
-// Finds an element of a list by its key.
+// FirstIndex: finds an element of a list by its key.
 #pragma once
 
 #include <algorithm>
@@ -9,7 +9,7 @@
 
 namespace recordfs {
 
-// A search index over a list of keys in any order. Immutable; any thread.
+// A search index over a list of keys in any order. Immutable and thread-safe.
 template <class Key>
 class FirstIndex {
  public:
@@ -20,7 +20,7 @@ class FirstIndex {
     std::ranges::stable_sort(sorted_, {}, &Entry::first);
   }
 
-  // Returns the place of the first element with that key in the list. Takes a logarithmic number of comparisons.
+  // Returns the index of the first element with that key, in logarithmic time.
   std::optional<std::size_t> find(const Key& key) const {
     const auto found = std::ranges::lower_bound(sorted_, key, {}, &Entry::first);
     if (found == sorted_.end() || key < found->first) return std::nullopt;

@@ -16,13 +16,13 @@ namespace {
 constexpr std::size_t kLongestShownValue = 4096;
 constexpr std::string_view kCodecFact = "codec";
 constexpr std::string_view kMetadataFact = "metadata";
-// At which chunk values that change along the file are those shown.
+// The chunks whose values are shown, if values change along the file.
 constexpr std::string_view kFirstChunk = "first chunk";
 constexpr std::string_view kLastChunk = "last chunk";
-// What a scan is sure to check. Damage of payloads is found when a chunk is decoded.
+// What a scan always checks. Damage of payloads is only found by decoding a chunk.
 constexpr std::string_view kHeaders = "headers";
 
-// A text of JSON that is a single object.
+// Builds JSON text that is a single object.
 class Members {
  public:
   Members() { json_.begin_object(); }
@@ -63,7 +63,7 @@ class Members {
   static bool is_text(std::string_view value) {
     return value.size() <= kLongestShownValue && value.find('\0') == std::string_view::npos && is_utf8(value);
   }
-  // What is no UTF-8 has U+FFFD for each byte.
+  // Replaces each byte that is not UTF-8 by U+FFFD.
   static std::string shown(std::string_view value) {
     std::string text;
     while (!value.empty()) {
@@ -78,7 +78,7 @@ class Members {
   JsonWriter json_{text_, JsonLayout::kIndented, UINT64_MAX / 2};
 };
 
-// Metadata in effect at a chunk.
+// Returns the metadata in effect at a chunk.
 Result<std::vector<Attribute>> attributes_at(const RecordStore& store, const ChunkInfo& chunk) {
   if (store.container().attributes_change()) return store.container().chunk_attributes(chunk);
   WaitTicket never;
@@ -104,7 +104,7 @@ Result<std::string> container_info(const RecordStore& store) {
   json.add("format", container.format());
   bool has_codec = false;
   bool has_metadata = false;
-  // What is known better than from the file's head stands in the fact's place.
+  // Values that are known better than from the file's header replace the fact.
   for (const Fact& fact : container.facts()) {
     if (fact.name == kCodecFact && first && *first) {
       json.add(kCodecFact, (*first)->codec);

@@ -1,4 +1,4 @@
-// The files of the tree whose text is made: JSON and tab-separated tables.
+// Files with generated text: JSON and tab-separated tables. All functions are thread-safe.
 #pragma once
 
 #include <string>
@@ -9,23 +9,26 @@
 
 namespace recordfs {
 
-// info.json of a container: what is known without a scan. Fails only for passing reasons (kIo, kChanged).
+// Returns info.json of a container: what a few headers show, without a scan. Fails only for reasons that may pass, such
+// as kIo or kChanged.
 Result<std::string> container_info(const RecordStore& store);
 
-// info.json of a chunk, with the state of its checksums: it is verified now. Fails as container_info does.
+// Returns info.json of a chunk. Verifies the chunk's checksums, which reads the chunk. Fails as container_info() does.
 Result<std::string> chunk_info(const RecordStore& store, const ChunkInfo& chunk);
 
-// Whether a chunk passes its checksums, as that says it: "good", "none" (there are none), "bad", "unchecked" (a codec
-// is missing, or a limit passed). Static storage. It is verified now. Fails as container_info does.
+// Returns the state of a chunk's checksums, as in its info.json: "good", "none" (the chunk has no checksums), "bad", or
+// "unchecked" (the codec is missing or a limit was exceeded). Static storage. Reads the chunk. Fails as
+// container_info() does.
 Result<std::string_view> checksum_of(const RecordStore& store, const ChunkInfo& chunk);
 
-// index/summary.json. Its damage is what a scan found, which reads headers: `damage_scope` says so.
+// Returns index/summary.json. `damage` is what a scan of the headers found, as "damage_scope" states.
 std::string summary(const RecordStore& store, const PrefixSums& totals, const std::vector<DamageRow>& damage);
 
-// index/damage.tsv.
+// Returns index/damage.tsv.
 std::string damage_table(const std::vector<DamageRow>& damage);
 
-// names.tsv: the keys whose file has another name, in full and percent-encoded.
+// Returns names.tsv: a row for each key whose file has another name, with the percent-encoded key. REQUIRES: as many
+// names as keys.
 std::string names_table(const std::vector<std::string_view>& keys, const std::vector<std::string>& names);
 
 }  // namespace recordfs

@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::string_view kTableName = "names.tsv";
 constexpr std::size_t kNumbersOfAPart = 3;
-constexpr std::uint64_t kTreeNode = 64;  // of a map, roughly
+constexpr std::uint64_t kTreeNode = 64;  // memory of a map's node, approximately
 
 }  // namespace
 
@@ -32,7 +32,7 @@ Result<Inside> Inside::of(const Parts& parts) {
   return inside;
 }
 
-// Counts it in its directory.
+// Also increments the size of its directory.
 Result<void> Inside::add(const Part& part, TypeNumbers& types) {
   const std::size_t parent = part.parent ? *part.parent + 1 : 0;
   if (parent >= items_.size() || items_[parent].kind != PartKind::kDirectory) {

@@ -1,4 +1,4 @@
-// What is inside one record: its parts as directories and files with names.
+// Inside: the parts of one record as a tree of directories and files with names.
 #pragma once
 
 #include <atomic>
@@ -15,43 +15,45 @@
 
 namespace recordfs {
 
-// The parts are told by number: 0 is the record's own directory, then come those of the format's list in its order,
-// then a names.tsv for each of all these, which is there where a key did not become the name, then NAME.json for each,
-// which is there where it is a message, found and not listed.
+// A tree of numbered parts. Number 0 is the record's own directory. The parts of the format's list follow in order.
+// Then each of these has a number for its names.tsv, and one for its NAME.json. Only a directory in which a file's name
+// differs from its key has a names.tsv. Only a message has a NAME.json, and listings omit it.
 //
-// Immutable; any thread. It keeps no byte of the record, only where they are.
+// Immutable and thread-safe. Stores positions of the record's bytes, not the bytes.
 class Inside {
  public:
-  // Fails with kLimit where there are more parts than can be numbered, and with kDamage where a part stands in
-  // something that is no directory before it.
+  // Fails with kLimit if there are too many parts to number them. Fails with kDamage if a part's parent is not a
+  // directory that precedes it.
   static Result<Inside> of(const Parts& parts);
 
   static constexpr int kNumberBits = 24;  // of a part's number
 
-  // Different from that of all others.
+  // Unique in the process.
   std::uint64_t id() const { return id_; }
 
   bool contains(std::uint64_t part) const;
 
-  // The part of a name in a directory, or of a place in its listing; nullopt: there is none. REQUIRES: a directory.
+  // Returns the part with a name in a directory, or at a place in its listing; nullopt if there is none. REQUIRES:
+  // `directory` is a directory.
   std::optional<std::uint64_t> find(std::uint64_t directory, std::string_view name) const;
   std::optional<std::uint64_t> at(std::uint64_t directory, std::uint64_t place) const;
 
-  // The following REQUIRE: contains(part).
-  // The directory that a part stands in; 0 for 0.
+  // The following functions REQUIRE contains(part).
+  //
+  // Returns the directory of a part, or 0 for 0.
   std::uint64_t parent(std::uint64_t part) const;
-  // The message that a NAME.json shows; nullopt for any other part.
+  // Returns the message that a NAME.json shows, or nullopt for any other part.
   std::optional<std::uint64_t> message_of(std::uint64_t part) const;
 
-  // The following also REQUIRE: it is no NAME.json.
+  // The following functions also REQUIRE that the part is not a NAME.json.
   PartKind kind(std::uint64_t part) const;
   std::string_view name(std::uint64_t part) const;
-  std::uint64_t size(std::uint64_t part) const;     // of a file, in bytes; 0 for a directory
-  Extent slice(std::uint64_t part) const;           // where a kSlice stands in the record
-  std::string_view text(std::uint64_t part) const;  // the bytes of a kText
-  std::string_view type(std::uint64_t part) const;  // the full name of a message's type; "" for anything else
+  std::uint64_t size(std::uint64_t part) const;     // bytes; 0 for a directory
+  Extent slice(std::uint64_t part) const;           // position of a kSlice in the record
+  std::string_view text(std::uint64_t part) const;  // contents of a kText
+  std::string_view type(std::uint64_t part) const;  // full type name of a message; empty otherwise
 
-  // Bytes of memory held, roughly.
+  // Returns the memory held, in bytes, approximately.
   std::uint64_t memory() const;
 
  private:
@@ -61,7 +63,7 @@ class Inside {
     std::uint32_t name_begin = 0;  // in names_
     std::uint32_t parent = 0;
     std::uint32_t type = 0;  // in types_
-    Extent extent{};         // of a slice: in the record; of a text: in texts_; of a directory: in listed_ and sorted_
+    Extent extent{};         // kSlice: in the record; kText: in texts_; kDirectory: in listed_ and sorted_
   };
 
   using TypeNumbers = std::unordered_map<std::string_view, std::uint32_t>;
@@ -76,9 +78,9 @@ class Inside {
   }
 
   std::vector<Item> items_{Item{}};
-  std::vector<std::uint32_t> listed_;       // what is in each directory, in the order of the list
-  std::vector<std::uint32_t> sorted_;       // the same by name
-  std::map<std::uint64_t, Extent> tables_;  // by directory: its names.tsv in texts_
+  std::vector<std::uint32_t> listed_;       // entries by directory, in the format's order
+  std::vector<std::uint32_t> sorted_;       // entries by directory, by name
+  std::map<std::uint64_t, Extent> tables_;  // names.tsv in texts_, by directory
   std::string names_;
   std::string texts_;
   std::vector<std::string> types_{std::string()};

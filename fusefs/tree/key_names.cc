@@ -11,7 +11,7 @@ namespace recordfs {
 namespace {
 
 constexpr std::string_view kHeader = "name\tkey\n";
-constexpr std::size_t kRowsOfABlock = 256;  // keys
+constexpr std::size_t kRowsOfABlock = 256;  // keys per block
 
 }  // namespace
 

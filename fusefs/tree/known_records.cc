@@ -15,7 +15,7 @@ std::uint64_t row_of(std::uint64_t number) { return number / kParts % kRows; }
 
 }  // namespace
 
-// A number is used again only after all others, so that it hardly ever means two things in one mount's life.
+// Row numbers are reused only after all others, so that a number hardly ever changes its meaning during a mount.
 KnownRecords::Rows::iterator KnownRecords::new_row(const Record& record) {
   while (rows_.contains(next_)) next_ = (next_ + 1) % kRows;
   const auto row = rows_.emplace(next_, Row{record}).first;
@@ -23,7 +23,7 @@ KnownRecords::Rows::iterator KnownRecords::new_row(const Record& record) {
   return row;
 }
 
-// With a row, or not at all and std::bad_alloc.
+// Adds a record and its row. Throws std::bad_alloc and then adds neither.
 KnownRecords::ByRecord::iterator KnownRecords::add(const Record& record) {
   const auto row = new_row(record);
   try {

@@ -1,7 +1,6 @@
-// The records inside which the kernel knows something, and the keys that it knows. What a number of a part means can't
-// be computed: the place of a record and a part's number in it do not fit into 64 bits, and a key's number alone has as
-// many. So this is the one table of the tree; it has a row for each record of which the kernel knows a part, and for
-// each key, and the kernel says when it has forgotten them (FORGET).
+// KnownRecords: the numbers of keys and of parts of records. These cannot be computed: a record's address and a part's
+// number do not fit into 59 bits, nor does a key's number. So a table has a row for each key, and for each record with
+// a part, that the kernel has references to. FORGET removes rows.
 #pragma once
 
 #include <compare>
@@ -15,21 +14,22 @@
 
 namespace recordfs {
 
-// Any thread. Numbers are those of the mount.
+// Thread-safe. Numbers are those of the mount.
 class KnownRecords {
  public:
   static bool has(NodeKind kind) { return kind == NodeKind::kPart || kind == NodeKind::kKey; }
-  // Whether a number may be one of its own.
+  // Returns whether the kind in a number is kPart or kKey.
   static bool is_known(std::uint64_t number) { return has(static_cast<NodeKind>(number >> kValueBits)); }
 
-  // The number of a part of one of a container's records, or of a key, looked up once more. The number of a part is the
-  // same as long as any lookup inside its record is not taken back. REQUIRES: has(node.kind).
+  // Returns the number of a part or a key, and adds a reference. A part keeps its number as long as any part of its
+  // record has references. REQUIRES: has(node.kind).
   std::uint64_t look_up_and_reference(std::size_t container, Node node);
 
-  // What a number means; nullopt: it is none that was given out.
+  // Returns the node of a number, or nullopt if its record or key has no references. Does not check that the record has
+  // such a part.
   std::optional<InodeMap::ResolvedInode> find(std::uint64_t number) const;
 
-  // Takes `lookups` of a number back. Nothing for a number that was not given out.
+  // Removes references of a number. Ignores unknown numbers.
   void forget(std::uint64_t number, std::uint64_t lookups);
 
   std::size_t rows() const;
@@ -38,12 +38,12 @@ class KnownRecords {
   struct Record {
     std::size_t container = 0;
     NodeKind kind = NodeKind::kPart;
-    std::uint64_t value = 0;  // address of the record; or a key's number
+    std::uint64_t value = 0;  // address of the record, or number of the key
     auto operator<=>(const Record&) const = default;
   };
   struct Row {
     Record record;
-    std::uint64_t lookups = 0;  // of it, or all its parts
+    std::uint64_t lookups = 0;  // references to the key, or to all parts of the record
   };
   using Rows = std::map<std::uint64_t, Row>;
 

@@ -1,6 +1,4 @@
-// ContainerTree's directories: what they list, and from which place on.
-//
-// A place is the number of entries before it, so a listing goes on wherever the kernel left it.
+// ContainerTree's listings. A place in a listing is the number of entries before it.
 #include <algorithm>
 
 #include "fusefs/tree/container_tree.h"
@@ -10,18 +8,18 @@
 namespace recordfs {
 namespace {
 
-// Attributes cost the kernel about 1 KiB and six times the time an entry. A listing longer than the first number gives
-// them for as many as the second one says, and behind those names alone.
+// With attributes, an entry costs the kernel about 1 KiB and six times the time. A listing longer than kLongListing has
+// attributes for its first kOfLongListing entries only.
 constexpr std::uint64_t kLongListing = 1000000;
 constexpr std::uint64_t kOfLongListing = 250000;
 
-// A listing that can't go on: fine if it has come forward, since the next one begins where this one ends.
+// Returns the result of a listing that cannot continue. Success if it has emitted entries: the next call starts here.
 Result<void> stopped(const Error& error, bool came_forward) {
   if (came_forward || error.code == Code::kNotFound) return {};
   return error;
 }
 
-// `entries`: how many the listing is known to have so far.
+// `entries`: how many the listing has, as far as scanned.
 bool has_attributes(std::uint64_t place, std::uint64_t entries) {
   return place < (entries > kLongListing ? kOfLongListing : kLongListing);
 }
@@ -77,7 +75,7 @@ Result<void> ContainerTree::list_static(Node directory, std::uint64_t place, con
 Result<bool> ContainerTree::emit_records(const ChunkInfo& chunk, std::uint64_t index, std::uint64_t first_ordinal,
                                          std::uint64_t end_ordinal, std::uint64_t place, const Emit& emit) const {
   ASSIGN_OR_RETURN(const auto records, store_->records_in(chunk));
-  const bool in_chunk = end_ordinal == 0;  // names by index in the chunk, not by ordinal
+  const bool in_chunk = end_ordinal == 0;  // names are indices in the chunk instead of ordinals
   const std::uint64_t end = in_chunk ? records : std::min(records, index + (end_ordinal - first_ordinal));
   const std::uint64_t entries = in_chunk ? records : store_->state().totals.records;
   const bool with_sizes = chunk.layout_cost == LayoutCost::kSmall && has_attributes(place, entries);
@@ -91,7 +89,7 @@ Result<bool> ContainerTree::emit_records(const ChunkInfo& chunk, std::uint64_t i
     std::optional<std::uint64_t> size;
     if (layout) {
       size = layout->extent(i).size;
-      // What can't be read is never empty, and whether this one can only its decoded chunk would tell.
+      // An unreadable record must not have size 0, and only the decoded chunk shows whether this one is readable.
       if (*size == 0) size.reset();
     }
     ASSIGN_OR_RETURN(const auto node, record_node(chunk, i));

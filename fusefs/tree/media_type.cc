@@ -25,7 +25,7 @@ constexpr std::array kMagics = {
 
 constexpr std::string_view kWhiteSpace = " \t\r\n";
 
-// Whether these bytes can be the beginning of a character.
+// Returns whether the bytes can be the start of a character.
 bool is_cut_character(std::string_view bytes) {
   const auto lead = static_cast<unsigned char>(bytes.front());
   if (lead < 0xC2 || lead > 0xF4) return false;

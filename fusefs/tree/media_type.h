@@ -1,4 +1,4 @@
-// What kind of file bytes look like, for user.mime_type.
+// Guesses the media type of a file from its bytes, for user.mime_type.
 #pragma once
 
 #include <cstddef>
@@ -8,13 +8,13 @@
 
 namespace recordfs {
 
-// How many of a file's first bytes are enough.
+// How many of a file's first bytes media_type() needs.
 inline constexpr std::size_t kBytesOfMediaType = 4096;
 
-// The media type of a file that begins with `first`: text/plain; charset=utf-8 for UTF-8 without control characters but
-// tabs and ends of lines, application/json where that begins with { or [, and image/png, image/jpeg, application/gzip,
-// application/zstd, application/x-sqlite3 by their first bytes. application/octet-stream for all others. `is_all`:
-// nothing follows; otherwise the last character may be cut. Static storage. Any thread.
+// Returns the media type of a file that starts with `first`: image/png, image/jpeg, application/gzip, application/zstd
+// or application/x-sqlite3 by its signature. UTF-8 without control characters other than tab, CR and LF is text/plain;
+// charset=utf-8, or application/json if it starts with { or [. Anything else is application/octet-stream. Unless
+// `is_all`, the last character may be incomplete. Static storage. Thread-safe.
 std::string_view media_type(Bytes first, bool is_all);
 
 }  // namespace recordfs

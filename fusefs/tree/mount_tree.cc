@@ -24,7 +24,7 @@ const std::string& name_of(const MountSource& source) {
   return std::visit([](const auto& either) -> const std::string& { return either.name; }, source);
 }
 
-// A time behind both, so that whoever compares it with the earlier one sees that something has changed.
+// Returns a time later than `before`, so that a comparison of times shows a change.
 timespec later(timespec before, timespec now) {
   constexpr std::int64_t kSecond = 1000000000;
   if (now.tv_sec > before.tv_sec || (now.tv_sec == before.tv_sec && now.tv_nsec > before.tv_nsec)) return now;
@@ -96,7 +96,7 @@ void MountTree::add(MountedContainer container, Top& top) {
   is_followed_.push_back(container.is_followed);
 }
 
-// Without a share in it, unless it is followed: otherwise the mount's own containers are there as long as the mount.
+// Returns a pointer without ownership for a container that is not followed, as it lives as long as the mount.
 std::shared_ptr<const ContainerNode> MountTree::container_node(std::size_t container) const {
   if (!is_followed_[container]) return {std::shared_ptr<const ContainerNode>(), container_nodes_[container].get()};
   const std::lock_guard lock(follow_mutex_);
@@ -172,7 +172,7 @@ Result<MountTree::ResolvedNode> MountTree::find(std::uint64_t number) const {
   return ResolvedNode{std::move(shown), found->node};
 }
 
-// A node of a container in a mirrored directory; kNotFound: it is none.
+// Returns a node of a container in a mirrored directory. Fails with kNotFound if the number is not of such a node.
 Result<MountTree::ResolvedNode> MountTree::find_mirrored(std::uint64_t number) const {
   std::uint64_t container = number;
   Node node;

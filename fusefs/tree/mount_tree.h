@@ -1,5 +1,5 @@
-// The tree of a whole mount: one container or mirrored directory as the root itself, or a directory for each of
-// several. Speaks in numbers of nodes, as the kernel does.
+// MountTree: the tree of a whole mount, in node numbers. Its root is one container or mirrored directory, or has a
+// directory for each of several.
 #pragma once
 
 #include <cstdint>
@@ -20,68 +20,74 @@
 
 namespace recordfs {
 
-// The owner and read bits of the source (DESIGN §1 rule 6).
+// Returns the owner and the read permissions of a source file.
 Ownership ownership_of(const FileSource::Status& status);
 
 struct MountedContainer {
-  std::string name;  // of its directory, where there are several
+  std::string name;  // of its directory, if nested
   std::shared_ptr<const RecordStore> store;
   Ownership ownership;
-  bool is_followed = false;  // MountTree::grow() will be called for it
+  bool is_followed = false;  // MountTree::grow() may be called for it
 };
 
 using MountSource = std::variant<MountedContainer, MirroredDirectory>;
 
-// Any thread. Functions with a WaitTicket can answer kPending, as ContainerTree's do; a number that names nothing is
-// kNotFound.
+// Nodes are passed by number, which is FUSE's node ID (see node.h).
 //
-// A number of a part of a record, of a key, or in a mirrored directory, is good until it has been forgotten as often as
-// lookup() and look_up_and_reference() have given it out. All others are good for ever, and to forget them does
-// nothing.
+// Lifetime of numbers: a part of a record, a key, and any node below a mirrored directory are counted. Each call of
+// lookup() or look_up_and_reference() that returns such a number adds a reference. The number is valid until forget()
+// has removed all of them. All other numbers are always valid, and forget() ignores them.
+//
+// Thread-safe, except for grow() and drop_unused(). Functions fail with kNotFound for a number that names no node, and
+// with stale_error() in a mirrored directory. Those that read may block as far as RequestContext permits. They return
+// kPending as ContainerTree does. If `ticket` is set, its `owner` keeps the container open while the caller waits.
 class MountTree {
  public:
   static constexpr std::uint64_t kRootNumber = 1;
 
-  // `nested`: a directory for the container even when there is only one. Equal names get "~2", "~3".
-  // `record_suffix`: what the names of records' files end with; it begins with no digit. `types`: those of the records,
-  // where the user names them.
+  // `nested`: even a single container has a directory. Duplicate names get the suffix "~2", "~3" and so on.
+  // `record_suffix`: the suffix of record names in listings, which starts with no digit. `types`: the types of records,
+  // as set by the user.
   MountTree(std::vector<MountedContainer> containers, bool nested, std::string record_suffix = {},
             UserTypes types = {});
-  // The same with directories among the sources; the sources are listed in this order.
+  // The same for containers and mirrored directories, which the root lists in the order of `sources`.
   MountTree(std::vector<MountSource> sources, bool nested, MirrorSettings settings, std::string record_suffix = {},
             UserTypes types = {});
 
-  // Reads what listings of the containers' roots show from filesystems that may hang, so that these listings never wait
-  // for them.
+  // Caches what listings of the containers' roots need, if the container is on a filesystem that may hang. These
+  // listings then do not block. May block itself.
   void prepare() const;
 
   Result<std::uint64_t> lookup(std::uint64_t directory, std::string_view name, WaitTicket& ticket) const;
-  // The same with what status() says of it. Where it fails, nothing was looked up.
+  // Combines lookup() and status(). On failure, no reference is added.
   Result<FileStatus> look_up_and_reference(std::uint64_t directory, std::string_view name, WaitTicket& ticket) const;
-  // The number of an entry of a listing, as lookup() gives it.
+  // Returns the number of a listed entry, as lookup() does, without reading. Call it only from `emit`. REQUIRES:
+  // entry.container is not null.
   std::uint64_t look_up_and_reference(const MountEntry& entry) const;
+  // Removes `lookups` references from a number.
   void forget(std::uint64_t number, std::uint64_t lookups) const;
   Result<FileStatus> status(std::uint64_t number, WaitTicket& ticket) const;
-  // Without "." and "..".
+  // Emits the entries of a directory of containers or of the root, as ContainerTree::list() does.
   Result<void> list(std::uint64_t directory, std::uint64_t place, const std::function<bool(const MountEntry&)>& emit,
                     WaitTicket& ticket) const;
 
-  // Shows a longer snapshot of a followed container's file from now on; `container` counts the containers among the
-  // sources. `modified` is the file's time. Returns the numbers of the nodes of which another thing is told now.
-  // Requests that are under way end on the snapshot before, which drop_unused() frees when they have. One thread at a
-  // time calls the two, and none that others wait for.
+  // Replaces the snapshot of a followed container by a longer one. `container` counts only the containers among the
+  // sources. `modified` is the file's modification time. Returns the numbers of the nodes that may have changed, for
+  // the kernel to be notified. Requests in progress finish on the previous snapshot, and drop_unused() frees it
+  // afterwards. Both functions may block. Only one thread may call them, and no request may wait for that thread.
   std::vector<std::uint64_t> grow(std::size_t container, std::shared_ptr<const RecordStore> store, timespec modified);
   void drop_unused();
-  // Whether grow() may be called; and whether names that are not in a directory now may come.
+  // Returns whether any container is followed.
   bool may_grow() const;
+  // Returns whether a directory may get new names: it is mirrored or of a followed container.
   bool may_gain_names(std::uint64_t directory) const;
 
-  // Whether some of it may change, since it is no snapshot; and whether what is in a directory may.
+  // Returns whether any directory, or the given one, is mirrored and so not a snapshot.
   bool may_change() const { return mirror_ != nullptr; }
-  // How many containers of mirrored directories are open now.
   std::size_t open_mirrored() const { return mirror_ == nullptr ? 0 : mirror_->open_containers(); }
   bool may_change(std::uint64_t directory) const { return is_mirrored(directory); }
-  // Opens a directory that may change for list_opened(), which hands out the entries as Mirror::list does.
+  // Opens a mirrored directory for list_opened(), as Mirror::open_directory() and Mirror::list() do. REQUIRES:
+  // may_change(directory).
   Result<std::uint64_t> open_directory(std::uint64_t directory) const { return mirror_->open_directory(directory); }
   Result<void> list_opened(std::uint64_t directory, std::uint64_t opened, std::uint64_t place,
                            const std::function<bool(const MountEntry&)>& emit) const {
@@ -89,49 +95,50 @@ class MountTree {
   }
   void close_directory(std::uint64_t opened) const { mirror_->close_directory(opened); }
 
-  // What stat() shows of a directory, and of the one that it stands in.
+  // Returns the inode number of a directory or of its parent, or that of the root if the number is invalid.
   std::uint64_t inode(std::uint64_t directory) const;
   std::uint64_t parent_inode(std::uint64_t directory) const;
   Result<std::string> target(std::uint64_t link) const;
   Result<Slice> read(std::uint64_t file, std::uint64_t offset, std::uint64_t length, WaitTicket& ticket) const;
 
-  // The names of a node's extended attributes, each with a zero byte behind it; and the value of one, which is
-  // kNotFound where there is none of that name.
+  // Returns the names of a node's extended attributes, each terminated by a zero byte.
   std::string extended_names(std::uint64_t number) const;
+  // Fails with kNotFound if the node has none of that name.
   Result<std::string> extended_attribute(std::uint64_t number, std::string_view name, WaitTicket& ticket) const;
 
   bool is_record(std::uint64_t number) const;
-  // Hands out the numbers and the bytes of the records behind one, in the container's order, without those that can't
-  // be read, until `take` has had enough. Ends where a chunk can't be decoded now or is too large to hold. Decodes, so
-  // it may take as long as a read.
+  // Calls `take` for the readable records that follow `record` in the container, until it returns false. Stops early at
+  // a chunk that cannot be decoded now or is too large for the cache. May decode, and so take as long as a read.
   void for_each_following(std::uint64_t record,
                           const std::function<bool(std::uint64_t number, Bytes bytes)>& take) const;
 
-  // For statfs: how many records the containers are known to hold so far, and the files beside mirrored directories.
+  // For statfs: returns how many records the containers hold as far as scanned, plus the files in use on the
+  // filesystems of mirrored directories. May block.
   std::uint64_t known_files() const;
-  // For statfs: size of the sources together; of a mirrored directory what is in use on its filesystem.
+  // For statfs: returns the size of the containers in bytes, plus the bytes in use on the filesystems of mirrored
+  // directories. May block.
   std::uint64_t total_size() const;
-  // The containers among the sources, as they are shown now.
+  // Returns the current snapshots of the containers among the sources. Each pointer keeps its snapshot open.
   std::vector<std::shared_ptr<const RecordStore>> stores() const;
-  // How many records the kernel knows a part of.
+  // Returns how many keys, and records with a part, the kernel has references to.
   std::size_t known_insides() const { return known_.rows(); }
 
  private:
-  // A source that has a directory in the mount's root, or is the root.
+  // A source with a directory in the mount's root, or as the root.
   struct Top {
     std::string name;
-    std::optional<std::size_t> container;  // none: a mirrored directory
+    std::optional<std::size_t> container;  // nullopt: a mirrored directory
     std::size_t directory = 0;
     std::uint64_t number = kRootNumber;
   };
-  // A node of a container, which stays open as long as this is there.
+  // A node of a container, which this keeps open.
   struct ResolvedNode {
     std::shared_ptr<const ContainerNode> container_node;
     Node node;
   };
 
   bool is_own_root(std::uint64_t number) const { return nested_ && number == kRootNumber; }
-  // In a mirrored directory, and in no container there.
+  // Returns whether the node is in a mirrored directory but in no container there.
   bool is_mirrored(std::uint64_t number) const {
     return mirror_ != nullptr && mirror_->owns(number) && !mirror_->is_container(number);
   }
@@ -145,19 +152,19 @@ class MountTree {
   static Result<FileStatus> status_of(const ResolvedNode& found, std::uint64_t number, WaitTicket& ticket);
   std::uint64_t look_up_and_reference(const ContainerNode& container_node, Node node) const;
   Result<void> list_tops(std::uint64_t place, const std::function<bool(const MountEntry&)>& emit) const;
-  // An error that is passed on: whoever waits for a container keeps it open.
+  // Returns `error`. If it is kPending, makes the ticket keep the container open.
   static Error waiting(const ResolvedNode& found, Error error, WaitTicket& ticket);
 
   const bool nested_;
   mutable CachedFiles cache_;
   mutable KnownRecords known_;
   std::vector<Top> tops_;
-  std::vector<bool> is_followed_;    // of each container
-  mutable std::mutex follow_mutex_;  // guards those of the next that are followed
+  std::vector<bool> is_followed_;    // by container
+  mutable std::mutex follow_mutex_;  // guards the followed ones of the following
   std::vector<std::shared_ptr<const ContainerNode>> container_nodes_;
-  std::vector<std::shared_ptr<const ContainerNode>> replaced_;  // that somebody may still use
+  std::vector<std::shared_ptr<const ContainerNode>> replaced_;  // snapshots that requests may still use
   InodeMap inode_map_;
-  Ownership root_ownership_;        // of a root that is no source
+  Ownership root_ownership_;        // of a root that is not a source
   std::unique_ptr<Mirror> mirror_;  // null without mirrored directories
 };
 

@@ -16,7 +16,7 @@ namespace {
 constexpr std::size_t kLongestName = 200;
 constexpr std::size_t kPrefixOfLong = 100;
 
-// The longest beginning of an encoded key that ends neither in a character nor in a "%XX", of about so many bytes.
+// Returns the longest prefix of at most `size` bytes that does not cut a character or a "%XX".
 std::string beginning(const std::string& encoded, std::size_t size) {
   size = std::min(size, encoded.size());
   const auto cuts = [&](std::size_t at) {
@@ -42,7 +42,7 @@ bool is_usable(const std::string& encoded) {
   return !encoded.empty() && encoded != "." && encoded != ".." && encoded.size() <= kLongestName;
 }
 
-// With zeros in front, `width` digits at the least. A listing makes a name for each record.
+// Returns at least `width` digits, with leading zeros. Fast, because a listing makes a name per record.
 std::string padded(std::uint64_t number, std::size_t width) {
   std::array<char, 20> digits;
   const auto end = std::to_chars(digits.begin(), digits.end(), number).ptr;
@@ -105,7 +105,7 @@ std::optional<std::string> percent_decoded(std::string_view name, std::string_vi
 }
 
 std::string key_name(std::string_view key, std::uint64_t number, const std::vector<std::string_view>& reserved) {
-  // Of a longer key the name is too long, however it is encoded.
+  // A longer key has too long a name in any encoding.
   std::string encoded = percent_encoded(key.substr(0, kLongestName + 1), "/");
   const bool is_taken = std::ranges::find(reserved, encoded) != reserved.end() || key_number_in(encoded);
   return is_usable(encoded) && !is_taken ? encoded : with_number(encoded, number);
@@ -124,7 +124,7 @@ std::optional<std::uint64_t> key_number_in(std::string_view name) {
 std::vector<std::string> names_for(const std::vector<std::string_view>& keys,
                                    const std::vector<std::string_view>& reserved) {
   std::set<std::string, std::less<>> taken(reserved.begin(), reserved.end());
-  std::map<std::string_view, std::uint64_t> attempts;  // by key: the next equal one goes on where the last ended
+  std::map<std::string_view, std::uint64_t> attempts;  // by key: where the next equal key continues
   std::vector<std::string> names;
   names.reserve(keys.size());
   for (const std::string_view key : keys) {

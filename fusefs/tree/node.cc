@@ -6,10 +6,10 @@
 namespace recordfs {
 namespace {
 
-constexpr std::uint64_t kAlignment = 4096;  // also keeps the numbers of the mount's own root free
+constexpr std::uint64_t kAlignment = 4096;  // also keeps the number of the mount's own root free
 
 std::uint64_t hash_of(std::string_view name) {
-  std::uint64_t hash = 0xCBF29CE484222325u;  // FNV-1a, then mixed so that the upper bits depend on all of the name
+  std::uint64_t hash = 0xCBF29CE484222325u;  // FNV-1a, then mixed so that the upper bits depend on the whole name
   for (const char c : name) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001B3u;
   hash ^= hash >> 32;
   hash *= 0xD6E8FEB86659FD93u;
@@ -46,8 +46,8 @@ InodeMap InodeMap::single() {
 }
 
 unsigned InodeMap::value_bits(std::size_t containers) {
-  // Half of the numbers for all: then there is a gap as large as a range, however the others lie. Half of that again,
-  // since a range is more than the values of addresses.
+  // The ranges together may take half of all values, so that a gap of a range's length remains wherever the others are.
+  // The values are half of that again, because a range is longer than its addresses.
   return static_cast<unsigned>(kValueBits - 2 - std::bit_width(std::max<std::size_t>(containers, 1) - 1));
 }
 
@@ -60,7 +60,7 @@ void InodeMap::add(std::string_view name, std::uint64_t values) {
   auto [begin, length] = wanted(name, values);
   auto at = free_range(begin, length);
   if (begin + length > kValuesOfAKind) {
-    begin = kAlignment;  // none behind the hash's place: the first at all
+    begin = kAlignment;  // no room after the hash's position: take the first free range
     at = free_range(begin, length);
   }
   const std::size_t container = begins_.size();

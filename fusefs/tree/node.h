@@ -1,10 +1,12 @@
-// What the mount's inode numbers mean. Every number but a part's and a key's is computed from what it names, so
-// the mount keeps no state for a record, and a path has the same number in every mount.
+// Node numbers and inode numbers of the mount. A node is a file, directory or link. The kernel names it by its number,
+// and `stat` shows its inode number.
 //
-// The upper five bits are the kind, the rest a value: a place in the container (a chunk's begin, or a
-// chunk's begin plus the record's index, which no other record of the container has), or a small number.
-// With several containers each has a range of values of its own, begun at a hash of its name. Numbers
-// grow with the record's place, because tools that walk large directories sort by them.
+// A number is a kind in the upper five bits and a value in the other 59. It is computed from the node, so the mount
+// keeps no state per record, and a path has the same number in every mount. Parts and keys (KnownRecords) and mirrored
+// files (KnownNodes) do not fit into a number and have tables. Inode numbers never depend on a table.
+//
+// With several containers, each has its own range of values, which starts at a hash of its name. Numbers increase with
+// a record's position, because programs that walk large directories sort by inode number.
 #pragma once
 
 #include <cstdint>
@@ -17,39 +19,39 @@
 
 namespace recordfs {
 
-// In a directory of thousands/.
+// Records per directory in thousands/.
 inline constexpr std::uint64_t kThousandRecords = 1000;
 
 enum class NodeKind : std::uint8_t {
-  kStatic,  // value: a StaticNode
-  kRecord,  // value: begin of the chunk + index in it
-  kChunk,   // the following: begin of the chunk
+  kStatic,  // value: StaticNode
+  kRecord,  // value: RecordStore::address()
+  kChunk,   // value of this and the next four: begin of the chunk
   kChunkRecords,
   kChunkInfo,
   kChunkRaw,
   kChunkData,
-  kChunkAlias,  // a link to the chunk's directory under its listed name
+  kChunkAlias,  // link from another spelling of the chunk's name to its directory
   kThousand,    // value: ordinal / kThousandRecords
   kThousandAlias,
-  kDamage,        // value: begin of the region
-  kAttribute,     // value: number of the attribute
-  kInsideRecord,  // the record's directory in inside/; value as of kRecord
-  kInsideAlias,   // value: ordinal
-  kRecordJson,    // what the record says; value as of kRecord
+  kDamage,        // value: begin of the damaged region
+  kAttribute,     // value: index into the container's attributes
+  kInsideRecord,  // the record's directory in inside/; value as for kRecord
+  kInsideAlias,   // link from another spelling of the name; value: ordinal
+  kRecordJson,    // the decoded record; value as for kRecord
   kChunkJsonl,    // value: begin of the chunk
-  kKeyFamily,     // the directory of a column family's keys; value: number of the family
-  kKeyNames,      // names.tsv of a family's keys, of the first family too; value as before
+  kKeyFamily,     // directory of the keys of one column family; value: the family's number
+  kKeyNames,      // names.tsv in the directory of a family's keys; value: the family's number
 
-  kComputedEnd,  // the numbers of those before it are computed, and of those behind it not
-  kKey = 29,     // value: number of the key, all 64 bits of it (KnownRecords)
-  kPart,         // value as of kRecord, and a number in Inside (KnownRecords)
-  kMirrored,     // in a mirrored directory (KnownNodes)
+  kComputedEnd,  // the numbers of the kinds above are computed, those of the kinds below are not
+  kKey = 29,     // value: key_number(), 64 bits (KnownRecords)
+  kPart,         // value as for kRecord; `part`: number in Inside (KnownRecords)
+  kMirrored,     // node of a mirrored directory (KnownNodes)
 };
 inline constexpr auto kNodeKinds = static_cast<std::uint64_t>(NodeKind::kComputedEnd);
 inline constexpr int kValueBits = 59;
 inline constexpr std::uint64_t kValuesOfAKind = std::uint64_t{1} << kValueBits;
 
-// The nodes that every container has once. The first is the container's own directory.
+// Nodes that a container has at most once. kRoot is the container's own directory.
 enum StaticNode : std::uint64_t {
   kRoot = 1,
   kInfo,
@@ -86,48 +88,48 @@ enum StaticNode : std::uint64_t {
 struct Node {
   NodeKind kind = NodeKind::kStatic;
   std::uint64_t value = kRoot;
-  std::uint64_t part = 0;  // of kPart
+  std::uint64_t part = 0;  // of kPart only
   bool operator==(const Node&) const = default;
 };
 
-// What stat() shows for a path in a mirrored directory: a hash of the path in the mount.
+// Returns the inode number of a path in a mirrored directory: a hash of the path in the mount.
 std::uint64_t mirrored_inode(std::string_view path);
 
-// The number of a container's node whose range begins at `begin`. REQUIRES: not of kPart or kKey.
+// Returns the number of a node in a container whose range starts at `begin`. REQUIRES: neither kPart nor kKey.
 std::uint64_t number_in(std::uint64_t begin, Node node);
 
-// What stat() shows, for each kind: the number itself where it is a computed one, otherwise a hash of what the node
-// names, so that this too is the same in every mount.
+// Returns the inode number of a node of any container kind: number_in(), or for kPart and kKey a hash of the node,
+// which is the same in every mount.
 std::uint64_t inode_in(std::uint64_t begin, Node node);
 
-// The ranges of numbers of a mount's containers. Immutable once built; then any thread.
+// The ranges of numbers of a mount's containers. Any thread may call the const functions, once all containers are
+// added.
 class InodeMap {
  public:
-  // One container whose numbers begin at 0, so that its directory is the mount's root.
+  // Returns a map of one container, whose range starts at 0 so that its directory is the mount's root.
   static InodeMap single();
 
-  // How many bits the values of each of so many containers may have, so that add() finds a range for all of them
-  // wherever their names put them. Of a record's address: Services::address_bits.
+  // Returns how many bits the values of a container may have, so that add() finds a range for each of `containers`,
+  // whatever their names. Services::address_bits is set to this.
   static unsigned value_bits(std::size_t containers);
 
-  // Gives the next container a range. `name`: its directory's name; `values`: how many values it needs at
-  // the most. Containers get the same range in every mount unless two ranges would overlap.
+  // Gives the next container a range. `name` is the name of its directory, `values` an upper bound on its values. A
+  // container gets the same range in every mount, unless two ranges would overlap.
   void add(std::string_view name, std::uint64_t values);
 
-  // Where the range of a container begins.
   std::uint64_t begin(std::size_t container) const { return begins_[container]; }
 
-  // A range for a container, wherever the others lie.
+  // The range that a container has if no other range overlaps it.
   struct Wanted {
     std::uint64_t begin = 0;
     std::uint64_t length = 0;
   };
   static Wanted wanted(std::string_view name, std::uint64_t values);
 
-  // All ranges, as pairs of begin and end.
+  // Returns all ranges as pairs of begin and end.
   std::vector<std::pair<std::uint64_t, std::uint64_t>> taken() const;
 
-  // REQUIRES: not of kPart or kKey.
+  // REQUIRES: neither kPart nor kKey.
   std::uint64_t number(std::size_t container, Node node) const { return number_in(begins_[container], node); }
   std::uint64_t inode(std::size_t container, Node node) const { return inode_in(begins_[container], node); }
 
@@ -135,7 +137,7 @@ class InodeMap {
     std::size_t container = 0;
     Node node;
   };
-  // What a number names; nullopt when it can't be one of ours.
+  // Returns the node of a computed number, or nullopt if the number is in no range. The node need not exist.
   std::optional<ResolvedInode> find(std::uint64_t number) const;
 
  private:
@@ -144,7 +146,7 @@ class InodeMap {
     std::uint64_t end = 0;
     std::size_t container = 0;
   };
-  // Moves `begin` up to where `length` values are free, and says which range stands behind them.
+  // Moves `begin` up to the first `length` free values, and returns the range that follows them.
   std::vector<Range>::const_iterator free_range(std::uint64_t& begin, std::uint64_t length) const;
 
   std::vector<std::uint64_t> begins_;  // by container

@@ -1,4 +1,4 @@
-// The part of a container's tree that is the same for every container: one table.
+// The table of nodes that a container has at most once.
 #pragma once
 
 #include <array>
@@ -18,8 +18,8 @@ struct StaticEntry {
   std::string_view target;  // of a link
 };
 
-// In the order in which directories list them. kTrailer, kNames, kInsideLink, kInside, kKeysLink, kKeys, kKeyFamilies,
-// kWholeLink and kWhole are there only where a container has them, and it names the last two.
+// In listing order. Only some containers have kTrailer, kNames, kWhole, kWholeLink, or those of inside/ and keys/. The
+// container names kWhole and kWholeLink.
 inline constexpr std::array kStaticEntries = {
     StaticEntry{kInfo, kRoot, "info.json", FileType::kRegular, true, {}},
     StaticEntry{kRecords, kRoot, "records", FileType::kDirectory, true, {}},

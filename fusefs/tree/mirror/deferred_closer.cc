@@ -5,7 +5,7 @@
 
 namespace recordfs {
 
-// Without a thread, things are closed at the next try or in the end.
+// If the thread cannot be created, a later wake() or stop() takes care of the tasks.
 void DeferredCloser::wake() {
   const std::lock_guard lock(mutex_);
   if (thread_.joinable() || stopping_) return;
@@ -64,7 +64,7 @@ void DeferredCloser::run() {
 }
 
 std::shared_ptr<DeferredCloser> DeferredClosers::of(std::uint64_t filesystem) {
-  local_->wake();  // for the sweeps
+  local_->wake();  // starts the sweeps
   if (filesystem == 0) return local_;
   const std::lock_guard lock(mutex_);
   if (const auto found = others_.find(filesystem); found != others_.end()) return found->second;

@@ -1,5 +1,4 @@
-// DeferredCloser: a thread that closes what nobody uses. DeferredClosers: one such thread for each filesystem that may
-// hang.
+// DeferredCloser: a thread that closes unused objects. DeferredClosers: one such thread per filesystem that may hang.
 #pragma once
 
 #include <chrono>
@@ -16,25 +15,26 @@
 
 namespace recordfs {
 
-// Closing a container waits for the thread of its catalog, and the last user may be that thread. Closing a file can
-// wait for its filesystem. So both are closed here. The thread starts with the first thing given to it, so after a
-// fork.
+// A thread that destroys containers and files for other threads. A container's destructor joins its catalog's thread,
+// and the last user may be that thread. Closing a file can block on its filesystem. wake() starts the thread, so that
+// it can start after a fork.
 class DeferredCloser {
  public:
-  // `sweep` is called every `period` from then on, by the thread.
+  // The thread calls `sweep` every `period`.
   DeferredCloser(std::chrono::milliseconds period, std::function<void()> sweep)
       : period_(period), sweep_(std::move(sweep)) {}
-  // Closes what is left.
   ~DeferredCloser() { stop(); }
   DeferredCloser(const DeferredCloser&) = delete;
   DeferredCloser& operator=(const DeferredCloser&) = delete;
 
-  // Starts the thread, if it does not run. Any thread.
+  // Starts the thread unless it runs. If it cannot be started, tasks remain until a later wake() or stop().
+  // Thread-safe.
   void wake();
   using Tasks = std::list<std::function<void()>>;
-  // Calls all of `tasks` soon, and takes no memory for that. Any thread. Once it has stopped: now.
+  // Queues `tasks` for the thread, without allocating memory. After stop(), runs them in the calling thread.
+  // Thread-safe.
   void later(Tasks tasks);
-  // Closes what is left and ends the thread.
+  // Runs the remaining tasks and ends the thread. May block as long as they do.
   void stop();
 
  private:
@@ -43,40 +43,40 @@ class DeferredCloser {
 
   const std::chrono::milliseconds period_;
   const std::function<void()> sweep_;
-  std::mutex mutex_;  // guards what follows
+  std::mutex mutex_;  // guards the following
   std::condition_variable changed_;
   Tasks left_;
   bool stopping_ = false;
   std::thread thread_;
 };
 
-// Any thread.
+// Thread-safe.
 class DeferredClosers {
  public:
-  // `sweep` is called every `period` from the first of() on. It never waits for a filesystem that may hang.
+  // The first of() starts a thread that calls `sweep` every `period`. It never waits for a filesystem that may hang.
   DeferredClosers(std::chrono::milliseconds period, std::function<void()> sweep)
       : period_(period), local_(std::make_shared<DeferredCloser>(period, std::move(sweep))) {}
 
-  // The closer of a filesystem, as Source::filesystem() has it.
+  // Returns the closer of a filesystem. `filesystem` is a result of Source::filesystem().
   std::shared_ptr<DeferredCloser> of(std::uint64_t filesystem);
-  // Closes what is left and ends the threads.
+  // Runs the remaining tasks and ends the threads. May block on a filesystem that hangs.
   void stop();
 
  private:
-  // Filesystems beyond these share the last one's thread.
+  // Further filesystems share the thread of one of these.
   static constexpr std::size_t kMostFilesystems = 16;
 
   const std::chrono::milliseconds period_;
-  const std::shared_ptr<DeferredCloser> local_;  // of filesystems that do not hang
+  const std::shared_ptr<DeferredCloser> local_;  // of all filesystems that cannot hang
   std::mutex mutex_;
   std::map<std::uint64_t, std::shared_ptr<DeferredCloser>> others_;
 };
 
-// Shares `thing`. When its last user lets go of it, `closer` destroys it, and that user goes on at once.
+// Returns a shared pointer to `thing`, which `closer` destroys. Releasing the last reference does not block.
 template <class Thing>
 std::shared_ptr<Thing> closed_later(std::shared_ptr<DeferredCloser> closer, std::unique_ptr<Thing> thing) {
   closer->wake();
-  // Allocated now: there may be no memory at the end, and nobody to report that to.
+  // Allocated now, because the deleter could not report a failed allocation.
   const auto closing = std::make_shared<DeferredCloser::Tasks>();
   closing->push_back([last = thing.get()] { delete last; });
   return {thing.release(), [closer = std::move(closer), closing](Thing*) { closer->later(std::move(*closing)); }};

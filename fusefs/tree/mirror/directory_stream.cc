@@ -16,7 +16,7 @@ Result<std::shared_ptr<DirectoryStream>> DirectoryStream::of(Descriptor director
 
 Result<void> DirectoryStream::read(std::uint64_t place, const std::function<bool(int, const Name&)>& take) {
   const std::lock_guard lock(mutex_);
-  // From the beginning always anew: that is what shows what has changed since.
+  // Place 0 always rereads the directory, to show what has changed.
   if (place != place_ || place == 0) {
     ::seekdir(stream_.get(), static_cast<long>(place));
     entry_ = nullptr;

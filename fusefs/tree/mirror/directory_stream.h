@@ -1,4 +1,4 @@
-// An opened directory of the source, whose names are read on from any place that was told with one.
+// DirectoryStream: an open directory of the source, readable from any place.
 #pragma once
 
 #include <dirent.h>
@@ -15,19 +15,21 @@
 
 namespace recordfs {
 
-// Any thread; one reads at a time. What it holds does not grow with the directory.
+// Thread-safe; reads run one at a time. The memory held does not depend on the directory's size. Functions may block on
+// the filesystem and do not consult RequestContext.
 class DirectoryStream {
  public:
-  // Fails with kIo or kOutOfMemory.
+  // Fails as place_error() says.
   static Result<std::shared_ptr<DirectoryStream>> of(Descriptor directory);
 
   struct Name {
     std::string_view name;
     unsigned char type = DT_UNKNOWN;
-    std::uint64_t next = 0;  // the place behind it, as the filesystem of the source counts places
+    std::uint64_t next = 0;  // the place after this entry, as the source's filesystem counts
   };
-  // Hands out the names from `place` on, "." and ".." among them, until there is none or `take` wants no more: then it
-  // did not take the last one. 0: the first.
+  // Calls `take` for each name from `place` on, with "." and "..", until it returns false. That name is then not taken,
+  // and the next read may start with it. `place` is 0 or a `next` of this directory, also from another stream of it.
+  // Starting at 0 shows changes since the stream was opened. Fails as place_error() says.
   Result<void> read(std::uint64_t place, const std::function<bool(int directory, const Name&)>& take);
 
  private:
@@ -37,9 +39,9 @@ class DirectoryStream {
   using Stream = std::unique_ptr<DIR, Close>;
   explicit DirectoryStream(Stream stream) : stream_(std::move(stream)) {}
 
-  std::mutex mutex_;  // guards what follows
+  std::mutex mutex_;  // guards the following
   const Stream stream_;
-  const dirent* entry_ = nullptr;  // was read and not taken
+  const dirent* entry_ = nullptr;  // read but not taken
   std::uint64_t place_ = 0;
 };
 

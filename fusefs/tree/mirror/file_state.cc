@@ -9,8 +9,8 @@ namespace recordfs {
 namespace {
 
 constexpr std::int64_t kNanoseconds = 1'000'000'000;
-constexpr std::int64_t kFineStep = 20'000'000;  // nanoseconds: more than a tick of any kernel
-constexpr std::int64_t kCoarseStep = 2;         // seconds: of filesystems that do not count fractions of one
+constexpr std::int64_t kFineStep = 20'000'000;  // nanoseconds; longer than a tick of any kernel
+constexpr std::int64_t kCoarseStep = 2;         // seconds; for filesystems whose times are whole seconds
 
 bool same(const timespec& a, const timespec& b) { return a.tv_sec == b.tv_sec && a.tv_nsec == b.tv_nsec; }
 

@@ -1,4 +1,4 @@
-// Which file stands at a place of the source, and in which state.
+// FileState: the identity and state of a file of the source.
 #pragma once
 
 #include <sys/types.h>
@@ -20,26 +20,27 @@ struct FileState {
   uid_t uid = 0;
   gid_t gid = 0;
   timespec modified{};
-  timespec changed{};  // the inode's change: no program can put it back
+  timespec changed{};  // ctime, which no program can set back
 
   static FileState of(const struct stat& st);
 
   bool is_same_file(const FileState& other) const { return device == other.device && inode == other.inode; }
-  // The same file with nothing written to it since, as far as its size, its times, its owner and its mode tell.
+  // Returns whether both are the same file in the same state, as far as size, times, owner and mode show.
   bool is_unchanged(const FileState& other) const;
-  // Whether a change from `now` on will show in the times: they are told in steps of the kernel's clock. A time to come
-  // is that of another machine's clock, and counts as settled.
+  // Returns whether any change after `now` will show in the times, given the granularity of timestamps. A time in the
+  // future is from another machine's clock and counts as settled.
   bool is_settled(const timespec& now) const;
 };
 
-// The time that is_settled() is asked with.
+// Returns the time for is_settled(). Take it before the state.
 timespec current_time();
 
-// What a failed call of the operating system means for a place of the source: kNotFound where there is none, by this
-// name and without following a link, otherwise kIo with os_error.
+// Converts the errno of a failed call on a path of the source. Returns kNotFound if the path does not exist without
+// following links. Otherwise returns kIo with os_error.
 Error place_error(int error_number);
 
-// A node of the mirror is no longer what it was: kIo with ESTALE, which makes the kernel look its path up once more.
+// Returns the error for a node whose file is gone or has changed: kIo with ESTALE. The kernel then looks the path up
+// again.
 Error stale_error();
 
 }  // namespace recordfs

@@ -17,7 +17,7 @@ bool is_still(const MirroredNode& node, MirroredType type, const FileState& stat
 KnownNodes::Pointer KnownNodes::add(MirroredNode node) {
   auto added = std::make_shared<const MirroredNode>(std::move(node));
   rows_[added->number].node = added;
-  newest_.erase(source_path(*added));  // with its key, which points into the node before
+  newest_.erase(source_path(*added));  // also removes the key, which points into the previous node
   newest_.emplace(source_path(*added), added);
   return added;
 }

@@ -1,4 +1,4 @@
-// The nodes of mirrored directories that the kernel knows: what each of their numbers means.
+// KnownNodes: the numbers of nodes in mirrored directories that the kernel has references to.
 #pragma once
 
 #include <cstddef>
@@ -17,27 +17,27 @@ namespace recordfs {
 
 enum class MirroredType : std::uint8_t {
   kDirectory,
-  kFile,       // passes through
-  kLink,       // passes through
-  kContainer,  // a regular file, shown as a directory
+  kFile,       // passed through
+  kLink,       // passed through
+  kContainer,  // a regular file that the mount shows as a directory
   kRecordfs,   // a mount of recordfs, shown as an empty directory
 };
 
-// A place of the source, and what stood there. Immutable.
+// A path of the source and what was there. Immutable.
 struct MirroredNode {
   std::uint64_t number = 0;
-  std::size_t source = 0;  // which of the mirrored directories
+  std::size_t source = 0;  // index of the mirrored directory
   std::string path;        // relative to it
   MirroredType type = MirroredType::kDirectory;
   FileState state;
-  bool is_settled = false;  // a change of it would have shown in `state`
+  bool is_settled = false;  // any change after the lookup would show in `state`
 };
 
-// Any thread.
+// Thread-safe.
 //
-// A number stands for one state of what it names, so that what the kernel keeps of it stays true: when a file is
-// replaced or written to, its path gets another number, and the old one goes on meaning the old file. Only a directory
-// stays the same while it is changed. Numbers are not used again.
+// A number means one state of a file, so that what the kernel caches for it stays true. When a file is replaced or
+// written to, its path gets a new number, and the old number continues to mean the old file. Only directories keep
+// their number when they change. Numbers are not reused.
 class KnownNodes {
  public:
   using Pointer = std::shared_ptr<const MirroredNode>;
@@ -46,20 +46,21 @@ class KnownNodes {
     return number >> kValueBits == static_cast<unsigned>(NodeKind::kMirrored);
   }
 
-  // Adds the directory `source` itself, for ever. `number`: the one that it has; nullopt: a new one.
+  // Adds the mirrored directory `source` itself, permanently. Returns its number: `number`, or a new one for nullopt.
   std::uint64_t add_source(std::size_t source, const FileState& state, std::optional<std::uint64_t> number);
 
-  // The node of a path where something of this type was found in this state, looked up once more.
+  // Returns the node of a path and adds a reference. `now` is a time before `state` was read. Makes a node with a new
+  // number if the path has none, or if the file may have changed.
   Pointer look_up_and_reference(std::size_t source, const std::string& path, MirroredType type, const FileState& state,
                                 const timespec& now);
 
-  // Null: the number was never given out, or was forgotten.
+  // Returns null if the number has no references.
   Pointer find(std::uint64_t number) const;
 
-  // Something in the container of a number was looked up: its row stays until that is forgotten too.
+  // Adds a reference to a container for a node inside it. The container keeps its number while it has either kind.
   void reference_inside(std::uint64_t number);
 
-  // Takes lookups of a number, or in its container, back. Returns whether nothing is known of it any more.
+  // Removes references to a node, or those of nodes inside it. Returns true if this has removed the last one.
   bool forget(std::uint64_t number, std::uint64_t lookups) { return take_back(number, &Row::lookups, lookups); }
   bool forget_inside(std::uint64_t number, std::uint64_t lookups) { return take_back(number, &Row::inside, lookups); }
 
@@ -69,7 +70,7 @@ class KnownNodes {
   struct Row {
     Pointer node;
     std::uint64_t lookups = 0;
-    std::uint64_t inside = 0;  // lookups in its container
+    std::uint64_t inside = 0;  // references of nodes inside the container
   };
   struct SourcePath {
     std::size_t source = 0;
@@ -86,7 +87,7 @@ class KnownNodes {
 
   mutable std::mutex mutex_;
   std::unordered_map<std::uint64_t, Row> rows_;
-  std::unordered_map<SourcePath, Pointer, Hash> newest_;  // the key points into the node
+  std::unordered_map<SourcePath, Pointer, Hash> newest_;  // keys point into the nodes
   std::uint64_t next_ = 0;
 };
 

@@ -13,10 +13,10 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr auto kIdle = 30s;  // until what nobody uses is closed
+constexpr auto kIdle = 30s;  // how long unused objects stay open
 constexpr auto kSweep = 10s;
 
-// Without write bits: a mirror is read-only.
+// Without write permissions, because a mirror is read-only.
 constexpr mode_t kRead = 0444;
 constexpr mode_t kReadAndSearch = 0555;
 
@@ -40,7 +40,7 @@ std::string parent_path(const std::string& path) {
   return slash == std::string::npos ? "" : path.substr(0, slash);
 }
 
-// Of a node that the kernel knows: what it named is not there any more.
+// Converts an error for a node that the kernel knows: a path that is gone makes the node stale.
 Error as_stale(Error error) { return error.code == Code::kNotFound ? stale_error() : std::move(error); }
 
 }  // namespace
@@ -85,7 +85,7 @@ bool Mirror::is_container(std::uint64_t number) const {
   return found != nullptr && found->type == MirroredType::kContainer;
 }
 
-// What stands at the path of a node, where it is still the same file.
+// Looks up the path of a node. Fails with stale_error() if it is another file now.
 Result<Looked> Mirror::look(const MirroredNode& node) const {
   auto found = source_of(node).look(node.path);
   if (!found) return as_stale(std::move(found).error());
@@ -128,7 +128,7 @@ void Mirror::forget_inside(std::uint64_t container, std::uint64_t lookups) {
   if (nodes_.forget_inside(container, lookups)) drop(container);
 }
 
-// --- what stands there
+// --- lookups
 
 bool Mirror::is_container_file(int directory, const std::string& name, const FileState& state, const timespec& now) {
   if (const auto known = probes_.find(state, name)) return *known;
@@ -148,7 +148,7 @@ std::optional<MirroredType> Mirror::type_of(const Looked& found, int directory, 
 }
 
 Result<FileStatus> Mirror::look_up_and_reference(std::uint64_t directory, std::string_view name) {
-  const timespec now = current_time();  // before what is found: what changes later shows in a later time
+  const timespec now = current_time();  // before the lookup, so that a later change has a later time
   ASSIGN_OR_RETURN(const auto above, node(directory));
   if (above->type != MirroredType::kDirectory) return place_error(ENOENT);
   ASSIGN_OR_RETURN(const auto at, look(*above));
@@ -194,7 +194,7 @@ Result<FileStatus> Mirror::status(std::uint64_t number) {
   auto found = look(node);
   if (found) return status_of(node, found->state);
   if (found.error().code == Code::kPending) return std::move(found).error();
-  // Who reads a file goes on although it was removed.
+  // A reader can continue after the file was removed.
   const auto file = files_.find(number);
   struct stat st {};
   if (file == nullptr || ::fstat(file->number(), &st) != 0) return std::move(found).error();
@@ -223,7 +223,7 @@ Result<std::shared_ptr<const Descriptor>> Mirror::open_file(const MirroredNode& 
 Result<Slice> Mirror::read(std::uint64_t file, std::uint64_t offset, std::uint64_t length) {
   ASSIGN_OR_RETURN(const auto known, node(file));
   if (known->type != MirroredType::kFile) return place_error(ENOENT);
-  // In the order in which a path crosses filesystems, so that the request waits in the lane of the one that hangs.
+  // Ask in the order in which the path crosses filesystems. The request then waits in the lane of the one that hangs.
   ASSIGN_OR_RETURN(const auto open, open_file(*known));
   TRY(source_of(*known).may_ask(known->state.device));
   ASSIGN_OR_RETURN(auto bytes, Buffer::allocate(static_cast<std::size_t>(length)));
@@ -257,18 +257,18 @@ Result<std::uint64_t> Mirror::open_directory(std::uint64_t directory) {
   return opened;
 }
 
-// Places are the filesystem's own, and good for whoever opens the directory again.
+// Places are those of the filesystem, and stay valid if the directory is opened again.
 Result<std::shared_ptr<DirectoryStream>> Mirror::stream(std::uint64_t directory, std::uint64_t opened) {
   if (auto open = streams_.find(opened)) return open;
   ASSIGN_OR_RETURN(const auto known, node(directory));
   ASSIGN_OR_RETURN(const auto at, look(*known));
   ASSIGN_OR_RETURN(auto descriptor, RootedDir::open_directory(at));
   ASSIGN_OR_RETURN(auto made, DirectoryStream::of(std::move(descriptor)));
-  static_cast<void>(closers_->of(0));  // sweeps begin
+  static_cast<void>(closers_->of(0));  // starts the sweeps
   return streams_.add(opened, std::move(made));
 }
 
-// nullopt: nothing that is shown, or it is not there any more.
+// Returns nullopt for a file that is not shown or no longer exists.
 std::optional<FileType> Mirror::listed_type(int directory, const DirectoryStream::Name& entry, const timespec& now) {
   if (entry.type == DT_DIR) return FileType::kDirectory;
   if (entry.type == DT_LNK) return FileType::kLink;

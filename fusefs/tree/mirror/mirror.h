@@ -1,4 +1,4 @@
-// Mirror: directories of the source as they stand there, now.
+// Mirror: directories of the source, shown in their current state.
 #pragma once
 
 #include <atomic>
@@ -22,66 +22,71 @@
 namespace recordfs {
 
 struct MirroredDirectory {
-  std::string name;  // in the mount, where it is not the root
+  std::string name;  // in the mount, unless it is the root
   std::shared_ptr<const RootedDir> directory;
 };
 
 struct MirrorSettings {
   ProbeHead probe;
   OpenContainer open;
-  std::function<void(Ownership&)> adjust;  // of what the source says
+  std::function<void(Ownership&)> adjust;  // changes the source's owner and permissions; may be null
 };
 
-// Any thread. Asks the source at each call, in the thread that calls; it never answers kPending. Numbers that were
-// forgotten, or never given out, fail with stale_error(), and so do those of what stands there no more.
+// Thread-safe. Functions that read the source do so in the calling thread, and may block as far as RequestContext
+// permits. They return kPending only if it refuses, and never set a ticket. A number without references fails with
+// stale_error(), and so does one whose file has been removed or replaced, unless Mirror still has that file open.
 class Mirror {
  public:
-  // `is_root`: the one directory is the root of the mount and has its number. `cache` has to outlive this; `taken` are
-  // the numbers of the mount's other containers.
+  // `is_root`: the only directory is the root of the mount and has its number. `cache` must outlive this. `taken` holds
+  // the ranges of the mount's other containers.
   Mirror(std::vector<MirroredDirectory> directories, MirrorSettings settings, bool is_root, CachedFiles& cache,
          const InodeMap& taken);
   ~Mirror();
   Mirror(const Mirror&) = delete;
   Mirror& operator=(const Mirror&) = delete;
 
-  // Whether a number is one of those that this gives out: of a directory, of a file or link that passes through, or of
-  // a container's own directory.
+  // Returns whether a number means a node of a mirrored directory: a directory, a file or link that is passed through,
+  // or a container's own directory. Nodes inside containers have other numbers.
   bool owns(std::uint64_t number) const { return KnownNodes::is_mirrored(number) || (is_root_ && number == kRoot); }
-  // Whether it is of a container's own directory.
+  // Returns whether any number of the mount means a container's own directory in a mirrored one.
   bool is_container(std::uint64_t number) const;
 
-  // REQUIRES of the following: owns(number).
-  // What stands in a directory by this name, looked up once more. kNotFound where there is nothing, or nothing that is
-  // shown: sockets, fifos and devices.
+  // The following functions REQUIRE owns(number).
+  //
+  // Looks up a name in a directory and adds a reference. Reads the head of a regular file once per state, to tell
+  // whether it is a container. Fails with kNotFound if there is no such name, or for a socket, FIFO or device.
   Result<FileStatus> look_up_and_reference(std::uint64_t directory, std::string_view name);
+  // For a container, returns the status at its lookup. Does not read the source for that.
   Result<FileStatus> status(std::uint64_t number);
   Result<std::string> target(std::uint64_t link) const;
-  // Up to `length` bytes of a file that passes through: fewer only at its end.
+  // Returns up to `length` bytes of a file that is passed through, and fewer only at its end.
   Result<Slice> read(std::uint64_t file, std::uint64_t offset, std::uint64_t length);
   void forget(std::uint64_t number, std::uint64_t lookups);
-  // What stat() shows of it, and of the directory that it stands in; that of the mount's root where it is not known.
+  // Returns the inode number of a node or of its parent directory, or that of the mount's root if it is unknown.
   std::uint64_t inode(std::uint64_t number) const;
   std::uint64_t parent_inode(std::uint64_t number) const;
-  // The container whose own directory it is; kNotFound: it is none. Otherwise fails as MirroredContainers::get does.
+  // Returns the container whose own directory the node is. Fails with kNotFound if it is another kind of node, and as
+  // MirroredContainers::get() does.
   Result<std::shared_ptr<const ContainerNode>> container(std::uint64_t number);
 
-  // Opens a directory for list(). The number that it returns is never 0.
+  // Opens a directory for list(). Returns its handle, which is never 0.
   Result<std::uint64_t> open_directory(std::uint64_t directory);
-  // Hands out the entries of an opened directory from `place` on, "." and ".." among them, without their sizes. Ends
-  // well when all were handed out or `emit` has had enough.
+  // Emits the entries of an opened directory, with "." and ".." and without sizes. Starts at `place`: 0 or the `next`
+  // of an entry, also if the directory had to be opened again. Succeeds once `emit` returned false or every entry was
+  // emitted. Calls fstatat() for each regular file, and probes those whose state is new.
   Result<void> list(std::uint64_t directory, std::uint64_t opened, std::uint64_t place,
                     const std::function<bool(const MountEntry&)>& emit);
   void close_directory(std::uint64_t opened) { streams_.drop(opened); }
 
-  // The number of a mirrored directory's own node, by its place among them.
+  // `source` is the index of a mirrored directory.
   std::uint64_t number_of_source(std::size_t source) const { return numbers_[source]; }
 
-  // Of the nodes inside containers.
+  // For nodes inside containers.
   std::optional<MirroredContainers::MirroredInode> find(std::uint64_t number) const { return containers_.find(number); }
   void reference_inside(std::uint64_t container) { nodes_.reference_inside(container); }
   void forget_inside(std::uint64_t container, std::uint64_t lookups);
 
-  // Of the filesystems that the directories stand on: bytes and files in use.
+  // Bytes and files in use on the filesystems of the directories. Omits those that cannot be asked.
   struct Usage {
     std::uint64_t bytes = 0;
     std::uint64_t files = 0;
@@ -115,7 +120,7 @@ class Mirror {
   const bool is_root_;
   Probes probes_;
   KnownNodes nodes_;
-  std::vector<std::uint64_t> numbers_;  // of the directories
+  std::vector<std::uint64_t> numbers_;  // by directory
   MirroredContainers containers_;
   RecentlyUsed<const Descriptor> files_{kOpenFiles};
   RecentlyUsed<DirectoryStream> streams_{kOpenDirectories};

@@ -1,4 +1,4 @@
-// The containers in mirrored directories: a few are open at a time, those that were looked into last.
+// MirroredContainers: the containers in mirrored directories. The most recently used ones stay open.
 #pragma once
 
 #include <cstddef>
@@ -16,39 +16,39 @@
 
 namespace recordfs {
 
-// Makes a store of a file that is open for reading. `path` is for people: log lines and errors.
+// Opens a store for a file. `path` is for log lines and errors.
 using OpenContainer =
     std::function<Result<std::shared_ptr<const RecordStore>>(Descriptor file, const std::string& path)>;
 
-// Any thread.
+// Thread-safe.
 class MirroredContainers {
  public:
   static constexpr std::size_t kMostOpen = 64;
 
-  // `cache` has to outlive this.
+  // `cache` must outlive this.
   MirroredContainers(OpenContainer open, CachedFiles& cache, const InodeMap& inode_map)
       : open_(std::move(open)), cache_(cache), ranges_(inode_map) {}
 
-  // The container of a node, opened now where it is not open; it stays so while it is held. `shown_path`: its path in
-  // the mount. Fails with stale_error() where another file stands there now, or another state of it, as place_error()
-  // does, with kLimit where there is no room for its numbers, and as the container's format does.
+  // Returns the container of a node, and opens it if necessary. It stays open while the pointer is held, even beyond
+  // kMostOpen. `shown_path` is its path in the mount. May block. Fails with stale_error() if the path has another file
+  // or state now, and with kLimit if no range of numbers is free. Also fails as RootedDir::open_file() and
+  // OpenContainer.
   Result<std::shared_ptr<const ContainerNode>> get(const MirroredNode& node, const RootedDir& source,
                                                    const std::string& shown_path, const Ownership& ownership);
 
-  // Whose node a computed number is: the container's number and the node in it.
   struct MirroredInode {
     std::uint64_t container = 0;
     Node node;
   };
+  // Returns nullopt if no container has the number in its range.
   std::optional<MirroredInode> find(std::uint64_t number) const;
 
-  // The kernel knows nothing of the container any more.
+  // Closes a container and frees its range of numbers, after the kernel dropped its last reference.
   void forget(std::uint64_t container);
-  // Closes what nobody has used since.
   void close_unused_since(std::chrono::steady_clock::time_point time) { recent_.drop_unused_since(time); }
   std::size_t open() const { return recent_.size(); }
 
-  // `closers` close them from now on.
+  // Sets the threads that close containers. REQUIRES: called before get().
   void close_with(std::shared_ptr<DeferredClosers> closers) { closers_ = std::move(closers); }
 
  private:

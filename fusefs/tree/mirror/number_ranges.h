@@ -1,5 +1,5 @@
-// The ranges of numbers of the containers in mirrored directories: they come when somebody looks into a container and
-// go when the kernel has forgotten it.
+// NumberRanges: the ranges of numbers of containers in mirrored directories. A container takes one when it is first
+// opened, and gives it back when the kernel has no references left.
 #pragma once
 
 #include <cstdint>
@@ -11,14 +11,14 @@
 
 namespace recordfs {
 
-// Any thread.
+// Thread-safe.
 class NumberRanges {
  public:
-  // Keeps all that `inode_map` has given away for ever.
+  // Takes the ranges of `inode_map` permanently.
   explicit NumberRanges(const InodeMap& inode_map);
 
-  // Where a range of `length` values for a container begins: at `wanted` if it is free. A container that has one keeps
-  // it. nullopt: there is no room.
+  // Returns the start of a container's range of `length` values: the one it has, or a new one at `wanted` if that is
+  // free, or elsewhere. Returns nullopt if no range is free.
   std::optional<std::uint64_t> take(std::uint64_t container, std::uint64_t wanted, std::uint64_t length);
   void give_back(std::uint64_t container);
 
@@ -26,13 +26,12 @@ class NumberRanges {
     std::uint64_t container = 0;
     std::uint64_t begin = 0;
   };
-  // In whose range a value lies.
   std::optional<RangeOwner> find(std::uint64_t value) const;
 
  private:
   struct Range {
     std::uint64_t end = 0;
-    std::optional<std::uint64_t> container;  // none: somebody else's
+    std::optional<std::uint64_t> container;  // nullopt: taken permanently
   };
 
   std::optional<std::uint64_t> first_free(std::uint64_t from, std::uint64_t length) const;

@@ -15,10 +15,10 @@ namespace recordfs {
 namespace {
 
 constexpr std::size_t kRecent = 100'000;
-constexpr std::uint64_t kShortHead = 4096;  // most formats ask for less
+constexpr std::uint64_t kShortHead = 4096;  // enough for most formats
 constexpr std::uint64_t kHead = 64u << 10;
 
-// The bytes of an open file; those of its head are read once. One thread.
+// An open file whose first bytes are read once. Not thread-safe.
 class Head final : public Source {
  public:
   Head(const Descriptor& file, std::uint64_t size) : file_(file), size_(size) {}
@@ -68,7 +68,7 @@ std::uint64_t mixed(std::uint64_t hash, std::uint64_t value) {
 
 }  // namespace
 
-// Two hashes of all that tells the state: that two files share both is less likely than a broken processor.
+// Two hashes of the state. A collision of both is less likely than a hardware failure.
 Probes::Key Probes::key_of(const FileState& state, std::string_view name) {
   Key key{0x243F6A8885A308D3u, 0x13198A2E03707344u};
   const auto add = [&key](std::uint64_t value) {
@@ -96,9 +96,9 @@ std::optional<bool> Probes::find(const FileState& state, std::string_view name) 
 }
 
 bool Probes::ask(const Descriptor& file, const FileState& state, std::string_view name, const timespec& now) {
-  const RequestContext context(RequestContext::Work::kAny);  // a head is short, and a listing may ask for many
+  const RequestContext context(RequestContext::Work::kAny);  // a head is short, and a listing may probe many files
   auto answer = probe_(Head(file, state.size), name);
-  // For want of memory nothing is told of the file: whoever asks hears that, and not that it is no container.
+  // Without memory the file cannot be probed. Callers must not take that for a file that is not a container.
   if (!answer && answer.error().code == Code::kOutOfMemory) throw std::bad_alloc();
   if (!answer) return false;
   if (!state.is_settled(now)) return *answer;

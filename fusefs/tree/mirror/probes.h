@@ -1,4 +1,4 @@
-// Which regular files are containers, asked of their heads and remembered.
+// Probes: which regular files are containers, from their first bytes, with a cache.
 #pragma once
 
 #include <cstddef>
@@ -14,19 +14,19 @@
 
 namespace recordfs {
 
-// Whether a format knows the head of a source. Fails only as Source does.
+// Returns whether a format recognizes the first bytes of a source. Fails only as Source does.
 using ProbeHead = std::function<Result<bool>(const Source& source, std::string_view file_name)>;
 
-// Any thread. Answers are remembered by the state of the file, some 100,000 to 200,000 of them in 10 MiB: whichever
-// were asked for last.
+// Thread-safe. Caches the answer for each state of a file. Holds the 100,000 to 200,000 most recently used answers in
+// 10 MiB.
 class Probes {
  public:
   explicit Probes(ProbeHead probe) : probe_(std::move(probe)) {}
 
-  // What is remembered; nullopt: nothing.
+  // Returns the cached answer, or nullopt.
   std::optional<bool> find(const FileState& state, std::string_view name) const;
-  // Reads the head of an open file that was found in `state` at the time `now`. A file that can't be read is none.
-  // Throws std::bad_alloc where there is no memory to ask.
+  // Reads the head of a file that was in `state` at a time after `now`. Returns false for an unreadable file. Blocks
+  // regardless of RequestContext. Throws std::bad_alloc if there is no memory to read it.
   bool ask(const Descriptor& file, const FileState& state, std::string_view name, const timespec& now);
 
  private:
@@ -45,7 +45,7 @@ class Probes {
   const ProbeHead probe_;
   mutable std::mutex mutex_;
   mutable Answers recent_;
-  mutable Answers earlier_;  // those that were recent before
+  mutable Answers earlier_;  // the previous `recent_`
 };
 
 }  // namespace recordfs

@@ -1,4 +1,4 @@
-// RecentlyUsed: a few things that are dear to open, those that were used last.
+// RecentlyUsed: a small cache of objects that are expensive to open.
 #pragma once
 
 #include <algorithm>
@@ -12,17 +12,17 @@
 
 namespace recordfs {
 
-// Any thread. What is dropped is destroyed where its last user lets go of it.
+// Thread-safe. A dropped object is destroyed by the thread that releases its last pointer.
 template <class Value>
 class RecentlyUsed {
  public:
   using Pointer = std::shared_ptr<Value>;
   using Time = std::chrono::steady_clock::time_point;
 
-  // Keeps `most` of them: so few that they are searched one by one.
+  // Keeps at most `most` objects. Lookups search linearly.
   explicit RecentlyUsed(std::size_t most) : most_(most) {}
 
-  // Null where it is not there.
+  // Returns null if there is no such object.
   Pointer find(std::uint64_t key) {
     const std::lock_guard lock(mutex_);
     const auto found = std::ranges::find(entries_, key, &Entry::key);
@@ -31,9 +31,9 @@ class RecentlyUsed {
     return found->value;
   }
 
-  // Returns what is there now: `value`, or what another thread was faster to add.
+  // Returns `value`, or what another thread has added before.
   Pointer add(std::uint64_t key, Pointer value) {
-    Pointer dropped;  // behind the lock
+    Pointer dropped;  // destroyed after unlocking
     const std::lock_guard lock(mutex_);
     const auto found = std::ranges::find(entries_, key, &Entry::key);
     if (found != entries_.end()) return found->value;
@@ -50,7 +50,6 @@ class RecentlyUsed {
   void drop(std::uint64_t key) {
     drop_if([key](const Entry& entry) { return entry.key == key; });
   }
-  // Drops what was not used since.
   void drop_unused_since(Time time) {
     drop_if([time](const Entry& entry) { return entry.used_at < time; });
   }
@@ -67,10 +66,10 @@ class RecentlyUsed {
     Time used_at;
   };
 
-  // One at a time, so that no memory is needed to give some back.
+  // Drops one at a time, because a list of them would need memory.
   template <class Condition>
   void drop_if(const Condition& condition) {
-    for (Pointer dropped;; dropped.reset()) {  // destroyed behind the lock
+    for (Pointer dropped;; dropped.reset()) {  // destroyed after unlocking
       const std::lock_guard lock(mutex_);
       const auto found = std::ranges::find_if(entries_, condition);
       if (found == entries_.end()) return;

@@ -28,7 +28,7 @@ std::string all_of(int descriptor) {
 
 RecordfsMounts::RecordfsMounts() : table_(::open("/proc/self/mountinfo", O_RDONLY | O_CLOEXEC)) {}
 
-// The kernel tells once of each change, and of all of them together.
+// The kernel reports all changes since the last call at once, and only once.
 bool RecordfsMounts::has_changed() const {
   pollfd asked{table_.number(), POLLPRI, 0};
   return ::poll(&asked, 1, 0) > 0 && (asked.revents & (POLLERR | POLLPRI)) != 0;

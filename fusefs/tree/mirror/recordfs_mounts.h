@@ -1,5 +1,5 @@
-// Where recordfs is mounted itself: a mirror that asked there would wait for its own answer, or for that of a mirror
-// that waits for it.
+// RecordfsMounts: where recordfs itself is mounted. A mirror that read there could wait for its own answer, or for that
+// of a mirror that waits for it.
 #pragma once
 
 #include <cstdint>
@@ -10,14 +10,14 @@
 
 namespace recordfs {
 
-// Any thread.
+// Thread-safe.
 class RecordfsMounts {
  public:
-  // Opens the table, as a daemon may not do so later.
+  // Opens the mount table, because a confined daemon cannot do so later.
   RecordfsMounts();
 
-  // Whether a device, as stat() shows it, is a mount of recordfs that this process can see. Looks into the table of
-  // mounts when that has changed. Where there is no such table to look into, every device may be one.
+  // Returns whether the device, as in st_dev, is a mount of recordfs that this process can see. Reads the mount table
+  // again if it has changed. Returns true for any device if there is no table.
   bool contains(std::uint64_t device) const;
 
  private:

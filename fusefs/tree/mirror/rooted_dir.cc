@@ -19,14 +19,14 @@
 namespace recordfs {
 namespace {
 
-constexpr int kTries = 8;  // while directories above are renamed
+constexpr int kTries = 8;  // if directories above are being renamed
 constexpr int kReading = O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY;
 
 bool is_name(const std::string& name) {
   return !name.empty() && name != "." && name != ".." && name.find('/') == std::string::npos;
 }
 
-// Without crossing into another mount. EXDEV: there is one on the way.
+// Opens a path without crossing into another mount. Sets errno to EXDEV if there is one on the path.
 Descriptor open_inside(int directory, const std::string& path) {
   open_how how{};
   how.flags = O_PATH | O_NOFOLLOW | O_CLOEXEC;
@@ -37,8 +37,8 @@ Descriptor open_inside(int directory, const std::string& path) {
   }
 }
 
-// Whether a failure of open_inside() says nothing of the place: a mount on the way, a kernel or a sandbox without
-// openat2, a path too long for one call.
+// Returns whether an error of open_inside() does not concern the path itself. Causes are a mount on the path, a kernel
+// or sandbox without openat2, or a path that is too long for one call.
 bool needs_steps(int error_number) {
   return error_number == EXDEV || error_number == ENOSYS || error_number == EPERM || error_number == ENAMETOOLONG ||
          error_number == EAGAIN;
@@ -50,7 +50,7 @@ Result<Looked> looked(Descriptor descriptor) {
   return Looked{std::move(descriptor), FileState::of(st)};
 }
 
-// The device on which an open file stands, without asking its filesystem.
+// Returns the device of an open file without asking its filesystem.
 Result<std::uint64_t> device_of(const Descriptor& descriptor) {
   struct statx shown {};
   if (::statx(descriptor.number(), "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, 0, &shown) != 0) return place_error(errno);

@@ -1,4 +1,4 @@
-// RootedDir: a directory of the source and what stands below it, reached without ever leaving it.
+// RootedDir: a directory of the source, and access to what is below it and nothing else.
 #pragma once
 
 #include <memory>
@@ -11,46 +11,47 @@
 
 namespace recordfs {
 
-// What stands at a place: something of any type, not opened.
+// A file of any type that was found, but not opened for reading.
 struct Looked {
-  Descriptor descriptor;     // with O_PATH, unless it is that of the directory itself
-  FileState state;           // of a mount of recordfs: the device alone
-  bool is_recordfs = false;  // recordfs is mounted here; nothing was asked of it, and nothing may be
+  Descriptor descriptor;     // opened with O_PATH, except for the directory itself
+  FileState state;           // of a mount of recordfs: only the device
+  bool is_recordfs = false;  // a mount of recordfs, which must not be accessed
 };
 
-// Symbolic links are never followed, whoever puts them where and when. Other filesystems that are mounted below belong
-// to it, mounts of recordfs do not.
+// Access never follows a symbolic link, even if one is created meanwhile. It includes other filesystems that are
+// mounted below, but not mounts of recordfs.
 //
-// Paths are relative to the directory and may be of any length; "" is the directory itself. Functions fail as
-// place_error() says, and as may_ask() before they ask a filesystem. Any thread.
+// Paths are relative to the directory and may have any length. "" is the directory itself. Thread-safe. Functions fail
+// as place_error() says. Those that are not static also fail as may_ask() does, before they access a filesystem. Static
+// functions do not check, and may block.
 class RootedDir {
  public:
-  // Opens a directory that can be listed. Follows links in `path`: it is the user who names it.
+  // Opens a directory for listing. Follows links in `path`, because the user has named it.
   static Result<std::shared_ptr<const RootedDir>> open(const std::string& path);
 
-  // The path that it was opened by.
+  // Returns the path that open() was given.
   const std::string& name() const { return name_; }
-  // Of the directory itself, when it was opened.
+  // Returns the directory's state when it was opened.
   const FileState& state() const { return directory_.state; }
 
-  // The filesystem of that device, which is this directory's or one mounted below. 0: it does not hang.
+  // Returns the filesystem of a device, as Source::filesystem() does: 0 if it cannot hang. Any filesystem mounted below
+  // the directory counts as one that may hang.
   std::uint64_t filesystem(std::uint64_t device) const {
     return device == directory_.state.device ? filesystem_ : device;
   }
-  // Succeeds if the calling thread may ask that device's filesystem. Fails as RequestContext::permit_wait_for() does.
+  // Succeeds if the calling thread may wait for that device's filesystem. Fails as RequestContext::permit_wait_for()
+  // does.
   Result<void> may_ask(std::uint64_t device) const;
 
   Result<Looked> look(const std::string& path) const;
-  // `name` is one component. Nothing is found by "." and "..".
+  // `name` is one component. Fails with kNotFound for "." and "..".
   Result<Looked> look_in(const Looked& directory, const std::string& name) const;
 
-  // Opens a directory for reading its names.
   static Result<Descriptor> open_directory(const Looked& directory);
-  // Opens a regular file for reading, by its path or by its name in an open directory. Whatever else stands there is
-  // not waited for: kNotFound. `device`: that of the file, when it was looked at.
+  // Opens a regular file for reading. Fails with kNotFound for any other type of file, without waiting for it. `device`
+  // is the file's device when it was looked up.
   Result<Descriptor> open_file(const std::string& path, std::uint64_t device) const;
   static Result<Descriptor> open_file_in(int directory, const std::string& name);
-  // Where a symbolic link points to.
   static Result<std::string> target(const Looked& link);
 
  private:
@@ -58,7 +59,7 @@ class RootedDir {
 
   const std::string name_;
   const Looked directory_;
-  const std::uint64_t filesystem_;  // 0: the directory's own does not hang
+  const std::uint64_t filesystem_;  // 0: cannot hang
   RecordfsMounts recordfs_mounts_;
 };
 
