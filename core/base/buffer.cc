@@ -14,10 +14,10 @@ namespace recordfs {
 namespace {
 
 constexpr std::size_t kLargePage = 2u << 20;
-constexpr std::size_t kManyPages = 32u << 20;  // so large that the memory comes from the system, and is new
+constexpr std::size_t kManyPages = 32u << 20;  // so large that malloc() maps new memory
 
-// To be given new memory page by page takes longer than to decompress into it. Where the system has no large pages,
-// nothing is lost.
+// Page faults for new memory cost more time than decompressing into it. Large pages avoid most of them. A failure is
+// harmless.
 void ask_for_large_pages(std::byte* bytes, std::size_t size) {
   if (size < kManyPages) return;
   const std::size_t to_page = (kLargePage - reinterpret_cast<std::uintptr_t>(bytes) % kLargePage) % kLargePage;
@@ -35,7 +35,7 @@ Result<Buffer> Buffer::allocate(std::size_t size) {
 bool Buffer::move_to(std::size_t size) {
   auto* const moved = static_cast<std::byte*>(std::realloc(bytes_.get(), size));  // NOLINT(cppcoreguidelines-no-malloc)
   if (moved == nullptr) return false;
-  static_cast<void>(bytes_.release());  // realloc has taken it
+  static_cast<void>(bytes_.release());  // realloc() owns it
   bytes_.reset(moved);
   ask_for_large_pages(moved, size);
   return true;

@@ -1,4 +1,4 @@
-// Buffer: owned bytes that are not zeroed first, and whose allocation can fail without an exception.
+// Owned bytes. The memory is not zeroed, and a failed allocation is an error, not an exception.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +14,7 @@ namespace recordfs {
 class Buffer {
  public:
   Buffer() = default;
-  // What was moved from is empty.
+  // The moved-from buffer is empty.
   Buffer(Buffer&& other) noexcept : bytes_(std::move(other.bytes_)), size_(std::exchange(other.size_, 0)) {}
   Buffer& operator=(Buffer&& other) noexcept {
     bytes_ = std::move(other.bytes_);
@@ -22,11 +22,11 @@ class Buffer {
     return *this;
   }
 
-  // `size` bytes of unspecified content. Fails with kOutOfMemory. The caller has checked `size`
-  // against Limits and against the bytes that are really there.
+  // Returns `size` bytes of unspecified content. Fails like grow(). The caller has checked `size` against Limits and
+  // against the bytes that are present.
   static Result<Buffer> allocate(std::size_t size);
 
-  // A copy of `bytes`. Fails with kOutOfMemory.
+  // Returns a copy of `bytes`. Fails like grow().
   static Result<Buffer> copy_of(Bytes bytes);
 
   std::byte* data() { return bytes_.get(); }
@@ -37,21 +37,22 @@ class Buffer {
   Bytes view() const { return {bytes_.get(), size_}; }
   MutableBytes span() { return {bytes_.get(), size_}; }
 
-  // Gives up the bytes behind `size`; the memory stays. REQUIRES: size <= size().
+  // Drops the bytes after `size`, but keeps their memory. REQUIRES: size <= size().
   void truncate(std::size_t size);
 
-  // Gives back the memory behind size().
+  // Frees the memory after size().
   void fit();
 
-  // Makes it `size` bytes, those behind the present ones of unspecified content; a large one is not held twice on the
-  // way. Fails with kOutOfMemory, and then is what it was. REQUIRES: size >= size().
+  // Grows to `size` bytes; the new ones have unspecified content. Large buffers are not copied. Fails with
+  // kOutOfMemory, and like LargeAllocations::ask(), which may block; then the buffer is unchanged. REQUIRES: size >=
+  // size().
   Result<void> grow(std::size_t size);
 
  private:
-  // False: there is no memory, and nothing has changed. REQUIRES: size > 0.
+  // Returns false, and changes nothing, if there is no memory. REQUIRES: size > 0.
   bool move_to(std::size_t size);
 
-  // Of the C library, whose realloc() moves a large buffer without a copy.
+  // Memory of malloc(), because realloc() moves a large buffer without a copy.
   struct Free {
     void operator()(std::byte* bytes) const { std::free(bytes); }  // NOLINT(cppcoreguidelines-no-malloc)
   };
@@ -59,13 +60,13 @@ class Buffer {
   std::size_t size_ = 0;
 };
 
-// Bytes that stay valid as long as `owner` is held.
+// Bytes that are valid as long as `owner` or a copy of it is alive.
 struct Slice {
   Bytes bytes;
   std::shared_ptr<const void> owner;
 };
 
-// All bytes of `buffer`, which is the slice's from now on.
+// Returns all bytes of `buffer`. The slice owns them. Throws std::bad_alloc.
 Slice owned(Buffer buffer);
 
 }  // namespace recordfs

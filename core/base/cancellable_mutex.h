@@ -1,5 +1,4 @@
-// CancellableMutex: for work that may take long and is done by one thread at a time. A thread does not wait for one
-// that may do what it may not (see RequestContext).
+// A mutex for long work. Waiting for it respects the RequestContext of the calling thread.
 #pragma once
 
 #include <chrono>
@@ -11,7 +10,7 @@
 
 namespace recordfs {
 
-// How often a thread that waits checks whether its request was cancelled.
+// How often a waiting thread checks whether its request was cancelled.
 inline constexpr std::chrono::milliseconds kCancellationPoll{20};
 
 // Waits like condition.wait(lock, is_over). Returns false if the request was cancelled first.
@@ -28,7 +27,7 @@ bool wait_or_cancel(std::condition_variable& condition, std::unique_lock<std::mu
   return true;
 }
 
-// Any thread.
+// Thread-safe.
 class CancellableMutex {
  public:
   class [[nodiscard]] Lock {
@@ -44,7 +43,8 @@ class CancellableMutex {
     CancellableMutex* mutex_;
   };
 
-  // Waits until it is free. Fails as RequestContext::permit() if the holder may do what the calling thread may not.
+  // Blocks until the mutex is free. Fails with kInterrupted if the request is cancelled. Fails with kPending if the
+  // holder may do work that the calling thread may not.
   Result<Lock> lock() {
     std::unique_lock lock(mutex_);
     const RequestContext::Work work = RequestContext::work();
@@ -67,11 +67,10 @@ class CancellableMutex {
     freed_.notify_all();
   }
 
-  std::mutex mutex_;  // held for a moment; guards what follows
+  std::mutex mutex_;  // held briefly; guards the following
   std::condition_variable freed_;
   bool is_held_ = false;
-  RequestContext::Work holder_ =
-      RequestContext::Work::kNonBlocking;  // what the one that has it, or had it last, may do
+  RequestContext::Work holder_ = RequestContext::Work::kNonBlocking;  // permission of the current or last holder
 };
 
 }  // namespace recordfs

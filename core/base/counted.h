@@ -1,4 +1,3 @@
-// Numbers of things in messages.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +6,7 @@
 
 namespace recordfs {
 
-// Returns "1 record" or "2 records": the count, and the noun in the form that goes with it.
+// Returns "1 record", "2 records". `noun` is in the singular.
 inline std::string counted(std::uint64_t count, std::string_view noun) {
   std::string text = std::to_string(count);
   text += ' ';

@@ -1,7 +1,7 @@
-// Cursor: reads a run of bytes forwards and cannot leave it. The first failure sticks: every later
-// read returns zero or nothing, so a parser reads a whole header and asks once, at the end.
+// Converts bytes of a file to numbers; no other code does that. A cursor reads forward and never leaves its span. The
+// first failure is sticky: later reads return zero or no bytes, so a parser checks ok() once after a whole header.
 //
-// The only way by which bytes of a file become numbers. Not thread-safe; one cursor, one thread.
+// Not thread-safe.
 #pragma once
 
 #include <algorithm>
@@ -21,9 +21,9 @@ class Cursor {
   bool ok() const { return ok_; }
   bool at_end() const { return rest_.empty(); }
   std::size_t remaining() const { return rest_.size(); }
-  // How many bytes were read, from the beginning of the run.
+  // Returns the number of bytes that were read; after a failure, of those before it.
   std::size_t offset() const { return size_ - rest_.size(); }
-  // All that was not read yet; does not advance.
+  // Returns the unread bytes, without advancing.
   Bytes rest() const { return rest_; }
 
   std::uint8_t u8() { return fixed<std::uint8_t, std::endian::little>(); }
@@ -33,12 +33,12 @@ class Cursor {
   std::uint32_t u32_be() { return fixed<std::uint32_t, std::endian::big>(); }
   std::uint64_t u64_be() { return fixed<std::uint64_t, std::endian::big>(); }
 
-  // Little-endian base 128, padded forms accepted. At most 5 bytes with the fifth below 0x10, or at
-  // most 10 with the tenth below 2; anything longer or larger fails.
+  // Read little-endian base 128. Padding is accepted. Fail for more than 5 or 10 bytes, and for values of more than 32
+  // or 64 bits.
   std::uint32_t varint32();
   std::uint64_t varint64();
 
-  // The next `size` bytes; empty and failed when there are fewer.
+  // Returns the next `size` bytes. Fails if there are fewer, and returns none.
   Bytes take(std::uint64_t size) {
     if (!ok_ || size > rest_.size()) {
       fail();
@@ -50,7 +50,7 @@ class Cursor {
   }
   void skip(std::uint64_t size) { take(size); }
 
-  // Marks the cursor as failed, for a value that is out of range.
+  // Makes the cursor fail, for a value that is out of range.
   void fail();
 
  private:

@@ -1,4 +1,4 @@
-// Descriptor: an open file of the operating system, closed with the object.
+// Owns a file descriptor, and closes it on destruction.
 #pragma once
 
 #include <unistd.h>
@@ -10,7 +10,7 @@ namespace recordfs {
 class Descriptor {
  public:
   Descriptor() = default;
-  // Takes what open(2) and its kin have returned; negative: none.
+  // Takes ownership of a result of open(2); negative: none.
   explicit Descriptor(int number) : number_(number) {}
   ~Descriptor() {
     if (*this) ::close(number_);
@@ -25,7 +25,7 @@ class Descriptor {
 
   explicit operator bool() const { return number_ >= 0; }
   int number() const { return number_; }
-  // Somebody else closes it from now on.
+  // Returns the number. The caller must close it.
   int release() { return std::exchange(number_, -1); }
 
  private:

@@ -8,7 +8,7 @@
 namespace recordfs {
 namespace {
 
-// See statfs(2). Overlayfs is missing on purpose: its layers may be anything.
+// See statfs(2). Excludes overlayfs, whose layers may be on any filesystem.
 constexpr std::uint64_t kLocal[] = {
     0xEF53,      // ext2, ext3, ext4
     0x58465342,  // XFS

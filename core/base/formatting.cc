@@ -1,13 +1,13 @@
-// The one function of {fmt} that fmt::format calls, compiled into the program. Debian has {fmt} as a shared library
-// only, and to load that, and the C++ library with it, takes as long as to mount. What else of {fmt} a source file
-// calls is found in the shared library, which is then loaded after all.
+// Compiles into the program the only function of {fmt} that fmt::format() calls. Debian has {fmt} only as a shared
+// library, and loading it, with the C++ library, takes as long as mounting. If a source file calls anything else of
+// {fmt}, the program loads the shared library.
 #define FMT_HEADER_ONLY
 #include <fmt/format.h>
 
 namespace recordfs {
 namespace {
 
-// An inline function whose address is wanted is compiled as a function of its own.
+// Taking its address makes the compiler emit the inline function.
 [[gnu::used]] std::string (*const kVformat)(fmt::string_view, fmt::format_args) = fmt::vformat;
 
 }  // namespace

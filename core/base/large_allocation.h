@@ -1,4 +1,4 @@
-// Where a thread that is about to take much memory can be made to wait for its turn.
+// A hook that can make a thread wait before it allocates much memory.
 #pragma once
 
 #include <algorithm>
@@ -11,30 +11,30 @@
 
 namespace recordfs {
 
-// Told by a thread before it allocates kLarge bytes or more at once: as one number, whatever they are for. What grows
-// by doubling tells so too.
+// A listener for the calling thread's allocations of at least kLarge bytes. Code calls ask() or announce() before it
+// allocates: once for each allocation, and also when a vector grows by doubling.
 class LargeAllocations {
  public:
   static constexpr std::uint64_t kLarge = 16u << 20;  // bytes
 
-  // While it lives, the calling thread's large allocations come by here, and no more at the listener before. Destroyed
-  // by the thread that made it.
+  // Installs itself as the calling thread's listener, and restores the previous one on destruction. Destroyed by the
+  // same thread.
   LargeAllocations();
   virtual ~LargeAllocations();
   LargeAllocations(const LargeAllocations&) = delete;
   LargeAllocations& operator=(const LargeAllocations&) = delete;
 
-  // Tells the calling thread's listener, if it has one and `bytes` are so many. Fails where they are not to be
-  // allocated: as RequestContext::permit_slow_work() does.
+  // Calls the listener if `bytes` is large and there is one; that may block. Fails like
+  // RequestContext::permit_slow_work() if `bytes` is large; then the caller must not allocate.
   static Result<void> ask(std::uint64_t bytes) {
     if (bytes < kLarge) return {};
     return ask_large();
   }
-  // The same for memory of the standard library's: std::bad_alloc where it is not to be allocated.
+  // Calls ask(), and throws std::bad_alloc if it fails. For memory of the standard library.
   static void announce(std::uint64_t bytes) {
     if (!ask(bytes)) throw std::bad_alloc();
   }
-  // The same before `more` elements are appended to a vector.
+  // Calls announce() if appending `more` elements to `vector` reallocates it.
   template <typename Element>
   static void announce_growth(const std::vector<Element>& vector, std::size_t more = 1) {
     if (vector.capacity() - vector.size() >= more) return;
@@ -42,7 +42,7 @@ class LargeAllocations {
   }
 
  private:
-  // May return without the turn that it waits for when the request was cancelled: then nothing is allocated.
+  // Blocks until the allocation may proceed, or the request is cancelled.
   virtual void on_large_allocation() = 0;
 
   static Result<void> ask_large();

@@ -1,5 +1,4 @@
-// Protobuf's wire format, as far as a reader without a schema needs it: the fields of a message, one after the
-// other. Groups and what is in them belong to no message here: they are passed by.
+// Protobuf's wire format: the fields of a message, read without a schema. Groups and their contents are skipped.
 #pragma once
 
 #include <cstdint>
@@ -25,28 +24,28 @@ enum class WireType : std::uint8_t {
 struct Field {
   std::uint32_t number = 0;
   WireType type = WireType::kVarint;
-  std::uint64_t value = 0;  // of a varint
-  std::uint64_t size = 0;   // bytes of content that follow; none behind a varint or a group's tag
+  std::uint64_t value = 0;  // of kVarint
+  std::uint64_t size = 0;   // bytes of content that follow the tag or length
 
   bool is(std::uint32_t wanted, WireType wanted_type) const { return number == wanted && type == wanted_type; }
 };
 
-// Reads a field up to its content. A tag or a length that is none fails the cursor.
+// Reads a field up to its content. An invalid tag or length fails the cursor.
 Field read_field(Cursor& cursor);
 
-// The longest that read_field() reads: a tag and a varint.
+// The most bytes that read_field() reads: a tag and a varint.
 inline constexpr std::size_t kLongestField = 5 + 10;
 
-// Tells the fields of a message from those of its groups. Not thread-safe.
+// Distinguishes the fields of a message from those inside its groups. Not thread-safe.
 class Groups {
  public:
-  // No more than `depth_limit` groups inside each other.
+  // `depth_limit`: the most groups inside each other.
   explicit Groups(std::uint32_t depth_limit) : depth_limit_(depth_limit) {}
 
-  // Takes note of the next field; whether it is one of the message itself, for which a group counts as a whole at
-  // its start. Fails with kDamage at the end of a group that has not begun, and with kLimit.
+  // Takes the next field. Returns whether it belongs to the message itself; a group does at its start. Fails with
+  // kDamage if the end of a group matches no start, and with kLimit.
   Result<bool> note(const Field& field);
-  // Whether all groups that began have ended.
+  // Returns whether all groups have ended.
   bool closed() const { return open_.empty(); }
 
  private:
@@ -54,7 +53,7 @@ class Groups {
   std::vector<std::uint32_t> open_;
 };
 
-// Goes over the fields of a message in memory, which has to outlive it. Not thread-safe.
+// Iterates over the fields of a message. `message` must outlive the reader. Not thread-safe.
 //
 //   MessageReader reader(message, depth);
 //   while (reader.next()) ...
@@ -63,13 +62,13 @@ class MessageReader {
  public:
   MessageReader(Bytes message, std::uint32_t depth_limit) : cursor_(message), groups_(depth_limit) {}
 
-  // Goes on to the next field of the message itself. False at the end, and where the message is broken.
+  // Advances to the next field of the message itself. Returns false at the end or on an error; finish() tells which.
   bool next();
   const Field& field() const { return field_; }
-  // Of a field that has content; where it stands in the message.
+  // The content of field(), and its offset in the message.
   Bytes content() const { return content_; }
   std::size_t content_begin() const { return cursor_.offset() - content_.size(); }
-  // What ended the walk: kDamage when the message is broken, kLimit when it nests too deep.
+  // Fails with kDamage if the message is invalid, and with kLimit if it is nested too deeply.
   Result<void> finish() const;
 
  private:
@@ -80,7 +79,7 @@ class MessageReader {
   Result<void> outcome_;
 };
 
-// Appends a varint, or a length-delimited field, to what is being written.
+// Append to `out`: a varint, and a length-delimited field.
 void append_varint(std::string& out, std::uint64_t value);
 void append_field(std::string& out, std::uint32_t number, std::string_view content);
 

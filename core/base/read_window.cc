@@ -100,12 +100,12 @@ std::optional<Bytes> ReadWindow::held(const Source& below, Position at, std::uin
   return window_->view().subspan(static_cast<std::size_t>(at - begin_), static_cast<std::size_t>(there));
 }
 
-// False: the window could not be filled, and holds nothing.
+// Returns false if the window could not be filled; then it is empty.
 bool ReadWindow::move(const Source& below, Position at, std::uint64_t size) {
   last_size_ = std::clamp(last_size_ * 2, kFirst, kLargest);
   const auto wanted = static_cast<std::size_t>(std::min(std::max(last_size_, 2 * size), below.size() - at));
   filled_ = 0;
-  // Who still holds a view of the old one keeps it.
+  // Views of the old window keep it.
   if (!window_ || window_.use_count() > 1 || window_->size() < wanted) {
     auto buffer = Buffer::allocate(wanted);
     if (!buffer) return false;

@@ -1,8 +1,7 @@
-// ReadWindow: lets the small reads of one thread that walks through a source be served from large ones.
+// Serves the small reads of a scanning thread from large reads.
 //
-// A container keeps no position, and whoever walks it keeps the place. So the bytes around that place belong to the
-// walk and not to the container: they live on the walking thread, no lock guards them, nobody else is ever given them,
-// and they are gone when the walk is over.
+// Containers are const and have no position. So the window belongs to the scanning thread, needs no lock, and is never
+// shared with another thread.
 #pragma once
 
 #include <memory>
@@ -13,7 +12,7 @@
 
 namespace recordfs {
 
-// Passes everything on to another source, but for the reads of a thread that has a ReadWindow for this one.
+// Forwards to another source, except for reads of a thread that has a ReadWindow on this one.
 class WindowedSource final : public Source {
  public:
   explicit WindowedSource(std::shared_ptr<const Source> below) : below_(std::move(below)) {}
@@ -34,28 +33,28 @@ class WindowedSource final : public Source {
   const std::shared_ptr<const Source> below_;
 };
 
-// As long as it lives, what its thread reads of the source comes out of a window, if the source is a WindowedSource and
-// the reads go forward in short steps. Where they are far apart, or large, each reads its own bytes and no others.
+// Scoped: serves the reads of the calling thread from `source`, if that is a WindowedSource. It reads ahead only after
+// consecutive short steps. Reads that are large or far apart are forwarded unchanged.
 //
-// What comes out of the window is as old as the window. A read that fails for more than it asked for is made again for
-// what it asked for alone. One thread, in which it is also destroyed; the one made last is the first to go.
+// The bytes are as old as the read that filled the window. If that read fails, only the requested bytes are read
+// instead. Belongs to one thread. Windows are destroyed in reverse order of construction.
 class ReadWindow {
  public:
-  // `source` has to outlive the object. With `pass`, which is a pass over `source` and must outlive the object, all
-  // reads come out of its pieces.
+  // `source` must outlive the window. If `pass` is not null, all reads come from its pieces; it is a pass over
+  // `source`, and must outlive the window.
   explicit ReadWindow(const Source& source, SequentialPass* pass = nullptr);
   ~ReadWindow();
   ReadWindow(const ReadWindow&) = delete;
   ReadWindow& operator=(const ReadWindow&) = delete;
 
-  // Lets go of the bytes that it has.
+  // Drops the window's bytes.
   void forget();
 
-  static constexpr std::uint64_t kNear = 32u << 10;    // bytes passed over in a short step, at the most
-  static constexpr int kShortSteps = 2;                // one after the other make a window
-  static constexpr std::uint64_t kFirst = 32u << 10;   // the first window, each next one is twice as large ...
+  static constexpr std::uint64_t kNear = 32u << 10;    // the largest gap of a short step, forward or backward
+  static constexpr int kShortSteps = 2;                // consecutive ones that open a window
+  static constexpr std::uint64_t kFirst = 32u << 10;   // size of the first window; each later one doubles ...
   static constexpr std::uint64_t kLargest = 1u << 20;  // ... up to this
-  static constexpr std::uint64_t kWhole = 256u << 10;  // a read of so many bytes goes past the window
+  static constexpr std::uint64_t kWhole = 256u << 10;  // reads of this size do not fill the window
 
  private:
   friend class WindowedSource;
@@ -63,23 +62,23 @@ class ReadWindow {
   static ReadWindow* of(const WindowedSource& source);
   Result<std::size_t> read(const Source& below, Position at, MutableBytes out);
   Result<Slice> view(const WindowedSource& source, Position at, std::uint64_t size);
-  // The bytes from `at` on, `size` of them or fewer where the source ends; nullopt where they are to be read alone.
+  // Returns `size` bytes from `at` on, or fewer at the end of the source; nullopt if the caller must read them itself.
   std::optional<Bytes> held(const Source& below, Position at, std::uint64_t size);
   bool move(const Source& below, Position at, std::uint64_t size);
-  // The bytes from `at` on in one piece of the pass, at most `size`; none where they are to be read directly.
+  // Returns at most `size` bytes from `at` on, of one piece of the pass; none if the caller must read them itself.
   Bytes part(const Source& below, Position at, std::uint64_t size);
   Result<std::size_t> read_parts(const Source& below, Position at, MutableBytes out);
 
   const Source* const source_;
-  SequentialPass* const pass_;  // null: the window is the thread's own
+  SequentialPass* const pass_;  // null: this window reads for itself
   ReadWindow* const outer_;
   std::shared_ptr<const Buffer> piece_;  // of the pass
-  std::shared_ptr<Buffer> window_;       // shared with the views of it
-  Position begin_ = 0;                   // of the window in the source
+  std::shared_ptr<Buffer> window_;       // shared with views of it
+  Position begin_ = 0;                   // of the window or piece in the source
   std::uint64_t filled_ = 0;
-  std::uint64_t last_size_ = 0;     // of the last window in a row of them
-  Position last_end_ = UINT64_MAX;  // of what was asked for last
-  int short_steps_ = 0;             // in a row
+  std::uint64_t last_size_ = 0;     // of the last window; 0 after a long step
+  Position last_end_ = UINT64_MAX;  // of the last request
+  int short_steps_ = 0;             // consecutive ones
 };
 
 }  // namespace recordfs

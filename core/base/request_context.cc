@@ -13,7 +13,7 @@ RequestContext::RequestContext(Work work, const std::atomic<bool>* cancelled, co
 
 RequestContext::~RequestContext() { current_ = before_; }
 
-// REQUIRES: a caller.
+// REQUIRES: the thread has a context.
 Error RequestContext::refusal(Work needed) {
   current_->refused_ = std::max(current_->refused_, needed);
   return {.code = Code::kPending, .detail = "this thread must not wait"};

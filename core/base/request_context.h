@@ -1,5 +1,4 @@
-// RequestContext: what the calling thread may do for the request that it works on, and whether that request is still
-// wanted.
+// What the calling thread may do for its current request, and whether that request was cancelled.
 #pragma once
 
 #include <algorithm>
@@ -11,25 +10,25 @@
 
 namespace recordfs {
 
-// Scoped: installs itself as the calling thread's context and restores the previous one on destruction. A thread
-// without one may do everything, and its work is always wanted. Destroyed by the thread that made it. The static
-// functions are about the calling thread.
+// Scoped: installs itself as the calling thread's context, and restores the previous one on destruction. Destroyed by
+// the same thread. A thread without a context may do any work and cannot be cancelled. The static functions concern the
+// calling thread.
 class RequestContext {
  public:
-  // Each may do what those before it may.
+  // Permissions, each of which includes the previous ones.
   enum class Work : std::uint8_t {
-    kNonBlocking,  // neither waits for a filesystem that may hang nor does slow work
-    kMayBlock,     // waits for a filesystem, does no slow work
+    kNonBlocking,  // must not wait for a filesystem that may hang, nor do slow work
+    kMayBlock,     // may wait for a filesystem; no slow work
     kAny,
   };
 
-  // Work is slow from so many bytes on, read or made for one caller.
+  // Work is slow if it reads or produces this many bytes for one request.
   static constexpr std::uint64_t kSlow = 32u << 20;
 
   using Filesystems = std::vector<std::uint64_t>;
 
-  // `cancelled` may become true at any time and outlives this. Null: the request is never cancelled. The thread may
-  // wait for `filesystems` only, which outlive this; null: for any.
+  // `cancelled` may become true at any time; null: cannot be cancelled. `filesystems` are the only ones that the thread
+  // may wait for; null: all. Both must outlive this.
   explicit RequestContext(Work work, const std::atomic<bool>* cancelled = nullptr,
                           const Filesystems* filesystems = nullptr);
   ~RequestContext();
@@ -38,30 +37,31 @@ class RequestContext {
 
   static Work work() { return current_ == nullptr ? Work::kAny : current_->work_; }
   static bool is_non_blocking() { return work() == Work::kNonBlocking; }
-  // Whether the thread was refused anything. A refusal looks like a passing failure, and is never logged.
+  // Returns whether a permission was missing. Then errors must not be logged, because another thread retries.
   static bool was_refused() { return refused() != Work::kNonBlocking; }
-  // What a thread needs that makes the next attempt. kNonBlocking: nothing was refused.
+  // Returns the permission that the next attempt needs; kNonBlocking if nothing was refused.
   static Work refused() { return current_ == nullptr ? Work::kNonBlocking : current_->refused_; }
   static bool cancelled() {
     return current_ != nullptr && current_->cancelled_ != nullptr &&
            current_->cancelled_->load(std::memory_order_relaxed);
   }
-  // Whether a waiting thread has to check from time to time whether its request was cancelled.
+  // Returns whether a waiting thread must poll cancelled().
   static bool can_be_cancelled() { return current_ != nullptr && current_->cancelled_ != nullptr; }
 
-  // Succeeds if the thread may do such work. Fails with kPending if not, and with kInterrupted if the request was
-  // cancelled.
+  // Succeeds if the thread has this permission. Fails with kInterrupted if the request was cancelled; the mount replies
+  // EINTR. Fails with kPending if the permission is missing.
   static Result<void> permit(Work needed);
-  // Asked before slow work, and between its pieces. Fails as permit().
+  // Called before slow work, and between its pieces. Fails like permit().
   static Result<void> permit_slow_work() { return permit(Work::kAny); }
-  // Asked before anything that can wait for `filesystem`, as Source::filesystem() has it. Fails as permit(), and also
-  // if the thread may wait for others only.
+  // Called before anything that can wait for `filesystem` (see Source::filesystem()). Fails like permit(), and with
+  // kPending if the thread may wait for others only.
   static Result<void> permit_wait_for(std::uint64_t filesystem);
-  // Asked before `bytes` more are read or made. Fails as permit_slow_work() once their sum is slow.
+  // Called before `bytes` more are read or produced. Fails like permit_slow_work() once their sum for this context
+  // reaches kSlow.
   static Result<void> spend(std::uint64_t bytes);
 
-  // The filesystem that the request needs, as far as known; after a refusal, the one needed then. 0: none that may
-  // hang.
+  // The filesystem that the request needs; after a refusal, the one that was refused. 0: none that may hang, or
+  // unknown.
   static std::uint64_t filesystem() { return current_ == nullptr ? 0 : current_->filesystem_; }
   static void set_filesystem(std::uint64_t filesystem) {
     if (current_ != nullptr && !was_refused()) current_->filesystem_ = filesystem;
@@ -76,7 +76,7 @@ class RequestContext {
   const std::atomic<bool>* const cancelled_;
   const Filesystems* const filesystems_;
   RequestContext* const before_;
-  std::uint64_t done_ = 0;  // bytes
+  std::uint64_t done_ = 0;  // bytes that spend() counted
   std::uint64_t filesystem_ = 0;
   Work refused_ = Work::kNonBlocking;
 };

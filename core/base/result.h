@@ -1,7 +1,6 @@
-// Result<T>: a value, or an Error that says what is wrong and where. It spells std::expected's names.
+// Result<T>: a value, or an Error with its position. It uses the names of std::expected.
 //
-// The core throws nothing on purpose; each function that can fail returns a Result. All of it is
-// plain values, so it may be used from any thread.
+// The core does not throw by design: a function that can fail returns a Result.
 #pragma once
 
 #include <cassert>
@@ -16,36 +15,36 @@ namespace recordfs {
 
 enum class Code : std::uint8_t {
   kDamage,       // the bytes contradict themselves or a checksum
-  kUnfinished,   // the container ends inside something: a tail that is still being written, or cut off
-  kStale,        // sound bytes that belong to an earlier use of the file
-  kUnsupported,  // sound as far as can be told, but this build lacks the codec or the variant
-  kLimit,        // sound as far as can be told, but larger than Limits allow
-  kNoContainer,  // no format recognises the bytes
+  kUnfinished,   // the container ends inside something: it is still being written, or truncated
+  kStale,        // valid bytes that belong to an earlier use of the file
+  kUnsupported,  // this build lacks the codec or the variant; otherwise no damage found
+  kLimit,        // larger than Limits allow; otherwise no damage found
+  kNoContainer,  // no format recognizes the bytes
   kNotFound,     // there is no such record, chunk or name
-  kPending,      // not known yet: the catalog has to come by first
-  kInterrupted,  // the caller gave up
+  kPending,      // wait for a WaitTicket, or retry on a thread with more permission (RequestContext)
+  kInterrupted,  // the request was cancelled, or its object is stopping; EINTR in the mount
   kChanged,      // the source is no longer the file that was opened
-  kIo,           // the operating system could not read; Error::os_error says why
+  kIo,           // a system call failed; Error::os_error says why
   kOutOfMemory,
 };
 
-// A short English word for a code, as it stands in logs. Never empty.
+// Returns a short English phrase for log lines. Static storage.
 std::string_view to_string(Code code);
 
-// Whether a failure lies in the bytes themselves, so that another try fails in the same way. All others may pass.
+// Returns whether the cause is in the bytes, so that retrying fails again. All other failures may pass.
 bool is_permanent(Code code);
 
 struct Error {
   Code code = Code::kDamage;
-  Position position = 0;  // where in the container; 0 where no place applies
-  std::string detail;     // why, without the file's name and without a final stop
+  Position position = 0;  // in the container; 0 if none applies
+  std::string detail;     // the reason, without the file's name and a full stop
   int os_error = 0;       // errno for kIo, otherwise 0
 };
 
-// kOutOfMemory, in a few words: fifteen characters take no memory themselves.
+// Returns kOutOfMemory. REQUIRES: at most 15 characters, for which std::string allocates nothing.
 inline Error shortage(const char* what) { return {.code = Code::kOutOfMemory, .detail = what}; }
 
-// "byte 65536: chunk header hash mismatch".
+// Returns "byte 65536: chunk header hash mismatch".
 std::string to_string(const Error& error);
 
 template <class T>
@@ -121,22 +120,22 @@ class [[nodiscard]] Result<void> {
 
 }  // namespace recordfs
 
-// Evaluates an expression of type Result<T>, and returns its error from the enclosing function or lambda if it failed.
-// Discards the value. The enclosing function returns a Result, or another type that an Error converts to.
+// Evaluates a Result<T>, and returns its error from the enclosing function or lambda if it failed. Discards the value.
+// The enclosing function returns a Result, or another type that an Error converts to.
 //
 //   TRY(check_header(bytes));
 #define TRY(...) RECORDFS_TRY(RECORDFS_UNIQUE_NAME(recordfs_result_), __VA_ARGS__)
 
-// Initializes a variable with the value of a Result<T>, or returns the error like TRY. Moves the value out of a
-// temporary Result, and copies it from an lvalue. A variable declared as a reference stays valid for the whole scope.
-// The declaration must not contain a comma; the expression may. An existing variable can be assigned to as well.
-// Expands to several statements, and so does not compile as the body of an `if` without braces.
+// Initializes a variable with the value of a Result<T>, or returns the error like TRY. Moves from a temporary Result,
+// and copies from an lvalue. A variable declared as a reference is valid for the whole scope. The declaration must not
+// contain a comma; the expression may. It may also name an existing variable. The macro expands to several statements,
+// so an `if` around it needs braces.
 //
 //   ASSIGN_OR_RETURN(const auto chunk, reader.decode(info));
 #define ASSIGN_OR_RETURN(declaration, ...) \
   RECORDFS_ASSIGN_OR_RETURN(RECORDFS_UNIQUE_NAME(recordfs_result_), declaration, __VA_ARGS__)
 
-// The parts of the two macros above; not for use elsewhere. The counter keeps the names of nested uses apart.
+// Internal to the macros above. The counter gives nested uses different names.
 #define RECORDFS_JOIN(a, b) a##b
 #define RECORDFS_JOIN_EXPANDED(a, b) RECORDFS_JOIN(a, b)
 #define RECORDFS_UNIQUE_NAME(prefix) RECORDFS_JOIN_EXPANDED(prefix, __COUNTER__)

@@ -9,20 +9,20 @@
 namespace recordfs {
 namespace {
 
-constexpr std::uint64_t kProbe = 64u << 10;  // bytes read of a piece before it is known whether a hole follows
-constexpr std::size_t kZeros = 4096;         // so many zeros may be the beginning of a hole
+constexpr std::uint64_t kProbe = 64u << 10;  // bytes of a piece that are read before it is known whether a hole follows
+constexpr std::size_t kZeros = 4096;         // so many zeros may begin a hole
 
 std::uint64_t number_of(Position at) { return at / SequentialPass::kPiece; }
 
 bool ends_with_zeros(Bytes bytes) { return are_zeros(bytes.last(std::min(bytes.size(), kZeros))); }
 
-// False if the bytes cannot be read, or the source ends before.
+// Returns false if the bytes cannot be read, or the source ends earlier.
 bool fill(const Source& from, Position at, MutableBytes out) {
   const auto got = from.read_at(at, out);
   return got && *got == out.size();
 }
 
-// Returns whether the bytes after `seen`, which end at `at`, are a hole of a sparse file.
+// Returns whether a hole of a sparse file follows `seen`, which ends at `at`.
 bool begins_hole(const Source& from, Position at, Bytes seen) {
   if (!ends_with_zeros(seen)) return false;
   const auto data = from.next_data(at);
@@ -31,7 +31,7 @@ bool begins_hole(const Source& from, Position at, Bytes seen) {
 
 }  // namespace
 
-// Buffers of dropped pieces, used again: fresh memory costs about as much time as the read that fills it.
+// Reuses the buffers of dropped pieces, because new memory costs about as much time as the read that fills it.
 struct SequentialPass::SpareBuffers {
   Result<Buffer> take(std::size_t size) {
     {
@@ -113,13 +113,13 @@ void SequentialPass::advance(Position at) {
   wake_.notify_one();
 }
 
-// Whether bytes between the window and `number` are needed, so that the window moves through them.
+// Returns whether a held piece is between the window and `number`, so that the window must not jump.
 bool SequentialPass::is_held_up_to(std::uint64_t number) const {
   const auto piece = pieces_.lower_bound(next_);
   return number < next_ + kReach && piece != pieces_.end() && piece->first < number;
 }
 
-// Threads that wait for a piece before it read the source themselves.
+// Threads that wait for an earlier piece read the source themselves.
 void SequentialPass::move_to(std::uint64_t number) {
   begin_ = next_ = number;
   wanted_ = 0;
@@ -128,7 +128,7 @@ void SequentialPass::move_to(std::uint64_t number) {
 }
 
 void SequentialPass::drop_unused() {
-  // The first piece stays: formats read what is at the front of the file for each chunk.
+  // Keeps the first piece, because formats read the front of the file for each chunk.
   const std::uint64_t least = std::max(low_, next_ - std::min(next_, kMostKept));
   for (auto piece = pieces_.upper_bound(0); piece != pieces_.end() && piece->first < least;) {
     piece = piece->second.holds == 0 ? pieces_.erase(piece) : std::next(piece);
@@ -177,7 +177,7 @@ void SequentialPass::load_next(Lock& lock, const Source& from) {
     try {
       if (bytes) pieces_[number].bytes = std::move(bytes);
     } catch (const std::bad_alloc&) {
-      // Threads read it from the source.
+      // Threads read this piece from the source.
     }
     drop_unused();
   }
@@ -217,8 +217,8 @@ std::shared_ptr<const Buffer> SequentialPass::front_alone(Buffer piece) {
   }
 }
 
-// A second piece is wanted: from now on they are loaded ahead. Without a thread to be had the threads load them that
-// need them.
+// Called when a second piece is wanted; from then on the thread loads ahead. If the system gives no thread, readers
+// load the pieces themselves.
 void SequentialPass::start_thread() {
   if (std::exchange(tried_thread_, true)) return;
   try {

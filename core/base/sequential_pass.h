@@ -1,4 +1,4 @@
-// SequentialPass: reads a source once, in file order and in large pieces, for all threads that work on one scan.
+// Reads a source once, in file order and in large pieces, for all threads of one scan.
 #pragma once
 
 #include <condition_variable>
@@ -14,21 +14,20 @@
 
 namespace recordfs {
 
-// A window that moves over a source from its front to its end. One thread, the driver, scans and calls advance().
-// Further threads decode what the driver has found. Each of them has a ReadWindow on the pass, which serves its reads
-// from the pieces of the window. A thread of the pass loads the pieces in file order, ahead of the driver.
+// A window that moves over a source from front to end. One thread, the driver, scans and calls advance(). Other threads
+// decode what the driver found, each with a ReadWindow on the pass, which reads from the window's pieces. The pass has
+// its own thread, which loads pieces in file order ahead of the driver.
 //
-// Reads that the window does not cover go to the source directly: before the window, far ahead of it, where a piece
-// could not be read, and in the holes of a sparse file. So a failed piece costs time, and nothing that can be read is
-// lost.
+// Reads before the window, far ahead of it, in a failed piece, or in a hole of a sparse file go directly to the source.
+// So a failed piece costs only time.
 class SequentialPass {
  public:
   static constexpr std::uint64_t kPiece = 1u << 20;  // bytes of one read; pieces begin at multiples of it
-  static constexpr std::uint64_t kMostAhead = 4;     // pieces loaded before anyone asks for them; fewer at first
-  static constexpr std::uint64_t kReach = 16;        // pieces: a read farther ahead goes to the source directly
-  static constexpr std::uint64_t kMostKept = 24;     // loaded pieces that no Hold covers
+  static constexpr std::uint64_t kMostAhead = 4;     // pieces loaded before they are requested; fewer at first
+  static constexpr std::uint64_t kReach = 16;        // pieces; a read farther ahead goes directly to the source
+  static constexpr std::uint64_t kMostKept = 24;     // loaded pieces without a Hold
 
-  // Keeps pieces until their bytes were used. Movable; belongs to one thread at a time.
+  // Keeps pieces loaded until released. Movable. Used by one thread at a time.
   class Hold {
    public:
     Hold() = default;
@@ -36,44 +35,44 @@ class SequentialPass {
         : pass_(std::exchange(other.pass_, nullptr)), first_(other.first_), last_(other.last_) {}
     Hold& operator=(Hold&&) = delete;
     ~Hold() { release(); }
-    // Keeps the pieces of [begin, end) too. Does nothing if all that is held would exceed kReach. Throws
-    // std::bad_alloc. REQUIRES: begin is not before what is held.
+    // Also holds the pieces of [begin, end). Does nothing if that would hold more than kReach pieces. Throws
+    // std::bad_alloc. REQUIRES: `begin` is not before the held range.
     void extend(SequentialPass& pass, Position begin, Position end);
     void release();
 
    private:
-    SequentialPass* pass_ = nullptr;  // null: nothing is held
-    std::uint64_t first_ = 0;         // the numbers of the pieces
+    SequentialPass* pass_ = nullptr;  // null: holds nothing
+    std::uint64_t first_ = 0;         // numbers of pieces
     std::uint64_t last_ = 0;
   };
 
-  // `source` must outlive the pass. Bytes from `end` on are not loaded unless a thread asks for them.
+  // `source` must outlive the pass. Bytes from `end` on are loaded only on request.
   explicit SequentialPass(const Source& source, Position end = UINT64_MAX);
-  // Waits for the read that is under way. REQUIRES: no Hold and no ReadWindow is left.
+  // Blocks until the current read has ended. REQUIRES: no Hold and no ReadWindow is left.
   ~SequentialPass();
   SequentialPass(const SequentialPass&) = delete;
   SequentialPass& operator=(const SequentialPass&) = delete;
 
-  // The driver reads no more before `at`. Pieces before it that are not held are dropped, and more are loaded ahead.
-  // `at` may be anywhere: the window moves there. Called by the driver alone.
+  // States that the driver reads nothing before `at` any more. Drops the earlier pieces that are not held, and loads
+  // more ahead. Moves the window if `at` is elsewhere. Called only by the driver.
   void advance(Position at);
 
  private:
   friend class ReadWindow;
 
   struct Piece {
-    std::shared_ptr<const Buffer> bytes;  // null: not loaded so far, or it could not be read
+    std::shared_ptr<const Buffer> bytes;  // null: not loaded, or it could not be read
     unsigned holds = 0;
   };
   struct SpareBuffers;
   using Lock = std::unique_lock<std::mutex>;
 
-  // The loaded piece that has the byte `at`, or null if the caller is to read `below` directly. Waits until it is
+  // Returns the piece with the byte `at`; null if the caller must read `below` itself. Blocks until the piece is
   // loaded. Any thread. REQUIRES: at < source.size().
   std::shared_ptr<const Buffer> piece_at(const Source& below, Position at);
-  // Loads the next piece, without the lock meanwhile.
+  // Loads the next piece. Unlocks while it reads.
   void load_next(Lock& lock, const Source& from);
-  // Returns the piece, or only its front if a hole of a sparse file follows. Null if it could not be read.
+  // Returns the piece, or only its front if a hole follows; null if it could not be read.
   std::shared_ptr<const Buffer> load(const Source& from, std::uint64_t number, bool may_be_sparse);
   std::shared_ptr<const Buffer> front_alone(Buffer piece);
   void start_thread();
@@ -85,20 +84,20 @@ class SequentialPass {
   void release(std::uint64_t first, std::uint64_t last);
 
   const Source& source_;
-  const std::uint64_t end_;  // the number of the first piece that is not loaded ahead
+  const std::uint64_t end_;  // number of the first piece that is not loaded ahead
   const std::shared_ptr<SpareBuffers> spares_;
-  std::uint64_t driver_at_ = 0;  // as low_, for the driver
+  std::uint64_t driver_at_ = 0;  // copy of low_, used only by the driver
 
-  std::mutex mutex_;  // guards what follows
+  std::mutex mutex_;  // guards the following
   std::condition_variable wake_;
   std::condition_variable loaded_;
   std::map<std::uint64_t, Piece> pieces_;  // by number: loaded, or held
-  std::uint64_t low_ = 0;                  // the piece that the driver is in
-  std::uint64_t next_ = 0;                 // the piece to be loaded next; all from low_ up to it were loaded
-  std::uint64_t begin_ = 0;                // where the window was moved to last
-  std::uint64_t wanted_ = 0;               // the last piece that a thread waits for
+  std::uint64_t low_ = 0;                  // piece that the driver is in
+  std::uint64_t next_ = 0;                 // piece to load next; all from low_ up to it were loaded
+  std::uint64_t begin_ = 0;                // where the window last moved to
+  std::uint64_t wanted_ = 0;               // last piece that a thread waits for
   bool is_loading_ = false;
-  bool is_in_hole_ = false;  // the last piece ended with zeros, so a hole of any length may follow
+  bool is_in_hole_ = false;  // the last piece ended with zeros, so a hole may follow
   bool is_stopping_ = false;
   bool tried_thread_ = false;
   std::thread thread_;

@@ -22,15 +22,15 @@ namespace recordfs {
 namespace {
 
 constexpr std::size_t kEndBytes = 4096;
-constexpr std::uint64_t kEndBytesRead = 128u << 10;  // that the kernel reads when a file is opened
-constexpr std::size_t kPiece = 4u << 20;             // a long read checks after each if its request was cancelled
-constexpr int kMostInterruptions = 100;              // of one read, which no signal brings about
-// The kernel writes a file's time stamp before the bytes, and one stamp may stand for several writes.
+constexpr std::uint64_t kEndBytesRead = 128u << 10;  // read in advance when a file is opened
+constexpr std::size_t kPiece = 4u << 20;             // a long read checks for cancellation between pieces
+constexpr int kMostInterruptions = 100;              // EINTR in one read before it fails
+// The kernel sets a file's time stamp before it writes the bytes, and several writes may get the same stamp.
 constexpr std::chrono::milliseconds kFineStamp{30};
-constexpr std::chrono::milliseconds kCoarseStamp{2000};  // of file systems that do not count fractions of a second
+constexpr std::chrono::milliseconds kCoarseStamp{2000};  // of filesystems without fractions of a second
 
-// Whether a file whose stamp it is would have another one after one more change. Also where the stamp lies ahead: a
-// clock that is wrong never comes to it.
+// Returns whether any later change would give the file another stamp. True for a stamp far in the future, too: a wrong
+// clock does not reach it.
 bool is_long_before(std::chrono::system_clock::time_point clock, std::int64_t seconds, std::int64_t nanoseconds) {
   const auto stamp = std::chrono::seconds(seconds) + std::chrono::nanoseconds(nanoseconds);
   const std::chrono::nanoseconds age = clock.time_since_epoch() - stamp;
@@ -53,7 +53,7 @@ std::size_t bytes_until_end(std::uint64_t size, Position at, std::size_t wanted)
   return static_cast<std::size_t>(std::min<std::uint64_t>(wanted, size - at));
 }
 
-// The bytes from `at` on, in pieces; fewer at the end.
+// Reads in pieces. Returns the number of bytes, fewer at the end of the source.
 Result<std::size_t> read_in_pieces(const Source& source, Position at, MutableBytes out) {
   std::size_t done = 0;
   while (done < out.size()) {
@@ -147,7 +147,7 @@ FileSource::FileSource(std::string name, Descriptor descriptor, std::uint64_t si
       status_(status),
       filesystem_(filesystem_that_may_hang(descriptor_.number(), status.device)) {}
 
-// A device has no time stamp that its bytes would change.
+// Writing to a device does not change its time stamp.
 std::optional<FileIdentity> FileSource::identity() const {
   if (!S_ISREG(status_.mode)) return std::nullopt;
   return FileIdentity{status_.device, status_.inode, status_.mtime_seconds, status_.mtime_nanoseconds};
@@ -174,7 +174,7 @@ Result<std::size_t> FileSource::read_descriptor(Position at, MutableBytes out) c
 Result<std::size_t> FileSource::read_at(Position at, MutableBytes out) const {
   TRY(RequestContext::permit_wait_for(filesystem_));
   ASSIGN_OR_RETURN(auto got, read_descriptor(at, out.first(bytes_until_end(size_, at, out.size()))));
-  // After the bytes, not before: what was read is older than this look at the file.
+  // After the read, so that a change during the read is noticed.
   TRY(check_unchanged());
   return got;
 }
@@ -184,27 +184,27 @@ Result<Position> FileSource::next_data(Position at) const {
   TRY(RequestContext::permit_wait_for(filesystem_));
   const off_t found = ::lseek(descriptor_.number(), static_cast<off_t>(at), SEEK_DATA);
   const bool ends_with_hole = found < 0 && errno == ENXIO;
-  // As in read_at(). A file that was cut off has no data there either.
+  // As in read_at(). A truncated file has no data there either.
   TRY(check_unchanged());
   if (found < 0 && !ends_with_hole) return at;
   const Position next = ends_with_hole ? size_ : std::min(static_cast<Position>(found), size_);
-  // A filesystem that calls bytes a hole which were read as data is not asked again.
+  // Ignores a filesystem that reports a hole where data was read.
   return next <= at || next > last_known_data() ? at : next;
 }
 
-// Formats look for an ending at several places there: one request of a network filesystem serves them all.
+// Formats look for a trailer at several places near the end. One request to a network filesystem serves all of them.
 void FileSource::expect_reads_of_the_end() const {
   const std::uint64_t length = std::min(size_, kEndBytesRead);
   static_cast<void>(::posix_fadvise(descriptor_.number(), static_cast<off_t>(size_ - length),
                                     static_cast<off_t>(length), POSIX_FADV_WILLNEED));
 }
 
-// The kernel reads twice as far ahead then.
+// Doubles the kernel's read-ahead.
 void FileSource::expect_sequential_reads() const {
   static_cast<void>(::posix_fadvise(descriptor_.number(), 0, 0, POSIX_FADV_SEQUENTIAL));
 }
 
-// No hole of the snapshot ends behind it; size_ where nothing but zeros is known.
+// Returns the position of the last byte known not to be zero; size_ if there is none. No hole ends after it.
 Position FileSource::last_known_data() const {
   const Bytes last = ends_.last.view();
   const auto data = std::find_if(last.rbegin(), last.rend(), [](std::byte byte) { return byte != std::byte{0}; });
@@ -217,7 +217,7 @@ Result<FileSource::Ends> FileSource::read_ends() const {
   auto last = Buffer::allocate(length);
   if (!first) return std::move(first).error();
   if (!last) return std::move(last).error();
-  // The last bytes first: what is read next is mostly near the beginning, and goes on from there.
+  // Reads the last bytes first, because the next read is usually near the beginning.
   TRY(read_descriptor(size_ - length, last->span()));
   TRY(read_descriptor(0, first->span()));
   return Ends{std::move(*first), std::move(*last)};
@@ -246,7 +246,8 @@ Result<void> FileSource::check_unchanged() const {
   const std::lock_guard lock(mutex_);
   if (changed_.load(std::memory_order_relaxed)) return rewritten();
   if (is_settled_ && *now == seen_) return {};
-  // Anew: another thread may have seen something newer while this one waited for the lock. The clock first.
+  // Repeated, because another thread may have seen a newer state while this one waited for the lock. Reads the clock
+  // first.
   const auto clock = std::chrono::system_clock::now();
   now = stamp();
   if (!now) return std::move(now).error();

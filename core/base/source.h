@@ -1,4 +1,4 @@
-// Source: the bytes of one container, read by position.
+// The bytes of one container, read by position.
 #pragma once
 
 #include <algorithm>
@@ -20,7 +20,7 @@ struct stat;
 
 namespace recordfs {
 
-// Which file it is, and in which state.
+// Identifies a file and its state.
 struct FileIdentity {
   std::uint64_t device = 0;
   std::uint64_t inode = 0;
@@ -28,74 +28,73 @@ struct FileIdentity {
   std::int64_t mtime_nanoseconds = 0;
 };
 
-// Const, thread-safe, no position. What is read is a snapshot: the size never changes.
+// A snapshot: the size never changes. Const and thread-safe; has no position.
 class Source {
  public:
   virtual ~Source() = default;
 
-  // The file's name without directories, where it has one. A hint: names lie.
+  // Returns the file's name without directories; empty if it has none. Only a hint.
   virtual std::string_view name() const { return {}; }
 
-  // Size in bytes when the source was opened.
+  // Returns the size in bytes when the source was opened.
   virtual std::uint64_t size() const = 0;
 
-  // Fills `out` with the bytes from `at` on and returns how many there were: all of `out`, or fewer
-  // where the snapshot ends. Fails with kIo, or with kChanged when the file under the snapshot is
-  // shorter or another one now.
+  // Fills `out` with the bytes from `at` on. Returns their number: all of `out`, or fewer at the end of the snapshot.
+  // Fails with kIo, kOutOfMemory, and with kChanged if the file was truncated or rewritten. If filesystem() is not 0,
+  // may block indefinitely, and also fails like RequestContext::permit_wait_for().
   virtual Result<std::size_t> read_at(Position at, MutableBytes out) const = 0;
 
-  // The device of the filesystem that a read can wait for indefinitely, such as a network filesystem. 0: none.
+  // Returns the device of a filesystem on which reads may block indefinitely, such as a network filesystem; otherwise
+  // 0.
   virtual std::uint64_t filesystem() const { return 0; }
 
-  // The same bytes as read_at() gives of [at, at + size), without a copy where the source holds them in memory. Fails
-  // as read_at() does, and with kOutOfMemory. The caller has checked `size` against Limits.
+  // Returns the bytes [at, at + size), or fewer at the end, without a copy if they are in memory. Fails like
+  // read_up_to(). The caller has checked `size` against Limits.
   virtual Result<Slice> view_at(Position at, std::uint64_t size) const;
 
-  // The first place from `at` on where the source may have other bytes than zeros; size() where none follows. `at`
-  // itself where that can't be told, as of all bytes that nobody left out on purpose. Fails as read_at() does.
+  // Returns the first position from `at` on that is not in a hole; size() if none follows. Returns `at` if the
+  // filesystem does not report holes. Fails like read_at().
   virtual Result<Position> next_data(Position at) const { return std::min(at, size()); }
 
-  // Says that the source is about to be read from front to end. A hint: it changes nothing but the time that reads
-  // take.
+  // Hints that the source will be read from front to end.
   virtual void expect_sequential_reads() const {}
 
-  // Grows by one whenever the file was seen to have been touched since the last look: whoever keeps
-  // "this was verified" for bytes that it reads again has to verify anew.
+  // Returns a number that increases when the file was touched since the last read. Callers that verified bytes and read
+  // them again must then verify them again.
   virtual std::uint64_t generation() const { return 0; }
 
-  // The file's when the source was opened; nullopt where a change to the bytes would not show in it.
+  // Returns the file's identity when it was opened; nullopt if changes to the bytes would not show in it.
   virtual std::optional<FileIdentity> identity() const { return std::nullopt; }
 
-  // Whether the file under the snapshot was seen to have grown since it was opened.
+  // Returns whether the file was seen to be larger than the snapshot.
   virtual bool has_grown() const { return false; }
 };
 
-// Exactly [at, at + size). Fails with kUnfinished at the end of the source when it ends earlier
-// (nothing is allocated then), and as read_at does. The caller has checked `size` against Limits.
+// Returns exactly [at, at + size). Fails with kUnfinished at the end of the source if it ends earlier; allocates
+// nothing then. Otherwise fails like read_up_to(). The caller has checked `size` against Limits.
 Result<Buffer> read_exactly(const Source& source, Position at, std::uint64_t size);
 
-// At most `size` bytes from `at`: fewer only where the source ends.
+// Returns `size` bytes from `at` on, or fewer at the end of the source. Fails like Source::read_at(), with
+// kOutOfMemory, and for many bytes like RequestContext::spend().
 Result<Buffer> read_up_to(const Source& source, Position at, std::uint64_t size);
 
-// Where a search goes on that has found nothing in `seen`, which are the bytes before `at`: where they are zeros to the
-// last one, behind the hole that may have begun with them, and otherwise at `at`. So a source is asked for holes only
-// by who has read zeros out of it. Fails as Source::read_at does.
+// Returns where to continue a search that found nothing in `seen`, the bytes before `at`. If all of `seen` is zeros,
+// that is after the hole that may begin with it; otherwise `at`. So it asks the source for holes only after zeros.
+// Fails like Source::read_at().
 Result<Position> behind_hole(const Source& source, Position at, Bytes seen);
 
-// A regular file or block device, read with pread so that a file cut off under us is an error and
-// never a signal.
+// A regular file or block device. Uses pread(), so a truncated file is an error and never a signal.
 class FileSource final : public Source {
  public:
-  // Opens `path` for reading. Fails with kIo (os_error set) when it can't be opened or is neither a
-  // regular file nor a block device.
+  // Opens `path` and reads both ends of the file; may block whatever the RequestContext. Fails with kIo if that fails,
+  // or if it is neither a regular file nor a block device; also with kChanged and kOutOfMemory.
   static Result<std::shared_ptr<const FileSource>> open(const std::string& path);
-  // The same for a file that is open for reading already. `name`: without directories.
+  // Like open(), for an open file. `name`: without directories.
   static Result<std::shared_ptr<const FileSource>> of(Descriptor descriptor, std::string name);
-  // As open(), for a file that others go on appending to: its growing alone is no reason to verify anew (generation()).
+  // Like open(), for a file that others append to: appending alone does not increase generation().
   static Result<std::shared_ptr<const FileSource>> open_followed(const std::string& path);
-  // The same file as it is now, where something was appended to it since this source was opened; null where nothing
-  // was. What became of the file's name does not matter. Fails with kChanged when it was cut off or rewritten, with
-  // kIo and kOutOfMemory.
+  // Returns the same file with its present size, even if it was renamed or removed; null if it has not grown. May block
+  // whatever the RequestContext. Fails with kChanged if it was truncated or rewritten, and with kIo and kOutOfMemory.
   Result<std::shared_ptr<const FileSource>> grown() const;
   ~FileSource() override = default;
   FileSource(const FileSource&) = delete;
@@ -112,7 +111,7 @@ class FileSource final : public Source {
   std::optional<FileIdentity> identity() const override;
   bool has_grown() const override { return grown_.load(std::memory_order_relaxed); }
 
-  // What fstat said when the source was opened.
+  // The result of fstat() when the source was opened.
   struct Status {
     std::uint64_t device = 0;
     std::uint64_t inode = 0;
@@ -124,11 +123,11 @@ class FileSource final : public Source {
   };
   const Status& status() const { return status_; }
 
-  // How many bytes the process has read from all files so far.
+  // Returns the number of bytes that the process has read from all files.
   static std::uint64_t bytes_read() { return bytes_read_.load(std::memory_order_relaxed); }
 
  private:
-  // The change time too: a program can put the modification time back, this one it can't.
+  // Includes the change time, because programs can set the modification time but not that one.
   struct Stamp {
     std::uint64_t size = 0;
     std::int64_t mtime_seconds = 0;
@@ -150,7 +149,8 @@ class FileSource final : public Source {
   Position last_known_data() const;
   Result<Stamp> stamp() const;
   static Stamp stamp_of(const struct stat& st, std::uint64_t device_size);
-  // DESIGN §1 rule 8: when the stamp has moved, the ends of the snapshot are compared with what was there.
+  // Compares the ends of the snapshot with the file if the stamp changed. Fails with kChanged if they differ, and with
+  // kIo and kOutOfMemory.
   Result<void> check_unchanged() const;
 
   static inline std::atomic<std::uint64_t> bytes_read_{0};
@@ -160,17 +160,17 @@ class FileSource final : public Source {
   const std::uint64_t size_;
   const Status status_;
   const std::uint64_t filesystem_;
-  Ends ends_;  // written once, before the source is shared, as is the next
+  Ends ends_;  // written once, before the source is shared; so is the next
   bool is_followed_ = false;
   mutable std::mutex mutex_;
-  mutable Stamp seen_;                        // guarded by mutex_; what the file looked like last
-  mutable bool is_settled_ = false;           // the same; a change behind it would have another stamp
-  mutable std::atomic<bool> changed_{false};  // sticks
+  mutable Stamp seen_;                        // guarded by mutex_; last state of the file
+  mutable bool is_settled_ = false;           // guarded by mutex_; any later change gives another stamp
+  mutable std::atomic<bool> changed_{false};  // never reset
   mutable std::atomic<std::uint64_t> generation_{0};
   mutable std::atomic<bool> grown_{false};
 };
 
-// Bytes in memory, for tests, fuzzing and metadata that was decoded.
+// Bytes in memory, for tests, fuzzing and decoded metadata.
 class MemorySource final : public Source {
  public:
   explicit MemorySource(Buffer bytes, std::string name = {}) : bytes_(std::move(bytes)), name_(std::move(name)) {}

@@ -11,7 +11,7 @@ namespace {
 
 constexpr bool is_continuation(char c) { return (static_cast<unsigned char>(c) & 0xC0u) == 0x80u; }
 
-// The length that a first byte announces; 0 for none that begins a character.
+// Returns the length that a first byte declares; 0 if no character begins with it.
 constexpr std::size_t announced(unsigned char first) {
   if (first < 0x80) return 1;
   if (first < 0xC2) return 0;
@@ -20,7 +20,7 @@ constexpr std::size_t announced(unsigned char first) {
   return first < 0xF5 ? 4 : 0;
 }
 
-// How many bytes at the beginning are ASCII, in steps of a word: up to seven fewer than there are.
+// Returns how many bytes at the beginning are ASCII, in whole words: up to seven fewer than there are.
 std::size_t ascii_front(std::string_view text) {
   constexpr std::uint64_t kHighBits = 0x8080808080808080;
   std::size_t at = 0;

@@ -17,14 +17,14 @@ namespace {
 
 constexpr std::string_view kTooManyRegions = "this region and all damage behind it: there are too many regions to list";
 
-// For `more` elements, whose appending throws nothing then.
+// Reserves memory, so that appending `more` elements does not throw.
 template <class Element>
 void make_room(std::vector<Element>& vector, std::size_t more) {
   if (vector.capacity() - vector.size() >= more) return;
   vector.reserve(std::max(vector.size() + more, 2 * vector.capacity()));
 }
 
-// What was measured of the chunks [begin, end).
+// Returns what was measured of the chunks [begin, end).
 std::vector<CachedSizes> cached_sizes_between(const std::vector<CachedSizes>& all, std::uint64_t begin,
                                               std::uint64_t end) {
   const auto at = [&all](std::uint64_t chunk) {
@@ -74,7 +74,7 @@ void Catalog::start() {
     try {
       thread_ = std::thread([this] { run(); });
     } catch (const std::system_error&) {
-      // The only way in which std::thread says that the system is short of threads.
+      // std::thread reports a lack of threads only in this way.
       running_ = false;
       fail(shortage("no threads"));
     } catch (const std::bad_alloc&) {
@@ -85,7 +85,7 @@ void Catalog::start() {
   if (finished.joinable()) finished.join();
 }
 
-// Nobody behind it would catch what the standard library throws.
+// Catches std::bad_alloc, because it runs at the top of a thread.
 void Catalog::run() {
   const RequestContext context(RequestContext::Work::kAny, &cancelled_);
   std::optional<SequentialPass> whole;
@@ -108,7 +108,7 @@ void Catalog::run() {
   save(std::move(lock));
 }
 
-// Nobody is told later of what was in nobody's way: the scan is tried again then.
+// Drops the error if no request is waiting; the next request restarts the scan.
 void Catalog::fail(Error error) {
   if (std::ranges::all_of(waiters_, [](const Waiters& waiters) { return waiters.empty(); })) return;
   failure_ = std::move(error);
@@ -122,12 +122,12 @@ void Catalog::report_scanned(std::unique_lock<std::mutex>& lock) const {
   try {
     on_scanned_(totals, scanned);
   } catch (const std::bad_alloc&) {
-    // A line of the log.
+    // Only a log line is lost.
   }
   lock.lock();
 }
 
-// What is thrown leaves the scan where it was.
+// If it throws, the scan can continue from the same step.
 void Catalog::run_scan(std::unique_lock<std::mutex>& lock, SequentialPass* pass) {
   const auto begin = std::chrono::steady_clock::now();
   Scanner scanner(container_, source_.size(), detail_, resume_at_, totals_, {}, make_layout_);
@@ -149,11 +149,11 @@ void Catalog::run_scan(std::unique_lock<std::mutex>& lock, SequentialPass* pass)
   scan_time_ += std::chrono::steady_clock::now() - begin;
 }
 
-// Whether the scan over a file that has grown would come by the last anchor as the earlier scan did.
+// Returns whether a scan of the grown file would reach the last anchor as the earlier scan did.
 bool Catalog::can_continue_from(const CatalogSnapshot& snapshot) const {
   const std::vector<Anchor>& anchors = snapshot.anchors;
   if (anchors.size() < 2 || !container_.is_in_file_order()) return false;
-  // How damage was passed may have depended on where the file ended.
+  // Recovery from damage may have depended on where the file ended.
   const Anchor& last = anchors.back();
   const bool is_sound =
       std::ranges::all_of(snapshot.damage, [&](const DamageRow& row) { return row.region.begin >= last.key.position; });
@@ -171,7 +171,7 @@ std::optional<SavedIndex::Loaded> Catalog::read_saved() const {
   return found;
 }
 
-// Whether a scan from one place comes to the other, with what stood before it then.
+// Returns whether a scan from one anchor reaches the other with the same sums.
 bool Catalog::leads_to(const Anchor& from, const Anchor& to, std::vector<CachedSizes> cached_sizes) const {
   const ReadWindow window(source_);
   Scanner scanner(container_, source_.size(), detail_, from.key, from.before, std::move(cached_sizes), make_layout_);
@@ -183,7 +183,7 @@ bool Catalog::leads_to(const Anchor& from, const Anchor& to, std::vector<CachedS
          now.records == to.before.records && now.bytes == to.before.bytes && now.rows == to.before.rows;
 }
 
-// Whether the intervals with damage look as they did. How damage is passed may depend on where the file ends.
+// Returns whether all intervals with damage give the same sums. Recovery from damage may depend on where the file ends.
 bool Catalog::has_same_damage(const CatalogSnapshot& snapshot) const {
   const std::vector<Anchor>& anchors = snapshot.anchors;
   const Anchor* seen = nullptr;
@@ -199,9 +199,8 @@ bool Catalog::has_same_damage(const CatalogSnapshot& snapshot) const {
   return true;
 }
 
-// Takes from what was found in the file when it was shorter all that may look different now: the interval behind the
-// last anchor, and damage that reaches over one. False: nothing is left. What stays of the damage stands before an
-// anchor.
+// Removes what may differ in the longer file: the interval after the last anchor, and anchors inside damage. All
+// remaining damage is before an anchor. Returns false if nothing remains.
 bool Catalog::cut_back(CatalogSnapshot& snapshot) const {
   if (!container_.is_in_file_order()) return false;
   std::vector<DamageRow>& damage = snapshot.damage;
@@ -218,7 +217,7 @@ bool Catalog::cut_back(CatalogSnapshot& snapshot) const {
   return has_same_damage(snapshot);
 }
 
-// What is known without a scan; nullopt also where there is no memory for it.
+// Returns results that need no full scan; nullopt also if there is no memory for them.
 std::optional<SavedIndex::Loaded> Catalog::read_known() {
   try {
     if (auto shorter = std::exchange(shorter_, std::nullopt)) {
@@ -227,12 +226,12 @@ std::optional<SavedIndex::Loaded> Catalog::read_known() {
     }
     if (saved_) return read_saved();
   } catch (const std::bad_alloc&) {
-    // Then the scan is taken, which needs less.
+    // Scans instead, which needs less memory.
   }
   return std::nullopt;
 }
 
-// Takes over what is known already, if this was not tried before.
+// Takes over known results. Tried only once.
 void Catalog::restore(std::unique_lock<std::mutex>& lock) {
   if (std::exchange(asked_known_, true)) return;
   lock.unlock();
@@ -250,7 +249,7 @@ void Catalog::restore(std::unique_lock<std::mutex>& lock) {
   *damage_ = std::move(snapshot.damage);
   if (found->has_grown) {
     reported_rows_ = damage_->size();
-    // What stands behind the last anchor may look different now.
+    // The interval after the last anchor may differ now.
     resume_at_ = anchors_.back().key;
     totals_ = anchors_.back().before;
     anchors_.pop_back();
@@ -262,7 +261,7 @@ void Catalog::restore(std::unique_lock<std::mutex>& lock) {
 
 void Catalog::save(std::unique_lock<std::mutex> lock) {
   if (!saved_ || is_invalid_) return;
-  const RequestContext to_the_end(RequestContext::Work::kAny);  // also when the store goes meanwhile
+  const RequestContext to_the_end(RequestContext::Work::kAny);  // even while the store is being destroyed
   try {
     const CatalogSnapshot found = all_found();
     lock.unlock();
@@ -278,7 +277,7 @@ std::optional<CatalogSnapshot> Catalog::snapshot() const {
   return all_found();
 }
 
-// All of what a step has brought, or nothing and std::bad_alloc: what takes memory comes first.
+// Records the results of a step. If it throws std::bad_alloc, nothing was changed: it reserves all memory first.
 void Catalog::note(const Scanner& scanner, ChunkKey key) {
   std::vector<DamageRow> damage = scanner.damage();
   make_room(*damage_, damage.size());
@@ -304,13 +303,13 @@ void Catalog::note(const Scanner& scanner, ChunkKey key) {
   totals_ = scanner.totals();
 }
 
-// REQUIRES: there is room.
+// REQUIRES: memory is reserved.
 void Catalog::remember(std::uint64_t chunk, const CachedSizes& sizes) {
   cached_sizes_.resize(static_cast<std::size_t>(chunk) + 1);
   cached_sizes_.back() = sizes;
 }
 
-// `too_many` is taken where the row finds no place. REQUIRES: there is room.
+// Takes `too_many` if the table is full. REQUIRES: memory is reserved.
 void Catalog::note_damage(DamageRow row, std::string& too_many) {
   if (!damage_->empty()) {
     DamagedRegion& last = damage_->back().region;
@@ -335,7 +334,7 @@ void Catalog::note_damage(DamageRow row, std::string& too_many) {
   damage_->push_back(std::move(row));
 }
 
-// Keeps the interval that ends now for those who soon ask for it; without memory they scan of it.
+// Caches the interval that ends here, because it is likely to be read soon. Skipped if there is no memory.
 void Catalog::keep_tail(const PrefixSums& until) {
   try {
     auto interval = std::make_shared<const Interval>(Interval{std::exchange(tail_, {})});
@@ -346,12 +345,12 @@ void Catalog::keep_tail(const PrefixSums& until) {
   }
 }
 
-// `next_tail` is empty, and takes the interval that begins here. REQUIRES: there is room.
+// `next_tail` is empty, with reserved memory. REQUIRES: memory is reserved.
 void Catalog::add_anchor(ChunkKey key, const PrefixSums& before, IndexedChunks next_tail) {
   if (!anchors_.empty() && has_tail_) keep_tail(before);
   tail_ = std::move(next_tail);
   if (anchors_.size() >= bounds_.anchors) {
-    // Every other anchor goes. Their number is even, so this chunk is one that the wider stride keeps.
+    // Drops every other anchor. Their number is even, so this chunk is at a multiple of the new stride.
     std::size_t left_anchors = 0;
     for (std::size_t i = 0; i < anchors_.size(); i += 2) anchors_[left_anchors++] = anchors_[i];
     anchors_.resize(left_anchors);
@@ -380,7 +379,7 @@ Result<Catalog::CachedIntervals::Pointer> Catalog::scan_interval(const Anchor& f
 }
 
 Result<IndexedChunk> Catalog::search(const IndexedChunks& chunks, SearchKey search_key, std::uint64_t value) {
-  // The last chunk that begins at or before `value`: chunks that add nothing are passed by.
+  // The last chunk that begins at or before `value`, which skips chunks that add nothing.
   const auto behind = std::ranges::upper_bound(
       chunks, value, {}, [&](const IndexedChunk& indexed) { return indexed.before.at(search_key); });
   if (behind == chunks.begin()) return Error{.code = Code::kNotFound, .detail = "no chunk there"};
@@ -399,7 +398,7 @@ bool Catalog::reached(SearchKey search_key, std::uint64_t value) const {
 }
 
 Error Catalog::pending(SearchKey search_key, std::uint64_t value, WaitTicket& ticket) {
-  if (failure_ && !running_) return *std::exchange(failure_, std::nullopt);  // said once; then the scan may go on
+  if (failure_ && !running_) return *std::exchange(failure_, std::nullopt);  // once; the scan can then continue
   ticket = {.waitable = this, .search_key = search_key, .value = value};
   return {.code = Code::kPending, .detail = "the catalog has not come so far yet"};
 }

@@ -1,10 +1,12 @@
-// Catalog: finds the chunk that holds an ordinal, a byte of a stream, or a row, while one thread scans
-// the container from the beginning to the end.
+// Finds the chunk that holds an ordinal, a byte of a stream, or a row, while it scans the container.
 //
-// It grows forwards only and in bounded memory: every so many chunks it keeps an anchor, and when there
-// are too many anchors it drops every other one. What stands between two anchors is scanned again when it
-// is asked for, and kept for a while; what only a layout tells of a chunk is not measured again then. All functions may
-// be called from any thread.
+// One scan from beginning to end runs in the catalog's own thread. Memory is bounded: the catalog keeps an anchor every
+// `stride` chunks, and drops every other anchor if there are too many. find() scans the interval between two anchors
+// again, on the calling thread, and caches it. Concurrent calls for one interval share that scan. Sizes that only a
+// layout tells are cached too, for the first Bounds::cached_sizes chunks.
+//
+// All functions may be called from any thread. Only find() and the destructor may block; the destructor cancels the
+// scan and joins its thread.
 #pragma once
 
 #include <array>
@@ -32,67 +34,68 @@ class SequentialPass;
 class Catalog final : public Waitable {
  public:
   struct Bounds {
-    std::size_t anchors = 16384;           // even
-    std::uint64_t chunks_per_anchor = 64;  // at first
-    std::size_t cached_chunks = 32768;     // of the intervals between anchors
+    std::size_t anchors = 16384;           // even; 56 bytes each
+    std::uint64_t chunks_per_anchor = 64;  // initial stride
+    std::size_t cached_chunks = 32768;     // in the cache of intervals
     std::size_t damage_rows = 65536;
-    std::size_t cached_sizes = std::size_t{1} << 18;  // from the first on, of which sizes are cached
+    std::size_t cached_sizes = std::size_t{1} << 18;  // chunks whose measured sizes are cached
   };
   struct ScanState {
     PrefixSums totals;
     bool complete = false;
     bool is_scanning = false;
-    bool sizes_known = true;  // no chunk so far whose decoded size only a decode would tell
+    bool sizes_known = true;  // false: a chunk's decoded size is only known after decoding
   };
 
-  // Told of each row of damage once, when the scan has come so far that it grows no more. Called from the scan's
-  // thread, without a lock. It must not call the catalog.
+  // Receives each row of damage once, when it can no longer grow. Called on the scan's thread, without a lock. Must not
+  // call the catalog.
   using OnDamage = std::function<void(const DamageRow&)>;
 
-  // Told when a scan has come to the end: what it has counted, and how long it took. Called as OnDamage is.
+  // Receives the totals and the duration of a complete scan. Called like OnDamage.
   using OnScanned = std::function<void(const PrefixSums&, std::chrono::steady_clock::duration)>;
 
-  // `container` reads from `source`; both have to outlive the catalog. The scan starts with the first wait() or
-  // start(). What `saved` has of the container takes the place of the scan, or of its beginning; null: nothing is
-  // saved. `make_layout` makes all layouts that the catalog needs, on the scan's thread and on those of callers.
-  // `reads_whole`: the scan reads the whole file in large pieces, not only the headers. That is quicker where each
-  // request takes long, and slower for large chunks elsewhere.
-  // `shorter` is what a catalog with the same detail and bounds has found in the file when it was shorter: the scan
-  // goes on behind what the bytes that were added can't have changed.
+  // `container` reads from `source`; both must outlive the catalog. The scan starts with the first wait() or start().
+  // `saved` replaces the scan, or its beginning; null: no saved index. `make_layout` makes all layouts, on the scan's
+  // thread and on callers' threads. `shorter` is the snapshot of a catalog with the same detail and bounds, from when
+  // the file was shorter. The scan keeps what is still valid of it. `reads_whole`: the scan reads the whole file in
+  // large pieces, not only headers. That is faster if each request takes long, and slower for large chunks elsewhere.
   Catalog(const Container& container, const Source& source, ScanDetail detail, Bounds bounds, OnDamage on_damage = {},
           std::unique_ptr<SavedIndex> saved = {}, MakeLayout make_layout = {}, OnScanned on_scanned = {},
           std::optional<CatalogSnapshot> shorter = {}, bool reads_whole = false);
   ~Catalog() override;
 
-  // Begins the scan in the background, or goes on with one that failed for a passing reason.
+  // Starts the scan in its thread, or continues one that failed.
   void start();
 
   ScanState state() const;
 
-  // The chunk in which `value` falls along `search_key`. kPending with `ticket` set: the scan has not come by
-  // yet. kNotFound: there is none. Fails as Container::scan does, also with what has stopped the scan.
+  // Returns the chunk in which `value` falls along `search_key`. May block: it may scan an interval. Fails with
+  // kNotFound if there is none, and with kPending and `ticket` set if the scan has not reached it. Fails with an error
+  // that stopped the scan, once. Fails with kChanged if the file no longer matches. Also fails like Container::scan()
+  // and SharedCache::get(), whose kPending has no ticket.
   Result<IndexedChunk> find(SearchKey search_key, std::uint64_t value, WaitTicket& ticket);
 
-  // The sums over the whole container. kPending with `ticket` set until the scan is over.
+  // Returns the sums over the whole container. kPending with `ticket` set until the scan is complete.
   Result<PrefixSums> totals(WaitTicket& ticket);
 
-  // The regions found unsound, in the order of the scan; beyond Bounds::damage_rows the last row stands for
-  // all that follow. kPending with `ticket` set until the scan is over.
+  // Returns the damaged regions in scan order. Scanner turns each DamagedRegion of a Step into a row; the catalog joins
+  // adjacent rows of equal class and reason. After Bounds::damage_rows, the last row covers all later damage. kPending
+  // with `ticket` set until the scan is complete.
   Result<std::shared_ptr<const std::vector<DamageRow>>> damage(WaitTicket& ticket);
 
-  // All that the scan has found; nullopt until it is over, and where it is known to be wrong.
+  // Returns all results of the scan; nullopt until it is complete, and after invalidate().
   std::optional<CatalogSnapshot> snapshot() const;
 
-  // What was told of a chunk is not so. If it comes from what was saved, that is taken away.
+  // Marks the results as wrong, and removes the saved index that they came from.
   void invalidate();
 
-  // Reached as find() has it; the thread is the scan's.
+  // Starts the scan. `resume` runs on the scan's thread.
   std::uint64_t wait(const WaitTicket& ticket, std::function<void()> resume) override;
   bool cancel(std::uint64_t wait_id) override;
 
  private:
   using IndexedChunks = std::vector<IndexedChunk>;
-  // The chunks from an anchor to the next.
+  // The chunks from one anchor to the next.
   struct Interval {
     IndexedChunks chunks;
     std::uint64_t memory() const { return chunks.capacity() * sizeof(IndexedChunk); }
@@ -102,11 +105,11 @@ class Catalog final : public Waitable {
     std::uint64_t wait_id;
     std::function<void()> resume;
   };
-  using Waiters = std::multimap<std::uint64_t, Waiter>;  // by what they wait for
+  using Waiters = std::multimap<std::uint64_t, Waiter>;  // by the value that they wait for
   static constexpr std::size_t kSearchKeys = 6;
 
   void run();
-  // `pass`: null where only what the scan needs is read.
+  // `pass`: null to read only what the scan needs.
   void run_scan(std::unique_lock<std::mutex>& lock, SequentialPass* pass);
   void fail(Error error);
   std::optional<SavedIndex::Loaded> read_saved() const;
@@ -124,7 +127,7 @@ class Catalog final : public Waitable {
   void keep_tail(const PrefixSums& until);
   void add_anchor(ChunkKey key, const PrefixSums& before, IndexedChunks next_tail);
   void remember(std::uint64_t chunk, const CachedSizes& sizes);
-  // Of an interval. One of another length is another one: the stride may have doubled since.
+  // The key includes the length, because the stride may have doubled.
   static CacheKey interval_key(const PrefixSums& from, const PrefixSums& until) { return {until.chunks, from.chunks}; }
   Result<CachedIntervals::Pointer> scan_interval(const Anchor& from, const PrefixSums& until,
                                                  std::vector<CachedSizes> cached_sizes) const;
@@ -145,32 +148,32 @@ class Catalog final : public Waitable {
   const OnDamage on_damage_;
   const MakeLayout make_layout_;
   const OnScanned on_scanned_;
-  const std::unique_ptr<SavedIndex> saved_;  // read and written by the scan's thread
-  std::optional<CatalogSnapshot> shorter_;   // taken by the scan's thread
+  const std::unique_ptr<SavedIndex> saved_;  // used by the scan's thread
+  std::optional<CatalogSnapshot> shorter_;   // used by the scan's thread
   CachedIntervals intervals_;
 
   mutable std::mutex mutex_;
   std::thread thread_;
   bool running_ = false;
   bool stopping_ = false;
-  std::atomic<bool> cancelled_{false};  // the same, for who is in the middle of a chunk
+  std::atomic<bool> cancelled_{false};  // set with stopping_, to cancel the work on a chunk
   bool complete_ = false;
   bool sizes_known_ = true;
-  std::optional<Error> failure_;  // what stopped the scan; it may be started again
-  ChunkKey resume_at_;            // where to go on after a failure
+  std::optional<Error> failure_;  // stopped the scan, and was not returned yet
+  ChunkKey resume_at_;            // where to continue after a failure
   PrefixSums totals_;
   std::uint64_t stride_;
   std::vector<Anchor> anchors_;
-  IndexedChunks tail_;    // the chunks since the last anchor ...
-  bool has_tail_ = true;  // ... unless they were not scanned here
+  IndexedChunks tail_;    // chunks after the last anchor, if has_tail_
+  bool has_tail_ = true;  // false: they were not scanned here
   bool is_restored_ = false;
-  bool is_invalid_ = false;  // what was restored is not what stands in the file
+  bool is_invalid_ = false;  // the restored results do not match the file
   bool asked_known_ = false;
   std::chrono::steady_clock::duration scan_time_{};
   std::shared_ptr<std::vector<DamageRow>> damage_ =
       std::make_shared<std::vector<DamageRow>>();  // grows until complete_
-  std::size_t reported_rows_ = 0;                  // rows of damage that on_damage_ was told of
-  std::vector<CachedSizes> cached_sizes_;          // of the chunks from the first on
+  std::size_t reported_rows_ = 0;                  // number of rows passed to on_damage_
+  std::vector<CachedSizes> cached_sizes_;          // of the first chunks
   std::array<Waiters, kSearchKeys> waiters_;
   std::uint64_t next_wait_id_ = 1;
 };

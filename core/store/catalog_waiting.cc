@@ -1,4 +1,4 @@
-// Catalog: who waits for the scan, and is told what it brings.
+// Catalog: requests that wait for the scan.
 #include <algorithm>
 #include <new>
 #include <utility>
@@ -36,7 +36,7 @@ bool Catalog::cancel(std::uint64_t wait_id) {
   return remove_waiter(wait_id);
 }
 
-// The last row may grow as long as the scan goes on. Where there is no memory for them, they come with the next.
+// Excludes the last row while it may grow. If there is no memory, returns the rows next time.
 std::vector<DamageRow> Catalog::take_final_damage() {
   if (!on_damage_ || damage_->empty()) return {};
   const std::size_t settled = std::max(reported_rows_, complete_ ? damage_->size() : damage_->size() - 1);
@@ -50,7 +50,7 @@ std::vector<DamageRow> Catalog::take_final_damage() {
   }
 }
 
-// Takes no memory: they move as they are.
+// Does not allocate.
 Catalog::Waiters Catalog::take_reached() {
   Waiters ready;
   for (std::size_t i = 0; i < kSearchKeys; ++i) {
@@ -62,7 +62,7 @@ Catalog::Waiters Catalog::take_reached() {
   return ready;
 }
 
-// Tells what the scan has brought, without the lock.
+// Reports new damage and resumes waiting requests, without the lock.
 void Catalog::announce(std::unique_lock<std::mutex>& lock) {
   const std::vector<DamageRow> rows = take_final_damage();
   Waiters ready = take_reached();
@@ -78,7 +78,7 @@ void Catalog::tell(const std::vector<DamageRow>& rows) const {
   try {
     for (const DamageRow& row : rows) on_damage_(row);
   } catch (const std::bad_alloc&) {
-    // Lines of the log: the table has them.
+    // Only log lines are lost.
   }
 }
 

@@ -9,8 +9,8 @@ namespace {
 
 bool is_unfinished(const DamagedRegion& region) { return region.damage_class == DamageClass::kUnfinished; }
 
-// Where what is unfinished in a step begins, the chunk included that holds it; nullopt: nothing is, or what is stands
-// before something that is not.
+// Returns where the unfinished part of a step begins, including the chunk that holds it. Returns nullopt if there is
+// none, or if it precedes something else.
 std::optional<Position> unfinished_from(const Step& step) {
   const auto first = std::ranges::find_if(step.damage, is_unfinished);
   if (first == step.damage.end() || !std::all_of(first, step.damage.end(), is_unfinished)) return std::nullopt;
@@ -76,7 +76,7 @@ class CompletePrefix final : public Container {
   mutable bool has_trailer_ = false;
 };
 
-// Whether nothing follows a step but what is unfinished too.
+// Returns whether only unfinished regions follow a step.
 Result<bool> CompletePrefix::is_tail(const Step& step) const {
   for (std::optional<ChunkKey> next = step.next; next;) {
     ASSIGN_OR_RETURN(const auto behind, below_->scan(*next));
@@ -98,7 +98,7 @@ Result<Step> CompletePrefix::scan(ChunkKey at) const {
   return step;
 }
 
-// A chunk that is not all there reaches to the end of the file.
+// An incomplete chunk extends to the end of the file.
 Result<std::optional<ChunkInfo>> CompletePrefix::locate(Position at) const {
   auto found = below_->locate(at);
   if (!found || !*found || (*found)->end < size_) return found;
@@ -107,7 +107,7 @@ Result<std::optional<ChunkInfo>> CompletePrefix::locate(Position at) const {
   return found;
 }
 
-// A file that is still being written has none yet, whatever its header promises.
+// A trailer that cannot be decoded is not written yet, whatever the header declares.
 bool CompletePrefix::has_trailer() const {
   if (!below_->has_trailer()) return false;
   std::call_once(asked_trailer_, [this] {

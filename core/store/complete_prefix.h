@@ -1,4 +1,4 @@
-// What of a container is settled while its file is still being written: all but the unfinished tail.
+// The complete part of a container whose file is still being written.
 #pragma once
 
 #include <memory>
@@ -8,9 +8,9 @@
 
 namespace recordfs {
 
-// The same container without what is unfinished at its end: a scan ends there, and names neither a chunk that is not
-// all there nor a region of class unfinished. Such a region with anything else behind it is told as it is. A trailer is
-// there once it can be read. `size`: of the container's source.
+// Returns `container` without its unfinished tail. A scan ends there, and reports neither an incomplete chunk nor a
+// region of class unfinished. Such a region is reported if anything else follows it. has_trailer() is true once the
+// trailer can be read. `size` is the size of the container's source.
 std::unique_ptr<const Container> complete_prefix(std::unique_ptr<const Container> container, Position size);
 
 }  // namespace recordfs

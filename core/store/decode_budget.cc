@@ -4,7 +4,7 @@
 
 namespace recordfs {
 
-// False: the caller gave up.
+// Returns false if the request was cancelled.
 bool DecodeBudget::take(std::uint64_t bytes) {
   {
     std::unique_lock lock(mutex_);

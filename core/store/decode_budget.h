@@ -1,4 +1,4 @@
-// How much may be decoded at the same time.
+// Bounds how much is decoded at the same time.
 #pragma once
 
 #include <algorithm>
@@ -12,16 +12,16 @@
 
 namespace recordfs {
 
-// Values that are being made are not yet counted by a cache. Those that are large take their turns here, so that as
-// many threads as there are do not hold as many of them. Any thread.
+// Values that are being made do not count in a cache. Threads that make large ones take shares of this budget, and wait
+// if it is used up. Thread-safe.
 class DecodeBudget {
  public:
-  // `on_taken` is told of each share, without a lock, by the thread that has it: time to let go of what was kept.
+  // `on_taken` runs after each share was taken, without a lock, on the thread that took it. It can free cached values.
   explicit DecodeBudget(std::uint64_t bytes, std::function<void()> on_taken = {})
       : limit_(std::max<std::uint64_t>(bytes, 1)), on_taken_(std::move(on_taken)) {}
 
-  // A share of the budget. Waits until there is enough left, or nobody else has a share: one alone may pass the budget.
-  // Waits no more when the thread's request is cancelled.
+  // Scoped: a share of the budget. Construction blocks until enough is left, or no other share exists; so one share may
+  // exceed the budget. Stops waiting if the thread's request is cancelled; the caller must check for that.
   class Share {
    public:
     Share(DecodeBudget& budget, std::uint64_t bytes) : budget_(budget), bytes_(bytes), has_it_(budget_.take(bytes_)) {}
@@ -37,8 +37,8 @@ class DecodeBudget {
     const bool has_it_;
   };
 
-  // For work of which nobody can tell what it takes: costs nothing until the thread allocates much. Then it waits
-  // for the whole budget, and has it to the end, or gives up as with a share. REQUIRES: the thread has no share.
+  // Scoped, for work whose memory is unknown. Takes nothing until the thread's first large allocation, which blocks
+  // until it has the whole budget. Stops waiting like Share. REQUIRES: the thread has no Share of this budget.
   class Turn final : public LargeAllocations {
    public:
     explicit Turn(DecodeBudget& budget) : budget_(budget) {}

@@ -22,14 +22,14 @@ bool Executor::start() {
   return !threads_.empty() || has_thread();
 }
 
-// One thread more, up to those that are wanted. False: there is not even one.
+// Starts one more thread, up to the limit. Returns false if there is none at all.
 bool Executor::has_thread() {
   try {
     if (threads_.size() < wanted_threads_) threads_.emplace_back([this] { run(); });
   } catch (const std::system_error&) {
-    // The only way in which std::thread says that the system is short of threads. Those that run do the work.
+    // std::thread reports a lack of threads only in this way. The existing threads do the work.
   } catch (const std::bad_alloc&) {
-    // The same.
+    // Likewise.
   }
   return !threads_.empty();
 }
@@ -62,7 +62,7 @@ void Executor::run() {
     lock.lock();
     if (!ahead) continue;
     --going_ahead_;
-    // The others sleep as long as something is ahead; at the end nobody else would wake them.
+    // Other threads may have slept because of this task. Wake them to exit.
     if (stopping_) wake_.notify_all();
   }
 }

@@ -1,6 +1,5 @@
-// Executor: a few threads for work that can go on: pending requests that are resumed,
-// and decoding ahead of a reader. Pending requests come first, and where there are several threads, one is
-// always left for them: a slow file that is read ahead holds up no request of another.
+// A small thread pool for resumed requests and read-ahead. Requests run first. If there are several threads, read-ahead
+// never uses all of them, so that a slow file does not delay requests for another.
 #pragma once
 
 #include <condition_variable>
@@ -18,20 +17,19 @@ class Executor {
  public:
   enum class Priority : std::uint8_t { kWaitedFor, kAhead };
 
-  // Threads start with start() or the first task, so an executor may be made before a process forks.
+  // Starts no thread before start() or the first task, so that the process may still fork.
   explicit Executor(unsigned threads) : wanted_threads_(threads == 0 ? 1 : threads) {}
   ~Executor() { stop(); }
   Executor(const Executor&) = delete;
   Executor& operator=(const Executor&) = delete;
 
-  // How many threads there are at the most.
   unsigned threads() const { return wanted_threads_; }
 
-  // Starts the first thread. False: the system gives none. With one thread there is no task that post() takes and that
-  // is not run.
+  // Starts the first thread. Returns false if the system gives none. Once there is a thread, every task that post()
+  // accepts will run.
   bool start();
 
-  // A task before it is queued. It has its memory: to queue it takes no more.
+  // A task with the memory that queueing needs.
   class Task {
    public:
     // `run` must not throw. Throws std::bad_alloc.
@@ -42,14 +40,13 @@ class Executor {
     std::list<std::function<void()>> one_;
   };
 
-  // Queues a task. Any thread. False: the task was not taken, because the executor has
-  // stopped, because there is no thread, or, for one that is ahead, because kMaxAhead of them wait already. Throws
-  // nothing.
+  // Queues a task. Returns false if the executor was stopped, if there is no thread, or if kMaxAhead tasks of kAhead
+  // are queued. Does not block or throw. Any thread.
   bool post(Priority priority, Task task);
-  // The same. Throws std::bad_alloc.
+  // Like the above, but throws std::bad_alloc.
   bool post(Priority priority, std::function<void()> task) { return post(priority, Task(std::move(task))); }
 
-  // Runs what is queued and ends the threads; from then on post() takes nothing. Not from a task.
+  // Runs the queued tasks, and joins the threads. After that, post() accepts nothing. Must not be called from a task.
   void stop();
 
   static constexpr std::size_t kMaxAhead = 16;
@@ -65,7 +62,7 @@ class Executor {
   std::list<std::function<void()>> waited_for_;
   std::list<std::function<void()>> ahead_;
   std::vector<std::thread> threads_;
-  unsigned going_ahead_ = 0;  // threads that run a task that is ahead
+  unsigned going_ahead_ = 0;  // threads that run a task of kAhead
   bool stopping_ = false;
 };
 

@@ -1,4 +1,4 @@
-// How a RecordStore begins, and what it takes over from the store of the same file when it was shorter.
+// Construction of RecordStore, and what it takes over from the store of the shorter file.
 #include <algorithm>
 #include <bit>
 #include <utility>
@@ -10,7 +10,7 @@ namespace recordfs {
 namespace {
 
 constexpr int kMostIndexBits = 24;
-// A file that is followed may become so many times as large as it is, and its addresses stay what they are.
+// A followed file may grow by this factor before its addresses change.
 constexpr std::uint64_t kRoomToGrow = 16;
 
 std::uint64_t size_to_come(std::uint64_t size, unsigned address_bits) {

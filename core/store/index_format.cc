@@ -101,14 +101,14 @@ bool are_possible(const PrefixSums& totals, std::uint64_t size) {
          totals.rows <= kLargestSum && totals.position <= size;
 }
 
-// The strides that dropping every other anchor leads to.
+// Returns whether dropping every other anchor can lead to this stride.
 bool is_stride(std::uint64_t stride, std::uint64_t anchors, const IndexBounds& bounds) {
   const std::uint64_t times = stride / bounds.chunks_per_anchor;
   if (stride % bounds.chunks_per_anchor != 0 || !std::has_single_bit(times)) return false;
   return times == 1 || anchors > bounds.anchors / 2;
 }
 
-// `count` anchors. Fails the cursor where they do not fit together.
+// Fails the cursor if the anchors are inconsistent.
 std::vector<Anchor> read_anchors(Cursor& cursor, std::uint64_t count, std::uint64_t stride, const PrefixSums& all,
                                  std::uint64_t size) {
   std::vector<Anchor> anchors;

@@ -24,7 +24,7 @@ constexpr std::uint64_t kLargestDecoded = std::uint64_t{1} << 48;
 
 }  // namespace
 
-// Headers may declare any size, and what stands behind such a chunk has to stay in reach.
+// A header may declare any size. The chunks after it must remain reachable.
 std::uint64_t counted_size(const ChunkInfo& chunk) {
   const std::uint64_t size = chunk.decoded_size.value_or(1);
   return size > kLargestDecoded ? 1 : size;

@@ -1,4 +1,4 @@
-// Where a chunk stands in its container's scan, and the row that index/chunks.tsv has for it.
+// The place of a chunk in the scan, and its row in index/chunks.tsv.
 #pragma once
 
 #include <cstdint>
@@ -9,50 +9,48 @@
 
 namespace recordfs {
 
-// What no sum of records or of decoded bytes goes beyond.
+// The upper bound of all sums of records or decoded bytes.
 inline constexpr std::uint64_t kLargestSum = std::uint64_t{1} << 62;
 
-// What a chunk counts for in a sum of decoded bytes: 1 where its size is not known, or is larger than anything that is
-// ever decoded.
+// Returns the decoded size that a chunk counts with in sums: 1 if it is unknown, or too large ever to be decoded.
 std::uint64_t counted_size(const ChunkInfo& chunk);
 
-// The search keys by which a chunk is found: each grows along the scan.
+// What a chunk is searched by. The values do not decrease along the scan.
 enum class SearchKey : std::uint8_t {
   kChunks,    // number of the chunk
   kRecords,   // ordinal of a record
-  kBytes,     // offset in the concatenation of all records
-  kLines,     // the same with one byte behind each record
+  kBytes,     // offset in all records, concatenated
+  kLines,     // offset in all records, each followed by one byte
   kRows,      // offset in the rows of index/chunks.tsv
-  kPosition,  // byte of the file; only where the scan goes in file order
+  kPosition,  // byte of the file; only if the scan goes in file order
 };
 
-// Sums over the chunks that stand before a place.
+// Sums over the chunks before a place.
 struct PrefixSums {
   std::uint64_t chunks = 0;
   std::uint64_t records = 0;
-  std::uint64_t bytes = 0;  // of the chunks' counted_size(); kLargestSum at the most
+  std::uint64_t bytes = 0;  // sum of counted_size(); at most kLargestSum
   std::uint64_t rows = 0;
   Position position = 0;
 
   std::uint64_t at(SearchKey search_key) const;
 };
 
-// A chunk and what stands before it.
+// A chunk, with the sums before it.
 struct IndexedChunk {
   ChunkInfo chunk;
   PrefixSums before;
 
-  // What stands before the next chunk. The position is the chunk's end.
+  // Returns the sums before the next chunk. Their position is the end of this one.
   PrefixSums after() const;
 };
 
-// Behind all places: for a ticket that is reached when the scan is over.
+// A WaitTicket for this value is reached when the scan is complete.
 inline constexpr std::uint64_t kEverything = std::numeric_limits<std::uint64_t>::max();
 
-// The header line of index/chunks.tsv, and the line of one chunk; "-" for what only a decode would tell.
+// Return the header line of index/chunks.tsv, and the line of one chunk; "-" for what is only known after decoding.
 std::string chunk_rows_header();
 std::string chunk_row(const IndexedChunk& indexed);
-// The length of chunk_row().
 std::uint64_t chunk_row_size(const IndexedChunk& indexed);
 
 }  // namespace recordfs

@@ -10,13 +10,13 @@
 namespace recordfs {
 namespace {
 
-constexpr std::uint64_t kMostRecord = UINT32_MAX;  // bytes; places in a record have 32 bits
+constexpr std::uint64_t kMostRecord = UINT32_MAX;  // bytes; positions in a record have 32 bits
 
 Error too_much_prepared() {
   return {.code = Code::kLimit, .detail = "transactions have prepared more than can be held until they commit"};
 }
 
-// Reads the records of one chunk.
+// Reads the changes of one chunk's records.
 class ChunkChanges {
  public:
   ChunkChanges(const RecordStore& store, TransactedChanges& changes) : store_(store), changes_(changes) {}
@@ -26,7 +26,7 @@ class ChunkChanges {
     for (std::uint64_t index = 0; index < layout.records(); ++index) {
       auto record = store_.read_record(chunk, index, 0, kEverything);
       if (!record && !is_permanent(record.error().code)) return std::move(record).error();
-      if (!record) continue;  // the store has said it
+      if (!record) continue;  // logged by the store
       TRY(take(info, index, record->bytes));
       changes_.end_record();
     }
@@ -96,7 +96,7 @@ Result<void> TransactedChanges::prepare(const std::string& transaction) {
   return {};
 }
 
-// What it has prepared, which is held no more.
+// Returns what the transaction has prepared, and frees its share of the bound.
 TransactedChanges::Section TransactedChanges::end_transaction(const std::string& transaction) {
   auto prepared = prepared_.extract(transaction);
   if (prepared.empty()) return {};
@@ -120,7 +120,7 @@ void TransactedChanges::end_record() {
   section_.clear();
 }
 
-// --- all of it
+// --- all changes
 
 Result<void> read_key_changes(const RecordStore& store, KeyTable& table, std::size_t prepared_bytes,
                               const std::function<bool()>& is_over) {
@@ -135,7 +135,7 @@ Result<void> read_key_changes(const RecordStore& store, KeyTable& table, std::si
     const ChunkInfo& info = scanner.chunk()->chunk;
     auto chunk = store.decode_uncached(info);
     if (!chunk && !is_permanent(chunk.error().code)) return std::move(chunk).error();
-    if (!chunk) continue;  // the store has said it
+    if (!chunk) continue;  // logged by the store
     if (auto read = records.read(info, **chunk); !read) return read;
   }
   table.finish();

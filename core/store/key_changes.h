@@ -1,4 +1,4 @@
-// Hands all changes of a container to a table of keys, each at the place where it counts.
+// Passes the changes of a container to a KeyTable, in the order in which they take effect.
 #pragma once
 
 #include <cstddef>
@@ -16,19 +16,19 @@ namespace recordfs {
 
 class RecordStore;
 
-// Holds back what transactions prepare until they commit. One object, one thread.
+// Holds the changes of transactions until they commit. Not thread-safe.
 class TransactedChanges {
  public:
-  // `most`: bytes of what is held back.
+  // `most`: bytes of changes that may be held.
   TransactedChanges(KeyTable& table, std::size_t most) : table_(table), most_(most) {}
 
-  // Takes the next change of a record. Fails with kLimit; nothing is to be taken after that.
+  // Takes the next change of a record, whose address is `record`. Fails with kLimit; the object is unusable then.
   Result<void> take(const KeyChange& change, std::uint64_t record);
-  // The record has ended: a section does not go on in the next.
+  // Ends the record, and drops a section that it left open.
   void end_record();
 
  private:
-  // A change that does not need its record.
+  // A change with its own copy of the key.
   struct PendingChange {
     KeyChange change;
     std::string key;
@@ -51,8 +51,8 @@ class TransactedChanges {
   std::map<std::string, Section> prepared_;
 };
 
-// Reads every record of the store and has `table` take what they change, until `is_over`. What can't be read is said in
-// the log, and changes nothing. Fails with passing failures, kLimit, and kInterrupted.
+// Reads every record of the store, on the calling thread, and applies the changes to `table`. Unreadable records are
+// logged and skipped. Fails with failures that may pass, with kLimit, and with kInterrupted if `is_over` returns true.
 Result<void> read_key_changes(const RecordStore& store, KeyTable& table, std::size_t prepared_bytes,
                               const std::function<bool()>& is_over);
 

@@ -30,7 +30,7 @@ KeyIndex::~KeyIndex() {
   if (thread_.joinable()) thread_.join();
 }
 
-// --- questions
+// --- queries
 
 Result<std::shared_ptr<const KeyTable>> KeyIndex::table(WaitTicket& ticket) {
   const std::lock_guard lock(mutex_);
@@ -52,7 +52,7 @@ Result<FoundKey> KeyIndex::find(std::uint64_t number, WaitTicket& ticket) {
 }
 
 Error KeyIndex::pending(WaitTicket& ticket) {
-  if (failure_ && !running_) return *std::exchange(failure_, std::nullopt);  // said once; then it may be tried again
+  if (failure_ && !running_) return *std::exchange(failure_, std::nullopt);  // once; reading can then be retried
   ticket = {.waitable = this, .value = turns_ + 1};
   return {.code = Code::kPending, .detail = "the keys were not all read yet"};
 }
@@ -91,7 +91,7 @@ void KeyIndex::start() {
     try {
       thread_ = std::thread([this] { run(); });
     } catch (const std::system_error&) {
-      // The only way in which std::thread says that the system is short of threads.
+      // std::thread reports a lack of threads only in this way.
       running_ = false;
       failure_ = shortage("no threads");
     } catch (const std::bad_alloc&) {
@@ -118,14 +118,14 @@ void KeyIndex::run() {
   }
 }
 
-// Reads the records for all keys the first time, and then for those that were asked for.
+// Reads all records: first for the listed keys, later for requested ones.
 void KeyIndex::take_turn(std::unique_lock<std::mutex>& lock) {
   Result<void> taken = shortage("no memory");
   try {
     taken = try_turn(lock);
   } catch (const std::bad_alloc&) {
     if (!lock.owns_lock()) lock.lock();
-    // The next try may find memory.
+    // A retry may find memory.
   }
   being_read_.clear();
   if (taken) return;
@@ -133,7 +133,7 @@ void KeyIndex::take_turn(std::unique_lock<std::mutex>& lock) {
   asked_.clear();
 }
 
-// The lock is held where it returns, and may be held or not where it throws.
+// Holds the lock on return; may or may not hold it if it throws.
 Result<void> KeyIndex::try_turn(std::unique_lock<std::mutex>& lock) {
   const bool is_first = !table_;
   while (!asked_.empty() && being_read_.size() < bounds_.asked_at_once) {

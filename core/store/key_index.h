@@ -1,8 +1,8 @@
-// KeyIndex: what the changes of a container come to, key by key.
+// The last value of each key of a container.
 //
-// A thread reads all records once, for a KeyTable of the keys that are listed. Whoever asks for another key of a
-// container that has more of them has all records read once more for it, together with whoever asks meanwhile. All
-// functions may be called from any thread.
+// Its own thread reads all records once, into a KeyTable of the listed keys. If the container has more keys, find() for
+// another one makes that thread read all records again, for all keys requested meanwhile. Results are cached within
+// Bounds. All functions may be called from any thread. They do not block; the destructor cancels and joins the thread.
 #pragma once
 
 #include <cstddef>
@@ -29,22 +29,22 @@ class KeyIndex final : public Waitable {
  public:
   struct Bounds {
     KeyTable::Bounds table{};
-    std::size_t prepared_bytes = std::size_t{64} << 20;  // of what transactions have prepared and not yet ended
-    std::size_t asked_at_once = 1024;                    // keys for which the records are read together
-    std::size_t answers = 4096;                          // to those, of which the last are remembered
+    std::size_t prepared_bytes = std::size_t{64} << 20;  // of prepared transactions that have not ended
+    std::size_t asked_at_once = 1024;                    // keys per reading of all records
+    std::size_t answers = 4096;                          // cached results; those of the last reading may exceed it
     std::size_t answer_bytes = std::size_t{8} << 20;
   };
 
-  // The store has to outlive it. Nothing is read before the first question. REQUIRES: the container has keys.
+  // `store` must outlive this. Reads nothing before the first wait(). REQUIRES: the container has keys.
   KeyIndex(const RecordStore& store, Bounds bounds, Log log);
   ~KeyIndex() override;
 
-  // The keys that are listed. kPending with `ticket` set until the records were read; fails with what has stopped that:
-  // kLimit for more prepared transactions than it may hold, and what RecordStore::decode_uncached says of passing
-  // failures.
+  // Returns the listed keys. kPending with `ticket` set until all records were read. Fails with kLimit if prepared
+  // transactions exceed Bounds, and with failures that may pass, as of RecordStore::decode_uncached(). Each failure is
+  // returned once.
   Result<std::shared_ptr<const KeyTable>> table(WaitTicket& ticket);
 
-  // The key of a number, listed or not. kNotFound: none that has a value. kPending and failures as of table().
+  // Returns the key with a number, listed or not. Fails with kNotFound if none has a value, and like table().
   Result<FoundKey> find(std::uint64_t number, WaitTicket& ticket);
 
   std::uint64_t wait(const WaitTicket& ticket, std::function<void()> resume) override;
@@ -52,7 +52,7 @@ class KeyIndex final : public Waitable {
 
  private:
   using Numbers = std::set<std::uint64_t>;
-  using Answer = std::optional<FoundKey>;  // none: no such key has a value
+  using Answer = std::optional<FoundKey>;  // nullopt: no such key has a value
 
   void start();
   void run();
@@ -67,18 +67,18 @@ class KeyIndex final : public Waitable {
   const Bounds bounds_;
   const Log log_;
 
-  mutable std::mutex mutex_;  // guards what follows
+  mutable std::mutex mutex_;  // guards the following
   std::thread thread_;
   bool running_ = false;
   bool stopping_ = false;
-  std::atomic<bool> cancelled_{false};  // the same, for who is in the middle of a chunk
-  std::uint64_t turns_ = 0;             // that are over
-  std::optional<Error> failure_;        // of the last turn, until it was told
+  std::atomic<bool> cancelled_{false};  // set with stopping_, to cancel the work on a chunk
+  std::uint64_t turns_ = 0;             // completed ones
+  std::optional<Error> failure_;        // of the last turn, until it was returned
   std::shared_ptr<const KeyTable> table_;
   Numbers asked_;
-  Numbers being_read_;  // those of asked_ that this turn is for
+  Numbers being_read_;  // keys of this turn; no longer in asked_
   std::map<std::uint64_t, Answer> answers_;
-  std::deque<std::uint64_t> answered_;  // the same, from the first on
+  std::deque<std::uint64_t> answered_;  // keys of answers_, oldest first
   std::size_t answer_bytes_ = 0;
   std::map<std::uint64_t, std::function<void()>> waiters_;
   std::uint64_t next_wait_id_ = 1;

@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::size_t kFamilySize = 4;
 constexpr std::size_t kFirstSlots = 1024;
-constexpr std::size_t kMostTextBytes = std::size_t{3} << 30;  // places of texts have 32 bits
+constexpr std::size_t kMostTextBytes = std::size_t{3} << 30;  // positions of texts have 32 bits
 
 void append_family(std::string& text, std::uint32_t family) {
   for (int shift = 24; shift >= 0; shift -= 8) text += static_cast<char>(family >> shift & 0xFFu);
@@ -89,7 +89,7 @@ bool KeyTable::is_kept(std::string_view text) const {
   return text.size() <= kFamilySize + bounds_.longest_key && (!cut_ || text < *cut_);
 }
 
-// The place in slots_ of a number, or the free one where it would be.
+// Returns the slot of a number, or the free slot for it.
 std::size_t KeyTable::slot_of(std::uint64_t number) const {
   const std::size_t mask = slots_.size() - 1;
   std::size_t slot = static_cast<std::size_t>(number) & mask;
@@ -115,15 +115,15 @@ Result<void> KeyTable::add_range(const KeyChange& change, std::uint64_t order) {
   range_bytes_ += begin.size() + end.size();
   ranges_.push_back({std::move(begin), std::move(end), order});
   if (ranges_.size() <= bounds_.ranges && range_bytes_ <= bounds_.range_bytes) return {};
-  // What comes behind it does not concern it, unless it comes with an earlier number.
+  // Without sequence numbers, a deletion does not affect later changes. With them it may, so it must be kept.
   if (is_sequenced_) return too_much("too many ranges of keys are deleted");
   apply_ranges();
   return {};
 }
 
-// The places of all entries, by text.
+// Returns the indexes of all entries, sorted by text.
 std::vector<std::uint32_t> KeyTable::in_order() const {
-  // Most are told apart by their first bytes, which are compared where they stand.
+  // Compares the first bytes of most keys without following an index.
   std::vector<std::pair<std::uint64_t, std::uint32_t>> sorted;
   sorted.reserve(entries_.size());
   for (std::size_t i = 0; i < entries_.size(); ++i) {
@@ -173,13 +173,13 @@ void KeyTable::make_room() {
   if (!is_full) return;
   if (!is_sequenced_) apply_ranges();
   std::vector<std::uint32_t> kept = in_order();
-  // A deletion says nothing of what comes behind it, unless that has an earlier number.
+  // Without sequence numbers, a deletion does not affect later changes.
   if (!is_sequenced_) std::erase_if(kept, [this](std::uint32_t place) { return states_[place] == State::kDeleted; });
   cut(kept);
   keep_only(kept);
 }
 
-// Leaves the first texts, as many as the bounds allow.
+// Keeps the first texts, as many as the bounds allow.
 void KeyTable::cut(std::vector<std::uint32_t>& kept) {
   std::size_t bytes = 0;
   std::size_t count = 0;
@@ -215,14 +215,14 @@ void KeyTable::finish() {
   std::vector<std::uint32_t> kept = in_order();
   std::erase_if(kept, [this](std::uint32_t place) { return states_[place] == State::kDeleted; });
   if (!wanted_) cut(kept);
-  // What is not told is as good as deleted: to take it out of all tables would need memory for others.
+  // Marks dropped entries as deleted. Removing them from the tables would need memory for new ones.
   std::deque<State> states(states_.size(), State::kDeleted);
   for (const std::uint32_t place : kept) states[place] = states_[place];
   states_ = std::move(states);
   order_ = std::move(kept);
 }
 
-// --- what it knows
+// --- results
 
 std::optional<FoundKey> KeyTable::find(std::uint64_t number) const {
   if (slots_.empty()) return std::nullopt;

@@ -1,6 +1,6 @@
-// KeyTable: the keys of a database with the last change to each, as the changes of a container give them.
+// The keys of a database with the last change to each.
 //
-// Bounded: where there are too many keys it keeps those that stand first in order, and is exact for them all the same.
+// Memory is bounded: if there are too many keys, the table keeps those that sort first, and is exact for them.
 #pragma once
 
 #include <cstddef>
@@ -18,67 +18,66 @@
 
 namespace recordfs {
 
-// A number for a key of a family: a hash, the same in every file and every program. A table in which two keys have one
-// number says so of both.
+// Returns the number of a key of a family: a hash, the same in every file and program. If two keys of a table have one
+// number, the table reports that for both.
 std::uint64_t key_number(std::uint32_t family, std::string_view key);
 
 // A key that has a value.
 struct FoundKey {
   enum class State : std::uint8_t {
-    kValue,    // `value` is the extent of its value in the record
-    kUnknown,  // the container does not tell its value
-    kTwice,    // another key has the same number, and nobody can tell which of them is meant
+    kValue,    // `value` is its extent in the record
+    kUnknown,  // the container does not contain the value
+    kTwice,    // two keys have this number
   };
   std::uint32_t family = 0;
   std::string key;
   State state = State::kValue;
-  std::uint64_t record = 0;  // address of the record that gave the value
+  std::uint64_t record = 0;  // address of the record with the value
   Extent value{};
 };
 
-// Not thread-safe until finish(); from then on it is immutable.
+// Not thread-safe until finish(); immutable after that.
 class KeyTable {
  public:
   struct Bounds {
-    std::size_t keys = 1000000;                         // while changes come, half as many more
-    std::size_t key_bytes = std::size_t{64} << 20;      // the same of their bytes
-    std::size_t longest_key = std::size_t{64} << 10;    // bytes; what is longer is not kept
-    std::size_t ranges = 65536;                         // of deletions
-    std::size_t range_bytes = std::size_t{16} << 20;    // of their ends
+    std::size_t keys = 1000000;                         // up to half as many more before finish()
+    std::size_t key_bytes = std::size_t{64} << 20;      // of all keys; likewise
+    std::size_t longest_key = std::size_t{64} << 10;    // bytes; longer keys are not kept
+    std::size_t ranges = 65536;                         // deleted ranges
+    std::size_t range_bytes = std::size_t{16} << 20;    // of the first and last keys of ranges
     std::size_t wanted_bytes = std::size_t{256} << 20;  // of wanted keys
   };
 
-  // All keys, within bounds.
+  // Keeps all keys, within bounds.
   explicit KeyTable(Bounds bounds) : bounds_(bounds) {}
-  // Those with one of the numbers, however long they are and wherever they stand.
+  // Keeps only the keys with these numbers, whatever their length and order.
   KeyTable(Bounds bounds, std::set<std::uint64_t> wanted) : bounds_(bounds), wanted_(std::move(wanted)) {}
 
-  // Takes one change, in the order of the container. `record`: the address of the record that tells it, whose extents
-  // are below 2^32. Fails with kLimit, and is of no use from then on. REQUIRES: a change to keys, and none of a
-  // transaction.
+  // Applies one change, in the container's order. `record` is the address of its record, whose extents are below 2^32.
+  // Fails with kLimit; the table is unusable then. REQUIRES: the change is not one of a transaction.
   Result<void> apply(const KeyChange& change, std::uint64_t record);
 
-  // All changes have come.
+  // Completes the table. Called after the last change.
   void finish();
 
-  // The rest REQUIRES finish().
+  // The following functions REQUIRE finish().
 
-  // Whether there are keys that it has not kept.
+  // Returns whether there are keys that the table does not keep.
   bool has_more() const { return has_more_; }
   std::optional<FoundKey> find(std::uint64_t number) const;
 
-  // Keys are in order, byte by byte, those of one family behind those of another.
+  // A range of places. Keys are in bytewise order within a family, and families in numeric order.
   struct Places {
     std::size_t begin = 0;
     std::size_t end = 0;
     std::size_t size() const { return end - begin; }
   };
   std::size_t size() const { return order_.size(); }
-  std::vector<std::uint32_t> families() const;  // that have keys here, in order
+  std::vector<std::uint32_t> families() const;  // in order, only those with keys
   Places places(std::uint32_t family) const;
 
   struct Listed {
-    std::string_view key;  // as long as the table
+    std::string_view key;  // valid as long as the table
     std::uint64_t number = 0;
     FoundKey::State state{};
     std::uint64_t value_size = 0;
@@ -89,11 +88,11 @@ class KeyTable {
 
  private:
   enum class State : std::uint8_t { kValue, kUnknown, kTwice, kDeleted };
-  // A family is four bytes in front of its keys, so that texts in order are families in order.
+  // A text is a key after its family in 4 bytes, so that texts sort by family first.
   struct Entry {
     std::uint64_t number = 0;
     std::uint64_t record = 0;
-    std::uint64_t order = 0;  // of changes: the last counts
+    std::uint64_t order = 0;  // the change with the highest order counts
     std::uint32_t value_begin = 0;
     std::uint32_t value_size = 0;
     std::uint32_t text_begin = 0;
@@ -125,15 +124,15 @@ class KeyTable {
   std::deque<Entry> entries_;
   std::deque<State> states_;
   std::string texts_;
-  std::vector<std::uint32_t> slots_;  // by number: 0, or the place of an entry and 1
+  std::vector<std::uint32_t> slots_;  // hash table by number: 0, or index of an entry plus 1
   std::vector<Range> ranges_;
   std::size_t range_bytes_ = 0;
-  std::optional<std::string> cut_;  // the texts from here on are not kept
+  std::optional<std::string> cut_;  // texts from here on are not kept
   bool has_more_ = false;
-  bool is_sequenced_ = false;  // changes have numbers of their own
+  bool is_sequenced_ = false;  // changes have sequence numbers
   std::uint64_t changes_ = 0;
   std::string scratch_;
-  std::vector<std::uint32_t> order_;  // of the keys that are told: places of entries, by text
+  std::vector<std::uint32_t> order_;  // indexes of the entries with a value, sorted by text
 };
 
 }  // namespace recordfs

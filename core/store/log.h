@@ -1,4 +1,4 @@
-// Where the core's remarks go: it prints nothing itself.
+// The log. The core prints nothing itself.
 #pragma once
 
 #include <cstdint>
@@ -7,15 +7,15 @@
 
 namespace recordfs {
 
-// In the order of how much they matter.
+// In ascending order.
 enum class Severity : std::uint8_t {
-  kDetail,  // how things were done: for who asks for it
+  kDetail,  // how something was done; shown on request
   kInfo,
   kWarning,
   kError,
 };
 
-// Called from any thread, one line a call, without a final newline.
+// Logs one line without a newline. Called from any thread.
 using Log = std::function<void(Severity, const std::string&)>;
 
 }  // namespace recordfs

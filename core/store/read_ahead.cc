@@ -8,12 +8,12 @@
 namespace recordfs {
 namespace {
 
-constexpr std::uint64_t kAdjacent = 128u << 10;  // a gap that still counts as reading on
-// Chunks: a reader's next one is among so many, as two threads may read for him. Who reads here and there in a small
-// file would often meet the others.
+constexpr std::uint64_t kAdjacent = 128u << 10;  // the largest gap within a sequential read
+// The next chunk of a reader is among this many, because two threads may read for it. A larger number would mistake
+// random reads in a small file for sequential ones.
 constexpr int kStepsAhead = 2;
-constexpr std::uint64_t kTask = 256u << 10;      // bytes: smaller chunks are decoded several in one task
-constexpr std::uint64_t kLeastAhead = 2u << 20;  // bytes, where the bound on bytes allows it
+constexpr std::uint64_t kTask = 256u << 10;      // bytes: one task decodes several smaller chunks
+constexpr std::uint64_t kLeastAhead = 2u << 20;  // bytes, if Bounds::bytes allows it
 
 std::uint64_t decoded_bytes(const ChunkInfo& chunk) {
   return std::max(chunk.stored_size, chunk.decoded_size.value_or(0));
@@ -38,7 +38,7 @@ void ReadAhead::was_read(const ChunkInfo& chunk) {
   look_further(run);
 }
 
-// The run that the chunk goes on with or stands in, or a new one that begins with it.
+// Returns the run that the chunk continues or belongs to, or a new run that begins with it.
 ReadAhead::Run& ReadAhead::run_of(const ChunkInfo& chunk) {
   const auto found = std::ranges::find_if(runs_, [&](const Run& run) {
     if (run.number == 0) return false;
@@ -85,15 +85,15 @@ void ReadAhead::look_further(Run& run) {
   if (run.is_looking) ++tasks_;
 }
 
-// Takes up the chunks behind the tip, lets another task do so with those behind them, and decodes. Where memory is
-// short, less is read ahead, and what is slow is left to its reader.
+// Schedules the chunks after the tip, posts a task for those after them, and decodes. Skips chunks if memory is short,
+// or if the work is too slow for this thread's permission.
 void ReadAhead::go_ahead(std::size_t slot, std::uint64_t number, const ChunkInfo& tip, std::size_t count) {
   const RequestContext context(work_.may);
   const auto next_chunks = behind(tip, count);
   try {
     if (take_up(slot, number, tip, next_chunks)) std::ranges::for_each(next_chunks.chunks, work_.decode);
   } catch (const std::bad_alloc&) {
-    // Their reader decodes them then.
+    // Their reader decodes them.
   }
   end_task();
 }
@@ -113,7 +113,7 @@ auto ReadAhead::behind(const ChunkInfo& tip, std::size_t count) const -> NextChu
   return next_chunks;
 }
 
-// Whether the chunks are still wanted.
+// Returns whether the chunks are still wanted.
 bool ReadAhead::take_up(std::size_t slot, std::uint64_t number, const ChunkInfo& tip, const NextChunks& next_chunks) {
   const std::lock_guard lock(mutex_);
   Run& run = runs_[slot];

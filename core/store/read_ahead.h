@@ -1,5 +1,4 @@
-// ReadAhead: notices who reads the chunks of a container one after the other, and has those to come decoded on other
-// threads, several at a time.
+// Detects sequential readers of a container, and decodes the next chunks on other threads, several at a time.
 #pragma once
 
 #include <array>
@@ -17,31 +16,31 @@
 
 namespace recordfs {
 
-// Several readers may be on their way at once. The number of chunks that are decoded ahead of one doubles with each
-// chunk that it comes to, up to the bounds.
+// Follows up to kRuns readers at once. The number of chunks decoded ahead of a reader doubles with each chunk that it
+// reaches, up to the bounds.
 class ReadAhead {
  public:
   struct Work {
-    // The chunk behind one that is worth decoding ahead, or nullopt where there is none. Any thread.
+    // Returns the next chunk that is worth decoding ahead; nullopt if there is none. Called on the executor's threads.
     std::function<std::optional<ChunkInfo>(const ChunkInfo&)> next;
-    // Puts a chunk where its reader will look for it. Any thread.
+    // Puts a chunk into the cache. Called on the executor's threads.
     std::function<void(const ChunkInfo&)> decode;
-    // What the two may do.
+    // The permission of both functions.
     RequestContext::Work may = RequestContext::Work::kNonBlocking;
   };
   struct Bounds {
-    std::size_t chunks = 1;   // ahead of one reader; more of them where they are small
-    std::uint64_t bytes = 0;  // decoded ones, ahead of one reader; one chunk may pass it
+    std::size_t chunks = 1;   // ahead of one reader; more if they are small
+    std::uint64_t bytes = 0;  // decoded, ahead of one reader; one chunk may exceed it
   };
 
-  // Tasks run on `executor`, which has to outlive this.
+  // Tasks run on `executor`, which must outlive this.
   ReadAhead(Executor& executor, Work work, Bounds bounds);
-  // Waits for the tasks that are under way.
+  // Blocks until the running tasks have ended.
   ~ReadAhead();
   ReadAhead(const ReadAhead&) = delete;
   ReadAhead& operator=(const ReadAhead&) = delete;
 
-  // A chunk was read, or a part of it. Any thread.
+  // Reports that a chunk, or a part of it, was read. Does not block. Any thread.
   void was_read(const ChunkInfo& chunk);
 
  private:
@@ -49,23 +48,22 @@ class ReadAhead {
     Position begin;
     std::uint64_t bytes;
   };
-  // A reader on its way.
+  // A sequential reader.
   struct Run {
-    Position last = 0;               // begin of the chunk that was read last
-    Position end = 0;                // of the chunks that were read
+    Position last = 0;               // begin of the last chunk that was read
+    Position end = 0;                // end of the chunks that were read
     std::size_t wanted = 0;          // chunks ahead of the reader
-    std::size_t at_once = 0;         // of them, in one task
-    std::optional<ChunkInfo> tip{};  // the last chunk that was taken up, or read; none: there is nothing behind it
-    std::deque<Ahead> ahead{};       // taken up, and not read so far
+    std::size_t at_once = 0;         // of these, in one task
+    std::optional<ChunkInfo> tip{};  // the last chunk that was scheduled or read; nullopt: none follows
+    std::deque<Ahead> ahead{};       // scheduled, and not read yet
     std::uint64_t ahead_bytes = 0;
-    bool is_looking = false;  // a task looks for the chunk behind the tip
+    bool is_looking = false;  // a task searches for the chunk after the tip
     std::uint64_t number = 0;
     std::uint64_t used_at = 0;
   };
-  // Chunks one behind the other.
   struct NextChunks {
     std::vector<ChunkInfo> chunks;
-    bool is_last = false;  // nothing is worth decoding behind it
+    bool is_last = false;  // none after these is worth decoding
   };
   static constexpr std::size_t kRuns = 4;
 
@@ -80,7 +78,7 @@ class ReadAhead {
   Executor& executor_;
   const Work work_;
   const Bounds bounds_;
-  std::mutex mutex_;  // guards what follows
+  std::mutex mutex_;  // guards the following
   std::array<Run, kRuns> runs_{};
   std::uint64_t time_ = 0;
   unsigned tasks_ = 0;

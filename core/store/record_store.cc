@@ -13,20 +13,20 @@ namespace {
 
 constexpr std::size_t kLocatedChunks = 256;
 constexpr std::size_t kReportedPlaces = 1024;
-constexpr std::uint64_t kRegion = UINT64_MAX;        // what is reported of a place: that damage begins there
-constexpr std::uint64_t kShortage = UINT64_MAX - 1;  // of a file: that memory was short, which is reported once
+constexpr std::uint64_t kRegion = UINT64_MAX;        // Reported::thing: damage begins here
+constexpr std::uint64_t kShortage = UINT64_MAX - 1;  // Reported::thing: lack of memory, logged once per file
 constexpr int kStepsToFirstRecord = 16;
 constexpr std::uint64_t kLargeChunk = 8u << 20;
-// Bytes that each record of a chunk takes while it is decoded: where it ends in the output, and in the layout.
+// Bytes that a record needs during decoding: its end in the output, and in the layout.
 constexpr std::uint64_t kMemoryOfAPlace = 8 + 4;
 
-// A size that is never 0, for what can't be read: the kernel does not read empty files.
+// Returns a size that is not 0, for unreadable records: the kernel does not send reads for empty files.
 std::uint64_t at_least_one(std::uint64_t size) { return std::max<std::uint64_t>(size, 1); }
 
-// Whether to read or to decode so many bytes at once is no work for a non-blocking thread.
+// Returns whether reading or decoding so many bytes needs permission for slow work.
 bool is_slow(std::uint64_t bytes) { return bytes >= LargeAllocations::kLarge; }
 
-// Whether what was decoded is what the scan has counted: only then do ordinals and offsets fit.
+// Fails if the decoded chunk does not match the scan. Ordinals and offsets would be wrong then.
 Result<void> check_counts(const ChunkInfo& chunk, const Layout& layout) {
   const bool same = chunk.records.value_or(layout.records()) == layout.records() &&
                     chunk.decoded_size.value_or(layout.total()) == layout.total();
@@ -118,7 +118,7 @@ Result<ChunkInfo> RecordStore::chunk_at(Position begin, WaitTicket& ticket) cons
 
 Result<ChunkInfo> RecordStore::chunk_covering(Position at, WaitTicket& ticket) const {
   if (at >= source_->size()) return Error{Code::kNotFound, at, "behind the end of the file"};
-  // In another order than the file's the catalog can't search by position.
+  // The catalog can search by position only in file order.
   if (container_->is_in_file_order()) {
     auto indexed = reported(catalog_.find(SearchKey::kPosition, at, ticket));
     if (indexed) return indexed->chunk;
@@ -131,7 +131,7 @@ Result<ChunkInfo> RecordStore::chunk_covering(Position at, WaitTicket& ticket) c
   }
   ASSIGN_OR_RETURN(auto chunk, reported(container_->locate(at)));
   if (!chunk) return Error{Code::kNotFound, at, "no chunk covers this byte"};
-  // What is said of a chunk must not depend on whether the catalog has come by.
+  // Measured, because the result must not depend on whether the catalog has reached the chunk.
   TRY(reported(measure(layouts_in_turn(), ScanDetail::kCounts, *chunk)));
   const std::lock_guard lock(mutex_);
   if (located_.size() >= kLocatedChunks) located_.clear();
@@ -140,8 +140,8 @@ Result<ChunkInfo> RecordStore::chunk_covering(Position at, WaitTicket& ticket) c
 }
 
 Result<std::uint64_t> RecordStore::address(const ChunkInfo& chunk, std::uint64_t index) const {
-  // All addresses of the chunk's bytes are its records': record_at() asks for the chunk that covers one of them. So the
-  // few bits that are left for an index in a large file are enough.
+  // Every address within the chunk's bytes belongs to it, because record_at() looks for the chunk that covers the
+  // address. So a few index bits suffice in a large file.
   const std::uint64_t room = (chunk.end - chunk.begin) << index_bits_;
   if (index >= room) {
     Error why{Code::kLimit, chunk.begin, "the chunk holds more records than can be told apart"};
@@ -174,7 +174,7 @@ Result<IndexedChunk> RecordStore::place_of(const ChunkInfo& chunk, WaitTicket& t
 std::unique_ptr<SavedIndex> RecordStore::saved(ScanDetail detail) const {
   if (!services_.index) return nullptr;
   IndexLocation location = *services_.index;
-  if (is_followed_) location.settings += " followed";  // a scan that ends before what is unfinished
+  if (is_followed_) location.settings += " followed";  // a scan that ends before the unfinished part
   const IndexBounds bounds{bounds_.anchors, bounds_.chunks_per_anchor, bounds_.damage_rows, bounds_.cached_sizes};
   return std::make_unique<SavedIndex>(std::move(location), *source_, container_->format(), detail, bounds,
                                       [this](Severity severity, const std::string& text) {
@@ -189,7 +189,7 @@ Catalog& RecordStore::sizes() const {
   return *sizes_;
 }
 
-// A chunk is not what a catalog has told of it.
+// Called if a chunk does not match the catalog.
 void RecordStore::invalidate() const {
   catalog_.invalidate();
   if (Catalog* made = sizes_if_made()) made->invalidate();
@@ -271,14 +271,14 @@ Result<std::shared_ptr<const Chunk>> RecordStore::decode_in_turn(const ChunkInfo
     const DecodeBudget::Share share(is_slow(bytes) ? budgets_.slow : budgets_.small, bytes);
     TRY(RequestContext::spend(0));
     if (is_slow(bytes)) return container_->decode(chunk);
-    const DecodeBudget::Turn turn(budgets_.slow);  // for what takes more than it says
+    const DecodeBudget::Turn turn(budgets_.slow);  // for decoding that needs more than declared
     return container_->decode(chunk);
   }
   const DecodeBudget::Turn turn(budgets_.slow);
   return container_->decode(chunk);
 }
 
-// A chunk that was decoded by parts may decode what it is asked for.
+// Reading a chunk on demand may decode.
 Result<Slice> RecordStore::read_payload(const Chunk& chunk, std::uint64_t offset, std::uint64_t length) const {
   const DecodeBudget::Turn turn(budgets_.slow);
   return chunk.read(offset, length);
@@ -288,7 +288,7 @@ Result<Slice> RecordStore::read_bytes(const Chunk& chunk, std::uint64_t offset, 
   return reported(read_payload(chunk, offset, length));
 }
 
-// What is there may have been decoded for somebody who knew less of the chunk.
+// The cached chunk may come from a caller with less information about it.
 Result<std::shared_ptr<const Chunk>> RecordStore::cached(const ChunkInfo& info) const {
   ASSIGN_OR_RETURN(auto decoded, services_.chunks.get(cache_key(info), [&]() -> Result<std::shared_ptr<const Chunk>> {
     auto made = decode(info);
@@ -308,12 +308,12 @@ Result<std::shared_ptr<const Chunk>> RecordStore::chunk(const ChunkInfo& info) c
   if (decoded) {
     if (!wants_parts(info)) read_ahead_->was_read(info);
   } else {
-    report(decoded.error());  // also what reading ahead has found before anybody asked
+    report(decoded.error());  // includes failures that read-ahead found
   }
   return decoded;
 }
 
-// Of the catalog, which mostly has to read nothing for it; where it has not come by yet, of the container.
+// Asks the catalog first, which usually reads nothing. If it has not reached the chunk, scans from the chunk.
 std::optional<ChunkInfo> RecordStore::next_with_records(const ChunkInfo& chunk) const {
   WaitTicket ticket;
   Result<IndexedChunk> at = Error{.code = Code::kPending, .detail = {}};
@@ -339,7 +339,7 @@ std::unique_ptr<ReadAhead> RecordStore::new_read_ahead() const {
         if (next && wants_parts(*next)) next.reset();
         return next;
       },
-      // A chunk may leave to the first read what it can: here is the time for it.
+      // A chunk may postpone work to its first read, so read it here.
       .decode =
           [this](const ChunkInfo& chunk) {
             if (auto ahead = cached(chunk))
@@ -352,10 +352,10 @@ std::unique_ptr<ReadAhead> RecordStore::new_read_ahead() const {
 }
 
 Result<std::uint64_t> RecordStore::record_size(const RecordRef& record) const {
-  // Who asks for the size of one record mostly reads it next: then the chunk is read once and not twice.
+  // A reader that asks for the size of a record usually reads it next. Decoding now avoids reading the chunk twice.
   auto known = wants_parts(record.chunk) ? layout(record.chunk) : layout_of_decoded(record.chunk);
   const bool is_readable = known.has_value();
-  // A chunk that can't be decoded may still say how large its records should be: as a listing has it.
+  // The layout of an undecodable chunk may still tell the declared sizes, as listings show them.
   if (!known && is_permanent(known.error().code)) known = layout(record.chunk);
   if (!known) {
     if (is_permanent(known.error().code)) return 1;
@@ -367,7 +367,7 @@ Result<std::uint64_t> RecordStore::record_size(const RecordRef& record) const {
   const std::uint64_t size = (*known)->extent(record.index).size;
   if (!is_readable || (*known)->failure(record.index) != nullptr) return at_least_one(size);
   if (size > 0 || !wants_parts(record.chunk)) return size;
-  // What a layout takes for empty may be what can't be read: nobody would read it, and so never know.
+  // A record that is empty by its layout may be unreadable, which no read would show, because the kernel sends none.
   const auto decoded = chunk(record.chunk);
   if (!decoded && !is_permanent(decoded.error().code)) return decoded.error();
   const bool is_empty = decoded && (*decoded)->layout().failure(record.index) == nullptr;
@@ -399,7 +399,7 @@ Scanner RecordStore::scanner(ScanDetail detail, const std::optional<IndexedChunk
 Result<std::shared_ptr<const Chunk>> RecordStore::decode_ahead(const ChunkInfo& info) const {
   ASSIGN_OR_RETURN(auto decoded, decode(info));
   TRY(check_counts(info, decoded->layout()));
-  // A chunk may leave to the first read what it can. Where that fails, each record says so that can't be read.
+  // A chunk may postpone work to its first read. If that fails, each unreadable record reports it later.
   if (!wants_parts(info)) {
     static_cast<void>(read_payload(*decoded, 0, decoded->payload_size()).has_value());
   }
@@ -434,7 +434,7 @@ void RecordStore::for_each_following(const RecordRef& record,
 }
 
 Result<Parts> RecordStore::parts(const RecordRef& record) const {
-  // The format knows the record alone, not where it stands.
+  // The format does not know the record's position.
   const auto fail = [&](Code code, std::string_view why) {
     Error failure{.code = code,
                   .position = record.chunk.begin,

@@ -1,9 +1,15 @@
-// RecordStore: one open container with its catalog, its share of the caches, and read-ahead. All that
-// the mount and the command line see of a file.
+// One open container, with its catalog, its part of the caches, and read-ahead.
 //
-// All functions may be called from any thread. A function with a WaitTicket can answer kPending: what is asked
-// for lies behind the catalog. Then `ticket` says what to wait for (Catalog::wait), and the same call is
-// made again.
+// All functions may be called from any thread. One that returns a Result works on the calling thread: it may read and
+// decode as far as the RequestContext permits. It may block until another thread has made the same value, or until
+// DecodeBudget has room. It fails with kPending if a permission is missing, and with kInterrupted if the request was
+// cancelled (EINTR in the mount).
+//
+// "kPending" in a comment below means: the scan has not reached the answer. Then the caller waits for `ticket`
+// (Waitable::wait), and repeats the call.
+//
+// Callers share ownership of chunks, layouts and slices. These stay valid when the cache drops them. Services bounds
+// the caches of chunks and layouts; Catalog::Bounds and KeyIndex::Bounds bound what a container keeps besides.
 #pragma once
 
 #include <atomic>
@@ -37,62 +43,62 @@ namespace recordfs {
 struct DecodeBudgets {
   DecodeBudgets(std::uint64_t bytes, std::function<void()> on_slow) : small(bytes), slow(bytes, std::move(on_slow)) {}
 
-  DecodeBudget small;  // of chunks that are large and not slow: what is slow must not hold them up
-  DecodeBudget slow;   // of the others; a cached value that passes the cache's capacity makes room
+  DecodeBudget small;  // for large chunks whose decoding is not slow, so that slow ones do not delay them
+  DecodeBudget slow;   // for all others; a new share drops cached values that exceed the cache's capacity
 };
 
-// What the containers of one process share.
+// Shared by all containers of a process. Bounds the caches: `cache_bytes` are split 7:1 between chunks and layouts.
 struct Services {
   explicit Services(std::uint64_t cache_bytes, unsigned threads, Log log_lines)
       : chunks(cache_bytes - cache_bytes / 8), layouts(cache_bytes / 8), executor(threads), log(std::move(log_lines)) {}
 
-  // The budgets of what is read from a filesystem, as Source::filesystem() has it. Where one hangs, the chunk that is
-  // read there keeps its share, and no other filesystem waits for it. Any thread.
+  // Returns the budgets for a filesystem, as in Source::filesystem(). Each budget is as large as both caches together.
+  // If one filesystem hangs, its shares do not delay the others. Any thread.
   DecodeBudgets& budgets_of(std::uint64_t filesystem);
 
   SharedCache<Chunk> chunks;
   SharedCache<Layout> layouts;
   std::mutex budgets_mutex;  // guards the next
   std::map<std::uint64_t, DecodeBudgets> budgets;
-  Executor executor;  // behind the caches: its tasks use them
+  Executor executor;  // declared after the caches, which its tasks use
   Log log;
-  std::optional<IndexLocation> index;           // where catalogs are saved; nowhere without it
+  std::optional<IndexLocation> index;           // where to save indexes; nullopt: nowhere
   KeyIndex::Bounds keys;                        // of each container
-  std::atomic<std::uint64_t> decoded_bytes{0};  // so far; of a chunk that is decoded by parts, all of it
-  bool reads_whole_files = false;               // a scan reads the bytes between headers too, in large pieces
-  unsigned address_bits = 58;  // of a record's address; fewer where several containers share one space of numbers
+  std::atomic<std::uint64_t> decoded_bytes{0};  // of all decoded chunks; of a chunk read on demand, its full size
+  bool reads_whole_files = false;               // scans read the bytes between headers too, in large pieces
+  unsigned address_bits = 58;                   // of a record's address; fewer if containers share one number space
 };
 
-// A record's address: its chunk and its place in it. Unlike the ordinal it does not depend on damage elsewhere.
+// The place of a record. Unlike an ordinal, it does not depend on damage elsewhere.
 struct RecordRef {
   ChunkInfo chunk;
   std::uint64_t index = 0;
 };
 
-// "bytes 10 to 20: damage: checksum mismatch; 3 records lost".
+// Returns "bytes 10 to 20: damage: checksum mismatch; 3 records lost".
 std::string damage_line(const DamagedRegion& region);
 
-// How the records of a stream follow each other.
+// How the records of a stream are joined.
 enum class Stream : std::uint8_t {
-  kConcat,  // one directly behind the other
-  kLines,   // a newline behind each
+  kConcat,  // directly
+  kLines,   // with a newline after each
 };
 
 class RecordStore;
 
-// How a store sees its file.
+// How a store treats its file.
 struct FollowOptions {
-  // The file is being written: what is unfinished at its end is neither shown nor damage, and addresses have room for
-  // what will be added.
+  // The file is still being written: its unfinished end is neither shown nor reported as damage, and addresses leave
+  // room for growth.
   bool is_followed = false;
-  // The store of the same file when it was shorter: the new one has the same addresses, and takes over what the other
-  // has found and said in the log. It need not outlive the constructor.
+  // The store of the same file when it was shorter. The new one uses the same addresses, and takes over its results and
+  // what it has logged. Need not outlive the constructor.
   const RecordStore* shorter = nullptr;
 };
 
 class RecordStore {
  public:
-  // `name` is the file's name as log lines and errors show it. `services` has to outlive the store.
+  // `name` is the file's name in log lines and errors. `services` must outlive the store.
   RecordStore(std::string name, std::shared_ptr<const Source> source, std::unique_ptr<const Container> container,
               Services& services, Catalog::Bounds bounds = {}, FollowOptions follow = {});
   ~RecordStore();
@@ -101,126 +107,130 @@ class RecordStore {
   const Container& container() const { return *container_; }
   const Source& source() const { return *source_; }
 
-  // The first chunk that holds records, or nullopt where the first steps of the scan show none. Reads a few
-  // headers, never the whole file.
+  // Returns the first chunk with records; nullopt if the first few steps of the scan find none. Never reads the whole
+  // file.
   Result<std::optional<ChunkInfo>> first_record_chunk() const;
 
-  // The chunk that begins at `begin`, or that covers byte `at`. kNotFound, kPending.
+  // Return the chunk that begins at `begin`, and the chunk that covers byte `at`. kNotFound, kPending.
   Result<ChunkInfo> chunk_at(Position begin, WaitTicket& ticket) const;
   Result<ChunkInfo> chunk_covering(Position at, WaitTicket& ticket) const;
-  // The chunk of a number in the order of the scan; the chunk that holds an ordinal. kNotFound, kPending.
+  // Return the chunk with this number in scan order, and the chunk that holds this ordinal. kNotFound, kPending.
   Result<IndexedChunk> chunk_by_number(std::uint64_t number, WaitTicket& ticket) const;
   Result<IndexedChunk> chunk_by_ordinal(std::uint64_t ordinal, WaitTicket& ticket) const;
-  // Where a chunk of this container stands in the order of the scan. kPending. Where that is not the file's order, it
-  // takes as long as to look at every chunk before it.
+  // Returns a chunk's place in scan order. If that is not file order, searches all chunks before it. kPending.
   Result<IndexedChunk> place_of(const ChunkInfo& chunk, WaitTicket& ticket) const;
 
-  // A number for a record that no other record of the container has, below address_limit(), growing along the
-  // file; and the record that has it. kLimit: the index is too large for a container of this size. kNotFound
-  // where the number lies in no chunk (the index itself is not checked), kPending.
+  // Return a number that is unique to a record, below address_limit(), and ascending along the file; and the record
+  // with that number. address() fails with kLimit if the index is too large for a container of this size. record_at()
+  // fails with kNotFound if no chunk covers the address (it does not check the index), and kPending.
   Result<std::uint64_t> address(const ChunkInfo& chunk, std::uint64_t index) const;
   Result<RecordRef> record_at(std::uint64_t address, WaitTicket& ticket) const;
   std::uint64_t address_limit() const {
     return is_followed_ ? std::uint64_t{1} << services_.address_bits : source_->size() << index_bits_;
   }
-  // Whether addresses of a file of that size have so many bits as those of this one. REQUIRES: the file is followed.
+  // Returns whether a file of `size` bytes can keep the addresses of this one. REQUIRES: the file is followed.
   bool has_room_for(std::uint64_t size) const { return size <= address_limit() >> index_bits_; }
 
-  // How many records the catalog has found so far, and whether that is all of them.
+  // Returns what the scan has counted so far.
   Catalog::ScanState state() const { return catalog_.state(); }
-  // Whether a scan of the file is under way.
+  // Returns whether a scan is running.
   bool is_scanning() const;
-  // kPending until the scans that FollowOptions::shorter had been through are over here too.
+  // Succeeds once the scans that were complete in FollowOptions::shorter are complete here. kPending until then.
   Result<void> catch_up(WaitTicket& ticket) const;
-  // The sums over the whole container, with every decoded size known. kPending.
+  // Returns the sums over the whole container, including all decoded sizes. kPending.
   Result<PrefixSums> size_totals(WaitTicket& ticket) const;
-  // The number of chunks and records over the whole container; cheaper than size_totals(). kPending.
+  // Like size_totals(), but without decoded sizes, and cheaper. kPending.
   Result<PrefixSums> record_totals(WaitTicket& ticket) const;
   Result<std::shared_ptr<const std::vector<DamageRow>>> damage(WaitTicket& ticket) const;
 
-  // The number of records in a chunk. Costs a decode only where the format says nothing of it.
+  // Returns the number of records in a chunk. Makes its layout only if the header does not tell.
   Result<std::uint64_t> records_in(const ChunkInfo& chunk) const;
-  // Where the records of a chunk stand. Fails as Container::layout does, with a log line.
+  // Returns the positions of a chunk's records, from a cache if possible. Fails like Container::layout(), and with
+  // kChanged if the chunk no longer matches `info`. Logs failures.
   Result<std::shared_ptr<const Layout>> layout(const ChunkInfo& info) const;
-  // The chunk itself, from the cache or decoded now. Fails as Container::decode does, with a log line.
+  // Returns the chunk, from the cache or decoded now on the calling thread. Concurrent calls share one decoding. Fails
+  // like Container::decode(), and with kChanged if the chunk no longer matches `info`. Logs failures.
   Result<std::shared_ptr<const Chunk>> chunk(const ChunkInfo& info) const;
 
-  // The size of a record in bytes: exact where it can be read, otherwise the declared size or 1, and then a
-  // read of it fails. Fails only for passing reasons (kIo, kChanged, kOutOfMemory), and with kNotFound.
+  // Returns the size of a record in bytes: exact if it is readable, otherwise the declared size or 1. Fails only for
+  // reasons that may pass (as kIo, kChanged, kOutOfMemory), and with kNotFound.
   Result<std::uint64_t> record_size(const RecordRef& record) const;
-  // Up to `length` bytes of a record from `offset`: fewer only at its end. Fails as decode does.
+  // Returns up to `length` bytes of a record from `offset`, fewer only at its end. Fails like chunk(), and with
+  // kNotFound.
   Result<Slice> read_record(const RecordRef& record, std::uint64_t offset, std::uint64_t length) const;
 
-  // A scan over the container, from its beginning or from a chunk on, that takes its turns with the other threads. One
-  // thread at a time; the store has to outlive it.
+  // Returns a scan from the beginning or from a chunk on, which the caller runs on its own thread. It makes layouts
+  // within the DecodeBudget. The store must outlive it.
   Scanner scanner(ScanDetail detail, const std::optional<IndexedChunk>& from = {}) const;
 
-  // The chunk, decoded now and kept by nobody else: for who sees each chunk once. One that is too large to hold reads
-  // and decodes what it is asked for. Fails as chunk() does.
+  // Decodes a chunk without caching it, for callers that read each chunk once. A chunk that is too large for memory is
+  // read on demand, if its format supports that. Fails like chunk(). Logs failures.
   Result<std::shared_ptr<const Chunk>> decode_uncached(const ChunkInfo& info) const;
-  // The same without a log line, for who works ahead of what is wanted and calls report() when it comes to it.
+  // Like decode_uncached(), without logging. For callers that decode ahead, and call report() later.
   Result<std::shared_ptr<const Chunk>> decode_ahead(const ChunkInfo& info) const;
-  // Up to `length` bytes of a record of a decoded chunk, as read_record() gives them. REQUIRES: the chunk has it.
+  // Returns up to `length` bytes of a record of a decoded chunk, like the other read_record(). REQUIRES: the chunk has
+  // the record.
   Result<Slice> read_record(const Chunk& chunk, std::uint64_t index, std::uint64_t offset, std::uint64_t length) const;
-  // Exactly `length` bytes of a decoded chunk's payload, without a log line. Fails as Chunk::read does.
+  // Returns exactly `length` bytes of a decoded chunk's payload. Fails like Chunk::read(). Does not log.
   Result<Slice> read_payload(const Chunk& chunk, std::uint64_t offset, std::uint64_t length) const;
 
-  // Hands out the records behind one, in the container's order, without those that can't be read, until `take` has
-  // had enough. Ends where a chunk can't be decoded now or is too large to hold.
+  // Passes the readable records after `record` to `take`, in the container's order, until it returns false. Stops at a
+  // chunk that cannot be decoded now, or is too large for memory.
   void for_each_following(const RecordRef& record, const std::function<bool(const RecordRef&, Bytes)>& take) const;
 
-  // The parts of a record, told anew at each call. Fails as read_record() and Container::parts do, with a log line.
+  // Returns the parts of a record. Not cached. Fails like read_record() and Container::parts(). Logs failures.
   // REQUIRES: container().has_parts().
   Result<Parts> parts(const RecordRef& record) const;
 
-  // The last values of keys; null where the container has none.
+  // Returns the last values of keys; null if the container has no keys.
   KeyIndex* keys() const { return keys_.get(); }
-  // Up to `length` bytes of a key's value: fewer only at its end. Where the container does not tell it, kUnsupported;
-  // fails like read_record(), and with kChanged where the record is not what it was. kPending.
+  // Returns up to `length` bytes of a key's value, fewer only at its end. Fails with kUnsupported if the container does
+  // not contain the value, and with kDamage if two keys have its number. Fails with kChanged if the record has changed,
+  // and like read_record(). kPending.
   Result<Slice> read_value(const FoundKey& key, std::uint64_t offset, std::uint64_t length, WaitTicket& ticket) const;
 
-  // The payload of a chunk, as record_size() and read_record() do it.
+  // Like record_size() and read_record(), for the payload of a chunk.
   Result<std::uint64_t> payload_size(const ChunkInfo& info) const;
   Result<Slice> read_payload(const ChunkInfo& info, std::uint64_t offset, std::uint64_t length) const;
 
-  // The size of a stream in bytes. kPending until the whole file was scanned.
+  // Returns the size of a stream in bytes. kPending until the whole file was scanned for sizes.
   Result<std::uint64_t> stream_size(Stream stream, WaitTicket& ticket) const;
-  // Up to `length` bytes of a stream: fewer only at its end. Where a record in the range can't be read, all of
-  // the read fails.
+  // Returns up to `length` bytes of a stream, fewer only at its end. Fails if any record in the range is unreadable.
+  // kPending.
   Result<Slice> read_stream(Stream stream, std::uint64_t offset, std::uint64_t length, WaitTicket& ticket) const;
 
-  // Up to `length` bytes of the stream that Container::whole_stream() offers: fewer only at its end. A record of
-  // another size than the stream needs fails the read, as one that is not there does. REQUIRES: there is such a stream.
-  // kPending.
+  // Returns up to `length` bytes of Container::whole_stream(), fewer only at its end. The slice must not outlive the
+  // store. Fails with kDamage if a record is missing or has another size than the stream needs. REQUIRES: there is such
+  // a stream. kPending.
   Result<Slice> read_whole_stream(std::uint64_t offset, std::uint64_t length, WaitTicket& ticket) const;
 
-  // The rows of index/chunks.tsv, header line included, as one text of a known size that is never in memory as a whole.
+  // The text of index/chunks.tsv, header line included. Rows are generated on demand. kPending.
   Result<std::uint64_t> rows_size(WaitTicket& ticket) const;
   Result<Slice> read_rows(std::uint64_t offset, std::uint64_t length, WaitTicket& ticket) const;
 
-  // Bytes of the file within [begin, end), from `begin + offset` on.
+  // Returns up to `length` bytes of the file within [begin, end), from `begin + offset` on. Logs failures.
   Result<Slice> read_raw(Position begin, Position end, std::uint64_t offset, std::uint64_t length) const;
-  // The file's bytes of a chunk, as read_raw(). Once the file was seen to have been touched, also fails with kChanged
-  // where the chunk does not pass its checksums.
+  // Like read_raw(), for the bytes of a chunk. If the file was touched since it was opened, verifies the chunk, and
+  // fails with kChanged if its checksums do not match.
   Result<Slice> read_raw(const ChunkInfo& chunk, std::uint64_t offset, std::uint64_t length) const;
 
-  // The container's metadata, for all times. kPending where it changes along the file.
+  // Returns the container's metadata, and caches it. kPending if it changes along the file.
   Result<std::shared_ptr<const std::vector<Attribute>>> attributes(WaitTicket& ticket) const;
 
-  // What is saved of a scan of that detail through this container, for the next time; null where nothing is to be.
+  // Returns the saved index for scans of this detail; null if nothing is saved.
   std::unique_ptr<SavedIndex> saved(ScanDetail detail) const;
 
-  // Says a failure in the log, once for a place in the file, or for each of several `things` there: one that lies in
-  // the bytes, and one that may pass.
+  // Logs a failure, at most once per place in the file; `thing` distinguishes several at one place. Permanent failures
+  // and others count separately. Does not log kPending, kInterrupted, or refused work. After 1024 places, logs no more.
   void report(const Error& error, std::uint64_t thing = 0) const;
-  // The same for a region that a scan found unsound, in the words of damage_line().
+  // Logs a damaged region as damage_line(), likewise.
   void report(const DamagedRegion& region) const;
 
  private:
   struct Reported {
     Position position = 0;
     std::uint64_t thing = 0;
-    bool is_permanent = true;  // of two failures there that differ in this, one says nothing of the other
+    bool is_permanent = true;                           // failures that may pass are logged separately
     auto operator<=>(const Reported&) const = default;  // NOLINT(readability-implicit-bool-conversion): of bools
   };
 
@@ -228,7 +238,7 @@ class RecordStore {
   std::set<Reported> reported() const;
   void report(Severity severity, Reported what, const std::string& text) const;
 
-  // Passes an outcome on; a failure that is no plain "not there" or "not yet" goes to the log.
+  // Returns `outcome`, and logs its failure unless it is kPending or kNotFound.
   template <class T>
   Result<T> reported(Result<T> outcome) const {
     if (!outcome && outcome.error().code != Code::kPending && outcome.error().code != Code::kNotFound) {
@@ -271,20 +281,20 @@ class RecordStore {
   Services& services_;
   DecodeBudgets& budgets_;
   const Catalog::Bounds bounds_;
-  const int index_bits_;  // of an address; 0 where begin + index does
+  const int index_bits_;  // of an address, for the index; 0 if begin + index is unique
   mutable std::atomic<bool> logged_growth_{false};
 
-  mutable std::mutex mutex_;                       // guards what follows up to the catalog
-  mutable std::map<Position, ChunkInfo> located_;  // found through the seek structure
-  mutable std::set<Reported> reported_;            // chunks that the log has named
+  mutable std::mutex mutex_;                       // guards the following up to the catalog
+  mutable std::map<Position, ChunkInfo> located_;  // chunks found by the seek structure; at most kLocatedChunks
+  mutable std::set<Reported> reported_;            // failures that were logged
   mutable std::shared_ptr<const std::vector<Attribute>> attributes_;
-  mutable std::unique_ptr<Catalog> sizes_;  // made when the first catalog does not know them
-  bool knows_counts_ = false;               // of the file when it was shorter
+  mutable std::unique_ptr<Catalog> sizes_;  // created if catalog_ does not know all sizes
+  bool knows_counts_ = false;               // FollowOptions::shorter did
   bool knows_sizes_ = false;
 
   std::unique_ptr<ReadAhead> read_ahead_;
-  mutable Catalog catalog_;               // behind all that its thread uses, which ends before it
-  const std::unique_ptr<KeyIndex> keys_;  // the same; null without keys
+  mutable Catalog catalog_;               // declared after everything that its thread uses
+  const std::unique_ptr<KeyIndex> keys_;  // likewise; null without keys
 };
 
 }  // namespace recordfs

@@ -1,4 +1,4 @@
-// What RecordStore makes longer texts of: payloads, streams, rows, and the file's own bytes.
+// RecordStore: payloads, streams, rows, and the file's own bytes.
 #include <algorithm>
 #include <cstring>
 #include <utility>
@@ -8,12 +8,12 @@
 namespace recordfs {
 namespace {
 
-// Where record `index` begins in the chunk's lines: each record before it has a newline.
+// Returns where record `index` begins in the chunk's lines. A newline follows each record.
 std::uint64_t line_begin(const Layout& layout, std::uint64_t index) {
   return layout.extent(index).begin - layout.first_begin() + index;
 }
 
-// The record in whose line `offset` falls. REQUIRES: it falls into one.
+// Returns the record whose line contains `offset`. REQUIRES: there is one.
 std::uint64_t line_at(const Layout& layout, std::uint64_t offset) {
   std::uint64_t low = 0;
   std::uint64_t high = layout.records();
@@ -113,7 +113,7 @@ Result<Slice> RecordStore::read_stream(Stream stream, std::uint64_t offset, std:
   }
 }
 
-// As much of a range as the prefix or one record has.
+// Returns the part of a range that is in the prefix or in one record.
 Result<Slice> RecordStore::part_of_whole(const WholeStream& stream, std::uint64_t offset, std::uint64_t length,
                                          WaitTicket& ticket) const {
   if (offset < stream.prefix.size()) {
@@ -191,7 +191,7 @@ Result<Slice> RecordStore::read_raw(const ChunkInfo& chunk, std::uint64_t offset
   auto slice = read_raw(chunk.begin, chunk.end, offset, length);
   const std::uint64_t generation = source_->generation();
   if (!slice || generation == 0) return slice;
-  // A file that was touched and has kept its ends may have other bytes between them.
+  // A touched file whose ends are unchanged may have changed in between.
   if (auto sound = container_->verify(chunk); !sound) {
     if (!is_permanent(sound.error().code)) return std::move(sound).error();
     const Error changed{Code::kChanged, chunk.begin, "the file was touched, and this chunk is not sound"};

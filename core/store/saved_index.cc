@@ -20,14 +20,14 @@ namespace {
 
 constexpr std::uint64_t kEndBytes = 4096;
 constexpr std::uint64_t kLargestIndex = 64u << 20;
-// Within so much of a file's last change another one may leave the same time stamp.
+// A change within this time after the last one may leave the same time stamp.
 constexpr std::chrono::milliseconds kFineStamp{15};
-constexpr std::chrono::seconds kCoarseStamp{2};  // of file systems that do not count fractions of a second
+constexpr std::chrono::seconds kCoarseStamp{2};  // of filesystems without fractions of a second
 
-// Ours, and nobody else may write to it.
+// Returns whether the user owns the file, and no other user may write to it.
 bool is_ours(const struct stat& st) { return st.st_uid == ::geteuid() && (st.st_mode & (S_IWGRP | S_IWOTH)) == 0; }
 
-// Closed when there is no directory of ours.
+// Returns a closed descriptor if the directory is missing or fails is_ours().
 Descriptor open_directory(const std::string& path) {
   Descriptor directory(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
   struct stat st {};
@@ -73,7 +73,7 @@ std::optional<std::uint64_t> hash_of(const Source& source, Position begin, std::
   return highway_hash(bytes->view());
 }
 
-// The hashes of the first bytes of a file and of the last ones before `size`.
+// Hashes the first bytes of a file, and the last ones before `size`.
 bool hash_ends(const Source& source, std::uint64_t size, IndexKey& key) {
   const std::uint64_t length = std::min(size, kEndBytes);
   const auto first = hash_of(source, 0, length);
@@ -112,7 +112,7 @@ SavedIndex::SavedIndex(IndexLocation location, const Source& source, std::string
   key_.maker = highway_hash(as_bytes(fmt::format("{}\n{}", way, location_.program)));
 }
 
-// A file has one for each way of scanning through it. What is later found for it replaces what was found before.
+// There is one file per inode and way of scanning, so that newer results replace older ones.
 std::string SavedIndex::file_name() const { return fmt::format("{:x}-{:x}-{:016x}", key_.device, key_.inode, way_); }
 
 std::optional<SavedIndex::Loaded> SavedIndex::read() {
@@ -131,13 +131,13 @@ std::optional<SavedIndex::Loaded> SavedIndex::read() {
   const bool has_grown = saved->key.size < key_.size;
   IndexKey now = key_;
   if (has_grown) {
-    // Appending changes these and nothing else.
+    // Appending changes only these.
     now.size = saved->key.size;
     now.mtime_seconds = saved->key.mtime_seconds;
     now.mtime_nanoseconds = saved->key.mtime_nanoseconds;
   }
   if (!hash_ends(source_, now.size, now) || saved->key != now) return std::nullopt;
-  // Written to since it was opened: the time stamp is older than the bytes. What was appended changes none of them.
+  // If the file was written to since it was opened, its time stamp is too old. Appended data is harmless.
   if (source_.generation() != 0 && !source_.has_grown()) return std::nullopt;
   log_(Severity::kDetail, fmt::format("found the saved index {}/{}", location_.directory, file_name()));
   return Loaded{std::move(saved->snapshot), has_grown};
@@ -156,14 +156,13 @@ void SavedIndex::write(const CatalogSnapshot& snapshot, std::chrono::steady_cloc
   }
 }
 
-// Why it could not be written, or nothing. A file that a crash leaves half written does not fit its checksum, so
-// nothing has to wait for the disk.
+// Returns why it failed; nullopt on success. No fsync(): a file that a crash truncates fails its checksum.
 std::optional<std::string> SavedIndex::try_write(const std::string& bytes) const {
   make_directory(location_);
   const Descriptor directory = open_directory(location_.directory);
   if (!directory) return reason("cannot open the folder, or it is not ours alone");
   const std::string name = file_name();
-  // One file may be mounted several times, also by one process.
+  // A file may be mounted several times, even by one process.
   static std::atomic<unsigned> count{0};
   const std::string unfinished = fmt::format("{}.{}.{}", name, ::getpid(), count.fetch_add(1));
   ::unlinkat(directory.number(), unfinished.c_str(), 0);

@@ -1,7 +1,7 @@
-// SavedIndex: what a scan of a large file has found, kept in a file for the next time.
+// Stores the result of a scan in a file for the next mount.
 //
-// A convenience and never more: what can't be read, is not ours, or does not fit is as if it were not there, and
-// what can't be written is one remark in the log.
+// Only an optimization: an index that is unreadable, not owned by the user, or does not match is ignored. A failed
+// write is one line in the log.
 #pragma once
 
 #include <chrono>
@@ -17,40 +17,40 @@
 
 namespace recordfs {
 
-// Where saved indexes are, and from when on one is worth it.
+// Where indexes are saved, and which scans.
 struct IndexLocation {
-  std::string directory;  // absolute; made when something is saved
-  std::string settings;   // that decide how a file is scanned; there may be an index for each
+  std::string directory;  // absolute; created on the first write
+  std::string settings;   // hashed into the name: options that affect a scan
   std::chrono::milliseconds least_scan_time{200};
-  std::string program{};  // that scans: an index that another one has made is replaced
+  std::string program{};  // identifies the scanning program; another one's index is replaced
 };
 
-// Makes the directory, and the one above it, where they are not there and may be made. Any thread.
+// Creates the directory and its parent if they are missing. Ignores failures. Any thread.
 void make_directory(const IndexLocation& location);
 
-// One catalog's. One thread reads and writes.
+// The saved index of one catalog. Not thread-safe, except for remove().
 class SavedIndex {
  public:
-  // `source` has to outlive the object. `format` is the container's.
+  // `source` must outlive this. `format` is the container's.
   SavedIndex(IndexLocation location, const Source& source, std::string_view format, ScanDetail detail,
              IndexBounds bounds, Log log);
 
   struct Loaded {
     CatalogSnapshot snapshot;
-    bool has_grown = false;  // it is one of the file's beginning, up to an earlier end
+    bool has_grown = false;  // the snapshot is of the file before something was appended
   };
-  // What was saved of this file, or of the file before something was appended to it. To be called when a scan begins,
-  // also by who is not interested: a file that was written at that very moment is not saved.
+  // Returns what was saved of this file, or of the file before it grew; nullopt if there is none. Must be called when a
+  // scan begins, or else write() does nothing: a file that is modified at that time must not be saved.
   std::optional<Loaded> read();
 
-  // Saves what a scan has found that took so long. Does nothing where it is not worth it, or read() could not tell
-  // which file it is.
+  // Saves the snapshot of a scan that took `scanned`. Does nothing if the scan was short, or read() could not identify
+  // the file's state.
   void write(const CatalogSnapshot& snapshot, std::chrono::steady_clock::duration scanned);
 
-  // The file that read() looks into and write() replaces. REQUIRES: read() was called.
+  // Returns the path that read() reads and write() replaces. REQUIRES: read() was called.
   std::string path() const { return location_.directory + "/" + file_name(); }
 
-  // Takes away what turned out to be wrong. Any thread, once read() has returned.
+  // Removes an index that is wrong. Any thread, after read() has returned.
   void remove() const;
 
  private:
@@ -61,9 +61,9 @@ class SavedIndex {
   const Source& source_;
   const IndexBounds bounds_;
   const Log log_;
-  std::uint64_t way_ = 0;    // of scanning through the file: settings, format, detail
-  IndexKey key_;             // but for the hashes: the ends of the file are read when there is something to compare
-  bool is_settled_ = false;  // key_ is set, and a later change to the file changes it
+  std::uint64_t way_ = 0;    // hash of settings, format, detail
+  IndexKey key_;             // without the hashes, which are computed when needed
+  bool is_settled_ = false;  // key_ is set, and any later change to the file changes it
 };
 
 }  // namespace recordfs

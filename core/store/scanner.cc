@@ -25,7 +25,7 @@ DamagedRegion region_of(Position begin, Position end, const Error& why) {
           .reason = why.detail};
 }
 
-// The regions of a step, and what they leave of a chunk that can't be read: no byte is told of twice.
+// Adds regions for the bytes of an unreadable chunk that `told` does not cover. No byte is reported twice.
 std::vector<DamagedRegion> with_all_of(const ChunkInfo& chunk, const Error& why, std::vector<DamagedRegion> told) {
   std::vector<DamagedRegion> all;
   Position at = chunk.begin;
@@ -85,12 +85,12 @@ Result<void> Scanner::step() {
   try {
     return take_step();
   } catch (const std::bad_alloc&) {
-    // A scan goes on in threads of its own, where nobody else would catch what the standard library throws.
+    // Scans run in threads that do not catch exceptions.
     return Error{Code::kOutOfMemory, next_->position, "no memory"};
   }
 }
 
-// As measure(). A chunk of which something was measured before costs no layout.
+// Like measure(), but uses cached sizes.
 Result<std::optional<Error>> Scanner::measure_or_recall(ChunkInfo& chunk) {
   measured_ = {};
   if (says_enough(chunk, detail_)) return std::optional<Error>{};

@@ -1,5 +1,5 @@
-// One pass over a container from a place on: steps through scan(), keeps the sums, and sees to it that
-// the scan moves and ends.
+// One scan over a container from a given place: calls Container::scan() step by step, keeps the sums, and ends after a
+// bounded number of steps.
 #pragma once
 
 #include <cstdint>
@@ -13,60 +13,58 @@
 
 namespace recordfs {
 
-// What a scan has to know of a chunk before it goes on.
+// What a scan must know of each chunk.
 enum class ScanDetail : std::uint8_t {
-  kHeaders,  // what its header says
-  kCounts,   // how many records
-  kSizes,    // and how many bytes they have together
+  kHeaders,  // only its header
+  kCounts,   // its number of records
+  kSizes,    // its number of records and their total size
 };
 
-// Makes the layout of a chunk; fails as Container::layout does. Whoever scans for others may hold it back until there
-// is memory for it.
+// Makes the layout of a chunk. May block until there is memory for it. Fails like Container::layout().
 using MakeLayout = std::function<Result<Layout>(const ChunkInfo&)>;
 
-// Fills in what a chunk's header leaves open and `detail` asks for, from its layout. Returns why its number of records
-// stays unknown, or nothing; a chunk of which it stays unknown counts as empty. Fails as Container::layout does when
-// another try may end otherwise.
+// Fills in what `detail` needs and the header of `chunk` does not tell, from the layout. If the number of records stays
+// unknown, returns why, and counts the chunk as empty; otherwise returns nullopt. Fails like Container::layout() if a
+// retry may succeed.
 Result<std::optional<Error>> measure(const MakeLayout& make_layout, ScanDetail detail, ChunkInfo& chunk);
 
-// What a layout has told of a chunk whose header says too little, so that nobody has to make the layout again.
+// Sizes that were measured by a layout, to avoid making the layout again.
 struct CachedSizes {
   static constexpr std::uint32_t kNothing = std::numeric_limits<std::uint32_t>::max();
 
-  std::uint32_t records = kNothing;  // kNothing: nothing was measured of this chunk
-  std::uint32_t size = kNothing;     // of all records, in bytes; kNothing: it stays unknown
+  std::uint32_t records = kNothing;  // kNothing: this chunk was not measured
+  std::uint32_t size = kNothing;     // of all records, in bytes; kNothing: unknown
   bool operator==(const CachedSizes&) const = default;
 };
 
-// A region that the scan found unsound, with the ordinal of the first record behind it.
+// A damaged region, with the ordinal of the first record after it.
 struct DamageRow {
   DamagedRegion region;
   std::uint64_t first_ordinal = 0;
 };
 
-// Not thread-safe: one scan, one thread.
+// Runs on the thread that calls step(). Not thread-safe.
 class Scanner {
  public:
-  // From the beginning, or from a place that an earlier scan over the same container reached.
-  // Without `make_layout` the container makes layouts at once.
+  // Scans from the beginning. Without `make_layout`, calls Container::layout().
   Scanner(const Container& container, Position container_size, ScanDetail detail, MakeLayout make_layout = {});
-  // `cached_sizes` is what an earlier scan has measured of the next chunks, in their order: it is believed.
+  // Scans from a place that an earlier scan of the container reached, with the sums there. `cached_sizes` are trusted
+  // sizes of the next chunks, in order.
   Scanner(const Container& container, Position container_size, ScanDetail detail, ChunkKey from, PrefixSums before,
           std::vector<CachedSizes> cached_sizes = {}, MakeLayout make_layout = {});
 
-  // Takes one step. What it found is in chunk() and damage() until the next. Fails as Container::scan and measure()
-  // do, and with kOutOfMemory; the scan has not moved then and may be tried again. REQUIRES: !at_end().
+  // Takes one step, whose results are in chunk() and damage() until the next. Here the damage of a Step becomes rows;
+  // so does a chunk whose records cannot be counted. Fails like Container::scan() and measure(), and with kOutOfMemory;
+  // then the same step can be retried. REQUIRES: !at_end().
   Result<void> step();
 
   const std::optional<IndexedChunk>& chunk() const { return chunk_; }
-  // What this scan had to measure of chunk(); CachedSizes() where its header says enough, or has numbers that are too
-  // large.
+  // Returns what this scan measured of chunk(); CachedSizes() if nothing was, or the numbers are too large.
   const CachedSizes& measured() const { return measured_; }
   const std::vector<DamageRow>& damage() const { return damage_; }
   bool at_end() const { return !next_.has_value(); }
-  // Where the next step goes on. REQUIRES: !at_end().
+  // Returns where the next step begins. REQUIRES: !at_end().
   ChunkKey next() const { return *next_; }
-  // The sums over all that was found so far.
   const PrefixSums& totals() const { return totals_; }
 
  private:
@@ -78,7 +76,7 @@ class Scanner {
   const MakeLayout make_layout_;
   std::uint64_t steps_left_;
   const std::vector<CachedSizes> cached_sizes_;
-  const std::uint64_t cached_from_;  // number of the chunk that `cached_sizes_` begins with
+  const std::uint64_t cached_from_;  // number of the first chunk in cached_sizes_
   std::optional<ChunkKey> next_;
   PrefixSums totals_;
   std::optional<IndexedChunk> chunk_;

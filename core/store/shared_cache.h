@@ -1,9 +1,7 @@
-// SharedCache: immutable values that are dear to make, bounded in bytes, each made by one thread only.
+// A byte-bounded LRU cache of immutable values with single-flight creation.
 //
-// Whoever asks for a value that another thread is making waits for it. A value in use is never freed:
-// callers hold a shared_ptr, and the bound is kept by forgetting the values used longest ago. Failures
-// that come from the bytes themselves (damage, a missing codec, a limit) are remembered like values. A thread does
-// not wait for one that may do what it may not (see RequestContext).
+// Callers share ownership of values, so a value in use is never freed. The cache drops the least recently used values
+// to keep its bound. Permanent failures (is_permanent()) are cached like values. Thread-safe.
 #pragma once
 
 #include <condition_variable>
@@ -25,7 +23,7 @@
 
 namespace recordfs {
 
-// A chunk of one of the open containers.
+// Identifies a chunk of an open container.
 struct CacheKey {
   std::uint64_t container = 0;
   Position begin = 0;
@@ -47,50 +45,49 @@ class SharedCache {
   struct Statistics {
     std::uint64_t hits = 0;
     std::uint64_t misses = 0;
-    std::uint64_t bytes = 0;  // held by the cache now
+    std::uint64_t bytes = 0;  // of cached values
   };
 
-  // Any number of containers may share one cache. `capacity` in bytes, as Value::memory() counts them;
-  // one value alone may pass it.
+  // `capacity` is in bytes, as counted by Value::memory(). A single value may exceed it. Several containers may share a
+  // cache.
   explicit SharedCache(std::uint64_t capacity) : capacity_(capacity) {}
   SharedCache(const SharedCache&) = delete;
   SharedCache& operator=(const SharedCache&) = delete;
 
   std::uint64_t capacity() const { return capacity_; }
 
-  // The value of `key`, made by `make` when it is not there. Fails as `make` does, and as RequestContext::permit(). Any
-  // thread.
+  // Returns the cached value of `key`, or calls `make` on this thread. If another thread makes the value, blocks until
+  // it has. Fails like `make`, with kInterrupted if the request is cancelled, and with kPending if the other thread may
+  // do work that this one may not.
   Result<Pointer> get(const CacheKey& key, const Make& make);
 
-  // The value if it is there or failed before; does not wait and makes nothing. Any thread.
+  // Returns the value or failure if it is cached. Does not block.
   std::optional<Result<Pointer>> peek(const CacheKey& key);
 
-  // Whether the value is there or being made. Any thread.
+  // Returns whether the value is cached or being made.
   bool contains(const CacheKey& key) const;
 
-  // Forgets a value that is there. Any thread.
   void forget(const CacheKey& key);
 
-  // Forgets even the last value, if it alone passes the capacity. Any thread.
+  // Drops values until the capacity is kept, even a single value that exceeds it.
   void forget_excess();
 
-  // Forgets all of a container. Any thread.
   void forget(std::uint64_t container);
 
   Statistics statistics() const;
 
  private:
-  // What those who wait for a value that is being made look at.
+  // The state of a value that is being made, for the threads that wait for it.
   struct Making {
-    const RequestContext::Work work;  // what the thread may do that makes it
+    const RequestContext::Work work;  // permission of the thread that makes it
     bool is_over = false;
-    RequestContext::Work refused = RequestContext::Work::kNonBlocking;  // what it was refused, if it failed for that
+    RequestContext::Work refused = RequestContext::Work::kNonBlocking;  // the permission that it lacked, if it failed
   };
   struct Entry {
     CacheKey key;
-    std::optional<Result<Pointer>> outcome;  // empty while it is being made
+    std::optional<Result<Pointer>> outcome;  // nullopt: being made
     std::uint64_t cost = 0;
-    std::shared_ptr<Making> making{};  // null once it is over
+    std::shared_ptr<Making> making{};  // null: made
   };
   using Entries = std::list<Entry>;  // most recently used first
 
@@ -99,7 +96,7 @@ class SharedCache {
   static bool keep(Entry& entry, const Result<Pointer>& outcome);
   void finish(typename Entries::iterator entry, const Result<Pointer>& outcome, Entries& dropped);
   void shrink(bool keeps_first, Entries& dropped);
-  // What is dropped is to be destroyed without the lock: to give back much memory takes long.
+  // Moves an entry to `dropped`, which the caller destroys without the lock, because freeing memory is slow.
   void drop(typename Entries::iterator entry, Entries& dropped);
 
   static constexpr std::uint64_t kEntryCost = 200;
@@ -135,10 +132,10 @@ auto SharedCache<Value>::get(const CacheKey& key, const Make& make) -> Result<Po
   try {
     outcome = make();
   } catch (const std::bad_alloc&) {
-    // Memory of the standard library's making: the same failure as Buffer::allocate reports.
+    // Reported like a failure of Buffer::allocate().
   } catch (...) {
     lock.lock();
-    finish(entry, outcome, dropped);  // nobody may wait for it for ever
+    finish(entry, outcome, dropped);  // releases the waiting threads
     throw;
   }
   lock.lock();
@@ -146,7 +143,7 @@ auto SharedCache<Value>::get(const CacheKey& key, const Make& make) -> Result<Po
   return outcome;
 }
 
-// For the thread that makes it now to come to an end.
+// Blocks until the value was made, or fails.
 template <class Value>
 Result<void> SharedCache<Value>::wait_for(const Making& making, std::unique_lock<std::mutex>& lock) {
   TRY(RequestContext::permit(making.work));
@@ -154,7 +151,7 @@ Result<void> SharedCache<Value>::wait_for(const Making& making, std::unique_lock
   return RequestContext::permit(is_over ? making.refused : RequestContext::Work::kAny);
 }
 
-// All of an entry or nothing, and std::bad_alloc.
+// Has no effect if it throws std::bad_alloc.
 template <class Value>
 auto SharedCache<Value>::begin_entry(const CacheKey& key) -> typename Entries::iterator {
   Entries one;
@@ -165,7 +162,7 @@ auto SharedCache<Value>::begin_entry(const CacheKey& key) -> typename Entries::i
   return entries_.begin();
 }
 
-// Whether the outcome is kept. A failure is a text, which may find no memory.
+// Returns whether the outcome was stored. Storing a failure may lack memory.
 template <class Value>
 bool SharedCache<Value>::keep(Entry& entry, const Result<Pointer>& outcome) {
   if (!outcome && !is_permanent(outcome.error().code)) return false;

@@ -1,4 +1,4 @@
-// What a catalog has measured and what it needs to go on: its content without threads and locks.
+// The results of a catalog, without its threads and locks.
 #pragma once
 
 #include <cstdint>
@@ -10,20 +10,20 @@
 
 namespace recordfs {
 
-// A place in the scan from which it can go on, and what stands before.
+// A place from which a scan can continue, with the sums before it.
 struct Anchor {
   ChunkKey key;
   PrefixSums before;
 };
 
-// Of a scan that is over.
+// The results of a complete scan.
 struct CatalogSnapshot {
   std::uint64_t stride = 0;  // chunks from one anchor to the next
   std::vector<Anchor> anchors;
   PrefixSums totals;
   bool sizes_known = true;
   std::vector<DamageRow> damage;
-  std::vector<CachedSizes> cached_sizes;  // of the chunks from the first on
+  std::vector<CachedSizes> cached_sizes;  // of the first chunks
 };
 
 }  // namespace recordfs

@@ -1,4 +1,4 @@
-// What a request may have to wait for: something that goes on in a thread of its own.
+// What a request that got kPending waits for.
 #pragma once
 
 #include <cstdint>
@@ -11,12 +11,12 @@ namespace recordfs {
 
 class Waitable;
 
-// What a caller who was told kPending has to wait for.
+// Set by functions that fail with kPending.
 struct WaitTicket {
   Waitable* waitable = nullptr;
-  SearchKey search_key = SearchKey::kChunks;  // of a catalog
-  std::uint64_t value = 0;                    // of a catalog: reached when the scan has passed it, or is over
-  std::shared_ptr<const void> owner{};        // who waits holds it: the waitable may go when nobody does
+  SearchKey search_key = SearchKey::kChunks;  // for a Catalog
+  std::uint64_t value = 0;                    // Catalog: a value of search_key; KeyIndex: a number of turns
+  std::shared_ptr<const void> owner{};        // keeps the waitable alive; held by the waiter
 };
 
 class Waitable {
@@ -26,11 +26,11 @@ class Waitable {
   Waitable& operator=(const Waitable&) = delete;
   virtual ~Waitable() = default;
 
-  // Calls `resume` once, from a thread of its own, when `ticket` is reached or it can't go on. Returns a wait id for
-  // cancel(), or 0 when the ticket is reached already and `resume` will not be called. `resume` must be short and must
-  // not call it. Any thread.
+  // Calls `resume` once, on another thread, when `ticket` is reached or no progress is possible. Returns an id for
+  // cancel(), or 0 if that is so already; then `resume` is not called. `resume` must be short, and must not call the
+  // waitable. Any thread.
   virtual std::uint64_t wait(const WaitTicket& ticket, std::function<void()> resume) = 0;
-  // Takes a wait back. False: `resume` was called or is being called. Any thread.
+  // Cancels a wait. Returns false if `resume` was called or is running. Any thread.
   virtual bool cancel(std::uint64_t wait_id) = 0;
 };
 
