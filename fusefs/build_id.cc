@@ -23,7 +23,8 @@ std::string hexadecimal(Bytes bytes) {
   return text;
 }
 
-// The build id among a segment's notes, each of which is a header, a name, and a description, padded to `alignment`.
+// Returns the build id in the notes of a segment. Each note is a header, a name, and a description, padded to
+// `alignment`.
 std::string build_id_in(Bytes notes, std::size_t alignment) {
   const auto padded = [&](std::size_t size) { return (size + alignment - 1) / alignment * alignment; };
   const std::string_view owner("GNU\0", 4);
@@ -40,8 +41,7 @@ std::string build_id_in(Bytes notes, std::size_t alignment) {
   return {};
 }
 
-// Called for the program itself first. The table of segments is in memory where one of them says that it is, so that
-// the others are found from there.
+// Called for the program itself first. PT_PHDR gives the address of the segment table, from which the others are found.
 int find_build_id(dl_phdr_info* program, std::size_t, void* found) {
   const std::span segments(program->dlpi_phdr, program->dlpi_phnum);
   const auto table = std::ranges::find(segments, ElfW(Word){PT_PHDR}, &ElfW(Phdr)::p_type);
@@ -56,7 +56,7 @@ int find_build_id(dl_phdr_info* program, std::size_t, void* found) {
     *static_cast<std::string*>(found) = std::move(id);
     break;
   }
-  return 1;  // no shared library's
+  return 1;  // stops before shared libraries
 }
 
 }  // namespace

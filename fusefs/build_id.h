@@ -1,12 +1,12 @@
-// What tells one build of this program from every other.
+// Identifies a build of this program.
 #pragma once
 
 #include <string>
 
 namespace recordfs {
 
-// The linker's hash of the running program, in hexadecimal; empty where it was linked without one. No linking of other
-// code has the same, so nobody has to remember to count it up. Any thread.
+// Returns the linker's build id in hexadecimal, or an empty string if there is none. It differs between builds of
+// different code, so no version has to be incremented. Thread-safe.
 std::string build_id();
 
 }  // namespace recordfs

@@ -20,7 +20,7 @@ std::optional<dev_t> device_of(const fs::path& path) {
   return st.st_dev;
 }
 
-// True for a container, and for what cannot be read.
+// Returns true also if the file cannot be read.
 bool may_be_container(const fs::path& path) {
   const auto file = FileSource::open(path);
   if (!file) return true;
@@ -40,7 +40,7 @@ bool may_count(const fs::directory_entry& entry, dev_t device) {
 
 bool may_have_containers(const std::string& directory, const SearchBounds& bounds) {
   const auto deadline = std::chrono::steady_clock::now() + bounds.time;
-  const fs::path root = directory + "/.";  // the directory itself, also where the name is that of a symbolic link
+  const fs::path root = directory + "/.";  // follows `directory` if it is a symbolic link
   const auto device = device_of(root);
   std::error_code failure;
   fs::recursive_directory_iterator entries(root, failure);

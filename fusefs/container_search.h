@@ -1,4 +1,4 @@
-// A short search for record containers below a directory.
+// Searches a directory briefly for record containers.
 #pragma once
 
 #include <chrono>
@@ -7,15 +7,14 @@
 
 namespace recordfs {
 
-// What a search may cost: a large or slow directory must not delay the mount.
+// Limits of a search: a large or slow directory must not delay the mount.
 struct SearchBounds {
-  std::size_t entries = 256;            // files and directories that are looked at
-  std::chrono::milliseconds time{200};  // after which no further entry is looked at
+  std::size_t entries = 256;            // files and directories to check
+  std::chrono::milliseconds time{200};  // checks no further entry after it
 };
 
-// Returns false only if the search has seen all below `directory` within the bounds, and no file is a container.
-// Returns true if it found one, if a bound ended it, or if something could not be read. Does not follow symbolic links,
-// and does not enter other filesystems.
+// Returns false only if the search saw everything below `directory` and no file is a container. Returns true if it
+// found one, reached a limit, or could not read something. Does not follow symbolic links or enter other filesystems.
 bool may_have_containers(const std::string& directory, const SearchBounds& bounds = {});
 
 }  // namespace recordfs

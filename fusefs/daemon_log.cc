@@ -40,7 +40,7 @@ std::string_view name_of(int priority) {
   }
 }
 
-// Local time with milliseconds and the offset from UTC: "2026-01-31T12:00:00.000+0100".
+// Returns local time with UTC offset: "2026-01-31T12:00:00.000+0100".
 std::string time_stamp() {
   const auto now = std::chrono::system_clock::now();
   const std::time_t seconds = std::chrono::system_clock::to_time_t(now);
@@ -55,13 +55,13 @@ std::string time_stamp() {
   return fmt::format("{}.{:03}{}", date.data(), milliseconds, offset.data());
 }
 
-// One write, so that lines of several programs do not mix in a file that is opened for appending.
+// A single write(), so that appended lines of several programs do not mix.
 void append(const Descriptor& file, const std::string& line) {
   while (::write(file.number(), line.data(), line.size()) < 0 && errno == EINTR) {
   }
 }
 
-// From the first quote to the last: there may be some in what is quoted.
+// Replaces from the first quote to the last, because the quoted text may contain quotes.
 std::string without_quoted(std::string line) {
   const std::size_t first = line.find('"');
   const std::size_t last = line.rfind('"');
@@ -81,7 +81,7 @@ Severity DaemonLog::least_of(Verbosity verbosity) {
 }
 
 Result<void> DaemonLog::open_file(const std::string& path) {
-  // Without O_NONBLOCK a fifo would wait for its reader.
+  // O_NONBLOCK: opening a fifo must not wait for its reader.
   constexpr int kFlags = O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOCTTY | O_NONBLOCK;
   const auto failed = [](int error) {
     return Error{.code = Code::kIo, .detail = std::strerror(error), .os_error = error};
@@ -102,7 +102,7 @@ bool DaemonLog::has_system_log() {
   std::memcpy(address.sun_path, kPath.data(), kPath.size());
   const Descriptor socket(::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0));
   if (!socket) return false;
-  // EPROTOTYPE: it listens with another type of socket, which syslog(3) knows too.
+  // EPROTOTYPE: the listener uses another socket type, which syslog(3) supports.
   return ::connect(socket.number(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)) == 0 ||
          errno == EPROTOTYPE;
 }

@@ -12,25 +12,24 @@
 
 namespace recordfs {
 
-// Lines go to stderr until the mount is in place, and then to a file, to the system's log, or still to stderr. Any
-// thread, except where a function says otherwise.
+// Writes to stderr until begin(), and then to a file, the system log, or still stderr. Thread-safe unless noted.
 class DaemonLog {
  public:
-  // `redact`: leaves out what comes from a file, which is what a line has in double quotes.
+  // `redact`: replaces double-quoted text, which comes from a file.
   DaemonLog(Verbosity verbosity, bool redact) : least_(least_of(verbosity)), redact_(redact) {}
 
-  // Opens a file for begin(). Creates it for its owner alone if there is none. Fails with kIo. One thread.
+  // Opens a file for begin(), creating it for its owner only. Fails with kIo. Not thread-safe.
   Result<void> open_file(const std::string& path);
-  // Whether a program listens at /dev/log.
+  // Returns whether a program listens at /dev/log.
   static bool has_system_log();
 
-  // From now on lines go to the file that was opened, or otherwise to the system's log if the mount is in the
-  // background. One thread, after the process has gone there.
+  // Switches to the opened file, or without one to the system log if `is_in_background`. Call it on one thread, after
+  // going to the background.
   void begin(bool is_in_background);
 
-  // Writes a line, if the verbosity lets it through.
+  // Writes a line if the verbosity permits.
   void write(Severity severity, const std::string& line) const;
-  // Writes a line that the user has asked for.
+  // Writes a line that the user requested.
   void answer(const std::string& line) const;
 
  private:

@@ -1,18 +1,16 @@
-// The exit statuses of the program: the same for the mount and for every command but grep.
+// Exit statuses of the mount and of all commands except grep.
 #pragma once
 
 namespace recordfs {
 
 inline constexpr int kExitGood = 0;
 inline constexpr int kExitWrongUse = 1;
-inline constexpr int kExitCannotOpen = 2;  // a file cannot be opened, or is no container
+inline constexpr int kExitCannotOpen = 2;  // a file cannot be opened, or is not a container
 inline constexpr int kExitCannotMount = 3;
 inline constexpr int kExitDamage = 4;
-inline constexpr int kExitPartlyDone =
-    5;  // what was asked for is not all there: a codec is missing, the output is full
+inline constexpr int kExitPartlyDone = 5;  // incomplete: a codec is missing, the output is full
 
-// The one status of a run over several things: damage outranks all, then comes what could not be opened, then what
-// was partly done.
+// Combines the statuses of several files: damage first, then what could not be opened, then what was partly done.
 constexpr int worse_of(int one, int other) {
   constexpr auto rank = [](int status) {
     return status == kExitDamage ? 100 : status == kExitCannotOpen ? 99 : status == kExitPartlyDone ? 98 : status;

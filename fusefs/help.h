@@ -1,4 +1,4 @@
-// The text of --help, for each way in which a mount is asked for.
+// The text of --help.
 #pragma once
 
 #include <span>
@@ -9,13 +9,13 @@
 
 namespace recordfs {
 
-// A command beside the mount, in a line.
+// A command in the list.
 struct HelpLine {
   std::string_view name;
   std::string_view summary;
 };
 
-// Ends with a newline. `commands` are listed for Form::kProgram alone.
+// Returns text that ends with a newline. Only Form::kProgram lists `commands`.
 std::string help_text(Form form, std::span<const HelpLine> commands);
 
 }  // namespace recordfs

@@ -1,4 +1,4 @@
-// recordfs: mounts, or runs the command that the first word names.
+// recordfs: mounts, or runs the command that its first argument names.
 #include <fcntl.h>
 #include <malloc.h>
 #include <unistd.h>
@@ -23,8 +23,7 @@
 namespace recordfs {
 namespace {
 
-// Chunks come and go, each about as large as the one before: their memory stays with the process, in one place, and is
-// not fetched from the system page by page for each.
+// Keeps freed memory in one arena. Chunks come and go at similar sizes, and page faults for each would be slow.
 void reuse_memory() {
 #ifdef __GLIBC__
   constexpr int kKept = 32 << 20;
@@ -34,7 +33,7 @@ void reuse_memory() {
 #endif
 }
 
-// A file that is opened must not become standard input, output or error: going to the background closes these.
+// Prevents opened files from becoming standard streams, which the daemon closes in the background.
 void fill_standard_descriptors() {
   int opened = 0;
   while (opened >= 0 && opened <= STDERR_FILENO) opened = ::open("/dev/null", O_RDWR);
@@ -68,7 +67,7 @@ int mount(Form form, int argc, const char* const* argv) {
   return parsed.status;
 }
 
-// mount(8) starts a program of the filesystem's name, and says nothing else.
+// mount(8) selects the form by the program's name only.
 bool is_called_by_mount(std::string_view name) {
   name.remove_prefix(name.rfind('/') + 1);
   return name == "mount.recordfs" || name == "mount.fuse.recordfs";

@@ -1,12 +1,11 @@
-// What the program tells the person who started it.
+// Messages to the user, on stderr.
 #pragma once
 
 #include <string>
 
 namespace recordfs {
 
-// One line on stderr: "recordfs: LINE". Names of files may hold anything, so what does not print is escaped.
-// Any thread.
+// Prints "recordfs: LINE" to stderr. Escapes unprintable characters, which names of files may contain. Thread-safe.
 void print_message(const std::string& line);
 
 }  // namespace recordfs

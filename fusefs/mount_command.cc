@@ -36,7 +36,7 @@
 namespace recordfs {
 namespace {
 
-// A sanitizer writes reports, starts a program for its symbols, and looks for leaks through a process of its own.
+// Sanitizers write reports, start a symbolizer, and fork to search for leaks.
 #ifdef RECORDFS_SANITIZED
 constexpr bool kConfines = false;
 #else
@@ -46,7 +46,7 @@ constexpr bool kConfines = true;
 constexpr std::string_view kNoSystemLog =
     "warning: no system log (/dev/log), so the daemon's messages are lost (try: -o log=FILE)";
 
-// What cannot be done, as it is said, and what the program ends with.
+// A failure, and the exit status for it.
 struct Refusal {
   int status;
   std::string reason;
@@ -54,7 +54,7 @@ struct Refusal {
 
 std::string shown_mountpoint(const Options& options) { return options.redact ? "mount point" : options.mountpoint; }
 
-// Without the path that libfuse and its helpers say.
+// Removes the mount point from messages of libfuse and fusermount3.
 std::string redacted(std::string reason, const std::string& path) {
   for (std::size_t at = reason.find(path); at != std::string::npos; at = reason.find(path, at)) {
     reason.replace(at, path.size(), "it");
@@ -62,7 +62,8 @@ std::string redacted(std::string reason, const std::string& path) {
   return reason;
 }
 
-// mount(8) -N: a process id, or a file such as /proc/PID/ns/mnt. The reason why not, or nothing.
+// Enters a mount namespace, a process id or a file such as /proc/PID/ns/mnt (mount(8) -N). Returns the error, or
+// nothing.
 std::optional<std::string> enter_namespace(const std::string& place) {
   const bool is_id = place.find_first_not_of("0123456789") == std::string::npos;
   const std::string path = is_id ? fmt::format("/proc/{}/ns/mnt", place) : place;
@@ -74,7 +75,7 @@ std::optional<std::string> enter_namespace(const std::string& place) {
   return reason;
 }
 
-// What the mount goes on to read. To be asked before it stands.
+// Returns what the daemon accesses after mounting. Call it before: the mount may cover a source.
 AllowedPaths allowed_paths(const Options& options, const Services& services) {
   AllowedPaths allowed;
   for (const std::string& source : options.sources) {
@@ -86,7 +87,7 @@ AllowedPaths allowed_paths(const Options& options, const Services& services) {
     make_directory(*services.index);
     allowed.saved.push_back(found_at(services.index->directory));
   }
-  // Each thread of the loop opens it for itself.
+  // Each thread of the loop opens the device.
   allowed.devices.push_back(found_at("/dev/fuse"));
   return allowed;
 }
@@ -107,7 +108,7 @@ SessionOptions session_options(const Options& options, const MountPoint& point) 
           .passed_on = options.passed_on};
 }
 
-// The types of records that were named. As it is said: what is wrong with them.
+// Reads the types of -o descriptors and type. The error's detail is a whole message.
 Result<UserTypes> named_types(const Options& options) {
   auto types = read_user_types(options.descriptors, options.type);
   if (types) return types;
@@ -116,7 +117,7 @@ Result<UserTypes> named_types(const Options& options) {
   return why;
 }
 
-// Whether libprotobuf may be needed. Of the containers of a mirrored directory nobody knows.
+// Returns whether libprotobuf may be needed. Containers in a mirrored directory are not known in advance.
 bool may_decode_messages(const MountTree& tree, const UserTypes& types) {
   const auto stores = tree.stores();
   return tree.may_change() || std::ranges::any_of(stores, [&types](const auto& store) {
@@ -124,7 +125,7 @@ bool may_decode_messages(const MountTree& tree, const UserTypes& types) {
          });
 }
 
-// Mounts what was opened, and serves it to the end.
+// Mounts the sources and serves them until the end.
 std::optional<Refusal> serve_sources(const Options& options, const UserTypes& types, ReadyNotification& ready,
                                      bool tells_name, Services& services, DaemonLog& log) {
   const auto cannot_mount = [&](const std::string& reason) {
@@ -141,8 +142,8 @@ std::optional<Refusal> serve_sources(const Options& options, const UserTypes& ty
   if (!opened->followed.empty()) follower.emplace(tree, std::move(opened->followed), services.log);
   const AllowedPaths allowed = allowed_paths(options, services);
   const bool confines = options.sandbox.value_or(kConfines);
-  // What is opened when it is first needed can't be opened later. And nothing is read from sources between the mount
-  // and its first answer: whoever comes to it by then can't be interrupted.
+  // Load what cannot be opened after confinement. Read no source between the mount and the first reply: a request in
+  // that time could not be interrupted.
   if (confines && may_decode_messages(tree, types)) open_protobuf_module();
   const SessionEvents events{
       .mounted =
@@ -155,7 +156,7 @@ std::optional<Refusal> serve_sources(const Options& options, const UserTypes& ty
       .in_background = [&] { log.begin(!options.foreground); },
       .unmount_guard_can_confine =
           [&] {
-            if (confines) static_cast<void>(confine_unmount_guard());  // its log is closed
+            if (confines) static_cast<void>(confine_unmount_guard());  // the guard has no log
           },
       .can_confine =
           [&] {
@@ -194,7 +195,7 @@ int mount_sources(Options options) {
     print_message(reason);
     return status;
   };
-  // First of all: what is opened later may get the number that was given.
+  // First, because a file opened earlier could get the given descriptor's number.
   auto ready = ReadyNotification::of(options.ready_fd);
   if (!ready) {
     return refuse(kExitWrongUse, fmt::format("--ready-fd {}: {}", *options.ready_fd, ready.error().detail));

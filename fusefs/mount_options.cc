@@ -12,7 +12,7 @@
 namespace recordfs {
 namespace {
 
-// What mount(8) and fstab(5) pass along and what changes nothing here.
+// Options of mount(8) and fstab(5) that have no effect here.
 constexpr std::array<std::string_view, 45> kAccepted = {"ro",
                                                         "rw",
                                                         "defaults",
@@ -59,7 +59,7 @@ constexpr std::array<std::string_view, 45> kAccepted = {"ro",
                                                         "subtype",
                                                         "default_permissions"};
 
-constexpr unsigned kNobody = 0xFFFFFFFFu;  // what chown(2) takes for "leave it"
+constexpr unsigned kNobody = 0xFFFFFFFFu;  // means "unchanged" to chown(2)
 constexpr mode_t kPermissionBits = 0777;
 constexpr unsigned kMostThreads = 1024;
 constexpr std::size_t kLongestSuffix = 32;
@@ -111,7 +111,7 @@ constexpr std::array kFlags = {
     Flag{"xattr", [](Options& options) { options.xattr = true; }},
 };
 
-// --- options with one
+// --- options with a value
 
 bool set_cache_size(const std::string& value, Options& options) {
   const auto size = parse_size(value);
@@ -125,7 +125,7 @@ bool set_max_chunk(const std::string& value, Options& options) {
   return size.has_value() && *size > 0;
 }
 
-// A name without the suffix is a number: a suffix that begins with a digit would make another number of it.
+// Names without the suffix are numbers, so a leading digit would change the number.
 bool set_record_suffix(const std::string& value, Options& options) {
   options.record_suffix = value;
   const bool is_name = !value.empty() && value.size() <= kLongestSuffix && value.find('/') == std::string::npos;
@@ -134,7 +134,7 @@ bool set_record_suffix(const std::string& value, Options& options) {
 
 struct Valued {
   std::string_view name;
-  bool (*set)(const std::string& value, Options& options);  // false: not a value that it can have
+  bool (*set)(const std::string& value, Options& options);  // false: invalid value
 };
 
 constexpr std::array kValued = {
@@ -202,7 +202,7 @@ constexpr std::array kValued = {
 
 // --- the list
 
-// Splits at commas that no backslash stands before; the backslashes go.
+// Splits at commas that are not escaped, and removes the backslashes.
 std::vector<std::string> split_list(const std::string& list) {
   std::vector<std::string> items(1);
   for (std::size_t i = 0; i < list.size(); ++i) {
@@ -218,7 +218,7 @@ std::vector<std::string> split_list(const std::string& list) {
   return items;
 }
 
-// What is wrong with one option, or nothing.
+// Returns the error in one option, or nothing.
 std::optional<std::string> apply_item(const std::string& item, Options& options) {
   const std::size_t equals = item.find('=');
   const std::string name = item.substr(0, equals);

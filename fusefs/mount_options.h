@@ -1,4 +1,4 @@
-// What stands behind -o: our own mount options, libfuse's, and what mount(8) and fstab(5) pass along.
+// Parses -o: recordfs' options, libfuse's, and those that mount(8) and fstab(5) pass on.
 #pragma once
 
 #include <optional>
@@ -8,8 +8,8 @@
 
 namespace recordfs {
 
-// Sets what a list of options says, separated by commas; a backslash takes the next character as it is. Returns what is
-// wrong with it, or nothing. An option that nobody knows is wrong unless options.sloppy. Any thread.
+// Applies a comma-separated list; a backslash escapes the next character. Returns the error, or nothing. Unknown
+// options are errors unless options.sloppy. Thread-safe.
 std::optional<std::string> apply_mount_options(const std::string& list, Options& options);
 
 }  // namespace recordfs

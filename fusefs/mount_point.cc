@@ -25,7 +25,7 @@ bool is_file(const std::string& path) {
   return ::stat(path.c_str(), &st) == 0 && !S_ISDIR(st.st_mode);
 }
 
-// Whether nothing stands in the way of a mount point of that name: an empty directory, or nothing at all.
+// Returns whether a mount point can have this name: an empty directory, or nothing.
 bool is_free(const std::string& name) {
   std::error_code failed;
   const auto status = std::filesystem::symlink_status(name, failed);
@@ -35,7 +35,7 @@ bool is_free(const std::string& name) {
   return !failed && entries == std::filesystem::directory_iterator();
 }
 
-// "data" for "/srv/data.riegeli"; "data.mnt" where there is no extension, or "data" is taken.
+// Returns "data" for "/srv/data.riegeli", or "data.mnt" if there is no extension or "data" is taken.
 Result<std::string> named_after(const std::string& source) {
   std::filesystem::path file(source);
   if (!file.has_filename()) file = file.parent_path();  // "folder/"
@@ -47,14 +47,14 @@ Result<std::string> named_after(const std::string& source) {
   return failure(fmt::format("{}: cannot mount: the name is taken (give a mount point)", longer));
 }
 
-// The daemon leaves the directory in which it was started, and unmounts by the path that it was given.
+// Returns the absolute path, because the daemon changes its directory.
 std::string absolute(const std::string& path) {
   std::error_code failed;
   const auto real = std::filesystem::canonical(path, failed);
   return failed ? path : real.string();
 }
 
-// The path from the root of what can't be looked at itself: a directory on which a mount has died.
+// Returns the absolute path without accessing the last component, which may be a dead mount.
 std::string beside(const std::string& path) {
   const std::filesystem::path name = std::filesystem::path(path).lexically_normal();
   const auto plain = name.has_filename() ? name : name.parent_path();
@@ -62,7 +62,7 @@ std::string beside(const std::string& path) {
          plain.filename();
 }
 
-// What keeps a directory that is there from being a mount point, or nothing.
+// Returns why a directory cannot be a mount point, or nothing.
 std::optional<std::string> problem_of(const std::string& path, bool nonempty) {
   struct stat st {};
   if (::stat(path.c_str(), &st) != 0) return std::strerror(errno);

@@ -1,4 +1,4 @@
-// The directory that a mount stands on: found, named, made where it is not there, and taken away again at the end.
+// The mount point: chosen, created if necessary, and removed at the end.
 #pragma once
 
 #include <string>
@@ -9,21 +9,20 @@
 
 namespace recordfs {
 
-// What mount.fuse3(8) and containers give instead of a directory, when they have opened /dev/fuse and mounted by
-// themselves.
+// Returns whether the mount point is an opened /dev/fuse that another program has mounted, such as mount.fuse3(8).
 bool is_open_device(const std::string& path);
 
-// Settles what `options` leaves open, with Form::kCommand: a last place that is a file becomes one of options.sources;
-// then, and where none was given, the mount point is named after the first source, in the current directory. Makes
-// nothing. True: the name was chosen here. Fails with kIo where every name is taken; the detail is a whole message.
+// Completes `options` of Form::kCommand. A last path that is a file becomes a source. A missing mount point is named
+// after the first source, in the current directory, but not created. Returns whether it chose the name. Fails with kIo
+// if the names are taken; the detail is a whole message.
 Result<bool> choose_mount_point(Options& options);
 
-// A mount point that stands ready. One that was made is removed when the object goes, if nothing is mounted on it or
-// stands in it by then. One thread.
+// A usable mount point. On destruction removes a directory that it created, if that is empty and nothing is mounted
+// there. Not thread-safe.
 class MountPoint {
  public:
-  // Makes the directory where it is not there, but for mount(8), which does not want it. Fails with kIo, with the
-  // reason alone in the detail, where nothing can be mounted.
+  // Creates a missing directory, except for mount(8). Unmounts a dead recordfs mount there. Fails with kIo if mounting
+  // is impossible; the detail is the reason alone.
   static Result<MountPoint> at(const Options& options);
 
   ~MountPoint() { remove(); }
@@ -32,7 +31,7 @@ class MountPoint {
 
   bool was_made() const { return was_made_; }
 
-  // From the root: a daemon leaves the directory where it was started.
+  // Absolute, because a daemon changes its directory.
   const std::string& path() const { return path_; }
 
  private:

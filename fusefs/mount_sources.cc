@@ -21,8 +21,8 @@ namespace {
 
 void override_ownership(Ownership& ownership, const Options& options) {
   if (options.allow_root) {
-    // libfuse lets nobody else ask, but the kernel answers from its caches without asking. Permissions it checks
-    // always, and they do not hold for root.
+    // libfuse rejects other users, but the kernel's caches do not. The kernel always checks permissions, except for
+    // root.
     ownership.uid = ::geteuid();
     ownership.file_mode = 0400;
     ownership.directory_mode = 0500;
@@ -40,7 +40,7 @@ bool is_directory(const std::string& path) {
   return std::filesystem::is_directory(path, failure);
 }
 
-// Its name in a mount of several sources: that of the directory itself, whatever it was called by.
+// Returns the name in a mount of several sources: the directory's own, not that of a symbolic link.
 std::string directory_name(const std::string& path) {
   std::error_code failure;
   const auto real = std::filesystem::canonical(path, failure);
@@ -119,8 +119,7 @@ MirrorSettings mirror_settings(const Options& options, Services& services) {
           }};
 }
 
-// Among so many containers as a mirror may have there is room for each that is looked into, 32,768 of the largest at a
-// time.
+// A mirror may have many containers. With 44 bits, 32,768 of the largest fit at a time.
 unsigned address_bits(const Options& options) {
   constexpr unsigned kInMirror = 44;
   const unsigned bits = InodeMap::value_bits(options.sources.size());

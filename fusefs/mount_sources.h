@@ -1,4 +1,4 @@
-// The sources of a mount: files and directories, opened as its options say.
+// Opens the sources of a mount, files and directories.
 #pragma once
 
 #include <cstddef>
@@ -14,22 +14,22 @@
 
 namespace recordfs {
 
-// How the log and messages call a source: by its path, or with -o redact by its number.
+// Returns a source's name in log and messages: its path, or with -o redact its number.
 std::string shown_source(const Options& options, std::size_t number);
 
 struct OpenedSources {
   std::vector<MountSource> sources;                       // in the order of the options
-  std::vector<std::unique_ptr<FollowedFile>> followed{};  // with -o follow, those that are files
+  std::vector<std::unique_ptr<FollowedFile>> followed{};  // the files among them, with -o follow
 };
 
-// Opens all sources. `services` has to outlive what comes of it. Fails with the first that can't be opened: the error's
-// detail is a whole message.
+// Opens all sources. Fails with the error of the first that cannot be opened; the detail is a whole message. `services`
+// must outlive the results.
 Result<OpenedSources> open_sources(const Options& options, Services& services);
 
-// How the files of mirrored directories are opened. Both arguments have to outlive the mount.
+// Returns how containers of mirrored directories are opened. Both arguments must outlive the mount.
 MirrorSettings mirror_settings(const Options& options, Services& services);
 
-// Services::address_bits for these sources.
+// Returns the value for Services::address_bits.
 unsigned address_bits(const Options& options);
 
 }  // namespace recordfs

@@ -17,18 +17,18 @@ namespace {
 
 constexpr unsigned kMostExecutorThreads = 16;
 
-// Where catalogs are saved by default; nullopt where the environment does not tell.
+// Returns the default directory for catalogs, or nullopt if the environment names none.
 std::optional<std::string> cache_directory() {
   const auto variable = [](const char* name) -> std::string {
     const char* value = std::getenv(name);
-    return value != nullptr && value[0] == '/' ? value : "";  // relative ones do not count, by the XDG specification
+    return value != nullptr && value[0] == '/' ? value : "";  // the XDG specification ignores relative paths
   };
   if (const std::string cache = variable("XDG_CACHE_HOME"); !cache.empty()) return cache + "/recordfs";
   if (const std::string home = variable("HOME"); !home.empty()) return home + "/.cache/recordfs";
   return std::nullopt;
 }
 
-// A directory that is named from where the program was started, which the daemon leaves.
+// Makes the path absolute, because the daemon changes its directory.
 Result<std::string> named_directory(const std::string& named) {
   std::error_code failure;
   const auto from_root = std::filesystem::absolute(named, failure);

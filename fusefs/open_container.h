@@ -1,4 +1,4 @@
-// From a path to a container that can be read: what the mount and the commands share.
+// Opens containers, for the mount and the commands.
 #pragma once
 
 #include <memory>
@@ -18,27 +18,27 @@ struct OpenedFile {
   FileSource::Status status;
 };
 
-// Opens a file of any format and reads its head. `services` has to outlive the store. The log calls it `shown`; empty:
-// by its path. Fails as FileSource::open and open_container do. Any thread.
+// Opens a file of any format. The log names it `shown`, or `path` if that is empty. Fails as FileSource::open and
+// open_container do. `services` must outlive the store. Thread-safe.
 Result<OpenedFile> open_file(const std::string& path, const Limits& limits, Services& services,
                              const std::string& shown = {});
 
-// The same for a file that is open for reading already. `path` is for people.
+// Opens a file from a descriptor. `path` gives its name, and is not opened.
 Result<OpenedFile> open_file(Descriptor file, const std::string& path, const Limits& limits, Services& services,
                              const std::string& shown = {});
 
-// Returns whether a format knows the head of a source: what a listing of a directory can afford. False for an empty
-// source, since only its name could tell. Fails as Source does.
+// Returns whether a format recognizes the head of the source, which is cheap enough for directory listings. False for
+// an empty source, whose format only the name could tell. Fails as Source does.
 Result<bool> is_container(const Source& source, std::string_view file_name);
 
-// "data.log: No such file or directory", "data.log: byte 65536: chunk header hash mismatch".
+// Returns "data.log: No such file or directory", "data.log: byte 65536: chunk header hash mismatch".
 std::string open_failure(const std::string& path, const Error& error);
 
-// Where `-o index=` says that catalogs are saved: "no", "auto", or a directory, which is taken from where the program
-// was started. nullopt: nowhere. Fails with kIo where no such directory can be there.
+// Returns where `-o index=` saves catalogs: "no", "auto", or a directory relative to the current one. nullopt: nowhere.
+// Fails with kIo if the directory is impossible.
 Result<std::optional<IndexLocation>> index_place(const std::string& index, const Limits& limits);
 
-// Threads for a process that reads containers: all cores may decode ahead, and one more is left for who waits.
+// Returns the executor's size: a thread per core (at most 15) to decode ahead, and one for waiting requests.
 unsigned executor_threads();
 
 }  // namespace recordfs

@@ -16,11 +16,11 @@
 namespace recordfs {
 namespace {
 
-// What stands on a command line, before it is looked at.
+// The command line before it is checked.
 struct CommandLine {
   Options options;
   std::vector<std::string> places;
-  std::vector<std::string> lists;  // of -o
+  std::vector<std::string> lists;  // -o
   bool quiet = false;
   bool verbose = false;
   bool wants_help = false;
@@ -28,7 +28,7 @@ struct CommandLine {
   std::string ignored;
 };
 
-// The flags of recordfs itself.
+// Flags of recordfs itself.
 void declare_own(CLI::App& app, CommandLine& line) {
   Options& options = line.options;
   app.add_flag("-h,--help", line.wants_help);
@@ -41,7 +41,7 @@ void declare_own(CLI::App& app, CommandLine& line) {
       ->check(CLI::Range(0, std::numeric_limits<int>::max()));
 }
 
-// Those that mount(8) gives to the programs that it starts; the letters mean other things than ours.
+// Flags that mount(8) passes to its helpers. The letters differ from recordfs' own.
 void declare_mount8(CLI::App& app, CommandLine& line) {
   app.add_flag("-f", line.options.fake);
   app.add_flag("-s", line.options.sloppy);
@@ -70,7 +70,7 @@ ParsedOptions wrong_use(std::string_view reason) {
           .output = fmt::format("recordfs: {} (try recordfs --help)\n", printable(std::string(reason)))};
 }
 
-// What keeps the places from being sources and a mount point, or nothing.
+// Sets sources and mount point. Returns the error, or nothing.
 std::optional<std::string> take_places(std::vector<std::string> places, Options& options) {
   if (places.empty()) return "no source and no mount point given";
   if (places.size() == 1 && options.form == Form::kProgram) {
@@ -85,7 +85,7 @@ std::optional<std::string> take_places(std::vector<std::string> places, Options&
   return std::nullopt;
 }
 
-// "FILE MNT -o ..." may come in any order; mount(8) puts the options last.
+// Accepts options after arguments, where mount(8) puts them.
 ParsedOptions finished(CommandLine line) {
   Options& options = line.options;
   for (const std::string& list : line.lists) {

@@ -18,7 +18,7 @@
 namespace recordfs {
 namespace {
 
-// As sd_notify(3) has it: a path, or the name of an abstract socket behind an "@".
+// Accepts a path, or "@" and the name of an abstract socket, as in sd_notify(3).
 Descriptor connected_to(const std::string& socket_name) {
   sockaddr_un address{};
   const bool is_name = socket_name.starts_with('/') || socket_name.starts_with('@');
@@ -43,7 +43,7 @@ Result<ReadyNotification> ReadyNotification::of(std::optional<int> descriptor) {
   ReadyNotification ready;
   if (const char* name = std::getenv("NOTIFY_SOCKET")) ready.socket_ = connected_to(name);
   if (!descriptor) return ready;
-  // Away from the standard ones, which become something else in the background.
+  // Avoids the standard descriptors, which the daemon replaces.
   ready.descriptor_ = ::fcntl(*descriptor, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
   if (ready.descriptor_ < 0) return Error{.code = Code::kIo, .detail = std::strerror(errno)};
   if (*descriptor > STDERR_FILENO) ::close(*descriptor);

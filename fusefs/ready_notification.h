@@ -1,7 +1,7 @@
-// Tells whoever started the mount that it stands: through a descriptor (--ready-fd), and through systemd's socket.
+// Notifies the program that started the mount that it is ready: through a descriptor (--ready-fd), and through
+// systemd's socket.
 //
-// systemd's protocol is a datagram to $NOTIFY_SOCKET (sd_notify(3)). It is written here and not taken from libsystemd:
-// to load that library takes as long as to mount.
+// systemd's protocol is a datagram to $NOTIFY_SOCKET (sd_notify(3)). Loading libsystemd would take as long as mounting.
 #pragma once
 
 #include <optional>
@@ -12,25 +12,25 @@
 
 namespace recordfs {
 
-// One thread at a time. Goes without having told anything where the mount fails: the descriptor is closed then.
+// Closes the descriptor without a newline if the mount fails. Not thread-safe.
 class ReadyNotification {
  public:
-  // Takes the descriptor over, and keeps it from programs that are started. Fails with kIo where there is no such
-  // descriptor.
+  // Takes over the descriptor, and hides it from child processes. Fails with kIo if it is not open.
   static Result<ReadyNotification> of(std::optional<int> descriptor);
 
   ~ReadyNotification();
   ReadyNotification(ReadyNotification&& other) noexcept;
   ReadyNotification& operator=(ReadyNotification&&) = delete;
 
-  // The mount stands. `status` is a line for people; a daemon in the background also says that it is the main process.
+  // Reports that the mount is ready. `status` is a line for users. In the background, also sends systemd the process
+  // id.
   void notify(const std::string& status, bool is_in_background);
 
  private:
   ReadyNotification() = default;
 
   int descriptor_ = -1;
-  Descriptor socket_;  // connected; none: nobody listens
+  Descriptor socket_;  // connected; empty: no listener
 };
 
 }  // namespace recordfs

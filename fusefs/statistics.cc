@@ -25,7 +25,7 @@ std::string cache_line(std::string_view of_what, const SharedCache<Value>& cache
                      statistics.bytes, cache.capacity());
 }
 
-// What malloc knows: that it keeps freed memory for later is why a daemon holds more than it uses.
+// Reports freed memory that malloc keeps, because a daemon holds more than it uses.
 std::vector<std::string> memory_lines() {
 #ifdef __GLIBC__
   const struct mallinfo2 told = mallinfo2();

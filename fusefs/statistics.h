@@ -1,4 +1,4 @@
-// What a mount has done so far, for people.
+// Statistics of a mount, for users.
 #pragma once
 
 #include <memory>
@@ -9,8 +9,7 @@
 
 namespace recordfs {
 
-// Lines about the caches, what was read and decoded, memory, and how far the scan of each of the stores has come;
-// of many stores only the first. Any thread.
+// Returns lines about caches, bytes read and decoded, memory, and the scans of the first 16 stores. Thread-safe.
 std::vector<std::string> statistics_of(const Services& services,
                                        const std::vector<std::shared_ptr<const RecordStore>>& stores);
 

@@ -1,4 +1,4 @@
-// The types of records that are named on a command line.
+// Reads the record types that a command line names.
 #pragma once
 
 #include <string>
@@ -8,9 +8,9 @@
 
 namespace recordfs {
 
-// Reads a file of descriptors, as `protoc --descriptor_set_out` writes it, for a type that may be ""; without a file
-// the type is one that containers describe. Fails with kIo where the file can't be read, and as user_types() does. Any
-// thread.
+// Reads a file of descriptors, as `protoc --descriptor_set_out` writes it; `type` may be empty. Without a file, `type`
+// is one that containers describe. Fails with kIo if the file cannot be read, with kLimit if it exceeds 256 MiB, and as
+// user_types() does. Thread-safe.
 Result<UserTypes> read_user_types(const std::string& descriptors, const std::string& type);
 
 }  // namespace recordfs

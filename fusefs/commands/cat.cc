@@ -29,8 +29,7 @@ struct CatOptions {
   std::optional<Split> split;
 };
 
-// Copies what a range names. False: nothing more is to be copied. A range that can't be found does not keep the others
-// back.
+// Copies a range. Returns false if copying has to stop. A range that cannot be found does not stop it.
 bool copy_range(const CatOptions& options, const NamedRange& named, const RecordStore& store, CommandContext& context,
                 RecordCopier& copier) {
   const auto not_found = [&](const Error& why) {

@@ -1,4 +1,4 @@
-// recordfs cat: records to standard output.
+// recordfs cat: copies records to standard output.
 #pragma once
 
 #include <functional>

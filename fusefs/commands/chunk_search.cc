@@ -9,9 +9,9 @@
 namespace recordfs {
 namespace {
 
-constexpr std::uint64_t kWhole = 8u << 20;  // bytes of a payload that is read at once
+constexpr std::uint64_t kWhole = 8u << 20;  // payloads up to this size are read at once
 
-// One look through a chunk.
+// One search of a chunk.
 class ChunkSearch {
  public:
   ChunkSearch(const RecordStore& store, const ChunkInfo& info, const Chunk& chunk, const Matcher& matcher,
@@ -33,7 +33,7 @@ class ChunkSearch {
  private:
   bool wants_more() const { return selected_.size() < rules_.most; }
 
-  // Records stand one behind the other: one search goes over all of them.
+  // Searches the whole payload at once, because records follow each other directly.
   void select_by_text() {
     const std::string_view all = as_text(payload_->bytes);
     const std::string_view text = matcher_.literal();
@@ -45,7 +45,7 @@ class ChunkSearch {
       const Extent extent = layout.extent(index);
       const std::uint64_t end = extent.begin + extent.size;
       if (at < extent.begin || text.size() > end - at) {
-        ++at;  // begins or ends outside
+        ++at;  // crosses the bounds of a record
         continue;
       }
       add(index, as_text(payload_->bytes.subspan(static_cast<std::size_t>(extent.begin),

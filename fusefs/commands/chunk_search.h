@@ -1,4 +1,4 @@
-// Looking through a chunk: which records match, and where.
+// Searches a chunk for matching records.
 #pragma once
 
 #include <cstdint>
@@ -12,18 +12,18 @@
 namespace recordfs {
 
 struct SearchRules {
-  bool is_inverted = false;          // the records that do not match
-  bool wants_matches = false;        // each match, and not only that there is one
-  std::uint64_t most = UINT64_MAX;   // records of a chunk that are looked for
-  std::uint64_t largest_record = 0;  // bytes that are held to look through them; a larger record fails with kLimit
+  bool is_inverted = false;          // select records that do not match
+  bool wants_matches = false;        // find the matches, not only the records
+  std::uint64_t most = UINT64_MAX;   // maximum number of selected records per chunk
+  std::uint64_t largest_record = 0;  // bytes; larger records that need a copy fail with kLimit
 };
 
 struct FoundRecord {
   std::uint64_t index = 0;       // in its chunk
-  std::vector<Match> matches{};  // those that are not empty, one behind the other; none where nobody wants them
+  std::vector<Match> matches{};  // in order, without empty ones; none unless wanted
 };
 
-// Looks through the records of a decoded chunk. `fail` is told of those that can't be read. Any thread.
+// Searches the records of a decoded chunk. Reports those that cannot be read to `fail`. Thread-safe.
 std::vector<FoundRecord> search_chunk(const RecordStore& store, const ChunkInfo& info, const Chunk& chunk,
                                       const Matcher& matcher, const SearchRules& rules,
                                       const std::function<void(const Error&)>& fail);

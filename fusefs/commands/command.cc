@@ -35,8 +35,8 @@ constexpr std::array kCommands = {
     Command{"verify", "read everything and verify all checksums", declare_verify},
 };
 
-// CLI11 takes a word in brackets for a list, where an option can have several values, and would take the brackets off:
-// [a] is a file's name and a pattern like any other. A byte that no argument can have keeps the two apart.
+// CLI11 takes a bracketed word for a list and removes the brackets, but [a] can be a file name or a pattern. A byte
+// that no argument can contain prevents that.
 constexpr char kNoArgument = '\0';
 
 std::vector<std::string> words_of(int argc, const char* const* argv) {
@@ -44,7 +44,7 @@ std::vector<std::string> words_of(int argc, const char* const* argv) {
   for (std::string& word : words) {
     if (word.starts_with('[') && word.ends_with(']')) word += kNoArgument;
   }
-  std::ranges::reverse(words);  // as CLI11 wants them
+  std::ranges::reverse(words);  // CLI11 expects reverse order
   return words;
 }
 

@@ -1,4 +1,4 @@
-// Command: one thing that recordfs does without a mount. The list of commands is explicit, in command.cc.
+// Command: something that recordfs does without a mount. command.cc lists all commands.
 #pragma once
 
 #include <functional>
@@ -16,20 +16,20 @@ namespace recordfs {
 struct Command {
   std::string_view name;
   std::string_view summary;  // a line of `recordfs --help`
-  // Declares arguments and options on `app`, and returns what runs when they have been parsed into what it holds:
-  // its result is the exit status.
+  // Declares arguments and options on `app`. Returns the function that runs the command after parsing, and that returns
+  // the exit status.
   std::function<int()> (*declare)(CLI::App& app);
-  int wrong_use = kExitWrongUse;  // the status where the command line is wrong
+  int wrong_use = kExitWrongUse;  // status for usage errors
 };
 
-// All of them, in the order of the help.
+// Returns all commands, in the order of the help.
 std::span<const Command> commands();
 
-// The command of that name; null where there is none.
+// Returns the command of that name, or null.
 const Command* find_command(std::string_view name);
 
-// Parses a command's own command line, whose first word is its name, and runs it. Returns the exit status: what is
-// wrong with the command line is said on stderr.
+// Parses a command line that starts with the command's name, and runs the command. Returns the exit status. Reports
+// usage errors to stderr.
 int run_command(const Command& command, int argc, const char* const* argv);
 
 }  // namespace recordfs

@@ -94,7 +94,7 @@ void CommandContext::note(const DamagedRegion& region) {
 }
 
 void CommandContext::print_failure(const std::string& path, const Error& error) {
-  // What is not there has no place in the file.
+  // Nothing was found, so the error has no position.
   say_once(error.code == Code::kNotFound ? fmt::format("{}: {}", path, error.detail) : open_failure(path, error));
   note(error);
 }

@@ -1,4 +1,4 @@
-// CommandContext: what a command needs to read containers, and what was found wrong while it did.
+// CommandContext: what a command needs to read containers, and its exit status.
 #pragma once
 
 #include <atomic>
@@ -17,47 +17,46 @@ class App;
 
 namespace recordfs {
 
-// The options that all commands have that read containers.
+// The options of all commands that read containers.
 struct ReadingOptions {
   Limits limits;
-  std::string index = "auto";  // as of the mount
-  unsigned threads = 0;        // that decode; 0: as many as there are cores
+  std::string index = "auto";  // as for the mount
+  unsigned threads = 0;        // for decoding; 0: one per core
 
-  // Declares them on `app`; the object has to outlive its parsing.
+  // Declares the options on `app`. The object must outlive the parsing.
   void declare(CLI::App& app);
 };
 
-// One for a run of the program. Its log goes to stderr where nothing else is said: what is damaged is a line there,
-// once.
+// The state of a command's run. Without a `log`, warnings and errors go to stderr, without repetition. Not thread-safe,
+// except note(), print_failure() and say_once().
 class CommandContext {
  public:
   explicit CommandContext(const ReadingOptions& options);
-  // With another log.
   CommandContext(const ReadingOptions& options, Log log);
 
-  // Opens a file; what is wrong is said on stderr, and kept for status(). Null where it can't be opened.
+  // Opens a file. On failure prints an error, notes it for status(), and returns null.
   std::shared_ptr<const RecordStore> open(const std::string& path);
-  // The same, but a file that is no container is passed by without words.
+  // Also returns null for a file that is not a container, but silently.
   std::shared_ptr<const RecordStore> open_if_container(const std::string& path);
 
-  // The same for a file that grows; `path` may be anything that open() takes.
+  // Opens a file that grows (see open()).
   std::unique_ptr<FollowedFile> open_followed(const std::string& path);
 
-  // Keeps what an error means for the exit status. Any thread.
+  // Adds an error to the exit status. The worst counts.
   void note(const Error& error) { note(status_of(error)); }
   void note(int status);
-  // The same for a region that a scan found unsound: the stale end of a recycled log is no damage.
+  // Adds a damaged region to it. The stale end of a recycled log is not damage.
   void note(const DamagedRegion& region);
-  // Says an error on stderr unless the log has just done so, and notes it. Any thread.
+  // Prints an error, unless the log has just printed the same line, and notes it.
   void print_failure(const std::string& path, const Error& error);
-  // Says a line on stderr unless it is the same as the one before. For logs. Any thread.
+  // Prints a line, unless it equals the previous one. For logs.
   void say_once(const std::string& line);
 
   int status() const { return status_; }
   unsigned threads() const { return threads_; }
   Services& services() { return services_; }
 
-  // What a failure to read means for the exit status.
+  // Returns the exit status for a failed read.
   static int status_of(const Error& error);
 
  private:

@@ -35,7 +35,7 @@ struct CpOptions {
   bool replaces = false;
 };
 
-// The record at an address by its ordinal, which only a scan can tell.
+// Finds the ordinal of the record at an address, which takes a scan.
 Result<Selection> select_at(const RecordAddress& address, const RecordStore& store) {
   TRY(find(address, store));
   Scanner scanner = store.scanner(ScanDetail::kCounts);
@@ -81,7 +81,7 @@ class Cp {
   }
 
  private:
-  // What became of the records of a chunk.
+  // The result of copying a chunk.
   struct Copied {
     std::uint64_t records = 0;
     std::vector<std::pair<std::uint64_t, RecordFiles::Failure>> failures;  // by ordinal
@@ -106,7 +106,7 @@ class Cp {
     if (!scanned) context_.print_failure(options_.file, scanned.error());
   }
 
-  // On any thread.
+  // Thread-safe.
   Copied copy_chunk(const RecordStore& store, const Selection& selection, const IndexedChunk& indexed) {
     Copied copied;
     const Span wanted = selection.within(indexed);
@@ -129,8 +129,7 @@ class Cp {
     return copied;
   }
 
-  // Says what failed. False: nothing more can be written. Chunks that were left since a later one could not be written
-  // are passed by: it is that one which says so.
+  // Prints failures. Returns false if copying has to stop. Chunks skipped after a write error print nothing.
   bool settle(const RecordStore& store, const Copied& copied) {
     for (const auto& [ordinal, failure] : copied.failures) {
       progress_.clear();

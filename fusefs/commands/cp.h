@@ -1,4 +1,4 @@
-// recordfs cp: records as files.
+// recordfs cp: copies records to files.
 #pragma once
 
 #include <functional>

@@ -26,7 +26,7 @@ struct CloseTree {
   void operator()(FTS* tree) const { ::fts_close(tree); }
 };
 
-// False: the list is to end.
+// Returns false if the list has to end.
 bool descend(std::string path, const std::function<bool(ListedFile)>& take,
              const std::function<bool(const std::string&, const Error&)>& fail) {
   char* const roots[] = {path.data(), nullptr};

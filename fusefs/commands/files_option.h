@@ -1,4 +1,4 @@
-// FILE... on a command line.
+// The argument FILE...
 #pragma once
 
 #include <string>
@@ -10,7 +10,8 @@ class App;
 
 namespace recordfs {
 
-// Declares FILE, one or more, on `app`, behind all other positional arguments. `files` has to outlive the parsing.
+// Declares one or more FILEs on `app`. Call it after declaring other positional arguments. `files` must outlive the
+// parsing.
 void declare_files(CLI::App& app, std::vector<std::string>& files);
 
 }  // namespace recordfs

@@ -8,7 +8,7 @@
 namespace recordfs {
 namespace {
 
-// From `next` on, which goes on behind what was taken. False: nothing more is wanted.
+// Takes all records from `next` on, and moves `next` to the end. Returns false if `take` did.
 Result<bool> take_all(const RecordStore& store, std::uint64_t& next, const Following& following) {
   ASSIGN_OR_RETURN(const auto counts, wait_for([&](WaitTicket& ticket) { return store.record_totals(ticket); }));
   const Span records{.begin = next, .end = std::max(next, counts.records)};
@@ -16,7 +16,8 @@ Result<bool> take_all(const RecordStore& store, std::uint64_t& next, const Follo
   return records.begin == records.end || following.take(store, records);
 }
 
-// Until there is more to take. False: nobody reads the output, or the watch was stopped.
+// Returns true when there are more records. Returns false if the reader of the output has gone or the watch was
+// stopped.
 Result<bool> wait_for_more(FollowedFile& file, FileWatch& watch, const Following& following, bool& has_moved) {
   for (;;) {
     if (!watch.wait(following.output) || watch.is_stopped()) return false;

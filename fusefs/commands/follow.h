@@ -1,4 +1,4 @@
-// The records of a file, and then those that others add to it: what a command does that follows.
+// Follows a file: takes its records, and then those that are appended.
 #pragma once
 
 #include <cstdint>
@@ -14,17 +14,17 @@ namespace recordfs {
 
 struct Following {
   std::uint64_t from = 0;  // ordinal of the first record
-  int output = -1;         // a descriptor: when whoever reads from it has gone, it is over; -1: nobody does
-  // Takes records, by their ordinals. False: nothing more is wanted.
+  int output = -1;         // descriptor; following ends when its reader has gone; -1: none
+  // Takes records by ordinal. Returns false to stop.
   std::function<bool(const RecordStore& store, const Span& records)> take{};
-  // Everything that is there was taken; now it is waited for more. False: nothing more is wanted.
+  // Called when all present records were taken, before waiting. Returns false to stop.
   std::function<bool()> pause{};
-  // Told once when the file's name has gone, or is another file's.
+  // Called once if the file was moved, removed or replaced. May be empty.
   std::function<void()> moved{};
 };
 
-// Hands out records in their order, each once, and waits for more. Returns when nothing more is wanted, or nobody reads
-// the output, or the watch was stopped. Fails as RecordStore::record_totals and FollowedFile::grow do.
+// Takes all records once, in order, and waits for more. Returns when a callback stopped it, the output's reader has
+// gone, or the watch was stopped. Fails as RecordStore::record_totals and FollowedFile::grow do.
 Result<void> follow_records(FollowedFile& file, FileWatch& watch, const Following& following);
 
 }  // namespace recordfs

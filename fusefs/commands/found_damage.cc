@@ -15,7 +15,7 @@ void FoundDamage::report(const DamagedRegion& region) {
   switch (region.damage_class) {
     case DamageClass::kDamage:
     case DamageClass::kUnsupported: return store_.report(region);
-    // To a log that is being written this is no news; here it is why the status is not 0.
+    // Printed here, because the log leaves unfinished ends out, but they set the exit status.
     case DamageClass::kUnfinished:
       if (said_.insert(region.begin).second) print_message(fmt::format("{}: {}", path_, damage_line(region)));
       return;

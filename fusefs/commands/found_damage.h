@@ -1,4 +1,4 @@
-// The damage that a scan meets on its way: each region is said once, and counts for the exit status.
+// Reports each damaged region of a scan once, and adds it to the exit status.
 #pragma once
 
 #include <set>
@@ -10,10 +10,10 @@
 
 namespace recordfs {
 
-// For one container. One thread.
+// For one container. Not thread-safe.
 class FoundDamage {
  public:
-  // `path` is the container's name for people. What is given has to outlive the object.
+  // `path` names the container in messages. The arguments must outlive the object.
   FoundDamage(const std::string& path, const RecordStore& store, CommandContext& context)
       : path_(path),
         store_(store),
@@ -23,9 +23,9 @@ class FoundDamage {
   FoundDamage(const FoundDamage&) = delete;
   FoundDamage& operator=(const FoundDamage&) = delete;
 
-  // The next region of a scan. Pieces of one region, which several steps tell of, are said as one.
+  // Adds the scan's next region. Joins pieces of a region that several steps report.
   void add(const DamagedRegion& region);
-  // Says what has been held back because it might have gone on.
+  // Reports the last region, which might have continued.
   void finish() { regions_.finish(); }
 
  private:

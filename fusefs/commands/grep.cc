@@ -23,7 +23,7 @@
 namespace recordfs {
 namespace {
 
-constexpr std::uint64_t kPiece = 1u << 20;  // of a record, as it is written
+constexpr std::uint64_t kPiece = 1u << 20;  // bytes of a record per write
 
 enum class Show : std::uint8_t { kRecords, kMatches, kCounts, kNames, kNothing };
 
@@ -54,12 +54,12 @@ struct GrepOptions {
   bool shows_names() const { return !without_name && (with_name || recursive || files.size() > 1); }
 };
 
-// What one step of a scan has brought.
+// The result of one step of a scan.
 struct MatchedChunk {
-  std::shared_ptr<const Chunk> chunk;  // null where nothing of it is shown
+  std::shared_ptr<const Chunk> chunk;  // null if nothing of it is shown
   std::uint64_t first_ordinal = 0;
   std::vector<FoundRecord> records;
-  std::vector<Error> failures;  // of the chunk, or of records of it
+  std::vector<Error> failures;  // of the chunk, or of its records
 };
 
 class Grep {
@@ -123,7 +123,7 @@ class Grep {
     if (is_terminal_) output_.flush();
   }
 
-  // On any thread.
+  // Thread-safe.
   MatchedChunk look_through(const RecordStore& store, const ScannedStep& step, const SearchRules& rules) const {
     if (!step.indexed || step.indexed->chunk.records == 0u) return {};
     MatchedChunk found{.chunk = nullptr, .first_ordinal = step.indexed->before.records, .records = {}, .failures = {}};
@@ -138,7 +138,7 @@ class Grep {
     return found;
   }
 
-  // False: nothing more is wanted of this file.
+  // Returns false if the file needs no further chunks.
   bool show(const RecordStore& store, const MatchedChunk& found, const std::string& path) {
     for (const Error& failure : found.failures) {
       store.report(failure);
@@ -174,7 +174,7 @@ class Grep {
     return output_.good();
   }
 
-  // Returns the last byte; 0 where there is none.
+  // Returns the last byte, or 0 if there is none.
   std::byte write_bytes(const RecordStore& store, const MatchedChunk& found, std::uint64_t index, std::uint64_t at,
                         std::uint64_t size) {
     std::byte last{};
@@ -211,7 +211,7 @@ class Grep {
   Output output_;
   const bool is_terminal_;
   std::uint64_t most_;
-  std::uint64_t selected_ = 0;  // records of the file that is looked through
+  std::uint64_t selected_ = 0;  // records of the current file
   bool has_selected_ = false;   // any record of any file
 };
 
@@ -245,7 +245,7 @@ constexpr std::string_view kGrepFooter =
 
 std::function<int()> declare_grep(CLI::App& app) {
   const auto options = std::make_shared<GrepOptions>();
-  app.set_help_flag("--help", "print this help");  // -h is grep's
+  app.set_help_flag("--help", "print this help");  // -h is an option of grep
   app.footer(std::string(kGrepFooter));
   app.add_option("PATTERN", options->pattern, "the pattern")->required()->type_name("");
   app.add_option("FILE", options->files, "containers")->type_name("");

@@ -1,4 +1,4 @@
-// recordfs grep: counts and prints the records that match.
+// recordfs grep: prints or counts matching records.
 #pragma once
 
 #include <functional>
@@ -9,7 +9,7 @@ class App;
 
 namespace recordfs {
 
-// The exit statuses are grep's: 0 where a record was selected, 1 where none was, 2 after an error.
+// As with grep: 0 if a record was selected, 1 if not, 2 after an error.
 inline constexpr int kGrepFailed = 2;
 
 std::function<int()> declare_grep(CLI::App& app);

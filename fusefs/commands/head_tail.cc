@@ -29,14 +29,13 @@ struct EndOptions {
   bool follows = false;
 };
 
-// On a terminal a line for each record, where nothing else was asked for.
+// Shows lines on a terminal, unless another form was requested.
 FormOptions form_of(const EndOptions& options) {
   FormOptions form = options.form;
   if (form.form == RecordForm::kBytes && ::isatty(STDOUT_FILENO) == 1) form.form = RecordForm::kShown;
   return form;
 }
 
-// Copies a range of the file; on a terminal as lines.
 int copy_range(const EndOptions& options, const OrdinalRange& range) {
   CommandContext context(options.reading);
   const auto store = context.open(options.file);
@@ -53,7 +52,7 @@ int copy_range(const EndOptions& options, const OrdinalRange& range) {
   return context.status();
 }
 
-// Writes what is there of the file, the last records alone, and then what is added, up to the end of who reads it.
+// Copies the last records, and then those that are appended, until the output's reader has gone.
 int follow_end(const EndOptions& options) {
   CommandContext context(options.reading);
   const auto file = context.open_followed(options.file);
@@ -111,7 +110,7 @@ std::function<int()> declare_tail(CLI::App& app) {
   app.add_flag("-f,--follow", options->follows, "continue with records that are appended, once they are complete");
   return [options] {
     if (options->follows) return follow_end(*options);
-    // No slice counts zero records from the end.
+    // A negative bound cannot express zero records.
     if (options->records == 0) return copy_range(*options, {.begin = 0, .end = 0});
     return copy_range(*options, {.begin = -options->records});
   };

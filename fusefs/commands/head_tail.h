@@ -1,4 +1,4 @@
-// recordfs head and tail: the first or last records.
+// recordfs head and tail: copy the first or last records.
 #pragma once
 
 #include <functional>

@@ -24,9 +24,9 @@
 namespace recordfs {
 namespace {
 
-// So long after a change to a file another one may leave the same time stamp, and nothing is saved.
+// A later change within this time may leave the same time stamp, so nothing would be saved.
 constexpr std::chrono::milliseconds kFineStamp{20};
-constexpr std::chrono::milliseconds kCoarseStamp{2050};  // of file systems that do not count fractions of a second
+constexpr std::chrono::milliseconds kCoarseStamp{2050};  // for filesystems without fractions of a second
 
 struct IndexOptions {
   ReadingOptions reading;
@@ -34,7 +34,7 @@ struct IndexOptions {
   bool verbose = false;
 };
 
-// A file that was written a moment ago is opened when its time stamp can be relied on.
+// Waits until the time stamp of a file that was just written is reliable.
 void wait_until_settled(const std::string& path) {
   const auto file = FileSource::open(path);
   if (!file) return;
@@ -83,11 +83,11 @@ class Index {
     }
     for (const DamageRow& row : **damage) context_.note(row.region);
     const bool sizes_are_known = store->state().sizes_known;
-    store.reset();  // what was found is saved by then
+    store.reset();  // saves the index
     if (auto again = context_.open(path)) check(path, *again, sizes_are_known);
   }
 
-  // Whether a mount would find all that it looks for.
+  // Checks whether a mount would find everything in the index.
   void check(const std::string& path, const RecordStore& store, bool sizes_are_known) {
     check(path, store, ScanDetail::kCounts);
     if (!sizes_are_known) check(path, store, ScanDetail::kSizes);

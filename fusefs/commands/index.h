@@ -1,4 +1,4 @@
-// recordfs index: scans containers and saves what was found, for mounts and commands to come.
+// recordfs index: scans containers and saves the results, for later mounts and commands.
 #pragma once
 
 #include <functional>

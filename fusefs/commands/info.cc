@@ -28,7 +28,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// The table says the second one in the row of the damaged regions; a mount's metadata/ is not in the table.
+// The table shows damage_scope with the damaged regions, and leaves the mount's metadata/ out.
 bool is_in_json_only(std::string_view key) { return key == "metadata_directory_scope" || key == "damage_scope"; }
 
 struct InfoOptions {
@@ -38,7 +38,7 @@ struct InfoOptions {
   bool scan = false;
 };
 
-// What a scan of the whole file adds. Says damage.
+// Adds the results of a full scan, and reports damage.
 Result<void> add_totals(const std::string& path, const RecordStore& store, CommandContext& context, Json& info) {
   ASSIGN_OR_RETURN(const auto totals, wait_for([&](WaitTicket& ticket) { return store.size_totals(ticket); }));
   ASSIGN_OR_RETURN(const auto damage, wait_for([&](WaitTicket& ticket) { return store.damage(ticket); }));
@@ -52,7 +52,7 @@ Result<void> add_totals(const std::string& path, const RecordStore& store, Comma
   return {};
 }
 
-// info.json of a container, with its sums where they are asked for.
+// Returns info.json of a container, with totals if requested.
 Result<Json> info_of(const std::string& path, const RecordStore& store, const InfoOptions& options,
                      CommandContext& context) {
   ASSIGN_OR_RETURN(const auto text, container_info(store));
@@ -86,7 +86,7 @@ std::string first_chunk_of(const Json& chunk) {
 
 std::string row(std::string_view name, const std::string& value) { return fmt::format("{:<16} {}\n", name, value); }
 
-// A key a line.
+// One row per key.
 std::string metadata_rows(const Json& metadata) {
   if (metadata.empty()) return row("metadata", "none");
   std::string rows;
@@ -97,7 +97,6 @@ std::string metadata_rows(const Json& metadata) {
   return rows;
 }
 
-// For people.
 std::string table_of(const std::string& path, const Json& info) {
   std::string table = row("file", printable(path));
   for (const auto& [key, value] : info.items()) {
@@ -120,7 +119,7 @@ std::string dumped(const Json& json, int indentation) {
   return json.dump(indentation, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
-// One of several is on a line of its own and says which it is.
+// Of several files, each gets a line that names the file.
 std::string json_of(const std::string& path, const Json& info, bool is_one_of_several) {
   if (!is_one_of_several) return dumped(info, 2);
   Json named;

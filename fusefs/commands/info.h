@@ -1,4 +1,4 @@
-// recordfs info: what is known of containers.
+// recordfs info: describes containers.
 #pragma once
 
 #include <functional>

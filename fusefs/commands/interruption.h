@@ -1,4 +1,4 @@
-// A signal that asks for the end, for commands that have something to put in order first.
+// Interruption: lets a command clean up after a signal.
 #pragma once
 
 #include <array>
@@ -6,8 +6,8 @@
 
 namespace recordfs {
 
-// While it lives, the first SIGHUP, SIGINT or SIGTERM is only remembered; a second one of the same kind ends the
-// program as always. What was ignored stays ignored. One at a time.
+// While it exists, the first SIGHUP, SIGINT or SIGTERM is only recorded. A second one of the same kind ends the
+// program. Ignored signals stay ignored. At most one object at a time.
 class Interruption {
  public:
   Interruption();
@@ -15,9 +15,9 @@ class Interruption {
   Interruption(const Interruption&) = delete;
   Interruption& operator=(const Interruption&) = delete;
 
-  // Whether one came. Any thread.
+  // Returns whether a signal came. Thread-safe.
   static bool came();
-  // Ends the program by the signal that came, if one did: whoever started it sees that.
+  // Ends the program by the recorded signal, if any, so that its parent sees that signal.
   static void pass_on();
 
  private:

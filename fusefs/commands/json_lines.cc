@@ -7,7 +7,7 @@
 namespace recordfs {
 namespace {
 
-// Bytes of a record from which on its line has its room at once: one that grows is there twice while it is moved.
+// Larger records reserve their text, because a growing string needs its memory twice.
 constexpr std::size_t kLargeRecord = 16u << 20;
 constexpr std::size_t kLongestEscape = 6;
 
@@ -26,7 +26,7 @@ Result<void> append_json_line(std::string& text, const RecordName& name, Bytes r
                               const ChunkInfo& chunk) {
   const std::size_t before = text.size();
   if (record.size() >= kLargeRecord) {
-    text.reserve(before + kLongestEscape * record.size() + RecordDecoder::kMostText);  // what stays empty is not used
+    text.reserve(before + kLongestEscape * record.size() + RecordDecoder::kMostText);  // unused pages take no memory
   }
   text += '{';
   append_json_name(text, name);

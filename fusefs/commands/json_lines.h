@@ -1,4 +1,4 @@
-// Records as lines of JSON: one object a record, on a line of its own.
+// Writes records as lines of JSON, one object per line.
 #pragma once
 
 #include <cstdint>
@@ -12,17 +12,16 @@
 
 namespace recordfs {
 
-// How an object names its record: by its ordinal, or by "chunk" and "index" where nobody has counted the records
-// before it.
+// Names a record by its ordinal, or by "chunk" and "index" if the records before it are not counted.
 using RecordName = std::variant<std::uint64_t, RecordAddress>;
 
-// Appends {"ordinal":42,"size":5,"text":"hello"} and a newline, with what `decoder` tells of the record behind that.
-// What is no UTF-8 stands in "base64" in place of "text". Fails as RecordDecoder::append_members, and then appends
-// nothing. Any thread.
+// Appends {"ordinal":42,"size":5,"text":"hello"}, with the members that `decoder` adds, and a newline. Uses "base64"
+// instead of "text" if the record is not UTF-8. On failure appends nothing. Fails as RecordDecoder::append_members.
+// Thread-safe.
 Result<void> append_json_line(std::string& text, const RecordName& name, Bytes record, const RecordDecoder& decoder,
                               const ChunkInfo& chunk);
 
-// Appends `"ordinal":42` or `"chunk":65536,"index":3`. Any thread.
+// Appends `"ordinal":42` or `"chunk":65536,"index":3`. Thread-safe.
 void append_json_name(std::string& text, const RecordName& name);
 
 }  // namespace recordfs

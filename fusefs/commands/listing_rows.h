@@ -1,4 +1,4 @@
-// The lines of recordfs ls.
+// Formats the lines of recordfs ls.
 #pragma once
 
 #include <cstdint>
@@ -14,16 +14,15 @@ class ListingRows {
   struct Options {
     bool is_json = false;
     bool is_aligned = false;  // columns for people; otherwise tabs
-    bool with_codec = false;  // and more of the chunk
+    bool with_codec = false;  // and the chunk's kind and end
   };
 
   explicit ListingRows(const Options& options) : options_(options) {}
 
-  // The line of the chunk's record at an index, whose size is known or why it can't be read. `is_counted`: the place
-  // knows how many records stand before it.
+  // Returns the line of a record. `size`: its size, or why it cannot be read. `is_counted`: indexed.before is valid.
   std::string of_record(const IndexedChunk& indexed, std::uint64_t index, bool is_counted,
                         const Result<std::uint64_t>& size) const;
-  // The line of a chunk: the row of index/chunks.tsv.
+  // Returns the line of a chunk, as in index/chunks.tsv.
   std::string of_chunk(const IndexedChunk& indexed) const;
 
  private:

@@ -30,7 +30,7 @@ struct LsOptions {
   bool with_codec = false;
 };
 
-// The record sizes of a chunk, without its bytes where the format allows.
+// Returns the record sizes of a chunk, and avoids decoding it if the format can.
 Result<std::shared_ptr<const Layout>> layout_of(const RecordStore& store, const ChunkInfo& chunk) {
   if (chunk.layout_cost == LayoutCost::kSmall) return store.layout(chunk);
   ASSIGN_OR_RETURN(auto decoded, store.decode_uncached(chunk));
@@ -82,7 +82,7 @@ class Listing {
     return which.begin < which.end ? records_of(indexed, which, true) : "";
   }
 
-  // The rows of some of a chunk's records. Any thread.
+  // Returns the rows of some records. Thread-safe.
   std::string records_of(const IndexedChunk& indexed, Span which, bool is_counted) {
     const auto layout = layout_of(store_, indexed.chunk);
     if (!layout) context_.note(layout.error());
@@ -101,7 +101,7 @@ class Listing {
 
   bool write(const std::string& text) {
     output_.write(text);
-    // Who waits for the first line shall not wait for more.
+    // Shows the first lines without delay.
     if (!text.empty() && !std::exchange(has_written_, true)) output_.flush();
     return output_.good();
   }
@@ -115,7 +115,7 @@ class Listing {
   bool has_written_ = false;
 };
 
-// Fails where the range can't be found.
+// Fails if the range cannot be found.
 Result<void> list_range(const NamedRange& named, const LsOptions& options, const RecordStore& store, Listing& listing) {
   if (const auto* address = std::get_if<RecordAddress>(&named.range)) {
     if (options.chunks) return Error{.code = Code::kNotFound, .detail = "--chunks takes no @OFFSET/INDEX"};

@@ -1,4 +1,4 @@
-// recordfs ls: which records and chunks a container has.
+// recordfs ls: lists records and chunks.
 #pragma once
 
 #include <functional>

@@ -13,9 +13,9 @@
 namespace recordfs {
 namespace {
 
-constexpr std::int64_t kMemory = 64 << 20;  // of a compiled pattern and the states that it was seen in
+constexpr std::int64_t kMemory = 64 << 20;  // bytes per compiled pattern and its states
 
-// Whether a pattern means itself and nothing else.
+// Returns whether a pattern matches only itself.
 bool is_plain(std::string_view pattern, MatchRules rules) {
   if (rules.ignores_case) return false;
   return rules.is_literal || pattern.find_first_of("\\^$.|?*+()[]{}") == std::string_view::npos;
@@ -55,9 +55,9 @@ struct Matcher::Expressions {
   bool ok() const { return bytes.ok() && (!characters || characters->ok()); }
   std::string error() const { return bytes.ok() ? characters->error() : bytes.error(); }
 
-  // `found`: null where nobody asks for the place.
+  // `found`: null if the position is not needed.
   bool find(std::string_view record, std::size_t from, re2::StringPiece* found) const {
-    // Whether it takes the standard library's string_view depends on how it was built.
+    // Some builds of re2 do not convert from std::string_view.
     const re2::StringPiece text(record.data(), record.size());
     const auto search = [&](const RE2& expression) {
       return expression.Match(text, from, text.size(), RE2::UNANCHORED, found, found != nullptr ? 1 : 0);
@@ -66,7 +66,7 @@ struct Matcher::Expressions {
     return search(*characters) || (!is_utf8(record) && search(bytes));
   }
 
-  const std::unique_ptr<const RE2> characters;  // null where a pattern is no UTF-8
+  const std::unique_ptr<const RE2> characters;  // null if a pattern is not UTF-8
   const RE2 bytes;
 };
 
@@ -79,7 +79,7 @@ Result<std::unique_ptr<const Matcher>> Matcher::make(const std::vector<std::stri
     return std::unique_ptr<const Matcher>(new Matcher(patterns.front(), nullptr));
   }
   if (!rules.is_literal) {
-    // One by one, as together they may mean something else.
+    // Compiles each alone, because joined patterns may mean something else.
     for (const std::string& pattern : patterns) {
       std::string why;
       if (!compiles(pattern, rules, why)) {

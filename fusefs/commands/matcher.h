@@ -1,4 +1,4 @@
-// Matcher: whether a record matches what somebody looks for, and where.
+// Matcher: finds patterns in records.
 #pragma once
 
 #include <cstddef>
@@ -15,35 +15,34 @@ namespace recordfs {
 
 struct MatchRules {
   bool ignores_case = false;
-  bool is_literal = false;  // patterns are text, no regular expressions
+  bool is_literal = false;  // patterns are plain text
 };
 
-// A stretch of a record.
+// A range of a record.
 struct Match {
   std::size_t begin = 0;
   std::size_t size = 0;
 };
 
-// A record matches where any of the patterns does. Patterns are RE2's, and a record is one text, as with `grep -z`:
-// `.` is any character, a newline too; `^` and `$` match at the beginning and the end of each of its lines. Characters
-// are those of UTF-8. In a record that is no UTF-8 each byte counts as a character if nothing is found otherwise, and
-// so it does in all records where a pattern is no UTF-8.
+// A record matches if any pattern does. Patterns are RE2's. A record is one text, as with `grep -z`: `.` matches any
+// character, even a newline, and `^` and `$` match at each line. Characters are UTF-8. Bytes are characters if a
+// pattern is not UTF-8, or if a record is not UTF-8 and matches in no other way.
 //
-// Const, any thread.
+// Immutable and thread-safe.
 class Matcher {
  public:
-  // Fails with kUnsupported where a pattern is none; the detail is meant for people.
+  // Fails with kUnsupported if a pattern is invalid; the detail is a message.
   static Result<std::unique_ptr<const Matcher>> make(const std::vector<std::string>& patterns, MatchRules rules);
   ~Matcher();
   Matcher(const Matcher&) = delete;
   Matcher& operator=(const Matcher&) = delete;
 
   bool matches(std::string_view record) const;
-  // The first match that begins at `from` or behind; of several that begin there, the one that RE2 prefers.
+  // Returns the first match that begins at `from` or later. RE2 decides between matches at one position.
   // REQUIRES: from <= record.size().
   std::optional<Match> find(std::string_view record, std::size_t from) const;
 
-  // The text that those records have that match, and no others, where there is such a text; empty otherwise.
+  // Returns the text that exactly the matching records contain, or an empty string if there is no such text.
   std::string_view literal() const { return literal_; }
 
  private:
@@ -54,7 +53,7 @@ class Matcher {
   const std::unique_ptr<const Expressions> expressions_;
 };
 
-// Where `text` begins in `bytes` at `from` or behind; npos where it does not. Any thread.
+// Returns where `text` begins in `bytes`, at `from` or later, or npos. Thread-safe.
 std::size_t find_text(std::string_view bytes, std::string_view text, std::size_t from);
 
 }  // namespace recordfs

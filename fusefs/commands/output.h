@@ -1,4 +1,4 @@
-// Output: what a command writes to standard output.
+// Output: the standard output of a command.
 #pragma once
 
 #include <string>
@@ -8,8 +8,8 @@
 
 namespace recordfs {
 
-// Gathers small pieces and writes large ones through. What can't be written (a full disk, a closed pipe whose signal is
-// ignored) sticks: from then on nothing is written, and whoever writes much asks good() from time to time. One thread.
+// Buffers small pieces and writes large ones directly. After an error (a full disk, a closed pipe) it writes nothing
+// more, so callers that write much check good(). Not thread-safe.
 class Output {
  public:
   explicit Output(int descriptor) : descriptor_(descriptor) {}
@@ -19,12 +19,11 @@ class Output {
 
   void write(Bytes bytes);
   void write(std::string_view text) { write(as_bytes(text)); }
-  // Hands what was gathered to the system.
+  // Writes the buffer.
   void flush();
   bool good() const { return error_ == 0; }
 
-  // Flushes; then says on stderr why something could not be written, but for a closed pipe, which needs no words.
-  // Returns kExitGood or kExitPartlyDone.
+  // Flushes, and prints the error if there was one other than EPIPE. Returns kExitGood or kExitPartlyDone.
   int finish();
 
  private:

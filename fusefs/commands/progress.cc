@@ -17,7 +17,7 @@ constexpr std::chrono::milliseconds kBetween{200};
 constexpr std::string_view kEraseLine = "\r\033[K";
 
 void put(const std::string& text) {
-  // What a terminal does not take is lost, and nobody misses it.
+  // Errors do not matter here.
   static_cast<void>(std::fwrite(text.data(), 1, text.size(), stderr));
   std::fflush(stderr);
 }

@@ -1,4 +1,4 @@
-// Progress: how far a command has come, on stderr where that is a terminal; nothing anywhere else.
+// Progress: shows a command's progress on stderr, if that is a terminal.
 #pragma once
 
 #include <atomic>
@@ -10,7 +10,7 @@
 
 namespace recordfs {
 
-// A line that is painted over again and again, until the object goes. All functions may be called from any thread.
+// A line that is repainted until the object is destroyed. Thread-safe.
 class Progress {
  public:
   enum class Unit : std::uint8_t { kBytes, kRecords };
@@ -20,14 +20,14 @@ class Progress {
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
-  // Whether anything is shown: whoever has to find out the total asks first.
+  // Callers check it before they compute a total.
   bool is_shown() const { return is_shown_; }
-  // What is to be done in all; without it no share and no time left are shown.
+  // Sets the total, without which neither percentage nor remaining time is shown.
   void set_total(std::uint64_t total) { total_ = total; }
 
-  // So much more was done. Paints from time to time.
+  // Adds to the amount done. Repaints at most every 200 ms.
   void add(std::uint64_t more);
-  // Takes the line away, before something else is written to the terminal.
+  // Erases the line, before other text is written to the terminal.
   void clear();
 
  private:

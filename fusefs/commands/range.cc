@@ -26,7 +26,7 @@ std::optional<Range> parse_address(std::string_view text) {
   return RecordAddress{*begin, *index};
 }
 
-// Where a bound lies that is counted from the end where it is negative.
+// Converts a bound that counts from the end if it is negative.
 std::uint64_t place_of(std::int64_t bound, std::uint64_t records) {
   if (bound >= 0) return static_cast<std::uint64_t>(bound);
   const std::uint64_t back = 0 - static_cast<std::uint64_t>(bound);

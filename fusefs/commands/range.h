@@ -1,4 +1,4 @@
-// Ranges of records, as commands take them.
+// Ranges of records on a command line.
 #pragma once
 
 #include <cstdint>
@@ -12,14 +12,14 @@
 
 namespace recordfs {
 
-// Ordinals [begin, end), each counted from the container's end where it is negative; without an end, to the end.
+// Ordinals [begin, end). Negative ones count from the end of the container. Without `end`, to the end.
 struct OrdinalRange {
   std::int64_t begin = 0;
   std::optional<std::int64_t> end{};
   bool operator==(const OrdinalRange&) const = default;
 };
 
-// The record at an index of the chunk that begins at a byte.
+// The record with this index in the chunk that begins at a byte.
 struct RecordAddress {
   Position begin = 0;
   std::uint64_t index = 0;
@@ -28,16 +28,17 @@ struct RecordAddress {
 
 using Range = std::variant<OrdinalRange, RecordAddress>;
 
-// "42", "-1", "10:20", ":100", "-5:", ":" or "@OFFSET/INDEX". nullopt for anything else. 42 is [42, 43).
+// Parses "42", "-1", "10:20", ":100", "-5:", ":" or "@OFFSET/INDEX". Returns nullopt if it is invalid. 42 means
+// 42:43.
 std::optional<Range> parse_range(const std::string& text);
 
-// A range with its ends known: begin <= end. `end` may lie behind the last record where nobody had to count them.
+// A range with begin <= end. `end` may exceed the number of records if they were not counted.
 struct Span {
   std::uint64_t begin = 0;
   std::uint64_t end = UINT64_MAX;
 };
 
-// Waits for the scan where an end is counted from the container's end. Fails as RecordStore::record_totals does.
+// Resolves negative bounds, and waits for the scan if there are any. Fails as RecordStore::record_totals does.
 Result<Span> resolve(const OrdinalRange& range, const RecordStore& store);
 
 }  // namespace recordfs

@@ -1,4 +1,4 @@
-// RANGE on a command line.
+// The argument RANGE.
 #pragma once
 
 #include <optional>
@@ -13,16 +13,16 @@ class App;
 
 namespace recordfs {
 
-// A range as somebody wrote it.
+// A range as written.
 struct NamedRange {
   Range range;
-  bool is_one = false;  // it names one record, which has to be there: 42, and not 42:43
+  bool is_one = false;  // one record that must exist: 42, but not 42:43
 };
 
-// What --help says of a RANGE, without a final newline.
+// The description of RANGE in --help, without a final newline.
 extern const std::string_view kRangeHelp;
 
-// Declares [RANGE] on `app`, or [RANGE...]; what it is parsed into has to outlive the parsing.
+// Declare [RANGE] or [RANGE...] on `app`. The result must outlive the parsing.
 void declare_range(CLI::App& app, std::optional<NamedRange>& range);
 void declare_ranges(CLI::App& app, std::vector<NamedRange>& ranges);
 

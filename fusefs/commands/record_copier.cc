@@ -6,7 +6,7 @@
 namespace recordfs {
 namespace {
 
-// Whether all streams pass a chunk by: it has no byte and no record, and whether it can be read plays no part.
+// Returns whether streams skip a chunk, readable or not, because it has no bytes and no records.
 bool holds_nothing(const ChunkInfo& chunk) { return chunk.records == 0u && chunk.decoded_size == 0u; }
 
 NameOf ordinals_from(std::uint64_t first) {
@@ -29,7 +29,7 @@ RecordCopier::RecordCopier(const std::string& path, const RecordStore& store, co
       text_(store, options),
       damage_(path, store, context) {}
 
-// Of a chunk whose ordinals nobody has counted.
+// For a chunk whose ordinals were not counted.
 RecordCopier::Share RecordCopier::share_of_all(const IndexedChunk& indexed) {
   return {.which = {.begin = 0, .end = indexed.chunk.records.value_or(0)}, .name = addresses_in(indexed.chunk.begin)};
 }
@@ -47,7 +47,7 @@ RecordCopier::Made RecordCopier::make(const IndexedChunk& indexed, Share share) 
   return made;
 }
 
-// Where a chunk that can't be read declares no bytes, a stream shows none, and goes on behind it.
+// A chunk that cannot be read but declares no bytes does not end the copy, as in a stream.
 bool RecordCopier::write(const Made& made) { return write_all(made) || (!made.has_bytes && output_.good()); }
 
 bool RecordCopier::write_all(const Made& made) {
@@ -62,9 +62,9 @@ bool RecordCopier::write_through(const Made& made, Span which) {
   return settle(text_.write(made.info, **made.chunk, which, made.share.name, output_));
 }
 
-// After the text of a run of records was written: says what was wrong with it.
+// Prints what failed in a run of records, after its text.
 bool RecordCopier::settle(const Rendered& rendered) {
-  // Who waits for the first record shall not wait for more.
+  // Shows the first record without delay.
   if (!std::exchange(has_written_, true)) output_.flush();
   for (const Error& failure : rendered.failures) {
     store_.report(failure);

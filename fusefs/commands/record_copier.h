@@ -1,4 +1,4 @@
-// RecordCopier records of a container to an output, in whatever form: what cat, head and tail do.
+// RecordCopier: copies records of a container to an output, in any form (cat, head, tail).
 #pragma once
 
 #include <functional>
@@ -18,39 +18,39 @@
 
 namespace recordfs {
 
-// For one container, one thread. What is wrong is said and noted as it is met. Each function returns false when nothing
-// more is to be copied: a record could not be read and is not to be left out, or nothing more can be written.
+// For one container. Not thread-safe. Prints and notes errors as they occur. Each copy() returns false if copying has
+// to stop, after an unreadable record that must not be skipped, or a write error.
 class RecordCopier {
  public:
-  // What is given has to outlive the object.
+  // The arguments must outlive the object.
   RecordCopier(const std::string& path, const RecordStore& store, const FormOptions& options, CommandContext& context,
                Output& output);
 
   bool copy(const Selection& selection);
-  // One record, of which nothing is read that can be left aside.
+  // Copies one record, and reads no more than that needs.
   bool copy(const RecordRef& record, const RecordName& name);
-  // The records of the chunks that begin in the split, in the order of the file.
+  // Copies the records of the chunks that begin in the split, in file order.
   bool copy(const Split& split);
 
  private:
-  // What is wanted of a chunk.
+  // The wanted records of a chunk.
   struct Share {
     Span which;
     NameOf name;
   };
-  // What is wanted of a scan.
+  // The wanted parts of a scan.
   struct Choice {
     std::function<bool(const DamageRow&)> takes;
     std::function<std::optional<Share>(const IndexedChunk&)> share_of;
   };
-  // What was made of a chunk by who worked ahead.
+  // A chunk's result, made ahead by a worker.
   struct Made {
     ChunkInfo info;
     Share share;
     Result<std::shared_ptr<const Chunk>> chunk;
     Rendered rendered{};
     bool is_made = false;
-    bool has_bytes = true;  // by what its header declares
+    bool has_bytes = true;  // as declared by its header
   };
 
   static Share share_of_all(const IndexedChunk& indexed);

@@ -54,12 +54,12 @@ RecordFiles::~RecordFiles() { ::close(directory_); }
 
 std::string RecordFiles::name_of(std::uint64_t ordinal) { return fmt::format("{:09}", ordinal); }
 
-// False: errno says why.
+// Returns false and sets errno on failure.
 bool RecordFiles::publish(const std::string& unfinished, const std::string& name) const {
   if (replaces_) return ::renameat(directory_, unfinished.c_str(), directory_, name.c_str()) == 0;
   if (::renameat2(directory_, unfinished.c_str(), directory_, name.c_str(), RENAME_NOREPLACE) == 0) return true;
   if (errno != EINVAL && errno != ENOSYS) return false;
-  // A file system that can't: a second name is never put over another one either.
+  // For filesystems without RENAME_NOREPLACE: a link never replaces a file either.
   if (::linkat(directory_, unfinished.c_str(), directory_, name.c_str(), 0) != 0) return false;
   ::unlinkat(directory_, unfinished.c_str(), 0);
   return true;
@@ -73,12 +73,12 @@ std::optional<RecordFiles::Failure> RecordFiles::write(const RecordStore& store,
     return Failure{.is_there = true, .why = system_error(EEXIST)};
   }
   const std::string unfinished = fmt::format(".{}.{}.recordfs", name, ::getpid());
-  ::unlinkat(directory_, unfinished.c_str(), 0);  // of a program that was killed
+  ::unlinkat(directory_, unfinished.c_str(), 0);  // left by a killed process
   const int flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
   const int file = ::openat(directory_, unfinished.c_str(), flags, 0666);
   if (file < 0) return Failure{.why = system_error(errno)};
   auto failure = write_record(store, chunk, index, file);
-  // Some file systems tell only now that there was no room.
+  // Some filesystems report a full disk only here.
   if (::close(file) != 0 && !failure) failure = Failure{.why = system_error(errno)};
   if (!failure && !publish(unfinished, name)) {
     failure = Failure{.is_there = errno == EEXIST, .why = system_error(errno)};

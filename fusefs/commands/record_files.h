@@ -1,4 +1,4 @@
-// RecordFiles: records as files of a directory.
+// RecordFiles: writes records as files of a directory.
 #pragma once
 
 #include <cstdint>
@@ -11,27 +11,26 @@
 
 namespace recordfs {
 
-// A file appears under its name when all of its bytes are there, and not before. Nothing is written through a symbolic
-// link. Any thread.
+// A file gets its name when it is complete. Nothing is written through a symbolic link. Thread-safe.
 class RecordFiles {
  public:
-  // Fails with kIo where `directory` is none, or can't be opened.
+  // Fails with kIo if `directory` cannot be opened.
   static Result<std::unique_ptr<RecordFiles>> open(const std::string& directory, bool replaces);
   ~RecordFiles();
   RecordFiles(const RecordFiles&) = delete;
   RecordFiles& operator=(const RecordFiles&) = delete;
 
-  // What kept a record from becoming a file.
+  // Why a file was not written.
   struct Failure {
-    bool is_of_record = false;  // it can't be read: `why` is as of RecordStore::read_record
-    bool is_there = false;      // there is a file of that name, which is not to be replaced
+    bool is_of_record = false;  // unreadable: `why` is as of RecordStore::read_record
+    bool is_there = false;      // the file exists and must not be replaced
     Error why;
   };
-  // Writes a record of a decoded chunk to the file of its ordinal.
+  // Writes a record of a decoded chunk to the file named by its ordinal. Returns nullopt on success.
   std::optional<Failure> write(const RecordStore& store, const Chunk& chunk, std::uint64_t index,
                                std::uint64_t ordinal) const;
 
-  // "000000042", as in the mount's records/.
+  // Returns "000000042", as in the mount's records/.
   static std::string name_of(std::uint64_t ordinal);
 
  private:

@@ -13,7 +13,7 @@
 namespace recordfs {
 namespace {
 
-// Records are read in runs of so many bytes, and larger ones in pieces, so that memory is bounded.
+// Bounds memory: small records are read together up to this size, and larger ones in pieces.
 constexpr std::uint64_t kPieceBytes = 1u << 20;
 constexpr std::uint64_t kMadeAheadBytes = 32u << 20;
 constexpr std::size_t kMadeAheadText = 64u << 20;
@@ -23,7 +23,7 @@ void append_varint(std::string& text, std::uint64_t number) {
   text += static_cast<char>(number);
 }
 
-// What stands before and behind the bytes of a record.
+// What precedes and follows a record.
 struct Frame {
   std::string before;
   std::string_view behind;
@@ -39,7 +39,7 @@ Frame frame_of(RecordForm form, std::uint64_t size) {
 
 bool becomes_text(RecordForm form) { return form == RecordForm::kJson || form == RecordForm::kShown; }
 
-// A line in which nothing does harm.
+// Appends a line that is safe for a terminal.
 void append_shown(std::string& text, Bytes record) {
   std::string_view shown = as_text(record);
   if (shown.ends_with('\n')) shown.remove_suffix(1);
@@ -83,7 +83,7 @@ void FormOptions::declare_types(CLI::App& app) {
   });
 }
 
-// Writes the records of a chunk, into a text or through to an output.
+// Writes records of a chunk, to a string or to an output.
 class RecordText::RecordPrinter {
  public:
   RecordPrinter(const RecordText& text, const ChunkInfo& info, const Chunk& chunk, const NameOf& name, Output* through)
@@ -100,8 +100,7 @@ class RecordText::RecordPrinter {
     try {
       write_all(which);
     } catch (const std::bad_alloc&) {
-      // What a record becomes may be several times as large, and nobody else would catch what the standard library
-      // throws.
+      // A record's text may be several times as large as the record, and no caller catches bad_alloc.
       rendered_.failures.push_back({.code = Code::kOutOfMemory, .detail = "no memory for the text of a record"});
       rendered_.is_over = true;
     }
@@ -146,15 +145,14 @@ class RecordText::RecordPrinter {
     rendered_.is_over = !options_.skips_damage;
   }
 
-  // The first record behind `first` that does not fail as that one does.
+  // Returns the first record after `first` that does not fail for the same reason.
   std::uint64_t end_of_failure(std::uint64_t first, std::uint64_t end) const {
     const Error* why = layout_.failure(first);
     while (first < end && layout_.failure(first) == why) ++first;
     return first;
   }
 
-  // Where the records end that are read at once: all of them readable, and together no larger than a piece unless it is
-  // one alone.
+  // Returns the end of a run that is read at once: readable records, at most a piece unless it is one record.
   std::uint64_t end_of_run(std::uint64_t first, std::uint64_t end) const {
     const std::uint64_t limit = layout_.extent(first).begin + kPieceBytes;
     std::uint64_t behind = std::min(end, layout_.index_at(limit));
@@ -187,7 +185,7 @@ class RecordText::RecordPrinter {
     const Extent back = layout_.extent(end - 1);
     const auto bytes = store_.read_payload(chunk_, front.begin, back.begin + back.size - front.begin);
     if (!bytes) {
-      // The records before the one that fails may be readable.
+      // Records before the failing one may be readable.
       for (std::uint64_t i = first; i < end && goes_on(); ++i) write_one(i);
     } else if (options_.form == RecordForm::kBytes) {
       put(bytes->bytes);
@@ -214,7 +212,7 @@ class RecordText::RecordPrinter {
       const auto piece = store_.read_payload(chunk_, extent.begin + at, std::min(kPieceBytes, extent.size - at));
       if (!piece) {
         fail(piece.error());
-        // Half a record is out by now, and what follows would be taken for the rest of it.
+        // Half a record was written, and further output would look like the rest of it.
         rendered_.is_over = rendered_.is_over || at > 0;
         return;
       }

@@ -1,4 +1,4 @@
-// How records are written: what stands around each of them, or what it becomes.
+// Output forms of records.
 #pragma once
 
 #include <cstdint>
@@ -20,20 +20,20 @@ class App;
 namespace recordfs {
 
 enum class RecordForm : std::uint8_t {
-  kBytes,      // one directly behind the other
-  kLines,      // a newline behind each
-  kNull,       // a NUL behind each
-  kDelimited,  // its length before each, as a varint: protobuf's delimited messages
+  kBytes,      // without separators
+  kLines,      // each followed by a newline
+  kNull,       // each followed by a NUL
+  kDelimited,  // each preceded by its length as a varint, as protobuf does
   kJson,       // json_lines.h
-  kShown,  // for a terminal: a line each, in which all that does not print is escaped; one newline at the end is not
+  kShown,      // for a terminal: one escaped line each, without a final newline of the record
 };
 
 struct FormOptions {
   RecordForm form = RecordForm::kBytes;
-  bool skips_damage = false;  // leaves out what can't be read
+  bool skips_damage = false;  // skips what cannot be read
   UserTypes types{};          // of the records, for kJson
 
-  // Declares them on `app`; the object has to outlive its parsing.
+  // Declares the options on `app`. The object must outlive the parsing.
   void declare(CLI::App& app);
 
  private:
@@ -43,31 +43,31 @@ struct FormOptions {
   std::string type_;
 };
 
-// The name of the chunk's record at an index.
+// Returns the name of a chunk's record by index.
 using NameOf = std::function<RecordName(std::uint64_t index)>;
 
-// What is left to do of a run of records in the order of the container: text to write, and then what was wrong.
+// The result of a run of records: text to write first, and then failures to report.
 struct Rendered {
   std::string text;
-  std::vector<Error> failures;      // without a log line so far
-  bool is_over = false;             // a failure ends it all
-  Span rest{.begin = 0, .end = 0};  // records that are left, by their index: there was no room for their text
+  std::vector<Error> failures;      // not logged yet
+  bool is_over = false;             // a failure ends the copy
+  Span rest{.begin = 0, .end = 0};  // indices of records without text, because the text was full
 };
 
-// The records of one chunk in a form. Its functions may be called from any thread.
+// Formats the records of one chunk. Thread-safe.
 class RecordText {
  public:
   RecordText(const RecordStore& store, const FormOptions& options)
       : store_(store), options_(options), decoder_(store.container(), options.types) {}
 
-  // Whether the text is to be made in memory, by whoever has the time; otherwise it is written as it is made, because
-  // it is large, or because it is nothing but the bytes.
+  // Returns whether a worker should render the text ahead. Otherwise it is written directly, because the chunk is large
+  // or the form is plain bytes.
   bool is_made_ahead(const Chunk& chunk) const;
 
-  // The text of the records with indices [which.begin, which.end); the rest of them is over with the first that can't
-  // be read, unless these are left out. REQUIRES: the chunk has these records.
+  // Returns the text of records [which.begin, which.end). An unreadable record ends it, unless these are skipped.
+  // REQUIRES: the chunk has these records.
   Rendered render(const ChunkInfo& info, const Chunk& chunk, Span which, const NameOf& name) const;
-  // The same, written to `output` and not kept, up to when nothing more can be written.
+  // Writes the text to `output` instead. A write error ends it too.
   Rendered write(const ChunkInfo& info, const Chunk& chunk, Span which, const NameOf& name, Output& output) const;
 
  private:

@@ -1,4 +1,4 @@
-// Regions of damage put together: what one step of a scan tells of may be a piece of a larger region.
+// Joins pieces of damaged regions that several steps of a scan report.
 #pragma once
 
 #include <functional>
@@ -9,13 +9,14 @@
 
 namespace recordfs {
 
-// Takes the regions of a scan in its order, and hands out each whole one once, when it is known to its end. One thread.
+// Passes each whole region to `take` once, when its end is known. REQUIRES: regions in the order of the scan. Not
+// thread-safe.
 class Regions {
  public:
   explicit Regions(std::function<void(const DamagedRegion& region)> take) : take_(std::move(take)) {}
 
   void add(const DamagedRegion& region);
-  // Nothing follows: hands out the last one.
+  // Passes on the last region.
   void finish();
 
  private:

@@ -16,8 +16,8 @@
 namespace recordfs {
 namespace {
 
-// Small chunks are worked on several at a time, as a task costs some microseconds; the first ones alone, as somebody
-// waits for their records.
+// Batches small chunks, because a task costs some microseconds. The first ones are alone, so that their records appear
+// without delay.
 constexpr std::uint64_t kBatchBytes = 256u << 10;
 constexpr std::size_t kBatchSteps = 64;
 constexpr std::size_t kTasksAThread = 3;
@@ -25,12 +25,12 @@ constexpr std::size_t kTasksAThread = 3;
 struct Task {
   std::vector<ScannedStep> steps;
   std::vector<Finish> finishes;
-  SequentialPass::Hold stored{};  // the file's bytes of its chunks, until they were worked on
-  std::uint64_t bytes = 0;        // that it is expected to hold
+  SequentialPass::Hold stored{};  // file bytes of its chunks, until they were worked on
+  std::uint64_t bytes = 0;        // expected memory
   bool is_done = false;
 };
 
-// What a chunk takes once it is decoded, as far as can be told.
+// Estimates the memory of a decoded chunk.
 std::uint64_t expected_bytes(const ScannedStep& step) {
   if (!step.indexed) return 0;
   const ChunkInfo& chunk = step.indexed->chunk;
@@ -38,10 +38,10 @@ std::uint64_t expected_bytes(const ScannedStep& step) {
   return std::max(chunk.stored_size, chunk.payload_size().value_or(chunk.stored_size * kUsualRatio));
 }
 
-// The threads that work, and the tasks that wait for them, in order.
+// The worker threads, and the queue of tasks.
 class Workers {
  public:
-  // `pass`: null where each read is to go to the source.
+  // `pass`: null if each read goes to the source.
   Workers(const Work& work, const Source& source, SequentialPass* pass, unsigned threads)
       : work_(work), source_(source), pass_(pass), wanted_(threads) {}
   ~Workers() {
@@ -67,7 +67,7 @@ class Workers {
     return task.is_done;
   }
 
-  // Returns when the task is done. Where no thread has taken it yet, the calling thread works on it.
+  // Waits for the task, or works on it if no thread has taken it.
   void wait_for(Task& task) {
     std::unique_lock lock(mutex_);
     if (!waiting_.empty() && waiting_.front().get() == &task) {
@@ -85,7 +85,7 @@ class Workers {
     try {
       threads_.emplace_back([this] { serve(); });
     } catch (const std::system_error&) {
-      // No thread to be had: whoever waits for a task works on it.
+      // No thread: wait_for() does the work.
     }
   }
 
@@ -127,7 +127,7 @@ class Workers {
   std::vector<std::thread> threads_;
 };
 
-// The scan, a task at a time.
+// The scan, in tasks.
 class Steps {
  public:
   Steps(const RecordStore& store, const ScanOptions& options, SequentialPass* pass)
@@ -139,7 +139,7 @@ class Steps {
   bool at_end() const { return is_over_ || scanner_.at_end(); }
   const PrefixSums& totals() const { return scanner_.totals(); }
 
-  // Fails as Scanner::step does, and is at its end then; the steps before the failure are in `task`.
+  // Fails as Scanner::step does, and ends. `task` has the steps before the failure.
   Result<void> fill(Task& task) {
     std::uint64_t stored = 0;
     while (!at_end() && task.steps.size() < batch_ && stored < kBatchBytes) {
@@ -154,7 +154,7 @@ class Steps {
       is_over_ = indexed && indexed->before.records >= end_record_;
       if (is_over_) break;
       if (indexed && indexed->chunk.begin >= end_position_) {
-        // What was met on the way to it may begin before the end.
+        // The damage before this chunk may still begin before the end.
         is_over_ = true;
         indexed.reset();
       }
@@ -185,7 +185,7 @@ bool finish(Task& task) {
 }  // namespace
 
 Result<PrefixSums> scan(const RecordStore& store, const ScanOptions& options, const Work& work) {
-  // In another order than the file's, large pieces would be read again and again.
+  // In another order than the file's, a shared pass would read large pieces repeatedly.
   std::optional<SequentialPass> pass;
   if (store.container().is_in_file_order()) pass.emplace(store.source(), options.end_position);
   SequentialPass* const shared = pass ? &*pass : nullptr;

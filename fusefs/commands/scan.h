@@ -1,4 +1,4 @@
-// A scan: the chunks of a container in its order, decoded and worked on by all cores, in bounded memory.
+// Scans a container's chunks in order, decoding and processing them on several threads in bounded memory.
 #pragma once
 
 #include <cstdint>
@@ -11,32 +11,30 @@
 
 namespace recordfs {
 
-// What a scan hands out, in the container's order: at most one chunk, and the damage that was met on the way to it and
-// inside it, which stands in the file before the chunk's end.
+// At most one chunk, and the damage found before its end.
 struct ScannedStep {
   std::optional<IndexedChunk> indexed;
   std::vector<DamageRow> damage;
 };
 
 struct ScanOptions {
-  std::optional<IndexedChunk> from{};  // where to begin; without it at the container's beginning
-  unsigned threads = 1;                // that work, beside the one that scans
-  std::uint64_t memory = 64ull << 20;  // of decoded chunks that are waited for; one chunk alone may pass it
-  // Ends before the first chunk whose first record has this ordinal or a later one,
+  std::optional<IndexedChunk> from{};  // default: the beginning of the container
+  unsigned threads = 1;                // workers, besides the calling thread
+  std::uint64_t memory = 64ull << 20;  // of decoded chunks that wait; one chunk alone may exceed it
+  // Stops before the first chunk whose first record has this ordinal or a later one,
   std::uint64_t end_record = UINT64_MAX;
-  // and before the first that begins at this byte or behind: where the container is in file order.
+  // and before the first that begins at this byte or later. REQUIRES: the container is in file order.
   Position end_position = UINT64_MAX;
 };
 
-// What is done with the result of a piece of work, in the container's order. False: nothing more is wanted.
+// Handles a result, in the container's order. Returns false to stop.
 using Finish = std::function<bool()>;
-// Works on a step, on any thread, and returns what is left to be done in order; it may be empty. Must not throw.
+// Processes a step on any thread. Returns what remains to do in order, or an empty function. Must not throw.
 using Work = std::function<Finish(const ScannedStep& step)>;
 
-// Scans the container, has `work` done on each step by `threads` threads at once, and calls what it returns on
-// the calling thread, one after the other. Without chunks in the way the first result comes as soon as its chunk was
-// worked on. Returns the sums over what was scanned. Fails as Scanner::step does, after everything before the
-// failure was finished. Not from a task of the executor.
+// Calls `work` for each step, on several threads, and its results on the calling thread, one at a time. The first
+// result comes as soon as its chunk was processed. Returns the totals of what was scanned. Fails as Scanner::step does,
+// after finishing everything before the failure. REQUIRES: not called from a task of the executor.
 Result<PrefixSums> scan(const RecordStore& store, const ScanOptions& options, const Work& work);
 
 }  // namespace recordfs

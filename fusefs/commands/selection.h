@@ -1,4 +1,4 @@
-// What a range selects of an open container, and where the scan begins that meets it.
+// Resolves ranges in an open container.
 #pragma once
 
 #include <cstdint>
@@ -10,32 +10,31 @@
 
 namespace recordfs {
 
-// A run of records in the container's order.
+// Consecutive records.
 struct Selection {
-  Span records;  // ordinals
-  std::optional<IndexedChunk>
-      from{};  // the chunk that holds the first of them; without it a scan begins at the beginning
+  Span records;                        // ordinals
+  std::optional<IndexedChunk> from{};  // chunk of the first record; default: the beginning
 
   bool is_empty() const { return records.begin == records.end; }
-  // Whether what stands in front of the record of an ordinal lies between records that are selected, or before the
-  // first or behind the last record of the container when that is.
+  // Returns whether damage directly before this ordinal belongs to the selection: between selected records, or at an
+  // end of the container that the selection includes.
   bool lies_inside(std::uint64_t ordinal) const {
     return (ordinal > records.begin || records.begin == 0) && ordinal < records.end;
   }
-  // The indices of the chunk's records that are selected.
+  // Returns the indices of the selected records in a chunk.
   Span within(const IndexedChunk& indexed) const;
 };
 
-// All records of a container.
+// Returns all records of a container.
 inline Selection everything() { return {.records = {}}; }
 
-// Finds the beginning of a range without a scan; waits for the catalog unless the range begins with record 0. As with
-// slices an end behind the end is cut; a begin behind the end is kNotFound: "no record 600 (there are 500)". Fails as
-// RecordStore::chunk_by_ordinal does.
+// Resolves a range without a scan of its own. Waits for the catalog, unless the range begins with record 0 and its end
+// is not negative. Cuts an end that is too large. Fails with kNotFound if the begin is too large: "no record 600 (there
+// are 500)". Otherwise fails as RecordStore::chunk_by_ordinal does.
 Result<Selection> select(const OrdinalRange& range, const RecordStore& store);
-// The one record that `range` names: it has to be there. The selection has `from`.
+// Resolves a range of one record, and sets `from`. Fails with kNotFound if there is no such record.
 Result<Selection> select_one(const OrdinalRange& range, const RecordStore& store);
-// The record at an address. kNotFound where there is none.
+// Finds the record at an address. Fails with kNotFound.
 Result<RecordRef> find(const RecordAddress& address, const RecordStore& store);
 
 }  // namespace recordfs

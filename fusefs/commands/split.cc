@@ -32,7 +32,7 @@ Result<std::optional<IndexedChunk>> start_of(const Split& split, const RecordSto
   const Container& container = store.container();
   if (!container.has_seek_structure() || store.source().size() == 0) return std::optional<IndexedChunk>{};
   const Position at = std::min(split.begin, store.source().size() - 1);
-  // No chunk may cover a byte, because of damage: the farther back, the wider the steps.
+  // Damage may leave bytes without a chunk. Steps back in doubling distances.
   for (std::uint64_t back = 0; back <= at; back = back * 2 + 1) {
     WaitTicket never;
     auto found = store.chunk_covering(at - back, never);

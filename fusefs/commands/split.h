@@ -1,5 +1,5 @@
-// Splits of a file: [begin, end) of its bytes. A split owns the chunks that begin in it, so splits that cover the file
-// have each record once.
+// Splits of a file by bytes, [begin, end). A split owns the chunks that begin in it, so splits that cover the file have
+// each record once.
 #pragma once
 
 #include <cstdint>
@@ -20,16 +20,16 @@ struct Split {
   bool operator==(const Split&) const = default;
 };
 
-// "65536:131072"; either may be left out for the file's begin or end. nullopt for anything else.
+// Parses "65536:131072". An omitted bound is that of the file. Returns nullopt if it is invalid.
 std::optional<Split> parse_split(const std::string& text);
 
-// Where a scan begins that meets the split's chunks, found without a scan where the container has a seek structure;
-// nullopt: at the container's beginning. Its sums are not those of the place. Fails as RecordStore::chunk_covering
-// does. REQUIRES: the container is in file order.
+// Returns where to start scanning for the split's chunks, found by the container's seek structure. nullopt: at the
+// beginning. The sums in the result are invalid. Fails as RecordStore::chunk_covering does. REQUIRES: the container is
+// in file order.
 Result<std::optional<IndexedChunk>> start_of(const Split& split, const RecordStore& store);
 
-// What begins in a split, sorted by where it does: for a container that is not in file order, of which all headers are
-// read. Fails as Scanner::step does.
+// Chunks and damage that begin in a split, sorted by position. For containers that are not in file order. Reads all
+// headers. Fails as Scanner::step does.
 struct SplitContent {
   std::vector<IndexedChunk> chunks;
   std::vector<DamagedRegion> damage;

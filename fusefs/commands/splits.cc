@@ -19,7 +19,7 @@
 namespace recordfs {
 namespace {
 
-// Smaller splits end only where a chunk begins, for which headers are read; larger ones are mere numbers.
+// Smaller splits end only at chunks, which requires reading headers. Larger ones are computed.
 constexpr std::uint64_t kSmallSplit = 1u << 20;
 
 struct SplitsOptions {
@@ -40,7 +40,7 @@ class Splitting {
     finish(file_size);
   }
 
-  // Fails as Scanner::step does, after the splits up to there.
+  // Writes splits up to a failure. Fails as Scanner::step does.
   Result<void> by_chunks(const RecordStore& store) {
     const ReadWindow window(store.source());
     const bool is_in_file_order = store.container().is_in_file_order();
@@ -59,13 +59,13 @@ class Splitting {
     return {};
   }
 
-  // The last split goes up to the end of the file.
+  // Ends the last split at the end of the file.
   void finish(std::uint64_t file_size) {
     if (file_size > begin_) end_at(file_size);
   }
 
  private:
-  // At the begin of a chunk.
+  // Called for the begin of each chunk.
   void may_end_at(Position at) {
     if (at > begin_ && at - begin_ >= size_) end_at(at);
   }

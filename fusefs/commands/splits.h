@@ -1,4 +1,4 @@
-// recordfs splits: where a file can be cut so that several programs read it at once.
+// recordfs splits: divides a file for parallel readers.
 #pragma once
 
 #include <functional>

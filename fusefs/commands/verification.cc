@@ -56,10 +56,10 @@ Finding finding_of(const Error& error) {
           .status = CommandContext::status_of(error)};
 }
 
-// Out of memory says nothing about the file.
+// A lack of memory does not describe the file.
 bool is_shortage(const Error& error) { return error.code == Code::kOutOfMemory; }
 
-// What is wrong with a chunk, or with so many of its records.
+// Returns the finding for a chunk, or for `records` of its records.
 Finding finding_of(const Error& error, const ChunkInfo& chunk, std::optional<std::uint64_t> records) {
   Finding finding = finding_of(error);
   if (finding.begin < chunk.begin || finding.begin >= chunk.end) finding.begin = chunk.begin;
@@ -68,15 +68,15 @@ Finding finding_of(const Error& error, const ChunkInfo& chunk, std::optional<std
   return finding;
 }
 
-// What a chunk had.
+// The result for a chunk.
 struct Checked {
   std::uint64_t records = 0;
   std::uint64_t bytes = 0;
   std::vector<Finding> findings{};
-  std::optional<Error> shortage{};  // of memory: the rest of the chunk was not read
+  std::optional<Error> shortage{};  // no memory: the rest of the chunk was not read
 };
 
-// Whether the scan has already told that nothing of the chunk can be read, and why.
+// Returns whether the scan reported the same failure for the whole chunk.
 bool is_told(const ScannedStep& step, const Error& why) {
   const ChunkInfo& chunk = step.indexed->chunk;
   return std::ranges::any_of(step.damage, [&](const DamageRow& row) {
@@ -95,7 +95,7 @@ Result<std::uint64_t> read_through(const RecordStore& store, const Chunk& chunk,
   return size;
 }
 
-// A failure of several records in a row is one finding.
+// Joins equal failures of consecutive records.
 void add_failure(Checked& checked, Finding finding) {
   if (!checked.findings.empty()) {
     Finding& last = checked.findings.back();

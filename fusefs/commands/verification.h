@@ -1,4 +1,4 @@
-// Verification: reads and checks all of one container.
+// Verification: reads and checks a whole container.
 #pragma once
 
 #include <cstdint>
@@ -12,39 +12,38 @@
 
 namespace recordfs {
 
-// Grows when something is checked that was not before: what passed under a lower number is read again.
+// Increment it when a new check is added. Files that passed an older version are then read again.
 inline constexpr unsigned kVersionOfChecks = 1;
 
-// The class of a finding for a shortage of memory. It does not describe the file.
+// The class of a finding that memory was short. It does not describe the file.
 inline constexpr std::string_view kUnchecked = "unchecked";
 
-// What is wrong with a stretch of a container.
+// A fault in part of a container.
 struct Finding {
   Position begin = 0;
-  std::optional<Position> end{};  // nullopt: nobody can tell
+  std::optional<Position> end{};  // nullopt: unknown
   std::string_view word;          // "damage", "unfinished", "stale", "unsupported", "unreadable", kUnchecked
   std::string reason;
   std::optional<std::uint64_t> records_lost{};
-  std::uint64_t chunks_unchecked = 0;  // of kUnchecked; 0: metadata or headers were not checked
-  bool is_region = false;              // told by a scan; otherwise a chunk that can't be read, or a part of it
-  int status = 0;                      // what it means for the exit status; 0: nothing
+  std::uint64_t chunks_unchecked = 0;  // with kUnchecked; 0: metadata or headers
+  bool is_region = false;              // reported by a scan; false: a chunk or record that cannot be read
+  int status = 0;                      // exit status; 0: none
 };
 
-// "bytes 10 to 20: damage: checksum mismatch; 3 records lost", "byte 10: the chunk is too short; 5 records lost",
-// "byte 10: no memory for 20 bytes; 3 chunks not checked".
+// Returns "bytes 10 to 20: damage: checksum mismatch; 3 records lost", "byte 10: the chunk is too short; 5 records
+// lost", "byte 10: no memory for 20 bytes; 3 chunks not checked".
 std::string to_string(const Finding& finding);
 
 struct Verdict {
   std::uint64_t chunks = 0;
-  std::uint64_t records = 0;  // that were read whole
-  std::uint64_t bytes = 0;    // of these
+  std::uint64_t records = 0;  // read completely
+  std::uint64_t bytes = 0;    // of these records
   std::vector<Finding> findings{};
-  bool was_stopped = false;  // `goes_on` said so: nothing is known
+  bool was_stopped = false;  // by `goes_on`; the result is incomplete
 };
 
-// Scans the container and decodes every chunk; reads every byte of every record, the metadata and the trailer.
-// `threads` work beside the calling one, in about `memory` bytes. `goes_on` is told how many bytes of the file were
-// dealt with since the last time; false stops.
+// Reads every chunk, record, metadata, and trailer. Uses `threads` besides the calling one, and about `memory` bytes.
+// Calls `goes_on` on the calling thread, with the number of file bytes processed since the last call; false stops.
 Verdict verify(const RecordStore& store, unsigned threads, std::uint64_t memory,
                const std::function<bool(std::uint64_t bytes)>& goes_on);
 

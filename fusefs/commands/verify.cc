@@ -41,7 +41,7 @@ struct VerifyOptions {
   bool verbose = false;
 };
 
-// "90", "30d": seconds. nullopt for what is no time.
+// Parses "90" or "30d" into seconds. Returns nullopt if it is invalid.
 std::optional<std::int64_t> seconds_of(std::string_view text) {
   std::int64_t number = 0;
   const auto parsed = std::from_chars(text.data(), text.data() + text.size(), number);
@@ -121,7 +121,7 @@ class Verify {
   }
 
  private:
-  // False: the file is somebody else's.
+  // Returns false if the file cannot be read or is not a state.
   bool read_state() {
     std::string remark;
     auto state = VerifyState::read(options_.state, remark);
@@ -148,7 +148,7 @@ class Verify {
         });
   }
 
-  // A path that is wrong must not pass for one that is verified.
+  // A mistyped path must not look verified.
   void say_directories_without_containers(const std::vector<std::string>& names) {
     if (Interruption::came()) return;
     for (std::size_t i = 0; i < names.size(); ++i) {
@@ -167,7 +167,7 @@ class Verify {
     run.run();
   }
 
-  // Called for each of items_ in their order.
+  // Called for each of items_, in order.
   void tell(const Outcome& outcome) {
     const std::size_t name = items_[told_++].name;
     if (outcome.is_passed_by) return;
@@ -203,9 +203,9 @@ class Verify {
   Progress progress_;
   std::unique_ptr<VerifyState> state_;
   std::vector<VerifyItem> items_;
-  std::vector<bool> has_container_;  // by name on the command line; true also for what could not be opened
+  std::vector<bool> has_container_;  // by name on the command line; also true if opening failed
   std::size_t told_ = 0;             // of items_
-  std::uint64_t to_read_ = 0;        // bytes; where progress is shown
+  std::uint64_t to_read_ = 0;        // bytes; only if progress is shown
   Counts counts_;
   Clock::time_point saved_ = Clock::now();
 };

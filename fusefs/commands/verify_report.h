@@ -1,4 +1,4 @@
-// What verify says of a file: lines for people, or an object for programs.
+// Formats the results of verify, as lines or JSON.
 #pragma once
 
 #include <cstdint>
@@ -10,25 +10,25 @@
 
 namespace recordfs {
 
-// What became of one file.
+// The result for one file.
 struct Outcome {
   std::string path;
-  std::string_view format{};  // empty where nobody knows
+  std::string_view format{};  // empty: unknown
   std::optional<std::uint64_t> size{};
-  std::optional<Verdict> verdict{};      // nullopt: it was not read
-  std::optional<Error> failure{};        // why it could not be opened or listed
-  std::optional<std::int64_t> passed{};  // seconds since 1970: it passed then, and is as it was
-  bool is_passed_by = false;             // below a directory, and no container
+  std::optional<Verdict> verdict{};      // nullopt: not read
+  std::optional<Error> failure{};        // could not be opened or listed
+  std::optional<std::int64_t> passed{};  // when it passed (seconds since 1970), unchanged since then
+  bool is_passed_by = false;             // below a directory and not a container, or interrupted
 
-  // "good", "empty" (a file of no bytes), "damaged", "unreadable", "unsupported", or "unchecked" (memory was short).
+  // Returns "good", "empty" (no bytes), "damaged", "unreadable", "unsupported", or "unchecked" (memory was short).
   std::string_view state() const;
   int status() const;
 };
 
-// Returns a line for each finding that counts, or for an empty file. Each ends with a newline. A good file has none.
+// Returns a line for each finding that affects the status, or for an empty file. A good file has none.
 std::string findings_text(const Outcome& outcome);
 
-// One object in one line, with a newline.
+// Returns one JSON object and a newline.
 std::string outcome_json(const Outcome& outcome);
 
 }  // namespace recordfs

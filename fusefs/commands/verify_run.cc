@@ -13,14 +13,14 @@ namespace recordfs {
 namespace {
 
 constexpr std::uint64_t kLargeFile = 4u << 20;
-constexpr std::uint64_t kMemory = 64u << 20;  // of decoded chunks, of all files together
-constexpr std::size_t kMostAhead = 4096;      // files done before one that is not
+constexpr std::uint64_t kMemory = 64u << 20;  // bytes of decoded chunks, of all files
+constexpr std::size_t kMostAhead = 4096;      // finished files waiting for an earlier one
 
 std::chrono::nanoseconds now() { return std::chrono::system_clock::now().time_since_epoch(); }
 
 std::int64_t now_seconds() { return std::chrono::duration_cast<std::chrono::seconds>(now()).count(); }
 
-// Whether a change to the file that comes now gives it another time.
+// Returns whether a change from now on changes the time stamp.
 bool is_settled(const FileStamp& file) {
   const auto changed = std::chrono::seconds(file.mtime_seconds) + std::chrono::nanoseconds(file.mtime_nanoseconds);
   const std::chrono::milliseconds least(file.mtime_nanoseconds == 0 ? 2000 : 15);
@@ -35,7 +35,7 @@ FileStamp state_of(const FileSource::Status& status, std::uint64_t size) {
           .mtime_nanoseconds = status.mtime_nanoseconds};
 }
 
-// A file that is a container, but so damaged at its head that it can't be opened.
+// For a container so damaged at its head that it cannot be opened.
 Verdict verdict_of(const Error& error) {
   Verdict verdict;
   verdict.findings.push_back({.begin = error.position,
@@ -59,7 +59,7 @@ void VerifyRun::run() {
   try {
     while (threads.size() + 1 < wanted) threads.emplace_back([this] { work(); });
   } catch (const std::system_error&) {
-    // Then those that there are do all.
+    // The other threads do the work.
   }
   work();
   for (std::thread& thread : threads) thread.join();
@@ -94,7 +94,7 @@ std::optional<Passed> VerifyRun::passed_earlier(const ListedFile& file) const {
   const auto passed = settings_.state->find(file.path, *state);
   if (!passed || (!passed->is_container && !file.was_found)) return std::nullopt;
   const std::int64_t age = now_seconds() - passed->when;
-  // One that lies in the future tells of a clock that was set.
+  // A time in the future means that the clock was set.
   const bool is_recent = age >= 0 && (!settings_.max_age || age < *settings_.max_age);
   return is_recent ? passed : std::nullopt;
 }
@@ -152,7 +152,7 @@ Verdict VerifyRun::verify_store(const RecordStore& store) {
   return verify(store, settings_.at_once, kMemory, goes_on);
 }
 
-// What passed is kept; what did not, is forgotten. What changed meanwhile may be anything.
+// Remembers a file that passed and did not change meanwhile. Forgets others.
 void VerifyRun::remember(const Outcome& outcome, const FileStamp& opened, bool is_container) const {
   if (settings_.state == nullptr) return;
   const bool has_passed = outcome.status() == 0 && (is_container || outcome.is_passed_by);

@@ -1,4 +1,4 @@
-// VerifyRun: many files verified at once, told of in their order.
+// VerifyRun: verifies many files in parallel, and reports them in order.
 #pragma once
 
 #include <condition_variable>
@@ -18,25 +18,26 @@
 
 namespace recordfs {
 
-// A file of the list, or what could not be listed.
+// A file to verify, or a listing error.
 struct VerifyItem {
   ListedFile file;
   std::optional<Error> failure{};
-  std::size_t name = 0;  // index of the name on the command line that it was listed for
+  std::size_t name = 0;  // index of its argument on the command line
 };
 
 struct VerifySettings {
   Limits limits;
-  unsigned at_once = 1;                   // files, or chunks of a large one
-  VerifyState* state = nullptr;           // null: every file is read
-  std::optional<std::int64_t> max_age{};  // seconds after which a file that passed is read again
+  unsigned at_once = 1;                   // small files at a time; threads per large file
+  VerifyState* state = nullptr;           // null: read every file
+  std::optional<std::int64_t> max_age{};  // seconds after which a file is read again
 };
 
-// Small files are verified several at a time, each on one thread; large ones one after the other, each by as many
-// threads; both meanwhile. Ends early, with what is done, when Interruption::came().
+// Verifies several small files at a time, each on one thread. Meanwhile verifies large files, one at a time, each on
+// `at_once` threads. Stops early if Interruption::came().
 class VerifyRun {
  public:
-  // `tell` is called for each file, in the order of `items`, by one thread at a time. All has to outlive the object.
+  // Calls `tell` for each file, in the order of `items`, on one thread at a time. The arguments must outlive the
+  // object.
   VerifyRun(const std::vector<VerifyItem>& items, const VerifySettings& settings, Services& services,
             Progress& progress, std::function<void(const Outcome&)> tell);
 
@@ -57,13 +58,13 @@ class VerifyRun {
   Services& services_;
   Progress& progress_;
   const std::function<void(const Outcome&)> tell_;
-  std::mutex large_;  // held by who verifies a large file
+  std::mutex large_;  // held while a large file is verified
 
-  std::mutex mutex_;  // guards what follows
+  std::mutex mutex_;  // guards the members below
   std::condition_variable told_;
   std::size_t next_ = 0;
   std::size_t first_untold_ = 0;
-  std::map<std::size_t, Outcome> done_;  // not told yet
+  std::map<std::size_t, Outcome> done_;  // finished, waiting for an earlier file
 };
 
 }  // namespace recordfs

@@ -23,8 +23,8 @@
 namespace recordfs {
 namespace {
 
-// Text: the two lines of a head, then for each file its numbers, a tab, its name, a zero byte. The first line says what
-// the file is, the second one which checks were made and what the hash of all that follows is.
+// Two header lines: the type of the file, then the version of the checks and a hash of the rest. For each file follow
+// its numbers, a tab, its name, and a zero byte.
 constexpr std::string_view kFirstLine = "recordfs verify state 1\n";
 constexpr std::string_view kTorn = "the state is broken and not used: every file is read";
 constexpr std::string_view kOtherChecks = "the state is another version's and not used: every file is read";
@@ -47,7 +47,7 @@ std::string head(std::string_view rows) {
   return fmt::format("{}{} {:016x}\n", kFirstLine, kVersionOfChecks, highway_hash(as_bytes(rows)));
 }
 
-// Takes a decimal number and the character behind it off the front.
+// Removes a decimal number and the character after it.
 template <class Number>
 bool take(std::string_view& text, Number& number, char behind) {
   const auto parsed = std::from_chars(text.data(), text.data() + text.size(), number);
@@ -70,7 +70,7 @@ bool take(std::string_view& text, std::string& name, Passed& passed) {
   return true;
 }
 
-// The rows of `text`, all or none. `remark` says why there are none.
+// Returns all rows, or none and why in `remark`.
 std::map<std::string, Passed> decode(std::string_view text, std::string& remark) {
   std::map<std::string, Passed> all;
   text.remove_prefix(kFirstLine.size());

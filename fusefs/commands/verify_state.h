@@ -1,4 +1,4 @@
-// VerifyState: which files have passed, kept in a file from run to run.
+// VerifyState: remembers between runs which files have passed.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace recordfs {
 
-// Which file it is and in which state, as the file system tells.
+// Identifies a file and its version, by its metadata.
 struct FileStamp {
   std::uint64_t device = 0;
   std::uint64_t inode = 0;
@@ -22,30 +22,30 @@ struct FileStamp {
   bool operator==(const FileStamp&) const = default;
 };
 
-// Of the file that `path` names now; nullopt where there is none.
+// Returns the stamp of the file at `path`, or nullopt if there is none.
 std::optional<FileStamp> state_of(const std::string& path);
 
 // When a file passed, in seconds since 1970.
 struct Passed {
   FileStamp file;
   std::int64_t when = 0;
-  bool is_container = true;  // otherwise it is one that no format knows
+  bool is_container = true;  // false: no format recognizes it
 };
 
-// Names are kept from the root, so that it does not matter where recordfs was started. Any thread.
+// Stores absolute paths, so it does not depend on the current directory. Thread-safe.
 class VerifyState {
  public:
-  // Reads a state that an earlier run has saved; none is there, or a file of no bytes: empty. Fails with kNoContainer
-  // where the file is something else: nobody wants it overwritten. A state that is torn, or that another version of the
-  // checks has made, is empty, and `remark` says so.
+  // Reads the state of an earlier run. A missing or empty file is an empty state. So is a broken one, or one of other
+  // checks, and `remark` then says so. Fails with kNoContainer for any other file, which must not be overwritten, and
+  // with kIo.
   static Result<std::unique_ptr<VerifyState>> read(const std::string& path, std::string& remark);
 
-  // How a file passed that is as it was then; nullopt where it has to be read.
+  // Returns how a file passed, or nullopt if it has changed or never passed.
   std::optional<Passed> find(const std::string& path, const FileStamp& now) const;
   void set(const std::string& path, const Passed& passed);
   void remove(const std::string& path);
 
-  // Replaces the file by what is known now, without the files that are gone. Fails with kIo.
+  // Replaces the file with the current state, without files that no longer exist. Fails with kIo.
   Result<void> save();
 
  private:
@@ -54,7 +54,7 @@ class VerifyState {
 
   const std::string path_;
   mutable std::mutex mutex_;
-  std::map<std::string, Passed> passed_;  // by the name from the root
+  std::map<std::string, Passed> passed_;  // by absolute path
 };
 
 }  // namespace recordfs

@@ -1,4 +1,4 @@
-// Waiting for a catalog and the like, for callers that have a thread to wait with.
+// Blocks until a catalog or the like is ready, for callers that may block.
 #pragma once
 
 #include <future>
@@ -9,8 +9,8 @@
 
 namespace recordfs {
 
-// Makes `attempt`, a function with a WaitTicket, as often as it takes to have another answer than kPending. Any thread
-// but those that are waited for.
+// Repeats `attempt`, a function of a WaitTicket, until it does not return kPending. Not on a thread that the wait
+// depends on. Thread-safe.
 template <class Attempt>
 auto wait_for(const Attempt& attempt) {
   for (;;) {

@@ -11,14 +11,14 @@ namespace recordfs {
 namespace {
 
 constexpr std::uint32_t kChanges = IN_MODIFY | IN_ATTRIB | IN_MOVE_SELF | IN_DELETE_SELF;
-constexpr int kForgetsReads = -1;  // what poll(2) passes over
+constexpr int kForgetsReads = -1;  // ignored by poll(2)
 
 void raise(const Descriptor& event) {
   const std::uint64_t one = 1;
   static_cast<void>(::write(event.number(), &one, sizeof(one)) == sizeof(one));
 }
 
-// Reads what there is, so that it is not told again.
+// Reads all events, so that each wakes poll(2) once.
 void drain(const Descriptor& from) {
   std::array<char, 4096> bytes{};
   while (from && ::read(from.number(), bytes.data(), bytes.size()) == static_cast<ssize_t>(bytes.size())) {

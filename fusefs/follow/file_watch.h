@@ -9,20 +9,19 @@
 
 namespace recordfs {
 
-// One thread waits; wake() and stop() may be called from any. It may be made before a process forks.
+// One thread waits; any thread may call wake() and stop(). The process may fork after construction.
 class FileWatch {
  public:
   using Milliseconds = std::chrono::milliseconds;
 
-  // Without inotify, or where it gives no more watches, wait() just takes its time.
+  // Works without inotify, or without enough watches: wait() then returns after kPoll.
   explicit FileWatch(const std::vector<std::string>& paths);
 
-  // Returns when a file may have changed, after kPoll, and when wake() or stop() was called. A call of wake() counts
-  // also when nobody waited.
+  // Returns when a file may have changed, after kPoll, or after wake() or stop(). A wake() before the call counts.
   void wait();
-  // The same, and also when whoever reads from the pipe or socket `output` has gone. False: he has.
+  // Also returns when the reader of `output`, a pipe or socket, has gone. Returns false then.
   bool wait(int output);
-  // Lets time pass. Only stop() ends it sooner.
+  // Sleeps. Only stop() ends it early.
   void rest(Milliseconds time);
 
   void wake();
@@ -32,7 +31,7 @@ class FileWatch {
   static constexpr Milliseconds kPoll{1000};
 
  private:
-  Descriptor changes_;  // of inotify
+  Descriptor changes_;  // inotify
   Descriptor wakes_;
   Descriptor stops_;
 };

@@ -18,7 +18,7 @@ std::string from_root(const std::string& path) {
   return failure ? path : full.string();
 }
 
-// Whether another look may go well.
+// Returns whether a later check may succeed.
 bool may_pass(Code code) { return code == Code::kIo || code == Code::kOutOfMemory || code == Code::kInterrupted; }
 
 bool is_same(const DamageRow& a, const DamageRow& b) {
@@ -26,7 +26,7 @@ bool is_same(const DamageRow& a, const DamageRow& b) {
          a.region.records_lost == b.region.records_lost && a.region.reason == b.region.reason;
 }
 
-// Whether two stores that know all of their files show the same.
+// Returns whether two completely scanned stores show the same.
 bool shows_the_same(const RecordStore& a, const RecordStore& b) {
   WaitTicket ticket;
   const auto counts = a.record_totals(ticket);
@@ -63,7 +63,7 @@ Result<std::unique_ptr<FollowedFile>> FollowedFile::open(const std::string& path
   return followed;
 }
 
-// Makes of the file as it is now the store that comes next.
+// Makes the next snapshot of the file as it is now.
 Result<void> FollowedFile::take(const std::shared_ptr<const FileSource>& file) {
   const auto source = std::make_shared<const WindowedSource>(file);
   ASSIGN_OR_RETURN(auto container, open_container(source, name_, limits_));
@@ -90,7 +90,7 @@ Result<std::shared_ptr<const RecordStore>> FollowedFile::grow(const std::functio
     return Error{.code = Code::kLimit, .detail = "the file has grown too large to be followed from where it began"};
   }
   auto taken = take(*file);
-  // The first bytes of an empty file may not tell yet what it becomes.
+  // The first bytes of an empty file may not show its format yet.
   const bool is_pending = !taken && (may_pass(taken.error().code) || store_->source().size() == 0);
   if (is_pending) return nothing;
   if (!taken) return std::move(taken).error();
@@ -125,7 +125,7 @@ bool FollowedFile::is_at_its_path() const {
 
 std::chrono::milliseconds rest_after(std::chrono::steady_clock::duration look) {
   constexpr std::chrono::milliseconds kLeast{250};
-  constexpr int kOfTheTime = 9;  // to one part of looking
+  constexpr int kOfTheTime = 9;  // parts of rest for each part of work
   return std::max(kLeast, std::chrono::duration_cast<std::chrono::milliseconds>(look * kOfTheTime));
 }
 

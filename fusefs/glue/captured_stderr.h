@@ -1,13 +1,12 @@
-// What others write to stderr, kept for a message of our own.
+// Captures what libfuse writes to stderr.
 #pragma once
 
 #include <string>
 
 namespace recordfs {
 
-// libfuse and the programs that it starts say why a mount fails on stderr alone. While an object of this class is
-// there, whatever the process and its children write to stderr goes to a file in memory; where no such file can be
-// made, it goes to stderr as before. One at a time.
+// Redirects the process's stderr, and its children's, to a file in memory. libfuse and fusermount3 report mount
+// failures only there. Does nothing if the file cannot be created. At most one object at a time.
 class CapturedStderr {
  public:
   CapturedStderr();
@@ -15,7 +14,7 @@ class CapturedStderr {
   CapturedStderr(const CapturedStderr&) = delete;
   CapturedStderr& operator=(const CapturedStderr&) = delete;
 
-  // Gives stderr back, and returns what was written: at most 4 KiB of it. Empty from the second call on.
+  // Restores stderr and returns the first 4 KiB that were written. Later calls return an empty string.
   std::string end();
 
  private:

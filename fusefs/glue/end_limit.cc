@@ -19,7 +19,7 @@ void EndLimit::begin() {
   try {
     thread_ = std::thread([this] { run(); });
   } catch (const std::system_error&) {
-    // The end takes as long as it takes.
+    // No limit, then.
   }
 }
 

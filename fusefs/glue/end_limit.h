@@ -1,4 +1,4 @@
-// EndLimit: ends the process if its orderly end takes too long.
+// EndLimit: limits the duration of a shutdown.
 #pragma once
 
 #include <chrono>
@@ -12,15 +12,14 @@ namespace recordfs {
 
 class EndLimit {
  public:
-  // Calls `overdue` in a thread of its own if the object still exists `limit` after begin().
+  // Calls `overdue` on a separate thread if the object still exists `limit` after begin().
   EndLimit(std::chrono::milliseconds limit, std::function<void()> overdue)
       : limit_(limit), overdue_(std::move(overdue)) {}
   ~EndLimit();
   EndLimit(const EndLimit&) = delete;
   EndLimit& operator=(const EndLimit&) = delete;
 
-  // The end has begun. Calls after the first have no effect. If the system gives no thread, there is no limit. Any
-  // thread.
+  // Starts the time once. No limit applies if the system provides no thread. Thread-safe.
   void begin();
 
  private:
@@ -28,7 +27,7 @@ class EndLimit {
 
   const std::chrono::milliseconds limit_;
   const std::function<void()> overdue_;
-  std::mutex mutex_;  // guards what follows
+  std::mutex mutex_;  // guards the members below
   std::condition_variable over_;
   bool is_over_ = false;
   std::thread thread_;

@@ -5,7 +5,7 @@
 namespace recordfs {
 namespace {
 
-// What says more than that something could not be read: it is not allowed, or it is not there any more.
+// Returns whether the reply repeats the source's errno. All other read errors are EIO.
 bool is_told(int os_error) { return os_error == EACCES || os_error == ESTALE; }
 
 }  // namespace

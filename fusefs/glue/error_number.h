@@ -1,11 +1,11 @@
-// The one place where the core's failures become errno values.
+// The only conversion of errors to errno values.
 #pragma once
 
 #include "core/base/result.h"
 
 namespace recordfs {
 
-// A positive errno value for what a caller of the mount is told.
+// Returns the positive errno value for a reply.
 int error_number(const Error& error);
 
 }  // namespace recordfs

@@ -50,13 +50,13 @@ void Follower::run() {
   }
 }
 
-// False: one of the files catches up, and then it is looked at again.
+// Returns false if a file is still being scanned, and must be checked again without a rest.
 bool Follower::look_at_all() {
   for (Followed& followed : files_) {
     try {
       look_at(followed);
     } catch (const std::bad_alloc&) {
-      // The next look may find memory.
+      // A later check may find memory.
     }
   }
   tree_.drop_unused();
@@ -79,8 +79,8 @@ void Follower::look_at(Followed& followed) {
        fmt::format("{}: moved, removed or replaced; the file that was opened is still followed", file.shown()));
 }
 
-// Attributes alone: the kernel asks for them again, and drops the bytes and entries that it holds when it sees the new
-// time. To have it drop them now would wait for whoever reads them, and so for the mount's own threads.
+// Invalidates attributes only. When the kernel sees the new time, it drops cached data and entries. Invalidating these
+// here would wait for their readers, and thus for threads of this mount.
 void Follower::show(const Followed& followed, std::shared_ptr<const RecordStore> store) {
   const FileSource::Status& status = followed.file->status();
   const timespec modified{.tv_sec = status.mtime_seconds, .tv_nsec = status.mtime_nanoseconds};

@@ -1,4 +1,4 @@
-// Follower: shows what is appended to the files of a mount, and tells the kernel.
+// Follower: shows records that are appended to the files of a mount (-o follow).
 #pragma once
 
 #include <cstddef>
@@ -17,25 +17,25 @@ namespace recordfs {
 
 class Follower {
  public:
-  // `files` are all containers of the tree, in the order in which MountTree::grow() counts them. They are watched from
-  // now on; the process may fork until start(). `tree` has to outlive the object.
+  // `files`: all containers of `tree`, in the order of MountTree::grow(). Watches them from now on. The process may
+  // fork until start(). `tree` must outlive the object.
   Follower(MountTree& tree, std::vector<std::unique_ptr<FollowedFile>> files, Log log);
   ~Follower() { stop(); }
   Follower(const Follower&) = delete;
   Follower& operator=(const Follower&) = delete;
 
-  // Starts the thread that follows: one that serves no request, as the kernel may hold it up until another request is
-  // answered. False: the system gives none.
+  // Starts a thread that serves no requests: its notifications can block until another request is answered. Returns
+  // false if the system provides no thread.
   bool start(fuse_session* session);
-  // Ends it.
+  // Joins the thread.
   void stop();
 
  private:
   struct Followed {
     std::size_t container = 0;
     std::unique_ptr<FollowedFile> file;
-    bool is_over = false;     // nothing more is shown
-    bool said_moved = false;  // that its name is another file's
+    bool is_over = false;     // growth is no longer shown
+    bool said_moved = false;  // logged that another file has its name
   };
 
   void run();

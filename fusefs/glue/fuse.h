@@ -1,4 +1,4 @@
-// libfuse's low-level interface, in the one version that the project is written for.
+// libfuse's low-level interface, in the version that the project uses.
 #pragma once
 
 #define FUSE_USE_VERSION 314

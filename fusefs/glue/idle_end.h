@@ -1,4 +1,4 @@
-// Unmounts a mount that nobody uses (-o timeout).
+// Unmounts after a time without requests (-o timeout).
 #pragma once
 
 #include <chrono>
@@ -7,19 +7,19 @@
 
 namespace recordfs {
 
-// Told how many requests there were, a few times in the timeout: when there were no more for all of it, tries to
-// unmount. A mount on which something is open, or somebody's current directory, stays: the kernel then says that it is
-// busy, and the time begins anew. (open is never sent to us: nobody else knows.) One thread.
+// Tries to unmount when no request arrived for the whole timeout. Open files send no requests, but the kernel then
+// refuses (EBUSY), and the time starts again. Not thread-safe.
 class IdleEnd {
  public:
-  // Tries to unmount. False: it is in use, or can't be unmounted.
+  // Tries to unmount, and returns whether it did.
   using Unmount = std::function<bool()>;
 
-  static constexpr unsigned kTicks = 4;  // in the timeout
+  static constexpr unsigned kTicks = 4;  // per timeout
 
   explicit IdleEnd(Unmount unmount) : unmount_(std::move(unmount)) {}
 
-  // `asked` never falls. `asked_now` tells it again after a try to unmount, which may send requests itself.
+  // Call it kTicks times per timeout. `asked`: requests so far. `asked_now` returns that number again after an attempt
+  // to unmount, which may itself cause requests.
   void tick(std::uint64_t asked, const std::function<std::uint64_t()>& asked_now);
 
  private:

@@ -15,7 +15,7 @@ namespace recordfs {
 
 namespace {
 
-// The beginning of the reply to INIT, from <linux/fuse.h>'s fuse_out_header and fuse_init_out.
+// The start of fuse_init_out in <linux/fuse.h>. It follows a fuse_out_header.
 struct InitReply {
   std::uint32_t major, minor, max_readahead, flags;
 };
@@ -55,7 +55,7 @@ ssize_t read_request(int descriptor, void* buffer, std::size_t size, void*) { re
 
 }  // namespace
 
-// The reply to INIT is the first that a session sends; its flags are completed on the way out.
+// The reply to INIT is the first one of a session.
 int watch_init_reply(fuse_session* session) {
   static const fuse_custom_io transport = [] {
     fuse_custom_io io{};
@@ -72,7 +72,7 @@ void reply_to_init_follows(Mount&) {}
 
 int watch_init_reply(fuse_session*) { return 0; }
 
-// The kernel lets all requests wait for the reply, which libfuse sends next.
+// libfuse sends the reply next. Until then the kernel holds back all other requests.
 void reply_to_init_follows(Mount& mount) {
   if (mount.awaits_init_reply.exchange(false)) mount.init_answered();
 }

@@ -1,7 +1,6 @@
-// The reply to INIT: what libfuse leaves out of it, and the moment at which it is sent.
+// Completes libfuse's reply to INIT, and reports when it was sent.
 //
-// FUSE_PARALLEL_DIROPS: libfuse before 3.17 never tells the kernel that the mount takes several operations in one
-// directory at a time, whatever a filesystem asks for, and then one LOOKUP that waits holds up its whole directory.
+// libfuse before 3.17 never passes on FUSE_PARALLEL_DIROPS. Without it, one waiting LOOKUP blocks its whole directory.
 #pragma once
 
 #include "fusefs/glue/fuse.h"
@@ -10,12 +9,11 @@ namespace recordfs {
 
 struct Mount;
 
-// Sees to it that the reply to INIT says so, where Mount::has_parallel_directories, and that Mount::init_answered is
-// called when it was sent. Call it on a mounted session before its loop. Returns 0, or a negative errno value as
-// fuse_session_custom_io does.
+// Sets that flag in the reply if Mount::has_parallel_directories, and calls Mount::init_answered after the reply. Call
+// it on a mounted session, before its loop. Returns 0 or a negative errno value.
 int watch_init_reply(fuse_session* session);
 
-// To be called at the end of the handler of INIT: where the reply itself is not seen, this is when it was answered.
+// Call it at the end of the INIT handler. From libfuse 3.17 on, it calls Mount::init_answered.
 void reply_to_init_follows(Mount& mount);
 
 }  // namespace recordfs

@@ -16,22 +16,20 @@
 namespace recordfs {
 namespace {
 
-// A container is a snapshot: what the kernel has learnt stays true.
+// Snapshots never change, so the kernel may cache them indefinitely.
 constexpr double kSnapshotTimeout = 1e9;  // seconds
-// What may change is asked for again whenever a path is walked through. Only who has a file open already, and asks or
-// reads within such a time, is told what was true a moment ago.
+// The kernel looks up mirrored files each time. Attributes of an open file may be this old.
 constexpr double kMirrorTimeout = 0.005;
-// What a later snapshot changes: the kernel is told then, but for what was on its way to it.
+// A new snapshot invalidates attributes, except those in replies on their way to the kernel.
 constexpr double kFollowTimeout = 1;
-constexpr std::size_t kFragment = 512;  // bytes that st_blocks counts in
+constexpr std::size_t kFragment = 512;  // bytes per unit of st_blocks
 constexpr std::size_t kLongestName = 255;
-// Of files through the kernel's cache. The kernel keeps back all that come when so many wait for an answer; it would
-// keep back those behind twelve. So many slow ones must not hold up a fast one.
+// The kernel holds back further reads at this number; its default is 12. Slow reads must not block fast ones.
 constexpr unsigned kMostReadsAtOnce = 1024;
 
 Mount& mount_of(fuse_req_t request) { return *static_cast<Mount*>(fuse_req_userdata(request)); }
 
-// The same, for a request that has just come.
+// Counts the request.
 Mount& counted(fuse_req_t request, RequestKind kind) {
   Mount& mount = mount_of(request);
   mount.requests.add(kind);
@@ -65,7 +63,7 @@ struct stat stat_of(std::uint64_t inode, FileType type, std::uint64_t size, cons
   return st;
 }
 
-// Numbers on their way to the kernel: forgotten unless it gets them.
+// Lookup references in a reply. Drops those that the kernel did not receive.
 class PendingLookupRefs {
  public:
   explicit PendingLookupRefs(const MountTree& tree) : tree_(tree) {}
@@ -76,7 +74,7 @@ class PendingLookupRefs {
   PendingLookupRefs& operator=(const PendingLookupRefs&) = delete;
 
   void add(std::uint64_t number) { numbers_.push_back(number); }
-  // What libfuse said of the reply that they were in.
+  // `status`: libfuse's result for the reply.
   void sent(int status) {
     if (status == 0) numbers_.clear();
   }
@@ -126,7 +124,7 @@ void on_init(void* userdata, fuse_conn_info* connection) {
   reply_to_init_follows(mount);
 }
 
-// A name that is not there. Only where nothing can change may the kernel remember it.
+// Replies that a name does not exist. The kernel may cache that unless names can appear later.
 void reply_nothing(fuse_req_t request, bool may_come) {
   fuse_entry_param nothing{};
   nothing.entry_timeout = kSnapshotTimeout;
@@ -139,7 +137,7 @@ void reply_nothing(fuse_req_t request, bool may_come) {
 
 void on_lookup(fuse_req_t request, fuse_ino_t parent, const char* name) {
   Mount& mount = counted(request, RequestKind::kLookup);
-  // The kernel passes on longer ones too.
+  // The kernel does not check the length.
   if (std::string_view(name).size() > kLongestName) {
     fuse_reply_err(request, ENAMETOOLONG);
     return;
@@ -192,21 +190,20 @@ void on_read(fuse_req_t request, fuse_ino_t number, std::size_t size, off_t offs
        offset](PendingRequests::Attempt& attempt) -> Result<void> {
         ASSIGN_OR_RETURN(const auto slice, tree.read(number, static_cast<std::uint64_t>(offset), size, attempt.ticket));
         if (!attempt.claim_reply()) return {};
-        // Before the answer: behind it the reader may go on, and another thread tell of his next read
-        // first.
+        // Before the reply: another thread could otherwise report the reader's next read first.
         if (offset == 0) pusher.was_read(number);
         fuse_reply_buf(request, reinterpret_cast<const char*>(slice.bytes.data()), slice.bytes.size());
         return {};
       });
 }
 
-// A reply to READDIR or READDIRPLUS that is being filled.
+// A reply to READDIR or READDIRPLUS.
 class Listing {
  public:
   Listing(fuse_req_t request, const MountTree& tree, std::size_t size, bool with_attributes)
       : request_(request), tree_(tree), buffer_(size), with_attributes_(with_attributes), refs_(tree) {}
 
-  // `dots`: how many places of the listing stand before those that the entry knows of.
+  // `dots`: number of entries that entry.next does not count.
   bool add(const MountEntry& entry, std::uint64_t dots = 0) {
     name_.assign(entry.name);
     const std::size_t room = buffer_.size() - used_;
@@ -223,7 +220,7 @@ class Listing {
   void reply() { refs_.sent(fuse_reply_buf(request_, buffer_.data(), used_)); }
 
  private:
-  // Each returns the size of the entry, which is not there if that is more than `room`.
+  // Each returns the entry's size. Adds nothing if that exceeds `room`.
   std::size_t add_name(const MountEntry& entry, std::size_t room, off_t next) {
     bare_.attr.st_ino = entry.inode;
     bare_.attr.st_mode = type_bits(entry.type);
@@ -254,13 +251,13 @@ class Listing {
   std::size_t used_ = 0;
   const bool with_attributes_;
   std::string name_;
-  fuse_entry_param bare_{};  // of an entry of which no more than its inode and its type is told
+  fuse_entry_param bare_{};  // for entries with inode and type only
   PendingLookupRefs refs_;
 };
 
 constexpr std::uint64_t kDotEntries = 2;
 
-// "." and ".." stand before the tree's own entries.
+// Adds "." and "..", which precede the tree's entries.
 bool add_dots(Listing& listing, const MountTree& tree, std::uint64_t directory, std::uint64_t& place) {
   if (place == 0) {
     if (!listing.add({.name = ".", .inode = tree.inode(directory), .type = FileType::kDirectory, .next = 1}))
@@ -285,7 +282,7 @@ void list(fuse_req_t request, fuse_ino_t directory, std::size_t size, off_t offs
     if (add_dots(listing, tree, directory, place)) {
       const auto emit = [&](const MountEntry& entry) { return listing.add(entry, kDotEntries); };
       auto listed = tree.list(directory, place - kDotEntries, emit, attempt.ticket);
-      // What came before a failure, or before what has to be waited for, is told first.
+      // Sends the entries before a failure or a wait. The next request continues there.
       if (!listed && listing.is_empty()) return listed;
     }
     if (attempt.claim_reply()) listing.reply();
@@ -294,7 +291,7 @@ void list(fuse_req_t request, fuse_ino_t directory, std::size_t size, off_t offs
   mount.pending_requests.answer(request, PendingRequests::Interrupt::kAnswerEintr, handler);
 }
 
-// The same of a directory that was opened, as it may change.
+// Lists an opened mirrored directory, which can change.
 void list_opened(fuse_req_t request, fuse_ino_t directory, std::uint64_t opened, std::size_t size, off_t offset,
                  bool with_attributes) {
   Mount& mount = counted(request, with_attributes ? RequestKind::kReaddirplus : RequestKind::kReaddir);
@@ -320,13 +317,13 @@ void on_readdirplus(fuse_req_t request, fuse_ino_t directory, std::size_t size, 
   list(request, directory, size, offset, true);
 }
 
-// ENOSYS once, and the kernel never sends these again. A missing handler would have libfuse answer success.
+// Replies ENOSYS, so that the kernel never sends this kind again. (Without a handler libfuse may reply success.)
 void refuse_for_ever(fuse_req_t request, RequestKind kind) {
   counted(request, kind);
   fuse_reply_err(request, ENOSYS);
 }
 
-// Where a directory may change, all of them are opened by a message: the kernel keeps the listings of the others alone.
+// If any directory can change, the kernel opens all of them by request. It caches listings of the others.
 void on_opendir(fuse_req_t request, fuse_ino_t directory, fuse_file_info* opened) {
   Mount& mount = mount_of(request);
   if (!mount.tree.may_change() && !mount.hears_of_opened_directories) {
@@ -356,7 +353,7 @@ void on_releasedir(fuse_req_t request, fuse_ino_t, fuse_file_info* opened) {
 void on_open(fuse_req_t request, fuse_ino_t, fuse_file_info*) { refuse_for_ever(request, RequestKind::kOpen); }
 void on_flush(fuse_req_t request, fuse_ino_t, fuse_file_info*) { refuse_for_ever(request, RequestKind::kFlush); }
 
-// Who gives no room asks for the length.
+// A caller without a buffer asks for the size.
 void reply_extended(fuse_req_t request, std::size_t room, std::string_view value) {
   if (room == 0) {
     fuse_reply_xattr(request, value.size());
@@ -409,8 +406,7 @@ void on_forget_multi(fuse_req_t request, std::size_t count, fuse_forget_data* fo
   fuse_reply_none(request);
 }
 
-// A handler as libfuse may call it, which would end the program on what is thrown: memory is needed to describe a
-// request before PendingRequests has it, which throws nothing.
+// Catches bad_alloc for libfuse, which would terminate. Handlers allocate before PendingRequests takes over.
 template <auto handler>
 struct Answered;
 template <class... Arguments, void (*handler)(fuse_req_t, Arguments...)>

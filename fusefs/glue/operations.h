@@ -1,5 +1,4 @@
-// The kernel's requests, answered from a MountTree. Handlers reply and parse; what names mean and what
-// files hold is the tree's business.
+// Handlers of the kernel's requests. Each unpacks a request, calls the MountTree, and replies.
 #pragma once
 
 #include <atomic>
@@ -13,23 +12,23 @@
 
 namespace recordfs {
 
-// What the handlers work on; the userdata of the session.
+// The userdata of the session.
 struct Mount {
   const MountTree& tree;
   PendingRequests& pending_requests;
   ReadAheadPusher& pusher;
-  const unsigned max_read;             // the mount option of that name, which INIT has to repeat
-  const bool has_extended_attributes;  // otherwise the kernel is told not to ask
-  // Otherwise the kernel is told not to ask, and then it opens directories even of a mount that is dead: nobody could
-  // find that out by opening one, as fusermount3 does for auto_unmount.
+  const unsigned max_read;             // mount option; INIT repeats it
+  const bool has_extended_attributes;  // false: ENOSYS, once
+  // false: OPENDIR may return ENOSYS. The kernel then opens directories without a request, even of a dead mount, which
+  // fusermount3 could not detect (auto_unmount).
   const bool hears_of_opened_directories;
-  const std::function<void()> init_answered;  // called once, by the thread that has sent the reply to INIT
+  const std::function<void()> init_answered;  // called once, on the thread that sent the reply to INIT
   RequestCounts requests{};
   std::atomic<bool> awaits_init_reply{true};
-  bool has_parallel_directories = false;  // the kernel offers parallel directory operations; set by INIT
+  bool has_parallel_directories = false;  // offered by the kernel; set by INIT
 };
 
-// The handlers' table, for fuse_session_new().
+// Returns the handlers, for fuse_session_new().
 const fuse_lowlevel_ops& operations();
 
 }  // namespace recordfs

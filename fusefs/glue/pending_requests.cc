@@ -12,7 +12,7 @@
 
 namespace recordfs {
 
-// A request between two attempts. Whoever takes it out of PendingRequests::waiting_ has to answer it.
+// A request between two attempts. The thread that removes it from waiting_ has to answer it.
 struct PendingRequests::Pending {
   Pending(PendingRequests* all, fuse_req_t waiting, Interrupt on_interrupt, Handler again)
       : requests(all), request(waiting), interrupt(on_interrupt), handler(std::move(again)) {}
@@ -21,21 +21,21 @@ struct PendingRequests::Pending {
   fuse_req_t request;
   Interrupt interrupt;
   Handler handler;
-  // Those whose lanes it was in. It may wait for all of them: it has got past the earlier ones, and only a refusal
-  // for a new one puts it in another lane, so it makes progress.
+  // The filesystems whose lanes it was in, and that an attempt may wait for. Only a refusal for another one changes the
+  // lane, so it makes progress.
   RequestContext::Filesystems filesystems;
   Waitable* waitable = nullptr;       // null while it is in a lane
-  std::shared_ptr<const void> owner;  // of the waitable
+  std::shared_ptr<const void> owner;  // keeps `waitable` alive
   std::atomic<std::uint64_t> wait_id{0};
-  std::atomic<bool> cancelled{false};  // its sender, while it is in a lane
-  bool is_pending = false;             // has been, in this wait: read by the thread that queues it
-  bool interrupted = false;            // while its interrupt function was being registered
+  std::atomic<bool> cancelled{false};  // stops an attempt in a lane
+  bool is_pending = false;             // was in waiting_; only the queueing thread reads it
+  bool interrupted = false;            // during the registration of on_interrupt
 };
 
 namespace {
 
-// The request whose interrupt function this thread is registering. Where the interrupt was there first, libfuse
-// calls the function within the registration and goes on using the request, which must not be answered then.
+// The request whose on_interrupt this thread is registering. If the interrupt arrived before, libfuse calls
+// on_interrupt during the registration and uses the request afterwards, so it must not be answered there.
 thread_local const void* being_registered = nullptr;
 
 Result<void> call_handler(const PendingRequests::Handler& handler, PendingRequests::Attempt& attempt) {
@@ -59,7 +59,7 @@ bool PendingRequests::Attempt::claim_reply() {
   return true;
 }
 
-// `pending`: the request, in a lane; null for a non-blocking attempt.
+// `pending`: null for a non-blocking attempt.
 PendingRequests::Outcome PendingRequests::attempt_as(RequestContext::Work work, const Pending* pending,
                                                      const Handler& handler, Attempt& attempt) {
   const RequestContext context(work, pending == nullptr ? nullptr : &pending->cancelled,
@@ -87,8 +87,8 @@ void PendingRequests::answer(fuse_req_t request, Interrupt interrupt, Handler ha
   pass_on(pending, attempt, outcome);
 }
 
-// What becomes of a request that is nobody else's after an attempt that has not replied. Throws nothing: nobody behind
-// it would answer the request.
+// Queues, suspends, or answers a claimed request after an attempt without a reply. Does not throw, because the request
+// would get no reply.
 void PendingRequests::pass_on(const std::shared_ptr<Pending>& pending, Attempt& attempt, const Outcome& outcome) {
   try {
     if (outcome.refused != RequestContext::Work::kNonBlocking)
@@ -103,7 +103,7 @@ void PendingRequests::pass_on(const std::shared_ptr<Pending>& pending, Attempt& 
   }
 }
 
-// Gives the request to whoever claims it first. False: it is answered already.
+// Puts the request into waiting_. Returns false if it was answered instead.
 bool PendingRequests::hold(const std::shared_ptr<Pending>& pending, const WaitTicket& ticket) {
   {
     const std::lock_guard lock(mutex_);
@@ -117,7 +117,7 @@ bool PendingRequests::hold(const std::shared_ptr<Pending>& pending, const WaitTi
     pending->owner = ticket.owner;
     pending->cancelled = stopping_;
   }
-  // From here on an interrupt may answer the request at any moment: only claim() gives it back.
+  // From here on an interrupt may answer the request. Only claim() takes it back.
   if (pending->interrupt != Interrupt::kAnswerEintr || !was_interrupted(*pending)) return true;
   if (claim(pending)) fuse_reply_err(pending->request, EINTR);
   return false;
@@ -125,10 +125,10 @@ bool PendingRequests::hold(const std::shared_ptr<Pending>& pending, const WaitTi
 
 void PendingRequests::suspend(const std::shared_ptr<Pending>& pending, const WaitTicket& ticket) {
   pending->is_pending = false;
-  // What needs memory comes before the request is somebody else's.
+  // Allocate before hold(): another thread may own the request afterwards.
   Executor::Task task([this, pending] { resume(pending); });
   if (!hold(pending, ticket)) return;
-  // It may be called when the object is gone already: the executor then takes no task.
+  // May run after this object is destroyed. The executor then takes no task.
   const auto shared_task = std::make_shared<Executor::Task>(std::move(task));
   const std::function<void()> go_on = [shared_task, &executor = executor_] {
     executor.post(Executor::Priority::kWaitedFor, std::move(*shared_task));
@@ -138,7 +138,7 @@ void PendingRequests::suspend(const std::shared_ptr<Pending>& pending, const Wai
   if (wait_id == 0) go_on();
 }
 
-// The executor whose threads may do such work for a filesystem. If the system gives them none, that for slow work.
+// Returns the executor for such work, or the one for slow local work if the system provides no thread.
 Executor& PendingRequests::executor_of(RequestContext::Work work, std::uint64_t filesystem) {
   Lane* lane = &local_;
   if (filesystem != 0) {
@@ -165,7 +165,7 @@ void PendingRequests::queue(const std::shared_ptr<Pending>& pending, RequestCont
   fuse_reply_err(pending->request, EINTR);
 }
 
-// The request stays where an interrupt finds it until the reply is about to be sent, or until it is queued anew.
+// An interrupt can answer the request until claim_reply(), or until it is queued again.
 void PendingRequests::attempt_again(const std::shared_ptr<Pending>& pending, RequestContext::Work work) {
   if (!is_waiting(pending)) return;
   Attempt attempt;
@@ -181,12 +181,12 @@ bool PendingRequests::is_waiting(const std::shared_ptr<Pending>& pending) {
   return waiting_.contains(pending.get());
 }
 
-// Waits for an interrupt function that runs now, and keeps later ones off the object.
+// Waits for a running interrupt function and unregisters it.
 void PendingRequests::keep_off(const Pending& pending) {
   if (pending.interrupt == Interrupt::kAnswerEintr) fuse_req_interrupt_func(pending.request, nullptr, nullptr);
 }
 
-// Registers the interrupt function; true when the interrupt is there already and the caller has to answer it.
+// Registers on_interrupt. Returns true if the interrupt arrived before; the caller has to answer it.
 bool PendingRequests::was_interrupted(Pending& pending) {
   being_registered = &pending;
   fuse_req_interrupt_func(pending.request, on_interrupt, &pending);
@@ -252,7 +252,7 @@ void PendingRequests::close() {
   for (const auto& [raw, pending] : left) {
     fuse_reply_err(pending->request, EINTR);
     pending->cancelled = true;
-    pending->owner.reset();  // the waitable holds who waits for it, and would keep itself
+    pending->owner.reset();  // breaks the cycle: the waitable holds its waiters
   }
 }
 

@@ -1,5 +1,10 @@
-// PendingRequests: requests that do not hold the thread that they came with. Those that wait for a catalog hold no
-// thread. Those that wait for a filesystem, or are slow, share the few threads of that filesystem.
+// PendingRequests: answers each request exactly once, without blocking the thread that received it.
+//
+// A request that waits for a scan holds no thread. If it needs a blocking read or slow work, a thread of its filesystem
+// takes it. A filesystem that hangs thus blocks only its own requests.
+//
+// A request gets EINTR if it still waits when the kernel interrupts it, or when the mount ends. Interrupts of READ and
+// OPENDIR are ignored.
 #pragma once
 
 #include <cstdint>
@@ -26,23 +31,22 @@ class PendingRequests {
    public:
     WaitTicket ticket;
 
-    // Asked directly before the reply, once. False: there is nobody any more to whom to reply, or what would be replied
-    // lacks what was refused to this thread; nothing is to be done with the request.
+    // Call it once, directly before the reply. Returns false if the handler must not reply: the request was answered,
+    // or this thread was refused work that the reply needs.
     bool claim_reply();
 
    private:
     friend class PendingRequests;
-    const std::shared_ptr<Pending>* pending_ = nullptr;  // where an interrupt can still answer it
+    const std::shared_ptr<Pending>* pending_ = nullptr;  // set if an interrupt can still answer it
   };
-  // Success when it has replied, or may not; kPending with the ticket set when it has to wait, any other error to be
-  // replied. It may throw. It may be called again, by another thread, when the caller has returned: it holds what it
-  // needs.
+  // Makes one attempt. Returns success if it has replied, or if claim_reply() was false. Returns kPending with the
+  // ticket set to wait. PendingRequests replies all other errors. May throw, which replies ENOMEM or EIO. Owns its
+  // data: other threads may call it later.
   using Handler = std::function<Result<void>(Attempt& attempt)>;
 
   enum class Interrupt : std::uint8_t { kAnswerEintr, kIgnore };
 
-  // Pending requests are tried again on `executor`, which has to outlive what is waited for and to
-  // stop before this object goes.
+  // `executor` resumes requests. It must outlive what they wait for, and stop before this object is destroyed.
   explicit PendingRequests(Executor& executor) : executor_(executor) {}
   ~PendingRequests() {
     stop();
@@ -51,40 +55,40 @@ class PendingRequests {
   PendingRequests(const PendingRequests&) = delete;
   PendingRequests& operator=(const PendingRequests&) = delete;
 
-  // Tries to answer `request`, and queues it as often as it has to wait. The calling thread and the executor's may do
-  // RequestContext::Work::kNonBlocking only. If an attempt was refused more, another thread of the request's filesystem
-  // repeats it, in the order in which the requests came. Replies exactly once, and at once if the request is
-  // interrupted meanwhile. Any thread.
+  // Makes the first attempt on the calling thread, and queues the request while it has to wait. A thread of the
+  // executor resumes it. Neither thread blocks (Work::kNonBlocking). If an attempt is refused more, a thread of the
+  // request's filesystem repeats it, in arrival order. With kAnswerEintr, an interrupt of a queued request is answered
+  // at once, even during a repeated attempt. Thread-safe.
   void answer(fuse_req_t request, Interrupt interrupt, Handler handler);
 
-  // Starts the first thread for slow work. False: the system gives none.
+  // Starts the first thread for slow work. Returns false if the system provides none.
   bool start() { return local_.slow.start(); }
-  // Gives up the work of the threads for filesystems and slow work, and ends them. Waits for those that a filesystem
-  // holds up. REQUIRES: the loop and the executor have stopped.
+  // Cancels work for requests, and joins the threads for filesystems and slow work. Blocks while a source hangs.
+  // REQUIRES: the loop and the executor have stopped.
   void stop();
 
-  // Answers everything that waits with EINTR and queues nothing from now on. What still runs for such a request is
-  // given up. REQUIRES: the loop has stopped, so nothing is interrupted any more.
+  // Replies EINTR to all requests that wait, or would wait later. Cancels running attempts without waiting for them.
+  // REQUIRES: the loop has stopped, so no interrupt arrives.
   void close();
 
  private:
-  // One thread goes on while the other is busy with what its reader has lost patience with.
+  // Two, so that cancelled work blocks only one.
   static constexpr unsigned kSlowThreads = 2;
-  // So many requests read from one filesystem at the same time.
+  // Concurrent reads per filesystem.
   static constexpr unsigned kReadingThreads = 8;
-  // Filesystems beyond these share the last one's threads.
+  // Further filesystems share the last one's threads.
   static constexpr std::size_t kMostFilesystems = 16;
 
-  // The threads of one filesystem. If it hangs, the others have theirs.
+  // The threads of one filesystem.
   struct Lane {
-    Executor reading{kReadingThreads};  // they may block, and do nothing slow
+    Executor reading{kReadingThreads};  // may block, but do no slow work
     Executor slow{kSlowThreads};
   };
-  // The outcome of an attempt.
+  // The result of an attempt.
   struct Outcome {
     Result<void> result;
-    RequestContext::Work refused = RequestContext::Work::kNonBlocking;  // as RequestContext::refused()
-    std::uint64_t filesystem = 0;                                       // of the request
+    RequestContext::Work refused = RequestContext::Work::kNonBlocking;  // RequestContext::refused()
+    std::uint64_t filesystem = 0;                                       // RequestContext::filesystem()
   };
 
   static Outcome attempt_as(RequestContext::Work work, const Pending* pending, const Handler& handler,
@@ -103,12 +107,12 @@ class PendingRequests {
   static void on_interrupt(fuse_req_t request, void* data);
 
   Executor& executor_;
-  Lane local_;  // of filesystems that do not hang
+  Lane local_;  // for filesystems that do not hang
   std::mutex lanes_mutex_;
-  std::map<std::uint64_t, Lane> lanes_;  // of the others, by Source::filesystem()
+  std::map<std::uint64_t, Lane> lanes_;  // by Source::filesystem()
   std::mutex mutex_;
   std::unordered_map<Pending*, std::shared_ptr<Pending>> waiting_;
-  bool stopping_ = false;  // what the lanes do is given up
+  bool stopping_ = false;  // cancels attempts in lanes
   bool closed_ = false;
 };
 

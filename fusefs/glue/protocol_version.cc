@@ -1,4 +1,4 @@
-// Alone in its file: the kernel's header and libfuse's define the same names.
+// A separate file, because the kernel's header and libfuse's define the same names.
 #if __has_include(<linux/fuse.h>)
 #include <linux/fuse.h>
 #endif

@@ -12,13 +12,13 @@ namespace {
 constexpr std::uint64_t kFirstWindow = 16;
 constexpr std::uint64_t kLargestWindow = 512;
 constexpr std::uint64_t kWindowBytes = 1u << 20;
-constexpr std::uint64_t kLargestRecord = 32u << 10;  // a larger one is worth a message of its own
+constexpr std::uint64_t kLargestRecord = 32u << 10;  // larger ones may cost a request
 constexpr unsigned kMostFailures = 8;
 constexpr std::uint64_t kPatience = 256;  // reads
 
 bool store(fuse_session* session, std::uint64_t number, Bytes bytes) {
   fuse_bufvec buffer = FUSE_BUFVEC_INIT(bytes.size());
-  buffer.buf[0].mem = const_cast<std::byte*>(bytes.data());  // only read from
+  buffer.buf[0].mem = const_cast<std::byte*>(bytes.data());  // only read
   return fuse_lowlevel_notify_store(session, number, 0, &buffer, FUSE_BUF_NO_SPLICE) == 0;
 }
 
@@ -76,7 +76,7 @@ ReadAheadPusher::Reader* ReadAheadPusher::reader_at(std::uint64_t number) {
   return found == readers_.end() ? nullptr : &*found;
 }
 
-// Who has gone on for a while is not soon forgotten for those who read here and there.
+// Readers that have continued for a while are replaced later than random ones.
 ReadAheadPusher::Reader& ReadAheadPusher::oldest() {
   return *std::ranges::min_element(readers_, {}, [](const Reader& reader) {
     return reader.used_at + (reader.window > kFirstWindow ? kPatience : 0);
@@ -113,11 +113,11 @@ void ReadAheadPusher::push(Reader& reader, std::unique_lock<std::mutex>& lock) {
     bytes += record.size();
     return true;
   };
-  const RequestContext quick(RequestContext::Work::kNonBlocking);  // a bomb behind one reader must not keep the others
+  const RequestContext quick(RequestContext::Work::kNonBlocking);  // a decompression bomb must not delay others
   try {
     tree_.for_each_following(behind, take);
   } catch (const std::bad_alloc&) {
-    known = false;  // the pause after that is time for others to give memory back
+    known = false;  // pauses until memory may be free
   }
   pushed_records_.fetch_add(stored_records, std::memory_order_relaxed);
   pushed_bytes_.fetch_add(stored_bytes, std::memory_order_relaxed);

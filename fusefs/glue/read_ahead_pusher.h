@@ -1,5 +1,4 @@
-// ReadAheadPusher: puts the records behind one that is read into the kernel's page cache while somebody walks, so that
-// the reader does not wait for a message.
+// ReadAheadPusher: stores the next records in the kernel's page cache, so that a sequential reader sends few requests.
 #pragma once
 
 #include <array>
@@ -15,9 +14,8 @@
 
 namespace recordfs {
 
-// One record in each window of pushed ones is left out. Who walks on asks for it, and so says how far he has come: then
-// the next window is pushed while he reads the rest of this one. Windows grow as long as somebody follows, and nobody
-// who reads here and there is ever pushed anything.
+// Leaves out one record per window. When the reader requests it, the next window is pushed while it reads the rest.
+// Windows double while the reader continues. Random readers get nothing pushed.
 class ReadAheadPusher {
  public:
   explicit ReadAheadPusher(const MountTree& tree) : tree_(tree) {}
@@ -25,32 +23,32 @@ class ReadAheadPusher {
   ReadAheadPusher(const ReadAheadPusher&) = delete;
   ReadAheadPusher& operator=(const ReadAheadPusher&) = delete;
 
-  // Starts the thread that pushes: one that serves no request, as the kernel may hold it up until another request is
-  // answered. False: the system gives none.
+  // Starts a thread that serves no requests: its stores can block until another request is answered. Returns false if
+  // the system provides no thread.
   bool start(fuse_session* session);
-  // Ends it. REQUIRES: every request that the kernel waits for was answered.
+  // Joins the thread. REQUIRES: all requests that the kernel waits for were answered.
   void stop();
 
-  // What was pushed so far. Any thread.
+  // Totals so far. Thread-safe.
   std::uint64_t pushed_records() const { return pushed_records_.load(std::memory_order_relaxed); }
   std::uint64_t pushed_bytes() const { return pushed_bytes_.load(std::memory_order_relaxed); }
 
-  // The beginning of a node was read. Any thread.
+  // Reports a read at offset 0 of a node. Thread-safe.
   void was_read(std::uint64_t number);
 
  private:
   static constexpr std::size_t kReaders = 8;
 
-  // Somebody who reads one record after the other.
+  // A sequential reader. Records are node numbers.
   struct Reader {
-    std::uint64_t last = 0;      // number of the record that was read last
-    std::uint64_t pushed = 0;    // of the last record that was pushed, or read
-    std::uint64_t next = 0;      // of the record behind it
-    std::uint64_t left_out = 0;  // of the record by which the reader tells that it comes
-    std::uint64_t window = 0;    // records to push next
-    unsigned pause = 0;          // steps for which nothing is pushed, as the kernel did not know the records
-    unsigned failures = 0;       // in a row
-    bool waits = false;          // for the thread
+    std::uint64_t last = 0;      // record that was read last
+    std::uint64_t pushed = 0;    // last record that was pushed or read
+    std::uint64_t next = 0;      // record after it
+    std::uint64_t left_out = 0;  // record whose request starts the next push
+    std::uint64_t window = 0;    // number of records to push next
+    unsigned pause = 0;          // reads without a push, after the kernel refused a record
+    unsigned failures = 0;       // consecutive
+    bool waits = false;          // in waiting_ or being pushed
     std::uint64_t used_at = 0;
   };
 
@@ -63,7 +61,7 @@ class ReadAheadPusher {
   fuse_session* session_ = nullptr;
   std::atomic<std::uint64_t> pushed_records_{0};
   std::atomic<std::uint64_t> pushed_bytes_{0};
-  std::mutex mutex_;  // guards what follows
+  std::mutex mutex_;  // guards the members below
   std::condition_variable wake_;
   std::array<Reader, kReaders> readers_{};
   std::deque<Reader*> waiting_;

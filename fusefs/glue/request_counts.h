@@ -1,4 +1,4 @@
-// How many requests of each kind the kernel has sent.
+// Counts the kernel's requests by kind.
 #pragma once
 
 #include <array>
@@ -26,15 +26,15 @@ enum class RequestKind : std::uint8_t {
   kForget,
 };
 
-// Any thread.
+// Thread-safe.
 class RequestCounts {
  public:
   void add(RequestKind kind) { counts_[static_cast<std::size_t>(kind)].fetch_add(1, std::memory_order_relaxed); }
 
-  // All but FORGET, which the kernel sends when it is short of memory and not because somebody has asked.
+  // Returns the sum without FORGET, which the kernel sends when it needs memory.
   std::uint64_t asked() const;
 
-  // "lookup 3, getattr 1": the kinds of which there were any.
+  // Returns the kinds that occurred: "lookup 3, getattr 1", or "none".
   std::string text() const;
 
  private:

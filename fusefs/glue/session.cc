@@ -27,12 +27,12 @@
 namespace recordfs {
 namespace {
 
-// A source that hangs holds up threads. The process waits for them so long, and then ends without them.
+// How long the process waits for threads that a source blocks.
 constexpr std::chrono::seconds kLongestEnd{10};
 
 // --- options
 
-// A value inside -o: commas and backslashes would end it.
+// Escapes a value of -o.
 std::string escaped(std::string_view value) {
   std::string result;
   for (const char c : value) {
@@ -42,7 +42,7 @@ std::string escaped(std::string_view value) {
   return result;
 }
 
-// Without "ro" the kernel invalidates the access time at every read and asks for the attributes again.
+// Without "ro" each read invalidates the access time, and the kernel requests the attributes again.
 std::string mount_options(const SessionOptions& options) {
   std::string list = "ro,nosuid,nodev,noexec,default_permissions,subtype=recordfs,fsname=" + escaped(options.fsname);
   if (options.allow_other) list += ",allow_other";
@@ -63,7 +63,7 @@ Session new_session(const SessionOptions& options, Mount& mount) {
 
 Error failure(std::string reason) { return {.code = Code::kIo, .detail = std::move(reason)}; }
 
-// What was said on stderr as one line, without the names of those who said it.
+// Joins the lines, without the program names in front.
 std::string reason_in(std::string_view said) {
   std::string reason;
   while (!said.empty()) {
@@ -98,7 +98,7 @@ int run_loop(fuse_session* session, const SessionOptions& options) {
   return fuse_session_loop_mt(session, config.get());
 }
 
-// What fusermount3 or libfuse unmounts; not a device that somebody has opened and mounted for us.
+// False for a device that another program has opened and mounted.
 bool is_directory(const std::string& path) { return !path.starts_with("/dev/fd/"); }
 
 bool is_unmounted(fuse_session* session) {
@@ -106,7 +106,7 @@ bool is_unmounted(fuse_session* session) {
   return ::poll(&asked, 1, 0) > 0 && (asked.revents & POLLERR) != 0;
 }
 
-// What has to be there while the loop runs, besides the session.
+// What exists while the loop runs, besides the session.
 struct Serving {
   Serving(const MountTree& tree, Executor& executor, std::optional<UnmountGuard>& unmount_guard,
           const SessionEvents& events, const SessionOptions& options)
@@ -156,12 +156,12 @@ Result<void> serve(const MountTree& tree, Executor& executor, const SessionOptio
   ASSIGN_OR_RETURN(const auto session, mounted_session(options, serving.mount));
   events.mounted();
   Result<void> result;
-  std::mutex unmount_guard_mutex;  // held while the unmount guard is ended
+  std::mutex unmount_guard_mutex;  // held while the guard is destroyed
   EndLimit end_limit(kLongestEnd, [&] {
     if (const std::unique_lock lock(unmount_guard_mutex, std::try_to_lock); lock && unmount_guard)
       unmount_guard->unmount();
     events.abandoned();
-    // Files are closed one after the other at the process's end, and the first one on a source may hang.
+    // First: exit closes files in order, and a close on a hanging source may block.
     ::close(fuse_session_fd(session.get()));
     ::_exit(0);
   });
@@ -171,7 +171,7 @@ Result<void> serve(const MountTree& tree, Executor& executor, const SessionOptio
         UnmountGuard::Config{.mountpoint = is_directory(options.mountpoint) ? options.mountpoint : std::string(),
                              .remove_directory = options.remove_mountpoint,
                              .confine = events.unmount_guard_can_confine});
-    // Before there is a thread that has something to say, and one that would not be confined.
+    // Before other threads exist: they might log, and would not be confined.
     events.in_background();
     events.can_confine();
   }
@@ -186,13 +186,13 @@ Result<void> serve(const MountTree& tree, Executor& executor, const SessionOptio
   }
   end_limit.begin();
   signals.stop();
-  // The mount point is free while threads still wait for a source.
+  // Unmounts before joining threads that may wait for a source.
   if (unmount_guard && unmount_guard->is_there()) {
     if (is_unmounted(session.get())) unmount_guard->is_gone();
     const std::lock_guard lock(unmount_guard_mutex);
     unmount_guard.reset();
   } else {
-    serving.pending_requests.close();  // its replies need the descriptor that unmounting closes
+    serving.pending_requests.close();  // replies need the descriptor that unmounting closes
     fuse_session_unmount(session.get());
   }
   serving.pending_requests.close();

@@ -1,4 +1,4 @@
-// A mount from its beginning to its end: session, signals, background, loop.
+// Runs a mount from start to end.
 #pragma once
 
 #include <functional>
@@ -16,35 +16,42 @@ struct SessionOptions {
   std::string mountpoint;
   std::string fsname;
   bool foreground = false;
-  bool debug = false;  // libfuse's trace of every request, on stderr
+  bool debug = false;  // libfuse logs every request to stderr
   bool single_threaded = false;
   unsigned threads = 8;
-  unsigned max_read = 0;  // bytes that the kernel asks for at once; 0: as many as it likes
+  unsigned max_read = 0;  // bytes per read request; 0: the kernel's choice
   bool allow_other = false;
   bool has_extended_attributes = false;
-  // fusermount3 shall see that a killed daemon's mount is dead. (That it unmounts at all is an option for libfuse.)
+  // Lets fusermount3 detect a dead daemon. Unmounting is libfuse's own option.
   bool shows_its_death = false;
-  bool remove_mountpoint = false;      // at the end, when nothing is mounted on it any more
+  bool remove_mountpoint = false;      // at the end, if nothing is mounted there
   unsigned timeout = 0;                // seconds without a request until an unused mount ends; 0: never
-  std::vector<std::string> passed_on;  // further options for libfuse and the kernel, as they were given
+  std::vector<std::string> passed_on;  // options for libfuse and the kernel
 };
 
-// What a mount tells of itself. Nothing may throw.
+// Callbacks of serve(), called on the thread of serve() unless noted. They must not throw.
 struct SessionEvents {
-  std::function<void()> mounted;                    // by mount(2), before the process goes to the background
-  std::function<void()> in_background;              // it has gone there, before the first request
-  std::function<void()> unmount_guard_can_confine;  // in the process that unmounts when this one has ended
-  std::function<void()> can_confine;  // there is one thread, and the process needs to start no other program
-  std::function<void()> stands;       // INIT was answered; on one of the loop's threads
-  std::function<void()> abandoned;    // the process ends now, although threads still wait for a source
-  std::function<void()> in_use;       // the timeout is over, but the mount can't be unmounted; as `asked`
-  // Somebody wants statistics (SIGUSR1): here are lines about requests. On a thread that serves none.
+  std::function<void()> mounted;                    // mount(2) succeeded; not yet in the background
+  std::function<void()> in_background;              // or staying in the foreground; no request served yet
+  std::function<void()> unmount_guard_can_confine;  // in the unmount guard's process
+  std::function<void()> can_confine;                // the process has one thread and starts no programs later
+  std::function<void()> stands;                     // reply to INIT sent; on a loop thread
+  std::function<void()> abandoned;                  // about to _exit() because a source hangs; on EndLimit's thread
+  std::function<void()> in_use;                     // idle timeout over, but the mount is in use; on the signal thread
+  // SIGUSR1 arrived. `lines`: statistics about requests. On the signal thread, which serves no requests.
   std::function<void(const std::vector<std::string>& lines)> asked;
 };
 
-// Mounts `tree` and serves it until it is unmounted or a signal asks for the end. `follower` follows the tree's files
-// meanwhile; null: none is. Fails with kIo when the mount never stood, or did not end well; then the reason is
-// libfuse's, or fusermount3's. hold_usr1() has to have been called.
+// Mounts `tree` and serves it. Returns after an unmount, SIGHUP, SIGINT, SIGTERM, or the idle timeout.
+//
+// Requests are received by `threads` threads of libfuse, or by the calling thread if single_threaded. PendingRequests
+// says which threads finish them. Signals, pushed records, and the follower have a thread each.
+//
+// At the end it unmounts first. Then waiting requests get EINTR, running ones are cancelled, and all threads are
+// joined. If that takes ten seconds because a source hangs, the process ends by _exit(0) instead.
+//
+// `follower`: null without -o follow. Fails with kIo if the mount, a thread, or the loop failed; the detail is the
+// reason, often libfuse's. REQUIRES: one thread, and a call of hold_usr1().
 Result<void> serve(const MountTree& tree, Executor& executor, const SessionOptions& options,
                    const SessionEvents& events, Follower* follower = nullptr);
 

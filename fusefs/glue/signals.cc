@@ -63,14 +63,14 @@ Signals::~Signals() {
 
 bool Signals::watch(fuse_session* session, Watched watched) {
   watched_ = std::move(watched);
-  // The watcher awaits the wake-up too: by it stop() ends it.
+  // The signal thread also waits for kWake, which stop() sends.
   const sigset_t wake = only(kWake);
   sigset_t before;
   pthread_sigmask(SIG_BLOCK, &wake, &before);
   try {
     watcher_ = std::thread([this, session, loop = pthread_self()] { run(session, loop); });
   } catch (const std::system_error&) {
-    // The one way in which std::thread says that the system is short of threads: watcher_ stays empty.
+    // The system provides no thread; watcher_ stays empty.
   }
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
   return watcher_.joinable();
@@ -87,7 +87,7 @@ void Signals::stop() {
   watcher_.join();
 }
 
-// The next signal; kWake also when a tick has passed.
+// Returns the next signal, or kWake after a tick.
 int Signals::next(const sigset_t& awaited) const {
   if (watched_.tick.count() == 0) {
     const int number = ::sigwaitinfo(&awaited, nullptr);
@@ -104,7 +104,7 @@ void Signals::run(fuse_session* session, pthread_t loop) {
   sigset_t awaited = awaited_;
   sigaddset(&awaited, kWake);
   std::unique_lock lock(mutex_);
-  for (int number = kWake; number == kWake || number == SIGUSR1;) {  // which anybody may send
+  for (int number = kWake; number == kWake || number == SIGUSR1;) {  // any process may send these
     lock.unlock();
     number = next(awaited);
     if (number == SIGUSR1) watched_.usr1();
@@ -113,7 +113,7 @@ void Signals::run(fuse_session* session, pthread_t loop) {
   }
   watched_.ending();
   fuse_session_exit(session);
-  // libfuse's loop looks whether it is to end and then waits: what comes in between wakes nobody.
+  // libfuse's loop checks its exit flag and then blocks. A signal between the two is lost, so repeat it.
   do {
     pthread_kill(loop, kWake);
   } while (!changed_.wait_for(lock, kWakeAgain, [this] { return stopped_; }));

@@ -1,4 +1,4 @@
-// The signals of a daemon: SIGHUP, SIGINT and SIGTERM ask for its end, SIGUSR1 for what it has done so far.
+// Signals of the daemon: SIGHUP, SIGINT and SIGTERM end it, SIGUSR1 requests statistics.
 #pragma once
 
 #include <pthread.h>
@@ -14,22 +14,21 @@
 
 namespace recordfs {
 
-// Lets SIGUSR1 wait from now on, until a Signals hears of it, instead of ending the process. To be called by the first
-// thread, before all others.
+// Blocks SIGUSR1, which would end the process, until Signals::watch(). Call it on the first thread, before others
+// exist.
 void hold_usr1();
 
-// While one lives, these signals wait instead of ending the process; one that the caller had ignored (nohup, a job in
-// the background of a script) stays ignored. Programs that libfuse starts to mount and unmount are not disturbed so:
-// it waits for them with no second try, and a signal on the way would make a failure of a mount that stands.
+// Blocks these signals while it exists, and ignores SIGPIPE. Signals that the caller ignored (nohup, background jobs)
+// stay ignored. A signal thus cannot interrupt libfuse's wait for fusermount3, which libfuse would take for a failure.
 //
-// Made and destroyed by one thread, before all others, as threads inherit what waits.
+// Create and destroy it on one thread, before others exist: they inherit the signal mask.
 class Signals {
  public:
-  // What is done on the thread that awaits the signals, which serves no request. Nothing may throw.
+  // Callbacks on the signal thread, which serves no requests. They must not throw.
   struct Watched {
     std::function<void()> usr1{};
-    std::function<void()> ending{};     // once, when a signal asks for the end
-    std::chrono::milliseconds tick{0};  // how often `ticked` is called; 0: never
+    std::function<void()> ending{};     // once, before the loop is ended
+    std::chrono::milliseconds tick{0};  // interval of `ticked`; 0: never
     std::function<void()> ticked{};
   };
 
@@ -38,10 +37,10 @@ class Signals {
   Signals(const Signals&) = delete;
   Signals& operator=(const Signals&) = delete;
 
-  // From now on a signal, also one that came before, ends the loop of `session`, which the calling thread is about to
-  // run and which must outlive stop(). False: the system gives no thread.
+  // Starts the signal thread. From now on an end signal, even a pending one, ends the loop of `session`, which the
+  // calling thread is about to run. `session` must outlive stop(). Returns false if the system provides no thread.
   bool watch(fuse_session* session, Watched watched);
-  // The loop has ended; signals wait again.
+  // Joins the signal thread, after the loop. Signals then stay pending.
   void stop();
 
  private:

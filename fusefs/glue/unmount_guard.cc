@@ -16,16 +16,14 @@
 namespace recordfs {
 namespace {
 
-// What is asked of a unmount guard: one byte a message, and one comes back. Its end of the line breaks when the daemon
-// ends.
+// The daemon's requests, one byte each. The socket closes when the daemon ends.
 constexpr char kUnmountIfUnused = 'u';
 constexpr char kGone = 'g';  // no answer
 constexpr char kEnd = 'e';   // no answer
 constexpr char kDone = 'y';
 constexpr char kNotDone = 'n';
 
-// The number of the mount that stands there, which no other mount has as long as it stands; 0: none can be told.
-// Nothing is asked of its daemon.
+// Returns the id of the mount at `path`, unique while it exists, or 0 if unknown. Sends the daemon no request.
 std::uint64_t mount_at(const std::string& path) {
   struct statx st {};
   const int flags = AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT | AT_STATX_DONT_SYNC;
@@ -33,7 +31,7 @@ std::uint64_t mount_at(const std::string& path) {
   return (st.stx_mask & STATX_MNT_ID) != 0 ? st.stx_mnt_id : 0;
 }
 
-// Nothing of the daemon's stays open here: the connection to the kernel has to break when it ends.
+// Closes the daemon's files: its connection to the kernel must break when it ends.
 void let_go(int line) {
   if (const int null = ::open("/dev/null", O_RDWR); null >= 0) {
     for (const int standard : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) ::dup2(null, standard);
@@ -42,13 +40,13 @@ void let_go(int line) {
   constexpr int kLine = STDERR_FILENO + 1;
   ::dup2(line, kLine);
   ::close_range(kLine + 1, ~0u, 0);
-  // The end is the daemon's to see: it is told of these too.
+  // These signals end the daemon, which then ends this process.
   for (const int number : {SIGHUP, SIGINT, SIGTERM, SIGUSR1, SIGPIPE}) ::signal(number, SIG_IGN);
-  // Where it stays it keeps somebody from unmounting that.
+  // A current directory keeps its filesystem busy.
   if (::chdir("/") != 0) ::_exit(1);
 }
 
-// `ours`: the mount's number.
+// `ours`: the id of the mount.
 [[noreturn]] void run_guard(const UnmountGuard::Config& config, int line, std::uint64_t ours) {
   ::prctl(PR_SET_NAME, "recordfs-keeper");
   let_go(line);

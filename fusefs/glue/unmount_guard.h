@@ -1,5 +1,4 @@
-// UnmountGuard: a process beside the daemon that unmounts. The daemon itself has given up the right to, and a killed
-// one can't.
+// UnmountGuard: a child process that unmounts. The daemon has dropped that privilege, and may be killed.
 #pragma once
 
 #include <sys/types.h>
@@ -11,17 +10,17 @@
 
 namespace recordfs {
 
-// Unmounts when the object goes, and also when the process ends in any other way; never what somebody else has mounted
-// in the same place since. One thread at a time.
+// Unmounts when it is destroyed, or when the process ends in any way, even by SIGKILL. Leaves later mounts at the same
+// path alone. Not thread-safe, except unmount().
 class UnmountGuard {
  public:
   struct Config {
-    std::string mountpoint;         // a directory, by its path from the root; empty: nothing is to be unmounted
-    bool remove_directory = false;  // when nothing is mounted on it any more
-    std::function<void()> confine;  // called in the process that unmounts, before it waits; null: nothing is given up
+    std::string mountpoint;         // absolute path of a directory; empty: no guard
+    bool remove_directory = false;  // if nothing is mounted there
+    std::function<void()> confine;  // called in the child before it waits; may be null
   };
 
-  // Forks. REQUIRES: one thread, and that it is mounted. Where the system gives no process, nothing is kept.
+  // Forks. If that fails, nothing is unmounted (see is_there()). REQUIRES: one thread, and a mount.
   explicit UnmountGuard(const Config& config);
   ~UnmountGuard();
   UnmountGuard(const UnmountGuard&) = delete;
@@ -29,13 +28,14 @@ class UnmountGuard {
 
   bool is_there() const { return child_ != 0; }
 
-  // There is nothing left to unmount: who asks by the name later may find another mount there.
+  // Reports that the mount is gone, so that the guard leaves the path alone.
   void is_gone();
 
-  // Unmounts soon, and does nothing from then on: for a process whose end may take long. Any thread.
+  // Asks the guard to unmount and exit, without waiting for it. Thread-safe while the object exists.
   void unmount() const;
 
-  // Unmounts unless somebody uses it. Returns whether it did.
+  // Unmounts unless the mount is in use, and returns whether it did. Blocks. Not on a thread that serves requests,
+  // because the kernel may send some meanwhile.
   bool unmount_if_unused();
 
  private:

@@ -17,7 +17,7 @@ namespace recordfs {
 namespace {
 
 constexpr std::string_view kType = "fuse.recordfs";
-constexpr int kMostDead = 64;  // on top of each other
+constexpr int kMostDead = 64;  // mounts at one path
 
 bool run_fusermount(const std::string& mountpoint, Unmounting how) {
   posix_spawnattr_t attributes;
@@ -42,7 +42,7 @@ bool run_fusermount(const std::string& mountpoint, Unmounting how) {
   return WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
-// As it stands in /proc: "\\040" for a space.
+// Decodes the escapes of /proc: "\\040" for a space.
 std::string unescaped(std::string_view field) {
   std::string text;
   for (std::size_t i = 0; i < field.size(); ++i) {
@@ -56,7 +56,7 @@ std::string unescaped(std::string_view field) {
   return text;
 }
 
-// The type of the mount that stands there, the topmost one; empty: none.
+// Returns the type of the topmost mount; empty if there is none.
 std::string type_of_mount(const std::string& mountpoint) {
   std::ifstream table("/proc/self/mounts");
   std::string type;
@@ -70,7 +70,7 @@ std::string type_of_mount(const std::string& mountpoint) {
   return type;
 }
 
-// Its daemon is no more. (What stat() tells the kernel may know by itself.)
+// Returns whether the mount's daemon has ended. (The kernel may answer stat() by itself.)
 bool is_dead(const std::string& path) {
   struct statfs told {};
   return ::statfs(path.c_str(), &told) != 0 && errno == ENOTCONN;
@@ -80,7 +80,7 @@ bool is_dead(const std::string& path) {
 
 bool unmount(const std::string& mountpoint, Unmounting how) {
   const int flags = UMOUNT_NOFOLLOW | (how == Unmounting::kAtOnce ? MNT_DETACH : 0);
-  // fusermount3 is for those who may not; it also takes care of what systems without a mount table in /proc write down.
+  // Without the privilege fusermount3 unmounts. It also updates /etc/mtab if that is a file.
   if (::umount2(mountpoint.c_str(), flags) == 0) return true;
   return errno == EPERM && run_fusermount(mountpoint, how);
 }

@@ -1,4 +1,4 @@
-// Takes mounts away: what a process may not do by itself, fusermount3 does for it.
+// Unmounts, through fusermount3 if the process lacks the privilege.
 #pragma once
 
 #include <string>
@@ -7,15 +7,15 @@ namespace recordfs {
 
 enum class Unmounting : unsigned char {
   kIfUnused,
-  kAtOnce,  // from its place, though somebody may still use it
+  kAtOnce,  // detaches a mount even if it is in use
 };
 
-// Unmounts what stands at a path from the root, following no link. Whether it did. REQUIRES: no other thread waits for
-// children of the process.
+// Unmounts what is mounted at an absolute path, following no symbolic link. Returns whether it did. May block.
+// REQUIRES: no other thread waits for child processes.
 bool unmount(const std::string& mountpoint, Unmounting how);
 
-// Unmounts what recordfs has left at a path from the root when its daemon ended without a chance to, as far as the
-// caller may: without that nobody could use the place, or mount there again. Leaves everything else as it is.
+// Unmounts recordfs mounts whose daemon ended without unmounting, as far as the caller may. They would make the path
+// unusable. Leaves other mounts alone.
 void clear_dead_mounts(const std::string& path);
 
 }  // namespace recordfs

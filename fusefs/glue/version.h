@@ -1,14 +1,14 @@
-// With what the program speaks to the kernel.
+// Versions of libfuse and of the kernel's protocol.
 #pragma once
 
 #include <string>
 
 namespace recordfs {
 
-// The version of libfuse that runs: "3.14.0".
+// Returns the version of the loaded libfuse: "3.14.0".
 std::string fuse_version();
 
-// The version of the kernel's protocol that the program was compiled with: "7.37"; empty where that is not known.
+// Returns the compiled protocol version: "7.37". Empty if unknown.
 std::string protocol_version();
 
 }  // namespace recordfs
