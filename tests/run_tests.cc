@@ -52,7 +52,8 @@ int main(int argc, char** argv) {
       return 2;
     }
     auto names = split(argument.substr(kOption.size()));
-    GTEST_FLAG_SET(filter, filter_of(names));
+    const std::string filter = filter_of(names);
+    if (GTEST_FLAG_GET(filter) == "*") GTEST_FLAG_SET(filter, filter);
     for (const auto& name : names) std::fprintf(stderr, "%s: no tests\n", name.c_str());
     if (!names.empty()) return 2;
   }
