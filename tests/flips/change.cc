@@ -33,9 +33,9 @@ std::vector<Position> thinned(const Original& original, std::span<const Position
   constexpr std::uint64_t kFrame = 32768;  // the smallest frame of any format; larger ones are multiples of it
   const std::uint64_t size = original.bytes.size();
   const std::uint64_t limit = size;
-  if (every == 0) every = size <= kFullyTriedFile ? 1 : size / (kFullyTriedFile / 4);
+  const std::uint64_t step = every == 1 || size <= kFullyTriedFile ? 1 : size / (kFullyTriedFile / 4);
   std::set<Position> places;
-  if (size > kFullyTriedFile && every > 1) {
+  if (step > 1) {
     for (const Original::Span& chunk : original.chunks) {
       add_near(chunk.begin, limit, places);
       add_near(chunk.end, limit, places);
@@ -43,8 +43,13 @@ std::vector<Position> thinned(const Original& original, std::span<const Position
     for (const Position border : borders) add_near(border, limit, places);
     for (Position frame = 0; frame < size + kFrame; frame += kFrame) add_near(std::min(frame, size), limit, places);
   }
-  for (Position at = 0; at < limit; at += every) places.insert(at);
-  return {places.begin(), places.end()};
+  for (Position at = 0; at < limit; at += step) places.insert(at);
+  std::vector<Position> chosen;
+  std::uint64_t number = 0;
+  for (const Position at : places) {
+    if (number++ % std::max<std::uint64_t>(every, 1) == 0) chosen.push_back(at);
+  }
+  return chosen;
 }
 
 std::string noise(std::size_t size) {

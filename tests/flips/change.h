@@ -47,9 +47,8 @@ struct Original {
   std::vector<Span> chunks;  // the chunk of each record in observed.records
 };
 
-// Returns the places to try, in order. `every` is 1 for all places. It is N for every N-th byte and, in a large file,
-// those near borders. It is 0 for all places of a small file; in a large one, for about a thousand places and those
-// near `borders` and the borders of chunks and frames.
+// Returns the places to try, in order. `every` is 1 for all places, and 0 for all of a small file, and of a large one
+// those near `borders`, chunks and frames and about a thousand others. N above 1 selects every N-th of the latter.
 std::vector<Position> places(Change change, const Original& original, std::span<const Position> borders,
                              std::uint64_t every);
 
