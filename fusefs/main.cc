@@ -46,10 +46,10 @@ std::string version_text() {
     text += fmt::format("FUSE protocol {}\n", protocol);
   }
   for (const CodecVersion& codec : codec_versions()) {
-    text += fmt::format("{} {}\n", codec.name, codec.version.empty() ? "not there" : codec.version);
+    text += fmt::format("{} {}\n", codec.name, codec.version.empty() ? "not available" : codec.version);
   }
   const std::string protobuf = protobuf_version();
-  return text + fmt::format("libprotobuf {}\n", protobuf.empty() ? "not there" : protobuf);
+  return text + fmt::format("libprotobuf {}\n", protobuf.empty() ? "not available" : protobuf);
 }
 
 std::string help_of(Form form) {

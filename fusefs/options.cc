@@ -91,7 +91,7 @@ ParsedOptions finished(CommandLine line) {
   for (const std::string& list : line.lists) {
     if (auto wrong = apply_mount_options(list, options)) return wrong_use(*wrong);
   }
-  if (line.quiet && line.verbose) return wrong_use("-q and -v exclude each other");
+  if (line.quiet && line.verbose) return wrong_use("-q and -v are mutually exclusive");
   if (line.quiet) options.verbosity = Verbosity::kErrors;
   if (line.verbose) options.verbosity = Verbosity::kDetails;
   if (options.debug) options.foreground = true;

@@ -29,7 +29,7 @@ std::string cache_line(std::string_view of_what, const SharedCache<Value>& cache
 std::vector<std::string> memory_lines() {
 #ifdef __GLIBC__
   const struct mallinfo2 told = mallinfo2();
-  return {fmt::format("memory: {} bytes in use, {} kept for later", told.uordblks + told.hblkhd, told.fordblks)};
+  return {fmt::format("memory: {} bytes in use, {} kept for reuse", told.uordblks + told.hblkhd, told.fordblks)};
 #else
   return {};
 #endif

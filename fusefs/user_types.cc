@@ -29,7 +29,7 @@ Result<std::string> read_file(const std::string& path) {
     if (got < 0) return failure();
     if (got == 0) return bytes;
     bytes.append(piece.data(), static_cast<std::size_t>(got));
-    if (bytes.size() > kLargestFile) return Error{.code = Code::kLimit, .detail = "too large for descriptors"};
+    if (bytes.size() > kLargestFile) return Error{.code = Code::kLimit, .detail = "too large for a descriptor file"};
   }
 }
 

@@ -31,7 +31,7 @@ Field read_field(Cursor& cursor) {
 Result<bool> Groups::note(const Field& field) {
   const bool at_top = open_.empty();
   if (field.type == WireType::kGroupStart) {
-    if (open_.size() >= depth_limit_) return Error{.code = Code::kLimit, .detail = "the message nests too deep"};
+    if (open_.size() >= depth_limit_) return Error{.code = Code::kLimit, .detail = "message nested too deeply"};
     open_.push_back(field.number);
   } else if (field.type == WireType::kGroupEnd) {
     if (at_top || open_.back() != field.number) return broken();

@@ -16,7 +16,7 @@ RequestContext::~RequestContext() { current_ = before_; }
 // REQUIRES: the thread has a context.
 Error RequestContext::refusal(Work needed) {
   current_->refused_ = std::max(current_->refused_, needed);
-  return {.code = Code::kPending, .detail = "this thread must not wait"};
+  return {.code = Code::kPending, .detail = "would block"};
 }
 
 Result<void> RequestContext::permit(Work needed) {

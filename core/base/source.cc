@@ -41,7 +41,7 @@ Error rewritten() { return {Code::kChanged, 0, "the file was rewritten after it 
 
 Error shorter(Position at, std::uint64_t size) {
   return {Code::kChanged, at,
-          fmt::format("the file was {} long when it was opened and is shorter now", counted(size, "byte"))};
+          fmt::format("the file is shorter than when it was opened (it had {})", counted(size, "byte"))};
 }
 
 Error io_error(Position at, std::string_view action, int error) {
@@ -84,12 +84,13 @@ Result<Buffer> read_up_to(const Source& source, Position at, std::uint64_t size)
 Result<Buffer> read_exactly(const Source& source, Position at, std::uint64_t size) {
   const std::uint64_t there = at < source.size() ? source.size() - at : 0;
   if (size > there) {
-    return Error{Code::kUnfinished, source.size(),
-                 fmt::format("the file ends {} too early for what begins at {}", counted(size - there, "byte"), at)};
+    return Error{
+        Code::kUnfinished, source.size(),
+        fmt::format("unexpected end of file: {} missing from the data at byte {}", counted(size - there, "byte"), at)};
   }
   auto bytes = read_up_to(source, at, size);
   if (bytes && bytes->size() < size) {
-    return Error{Code::kUnfinished, at + bytes->size(), "the file ends before its size says"};
+    return Error{Code::kUnfinished, at + bytes->size(), "the file is shorter than its reported size"};
   }
   return bytes;
 }
@@ -108,7 +109,7 @@ Result<std::shared_ptr<const FileSource>> FileSource::open(const std::string& pa
 Result<std::shared_ptr<const FileSource>> FileSource::of(Descriptor descriptor, std::string name) {
   struct stat st {};
   const auto clock = std::chrono::system_clock::now();
-  if (::fstat(descriptor.number(), &st) != 0) return io_error(0, "cannot stat", errno);
+  if (::fstat(descriptor.number(), &st) != 0) return io_error(0, "cannot get file status", errno);
   auto size = static_cast<std::uint64_t>(st.st_size);
   const bool sized =
       S_ISREG(st.st_mode) || (S_ISBLK(st.st_mode) && ::ioctl(descriptor.number(), BLKGETSIZE64, &size) == 0);
@@ -231,7 +232,7 @@ Result<bool> FileSource::ends_are_same() const {
 
 Result<FileSource::Stamp> FileSource::stamp() const {
   struct stat st {};
-  if (::fstat(descriptor_.number(), &st) != 0) return io_error(0, "cannot stat", errno);
+  if (::fstat(descriptor_.number(), &st) != 0) return io_error(0, "cannot get file status", errno);
   return stamp_of(st, size_);
 }
 

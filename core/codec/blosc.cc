@@ -24,7 +24,7 @@ constexpr std::uint64_t kLongestRun = 8000000;
 constexpr std::uint64_t kCodecMemory = 1u << 20;  // a lower bound of a codec's working memory
 
 Error broken(std::uint32_t block) {
-  return {Code::kDamage, 0, fmt::format("Blosc can't decode block {} of its chunk", block)};
+  return {Code::kDamage, 0, fmt::format("Blosc cannot decode block {} of the chunk", block)};
 }
 
 bool has_long_run(Bytes stored) {

@@ -72,39 +72,42 @@ Result<BloscHeader> parse_blosc_header(Bytes head) {
   header.size = cursor.u32_le();
   header.block_size = cursor.u32_le();
   header.stored_size = cursor.u32_le();
-  if (!cursor.ok()) return Error{.code = Code::kUnfinished, .detail = "ends inside a Blosc header"};
+  if (!cursor.ok()) return Error{.code = Code::kUnfinished, .detail = "truncated Blosc header"};
   if (version != kFormatVersion || codec_version != kCodecVersion) {
-    return damage(fmt::format("no Blosc header of version 2.1 but {}.{}", version, codec_version));
+    return damage(fmt::format("unsupported Blosc header version {}.{} (expected 2.1)", version, codec_version));
   }
-  if (header.size > kBloscLargest) return damage(fmt::format("a Blosc header declares {} bytes", header.size));
+  if (header.size > kBloscLargest)
+    return damage(fmt::format("Blosc header declares {} bytes, more than the limit", header.size));
   // Writers store data that does not shrink unchanged.
   if (header.stored_size < kBloscHeaderSize ||
       (header.size > 0 && header.stored_size - kBloscHeaderSize > header.size)) {
-    return damage(fmt::format("a Blosc header declares {} bytes stored for {}", header.stored_size, header.size));
+    return damage(fmt::format("Blosc header declares {} bytes stored for {}", header.stored_size, header.size));
   }
   return header;
 }
 
 Result<void> check_blosc(const BloscHeader& header) {
-  if ((header.flags & kReservedFlag) != 0) return damage("a Blosc header with a flag that is reserved");
+  if ((header.flags & kReservedFlag) != 0) return damage("reserved flag set in a Blosc header");
   if (header.is_plain()) {
     if (header.stored_size - kBloscHeaderSize == header.size) return {};
-    return damage(fmt::format("{} stored for {} uncompressed", counted(header.stored_size, "byte"), header.size));
+    return damage(
+        fmt::format("invalid sizes: {} stored for {} uncompressed", counted(header.stored_size, "byte"), header.size));
   }
   if (codec_of(header) == kCodecs) {
-    return Error{.code = Code::kUnsupported, .detail = fmt::format("Blosc codec {} is unknown", header.flags >> 5)};
+    return Error{.code = Code::kUnsupported, .detail = fmt::format("unknown Blosc codec {}", header.flags >> 5)};
   }
-  if (header.typesize == 0) return damage("a Blosc header with elements of no bytes");
+  if (header.typesize == 0) return damage("element size 0 in a Blosc header");
   if (header.block_size == 0 || header.block_size > std::min(header.size, kLargestBlock)) {
-    return damage(fmt::format("a Blosc header with blocks of {} bytes in {}", header.block_size, header.size));
+    return damage(
+        fmt::format("Blosc header declares blocks of {} bytes in a chunk of {}", header.block_size, header.size));
   }
   const std::uint64_t tables = kBloscHeaderSize + std::uint64_t{header.blocks()} * (kNumber + kNumber);
   if (tables > header.stored_size)
     return damage(
-        fmt::format("{} can't hold {}", counted(header.stored_size, "byte"), counted(header.blocks(), "block")));
+        fmt::format("{} cannot hold {}", counted(header.stored_size, "byte"), counted(header.blocks(), "block")));
   if (header.streams(0) > 1 && header.block_size % header.typesize != 0) {
-    return damage(
-        fmt::format("blocks of {} bytes can't be split by elements of {}", header.block_size, header.typesize));
+    return damage(fmt::format("blocks of {} bytes are not a multiple of the element size {}", header.block_size,
+                              header.typesize));
   }
   return {};
 }
@@ -113,18 +116,21 @@ Result<BloscExtent> find_blosc_block(const BloscHeader& header, std::uint32_t bl
   const auto first_data = static_cast<std::uint32_t>(kBloscHeaderSize) + header.blocks() * kNumber;
   ASSIGN_OR_RETURN(const auto begin, number_at(static_cast<std::uint32_t>(kBloscHeaderSize) + block * kNumber));
   if (begin < first_data || begin > header.stored_size)
-    return damage(fmt::format("block {} begins at byte {}", block, begin));
+    return damage(fmt::format("block {} begins at invalid byte {}", block, begin));
   const Codec codec = codec_of(header);
   const std::uint32_t streams = header.streams(block);
   const std::uint32_t decoded = header.decoded_size(block) / streams;
   std::uint32_t end = begin;
   for (std::uint32_t i = 0; i < streams; ++i) {
-    if (header.stored_size - end < kNumber) return damage(fmt::format("block {} reaches out of its chunk", block));
+    if (header.stored_size - end < kNumber)
+      return damage(fmt::format("block {} extends past the end of its chunk", block));
     ASSIGN_OR_RETURN(const auto stored, number_at(end));
     end += kNumber;
-    if (stored > header.stored_size - end) return damage(fmt::format("block {} reaches out of its chunk", block));
+    if (stored > header.stored_size - end)
+      return damage(fmt::format("block {} extends past the end of its chunk", block));
     if (stored > longest_stream(codec, decoded) || decoded > stored * largest_ratio(codec)) {
-      return damage(fmt::format("{} bytes of {} for {} in block {}", stored, header.codec(), decoded, block));
+      return damage(
+          fmt::format("invalid sizes: {} bytes of {} for {} in block {}", stored, header.codec(), decoded, block));
     }
     end += stored;
   }

@@ -54,11 +54,11 @@ class BrotliStream final : public DecodeStream {
       left_ -= given - unused;
       if (outcome == BROTLI_DECODER_RESULT_ERROR) return error_of(BrotliDecoderGetErrorCode(state_.get()));
       const bool hungry = outcome == BROTLI_DECODER_RESULT_NEEDS_MORE_INPUT && room > 0;
-      if (hungry && (left_ == 0 || unused > 0)) return broken("ends before the stream does");
+      if (hungry && (left_ == 0 || unused > 0)) return broken("truncated stream");
       ended_ = outcome == BROTLI_DECODER_RESULT_SUCCESS;
     }
     if (ended_ && left_ > 0 && tail_ == Tail::kDamage)
-      return broken(counted(left_, "byte") + " behind the end of the stream");
+      return broken(counted(left_, "byte") + " after the end of the stream");
     return out.size() - room;
   }
 

@@ -59,7 +59,7 @@ Result<std::optional<Buffer>> collect_up_to(DecodeStream& stream, std::uint64_t 
 bool is_plausible(std::uint64_t stored_size, std::uint64_t size) { return size <= most_believed(stored_size); }
 
 Error more_than(std::uint64_t limit) {
-  return {Code::kLimit, 0, fmt::format("decompresses to more than the {} bytes that are allowed", limit)};
+  return {Code::kLimit, 0, fmt::format("decompresses to more than the limit of {} bytes", limit)};
 }
 
 Error wrong_size(std::uint64_t expected) {
@@ -81,8 +81,8 @@ Result<Buffer> collect_exactly(DecodeStream& stream, std::uint64_t stored_size, 
 Result<void> fill(DecodeStream& stream, MutableBytes out) {
   ASSIGN_OR_RETURN(const auto got, stream.read(out));
   if (got < out.size()) return wrong_size(out.size());
-  std::byte behind{};
-  ASSIGN_OR_RETURN(const auto more, stream.read({&behind, 1}));
+  std::byte after{};
+  ASSIGN_OR_RETURN(const auto more, stream.read({&after, 1}));
   if (more > 0) return wrong_size(out.size());
   return {};
 }

@@ -62,7 +62,7 @@ class ZlibInflater final : public Inflater {
 
 Result<std::unique_ptr<Inflater>> Inflater::open(CodecId codec) {
   if (codec != CodecId::kGzip && codec != CodecId::kZlib) {
-    return Error{.code = Code::kUnsupported, .detail = "a stream of another codec than gzip and zlib"};
+    return Error{.code = Code::kUnsupported, .detail = "neither a gzip nor a zlib stream"};
   }
   auto inflater = std::make_unique<ZlibInflater>();
   if (!inflater->begin(codec == CodecId::kGzip ? kGzip : kZlib)) return no_memory();

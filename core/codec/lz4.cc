@@ -62,7 +62,7 @@ class Lz4Stream final : public MemberStream {
     std::size_t given = out.size();
     const std::size_t hint = LZ4F_decompress(context_.get(), out.data(), &given, rest.data(), &taken, nullptr);
     if (LZ4F_isError(hint)) return error_of(hint);
-    if (states_nothing_ && given > 0) return broken("content in a frame that states none");
+    if (states_nothing_ && given > 0) return broken("content in a frame with a declared size of 0");
     in_frame_ = hint != 0;
     return Step{taken, given, !in_frame_};
   }
@@ -72,13 +72,13 @@ class Lz4Stream final : public MemberStream {
   // Checks what the library does not. It treats a stated size of 0 as no size, and ignores that a frame requires a
   // dictionary.
   Result<Step> enter_frame(Bytes rest) {
-    if (!begins_frame(rest)) return broken("no frame where one has to begin");
+    if (!begins_frame(rest)) return broken("missing frame header");
     LZ4F_frameInfo_t info{};
     std::size_t taken = rest.size();
     const std::size_t hint = LZ4F_getFrameInfo(context_.get(), &info, rest.data(), &taken);
     if (LZ4F_isError(hint)) return error_of(hint);
     const std::uint8_t flags = flags_of(rest);
-    if ((flags & kWantsDictionary) != 0) return Error{Code::kUnsupported, 0, "lz4: a frame that wants a dictionary"};
+    if ((flags & kWantsDictionary) != 0) return Error{Code::kUnsupported, 0, "lz4: frame requires a dictionary"};
     states_nothing_ = (flags & kStatesSize) != 0 && info.contentSize == 0;
     in_frame_ = true;
     return Step{taken, 0, false};
@@ -119,10 +119,11 @@ const Backend kLz4FrameBackend = {nullptr, nullptr, open_lz4, nullptr, largest_b
 
 Result<Buffer> decompress_lz4_block(Bytes stored, std::uint64_t size) {
   if (size / kLargestRatio > stored.size()) {
-    return Error{Code::kDamage, 0, fmt::format("lz4: {} can't give {}", counted(stored.size(), "byte"), size)};
+    return Error{Code::kDamage, 0,
+                 fmt::format("lz4: {} cannot decompress to {} bytes", counted(stored.size(), "byte"), size)};
   }
   if (std::max<std::uint64_t>(stored.size(), size) > LZ4_MAX_INPUT_SIZE) {
-    return Error{Code::kUnsupported, 0, "lz4: a block of more than 2 GB"};
+    return Error{Code::kUnsupported, 0, "lz4: block larger than 2 GB"};
   }
   ASSIGN_OR_RETURN(auto buffer, Buffer::allocate(static_cast<std::size_t>(size)));
   char nothing = 0;

@@ -19,8 +19,8 @@ std::uint64_t with_besides(std::uint64_t memory) {
 
 std::string_view reason(lzma_ret outcome) {
   switch (outcome) {
-    case LZMA_FORMAT_ERROR: return "no header of the .lzma format";
-    case LZMA_OPTIONS_ERROR: return "options that the format has not got";
+    case LZMA_FORMAT_ERROR: return "invalid .lzma header";
+    case LZMA_OPTIONS_ERROR: return "unsupported options";
     case LZMA_DATA_ERROR: return "corrupt data";
     default: return "cannot be read";
   }
@@ -52,7 +52,8 @@ class LzmaStream final : public MemberStream {
     if (outcome == LZMA_MEM_ERROR) return no_memory();
     if (outcome != LZMA_MEMLIMIT_ERROR) return broken(reason(outcome));
     const std::uint64_t wanted = lzma_memusage(&state_);
-    return {Code::kLimit, 0, fmt::format("lzma: wants {} bytes of memory, {} are allowed", wanted, memory_)};
+    return {Code::kLimit, 0,
+            fmt::format("lzma: requires {} bytes of memory, more than the limit of {}", wanted, memory_)};
   }
 
   lzma_stream state_ = LZMA_STREAM_INIT;

@@ -16,7 +16,7 @@ Result<std::size_t> MemberStream::read(MutableBytes out) {
     }
     filled += *given;
   }
-  if (failed_) return broken("the stream is broken before this place");
+  if (failed_) return broken("the stream is corrupt before this point");
   return filled;
 }
 
@@ -26,7 +26,7 @@ Result<std::size_t> MemberStream::advance(MutableBytes out) {
   if (done.ended) {
     TRY(end_member());
   } else if (done.taken == 0 && done.given == 0) {
-    return broken("ends before the stream does");
+    return broken("truncated stream");
   }
   return done.given;
 }
@@ -34,7 +34,7 @@ Result<std::size_t> MemberStream::advance(MutableBytes out) {
 Result<void> MemberStream::end_member() {
   ended_ = rest_.empty() || !next_member(rest_);
   if (ended_ && !rest_.empty() && tail_ == Tail::kDamage) {
-    return broken(counted(rest_.size(), "byte") + " behind the end of the stream");
+    return broken(counted(rest_.size(), "byte") + " after the end of the stream");
   }
   return {};
 }

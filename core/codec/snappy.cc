@@ -23,9 +23,9 @@ const char* characters(Bytes bytes) { return reinterpret_cast<const char*>(bytes
 // Returns the size that `stored` declares. Fails with kDamage if `stored` cannot produce that many bytes.
 Result<std::size_t> declared_size(Bytes stored) {
   std::size_t size = 0;
-  if (!snappy::GetUncompressedLength(characters(stored), stored.size(), &size)) return broken("no length at the front");
+  if (!snappy::GetUncompressedLength(characters(stored), stored.size(), &size)) return broken("missing length");
   if (size / kLargestRatio > stored.size())
-    return broken(fmt::format("{} can't give {}", counted(stored.size(), "byte"), size));
+    return broken(fmt::format("{} cannot decompress to {} bytes", counted(stored.size(), "byte"), size));
   return size;
 }
 

@@ -91,7 +91,7 @@ std::uint64_t memory_of(Bytes stored) {
 // Succeeds if `stored` consists of complete frames up to its last byte, judging by headers only.
 Result<void> check_frames(Bytes stored) {
   do {
-    if (frame_kind(stored) == FrameKind::kOther) return broken("no frame where one has to begin");
+    if (frame_kind(stored) == FrameKind::kOther) return broken("missing frame header");
     const std::size_t size = ZSTD_findFrameCompressedSize(stored.data(), stored.size());
     if (ZSTD_isError(size)) return error_of(size);
     stored = stored.subspan(size);
@@ -126,7 +126,7 @@ class ZstdStream final : public DecodeStream {
         return std::move(stepped).error();
       }
     }
-    if (failed_) return broken("the stream is broken before this place");
+    if (failed_) return broken("the stream is corrupt before this point");
     return target.pos;
   }
 
@@ -142,10 +142,11 @@ class ZstdStream final : public DecodeStream {
   }
 
   Result<void> check_frame() const {
-    if (frame_kind(rest()) == FrameKind::kOther) return broken("no frame where one has to begin");
+    if (frame_kind(rest()) == FrameKind::kOther) return broken("missing frame header");
     const std::uint64_t wanted = memory_of(rest());
     if (wanted <= memory_) return {};
-    return Error{Code::kLimit, 0, fmt::format("zstd: wants a window of {} bytes, {} are allowed", wanted, memory_)};
+    return Error{Code::kLimit, 0,
+                 fmt::format("zstd: requires a window of {} bytes, more than the limit of {}", wanted, memory_)};
   }
 
   Result<void> step(ZSTD_outBuffer& target) {
@@ -158,7 +159,7 @@ class ZstdStream final : public DecodeStream {
     if (ZSTD_isError(hint)) return error_of(hint);
     in_frame_ = hint != 0;
     const bool stuck = in_.pos == taken_before && target.pos == done_before;
-    if (in_frame_ && stuck) return broken("ends inside a frame");
+    if (in_frame_ && stuck) return broken("truncated frame");
     return {};
   }
 

@@ -24,7 +24,7 @@ Loaded open_module() {
   const ProtobufModule* const module = entry == nullptr ? nullptr : entry();
   if (module == nullptr || std::string_view(module->build) != RECORDFS_MODULE_BUILD) {
     ::dlclose(library);
-    return {.why = std::string(kProtobufModuleName) + " is of another build"};
+    return {.why = std::string(kProtobufModuleName) + " is from another build"};
   }
   return {.module = module};
 }
@@ -40,10 +40,10 @@ const Loaded& loaded_module() {
 Result<std::shared_ptr<const MessageTypes>> make_message_types(const std::vector<Bytes>& files) {
   const Loaded& loaded = loaded_module();
   if (loaded.module == nullptr) {
-    return Error{.code = Code::kUnsupported, .detail = "libprotobuf is not there: " + loaded.why};
+    return Error{.code = Code::kUnsupported, .detail = "libprotobuf is not available: " + loaded.why};
   }
   MessageTypes* const types = loaded.module->make_types(files.data(), files.size());
-  if (types == nullptr) return Error{.code = Code::kOutOfMemory, .detail = "no memory for the types of messages"};
+  if (types == nullptr) return Error{.code = Code::kOutOfMemory, .detail = "no memory for message types"};
   return std::shared_ptr<const MessageTypes>(types);
 }
 

@@ -31,7 +31,7 @@ bool is_plain_text(std::string_view text) {
 // Returns whether an error may be transient, so that it must not be reported as a property of the record.
 bool may_pass(Code code) { return !is_permanent(code); }
 
-Error too_much_text() { return {.code = Code::kLimit, .detail = "what it is decoded to is too large"}; }
+Error too_much_text() { return {.code = Code::kLimit, .detail = "decoded content too large"}; }
 
 }  // namespace
 
@@ -178,7 +178,7 @@ Result<std::string> RecordDecoder::document_of(const ChunkInfo& chunk, const Val
 
 Result<std::string> RecordDecoder::document(const ChunkInfo& chunk, Bytes record) const {
   ASSIGN_OR_RETURN(const auto value, value_of(record));
-  if (!value) return Error{.code = Code::kNotFound, .detail = "nothing is decoded of this record"};
+  if (!value) return Error{.code = Code::kNotFound, .detail = "this record has no decoded form"};
   return document_of(chunk, *value);
 }
 

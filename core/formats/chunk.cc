@@ -44,9 +44,9 @@ Extent Layout::extent(std::uint64_t index) const {
 
 const Error* Layout::failure(std::uint64_t index) const {
   if (failures_.empty()) return nullptr;
-  const auto behind = failures_.upper_bound(index);
-  if (behind == failures_.begin()) return nullptr;
-  const Failures& last = std::prev(behind)->second;
+  const auto after = failures_.upper_bound(index);
+  if (after == failures_.begin()) return nullptr;
+  const Failures& last = std::prev(after)->second;
   return index < last.end ? &last.why : nullptr;
 }
 

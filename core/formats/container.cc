@@ -37,7 +37,7 @@ Result<Parts> Container::parts(Bytes) const {
 }
 
 Result<Value> Container::value(Bytes) const {
-  return Error{.code = Code::kNotFound, .detail = "the records of this container are told as no values"};
+  return Error{.code = Code::kNotFound, .detail = "the records of this container have no decoded values"};
 }
 
 Result<void> Container::key_changes(Bytes, const TakeKeyChange&) const {

@@ -10,7 +10,7 @@ namespace {
 Error no_container() {
   std::string names;
   for (const Format& format : formats()) (names += names.empty() ? "" : ", ") += format.name;
-  return {.code = Code::kNoContainer, .detail = fmt::format("no container of a known format ({})", names)};
+  return {.code = Code::kNoContainer, .detail = fmt::format("not a record container (known formats: {})", names)};
 }
 
 // Returns the highest bidder, the first in the list of equal ones; null if all refuse.

@@ -50,7 +50,7 @@ struct Example {
   std::optional<std::vector<Entry>> lists;     // of a SequenceExample only
 };
 
-Error no_example() { return {.code = Code::kDamage, .detail = "no tensorflow.Example"}; }
+Error no_example() { return {.code = Code::kDamage, .detail = "not a tensorflow.Example"}; }
 
 // Counts how many more parts or values, and how many bytes of text, a record may produce.
 class Room {
@@ -59,7 +59,7 @@ class Room {
 
   Result<void> take(std::uint64_t parts, std::uint64_t text = 0) {
     if (parts > parts_) return Error{.code = Code::kLimit, .detail = "the example has too many values"};
-    if (text > text_) return Error{.code = Code::kLimit, .detail = "the numbers of the example take too much text"};
+    if (text > text_) return Error{.code = Code::kLimit, .detail = "the numbers of the example are too long as text"};
     parts_ -= parts;
     text_ -= text;
     return {};

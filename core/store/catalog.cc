@@ -15,7 +15,7 @@
 namespace recordfs {
 namespace {
 
-constexpr std::string_view kTooManyRegions = "this region and all damage behind it: there are too many regions to list";
+constexpr std::string_view kTooManyRegions = "this and all following damage (too many regions to list)";
 
 // Reserves memory, so that appending `more` elements does not throw.
 template <class Element>
@@ -362,7 +362,7 @@ void Catalog::add_anchor(ChunkKey key, const PrefixSums& before, IndexedChunks n
 
 Result<Catalog::CachedIntervals::Pointer> Catalog::scan_interval(const Anchor& from, const PrefixSums& until,
                                                                  std::vector<CachedSizes> cached_sizes) const {
-  const Error changed{Code::kChanged, from.key.position, "the file no longer has the chunks that it had"};
+  const Error changed{Code::kChanged, from.key.position, "the file's chunks have changed"};
   auto interval = std::make_shared<Interval>();
   IndexedChunks& chunks = interval->chunks;
   chunks.reserve(static_cast<std::size_t>(std::min(until.chunks - from.before.chunks, bounds_.chunks_per_anchor)));
@@ -380,15 +380,15 @@ Result<Catalog::CachedIntervals::Pointer> Catalog::scan_interval(const Anchor& f
 
 Result<IndexedChunk> Catalog::search(const IndexedChunks& chunks, SearchKey search_key, std::uint64_t value) {
   // The last chunk that begins at or before `value`, which skips chunks that add nothing.
-  const auto behind = std::ranges::upper_bound(
+  const auto after = std::ranges::upper_bound(
       chunks, value, {}, [&](const IndexedChunk& indexed) { return indexed.before.at(search_key); });
-  if (behind == chunks.begin()) return Error{.code = Code::kNotFound, .detail = "no chunk there"};
-  const IndexedChunk& indexed = *(behind - 1);
+  if (after == chunks.begin()) return Error{.code = Code::kNotFound, .detail = "no such chunk"};
+  const IndexedChunk& indexed = *(after - 1);
   if (search_key == SearchKey::kPosition && (value < indexed.chunk.begin || value >= indexed.chunk.end)) {
     return Error{Code::kNotFound, value, "no chunk covers this byte"};
   }
   if (search_key != SearchKey::kPosition && value >= indexed.after().at(search_key)) {
-    return Error{.code = Code::kNotFound, .detail = "no chunk there"};
+    return Error{.code = Code::kNotFound, .detail = "no such chunk"};
   }
   return indexed;
 }
@@ -400,19 +400,19 @@ bool Catalog::reached(SearchKey search_key, std::uint64_t value) const {
 Error Catalog::pending(SearchKey search_key, std::uint64_t value, WaitTicket& ticket) {
   if (failure_ && !running_) return *std::exchange(failure_, std::nullopt);  // once; the scan can then continue
   ticket = {.waitable = this, .search_key = search_key, .value = value};
-  return {.code = Code::kPending, .detail = "the catalog has not come so far yet"};
+  return {.code = Code::kPending, .detail = "not scanned yet"};
 }
 
 Result<IndexedChunk> Catalog::find(SearchKey search_key, std::uint64_t value, WaitTicket& ticket) {
   std::unique_lock lock(mutex_);
   if (!reached(search_key, value)) return pending(search_key, value, ticket);
-  const auto behind =
+  const auto after =
       std::ranges::upper_bound(anchors_, value, {}, [&](const Anchor& anchor) { return anchor.before.at(search_key); });
-  if (behind == anchors_.begin()) return Error{.code = Code::kNotFound, .detail = "no chunk there"};
-  const Anchor from = *(behind - 1);
-  const bool is_tail = behind == anchors_.end();
+  if (after == anchors_.begin()) return Error{.code = Code::kNotFound, .detail = "no such chunk"};
+  const Anchor from = *(after - 1);
+  const bool is_tail = after == anchors_.end();
   if (is_tail && has_tail_) return search(tail_, search_key, value);
-  const PrefixSums until = is_tail ? totals_ : behind->before;
+  const PrefixSums until = is_tail ? totals_ : after->before;
   const CacheKey key = interval_key(from.before, until);
   if (const auto kept = intervals_.peek(key); kept && *kept) return search((**kept)->chunks, search_key, value);
   auto cached_sizes = cached_sizes_between(cached_sizes_, from.before.chunks, until.chunks);

@@ -134,7 +134,7 @@ class Catalog final : public Waitable {
   bool reached(SearchKey search_key, std::uint64_t value) const;
   bool remove_waiter(std::uint64_t wait_id);
   Waiters take_reached();
-  void tell(const std::vector<DamageRow>& rows) const;
+  void report(const std::vector<DamageRow>& rows) const;
   std::vector<DamageRow> take_final_damage();
   void announce(std::unique_lock<std::mutex>& lock);
   Error pending(SearchKey search_key, std::uint64_t value, WaitTicket& ticket);

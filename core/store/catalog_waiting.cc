@@ -68,13 +68,13 @@ void Catalog::announce(std::unique_lock<std::mutex>& lock) {
   Waiters ready = take_reached();
   if (rows.empty() && ready.empty()) return;
   lock.unlock();
-  tell(rows);
+  report(rows);
   for (auto& [value, waiter] : ready) waiter.resume();
   ready.clear();
   lock.lock();
 }
 
-void Catalog::tell(const std::vector<DamageRow>& rows) const {
+void Catalog::report(const std::vector<DamageRow>& rows) const {
   try {
     for (const DamageRow& row : rows) on_damage_(row);
   } catch (const std::bad_alloc&) {

@@ -79,9 +79,9 @@ class CompletePrefix final : public Container {
 // Returns whether only unfinished regions follow a step.
 Result<bool> CompletePrefix::is_tail(const Step& step) const {
   for (std::optional<ChunkKey> next = step.next; next;) {
-    ASSIGN_OR_RETURN(const auto behind, below_->scan(*next));
-    if (behind.chunk || !std::ranges::all_of(behind.damage, is_unfinished)) return false;
-    next = behind.next;
+    ASSIGN_OR_RETURN(const auto after, below_->scan(*next));
+    if (after.chunk || !std::ranges::all_of(after.damage, is_unfinished)) return false;
+    next = after.next;
   }
   return true;
 }

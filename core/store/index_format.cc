@@ -175,7 +175,7 @@ std::vector<CachedSizes> read_cached_sizes(Cursor& cursor, std::uint64_t count) 
   return all;
 }
 
-Error broken() { return {.code = Code::kDamage, .detail = "a saved index that is broken"}; }
+Error broken() { return {.code = Code::kDamage, .detail = "corrupt index"}; }
 
 }  // namespace
 
@@ -199,7 +199,7 @@ std::string encode_index(const IndexKey& key, const CatalogSnapshot& snapshot) {
 Result<SavedCatalog> decode_index(Bytes bytes, const IndexBounds& bounds) {
   Cursor head(bytes);
   if (head.u64_le() != kMagic || bytes.size() < kChecksumSize) return broken();
-  if (head.u32_le() != kVersion) return Error{.code = Code::kUnsupported, .detail = "a saved index of another version"};
+  if (head.u32_le() != kVersion) return Error{.code = Code::kUnsupported, .detail = "unknown index version"};
   const Bytes content = bytes.first(bytes.size() - kChecksumSize);
   if (Cursor(bytes.subspan(content.size())).u64_le() != highway_hash(content)) return broken();
 

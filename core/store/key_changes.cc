@@ -12,9 +12,7 @@ namespace {
 
 constexpr std::uint64_t kMostRecord = UINT32_MAX;  // bytes; positions in a record have 32 bits
 
-Error too_much_prepared() {
-  return {.code = Code::kLimit, .detail = "transactions have prepared more than can be held until they commit"};
-}
+Error too_much_prepared() { return {.code = Code::kLimit, .detail = "prepared transactions exceed the memory limit"}; }
 
 // Reads the changes of one chunk's records.
 class ChunkChanges {
@@ -35,7 +33,7 @@ class ChunkChanges {
 
  private:
   Result<void> take(const ChunkInfo& info, std::uint64_t index, Bytes record) {
-    if (record.size() > kMostRecord) return report(info, index, {.code = Code::kLimit, .detail = "too large for keys"});
+    if (record.size() > kMostRecord) return report(info, index, {.code = Code::kLimit, .detail = "larger than 4 GiB"});
     const auto address = store_.address(info, index);
     if (!address) return report(info, index, address.error());
     Result<void> taken;
@@ -49,10 +47,11 @@ class ChunkChanges {
 
   Result<void> report(const ChunkInfo& info, std::uint64_t index, const Error& error) {
     if (!is_permanent(error.code)) return error;
-    store_.report({.code = error.code,
-                   .position = info.begin,
-                   .detail = fmt::format("record {} of the chunk changes no key: {}", index, error.detail)},
-                  index + 1);
+    store_.report(
+        {.code = error.code,
+         .position = info.begin,
+         .detail = fmt::format("record {} of the chunk: cannot read its key changes: {}", index, error.detail)},
+        index + 1);
     return {};
   }
 
@@ -128,7 +127,7 @@ Result<void> read_key_changes(const RecordStore& store, KeyTable& table, std::si
   TransactedChanges changes(table, prepared_bytes);
   ChunkChanges records(store, changes);
   for (Scanner scanner = store.scanner(ScanDetail::kHeaders); !scanner.at_end();) {
-    if (is_over()) return Error{.code = Code::kInterrupted, .detail = "nobody asks for keys any more"};
+    if (is_over()) return Error{.code = Code::kInterrupted, .detail = "cancelled"};
     TRY(scanner.step());
     for (const DamageRow& row : scanner.damage()) store.report(row.region);
     if (!scanner.chunk()) continue;

@@ -14,7 +14,7 @@
 namespace recordfs {
 namespace {
 
-Error no_such_key() { return {.code = Code::kNotFound, .detail = "no key of this number has a value"}; }
+Error no_such_key() { return {.code = Code::kNotFound, .detail = "no such key"}; }
 
 }  // namespace
 
@@ -54,7 +54,7 @@ Result<FoundKey> KeyIndex::find(std::uint64_t number, WaitTicket& ticket) {
 Error KeyIndex::pending(WaitTicket& ticket) {
   if (failure_ && !running_) return *std::exchange(failure_, std::nullopt);  // once; reading can then be retried
   ticket = {.waitable = this, .value = turns_ + 1};
-  return {.code = Code::kPending, .detail = "the keys were not all read yet"};
+  return {.code = Code::kPending, .detail = "keys not read yet"};
 }
 
 // --- waiting
@@ -189,7 +189,7 @@ void KeyIndex::remember(const Numbers& asked, const KeyTable& found) {
 
 void KeyIndex::say_what_is_left_out(const KeyTable& table) const {
   if (!table.has_more()) return;
-  log_(Severity::kWarning, fmt::format("{}: keys/ lists the first {}; there are more, which are found by their names",
+  log_(Severity::kWarning, fmt::format("{}: keys/ lists only the first {} (others can be opened by name)",
                                        store_.name(), counted(table.size(), "key")));
 }
 

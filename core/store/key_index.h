@@ -5,6 +5,7 @@
 // Bounds. All functions may be called from any thread. They do not block; the destructor cancels and joins the thread.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -17,6 +18,7 @@
 #include <thread>
 #include <vector>
 
+#include "core/base/result.h"
 #include "core/store/key_table.h"
 #include "core/store/log.h"
 #include "core/store/wait_ticket.h"

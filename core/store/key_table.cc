@@ -65,7 +65,7 @@ Result<void> KeyTable::apply_to_key(const KeyChange& change, std::uint64_t recor
   if (slot == 0) {
     if (state == State::kDeleted && !is_sequenced_) return {};
     const std::size_t most = wanted_ ? bounds_.wanted_bytes : kMostTextBytes;
-    if (texts_.size() + scratch_.size() > most) return too_much("the keys are too long");
+    if (texts_.size() + scratch_.size() > most) return too_much("keys exceed the memory limit");
     entries_.push_back({.number = number,
                         .text_begin = static_cast<std::uint32_t>(texts_.size()),
                         .text_size = static_cast<std::uint32_t>(scratch_.size())});
@@ -116,7 +116,7 @@ Result<void> KeyTable::add_range(const KeyChange& change, std::uint64_t order) {
   ranges_.push_back({std::move(begin), std::move(end), order});
   if (ranges_.size() <= bounds_.ranges && range_bytes_ <= bounds_.range_bytes) return {};
   // Without sequence numbers, a deletion does not affect later changes. With them it may, so it must be kept.
-  if (is_sequenced_) return too_much("too many ranges of keys are deleted");
+  if (is_sequenced_) return too_much("too many deleted key ranges");
   apply_ranges();
   return {};
 }

@@ -89,7 +89,7 @@ void ReadAhead::look_further(Run& run) {
 // or if the work is too slow for this thread's permission.
 void ReadAhead::go_ahead(std::size_t slot, std::uint64_t number, const ChunkInfo& tip, std::size_t count) {
   const RequestContext context(work_.may);
-  const auto next_chunks = behind(tip, count);
+  const auto next_chunks = following(tip, count);
   try {
     if (take_up(slot, number, tip, next_chunks)) std::ranges::for_each(next_chunks.chunks, work_.decode);
   } catch (const std::bad_alloc&) {
@@ -98,7 +98,7 @@ void ReadAhead::go_ahead(std::size_t slot, std::uint64_t number, const ChunkInfo
   end_task();
 }
 
-auto ReadAhead::behind(const ChunkInfo& tip, std::size_t count) const -> NextChunks {
+auto ReadAhead::following(const ChunkInfo& tip, std::size_t count) const -> NextChunks {
   NextChunks next_chunks;
   try {
     next_chunks.chunks.reserve(count);

@@ -71,7 +71,7 @@ class ReadAhead {
   void advance(Run& run, const ChunkInfo& chunk);
   void look_further(Run& run);
   void go_ahead(std::size_t slot, std::uint64_t number, const ChunkInfo& tip, std::size_t count);
-  NextChunks behind(const ChunkInfo& tip, std::size_t count) const;
+  NextChunks following(const ChunkInfo& tip, std::size_t count) const;
   bool take_up(std::size_t slot, std::uint64_t number, const ChunkInfo& tip, const NextChunks& next_chunks);
   void end_task();
 

@@ -31,7 +31,7 @@ Result<void> check_counts(const ChunkInfo& chunk, const Layout& layout) {
   const bool same = chunk.records.value_or(layout.records()) == layout.records() &&
                     chunk.decoded_size.value_or(layout.total()) == layout.total();
   if (same) return {};
-  return Error{Code::kChanged, chunk.begin, "the chunk no longer has the records that its header stated"};
+  return Error{Code::kChanged, chunk.begin, "the chunk's records no longer match its header"};
 }
 
 }  // namespace
@@ -83,12 +83,13 @@ void RecordStore::report(Severity severity, Reported what, const std::string& te
     is_last = reported_.size() == kReportedPlaces;
   }
   services_.log(severity, fmt::format("{}: {}", name_, text));
-  if (is_last) services_.log(Severity::kWarning, fmt::format("{}: failures elsewhere are not logged", name_));
+  if (is_last)
+    services_.log(Severity::kWarning, fmt::format("{}: too many failures; further ones are not logged", name_));
 }
 
 Catalog::OnScanned RecordStore::scan_logger(std::string_view of_what) const {
   return [this, of_what](const PrefixSums& totals, std::chrono::steady_clock::duration scanned) {
-    services_.log(Severity::kDetail, fmt::format("{}: walked through its {} in {} ms: {}, {}", name_, of_what,
+    services_.log(Severity::kDetail, fmt::format("{}: scanned its {} in {} ms: {}, {}", name_, of_what,
                                                  std::chrono::duration_cast<std::chrono::milliseconds>(scanned).count(),
                                                  counted(totals.chunks, "chunk"), counted(totals.records, "record")));
   };
@@ -117,7 +118,7 @@ Result<ChunkInfo> RecordStore::chunk_at(Position begin, WaitTicket& ticket) cons
 }
 
 Result<ChunkInfo> RecordStore::chunk_covering(Position at, WaitTicket& ticket) const {
-  if (at >= source_->size()) return Error{Code::kNotFound, at, "behind the end of the file"};
+  if (at >= source_->size()) return Error{Code::kNotFound, at, "past the end of the file"};
   // The catalog can search by position only in file order.
   if (container_->is_in_file_order()) {
     auto indexed = reported(catalog_.find(SearchKey::kPosition, at, ticket));
@@ -126,8 +127,8 @@ Result<ChunkInfo> RecordStore::chunk_covering(Position at, WaitTicket& ticket) c
   }
   {
     const std::lock_guard lock(mutex_);
-    const auto behind = located_.upper_bound(at);
-    if (behind != located_.begin() && at < std::prev(behind)->second.end) return std::prev(behind)->second;
+    const auto after = located_.upper_bound(at);
+    if (after != located_.begin() && at < std::prev(after)->second.end) return std::prev(after)->second;
   }
   ASSIGN_OR_RETURN(auto chunk, reported(container_->locate(at)));
   if (!chunk) return Error{Code::kNotFound, at, "no chunk covers this byte"};
@@ -144,7 +145,7 @@ Result<std::uint64_t> RecordStore::address(const ChunkInfo& chunk, std::uint64_t
   // address. So a few index bits suffice in a large file.
   const std::uint64_t room = (chunk.end - chunk.begin) << index_bits_;
   if (index >= room) {
-    Error why{Code::kLimit, chunk.begin, "the chunk holds more records than can be told apart"};
+    Error why{Code::kLimit, chunk.begin, "too many records in the chunk to address them"};
     return reported(Result<std::uint64_t>(std::move(why)));
   }
   return (chunk.begin << index_bits_) + index;
@@ -444,7 +445,7 @@ Result<Parts> RecordStore::parts(const RecordRef& record) const {
   };
   ASSIGN_OR_RETURN(const auto size, record_size(record));
   if (size > container_->largest_record_with_parts()) {
-    return fail(Code::kLimit, fmt::format("{} bytes are too many to look for parts in", size));
+    return fail(Code::kLimit, fmt::format("{} bytes, too large to split into parts", size));
   }
   ASSIGN_OR_RETURN(const auto bytes, read_record(record, 0, kEverything));
   auto parts = container_->parts(bytes.bytes);
@@ -460,14 +461,14 @@ Result<Slice> RecordStore::read_value(const FoundKey& key, std::uint64_t offset,
     report(failure, record.index + 1);
     return failure;
   };
-  if (key.state == FoundKey::State::kTwice) return fail(Code::kDamage, "two keys that can't be told apart");
+  if (key.state == FoundKey::State::kTwice) return fail(Code::kDamage, "two keys have the same hash");
   if (key.state == FoundKey::State::kUnknown) {
-    return fail(Code::kUnsupported, "a key gets a value that does not stand in the file: it is merged, or elsewhere");
+    return fail(Code::kUnsupported, "value not stored in this file (merge operand or external blob)");
   }
   if (offset >= key.value.size) return Slice{};
   const std::uint64_t wanted = std::min(length, key.value.size - offset);
   auto slice = read_record(record, key.value.begin + offset, wanted);
-  if (slice && slice->bytes.size() != wanted) return fail(Code::kChanged, "it no longer holds a key's value");
+  if (slice && slice->bytes.size() != wanted) return fail(Code::kChanged, "the key's value is no longer in the record");
   return slice;
 }
 

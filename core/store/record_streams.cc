@@ -101,7 +101,7 @@ Result<Slice> RecordStore::read_stream(Stream stream, std::uint64_t offset, std:
     auto piece = part_of_stream(stream, indexed, offset + filled - indexed.before.at(search_key), wanted - filled);
     if (!piece || piece->bytes.size() == wanted) return piece;
     if (piece->bytes.empty()) {
-      return Error{Code::kChanged, indexed.chunk.begin, "the chunk no longer has the size that it had"};
+      return Error{Code::kChanged, indexed.chunk.begin, "the chunk's size has changed"};
     }
     if (!gathered) {
       ASSIGN_OR_RETURN(auto allocated, Buffer::allocate(static_cast<std::size_t>(wanted)));
@@ -132,7 +132,7 @@ Result<Slice> RecordStore::part_of_whole(const WholeStream& stream, std::uint64_
   const RecordRef record{indexed->chunk, ordinal - indexed->before.records};
   ASSIGN_OR_RETURN(const auto size, record_size(record));
   if (size != due) {
-    return reported(Result<Slice>(Error{Code::kDamage, record.chunk.begin, "the record has not the size that is due"}));
+    return reported(Result<Slice>(Error{Code::kDamage, record.chunk.begin, "unexpected record size"}));
   }
   return read_record(record, of_records - begin, std::min(length, begin + due - of_records));
 }
@@ -147,7 +147,7 @@ Result<Slice> RecordStore::read_whole_stream(std::uint64_t offset, std::uint64_t
   copy_bytes(first->bytes, gathered.span());
   for (std::size_t filled = first->bytes.size(); filled < wanted;) {
     ASSIGN_OR_RETURN(const auto next, part_of_whole(stream, offset + filled, wanted - filled, ticket));
-    if (next.bytes.empty()) return Error{Code::kChanged, 0, "a record no longer has the size that it had"};
+    if (next.bytes.empty()) return Error{Code::kChanged, 0, "a record's size has changed"};
     copy_bytes(next.bytes, gathered.span().subspan(filled));
     filled += next.bytes.size();
   }
@@ -194,7 +194,7 @@ Result<Slice> RecordStore::read_raw(const ChunkInfo& chunk, std::uint64_t offset
   // A touched file whose ends are unchanged may have changed in between.
   if (auto sound = container_->verify(chunk); !sound) {
     if (!is_permanent(sound.error().code)) return std::move(sound).error();
-    const Error changed{Code::kChanged, chunk.begin, "the file was touched, and this chunk is not sound"};
+    const Error changed{Code::kChanged, chunk.begin, "the file was modified, and this chunk is not valid"};
     report(changed);
     return changed;
   }

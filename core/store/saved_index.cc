@@ -150,9 +150,9 @@ void SavedIndex::write(const CatalogSnapshot& snapshot, std::chrono::steady_cloc
   const std::string bytes = encode_index(key, snapshot);
   if (bytes.size() > kLargestIndex) return;
   if (const auto why = try_write(bytes)) {
-    log_(Severity::kInfo, fmt::format("what the walk has found is not saved in {}: {}", location_.directory, *why));
+    log_(Severity::kInfo, fmt::format("cannot save the index in {}: {}", location_.directory, *why));
   } else {
-    log_(Severity::kDetail, fmt::format("what the walk has found is saved in {}/{}", location_.directory, file_name()));
+    log_(Severity::kDetail, fmt::format("saved the index {}/{}", location_.directory, file_name()));
   }
 }
 
@@ -160,7 +160,7 @@ void SavedIndex::write(const CatalogSnapshot& snapshot, std::chrono::steady_cloc
 std::optional<std::string> SavedIndex::try_write(const std::string& bytes) const {
   make_directory(location_);
   const Descriptor directory = open_directory(location_.directory);
-  if (!directory) return reason("cannot open the folder, or it is not ours alone");
+  if (!directory) return reason("cannot open the directory, or others may write to it");
   const std::string name = file_name();
   // A file may be mounted several times, even by one process.
   static std::atomic<unsigned> count{0};

@@ -25,11 +25,11 @@ DamagedRegion region_of(Position begin, Position end, const Error& why) {
           .reason = why.detail};
 }
 
-// Adds regions for the bytes of an unreadable chunk that `told` does not cover. No byte is reported twice.
-std::vector<DamagedRegion> with_all_of(const ChunkInfo& chunk, const Error& why, std::vector<DamagedRegion> told) {
+// Adds regions for the bytes of an unreadable chunk that `reported` does not cover. No byte is reported twice.
+std::vector<DamagedRegion> with_all_of(const ChunkInfo& chunk, const Error& why, std::vector<DamagedRegion> reported) {
   std::vector<DamagedRegion> all;
   Position at = chunk.begin;
-  for (DamagedRegion& region : told) {
+  for (DamagedRegion& region : reported) {
     if (region.begin > at && region.begin < chunk.end) all.push_back(region_of(at, region.begin, why));
     at = std::max(at, region.end);
     all.push_back(std::move(region));

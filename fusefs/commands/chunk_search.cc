@@ -70,9 +70,9 @@ class ChunkSearch {
           payload_->owner};
     }
     if (layout.failure(index) == nullptr && extent.size > rules_.largest_record) {
-      return Error{Code::kLimit, info_.begin,
-                   fmt::format("record {} of the chunk: {} bytes are too many to look through (--max-chunk)", index,
-                               extent.size)};
+      return Error{
+          Code::kLimit, info_.begin,
+          fmt::format("record {} of the chunk: {} bytes, too large to search (see --max-chunk)", index, extent.size)};
     }
     return store_.read_record(chunk_, index, 0, UINT64_MAX);
   }

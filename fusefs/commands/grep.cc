@@ -41,7 +41,7 @@ struct GrepOptions {
   bool recursive = false;
   bool with_name = false;
   bool without_name = false;
-  bool zero_behind_name = false;
+  bool zero_after_name = false;
   bool extended = false;
   std::uint64_t most = UINT64_MAX;
 
@@ -193,15 +193,15 @@ class Grep {
     return last;
   }
 
-  void write_name(const std::string& path, char behind) {
+  void write_name(const std::string& path, char after) {
     if (!options_.shows_names()) return;
     output_.write(path);
-    output_.write(std::string(1, options_.zero_behind_name ? '\0' : behind));
+    output_.write(std::string(1, options_.zero_after_name ? '\0' : after));
   }
 
   void write_line_of_name(const std::string& path) {
     output_.write(path);
-    output_.write(std::string(1, options_.zero_behind_name ? '\0' : '\n'));
+    output_.write(std::string(1, options_.zero_after_name ? '\0' : '\n'));
   }
 
   const GrepOptions& options_;
@@ -265,7 +265,7 @@ std::function<int()> declare_grep(CLI::App& app) {
   app.add_option("-m,--max-count", options->most, "continue with the next file after N records")->type_name("N");
   app.add_flag("-H,--with-filename", options->with_name, "print the file name with each record");
   app.add_flag("-h,--no-filename", options->without_name, "print no file names");
-  app.add_flag("-Z,--null", options->zero_behind_name, "print a NUL byte after each file name");
+  app.add_flag("-Z,--null", options->zero_after_name, "print a NUL byte after each file name");
   app.add_flag("-r,--recursive", options->recursive, "search all containers below directories");
   options->reading.declare(app);
   return [options] { return grep(*options); };

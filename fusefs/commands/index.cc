@@ -58,7 +58,7 @@ class Index {
   int run() {
     if (context_.status() != 0) return context_.status();
     if (!context_.services().index) {
-      print_message("nowhere to save an index: XDG_CACHE_HOME and HOME name no directory (--index does)");
+      print_message("no directory for the index: neither XDG_CACHE_HOME nor HOME names one (try: --index=DIR)");
       return kExitPartlyDone;
     }
     context_.services().index->least_scan_time = {};

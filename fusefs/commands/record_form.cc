@@ -26,14 +26,14 @@ void append_varint(std::string& text, std::uint64_t number) {
 // What precedes and follows a record.
 struct Frame {
   std::string before;
-  std::string_view behind;
+  std::string_view after;
 };
 
 Frame frame_of(RecordForm form, std::uint64_t size) {
   Frame frame;
   if (form == RecordForm::kDelimited) append_varint(frame.before, size);
-  if (form == RecordForm::kLines) frame.behind = "\n";
-  if (form == RecordForm::kNull) frame.behind = std::string_view("\0", 1);
+  if (form == RecordForm::kLines) frame.after = "\n";
+  if (form == RecordForm::kNull) frame.after = std::string_view("\0", 1);
   return frame;
 }
 
@@ -155,13 +155,13 @@ class RecordText::RecordPrinter {
   // Returns the end of a run that is read at once: readable records, at most a piece unless it is one record.
   std::uint64_t end_of_run(std::uint64_t first, std::uint64_t end) const {
     const std::uint64_t limit = layout_.extent(first).begin + kPieceBytes;
-    std::uint64_t behind = std::min(end, layout_.index_at(limit));
-    behind = std::max(behind, first + 1);
-    if (!layout_.has_failures()) return behind;
-    for (std::uint64_t i = first + 1; i < behind; ++i) {
+    std::uint64_t after = std::min(end, layout_.index_at(limit));
+    after = std::max(after, first + 1);
+    if (!layout_.has_failures()) return after;
+    for (std::uint64_t i = first + 1; i < after; ++i) {
       if (layout_.failure(i) != nullptr) return i;
     }
-    return behind;
+    return after;
   }
 
   void put_record(std::uint64_t index, Bytes record) {
@@ -177,7 +177,7 @@ class RecordText::RecordPrinter {
     const Frame frame = frame_of(options_.form, record.size());
     put(frame.before);
     put(record);
-    put(frame.behind);
+    put(frame.after);
   }
 
   void write_run(std::uint64_t first, std::uint64_t end) {
@@ -219,7 +219,7 @@ class RecordText::RecordPrinter {
       if (at == 0) put(frame.before);
       put(piece->bytes);
     }
-    put(frame.behind);
+    put(frame.after);
   }
 
   const RecordStore& store_;

@@ -27,9 +27,9 @@ Result<IndexedChunk> place_of(std::uint64_t ordinal, const RecordStore& store) {
 
 Span Selection::within(const IndexedChunk& indexed) const {
   const std::uint64_t first = indexed.before.records;
-  const std::uint64_t behind = indexed.after().records;
-  const std::uint64_t begin = std::clamp(records.begin, first, behind);
-  const std::uint64_t end = std::clamp(records.end, begin, behind);
+  const std::uint64_t after = indexed.after().records;
+  const std::uint64_t begin = std::clamp(records.begin, first, after);
+  const std::uint64_t end = std::clamp(records.end, begin, after);
   return {.begin = begin - first, .end = end - first};
 }
 

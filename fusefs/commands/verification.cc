@@ -90,7 +90,7 @@ Result<std::uint64_t> read_through(const RecordStore& store, const Chunk& chunk,
   do {
     ASSIGN_OR_RETURN(const auto piece, store.read_record(chunk, index, at, std::min(kPiece, size - at)));
     at += piece.bytes.size();
-    if (piece.bytes.empty() && at < size) return Error{Code::kChanged, 0, "a record is shorter than its size says"};
+    if (piece.bytes.empty() && at < size) return Error{Code::kChanged, 0, "a record is shorter than its declared size"};
   } while (at < size);
   return size;
 }
@@ -163,7 +163,7 @@ class Verifier {
  private:
   void add(Finding finding) {
     if (verdict_.findings.size() == kMostFindings) {
-      finding.reason = "this and all damage behind it: there is too much to list";
+      finding.reason = "this and all following damage (too much to list)";
     }
     if (verdict_.findings.size() <= kMostFindings) verdict_.findings.push_back(std::move(finding));
   }

@@ -26,8 +26,8 @@ namespace {
 // Two header lines: the type of the file, then the version of the checks and a hash of the rest. For each file follow
 // its numbers, a tab, its name, and a zero byte.
 constexpr std::string_view kFirstLine = "recordfs verify state 1\n";
-constexpr std::string_view kTorn = "the state is broken and not used: every file is read";
-constexpr std::string_view kOtherChecks = "the state is another version's and not used: every file is read";
+constexpr std::string_view kTorn = "ignoring a corrupt state: reading all files";
+constexpr std::string_view kOtherChecks = "ignoring the state of another version: reading all files";
 
 std::string absolute(const std::string& path) {
   std::error_code failure;
@@ -49,9 +49,9 @@ std::string head(std::string_view rows) {
 
 // Removes a decimal number and the character after it.
 template <class Number>
-bool take(std::string_view& text, Number& number, char behind) {
+bool take(std::string_view& text, Number& number, char after) {
   const auto parsed = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (parsed.ec != std::errc{} || parsed.ptr == text.data() + text.size() || *parsed.ptr != behind) return false;
+  if (parsed.ec != std::errc{} || parsed.ptr == text.data() + text.size() || *parsed.ptr != after) return false;
   text.remove_prefix(static_cast<std::size_t>(parsed.ptr - text.data()) + 1);
   return true;
 }
@@ -126,7 +126,7 @@ Result<std::unique_ptr<VerifyState>> VerifyState::read(const std::string& path, 
     if (errno == ENOENT) return state;
     return system_error("cannot open");
   }
-  const Error foreign{.code = Code::kNoContainer, .detail = "no state of recordfs verify: it is left alone"};
+  const Error foreign{.code = Code::kNoContainer, .detail = "not a state file of recordfs verify"};
   if (!S_ISREG(st.st_mode)) return foreign;
   std::ifstream file(path, std::ios::binary);
   if (!file) return system_error("cannot open");

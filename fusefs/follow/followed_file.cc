@@ -83,11 +83,10 @@ Result<std::shared_ptr<const RecordStore>> FollowedFile::grow(const std::functio
   if (!file) return std::move(file).error();
   if (!*file) return nothing;
   if (!store_->container().grows_by_appending()) {
-    return Error{.code = Code::kUnsupported,
-                 .detail = "the file has grown, and files of this format can't be followed"};
+    return Error{.code = Code::kUnsupported, .detail = "the file has grown, but its format cannot be followed"};
   }
   if (!store_->has_room_for((*file)->size())) {
-    return Error{.code = Code::kLimit, .detail = "the file has grown too large to be followed from where it began"};
+    return Error{.code = Code::kLimit, .detail = "the file has grown too large to be followed"};
   }
   auto taken = take(*file);
   // The first bytes of an empty file may not show its format yet.

@@ -69,7 +69,7 @@ void Follower::look_at(Followed& followed) {
   auto grown = file.grow([this] { watch_.wake(); });
   if (!grown) {
     followed.is_over = true;
-    log_(Severity::kWarning, fmt::format("{}: not followed any more: {}", file.shown(), grown.error().detail));
+    log_(Severity::kWarning, fmt::format("{}: no longer followed: {}", file.shown(), grown.error().detail));
     return;
   }
   if (*grown) show(followed, std::move(*grown));

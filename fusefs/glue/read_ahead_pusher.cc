@@ -85,14 +85,14 @@ ReadAheadPusher::Reader& ReadAheadPusher::oldest() {
 
 void ReadAheadPusher::push(Reader& reader, std::unique_lock<std::mutex>& lock) {
   const std::uint64_t window = reader.window;
-  const std::uint64_t behind = reader.pushed;
+  const std::uint64_t after = reader.pushed;
   lock.unlock();
   std::uint64_t records = 0;
   std::uint64_t bytes = 0;
   std::uint64_t stored_records = 0;
   std::uint64_t stored_bytes = 0;
   std::uint64_t left_out = 0;
-  std::uint64_t pushed = behind;
+  std::uint64_t pushed = after;
   std::uint64_t next = 0;
   bool known = true;
   const auto take = [&](std::uint64_t number, Bytes record) {
@@ -115,7 +115,7 @@ void ReadAheadPusher::push(Reader& reader, std::unique_lock<std::mutex>& lock) {
   };
   const RequestContext quick(RequestContext::Work::kNonBlocking);  // a decompression bomb must not delay others
   try {
-    tree_.for_each_following(behind, take);
+    tree_.for_each_following(after, take);
   } catch (const std::bad_alloc&) {
     known = false;  // pauses until memory may be free
   }

@@ -76,7 +76,7 @@ std::string reason_in(std::string_view said) {
     if (!reason.empty()) reason += "; ";
     reason += line;
   }
-  return reason.empty() ? "libfuse gives no reason" : reason;
+  return reason.empty() ? "libfuse reported no reason" : reason;
 }
 
 Result<Session> mounted_session(const SessionOptions& options, Mount& context) {
@@ -176,13 +176,13 @@ Result<void> serve(const MountTree& tree, Executor& executor, const SessionOptio
     events.can_confine();
   }
   if (!is_in_background) {
-    result = failure("no way to the background");
+    result = failure("cannot daemonize");
   } else if (!executor.start() || !serving.pending_requests.start() || !serving.pusher.start(session.get()) ||
              !signals.watch(session.get(), watched(serving, options, events, end_limit)) ||
              (follower != nullptr && !follower->start(session.get()))) {
-    result = failure("the system gives no thread");
+    result = failure("cannot create a thread");
   } else if (run_loop(session.get(), options) != 0) {
-    result = failure("the connection to the kernel broke");
+    result = failure("lost the connection to the kernel");
   }
   end_limit.begin();
   signals.stop();

@@ -38,8 +38,8 @@ Result<std::optional<CancellableMutex::Lock>> lock_for(std::uint64_t size, Cance
 }
 
 std::size_t LineTable::block_at(std::uint64_t offset) const {
-  const auto behind = std::ranges::upper_bound(blocks, offset, {}, &Block::begin);
-  return static_cast<std::size_t>(behind - blocks.begin()) - 1;
+  const auto after = std::ranges::upper_bound(blocks, offset, {}, &Block::begin);
+  return static_cast<std::size_t>(after - blocks.begin()) - 1;
 }
 
 Result<ChunkLines> ChunkLines::open(const RecordStore& store, const RecordDecoder& decoder, const ChunkInfo& chunk,
@@ -96,7 +96,7 @@ Result<void> ChunkLines::write_record(std::uint64_t index, std::uint64_t size, b
                                       std::string& text) const {
   if (size > kLargestRecord) {
     fmt::format_to(std::back_inserter(text), ",\"size\":{}", size);
-    append_error(text, "the record is too large for a line");
+    append_error(text, "record too large for a line");
     return {};
   }
   auto record = store_.read_record(*chunk_, index, 0, size);
@@ -108,7 +108,7 @@ Result<void> ChunkLines::write_record(std::uint64_t index, std::uint64_t size, b
   fmt::format_to(std::back_inserter(text), ",\"size\":{},", size);
   append_json_bytes(text, "text", "base64", record->bytes);
   if (is_decoded) return decoder_.append_members(text, info_, record->bytes);
-  append_error(text, "what the records before are decoded to is too large");
+  append_error(text, "decoded content of the preceding records too large");
   return {};
 }
 

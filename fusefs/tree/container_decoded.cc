@@ -32,9 +32,7 @@ Result<std::shared_ptr<const CachedText>> cached_text(Result<std::string> text) 
   return std::make_shared<const CachedText>(CachedText{text ? std::move(*text) : error_document(text.error().detail)});
 }
 
-Error changed(const ChunkInfo& chunk) {
-  return {Code::kChanged, chunk.begin, "the chunk no longer has the records that it had"};
-}
+Error changed(const ChunkInfo& chunk) { return {Code::kChanged, chunk.begin, "the chunk's records have changed"}; }
 
 }  // namespace
 
@@ -52,7 +50,7 @@ Result<Slice> ContainerTree::read_text(const Document& text, std::uint64_t offse
 ContainerTree::Document ContainerTree::make_document(const RecordRef& record) const {
   ASSIGN_OR_RETURN(const auto size, store_->record_size(record));
   ASSIGN_OR_RETURN(const auto alone, lock_for(size, cache_.large_inside));
-  if (size > kLargestRecord) return cached_text(fmt::format("{} bytes are too many to be decoded", size));
+  if (size > kLargestRecord) return cached_text(fmt::format("{} bytes, too large to decode", size));
   ASSIGN_OR_RETURN(const auto bytes, store_->read_record(record, 0, size));
   return cached_text(decoder_.document(record.chunk, bytes.bytes));
 }
@@ -100,8 +98,8 @@ Result<std::shared_ptr<const LineTable>> ContainerTree::line_table(const ChunkIn
       const LineTable::Block block{next, table.size};
       ASSIGN_OR_RETURN(const auto text, cache_.lines.get({table.id, table.blocks.size()}, [&]() -> Document {
         CachedText made;
-        ASSIGN_OR_RETURN(const auto behind, lines.write(block, made.text));
-        next = behind;
+        ASSIGN_OR_RETURN(const auto after, lines.write(block, made.text));
+        next = after;
         made.text.shrink_to_fit();
         return std::make_shared<const CachedText>(std::move(made));
       }));

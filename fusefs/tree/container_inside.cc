@@ -97,7 +97,7 @@ Result<Slice> ContainerTree::read_part(Node node, std::uint64_t offset, std::uin
   ASSIGN_OR_RETURN(const auto record, store_->record_at(node.value, ticket));
   auto slice = store_->read_record(record, known->slice(node.part).begin + offset, wanted);
   if (slice && slice->bytes.size() != wanted) {
-    return Error{Code::kChanged, record.chunk.begin, "the record no longer holds all its parts"};
+    return Error{Code::kChanged, record.chunk.begin, "the record's parts have changed"};
   }
   return slice;
 }

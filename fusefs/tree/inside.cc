@@ -17,7 +17,7 @@ constexpr std::uint64_t kTreeNode = 64;  // memory of a map's node, approximatel
 
 Result<Inside> Inside::of(const Parts& parts) {
   if (parts.size() >= (std::size_t{1} << kNumberBits) / kNumbersOfAPart) {
-    return Error{.code = Code::kLimit, .detail = "more parts than can be told apart"};
+    return Error{.code = Code::kLimit, .detail = "too many parts"};
   }
   Inside inside;
   inside.items_.reserve(parts.size() + 1);
@@ -36,7 +36,7 @@ Result<Inside> Inside::of(const Parts& parts) {
 Result<void> Inside::add(const Part& part, TypeNumbers& types) {
   const std::size_t parent = part.parent ? *part.parent + 1 : 0;
   if (parent >= items_.size() || items_[parent].kind != PartKind::kDirectory) {
-    return Error{.code = Code::kDamage, .detail = "a part stands in no directory"};
+    return Error{.code = Code::kDamage, .detail = "a part without a directory"};
   }
   ++items_[parent].extent.size;
   Item item{.kind = part.kind, .parent = static_cast<std::uint32_t>(parent)};

@@ -38,8 +38,8 @@ std::string KeyNames::row(std::size_t place) const {
 Result<Slice> KeyNames::read(std::uint64_t offset, std::uint64_t length) const {
   if (offset >= size_) return Slice{};
   const std::uint64_t end = offset + std::min(length, size_ - offset);
-  const auto behind = std::ranges::upper_bound(block_begins_, std::max<std::uint64_t>(offset, kHeader.size()));
-  const auto block = static_cast<std::size_t>(behind - block_begins_.begin()) - 1;
+  const auto after = std::ranges::upper_bound(block_begins_, std::max<std::uint64_t>(offset, kHeader.size()));
+  const auto block = static_cast<std::size_t>(after - block_begins_.begin()) - 1;
   std::string text(offset < kHeader.size() ? kHeader : std::string_view());
   const std::uint64_t begin = block_begins_[block] - text.size();
   for (std::size_t place = places_.begin + block * kRowsOfABlock; begin + text.size() < end; ++place)

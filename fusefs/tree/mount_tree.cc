@@ -356,8 +356,8 @@ void MountTree::for_each_following(std::uint64_t record, const std::function<boo
   WaitTicket ticket;
   const auto from = store.record_at(found->node.value, ticket);
   if (!from) return;
-  store.for_each_following(*from, [&](const RecordRef& behind, Bytes bytes) {
-    const auto address = store.address(behind.chunk, behind.index);
+  store.for_each_following(*from, [&](const RecordRef& after, Bytes bytes) {
+    const auto address = store.address(after.chunk, after.index);
     return address && take(found->container_node->number({NodeKind::kRecord, *address}), bytes);
   });
 }

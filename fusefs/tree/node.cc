@@ -88,9 +88,9 @@ std::optional<InodeMap::ResolvedInode> InodeMap::find(std::uint64_t number) cons
   const std::uint64_t kind = number >> kValueBits;
   const std::uint64_t value = number & (kValuesOfAKind - 1);
   if (kind >= kNodeKinds) return std::nullopt;
-  const auto behind = std::ranges::upper_bound(ranges_, value, {}, &Range::begin);
-  if (behind == ranges_.begin()) return std::nullopt;
-  const Range& range = *(behind - 1);
+  const auto after = std::ranges::upper_bound(ranges_, value, {}, &Range::begin);
+  if (after == ranges_.begin()) return std::nullopt;
+  const Range& range = *(after - 1);
   if (value >= range.end) return std::nullopt;
   return ResolvedInode{range.container, {static_cast<NodeKind>(kind), value - range.begin}};
 }

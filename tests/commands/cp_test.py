@@ -120,7 +120,7 @@ class Cp(commands.Case):
     def test_missing_source_and_other_files_are_reported(self):
         self.assert_ends(commands.CANNOT_OPEN, "No such file", "cp", self.folder / "missing", ":", self.target)
         (self.folder / "text").write_text("words\n", encoding="utf-8")
-        self.assert_ends(commands.CANNOT_OPEN, "no container", "cp", self.folder / "text", ":", self.target)
+        self.assert_ends(commands.CANNOT_OPEN, "not a record container", "cp", self.folder / "text", ":", self.target)
 
     def test_newlines_in_names_are_escaped_in_messages(self):
         target = self.folder / "two\nlines"

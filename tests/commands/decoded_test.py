@@ -98,12 +98,12 @@ class Described(Decoded):
         run = subprocess.run([alone, "cat", "--json", commands.sample(MESSAGES), "0"], stdout=subprocess.PIPE,
                              stderr=subprocess.PIPE, check=True, env=self.environment())
         made = json.loads(run.stdout)
-        self.assertIn("libprotobuf is not there", made["error"])
+        self.assertIn("libprotobuf is not available", made["error"])
         self.assertEqual(made["type"], "hdev.Everything")
         self.assertEqual(made["fields"][0], {"field": 3, "wire": "varint", "value": "263989"})
         self.assertEqual(run.stderr, b"")
         version = subprocess.run([alone, "--version"], stdout=subprocess.PIPE, check=True).stdout.decode()
-        self.assertIn("libprotobuf not there\n", version)
+        self.assertIn("libprotobuf not available\n", version)
 
     def test_module_of_another_build_is_refused(self):
         for name in PROGRAM_FILES:
@@ -118,7 +118,7 @@ class Described(Decoded):
         module.write_bytes(content)
         run = subprocess.run([self.folder / "recordfs", "cat", "--json", commands.sample(MESSAGES), "0"],
                              stdout=subprocess.PIPE, check=True, env=self.environment())
-        self.assertIn("of another build", json.loads(run.stdout)["error"])
+        self.assertIn("from another build", json.loads(run.stdout)["error"])
 
 
 class CommandLineTypes(Decoded):
@@ -161,8 +161,8 @@ class CommandLineTypes(Decoded):
             ((self.folder,), "Is a directory"),
             ((text,), "text: not a serialized FileDescriptorSet"),
             ((self.file("empty", b""),), "empty: not a serialized FileDescriptorSet"),
-            ((self.two,), "2 message types are in it"),
-            ((self.two, "--type", "A"), "no message type A is in it"),
+            ((self.two,), "contains 2 message types"),
+            ((self.two, "--type", "A"), "contains no message type A"),
         ]:
             with self.subTest(reason=reason):
                 self.assert_ends(commands.WRONG_USE, reason, "cat", "--json", "--descriptors", *words,

@@ -20,7 +20,7 @@ class Files(commands.Case):
         text.write_text("only text\n" * 1000)
         for words in READING:
             self.assert_ends(commands.CANNOT_OPEN, "not a regular file", *words, self.folder)
-            self.assert_ends(commands.CANNOT_OPEN, "text: no container of a known format", *words, text)
+            self.assert_ends(commands.CANNOT_OPEN, "text: not a record container", *words, text)
 
     def test_newline_in_a_name_is_escaped_in_messages(self):
         for words in READING:

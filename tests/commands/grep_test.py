@@ -147,7 +147,7 @@ class Grep(commands.Case):
     def test_missing_file_and_other_files_are_reported(self):
         self.assert_ends(FAILED, "No such file", "grep", "x", self.folder / "not-there")
         (self.folder / "text").write_text("two\n", encoding="utf-8")
-        self.assert_ends(FAILED, "no container", "grep", "two", self.folder / "text")
+        self.assert_ends(FAILED, "not a record container", "grep", "two", self.folder / "text")
         done = self.recordfs("grep", "-c", "two", self.folder / "not-there", self.file)
         self.assertEqual(done.status, FAILED)
         self.assertEqual(done.out, bytes(self.file) + b":%d\n" % len(self.selected(b"two")))
@@ -181,7 +181,7 @@ class Grep(commands.Case):
         large = self.folder / "large.riegeli"
         subprocess.run([commands.program("make_data"), "riegeli-none", "1", large, "--kind=large"], check=True)
         self.assertEqual(self.good("grep", "-c", "", large), b"1\n")
-        self.assertEqual(self.assert_ends(FAILED, "200000000 bytes are too many to look through .--max-chunk", "grep", "-c", "",
+        self.assertEqual(self.assert_ends(FAILED, "200000000 bytes, too large to search .see --max-chunk", "grep", "-c", "",
                                           "--max-chunk", "4M", large), b"0\n")
 
     def assert_ends_quietly(self, status, *words):

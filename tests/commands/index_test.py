@@ -54,16 +54,16 @@ class Index(commands.Case):
     def test_environment_without_a_directory_is_reported(self):
         environment = {name: value for name, value in os.environ.items() if name not in ("HOME", "XDG_CACHE_HOME")}
         self.environment = lambda: environment
-        self.assert_ends(commands.PARTLY_DONE, "nowhere to save", "index", commands.sample(GOOD_FILE))
+        self.assert_ends(commands.PARTLY_DONE, "no directory for the index", "index", commands.sample(GOOD_FILE))
 
     def test_index_no_saves_nothing(self):
-        self.assert_ends(commands.PARTLY_DONE, "nowhere to save", "index", "--index", "no", commands.sample(GOOD_FILE))
+        self.assert_ends(commands.PARTLY_DONE, "no directory for the index", "index", "--index", "no", commands.sample(GOOD_FILE))
 
     def test_unusable_directory_is_reported(self):
         (self.folder / "file").write_text("", encoding="utf-8")
         done = self.recordfs("index", "--index", self.folder / "file", commands.sample(GOOD_FILE))
         self.assertEqual(done.status, commands.PARTLY_DONE)
-        self.assertRegex(done.err, "not saved in .*/file: cannot open the folder")
+        self.assertRegex(done.err, "cannot save the index in .*/file: cannot open the directory")
 
     def test_damaged_file_is_indexed_and_reported(self):
         done = self.recordfs("index", commands.sample(DAMAGED))
@@ -75,7 +75,7 @@ class Index(commands.Case):
         self.assert_ends(commands.CANNOT_OPEN, "No such file", "index", self.folder / "missing", self.copy(GOOD_FILE))
         self.assertEqual(len(self.saved()), 1)
         (self.folder / "text").write_text("words\n", encoding="utf-8")
-        self.assert_ends(commands.CANNOT_OPEN, "no container", "index", self.folder / "text")
+        self.assert_ends(commands.CANNOT_OPEN, "not a record container", "index", self.folder / "text")
 
     def test_usage_errors_are_reported(self):
         self.assert_ends(commands.WRONG_USE, "FILE is required", "index")

@@ -120,7 +120,7 @@ class Findings(VerifyCase):
         text = self.folder / "words.txt"
         text.write_text("words\n", encoding="utf-8")
         self.copy(GOOD_FILE)
-        self.assert_ends(commands.CANNOT_OPEN, "no container", "verify", text)
+        self.assert_ends(commands.CANNOT_OPEN, "not a record container", "verify", text)
         self.assertEqual(self.good("verify", "-r", self.folder), b"")
         self.assertEqual(len(self.objects("-r", self.folder)[1]), 1)
 
@@ -281,7 +281,7 @@ class State(VerifyCase):
             done, read = self.read_by()
             self.assertEqual((done.status, len(read)), (commands.GOOD, 5), size)
             if size > 0:
-                self.assertRegex(done.err, r"\Arecordfs: \S+/state: the state is broken [^\n]*\n\Z")
+                self.assertRegex(done.err, r"\Arecordfs: \S+/state: ignoring a corrupt state: [^\n]*\n\Z")
         self.assertEqual(self.read_by()[1], [])
 
     def test_state_of_another_version_is_ignored(self):
@@ -290,14 +290,14 @@ class State(VerifyCase):
         self.state.write_bytes(first + b"\n999" + second[second.index(b" "):])
         done, read = self.read_by()
         self.assertEqual(len(read), 5)
-        self.assertRegex(done.err, "another version's")
+        self.assertRegex(done.err, "of another version")
 
     def test_other_file_as_state_is_left_alone(self):
         for content in (b"my diary\n", b"recordfs is nice"):
             self.state.write_bytes(content)
-            self.assert_ends(commands.WRONG_USE, "left alone", "verify", "--state", self.state, *self.files)
+            self.assert_ends(commands.WRONG_USE, "not a state file", "verify", "--state", self.state, *self.files)
             self.assertEqual(self.state.read_bytes(), content)
-        self.assert_ends(commands.WRONG_USE, "left alone", "verify", "--state", self.folder, *self.files)
+        self.assert_ends(commands.WRONG_USE, "not a state file", "verify", "--state", self.folder, *self.files)
 
     def test_state_that_cannot_be_saved_is_reported(self):
         done = self.recordfs("verify", "--state", self.folder / "no/state", *self.files)

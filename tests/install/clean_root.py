@@ -98,7 +98,7 @@ def install(root, package):
 def use_without_mount(root):
     version = root.run("recordfs --version", user=USER)
     check(version.startswith(b"recordfs "), "--version")
-    check(b"libprotobuf not there" not in version, "libprotobuf is missing")
+    check(b"libprotobuf not available" not in version, "libprotobuf is missing")
     everything = root.run(f"recordfs cat {HOME}/{SAMPLE}", user=USER)
     check(RECORD_42 in everything, "recordfs cat does not print record 42")
     return hashlib.sha256(everything).hexdigest()

@@ -28,7 +28,7 @@ class Cache(faulty.Case):
         self.fault()
         self.assertEqual(self.snapshot(mounted.point, self.files_of(self.expected)), self.expected)
         if why:
-            mounted.wait_for_log(f"{self.source}: what the walk has found is not saved in .*: {why}")
+            mounted.wait_for_log(f"{self.source}: cannot save the index in .*: {why}")
         self.assertEqual(mounted.unmount(), 0)
         return mounted.log()
 
@@ -63,11 +63,11 @@ class Cache(faulty.Case):
 
     def test_folder_that_cannot_be_created_does_not_fail_the_mount(self):
         (self.folder / "file").touch()
-        self.assert_right(slow=True, cache=self.folder / "file/below/it", why="cannot open the folder")
+        self.assert_right(slow=True, cache=self.folder / "file/below/it", why="cannot open the directory")
 
     def test_missing_folder_is_created(self):
         log = self.assert_right(slow=True, cache=self.folder / "made/for it")
-        self.assertIn("what the walk has found is saved in", log)
+        self.assertIn("saved the index", log)
         self.assertIn("found the saved index", self.assert_right(cache=self.folder / "made/for it"))
 
     def test_truncated_index_is_not_used(self):

@@ -166,7 +166,7 @@ class Decoded(mounting.Case):
         top = self.mount(mounting.sample("proio/x46-event-bad-proto.proio")).point
         errors = [found for found in map(lambda name: json.loads((top / f"records/{name}.json").read_text("utf-8")),
                                          os.listdir(top / "records")) if "error" in found]
-        self.assertEqual(errors, [{"error": "the event is no valid Event message"}])
+        self.assertEqual(errors, [{"error": "the event is not a valid Event message"}])
 
     def test_text_records_have_no_document(self):
         top = self.mount(mounting.sample("riegeli/simple_zstd9.riegeli")).point

@@ -108,7 +108,7 @@ class Failing(mounting.Case):
 
     def test_unknown_format_is_named_as_the_reason(self):
         message = self.assert_fails(CANNOT_OPEN, self.file("notes.txt", b"text\n"))
-        self.assertIn("no container of a known format", message)
+        self.assertIn("not a record container (known formats:", message)
 
 
 @mounting.only_root

@@ -215,7 +215,7 @@ class Follow(mounting.Case):
         self.start(50000)
         self.names()
         os.truncate(self.source, 100)
-        self.mounted.wait_for_log(f"{self.source}: not followed any more: .*shorter")
+        self.mounted.wait_for_log(f"{self.source}: no longer followed: .*shorter")
         self.assert_fails_with(errno.EIO, (self.mounted / "records/40").read_bytes)
         self.assertIsNone(self.mounted.daemon.poll())
 
@@ -225,7 +225,7 @@ class Follow(mounting.Case):
         records = os.listdir(mounted / "records")
         with path.open("ab") as file:
             file.write(b"more")
-        mounted.wait_for_log(f"{path}: not followed any more: .*format")
+        mounted.wait_for_log(f"{path}: no longer followed: .*format")
         self.assertEqual(os.listdir(mounted / "records"), records)
 
     def test_concurrent_readers_of_a_followed_file_read_correct_data(self):

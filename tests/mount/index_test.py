@@ -123,7 +123,7 @@ class SavedIndex(mounting.Case):
         self.assertLess(self.scanned()[0], FEW)
 
     def test_verbose_logs_saving_and_using(self):
-        for expected, other in (("what the walk has found is saved in", "found the saved"), ("found the saved index", "is saved in")):
+        for expected, other in (("saved the index", "found the saved"), ("found the saved index", "saved the index")):
             self.scanned(flags=["-f", "-v"])
             self.assertIn(f"{expected} {self.saved}/", self.last.log())
             self.assertNotIn(other, self.last.log())

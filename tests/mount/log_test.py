@@ -42,9 +42,9 @@ class Amount(mounting.Case):
     def test_verbose_logs_opening_and_scanning(self):
         log = self.log_of("-v")
         self.assertIn(f"{self.damaged}: riegeli, {self.damaged.stat().st_size} bytes", log)
-        self.assertRegex(log, rf"{self.damaged}: walked through its headers in \d+ ms: \d+ chunks, {RECORDS} records")
+        self.assertRegex(log, rf"{self.damaged}: scanned its headers in \d+ ms: \d+ chunks, {RECORDS} records")
         self.assertIn("byte 83928", log)
-        self.assertNotIn("walked through", self.log_of())
+        self.assertNotIn("scanned its", self.log_of())
 
     def test_quiet_and_verbose_together_are_refused(self):
         self.assertEqual(self.recordfs("-q", "-v", self.damaged, self.new_point()).returncode, 1)
@@ -112,7 +112,7 @@ class Redacted(mounting.Case):
         self.assert_redacted(done.stderr, "secret")
 
     def test_names_from_the_content_are_redacted(self):
-        for options, want in (([], 'the transformer "xor 33" is not known'), (["redact"], 'the transformer "..." is not known')):
+        for options, want in (([], 'unknown transformer "xor 33"'), (["redact"], 'unknown transformer "..."')):
             mounted = self.mount(mounting.sample(UNKNOWN_NAME), options=options)
             with contextlib.suppress(OSError):
                 (mounted / "records/000000000").read_bytes()
@@ -227,7 +227,7 @@ class Statistics(mounting.Case):
         line = self.wait_for_statistics(mounted, rf"{RECORDS} records, complete")
         self.assertTrue(line.startswith(f"recordfs: {mounting.sample(SAMPLE)}: "), line)
         log = mounted.log()
-        self.assertRegex(log, r"(?m)^recordfs: memory: \d+ bytes in use, \d+ kept for later$")
+        self.assertRegex(log, r"(?m)^recordfs: memory: \d+ bytes in use, \d+ kept for reuse$")
         requests = dict(word.split(" ") for word in re.findall(r"requests: (.*)", log)[-1].split(", "))
         self.assertGreater(int(requests["readdirplus"]) + int(requests.get("readdir", "0")), 0)
         self.assertEqual(int(requests["open"]), 1, "the kernel must not send a second OPEN")

@@ -107,7 +107,7 @@ class ChangingSource(mounting.Case):
             file.seek(int(second) + 1000)
             file.write(os.urandom(64))
         self.assert_fails_reading(f"chunks/{second}/raw")
-        self.mounted.wait_for_log(f"{self.source}: byte {int(second)}: .*touched")
+        self.mounted.wait_for_log(f"{self.source}: byte {int(second)}: .*modified")
         self.assertEqual((self.mounted / f"chunks/{first}/raw").read_bytes(), self.bytes[int(first):int(second)])
 
     def test_source_rewritten_during_reads_never_returns_wrong_bytes(self):

@@ -93,7 +93,7 @@ void Printer::fail(std::string why) {
 }
 
 void Printer::write_message(const pb::Message& message) {
-  if (writer_.nesting() >= JsonWriter::kDeepest) return fail("the message nests too deep");
+  if (writer_.nesting() >= JsonWriter::kDeepest) return fail("message nested too deeply");
   if (message.GetDescriptor()->well_known_type() != Descriptor::WELLKNOWNTYPE_UNSPECIFIED && write_special(message)) {
     return;
   }
@@ -140,7 +140,7 @@ void Printer::write_map(const pb::Message& message, const FieldDescriptor* field
   writer_.begin_object();
   for (const MapEntry& entry : sorted_entries(message, field)) {
     if (!goes_on()) return;
-    if (!is_utf8(entry.key)) return fail(described("a key that is no UTF-8", field));
+    if (!is_utf8(entry.key)) return fail(described("key is not UTF-8", field));
     writer_.name(entry.key);
     write_value(*entry.entry, value, -1);
   }
@@ -192,7 +192,7 @@ void Printer::write_value(const pb::Message& message, const FieldDescriptor* fie
 
 void Printer::write_text(const std::string& text, const FieldDescriptor* field) {
   if (field->type() == FieldDescriptor::TYPE_BYTES) return writer_.base64(as_bytes(text));
-  if (!is_utf8(text)) return fail(described("text that is no UTF-8", field));
+  if (!is_utf8(text)) return fail(described("text is not UTF-8", field));
   writer_.string(text);
 }
 
@@ -220,7 +220,7 @@ bool Printer::write_special(const pb::Message& message) {
 bool Printer::spend(std::uint64_t fields) {
   spent_on_any_ += fields;
   if (spent_on_any_ <= Types::kMost.fields) return true;
-  fail("it would take too long");
+  fail("decoding would take too long");
   return false;
 }
 

@@ -42,8 +42,8 @@ void build_known_file(pb::DescriptorPool& pool, const pb::FileDescriptor& file) 
 std::string too_costly(const MessageType& type, Bytes message) {
   if (most_memory(type, message) <= kEasyMemory && most_fields(type, message) <= Types::kMost.fields) return {};
   const Cost cost = counted_cost(type, message, Types::kMost);
-  if (cost.memory > Types::kMost.memory) return "it would take too much memory";
-  return cost.fields > Types::kMost.fields ? "it would take too long" : "";
+  if (cost.memory > Types::kMost.memory) return "decoding would take too much memory";
+  return cost.fields > Types::kMost.fields ? "decoding would take too long" : "";
 }
 
 }  // namespace
@@ -102,7 +102,7 @@ bool Types::write(std::string_view type, Bytes message, JsonWriter& writer, std:
   } catch (const std::bad_alloc&) {
     why.assign(kNoMemory);
   } catch (...) {
-    why.assign("libprotobuf fails");
+    why.assign("libprotobuf failed");
   }
   return false;
 }
@@ -154,13 +154,13 @@ std::string Types::find_inner_types(MessageType& type, std::uint64_t& work) cons
   while (!rest.empty()) {
     const pb::Descriptor* const next = rest.back();
     rest.pop_back();
-    if (next->field_count() > kMostFieldsInOne) return "too many fields are in one message type";
+    if (next->field_count() > kMostFieldsInOne) return "too many fields in one message type";
     for (int i = 0; i < next->field_count(); ++i) add(next->field(i));
     std::vector<const pb::FieldDescriptor*> extensions;
     if (next->extension_range_count() > 0) pool_.FindAllExtensions(next, &extensions);
     std::ranges::for_each(extensions, add);
     work += kWorkPerType + static_cast<std::uint64_t>(next->field_count()) + extensions.size();
-    if (type.sizes.size() > kMostTypesInOne) return "too many message types are in this one";
+    if (type.sizes.size() > kMostTypesInOne) return "too many message types in this one";
   }
   return {};
 }

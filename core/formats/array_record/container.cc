@@ -19,7 +19,7 @@ bool is_lost(const ChunkInfo& chunk) { return chunk.kind == kLostKind; }
 bool is_ending(const ChunkInfo& chunk) { return chunk.kind == kFooterKind || chunk.kind == kPostscriptKind; }
 
 Error why_lost(const ChunkInfo& chunk) {
-  return {Code::kDamage, chunk.begin, "no sound chunk where the footer tells of one"};
+  return {Code::kDamage, chunk.begin, "the footer lists a chunk here, but no valid chunk was found"};
 }
 
 DamagedRegion region(Position begin, Position end, std::string reason) {
@@ -51,10 +51,10 @@ std::vector<Fact> ArrayRecordContainer::facts() const {
 ArrayRecordContainer::Section ArrayRecordContainer::section_at(Position at) const {
   if (at >= ending_.postscript) return {Section::Kind::kPostscript, ending_.postscript, size_, 0};
   if (at >= ending_.footer) return {Section::Kind::kFooter, ending_.footer, ending_.postscript, 0};
-  const auto behind = std::ranges::upper_bound(ending_.index, at, {}, &IndexEntry::begin);
-  const Position end = behind == ending_.index.end() ? ending_.footer : behind->begin;
-  if (behind == ending_.index.begin()) return {Section::Kind::kHead, 0, end, 0};
-  return {Section::Kind::kRecords, (behind - 1)->begin, end, (behind - 1)->records};
+  const auto after = std::ranges::upper_bound(ending_.index, at, {}, &IndexEntry::begin);
+  const Position end = after == ending_.index.end() ? ending_.footer : after->begin;
+  if (after == ending_.index.begin()) return {Section::Kind::kHead, 0, end, 0};
+  return {Section::Kind::kRecords, (after - 1)->begin, end, (after - 1)->records};
 }
 
 void ArrayRecordContainer::show_as_ending(ChunkInfo& chunk, EndingPart part) {
@@ -99,7 +99,8 @@ Result<Step> ArrayRecordContainer::scan_section(ChunkKey key, const Section& sec
   // Chunks elsewhere in the section are read by the next step.
   if (!step.chunk && step.next && step.next->position > at && step.next->position < section.end) return step;
   if (!is_there) {
-    return lost(key, section, begins ? "no sound chunk where the footer tells of one" : "no sound chunk", step);
+    return lost(key, section, begins ? "the footer lists a chunk here, but no valid chunk was found" : "no valid chunk",
+                step);
   }
   ChunkInfo& chunk = *step.chunk;
   ASSIGN_OR_RETURN(const auto part,
@@ -107,7 +108,7 @@ Result<Step> ArrayRecordContainer::scan_section(ChunkKey key, const Section& sec
   if (part != EndingPart::kNone) {
     show_as_ending(chunk, part);
   } else if (!begins && chunk.records.value_or(0) > 0 && step.damage.empty()) {
-    step.damage.push_back(region(chunk.begin, chunk.end, "the footer does not tell of this chunk"));
+    step.damage.push_back(region(chunk.begin, chunk.end, "chunk not listed in the footer"));
     step.damage.back().records_lost = 0;
   }
   if (begins && section.kind != Section::Kind::kRecords) {

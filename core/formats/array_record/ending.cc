@@ -57,9 +57,9 @@ Result<void> read_footer(const Container& riegeli, const ChunkInfo& info, Ending
   if (records == 0) return wrong_footer(info.begin, "the footer is empty");
   ASSIGN_OR_RETURN(const auto first, record_of(*chunk, 0, held));
   const auto head = parse_head(first);
-  if (!head) return Error{Code::kNotFound, info.begin, "the chunk does not begin as a footer does"};
+  if (!head) return Error{Code::kNotFound, info.begin, "the chunk is not a footer"};
   if (head->version != kVersion) {
-    return Error{Code::kUnsupported, info.begin, fmt::format("a footer of the unknown version {}", head->version)};
+    return Error{Code::kUnsupported, info.begin, fmt::format("unknown footer version {}", head->version)};
   }
   if (head->chunks != records - 1) {
     return wrong_footer(info.begin,
@@ -73,7 +73,7 @@ Result<void> read_footer(const Container& riegeli, const ChunkInfo& info, Ending
     const auto entry = parse_entry(record);
     const Position least = index.empty() ? 1 : index.back().begin + 1;
     if (!entry || entry->begin < least || entry->begin >= info.begin) {
-      return wrong_footer(info.begin, fmt::format("entry {} of the footer is no chunk before it", i - 1));
+      return wrong_footer(info.begin, fmt::format("entry {} of the footer does not refer to a chunk before it", i - 1));
     }
     index.push_back(*entry);
   }
@@ -89,7 +89,7 @@ Result<std::optional<Ending>> ending_at(const Container& riegeli, Position foote
       .footer = footer, .postscript = postscript, .has_postscript = true, .head = {}, .index = {}, .flaw = {}};
   ASSIGN_OR_RETURN(const auto chunk, chunk_at(riegeli, footer, postscript));
   if (!chunk) {
-    ending.flaw = wrong_footer(footer, "no sound chunk where the footer should be");
+    ending.flaw = wrong_footer(footer, "no valid chunk where the footer should be");
     return std::optional<Ending>(std::move(ending));
   }
   auto read = read_footer(riegeli, *chunk, ending);
@@ -134,7 +134,7 @@ Result<void> forget_index_that_does_not_fit(const Container& riegeli, Ending& en
   if (ending.flaw) return {};
   ASSIGN_OR_RETURN(const auto fits, fits_chunks(riegeli, ending));
   if (fits) return {};
-  ending.flaw = wrong_footer(ending.footer, "the footer's chunks do not stand where it says");
+  ending.flaw = wrong_footer(ending.footer, "the footer's chunks are not where it says");
   ending.head = {};
   ending.index.clear();
   return {};
@@ -153,7 +153,7 @@ Result<std::optional<Ending>> by_shifted_postscript(const Source& source) {
   }
   Ending ending{
       .footer = source.size(), .postscript = postscript, .has_postscript = true, .head = {}, .index = {}, .flaw = {}};
-  ending.flaw = wrong_footer(postscript, "the footer does not stand where the postscript says");
+  ending.flaw = wrong_footer(postscript, "the footer is not where the postscript says");
   return std::optional<Ending>(std::move(ending));
 }
 

@@ -19,7 +19,8 @@ Result<int> probe(const Source& source, std::string_view, ProbeDepth) {
 
 Result<std::unique_ptr<Container>> open(std::shared_ptr<const Source> source, const Limits& limits) {
   ASSIGN_OR_RETURN(auto ending, find_ending(*source, limits));
-  if (!ending) return Error{Code::kNoContainer, 0, "neither the postscript nor the footer of an ArrayRecord file"};
+  if (!ending)
+    return Error{Code::kNoContainer, 0, "neither the postscript nor the footer of an ArrayRecord file was found"};
   auto riegeli = riegeli::RiegeliContainer::open(source, limits);
   if (!riegeli) return riegeli;
   return std::unique_ptr<Container>(

@@ -79,7 +79,7 @@ class Anchored final : public ChunkOrder {
   void take_chunk(const Place& place, Step& step) const;
   void take_lost(const Place& place, Step& step) const;
   Result<Trail> trail_to(Position at) const;
-  Result<Trail> trail_from(std::uint64_t behind) const;
+  Result<Trail> trail_from(std::uint64_t end) const;
 
   const Source& source_;
   const Survey& survey_;
@@ -139,7 +139,7 @@ Result<Anchored::Place> Anchored::place_of(ChunkKey at, Step& step) const {
     // Free bytes may follow an item, so its end does not locate the next one.
     place.look.header.reset();
     const Code code = place.look.why.code;
-    place.look.why = {code, at.position, fmt::format("no item at byte {}, where its offset leads", *own)};
+    place.look.why = {code, at.position, fmt::format("no item at byte {}, where its offset points", *own)};
   } else {
     ASSIGN_OR_RETURN(auto seen, look(at.position));
     place.look = std::move(seen);
@@ -166,7 +166,7 @@ Result<Step> Anchored::scan(ChunkKey at) const {
   }
   if (place.look.header && !leaves_room(place)) {
     place.look.header.reset();
-    place.look.why = {Code::kDamage, place.begin, "the chunk reaches into the one behind it"};
+    place.look.why = {Code::kDamage, place.begin, "the chunk overlaps the following one"};
   }
   place.look.header ? take_chunk(place, step) : take_lost(place, step);
   if (step.chunk) step.chunk->key.state = place.state.packed();
@@ -177,7 +177,7 @@ void Anchored::take_chunk(const Place& place, Step& step) const {
   const Position end = place.look.end;
   step.chunk = describe(place.begin, place.index(), place.look);
   if (!place.is_anchor) {
-    const Error why{Code::kDamage, place.begin, "the offsets name another place for this chunk"};
+    const Error why{Code::kDamage, place.begin, "the offsets list another position for this chunk"};
     step.damage.push_back(region_of(place.begin, place.begin + 1, why, 0));
   }
   if (place.index() + 1 >= count_) return;
@@ -207,29 +207,29 @@ void Anchored::take_lost(const Place& place, Step& step) const {
   step.chunk = describe_lost(survey_, place.begin, source_.size(), place.index(), records);
 }
 
-// Returns the scan position at the last anchor before the offset `behind`, or at the first chunk.
-Result<Anchored::Trail> Anchored::trail_from(std::uint64_t behind) const {
+// Returns the scan position at the last anchor before offset `end`, or at the first chunk.
+Result<Anchored::Trail> Anchored::trail_from(std::uint64_t end) const {
   Trail known;
   {
     const std::lock_guard lock(mutex_);
     known = trail_;
   }
-  for (std::uint64_t index = behind; index > 0; --index) {
+  for (std::uint64_t index = end; index > 0; --index) {
     if (index > known.anchor + 1 && index <= known.nowhere_end) {
-      known.nowhere_end = std::max(behind, known.nowhere_end);
+      known.nowhere_end = std::max(end, known.nowhere_end);
       return known;
     }
     ASSIGN_OR_RETURN(const auto offset, offsets_.at(index - 1));
     ASSIGN_OR_RETURN(const auto seen, look(offset));
-    if (seen.header) return Trail{index - 1, behind, {offset, index - 1}};
+    if (seen.header) return Trail{index - 1, end, {offset, index - 1}};
   }
-  return Trail{0, behind, first()};
+  return Trail{0, end, first()};
 }
 
 // Returns a scan position before `at`, as near as known. REQUIRES: a chunk may be there.
 Result<Anchored::Trail> Anchored::trail_to(Position at) const {
-  ASSIGN_OR_RETURN(const auto behind, offsets_.first_above(at));
-  ASSIGN_OR_RETURN(auto trail, trail_from(behind));
+  ASSIGN_OR_RETURN(const auto end, offsets_.first_above(at));
+  ASSIGN_OR_RETURN(auto trail, trail_from(end));
   if (trail.reached.position > at) {
     ASSIGN_OR_RETURN(const auto offset, offsets_.at(trail.anchor));
     trail.reached = trail.anchor == 0 ? first() : ChunkKey{offset, trail.anchor};

@@ -39,7 +39,7 @@ class Chain final : public ChunkOrder {
   Step rest(Position begin) const {
     Step step;
     if (begin < source_.size() && !survey_.rest_is_slack) {
-      const Error why{Code::kDamage, begin, "bytes behind the last chunk that the header counts"};
+      const Error why{Code::kDamage, begin, "bytes after the last chunk that the header counts"};
       step.damage.push_back(region_of(begin, source_.size(), why, std::nullopt));
     }
     return step;

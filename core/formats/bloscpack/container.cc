@@ -150,11 +150,11 @@ void BloscpackContainer::find_array(Bytes metadata) {
   if (!json || !claims_array(*json)) return;
   const auto array = bloscpack::find_array(*json, limits_.nesting_depth);
   if (!array) {
-    why_no_array_ = "the type, the shape or the order of the array is not understood";
+    why_no_array_ = "the type, shape or order of the array is not supported";
     return;
   }
   if (header.chunks < 1 || header.chunk_size < 0 || header.last_chunk < 0) {
-    why_no_array_ = "the header does not say how large the chunks are";
+    why_no_array_ = "the header does not declare the chunk size";
     return;
   }
   const auto chunk_size = static_cast<std::uint64_t>(header.chunk_size);
@@ -166,8 +166,8 @@ void BloscpackContainer::find_array(Bytes metadata) {
                                        : last <= chunk_size && chunk_size > 0 && before_last % chunk_size == 0 &&
                                              before_last / chunk_size == whole_chunks);
   if (!fits) {
-    why_no_array_ = fmt::format("an array of {} bytes is not what {} of {} bytes and a last one of {} hold",
-                                array->bytes, counted(whole_chunks, "chunk"), chunk_size, last);
+    why_no_array_ = fmt::format("an array of {} bytes does not match {} of {} bytes and a last one of {}", array->bytes,
+                                counted(whole_chunks, "chunk"), chunk_size, last);
     return;
   }
   if (!could_be_read(array->bytes, most_decoded(source_->size()), limits_)) {

@@ -22,7 +22,7 @@ Layout layout_of(const BloscHeader& header) {
 }
 
 Error too_large(const ChunkInfo& info, std::uint64_t bytes, std::string_view what) {
-  return {Code::kLimit, info.begin, fmt::format("{} bytes {} are more than is allowed", bytes, what)};
+  return {Code::kLimit, info.begin, fmt::format("{} bytes {} exceed the limit", bytes, what)};
 }
 
 Error not_built(const ChunkInfo& info) { return {Code::kUnsupported, info.begin, "Blosc is not part of this build"}; }

@@ -24,7 +24,7 @@ Result<int> probe(const Source& source, std::string_view, ProbeDepth) {
 
 Result<std::unique_ptr<Container>> open(std::shared_ptr<const Source> source, const Limits& limits) {
   ASSIGN_OR_RETURN(const auto found, has_magic(*source));
-  if (!found) return Error{Code::kNoContainer, 0, "no Bloscpack file"};
+  if (!found) return Error{Code::kNoContainer, 0, "not a Bloscpack file"};
   return BloscpackContainer::open(std::move(source), limits);
 }
 

@@ -49,7 +49,7 @@ class Items final : public ChunkOrder {
   Result<Look> look(Position at) const { return look_at(source_, at, survey_.header.digest_bytes()); }
   Result<Item> item_of(std::uint64_t index) const;
   Result<std::optional<Error>> find_fault(std::uint64_t index, Position at, Look& seen) const;
-  Result<bool> reaches_into_another(const Entry* behind, Position end) const;
+  Result<bool> reaches_into_another(const Entry* after, Position end) const;
 
   const Source& source_;
   const Survey& survey_;
@@ -57,12 +57,12 @@ class Items final : public ChunkOrder {
   const std::vector<Entry> entries_;  // offsets that point to possible items, sorted by position
 };
 
-// Returns whether an item that ends at `end` overlaps one of those from `behind` on.
-Result<bool> Items::reaches_into_another(const Entry* behind, Position end) const {
+// Returns whether an item that ends at `end` overlaps one of those from `after` on.
+Result<bool> Items::reaches_into_another(const Entry* after, Position end) const {
   const Entry* const all = entries_.data() + entries_.size();
-  for (std::size_t i = 0; behind != all && behind->position < end; ++behind, ++i) {
+  for (std::size_t i = 0; after != all && after->position < end; ++after, ++i) {
     if (i == kMostInside) return true;
-    ASSIGN_OR_RETURN(const auto seen, look(behind->position));
+    ASSIGN_OR_RETURN(const auto seen, look(after->position));
     if (seen.header) return true;
   }
   return false;
@@ -75,16 +75,16 @@ Result<std::optional<Error>> Items::find_fault(std::uint64_t index, Position at,
   if (at == kUnset) return fault("an item without an offset");
   const auto own = std::ranges::lower_bound(entries_, Entry{at, 0});
   if (own == entries_.end() || own->position != at) {
-    return fault(fmt::format("an offset of {} leads to no place for an item", static_cast<std::int64_t>(at)));
+    return fault(fmt::format("offset {} is not a valid item position", static_cast<std::int64_t>(at)));
   }
   if (own->index != index) return fault(fmt::format("item {} has the same offset of {}", own->index, at));
   ASSIGN_OR_RETURN(auto there, look(at));
   seen = std::move(there);
   if (!seen.header) return fault(fmt::format("no item at byte {}: {}", at, seen.why.detail));
-  auto behind = own;
-  while (behind != entries_.end() && behind->position == at) ++behind;
-  ASSIGN_OR_RETURN(const auto reaches, reaches_into_another(entries_.data() + (behind - entries_.begin()), seen.end));
-  if (reaches) return fault(fmt::format("the item at byte {} reaches into another one", at));
+  auto after = own;
+  while (after != entries_.end() && after->position == at) ++after;
+  ASSIGN_OR_RETURN(const auto reaches, reaches_into_another(entries_.data() + (after - entries_.begin()), seen.end));
+  if (reaches) return fault(fmt::format("the item at byte {} overlaps another one", at));
   return std::optional<Error>{};
 }
 
@@ -103,12 +103,12 @@ Result<std::optional<ChunkInfo>> Items::locate(Position at) const {
     if (at >= offsets_.begin() && at < offsets_.place_of(offsets_.count()))
       index = (at - offsets_.begin()) / kOffsetSize;
   } else {
-    auto behind = std::ranges::upper_bound(entries_, at, {}, &Entry::position);
-    for (std::size_t i = 0; behind != entries_.begin() && i <= kMostInside; ++i) {
-      --behind;
-      ASSIGN_OR_RETURN(const auto seen, look(behind->position));
+    auto after = std::ranges::upper_bound(entries_, at, {}, &Entry::position);
+    for (std::size_t i = 0; after != entries_.begin() && i <= kMostInside; ++i) {
+      --after;
+      ASSIGN_OR_RETURN(const auto seen, look(after->position));
       if (!seen.header) continue;
-      index = std::ranges::lower_bound(entries_, Entry{behind->position, 0})->index;
+      index = std::ranges::lower_bound(entries_, Entry{after->position, 0})->index;
       break;
     }
   }

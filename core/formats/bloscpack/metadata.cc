@@ -35,13 +35,14 @@ Result<void> verify(const Source& source, const Survey& survey, Bytes stored) {
 Result<Buffer> read_metadata(const Source& source, const Survey& survey, const Limits& limits) {
   if (!survey.metadata) return Buffer();
   const MetadataHeader& header = *survey.metadata;
-  if (!header.is_json) return damaged(survey, "in no format that is known");
+  if (!header.is_json) return damaged(survey, "unknown format");
   if (header.codec > 1) {
-    return Error{Code::kUnsupported, survey.metadata_begin, fmt::format("metadata: codec {} is unknown", header.codec)};
+    return Error{Code::kUnsupported, survey.metadata_begin, fmt::format("metadata: unknown codec {}", header.codec)};
   }
-  if (header.stored_size > header.room) return damaged(survey, "more bytes used than there are");
+  if (header.stored_size > header.room) return damaged(survey, "stored size exceeds the reserved size");
   if (std::max(header.stored_size, header.size) > limits.metadata_bytes) {
-    return Error{Code::kLimit, survey.metadata_begin, fmt::format("{} bytes of metadata", header.size)};
+    return Error{Code::kLimit, survey.metadata_begin,
+                 fmt::format("{} bytes of metadata exceed the limit", header.size)};
   }
   ASSIGN_OR_RETURN(const auto stored, read_exactly(source, survey.metadata_begin, header.stored_size));
   TRY(verify(source, survey, stored.view()));

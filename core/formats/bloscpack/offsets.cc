@@ -54,12 +54,12 @@ Result<std::uint64_t> Offsets::leading_unset() const {
 }
 
 Result<std::uint64_t> Offsets::without_trailing_unset() const {
-  std::uint64_t behind = 0;
+  std::uint64_t after = 0;
   TRY(each([&](std::uint64_t index, std::uint64_t offset) {
-    if (offset != kUnset) behind = index + 1;
+    if (offset != kUnset) after = index + 1;
     return true;
   }));
-  return behind;
+  return after;
 }
 
 Result<std::uint64_t> Offsets::ascending(Position least) const {

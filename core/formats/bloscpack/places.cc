@@ -45,7 +45,7 @@ void Surveyor::use_sequential_order(Position first) {
   if (found_.header.chunks >= 0) {
     found_.count = static_cast<std::uint64_t>(found_.header.chunks);
   } else if (found_.header.chunks != kUnknown) {
-    tell(field, field_end, DamageClass::kDamage, 0, fmt::format("{} chunks", found_.header.chunks));
+    tell(field, field_end, DamageClass::kDamage, 0, fmt::format("invalid number of chunks: {}", found_.header.chunks));
   }
   const bool is_missing = found_.count && *found_.count > 0 && first == source_.size();
   if (is_missing) {
@@ -56,10 +56,10 @@ void Surveyor::use_sequential_order(Position first) {
 Result<bool> Surveyor::find_unset() {
   ASSIGN_OR_RETURN(const auto unset, Offsets(source_, at_, room_).leading_unset());
   if (unset == 0) return false;
-  const Position behind = at_ + unset * kOffsetSize;
-  ASSIGN_OR_RETURN(const auto chunk, is_chunk(behind));
-  if (!chunk && behind != source_.size()) return false;
-  use_sequential_order(behind);
+  const Position after = at_ + unset * kOffsetSize;
+  ASSIGN_OR_RETURN(const auto chunk, is_chunk(after));
+  if (!chunk && after != source_.size()) return false;
+  use_sequential_order(after);
   return true;
 }
 
@@ -85,12 +85,13 @@ Result<void> Surveyor::find_anchors() {
     there = before;
   }
   if (!there && (!declared || *declared > (source_.size() - at_) / kOffsetSize)) {
-    refuse(declared ? Code::kUnfinished : Code::kDamage, at_, "the file has not the offsets that its header declares");
+    refuse(declared ? Code::kUnfinished : Code::kDamage, at_,
+           "the file does not contain the offsets that its header declares");
     return {};
   }
   if (there && declared && *there != *declared) {
     tell(kChunksField, kLargestHeader, DamageClass::kDamage, 0,
-         fmt::format("the header declares {} offsets, the first one leads behind {}", *declared, *there));
+         fmt::format("the header declares {} offsets, but the first one leaves room for {}", *declared, *there));
   }
   found_.first_chunk = at_ + there.value_or(declared.value_or(0)) * kOffsetSize;
   return count_anchors((found_.first_chunk - at_) / kOffsetSize);
@@ -114,8 +115,8 @@ Result<bool> Surveyor::count_agrees(const Offsets& all) const {
   const auto count = static_cast<std::uint64_t>(found_.header.chunks);
   ASSIGN_OR_RETURN(const auto last, all.at(count - 1));
   if (last == kUnset || count == all.count()) return last != kUnset;
-  ASSIGN_OR_RETURN(const auto behind, all.at(count));
-  return behind == kUnset;
+  ASSIGN_OR_RETURN(const auto after, all.at(count));
+  return after == kUnset;
 }
 
 void Surveyor::tell_count(std::uint64_t count, std::uint64_t offsets) {
@@ -126,7 +127,7 @@ void Surveyor::tell_count(std::uint64_t count, std::uint64_t offsets) {
                         : std::nullopt;
   if (!found_.damage.empty() && found_.damage.back().begin == kChunksField) found_.damage.pop_back();
   tell(kChunksField, kChunksField + 8, DamageClass::kDamage, lost,
-       fmt::format("the header counts {}, but offsets lead to {}", found_.header.chunks, counted(count, "chunk")));
+       fmt::format("the header counts {}, but the offsets point to {}", found_.header.chunks, counted(count, "chunk")));
 }
 
 Result<void> Surveyor::trust_ascending(std::uint64_t count, bool rest_is_slack) {
@@ -139,7 +140,7 @@ Result<void> Surveyor::trust_ascending(std::uint64_t count, bool rest_is_slack) 
     found_.order = Order::kChain;
     found_.rest_is_slack = rest_is_slack;
     tell(all.place_of(run), all.place_of(run + 1), DamageClass::kDamage, 0,
-         "the offsets do not ascend from here on, and are not used");
+         "the offsets do not ascend from here on and are ignored");
     return {};
   }
   return be_anchored(all);
@@ -160,7 +161,7 @@ Result<void> Surveyor::be_anchored(const Offsets& all) {
 Result<void> Surveyor::find_items() {
   ASSIGN_OR_RETURN(const auto there, offsets_of_items());
   if (there == kMostOffsets) {
-    refuse(Code::kLimit, at_, fmt::format("more than {} offsets of items", kMostOffsets));
+    refuse(Code::kLimit, at_, fmt::format("more than {} item offsets", kMostOffsets));
     return {};
   }
   const Offsets all(source_, at_, there);
@@ -170,7 +171,7 @@ Result<void> Surveyor::find_items() {
   const bool is_missing = !knows && found_.header.chunks != kUnknown;
   if (is_missing || declared > there || written > declared) {
     tell(kChunksField, kChunksField + 8, DamageClass::kDamage, std::nullopt,
-         fmt::format("the header counts {} items, and {} have an offset", found_.header.chunks, written));
+         fmt::format("the header counts {} items, but {} have an offset", found_.header.chunks, written));
   } else {
     tell(all.place_of(written), all.place_of(declared), DamageClass::kUnfinished, declared - written,
          "no offset: these items were never finished");
@@ -241,8 +242,8 @@ Result<std::uint64_t> Surveyor::offsets_of_items() const {
   if (declared < 0 || least == kUnset || (least - at_) / kOffsetSize <= limit) return limit;
   // If the value after the counted offsets points to an item, there are more than the header counts. Otherwise the
   // first item begins there, and its header is broken.
-  ASSIGN_OR_RETURN(const auto behind, all.at(limit));
-  ASSIGN_OR_RETURN(const auto leads, is_chunk(behind));
+  ASSIGN_OR_RETURN(const auto after, all.at(limit));
+  ASSIGN_OR_RETURN(const auto leads, is_chunk(after));
   return leads ? (least - at_) / kOffsetSize : limit;
 }
 

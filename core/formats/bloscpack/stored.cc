@@ -55,7 +55,7 @@ Result<BloscHeader> read_header(const Stored& stored) {
   auto header = parse_blosc_header(head.view());
   if (!header) return at_chunk(std::move(header).error(), info);
   if (header->size != info.decoded_size || header->stored_size != info.stored_size) {
-    return Error{Code::kDamage, info.begin, "the chunk is not the one that the walk has found"};
+    return Error{Code::kDamage, info.begin, "the chunk is not the one that the scan found"};
   }
   if (auto sound = check_blosc(*header); !sound) return at_chunk(std::move(sound).error(), info);
   return header;

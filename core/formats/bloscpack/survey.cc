@@ -61,23 +61,24 @@ void Surveyor::tell_nonsense() {
   const FileHeader& header = found_.header;
   if (header.chunk_size < kUnknown) {
     tell(kChunkSizeField, kChunkSizeField + 4, DamageClass::kDamage, 0,
-         fmt::format("chunk size {}", header.chunk_size));
+         fmt::format("invalid chunk size {}", header.chunk_size));
   }
   const bool too_large =
       header.dialect == Dialect::kVersion3 && header.chunk_size >= 0 && header.last_chunk > header.chunk_size;
   if (header.last_chunk < kUnknown || too_large) {
     tell(kChunkSizeField + 4, kChunkSizeField + 8, DamageClass::kDamage, 0,
-         fmt::format("a last chunk of {} bytes where chunks have {}", header.last_chunk, header.chunk_size));
+         fmt::format("a last chunk of {} bytes, but a chunk size of {}", header.last_chunk, header.chunk_size));
   }
   if (header.spare_offsets < 0) {
-    tell(kSpareField, kSpareField + 8, DamageClass::kDamage, 0, fmt::format("{} spare offsets", header.spare_offsets));
+    tell(kSpareField, kSpareField + 8, DamageClass::kDamage, 0,
+         fmt::format("invalid number of spare offsets: {}", header.spare_offsets));
   }
 }
 
 Result<void> Surveyor::plain_metadata() {
   const std::int32_t size = found_.header.metadata_size;
   if (size < 0) {
-    refuse(Code::kDamage, kSpareField, fmt::format("metadata of {} bytes", size));
+    refuse(Code::kDamage, kSpareField, fmt::format("invalid metadata size {}", size));
   } else if (static_cast<std::uint64_t>(size) > source_.size() - at_) {
     refuse(Code::kUnfinished, kSpareField, "the file ends inside its metadata");
   } else {

@@ -30,7 +30,7 @@ constexpr std::array kDigests = {DigestId::kAdler32, DigestId::kCrc32,  DigestId
 Result<std::optional<DigestId>> digest_of(std::uint8_t number) {
   if (number == 0) return std::optional<DigestId>{};
   if (number <= kDigests.size()) return std::optional(kDigests[number - 1u]);
-  return Error{.code = Code::kUnsupported, .detail = fmt::format("checksum {} is unknown", number)};
+  return Error{.code = Code::kUnsupported, .detail = fmt::format("unknown checksum {}", number)};
 }
 
 // Version 0 has no version byte; it is recognized by a chunk directly after the count.
@@ -100,10 +100,10 @@ Result<FileHeader> parse_file_header(Bytes head, std::uint64_t file_size) {
   if (!cursor.ok()) return unfinished(head.size());
   if (version == 1 && (options & kVariableOption) == 0) return version1(head);
   if (options > (kOffsetsOption | kMetadataOption | kVariableOption)) {
-    return Error{Code::kUnsupported, kOptionsField, fmt::format("options {:#04x} are unknown", options)};
+    return Error{Code::kUnsupported, kOptionsField, fmt::format("unknown options {:#04x}", options)};
   }
   if (version != 2 && version != 3 && (options & kVariableOption) == 0) {
-    return Error{Code::kUnsupported, kVersionField, fmt::format("version {} is unknown", version)};
+    return Error{Code::kUnsupported, kVersionField, fmt::format("unknown version {}", version)};
   }
   return later_version(head, version, options);
 }

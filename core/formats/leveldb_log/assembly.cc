@@ -6,7 +6,7 @@ namespace recordfs::leveldb_log {
 namespace {
 
 Flaw unfinished() { return {DamageClass::kUnfinished, "the file ends inside a record", 1}; }
-Flaw refused(std::uint64_t records) { return {DamageClass::kUnsupported, "a record beyond the limits", records}; }
+Flaw refused(std::uint64_t records) { return {DamageClass::kUnsupported, "record exceeds the limits", records}; }
 
 }  // namespace
 

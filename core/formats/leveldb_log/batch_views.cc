@@ -15,7 +15,7 @@ namespace {
 constexpr std::uint64_t kWriteTimeSize = 8;  // after the value of a timed put
 constexpr std::string_view kTimedPut = "timed_put";
 
-Error no_batch() { return {.code = Code::kDamage, .detail = "the record is no write batch"}; }
+Error no_batch() { return {.code = Code::kDamage, .detail = "the record is not a write batch"}; }
 Error too_many(std::string_view what) { return {.code = Code::kLimit, .detail = fmt::format("too many {}", what)}; }
 
 Bytes bytes_at(Bytes record, const Extent& extent) {

@@ -66,9 +66,9 @@ Result<Step> LogContainer::scan(ChunkKey at) const {
       std::erase_if(step.damage, [](const auto& region) { return region.damage_class == DamageClass::kStale; });
     }
     if (assembly.tally().records == 0 && assembly.damage().empty()) {
-      ASSIGN_OR_RETURN(const auto behind, reader.behind_hole(place.position));
+      ASSIGN_OR_RETURN(const auto after, reader.behind_hole(place.position));
       // A frame of zeros is filling, which ends a refused record before it.
-      if (behind > place.position) place = {behind, false};
+      if (after > place.position) place = {after, false};
     }
     step.next.reset();
     if (place.position < reader.size()) step.next = ChunkKey{place.position, place.in_refused ? kInRefused : 0};
@@ -129,7 +129,7 @@ Result<std::optional<ChunkInfo>> LogContainer::locate(Position at) const {
 
 Result<void> LogContainer::walk_chunk(const ChunkInfo& chunk, RecordSink& sink) const {
   ItemReader reader = items();
-  const Error changed{Code::kDamage, chunk.begin, "the records are not those that the walk has found"};
+  const Error changed{Code::kDamage, chunk.begin, "the records are not those that the scan found"};
   if (chunk.begin >= reader.size()) return changed;
   Assembly assembly(reader, limits_, sink);
   TRY(assembly.run({chunk.begin, false}));

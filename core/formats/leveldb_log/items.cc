@@ -22,15 +22,14 @@ Item flawed(Position begin, Position end, Flaw flaw) {
 Item skipped(Position begin, Position end) { return {.kind = Item::Kind::kSkipped, .begin = begin, .end = end}; }
 
 Flaw unknown_type(const Fragment& fragment, std::optional<std::uint64_t> records_lost) {
-  return {DamageClass::kUnsupported, fmt::format("a fragment of type {}, which is not known here", fragment.type),
-          records_lost};
+  return {DamageClass::kUnsupported, fmt::format("unknown fragment type {}", fragment.type), records_lost};
 }
 
 // Returns whether a damaged fragment may take the first `size` bytes of `rest`, with `room` to the frame's end: a
 // valid fragment or the end follows.
 bool may_end_at(Bytes rest, std::size_t size, std::uint64_t room, const Wire& wire) {
-  const Bytes behind = rest.subspan(size);
-  return room - size < kHeaderSize || leading_zeros(behind) == behind.size() || is_sound(behind, wire);
+  const Bytes after = rest.subspan(size);
+  return room - size < kHeaderSize || leading_zeros(after) == after.size() || is_sound(after, wire);
 }
 
 // Returns the size of a fragment whose checksum does not match; 0 if no stated length leads to something valid.
@@ -123,8 +122,8 @@ Result<const SoundPlaces*> ItemReader::places(Position at) {
     return Error{Code::kChanged, frame + bytes.size(), "the file is shorter than when it was opened"};
   }
   const auto there = static_cast<std::size_t>(end - frame);
-  const Bytes behind = bytes.view().subspan(there);
-  const bool may_cross = !behind.empty() && !is_sound(behind, wire());
+  const Bytes after = bytes.view().subspan(there);
+  const bool may_cross = !after.empty() && !is_sound(after, wire());
   const Bytes seen = bytes.view().first(may_cross ? bytes.size() : there);
   searched_.emplace(Searched{frame, SoundPlaces(seen, there, may_cross, wire(), session_.may_begin)});
   return &searched_->places;
@@ -200,8 +199,7 @@ Result<Item> ItemReader::read_filling(const Parsed& parsed, Bytes rest) {
   const std::size_t bare = leading_zeros(rest.first(kHeaderSize));
   const std::size_t zeros =
       bare < kHeaderSize ? kHeaderSize + leading_zeros(rest.subspan(kHeaderSize)) : leading_zeros(rest);
-  const Flaw hides{DamageClass::kDamage, "filling inside the log: most readers do not see what follows it in its frame",
-                   0};
+  const Flaw hides{DamageClass::kDamage, "filling inside the log: most readers ignore the rest of its frame", 0};
   if (bare == kHeaderSize && zeros == rest.size()) {
     if (is_slack(rest)) return skipped(begin, end);
     return Item{.kind = Item::Kind::kFilling, .begin = begin, .end = end};
@@ -217,7 +215,7 @@ Result<Item> ItemReader::read_filling(const Parsed& parsed, Bytes rest) {
   }
   ASSIGN_OR_RETURN(const auto found, search(begin + 1));
   return flawed(begin, found.value_or(end),
-                {DamageClass::kDamage, "filling with bytes in it that are no fragment", std::nullopt});
+                {DamageClass::kDamage, "filling that contains bytes that are not a fragment", std::nullopt});
 }
 
 // Returns the item for a fragment that does not verify. The checksum does not cover the length: if it matches with
@@ -259,8 +257,8 @@ Result<Item> ItemReader::read_bad(const Parsed& parsed, Bytes rest) {
 // Returns the flawed item of the first `size` bytes of `rest`: all of them if its end is unknown.
 Result<Item> ItemReader::read_until(const Parsed& parsed, Bytes rest, std::size_t size, Flaw flaw) {
   const Position begin = parsed.fragment.begin;
-  const Bytes behind = rest.subspan(size);
-  ASSIGN_OR_RETURN(const auto stale, stale_follows(is_sound(behind, wire()) ? behind : Bytes{}, begin + rest.size()));
+  const Bytes after = rest.subspan(size);
+  ASSIGN_OR_RETURN(const auto stale, stale_follows(is_sound(after, wire()) ? after : Bytes{}, begin + rest.size()));
   if (stale) flaw = {DamageClass::kStale, "left from an earlier use of the file", std::nullopt};
   return flawed(begin, begin + size, std::move(flaw));
 }
@@ -278,13 +276,13 @@ Item ItemReader::read_unfinished(const Parsed& parsed, Bytes rest) const {
 }
 
 // Returns whether the first valid fragment after damage is from an earlier use of the file. A new log in a recycled
-// file may end in the middle of old fragments. `behind` is the rest of the frame, empty if it does not begin with a
+// file may end in the middle of old fragments. `after` is the rest of the frame, empty if it does not begin with a
 // valid fragment; `end` is the end of the frame.
-Result<bool> ItemReader::stale_follows(Bytes behind, Position end) {
+Result<bool> ItemReader::stale_follows(Bytes after, Position end) {
   if (!session_.log_number) return false;
   Parsed parsed;
-  if (!behind.empty()) {
-    parsed = parse_fragment(behind, 0, wire());
+  if (!after.empty()) {
+    parsed = parse_fragment(after, 0, wire());
   } else if (end < size()) {
     ASSIGN_OR_RETURN(const auto frame, read_up_to(*source_, end, kFrameSize));
     parsed = parse_fragment(frame.view(), end, wire());

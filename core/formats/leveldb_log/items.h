@@ -122,7 +122,7 @@ class ItemReader {
   Result<Item> read_bad(const Parsed& parsed, Bytes rest);
   Result<Item> read_until(const Parsed& parsed, Bytes rest, std::size_t size, Flaw flaw);
   Item read_unfinished(const Parsed& parsed, Bytes rest) const;
-  Result<bool> stale_follows(Bytes behind, Position end);
+  Result<bool> stale_follows(Bytes after, Position end);
   bool is_slack(Bytes bytes) const;
 
   // Cached results for a damaged frame.

@@ -5,9 +5,7 @@
 namespace recordfs::leveldb_log {
 namespace {
 
-Error no_longer_sound(Position at) {
-  return {Code::kDamage, at, "a fragment whose checksum matched does not match any more"};
-}
+Error no_longer_sound(Position at) { return {Code::kDamage, at, "a fragment no longer matches its checksum"}; }
 
 }  // namespace
 

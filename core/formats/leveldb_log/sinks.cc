@@ -56,7 +56,7 @@ Result<std::uint64_t> SizeSink::size(std::uint64_t limit) {
   if (stored_size_ == 0 || compression_.kind == Compression::Kind::kNone) return decoded_size_;
   decoded_size_ = 1;
   if (compression_.kind == Compression::Kind::kUnknown) {
-    failure_ = Error{Code::kUnsupported, begin_, fmt::format("compression {} is not known here", compression_.number)};
+    failure_ = Error{Code::kUnsupported, begin_, fmt::format("unknown compression {}", compression_.number)};
     return decoded_size_;
   }
   if (compression_.kind == Compression::Kind::kLost) {
@@ -65,7 +65,7 @@ Result<std::uint64_t> SizeSink::size(std::uint64_t limit) {
   }
   if (const auto declared = zstd_content_size(stored_)) {
     if (*declared <= most_of_zstd(stored_size_)) return decoded_size_ = *declared;
-    failure_ = Error{Code::kDamage, begin_, "a zstd frame that says it holds more than it can"};
+    failure_ = Error{Code::kDamage, begin_, "a zstd frame that declares more content than it can hold"};
     return decoded_size_;
   }
   auto decoded = decompressed_size(CodecId::kZstd, stored_, limit);
@@ -107,7 +107,7 @@ Result<void> DecodeSink::piece(const Fragment& fragment, Bytes payload) {
 Result<void> DecodeSink::keep() {
   const std::uint64_t size = decoded_size();
   if (kept() > payload_.size() || size > payload_.size() - kept()) {
-    return Error{Code::kDamage, record_begin(), "the records are not those that the walk has found"};
+    return Error{Code::kDamage, record_begin(), "the records are not those that the scan found"};
   }
   const MutableBytes slot = payload_.subspan(static_cast<std::size_t>(kept()), static_cast<std::size_t>(size));
   if (failure() || compression().kind != Compression::Kind::kZstd || stored().empty()) {

@@ -152,7 +152,7 @@ Result<Value> edit_value(Bytes record, const Limits& limits) {
   Value::List changes;
   reader.read(&changes);
   if (!reader.ok() || record.empty()) {
-    return Error{.code = Code::kDamage, .detail = "the record is no version edit"};
+    return Error{.code = Code::kDamage, .detail = "the record is not a version edit"};
   }
   if (!reader.is_within_limit()) return Error{.code = Code::kLimit, .detail = "too many values in a version edit"};
   return Value{std::move(changes)};

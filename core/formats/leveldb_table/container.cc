@@ -111,14 +111,14 @@ Result<std::optional<DamagedRegion>> TableContainer::region_between(Position beg
       return std::optional<DamagedRegion>{};
     }
   }
-  return std::optional<DamagedRegion>(region_of(begin, end, {Code::kDamage, begin, "no sound index tells of this"}));
+  return std::optional<DamagedRegion>(region_of(begin, end, {Code::kDamage, begin, "not listed in a valid index"}));
 }
 
 Result<Step> TableContainer::scan_pieces(Position at, const std::vector<Piece>& pieces) const {
   const auto piece = std::ranges::lower_bound(pieces, at, {}, &Piece::begin);
   Step step;
   if (piece == pieces.end()) {
-    step.damage.push_back(region_of(at, source_->size(), {Code::kDamage, at, "this stands behind the table"}));
+    step.damage.push_back(region_of(at, source_->size(), {Code::kDamage, at, "bytes after the end of the table"}));
     step.damage.back().records_lost = 0;
     return step;
   }
@@ -193,7 +193,7 @@ Result<Step> TableContainer::search_behind(ChunkKey at, Position end) const {
   ASSIGN_OR_RETURN(const auto found, find_block(*source_, at.position + passed, end, survey_.dialect, limits_));
   if (found) {
     ASSIGN_OR_RETURN(auto step, found_block({found->begin, kKnown | found->size}, *found));
-    const Error why{Code::kDamage, at.position, "no sound block begins here"};
+    const Error why{Code::kDamage, at.position, "no valid block begins here"};
     step.damage.insert(step.damage.begin(), region_of(at.position, found->begin, why));
     return step;
   }
@@ -228,9 +228,9 @@ Result<Step> TableContainer::found_block(ChunkKey key, const BlockPlace& place) 
 
 Result<std::optional<ChunkInfo>> TableContainer::locate(Position at) const {
   const auto& pieces = survey_.pieces;
-  const auto behind = std::ranges::upper_bound(pieces, at, {}, &Piece::begin);
-  if (behind == pieces.begin() || (behind - 1)->end() <= at) return std::optional<ChunkInfo>{};
-  ASSIGN_OR_RETURN(const auto chunk, describe(*(behind - 1), {(behind - 1)->begin, 0}));
+  const auto after = std::ranges::upper_bound(pieces, at, {}, &Piece::begin);
+  if (after == pieces.begin() || (after - 1)->end() <= at) return std::optional<ChunkInfo>{};
+  ASSIGN_OR_RETURN(const auto chunk, describe(*(after - 1), {(after - 1)->begin, 0}));
   return std::optional<ChunkInfo>(chunk);
 }
 
@@ -263,7 +263,7 @@ Result<std::vector<Attribute>> TableContainer::attributes(const ChunkInfo*) cons
   limits.decoded_chunk = limits_.metadata_bytes;
   ASSIGN_OR_RETURN(const auto content, read_block(*source_, *survey_.properties, survey_.dialect, limits));
   const auto extents = split_content(content.view(), survey_.dialect.is_rocksdb);
-  if (!extents) return Error{Code::kDamage, survey_.properties->begin, "the properties are no block of entries"};
+  if (!extents) return Error{Code::kDamage, survey_.properties->begin, "the properties are not a block of entries"};
   EntryReader reader(*extents);
   KeyBuilder keys;
   while (!reader.at_end()) {

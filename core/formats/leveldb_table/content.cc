@@ -25,10 +25,10 @@ struct Content {
 
 Result<Content> content_of(Bytes record, bool has_database_keys) {
   const auto parsed = parse_record(record);
-  if (!parsed) return Error{.code = Code::kDamage, .detail = "no entry of a table"};
+  if (!parsed) return Error{.code = Code::kDamage, .detail = "not a table entry"};
   if (!has_database_keys) return Content{parsed->key, parsed->value, std::nullopt};
   const auto internal = parse_internal(parsed->key);
-  if (!internal) return Error{.code = Code::kDamage, .detail = "a key that is shorter than a database's"};
+  if (!internal) return Error{.code = Code::kDamage, .detail = "key shorter than an internal key"};
   return Content{internal->user_key, parsed->value, internal};
 }
 

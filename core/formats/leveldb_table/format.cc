@@ -14,7 +14,7 @@ Result<int> probe(const Source& source, std::string_view file_name, ProbeDepth d
 
 Result<std::unique_ptr<Container>> open(std::shared_ptr<const Source> source, const Limits& limits) {
   ASSIGN_OR_RETURN(auto found, survey(*source, limits));
-  if (!found) return Error{Code::kNoContainer, 0, "neither the footer of a table nor a sound first block"};
+  if (!found) return Error{Code::kNoContainer, 0, "neither the footer of a table nor a valid first block was found"};
   return std::unique_ptr<Container>(std::make_unique<TableContainer>(std::move(source), limits, std::move(*found)));
 }
 

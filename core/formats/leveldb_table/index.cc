@@ -20,7 +20,7 @@ constexpr std::uint32_t kWithFirstKeys = 3;
 constexpr std::string_view kFilterInParts = "partitionedfilter.";
 
 Error no_list(Position begin, std::string_view what) {
-  return {Code::kDamage, begin, fmt::format("{} is no list of the file's blocks", what)};
+  return {Code::kDamage, begin, fmt::format("{} is not a valid list of the file's blocks", what)};
 }
 
 std::optional<Piece> piece_of(const BlockPlace& place, Kind kind, Position end) {
@@ -122,12 +122,12 @@ class IndexReader {
     std::ranges::sort(index_.pieces, {}, &Piece::begin);
     for (std::size_t i = 1; i < index_.pieces.size(); ++i) {
       if (index_.pieces[i].begin < index_.pieces[i - 1].end()) {
-        return Error{Code::kDamage, top.begin, "the index tells of blocks that stand in each other"};
+        return Error{Code::kDamage, top.begin, "the index lists overlapping blocks"};
       }
     }
     index_.is_gapless = is_gapless();
     if (!dialect_.is_rocksdb && !index_.is_gapless) {
-      return Error{Code::kDamage, top.begin, "the index does not tell of all blocks"};
+      return Error{Code::kDamage, top.begin, "the index does not list all blocks"};
     }
     return std::move(index_);
   }
@@ -273,7 +273,7 @@ Result<Index> read_index(const Source& source, const BlockPlace& place, const Di
 
 Result<std::vector<Piece>> read_filter_index(const Source& source, const BlockPlace& place, const Dialect& dialect,
                                              const IndexForm& form, Position end, const Limits& limits) {
-  const Error flaw = no_list(place.begin, "the index of the filter's parts");
+  const Error flaw = no_list(place.begin, "the index of the filter's partitions");
   Limits small = limits;
   small.decoded_chunk = std::min(limits.decoded_chunk, limits.stored_chunk);
   ASSIGN_OR_RETURN(const auto content, read_block(source, place, dialect, small));
@@ -281,10 +281,10 @@ Result<std::vector<Piece>> read_filter_index(const Source& source, const BlockPl
   if (!extents) return flaw;
   std::vector<Piece> parts;
   PlaceReader places(*extents, {.is_delta_encoded = form.is_delta_encoded});
-  for (Position behind = 0; !places.at_end(); behind = parts.back().end()) {
+  for (Position after = 0; !places.at_end(); after = parts.back().end()) {
     const auto found = places.next();
     const auto piece = found ? piece_of(*found, Kind::kFilter, end) : std::nullopt;
-    if (!piece || piece->begin < behind) return flaw;
+    if (!piece || piece->begin < after) return flaw;
     LargeAllocations::announce_growth(parts);
     parts.push_back(*piece);
   }

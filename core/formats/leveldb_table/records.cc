@@ -75,7 +75,7 @@ void for_each(const Extents& extents, const Take& take) {
 Result<Layout> layout_records(Bytes content, Position begin, const Dialect& dialect, const Limits& limits) {
   ASSIGN_OR_RETURN(const auto extents, split(content, begin, dialect));
   Layout layout;
-  const Error failure{Code::kDamage, begin, "an entry of the block does not fit it, or shares more than there is"};
+  const Error failure{Code::kDamage, begin, "an entry of the block exceeds it, or shares more than the previous key"};
   std::optional<Error> refusal;
   for_each(extents, [&](const std::optional<Entry>& entry) {
     const std::uint64_t size = entry ? record_size(*entry) : kFailedSize;

@@ -97,8 +97,8 @@ class Ends {
   std::span<const End> with(std::uint32_t key) const {
     if (!is_there_[key % kSlots]) return {};
     const auto first = std::ranges::lower_bound(ends_, key, {}, &End::key);
-    const auto behind = std::ranges::upper_bound(ends_, key, {}, &End::key);
-    return {first, behind};
+    const auto after = std::ranges::upper_bound(ends_, key, {}, &End::key);
+    return {first, after};
   }
 
  private:

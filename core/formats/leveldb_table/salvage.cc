@@ -89,9 +89,9 @@ class Beginnings {
 Result<bool> another_follows(const Source& source, const BlockPlace& place, Position end, const Dialect& dialect,
                              const Limits& limits) {
   constexpr std::uint64_t kLongest = 64 << 10;
-  const Position behind = place.begin + place.size + kTrailerSize;
-  if (!is_searchable(dialect) || behind >= end) return false;
-  ASSIGN_OR_RETURN(const auto found, find_end(source, behind, end, {}, kLongest, dialect, limits));
+  const Position after = place.begin + place.size + kTrailerSize;
+  if (!is_searchable(dialect) || after >= end) return false;
+  ASSIGN_OR_RETURN(const auto found, find_end(source, after, end, {}, kLongest, dialect, limits));
   return found.place.has_value();
 }
 

@@ -22,8 +22,8 @@ Result<Buffer> decompress_with(const Packing& packing, Bytes stream, std::uint64
   Cursor cursor(stream);
   const std::uint64_t size = packing.size == StatedSize::kVarint ? cursor.varint32() : cursor.u32_le();
   if (packing.size == StatedSize::kEightBytes) cursor.skip(4);
-  if (!cursor.ok()) return Error{Code::kDamage, 0, "the size of the decompressed block is no number"};
-  if (size > limit) return Error{Code::kLimit, 0, fmt::format("{} decompressed bytes are above the limit", size)};
+  if (!cursor.ok()) return Error{Code::kDamage, 0, "the size of the decompressed block is invalid"};
+  if (size > limit) return Error{Code::kLimit, 0, fmt::format("{} decompressed bytes exceed the limit", size)};
   if (packing.codec == CodecId::kLz4Frame) return decompress_lz4_block(cursor.rest(), size);
   return decompress_exactly(packing.codec, cursor.rest(), size);
 }
@@ -45,7 +45,7 @@ Result<Buffer> unpack_block(Bytes stored, Position begin, const Dialect& dialect
 
 Result<Buffer> read_block(const Source& source, const BlockPlace& place, const Dialect& dialect, const Limits& limits) {
   if (place.size > limits.stored_chunk) {
-    return Error{Code::kLimit, place.begin, fmt::format("a block of {} bytes is above the limit", place.size)};
+    return Error{Code::kLimit, place.begin, fmt::format("a block of {} bytes exceeds the limit", place.size)};
   }
   ASSIGN_OR_RETURN(auto stored, read_exactly(source, place.begin, place.size + kTrailerSize));
   if (!checksum_matches(dialect, stored.view(), place.begin)) {
@@ -55,7 +55,7 @@ Result<Buffer> read_block(const Source& source, const BlockPlace& place, const D
     return unpack_block(stored.view(), place.begin, dialect, limits);
   }
   if (place.size > limits.decoded_chunk) {
-    return Error{Code::kLimit, place.begin, fmt::format("a block of {} bytes is above the limit", place.size)};
+    return Error{Code::kLimit, place.begin, fmt::format("a block of {} bytes exceeds the limit", place.size)};
   }
   stored.truncate(static_cast<std::size_t>(place.size));
   return stored;

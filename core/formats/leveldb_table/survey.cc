@@ -179,10 +179,10 @@ class Surveyor {
     inner.dialect.shift = shift;
     // Blocks before the deleted or inserted bytes are at another distance.
     std::size_t first = 0;
-    for (std::size_t behind = pieces.size(); first < behind;) {
-      const std::size_t middle = first + (behind - first) / 2;
+    for (std::size_t after = pieces.size(); first < after;) {
+      const std::size_t middle = first + (after - first) / 2;
       ASSIGN_OR_RETURN(const auto stands, block_unpacks(source_, pieces[middle].place(), inner.dialect, limits_));
-      stands ? behind = middle : first = middle + 1;
+      stands ? after = middle : first = middle + 1;
     }
     pieces.erase(pieces.begin(), pieces.begin() + static_cast<std::ptrdiff_t>(first));
     if (pieces.empty()) return {};
@@ -200,7 +200,7 @@ class Surveyor {
   }
 
   Result<void> elsewhere() const {
-    return Error{Code::kDamage, survey_.footer->begin, "the footer's blocks do not stand where it says"};
+    return Error{Code::kDamage, survey_.footer->begin, "the footer's blocks are not where it says"};
   }
 
   bool dialect_differs(const Dialect& other) const {
@@ -280,9 +280,9 @@ class Surveyor {
 
   bool has_room(const Piece& piece) const {
     const auto& pieces = survey_.pieces;
-    const auto behind = std::ranges::lower_bound(pieces, piece.begin, {}, &Piece::begin);
-    return (behind == pieces.end() || behind->begin >= piece.end()) &&
-           (behind == pieces.begin() || (behind - 1)->end() <= piece.begin);
+    const auto after = std::ranges::lower_bound(pieces, piece.begin, {}, &Piece::begin);
+    return (after == pieces.end() || after->begin >= piece.end()) &&
+           (after == pieces.begin() || (after - 1)->end() <= piece.begin);
   }
 
   // Ignores a piece that overlaps another block.

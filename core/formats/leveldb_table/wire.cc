@@ -71,7 +71,7 @@ void read_places(Bytes bytes, Footer& footer) {
   Cursor cursor(bytes);
   footer.metaindex = read_place(cursor);
   footer.index = read_place(cursor);
-  footer.flaw = cursor.ok() ? flaw_of_places(footer) : "the places of the indexes are no numbers";
+  footer.flaw = cursor.ok() ? flaw_of_places(footer) : "the positions of the indexes are invalid";
   // One of the two directly precedes the footer.
   for (const BlockPlace& place : {footer.metaindex, *footer.index}) {
     if (cursor.ok() && fits(place, kLargestFile)) {
@@ -113,12 +113,12 @@ void read_rocksdb_footer(Bytes bytes, Footer& footer) {
   const Bytes places = cursor.take(kPlacesSize);
   footer.dialect.version = cursor.u32_le();
   if (checksum > static_cast<std::uint8_t>(Checksum::kXxh3)) {
-    footer.flaw = fmt::format("an unknown kind of checksum, {}", checksum);
+    footer.flaw = fmt::format("unknown checksum type {}", checksum);
     return;
   }
   footer.dialect.checksum = static_cast<Checksum>(checksum);
   if (footer.dialect.version > kLatestVersion) {
-    footer.flaw = fmt::format("an unknown version of the format, {}", footer.dialect.version);
+    footer.flaw = fmt::format("unknown format version {}", footer.dialect.version);
   } else if (footer.dialect.version >= kFirstWithContext) {
     read_extended(Cursor(places), bytes, footer);
   } else {

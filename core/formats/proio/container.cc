@@ -67,10 +67,10 @@ bool Stream::has_checksum(const ChunkInfo& chunk) const { return compression_of(
 
 Result<Buffer> Stream::read_payload(const ChunkInfo& chunk) const {
   if (chunk.stored_size > limits_.stored_chunk) {
-    return about(chunk, Code::kLimit, fmt::format("{} bytes stored in one bucket", chunk.stored_size));
+    return about(chunk, Code::kLimit, fmt::format("{} bytes stored in one bucket exceed the limit", chunk.stored_size));
   }
   if (is_plain(chunk) && chunk.stored_size > limits_.decoded_chunk) {
-    return about(chunk, Code::kLimit, fmt::format("{} bytes in one bucket", chunk.stored_size));
+    return about(chunk, Code::kLimit, fmt::format("{} bytes in one bucket exceed the limit", chunk.stored_size));
   }
   return read_exactly(*source_, payload_begin(chunk), chunk.stored_size);
 }
@@ -91,10 +91,11 @@ Result<std::shared_ptr<const Chunk>> Stream::decode(const ChunkInfo& chunk) cons
   if (is_plain(chunk)) return make_chunk(chunk, std::move(stored));
   const std::optional<CodecId> codec = codec_of(compression_of(chunk), stored.view());
   if (!codec) {
-    return about(chunk, Code::kUnsupported, fmt::format("compression {} is unknown", compression_of(chunk)));
+    return about(chunk, Code::kUnsupported, fmt::format("unknown compression {}", compression_of(chunk)));
   }
   if (*codec == CodecId::kLzma && lzma_dictionary(stored.view()) > limits_.decoded_chunk) {
-    return about(chunk, Code::kLimit, fmt::format("an LZMA dictionary of {} bytes", lzma_dictionary(stored.view())));
+    return about(chunk, Code::kLimit,
+                 fmt::format("an LZMA dictionary of {} bytes exceeds the limit", lzma_dictionary(stored.view())));
   }
   // Bytes after the compressed stream are ignored.
   auto front = decompress_front(*codec, stored.view(), stored.size() * kUsualRatio, limits_.decoded_chunk);

@@ -120,7 +120,7 @@ Result<void> EventReader::read_ids(const Content& tag) {
     Cursor packed(field.bytes);
     while (!packed.at_end()) {
       const std::uint64_t id = packed.varint64();
-      if (!packed.ok()) return Error{.code = Code::kDamage, .detail = "a tag's list of entries is broken"};
+      if (!packed.ok()) return Error{.code = Code::kDamage, .detail = "invalid list of entries in a tag"};
       TRY(add_id(id));
     }
     return {};
@@ -179,7 +179,7 @@ Result<Event> read_event(Bytes bytes, const Limits& limits) {
   auto event = EventReader(limits, room).read(bytes);
   if (event) return event;
   Error error = std::move(event).error();
-  if (error.code == Code::kDamage) error.detail = "the event is no valid Event message";
+  if (error.code == Code::kDamage) error.detail = "the event is not a valid Event message";
   return error;
 }
 

@@ -40,8 +40,7 @@ void append_escaped(std::string& cell, std::string_view text) {
 
 // A type name may be repeated for each mention of an entry, so all of them may be much longer than the event.
 Error too_long(const Limits& limits) {
-  return {.code = Code::kLimit,
-          .detail = fmt::format("the types of the event take more than {} bytes", limits.metadata_bytes)};
+  return {.code = Code::kLimit, .detail = fmt::format("the types of the event exceed {} bytes", limits.metadata_bytes)};
 }
 
 // Makes the parts. read_event() has already limited their number.

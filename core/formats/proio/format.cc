@@ -42,11 +42,12 @@ Result<int> probe(const Source& source, std::string_view file_name, ProbeDepth d
 
 Result<std::unique_ptr<Container>> open(std::shared_ptr<const Source> source, const Limits& limits) {
   if (source->size() > kLargestFile) {
-    return Error{.code = Code::kLimit, .detail = fmt::format("a stream of {} bytes", source->size())};
+    return Error{.code = Code::kLimit,
+                 .detail = fmt::format("the stream of {} bytes exceeds the limit", source->size())};
   }
   if (source->size() > 0) {
     ASSIGN_OR_RETURN(const auto bid, bid_on_stream(*source, ProbeDepth::kSearch, limits));
-    if (bid == 0) return Error{.code = Code::kNoContainer, .detail = "no bucket of a proio stream"};
+    if (bid == 0) return Error{.code = Code::kNoContainer, .detail = "no bucket of a proio stream was found"};
   }
   return std::unique_ptr<Container>(std::make_unique<Stream>(std::move(source), limits));
 }

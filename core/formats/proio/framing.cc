@@ -64,7 +64,7 @@ ChunkInfo describe(ChunkKey key, const BucketHeader& header, Position end, std::
 // Returns why a bucket with `stored` bytes cannot hold the events that its header counts; "" if it can.
 std::string refused_count(const BucketHeader& header, std::uint64_t stored, const Limits& limits) {
   const std::uint64_t most = std::min(limits.records_per_chunk, limits.decoded_chunk / kEventLengthSize);
-  if (header.events > most) return fmt::format("{} events in one bucket are more than the limits allow", header.events);
+  if (header.events > most) return fmt::format("{} events in one bucket exceed the limit", header.events);
   if (header.events > most_events(header.compression, stored)) {
     return fmt::format("{} are more than {} can hold", counted(header.events, "event"), counted(stored, "stored byte"));
   }
@@ -236,7 +236,7 @@ Step Framing::end_at_bucket(ChunkKey key, const BucketHeader& header, Position e
   step.chunk = describe(key, header, end, header.events);
   step.damage.push_back(
       region(header.begin, header.payload, DamageClass::kDamage,
-             fmt::format("a bucket's size of {} bytes leaves the file, which has another bucket before "
+             fmt::format("a bucket's size of {} bytes exceeds the file, which has another bucket before "
                          "that",
                          header.stored)));
   step.damage.back().records_lost = 0;

@@ -219,7 +219,7 @@ Result<void> HeaderReader::read_item(const PlacedField& placed) {
                               .damage_class = DamageClass::kDamage,
                               .records_before = 0,
                               .records_lost = 0,
-                              .reason = "an entry of the metadata can't be read"});
+                              .reason = "cannot read an entry of the metadata"});
       return {};
     }
   }
@@ -230,13 +230,13 @@ Result<void> HeaderReader::read_item(const PlacedField& placed) {
 HeaderReading HeaderReader::judge(const FieldWalk& walk, Position end) {
   const Position size = window_.source().size();
   if (end > size) {
-    const std::string reason = fmt::format("a bucket's header of {} leaves the file",
+    const std::string reason = fmt::format("a bucket's header of {} extends past the end of the file",
                                            counted(end - reading_.header.begin - kPreambleSize, "byte"));
     reading_.cut_item = walk.cut_content();
     const bool is_header_so_far = all_known_ && (!walk.is_broken() || walk.is_cut());
     return refuse(is_header_so_far ? Verdict::kTorn : Verdict::kBroken, reason);
   }
-  if (walk.is_broken()) return refuse(Verdict::kBroken, "a bucket's header is no valid message");
+  if (walk.is_broken()) return refuse(Verdict::kBroken, "a bucket's header is not a valid message");
   reading_.verdict = Verdict::kSound;
   reading_.header.payload = end;
   return std::move(reading_);

@@ -83,7 +83,7 @@ Result<void> Fold::set(Values& values, std::string key, std::string value, const
   const std::uint64_t added = value.size() + (old == values.end() ? key.size() + kCostOfAKey : 0);
   if (size_ - replaced + added > limits.metadata_bytes) {
     return Error{.code = Code::kLimit,
-                 .detail = fmt::format("the stream's metadata take more than {} bytes", limits.metadata_bytes)};
+                 .detail = fmt::format("the stream's metadata exceeds {} bytes", limits.metadata_bytes)};
   }
   size_ += added - replaced;
   values.insert_or_assign(std::move(key), std::make_shared<const std::string>(std::move(value)));
@@ -92,7 +92,8 @@ Result<void> Fold::set(Values& values, std::string key, std::string value, const
 
 Result<void> Fold::add(const Source& source, const HeaderItem& item, const Limits& limits) {
   if (item.size > limits.metadata_bytes) {
-    return Error{Code::kLimit, item.begin, fmt::format("{} bytes of metadata in one value", item.size)};
+    return Error{Code::kLimit, item.begin,
+                 fmt::format("{} bytes of metadata in one value exceed the limit", item.size)};
   }
   ASSIGN_OR_RETURN(const auto content, read_exactly(source, item.begin, item.size));
   if (item.field == header_field::kFileDescriptor) {
@@ -163,11 +164,10 @@ FoldWalk::Kept FoldWalk::nearest(Position position) const {
     const bool is_nearer = best == kept_.end() || kept->key.position > best->key.position;
     if (kept->key.position <= position && is_nearer) best = kept;
   }
-  const auto behind =
-      std::ranges::upper_bound(marks_, position, {}, [](const Kept& mark) { return mark.key.position; });
-  const bool is_marked = behind != marks_.begin();
-  if (best == kept_.end()) return is_marked ? *(behind - 1) : Kept{{}, std::make_shared<const Fold>()};
-  if (is_marked && (behind - 1)->key.position > best->key.position) return *(behind - 1);
+  const auto after = std::ranges::upper_bound(marks_, position, {}, [](const Kept& mark) { return mark.key.position; });
+  const bool is_marked = after != marks_.begin();
+  if (best == kept_.end()) return is_marked ? *(after - 1) : Kept{{}, std::make_shared<const Fold>()};
+  if (is_marked && (after - 1)->key.position > best->key.position) return *(after - 1);
   std::rotate(best, best + 1, kept_.end());
   return kept_.back();
 }
@@ -233,7 +233,7 @@ Result<std::shared_ptr<const Fold>> FoldWalk::at(const ChunkInfo& bucket) const 
     }
     key = step.next;
   }
-  return Error{Code::kChanged, bucket.begin, "the file no longer has the buckets that it had"};
+  return Error{Code::kChanged, bucket.begin, "the file's buckets have changed"};
 }
 
 }  // namespace recordfs::proio

@@ -36,7 +36,7 @@ Result<std::unique_ptr<Container>> open(std::shared_ptr<const Source> source, co
   if (detected->variant == Variant::kCurrent || source->size() == 0) {
     return CurrentContainer::open(std::move(source), limits);
   }
-  return Error{Code::kNoContainer, 0, "neither a chunk of recordio nor a legacy record is sound"};
+  return Error{Code::kNoContainer, 0, "neither a valid recordio chunk nor a valid legacy record was found"};
 }
 
 }  // namespace

@@ -34,7 +34,7 @@ Sizes find_sizes(Bytes bytes, std::uint64_t count) {
 
 }  // namespace
 
-Error cut_table() { return damage("the table of item sizes is cut off"); }
+Error cut_table() { return damage("truncated table of item sizes"); }
 
 Result<std::optional<Layout>> parse_table(Bytes bytes, std::uint64_t most, const Limits& limits) {
   Cursor cursor(bytes);
@@ -44,7 +44,7 @@ Result<std::optional<Layout>> parse_table(Bytes bytes, std::uint64_t most, const
   if (!cursor.ok()) return std::optional<Layout>{};
   if (items > most) return damage(fmt::format("{} declared in {}", counted(items, "item"), counted(most, "byte")));
   if (items > limits.records_per_chunk) {
-    return Error{.code = Code::kLimit, .detail = fmt::format("{} items declared in one place", items)};
+    return Error{.code = Code::kLimit, .detail = fmt::format("{} items declared in one table exceed the limit", items)};
   }
   const Sizes sizes = find_sizes(cursor.rest(), items);
   if (sizes.is_broken) return broken_number();

@@ -75,7 +75,7 @@ Result<void> RiegeliContainer::check_type(const ChunkInfo& chunk) {
     if (type == ChunkType::kUnknown) {
       return chunk_error(Code::kUnsupported, chunk, "records in a chunk of an unknown type");
     }
-    return chunk_error(Code::kDamage, chunk, fmt::format("a {} chunk declares what it can't hold", chunk.kind));
+    return chunk_error(Code::kDamage, chunk, fmt::format("a {} chunk declares more than it can hold", chunk.kind));
   }
   return {};
 }
@@ -84,7 +84,7 @@ Result<void> RiegeliContainer::check_decodable(const ChunkInfo& chunk) const {
   TRY(check_type(chunk));
   if (chunk.stored_size > limits_.stored_chunk) {
     return chunk_error(Code::kLimit, chunk,
-                       fmt::format("{} bytes stored in one chunk, more than the {} that are allowed", chunk.stored_size,
+                       fmt::format("{} bytes stored in one chunk, more than the limit of {}", chunk.stored_size,
                                    limits_.stored_chunk));
   }
   if (chunk.decoded_size.value_or(UINT64_MAX) > limits_.decoded_chunk) return too_large(chunk);
@@ -93,8 +93,8 @@ Result<void> RiegeliContainer::check_decodable(const ChunkInfo& chunk) const {
 
 Error RiegeliContainer::too_large(const ChunkInfo& chunk) const {
   return chunk_error(Code::kLimit, chunk,
-                     fmt::format("{} bytes in one decoded chunk, more than the {} that are allowed",
-                                 decoded_data_size(chunk), limits_.decoded_chunk));
+                     fmt::format("{} bytes in one decoded chunk, more than the limit of {}", decoded_data_size(chunk),
+                                 limits_.decoded_chunk));
 }
 
 Result<Layout> RiegeliContainer::layout(const ChunkInfo& chunk) const {
@@ -129,7 +129,8 @@ Result<std::shared_ptr<const Chunk>> RiegeliContainer::decode(const ChunkInfo& c
 
 Result<Buffer> RiegeliContainer::decode_metadata(const ChunkInfo& chunk) const {
   if (decoded_data_size(chunk) > limits_.metadata_bytes) {
-    return chunk_error(Code::kLimit, chunk, fmt::format("{} bytes of file metadata", decoded_data_size(chunk)));
+    return chunk_error(Code::kLimit, chunk,
+                       fmt::format("{} bytes of file metadata exceed the limit", decoded_data_size(chunk)));
   }
   ASSIGN_OR_RETURN(const auto data, read_verified(*source_, chunk));
   // The message is a transposed chunk with one record, whatever the header's count is.

@@ -40,8 +40,8 @@ Result<bool> leads_to_chunk(const Framing& framing, Position size, Position bloc
     auto sound = framing.is_chunk(block - header.previous_chunk, end);
     if (!sound || *sound) return sound;
   }
-  ASSIGN_OR_RETURN(const auto behind, framing.scan({end, 0}));
-  return behind.chunk.has_value();
+  ASSIGN_OR_RETURN(const auto after, framing.scan({end, 0}));
+  return after.chunk.has_value();
 }
 
 Result<int> bid_on_blocks(const Source& source, const Limits& limits) {

@@ -26,7 +26,7 @@ constexpr std::string_view kBadBlockHeader = "the hash of a block header inside 
 constexpr std::string_view kForeignBlock = "a block header belongs to another chunk than the one it interrupts";
 constexpr std::string_view kTooManyRecords = "a chunk header declares more records than the limit";
 constexpr std::string_view kUnfinished = "the file ends inside a chunk";
-constexpr std::string_view kOtherPhase = "bytes were lost or got in: from here on blocks stand elsewhere";
+constexpr std::string_view kOtherPhase = "bytes were deleted or inserted: blocks are shifted from here on";
 
 DamagedRegion region(Position begin, Position end, std::string_view reason) {
   return {.begin = begin, .end = end, .records_lost = std::nullopt, .reason = std::string(reason)};
@@ -60,9 +60,9 @@ Result<Framing::Opening> Framing::read_opening(Place place) const {
   const Position block = block_at_or_behind(begin, place.phase);
   const std::uint64_t to_block = block - begin;
   if (to_block < there && to_block <= kChunkHeaderSize) {
-    const std::uint64_t behind = std::min<std::uint64_t>(to_block + kBlockHeaderSize, there);
-    std::ranges::copy(Bytes(bytes).first(there).subspan(behind), bytes.begin() + static_cast<std::ptrdiff_t>(to_block));
-    there -= behind - to_block;
+    const std::uint64_t after = std::min<std::uint64_t>(to_block + kBlockHeaderSize, there);
+    std::ranges::copy(Bytes(bytes).first(there).subspan(after), bytes.begin() + static_cast<std::ptrdiff_t>(to_block));
+    there -= after - to_block;
   }
   Opening opening;
   Cursor cursor(Bytes(bytes).first(there));

@@ -22,7 +22,7 @@ constexpr std::uint32_t kNumRecords = 5;
 // The field number of FileDescriptorSet.file.
 constexpr std::uint32_t kFile = 1;
 
-Error damage() { return {.code = Code::kDamage, .detail = "the file metadata is no valid message"}; }
+Error damage() { return {.code = Code::kDamage, .detail = "the file metadata is not a valid message"}; }
 
 struct Fields {
   std::optional<std::string> file_comment, record_type_name, file_descriptors, record_writer_options, num_records;

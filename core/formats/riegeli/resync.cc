@@ -52,14 +52,14 @@ Result<std::optional<Resync::Told>> Resync::told_by(const Search& search, Positi
 }
 
 Result<bool> Resync::is_inside_of_sound_block(const Search& search, Position at) const {
-  const Position behind = block_at_or_behind(at, search.phase);
-  auto header = behind < source_.size() ? framing_.block_header(behind) : std::optional<BlockHeader>{};
+  const Position after = block_at_or_behind(at, search.phase);
+  auto header = after < source_.size() ? framing_.block_header(after) : std::optional<BlockHeader>{};
   if (!header) return std::move(header).error();
   if (*header) return true;
-  if (behind < kBlockSize || behind - kBlockSize < std::max(search.least, search.headers_from)) return false;
-  header = framing_.block_header(behind - kBlockSize);
+  if (after < kBlockSize || after - kBlockSize < std::max(search.least, search.headers_from)) return false;
+  header = framing_.block_header(after - kBlockSize);
   if (!header) return std::move(header).error();
-  if (!*header || (*header)->next_chunk <= at - (behind - kBlockSize)) return false;
+  if (!*header || (*header)->next_chunk <= at - (after - kBlockSize)) return false;
   ASSIGN_OR_RETURN(const auto goes_on, goes_on_behind(at));
   return !goes_on;
 }
@@ -164,9 +164,9 @@ Result<Position> Resync::behind_hole_at(Position from) const {
 }
 
 Result<std::optional<Place>> Resync::advance(Search& search, Position until) const {
-  ASSIGN_OR_RETURN(const auto behind, behind_hole_at(search.from));
-  if (behind > search.from) {
-    search.from = std::min(behind, until);
+  ASSIGN_OR_RETURN(const auto after, behind_hole_at(search.from));
+  if (after > search.from) {
+    search.from = std::min(after, until);
     return std::optional<Place>{};
   }
   const Position end = std::min(until, (search.from / kBlockSize + 1) * kBlockSize);

@@ -106,9 +106,9 @@ Result<Verified> verified_layout(const Source& source, const ChunkInfo& chunk, c
     TRY(verify_data(source, chunk));
     ASSIGN_OR_RETURN(const auto head, read_head(source, chunk));
     if (head.sizes_size > limits.stored_chunk) {
-      return chunk_error(Code::kLimit, chunk,
-                         fmt::format("{} bytes of record sizes, more than the {} that are allowed", head.sizes_size,
-                                     limits.stored_chunk));
+      return chunk_error(
+          Code::kLimit, chunk,
+          fmt::format("{} bytes of record sizes, more than the limit of {}", head.sizes_size, limits.stored_chunk));
     }
     ASSIGN_OR_RETURN(auto sizes, Buffer::allocate(static_cast<std::size_t>(head.sizes_size)));
     TRY(read_data(source, chunk, head.sizes_begin, sizes.span()));

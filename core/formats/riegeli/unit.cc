@@ -25,7 +25,7 @@ Result<Compressed> split_compressed(CodecId codec, Bytes stored) {
   if (!cursor.ok()) return damage("a compressed part has no size before it");
   const Bytes stream = cursor.rest();
   if (codec == CodecId::kZstd && zstd_frame_size(stream).value_or(stream.size()) != stream.size()) {
-    return damage("bytes behind the zstd frame of a compressed part");
+    return damage("bytes after the zstd frame of a compressed part");
   }
   return Compressed{declared, stream};
 }

@@ -16,8 +16,8 @@ Checkpoint Checkpoints::nearest(std::uint64_t decoded, std::uint64_t generation)
   const std::lock_guard lock(mutex_);
   check_generation(generation);
   Checkpoint best;
-  const auto behind = std::ranges::upper_bound(spread_, decoded, {}, &Checkpoint::decoded);
-  if (behind != spread_.begin()) best = *(behind - 1);
+  const auto after = std::ranges::upper_bound(spread_, decoded, {}, &Checkpoint::decoded);
+  if (after != spread_.begin()) best = *(after - 1);
   for (const Checkpoint& checkpoint : latest_) {
     if (checkpoint.decoded <= decoded && checkpoint.decoded > best.decoded) best = checkpoint;
   }
@@ -27,11 +27,11 @@ Checkpoint Checkpoints::nearest(std::uint64_t decoded, std::uint64_t generation)
 void Checkpoints::add(Checkpoint checkpoint, std::uint64_t generation) {
   const std::lock_guard lock(mutex_);
   check_generation(generation);
-  const auto behind = std::ranges::upper_bound(spread_, checkpoint.decoded, {}, &Checkpoint::decoded);
-  const Position before = behind == spread_.begin() ? 0 : (behind - 1)->stored;
+  const auto after = std::ranges::upper_bound(spread_, checkpoint.decoded, {}, &Checkpoint::decoded);
+  const Position before = after == spread_.begin() ? 0 : (after - 1)->stored;
   const bool is_apart = checkpoint.stored - before >= spacing_ &&
-                        (behind == spread_.end() || behind->stored - checkpoint.stored >= spacing_);
-  if (is_apart) spread_.insert(behind, checkpoint);
+                        (after == spread_.end() || after->stored - checkpoint.stored >= spacing_);
+  if (is_apart) spread_.insert(after, checkpoint);
   if (spread_.size() > kMost) thin();
   std::erase_if(latest_, [&](const Checkpoint& other) { return other.decoded == checkpoint.decoded; });
   latest_.push_back(std::move(checkpoint));

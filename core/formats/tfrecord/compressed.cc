@@ -42,7 +42,7 @@ std::optional<CodecId> codec_of(Bytes head) {
 Result<void> go_to(Inflating& reading, std::uint64_t decoded) {
   TRY(reading.skip(decoded - reading.decoded()));
   if (reading.decoded() == decoded) return {};
-  return Error{Code::kChanged, reading.stored(), "the file is no longer the one that was walked through"};
+  return Error{Code::kChanged, reading.stored(), "the file is no longer the one that was scanned"};
 }
 
 // Like go_to(), but resumes after broken parts of the stream.
@@ -84,7 +84,7 @@ DamagedRegion lost_end(Position begin, Position size, const Inflating& reading, 
     lost.reason = "a length that does not match its checksum";
   } else if (reading.ending() == Ending::kBroken) {
     lost.damage_class = DamageClass::kDamage;
-    lost.reason = fmt::format("a compressed stream that is broken: {}", reading.reason());
+    lost.reason = fmt::format("corrupt compressed stream: {}", reading.reason());
   } else if (reading.ending() == Ending::kCut) {
     lost.reason = "the file ends inside its compressed stream";
   } else {
@@ -183,10 +183,10 @@ Result<Step> CompressedFile::scan(ChunkKey key) const {
 // Returns the step of a chunk that does not end at the end of the file. The end of a complete stream belongs to the
 // chunk with its last record.
 Result<Step> CompressedFile::end_at(Checkpoint end, ChunkKey key, const Run& run, std::uint64_t generation) const {
-  ASSIGN_OR_RETURN(auto behind, Inflating::from(*source_, codec_, end));
-  ASSIGN_OR_RETURN(const auto more, behind.skip(1));
-  if (behind.ending() == Ending::kWhole && more == 0) {
-    return Step{.chunk = describe(key, run, behind.stored()), .damage = {}, .next = {}};
+  ASSIGN_OR_RETURN(auto after, Inflating::from(*source_, codec_, end));
+  ASSIGN_OR_RETURN(const auto more, after.skip(1));
+  if (after.ending() == Ending::kWhole && more == 0) {
+    return Step{.chunk = describe(key, run, after.stored()), .damage = {}, .next = {}};
   }
   Step step{.chunk = describe(key, run, end.stored), .damage = {}, .next = ChunkKey{end.stored, run.end}};
   checkpoints_.add(std::move(end), generation);
@@ -281,7 +281,7 @@ Result<Step> CompressedFile::search(ChunkKey key) const {
     held = kept;
     if (reading.ending() == Ending::kNone) continue;
     if (reading.ending() == Ending::kBroken && reading.decoded() <= begin + kHeaderSize) {
-      reason = fmt::format("a compressed stream that is broken: {}", reading.reason());
+      reason = fmt::format("corrupt compressed stream: {}", reading.reason());
     }
     ASSIGN_OR_RETURN(const auto resumed, reading.resume());
     goes_on = resumed;
@@ -321,7 +321,8 @@ Result<std::shared_ptr<const Chunk>> CompressedFile::decode(const ChunkInfo& chu
   const bool is_allowed = chunk.stored_size <= limits().stored_chunk && decoded <= limits().decoded_chunk &&
                           records <= limits().records_per_chunk;
   if (!is_allowed) {
-    return Error{Code::kLimit, chunk.begin, fmt::format("{} records of {} bytes in one run", records, decoded)};
+    return Error{Code::kLimit, chunk.begin,
+                 fmt::format("{} records of {} bytes in one run exceed the limit", records, decoded)};
   }
   const std::uint64_t generation = source_->generation();
   ASSIGN_OR_RETURN(auto reading, at(chunk.key.state));

@@ -18,7 +18,7 @@ Result<Parts> File::parts(Bytes record) const {
 
 Result<Value> File::value(Bytes record) const { return tensorflow::value_of_example(record, limits_); }
 
-Error not_as_found(Position at) { return {Code::kDamage, at, "the records are not those that the walk has found"}; }
+Error not_as_found(Position at) { return {Code::kDamage, at, "the records are not those that the scan found"}; }
 
 Error wrong_data(Position at) { return {Code::kDamage, at, "a record that does not match its checksum"}; }
 

@@ -59,7 +59,7 @@ Result<std::unique_ptr<Container>> open(std::shared_ptr<const Source> source, co
   }
   if (!is_plain) {
     ASSIGN_OR_RETURN(const auto bid, bid_on_search(*source, limits.scan_bytes));
-    if (bid == 0) return Error{.code = Code::kNoContainer, .detail = "no record of a TFRecord file"};
+    if (bid == 0) return Error{.code = Code::kNoContainer, .detail = "no record of a TFRecord file was found"};
   }
   return std::unique_ptr<Container>(std::make_unique<PlainFile>(std::move(source), limits));
 }

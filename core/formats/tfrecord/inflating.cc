@@ -75,15 +75,15 @@ Result<std::size_t> Inflating::read(MutableBytes out) {
 
 // Bytes after a stream must begin another member; anything else is damage.
 Result<void> Inflating::end_member() {
-  ASSIGN_OR_RETURN(const auto behind, stored_bytes());
-  if (behind.empty()) {
+  ASSIGN_OR_RETURN(const auto after, stored_bytes());
+  if (after.empty()) {
     at_.ending = Ending::kWhole;
-  } else if (codec_ == CodecId::kGzip && behind.front() == kFirstOfGzip) {
+  } else if (codec_ == CodecId::kGzip && after.front() == kFirstOfGzip) {
     inflater_->reset();
     at_.member = at_.stored;
   } else {
     at_.ending = Ending::kBroken;
-    at_.reason = "bytes behind its end";
+    at_.reason = "bytes after its end";
   }
   return {};
 }

@@ -120,7 +120,7 @@ Step PlainFile::step_before(ChunkInfo run, Position last, Position end, Position
   *run.decoded_size -= end - last - kFrameSize;
   run.end = last;
   run.stored_size = run.end - run.begin;
-  step.damage.push_back(region(last, found, DamageClass::kDamage, "a record with too few bytes"));
+  step.damage.push_back(region(last, found, DamageClass::kDamage, "truncated record"));
   step.damage.back().records_lost = 1;
   step.damage.back().records_before = *run.records;
   if (*run.records > 0) step.chunk = run;
@@ -174,7 +174,7 @@ Result<void> PlainFile::verify(const ChunkInfo& chunk) const {
 Result<std::shared_ptr<const Chunk>> PlainFile::decode(const ChunkInfo& chunk) const {
   const std::uint64_t size = chunk.end - chunk.begin;
   if (size > limits().stored_chunk || size - kFrameSize > limits().decoded_chunk) {
-    return Error{Code::kLimit, chunk.begin, fmt::format("a record of {} bytes", size - kFrameSize)};
+    return Error{Code::kLimit, chunk.begin, fmt::format("a record of {} bytes exceeds the limit", size - kFrameSize)};
   }
   ASSIGN_OR_RETURN(auto stored, read_exactly(*source_, chunk.begin, size));
   return split(std::move(stored), chunk.begin);

@@ -40,15 +40,15 @@ Result<Step> RunFile::scan(ChunkKey at) const {
   if (at.position >= kIdentSize) return log_.scan(at);
   Step step;
   if (size_ > kIdentSize) {
-    ASSIGN_OR_RETURN(auto behind, log_.scan({kIdentSize, 0}));
-    step = std::move(behind);
+    ASSIGN_OR_RETURN(auto after, log_.scan({kIdentSize, 0}));
+    step = std::move(after);
   }
   if (ident_ || size_ == 0) return step;
   DamagedRegion region;
   region.end = std::min<Position>(size_, kIdentSize);
   region.records_lost = 0;
   region.damage_class = size_ < kIdentSize ? DamageClass::kUnfinished : DamageClass::kDamage;
-  region.reason = size_ < kIdentSize ? "the file ends inside its ident" : "an ident that is none";
+  region.reason = size_ < kIdentSize ? "the file ends inside its identifier" : "invalid file identifier";
   step.damage.insert(step.damage.begin(), std::move(region));
   return step;
 }

@@ -37,7 +37,9 @@ Result<int> probe(const Source& source, std::string_view file_name, ProbeDepth d
 Result<std::unique_ptr<Container>> open(std::shared_ptr<const Source> source, const Limits& limits) {
   if (source->size() > 0) {
     ASSIGN_OR_RETURN(const auto bid, bid_on(*source, ProbeDepth::kSearch));
-    if (bid == 0) return Error{.code = Code::kNoContainer, .detail = "neither the ident nor a fragment of a run file"};
+    if (bid == 0)
+      return Error{.code = Code::kNoContainer,
+                   .detail = "neither the identifier nor a fragment of a run file was found"};
   }
   ASSIGN_OR_RETURN(const auto head, read_up_to(*source, 0, kIdentSize));
   ASSIGN_OR_RETURN(const auto wire, find_wire(*source, kSearched));

@@ -51,8 +51,6 @@ Error place_error(int error_number) {
   return {.code = Code::kIo, .detail = std::strerror(error_number), .os_error = error_number};
 }
 
-Error stale_error() {
-  return {.code = Code::kIo, .detail = "another file or another state of it stands here now", .os_error = ESTALE};
-}
+Error stale_error() { return {.code = Code::kIo, .detail = "the file was replaced or modified", .os_error = ESTALE}; }
 
 }  // namespace recordfs

@@ -27,7 +27,7 @@ Result<std::shared_ptr<const ContainerNode>> MirroredContainers::get(const Mirro
   container_node->tree = std::make_unique<const ContainerTree>(std::move(store), cache_, node.number);
   const auto wanted = InodeMap::wanted(shown_path, container_node->tree->values());
   const auto begin = ranges_.take(node.number, wanted.begin, wanted.length);
-  if (!begin) return Error{.code = Code::kLimit, .detail = "too many containers are known for another one"};
+  if (!begin) return Error{.code = Code::kLimit, .detail = "too many mirrored containers"};
   container_node->begin = *begin;
   container_node->inode_begin = wanted.begin;
   container_node->root_number = node.number;

@@ -39,9 +39,9 @@ void NumberRanges::give_back(std::uint64_t container) {
 
 std::optional<NumberRanges::RangeOwner> NumberRanges::find(std::uint64_t value) const {
   const std::lock_guard lock(mutex_);
-  const auto behind = ranges_.upper_bound(value);
-  if (behind == ranges_.begin()) return std::nullopt;
-  const auto& [begin, range] = *std::prev(behind);
+  const auto after = ranges_.upper_bound(value);
+  if (after == ranges_.begin()) return std::nullopt;
+  const auto& [begin, range] = *std::prev(after);
   if (value >= range.end || !range.container) return std::nullopt;
   return RangeOwner{*range.container, begin};
 }

@@ -106,7 +106,7 @@ TEST(Descriptors, DescriptorsThatCostTooMuchAreNotBuilt) {
   }
   EXPECT_EQ(failure_of(set), Code::kLimit);
   message->mutable_field()->DeleteSubrange(20000, 980'000);
-  EXPECT_EQ(five(set, "A"), "too many fields are in one message type");
+  EXPECT_EQ(five(set, "A"), "too many fields in one message type");
   message->mutable_field()->DeleteSubrange(8000, 12000);
   EXPECT_EQ(five(set, "A"), R"({"f0":5})");
 }
@@ -187,7 +187,7 @@ TEST(UserTypes, TypeNameIsRequiredIfThereAreSeveral) {
   const auto one = testing::serialized(set_of({{"a", "package p; message A { message In {} }"}}));
   EXPECT_EQ(user_types(*one, "").value().type, "p.A");
   EXPECT_EQ(user_types(*one, ".p.A.In").value().type, "p.A.In");
-  EXPECT_EQ(user_types(*one, "A").error().detail, "no message type A is in it");
+  EXPECT_EQ(user_types(*one, "A").error().detail, "contains no message type A");
   const auto two = testing::serialized(set_of({{"a", "message A {}"}, {"b", "message B {}"}}));
   EXPECT_EQ(user_types(*two, "").error().code, Code::kNotFound);
   EXPECT_EQ(user_types(*two, "B").value().type, "B");

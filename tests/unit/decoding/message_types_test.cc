@@ -188,7 +188,7 @@ TEST(MessageTypes, WellKnownNameWithOtherFieldsIsAnOrdinaryMessage) {
 TEST(MessageTypes, UnrepresentableValueReportsTheReason) {
   Schema schema(kOldStyle);
   const auto types = types_of(schema.descriptors());
-  EXPECT_EQ(write(*types, "M", "\x3a\x01\xff").why, "text that is no UTF-8 in M.s");
+  EXPECT_EQ(write(*types, "M", "\x3a\x01\xff").why, "text is not UTF-8 in M.s");
   EXPECT_EQ(write(*types, "M", "\x3a\x05").why, "not a valid message of this type");
   EXPECT_EQ(write(*types, "N", "").why, "no descriptor of this type");
   Schema strict(kNumbers);
@@ -216,7 +216,7 @@ TEST(MessageTypes, DepthIsBounded) {
   EXPECT_TRUE(deep.is_good) << deep.why;
   EXPECT_TRUE(nlohmann::json::accept(deep.text));
   // JSON would be nested deeper than its parsers accept.
-  EXPECT_EQ(write(*types, "M", nested(99, '\x0a')).why, "the message nests too deep");
+  EXPECT_EQ(write(*types, "M", nested(99, '\x0a')).why, "message nested too deeply");
   EXPECT_FALSE(write(*types, "M", nested(10000, '\x0a')).is_good);
 }
 
@@ -227,7 +227,7 @@ TEST(MessageTypes, FewBytesThatExpandToMuchMemoryAreNotParsed) {
   const auto types = types_of(schema.descriptors());
   std::string message;
   for (int i = 0; i < 500000; ++i) message += std::string_view("\x0a\x00", 2);
-  EXPECT_EQ(write(*types, "M", message).why, "it would take too much memory");
+  EXPECT_EQ(write(*types, "M", message).why, "decoding would take too much memory");
   const Written few = write(*types, "M", message.substr(0, 200));
   EXPECT_EQ(nlohmann::json::parse(few.text)["m"].size(), 100u);
   // A message of the same length with less output.
@@ -245,7 +245,7 @@ TEST(MessageTypes, FewBytesThatExpandToManyFieldsAreNotParsed) {
   const std::string one = schema.message("M", "m {}");
   std::string message;
   for (int i = 0; i < 10'000; ++i) message += one;
-  EXPECT_EQ(write(*types, "M", message).why, "it would take too long");
+  EXPECT_EQ(write(*types, "M", message).why, "decoding would take too long");
   const Written fewer = write(*types, "M", message.substr(0, one.size() * 1000));
   EXPECT_TRUE(fewer.is_good) << fewer.why;
 }
@@ -272,7 +272,7 @@ TEST(MessageTypes, TypesInAnysAreBoundedIndependentlyOfEarlierRecords) {
   const std::string repeated = any(0) + any(0) + any(1);
   const Written before = write(*types, "M", repeated);
   EXPECT_TRUE(before.is_good) << before.why;
-  for (int again = 0; again < 2; ++again) EXPECT_EQ(write(*types, "M", all).why, "it would take too long");
+  for (int again = 0; again < 2; ++again) EXPECT_EQ(write(*types, "M", all).why, "decoding would take too long");
   EXPECT_EQ(write(*types, "M", repeated).text, before.text);
 }
 

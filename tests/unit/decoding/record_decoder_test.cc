@@ -102,7 +102,7 @@ TEST(RecordDecoder, RecordOfAnUnexpectedKindMayStillBeAMessage) {
 TEST(RecordDecoder, TooLargeDocumentIsReportedAndNotKept) {
   const ToldContainer container;
   const RecordDecoder decoder(container, {}, 30);
-  EXPECT_EQ(members(decoder, kMessage), R"(,"error":"what it is decoded to is too large")");
+  EXPECT_EQ(members(decoder, kMessage), R"(,"error":"decoded content too large")");
   EXPECT_EQ(failure(decoder.document({}, as_bytes(kMessage))), Code::kLimit);
 }
 
@@ -112,7 +112,7 @@ TEST(RecordDecoder, LineWithoutSpaceForItsTypeIsStillJson) {
   for (std::uint64_t room = 0; room < 120; ++room) {
     const std::string told = members(RecordDecoder(container, {}, room), "");
     EXPECT_TRUE(told == R"(,"type":"a.Type","error":"no descriptor of this type","fields":[])" ||
-                told == R"(,"error":"what it is decoded to is too large")")
+                told == R"(,"error":"decoded content too large")")
         << told;
   }
 }

@@ -81,7 +81,7 @@ TEST(Registry, RefusalListsTheFormats) {
   const auto refused = open_container(toy::source_of("nothing known"), "name", Limits{});
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code, Code::kNoContainer);
-  EXPECT_EQ(refused.error().detail, "no container of a known format (weak, strong, deep, same, toy)");
+  EXPECT_EQ(refused.error().detail, "not a record container (known formats: weak, strong, deep, same, toy)");
 }
 
 TEST(Registry, ErrorOfTheSourceIsNotARefusal) {

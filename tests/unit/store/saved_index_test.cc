@@ -108,8 +108,8 @@ TEST(SavedIndex, DetailsReportTheOutcomeOfTheScan) {
   };
   const auto walked = details();
   ASSERT_EQ(walked.size(), 2u);
-  EXPECT_TRUE(walked[0].starts_with("toy: walked through its headers in ")) << walked[0];
-  EXPECT_TRUE(walked[1].starts_with("toy: what the walk has found is saved in " + disk.directory())) << walked[1];
+  EXPECT_TRUE(walked[0].starts_with("toy: scanned its headers in ")) << walked[0];
+  EXPECT_TRUE(walked[1].starts_with("toy: saved the index " + disk.directory())) << walked[1];
   const auto restored = details();
   ASSERT_EQ(restored.size(), 1u);
   EXPECT_TRUE(restored[0].starts_with("toy: found the saved index " + disk.directory())) << restored[0];
@@ -419,7 +419,7 @@ TEST(SavedIndex, WriteFailureIsOneLogLine) {
     mounted.store.reset();
     lines = &mounted.lines;
     ASSERT_EQ(lines->all().size(), 1u);
-    EXPECT_NE(lines->all()[0].find("not saved"), std::string::npos);
+    EXPECT_NE(lines->all()[0].find("cannot save"), std::string::npos);
   }
 }
 

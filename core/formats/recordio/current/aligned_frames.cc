@@ -69,11 +69,11 @@ Result<RunLengths::Length> AlignedFrames::length_at(Position begin) {
 }
 
 Result<std::optional<Position>> AlignedFrames::begin_with(Position slot, const FrameHeader& header,
-                                                          std::uint64_t behind) {
+                                                          std::uint64_t after) {
   const std::uint64_t before = header.index * kFrameSize;
-  if (before > slot || header.index + behind >= header.total) return std::optional<Position>{};
+  if (before > slot || header.index + after >= header.total) return std::optional<Position>{};
   ASSIGN_OR_RETURN(const auto length, length_at(slot - before));
-  const bool is_part = header.index + behind < length.frames && header.continues(length.first, header.index);
+  const bool is_part = header.index + after < length.frames && header.continues(length.first, header.index);
   return is_part ? std::optional(slot - before) : std::nullopt;
 }
 

@@ -65,9 +65,9 @@ class AlignedFrames {
   // What is at the place of frame `index` of a run: that frame, no valid frame, or a frame of another chunk.
   enum class Part : std::uint8_t { kNext, kHeadless, kOther };
   Result<Part> take_next(Run& run, Position slot, std::uint64_t index);
-  // Returns where the run of the frame at `slot` begins, according to its header, if the run goes on for `behind`
+  // Returns where the run of the frame at `slot` begins, according to its header, if the run goes on for `after`
   // more frames.
-  Result<std::optional<Position>> begin_with(Position slot, const FrameHeader& header, std::uint64_t behind);
+  Result<std::optional<Position>> begin_with(Position slot, const FrameHeader& header, std::uint64_t after);
   Result<std::optional<Position>> begin_over(Position slot);
   Result<RunLengths::Length> length_at(Position begin);
 

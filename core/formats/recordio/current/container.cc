@@ -14,7 +14,7 @@
 namespace recordfs::recordio {
 namespace {
 
-constexpr std::uint64_t kFramesBehindTrailer =
+constexpr std::uint64_t kFramesAfterTrailer =
     4;  // a trailer is still found with up to this many frames of other data after it
 
 std::shared_ptr<const Chunk> to_chunk(Buffer payload, Layout layout) {
@@ -88,7 +88,7 @@ Result<void> CurrentContainer::find_trailer() {
   Position at = source_->size() - 1;
   ASSIGN_OR_RETURN(const auto last, frames.window().header(at - at % kFrameSize));
   if (last && last->kind != Kind::kTrailer) return {};
-  for (std::uint64_t behind = 0; behind <= kFramesBehindTrailer; ++behind) {
+  for (std::uint64_t after = 0; after <= kFramesAfterTrailer; ++after) {
     ASSIGN_OR_RETURN(const auto run, frames.covering(at));
     if (run) {
       ASSIGN_OR_RETURN(const auto chunk, describe(frames, *run));
@@ -293,7 +293,7 @@ Result<Buffer> CurrentContainer::trailer() const {
   if (!read) return std::move(read).error();
   if (read->layout.records() != 1) {
     return Error{Code::kDamage, trailer_->begin,
-                 fmt::format("{} items in the trailer, where one is due", read->layout.records())};
+                 fmt::format("{} items in the trailer (expected 1)", read->layout.records())};
   }
   const Extent item = read->layout.extent(0);
   return Buffer::copy_of(

@@ -22,7 +22,7 @@ Result<Transform::Content> as_stored(Buffer stored, const Limits& limits) {
                                        stored.size())};
   }
   if (stored.size() > limits.decoded_chunk) {
-    return Error{.code = Code::kLimit, .detail = fmt::format("{} bytes in one block", stored.size())};
+    return Error{.code = Code::kLimit, .detail = fmt::format("{} bytes in one block exceed the limit", stored.size())};
   }
   return Transform::Content{std::move(stored), std::move(*table)};
 }
@@ -34,7 +34,7 @@ Result<Transform::Content> by_trial(Buffer stored, const Limits& limits) {
   auto plain = as_stored(std::move(stored), limits);
   if (plain || !is_permanent(plain.error().code)) return plain;
   if (undone) return undone;
-  return Error{.code = Code::kUnsupported, .detail = "the header block is lost, which names the transformers"};
+  return Error{.code = Code::kUnsupported, .detail = "the header block, which names the transformers, is lost"};
 }
 
 }  // namespace recordfs::recordio

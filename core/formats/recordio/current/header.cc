@@ -56,7 +56,7 @@ class HeaderReader {
     } else if (!*table || (*table)->end() != content.size()) {
       fail("the header block's table does not fit its content");
     } else if ((*table)->records() != 1) {
-      fail(fmt::format("{} items in the header block, where one is due", (*table)->records()));
+      fail(fmt::format("{} items in the header block (expected 1)", (*table)->records()));
     } else {
       const auto begin = static_cast<std::size_t>((*table)->first_begin());
       read_pairs(Cursor(content.subspan(begin)));
@@ -74,7 +74,7 @@ class HeaderReader {
       const auto value = key ? read_value(cursor) : std::nullopt;
       if (!cursor.ok()) break;
       if (!value) return fail("a value of an unknown type in the header block");
-      if (key->type != "string") return fail("a key in the header block is no string");
+      if (key->type != "string") return fail("a key in the header block is not a string");
       take(key->text, *value);
     }
     if (!cursor.ok()) fail("the header block ends inside its pairs");

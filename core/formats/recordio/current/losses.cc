@@ -8,12 +8,12 @@ namespace {
 std::string_view reason_of(Loss loss) {
   switch (loss) {
     case Loss::kNone:
-    case Loss::kNoHeader: return "no chunk of recordio where one has to begin";
+    case Loss::kNoHeader: return "no recordio chunk where one should begin";
     case Loss::kChecksum: return "the checksum of a chunk does not match";
     case Loss::kHeadless: return "the first chunk of a block is missing";
     case Loss::kUnfinished: return "the file ends inside a chunk";
   }
-  return "no chunk of recordio where one has to begin";
+  return "no recordio chunk where one should begin";
 }
 
 }  // namespace

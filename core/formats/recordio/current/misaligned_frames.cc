@@ -96,8 +96,8 @@ Result<std::optional<MisalignedFrame>> MisalignedFrames::last_in(Position from, 
   std::optional<MisalignedFrame> last;
   for (Position slot = slot_of(from); slot < std::min(to, window_.size()); slot += kFrameSize) {
     ASSIGN_OR_RETURN(const auto list, frames(slot));
-    const auto behind = std::ranges::lower_bound(*list, to, {}, &MisalignedFrame::begin);
-    if (behind != list->begin() && std::prev(behind)->begin >= from) last = *std::prev(behind);
+    const auto after = std::ranges::lower_bound(*list, to, {}, &MisalignedFrame::begin);
+    if (after != list->begin() && std::prev(after)->begin >= from) last = *std::prev(after);
   }
   return last;
 }

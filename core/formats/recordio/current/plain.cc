@@ -21,7 +21,7 @@ struct Gap {
 };
 
 Error changed_length(const ChunkInfo& chunk, std::uint64_t index) {
-  return {Code::kDamage, chunk.begin + index * kFrameSize, "a chunk is not as long as it was"};
+  return {Code::kDamage, chunk.begin + index * kFrameSize, "a chunk's size has changed"};
 }
 
 std::uint64_t missing_frames(const Frames& frames) { return frames.total - frames.there; }
@@ -142,7 +142,7 @@ class FileChunk final : public Chunk {
 Result<void> check_limits(const ChunkInfo& chunk, const Plain& plain, const Limits& limits) {
   const bool fits_in = chunk.stored_size <= limits.stored_chunk && plain.layout.end() <= limits.decoded_chunk;
   if (fits_in) return {};
-  return Error{Code::kLimit, chunk.begin, fmt::format("{} bytes in one block", plain.layout.end())};
+  return Error{Code::kLimit, chunk.begin, fmt::format("{} bytes in one block exceed the limit", plain.layout.end())};
 }
 
 }  // namespace
@@ -169,7 +169,7 @@ Result<Plain> read_plain(const Source& source, const ChunkInfo& chunk, const Lim
   ASSIGN_OR_RETURN(auto layout, read_table(source, chunk, limits));
   const Frames frames = frames_of(chunk);
   if (frames.is_cut() && !could_be_read(layout.end(), chunk.stored_size, limits)) {
-    return Error{Code::kLimit, chunk.begin, fmt::format("{} bytes in one block", layout.end())};
+    return Error{Code::kLimit, chunk.begin, fmt::format("{} bytes in one block exceed the limit", layout.end())};
   }
   const bool all_full = chunk.stored_size - frames.last_size == (frames.there - 1) * kLargestFragment;
   if (all_full && fits(frames, chunk.stored_size, layout.end())) {

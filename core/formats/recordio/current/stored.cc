@@ -37,9 +37,10 @@ Frames frames_of(const ChunkInfo& chunk) {
 Error cut_chunk(const Source& source, const ChunkInfo& chunk) {
   const Frames frames = frames_of(chunk);
   const bool at_end = chunk.end >= source.size() || source.size() - chunk.end < kFrameSize;
-  return {.code = at_end ? Code::kUnfinished : Code::kDamage,
-          .position = chunk.begin,
-          .detail = fmt::format("of the block's {} the file holds {}", counted(frames.total, "chunk"), frames.there)};
+  return {
+      .code = at_end ? Code::kUnfinished : Code::kDamage,
+      .position = chunk.begin,
+      .detail = fmt::format("the block has {}, but the file holds {}", counted(frames.total, "chunk"), frames.there)};
 }
 
 Error in_chunk(Error error, const ChunkInfo& chunk) {
@@ -57,7 +58,7 @@ Result<void> each_fragment(const Source& source, const ChunkInfo& chunk, std::ui
     const auto wanted = static_cast<std::size_t>(frames * kFrameSize);
     ASSIGN_OR_RETURN(const auto got, source.read_at(chunk.begin + index * kFrameSize, scratch.span().first(wanted)));
     Bytes rest = scratch.view().first(got);
-    for (const std::uint64_t behind = index + frames; index < behind; ++index) {
+    for (const std::uint64_t after = index + frames; index < after; ++index) {
       const Bytes frame = rest.first(std::min<std::size_t>(rest.size(), kFrameSize));
       rest = rest.subspan(frame.size());
       TRY(see(index, fragment_in(frame, chunk, index)));
@@ -74,7 +75,7 @@ Result<Buffer> read_stored(const Source& source, const ChunkInfo& chunk, std::ui
   const auto take = [&](std::uint64_t, const Result<Bytes>& fragment) -> Result<void> {
     if (!fragment) return fragment.error();
     if (fragment->size() > stored.size() - filled) {
-      return Error{Code::kDamage, chunk.begin, "the block's chunks are not those that the walk has found"};
+      return Error{Code::kDamage, chunk.begin, "the block's chunks are not those that the scan found"};
     }
     copy_bytes(*fragment, stored.span().subspan(filled));
     filled += fragment->size();

@@ -124,7 +124,7 @@ Transform Transform::from_names(const std::vector<std::string>& names) {
   std::vector<CodecId> codecs;
   for (const std::string& name : names) {
     const auto codec = codec_from(std::string_view(name).substr(0, name.find(' ')));
-    if (!codec) return unknown(fmt::format("the transformer \"{}\" is not known", shown(name)));
+    if (!codec) return unknown(fmt::format("unknown transformer \"{}\"", shown(name)));
     codecs.push_back(*codec);
   }
   return Transform(std::move(codecs));
@@ -166,7 +166,7 @@ Result<Layout> Transform::layout(const StoredPrefix& prefix, std::uint64_t store
     if (size == longest) {
       return Error{.code = Code::kLimit,
                    .detail = fmt::format("the table of item sizes does not end in the first {} bytes of the block, or "
-                                         "of what one of its transformers gives",
+                                         "of the output of one of its transformers",
                                          longest)};
     }
   }

@@ -14,8 +14,8 @@ constexpr std::uint64_t kSearchPiece = 64 << 10;
 constexpr std::uint64_t kFrontBytes = 4;  // enough to identify a codec
 constexpr std::string_view kUnpacked = "unpacked";
 constexpr std::string_view kPacked = "packed";
-constexpr std::string_view kNoRecord = "no record of legacy recordio where one has to begin";
-constexpr std::string_view kTooLong = "a record is longer than any writer makes them, and than the file";
+constexpr std::string_view kNoRecord = "no legacy recordio record where one should begin";
+constexpr std::string_view kTooLong = "a record is longer than the writers' limit and the file";
 
 // A chunk that reads its items from the file.
 class FileChunk final : public Chunk {
@@ -138,7 +138,8 @@ Result<Packed> LegacyContainer::read_items(const ChunkInfo& chunk) const {
 
 Result<void> LegacyContainer::check_limits(const ChunkInfo& chunk, const Packed& packed) const {
   if (packed.stored > limits_.stored_chunk || packed.layout.total() > limits_.decoded_chunk) {
-    return Error{Code::kLimit, chunk.begin, fmt::format("{} bytes in one record", packed.layout.total())};
+    return Error{Code::kLimit, chunk.begin,
+                 fmt::format("{} bytes in one record exceed the limit", packed.layout.total())};
   }
   return {};
 }

@@ -95,7 +95,8 @@ Result<Packed> read_packed(const Source& source, Position begin, std::uint64_t l
     for (std::uint64_t i = 0; i < (*table)->records(); ++i) packed.layout.add((*table)->extent(i).size);
     if (packed.layout.records() == 0) packed.layout.add(0);  // as the reference reads it
     if (!packed.is_plain() && packed.layout.total() > limits.decoded_chunk) {
-      return Error{Code::kLimit, begin, fmt::format("{} bytes of items in one record", packed.layout.total())};
+      return Error{Code::kLimit, begin,
+                   fmt::format("{} bytes of items in one record exceed the limit", packed.layout.total())};
     }
     return packed;
   }
@@ -121,9 +122,9 @@ Result<Buffer> undo_packed(const Packed& packed, Buffer stored, const Limits& li
       return stored;
     }
   }
-  const std::string_view tried = has_zstd_magic ? "not what zstd makes of them" : "neither zstd nor flate";
+  const std::string_view tried = has_zstd_magic ? "corrupt zstd data" : "neither zstd nor flate";
   return Error{.code = Code::kDamage,
-               .detail = fmt::format("{} of items in {}, and {}", counted(size, "byte"),
+               .detail = fmt::format("cannot decompress {} of items from {}: {}", counted(size, "byte"),
                                      counted(stored.size(), "stored byte"), tried)};
 }
 

@@ -23,7 +23,7 @@ Result<std::vector<std::uint64_t>> parse_lengths(Cursor& header, std::uint32_t c
   LargeAllocations::announce(count * sizeof(std::uint64_t));
   std::vector<std::uint64_t> lengths(count);
   for (std::uint64_t& length : lengths) length = header.varint64();
-  if (!header.ok()) return damage("the header ends too early");
+  if (!header.ok()) return damage("truncated header");
   return lengths;
 }
 

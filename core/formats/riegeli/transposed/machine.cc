@@ -28,14 +28,14 @@ constexpr std::size_t kStepsAtOnce = std::size_t{1} << 18;  // steps between two
 constexpr std::size_t kWorkOfAStep = 4;                     // cost of a step, in decompressed bytes
 
 constexpr Failure kNone = nullptr;
-constexpr Failure kInputEnds = "a buffer ends too early";
-constexpr Failure kOutputFull = "more comes out than the chunk declares";
+constexpr Failure kInputEnds = "truncated buffer";
+constexpr Failure kOutputFull = "the decoded size exceeds the one that the chunk declares";
 constexpr Failure kTooManyRecords = "more records than the chunk declares";
 constexpr Failure kOpenSubmessage = "a record begins inside a submessage";
-constexpr Failure kNoSubmessage = "a submessage begins that did not end";
+constexpr Failure kNoSubmessage = "a submessage begins without an end";
 constexpr Failure kTooDeep = "more submessages are open than the chunk can hold";
-constexpr Failure kCancelled = "nobody waits for it";  // no damage
-constexpr Failure kTooLong = "a length beyond 32 bits";
+constexpr Failure kCancelled = "cancelled";  // no damage
+constexpr Failure kTooLong = "a length of more than 32 bits";
 
 struct OpenSubmessage {
   std::size_t written = 0;  // output size when its end was found
@@ -190,17 +190,17 @@ Failure step_through(const Program& program, Bytes transitions, State& state, Ou
     const auto transition = std::to_integer<std::uint32_t>(transitions[read++]);
     repeats = static_cast<std::int32_t>(transition & kRepeatMask);
     const std::uint64_t target = std::uint64_t{at} + (transition >> kStrideShift);
-    if (target >= program.nodes.size()) return "a transition leads behind the last node";
+    if (target >= program.nodes.size()) return "a transition leads past the last node";
     at = static_cast<std::uint32_t>(target);
   }
 }
 
 Failure check_end(const State& state, const Output& out) {
-  if (!state.open.empty()) return "a submessage ends that does not begin";
+  if (!state.open.empty()) return "a submessage ends without a beginning";
   if (state.records.size() < state.record_count) return "fewer records than the chunk declares";
-  if (out.room() > 0) return "less comes out than the chunk declares";
+  if (out.room() > 0) return "the decoded size is below the one that the chunk declares";
   const std::uint64_t begun = state.records.empty() ? 0 : state.records.back();
-  if (begun != out.written()) return "fields that no record begins with";
+  if (begun != out.written()) return "fields that belong to no record";
   return kNone;
 }
 

@@ -112,7 +112,7 @@ Result<void> parse_successors(Cursor& header, std::vector<Node>& nodes) {
     const std::uint32_t next = header.varint32();
     node.implicit = next >= count;
     node.next = node.implicit ? next - count : next;
-    if (node.next >= count) return damage("a node is followed by one that is not there");
+    if (node.next >= count) return damage("a node is followed by one that does not exist");
   }
   return {};
 }
@@ -131,7 +131,7 @@ Result<void> parse_buffers(Cursor& header, std::vector<Node>& nodes, std::size_t
       continue;
     }
     node.buffer = header.varint32();
-    if (node.buffer >= buffer_count) return damage("a node reads a buffer that is not there");
+    if (node.buffer >= buffer_count) return damage("a node reads a buffer that does not exist");
   }
   return {};
 }
@@ -178,9 +178,9 @@ Result<Program> parse_program(Cursor& header, std::size_t buffer_count, std::uin
   }
   TRY(parse_buffers(header, program.nodes, buffer_count));
   program.first = header.varint32();
-  if (!header.ok()) return damage("the header ends too early");
-  if (!header.at_end()) return damage("bytes behind the header's end");
-  if (program.first >= count) return damage("the first node is not there");
+  if (!header.ok()) return damage("truncated header");
+  if (!header.at_end()) return damage("bytes after the end of the header");
+  if (program.first >= count) return damage("the first node does not exist");
   TRY(check_implicit_loops(program.nodes));
   shorten_idle_runs(program.nodes);
   return program;

@@ -89,7 +89,7 @@ TEST(WriteBatch, EveryTagIsParsed) {
 }
 
 TEST(WriteBatch, IncompleteOrTrailingBytesAreRefused) {
-  const Lines none = {"byte 0: the record is no write batch"};
+  const Lines none = {"byte 0: the record is not a write batch"};
   EXPECT_EQ(operations(batch(1, "\1\1a\2b"s)), none);
   EXPECT_EQ(operations(batch(2, "\1\1a\1b"s)), none);
   EXPECT_EQ(operations(batch(0, "\x14"s)), none);

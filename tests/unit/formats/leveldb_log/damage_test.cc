@@ -216,8 +216,7 @@ TEST(Damage, UnknownTypeIsSkippedAndReported) {
   for (const std::uint8_t type : std::initializer_list<std::uint8_t>{0, 9, 12, 77}) {
     const Reading reading = read_log(fragment(1, "a") + fragment(type, "????") + fragment(1, "b"));
     EXPECT_EQ(reading.records, (Records{"a", "b"}));
-    EXPECT_EQ(describe(reading.damage),
-              "[8,19) unsupported ?: a fragment of type " + std::to_string(type) + ", which is not known here\n");
+    EXPECT_EQ(describe(reading.damage), "[8,19) unsupported ?: unknown fragment type " + std::to_string(type) + "\n");
   }
 }
 
@@ -234,7 +233,7 @@ TEST(Damage, RecyclableTypeInAShortHeaderIsAnUnknownType) {
 TEST(Damage, IgnorableTypeInsideARecordKeepsTheRecord) {
   const Reading reading = read_log(fragment(2, "a") + fragment(200, "xx") + fragment(4, "b") + fragment(1, "c"));
   EXPECT_EQ(reading.records, (Records{"ab", "c"}));
-  EXPECT_EQ(describe(reading.damage), "[8,17) unsupported 0: a fragment of type 200, which is not known here\n");
+  EXPECT_EQ(describe(reading.damage), "[8,17) unsupported 0: unknown fragment type 200\n");
 }
 
 TEST(Damage, IgnorableTypeInsideALostRecordIsPartOfItsRegion) {
@@ -260,7 +259,7 @@ TEST(Damage, GarbageAfterZerosIsReported) {
   writer.append_raw(std::string(500, '\0') + "junk behind zeros");
   const Reading reading = read_log(writer.log());
   EXPECT_EQ(reading.records, Records{"one"});
-  EXPECT_EQ(describe(reading.damage), "[10,527) damage ?: filling with bytes in it that are no fragment\n");
+  EXPECT_EQ(describe(reading.damage), "[10,527) damage ?: filling that contains bytes that are not a fragment\n");
 }
 
 TEST(Damage, TypeFlippedToZeroDoesNotHideLaterRecords) {

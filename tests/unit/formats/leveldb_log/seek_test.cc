@@ -64,7 +64,7 @@ TEST(Limit, RecordBeyondTheStoredLimitIsOneRegionAndTheRestIsRead) {
   Position at = 17;
   for (const DamagedRegion& region : reading.damage) {
     EXPECT_EQ(region.damage_class, DamageClass::kUnsupported);
-    EXPECT_EQ(region.reason, "a record beyond the limits");
+    EXPECT_EQ(region.reason, "record exceeds the limits");
     EXPECT_EQ(region.begin, at);
     at = region.end;
     lost += *region.records_lost;

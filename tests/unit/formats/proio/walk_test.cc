@@ -80,7 +80,7 @@ TEST(Walk, CountOfAnUnknownCompressionIsBoundedByTheLimits) {
   };
   EXPECT_EQ(read_bytes(bucket(shape(1u << 30))).damage.size(), 1u);
   const Reading reading = read_bytes(bucket(shape(2)) + kTwo);
-  EXPECT_EQ(reading.events, (Strings{"!compression 7 is unknown", "!compression 7 is unknown", "four"}));
+  EXPECT_EQ(reading.events, (Strings{"!unknown compression 7", "!unknown compression 7", "four"}));
   EXPECT_EQ(reading.buckets[0].codec, "unknown");
 }
 
@@ -256,7 +256,8 @@ TEST(Walk, DictionaryBeyondTheLimitIsRefusedBeforeAllocation) {
   limits.decoded_chunk = 1 << 20;
   const std::string lzma("\x5d\x00\x00\x00\x08\xff\xff\xff\xff\xff\xff\xff\xff", 13);
   const std::string bytes = bucket({.payload = lzma, .stated_events = 1, .compression = 3}) + kTwo;
-  EXPECT_EQ(read_bytes(bytes, limits).events, (Strings{"!an LZMA dictionary of 134217728 bytes", "four"}));
+  EXPECT_EQ(read_bytes(bytes, limits).events,
+            (Strings{"!an LZMA dictionary of 134217728 bytes exceeds the limit", "four"}));
 }
 
 TEST(Walk, PartsEqualDecode) {

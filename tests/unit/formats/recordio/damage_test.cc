@@ -39,7 +39,7 @@ TEST(Damage, ChunksOutOfOrderLoseTheirBlock) {
   const Reading reading = read_file(header({}) + two.substr(kChunkSize) + two.substr(0, kChunkSize) + body({"next"}));
   EXPECT_EQ(reading.records, Items{"next"});
   EXPECT_EQ(reading.damage, (Items{"[32768,65536) damage: the first chunk of a block is missing",
-                                   "[65536,98304) damage: of the block's 2 chunks the file holds 1"}));
+                                   "[65536,98304) damage: the block has 2 chunks, but the file holds 1"}));
 }
 
 // Returns items 0 to 3 of 30000 bytes and one of 5 bytes, stored in four chunks.
@@ -67,7 +67,7 @@ TEST(Damage, BrokenHeaderInsideAPlainBlockLosesTheItemsInItsChunk) {
   for (const std::size_t at : {0u, 18u, 20u, 24u}) {
     const Reading reading = read_file(flipped(wide(), kBody + 2 * kChunkSize + at, 0x40));
     EXPECT_EQ(reading.records, (Items{text(30000, 'a'), text(30000, 'b'), "end", "next"})) << at;
-    EXPECT_EQ(reading.damage, Items{"[98304,131072) damage: no chunk of recordio where one has to begin"}) << at;
+    EXPECT_EQ(reading.damage, Items{"[98304,131072) damage: no recordio chunk where one should begin"}) << at;
   }
 }
 
@@ -95,13 +95,13 @@ TEST(Damage, TruncatedPlainBlockYieldsItsCompleteItems) {
   EXPECT_EQ(reading.records, (Items{text(30000, 'a'), text(30000, 'b')}));
   EXPECT_EQ(reading.failures.size(), 3u);
   EXPECT_EQ(reading.failures[0].code, Code::kUnfinished);
-  EXPECT_EQ(reading.damage, Items{"[32768,98304) unfinished: of the block's 4 chunks the file holds 2"});
+  EXPECT_EQ(reading.damage, Items{"[32768,98304) unfinished: the block has 4 chunks, but the file holds 2"});
 }
 
 TEST(Damage, TruncationInsideAChunkIsUnfinished) {
   const Reading reading = read_file(wide().substr(0, kBody + 2 * kChunkSize + 100));
   EXPECT_EQ(reading.records.size(), 2u);
-  EXPECT_EQ(reading.damage, (Items{"[32768,98304) unfinished: of the block's 4 chunks the file holds 2",
+  EXPECT_EQ(reading.damage, (Items{"[32768,98304) unfinished: the block has 4 chunks, but the file holds 2",
                                    "[98304,98404) unfinished: the file ends inside a chunk"}));
   for (const std::size_t rest : {3u, 20u, 29u, 40u}) {
     const Reading cut = read_file(three().substr(0, 3 * kChunkSize + rest));
@@ -121,7 +121,7 @@ TEST(Damage, ChunkMissingFromTheMiddleTruncatesItsBlock) {
   file.erase(kBody + kChunkSize, kChunkSize);
   const Reading reading = read_file(file);
   EXPECT_EQ(reading.records, (Items{text(30000, 'a'), "next"}));
-  EXPECT_EQ(reading.damage, (Items{"[32768,65536) damage: of the block's 4 chunks the file holds 1",
+  EXPECT_EQ(reading.damage, (Items{"[32768,65536) damage: the block has 4 chunks, but the file holds 1",
                                    "[65536,131072) damage: the first chunk of a block is missing"}));
 }
 
@@ -129,7 +129,7 @@ TEST(Damage, TooLargeTotalLosesNothing) {
   const std::string file = header({}) + chunk({.payload = content_of({"a", "b"}), .total = 2}) + body({"c"});
   const Reading reading = read_file(file);
   EXPECT_EQ(reading.records, (Items{"a", "b", "c"}));
-  EXPECT_EQ(reading.damage, Items{"[32768,65536) damage: of the block's 2 chunks the file holds 1"});
+  EXPECT_EQ(reading.damage, Items{"[32768,65536) damage: the block has 2 chunks, but the file holds 1"});
 }
 
 TEST(Damage, HostileTotalIsBoundedByTheFile) {
@@ -147,7 +147,7 @@ TEST(Damage, GarbageInPlaceOfChunksIsOneRegion) {
   const std::string file = header({}) + std::string(5 * kChunkSize, 'x') + body({"c"});
   const Reading reading = read_file(file);
   EXPECT_EQ(reading.records, Items{"c"});
-  EXPECT_EQ(reading.damage, Items{"[32768,196608) damage: no chunk of recordio where one has to begin"});
+  EXPECT_EQ(reading.damage, Items{"[32768,196608) damage: no recordio chunk where one should begin"});
 }
 
 TEST(Damage, SearchOfManyStepsReportsOneReason) {

@@ -56,7 +56,7 @@ TEST(Legacy, DamagedHeaderLosesOnlyItsRecord) {
   for (const std::size_t at : {23u, 30u, 31u, 38u, 39u}) {
     const Reading reading = read_file(flipped(three(), at));
     EXPECT_EQ(reading.records, (Items{"one", "three"})) << at;
-    EXPECT_EQ(reading.damage, Items{"[23,46) damage: no record of legacy recordio where one has to begin"}) << at;
+    EXPECT_EQ(reading.damage, Items{"[23,46) damage: no legacy recordio record where one should begin"}) << at;
   }
 }
 
@@ -69,7 +69,7 @@ TEST(Legacy, DamagedFirstHeaderLosesOnlyItsRecord) {
 TEST(Legacy, BytesBetweenRecordsAreDamage) {
   const Reading reading = read_file(unpacked("one") + std::string(33, 'x') + unpacked("two"));
   EXPECT_EQ(reading.records, (Items{"one", "two"}));
-  EXPECT_EQ(reading.damage, Items{"[23,56) damage: no record of legacy recordio where one has to begin"});
+  EXPECT_EQ(reading.damage, Items{"[23,56) damage: no legacy recordio record where one should begin"});
 }
 
 TEST(Legacy, TruncatedTailIsUnfinished) {
@@ -94,7 +94,7 @@ TEST(Legacy, ImpossibleLengthIsDamage) {
   for (unsigned i = 0; i < 4; ++i) file[23 + 16 + i] = static_cast<char>(sum >> (8 * i) & 0xFF);
   const Reading reading = read_file(file);
   EXPECT_EQ(reading.records, (Items{"one", "three"}));
-  EXPECT_EQ(reading.damage, Items{"[23,46) damage: a record is longer than any writer makes them, and than the file"});
+  EXPECT_EQ(reading.damage, Items{"[23,46) damage: a record is longer than the writers' limit and the file"});
 }
 
 TEST(Legacy, DamagedTableLosesOnlyItsRecord) {

@@ -55,7 +55,7 @@ TEST(Trailer, FirstDeclarationDecides) {
 TEST(Trailer, TrailerIsFoundBeforeGarbage) {
   const auto container = open_file(declaring() + body({"a"}) + trailer("t") + std::string(1000, 'x'));
   EXPECT_EQ(as_text(container->trailer().value().view()), "t");
-  EXPECT_EQ(read_all(*container).damage, Items{"[98304,99304) damage: no chunk of recordio where one has to begin"});
+  EXPECT_EQ(read_all(*container).damage, Items{"[98304,99304) damage: no recordio chunk where one should begin"});
 }
 
 TEST(Trailer, TrailerIsFoundBeforeLittleGarbageOnly) {
@@ -77,7 +77,8 @@ TEST(Trailer, TruncatedTrailerIsReported) {
   file.resize(file.size() - 32768);
   const auto container = open_file(file);
   EXPECT_EQ(container->trailer().error().code, Code::kUnfinished);
-  EXPECT_EQ(read_all(*container).damage, Items{"[65536,98304) unfinished: of the block's 2 chunks the file holds 1"});
+  EXPECT_EQ(read_all(*container).damage,
+            Items{"[65536,98304) unfinished: the block has 2 chunks, but the file holds 1"});
 }
 
 TEST(Trailer, TrailerBrokenAfterItsFirstChunkIsReported) {

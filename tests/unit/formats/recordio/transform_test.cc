@@ -110,14 +110,13 @@ TEST(Transform, UnknownTransformerIsUnsupportedAndTheBlockIsListed) {
 TEST(Transform, ReasonForAnUnknownTransformerIsText) {
   const auto container = open_file(header_with({"a\n\x1b\xff\\"}) + body_of("anything"));
   const ChunkInfo chunk = container->scan({32768, 0}).value().chunk.value();
-  EXPECT_EQ(container->layout(chunk).error().detail, "the transformer \"a\\x0a\\x1b\\xff\\\" is not known");
+  EXPECT_EQ(container->layout(chunk).error().detail, "unknown transformer \"a\\x0a\\x1b\\xff\\\"");
 }
 
 TEST(Transform, LongTransformerNameIsTruncated) {
   const auto container = open_file(header_with({std::string(4096, 'x')}) + body_of("anything"));
   const ChunkInfo chunk = container->scan({32768, 0}).value().chunk.value();
-  EXPECT_EQ(container->layout(chunk).error().detail,
-            "the transformer \"" + std::string(64, 'x') + "...\" is not known");
+  EXPECT_EQ(container->layout(chunk).error().detail, "unknown transformer \"" + std::string(64, 'x') + "...\"");
 }
 
 TEST(Transform, LongTransformerNamesAreLeftOutOfFactsAndReasons) {
