@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <new>
 #include <string>
 #include <vector>
 
@@ -80,7 +81,12 @@ int run_command(const Command& command, int argc, const char* const* argv) {
     print_message(fmt::format("{} (try recordfs {} --help)", stopped.what(), command.name));
     return command.wrong_use;
   }
-  return run();
+  try {
+    return run();
+  } catch (const std::bad_alloc&) {
+    print_message("out of memory");
+    return command.wrong_use == kExitWrongUse ? kExitPartlyDone : command.wrong_use;
+  }
 }
 
 }  // namespace recordfs

@@ -5,6 +5,7 @@
 #include <deque>
 #include <memory>
 #include <mutex>
+#include <new>
 #include <optional>
 #include <system_error>
 #include <thread>
@@ -25,8 +26,9 @@ constexpr std::size_t kTasksAThread = 3;
 struct Task {
   std::vector<ScannedStep> steps;
   std::vector<Finish> finishes;
-  SequentialPass::Hold stored{};  // file bytes of its chunks, until they were worked on
-  std::uint64_t bytes = 0;        // expected memory
+  std::optional<Error> failure{};  // no memory for the steps that have no entry in `finishes`
+  SequentialPass::Hold stored{};   // file bytes of its chunks, until they were worked on
+  std::uint64_t bytes = 0;         // expected memory
   bool is_done = false;
 };
 
@@ -90,7 +92,11 @@ class Workers {
   }
 
   void run(Task& task) const {
-    for (const ScannedStep& step : task.steps) task.finishes.push_back(work_(step));
+    try {
+      for (const ScannedStep& step : task.steps) task.finishes.push_back(work_(step));
+    } catch (const std::bad_alloc&) {
+      task.failure = shortage("out of memory");
+    }
     task.stored.release();
   }
 
@@ -212,7 +218,8 @@ Result<PrefixSums> scan(const RecordStore& store, const ScanOptions& options, co
     tasks.pop_front();
     workers.wait_for(*first);
     held -= first->bytes;
-    is_wanted = finish(*first);
+    is_wanted = finish(*first) && !first->failure;
+    if (first->failure) scanned = *first->failure;
   }
   if (!scanned) return std::move(scanned).error();
   return steps.totals();

@@ -29,12 +29,13 @@ struct ScanOptions {
 
 // Handles a result, in the container's order. Returns false to stop.
 using Finish = std::function<bool()>;
-// Processes a step on any thread. Returns what remains to do in order, or an empty function. Must not throw.
+// Processes a step on any thread. Returns what remains to do in order, or an empty function. May throw std::bad_alloc.
 using Work = std::function<Finish(const ScannedStep& step)>;
 
 // Calls `work` for each step, on several threads, and its results on the calling thread, one at a time. The first
 // result comes as soon as its chunk was processed. Returns the totals of what was scanned. Fails as Scanner::step does,
-// after finishing everything before the failure. REQUIRES: not called from a task of the executor.
+// and with kOutOfMemory if `work` throws, after finishing everything before the failure. REQUIRES: not called from a
+// task of the executor.
 Result<PrefixSums> scan(const RecordStore& store, const ScanOptions& options, const Work& work);
 
 }  // namespace recordfs

@@ -4,6 +4,7 @@ import gzip
 import json
 import resource
 import struct
+import subprocess
 
 import commands
 
@@ -77,6 +78,15 @@ class ShortOfMemory(commands.Case):
             self.assert_reported_once(commands.PARTLY_DONE, self.limited(*words, file))
         self.assert_reported_once(commands.PARTLY_DONE, self.limited("cp", file, ":", target))
         self.assert_reported_once(commands.CANNOT_OPEN, self.limited("grep", "x", file))
+
+    def test_no_command_crashes_at_any_limit(self):
+        file = self.folder / "chunks.riegeli"
+        subprocess.run([commands.program("make_data"), "riegeli-zstd", "100000", file], check=True)
+        for kibibytes in range(24000, 56000, 2000):
+            limit = kibibytes << 10
+            for words in (["ls"], ["grep", "-c", "nosuch"], ["cat"]):
+                done = self.recordfs(*words, file, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (limit, limit)))
+                self.assertGreaterEqual(done.status, 0, (words, kibibytes, done.err))
 
     def assert_reported_once(self, status, done):
         self.assertEqual(done.status, status, done.err)
