@@ -80,7 +80,7 @@ class Ending(mounting.Case):
         """Kills the daemon that serves a mount point."""
         mounting.wait_for(lambda: mounting.unmount_guards(point), "the unmount guard")
         os.kill(mounting.wait_for(lambda: mounting.daemons(point), "the daemon")[0], signal.SIGKILL)
-        mounting.wait_for(lambda: not mounting.unmount_guards(point) and not mounting.daemons(point), "the end")
+        mounting.wait_for(lambda: not mounting.processes(point), "the end")
 
     def test_mount_point_of_a_killed_daemon_is_unmounted(self):
         point = self.new_point()

@@ -65,7 +65,7 @@ class Failing(mounting.Case):
             self.assertEqual(os.listdir(point / "records"), [])
 
     def test_newline_in_a_name_is_escaped(self):
-        self.assert_fails(CANNOT_OPEN, self.file("some\nthing.txt", b"text"), message="some\\x0athing.txt: no container")
+        self.assert_fails(CANNOT_OPEN, self.file("some\nthing.txt", b"text"), message="some\\x0athing.txt: not a record container")
 
     def test_missing_file_is_reported(self):
         self.assert_fails(CANNOT_OPEN, self.folder / "gone", message="No such file")

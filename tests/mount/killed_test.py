@@ -113,7 +113,7 @@ class KilledDaemons(Reading):
         return mounting.daemons(self.point)[0]
 
     def assert_nothing_left(self):
-        mounting.wait_for(lambda: not mounting.daemons(self.point) and not mounting.unmount_guards(self.point), "the end")
+        mounting.wait_for(lambda: not mounting.processes(self.point), "the end")
         self.assertNotIn(str(self.point), mounting.mounts())
         self.assertEqual(os.listdir(self.point), [])
 
@@ -163,7 +163,7 @@ class DeadMounts(mounting.Case):
         mounting.wait_for(lambda: mounting.unmount_guards(name), "the unmount guard")
         for process in (mounting.unmount_guards(name)[0], mounting.daemons(name)[0]):
             os.kill(process, signal.SIGKILL)
-        mounting.wait_for(lambda: not mounting.daemons(name) and not mounting.unmount_guards(name), "the end")
+        mounting.wait_for(lambda: not mounting.processes(name), "the end")
         self.assertEqual(mounting.mounts()[str(point)][0], "fuse.recordfs")
         mounting.wait_for(lambda: self.is_dead(point), "the connection to be closed")
 

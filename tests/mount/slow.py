@@ -31,6 +31,15 @@ class FileSystem:
         new.write_text(f"{position}\n", encoding="utf-8")
         os.replace(new, self._gate)
 
+    def stop(self):
+        """Makes every request wait until restart()."""
+        _held.add(self)
+        (self.backing / "stopped").touch()
+
+    def restart(self):
+        (self.backing / "stopped").unlink(missing_ok=True)
+        _held.discard(self)
+
     def open_gate(self):
         self._gate.unlink(missing_ok=True)
         _held.discard(self)

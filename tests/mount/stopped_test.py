@@ -30,11 +30,11 @@ class StoppedSource(waiting_test.SlowSource):
         self.source = self.slow / "slow.riegeli"
 
     def stop_source(self):
-        (self.folder / "backing/stopped").touch()
+        self.file_system.stop()
         self.addCleanup(self.restart_source)
 
     def restart_source(self):
-        (self.folder / "backing/stopped").unlink(missing_ok=True)
+        self.file_system.restart()
 
     def start(self, *command):
         running = super().start(*command)
