@@ -50,7 +50,7 @@ class CancellableMutex {
     const RequestContext::Work work = RequestContext::work();
     const bool is_over = wait_or_cancel(freed_, lock, [&] { return !is_held_ || holder_ > work; });
     if (!is_over || is_held_) {
-      TRY(RequestContext::permit(holder_));
+      if (auto permitted = RequestContext::permit(holder_); !permitted) return std::move(permitted).error();
     }
     is_held_ = true;
     holder_ = work;

@@ -135,7 +135,8 @@ class [[nodiscard]] Result<void> {
 #define ASSIGN_OR_RETURN(declaration, ...) \
   RECORDFS_ASSIGN_OR_RETURN(RECORDFS_UNIQUE_NAME(recordfs_result_), declaration, __VA_ARGS__)
 
-// Internal to the macros above. The counter gives nested uses different names.
+// Internal to the macros above. The counter gives nested uses different names. It differs between translation units, so
+// inline functions and templates in headers must not use the macros.
 #define RECORDFS_JOIN(a, b) a##b
 #define RECORDFS_JOIN_EXPANDED(a, b) RECORDFS_JOIN(a, b)
 #define RECORDFS_UNIQUE_NAME(prefix) RECORDFS_JOIN_EXPANDED(prefix, __COUNTER__)

@@ -161,8 +161,9 @@ class SetReader {
       if (child == Element::kRange && ++ranges > limits_.ranges) return too_much();
       if (child == Element::kNone) {
         add_field(element, field, reader.content(), scope);
-      } else
+      } else {
         TRY(look_into_child(child, reader.content(), scope, depth, element));
+      }
     }
     return reader.finish() ? Result<void>() : damage();
   }

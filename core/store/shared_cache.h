@@ -123,7 +123,7 @@ auto SharedCache<Value>::get(const CacheKey& key, const Make& make) -> Result<Po
       return *entry->outcome;
     }
     const std::shared_ptr<const Making> making = entry->making;
-    TRY(wait_for(*making, lock));
+    if (auto waited = wait_for(*making, lock); !waited) return std::move(waited).error();
   }
   ++statistics_.misses;
   Result<Pointer> outcome = shortage("no memory");
@@ -146,7 +146,7 @@ auto SharedCache<Value>::get(const CacheKey& key, const Make& make) -> Result<Po
 // Blocks until the value was made, or fails.
 template <class Value>
 Result<void> SharedCache<Value>::wait_for(const Making& making, std::unique_lock<std::mutex>& lock) {
-  TRY(RequestContext::permit(making.work));
+  if (auto permitted = RequestContext::permit(making.work); !permitted) return permitted;
   const bool is_over = wait_or_cancel(made_, lock, [&] { return making.is_over; });
   return RequestContext::permit(is_over ? making.refused : RequestContext::Work::kAny);
 }

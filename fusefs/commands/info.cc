@@ -108,6 +108,8 @@ std::string table_of(const std::string& path, const Json& info) {
       table += row(name, first_chunk_of(value));
     } else if (key == "damaged_regions") {
       table += row(name, text_of(value) + " (headers only; run recordfs verify to check the records)");
+    } else if (key == "damaged_bytes" && value == 0) {
+      continue;  // the line above says all of it
     } else if (!is_in_json_only(key)) {
       table += row(name, key == "size" || key == "decoded" ? in_units(value.get<std::uint64_t>()) : text_of(value));
     }

@@ -102,7 +102,7 @@ bool Types::write(std::string_view type, Bytes message, JsonWriter& writer, std:
   } catch (const std::bad_alloc&) {
     why.assign(kNoMemory);
   } catch (...) {
-    why.assign("libprotobuf failed");
+    why.assign("protobuf failed");  // 15 characters take no memory
   }
   return false;
 }

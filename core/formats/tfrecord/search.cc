@@ -59,7 +59,7 @@ Result<std::optional<Position>> end_of_damaged(const Source& source, Position at
   const std::uint64_t there = source.size() - at;
   if (there < kFrameSize) return std::optional<Position>{};
   ASSIGN_OR_RETURN(const auto header, read_up_to(source, at, kHeaderSize));
-  const auto length = mended_length(header.view(), there - kFrameSize);
+  const auto length = corrected_length(header.view(), there - kFrameSize);
   if (!length) return std::optional<Position>{};
   const Position end = at + kFrameSize + *length;
   ASSIGN_OR_RETURN(const auto next, read_up_to(source, end, kHeaderSize));
@@ -72,8 +72,8 @@ Result<std::optional<Position>> end_of_damaged(const Source& source, Position at
 Result<std::optional<Position>> cut_short_at(const Source& source, Position at, Position end) {
   const std::optional<Position> none;
   if (end - at > kMostVerified) return none;
-  ASSIGN_OR_RETURN(const auto mended, end_of_damaged(source, end));
-  if (mended) return none;
+  ASSIGN_OR_RETURN(const auto end_of_record, end_of_damaged(source, end));
+  if (end_of_record) return none;
   ASSIGN_OR_RETURN(const auto sound, is_sound(source, at + kHeaderSize, end - at - kFrameSize));
   if (sound) return none;
   for (Position from = at + 1; from < end;) {

@@ -49,7 +49,7 @@ std::optional<std::uint64_t> sound_length(Bytes header) {
   return Cursor(header).u64_le();
 }
 
-std::optional<std::uint64_t> mended_length(Bytes header, std::uint64_t most) {
+std::optional<std::uint64_t> corrected_length(Bytes header, std::uint64_t most) {
   if (header.size() < kHeaderSize) return std::nullopt;
   const std::uint32_t stored = stored_checksum(header);
   std::array<std::byte, kLengthSize> length;
@@ -64,7 +64,7 @@ std::optional<std::uint64_t> mended_length(Bytes header, std::uint64_t most) {
     for (unsigned by = 1; by < kByteValues; ++by) {
       if (kChanges.of[i][by] != change) continue;
       length[i] ^= static_cast<std::byte>(by);
-      if (const std::uint64_t mended = Cursor(length).u64_le(); mended <= most) return mended;
+      if (const std::uint64_t corrected = Cursor(length).u64_le(); corrected <= most) return corrected;
       length[i] ^= static_cast<std::byte>(by);
     }
   }

@@ -18,7 +18,7 @@ std::optional<std::uint64_t> sound_length(Bytes header);
 
 // Returns the length of a header whose checksum does not match, but would with one other byte in the length or the
 // checksum. Returns nullopt if no such length is at most `most`. Any thread.
-std::optional<std::uint64_t> mended_length(Bytes header, std::uint64_t most);
+std::optional<std::uint64_t> corrected_length(Bytes header, std::uint64_t most);
 
 // Returns whether `footer` is the checksum of data with the CRC-32C `crc`. Any thread.
 bool footer_matches(Bytes footer, std::uint32_t crc);
