@@ -31,7 +31,7 @@ void open_what_opens_late() {
 std::optional<std::string> failed(std::string_view what) { return fmt::format("{}: {}", what, std::strerror(errno)); }
 
 // To unmount, and to reach and remove the mount point regardless of the owner of the directories above it.
-constexpr unsigned kOfKeeper =
+constexpr unsigned kCapabilitiesOfUnmountGuard =
     1u << CAP_SYS_ADMIN | 1u << CAP_DAC_READ_SEARCH | 1u << CAP_DAC_OVERRIDE | 1u << CAP_FOWNER;
 
 // Returns the first 32 capabilities of the process, or 0 if they cannot be read.
@@ -75,8 +75,8 @@ std::vector<std::string> confine_unmount_guard() {
     if (why) kept.push_back(std::move(*why));
   };
   if (::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) note(failed("new privileges"));
-  note(give_up_capabilities(kOfKeeper));
-  note(keep_system_calls_of_keeper());
+  note(give_up_capabilities(kCapabilitiesOfUnmountGuard));
+  note(keep_system_calls_of_unmount_guard());
   return kept;
 }
 

@@ -52,7 +52,7 @@ constexpr int kAllowed[] = {
     SCMP_SYS(getgid), SCMP_SYS(getegid), SCMP_SYS(getrlimit), SCMP_SYS(arch_prctl)};
 
 // For a process that waits, answers and unmounts.
-constexpr int kAllowedToKeeper[] = {
+constexpr int kAllowedToUnmountGuard[] = {
     SCMP_SYS(read), SCMP_SYS(statx),        SCMP_SYS(umount2),    SCMP_SYS(rmdir),          SCMP_SYS(unlinkat),
     SCMP_SYS(brk),  SCMP_SYS(munmap),       SCMP_SYS(futex),      SCMP_SYS(rt_sigprocmask), SCMP_SYS(rt_sigaction),
     SCMP_SYS(exit), SCMP_SYS(rt_sigreturn), SCMP_SYS(exit_group), SCMP_SYS(restart_syscall)};
@@ -113,6 +113,6 @@ std::optional<std::string> keep(std::span<const int> allowed, int (*allow_more)(
 
 std::optional<std::string> keep_system_calls() { return keep(kAllowed, allow_in_part); }
 
-std::optional<std::string> keep_system_calls_of_keeper() { return keep(kAllowedToKeeper, allow_sending); }
+std::optional<std::string> keep_system_calls_of_unmount_guard() { return keep(kAllowedToUnmountGuard, allow_sending); }
 
 }  // namespace recordfs

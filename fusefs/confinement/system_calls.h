@@ -11,6 +11,6 @@ namespace recordfs {
 std::optional<std::string> keep_system_calls();
 
 // The same for a process that waits for a byte, answers, unmounts, and removes a directory.
-std::optional<std::string> keep_system_calls_of_keeper();
+std::optional<std::string> keep_system_calls_of_unmount_guard();
 
 }  // namespace recordfs

@@ -48,7 +48,7 @@ void let_go(int line) {
 
 // `ours`: the id of the mount.
 [[noreturn]] void run_guard(const UnmountGuard::Config& config, int line, std::uint64_t ours) {
-  ::prctl(PR_SET_NAME, "recordfs-keeper");
+  ::prctl(PR_SET_NAME, "recordfs-guard");
   let_go(line);
   if (config.confine) config.confine();
   constexpr int kLine = STDERR_FILENO + 1;

@@ -98,6 +98,7 @@ class Ending(mounting.Case):
     @mounting.only_root
     def test_mount_that_another_program_made_on_top_stays(self):
         point = self.mount(mounting.sample(SAMPLE)).point
+        mounting.wait_for(lambda: mounting.unmount_guards(point), "the unmount guard")
         self.assertEqual(mounting.run("mount", "-t", "tmpfs", "none", point).returncode, 0)
         self.addCleanup(mounting.run, "umount", "-l", point)
         self.kill(point)

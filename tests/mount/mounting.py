@@ -97,17 +97,19 @@ def _running(tells):
     return found
 
 
-def _is_keeper(entry):
-    """By its name, or, before it has that, as the daemon's child."""
-    if (entry / "comm").read_text() == "recordfs-keeper\n":
-        return True
+def _is_unmount_guard(entry):
+    return (entry / "comm").read_text() == "recordfs-guard\n"
+
+
+def _is_child(entry):
+    """Whether a daemon has forked this process: its unmount guard, or libfuse's call of mount(8) before it is executed."""
     parent = entry.parent / (entry / "stat").read_text().rpartition(")")[2].split()[1]
     return (parent / "cmdline").read_bytes() == (entry / "cmdline").read_bytes()
 
 
 def unmount_guards(point):
-    """Ids of the processes that unmount `point` when its daemon ends."""
-    return _running(lambda entry, words: os.fsencode(point) in words and _is_keeper(entry))
+    """Ids of the processes that unmount `point` when its daemon ends, and know which mount that is."""
+    return _running(lambda entry, words: os.fsencode(point) in words and _is_unmount_guard(entry))
 
 
 def processes(point):
@@ -117,7 +119,7 @@ def processes(point):
 
 def daemons(point):
     """Ids of the running recordfs programs that serve `point`."""
-    return _running(lambda entry, words: os.fsencode(point) in words and not _is_keeper(entry))
+    return _running(lambda entry, words: os.fsencode(point) in words and not (_is_unmount_guard(entry) or _is_child(entry)))
 
 
 def open_files(pid, folder):
