@@ -121,7 +121,7 @@ Result<UserTypes> named_types(const Options& options) {
 bool may_decode_messages(const MountTree& tree, const UserTypes& types) {
   const auto stores = tree.stores();
   return tree.may_change() || std::ranges::any_of(stores, [&types](const auto& store) {
-           return RecordDecoder(store->container(), types).decodes_messages();
+           return RecordDecoder(store->schema(), store->metadata(), types).decodes_messages();
          });
 }
 

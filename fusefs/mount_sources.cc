@@ -50,7 +50,7 @@ std::string directory_name(const std::string& path) {
 
 void tell_opened(const std::string& shown, const RecordStore& store, const Services& services) {
   services.log(Severity::kDetail,
-               fmt::format("{}: {}, {}", shown, store.container().format(), counted(store.source().size(), "byte")));
+               fmt::format("{}: {}, {}", shown, store.traits().format, counted(store.source().size(), "byte")));
 }
 
 Result<MountSource> open_followed(const std::string& path, const std::string& shown, const Options& options,

@@ -35,32 +35,37 @@ Error too_much_text() { return {.code = Code::kLimit, .detail = "decoded content
 
 }  // namespace
 
-RecordDecoder::RecordDecoder(const Container& container, UserTypes user_types, std::uint64_t most_text)
-    : container_(container), user_types_(std::move(user_types)), most_text_(most_text) {}
+RecordDecoder::RecordDecoder(const RecordSchema& schema, const Metadata* metadata, UserTypes user_types,
+                             std::uint64_t most_text)
+    : schema_(schema), metadata_(metadata), user_types_(std::move(user_types)), most_text_(most_text) {}
+
+Result<std::string_view> RecordDecoder::record_type() const {
+  return metadata_ == nullptr ? std::string_view() : metadata_->record_type();
+}
 
 bool RecordDecoder::may_have_type() const {
-  const auto type = container_.record_type();
+  const auto type = record_type();
   return !type || !type->empty();
 }
 
 bool RecordDecoder::decodes() const {
-  return !user_types_.type.empty() || container_.has_values() || container_.may_hold_messages() || may_have_type();
+  return !user_types_.type.empty() || schema_.value || schema_.may_be_message || may_have_type();
 }
 
 bool RecordDecoder::decodes_messages() const {
   if (!user_types_.type.empty()) return true;
-  return container_.has_descriptors() && (container_.has_values() || may_have_type());
+  return has_descriptors() && (schema_.value || may_have_type());
 }
 
 Result<std::optional<Value>> RecordDecoder::value_of(Bytes record) const {
   if (!user_types_.type.empty()) return std::optional(Value{Message{user_types_.type, record}});
-  const bool may_be_any_message = container_.may_hold_messages();
-  if (container_.has_values()) {
-    auto value = container_.value(record);
+  const bool may_be_any_message = schema_.may_be_message;
+  if (schema_.value) {
+    auto value = schema_.value(record);
     if (value) return std::optional(std::move(*value));
     if (value.error().code != Code::kDamage || !may_be_any_message) return std::move(value).error();
   }
-  ASSIGN_OR_RETURN(const auto type, container_.record_type());
+  ASSIGN_OR_RETURN(const auto type, record_type());
   if (!type.empty()) return std::optional(Value{Message{type, record}});
   if (may_be_any_message && !is_plain_text(as_text(record)) && is_message(record, kDepth)) {
     return std::optional(Value{Message{{}, record}});
@@ -70,8 +75,8 @@ Result<std::optional<Value>> RecordDecoder::value_of(Bytes record) const {
 
 Result<RecordDecoder::Types> RecordDecoder::find_types(const ChunkInfo& chunk) const {
   if (user_types_.descriptors != nullptr) return shared_types(user_types_.descriptors);
-  if (!container_.has_descriptors()) return Types();
-  ASSIGN_OR_RETURN(const auto descriptors, container_.descriptors(chunk));
+  if (!has_descriptors()) return Types();
+  ASSIGN_OR_RETURN(const auto descriptors, metadata_->descriptors(chunk));
   if (descriptors == nullptr || descriptors->empty()) return Types();
   return shared_types(descriptors);
 }

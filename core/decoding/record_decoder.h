@@ -27,8 +27,9 @@ class RecordDecoder {
  public:
   static constexpr std::uint64_t kMostText = 128u << 20;  // bytes of output for one record
 
-  // `container` must outlive the decoder.
-  explicit RecordDecoder(const Container& container, UserTypes user_types = {}, std::uint64_t most_text = kMostText);
+  // `schema` and `metadata`, which may be null, must outlive the decoder.
+  RecordDecoder(const RecordSchema& schema, const Metadata* metadata, UserTypes user_types = {},
+                std::uint64_t most_text = kMostText);
 
   // Returns whether records of this container can be decoded at all.
   bool decodes() const;
@@ -40,12 +41,12 @@ class RecordDecoder {
   // if the record has no decoded form.
   //
   // A record of the wrong format, or with more than `most_text` bytes of output, gets a member "error". Fails with the
-  // transient errors of Container::record_type() and descriptors(), and with kOutOfMemory; nothing is appended then.
+  // transient errors of Metadata::record_type() and descriptors(), and with kOutOfMemory; nothing is appended then.
   Result<void> append_members(std::string& line, const ChunkInfo& chunk, Bytes record) const;
 
   // Returns the decoded record as an indented document with a final newline: the value of "decoded", or an object with
   // the members that replace it. Fails with kNotFound if the record has no decoded form, with kLimit, and with the
-  // transient errors of Container::record_type() and descriptors().
+  // transient errors of Metadata::record_type() and descriptors().
   Result<std::string> document(const ChunkInfo& chunk, Bytes record) const;
 
   // As document(), for a message inside a record of the chunk.
@@ -58,11 +59,14 @@ class RecordDecoder {
     Result<Types> types;  // null if there are no descriptors
   };
 
-  // Decodes a record to a Value. Returns nullopt if it has no decoded form. Fails as Container::value() and
-  // record_type().
+  // Decodes a record to a Value. Returns nullopt if it has no decoded form. Fails as RecordSchema::value and
+  // Metadata::record_type().
   Result<std::optional<Value>> value_of(Bytes record) const;
   // Returns whether the container states a type of its records; true if that cannot be read now.
   bool may_have_type() const;
+  // As Metadata::record_type(); empty without metadata.
+  Result<std::string_view> record_type() const;
+  bool has_descriptors() const { return metadata_ != nullptr && metadata_->has_descriptors(); }
   // Returns the types in effect at a chunk.
   Result<Types> types_at(const ChunkInfo& chunk) const;
   Result<Types> find_types(const ChunkInfo& chunk) const;
@@ -72,7 +76,8 @@ class RecordDecoder {
   Result<void> write(JsonWriter& writer, const ChunkInfo& chunk, const Value& value, bool is_member) const;
   Result<std::string> document_of(const ChunkInfo& chunk, const Value& value) const;
 
-  const Container& container_;
+  const RecordSchema& schema_;
+  const Metadata* const metadata_;
   const UserTypes user_types_;
   const std::uint64_t most_text_;
   mutable std::mutex mutex_;

@@ -19,37 +19,18 @@ Result<Layout> Container::layout(const ChunkInfo& chunk) const {
   return decoded->layout();
 }
 
-Result<void> Container::verify(const ChunkInfo& chunk) const {
+Result<Verification> Container::verify(const ChunkInfo& chunk) const {
   TRY(decode(chunk));
-  return {};
+  return Verification::kNoChecksum;
 }
 
-Result<std::shared_ptr<const Chunk>> Container::decode_by_parts(const ChunkInfo&) const {
+Result<std::shared_ptr<const Chunk>> Container::open_in_place(const ChunkInfo&) const {
   return std::shared_ptr<const Chunk>{};
 }
 
-Result<std::vector<Attribute>> Container::attributes(const ChunkInfo*) const { return std::vector<Attribute>{}; }
-
-Result<std::vector<Attribute>> Container::chunk_attributes(const ChunkInfo&) const { return std::vector<Attribute>{}; }
-
-Result<Parts> Container::parts(Bytes) const {
-  return Error{.code = Code::kNotFound, .detail = "the records of this container have no parts"};
-}
-
-Result<Value> Container::value(Bytes) const {
-  return Error{.code = Code::kNotFound, .detail = "the records of this container have no decoded values"};
-}
-
-Result<void> Container::key_changes(Bytes, const TakeKeyChange&) const {
-  return Error{.code = Code::kNotFound, .detail = "the records of this container change no keys"};
-}
-
-Result<std::shared_ptr<const std::string>> Container::descriptors(const ChunkInfo&) const {
-  return std::shared_ptr<const std::string>();
-}
-
-Result<Buffer> Container::trailer() const {
-  return Error{.code = Code::kNotFound, .detail = "the container has no trailer"};
+const RecordSchema& Container::schema() const {
+  static const RecordSchema kNothingKnown;
+  return kNothingKnown;
 }
 
 }  // namespace recordfs

@@ -49,7 +49,7 @@ Catalog::Catalog(const Container& container, const Source& source, ScanDetail de
       saved_(std::move(saved)),
       shorter_(std::move(shorter)),
       intervals_(bounds.cached_chunks * sizeof(IndexedChunk)),
-      resume_at_(container.first()),
+      resume_at_(container.traits().first),
       stride_(bounds.chunks_per_anchor) {
   assert(bounds.anchors % 2 == 0);
 }
@@ -89,7 +89,7 @@ void Catalog::start() {
 void Catalog::run() {
   const RequestContext context(RequestContext::Work::kAny, &cancelled_);
   std::optional<SequentialPass> whole;
-  if (reads_whole_ && container_.is_in_file_order()) whole.emplace(source_);
+  if (reads_whole_ && container_.traits().is_in_file_order) whole.emplace(source_);
   SequentialPass* const pass = whole ? &*whole : nullptr;
   const ReadWindow window(source_, pass);
   std::unique_lock lock(mutex_);
@@ -152,7 +152,7 @@ void Catalog::run_scan(std::unique_lock<std::mutex>& lock, SequentialPass* pass)
 // Returns whether a scan of the grown file would reach the last anchor as the earlier scan did.
 bool Catalog::can_continue_from(const CatalogSnapshot& snapshot) const {
   const std::vector<Anchor>& anchors = snapshot.anchors;
-  if (anchors.size() < 2 || !container_.is_in_file_order()) return false;
+  if (anchors.size() < 2 || !container_.traits().is_in_file_order) return false;
   // Recovery from damage may have depended on where the file ended.
   const Anchor& last = anchors.back();
   const bool is_sound =
@@ -192,7 +192,7 @@ bool Catalog::has_same_damage(const CatalogSnapshot& snapshot) const {
                                                [](const Anchor& anchor) { return anchor.key.position; });
     if (&*next == seen) continue;
     seen = &*next;
-    const Anchor from = next == anchors.begin() ? Anchor{container_.first(), {}} : *(next - 1);
+    const Anchor from = next == anchors.begin() ? Anchor{container_.traits().first, {}} : *(next - 1);
     auto cached_sizes = cached_sizes_between(snapshot.cached_sizes, from.before.chunks, next->before.chunks);
     if (!leads_to(from, *next, std::move(cached_sizes))) return false;
   }
@@ -202,7 +202,7 @@ bool Catalog::has_same_damage(const CatalogSnapshot& snapshot) const {
 // Removes what may differ in the longer file: the interval after the last anchor, and anchors inside damage. All
 // remaining damage is before an anchor. Returns false if nothing remains.
 bool Catalog::cut_back(CatalogSnapshot& snapshot) const {
-  if (!container_.is_in_file_order()) return false;
+  if (!container_.traits().is_in_file_order) return false;
   std::vector<DamageRow>& damage = snapshot.damage;
   while (!snapshot.anchors.empty()) {
     const Position end = snapshot.anchors.back().key.position;

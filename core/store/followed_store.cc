@@ -21,8 +21,8 @@ std::uint64_t size_to_come(std::uint64_t size, unsigned address_bits) {
 }  // namespace
 
 int RecordStore::index_bits(const FollowOptions& follow) const {
-  if (container_->index_fits_in_chunk()) return 0;
-  if (follow.shorter != nullptr && !follow.shorter->container().index_fits_in_chunk()) {
+  if (container_->traits().index_fits_in_chunk) return 0;
+  if (follow.shorter != nullptr && !follow.shorter->traits().index_fits_in_chunk) {
     return follow.shorter->index_bits_;
   }
   const std::uint64_t size = source_->size();
@@ -49,7 +49,7 @@ RecordStore::RecordStore(std::string name, std::shared_ptr<const Source> source,
           follow.shorter != nullptr ? nullptr : saved(ScanDetail::kCounts), layouts_in_turn(),
           follow.shorter != nullptr ? Catalog::OnScanned{} : scan_logger("headers"),
           follow.shorter != nullptr ? follow.shorter->catalog_.snapshot() : std::nullopt, services.reads_whole_files),
-      keys_(container_->has_keys() ? std::make_unique<KeyIndex>(*this, services.keys, services.log) : nullptr) {
+      keys_(schema().key_changes ? std::make_unique<KeyIndex>(*this, services.keys, services.log) : nullptr) {
   if (follow.shorter == nullptr) return;
   knows_counts_ = follow.shorter->state().complete;
   if (auto sizes = follow.shorter->found_sizes()) {

@@ -37,7 +37,7 @@ class ChunkChanges {
     const auto address = store_.address(info, index);
     if (!address) return report(info, index, address.error());
     Result<void> taken;
-    const auto handed = store_.container().key_changes(record, [&](const KeyChange& change) {
+    const auto handed = store_.schema().key_changes(record, [&](const KeyChange& change) {
       taken = changes_.take(change, *address);
       return taken.has_value();
     });

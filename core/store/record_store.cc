@@ -120,10 +120,11 @@ Result<ChunkInfo> RecordStore::chunk_at(Position begin, WaitTicket& ticket) cons
 Result<ChunkInfo> RecordStore::chunk_covering(Position at, WaitTicket& ticket) const {
   if (at >= source_->size()) return Error{Code::kNotFound, at, "past the end of the file"};
   // The catalog can search by position only in file order.
-  if (container_->is_in_file_order()) {
+  if (container_->traits().is_in_file_order) {
     auto indexed = reported(catalog_.find(SearchKey::kPosition, at, ticket));
     if (indexed) return indexed->chunk;
-    if (indexed.error().code == Code::kNotFound || !container_->has_seek_structure()) return std::move(indexed).error();
+    if (indexed.error().code == Code::kNotFound || !container_->traits().has_seek_structure)
+      return std::move(indexed).error();
   }
   {
     const std::lock_guard lock(mutex_);
@@ -165,7 +166,7 @@ Result<IndexedChunk> RecordStore::chunk_by_ordinal(std::uint64_t ordinal, WaitTi
 }
 
 Result<IndexedChunk> RecordStore::place_of(const ChunkInfo& chunk, WaitTicket& ticket) const {
-  if (container_->is_in_file_order()) return reported(catalog_.find(SearchKey::kPosition, chunk.begin, ticket));
+  if (container_->traits().is_in_file_order) return reported(catalog_.find(SearchKey::kPosition, chunk.begin, ticket));
   for (std::uint64_t number = 0;; ++number) {
     auto indexed = chunk_by_number(number, ticket);
     if (!indexed || indexed->chunk.begin == chunk.begin) return indexed;
@@ -177,7 +178,7 @@ std::unique_ptr<SavedIndex> RecordStore::saved(ScanDetail detail) const {
   IndexLocation location = *services_.index;
   if (is_followed_) location.settings += " followed";  // a scan that ends before the unfinished part
   const IndexBounds bounds{bounds_.anchors, bounds_.chunks_per_anchor, bounds_.damage_rows, bounds_.cached_sizes};
-  return std::make_unique<SavedIndex>(std::move(location), *source_, container_->format(), detail, bounds,
+  return std::make_unique<SavedIndex>(std::move(location), *source_, container_->traits().format, detail, bounds,
                                       [this](Severity severity, const std::string& text) {
                                         services_.log(severity, fmt::format("{}: {}", name_, text));
                                       });
@@ -260,7 +261,7 @@ Result<std::shared_ptr<const Chunk>> RecordStore::decode_in_turn(const ChunkInfo
   const bool is_large = wants_parts(chunk);
   if (is_large) {
     const DecodeBudget::Turn turn(budgets_.slow);
-    auto by_parts = container_->decode_by_parts(chunk);
+    auto by_parts = container_->open_in_place(chunk);
     if (!by_parts || *by_parts) return by_parts;
   }
   if (is_large && chunk.decoded_size) {
@@ -318,7 +319,7 @@ Result<std::shared_ptr<const Chunk>> RecordStore::chunk(const ChunkInfo& info) c
 std::optional<ChunkInfo> RecordStore::next_with_records(const ChunkInfo& chunk) const {
   WaitTicket ticket;
   Result<IndexedChunk> at = Error{.code = Code::kPending, .detail = {}};
-  if (container_->is_in_file_order()) at = catalog_.find(SearchKey::kPosition, chunk.begin, ticket);
+  if (container_->traits().is_in_file_order) at = catalog_.find(SearchKey::kPosition, chunk.begin, ticket);
   for (int i = 0; at && i < kStepsToFirstRecord; ++i) {
     at = catalog_.find(SearchKey::kChunks, at->before.chunks + 1, ticket);
     if (at && at->chunk.records != 0u) return at->chunk;
@@ -444,11 +445,11 @@ Result<Parts> RecordStore::parts(const RecordRef& record) const {
     return failure;
   };
   ASSIGN_OR_RETURN(const auto size, record_size(record));
-  if (size > container_->largest_record_with_parts()) {
+  if (size > schema().largest_record_with_parts) {
     return fail(Code::kLimit, fmt::format("{} bytes, too large to split into parts", size));
   }
   ASSIGN_OR_RETURN(const auto bytes, read_record(record, 0, kEverything));
-  auto parts = container_->parts(bytes.bytes);
+  auto parts = schema().parts(bytes.bytes);
   if (!parts) return fail(parts.error().code, parts.error().detail);
   return parts;
 }
@@ -484,15 +485,16 @@ Result<std::shared_ptr<const std::vector<Attribute>>> RecordStore::attributes(Wa
     const std::lock_guard lock(mutex_);
     if (attributes_) return attributes_;
   }
+  const Metadata* const metadata = container_->metadata();
   std::optional<IndexedChunk> last;
-  if (container_->attributes_change()) {
+  if (metadata != nullptr && metadata->varies()) {
     ASSIGN_OR_RETURN(const auto known, record_totals(ticket));
     if (known.chunks > 0) {
       ASSIGN_OR_RETURN(const auto indexed, chunk_by_number(known.chunks - 1, ticket));
       last = indexed;
     }
   }
-  auto values = container_->attributes(last ? &last->chunk : nullptr);
+  auto values = metadata == nullptr ? std::vector<Attribute>{} : metadata->attributes(last ? &last->chunk : nullptr);
   if (!values) {
     report(values.error());
     return std::move(values).error();

@@ -104,8 +104,15 @@ class RecordStore {
   ~RecordStore();
 
   const std::string& name() const { return name_; }
-  const Container& container() const { return *container_; }
   const Source& source() const { return *source_; }
+
+  // As in Container.
+  const ContainerTraits& traits() const { return container_->traits(); }
+  const RecordSchema& schema() const { return container_->schema(); }
+  const Metadata* metadata() const { return container_->metadata(); }
+  const DenseArray* array() const { return container_->array(); }
+  const TrailerReader* trailer() const { return container_->trailer(); }
+  Result<Verification> verify(const ChunkInfo& chunk) const { return container_->verify(chunk); }
 
   // Returns the first chunk with records; nullopt if the first few steps of the scan find none. Never reads the whole
   // file.
@@ -178,8 +185,8 @@ class RecordStore {
   // chunk that cannot be decoded now, or is too large for memory.
   void for_each_following(const RecordRef& record, const std::function<bool(const RecordRef&, Bytes)>& take) const;
 
-  // Returns the parts of a record. Not cached. Fails like read_record() and Container::parts(). Logs failures.
-  // REQUIRES: container().has_parts().
+  // Returns the parts of a record. Not cached. Fails like read_record() and RecordSchema::parts. Logs failures.
+  // REQUIRES: schema().parts.
   Result<Parts> parts(const RecordRef& record) const;
 
   // Returns the last values of keys; null if the container has no keys.
@@ -199,9 +206,9 @@ class RecordStore {
   // kPending.
   Result<Slice> read_stream(Stream stream, std::uint64_t offset, std::uint64_t length, WaitTicket& ticket) const;
 
-  // Returns up to `length` bytes of Container::whole_stream(), fewer only at its end. The slice must not outlive the
+  // Returns up to `length` bytes of array(), fewer only at its end. The slice must not outlive the
   // store. Fails with kDamage if a record is missing or has another size than the stream needs. REQUIRES: there is such
-  // a stream. kPending.
+  // an array. kPending.
   Result<Slice> read_whole_stream(std::uint64_t offset, std::uint64_t length, WaitTicket& ticket) const;
 
   // The text of index/chunks.tsv, header line included. Rows are generated on demand. kPending.
@@ -266,7 +273,7 @@ class RecordStore {
   void log_growth() const;
   Result<void> check_readable(const Layout& layout, std::uint64_t index) const;
   Result<Slice> read_lines(const Chunk& chunk, std::uint64_t offset, std::uint64_t length) const;
-  Result<Slice> part_of_whole(const WholeStream& stream, std::uint64_t offset, std::uint64_t length,
+  Result<Slice> part_of_whole(const DenseArray& stream, std::uint64_t offset, std::uint64_t length,
                               WaitTicket& ticket) const;
   Result<Slice> part_of_stream(Stream stream, const IndexedChunk& indexed, std::uint64_t offset,
                                std::uint64_t length) const;

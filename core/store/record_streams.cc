@@ -114,16 +114,16 @@ Result<Slice> RecordStore::read_stream(Stream stream, std::uint64_t offset, std:
 }
 
 // Returns the part of a range that is in the prefix or in one record.
-Result<Slice> RecordStore::part_of_whole(const WholeStream& stream, std::uint64_t offset, std::uint64_t length,
+Result<Slice> RecordStore::part_of_whole(const DenseArray& stream, std::uint64_t offset, std::uint64_t length,
                                          WaitTicket& ticket) const {
-  if (offset < stream.prefix.size()) {
-    const Bytes rest = as_bytes(stream.prefix).subspan(static_cast<std::size_t>(offset));
+  if (offset < stream.header.size()) {
+    const Bytes rest = as_bytes(stream.header).subspan(static_cast<std::size_t>(offset));
     return Slice{rest.first(static_cast<std::size_t>(std::min<std::uint64_t>(length, rest.size()))), {}};
   }
-  const std::uint64_t of_records = offset - stream.prefix.size();
+  const std::uint64_t of_records = offset - stream.header.size();
   const std::uint64_t ordinal = of_records / stream.record_size;
   const std::uint64_t begin = ordinal * stream.record_size;
-  const std::uint64_t due = std::min(stream.record_size, stream.size - stream.prefix.size() - begin);
+  const std::uint64_t due = std::min(stream.record_size, stream.size - stream.header.size() - begin);
   auto indexed = chunk_by_ordinal(ordinal, ticket);
   if (!indexed && indexed.error().code == Code::kNotFound) {
     return reported(Result<Slice>(Error{Code::kDamage, source_->size(), "the records end before the stream does"}));
@@ -138,7 +138,7 @@ Result<Slice> RecordStore::part_of_whole(const WholeStream& stream, std::uint64_
 }
 
 Result<Slice> RecordStore::read_whole_stream(std::uint64_t offset, std::uint64_t length, WaitTicket& ticket) const {
-  const WholeStream& stream = *container_->whole_stream();
+  const DenseArray& stream = *container_->array();
   if (offset >= stream.size || length == 0) return Slice{};
   const std::uint64_t wanted = std::min(length, stream.size - offset);
   auto first = part_of_whole(stream, offset, wanted, ticket);

@@ -67,7 +67,7 @@ Result<std::optional<Error>> measure(const MakeLayout& make_layout, ScanDetail d
 }
 
 Scanner::Scanner(const Container& container, Position container_size, ScanDetail detail, MakeLayout make_layout)
-    : Scanner(container, container_size, detail, container.first(), {}, {}, std::move(make_layout)) {}
+    : Scanner(container, container_size, detail, container.traits().first, {}, {}, std::move(make_layout)) {}
 
 Scanner::Scanner(const Container& container, Position container_size, ScanDetail detail, ChunkKey from,
                  PrefixSums before, std::vector<CachedSizes> cached_sizes, MakeLayout make_layout)

@@ -118,7 +118,7 @@ bool RecordCopier::copy(const Selection& selection) {
 }
 
 bool RecordCopier::copy(const Split& split) {
-  if (!store_.container().is_in_file_order()) return copy_in_file_order(split);
+  if (!store_.traits().is_in_file_order) return copy_in_file_order(split);
   auto start = start_of(split, store_);
   if (!start) {
     context_.print_failure(path_, start.error());

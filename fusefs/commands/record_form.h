@@ -58,7 +58,7 @@ struct Rendered {
 class RecordText {
  public:
   RecordText(const RecordStore& store, const FormOptions& options)
-      : store_(store), options_(options), decoder_(store.container(), options.types) {}
+      : store_(store), options_(options), decoder_(store.schema(), store.metadata(), options.types) {}
 
   // Returns whether a worker should render the text ahead. Otherwise it is written directly, because the chunk is large
   // or the form is plain bytes.

@@ -193,7 +193,7 @@ bool finish(Task& task) {
 Result<PrefixSums> scan(const RecordStore& store, const ScanOptions& options, const Work& work) {
   // In another order than the file's, a shared pass would read large pieces repeatedly.
   std::optional<SequentialPass> pass;
-  if (store.container().is_in_file_order()) pass.emplace(store.source(), options.end_position);
+  if (store.traits().is_in_file_order) pass.emplace(store.source(), options.end_position);
   SequentialPass* const shared = pass ? &*pass : nullptr;
   const ReadWindow window(store.source(), shared);
   Steps steps(store, options, shared);

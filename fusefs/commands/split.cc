@@ -29,8 +29,7 @@ std::optional<Split> parse_split(const std::string& text) {
 }
 
 Result<std::optional<IndexedChunk>> start_of(const Split& split, const RecordStore& store) {
-  const Container& container = store.container();
-  if (!container.has_seek_structure() || store.source().size() == 0) return std::optional<IndexedChunk>{};
+  if (!store.traits().has_seek_structure || store.source().size() == 0) return std::optional<IndexedChunk>{};
   const Position at = std::min(split.begin, store.source().size() - 1);
   // Damage may leave bytes without a chunk. Steps back in doubling distances.
   for (std::uint64_t back = 0; back <= at; back = back * 2 + 1) {

@@ -43,7 +43,7 @@ class Splitting {
   // Writes splits up to a failure. Fails as Scanner::step does.
   Result<void> by_chunks(const RecordStore& store) {
     const ReadWindow window(store.source());
-    const bool is_in_file_order = store.container().is_in_file_order();
+    const bool is_in_file_order = store.traits().is_in_file_order;
     std::vector<Position> others;
     for (Scanner scanner = store.scanner(ScanDetail::kHeaders); !scanner.at_end() && output_.good();) {
       TRY(scanner.step());

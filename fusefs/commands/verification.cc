@@ -194,11 +194,12 @@ class Verifier {
   }
 
   void check_metadata() {
-    const Container& container = store_.container();
-    const auto attributes = container.attributes(container.attributes_change() && last_ ? &*last_ : nullptr);
-    if (!attributes) add_unless_told(attributes.error());
-    if (!container.has_trailer()) return;
-    const auto trailer = container.trailer();
+    if (const Metadata* const metadata = store_.metadata(); metadata != nullptr) {
+      const auto attributes = metadata->attributes(metadata->varies() && last_ ? &*last_ : nullptr);
+      if (!attributes) add_unless_told(attributes.error());
+    }
+    if (store_.trailer() == nullptr) return;
+    const auto trailer = (*store_.trailer())();
     if (!trailer) add_unless_told(trailer.error());
   }
 

@@ -128,7 +128,7 @@ Outcome VerifyRun::verify_item(const VerifyItem& item) {
 }
 
 Outcome VerifyRun::verify_open(const VerifyItem& item, const RecordStore& store, const FileStamp& opened) {
-  Outcome outcome{.path = item.file.path, .format = store.container().format(), .size = opened.size};
+  Outcome outcome{.path = item.file.path, .format = store.traits().format, .size = opened.size};
   const bool is_settled_now = is_settled(opened);
   Verdict verdict = verify_store(store);
   if (verdict.was_stopped) {

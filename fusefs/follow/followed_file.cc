@@ -67,7 +67,7 @@ Result<std::unique_ptr<FollowedFile>> FollowedFile::open(const std::string& path
 Result<void> FollowedFile::take(const std::shared_ptr<const FileSource>& file) {
   const auto source = std::make_shared<const WindowedSource>(file);
   ASSIGN_OR_RETURN(auto container, open_container(source, name_, limits_));
-  const FollowOptions followed{.is_followed = container->grows_by_appending(), .shorter = store_.get()};
+  const FollowOptions followed{.is_followed = container->traits().grows_by_appending, .shorter = store_.get()};
   next_ =
       std::make_shared<const RecordStore>(shown_, source, std::move(container), services_, Catalog::Bounds{}, followed);
   next_file_ = file;
@@ -82,7 +82,7 @@ Result<std::shared_ptr<const RecordStore>> FollowedFile::grow(const std::functio
   if (!file && may_pass(file.error().code)) return nothing;
   if (!file) return std::move(file).error();
   if (!*file) return nothing;
-  if (!store_->container().grows_by_appending()) {
+  if (!store_->traits().grows_by_appending) {
     return Error{.code = Code::kUnsupported, .detail = "the file has grown, but its format cannot be followed"};
   }
   if (!store_->has_room_for((*file)->size())) {

@@ -82,10 +82,8 @@ Result<std::string> ContainerTree::checksum_word(const ChunkInfo& chunk) const {
 // Returns the media type that the metadata declares for all records. Returns an empty view if the metadata is
 // unreadable or not available yet.
 std::string_view ContainerTree::stated_media_type() const {
-  if (store_->container().attributes_change()) return {};
-  WaitTicket never;
-  const auto attributes = store_->attributes(never);
-  return attributes ? store_->container().record_media_type(**attributes) : std::string_view{};
+  const Metadata* const metadata = store_->metadata();
+  return metadata == nullptr ? std::string_view{} : metadata->record_media_type().value_or(std::string_view{});
 }
 
 Result<std::string> ContainerTree::media_type_of(const RecordRef& record) const {

@@ -26,7 +26,7 @@ Result<NodeAttributes> sized(const Result<std::uint64_t>& size) {
 std::uint64_t ContainerTree::values() const {
   constexpr std::uint64_t kAttributeFiles = 1u << 26;  // one value per attribute, for metadata of that many bytes
   constexpr std::uint64_t kFamilies = std::uint64_t{1} << 32;
-  const std::uint64_t beside = store_->container().has_keys() ? kFamilies : kAttributeFiles;
+  const std::uint64_t beside = store_->keys() != nullptr ? kFamilies : kAttributeFiles;
   return std::max<std::uint64_t>(store_->address_limit(), beside) + kStaticEnd;
 }
 
@@ -54,17 +54,17 @@ std::vector<Node> ContainerTree::changed_since(const ContainerTree& shorter) con
 }
 
 bool ContainerTree::has(const StaticEntry& entry) const {
-  if (entry.node == kTrailer) return store_->container().has_trailer();
-  if (entry.node == kInsideLink || entry.node == kInside) return store_->container().has_parts();
+  if (entry.node == kTrailer) return store_->trailer() != nullptr;
+  if (entry.node == kInsideLink || entry.node == kInside) return store_->schema().parts != nullptr;
   if (entry.node == kKeysLink || entry.node == kKeys || entry.node == kKeyFamilies) {
-    return store_->container().has_keys();
+    return store_->keys() != nullptr;
   }
-  if (entry.node == kWhole || entry.node == kWholeLink) return store_->container().whole_stream() != nullptr;
+  if (entry.node == kWhole || entry.node == kWholeLink) return store_->array() != nullptr;
   return true;
 }
 
 std::string_view ContainerTree::name_of(const StaticEntry& entry) const {
-  return entry.name.empty() ? store_->container().whole_stream()->name : entry.name;
+  return entry.name.empty() ? store_->array()->name : entry.name;
 }
 
 std::string ContainerTree::target_of(const StaticEntry& entry) const {
@@ -281,7 +281,7 @@ Result<std::uint64_t> ContainerTree::static_size(StaticNode node, WaitTicket& ti
   if (node == kConcat) return store_->stream_size(Stream::kConcat, ticket);
   if (node == kLines) return store_->stream_size(Stream::kLines, ticket);
   if (node == kChunkRows) return store_->rows_size(ticket);
-  if (node == kWhole) return store_->container().whole_stream()->size;
+  if (node == kWhole) return store_->array()->size;
   if (node == kTrailer) {
     auto bytes = trailer();
     if (bytes) return (*bytes)->bytes.size();
@@ -356,7 +356,8 @@ Result<std::shared_ptr<const ContainerTree::AttributeFiles>> ContainerTree::attr
 Result<std::shared_ptr<const CachedBytes>> ContainerTree::trailer() const {
   constexpr Position kTrailerKey = kEverything;  // no chunk begins there
   auto bytes = cache_.contents.get({snapshot_, kTrailerKey}, [&]() -> Result<std::shared_ptr<const CachedBytes>> {
-    ASSIGN_OR_RETURN(auto made, store_->container().trailer());
+    if (store_->trailer() == nullptr) return no_such_name();
+    ASSIGN_OR_RETURN(auto made, (*store_->trailer())());
     return std::make_shared<const CachedBytes>(CachedBytes{std::move(made)});
   });
   if (!bytes) store_->report(bytes.error());
@@ -387,7 +388,7 @@ Result<Slice> ContainerTree::read_static(StaticNode node, std::uint64_t offset, 
   if (node == kLines) return store_->read_stream(Stream::kLines, offset, length, ticket);
   if (node == kChunkRows) return store_->read_rows(offset, length, ticket);
   if (node == kWhole) {
-    if (store_->container().whole_stream() == nullptr) return no_such_name();
+    if (store_->array() == nullptr) return no_such_name();
     return store_->read_whole_stream(offset, length, ticket);
   }
   if (node == kTrailer) {

@@ -92,7 +92,10 @@ class ContainerTree {
   // `cache` must outlive the tree. `number` is unique among the containers that share `cache`, and the same for all
   // snapshots of a followed file.
   ContainerTree(std::shared_ptr<const RecordStore> store, CachedFiles& cache, std::uint64_t number)
-      : store_(std::move(store)), cache_(cache), decoder_(store_->container(), cache.types), number_(number) {}
+      : store_(std::move(store)),
+        cache_(cache),
+        decoder_(store_->schema(), store_->metadata(), cache.types),
+        number_(number) {}
 
   const RecordStore& store() const { return *store_; }
 

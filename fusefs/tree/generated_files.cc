@@ -80,14 +80,15 @@ class Members {
 
 // Returns the metadata in effect at a chunk.
 Result<std::vector<Attribute>> attributes_at(const RecordStore& store, const ChunkInfo& chunk) {
-  if (store.container().attributes_change()) return store.container().chunk_attributes(chunk);
+  if (store.metadata() == nullptr) return std::vector<Attribute>{};
+  if (store.metadata()->varies()) return store.metadata()->attributes_at(chunk);
   WaitTicket never;
   ASSIGN_OR_RETURN(auto known, store.attributes(never));
   return *known;
 }
 
-std::string_view checksum_state(const Result<void>& verified, bool has_checksum) {
-  if (verified) return has_checksum ? "good" : "none";
+std::string_view checksum_state(const Result<Verification>& verified) {
+  if (verified) return *verified == Verification::kVerified ? "good" : "none";
   const Code code = verified.error().code;
   return code == Code::kUnsupported || code == Code::kLimit ? "unchecked" : "bad";
 }
@@ -95,17 +96,17 @@ std::string_view checksum_state(const Result<void>& verified, bool has_checksum)
 }  // namespace
 
 Result<std::string> container_info(const RecordStore& store) {
-  const Container& container = store.container();
+  const Metadata* const metadata = store.metadata();
   auto first = store.first_record_chunk();
   if (!first && !is_permanent(first.error().code)) return std::move(first).error();
-  auto attributes = container.attributes(nullptr);
+  auto attributes = metadata == nullptr ? std::vector<Attribute>{} : metadata->attributes(nullptr);
   if (!attributes && !is_permanent(attributes.error().code)) return std::move(attributes).error();
   Members json;
-  json.add("format", container.format());
+  json.add("format", store.traits().format);
   bool has_codec = false;
   bool has_metadata = false;
   // Values that are known better than from the file's header replace the fact.
-  for (const Fact& fact : container.facts()) {
+  for (const Fact& fact : store.traits().facts) {
     if (fact.name == kCodecFact && first && *first) {
       json.add(kCodecFact, (*first)->codec);
       has_codec = true;
@@ -130,7 +131,7 @@ Result<std::string> container_info(const RecordStore& store) {
   } else if (!has_metadata) {
     json.add(kMetadataFact, *attributes);
   }
-  if (container.attributes_change()) {
+  if (metadata != nullptr && metadata->varies()) {
     json.add("metadata_scope", kFirstChunk);
     json.add("metadata_directory_scope", kLastChunk);
   }
@@ -146,9 +147,9 @@ Result<std::string> chunk_info(const RecordStore& store, const ChunkInfo& chunk)
   json.add("stored", chunk.stored_size);
   json.add("decoded", chunk.payload_size());
   json.add("records", chunk.records);
-  const auto verified = store.container().verify(chunk);
+  const auto verified = store.verify(chunk);
   if (!verified && !is_permanent(verified.error().code)) return verified.error();
-  json.add("checksum", checksum_state(verified, store.container().has_checksum(chunk)));
+  json.add("checksum", checksum_state(verified));
   if (!verified) json.add("reason", to_string(verified.error()));
   auto attributes = attributes_at(store, chunk);
   if (!attributes) {
@@ -161,16 +162,16 @@ Result<std::string> chunk_info(const RecordStore& store, const ChunkInfo& chunk)
 }
 
 Result<std::string_view> checksum_of(const RecordStore& store, const ChunkInfo& chunk) {
-  const auto verified = store.container().verify(chunk);
+  const auto verified = store.verify(chunk);
   if (!verified && !is_permanent(verified.error().code)) return verified.error();
-  return checksum_state(verified, store.container().has_checksum(chunk));
+  return checksum_state(verified);
 }
 
 std::string summary(const RecordStore& store, const PrefixSums& totals, const std::vector<DamageRow>& damage) {
   std::uint64_t damaged_bytes = 0;
   for (const DamageRow& row : damage) damaged_bytes += row.region.end - row.region.begin;
   Members json;
-  json.add("format", store.container().format());
+  json.add("format", store.traits().format);
   json.add("size", store.source().size());
   json.add("chunks", totals.chunks);
   json.add("records", totals.records);

@@ -62,7 +62,7 @@ Result<void> ContainerTree::list_static(Node directory, std::uint64_t place, con
     std::optional<std::uint64_t> size;
     if (entry.type == FileType::kDirectory) size = 0;
     if (entry.type == FileType::kLink) size = target_of(entry).size();
-    if (entry.node == kWhole) size = store_->container().whole_stream()->size;
+    if (entry.node == kWhole) size = store_->array()->size;
     if (entry.node == kInfo) {
       auto known = static_size(entry.node, ticket);
       if (known) size = *known;

@@ -99,8 +99,8 @@ class ChunkCheck {
 
   void compare_parts(const Chunk& whole, std::uint64_t seed) {
     expect(whole.layout().end() <= whole.payload_size(), "records extend beyond the payload");
-    const auto parts = container_.decode_by_parts(info_);
-    expect(parts.has_value(), "decode succeeds and decode_by_parts fails");
+    const auto parts = container_.open_in_place(info_);
+    expect(parts.has_value(), "decode succeeds and open_in_place fails");
     if (!parts || !*parts) return;
     const Layout& layout = (*parts)->layout();
     expect(layout.records() == whole.layout().records(), "the parts contain another number of records");
@@ -129,14 +129,15 @@ class ChunkCheck {
   }
 
   void check_insides(const Chunk& whole) {
-    if (!container_.has_parts() && !container_.has_values() && !container_.has_keys()) return;
+    const RecordSchema& schema = container_.schema();
+    if (!schema.parts && !schema.value && !schema.key_changes) return;
     const Layout& layout = whole.layout();
     for (std::uint64_t i = 0; i < std::min(layout.records(), kInsides); ++i) {
       if (layout.failure(i) != nullptr) continue;
       const auto record = whole.read(layout.extent(i).begin, layout.extent(i).size);
-      if (record && container_.has_parts()) check_inside(record->bytes, i);
-      if (record && container_.has_values()) check_value(record->bytes, i);
-      if (record && container_.has_keys()) check_changes(record->bytes, i);
+      if (record && schema.parts) check_inside(record->bytes, i);
+      if (record && schema.value) check_value(record->bytes, i);
+      if (record && schema.key_changes) check_changes(record->bytes, i);
     }
   }
 
@@ -147,14 +148,14 @@ class ChunkCheck {
   }
 
   void check_value(Bytes record, std::uint64_t index) {
-    const auto value = container_.value(record);
+    const auto value = container_.schema().value(record);
     if (!value) return expect_own_reason(value.error(), index);
     expect(is_right(*value, Limits{}.nesting_depth), fmt::format("record {} has an invalid value", index));
   }
 
   void check_changes(Bytes record, std::uint64_t index) {
     std::uint64_t taken = 0;
-    const auto handed = container_.key_changes(record, [&](const KeyChange& change) {
+    const auto handed = container_.schema().key_changes(record, [&](const KeyChange& change) {
       expect(!leaves(change.value, record.size()), fmt::format("a value extends beyond record {}", index));
       return ++taken < kInsides;
     });
@@ -165,7 +166,7 @@ class ChunkCheck {
   }
 
   void check_inside(Bytes record, std::uint64_t index) {
-    const auto parts = container_.parts(record);
+    const auto parts = container_.schema().parts(record);
     if (!parts) return expect_own_reason(parts.error(), index);
     for (std::size_t i = 0; i < parts->size(); ++i) {
       const std::string_view wrong = wrong_in(*parts, i, record.size());

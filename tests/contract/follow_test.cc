@@ -93,7 +93,7 @@ std::vector<Sample> appended_containers() {
   std::erase_if(samples, [](const Sample& sample) {
     const auto bytes = sample.bytes();
     const auto container = sample.format->open(source_of(*bytes), Limits{});
-    return container && !(*container)->grows_by_appending();
+    return container && !(*container)->traits().grows_by_appending;
   });
   return samples;
 }

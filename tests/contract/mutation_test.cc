@@ -38,9 +38,9 @@ class FlipTest : public SampleTest {
   static bool is_covered(const Container& container, const Reading& whole, Position at) {
     for (const ChunkInfo& chunk : whole.walk.chunks()) {
       const bool in_payload = at < chunk.end && at >= chunk.end - chunk.stored_size;
-      if (in_payload) return container.has_checksum(chunk);
+      if (in_payload) return container.verify(chunk).value_or(Verification::kVerified) == Verification::kVerified;
     }
-    return container.headers_have_checksums();
+    return container.traits().headers_have_checksums;
   }
 
   Violations check_flip(const Reading& whole, bool covered, std::string& changed, Position at, char with) const {

@@ -24,8 +24,8 @@ std::vector<DamagedRegion> Walk::damage() const {
 
 Walk walk(const Container& container, std::uint64_t size) {
   Walk walk;
-  walk.in_file_order = container.is_in_file_order();
-  for (std::optional<ChunkKey> at = container.first(); at;) {
+  walk.in_file_order = container.traits().is_in_file_order;
+  for (std::optional<ChunkKey> at = container.traits().first; at;) {
     if (walk.visits.size() > size) {
       walk.endless = true;
       break;

@@ -34,9 +34,9 @@ TEST_P(RefusalTest, RegistryRecognizesItsFormat) {
     EXPECT_EQ(opened.error().code, Code::kNoContainer);
   } else if (!sample().want.damaged) {
     ASSERT_TRUE(opened) << to_string(opened.error());
-    EXPECT_EQ((*opened)->format(), sample().format->name);
-  } else if (opened && (*opened)->format() != sample().format->built_on) {
-    EXPECT_EQ((*opened)->format(), sample().format->name);
+    EXPECT_EQ((*opened)->traits().format, sample().format->name);
+  } else if (opened && (*opened)->traits().format != sample().format->built_on) {
+    EXPECT_EQ((*opened)->traits().format, sample().format->name);
   }
 }
 

@@ -12,61 +12,49 @@ namespace recordfs::contract {
 namespace {
 
 // A valid toy container whose answers a test can change.
-class FaultyContainer final : public Container {
+class FaultyContainer final : public ForwardingContainer {
  public:
-  explicit FaultyContainer(const toy::Shape& shape) : file_(toy::make_file(shape)) {
-    truth_ = toy::open(toy::source_of(file_.bytes), Limits{}).value();
-  }
+  explicit FaultyContainer(const toy::Shape& shape) : FaultyContainer(shape, toy::make_file(shape).bytes) {}
 
   std::function<void(Step&)> change_step;
   std::function<Result<Layout>(Layout)> change_layout;
-  std::function<Result<void>()> change_verify;
+  std::function<Result<Verification>()> change_verify;
   std::function<std::optional<ChunkInfo>(Position)> change_locate;
-  const Container* parts_of = nullptr;  // container whose parts it returns
-  Result<Parts> inside = Parts{};       // returned as the parts of each record
-  std::optional<Value> record_value{};  // returned as the value of each record
-  std::vector<KeyChange> changes{};     // returned as the key changes of each record
-  bool changes_fail = false;
+  const Container* in_place = nullptr;  // container whose chunks it returns
+  RecordSchema meaning{.parts = [](Bytes) { return Parts{}; }};
 
-  std::uint64_t size() const { return file_.bytes.size(); }
-  std::string_view format() const override { return truth_->format(); }
-  ChunkKey first() const override { return truth_->first(); }
-  bool has_seek_structure() const override { return true; }
+  std::uint64_t size() const { return size_; }
+  const ContainerTraits& traits() const override { return traits_; }
   Result<Step> scan(ChunkKey at) const override {
-    auto step = truth_->scan(at);
+    auto step = below().scan(at);
     if (step && change_step) change_step(*step);
     return step;
   }
   Result<Layout> layout(const ChunkInfo& chunk) const override {
-    auto layout = truth_->layout(chunk);
+    auto layout = below().layout(chunk);
     return change_layout ? change_layout(std::move(*layout)) : std::move(layout);
   }
-  Result<void> verify(const ChunkInfo& chunk) const override {
-    return change_verify ? change_verify() : truth_->verify(chunk);
+  Result<Verification> verify(const ChunkInfo& chunk) const override {
+    return change_verify ? change_verify() : below().verify(chunk);
   }
-  Result<std::shared_ptr<const Chunk>> decode(const ChunkInfo& chunk) const override { return truth_->decode(chunk); }
-  Result<std::shared_ptr<const Chunk>> decode_by_parts(const ChunkInfo& chunk) const override {
-    return parts_of ? parts_of->decode(chunk) : truth_->decode_by_parts(chunk);
+  Result<std::shared_ptr<const Chunk>> open_in_place(const ChunkInfo& chunk) const override {
+    return in_place ? in_place->decode(chunk) : below().open_in_place(chunk);
   }
-  bool has_values() const override { return record_value.has_value(); }
-  Result<Value> value(Bytes) const override { return *record_value; }
-  bool has_keys() const override { return !changes.empty() || changes_fail; }
-  Result<void> key_changes(Bytes, const TakeKeyChange& take) const override {
-    for (const KeyChange& change : changes) {
-      if (!take(change)) break;
-    }
-    if (changes_fail) return Error{.code = Code::kDamage, .detail = "made up"};
-    return {};
-  }
-  bool has_parts() const override { return true; }
-  Result<Parts> parts(Bytes) const override { return inside; }
   Result<std::optional<ChunkInfo>> locate(Position at) const override {
-    return change_locate ? change_locate(at) : truth_->locate(at);
+    return change_locate ? change_locate(at) : below().locate(at);
   }
+  const RecordSchema& schema() const override { return meaning; }
 
  private:
-  const toy::File file_;
-  std::unique_ptr<Container> truth_;
+  FaultyContainer(const toy::Shape&, const std::string& bytes)
+      : ForwardingContainer(toy::open(toy::source_of(bytes), Limits{}).value()),
+        size_(bytes.size()),
+        traits_(below().traits()) {
+    traits_.has_seek_structure = true;
+  }
+
+  const std::uint64_t size_;
+  ContainerTraits traits_;
 };
 
 DamagedRegion region_of(Position begin, Position end) {
@@ -88,7 +76,7 @@ std::string walk_with(const std::function<void(Step&)>& change) {
   return broken.empty() ? "" : broken.front();
 }
 
-ChunkInfo first_chunk(const FaultyContainer& faulty) { return *faulty.scan(faulty.first()).value().chunk; }
+ChunkInfo first_chunk(const FaultyContainer& faulty) { return *faulty.scan(faulty.traits().first).value().chunk; }
 
 std::string chunk_of(const FaultyContainer& faulty) {
   const Violations broken = check_chunk(faulty, first_chunk(faulty), 1);
@@ -105,7 +93,7 @@ TEST(RulesTest, ConformingContainerBreaksNoRule) {
 
 TEST(RulesTest, ScanThatDoesNotAdvanceIsReportedAsEndless) {
   FaultyContainer faulty({});
-  faulty.change_step = [&](Step& step) { step.next = faulty.first(); };
+  faulty.change_step = [&](Step& step) { step.next = faulty.traits().first; };
   const Walk endless = walk(faulty, faulty.size());
   EXPECT_TRUE(endless.endless);
   EXPECT_FALSE(check_walk(endless, faulty.size()).empty());
@@ -164,22 +152,22 @@ TEST(RulesTest, LayoutThatDisagreesWithDecodeIsDetected) {
 
 TEST(RulesTest, VerifyFailureOfADecodableChunkIsDetected) {
   FaultyContainer faulty({});
-  faulty.change_verify = [] { return Result<void>(Error{.code = Code::kDamage, .detail = "made up"}); };
+  faulty.change_verify = [] { return Result<Verification>(Error{.code = Code::kDamage, .detail = "made up"}); };
   EXPECT_NE(chunk_of(faulty).find("verify fails"), std::string::npos);
 }
 
 TEST(RulesTest, UnreadablePartsAreDetected) {
   FaultyContainer faulty({});
   const FaultyContainer other({.record_size = [](std::uint64_t) { return std::size_t{21}; }});
-  faulty.parts_of = &other;
-  EXPECT_NE(chunk_of(faulty).find("decode_by_parts fails"), std::string::npos);
+  faulty.in_place = &other;
+  EXPECT_NE(chunk_of(faulty).find("open_in_place fails"), std::string::npos);
 }
 
 TEST(RulesTest, InvalidPartsOfARecordAreDetected) {
   FaultyContainer faulty({});
   const Part slice{.key = "slice", .kind = PartKind::kSlice, .extent = {1, 19}};
-  const auto result_of_parts = [&](Result<Parts> parts) {
-    faulty.inside = std::move(parts);
+  const auto result_of_parts = [&](const Result<Parts>& parts) {
+    faulty.meaning.parts = [&parts](Bytes) { return parts; };
     return chunk_of(faulty);
   };
   EXPECT_EQ(result_of_parts(Parts{{.key = "directory"}, slice}), "");
@@ -196,27 +184,34 @@ TEST(RulesTest, InvalidPartsOfARecordAreDetected) {
 
 TEST(RulesTest, InvalidValuesAreDetected) {
   FaultyContainer faulty({});
-  faulty.record_value = Value{Value::Object{{"a", {}}, {"b", {}}, {"", {}}, {"", {}}}};
+  Value value{Value::Object{{"a", {}}, {"b", {}}, {"", {}}, {"", {}}}};
+  faulty.meaning.value = [&value](Bytes) { return value; };
   EXPECT_EQ(chunk_of(faulty), "");
-  faulty.record_value = Value{Value::Object{{"a", {}}, {"a", {}}}};
+  value = Value{Value::Object{{"a", {}}, {"a", {}}}};
   EXPECT_NE(chunk_of(faulty).find("invalid value"), std::string::npos);
-  faulty.record_value = Value{};
+  value = Value{};
   for (int depth = 0; depth < 100; ++depth) {
     Value::List around;
-    around.push_back(std::move(*faulty.record_value));
-    faulty.record_value->is = std::move(around);
+    around.push_back(std::move(value));
+    value.is = std::move(around);
   }
   EXPECT_NE(chunk_of(faulty).find("invalid value"), std::string::npos);
 }
 
 TEST(RulesTest, InvalidChangesAreDetected) {
   FaultyContainer faulty({});
-  faulty.changes = {{.value = {1, 19}}};
+  KeyChange change{.value = {1, 19}};
+  bool fails = false;
+  faulty.meaning.key_changes = [&](Bytes, const TakeKeyChange& take) -> Result<void> {
+    take(change);
+    if (fails) return Error{.code = Code::kDamage, .detail = "made up"};
+    return {};
+  };
   EXPECT_EQ(chunk_of(faulty), "");
-  faulty.changes_fail = true;
+  fails = true;
   EXPECT_NE(chunk_of(faulty).find("returns changes and then fails"), std::string::npos);
-  faulty.changes_fail = false;
-  faulty.changes = {{.value = {1, 1000}}};
+  fails = false;
+  change.value = {1, 1000};
   EXPECT_NE(chunk_of(faulty).find("a value extends beyond record"), std::string::npos);
 }
 

@@ -45,7 +45,7 @@ class ShiftTest : public SampleTest {
     if (!container) return {};
     Walk walked = walk(**container, bytes.size());
     Violations broken = check_walk(walked, bytes.size());
-    if ((*container)->has_seek_structure()) {
+    if ((*container)->traits().has_seek_structure) {
       auto chunks = walked.chunks();
       std::ranges::shuffle(chunks, random);
       chunks.resize(std::min(chunks.size(), kCheckedChunks));

@@ -67,18 +67,18 @@ TEST_P(SourceTest, FailedReadDuringAStepIsAnErrorAndARetrySucceeds) {
 }
 
 TEST_P(SourceTest, FailedReadOfTheRecordTypeIsAnErrorAndARetrySucceeds) {
-  if (!container_) return;
-  const std::string expected(container_->record_type().value());
+  if (!container_ || container_->metadata() == nullptr) return;
+  const std::string expected(container_->metadata()->record_type().value());
   for (std::uint64_t reads = 0;; ++reads) {
     const auto fresh = sample().format->open(source_, Limits{});
     ASSERT_TRUE(fresh);
     source_->fail_after(reads, kEio);
-    const auto type = (*fresh)->record_type();
+    const auto type = (*fresh)->metadata()->record_type();
     source_->mend();
     if (!source_->has_failed()) break;
     ASSERT_FALSE(type) << "record_type succeeds although read " << reads << " fails";
     EXPECT_EQ(type.error().code, Code::kIo) << to_string(type.error());
-    EXPECT_EQ((*fresh)->record_type().value(), expected);
+    EXPECT_EQ((*fresh)->metadata()->record_type().value(), expected);
   }
 }
 
@@ -90,14 +90,14 @@ TEST_P(SourceTest, FailedReadInsideAChunkIsAnErrorAndARetrySucceeds) {
     fail_each_read([&] { return container_->decode(chunk); }, "decode");
     fail_each_read([&] { return container_->layout(chunk); }, "layout");
     fail_each_read([&] { return container_->verify(chunk); }, "verify");
-    fail_each_read([&] { return container_->decode_by_parts(chunk); }, "decode_by_parts");
+    fail_each_read([&] { return container_->open_in_place(chunk); }, "open_in_place");
     EXPECT_EQ(container_->decode(chunk).has_value(), sound) << to_string(chunk);
   }
   EXPECT_EQ(read_all(*container_, bytes().size()).records, whole.records);
 }
 
 TEST_P(SourceTest, FailedReadDuringLocateIsAnErrorNotAMissingChunk) {
-  if (!container_ || !container_->has_seek_structure()) return;
+  if (!container_ || !container_->traits().has_seek_structure) return;
   for (const Position at : places(walk(*container_, bytes().size()), std::min<std::uint64_t>(50, bytes().size()))) {
     fail_each_read([&] { return container_->locate(at); }, "locate");
   }

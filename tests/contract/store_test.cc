@@ -177,8 +177,7 @@ TEST_P(StoreTest, StreamIsTheConcatenationOfAllRecords) {
   Services services(kRoomyCache, 1, discard_log);
   const auto store = make_store(services);
   std::string lines;
-  read_all(store->container(), bytes().size(),
-           [&](std::uint64_t, Bytes record) { (lines += as_text(record)) += '\n'; });
+  read_all(**open(bytes()), bytes().size(), [&](std::uint64_t, Bytes record) { (lines += as_text(record)) += '\n'; });
   const auto size = waited([&](WaitTicket& ticket) { return store->stream_size(recordfs::Stream::kLines, ticket); });
   ASSERT_TRUE(size);
   ASSERT_EQ(*size, lines.size());

@@ -68,7 +68,7 @@ TEST_P(WalkTest, OneStepReadsAtMostAboutScanBytes) {
   if (!container) return;
   source->take_count();
   std::uint64_t steps = 0;
-  for (std::optional<ChunkKey> at = (*container)->first(); at;) {
+  for (std::optional<ChunkKey> at = (*container)->traits().first; at;) {
     ASSERT_LE(steps++, bytes().size()) << "the scan does not end";
     const auto step = (*container)->scan(*at);
     ASSERT_TRUE(step);
@@ -80,8 +80,8 @@ TEST_P(WalkTest, OneStepReadsAtMostAboutScanBytes) {
 
 TEST_P(WalkTest, ContainerNamesItsFormat) {
   const auto container = open_sample();
-  if (!container || (sample().want.damaged && container->format() == sample().format->built_on)) return;
-  EXPECT_EQ(container->format(), sample().format->name);
+  if (!container || (sample().want.damaged && container->traits().format == sample().format->built_on)) return;
+  EXPECT_EQ(container->traits().format, sample().format->name);
 }
 
 }  // namespace

@@ -25,7 +25,7 @@
 #include "tests/fuzz/message_mutator.h"
 #include "tests/fuzz/random_value.h"
 #include "tests/fuzz/target.h"
-#include "tests/unit/decoding/told_container.h"
+#include "tests/unit/decoding/typed_records.h"
 
 namespace recordfs::fuzz {
 namespace {
@@ -110,8 +110,8 @@ std::vector<std::string> check_set(const std::string& bytes) {
   return types;
 }
 
-void check_decoder(const testing::ToldContainer& container, const Case& input, UserTypes user_types) {
-  const RecordDecoder decoder(container, std::move(user_types), input.budget());
+void check_decoder(const testing::TypedRecords& records, const Case& input, UserTypes user_types) {
+  const RecordDecoder decoder(records.schema, &records, std::move(user_types), input.budget());
   const ChunkInfo chunk;
   for (const Bytes record : input.messages) {
     std::string line = R"({"size":1)";
@@ -131,28 +131,28 @@ void check_decoder(const testing::ToldContainer& container, const Case& input, U
 }
 
 void check_types(const Case& input, const std::string& type) {
-  testing::ToldContainer container;
-  container.type = type;
-  container.descriptors_at = [&](const ChunkInfo&) -> Result<std::shared_ptr<const std::string>> {
+  testing::TypedRecords records;
+  records.type = type;
+  records.descriptors_at = [&](const ChunkInfo&) -> Result<std::shared_ptr<const std::string>> {
     return std::shared_ptr<const std::string>(input.descriptors);
   };
-  check_decoder(container, input, {});
+  check_decoder(records, input, {});
 }
 
 // Checks values of any form that contain messages.
 void check_values(const Case& input, const std::string& type) {
-  testing::ToldContainer container;
-  container.descriptors_at = [&](const ChunkInfo&) -> Result<std::shared_ptr<const std::string>> {
+  testing::TypedRecords records;
+  records.descriptors_at = [&](const ChunkInfo&) -> Result<std::shared_ptr<const std::string>> {
     return std::shared_ptr<const std::string>(input.descriptors);
   };
-  container.tell = [&](Bytes record) -> Result<Value> { return random_value(record, type); };
-  check_decoder(container, input, {});
+  records.schema.value = [&](Bytes record) -> Result<Value> { return random_value(record, type); };
+  check_decoder(records, input, {});
 }
 
 void check_given(const Case& input) {
   auto given = user_types(*input.descriptors, input.type);
   if (!given) return expect_judgement(given.error());
-  check_decoder(testing::ToldContainer{}, input, std::move(*given));
+  check_decoder(testing::TypedRecords{}, input, std::move(*given));
 }
 
 void run_input(Bytes input) {

@@ -29,16 +29,20 @@ std::vector<Position> positions(const contract::Walk& walk, std::uint64_t size, 
 }
 
 void ask_for_metadata(const Container& container, const contract::Walk& walk) {
+  for (const Fact& fact : container.traits().facts) expect(!fact.name.empty(), "a fact without a name");
+  if (const TrailerReader* const read = container.trailer(); read != nullptr) {
+    if (auto trailer = (*read)(); !trailer) expect_judgement(trailer.error());
+  }
+  const Metadata* const metadata = container.metadata();
+  if (metadata == nullptr) return;
   const auto chunks = walk.chunks();
-  if (auto known = container.attributes(nullptr); !known) expect_judgement(known.error());
-  if (!chunks.empty() && container.attributes_change()) {
-    if (auto last = container.attributes(&chunks.back()); !last) expect_judgement(last.error());
+  if (auto known = metadata->attributes(nullptr); !known) expect_judgement(known.error());
+  if (!chunks.empty() && metadata->varies()) {
+    if (auto last = metadata->attributes(&chunks.back()); !last) expect_judgement(last.error());
   }
   for (std::size_t i = 0; i < std::min(chunks.size(), kCheckedChunks); ++i) {
-    if (auto of_chunk = container.chunk_attributes(chunks[i]); !of_chunk) expect_judgement(of_chunk.error());
+    if (auto of_chunk = metadata->attributes_at(chunks[i]); !of_chunk) expect_judgement(of_chunk.error());
   }
-  for (const Fact& fact : container.facts()) expect(!fact.name.empty(), "a fact without a name");
-  if (auto trailer = container.trailer(); !trailer) expect_judgement(trailer.error());
 }
 
 void walk_all(const Container& container, std::uint64_t size, std::mt19937_64& random) {
@@ -48,7 +52,7 @@ void walk_all(const Container& container, std::uint64_t size, std::mt19937_64& r
   }
   expect(reading.walk.errors.empty(), "scan fails");
   expect_none(contract::check_walk(reading.walk, size));
-  if (container.has_seek_structure()) {
+  if (container.traits().has_seek_structure) {
     expect_none(contract::check_locate(container, reading.walk, positions(reading.walk, size, random)));
   }
   ask_for_metadata(container, reading.walk);

@@ -31,16 +31,19 @@ std::unique_ptr<MountedInput> MountedInput::open(Bytes input, std::uint64_t opti
   auto source = source_of(input);
   if (source == nullptr) return nullptr;
   auto container = open_container(source, "input", limits_for(options));
-  if (container) {
-    return std::unique_ptr<MountedInput>(new MountedInput(std::move(source), std::move(*container), options));
+  auto again = open_container(source, "input", limits_for(options));
+  if (container && again) {
+    return std::unique_ptr<MountedInput>(
+        new MountedInput(std::move(source), std::move(*container), std::move(*again), options));
   }
-  expect_judgement(container.error());
+  expect_judgement(container ? again.error() : container.error());
   return nullptr;
 }
 
 MountedInput::MountedInput(std::shared_ptr<const Source> source, std::unique_ptr<Container> container,
-                           std::uint64_t options)
-    : services_((options & 16) != 0 ? kTinyCacheBytes : kCacheBytes, 1, [](Severity, const std::string&) {}),
+                           std::unique_ptr<Container> again, std::uint64_t options)
+    : container_(std::move(again)),
+      services_((options & 16) != 0 ? kTinyCacheBytes : kCacheBytes, 1, [](Severity, const std::string&) {}),
       store_(std::make_shared<const RecordStore>("input", std::move(source), std::move(container), services_,
                                                  (options & 32) != 0 ? kTinyBounds : Catalog::Bounds{})),
       tree_(std::make_unique<const MountTree>(only(store_), (options & 64) != 0, (options & 128) != 0 ? ".txt" : "")) {}

@@ -19,7 +19,8 @@ class MountedInput {
   // Returns null if the input is not a container. `options`, from options_of(), select the limits.
   static std::unique_ptr<MountedInput> open(Bytes input, std::uint64_t options);
 
-  const Container& container() const { return store_->container(); }
+  // The same input, opened once more.
+  const Container& container() const { return *container_; }
   const RecordStore& store() const { return *store_; }
   const MountTree& tree() const { return *tree_; }
 
@@ -38,8 +39,10 @@ class MountedInput {
   Result<std::string> content(std::uint64_t number) const;
 
  private:
-  MountedInput(std::shared_ptr<const Source> source, std::unique_ptr<Container> container, std::uint64_t options);
+  MountedInput(std::shared_ptr<const Source> source, std::unique_ptr<Container> container,
+               std::unique_ptr<Container> again, std::uint64_t options);
 
+  const std::unique_ptr<const Container> container_;
   Services services_;
   std::shared_ptr<const RecordStore> store_;
   std::unique_ptr<const MountTree> tree_;

@@ -243,13 +243,13 @@ class Comparison {
   }
 
   void compare_whole_stream(const PrefixSums& totals) {
-    const WholeStream* const stream = mounted_.container().whole_stream();
+    const DenseArray* const stream = store_.array();
     if (stream == nullptr) return;
     const std::uint64_t number = node(".views/streams/" + stream->name);
     expect(size_of(number) == stream->size, "a whole stream has another size than the container says");
-    expect(piece(number, 0, stream->prefix.size()) == stream->prefix, "a whole stream begins with something else");
+    expect(piece(number, 0, stream->header.size()) == stream->header, "a whole stream begins with something else");
     for (std::uint64_t i = 0; i < std::min<std::uint64_t>(totals.records, 20); ++i) {
-      const std::uint64_t at = stream->prefix.size() + i * stream->record_size;
+      const std::uint64_t at = stream->header.size() + i * stream->record_size;
       if (at >= stream->size) break;
       const std::uint64_t due = std::min(stream->record_size, stream->size - at);
       const Content inside = piece(number, at, due);

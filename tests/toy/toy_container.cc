@@ -48,32 +48,40 @@ Result<std::optional<Head>> read_head(const Source& source) {
   return parse_head(*fixed, all.view());
 }
 
-class ToyContainer final : public Container {
+class ToyContainer final : public Container, private Metadata {
  public:
   ToyContainer(std::shared_ptr<const Source> source, Head head, Limits limits, std::shared_ptr<Watch> watch)
-      : source_(std::move(source)), head_(std::move(head)), limits_(limits), watch_(std::move(watch)) {}
+      : source_(std::move(source)),
+        head_(std::move(head)),
+        limits_(limits),
+        watch_(std::move(watch)),
+        traits_{.format = kFormat.name,
+                .facts = {{"stride", std::uint64_t{head_.fixed.stride}}},
+                .first = {.position = head_.fixed.size},
+                .has_seek_structure = head_.fixed.stride > 0} {
+    if (has(kParts)) schema_.parts = [this](Bytes record) { return parts(record); };
+    if (has(kTrailer)) trailer_ = [this] { return Buffer::copy_of(as_bytes(head_.trailer)); };
+  }
 
-  std::string_view format() const override { return kFormat.name; }
-  std::vector<Fact> facts() const override { return {{"stride", std::uint64_t{head_.fixed.stride}}}; }
-  ChunkKey first() const override { return {.position = head_.fixed.size}; }
-  bool has_seek_structure() const override { return head_.fixed.stride > 0; }
-  bool has_trailer() const override { return has(kTrailer); }
-  bool has_parts() const override { return has(kParts); }
+  const ContainerTraits& traits() const override { return traits_; }
 
   Result<Step> scan(ChunkKey at) const override;
   Result<std::optional<ChunkInfo>> locate(Position at) const override;
   Result<Layout> layout(const ChunkInfo& chunk) const override;
-  Result<void> verify(const ChunkInfo& chunk) const override;
+  Result<Verification> verify(const ChunkInfo& chunk) const override;
   Result<std::shared_ptr<const Chunk>> decode(const ChunkInfo& chunk) const override;
-  Result<std::shared_ptr<const Chunk>> decode_by_parts(const ChunkInfo& chunk) const override;
-  Result<std::vector<Attribute>> attributes(const ChunkInfo*) const override { return head_.attributes; }
-  std::string_view record_media_type(const std::vector<Attribute>& attributes) const override {
-    return std::ranges::count(attributes, "media", &Attribute::key) == 0 ? "" : "application/x-toy";
-  }
-  Result<Parts> parts(Bytes record) const override;
-  Result<Buffer> trailer() const override;
+  Result<std::shared_ptr<const Chunk>> open_in_place(const ChunkInfo& chunk) const override;
+  const Metadata* metadata() const override { return this; }
+  const RecordSchema& schema() const override { return schema_; }
+  const TrailerReader* trailer() const override { return trailer_ ? &trailer_ : nullptr; }
 
  private:
+  Result<std::vector<Attribute>> attributes(const ChunkInfo*) const override { return head_.attributes; }
+  Result<std::string_view> record_media_type() const override {
+    return std::string_view(std::ranges::count(head_.attributes, "media", &Attribute::key) == 0 ? ""
+                                                                                                : "application/x-toy");
+  }
+  Result<Parts> parts(Bytes record) const;
   bool has(HeadFlag flag) const { return (head_.fixed.flags & flag) != 0; }
   std::optional<ChunkInfo> info(Position begin, const ChunkHeader& header) const;
   std::optional<ChunkKey> behind(Position end) const;
@@ -85,6 +93,9 @@ class ToyContainer final : public Container {
   const Head head_;
   const Limits limits_;
   const std::shared_ptr<Watch> watch_;
+  const ContainerTraits traits_;
+  RecordSchema schema_;
+  TrailerReader trailer_;
 };
 
 // Returns nullopt if a valid header makes no sense at this position.
@@ -181,11 +192,11 @@ Result<Layout> ToyContainer::layout(const ChunkInfo& chunk) const {
   return read_layout(*source_, chunk, limits_);
 }
 
-Result<void> ToyContainer::verify(const ChunkInfo& chunk) const {
+Result<Verification> ToyContainer::verify(const ChunkInfo& chunk) const {
   watch_->verifies.fetch_add(1);
   if (watch_->on_verify) watch_->on_verify(chunk.begin);
   TRY(read_payload(*source_, chunk, limits_));
-  return {};
+  return Verification::kVerified;
 }
 
 Result<std::shared_ptr<const Chunk>> ToyContainer::decode(const ChunkInfo& chunk) const {
@@ -194,21 +205,29 @@ Result<std::shared_ptr<const Chunk>> ToyContainer::decode(const ChunkInfo& chunk
   return read_chunk(*source_, chunk, limits_);
 }
 
-Result<std::shared_ptr<const Chunk>> ToyContainer::decode_by_parts(const ChunkInfo& chunk) const {
+Result<std::shared_ptr<const Chunk>> ToyContainer::open_in_place(const ChunkInfo& chunk) const {
   if (!has(kByParts)) return std::shared_ptr<const Chunk>{};
   return open_parts(source_, chunk, limits_);
 }
 
 Result<Parts> ToyContainer::parts(Bytes record) const {
   watch_->parts.fetch_add(1);
-  if (!has_parts()) return Container::parts(record);
   return parse_parts(record, limits_);
 }
 
-Result<Buffer> ToyContainer::trailer() const {
-  if (!has_trailer()) return Container::trailer();
-  return Buffer::copy_of(as_bytes(head_.trailer));
-}
+// The least that a format has to implement.
+class MinimalContainer final : public Container {
+ public:
+  explicit MinimalContainer(std::unique_ptr<const Container> toy) : toy_(std::move(toy)) {}
+
+  const ContainerTraits& traits() const override { return traits_; }
+  Result<Step> scan(ChunkKey at) const override { return toy_->scan(at); }
+  Result<std::shared_ptr<const Chunk>> decode(const ChunkInfo& chunk) const override { return toy_->decode(chunk); }
+
+ private:
+  const std::unique_ptr<const Container> toy_;
+  const ContainerTraits traits_{.format = kFormat.name, .first = toy_->traits().first};
+};
 
 Result<int> probe_toy(const Source& source, std::string_view file_name, ProbeDepth) {
   if (source.size() == 0) return file_name.ends_with(".toy") ? 1 : 0;
@@ -227,8 +246,11 @@ Result<std::unique_ptr<Container>> open(std::shared_ptr<const Source> source, co
   ASSIGN_OR_RETURN(auto head, read_head(*source));
   if (!head && source->size() > 0) return Error{.code = Code::kNoContainer, .detail = "not a toy file"};
   if (!watch) watch = std::make_shared<Watch>();
-  return std::unique_ptr<Container>(
-      std::make_unique<ToyContainer>(std::move(source), std::move(head).value_or(Head{}), limits, std::move(watch)));
+  const bool is_minimal = head && (head->fixed.flags & kMinimal) != 0;
+  std::unique_ptr<Container> whole =
+      std::make_unique<ToyContainer>(std::move(source), std::move(head).value_or(Head{}), limits, std::move(watch));
+  if (is_minimal) return std::unique_ptr<Container>(std::make_unique<MinimalContainer>(std::move(whole)));
+  return whole;
 }
 
 constinit const Format kFormat{.name = "toy", .probe = probe_toy, .open = open_toy};

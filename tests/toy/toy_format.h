@@ -44,7 +44,8 @@ struct Shape {
   bool seekable = true;
   bool counts_in_header = true;                  // otherwise only layout() returns the number and sizes of records
   bool small_layout = true;                      // otherwise LayoutCost::kDecode
-  bool by_parts = false;                         // whether decode_by_parts() is supported
+  bool minimal = false;                          // only scan() and decode() are implemented
+  bool by_parts = false;                         // whether open_in_place() is supported
   std::set<std::uint64_t> broken_headers{};      // chunks that a scan does not find
   std::set<std::uint64_t> broken_payloads{};     // chunks that scan finds and decode refuses with kDamage
   std::set<std::uint64_t> unsupported{};         // chunks that scan finds and decode refuses with kUnsupported

@@ -28,7 +28,7 @@ void read_chunk(const Container& container, const ChunkInfo& info, Seen& seen) {
 
 Seen read_all(const Container& container) {
   Seen seen;
-  for (std::optional<ChunkKey> at = container.first(); at;) {
+  for (std::optional<ChunkKey> at = container.traits().first; at;) {
     const Step step = container.scan(*at).value();
     for (const DamagedRegion& region : step.damage) seen.damage.push_back(region.reason);
     if (step.chunk) read_chunk(container, *step.chunk, seen);
@@ -49,7 +49,7 @@ TEST(ToyFormat, UndamagedFileYieldsAllRecordsSeekableOrNot) {
     const auto container = opened(file.bytes);
     EXPECT_EQ(read_all(*container).records, file.records);
     EXPECT_EQ(read_all(*container).damage, Records{});
-    EXPECT_EQ(container->has_seek_structure(), seekable);
+    EXPECT_EQ(container->traits().has_seek_structure, seekable);
   }
 }
 
@@ -74,7 +74,7 @@ TEST(ToyFormat, BrokenPayloadAndUnsupportedCodecAreRefusedByDecode) {
 TEST(ToyFormat, UnreadableRecordKeepsItsOrdinalAndSize) {
   const File file = make_file({.chunks = 1, .unreadable_records = {1}});
   const auto container = opened(file.bytes);
-  const ChunkInfo info = *container->scan(container->first()).value().chunk;
+  const ChunkInfo info = *container->scan(container->traits().first).value().chunk;
   const Layout layout = container->layout(info).value();
   EXPECT_EQ(layout.failure(0), nullptr);
   ASSERT_NE(layout.failure(1), nullptr);
@@ -92,7 +92,7 @@ TEST(ToyFormat, TruncatedFileIsUnfinished) {
 TEST(ToyFormat, CountsStayUnknownUntilLayout) {
   const File file = make_file({.counts_in_header = false, .small_layout = false});
   const auto container = opened(file.bytes);
-  const ChunkInfo info = *container->scan(container->first()).value().chunk;
+  const ChunkInfo info = *container->scan(container->traits().first).value().chunk;
   EXPECT_FALSE(info.records || info.decoded_size);
   EXPECT_EQ(info.layout_cost, LayoutCost::kDecode);
   EXPECT_EQ(container->layout(info).value().records(), 3u);
@@ -121,8 +121,8 @@ TEST(ToyFormat, WatchIsCalledBeforeEachScanAndDecode) {
 TEST(ToyFormat, PartsGiveTheSameBytesAsDecode) {
   const File file = make_file({.chunks = 1, .by_parts = true});
   const auto container = opened(file.bytes);
-  const ChunkInfo info = *container->scan(container->first()).value().chunk;
-  const auto parts = container->decode_by_parts(info).value();
+  const ChunkInfo info = *container->scan(container->traits().first).value().chunk;
+  const auto parts = container->open_in_place(info).value();
   ASSERT_NE(parts, nullptr);
   EXPECT_EQ(text_of(*parts, 2), file.records[2]);
   EXPECT_LT(parts->memory(), 1000u);
@@ -131,9 +131,9 @@ TEST(ToyFormat, PartsGiveTheSameBytesAsDecode) {
 TEST(ToyFormat, AttributesAndTrailerAreThoseOfTheToyShape) {
   const File file = make_file({.attributes = {{"k", "text", "v"}}, .trailer = "the end"});
   const auto container = opened(file.bytes);
-  EXPECT_EQ(container->attributes(nullptr).value().at(0).value, "v");
-  EXPECT_EQ(as_text(container->trailer().value().view()), "the end");
-  EXPECT_FALSE(opened(make_file({}).bytes)->has_trailer());
+  EXPECT_EQ(container->metadata()->attributes(nullptr).value().at(0).value, "v");
+  EXPECT_EQ(as_text(container->trailer()->operator()().value().view()), "the end");
+  EXPECT_EQ(opened(make_file({}).bytes)->trailer(), nullptr);
 }
 
 TEST(ToyFormat, PartsAreThoseOfTheToyShape) {
@@ -144,17 +144,17 @@ TEST(ToyFormat, PartsAreThoseOfTheToyShape) {
   };
   const File file = make_file({.chunks = 1, .parts = inside, .broken_parts = {1}});
   const auto container = opened(file.bytes);
-  ASSERT_TRUE(container->has_parts());
-  const Parts parts = container->parts(as_bytes(file.records[2])).value();
+  ASSERT_TRUE(container->schema().parts);
+  const Parts parts = container->schema().parts(as_bytes(file.records[2])).value();
   ASSERT_EQ(parts.size(), 3u);
   EXPECT_EQ(parts[0].key, "directory");
   EXPECT_EQ(parts[1].parent, 0u);
   EXPECT_EQ(file.records[2].substr(parts[1].extent.begin, parts[1].extent.size), "abc");
   EXPECT_EQ(parts[2].text, "2");
-  EXPECT_EQ(container->parts(as_bytes(file.records[1])).error().code, Code::kDamage);
+  EXPECT_EQ(container->schema().parts(as_bytes(file.records[1])).error().code, Code::kDamage);
   const auto strict = open(source_of(file.bytes), {.parts_per_record = 2}).value();
-  EXPECT_EQ(strict->parts(as_bytes(file.records[2])).error().code, Code::kLimit);
-  EXPECT_FALSE(opened(make_file({}).bytes)->has_parts());
+  EXPECT_EQ(strict->schema().parts(as_bytes(file.records[2])).error().code, Code::kLimit);
+  EXPECT_FALSE(opened(make_file({}).bytes)->schema().parts);
 }
 
 TEST(ToyFormat, OtherBytesAreRefused) {

@@ -17,7 +17,7 @@ inline constexpr std::uint64_t kLargestHead = 1 << 20;
 inline constexpr std::uint64_t kChunkHeaderSize = 24;
 inline constexpr std::uint32_t kUnreadable = 0x80000000u;
 
-enum HeadFlag : std::uint32_t { kCounts = 1, kSmallLayout = 2, kByParts = 4, kTrailer = 8, kParts = 16 };
+enum HeadFlag : std::uint32_t { kCounts = 1, kSmallLayout = 2, kByParts = 4, kTrailer = 8, kParts = 16, kMinimal = 32 };
 enum ChunkFlag : std::uint32_t { kUnsupportedCodec = 1 };
 
 // FNV-1a, continued from `previous`. Every change of one byte changes the result.

@@ -35,7 +35,8 @@ std::string make_head(const Shape& shape, std::size_t stride) {
   std::string head(kFileMagic);
   put_u32(head, kFixedHeadSize + body.size() + 4);
   put_u32(head, (shape.counts_in_header ? kCounts : 0u) | (shape.small_layout ? kSmallLayout : 0u) |
-                    (shape.by_parts ? kByParts : 0u) | (shape.trailer ? kTrailer : 0u) | (shape.parts ? kParts : 0u));
+                    (shape.by_parts ? kByParts : 0u) | (shape.trailer ? kTrailer : 0u) | (shape.parts ? kParts : 0u) |
+                    (shape.minimal ? kMinimal : 0u));
   put_u32(head, stride);
   head += body;
   put_u32(head, check_of(as_bytes(head)));

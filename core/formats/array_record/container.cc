@@ -32,9 +32,23 @@ std::optional<ChunkKey> key_at(Position at, std::uint64_t size) {
 
 }  // namespace
 
-std::string_view ArrayRecordContainer::format() const { return kFormat.name; }
+ArrayRecordContainer::ArrayRecordContainer(std::unique_ptr<Container> riegeli, std::shared_ptr<const Source> source,
+                                           const Limits& limits, Ending ending)
+    : ForwardingContainer(std::move(riegeli)),
+      source_(std::move(source)),
+      size_(source_->size()),
+      limits_(limits),
+      ending_(std::move(ending)),
+      traits_(below().traits()),
+      schema_{.parts = [this](Bytes record) { return tensorflow::parts_of_example(record, limits_); },
+              .largest_record_with_parts = limits.stored_chunk,
+              .value = [this](Bytes record) { return tensorflow::value_of_example(record, limits_); }} {
+  traits_.format = kFormat.name;
+  traits_.grows_by_appending = false;  // only the end of the file tells which chunks hold no records
+  add_facts();
+}
 
-std::vector<Fact> ArrayRecordContainer::facts() const {
+void ArrayRecordContainer::add_facts() {
   std::vector<Fact> facts;
   if (ending_.flaw) {
     facts.push_back({"damage", to_string(*ending_.flaw)});
@@ -44,8 +58,7 @@ std::vector<Fact> ArrayRecordContainer::facts() const {
     facts.push_back({"num_records", ending_.head.records});
     if (!ending_.head.writer_options.empty()) facts.push_back({"writer_options", ending_.head.writer_options});
   }
-  std::ranges::move(riegeli_->facts(), std::back_inserter(facts));
-  return facts;
+  traits_.facts.insert(traits_.facts.begin(), facts.begin(), facts.end());
 }
 
 ArrayRecordContainer::Section ArrayRecordContainer::section_at(Position at) const {
@@ -91,7 +104,7 @@ Step ArrayRecordContainer::lost(ChunkKey key, const Section& section, std::strin
 
 Result<Step> ArrayRecordContainer::scan_section(ChunkKey key, const Section& section) const {
   const Position at = key.position;
-  ASSIGN_OR_RETURN(auto step, riegeli_->scan(key));
+  ASSIGN_OR_RETURN(auto step, below().scan(key));
   using riegeli::Framing;
   if (step.next && Framing::is_searching(*step.next) && Framing::searched(*step.next) < section.end) return step;
   const bool is_there = step.chunk && step.chunk->begin == at && step.chunk->end <= section.end;
@@ -104,7 +117,7 @@ Result<Step> ArrayRecordContainer::scan_section(ChunkKey key, const Section& sec
   }
   ChunkInfo& chunk = *step.chunk;
   ASSIGN_OR_RETURN(const auto part,
-                   begins || chunk.records == 0 ? EndingPart::kNone : part_of_ending(*source_, *riegeli_, chunk));
+                   begins || chunk.records == 0 ? EndingPart::kNone : part_of_ending(*source_, below(), chunk));
   if (part != EndingPart::kNone) {
     show_as_ending(chunk, part);
   } else if (!begins && chunk.records.value_or(0) > 0 && step.damage.empty()) {
@@ -127,12 +140,12 @@ Result<Step> ArrayRecordContainer::scan_section(ChunkKey key, const Section& sec
 Result<EndingPart> ArrayRecordContainer::part_shown(const ChunkInfo& chunk) const {
   if (chunk.begin == ending_.footer) return EndingPart::kFooter;
   if (chunk.begin == ending_.postscript) return EndingPart::kPostscript;
-  return part_of_ending(*source_, *riegeli_, chunk);
+  return part_of_ending(*source_, below(), chunk);
 }
 
 // Scans without a usable footer: finds chunks as in any Riegeli file, and reports damage at the footer.
 Result<Step> ArrayRecordContainer::scan_without_index(ChunkKey at) const {
-  auto step = riegeli_->scan(at);
+  auto step = below().scan(at);
   if (!step || !step->chunk) return step;
   ChunkInfo& chunk = *step->chunk;
   ASSIGN_OR_RETURN(const auto part, part_shown(chunk));
@@ -154,7 +167,7 @@ Result<Step> ArrayRecordContainer::scan(ChunkKey at) const {
 Result<std::optional<ChunkInfo>> ArrayRecordContainer::locate(Position at) const {
   if (at >= size_) return std::optional<ChunkInfo>{};
   if (ending_.flaw) {
-    auto found = riegeli_->locate(at);
+    auto found = below().locate(at);
     ASSIGN_OR_RETURN(const auto part, (found && *found ? part_shown(**found) : EndingPart::kNone));
     if (part != EndingPart::kNone) show_as_ending(**found, part);
     return found;
@@ -171,46 +184,36 @@ Result<std::optional<ChunkInfo>> ArrayRecordContainer::locate(Position at) const
 
 Result<ChunkInfo> ArrayRecordContainer::in_riegeli(const ChunkInfo& chunk) const {
   if (!is_ending(chunk)) return chunk;
-  ASSIGN_OR_RETURN(const auto step, riegeli_->scan(chunk.key));
+  ASSIGN_OR_RETURN(const auto step, below().scan(chunk.key));
   if (step.chunk && step.chunk->begin == chunk.begin) return *step.chunk;
   return Error{Code::kChanged, chunk.begin, "the chunk is no longer there"};
 }
 
 Result<Layout> ArrayRecordContainer::layout(const ChunkInfo& chunk) const {
   if (is_lost(chunk)) return why_lost(chunk);
-  return is_ending(chunk) ? Layout() : riegeli_->layout(chunk);
+  return is_ending(chunk) ? Layout() : below().layout(chunk);
 }
 
-Result<void> ArrayRecordContainer::verify(const ChunkInfo& chunk) const {
+Result<Verification> ArrayRecordContainer::verify(const ChunkInfo& chunk) const {
   if (is_lost(chunk)) return why_lost(chunk);
   ASSIGN_OR_RETURN(const auto inner, in_riegeli(chunk));
-  return riegeli_->verify(inner);
+  return below().verify(inner);
 }
 
 // Returns the messages of the footer and the postscript as data without records.
 Result<std::shared_ptr<const Chunk>> ArrayRecordContainer::decode(const ChunkInfo& chunk) const {
   if (is_lost(chunk)) return why_lost(chunk);
-  if (!is_ending(chunk)) return riegeli_->decode(chunk);
+  if (!is_ending(chunk)) return below().decode(chunk);
   ASSIGN_OR_RETURN(const auto inner, in_riegeli(chunk));
-  ASSIGN_OR_RETURN(const auto decoded, riegeli_->decode(inner));
+  ASSIGN_OR_RETURN(const auto decoded, below().decode(inner));
   ASSIGN_OR_RETURN(const auto content, decoded->read(0, decoded->payload_size()));
   ASSIGN_OR_RETURN(auto copy, Buffer::copy_of(content.bytes));
   return std::shared_ptr<const Chunk>(std::make_shared<BufferChunk>(std::move(copy), Layout()));
 }
 
-Result<std::shared_ptr<const Chunk>> ArrayRecordContainer::decode_by_parts(const ChunkInfo& chunk) const {
+Result<std::shared_ptr<const Chunk>> ArrayRecordContainer::open_in_place(const ChunkInfo& chunk) const {
   if (is_lost(chunk)) return why_lost(chunk);
-  return is_ending(chunk) ? std::shared_ptr<const Chunk>{} : riegeli_->decode_by_parts(chunk);
-}
-
-Result<Parts> ArrayRecordContainer::parts(Bytes record) const { return tensorflow::parts_of_example(record, limits_); }
-
-Result<Value> ArrayRecordContainer::value(Bytes record) const { return tensorflow::value_of_example(record, limits_); }
-
-Result<std::shared_ptr<const std::string>> ArrayRecordContainer::descriptors(const ChunkInfo& chunk) const {
-  if (is_lost(chunk)) return std::shared_ptr<const std::string>();
-  ASSIGN_OR_RETURN(const auto inner, in_riegeli(chunk));
-  return riegeli_->descriptors(inner);
+  return is_ending(chunk) ? std::shared_ptr<const Chunk>{} : below().open_in_place(chunk);
 }
 
 }  // namespace recordfs::array_record

@@ -11,43 +11,20 @@
 
 namespace recordfs::array_record {
 
-class ArrayRecordContainer final : public Container {
+class ArrayRecordContainer final : public ForwardingContainer {
  public:
   // REQUIRES: `riegeli` reads the same source.
   ArrayRecordContainer(std::unique_ptr<Container> riegeli, std::shared_ptr<const Source> source, const Limits& limits,
-                       Ending ending)
-      : riegeli_(std::move(riegeli)),
-        source_(std::move(source)),
-        size_(source_->size()),
-        limits_(limits),
-        ending_(std::move(ending)) {}
+                       Ending ending);
 
-  std::string_view format() const override;
-  std::vector<Fact> facts() const override;
+  const ContainerTraits& traits() const override { return traits_; }
   Result<Step> scan(ChunkKey at) const override;
-  // only the end of the file tells which chunks hold no records
-  bool grows_by_appending() const override { return false; }
-  bool has_seek_structure() const override { return true; }
   Result<std::optional<ChunkInfo>> locate(Position at) const override;
   Result<Layout> layout(const ChunkInfo& chunk) const override;
-  Result<void> verify(const ChunkInfo& chunk) const override;
+  Result<Verification> verify(const ChunkInfo& chunk) const override;
   Result<std::shared_ptr<const Chunk>> decode(const ChunkInfo& chunk) const override;
-  Result<std::shared_ptr<const Chunk>> decode_by_parts(const ChunkInfo& chunk) const override;
-  Result<std::vector<Attribute>> attributes(const ChunkInfo*) const override { return riegeli_->attributes(nullptr); }
-
-  bool has_parts() const override { return true; }
-  std::uint64_t largest_record_with_parts() const override { return limits_.stored_chunk; }
-  Result<Parts> parts(Bytes record) const override;
-  bool has_values() const override { return true; }
-  Result<Value> value(Bytes record) const override;
-
-  Result<std::string_view> record_type() const override { return riegeli_->record_type(); }
-  bool may_hold_messages() const override { return riegeli_->may_hold_messages(); }
-  bool has_descriptors() const override { return riegeli_->has_descriptors(); }
-  Result<std::shared_ptr<const std::string>> descriptors(const ChunkInfo& chunk) const override;
-  std::string_view record_media_type(const std::vector<Attribute>& attributes) const override {
-    return riegeli_->record_media_type(attributes);
-  }
+  Result<std::shared_ptr<const Chunk>> open_in_place(const ChunkInfo& chunk) const override;
+  const RecordSchema& schema() const override { return schema_; }
 
  private:
   // An interval of the file: one chunk of interest, followed by padding.
@@ -60,6 +37,7 @@ class ArrayRecordContainer final : public Container {
   };
 
   Section section_at(Position at) const;
+  void add_facts();
   Result<Step> scan_section(ChunkKey key, const Section& section) const;
   Result<Step> scan_without_index(ChunkKey at) const;
   Step lost(ChunkKey key, const Section& section, std::string reason, const Step& found) const;
@@ -67,11 +45,12 @@ class ArrayRecordContainer final : public Container {
   Result<EndingPart> part_shown(const ChunkInfo& chunk) const;
   Result<ChunkInfo> in_riegeli(const ChunkInfo& chunk) const;
 
-  const std::unique_ptr<Container> riegeli_;
   const std::shared_ptr<const Source> source_;
   const std::uint64_t size_;
   const Limits limits_;
   const Ending ending_;
+  ContainerTraits traits_;
+  const RecordSchema schema_;
 };
 
 }  // namespace recordfs::array_record

@@ -62,16 +62,20 @@ Result<std::unique_ptr<Container>> BloscpackContainer::open(std::shared_ptr<cons
   ASSIGN_OR_RETURN(auto order, order_of(*container->source_, container->survey_));
   container->order_ = std::move(order);
   container->find_array(metadata.view());
+  container->set_traits();
   return std::unique_ptr<Container>(std::move(container));
 }
 
-std::string_view BloscpackContainer::format() const { return kFormat.name; }
-
-std::vector<Fact> BloscpackContainer::facts() const {
-  std::vector<Fact> facts;
+void BloscpackContainer::set_traits() {
+  traits_ = {.format = kFormat.name,
+             .first = survey_.damage.empty() ? order_->first() : ChunkKey{0, kHeaders},
+             .is_in_file_order = order_->is_file_order(),
+             .grows_by_appending = false,  // the writer completes offsets and header at the end
+             .has_seek_structure = order_->is_seekable()};
+  std::vector<Fact>& facts = traits_.facts;
   if (survey_.refusal) {
     facts.push_back({"damage", to_string(*survey_.refusal)});
-    return facts;
+    return;
   }
   const FileHeader& header = survey_.header;
   facts.push_back({"version", dialect_name(header)});
@@ -83,10 +87,7 @@ std::vector<Fact> BloscpackContainer::facts() const {
   facts.push_back({"offsets", survey_.order == Order::kAnchored || survey_.order == Order::kItems});
   if (array_) facts.push_back({"array", array_->name});
   if (!why_no_array_.empty()) facts.push_back({"no_array", why_no_array_});
-  return facts;
 }
-
-ChunkKey BloscpackContainer::first() const { return survey_.damage.empty() ? order_->first() : ChunkKey{0, kHeaders}; }
 
 Result<Step> BloscpackContainer::scan(ChunkKey at) const {
   if (at.state != kHeaders) return order_->scan(at);
@@ -109,7 +110,7 @@ Result<Layout> BloscpackContainer::layout(const ChunkInfo& chunk) const {
   if (!is_lost(chunk)) {
     // A reader never reads an empty record, so damage in it is reported here.
     const bool is_empty = *chunk.decoded_size == 0;
-    TRY(is_empty ? verify(chunk) : Result<void>());
+    TRY(is_empty ? verify_chunk(stored(chunk)) : Result<void>());
     layout.add(*chunk.decoded_size);
     return layout;
   }
@@ -121,9 +122,10 @@ Result<Layout> BloscpackContainer::layout(const ChunkInfo& chunk) const {
   return layout;
 }
 
-Result<void> BloscpackContainer::verify(const ChunkInfo& chunk) const {
+Result<Verification> BloscpackContainer::verify(const ChunkInfo& chunk) const {
   if (is_lost(chunk)) return why_lost(chunk);
-  return verify_chunk(stored(chunk));
+  TRY(verify_chunk(stored(chunk)));
+  return survey_.header.digest ? Verification::kVerified : Verification::kNoChecksum;
 }
 
 Result<std::shared_ptr<const Chunk>> BloscpackContainer::decode(const ChunkInfo& chunk) const {
@@ -131,7 +133,7 @@ Result<std::shared_ptr<const Chunk>> BloscpackContainer::decode(const ChunkInfo&
   return decode_chunk(stored(chunk), limits_);
 }
 
-Result<std::shared_ptr<const Chunk>> BloscpackContainer::decode_by_parts(const ChunkInfo& chunk) const {
+Result<std::shared_ptr<const Chunk>> BloscpackContainer::open_in_place(const ChunkInfo& chunk) const {
   if (is_lost(chunk)) return why_lost(chunk);
   return decode_by_blocks(stored(chunk), limits_);
 }
@@ -176,7 +178,7 @@ void BloscpackContainer::find_array(Bytes metadata) {
   }
   std::string prefix = npy_header(*array);
   const std::uint64_t size = prefix.size() + array->bytes;
-  array_ = WholeStream{"array.npy", std::move(prefix), whole_chunks == 0 ? last : chunk_size, size};
+  array_ = DenseArray{"array.npy", std::move(prefix), whole_chunks == 0 ? last : chunk_size, size};
 }
 
 }  // namespace recordfs::bloscpack

@@ -15,32 +15,28 @@
 
 namespace recordfs::bloscpack {
 
-class BloscpackContainer final : public Container {
+class BloscpackContainer final : public Container, private Metadata {
  public:
   // Reads the headers, the offsets and the metadata. Fails as Source does.
   static Result<std::unique_ptr<Container>> open(std::shared_ptr<const Source> source, const Limits& limits);
 
-  std::string_view format() const override;
-  std::vector<Fact> facts() const override;
-  ChunkKey first() const override;
+  const ContainerTraits& traits() const override { return traits_; }
   Result<Step> scan(ChunkKey at) const override;
-  bool is_in_file_order() const override { return order_->is_file_order(); }
-  bool grows_by_appending() const override { return false; }  // the writer completes offsets and header at the end
-  bool has_seek_structure() const override { return order_->is_seekable(); }
   Result<std::optional<ChunkInfo>> locate(Position at) const override { return order_->locate(at); }
   Result<Layout> layout(const ChunkInfo& chunk) const override;
-  bool has_checksum(const ChunkInfo&) const override { return survey_.header.digest.has_value(); }
-  Result<void> verify(const ChunkInfo& chunk) const override;
+  Result<Verification> verify(const ChunkInfo& chunk) const override;
   Result<std::shared_ptr<const Chunk>> decode(const ChunkInfo& chunk) const override;
-  Result<std::shared_ptr<const Chunk>> decode_by_parts(const ChunkInfo& chunk) const override;
-  Result<std::vector<Attribute>> attributes(const ChunkInfo* last) const override;
-  const WholeStream* whole_stream() const override { return array_ ? &*array_ : nullptr; }
+  Result<std::shared_ptr<const Chunk>> open_in_place(const ChunkInfo& chunk) const override;
+  const Metadata* metadata() const override { return this; }
+  const DenseArray* array() const override { return array_ ? &*array_ : nullptr; }
 
  private:
   BloscpackContainer(std::shared_ptr<const Source> source, const Limits& limits, Survey survey)
       : source_(std::move(source)), limits_(limits), survey_(std::move(survey)) {}
 
+  Result<std::vector<Attribute>> attributes(const ChunkInfo* last) const override;
   void find_array(Bytes metadata);
+  void set_traits();
   Stored stored(const ChunkInfo& chunk) const { return {source_, chunk, survey_.header.digest}; }
   // Returns why a lost chunk cannot be read, or the error of Source that prevents an answer now.
   Error why_lost(const ChunkInfo& chunk) const;
@@ -48,8 +44,9 @@ class BloscpackContainer final : public Container {
   const std::shared_ptr<const Source> source_;
   const Limits limits_;
   const Survey survey_;
-  std::unique_ptr<const ChunkOrder> order_;  // this and the next two are set before the container is shared
-  std::optional<WholeStream> array_;
+  std::unique_ptr<const ChunkOrder> order_;  // this and the rest are set before the container is shared
+  ContainerTraits traits_{};
+  std::optional<DenseArray> array_;
   std::string why_no_array_;  // set if the metadata describes an array that cannot be offered
 };
 

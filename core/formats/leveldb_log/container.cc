@@ -4,6 +4,7 @@
 
 #include "core/formats/leveldb_log/batch_views.h"
 #include "core/formats/leveldb_log/content.h"
+#include "core/formats/leveldb_log/format.h"
 #include "core/formats/leveldb_log/parts.h"
 #include "core/formats/leveldb_log/version_edit.h"
 
@@ -24,7 +25,10 @@ void append(std::vector<DamagedRegion>& all, std::vector<DamagedRegion>& more) {
 
 }  // namespace
 
-std::vector<Fact> LogContainer::facts() const {
+LogContainer::LogContainer(std::shared_ptr<const Source> source, const Limits& limits, Head head)
+    : source_(std::move(source)), limits_(limits), head_(head), traits_(make_traits()), schema_(make_schema()) {}
+
+ContainerTraits LogContainer::make_traits() const {
   std::vector<Fact> facts;
   facts.push_back({"variant", std::string(to_string(head_.writer))});
   facts.push_back({"compression", std::string(head_.compression.codec())});
@@ -34,7 +38,22 @@ std::vector<Fact> LogContainer::facts() const {
   facts.push_back({"recycled", head_.session.recycled});
   if (head_.session.log_number) facts.push_back({"log_number", std::uint64_t{*head_.session.log_number}});
   facts.push_back({"content", std::string(head_.content)});
-  return facts;
+  return {.format = kFormat.name, .facts = std::move(facts), .has_seek_structure = true};
+}
+
+RecordSchema LogContainer::make_schema() const {
+  RecordSchema schema;
+  if (head_.content == kManifest) schema.value = [this](Bytes record) { return edit_value(record, limits_); };
+  if (head_.content != kWriteAheadLog) return schema;
+  schema.value = [this](Bytes record) { return batch_value(record, limits_); };
+  schema.key_changes = batch_changes;
+  schema.parts = [this](Bytes record) {
+    auto parts = batch_parts(record, limits_);
+    // A valid record that is not a batch may occur too; it has no parts.
+    if (!parts && parts.error().code == Code::kDamage) return Result<recordfs::Parts>(recordfs::Parts{});
+    return parts;
+  };
+  return schema;
 }
 
 ChunkInfo LogContainer::describe(const Tally& tally) const {
@@ -143,10 +162,14 @@ Result<Layout> LogContainer::layout(const ChunkInfo& chunk) const {
   return sink.take_layout();
 }
 
-Result<void> LogContainer::verify(const ChunkInfo& chunk) const {
-  if (head_.compression.kind != Compression::Kind::kNone) return Container::verify(chunk);
-  SizeSink sink(head_.compression);
-  return walk_chunk(chunk, sink);
+Result<Verification> LogContainer::verify(const ChunkInfo& chunk) const {
+  if (head_.compression.kind != Compression::Kind::kNone) {
+    TRY(decode(chunk));
+  } else {
+    SizeSink sink(head_.compression);
+    TRY(walk_chunk(chunk, sink));
+  }
+  return Verification::kVerified;
 }
 
 Result<std::shared_ptr<const Chunk>> LogContainer::decode(const ChunkInfo& chunk) const {
@@ -156,28 +179,13 @@ Result<std::shared_ptr<const Chunk>> LogContainer::decode(const ChunkInfo& chunk
   return std::shared_ptr<const Chunk>(std::make_shared<BufferChunk>(std::move(payload), sink.take_layout()));
 }
 
-Result<std::shared_ptr<const Chunk>> LogContainer::decode_by_parts(const ChunkInfo& chunk) const {
+Result<std::shared_ptr<const Chunk>> LogContainer::open_in_place(const ChunkInfo& chunk) const {
   if (head_.compression.kind != Compression::Kind::kNone) return std::shared_ptr<const Chunk>{};
   PartsSink sink;
   TRY(walk_chunk(chunk, sink));
   Layout layout = sink.take_layout();
   return std::shared_ptr<const Chunk>(
       std::make_shared<PartsChunk>(source_, head_.session.wire, std::move(layout), sink.take_parts()));
-}
-
-// A valid record that is not a batch may occur too; it has no parts.
-Result<recordfs::Parts> LogContainer::parts(Bytes record) const {
-  auto parts = batch_parts(record, limits_);
-  if (!parts && parts.error().code == Code::kDamage) return recordfs::Parts{};
-  return parts;
-}
-
-Result<Value> LogContainer::value(Bytes record) const {
-  return has_batches() ? batch_value(record, limits_) : edit_value(record, limits_);
-}
-
-Result<void> LogContainer::key_changes(Bytes record, const TakeKeyChange& take) const {
-  return batch_changes(record, take);
 }
 
 }  // namespace recordfs::leveldb_log

@@ -14,27 +14,20 @@ namespace recordfs::leveldb_log {
 
 class LogContainer final : public Container {
  public:
-  LogContainer(std::shared_ptr<const Source> source, const Limits& limits, Head head)
-      : source_(std::move(source)), limits_(limits), head_(head) {}
+  LogContainer(std::shared_ptr<const Source> source, const Limits& limits, Head head);
 
-  std::string_view format() const override { return "leveldb-log"; }
-  std::vector<Fact> facts() const override;
+  const ContainerTraits& traits() const override { return traits_; }
   Result<Step> scan(ChunkKey at) const override;
-  bool has_seek_structure() const override { return true; }
   Result<std::optional<ChunkInfo>> locate(Position at) const override;
   Result<Layout> layout(const ChunkInfo& chunk) const override;
-  Result<void> verify(const ChunkInfo& chunk) const override;
+  Result<Verification> verify(const ChunkInfo& chunk) const override;
   Result<std::shared_ptr<const Chunk>> decode(const ChunkInfo& chunk) const override;
-  Result<std::shared_ptr<const Chunk>> decode_by_parts(const ChunkInfo& chunk) const override;
-  bool has_parts() const override { return has_batches(); }
-  Result<Parts> parts(Bytes record) const override;
-  bool has_values() const override { return has_batches() || head_.content == kManifest; }
-  Result<Value> value(Bytes record) const override;
-  bool has_keys() const override { return has_batches(); }
-  Result<void> key_changes(Bytes record, const TakeKeyChange& take) const override;
+  Result<std::shared_ptr<const Chunk>> open_in_place(const ChunkInfo& chunk) const override;
+  const RecordSchema& schema() const override { return schema_; }
 
  private:
-  bool has_batches() const { return head_.content == kWriteAheadLog; }
+  ContainerTraits make_traits() const;
+  RecordSchema make_schema() const;
   ItemReader items() const { return {*source_, head_.session}; }
   ChunkInfo describe(const Tally& tally) const;
   Result<std::optional<ChunkInfo>> chunk_of_frame(Position frame) const;
@@ -44,6 +37,8 @@ class LogContainer final : public Container {
   const std::shared_ptr<const Source> source_;
   const Limits limits_;
   const Head head_;
+  const ContainerTraits traits_;
+  const RecordSchema schema_;
 };
 
 }  // namespace recordfs::leveldb_log

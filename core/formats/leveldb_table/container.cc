@@ -60,9 +60,14 @@ Kind kind_of(const ChunkInfo& chunk) { return static_cast<Kind>(chunk.detail[kKi
 
 }  // namespace
 
-std::string_view TableContainer::format() const { return kFormat.name; }
+TableContainer::TableContainer(std::shared_ptr<const Source> source, const Limits& limits, Survey survey)
+    : source_(std::move(source)),
+      limits_(limits),
+      survey_(std::move(survey)),
+      traits_(make_traits()),
+      schema_(make_schema()) {}
 
-std::vector<Fact> TableContainer::facts() const {
+ContainerTraits TableContainer::make_traits() const {
   std::vector<Fact> facts;
   const Dialect& dialect = survey_.dialect;
   facts.push_back({"database", dialect.is_rocksdb ? "RocksDB" : "LevelDB"});
@@ -73,7 +78,21 @@ std::vector<Fact> TableContainer::facts() const {
   if (survey_.column_family) facts.push_back({"column_family", std::uint64_t{*survey_.column_family}});
   if (!survey_.filter.empty()) facts.push_back({"filter", survey_.filter});
   if (survey_.flaw) facts.push_back({"damage", to_string(*survey_.flaw)});
-  return facts;
+  return {.format = kFormat.name,
+          .facts = std::move(facts),
+          .grows_by_appending = false,  // the index at the end determines what a block is
+          .has_seek_structure = survey_.has_index(),
+          .index_fits_in_chunk = false};  // entries with shared keys can take three bytes, and less if compressed
+}
+
+RecordSchema TableContainer::make_schema() const {
+  return {.parts = [this](Bytes record) { return parts_of(record, survey_.has_database_keys); },
+          .value = [this](Bytes record) { return value_of(record, survey_.has_database_keys); },
+          .key_changes =
+              [this](Bytes record, const TakeKeyChange& take) {
+                return change_of(record, survey_.has_database_keys, survey_.column_family.value_or(0), take);
+              },
+          .may_be_message = false};
 }
 
 Result<ChunkInfo> TableContainer::describe(const Piece& piece, ChunkKey key) const {
@@ -256,6 +275,11 @@ Result<std::shared_ptr<const Chunk>> TableContainer::decode(const ChunkInfo& chu
   return decode_records(content.view(), chunk.begin, dialect, limits_);
 }
 
+Result<Verification> TableContainer::verify(const ChunkInfo& chunk) const {
+  TRY(decode(chunk));
+  return survey_.dialect.checksum == Checksum::kNone ? Verification::kNoChecksum : Verification::kVerified;
+}
+
 Result<std::vector<Attribute>> TableContainer::attributes(const ChunkInfo*) const {
   std::vector<Attribute> attributes;
   if (!survey_.properties) return attributes;
@@ -276,14 +300,6 @@ Result<std::vector<Attribute>> TableContainer::attributes(const ChunkInfo*) cons
     attributes.push_back({std::string(as_text(keys.key(*entry))), "", std::string(as_text(entry->value))});
   }
   return attributes;
-}
-
-Result<Parts> TableContainer::parts(Bytes record) const { return parts_of(record, survey_.has_database_keys); }
-
-Result<Value> TableContainer::value(Bytes record) const { return value_of(record, survey_.has_database_keys); }
-
-Result<void> TableContainer::key_changes(Bytes record, const TakeKeyChange& take) const {
-  return change_of(record, survey_.has_database_keys, survey_.column_family.value_or(0), take);
 }
 
 }  // namespace recordfs::leveldb_table

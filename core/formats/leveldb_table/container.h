@@ -10,32 +10,23 @@
 
 namespace recordfs::leveldb_table {
 
-class TableContainer final : public Container {
+class TableContainer final : public Container, private Metadata {
  public:
-  TableContainer(std::shared_ptr<const Source> source, const Limits& limits, Survey survey)
-      : source_(std::move(source)), limits_(limits), survey_(std::move(survey)) {}
+  TableContainer(std::shared_ptr<const Source> source, const Limits& limits, Survey survey);
 
-  std::string_view format() const override;
-  std::vector<Fact> facts() const override;
+  const ContainerTraits& traits() const override { return traits_; }
   Result<Step> scan(ChunkKey at) const override;
-  bool grows_by_appending() const override { return false; }  // the index at the end determines what a block is
-  bool has_seek_structure() const override { return survey_.has_index(); }
   Result<std::optional<ChunkInfo>> locate(Position at) const override;
   Result<Layout> layout(const ChunkInfo& chunk) const override;
-  bool index_fits_in_chunk() const override { return false; }  // entries with shared keys can take three bytes ...
-  bool has_checksum(const ChunkInfo&) const override { return survey_.dialect.checksum != Checksum::kNone; }
+  Result<Verification> verify(const ChunkInfo& chunk) const override;
   Result<std::shared_ptr<const Chunk>> decode(const ChunkInfo& chunk) const override;
-  Result<std::vector<Attribute>> attributes(const ChunkInfo* last) const override;
-
-  bool has_parts() const override { return true; }
-  Result<Parts> parts(Bytes record) const override;
-  bool has_values() const override { return true; }
-  Result<Value> value(Bytes record) const override;
-  bool may_hold_messages() const override { return false; }
-  bool has_keys() const override { return true; }
-  Result<void> key_changes(Bytes record, const TakeKeyChange& take) const override;
+  const Metadata* metadata() const override { return this; }
+  const RecordSchema& schema() const override { return schema_; }
 
  private:
+  ContainerTraits make_traits() const;
+  RecordSchema make_schema() const;
+  Result<std::vector<Attribute>> attributes(const ChunkInfo* last) const override;
   Result<Step> scan_pieces(Position at, const std::vector<Piece>& pieces) const;
   Result<Step> scan_salvaged(ChunkKey at) const;
   Result<Step> search_end(ChunkKey at, Position end) const;
@@ -53,6 +44,8 @@ class TableContainer final : public Container {
   const std::shared_ptr<const Source> source_;
   const Limits limits_;
   const Survey survey_;
+  const ContainerTraits traits_;
+  const RecordSchema schema_;
 };
 
 }  // namespace recordfs::leveldb_table

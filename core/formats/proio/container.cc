@@ -59,11 +59,12 @@ Stream::Stream(std::shared_ptr<const Source> source, const Limits& limits)
       limits_(limits),
       framing_(*source_, limits_),
       folds_(*source_, limits_),
-      descriptor_sets_(limits_) {}
-
-std::string_view Stream::format() const { return kFormat.name; }
-
-bool Stream::has_checksum(const ChunkInfo& chunk) const { return compression_of(chunk) == kCompressionGzip; }
+      descriptor_sets_(limits_),
+      traits_{.format = kFormat.name, .index_fits_in_chunk = false, .headers_have_checksums = false},
+      schema_{.parts = [this](Bytes event) { return parts_of_event(event, limits_); },
+              .largest_record_with_parts = limits_.stored_chunk,
+              .value = [this](Bytes event) { return value_of_event(event, limits_); },
+              .may_be_message = false} {}
 
 Result<Buffer> Stream::read_payload(const ChunkInfo& chunk) const {
   if (chunk.stored_size > limits_.stored_chunk) {
@@ -80,9 +81,10 @@ Result<Layout> Stream::layout(const ChunkInfo& chunk) const {
   return Container::layout(chunk);
 }
 
-Result<void> Stream::verify(const ChunkInfo& chunk) const {
-  if (is_plain(chunk)) return {};
-  return Container::verify(chunk);
+Result<Verification> Stream::verify(const ChunkInfo& chunk) const {
+  if (is_plain(chunk)) return Verification::kNoChecksum;
+  TRY(decode(chunk));
+  return compression_of(chunk) == kCompressionGzip ? Verification::kVerified : Verification::kNoChecksum;
 }
 
 Result<std::shared_ptr<const Chunk>> Stream::decode(const ChunkInfo& chunk) const {
@@ -104,19 +106,19 @@ Result<std::shared_ptr<const Chunk>> Stream::decode(const ChunkInfo& chunk) cons
   return make_chunk(chunk, std::move(front->content));
 }
 
-Result<std::shared_ptr<const Chunk>> Stream::decode_by_parts(const ChunkInfo& chunk) const {
+Result<std::shared_ptr<const Chunk>> Stream::open_in_place(const ChunkInfo& chunk) const {
   if (!is_plain(chunk)) return std::shared_ptr<const Chunk>{};
   return make_parts_chunk(source_, chunk);
 }
 
-Result<std::vector<Attribute>> Stream::chunk_attributes(const ChunkInfo& chunk) const {
+Result<std::vector<Attribute>> Stream::attributes_at(const ChunkInfo& chunk) const {
   ASSIGN_OR_RETURN(const auto fold, folds_.at(chunk));
   return fold->metadata();
 }
 
 Result<std::vector<Attribute>> Stream::attributes(const ChunkInfo* last) const {
   std::optional<ChunkInfo> first;
-  std::optional<ChunkKey> key = Container::first();
+  std::optional<ChunkKey> key = traits_.first;
   for (int i = 0; last == nullptr && !first && key && i < kStepsToFirstBucket; ++i) {
     ASSIGN_OR_RETURN(const auto step, scan(*key));
     first = step.chunk;
@@ -131,10 +133,6 @@ Result<std::vector<Attribute>> Stream::attributes(const ChunkInfo* last) const {
   }
   return attributes;
 }
-
-Result<Parts> Stream::parts(Bytes record) const { return parts_of_event(record, limits_); }
-
-Result<Value> Stream::value(Bytes record) const { return value_of_event(record, limits_); }
 
 Result<std::shared_ptr<const std::string>> Stream::descriptors(const ChunkInfo& chunk) const {
   ASSIGN_OR_RETURN(const auto fold, folds_.at(chunk));

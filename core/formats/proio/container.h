@@ -15,32 +15,26 @@
 
 namespace recordfs::proio {
 
-class Stream final : public Container {
+class Stream final : public Container, private Metadata {
  public:
   Stream(std::shared_ptr<const Source> source, const Limits& limits);
 
-  std::string_view format() const override;
+  const ContainerTraits& traits() const override { return traits_; }
   Result<Step> scan(ChunkKey at) const override { return framing_.scan(at); }
-  bool headers_have_checksums() const override { return false; }
-  bool has_checksum(const ChunkInfo& chunk) const override;
-  bool index_fits_in_chunk() const override { return false; }
   Result<Layout> layout(const ChunkInfo& chunk) const override;
-  Result<void> verify(const ChunkInfo& chunk) const override;
+  Result<Verification> verify(const ChunkInfo& chunk) const override;
   Result<std::shared_ptr<const Chunk>> decode(const ChunkInfo& chunk) const override;
-  Result<std::shared_ptr<const Chunk>> decode_by_parts(const ChunkInfo& chunk) const override;
+  Result<std::shared_ptr<const Chunk>> open_in_place(const ChunkInfo& chunk) const override;
+  const Metadata* metadata() const override { return this; }
+  const RecordSchema& schema() const override { return schema_; }
+
+ private:
   Result<std::vector<Attribute>> attributes(const ChunkInfo* last) const override;
-  bool attributes_change() const override { return true; }
-  Result<std::vector<Attribute>> chunk_attributes(const ChunkInfo& chunk) const override;
-  bool has_parts() const override { return true; }
-  std::uint64_t largest_record_with_parts() const override { return limits_.stored_chunk; }
-  Result<Parts> parts(Bytes record) const override;
-  bool has_values() const override { return true; }
-  bool may_hold_messages() const override { return false; }  // only events, which are decoded as values
-  Result<Value> value(Bytes record) const override;
+  bool varies() const override { return true; }
+  Result<std::vector<Attribute>> attributes_at(const ChunkInfo& chunk) const override;
   bool has_descriptors() const override { return true; }
   Result<std::shared_ptr<const std::string>> descriptors(const ChunkInfo& chunk) const override;
 
- private:
   // Reads the stored payload. Fails with kLimit, and as Source does.
   Result<Buffer> read_payload(const ChunkInfo& chunk) const;
 
@@ -49,6 +43,8 @@ class Stream final : public Container {
   const Framing framing_;
   const FoldWalk folds_;
   const DescriptorSets descriptor_sets_;
+  const ContainerTraits traits_;
+  const RecordSchema schema_;
 };
 
 }  // namespace recordfs::proio

@@ -24,7 +24,10 @@ std::shared_ptr<const Chunk> to_chunk(Buffer payload, Layout layout = Layout()) 
 }  // namespace
 
 RiegeliContainer::RiegeliContainer(std::shared_ptr<const Source> source, const Limits& limits)
-    : source_(std::move(source)), limits_(limits), framing_(*source_, limits_) {}
+    : source_(std::move(source)),
+      limits_(limits),
+      framing_(*source_, limits_),
+      traits_{.format = kFormat.name, .has_seek_structure = true} {}
 
 Result<std::unique_ptr<Container>> RiegeliContainer::open(std::shared_ptr<const Source> source, const Limits& limits) {
   std::unique_ptr<RiegeliContainer> container(new RiegeliContainer(std::move(source), limits));
@@ -32,22 +35,20 @@ Result<std::unique_ptr<Container>> RiegeliContainer::open(std::shared_ptr<const 
   return std::unique_ptr<Container>(std::move(container));
 }
 
-std::string_view RiegeliContainer::format() const { return kFormat.name; }
-
 Result<void> RiegeliContainer::learn_facts() {
   Limits narrow = limits_;
   narrow.scan_bytes = 0;
   const Framing framing(*source_, narrow);
   ASSIGN_OR_RETURN(const auto head, framing.scan({}));
   const bool has_signature = head.chunk && head.chunk->key == ChunkKey{};
-  facts_.push_back({"signature", has_signature});
+  traits_.facts.push_back({"signature", has_signature});
   ASSIGN_OR_RETURN(const auto metadata, metadata_chunk(framing));
-  facts_.push_back({"metadata", metadata.has_value()});
+  traits_.facts.push_back({"metadata", metadata.has_value()});
   if (!has_signature) return {};
   ASSIGN_OR_RETURN(const auto first, framing.declared(metadata ? metadata->end : kBehindSignature));
   if (first && first->records.value_or(0) > 0) {
-    facts_.push_back({"encoding", std::string(first->kind)});
-    facts_.push_back({"codec", std::string(first->codec)});
+    traits_.facts.push_back({"encoding", std::string(first->kind)});
+    traits_.facts.push_back({"codec", std::string(first->codec)});
   }
   return {};
 }
@@ -104,9 +105,10 @@ Result<Layout> RiegeliContainer::layout(const ChunkInfo& chunk) const {
   return simple_layout(*source_, chunk, limits_);
 }
 
-Result<void> RiegeliContainer::verify(const ChunkInfo& chunk) const {
+Result<Verification> RiegeliContainer::verify(const ChunkInfo& chunk) const {
   TRY(check_type(chunk));
-  return verify_data(*source_, chunk);
+  TRY(verify_data(*source_, chunk));
+  return Verification::kVerified;
 }
 
 Result<std::shared_ptr<const Chunk>> RiegeliContainer::decode(const ChunkInfo& chunk) const {
@@ -139,7 +141,7 @@ Result<Buffer> RiegeliContainer::decode_metadata(const ChunkInfo& chunk) const {
   return std::move(decoded->payload);
 }
 
-Result<std::shared_ptr<const Chunk>> RiegeliContainer::decode_by_parts(const ChunkInfo& chunk) const {
+Result<std::shared_ptr<const Chunk>> RiegeliContainer::open_in_place(const ChunkInfo& chunk) const {
   if (type_of(chunk.kind) != ChunkType::kSimple) return std::shared_ptr<const Chunk>{};
   TRY(check_type(chunk));
   if (!chunk.decoded_size) return too_large(chunk);
@@ -164,7 +166,10 @@ Result<const RiegeliContainer::Described*> RiegeliContainer::described() const {
     if (attributes) {
       Described described;
       for (Attribute& attribute : *attributes) {
-        if (attribute.key == kRecordTypeKey) described.type = std::move(attribute.value);
+        if (attribute.key == kRecordTypeKey) {
+          described.type = std::move(attribute.value);
+          described.states_type = true;
+        }
         if (attribute.key == kDescriptorsKey) {
           described.descriptors = std::make_shared<const std::string>(std::move(attribute.value));
         }
@@ -191,9 +196,9 @@ Result<std::shared_ptr<const std::string>> RiegeliContainer::descriptors(const C
 }
 
 // A stated record type is always a message type.
-std::string_view RiegeliContainer::record_media_type(const std::vector<Attribute>& attributes) const {
-  const bool is_stated = std::ranges::find(attributes, kRecordTypeKey, &Attribute::key) != attributes.end();
-  return is_stated ? "application/x-protobuf" : "";
+Result<std::string_view> RiegeliContainer::record_media_type() const {
+  ASSIGN_OR_RETURN(const auto described, this->described());
+  return std::string_view(described->states_type ? "application/x-protobuf" : "");
 }
 
 }  // namespace recordfs::riegeli

@@ -15,34 +15,35 @@
 
 namespace recordfs::riegeli {
 
-class RiegeliContainer final : public Container {
+class RiegeliContainer final : public Container, private Metadata {
  public:
   // Opens a file. Reads at most the first three chunk headers, for facts(). Fails as Source does.
   static Result<std::unique_ptr<Container>> open(std::shared_ptr<const Source> source, const Limits& limits);
 
-  std::string_view format() const override;
-  std::vector<Fact> facts() const override { return facts_; }
+  const ContainerTraits& traits() const override { return traits_; }
   Result<Step> scan(ChunkKey at) const override { return framing_.scan(at); }
-  bool has_seek_structure() const override { return true; }
   Result<std::optional<ChunkInfo>> locate(Position at) const override;
   Result<Layout> layout(const ChunkInfo& chunk) const override;
-  Result<void> verify(const ChunkInfo& chunk) const override;
+  Result<Verification> verify(const ChunkInfo& chunk) const override;
   Result<std::shared_ptr<const Chunk>> decode(const ChunkInfo& chunk) const override;
-  Result<std::shared_ptr<const Chunk>> decode_by_parts(const ChunkInfo& chunk) const override;
-  Result<std::vector<Attribute>> attributes(const ChunkInfo* last) const override;
-  Result<std::string_view> record_type() const override;
-  bool has_descriptors() const override { return true; }
-  Result<std::shared_ptr<const std::string>> descriptors(const ChunkInfo& chunk) const override;
-  std::string_view record_media_type(const std::vector<Attribute>& attributes) const override;
+  Result<std::shared_ptr<const Chunk>> open_in_place(const ChunkInfo& chunk) const override;
+  const Metadata* metadata() const override { return this; }
 
  private:
   // The record type and its descriptors, from the file metadata.
   struct Described {
     std::string type;
+    bool states_type = false;
     std::shared_ptr<const std::string> descriptors;
   };
 
   RiegeliContainer(std::shared_ptr<const Source> source, const Limits& limits);
+
+  Result<std::vector<Attribute>> attributes(const ChunkInfo* last) const override;
+  Result<std::string_view> record_type() const override;
+  Result<std::string_view> record_media_type() const override;
+  bool has_descriptors() const override { return true; }
+  Result<std::shared_ptr<const std::string>> descriptors(const ChunkInfo& chunk) const override;
 
   Result<void> learn_facts();
   // Returns the metadata chunk directly after the signature, if the file has one.
@@ -60,7 +61,7 @@ class RiegeliContainer final : public Container {
   const std::shared_ptr<const Source> source_;
   const Limits limits_;
   const Framing framing_;
-  std::vector<Fact> facts_;  // written before the container is shared
+  ContainerTraits traits_;  // written before the container is shared
   mutable std::mutex mutex_;
   mutable std::optional<Result<Described>> described_;  // guarded by mutex_; never changes once set
 };

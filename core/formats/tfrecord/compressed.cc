@@ -127,8 +127,6 @@ Result<std::optional<Packing>> find_packing(Bytes head) {
   return std::optional(Packing{*codec, true});
 }
 
-std::vector<Fact> CompressedFile::facts() const { return {{"compression", std::string(to_string(codec_))}}; }
-
 // Returns a reader at byte `decoded`, from the last checkpoint before it.
 Result<Inflating> CompressedFile::at(std::uint64_t decoded) const {
   const std::uint64_t generation = source_->generation();
@@ -306,13 +304,13 @@ ChunkInfo CompressedFile::describe(ChunkKey key, const Run& run, Position end) c
   return info;
 }
 
-Result<void> CompressedFile::verify(const ChunkInfo& chunk) const {
+Result<Verification> CompressedFile::verify(const ChunkInfo& chunk) const {
   ASSIGN_OR_RETURN(const auto decoded, decode(chunk));
   const Layout& layout = decoded->layout();
   for (std::uint64_t i = 0; layout.has_failures() && i < layout.records(); ++i) {
     if (const Error* failure = layout.failure(i)) return *failure;
   }
-  return {};
+  return Verification::kVerified;
 }
 
 Result<std::shared_ptr<const Chunk>> CompressedFile::decode(const ChunkInfo& chunk) const {

@@ -26,14 +26,12 @@ Result<std::optional<Packing>> find_packing(Bytes head);
 class CompressedFile final : public File {
  public:
   CompressedFile(std::shared_ptr<const Source> source, const Limits& limits, CodecId codec)
-      : File(limits), source_(std::move(source)), codec_(codec) {}
+      : File(limits, to_string(codec), false), source_(std::move(source)), codec_(codec) {}
 
-  std::vector<Fact> facts() const override;
   // ChunkKey::state is the decoded byte at which the chunk's first record begins. With kSearching, it is the decoded
   // byte from which to search for a record, and `position` is where the damage begins.
   Result<Step> scan(ChunkKey key) const override;
-  bool index_fits_in_chunk() const override { return false; }
-  Result<void> verify(const ChunkInfo& chunk) const override;
+  Result<Verification> verify(const ChunkInfo& chunk) const override;
   Result<std::shared_ptr<const Chunk>> decode(const ChunkInfo& chunk) const override;
 
  private:

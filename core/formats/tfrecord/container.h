@@ -12,21 +12,19 @@ namespace recordfs::tfrecord {
 
 class File : public Container {
  public:
-  explicit File(const Limits& limits) : limits_(limits) {}
-
-  std::string_view format() const override;
-  // Records that are a tensorflow.Example have parts; others have none.
-  bool has_parts() const override { return true; }
-  std::uint64_t largest_record_with_parts() const override { return limits_.stored_chunk; }
-  Result<Parts> parts(Bytes record) const override;
-  bool has_values() const override { return true; }
-  Result<Value> value(Bytes record) const override;
+  const ContainerTraits& traits() const override { return traits_; }
+  const RecordSchema& schema() const override { return schema_; }
 
  protected:
+  // `compression`: as in info.json.
+  File(const Limits& limits, std::string_view compression, bool index_fits_in_chunk);
+
   const Limits& limits() const { return limits_; }
 
  private:
   const Limits limits_;
+  const ContainerTraits traits_;
+  const RecordSchema schema_;
 };
 
 // Returns an error for records that the scan found and that have changed since.

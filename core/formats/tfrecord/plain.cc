@@ -63,8 +63,6 @@ class SingleChunk final : public Chunk {
 
 }  // namespace
 
-std::vector<Fact> PlainFile::facts() const { return {{"compression", std::string("none")}}; }
-
 bool PlainFile::has_room(const ChunkInfo& run, Position end) const {
   const std::uint64_t most = std::min({kRunSize, limits().stored_chunk, limits().decoded_chunk});
   return end - run.begin <= most && *run.records < limits().records_per_chunk;
@@ -163,12 +161,13 @@ Result<Layout> PlainFile::layout(const ChunkInfo& chunk) const {
   return layout;
 }
 
-Result<void> PlainFile::verify(const ChunkInfo& chunk) const {
-  return each_record(*source_, chunk, [&](Position begin, std::uint64_t length) -> Result<void> {
+Result<Verification> PlainFile::verify(const ChunkInfo& chunk) const {
+  TRY(each_record(*source_, chunk, [&](Position begin, std::uint64_t length) -> Result<void> {
     ASSIGN_OR_RETURN(const auto sound, is_sound(*source_, begin, length));
     if (!sound) return wrong_data(begin - kHeaderSize);
     return {};
-  });
+  }));
+  return Verification::kVerified;
 }
 
 Result<std::shared_ptr<const Chunk>> PlainFile::decode(const ChunkInfo& chunk) const {
@@ -180,7 +179,7 @@ Result<std::shared_ptr<const Chunk>> PlainFile::decode(const ChunkInfo& chunk) c
   return split(std::move(stored), chunk.begin);
 }
 
-Result<std::shared_ptr<const Chunk>> PlainFile::decode_by_parts(const ChunkInfo& chunk) const {
+Result<std::shared_ptr<const Chunk>> PlainFile::open_in_place(const ChunkInfo& chunk) const {
   if (chunk.records != 1u) return std::shared_ptr<const Chunk>{};
   const std::uint64_t generation = source_->generation();
   Layout layout;

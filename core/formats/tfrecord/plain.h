@@ -11,14 +11,14 @@ namespace recordfs::tfrecord {
 
 class PlainFile final : public File {
  public:
-  PlainFile(std::shared_ptr<const Source> source, const Limits& limits) : File(limits), source_(std::move(source)) {}
+  PlainFile(std::shared_ptr<const Source> source, const Limits& limits)
+      : File(limits, "none", true), source_(std::move(source)) {}
 
-  std::vector<Fact> facts() const override;
   Result<Step> scan(ChunkKey key) const override;
   Result<Layout> layout(const ChunkInfo& chunk) const override;
-  Result<void> verify(const ChunkInfo& chunk) const override;
+  Result<Verification> verify(const ChunkInfo& chunk) const override;
   Result<std::shared_ptr<const Chunk>> decode(const ChunkInfo& chunk) const override;
-  Result<std::shared_ptr<const Chunk>> decode_by_parts(const ChunkInfo& chunk) const override;
+  Result<std::shared_ptr<const Chunk>> open_in_place(const ChunkInfo& chunk) const override;
 
  private:
   Result<Step> pass_damage(ChunkKey key) const;

@@ -4,6 +4,7 @@
 #include <string>
 #include <utility>
 
+#include "core/formats/leveldb_log/container.h"
 #include "core/formats/wandb/format.h"
 
 namespace recordfs::wandb {
@@ -17,30 +18,29 @@ leveldb_log::Head head_of(const leveldb_log::Wire& wire) {
 
 }  // namespace
 
-RunFile::RunFile(std::shared_ptr<const Source> source, const Limits& limits, std::optional<Ident> ident,
+RunFile::RunFile(const std::shared_ptr<const Source>& source, const Limits& limits, std::optional<Ident> ident,
                  const leveldb_log::Wire& wire)
-    : size_(source->size()), ident_(ident), wire_(wire), log_(std::move(source), limits, head_of(wire)) {}
-
-std::string_view RunFile::format() const { return kFormat.name; }
+    : ForwardingContainer(std::make_unique<leveldb_log::LogContainer>(source, limits, head_of(wire))),
+      size_(source->size()),
+      ident_(ident),
+      traits_(below().traits()) {
+  traits_.format = kFormat.name;
+  traits_.facts.clear();
+  if (ident_) {
+    traits_.facts.push_back({"writer", std::string(ident_->writer)});
+    traits_.facts.push_back({"version", std::to_string(ident_->version)});
+  }
+  traits_.facts.push_back({"ident_in_first_block", wire.origin == 0});
+}
 
 Result<std::string_view> RunFile::record_type() const { return ident_ ? ident_->record_type : std::string_view(); }
 
-std::vector<Fact> RunFile::facts() const {
-  std::vector<Fact> facts;
-  if (ident_) {
-    facts.push_back({"writer", std::string(ident_->writer)});
-    facts.push_back({"version", std::to_string(ident_->version)});
-  }
-  facts.push_back({"ident_in_first_block", wire_.origin == 0});
-  return facts;
-}
-
 // The first step covers the ident.
 Result<Step> RunFile::scan(ChunkKey at) const {
-  if (at.position >= kIdentSize) return log_.scan(at);
+  if (at.position >= kIdentSize) return below().scan(at);
   Step step;
   if (size_ > kIdentSize) {
-    ASSIGN_OR_RETURN(auto after, log_.scan({kIdentSize, 0}));
+    ASSIGN_OR_RETURN(auto after, below().scan({kIdentSize, 0}));
     step = std::move(after);
   }
   if (ident_ || size_ == 0) return step;

@@ -44,7 +44,7 @@ Result<std::unique_ptr<Container>> open(std::shared_ptr<const Source> source, co
   ASSIGN_OR_RETURN(const auto head, read_up_to(*source, 0, kIdentSize));
   ASSIGN_OR_RETURN(const auto wire, find_wire(*source, kSearched));
   const auto ident = parse_ident(head.view());
-  return std::unique_ptr<Container>(std::make_unique<RunFile>(std::move(source), limits, ident, wire));
+  return std::unique_ptr<Container>(std::make_unique<RunFile>(source, limits, ident, wire));
 }
 
 }  // namespace

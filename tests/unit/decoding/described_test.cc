@@ -88,7 +88,7 @@ bool are_same(const Json& one, const Json& other) {
 // Calls `take` with every record of every chunk.
 template <class Take>
 void for_each_record(const Container& container, Take take) {
-  for (std::optional<ChunkKey> at = container.first(); at;) {
+  for (std::optional<ChunkKey> at = container.traits().first; at;) {
     const auto step = container.scan(*at);
     ASSERT_TRUE(step);
     if (step->chunk && step->chunk->records.value_or(0) > 0) {
@@ -112,13 +112,13 @@ TEST_P(Described, RecordsDecodeLikeLibprotobuf) {
   ASSERT_TRUE(file);
   const auto container = open_container(*file, GetParam(), {});
   ASSERT_TRUE(container);
-  const std::string type((*container)->record_type().value());
+  const std::string type((*container)->metadata()->record_type().value());
   EXPECT_EQ(type, "hdev.Everything");
-  const auto descriptors = (*container)->descriptors({});
+  const auto descriptors = (*container)->metadata()->descriptors({});
   ASSERT_TRUE(descriptors);
-  EXPECT_EQ(*descriptors, (*container)->descriptors({}).value());
+  EXPECT_EQ(*descriptors, (*container)->metadata()->descriptors({}).value());
   Library library(**descriptors, type);
-  const RecordDecoder decoder(**container);
+  const RecordDecoder decoder((*container)->schema(), (*container)->metadata());
   int records = 0;
   for_each_record(**container, [&](const ChunkInfo& chunk, Bytes record) {
     std::string line = "{\"ordinal\":0";
@@ -146,8 +146,8 @@ TEST(Undescribed, ContainerWithoutMetadataHasNoRecordType) {
   ASSERT_TRUE(file);
   const auto container = open_container(*file, "x", {});
   ASSERT_TRUE(container);
-  EXPECT_EQ((*container)->record_type().value(), "");
-  EXPECT_EQ((*container)->descriptors({}).value(), nullptr);
+  EXPECT_EQ((*container)->metadata()->record_type().value(), "");
+  EXPECT_EQ((*container)->metadata()->descriptors({}).value(), nullptr);
 }
 
 }  // namespace

@@ -7,12 +7,12 @@
 
 #include <nlohmann/json.hpp>
 
-#include "tests/unit/decoding/told_container.h"
+#include "tests/unit/decoding/typed_records.h"
 
 namespace recordfs {
 namespace {
 
-using testing::ToldContainer;
+using testing::TypedRecords;
 
 constexpr std::string_view kMessage = "\x08\x96\x01";
 
@@ -29,8 +29,8 @@ Code failure(const Result<std::string>& document) {
 }
 
 TEST(RecordDecoder, MessageOfUnknownTypeIsShownByItsFields) {
-  const ToldContainer container;
-  const RecordDecoder decoder(container);
+  const TypedRecords records;
+  const RecordDecoder decoder(records.schema, &records);
   EXPECT_TRUE(decoder.decodes());
   EXPECT_EQ(members(decoder, kMessage), R"(,"fields":[{"field":1,"wire":"varint","value":"150"}])");
   EXPECT_EQ(decoder.document({}, as_bytes(kMessage)).value(), R"({
@@ -46,8 +46,8 @@ TEST(RecordDecoder, MessageOfUnknownTypeIsShownByItsFields) {
 }
 
 TEST(RecordDecoder, TextAndNonMessagesAreNotDecoded) {
-  const ToldContainer container;
-  const RecordDecoder decoder(container);
+  const TypedRecords records;
+  const RecordDecoder decoder(records.schema, &records);
   for (const std::string_view record : {"", "hello", "\"\ttab\n", "\x08", "\x08\x96\x01\xff"}) {
     EXPECT_EQ(members(decoder, record), "") << record;
     EXPECT_EQ(failure(decoder.document({}, as_bytes(record))), Code::kNotFound);
@@ -55,62 +55,62 @@ TEST(RecordDecoder, TextAndNonMessagesAreNotDecoded) {
 }
 
 TEST(RecordDecoder, NothingIsDecodedIfTheFormatRulesItOut) {
-  ToldContainer container;
-  container.may_be_messages = false;
-  const RecordDecoder decoder(container);
+  TypedRecords records;
+  records.schema.may_be_message = false;
+  const RecordDecoder decoder(records.schema, &records);
   EXPECT_FALSE(decoder.decodes());
   EXPECT_EQ(members(decoder, kMessage), "");
 }
 
 TEST(RecordDecoder, FailedReadOfTheTypeFailsOneDocumentOnly) {
-  ToldContainer container;
-  container.type = "a.Type";
-  container.type_failure = Error{.code = Code::kIo, .detail = "a passing error"};
-  const RecordDecoder decoder(container);
+  TypedRecords records;
+  records.type = "a.Type";
+  records.type_failure = Error{.code = Code::kIo, .detail = "a passing error"};
+  const RecordDecoder decoder(records.schema, &records);
   EXPECT_TRUE(decoder.decodes());
   EXPECT_EQ(failure(decoder.document({}, as_bytes(kMessage))), Code::kIo);
   std::string line = "{";
   EXPECT_FALSE(decoder.append_members(line, {}, as_bytes(kMessage)));
   EXPECT_EQ(line, "{");
-  container.type_failure.reset();
+  records.type_failure.reset();
   EXPECT_NE(decoder.document({}, as_bytes(kMessage)).value().find("a.Type"), std::string::npos);
 }
 
 TEST(RecordDecoder, ValuesOfTheFormatAreShown) {
-  ToldContainer container;
-  container.tell = [](Bytes record) -> Result<Value> {
+  TypedRecords records;
+  records.schema.value = [](Bytes record) -> Result<Value> {
     return Value{Value::Object{{"size", {std::uint64_t{record.size()}}}, {"data", {record}}}};
   };
-  const RecordDecoder decoder(container);
+  const RecordDecoder decoder(records.schema, &records);
   EXPECT_EQ(members(decoder, "abc"), R"(,"decoded":{"size":3,"data":"abc"})");
   EXPECT_EQ(decoder.document({}, as_bytes("abc")).value(), "{\n  \"size\": 3,\n  \"data\": \"abc\"\n}\n");
-  container.tell = [](Bytes record) -> Result<Value> { return Value{record}; };
+  records.schema.value = [](Bytes record) -> Result<Value> { return Value{record}; };
   EXPECT_EQ(members(decoder, "\xff"), R"(,"decoded_base64":"/w==")");
 }
 
 TEST(RecordDecoder, RecordOfAnUnexpectedKindMayStillBeAMessage) {
-  ToldContainer container;
-  container.tell = [](Bytes) -> Result<Value> { return Error{.code = Code::kDamage, .detail = "no batch"}; };
-  const RecordDecoder decoder(container);
+  TypedRecords records;
+  records.schema.value = [](Bytes) -> Result<Value> { return Error{.code = Code::kDamage, .detail = "no batch"}; };
+  const RecordDecoder decoder(records.schema, &records);
   EXPECT_EQ(members(decoder, kMessage), R"(,"fields":[{"field":1,"wire":"varint","value":"150"}])");
   EXPECT_EQ(members(decoder, "text"), "");
-  container.may_be_messages = false;
+  records.schema.may_be_message = false;
   EXPECT_EQ(members(decoder, "text"), R"(,"error":"no batch")");
   EXPECT_EQ(failure(decoder.document({}, as_bytes("text"))), Code::kDamage);
 }
 
 TEST(RecordDecoder, TooLargeDocumentIsReportedAndNotKept) {
-  const ToldContainer container;
-  const RecordDecoder decoder(container, {}, 30);
+  const TypedRecords records;
+  const RecordDecoder decoder(records.schema, &records, {}, 30);
   EXPECT_EQ(members(decoder, kMessage), R"(,"error":"decoded content too large")");
   EXPECT_EQ(failure(decoder.document({}, as_bytes(kMessage))), Code::kLimit);
 }
 
 TEST(RecordDecoder, LineWithoutSpaceForItsTypeIsStillJson) {
-  ToldContainer container;
-  container.type = "a.Type";
+  TypedRecords records;
+  records.type = "a.Type";
   for (std::uint64_t room = 0; room < 120; ++room) {
-    const std::string told = members(RecordDecoder(container, {}, room), "");
+    const std::string told = members(RecordDecoder(records.schema, &records, {}, room), "");
     EXPECT_TRUE(told == R"(,"type":"a.Type","error":"no descriptor of this type","fields":[])" ||
                 told == R"(,"error":"decoded content too large")")
         << told;

@@ -92,11 +92,11 @@ TEST(Registry, ErrorOfTheSourceIsNotARefusal) {
 
 TEST(Registry, OpensByContentNotByName) {
   const toy::File file = toy::make_file({});
-  EXPECT_EQ(open_container(toy::source_of(file.bytes), "misnamed.txt", Limits{}).value()->format(), "toy");
+  EXPECT_EQ(open_container(toy::source_of(file.bytes), "misnamed.txt", Limits{}).value()->traits().format, "toy");
 }
 
 TEST(Registry, NameDecidesAboutAnEmptyFile) {
-  EXPECT_EQ(open_container(toy::source_of(""), "empty.toy", Limits{}).value()->format(), "toy");
+  EXPECT_EQ(open_container(toy::source_of(""), "empty.toy", Limits{}).value()->traits().format, "toy");
   EXPECT_EQ(open_container(toy::source_of(""), "empty.txt", Limits{}).error().code, Code::kNoContainer);
 }
 

@@ -133,14 +133,15 @@ TEST(Contents, TrailerContainsItsBytes) {
 }
 
 // A container whose trailer is unavailable.
-class NoTrailer final : public Wrapped {
+class NoTrailer final : public ForwardingContainer {
  public:
-  NoTrailer(std::unique_ptr<Container> toy, Code code) : Wrapped(std::move(toy)), code_(code) {}
-  bool has_trailer() const override { return true; }
-  Result<Buffer> trailer() const override { return Error{.code = code_, .detail = "no trailer now"}; }
+  NoTrailer(std::unique_ptr<Container> toy, Code code)
+      : ForwardingContainer(std::move(toy)),
+        trailer_([code]() -> Result<Buffer> { return Error{.code = code, .detail = "no trailer now"}; }) {}
+  const TrailerReader* trailer() const override { return &trailer_; }
 
  private:
-  const Code code_;
+  const TrailerReader trailer_;
 };
 
 TEST(Contents, UnreadableTrailerHasASizeOnlyIfTheFailureIsPermanent) {
@@ -161,10 +162,13 @@ TEST(Contents, UnreadableTrailerHasASizeOnlyIfTheFailureIsPermanent) {
 }
 
 // A container whose chunk metadata is temporarily unavailable.
-class Forgetful final : public Wrapped {
+class Forgetful final : public ForwardingContainer, private Metadata {
  public:
-  using Wrapped::Wrapped;
-  Result<std::vector<Attribute>> chunk_attributes(const ChunkInfo&) const override { return bad_sector(); }
+  using ForwardingContainer::ForwardingContainer;
+  const Metadata* metadata() const override { return this; }
+
+ private:
+  Result<std::vector<Attribute>> attributes_at(const ChunkInfo&) const override { return bad_sector(); }
   Result<std::vector<Attribute>> attributes(const ChunkInfo*) const override { return bad_sector(); }
 };
 
@@ -181,11 +185,11 @@ TEST(Contents, TemporaryFailureFailsInfoInsteadOfBeingShown) {
 }
 
 // States more records than its chunks have bytes.
-class Crowded final : public Wrapped {
+class Crowded final : public ForwardingContainer {
  public:
-  using Wrapped::Wrapped;
+  using ForwardingContainer::ForwardingContainer;
   Result<Step> scan(ChunkKey at) const override {
-    auto step = Wrapped::scan(at);
+    auto step = ForwardingContainer::scan(at);
     if (step && step->chunk) step->chunk->records = 1000000;
     return step;
   }

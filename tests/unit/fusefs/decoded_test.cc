@@ -14,44 +14,50 @@ using nlohmann::json;
 using Names = std::vector<std::string>;
 
 // A container whose records are values, except for those that a test declares invalid.
-class Telling : public Wrapped {
+class Telling : public ForwardingContainer {
  public:
-  Telling(std::unique_ptr<Container> toy, std::string untold) : Wrapped(std::move(toy)), untold_(std::move(untold)) {}
-  bool has_values() const override { return true; }
-  bool may_hold_messages() const override { return false; }
-  Result<Value> value(Bytes record) const override {
+  Telling(std::unique_ptr<Container> toy, std::string untold)
+      : ForwardingContainer(std::move(toy)), untold_(std::move(untold)) {
+    schema_ = {.value = [this](Bytes record) { return value(record); }, .may_be_message = false};
+  }
+  const RecordSchema& schema() const override { return schema_; }
+
+ protected:
+  RecordSchema schema_;
+
+ private:
+  Result<Value> value(Bytes record) const {
     if (as_text(record) == untold_) return Error{.code = Code::kDamage, .detail = "not told"};
     Value value;
     value.is.emplace<Value::Object>().push_back({"says", {record}});
     return value;
   }
 
- private:
   const std::string untold_;
 };
 
 // The same with parts.
 class TellingOfParts final : public Telling {
  public:
-  TellingOfParts(std::unique_ptr<Container> toy, Parts parts) : Telling(std::move(toy), {}), parts_(std::move(parts)) {}
-  bool has_parts() const override { return true; }
-  Result<Parts> parts(Bytes) const override { return parts_; }
-
- private:
-  const Parts parts_;
+  TellingOfParts(std::unique_ptr<Container> toy, Parts parts) : Telling(std::move(toy), {}) {
+    schema_.parts = [parts = std::move(parts)](Bytes) { return parts; };
+  }
 };
 
 // A container that states a type of its records, unless reading it fails.
-class Typed final : public Wrapped {
+class Typed final : public ForwardingContainer, private Metadata {
  public:
   Typed(std::unique_ptr<Container> toy, const std::optional<Error>& failure)
-      : Wrapped(std::move(toy)), failure_(failure) {}
+      : ForwardingContainer(std::move(toy)), failure_(failure) {}
+  const Metadata* metadata() const override { return this; }
+
+ private:
+  Result<std::vector<Attribute>> attributes(const ChunkInfo*) const override { return std::vector<Attribute>{}; }
   Result<std::string_view> record_type() const override {
     if (failure_) return *failure_;
     return std::string_view("a.Type");
   }
 
- private:
   const std::optional<Error>& failure_;
 };
 

@@ -197,14 +197,14 @@ TEST(InsideView, PartsBeyondTheLimitAreRefused) {
 }
 
 // A container with test-defined parts.
-class Parted final : public Wrapped {
+class Parted final : public ForwardingContainer {
  public:
-  Parted(std::unique_ptr<Container> toy, Parts parts) : Wrapped(std::move(toy)), parts_(std::move(parts)) {}
-  bool has_parts() const override { return true; }
-  Result<Parts> parts(Bytes) const override { return parts_; }
+  Parted(std::unique_ptr<Container> toy, Parts parts)
+      : ForwardingContainer(std::move(toy)), schema_{.parts = [parts = std::move(parts)](Bytes) { return parts; }} {}
+  const RecordSchema& schema() const override { return schema_; }
 
  private:
-  const Parts parts_;
+  const RecordSchema schema_;
 };
 
 void give(ToyStore& toy, Parts parts) {

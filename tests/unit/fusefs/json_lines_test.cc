@@ -7,7 +7,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "tests/unit/decoding/told_container.h"
+#include "tests/unit/decoding/typed_records.h"
 
 namespace recordfs {
 namespace {
@@ -16,9 +16,9 @@ using Json = nlohmann::json;
 
 std::string line_of(const RecordName& name, std::string_view record) {
   std::string line;
-  testing::ToldContainer container;
-  container.may_be_messages = false;
-  EXPECT_TRUE(append_json_line(line, name, as_bytes(record), RecordDecoder(container), {}));
+  testing::TypedRecords records;
+  records.schema.may_be_message = false;
+  EXPECT_TRUE(append_json_line(line, name, as_bytes(record), RecordDecoder(records.schema, &records), {}));
   return line;
 }
 
@@ -44,18 +44,18 @@ TEST(JsonLines, EveryCharacterRoundTrips) {
 }
 
 TEST(JsonLines, DecodedContentFollowsTheRecord) {
-  testing::ToldContainer container;
-  container.tell = [](Bytes) -> Result<Value> { return Value{std::uint64_t{5}}; };
+  testing::TypedRecords records;
+  records.schema.value = [](Bytes) -> Result<Value> { return Value{std::uint64_t{5}}; };
   std::string line;
-  EXPECT_TRUE(append_json_line(line, std::uint64_t{1}, as_bytes("x"), RecordDecoder(container), {}));
+  EXPECT_TRUE(append_json_line(line, std::uint64_t{1}, as_bytes("x"), RecordDecoder(records.schema, &records), {}));
   EXPECT_EQ(line, "{\"ordinal\":1,\"size\":1,\"text\":\"x\",\"decoded\":5}\n");
 }
 
 TEST(JsonLines, TemporaryFailureWritesNothing) {
-  testing::ToldContainer container;
-  container.tell = [](Bytes) -> Result<Value> { return Error{.code = Code::kIo, .detail = "later"}; };
+  testing::TypedRecords records;
+  records.schema.value = [](Bytes) -> Result<Value> { return Error{.code = Code::kIo, .detail = "later"}; };
   std::string line = "before";
-  EXPECT_FALSE(append_json_line(line, std::uint64_t{1}, as_bytes("x"), RecordDecoder(container), {}));
+  EXPECT_FALSE(append_json_line(line, std::uint64_t{1}, as_bytes("x"), RecordDecoder(records.schema, &records), {}));
   EXPECT_EQ(line, "before");
 }
 

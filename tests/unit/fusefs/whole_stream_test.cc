@@ -10,19 +10,19 @@ namespace {
 
 constexpr std::size_t kRecordSize = 20;
 
-class Offering final : public Wrapped {
+class Offering final : public ForwardingContainer {
  public:
   Offering(std::unique_ptr<Container> toy, std::uint64_t records)
-      : Wrapped(std::move(toy)), stream_{"all.bin", "head", kRecordSize, 4 + records * kRecordSize} {}
-  const WholeStream* whole_stream() const override { return &stream_; }
+      : ForwardingContainer(std::move(toy)), stream_{"all.bin", "head", kRecordSize, 4 + records * kRecordSize} {}
+  const DenseArray* array() const override { return &stream_; }
 
  private:
-  const WholeStream stream_;
+  const DenseArray stream_;
 };
 
-class WholeStreamTest : public ::testing::Test {
+class DenseArrayTest : public ::testing::Test {
  protected:
-  explicit WholeStreamTest(const toy::Shape& shape = {.record_size = [](std::uint64_t) { return kRecordSize; }})
+  explicit DenseArrayTest(const toy::Shape& shape = {.record_size = [](std::uint64_t) { return kRecordSize; }})
       : toy_(shape) {
     auto container = std::make_unique<Offering>(toy::open(toy_.source, Limits{}, toy_.watch).value(), 12);
     toy_.store = std::make_shared<RecordStore>("toy", toy_.source, std::move(container), toy_.services);
@@ -36,7 +36,7 @@ class WholeStreamTest : public ::testing::Test {
   ToyStore toy_;
 };
 
-TEST_F(WholeStreamTest, IsAFileAndALinkAtTheRoot) {
+TEST_F(DenseArrayTest, IsAFileAndALinkAtTheRoot) {
   const ToyTree tree(toy_);
   EXPECT_EQ(tree.target("all.bin"), ".views/streams/all.bin");
   EXPECT_EQ(tree.status("all.bin").size, tree.target("all.bin").size());
@@ -45,14 +45,14 @@ TEST_F(WholeStreamTest, IsAFileAndALinkAtTheRoot) {
   EXPECT_NE(std::ranges::find(root, "all.bin"), root.end());
 }
 
-TEST_F(WholeStreamTest, HasItsSizeWithoutAScanAndHoldsPrefixAndRecords) {
+TEST_F(DenseArrayTest, HasItsSizeWithoutAScanAndHoldsPrefixAndRecords) {
   const ToyTree tree(toy_);
   EXPECT_EQ(tree.status(".views/streams/all.bin").size, 244u);
   EXPECT_FALSE(toy_.store->state().complete);
   EXPECT_EQ(tree.read(".views/streams/all.bin"), all_records());
 }
 
-TEST_F(WholeStreamTest, IsMissingIfTheContainerHasNone) {
+TEST_F(DenseArrayTest, IsMissingIfTheContainerHasNone) {
   ToyStore plain({});
   const ToyTree tree(plain);
   EXPECT_FALSE(tree.exists("all.bin"));
@@ -60,9 +60,9 @@ TEST_F(WholeStreamTest, IsMissingIfTheContainerHasNone) {
   EXPECT_EQ(tree.names(".views/streams"), (std::vector<std::string>{"concat", "lines"}));
 }
 
-class UnevenTest : public WholeStreamTest {
+class UnevenTest : public DenseArrayTest {
  protected:
-  UnevenTest() : WholeStreamTest({.record_size = [](std::uint64_t ordinal) { return ordinal == 5 ? 19u : 20u; }}) {}
+  UnevenTest() : DenseArrayTest({.record_size = [](std::uint64_t ordinal) { return ordinal == 5 ? 19u : 20u; }}) {}
 };
 
 TEST_F(UnevenTest, OnlyTheRecordOfAnotherSizeFails) {

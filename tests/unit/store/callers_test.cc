@@ -29,12 +29,12 @@ TEST(Callers, NonBlockingThreadIsRefusedALargeLayoutWithoutALogLine) {
 }
 
 // Makes a large allocation before it decodes.
-class Bomb final : public Wrapped {
+class Bomb final : public ForwardingContainer {
  public:
-  using Wrapped::Wrapped;
+  using ForwardingContainer::ForwardingContainer;
   Result<std::shared_ptr<const Chunk>> decode(const ChunkInfo& chunk) const override {
     TRY(Buffer::allocate(LargeAllocations::kLarge));
-    return Wrapped::decode(chunk);
+    return ForwardingContainer::decode(chunk);
   }
 };
 

@@ -67,10 +67,9 @@ TEST(FollowedStore, OnlyTheFirstScanIsLoggedAsADetail) {
 }
 
 TEST(Settled, MediaTypeEqualsThatOfTheContainer) {
-  const toy::File file = toy::make_file({.chunks = 2});
+  const toy::File file = toy::make_file({.chunks = 2, .attributes = {{"media", "", "x"}}});
   const auto container = complete_prefix(toy::open(toy::source_of(file.bytes), Limits{}).value(), file.bytes.size());
-  EXPECT_EQ(container->record_media_type({{"media", "", "x"}}), "application/x-toy");
-  EXPECT_EQ(container->record_media_type({}), "");
+  EXPECT_EQ(container->metadata()->record_media_type().value(), "application/x-toy");
 }
 
 TEST(FollowedStore, ScansAddedChunksAndThoseSinceTheLastAnchor) {
@@ -212,18 +211,22 @@ TEST(FollowedStore, UnfinishedScanIsNotContinued) {
 }
 
 // Its header announces a trailer, like a file that is still being written.
-class PromisesTrailer final : public Wrapped {
+class PromisesTrailer final : public ForwardingContainer {
  public:
-  using Wrapped::Wrapped;
-  bool has_trailer() const override { return true; }
-  Result<Buffer> trailer() const override { return Error{.code = Code::kDamage, .detail = "no trailer"}; }
+  using ForwardingContainer::ForwardingContainer;
+  const TrailerReader* trailer() const override { return &trailer_; }
+
+ private:
+  const TrailerReader trailer_ = []() -> Result<Buffer> {
+    return Error{.code = Code::kDamage, .detail = "no trailer"};
+  };
 };
 
 TEST(Settled, HasATrailerOnlyIfItIsReadable) {
   const toy::File file = toy::make_file({.chunks = 2, .trailer = "the end"});
   const auto open = [&] { return toy::open(toy::source_of(file.bytes), Limits{}).value(); };
-  EXPECT_TRUE(complete_prefix(open(), file.bytes.size())->has_trailer());
-  EXPECT_FALSE(complete_prefix(std::make_unique<PromisesTrailer>(open()), file.bytes.size())->has_trailer());
+  EXPECT_NE(complete_prefix(open(), file.bytes.size())->trailer(), nullptr);
+  EXPECT_EQ(complete_prefix(std::make_unique<PromisesTrailer>(open()), file.bytes.size())->trailer(), nullptr);
 }
 
 }  // namespace

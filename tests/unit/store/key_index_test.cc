@@ -18,13 +18,14 @@ constexpr std::size_t kSmallest = 100;
 // A toy container whose records are identified by their size. Each line of a script is a record: a list of changes
 // separated by ";". Changes are "set KEY SIZE", where the value is the record's first bytes, "merge KEY", "delete KEY",
 // "range KEY END", "begin", "prepare NAME", "commit NAME", "rollback NAME"; "broken" is an invalid record.
-class Scripted final : public Wrapped {
+class Scripted final : public ForwardingContainer {
  public:
   Scripted(std::unique_ptr<Container> toy, std::vector<std::string> script)
-      : Wrapped(std::move(toy)), script_(std::move(script)) {}
-  bool has_keys() const override { return true; }
+      : ForwardingContainer(std::move(toy)), script_(std::move(script)) {}
+  const RecordSchema& schema() const override { return schema_; }
 
-  Result<void> key_changes(Bytes record, const TakeKeyChange& take) const override {
+ private:
+  Result<void> key_changes(Bytes record, const TakeKeyChange& take) const {
     std::istringstream line(script_[record.size() - kSmallest]);
     for (std::string text; std::getline(line, text, ';');) {
       std::istringstream words(text);
@@ -38,7 +39,8 @@ class Scripted final : public Wrapped {
     return {};
   }
 
- private:
+  const RecordSchema schema_{
+      .key_changes = [this](Bytes record, const TakeKeyChange& take) { return key_changes(record, take); }};
   const std::vector<std::string> script_;
   const std::map<std::string, Kind> kinds_{
       {"set", Kind::kSet},     {"merge", Kind::kUnknown},   {"delete", Kind::kDelete}, {"range", Kind::kDeleteRange},

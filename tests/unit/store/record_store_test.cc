@@ -56,10 +56,15 @@ TEST(RecordStore, EightThreadsReadTheSameAsOne) {
 }
 
 // A file so large that addresses have hardly a bit left for an index besides the chunk's begin.
-class Packed final : public Wrapped {
+class Packed final : public ForwardingContainer {
  public:
-  using Wrapped::Wrapped;
-  bool index_fits_in_chunk() const override { return false; }
+  explicit Packed(std::unique_ptr<Container> toy) : ForwardingContainer(std::move(toy)), traits_(below().traits()) {
+    traits_.index_fits_in_chunk = false;
+  }
+  const ContainerTraits& traits() const override { return traits_; }
+
+ private:
+  ContainerTraits traits_;
 };
 
 TEST(RecordStore, RecordsOfAPackedChunkAreDistinctWithFewAddressBits) {
@@ -212,9 +217,9 @@ TEST(RecordStore, PayloadReadFailsOnlyWhereARecordIsDamaged) {
 }
 
 // Decodes nothing, but returns the sizes.
-class Sealed final : public Wrapped {
+class Sealed final : public ForwardingContainer {
  public:
-  using Wrapped::Wrapped;
+  using ForwardingContainer::ForwardingContainer;
   Result<std::shared_ptr<const Chunk>> decode(const ChunkInfo& chunk) const override {
     return Error{Code::kDamage, chunk.begin, "the values do not decode"};
   }
@@ -283,12 +288,14 @@ TEST(RecordStore, PartsEqualThoseOfTheRecordOrFailSeparately) {
 }
 
 // Limits records with parts to one byte.
-class Narrow final : public Wrapped {
+class Narrow final : public ForwardingContainer {
  public:
-  using Wrapped::Wrapped;
-  bool has_parts() const override { return true; }
-  std::uint64_t largest_record_with_parts() const override { return 1; }
-  Result<Parts> parts(Bytes record) const override { return Parts(record.size()); }
+  using ForwardingContainer::ForwardingContainer;
+  const RecordSchema& schema() const override { return schema_; }
+
+ private:
+  const RecordSchema schema_{.parts = [](Bytes record) { return Parts(record.size()); },
+                             .largest_record_with_parts = 1};
 };
 
 TEST(RecordStore, RecordTooLargeForPartsIsNotRead) {
@@ -318,11 +325,11 @@ TEST(RecordStore, FirstChunkWithRecordsIsFoundInFewSteps) {
 }
 
 // Locates chunks with a wrong number of records in their headers.
-class Liar final : public Wrapped {
+class Liar final : public ForwardingContainer {
  public:
-  using Wrapped::Wrapped;
+  using ForwardingContainer::ForwardingContainer;
   Result<std::optional<ChunkInfo>> locate(Position at) const override {
-    auto chunk = Wrapped::locate(at);
+    auto chunk = ForwardingContainer::locate(at);
     if (chunk && *chunk) ++*(*chunk)->records;
     return chunk;
   }
@@ -364,13 +371,14 @@ TEST(RecordStore, ChunkThatContradictsItsHeaderYieldsNoBytes) {
 }
 
 // While it decodes, another thread requests a share of the budget.
-class Contended final : public Wrapped {
+class Contended final : public ForwardingContainer {
  public:
-  Contended(std::unique_ptr<Container> toy, DecodeBudget& budget) : Wrapped(std::move(toy)), budget_(budget) {}
+  Contended(std::unique_ptr<Container> toy, DecodeBudget& budget)
+      : ForwardingContainer(std::move(toy)), budget_(budget) {}
   Result<std::shared_ptr<const Chunk>> decode(const ChunkInfo& chunk) const override {
     other_ = std::async(std::launch::async, [this] { const DecodeBudget::Share share(budget_, wanted); });
     had_to_wait = other_.wait_for(std::chrono::milliseconds(50)) == std::future_status::timeout;
-    return Wrapped::decode(chunk);
+    return ForwardingContainer::decode(chunk);
   }
 
   std::uint64_t wanted = 0;
@@ -397,10 +405,15 @@ TEST(RecordStore, RecordOffsetsCountTowardsTheBudgetOfALargeChunk) {
 }
 
 // The same chunks, but declared not to be in file order.
-class Unordered final : public Wrapped {
+class Unordered final : public ForwardingContainer {
  public:
-  using Wrapped::Wrapped;
-  bool is_in_file_order() const override { return false; }
+  explicit Unordered(std::unique_ptr<Container> toy) : ForwardingContainer(std::move(toy)), traits_(below().traits()) {
+    traits_.is_in_file_order = false;
+  }
+  const ContainerTraits& traits() const override { return traits_; }
+
+ private:
+  ContainerTraits traits_;
 };
 
 TEST(RecordStore, ChunkPlacesAreFoundInAnyOrder) {

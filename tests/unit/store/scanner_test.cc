@@ -109,9 +109,9 @@ TEST(Scanner, FailedStepMayBeRepeated) {
 }
 
 // Always reports progress, but makes none.
-class Treadmill final : public Wrapped {
+class Treadmill final : public ForwardingContainer {
  public:
-  using Wrapped::Wrapped;
+  using ForwardingContainer::ForwardingContainer;
   Result<Step> scan(ChunkKey at) const override { return Step{.chunk = {}, .damage = {}, .next = at}; }
 };
 

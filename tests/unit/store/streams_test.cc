@@ -132,16 +132,16 @@ TEST(Streams, FailureInAStreamIsLoggedOnce) {
 }
 
 // States only the number of records in its headers; their sizes need layout().
-class CountsAlone final : public Wrapped {
+class CountsAlone final : public ForwardingContainer {
  public:
-  using Wrapped::Wrapped;
+  using ForwardingContainer::ForwardingContainer;
   Result<Step> scan(ChunkKey at) const override {
-    auto step = Wrapped::scan(at);
+    auto step = ForwardingContainer::scan(at);
     if (step && step->chunk) step->chunk->decoded_size.reset();
     return step;
   }
   Result<std::optional<ChunkInfo>> locate(Position at) const override {
-    auto chunk = Wrapped::locate(at);
+    auto chunk = ForwardingContainer::locate(at);
     if (chunk && *chunk) (*chunk)->decoded_size.reset();
     return chunk;
   }
@@ -178,7 +178,7 @@ TEST(Rows, FormOneTextAtEveryOffset) {
   for (const bool counts : {true, false}) {
     const ToyStore toy({.chunks = 12, .counts_in_header = counts, .broken_headers = {4}, .broken_payloads = {2}},
                        {.anchors = 2, .chunks_per_anchor = 1, .cached_chunks = 1});
-    const std::string rows = rows_of(toy.store->container(), toy.source->size());
+    const std::string rows = rows_of(*toy::open(toy.source, Limits{}).value(), toy.source->size());
     EXPECT_EQ(waited([&](WaitTicket& ticket) { return toy.store->rows_size(ticket); }).value(), rows.size());
     for (std::size_t offset = 0; offset <= rows.size(); ++offset) {
       for (const std::size_t length : {0u, 1u, 7u, 60u, 100000u}) {

@@ -133,22 +133,6 @@ struct ToyStore {
   std::shared_ptr<RecordStore> store;
 };
 
-// Delegates to a toy container. Tests override some of its answers.
-class Wrapped : public Container {
- public:
-  explicit Wrapped(std::unique_ptr<Container> toy) : toy_(std::move(toy)) {}
-  std::string_view format() const override { return toy_->format(); }
-  ChunkKey first() const override { return toy_->first(); }
-  bool has_seek_structure() const override { return toy_->has_seek_structure(); }
-  Result<Step> scan(ChunkKey at) const override { return toy_->scan(at); }
-  Result<std::optional<ChunkInfo>> locate(Position at) const override { return toy_->locate(at); }
-  Result<Layout> layout(const ChunkInfo& chunk) const override { return toy_->layout(chunk); }
-  Result<std::shared_ptr<const Chunk>> decode(const ChunkInfo& chunk) const override { return toy_->decode(chunk); }
-
- private:
-  const std::unique_ptr<Container> toy_;
-};
-
 inline std::string text_of(const Slice& slice) { return std::string(as_text(slice.bytes)); }
 
 }  // namespace recordfs::testing

@@ -53,10 +53,9 @@ Result<std::unique_ptr<Container>> CurrentContainer::open(std::shared_ptr<const 
   std::unique_ptr<CurrentContainer> container(new CurrentContainer(std::move(source), limits));
   TRY(container->read_header());
   TRY(container->find_trailer());
+  container->set_traits();
   return std::unique_ptr<Container>(std::move(container));
 }
-
-std::string_view CurrentContainer::format() const { return kFormat.name; }
 
 Result<void> CurrentContainer::read_header() {
   if (source_->size() == 0) return {};
@@ -101,7 +100,7 @@ Result<void> CurrentContainer::find_trailer() {
   return {};
 }
 
-std::vector<Fact> CurrentContainer::facts() const {
+void CurrentContainer::set_traits() {
   std::vector<Fact> facts;
   facts.push_back({"version", std::string("current")});
   facts.push_back({"header", std::string(header_state_)});
@@ -109,7 +108,11 @@ std::vector<Fact> CurrentContainer::facts() const {
   for (const std::string& one : header_.transformers) (transformers += transformers.empty() ? "" : ", ") += one;
   facts.push_back({"transformers", std::move(transformers)});
   facts.push_back({"trailer", std::string(!has_trailer() ? "none" : trailer_ ? "present" : "missing")});
-  return facts;
+  traits_ = {.format = kFormat.name,
+             .facts = std::move(facts),
+             .has_seek_structure = true,
+             .index_fits_in_chunk = transform_ && transform_->is_none()};
+  if (has_trailer()) read_trailer_ = [this] { return trailer_content(); };
 }
 
 bool CurrentContainer::is_plain(const ChunkInfo& chunk) const {
@@ -248,10 +251,14 @@ Result<Layout> CurrentContainer::layout(const ChunkInfo& chunk) const {
   return layout;
 }
 
-Result<void> CurrentContainer::verify(const ChunkInfo& chunk) const {
-  if (is_body(chunk) && is_plain(chunk)) return verify_plain(*source_, chunk, limits_);
+Result<Verification> CurrentContainer::verify(const ChunkInfo& chunk) const {
+  if (is_body(chunk) && is_plain(chunk)) {
+    TRY(verify_plain(*source_, chunk, limits_));
+    return Verification::kVerified;
+  }
   TRY(check_stored(chunk, limits_));
-  return verify_stored(*source_, chunk);
+  TRY(verify_stored(*source_, chunk));
+  return Verification::kVerified;
 }
 
 Result<std::shared_ptr<const Chunk>> CurrentContainer::decode_transformed(const ChunkInfo& chunk) const {
@@ -269,7 +276,7 @@ Result<std::shared_ptr<const Chunk>> CurrentContainer::decode(const ChunkInfo& c
   return to_chunk(std::move(read.bytes), is_body(chunk) ? std::move(read.layout) : Layout());
 }
 
-Result<std::shared_ptr<const Chunk>> CurrentContainer::decode_by_parts(const ChunkInfo& chunk) const {
+Result<std::shared_ptr<const Chunk>> CurrentContainer::open_in_place(const ChunkInfo& chunk) const {
   if (!is_body(chunk) || !is_plain(chunk)) return std::shared_ptr<const Chunk>{};
   return plain_by_parts(source_, chunk, limits_);
 }
@@ -283,8 +290,7 @@ bool CurrentContainer::has_trailer() const {
   return header_state_ == "good" ? header_.declares_trailer : trailer_.has_value();
 }
 
-Result<Buffer> CurrentContainer::trailer() const {
-  if (!has_trailer()) return Container::trailer();
+Result<Buffer> CurrentContainer::trailer_content() const {
   if (!trailer_) {
     return Error{Code::kDamage, source_->size(), "the header declares a trailer, and the file does not end in one"};
   }

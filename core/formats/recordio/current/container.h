@@ -15,24 +15,20 @@
 
 namespace recordfs::recordio {
 
-class CurrentContainer final : public Container {
+class CurrentContainer final : public Container, private Metadata {
  public:
   // Reads the header chunk, and the end of the file to look for a trailer. Fails as Source does.
   static Result<std::unique_ptr<Container>> open(std::shared_ptr<const Source> source, const Limits& limits);
 
-  std::string_view format() const override;
-  std::vector<Fact> facts() const override;
+  const ContainerTraits& traits() const override { return traits_; }
   Result<Step> scan(ChunkKey at) const override;
-  bool has_seek_structure() const override { return true; }
   Result<std::optional<ChunkInfo>> locate(Position at) const override;
   Result<Layout> layout(const ChunkInfo& chunk) const override;
-  bool index_fits_in_chunk() const override { return transform_ && transform_->is_none(); }
-  Result<void> verify(const ChunkInfo& chunk) const override;
+  Result<Verification> verify(const ChunkInfo& chunk) const override;
   Result<std::shared_ptr<const Chunk>> decode(const ChunkInfo& chunk) const override;
-  Result<std::shared_ptr<const Chunk>> decode_by_parts(const ChunkInfo& chunk) const override;
-  Result<std::vector<Attribute>> attributes(const ChunkInfo* last) const override;
-  bool has_trailer() const override;
-  Result<Buffer> trailer() const override;
+  Result<std::shared_ptr<const Chunk>> open_in_place(const ChunkInfo& chunk) const override;
+  const Metadata* metadata() const override { return this; }
+  const TrailerReader* trailer() const override { return read_trailer_ ? &read_trailer_ : nullptr; }
 
  private:
   CurrentContainer(std::shared_ptr<const Source> source, const Limits& limits)
@@ -40,6 +36,10 @@ class CurrentContainer final : public Container {
 
   Result<void> read_header();
   Result<void> find_trailer();
+  void set_traits();
+  Result<std::vector<Attribute>> attributes(const ChunkInfo* last) const override;
+  bool has_trailer() const;
+  Result<Buffer> trailer_content() const;
   Result<ChunkInfo> describe(ChunkFrames& frames, const Run& run) const;
   // Returns the damage inside a chunk.
   Result<std::vector<DamagedRegion>> damage_in(const ChunkInfo& chunk, const Run& run) const;
@@ -56,7 +56,9 @@ class CurrentContainer final : public Container {
   Header header_;
   std::string_view header_state_ = "missing";
   std::optional<Transform> transform_;  // nullopt: the header is lost, so each chunk is decoded by trial
-  std::optional<ChunkInfo> trailer_;    // the chunk that ends the file, if it is a trailer
+  ContainerTraits traits_{};
+  TrailerReader read_trailer_;        // null: no trailer
+  std::optional<ChunkInfo> trailer_;  // the chunk that ends the file, if it is a trailer
 };
 
 }  // namespace recordfs::recordio

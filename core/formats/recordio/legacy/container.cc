@@ -55,9 +55,10 @@ bool ends_in(const RecordHeader& header, Position begin, std::uint64_t size) {
 
 }  // namespace
 
-std::string_view LegacyContainer::format() const { return kFormat.name; }
-
-std::vector<Fact> LegacyContainer::facts() const { return {{"version", std::string("legacy")}}; }
+LegacyContainer::LegacyContainer(std::shared_ptr<const Source> source, const Limits& limits)
+    : source_(std::move(source)),
+      limits_(limits),
+      traits_{.format = kFormat.name, .facts = {{"version", std::string("legacy")}}} {}
 
 Result<Step> LegacyContainer::scan(ChunkKey at) const {
   const Position size = source_->size();
@@ -149,10 +150,10 @@ Result<Layout> LegacyContainer::layout(const ChunkInfo& chunk) const {
   return std::move(packed.layout);
 }
 
-Result<void> LegacyContainer::verify(const ChunkInfo& chunk) const {
+Result<Verification> LegacyContainer::verify(const ChunkInfo& chunk) const {
   ASSIGN_OR_RETURN(const auto packed, read_items(chunk));
   TRY(check_limits(chunk, packed));
-  return packed.is_plain() ? Result<void>() : Container::verify(chunk);
+  return packed.is_plain() ? Result(Verification::kNoChecksum) : Container::verify(chunk);
 }
 
 Result<std::shared_ptr<const Chunk>> LegacyContainer::decode(const ChunkInfo& chunk) const {
@@ -167,7 +168,7 @@ Result<std::shared_ptr<const Chunk>> LegacyContainer::decode(const ChunkInfo& ch
   return std::shared_ptr<const Chunk>(std::make_shared<BufferChunk>(std::move(*items), std::move(packed.layout)));
 }
 
-Result<std::shared_ptr<const Chunk>> LegacyContainer::decode_by_parts(const ChunkInfo& chunk) const {
+Result<std::shared_ptr<const Chunk>> LegacyContainer::open_in_place(const ChunkInfo& chunk) const {
   ASSIGN_OR_RETURN(auto packed, read_items(chunk));
   if (!packed.is_plain()) return std::shared_ptr<const Chunk>{};
   return std::shared_ptr<const Chunk>(std::make_shared<FileChunk>(source_, std::move(packed)));

@@ -16,17 +16,14 @@ enum class Loss : std::uint8_t { kNone, kNoRecord, kTooLong };
 
 class LegacyContainer final : public Container {
  public:
-  LegacyContainer(std::shared_ptr<const Source> source, const Limits& limits)
-      : source_(std::move(source)), limits_(limits) {}
+  LegacyContainer(std::shared_ptr<const Source> source, const Limits& limits);
 
-  std::string_view format() const override;
-  std::vector<Fact> facts() const override;
+  const ContainerTraits& traits() const override { return traits_; }
   Result<Step> scan(ChunkKey at) const override;
   Result<Layout> layout(const ChunkInfo& chunk) const override;
-  bool has_checksum(const ChunkInfo&) const override { return false; }
-  Result<void> verify(const ChunkInfo& chunk) const override;
+  Result<Verification> verify(const ChunkInfo& chunk) const override;
   Result<std::shared_ptr<const Chunk>> decode(const ChunkInfo& chunk) const override;
-  Result<std::shared_ptr<const Chunk>> decode_by_parts(const ChunkInfo& chunk) const override;
+  Result<std::shared_ptr<const Chunk>> open_in_place(const ChunkInfo& chunk) const override;
 
  private:
   Result<Step> describe(Position begin, const RecordHeader& header) const;
@@ -38,6 +35,7 @@ class LegacyContainer final : public Container {
 
   const std::shared_ptr<const Source> source_;
   const Limits limits_;
+  const ContainerTraits traits_;
 };
 
 }  // namespace recordfs::recordio::legacy

@@ -142,7 +142,7 @@ class ArrayStream : public ::testing::Test {
     auto source = std::make_shared<MemorySource>(Buffer::copy_of(as_bytes(bytes)).value());
     store_ = std::make_unique<RecordStore>("array", source, open_bytes(bytes), services_);
   }
-  const WholeStream* stream() const { return store_->container().whole_stream(); }
+  const DenseArray* stream() const { return store_->array(); }
   Result<std::string> read(std::uint64_t offset, std::uint64_t length) const {
     for (;;) {
       WaitTicket ticket;
@@ -168,7 +168,7 @@ TEST_F(ArrayStream, ContainsTheHeaderAndAllRecordsAndHasTheExactSize) {
   open(make_file(array_file()).bytes);
   ASSERT_NE(stream(), nullptr);
   EXPECT_EQ(stream()->name, "array.npy");
-  const std::string all = stream()->prefix + whole_array();
+  const std::string all = stream()->header + whole_array();
   EXPECT_EQ(stream()->size, all.size());
   EXPECT_EQ(*read(0, 10000), all);
   for (std::size_t at = 0; at < all.size(); at += 13) EXPECT_EQ(*read(at, 100), all.substr(at, 100)) << at;
@@ -179,7 +179,7 @@ TEST_F(ArrayStream, LostChunkFailsAtItsOffsetAndShiftsNothing) {
   MadeFile file = make_file(array_file());
   file.bytes[file.begins[2]] = 9;
   open(file.bytes);
-  const std::size_t prefix = stream()->prefix.size();
+  const std::size_t prefix = stream()->header.size();
   const std::string all = whole_array();
   EXPECT_EQ(*read(prefix, 128), all.substr(0, 128));
   EXPECT_EQ(read(prefix + 127, 2).error().code, Code::kDamage);
@@ -191,7 +191,7 @@ TEST_F(ArrayStream, ChunkOfAnotherSizeFailsAtItsOffsetAndShiftsNothing) {
   FileShape shape = array_file();
   shape.chunks[1] = plain_chunk(record(1, 56));
   open(make_file(shape).bytes);
-  const std::size_t prefix = stream()->prefix.size();
+  const std::size_t prefix = stream()->header.size();
   EXPECT_EQ(read(prefix + 64, 8).error().code, Code::kDamage);
   EXPECT_EQ(*read(prefix + 128, 64), record(2, 64));
 }
@@ -199,7 +199,7 @@ TEST_F(ArrayStream, ChunkOfAnotherSizeFailsAtItsOffsetAndShiftsNothing) {
 TEST_F(ArrayStream, EndOfATruncatedFileFailsInsteadOfAShortRead) {
   const MadeFile file = make_file(array_file());
   open(file.bytes.substr(0, file.begins[3]));
-  const std::size_t prefix = stream()->prefix.size();
+  const std::size_t prefix = stream()->header.size();
   EXPECT_EQ(stream()->size, prefix + 288);
   EXPECT_EQ(*read(prefix, 192), whole_array().substr(0, 192));
   EXPECT_EQ(read(prefix + 192, 1).error().code, Code::kDamage);
@@ -211,7 +211,7 @@ TEST_F(ArrayStream, IsMissingIfShapeOrTypeContradictTheSize) {
     file.metadata = numpy("'<f8'", shape);
     open(make_file(file).bytes);
     EXPECT_EQ(stream(), nullptr) << shape;
-    const auto facts = store_->container().facts();
+    const auto facts = store_->traits().facts;
     EXPECT_EQ(facts.back().name, "no_array") << shape;
   }
   for (const char* type : {"'|O'", "'<q9'", "{}"}) {
@@ -219,7 +219,7 @@ TEST_F(ArrayStream, IsMissingIfShapeOrTypeContradictTheSize) {
     file.metadata = numpy(type, "[36]");
     open(make_file(file).bytes);
     EXPECT_EQ(stream(), nullptr) << type;
-    const auto facts = store_->container().facts();
+    const auto facts = store_->traits().facts;
     EXPECT_EQ(facts.back().name, "no_array") << type;
   }
   FileShape unknown = array_file();
@@ -232,12 +232,12 @@ TEST_F(ArrayStream, EmptyArrayConsistsOfItsHeader) {
   open(make_file({.chunk_size = 0, .last_chunk = 0, .metadata = numpy("'<f8'", "[0]"), .chunks = {plain_chunk("")}})
            .bytes);
   ASSERT_NE(stream(), nullptr);
-  EXPECT_EQ(*read(0, 1000), stream()->prefix);
+  EXPECT_EQ(*read(0, 1000), stream()->header);
 }
 
 TEST(BloscpackMetadata, IsShownAsAWholeAndMemberByMember) {
   const auto container = open_bytes(make_file(array_file()).bytes);
-  const auto attributes = container->attributes(nullptr);
+  const auto attributes = container->metadata()->attributes(nullptr);
   ASSERT_TRUE(attributes);
   ASSERT_EQ(attributes->size(), 5u);
   EXPECT_EQ((*attributes)[0].key, "metadata.json");
@@ -250,15 +250,15 @@ TEST(BloscpackMetadata, DamagedMetadataLosesNoRecord) {
   MadeFile file = make_file(array_file());
   file.bytes[70] = '!';
   const auto container = open_bytes(file.bytes);
-  EXPECT_EQ(container->attributes(nullptr).error().code, Code::kDamage);
-  EXPECT_EQ(container->whole_stream(), nullptr);
+  EXPECT_EQ(container->metadata()->attributes(nullptr).error().code, Code::kDamage);
+  EXPECT_EQ(container->array(), nullptr);
   EXPECT_EQ(read_all(*container).records.size(), kChunks);
 }
 
 TEST(BloscpackMetadata, NonJsonMetadataIsShownUnchanged) {
   FileShape shape = array_file();
   shape.metadata = "no json";
-  const auto attributes = open_bytes(make_file(shape).bytes)->attributes(nullptr);
+  const auto attributes = open_bytes(make_file(shape).bytes)->metadata()->attributes(nullptr);
   ASSERT_EQ(attributes->size(), 1u);
   EXPECT_EQ((*attributes)[0].key, "metadata");
   EXPECT_EQ((*attributes)[0].value, "no json");

@@ -153,7 +153,7 @@ TEST(BloscpackDamage, ChunksWithoutAnOffsetAreFoundWithAFewReadsEach) {
   const auto container = kFormat.open(source, {}).value();
   source->take_reads();
   std::vector<ChunkInfo> chunks;
-  for (std::optional<ChunkKey> at = container->first(); at;) {
+  for (std::optional<ChunkKey> at = container->traits().first; at;) {
     const Step step = container->scan(*at).value();
     if (step.chunk) chunks.push_back(*step.chunk);
     at = step.next;
@@ -203,7 +203,7 @@ TEST(BloscpackDamage, WrongOffsetLosesOnlyItsItem) {
     const auto container = open_bytes(file.bytes);
     const Read read = read_all(*container);
     EXPECT_EQ(readable(read), "01-345") << value;
-    EXPECT_FALSE(container->is_in_file_order());
+    EXPECT_FALSE(container->traits().is_in_file_order);
     EXPECT_EQ(read.chunks[2].begin, file.offsets + 16);
   }
 }
@@ -344,7 +344,7 @@ TEST(BloscpackOrder, ItemsAreOrderedByNumberNotByPosition) {
   const Read read = read_all(*container);
   EXPECT_EQ(readable(read), "012345");
   EXPECT_EQ(reasons(read), "");
-  EXPECT_FALSE(container->is_in_file_order());
+  EXPECT_FALSE(container->traits().is_in_file_order);
   for (std::size_t i = 0; i < kChunks; ++i) EXPECT_EQ(read.chunks[i].begin, file.begins[i]);
 }
 
@@ -352,7 +352,7 @@ TEST(BloscpackOrder, EachByteLocatesItsItem) {
   for (const FileShape& shape : {real(), variable(), shuffled()}) {
     const MadeFile file = make_file(shape);
     const auto container = open_bytes(file.bytes);
-    ASSERT_TRUE(container->has_seek_structure());
+    ASSERT_TRUE(container->traits().has_seek_structure);
     const Read read = read_all(*container);
     for (Position at = 0; at < file.bytes.size(); ++at) {
       std::optional<Position> expected;

@@ -15,7 +15,7 @@ std::unique_ptr<Container> open_bytes(const std::string& bytes, const Limits& li
 
 Read read_all(const Container& container) {
   Read all;
-  for (std::optional<ChunkKey> at = container.first(); at;) {
+  for (std::optional<ChunkKey> at = container.traits().first; at;) {
     auto step = container.scan(*at);
     if (!step) {
       ADD_FAILURE() << to_string(step.error());

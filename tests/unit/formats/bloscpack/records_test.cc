@@ -115,8 +115,8 @@ TEST(BloscpackBlocks, SmallReadOfALargeChunkReadsOnlyItsBlock) {
   const auto source = std::make_shared<CountingSource>(
       make_file({.digest = std::nullopt, .chunks = {blosc_chunk(text, "zstd", 64 << 10)}}).bytes);
   auto container = kFormat.open(source, {}).value();
-  const auto info = container->scan(container->first())->chunk.value();
-  const auto chunk = container->decode_by_parts(info).value();
+  const auto info = container->scan(container->traits().first)->chunk.value();
+  const auto chunk = container->open_in_place(info).value();
   source->take_read_bytes();
   const auto slice = chunk->read(1000000, 100);
   ASSERT_TRUE(slice);
@@ -129,8 +129,8 @@ TEST(BloscpackBlocks, SmallReadOfALargeChunkReadsOnlyItsBlock) {
 TEST(BloscpackBlocks, BlocksOfOneChunkAreReadByManyThreads) {
   const std::string text = noise(1 << 20);
   const auto container = open_bytes(make_file({.chunks = {blosc_chunk(text, "lz4", 16 << 10)}}).bytes);
-  const auto info = container->scan(container->first())->chunk.value();
-  for (const auto& chunk : {container->decode(info).value(), container->decode_by_parts(info).value()}) {
+  const auto info = container->scan(container->traits().first)->chunk.value();
+  for (const auto& chunk : {container->decode(info).value(), container->open_in_place(info).value()}) {
     std::vector<std::jthread> threads;
     for (std::size_t seed = 0; seed < 8; ++seed) {
       threads.emplace_back([&, seed] {
@@ -173,10 +173,10 @@ TEST(BloscpackBlocks, UncompressedChunkOfTwoGigabytesIsServedFromTheFile) {
   put(head, head.size() - 4, 4, kSize + 16);
   const auto source = std::make_shared<Sparse>(head, head.size() + kSize);
   auto container = kFormat.open(source, {}).value();
-  const auto info = container->scan(container->first())->chunk.value();
+  const auto info = container->scan(container->traits().first)->chunk.value();
   EXPECT_EQ(info.decoded_size, kSize);
   EXPECT_EQ(container->decode(info).error().code, Code::kLimit);
-  const auto chunk = container->decode_by_parts(info).value();
+  const auto chunk = container->open_in_place(info).value();
   EXPECT_LT(chunk->memory(), 4096u);
   EXPECT_EQ(chunk->read(kSize - 10, 10)->bytes.size(), 10u);
 }

@@ -165,23 +165,23 @@ TEST(Content, IsDetectedFromABatchThatContinuesInTheNextFrame) {
   LogWriter writer;
   writer.append(batch(1, "\1\1a\xa0\x8d\6"s + text(100000)));
   const auto log = open_log(writer.log());
-  EXPECT_TRUE(log->has_keys());
+  EXPECT_TRUE(log->schema().key_changes);
   LogWriter opaque;
   opaque.append(text(100000));
-  EXPECT_FALSE(open_log(opaque.log())->has_keys());
-  EXPECT_FALSE(open_log(opaque.log())->has_values());
+  EXPECT_FALSE(open_log(opaque.log())->schema().key_changes);
+  EXPECT_FALSE(open_log(opaque.log())->schema().value);
 }
 
 TEST(Content, IsDetectedFromTheFirstUndamagedRecord) {
   std::string log = fragment(1, batch(1, "\1\1a\1b"s)) + fragment(1, batch(1, "\1\1a\1c"s));
   log[7] = '#';
-  EXPECT_TRUE(open_log(log)->has_keys());
+  EXPECT_TRUE(open_log(log)->schema().key_changes);
 }
 
 TEST(Content, IsDetectedFromACompressedBatch) {
   LogWriter writer({.zstd = true});
   writer.append(batch(1, "\1\1a\xa0\x8d\6"s + std::string(100000, 'v')));
-  EXPECT_TRUE(open_log(writer.log())->has_keys());
+  EXPECT_TRUE(open_log(writer.log())->schema().key_changes);
 }
 
 }  // namespace

@@ -18,7 +18,7 @@ int bid(std::string_view bytes, std::string_view name = "x", ProbeDepth depth = 
 
 std::string fact(std::string_view bytes, std::string_view name) {
   const auto container = open_log(bytes);
-  for (const Fact& known : container->facts()) {
+  for (const Fact& known : container->traits().facts) {
     if (known.name != name) continue;
     if (const auto* words = std::get_if<std::string>(&known.value)) return *words;
     if (const auto* number = std::get_if<std::uint64_t>(&known.value)) return std::to_string(*number);

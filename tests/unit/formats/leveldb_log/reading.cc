@@ -36,7 +36,7 @@ std::unique_ptr<Container> open_log(std::string_view bytes, const Limits& limits
 
 Reading read_all(const Container& container) {
   Reading reading;
-  for (std::optional<ChunkKey> at = container.first(); at;) {
+  for (std::optional<ChunkKey> at = container.traits().first; at;) {
     auto step = container.scan(*at);
     if (!step) {
       ADD_FAILURE() << to_string(step.error());

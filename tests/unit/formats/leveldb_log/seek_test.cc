@@ -102,7 +102,7 @@ TEST(Parts, EveryRangeOfALargeRecordEqualsDecode) {
   for (const std::string& record : {text(10), std::string(), text(300000, 'k')}) writer.append(record);
   const auto container = open_log(writer.log());
   const ChunkInfo info = read_all(*container).chunks.at(0);
-  const auto parts = container->decode_by_parts(info);
+  const auto parts = container->open_in_place(info);
   const auto whole = container->decode(info);
   ASSERT_TRUE(parts && *parts && whole);
   ASSERT_EQ((*parts)->payload_size(), (*whole)->payload_size());
@@ -121,7 +121,7 @@ TEST(Parts, CompressedLogHasNoParts) {
   LogWriter writer({.zstd = true});
   writer.append("one");
   const auto container = open_log(writer.log());
-  EXPECT_EQ(*container->decode_by_parts(read_all(*container).chunks.at(0)), nullptr);
+  EXPECT_EQ(*container->open_in_place(read_all(*container).chunks.at(0)), nullptr);
 }
 
 }  // namespace

@@ -30,12 +30,12 @@ TableWriter table_of_one_key() {
 std::vector<std::uint32_t> families_in(const std::string& bytes) {
   std::vector<std::uint32_t> families;
   const auto container = open_bytes(bytes);
-  const auto chunk = container->decode(container->scan(container->first()).value().chunk.value()).value();
+  const auto chunk = container->decode(container->scan(container->traits().first).value().chunk.value()).value();
   for (std::uint64_t i = 0; i < chunk->layout().records(); ++i) {
     const Extent extent = chunk->layout().extent(i);
     const auto record = chunk->read(extent.begin, extent.size);
     EXPECT_TRUE(record);
-    const auto taken = container->key_changes(record->bytes, [&families](const KeyChange& change) {
+    const auto taken = container->schema().key_changes(record->bytes, [&families](const KeyChange& change) {
       families.push_back(change.family);
       return true;
     });
@@ -45,7 +45,7 @@ std::vector<std::uint32_t> families_in(const std::string& bytes) {
 }
 
 std::optional<std::uint64_t> family_fact(const std::string& bytes) {
-  for (const Fact& fact : open_bytes(bytes)->facts()) {
+  for (const Fact& fact : open_bytes(bytes)->traits().facts) {
     if (fact.name == "column_family") return std::get<std::uint64_t>(fact.value);
   }
   return std::nullopt;

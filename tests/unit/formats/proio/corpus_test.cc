@@ -72,7 +72,7 @@ class Corpus : public ::testing::TestWithParam<std::string> {
   // Compares the parts of a sampled event, in tags/ and entries/, with the expectation.
   void compare_parts(const Json& sample) const {
     const std::string& event = reading_.events.at(sample["ordinal"].get<std::size_t>());
-    const auto parts = container_->parts(as_bytes(event));
+    const auto parts = container_->schema().parts(as_bytes(event));
     ASSERT_TRUE(parts);
     std::map<std::uint64_t, std::string> entries;
     std::map<std::string, std::vector<std::uint64_t>> tags;
@@ -97,7 +97,7 @@ class Corpus : public ::testing::TestWithParam<std::string> {
   }
 
   void compare_metadata(const ChunkInfo& bucket, const Json& expected) const {
-    const auto attributes = container_->chunk_attributes(bucket);
+    const auto attributes = container_->metadata()->attributes_at(bucket);
     ASSERT_TRUE(attributes);
     EXPECT_EQ(attributes->size(), expected.size());
     for (const Attribute& attribute : *attributes) {
@@ -130,7 +130,7 @@ TEST_P(Corpus, SampledEventsHaveTheExpectedPartsAndMetadata) {
 
 TEST_P(Corpus, LastMetadataAndDescriptorsMatchTheExpectation) {
   if (!container_ || reading_.buckets.empty()) return;
-  const auto attributes = container_->attributes(&reading_.buckets.back());
+  const auto attributes = container_->metadata()->attributes(&reading_.buckets.back());
   ASSERT_TRUE(attributes);
   std::vector<std::string> keys, files;
   for (const Attribute& attribute : *attributes) {

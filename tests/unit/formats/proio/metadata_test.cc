@@ -24,7 +24,7 @@ std::vector<Strings> attributes_in_order(const std::string& bytes, const std::ve
   const auto container = open_bytes(bytes, limits);
   const auto buckets = read_all(*container, bytes.size()).buckets;
   std::vector<Strings> all;
-  for (const std::size_t i : order) all.push_back(describe(container->chunk_attributes(buckets[i])));
+  for (const std::size_t i : order) all.push_back(describe(container->metadata()->attributes_at(buckets[i])));
   return all;
 }
 
@@ -57,16 +57,16 @@ TEST(Metadata, MetadataBeyondTheLimitAreRefusedButEventsAreRead) {
   const auto container = open_bytes(bytes, limits);
   const Reading reading = read_all(*container, bytes.size());
   EXPECT_EQ(reading.events, Strings{"x"});
-  EXPECT_EQ(container->chunk_attributes(reading.buckets[0]).error().code, Code::kLimit);
+  EXPECT_EQ(container->metadata()->attributes_at(reading.buckets[0]).error().code, Code::kLimit);
 }
 
 TEST(Metadata, FirstValuesAreKnownAtOpenAndLastOnesAfterTheLastBucket) {
   const std::string bytes = bucket({.metadata = {{"k", "first"}}}) + bucket({.metadata = {{"k", "last"}}});
   const auto container = open_bytes(bytes);
   const auto buckets = read_all(*container, bytes.size()).buckets;
-  EXPECT_TRUE(container->attributes_change());
-  EXPECT_EQ(describe(container->attributes(nullptr)), Strings{"k=first"});
-  EXPECT_EQ(describe(container->attributes(&buckets.back())), Strings{"k=last"});
+  EXPECT_TRUE(container->metadata()->varies());
+  EXPECT_EQ(describe(container->metadata()->attributes(nullptr)), Strings{"k=first"});
+  EXPECT_EQ(describe(container->metadata()->attributes(&buckets.back())), Strings{"k=last"});
 }
 
 TEST(Metadata, UnreadableEntryIsADamagedRegion) {
@@ -78,7 +78,7 @@ TEST(Metadata, UnreadableEntryIsADamagedRegion) {
   EXPECT_EQ(reading.events, Strings{"x"});
   ASSERT_EQ(reading.damage.size(), 1u);
   EXPECT_EQ(bytes.substr(reading.damage[0].begin, reading.damage[0].end - reading.damage[0].begin), bad);
-  EXPECT_EQ(describe(container->chunk_attributes(reading.buckets[0])), Strings{"k=v"});
+  EXPECT_EQ(describe(container->metadata()->attributes_at(reading.buckets[0])), Strings{"k=v"});
 }
 
 TEST(Metadata, HeaderLargerThanAWindowIsRead) {
@@ -86,7 +86,7 @@ TEST(Metadata, HeaderLargerThanAWindowIsRead) {
   const auto container = open_bytes(bytes);
   const Reading reading = read_all(*container, bytes.size());
   EXPECT_EQ(reading.events, Strings{"x"});
-  EXPECT_EQ(describe(container->chunk_attributes(reading.buckets[0])),
+  EXPECT_EQ(describe(container->metadata()->attributes_at(reading.buckets[0])),
             (Strings{"a=" + std::string(100000, 'a'), "b=2"}));
 }
 
@@ -134,10 +134,11 @@ std::uint64_t reads_on_the_way_back(const std::string& bytes, std::size_t stride
   const auto container = std::move(*kFormat.open(source, limits));
   const auto buckets = read_all(*container, bytes.size()).buckets;
   EXPECT_EQ(buckets.size(), kBuckets);
-  for (std::size_t i = stride - 1; i < kBuckets; i += stride) EXPECT_TRUE(container->chunk_attributes(buckets[i]));
+  for (std::size_t i = stride - 1; i < kBuckets; i += stride)
+    EXPECT_TRUE(container->metadata()->attributes_at(buckets[i]));
   source->take_reads();
   for (std::size_t i = kBuckets - 1; i >= kBuckets / 20; i -= kBuckets / 20 - 1) {
-    EXPECT_EQ(describe(container->chunk_attributes(buckets[i])),
+    EXPECT_EQ(describe(container->metadata()->attributes_at(buckets[i])),
               (Strings{"first=0", "k=" + std::to_string(i / kChange * kChange)}));
   }
   return source->take_reads();
@@ -162,8 +163,8 @@ TEST(FileDescriptors, FormOneSetOrderedByImportsWithTheNewestOfEachName) {
   const auto buckets = read_all(*container, bytes.size()).buckets;
   std::string set;
   for (const std::string& file : {base, geometry, loop}) protobuf::append_field(set, 1, file);
-  EXPECT_EQ(describe(container->attributes(&buckets.back())), Strings{"file_descriptor_set=" + set});
-  EXPECT_TRUE(describe(container->chunk_attributes(buckets[0])).empty());
+  EXPECT_EQ(describe(container->metadata()->attributes(&buckets.back())), Strings{"file_descriptor_set=" + set});
+  EXPECT_TRUE(describe(container->metadata()->attributes_at(buckets[0])).empty());
 }
 
 TEST(FileDescriptors, ManyUnnamedImportsAreNotFiles) {
@@ -174,7 +175,7 @@ TEST(FileDescriptors, ManyUnnamedImportsAreNotFiles) {
   const auto buckets = read_all(*container, bytes.size()).buckets;
   std::string set;
   for (const std::string& each : {base, file}) protobuf::append_field(set, 1, each);
-  EXPECT_EQ(describe(container->attributes(&buckets.back())), Strings{"file_descriptor_set=" + set});
+  EXPECT_EQ(describe(container->metadata()->attributes(&buckets.back())), Strings{"file_descriptor_set=" + set});
 }
 
 // Returns the descriptors in effect at each bucket, requested in the given order.
@@ -183,7 +184,7 @@ std::vector<std::shared_ptr<const std::string>> descriptors(const Container& con
                                                             const std::vector<std::size_t>& order) {
   std::vector<std::shared_ptr<const std::string>> all;
   for (const std::size_t i : order) {
-    const auto set = container.descriptors(buckets[i]);
+    const auto set = container.metadata()->descriptors(buckets[i]);
     EXPECT_TRUE(set);
     all.push_back(set ? *set : nullptr);
   }

@@ -108,7 +108,7 @@ std::unique_ptr<Container> open_bytes(std::string_view bytes, const Limits& limi
 
 Reading read_all(const Container& container, std::uint64_t size) {
   Reading reading;
-  for (std::optional<ChunkKey> key = container.first(); key && reading.steps <= size; ++reading.steps) {
+  for (std::optional<ChunkKey> key = container.traits().first; key && reading.steps <= size; ++reading.steps) {
     auto step = container.scan(*key);
     if (!step) break;
     if (step->chunk) reading.buckets.push_back(*step->chunk);

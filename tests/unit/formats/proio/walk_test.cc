@@ -235,7 +235,7 @@ TEST(Walk, TruncatedCompressedBucketKeepsItsMetadata) {
   const Reading reading = read_all(*container, bytes.size());
   EXPECT_EQ(reading.events, Strings{"four"});
   ASSERT_EQ(reading.buckets.size(), 2u);
-  EXPECT_EQ(describe(container->attributes(&reading.buckets[1])), Strings{"k=v"});
+  EXPECT_EQ(describe(container->metadata()->attributes(&reading.buckets[1])), Strings{"k=v"});
   ASSERT_EQ(reading.damage.size(), 1u);
   EXPECT_EQ(reading.damage[0].records_lost, 5u);
   EXPECT_EQ(reading.damage[0].end, bytes.size());
@@ -265,7 +265,7 @@ TEST(Walk, PartsEqualDecode) {
   const auto container = open_bytes(bytes);
   const auto step = container->scan({});
   ASSERT_TRUE(step && step->chunk);
-  const auto parts = container->decode_by_parts(*step->chunk);
+  const auto parts = container->open_in_place(*step->chunk);
   ASSERT_TRUE(parts && *parts);
   EXPECT_EQ(as_text((*parts)->read(0, 6)->bytes), "onetwo");
   EXPECT_EQ(as_text((*parts)->read(2, 3)->bytes), "etw");

@@ -52,7 +52,7 @@ TEST(Current, ShortChunksInTheMiddleOfABlockAreJoined) {
   EXPECT_EQ(reading.records, items);
   EXPECT_TRUE(reading.failures.empty());
   const auto container = open_file(file);
-  const auto parts = container->decode_by_parts(reading.chunks[1]).value();
+  const auto parts = container->open_in_place(reading.chunks[1]).value();
   EXPECT_EQ(as_text(parts->read(parts->layout().extent(1).begin + 9000, 3).value().bytes), items[1].substr(9000, 3));
 }
 

@@ -35,7 +35,7 @@ TEST(Legacy, PackedAndUnpackedMayBeMixed) {
 TEST(Legacy, StepReadsTheHeaderAndTheItemTableIfNeeded) {
   const auto source = std::make_shared<CountingSource>(unpacked("one") + packed({"two"}) + packed({"two"}, "and more"));
   const auto container = kFormat.open(source, {}).value();
-  std::optional<ChunkKey> at = container->first();
+  std::optional<ChunkKey> at = container->traits().first;
   for (const std::uint64_t reads : {1u, 2u, 3u}) {
     source->take_reads();
     const Step step = container->scan(*at).value();
@@ -48,8 +48,8 @@ TEST(Legacy, StepReadsTheHeaderAndTheItemTableIfNeeded) {
 
 TEST(Legacy, DamagedItemIsNotDetected) {
   const auto container = open_file(unpacked("one"));
-  EXPECT_FALSE(container->has_checksum(container->scan({}).value().chunk.value()));
-  EXPECT_FALSE(container->has_seek_structure());
+  EXPECT_EQ(container->verify(container->scan({}).value().chunk.value()).value(), Verification::kNoChecksum);
+  EXPECT_FALSE(container->traits().has_seek_structure);
 }
 
 TEST(Legacy, DamagedHeaderLosesOnlyItsRecord) {
@@ -123,10 +123,10 @@ TEST(Legacy, PartOfALargeItemIsReadFromTheFile) {
   const std::string big = text(3000000);
   const auto container = open_file(unpacked("one") + unpacked(big) + packed({"a", big}));
   const Reading reading = read_all(*container);
-  const auto unpacked_part = container->decode_by_parts(reading.chunks.at(1)).value();
+  const auto unpacked_part = container->open_in_place(reading.chunks.at(1)).value();
   EXPECT_EQ(as_text(unpacked_part->read(2000000, 10).value().bytes), big.substr(2000000, 10));
   EXPECT_LT(unpacked_part->memory(), 1000u);
-  const auto packed_part = container->decode_by_parts(reading.chunks.at(2)).value();
+  const auto packed_part = container->open_in_place(reading.chunks.at(2)).value();
   EXPECT_EQ(as_text(packed_part->read(1 + 2000000, 10).value().bytes), big.substr(2000000, 10));
 }
 

@@ -73,7 +73,7 @@ TEST(MisalignedFrames, HeadersThatPointIntoSharedRunsScanThemOnce) {
   const auto source = std::make_shared<CountingSource>(file);
   const auto container = kFormat.open(source, {}).value();
   source->take_reads();
-  for (std::optional<ChunkKey> at = container->first(); at;) at = container->scan(*at).value().next;
+  for (std::optional<ChunkKey> at = container->traits().first; at;) at = container->scan(*at).value().next;
   EXPECT_LT(source->take_reads(), 20 * file.size() / kChunkSize);
 }
 

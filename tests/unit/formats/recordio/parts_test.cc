@@ -31,7 +31,7 @@ TEST(Parts, ScanReadsHeadersAndTheFirstChunk) {
 TEST(Parts, PartReadsOnlyTheChunksItTouches) {
   const Large large;
   large.source->take_read_bytes();
-  const auto parts = large.container->decode_by_parts(large.chunk).value();
+  const auto parts = large.container->open_in_place(large.chunk).value();
   EXPECT_LE(large.source->take_read_bytes(), 32768u);
   EXPECT_LT(parts->memory(), 1000u);
   const Extent extent = parts->layout().extent(1);
@@ -44,7 +44,7 @@ TEST(Parts, PartReadsOnlyTheChunksItTouches) {
 
 TEST(Parts, NeededChunksAreReadInOneReadAndNoOthers) {
   const Large large;
-  const auto parts = large.container->decode_by_parts(large.chunk).value();
+  const auto parts = large.container->open_in_place(large.chunk).value();
   const Extent extent = parts->layout().extent(1);
   large.source->take_reads();
   large.source->take_read_bytes();
@@ -55,7 +55,7 @@ TEST(Parts, NeededChunksAreReadInOneReadAndNoOthers) {
 
 TEST(Parts, EachChunkIsVerifiedOnEveryRead) {
   const Large large;
-  const auto parts = large.container->decode_by_parts(large.chunk).value();
+  const auto parts = large.container->open_in_place(large.chunk).value();
   EXPECT_TRUE(parts->read(1000000, 10));
   large.source->bytes()[32768 + 1000000] ^= 1;
   EXPECT_EQ(parts->read(1000000, 10).error().code, Code::kDamage);
@@ -69,13 +69,13 @@ TEST(Parts, BlockBeyondTheLimitsIsReadByParts) {
   const auto container = kFormat.open(large.source, limits).value();
   const ChunkInfo chunk = container->scan({32768, 0}).value().chunk.value();
   EXPECT_EQ(container->decode(chunk).error().code, Code::kLimit);
-  EXPECT_TRUE(container->decode_by_parts(chunk).value()->read(9000000, 10));
+  EXPECT_TRUE(container->open_in_place(chunk).value()->read(9000000, 10));
 }
 
 TEST(Parts, TransformedBlockHasNoParts) {
   const auto container = open_file(header_with({"flate"}) + body({"not flate"}));
   const ChunkInfo chunk = container->scan({32768, 0}).value().chunk.value();
-  EXPECT_EQ(container->decode_by_parts(chunk).value(), nullptr);
+  EXPECT_EQ(container->open_in_place(chunk).value(), nullptr);
 }
 
 TEST(Parts, TrailerAndHeaderTakeTheSameReadsAtAnySize) {
@@ -85,7 +85,7 @@ TEST(Parts, TrailerAndHeaderTakeTheSameReadsAtAnySize) {
     for (int i = 0; i < blocks; ++i) file += body({"x"});
     const auto source = std::make_shared<CountingSource>(file + block(Magic::kTrailer, content_of({"end"})));
     const auto container = kFormat.open(source, Limits{}).value();
-    EXPECT_EQ(as_text(container->trailer().value().view()), "end");
+    EXPECT_EQ(as_text(container->trailer()->operator()().value().view()), "end");
     EXPECT_LT(source->take_read_bytes(), 8 * 32768u);
   }
 }

@@ -17,7 +17,7 @@ int bid(std::string_view bytes, std::string_view name = "file", ProbeDepth depth
 
 std::string version(std::string_view bytes) {
   const auto container = open_file(bytes);
-  return container ? std::get<std::string>(container->facts().at(0).value) : "refused";
+  return container ? std::get<std::string>(container->traits().facts.at(0).value) : "refused";
 }
 
 TEST(Probe, BothFormatsAreRecognized) {

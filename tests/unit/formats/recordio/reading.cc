@@ -31,7 +31,7 @@ void read_chunk(const Container& container, const ChunkInfo& info, Reading& read
 }
 
 void expect_located(const Container& container, const ChunkInfo& info) {
-  if (!container.has_seek_structure()) return;
+  if (!container.traits().has_seek_structure) return;
   for (const Position at : {info.begin, info.end - 1}) {
     const auto found = container.locate(at);
     ASSERT_TRUE(found && *found) << at;
@@ -50,7 +50,7 @@ std::unique_ptr<Container> open_file(std::string_view bytes, const Limits& limit
 
 Reading read_all(const Container& container) {
   Reading reading;
-  for (std::optional<ChunkKey> at = container.first(); at;) {
+  for (std::optional<ChunkKey> at = container.traits().first; at;) {
     const auto step = container.scan(*at);
     if (!step) {
       ADD_FAILURE() << to_string(step.error());

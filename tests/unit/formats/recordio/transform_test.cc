@@ -123,11 +123,13 @@ TEST(Transform, LongTransformerNamesAreLeftOutOfFactsAndReasons) {
   for (const std::vector<std::string>& names :
        {std::vector<std::string>{std::string(1 << 20, 'x')}, std::vector<std::string>(50, std::string(4096, 'x'))}) {
     const auto container = open_file(header_with(names) + body_of("anything"));
-    const ChunkInfo chunk = container->scan(*container->scan(container->first()).value().next).value().chunk.value();
+    const ChunkInfo chunk =
+        container->scan(*container->scan(container->traits().first).value().next).value().chunk.value();
     EXPECT_EQ(container->layout(chunk).error().detail,
               "the header's transformers are not all strings, or too long, or too many");
-    for (const Fact& fact : container->facts()) EXPECT_LE(std::get<std::string>(fact.value).size(), 4096u) << fact.name;
-    EXPECT_EQ(container->attributes(nullptr).value().size(), names.size());
+    for (const Fact& fact : container->traits().facts)
+      EXPECT_LE(std::get<std::string>(fact.value).size(), 4096u) << fact.name;
+    EXPECT_EQ(container->metadata()->attributes(nullptr).value().size(), names.size());
   }
 }
 
@@ -372,7 +374,7 @@ TEST(Transform, CompressedTrailerIsDecompressed) {
   const std::string head =
       header({{string_value("transformer"), string_value("zstd")}, {string_value("trailer"), bool_value(true)}});
   const auto container = open_file(head + block(Magic::kTrailer, zstd(content_of({"the end"}))));
-  EXPECT_EQ(as_text(container->trailer().value().view()), "the end");
+  EXPECT_EQ(as_text(container->trailer()->operator()().value().view()), "the end");
 }
 
 TEST(Transform, CompressedTrailerBeyondTheLimitIsRefusedBeforeDecoding) {
@@ -382,7 +384,7 @@ TEST(Transform, CompressedTrailerBeyondTheLimitIsRefusedBeforeDecoding) {
   limits.metadata_bytes = 1 << 20;
   const auto container =
       open_file(head + block(Magic::kTrailer, zstd(content_of({std::string(2 << 20, '\0')}))), limits);
-  EXPECT_EQ(container->trailer().error().code, Code::kLimit);
+  EXPECT_EQ(container->trailer()->operator()().error().code, Code::kLimit);
 }
 
 TEST(Transform, TruncatedCompressedBlockListsItsRecords) {

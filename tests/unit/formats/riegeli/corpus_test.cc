@@ -146,7 +146,7 @@ TEST_P(Corpus, DamagedFilesReportDamage) {
 }
 
 TEST_P(Corpus, MetadataMatchesTheExpectation) {
-  auto attributes = container_->attributes(nullptr);
+  auto attributes = container_->metadata()->attributes(nullptr);
   const Json metadata = want_.value("metadata", Json());
   const std::uint64_t size = metadata.is_object() ? metadata.value("serialized_size", std::uint64_t{0}) : 0;
   ASSERT_TRUE(attributes);

@@ -362,7 +362,7 @@ TEST(Limits, ChunkThatDeclaresAnImpossibleSizeHasNoSize) {
   EXPECT_EQ(all.chunks[1].decoded_size, std::nullopt);
   EXPECT_EQ(container->layout(all.chunks[1]).error().code, Code::kLimit);
   EXPECT_EQ(container->decode(all.chunks[1]).error().code, Code::kLimit);
-  EXPECT_EQ(container->decode_by_parts(all.chunks[1]).error().code, Code::kLimit);
+  EXPECT_EQ(container->open_in_place(all.chunks[1]).error().code, Code::kLimit);
 }
 
 TEST(Limits, UncompressedChunkBeyondTheSizeLimitsIsReadByParts) {
@@ -371,7 +371,7 @@ TEST(Limits, UncompressedChunkBeyondTheSizeLimitsIsReadByParts) {
   const auto container = open_bytes(writer.file(), {.stored_chunk = 4000, .decoded_chunk = 4000});
   const Walk all = walk(*container, writer.size());
   ASSERT_EQ(all.chunks.size(), 2u);
-  const auto chunk = container->decode_by_parts(all.chunks[1]);
+  const auto chunk = container->open_in_place(all.chunks[1]);
   ASSERT_TRUE(chunk);
   ASSERT_NE(*chunk, nullptr);
   EXPECT_EQ(records_of(**chunk).value_or(std::vector<std::string>()),
@@ -385,7 +385,7 @@ TEST(Limits, RecordSizesBeyondTheLimitAreNotRead) {
   const Walk all = walk(*container, writer.size());
   ASSERT_EQ(all.chunks.size(), 2u);
   EXPECT_EQ(container->layout(all.chunks[1]).error().code, Code::kLimit);
-  EXPECT_EQ(container->decode_by_parts(all.chunks[1]).error().code, Code::kLimit);
+  EXPECT_EQ(container->open_in_place(all.chunks[1]).error().code, Code::kLimit);
 }
 
 TEST(Limits, LongGarbageIsSearchedInAdvancingSteps) {
@@ -492,7 +492,7 @@ TEST(Open, OtherFilesAreRefused) {
 TEST(Facts, DescribeTheFirstChunks) {
   Writer writer;
   writer.add(simple_chunk({"a"}, 'z'));
-  const auto facts = open_bytes(writer.file())->facts();
+  const auto facts = open_bytes(writer.file())->traits().facts;
   ASSERT_EQ(facts.size(), 4u);
   EXPECT_EQ(facts[1].name, "metadata");
   EXPECT_EQ(std::get<bool>(facts[1].value), false);

@@ -102,7 +102,7 @@ TEST(Simple, PartsEqualDecode) {
   std::vector<std::string> records;
   for (std::size_t i = 0; i < 40; ++i) records.emplace_back(i * 997 % 20000, static_cast<char>('a' + i % 26));
   const Opened opened = open_chunk(simple_chunk(records));
-  auto parts = opened.container->decode_by_parts(opened.chunk);
+  auto parts = opened.container->open_in_place(opened.chunk);
   ASSERT_TRUE(parts && *parts);
   EXPECT_EQ(records_of(**parts).value_or(std::vector<std::string>()), records);
   EXPECT_LT((*parts)->memory(), 4096u);
@@ -114,7 +114,7 @@ TEST(Simple, PartsEqualDecode) {
 
 TEST(Simple, PartsRefuseWhatDecodeRefusesAndCompressedChunks) {
   const Opened compressed = open_chunk(simple_chunk({"abc"}, 'z'));
-  auto none = compressed.container->decode_by_parts(compressed.chunk);
+  auto none = compressed.container->open_in_place(compressed.chunk);
   ASSERT_TRUE(none);
   EXPECT_FALSE(*none);
   const std::vector<ChunkSpec> broken = {
@@ -124,7 +124,7 @@ TEST(Simple, PartsRefuseWhatDecodeRefusesAndCompressedChunks) {
       {.num_records = 1, .decoded_data_size = 2, .data = std::string("\0\1\2ab", 5), .data_hash = 3}};
   for (const ChunkSpec& spec : broken) {
     const Opened opened = open_chunk(spec);
-    auto parts = opened.container->decode_by_parts(opened.chunk);
+    auto parts = opened.container->open_in_place(opened.chunk);
     ASSERT_FALSE(parts);
     EXPECT_EQ(parts.error().code, Code::kDamage);
     EXPECT_FALSE(opened.container->decode(opened.chunk));
@@ -160,7 +160,7 @@ TEST(Simple, PartsVerifyAgainAfterTheSourceWasTouched) {
   auto container = kFormat.open(source, Limits{});
   ASSERT_TRUE(container);
   const ChunkInfo info = walk(**container, writer.size()).chunks.at(1);
-  auto parts = (*container)->decode_by_parts(info);
+  auto parts = (*container)->open_in_place(info);
   ASSERT_TRUE(parts && *parts);
   source->change(0, writer.file()[0]);
   EXPECT_TRUE((*parts)->read(0, 3));

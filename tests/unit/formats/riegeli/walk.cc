@@ -13,7 +13,7 @@ std::unique_ptr<Container> open_bytes(std::string_view bytes, const Limits& limi
 
 Walk walk(const Container& container, std::uint64_t size) {
   Walk all;
-  std::optional<ChunkKey> key = container.first();
+  std::optional<ChunkKey> key = container.traits().first;
   while (key && all.steps <= size) {
     auto step = container.scan(*key);
     if (!step) return all;

@@ -42,7 +42,7 @@ inline Reading read_bytes(const std::string& bytes, const Limits& limits = {}) {
   const auto container = kFormat.open(source_of(bytes), limits);
   if (!container) return reading;
   std::uint64_t steps = 0;
-  for (std::optional<ChunkKey> at = (*container)->first(); at;) {
+  for (std::optional<ChunkKey> at = (*container)->traits().first; at;) {
     if (steps++ > bytes.size()) {
       ADD_FAILURE() << "the scan does not end";
       return reading;

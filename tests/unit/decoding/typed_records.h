@@ -1,0 +1,33 @@
+// What a container tells of its records' types, defined by a test.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/formats/metadata.h"
+#include "core/formats/record_schema.h"
+
+namespace recordfs::testing {
+
+struct TypedRecords final : Metadata {
+  RecordSchema schema{};
+  std::string type{};
+  std::optional<Error> type_failure{};
+  std::function<Result<std::shared_ptr<const std::string>>(const ChunkInfo&)> descriptors_at{};
+
+  Result<std::vector<Attribute>> attributes(const ChunkInfo*) const override { return std::vector<Attribute>{}; }
+  Result<std::string_view> record_type() const override {
+    if (type_failure) return *type_failure;
+    return std::string_view(type);
+  }
+  bool has_descriptors() const override { return static_cast<bool>(descriptors_at); }
+  Result<std::shared_ptr<const std::string>> descriptors(const ChunkInfo& chunk) const override {
+    return descriptors_at(chunk);
+  }
+};
+
+}  // namespace recordfs::testing
