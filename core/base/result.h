@@ -5,6 +5,7 @@
 
 #include <cassert>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <utility>
 #include <variant>
@@ -21,7 +22,7 @@ enum class Code : std::uint8_t {
   kLimit,        // larger than Limits allow; otherwise no damage found
   kNoContainer,  // no format recognizes the bytes
   kNotFound,     // there is no such record, chunk or name
-  kPending,      // wait for a WaitTicket, or retry on a thread with more permission (RequestContext)
+  kPending,      // repeat the call after waiting for Error::wait, or with more permission (RequestContext)
   kInterrupted,  // the request was cancelled, or its object is stopping; EINTR in the mount
   kChanged,      // the source is no longer the file that was opened
   kIo,           // a system call failed; Error::os_error says why
@@ -34,11 +35,14 @@ std::string_view to_string(Code code);
 // Returns whether the cause is in the bytes, so that retrying fails again. All other failures may pass.
 bool is_permanent(Code code);
 
+struct WaitTicket;  // core/store/wait_ticket.h
+
 struct Error {
   Code code = Code::kDamage;
-  Position position = 0;  // in the container; 0 if none applies
-  std::string detail;     // the reason, without the file's name and a full stop
-  int os_error = 0;       // errno for kIo, otherwise 0
+  Position position = 0;               // in the container; 0 if none applies
+  std::string detail;                  // the reason, without the file's name and a full stop
+  int os_error = 0;                    // errno for kIo, otherwise 0
+  std::shared_ptr<WaitTicket> wait{};  // of kPending: what to wait for; null: retry with more permission
 };
 
 // Returns kOutOfMemory. REQUIRES: at most 15 characters, for which std::string allocates nothing.

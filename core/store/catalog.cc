@@ -397,15 +397,14 @@ bool Catalog::reached(SearchKey search_key, std::uint64_t value) const {
   return complete_ || totals_.at(search_key) > value;
 }
 
-Error Catalog::pending(SearchKey search_key, std::uint64_t value, WaitTicket& ticket) {
+Error Catalog::pending(SearchKey search_key, std::uint64_t value) {
   if (failure_ && !running_) return *std::exchange(failure_, std::nullopt);  // once; the scan can then continue
-  ticket = {.waitable = this, .search_key = search_key, .value = value};
-  return {.code = Code::kPending, .detail = "not scanned yet"};
+  return recordfs::pending("not scanned yet", {.waitable = this, .search_key = search_key, .value = value});
 }
 
-Result<IndexedChunk> Catalog::find(SearchKey search_key, std::uint64_t value, WaitTicket& ticket) {
+Result<IndexedChunk> Catalog::find(SearchKey search_key, std::uint64_t value) {
   std::unique_lock lock(mutex_);
-  if (!reached(search_key, value)) return pending(search_key, value, ticket);
+  if (!reached(search_key, value)) return pending(search_key, value);
   const auto after =
       std::ranges::upper_bound(anchors_, value, {}, [&](const Anchor& anchor) { return anchor.before.at(search_key); });
   if (after == anchors_.begin()) return Error{.code = Code::kNotFound, .detail = "no such chunk"};
@@ -431,15 +430,15 @@ void Catalog::invalidate() {
   saved_->remove();
 }
 
-Result<PrefixSums> Catalog::totals(WaitTicket& ticket) {
+Result<PrefixSums> Catalog::totals() {
   const std::lock_guard lock(mutex_);
-  if (!complete_) return pending(SearchKey::kChunks, kEverything, ticket);
+  if (!complete_) return pending(SearchKey::kChunks, kEverything);
   return totals_;
 }
 
-Result<std::shared_ptr<const std::vector<DamageRow>>> Catalog::damage(WaitTicket& ticket) {
+Result<std::shared_ptr<const std::vector<DamageRow>>> Catalog::damage() {
   const std::lock_guard lock(mutex_);
-  if (!complete_) return pending(SearchKey::kChunks, kEverything, ticket);
+  if (!complete_) return pending(SearchKey::kChunks, kEverything);
   return std::shared_ptr<const std::vector<DamageRow>>(damage_);
 }
 

@@ -70,18 +70,18 @@ class Catalog final : public Waitable {
   ScanState state() const;
 
   // Returns the chunk in which `value` falls along `search_key`. May block: it may scan an interval. Fails with
-  // kNotFound if there is none, and with kPending and `ticket` set if the scan has not reached it. Fails with an error
+  // kNotFound if there is none, and with kPending if the scan has not reached it. Fails with an error
   // that stopped the scan, once. Fails with kChanged if the file no longer matches. Also fails like Container::scan()
-  // and SharedCache::get(), whose kPending has no ticket.
-  Result<IndexedChunk> find(SearchKey search_key, std::uint64_t value, WaitTicket& ticket);
+  // and SharedCache::get(), whose kPending has no Error::wait.
+  Result<IndexedChunk> find(SearchKey search_key, std::uint64_t value);
 
-  // Returns the sums over the whole container. kPending with `ticket` set until the scan is complete.
-  Result<PrefixSums> totals(WaitTicket& ticket);
+  // Returns the sums over the whole container. kPending until the scan is complete.
+  Result<PrefixSums> totals();
 
   // Returns the damaged regions in scan order. Scanner turns each DamagedRegion of a Step into a row; the catalog joins
   // adjacent rows of equal class and reason. After Bounds::damage_rows, the last row covers all later damage. kPending
-  // with `ticket` set until the scan is complete.
-  Result<std::shared_ptr<const std::vector<DamageRow>>> damage(WaitTicket& ticket);
+  // until the scan is complete.
+  Result<std::shared_ptr<const std::vector<DamageRow>>> damage();
 
   // Returns all results of the scan; nullopt until it is complete, and after invalidate().
   std::optional<CatalogSnapshot> snapshot() const;
@@ -137,7 +137,7 @@ class Catalog final : public Waitable {
   void report(const std::vector<DamageRow>& rows) const;
   std::vector<DamageRow> take_final_damage();
   void announce(std::unique_lock<std::mutex>& lock);
-  Error pending(SearchKey search_key, std::uint64_t value, WaitTicket& ticket);
+  Error pending(SearchKey search_key, std::uint64_t value);
   static Result<IndexedChunk> search(const IndexedChunks& chunks, SearchKey search_key, std::uint64_t value);
 
   const Container& container_;

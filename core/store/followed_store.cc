@@ -85,12 +85,12 @@ bool RecordStore::is_scanning() const {
   return catalog_.state().is_scanning || (made != nullptr && made->state().is_scanning);
 }
 
-Result<void> RecordStore::catch_up(WaitTicket& ticket) const {
+Result<void> RecordStore::catch_up() const {
   if (knows_counts_) {
-    TRY(record_totals(ticket));
+    TRY(record_totals());
   }
   if (knows_sizes_) {
-    TRY(sizes_if_made()->totals(ticket));
+    TRY(sizes_if_made()->totals());
   }
   return {};
 }

@@ -32,15 +32,15 @@ KeyIndex::~KeyIndex() {
 
 // --- queries
 
-Result<std::shared_ptr<const KeyTable>> KeyIndex::table(WaitTicket& ticket) {
+Result<std::shared_ptr<const KeyTable>> KeyIndex::table() {
   const std::lock_guard lock(mutex_);
-  if (!table_) return pending(ticket);
+  if (!table_) return pending();
   return table_;
 }
 
-Result<FoundKey> KeyIndex::find(std::uint64_t number, WaitTicket& ticket) {
+Result<FoundKey> KeyIndex::find(std::uint64_t number) {
   const std::lock_guard lock(mutex_);
-  if (!table_) return pending(ticket);
+  if (!table_) return pending();
   if (auto listed = table_->find(number)) return std::move(*listed);
   if (!table_->has_more()) return no_such_key();
   if (const auto answer = answers_.find(number); answer != answers_.end()) {
@@ -48,13 +48,12 @@ Result<FoundKey> KeyIndex::find(std::uint64_t number, WaitTicket& ticket) {
     return *answer->second;
   }
   if (!failure_ && !being_read_.contains(number)) asked_.insert(number);
-  return pending(ticket);
+  return pending();
 }
 
-Error KeyIndex::pending(WaitTicket& ticket) {
+Error KeyIndex::pending() {
   if (failure_ && !running_) return *std::exchange(failure_, std::nullopt);  // once; reading can then be retried
-  ticket = {.waitable = this, .value = turns_ + 1};
-  return {.code = Code::kPending, .detail = "keys not read yet"};
+  return recordfs::pending("keys not read yet", {.waitable = this, .value = turns_ + 1});
 }
 
 // --- waiting

@@ -41,13 +41,13 @@ class KeyIndex final : public Waitable {
   KeyIndex(const RecordStore& store, Bounds bounds, Log log);
   ~KeyIndex() override;
 
-  // Returns the listed keys. kPending with `ticket` set until all records were read. Fails with kLimit if prepared
+  // Returns the listed keys. kPending until all records were read. Fails with kLimit if prepared
   // transactions exceed Bounds, and with failures that may pass, as of RecordStore::decode_uncached(). Each failure is
   // returned once.
-  Result<std::shared_ptr<const KeyTable>> table(WaitTicket& ticket);
+  Result<std::shared_ptr<const KeyTable>> table();
 
   // Returns the key with a number, listed or not. Fails with kNotFound if none has a value, and like table().
-  Result<FoundKey> find(std::uint64_t number, WaitTicket& ticket);
+  Result<FoundKey> find(std::uint64_t number);
 
   std::uint64_t wait(const WaitTicket& ticket, std::function<void()> resume) override;
   bool cancel(std::uint64_t wait_id) override;
@@ -63,7 +63,7 @@ class KeyIndex final : public Waitable {
   Result<KeyTable> read_all(KeyTable table);
   void remember(const Numbers& asked, const KeyTable& found);
   void say_what_is_left_out(const KeyTable& table) const;
-  Error pending(WaitTicket& ticket);
+  Error pending();
 
   const RecordStore& store_;
   const Bounds bounds_;

@@ -111,17 +111,17 @@ Result<std::optional<ChunkInfo>> RecordStore::first_record_chunk() const {
   return std::optional<ChunkInfo>{};
 }
 
-Result<ChunkInfo> RecordStore::chunk_at(Position begin, WaitTicket& ticket) const {
-  auto found = chunk_covering(begin, ticket);
+Result<ChunkInfo> RecordStore::chunk_at(Position begin) const {
+  auto found = chunk_covering(begin);
   if (found && found->begin != begin) return Error{Code::kNotFound, begin, "no chunk begins here"};
   return found;
 }
 
-Result<ChunkInfo> RecordStore::chunk_covering(Position at, WaitTicket& ticket) const {
+Result<ChunkInfo> RecordStore::chunk_covering(Position at) const {
   if (at >= source_->size()) return Error{Code::kNotFound, at, "past the end of the file"};
   // The catalog can search by position only in file order.
   if (container_->traits().is_in_file_order) {
-    auto indexed = reported(catalog_.find(SearchKey::kPosition, at, ticket));
+    auto indexed = reported(catalog_.find(SearchKey::kPosition, at));
     if (indexed) return indexed->chunk;
     if (indexed.error().code == Code::kNotFound || !container_->traits().has_seek_structure)
       return std::move(indexed).error();
@@ -152,23 +152,23 @@ Result<std::uint64_t> RecordStore::address(const ChunkInfo& chunk, std::uint64_t
   return (chunk.begin << index_bits_) + index;
 }
 
-Result<RecordRef> RecordStore::record_at(std::uint64_t address, WaitTicket& ticket) const {
-  ASSIGN_OR_RETURN(const auto chunk, chunk_covering(address >> index_bits_, ticket));
+Result<RecordRef> RecordStore::record_at(std::uint64_t address) const {
+  ASSIGN_OR_RETURN(const auto chunk, chunk_covering(address >> index_bits_));
   return RecordRef{chunk, address - (chunk.begin << index_bits_)};
 }
 
-Result<IndexedChunk> RecordStore::chunk_by_number(std::uint64_t number, WaitTicket& ticket) const {
-  return reported(catalog_.find(SearchKey::kChunks, number, ticket));
+Result<IndexedChunk> RecordStore::chunk_by_number(std::uint64_t number) const {
+  return reported(catalog_.find(SearchKey::kChunks, number));
 }
 
-Result<IndexedChunk> RecordStore::chunk_by_ordinal(std::uint64_t ordinal, WaitTicket& ticket) const {
-  return reported(catalog_.find(SearchKey::kRecords, ordinal, ticket));
+Result<IndexedChunk> RecordStore::chunk_by_ordinal(std::uint64_t ordinal) const {
+  return reported(catalog_.find(SearchKey::kRecords, ordinal));
 }
 
-Result<IndexedChunk> RecordStore::place_of(const ChunkInfo& chunk, WaitTicket& ticket) const {
-  if (container_->traits().is_in_file_order) return reported(catalog_.find(SearchKey::kPosition, chunk.begin, ticket));
+Result<IndexedChunk> RecordStore::place_of(const ChunkInfo& chunk) const {
+  if (container_->traits().is_in_file_order) return reported(catalog_.find(SearchKey::kPosition, chunk.begin));
   for (std::uint64_t number = 0;; ++number) {
-    auto indexed = chunk_by_number(number, ticket);
+    auto indexed = chunk_by_number(number);
     if (!indexed || indexed->chunk.begin == chunk.begin) return indexed;
   }
 }
@@ -197,12 +197,12 @@ void RecordStore::invalidate() const {
   if (Catalog* made = sizes_if_made()) made->invalidate();
 }
 
-Result<PrefixSums> RecordStore::size_totals(WaitTicket& ticket) const { return reported(sizes().totals(ticket)); }
+Result<PrefixSums> RecordStore::size_totals() const { return reported(sizes().totals()); }
 
-Result<PrefixSums> RecordStore::record_totals(WaitTicket& ticket) const { return reported(catalog_.totals(ticket)); }
+Result<PrefixSums> RecordStore::record_totals() const { return reported(catalog_.totals()); }
 
-Result<std::shared_ptr<const std::vector<DamageRow>>> RecordStore::damage(WaitTicket& ticket) const {
-  return reported(catalog_.damage(ticket));
+Result<std::shared_ptr<const std::vector<DamageRow>>> RecordStore::damage() const {
+  return reported(catalog_.damage());
 }
 
 Result<std::uint64_t> RecordStore::records_in(const ChunkInfo& chunk) const {
@@ -317,11 +317,10 @@ Result<std::shared_ptr<const Chunk>> RecordStore::chunk(const ChunkInfo& info) c
 
 // Asks the catalog first, which usually reads nothing. If it has not reached the chunk, scans from the chunk.
 std::optional<ChunkInfo> RecordStore::next_with_records(const ChunkInfo& chunk) const {
-  WaitTicket ticket;
   Result<IndexedChunk> at = Error{.code = Code::kPending, .detail = {}};
-  if (container_->traits().is_in_file_order) at = catalog_.find(SearchKey::kPosition, chunk.begin, ticket);
+  if (container_->traits().is_in_file_order) at = catalog_.find(SearchKey::kPosition, chunk.begin);
   for (int i = 0; at && i < kStepsToFirstRecord; ++i) {
-    at = catalog_.find(SearchKey::kChunks, at->before.chunks + 1, ticket);
+    at = catalog_.find(SearchKey::kChunks, at->before.chunks + 1);
     if (at && at->chunk.records != 0u) return at->chunk;
   }
   if (at || at.error().code != Code::kPending) return std::nullopt;
@@ -454,9 +453,8 @@ Result<Parts> RecordStore::parts(const RecordRef& record) const {
   return parts;
 }
 
-Result<Slice> RecordStore::read_value(const FoundKey& key, std::uint64_t offset, std::uint64_t length,
-                                      WaitTicket& ticket) const {
-  ASSIGN_OR_RETURN(const auto record, record_at(key.record, ticket));
+Result<Slice> RecordStore::read_value(const FoundKey& key, std::uint64_t offset, std::uint64_t length) const {
+  ASSIGN_OR_RETURN(const auto record, record_at(key.record));
   const auto fail = [&](Code code, std::string_view why) {
     Error failure{code, record.chunk.begin, fmt::format("record {} of the chunk: {}", record.index, why)};
     report(failure, record.index + 1);
@@ -480,7 +478,7 @@ Result<std::uint64_t> RecordStore::payload_size(const ChunkInfo& info) const {
   return std::move(decoded).error();
 }
 
-Result<std::shared_ptr<const std::vector<Attribute>>> RecordStore::attributes(WaitTicket& ticket) const {
+Result<std::shared_ptr<const std::vector<Attribute>>> RecordStore::attributes() const {
   {
     const std::lock_guard lock(mutex_);
     if (attributes_) return attributes_;
@@ -488,9 +486,9 @@ Result<std::shared_ptr<const std::vector<Attribute>>> RecordStore::attributes(Wa
   const Metadata* const metadata = container_->metadata();
   std::optional<IndexedChunk> last;
   if (metadata != nullptr && metadata->varies()) {
-    ASSIGN_OR_RETURN(const auto known, record_totals(ticket));
+    ASSIGN_OR_RETURN(const auto known, record_totals());
     if (known.chunks > 0) {
-      ASSIGN_OR_RETURN(const auto indexed, chunk_by_number(known.chunks - 1, ticket));
+      ASSIGN_OR_RETURN(const auto indexed, chunk_by_number(known.chunks - 1));
       last = indexed;
     }
   }

@@ -5,8 +5,8 @@
 // DecodeBudget has room. It fails with kPending if a permission is missing, and with kInterrupted if the request was
 // cancelled (EINTR in the mount).
 //
-// "kPending" in a comment below means: the scan has not reached the answer. Then the caller waits for `ticket`
-// (Waitable::wait), and repeats the call.
+// "kPending" in a comment below means: the scan has not reached the answer. Then the caller waits for Error::wait, and
+// repeats the call.
 //
 // Callers share ownership of chunks, layouts and slices. These stay valid when the cache drops them. Services bounds
 // the caches of chunks and layouts; Catalog::Bounds and KeyIndex::Bounds bound what a container keeps besides.
@@ -119,19 +119,19 @@ class RecordStore {
   Result<std::optional<ChunkInfo>> first_record_chunk() const;
 
   // Return the chunk that begins at `begin`, and the chunk that covers byte `at`. kNotFound, kPending.
-  Result<ChunkInfo> chunk_at(Position begin, WaitTicket& ticket) const;
-  Result<ChunkInfo> chunk_covering(Position at, WaitTicket& ticket) const;
+  Result<ChunkInfo> chunk_at(Position begin) const;
+  Result<ChunkInfo> chunk_covering(Position at) const;
   // Return the chunk with this number in scan order, and the chunk that holds this ordinal. kNotFound, kPending.
-  Result<IndexedChunk> chunk_by_number(std::uint64_t number, WaitTicket& ticket) const;
-  Result<IndexedChunk> chunk_by_ordinal(std::uint64_t ordinal, WaitTicket& ticket) const;
+  Result<IndexedChunk> chunk_by_number(std::uint64_t number) const;
+  Result<IndexedChunk> chunk_by_ordinal(std::uint64_t ordinal) const;
   // Returns a chunk's place in scan order. If that is not file order, searches all chunks before it. kPending.
-  Result<IndexedChunk> place_of(const ChunkInfo& chunk, WaitTicket& ticket) const;
+  Result<IndexedChunk> place_of(const ChunkInfo& chunk) const;
 
   // Return a number that is unique to a record, below address_limit(), and ascending along the file; and the record
   // with that number. address() fails with kLimit if the index is too large for a container of this size. record_at()
   // fails with kNotFound if no chunk covers the address (it does not check the index), and kPending.
   Result<std::uint64_t> address(const ChunkInfo& chunk, std::uint64_t index) const;
-  Result<RecordRef> record_at(std::uint64_t address, WaitTicket& ticket) const;
+  Result<RecordRef> record_at(std::uint64_t address) const;
   std::uint64_t address_limit() const {
     return is_followed_ ? std::uint64_t{1} << services_.address_bits : source_->size() << index_bits_;
   }
@@ -143,12 +143,12 @@ class RecordStore {
   // Returns whether a scan is running.
   bool is_scanning() const;
   // Succeeds once the scans that were complete in FollowOptions::shorter are complete here. kPending until then.
-  Result<void> catch_up(WaitTicket& ticket) const;
+  Result<void> catch_up() const;
   // Returns the sums over the whole container, including all decoded sizes. kPending.
-  Result<PrefixSums> size_totals(WaitTicket& ticket) const;
+  Result<PrefixSums> size_totals() const;
   // Like size_totals(), but without decoded sizes, and cheaper. kPending.
-  Result<PrefixSums> record_totals(WaitTicket& ticket) const;
-  Result<std::shared_ptr<const std::vector<DamageRow>>> damage(WaitTicket& ticket) const;
+  Result<PrefixSums> record_totals() const;
+  Result<std::shared_ptr<const std::vector<DamageRow>>> damage() const;
 
   // Returns the number of records in a chunk. Makes its layout only if the header does not tell.
   Result<std::uint64_t> records_in(const ChunkInfo& chunk) const;
@@ -194,26 +194,26 @@ class RecordStore {
   // Returns up to `length` bytes of a key's value, fewer only at its end. Fails with kUnsupported if the container does
   // not contain the value, and with kDamage if two keys have its number. Fails with kChanged if the record has changed,
   // and like read_record(). kPending.
-  Result<Slice> read_value(const FoundKey& key, std::uint64_t offset, std::uint64_t length, WaitTicket& ticket) const;
+  Result<Slice> read_value(const FoundKey& key, std::uint64_t offset, std::uint64_t length) const;
 
   // Like record_size() and read_record(), for the payload of a chunk.
   Result<std::uint64_t> payload_size(const ChunkInfo& info) const;
   Result<Slice> read_payload(const ChunkInfo& info, std::uint64_t offset, std::uint64_t length) const;
 
   // Returns the size of a stream in bytes. kPending until the whole file was scanned for sizes.
-  Result<std::uint64_t> stream_size(Stream stream, WaitTicket& ticket) const;
+  Result<std::uint64_t> stream_size(Stream stream) const;
   // Returns up to `length` bytes of a stream, fewer only at its end. Fails if any record in the range is unreadable.
   // kPending.
-  Result<Slice> read_stream(Stream stream, std::uint64_t offset, std::uint64_t length, WaitTicket& ticket) const;
+  Result<Slice> read_stream(Stream stream, std::uint64_t offset, std::uint64_t length) const;
 
   // Returns up to `length` bytes of array(), fewer only at its end. The slice must not outlive the
   // store. Fails with kDamage if a record is missing or has another size than the stream needs. REQUIRES: there is such
   // an array. kPending.
-  Result<Slice> read_whole_stream(std::uint64_t offset, std::uint64_t length, WaitTicket& ticket) const;
+  Result<Slice> read_whole_stream(std::uint64_t offset, std::uint64_t length) const;
 
   // The text of index/chunks.tsv, header line included. Rows are generated on demand. kPending.
-  Result<std::uint64_t> rows_size(WaitTicket& ticket) const;
-  Result<Slice> read_rows(std::uint64_t offset, std::uint64_t length, WaitTicket& ticket) const;
+  Result<std::uint64_t> rows_size() const;
+  Result<Slice> read_rows(std::uint64_t offset, std::uint64_t length) const;
 
   // Returns up to `length` bytes of the file within [begin, end), from `begin + offset` on. Logs failures.
   Result<Slice> read_raw(Position begin, Position end, std::uint64_t offset, std::uint64_t length) const;
@@ -222,7 +222,7 @@ class RecordStore {
   Result<Slice> read_raw(const ChunkInfo& chunk, std::uint64_t offset, std::uint64_t length) const;
 
   // Returns the container's metadata, and caches it. kPending if it changes along the file.
-  Result<std::shared_ptr<const std::vector<Attribute>>> attributes(WaitTicket& ticket) const;
+  Result<std::shared_ptr<const std::vector<Attribute>>> attributes() const;
 
   // Returns the saved index for scans of this detail; null if nothing is saved.
   std::unique_ptr<SavedIndex> saved(ScanDetail detail) const;
@@ -273,8 +273,7 @@ class RecordStore {
   void log_growth() const;
   Result<void> check_readable(const Layout& layout, std::uint64_t index) const;
   Result<Slice> read_lines(const Chunk& chunk, std::uint64_t offset, std::uint64_t length) const;
-  Result<Slice> part_of_whole(const DenseArray& stream, std::uint64_t offset, std::uint64_t length,
-                              WaitTicket& ticket) const;
+  Result<Slice> part_of_whole(const DenseArray& stream, std::uint64_t offset, std::uint64_t length) const;
   Result<Slice> part_of_stream(Stream stream, const IndexedChunk& indexed, std::uint64_t offset,
                                std::uint64_t length) const;
 

@@ -44,8 +44,8 @@ Result<Slice> RecordStore::read_payload(const ChunkInfo& info, std::uint64_t off
   return read_bytes(*decoded, offset, end - offset);
 }
 
-Result<std::uint64_t> RecordStore::stream_size(Stream stream, WaitTicket& ticket) const {
-  ASSIGN_OR_RETURN(const auto known, size_totals(ticket));
+Result<std::uint64_t> RecordStore::stream_size(Stream stream) const {
+  ASSIGN_OR_RETURN(const auto known, size_totals());
   return known.at(stream == Stream::kConcat ? SearchKey::kBytes : SearchKey::kLines);
 }
 
@@ -89,15 +89,14 @@ Result<void> RecordStore::check_readable(const Layout& layout, std::uint64_t ind
   return *failure;
 }
 
-Result<Slice> RecordStore::read_stream(Stream stream, std::uint64_t offset, std::uint64_t length,
-                                       WaitTicket& ticket) const {
+Result<Slice> RecordStore::read_stream(Stream stream, std::uint64_t offset, std::uint64_t length) const {
   const SearchKey search_key = stream == Stream::kConcat ? SearchKey::kBytes : SearchKey::kLines;
-  ASSIGN_OR_RETURN(const auto size, stream_size(stream, ticket));
+  ASSIGN_OR_RETURN(const auto size, stream_size(stream));
   if (offset >= size || length == 0) return Slice{};
   const std::uint64_t wanted = std::min(length, size - offset);
   std::optional<Buffer> gathered;
   for (std::uint64_t filled = 0;;) {
-    ASSIGN_OR_RETURN(const auto indexed, reported(sizes().find(search_key, offset + filled, ticket)));
+    ASSIGN_OR_RETURN(const auto indexed, reported(sizes().find(search_key, offset + filled)));
     auto piece = part_of_stream(stream, indexed, offset + filled - indexed.before.at(search_key), wanted - filled);
     if (!piece || piece->bytes.size() == wanted) return piece;
     if (piece->bytes.empty()) {
@@ -114,8 +113,7 @@ Result<Slice> RecordStore::read_stream(Stream stream, std::uint64_t offset, std:
 }
 
 // Returns the part of a range that is in the prefix or in one record.
-Result<Slice> RecordStore::part_of_whole(const DenseArray& stream, std::uint64_t offset, std::uint64_t length,
-                                         WaitTicket& ticket) const {
+Result<Slice> RecordStore::part_of_whole(const DenseArray& stream, std::uint64_t offset, std::uint64_t length) const {
   if (offset < stream.header.size()) {
     const Bytes rest = as_bytes(stream.header).subspan(static_cast<std::size_t>(offset));
     return Slice{rest.first(static_cast<std::size_t>(std::min<std::uint64_t>(length, rest.size()))), {}};
@@ -124,7 +122,7 @@ Result<Slice> RecordStore::part_of_whole(const DenseArray& stream, std::uint64_t
   const std::uint64_t ordinal = of_records / stream.record_size;
   const std::uint64_t begin = ordinal * stream.record_size;
   const std::uint64_t due = std::min(stream.record_size, stream.size - stream.header.size() - begin);
-  auto indexed = chunk_by_ordinal(ordinal, ticket);
+  auto indexed = chunk_by_ordinal(ordinal);
   if (!indexed && indexed.error().code == Code::kNotFound) {
     return reported(Result<Slice>(Error{Code::kDamage, source_->size(), "the records end before the stream does"}));
   }
@@ -137,16 +135,16 @@ Result<Slice> RecordStore::part_of_whole(const DenseArray& stream, std::uint64_t
   return read_record(record, of_records - begin, std::min(length, begin + due - of_records));
 }
 
-Result<Slice> RecordStore::read_whole_stream(std::uint64_t offset, std::uint64_t length, WaitTicket& ticket) const {
+Result<Slice> RecordStore::read_whole_stream(std::uint64_t offset, std::uint64_t length) const {
   const DenseArray& stream = *container_->array();
   if (offset >= stream.size || length == 0) return Slice{};
   const std::uint64_t wanted = std::min(length, stream.size - offset);
-  auto first = part_of_whole(stream, offset, wanted, ticket);
+  auto first = part_of_whole(stream, offset, wanted);
   if (!first || first->bytes.size() == wanted) return first;
   ASSIGN_OR_RETURN(auto gathered, Buffer::allocate(static_cast<std::size_t>(wanted)));
   copy_bytes(first->bytes, gathered.span());
   for (std::size_t filled = first->bytes.size(); filled < wanted;) {
-    ASSIGN_OR_RETURN(const auto next, part_of_whole(stream, offset + filled, wanted - filled, ticket));
+    ASSIGN_OR_RETURN(const auto next, part_of_whole(stream, offset + filled, wanted - filled));
     if (next.bytes.empty()) return Error{Code::kChanged, 0, "a record's size has changed"};
     copy_bytes(next.bytes, gathered.span().subspan(filled));
     filled += next.bytes.size();
@@ -154,13 +152,13 @@ Result<Slice> RecordStore::read_whole_stream(std::uint64_t offset, std::uint64_t
   return owned(std::move(gathered));
 }
 
-Result<std::uint64_t> RecordStore::rows_size(WaitTicket& ticket) const {
-  ASSIGN_OR_RETURN(const auto known, record_totals(ticket));
+Result<std::uint64_t> RecordStore::rows_size() const {
+  ASSIGN_OR_RETURN(const auto known, record_totals());
   return chunk_rows_header().size() + known.rows;
 }
 
-Result<Slice> RecordStore::read_rows(std::uint64_t offset, std::uint64_t length, WaitTicket& ticket) const {
-  ASSIGN_OR_RETURN(const auto size, rows_size(ticket));
+Result<Slice> RecordStore::read_rows(std::uint64_t offset, std::uint64_t length) const {
+  ASSIGN_OR_RETURN(const auto size, rows_size());
   if (offset >= size) return Slice{};
   const std::uint64_t wanted = std::min(length, size - offset);
   const std::string header = chunk_rows_header();
@@ -169,7 +167,7 @@ Result<Slice> RecordStore::read_rows(std::uint64_t offset, std::uint64_t length,
   if (offset < header.size()) text = header.substr(static_cast<std::size_t>(offset));
   while (text.size() < wanted) {
     const std::uint64_t at = offset + text.size() - header.size();
-    ASSIGN_OR_RETURN(const auto indexed, reported(catalog_.find(SearchKey::kRows, at, ticket)));
+    ASSIGN_OR_RETURN(const auto indexed, reported(catalog_.find(SearchKey::kRows, at)));
     text += chunk_row(indexed).substr(static_cast<std::size_t>(at - indexed.before.rows));
   }
   text.resize(static_cast<std::size_t>(wanted));

@@ -3,15 +3,19 @@
 
 #include <cstdint>
 #include <functional>
+#include <future>
 #include <memory>
+#include <string>
+#include <utility>
 
+#include "core/base/result.h"
 #include "core/store/indexed_chunk.h"
 
 namespace recordfs {
 
 class Waitable;
 
-// Set by functions that fail with kPending.
+// Error::wait of kPending.
 struct WaitTicket {
   Waitable* waitable = nullptr;
   SearchKey search_key = SearchKey::kChunks;  // for a Catalog
@@ -33,5 +37,25 @@ class Waitable {
   // Cancels a wait. Returns false if `resume` was called or is running. Any thread.
   virtual bool cancel(std::uint64_t wait_id) = 0;
 };
+
+// Returns kPending with a ticket.
+inline Error pending(std::string detail, WaitTicket ticket) {
+  return {.code = Code::kPending, .detail = std::move(detail), .wait = std::make_shared<WaitTicket>(std::move(ticket))};
+}
+
+// Returns whether a call failed because it has to wait for Error::wait.
+inline bool is_waiting(const Error& error) { return error.code == Code::kPending && error.wait != nullptr; }
+
+// Repeats `attempt` until it no longer has to wait, and blocks in between. Not on a thread that the wait depends on.
+template <class Attempt>
+auto wait_for(const Attempt& attempt) {
+  for (;;) {
+    auto outcome = attempt();
+    if (outcome || !is_waiting(outcome.error())) return outcome;
+    const WaitTicket& ticket = *outcome.error().wait;
+    const auto reached = std::make_shared<std::promise<void>>();
+    if (ticket.waitable->wait(ticket, [reached] { reached->set_value(); }) != 0) reached->get_future().wait();
+  }
+}
 
 }  // namespace recordfs

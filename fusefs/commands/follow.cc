@@ -3,14 +3,14 @@
 #include <algorithm>
 #include <chrono>
 
-#include "fusefs/commands/waiting.h"
+#include "core/store/wait_ticket.h"
 
 namespace recordfs {
 namespace {
 
 // Takes all records from `next` on, and moves `next` to the end. Returns false if `take` did.
 Result<bool> take_all(const RecordStore& store, std::uint64_t& next, const Following& following) {
-  ASSIGN_OR_RETURN(const auto counts, wait_for([&](WaitTicket& ticket) { return store.record_totals(ticket); }));
+  ASSIGN_OR_RETURN(const auto counts, wait_for([&] { return store.record_totals(); }));
   const Span records{.begin = next, .end = std::max(next, counts.records)};
   next = records.end;
   return records.begin == records.end || following.take(store, records);

@@ -10,12 +10,12 @@
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
+#include "core/store/wait_ticket.h"
 #include "fusefs/commands/command_context.h"
 #include "fusefs/commands/follow.h"
 #include "fusefs/commands/output.h"
 #include "fusefs/commands/record_copier.h"
 #include "fusefs/commands/selection.h"
-#include "fusefs/commands/waiting.h"
 #include "fusefs/messages.h"
 
 namespace recordfs {
@@ -61,7 +61,7 @@ int follow_end(const EndOptions& options) {
   const FormOptions form = form_of(options);
   Output output(STDOUT_FILENO);
   Following following{.output = STDOUT_FILENO};
-  const auto counts = wait_for([&](WaitTicket& ticket) { return file->store()->record_totals(ticket); });
+  const auto counts = wait_for([&] { return file->store()->record_totals(); });
   if (counts) following.from = counts->records - std::min(counts->records, static_cast<std::uint64_t>(options.records));
   following.take = [&](const RecordStore& store, const Span& records) {
     const auto begin = static_cast<std::int64_t>(records.begin);

@@ -14,10 +14,10 @@
 #include <CLI/CLI.hpp>
 
 #include "core/base/utf8.h"
+#include "core/store/wait_ticket.h"
 #include "fusefs/commands/command_context.h"
 #include "fusefs/commands/files_option.h"
 #include "fusefs/commands/output.h"
-#include "fusefs/commands/waiting.h"
 #include "fusefs/exit_status.h"
 #include "fusefs/messages.h"
 
@@ -75,8 +75,8 @@ class Index {
   void build(const std::string& path) {
     auto store = context_.open(path);
     if (!store) return;
-    const auto totals = wait_for([&](WaitTicket& ticket) { return store->size_totals(ticket); });
-    const auto damage = wait_for([&](WaitTicket& ticket) { return store->damage(ticket); });
+    const auto totals = wait_for([&] { return store->size_totals(); });
+    const auto damage = wait_for([&] { return store->damage(); });
     if (!totals || !damage) {
       context_.print_failure(path, totals ? damage.error() : totals.error());
       return;

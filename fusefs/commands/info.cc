@@ -16,11 +16,11 @@
 
 #include "core/base/counted.h"
 #include "core/base/utf8.h"
+#include "core/store/wait_ticket.h"
 #include "fusefs/commands/command_context.h"
 #include "fusefs/commands/files_option.h"
 #include "fusefs/commands/found_damage.h"
 #include "fusefs/commands/output.h"
-#include "fusefs/commands/waiting.h"
 #include "fusefs/tree/generated_files.h"
 
 namespace recordfs {
@@ -40,8 +40,8 @@ struct InfoOptions {
 
 // Adds the results of a full scan, and reports damage.
 Result<void> add_totals(const std::string& path, const RecordStore& store, CommandContext& context, Json& info) {
-  ASSIGN_OR_RETURN(const auto totals, wait_for([&](WaitTicket& ticket) { return store.size_totals(ticket); }));
-  ASSIGN_OR_RETURN(const auto damage, wait_for([&](WaitTicket& ticket) { return store.damage(ticket); }));
+  ASSIGN_OR_RETURN(const auto totals, wait_for([&] { return store.size_totals(); }));
+  ASSIGN_OR_RETURN(const auto damage, wait_for([&] { return store.damage(); }));
   FoundDamage found(path, store, context);
   for (const DamageRow& row : *damage) found.add(row.region);
   const Json sums = Json::parse(summary(store, totals, *damage));

@@ -4,7 +4,7 @@
 #include <charconv>
 #include <string_view>
 
-#include "fusefs/commands/waiting.h"
+#include "core/store/wait_ticket.h"
 
 namespace recordfs {
 namespace {
@@ -63,7 +63,7 @@ std::optional<Range> parse_range(const std::string& text) {
 Result<Span> resolve(const OrdinalRange& range, const RecordStore& store) {
   std::uint64_t records = 0;
   if (range.begin < 0 || range.end.value_or(0) < 0) {
-    ASSIGN_OR_RETURN(const auto counted, wait_for([&](WaitTicket& ticket) { return store.record_totals(ticket); }));
+    ASSIGN_OR_RETURN(const auto counted, wait_for([&] { return store.record_totals(); }));
     records = counted.records;
   }
   Span span{.begin = place_of(range.begin, records)};

@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "fusefs/commands/waiting.h"
+#include "core/store/wait_ticket.h"
 
 namespace recordfs {
 namespace {
@@ -15,12 +15,12 @@ Error no_record(std::int64_t ordinal, std::uint64_t records) {
 }
 
 Result<std::uint64_t> count(const RecordStore& store) {
-  ASSIGN_OR_RETURN(const auto counted, wait_for([&](WaitTicket& ticket) { return store.record_totals(ticket); }));
+  ASSIGN_OR_RETURN(const auto counted, wait_for([&] { return store.record_totals(); }));
   return counted.records;
 }
 
 Result<IndexedChunk> place_of(std::uint64_t ordinal, const RecordStore& store) {
-  return wait_for([&](WaitTicket& ticket) { return store.chunk_by_ordinal(ordinal, ticket); });
+  return wait_for([&] { return store.chunk_by_ordinal(ordinal); });
 }
 
 }  // namespace
@@ -63,7 +63,7 @@ Result<Selection> select_one(const OrdinalRange& range, const RecordStore& store
 }
 
 Result<RecordRef> find(const RecordAddress& address, const RecordStore& store) {
-  auto chunk = wait_for([&](WaitTicket& ticket) { return store.chunk_at(address.begin, ticket); });
+  auto chunk = wait_for([&] { return store.chunk_at(address.begin); });
   if (!chunk && chunk.error().code == Code::kNotFound) {
     return Error{.code = Code::kNotFound, .detail = fmt::format("no chunk begins at byte {}", address.begin)};
   }

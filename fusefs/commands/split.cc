@@ -33,8 +33,7 @@ Result<std::optional<IndexedChunk>> start_of(const Split& split, const RecordSto
   const Position at = std::min(split.begin, store.source().size() - 1);
   // Damage may leave bytes without a chunk. Steps back in doubling distances.
   for (std::uint64_t back = 0; back <= at; back = back * 2 + 1) {
-    WaitTicket never;
-    auto found = store.chunk_covering(at - back, never);
+    auto found = store.chunk_covering(at - back);
     if (found) return std::optional(IndexedChunk{.chunk = std::move(*found), .before = {}});
     const Code code = found.error().code;
     if (code != Code::kNotFound && code != Code::kPending) return std::move(found).error();

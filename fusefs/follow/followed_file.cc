@@ -28,16 +28,15 @@ bool is_same(const DamageRow& a, const DamageRow& b) {
 
 // Returns whether two completely scanned stores show the same.
 bool shows_the_same(const RecordStore& a, const RecordStore& b) {
-  WaitTicket ticket;
-  const auto counts = a.record_totals(ticket);
-  const auto others = b.record_totals(ticket);
+  const auto counts = a.record_totals();
+  const auto others = b.record_totals();
   if (!counts || !others) return false;
   if (counts->chunks != others->chunks || counts->records != others->records || counts->bytes != others->bytes ||
       counts->rows != others->rows) {
     return false;
   }
-  const auto damage = a.damage(ticket);
-  const auto other_damage = b.damage(ticket);
+  const auto damage = a.damage();
+  const auto other_damage = b.damage();
   return damage && other_damage && std::ranges::equal(**damage, **other_damage, is_same);
 }
 
@@ -99,13 +98,13 @@ Result<std::shared_ptr<const RecordStore>> FollowedFile::grow(const std::functio
 Result<std::shared_ptr<const RecordStore>> FollowedFile::finish(const std::function<void()>& wake) {
   const std::shared_ptr<const RecordStore> nothing;
   for (;;) {
-    WaitTicket ticket;
-    const auto caught_up = next_->catch_up(ticket);
+    const auto caught_up = next_->catch_up();
     if (caught_up) break;
-    if (caught_up.error().code != Code::kPending) {
+    if (!is_waiting(caught_up.error())) {
       next_.reset();
       return nothing;
     }
+    const WaitTicket& ticket = *caught_up.error().wait;
     if (ticket.waitable->wait(ticket, wake) != 0) return nothing;
   }
   const bool is_more = !shows_the_same(*store_, *next_);

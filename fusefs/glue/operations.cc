@@ -145,7 +145,7 @@ void on_lookup(fuse_req_t request, fuse_ino_t parent, const char* name) {
   mount.pending_requests.answer(request, PendingRequests::Interrupt::kAnswerEintr,
                                 [&tree = mount.tree, request, parent,
                                  name = std::string(name)](PendingRequests::Attempt& attempt) -> Result<void> {
-                                  auto found = tree.look_up_and_reference(parent, name, attempt.ticket);
+                                  auto found = tree.look_up_and_reference(parent, name);
                                   if (!found && found.error().code == Code::kNotFound) {
                                     if (attempt.claim_reply()) reply_nothing(request, tree.may_gain_names(parent));
                                     return {};
@@ -164,7 +164,7 @@ void on_getattr(fuse_req_t request, fuse_ino_t number, fuse_file_info*) {
   mount.pending_requests.answer(
       request, PendingRequests::Interrupt::kAnswerEintr,
       [&tree = mount.tree, request, number](PendingRequests::Attempt& attempt) -> Result<void> {
-        ASSIGN_OR_RETURN(const auto status, tree.status(number, attempt.ticket));
+        ASSIGN_OR_RETURN(const auto status, tree.status(number));
         const struct stat st = stat_of(status.inode, status.type, status.size, status.ownership);
         if (attempt.claim_reply()) fuse_reply_attr(request, &st, attribute_timeout(status));
         return {};
@@ -188,7 +188,7 @@ void on_read(fuse_req_t request, fuse_ino_t number, std::size_t size, off_t offs
       request, PendingRequests::Interrupt::kIgnore,
       [&tree = mount.tree, &pusher = mount.pusher, request, number, size,
        offset](PendingRequests::Attempt& attempt) -> Result<void> {
-        ASSIGN_OR_RETURN(const auto slice, tree.read(number, static_cast<std::uint64_t>(offset), size, attempt.ticket));
+        ASSIGN_OR_RETURN(const auto slice, tree.read(number, static_cast<std::uint64_t>(offset), size));
         if (!attempt.claim_reply()) return {};
         // Before the reply: another thread could otherwise report the reader's next read first.
         if (offset == 0) pusher.was_read(number);
@@ -281,7 +281,7 @@ void list(fuse_req_t request, fuse_ino_t directory, std::size_t size, off_t offs
     auto place = static_cast<std::uint64_t>(offset);
     if (add_dots(listing, tree, directory, place)) {
       const auto emit = [&](const MountEntry& entry) { return listing.add(entry, kDotEntries); };
-      auto listed = tree.list(directory, place - kDotEntries, emit, attempt.ticket);
+      auto listed = tree.list(directory, place - kDotEntries, emit);
       // Sends the entries before a failure or a wait. The next request continues there.
       if (!listed && listing.is_empty()) return listed;
     }
@@ -370,7 +370,7 @@ void on_getxattr(fuse_req_t request, fuse_ino_t number, const char* name, std::s
   mount.pending_requests.answer(request, PendingRequests::Interrupt::kAnswerEintr,
                                 [&tree = mount.tree, request, number, room,
                                  name = std::string(name)](PendingRequests::Attempt& attempt) -> Result<void> {
-                                  const auto value = tree.extended_attribute(number, name, attempt.ticket);
+                                  const auto value = tree.extended_attribute(number, name);
                                   const bool is_known = value || value.error().code == Code::kNotFound;
                                   if (!is_known) return value.error();
                                   if (!attempt.claim_reply()) return {};

@@ -24,8 +24,7 @@ struct PendingRequests::Pending {
   // The filesystems whose lanes it was in, and that an attempt may wait for. Only a refusal for another one changes the
   // lane, so it makes progress.
   RequestContext::Filesystems filesystems;
-  Waitable* waitable = nullptr;       // null while it is in a lane
-  std::shared_ptr<const void> owner;  // keeps `waitable` alive
+  std::shared_ptr<WaitTicket> ticket;  // null while it is in a lane
   std::atomic<std::uint64_t> wait_id{0};
   std::atomic<bool> cancelled{false};  // stops an attempt in a lane
   bool is_pending = false;             // was in waiting_; only the queueing thread reads it
@@ -84,17 +83,17 @@ void PendingRequests::answer(fuse_req_t request, Interrupt interrupt, Handler ha
     fuse_reply_err(request, ENOMEM);
     return;
   }
-  pass_on(pending, attempt, outcome);
+  pass_on(pending, outcome);
 }
 
 // Queues, suspends, or answers a claimed request after an attempt without a reply. Does not throw, because the request
 // would get no reply.
-void PendingRequests::pass_on(const std::shared_ptr<Pending>& pending, Attempt& attempt, const Outcome& outcome) {
+void PendingRequests::pass_on(const std::shared_ptr<Pending>& pending, const Outcome& outcome) {
   try {
     if (outcome.refused != RequestContext::Work::kNonBlocking)
       return queue(pending, outcome.refused, outcome.filesystem);
     const Error& error = outcome.result.error();
-    if (error.code == Code::kPending && attempt.ticket.waitable != nullptr) return suspend(pending, attempt.ticket);
+    if (recordfs::is_waiting(error)) return suspend(pending, error.wait);
     fuse_reply_err(pending->request, error_number(error));
   } catch (const std::bad_alloc&) {
     if (pending->is_pending && !claim(pending)) return;
@@ -104,7 +103,7 @@ void PendingRequests::pass_on(const std::shared_ptr<Pending>& pending, Attempt& 
 }
 
 // Puts the request into waiting_. Returns false if it was answered instead.
-bool PendingRequests::hold(const std::shared_ptr<Pending>& pending, const WaitTicket& ticket) {
+bool PendingRequests::hold(const std::shared_ptr<Pending>& pending, const std::shared_ptr<WaitTicket>& ticket) {
   {
     const std::lock_guard lock(mutex_);
     if (closed_) {
@@ -113,8 +112,7 @@ bool PendingRequests::hold(const std::shared_ptr<Pending>& pending, const WaitTi
     }
     waiting_.emplace(pending.get(), pending);
     pending->is_pending = true;
-    pending->waitable = ticket.waitable;
-    pending->owner = ticket.owner;
+    pending->ticket = ticket;
     pending->cancelled = stopping_;
   }
   // From here on an interrupt may answer the request. Only claim() takes it back.
@@ -123,7 +121,7 @@ bool PendingRequests::hold(const std::shared_ptr<Pending>& pending, const WaitTi
   return false;
 }
 
-void PendingRequests::suspend(const std::shared_ptr<Pending>& pending, const WaitTicket& ticket) {
+void PendingRequests::suspend(const std::shared_ptr<Pending>& pending, const std::shared_ptr<WaitTicket>& ticket) {
   pending->is_pending = false;
   // Allocate before hold(): another thread may own the request afterwards.
   Executor::Task task([this, pending] { resume(pending); });
@@ -133,7 +131,7 @@ void PendingRequests::suspend(const std::shared_ptr<Pending>& pending, const Wai
   const std::function<void()> go_on = [shared_task, &executor = executor_] {
     executor.post(Executor::Priority::kWaitedFor, std::move(*shared_task));
   };
-  const std::uint64_t wait_id = ticket.waitable->wait(ticket, go_on);
+  const std::uint64_t wait_id = ticket->waitable->wait(*ticket, go_on);
   pending->wait_id = wait_id;
   if (wait_id == 0) go_on();
 }
@@ -173,7 +171,7 @@ void PendingRequests::attempt_again(const std::shared_ptr<Pending>& pending, Req
   const Outcome outcome = attempt_as(work, pending.get(), pending->handler, attempt);
   if (outcome.result && outcome.refused == RequestContext::Work::kNonBlocking) return;
   if (!attempt.claim_reply()) return;
-  pass_on(pending, attempt, outcome);
+  pass_on(pending, outcome);
 }
 
 bool PendingRequests::is_waiting(const std::shared_ptr<Pending>& pending) {
@@ -204,7 +202,7 @@ void PendingRequests::resume(const std::shared_ptr<Pending>& pending) {
   keep_off(*pending);
   Attempt attempt;
   const Outcome outcome = attempt_as(RequestContext::Work::kNonBlocking, nullptr, pending->handler, attempt);
-  if (!outcome.result || outcome.refused != RequestContext::Work::kNonBlocking) pass_on(pending, attempt, outcome);
+  if (!outcome.result || outcome.refused != RequestContext::Work::kNonBlocking) pass_on(pending, outcome);
 }
 
 void PendingRequests::on_interrupt(fuse_req_t request, void* data) {
@@ -223,7 +221,7 @@ void PendingRequests::on_interrupt(fuse_req_t request, void* data) {
     requests->waiting_.erase(found);
   }
   pending->cancelled = true;
-  if (pending->waitable != nullptr) pending->waitable->cancel(pending->wait_id);
+  if (pending->ticket != nullptr) pending->ticket->waitable->cancel(pending->wait_id);
   fuse_reply_err(request, EINTR);
 }
 
@@ -252,7 +250,7 @@ void PendingRequests::close() {
   for (const auto& [raw, pending] : left) {
     fuse_reply_err(pending->request, EINTR);
     pending->cancelled = true;
-    pending->owner.reset();  // breaks the cycle: the waitable holds its waiters
+    pending->ticket.reset();  // breaks the cycle: the waitable holds its waiters
   }
 }
 

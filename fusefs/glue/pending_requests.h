@@ -29,8 +29,6 @@ class PendingRequests {
   // One attempt to answer a request.
   class Attempt {
    public:
-    WaitTicket ticket;
-
     // Call it once, directly before the reply. Returns false if the handler must not reply: the request was answered,
     // or this thread was refused work that the reply needs.
     bool claim_reply();
@@ -39,8 +37,8 @@ class PendingRequests {
     friend class PendingRequests;
     const std::shared_ptr<Pending>* pending_ = nullptr;  // set if an interrupt can still answer it
   };
-  // Makes one attempt. Returns success if it has replied, or if claim_reply() was false. Returns kPending with the
-  // ticket set to wait. PendingRequests replies all other errors. May throw, which replies ENOMEM or EIO. Owns its
+  // Makes one attempt. Returns success if it has replied, or if claim_reply() was false. Returns kPending with
+  // Error::wait set to wait. PendingRequests replies all other errors. May throw, which replies ENOMEM or EIO. Owns its
   // data: other threads may call it later.
   using Handler = std::function<Result<void>(Attempt& attempt)>;
 
@@ -93,13 +91,13 @@ class PendingRequests {
 
   static Outcome attempt_as(RequestContext::Work work, const Pending* pending, const Handler& handler,
                             Attempt& attempt);
-  void pass_on(const std::shared_ptr<Pending>& pending, Attempt& attempt, const Outcome& outcome);
-  bool hold(const std::shared_ptr<Pending>& pending, const WaitTicket& ticket);
+  void pass_on(const std::shared_ptr<Pending>& pending, const Outcome& outcome);
+  bool hold(const std::shared_ptr<Pending>& pending, const std::shared_ptr<WaitTicket>& ticket);
   Executor& executor_of(RequestContext::Work work, std::uint64_t filesystem);
   void queue(const std::shared_ptr<Pending>& pending, RequestContext::Work work, std::uint64_t filesystem);
   void attempt_again(const std::shared_ptr<Pending>& pending, RequestContext::Work work);
   bool is_waiting(const std::shared_ptr<Pending>& pending);
-  void suspend(const std::shared_ptr<Pending>& pending, const WaitTicket& ticket);
+  void suspend(const std::shared_ptr<Pending>& pending, const std::shared_ptr<WaitTicket>& ticket);
   static void keep_off(const Pending& pending);
   void resume(const std::shared_ptr<Pending>& pending);
   bool claim(const std::shared_ptr<Pending>& pending);

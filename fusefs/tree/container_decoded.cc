@@ -56,26 +56,25 @@ ContainerTree::Document ContainerTree::make_document(const RecordRef& record) co
 }
 
 // Returns the document of a kRecordJson. Fails with kNotFound if nothing is decoded, and as reading the record does.
-ContainerTree::Document ContainerTree::document(Node node, WaitTicket& ticket) const {
+ContainerTree::Document ContainerTree::document(Node node) const {
   return cache_.documents.get({number_, node.value}, [&]() -> Document {
-    ASSIGN_OR_RETURN(const auto record, store_->record_at(node.value, ticket));
+    ASSIGN_OR_RETURN(const auto record, store_->record_at(node.value));
     return make_document(record);
   });
 }
 
-Result<Node> ContainerTree::lookup_document(Node record, WaitTicket& ticket) const {
+Result<Node> ContainerTree::lookup_document(Node record) const {
   const Node node{NodeKind::kRecordJson, record.value};
   if (!decoder_.decodes()) return Error{.code = Code::kNotFound, .detail = "no such name"};
-  auto made = document(node, ticket);
+  auto made = document(node);
   if (made || is_permanent(made.error().code)) return node;
   return std::move(made).error();
 }
 
 // Returns the document of a message inside the record of a kPart.
-ContainerTree::Document ContainerTree::part_document(Node node, const Inside& inside, std::uint64_t message,
-                                                     WaitTicket& ticket) const {
+ContainerTree::Document ContainerTree::part_document(Node node, const Inside& inside, std::uint64_t message) const {
   return cache_.part_documents.get({inside.id(), message}, [&]() -> Document {
-    ASSIGN_OR_RETURN(const auto record, store_->record_at(node.value, ticket));
+    ASSIGN_OR_RETURN(const auto record, store_->record_at(node.value));
     const Extent slice = inside.slice(message);
     ASSIGN_OR_RETURN(const auto alone, lock_for(slice.size, cache_.large_inside));
     ASSIGN_OR_RETURN(const auto bytes, store_->read_record(record, slice.begin, slice.size));
@@ -89,9 +88,9 @@ Result<ChunkLines> ContainerTree::chunk_lines(const ChunkInfo& chunk, std::uint6
 }
 
 // Generates all lines once to measure them. The last blocks stay cached for the reads that follow.
-Result<std::shared_ptr<const LineTable>> ContainerTree::line_table(const ChunkInfo& chunk, WaitTicket& ticket) const {
+Result<std::shared_ptr<const LineTable>> ContainerTree::line_table(const ChunkInfo& chunk) const {
   return cache_.line_tables.get({snapshot_, chunk.begin}, [&]() -> Result<std::shared_ptr<const LineTable>> {
-    ASSIGN_OR_RETURN(const auto place, store_->place_of(chunk, ticket));
+    ASSIGN_OR_RETURN(const auto place, store_->place_of(chunk));
     ASSIGN_OR_RETURN(const auto lines, chunk_lines(chunk, place.before.records));
     LineTable table{.id = new_id(), .first_ordinal = place.before.records};
     for (std::uint64_t next = 0; next < lines.lines();) {
@@ -111,8 +110,8 @@ Result<std::shared_ptr<const LineTable>> ContainerTree::line_table(const ChunkIn
   });
 }
 
-Result<std::uint64_t> ContainerTree::lines_size(const ChunkInfo& chunk, WaitTicket& ticket) const {
-  ASSIGN_OR_RETURN(const auto table, line_table(chunk, ticket));
+Result<std::uint64_t> ContainerTree::lines_size(const ChunkInfo& chunk) const {
+  ASSIGN_OR_RETURN(const auto table, line_table(chunk));
   return table->size;
 }
 
@@ -130,9 +129,8 @@ ContainerTree::Document ContainerTree::block_text(const ChunkInfo& chunk, const 
   });
 }
 
-Result<Slice> ContainerTree::read_lines(const ChunkInfo& chunk, std::uint64_t offset, std::uint64_t length,
-                                        WaitTicket& ticket) const {
-  ASSIGN_OR_RETURN(const auto table, line_table(chunk, ticket));
+Result<Slice> ContainerTree::read_lines(const ChunkInfo& chunk, std::uint64_t offset, std::uint64_t length) const {
+  ASSIGN_OR_RETURN(const auto table, line_table(chunk));
   const std::uint64_t size = table->size;
   if (offset >= size) return Slice{};
   const std::uint64_t end = offset + std::min(length, size - offset);

@@ -36,22 +36,21 @@ std::span<const std::string_view> ContainerTree::extended_names(Node node) {
   return {};
 }
 
-Result<std::string> ContainerTree::extended_attribute(Node node, std::string_view name, WaitTicket& ticket) const {
+Result<std::string> ContainerTree::extended_attribute(Node node, std::string_view name) const {
   if (std::ranges::count(extended_names(node), name) == 0) {
     return Error{.code = Code::kNotFound, .detail = "no such attribute"};
   }
   if (node.kind == NodeKind::kRecordJson) return std::string(kJson);
   if (node.kind == NodeKind::kChunkJsonl) return std::string(kJsonLines);
   if (node.kind == NodeKind::kRecord) {
-    ASSIGN_OR_RETURN(const auto record, store_->record_at(node.value, ticket));
-    return extended_of_record(name, record, ticket);
+    ASSIGN_OR_RETURN(const auto record, store_->record_at(node.value));
+    return extended_of_record(name, record);
   }
-  ASSIGN_OR_RETURN(const auto chunk, store_->chunk_at(node.value, ticket));
+  ASSIGN_OR_RETURN(const auto chunk, store_->chunk_at(node.value));
   return name == kCodec ? std::string(chunk.codec) : checksum_word(chunk);
 }
 
-Result<std::string> ContainerTree::extended_of_record(std::string_view name, const RecordRef& record,
-                                                      WaitTicket& ticket) const {
+Result<std::string> ContainerTree::extended_of_record(std::string_view name, const RecordRef& record) const {
   const ChunkInfo& chunk = record.chunk;
   if (name == kChunkBegin) return fmt::format("{}", chunk.begin);
   if (name == kIndexInChunk) return fmt::format("{}", record.index);
@@ -59,7 +58,7 @@ Result<std::string> ContainerTree::extended_of_record(std::string_view name, con
   if (name == kChecksum) return checksum_word(chunk);
   if (name == kMediaType) return media_type_of(record);
   if (name == kOrdinal) {
-    ASSIGN_OR_RETURN(const auto place, store_->place_of(chunk, ticket));
+    ASSIGN_OR_RETURN(const auto place, store_->place_of(chunk));
     return fmt::format("{}", place.before.records + record.index);
   }
   ASSIGN_OR_RETURN(const auto layout, store_->layout(chunk));

@@ -19,9 +19,9 @@ Node part_node(Node sibling, std::uint64_t part) {
 }  // namespace
 
 // Parses the record of a kInsideRecord or a kPart. Fails with kNotFound if the record has no such part.
-Result<std::shared_ptr<const Inside>> ContainerTree::inside(Node node, WaitTicket& ticket) const {
+Result<std::shared_ptr<const Inside>> ContainerTree::inside(Node node) const {
   auto known = cache_.insides.get({number_, node.value}, [&]() -> Result<std::shared_ptr<const Inside>> {
-    ASSIGN_OR_RETURN(const auto record, store_->record_at(node.value, ticket));
+    ASSIGN_OR_RETURN(const auto record, store_->record_at(node.value));
     ASSIGN_OR_RETURN(const auto size, store_->record_size(record));
     ASSIGN_OR_RETURN(const auto alone, lock_for(size, cache_.large_inside));
     ASSIGN_OR_RETURN(const auto parts, store_->parts(record));
@@ -37,16 +37,16 @@ Result<std::shared_ptr<const Inside>> ContainerTree::inside(Node node, WaitTicke
   return known;
 }
 
-Result<Node> ContainerTree::lookup_inside(std::string_view name, WaitTicket& ticket) const {
+Result<Node> ContainerTree::lookup_inside(std::string_view name) const {
   const auto ordinal = number_from(name);
   if (!ordinal) return no_such_name();
-  ASSIGN_OR_RETURN(const auto place, store_->chunk_by_ordinal(*ordinal, ticket));
+  ASSIGN_OR_RETURN(const auto place, store_->chunk_by_ordinal(*ordinal));
   if (name != record_name(*ordinal)) return Node{NodeKind::kInsideAlias, *ordinal};
   return record_node(place.chunk, *ordinal - place.before.records, NodeKind::kInsideRecord);
 }
 
-Result<Node> ContainerTree::lookup_part(Node directory, std::string_view name, WaitTicket& ticket) const {
-  ASSIGN_OR_RETURN(const auto known, inside(directory, ticket));
+Result<Node> ContainerTree::lookup_part(Node directory, std::string_view name) const {
+  ASSIGN_OR_RETURN(const auto known, inside(directory));
   if (known->kind(directory.part) != PartKind::kDirectory) return no_such_name();
   const auto part = known->find(directory.part, name);
   if (!part) return no_such_name();
@@ -55,14 +55,12 @@ Result<Node> ContainerTree::lookup_part(Node directory, std::string_view name, W
 
 // Only listings use this, and they report errors themselves.
 Node ContainerTree::parent_of_part(Node part) const {
-  WaitTicket ticket;
-  auto known = inside(part, ticket);
+  auto known = inside(part);
   return part_node(part, known ? (*known)->parent(part.part) : 0);
 }
 
-Result<void> ContainerTree::list_parts(Node directory, std::uint64_t place, const Emit& emit,
-                                       WaitTicket& ticket) const {
-  ASSIGN_OR_RETURN(const auto known, inside(directory, ticket));
+Result<void> ContainerTree::list_parts(Node directory, std::uint64_t place, const Emit& emit) const {
+  ASSIGN_OR_RETURN(const auto known, inside(directory));
   if (known->kind(directory.part) != PartKind::kDirectory) return no_such_name();
   for (; const auto part = known->at(directory.part, place); ++place) {
     const FileType type = type_of(known->kind(*part));
@@ -71,19 +69,18 @@ Result<void> ContainerTree::list_parts(Node directory, std::uint64_t place, cons
   return {};
 }
 
-Result<NodeAttributes> ContainerTree::part_attributes(Node node, WaitTicket& ticket) const {
-  ASSIGN_OR_RETURN(const auto known, inside(node, ticket));
+Result<NodeAttributes> ContainerTree::part_attributes(Node node) const {
+  ASSIGN_OR_RETURN(const auto known, inside(node));
   if (const auto message = known->message_of(node.part)) {
-    return text_attributes(part_document(node, *known, *message, ticket));
+    return text_attributes(part_document(node, *known, *message));
   }
   return NodeAttributes{type_of(known->kind(node.part)), known->size(node.part)};
 }
 
-Result<Slice> ContainerTree::read_part(Node node, std::uint64_t offset, std::uint64_t length,
-                                       WaitTicket& ticket) const {
-  ASSIGN_OR_RETURN(const auto known, inside(node, ticket));
+Result<Slice> ContainerTree::read_part(Node node, std::uint64_t offset, std::uint64_t length) const {
+  ASSIGN_OR_RETURN(const auto known, inside(node));
   if (const auto message = known->message_of(node.part)) {
-    return read_text(part_document(node, *known, *message, ticket), offset, length);
+    return read_text(part_document(node, *known, *message), offset, length);
   }
   const PartKind kind = known->kind(node.part);
   if (kind == PartKind::kDirectory) return no_such_name();
@@ -94,7 +91,7 @@ Result<Slice> ContainerTree::read_part(Node node, std::uint64_t offset, std::uin
     const std::string_view text = known->text(node.part);
     return Slice{as_bytes(text.substr(static_cast<std::size_t>(offset), static_cast<std::size_t>(wanted))), known};
   }
-  ASSIGN_OR_RETURN(const auto record, store_->record_at(node.value, ticket));
+  ASSIGN_OR_RETURN(const auto record, store_->record_at(node.value));
   auto slice = store_->read_record(record, known->slice(node.part).begin + offset, wanted);
   if (slice && slice->bytes.size() != wanted) {
     return Error{Code::kChanged, record.chunk.begin, "the record's parts have changed"};

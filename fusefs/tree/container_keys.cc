@@ -23,20 +23,20 @@ bool lists_families(const KeyTable& table) { return table.places(0).size() < tab
 
 }  // namespace
 
-Result<std::shared_ptr<const KeyTable>> ContainerTree::key_table(WaitTicket& ticket) const {
+Result<std::shared_ptr<const KeyTable>> ContainerTree::key_table() const {
   KeyIndex* keys = store_->keys();
   if (keys == nullptr) return no_such_name();
-  return keys->table(ticket);
+  return keys->table();
 }
 
-Result<FoundKey> ContainerTree::key(std::uint64_t number, WaitTicket& ticket) const {
+Result<FoundKey> ContainerTree::key(std::uint64_t number) const {
   KeyIndex* keys = store_->keys();
   if (keys == nullptr) return no_such_name();
-  return keys->find(number, ticket);
+  return keys->find(number);
 }
 
-Result<std::shared_ptr<const KeyNames>> ContainerTree::key_names(std::uint32_t family, WaitTicket& ticket) const {
-  ASSIGN_OR_RETURN(const auto table, key_table(ticket));
+Result<std::shared_ptr<const KeyNames>> ContainerTree::key_names(std::uint32_t family) const {
+  ASSIGN_OR_RETURN(const auto table, key_table());
   {
     const std::lock_guard lock(mutex_);
     if (const auto known = key_names_.find(family); known != key_names_.end()) return known->second;
@@ -46,14 +46,14 @@ Result<std::shared_ptr<const KeyNames>> ContainerTree::key_names(std::uint32_t f
   return key_names_.try_emplace(family, std::move(made)).first->second;
 }
 
-Result<Node> ContainerTree::lookup_key(std::uint32_t family, std::string_view name, WaitTicket& ticket) const {
+Result<Node> ContainerTree::lookup_key(std::uint32_t family, std::string_view name) const {
   if (name == kKeyNamesFile) {
-    ASSIGN_OR_RETURN(const auto names, key_names(family, ticket));
+    ASSIGN_OR_RETURN(const auto names, key_names(family));
     if (names->size() == 0) return no_such_name();
     return Node{NodeKind::kKeyNames, family};
   }
   if (name == kKeyFamiliesName) {
-    ASSIGN_OR_RETURN(const auto table, key_table(ticket));
+    ASSIGN_OR_RETURN(const auto table, key_table());
     const bool is_there = lists_families(*table) || table->has_more();
     if (family != 0 || !is_there) return no_such_name();
     return Node{NodeKind::kStatic, kKeyFamilies};
@@ -65,24 +65,23 @@ Result<Node> ContainerTree::lookup_key(std::uint32_t family, std::string_view na
     number = key_number(family, *decoded);
     if (key_file_name(*decoded, *number) != name) return no_such_name();
   }
-  ASSIGN_OR_RETURN(const auto found, key(*number, ticket));
+  ASSIGN_OR_RETURN(const auto found, key(*number));
   const bool is_it = found.family == family && key_file_name(found.key, *number) == name;
   if (!is_it && found.state != FoundKey::State::kTwice) return no_such_name();
   return Node{NodeKind::kKey, *number};
 }
 
-Result<Node> ContainerTree::lookup_key_family(std::string_view name, WaitTicket& ticket) const {
+Result<Node> ContainerTree::lookup_key_family(std::string_view name) const {
   const auto family = number_from(name);
   if (!family || *family == 0 || *family > UINT32_MAX || std::to_string(*family) != name) return no_such_name();
-  ASSIGN_OR_RETURN(const auto table, key_table(ticket));
+  ASSIGN_OR_RETURN(const auto table, key_table());
   const bool is_there = table->has_more() || table->places(static_cast<std::uint32_t>(*family)).size() > 0;
   if (!is_there) return no_such_name();
   return Node{NodeKind::kKeyFamily, *family};
 }
 
-Result<void> ContainerTree::list_keys(std::uint32_t family, std::uint64_t place, const Emit& emit,
-                                      WaitTicket& ticket) const {
-  ASSIGN_OR_RETURN(const auto table, key_table(ticket));
+Result<void> ContainerTree::list_keys(std::uint32_t family, std::uint64_t place, const Emit& emit) const {
+  ASSIGN_OR_RETURN(const auto table, key_table());
   const KeyTable::Places places = table->places(family);
   for (; place < places.size(); ++place) {
     const KeyTable::Listed listed = table->at(places.begin + static_cast<std::size_t>(place));
@@ -99,15 +98,15 @@ Result<void> ContainerTree::list_keys(std::uint32_t family, std::uint64_t place,
     }
     ++place;
   }
-  ASSIGN_OR_RETURN(const auto names, key_names(family, ticket));
+  ASSIGN_OR_RETURN(const auto names, key_names(family));
   if (place == places.size() + 1 && names->size() > 0) {
     emit({kKeyNamesFile, {NodeKind::kKeyNames, family}, FileType::kRegular, names->size(), place + 1});
   }
   return {};
 }
 
-Result<void> ContainerTree::list_key_families(std::uint64_t place, const Emit& emit, WaitTicket& ticket) const {
-  ASSIGN_OR_RETURN(const auto table, key_table(ticket));
+Result<void> ContainerTree::list_key_families(std::uint64_t place, const Emit& emit) const {
+  ASSIGN_OR_RETURN(const auto table, key_table());
   std::vector<std::uint32_t> families = table->families();
   std::erase(families, 0u);
   for (; place < families.size(); ++place) {
@@ -117,22 +116,22 @@ Result<void> ContainerTree::list_key_families(std::uint64_t place, const Emit& e
   return {};
 }
 
-Result<NodeAttributes> ContainerTree::key_attributes(Node node, WaitTicket& ticket) const {
+Result<NodeAttributes> ContainerTree::key_attributes(Node node) const {
   if (node.kind == NodeKind::kKeyNames) {
-    ASSIGN_OR_RETURN(const auto names, key_names(static_cast<std::uint32_t>(node.value), ticket));
+    ASSIGN_OR_RETURN(const auto names, key_names(static_cast<std::uint32_t>(node.value)));
     return NodeAttributes{FileType::kRegular, names->size()};
   }
-  ASSIGN_OR_RETURN(const auto found, key(node.value, ticket));
+  ASSIGN_OR_RETURN(const auto found, key(node.value));
   return NodeAttributes{FileType::kRegular, size_of(found.state, found.value.size)};
 }
 
-Result<Slice> ContainerTree::read_key(Node node, std::uint64_t offset, std::uint64_t length, WaitTicket& ticket) const {
+Result<Slice> ContainerTree::read_key(Node node, std::uint64_t offset, std::uint64_t length) const {
   if (node.kind == NodeKind::kKeyNames) {
-    ASSIGN_OR_RETURN(const auto names, key_names(static_cast<std::uint32_t>(node.value), ticket));
+    ASSIGN_OR_RETURN(const auto names, key_names(static_cast<std::uint32_t>(node.value)));
     return names->read(offset, length);
   }
-  ASSIGN_OR_RETURN(const auto found, key(node.value, ticket));
-  return store_->read_value(found, offset, length, ticket);
+  ASSIGN_OR_RETURN(const auto found, key(node.value));
+  return store_->read_value(found, offset, length);
 }
 
 }  // namespace recordfs

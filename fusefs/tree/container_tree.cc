@@ -35,15 +35,14 @@ std::vector<Node> ContainerTree::changed_since(const ContainerTree& shorter) con
   for (const StaticEntry& entry : kStaticEntries) {
     if (entry.type != FileType::kLink) nodes.push_back({NodeKind::kStatic, entry.node});
   }
-  WaitTicket ticket;
-  const auto counts = shorter.store_->record_totals(ticket);
+  const auto counts = shorter.store_->record_totals();
   if (counts) nodes.push_back({NodeKind::kThousand, counts->records / kThousandRecords});
   Result<ChunkInfo> last = Error{.code = Code::kNotFound, .detail = {}};
   if (counts && counts->chunks > 0) {
-    const auto indexed = shorter.store_->chunk_by_number(counts->chunks - 1, ticket);
+    const auto indexed = shorter.store_->chunk_by_number(counts->chunks - 1);
     if (indexed) last = indexed->chunk;
   } else if (!counts && shorter.store_->source().size() > 0) {
-    last = store_->chunk_covering(shorter.store_->source().size() - 1, ticket);
+    last = store_->chunk_covering(shorter.store_->source().size() - 1);
   }
   if (!last) return nodes;
   for (const NodeKind kind : {NodeKind::kChunk, NodeKind::kChunkRecords, NodeKind::kChunkInfo, NodeKind::kChunkRaw,
@@ -87,37 +86,37 @@ Node ContainerTree::parent(Node directory) const {
 
 // --- names
 
-Result<Node> ContainerTree::lookup(Node directory, std::string_view name, WaitTicket& ticket) const {
+Result<Node> ContainerTree::lookup(Node directory, std::string_view name) const {
   switch (directory.kind) {
-    case NodeKind::kStatic: return lookup_static(directory, name, ticket);
+    case NodeKind::kStatic: return lookup_static(directory, name);
     case NodeKind::kChunk:
-    case NodeKind::kChunkRecords: return lookup_in_chunk(directory, name, ticket);
+    case NodeKind::kChunkRecords: return lookup_in_chunk(directory, name);
     case NodeKind::kThousand: {
       const auto file = record_file(name);
       if (!file || file->number / kThousandRecords != directory.value) return no_such_name();
-      return lookup_ordinal(*file, ticket);
+      return lookup_ordinal(*file);
     }
     case NodeKind::kInsideRecord:
-    case NodeKind::kPart: return lookup_part(directory, name, ticket);
-    case NodeKind::kKeyFamily: return lookup_key(static_cast<std::uint32_t>(directory.value), name, ticket);
+    case NodeKind::kPart: return lookup_part(directory, name);
+    case NodeKind::kKeyFamily: return lookup_key(static_cast<std::uint32_t>(directory.value), name);
     default: return no_such_name();
   }
 }
 
-Result<Node> ContainerTree::lookup_static(Node directory, std::string_view name, WaitTicket& ticket) const {
+Result<Node> ContainerTree::lookup_static(Node directory, std::string_view name) const {
   switch (directory.value) {
     case kRecords: {
       const auto file = record_file(name);
       if (!file) return no_such_name();
-      return lookup_ordinal(*file, ticket);
+      return lookup_ordinal(*file);
     }
-    case kChunks: return lookup_chunk(name, ticket);
-    case kThousands: return lookup_thousand(name, ticket);
-    case kDamageRegions: return lookup_damage(name, ticket);
-    case kMetadata: return lookup_attribute(name, ticket);
-    case kInside: return lookup_inside(name, ticket);
-    case kKeys: return lookup_key(0, name, ticket);
-    case kKeyFamilies: return lookup_key_family(name, ticket);
+    case kChunks: return lookup_chunk(name);
+    case kThousands: return lookup_thousand(name);
+    case kDamageRegions: return lookup_damage(name);
+    case kMetadata: return lookup_attribute(name);
+    case kInside: return lookup_inside(name);
+    case kKeys: return lookup_key(0, name);
+    case kKeyFamilies: return lookup_key_family(name);
     default: break;
   }
   for (const StaticEntry& entry : kStaticEntries) {
@@ -146,47 +145,46 @@ std::optional<ContainerTree::RecordFile> ContainerTree::record_file(std::string_
   return std::nullopt;
 }
 
-Result<Node> ContainerTree::lookup_record(const ChunkInfo& chunk, std::uint64_t index, NodeKind kind,
-                                          WaitTicket& ticket) const {
+Result<Node> ContainerTree::lookup_record(const ChunkInfo& chunk, std::uint64_t index, NodeKind kind) const {
   auto record = record_node(chunk, index);
   if (!record || kind == NodeKind::kRecord) return record;
-  return lookup_document(*record, ticket);
+  return lookup_document(*record);
 }
 
-Result<Node> ContainerTree::lookup_ordinal(const RecordFile& file, WaitTicket& ticket) const {
-  ASSIGN_OR_RETURN(const auto indexed, store_->chunk_by_ordinal(file.number, ticket));
-  return lookup_record(indexed.chunk, file.number - indexed.before.records, file.kind, ticket);
+Result<Node> ContainerTree::lookup_ordinal(const RecordFile& file) const {
+  ASSIGN_OR_RETURN(const auto indexed, store_->chunk_by_ordinal(file.number));
+  return lookup_record(indexed.chunk, file.number - indexed.before.records, file.kind);
 }
 
-Result<Node> ContainerTree::lookup_chunk(std::string_view name, WaitTicket& ticket) const {
+Result<Node> ContainerTree::lookup_chunk(std::string_view name) const {
   const auto begin = number_from(name);
   if (!begin) return no_such_name();
-  TRY(store_->chunk_at(*begin, ticket));
+  TRY(store_->chunk_at(*begin));
   return Node{name == position_name(*begin) ? NodeKind::kChunk : NodeKind::kChunkAlias, *begin};
 }
 
-Result<Node> ContainerTree::lookup_thousand(std::string_view name, WaitTicket& ticket) const {
+Result<Node> ContainerTree::lookup_thousand(std::string_view name) const {
   const auto thousand = number_from(name);
   if (!thousand || *thousand > kEverything / kThousandRecords) return no_such_name();
-  TRY(store_->chunk_by_ordinal(*thousand * kThousandRecords, ticket));
+  TRY(store_->chunk_by_ordinal(*thousand * kThousandRecords));
   return Node{name == thousand_name(*thousand) ? NodeKind::kThousand : NodeKind::kThousandAlias, *thousand};
 }
 
-Result<Node> ContainerTree::lookup_damage(std::string_view name, WaitTicket& ticket) const {
+Result<Node> ContainerTree::lookup_damage(std::string_view name) const {
   const auto begin = number_from(name);
   if (!begin) return no_such_name();
-  TRY(region(*begin, ticket));
+  TRY(region(*begin));
   return Node{NodeKind::kDamage, *begin};
 }
 
-Result<Node> ContainerTree::lookup_attribute(std::string_view name, WaitTicket& ticket) const {
-  ASSIGN_OR_RETURN(const auto files, attribute_files(ticket));
+Result<Node> ContainerTree::lookup_attribute(std::string_view name) const {
+  ASSIGN_OR_RETURN(const auto files, attribute_files());
   if (const auto place = files->by_name.find(name)) return Node{NodeKind::kAttribute, *place};
   if (name == "names.tsv" && !files->names_table.empty()) return Node{NodeKind::kStatic, kNames};
   return no_such_name();
 }
 
-Result<Node> ContainerTree::lookup_in_chunk(Node directory, std::string_view name, WaitTicket& ticket) const {
+Result<Node> ContainerTree::lookup_in_chunk(Node directory, std::string_view name) const {
   const Position begin = directory.value;
   if (directory.kind == NodeKind::kChunk) {
     if (name == "info.json") return Node{NodeKind::kChunkInfo, begin};
@@ -198,20 +196,20 @@ Result<Node> ContainerTree::lookup_in_chunk(Node directory, std::string_view nam
   }
   const auto file = record_file(name);
   if (!file) return no_such_name();
-  ASSIGN_OR_RETURN(const auto chunk, store_->chunk_at(begin, ticket));
+  ASSIGN_OR_RETURN(const auto chunk, store_->chunk_at(begin));
   ASSIGN_OR_RETURN(const auto records, store_->records_in(chunk));
   if (file->number >= records) return no_such_name();
-  return lookup_record(chunk, file->number, file->kind, ticket);
+  return lookup_record(chunk, file->number, file->kind);
 }
 
 // --- attributes
 
-Result<std::shared_ptr<const ContainerTree::DamageFiles>> ContainerTree::damage_files(WaitTicket& ticket) const {
+Result<std::shared_ptr<const ContainerTree::DamageFiles>> ContainerTree::damage_files() const {
   {
     const std::lock_guard lock(mutex_);
     if (damage_files_) return damage_files_;
   }
-  ASSIGN_OR_RETURN(const auto rows, store_->damage(ticket));
+  ASSIGN_OR_RETURN(const auto rows, store_->damage());
   std::vector<Position> begins;
   begins.reserve(rows->size());
   for (const DamageRow& row : *rows) begins.push_back(row.region.begin);
@@ -223,16 +221,16 @@ Result<std::shared_ptr<const ContainerTree::DamageFiles>> ContainerTree::damage_
   return damage_files_;
 }
 
-Result<DamagedRegion> ContainerTree::region(Position begin, WaitTicket& ticket) const {
-  ASSIGN_OR_RETURN(const auto files, damage_files(ticket));
+Result<DamagedRegion> ContainerTree::region(Position begin) const {
+  ASSIGN_OR_RETURN(const auto files, damage_files());
   const auto place = files->by_begin.find(begin);
   if (!place) return no_such_name();
   return (*files->rows)[*place].region;
 }
 
-Result<NodeAttributes> ContainerTree::attributes(Node node, WaitTicket& ticket) const {
+Result<NodeAttributes> ContainerTree::attributes(Node node) const {
   switch (node.kind) {
-    case NodeKind::kStatic: return static_attributes(static_cast<StaticNode>(node.value), ticket);
+    case NodeKind::kStatic: return static_attributes(static_cast<StaticNode>(node.value));
     case NodeKind::kChunk:
     case NodeKind::kChunkRecords:
     case NodeKind::kThousand:
@@ -241,46 +239,46 @@ Result<NodeAttributes> ContainerTree::attributes(Node node, WaitTicket& ticket) 
     case NodeKind::kChunkAlias: return NodeAttributes{FileType::kLink, position_name(node.value).size()};
     case NodeKind::kThousandAlias: return NodeAttributes{FileType::kLink, thousand_name(node.value).size()};
     case NodeKind::kInsideAlias: return NodeAttributes{FileType::kLink, record_name(node.value).size()};
-    case NodeKind::kPart: return part_attributes(node, ticket);
+    case NodeKind::kPart: return part_attributes(node);
     case NodeKind::kKey:
-    case NodeKind::kKeyNames: return key_attributes(node, ticket);
+    case NodeKind::kKeyNames: return key_attributes(node);
     case NodeKind::kRecord: {
-      ASSIGN_OR_RETURN(const auto found, store_->record_at(node.value, ticket));
+      ASSIGN_OR_RETURN(const auto found, store_->record_at(node.value));
       return sized(store_->record_size(found));
     }
-    case NodeKind::kRecordJson: return text_attributes(document(node, ticket));
+    case NodeKind::kRecordJson: return text_attributes(document(node));
     case NodeKind::kDamage: {
-      ASSIGN_OR_RETURN(const auto found, region(node.value, ticket));
+      ASSIGN_OR_RETURN(const auto found, region(node.value));
       return regular(found.end - found.begin);
     }
     case NodeKind::kAttribute: {
-      ASSIGN_OR_RETURN(const auto files, attribute_files(ticket));
+      ASSIGN_OR_RETURN(const auto files, attribute_files());
       if (node.value >= files->values->size()) return no_such_name();
       return regular((*files->values)[static_cast<std::size_t>(node.value)].value.size());
     }
     default: break;
   }
-  ASSIGN_OR_RETURN(const auto chunk, store_->chunk_at(node.value, ticket));
+  ASSIGN_OR_RETURN(const auto chunk, store_->chunk_at(node.value));
   if (node.kind == NodeKind::kChunkRaw) return regular(chunk.end - chunk.begin);
   if (node.kind == NodeKind::kChunkData) return sized(store_->payload_size(chunk));
-  if (node.kind == NodeKind::kChunkJsonl) return sized(lines_size(chunk, ticket));
+  if (node.kind == NodeKind::kChunkJsonl) return sized(lines_size(chunk));
   ASSIGN_OR_RETURN(const auto info, chunk_text(chunk));
   return regular(info->bytes.size());
 }
 
-Result<NodeAttributes> ContainerTree::static_attributes(StaticNode node, WaitTicket& ticket) const {
+Result<NodeAttributes> ContainerTree::static_attributes(StaticNode node) const {
   const StaticEntry* entry = static_entry(node);
   if (node == kRoot) return NodeAttributes{FileType::kDirectory, 0};
   if (entry == nullptr || !has(*entry)) return no_such_name();
   if (entry->type == FileType::kDirectory) return NodeAttributes{FileType::kDirectory, 0};
   if (entry->type == FileType::kLink) return NodeAttributes{FileType::kLink, target_of(*entry).size()};
-  return sized(static_size(node, ticket));
+  return sized(static_size(node));
 }
 
-Result<std::uint64_t> ContainerTree::static_size(StaticNode node, WaitTicket& ticket) const {
-  if (node == kConcat) return store_->stream_size(Stream::kConcat, ticket);
-  if (node == kLines) return store_->stream_size(Stream::kLines, ticket);
-  if (node == kChunkRows) return store_->rows_size(ticket);
+Result<std::uint64_t> ContainerTree::static_size(StaticNode node) const {
+  if (node == kConcat) return store_->stream_size(Stream::kConcat);
+  if (node == kLines) return store_->stream_size(Stream::kLines);
+  if (node == kChunkRows) return store_->rows_size();
   if (node == kWhole) return store_->array()->size;
   if (node == kTrailer) {
     auto bytes = trailer();
@@ -288,7 +286,7 @@ Result<std::uint64_t> ContainerTree::static_size(StaticNode node, WaitTicket& ti
     if (!is_permanent(bytes.error().code)) return std::move(bytes).error();
     return std::uint64_t{1};  // never 0, so that the kernel sends a read, which returns the error
   }
-  ASSIGN_OR_RETURN(const auto content, text(node, ticket));
+  ASSIGN_OR_RETURN(const auto content, text(node));
   return content->size();
 }
 
@@ -303,7 +301,7 @@ Result<std::string> ContainerTree::target(Node link) const {
   return target_of(*entry);
 }
 
-Result<ContainerTree::Text> ContainerTree::make_text(StaticNode node, WaitTicket& ticket) const {
+Result<ContainerTree::Text> ContainerTree::make_text(StaticNode node) const {
   if (node == kInfo) {
     auto content = container_info(*store_);
     if (!content) {
@@ -313,34 +311,34 @@ Result<ContainerTree::Text> ContainerTree::make_text(StaticNode node, WaitTicket
     return std::make_shared<const std::string>(std::move(*content));
   }
   if (node == kNames) {
-    ASSIGN_OR_RETURN(auto files, attribute_files(ticket));
+    ASSIGN_OR_RETURN(auto files, attribute_files());
     return Text(files, &files->names_table);
   }
-  ASSIGN_OR_RETURN(const auto damage, store_->damage(ticket));
+  ASSIGN_OR_RETURN(const auto damage, store_->damage());
   if (node == kDamageRows) return std::make_shared<const std::string>(damage_table(*damage));
-  ASSIGN_OR_RETURN(const auto totals, store_->size_totals(ticket));
+  ASSIGN_OR_RETURN(const auto totals, store_->size_totals());
   return std::make_shared<const std::string>(summary(*store_, totals, *damage));
 }
 
-Result<ContainerTree::Text> ContainerTree::text(StaticNode node, WaitTicket& ticket) const {
+Result<ContainerTree::Text> ContainerTree::text(StaticNode node) const {
   Text none;
   Text& kept = node == kInfo ? info_ : node == kSummary ? summary_ : node == kDamageRows ? damage_ : none;
   {
     const std::lock_guard lock(mutex_);
     if (kept) return kept;
   }
-  ASSIGN_OR_RETURN(const auto made, make_text(node, ticket));
+  ASSIGN_OR_RETURN(const auto made, make_text(node));
   const std::lock_guard lock(mutex_);
   if (!kept) kept = made;
   return kept;
 }
 
-Result<std::shared_ptr<const ContainerTree::AttributeFiles>> ContainerTree::attribute_files(WaitTicket& ticket) const {
+Result<std::shared_ptr<const ContainerTree::AttributeFiles>> ContainerTree::attribute_files() const {
   {
     const std::lock_guard lock(mutex_);
     if (attribute_files_) return attribute_files_;
   }
-  ASSIGN_OR_RETURN(const auto values, store_->attributes(ticket));
+  ASSIGN_OR_RETURN(const auto values, store_->attributes());
   std::vector<std::string_view> keys;
   for (const Attribute& attribute : *values) keys.emplace_back(attribute.key);
   auto files = std::make_shared<AttributeFiles>();
@@ -382,49 +380,48 @@ Slice ContainerTree::part_of(Bytes whole, std::shared_ptr<const void> owner, std
           std::move(owner)};
 }
 
-Result<Slice> ContainerTree::read_static(StaticNode node, std::uint64_t offset, std::uint64_t length,
-                                         WaitTicket& ticket) const {
-  if (node == kConcat) return store_->read_stream(Stream::kConcat, offset, length, ticket);
-  if (node == kLines) return store_->read_stream(Stream::kLines, offset, length, ticket);
-  if (node == kChunkRows) return store_->read_rows(offset, length, ticket);
+Result<Slice> ContainerTree::read_static(StaticNode node, std::uint64_t offset, std::uint64_t length) const {
+  if (node == kConcat) return store_->read_stream(Stream::kConcat, offset, length);
+  if (node == kLines) return store_->read_stream(Stream::kLines, offset, length);
+  if (node == kChunkRows) return store_->read_rows(offset, length);
   if (node == kWhole) {
     if (store_->array() == nullptr) return no_such_name();
-    return store_->read_whole_stream(offset, length, ticket);
+    return store_->read_whole_stream(offset, length);
   }
   if (node == kTrailer) {
     ASSIGN_OR_RETURN(const auto bytes, trailer());
     return part_of(bytes->bytes.view(), bytes, offset, length);
   }
-  ASSIGN_OR_RETURN(const auto content, text(node, ticket));
+  ASSIGN_OR_RETURN(const auto content, text(node));
   return part_of(as_bytes(*content), content, offset, length);
 }
 
-Result<Slice> ContainerTree::read(Node file, std::uint64_t offset, std::uint64_t length, WaitTicket& ticket) const {
+Result<Slice> ContainerTree::read(Node file, std::uint64_t offset, std::uint64_t length) const {
   switch (file.kind) {
-    case NodeKind::kStatic: return read_static(static_cast<StaticNode>(file.value), offset, length, ticket);
-    case NodeKind::kPart: return read_part(file, offset, length, ticket);
+    case NodeKind::kStatic: return read_static(static_cast<StaticNode>(file.value), offset, length);
+    case NodeKind::kPart: return read_part(file, offset, length);
     case NodeKind::kKey:
-    case NodeKind::kKeyNames: return read_key(file, offset, length, ticket);
+    case NodeKind::kKeyNames: return read_key(file, offset, length);
     case NodeKind::kRecord: {
-      ASSIGN_OR_RETURN(const auto found, store_->record_at(file.value, ticket));
+      ASSIGN_OR_RETURN(const auto found, store_->record_at(file.value));
       return store_->read_record(found, offset, length);
     }
-    case NodeKind::kRecordJson: return read_text(document(file, ticket), offset, length);
+    case NodeKind::kRecordJson: return read_text(document(file), offset, length);
     case NodeKind::kDamage: {
-      ASSIGN_OR_RETURN(const auto found, region(file.value, ticket));
+      ASSIGN_OR_RETURN(const auto found, region(file.value));
       return store_->read_raw(found.begin, found.end, offset, length);
     }
     case NodeKind::kAttribute: {
-      ASSIGN_OR_RETURN(const auto files, attribute_files(ticket));
+      ASSIGN_OR_RETURN(const auto files, attribute_files());
       if (file.value >= files->values->size()) return no_such_name();
       return part_of(as_bytes((*files->values)[static_cast<std::size_t>(file.value)].value), files, offset, length);
     }
     default: break;
   }
-  ASSIGN_OR_RETURN(const auto chunk, store_->chunk_at(file.value, ticket));
+  ASSIGN_OR_RETURN(const auto chunk, store_->chunk_at(file.value));
   if (file.kind == NodeKind::kChunkRaw) return store_->read_raw(chunk, offset, length);
   if (file.kind == NodeKind::kChunkData) return store_->read_payload(chunk, offset, length);
-  if (file.kind == NodeKind::kChunkJsonl) return read_lines(chunk, offset, length, ticket);
+  if (file.kind == NodeKind::kChunkJsonl) return read_lines(chunk, offset, length);
   if (file.kind != NodeKind::kChunkInfo) return no_such_name();
   ASSIGN_OR_RETURN(const auto info, chunk_text(chunk));
   return part_of(info->bytes.view(), info, offset, length);

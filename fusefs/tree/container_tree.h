@@ -81,9 +81,10 @@ struct CachedFiles {
 // A snapshot of a container as a tree of nodes. A Node is valid for the lifetime of the tree. kRecord, kRecordJson,
 // kInsideRecord and kPart mean the same in every later snapshot of the file.
 //
-// Thread-safe. A function with a WaitTicket returns kPending in two cases, and the caller repeats the call later:
-// - The scan has not reached the data. `ticket` then names what to wait for: a Catalog or KeyIndex.
-// - The function would block or do slow work, and RequestContext does not permit that. `ticket` is then not set, and
+// Thread-safe. A function that returns a Result may return kPending in two cases, and the caller repeats the call
+// later:
+// - The scan has not reached the data. Error::wait names what to wait for: a Catalog or KeyIndex.
+// - The function would block or do slow work, and RequestContext does not permit that. Error::wait is then null, and
 //   RequestContext::was_refused() is true.
 // These functions may read and decode, as far as RequestContext permits, but never wait for a scan. They also fail as
 // the functions of RecordStore do.
@@ -108,12 +109,12 @@ class ContainerTree {
 
   // Returns the node that `name` means in a directory. Fails with kNotFound if there is none. Looking up NAME.json
   // decodes the record. A key beyond the listed ones is pending until all records have been read once more for it.
-  Result<Node> lookup(Node directory, std::string_view name, WaitTicket& ticket) const;
+  Result<Node> lookup(Node directory, std::string_view name) const;
 
   // Returns the type and the exact size. For data that cannot be read, the size is the declared one or 1, and never 0.
   // The size of a chunk's info.json costs verifying its checksums; that of records.jsonl, generating all its lines.
   // Fails with kNotFound if a file does not exist. Directories and links are not checked.
-  Result<NodeAttributes> attributes(Node node, WaitTicket& ticket) const;
+  Result<NodeAttributes> attributes(Node node) const;
 
   // Emits the entries of a directory without "." and "..". Starts at `place`: 0, or the `next` of an entry. A place is
   // the number of entries before it, and stays valid as long as the tree. Succeeds once `emit` returned false or every
@@ -123,21 +124,21 @@ class ContainerTree {
   // a chunk only if the format does not state the number of records. In a listing of more than 1,000,000 records, only
   // the first 250,000 have sizes; so do the first 250,000 keys. inside/ORDINAL parses the record. keys/ is pending
   // until all records have been read once, and damage/ until the scan is over.
-  Result<void> list(Node directory, std::uint64_t place, const Emit& emit, WaitTicket& ticket) const;
+  Result<void> list(Node directory, std::uint64_t place, const Emit& emit) const;
 
   // Fails with kNotFound if the node is not a link. Does not block.
   Result<std::string> target(Node link) const;
 
   // Returns up to `length` bytes of a file from `offset`, and fewer only at its end. Fails with kNotFound if the node
   // is not a file.
-  Result<Slice> read(Node file, std::uint64_t offset, std::uint64_t length, WaitTicket& ticket) const;
+  Result<Slice> read(Node file, std::uint64_t offset, std::uint64_t length) const;
 
   // Returns the names of a node's extended attributes. Only records, their .json, chunk directories and records.jsonl
   // have any. Static storage.
   static std::span<const std::string_view> extended_names(Node node);
 
   // Fails with kNotFound if the node has none of that name.
-  Result<std::string> extended_attribute(Node node, std::string_view name, WaitTicket& ticket) const;
+  Result<std::string> extended_attribute(Node node, std::string_view name) const;
 
   // Returns the parent of a directory, or the root for the root. For a directory inside a record this may parse the
   // record. If that fails, returns the record's directory in inside/.
@@ -161,74 +162,72 @@ class ContainerTree {
   std::string_view name_of(const StaticEntry& entry) const;
   std::string target_of(const StaticEntry& entry) const;
 
-  Result<Node> lookup_static(Node directory, std::string_view name, WaitTicket& ticket) const;
+  Result<Node> lookup_static(Node directory, std::string_view name) const;
   struct RecordFile {
     std::uint64_t number = 0;
     NodeKind kind = NodeKind::kRecord;
   };
   std::optional<RecordFile> record_file(std::string_view name) const;
-  Result<Node> lookup_ordinal(const RecordFile& file, WaitTicket& ticket) const;
-  Result<Node> lookup_record(const ChunkInfo& chunk, std::uint64_t index, NodeKind kind, WaitTicket& ticket) const;
-  Result<Node> lookup_chunk(std::string_view name, WaitTicket& ticket) const;
-  Result<Node> lookup_thousand(std::string_view name, WaitTicket& ticket) const;
-  Result<Node> lookup_damage(std::string_view name, WaitTicket& ticket) const;
-  Result<Node> lookup_attribute(std::string_view name, WaitTicket& ticket) const;
-  Result<Node> lookup_in_chunk(Node directory, std::string_view name, WaitTicket& ticket) const;
-  Result<Node> lookup_inside(std::string_view name, WaitTicket& ticket) const;
-  Result<Node> lookup_part(Node directory, std::string_view name, WaitTicket& ticket) const;
-  Result<Node> lookup_key(std::uint32_t family, std::string_view name, WaitTicket& ticket) const;
-  Result<Node> lookup_key_family(std::string_view name, WaitTicket& ticket) const;
+  Result<Node> lookup_ordinal(const RecordFile& file) const;
+  Result<Node> lookup_record(const ChunkInfo& chunk, std::uint64_t index, NodeKind kind) const;
+  Result<Node> lookup_chunk(std::string_view name) const;
+  Result<Node> lookup_thousand(std::string_view name) const;
+  Result<Node> lookup_damage(std::string_view name) const;
+  Result<Node> lookup_attribute(std::string_view name) const;
+  Result<Node> lookup_in_chunk(Node directory, std::string_view name) const;
+  Result<Node> lookup_inside(std::string_view name) const;
+  Result<Node> lookup_part(Node directory, std::string_view name) const;
+  Result<Node> lookup_key(std::uint32_t family, std::string_view name) const;
+  Result<Node> lookup_key_family(std::string_view name) const;
 
-  Result<void> list_static(Node directory, std::uint64_t place, const Emit& emit, WaitTicket& ticket) const;
-  Result<void> list_ordinals(std::uint64_t first, std::uint64_t end, std::uint64_t place, const Emit& emit,
-                             WaitTicket& ticket) const;
-  Result<void> list_chunks(std::uint64_t place, const Emit& emit, WaitTicket& ticket) const;
-  Result<void> list_thousands(std::uint64_t place, const Emit& emit, WaitTicket& ticket) const;
-  Result<void> list_damage(std::uint64_t place, const Emit& emit, WaitTicket& ticket) const;
-  Result<void> list_attributes(std::uint64_t place, const Emit& emit, WaitTicket& ticket) const;
-  Result<void> list_chunk(Node directory, std::uint64_t place, const Emit& emit, WaitTicket& ticket) const;
-  Result<void> list_chunk_records(Node directory, std::uint64_t place, const Emit& emit, WaitTicket& ticket) const;
-  Result<void> list_insides(std::uint64_t place, const Emit& emit, WaitTicket& ticket) const;
-  Result<void> list_parts(Node directory, std::uint64_t place, const Emit& emit, WaitTicket& ticket) const;
-  Result<void> list_keys(std::uint32_t family, std::uint64_t place, const Emit& emit, WaitTicket& ticket) const;
-  Result<void> list_key_families(std::uint64_t place, const Emit& emit, WaitTicket& ticket) const;
+  Result<void> list_static(Node directory, std::uint64_t place, const Emit& emit) const;
+  Result<void> list_ordinals(std::uint64_t first, std::uint64_t end, std::uint64_t place, const Emit& emit) const;
+  Result<void> list_chunks(std::uint64_t place, const Emit& emit) const;
+  Result<void> list_thousands(std::uint64_t place, const Emit& emit) const;
+  Result<void> list_damage(std::uint64_t place, const Emit& emit) const;
+  Result<void> list_attributes(std::uint64_t place, const Emit& emit) const;
+  Result<void> list_chunk(Node directory, std::uint64_t place, const Emit& emit) const;
+  Result<void> list_chunk_records(Node directory, std::uint64_t place, const Emit& emit) const;
+  Result<void> list_insides(std::uint64_t place, const Emit& emit) const;
+  Result<void> list_parts(Node directory, std::uint64_t place, const Emit& emit) const;
+  Result<void> list_keys(std::uint32_t family, std::uint64_t place, const Emit& emit) const;
+  Result<void> list_key_families(std::uint64_t place, const Emit& emit) const;
   Result<bool> emit_records(const ChunkInfo& chunk, std::uint64_t index, std::uint64_t first_ordinal,
                             std::uint64_t end_ordinal, std::uint64_t place, const Emit& emit) const;
 
-  Result<NodeAttributes> static_attributes(StaticNode node, WaitTicket& ticket) const;
-  Result<std::uint64_t> static_size(StaticNode node, WaitTicket& ticket) const;
+  Result<NodeAttributes> static_attributes(StaticNode node) const;
+  Result<std::uint64_t> static_size(StaticNode node) const;
   Node parent_of_part(Node part) const;
   Result<Node> record_node(const ChunkInfo& chunk, std::uint64_t index, NodeKind kind = NodeKind::kRecord) const;
-  Result<std::shared_ptr<const Inside>> inside(Node node, WaitTicket& ticket) const;
-  Result<NodeAttributes> part_attributes(Node node, WaitTicket& ticket) const;
-  Result<Slice> read_part(Node node, std::uint64_t offset, std::uint64_t length, WaitTicket& ticket) const;
+  Result<std::shared_ptr<const Inside>> inside(Node node) const;
+  Result<NodeAttributes> part_attributes(Node node) const;
+  Result<Slice> read_part(Node node, std::uint64_t offset, std::uint64_t length) const;
 
   using Document = Result<std::shared_ptr<const CachedText>>;
-  Result<Node> lookup_document(Node record, WaitTicket& ticket) const;
+  Result<Node> lookup_document(Node record) const;
   // If the record's bytes prevent decoding, the size of the file is 1 and reading it fails.
   static Result<NodeAttributes> text_attributes(const Document& text);
   static Result<Slice> read_text(const Document& text, std::uint64_t offset, std::uint64_t length);
-  Document document(Node node, WaitTicket& ticket) const;
+  Document document(Node node) const;
   Document make_document(const RecordRef& record) const;
-  Document part_document(Node node, const Inside& inside, std::uint64_t message, WaitTicket& ticket) const;
+  Document part_document(Node node, const Inside& inside, std::uint64_t message) const;
   Result<ChunkLines> chunk_lines(const ChunkInfo& chunk, std::uint64_t first_ordinal) const;
-  Result<std::shared_ptr<const LineTable>> line_table(const ChunkInfo& chunk, WaitTicket& ticket) const;
+  Result<std::shared_ptr<const LineTable>> line_table(const ChunkInfo& chunk) const;
   Document block_text(const ChunkInfo& chunk, const LineTable& table, std::size_t block) const;
-  Result<std::uint64_t> lines_size(const ChunkInfo& chunk, WaitTicket& ticket) const;
-  Result<Slice> read_lines(const ChunkInfo& chunk, std::uint64_t offset, std::uint64_t length,
-                           WaitTicket& ticket) const;
-  Result<std::shared_ptr<const KeyTable>> key_table(WaitTicket& ticket) const;
-  Result<FoundKey> key(std::uint64_t number, WaitTicket& ticket) const;
-  Result<std::shared_ptr<const KeyNames>> key_names(std::uint32_t family, WaitTicket& ticket) const;
-  Result<NodeAttributes> key_attributes(Node node, WaitTicket& ticket) const;
-  Result<Slice> read_key(Node node, std::uint64_t offset, std::uint64_t length, WaitTicket& ticket) const;
-  Result<std::shared_ptr<const DamageFiles>> damage_files(WaitTicket& ticket) const;
-  Result<DamagedRegion> region(Position begin, WaitTicket& ticket) const;
-  Result<Text> text(StaticNode node, WaitTicket& ticket) const;
-  Result<Text> make_text(StaticNode node, WaitTicket& ticket) const;
-  Result<std::shared_ptr<const AttributeFiles>> attribute_files(WaitTicket& ticket) const;
-  Result<Slice> read_static(StaticNode node, std::uint64_t offset, std::uint64_t length, WaitTicket& ticket) const;
-  Result<std::string> extended_of_record(std::string_view name, const RecordRef& record, WaitTicket& ticket) const;
+  Result<std::uint64_t> lines_size(const ChunkInfo& chunk) const;
+  Result<Slice> read_lines(const ChunkInfo& chunk, std::uint64_t offset, std::uint64_t length) const;
+  Result<std::shared_ptr<const KeyTable>> key_table() const;
+  Result<FoundKey> key(std::uint64_t number) const;
+  Result<std::shared_ptr<const KeyNames>> key_names(std::uint32_t family) const;
+  Result<NodeAttributes> key_attributes(Node node) const;
+  Result<Slice> read_key(Node node, std::uint64_t offset, std::uint64_t length) const;
+  Result<std::shared_ptr<const DamageFiles>> damage_files() const;
+  Result<DamagedRegion> region(Position begin) const;
+  Result<Text> text(StaticNode node) const;
+  Result<Text> make_text(StaticNode node) const;
+  Result<std::shared_ptr<const AttributeFiles>> attribute_files() const;
+  Result<Slice> read_static(StaticNode node, std::uint64_t offset, std::uint64_t length) const;
+  Result<std::string> extended_of_record(std::string_view name, const RecordRef& record) const;
   Result<std::string> checksum_word(const ChunkInfo& chunk) const;
   std::string_view stated_media_type() const;
   Result<std::string> media_type_of(const RecordRef& record) const;

@@ -82,8 +82,7 @@ class Members {
 Result<std::vector<Attribute>> attributes_at(const RecordStore& store, const ChunkInfo& chunk) {
   if (store.metadata() == nullptr) return std::vector<Attribute>{};
   if (store.metadata()->varies()) return store.metadata()->attributes_at(chunk);
-  WaitTicket never;
-  ASSIGN_OR_RETURN(auto known, store.attributes(never));
+  ASSIGN_OR_RETURN(auto known, store.attributes());
   return *known;
 }
 

@@ -26,35 +26,34 @@ bool has_attributes(std::uint64_t place, std::uint64_t entries) {
 
 }  // namespace
 
-Result<void> ContainerTree::list(Node directory, std::uint64_t place, const Emit& emit, WaitTicket& ticket) const {
+Result<void> ContainerTree::list(Node directory, std::uint64_t place, const Emit& emit) const {
   switch (directory.kind) {
-    case NodeKind::kChunk: return list_chunk(directory, place, emit, ticket);
-    case NodeKind::kChunkRecords: return list_chunk_records(directory, place, emit, ticket);
+    case NodeKind::kChunk: return list_chunk(directory, place, emit);
+    case NodeKind::kChunkRecords: return list_chunk_records(directory, place, emit);
     case NodeKind::kThousand: {
       const std::uint64_t first = directory.value * kThousandRecords;
-      return list_ordinals(first, first + kThousandRecords, place, emit, ticket);
+      return list_ordinals(first, first + kThousandRecords, place, emit);
     }
     case NodeKind::kInsideRecord:
-    case NodeKind::kPart: return list_parts(directory, place, emit, ticket);
-    case NodeKind::kKeyFamily: return list_keys(static_cast<std::uint32_t>(directory.value), place, emit, ticket);
+    case NodeKind::kPart: return list_parts(directory, place, emit);
+    case NodeKind::kKeyFamily: return list_keys(static_cast<std::uint32_t>(directory.value), place, emit);
     case NodeKind::kStatic: break;
     default: return Error{.code = Code::kNotFound, .detail = "not a directory"};
   }
   switch (directory.value) {
-    case kRecords: return list_ordinals(0, kEverything, place, emit, ticket);
-    case kChunks: return list_chunks(place, emit, ticket);
-    case kThousands: return list_thousands(place, emit, ticket);
-    case kDamageRegions: return list_damage(place, emit, ticket);
-    case kMetadata: return list_attributes(place, emit, ticket);
-    case kInside: return list_insides(place, emit, ticket);
-    case kKeys: return list_keys(0, place, emit, ticket);
-    case kKeyFamilies: return list_key_families(place, emit, ticket);
-    default: return list_static(directory, place, emit, ticket);
+    case kRecords: return list_ordinals(0, kEverything, place, emit);
+    case kChunks: return list_chunks(place, emit);
+    case kThousands: return list_thousands(place, emit);
+    case kDamageRegions: return list_damage(place, emit);
+    case kMetadata: return list_attributes(place, emit);
+    case kInside: return list_insides(place, emit);
+    case kKeys: return list_keys(0, place, emit);
+    case kKeyFamilies: return list_key_families(place, emit);
+    default: return list_static(directory, place, emit);
   }
 }
 
-Result<void> ContainerTree::list_static(Node directory, std::uint64_t place, const Emit& emit,
-                                        WaitTicket& ticket) const {
+Result<void> ContainerTree::list_static(Node directory, std::uint64_t place, const Emit& emit) const {
   std::uint64_t number = 0;
   for (const StaticEntry& entry : kStaticEntries) {
     if (entry.parent != directory.value || !entry.listed || !has(entry)) continue;
@@ -64,7 +63,7 @@ Result<void> ContainerTree::list_static(Node directory, std::uint64_t place, con
     if (entry.type == FileType::kLink) size = target_of(entry).size();
     if (entry.node == kWhole) size = store_->array()->size;
     if (entry.node == kInfo) {
-      auto known = static_size(entry.node, ticket);
+      auto known = static_size(entry.node);
       if (known) size = *known;
     }
     if (!emit({name_of(entry), {NodeKind::kStatic, entry.node}, entry.type, size, number})) return {};
@@ -98,12 +97,12 @@ Result<bool> ContainerTree::emit_records(const ChunkInfo& chunk, std::uint64_t i
   return true;
 }
 
-Result<void> ContainerTree::list_ordinals(std::uint64_t first, std::uint64_t end, std::uint64_t place, const Emit& emit,
-                                          WaitTicket& ticket) const {
+Result<void> ContainerTree::list_ordinals(std::uint64_t first, std::uint64_t end, std::uint64_t place,
+                                          const Emit& emit) const {
   const std::uint64_t began_at = place;
   while (place < end - first) {
     const std::uint64_t ordinal = first + place;
-    auto found = store_->chunk_by_ordinal(ordinal, ticket);
+    auto found = store_->chunk_by_ordinal(ordinal);
     if (!found) return stopped(found.error(), place > began_at);
     const std::uint64_t index = ordinal - found->before.records;
     auto all = emit_records(found->chunk, index, ordinal, end, place, emit);
@@ -114,33 +113,32 @@ Result<void> ContainerTree::list_ordinals(std::uint64_t first, std::uint64_t end
   return {};
 }
 
-Result<void> ContainerTree::list_chunk_records(Node directory, std::uint64_t place, const Emit& emit,
-                                               WaitTicket& ticket) const {
-  ASSIGN_OR_RETURN(const auto chunk, store_->chunk_at(directory.value, ticket));
+Result<void> ContainerTree::list_chunk_records(Node directory, std::uint64_t place, const Emit& emit) const {
+  ASSIGN_OR_RETURN(const auto chunk, store_->chunk_at(directory.value));
   TRY(emit_records(chunk, place, 0, 0, place, emit));
   return {};
 }
 
-Result<void> ContainerTree::list_chunks(std::uint64_t place, const Emit& emit, WaitTicket& ticket) const {
+Result<void> ContainerTree::list_chunks(std::uint64_t place, const Emit& emit) const {
   for (const std::uint64_t began_at = place;; ++place) {
-    auto found = store_->chunk_by_number(place, ticket);
+    auto found = store_->chunk_by_number(place);
     if (!found) return stopped(found.error(), place > began_at);
     const std::string name = position_name(found->chunk.begin);
     if (!emit({name, {NodeKind::kChunk, found->chunk.begin}, FileType::kDirectory, 0, place + 1})) return {};
   }
 }
 
-Result<void> ContainerTree::list_thousands(std::uint64_t place, const Emit& emit, WaitTicket& ticket) const {
+Result<void> ContainerTree::list_thousands(std::uint64_t place, const Emit& emit) const {
   for (const std::uint64_t began_at = place;; ++place) {
-    auto found = store_->chunk_by_ordinal(place * kThousandRecords, ticket);
+    auto found = store_->chunk_by_ordinal(place * kThousandRecords);
     if (!found) return stopped(found.error(), place > began_at);
     if (!emit({thousand_name(place), {NodeKind::kThousand, place}, FileType::kDirectory, 0, place + 1})) return {};
   }
 }
 
-Result<void> ContainerTree::list_insides(std::uint64_t place, const Emit& emit, WaitTicket& ticket) const {
+Result<void> ContainerTree::list_insides(std::uint64_t place, const Emit& emit) const {
   for (const std::uint64_t began_at = place;;) {
-    auto found = store_->chunk_by_ordinal(place, ticket);
+    auto found = store_->chunk_by_ordinal(place);
     if (!found) return stopped(found.error(), place > began_at);
     for (const std::uint64_t end = found->after().records; place < end; ++place) {
       auto node = record_node(found->chunk, place - found->before.records, NodeKind::kInsideRecord);
@@ -152,8 +150,8 @@ Result<void> ContainerTree::list_insides(std::uint64_t place, const Emit& emit, 
   }
 }
 
-Result<void> ContainerTree::list_damage(std::uint64_t place, const Emit& emit, WaitTicket& ticket) const {
-  ASSIGN_OR_RETURN(const auto rows, store_->damage(ticket));
+Result<void> ContainerTree::list_damage(std::uint64_t place, const Emit& emit) const {
+  ASSIGN_OR_RETURN(const auto rows, store_->damage());
   for (; place < rows->size(); ++place) {
     const DamagedRegion& found = (*rows)[static_cast<std::size_t>(place)].region;
     const std::string name = position_name(found.begin);
@@ -162,8 +160,8 @@ Result<void> ContainerTree::list_damage(std::uint64_t place, const Emit& emit, W
   return {};
 }
 
-Result<void> ContainerTree::list_attributes(std::uint64_t place, const Emit& emit, WaitTicket& ticket) const {
-  ASSIGN_OR_RETURN(auto files, attribute_files(ticket));
+Result<void> ContainerTree::list_attributes(std::uint64_t place, const Emit& emit) const {
+  ASSIGN_OR_RETURN(auto files, attribute_files());
   const auto& names = files->names;
   for (; place < names.size(); ++place) {
     const auto i = static_cast<std::size_t>(place);
@@ -177,9 +175,8 @@ Result<void> ContainerTree::list_attributes(std::uint64_t place, const Emit& emi
   return {};
 }
 
-Result<void> ContainerTree::list_chunk(Node directory, std::uint64_t place, const Emit& emit,
-                                       WaitTicket& ticket) const {
-  ASSIGN_OR_RETURN(const auto chunk, store_->chunk_at(directory.value, ticket));
+Result<void> ContainerTree::list_chunk(Node directory, std::uint64_t place, const Emit& emit) const {
+  ASSIGN_OR_RETURN(const auto chunk, store_->chunk_at(directory.value));
   const DirectoryEntry entries[] = {
       {"info.json", {NodeKind::kChunkInfo, chunk.begin}, FileType::kRegular, std::nullopt, 1},
       {"raw", {NodeKind::kChunkRaw, chunk.begin}, FileType::kRegular, chunk.end - chunk.begin, 2},

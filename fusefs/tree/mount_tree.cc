@@ -138,9 +138,8 @@ void MountTree::prepare() const {
 
 void MountTree::prepare(const ContainerTree& tree) {
   if (tree.store().source().filesystem() == 0) return;
-  WaitTicket ticket;
   // A failure is reported to the first reader.
-  static_cast<void>(tree.attributes({NodeKind::kStatic, kInfo}, ticket).has_value());
+  static_cast<void>(tree.attributes({NodeKind::kStatic, kInfo}).has_value());
 }
 
 std::vector<std::shared_ptr<const RecordStore>> MountTree::stores() const {
@@ -193,8 +192,8 @@ Result<MountTree::ResolvedNode> MountTree::find_mirrored(std::uint64_t number) c
   return ResolvedNode{std::move(container_node), node};
 }
 
-Error MountTree::waiting(const ResolvedNode& found, Error error, WaitTicket& ticket) {
-  if (error.code == Code::kPending) ticket.owner = found.container_node;
+Error MountTree::waiting(const ResolvedNode& found, Error error) {
+  if (error.wait != nullptr) error.wait->owner = found.container_node;
   return error;
 }
 
@@ -204,7 +203,7 @@ Result<const MountTree::Top*> MountTree::top(std::string_view name) const {
   return &*named;
 }
 
-Result<std::uint64_t> MountTree::lookup(std::uint64_t directory, std::string_view name, WaitTicket& ticket) const {
+Result<std::uint64_t> MountTree::lookup(std::uint64_t directory, std::string_view name) const {
   if (is_own_root(directory)) {
     ASSIGN_OR_RETURN(const auto named, top(name));
     return named->number;
@@ -214,16 +213,15 @@ Result<std::uint64_t> MountTree::lookup(std::uint64_t directory, std::string_vie
     return status.number;
   }
   ASSIGN_OR_RETURN(const auto found, find(directory));
-  auto node = found.container_node->tree->lookup(found.node, name, ticket);
-  if (!node) return waiting(found, std::move(node).error(), ticket);
+  auto node = found.container_node->tree->lookup(found.node, name);
+  if (!node) return waiting(found, std::move(node).error());
   return look_up_and_reference(*found.container_node, *node);
 }
 
-Result<FileStatus> MountTree::look_up_and_reference(std::uint64_t directory, std::string_view name,
-                                                    WaitTicket& ticket) const {
+Result<FileStatus> MountTree::look_up_and_reference(std::uint64_t directory, std::string_view name) const {
   if (is_mirrored(directory)) return mirror_->look_up_and_reference(directory, name);
-  ASSIGN_OR_RETURN(const auto number, lookup(directory, name, ticket));
-  auto found = status(number, ticket);
+  ASSIGN_OR_RETURN(const auto number, lookup(directory, name));
+  auto found = status(number);
   if (!found) forget(number, 1);
   return found;
 }
@@ -248,21 +246,21 @@ void MountTree::forget(std::uint64_t number, std::uint64_t lookups) const {
   if (const auto inside = mirror_->find(number)) mirror_->forget_inside(inside->container, lookups);
 }
 
-Result<FileStatus> MountTree::status_of(const ResolvedNode& found, std::uint64_t number, WaitTicket& ticket) {
-  auto attributes = found.container_node->tree->attributes(found.node, ticket);
-  if (!attributes) return waiting(found, std::move(attributes).error(), ticket);
+Result<FileStatus> MountTree::status_of(const ResolvedNode& found, std::uint64_t number) {
+  auto attributes = found.container_node->tree->attributes(found.node);
+  if (!attributes) return waiting(found, std::move(attributes).error());
   return found.container_node->status(number, found.node, *attributes);
 }
 
-Result<FileStatus> MountTree::status(std::uint64_t number, WaitTicket& ticket) const {
+Result<FileStatus> MountTree::status(std::uint64_t number) const {
   if (is_own_root(number)) return FileStatus{number, number, FileType::kDirectory, 0, root_ownership_};
   if (mirror_ != nullptr && mirror_->owns(number)) return mirror_->status(number);
   ASSIGN_OR_RETURN(const auto found, find(number));
-  return status_of(found, number, ticket);
+  return status_of(found, number);
 }
 
 Result<void> MountTree::list(std::uint64_t directory, std::uint64_t place,
-                             const std::function<bool(const MountEntry&)>& emit, WaitTicket& ticket) const {
+                             const std::function<bool(const MountEntry&)>& emit) const {
   if (is_own_root(directory)) return list_tops(place, emit);
   ASSIGN_OR_RETURN(const auto found, find(directory));
   const ContainerNode& container_node = *found.container_node;
@@ -270,8 +268,8 @@ Result<void> MountTree::list(std::uint64_t directory, std::uint64_t place,
     return emit({entry.name, container_node.inode(entry.node), entry.type, entry.size, entry.next, &container_node,
                  entry.node});
   };
-  auto listed = container_node.tree->list(found.node, place, numbered, ticket);
-  if (!listed) return waiting(found, std::move(listed).error(), ticket);
+  auto listed = container_node.tree->list(found.node, place, numbered);
+  if (!listed) return waiting(found, std::move(listed).error());
   return listed;
 }
 
@@ -314,12 +312,11 @@ Result<std::string> MountTree::target(std::uint64_t link) const {
   return found.container_node->tree->target(found.node);
 }
 
-Result<Slice> MountTree::read(std::uint64_t file, std::uint64_t offset, std::uint64_t length,
-                              WaitTicket& ticket) const {
+Result<Slice> MountTree::read(std::uint64_t file, std::uint64_t offset, std::uint64_t length) const {
   if (is_mirrored(file)) return mirror_->read(file, offset, length);
   ASSIGN_OR_RETURN(const auto found, find(file));
-  auto slice = found.container_node->tree->read(found.node, offset, length, ticket);
-  if (!slice) return waiting(found, std::move(slice).error(), ticket);
+  auto slice = found.container_node->tree->read(found.node, offset, length);
+  if (!slice) return waiting(found, std::move(slice).error());
   return slice;
 }
 
@@ -332,12 +329,11 @@ std::string MountTree::extended_names(std::uint64_t number) const {
   return names;
 }
 
-Result<std::string> MountTree::extended_attribute(std::uint64_t number, std::string_view name,
-                                                  WaitTicket& ticket) const {
+Result<std::string> MountTree::extended_attribute(std::uint64_t number, std::string_view name) const {
   if (is_own_root(number) || is_mirrored(number)) return Error{.code = Code::kNotFound, .detail = "no such attribute"};
   ASSIGN_OR_RETURN(const auto found, find(number));
-  auto value = found.container_node->tree->extended_attribute(found.node, name, ticket);
-  if (!value) return waiting(found, std::move(value).error(), ticket);
+  auto value = found.container_node->tree->extended_attribute(found.node, name);
+  if (!value) return waiting(found, std::move(value).error());
   return value;
 }
 
@@ -353,8 +349,7 @@ void MountTree::for_each_following(std::uint64_t record, const std::function<boo
   auto found = find(record);
   if (!found || found->node.kind != NodeKind::kRecord) return;
   const RecordStore& store = found->container_node->tree->store();
-  WaitTicket ticket;
-  const auto from = store.record_at(found->node.value, ticket);
+  const auto from = store.record_at(found->node.value);
   if (!from) return;
   store.for_each_following(*from, [&](const RecordRef& after, Bytes bytes) {
     const auto address = store.address(after.chunk, after.index);

@@ -40,7 +40,7 @@ using MountSource = std::variant<MountedContainer, MirroredDirectory>;
 //
 // Thread-safe, except for grow() and drop_unused(). Functions fail with kNotFound for a number that names no node, and
 // with stale_error() in a mirrored directory. Those that read may block as far as RequestContext permits. They return
-// kPending as ContainerTree does. If `ticket` is set, its `owner` keeps the container open while the caller waits.
+// kPending as ContainerTree does. The owner of Error::wait keeps the container open while the caller waits.
 class MountTree {
  public:
   static constexpr std::uint64_t kRootNumber = 1;
@@ -58,18 +58,18 @@ class MountTree {
   // listings then do not block. May block itself.
   void prepare() const;
 
-  Result<std::uint64_t> lookup(std::uint64_t directory, std::string_view name, WaitTicket& ticket) const;
+  Result<std::uint64_t> lookup(std::uint64_t directory, std::string_view name) const;
   // Combines lookup() and status(). On failure, no reference is added.
-  Result<FileStatus> look_up_and_reference(std::uint64_t directory, std::string_view name, WaitTicket& ticket) const;
+  Result<FileStatus> look_up_and_reference(std::uint64_t directory, std::string_view name) const;
   // Returns the number of a listed entry, as lookup() does, without reading. Call it only from `emit`. REQUIRES:
   // entry.container is not null.
   std::uint64_t look_up_and_reference(const MountEntry& entry) const;
   // Removes `lookups` references from a number.
   void forget(std::uint64_t number, std::uint64_t lookups) const;
-  Result<FileStatus> status(std::uint64_t number, WaitTicket& ticket) const;
+  Result<FileStatus> status(std::uint64_t number) const;
   // Emits the entries of a directory of containers or of the root, as ContainerTree::list() does.
-  Result<void> list(std::uint64_t directory, std::uint64_t place, const std::function<bool(const MountEntry&)>& emit,
-                    WaitTicket& ticket) const;
+  Result<void> list(std::uint64_t directory, std::uint64_t place,
+                    const std::function<bool(const MountEntry&)>& emit) const;
 
   // Replaces the snapshot of a followed container by a longer one. `container` counts only the containers among the
   // sources. `modified` is the file's modification time. Returns the numbers of the nodes that may have changed, for
@@ -99,12 +99,12 @@ class MountTree {
   std::uint64_t inode(std::uint64_t directory) const;
   std::uint64_t parent_inode(std::uint64_t directory) const;
   Result<std::string> target(std::uint64_t link) const;
-  Result<Slice> read(std::uint64_t file, std::uint64_t offset, std::uint64_t length, WaitTicket& ticket) const;
+  Result<Slice> read(std::uint64_t file, std::uint64_t offset, std::uint64_t length) const;
 
   // Returns the names of a node's extended attributes, each terminated by a zero byte.
   std::string extended_names(std::uint64_t number) const;
   // Fails with kNotFound if the node has none of that name.
-  Result<std::string> extended_attribute(std::uint64_t number, std::string_view name, WaitTicket& ticket) const;
+  Result<std::string> extended_attribute(std::uint64_t number, std::string_view name) const;
 
   bool is_record(std::uint64_t number) const;
   // Calls `take` for the readable records that follow `record` in the container, until it returns false. Stops early at
@@ -149,11 +149,11 @@ class MountTree {
   static void prepare(const ContainerTree& tree);
   void add(MountedContainer container, Top& top);
   Result<const Top*> top(std::string_view name) const;
-  static Result<FileStatus> status_of(const ResolvedNode& found, std::uint64_t number, WaitTicket& ticket);
+  static Result<FileStatus> status_of(const ResolvedNode& found, std::uint64_t number);
   std::uint64_t look_up_and_reference(const ContainerNode& container_node, Node node) const;
   Result<void> list_tops(std::uint64_t place, const std::function<bool(const MountEntry&)>& emit) const;
-  // Returns `error`. If it is kPending, makes the ticket keep the container open.
-  static Error waiting(const ResolvedNode& found, Error error, WaitTicket& ticket);
+  // Returns `error`. If it is kPending, makes Error::wait keep the container open.
+  static Error waiting(const ResolvedNode& found, Error error);
 
   const bool nested_;
   mutable CachedFiles cache_;

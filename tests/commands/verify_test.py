@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """recordfs verify: reports about good and damaged files, and which files it reads again."""
+import contextlib
 import json
 import os
 import shutil
@@ -199,7 +200,11 @@ class Findings(VerifyCase):
         with subprocess.Popen([commands.program("recordfs"), *map(os.fsencode, words)], stdin=subprocess.DEVNULL,
                               stdout=subprocess.DEVNULL, stderr=theirs, env=self.environment()) as running:
             running.wait(commands.PATIENCE)
-            shown = os.read(ours, 1 << 16)
+        os.set_blocking(ours, False)
+        shown = b""
+        with contextlib.suppress(BlockingIOError):
+            while piece := os.read(ours, 1 << 16):  # a read returns one write
+                shown += piece
         os.close(ours)
         os.close(theirs)
         return shown

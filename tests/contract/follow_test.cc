@@ -15,18 +15,6 @@ constexpr std::uint64_t kCache = 1 << 20;
 
 void discard_log(Severity, const std::string&) {}
 
-// Retries `ask` until it no longer returns kPending.
-template <class Ask>
-auto waited(const Ask& ask) {
-  for (;;) {
-    WaitTicket ticket;
-    auto answer = ask(ticket);
-    if (answer || answer.error().code != Code::kPending) return answer;
-    const testing::Signal reached;
-    if (ticket.waitable->wait(ticket, [reached] { reached.set(); }) != 0) reached.wait();
-  }
-}
-
 class FollowTest : public SampleTest {
  protected:
   void SetUp() override {
@@ -58,7 +46,7 @@ class FollowTest : public SampleTest {
 
   // Expects the record of the whole file, at the address that it had when it first appeared.
   void expect_right(const RecordStore& store, std::uint64_t ordinal) {
-    const auto indexed = waited([&](WaitTicket& ticket) { return store.chunk_by_ordinal(ordinal, ticket); });
+    const auto indexed = wait_for([&] { return store.chunk_by_ordinal(ordinal); });
     ASSERT_TRUE(indexed);
     const RecordRef ref{indexed->chunk, ordinal - indexed->before.records};
     const auto record = store.read_record(ref, 0, UINT64_MAX);
@@ -101,7 +89,7 @@ std::vector<Sample> appended_containers() {
 RECORDFS_FOR_EACH(appended_containers(), FollowTest);
 
 std::string rows_of(const RecordStore& store) {
-  const auto rows = waited([&](WaitTicket& ticket) { return store.read_rows(0, UINT64_MAX, ticket); });
+  const auto rows = wait_for([&] { return store.read_rows(0, UINT64_MAX); });
   return rows ? std::string(as_text(rows->bytes)) : to_string(rows.error());
 }
 
@@ -113,9 +101,9 @@ TEST_P(FollowTest, GrowingFileShowsCompleteRecordsAndNoDamage) {
       ASSERT_TRUE(!store || store->state().totals.chunks == 0) << "refused at " << size << " bytes";
       continue;
     }
-    const auto counts = waited([&](WaitTicket& ticket) { return next->record_totals(ticket); });
+    const auto counts = wait_for([&] { return next->record_totals(); });
     ASSERT_TRUE(counts) << to_string(counts.error());
-    const auto damage = waited([&](WaitTicket& ticket) { return next->damage(ticket); });
+    const auto damage = wait_for([&] { return next->damage(); });
     ASSERT_TRUE(damage);
     ASSERT_TRUE((*damage)->empty()) << size << " bytes: " << to_string((*damage)->front().region);
     ASSERT_NO_FATAL_FAILURE(expect_beginning(*next, counts->records)) << "at " << size << " bytes";

@@ -44,15 +44,15 @@ bool is_for_want_of_memory(const Result<T>& answer) {
 template <class Ask>
 auto waited_for(const Ask& ask) {
   for (;;) {
-    WaitTicket ticket;
-    auto answer = ask(ticket);
-    if (answer || answer.error().code != Code::kPending) return answer;
+    auto answer = ask();
+    if (answer || !is_waiting(answer.error())) return answer;
     std::optional<testing::Signal> reached;
     {
       const FailingAllocations::Pause pause;
       reached.emplace();
     }
     const testing::Signal signal = *reached;
+    const WaitTicket& ticket = *answer.error().wait;
     if (ticket.waitable->wait(ticket, [signal] { signal.set(); }) != 0) reached->wait();
   }
 }
@@ -187,12 +187,11 @@ class Walked {
 
   std::string ask() {
     Told told;
-    told.add(answered([&](WaitTicket& ticket) { return store_->size_totals(ticket); }),
+    told.add(answered([&] { return store_->size_totals(); }),
              [](const PrefixSums& totals) { return std::to_string(totals.bytes); });
-    told.add(answered([&](WaitTicket& ticket) { return store_->damage(ticket); }),
-             [](const auto& rows) { return std::to_string(rows->size()); });
+    told.add(answered([&] { return store_->damage(); }), [](const auto& rows) { return std::to_string(rows->size()); });
     for (const std::uint64_t ordinal : {0u, 11u, 25u, 1000u}) {
-      told.add(answered([&](WaitTicket& ticket) { return store_->chunk_by_ordinal(ordinal, ticket); }),
+      told.add(answered([&] { return store_->chunk_by_ordinal(ordinal); }),
                [](const IndexedChunk& indexed) { return std::to_string(indexed.chunk.begin); });
     }
     return told.take();
@@ -263,8 +262,7 @@ class Mirrored {
     read("folder/toy/records/11", told);
     read("folder/toy/index/damage.tsv", told);
     const Known link(*tree_, "link");
-    told.add(answered([&](WaitTicket&) { return tree_->target(link.number()); }),
-             [](const std::string& to) { return to; });
+    told.add(answered([&] { return tree_->target(link.number()); }), [](const std::string& to) { return to; });
     const Known folder(*tree_, "folder");
     list(folder.number(), told);
     return told.take();
@@ -278,8 +276,7 @@ class Mirrored {
       while (!path.empty()) {
         const std::size_t slash = path.find('/');
         const std::string_view name = path.substr(0, slash);
-        const auto found =
-            answered([&](WaitTicket& ticket) { return tree_.look_up_and_reference(number(), name, ticket); });
+        const auto found = answered([&] { return tree_.look_up_and_reference(number(), name); });
         if (!found) return;
         const FailingAllocations::Pause pause;
         numbers_.push_back(found->number);
@@ -304,16 +301,16 @@ class Mirrored {
   void read(std::string_view path, Told& told) const {
     const Known known(*tree_, path);
     told.add(path);
-    told.add(answered([&](WaitTicket& ticket) { return tree_->read(known.number(), 0, known.size(), ticket); }),
+    told.add(answered([&] { return tree_->read(known.number(), 0, known.size()); }),
              [](const Slice& slice) { return std::string(as_text(slice.bytes)); });
   }
 
   void list(std::uint64_t directory, Told& told) const {
-    const auto opened = answered([&](WaitTicket&) { return tree_->open_directory(directory); });
+    const auto opened = answered([&] { return tree_->open_directory(directory); });
     if (!opened) return told.add("!not opened");
     std::set<std::string> names;
     try {
-      const auto listed = answered([&](WaitTicket&) {
+      const auto listed = answered([&] {
         return tree_->list_opened(directory, *opened, 0, [&](const MountEntry& entry) {
           const FailingAllocations::Pause pause;
           names.insert(std::string(entry.name) + " " + std::to_string(static_cast<int>(entry.type)));

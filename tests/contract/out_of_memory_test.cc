@@ -55,15 +55,15 @@ class Pass {
   template <class Ask>
   auto waited(const Ask& ask) {
     for (;;) {
-      WaitTicket ticket;
-      auto answer = ask(ticket);
-      if (answer || answer.error().code != Code::kPending) return answer;
+      auto answer = ask();
+      if (answer || !is_waiting(answer.error())) return answer;
       std::optional<testing::Signal> reached;
       {
         const FailingAllocations::Pause pause;
         reached.emplace();
       }
       const testing::Signal signal = *reached;
+      const WaitTicket& ticket = *answer.error().wait;
       if (ticket.waitable->wait(ticket, [signal] { signal.set(); }) != 0) reached->wait();
     }
   }
@@ -89,17 +89,14 @@ class Pass {
     std::uint64_t place = 0;
     for (bool more = true; more && entries.size() < kMostEntries;) {
       more = false;
-      static_cast<void>(asked([&](WaitTicket& ticket) {
-        return tree_.list(
-            directory, place,
-            [&](const MountEntry& entry) {
-              const FailingAllocations::Pause pause;
-              if (entries.size() >= kMostEntries) return false;
-              entries.push_back({std::string(entry.name), entry.type});
-              place = entry.next;
-              return more = true;
-            },
-            ticket);
+      static_cast<void>(asked([&] {
+        return tree_.list(directory, place, [&](const MountEntry& entry) {
+          const FailingAllocations::Pause pause;
+          if (entries.size() >= kMostEntries) return false;
+          entries.push_back({std::string(entry.name), entry.type});
+          place = entry.next;
+          return more = true;
+        });
       }));
     }
     return entries;
@@ -115,13 +112,13 @@ class Pass {
   }
 
   void look_at(std::uint64_t directory, const std::string& name, std::size_t depth) {
-    const auto status = asked([&](WaitTicket& ticket) { return tree_.look_up_and_reference(directory, name, ticket); });
+    const auto status = asked([&] { return tree_.look_up_and_reference(directory, name); });
     if (!status) return;
     const Forgotten forgotten(tree_, status->number);
     if (status->type == FileType::kDirectory) {
       if (depth < kDeepest) visit(status->number, depth + 1);
     } else if (status->type == FileType::kLink) {
-      const auto target = asked([&](WaitTicket&) { return tree_.target(status->number); });
+      const auto target = asked([&] { return tree_.target(status->number); });
       if (target) tell(*target);
     } else {
       read(*status);
@@ -131,7 +128,7 @@ class Pass {
   void read(const FileStatus& status) {
     tell(std::to_string(status.size));
     for (std::uint64_t at = 0; at < std::min(status.size, kMostBytes); at += kPiece) {
-      const auto slice = asked([&](WaitTicket& ticket) { return tree_.read(status.number, at, kPiece, ticket); });
+      const auto slice = asked([&] { return tree_.read(status.number, at, kPiece); });
       if (slice) tell_bytes(as_text(slice->bytes));
     }
   }

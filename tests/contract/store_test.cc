@@ -51,8 +51,7 @@ class StoreTest : public SampleTest {
   }
 
   static Result<RecordRef> find(RecordStore& store, std::uint64_t ordinal) {
-    ASSIGN_OR_RETURN(const auto indexed,
-                     waited([&](WaitTicket& ticket) { return store.chunk_by_ordinal(ordinal, ticket); }));
+    ASSIGN_OR_RETURN(const auto indexed, waited([&] { return store.chunk_by_ordinal(ordinal); }));
     return RecordRef{indexed.chunk, ordinal - indexed.before.records};
   }
 
@@ -80,7 +79,7 @@ RECORDFS_FOR_EACH(containers(), StoreTest);
 TEST_P(StoreTest, OrdinalsCoverAllRecordsOfTheSequentialRead) {
   Services services(kRoomyCache, 1, discard_log);
   const auto store = make_store(services);
-  const auto counts = waited([&](WaitTicket& ticket) { return store->record_totals(ticket); });
+  const auto counts = waited([&] { return store->record_totals(); });
   ASSERT_TRUE(counts);
   EXPECT_EQ(counts->chunks, whole_.walk.chunks().size());
   EXPECT_GE(counts->records, whole_.records.size());
@@ -93,7 +92,7 @@ TEST_P(StoreTest, OrdinalsCoverAllRecordsOfTheSequentialRead) {
 TEST_P(StoreTest, DamageRowsDoNotOverlap) {
   Services services(kRoomyCache, 1, discard_log);
   const auto store = make_store(services);
-  const auto damage = waited([&](WaitTicket& ticket) { return store->damage(ticket); });
+  const auto damage = waited([&] { return store->damage(); });
   ASSERT_TRUE(damage);
   std::vector<DamagedRegion> regions;
   for (const DamageRow& row : **damage) regions.push_back(row.region);
@@ -107,7 +106,7 @@ TEST_P(StoreTest, RecordReadByOrdinalEqualsSequentialRead) {
   for (const std::uint64_t cache : {kRoomyCache, kTinyCache}) {
     Services services(cache, 1, discard_log);
     const auto store = make_store(services);
-    const auto counts = waited([&](WaitTicket& ticket) { return store->record_totals(ticket); });
+    const auto counts = waited([&] { return store->record_totals(); });
     ASSERT_TRUE(counts);
     for (const std::uint64_t ordinal : some_ordinals(counts->records)) {
       const auto ref = find(*store, ordinal);
@@ -132,7 +131,7 @@ TEST_P(StoreTest, AddressOfARecordFindsTheSameRecord) {
         EXPECT_GE(*address, before);
       }
       before = *address;
-      const auto ref = waited([&](WaitTicket& ticket) { return store->record_at(*address, ticket); });
+      const auto ref = waited([&] { return store->record_at(*address); });
       ASSERT_TRUE(ref) << to_string(chunk) << ", record " << index;
       EXPECT_EQ(ref->chunk.begin, chunk.begin);
       EXPECT_EQ(ref->index, index);
@@ -144,14 +143,14 @@ TEST_P(StoreTest, ChunkIsFoundByItsBeginAndByAnyOfItsBytes) {
   Services services(kRoomyCache, 1, discard_log);
   const auto store = make_store(services);
   for (const ChunkInfo& chunk : whole_.walk.chunks()) {
-    const auto found = waited([&](WaitTicket& ticket) { return store->chunk_at(chunk.begin, ticket); });
+    const auto found = waited([&] { return store->chunk_at(chunk.begin); });
     ASSERT_TRUE(found);
     EXPECT_TRUE(same_place(*found, chunk)) << to_string(*found) << " for " << to_string(chunk);
-    const auto covering = waited([&](WaitTicket& ticket) { return store->chunk_covering(chunk.end - 1, ticket); });
+    const auto covering = waited([&] { return store->chunk_covering(chunk.end - 1); });
     ASSERT_TRUE(covering);
     EXPECT_TRUE(same_place(*covering, chunk)) << to_string(*covering) << " for " << to_string(chunk);
     if (chunk.end - chunk.begin == 1) continue;
-    EXPECT_FALSE(waited([&](WaitTicket& ticket) { return store->chunk_at(chunk.begin + 1, ticket); }));
+    EXPECT_FALSE(waited([&] { return store->chunk_at(chunk.begin + 1); }));
   }
 }
 
@@ -159,7 +158,7 @@ TEST_P(StoreTest, EightConcurrentReadersReadCorrectRecords) {
   Services services(kTinyCache * 64, 2, discard_log);
   const auto store = make_store(services);
   const auto read_some = [&](std::uint64_t seed) {
-    const auto counts = waited([&](WaitTicket& ticket) { return store->record_totals(ticket); });
+    const auto counts = waited([&] { return store->record_totals(); });
     ASSERT_TRUE(counts);
     std::mt19937_64 random(seed);
     for (int i = 0; i < 40 && counts->records > 0; ++i) {
@@ -178,14 +177,13 @@ TEST_P(StoreTest, StreamIsTheConcatenationOfAllRecords) {
   const auto store = make_store(services);
   std::string lines;
   read_all(**open(bytes()), bytes().size(), [&](std::uint64_t, Bytes record) { (lines += as_text(record)) += '\n'; });
-  const auto size = waited([&](WaitTicket& ticket) { return store->stream_size(recordfs::Stream::kLines, ticket); });
+  const auto size = waited([&] { return store->stream_size(recordfs::Stream::kLines); });
   ASSERT_TRUE(size);
   ASSERT_EQ(*size, lines.size());
   std::mt19937_64 random(7);
   for (int i = 0; i < 30; ++i) {
     const std::uint64_t offset = random() % (lines.size() + 1);
-    const auto slice =
-        waited([&](WaitTicket& ticket) { return store->read_stream(recordfs::Stream::kLines, offset, 5000, ticket); });
+    const auto slice = waited([&] { return store->read_stream(recordfs::Stream::kLines, offset, 5000); });
     ASSERT_TRUE(slice) << to_string(slice.error());
     EXPECT_EQ(as_text(slice->bytes), std::string_view(lines).substr(offset, 5000)) << "from " << offset;
   }

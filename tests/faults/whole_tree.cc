@@ -9,17 +9,6 @@
 namespace recordfs::faults {
 namespace {
 
-template <class Call>
-auto waited(const Call& call) {
-  for (;;) {
-    WaitTicket ticket;
-    auto result = call(ticket);
-    if (result || result.error().code != Code::kPending) return result;
-    const testing::Signal resumed;
-    if (ticket.waitable->wait(ticket, [resumed] { resumed.set(); }) != 0) resumed.wait();
-  }
-}
-
 Shown failed(Shown shown, Error why) {
   shown.failure = std::move(why);
   return shown;
@@ -37,7 +26,7 @@ Result<Names> names_in(const ContainerTree& tree, Node directory) {
       place = entry.next;
       return more = true;
     };
-    TRY(waited([&](WaitTicket& ticket) { return tree.list(directory, place, emit, ticket); }));
+    TRY(wait_for([&] { return tree.list(directory, place, emit); }));
   }
   return names;
 }
@@ -47,8 +36,7 @@ Result<std::string> bytes_of(const ContainerTree& tree, Node file) {
   constexpr std::uint64_t kPiece = 64 << 10;
   std::string text;
   for (;;) {
-    ASSIGN_OR_RETURN(const auto slice,
-                     waited([&](WaitTicket& ticket) { return tree.read(file, text.size(), kPiece, ticket); }));
+    ASSIGN_OR_RETURN(const auto slice, wait_for([&] { return tree.read(file, text.size(), kPiece); }));
     text += as_text(slice.bytes);
     if (slice.bytes.size() < kPiece) return text;
   }
@@ -65,7 +53,7 @@ Result<std::string> text_of(const ContainerTree& tree, Node node, FileType type)
 
 Shown show(const ContainerTree& tree, Node node) {
   Shown shown;
-  auto attributes = waited([&](WaitTicket& ticket) { return tree.attributes(node, ticket); });
+  auto attributes = wait_for([&] { return tree.attributes(node); });
   if (!attributes) return failed(std::move(shown), std::move(attributes).error());
   shown.type = attributes->type;
   shown.size = attributes->size;
@@ -76,7 +64,7 @@ Shown show(const ContainerTree& tree, Node node) {
 }
 
 Result<Node> look_up(const ContainerTree& tree, Node directory, const std::string& name) {
-  return waited([&](WaitTicket& ticket) { return tree.lookup(directory, name, ticket); });
+  return wait_for([&] { return tree.lookup(directory, name); });
 }
 
 Names split(const std::string& text) {

@@ -35,18 +35,6 @@ class NamedSource final : public Source {
   const std::string_view bytes_;
 };
 
-// Repeats a call until it is not pending, and waits for the catalog in between.
-template <class Call>
-auto waited(Call&& call) {
-  for (;;) {
-    WaitTicket ticket;
-    auto result = call(ticket);
-    if (result || result.error().code != Code::kPending) return result;
-    const testing::Signal resumed;
-    if (ticket.waitable->wait(ticket, [resumed] { resumed.set(); }) != 0) resumed.wait();
-  }
-}
-
 // Reads every file of a mounted container.
 class Reader {
  public:
@@ -102,8 +90,7 @@ class Reader {
     std::uint64_t number = MountTree::kRootNumber;
     while (!path.empty()) {
       const std::size_t slash = std::min(path.find('/'), path.size());
-      const auto child =
-          waited([&](WaitTicket& ticket) { return tree_.lookup(number, path.substr(0, slash), ticket); });
+      const auto child = wait_for([&] { return tree_.lookup(number, path.substr(0, slash)); });
       if (!child) return std::nullopt;
       number = *child;
       path.remove_prefix(std::min(slash + 1, path.size()));
@@ -129,7 +116,7 @@ class Reader {
     };
     for (std::size_t before = SIZE_MAX; before != entries.size();) {
       before = entries.size();
-      const auto listed = waited([&](WaitTicket& ticket) { return tree_.list(*number, place, emit, ticket); });
+      const auto listed = wait_for([&] { return tree_.list(*number, place, emit); });
       if (!listed) judge(directory, listed.error());
     }
     for (const Entry& entry : entries) take(entry.name, entry.number, entry.size);
@@ -142,13 +129,13 @@ class Reader {
 
   std::optional<std::string> contents(std::string_view name, std::uint64_t number,
                                       std::optional<std::uint64_t> listed) {
-    const auto status = waited([&](WaitTicket& ticket) { return tree_.status(number, ticket); });
+    const auto status = wait_for([&] { return tree_.status(number); });
     if (!status) {
       complain(fmt::format("{} has no status: {}", name, to_string(status.error())));
       return std::nullopt;
     }
     if (listed && *listed != status->size) complain(fmt::format("{} is listed with another size", name));
-    const auto slice = waited([&](WaitTicket& ticket) { return tree_.read(number, 0, status->size + 1, ticket); });
+    const auto slice = wait_for([&] { return tree_.read(number, 0, status->size + 1); });
     if (!slice) {
       judge(name, slice.error());
       return std::nullopt;

@@ -93,18 +93,17 @@ class Asking {
   }
 
   void ask_of_sums() {
-    if (const auto totals = waited([&](WaitTicket& ticket) { return store_->size_totals(ticket); })) {
+    if (const auto totals = waited([&] { return store_->size_totals(); })) {
       say("records " + std::to_string(totals->records) + ", bytes " + std::to_string(totals->bytes));
     } else {
       say(totals.error());
     }
-    if (const auto damage = waited([&](WaitTicket& ticket) { return store_->damage(ticket); })) {
+    if (const auto damage = waited([&] { return store_->damage(); })) {
       for (const DamageRow& row : **damage) say(damage_line(row.region));
     } else {
       say(damage.error());
     }
-    const auto stream =
-        waited([&](WaitTicket& ticket) { return store_->read_stream(Stream::kLines, 100, 300, ticket); });
+    const auto stream = waited([&] { return store_->read_stream(Stream::kLines, 100, 300); });
     if (stream) {
       say(std::string(as_text(stream->bytes)));
     } else {
@@ -113,7 +112,7 @@ class Asking {
   }
 
   void ask_of_record(std::uint64_t ordinal) {
-    const auto indexed = waited([&](WaitTicket& ticket) { return store_->chunk_by_ordinal(ordinal, ticket); });
+    const auto indexed = waited([&] { return store_->chunk_by_ordinal(ordinal); });
     if (!indexed) return say(indexed.error());
     expect_in_file(indexed->chunk);
     const auto text = store_->read_record({indexed->chunk, ordinal - indexed->before.records}, 0, UINT64_MAX);
@@ -124,7 +123,7 @@ class Asking {
   }
 
   void ask_of_chunk(std::uint64_t number) {
-    const auto indexed = waited([&](WaitTicket& ticket) { return store_->chunk_by_number(number, ticket); });
+    const auto indexed = waited([&] { return store_->chunk_by_number(number); });
     if (!indexed) return say(indexed.error());
     expect_in_file(indexed->chunk);
     say("chunk " + std::to_string(indexed->chunk.begin));

@@ -32,7 +32,7 @@ class Comparison {
 
   void run() {
     const auto walked = contract::walk(mounted_.container(), size_);
-    const auto totals = waited([&](WaitTicket& ticket) { return store_.size_totals(ticket); });
+    const auto totals = waited([&] { return store_.size_totals(); });
     if (!totals) return expect_judgement(totals.error());
     compare_chunk_list(walked.chunks());
     for (std::uint64_t number = 0; number < totals->chunks && may_go_on(number); ++number) compare_chunk(number);
@@ -101,7 +101,7 @@ class Comparison {
   }
 
   void compare_chunk(std::uint64_t number) {
-    const auto indexed = waited([&](WaitTicket& ticket) { return store_.chunk_by_number(number, ticket); });
+    const auto indexed = waited([&] { return store_.chunk_by_number(number); });
     expect(indexed.has_value(), "a chunk that was counted is not found");
     const ChunkInfo& chunk = indexed->chunk;
     const std::string path = ".views/chunks/" + position_name(chunk.begin);
@@ -224,7 +224,7 @@ class Comparison {
   }
 
   void compare_damage() const {
-    const auto damage = waited([&](WaitTicket& ticket) { return store_.damage(ticket); });
+    const auto damage = waited([&] { return store_.damage(); });
     expect(damage.has_value(), "the damage cannot be listed");
     const Content table = content(node(".views/index/damage.tsv"));
     expect(table.has_value(), "the table of damage is unreadable");

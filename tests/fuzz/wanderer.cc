@@ -129,7 +129,7 @@ Wanderer::Listing Wanderer::list(std::uint64_t directory, std::uint64_t place, s
       place = entry.next;
       return came_forward = true;
     };
-    const auto done = waited([&](WaitTicket& ticket) { return tree_.list(directory, place, emit, ticket); });
+    const auto done = waited([&] { return tree_.list(directory, place, emit); });
     if (!done) {
       expect_judgement(done.error());
       break;
@@ -177,8 +177,7 @@ void Wanderer::check_listing(const Seen& directory) {
 
 // A listed name can be looked up, and the result matches the listing.
 void Wanderer::check_entry(const Seen& directory, const Entry& entry) {
-  const auto found =
-      waited([&](WaitTicket& ticket) { return tree_.look_up_and_reference(directory.number, entry.name, ticket); });
+  const auto found = waited([&] { return tree_.look_up_and_reference(directory.number, entry.name); });
   if (!found) {
     expect_judgement(found.error());
     return expect(found.error().code != Code::kNotFound, "a listed name is not found: " + printable(entry.name));
@@ -228,8 +227,7 @@ std::string Wanderer::any_name() {
 
 void Wanderer::look_up_any_name(const Seen& directory) {
   const std::string name = any_name();
-  const auto found =
-      waited([&](WaitTicket& ticket) { return tree_.look_up_and_reference(directory.number, name, ticket); });
+  const auto found = waited([&] { return tree_.look_up_and_reference(directory.number, name); });
   if (!found) return expect_judgement(found.error());
   ++lookups_[found->number];
   expect(is_name(name), "an invalid name is found: " + printable(name));
@@ -285,11 +283,10 @@ void Wanderer::check_extended(const Seen& node) {
   for (names = all; !names.empty(); names.remove_prefix(names.find('\0') + 1)) {
     expect(names.find('\0') != std::string_view::npos, "an attribute name is not terminated");
     const std::string_view name = names.substr(0, names.find('\0'));
-    const auto value = waited([&](WaitTicket& ticket) { return tree_.extended_attribute(node.number, name, ticket); });
+    const auto value = waited([&] { return tree_.extended_attribute(node.number, name); });
     if (!value) expect_judgement(value.error());
   }
-  const auto other =
-      waited([&](WaitTicket& ticket) { return tree_.extended_attribute(node.number, any_name(), ticket); });
+  const auto other = waited([&] { return tree_.extended_attribute(node.number, any_name()); });
   expect(!other, "an unknown attribute has a value");
   expect_judgement(other.error());
 }
@@ -301,8 +298,7 @@ void Wanderer::ask_of_any_number() {
   if (const auto status = mounted_.status(number); !status) expect_judgement(status.error());
   if (const auto slice = mounted_.read(number, pick(100), pick(1000)); !slice) expect_judgement(slice.error());
   if (const auto target = tree_.target(number); !target) expect_judgement(target.error());
-  if (const auto found =
-          waited([&](WaitTicket& ticket) { return tree_.look_up_and_reference(number, any_name(), ticket); })) {
+  if (const auto found = waited([&] { return tree_.look_up_and_reference(number, any_name()); })) {
     ++lookups_[found->number];
   } else {
     expect_judgement(found.error());

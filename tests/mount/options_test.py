@@ -154,6 +154,8 @@ class Accepted(mounting.Case):
                 with mounting.started(mounting.program("recordfs"), source.name, point.name, *flags, user=user,
                                       cwd=self.folder, env=self.environment()) as started:
                     mounting.wait_for(lambda: str(point) in mounting.mounts(), "the mount")
+                    if not flags:
+                        started.wait(mounting.PATIENCE)  # until then, the daemon is its child
                     mounting.run("stat", point / "info.json", user=user)  # returns once it serves
                     for daemon in mounting.daemons(point.name):
                         os.kill(daemon, signal.SIGTERM)

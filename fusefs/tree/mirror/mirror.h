@@ -33,7 +33,7 @@ struct MirrorSettings {
 };
 
 // Thread-safe. Functions that read the source do so in the calling thread, and may block as far as RequestContext
-// permits. They return kPending only if it refuses, and never set a ticket. A number without references fails with
+// permits. They return kPending only if it refuses, with no Error::wait. A number without references fails with
 // stale_error(), and so does one whose file has been removed or replaced, unless Mirror still has that file open.
 class Mirror {
  public:

@@ -51,7 +51,7 @@ TEST(Contents, ChunkInfoIsTheSameBeforeAndAfterTheScan) {
   Names before;
   for (std::size_t i = 0; i < 4; ++i) before.push_back(tree.read(chunk_path(toy, i) + "/info.json"));
   ASSERT_FALSE(toy.store->state().complete);
-  ASSERT_TRUE(waited([&](WaitTicket& ticket) { return toy.store->record_totals(ticket); }));
+  ASSERT_TRUE(waited([&] { return toy.store->record_totals(); }));
   for (std::size_t i = 0; i < 4; ++i) EXPECT_EQ(tree.read(chunk_path(toy, i) + "/info.json"), before[i]);
 }
 
@@ -151,9 +151,8 @@ TEST(Contents, UnreadableTrailerHasASizeOnlyIfTheFailureIsPermanent) {
         "toy", toy.source, std::make_unique<NoTrailer>(toy::open(toy.source, Limits{}).value(), code), toy.services);
     const ToyTree tree(toy);
     const std::uint64_t number = tree.find("trailer").value();
-    WaitTicket ticket;
-    const auto status = tree->status(number, ticket);
-    EXPECT_EQ(tree->read(number, 0, 1, ticket).error().code, code);
+    const auto status = tree->status(number);
+    EXPECT_EQ(tree->read(number, 0, 1).error().code, code);
     EXPECT_EQ(status.has_value(), code == Code::kDamage);
     if (status) {
       EXPECT_EQ(status->size, 1u);
@@ -177,9 +176,8 @@ TEST(Contents, TemporaryFailureFailsInfoInsteadOfBeingShown) {
   toy.store = std::make_shared<RecordStore>(
       "toy", toy.source, std::make_unique<Forgetful>(toy::open(toy.source, Limits{}).value()), toy.services);
   const ToyTree tree(toy);
-  WaitTicket ticket;
   for (const std::string& path : {std::string("info.json"), chunk_path(toy, 0) + "/info.json"}) {
-    EXPECT_EQ(tree->status(tree.find(path).value(), ticket).error().code, Code::kIo) << path;
+    EXPECT_EQ(tree->status(tree.find(path).value()).error().code, Code::kIo) << path;
   }
   EXPECT_EQ(tree.child(tree.find("metadata").value(), "x").error().code, Code::kIo);
 }
@@ -215,7 +213,7 @@ TEST(Contents, EveryFileReadInPiecesEqualsTheWhole) {
     const std::string whole = tree.read(number);
     ASSERT_FALSE(whole.empty());
     for (std::size_t offset = 0; offset <= whole.size() + 1; ++offset) {
-      const auto piece = waited([&](WaitTicket& ticket) { return tree->read(number, offset, 5, ticket); });
+      const auto piece = waited([&] { return tree->read(number, offset, 5); });
       ASSERT_EQ(text_of(piece.value()), offset < whole.size() ? whole.substr(offset, 5) : "") << path;
     }
   }

@@ -129,7 +129,7 @@ TEST(Documents, AreReadInPieces) {
   const auto number = tree.find("records/2.json").value();
   const std::string whole = tree.read(number);
   for (std::size_t offset = 0; offset <= whole.size() + 1; ++offset) {
-    const auto piece = waited([&](WaitTicket& ticket) { return tree->read(number, offset, 3, ticket); });
+    const auto piece = waited([&] { return tree->read(number, offset, 3); });
     ASSERT_EQ(text_of(piece.value()), offset < whole.size() ? whole.substr(offset, 3) : "");
   }
 }
@@ -182,9 +182,8 @@ TEST(Documents, HaveJsonAsTheirMimeType) {
            {"records/1.json", "application/json"}, {chunk_of(toy, 0) + "/records.jsonl", "application/x-ndjson"}}) {
     const auto number = tree.find(path).value();
     EXPECT_EQ(tree->extended_names(number), std::string("user.mime_type\0", 15));
-    WaitTicket ticket;
-    EXPECT_EQ(tree->extended_attribute(number, "user.mime_type", ticket).value(), type);
-    EXPECT_FALSE(tree->extended_attribute(number, "user.recordfs.ordinal", ticket));
+    EXPECT_EQ(tree->extended_attribute(number, "user.mime_type").value(), type);
+    EXPECT_FALSE(tree->extended_attribute(number, "user.recordfs.ordinal"));
   }
 }
 
@@ -272,13 +271,12 @@ TEST(RecordsOfAChunk, AreReadInAnyPieces) {
     std::string pieces;
     for (std::size_t i = 0; pieces.size() < whole.size(); ++i) {
       const std::size_t length = 1 + i * 7919 % 100000;
-      pieces += text_of(
-          waited([&](WaitTicket& ticket) { return tree->read(number, pieces.size(), length, ticket); }).value());
+      pieces += text_of(waited([&] { return tree->read(number, pieces.size(), length); }).value());
     }
     EXPECT_EQ(pieces, whole);
     for (std::size_t i = 0; i < 200; ++i) {
       const std::size_t offset = i * 104729 % whole.size();
-      const auto piece = waited([&](WaitTicket& ticket) { return tree->read(number, offset, 5000, ticket); });
+      const auto piece = waited([&] { return tree->read(number, offset, 5000); });
       ASSERT_EQ(text_of(piece.value()), whole.substr(offset, 5000));
     }
   }
@@ -311,8 +309,7 @@ TEST(RecordsOfAChunk, WaitForTheCatalogToCountEarlierRecords) {
   gate.close_from(toy.file.begins[2]);
   EXPECT_EQ(lines_of(tree.read(chunk_of(toy, 1) + "/records.jsonl")).at(0)["ordinal"], 3);
   gate.wait_until_held();
-  WaitTicket ticket;
-  EXPECT_EQ(tree->status(number, ticket).error().code, Code::kPending);
+  EXPECT_EQ(tree->status(number).error().code, Code::kPending);
   gate.open();
   EXPECT_EQ(lines_of(tree.read(number)).at(0)["ordinal"], 12);
 }
@@ -325,9 +322,8 @@ TEST(RecordsOfAChunk, AreReadableAfterATemporaryFailure) {
   const ToyTree tree(toy);
   const auto number = tree.find(chunk_of(toy, 1) + "/records.jsonl").value();
   ASSERT_FALSE(tree.read(chunk_of(toy, 3) + "/records.jsonl").empty()) << "the catalog has scanned it";
-  WaitTicket ticket;
   source->fail(1, {.code = Code::kIo, .detail = "a bad day"});
-  EXPECT_EQ(tree->status(number, ticket).error().code, Code::kIo);
+  EXPECT_EQ(tree->status(number).error().code, Code::kIo);
   EXPECT_EQ(lines_of(tree.read(number)).size(), 3u);
 }
 
@@ -386,8 +382,7 @@ TEST(DocumentsOfParts, OfASliceBeyondTheRecordFail) {
   parts[0].extent.size = 1000;
   TellingStore toy({}, parts);
   const ToyTree tree(toy);
-  WaitTicket ticket;
-  EXPECT_EQ(tree->status(tree.find(".views/inside/000000004/a.json").value(), ticket).error().code, Code::kChanged);
+  EXPECT_EQ(tree->status(tree.find(".views/inside/000000004/a.json").value()).error().code, Code::kChanged);
 }
 
 }  // namespace

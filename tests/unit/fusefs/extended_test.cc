@@ -11,7 +11,7 @@ namespace {
 
 std::string value_of(const ToyTree& tree, std::string_view path, std::string_view name) {
   const auto number = tree.find(path).value();
-  const auto value = waited([&](WaitTicket& ticket) { return tree->extended_attribute(number, name, ticket); });
+  const auto value = waited([&] { return tree->extended_attribute(number, name); });
   return value ? *value : "error: " + std::string(to_string(value.error().code));
 }
 

@@ -53,7 +53,7 @@ class FollowedLog {
     }
   }
   static std::uint64_t records(const RecordStore& store) {
-    return waited([&](WaitTicket& ticket) { return store.record_totals(ticket); }).value().records;
+    return waited([&] { return store.record_totals(); }).value().records;
   }
 
  private:
@@ -115,8 +115,7 @@ struct Taken {
             .take =
                 [this](const RecordStore& store, const Span& span) {
                   for (std::uint64_t i = span.begin; i < span.end; ++i) {
-                    const auto place =
-                        waited([&](WaitTicket& ticket) { return store.chunk_by_ordinal(i, ticket); }).value();
+                    const auto place = waited([&] { return store.chunk_by_ordinal(i); }).value();
                     const RecordRef record{place.chunk, i - place.before.records};
                     records.push_back(text_of(store.read_record(record, 0, UINT64_MAX).value()));
                   }

@@ -135,11 +135,11 @@ TEST(Listing, WaitsOnlyUntilTheCatalogHasReachedIt) {
   const std::uint64_t records = tree.find("records").value();
   EXPECT_EQ(tree.list(records, 0, 9).size(), 9u);
   gate.wait_until_held();
-  WaitTicket ticket;
   const auto emit = [](const MountEntry&) { return true; };
-  EXPECT_TRUE(tree->list(records, 5, emit, ticket));
-  EXPECT_EQ(tree->list(records, 9, emit, ticket).error().code, Code::kPending);
-  EXPECT_EQ(ticket.value, 9u);
+  EXPECT_TRUE(tree->list(records, 5, emit));
+  const auto listed = tree->list(records, 9, emit);
+  ASSERT_EQ(listed.error().code, Code::kPending);
+  EXPECT_EQ(listed.error().wait->value, 9u);
   gate.open();
   EXPECT_EQ(tree.list(records).size(), 18u);
 }
@@ -147,18 +147,17 @@ TEST(Listing, WaitsOnlyUntilTheCatalogHasReachedIt) {
 TEST(Listing, FailureEndsTheListingAndIsReturnedByTheNextCall) {
   ToyStore toy({.chunks = 6}, {.anchors = 4, .chunks_per_anchor = 2, .cached_chunks = 1});
   const ToyTree tree(toy);
-  ASSERT_TRUE(waited([&](WaitTicket& ticket) { return toy.store->record_totals(ticket); }));
+  ASSERT_TRUE(waited([&] { return toy.store->record_totals(); }));
   const std::uint64_t chunks = tree.find(".views/chunks").value();
   std::size_t seen = 0;
-  WaitTicket ticket;
   const auto failing_after_first = [&](const MountEntry&) {
     toy.source->fail(1000, bad_sector());
     ++seen;
     return true;
   };
-  EXPECT_TRUE(tree->list(chunks, 0, failing_after_first, ticket));
+  EXPECT_TRUE(tree->list(chunks, 0, failing_after_first));
   ASSERT_EQ(seen, 2u);
-  EXPECT_EQ(tree->list(chunks, seen, failing_after_first, ticket).error().code, Code::kIo);
+  EXPECT_EQ(tree->list(chunks, seen, failing_after_first).error().code, Code::kIo);
   toy.source->fail(0, {});
   EXPECT_EQ(tree.list(chunks).size(), 6u);
 }

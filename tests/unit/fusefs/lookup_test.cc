@@ -145,11 +145,10 @@ TEST(Lookup, LookupOfTheRootAndOneChunkDoesNotScan) {
 TEST(Lookup, InvalidNodeNumbersAreRefused) {
   ToyStore toy({});
   const ToyTree tree(toy);
-  WaitTicket ticket;
   for (const std::uint64_t number : {std::uint64_t{0}, std::uint64_t{500}, ~std::uint64_t{0}, kNodeKinds << kValueBits,
                                      static_cast<std::uint64_t>(NodeKind::kPart) << kValueBits}) {
-    EXPECT_EQ(tree->lookup(number, "x", ticket).error().code, Code::kNotFound) << number;
-    EXPECT_EQ(tree->status(number, ticket).error().code, Code::kNotFound) << number;
+    EXPECT_EQ(tree->lookup(number, "x").error().code, Code::kNotFound) << number;
+    EXPECT_EQ(tree->status(number).error().code, Code::kNotFound) << number;
     EXPECT_FALSE(tree->target(number)) << number;
   }
 }

@@ -47,7 +47,7 @@ class MirrorTest : public ::testing::Test {
       const std::size_t slash = path.find('/');
       const std::string name(path.substr(0, slash));
       const std::uint64_t directory = found->number;
-      found = waited([&](WaitTicket& ticket) { return tree().look_up_and_reference(directory, name, ticket); });
+      found = waited([&] { return tree().look_up_and_reference(directory, name); });
       path = slash == std::string_view::npos ? std::string_view() : path.substr(slash + 1);
     }
     return found;
@@ -56,7 +56,7 @@ class MirrorTest : public ::testing::Test {
   Code failure(std::string_view path) { return look_up(path).error().code; }
 
   std::string read(std::uint64_t number) {
-    const auto slice = waited([&](WaitTicket& ticket) { return tree().read(number, 0, 1u << 20, ticket); });
+    const auto slice = waited([&] { return tree().read(number, 0, 1u << 20); });
     if (slice) return text_of(*slice);
     return slice.error().os_error == ESTALE ? "stale" : std::string(to_string(slice.error().code));
   }
@@ -103,8 +103,7 @@ TEST_F(MirrorTest, ShowsFilesLinksFoldersAndContainers) {
   EXPECT_EQ(failure("sub/fifo"), Code::kNotFound);
   EXPECT_EQ(failure("sub/none"), Code::kNotFound);
   for (const char* name : {"..", ".", "", "sub/../sub"}) {
-    WaitTicket ticket;
-    EXPECT_EQ(tree().look_up_and_reference(MountTree::kRootNumber, name, ticket).error().code, Code::kNotFound) << name;
+    EXPECT_EQ(tree().look_up_and_reference(MountTree::kRootNumber, name).error().code, Code::kNotFound) << name;
   }
 }
 
@@ -159,8 +158,7 @@ TEST_F(MirrorTest, ReplacedContainerIsReopenedAndTheOldOneIsStale) {
     number("more" + std::to_string(i) + "/records");
   }
   EXPECT_EQ(read(record), "stale");
-  WaitTicket ticket;
-  EXPECT_EQ(tree().lookup(records, "2", ticket).error().os_error, ESTALE);
+  EXPECT_EQ(tree().lookup(records, "2").error().os_error, ESTALE);
   EXPECT_EQ(read("toy/records/2"), other.records[2]);
 }
 
@@ -191,24 +189,21 @@ TEST_F(MirrorTest, ReplacedDirectoryIsStale) {
   const std::uint64_t directory = number("sub");
   std::filesystem::rename(folder / "sub", folder / "moved");
   folder.write("sub/file", "other");
-  WaitTicket ticket;
-  EXPECT_EQ(tree().look_up_and_reference(directory, "file", ticket).error().os_error, ESTALE);
-  EXPECT_EQ(tree().status(directory, ticket).error().os_error, ESTALE);
+  EXPECT_EQ(tree().look_up_and_reference(directory, "file").error().os_error, ESTALE);
+  EXPECT_EQ(tree().status(directory).error().os_error, ESTALE);
   EXPECT_EQ(tree().open_directory(directory).error().os_error, ESTALE);
   EXPECT_EQ(read("sub/file"), "other");
 }
 
 TEST_F(MirrorTest, ForgottenNodeHasNoNumber) {
   folder.write("toy", toy.bytes);
-  WaitTicket ticket;
   const std::uint64_t container = number("toy");
-  const std::uint64_t records =
-      waited([&](WaitTicket& waiting) { return tree().lookup(container, "records", waiting); }).value();
+  const std::uint64_t records = waited([&] { return tree().lookup(container, "records"); }).value();
   tree().forget(container, 1);
-  EXPECT_TRUE(tree().status(records, ticket)) << "its container is known by it";
+  EXPECT_TRUE(tree().status(records)) << "its container is known by it";
   tree().forget(records, 1);
-  EXPECT_EQ(tree().status(records, ticket).error().code, Code::kNotFound);
-  EXPECT_EQ(tree().status(container, ticket).error().os_error, ESTALE);
+  EXPECT_EQ(tree().status(records).error().code, Code::kNotFound);
+  EXPECT_EQ(tree().status(container).error().os_error, ESTALE);
   EXPECT_EQ(read("toy/records/2"), toy.records[2]);
 }
 
@@ -218,12 +213,10 @@ TEST_F(MirrorTest, InodeIsAFunctionOfThePathInTheMount) {
   const auto other = new_tree(false);
   for (const char* path : {"sub", "sub/file", "sub/toy", "sub/toy/records", "sub/toy/records/4"}) {
     const auto here = look_up(path).value();
-    WaitTicket ticket;
     std::uint64_t at = MountTree::kRootNumber;
     std::uint64_t inode = 0;
     for (const auto& name : std::filesystem::path(path)) {
-      const auto found =
-          waited([&](WaitTicket& waiting) { return other->look_up_and_reference(at, name.string(), waiting); }).value();
+      const auto found = waited([&] { return other->look_up_and_reference(at, name.string()); }).value();
       at = found.number;
       inode = found.inode;
     }
@@ -270,18 +263,14 @@ TEST_F(MirrorTest, MirrorAndContainerHaveADirectoryEach) {
   const MountTree mixed(std::move(sources), false,
                         MirrorSettings{[](const Source&, std::string_view) { return false; }, {}, {}});
   Names found;
-  WaitTicket ticket;
-  ASSERT_TRUE(mixed.list(
-      MountTree::kRootNumber, 0,
-      [&](const MountEntry& entry) {
-        EXPECT_EQ(mixed.look_up_and_reference(MountTree::kRootNumber, entry.name, ticket)->inode, entry.inode);
-        found.emplace_back(entry.name);
-        return true;
-      },
-      ticket));
+  ASSERT_TRUE(mixed.list(MountTree::kRootNumber, 0, [&](const MountEntry& entry) {
+    EXPECT_EQ(mixed.look_up_and_reference(MountTree::kRootNumber, entry.name)->inode, entry.inode);
+    found.emplace_back(entry.name);
+    return true;
+  }));
   EXPECT_EQ(found, (Names{"alone", "folder"}));
-  const std::uint64_t mirrored = mixed.lookup(MountTree::kRootNumber, "folder", ticket).value();
-  EXPECT_EQ(mixed.look_up_and_reference(mirrored, "toy", ticket)->size, toy.bytes.size());
+  const std::uint64_t mirrored = mixed.lookup(MountTree::kRootNumber, "folder").value();
+  EXPECT_EQ(mixed.look_up_and_reference(mirrored, "toy")->size, toy.bytes.size());
   EXPECT_FALSE(mixed.may_change(MountTree::kRootNumber));
   EXPECT_TRUE(mixed.may_change(mirrored));
 }

@@ -23,12 +23,12 @@ class FollowedMount {
   // Extends the first container to `chunks` chunks. Returns the inodes of which the kernel has to be notified.
   std::vector<std::uint64_t> grow_to(std::size_t chunks) {
     store_ = at(chunks, store_.get());
-    EXPECT_TRUE(waited([&](WaitTicket& ticket) { return store_->catch_up(ticket); }));
+    EXPECT_TRUE(waited([&] { return store_->catch_up(); }));
     return tree_.grow(0, store_, {.tv_sec = 5, .tv_nsec = 0});
   }
 
   Result<std::uint64_t> find(std::uint64_t directory, std::string_view name) const {
-    return waited([&](WaitTicket& ticket) { return tree_.lookup(directory, name, ticket); });
+    return waited([&] { return tree_.lookup(directory, name); });
   }
   std::uint64_t path(const std::vector<std::string_view>& names) const {
     std::uint64_t number = MountTree::kRootNumber;
@@ -36,17 +36,17 @@ class FollowedMount {
     return number;
   }
   FileStatus status(std::uint64_t number) const {
-    return waited([&](WaitTicket& ticket) { return tree_.status(number, ticket); }).value();
+    return waited([&] { return tree_.status(number); }).value();
   }
   std::string read(std::uint64_t number) const {
-    return text_of(waited([&](WaitTicket& ticket) { return tree_.read(number, 0, UINT64_MAX / 2, ticket); }).value());
+    return text_of(waited([&] { return tree_.read(number, 0, UINT64_MAX / 2); }).value());
   }
   std::size_t entries(std::uint64_t directory) const {
     std::size_t count = 0;
     for (bool more = true; more;) {
       more = false;
       const auto emit = [&](const MountEntry& entry) { return more = ++count == entry.next; };
-      EXPECT_TRUE(waited([&](WaitTicket& ticket) { return tree_.list(directory, count, emit, ticket); }));
+      EXPECT_TRUE(waited([&] { return tree_.list(directory, count, emit); }));
     }
     return count;
   }
@@ -84,10 +84,7 @@ TEST(MountFollow, ChecksumBelongsToTheSnapshot) {
   FollowedMount mount({.chunks = 20}, 10);
   const std::uint64_t record = mount.path({"records", "29"});
   const auto word = [&] {
-    return waited([&](WaitTicket& ticket) {
-             return mount.tree().extended_attribute(record, "user.recordfs.checksum", ticket);
-           })
-        .value();
+    return waited([&] { return mount.tree().extended_attribute(record, "user.recordfs.checksum"); }).value();
   };
   EXPECT_EQ(word(), "good");
   EXPECT_EQ(word(), "good");
@@ -184,18 +181,19 @@ TEST(MountFollow, WaiterKeepsItsSnapshotAndIsAnsweredByTheNext) {
   mount.watch().on_scan = [&](Position position) { gate.pass(position); };
   const std::uint64_t records = mount.path({"records"});
   gate.close_from(mount.file().begins[2]);
-  WaitTicket ticket;
-  ASSERT_EQ(mount.tree().lookup(records, "14", ticket).error().code, Code::kPending);
-  ASSERT_TRUE(ticket.owner);
+  auto found = mount.tree().lookup(records, "14");
+  ASSERT_EQ(found.error().code, Code::kPending);
+  std::shared_ptr<WaitTicket> ticket = std::move(found.error().wait);
+  ASSERT_TRUE(ticket->owner);
   const Signal resumed;
-  ASSERT_NE(ticket.waitable->wait(ticket, [resumed] { resumed.set(); }), 0u);
+  ASSERT_NE(ticket->waitable->wait(*ticket, [resumed] { resumed.set(); }), 0u);
   gate.wait_until_held();
   mount.grow_to(6);
   mount.tree().drop_unused();
   EXPECT_FALSE(before.expired());
   gate.open();
   resumed.wait();
-  ticket = {};
+  ticket.reset();
   mount.tree().drop_unused();
   EXPECT_TRUE(before.expired());
   EXPECT_EQ(mount.read(mount.path({"records", "14"})), mount.file().records[14]);

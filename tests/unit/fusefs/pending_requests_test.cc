@@ -190,11 +190,8 @@ TEST_F(PendingRequestsTest, SlowResumedRequestLeavesTheExecutor) {
   Gate gate;
   const Signal released;
   std::atomic<int> tries{0};
-  const auto slow = ask([&](Attempt& attempt) -> Result<void> {
-    if (tries++ == 0) {
-      attempt.ticket.waitable = &gate;
-      return Error{.code = Code::kPending, .detail = {}};
-    }
+  const auto slow = ask([&](Attempt&) -> Result<void> {
+    if (tries++ == 0) return pending({}, {.waitable = &gate});
     TRY(RequestContext::permit_slow_work());
     released.wait();
     return {};
@@ -212,11 +209,10 @@ TEST_F(PendingRequestsTest, SlowResumedRequestLeavesTheExecutor) {
 TEST_F(PendingRequestsTest, SlowRequestMayWaitToo) {
   Gate gate;
   std::atomic<bool> has_waited{false};
-  const auto slow = ask([&](Attempt& attempt) -> Result<void> {
+  const auto slow = ask([&](Attempt&) -> Result<void> {
     TRY(RequestContext::permit_slow_work());
     if (has_waited.exchange(true)) return {};
-    attempt.ticket.waitable = &gate;
-    return Error{.code = Code::kPending, .detail = {}};
+    return pending({}, {.waitable = &gate});
   });
   gate.open();
   EXPECT_EQ(wire.reply_to(slow), 0);

@@ -68,8 +68,8 @@ TEST(Scan, EndsWhenTheCallbackReturnsFalse) {
 
 TEST(Scan, BeginsAtAPositionAndEndsBeforeARecord) {
   ToyStore toy({.chunks = 50});
-  const auto from = testing::waited([&](WaitTicket& ticket) { return toy.store->chunk_by_number(20, ticket); });
-  const auto behind = testing::waited([&](WaitTicket& ticket) { return toy.store->chunk_by_number(30, ticket); });
+  const auto from = testing::waited([&] { return toy.store->chunk_by_number(20); });
+  const auto behind = testing::waited([&] { return toy.store->chunk_by_number(30); });
   ASSERT_TRUE(from && behind);
   ScanOptions options = with_threads(2);
   options.from = *from;

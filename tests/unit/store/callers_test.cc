@@ -48,8 +48,7 @@ TEST(Callers, NonBlockingThreadIsRefusedABombUntilItIsDecoded) {
     EXPECT_EQ(read.has_value(), !RequestContext::was_refused());
     return read ? text_of(*read) : std::string("refused");
   };
-  WaitTicket ticket;
-  const ChunkInfo chunk = store.chunk_at(toy.file.begins[0], ticket).value();
+  const ChunkInfo chunk = store.chunk_at(toy.file.begins[0]).value();
   EXPECT_EQ(read_quickly(chunk), "refused");
   EXPECT_EQ(read_whole(store, {chunk, 0}), toy.file.records[0]);
   EXPECT_EQ(read_quickly(chunk), toy.file.records[0]);
@@ -60,8 +59,7 @@ TEST(Callers, CancelledThreadDecodesNoBombAndCachesNoFailure) {
   ToyStore toy({});
   const RecordStore store("toy", toy.source, std::make_unique<Bomb>(toy::open(toy.source, Limits{}).value()),
                           toy.services);
-  WaitTicket ticket;
-  const ChunkInfo chunk = store.chunk_at(toy.file.begins[0], ticket).value();
+  const ChunkInfo chunk = store.chunk_at(toy.file.begins[0]).value();
   {
     const std::atomic<bool> cancelled{true};
     const RequestContext context(RequestContext::Work::kAny, &cancelled);

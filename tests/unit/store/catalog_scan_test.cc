@@ -21,10 +21,7 @@ struct HeldScan {
   }
   ~HeldScan() { gate.open(); }
 
-  Result<IndexedChunk> find(std::uint64_t ordinal) {
-    WaitTicket ticket;
-    return catalog->find(SearchKey::kRecords, ordinal, ticket);
-  }
+  Result<IndexedChunk> find(std::uint64_t ordinal) { return catalog->find(SearchKey::kRecords, ordinal); }
   std::uint64_t wait(std::uint64_t ordinal, std::function<void()> resume) {
     return catalog->wait({catalog.get(), SearchKey::kRecords, ordinal}, std::move(resume));
   }
@@ -67,12 +64,12 @@ TEST(CatalogScan, TotalsAndDamageWaitForTheEnd) {
   HeldScan scan(5);
   scan.catalog->start();
   scan.gate.wait_until_held();
-  WaitTicket ticket;
-  EXPECT_EQ(scan.catalog->totals(ticket).error().code, Code::kPending);
-  EXPECT_EQ(ticket.value, kEverything);
-  EXPECT_EQ(scan.catalog->damage(ticket).error().code, Code::kPending);
+  const auto totals = scan.catalog->totals();
+  ASSERT_EQ(totals.error().code, Code::kPending);
+  EXPECT_EQ(totals.error().wait->value, kEverything);
+  EXPECT_EQ(scan.catalog->damage().error().code, Code::kPending);
   scan.gate.open();
-  EXPECT_EQ(waited([&](WaitTicket& again) { return scan.catalog->totals(again); })->records, 18u);
+  EXPECT_EQ(waited([&] { return scan.catalog->totals(); })->records, 18u);
 }
 
 TEST(CatalogScan, GoalAfterTheEndIsNotFoundInsteadOfPending) {
@@ -99,7 +96,7 @@ TEST(CatalogScan, CancelledWaiterIsNeverResumed) {
   EXPECT_TRUE(scan.catalog->cancel(wait_id));
   EXPECT_FALSE(scan.catalog->cancel(wait_id));
   scan.gate.open();
-  EXPECT_TRUE(waited([&](WaitTicket& ticket) { return scan.catalog->totals(ticket); }));
+  EXPECT_TRUE(waited([&] { return scan.catalog->totals(); }));
 }
 
 TEST(CatalogScan, CancelAfterTheResumeReturnsFalse) {
@@ -151,10 +148,10 @@ TEST(CatalogScan, ScanResumesAtTheSamePositionAfterAFailure) {
   const auto failed = scan.find(9);
   EXPECT_EQ(failed.error().code, Code::kIo);
   EXPECT_EQ(failed.error().os_error, 5);
-  const auto indexed = waited([&](WaitTicket& ticket) { return scan.catalog->find(SearchKey::kRecords, 9, ticket); });
+  const auto indexed = waited([&] { return scan.catalog->find(SearchKey::kRecords, 9); });
   EXPECT_EQ(indexed.value().chunk.begin, scan.file.begins[3]);
   EXPECT_EQ(indexed->before.records, 9u);
-  EXPECT_EQ(waited([&](WaitTicket& ticket) { return scan.catalog->totals(ticket); })->records, 18u);
+  EXPECT_EQ(waited([&] { return scan.catalog->totals(); })->records, 18u);
   EXPECT_EQ(scan.watch->scans, 7u);  // one for each chunk, and the failed one
 }
 
@@ -165,7 +162,7 @@ TEST(CatalogScan, PermanentFailureIsReportedToEveryCaller) {
   scan.source->fail(1000, bad_sector());
   scan.gate.open();
   for (int i = 0; i < 5; ++i) {
-    const auto indexed = waited([&](WaitTicket& ticket) { return scan.catalog->find(SearchKey::kRecords, 9, ticket); });
+    const auto indexed = waited([&] { return scan.catalog->find(SearchKey::kRecords, 9); });
     EXPECT_EQ(indexed.error().code, Code::kIo);
   }
 }
@@ -176,10 +173,10 @@ TEST(CatalogScan, TemporaryLayoutFailureIsNotDamage) {
     if (begin == scan.file.begins[1] && scan.watch->layouts == 2) scan.source->fail(1, bad_sector());
   };
   scan.gate.open();
-  const auto failed = waited([&](WaitTicket& ticket) { return scan.catalog->totals(ticket); });
+  const auto failed = waited([&] { return scan.catalog->totals(); });
   EXPECT_EQ(failed.error().code, Code::kIo);
-  EXPECT_EQ(waited([&](WaitTicket& ticket) { return scan.catalog->totals(ticket); })->records, 18u);
-  EXPECT_TRUE(waited([&](WaitTicket& ticket) { return scan.catalog->damage(ticket); }).value()->empty());
+  EXPECT_EQ(waited([&] { return scan.catalog->totals(); })->records, 18u);
+  EXPECT_TRUE(waited([&] { return scan.catalog->damage(); }).value()->empty());
 }
 
 TEST(CatalogScan, OutOfMemoryIsAFailureAndDoesNotEndTheProcess) {
@@ -188,9 +185,9 @@ TEST(CatalogScan, OutOfMemoryIsAFailureAndDoesNotEndTheProcess) {
   scan.watch->on_scan = [&](Position) {
     if (!thrown.exchange(true)) throw std::bad_alloc();
   };
-  const auto failed = waited([&](WaitTicket& ticket) { return scan.catalog->totals(ticket); });
+  const auto failed = waited([&] { return scan.catalog->totals(); });
   EXPECT_EQ(failed.error().code, Code::kOutOfMemory);
-  EXPECT_EQ(waited([&](WaitTicket& ticket) { return scan.catalog->totals(ticket); })->records, 18u);
+  EXPECT_EQ(waited([&] { return scan.catalog->totals(); })->records, 18u);
 }
 
 }  // namespace

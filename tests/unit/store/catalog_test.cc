@@ -39,7 +39,7 @@ struct Opened {
 };
 
 Result<IndexedChunk> found(Catalog& catalog, SearchKey search_key, std::uint64_t value) {
-  return waited([&](WaitTicket& ticket) { return catalog.find(search_key, value, ticket); });
+  return waited([&] { return catalog.find(search_key, value); });
 }
 
 // Returns the number of the chunk that contains `value`, found by linear search; nullopt if there is none.
@@ -112,7 +112,7 @@ TEST(Catalog, FindsNothingInAFileWithoutChunks) {
   for (const SearchKey search_key : kSearchKeys) {
     EXPECT_EQ(found(*catalog, search_key, 0).error().code, Code::kNotFound);
   }
-  EXPECT_EQ(waited([&](WaitTicket& ticket) { return catalog->totals(ticket); })->chunks, 0u);
+  EXPECT_EQ(waited([&] { return catalog->totals(); })->chunks, 0u);
 }
 
 TEST(Catalog, FindsAmongThousandsOfChunksWithThinnedAnchors) {
@@ -134,7 +134,7 @@ TEST(Catalog, FindsAmongThousandsOfChunksWithThinnedAnchors) {
 TEST(Catalog, ThinnedAnchorsCauseOneRescan) {
   const Opened opened({.chunks = 4096, .records_per_chunk = 1, .record_size = [](std::uint64_t) { return 1u; }});
   const auto catalog = opened.catalog(ScanDetail::kCounts, kTiny);
-  ASSERT_TRUE(waited([&](WaitTicket& ticket) { return catalog->totals(ticket); }));
+  ASSERT_TRUE(waited([&] { return catalog->totals(); }));
   const std::uint64_t walked = opened.watch->scans;
   EXPECT_EQ(walked, 4096u);
   ASSERT_TRUE(found(*catalog, SearchKey::kChunks, 10));
@@ -148,7 +148,7 @@ TEST(Catalog, ThinnedAnchorsCauseOneRescan) {
 TEST(Catalog, LayoutResultsAreNotQueriedAgain) {
   const Opened opened({.chunks = 64, .counts_in_header = false, .broken_payloads = {3}});
   const auto catalog = opened.catalog(ScanDetail::kSizes, kTiny);
-  ASSERT_TRUE(waited([&](WaitTicket& ticket) { return catalog->totals(ticket); }));
+  ASSERT_TRUE(waited([&] { return catalog->totals(); }));
   const std::vector<IndexedChunk> places = opened.places(ScanDetail::kSizes);
   const std::uint64_t layouts = opened.watch->layouts;
   for (const IndexedChunk& wanted : places) {
@@ -166,7 +166,7 @@ TEST(Catalog, LayoutsBeyondTheCacheAreQueriedAgain) {
   Catalog::Bounds bounds = kTiny;
   bounds.cached_sizes = 20;
   const auto catalog = opened.catalog(ScanDetail::kSizes, bounds);
-  ASSERT_TRUE(waited([&](WaitTicket& ticket) { return catalog->totals(ticket); }));
+  ASSERT_TRUE(waited([&] { return catalog->totals(); }));
   EXPECT_EQ(found(*catalog, SearchKey::kChunks, 19)->chunk.records, 3u);
   EXPECT_EQ(found(*catalog, SearchKey::kChunks, 20)->chunk.records, 3u);
   EXPECT_EQ(opened.watch->layouts, 64u + 12u);  // those of the 16 chunks from chunk 16 on
@@ -175,7 +175,7 @@ TEST(Catalog, LayoutsBeyondTheCacheAreQueriedAgain) {
 TEST(Catalog, OneOfManyThreadsScansARange) {
   const Opened opened({.chunks = 64});
   const auto catalog = opened.catalog(ScanDetail::kCounts, kTiny);
-  ASSERT_TRUE(waited([&](WaitTicket& ticket) { return catalog->totals(ticket); }));
+  ASSERT_TRUE(waited([&] { return catalog->totals(); }));
   // Gives other threads time to arrive during the first one's scan. The outcome must not depend on it.
   opened.watch->on_scan = [](Position) { std::this_thread::sleep_for(std::chrono::milliseconds(2)); };
   std::vector<std::future<bool>> readers;
@@ -192,7 +192,7 @@ TEST(Catalog, ChangedRangeIsReportedAsChanged) {
   const toy::File other = toy::make_file({.chunks = 64, .broken_headers = {2}});
   ASSERT_EQ(other.bytes.size(), opened.file.bytes.size());
   const auto catalog = opened.catalog(ScanDetail::kCounts, kTiny);
-  ASSERT_TRUE(waited([&](WaitTicket& ticket) { return catalog->totals(ticket); }));
+  ASSERT_TRUE(waited([&] { return catalog->totals(); }));
   opened.source->rewrite(other.bytes);
   EXPECT_EQ(found(*catalog, SearchKey::kRecords, 30).error().code, Code::kChanged);
   opened.source->rewrite(opened.file.bytes);
@@ -219,7 +219,7 @@ TEST(Catalog, FindsFromManyThreadsWhileItGrows) {
 TEST(Catalog, AdjacentDamageIsOneRow) {
   const Opened opened({.chunks = 10, .broken_headers = {3, 4, 5, 8}});
   const auto catalog = opened.catalog();
-  const auto rows = waited([&](WaitTicket& ticket) { return catalog->damage(ticket); }).value();
+  const auto rows = waited([&] { return catalog->damage(); }).value();
   ASSERT_EQ(rows->size(), 2u);
   EXPECT_EQ((*rows)[0].region.begin, opened.file.begins[3]);
   EXPECT_EQ((*rows)[0].region.end, opened.file.begins[6]);
@@ -236,7 +236,7 @@ TEST(Catalog, EachCompleteRowIsReportedOnce) {
     bounds.damage_rows = damage_rows;
     Catalog catalog(*opened.container, *opened.source, ScanDetail::kCounts, bounds,
                     [&](const DamageRow& row) { told.push_back(row); });
-    const auto rows = waited([&](WaitTicket& ticket) { return catalog.damage(ticket); }).value();
+    const auto rows = waited([&] { return catalog.damage(); }).value();
     ASSERT_EQ(told.size(), rows->size());
     for (std::size_t i = 0; i < told.size(); ++i) {
       EXPECT_EQ(told[i].region.begin, (*rows)[i].region.begin);
@@ -249,7 +249,7 @@ TEST(Catalog, EachCompleteRowIsReportedOnce) {
 TEST(Catalog, DamageBeyondTheRowLimitIsOneRow) {
   const Opened opened({.chunks = 20, .broken_headers = {1, 3, 5, 7, 9, 11, 13}});
   const auto catalog = opened.catalog(ScanDetail::kCounts, kTiny);
-  const auto rows = waited([&](WaitTicket& ticket) { return catalog->damage(ticket); }).value();
+  const auto rows = waited([&] { return catalog->damage(); }).value();
   ASSERT_EQ(rows->size(), 3u);
   EXPECT_EQ((*rows)[1].region.begin, opened.file.begins[3]);
   EXPECT_EQ(rows->back().region.begin, opened.file.begins[5]);
@@ -260,7 +260,7 @@ TEST(Catalog, DamageBeyondTheRowLimitIsOneRow) {
 TEST(Catalog, ChunkOfUnknownCountIsADamageRow) {
   const Opened opened({.chunks = 4, .counts_in_header = false, .broken_payloads = {1}, .unsupported = {2}});
   const auto catalog = opened.catalog();
-  const auto rows = waited([&](WaitTicket& ticket) { return catalog->damage(ticket); }).value();
+  const auto rows = waited([&] { return catalog->damage(); }).value();
   ASSERT_EQ(rows->size(), 2u);
   EXPECT_EQ((*rows)[0].region.begin, opened.file.begins[1]);
   EXPECT_EQ((*rows)[0].region.end, opened.file.ends[1]);

@@ -41,15 +41,15 @@ class FollowedToy {
 };
 
 PrefixSums counts(const RecordStore& store) {
-  return waited([&](WaitTicket& ticket) { return store.record_totals(ticket); }).value();
+  return waited([&] { return store.record_totals(); }).value();
 }
 
 std::vector<DamageRow> damage(const RecordStore& store) {
-  return *waited([&](WaitTicket& ticket) { return store.damage(ticket); }).value();
+  return *waited([&] { return store.damage(); }).value();
 }
 
 std::string record(const RecordStore& store, std::uint64_t ordinal) {
-  const auto indexed = waited([&](WaitTicket& ticket) { return store.chunk_by_ordinal(ordinal, ticket); });
+  const auto indexed = waited([&] { return store.chunk_by_ordinal(ordinal); });
   if (!indexed) return to_string(indexed.error());
   const auto slice = store.read_record({indexed->chunk, ordinal - indexed->before.records}, 0, UINT64_MAX);
   return slice ? text_of(*slice) : to_string(slice.error());
@@ -89,20 +89,18 @@ TEST(FollowedStore, ScansFromTheBeginningIfNothingWasCounted) {
   FollowedToy toy({.chunks = 30});
   const auto shorter = toy.with_chunks(20);
   const auto longer = toy.with_chunks(30, shorter.get());
-  WaitTicket ticket;
-  EXPECT_TRUE(longer->catch_up(ticket)) << "nobody waits for what nobody has asked for";
+  EXPECT_TRUE(longer->catch_up()) << "nobody waits for what nobody has asked for";
   EXPECT_EQ(counts(*longer).records, 90u);
 }
 
 TEST(FollowedStore, CatchesUpWithTheKnowledgeOfTheShorterStore) {
   FollowedToy toy({.chunks = 30, .counts_in_header = false});
   const auto shorter = toy.with_chunks(20);
-  ASSERT_TRUE(waited([&](WaitTicket& ticket) { return shorter->stream_size(Stream::kLines, ticket); }));
+  ASSERT_TRUE(waited([&] { return shorter->stream_size(Stream::kLines); }));
   EXPECT_FALSE(shorter->is_scanning());
   const auto longer = toy.with_chunks(30, shorter.get());
-  ASSERT_TRUE(waited([&](WaitTicket& ticket) { return longer->catch_up(ticket); }));
-  WaitTicket ticket;
-  const auto size = longer->stream_size(Stream::kLines, ticket);
+  ASSERT_TRUE(waited([&] { return longer->catch_up(); }));
+  const auto size = longer->stream_size(Stream::kLines);
   ASSERT_TRUE(size) << "it is known by then";
   std::uint64_t due = 0;
   for (const std::string& one : toy.file().records) due += one.size() + 1;
@@ -124,8 +122,8 @@ TEST(FollowedStore, RecordsKeepTheirAddresses) {
   const auto shorter = toy.with_chunks(20);
   const auto longer = toy.with_chunks(40, shorter.get());
   for (std::uint64_t ordinal = 0; ordinal < 60; ++ordinal) {
-    const auto before = waited([&](WaitTicket& ticket) { return shorter->chunk_by_ordinal(ordinal, ticket); }).value();
-    const auto now = waited([&](WaitTicket& ticket) { return longer->chunk_by_ordinal(ordinal, ticket); }).value();
+    const auto before = waited([&] { return shorter->chunk_by_ordinal(ordinal); }).value();
+    const auto now = waited([&] { return longer->chunk_by_ordinal(ordinal); }).value();
     EXPECT_EQ(shorter->address(before.chunk, ordinal - before.before.records).value(),
               longer->address(now.chunk, ordinal - now.before.records).value());
   }
@@ -141,8 +139,7 @@ TEST(FollowedStore, IncompleteChunkIsNotShown) {
     for (Position size = begin; size < toy.file().ends[3]; ++size) {
       const auto store = toy.at_size(static_cast<std::size_t>(size));
       if (seekable) {
-        WaitTicket ticket;
-        EXPECT_EQ(store->chunk_covering(size - 1, ticket).has_value(), size - 1 < toy.file().ends[2]);
+        EXPECT_EQ(store->chunk_covering(size - 1).has_value(), size - 1 < toy.file().ends[2]);
       }
       EXPECT_EQ(counts(*store).records, 9u) << size;
       EXPECT_TRUE(damage(*store).empty()) << size;
@@ -198,8 +195,9 @@ TEST(FollowedStore, UnfinishedScanIsNotContinued) {
   toy.watch().on_scan = [&](Position position) { gate.pass(position); };
   gate.close_from(toy.file().begins[10]);
   const auto shorter = toy.with_chunks(20);
-  WaitTicket ticket;
-  ASSERT_EQ(shorter->record_totals(ticket).error().code, Code::kPending);
+  const auto counted = shorter->record_totals();
+  ASSERT_EQ(counted.error().code, Code::kPending);
+  const WaitTicket& ticket = *counted.error().wait;
   const Signal resumed;
   ASSERT_NE(ticket.waitable->wait(ticket, [resumed] { resumed.set(); }), 0u);
   gate.wait_until_held();

@@ -61,13 +61,13 @@ struct KeyStore {
   }
 
   Result<FoundKey> find(std::string_view key) {
-    return waited([&](WaitTicket& ticket) { return store->keys()->find(key_number(0, key), ticket); });
+    return waited([&] { return store->keys()->find(key_number(0, key)); });
   }
   // Returns the value or the failure.
   std::string value(std::string_view key) {
     const auto found = find(key);
     if (!found) return std::string(to_string(found.error().code));
-    const auto read = waited([&](WaitTicket& ticket) { return store->read_value(*found, 0, 1000, ticket); });
+    const auto read = waited([&] { return store->read_value(*found, 0, 1000); });
     return read ? text_of(*read) : std::string(to_string(read.error().code));
   }
   std::string record(std::size_t ordinal, std::size_t size) const { return file.records[ordinal].substr(0, size); }
@@ -90,7 +90,7 @@ TEST(KeyIndex, ReturnsTheLastValues) {
   EXPECT_EQ(keys.value("c"), keys.record(1, 8));
   EXPECT_EQ(keys.value("d"), to_string(Code::kUnsupported));
   EXPECT_EQ(keys.value("e"), kNone);
-  const auto table = waited([&](WaitTicket& ticket) { return keys.store->keys()->table(ticket); });
+  const auto table = waited([&] { return keys.store->keys()->table(); });
   EXPECT_EQ((*table)->size(), 3u);
   EXPECT_EQ(keys.lines.all().size(), 1u) << "for the value that cannot be computed";
 }
@@ -99,7 +99,7 @@ TEST(KeyIndex, PartsOfAValueAreRead) {
   KeyStore keys({"set a 20"});
   const auto found = keys.find("a").value();
   const auto read = [&](std::uint64_t offset, std::uint64_t length) {
-    return text_of(*waited([&](WaitTicket& ticket) { return keys.store->read_value(found, offset, length, ticket); }));
+    return text_of(*waited([&] { return keys.store->read_value(found, offset, length); }));
   };
   EXPECT_EQ(read(0, 4), keys.record(0, 4));
   EXPECT_EQ(read(15, 100), keys.record(0, 20).substr(15));
@@ -140,7 +140,7 @@ TEST(KeyIndex, EndedTransactionsFreeTheirSpace) {
 TEST(KeyIndex, UnlistedKeysAreStillFound) {
   KeyStore keys({"set a 1;set b 2;set c 3;set d 4", "set d 5;set e 6;delete c", "set f 7;range f g"},
                 {.table = {.keys = 2}});
-  const auto table = waited([&](WaitTicket& ticket) { return keys.store->keys()->table(ticket); });
+  const auto table = waited([&] { return keys.store->keys()->table(); });
   EXPECT_EQ((*table)->size(), 2u);
   EXPECT_TRUE((*table)->has_more());
   ASSERT_EQ(keys.lines.all().size(), 1u);
@@ -195,8 +195,9 @@ TEST(KeyIndex, DestructionDuringAReadEnds) {
   KeyStore keys({"set a 1", "set b 2"});
   keys.watch->on_decode = [&](Position begin) { gate.pass(begin); };
   gate.close_from(keys.file.begins[1]);
-  WaitTicket ticket;
-  EXPECT_EQ(keys.store->keys()->find(key_number(0, "a"), ticket).error().code, Code::kPending);
+  const auto found = keys.store->keys()->find(key_number(0, "a"));
+  ASSERT_EQ(found.error().code, Code::kPending);
+  const WaitTicket& ticket = *found.error().wait;
   const Signal resumed;
   const std::uint64_t wait_id = ticket.waitable->wait(ticket, [resumed] { resumed.set(); });
   ASSERT_NE(wait_id, 0u);

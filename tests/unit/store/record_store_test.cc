@@ -44,7 +44,7 @@ TEST(RecordStore, EightThreadsReadTheSameAsOne) {
     wrong.push_back(std::async(std::launch::async, [&, first] {
       int count = 0;
       for (std::size_t i = first; i < toy.file.records.size(); i += 3) {
-        const auto indexed = waited([&](WaitTicket& ticket) { return toy.store->chunk_by_ordinal(i, ticket); });
+        const auto indexed = waited([&] { return toy.store->chunk_by_ordinal(i); });
         const RecordRef record{indexed.value().chunk, i - indexed->before.records};
         if (read_all(*toy.store, record) != toy.file.records[i]) ++count;
         if (toy.store->record_size(record).value_or(0) != toy.file.records[i].size()) ++count;
@@ -77,17 +77,17 @@ TEST(RecordStore, RecordsOfAPackedChunkAreDistinctWithFewAddressBits) {
     const RecordStore store("toy", source, std::make_unique<Packed>(toy::open(source, Limits{}).value()), services, {});
     std::optional<std::uint64_t> last;
     for (std::size_t ordinal = 0; ordinal < file.records.size(); ++ordinal) {
-      const auto indexed = waited([&](WaitTicket& ticket) { return store.chunk_by_ordinal(ordinal, ticket); }).value();
+      const auto indexed = waited([&] { return store.chunk_by_ordinal(ordinal); }).value();
       const std::uint64_t index = ordinal - indexed.before.records;
       const std::uint64_t address = store.address(indexed.chunk, index).value();
       EXPECT_TRUE(!last || address > *last);
       EXPECT_LT(address, store.address_limit());
-      const auto found = waited([&](WaitTicket& ticket) { return store.record_at(address, ticket); }).value();
+      const auto found = waited([&] { return store.record_at(address); }).value();
       EXPECT_EQ(found.chunk.begin, indexed.chunk.begin);
       EXPECT_EQ(found.index, index);
       last = address;
     }
-    const auto indexed = waited([&](WaitTicket& ticket) { return store.chunk_by_ordinal(0, ticket); }).value();
+    const auto indexed = waited([&] { return store.chunk_by_ordinal(0); }).value();
     EXPECT_EQ(store.address(indexed.chunk, 1u << 20).error().code, Code::kLimit);
     EXPECT_EQ(lines.all().size(), 1u) << "a listing shows only an error";
   }
@@ -128,20 +128,19 @@ TEST(RecordStore, VisitEndsBeforeAChunkThatCannotBeDecodedOrCached) {
 
 TEST(RecordStore, ChunksAreLocatedWithoutAScan) {
   const ToyStore toy({.chunks = 100});
-  WaitTicket ticket;
-  EXPECT_EQ(toy.store->chunk_at(toy.file.begins[70], ticket)->begin, toy.file.begins[70]);
-  EXPECT_EQ(toy.store->chunk_covering(toy.file.begins[70] + 5, ticket)->begin, toy.file.begins[70]);
-  EXPECT_EQ(toy.store->chunk_at(toy.file.begins[70] + 5, ticket).error().code, Code::kNotFound);
-  EXPECT_EQ(toy.store->chunk_covering(toy.file.ends[70], ticket).error().code, Code::kNotFound);
-  EXPECT_EQ(toy.store->chunk_at(toy.file.bytes.size(), ticket).error().code, Code::kNotFound);
+  EXPECT_EQ(toy.store->chunk_at(toy.file.begins[70])->begin, toy.file.begins[70]);
+  EXPECT_EQ(toy.store->chunk_covering(toy.file.begins[70] + 5)->begin, toy.file.begins[70]);
+  EXPECT_EQ(toy.store->chunk_at(toy.file.begins[70] + 5).error().code, Code::kNotFound);
+  EXPECT_EQ(toy.store->chunk_covering(toy.file.ends[70]).error().code, Code::kNotFound);
+  EXPECT_EQ(toy.store->chunk_at(toy.file.bytes.size()).error().code, Code::kNotFound);
   EXPECT_LE(toy.watch->scans, 5u);
 }
 
 TEST(RecordStore, ChunkWaitsForTheScanWithoutASeekStructure) {
   ToyStore toy({.chunks = 10, .seekable = false});
-  WaitTicket ticket;
-  EXPECT_EQ(toy.store->chunk_covering(toy.file.begins[7] + 3, ticket).error().code, Code::kPending);
-  EXPECT_EQ(ticket.search_key, SearchKey::kPosition);
+  const auto found = toy.store->chunk_covering(toy.file.begins[7] + 3);
+  ASSERT_EQ(found.error().code, Code::kPending);
+  EXPECT_EQ(found.error().wait->search_key, SearchKey::kPosition);
   EXPECT_EQ(toy.chunk(7).begin, toy.file.begins[7]);
   EXPECT_EQ(toy.watch->locates, 0u);
 }
@@ -152,7 +151,7 @@ TEST(RecordStore, LocatedChunkEqualsTheScannedOne) {
     std::vector<ChunkInfo> located;
     for (std::size_t i = 0; i < 5; ++i) located.push_back(toy.chunk(i));
     ASSERT_FALSE(toy.store->state().complete);
-    ASSERT_TRUE(waited([&](WaitTicket& ticket) { return toy.store->record_totals(ticket); }));
+    ASSERT_TRUE(waited([&] { return toy.store->record_totals(); }));
     for (std::size_t i = 0; i < 5; ++i) {
       EXPECT_EQ(toy.chunk(i).records, located[i].records) << i;
       EXPECT_EQ(toy.chunk(i).decoded_size, located[i].decoded_size) << i;
@@ -229,8 +228,7 @@ TEST(RecordStore, DeclaredSizeIsKeptIfOnlyTheBytesAreLost) {
   ToyStore toy({.record_size = [](std::uint64_t ordinal) { return ordinal; }});
   const RecordStore store("toy", toy.source, std::make_unique<Sealed>(toy::open(toy.source, Limits{}).value()),
                           toy.services);
-  WaitTicket ticket;
-  const ChunkInfo chunk = store.chunk_at(toy.file.begins[0], ticket).value();
+  const ChunkInfo chunk = store.chunk_at(toy.file.begins[0]).value();
   EXPECT_EQ(store.record_size({chunk, 0}).value(), 1u);
   EXPECT_EQ(store.record_size({chunk, 1}).value(), 1u);
   EXPECT_EQ(store.record_size({chunk, 2}).value(), 2u);
@@ -354,17 +352,15 @@ TEST(RecordStore, LargeLayoutsOfScansRunOneAtATime) {
     EXPECT_GT(made, 0);
   };
   expect_waits([&] { return toy.store->first_record_chunk().has_value(); });
-  expect_waits([&] { return waited([&](WaitTicket& ticket) { return toy.store->size_totals(ticket); }).has_value(); });
-  expect_waits(
-      [&] { return waited([&](WaitTicket& ticket) { return toy.store->chunk_by_number(0, ticket); }).has_value(); });
+  expect_waits([&] { return waited([&] { return toy.store->size_totals(); }).has_value(); });
+  expect_waits([&] { return waited([&] { return toy.store->chunk_by_number(0); }).has_value(); });
 }
 
 TEST(RecordStore, ChunkThatContradictsItsHeaderYieldsNoBytes) {
   ToyStore toy({});
   const RecordStore store("toy", toy.source, std::make_unique<Liar>(toy::open(toy.source, Limits{}).value()),
                           toy.services);
-  WaitTicket ticket;
-  const ChunkInfo chunk = store.chunk_at(toy.file.begins[0], ticket).value();
+  const ChunkInfo chunk = store.chunk_at(toy.file.begins[0]).value();
   EXPECT_EQ(store.read_record({chunk, 0}, 0, 1).error().code, Code::kChanged);
   EXPECT_EQ(store.layout(chunk).error().code, Code::kChanged);
   EXPECT_EQ(store.record_size({chunk, 3}).error().code, Code::kChanged);
@@ -397,8 +393,7 @@ TEST(RecordStore, RecordOffsetsCountTowardsTheBudgetOfALargeChunk) {
       std::make_unique<Contended>(toy::open(toy.source, Limits{}).value(), toy.services.budgets_of(0).small);
   Contended& container = *contended;
   const RecordStore store("toy", toy.source, std::move(contended), toy.services);
-  WaitTicket ticket;
-  const ChunkInfo chunk = store.chunk_at(toy.file.begins[0], ticket).value();
+  const ChunkInfo chunk = store.chunk_at(toy.file.begins[0]).value();
   container.wanted = kBudget - chunk.stored_size;
   EXPECT_EQ(read_all(store, {chunk, 0}), toy.file.records[0]);
   EXPECT_TRUE(container.had_to_wait);
@@ -424,13 +419,13 @@ TEST(RecordStore, ChunkPlacesAreFoundInAnyOrder) {
     for (const std::size_t chunk : {0u, 4u, 6u, 199u}) {
       ChunkInfo info;
       info.begin = toy.file.begins[chunk];
-      const auto indexed = waited([&](WaitTicket& ticket) { return store->place_of(info, ticket); }).value();
+      const auto indexed = waited([&] { return store->place_of(info); }).value();
       EXPECT_EQ(indexed.chunk.begin, toy.file.begins[chunk]);
       EXPECT_EQ(indexed.before.records, 3 * (chunk - (chunk > 5 ? 1 : 0)));
     }
     ChunkInfo none;
     none.begin = toy.file.ends.back();
-    EXPECT_EQ(waited([&](WaitTicket& ticket) { return store->place_of(none, ticket); }).error().code, Code::kNotFound);
+    EXPECT_EQ(waited([&] { return store->place_of(none); }).error().code, Code::kNotFound);
   }
 }
 
@@ -448,8 +443,7 @@ TEST(RecordStore, StoresShareACacheWithoutMixingTheirChunks) {
   const toy::File other = toy::make_file({.record_size = [](std::uint64_t) { return 9u; }, .seekable = true});
   const auto source = toy::source_of(other.bytes);
   const RecordStore second("other", source, toy::open(source, Limits{}).value(), toy.services);
-  WaitTicket ticket;
-  const ChunkInfo chunk = second.chunk_at(other.begins[0], ticket).value();
+  const ChunkInfo chunk = second.chunk_at(other.begins[0]).value();
   ASSERT_EQ(chunk.begin, toy.chunk(0).begin);
   EXPECT_EQ(read_all(*toy.store, {toy.chunk(0), 1}), toy.file.records[1]);
   EXPECT_EQ(read_all(second, {chunk, 1}), other.records[1]);

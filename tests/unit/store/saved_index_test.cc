@@ -56,12 +56,11 @@ struct Mounted {
     store = std::make_shared<RecordStore>("toy", source, toy::open(source, Limits{}, watch).value(), services, kTiny);
   }
   PrefixSums counts() const {
-    return waited([&](WaitTicket& ticket) { return store->record_totals(ticket); }).value();
+    return waited([&] { return store->record_totals(); }).value();
   }
   std::uint64_t scans() const { return watch->scans; }
   Result<std::string> record(std::uint64_t ordinal) const {
-    ASSIGN_OR_RETURN(const auto indexed,
-                     waited([&](WaitTicket& ticket) { return store->chunk_by_ordinal(ordinal, ticket); }));
+    ASSIGN_OR_RETURN(const auto indexed, waited([&] { return store->chunk_by_ordinal(ordinal); }));
     ASSIGN_OR_RETURN(const auto slice,
                      store->read_record({indexed.chunk, ordinal - indexed.before.records}, 0, UINT64_MAX));
     return text_of(slice);
@@ -122,10 +121,8 @@ TEST(SavedIndex, RowsAndStreamsAreTheSameFromTheIndex) {
     const Mounted mounted(disk);
     EXPECT_EQ(mounted.counts().chunks, kChunks);
     EXPECT_EQ(mounted.scans(), scans);
-    const auto rows = waited([&](WaitTicket& ticket) { return mounted.store->read_rows(0, 1u << 20, ticket); }).value();
-    const auto lines = waited([&](WaitTicket& ticket) {
-                         return mounted.store->read_stream(Stream::kLines, 0, 1u << 20, ticket);
-                       }).value();
+    const auto rows = waited([&] { return mounted.store->read_rows(0, 1u << 20); }).value();
+    const auto lines = waited([&] { return mounted.store->read_stream(Stream::kLines, 0, 1u << 20); }).value();
     return text_of(rows) + text_of(lines);
   };
   const std::string walked = texts();
@@ -136,7 +133,7 @@ TEST(SavedIndex, RowsAndStreamsAreTheSameFromTheIndex) {
 TEST(SavedIndex, SizesThatNeedAFullScanAreKnownAtOnce) {
   const Disk disk({.chunks = kChunks, .counts_in_header = false, .small_layout = false});
   const auto size = [](const Mounted& mounted) {
-    return waited([&](WaitTicket& ticket) { return mounted.store->stream_size(Stream::kConcat, ticket); }).value();
+    return waited([&] { return mounted.store->stream_size(Stream::kConcat); }).value();
   };
   const std::uint64_t walked = size(Mounted(disk));
   const Mounted again(disk);
@@ -147,9 +144,7 @@ TEST(SavedIndex, SizesThatNeedAFullScanAreKnownAtOnce) {
 TEST(SavedIndex, SequentialReadWithAnIndexDecodesEachChunkOnce) {
   const Disk disk({.chunks = kChunks, .counts_in_header = false, .small_layout = false});
   const auto text = [](const Mounted& mounted) {
-    return text_of(waited([&](WaitTicket& ticket) {
-                     return mounted.store->read_stream(Stream::kConcat, 0, 1u << 20, ticket);
-                   }).value());
+    return text_of(waited([&] { return mounted.store->read_stream(Stream::kConcat, 0, 1u << 20); }).value());
   };
   const std::string walked = text(Mounted(disk));
   const Mounted again(disk);
@@ -163,7 +158,7 @@ TEST(SavedIndex, DamageIsReportedAndLoggedAsDuringAScan) {
   const auto told = [&] {
     const Mounted mounted(disk);
     std::vector<std::string> texts;
-    for (const DamageRow& row : *waited([&](WaitTicket& ticket) { return mounted.store->damage(ticket); }).value()) {
+    for (const DamageRow& row : *waited([&] { return mounted.store->damage(); }).value()) {
       texts.push_back(row.region.reason + std::to_string(row.region.begin) + " " + std::to_string(row.first_ordinal));
     }
     const auto lines = mounted.lines.all();
@@ -213,7 +208,7 @@ TEST(SavedIndex, FileCutInAChunkAndCompletedIsScannedToTheEnd) {
   disk.temp.write_at(bytes.size() - 5, std::string_view(bytes).substr(bytes.size() - 5));
   const Mounted grown(disk);
   grown.expect_whole(toy::make_file(disk.shape));
-  EXPECT_TRUE(waited([&](WaitTicket& ticket) { return grown.store->damage(ticket); }).value()->empty());
+  EXPECT_TRUE(waited([&] { return grown.store->damage(); }).value()->empty());
 }
 
 TEST(SavedIndex, GrownFileWithDamageAtItsBeginningIsRescanned) {
@@ -450,7 +445,7 @@ TEST(SavedIndex, SourceWithoutAFileHasNoIndex) {
   ToyStore toy({.chunks = 5});
   toy.services.index = IndexLocation{"/nowhere", "test", {}};
   RecordStore store("toy", toy.source, toy::open(toy.source, Limits{}).value(), toy.services);
-  EXPECT_EQ(waited([&](WaitTicket& ticket) { return store.record_totals(ticket); })->chunks, 5u);
+  EXPECT_EQ(waited([&] { return store.record_totals(); })->chunks, 5u);
   EXPECT_TRUE(toy.lines.all().empty());
 }
 

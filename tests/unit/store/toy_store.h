@@ -122,7 +122,7 @@ struct ToyStore {
                                             bounds)) {}
 
   ChunkInfo chunk(std::size_t number) const {
-    return waited([&](WaitTicket& ticket) { return store->chunk_at(file.begins[number], ticket); }).value();
+    return waited([&] { return store->chunk_at(file.begins[number]); }).value();
   }
 
   toy::File file;

@@ -144,14 +144,8 @@ class ArrayStream : public ::testing::Test {
   }
   const DenseArray* stream() const { return store_->array(); }
   Result<std::string> read(std::uint64_t offset, std::uint64_t length) const {
-    for (;;) {
-      WaitTicket ticket;
-      auto slice = store_->read_whole_stream(offset, length, ticket);
-      if (slice) return std::string(as_text(slice->bytes));
-      if (slice.error().code != Code::kPending) return std::move(slice).error();
-      const recordfs::testing::Signal reached;
-      if (ticket.waitable->wait(ticket, [reached] { reached.set(); }) != 0) reached.wait();
-    }
+    ASSIGN_OR_RETURN(const auto slice, wait_for([&] { return store_->read_whole_stream(offset, length); }));
+    return std::string(as_text(slice.bytes));
   }
 
   Services services_{1 << 20, 1, [](Severity, const std::string&) {}};

@@ -45,7 +45,8 @@ std::vector<std::uint32_t> families_in(const std::string& bytes) {
 }
 
 std::optional<std::uint64_t> family_fact(const std::string& bytes) {
-  for (const Fact& fact : open_bytes(bytes)->traits().facts) {
+  const auto container = open_bytes(bytes);
+  for (const Fact& fact : container->traits().facts) {
     if (fact.name == "column_family") return std::get<std::uint64_t>(fact.value);
   }
   return std::nullopt;
