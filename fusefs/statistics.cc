@@ -45,7 +45,7 @@ std::vector<std::string> statistics_of(const Services& services,
   for (std::string& line : memory_lines()) lines.push_back(std::move(line));
   const std::size_t shown = std::min(stores.size(), kMostStores);
   for (std::size_t i = 0; i < shown; ++i) {
-    const Catalog::ScanState state = stores[i]->state();
+    const Catalog::ScanState state = stores[i]->index().state();
     lines.push_back(fmt::format("{}: {}, {}, {}", stores[i]->name(), counted(state.totals.chunks, "chunk"),
                                 counted(state.totals.records, "record"), state.complete ? "complete" : "not complete"));
   }

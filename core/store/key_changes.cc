@@ -22,7 +22,7 @@ class ChunkChanges {
   Result<void> read(const ChunkInfo& info, const Chunk& chunk) {
     const Layout& layout = chunk.layout();
     for (std::uint64_t index = 0; index < layout.records(); ++index) {
-      auto record = store_.read_record(chunk, index, 0, kEverything);
+      auto record = store_.records().read(chunk, index, 0, kEverything);
       if (!record && !is_permanent(record.error().code)) return std::move(record).error();
       if (!record) continue;  // logged by the store
       TRY(take(info, index, record->bytes));
@@ -34,7 +34,7 @@ class ChunkChanges {
  private:
   Result<void> take(const ChunkInfo& info, std::uint64_t index, Bytes record) {
     if (record.size() > kMostRecord) return report(info, index, {.code = Code::kLimit, .detail = "larger than 4 GiB"});
-    const auto address = store_.address(info, index);
+    const auto address = store_.records().address(info, index);
     if (!address) return report(info, index, address.error());
     Result<void> taken;
     const auto handed = store_.schema().key_changes(record, [&](const KeyChange& change) {
@@ -47,7 +47,7 @@ class ChunkChanges {
 
   Result<void> report(const ChunkInfo& info, std::uint64_t index, const Error& error) {
     if (!is_permanent(error.code)) return error;
-    store_.report(
+    store_.log().report(
         {.code = error.code,
          .position = info.begin,
          .detail = fmt::format("record {} of the chunk: cannot read its key changes: {}", index, error.detail)},
@@ -126,13 +126,13 @@ Result<void> read_key_changes(const RecordStore& store, KeyTable& table, std::si
   const ReadWindow window(store.source());
   TransactedChanges changes(table, prepared_bytes);
   ChunkChanges records(store, changes);
-  for (Scanner scanner = store.scanner(ScanDetail::kHeaders); !scanner.at_end();) {
+  for (Scanner scanner = store.index().scanner(ScanDetail::kHeaders); !scanner.at_end();) {
     if (is_over()) return Error{.code = Code::kInterrupted, .detail = "cancelled"};
     TRY(scanner.step());
-    for (const DamageRow& row : scanner.damage()) store.report(row.region);
+    for (const DamageRow& row : scanner.damage()) store.log().report(row.region);
     if (!scanner.chunk()) continue;
     const ChunkInfo& info = scanner.chunk()->chunk;
-    auto chunk = store.decode_uncached(info);
+    auto chunk = store.chunks().decode_uncached(info);
     if (!chunk && !is_permanent(chunk.error().code)) return std::move(chunk).error();
     if (!chunk) continue;  // logged by the store
     if (auto read = records.read(info, **chunk); !read) return read;

@@ -159,7 +159,7 @@ Result<KeyTable> KeyIndex::read_all(KeyTable table) {
   };
   auto read = read_key_changes(store_, table, bounds_.prepared_bytes, is_over);
   if (!read) {
-    if (read.error().code != Code::kInterrupted) store_.report(read.error());
+    if (read.error().code != Code::kInterrupted) store_.log().report(read.error());
     return std::move(read).error();
   }
   return table;

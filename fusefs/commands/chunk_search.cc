@@ -74,7 +74,7 @@ class ChunkSearch {
           Code::kLimit, info_.begin,
           fmt::format("record {} of the chunk: {} bytes, too large to search (see --max-chunk)", index, extent.size)};
     }
-    return store_.read_record(chunk_, index, 0, UINT64_MAX);
+    return store_.records().read(chunk_, index, 0, UINT64_MAX);
   }
 
   void add(std::uint64_t index, std::string_view record) {

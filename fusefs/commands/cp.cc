@@ -38,7 +38,7 @@ struct CpOptions {
 // Finds the ordinal of the record at an address, which takes a scan.
 Result<Selection> select_at(const RecordAddress& address, const RecordStore& store) {
   TRY(find(address, store));
-  Scanner scanner = store.scanner(ScanDetail::kCounts);
+  Scanner scanner = store.index().scanner(ScanDetail::kCounts);
   while (!scanner.at_end()) {
     TRY(scanner.step());
     const auto& indexed = scanner.chunk();
@@ -111,7 +111,7 @@ class Cp {
     Copied copied;
     const Span wanted = selection.within(indexed);
     if (wanted.begin == wanted.end) return copied;
-    const auto chunk = store.decode_ahead(indexed.chunk);
+    const auto chunk = store.chunks().decode_ahead(indexed.chunk);
     if (!chunk) {
       copied.failures.push_back({indexed.before.records, {.is_of_record = true, .why = chunk.error()}});
       return copied;
@@ -134,7 +134,7 @@ class Cp {
     for (const auto& [ordinal, failure] : copied.failures) {
       progress_.clear();
       if (failure.is_of_record) {
-        store.report(failure.why);
+        store.log().report(failure.why);
         context_.note(failure.why);
         continue;
       }

@@ -14,7 +14,7 @@ void FoundDamage::add(const DamagedRegion& region) {
 void FoundDamage::report(const DamagedRegion& region) {
   switch (region.damage_class) {
     case DamageClass::kDamage:
-    case DamageClass::kUnsupported: return store_.report(region);
+    case DamageClass::kUnsupported: return store_.log().report(region);
     // Printed here, because the log leaves unfinished ends out, but they set the exit status.
     case DamageClass::kUnfinished:
       if (said_.insert(region.begin).second) print_message(fmt::format("{}: {}", path_, damage_line(region)));

@@ -127,7 +127,7 @@ class Grep {
   MatchedChunk look_through(const RecordStore& store, const ScannedStep& step, const SearchRules& rules) const {
     if (!step.indexed || step.indexed->chunk.records == 0u) return {};
     MatchedChunk found{.chunk = nullptr, .first_ordinal = step.indexed->before.records, .records = {}, .failures = {}};
-    auto chunk = store.decode_ahead(step.indexed->chunk);
+    auto chunk = store.chunks().decode_ahead(step.indexed->chunk);
     if (!chunk) {
       found.failures.push_back(chunk.error());
       return found;
@@ -141,7 +141,7 @@ class Grep {
   // Returns false if the file needs no further chunks.
   bool show(const RecordStore& store, const MatchedChunk& found, const std::string& path) {
     for (const Error& failure : found.failures) {
-      store.report(failure);
+      store.log().report(failure);
       context_.note(failure);
     }
     for (const FoundRecord& record : found.records) {
@@ -180,7 +180,7 @@ class Grep {
     std::byte last{};
     const std::uint64_t end = at + size;
     while (at < end && output_.good()) {
-      const auto piece = store.read_record(*found.chunk, index, at, std::min(kPiece, end - at));
+      const auto piece = store.records().read(*found.chunk, index, at, std::min(kPiece, end - at));
       if (!piece) {
         context_.note(piece.error());
         break;

@@ -61,7 +61,7 @@ int follow_end(const EndOptions& options) {
   const FormOptions form = form_of(options);
   Output output(STDOUT_FILENO);
   Following following{.output = STDOUT_FILENO};
-  const auto counts = wait_for([&] { return file->store()->record_totals(); });
+  const auto counts = wait_for([&] { return file->store()->index().totals(ScanDetail::kCounts); });
   if (counts) following.from = counts->records - std::min(counts->records, static_cast<std::uint64_t>(options.records));
   following.take = [&](const RecordStore& store, const Span& records) {
     const auto begin = static_cast<std::int64_t>(records.begin);

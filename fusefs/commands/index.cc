@@ -75,14 +75,14 @@ class Index {
   void build(const std::string& path) {
     auto store = context_.open(path);
     if (!store) return;
-    const auto totals = wait_for([&] { return store->size_totals(); });
-    const auto damage = wait_for([&] { return store->damage(); });
+    const auto totals = wait_for([&] { return store->index().totals(ScanDetail::kSizes); });
+    const auto damage = wait_for([&] { return store->index().damage(); });
     if (!totals || !damage) {
       context_.print_failure(path, totals ? damage.error() : totals.error());
       return;
     }
     for (const DamageRow& row : **damage) context_.note(row.region);
-    const bool sizes_are_known = store->state().sizes_known;
+    const bool sizes_are_known = store->index().state().sizes_known;
     store.reset();  // saves the index
     if (auto again = context_.open(path)) check(path, *again, sizes_are_known);
   }
@@ -94,7 +94,7 @@ class Index {
   }
 
   void check(const std::string& path, const RecordStore& store, ScanDetail detail) {
-    const auto saved = store.saved(detail);
+    const auto saved = store.index().saved(detail);
     const auto found = saved->read();
     if (!found || found->has_grown) {
       print_message(fmt::format("{}: the index is not saved", path));

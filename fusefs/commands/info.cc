@@ -40,8 +40,8 @@ struct InfoOptions {
 
 // Adds the results of a full scan, and reports damage.
 Result<void> add_totals(const std::string& path, const RecordStore& store, CommandContext& context, Json& info) {
-  ASSIGN_OR_RETURN(const auto totals, wait_for([&] { return store.size_totals(); }));
-  ASSIGN_OR_RETURN(const auto damage, wait_for([&] { return store.damage(); }));
+  ASSIGN_OR_RETURN(const auto totals, wait_for([&] { return store.index().totals(ScanDetail::kSizes); }));
+  ASSIGN_OR_RETURN(const auto damage, wait_for([&] { return store.index().damage(); }));
   FoundDamage found(path, store, context);
   for (const DamageRow& row : *damage) found.add(row.region);
   const Json sums = Json::parse(summary(store, totals, *damage));

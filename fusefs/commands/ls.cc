@@ -32,8 +32,8 @@ struct LsOptions {
 
 // Returns the record sizes of a chunk, and avoids decoding it if the format can.
 Result<std::shared_ptr<const Layout>> layout_of(const RecordStore& store, const ChunkInfo& chunk) {
-  if (chunk.layout_cost == LayoutCost::kSmall) return store.layout(chunk);
-  ASSIGN_OR_RETURN(auto decoded, store.decode_uncached(chunk));
+  if (chunk.layout_cost == LayoutCost::kSmall) return store.chunks().layout(chunk);
+  ASSIGN_OR_RETURN(auto decoded, store.chunks().decode_uncached(chunk));
   return std::shared_ptr<const Layout>(decoded, &decoded->layout());
 }
 
@@ -91,7 +91,7 @@ class Listing {
       const Error* failure = layout ? (*layout)->failure(i) : &layout.error();
       if (layout && failure != nullptr) {
         context_.note(*failure);
-        store_.report(*failure);
+        store_.log().report(*failure);
       }
       const std::uint64_t size = failure == nullptr ? (*layout)->extent(i).size : 0;
       text += rows_.of_record(indexed, i, is_counted, failure == nullptr ? Result<std::uint64_t>(size) : *failure);

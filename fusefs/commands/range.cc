@@ -63,7 +63,7 @@ std::optional<Range> parse_range(const std::string& text) {
 Result<Span> resolve(const OrdinalRange& range, const RecordStore& store) {
   std::uint64_t records = 0;
   if (range.begin < 0 || range.end.value_or(0) < 0) {
-    ASSIGN_OR_RETURN(const auto counted, wait_for([&] { return store.record_totals(); }));
+    ASSIGN_OR_RETURN(const auto counted, wait_for([&] { return store.index().totals(ScanDetail::kCounts); }));
     records = counted.records;
   }
   Span span{.begin = place_of(range.begin, records)};

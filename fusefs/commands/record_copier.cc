@@ -37,7 +37,7 @@ RecordCopier::Share RecordCopier::share_of_all(const IndexedChunk& indexed) {
 RecordCopier::Made RecordCopier::make(const IndexedChunk& indexed, Share share) const {
   Made made{.info = indexed.chunk,
             .share = std::move(share),
-            .chunk = store_.decode_ahead(indexed.chunk),
+            .chunk = store_.chunks().decode_ahead(indexed.chunk),
             .has_bytes = indexed.chunk.decoded_size != 0u};
   if (!made.chunk || !text_.is_made_ahead(**made.chunk)) return made;
   made.rendered = text_.render(made.info, **made.chunk, made.share.which, made.share.name);
@@ -67,14 +67,14 @@ bool RecordCopier::settle(const Rendered& rendered) {
   // Shows the first record without delay.
   if (!std::exchange(has_written_, true)) output_.flush();
   for (const Error& failure : rendered.failures) {
-    store_.report(failure);
+    store_.log().report(failure);
     context_.note(failure);
   }
   return !rendered.is_over && output_.good();
 }
 
 bool RecordCopier::give_up_on(const Error& why) {
-  store_.report(why);
+  store_.log().report(why);
   context_.note(why);
   return options_.skips_damage && output_.good();
 }
@@ -149,7 +149,7 @@ bool RecordCopier::copy_in_file_order(const Split& split) {
 }
 
 bool RecordCopier::copy(const RecordRef& record, const RecordName& name) {
-  const auto chunk = store_.chunk(record.chunk);
+  const auto chunk = store_.chunks().get(record.chunk);
   if (!chunk) {
     context_.note(chunk.error());
     return options_.skips_damage;

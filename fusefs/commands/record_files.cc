@@ -34,7 +34,7 @@ std::optional<RecordFiles::Failure> write_record(const RecordStore& store, const
   const std::uint64_t size = chunk.layout().extent(index).size;
   std::uint64_t at = 0;
   do {
-    const auto piece = store.read_record(chunk, index, at, std::min(kPiece, size - at));
+    const auto piece = store.records().read(chunk, index, at, std::min(kPiece, size - at));
     if (!piece) return RecordFiles::Failure{.is_of_record = true, .why = piece.error()};
     if (!write_all(file, piece->bytes)) return RecordFiles::Failure{.why = system_error(errno)};
     at += std::max<std::uint64_t>(piece->bytes.size(), 1);

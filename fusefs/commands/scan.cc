@@ -137,7 +137,7 @@ class Workers {
 class Steps {
  public:
   Steps(const RecordStore& store, const ScanOptions& options, SequentialPass* pass)
-      : scanner_(store.scanner(ScanDetail::kCounts, options.from)),
+      : scanner_(store.index().scanner(ScanDetail::kCounts, options.from)),
         pass_(pass),
         end_record_(options.end_record),
         end_position_(options.end_position) {}

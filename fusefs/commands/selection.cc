@@ -15,12 +15,12 @@ Error no_record(std::int64_t ordinal, std::uint64_t records) {
 }
 
 Result<std::uint64_t> count(const RecordStore& store) {
-  ASSIGN_OR_RETURN(const auto counted, wait_for([&] { return store.record_totals(); }));
+  ASSIGN_OR_RETURN(const auto counted, wait_for([&] { return store.index().totals(ScanDetail::kCounts); }));
   return counted.records;
 }
 
 Result<IndexedChunk> place_of(std::uint64_t ordinal, const RecordStore& store) {
-  return wait_for([&] { return store.chunk_by_ordinal(ordinal); });
+  return wait_for([&] { return store.index().find(SearchKey::kRecords, ordinal); });
 }
 
 }  // namespace
@@ -63,12 +63,12 @@ Result<Selection> select_one(const OrdinalRange& range, const RecordStore& store
 }
 
 Result<RecordRef> find(const RecordAddress& address, const RecordStore& store) {
-  auto chunk = wait_for([&] { return store.chunk_at(address.begin); });
+  auto chunk = wait_for([&] { return store.index().chunk_at(address.begin); });
   if (!chunk && chunk.error().code == Code::kNotFound) {
     return Error{.code = Code::kNotFound, .detail = fmt::format("no chunk begins at byte {}", address.begin)};
   }
   if (!chunk) return std::move(chunk).error();
-  ASSIGN_OR_RETURN(const auto records, store.records_in(*chunk));
+  ASSIGN_OR_RETURN(const auto records, store.chunks().records_in(*chunk));
   if (address.index >= records) {
     return Error{.code = Code::kNotFound,
                  .detail = fmt::format("no record {} in the chunk at byte {} (it has {})", address.index, address.begin,

@@ -45,7 +45,7 @@ class Splitting {
     const ReadWindow window(store.source());
     const bool is_in_file_order = store.traits().is_in_file_order;
     std::vector<Position> others;
-    for (Scanner scanner = store.scanner(ScanDetail::kHeaders); !scanner.at_end() && output_.good();) {
+    for (Scanner scanner = store.index().scanner(ScanDetail::kHeaders); !scanner.at_end() && output_.good();) {
       TRY(scanner.step());
       if (!scanner.chunk()) continue;
       if (is_in_file_order) {

@@ -88,7 +88,7 @@ Result<std::uint64_t> read_through(const RecordStore& store, const Chunk& chunk,
   const std::uint64_t size = chunk.layout().extent(index).size;
   std::uint64_t at = 0;
   do {
-    ASSIGN_OR_RETURN(const auto piece, store.read_record(chunk, index, at, std::min(kPiece, size - at)));
+    ASSIGN_OR_RETURN(const auto piece, store.records().read(chunk, index, at, std::min(kPiece, size - at)));
     at += piece.bytes.size();
     if (piece.bytes.empty() && at < size) return Error{Code::kChanged, 0, "a record is shorter than its declared size"};
   } while (at < size);
@@ -110,7 +110,7 @@ void add_failure(Checked& checked, Finding finding) {
 Checked check_chunk(const RecordStore& store, const ScannedStep& step) {
   Checked checked;
   const ChunkInfo& info = step.indexed->chunk;
-  const auto chunk = store.decode_ahead(info);
+  const auto chunk = store.chunks().decode_ahead(info);
   if (!chunk) {
     if (is_shortage(chunk.error())) {
       checked.shortage = chunk.error();

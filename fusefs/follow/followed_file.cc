@@ -28,15 +28,15 @@ bool is_same(const DamageRow& a, const DamageRow& b) {
 
 // Returns whether two completely scanned stores show the same.
 bool shows_the_same(const RecordStore& a, const RecordStore& b) {
-  const auto counts = a.record_totals();
-  const auto others = b.record_totals();
+  const auto counts = a.index().totals(ScanDetail::kCounts);
+  const auto others = b.index().totals(ScanDetail::kCounts);
   if (!counts || !others) return false;
   if (counts->chunks != others->chunks || counts->records != others->records || counts->bytes != others->bytes ||
       counts->rows != others->rows) {
     return false;
   }
-  const auto damage = a.damage();
-  const auto other_damage = b.damage();
+  const auto damage = a.index().damage();
+  const auto other_damage = b.index().damage();
   return damage && other_damage && std::ranges::equal(**damage, **other_damage, is_same);
 }
 
@@ -76,7 +76,7 @@ Result<void> FollowedFile::take(const std::shared_ptr<const FileSource>& file) {
 Result<std::shared_ptr<const RecordStore>> FollowedFile::grow(const std::function<void()>& wake) {
   const std::shared_ptr<const RecordStore> nothing;
   if (next_) return finish(wake);
-  if (store_->is_scanning()) return nothing;
+  if (store_->index().is_scanning()) return nothing;
   auto file = file_->grown();
   if (!file && may_pass(file.error().code)) return nothing;
   if (!file) return std::move(file).error();
@@ -84,7 +84,7 @@ Result<std::shared_ptr<const RecordStore>> FollowedFile::grow(const std::functio
   if (!store_->traits().grows_by_appending) {
     return Error{.code = Code::kUnsupported, .detail = "the file has grown, but its format cannot be followed"};
   }
-  if (!store_->has_room_for((*file)->size())) {
+  if (!store_->records().has_room_for((*file)->size())) {
     return Error{.code = Code::kLimit, .detail = "the file has grown too large to be followed"};
   }
   auto taken = take(*file);
@@ -98,7 +98,7 @@ Result<std::shared_ptr<const RecordStore>> FollowedFile::grow(const std::functio
 Result<std::shared_ptr<const RecordStore>> FollowedFile::finish(const std::function<void()>& wake) {
   const std::shared_ptr<const RecordStore> nothing;
   for (;;) {
-    const auto caught_up = next_->catch_up();
+    const auto caught_up = next_->index().catch_up();
     if (caught_up) break;
     if (!is_waiting(caught_up.error())) {
       next_.reset();

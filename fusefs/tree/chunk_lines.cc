@@ -45,7 +45,7 @@ std::size_t LineTable::block_at(std::uint64_t offset) const {
 Result<ChunkLines> ChunkLines::open(const RecordStore& store, const RecordDecoder& decoder, const ChunkInfo& chunk,
                                     std::uint64_t first_ordinal, CancellableMutex& large) {
   ChunkLines lines(store, decoder, chunk, first_ordinal, large);
-  auto decoded = store.chunk(chunk);
+  auto decoded = store.chunks().get(chunk);
   if (decoded) {
     lines.chunk_ = std::move(*decoded);
     lines.records_ = lines.chunk_->layout().records();
@@ -55,7 +55,7 @@ Result<ChunkLines> ChunkLines::open(const RecordStore& store, const RecordDecode
   }
   if (!is_permanent(decoded.error().code)) return std::move(decoded).error();
   lines.failure_ = decoded.error().detail;
-  auto records = store.records_in(chunk);
+  auto records = store.chunks().records_in(chunk);
   if (!records && !is_permanent(records.error().code)) return std::move(records).error();
   if (records && *records > 0) lines.records_ = *records;
   return lines;
@@ -99,7 +99,7 @@ Result<void> ChunkLines::write_record(std::uint64_t index, std::uint64_t size, b
     append_error(text, "record too large for a line");
     return {};
   }
-  auto record = store_.read_record(*chunk_, index, 0, size);
+  auto record = store_.records().read(*chunk_, index, 0, size);
   if (!record) {
     if (!is_permanent(record.error().code)) return std::move(record).error();
     append_error(text, record.error().detail);

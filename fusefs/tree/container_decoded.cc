@@ -48,17 +48,17 @@ Result<Slice> ContainerTree::read_text(const Document& text, std::uint64_t offse
 }
 
 ContainerTree::Document ContainerTree::make_document(const RecordRef& record) const {
-  ASSIGN_OR_RETURN(const auto size, store_->record_size(record));
+  ASSIGN_OR_RETURN(const auto size, store_->records().size(record));
   ASSIGN_OR_RETURN(const auto alone, lock_for(size, cache_.large_inside));
   if (size > kLargestRecord) return cached_text(fmt::format("{} bytes, too large to decode", size));
-  ASSIGN_OR_RETURN(const auto bytes, store_->read_record(record, 0, size));
+  ASSIGN_OR_RETURN(const auto bytes, store_->records().read(record, 0, size));
   return cached_text(decoder_.document(record.chunk, bytes.bytes));
 }
 
 // Returns the document of a kRecordJson. Fails with kNotFound if nothing is decoded, and as reading the record does.
 ContainerTree::Document ContainerTree::document(Node node) const {
   return cache_.documents.get({number_, node.value}, [&]() -> Document {
-    ASSIGN_OR_RETURN(const auto record, store_->record_at(node.value));
+    ASSIGN_OR_RETURN(const auto record, store_->records().record_at(node.value));
     return make_document(record);
   });
 }
@@ -74,10 +74,10 @@ Result<Node> ContainerTree::lookup_document(Node record) const {
 // Returns the document of a message inside the record of a kPart.
 ContainerTree::Document ContainerTree::part_document(Node node, const Inside& inside, std::uint64_t message) const {
   return cache_.part_documents.get({inside.id(), message}, [&]() -> Document {
-    ASSIGN_OR_RETURN(const auto record, store_->record_at(node.value));
+    ASSIGN_OR_RETURN(const auto record, store_->records().record_at(node.value));
     const Extent slice = inside.slice(message);
     ASSIGN_OR_RETURN(const auto alone, lock_for(slice.size, cache_.large_inside));
-    ASSIGN_OR_RETURN(const auto bytes, store_->read_record(record, slice.begin, slice.size));
+    ASSIGN_OR_RETURN(const auto bytes, store_->records().read(record, slice.begin, slice.size));
     if (bytes.bytes.size() != slice.size) return changed(record.chunk);
     return cached_text(decoder_.document_of_message(record.chunk, {inside.type(message), bytes.bytes}));
   });
@@ -90,7 +90,7 @@ Result<ChunkLines> ContainerTree::chunk_lines(const ChunkInfo& chunk, std::uint6
 // Generates all lines once to measure them. The last blocks stay cached for the reads that follow.
 Result<std::shared_ptr<const LineTable>> ContainerTree::line_table(const ChunkInfo& chunk) const {
   return cache_.line_tables.get({snapshot_, chunk.begin}, [&]() -> Result<std::shared_ptr<const LineTable>> {
-    ASSIGN_OR_RETURN(const auto place, store_->place_of(chunk));
+    ASSIGN_OR_RETURN(const auto place, store_->index().place_of(chunk));
     ASSIGN_OR_RETURN(const auto lines, chunk_lines(chunk, place.before.records));
     LineTable table{.id = new_id(), .first_ordinal = place.before.records};
     for (std::uint64_t next = 0; next < lines.lines();) {

@@ -43,10 +43,10 @@ Result<std::string> ContainerTree::extended_attribute(Node node, std::string_vie
   if (node.kind == NodeKind::kRecordJson) return std::string(kJson);
   if (node.kind == NodeKind::kChunkJsonl) return std::string(kJsonLines);
   if (node.kind == NodeKind::kRecord) {
-    ASSIGN_OR_RETURN(const auto record, store_->record_at(node.value));
+    ASSIGN_OR_RETURN(const auto record, store_->records().record_at(node.value));
     return extended_of_record(name, record);
   }
-  ASSIGN_OR_RETURN(const auto chunk, store_->chunk_at(node.value));
+  ASSIGN_OR_RETURN(const auto chunk, store_->index().chunk_at(node.value));
   return name == kCodec ? std::string(chunk.codec) : checksum_word(chunk);
 }
 
@@ -58,10 +58,10 @@ Result<std::string> ContainerTree::extended_of_record(std::string_view name, con
   if (name == kChecksum) return checksum_word(chunk);
   if (name == kMediaType) return media_type_of(record);
   if (name == kOrdinal) {
-    ASSIGN_OR_RETURN(const auto place, store_->place_of(chunk));
+    ASSIGN_OR_RETURN(const auto place, store_->index().place_of(chunk));
     return fmt::format("{}", place.before.records + record.index);
   }
-  ASSIGN_OR_RETURN(const auto layout, store_->layout(chunk));
+  ASSIGN_OR_RETURN(const auto layout, store_->chunks().layout(chunk));
   if (record.index >= layout->records()) return Error{.code = Code::kNotFound, .detail = "no such record"};
   return fmt::format("{}", layout->extent(record.index).begin);
 }
@@ -72,7 +72,7 @@ Result<std::string> ContainerTree::checksum_word(const ChunkInfo& chunk) const {
     return std::make_shared<const CachedState>(CachedState{word});
   });
   if (!known) {
-    store_->report(known.error());
+    store_->log().report(known.error());
     return std::move(known).error();
   }
   return std::string((*known)->word);
@@ -88,7 +88,7 @@ std::string_view ContainerTree::stated_media_type() const {
 Result<std::string> ContainerTree::media_type_of(const RecordRef& record) const {
   if (cache_.record_suffix == ".pb") return std::string(kProtobuf);
   if (const std::string_view stated = stated_media_type(); !stated.empty()) return std::string(stated);
-  ASSIGN_OR_RETURN(const auto first, store_->read_record(record, 0, kBytesOfMediaType));
+  ASSIGN_OR_RETURN(const auto first, store_->records().read(record, 0, kBytesOfMediaType));
   return std::string(media_type(first.bytes, first.bytes.size() < kBytesOfMediaType));
 }
 

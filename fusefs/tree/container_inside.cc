@@ -21,14 +21,14 @@ Node part_node(Node sibling, std::uint64_t part) {
 // Parses the record of a kInsideRecord or a kPart. Fails with kNotFound if the record has no such part.
 Result<std::shared_ptr<const Inside>> ContainerTree::inside(Node node) const {
   auto known = cache_.insides.get({number_, node.value}, [&]() -> Result<std::shared_ptr<const Inside>> {
-    ASSIGN_OR_RETURN(const auto record, store_->record_at(node.value));
-    ASSIGN_OR_RETURN(const auto size, store_->record_size(record));
+    ASSIGN_OR_RETURN(const auto record, store_->records().record_at(node.value));
+    ASSIGN_OR_RETURN(const auto size, store_->records().size(record));
     ASSIGN_OR_RETURN(const auto alone, lock_for(size, cache_.large_inside));
-    ASSIGN_OR_RETURN(const auto parts, store_->parts(record));
+    ASSIGN_OR_RETURN(const auto parts, store_->records().parts(record));
     auto made = Inside::of(parts);
     if (!made) {
       made.error().position = record.chunk.begin;
-      store_->report(made.error(), record.index + 1);
+      store_->log().report(made.error(), record.index + 1);
       return std::move(made).error();
     }
     return std::make_shared<const Inside>(std::move(*made));
@@ -40,7 +40,7 @@ Result<std::shared_ptr<const Inside>> ContainerTree::inside(Node node) const {
 Result<Node> ContainerTree::lookup_inside(std::string_view name) const {
   const auto ordinal = number_from(name);
   if (!ordinal) return no_such_name();
-  ASSIGN_OR_RETURN(const auto place, store_->chunk_by_ordinal(*ordinal));
+  ASSIGN_OR_RETURN(const auto place, store_->index().find(SearchKey::kRecords, *ordinal));
   if (name != record_name(*ordinal)) return Node{NodeKind::kInsideAlias, *ordinal};
   return record_node(place.chunk, *ordinal - place.before.records, NodeKind::kInsideRecord);
 }
@@ -91,8 +91,8 @@ Result<Slice> ContainerTree::read_part(Node node, std::uint64_t offset, std::uin
     const std::string_view text = known->text(node.part);
     return Slice{as_bytes(text.substr(static_cast<std::size_t>(offset), static_cast<std::size_t>(wanted))), known};
   }
-  ASSIGN_OR_RETURN(const auto record, store_->record_at(node.value));
-  auto slice = store_->read_record(record, known->slice(node.part).begin + offset, wanted);
+  ASSIGN_OR_RETURN(const auto record, store_->records().record_at(node.value));
+  auto slice = store_->records().read(record, known->slice(node.part).begin + offset, wanted);
   if (slice && slice->bytes.size() != wanted) {
     return Error{Code::kChanged, record.chunk.begin, "the record's parts have changed"};
   }

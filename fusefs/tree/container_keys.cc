@@ -131,7 +131,7 @@ Result<Slice> ContainerTree::read_key(Node node, std::uint64_t offset, std::uint
     return names->read(offset, length);
   }
   ASSIGN_OR_RETURN(const auto found, key(node.value));
-  return store_->read_value(found, offset, length);
+  return store_->records().read_value(found, offset, length);
 }
 
 }  // namespace recordfs

@@ -27,7 +27,7 @@ std::uint64_t ContainerTree::values() const {
   constexpr std::uint64_t kAttributeFiles = 1u << 26;  // one value per attribute, for metadata of that many bytes
   constexpr std::uint64_t kFamilies = std::uint64_t{1} << 32;
   const std::uint64_t beside = store_->keys() != nullptr ? kFamilies : kAttributeFiles;
-  return std::max<std::uint64_t>(store_->address_limit(), beside) + kStaticEnd;
+  return std::max<std::uint64_t>(store_->records().address_limit(), beside) + kStaticEnd;
 }
 
 std::vector<Node> ContainerTree::changed_since(const ContainerTree& shorter) const {
@@ -35,14 +35,14 @@ std::vector<Node> ContainerTree::changed_since(const ContainerTree& shorter) con
   for (const StaticEntry& entry : kStaticEntries) {
     if (entry.type != FileType::kLink) nodes.push_back({NodeKind::kStatic, entry.node});
   }
-  const auto counts = shorter.store_->record_totals();
+  const auto counts = shorter.store_->index().totals(ScanDetail::kCounts);
   if (counts) nodes.push_back({NodeKind::kThousand, counts->records / kThousandRecords});
   Result<ChunkInfo> last = Error{.code = Code::kNotFound, .detail = {}};
   if (counts && counts->chunks > 0) {
-    const auto indexed = shorter.store_->chunk_by_number(counts->chunks - 1);
+    const auto indexed = shorter.store_->index().find(SearchKey::kChunks, counts->chunks - 1);
     if (indexed) last = indexed->chunk;
   } else if (!counts && shorter.store_->source().size() > 0) {
-    last = store_->chunk_covering(shorter.store_->source().size() - 1);
+    last = store_->index().chunk_covering(shorter.store_->source().size() - 1);
   }
   if (!last) return nodes;
   for (const NodeKind kind : {NodeKind::kChunk, NodeKind::kChunkRecords, NodeKind::kChunkInfo, NodeKind::kChunkRaw,
@@ -127,7 +127,7 @@ Result<Node> ContainerTree::lookup_static(Node directory, std::string_view name)
 }
 
 Result<Node> ContainerTree::record_node(const ChunkInfo& chunk, std::uint64_t index, NodeKind kind) const {
-  ASSIGN_OR_RETURN(const auto address, store_->address(chunk, index));
+  ASSIGN_OR_RETURN(const auto address, store_->records().address(chunk, index));
   return Node{kind, address};
 }
 
@@ -152,21 +152,21 @@ Result<Node> ContainerTree::lookup_record(const ChunkInfo& chunk, std::uint64_t 
 }
 
 Result<Node> ContainerTree::lookup_ordinal(const RecordFile& file) const {
-  ASSIGN_OR_RETURN(const auto indexed, store_->chunk_by_ordinal(file.number));
+  ASSIGN_OR_RETURN(const auto indexed, store_->index().find(SearchKey::kRecords, file.number));
   return lookup_record(indexed.chunk, file.number - indexed.before.records, file.kind);
 }
 
 Result<Node> ContainerTree::lookup_chunk(std::string_view name) const {
   const auto begin = number_from(name);
   if (!begin) return no_such_name();
-  TRY(store_->chunk_at(*begin));
+  TRY(store_->index().chunk_at(*begin));
   return Node{name == position_name(*begin) ? NodeKind::kChunk : NodeKind::kChunkAlias, *begin};
 }
 
 Result<Node> ContainerTree::lookup_thousand(std::string_view name) const {
   const auto thousand = number_from(name);
   if (!thousand || *thousand > kEverything / kThousandRecords) return no_such_name();
-  TRY(store_->chunk_by_ordinal(*thousand * kThousandRecords));
+  TRY(store_->index().find(SearchKey::kRecords, *thousand * kThousandRecords));
   return Node{name == thousand_name(*thousand) ? NodeKind::kThousand : NodeKind::kThousandAlias, *thousand};
 }
 
@@ -196,8 +196,8 @@ Result<Node> ContainerTree::lookup_in_chunk(Node directory, std::string_view nam
   }
   const auto file = record_file(name);
   if (!file) return no_such_name();
-  ASSIGN_OR_RETURN(const auto chunk, store_->chunk_at(begin));
-  ASSIGN_OR_RETURN(const auto records, store_->records_in(chunk));
+  ASSIGN_OR_RETURN(const auto chunk, store_->index().chunk_at(begin));
+  ASSIGN_OR_RETURN(const auto records, store_->chunks().records_in(chunk));
   if (file->number >= records) return no_such_name();
   return lookup_record(chunk, file->number, file->kind);
 }
@@ -209,7 +209,7 @@ Result<std::shared_ptr<const ContainerTree::DamageFiles>> ContainerTree::damage_
     const std::lock_guard lock(mutex_);
     if (damage_files_) return damage_files_;
   }
-  ASSIGN_OR_RETURN(const auto rows, store_->damage());
+  ASSIGN_OR_RETURN(const auto rows, store_->index().damage());
   std::vector<Position> begins;
   begins.reserve(rows->size());
   for (const DamageRow& row : *rows) begins.push_back(row.region.begin);
@@ -243,8 +243,8 @@ Result<NodeAttributes> ContainerTree::attributes(Node node) const {
     case NodeKind::kKey:
     case NodeKind::kKeyNames: return key_attributes(node);
     case NodeKind::kRecord: {
-      ASSIGN_OR_RETURN(const auto found, store_->record_at(node.value));
-      return sized(store_->record_size(found));
+      ASSIGN_OR_RETURN(const auto found, store_->records().record_at(node.value));
+      return sized(store_->records().size(found));
     }
     case NodeKind::kRecordJson: return text_attributes(document(node));
     case NodeKind::kDamage: {
@@ -258,9 +258,9 @@ Result<NodeAttributes> ContainerTree::attributes(Node node) const {
     }
     default: break;
   }
-  ASSIGN_OR_RETURN(const auto chunk, store_->chunk_at(node.value));
+  ASSIGN_OR_RETURN(const auto chunk, store_->index().chunk_at(node.value));
   if (node.kind == NodeKind::kChunkRaw) return regular(chunk.end - chunk.begin);
-  if (node.kind == NodeKind::kChunkData) return sized(store_->payload_size(chunk));
+  if (node.kind == NodeKind::kChunkData) return sized(store_->chunks().payload_size(chunk));
   if (node.kind == NodeKind::kChunkJsonl) return sized(lines_size(chunk));
   ASSIGN_OR_RETURN(const auto info, chunk_text(chunk));
   return regular(info->bytes.size());
@@ -276,9 +276,9 @@ Result<NodeAttributes> ContainerTree::static_attributes(StaticNode node) const {
 }
 
 Result<std::uint64_t> ContainerTree::static_size(StaticNode node) const {
-  if (node == kConcat) return store_->stream_size(Stream::kConcat);
-  if (node == kLines) return store_->stream_size(Stream::kLines);
-  if (node == kChunkRows) return store_->rows_size();
+  if (node == kConcat) return store_->streams().size(Stream::kConcat);
+  if (node == kLines) return store_->streams().size(Stream::kLines);
+  if (node == kChunkRows) return store_->streams().size(Stream::kChunkRows);
   if (node == kWhole) return store_->array()->size;
   if (node == kTrailer) {
     auto bytes = trailer();
@@ -305,7 +305,7 @@ Result<ContainerTree::Text> ContainerTree::make_text(StaticNode node) const {
   if (node == kInfo) {
     auto content = container_info(*store_);
     if (!content) {
-      store_->report(content.error());
+      store_->log().report(content.error());
       return std::move(content).error();
     }
     return std::make_shared<const std::string>(std::move(*content));
@@ -314,9 +314,9 @@ Result<ContainerTree::Text> ContainerTree::make_text(StaticNode node) const {
     ASSIGN_OR_RETURN(auto files, attribute_files());
     return Text(files, &files->names_table);
   }
-  ASSIGN_OR_RETURN(const auto damage, store_->damage());
+  ASSIGN_OR_RETURN(const auto damage, store_->index().damage());
   if (node == kDamageRows) return std::make_shared<const std::string>(damage_table(*damage));
-  ASSIGN_OR_RETURN(const auto totals, store_->size_totals());
+  ASSIGN_OR_RETURN(const auto totals, store_->index().totals(ScanDetail::kSizes));
   return std::make_shared<const std::string>(summary(*store_, totals, *damage));
 }
 
@@ -358,7 +358,7 @@ Result<std::shared_ptr<const CachedBytes>> ContainerTree::trailer() const {
     ASSIGN_OR_RETURN(auto made, (*store_->trailer())());
     return std::make_shared<const CachedBytes>(CachedBytes{std::move(made)});
   });
-  if (!bytes) store_->report(bytes.error());
+  if (!bytes) store_->log().report(bytes.error());
   return bytes;
 }
 
@@ -368,7 +368,7 @@ Result<std::shared_ptr<const CachedBytes>> ContainerTree::chunk_text(const Chunk
     ASSIGN_OR_RETURN(auto made, Buffer::copy_of(as_bytes(text)));
     return std::make_shared<const CachedBytes>(CachedBytes{std::move(made)});
   });
-  if (!bytes) store_->report(bytes.error());
+  if (!bytes) store_->log().report(bytes.error());
   return bytes;
 }
 
@@ -381,12 +381,12 @@ Slice ContainerTree::part_of(Bytes whole, std::shared_ptr<const void> owner, std
 }
 
 Result<Slice> ContainerTree::read_static(StaticNode node, std::uint64_t offset, std::uint64_t length) const {
-  if (node == kConcat) return store_->read_stream(Stream::kConcat, offset, length);
-  if (node == kLines) return store_->read_stream(Stream::kLines, offset, length);
-  if (node == kChunkRows) return store_->read_rows(offset, length);
+  if (node == kConcat) return store_->streams().read(Stream::kConcat, offset, length);
+  if (node == kLines) return store_->streams().read(Stream::kLines, offset, length);
+  if (node == kChunkRows) return store_->streams().read(Stream::kChunkRows, offset, length);
   if (node == kWhole) {
     if (store_->array() == nullptr) return no_such_name();
-    return store_->read_whole_stream(offset, length);
+    return store_->streams().read(Stream::kArray, offset, length);
   }
   if (node == kTrailer) {
     ASSIGN_OR_RETURN(const auto bytes, trailer());
@@ -403,13 +403,13 @@ Result<Slice> ContainerTree::read(Node file, std::uint64_t offset, std::uint64_t
     case NodeKind::kKey:
     case NodeKind::kKeyNames: return read_key(file, offset, length);
     case NodeKind::kRecord: {
-      ASSIGN_OR_RETURN(const auto found, store_->record_at(file.value));
-      return store_->read_record(found, offset, length);
+      ASSIGN_OR_RETURN(const auto found, store_->records().record_at(file.value));
+      return store_->records().read(found, offset, length);
     }
     case NodeKind::kRecordJson: return read_text(document(file), offset, length);
     case NodeKind::kDamage: {
       ASSIGN_OR_RETURN(const auto found, region(file.value));
-      return store_->read_raw(found.begin, found.end, offset, length);
+      return store_->chunks().read_raw(found.begin, found.end, offset, length);
     }
     case NodeKind::kAttribute: {
       ASSIGN_OR_RETURN(const auto files, attribute_files());
@@ -418,9 +418,9 @@ Result<Slice> ContainerTree::read(Node file, std::uint64_t offset, std::uint64_t
     }
     default: break;
   }
-  ASSIGN_OR_RETURN(const auto chunk, store_->chunk_at(file.value));
-  if (file.kind == NodeKind::kChunkRaw) return store_->read_raw(chunk, offset, length);
-  if (file.kind == NodeKind::kChunkData) return store_->read_payload(chunk, offset, length);
+  ASSIGN_OR_RETURN(const auto chunk, store_->index().chunk_at(file.value));
+  if (file.kind == NodeKind::kChunkRaw) return store_->chunks().read_raw(chunk, offset, length);
+  if (file.kind == NodeKind::kChunkData) return store_->chunks().read_payload(chunk, offset, length);
   if (file.kind == NodeKind::kChunkJsonl) return read_lines(chunk, offset, length);
   if (file.kind != NodeKind::kChunkInfo) return no_such_name();
   ASSIGN_OR_RETURN(const auto info, chunk_text(chunk));

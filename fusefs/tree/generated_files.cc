@@ -96,7 +96,7 @@ std::string_view checksum_state(const Result<Verification>& verified) {
 
 Result<std::string> container_info(const RecordStore& store) {
   const Metadata* const metadata = store.metadata();
-  auto first = store.first_record_chunk();
+  auto first = store.index().first_with_records();
   if (!first && !is_permanent(first.error().code)) return std::move(first).error();
   auto attributes = metadata == nullptr ? std::vector<Attribute>{} : metadata->attributes(nullptr);
   if (!attributes && !is_permanent(attributes.error().code)) return std::move(attributes).error();

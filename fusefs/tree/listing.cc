@@ -73,14 +73,14 @@ Result<void> ContainerTree::list_static(Node directory, std::uint64_t place, con
 
 Result<bool> ContainerTree::emit_records(const ChunkInfo& chunk, std::uint64_t index, std::uint64_t first_ordinal,
                                          std::uint64_t end_ordinal, std::uint64_t place, const Emit& emit) const {
-  ASSIGN_OR_RETURN(const auto records, store_->records_in(chunk));
+  ASSIGN_OR_RETURN(const auto records, store_->chunks().records_in(chunk));
   const bool in_chunk = end_ordinal == 0;  // names are indices in the chunk instead of ordinals
   const std::uint64_t end = in_chunk ? records : std::min(records, index + (end_ordinal - first_ordinal));
-  const std::uint64_t entries = in_chunk ? records : store_->state().totals.records;
+  const std::uint64_t entries = in_chunk ? records : store_->index().state().totals.records;
   const bool with_sizes = chunk.layout_cost == LayoutCost::kSmall && has_attributes(place, entries);
   std::shared_ptr<const Layout> layout;
   if (with_sizes) {
-    if (auto known = store_->layout(chunk); known && (*known)->records() >= end) layout = *known;
+    if (auto known = store_->chunks().layout(chunk); known && (*known)->records() >= end) layout = *known;
   }
   for (std::uint64_t i = index; i < end; ++i, ++place) {
     std::string name = in_chunk ? chunk_record_name(i) : record_name(first_ordinal + (i - index));
@@ -102,7 +102,7 @@ Result<void> ContainerTree::list_ordinals(std::uint64_t first, std::uint64_t end
   const std::uint64_t began_at = place;
   while (place < end - first) {
     const std::uint64_t ordinal = first + place;
-    auto found = store_->chunk_by_ordinal(ordinal);
+    auto found = store_->index().find(SearchKey::kRecords, ordinal);
     if (!found) return stopped(found.error(), place > began_at);
     const std::uint64_t index = ordinal - found->before.records;
     auto all = emit_records(found->chunk, index, ordinal, end, place, emit);
@@ -114,14 +114,14 @@ Result<void> ContainerTree::list_ordinals(std::uint64_t first, std::uint64_t end
 }
 
 Result<void> ContainerTree::list_chunk_records(Node directory, std::uint64_t place, const Emit& emit) const {
-  ASSIGN_OR_RETURN(const auto chunk, store_->chunk_at(directory.value));
+  ASSIGN_OR_RETURN(const auto chunk, store_->index().chunk_at(directory.value));
   TRY(emit_records(chunk, place, 0, 0, place, emit));
   return {};
 }
 
 Result<void> ContainerTree::list_chunks(std::uint64_t place, const Emit& emit) const {
   for (const std::uint64_t began_at = place;; ++place) {
-    auto found = store_->chunk_by_number(place);
+    auto found = store_->index().find(SearchKey::kChunks, place);
     if (!found) return stopped(found.error(), place > began_at);
     const std::string name = position_name(found->chunk.begin);
     if (!emit({name, {NodeKind::kChunk, found->chunk.begin}, FileType::kDirectory, 0, place + 1})) return {};
@@ -130,7 +130,7 @@ Result<void> ContainerTree::list_chunks(std::uint64_t place, const Emit& emit) c
 
 Result<void> ContainerTree::list_thousands(std::uint64_t place, const Emit& emit) const {
   for (const std::uint64_t began_at = place;; ++place) {
-    auto found = store_->chunk_by_ordinal(place * kThousandRecords);
+    auto found = store_->index().find(SearchKey::kRecords, place * kThousandRecords);
     if (!found) return stopped(found.error(), place > began_at);
     if (!emit({thousand_name(place), {NodeKind::kThousand, place}, FileType::kDirectory, 0, place + 1})) return {};
   }
@@ -138,20 +138,20 @@ Result<void> ContainerTree::list_thousands(std::uint64_t place, const Emit& emit
 
 Result<void> ContainerTree::list_insides(std::uint64_t place, const Emit& emit) const {
   for (const std::uint64_t began_at = place;;) {
-    auto found = store_->chunk_by_ordinal(place);
+    auto found = store_->index().find(SearchKey::kRecords, place);
     if (!found) return stopped(found.error(), place > began_at);
     for (const std::uint64_t end = found->after().records; place < end; ++place) {
       auto node = record_node(found->chunk, place - found->before.records, NodeKind::kInsideRecord);
       if (!node) return stopped(node.error(), place > began_at);
       std::optional<std::uint64_t> size;
-      if (has_attributes(place, store_->state().totals.records)) size = 0;
+      if (has_attributes(place, store_->index().state().totals.records)) size = 0;
       if (!emit({record_name(place), *node, FileType::kDirectory, size, place + 1})) return {};
     }
   }
 }
 
 Result<void> ContainerTree::list_damage(std::uint64_t place, const Emit& emit) const {
-  ASSIGN_OR_RETURN(const auto rows, store_->damage());
+  ASSIGN_OR_RETURN(const auto rows, store_->index().damage());
   for (; place < rows->size(); ++place) {
     const DamagedRegion& found = (*rows)[static_cast<std::size_t>(place)].region;
     const std::string name = position_name(found.begin);
@@ -176,7 +176,7 @@ Result<void> ContainerTree::list_attributes(std::uint64_t place, const Emit& emi
 }
 
 Result<void> ContainerTree::list_chunk(Node directory, std::uint64_t place, const Emit& emit) const {
-  ASSIGN_OR_RETURN(const auto chunk, store_->chunk_at(directory.value));
+  ASSIGN_OR_RETURN(const auto chunk, store_->index().chunk_at(directory.value));
   const DirectoryEntry entries[] = {
       {"info.json", {NodeKind::kChunkInfo, chunk.begin}, FileType::kRegular, std::nullopt, 1},
       {"raw", {NodeKind::kChunkRaw, chunk.begin}, FileType::kRegular, chunk.end - chunk.begin, 2},

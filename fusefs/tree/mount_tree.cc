@@ -349,10 +349,10 @@ void MountTree::for_each_following(std::uint64_t record, const std::function<boo
   auto found = find(record);
   if (!found || found->node.kind != NodeKind::kRecord) return;
   const RecordStore& store = found->container_node->tree->store();
-  const auto from = store.record_at(found->node.value);
+  const auto from = store.records().record_at(found->node.value);
   if (!from) return;
-  store.for_each_following(*from, [&](const RecordRef& after, Bytes bytes) {
-    const auto address = store.address(after.chunk, after.index);
+  store.records().for_each_following(*from, [&](const RecordRef& after, Bytes bytes) {
+    const auto address = store.records().address(after.chunk, after.index);
     return address && take(found->container_node->number({NodeKind::kRecord, *address}), bytes);
   });
 }
@@ -360,7 +360,7 @@ void MountTree::for_each_following(std::uint64_t record, const std::function<boo
 std::uint64_t MountTree::known_files() const {
   std::uint64_t files = mirror_ == nullptr ? 0 : mirror_->usage().files;
   for (std::size_t i = 0; i < container_nodes_.size(); ++i)
-    files += container_node(i)->tree->store().state().totals.records;
+    files += container_node(i)->tree->store().index().state().totals.records;
   return files;
 }
 

@@ -46,15 +46,15 @@ class FollowTest : public SampleTest {
 
   // Expects the record of the whole file, at the address that it had when it first appeared.
   void expect_right(const RecordStore& store, std::uint64_t ordinal) {
-    const auto indexed = wait_for([&] { return store.chunk_by_ordinal(ordinal); });
+    const auto indexed = wait_for([&] { return store.index().find(SearchKey::kRecords, ordinal); });
     ASSERT_TRUE(indexed);
     const RecordRef ref{indexed->chunk, ordinal - indexed->before.records};
-    const auto record = store.read_record(ref, 0, UINT64_MAX);
+    const auto record = store.records().read(ref, 0, UINT64_MAX);
     ASSERT_TRUE(record) << to_string(record.error());
     ASSERT_EQ(std::hash<std::string_view>()(as_text(record->bytes)), due_[ordinal]);
-    const auto address = store.address(ref.chunk, ref.index);
+    const auto address = store.records().address(ref.chunk, ref.index);
     ASSERT_TRUE(address);
-    ASSERT_LT(*address, store.address_limit());
+    ASSERT_LT(*address, store.records().address_limit());
     if (ordinal == addresses_.size()) addresses_.push_back(*address);
     ASSERT_EQ(*address, addresses_[ordinal]);
   }
@@ -89,7 +89,7 @@ std::vector<Sample> appended_containers() {
 RECORDFS_FOR_EACH(appended_containers(), FollowTest);
 
 std::string rows_of(const RecordStore& store) {
-  const auto rows = wait_for([&] { return store.read_rows(0, UINT64_MAX); });
+  const auto rows = wait_for([&] { return store.streams().read(recordfs::Stream::kChunkRows, 0, UINT64_MAX); });
   return rows ? std::string(as_text(rows->bytes)) : to_string(rows.error());
 }
 
@@ -98,12 +98,12 @@ TEST_P(FollowTest, GrowingFileShowsCompleteRecordsAndNoDamage) {
   for (const std::size_t size : sizes()) {
     auto next = at_size(size, store.get());
     if (!next) {
-      ASSERT_TRUE(!store || store->state().totals.chunks == 0) << "refused at " << size << " bytes";
+      ASSERT_TRUE(!store || store->index().state().totals.chunks == 0) << "refused at " << size << " bytes";
       continue;
     }
-    const auto counts = wait_for([&] { return next->record_totals(); });
+    const auto counts = wait_for([&] { return next->index().totals(ScanDetail::kCounts); });
     ASSERT_TRUE(counts) << to_string(counts.error());
-    const auto damage = wait_for([&] { return next->damage(); });
+    const auto damage = wait_for([&] { return next->index().damage(); });
     ASSERT_TRUE(damage);
     ASSERT_TRUE((*damage)->empty()) << size << " bytes: " << to_string((*damage)->front().region);
     ASSERT_NO_FATAL_FAILURE(expect_beginning(*next, counts->records)) << "at " << size << " bytes";

@@ -51,16 +51,16 @@ class StoreTest : public SampleTest {
   }
 
   static Result<RecordRef> find(RecordStore& store, std::uint64_t ordinal) {
-    ASSIGN_OR_RETURN(const auto indexed, waited([&] { return store.chunk_by_ordinal(ordinal); }));
+    ASSIGN_OR_RETURN(const auto indexed, waited([&] { return store.index().find(SearchKey::kRecords, ordinal); }));
     return RecordRef{indexed.chunk, ordinal - indexed.before.records};
   }
 
   // Expects the record that the sequential pass found at this address, or a failure if it was unreadable there.
   void expect_right(const RecordStore& store, const RecordRef& ref) const {
-    const auto size = store.record_size(ref);
+    const auto size = store.records().size(ref);
     ASSERT_TRUE(size) << to_string(size.error());
     const auto due = marks_.find({ref.chunk.begin, ref.index});
-    const auto slice = store.read_record(ref, 0, *size);
+    const auto slice = store.records().read(ref, 0, *size);
     ASSERT_EQ(slice.has_value(), due != marks_.end()) << to_string(ref.chunk) << ", record " << ref.index;
     if (!slice) {
       EXPECT_GE(*size, 1u) << "an empty file is never read, so its damage is never seen";
@@ -79,7 +79,7 @@ RECORDFS_FOR_EACH(containers(), StoreTest);
 TEST_P(StoreTest, OrdinalsCoverAllRecordsOfTheSequentialRead) {
   Services services(kRoomyCache, 1, discard_log);
   const auto store = make_store(services);
-  const auto counts = waited([&] { return store->record_totals(); });
+  const auto counts = waited([&] { return store->index().totals(ScanDetail::kCounts); });
   ASSERT_TRUE(counts);
   EXPECT_EQ(counts->chunks, whole_.walk.chunks().size());
   EXPECT_GE(counts->records, whole_.records.size());
@@ -92,7 +92,7 @@ TEST_P(StoreTest, OrdinalsCoverAllRecordsOfTheSequentialRead) {
 TEST_P(StoreTest, DamageRowsDoNotOverlap) {
   Services services(kRoomyCache, 1, discard_log);
   const auto store = make_store(services);
-  const auto damage = waited([&] { return store->damage(); });
+  const auto damage = waited([&] { return store->index().damage(); });
   ASSERT_TRUE(damage);
   std::vector<DamagedRegion> regions;
   for (const DamageRow& row : **damage) regions.push_back(row.region);
@@ -106,7 +106,7 @@ TEST_P(StoreTest, RecordReadByOrdinalEqualsSequentialRead) {
   for (const std::uint64_t cache : {kRoomyCache, kTinyCache}) {
     Services services(cache, 1, discard_log);
     const auto store = make_store(services);
-    const auto counts = waited([&] { return store->record_totals(); });
+    const auto counts = waited([&] { return store->index().totals(ScanDetail::kCounts); });
     ASSERT_TRUE(counts);
     for (const std::uint64_t ordinal : some_ordinals(counts->records)) {
       const auto ref = find(*store, ordinal);
@@ -121,17 +121,17 @@ TEST_P(StoreTest, AddressOfARecordFindsTheSameRecord) {
   const auto store = make_store(services);
   std::uint64_t before = 0;
   for (const ChunkInfo& chunk : whole_.walk.chunks()) {
-    const auto records = store->records_in(chunk);
+    const auto records = store->chunks().records_in(chunk);
     if (!records || *records == 0) continue;
     for (const std::uint64_t index : {std::uint64_t{0}, *records / 2, *records - 1}) {
-      const auto address = store->address(chunk, index);
+      const auto address = store->records().address(chunk, index);
       ASSERT_TRUE(address);
-      EXPECT_LT(*address, store->address_limit());
+      EXPECT_LT(*address, store->records().address_limit());
       if (whole_.walk.in_file_order) {
         EXPECT_GE(*address, before);
       }
       before = *address;
-      const auto ref = waited([&] { return store->record_at(*address); });
+      const auto ref = waited([&] { return store->records().record_at(*address); });
       ASSERT_TRUE(ref) << to_string(chunk) << ", record " << index;
       EXPECT_EQ(ref->chunk.begin, chunk.begin);
       EXPECT_EQ(ref->index, index);
@@ -143,14 +143,14 @@ TEST_P(StoreTest, ChunkIsFoundByItsBeginAndByAnyOfItsBytes) {
   Services services(kRoomyCache, 1, discard_log);
   const auto store = make_store(services);
   for (const ChunkInfo& chunk : whole_.walk.chunks()) {
-    const auto found = waited([&] { return store->chunk_at(chunk.begin); });
+    const auto found = waited([&] { return store->index().chunk_at(chunk.begin); });
     ASSERT_TRUE(found);
     EXPECT_TRUE(same_place(*found, chunk)) << to_string(*found) << " for " << to_string(chunk);
-    const auto covering = waited([&] { return store->chunk_covering(chunk.end - 1); });
+    const auto covering = waited([&] { return store->index().chunk_covering(chunk.end - 1); });
     ASSERT_TRUE(covering);
     EXPECT_TRUE(same_place(*covering, chunk)) << to_string(*covering) << " for " << to_string(chunk);
     if (chunk.end - chunk.begin == 1) continue;
-    EXPECT_FALSE(waited([&] { return store->chunk_at(chunk.begin + 1); }));
+    EXPECT_FALSE(waited([&] { return store->index().chunk_at(chunk.begin + 1); }));
   }
 }
 
@@ -158,7 +158,7 @@ TEST_P(StoreTest, EightConcurrentReadersReadCorrectRecords) {
   Services services(kTinyCache * 64, 2, discard_log);
   const auto store = make_store(services);
   const auto read_some = [&](std::uint64_t seed) {
-    const auto counts = waited([&] { return store->record_totals(); });
+    const auto counts = waited([&] { return store->index().totals(ScanDetail::kCounts); });
     ASSERT_TRUE(counts);
     std::mt19937_64 random(seed);
     for (int i = 0; i < 40 && counts->records > 0; ++i) {
@@ -177,13 +177,13 @@ TEST_P(StoreTest, StreamIsTheConcatenationOfAllRecords) {
   const auto store = make_store(services);
   std::string lines;
   read_all(**open(bytes()), bytes().size(), [&](std::uint64_t, Bytes record) { (lines += as_text(record)) += '\n'; });
-  const auto size = waited([&] { return store->stream_size(recordfs::Stream::kLines); });
+  const auto size = waited([&] { return store->streams().size(recordfs::Stream::kLines); });
   ASSERT_TRUE(size);
   ASSERT_EQ(*size, lines.size());
   std::mt19937_64 random(7);
   for (int i = 0; i < 30; ++i) {
     const std::uint64_t offset = random() % (lines.size() + 1);
-    const auto slice = waited([&] { return store->read_stream(recordfs::Stream::kLines, offset, 5000); });
+    const auto slice = waited([&] { return store->streams().read(recordfs::Stream::kLines, offset, 5000); });
     ASSERT_TRUE(slice) << to_string(slice.error());
     EXPECT_EQ(as_text(slice->bytes), std::string_view(lines).substr(offset, 5000)) << "from " << offset;
   }

@@ -93,17 +93,17 @@ class Asking {
   }
 
   void ask_of_sums() {
-    if (const auto totals = waited([&] { return store_->size_totals(); })) {
+    if (const auto totals = waited([&] { return store_->index().totals(ScanDetail::kSizes); })) {
       say("records " + std::to_string(totals->records) + ", bytes " + std::to_string(totals->bytes));
     } else {
       say(totals.error());
     }
-    if (const auto damage = waited([&] { return store_->damage(); })) {
+    if (const auto damage = waited([&] { return store_->index().damage(); })) {
       for (const DamageRow& row : **damage) say(damage_line(row.region));
     } else {
       say(damage.error());
     }
-    const auto stream = waited([&] { return store_->read_stream(Stream::kLines, 100, 300); });
+    const auto stream = waited([&] { return store_->streams().read(Stream::kLines, 100, 300); });
     if (stream) {
       say(std::string(as_text(stream->bytes)));
     } else {
@@ -112,10 +112,10 @@ class Asking {
   }
 
   void ask_of_record(std::uint64_t ordinal) {
-    const auto indexed = waited([&] { return store_->chunk_by_ordinal(ordinal); });
+    const auto indexed = waited([&] { return store_->index().find(SearchKey::kRecords, ordinal); });
     if (!indexed) return say(indexed.error());
     expect_in_file(indexed->chunk);
-    const auto text = store_->read_record({indexed->chunk, ordinal - indexed->before.records}, 0, UINT64_MAX);
+    const auto text = store_->records().read({indexed->chunk, ordinal - indexed->before.records}, 0, UINT64_MAX);
     if (!text) return say(text.error());
     static const std::set<std::string> records(container_file().records.begin(), container_file().records.end());
     expect(records.contains(std::string(as_text(text->bytes))), "a record is returned that is not in the file");
@@ -123,7 +123,7 @@ class Asking {
   }
 
   void ask_of_chunk(std::uint64_t number) {
-    const auto indexed = waited([&] { return store_->chunk_by_number(number); });
+    const auto indexed = waited([&] { return store_->index().find(SearchKey::kChunks, number); });
     if (!indexed) return say(indexed.error());
     expect_in_file(indexed->chunk);
     say("chunk " + std::to_string(indexed->chunk.begin));

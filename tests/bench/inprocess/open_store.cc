@@ -23,20 +23,20 @@ auto OpenStore::waited_for(Call call) const {
 OpenStore::OpenStore(Subject& subject, std::uint64_t cache)
     : services_(cache, kThreads, [](Severity, const std::string&) {}),
       store_(store_of(subject.open(), subject.path(), services_)),
-      records_(waited_for([&] { return store_.record_totals(); }).records) {}
+      records_(waited_for([&] { return store_.index().totals(ScanDetail::kCounts); }).records) {}
 
 Slice OpenStore::record(std::uint64_t ordinal) const {
-  const IndexedChunk indexed = waited_for([&] { return store_.chunk_by_ordinal(ordinal); });
+  const IndexedChunk indexed = waited_for([&] { return store_.index().find(SearchKey::kRecords, ordinal); });
   const RecordRef which{indexed.chunk, ordinal - indexed.before.records};
-  return must(store_.read_record(which, 0, must(store_.record_size(which))));
+  return must(store_.records().read(which, 0, must(store_.records().size(which))));
 }
 
 std::uint64_t OpenStore::stream_size() const {
-  return waited_for([&] { return store_.stream_size(Stream::kConcat); });
+  return waited_for([&] { return store_.streams().size(Stream::kConcat); });
 }
 
 Slice OpenStore::stream(std::uint64_t offset, std::uint64_t length) const {
-  return waited_for([&] { return store_.read_stream(Stream::kConcat, offset, length); });
+  return waited_for([&] { return store_.streams().read(Stream::kConcat, offset, length); });
 }
 
 }  // namespace recordfs::bench

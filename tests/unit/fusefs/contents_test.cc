@@ -50,8 +50,8 @@ TEST(Contents, ChunkInfoIsTheSameBeforeAndAfterTheScan) {
   const ToyTree tree(toy);
   Names before;
   for (std::size_t i = 0; i < 4; ++i) before.push_back(tree.read(chunk_path(toy, i) + "/info.json"));
-  ASSERT_FALSE(toy.store->state().complete);
-  ASSERT_TRUE(waited([&] { return toy.store->record_totals(); }));
+  ASSERT_FALSE(toy.store->index().state().complete);
+  ASSERT_TRUE(waited([&] { return toy.store->index().totals(ScanDetail::kCounts); }));
   for (std::size_t i = 0; i < 4; ++i) EXPECT_EQ(tree.read(chunk_path(toy, i) + "/info.json"), before[i]);
 }
 

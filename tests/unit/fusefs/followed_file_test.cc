@@ -53,7 +53,7 @@ class FollowedLog {
     }
   }
   static std::uint64_t records(const RecordStore& store) {
-    return waited([&] { return store.record_totals(); }).value().records;
+    return waited([&] { return store.index().totals(ScanDetail::kCounts); }).value().records;
   }
 
  private:
@@ -85,7 +85,7 @@ TEST(FollowedFile, GrowsWithoutAScanIfNothingWasCounted) {
   log.append(1);
   const auto store = log.grown();
   ASSERT_TRUE(store);
-  EXPECT_FALSE(store->state().complete);
+  EXPECT_FALSE(store->index().state().complete);
   EXPECT_EQ(log.records(*store), 4u);
 }
 
@@ -115,9 +115,9 @@ struct Taken {
             .take =
                 [this](const RecordStore& store, const Span& span) {
                   for (std::uint64_t i = span.begin; i < span.end; ++i) {
-                    const auto place = waited([&] { return store.chunk_by_ordinal(i); }).value();
+                    const auto place = waited([&] { return store.index().find(SearchKey::kRecords, i); }).value();
                     const RecordRef record{place.chunk, i - place.before.records};
-                    records.push_back(text_of(store.read_record(record, 0, UINT64_MAX).value()));
+                    records.push_back(text_of(store.records().read(record, 0, UINT64_MAX).value()));
                   }
                   return true;
                 },

@@ -147,7 +147,7 @@ TEST(Listing, WaitsOnlyUntilTheCatalogHasReachedIt) {
 TEST(Listing, FailureEndsTheListingAndIsReturnedByTheNextCall) {
   ToyStore toy({.chunks = 6}, {.anchors = 4, .chunks_per_anchor = 2, .cached_chunks = 1});
   const ToyTree tree(toy);
-  ASSERT_TRUE(waited([&] { return toy.store->record_totals(); }));
+  ASSERT_TRUE(waited([&] { return toy.store->index().totals(ScanDetail::kCounts); }));
   const std::uint64_t chunks = tree.find(".views/chunks").value();
   std::size_t seen = 0;
   const auto failing_after_first = [&](const MountEntry&) {

@@ -23,7 +23,7 @@ class FollowedMount {
   // Extends the first container to `chunks` chunks. Returns the inodes of which the kernel has to be notified.
   std::vector<std::uint64_t> grow_to(std::size_t chunks) {
     store_ = at(chunks, store_.get());
-    EXPECT_TRUE(waited([&] { return store_->catch_up(); }));
+    EXPECT_TRUE(waited([&] { return store_->index().catch_up(); }));
     return tree_.grow(0, store_, {.tv_sec = 5, .tv_nsec = 0});
   }
 

@@ -103,7 +103,7 @@ TEST(MountTree, FileCountIncludesOnlyCountedContainers) {
   ToyStore other({});
   const ToyTree tree({{"a", &toy}, {"b", &other}});
   EXPECT_EQ(tree->known_files(), 0u);
-  ASSERT_TRUE(waited([&] { return toy.store->record_totals(); }));
+  ASSERT_TRUE(waited([&] { return toy.store->index().totals(ScanDetail::kCounts); }));
   EXPECT_EQ(tree->known_files(), 12u);
   EXPECT_EQ(tree->total_size(), toy.file.bytes.size() * 2);
 }

@@ -22,11 +22,11 @@ ScanOptions with_threads(unsigned threads) {
 
 // Returns the concatenated records of a chunk.
 std::string text_of(const RecordStore& store, const ChunkInfo& info) {
-  const auto chunk = store.decode_uncached(info);
+  const auto chunk = store.chunks().decode_uncached(info);
   if (!chunk) return "[" + to_string(chunk.error()) + "]";
   std::string text;
   for (std::uint64_t i = 0; i < (*chunk)->layout().records(); ++i) {
-    const auto record = store.read_record(**chunk, i, 0, UINT64_MAX);
+    const auto record = store.records().read(**chunk, i, 0, UINT64_MAX);
     text += record ? std::string(as_text(record->bytes)) : "[" + to_string(record.error()) + "]";
   }
   return text;
@@ -68,8 +68,8 @@ TEST(Scan, EndsWhenTheCallbackReturnsFalse) {
 
 TEST(Scan, BeginsAtAPositionAndEndsBeforeARecord) {
   ToyStore toy({.chunks = 50});
-  const auto from = testing::waited([&] { return toy.store->chunk_by_number(20); });
-  const auto behind = testing::waited([&] { return toy.store->chunk_by_number(30); });
+  const auto from = testing::waited([&] { return toy.store->index().find(SearchKey::kChunks, 20); });
+  const auto behind = testing::waited([&] { return toy.store->index().find(SearchKey::kChunks, 30); });
   ASSERT_TRUE(from && behind);
   ScanOptions options = with_threads(2);
   options.from = *from;

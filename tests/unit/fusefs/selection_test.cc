@@ -27,7 +27,7 @@ TEST(Selection, SelectionFromTheFirstRecordNeedsNoSearch) {
   const auto selection = select({.begin = 0, .end = 100}, *toy.store);
   ASSERT_TRUE(selection);
   EXPECT_FALSE(selection->from);
-  EXPECT_EQ(toy.store->state().totals.chunks, 0u) << "the catalog was not needed";
+  EXPECT_EQ(toy.store->index().state().totals.chunks, 0u) << "the catalog was not needed";
 }
 
 TEST(Selection, BeginAfterTheEndIsNotFoundAndAtTheEndIsEmpty) {

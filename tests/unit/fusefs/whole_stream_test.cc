@@ -48,7 +48,7 @@ TEST_F(DenseArrayTest, IsAFileAndALinkAtTheRoot) {
 TEST_F(DenseArrayTest, HasItsSizeWithoutAScanAndHoldsPrefixAndRecords) {
   const ToyTree tree(toy_);
   EXPECT_EQ(tree.status(".views/streams/all.bin").size, 244u);
-  EXPECT_FALSE(toy_.store->state().complete);
+  EXPECT_FALSE(toy_.store->index().state().complete);
   EXPECT_EQ(tree.read(".views/streams/all.bin"), all_records());
 }
 

@@ -12,7 +12,7 @@ namespace {
 constexpr std::size_t kWhole = 1 << 20;
 
 std::string read_whole(const RecordStore& store, const RecordRef& record) {
-  const auto slice = store.read_record(record, 0, kWhole);
+  const auto slice = store.records().read(record, 0, kWhole);
   return slice ? text_of(*slice) : "error: " + std::string(to_string(slice.error().code));
 }
 
@@ -21,10 +21,10 @@ TEST(Callers, NonBlockingThreadIsRefusedALargeLayoutWithoutALogLine) {
   toy.watch->on_layout = [](Position) { LargeAllocations::announce(LargeAllocations::kLarge); };
   {
     const RequestContext quick(RequestContext::Work::kNonBlocking);
-    EXPECT_FALSE(toy.store->first_record_chunk());
+    EXPECT_FALSE(toy.store->index().first_with_records());
     EXPECT_TRUE(RequestContext::was_refused());
   }
-  EXPECT_TRUE(toy.store->first_record_chunk().value());
+  EXPECT_TRUE(toy.store->index().first_with_records().value());
   EXPECT_EQ(toy.lines.all(), std::vector<std::string>{});
 }
 
@@ -44,11 +44,11 @@ TEST(Callers, NonBlockingThreadIsRefusedABombUntilItIsDecoded) {
                           toy.services);
   const auto read_quickly = [&](const ChunkInfo& chunk) {
     const RequestContext quick(RequestContext::Work::kNonBlocking);
-    const auto read = store.read_record({chunk, 0}, 0, kWhole);
+    const auto read = store.records().read({chunk, 0}, 0, kWhole);
     EXPECT_EQ(read.has_value(), !RequestContext::was_refused());
     return read ? text_of(*read) : std::string("refused");
   };
-  const ChunkInfo chunk = store.chunk_at(toy.file.begins[0]).value();
+  const ChunkInfo chunk = store.index().chunk_at(toy.file.begins[0]).value();
   EXPECT_EQ(read_quickly(chunk), "refused");
   EXPECT_EQ(read_whole(store, {chunk, 0}), toy.file.records[0]);
   EXPECT_EQ(read_quickly(chunk), toy.file.records[0]);
@@ -59,11 +59,11 @@ TEST(Callers, CancelledThreadDecodesNoBombAndCachesNoFailure) {
   ToyStore toy({});
   const RecordStore store("toy", toy.source, std::make_unique<Bomb>(toy::open(toy.source, Limits{}).value()),
                           toy.services);
-  const ChunkInfo chunk = store.chunk_at(toy.file.begins[0]).value();
+  const ChunkInfo chunk = store.index().chunk_at(toy.file.begins[0]).value();
   {
     const std::atomic<bool> cancelled{true};
     const RequestContext context(RequestContext::Work::kAny, &cancelled);
-    EXPECT_EQ(store.read_record({chunk, 0}, 0, kWhole).error().code, Code::kInterrupted);
+    EXPECT_EQ(store.records().read({chunk, 0}, 0, kWhole).error().code, Code::kInterrupted);
   }
   EXPECT_EQ(read_whole(store, {chunk, 0}), toy.file.records[0]);
   EXPECT_EQ(toy.lines.all(), std::vector<std::string>{});

@@ -15,8 +15,8 @@ struct OnDisk {
   }
 
   Result<Slice> read(std::size_t ordinal) const {
-    ASSIGN_OR_RETURN(const auto indexed, waited([&] { return store->chunk_by_ordinal(ordinal); }));
-    return store->read_record({indexed.chunk, ordinal - indexed.before.records}, 0, 1 << 20);
+    ASSIGN_OR_RETURN(const auto indexed, waited([&] { return store->index().find(SearchKey::kRecords, ordinal); }));
+    return store->records().read({indexed.chunk, ordinal - indexed.before.records}, 0, 1 << 20);
   }
   // Returns the number of records that are still readable. Each of them must be unchanged.
   std::size_t readable() const {
@@ -50,7 +50,7 @@ TEST(ChangedFile, TruncationBeforeTheScanYieldsErrors) {
 
 TEST(ChangedFile, TruncationAfterTheScanYieldsErrorsAndNoWrongBytes) {
   OnDisk disk(large());
-  ASSERT_TRUE(waited([&] { return disk.store->size_totals(); }));
+  ASSERT_TRUE(waited([&] { return disk.store->index().totals(ScanDetail::kSizes); }));
   ASSERT_TRUE(disk.read(0));
   disk.temp.resize(disk.file.begins[20]);
   EXPECT_LE(disk.readable(), 6u);
@@ -60,7 +60,7 @@ TEST(ChangedFile, TruncationAfterTheScanYieldsErrorsAndNoWrongBytes) {
 
 TEST(ChangedFile, RewriteAtTheBeginningYieldsErrorsAndNoWrongBytes) {
   OnDisk disk(large());
-  ASSERT_TRUE(waited([&] { return disk.store->size_totals(); }));
+  ASSERT_TRUE(waited([&] { return disk.store->index().totals(ScanDetail::kSizes); }));
   toy::Shape other = large();
   other.record_size = [](std::uint64_t ordinal) { return 419 - ordinal; };
   disk.temp.write_at(0, toy::make_file(other).bytes);
@@ -71,7 +71,7 @@ TEST(ChangedFile, RewriteAtTheBeginningYieldsErrorsAndNoWrongBytes) {
 
 TEST(ChangedFile, RewriteInTheMiddleYieldsNoWrongBytes) {
   OnDisk disk(large());
-  ASSERT_TRUE(waited([&] { return disk.store->size_totals(); }));
+  ASSERT_TRUE(waited([&] { return disk.store->index().totals(ScanDetail::kSizes); }));
   disk.temp.write_at(disk.file.begins[20] + 100, "not what was here");
   disk.temp.set_mtime(1);
   EXPECT_EQ(disk.readable(), disk.file.records.size() - 3);
@@ -85,7 +85,7 @@ TEST(ChangedFile, GrownFileKeepsItsContentAndIsLoggedOnce) {
   EXPECT_EQ(disk.readable(), disk.file.records.size());
   ASSERT_EQ(disk.lines.all().size(), 1u);
   EXPECT_NE(disk.lines.all()[0].find("grown"), std::string::npos);
-  EXPECT_TRUE(waited([&] { return disk.store->damage(); }).value()->empty());
+  EXPECT_TRUE(waited([&] { return disk.store->index().damage(); }).value()->empty());
 }
 
 }  // namespace

@@ -41,17 +41,17 @@ class FollowedToy {
 };
 
 PrefixSums counts(const RecordStore& store) {
-  return waited([&] { return store.record_totals(); }).value();
+  return waited([&] { return store.index().totals(ScanDetail::kCounts); }).value();
 }
 
 std::vector<DamageRow> damage(const RecordStore& store) {
-  return *waited([&] { return store.damage(); }).value();
+  return *waited([&] { return store.index().damage(); }).value();
 }
 
 std::string record(const RecordStore& store, std::uint64_t ordinal) {
-  const auto indexed = waited([&] { return store.chunk_by_ordinal(ordinal); });
+  const auto indexed = waited([&] { return store.index().find(SearchKey::kRecords, ordinal); });
   if (!indexed) return to_string(indexed.error());
-  const auto slice = store.read_record({indexed->chunk, ordinal - indexed->before.records}, 0, UINT64_MAX);
+  const auto slice = store.records().read({indexed->chunk, ordinal - indexed->before.records}, 0, UINT64_MAX);
   return slice ? text_of(*slice) : to_string(slice.error());
 }
 
@@ -89,18 +89,18 @@ TEST(FollowedStore, ScansFromTheBeginningIfNothingWasCounted) {
   FollowedToy toy({.chunks = 30});
   const auto shorter = toy.with_chunks(20);
   const auto longer = toy.with_chunks(30, shorter.get());
-  EXPECT_TRUE(longer->catch_up()) << "nobody waits for what nobody has asked for";
+  EXPECT_TRUE(longer->index().catch_up()) << "nobody waits for what nobody has asked for";
   EXPECT_EQ(counts(*longer).records, 90u);
 }
 
 TEST(FollowedStore, CatchesUpWithTheKnowledgeOfTheShorterStore) {
   FollowedToy toy({.chunks = 30, .counts_in_header = false});
   const auto shorter = toy.with_chunks(20);
-  ASSERT_TRUE(waited([&] { return shorter->stream_size(Stream::kLines); }));
-  EXPECT_FALSE(shorter->is_scanning());
+  ASSERT_TRUE(waited([&] { return shorter->streams().size(Stream::kLines); }));
+  EXPECT_FALSE(shorter->index().is_scanning());
   const auto longer = toy.with_chunks(30, shorter.get());
-  ASSERT_TRUE(waited([&] { return longer->catch_up(); }));
-  const auto size = longer->stream_size(Stream::kLines);
+  ASSERT_TRUE(waited([&] { return longer->index().catch_up(); }));
+  const auto size = longer->streams().size(Stream::kLines);
   ASSERT_TRUE(size) << "it is known by then";
   std::uint64_t due = 0;
   for (const std::string& one : toy.file().records) due += one.size() + 1;
@@ -122,14 +122,14 @@ TEST(FollowedStore, RecordsKeepTheirAddresses) {
   const auto shorter = toy.with_chunks(20);
   const auto longer = toy.with_chunks(40, shorter.get());
   for (std::uint64_t ordinal = 0; ordinal < 60; ++ordinal) {
-    const auto before = waited([&] { return shorter->chunk_by_ordinal(ordinal); }).value();
-    const auto now = waited([&] { return longer->chunk_by_ordinal(ordinal); }).value();
-    EXPECT_EQ(shorter->address(before.chunk, ordinal - before.before.records).value(),
-              longer->address(now.chunk, ordinal - now.before.records).value());
+    const auto before = waited([&] { return shorter->index().find(SearchKey::kRecords, ordinal); }).value();
+    const auto now = waited([&] { return longer->index().find(SearchKey::kRecords, ordinal); }).value();
+    EXPECT_EQ(shorter->records().address(before.chunk, ordinal - before.before.records).value(),
+              longer->records().address(now.chunk, ordinal - now.before.records).value());
   }
-  EXPECT_EQ(shorter->address_limit(), longer->address_limit());
-  EXPECT_TRUE(shorter->has_room_for(toy.file().bytes.size()));
-  EXPECT_FALSE(shorter->has_room_for(UINT64_MAX));
+  EXPECT_EQ(shorter->records().address_limit(), longer->records().address_limit());
+  EXPECT_TRUE(shorter->records().has_room_for(toy.file().bytes.size()));
+  EXPECT_FALSE(shorter->records().has_room_for(UINT64_MAX));
 }
 
 TEST(FollowedStore, IncompleteChunkIsNotShown) {
@@ -139,7 +139,7 @@ TEST(FollowedStore, IncompleteChunkIsNotShown) {
     for (Position size = begin; size < toy.file().ends[3]; ++size) {
       const auto store = toy.at_size(static_cast<std::size_t>(size));
       if (seekable) {
-        EXPECT_EQ(store->chunk_covering(size - 1).has_value(), size - 1 < toy.file().ends[2]);
+        EXPECT_EQ(store->index().chunk_covering(size - 1).has_value(), size - 1 < toy.file().ends[2]);
       }
       EXPECT_EQ(counts(*store).records, 9u) << size;
       EXPECT_TRUE(damage(*store).empty()) << size;
@@ -195,13 +195,13 @@ TEST(FollowedStore, UnfinishedScanIsNotContinued) {
   toy.watch().on_scan = [&](Position position) { gate.pass(position); };
   gate.close_from(toy.file().begins[10]);
   const auto shorter = toy.with_chunks(20);
-  const auto counted = shorter->record_totals();
+  const auto counted = shorter->index().totals(ScanDetail::kCounts);
   ASSERT_EQ(counted.error().code, Code::kPending);
   const WaitTicket& ticket = *counted.error().wait;
   const Signal resumed;
   ASSERT_NE(ticket.waitable->wait(ticket, [resumed] { resumed.set(); }), 0u);
   gate.wait_until_held();
-  EXPECT_TRUE(shorter->is_scanning());
+  EXPECT_TRUE(shorter->index().is_scanning());
   const auto longer = toy.with_chunks(30, shorter.get());
   gate.open();
   resumed.wait();

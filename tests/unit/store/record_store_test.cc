@@ -16,7 +16,7 @@ namespace recordfs::testing {
 namespace {
 
 std::string read_all(const RecordStore& store, const RecordRef& record) {
-  const auto slice = store.read_record(record, 0, 1 << 20);
+  const auto slice = store.records().read(record, 0, 1 << 20);
   return slice ? text_of(*slice) : "error: " + std::string(to_string(slice.error().code));
 }
 
@@ -26,10 +26,10 @@ TEST(RecordStore, RecordsAreReadAtEveryOffsetAndLength) {
     for (std::uint64_t index = 0; index < 3; ++index) {
       const std::string& text = toy.file.records[3 + index];
       const RecordRef record{toy.chunk(1), index};
-      ASSERT_EQ(toy.store->record_size(record).value(), text.size());
+      ASSERT_EQ(toy.store->records().size(record).value(), text.size());
       for (std::size_t offset = 0; offset <= text.size() + 1; ++offset) {
         for (std::size_t length = 0; length <= text.size() + 1; ++length) {
-          const auto slice = toy.store->read_record(record, offset, length);
+          const auto slice = toy.store->records().read(record, offset, length);
           ASSERT_EQ(text_of(slice.value()), offset < text.size() ? text.substr(offset, length) : "");
         }
       }
@@ -44,10 +44,10 @@ TEST(RecordStore, EightThreadsReadTheSameAsOne) {
     wrong.push_back(std::async(std::launch::async, [&, first] {
       int count = 0;
       for (std::size_t i = first; i < toy.file.records.size(); i += 3) {
-        const auto indexed = waited([&] { return toy.store->chunk_by_ordinal(i); });
+        const auto indexed = waited([&] { return toy.store->index().find(SearchKey::kRecords, i); });
         const RecordRef record{indexed.value().chunk, i - indexed->before.records};
         if (read_all(*toy.store, record) != toy.file.records[i]) ++count;
-        if (toy.store->record_size(record).value_or(0) != toy.file.records[i].size()) ++count;
+        if (toy.store->records().size(record).value_or(0) != toy.file.records[i].size()) ++count;
       }
       return count;
     }));
@@ -77,18 +77,18 @@ TEST(RecordStore, RecordsOfAPackedChunkAreDistinctWithFewAddressBits) {
     const RecordStore store("toy", source, std::make_unique<Packed>(toy::open(source, Limits{}).value()), services, {});
     std::optional<std::uint64_t> last;
     for (std::size_t ordinal = 0; ordinal < file.records.size(); ++ordinal) {
-      const auto indexed = waited([&] { return store.chunk_by_ordinal(ordinal); }).value();
+      const auto indexed = waited([&] { return store.index().find(SearchKey::kRecords, ordinal); }).value();
       const std::uint64_t index = ordinal - indexed.before.records;
-      const std::uint64_t address = store.address(indexed.chunk, index).value();
+      const std::uint64_t address = store.records().address(indexed.chunk, index).value();
       EXPECT_TRUE(!last || address > *last);
-      EXPECT_LT(address, store.address_limit());
-      const auto found = waited([&] { return store.record_at(address); }).value();
+      EXPECT_LT(address, store.records().address_limit());
+      const auto found = waited([&] { return store.records().record_at(address); }).value();
       EXPECT_EQ(found.chunk.begin, indexed.chunk.begin);
       EXPECT_EQ(found.index, index);
       last = address;
     }
-    const auto indexed = waited([&] { return store.chunk_by_ordinal(0); }).value();
-    EXPECT_EQ(store.address(indexed.chunk, 1u << 20).error().code, Code::kLimit);
+    const auto indexed = waited([&] { return store.index().find(SearchKey::kRecords, 0); }).value();
+    EXPECT_EQ(store.records().address(indexed.chunk, 1u << 20).error().code, Code::kLimit);
     EXPECT_EQ(lines.all().size(), 1u) << "a listing shows only an error";
   }
 }
@@ -97,7 +97,7 @@ TEST(RecordStore, RecordsOfAPackedChunkAreDistinctWithFewAddressBits) {
 std::vector<std::string> walked_on(const ToyStore& toy, const RecordRef& record, std::size_t most) {
   std::vector<std::string> texts;
   if (most == 0) return texts;
-  toy.store->for_each_following(record, [&](const RecordRef& at, Bytes bytes) {
+  toy.store->records().for_each_following(record, [&](const RecordRef& at, Bytes bytes) {
     EXPECT_EQ(read_all(*toy.store, at), as_text(bytes));
     texts.emplace_back(as_text(bytes));
     return texts.size() < most;
@@ -128,17 +128,17 @@ TEST(RecordStore, VisitEndsBeforeAChunkThatCannotBeDecodedOrCached) {
 
 TEST(RecordStore, ChunksAreLocatedWithoutAScan) {
   const ToyStore toy({.chunks = 100});
-  EXPECT_EQ(toy.store->chunk_at(toy.file.begins[70])->begin, toy.file.begins[70]);
-  EXPECT_EQ(toy.store->chunk_covering(toy.file.begins[70] + 5)->begin, toy.file.begins[70]);
-  EXPECT_EQ(toy.store->chunk_at(toy.file.begins[70] + 5).error().code, Code::kNotFound);
-  EXPECT_EQ(toy.store->chunk_covering(toy.file.ends[70]).error().code, Code::kNotFound);
-  EXPECT_EQ(toy.store->chunk_at(toy.file.bytes.size()).error().code, Code::kNotFound);
+  EXPECT_EQ(toy.store->index().chunk_at(toy.file.begins[70])->begin, toy.file.begins[70]);
+  EXPECT_EQ(toy.store->index().chunk_covering(toy.file.begins[70] + 5)->begin, toy.file.begins[70]);
+  EXPECT_EQ(toy.store->index().chunk_at(toy.file.begins[70] + 5).error().code, Code::kNotFound);
+  EXPECT_EQ(toy.store->index().chunk_covering(toy.file.ends[70]).error().code, Code::kNotFound);
+  EXPECT_EQ(toy.store->index().chunk_at(toy.file.bytes.size()).error().code, Code::kNotFound);
   EXPECT_LE(toy.watch->scans, 5u);
 }
 
 TEST(RecordStore, ChunkWaitsForTheScanWithoutASeekStructure) {
   ToyStore toy({.chunks = 10, .seekable = false});
-  const auto found = toy.store->chunk_covering(toy.file.begins[7] + 3);
+  const auto found = toy.store->index().chunk_covering(toy.file.begins[7] + 3);
   ASSERT_EQ(found.error().code, Code::kPending);
   EXPECT_EQ(found.error().wait->search_key, SearchKey::kPosition);
   EXPECT_EQ(toy.chunk(7).begin, toy.file.begins[7]);
@@ -150,8 +150,8 @@ TEST(RecordStore, LocatedChunkEqualsTheScannedOne) {
     const ToyStore toy({.chunks = 5, .counts_in_header = counts, .broken_payloads = {3}});
     std::vector<ChunkInfo> located;
     for (std::size_t i = 0; i < 5; ++i) located.push_back(toy.chunk(i));
-    ASSERT_FALSE(toy.store->state().complete);
-    ASSERT_TRUE(waited([&] { return toy.store->record_totals(); }));
+    ASSERT_FALSE(toy.store->index().state().complete);
+    ASSERT_TRUE(waited([&] { return toy.store->index().totals(ScanDetail::kCounts); }));
     for (std::size_t i = 0; i < 5; ++i) {
       EXPECT_EQ(toy.chunk(i).records, located[i].records) << i;
       EXPECT_EQ(toy.chunk(i).decoded_size, located[i].decoded_size) << i;
@@ -169,11 +169,11 @@ TEST(RecordStore, LocatedChunksBeyondTheCacheAreFoundAgain) {
 TEST(RecordStore, UnreadableRecordNeverHasSizeZero) {
   const auto empty = [](std::uint64_t) { return 0u; };
   const ToyStore toy({.record_size = empty, .broken_payloads = {1}, .unsupported = {2}, .unreadable_records = {10}});
-  EXPECT_EQ(toy.store->record_size({toy.chunk(0), 1}).value(), 0u);
-  EXPECT_EQ(toy.store->record_size({toy.chunk(1), 1}).value(), 1u);
-  EXPECT_EQ(toy.store->record_size({toy.chunk(2), 1}).value(), 1u);
-  EXPECT_EQ(toy.store->record_size({toy.chunk(3), 1}).value(), 1u);
-  EXPECT_EQ(toy.store->payload_size(toy.chunk(1)).value(), 1u);
+  EXPECT_EQ(toy.store->records().size({toy.chunk(0), 1}).value(), 0u);
+  EXPECT_EQ(toy.store->records().size({toy.chunk(1), 1}).value(), 1u);
+  EXPECT_EQ(toy.store->records().size({toy.chunk(2), 1}).value(), 1u);
+  EXPECT_EQ(toy.store->records().size({toy.chunk(3), 1}).value(), 1u);
+  EXPECT_EQ(toy.store->chunks().payload_size(toy.chunk(1)).value(), 1u);
   EXPECT_EQ(read_all(*toy.store, {toy.chunk(1), 1}), "error: damage");
   EXPECT_EQ(read_all(*toy.store, {toy.chunk(2), 1}), "error: unsupported");
   EXPECT_EQ(read_all(*toy.store, {toy.chunk(3), 1}), "error: damage");
@@ -181,7 +181,7 @@ TEST(RecordStore, UnreadableRecordNeverHasSizeZero) {
 
 TEST(RecordStore, UnreadableRecordKeepsItsDeclaredSize) {
   const ToyStore toy({.unreadable_records = {4}});
-  EXPECT_EQ(toy.store->record_size({toy.chunk(1), 1}).value(), toy.file.records[4].size());
+  EXPECT_EQ(toy.store->records().size({toy.chunk(1), 1}).value(), toy.file.records[4].size());
   EXPECT_EQ(read_all(*toy.store, {toy.chunk(1), 1}), "error: damage");
   EXPECT_EQ(read_all(*toy.store, {toy.chunk(1), 2}), toy.file.records[5]);
 }
@@ -191,8 +191,8 @@ TEST(RecordStore, TemporaryFailureIsAnErrorNotASize) {
     const ToyStore toy({.small_layout = small_layout});
     const RecordRef record{toy.chunk(1), 0};
     toy.source->fail(1, bad_sector());
-    EXPECT_EQ(toy.store->record_size(record).error().code, Code::kIo);
-    EXPECT_EQ(toy.store->record_size(record).value(), toy.file.records[3].size());
+    EXPECT_EQ(toy.store->records().size(record).error().code, Code::kIo);
+    EXPECT_EQ(toy.store->records().size(record).value(), toy.file.records[3].size());
   }
 }
 
@@ -200,12 +200,12 @@ TEST(RecordStore, PayloadReadFailsOnlyWhereARecordIsDamaged) {
   const ToyStore toy({.chunks = 1, .unreadable_records = {1}});
   const ChunkInfo chunk = toy.chunk(0);
   const std::string payload = toy.file.bytes.substr(chunk.end - chunk.stored_size, chunk.stored_size);
-  ASSERT_EQ(toy.store->payload_size(chunk).value(), payload.size());
+  ASSERT_EQ(toy.store->chunks().payload_size(chunk).value(), payload.size());
   const std::size_t lost_begin = 12 + toy.file.records[0].size();
   const std::size_t lost_end = lost_begin + toy.file.records[1].size();
   for (std::size_t offset = 0; offset <= payload.size(); ++offset) {
     for (std::size_t length = 1; length <= payload.size() + 1; ++length) {
-      const auto slice = toy.store->read_payload(chunk, offset, length);
+      const auto slice = toy.store->chunks().read_payload(chunk, offset, length);
       const bool lost = offset < lost_end && std::min(offset + length, payload.size()) > lost_begin;
       ASSERT_EQ(slice.has_value(), !lost) << offset << " " << length;
       if (slice) {
@@ -228,24 +228,24 @@ TEST(RecordStore, DeclaredSizeIsKeptIfOnlyTheBytesAreLost) {
   ToyStore toy({.record_size = [](std::uint64_t ordinal) { return ordinal; }});
   const RecordStore store("toy", toy.source, std::make_unique<Sealed>(toy::open(toy.source, Limits{}).value()),
                           toy.services);
-  const ChunkInfo chunk = store.chunk_at(toy.file.begins[0]).value();
-  EXPECT_EQ(store.record_size({chunk, 0}).value(), 1u);
-  EXPECT_EQ(store.record_size({chunk, 1}).value(), 1u);
-  EXPECT_EQ(store.record_size({chunk, 2}).value(), 2u);
+  const ChunkInfo chunk = store.index().chunk_at(toy.file.begins[0]).value();
+  EXPECT_EQ(store.records().size({chunk, 0}).value(), 1u);
+  EXPECT_EQ(store.records().size({chunk, 1}).value(), 1u);
+  EXPECT_EQ(store.records().size({chunk, 2}).value(), 2u);
   EXPECT_EQ(read_all(store, {chunk, 0}), "error: damage");
 }
 
 TEST(RecordStore, MissingRecordIsNotFound) {
   const ToyStore toy({});
-  EXPECT_EQ(toy.store->record_size({toy.chunk(0), 3}).error().code, Code::kNotFound);
-  EXPECT_EQ(toy.store->read_record({toy.chunk(0), 3}, 0, 1).error().code, Code::kNotFound);
+  EXPECT_EQ(toy.store->records().size({toy.chunk(0), 3}).error().code, Code::kNotFound);
+  EXPECT_EQ(toy.store->records().read({toy.chunk(0), 3}, 0, 1).error().code, Code::kNotFound);
 }
 
 TEST(RecordStore, FailureIsLoggedOncePerPosition) {
   const ToyStore toy({.broken_payloads = {1}});
   for (int i = 0; i < 3; ++i) {
     EXPECT_EQ(read_all(*toy.store, {toy.chunk(1), 0}), "error: damage");
-    EXPECT_EQ(toy.store->record_size({toy.chunk(1), 0}).value(), 1u);
+    EXPECT_EQ(toy.store->records().size({toy.chunk(1), 0}).value(), 1u);
   }
   ASSERT_EQ(toy.lines.all().size(), 1u);
   EXPECT_NE(toy.lines.all()[0].find("payload check mismatch"), std::string::npos);
@@ -256,12 +256,12 @@ TEST(RecordStore, TemporaryFailureAndDamageAreLoggedSeparately) {
     const ToyStore toy({.broken_payloads = {1}});
     const RecordRef record{toy.chunk(1), 0};
     if (damage_first) {
-      EXPECT_EQ(toy.store->chunk(record.chunk).error().code, Code::kDamage);
+      EXPECT_EQ(toy.store->chunks().get(record.chunk).error().code, Code::kDamage);
     }
     Error failure = bad_sector();
     failure.position = record.chunk.begin;
-    toy.store->report(failure);
-    EXPECT_EQ(toy.store->chunk(record.chunk).error().code, Code::kDamage);
+    toy.store->log().report(failure);
+    EXPECT_EQ(toy.store->chunks().get(record.chunk).error().code, Code::kDamage);
     EXPECT_EQ(toy.lines.all().size(), 2u) << damage_first;
   }
 }
@@ -271,17 +271,17 @@ TEST(RecordStore, PartsEqualThoseOfTheRecordOrFailSeparately) {
     return std::vector<toy::PartShape>{{.key = "part", .kind = PartKind::kText, .bytes = std::to_string(ordinal)}};
   };
   const ToyStore toy({.parts = inside, .broken_parts = {1, 2}, .broken_payloads = {1}});
-  EXPECT_EQ(toy.store->parts({toy.chunk(0), 0}).value().at(0).text, "0");
-  EXPECT_EQ(toy.store->parts({toy.chunk(3), 2}).value().at(0).text, "11");
+  EXPECT_EQ(toy.store->records().parts({toy.chunk(0), 0}).value().at(0).text, "0");
+  EXPECT_EQ(toy.store->records().parts({toy.chunk(3), 2}).value().at(0).text, "11");
   for (int again = 0; again < 2; ++again) {
     for (const std::uint64_t index : {1u, 2u}) {
-      const auto parts = toy.store->parts({toy.chunk(0), index});
+      const auto parts = toy.store->records().parts({toy.chunk(0), index});
       EXPECT_EQ(parts.error().code, Code::kDamage);
       EXPECT_EQ(parts.error().position, toy.file.begins[0]);
     }
-    EXPECT_EQ(toy.store->parts({toy.chunk(1), 0}).error().code, Code::kDamage);
+    EXPECT_EQ(toy.store->records().parts({toy.chunk(1), 0}).error().code, Code::kDamage);
   }
-  EXPECT_EQ(toy.store->parts({toy.chunk(0), 3}).error().code, Code::kNotFound);
+  EXPECT_EQ(toy.store->records().parts({toy.chunk(0), 3}).error().code, Code::kNotFound);
   EXPECT_EQ(toy.lines.all().size(), 3u);
 }
 
@@ -300,8 +300,8 @@ TEST(RecordStore, RecordTooLargeForPartsIsNotRead) {
   ToyStore toy({.record_size = [](std::uint64_t ordinal) { return ordinal; }, .by_parts = true}, {}, 0);
   const RecordStore store("toy", toy.source, std::make_unique<Narrow>(toy::open(toy.source, Limits{}).value()),
                           toy.services);
-  EXPECT_EQ(store.parts({toy.chunk(0), 1}).value().size(), 1u);
-  const auto parts = store.parts({toy.chunk(0), 2});
+  EXPECT_EQ(store.records().parts({toy.chunk(0), 1}).value().size(), 1u);
+  const auto parts = store.records().parts({toy.chunk(0), 2});
   EXPECT_EQ(parts.error().code, Code::kLimit);
   EXPECT_EQ(parts.error().position, toy.file.begins[0]);
   EXPECT_EQ(toy.lines.all().size(), 1u);
@@ -309,16 +309,16 @@ TEST(RecordStore, RecordTooLargeForPartsIsNotRead) {
 
 TEST(RecordStore, LogOfABadlyDamagedFileIsBounded) {
   const ToyStore toy({});
-  for (Position at = 0; at < 5000; ++at) toy.store->report({Code::kDamage, at, "ruined"});
+  for (Position at = 0; at < 5000; ++at) toy.store->log().report({Code::kDamage, at, "ruined"});
   EXPECT_EQ(toy.lines.all().size(), 1025u);
   EXPECT_NE(toy.lines.all().back().find("not logged"), std::string::npos);
 }
 
 TEST(RecordStore, FirstChunkWithRecordsIsFoundInFewSteps) {
   const ToyStore toy({.chunks = 3, .counts_in_header = false, .broken_payloads = {0}});
-  EXPECT_EQ(toy.store->first_record_chunk().value()->begin, toy.file.begins[1]);
+  EXPECT_EQ(toy.store->index().first_with_records().value()->begin, toy.file.begins[1]);
   const ToyStore none({.chunks = 1000, .records_per_chunk = 0});
-  EXPECT_FALSE(none.store->first_record_chunk().value());
+  EXPECT_FALSE(none.store->index().first_with_records().value());
   EXPECT_LE(none.watch->scans, 20u);
 }
 
@@ -351,19 +351,19 @@ TEST(RecordStore, LargeLayoutsOfScansRunOneAtATime) {
     EXPECT_TRUE(called.get());
     EXPECT_GT(made, 0);
   };
-  expect_waits([&] { return toy.store->first_record_chunk().has_value(); });
-  expect_waits([&] { return waited([&] { return toy.store->size_totals(); }).has_value(); });
-  expect_waits([&] { return waited([&] { return toy.store->chunk_by_number(0); }).has_value(); });
+  expect_waits([&] { return toy.store->index().first_with_records().has_value(); });
+  expect_waits([&] { return waited([&] { return toy.store->index().totals(ScanDetail::kSizes); }).has_value(); });
+  expect_waits([&] { return waited([&] { return toy.store->index().find(SearchKey::kChunks, 0); }).has_value(); });
 }
 
 TEST(RecordStore, ChunkThatContradictsItsHeaderYieldsNoBytes) {
   ToyStore toy({});
   const RecordStore store("toy", toy.source, std::make_unique<Liar>(toy::open(toy.source, Limits{}).value()),
                           toy.services);
-  const ChunkInfo chunk = store.chunk_at(toy.file.begins[0]).value();
-  EXPECT_EQ(store.read_record({chunk, 0}, 0, 1).error().code, Code::kChanged);
-  EXPECT_EQ(store.layout(chunk).error().code, Code::kChanged);
-  EXPECT_EQ(store.record_size({chunk, 3}).error().code, Code::kChanged);
+  const ChunkInfo chunk = store.index().chunk_at(toy.file.begins[0]).value();
+  EXPECT_EQ(store.records().read({chunk, 0}, 0, 1).error().code, Code::kChanged);
+  EXPECT_EQ(store.chunks().layout(chunk).error().code, Code::kChanged);
+  EXPECT_EQ(store.records().size({chunk, 3}).error().code, Code::kChanged);
 }
 
 // While it decodes, another thread requests a share of the budget.
@@ -393,7 +393,7 @@ TEST(RecordStore, RecordOffsetsCountTowardsTheBudgetOfALargeChunk) {
       std::make_unique<Contended>(toy::open(toy.source, Limits{}).value(), toy.services.budgets_of(0).small);
   Contended& container = *contended;
   const RecordStore store("toy", toy.source, std::move(contended), toy.services);
-  const ChunkInfo chunk = store.chunk_at(toy.file.begins[0]).value();
+  const ChunkInfo chunk = store.index().chunk_at(toy.file.begins[0]).value();
   container.wanted = kBudget - chunk.stored_size;
   EXPECT_EQ(read_all(store, {chunk, 0}), toy.file.records[0]);
   EXPECT_TRUE(container.had_to_wait);
@@ -419,22 +419,22 @@ TEST(RecordStore, ChunkPlacesAreFoundInAnyOrder) {
     for (const std::size_t chunk : {0u, 4u, 6u, 199u}) {
       ChunkInfo info;
       info.begin = toy.file.begins[chunk];
-      const auto indexed = waited([&] { return store->place_of(info); }).value();
+      const auto indexed = waited([&] { return store->index().place_of(info); }).value();
       EXPECT_EQ(indexed.chunk.begin, toy.file.begins[chunk]);
       EXPECT_EQ(indexed.before.records, 3 * (chunk - (chunk > 5 ? 1 : 0)));
     }
     ChunkInfo none;
     none.begin = toy.file.ends.back();
-    EXPECT_EQ(waited([&] { return store->place_of(none); }).error().code, Code::kNotFound);
+    EXPECT_EQ(waited([&] { return store->index().place_of(none); }).error().code, Code::kNotFound);
   }
 }
 
 TEST(RecordStore, DecodedBytesAreCountedOnce) {
   ToyStore toy({});
   EXPECT_EQ(toy.services.decoded_bytes.load(), 0u);
-  const auto size = toy.store->payload_size(toy.chunk(0)).value();
+  const auto size = toy.store->chunks().payload_size(toy.chunk(0)).value();
   EXPECT_EQ(toy.services.decoded_bytes.load(), size);
-  EXPECT_EQ(toy.store->payload_size(toy.chunk(0)).value(), size);
+  EXPECT_EQ(toy.store->chunks().payload_size(toy.chunk(0)).value(), size);
   EXPECT_EQ(toy.services.decoded_bytes.load(), size) << "it is cached";
 }
 
@@ -443,7 +443,7 @@ TEST(RecordStore, StoresShareACacheWithoutMixingTheirChunks) {
   const toy::File other = toy::make_file({.record_size = [](std::uint64_t) { return 9u; }, .seekable = true});
   const auto source = toy::source_of(other.bytes);
   const RecordStore second("other", source, toy::open(source, Limits{}).value(), toy.services);
-  const ChunkInfo chunk = second.chunk_at(other.begins[0]).value();
+  const ChunkInfo chunk = second.index().chunk_at(other.begins[0]).value();
   ASSERT_EQ(chunk.begin, toy.chunk(0).begin);
   EXPECT_EQ(read_all(*toy.store, {toy.chunk(0), 1}), toy.file.records[1]);
   EXPECT_EQ(read_all(second, {chunk, 1}), other.records[1]);

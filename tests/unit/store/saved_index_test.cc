@@ -56,13 +56,13 @@ struct Mounted {
     store = std::make_shared<RecordStore>("toy", source, toy::open(source, Limits{}, watch).value(), services, kTiny);
   }
   PrefixSums counts() const {
-    return waited([&] { return store->record_totals(); }).value();
+    return waited([&] { return store->index().totals(ScanDetail::kCounts); }).value();
   }
   std::uint64_t scans() const { return watch->scans; }
   Result<std::string> record(std::uint64_t ordinal) const {
-    ASSIGN_OR_RETURN(const auto indexed, waited([&] { return store->chunk_by_ordinal(ordinal); }));
+    ASSIGN_OR_RETURN(const auto indexed, waited([&] { return store->index().find(SearchKey::kRecords, ordinal); }));
     ASSIGN_OR_RETURN(const auto slice,
-                     store->read_record({indexed.chunk, ordinal - indexed.before.records}, 0, UINT64_MAX));
+                     store->records().read({indexed.chunk, ordinal - indexed.before.records}, 0, UINT64_MAX));
     return text_of(slice);
   }
   // Expects the content of the file itself.
@@ -91,7 +91,7 @@ TEST(SavedIndex, SecondMountDoesNotScan) {
   ASSERT_EQ(disk.saved().size(), 1u);
   const Mounted again(disk);
   EXPECT_EQ(again.counts().chunks, kChunks);
-  EXPECT_TRUE(again.store->state().complete);
+  EXPECT_TRUE(again.store->index().state().complete);
   EXPECT_EQ(again.scans(), 0u);
   again.expect_whole(toy::make_file(disk.shape));
   EXPECT_TRUE(again.lines.all().empty());
@@ -121,8 +121,8 @@ TEST(SavedIndex, RowsAndStreamsAreTheSameFromTheIndex) {
     const Mounted mounted(disk);
     EXPECT_EQ(mounted.counts().chunks, kChunks);
     EXPECT_EQ(mounted.scans(), scans);
-    const auto rows = waited([&] { return mounted.store->read_rows(0, 1u << 20); }).value();
-    const auto lines = waited([&] { return mounted.store->read_stream(Stream::kLines, 0, 1u << 20); }).value();
+    const auto rows = waited([&] { return mounted.store->streams().read(Stream::kChunkRows, 0, 1u << 20); }).value();
+    const auto lines = waited([&] { return mounted.store->streams().read(Stream::kLines, 0, 1u << 20); }).value();
     return text_of(rows) + text_of(lines);
   };
   const std::string walked = texts();
@@ -133,7 +133,7 @@ TEST(SavedIndex, RowsAndStreamsAreTheSameFromTheIndex) {
 TEST(SavedIndex, SizesThatNeedAFullScanAreKnownAtOnce) {
   const Disk disk({.chunks = kChunks, .counts_in_header = false, .small_layout = false});
   const auto size = [](const Mounted& mounted) {
-    return waited([&] { return mounted.store->stream_size(Stream::kConcat); }).value();
+    return waited([&] { return mounted.store->streams().size(Stream::kConcat); }).value();
   };
   const std::uint64_t walked = size(Mounted(disk));
   const Mounted again(disk);
@@ -144,7 +144,7 @@ TEST(SavedIndex, SizesThatNeedAFullScanAreKnownAtOnce) {
 TEST(SavedIndex, SequentialReadWithAnIndexDecodesEachChunkOnce) {
   const Disk disk({.chunks = kChunks, .counts_in_header = false, .small_layout = false});
   const auto text = [](const Mounted& mounted) {
-    return text_of(waited([&] { return mounted.store->read_stream(Stream::kConcat, 0, 1u << 20); }).value());
+    return text_of(waited([&] { return mounted.store->streams().read(Stream::kConcat, 0, 1u << 20); }).value());
   };
   const std::string walked = text(Mounted(disk));
   const Mounted again(disk);
@@ -158,7 +158,7 @@ TEST(SavedIndex, DamageIsReportedAndLoggedAsDuringAScan) {
   const auto told = [&] {
     const Mounted mounted(disk);
     std::vector<std::string> texts;
-    for (const DamageRow& row : *waited([&] { return mounted.store->damage(); }).value()) {
+    for (const DamageRow& row : *waited([&] { return mounted.store->index().damage(); }).value()) {
       texts.push_back(row.region.reason + std::to_string(row.region.begin) + " " + std::to_string(row.first_ordinal));
     }
     const auto lines = mounted.lines.all();
@@ -208,7 +208,7 @@ TEST(SavedIndex, FileCutInAChunkAndCompletedIsScannedToTheEnd) {
   disk.temp.write_at(bytes.size() - 5, std::string_view(bytes).substr(bytes.size() - 5));
   const Mounted grown(disk);
   grown.expect_whole(toy::make_file(disk.shape));
-  EXPECT_TRUE(waited([&] { return grown.store->damage(); }).value()->empty());
+  EXPECT_TRUE(waited([&] { return grown.store->index().damage(); }).value()->empty());
 }
 
 TEST(SavedIndex, GrownFileWithDamageAtItsBeginningIsRescanned) {
@@ -445,7 +445,7 @@ TEST(SavedIndex, SourceWithoutAFileHasNoIndex) {
   ToyStore toy({.chunks = 5});
   toy.services.index = IndexLocation{"/nowhere", "test", {}};
   RecordStore store("toy", toy.source, toy::open(toy.source, Limits{}).value(), toy.services);
-  EXPECT_EQ(waited([&] { return store.record_totals(); })->chunks, 5u);
+  EXPECT_EQ(waited([&] { return store.index().totals(ScanDetail::kCounts); })->chunks, 5u);
   EXPECT_TRUE(toy.lines.all().empty());
 }
 

@@ -25,12 +25,12 @@ struct Expected {
 };
 
 std::string read_or_error(const RecordStore& store, Stream stream, std::uint64_t offset, std::uint64_t length) {
-  const auto slice = waited([&] { return store.read_stream(stream, offset, length); });
+  const auto slice = waited([&] { return store.streams().read(stream, offset, length); });
   return slice ? text_of(*slice) : "error: " + std::string(to_string(slice.error().code));
 }
 
 void expect_stream(const RecordStore& store, Stream stream, const Expected& expected) {
-  const auto size = waited([&] { return store.stream_size(stream); });
+  const auto size = waited([&] { return store.streams().size(stream); });
   ASSERT_EQ(size.value(), expected.bytes.size());
   for (std::size_t offset = 0; offset <= expected.bytes.size() + 1; ++offset) {
     for (std::size_t length = 0; length <= expected.bytes.size() + 2 - offset; ++length) {
@@ -152,9 +152,9 @@ TEST(Streams, SizesMissingInHeadersAreFoundByASecondCatalog) {
   const RecordStore store("toy", toy.source,
                           std::make_unique<CountsAlone>(toy::open(toy.source, Limits{}, toy.watch).value()),
                           toy.services);
-  ASSERT_EQ(waited([&] { return store.record_totals(); })->records, 16u);
+  ASSERT_EQ(waited([&] { return store.index().totals(ScanDetail::kCounts); })->records, 16u);
   EXPECT_EQ(toy.watch->layouts, 0u);
-  EXPECT_FALSE(store.state().sizes_known);
+  EXPECT_FALSE(store.index().state().sizes_known);
   expect_stream(store, Stream::kConcat, joined(toy.file, false));
   expect_stream(store, Stream::kLines, joined(toy.file, true));
 }
@@ -179,10 +179,10 @@ TEST(Rows, FormOneTextAtEveryOffset) {
     const ToyStore toy({.chunks = 12, .counts_in_header = counts, .broken_headers = {4}, .broken_payloads = {2}},
                        {.anchors = 2, .chunks_per_anchor = 1, .cached_chunks = 1});
     const std::string rows = rows_of(*toy::open(toy.source, Limits{}).value(), toy.source->size());
-    EXPECT_EQ(waited([&] { return toy.store->rows_size(); }).value(), rows.size());
+    EXPECT_EQ(waited([&] { return toy.store->streams().size(Stream::kChunkRows); }).value(), rows.size());
     for (std::size_t offset = 0; offset <= rows.size(); ++offset) {
       for (const std::size_t length : {0u, 1u, 7u, 60u, 100000u}) {
-        const auto slice = waited([&] { return toy.store->read_rows(offset, length); });
+        const auto slice = waited([&] { return toy.store->streams().read(Stream::kChunkRows, offset, length); });
         ASSERT_EQ(text_of(slice.value()), rows.substr(offset, length)) << "at " << offset << ", length " << length;
       }
     }
@@ -196,7 +196,7 @@ TEST(RawBytes, EqualTheFileAtEveryOffset) {
   const std::string raw = toy.file.bytes.substr(begin, end - begin);
   for (std::size_t offset = 0; offset <= raw.size() + 1; ++offset) {
     for (std::size_t length = 0; length <= raw.size() + 2; ++length) {
-      const auto slice = toy.store->read_raw(begin, end, offset, length);
+      const auto slice = toy.store->chunks().read_raw(begin, end, offset, length);
       ASSERT_EQ(text_of(slice.value()), offset < raw.size() ? raw.substr(offset, length) : "");
     }
   }

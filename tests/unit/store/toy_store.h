@@ -122,7 +122,7 @@ struct ToyStore {
                                             bounds)) {}
 
   ChunkInfo chunk(std::size_t number) const {
-    return waited([&] { return store->chunk_at(file.begins[number]); }).value();
+    return waited([&] { return store->index().chunk_at(file.begins[number]); }).value();
   }
 
   toy::File file;

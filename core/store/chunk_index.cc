@@ -1,0 +1,168 @@
+#include "core/store/chunk_index.h"
+
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace recordfs {
+namespace {
+
+constexpr std::size_t kLocatedChunks = 256;
+constexpr int kStepsToFirstRecord = 16;
+
+}  // namespace
+
+ChunkIndex::ChunkIndex(const StoredFile& file, DamageLog& log, Catalog::Bounds bounds, const ChunkIndex* shorter)
+    : file_(file),
+      log_(log),
+      bounds_(bounds),
+      catalog_(
+          *file.container, *file.source, ScanDetail::kCounts, bounds,
+          [&log](const DamageRow& row) { log.report(row.region); },
+          shorter != nullptr ? nullptr : saved(ScanDetail::kCounts), file.layout_maker(),
+          shorter != nullptr ? Catalog::OnScanned{} : log.scan_logger("headers"),
+          shorter != nullptr ? shorter->catalog_.snapshot() : std::nullopt, file.services.reads_whole_files) {
+  if (shorter == nullptr) return;
+  knows_counts_ = shorter->state().complete;
+  const Catalog* const made = shorter->sizes_if_made();
+  if (auto snapshot = made != nullptr ? made->snapshot() : std::nullopt) {
+    sizes_ = new_sizes(std::move(snapshot));
+    knows_sizes_ = true;
+  }
+}
+
+Result<ChunkInfo> ChunkIndex::chunk_at(Position begin) const {
+  auto found = chunk_covering(begin);
+  if (found && found->begin != begin) return Error{Code::kNotFound, begin, "no chunk begins here"};
+  return found;
+}
+
+Result<ChunkInfo> ChunkIndex::chunk_covering(Position at) const {
+  if (at >= file_.source->size()) return Error{Code::kNotFound, at, "past the end of the file"};
+  const ContainerTraits& traits = file_.container->traits();
+  // The catalog can search by position only in file order.
+  if (traits.is_in_file_order) {
+    auto indexed = find(SearchKey::kPosition, at);
+    if (indexed) return indexed->chunk;
+    if (indexed.error().code == Code::kNotFound || !traits.has_seek_structure) return std::move(indexed).error();
+  }
+  {
+    const std::lock_guard lock(mutex_);
+    const auto after = located_.upper_bound(at);
+    if (after != located_.begin() && at < std::prev(after)->second.end) return std::prev(after)->second;
+  }
+  ASSIGN_OR_RETURN(auto chunk, log_.reported(file_.container->locate(at)));
+  if (!chunk) return Error{Code::kNotFound, at, "no chunk covers this byte"};
+  // Measured, because the result must not depend on whether the catalog has reached the chunk.
+  TRY(log_.reported(measure(file_.layout_maker(), ScanDetail::kCounts, *chunk)));
+  const std::lock_guard lock(mutex_);
+  if (located_.size() >= kLocatedChunks) located_.clear();
+  located_.emplace(chunk->begin, *chunk);
+  return *chunk;
+}
+
+Result<IndexedChunk> ChunkIndex::find(SearchKey search_key, std::uint64_t value) const {
+  const bool needs_sizes = search_key == SearchKey::kBytes || search_key == SearchKey::kLines;
+  return log_.reported((needs_sizes ? sizes() : catalog_).find(search_key, value));
+}
+
+Result<IndexedChunk> ChunkIndex::place_of(const ChunkInfo& chunk) const {
+  if (file_.container->traits().is_in_file_order) return find(SearchKey::kPosition, chunk.begin);
+  for (std::uint64_t number = 0;; ++number) {
+    auto indexed = find(SearchKey::kChunks, number);
+    if (!indexed || indexed->chunk.begin == chunk.begin) return indexed;
+  }
+}
+
+Result<std::optional<ChunkInfo>> ChunkIndex::first_with_records() const {
+  Scanner scanner = this->scanner(ScanDetail::kCounts);
+  for (int i = 0; i < kStepsToFirstRecord && !scanner.at_end(); ++i) {
+    TRY(scanner.step());
+    if (scanner.chunk() && scanner.chunk()->chunk.records.value_or(0) > 0) return std::optional(scanner.chunk()->chunk);
+  }
+  return std::optional<ChunkInfo>{};
+}
+
+// Asks the catalog first, which usually reads nothing. If it has not reached the chunk, scans from the chunk.
+std::optional<ChunkInfo> ChunkIndex::next_with_records(const ChunkInfo& chunk) const {
+  Result<IndexedChunk> at = Error{.code = Code::kPending, .detail = {}};
+  if (file_.container->traits().is_in_file_order) at = catalog_.find(SearchKey::kPosition, chunk.begin);
+  for (int i = 0; at && i < kStepsToFirstRecord; ++i) {
+    at = catalog_.find(SearchKey::kChunks, at->before.chunks + 1);
+    if (at && at->chunk.records != 0u) return at->chunk;
+  }
+  if (at || at.error().code != Code::kPending) return std::nullopt;
+  Scanner scanner(*file_.container, file_.source->size(), ScanDetail::kHeaders, chunk.key, {});
+  for (int i = 0; i <= kStepsToFirstRecord && !scanner.at_end(); ++i) {
+    if (!scanner.step()) return std::nullopt;
+    const auto& indexed = scanner.chunk();
+    if (indexed && indexed->chunk.begin != chunk.begin && indexed->chunk.records != 0u) return indexed->chunk;
+  }
+  return std::nullopt;
+}
+
+bool ChunkIndex::is_scanning() const {
+  const Catalog* made = sizes_if_made();
+  return catalog_.state().is_scanning || (made != nullptr && made->state().is_scanning);
+}
+
+Result<void> ChunkIndex::catch_up() const {
+  if (knows_counts_) {
+    TRY(totals(ScanDetail::kCounts));
+  }
+  if (knows_sizes_) {
+    TRY(sizes_if_made()->totals());
+  }
+  return {};
+}
+
+Result<PrefixSums> ChunkIndex::totals(ScanDetail detail) const {
+  return log_.reported((detail == ScanDetail::kSizes ? sizes() : catalog_).totals());
+}
+
+Result<std::shared_ptr<const std::vector<DamageRow>>> ChunkIndex::damage() const {
+  return log_.reported(catalog_.damage());
+}
+
+Scanner ChunkIndex::scanner(ScanDetail detail, const std::optional<IndexedChunk>& from) const {
+  if (!from) return {*file_.container, file_.source->size(), detail, file_.layout_maker()};
+  return {*file_.container, file_.source->size(), detail, from->chunk.key, from->before, {}, file_.layout_maker()};
+}
+
+std::unique_ptr<SavedIndex> ChunkIndex::saved(ScanDetail detail) const {
+  if (!file_.services.index) return nullptr;
+  IndexLocation location = *file_.services.index;
+  if (file_.is_followed) location.settings += " followed";  // a scan that ends before the unfinished part
+  const IndexBounds bounds{bounds_.anchors, bounds_.chunks_per_anchor, bounds_.damage_rows, bounds_.cached_sizes};
+  return std::make_unique<SavedIndex>(std::move(location), *file_.source, file_.container->traits().format, detail,
+                                      bounds, [&file = file_](Severity severity, const std::string& text) {
+                                        file.services.log(severity, fmt::format("{}: {}", file.name, text));
+                                      });
+}
+
+void ChunkIndex::invalidate() const {
+  catalog_.invalidate();
+  if (Catalog* made = sizes_if_made()) made->invalidate();
+}
+
+Catalog& ChunkIndex::sizes() const {
+  if (catalog_.state().sizes_known) return catalog_;
+  const std::lock_guard lock(mutex_);
+  if (!sizes_) sizes_ = new_sizes({});
+  return *sizes_;
+}
+
+Catalog* ChunkIndex::sizes_if_made() const {
+  const std::lock_guard lock(mutex_);
+  return sizes_.get();
+}
+
+std::unique_ptr<Catalog> ChunkIndex::new_sizes(std::optional<CatalogSnapshot> shorter) const {
+  auto index = shorter ? nullptr : saved(ScanDetail::kSizes);
+  auto on_scanned = shorter ? Catalog::OnScanned{} : log_.scan_logger("sizes");
+  return std::make_unique<Catalog>(*file_.container, *file_.source, ScanDetail::kSizes, bounds_, Catalog::OnDamage{},
+                                   std::move(index), file_.layout_maker(), std::move(on_scanned), std::move(shorter),
+                                   file_.services.reads_whole_files);
+}
+
+}  // namespace recordfs

@@ -1,0 +1,69 @@
+// Reads the records of one container, and the values of its keys.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+
+#include "core/formats/part.h"
+#include "core/store/chunk_reader.h"
+#include "core/store/key_table.h"
+
+namespace recordfs {
+
+// The place of a record. Unlike an ordinal, it does not depend on damage elsewhere.
+struct RecordRef {
+  ChunkInfo chunk;
+  std::uint64_t index = 0;
+};
+
+// Works on the calling thread, as ChunkReader. Failures are logged. Thread-safe.
+class RecordReader {
+ public:
+  // `shorter`: the reader of the same file when it was shorter, whose addresses stay valid; null: none. It need not
+  // outlive the constructor; the others must outlive this.
+  RecordReader(const StoredFile& file, const ChunkIndex& index, const ChunkReader& chunks, DamageLog& log,
+               const RecordReader* shorter);
+
+  // Returns a number that is unique to a record, below address_limit(), and ascending along the file. Fails with kLimit
+  // if the index is too large for a container of this size.
+  Result<std::uint64_t> address(const ChunkInfo& chunk, std::uint64_t index) const;
+  // Returns the record with an address. kNotFound if no chunk covers it (the index is not checked), and kPending.
+  Result<RecordRef> record_at(std::uint64_t address) const;
+  std::uint64_t address_limit() const {
+    return file_.is_followed ? std::uint64_t{1} << file_.services.address_bits : file_.source->size() << index_bits_;
+  }
+  // Returns whether a file of `size` bytes can keep the addresses of this one. REQUIRES: the file is followed.
+  bool has_room_for(std::uint64_t size) const { return size <= address_limit() >> index_bits_; }
+
+  // Returns the size of a record in bytes: exact if it is readable, otherwise the declared size or 1. Fails only for
+  // reasons that may pass (as kIo, kChanged, kOutOfMemory), and with kNotFound.
+  Result<std::uint64_t> size(const RecordRef& record) const;
+  // Returns up to `length` bytes of a record from `offset`, fewer only at its end. Fails like ChunkReader::get(), and
+  // with kNotFound.
+  Result<Slice> read(const RecordRef& record, std::uint64_t offset, std::uint64_t length) const;
+  // The same for a decoded chunk. REQUIRES: the chunk has the record.
+  Result<Slice> read(const Chunk& chunk, std::uint64_t index, std::uint64_t offset, std::uint64_t length) const;
+  // Passes the readable records after `record` to `take`, in the container's order, until it returns false. Stops at a
+  // chunk that cannot be decoded now, or is large.
+  void for_each_following(const RecordRef& record, const std::function<bool(const RecordRef&, Bytes)>& take) const;
+
+  // Returns the parts of a record. Not cached. Fails like read() and RecordSchema::parts. REQUIRES: the schema has
+  // them.
+  Result<Parts> parts(const RecordRef& record) const;
+  // Returns up to `length` bytes of a key's value, fewer only at its end. Fails with kUnsupported if the container does
+  // not contain the value, with kDamage if two keys have its number, with kChanged if the record has changed, and like
+  // read(). kPending.
+  Result<Slice> read_value(const FoundKey& key, std::uint64_t offset, std::uint64_t length) const;
+
+ private:
+  int index_bits(const RecordReader* shorter) const;
+  Error failed(const RecordRef& record, Code code, std::string_view why) const;
+
+  const StoredFile& file_;
+  const ChunkIndex& index_;
+  const ChunkReader& chunks_;
+  DamageLog& log_;
+  const int index_bits_;  // of an address, for the index; 0 if begin + index is unique
+};
+
+}  // namespace recordfs
