@@ -67,7 +67,7 @@ Result<std::shared_ptr<const Layout>> ChunkReader::layout(const ChunkInfo& info)
 Result<std::shared_ptr<const Layout>> ChunkReader::cached_layout(const ChunkInfo& info) const {
   const CacheKey key = file_.key_of(info);
   if (auto decoded = file_.services.chunks.peek(key); decoded && *decoded) {
-    const Layout& of_decoded = (**decoded)->layout();
+    const Layout& of_decoded = (**decoded)->chunk->layout();
     if (check_counts(info, of_decoded)) return std::shared_ptr<const Layout>(**decoded, &of_decoded);
   }
   ASSIGN_OR_RETURN(auto known, file_.services.layouts.get(key, [&]() -> Result<std::shared_ptr<const Layout>> {
@@ -80,6 +80,12 @@ Result<std::shared_ptr<const Layout>> ChunkReader::cached_layout(const ChunkInfo
     return std::move(same).error();
   }
   return known;
+}
+
+std::shared_ptr<const CachedChunk> ChunkReader::find_covering(Position at) const {
+  auto found = file_.services.chunks.last_until({file_.id, at});
+  if (found && found->info.end <= at) found.reset();
+  return found;
 }
 
 Result<ChunkReader::Pointer> ChunkReader::decode(const ChunkInfo& chunk) const {
@@ -114,17 +120,19 @@ Result<ChunkReader::Pointer> ChunkReader::decode_in_turn(const ChunkInfo& chunk)
 // The cached chunk may come from a caller with less information about it.
 Result<ChunkReader::Pointer> ChunkReader::get_quietly(const ChunkInfo& info) const {
   const CacheKey key = file_.key_of(info);
-  ASSIGN_OR_RETURN(auto decoded, file_.services.chunks.get(key, [&] {
-    auto made = decode(info);
-    if (file_.source->has_grown()) log_.report_growth();
-    return made;
-  }));
-  if (auto same = check_counts(info, decoded->layout()); !same) {
+  ASSIGN_OR_RETURN(const auto decoded,
+                   file_.services.chunks.get(key, [&]() -> Result<std::shared_ptr<const CachedChunk>> {
+                     auto made = decode(info);
+                     if (file_.source->has_grown()) log_.report_growth();
+                     if (!made) return std::move(made).error();
+                     return std::make_shared<const CachedChunk>(CachedChunk{info, std::move(*made)});
+                   }));
+  if (auto same = check_counts(info, decoded->chunk->layout()); !same) {
     file_.services.chunks.forget(key);
     index_.invalidate();
     return std::move(same).error();
   }
-  return decoded;
+  return decoded->chunk;
 }
 
 Result<ChunkReader::Pointer> ChunkReader::get(const ChunkInfo& info) const {

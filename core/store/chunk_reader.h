@@ -29,6 +29,8 @@ class ChunkReader {
   // longer matches `info`.
   Result<std::shared_ptr<const Layout>> layout(const ChunkInfo& info) const;
 
+  // Returns the cached chunk that covers byte `at`; null if none does. Reads nothing, and asks no index.
+  std::shared_ptr<const CachedChunk> find_covering(Position at) const;
   // Returns the chunk. Concurrent calls share one decoding. Fails like Container::decode(), and with kChanged if the
   // chunk no longer matches `info`.
   Result<Pointer> get(const ChunkInfo& info) const;

@@ -85,6 +85,19 @@ Result<Slice> RecordReader::read(const RecordRef& record, std::uint64_t offset, 
   return read(*decoded, record.index, offset, length);
 }
 
+Result<Slice> RecordReader::read_at(std::uint64_t address, std::uint64_t offset, std::uint64_t length) const {
+  const auto cached = chunks_.find_covering(address >> index_bits_);
+  if (cached) {
+    const std::uint64_t index = address - (cached->info.begin << index_bits_);
+    if (index < cached->chunk->layout().records()) {
+      if (!chunks_.is_large(cached->info)) chunks_.was_read(cached->info);
+      return read(*cached->chunk, index, offset, length);
+    }
+  }
+  ASSIGN_OR_RETURN(const auto record, record_at(address));
+  return read(record, offset, length);
+}
+
 Result<Slice> RecordReader::read(const Chunk& chunk, std::uint64_t index, std::uint64_t offset,
                                  std::uint64_t length) const {
   const Layout& layout = chunk.layout();

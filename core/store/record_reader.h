@@ -41,6 +41,8 @@ class RecordReader {
   // Returns up to `length` bytes of a record from `offset`, fewer only at its end. Fails like ChunkReader::get(), and
   // with kNotFound.
   Result<Slice> read(const RecordRef& record, std::uint64_t offset, std::uint64_t length) const;
+  // The same for the record with an address. Asks the cache of chunks before the index. kPending.
+  Result<Slice> read_at(std::uint64_t address, std::uint64_t offset, std::uint64_t length) const;
   // The same for a decoded chunk. REQUIRES: the chunk has the record.
   Result<Slice> read(const Chunk& chunk, std::uint64_t index, std::uint64_t offset, std::uint64_t length) const;
   // Passes the readable records after `record` to `take`, in the container's order, until it returns false. Stops at a

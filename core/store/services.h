@@ -5,11 +5,13 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <utility>
 
 #include "core/formats/chunk.h"
+#include "core/formats/chunk_info.h"
 #include "core/store/decode_budget.h"
 #include "core/store/executor.h"
 #include "core/store/key_index.h"
@@ -26,6 +28,13 @@ struct DecodeBudgets {
   DecodeBudget slow;   // for all others; a new share drops cached values that exceed the cache's capacity
 };
 
+// A decoded chunk, with what was known of it when it was decoded.
+struct CachedChunk {
+  ChunkInfo info;
+  std::shared_ptr<const Chunk> chunk;
+  std::uint64_t memory() const { return sizeof(*this) + chunk->memory(); }
+};
+
 // Bounds the caches: `cache_bytes` are split 7:1 between chunks and layouts.
 struct Services {
   explicit Services(std::uint64_t cache_bytes, unsigned threads, Log log_lines)
@@ -35,7 +44,7 @@ struct Services {
   // If one filesystem hangs, its shares do not delay the others. Any thread.
   DecodeBudgets& budgets_of(std::uint64_t filesystem);
 
-  SharedCache<Chunk> chunks;
+  SharedCache<CachedChunk> chunks;
   SharedCache<Layout> layouts;
   std::mutex budgets_mutex;  // guards the next
   std::map<std::uint64_t, DecodeBudgets> budgets;

@@ -4,16 +4,17 @@
 // to keep its bound. Permanent failures (is_permanent()) are cached like values. Thread-safe.
 #pragma once
 
+#include <compare>
 #include <condition_variable>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <list>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <new>
 #include <optional>
-#include <unordered_map>
 #include <utility>
 
 #include "core/base/bytes.h"
@@ -27,13 +28,7 @@ namespace recordfs {
 struct CacheKey {
   std::uint64_t container = 0;
   Position begin = 0;
-  bool operator==(const CacheKey&) const = default;
-};
-
-struct CacheKeyHash {
-  std::size_t operator()(const CacheKey& key) const {
-    return static_cast<std::size_t>((key.begin + key.container * 0x9E3779B97F4A7C15u) * 0xD6E8FEB86659FD93u >> 7);
-  }
+  auto operator<=>(const CacheKey&) const = default;
 };
 
 template <class Value>
@@ -63,6 +58,10 @@ class SharedCache {
 
   // Returns the value or failure if it is cached. Does not block.
   std::optional<Result<Pointer>> peek(const CacheKey& key);
+
+  // Returns the value with the last key of the same container that is not after `key`; null if that key has none now.
+  // Does not block.
+  Pointer last_until(const CacheKey& key);
 
   // Returns whether the value is cached or being made.
   bool contains(const CacheKey& key) const;
@@ -105,7 +104,7 @@ class SharedCache {
   mutable std::mutex mutex_;
   std::condition_variable made_;
   Entries entries_;
-  std::unordered_map<CacheKey, typename Entries::iterator, CacheKeyHash> index_;
+  std::map<CacheKey, typename Entries::iterator> index_;
   Statistics statistics_;
 };
 
@@ -223,6 +222,19 @@ auto SharedCache<Value>::peek(const CacheKey& key) -> std::optional<Result<Point
   if (found == index_.end() || !found->second->outcome) return std::nullopt;
   entries_.splice(entries_.begin(), entries_, found->second);
   return *found->second->outcome;
+}
+
+template <class Value>
+auto SharedCache<Value>::last_until(const CacheKey& key) -> Pointer {
+  const std::lock_guard lock(mutex_);
+  auto found = index_.upper_bound(key);
+  if (found == index_.begin()) return nullptr;
+  --found;
+  const auto entry = found->second;
+  if (found->first.container != key.container || !entry->outcome || !*entry->outcome) return nullptr;
+  ++statistics_.hits;
+  entries_.splice(entries_.begin(), entries_, entry);
+  return **entry->outcome;
 }
 
 template <class Value>

@@ -402,10 +402,7 @@ Result<Slice> ContainerTree::read(Node file, std::uint64_t offset, std::uint64_t
     case NodeKind::kPart: return read_part(file, offset, length);
     case NodeKind::kKey:
     case NodeKind::kKeyNames: return read_key(file, offset, length);
-    case NodeKind::kRecord: {
-      ASSIGN_OR_RETURN(const auto found, store_->records().record_at(file.value));
-      return store_->records().read(found, offset, length);
-    }
+    case NodeKind::kRecord: return store_->records().read_at(file.value, offset, length);
     case NodeKind::kRecordJson: return read_text(document(file), offset, length);
     case NodeKind::kDamage: {
       ASSIGN_OR_RETURN(const auto found, region(file.value));

@@ -411,6 +411,24 @@ class Unordered final : public ForwardingContainer {
   ContainerTraits traits_;
 };
 
+TEST(RecordStore, RecordOfACachedChunkIsReadWithoutTheIndex) {
+  ToyStore toy({.chunks = 10, .seekable = false});
+  const RecordReader& records = toy.store->records();
+  Scanner scanner = toy.store->index().scanner(ScanDetail::kCounts);
+  ASSERT_TRUE(scanner.step());
+  ASSERT_TRUE(scanner.step());
+  const ChunkInfo second = scanner.chunk()->chunk;
+  const std::uint64_t last = records.address(second, 2).value();
+  EXPECT_EQ(records.read_at(last, 0, kEverything).error().code, Code::kPending);
+  ASSERT_TRUE(toy.store->chunks().get(second));
+  EXPECT_EQ(text_of(records.read_at(last, 0, kEverything).value()), toy.file.records[5]);
+  EXPECT_EQ(text_of(records.read_at(records.address(second, 0).value(), 3, 4).value()),
+            toy.file.records[3].substr(3, 4));
+  EXPECT_EQ(records.read_at(last + 1, 0, 1).error().code, Code::kPending) << "no such record";
+  EXPECT_EQ(records.read_at(second.end, 0, 1).error().code, Code::kPending) << "in the next chunk";
+  EXPECT_EQ(toy.watch->locates, 0u);
+}
+
 TEST(RecordStore, ChunkPlacesAreFoundInAnyOrder) {
   ToyStore toy({.chunks = 200, .broken_headers = {5}});
   const RecordStore unordered("toy", toy.source, std::make_unique<Unordered>(toy::open(toy.source, Limits{}).value()),
