@@ -12,10 +12,10 @@
 
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
-#include <nlohmann/json.hpp>
 
 #include "core/base/counted.h"
 #include "core/base/utf8.h"
+#include "core/decoding/json_object.h"
 #include "core/store/wait_ticket.h"
 #include "fusefs/commands/command_context.h"
 #include "fusefs/commands/files_option.h"
@@ -25,8 +25,6 @@
 
 namespace recordfs {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 // The table shows damage_scope with the damaged regions, and leaves the mount's metadata/ out.
 bool is_in_json_only(std::string_view key) { return key == "metadata_directory_scope" || key == "damage_scope"; }
@@ -39,26 +37,24 @@ struct InfoOptions {
 };
 
 // Adds the results of a full scan, and reports damage.
-Result<void> add_totals(const std::string& path, const RecordStore& store, CommandContext& context, Json& info) {
+Result<void> add_scanned(const std::string& path, const RecordStore& store, CommandContext& context, JsonObject& info) {
   ASSIGN_OR_RETURN(const auto totals, wait_for([&] { return store.index().totals(ScanDetail::kSizes); }));
   ASSIGN_OR_RETURN(const auto damage, wait_for([&] { return store.index().damage(); }));
   FoundDamage found(path, store, context);
   for (const DamageRow& row : *damage) found.add(row.region);
-  const Json sums = Json::parse(summary(store, totals, *damage));
-  for (const auto& [key, value] : sums.items()) info[key] = value;
+  add_totals(info, store, totals, *damage);
   if (const std::uint64_t size = store.source().size(); size > 0) {
-    info["ratio"] = std::round(100.0 * static_cast<double>(totals.bytes) / static_cast<double>(size)) / 100;
+    info.set("ratio", std::round(100.0 * static_cast<double>(totals.bytes) / static_cast<double>(size)) / 100);
   }
   return {};
 }
 
 // Returns info.json of a container, with totals if requested.
-Result<Json> info_of(const std::string& path, const RecordStore& store, const InfoOptions& options,
-                     CommandContext& context) {
-  ASSIGN_OR_RETURN(const auto text, container_info(store));
-  Json info = Json::parse(text);
+Result<JsonObject> info_of(const std::string& path, const RecordStore& store, const InfoOptions& options,
+                           CommandContext& context) {
+  ASSIGN_OR_RETURN(auto info, container_info(store));
   if (options.scan) {
-    TRY(add_totals(path, store, context, info));
+    TRY(add_scanned(path, store, context, info));
   }
   return info;
 }
@@ -75,59 +71,66 @@ std::string in_units(std::uint64_t bytes) {
   return fmt::format("{} ({:.1f} {})", counted(bytes, "byte"), amount, kUnits[unit]);
 }
 
-std::string text_of(const Json& value) {
-  return value.is_string() ? printable(value.get_ref<const std::string&>()) : value.dump();
-}
+struct InWords {
+  std::string operator()(bool value) const { return value ? "true" : "false"; }
+  std::string operator()(std::uint64_t value) const { return fmt::format("{}", value); }
+  std::string operator()(double value) const { return fmt::format("{:#}", value); }
+  std::string operator()(const std::string& value) const { return printable(value); }
+  template <class Other>
+  std::string operator()(const Other&) const {
+    return {};
+  }
+};
 
-std::string first_chunk_of(const Json& chunk) {
-  const std::string records = chunk["records"].is_null() ? "" : fmt::format(", records: {}", text_of(chunk["records"]));
-  return fmt::format("{} at byte {}{}", text_of(chunk["kind"]), text_of(chunk["begin"]), records);
-}
+std::string text_of(const JsonObject::Content* content) { return std::visit(InWords{}, *content); }
 
 std::string row(std::string_view name, const std::string& value) { return fmt::format("{:<16} {}\n", name, value); }
 
+std::string row_of(std::string_view name, const JsonObject& first_chunk) {
+  const std::string records = text_of(first_chunk.find("records"));
+  return row(name, fmt::format("{} at byte {}{}", text_of(first_chunk.find("kind")), text_of(first_chunk.find("begin")),
+                               records.empty() ? "" : ", records: " + records));
+}
+
 // One row per key.
-std::string metadata_rows(const Json& metadata) {
-  if (metadata.empty()) return row("metadata", "none");
+std::string row_of(std::string_view name, const JsonObject::List& metadata) {
+  if (metadata.empty()) return row(name, "none");
   std::string rows;
-  for (const Json& item : metadata) {
-    const std::string key = fmt::format("{} ({})", text_of(item["key"]), in_units(item["size"].get<std::uint64_t>()));
-    rows += row(rows.empty() ? "metadata" : "", key);
+  for (const JsonObject& item : metadata) {
+    const auto size = std::get<std::uint64_t>(*item.find("size"));
+    const std::string key = fmt::format("{} ({})", text_of(item.find("key")), in_units(size));
+    rows += row(rows.empty() ? name : "", key);
   }
   return rows;
 }
 
-std::string table_of(const std::string& path, const Json& info) {
+std::string table_of(const std::string& path, const JsonObject& info) {
   std::string table = row("file", printable(path));
-  for (const auto& [key, value] : info.items()) {
+  for (const auto& [key, content] : info.members) {
     std::string name = key;
     std::ranges::replace(name, '_', ' ');
-    if (key == "metadata") {
-      table += metadata_rows(value);
-    } else if (key == "first_chunk") {
-      table += row(name, first_chunk_of(value));
+    if (const auto* const list = std::get_if<JsonObject::List>(&content)) {
+      table += row_of(name, *list);
+    } else if (const auto* const chunk = std::get_if<JsonObject>(&content)) {
+      table += row_of(name, *chunk);
     } else if (key == "damaged_regions") {
-      table += row(name, text_of(value) + " (headers only; run recordfs verify to check the records)");
-    } else if (key == "damaged_bytes" && value == 0) {
+      table += row(name, text_of(&content) + " (headers only; run recordfs verify to check the records)");
+    } else if (key == "damaged_bytes" && std::get<std::uint64_t>(content) == 0) {
       continue;  // the line above says all of it
+    } else if (key == "size" || key == "decoded") {
+      table += row(name, in_units(std::get<std::uint64_t>(content)));
     } else if (!is_in_json_only(key)) {
-      table += row(name, key == "size" || key == "decoded" ? in_units(value.get<std::uint64_t>()) : text_of(value));
+      table += row(name, text_of(&content));
     }
   }
   return table;
 }
 
-std::string dumped(const Json& json, int indentation) {
-  return json.dump(indentation, ' ', false, Json::error_handler_t::replace) + "\n";
-}
-
 // Of several files, each gets a line that names the file.
-std::string json_of(const std::string& path, const Json& info, bool is_one_of_several) {
-  if (!is_one_of_several) return dumped(info, 2);
-  Json named;
-  named["file"] = path;
-  named.update(info);
-  return dumped(named, -1);
+std::string json_of(const std::string& path, JsonObject info, bool is_one_of_several) {
+  if (!is_one_of_several) return to_json(info, JsonLayout::kIndented);
+  info.members.insert(info.members.begin(), {"file", path});
+  return to_json(info, JsonLayout::kLine);
 }
 
 int info(const InfoOptions& options) {

@@ -3,15 +3,13 @@
 #include <algorithm>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include "core/base/utf8.h"
+#include "core/decoding/json_object.h"
 #include "fusefs/exit_status.h"
 
 namespace recordfs {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 constexpr std::string_view kUnreadable = "unreadable";
 constexpr std::string_view kEmpty = "empty";
@@ -23,14 +21,14 @@ bool has(const Outcome& outcome, std::string_view word) {
          std::ranges::any_of(outcome.verdict->findings, [&](const Finding& finding) { return finding.word == word; });
 }
 
-Json json_of(const Finding& finding) {
-  Json row;
-  row["begin"] = finding.begin;
-  row["end"] = finding.end ? Json(*finding.end) : Json();
-  row["class"] = finding.word;
-  row["reason"] = finding.reason;
-  row["records_lost"] = finding.records_lost ? Json(*finding.records_lost) : Json();
-  if (finding.word == kUnchecked) row["chunks_unchecked"] = finding.chunks_unchecked;
+JsonObject json_of(const Finding& finding) {
+  JsonObject row;
+  row.set("begin", finding.begin);
+  row.set("end", finding.end);
+  row.set("class", finding.word);
+  row.set("reason", finding.reason);
+  row.set("records_lost", finding.records_lost);
+  if (finding.word == kUnchecked) row.set("chunks_unchecked", finding.chunks_unchecked);
   return row;
 }
 
@@ -66,22 +64,23 @@ std::string findings_text(const Outcome& outcome) {
 }
 
 std::string outcome_json(const Outcome& outcome) {
-  Json object;
-  object["file"] = outcome.path;
-  object["format"] = outcome.format.empty() ? Json() : Json(outcome.format);
-  object["size"] = outcome.size ? Json(*outcome.size) : Json();
-  object["status"] = outcome.state();
-  object["read"] = outcome.verdict.has_value();
-  if (outcome.passed) object["passed"] = *outcome.passed;
-  if (outcome.failure) object["error"] = outcome.failure->detail;
+  JsonObject object;
+  object.set("file", outcome.path);
+  object.set("format", outcome.format.empty() ? JsonObject::Content() : std::string(outcome.format));
+  object.set("size", outcome.size);
+  object.set("status", outcome.state());
+  object.set("read", outcome.verdict.has_value());
+  if (outcome.passed) object.set("passed", static_cast<std::uint64_t>(*outcome.passed));
+  if (outcome.failure) object.set("error", outcome.failure->detail);
   if (outcome.verdict) {
-    object["chunks"] = outcome.verdict->chunks;
-    object["records"] = outcome.verdict->records;
-    object["bytes"] = outcome.verdict->bytes;
-    object["damage"] = Json::array();
-    for (const Finding& finding : outcome.verdict->findings) object["damage"].push_back(json_of(finding));
+    object.set("chunks", outcome.verdict->chunks);
+    object.set("records", outcome.verdict->records);
+    object.set("bytes", outcome.verdict->bytes);
+    JsonObject::List damage;
+    for (const Finding& finding : outcome.verdict->findings) damage.push_back(json_of(finding));
+    object.set("damage", std::move(damage));
   }
-  return object.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+  return to_json(object, JsonLayout::kLine);
 }
 
 }  // namespace recordfs

@@ -303,12 +303,8 @@ Result<std::string> ContainerTree::target(Node link) const {
 
 Result<ContainerTree::Text> ContainerTree::make_text(StaticNode node) const {
   if (node == kInfo) {
-    auto content = container_info(*store_);
-    if (!content) {
-      store_->log().report(content.error());
-      return std::move(content).error();
-    }
-    return std::make_shared<const std::string>(std::move(*content));
+    ASSIGN_OR_RETURN(const auto info, store_->log().reported(container_info(*store_)));
+    return std::make_shared<const std::string>(to_json(info, JsonLayout::kIndented));
   }
   if (node == kNames) {
     ASSIGN_OR_RETURN(auto files, attribute_files());
@@ -317,7 +313,9 @@ Result<ContainerTree::Text> ContainerTree::make_text(StaticNode node) const {
   ASSIGN_OR_RETURN(const auto damage, store_->index().damage());
   if (node == kDamageRows) return std::make_shared<const std::string>(damage_table(*damage));
   ASSIGN_OR_RETURN(const auto totals, store_->index().totals(ScanDetail::kSizes));
-  return std::make_shared<const std::string>(summary(*store_, totals, *damage));
+  JsonObject summary;
+  add_totals(summary, *store_, totals, *damage);
+  return std::make_shared<const std::string>(to_json(summary, JsonLayout::kIndented));
 }
 
 Result<ContainerTree::Text> ContainerTree::text(StaticNode node) const {

@@ -5,13 +5,14 @@
 #include <string_view>
 #include <vector>
 
+#include "core/decoding/json_object.h"
 #include "core/store/record_store.h"
 
 namespace recordfs {
 
 // Returns info.json of a container: what a few headers show, without a scan. Fails only for reasons that may pass, such
 // as kIo or kChanged.
-Result<std::string> container_info(const RecordStore& store);
+Result<JsonObject> container_info(const RecordStore& store);
 
 // Returns info.json of a chunk. Verifies the chunk's checksums, which reads the chunk. Fails as container_info() does.
 Result<std::string> chunk_info(const RecordStore& store, const ChunkInfo& chunk);
@@ -21,8 +22,9 @@ Result<std::string> chunk_info(const RecordStore& store, const ChunkInfo& chunk)
 // container_info() does.
 Result<std::string_view> checksum_of(const RecordStore& store, const ChunkInfo& chunk);
 
-// Returns index/summary.json. `damage` is what a scan of the headers found, as "damage_scope" states.
-std::string summary(const RecordStore& store, const PrefixSums& totals, const std::vector<DamageRow>& damage);
+// Adds the members of index/summary.json. `damage` is what a scan of the headers found, as "damage_scope" states.
+void add_totals(JsonObject& info, const RecordStore& store, const PrefixSums& totals,
+                const std::vector<DamageRow>& damage);
 
 // Returns index/damage.tsv.
 std::string damage_table(const std::vector<DamageRow>& damage);

@@ -31,7 +31,7 @@ PLACES = {
     "dlfcn.h": ["core/decoding/", "fusefs/confinement/"],
     "seccomp.h": ["fusefs/confinement/system_calls"],
     "linux/landlock.h": ["fusefs/confinement/landlock"],
-    "nlohmann/": ["fusefs/commands/"],
+    "nlohmann/": [],
     "re2/": ["fusefs/commands/matcher"],
     "zstd": ["core/codec/zstd"],
     "brotli/": ["core/codec/brotli"],

@@ -9,7 +9,7 @@ import sys
 import sources
 
 _NAMESPACE = re.compile(r"^namespace ([\w:]+) \{", re.M)
-_TYPE = re.compile(r"^(?:class|struct|union|enum(?: class)?) (\w+)[^;{]*\{", re.M)
+_TYPE = re.compile(r"^(?:class|struct|union|enum(?: class)?) (\w+)(?!::|\w)[^;{]*\{", re.M)
 
 
 def types(cxx):
