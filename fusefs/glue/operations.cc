@@ -4,10 +4,12 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <memory>
 #include <new>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "fusefs/glue/error_number.h"
@@ -34,6 +36,13 @@ Mount& counted(fuse_req_t request, RequestKind kind) {
   Mount& mount = mount_of(request);
   mount.requests.add(kind);
   return mount;
+}
+
+using Reply = Dispatcher::Reply;
+
+// Answers a request that the kernel may interrupt.
+void answer(fuse_req_t request, Mount& mount, Dispatcher::Handler handler) {
+  mount.dispatcher.answer(request, Dispatcher::Interrupt::kAnswerEintr, std::move(handler));
 }
 
 mode_t type_bits(FileType type) {
@@ -74,9 +83,10 @@ class PendingLookupRefs {
   PendingLookupRefs& operator=(const PendingLookupRefs&) = delete;
 
   void add(std::uint64_t number) { numbers_.push_back(number); }
-  // `status`: libfuse's result for the reply.
-  void sent(int status) {
+  // Returns `status`, libfuse's result for the reply.
+  int sent(int status) {
     if (status == 0) numbers_.clear();
+    return status;
   }
 
  private:
@@ -125,14 +135,13 @@ void on_init(void* userdata, fuse_conn_info* connection) {
 }
 
 // Replies that a name does not exist. The kernel may cache that unless names can appear later.
-void reply_nothing(fuse_req_t request, bool may_come) {
-  fuse_entry_param nothing{};
-  nothing.entry_timeout = kSnapshotTimeout;
-  if (may_come) {
-    fuse_reply_err(request, ENOENT);
-  } else {
-    fuse_reply_entry(request, &nothing);
-  }
+Reply no_entry(bool may_come) {
+  if (may_come) return [](fuse_req_t request) { return fuse_reply_err(request, ENOENT); };
+  return [](fuse_req_t request) {
+    fuse_entry_param nothing{};
+    nothing.entry_timeout = kSnapshotTimeout;
+    return fuse_reply_entry(request, &nothing);
+  };
 }
 
 void on_lookup(fuse_req_t request, fuse_ino_t parent, const char* name) {
@@ -142,59 +151,44 @@ void on_lookup(fuse_req_t request, fuse_ino_t parent, const char* name) {
     fuse_reply_err(request, ENAMETOOLONG);
     return;
   }
-  mount.pending_requests.answer(request, PendingRequests::Interrupt::kAnswerEintr,
-                                [&tree = mount.tree, request, parent,
-                                 name = std::string(name)](PendingRequests::Attempt& attempt) -> Result<void> {
-                                  auto found = tree.look_up_and_reference(parent, name);
-                                  if (!found && found.error().code == Code::kNotFound) {
-                                    if (attempt.claim_reply()) reply_nothing(request, tree.may_gain_names(parent));
-                                    return {};
-                                  }
-                                  if (!found) return std::move(found).error();
-                                  PendingLookupRefs refs(tree);
-                                  refs.add(found->number);
-                                  const fuse_entry_param entry = entry_of(*found);
-                                  if (attempt.claim_reply()) refs.sent(fuse_reply_entry(request, &entry));
-                                  return {};
-                                });
+  answer(request, mount, [&tree = mount.tree, parent, name = std::string(name)]() -> Result<Reply> {
+    auto found = tree.look_up_and_reference(parent, name);
+    if (!found && found.error().code == Code::kNotFound) return no_entry(tree.may_gain_names(parent));
+    if (!found) return std::move(found).error();
+    auto refs = std::make_shared<PendingLookupRefs>(tree);
+    refs->add(found->number);
+    return Reply([refs, entry = entry_of(*found)](fuse_req_t to) { return refs->sent(fuse_reply_entry(to, &entry)); });
+  });
 }
 
 void on_getattr(fuse_req_t request, fuse_ino_t number, fuse_file_info*) {
   Mount& mount = counted(request, RequestKind::kGetattr);
-  mount.pending_requests.answer(
-      request, PendingRequests::Interrupt::kAnswerEintr,
-      [&tree = mount.tree, request, number](PendingRequests::Attempt& attempt) -> Result<void> {
-        ASSIGN_OR_RETURN(const auto status, tree.status(number));
-        const struct stat st = stat_of(status.inode, status.type, status.size, status.ownership);
-        if (attempt.claim_reply()) fuse_reply_attr(request, &st, attribute_timeout(status));
-        return {};
-      });
+  answer(request, mount, [&tree = mount.tree, number]() -> Result<Reply> {
+    ASSIGN_OR_RETURN(const auto status, tree.status(number));
+    return Reply([st = stat_of(status.inode, status.type, status.size, status.ownership),
+                  timeout = attribute_timeout(status)](fuse_req_t to) { return fuse_reply_attr(to, &st, timeout); });
+  });
 }
 
 void on_readlink(fuse_req_t request, fuse_ino_t number) {
   Mount& mount = counted(request, RequestKind::kReadlink);
-  mount.pending_requests.answer(
-      request, PendingRequests::Interrupt::kAnswerEintr,
-      [&tree = mount.tree, request, number](PendingRequests::Attempt& attempt) -> Result<void> {
-        ASSIGN_OR_RETURN(const auto target, tree.target(number));
-        if (attempt.claim_reply()) fuse_reply_readlink(request, target.c_str());
-        return {};
-      });
+  answer(request, mount, [&tree = mount.tree, number]() -> Result<Reply> {
+    ASSIGN_OR_RETURN(auto target, tree.target(number));
+    return Reply([target = std::move(target)](fuse_req_t to) { return fuse_reply_readlink(to, target.c_str()); });
+  });
 }
 
 void on_read(fuse_req_t request, fuse_ino_t number, std::size_t size, off_t offset, fuse_file_info*) {
   Mount& mount = counted(request, RequestKind::kRead);
-  mount.pending_requests.answer(
-      request, PendingRequests::Interrupt::kIgnore,
-      [&tree = mount.tree, &pusher = mount.pusher, request, number, size,
-       offset](PendingRequests::Attempt& attempt) -> Result<void> {
-        ASSIGN_OR_RETURN(const auto slice, tree.read(number, static_cast<std::uint64_t>(offset), size));
-        if (!attempt.claim_reply()) return {};
-        // Before the reply: another thread could otherwise report the reader's next read first.
-        if (offset == 0) pusher.was_read(number);
-        fuse_reply_buf(request, reinterpret_cast<const char*>(slice.bytes.data()), slice.bytes.size());
-        return {};
-      });
+  const auto handler = [&mount, number, size, offset]() -> Result<Reply> {
+    ASSIGN_OR_RETURN(auto slice, mount.tree.read(number, static_cast<std::uint64_t>(offset), size));
+    return Reply([&mount, number, is_begin = offset == 0, slice = std::move(slice)](fuse_req_t to) {
+      // Before the reply: another thread could otherwise report the reader's next read first.
+      if (is_begin) mount.pusher.was_read(number);
+      return fuse_reply_buf(to, reinterpret_cast<const char*>(slice.bytes.data()), slice.bytes.size());
+    });
+  };
+  mount.dispatcher.answer(request, Dispatcher::Interrupt::kIgnore, handler);
 }
 
 // A reply to READDIR or READDIRPLUS.
@@ -217,7 +211,7 @@ class Listing {
   }
 
   bool is_empty() const { return used_ == 0; }
-  void reply() { refs_.sent(fuse_reply_buf(request_, buffer_.data(), used_)); }
+  int reply() { return refs_.sent(fuse_reply_buf(request_, buffer_.data(), used_)); }
 
  private:
   // Each returns the entry's size. Adds nothing if that exceeds `room`.
@@ -273,38 +267,34 @@ bool add_dots(Listing& listing, const MountTree& tree, std::uint64_t directory, 
   return true;
 }
 
-void list(fuse_req_t request, fuse_ino_t directory, std::size_t size, off_t offset, bool with_attributes) {
+// Answers with the entries that `fill` adds to the listing, and with its failure if there are none. The next request
+// continues after them.
+template <class Fill>
+void list(fuse_req_t request, std::size_t size, bool with_attributes, Fill fill) {
   Mount& mount = counted(request, with_attributes ? RequestKind::kReaddirplus : RequestKind::kReaddir);
-  const auto handler = [&tree = mount.tree, request, directory, size, offset,
-                        with_attributes](PendingRequests::Attempt& attempt) -> Result<void> {
-    Listing listing(request, tree, size, with_attributes);
+  answer(request, mount, [&tree = mount.tree, request, size, with_attributes, fill]() -> Result<Reply> {
+    auto listing = std::make_shared<Listing>(request, tree, size, with_attributes);
+    if (auto filled = fill(tree, *listing); !filled && listing->is_empty()) return std::move(filled).error();
+    return Reply([listing](fuse_req_t) { return listing->reply(); });
+  });
+}
+
+void list(fuse_req_t request, fuse_ino_t directory, std::size_t size, off_t offset, bool with_attributes) {
+  list(request, size, with_attributes, [=](const MountTree& tree, Listing& listing) -> Result<void> {
     auto place = static_cast<std::uint64_t>(offset);
-    if (add_dots(listing, tree, directory, place)) {
-      const auto emit = [&](const MountEntry& entry) { return listing.add(entry, kDotEntries); };
-      auto listed = tree.list(directory, place - kDotEntries, emit);
-      // Sends the entries before a failure or a wait. The next request continues there.
-      if (!listed && listing.is_empty()) return listed;
-    }
-    if (attempt.claim_reply()) listing.reply();
-    return {};
-  };
-  mount.pending_requests.answer(request, PendingRequests::Interrupt::kAnswerEintr, handler);
+    if (!add_dots(listing, tree, directory, place)) return {};
+    return tree.list(directory, place - kDotEntries,
+                     [&](const MountEntry& entry) { return listing.add(entry, kDotEntries); });
+  });
 }
 
 // Lists an opened mirrored directory, which can change.
 void list_opened(fuse_req_t request, fuse_ino_t directory, std::uint64_t opened, std::size_t size, off_t offset,
                  bool with_attributes) {
-  Mount& mount = counted(request, with_attributes ? RequestKind::kReaddirplus : RequestKind::kReaddir);
-  const auto handler = [&tree = mount.tree, request, directory, opened, size, offset,
-                        with_attributes](PendingRequests::Attempt& attempt) -> Result<void> {
-    Listing listing(request, tree, size, with_attributes);
-    auto listed = tree.list_opened(directory, opened, static_cast<std::uint64_t>(offset),
-                                   [&](const MountEntry& entry) { return listing.add(entry); });
-    if (!listed && listing.is_empty()) return listed;
-    if (attempt.claim_reply()) listing.reply();
-    return {};
-  };
-  mount.pending_requests.answer(request, PendingRequests::Interrupt::kAnswerEintr, handler);
+  list(request, size, with_attributes, [=](const MountTree& tree, Listing& listing) {
+    return tree.list_opened(directory, opened, static_cast<std::uint64_t>(offset),
+                            [&](const MountEntry& entry) { return listing.add(entry); });
+  });
 }
 
 void on_readdir(fuse_req_t request, fuse_ino_t directory, std::size_t size, off_t offset, fuse_file_info* opened) {
@@ -323,6 +313,25 @@ void refuse_for_ever(fuse_req_t request, RequestKind kind) {
   fuse_reply_err(request, ENOSYS);
 }
 
+// An open directory in a reply. Closes it if the kernel did not receive its number.
+struct PendingStream {
+  explicit PendingStream(const MountTree& tree_of_it) : tree(tree_of_it) {}
+  ~PendingStream() {
+    if (number != 0) tree.close_directory(number);
+  }
+  PendingStream(const PendingStream&) = delete;
+  PendingStream& operator=(const PendingStream&) = delete;
+
+  // Returns `status`, libfuse's result for the reply.
+  int sent(int status) {
+    if (status == 0) number = 0;
+    return status;
+  }
+
+  const MountTree& tree;
+  std::uint64_t number = 0;
+};
+
 // If any directory can change, the kernel opens all of them by request. It caches listings of the others.
 void on_opendir(fuse_req_t request, fuse_ino_t directory, fuse_file_info* opened) {
   Mount& mount = mount_of(request);
@@ -330,19 +339,18 @@ void on_opendir(fuse_req_t request, fuse_ino_t directory, fuse_file_info* opened
     return refuse_for_ever(request, RequestKind::kOpendir);
   }
   counted(request, RequestKind::kOpendir);
-  const auto handler = [&tree = mount.tree, request, directory,
-                        reply = *opened](PendingRequests::Attempt& attempt) mutable -> Result<void> {
-    if (tree.may_change(directory)) {
-      ASSIGN_OR_RETURN(const auto stream, tree.open_directory(directory));
-      reply.fh = stream;
-    } else {
-      reply.cache_readdir = reply.keep_cache = 1;
+  const auto handler = [&tree = mount.tree, directory, opened = *opened]() mutable -> Result<Reply> {
+    if (!tree.may_change(directory)) {
+      opened.cache_readdir = opened.keep_cache = 1;
+      return Reply([opened](fuse_req_t to) { return fuse_reply_open(to, &opened); });
     }
-    const bool is_sent = attempt.claim_reply() && fuse_reply_open(request, &reply) == 0;
-    if (!is_sent && reply.fh != 0) tree.close_directory(reply.fh);
-    return {};
+    auto directory_stream = std::make_shared<PendingStream>(tree);
+    ASSIGN_OR_RETURN(directory_stream->number, tree.open_directory(directory));
+    opened.fh = directory_stream->number;
+    return Reply(
+        [directory_stream, opened](fuse_req_t to) { return directory_stream->sent(fuse_reply_open(to, &opened)); });
   };
-  mount.pending_requests.answer(request, PendingRequests::Interrupt::kIgnore, handler);
+  mount.dispatcher.answer(request, Dispatcher::Interrupt::kIgnore, handler);
 }
 
 void on_releasedir(fuse_req_t request, fuse_ino_t, fuse_file_info* opened) {
@@ -354,45 +362,30 @@ void on_open(fuse_req_t request, fuse_ino_t, fuse_file_info*) { refuse_for_ever(
 void on_flush(fuse_req_t request, fuse_ino_t, fuse_file_info*) { refuse_for_ever(request, RequestKind::kFlush); }
 
 // A caller without a buffer asks for the size.
-void reply_extended(fuse_req_t request, std::size_t room, std::string_view value) {
-  if (room == 0) {
-    fuse_reply_xattr(request, value.size());
-  } else if (room < value.size()) {
-    fuse_reply_err(request, ERANGE);
-  } else {
-    fuse_reply_buf(request, value.data(), value.size());
-  }
+Reply extended(std::string value, std::size_t room) {
+  return [value = std::move(value), room](fuse_req_t request) {
+    if (room == 0) return fuse_reply_xattr(request, value.size());
+    if (room < value.size()) return fuse_reply_err(request, ERANGE);
+    return fuse_reply_buf(request, value.data(), value.size());
+  };
 }
 
 void on_getxattr(fuse_req_t request, fuse_ino_t number, const char* name, std::size_t room) {
   if (!mount_of(request).has_extended_attributes) return refuse_for_ever(request, RequestKind::kGetxattr);
   Mount& mount = counted(request, RequestKind::kGetxattr);
-  mount.pending_requests.answer(request, PendingRequests::Interrupt::kAnswerEintr,
-                                [&tree = mount.tree, request, number, room,
-                                 name = std::string(name)](PendingRequests::Attempt& attempt) -> Result<void> {
-                                  const auto value = tree.extended_attribute(number, name);
-                                  const bool is_known = value || value.error().code == Code::kNotFound;
-                                  if (!is_known) return value.error();
-                                  if (!attempt.claim_reply()) return {};
-                                  if (value) {
-                                    reply_extended(request, room, *value);
-                                  } else {
-                                    fuse_reply_err(request, ENODATA);
-                                  }
-                                  return {};
-                                });
+  answer(request, mount, [&tree = mount.tree, number, room, name = std::string(name)]() -> Result<Reply> {
+    auto value = tree.extended_attribute(number, name);
+    if (value) return extended(std::move(*value), room);
+    if (value.error().code != Code::kNotFound) return std::move(value).error();
+    return Reply([](fuse_req_t to) { return fuse_reply_err(to, ENODATA); });
+  });
 }
 
 void on_listxattr(fuse_req_t request, fuse_ino_t number, std::size_t room) {
   if (!mount_of(request).has_extended_attributes) return refuse_for_ever(request, RequestKind::kListxattr);
   Mount& mount = counted(request, RequestKind::kListxattr);
-  mount.pending_requests.answer(
-      request, PendingRequests::Interrupt::kAnswerEintr,
-      [&tree = mount.tree, request, number, room](PendingRequests::Attempt& attempt) -> Result<void> {
-        const std::string names = tree.extended_names(number);
-        if (attempt.claim_reply()) reply_extended(request, room, names);
-        return {};
-      });
+  answer(request, mount,
+         [&tree = mount.tree, number, room]() -> Result<Reply> { return extended(tree.extended_names(number), room); });
 }
 
 void on_forget(fuse_req_t request, fuse_ino_t number, std::uint64_t lookups) {
@@ -406,7 +399,7 @@ void on_forget_multi(fuse_req_t request, std::size_t count, fuse_forget_data* fo
   fuse_reply_none(request);
 }
 
-// Catches bad_alloc for libfuse, which would terminate. Handlers allocate before PendingRequests takes over.
+// Catches bad_alloc for libfuse, which would terminate. Handlers allocate before Dispatcher takes over.
 template <auto handler>
 struct Answered;
 template <class... Arguments, void (*handler)(fuse_req_t, Arguments...)>
@@ -424,18 +417,15 @@ constexpr auto answered = &Answered<handler>::call;
 
 void on_statfs(fuse_req_t request, fuse_ino_t) {
   Mount& mount = counted(request, RequestKind::kStatfs);
-  mount.pending_requests.answer(request, PendingRequests::Interrupt::kAnswerEintr,
-                                [&tree = mount.tree, request](PendingRequests::Attempt& attempt) -> Result<void> {
-                                  struct statvfs st {};
-                                  st.f_bsize = st.f_frsize = 4096;
-                                  st.f_blocks =
-                                      static_cast<fsblkcnt_t>((tree.total_size() + st.f_frsize - 1) / st.f_frsize);
-                                  st.f_files = static_cast<fsfilcnt_t>(tree.known_files());
-                                  st.f_namemax = kLongestName;
-                                  st.f_flag = ST_RDONLY | ST_NOSUID;
-                                  if (attempt.claim_reply()) fuse_reply_statfs(request, &st);
-                                  return {};
-                                });
+  answer(request, mount, [&tree = mount.tree]() -> Result<Reply> {
+    struct statvfs st {};
+    st.f_bsize = st.f_frsize = 4096;
+    st.f_blocks = static_cast<fsblkcnt_t>((tree.total_size() + st.f_frsize - 1) / st.f_frsize);
+    st.f_files = static_cast<fsfilcnt_t>(tree.known_files());
+    st.f_namemax = kLongestName;
+    st.f_flag = ST_RDONLY | ST_NOSUID;
+    return Reply([st](fuse_req_t to) { return fuse_reply_statfs(to, &st); });
+  });
 }
 
 }  // namespace

@@ -4,8 +4,8 @@
 #include <atomic>
 #include <functional>
 
+#include "fusefs/glue/dispatcher.h"
 #include "fusefs/glue/fuse.h"
-#include "fusefs/glue/pending_requests.h"
 #include "fusefs/glue/read_ahead_pusher.h"
 #include "fusefs/glue/request_counts.h"
 #include "fusefs/tree/mount_tree.h"
@@ -15,7 +15,7 @@ namespace recordfs {
 // The userdata of the session.
 struct Mount {
   const MountTree& tree;
-  PendingRequests& pending_requests;
+  Dispatcher& dispatcher;
   ReadAheadPusher& pusher;
   const unsigned max_read;             // mount option; INIT repeats it
   const bool has_extended_attributes;  // false: ENOSYS, once

@@ -16,11 +16,11 @@
 
 #include "core/base/counted.h"
 #include "fusefs/glue/captured_stderr.h"
+#include "fusefs/glue/dispatcher.h"
 #include "fusefs/glue/end_limit.h"
 #include "fusefs/glue/idle_end.h"
 #include "fusefs/glue/init_reply.h"
 #include "fusefs/glue/operations.h"
-#include "fusefs/glue/pending_requests.h"
 #include "fusefs/glue/signals.h"
 #include "fusefs/glue/unmount_guard.h"
 
@@ -110,10 +110,10 @@ bool is_unmounted(fuse_session* session) {
 struct Serving {
   Serving(const MountTree& tree, Executor& executor, std::optional<UnmountGuard>& unmount_guard,
           const SessionEvents& events, const SessionOptions& options)
-      : pending_requests(executor),
+      : dispatcher(executor),
         pusher(tree),
         mount{.tree = tree,
-              .pending_requests = pending_requests,
+              .dispatcher = dispatcher,
               .pusher = pusher,
               .max_read = options.max_read,
               .has_extended_attributes = options.has_extended_attributes,
@@ -131,7 +131,7 @@ struct Serving {
                         recordfs::counted(pusher.pushed_bytes(), "byte"))};
   }
 
-  PendingRequests pending_requests;
+  Dispatcher dispatcher;
   ReadAheadPusher pusher;
   Mount mount;
   IdleEnd idle;
@@ -177,7 +177,7 @@ Result<void> serve(const MountTree& tree, Executor& executor, const SessionOptio
   }
   if (!is_in_background) {
     result = failure("cannot daemonize");
-  } else if (!executor.start() || !serving.pending_requests.start() || !serving.pusher.start(session.get()) ||
+  } else if (!executor.start() || !serving.dispatcher.start() || !serving.pusher.start(session.get()) ||
              !signals.watch(session.get(), watched(serving, options, events, end_limit)) ||
              (follower != nullptr && !follower->start(session.get()))) {
     result = failure("cannot create a thread");
@@ -192,12 +192,12 @@ Result<void> serve(const MountTree& tree, Executor& executor, const SessionOptio
     const std::lock_guard lock(unmount_guard_mutex);
     unmount_guard.reset();
   } else {
-    serving.pending_requests.close();  // replies need the descriptor that unmounting closes
+    serving.dispatcher.close();  // replies need the descriptor that unmounting closes
     fuse_session_unmount(session.get());
   }
-  serving.pending_requests.close();
+  serving.dispatcher.close();
   executor.stop();
-  serving.pending_requests.stop();
+  serving.dispatcher.stop();
   serving.pusher.stop();
   if (follower != nullptr) follower->stop();
   return result;

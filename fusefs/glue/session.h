@@ -44,7 +44,7 @@ struct SessionEvents {
 
 // Mounts `tree` and serves it. Returns after an unmount, SIGHUP, SIGINT, SIGTERM, or the idle timeout.
 //
-// Requests are received by `threads` threads of libfuse, or by the calling thread if single_threaded. PendingRequests
+// Requests are received by `threads` threads of libfuse, or by the calling thread if single_threaded. Dispatcher
 // says which threads finish them. Signals, pushed records, and the follower have a thread each.
 //
 // At the end it unmounts first. Then waiting requests get EINTR, running ones are cancelled, and all threads are

@@ -1,4 +1,4 @@
-#include "fusefs/glue/pending_requests.h"
+#include "fusefs/glue/dispatcher.h"
 
 #include <algorithm>
 #include <atomic>
@@ -13,11 +13,11 @@
 namespace recordfs {
 
 // A request between two attempts. The thread that removes it from waiting_ has to answer it.
-struct PendingRequests::Pending {
-  Pending(PendingRequests* all, fuse_req_t waiting, Interrupt on_interrupt, Handler again)
+struct Dispatcher::Pending {
+  Pending(Dispatcher* all, fuse_req_t waiting, Interrupt on_interrupt, Handler again)
       : requests(all), request(waiting), interrupt(on_interrupt), handler(std::move(again)) {}
 
-  PendingRequests* requests;
+  Dispatcher* requests;
   fuse_req_t request;
   Interrupt interrupt;
   Handler handler;
@@ -37,64 +37,45 @@ namespace {
 // on_interrupt during the registration and uses the request afterwards, so it must not be answered there.
 thread_local const void* being_registered = nullptr;
 
-Result<void> call_handler(const PendingRequests::Handler& handler, PendingRequests::Attempt& attempt) {
-  try {
-    return handler(attempt);
-  } catch (const std::bad_alloc&) {
-    return Error{.code = Code::kOutOfMemory, .detail = "out of memory"};
-  } catch (const std::exception&) {
-    return Error{.code = Code::kIo, .detail = "unexpected"};
-  }
-}
-
 }  // namespace
 
-bool PendingRequests::Attempt::claim_reply() {
-  if (RequestContext::was_refused()) return false;
-  if (pending_ == nullptr) return true;
-  PendingRequests& requests = *(*pending_)->requests;
-  if (!requests.claim(*pending_)) return false;
-  keep_off(**pending_);
-  return true;
-}
-
 // `pending`: null for a non-blocking attempt.
-PendingRequests::Outcome PendingRequests::attempt_as(RequestContext::Work work, const Pending* pending,
-                                                     const Handler& handler, Attempt& attempt) {
+Dispatcher::Outcome Dispatcher::attempt_as(RequestContext::Work work, const Pending* pending, const Handler& handler) {
   const RequestContext context(work, pending == nullptr ? nullptr : &pending->cancelled,
                                pending == nullptr ? nullptr : &pending->filesystems);
-  auto result = call_handler(handler, attempt);
-  return {std::move(result), RequestContext::refused(), RequestContext::filesystem()};
-}
-
-void PendingRequests::answer(fuse_req_t request, Interrupt interrupt, Handler handler) {
-  Attempt attempt;
-  const Outcome outcome = attempt_as(RequestContext::Work::kNonBlocking, nullptr, handler, attempt);
-  const bool was_refused = outcome.refused != RequestContext::Work::kNonBlocking;
-  if (outcome.result && !was_refused) return;
-  if (!was_refused && outcome.result.error().code != Code::kPending) {
-    fuse_reply_err(request, error_number(outcome.result.error()));
-    return;
-  }
-  std::shared_ptr<Pending> pending;
+  Result<Reply> reply = Error{.code = Code::kIo, .detail = "unexpected"};
   try {
-    pending = std::make_shared<Pending>(this, request, interrupt, std::move(handler));
+    reply = handler();
   } catch (const std::bad_alloc&) {
-    fuse_reply_err(request, ENOMEM);
-    return;
+    reply = shortage("out of memory");
+  } catch (const std::exception&) {
+    // A library's exception that nothing else catches.
   }
-  pass_on(pending, outcome);
+  return {std::move(reply), RequestContext::refused(), RequestContext::filesystem()};
 }
 
-// Queues, suspends, or answers a claimed request after an attempt without a reply. Does not throw, because the request
-// would get no reply.
-void PendingRequests::pass_on(const std::shared_ptr<Pending>& pending, const Outcome& outcome) {
+void Dispatcher::answer(fuse_req_t request, Interrupt interrupt, Handler handler) {
+  const Outcome outcome = attempt_as(RequestContext::Work::kNonBlocking, nullptr, handler);
+  if (outcome.is_complete() && outcome.reply) {
+    (*outcome.reply)(request);
+    return;
+  }
+  finish(std::make_shared<Pending>(this, request, interrupt, std::move(handler)), outcome);
+}
+
+// Ends an attempt at a claimed request: replies, queues or suspends. Does not throw, because the request would get no
+// reply.
+void Dispatcher::finish(const std::shared_ptr<Pending>& pending, const Outcome& outcome) {
+  pending->is_pending = false;
   try {
-    if (outcome.refused != RequestContext::Work::kNonBlocking)
-      return queue(pending, outcome.refused, outcome.filesystem);
-    const Error& error = outcome.result.error();
-    if (recordfs::is_waiting(error)) return suspend(pending, error.wait);
-    fuse_reply_err(pending->request, error_number(error));
+    if (!outcome.is_complete()) return queue(pending, outcome.refused, outcome.filesystem);
+    if (outcome.reply) {
+      (*outcome.reply)(pending->request);
+    } else if (recordfs::is_waiting(outcome.reply.error())) {
+      suspend(pending, outcome.reply.error().wait);
+    } else {
+      fuse_reply_err(pending->request, error_number(outcome.reply.error()));
+    }
   } catch (const std::bad_alloc&) {
     if (pending->is_pending && !claim(pending)) return;
     keep_off(*pending);
@@ -103,7 +84,7 @@ void PendingRequests::pass_on(const std::shared_ptr<Pending>& pending, const Out
 }
 
 // Puts the request into waiting_. Returns false if it was answered instead.
-bool PendingRequests::hold(const std::shared_ptr<Pending>& pending, const std::shared_ptr<WaitTicket>& ticket) {
+bool Dispatcher::hold(const std::shared_ptr<Pending>& pending, const std::shared_ptr<WaitTicket>& ticket) {
   {
     const std::lock_guard lock(mutex_);
     if (closed_) {
@@ -121,8 +102,7 @@ bool PendingRequests::hold(const std::shared_ptr<Pending>& pending, const std::s
   return false;
 }
 
-void PendingRequests::suspend(const std::shared_ptr<Pending>& pending, const std::shared_ptr<WaitTicket>& ticket) {
-  pending->is_pending = false;
+void Dispatcher::suspend(const std::shared_ptr<Pending>& pending, const std::shared_ptr<WaitTicket>& ticket) {
   // Allocate before hold(): another thread may own the request afterwards.
   Executor::Task task([this, pending] { resume(pending); });
   if (!hold(pending, ticket)) return;
@@ -137,7 +117,7 @@ void PendingRequests::suspend(const std::shared_ptr<Pending>& pending, const std
 }
 
 // Returns the executor for such work, or the one for slow local work if the system provides no thread.
-Executor& PendingRequests::executor_of(RequestContext::Work work, std::uint64_t filesystem) {
+Executor& Dispatcher::executor_of(RequestContext::Work work, std::uint64_t filesystem) {
   Lane* lane = &local_;
   if (filesystem != 0) {
     const std::lock_guard lock(lanes_mutex_);
@@ -149,9 +129,7 @@ Executor& PendingRequests::executor_of(RequestContext::Work work, std::uint64_t 
   return executor.start() ? executor : local_.slow;
 }
 
-void PendingRequests::queue(const std::shared_ptr<Pending>& pending, RequestContext::Work work,
-                            std::uint64_t filesystem) {
-  pending->is_pending = false;
+void Dispatcher::queue(const std::shared_ptr<Pending>& pending, RequestContext::Work work, std::uint64_t filesystem) {
   if (filesystem != 0 && std::ranges::find(pending->filesystems, filesystem) == pending->filesystems.end()) {
     pending->filesystems.push_back(filesystem);
   }
@@ -163,56 +141,52 @@ void PendingRequests::queue(const std::shared_ptr<Pending>& pending, RequestCont
   fuse_reply_err(pending->request, EINTR);
 }
 
-// An interrupt can answer the request until claim_reply(), or until it is queued again.
-void PendingRequests::attempt_again(const std::shared_ptr<Pending>& pending, RequestContext::Work work) {
+// An interrupt can answer the request until it is claimed here, or until it is queued again.
+void Dispatcher::attempt_again(const std::shared_ptr<Pending>& pending, RequestContext::Work work) {
   if (!is_waiting(pending)) return;
-  Attempt attempt;
-  attempt.pending_ = &pending;
-  const Outcome outcome = attempt_as(work, pending.get(), pending->handler, attempt);
-  if (outcome.result && outcome.refused == RequestContext::Work::kNonBlocking) return;
-  if (!attempt.claim_reply()) return;
-  pass_on(pending, outcome);
+  const Outcome outcome = attempt_as(work, pending.get(), pending->handler);
+  if (!claim(pending)) return;
+  keep_off(*pending);
+  finish(pending, outcome);
 }
 
-bool PendingRequests::is_waiting(const std::shared_ptr<Pending>& pending) {
+bool Dispatcher::is_waiting(const std::shared_ptr<Pending>& pending) {
   const std::lock_guard lock(mutex_);
   return waiting_.contains(pending.get());
 }
 
 // Waits for a running interrupt function and unregisters it.
-void PendingRequests::keep_off(const Pending& pending) {
+void Dispatcher::keep_off(const Pending& pending) {
   if (pending.interrupt == Interrupt::kAnswerEintr) fuse_req_interrupt_func(pending.request, nullptr, nullptr);
 }
 
 // Registers on_interrupt. Returns true if the interrupt arrived before; the caller has to answer it.
-bool PendingRequests::was_interrupted(Pending& pending) {
+bool Dispatcher::was_interrupted(Pending& pending) {
   being_registered = &pending;
   fuse_req_interrupt_func(pending.request, on_interrupt, &pending);
   being_registered = nullptr;
   return pending.interrupted;
 }
 
-bool PendingRequests::claim(const std::shared_ptr<Pending>& pending) {
+bool Dispatcher::claim(const std::shared_ptr<Pending>& pending) {
   const std::lock_guard lock(mutex_);
   return waiting_.erase(pending.get()) > 0;
 }
 
-void PendingRequests::resume(const std::shared_ptr<Pending>& pending) {
+void Dispatcher::resume(const std::shared_ptr<Pending>& pending) {
   if (!claim(pending)) return;
   keep_off(*pending);
-  Attempt attempt;
-  const Outcome outcome = attempt_as(RequestContext::Work::kNonBlocking, nullptr, pending->handler, attempt);
-  if (!outcome.result || outcome.refused != RequestContext::Work::kNonBlocking) pass_on(pending, outcome);
+  finish(pending, attempt_as(RequestContext::Work::kNonBlocking, nullptr, pending->handler));
 }
 
-void PendingRequests::on_interrupt(fuse_req_t request, void* data) {
+void Dispatcher::on_interrupt(fuse_req_t request, void* data) {
   auto* raw = static_cast<Pending*>(data);
   if (raw == being_registered) {
     raw->interrupted = true;
     return;
   }
   std::shared_ptr<Pending> pending;
-  PendingRequests* requests = raw->requests;
+  Dispatcher* requests = raw->requests;
   {
     const std::lock_guard lock(requests->mutex_);
     const auto found = requests->waiting_.find(raw);
@@ -225,7 +199,7 @@ void PendingRequests::on_interrupt(fuse_req_t request, void* data) {
   fuse_reply_err(request, EINTR);
 }
 
-void PendingRequests::stop() {
+void Dispatcher::stop() {
   {
     const std::lock_guard lock(mutex_);
     stopping_ = true;
@@ -240,7 +214,7 @@ void PendingRequests::stop() {
   for (Lane* lane : lanes) lane->slow.stop();
 }
 
-void PendingRequests::close() {
+void Dispatcher::close() {
   std::unordered_map<Pending*, std::shared_ptr<Pending>> left;
   {
     const std::lock_guard lock(mutex_);

@@ -1,4 +1,5 @@
-// PendingRequests: answers each request exactly once, without blocking the thread that received it.
+// Dispatcher: runs the handler of each request, and sends its reply exactly once, without blocking the thread that received
+// it.
 //
 // A request that waits for a scan holds no thread. If it needs a blocking read or slow work, a thread of its filesystem
 // takes it. A filesystem that hangs thus blocks only its own requests.
@@ -22,36 +23,27 @@
 
 namespace recordfs {
 
-class PendingRequests {
+class Dispatcher {
   struct Pending;
 
  public:
-  // One attempt to answer a request.
-  class Attempt {
-   public:
-    // Call it once, directly before the reply. Returns false if the handler must not reply: the request was answered,
-    // or this thread was refused work that the reply needs.
-    bool claim_reply();
-
-   private:
-    friend class PendingRequests;
-    const std::shared_ptr<Pending>* pending_ = nullptr;  // set if an interrupt can still answer it
-  };
-  // Makes one attempt. Returns success if it has replied, or if claim_reply() was false. Returns kPending with
-  // Error::wait set to wait. PendingRequests replies all other errors. May throw, which replies ENOMEM or EIO. Owns its
-  // data: other threads may call it later.
-  using Handler = std::function<Result<void>(Attempt& attempt)>;
+  // Sends a reply. Returns what fuse_reply_*() returned: 0, or an error of the connection. Dropped without a call if
+  // the request was answered meanwhile.
+  using Reply = std::function<int(fuse_req_t request)>;
+  // Makes one attempt to answer a request. Fails with kPending and Error::wait set to wait; Dispatcher replies all
+  // other errors. May throw, which replies ENOMEM or EIO. Owns its data: other threads may call it later.
+  using Handler = std::function<Result<Reply>()>;
 
   enum class Interrupt : std::uint8_t { kAnswerEintr, kIgnore };
 
   // `executor` resumes requests. It must outlive what they wait for, and stop before this object is destroyed.
-  explicit PendingRequests(Executor& executor) : executor_(executor) {}
-  ~PendingRequests() {
+  explicit Dispatcher(Executor& executor) : executor_(executor) {}
+  ~Dispatcher() {
     stop();
     close();
   }
-  PendingRequests(const PendingRequests&) = delete;
-  PendingRequests& operator=(const PendingRequests&) = delete;
+  Dispatcher(const Dispatcher&) = delete;
+  Dispatcher& operator=(const Dispatcher&) = delete;
 
   // Makes the first attempt on the calling thread, and queues the request while it has to wait. A thread of the
   // executor resumes it. Neither thread blocks (Work::kNonBlocking). If an attempt is refused more, a thread of the
@@ -84,14 +76,15 @@ class PendingRequests {
   };
   // The result of an attempt.
   struct Outcome {
-    Result<void> result;
-    RequestContext::Work refused = RequestContext::Work::kNonBlocking;  // RequestContext::refused()
-    std::uint64_t filesystem = 0;                                       // RequestContext::filesystem()
+    Result<Reply> reply;
+    RequestContext::Work refused =
+        RequestContext::Work::kNonBlocking;  // RequestContext::refused(): `reply` may be incomplete
+    std::uint64_t filesystem = 0;            // RequestContext::filesystem()
+    bool is_complete() const { return refused == RequestContext::Work::kNonBlocking; }
   };
 
-  static Outcome attempt_as(RequestContext::Work work, const Pending* pending, const Handler& handler,
-                            Attempt& attempt);
-  void pass_on(const std::shared_ptr<Pending>& pending, const Outcome& outcome);
+  static Outcome attempt_as(RequestContext::Work work, const Pending* pending, const Handler& handler);
+  void finish(const std::shared_ptr<Pending>& pending, const Outcome& outcome);
   bool hold(const std::shared_ptr<Pending>& pending, const std::shared_ptr<WaitTicket>& ticket);
   Executor& executor_of(RequestContext::Work work, std::uint64_t filesystem);
   void queue(const std::shared_ptr<Pending>& pending, RequestContext::Work work, std::uint64_t filesystem);

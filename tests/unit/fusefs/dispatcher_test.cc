@@ -1,4 +1,4 @@
-#include "fusefs/glue/pending_requests.h"
+#include "fusefs/glue/dispatcher.h"
 
 #include <atomic>
 #include <cerrno>
@@ -14,8 +14,6 @@
 
 namespace recordfs::testing {
 namespace {
-
-using Attempt = PendingRequests::Attempt;
 
 // A wait that ends when the test opens the gate.
 class Gate final : public Waitable {
@@ -38,29 +36,28 @@ class Gate final : public Waitable {
   Signal waits_;
 };
 
-class PendingRequestsTest : public ::testing::Test {
+class DispatcherTest : public ::testing::Test {
  protected:
-  ~PendingRequestsTest() override {
+  ~DispatcherTest() override {
     executor.stop();
-    pending_requests.stop();
-    pending_requests.close();
+    dispatcher.stop();
+    dispatcher.close();
   }
 
-  std::uint64_t ask(const std::function<Result<void>(Attempt&)>& work,
-                    PendingRequests::Interrupt interrupt = PendingRequests::Interrupt::kAnswerEintr) {
+  std::uint64_t ask(const std::function<Result<void>()>& work,
+                    Dispatcher::Interrupt interrupt = Dispatcher::Interrupt::kAnswerEintr) {
     return wire.ask([this, work, interrupt](fuse_req_t request) {
-      pending_requests.answer(request, interrupt, [work, request](Attempt& attempt) -> Result<void> {
-        TRY(work(attempt));
-        if (attempt.claim_reply()) fuse_reply_err(request, 0);
-        return {};
+      dispatcher.answer(request, interrupt, [work]() -> Result<Dispatcher::Reply> {
+        TRY(work());
+        return Dispatcher::Reply([](fuse_req_t to) { return fuse_reply_err(to, 0); });
       });
     });
   }
 
   // Sends a slow request that runs until it is cancelled, and signals its begin and end.
-  std::uint64_t ask_endlessly(const Signal& begun, const Signal& over, PendingRequests::Interrupt interrupt) {
+  std::uint64_t ask_endlessly(const Signal& begun, const Signal& over, Dispatcher::Interrupt interrupt) {
     return ask(
-        [begun, over](Attempt&) -> Result<void> {
+        [begun, over]() -> Result<void> {
           TRY(RequestContext::permit_slow_work());
           begun.set();
           for (;;) {
@@ -74,21 +71,21 @@ class PendingRequestsTest : public ::testing::Test {
   }
 
   Executor executor{1};
-  PendingRequests pending_requests{executor};
+  Dispatcher dispatcher{executor};
   Wire wire;
 };
 
-TEST_F(PendingRequestsTest, FastRequestIsAnsweredWhileSlowOnesWait) {
+TEST_F(DispatcherTest, FastRequestIsAnsweredWhileSlowOnesWait) {
   const Signal released;
   std::vector<std::uint64_t> slow;
   for (int i = 0; i < 16; ++i) {
-    slow.push_back(ask([released](Attempt&) -> Result<void> {
+    slow.push_back(ask([released]() -> Result<void> {
       TRY(RequestContext::permit_slow_work());
       released.wait();
       return {};
     }));
   }
-  const auto quick = ask([](Attempt&) -> Result<void> { return {}; });
+  const auto quick = ask([]() -> Result<void> { return {}; });
   EXPECT_EQ(wire.reply_to(quick), 0);
   for (const std::uint64_t asked : slow) EXPECT_EQ(wire.replies_to(asked), 0u);
   released.set();
@@ -96,19 +93,19 @@ TEST_F(PendingRequestsTest, FastRequestIsAnsweredWhileSlowOnesWait) {
 }
 
 // More requests than there are threads wait for one filesystem.
-TEST_F(PendingRequestsTest, HungFilesystemDelaysNoOther) {
+TEST_F(DispatcherTest, HungFilesystemDelaysNoOther) {
   const Signal released;
   std::vector<std::uint64_t> hanging;
   for (int i = 0; i < 32; ++i) {
-    hanging.push_back(ask([released](Attempt&) -> Result<void> {
+    hanging.push_back(ask([released]() -> Result<void> {
       TRY(RequestContext::permit_wait_for(1));
       released.wait();
       return {};
     }));
   }
-  const auto known = ask([](Attempt&) -> Result<void> { return {}; });
-  const auto other = ask([](Attempt&) { return RequestContext::permit_wait_for(2); });
-  const auto slow = ask([](Attempt&) { return RequestContext::permit_slow_work(); });
+  const auto known = ask([]() -> Result<void> { return {}; });
+  const auto other = ask([] { return RequestContext::permit_wait_for(2); });
+  const auto slow = ask([] { return RequestContext::permit_slow_work(); });
   for (const std::uint64_t asked : {known, other, slow}) EXPECT_EQ(wire.reply_to(asked), 0);
   for (const std::uint64_t asked : hanging) EXPECT_EQ(wire.replies_to(asked), 0u);
   released.set();
@@ -116,12 +113,12 @@ TEST_F(PendingRequestsTest, HungFilesystemDelaysNoOther) {
 }
 
 // More requests than there are threads need one filesystem and then another, which hangs.
-TEST_F(PendingRequestsTest, RequestOnTwoFilesystemsWaitsInTheLaneOfTheHungOne) {
+TEST_F(DispatcherTest, RequestOnTwoFilesystemsWaitsInTheLaneOfTheHungOne) {
   const Signal released;
   std::atomic<int> waiting{0};
   std::vector<std::uint64_t> hanging;
   for (int i = 0; i < 32; ++i) {
-    hanging.push_back(ask([&, released](Attempt&) -> Result<void> {
+    hanging.push_back(ask([&, released]() -> Result<void> {
       TRY(RequestContext::permit_wait_for(1));
       TRY(RequestContext::permit_wait_for(2));
       ++waiting;
@@ -130,7 +127,7 @@ TEST_F(PendingRequestsTest, RequestOnTwoFilesystemsWaitsInTheLaneOfTheHungOne) {
     }));
   }
   while (waiting < 8) std::this_thread::yield();
-  const auto first = ask([](Attempt&) { return RequestContext::permit_wait_for(1); });
+  const auto first = ask([] { return RequestContext::permit_wait_for(1); });
   EXPECT_EQ(wire.reply_to(first), 0);
   for (const std::uint64_t asked : hanging) EXPECT_EQ(wire.replies_to(asked), 0u);
   released.set();
@@ -138,8 +135,8 @@ TEST_F(PendingRequestsTest, RequestOnTwoFilesystemsWaitsInTheLaneOfTheHungOne) {
 }
 
 // As a request for the usage of all sources does.
-TEST_F(PendingRequestsTest, RequestThatContinuesAfterARefusalIsAnswered) {
-  const auto asked = ask([](Attempt&) -> Result<void> {
+TEST_F(DispatcherTest, RequestThatContinuesAfterARefusalIsAnswered) {
+  const auto asked = ask([]() -> Result<void> {
     for (const std::uint64_t filesystem : {1u, 2u, 3u})
       static_cast<void>(RequestContext::permit_wait_for(filesystem).has_value());
     return {};
@@ -148,17 +145,17 @@ TEST_F(PendingRequestsTest, RequestThatContinuesAfterARefusalIsAnswered) {
   EXPECT_EQ(wire.replies_to(asked), 1u);
 }
 
-TEST_F(PendingRequestsTest, FilesystemsBeyondTheBoundAreServedToo) {
+TEST_F(DispatcherTest, FilesystemsBeyondTheBoundAreServedToo) {
   std::vector<std::uint64_t> requests;
   for (std::uint64_t filesystem = 1; filesystem <= 40; ++filesystem) {
-    requests.push_back(ask([filesystem](Attempt&) { return RequestContext::permit_wait_for(filesystem); }));
+    requests.push_back(ask([filesystem] { return RequestContext::permit_wait_for(filesystem); }));
   }
   for (const std::uint64_t asked : requests) EXPECT_EQ(wire.reply_to(asked), 0);
 }
 
-TEST_F(PendingRequestsTest, SlowRequestThatWaitedForAFilesystemIsAnsweredOnce) {
+TEST_F(DispatcherTest, SlowRequestThatWaitedForAFilesystemIsAnsweredOnce) {
   std::atomic<int> tries{0};
-  const auto asked = ask([&](Attempt&) -> Result<void> {
+  const auto asked = ask([&]() -> Result<void> {
     ++tries;
     TRY(RequestContext::permit_wait_for(1));
     return RequestContext::permit_slow_work();
@@ -168,10 +165,10 @@ TEST_F(PendingRequestsTest, SlowRequestThatWaitedForAFilesystemIsAnsweredOnce) {
   EXPECT_EQ(wire.replies_to(asked), 1u);
 }
 
-TEST_F(PendingRequestsTest, RequestThatWaitsForAFilesystemIsInterrupted) {
+TEST_F(DispatcherTest, RequestThatWaitsForAFilesystemIsInterrupted) {
   const Signal begun;
   const Signal released;
-  const auto asked = ask([begun, released](Attempt&) -> Result<void> {
+  const auto asked = ask([begun, released]() -> Result<void> {
     TRY(RequestContext::permit_wait_for(1));
     begun.set();
     released.wait();
@@ -182,15 +179,15 @@ TEST_F(PendingRequestsTest, RequestThatWaitsForAFilesystemIsInterrupted) {
   EXPECT_EQ(wire.reply_to(asked), EINTR);
   released.set();
   executor.stop();
-  pending_requests.stop();
+  dispatcher.stop();
   EXPECT_EQ(wire.replies_to(asked), 1u);
 }
 
-TEST_F(PendingRequestsTest, SlowResumedRequestLeavesTheExecutor) {
+TEST_F(DispatcherTest, SlowResumedRequestLeavesTheExecutor) {
   Gate gate;
   const Signal released;
   std::atomic<int> tries{0};
-  const auto slow = ask([&](Attempt&) -> Result<void> {
+  const auto slow = ask([&]() -> Result<void> {
     if (tries++ == 0) return pending({}, {.waitable = &gate});
     TRY(RequestContext::permit_slow_work());
     released.wait();
@@ -206,10 +203,10 @@ TEST_F(PendingRequestsTest, SlowResumedRequestLeavesTheExecutor) {
   EXPECT_EQ(tries, 3);
 }
 
-TEST_F(PendingRequestsTest, SlowRequestMayWaitToo) {
+TEST_F(DispatcherTest, SlowRequestMayWaitToo) {
   Gate gate;
   std::atomic<bool> has_waited{false};
-  const auto slow = ask([&](Attempt&) -> Result<void> {
+  const auto slow = ask([&]() -> Result<void> {
     TRY(RequestContext::permit_slow_work());
     if (has_waited.exchange(true)) return {};
     return pending({}, {.waitable = &gate});
@@ -218,8 +215,8 @@ TEST_F(PendingRequestsTest, SlowRequestMayWaitToo) {
   EXPECT_EQ(wire.reply_to(slow), 0);
 }
 
-TEST_F(PendingRequestsTest, FailureOfSlowRequestIsReplied) {
-  const auto slow = ask([](Attempt&) -> Result<void> {
+TEST_F(DispatcherTest, FailureOfSlowRequestIsReplied) {
+  const auto slow = ask([]() -> Result<void> {
     TRY(RequestContext::permit_slow_work());
     return Error{.code = Code::kDamage, .detail = {}};
   });
@@ -227,17 +224,17 @@ TEST_F(PendingRequestsTest, FailureOfSlowRequestIsReplied) {
 }
 
 // A refused attempt may return a different error.
-TEST_F(PendingRequestsTest, RefusedAttemptIsRetriedWhateverItsError) {
-  const auto slow = ask([](Attempt&) -> Result<void> {
+TEST_F(DispatcherTest, RefusedAttemptIsRetriedWhateverItsError) {
+  const auto slow = ask([]() -> Result<void> {
     if (!RequestContext::permit_slow_work()) return Error{.code = Code::kOutOfMemory, .detail = {}};
     return {};
   });
   EXPECT_EQ(wire.reply_to(slow), 0);
 }
 
-TEST_F(PendingRequestsTest, IncompleteAnswerAfterARefusalIsNotSent) {
+TEST_F(DispatcherTest, IncompleteAnswerAfterARefusalIsNotSent) {
   std::atomic<int> tries{0};
-  const auto slow = ask([&](Attempt&) -> Result<void> {
+  const auto slow = ask([&]() -> Result<void> {
     ++tries;
     static_cast<void>(RequestContext::permit_slow_work().has_value());
     return {};
@@ -247,30 +244,30 @@ TEST_F(PendingRequestsTest, IncompleteAnswerAfterARefusalIsNotSent) {
   EXPECT_EQ(wire.replies_to(slow), 1u);
 }
 
-TEST_F(PendingRequestsTest, InterruptedSlowRequestIsAnsweredAndCancelled) {
+TEST_F(DispatcherTest, InterruptedSlowRequestIsAnsweredAndCancelled) {
   const Signal begun;
   const Signal over;
-  const auto slow = ask_endlessly(begun, over, PendingRequests::Interrupt::kAnswerEintr);
+  const auto slow = ask_endlessly(begun, over, Dispatcher::Interrupt::kAnswerEintr);
   begun.wait();
   wire.interrupt(slow);
   EXPECT_EQ(wire.replies_to(slow), 1u);
   EXPECT_EQ(wire.reply_to(slow), EINTR);
   over.wait();
-  const auto next = ask([](Attempt&) { return RequestContext::permit_slow_work(); });
+  const auto next = ask([] { return RequestContext::permit_slow_work(); });
   EXPECT_EQ(wire.reply_to(next), 0);
   EXPECT_EQ(wire.replies_to(slow), 1u);
 }
 
-TEST_F(PendingRequestsTest, InterruptedQueuedRequestIsNotStarted) {
+TEST_F(DispatcherTest, InterruptedQueuedRequestIsNotStarted) {
   const Signal released;
-  const auto wait = [released](Attempt&) -> Result<void> {
+  const auto wait = [released]() -> Result<void> {
     TRY(RequestContext::permit_slow_work());
     released.wait();
     return {};
   };
   std::vector<std::uint64_t> before{ask(wait), ask(wait)};
   std::atomic<int> tries{0};
-  const auto slow = ask([&](Attempt&) {
+  const auto slow = ask([&] {
     ++tries;
     return RequestContext::permit_slow_work();
   });
@@ -279,21 +276,21 @@ TEST_F(PendingRequestsTest, InterruptedQueuedRequestIsNotStarted) {
   released.set();
   for (const std::uint64_t asked : before) EXPECT_EQ(wire.reply_to(asked), 0);
   executor.stop();
-  pending_requests.stop();
+  dispatcher.stop();
   EXPECT_EQ(tries, 1);
   EXPECT_EQ(wire.replies_to(slow), 1u);
 }
 
-TEST_F(PendingRequestsTest, EndCancelsSlowRequests) {
+TEST_F(DispatcherTest, EndCancelsSlowRequests) {
   const Signal begun;
   const Signal over;
-  const auto slow = ask_endlessly(begun, over, PendingRequests::Interrupt::kIgnore);
+  const auto slow = ask_endlessly(begun, over, Dispatcher::Interrupt::kIgnore);
   begun.wait();
   executor.stop();
-  pending_requests.stop();
+  dispatcher.stop();
   over.wait();
   EXPECT_EQ(wire.reply_to(slow), EINTR);
-  pending_requests.close();
+  dispatcher.close();
   EXPECT_EQ(wire.replies_to(slow), 1u);
 }
 
