@@ -313,17 +313,7 @@ void Catalog::remember(std::uint64_t chunk, const CachedSizes& sizes) {
 void Catalog::note_damage(DamageRow row, std::string& too_many) {
   if (!damage_->empty()) {
     DamagedRegion& last = damage_->back().region;
-    const bool same = last.end == row.region.begin && last.damage_class == row.region.damage_class &&
-                      last.reason == row.region.reason && damage_->back().first_ordinal == row.first_ordinal;
-    if (same) {
-      last.end = row.region.end;
-      if (last.records_lost && row.region.records_lost) {
-        *last.records_lost += *row.region.records_lost;
-      } else {
-        last.records_lost.reset();
-      }
-      return;
-    }
+    if (join_regions(last, row.region, damage_->back().first_ordinal != row.first_ordinal)) return;
     if (damage_->size() >= bounds_.damage_rows) {
       last.end = std::max(last.end, row.region.end);
       last.records_lost.reset();

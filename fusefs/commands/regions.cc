@@ -3,19 +3,9 @@
 namespace recordfs {
 
 void Regions::add(const DamagedRegion& region) {
-  const bool goes_on = last_ && last_->end == region.begin && last_->damage_class == region.damage_class &&
-                       last_->reason == region.reason && region.records_before == 0;
-  if (!goes_on) {
-    finish();
-    last_ = region;
-    return;
-  }
-  last_->end = region.end;
-  if (last_->records_lost && region.records_lost) {
-    *last_->records_lost += *region.records_lost;
-  } else {
-    last_->records_lost.reset();
-  }
+  if (last_ && join_regions(*last_, region, region.records_before > 0)) return;
+  finish();
+  last_ = region;
 }
 
 void Regions::finish() {

@@ -5,7 +5,7 @@
 #include <optional>
 #include <utility>
 
-#include "core/formats/container.h"
+#include "core/store/scanner.h"
 
 namespace recordfs {
 
