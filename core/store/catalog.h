@@ -9,22 +9,21 @@
 // scan and joins its thread.
 #pragma once
 
-#include <array>
 #include <atomic>
 #include <chrono>
-#include <condition_variable>
 #include <functional>
-#include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <thread>
 #include <vector>
 
 #include "core/store/indexed_chunk.h"
+#include "core/store/rescan.h"
 #include "core/store/saved_index.h"
-#include "core/store/scanner.h"
+#include "core/store/scan_results.h"
+#include "core/store/scan_waiters.h"
 #include "core/store/shared_cache.h"
-#include "core/store/snapshot.h"
 #include "core/store/wait_ticket.h"
 
 namespace recordfs {
@@ -33,13 +32,7 @@ class SequentialPass;
 
 class Catalog final : public Waitable {
  public:
-  struct Bounds {
-    std::size_t anchors = 16384;           // even; 56 bytes each
-    std::uint64_t chunks_per_anchor = 64;  // initial stride
-    std::size_t cached_chunks = 32768;     // in the cache of intervals
-    std::size_t damage_rows = 65536;
-    std::size_t cached_sizes = std::size_t{1} << 18;  // chunks whose measured sizes are cached
-  };
+  using Bounds = CatalogBounds;
   struct ScanState {
     PrefixSums totals;
     bool complete = false;
@@ -94,20 +87,6 @@ class Catalog final : public Waitable {
   bool cancel(std::uint64_t wait_id) override;
 
  private:
-  using IndexedChunks = std::vector<IndexedChunk>;
-  // The chunks from one anchor to the next.
-  struct Interval {
-    IndexedChunks chunks;
-    std::uint64_t memory() const { return chunks.capacity() * sizeof(IndexedChunk); }
-  };
-  using CachedIntervals = SharedCache<Interval>;
-  struct Waiter {
-    std::uint64_t wait_id;
-    std::function<void()> resume;
-  };
-  using Waiters = std::multimap<std::uint64_t, Waiter>;  // by the value that they wait for
-  static constexpr std::size_t kSearchKeys = 6;
-
   void run();
   // `pass`: null to read only what the scan needs.
   void run_scan(std::unique_lock<std::mutex>& lock, SequentialPass* pass);
@@ -115,42 +94,27 @@ class Catalog final : public Waitable {
   std::optional<SavedIndex::Loaded> read_saved() const;
   std::optional<SavedIndex::Loaded> read_known();
   void restore(std::unique_lock<std::mutex>& lock);
-  bool cut_back(CatalogSnapshot& snapshot) const;
-  bool leads_to(const Anchor& from, const Anchor& to, std::vector<CachedSizes> cached_sizes) const;
-  bool has_same_damage(const CatalogSnapshot& snapshot) const;
-  bool can_continue_from(const CatalogSnapshot& snapshot) const;
-  CatalogSnapshot all_found() const { return {stride_, anchors_, totals_, sizes_known_, *damage_, cached_sizes_}; }
   void save(std::unique_lock<std::mutex> lock);
   void report_scanned(std::unique_lock<std::mutex>& lock) const;
-  void note(const Scanner& scanner, ChunkKey key);
-  void note_damage(DamageRow row, std::string& too_many);
-  void keep_tail(const PrefixSums& until);
-  void add_anchor(ChunkKey key, const PrefixSums& before, IndexedChunks next_tail);
-  void remember(std::uint64_t chunk, const CachedSizes& sizes);
+  void keep(ScanResults::Ended ended);
   // The key includes the length, because the stride may have doubled.
-  static CacheKey interval_key(const PrefixSums& from, const PrefixSums& until) { return {until.chunks, from.chunks}; }
-  Result<CachedIntervals::Pointer> scan_interval(const Anchor& from, const PrefixSums& until,
-                                                 std::vector<CachedSizes> cached_sizes) const;
+  static CacheKey key_of(const IntervalPlace& place) { return {place.until.chunks, place.from.before.chunks}; }
   bool reached(SearchKey search_key, std::uint64_t value) const;
-  bool remove_waiter(std::uint64_t wait_id);
-  Waiters take_reached();
   void report(const std::vector<DamageRow>& rows) const;
   std::vector<DamageRow> take_final_damage();
   void announce(std::unique_lock<std::mutex>& lock);
   Error pending(SearchKey search_key, std::uint64_t value);
-  static Result<IndexedChunk> search(const IndexedChunks& chunks, SearchKey search_key, std::uint64_t value);
 
   const Container& container_;
   const Source& source_;
-  const ScanDetail detail_;
-  const Bounds bounds_;
   const bool reads_whole_;
   const OnDamage on_damage_;
   const MakeLayout make_layout_;
+  const Rescan rescan_;
   const OnScanned on_scanned_;
   const std::unique_ptr<SavedIndex> saved_;  // used by the scan's thread
   std::optional<CatalogSnapshot> shorter_;   // used by the scan's thread
-  CachedIntervals intervals_;
+  SharedCache<Interval> intervals_;
 
   mutable std::mutex mutex_;
   std::thread thread_;
@@ -158,24 +122,15 @@ class Catalog final : public Waitable {
   bool stopping_ = false;
   std::atomic<bool> cancelled_{false};  // set with stopping_, to cancel the work on a chunk
   bool complete_ = false;
-  bool sizes_known_ = true;
   std::optional<Error> failure_;  // stopped the scan, and was not returned yet
   ChunkKey resume_at_;            // where to continue after a failure
-  PrefixSums totals_;
-  std::uint64_t stride_;
-  std::vector<Anchor> anchors_;
-  IndexedChunks tail_;    // chunks after the last anchor, if has_tail_
-  bool has_tail_ = true;  // false: they were not scanned here
+  ScanResults results_;           // the damage stays the same once complete_
   bool is_restored_ = false;
   bool is_invalid_ = false;  // the restored results do not match the file
   bool asked_known_ = false;
   std::chrono::steady_clock::duration scan_time_{};
-  std::shared_ptr<std::vector<DamageRow>> damage_ =
-      std::make_shared<std::vector<DamageRow>>();  // grows until complete_
-  std::size_t reported_rows_ = 0;                  // number of rows passed to on_damage_
-  std::vector<CachedSizes> cached_sizes_;          // of the first chunks
-  std::array<Waiters, kSearchKeys> waiters_;
-  std::uint64_t next_wait_id_ = 1;
+  std::size_t reported_rows_ = 0;  // number of rows passed to on_damage_
+  ScanWaiters waiters_;
 };
 
 }  // namespace recordfs
