@@ -52,16 +52,10 @@ std::string version_text() {
   return text + fmt::format("libprotobuf {}\n", protobuf.empty() ? "not available" : protobuf);
 }
 
-std::string help_of(Form form) {
-  std::vector<HelpLine> lines = {{"mount", "mount; creates and names the mount point if needed"}};
-  for (const Command& command : commands()) lines.push_back({command.name, command.summary});
-  return help_text(form, lines);
-}
-
 int mount(Form form, int argc, const char* const* argv) {
   hold_usr1();
-  ParsedOptions parsed =
-      parse_options(form, argc, argv, {.help = [form] { return help_of(form); }, .version = version_text});
+  ParsedOptions parsed = parse_options(
+      form, argc, argv, {.help = [form] { return help_text(form, command_lines()); }, .version = version_text});
   if (parsed.options) return mount_sources(std::move(*parsed.options));
   std::fputs(parsed.output.c_str(), parsed.status == 0 ? stdout : stderr);
   return parsed.status;

@@ -1,10 +1,10 @@
 #include "fusefs/mount_options.h"
 
 #include <algorithm>
-#include <array>
 #include <charconv>
+#include <climits>
+#include <iterator>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -13,51 +13,11 @@ namespace recordfs {
 namespace {
 
 // Options of mount(8) and fstab(5) that have no effect here.
-constexpr std::array<std::string_view, 45> kAccepted = {"ro",
-                                                        "rw",
-                                                        "defaults",
-                                                        "auto",
-                                                        "noauto",
-                                                        "user",
-                                                        "nouser",
-                                                        "users",
-                                                        "owner",
-                                                        "group",
-                                                        "suid",
-                                                        "nosuid",
-                                                        "dev",
-                                                        "nodev",
-                                                        "exec",
-                                                        "noexec",
-                                                        "sync",
-                                                        "async",
-                                                        "atime",
-                                                        "noatime",
-                                                        "relatime",
-                                                        "norelatime",
-                                                        "dirsync",
-                                                        "diratime",
-                                                        "nodiratime",
-                                                        "mand",
-                                                        "nomand",
-                                                        "strictatime",
-                                                        "lazytime",
-                                                        "nofail",
-                                                        "nolazytime",
-                                                        "nosymfollow",
-                                                        "symfollow",
-                                                        "iversion",
-                                                        "noiversion",
-                                                        "silent",
-                                                        "loud",
-                                                        "_netdev",
-                                                        "_rnetdev",
-                                                        "comment",
-                                                        "nostrictatime",
-                                                        "uhelper",
-                                                        "helper",
-                                                        "subtype",
-                                                        "default_permissions"};
+constexpr std::string_view kAccepted =
+    " ro rw defaults auto noauto user nouser users owner group suid nosuid dev nodev exec noexec sync async atime "
+    "noatime relatime norelatime dirsync diratime nodiratime mand nomand strictatime lazytime nofail nolazytime "
+    "nosymfollow symfollow iversion noiversion silent loud _netdev _rnetdev comment nostrictatime uhelper helper "
+    "subtype default_permissions ";
 
 constexpr unsigned kNobody = 0xFFFFFFFFu;  // means "unchanged" to chown(2)
 constexpr mode_t kPermissionBits = 0777;
@@ -67,51 +27,47 @@ constexpr std::size_t kMostListedKeys = 1u << 30;
 constexpr unsigned kLongestTimeout = 100u * 365 * 24 * 3600;
 
 bool is_accepted(std::string_view name) {
-  return std::ranges::find(kAccepted, name) != kAccepted.end() || name.starts_with("x-") || name.starts_with("X-");
+  if (name.starts_with("x-") || name.starts_with("X-")) return true;
+  return name.find(' ') == std::string_view::npos &&
+         kAccepted.find(fmt::format(" {} ", name)) != std::string_view::npos;
 }
 
 template <class Number>
-bool parse_number(const std::string& text, Number& number, int base = 10) {
+bool parse_number(const std::string& text, int base, Number& number) {
   const auto parsed = std::from_chars(text.data(), text.data() + text.size(), number, base);
   return parsed.ec == std::errc{} && parsed.ptr == text.data() + text.size();
 }
 
 template <class Number>
-bool parse_optional(const std::string& text, std::optional<Number>& number, int base = 10) {
-  Number value{};
-  if (!parse_number(text, value, base)) return false;
-  number = value;
-  return true;
+bool parse_number(const std::string& text, int base, std::optional<Number>& number) {
+  return parse_number(text, base, number.emplace());
 }
 
-// --- options without a value
+// --- the options
 
-struct Flag {
+struct MountOption {
+  std::string_view heading;
   std::string_view name;
-  void (*set)(Options& options);
+  std::string_view value;
+  std::string_view text;                                    // empty: not documented
+  bool (*set)(const std::string& value, Options& options);  // false: invalid value
 };
 
-constexpr std::array kFlags = {
-    Flag{"allow_other", [](Options& options) { options.allow_other = true; }},
-    Flag{"allow_root",
-         [](Options& options) {
-           options.allow_root = true;
-           options.passed_on.emplace_back("allow_root");
-         }},
-    Flag{"auto_unmount",
-         [](Options& options) {
-           options.auto_unmount = true;
-           options.passed_on.emplace_back("auto_unmount");
-         }},
-    Flag{"debug", [](Options& options) { options.debug = options.foreground = true; }},
-    Flag{"follow", [](Options& options) { options.follow = true; }},
-    Flag{"nest", [](Options& options) { options.nest = true; }},
-    Flag{"nonempty", [](Options& options) { options.nonempty = true; }},
-    Flag{"redact", [](Options& options) { options.redact = true; }},
-    Flag{"xattr", [](Options& options) { options.xattr = true; }},
-};
+template <auto kField>
+bool set_flag(const std::string& /*value*/, Options& options) {
+  return options.*kField = true;
+}
 
-// --- options with a value
+template <auto kField>
+bool set_text(const std::string& value, Options& options) {
+  options.*kField = value;
+  return !value.empty();
+}
+
+template <auto kField, unsigned kMost, int kBase = 10>
+bool set_number(const std::string& value, Options& options) {
+  return parse_number(value, kBase, options.*kField) && options.*kField <= kMost;
+}
 
 bool set_cache_size(const std::string& value, Options& options) {
   const auto size = parse_size(value);
@@ -132,72 +88,114 @@ bool set_record_suffix(const std::string& value, Options& options) {
   return is_name && (value.front() < '0' || value.front() > '9');
 }
 
-struct Valued {
-  std::string_view name;
-  bool (*set)(const std::string& value, Options& options);  // false: invalid value
-};
+bool set_fsname(const std::string& value, Options& options) {
+  if (!value.empty()) options.fsname = value;
+  return true;
+}
 
-constexpr std::array kValued = {
-    Valued{"cache_size", set_cache_size},
-    Valued{"context",
-           [](const std::string& value, Options& options) {
-             options.passed_on.push_back("context=" + value);
-             return true;
-           }},
-    Valued{"descriptors",
-           [](const std::string& value, Options& options) {
-             options.descriptors = value;
-             return !value.empty();
-           }},
-    Valued{"fsname",
-           [](const std::string& value, Options& options) {
-             if (!value.empty()) options.fsname = value;
-             return true;
-           }},
-    Valued{"gid", [](const std::string& value,
-                     Options& options) { return parse_optional(value, options.gid) && options.gid != kNobody; }},
-    Valued{"index",
-           [](const std::string& value, Options& options) {
-             options.index = value;
-             return !value.empty();
-           }},
-    Valued{"listed_keys",
-           [](const std::string& value, Options& options) {
-             return parse_optional(value, options.listed_keys) && *options.listed_keys <= kMostListedKeys;
-           }},
-    Valued{"log",
-           [](const std::string& value, Options& options) {
-             options.log_file = value;
-             return !value.empty();
-           }},
-    Valued{"max_chunk", set_max_chunk},
-    Valued{"max_read",
-           [](const std::string& value, Options& options) { return parse_optional(value, options.max_read); }},
-    Valued{"record_suffix", set_record_suffix},
-    Valued{"sandbox",
-           [](const std::string& value, Options& options) {
-             options.sandbox = value == "yes";
-             return value == "yes" || value == "no";
-           }},
-    Valued{"threads",
-           [](const std::string& value, Options& options) {
-             return parse_number(value, options.threads) && options.threads > 0 && options.threads <= kMostThreads;
-           }},
-    Valued{"timeout",
-           [](const std::string& value, Options& options) {
-             return parse_number(value, options.timeout) && options.timeout <= kLongestTimeout;
-           }},
-    Valued{"type",
-           [](const std::string& value, Options& options) {
-             options.type = value;
-             return !value.empty();
-           }},
-    Valued{"uid", [](const std::string& value,
-                     Options& options) { return parse_optional(value, options.uid) && options.uid != kNobody; }},
-    Valued{"umask",
-           [](const std::string& value, Options& options) {
-             return parse_optional(value, options.umask, 8) && *options.umask <= kPermissionBits;
-           }},
+bool set_sandbox(const std::string& value, Options& options) {
+  options.sandbox = value == "yes";
+  return value == "yes" || value == "no";
+}
+
+bool set_threads(const std::string& value, Options& options) {
+  return parse_number(value, 10, options.threads) && options.threads > 0 && options.threads <= kMostThreads;
+}
+
+bool set_debug(const std::string& /*value*/, Options& options) { return options.debug = options.foreground = true; }
+
+bool set_allow_root(const std::string& /*value*/, Options& options) {
+  options.passed_on.emplace_back("allow_root");
+  return options.allow_root = true;
+}
+
+bool set_auto_unmount(const std::string& /*value*/, Options& options) {
+  options.passed_on.emplace_back("auto_unmount");
+  return options.auto_unmount = true;
+}
+
+bool set_context(const std::string& value, Options& options) {
+  options.passed_on.push_back("context=" + value);
+  return true;
+}
+
+constexpr MountOption kOptions[] = {
+    {"Mount options (-o), access", "allow_other", "",
+     "let other users read the mount, as far as the source's permissions allow\n"
+     "Unless root mounts, this needs `user_allow_other` in `/etc/fuse.conf`.",
+     set_flag<&Options::allow_other>},
+    {"", "allow_root", "", "let root read the mount too, but no other user", set_allow_root},
+    {"", "uid", "N", "owner of all files, instead of the source's", set_number<&Options::uid, kNobody - 1>},
+    {"", "gid", "N", "group of all files, instead of the source's", set_number<&Options::gid, kNobody - 1>},
+    {"", "umask", "OCTAL", "permission mask for all files, instead of the source's read bits",
+     set_number<&Options::umask, kPermissionBits, 8>},
+
+    {"content", "nest", "", "show a directory for the container, even if it is the only source",
+     set_flag<&Options::nest>},
+    {"", "follow", "",
+     "show records that are appended, and do not report an unfinished end as damage\n"
+     "For example, `tail -f streams/lines` in the mount prints them. Without this option a mounted file stays as it "
+     "was when it was mounted. Mirrored directories do not need it: each path into a container shows the file as it is "
+     "now.",
+     set_flag<&Options::follow>},
+    {"", "descriptors", "FILE",
+     "protobuf types of the records, written by protoc --descriptor_set_out\n"
+     "FILE is a serialized FileDescriptorSet, and contains imported files if they were written with "
+     "`--include_imports`. It replaces descriptors in the container.",
+     set_text<&Options::descriptors>},
+    {"", "type", "NAME",
+     "full name of every record's message type; optional if FILE has only one\n"
+     "The type is in the FILE of `descriptors` or in the mounted file. Types that are nested in another do not count.",
+     set_text<&Options::type>},
+    {"", "record_suffix", "S", "suffix of record files, as in record_suffix=.pb (default: none)", set_record_suffix},
+    {"", "listed_keys", "N",
+     "maximum number of keys that keys/ lists; all others can be opened by name (default 1000000)\n"
+     "Each listed key of a log or a table takes 100 to 200 bytes of memory.",
+     set_number<&Options::listed_keys, kMostListedKeys>},
+    {"", "xattr", "",
+     "expose extended attributes: user.recordfs.ordinal, .offset, .chunk, ..., and user.mime_type\n"
+     "The others are `.index`, `.codec` and `.checksum`. `ls -l` reads them for each file, which makes it slower.",
+     set_flag<&Options::xattr>},
+    {"", "nonempty", "", "mount over a directory that is not empty", set_flag<&Options::nonempty>},
+    {"", "fsname", "NAME", "source that mount(8) shows in its first column (default: the source's path)", set_fsname},
+
+    {"time and memory", "cache_size", "SIZE", "size of the cache of decoded chunks (default 64M)", set_cache_size},
+    {"", "max_chunk", "SIZE",
+     "largest chunk that is read, as stored and decoded (default 256M stored, 1G decoded)\n"
+     "Larger chunks are reported as damage. So are chunks of more than 16777216 records, and metadata beyond 64M. A "
+     "value above 1G raises both limits in proportion.",
+     set_max_chunk},
+    {"", "threads", "N", "number of threads that answer requests (default 8); two more do slow work", set_threads},
+    {"", "max_read", "N", "maximum number of bytes per read request of the kernel (default: no limit)",
+     set_number<&Options::max_read, UINT_MAX>},
+    {"", "index", "WHERE",
+     "where scans are saved for later mounts: auto (default: ~/.cache/recordfs), no, or a directory\n"
+     "`auto` is `$XDG_CACHE_HOME/recordfs` if that variable is set. `no` saves nothing and uses no saved index. A "
+     "directory must belong to the user alone.",
+     set_text<&Options::index>},
+
+    {"unmounting, privileges, and the log", "timeout", "SECONDS",
+     "unmount after SECONDS of inactivity, once no file is open (default 0: never)",
+     set_number<&Options::timeout, kLongestTimeout>},
+    {"", "auto_unmount", "",
+     "let fusermount3 unmount if the program is killed; users other than root also need allow_root\n"
+     "A process of recordfs unmounts even without this option.",
+     set_auto_unmount},
+    {"", "sandbox", "no",
+     "keep privileges that the mount does not need (default yes: access only to sources and saved indexes)\n"
+     "With `yes`, the daemon can open only the sources and the saved indexes once the mount is ready. It can start no "
+     "program, and open no connection, as far as the kernel supports Landlock and seccomp. It has no capabilities. "
+     "Only root keeps one if a source is a directory: to read files of other users.",
+     set_sandbox},
+    {"", "log", "FILE",
+     "append messages to FILE, with time stamps, instead of the system log or stderr\n"
+     "Each line has the time, the process id, and the level. The file is created with access for its owner only, and a "
+     "relative name starts at the current directory. Messages go to standard error until the mount is in place. The "
+     "file is opened once: with logrotate(8), use `copytruncate`.",
+     set_text<&Options::log_file>},
+    {"", "redact", "", "keep names of sources, and keys from files, out of the log", set_flag<&Options::redact>},
+    {"", "debug", "", "same as -d", set_debug},
+    {"", "context", "CONTEXT", "", set_context},
 };
 
 // --- the list
@@ -221,14 +219,11 @@ std::vector<std::string> split_list(const std::string& list) {
 // Returns the error in one option, or nothing.
 std::optional<std::string> apply_item(const std::string& item, Options& options) {
   const std::size_t equals = item.find('=');
+  const bool has_value = equals != std::string::npos;
   const std::string name = item.substr(0, equals);
-  if (equals == std::string::npos) {
-    if (const auto flag = std::ranges::find(kFlags, name, &Flag::name); flag != kFlags.end()) {
-      flag->set(options);
-      return std::nullopt;
-    }
-  } else if (const auto valued = std::ranges::find(kValued, name, &Valued::name); valued != kValued.end()) {
-    if (valued->set(item.substr(equals + 1), options)) return std::nullopt;
+  const auto option = std::ranges::find(kOptions, name, &MountOption::name);
+  if (option != std::end(kOptions) && has_value != option->value.empty()) {
+    if (option->set(has_value ? item.substr(equals + 1) : "", options)) return std::nullopt;
     return fmt::format("invalid value for -o {}", item);
   }
   if (is_accepted(name) || options.sloppy) return std::nullopt;
@@ -236,6 +231,18 @@ std::optional<std::string> apply_item(const std::string& item, Options& options)
 }
 
 }  // namespace
+
+std::vector<OptionText> mount_options() {
+  std::vector<OptionText> texts;
+  for (const MountOption& option : kOptions) {
+    if (option.text.empty()) continue;
+    texts.push_back({.names = {std::string(option.name)},
+                     .value = std::string(option.value),
+                     .text = std::string(option.text),
+                     .heading = std::string(option.heading)});
+  }
+  return texts;
+}
 
 std::optional<std::string> apply_mount_options(const std::string& list, Options& options) {
   for (const std::string& item : split_list(list)) {

@@ -31,25 +31,30 @@ struct CommandLine {
 // Flags of recordfs itself.
 void declare_own(CLI::App& app, CommandLine& line) {
   Options& options = line.options;
-  app.add_flag("-h,--help", line.wants_help);
-  app.add_flag("-V,--version", line.wants_version);
-  app.add_flag("-f,--foreground", options.foreground);
-  app.add_flag("-d,--debug", options.debug);
-  app.add_flag("-s,--single-threaded", options.single_threaded);
-  app.add_flag("-q,--quiet", line.quiet);
-  app.add_option_function<int>("--ready-fd", [&options](int number) { options.ready_fd = number; })
-      ->check(CLI::Range(0, std::numeric_limits<int>::max()));
+  app.add_flag("-f,--foreground", options.foreground,
+               "stay in the foreground and log to stderr; the default is the system log (see -o log=FILE)\n"
+               "If there is neither a system log nor `-o log`, a mount in the background warns at the start that its "
+               "messages are lost, unless `-q` is given.");
+  app.add_flag("-d,--debug", options.debug, "like -f, and log every request");
+  app.add_flag("-s,--single-threaded", options.single_threaded, "answer requests with one thread");
+  app.add_flag("-q,--quiet", line.quiet, "log only errors");
+  app.add_option_function<int>(
+         "--ready-fd", [&options](int number) { options.ready_fd = number; },
+         "when the mount is ready, write a newline to this descriptor and close it\n"
+         "systemd(1) is notified automatically.")
+      ->type_name("N")
+      ->check(CLI::Range(0, std::numeric_limits<int>::max()).description(""));
 }
 
 // Flags that mount(8) passes to its helpers. The letters differ from recordfs' own.
 void declare_mount8(CLI::App& app, CommandLine& line) {
-  app.add_flag("-f", line.options.fake);
-  app.add_flag("-s", line.options.sloppy);
-  app.add_flag("-n");
-  app.add_option_function<std::string>("-N",
-                                       [&line](const std::string& place) { line.options.mount_namespace = place; });
-  app.add_flag("-h,--help", line.wants_help);
-  app.add_flag("-V,--version", line.wants_version);
+  app.add_flag("-s", line.options.sloppy, "ignore unknown mount options");
+  app.add_flag("-f", line.options.fake, "check the options, but do not mount");
+  app.add_flag("-n")->description("ignored: recordfs never writes /etc/mtab");
+  app.add_option_function<std::string>(
+         "-N", [&line](const std::string& place) { line.options.mount_namespace = place; },
+         "mount in this namespace: a process id, or a file")
+      ->type_name("NAMESPACE");
 }
 
 void declare(CLI::App& app, Form form, CommandLine& line) {
@@ -59,8 +64,17 @@ void declare(CLI::App& app, Form form, CommandLine& line) {
   } else {
     declare_own(app, line);
   }
-  app.add_flag("-v,--verbose", line.verbose);
-  app.add_option("-o", line.lists)->take_all()->allow_extra_args(false);
+  app.add_flag("-v,--verbose", line.verbose,
+               "also log which files were opened, how long scans took, and which indexes were used or saved");
+  app.add_option("-o", line.lists, "mount options, see below")
+      ->type_name("OPTION,...")
+      ->take_all()
+      ->allow_extra_args(false);
+  app.add_flag("-h,--help", line.wants_help, "print a summary of the options");
+  app.add_flag(
+      "-V,--version", line.wants_version,
+      "print the versions of recordfs and its libraries\n"
+      "These are libfuse, the codecs and libprotobuf. The kernel's version of the FUSE protocol is printed too.");
   app.add_option("-t", line.ignored);
   app.add_option("place", line.places);
 }
@@ -116,6 +130,15 @@ std::optional<std::uint64_t> parse_size(const std::string& text) {
   const int shift = static_cast<int>(10 * (power + 1));
   if (number > UINT64_MAX >> shift) return std::nullopt;
   return number << shift;
+}
+
+std::vector<OptionText> mount_flags(Form form) {
+  CommandLine line;
+  CLI::App app;
+  declare(app, form, line);
+  std::vector<OptionText> flags = option_texts(app);
+  flags.front().heading = "Options";
+  return flags;
 }
 
 ParsedOptions parse_options(Form form, int argc, const char* const* argv, const OptionTexts& texts) {

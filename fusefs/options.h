@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "core/base/limits.h"
+#include "fusefs/option_text.h"
 
 namespace recordfs {
 
@@ -67,6 +68,9 @@ struct ParsedOptions {
   int status = 0;
   std::string output{};
 };
+
+// Returns the documented options besides mount options.
+std::vector<OptionText> mount_flags(Form form);
 
 // Texts that are made only on request.
 struct OptionTexts {

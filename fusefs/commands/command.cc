@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <memory>
 #include <new>
 #include <string>
 #include <vector>
@@ -34,6 +35,13 @@ constexpr std::array kCommands = {
     Command{"cp", "copy records to files", declare_cp},
     Command{"index", "build and save the index now, so that later mounts start at once", declare_index},
     Command{"verify", "read everything and verify all checksums", declare_verify},
+};
+
+// Prints the first line of a text. The rest is for the man page.
+class CommandHelp : public CLI::Formatter {
+  std::string make_option_desc(const CLI::Option* option) const override {
+    return OptionText{.text = option->get_description()}.help();
+  }
 };
 
 // CLI11 takes a bracketed word for a list and removes the brackets, but [a] can be a file name or a pattern. A byte
@@ -70,8 +78,21 @@ const Command* find_command(std::string_view name) {
   return found == kCommands.end() ? nullptr : &*found;
 }
 
+std::vector<HelpLine> command_lines() {
+  std::vector<HelpLine> lines = {{"mount", "mount; creates and names the mount point if needed"}};
+  for (const Command& command : kCommands) lines.push_back({command.name, command.summary});
+  return lines;
+}
+
+std::vector<OptionText> options_of(const Command& command) {
+  CLI::App app;
+  const auto run = command.declare(app);
+  return option_texts(app);
+}
+
 int run_command(const Command& command, int argc, const char* const* argv) {
   CLI::App app{std::string(command.summary), fmt::format("recordfs {}", command.name)};
+  app.formatter(std::make_shared<CommandHelp>());
   const auto run = command.declare(app);
   restore_words(app);
   try {

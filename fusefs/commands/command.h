@@ -4,8 +4,11 @@
 #include <functional>
 #include <span>
 #include <string_view>
+#include <vector>
 
 #include "fusefs/exit_status.h"
+#include "fusefs/help.h"
+#include "fusefs/option_text.h"
 
 namespace CLI {
 class App;
@@ -24,6 +27,12 @@ struct Command {
 
 // Returns all commands, in the order of the help.
 std::span<const Command> commands();
+
+// Returns the lines of `recordfs --help`: of `mount` and all commands.
+std::vector<HelpLine> command_lines();
+
+// Returns the options of a command, in the order of its help.
+std::vector<OptionText> options_of(const Command& command);
 
 // Returns the command of that name, or null.
 const Command* find_command(std::string_view name);

@@ -26,9 +26,12 @@ void ReadingOptions::declare(CLI::App& app) {
            if (!size || *size == 0) throw CLI::ValidationError("--max-chunk", "not a size: " + text);
            limits = limits_for_chunks_of(*size);
          },
-         "largest chunk that is read, as stored and decoded (default 256M stored, 1G decoded)")
+         "largest chunk that is read, as stored and decoded (default 256M stored, 1G decoded)\n"
+         "Same as the mount option `max_chunk`.")
       ->type_name("SIZE");
-  app.add_option("--index", index, "where indexes of large files are saved: auto, no, or a directory")
+  app.add_option("--index", index,
+                 "where indexes of large files are saved: auto, no, or a directory\n"
+                 "Same as the mount option `index`.")
       ->type_name("WHERE");
   app.add_option("-j,--threads", threads, "number of threads that decode (default: one per processor)")->type_name("N");
 }

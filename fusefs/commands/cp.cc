@@ -176,7 +176,10 @@ std::function<int()> declare_cp(CLI::App& app) {
       ->required()
       ->type_name("");
   app.add_option("DIR", options->directory, "an existing directory")->required()->type_name("");
-  app.add_flag("-f,--force", options->replaces, "replace existing files");
+  app.add_flag("-f,--force", options->replaces,
+               "replace existing files\n"
+               "Symbolic links are replaced too. Without this option existing files are not changed, and the exit "
+               "status is 5.");
   options->reading.declare(app);
   return [options] { return Cp(*options).run(); };
 }

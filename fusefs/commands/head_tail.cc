@@ -88,7 +88,7 @@ std::shared_ptr<EndOptions> declare(CLI::App& app) {
   app.add_option("FILE", options->file, "a container")->required()->type_name("");
   app.add_option("-n,--records", options->records, "number of records (default: 10)")
       ->type_name("N")
-      ->check(CLI::Range(std::int64_t{0}, INT64_MAX));
+      ->check(CLI::Range(std::int64_t{0}, INT64_MAX).description(""));
   options->form.declare(app);
   options->reading.declare(app);
   app.footer(
@@ -107,7 +107,9 @@ std::function<int()> declare_head(CLI::App& app) {
 
 std::function<int()> declare_tail(CLI::App& app) {
   const auto options = declare(app);
-  app.add_flag("-f,--follow", options->follows, "continue with records that are appended, once they are complete");
+  app.add_flag("-f,--follow", options->follows,
+               "continue with records that are appended, once they are complete\n"
+               "The command runs until it is interrupted.");
   return [options] {
     if (options->follows) return follow_end(*options);
     // A negative bound cannot express zero records.

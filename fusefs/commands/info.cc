@@ -165,7 +165,8 @@ std::function<int()> declare_info(CLI::App& app) {
   app.add_flag("--json", options->json,
                "print info.json of a mount; for several files one object per line, with \"file\"");
   app.add_flag("--scan", options->scan,
-               "scan the headers, and add totals: chunks, records, decoded bytes, damage in headers");
+               "scan the headers, and add totals: chunks, records, decoded bytes, damage in headers\n"
+               "This does not check records; `verify` does. In JSON, `damage_scope` is `headers`.");
   options->reading.declare(app);
   return [options] { return info(*options); };
 }

@@ -64,15 +64,24 @@ void FormOptions::declare(CLI::App& app) {
                         "write the length of each record before it, as a varint (protobuf's delimited messages)");
   app.add_flag_callback(
       "--json", choose(RecordForm::kJson),
-      "write a line of JSON for each record: ordinal, size, text (base64 if not UTF-8), decoded content");
+      "write a line of JSON for each record: ordinal, size, text (base64 if not UTF-8), decoded content\n"
+      "The record is in `text` or `base64`, and its decoded content in `decoded`, with the `type` of a protobuf "
+      "message. A "
+      "message whose type is unknown, or that cannot be decoded, has its `fields` by number, and the reason as "
+      "`error`. If the ordinal is unknown, with `--split` and `@OFFSET/INDEX`, the object has `chunk` and `index` "
+      "instead.");
   declare_types(app);
   app.add_flag("--skip-damage", skips_damage, "omit records that cannot be read, and continue (exit status 4)");
 }
 
 void FormOptions::declare_types(CLI::App& app) {
-  app.add_option("--descriptors", descriptors_, "protobuf types for --json, written by protoc --descriptor_set_out")
+  app.add_option("--descriptors", descriptors_,
+                 "protobuf types for --json, written by protoc --descriptor_set_out\n"
+                 "Same as the mount option `descriptors`.")
       ->type_name("FILE");
-  app.add_option("--type", type_, "full name of every record's message type; optional if FILE has only one")
+  app.add_option("--type", type_,
+                 "full name of every record's message type; optional if FILE has only one\n"
+                 "Same as the mount option `type`.")
       ->type_name("NAME");
   app.parse_complete_callback([this] {
     if (descriptors_.empty() && type_.empty()) return;

@@ -235,7 +235,9 @@ std::function<int()> declare_verify(CLI::App& app) {
   const auto options = std::make_shared<VerifyOptions>();
   app.footer(std::string(kVerifyFooter));
   app.add_option("FILE", options->files, "containers")->type_name("");
-  app.add_flag("-r,--recursive", options->recursive, "verify all containers below directories, and ignore other files");
+  app.add_flag("-r,--recursive", options->recursive,
+               "verify all containers below directories, and ignore other files\n"
+               "A directory without a container is reported, and the exit status is 5.");
   app.add_option("--files0-from", options->names_from,
                  "read file names from F, with a NUL byte after each; - is standard input")
       ->type_name("F");
@@ -251,7 +253,11 @@ std::function<int()> declare_verify(CLI::App& app) {
          "with --state: also read files whose last check is older than AGE: 90s, 10m, 12h, 30d, 4w")
       ->type_name("AGE")
       ->needs(state);
-  app.add_flag("--json", options->json, "print one JSON object per file and line");
+  app.add_flag(
+      "--json", options->json,
+      "print one JSON object per file and line\n"
+      "Its `status` is `good`, `empty`, `damaged`, `unreadable`, `unsupported`, or `unchecked` if there was too "
+      "little memory.");
   app.add_flag("-v,--verbose", options->verbose, "print at the end how many files were read and how many were skipped");
   options->reading.declare(app);
   return [options] { return verify(*options); };

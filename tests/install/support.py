@@ -26,6 +26,11 @@ def installed(name):
     return place.checkout / "fusefs" / "install" / name
 
 
+def generated(name):
+    """Returns an installed file that the build makes."""
+    return place.build / "fusefs" / "install" / name
+
+
 def sample(name):
     return place.checkout / "tests" / "corpus" / name
 

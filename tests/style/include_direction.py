@@ -3,7 +3,7 @@
 
     base <- hash <- codec <- formats' contract <- formats/<x> <- formats.cc <- decoding <- store
          <- fusefs/follow <- fusefs/tree <- fusefs/glue <- fusefs/confinement <- fusefs (options, open_container)
-         <- fusefs/commands <- main
+         <- fusefs/commands <- fusefs/install <- main
 """
 import sys
 from pathlib import Path
@@ -15,7 +15,7 @@ MAIN = "fusefs/main.cc"
 
 # A folder may include itself and earlier layers.
 LAYERS = ["core/base", "core/hash", "core/codec", "core/formats", "core/formats/*", "core/decoding", "core/store",
-          "fusefs/follow", "fusefs/tree", "fusefs/glue", "fusefs/confinement", "fusefs", "fusefs/commands", MAIN]
+          "fusefs/follow", "fusefs/tree", "fusefs/glue", "fusefs/confinement", "fusefs", "fusefs/commands", "fusefs/install", MAIN]
 
 # The list of formats: the only file that names them all.
 REGISTRY = "core/formats/formats.cc"
@@ -26,7 +26,7 @@ BUILT_ON = {"array_record": "riegeli", "wandb": "leveldb_log"}
 # {prefix of a header: the only places that may include it}: folders (with / at the end), and files without suffix.
 PLACES = {
     "fuse": ["fusefs/glue/"],
-    "CLI/": ["fusefs/options", "fusefs/commands/"],
+    "CLI/": ["fusefs/option_text", "fusefs/options", "fusefs/commands/"],
     "google/protobuf/": ["core/decoding/protobuf/"],
     "dlfcn.h": ["core/decoding/", "fusefs/confinement/"],
     "seccomp.h": ["fusefs/confinement/system_calls"],

@@ -1,0 +1,147 @@
+// Prints a man page: recordfs_option_lists TEMPLATE. Replaces each line `@OPTIONS LIST@` of the template with a list.
+#include <algorithm>
+#include <cctype>
+#include <cstdio>
+#include <fstream>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "fusefs/commands/command.h"
+#include "fusefs/mount_options.h"
+#include "fusefs/options.h"
+
+namespace recordfs {
+namespace {
+
+using OptionList = std::vector<OptionText>;
+
+const std::map<std::string, OptionList>& command_lists() {
+  static const auto lists = [] {
+    std::map<std::string, OptionList> made;
+    for (const Command& command : commands()) made.emplace(command.name, options_of(command));
+    return made;
+  }();
+  return lists;
+}
+
+std::map<std::string, OptionList> all_lists() {
+  auto lists = command_lists();
+  lists["-o"] = mount_options();
+  lists["mount"] = mount_flags(Form::kCommand);
+  return lists;
+}
+
+auto has(const OptionText& option) {
+  return [&option](const auto& list) { return std::ranges::find(list.second, option) != list.second.end(); };
+}
+
+// --- man pages
+
+// Starts each sentence on a new line, sets `x` in bold, and keeps the dashes of options from becoming hyphens.
+std::string to_mdoc(std::string_view text) {
+  std::string result;
+  bool is_literal = false;
+  char before = ' ';
+  for (const char c : text) {
+    if (c == '`') is_literal = !is_literal;
+    if (c == '`') {
+      result += is_literal ? "\\fB" : "\\fP";
+    } else if (c == '-' && (is_literal || before == ' ' || before == '-')) {
+      result += "\\-";
+    } else {
+      result += c == ' ' && before == '.' ? '\n' : c;
+    }
+    before = c;
+  }
+  return result;
+}
+
+// Returns names and value: Fl m , Fl -max-count Ar N.
+std::string term_of(const OptionText& option) {
+  const bool is_flag = option.names.front().starts_with('-');
+  std::string term;
+  for (const std::string& name : option.names) {
+    term += (term.empty() ? "" : " , ") + (is_flag ? "Fl " + name.substr(1) : "Cm " + name);
+  }
+  return option.value.empty() ? term : term + (is_flag ? " Ar " : " Ns = Ns Ar ") + option.value;
+}
+
+std::string item_of(const OptionText& option) {
+  std::string text = option.help() + ".";
+  if (text.size() < option.text.size()) text += " " + option.text.substr(text.size());
+  text.front() = static_cast<char>(std::toupper(static_cast<unsigned char>(text.front())));
+  return fmt::format(".It {}\n{}\n", term_of(option), to_mdoc(text));
+}
+
+// Orders options like a dictionary: -E before -e, and both before --files.
+std::string sort_key(const OptionText& option) {
+  const std::string& name = option.names.front();
+  std::string key;
+  for (const char c : name) {
+    if (c != '-') key += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  }
+  return key + name;
+}
+
+// If an option is the same in an earlier command, the list refers to that.
+std::string mdoc_list(const std::string& name, OptionList options) {
+  std::ranges::sort(options, {}, sort_key);
+  std::string items;
+  std::map<std::string, std::vector<std::string>> elsewhere;
+  for (const OptionText& option : options) {
+    const auto first = std::ranges::find_if(command_lists(), has(option));
+    if (command_lists().contains(name) && first->first != name) {
+      elsewhere[first->first].push_back(term_of(option));
+    } else {
+      items += item_of(option);
+    }
+  }
+  for (const auto& [command, terms] : elsewhere) {
+    items += fmt::format(".It {}\nAs in\n.Cm {} .\n", fmt::join(terms, " , "), command);
+  }
+  return fmt::format(".Bl -tag -width Ds\n{}.El\n", items);
+}
+
+// Returns the options of a list that all commands have (`shared`), or the others. Every command has --help.
+OptionList part_of(OptionList options, bool shared) {
+  std::erase_if(options, [shared](const OptionText& option) {
+    return option.names.back() == "--help" || std::ranges::all_of(command_lists(), has(option)) != shared;
+  });
+  return options;
+}
+
+// --- templates
+
+// Returns the text for `@OPTIONS LIST@`, or nothing if there is no such list.
+std::string text_of(const std::string& list) {
+  if (list == "mount.recordfs") return mdoc_list(list, mount_flags(Form::kMount8));
+  if (list == "shared") return mdoc_list(list, part_of(command_lists().begin()->second, true));
+  const auto lists = all_lists();
+  const auto found = lists.find(list);
+  if (found == lists.end()) return {};
+  return mdoc_list(list, command_lists().contains(list) ? part_of(found->second, false) : found->second);
+}
+
+int print_document(const char* path) {
+  constexpr std::string_view kMark = "@OPTIONS ";
+  std::ifstream file(path);
+  if (!file) return 1;
+  for (std::string line; std::getline(file, line);) {
+    if (line.starts_with(kMark)) {
+      line = text_of(line.substr(kMark.size(), line.size() - kMark.size() - 1));
+      if (line.empty()) return 1;
+      line.pop_back();
+    }
+    std::puts(line.c_str());
+  }
+  return 0;
+}
+
+}  // namespace
+}  // namespace recordfs
+
+int main(int argc, char** argv) { return argc == 2 ? recordfs::print_document(argv[1]) : 1; }
