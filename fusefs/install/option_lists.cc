@@ -1,4 +1,5 @@
-// Prints a man page: recordfs_option_lists TEMPLATE. Replaces each line `@OPTIONS LIST@` of the template with a list.
+// Prints a man page or a completion: recordfs_option_lists TEMPLATE. Replaces each line `@OPTIONS LIST@` of the
+// template: in completions, where LIST is `bash` or `zsh`, with all lists, and in man pages with one list in mdoc.
 #include <algorithm>
 #include <cctype>
 #include <cstdio>
@@ -37,6 +38,16 @@ std::map<std::string, OptionList> all_lists() {
 
 auto has(const OptionText& option) {
   return [&option](const auto& list) { return std::ranges::find(list.second, option) != list.second.end(); };
+}
+
+// Puts `escape` before each of the characters `special`.
+std::string escaped(std::string_view text, std::string_view special, std::string_view escape = "\\") {
+  std::string result;
+  for (const char c : text) {
+    if (special.find(c) != std::string_view::npos) result += escape;
+    result += c;
+  }
+  return result;
 }
 
 // --- man pages
@@ -114,10 +125,51 @@ OptionList part_of(OptionList options, bool shared) {
   return options;
 }
 
+// --- completions
+
+// Returns branches of a `case` statement, which set the array `reply`.
+template <class CommandWord, class OptionWord>
+std::string shell_lists(CommandWord command_word, OptionWord option_word) {
+  const auto branch = [](std::string_view name, const std::vector<std::string>& words) {
+    std::string text = fmt::format("        {})\n            reply=(\n", name);
+    for (const std::string& word : words) text += fmt::format("                '{}'\n", escaped(word, "'", "'\\'"));
+    return text + "            ) ;;\n";
+  };
+  std::vector<std::string> words;
+  for (const HelpLine& command : command_lines()) words.push_back(command_word(command));
+  std::string text = branch("commands", words);
+  for (const auto& [name, options] : all_lists()) {
+    words.clear();
+    for (const OptionText& option : options) {
+      for (const std::string& spelling : option.names) words.push_back(option_word(option, spelling));
+    }
+    text += branch(name, words);
+  }
+  return text;
+}
+
+std::string bash_command(const HelpLine& command) { return std::string(command.name); }
+
+std::string bash_option(const OptionText& option, const std::string& spelling) {
+  return option.value.empty() ? spelling : fmt::format("{}={}", spelling, option.value);
+}
+
+std::string zsh_command(const HelpLine& command) { return fmt::format("{}:{}", command.name, command.summary); }
+
+// Returns a specification for _arguments, or for _values.
+std::string zsh_option(const OptionText& option, const std::string& spelling) {
+  const std::string excluded = spelling.starts_with('-') ? fmt::format("({})", fmt::join(option.names, " ")) : "";
+  std::string text = fmt::format("{}{}[{}]", excluded, spelling, escaped(option.help(), "[]"));
+  if (option.value.empty()) return text;
+  return fmt::format("{}:{}:_recordfs_value {}", text, escaped(option.value, ":"), option.value);
+}
+
 // --- templates
 
 // Returns the text for `@OPTIONS LIST@`, or nothing if there is no such list.
 std::string text_of(const std::string& list) {
+  if (list == "bash") return shell_lists(bash_command, bash_option);
+  if (list == "zsh") return shell_lists(zsh_command, zsh_option);
   if (list == "mount.recordfs") return mdoc_list(list, mount_flags(Form::kMount8));
   if (list == "shared") return mdoc_list(list, part_of(command_lists().begin()->second, true));
   const auto lists = all_lists();
