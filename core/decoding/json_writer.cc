@@ -3,6 +3,7 @@
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <type_traits>
 
 #include "core/base/utf8.h"
 #include "core/decoding/base64.h"
@@ -124,6 +125,9 @@ void JsonWriter::literal(std::string_view text) {
 
 template <class Number>
 void JsonWriter::write_number(Number number, bool is_quoted) {
+  if constexpr (std::is_floating_point_v<Number>) {
+    if (!std::isfinite(number)) return string(word_of(number));
+  }
   std::array<char, kLongestNumber> digits;
   char* const begin = digits.data();
   const auto written = std::to_chars(begin, begin + digits.size(), number);
@@ -133,20 +137,10 @@ void JsonWriter::write_number(Number number, bool is_quoted) {
   if (is_quoted) text_ += '"';
 }
 
-void JsonWriter::number(std::uint64_t number) { write_number(number, false); }
-void JsonWriter::number(std::int64_t number) { write_number(number, false); }
-void JsonWriter::quoted(std::uint64_t number) { write_number(number, true); }
-void JsonWriter::quoted(std::int64_t number) { write_number(number, true); }
-
-void JsonWriter::number(double number) {
-  if (!std::isfinite(number)) return string(word_of(number));
-  write_number(number, false);
-}
-
-void JsonWriter::number(float number) {
-  if (!std::isfinite(number)) return string(word_of(number));
-  write_number(number, false);
-}
+template void JsonWriter::write_number(std::uint64_t, bool);
+template void JsonWriter::write_number(std::int64_t, bool);
+template void JsonWriter::write_number(double, bool);
+template void JsonWriter::write_number(float, bool);
 
 void JsonWriter::bytes(std::string_view name, std::string_view instead, Bytes bytes) {
   const bool is_text = is_utf8(as_text(bytes));

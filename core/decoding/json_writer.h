@@ -39,14 +39,17 @@ class JsonWriter {
   void base64(Bytes bytes);
   // Writes a JSON token: a number, true, false or null.
   void literal(std::string_view text);
-  void number(std::uint64_t number);
-  void number(std::int64_t number);
-  // Write the shortest digits that round-trip, or the strings "NaN", "Infinity" and "-Infinity".
-  void number(double number);
-  void number(float number);
-  // Write the number as a string.
-  void quoted(std::uint64_t number);
-  void quoted(std::int64_t number);
+  // Writes a std::uint64_t, std::int64_t, double or float. Of the latter two, writes the shortest digits that
+  // round-trip, or the strings "NaN", "Infinity" and "-Infinity".
+  template <class Number>
+  void number(Number number) {
+    write_number(number, false);
+  }
+  // Writes an integer as a string.
+  template <class Integer>
+  void quoted(Integer number) {
+    write_number(number, true);
+  }
 
   // Writes a member: "NAME":"..." if the bytes are UTF-8, otherwise "INSTEAD":"..." in base64.
   void bytes(std::string_view name, std::string_view instead, Bytes bytes);
