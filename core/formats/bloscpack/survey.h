@@ -25,6 +25,9 @@ struct Look {
 // Fails only as Source does. Any thread.
 Result<Look> look_at(const Source& source, Position at, std::size_t digest_bytes);
 
+// Returns whether a chunk may begin at `at`. Fails only as Source does. Any thread.
+Result<bool> is_chunk(const Source& source, Position at, std::size_t digest_bytes);
+
 // How chunks are found.
 enum class Order : std::uint8_t {
   kNone,      // there are no chunks to find
@@ -34,6 +37,13 @@ enum class Order : std::uint8_t {
 };
 
 struct Survey {
+  // Adds a region of damage, as far as it is inside the file.
+  void report(Position begin, Position end, DamageClass damage_class, std::optional<std::uint64_t> lost,
+              std::string why);
+  // Marks everything after the headers as uninterpretable.
+  void refuse(Code code, Position at, std::string why) { refusal = Error{code, at, std::move(why)}; }
+
+  std::uint64_t file_size = 0;
   FileHeader header;
   std::optional<Error> refusal;  // why nothing after the header can be interpreted
 

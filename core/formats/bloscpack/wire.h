@@ -48,6 +48,12 @@ struct FileHeader {
   std::int32_t metadata_size = 0;  // kVariable only
 
   std::size_t digest_bytes() const { return digest ? digest_size(*digest) : 0; }
+
+  // Returns the number of offsets; nullopt if that is unknown or meaningless.
+  std::optional<std::uint64_t> declared_offsets() const {
+    if (chunks < 0 || spare_offsets < 0) return std::nullopt;
+    return static_cast<std::uint64_t>(chunks) + static_cast<std::uint64_t>(spare_offsets);
+  }
 };
 
 // Parses the header at the start of `head`, the file's first bytes, up to kLargestHeader + 16 of them. Fails with

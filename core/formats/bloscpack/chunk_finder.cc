@@ -1,11 +1,10 @@
-// Finds the number, the positions and the order of a file's chunks.
+#include "core/formats/bloscpack/chunk_finder.h"
+
 #include <algorithm>
 #include <utility>
 #include <vector>
 
 #include <fmt/format.h>
-
-#include "core/formats/bloscpack/surveyor.h"
 
 #include "core/base/counted.h"
 
@@ -17,7 +16,7 @@ bool may_begin_blosc(std::uint64_t offset) { return (offset & 0xFFFF) == kBloscV
 
 }  // namespace
 
-Result<void> Surveyor::find_chunks() {
+Result<void> ChunkFinder::run() {
   const FileHeader& header = found_.header;
   bool has_offsets = header.has_offsets;
   if (header.dialect == Dialect::kVariable && !has_offsets && header.chunks != 0) {
@@ -36,7 +35,7 @@ Result<void> Surveyor::find_chunks() {
   return header.dialect == Dialect::kVariable ? find_items() : find_anchors();
 }
 
-void Surveyor::use_sequential_order(Position first) {
+void ChunkFinder::use_sequential_order(Position first) {
   found_.order = Order::kChain;
   found_.first_chunk = first;
   // The short headers end with the count.
@@ -45,15 +44,16 @@ void Surveyor::use_sequential_order(Position first) {
   if (found_.header.chunks >= 0) {
     found_.count = static_cast<std::uint64_t>(found_.header.chunks);
   } else if (found_.header.chunks != kUnknown) {
-    tell(field, field_end, DamageClass::kDamage, 0, fmt::format("invalid number of chunks: {}", found_.header.chunks));
+    found_.report(field, field_end, DamageClass::kDamage, 0,
+                  fmt::format("invalid number of chunks: {}", found_.header.chunks));
   }
   const bool is_missing = found_.count && *found_.count > 0 && first == source_.size();
   if (is_missing) {
-    tell(field, field_end, DamageClass::kUnfinished, found_.count, "the file ends before its first chunk");
+    found_.report(field, field_end, DamageClass::kUnfinished, found_.count, "the file ends before its first chunk");
   }
 }
 
-Result<bool> Surveyor::find_unset() {
+Result<bool> ChunkFinder::find_unset() {
   ASSIGN_OR_RETURN(const auto unset, Offsets(source_, at_, room_).leading_unset());
   if (unset == 0) return false;
   const Position after = at_ + unset * kOffsetSize;
@@ -63,21 +63,15 @@ Result<bool> Surveyor::find_unset() {
   return true;
 }
 
-std::optional<std::uint64_t> Surveyor::declared_offsets() const {
-  const FileHeader& header = found_.header;
-  if (header.chunks < 0 || header.spare_offsets < 0) return std::nullopt;
-  return static_cast<std::uint64_t>(header.chunks) + static_cast<std::uint64_t>(header.spare_offsets);
-}
-
-Result<std::optional<std::uint64_t>> Surveyor::offsets_before(std::uint64_t offset) const {
+Result<std::optional<std::uint64_t>> ChunkFinder::offsets_before(std::uint64_t offset) const {
   if (offset <= at_ || offset >= source_.size() || (offset - at_) % kOffsetSize != 0)
     return std::optional<std::uint64_t>{};
   ASSIGN_OR_RETURN(const auto chunk, is_chunk(offset));
   return chunk ? std::optional((offset - at_) / kOffsetSize) : std::nullopt;
 }
 
-Result<void> Surveyor::find_anchors() {
-  const auto declared = declared_offsets();
+Result<void> ChunkFinder::find_anchors() {
+  const auto declared = found_.header.declared_offsets();
   std::optional<std::uint64_t> there;
   if (room_ > 0) {
     ASSIGN_OR_RETURN(const auto first, Offsets(source_, at_, room_).at(0));
@@ -85,19 +79,20 @@ Result<void> Surveyor::find_anchors() {
     there = before;
   }
   if (!there && (!declared || *declared > (source_.size() - at_) / kOffsetSize)) {
-    refuse(declared ? Code::kUnfinished : Code::kDamage, at_,
-           "the file does not contain the offsets that its header declares");
+    found_.refuse(declared ? Code::kUnfinished : Code::kDamage, at_,
+                  "the file does not contain the offsets that its header declares");
     return {};
   }
   if (there && declared && *there != *declared) {
-    tell(kChunksField, kLargestHeader, DamageClass::kDamage, 0,
-         fmt::format("the header declares {} offsets, but the first one leaves room for {}", *declared, *there));
+    found_.report(
+        kChunksField, kLargestHeader, DamageClass::kDamage, 0,
+        fmt::format("the header declares {} offsets, but the first one leaves room for {}", *declared, *there));
   }
   found_.first_chunk = at_ + there.value_or(declared.value_or(0)) * kOffsetSize;
   return count_anchors((found_.first_chunk - at_) / kOffsetSize);
 }
 
-Result<void> Surveyor::count_anchors(std::uint64_t offsets) {
+Result<void> ChunkFinder::count_anchors(std::uint64_t offsets) {
   if (offsets > kMostOffsets) {
     use_sequential_order(found_.first_chunk);
     return {};
@@ -106,11 +101,11 @@ Result<void> Surveyor::count_anchors(std::uint64_t offsets) {
   ASSIGN_OR_RETURN(const auto agrees, count_agrees(all));
   ASSIGN_OR_RETURN(const auto count, agrees ? Result<std::uint64_t>(static_cast<std::uint64_t>(found_.header.chunks))
                                             : all.ascending(found_.first_chunk));
-  if (!agrees) tell_count(count, offsets);
+  if (!agrees) report_count(count, offsets);
   return trust_ascending(count, agrees);
 }
 
-Result<bool> Surveyor::count_agrees(const Offsets& all) const {
+Result<bool> ChunkFinder::count_agrees(const Offsets& all) const {
   if (found_.header.chunks < 1 || static_cast<std::uint64_t>(found_.header.chunks) > all.count()) return false;
   const auto count = static_cast<std::uint64_t>(found_.header.chunks);
   ASSIGN_OR_RETURN(const auto last, all.at(count - 1));
@@ -119,18 +114,19 @@ Result<bool> Surveyor::count_agrees(const Offsets& all) const {
   return after == kUnset;
 }
 
-void Surveyor::tell_count(std::uint64_t count, std::uint64_t offsets) {
+void ChunkFinder::report_count(std::uint64_t count, std::uint64_t offsets) {
   if (found_.header.chunks == kUnknown) return;
   const auto declared = static_cast<std::uint64_t>(found_.header.chunks);
   const auto lost = found_.header.chunks > 0 && declared > count && declared <= offsets
                         ? std::optional(declared - count)
                         : std::nullopt;
   if (!found_.damage.empty() && found_.damage.back().begin == kChunksField) found_.damage.pop_back();
-  tell(kChunksField, kChunksField + 8, DamageClass::kDamage, lost,
-       fmt::format("the header counts {}, but the offsets point to {}", found_.header.chunks, counted(count, "chunk")));
+  found_.report(
+      kChunksField, kChunksField + 8, DamageClass::kDamage, lost,
+      fmt::format("the header counts {}, but the offsets point to {}", found_.header.chunks, counted(count, "chunk")));
 }
 
-Result<void> Surveyor::trust_ascending(std::uint64_t count, bool rest_is_slack) {
+Result<void> ChunkFinder::trust_ascending(std::uint64_t count, bool rest_is_slack) {
   const Offsets all(source_, at_, count);
   ASSIGN_OR_RETURN(auto run, all.ascending(found_.first_chunk));
   ASSIGN_OR_RETURN(const auto first, count > 0 ? all.at(0) : Result<std::uint64_t>(found_.first_chunk));
@@ -139,29 +135,29 @@ Result<void> Surveyor::trust_ascending(std::uint64_t count, bool rest_is_slack) 
   if (run < count) {
     found_.order = Order::kChain;
     found_.rest_is_slack = rest_is_slack;
-    tell(all.place_of(run), all.place_of(run + 1), DamageClass::kDamage, 0,
-         "the offsets do not ascend from here on and are ignored");
+    found_.report(all.place_of(run), all.place_of(run + 1), DamageClass::kDamage, 0,
+                  "the offsets do not ascend from here on and are ignored");
     return {};
   }
-  return be_anchored(all);
+  return use_anchors(all);
 }
 
-Result<void> Surveyor::be_anchored(const Offsets& all) {
+Result<void> ChunkFinder::use_anchors(const Offsets& all) {
   ASSIGN_OR_RETURN(const auto there, all.first_above(source_.size() - 1));
   found_.order = Order::kAnchored;
   found_.offsets = there;
   if (all.count() > 0 && found_.first_chunk >= source_.size()) {
     found_.order = Order::kNone;
-    tell(all.place_of(0), all.place_of(all.count()), DamageClass::kUnfinished, all.count(),
-         "the file ends before its first chunk");
+    found_.report(all.place_of(0), all.place_of(all.count()), DamageClass::kUnfinished, all.count(),
+                  "the file ends before its first chunk");
   }
   return {};
 }
 
-Result<void> Surveyor::find_items() {
+Result<void> ChunkFinder::find_items() {
   ASSIGN_OR_RETURN(const auto there, offsets_of_items());
   if (there == kMostOffsets) {
-    refuse(Code::kLimit, at_, fmt::format("more than {} item offsets", kMostOffsets));
+    found_.refuse(Code::kLimit, at_, fmt::format("more than {} item offsets", kMostOffsets));
     return {};
   }
   const Offsets all(source_, at_, there);
@@ -170,11 +166,11 @@ Result<void> Surveyor::find_items() {
   const auto declared = knows ? static_cast<std::uint64_t>(found_.header.chunks) : written;
   const bool is_missing = !knows && found_.header.chunks != kUnknown;
   if (is_missing || declared > there || written > declared) {
-    tell(kChunksField, kChunksField + 8, DamageClass::kDamage, std::nullopt,
-         fmt::format("the header counts {} items, but {} have an offset", found_.header.chunks, written));
+    found_.report(kChunksField, kChunksField + 8, DamageClass::kDamage, std::nullopt,
+                  fmt::format("the header counts {} items, but {} have an offset", found_.header.chunks, written));
   } else {
-    tell(all.place_of(written), all.place_of(declared), DamageClass::kUnfinished, declared - written,
-         "no offset: these items were never finished");
+    found_.report(all.place_of(written), all.place_of(declared), DamageClass::kUnfinished, declared - written,
+                  "no offset: these items were never finished");
   }
   found_.first_chunk = all.place_of(there);
   found_.gaps_are_slack = true;
@@ -183,7 +179,7 @@ Result<void> Surveyor::find_items() {
   return order_items(Offsets(source_, at_, written));
 }
 
-Result<void> Surveyor::order_items(const Offsets& all) {
+Result<void> ChunkFinder::order_items(const Offsets& all) {
   ASSIGN_OR_RETURN(const auto run, all.ascending(found_.first_chunk));
   found_.order = Order::kItems;
   if (run < all.count()) return {};
@@ -192,7 +188,7 @@ Result<void> Surveyor::order_items(const Offsets& all) {
   return {};
 }
 
-Result<std::vector<bool>> Surveyor::marked_beginnings() const {
+Result<std::vector<bool>> ChunkFinder::marked_beginnings() const {
   std::vector<bool> marks(static_cast<std::size_t>(room_ + 1), true);
   TRY(Offsets(source_, at_, room_).each([&](std::uint64_t index, std::uint64_t offset) {
     marks[static_cast<std::size_t>(index)] = may_begin_blosc(offset);
@@ -201,7 +197,7 @@ Result<std::vector<bool>> Surveyor::marked_beginnings() const {
   return marks;
 }
 
-Result<std::uint64_t> Surveyor::offsets_of_items() const {
+Result<std::uint64_t> ChunkFinder::offsets_of_items() const {
   const Offsets all(source_, at_, room_);
   std::int64_t declared = found_.header.chunks;
   if (declared == 0 && room_ > 0) {
