@@ -43,7 +43,7 @@ using MountSource = std::variant<MountedContainer, MirroredDirectory>;
 // kPending as ContainerTree does. The owner of Error::wait keeps the container open while the caller waits.
 class MountTree {
  public:
-  static constexpr std::uint64_t kRootNumber = 1;
+  static constexpr std::uint64_t kRootNumber = kMountRoot;
 
   // `nested`: even a single container has a directory. Duplicate names get the suffix "~2", "~3" and so on.
   // `record_suffix`: the suffix of record names in listings, which starts with no digit. `types`: the types of records,

@@ -19,6 +19,9 @@
 
 namespace recordfs {
 
+// The number of the mount's root, and its inode number.
+inline constexpr std::uint64_t kMountRoot = 1;
+
 // Records per directory in thousands/.
 inline constexpr std::uint64_t kThousandRecords = 1000;
 

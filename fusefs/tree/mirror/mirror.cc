@@ -16,46 +16,22 @@ using namespace std::chrono_literals;
 constexpr auto kIdle = 30s;  // how long unused objects stay open
 constexpr auto kSweep = 10s;
 
-// Without write permissions, because a mirror is read-only.
-constexpr mode_t kRead = 0444;
-constexpr mode_t kReadAndSearch = 0555;
-
-FileType shown_type(MirroredType type) {
-  switch (type) {
-    case MirroredType::kFile: return FileType::kRegular;
-    case MirroredType::kLink: return FileType::kLink;
-    case MirroredType::kDirectory:
-    case MirroredType::kContainer:
-    case MirroredType::kRecordfs: break;
-  }
-  return FileType::kDirectory;
-}
-
 std::string joined(const std::string& directory, std::string_view name) {
   return directory.empty() ? std::string(name) : directory + "/" + std::string(name);
 }
-
-std::string parent_path(const std::string& path) {
-  const std::size_t slash = path.rfind('/');
-  return slash == std::string::npos ? "" : path.substr(0, slash);
-}
-
-// Converts an error for a node that the kernel knows: a path that is gone makes the node stale.
-Error as_stale(Error error) { return error.code == Code::kNotFound ? stale_error() : std::move(error); }
 
 }  // namespace
 
 Mirror::Mirror(std::vector<MirroredDirectory> directories, MirrorSettings settings, bool is_root, CachedFiles& cache,
                const InodeMap& taken)
-    : directories_(std::move(directories)),
-      settings_(std::move(settings)),
-      is_root_(is_root),
-      probes_(settings_.probe),
-      containers_(settings_.open, cache, taken),
+    : is_root_(is_root),
+      sources_(std::move(directories), is_root, std::move(settings.adjust)),
+      probes_(std::move(settings.probe)),
+      containers_(std::move(settings.open), cache, taken),
       closers_(std::make_shared<DeferredClosers>(kSweep, [this] { sweep(); })) {
   containers_.close_with(closers_);
-  for (std::size_t source = 0; source < directories_.size(); ++source) {
-    const FileState& state = directories_[source].directory->state();
+  for (std::size_t source = 0; source < sources_.directories().size(); ++source) {
+    const FileState& state = sources_.directories()[source].directory->state();
     numbers_.push_back(nodes_.add_source(source, state, is_root ? std::optional(kRoot) : std::nullopt));
   }
 }
@@ -85,32 +61,14 @@ bool Mirror::is_container(std::uint64_t number) const {
   return found != nullptr && found->type == MirroredType::kContainer;
 }
 
-// Looks up the path of a node. Fails with stale_error() if it is another file now.
-Result<Looked> Mirror::look(const MirroredNode& node) const {
-  auto found = source_of(node).look(node.path);
-  if (!found) return as_stale(std::move(found).error());
-  const bool is_same = node.type == MirroredType::kRecordfs ? found->state.device == node.state.device
-                                                            : found->state.is_same_file(node.state);
-  if (!is_same || found->is_recordfs != (node.type == MirroredType::kRecordfs)) return stale_error();
-  return found;
-}
-
-std::string Mirror::shown_path(const MirroredNode& node) const {
-  if (is_root_) return node.path;
-  const std::string& top = directories_[node.source].name;
-  return node.path.empty() ? top : top + "/" + node.path;
-}
-
 std::uint64_t Mirror::inode(std::uint64_t number) const {
   const auto found = nodes_.find(number);
-  if (found == nullptr || (is_root_ && number == kRoot)) return kRoot;
-  return mirrored_inode(shown_path(*found));
+  return found == nullptr || (is_root_ && number == kRoot) ? kRoot : sources_.inode(*found);
 }
 
 std::uint64_t Mirror::parent_inode(std::uint64_t number) const {
   const auto found = nodes_.find(number);
-  const std::string parent = found == nullptr ? "" : parent_path(shown_path(*found));
-  return parent.empty() ? kRoot : mirrored_inode(parent);
+  return found == nullptr ? kRoot : sources_.parent_inode(*found);
 }
 
 void Mirror::drop(std::uint64_t number) {
@@ -130,92 +88,48 @@ void Mirror::forget_inside(std::uint64_t container, std::uint64_t lookups) {
 
 // --- lookups
 
-bool Mirror::is_container_file(int directory, const std::string& name, const FileState& state, const timespec& now) {
-  if (const auto known = probes_.find(state, name)) return *known;
-  const auto file = RootedDir::open_file_in(directory, name);
-  struct stat st {};
-  if (!file || ::fstat(file->number(), &st) != 0 || !state.is_same_file(FileState::of(st))) return false;
-  return probes_.ask(*file, state, name, now);
-}
-
-std::optional<MirroredType> Mirror::type_of(const Looked& found, int directory, const std::string& name,
-                                            const timespec& now) {
-  if (found.is_recordfs) return MirroredType::kRecordfs;
-  if (S_ISDIR(found.state.mode)) return MirroredType::kDirectory;
-  if (S_ISLNK(found.state.mode)) return MirroredType::kLink;
-  if (!S_ISREG(found.state.mode)) return std::nullopt;
-  return is_container_file(directory, name, found.state, now) ? MirroredType::kContainer : MirroredType::kFile;
-}
-
 Result<FileStatus> Mirror::look_up_and_reference(std::uint64_t directory, std::string_view name) {
   const timespec now = current_time();  // before the lookup, so that a later change has a later time
   ASSIGN_OR_RETURN(const auto above, node(directory));
   if (above->type != MirroredType::kDirectory) return place_error(ENOENT);
-  ASSIGN_OR_RETURN(const auto at, look(*above));
+  ASSIGN_OR_RETURN(const auto at, sources_.look(*above));
   const std::string entry(name);
-  ASSIGN_OR_RETURN(const auto found, source_of(*above).look_in(at, entry));
-  const auto type = type_of(found, at.descriptor.number(), entry, now);
+  ASSIGN_OR_RETURN(const auto found, sources_.of(*above).look_in(at, entry));
+  const auto type = probes_.type_of(found, at.descriptor.number(), entry, now);
   if (!type) return place_error(ENOENT);
   const auto known = nodes_.look_up_and_reference(above->source, joined(above->path, name), *type, found.state, now);
-  return status_of(*known, found.state);
-}
-
-Ownership Mirror::ownership_of(MirroredType type, const FileState& state) const {
-  Ownership ownership{.uid = state.uid, .gid = state.gid, .modified = state.modified};
-  const auto read_bits = static_cast<mode_t>(state.mode & kRead);
-  ownership.file_mode = static_cast<mode_t>(state.mode & kReadAndSearch);
-  ownership.directory_mode = ownership.file_mode;
-  if (type == MirroredType::kContainer) {
-    ownership.file_mode = read_bits;
-    ownership.directory_mode = static_cast<mode_t>(read_bits | read_bits >> 2);
-  } else if (type == MirroredType::kRecordfs) {
-    ownership.uid = ::geteuid();
-    ownership.gid = ::getegid();
-    ownership.directory_mode = kReadAndSearch;
-  }
-  if (settings_.adjust) settings_.adjust(ownership);
-  return ownership;
-}
-
-FileStatus Mirror::status_of(const MirroredNode& node, const FileState& state) const {
-  const FileType type = shown_type(node.type);
-  return {.number = node.number,
-          .inode = inode(node.number),
-          .type = type,
-          .size = type == FileType::kDirectory ? 0 : state.size,
-          .ownership = ownership_of(node.type, state),
-          .cache_policy = node.type == MirroredType::kContainer ? CachePolicy::kNumber : CachePolicy::kNone};
+  return sources_.status_of(*known, found.state);
 }
 
 Result<FileStatus> Mirror::status(std::uint64_t number) {
   ASSIGN_OR_RETURN(const auto known, node(number));
   const MirroredNode& node = *known;
-  if (node.type == MirroredType::kContainer) return status_of(node, node.state);
-  auto found = look(node);
-  if (found) return status_of(node, found->state);
+  if (node.type == MirroredType::kContainer) return sources_.status_of(node, node.state);
+  auto found = sources_.look(node);
+  if (found) return sources_.status_of(node, found->state);
   if (found.error().code == Code::kPending) return std::move(found).error();
   // A reader can continue after the file was removed.
   const auto file = files_.find(number);
   struct stat st {};
   if (file == nullptr || ::fstat(file->number(), &st) != 0) return std::move(found).error();
-  return status_of(node, FileState::of(st));
+  return sources_.status_of(node, FileState::of(st));
 }
 
 Result<std::string> Mirror::target(std::uint64_t link) const {
   ASSIGN_OR_RETURN(const auto known, node(link));
   if (known->type != MirroredType::kLink) return place_error(ENOENT);
-  ASSIGN_OR_RETURN(const auto found, look(*known));
+  ASSIGN_OR_RETURN(const auto found, sources_.look(*known));
   return RootedDir::target(found);
 }
 
 Result<std::shared_ptr<const Descriptor>> Mirror::open_file(const MirroredNode& node) {
   if (auto open = files_.find(node.number)) return open;
-  auto file = source_of(node).open_file(node.path, node.state.device);
+  auto file = sources_.of(node).open_file(node.path, node.state.device);
   if (!file) return as_stale(std::move(file).error());
   struct stat st {};
   if (::fstat(file->number(), &st) != 0) return place_error(errno);
   if (!node.state.is_same_file(FileState::of(st))) return stale_error();
-  auto closer = closers_->of(source_of(node).filesystem(node.state.device));
+  auto closer = closers_->of(sources_.of(node).filesystem(node.state.device));
   auto closed = closed_later<const Descriptor>(std::move(closer), std::make_unique<const Descriptor>(std::move(*file)));
   return files_.add(node.number, std::move(closed));
 }
@@ -225,7 +139,7 @@ Result<Slice> Mirror::read(std::uint64_t file, std::uint64_t offset, std::uint64
   if (known->type != MirroredType::kFile) return place_error(ENOENT);
   // Ask in the order in which the path crosses filesystems. The request then waits in the lane of the one that hangs.
   ASSIGN_OR_RETURN(const auto open, open_file(*known));
-  TRY(source_of(*known).may_ask(known->state.device));
+  TRY(sources_.of(*known).may_ask(known->state.device));
   ASSIGN_OR_RETURN(auto bytes, Buffer::allocate(static_cast<std::size_t>(length)));
   std::size_t done = 0;
   while (done < bytes.size()) {
@@ -244,7 +158,8 @@ Result<std::shared_ptr<const ContainerNode>> Mirror::container(std::uint64_t num
   ASSIGN_OR_RETURN(const auto known, node(number));
   const MirroredNode& node = *known;
   if (node.type != MirroredType::kContainer) return place_error(ENOENT);
-  return containers_.get(node, source_of(node), shown_path(node), ownership_of(node.type, node.state));
+  return containers_.get(node, sources_.of(node), sources_.shown_path(node),
+                         sources_.ownership_of(node.type, node.state));
 }
 
 // --- listings
@@ -261,25 +176,11 @@ Result<std::uint64_t> Mirror::open_directory(std::uint64_t directory) {
 Result<std::shared_ptr<DirectoryStream>> Mirror::stream(std::uint64_t directory, std::uint64_t opened) {
   if (auto open = streams_.find(opened)) return open;
   ASSIGN_OR_RETURN(const auto known, node(directory));
-  ASSIGN_OR_RETURN(const auto at, look(*known));
+  ASSIGN_OR_RETURN(const auto at, sources_.look(*known));
   ASSIGN_OR_RETURN(auto descriptor, RootedDir::open_directory(at));
   ASSIGN_OR_RETURN(auto made, DirectoryStream::of(std::move(descriptor)));
   static_cast<void>(closers_->of(0));  // starts the sweeps
   return streams_.add(opened, std::move(made));
-}
-
-// Returns nullopt for a file that is not shown or no longer exists.
-std::optional<FileType> Mirror::listed_type(int directory, const DirectoryStream::Name& entry, const timespec& now) {
-  if (entry.type == DT_DIR) return FileType::kDirectory;
-  if (entry.type == DT_LNK) return FileType::kLink;
-  if (entry.type != DT_REG && entry.type != DT_UNKNOWN) return std::nullopt;
-  const std::string name(entry.name);
-  struct stat st {};
-  if (::fstatat(directory, name.c_str(), &st, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT) != 0) return std::nullopt;
-  if (S_ISDIR(st.st_mode)) return FileType::kDirectory;
-  if (S_ISLNK(st.st_mode)) return FileType::kLink;
-  if (!S_ISREG(st.st_mode)) return std::nullopt;
-  return is_container_file(directory, name, FileState::of(st), now) ? FileType::kDirectory : FileType::kRegular;
 }
 
 Result<void> Mirror::list(std::uint64_t directory, std::uint64_t opened, std::uint64_t place,
@@ -288,12 +189,12 @@ Result<void> Mirror::list(std::uint64_t directory, std::uint64_t opened, std::ui
   const MirroredNode& node = *known;
   if (node.type != MirroredType::kDirectory) return {};
   ASSIGN_OR_RETURN(const auto from, stream(directory, opened));
-  TRY(source_of(node).may_ask(node.state.device));
-  const std::string above = shown_path(node);
+  TRY(sources_.of(node).may_ask(node.state.device));
+  const std::string above = sources_.shown_path(node);
   const auto take = [&](int at, const DirectoryStream::Name& entry) {
     const bool is_self = entry.name == ".";
     const bool is_dots = is_self || entry.name == "..";
-    const auto type = is_dots ? FileType::kDirectory : listed_type(at, entry, current_time());
+    const auto type = is_dots ? FileType::kDirectory : probes_.listed_type(at, entry, current_time());
     if (!type) return true;
     const std::uint64_t number = is_self   ? inode(directory)
                                  : is_dots ? parent_inode(directory)
@@ -305,7 +206,7 @@ Result<void> Mirror::list(std::uint64_t directory, std::uint64_t opened, std::ui
 
 Mirror::Usage Mirror::usage() const {
   Usage usage;
-  for (const MirroredDirectory& mirrored : directories_) {
+  for (const MirroredDirectory& mirrored : sources_.directories()) {
     const auto top = mirrored.directory->look("");
     struct statvfs st {};
     if (!top || ::fstatvfs(top->descriptor.number(), &st) != 0) continue;

@@ -15,16 +15,12 @@
 #include "fusefs/tree/mirror/directory_stream.h"
 #include "fusefs/tree/mirror/known_nodes.h"
 #include "fusefs/tree/mirror/mirrored_containers.h"
+#include "fusefs/tree/mirror/mirrored_sources.h"
 #include "fusefs/tree/mirror/probes.h"
 #include "fusefs/tree/mirror/recently_used.h"
 #include "fusefs/tree/mirror/rooted_dir.h"
 
 namespace recordfs {
-
-struct MirroredDirectory {
-  std::string name;  // in the mount, unless it is the root
-  std::shared_ptr<const RootedDir> directory;
-};
 
 struct MirrorSettings {
   ProbeHead probe;
@@ -97,27 +93,18 @@ class Mirror {
   std::size_t open_containers() const { return containers_.open(); }
 
  private:
-  static constexpr std::uint64_t kRoot = 1;
+  static constexpr std::uint64_t kRoot = kMountRoot;
   static constexpr std::size_t kOpenFiles = 32;
   static constexpr std::size_t kOpenDirectories = 32;
 
-  const RootedDir& source_of(const MirroredNode& node) const { return *directories_[node.source].directory; }
   Result<KnownNodes::Pointer> node(std::uint64_t number) const;
-  Result<Looked> look(const MirroredNode& node) const;
-  std::string shown_path(const MirroredNode& node) const;
-  Ownership ownership_of(MirroredType type, const FileState& state) const;
-  FileStatus status_of(const MirroredNode& node, const FileState& state) const;
-  std::optional<MirroredType> type_of(const Looked& found, int directory, const std::string& name, const timespec& now);
-  bool is_container_file(int directory, const std::string& name, const FileState& state, const timespec& now);
-  std::optional<FileType> listed_type(int directory, const DirectoryStream::Name& entry, const timespec& now);
   Result<std::shared_ptr<DirectoryStream>> stream(std::uint64_t directory, std::uint64_t opened);
   Result<std::shared_ptr<const Descriptor>> open_file(const MirroredNode& node);
   void drop(std::uint64_t number);
   void sweep();
 
-  const std::vector<MirroredDirectory> directories_;
-  const MirrorSettings settings_;
   const bool is_root_;
+  const MirroredSources sources_;
   Probes probes_;
   KnownNodes nodes_;
   std::vector<std::uint64_t> numbers_;  // by directory

@@ -1,5 +1,9 @@
 #include "fusefs/tree/mirror/probes.h"
 
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+
 #include <unistd.h>
 
 #include <algorithm>
@@ -109,6 +113,36 @@ bool Probes::ask(const Descriptor& file, const FileState& state, std::string_vie
   }
   recent_.emplace(key_of(state, name), *answer);
   return *answer;
+}
+
+bool Probes::is_container(int directory, const std::string& name, const FileState& state, const timespec& now) {
+  if (const auto known = find(state, name)) return *known;
+  const auto file = RootedDir::open_file_in(directory, name);
+  struct stat st {};
+  if (!file || ::fstat(file->number(), &st) != 0 || !state.is_same_file(FileState::of(st))) return false;
+  return ask(*file, state, name, now);
+}
+
+std::optional<MirroredType> Probes::type_of(const Looked& found, int directory, const std::string& name,
+                                            const timespec& now) {
+  if (found.is_recordfs) return MirroredType::kRecordfs;
+  if (S_ISDIR(found.state.mode)) return MirroredType::kDirectory;
+  if (S_ISLNK(found.state.mode)) return MirroredType::kLink;
+  if (!S_ISREG(found.state.mode)) return std::nullopt;
+  return is_container(directory, name, found.state, now) ? MirroredType::kContainer : MirroredType::kFile;
+}
+
+std::optional<FileType> Probes::listed_type(int directory, const DirectoryStream::Name& entry, const timespec& now) {
+  if (entry.type == DT_DIR) return FileType::kDirectory;
+  if (entry.type == DT_LNK) return FileType::kLink;
+  if (entry.type != DT_REG && entry.type != DT_UNKNOWN) return std::nullopt;
+  const std::string name(entry.name);
+  struct stat st {};
+  if (::fstatat(directory, name.c_str(), &st, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT) != 0) return std::nullopt;
+  if (S_ISDIR(st.st_mode)) return FileType::kDirectory;
+  if (S_ISLNK(st.st_mode)) return FileType::kLink;
+  if (!S_ISREG(st.st_mode)) return std::nullopt;
+  return is_container(directory, name, FileState::of(st), now) ? FileType::kDirectory : FileType::kRegular;
 }
 
 }  // namespace recordfs

@@ -6,11 +6,16 @@
 #include <functional>
 #include <mutex>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <unordered_map>
 
 #include "core/base/source.h"
+#include "fusefs/tree/file_status.h"
+#include "fusefs/tree/mirror/directory_stream.h"
 #include "fusefs/tree/mirror/file_state.h"
+#include "fusefs/tree/mirror/known_nodes.h"
+#include "fusefs/tree/mirror/rooted_dir.h"
 
 namespace recordfs {
 
@@ -22,6 +27,11 @@ using ProbeHead = std::function<Result<bool>(const Source& source, std::string_v
 class Probes {
  public:
   explicit Probes(ProbeHead probe) : probe_(std::move(probe)) {}
+
+  // Returns what an entry of an open directory is shown as; nullopt for one that is not shown, and in a listing for one
+  // that no longer exists. `now` is before the lookup. Reads the head of a regular file whose state is new.
+  std::optional<MirroredType> type_of(const Looked& found, int directory, const std::string& name, const timespec& now);
+  std::optional<FileType> listed_type(int directory, const DirectoryStream::Name& entry, const timespec& now);
 
   // Returns the cached answer, or nullopt.
   std::optional<bool> find(const FileState& state, std::string_view name) const;
@@ -40,6 +50,7 @@ class Probes {
   };
   using Answers = std::unordered_map<Key, bool, Hash>;
 
+  bool is_container(int directory, const std::string& name, const FileState& state, const timespec& now);
   static Key key_of(const FileState& state, std::string_view name);
 
   const ProbeHead probe_;
