@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "core/base/cursor.h"
+#include "core/formats/file_chunk.h"
 #include "tests/toy/toy_wire.h"
 
 namespace recordfs::toy {
@@ -34,24 +35,6 @@ Result<Layout> parse_layout(const ChunkInfo& chunk, Bytes payload) {
   return layout;
 }
 
-class PartsChunk final : public Chunk {
- public:
-  PartsChunk(Layout layout, std::shared_ptr<const Source> source, ChunkInfo chunk, Limits limits)
-      : Chunk(std::move(layout)), source_(std::move(source)), chunk_(chunk), limits_(limits) {}
-  std::uint64_t payload_size() const override { return chunk_.stored_size; }
-  std::uint64_t memory() const override { return sizeof(*this) + layout().memory(); }
-  Result<Slice> read(std::uint64_t offset, std::uint64_t length) const override {
-    ASSIGN_OR_RETURN(auto payload, read_payload(*source_, chunk_, limits_));
-    const auto held = std::make_shared<const Buffer>(std::move(payload));
-    return Slice{held->view().subspan(static_cast<std::size_t>(offset), static_cast<std::size_t>(length)), held};
-  }
-
- private:
-  const std::shared_ptr<const Source> source_;
-  const ChunkInfo chunk_;
-  const Limits limits_;
-};
-
 }  // namespace
 
 Result<Buffer> read_payload(const Source& source, const ChunkInfo& chunk, const Limits& limits) {
@@ -77,11 +60,15 @@ Result<std::shared_ptr<const Chunk>> read_chunk(const Source& source, const Chun
   return std::shared_ptr<const Chunk>(std::make_shared<BufferChunk>(std::move(payload), std::move(layout)));
 }
 
-Result<std::shared_ptr<const Chunk>> open_parts(std::shared_ptr<const Source> source, const ChunkInfo& chunk,
-                                                const Limits& limits) {
+Result<std::shared_ptr<const Chunk>> open_in_place(std::shared_ptr<const Source> source, const ChunkInfo& chunk,
+                                                   const Limits& limits) {
   ASSIGN_OR_RETURN(auto layout, read_layout(*source, chunk, limits));
-  return std::shared_ptr<const Chunk>(
-      std::make_shared<PartsChunk>(std::move(layout), std::move(source), chunk, limits));
+  const auto read = [chunk, limits](const Source& from, const Layout&, std::uint64_t offset,
+                                    std::uint64_t length) -> Result<Buffer> {
+    ASSIGN_OR_RETURN(const auto payload, read_payload(from, chunk, limits));
+    return Buffer::copy_of(payload.view().subspan(static_cast<std::size_t>(offset), static_cast<std::size_t>(length)));
+  };
+  return std::shared_ptr<const Chunk>(std::make_shared<FileChunk>(std::move(source), std::move(layout), read));
 }
 
 }  // namespace recordfs::toy

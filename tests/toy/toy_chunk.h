@@ -16,7 +16,7 @@ Result<Buffer> read_payload(const Source& source, const ChunkInfo& chunk, const 
 Result<Layout> read_layout(const Source& source, const ChunkInfo& chunk, const Limits& limits);
 Result<std::shared_ptr<const Chunk>> read_chunk(const Source& source, const ChunkInfo& chunk, const Limits& limits);
 // Returns a chunk that holds no payload and rereads it for each call of Chunk::read.
-Result<std::shared_ptr<const Chunk>> open_parts(std::shared_ptr<const Source> source, const ChunkInfo& chunk,
-                                                const Limits& limits);
+Result<std::shared_ptr<const Chunk>> open_in_place(std::shared_ptr<const Source> source, const ChunkInfo& chunk,
+                                                   const Limits& limits);
 
 }  // namespace recordfs::toy

@@ -207,7 +207,7 @@ Result<std::shared_ptr<const Chunk>> ToyContainer::decode(const ChunkInfo& chunk
 
 Result<std::shared_ptr<const Chunk>> ToyContainer::open_in_place(const ChunkInfo& chunk) const {
   if (!has(kByParts)) return std::shared_ptr<const Chunk>{};
-  return open_parts(source_, chunk, limits_);
+  return toy::open_in_place(source_, chunk, limits_);
 }
 
 Result<Parts> ToyContainer::parts(Bytes record) const {

@@ -135,7 +135,7 @@ Result<std::shared_ptr<const Chunk>> BloscpackContainer::decode(const ChunkInfo&
 
 Result<std::shared_ptr<const Chunk>> BloscpackContainer::open_in_place(const ChunkInfo& chunk) const {
   if (is_lost(chunk)) return why_lost(chunk);
-  return decode_by_blocks(stored(chunk), limits_);
+  return bloscpack::open_in_place(stored(chunk), limits_);
 }
 
 Result<std::vector<Attribute>> BloscpackContainer::attributes(const ChunkInfo*) const {

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "core/base/cursor.h"
+#include "core/formats/file_chunk.h"
 
 namespace recordfs::bloscpack {
 namespace {
@@ -27,23 +28,22 @@ Error too_large(const ChunkInfo& info, std::uint64_t bytes, std::string_view wha
 
 Error not_built(const ChunkInfo& info) { return {Code::kUnsupported, info.begin, "Blosc is not part of this build"}; }
 
-// An uncompressed record, read from the file.
-class PlainChunk final : public Chunk {
- public:
-  PlainChunk(const BloscHeader& header, Stored stored, std::uint64_t generation)
-      : Chunk(layout_of(header)), size_(header.size), bytes_(std::move(stored), generation) {}
+// Returns a chunk that reads `size` bytes from `begin` on. They are a part of a chunk that was verified after the
+// source had `generation`.
+Pointer in_place(Stored stored, Position begin, std::uint64_t size, std::uint64_t generation) {
+  Layout layout;
+  layout.add(size);
+  auto source = stored.source;
+  const Position chunk = stored.info.begin;
+  auto verify = [stored = std::move(stored)](const Source&) { return verify_stored(stored); };
+  return std::make_shared<FileChunk>(std::move(source), std::move(layout), FileChunk::stored_at(begin),
+                                     FileChunk::Verified{generation, chunk, std::move(verify)});
+}
 
-  std::uint64_t payload_size() const override { return size_; }
-  std::uint64_t memory() const override { return sizeof(*this) + layout().memory(); }
-  Result<Slice> read(std::uint64_t offset, std::uint64_t length) const override {
-    ASSIGN_OR_RETURN(auto bytes, bytes_.read(kBloscHeaderSize + offset, length));
-    return owned(std::move(bytes));
-  }
-
- private:
-  const std::uint64_t size_;
-  const Verified bytes_;
-};
+Pointer plain_chunk(Stored stored, const BloscHeader& header, std::uint64_t generation) {
+  const Position data = stored.info.begin + kBloscHeaderSize;
+  return in_place(std::move(stored), data, header.size, generation);
+}
 
 // Stored blocks in memory, each decoded into its place when first read.
 class BlocksInMemory final : public Chunk {
@@ -123,7 +123,11 @@ std::mutex one_large_block;
 class BlocksInFile final : public Chunk {
  public:
   BlocksInFile(const BloscHeader& header, Stored stored, std::uint64_t generation, const Limits& limits)
-      : Chunk(layout_of(header)), header_(header), limits_(limits), bytes_(std::move(stored), generation) {}
+      : Chunk(layout_of(header)),
+        header_(header),
+        limits_(limits),
+        info_(stored.info),
+        stored_(in_place(std::move(stored), info_.begin, info_.stored_size, generation)) {}
 
   std::uint64_t payload_size() const override { return header_.size; }
   std::uint64_t memory() const override { return sizeof(*this) + header_.block_size + layout().memory(); }
@@ -159,7 +163,7 @@ class BlocksInFile final : public Chunk {
     std::unique_lock<std::mutex> turn;
     if (header_.decoded_size(block) > kLargeBlock) turn = std::unique_lock(one_large_block);
     auto decoded = decode(block);
-    if (!decoded) return at_chunk(std::move(decoded).error(), bytes_.stored().info);
+    if (!decoded) return at_chunk(std::move(decoded).error(), info_);
     last_ = std::make_shared<const Buffer>(std::move(*decoded));
     last_block_ = block;
     return last_;
@@ -168,20 +172,21 @@ class BlocksInFile final : public Chunk {
   Result<Buffer> decode(std::uint32_t block) const {
     ASSIGN_OR_RETURN(const auto extent,
                      find_blosc_block(header_, block, [&](std::uint32_t offset) -> Result<std::uint32_t> {
-                       ASSIGN_OR_RETURN(const auto number, bytes_.read(offset, 4));
-                       return Cursor(number.view()).u32_le();
+                       ASSIGN_OR_RETURN(const auto number, stored_->read(offset, 4));
+                       return Cursor(number.bytes).u32_le();
                      }));
     const std::uint32_t size = extent.end - extent.begin;
-    if (size > limits_.stored_chunk) return too_large(bytes_.stored().info, size, "stored in one block");
-    ASSIGN_OR_RETURN(const auto stored, bytes_.read(extent.begin, size));
+    if (size > limits_.stored_chunk) return too_large(info_, size, "stored in one block");
+    ASSIGN_OR_RETURN(const auto stored, stored_->read(extent.begin, size));
     ASSIGN_OR_RETURN(auto decoded, Buffer::allocate(header_.decoded_size(block)));
-    TRY(decompress_blosc_block(header_, block, stored.view(), decoded.span()));
+    TRY(decompress_blosc_block(header_, block, stored.bytes, decoded.span()));
     return decoded;
   }
 
   const BloscHeader header_;
   const Limits limits_;
-  const Verified bytes_;
+  const ChunkInfo info_;
+  const Pointer stored_;  // the stored bytes, in the file
   mutable std::mutex mutex_;
   mutable std::shared_ptr<const Buffer> last_;
   mutable std::uint32_t last_block_ = 0;
@@ -235,10 +240,10 @@ Result<Pointer> decode_chunk(Stored stored, const Limits& limits) {
   if (!header.is_plain()) return decode_blocks(stored, header);
   const std::uint64_t generation = stored.source->generation();
   TRY(verify_stored(stored));
-  return Pointer(std::make_shared<PlainChunk>(header, std::move(stored), generation));
+  return plain_chunk(std::move(stored), header, generation);
 }
 
-Result<Pointer> decode_by_blocks(Stored stored, const Limits& limits) {
+Result<Pointer> open_in_place(Stored stored, const Limits& limits) {
   ASSIGN_OR_RETURN(const auto header, read_header(stored));
   const bool is_plain = header.is_plain();
   if (!is_plain && !has_blosc()) return not_built(stored.info);
@@ -247,7 +252,7 @@ Result<Pointer> decode_by_blocks(Stored stored, const Limits& limits) {
   }
   const std::uint64_t generation = stored.source->generation();
   TRY(verify_stored(stored));
-  if (is_plain) return Pointer(std::make_shared<PlainChunk>(header, std::move(stored), generation));
+  if (is_plain) return plain_chunk(std::move(stored), header, generation);
   return Pointer(std::make_shared<BlocksInFile>(header, std::move(stored), generation, limits));
 }
 

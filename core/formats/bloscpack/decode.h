@@ -17,6 +17,6 @@ Result<void> verify_chunk(const Stored& stored);
 
 // Like decode_chunk(), for chunks too large for memory. The limits apply to each block, and one block at a time is in
 // memory.
-Result<std::shared_ptr<const Chunk>> decode_by_blocks(Stored stored, const Limits& limits);
+Result<std::shared_ptr<const Chunk>> open_in_place(Stored stored, const Limits& limits);
 
 }  // namespace recordfs::bloscpack

@@ -7,7 +7,6 @@ namespace recordfs::bloscpack {
 namespace {
 
 constexpr std::uint64_t kPiece = 256 << 10;
-constexpr int kRereads = 8;
 
 Error mismatch(const ChunkInfo& info) {
   return {Code::kDamage, info.begin, "the checksum of the chunk does not match"};
@@ -59,17 +58,6 @@ Result<BloscHeader> read_header(const Stored& stored) {
   }
   if (auto sound = check_blosc(*header); !sound) return at_chunk(std::move(sound).error(), info);
   return header;
-}
-
-Result<Buffer> Verified::read(std::uint64_t offset, std::uint64_t length) const {
-  for (int i = 0; i < kRereads; ++i) {
-    ASSIGN_OR_RETURN(auto bytes, read_exactly(*stored_.source, stored_.info.begin + offset, length));
-    const std::uint64_t generation = stored_.source->generation();
-    if (generation == generation_.load(std::memory_order_acquire)) return bytes;
-    TRY(verify_stored(stored_));
-    generation_.store(generation, std::memory_order_release);
-  }
-  return Error{Code::kChanged, stored_.info.begin, "the file is being written to while it is read"};
 }
 
 }  // namespace recordfs::bloscpack

@@ -1,11 +1,8 @@
-// The stored bytes of a chunk: verified as a whole, then read on demand. Any thread.
+// The stored bytes of a chunk, and their verification. Any thread.
 #pragma once
 
-#include <atomic>
-#include <cstdint>
 #include <memory>
 #include <optional>
-#include <utility>
 
 #include "core/base/limits.h"
 #include "core/base/source.h"
@@ -31,21 +28,6 @@ Result<BloscHeader> read_header(const Stored& stored);
 
 // Returns all stored bytes without the checksum, verified. The caller has checked the size against Limits.
 Result<Buffer> read_verified(const Stored& stored);
-
-// Reads bytes of a verified chunk. Repeats each read until the bytes are known to be those that were verified. Fails
-// with kChanged if the file keeps changing.
-class Verified {
- public:
-  // `generation` is the source's generation before verify_stored() succeeded.
-  Verified(Stored stored, std::uint64_t generation) : stored_(std::move(stored)), generation_(generation) {}
-
-  const Stored& stored() const { return stored_; }
-  Result<Buffer> read(std::uint64_t offset, std::uint64_t length) const;
-
- private:
-  const Stored stored_;
-  mutable std::atomic<std::uint64_t> generation_;
-};
 
 // Returns an error about the chunk. Errors from inside the chunk get its position.
 Error at_chunk(Error error, const ChunkInfo& info);

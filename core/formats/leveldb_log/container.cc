@@ -2,10 +2,10 @@
 
 #include <algorithm>
 
+#include "core/formats/file_chunk.h"
 #include "core/formats/leveldb_log/batch_views.h"
 #include "core/formats/leveldb_log/content.h"
 #include "core/formats/leveldb_log/format.h"
-#include "core/formats/leveldb_log/parts.h"
 #include "core/formats/leveldb_log/version_edit.h"
 
 namespace recordfs::leveldb_log {
@@ -21,6 +21,35 @@ bool agrees(const Tally& tally, const ChunkInfo& chunk) {
 
 void append(std::vector<DamagedRegion>& all, std::vector<DamagedRegion>& more) {
   for (DamagedRegion& region : more) add_region(all, std::move(region));
+}
+
+Error no_longer_sound(Position at) { return {Code::kDamage, at, "a fragment no longer matches its checksum"}; }
+
+// Reads bytes of records that consist of `pieces`, in order. Verifies each fragment that it reads.
+Result<Buffer> read_pieces(const Source& source, const Wire& wire, const std::vector<Piece>& pieces,
+                           std::uint64_t offset, std::uint64_t length) {
+  ASSIGN_OR_RETURN(auto bytes, Buffer::allocate(static_cast<std::size_t>(length)));
+  MutableBytes out = bytes.span();
+  FrameReader frames(source, wire);
+  auto piece = std::ranges::upper_bound(pieces, offset, {}, &Piece::offset);
+  if (piece != pieces.begin()) --piece;
+  for (; !out.empty(); ++piece) {
+    if (piece == pieces.end()) return no_longer_sound(source.size());
+    ASSIGN_OR_RETURN(auto rest, frames.rest_of_frame(piece->begin));
+    Parsed parsed = parse_fragment(rest, piece->begin, wire);
+    if (parsed.verdict == Verdict::kTooLong || parsed.verdict == Verdict::kShort) {
+      ASSIGN_OR_RETURN(rest, frames.largest_fragment(piece->begin));
+      parsed = parse_fragment(rest, piece->begin, wire);
+    }
+    const std::uint64_t skipped = offset - piece->offset;
+    if (parsed.verdict != Verdict::kSound || parsed.payload.size() <= skipped) return no_longer_sound(piece->begin);
+    const Bytes wanted = parsed.payload.subspan(static_cast<std::size_t>(skipped));
+    const Bytes taken = wanted.first(std::min(wanted.size(), out.size()));
+    std::copy(taken.begin(), taken.end(), out.begin());
+    out = out.subspan(taken.size());
+    offset += taken.size();
+  }
+  return bytes;
 }
 
 }  // namespace
@@ -181,11 +210,15 @@ Result<std::shared_ptr<const Chunk>> LogContainer::decode(const ChunkInfo& chunk
 
 Result<std::shared_ptr<const Chunk>> LogContainer::open_in_place(const ChunkInfo& chunk) const {
   if (head_.compression.kind != Compression::Kind::kNone) return std::shared_ptr<const Chunk>{};
-  PartsSink sink;
+  PieceSink sink;
   TRY(walk_chunk(chunk, sink));
-  Layout layout = sink.take_layout();
-  return std::shared_ptr<const Chunk>(
-      std::make_shared<PartsChunk>(source_, head_.session.wire, std::move(layout), sink.take_parts()));
+  std::vector<Piece> pieces = sink.take_pieces();
+  const std::uint64_t held = pieces.capacity() * sizeof(Piece);
+  auto read = [wire = head_.session.wire, pieces = std::move(pieces)](const Source& source, const Layout&,
+                                                                      std::uint64_t offset, std::uint64_t length) {
+    return read_pieces(source, wire, pieces, offset, length);
+  };
+  return std::shared_ptr<const Chunk>(std::make_shared<FileChunk>(source_, sink.take_layout(), std::move(read), held));
 }
 
 }  // namespace recordfs::leveldb_log

@@ -124,29 +124,29 @@ Result<void> DecodeSink::keep() {
   return {};
 }
 
-void PartsSink::begin(Position at) {
+void PieceSink::begin(Position at) {
   LayoutSink::begin(at);
-  parts_.resize(kept_parts_);
+  pieces_.resize(kept_pieces_);
   pending_ = 0;
 }
 
-Result<void> PartsSink::piece(const Fragment& fragment, Bytes payload) {
+Result<void> PieceSink::piece(const Fragment& fragment, Bytes payload) {
   if (!payload.empty()) {
-    LargeAllocations::announce_growth(parts_);
-    parts_.push_back({kept() + pending_, fragment.begin});
+    LargeAllocations::announce_growth(pieces_);
+    pieces_.push_back({kept() + pending_, fragment.begin});
   }
   pending_ += payload.size();
   return LayoutSink::piece(fragment, payload);
 }
 
-Result<void> PartsSink::keep() {
-  kept_parts_ = parts_.size();
+Result<void> PieceSink::keep() {
+  kept_pieces_ = pieces_.size();
   return LayoutSink::keep();
 }
 
-std::vector<Part> PartsSink::take_parts() {
-  parts_.resize(kept_parts_);
-  return std::move(parts_);
+std::vector<Piece> PieceSink::take_pieces() {
+  pieces_.resize(kept_pieces_);
+  return std::move(pieces_);
 }
 
 }  // namespace recordfs::leveldb_log

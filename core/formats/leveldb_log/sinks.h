@@ -1,4 +1,4 @@
-// The sinks that receive the records of an Assembly, for scan, layout, decode and decode_by_parts.
+// The sinks that receive the records of an Assembly, for scan, layout, decode and open_in_place.
 #pragma once
 
 #include <cstdint>
@@ -89,24 +89,24 @@ class DecodeSink final : public LayoutSink {
   std::uint64_t copied_ = 0;  // bytes of the current uncompressed record
 };
 
-// A fragment of a record as a part of the decoded chunk.
-struct Part {
+// A fragment of a record as a piece of the decoded chunk.
+struct Piece {
   std::uint64_t offset = 0;  // offset of its payload in the decoded chunk
   Position begin = 0;        // of its header in the file
 };
 
 // Records the file position of each fragment. For uncompressed records.
-class PartsSink final : public LayoutSink {
+class PieceSink final : public LayoutSink {
  public:
-  PartsSink() : LayoutSink(Compression{}) {}
+  PieceSink() : LayoutSink(Compression{}) {}
   void begin(Position at) override;
   Result<void> piece(const Fragment& fragment, Bytes payload) override;
   Result<void> keep() override;
-  std::vector<Part> take_parts();
+  std::vector<Piece> take_pieces();
 
  private:
-  std::vector<Part> parts_;
-  std::size_t kept_parts_ = 0;
+  std::vector<Piece> pieces_;
+  std::size_t kept_pieces_ = 0;
   std::uint64_t pending_ = 0;
 };
 

@@ -108,7 +108,7 @@ Result<std::shared_ptr<const Chunk>> Stream::decode(const ChunkInfo& chunk) cons
 
 Result<std::shared_ptr<const Chunk>> Stream::open_in_place(const ChunkInfo& chunk) const {
   if (!is_plain(chunk)) return std::shared_ptr<const Chunk>{};
-  return make_parts_chunk(source_, chunk);
+  return proio::open_in_place(source_, chunk);
 }
 
 Result<std::vector<Attribute>> Stream::attributes_at(const ChunkInfo& chunk) const {

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "core/base/cursor.h"
+#include "core/formats/file_chunk.h"
 #include "core/formats/proio/framing.h"
 #include "core/formats/proio/window.h"
 #include "core/formats/proio/wire.h"
@@ -53,31 +54,18 @@ void close_gaps(const Layout& layout, std::uint64_t index, std::uint64_t from, s
   }
 }
 
-class PartsChunk final : public Chunk {
- public:
-  PartsChunk(std::shared_ptr<const Source> source, Position payload, Layout layout)
-      : Chunk(std::move(layout)), source_(std::move(source)), payload_(payload) {}
-
-  std::uint64_t payload_size() const override { return layout().end(); }
-  std::uint64_t memory() const override { return sizeof(*this) + layout().memory(); }
-  Result<Slice> read(std::uint64_t offset, std::uint64_t length) const override;
-
- private:
-  const std::shared_ptr<const Source> source_;
-  const Position payload_;  // position in the file
-};
-
-Result<Slice> PartsChunk::read(std::uint64_t offset, std::uint64_t length) const {
-  if (length == 0) return Slice{};
-  const std::uint64_t first = layout().index_at(offset);
-  const std::uint64_t last = layout().index_at(offset + length - 1);
+// Reads bytes of the events that are stored from `payload` on.
+Result<Buffer> read_events(const Source& source, Position payload, const Layout& layout, std::uint64_t offset,
+                           std::uint64_t length) {
+  const std::uint64_t first = layout.index_at(offset);
+  const std::uint64_t last = layout.index_at(offset + length - 1);
   // Events that do not fit into the bucket are always the last ones.
-  if (const Error* failure = layout().failure(last)) return *failure;
-  const Position begin = payload_ + stored_offset(first, offset);
-  ASSIGN_OR_RETURN(auto bytes, read_exactly(*source_, begin, length + (last - first) * kEventLengthSize));
-  close_gaps(layout(), first, offset, offset + length, bytes.view(), bytes.span());
+  if (const Error* failure = layout.failure(last)) return *failure;
+  const Position begin = payload + stored_offset(first, offset);
+  ASSIGN_OR_RETURN(auto bytes, read_exactly(source, begin, length + (last - first) * kEventLengthSize));
+  close_gaps(layout, first, offset, offset + length, bytes.view(), bytes.span());
   bytes.truncate(static_cast<std::size_t>(length));
-  return owned(std::move(bytes));
+  return bytes;
 }
 
 }  // namespace
@@ -131,10 +119,13 @@ Result<Layout> event_layout(const Source& source, const ChunkInfo& chunk) {
   return layout;
 }
 
-Result<std::shared_ptr<const Chunk>> make_parts_chunk(std::shared_ptr<const Source> source, const ChunkInfo& chunk) {
+Result<std::shared_ptr<const Chunk>> open_in_place(std::shared_ptr<const Source> source, const ChunkInfo& chunk) {
   ASSIGN_OR_RETURN(auto layout, event_layout(*source, chunk));
-  return std::shared_ptr<const Chunk>(
-      std::make_shared<PartsChunk>(std::move(source), payload_begin(chunk), std::move(layout)));
+  const auto read = [payload = payload_begin(chunk)](const Source& from, const Layout& events, std::uint64_t offset,
+                                                     std::uint64_t length) {
+    return read_events(from, payload, events, offset, length);
+  };
+  return std::shared_ptr<const Chunk>(std::make_shared<FileChunk>(std::move(source), std::move(layout), read));
 }
 
 }  // namespace recordfs::proio

@@ -34,6 +34,6 @@ Result<Layout> event_layout(const Source& source, const ChunkInfo& chunk);
 Result<std::shared_ptr<const Chunk>> make_chunk(const ChunkInfo& chunk, Buffer payload);
 
 // Makes a chunk that reads its uncompressed payload from the file on demand. Fails as Source does.
-Result<std::shared_ptr<const Chunk>> make_parts_chunk(std::shared_ptr<const Source> source, const ChunkInfo& chunk);
+Result<std::shared_ptr<const Chunk>> open_in_place(std::shared_ptr<const Source> source, const ChunkInfo& chunk);
 
 }  // namespace recordfs::proio

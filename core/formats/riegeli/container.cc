@@ -102,7 +102,7 @@ Result<Layout> RiegeliContainer::layout(const ChunkInfo& chunk) const {
   if (type_of(chunk.kind) != ChunkType::kSimple) return Container::layout(chunk);
   TRY(check_type(chunk));
   if (!chunk.decoded_size) return too_large(chunk);
-  return simple_layout(*source_, chunk, limits_);
+  return simple_layout(source_, chunk, limits_);
 }
 
 Result<Verification> RiegeliContainer::verify(const ChunkInfo& chunk) const {
@@ -145,7 +145,7 @@ Result<std::shared_ptr<const Chunk>> RiegeliContainer::open_in_place(const Chunk
   if (type_of(chunk.kind) != ChunkType::kSimple) return std::shared_ptr<const Chunk>{};
   TRY(check_type(chunk));
   if (!chunk.decoded_size) return too_large(chunk);
-  return simple_by_parts(source_, chunk, limits_);
+  return open_simple_in_place(source_, chunk, limits_);
 }
 
 Result<std::vector<Attribute>> RiegeliContainer::attributes(const ChunkInfo*) const {

@@ -1,13 +1,12 @@
 #include "core/formats/riegeli/simple.h"
 
 #include <algorithm>
-#include <array>
-#include <atomic>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include "core/base/cursor.h"
+#include "core/formats/file_chunk.h"
 #include "core/formats/riegeli/stored.h"
 #include "core/formats/streamed_chunk.h"
 
@@ -17,7 +16,6 @@ namespace {
 constexpr std::uint64_t kLongestVarint = 10;
 // The compression type and the size of the sizes.
 constexpr std::uint64_t kLongestPreamble = 1 + kLongestVarint;
-constexpr int kRereads = 4;
 constexpr std::string_view kValues = "record values";
 
 // The position of the sizes in the data of a chunk; the values follow them.
@@ -85,12 +83,18 @@ Result<Layout> layout_of(const ChunkInfo& chunk, CodecId codec, Bytes stored) {
   return parse_sizes(chunk, sizes->bytes());
 }
 
-Result<Head> read_head(const Source& source, const ChunkInfo& chunk) {
-  std::array<std::byte, kLongestPreamble> bytes{};
-  const MutableBytes there =
-      MutableBytes(bytes).first(static_cast<std::size_t>(std::min(chunk.stored_size, kLongestPreamble)));
-  TRY(read_data(source, chunk, 0, there));
-  return parse_head(chunk, there);
+// Returns a chunk that reads the data from byte `first` on. The hash was verified after the source had `generation`.
+std::shared_ptr<const Chunk> in_place(std::shared_ptr<const Source> source, const ChunkInfo& chunk, std::uint64_t first,
+                                      Layout layout, std::uint64_t generation) {
+  const auto read = [chunk, first](const Source& from, const Layout&, std::uint64_t offset,
+                                   std::uint64_t length) -> Result<Buffer> {
+    ASSIGN_OR_RETURN(auto bytes, Buffer::allocate(static_cast<std::size_t>(length)));
+    TRY(read_data(from, chunk, first + offset, bytes.span()));
+    return bytes;
+  };
+  const auto verify = [chunk](const Source& from) { return verify_data(from, chunk); };
+  return std::make_shared<FileChunk>(std::move(source), std::move(layout), read,
+                                     FileChunk::Verified{generation, chunk.begin, verify});
 }
 
 struct Verified {
@@ -100,52 +104,23 @@ struct Verified {
 };
 
 // Verifies the hash of a chunk and returns its head and record sizes. The values are only hashed, in pieces.
-Result<Verified> verified_layout(const Source& source, const ChunkInfo& chunk, const Limits& limits) {
-  for (int i = 0; i < kRereads; ++i) {
-    const std::uint64_t generation = source.generation();
-    TRY(verify_data(source, chunk));
-    ASSIGN_OR_RETURN(const auto head, read_head(source, chunk));
-    if (head.sizes_size > limits.stored_chunk) {
-      return chunk_error(
-          Code::kLimit, chunk,
-          fmt::format("{} bytes of record sizes, more than the limit of {}", head.sizes_size, limits.stored_chunk));
-    }
-    ASSIGN_OR_RETURN(auto sizes, Buffer::allocate(static_cast<std::size_t>(head.sizes_size)));
-    TRY(read_data(source, chunk, head.sizes_begin, sizes.span()));
-    if (source.generation() != generation) continue;
-    ASSIGN_OR_RETURN(auto layout, layout_of(chunk, head.codec, sizes.view()));
-    return Verified{head, std::move(layout), generation};
+Result<Verified> verified_layout(std::shared_ptr<const Source> source, const ChunkInfo& chunk, const Limits& limits) {
+  const std::uint64_t generation = source->generation();
+  TRY(verify_data(*source, chunk));
+  Layout whole;
+  whole.add(chunk.stored_size);
+  const auto data = in_place(std::move(source), chunk, 0, std::move(whole), generation);
+  ASSIGN_OR_RETURN(const auto front, data->read(0, std::min(chunk.stored_size, kLongestPreamble)));
+  ASSIGN_OR_RETURN(const auto head, parse_head(chunk, front.bytes));
+  if (head.sizes_size > limits.stored_chunk) {
+    return chunk_error(
+        Code::kLimit, chunk,
+        fmt::format("{} bytes of record sizes, more than the limit of {}", head.sizes_size, limits.stored_chunk));
   }
-  return chunk_error(Code::kChanged, chunk, "the file is being written to while it is read");
+  ASSIGN_OR_RETURN(const auto sizes, data->read(head.sizes_begin, head.sizes_size));
+  ASSIGN_OR_RETURN(auto layout, layout_of(chunk, head.codec, sizes.bytes));
+  return Verified{head, std::move(layout), generation};
 }
-
-// An uncompressed chunk whose values are read from the file on demand.
-class PartsChunk final : public Chunk {
- public:
-  PartsChunk(Layout layout, std::shared_ptr<const Source> source, const ChunkInfo& chunk, std::uint64_t generation)
-      : Chunk(std::move(layout)), source_(std::move(source)), chunk_(chunk), verified_(generation) {}
-
-  std::uint64_t payload_size() const override { return *chunk_.decoded_size; }
-  std::uint64_t memory() const override { return sizeof(*this) + layout().memory(); }
-
-  Result<Slice> read(std::uint64_t offset, std::uint64_t length) const override {
-    ASSIGN_OR_RETURN(auto bytes, Buffer::allocate(static_cast<std::size_t>(length)));
-    const std::uint64_t first_value = chunk_.stored_size - *chunk_.decoded_size;
-    for (int i = 0; i < kRereads; ++i) {
-      TRY(read_data(*source_, chunk_, first_value + offset, bytes.span()));
-      const std::uint64_t generation = source_->generation();
-      if (generation == verified_.load(std::memory_order_acquire)) return owned(std::move(bytes));
-      TRY(verify_data(*source_, chunk_));
-      verified_.store(generation, std::memory_order_release);
-    }
-    return chunk_error(Code::kChanged, chunk_, "the file is being written to while it is read");
-  }
-
- private:
-  const std::shared_ptr<const Source> source_;
-  const ChunkInfo chunk_;
-  mutable std::atomic<std::uint64_t> verified_;  // the source's generation before the hash was checked
-};
 
 // `values` are the stored values at the end of `data`.
 Result<std::shared_ptr<const Chunk>> streamed(const ChunkInfo& chunk, CodecId codec, Bytes values, Buffer data,
@@ -166,8 +141,8 @@ Result<std::shared_ptr<const Chunk>> streamed(const ChunkInfo& chunk, CodecId co
 
 }  // namespace
 
-Result<Layout> simple_layout(const Source& source, const ChunkInfo& chunk, const Limits& limits) {
-  ASSIGN_OR_RETURN(auto verified, verified_layout(source, chunk, limits));
+Result<Layout> simple_layout(std::shared_ptr<const Source> source, const ChunkInfo& chunk, const Limits& limits) {
+  ASSIGN_OR_RETURN(auto verified, verified_layout(std::move(source), chunk, limits));
   return std::move(verified.layout);
 }
 
@@ -192,13 +167,13 @@ Result<std::shared_ptr<const Chunk>> decode_simple(const ChunkInfo& chunk, Buffe
   return std::shared_ptr<const Chunk>(std::make_shared<BufferChunk>(std::move(payload), std::move(layout)));
 }
 
-Result<std::shared_ptr<const Chunk>> simple_by_parts(std::shared_ptr<const Source> source, const ChunkInfo& chunk,
-                                                     const Limits& limits) {
+Result<std::shared_ptr<const Chunk>> open_simple_in_place(std::shared_ptr<const Source> source, const ChunkInfo& chunk,
+                                                          const Limits& limits) {
   if (chunk.codec != to_string(CodecId::kNone)) return std::shared_ptr<const Chunk>{};
-  ASSIGN_OR_RETURN(auto verified, verified_layout(*source, chunk, limits));
+  ASSIGN_OR_RETURN(auto verified, verified_layout(source, chunk, limits));
   TRY(check_plain_values(chunk, verified.head));
-  return std::shared_ptr<const Chunk>(
-      std::make_shared<PartsChunk>(std::move(verified.layout), std::move(source), chunk, verified.generation));
+  return in_place(std::move(source), chunk, verified.head.values_begin(), std::move(verified.layout),
+                  verified.generation);
 }
 
 }  // namespace recordfs::riegeli

@@ -18,7 +18,7 @@ namespace recordfs::riegeli {
 //
 // Fails with kDamage unless the number of sizes and their sum match the header. Fails with kUnsupported for an unknown
 // compression type, with kLimit if the stored sizes exceed Limits::stored_chunk, and as verify_data().
-Result<Layout> simple_layout(const Source& source, const ChunkInfo& chunk, const Limits& limits);
+Result<Layout> simple_layout(std::shared_ptr<const Source> source, const ChunkInfo& chunk, const Limits& limits);
 
 // Decodes verified `data`. The records are in one buffer, or are decompressed as they are read. Fails as
 // simple_layout(), and if the values do not match the decoded size exactly. If values are decompressed later, that
@@ -26,9 +26,9 @@ Result<Layout> simple_layout(const Source& source, const ChunkInfo& chunk, const
 Result<std::shared_ptr<const Chunk>> decode_simple(const ChunkInfo& chunk, Buffer data);
 
 // Verifies a chunk with uncompressed values and returns a Chunk that reads them from the source on demand. Returns null
-// for a compressed chunk. The Chunk verifies again if the source may have changed. Chunks of any size are allowed.
+// for a compressed chunk. Chunks of any size are allowed.
 // Fails as simple_layout().
-Result<std::shared_ptr<const Chunk>> simple_by_parts(std::shared_ptr<const Source> source, const ChunkInfo& chunk,
-                                                     const Limits& limits);
+Result<std::shared_ptr<const Chunk>> open_simple_in_place(std::shared_ptr<const Source> source, const ChunkInfo& chunk,
+                                                          const Limits& limits);
 
 }  // namespace recordfs::riegeli

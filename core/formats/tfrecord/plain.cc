@@ -1,12 +1,12 @@
 #include "core/formats/tfrecord/plain.h"
 
 #include <algorithm>
-#include <atomic>
 #include <optional>
 #include <utility>
 
 #include <fmt/format.h>
 
+#include "core/formats/file_chunk.h"
 #include "core/formats/tfrecord/frames.h"
 #include "core/formats/tfrecord/reader.h"
 #include "core/formats/tfrecord/search.h"
@@ -17,7 +17,6 @@ namespace {
 
 // Largest run of several records. Reading a single record reads its whole run.
 constexpr std::uint64_t kRunSize = 256u << 10;
-constexpr int kRereads = 3;
 
 // Follows the headers of a chunk, and calls `see(begin, length)` with the extent of each record's data.
 template <class See>
@@ -33,33 +32,6 @@ Result<void> each_record(const Source& source, const ChunkInfo& chunk, See see) 
   }
   return {};
 }
-
-// A record too large for memory: verified once, then read from the file.
-class SingleChunk final : public Chunk {
- public:
-  SingleChunk(std::shared_ptr<const Source> source, Position begin, Layout layout, std::uint64_t generation)
-      : Chunk(std::move(layout)), source_(std::move(source)), begin_(begin), verified_(generation) {}
-
-  std::uint64_t payload_size() const override { return layout().end(); }
-  std::uint64_t memory() const override { return sizeof(*this) + layout().memory(); }
-
-  Result<Slice> read(std::uint64_t offset, std::uint64_t length) const override {
-    for (int i = 0; i < kRereads; ++i) {
-      ASSIGN_OR_RETURN(auto bytes, read_exactly(*source_, begin_ + offset, length));
-      const std::uint64_t generation = source_->generation();
-      if (generation == verified_.load(std::memory_order_acquire)) return owned(std::move(bytes));
-      ASSIGN_OR_RETURN(const auto sound, is_sound(*source_, begin_, payload_size()));
-      if (!sound) return wrong_data(begin_ - kHeaderSize);
-      verified_.store(generation, std::memory_order_release);
-    }
-    return Error{Code::kChanged, begin_, "the file is being written to while it is read"};
-  }
-
- private:
-  const std::shared_ptr<const Source> source_;
-  const Position begin_;                         // of the data
-  mutable std::atomic<std::uint64_t> verified_;  // the source's generation before the checksum was verified
-};
 
 }  // namespace
 
@@ -192,8 +164,13 @@ Result<std::shared_ptr<const Chunk>> PlainFile::open_in_place(const ChunkInfo& c
     }
     return {};
   }));
-  return std::shared_ptr<const Chunk>(
-      std::make_shared<SingleChunk>(source_, chunk.begin + kHeaderSize, std::move(layout), generation));
+  const Position data = chunk.begin + kHeaderSize;
+  const auto verify = [data, size = layout.end()](const Source& source) -> Result<void> {
+    ASSIGN_OR_RETURN(const auto sound, is_sound(source, data, size));
+    return sound ? Result<void>() : wrong_data(data - kHeaderSize);
+  };
+  return std::shared_ptr<const Chunk>(std::make_shared<FileChunk>(
+      source_, std::move(layout), FileChunk::stored_at(data), FileChunk::Verified{generation, data, verify}));
 }
 
 }  // namespace recordfs::tfrecord

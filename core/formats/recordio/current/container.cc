@@ -278,7 +278,7 @@ Result<std::shared_ptr<const Chunk>> CurrentContainer::decode(const ChunkInfo& c
 
 Result<std::shared_ptr<const Chunk>> CurrentContainer::open_in_place(const ChunkInfo& chunk) const {
   if (!is_body(chunk) || !is_plain(chunk)) return std::shared_ptr<const Chunk>{};
-  return plain_by_parts(source_, chunk, limits_);
+  return open_plain_in_place(source_, chunk, limits_);
 }
 
 Result<std::vector<Attribute>> CurrentContainer::attributes(const ChunkInfo*) const {

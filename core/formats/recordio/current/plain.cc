@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "core/base/counted.h"
+#include "core/formats/file_chunk.h"
 #include "core/formats/recordio/current/stored.h"
 #include "core/formats/recordio/table.h"
 
@@ -101,25 +102,22 @@ Layout marked(const Source& source, const ChunkInfo& chunk, const Plain& plain, 
   return layout;
 }
 
-// A chunk that reads from the file.
-class FileChunk final : public Chunk {
- public:
-  FileChunk(std::shared_ptr<const Source> source, const ChunkInfo& chunk, Layout layout, Placement placement)
-      : Chunk(std::move(layout)), source_(std::move(source)), chunk_(chunk), placement_(std::move(placement)) {}
-
-  std::uint64_t payload_size() const override { return layout().end(); }
-  std::uint64_t memory() const override { return sizeof(*this) + placement_.memory() + layout().memory(); }
-
-  Result<Slice> read(std::uint64_t offset, std::uint64_t length) const override {
-    if (length == 0) return Slice{};
-    if (length > placement_.length() || offset > placement_.length() - length) return cut_chunk(*source_, chunk_);
+// Returns a chunk that reads from the file, and verifies each frame that it reads.
+std::shared_ptr<const Chunk> in_place(std::shared_ptr<const Source> source, const ChunkInfo& chunk, Layout layout,
+                                      Placement placement) {
+  const std::uint64_t held = placement.memory();
+  auto read = [chunk, placement = std::move(placement)](const Source& from, const Layout&, std::uint64_t offset,
+                                                        std::uint64_t length) -> Result<Buffer> {
+    if (length > placement.length() || offset > placement.length() - length) return cut_chunk(from, chunk);
     auto bytes = Buffer::allocate(static_cast<std::size_t>(length));
-    if (!bytes) return Error{Code::kOutOfMemory, chunk_.begin, "no memory to read a part of a block"};
+    if (!bytes) return Error{Code::kOutOfMemory, chunk.begin, "no memory to read a part of a block"};
     MutableBytes out = bytes->span();
+    const std::uint64_t first = placement.index_at(offset);
+    const std::uint64_t end = placement.index_at(offset + length - 1) + 1;
     const auto see = [&](std::uint64_t index, const Result<Bytes>& fragment) -> Result<void> {
       if (!fragment) return fragment.error();
-      const Extent due = placement_.extent(index);
-      if (fragment->size() != due.size) return changed_length(chunk_, index);
+      const Extent due = placement.extent(index);
+      if (fragment->size() != due.size) return changed_length(chunk, index);
       const Bytes wanted = fragment->subspan(static_cast<std::size_t>(offset - due.begin));
       const Bytes taken = wanted.first(std::min(wanted.size(), out.size()));
       copy_bytes(taken, out);
@@ -127,17 +125,11 @@ class FileChunk final : public Chunk {
       offset += taken.size();
       return {};
     };
-    const std::uint64_t first = placement_.index_at(offset);
-    const std::uint64_t end = placement_.index_at(offset + length - 1) + 1;
-    TRY(each_fragment(*source_, chunk_, first, end, see));
-    return owned(std::move(*bytes));
-  }
-
- private:
-  const std::shared_ptr<const Source> source_;
-  const ChunkInfo chunk_;
-  const Placement placement_;
-};
+    TRY(each_fragment(from, chunk, first, end, see));
+    return bytes;
+  };
+  return std::make_shared<FileChunk>(std::move(source), std::move(layout), std::move(read), held);
+}
 
 Result<void> check_limits(const ChunkInfo& chunk, const Plain& plain, const Limits& limits) {
   const bool fits_in = chunk.stored_size <= limits.stored_chunk && plain.layout.end() <= limits.decoded_chunk;
@@ -196,8 +188,7 @@ Result<std::shared_ptr<const Chunk>> decode_plain(std::shared_ptr<const Source> 
     return std::shared_ptr<const Chunk>(std::make_shared<BufferChunk>(std::move(bytes), std::move(plain.layout)));
   }
   Layout layout = marked(*source, chunk, plain, gaps);
-  return std::shared_ptr<const Chunk>(
-      std::make_shared<FileChunk>(std::move(source), chunk, std::move(layout), std::move(plain.placement)));
+  return in_place(std::move(source), chunk, std::move(layout), std::move(plain.placement));
 }
 
 Result<void> verify_plain(const Source& source, const ChunkInfo& chunk, const Limits& limits) {
@@ -212,12 +203,11 @@ Result<void> verify_plain(const Source& source, const ChunkInfo& chunk, const Li
   return {};
 }
 
-Result<std::shared_ptr<const Chunk>> plain_by_parts(std::shared_ptr<const Source> source, const ChunkInfo& chunk,
-                                                    const Limits& limits) {
+Result<std::shared_ptr<const Chunk>> open_plain_in_place(std::shared_ptr<const Source> source, const ChunkInfo& chunk,
+                                                         const Limits& limits) {
   ASSIGN_OR_RETURN(auto plain, read_plain(*source, chunk, limits));
   Layout layout = plain_layout(*source, chunk, plain);
-  return std::shared_ptr<const Chunk>(
-      std::make_shared<FileChunk>(std::move(source), chunk, std::move(layout), std::move(plain.placement)));
+  return in_place(std::move(source), chunk, std::move(layout), std::move(plain.placement));
 }
 
 }  // namespace recordfs::recordio

@@ -56,7 +56,7 @@ Result<std::shared_ptr<const Chunk>> decode_plain(std::shared_ptr<const Source> 
 Result<void> verify_plain(const Source& source, const ChunkInfo& chunk, const Limits& limits);
 
 // Returns a chunk of any size that reads and verifies each frame when a part of it is read. Fails as read_plain.
-Result<std::shared_ptr<const Chunk>> plain_by_parts(std::shared_ptr<const Source> source, const ChunkInfo& chunk,
-                                                    const Limits& limits);
+Result<std::shared_ptr<const Chunk>> open_plain_in_place(std::shared_ptr<const Source> source, const ChunkInfo& chunk,
+                                                         const Limits& limits);
 
 }  // namespace recordfs::recordio

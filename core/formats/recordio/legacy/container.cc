@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "core/formats/file_chunk.h"
 #include "core/formats/recordio/format.h"
 
 namespace recordfs::recordio::legacy {
@@ -16,23 +17,6 @@ constexpr std::string_view kUnpacked = "unpacked";
 constexpr std::string_view kPacked = "packed";
 constexpr std::string_view kNoRecord = "no legacy recordio record where one should begin";
 constexpr std::string_view kTooLong = "a record is longer than the writers' limit and the file";
-
-// A chunk that reads its items from the file.
-class FileChunk final : public Chunk {
- public:
-  FileChunk(std::shared_ptr<const Source> source, Packed packed)
-      : Chunk(std::move(packed.layout)), source_(std::move(source)), items_(packed.items) {}
-  std::uint64_t payload_size() const override { return layout().end(); }
-  std::uint64_t memory() const override { return sizeof(*this) + layout().memory(); }
-  Result<Slice> read(std::uint64_t offset, std::uint64_t length) const override {
-    ASSIGN_OR_RETURN(auto bytes, read_exactly(*source_, items_ + offset, length));
-    return owned(std::move(bytes));
-  }
-
- private:
-  const std::shared_ptr<const Source> source_;
-  const Position items_;
-};
 
 std::string_view reason_of(Loss loss) { return loss == Loss::kTooLong ? kTooLong : kNoRecord; }
 
@@ -171,7 +155,8 @@ Result<std::shared_ptr<const Chunk>> LegacyContainer::decode(const ChunkInfo& ch
 Result<std::shared_ptr<const Chunk>> LegacyContainer::open_in_place(const ChunkInfo& chunk) const {
   ASSIGN_OR_RETURN(auto packed, read_items(chunk));
   if (!packed.is_plain()) return std::shared_ptr<const Chunk>{};
-  return std::shared_ptr<const Chunk>(std::make_shared<FileChunk>(source_, std::move(packed)));
+  return std::shared_ptr<const Chunk>(
+      std::make_shared<FileChunk>(source_, std::move(packed.layout), FileChunk::stored_at(packed.items)));
 }
 
 }  // namespace recordfs::recordio::legacy

@@ -97,7 +97,7 @@ TEST(Limit, StepThroughALongDamagedRegionReportsProgress) {
   EXPECT_GT(reading.steps, 4u);
 }
 
-TEST(Parts, EveryRangeOfALargeRecordEqualsDecode) {
+TEST(InPlace, EveryRangeOfALargeRecordEqualsDecode) {
   LogWriter writer;
   for (const std::string& record : {text(10), std::string(), text(300000, 'k')}) writer.append(record);
   const auto container = open_log(writer.log());
@@ -117,7 +117,7 @@ TEST(Parts, EveryRangeOfALargeRecordEqualsDecode) {
   EXPECT_LT((*parts)->memory(), 10000u);
 }
 
-TEST(Parts, CompressedLogHasNoParts) {
+TEST(InPlace, CompressedLogIsNotReadInPlace) {
   LogWriter writer({.zstd = true});
   writer.append("one");
   const auto container = open_log(writer.log());

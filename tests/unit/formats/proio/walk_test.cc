@@ -260,7 +260,7 @@ TEST(Walk, DictionaryBeyondTheLimitIsRefusedBeforeAllocation) {
             (Strings{"!an LZMA dictionary of 134217728 bytes exceeds the limit", "four"}));
 }
 
-TEST(Walk, PartsEqualDecode) {
+TEST(Walk, ReadingInPlaceEqualsDecode) {
   const std::string bytes = bucket({.events = {"", "one", "", "two", ""}, .stated_events = 5});
   const auto container = open_bytes(bytes);
   const auto step = container->scan({});

@@ -365,7 +365,7 @@ TEST(Limits, ChunkThatDeclaresAnImpossibleSizeHasNoSize) {
   EXPECT_EQ(container->open_in_place(all.chunks[1]).error().code, Code::kLimit);
 }
 
-TEST(Limits, UncompressedChunkBeyondTheSizeLimitsIsReadByParts) {
+TEST(Limits, UncompressedChunkBeyondTheSizeLimitsIsReadInPlace) {
   Writer writer;
   writer.add(simple_chunk({"first", std::string(5000, 'x'), "last"}));
   const auto container = open_bytes(writer.file(), {.stored_chunk = 4000, .decoded_chunk = 4000});

@@ -98,7 +98,7 @@ TEST(Simple, UnknownCompressionIsUnsupportedAndMissingDataIsDamage) {
   EXPECT_EQ(failure({.num_records = 1, .decoded_data_size = 1}), Code::kDamage);
 }
 
-TEST(Simple, PartsEqualDecode) {
+TEST(Simple, ReadingInPlaceEqualsDecode) {
   std::vector<std::string> records;
   for (std::size_t i = 0; i < 40; ++i) records.emplace_back(i * 997 % 20000, static_cast<char>('a' + i % 26));
   const Opened opened = open_chunk(simple_chunk(records));
@@ -112,7 +112,7 @@ TEST(Simple, PartsEqualDecode) {
   EXPECT_EQ(as_text(whole->bytes), as_text((*decoded)->read(0, (*decoded)->payload_size())->bytes));
 }
 
-TEST(Simple, PartsRefuseWhatDecodeRefusesAndCompressedChunks) {
+TEST(Simple, OpeningInPlaceRefusesWhatDecodeRefusesAndCompressedChunks) {
   const Opened compressed = open_chunk(simple_chunk({"abc"}, 'z'));
   auto none = compressed.container->open_in_place(compressed.chunk);
   ASSERT_TRUE(none);
@@ -153,7 +153,7 @@ class ChangingSource final : public Source {
   std::uint64_t generation_ = 0;
 };
 
-TEST(Simple, PartsVerifyAgainAfterTheSourceWasTouched) {
+TEST(Simple, ReadingInPlaceVerifiesAgainAfterTheSourceWasTouched) {
   Writer writer;
   writer.add(simple_chunk({"abc", "def"}));
   const auto source = std::make_shared<ChangingSource>(writer.file());

@@ -1,4 +1,4 @@
-// The cost of reading a part of a large item.
+// The cost of reading a part of a large item in place.
 
 #include <gtest/gtest.h>
 
@@ -20,7 +20,7 @@ struct Large {
   ChunkInfo chunk = container->scan({32768, 0}).value().chunk.value();
 };
 
-TEST(Parts, ScanReadsHeadersAndTheFirstChunk) {
+TEST(InPlace, ScanReadsHeadersAndTheFirstChunk) {
   const Large large;
   large.source->take_read_bytes();
   const Step step = large.container->scan({32768, 0}).value();
@@ -28,41 +28,41 @@ TEST(Parts, ScanReadsHeadersAndTheFirstChunk) {
   EXPECT_LT(large.source->take_read_bytes(), 32768u + 28 * 330);
 }
 
-TEST(Parts, PartReadsOnlyTheChunksItTouches) {
+TEST(InPlace, PartReadsOnlyTheChunksItTouches) {
   const Large large;
   large.source->take_read_bytes();
-  const auto parts = large.container->open_in_place(large.chunk).value();
+  const auto chunk = large.container->open_in_place(large.chunk).value();
   EXPECT_LE(large.source->take_read_bytes(), 32768u);
-  EXPECT_LT(parts->memory(), 1000u);
-  const Extent extent = parts->layout().extent(1);
+  EXPECT_LT(chunk->memory(), 1000u);
+  const Extent extent = chunk->layout().extent(1);
   for (const std::uint64_t offset : {std::uint64_t{0}, std::uint64_t{32740}, extent.size - 4096}) {
-    const auto slice = parts->read(extent.begin + offset, 4096);
+    const auto slice = chunk->read(extent.begin + offset, 4096);
     EXPECT_EQ(as_text(slice.value().bytes), large.item.substr(offset, 4096));
     EXPECT_LE(large.source->take_read_bytes(), 2 * 32768u);
   }
 }
 
-TEST(Parts, NeededChunksAreReadInOneReadAndNoOthers) {
+TEST(InPlace, NeededChunksAreReadInOneReadAndNoOthers) {
   const Large large;
-  const auto parts = large.container->open_in_place(large.chunk).value();
-  const Extent extent = parts->layout().extent(1);
+  const auto chunk = large.container->open_in_place(large.chunk).value();
+  const Extent extent = chunk->layout().extent(1);
   large.source->take_reads();
   large.source->take_read_bytes();
-  EXPECT_EQ(as_text(parts->read(extent.begin, 1 << 20).value().bytes), large.item.substr(0, 1 << 20));
+  EXPECT_EQ(as_text(chunk->read(extent.begin, 1 << 20).value().bytes), large.item.substr(0, 1 << 20));
   EXPECT_EQ(large.source->take_read_bytes(), 33 * 32768u);
   EXPECT_EQ(large.source->take_reads(), 11u);
 }
 
-TEST(Parts, EachChunkIsVerifiedOnEveryRead) {
+TEST(InPlace, EachChunkIsVerifiedOnEveryRead) {
   const Large large;
-  const auto parts = large.container->open_in_place(large.chunk).value();
-  EXPECT_TRUE(parts->read(1000000, 10));
+  const auto chunk = large.container->open_in_place(large.chunk).value();
+  EXPECT_TRUE(chunk->read(1000000, 10));
   large.source->bytes()[32768 + 1000000] ^= 1;
-  EXPECT_EQ(parts->read(1000000, 10).error().code, Code::kDamage);
-  EXPECT_TRUE(parts->read(5000000, 10));
+  EXPECT_EQ(chunk->read(1000000, 10).error().code, Code::kDamage);
+  EXPECT_TRUE(chunk->read(5000000, 10));
 }
 
-TEST(Parts, BlockBeyondTheLimitsIsReadByParts) {
+TEST(InPlace, BlockBeyondTheLimitsIsReadInPlace) {
   const Large large;
   Limits limits;
   limits.stored_chunk = 1 << 20;
@@ -72,13 +72,13 @@ TEST(Parts, BlockBeyondTheLimitsIsReadByParts) {
   EXPECT_TRUE(container->open_in_place(chunk).value()->read(9000000, 10));
 }
 
-TEST(Parts, TransformedBlockHasNoParts) {
+TEST(InPlace, TransformedBlockIsNotReadInPlace) {
   const auto container = open_file(header_with({"flate"}) + body({"not flate"}));
   const ChunkInfo chunk = container->scan({32768, 0}).value().chunk.value();
   EXPECT_EQ(container->open_in_place(chunk).value(), nullptr);
 }
 
-TEST(Parts, TrailerAndHeaderTakeTheSameReadsAtAnySize) {
+TEST(InPlace, TrailerAndHeaderTakeTheSameReadsAtAnySize) {
   const std::string head = header({{string_value("trailer"), bool_value(true)}});
   for (const int blocks : {1, 300}) {
     std::string file = head;
