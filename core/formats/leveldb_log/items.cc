@@ -84,7 +84,7 @@ Result<Position> ItemReader::exit_of(Position frame) {
   if (exit_ && exit_->frame == frame) return exit_->end;
   if (!looking_) {
     looking_ = std::make_unique<ItemReader>(*source_, session_);
-    looking_->frames_.read_one_at_once();
+    looking_->frames_ = FrameReader(*source_, wire(), 1);
   }
   const Position end = std::min(wire().frame_end(frame), size());
   Position at = wire().first_in(frame);

@@ -12,6 +12,7 @@
 #include "core/base/bytes.h"
 #include "core/base/result.h"
 #include "core/base/source.h"
+#include "core/base/windowed_reader.h"
 #include "core/formats/container.h"
 #include "core/formats/leveldb_log/sound_places.h"
 #include "core/formats/leveldb_log/wire.h"
@@ -58,10 +59,11 @@ struct Item {
   Flaw flaw{};
 };
 
-// Reads frames of a source through a window that grows during sequential reads.
+// Reads frames of a source. The first read covers `first_frames` frames.
 class FrameReader {
  public:
-  explicit FrameReader(const Source& source, const Wire& wire = {}) : source_(&source), wire_(wire) {}
+  FrameReader(const Source& source, const Wire& wire, std::uint64_t first_frames = 2)
+      : window_(source, first_frames * kFrameSize, 16 * kFrameSize), wire_(wire) {}
 
   // Returns the bytes from `at` to the end of its frame or of the source; valid until the next call. Fails as
   // Source::read_at does, and with kOutOfMemory. REQUIRES: at < size().
@@ -70,19 +72,11 @@ class FrameReader {
   // the source. Valid until the next call. Fails and requires the same.
   Result<Bytes> largest_fragment(Position at);
 
-  // Makes the next read cover only one frame.
-  void read_one_at_once() { next_frames_ = 1; }
-
-  std::uint64_t size() const { return source_->size(); }
+  std::uint64_t size() const { return window_.source().size(); }
 
  private:
-  Result<void> fill(Position begin);
-
-  const Source* source_;
+  WindowedReader window_;
   Wire wire_;
-  Slice window_;
-  Position begin_ = 0;
-  std::uint64_t next_frames_ = 2;
   Buffer crossing_;
 };
 

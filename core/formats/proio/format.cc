@@ -20,7 +20,7 @@ constexpr int kBidOnSearch = 24;
 constexpr std::size_t kLeastOfAMagic = 8;
 
 Result<int> bid_on_head(const Source& source, const Limits& limits) {
-  Window window(source, kHeaderWindow);
+  WindowedReader window(source, kHeaderWindow);
   ASSIGN_OR_RETURN(const auto head, window.from(0, kMagic.size()));
   const std::size_t there = std::min(head.size(), kMagic.size());
   if (there < kLeastOfAMagic || !std::ranges::equal(head.first(there), Bytes(kMagic).first(there))) return 0;

@@ -83,8 +83,8 @@ class Search {
 
  private:
   const Limits& limits_;
-  Window bytes_;
-  Window headers_;
+  WindowedReader bytes_;
+  WindowedReader headers_;
 };
 
 Result<Framing::Found> Search::next(Position from) {
@@ -119,7 +119,7 @@ std::optional<ChunkKey> Framing::next_after(ChunkKey key, Position end) const {
 
 Result<Step> Framing::scan(ChunkKey key) const {
   if (key.position >= source_.size()) return Step{};
-  Window window(source_, kHeaderWindow);
+  WindowedReader window(source_, kHeaderWindow);
   ASSIGN_OR_RETURN(auto reading, read_header(window, key.position, limits_));
   if (reading.verdict == Verdict::kTorn) return take_torn_header(key, reading);
   if (reading.verdict == Verdict::kBroken) return pass_damage(key, reading, reading.search_from);

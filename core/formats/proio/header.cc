@@ -57,7 +57,7 @@ struct PlacedField {
 // Iterates over the fields of a message at [begin, end) of the file.
 class FieldWalk {
  public:
-  FieldWalk(Window& window, Position begin, Position end, const Limits& limits, Allowance& allowance)
+  FieldWalk(WindowedReader& window, Position begin, Position end, const Limits& limits, Allowance& allowance)
       : window_(window), at_(begin), end_(end), groups_(limits.nesting_depth), allowance_(allowance) {}
 
   // Returns the next top-level field, or nullopt at the end and if is_broken(). Fails as Source does.
@@ -84,7 +84,7 @@ class FieldWalk {
     return stop(true, is_known(placed.field));
   }
 
-  Window& window_;
+  WindowedReader& window_;
   Position at_;
   const Position end_;
   protobuf::Groups groups_;
@@ -129,7 +129,8 @@ void note(const Field& field, BucketHeader& header) {
 
 class HeaderReader {
  public:
-  HeaderReader(Window& window, Position at, const Limits& limits, const ItemVisitor& visit, std::uint64_t most_strays)
+  HeaderReader(WindowedReader& window, Position at, const Limits& limits, const ItemVisitor& visit,
+               std::uint64_t most_strays)
       : window_(window), limits_(limits), visit_(visit), allowance_{.strays = most_strays} {
     reading_.header.begin = at;
     reading_.search_from = at + 1;
@@ -150,7 +151,7 @@ class HeaderReader {
   Result<void> read_item(const PlacedField& placed);
   HeaderReading judge(const FieldWalk& walk, Position end);
 
-  Window& window_;
+  WindowedReader& window_;
   const Limits& limits_;
   const ItemVisitor& visit_;
   HeaderReading reading_;
@@ -244,13 +245,13 @@ HeaderReading HeaderReader::judge(const FieldWalk& walk, Position end) {
 
 }  // namespace
 
-Result<HeaderReading> read_header(Window& window, Position at, const Limits& limits, const ItemVisitor& visit,
+Result<HeaderReading> read_header(WindowedReader& window, Position at, const Limits& limits, const ItemVisitor& visit,
                                   std::uint64_t most_strays) {
   return HeaderReader(window, at, limits, visit, most_strays).read();
 }
 
 Result<bool> may_be_cut_message(const Source& source, Position begin, const Limits& limits) {
-  Window window(source, kHeaderWindow);
+  WindowedReader window(source, kHeaderWindow);
   Allowance allowance{.strays = kFieldsOfACutMessage};
   FieldWalk walk(window, begin, source.size(), limits, allowance);
   for (std::uint64_t i = 0; i < kFieldsOfACutMessage && window.bytes_read() < kBytesOfACutMessage; ++i) {

@@ -10,8 +10,8 @@
 #include "core/base/limits.h"
 #include "core/base/result.h"
 #include "core/base/source.h"
+#include "core/base/windowed_reader.h"
 #include "core/formats/container.h"
-#include "core/formats/proio/window.h"
 
 namespace recordfs::proio {
 
@@ -55,8 +55,8 @@ inline constexpr std::uint64_t kStraysOfAFoundHeader = 32;
 
 // Reads the header at `at`. Calls `visit` for each item in order, before the header is known to be valid. Fails as
 // Source and `visit` do. Thread-safe if each thread has its own window. REQUIRES: `at` is in the file.
-Result<HeaderReading> read_header(Window& window, Position at, const Limits& limits, const ItemVisitor& visit = {},
-                                  std::uint64_t most_strays = kStraysOfADueHeader);
+Result<HeaderReading> read_header(WindowedReader& window, Position at, const Limits& limits,
+                                  const ItemVisitor& visit = {}, std::uint64_t most_strays = kStraysOfADueHeader);
 
 // Returns whether the bytes from `begin` to the end of the file may be a truncated message: complete fields, and one
 // that the file cuts off. Examines only a limited number of fields. Fails as Source does. Thread-safe.

@@ -206,7 +206,7 @@ void FoldWalk::keep(Kept kept) const {
 }
 
 Result<void> FoldWalk::add_header(const ChunkInfo& bucket, Fold& fold) const {
-  Window window(source_, kHeaderWindow);
+  WindowedReader window(source_, kHeaderWindow);
   const auto add = [&](const HeaderItem& item) { return fold.add(source_, item, limits_); };
   TRY(read_header(window, bucket.begin, limits_, add));
   return {};

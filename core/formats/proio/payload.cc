@@ -8,9 +8,9 @@
 #include <fmt/format.h>
 
 #include "core/base/cursor.h"
+#include "core/base/windowed_reader.h"
 #include "core/formats/file_chunk.h"
 #include "core/formats/proio/framing.h"
-#include "core/formats/proio/window.h"
 #include "core/formats/proio/wire.h"
 
 namespace recordfs::proio {
@@ -72,7 +72,7 @@ Result<Buffer> read_events(const Source& source, Position payload, const Layout&
 
 Result<EventRun> find_events(const Source& source, Position payload, std::uint64_t size, std::uint64_t count,
                              Layout* layout) {
-  Window window(source, kLengthWindow);
+  WindowedReader window(source, kLengthWindow);
   return follow(size, count, layout, [&](std::uint64_t offset) -> Result<std::uint32_t> {
     ASSIGN_OR_RETURN(const auto bytes, window.from(payload + offset, kEventLengthSize));
     return Cursor(bytes).u32_le();

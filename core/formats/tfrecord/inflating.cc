@@ -7,7 +7,6 @@
 namespace recordfs::tfrecord {
 namespace {
 
-constexpr std::uint64_t kStoredWindow = 32u << 10;
 constexpr std::size_t kScratch = 32u << 10;
 constexpr std::byte kFirstOfGzip{0x1F};
 constexpr std::array kMemberMagic{std::byte{0x1F}, std::byte{0x8B}, std::byte{8}};  // includes the only method
@@ -24,33 +23,9 @@ Result<Inflating> Inflating::from(const Source& source, CodecId codec, const Che
   return inflating;
 }
 
-std::uint64_t Inflating::stored_left() const {
-  const std::uint64_t size = source_->size();
-  return size - std::min(at_.stored, size);
-}
+bool Inflating::is_starved() const { return !window_.held(at_.stored, Inflater::kLookahead); }
 
-Bytes Inflating::held() const {
-  const std::uint64_t passed = at_.stored - window_begin_;
-  return window_.bytes.subspan(static_cast<std::size_t>(std::min<std::uint64_t>(passed, window_.bytes.size())));
-}
-
-bool Inflating::is_starved() const {
-  return held().size() < std::min<std::uint64_t>(Inflater::kLookahead, stored_left());
-}
-
-Result<Bytes> Inflating::stored_bytes() {
-  if (is_starved()) {
-    const std::uint64_t wanted = std::min(kStoredWindow, stored_left());
-    window_ = {};
-    ASSIGN_OR_RETURN(auto read, source_->view_at(at_.stored, wanted));
-    if (read.bytes.size() < wanted) {
-      return Error{Code::kChanged, at_.stored, "the file is shorter than when it was opened"};
-    }
-    window_ = std::move(read);
-    window_begin_ = at_.stored;
-  }
-  return held();
-}
+Result<Bytes> Inflating::stored_bytes() { return window_.from(at_.stored, Inflater::kLookahead); }
 
 Result<std::size_t> Inflating::read(MutableBytes out) {
   std::size_t filled = 0;
@@ -122,8 +97,6 @@ Result<bool> Inflating::resume() {
     ASSIGN_OR_RETURN(auto inflater, Inflater::open(codec_));
     inflater_ = std::move(inflater);
     at_ = {.stored = from, .decoded = at_.decoded + 1, .member = from};
-    window_ = {};
-    window_begin_ = from;
     return true;
   }
   return false;

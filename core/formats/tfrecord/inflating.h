@@ -9,6 +9,7 @@
 #include "core/base/bytes.h"
 #include "core/base/result.h"
 #include "core/base/source.h"
+#include "core/base/windowed_reader.h"
 #include "core/codec/inflater.h"
 
 namespace recordfs::tfrecord {
@@ -56,16 +57,14 @@ class Inflating {
   Result<Checkpoint> here() const;
 
  private:
+  static constexpr std::uint64_t kStoredWindow = 32u << 10;
+
   Inflating(const Source& source, CodecId codec, Checkpoint at, std::unique_ptr<Inflater> inflater)
       : source_(&source), codec_(codec), at_(std::move(at)), inflater_(std::move(inflater)) {}
 
   // Returns kLookahead bytes of the file from the current position, fewer only at the end of the file.
   Result<Bytes> stored_bytes();
-  // Returns the number of stored bytes left in the file.
-  std::uint64_t stored_left() const;
-  // Returns the part of them that is already in the window.
-  Bytes held() const;
-  // Returns whether held() may end inside the input of the bytes decoded last.
+  // Returns whether the window may end inside the input of the bytes decoded last.
   bool is_starved() const;
   Result<void> end_member();
   Result<bool> begins_member(Position at) const;
@@ -74,8 +73,7 @@ class Inflating {
   CodecId codec_;
   Checkpoint at_;  // without its inflater
   std::unique_ptr<Inflater> inflater_;
-  Slice window_{};
-  Position window_begin_ = 0;  // at or before the current position
+  WindowedReader window_{*source_, kStoredWindow};
 };
 
 }  // namespace recordfs::tfrecord

@@ -21,9 +21,9 @@ constexpr std::uint64_t kRunSize = 256u << 10;
 // Follows the headers of a chunk, and calls `see(begin, length)` with the extent of each record's data.
 template <class See>
 Result<void> each_record(const Source& source, const ChunkInfo& chunk, See see) {
-  HeaderReader headers(source);
+  WindowedReader headers = header_reader(source);
   for (Position at = chunk.begin; at < chunk.end;) {
-    ASSIGN_OR_RETURN(const auto header, headers.at(at));
+    ASSIGN_OR_RETURN(const auto header, headers.from(at, kHeaderSize));
     const auto length = sound_length(header);
     const std::uint64_t room = chunk.end - at;
     if (!length || room < kFrameSize || *length > room - kFrameSize) return not_as_found(at);
@@ -51,11 +51,11 @@ Result<Step> PlainFile::scan(ChunkKey key) const {
   run.codec = "none";
   run.records = 0;
   run.decoded_size = 0;
-  HeaderReader headers(*source_);
+  WindowedReader headers = header_reader(*source_);
   Step step;
   Position last = key.position;  // begin of the run's last record
   for (Position at = key.position; at < size; at = run.end) {
-    ASSIGN_OR_RETURN(const auto header, headers.at(at));
+    ASSIGN_OR_RETURN(const auto header, headers.from(at, kHeaderSize));
     const auto length = sound_length(header);
     const bool is_whole = length && size - at >= kFrameSize && *length <= size - at - kFrameSize;
     const bool fits = is_whole && (run.records == 0u || has_room(run, at + kFrameSize + *length));

@@ -79,10 +79,10 @@ Result<std::optional<Position>> cut_short_at(const Source& source, Position at, 
   for (Position from = at + 1; from < end;) {
     ASSIGN_OR_RETURN(const auto found, search(source, from, kMostSearchedInside));
     if (found.kind != Found::Kind::kRecord || found.at >= end) return none;
-    HeaderReader headers(source);
+    WindowedReader headers = header_reader(source);
     Position next = found.at;
     while (next < end) {
-      ASSIGN_OR_RETURN(const auto header, headers.at(next));
+      ASSIGN_OR_RETURN(const auto header, headers.from(next, kHeaderSize));
       const auto length = sound_length(header);
       const std::uint64_t there = source.size() - next;
       if (!length || there < kFrameSize || *length > there - kFrameSize) break;
