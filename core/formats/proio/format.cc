@@ -32,7 +32,7 @@ Result<int> bid_on_stream(const Source& source, ProbeDepth depth, const Limits& 
   auto bid = bid_on_head(source, limits);
   if (!bid || *bid > 0 || depth == ProbeDepth::kHead) return bid;
   ASSIGN_OR_RETURN(const auto found, Framing(source, limits).search(0));
-  return found.kind == Framing::Found::Kind::kBucket ? kBidOnSearch : 0;
+  return found.kind == Framing::Found::Kind::kFound ? kBidOnSearch : 0;
 }
 
 Result<int> probe(const Source& source, std::string_view file_name, ProbeDepth depth) {

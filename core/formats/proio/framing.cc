@@ -88,25 +88,16 @@ class Search {
 };
 
 Result<Framing::Found> Search::next(Position from) {
-  using Found = Framing::Found;
-  const Position size = bytes_.source().size();
-  for (Position at = from; at < size && size - at >= kPreambleSize;) {
-    if (has_read_enough() && at > from) return Found{Found::Kind::kLater, at};
-    ASSIGN_OR_RETURN(const auto bytes, bytes_.from(at, kMagic.size()));
-    if (bytes.size() < kMagic.size()) break;
-    const auto magic = std::search(bytes.begin(), bytes.end(), kMagic.begin(), kMagic.end());
-    if (magic == bytes.end()) {
-      ASSIGN_OR_RETURN(const auto data, behind_hole(bytes_.source(), at + bytes.size(), bytes));
-      const Position read = at + bytes.size();
-      at = data > read ? data : read - (kMagic.size() - 1);
-      continue;
-    }
-    at += static_cast<Position>(magic - bytes.begin());
+  BucketHeader header;
+  const auto test = [&](Position at, Bytes) -> Result<Position> {
     ASSIGN_OR_RETURN(const auto reading, read_header(headers_, at, limits_, {}, kStraysOfAFoundHeader));
-    if (reading.verdict == Verdict::kSound) return Found{Found::Kind::kBucket, at, reading.header};
-    at = reading.search_from;
-  }
-  return Found{};
+    header = reading.header;
+    return reading.verdict == Verdict::kSound ? at : reading.search_from;
+  };
+  const auto find = [](Bytes window) { return as_text(window).find(as_text(kMagic)); };
+  const auto is_spent = [&](Position) { return has_read_enough(); };
+  ASSIGN_OR_RETURN(const auto found, resync(bytes_, from, {kPreambleSize, find, test, is_spent}));
+  return Framing::Found{found, header};
 }
 
 }  // namespace
@@ -173,7 +164,7 @@ Result<Step> Framing::take_torn_bucket(ChunkKey key, HeaderReading reading) cons
   ASSIGN_OR_RETURN(const auto found, search(state.at == 0 ? from : state.at));
   switch (found.kind) {
     case Found::Kind::kLater: return Step{.chunk = std::nullopt, .damage = {}, .next = at_place(key, found.at)};
-    case Found::Kind::kBucket: return end_at_bucket(key, header, found.at);
+    case Found::Kind::kFound: return end_at_bucket(key, header, found.at);
     case Found::Kind::kNothing: break;
   }
   if (!is_plain) return end_inside(key, std::move(reading), 0, header.payload);
@@ -267,10 +258,8 @@ Result<Step> Framing::pass_damage(ChunkKey key, const HeaderReading& reading, Po
     step.next = at_place(key, found.at);
     return step;
   }
-  const bool goes_on = found.kind == Found::Kind::kBucket;
-  const Position end = goes_on ? found.at : source_.size();
-  step.damage.push_back(region(key.position, end, DamageClass::kDamage, reading.reason));
-  if (goes_on) step.next = next_after(key, end);
+  step.damage.push_back(region(key.position, found.at, DamageClass::kDamage, reading.reason));
+  step.next = next_after(key, found.at);
   return step;
 }
 

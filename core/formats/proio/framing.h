@@ -10,6 +10,7 @@
 #include "core/formats/container.h"
 #include "core/formats/proio/header.h"
 #include "core/formats/proio/payload.h"
+#include "core/formats/resync.h"
 
 namespace recordfs::proio {
 
@@ -25,15 +26,8 @@ class Framing {
   // known about the end of the file.
   Result<Step> scan(ChunkKey key) const;
 
-  struct Found {
-    enum class Kind : std::uint8_t {
-      kBucket,   // a valid header, at `at`
-      kLater,    // none before `at`; the search may go on there
-      kNothing,  // none up to the end of the file
-    };
-    Kind kind = Kind::kNothing;
-    Position at = 0;
-    BucketHeader header{};  // set for kBucket
+  struct Found : ResyncResult {
+    BucketHeader header{};  // set for kFound
   };
   // Finds the next valid header at or after `from`. Reads about Limits::scan_bytes. Fails as Source does.
   Result<Found> search(Position from) const;

@@ -34,7 +34,7 @@ int bid_on_record(Bytes head) {
 
 Result<int> bid_on_search(const Source& source, std::uint64_t scan_bytes) {
   ASSIGN_OR_RETURN(const auto found, search(source, 1, scan_bytes));
-  return found.kind == Found::Kind::kRecord ? kBidOnSearch : 0;
+  return found.kind == ResyncResult::Kind::kFound ? kBidOnSearch : 0;
 }
 
 Result<int> probe(const Source& source, std::string_view file_name, ProbeDepth depth) {

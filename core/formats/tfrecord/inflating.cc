@@ -4,6 +4,8 @@
 #include <array>
 #include <utility>
 
+#include "core/formats/resync.h"
+
 namespace recordfs::tfrecord {
 namespace {
 
@@ -75,31 +77,20 @@ Result<bool> Inflating::resume() {
   if (at_.ending != Ending::kBroken || codec_ != CodecId::kGzip) return false;
   // The stream may have consumed bytes of the next member before it broke.
   const Position least = at_.member + 1;
+  const Position from = std::max(least, at_.stored - std::min(at_.stored, kLookBack));
   int tried = 0;
-  for (Position from = std::max(least, at_.stored - std::min(at_.stored, kLookBack)); from < source_->size();) {
-    ASSIGN_OR_RETURN(const auto bytes, read_up_to(*source_, from, kStoredWindow));
-    const Bytes there = bytes.view();
-    const auto magic = std::search(there.begin(), there.end(), kMemberMagic.begin(), kMemberMagic.end());
-    if (magic == there.end()) {
-      if (there.size() < kMemberMagic.size()) break;
-      const Position end = from + there.size();
-      ASSIGN_OR_RETURN(const auto data, behind_hole(*source_, end, there));
-      from = data > end ? data : end - (kMemberMagic.size() - 1);
-      continue;
-    }
-    if (++tried > kMostTried) break;
-    from += static_cast<Position>(magic - there.begin());
-    ASSIGN_OR_RETURN(const auto begins, begins_member(from));
-    if (!begins) {
-      ++from;
-      continue;
-    }
-    ASSIGN_OR_RETURN(auto inflater, Inflater::open(codec_));
-    inflater_ = std::move(inflater);
-    at_ = {.stored = from, .decoded = at_.decoded + 1, .member = from};
-    return true;
-  }
-  return false;
+  const auto test = [&](Position at, Bytes) -> Result<Position> {
+    ++tried;
+    ASSIGN_OR_RETURN(const auto begins, begins_member(at));
+    return begins ? at : at + 1;
+  };
+  const auto find = [](Bytes window) { return as_text(window).find(as_text(kMemberMagic)); };
+  const auto is_spent = [&](Position) { return tried == kMostTried; };
+  ASSIGN_OR_RETURN(const auto found, resync(window_, from, {kMemberMagic.size(), find, test, is_spent}));
+  if (found.kind != ResyncResult::Kind::kFound) return false;
+  ASSIGN_OR_RETURN(inflater_, Inflater::open(codec_));
+  at_ = {.stored = found.at, .decoded = at_.decoded + 1, .member = found.at};
+  return true;
 }
 
 Result<std::uint64_t> Inflating::skip(std::uint64_t size) {

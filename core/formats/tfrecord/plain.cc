@@ -8,7 +8,6 @@
 
 #include "core/formats/file_chunk.h"
 #include "core/formats/tfrecord/frames.h"
-#include "core/formats/tfrecord/reader.h"
 #include "core/formats/tfrecord/search.h"
 #include "core/formats/tfrecord/wire.h"
 
@@ -112,11 +111,11 @@ Result<Step> PlainFile::pass_damage(ChunkKey key) const {
   if (!end) {
     ASSIGN_OR_RETURN(const auto found,
                      search(*source_, key.state == 0 ? key.position + 1 : key.state, limits().scan_bytes));
-    if (found.kind == Found::Kind::kLater) {
+    if (found.kind == ResyncResult::Kind::kLater) {
       step.next = ChunkKey{key.position, found.at};
       return step;
     }
-    end = found.kind == Found::Kind::kRecord ? found.at : source_->size();
+    end = found.at;
   }
   step.damage.push_back(region(key.position, *end, DamageClass::kDamage, "a length that does not match its checksum"));
   step.damage.back().records_lost = lost;

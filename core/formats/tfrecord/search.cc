@@ -1,58 +1,57 @@
 #include "core/formats/tfrecord/search.h"
 
 #include <algorithm>
-#include <utility>
 
 #include "core/base/cursor.h"
-#include "core/formats/tfrecord/reader.h"
 #include "core/formats/tfrecord/wire.h"
+#include "core/hash/crc32c.h"
 
 namespace recordfs::tfrecord {
 namespace {
 
+constexpr std::uint64_t kReadPiece = 256u << 10;
 constexpr std::uint64_t kSearchWindow = 64u << 10;
-constexpr std::uint64_t kFirstWindow = 1u << 10;    // most searches end within this
-constexpr std::uint64_t kMostVerified = 64u << 20;  // a longer record is accepted by its length alone
-
+constexpr std::uint64_t kFirstWindow = 1u << 10;                  // most searches end within this
+constexpr std::uint64_t kMostVerified = 64u << 20;                // a longer record is accepted by its length alone
 constexpr std::uint64_t kMostSearchedInside = 2 * kMostVerified;  // of a record that was cut short
 
-// Returns the offset of the first possible header in `window`, for a record of at most `most` - offset bytes of data;
-// nullopt if there is none.
-std::optional<std::size_t> find_header(Bytes window, std::uint64_t most) {
-  for (std::size_t offset = 0; window.size() - offset >= kHeaderSize && offset <= most; ++offset) {
-    const Bytes header = window.subspan(offset, kHeaderSize);
-    if (Cursor(header).u64_le() <= most - offset && sound_length(header)) return offset;
+// Returns the offset of the first possible header of a record with at most `most` bytes of data.
+std::size_t find_header(Bytes window, std::uint64_t most) {
+  for (std::size_t offset = 0; window.size() - offset >= kHeaderSize; ++offset) {
+    const Bytes header = window.subspan(offset);
+    if (Cursor(header).u64_le() <= most && sound_length(header)) return offset;
   }
-  return std::nullopt;
+  return window.size();
 }
 
 }  // namespace
 
-Result<Found> search(const Source& source, Position from, std::uint64_t budget) {
-  const Position size = source.size();
-  std::uint64_t spent = 0;
-  std::uint64_t wanted = kFirstWindow;
-  for (Position at = from; at < size && size - at >= kFrameSize; wanted = std::min(2 * wanted, kSearchWindow)) {
-    if (spent >= budget) return Found{Found::Kind::kLater, at};
-    ASSIGN_OR_RETURN(const auto window, read_up_to(source, at, wanted));
-    if (window.size() < kHeaderSize) break;
-    spent += window.size();
-    const auto offset = find_header(window.view(), size - at - kFrameSize);
-    if (!offset) {
-      ASSIGN_OR_RETURN(const auto data, behind_hole(source, at + window.size(), window.view()));
-      // The hole may end inside a header that begins with zeros.
-      at = data - (kHeaderSize - 1);
-      continue;
-    }
-    at += *offset;
-    const std::uint64_t length = Cursor(window.view().subspan(*offset)).u64_le();
-    if (length > kMostVerified) return Found{Found::Kind::kRecord, at};
-    ASSIGN_OR_RETURN(const auto sound, is_sound(source, at + kHeaderSize, length));
-    if (sound) return Found{Found::Kind::kRecord, at};
-    spent += length;
-    ++at;
+Result<bool> is_sound(const Source& source, Position begin, std::uint64_t length) {
+  std::uint32_t crc = 0;
+  for (std::uint64_t done = 0; done < length;) {
+    ASSIGN_OR_RETURN(const auto piece, source.view_at(begin + done, std::min(kReadPiece, length - done)));
+    if (piece.bytes.empty()) return false;
+    crc = crc32c(piece.bytes, crc);
+    done += piece.bytes.size();
   }
-  return Found{};
+  ASSIGN_OR_RETURN(const auto footer, read_up_to(source, begin + length, kFooterSize));
+  return footer.size() == kFooterSize && footer_matches(footer.view(), crc);
+}
+
+Result<ResyncResult> search(const Source& source, Position from, std::uint64_t budget) {
+  WindowedReader windows(source, kFirstWindow, kSearchWindow);
+  std::uint64_t verified = 0;
+  const auto test = [&](Position at, Bytes header) -> Result<Position> {
+    const std::uint64_t length = Cursor(header).u64_le();
+    if (length > source.size() - at - kFrameSize) return at + 1;
+    if (length > kMostVerified) return at;
+    ASSIGN_OR_RETURN(const auto sound, is_sound(source, at + kHeaderSize, length));
+    verified += length;
+    return sound ? at : at + 1;
+  };
+  const auto find = [&](Bytes window) { return find_header(window, source.size()); };
+  const auto is_spent = [&](Position) { return windows.bytes_read() + verified >= budget; };
+  return resync(windows, from, {kFrameSize, find, test, is_spent});
 }
 
 Result<std::optional<Position>> end_of_damaged(const Source& source, Position at) {
@@ -78,7 +77,7 @@ Result<std::optional<Position>> cut_short_at(const Source& source, Position at, 
   if (sound) return none;
   for (Position from = at + 1; from < end;) {
     ASSIGN_OR_RETURN(const auto found, search(source, from, kMostSearchedInside));
-    if (found.kind != Found::Kind::kRecord || found.at >= end) return none;
+    if (found.kind != ResyncResult::Kind::kFound || found.at >= end) return none;
     WindowedReader headers = header_reader(source);
     Position next = found.at;
     while (next < end) {

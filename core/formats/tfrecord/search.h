@@ -1,4 +1,4 @@
-// Finds the next record after damage in an uncompressed file. FORMAT.md, "Damage".
+// Verifies records of an uncompressed file, and finds the next one after damage. FORMAT.md, "Damage".
 #pragma once
 
 #include <cstdint>
@@ -6,22 +6,20 @@
 
 #include "core/base/result.h"
 #include "core/base/source.h"
+#include "core/formats/resync.h"
 
 namespace recordfs::tfrecord {
 
-struct Found {
-  enum class Kind : std::uint8_t {
-    kRecord,   // one begins at `at`
-    kLater,    // none begins before `at`; the search can continue there
-    kNothing,  // none before the end of the file
-  };
-  Kind kind = Kind::kNothing;
-  Position at = 0;
-};
+// Returns a reader of record headers, from windows that suit the distances between them.
+inline WindowedReader header_reader(const Source& source) { return {source, 512, 64u << 10}; }
+
+// Returns whether the `length` bytes of data at `begin` match the checksum after them; reads in pieces. Also false if
+// the source ends first. Fails as Source does.
+Result<bool> is_sound(const Source& source, Position begin, std::uint64_t length);
 
 // Finds the first record at or after `from` whose length and data both match their checksums. Reads about `budget`
 // bytes, and the data of the record that it finds. Fails as Source does. Any thread.
-Result<Found> search(const Source& source, Position from, std::uint64_t budget);
+Result<ResyncResult> search(const Source& source, Position from, std::uint64_t budget);
 
 // Returns the end of the record at `at`, whose header does not match its checksum. The end is known if one byte of
 // the header is wrong, and a record, the file's end or matching data confirm it; otherwise nullopt. Fails as Source

@@ -7,11 +7,12 @@
 
 #include "core/formats/file_chunk.h"
 #include "core/formats/recordio/format.h"
+#include "core/formats/resync.h"
 
 namespace recordfs::recordio::legacy {
 namespace {
 
-constexpr std::uint64_t kSearchPiece = 64 << 10;
+constexpr std::uint64_t kSearchWindow = 64 << 10;
 constexpr std::uint64_t kFrontBytes = 4;  // enough to identify a codec
 constexpr std::string_view kUnpacked = "unpacked";
 constexpr std::string_view kPacked = "packed";
@@ -93,23 +94,19 @@ Result<Step> LegacyContainer::describe(Position begin, const RecordHeader& heade
 
 Result<Step> LegacyContainer::search(Position from, Loss loss) const {
   const Position size = source_->size();
-  for (Position at = from; at < size;) {
-    ASSIGN_OR_RETURN(const auto piece, read_up_to(*source_, at, kSearchPiece + kRecordHeaderSize - 1));
-    const Bytes bytes = piece.view();
-    const std::size_t end = std::min<std::size_t>(bytes.size(), kSearchPiece);
-    for (std::size_t i = find_magic(bytes, 0); i < end; i = find_magic(bytes, i + 1)) {
-      const auto header = parse_record_header(bytes.subspan(i));
-      if (!header || !ends_in(*header, at + i, size)) continue;
-      return at + i == from ? describe(from, *header) : region_step(from, at + i, reason_of(loss), size);
-    }
-    ASSIGN_OR_RETURN(const auto data, behind_hole(*source_, at + bytes.size(), bytes));
-    at = data > at + bytes.size() ? data : at + end;
-    if (at - from < limits_.scan_bytes) continue;
-    Step step = region_step(from, at, reason_of(loss), size);
-    if (step.next) step.next->state = static_cast<std::uint64_t>(loss);
-    return step;
-  }
-  return region_step(from, size, reason_of(loss), size);
+  std::optional<RecordHeader> header;
+  const auto test = [&](Position at, Bytes bytes) -> Result<Position> {
+    header = parse_record_header(bytes);
+    return header && ends_in(*header, at, size) ? at : at + 1;
+  };
+  const auto find = [](Bytes window) { return find_magic(window, 0); };
+  const auto is_spent = [&](Position at) { return at - from >= limits_.scan_bytes; };
+  WindowedReader windows(*source_, kSearchWindow);
+  ASSIGN_OR_RETURN(const auto found, resync(windows, from, {kRecordHeaderSize, find, test, is_spent}));
+  if (found.kind == ResyncResult::Kind::kFound && found.at == from) return describe(from, *header);
+  Step step = region_step(from, found.at, reason_of(loss), size);
+  if (found.kind == ResyncResult::Kind::kLater) step.next->state = static_cast<std::uint64_t>(loss);
+  return step;
 }
 
 Result<Packed> LegacyContainer::read_items(const ChunkInfo& chunk) const {
