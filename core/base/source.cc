@@ -95,7 +95,7 @@ Result<Buffer> read_exactly(const Source& source, Position at, std::uint64_t siz
   return bytes;
 }
 
-Result<Position> behind_hole(const Source& source, Position at, Bytes seen) {
+Result<Position> data_after_hole(const Source& source, Position at, Bytes seen) {
   if (!are_zeros(seen)) return at;
   return source.next_data(at);
 }

@@ -81,7 +81,7 @@ Result<Buffer> read_up_to(const Source& source, Position at, std::uint64_t size)
 // Returns where to continue a search that found nothing in `seen`, the bytes before `at`. If all of `seen` is zeros,
 // that is after the hole that may begin with it; otherwise `at`. So it asks the source for holes only after zeros.
 // Fails like Source::read_at().
-Result<Position> behind_hole(const Source& source, Position at, Bytes seen);
+Result<Position> data_after_hole(const Source& source, Position at, Bytes seen);
 
 // A regular file or block device. Uses pread(), so a truncated file is an error and never a signal.
 class FileSource final : public Source {

@@ -9,7 +9,7 @@ Result<ResyncResult> resync(WindowedReader& windows, Position from, const Resync
     ASSIGN_OR_RETURN(const auto bytes, windows.from(at, rules.size));
     const std::size_t offset = rules.find(bytes);
     if (offset > bytes.size() - rules.size) {
-      ASSIGN_OR_RETURN(const auto data, behind_hole(windows.source(), at + bytes.size(), bytes));
+      ASSIGN_OR_RETURN(const auto data, data_after_hole(windows.source(), at + bytes.size(), bytes));
       at = data - (rules.size - 1);  // a candidate may begin with zeros of the hole
       continue;
     }

@@ -173,7 +173,7 @@ Result<Step> ToyContainer::search(Position from) const {
   for (std::size_t i = 1; i + kChunkHeaderSize <= room; ++i) {
     if (parse_chunk_header(bytes.view().subspan(i))) return lost(from, from + i, kWhy);
   }
-  ASSIGN_OR_RETURN(const auto data, behind_hole(*source_, from + room, bytes.view()));
+  ASSIGN_OR_RETURN(const auto data, data_after_hole(*source_, from + room, bytes.view()));
   if (data > from + room) return lost(from, data, kWhy);
   return lost(from, room < window ? size : from + room - kChunkHeaderSize + 1, kWhy);
 }

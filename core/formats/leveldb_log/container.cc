@@ -114,7 +114,7 @@ Result<Step> LogContainer::scan(ChunkKey at) const {
       std::erase_if(step.damage, [](const auto& region) { return region.damage_class == DamageClass::kStale; });
     }
     if (assembly.tally().records == 0 && assembly.damage().empty()) {
-      ASSIGN_OR_RETURN(const auto after, reader.behind_hole(place.position));
+      ASSIGN_OR_RETURN(const auto after, reader.data_after_hole(place.position));
       // A frame of zeros is filling, which ends a refused record before it.
       if (after > place.position) place = {after, false};
     }

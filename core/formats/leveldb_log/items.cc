@@ -163,10 +163,10 @@ Result<Item> ItemReader::read(Position at) {
   return skipped(at, end);
 }
 
-Result<Position> ItemReader::behind_hole(Position at) {
+Result<Position> ItemReader::data_after_hole(Position at) {
   if (at >= size() || at != wire().frame_begin(at)) return at;
   ASSIGN_OR_RETURN(const auto frame, frames_.rest_of_frame(at));
-  auto data = recordfs::behind_hole(*source_, at + frame.size(), frame);
+  auto data = recordfs::data_after_hole(*source_, at + frame.size(), frame);
   if (!data || *data == at + frame.size()) return data ? Result<Position>(at) : data;
   return *data == size() ? size() : wire().frame_begin(*data);
 }

@@ -96,7 +96,7 @@ class ItemReader {
 
   // Returns the begin of the first frame at or after `at` that is not part of a hole; `at` if that is where one
   // begins, or if there is none. Fails as next().
-  Result<Position> behind_hole(Position at);
+  Result<Position> data_after_hole(Position at);
 
   std::uint64_t size() const { return frames_.size(); }
   const Wire& wire() const { return session_.wire; }

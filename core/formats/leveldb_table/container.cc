@@ -199,7 +199,7 @@ Result<Step> TableContainer::search_end(ChunkKey at, Position end) const {
 Result<std::uint64_t> TableContainer::windows_in_hole(Position begin, Position end) const {
   constexpr std::uint64_t kSeen = 4096;
   ASSIGN_OR_RETURN(const auto seen, read_up_to(*source_, begin, std::min(kSeen, end - begin)));
-  ASSIGN_OR_RETURN(const auto data, behind_hole(*source_, begin + seen.size(), seen.view()));
+  ASSIGN_OR_RETURN(const auto data, data_after_hole(*source_, begin + seen.size(), seen.view()));
   const std::uint64_t hole = std::min(data, end) - begin;
   return hole < kResyncWindow ? 0 : (hole - kResyncWindow) / kResyncStride + 1;
 }

@@ -156,15 +156,15 @@ Result<std::optional<Place>> Resync::search_bytes(Search& search, Position end) 
 }
 
 // The bytes before the data are searched too: a header that begins with zeros may begin in the hole.
-Result<Position> Resync::behind_hole_at(Position from) const {
+Result<Position> Resync::data_after_hole_at(Position from) const {
   ASSIGN_OR_RETURN(const auto seen, read_up_to(source_, from, kBlockHeaderSize));
-  ASSIGN_OR_RETURN(const auto data, behind_hole(source_, from + seen.size(), seen.view()));
+  ASSIGN_OR_RETURN(const auto data, data_after_hole(source_, from + seen.size(), seen.view()));
   const Position least = data - std::min(data, kSignatureSize);
   return std::max(from, least - least % kBlockSize);
 }
 
 Result<std::optional<Place>> Resync::advance(Search& search, Position until) const {
-  ASSIGN_OR_RETURN(const auto after, behind_hole_at(search.from));
+  ASSIGN_OR_RETURN(const auto after, data_after_hole_at(search.from));
   if (after > search.from) {
     search.from = std::min(after, until);
     return std::optional<Place>{};

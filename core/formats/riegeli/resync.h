@@ -51,7 +51,7 @@ class Resync {
   Result<bool> has_sound_data(Position begin, const ChunkHeader& header, Phase phase) const;
   Result<bool> goes_on_behind(Position block) const;
   // Returns where to continue the search if a hole begins at `from`; `from` itself if there is no hole.
-  Result<Position> behind_hole_at(Position from) const;
+  Result<Position> data_after_hole_at(Position from) const;
   Result<bool> is_inside_of_sound_block(const Search& search, Position at) const;
 
   const Source& source_;

@@ -352,9 +352,9 @@ TEST(FileSource, SearchSkipsAHoleOnlyAfterReadingZeros) {
   const std::string zeros(100, '\0');
   const std::string others = zeros + "x";
   const bool is_told = knows_holes(file.path());
-  EXPECT_EQ(behind_hole(*source, 1 << 20, as_bytes(zeros)).value(), is_told ? kLarge : 1 << 20);
-  EXPECT_EQ(behind_hole(*source, 1 << 20, as_bytes(others)).value(), 1u << 20);
-  EXPECT_EQ(behind_hole(*source, 1 << 20, as_bytes("x" + zeros)).value(), 1u << 20);
+  EXPECT_EQ(data_after_hole(*source, 1 << 20, as_bytes(zeros)).value(), is_told ? kLarge : 1 << 20);
+  EXPECT_EQ(data_after_hole(*source, 1 << 20, as_bytes(others)).value(), 1u << 20);
+  EXPECT_EQ(data_after_hole(*source, 1 << 20, as_bytes("x" + zeros)).value(), 1u << 20);
 }
 
 TEST(FileSource, UnlinkedFileIsStillRead) {

@@ -84,7 +84,7 @@ Result<ChunkFrames::FoundRun> ChunkFrames::search(Position from, std::uint64_t b
     if (run && !*run) run = first_misaligned(at, slot + kFrameSize);
     if (!run) return std::move(run).error();
     if (*run) return FoundRun{*run, (*run)->begin};
-    ASSIGN_OR_RETURN(const auto data, window_.behind_hole(slot));
+    ASSIGN_OR_RETURN(const auto data, window_.data_after_hole(slot));
     at = std::min(std::max(slot + kFrameSize, data - data % kFrameSize), window_.size());
     if (at - from + window_.checked() >= budget) return FoundRun{std::nullopt, at};
   }

@@ -50,9 +50,9 @@ Result<Bytes> Window::view(Position at, std::uint64_t length) {
   return joined_.view().first(filled);
 }
 
-Result<Position> Window::behind_hole(Position slot) {
+Result<Position> Window::data_after_hole(Position slot) {
   ASSIGN_OR_RETURN(const auto bytes, this->slot(slot));
-  return recordfs::behind_hole(source_, slot + bytes.size(), bytes);
+  return recordfs::data_after_hole(source_, slot + bytes.size(), bytes);
 }
 
 Result<std::optional<FrameHeader>> Window::header(Position at) {

@@ -28,7 +28,7 @@ class Window {
   Result<std::optional<FrameHeader>> sound_header(Position at);
   // Returns where data can follow the frame at the multiple `slot`: its end, or the end of the hole that it is part
   // of.
-  Result<Position> behind_hole(Position slot);
+  Result<Position> data_after_hole(Position slot);
   // Returns how many bytes were checked against a checksum.
   std::uint64_t checked() const { return checked_; }
 
