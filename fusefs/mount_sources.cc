@@ -14,7 +14,7 @@
 #include "core/base/request_context.h"
 #include "fusefs/container_search.h"
 #include "fusefs/open_container.h"
-#include "fusefs/tree/node.h"
+#include "fusefs/tree/inode_table.h"
 
 namespace recordfs {
 namespace {
@@ -122,7 +122,7 @@ MirrorSettings mirror_settings(const Options& options, Services& services) {
 // A mirror may have many containers. With 44 bits, 32,768 of the largest fit at a time.
 unsigned address_bits(const Options& options) {
   constexpr unsigned kInMirror = 44;
-  const unsigned bits = InodeMap::value_bits(options.sources.size());
+  const unsigned bits = InodeTable::value_bits(options.sources.size());
   return std::ranges::any_of(options.sources, is_directory) ? std::min(bits, kInMirror) : bits;
 }
 

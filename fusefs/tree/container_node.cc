@@ -3,9 +3,7 @@
 namespace recordfs {
 
 bool ContainerNode::is_permanent(Node node, FileType type) const {
-  if (!is_followed || type == FileType::kLink) return true;
-  return node.kind == NodeKind::kRecord || node.kind == NodeKind::kRecordJson || node.kind == NodeKind::kInsideRecord ||
-         node.kind == NodeKind::kPart;
+  return !is_followed || type == FileType::kLink || node_type(node)->is_permanent;
 }
 
 FileStatus ContainerNode::status(std::uint64_t node_number, Node node, NodeAttributes attributes) const {

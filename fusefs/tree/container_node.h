@@ -6,7 +6,7 @@
 
 #include "fusefs/tree/container_tree.h"
 #include "fusefs/tree/file_status.h"
-#include "fusefs/tree/node.h"
+#include "fusefs/tree/inode_table.h"
 
 namespace recordfs {
 
@@ -24,7 +24,7 @@ struct ContainerNode {
   bool is_followed = false;   // a later snapshot may replace it
   timespec first_modified{};  // time of the first snapshot, if followed
 
-  // REQUIRES: neither kPart nor kKey.
+  // REQUIRES: !is_counted(node.kind).
   std::uint64_t number(Node node) const { return node == Node{} ? root_number : number_in(begin, node); }
   // For nodes of any kind.
   std::uint64_t inode(Node node) const { return node == Node{} ? root_inode : inode_in(inode_begin, node); }

@@ -8,8 +8,7 @@
 #include <optional>
 #include <string_view>
 
-#include "fusefs/tree/container_tree.h"
-#include "fusefs/tree/node.h"
+#include "fusefs/tree/node_types.h"
 
 namespace recordfs {
 

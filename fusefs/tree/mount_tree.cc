@@ -11,7 +11,7 @@
 namespace recordfs {
 namespace {
 
-constexpr mode_t kRead = 0444;
+constexpr mode_t kReadBits = 0444;
 
 std::vector<MountSource> as_sources(std::vector<MountedContainer> containers) {
   std::vector<MountSource> sources;
@@ -37,7 +37,7 @@ mode_t with_search(mode_t read_bits) { return static_cast<mode_t>(read_bits | re
 }  // namespace
 
 Ownership ownership_of(const FileSource::Status& status) {
-  const auto read_bits = static_cast<mode_t>(status.mode & kRead);
+  const auto read_bits = static_cast<mode_t>(status.mode & kReadBits);
   return {.uid = status.uid,
           .gid = status.gid,
           .file_mode = read_bits,
@@ -54,7 +54,6 @@ MountTree::MountTree(std::vector<MountSource> sources, bool nested, MirrorSettin
       cache_{.record_suffix = std::move(record_suffix), .types = std::move(types)} {
   std::set<std::string> taken;
   std::vector<MirroredDirectory> directories;
-  if (!nested_ && std::holds_alternative<MountedContainer>(sources.front())) inode_map_ = InodeMap::single();
   for (MountSource& source : sources) {
     std::string name = name_of(source);
     for (int copy = 2; !taken.insert(name).second; ++copy) name = fmt::format("{}~{}", name_of(source), copy);
@@ -70,7 +69,7 @@ MountTree::MountTree(std::vector<MountSource> sources, bool nested, MirrorSettin
   const bool is_first_mirrored = !tops_.empty() && !tops_.front().container;
   if (!container_nodes_.empty()) root_ownership_ = container_nodes_.front()->ownership;
   if (directories.empty()) return;
-  mirror_ = std::make_unique<Mirror>(std::move(directories), std::move(settings), !nested_, cache_, inode_map_);
+  mirror_ = std::make_unique<Mirror>(std::move(directories), std::move(settings), !nested_, cache_, inodes_);
   for (Top& top : tops_) {
     if (!top.container) top.number = mirror_->number_of_source(top.directory);
   }
@@ -87,8 +86,8 @@ void MountTree::add(MountedContainer container, Top& top) {
   container_node->is_followed = container.is_followed;
   container_node->first_modified = container.ownership.modified;
   container_node->tree = std::make_unique<ContainerTree>(std::move(container.store), cache_, index);
-  if (nested_) inode_map_.add(top.name, container_node->tree->values());
-  container_node->begin = container_node->inode_begin = inode_map_.begin(index);
+  const auto wanted = nested_ ? InodeTable::wanted(top.name, container_node->tree->values()) : InodeTable::kWhole;
+  container_node->begin = container_node->inode_begin = inodes_.add(index, wanted).value();
   container_node->root_number = container_node->root_inode = number_in(container_node->begin, Node{});
   top.container = index;
   top.number = container_node->root_number;
@@ -161,40 +160,14 @@ bool MountTree::may_gain_names(std::uint64_t directory) const {
 }
 
 Result<MountTree::ResolvedNode> MountTree::find(std::uint64_t number) const {
-  if (mirror_ != nullptr) {
-    if (auto found = find_mirrored(number); found || found.error().code != Code::kNotFound) return found;
-  }
-  const auto found = KnownRecords::is_known(number) ? known_.find(number) : inode_map_.find(number);
+  const bool is_own_directory = mirror_ != nullptr && mirror_->owns(number);
+  const auto found = is_own_directory ? InodeTable::ResolvedInode{number, {}} : inodes_.find(number);
   if (!found) return Error{.code = Code::kNotFound, .detail = "no such node"};
-  auto shown = container_node(found->container);
-  RequestContext::set_filesystem(shown->tree->store().source().filesystem());
-  return ResolvedNode{std::move(shown), found->node};
-}
-
-// Returns a node of a container in a mirrored directory. Fails with kNotFound if the number is not of such a node.
-Result<MountTree::ResolvedNode> MountTree::find_mirrored(std::uint64_t number) const {
-  std::uint64_t container = number;
-  Node node;
-  if (KnownRecords::is_known(number)) {
-    const auto part = known_.find(number);
-    if (!part || part->container < container_nodes_.size())
-      return Error{.code = Code::kNotFound, .detail = "no such node"};
-    container = part->container;
-    node = part->node;
-  } else if (!mirror_->owns(number)) {
-    const auto inside = mirror_->find(number);
-    if (!inside) return Error{.code = Code::kNotFound, .detail = "no such node"};
-    container = inside->container;
-    node = inside->node;
-  }
-  ASSIGN_OR_RETURN(auto container_node, mirror_->container(container));
-  RequestContext::set_filesystem(container_node->tree->store().source().filesystem());
-  return ResolvedNode{std::move(container_node), node};
-}
-
-Error MountTree::waiting(const ResolvedNode& found, Error error) {
-  if (error.wait != nullptr) error.wait->owner = found.container_node;
-  return error;
+  auto shown = found->container < container_nodes_.size() ? container_node(found->container)
+                                                          : mirror_->container(found->container);
+  if (!shown) return std::move(shown).error();
+  RequestContext::set_filesystem((*shown)->tree->store().source().filesystem());
+  return ResolvedNode{std::move(*shown), found->node};
 }
 
 Result<const MountTree::Top*> MountTree::top(std::string_view name) const {
@@ -213,9 +186,8 @@ Result<std::uint64_t> MountTree::lookup(std::uint64_t directory, std::string_vie
     return status.number;
   }
   ASSIGN_OR_RETURN(const auto found, find(directory));
-  auto node = found.container_node->tree->lookup(found.node, name);
-  if (!node) return waiting(found, std::move(node).error());
-  return look_up_and_reference(*found.container_node, *node);
+  ASSIGN_OR_RETURN(const auto node, kept_open(found, found.container_node->tree->lookup(found.node, name)));
+  return look_up_and_reference(*found.container_node, node);
 }
 
 Result<FileStatus> MountTree::look_up_and_reference(std::uint64_t directory, std::string_view name) const {
@@ -228,8 +200,7 @@ Result<FileStatus> MountTree::look_up_and_reference(std::uint64_t directory, std
 
 std::uint64_t MountTree::look_up_and_reference(const ContainerNode& container_node, Node node) const {
   if (container_node.is_mirrored) mirror_->reference_inside(container_node.id);
-  return KnownRecords::has(node.kind) ? known_.look_up_and_reference(container_node.id, node)
-                                      : container_node.number(node);
+  return is_counted(node.kind) ? inodes_.look_up_and_reference(container_node.id, node) : container_node.number(node);
 }
 
 std::uint64_t MountTree::look_up_and_reference(const MountEntry& entry) const {
@@ -238,25 +209,17 @@ std::uint64_t MountTree::look_up_and_reference(const MountEntry& entry) const {
 
 void MountTree::forget(std::uint64_t number, std::uint64_t lookups) const {
   if (mirror_ != nullptr && mirror_->owns(number)) return mirror_->forget(number, lookups);
-  const auto part = KnownRecords::is_known(number) ? known_.find(number) : std::nullopt;
-  if (part) known_.forget(number, lookups);
-  if (mirror_ == nullptr) return;
-  if (part && part->container >= container_nodes_.size()) mirror_->forget_inside(part->container, lookups);
-  if (part) return;
-  if (const auto inside = mirror_->find(number)) mirror_->forget_inside(inside->container, lookups);
-}
-
-Result<FileStatus> MountTree::status_of(const ResolvedNode& found, std::uint64_t number) {
-  auto attributes = found.container_node->tree->attributes(found.node);
-  if (!attributes) return waiting(found, std::move(attributes).error());
-  return found.container_node->status(number, found.node, *attributes);
+  const auto found = mirror_ == nullptr ? std::nullopt : inodes_.find(number);
+  inodes_.forget(number, lookups);
+  if (found && found->container >= container_nodes_.size()) mirror_->forget_inside(found->container, lookups);
 }
 
 Result<FileStatus> MountTree::status(std::uint64_t number) const {
   if (is_own_root(number)) return FileStatus{number, number, FileType::kDirectory, 0, root_ownership_};
   if (mirror_ != nullptr && mirror_->owns(number)) return mirror_->status(number);
   ASSIGN_OR_RETURN(const auto found, find(number));
-  return status_of(found, number);
+  ASSIGN_OR_RETURN(const auto attributes, kept_open(found, found.container_node->tree->attributes(found.node)));
+  return found.container_node->status(number, found.node, attributes);
 }
 
 Result<void> MountTree::list(std::uint64_t directory, std::uint64_t place,
@@ -268,9 +231,7 @@ Result<void> MountTree::list(std::uint64_t directory, std::uint64_t place,
     return emit({entry.name, container_node.inode(entry.node), entry.type, entry.size, entry.next, &container_node,
                  entry.node});
   };
-  auto listed = container_node.tree->list(found.node, place, numbered);
-  if (!listed) return waiting(found, std::move(listed).error());
-  return listed;
+  return kept_open(found, container_node.tree->list(found.node, place, numbered));
 }
 
 Result<void> MountTree::list_tops(std::uint64_t place, const std::function<bool(const MountEntry&)>& emit) const {
@@ -315,9 +276,7 @@ Result<std::string> MountTree::target(std::uint64_t link) const {
 Result<Slice> MountTree::read(std::uint64_t file, std::uint64_t offset, std::uint64_t length) const {
   if (is_mirrored(file)) return mirror_->read(file, offset, length);
   ASSIGN_OR_RETURN(const auto found, find(file));
-  auto slice = found.container_node->tree->read(found.node, offset, length);
-  if (!slice) return waiting(found, std::move(slice).error());
-  return slice;
+  return kept_open(found, found.container_node->tree->read(found.node, offset, length));
 }
 
 std::string MountTree::extended_names(std::uint64_t number) const {
@@ -325,24 +284,22 @@ std::string MountTree::extended_names(std::uint64_t number) const {
   if (is_own_root(number) || is_mirrored(number)) return names;
   const auto found = find(number);
   if (!found) return names;
-  for (const std::string_view name : ContainerTree::extended_names(found->node)) names.append(name).append(1, '\0');
+  const NodeType* type = node_type(found->node);
+  if (type == nullptr) return names;
+  for (const std::string_view name : type->extended) names.append(name).append(1, '\0');
   return names;
 }
 
 Result<std::string> MountTree::extended_attribute(std::uint64_t number, std::string_view name) const {
   if (is_own_root(number) || is_mirrored(number)) return Error{.code = Code::kNotFound, .detail = "no such attribute"};
   ASSIGN_OR_RETURN(const auto found, find(number));
-  auto value = found.container_node->tree->extended_attribute(found.node, name);
-  if (!value) return waiting(found, std::move(value).error());
-  return value;
+  return kept_open(found, found.container_node->tree->extended_attribute(found.node, name));
 }
 
 bool MountTree::is_record(std::uint64_t number) const {
   if (is_own_root(number)) return false;
-  const auto found = inode_map_.find(number);
-  if (found) return found->node.kind == NodeKind::kRecord;
-  const auto inside = mirror_ == nullptr ? std::nullopt : mirror_->find(number);
-  return inside && inside->node.kind == NodeKind::kRecord;
+  const auto found = inodes_.find(number);
+  return found && found->node.kind == NodeKind::kRecord;
 }
 
 void MountTree::for_each_following(std::uint64_t record, const std::function<bool(std::uint64_t, Bytes)>& take) const {

@@ -15,7 +15,7 @@
 #include "fusefs/tree/container_node.h"
 #include "fusefs/tree/container_tree.h"
 #include "fusefs/tree/file_status.h"
-#include "fusefs/tree/known_records.h"
+#include "fusefs/tree/inode_table.h"
 #include "fusefs/tree/mirror/mirror.h"
 
 namespace recordfs {
@@ -32,7 +32,7 @@ struct MountedContainer {
 
 using MountSource = std::variant<MountedContainer, MirroredDirectory>;
 
-// Nodes are passed by number, which is FUSE's node ID (see node.h).
+// Nodes are passed by number, which is FUSE's node ID (see inode_table.h).
 //
 // Lifetime of numbers: a part of a record, a key, and any node below a mirrored directory are counted. Each call of
 // lookup() or look_up_and_reference() that returns such a number adds a reference. The number is valid until forget()
@@ -47,7 +47,7 @@ class MountTree {
 
   // `nested`: even a single container has a directory. Duplicate names get the suffix "~2", "~3" and so on.
   // `record_suffix`: the suffix of record names in listings, which starts with no digit. `types`: the types of records,
-  // as set by the user.
+  // as set by the user. REQUIRES: Services::address_bits is at most InodeTable::value_bits().
   MountTree(std::vector<MountedContainer> containers, bool nested, std::string record_suffix = {},
             UserTypes types = {});
   // The same for containers and mirrored directories, which the root lists in the order of `sources`.
@@ -121,7 +121,7 @@ class MountTree {
   // Returns the current snapshots of the containers among the sources. Each pointer keeps its snapshot open.
   std::vector<std::shared_ptr<const RecordStore>> stores() const;
   // Returns how many keys, and records with a part, the kernel has references to.
-  std::size_t known_insides() const { return known_.rows(); }
+  std::size_t known_insides() const { return inodes_.rows(); }
 
  private:
   // A source with a directory in the mount's root, or as the root.
@@ -143,29 +143,30 @@ class MountTree {
     return mirror_ != nullptr && mirror_->owns(number) && !mirror_->is_container(number);
   }
   Result<ResolvedNode> find(std::uint64_t number) const;
-  Result<ResolvedNode> find_mirrored(std::uint64_t number) const;
   std::shared_ptr<const ContainerNode> container_node(std::size_t container) const;
 
   static void prepare(const ContainerTree& tree);
   void add(MountedContainer container, Top& top);
   Result<const Top*> top(std::string_view name) const;
-  static Result<FileStatus> status_of(const ResolvedNode& found, std::uint64_t number);
   std::uint64_t look_up_and_reference(const ContainerNode& container_node, Node node) const;
   Result<void> list_tops(std::uint64_t place, const std::function<bool(const MountEntry&)>& emit) const;
-  // Returns `error`. If it is kPending, makes Error::wait keep the container open.
-  static Error waiting(const ResolvedNode& found, Error error);
+  // Returns `result`. If it is kPending, makes Error::wait keep the container open.
+  template <class Value>
+  static Result<Value> kept_open(const ResolvedNode& found, Result<Value> result) {
+    if (!result && result.error().wait != nullptr) result.error().wait->owner = found.container_node;
+    return result;
+  }
 
   const bool nested_;
   mutable CachedFiles cache_;
-  mutable KnownRecords known_;
+  mutable InodeTable inodes_;
   std::vector<Top> tops_;
   std::vector<bool> is_followed_;    // by container
   mutable std::mutex follow_mutex_;  // guards the followed ones of the following
   std::vector<std::shared_ptr<const ContainerNode>> container_nodes_;
   std::vector<std::shared_ptr<const ContainerNode>> replaced_;  // snapshots that requests may still use
-  InodeMap inode_map_;
-  Ownership root_ownership_;        // of a root that is not a source
-  std::unique_ptr<Mirror> mirror_;  // null without mirrored directories
+  Ownership root_ownership_;                                    // of a root that is not a source
+  std::unique_ptr<Mirror> mirror_;                              // null without mirrored directories
 };
 
 }  // namespace recordfs

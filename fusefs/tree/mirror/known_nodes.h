@@ -10,8 +10,8 @@
 #include <string_view>
 #include <unordered_map>
 
+#include "fusefs/tree/inode_table.h"
 #include "fusefs/tree/mirror/file_state.h"
-#include "fusefs/tree/node.h"
 
 namespace recordfs {
 

@@ -23,11 +23,11 @@ std::string joined(const std::string& directory, std::string_view name) {
 }  // namespace
 
 Mirror::Mirror(std::vector<MirroredDirectory> directories, MirrorSettings settings, bool is_root, CachedFiles& cache,
-               const InodeMap& taken)
+               InodeTable& inodes)
     : is_root_(is_root),
       sources_(std::move(directories), is_root, std::move(settings.adjust)),
       probes_(std::move(settings.probe)),
-      containers_(std::move(settings.open), cache, taken),
+      containers_(std::move(settings.open), cache, inodes),
       closers_(std::make_shared<DeferredClosers>(kSweep, [this] { sweep(); })) {
   containers_.close_with(closers_);
   for (std::size_t source = 0; source < sources_.directories().size(); ++source) {

@@ -33,10 +33,10 @@ struct MirrorSettings {
 // stale_error(), and so does one whose file has been removed or replaced, unless Mirror still has that file open.
 class Mirror {
  public:
-  // `is_root`: the only directory is the root of the mount and has its number. `cache` must outlive this. `taken` holds
-  // the ranges of the mount's other containers.
+  // `is_root`: the only directory is the root of the mount and has its number. `cache` and `inodes` must outlive
+  // this.
   Mirror(std::vector<MirroredDirectory> directories, MirrorSettings settings, bool is_root, CachedFiles& cache,
-         const InodeMap& taken);
+         InodeTable& inodes);
   ~Mirror();
   Mirror(const Mirror&) = delete;
   Mirror& operator=(const Mirror&) = delete;
@@ -77,8 +77,7 @@ class Mirror {
   // `source` is the index of a mirrored directory.
   std::uint64_t number_of_source(std::size_t source) const { return numbers_[source]; }
 
-  // For nodes inside containers.
-  std::optional<MirroredContainers::MirroredInode> find(std::uint64_t number) const { return containers_.find(number); }
+  // For references to nodes inside containers.
   void reference_inside(std::uint64_t container) { nodes_.reference_inside(container); }
   void forget_inside(std::uint64_t container, std::uint64_t lookups);
 

@@ -25,8 +25,8 @@ Result<std::shared_ptr<const ContainerNode>> MirroredContainers::get(const Mirro
   container_node->id = node.number;
   container_node->ownership = ownership;
   container_node->tree = std::make_unique<const ContainerTree>(std::move(store), cache_, node.number);
-  const auto wanted = InodeMap::wanted(shown_path, container_node->tree->values());
-  const auto begin = ranges_.take(node.number, wanted.begin, wanted.length);
+  const auto wanted = InodeTable::wanted(shown_path, container_node->tree->values());
+  const auto begin = inodes_.add(node.number, wanted);
   if (!begin) return Error{.code = Code::kLimit, .detail = "too many mirrored containers"};
   container_node->begin = *begin;
   container_node->inode_begin = wanted.begin;
@@ -37,16 +37,9 @@ Result<std::shared_ptr<const ContainerNode>> MirroredContainers::get(const Mirro
   return recent_.add(node.number, closed_later<const ContainerNode>(std::move(closer), std::move(container_node)));
 }
 
-std::optional<MirroredContainers::MirroredInode> MirroredContainers::find(std::uint64_t number) const {
-  const std::uint64_t kind = number >> kValueBits;
-  const auto found = ranges_.find(number % kValuesOfAKind);
-  if (kind >= kNodeKinds || !found) return std::nullopt;
-  return MirroredInode{found->container, {static_cast<NodeKind>(kind), number % kValuesOfAKind - found->begin}};
-}
-
 void MirroredContainers::forget(std::uint64_t container) {
   recent_.drop(container);
-  ranges_.give_back(container);
+  inodes_.remove(container);
 }
 
 }  // namespace recordfs

@@ -10,7 +10,6 @@
 #include "fusefs/tree/container_node.h"
 #include "fusefs/tree/mirror/deferred_closer.h"
 #include "fusefs/tree/mirror/known_nodes.h"
-#include "fusefs/tree/mirror/number_ranges.h"
 #include "fusefs/tree/mirror/recently_used.h"
 #include "fusefs/tree/mirror/rooted_dir.h"
 
@@ -25,9 +24,9 @@ class MirroredContainers {
  public:
   static constexpr std::size_t kMostOpen = 64;
 
-  // `cache` must outlive this.
-  MirroredContainers(OpenContainer open, CachedFiles& cache, const InodeMap& inode_map)
-      : open_(std::move(open)), cache_(cache), ranges_(inode_map) {}
+  // `cache` and `inodes` must outlive this.
+  MirroredContainers(OpenContainer open, CachedFiles& cache, InodeTable& inodes)
+      : open_(std::move(open)), cache_(cache), inodes_(inodes) {}
 
   // Returns the container of a node, and opens it if necessary. It stays open while the pointer is held, even beyond
   // kMostOpen. `shown_path` is its path in the mount. May block. Fails with stale_error() if the path has another file
@@ -35,13 +34,6 @@ class MirroredContainers {
   // OpenContainer.
   Result<std::shared_ptr<const ContainerNode>> get(const MirroredNode& node, const RootedDir& source,
                                                    const std::string& shown_path, const Ownership& ownership);
-
-  struct MirroredInode {
-    std::uint64_t container = 0;
-    Node node;
-  };
-  // Returns nullopt if no container has the number in its range.
-  std::optional<MirroredInode> find(std::uint64_t number) const;
 
   // Closes a container and frees its range of numbers, after the kernel dropped its last reference.
   void forget(std::uint64_t container);
@@ -56,7 +48,7 @@ class MirroredContainers {
 
   const OpenContainer open_;
   CachedFiles& cache_;
-  NumberRanges ranges_;
+  InodeTable& inodes_;
   std::shared_ptr<DeferredClosers> closers_;
   RecentlyUsed<const ContainerNode> recent_{kMostOpen};
 };

@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "fusefs/tree/file_status.h"
+#include "fusefs/tree/inode_table.h"
 #include "fusefs/tree/mirror/known_nodes.h"
 #include "fusefs/tree/mirror/rooted_dir.h"
-#include "fusefs/tree/node.h"
 
 namespace recordfs {
 

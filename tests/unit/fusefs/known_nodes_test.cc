@@ -8,7 +8,6 @@
 #include <gtest/gtest.h>
 
 #include "fusefs/tree/mirror/deferred_closer.h"
-#include "fusefs/tree/mirror/number_ranges.h"
 #include "fusefs/tree/mirror/recently_used.h"
 #include "tests/unit/support/signal.h"
 
@@ -118,37 +117,6 @@ TEST(KnownNodes, ManyThreadsLookUpAndForget) {
   }
   for (std::thread& thread : threads) thread.join();
   EXPECT_EQ(nodes.size(), 0u);
-}
-
-TEST(NumberRanges, RangeIsAtTheWantedPositionUnlessTaken) {
-  InodeMap taken;
-  taken.add("container", 100000);
-  const auto [begin, end] = taken.taken().front();
-  NumberRanges ranges(taken);
-  EXPECT_EQ(ranges.take(1, end + 5000, 1000), end + 5000);
-  EXPECT_EQ(ranges.take(1, 7, 1000), end + 5000) << "it has one";
-  EXPECT_EQ(ranges.take(2, begin + 10, 1000), end);
-  EXPECT_EQ(ranges.take(3, end + 4500, 1000), end + 6000);
-  EXPECT_EQ(ranges.find(end + 5999)->container, 1u);
-  EXPECT_EQ(ranges.find(end + 5999)->begin, end + 5000);
-  EXPECT_EQ(ranges.find(end + 6000)->container, 3u);
-  EXPECT_FALSE(ranges.find(end + 7000));
-  EXPECT_FALSE(ranges.find(begin + 10)) << "not one of its own";
-  EXPECT_FALSE(ranges.find(1));
-  ranges.give_back(1);
-  EXPECT_FALSE(ranges.find(end + 5000));
-  EXPECT_EQ(ranges.take(4, end + 5000, 1000), end + 5000);
-}
-
-TEST(NumberRanges, WrapsAroundAndFailsWhenFull) {
-  constexpr std::uint64_t kValues = std::uint64_t{1} << kValueBits;
-  NumberRanges ranges{InodeMap{}};
-  EXPECT_EQ(ranges.take(1, kValues - 1000, 1000), kValues - 1000);
-  EXPECT_EQ(ranges.take(2, kValues - 500, 1000), kStaticEnd);
-  EXPECT_EQ(ranges.take(3, 0, kValues / 2), kStaticEnd + 1000);
-  EXPECT_FALSE(ranges.take(4, 0, kValues / 2));
-  ranges.give_back(3);
-  EXPECT_TRUE(ranges.take(4, 0, kValues / 2));
 }
 
 TEST(RecentlyUsed, KeepsTheMostRecentlyUsed) {

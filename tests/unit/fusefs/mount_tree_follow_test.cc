@@ -53,6 +53,7 @@ class FollowedMount {
 
  private:
   std::shared_ptr<const RecordStore> at(std::size_t chunks, const RecordStore* shorter) {
+    services_.address_bits = InodeTable::value_bits(2);
     const auto source = toy::source_of(file_.bytes.substr(0, static_cast<std::size_t>(file_.ends[chunks - 1])));
     auto container = toy::open(source, Limits{}, watch_).value();
     return std::make_shared<RecordStore>("toy", source, std::move(container), services_, kSmall,

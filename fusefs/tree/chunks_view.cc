@@ -1,0 +1,193 @@
+// chunks/: a directory for each chunk. Its records/ is in RecordsView.
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cstring>
+#include <iterator>
+#include <utility>
+
+#include "fusefs/tree/generated_files.h"
+#include "fusefs/tree/views.h"
+
+namespace recordfs {
+namespace {
+
+struct ChunkFile {
+  std::string_view name;
+  NodeKind kind;
+};
+constexpr std::array kChunkFiles = {
+    ChunkFile{"info.json", NodeKind::kChunkInfo},      ChunkFile{"raw", NodeKind::kChunkRaw},
+    ChunkFile{"data", NodeKind::kChunkData},           ChunkFile{"records", NodeKind::kChunkRecords},
+    ChunkFile{"records.jsonl", NodeKind::kChunkJsonl},
+};
+
+std::uint64_t new_id() {
+  static std::atomic<std::uint64_t> next{0};
+  return next.fetch_add(1);
+}
+
+Error changed(const ChunkInfo& chunk) { return {Code::kChanged, chunk.begin, "the chunk's records have changed"}; }
+
+class ChunksView : public View {
+ public:
+  using View::View;
+
+  Result<Node> lookup(Node directory, std::string_view name) const override {
+    if (directory.kind == NodeKind::kChunk) {
+      const auto file = std::ranges::find(kChunkFiles, name, &ChunkFile::name);
+      if (file == kChunkFiles.end()) return no_such_name();
+      return Node{file->kind, directory.value};
+    }
+    const auto begin = number_from(name);
+    if (!begin) return no_such_name();
+    TRY(store().index().chunk_at(*begin));
+    return Node{name == position_name(*begin) ? NodeKind::kChunk : NodeKind::kChunkAlias, *begin};
+  }
+
+  Result<void> list(Node directory, std::uint64_t place, const Emit& emit) const override {
+    if (directory.kind != NodeKind::kChunk) return list_chunks(place, emit);
+    ASSIGN_OR_RETURN(const auto chunk, store().index().chunk_at(directory.value));
+    for (; place < kChunkFiles.size(); ++place) {
+      const auto& [name, kind] = kChunkFiles[static_cast<std::size_t>(place)];
+      const Node node{kind, chunk.begin};
+      const FileType type = node_type(node)->type;
+      std::optional<std::uint64_t> size;
+      if (type == FileType::kDirectory) size = 0;
+      if (kind == NodeKind::kChunkRaw) size = chunk.end - chunk.begin;
+      if (!emit({name, node, type, size, place + 1})) break;
+    }
+    return {};
+  }
+
+  Result<std::uint64_t> size(Node file) const override {
+    ASSIGN_OR_RETURN(const auto chunk, store().index().chunk_at(file.value));
+    if (file.kind == NodeKind::kChunkRaw) return chunk.end - chunk.begin;
+    if (file.kind == NodeKind::kChunkData) return store().chunks().payload_size(chunk);
+    if (file.kind == NodeKind::kChunkJsonl) {
+      ASSIGN_OR_RETURN(const auto table, line_table(chunk));
+      return table->size;
+    }
+    ASSIGN_OR_RETURN(const auto text, info(chunk));
+    return std::uint64_t{text->bytes.size()};
+  }
+
+  Result<Slice> read(Node file, std::uint64_t offset, std::uint64_t length) const override {
+    if (node_type(file)->type != FileType::kRegular) return no_such_name();
+    ASSIGN_OR_RETURN(const auto chunk, store().index().chunk_at(file.value));
+    if (file.kind == NodeKind::kChunkRaw) return store().chunks().read_raw(chunk, offset, length);
+    if (file.kind == NodeKind::kChunkData) return store().chunks().read_payload(chunk, offset, length);
+    if (file.kind == NodeKind::kChunkJsonl) return read_lines(chunk, offset, length);
+    ASSIGN_OR_RETURN(const auto text, info(chunk));
+    return part_of({text->bytes.view(), text}, offset, length);
+  }
+
+  Result<std::string> extended_attribute(Node node, std::string_view name) const override {
+    if (node.kind == NodeKind::kChunkJsonl) return std::string("application/x-ndjson");
+    ASSIGN_OR_RETURN(const auto chunk, store().index().chunk_at(node.value));
+    return extended_of_chunk(chunk, name);
+  }
+
+  // The last chunk may have grown.
+  void add_changed_since(const RecordStore& shorter, std::vector<Node>& nodes) const override {
+    const auto counts = shorter.index().totals(ScanDetail::kCounts);
+    Result<ChunkInfo> last = no_such_name();
+    if (counts && counts->chunks > 0) {
+      const auto indexed = shorter.index().find(SearchKey::kChunks, counts->chunks - 1);
+      if (indexed) last = indexed->chunk;
+    } else if (!counts && shorter.source().size() > 0) {
+      last = store().index().chunk_covering(shorter.source().size() - 1);
+    }
+    if (!last) return;
+    nodes.push_back({NodeKind::kChunk, last->begin});
+    for (const ChunkFile& file : kChunkFiles) nodes.push_back({file.kind, last->begin});
+  }
+
+ private:
+  Result<void> list_chunks(std::uint64_t place, const Emit& emit) const {
+    for (const std::uint64_t began_at = place;; ++place) {
+      auto found = store().index().find(SearchKey::kChunks, place);
+      if (!found) return stopped(found.error(), place > began_at);
+      const Node node{NodeKind::kChunk, found->chunk.begin};
+      if (!emit({position_name(node.value), node, FileType::kDirectory, 0, place + 1})) return {};
+    }
+  }
+
+  Result<std::shared_ptr<const CachedBytes>> info(const ChunkInfo& chunk) const {
+    const auto make = [&]() -> Result<std::shared_ptr<const CachedBytes>> {
+      ASSIGN_OR_RETURN(const auto text, chunk_info(store(), chunk));
+      ASSIGN_OR_RETURN(auto made, Buffer::copy_of(as_bytes(text)));
+      return std::make_shared<const CachedBytes>(CachedBytes{std::move(made)});
+    };
+    auto bytes = cache().contents.get({context().snapshot, chunk.begin}, make);
+    if (!bytes) store().log().report(bytes.error());
+    return bytes;
+  }
+
+  // Of records.jsonl.
+
+  Result<ChunkLines> lines(const ChunkInfo& chunk, std::uint64_t first_ordinal) const {
+    return ChunkLines::open(store(), context().decoder, chunk, first_ordinal, cache().large_inside);
+  }
+
+  // Generates all lines once to measure them. The last blocks stay cached for the reads that follow.
+  Result<std::shared_ptr<const LineTable>> line_table(const ChunkInfo& chunk) const {
+    const auto make = [&]() -> Result<std::shared_ptr<const LineTable>> {
+      ASSIGN_OR_RETURN(const auto place, store().index().place_of(chunk));
+      ASSIGN_OR_RETURN(const auto all, lines(chunk, place.before.records));
+      LineTable table{.id = new_id(), .first_ordinal = place.before.records};
+      for (std::uint64_t next = 0; next < all.lines();) {
+        const LineTable::Block block{next, table.size};
+        ASSIGN_OR_RETURN(const auto text, cache().lines.get({table.id, table.blocks.size()}, [&]() -> Document {
+          CachedText made;
+          ASSIGN_OR_RETURN(const auto after, all.write(block, made.text));
+          next = after;
+          made.text.shrink_to_fit();
+          return std::make_shared<const CachedText>(std::move(made));
+        }));
+        table.blocks.push_back(block);
+        table.size += text->text.size();
+      }
+      table.blocks.shrink_to_fit();
+      return std::make_shared<const LineTable>(std::move(table));
+    };
+    return cache().line_tables.get({context().snapshot, chunk.begin}, make);
+  }
+
+  Document block_text(const ChunkInfo& chunk, const LineTable& table, std::size_t block) const {
+    return cache().lines.get({table.id, block}, [&]() -> Document {
+      ASSIGN_OR_RETURN(const auto all, lines(chunk, table.first_ordinal));
+      const LineTable::Block& wanted = table.blocks[block];
+      CachedText made;
+      if (wanted.first >= all.lines()) return changed(chunk);
+      TRY(all.write(wanted, made.text));
+      if (made.text.size() != table.end_of(block) - wanted.begin) return changed(chunk);
+      made.text.shrink_to_fit();
+      return std::make_shared<const CachedText>(std::move(made));
+    });
+  }
+
+  Result<Slice> read_lines(const ChunkInfo& chunk, std::uint64_t offset, std::uint64_t length) const {
+    ASSIGN_OR_RETURN(const auto table, line_table(chunk));
+    const std::uint64_t size = table->size;
+    if (offset >= size) return Slice{};
+    const std::uint64_t end = offset + std::min(length, size - offset);
+    ASSIGN_OR_RETURN(auto joined, Buffer::allocate(static_cast<std::size_t>(end - offset)));
+    MutableBytes rest = joined.span();
+    for (std::size_t block = table->block_at(offset); !rest.empty(); ++block) {
+      ASSIGN_OR_RETURN(const auto text, block_text(chunk, *table, block));
+      const std::uint64_t at = end - rest.size() - table->blocks[block].begin;
+      const Bytes piece = as_bytes(text->text).subspan(static_cast<std::size_t>(at));
+      const std::size_t taken = std::min(piece.size(), rest.size());
+      std::memcpy(rest.data(), piece.data(), taken);
+      rest = rest.subspan(taken);
+    }
+    return owned(std::move(joined));
+  }
+};
+
+}  // namespace
+
+ViewPointer make_chunks_view(const ViewContext& context) { return std::make_unique<ChunksView>(context); }
+
+}  // namespace recordfs

@@ -1,0 +1,148 @@
+// inside/: the parts of records.
+#include <algorithm>
+#include <utility>
+
+#include "fusefs/tree/views.h"
+
+namespace recordfs {
+namespace {
+
+FileType type_of(PartKind kind) { return kind == PartKind::kDirectory ? FileType::kDirectory : FileType::kRegular; }
+
+// Returns the node of a part in the record of `sibling`.
+Node part_node(Node sibling, std::uint64_t part) {
+  if (part == 0) return {NodeKind::kInsideRecord, sibling.value};
+  return {NodeKind::kPart, sibling.value, part};
+}
+
+class InsideView : public View {
+ public:
+  using View::View;
+
+  Result<Node> lookup(Node directory, std::string_view name) const override {
+    return directory.kind == NodeKind::kStatic ? lookup_record(name) : lookup_part(directory, name);
+  }
+  Result<void> list(Node directory, std::uint64_t place, const Emit& emit) const override {
+    return directory.kind == NodeKind::kStatic ? list_records(place, emit) : list_parts(directory, place, emit);
+  }
+
+  Result<NodeAttributes> attributes(Node node) const override {
+    if (node.kind != NodeKind::kPart) return View::attributes(node);
+    ASSIGN_OR_RETURN(const auto known, inside(node));
+    if (const auto message = known->message_of(node.part)) {
+      ASSIGN_OR_RETURN(const auto size, shown_size(contents_of(document(node, *known, *message))));
+      return NodeAttributes{FileType::kRegular, size};
+    }
+    return NodeAttributes{type_of(known->kind(node.part)), known->size(node.part)};
+  }
+
+  Result<Slice> read(Node file, std::uint64_t offset, std::uint64_t length) const override {
+    if (file.kind != NodeKind::kPart) return no_such_name();
+    ASSIGN_OR_RETURN(const auto known, inside(file));
+    if (const auto message = known->message_of(file.part)) {
+      ASSIGN_OR_RETURN(auto text, contents_of(document(file, *known, *message)));
+      return part_of(std::move(text), offset, length);
+    }
+    const PartKind kind = known->kind(file.part);
+    if (kind == PartKind::kDirectory) return no_such_name();
+    if (kind == PartKind::kText) return part_of({as_bytes(known->text(file.part)), known}, offset, length);
+    const std::uint64_t size = known->size(file.part);
+    if (offset >= size) return Slice{};
+    const std::uint64_t wanted = std::min(length, size - offset);
+    ASSIGN_OR_RETURN(const auto record, store().records().record_at(file.value));
+    auto slice = store().records().read(record, known->slice(file.part).begin + offset, wanted);
+    if (slice && slice->bytes.size() != wanted) {
+      return Error{Code::kChanged, record.chunk.begin, "the record's parts have changed"};
+    }
+    return slice;
+  }
+
+  // Only listings use this for parts, and they report errors themselves.
+  Node parent(Node directory) const override {
+    if (directory.kind != NodeKind::kPart) return View::parent(directory);
+    const auto known = inside(directory);
+    return part_node(directory, known ? (*known)->parent(directory.part) : 0);
+  }
+
+ private:
+  Result<Node> lookup_record(std::string_view name) const {
+    const auto ordinal = number_from(name);
+    if (!ordinal) return no_such_name();
+    ASSIGN_OR_RETURN(const auto place, store().index().find(SearchKey::kRecords, *ordinal));
+    if (name != record_name(*ordinal)) return Node{NodeKind::kInsideAlias, *ordinal};
+    return record_node(place.chunk, *ordinal - place.before.records, NodeKind::kInsideRecord);
+  }
+
+  Result<void> list_records(std::uint64_t place, const Emit& emit) const {
+    for (const std::uint64_t began_at = place;;) {
+      auto found = store().index().find(SearchKey::kRecords, place);
+      if (!found) return stopped(found.error(), place > began_at);
+      for (const std::uint64_t end = found->after().records; place < end; ++place) {
+        auto node = record_node(found->chunk, place - found->before.records, NodeKind::kInsideRecord);
+        if (!node) return stopped(node.error(), place > began_at);
+        std::optional<std::uint64_t> size;
+        if (has_attributes(place, store().index().state().totals.records)) size = 0;
+        if (!emit({record_name(place), *node, FileType::kDirectory, size, place + 1})) return {};
+      }
+    }
+  }
+
+  Result<Node> lookup_part(Node directory, std::string_view name) const {
+    ASSIGN_OR_RETURN(const auto known, inside(directory));
+    if (known->kind(directory.part) != PartKind::kDirectory) return no_such_name();
+    const auto part = known->find(directory.part, name);
+    if (!part) return no_such_name();
+    return part_node(directory, *part);
+  }
+
+  Result<void> list_parts(Node directory, std::uint64_t place, const Emit& emit) const {
+    ASSIGN_OR_RETURN(const auto known, inside(directory));
+    if (known->kind(directory.part) != PartKind::kDirectory) return no_such_name();
+    for (; const auto part = known->at(directory.part, place); ++place) {
+      const FileType type = type_of(known->kind(*part));
+      if (!emit({known->name(*part), part_node(directory, *part), type, known->size(*part), place + 1})) break;
+    }
+    return {};
+  }
+
+  // Parses the record of a kInsideRecord or a kPart. Fails with kNotFound if the record has no such part.
+  Result<std::shared_ptr<const Inside>> inside(Node node) const {
+    auto known = cache().insides.get({context().number, node.value}, [&]() -> Result<std::shared_ptr<const Inside>> {
+      ASSIGN_OR_RETURN(const auto record, store().records().record_at(node.value));
+      ASSIGN_OR_RETURN(const auto size, store().records().size(record));
+      ASSIGN_OR_RETURN(const auto alone, lock_for(size, cache().large_inside));
+      ASSIGN_OR_RETURN(const auto parts, store().records().parts(record));
+      auto made = Inside::of(parts);
+      if (!made) {
+        made.error().position = record.chunk.begin;
+        store().log().report(made.error(), record.index + 1);
+        return std::move(made).error();
+      }
+      return std::make_shared<const Inside>(std::move(*made));
+    });
+    if (known && !(*known)->contains(node.part)) return no_such_name();
+    return known;
+  }
+
+  // Returns the document of a message inside the record of a kPart.
+  Document document(Node part, const Inside& inside, std::uint64_t message) const {
+    return cache().part_documents.get({inside.id(), message}, [&]() -> Document {
+      ASSIGN_OR_RETURN(const auto record, store().records().record_at(part.value));
+      const Extent slice = inside.slice(message);
+      ASSIGN_OR_RETURN(const auto alone, lock_for(slice.size, cache().large_inside));
+      ASSIGN_OR_RETURN(const auto bytes, store().records().read(record, slice.begin, slice.size));
+      if (bytes.bytes.size() != slice.size) {
+        return Error{Code::kChanged, record.chunk.begin, "the chunk's records have changed"};
+      }
+      return made_document(context().decoder.document_of_message(record.chunk, {inside.type(message), bytes.bytes}));
+    });
+  }
+};
+
+}  // namespace
+
+ViewPointer make_inside_view(const ViewContext& context) {
+  return context.store->schema().parts == nullptr ? nullptr : std::make_unique<InsideView>(context);
+}
+
+}  // namespace recordfs

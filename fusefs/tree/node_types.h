@@ -1,0 +1,211 @@
+// The nodes of a container's tree, as two tables: one of kinds, and one of the nodes with fixed names. The numbers of
+// kinds and of static nodes are part of inode numbers, so they never change.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "fusefs/tree/names.h"
+
+namespace recordfs {
+
+enum class NodeKind : std::uint8_t {
+  kStatic,  // value: StaticNode
+  kRecord,  // value: RecordReader::address()
+  kChunk,   // value of this and the next four: begin of the chunk
+  kChunkRecords,
+  kChunkInfo,
+  kChunkRaw,
+  kChunkData,
+  kChunkAlias,  // link from another spelling of the chunk's name to its directory
+  kThousand,    // value: the ordinal in thousands
+  kThousandAlias,
+  kDamage,        // value: begin of the damaged region
+  kAttribute,     // value: index into the container's attributes
+  kInsideRecord,  // the record's directory in inside/; value as for kRecord
+  kInsideAlias,   // link from another spelling of the name; value: ordinal
+  kRecordJson,    // the decoded record; value as for kRecord
+  kChunkJsonl,    // value: begin of the chunk
+  kKeyFamily,     // directory of the keys of one column family; value: the family's number
+  kKeyNames,      // names.tsv in the directory of a family's keys; value: the family's number
+
+  kComputedEnd,  // the numbers of the kinds above are computed, those of kKey and kPart are counted
+  kKey = 29,     // value: key_number(), 64 bits
+  kPart,         // value as for kRecord; `part`: number in Inside
+  kMirrored,     // node of a mirrored directory (KnownNodes)
+};
+
+// Returns whether the numbers of the kind are counted: InodeTable has a row while the kernel has references to one.
+constexpr bool is_counted(NodeKind kind) { return kind > NodeKind::kComputedEnd && kind < NodeKind::kMirrored; }
+
+// Nodes that a container has at most once. kRoot is the container's own directory.
+enum StaticNode : std::uint64_t {
+  kRoot = 1,
+  kInfo,
+  kRecords,
+  kMetadata,
+  kNames,
+  kTrailer,
+  kChunksLink,
+  kThousandsLink,
+  kIndexLink,
+  kDamageLink,
+  kStreamsLink,
+  kViews,
+  kChunks,
+  kThousands,
+  kIndex,
+  kDamageRegions,
+  kStreams,
+  kChunkRows,
+  kDamageRows,
+  kSummary,
+  kConcat,
+  kLines,
+  kInsideLink,
+  kInside,
+  kWholeLink,
+  kWhole,
+  kKeysLink,
+  kKeys,
+  kKeyFamilies,
+  kStaticEnd,
+};
+
+struct Node {
+  NodeKind kind = NodeKind::kStatic;
+  std::uint64_t value = kRoot;
+  std::uint64_t part = 0;  // of kPart only
+  bool operator==(const Node&) const = default;
+};
+
+// An index into kViewFactories (views.h).
+enum class ViewId : std::uint8_t {
+  kStatic,
+  kRecords,
+  kChunks,
+  kMetadata,
+  kDamage,
+  kInside,
+  kKeys,
+  kStreams,
+  kArray,
+  kTrailer,
+};
+
+enum class FileType : std::uint8_t { kDirectory, kRegular, kLink };
+
+// Names of extended attributes.
+inline constexpr std::string_view kOrdinalName = "user.recordfs.ordinal";
+inline constexpr std::string_view kChunkBeginName = "user.recordfs.chunk";
+inline constexpr std::string_view kIndexInChunkName = "user.recordfs.index";
+inline constexpr std::string_view kOffsetName = "user.recordfs.offset";
+inline constexpr std::string_view kCodecName = "user.recordfs.codec";
+inline constexpr std::string_view kChecksumName = "user.recordfs.checksum";
+inline constexpr std::string_view kMediaTypeName = "user.mime_type";
+
+inline constexpr std::array kNamesOfRecord = {kOrdinalName, kChunkBeginName, kIndexInChunkName, kOffsetName,
+                                              kCodecName,   kChecksumName,   kMediaTypeName};
+inline constexpr std::array kNamesOfChunk = {kCodecName, kChecksumName};
+inline constexpr std::array kNamesOfJson = {kMediaTypeName};
+
+struct NodeType {
+  ViewId view = ViewId::kStatic;                   // serves the node; a container without it has no such node
+  FileType type = FileType::kRegular;              // a kPart can also be a directory
+  StaticNode parent = kRoot;                       // of a directory, unless View::parent() returns another
+  bool is_permanent = false;                       // the node is the same in all later snapshots of a followed file
+  std::span<const std::string_view> extended{};    // names of its extended attributes
+  std::string (*target)(std::uint64_t) = nullptr;  // of an alias: returns the listed name
+};
+
+struct KindEntry {
+  NodeKind kind;
+  NodeType type;
+};
+
+inline constexpr std::array kKinds = {
+    KindEntry{NodeKind::kRecord, {.view = ViewId::kRecords, .is_permanent = true, .extended = kNamesOfRecord}},
+    KindEntry{NodeKind::kRecordJson, {.view = ViewId::kRecords, .is_permanent = true, .extended = kNamesOfJson}},
+    KindEntry{NodeKind::kThousand, {ViewId::kRecords, FileType::kDirectory, kThousands}},
+    KindEntry{NodeKind::kThousandAlias, {.view = ViewId::kRecords, .type = FileType::kLink, .target = thousand_name}},
+    KindEntry{NodeKind::kChunkRecords, {ViewId::kRecords, FileType::kDirectory}},
+    KindEntry{NodeKind::kChunk, {ViewId::kChunks, FileType::kDirectory, kChunks, false, kNamesOfChunk}},
+    KindEntry{NodeKind::kChunkAlias, {.view = ViewId::kChunks, .type = FileType::kLink, .target = position_name}},
+    KindEntry{NodeKind::kChunkInfo, {ViewId::kChunks}},
+    KindEntry{NodeKind::kChunkRaw, {ViewId::kChunks}},
+    KindEntry{NodeKind::kChunkData, {ViewId::kChunks}},
+    KindEntry{NodeKind::kChunkJsonl, {.view = ViewId::kChunks, .extended = kNamesOfJson}},
+    KindEntry{NodeKind::kDamage, {ViewId::kDamage}},
+    KindEntry{NodeKind::kAttribute, {ViewId::kMetadata}},
+    KindEntry{NodeKind::kInsideRecord, {ViewId::kInside, FileType::kDirectory, kInside, true}},
+    KindEntry{NodeKind::kInsideAlias, {.view = ViewId::kInside, .type = FileType::kLink, .target = record_name}},
+    KindEntry{NodeKind::kPart, {.view = ViewId::kInside, .is_permanent = true}},
+    KindEntry{NodeKind::kKey, {ViewId::kKeys}},
+    KindEntry{NodeKind::kKeyFamily, {ViewId::kKeys, FileType::kDirectory, kKeyFamilies}},
+    KindEntry{NodeKind::kKeyNames, {ViewId::kKeys}},
+};
+
+enum class Listed : std::uint8_t { kWithoutSize, kWithSize, kNever };
+
+struct StaticEntry {
+  StaticNode node;
+  std::string_view name;  // empty: View::name()
+  NodeType type;
+  std::string_view target{};  // of a link; View::name() follows if the entry has no name
+  Listed listed = Listed::kWithoutSize;
+};
+
+// All but the root, in listing order.
+inline constexpr std::array kStaticEntries = {
+    StaticEntry{kInfo, "info.json", {ViewId::kStatic}, {}, Listed::kWithSize},
+    StaticEntry{kRecords, "records", {ViewId::kRecords, FileType::kDirectory}},
+    StaticEntry{kMetadata, "metadata", {ViewId::kMetadata, FileType::kDirectory}},
+    StaticEntry{kTrailer, "trailer", {ViewId::kTrailer}},
+    StaticEntry{kChunksLink, "chunks", {ViewId::kChunks, FileType::kLink}, ".views/chunks"},
+    StaticEntry{kThousandsLink, "thousands", {ViewId::kRecords, FileType::kLink}, ".views/thousands"},
+    StaticEntry{kInsideLink, "inside", {ViewId::kInside, FileType::kLink}, ".views/inside"},
+    StaticEntry{kKeysLink, "keys", {ViewId::kKeys, FileType::kLink}, ".views/keys"},
+    StaticEntry{kIndexLink, "index", {ViewId::kStatic, FileType::kLink}, ".views/index"},
+    StaticEntry{kDamageLink, "damage", {ViewId::kDamage, FileType::kLink}, ".views/damage"},
+    StaticEntry{kStreamsLink, "streams", {ViewId::kStatic, FileType::kLink}, ".views/streams"},
+    StaticEntry{kWholeLink, {}, {ViewId::kArray, FileType::kLink}, ".views/streams/"},
+    StaticEntry{kViews, ".views", {ViewId::kStatic, FileType::kDirectory}, {}, Listed::kNever},
+    StaticEntry{kChunks, "chunks", {ViewId::kChunks, FileType::kDirectory, kViews}},
+    StaticEntry{kThousands, "thousands", {ViewId::kRecords, FileType::kDirectory, kViews}},
+    StaticEntry{kInside, "inside", {ViewId::kInside, FileType::kDirectory, kViews}},
+    StaticEntry{kKeys, "keys", {ViewId::kKeys, FileType::kDirectory, kViews}},
+    StaticEntry{kIndex, "index", {ViewId::kStatic, FileType::kDirectory, kViews}},
+    StaticEntry{kDamageRegions, "damage", {ViewId::kDamage, FileType::kDirectory, kViews}},
+    StaticEntry{kStreams, "streams", {ViewId::kStatic, FileType::kDirectory, kViews}},
+    StaticEntry{kChunkRows, "chunks.tsv", {ViewId::kStreams, FileType::kRegular, kIndex}},
+    StaticEntry{kDamageRows, "damage.tsv", {ViewId::kStatic, FileType::kRegular, kIndex}},
+    StaticEntry{kSummary, "summary.json", {ViewId::kStatic, FileType::kRegular, kIndex}},
+    StaticEntry{kConcat, "concat", {ViewId::kStreams, FileType::kRegular, kStreams}},
+    StaticEntry{kLines, "lines", {ViewId::kStreams, FileType::kRegular, kStreams}},
+    StaticEntry{kWhole, {}, {ViewId::kArray, FileType::kRegular, kStreams}, {}, Listed::kWithSize},
+    StaticEntry{kKeyFamilies, "column-families", {ViewId::kKeys, FileType::kDirectory, kKeys}},
+    StaticEntry{kNames, "names.tsv", {ViewId::kMetadata, FileType::kRegular, kMetadata}},
+};
+
+inline constexpr NodeType kRootType{ViewId::kStatic, FileType::kDirectory};
+
+// Returns null for the root, and if there is no such node.
+inline const StaticEntry* static_entry(Node node) {
+  if (node.kind != NodeKind::kStatic) return nullptr;
+  const auto found = std::ranges::find(kStaticEntries, static_cast<StaticNode>(node.value), &StaticEntry::node);
+  return found == kStaticEntries.end() ? nullptr : &*found;
+}
+
+// Returns null if no container has such a node.
+inline const NodeType* node_type(Node node) {
+  if (node == Node{}) return &kRootType;
+  if (const StaticEntry* entry = static_entry(node)) return &entry->type;
+  const auto found = std::ranges::find(kKinds, node.kind, &KindEntry::kind);
+  return found == kKinds.end() ? nullptr : &found->type;
+}
+
+}  // namespace recordfs

@@ -1,0 +1,217 @@
+// records/, thousands/ and chunks/OFFSET/records/: the records, and the decoded ones as NAME.json.
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "fusefs/tree/media_type.h"
+#include "fusefs/tree/views.h"
+
+namespace recordfs {
+namespace {
+
+constexpr std::uint64_t kThousandRecords = 1000;  // per directory in thousands/
+constexpr std::uint64_t kLargestDecoded = 128u << 20;
+
+constexpr Node kThousandsDirectory{NodeKind::kStatic, kThousands};
+
+// What the name of a file means: a record or a decoded one, by ordinal or index.
+struct RecordFile {
+  std::uint64_t number = 0;
+  NodeKind kind = NodeKind::kRecord;
+};
+
+class RecordsView : public View {
+ public:
+  using View::View;
+
+  Result<Node> lookup(Node directory, std::string_view name) const override {
+    if (directory == kThousandsDirectory) return lookup_thousand(name);
+    const auto file = record_file(name);
+    if (!file) return no_such_name();
+    if (directory.kind == NodeKind::kChunkRecords) return lookup_index(directory.value, *file);
+    if (directory.kind == NodeKind::kThousand && file->number / kThousandRecords != directory.value)
+      return no_such_name();
+    return lookup_ordinal(*file);
+  }
+
+  Result<void> list(Node directory, std::uint64_t place, const Emit& emit) const override {
+    if (directory == kThousandsDirectory) return list_thousands(place, emit);
+    if (directory.kind == NodeKind::kStatic) return list_ordinals(0, kEverything, place, emit);
+    if (directory.kind == NodeKind::kThousand) {
+      const std::uint64_t first = directory.value * kThousandRecords;
+      return list_ordinals(first, first + kThousandRecords, place, emit);
+    }
+    if (directory.kind != NodeKind::kChunkRecords) return View::list(directory, place, emit);
+    ASSIGN_OR_RETURN(const auto chunk, store().index().chunk_at(directory.value));
+    TRY(emit_records(chunk, place, 0, 0, place, emit));
+    return {};
+  }
+
+  Result<std::uint64_t> size(Node file) const override {
+    if (file.kind == NodeKind::kRecordJson) return shown_size(contents(file));
+    ASSIGN_OR_RETURN(const auto record, store().records().record_at(file.value));
+    return store().records().size(record);
+  }
+
+  Result<Slice> read(Node file, std::uint64_t offset, std::uint64_t length) const override {
+    if (file.kind != NodeKind::kRecord) return View::read(file, offset, length);
+    return store().records().read_at(file.value, offset, length);
+  }
+
+  Result<Slice> contents(Node file) const override {
+    if (file.kind != NodeKind::kRecordJson) return no_such_name();
+    return contents_of(document(file));
+  }
+
+  Node parent(Node directory) const override {
+    return directory.kind == NodeKind::kChunkRecords ? Node{NodeKind::kChunk, directory.value}
+                                                     : View::parent(directory);
+  }
+
+  Result<std::string> extended_attribute(Node node, std::string_view name) const override {
+    if (node.kind == NodeKind::kRecordJson) return std::string("application/json");
+    ASSIGN_OR_RETURN(const auto record, store().records().record_at(node.value));
+    const ChunkInfo& chunk = record.chunk;
+    if (name == kChunkBeginName) return fmt::format("{}", chunk.begin);
+    if (name == kIndexInChunkName) return fmt::format("{}", record.index);
+    if (name == kMediaTypeName) return media_type_of(record);
+    if (name == kOrdinalName) {
+      ASSIGN_OR_RETURN(const auto place, store().index().place_of(chunk));
+      return fmt::format("{}", place.before.records + record.index);
+    }
+    if (name != kOffsetName) return extended_of_chunk(chunk, name);
+    ASSIGN_OR_RETURN(const auto layout, store().chunks().layout(chunk));
+    if (record.index >= layout->records()) return Error{.code = Code::kNotFound, .detail = "no such record"};
+    return fmt::format("{}", layout->extent(record.index).begin);
+  }
+
+  void add_changed_since(const RecordStore& shorter, std::vector<Node>& nodes) const override {
+    const auto counts = shorter.index().totals(ScanDetail::kCounts);
+    if (counts) nodes.push_back({NodeKind::kThousand, counts->records / kThousandRecords});
+  }
+
+ private:
+  // The name of a record is a number, with or without the suffix of listed names. Such a name plus ".json" is the
+  // decoded record, unless all of it is a record's name.
+  std::optional<RecordFile> record_file(std::string_view name) const {
+    const auto record = [this](std::string_view its_name) {
+      if (its_name.ends_with(cache().record_suffix)) its_name.remove_suffix(cache().record_suffix.size());
+      return number_from(its_name);
+    };
+    if (const auto number = record(name)) return RecordFile{*number, NodeKind::kRecord};
+    if (!name.ends_with(kJsonSuffix)) return std::nullopt;
+    name.remove_suffix(kJsonSuffix.size());
+    if (const auto number = record(name)) return RecordFile{*number, NodeKind::kRecordJson};
+    return std::nullopt;
+  }
+
+  Result<Node> lookup_thousand(std::string_view name) const {
+    const auto thousand = number_from(name);
+    if (!thousand || *thousand > kEverything / kThousandRecords) return no_such_name();
+    TRY(store().index().find(SearchKey::kRecords, *thousand * kThousandRecords));
+    return Node{name == thousand_name(*thousand) ? NodeKind::kThousand : NodeKind::kThousandAlias, *thousand};
+  }
+
+  Result<Node> lookup_ordinal(const RecordFile& file) const {
+    ASSIGN_OR_RETURN(const auto indexed, store().index().find(SearchKey::kRecords, file.number));
+    return lookup_record(indexed.chunk, file.number - indexed.before.records, file.kind);
+  }
+
+  Result<Node> lookup_index(Position chunk_begin, const RecordFile& file) const {
+    ASSIGN_OR_RETURN(const auto chunk, store().index().chunk_at(chunk_begin));
+    ASSIGN_OR_RETURN(const auto records, store().chunks().records_in(chunk));
+    if (file.number >= records) return no_such_name();
+    return lookup_record(chunk, file.number, file.kind);
+  }
+
+  Result<Node> lookup_record(const ChunkInfo& chunk, std::uint64_t index, NodeKind kind) const {
+    ASSIGN_OR_RETURN(const auto node, record_node(chunk, index, kind));
+    if (kind == NodeKind::kRecord) return node;
+    if (!context().decoder.decodes()) return no_such_name();
+    auto made = document(node);
+    if (made || is_permanent(made.error().code)) return node;
+    return std::move(made).error();
+  }
+
+  Result<void> list_thousands(std::uint64_t place, const Emit& emit) const {
+    for (const std::uint64_t began_at = place;; ++place) {
+      auto found = store().index().find(SearchKey::kRecords, place * kThousandRecords);
+      if (!found) return stopped(found.error(), place > began_at);
+      if (!emit({thousand_name(place), {NodeKind::kThousand, place}, FileType::kDirectory, 0, place + 1})) return {};
+    }
+  }
+
+  Result<void> list_ordinals(std::uint64_t first, std::uint64_t end, std::uint64_t place, const Emit& emit) const {
+    const std::uint64_t began_at = place;
+    while (place < end - first) {
+      const std::uint64_t ordinal = first + place;
+      auto found = store().index().find(SearchKey::kRecords, ordinal);
+      if (!found) return stopped(found.error(), place > began_at);
+      const std::uint64_t index = ordinal - found->before.records;
+      auto all = emit_records(found->chunk, index, ordinal, end, place, emit);
+      if (!all) return stopped(all.error(), place > began_at);
+      if (!*all) return {};
+      place = found->after().records - first;
+    }
+    return {};
+  }
+
+  Result<bool> emit_records(const ChunkInfo& chunk, std::uint64_t index, std::uint64_t first_ordinal,
+                            std::uint64_t end_ordinal, std::uint64_t place, const Emit& emit) const {
+    ASSIGN_OR_RETURN(const auto records, store().chunks().records_in(chunk));
+    const bool in_chunk = end_ordinal == 0;  // names are indices in the chunk instead of ordinals
+    const std::uint64_t end = in_chunk ? records : std::min(records, index + (end_ordinal - first_ordinal));
+    const std::uint64_t entries = in_chunk ? records : store().index().state().totals.records;
+    const bool with_sizes = chunk.layout_cost == LayoutCost::kSmall && has_attributes(place, entries);
+    std::shared_ptr<const Layout> layout;
+    if (with_sizes) {
+      if (auto known = store().chunks().layout(chunk); known && (*known)->records() >= end) layout = *known;
+    }
+    for (std::uint64_t i = index; i < end; ++i, ++place) {
+      std::string name = in_chunk ? chunk_record_name(i) : record_name(first_ordinal + (i - index));
+      name += cache().record_suffix;
+      std::optional<std::uint64_t> size;
+      if (layout) {
+        size = layout->extent(i).size;
+        // An unreadable record must not have size 0, and only the decoded chunk shows whether this one is readable.
+        if (*size == 0) size.reset();
+      }
+      ASSIGN_OR_RETURN(const auto node, record_node(chunk, i, NodeKind::kRecord));
+      if (!emit({name, node, FileType::kRegular, size, place + 1})) return false;
+    }
+    return true;
+  }
+
+  // Returns the document of a kRecordJson. Fails with kNotFound if nothing is decoded, and as reading the record does.
+  Document document(Node node) const {
+    return cache().documents.get({context().number, node.value}, [&]() -> Document {
+      ASSIGN_OR_RETURN(const auto record, store().records().record_at(node.value));
+      return make_document(record);
+    });
+  }
+
+  Document make_document(const RecordRef& record) const {
+    ASSIGN_OR_RETURN(const auto size, store().records().size(record));
+    ASSIGN_OR_RETURN(const auto alone, lock_for(size, cache().large_inside));
+    if (size > kLargestDecoded) return made_document(fmt::format("{} bytes, too large to decode", size));
+    ASSIGN_OR_RETURN(const auto bytes, store().records().read(record, 0, size));
+    return made_document(context().decoder.document(record.chunk, bytes.bytes));
+  }
+
+  // Returns the media type that the metadata declares for all records, if that is readable now. Otherwise guesses it.
+  Result<std::string> media_type_of(const RecordRef& record) const {
+    if (cache().record_suffix == ".pb") return std::string("application/x-protobuf");
+    const Metadata* const metadata = store().metadata();
+    const auto stated = metadata == nullptr ? std::string_view{} : metadata->record_media_type().value_or("");
+    if (!stated.empty()) return std::string(stated);
+    ASSIGN_OR_RETURN(const auto first, store().records().read(record, 0, kBytesOfMediaType));
+    return std::string(media_type(first.bytes, first.bytes.size() < kBytesOfMediaType));
+  }
+};
+
+}  // namespace
+
+ViewPointer make_records_view(const ViewContext& context) { return std::make_unique<RecordsView>(context); }
+
+}  // namespace recordfs

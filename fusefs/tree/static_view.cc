@@ -1,0 +1,88 @@
+// The directories whose entries all have fixed names, the generated texts in them, and the trailer.
+#include "fusefs/tree/generated_files.h"
+#include "fusefs/tree/views.h"
+
+namespace recordfs {
+namespace {
+
+class StaticView : public View {
+ public:
+  using View::View;
+
+  Result<Node> lookup(Node directory, std::string_view name) const override {
+    for (const StaticEntry& entry : kStaticEntries) {
+      const View* view = entry.type.parent == directory.value ? view_of(entry) : nullptr;
+      if (view != nullptr && name_of(entry, *view) == name) return Node{NodeKind::kStatic, entry.node};
+    }
+    return no_such_name();
+  }
+
+  Result<void> list(Node directory, std::uint64_t place, const Emit& emit) const override {
+    std::uint64_t number = 0;
+    for (const StaticEntry& entry : kStaticEntries) {
+      const View* view = entry.type.parent == directory.value ? view_of(entry) : nullptr;
+      if (view == nullptr || entry.listed == Listed::kNever || number++ < place) continue;
+      const Node node{NodeKind::kStatic, entry.node};
+      std::optional<std::uint64_t> size;
+      if (entry.type.type != FileType::kRegular || entry.listed == Listed::kWithSize) {
+        if (const auto known = view->attributes(node)) size = known->size;
+      }
+      if (!emit({name_of(entry, *view), node, entry.type.type, size, number})) return {};
+    }
+    return {};
+  }
+
+  Result<std::uint64_t> size(Node file) const override {
+    return file.value == kTrailer ? shown_size(contents(file)) : View::size(file);
+  }
+
+  Result<Slice> contents(Node file) const override {
+    if (file.value == kTrailer) return trailer();
+    ASSIGN_OR_RETURN(const auto text, texts_.get(file.value, [&] { return make_text(file.value); }));
+    return Slice{as_bytes(*text), text};
+  }
+
+ private:
+  const View* view_of(const StaticEntry& entry) const { return context().view({NodeKind::kStatic, entry.node}); }
+  static std::string_view name_of(const StaticEntry& entry, const View& view) {
+    return entry.name.empty() ? view.name() : entry.name;
+  }
+
+  Result<std::string> make_text(std::uint64_t node) const {
+    if (node == kInfo) {
+      ASSIGN_OR_RETURN(const auto info, store().log().reported(container_info(store())));
+      return to_json(info, JsonLayout::kIndented);
+    }
+    if (node != kDamageRows && node != kSummary) return no_such_name();
+    ASSIGN_OR_RETURN(const auto damage, store().index().damage());
+    if (node == kDamageRows) return damage_table(*damage);
+    ASSIGN_OR_RETURN(const auto totals, store().index().totals(ScanDetail::kSizes));
+    JsonObject summary;
+    add_totals(summary, store(), totals, *damage);
+    return to_json(summary, JsonLayout::kIndented);
+  }
+
+  Result<Slice> trailer() const {
+    constexpr Position kKey = kEverything;  // no chunk begins there
+    const auto make = [&]() -> Result<std::shared_ptr<const CachedBytes>> {
+      ASSIGN_OR_RETURN(auto made, (*store().trailer())());
+      return std::make_shared<const CachedBytes>(CachedBytes{std::move(made)});
+    };
+    const auto known = cache().contents.get({context().snapshot, kKey}, make);
+    if (known) return Slice{(*known)->bytes.view(), *known};
+    store().log().report(known.error());
+    return known.error();
+  }
+
+  const KeptValues<std::string> texts_{};
+};
+
+}  // namespace
+
+ViewPointer make_static_view(const ViewContext& context) { return std::make_unique<StaticView>(context); }
+
+ViewPointer make_trailer_view(const ViewContext& context) {
+  return context.store->trailer() == nullptr ? nullptr : make_static_view(context);
+}
+
+}  // namespace recordfs

@@ -1,0 +1,120 @@
+#include "fusefs/tree/view.h"
+
+#include <algorithm>
+
+#include "core/base/utf8.h"
+#include "core/decoding/json_text.h"
+#include "fusefs/tree/generated_files.h"
+#include "fusefs/tree/names.h"
+
+namespace recordfs {
+namespace {
+
+// With attributes, an entry costs the kernel about 1 KiB and six times the time. A listing longer than kLongListing has
+// attributes for its first kOfLongListing entries only.
+constexpr std::uint64_t kLongListing = 1000000;
+constexpr std::uint64_t kOfLongListing = 250000;
+
+// Replaces a document whose bytes are readable but cannot be decoded.
+std::string error_document(std::string_view detail) {
+  std::string text = "{\n  \"error\": ";
+  append_json_string(text, printable(detail));
+  return text + "\n}\n";
+}
+
+}  // namespace
+
+Document made_document(Result<std::string> text) {
+  if (!text && !is_permanent(text.error().code)) return std::move(text).error();
+  return std::make_shared<const CachedText>(CachedText{text ? std::move(*text) : error_document(text.error().detail)});
+}
+
+Result<Slice> contents_of(const Document& document) {
+  if (!document) return document.error();
+  return Slice{as_bytes((*document)->text), *document};
+}
+
+Slice part_of(Slice whole, std::uint64_t offset, std::uint64_t length) {
+  if (offset >= whole.bytes.size()) return {};
+  const auto begin = static_cast<std::size_t>(offset);
+  const auto size = static_cast<std::size_t>(std::min<std::uint64_t>(length, whole.bytes.size() - begin));
+  return {whole.bytes.subspan(begin, size), std::move(whole.owner)};
+}
+
+Result<std::uint64_t> shown_size(const Result<Slice>& contents) {
+  if (contents) return std::uint64_t{contents->bytes.size()};
+  if (!is_permanent(contents.error().code)) return contents.error();
+  return std::uint64_t{1};
+}
+
+Result<void> stopped(const Error& error, bool came_forward) {
+  if (came_forward || error.code == Code::kNotFound) return {};
+  return error;
+}
+
+bool has_attributes(std::uint64_t place, std::uint64_t entries) {
+  return place < (entries > kLongListing ? kOfLongListing : kLongListing);
+}
+
+const View* ViewContext::view(Node node) const {
+  const NodeType* type = node_type(node);
+  return type == nullptr ? nullptr : views[static_cast<std::size_t>(type->view)].get();
+}
+
+Result<Node> View::lookup(Node, std::string_view) const { return no_such_name(); }
+
+Result<void> View::list(Node, std::uint64_t, const Emit&) const {
+  return Error{.code = Code::kNotFound, .detail = "not a directory"};
+}
+
+Result<Slice> View::contents(Node) const { return no_such_name(); }
+
+Result<std::uint64_t> View::size(Node file) const {
+  ASSIGN_OR_RETURN(const auto all, contents(file));
+  return std::uint64_t{all.bytes.size()};
+}
+
+Result<Slice> View::read(Node file, std::uint64_t offset, std::uint64_t length) const {
+  ASSIGN_OR_RETURN(auto all, contents(file));
+  return part_of(std::move(all), offset, length);
+}
+
+Result<NodeAttributes> View::attributes(Node node) const {
+  const FileType type = node_type(node)->type;
+  if (type == FileType::kDirectory) return NodeAttributes{type, 0};
+  if (type == FileType::kLink) {
+    ASSIGN_OR_RETURN(const auto path, target(node));
+    return NodeAttributes{type, path.size()};
+  }
+  ASSIGN_OR_RETURN(const auto bytes, size(node));
+  return NodeAttributes{type, bytes};
+}
+
+Result<std::string> View::target(Node link) const {
+  const NodeType* type = node_type(link);
+  if (type->target != nullptr) return type->target(link.value);
+  if (type->type != FileType::kLink) return no_such_name();
+  const StaticEntry* entry = static_entry(link);
+  return std::string(entry->target).append(entry->name.empty() ? name() : "");
+}
+
+Result<std::string> View::extended_attribute(Node, std::string_view) const { return no_such_name(); }
+
+Result<Node> View::record_node(const ChunkInfo& chunk, std::uint64_t index, NodeKind kind) const {
+  ASSIGN_OR_RETURN(const auto address, store().records().address(chunk, index));
+  return Node{kind, address};
+}
+
+Result<std::string> View::extended_of_chunk(const ChunkInfo& chunk, std::string_view name) const {
+  if (name == kCodecName) return std::string(chunk.codec);
+  const auto make = [&]() -> Document {
+    ASSIGN_OR_RETURN(const auto word, checksum_of(store(), chunk));
+    return std::make_shared<const CachedText>(CachedText{std::string(word)});
+  };
+  const auto known = cache().checksums.get({context_.snapshot, chunk.begin}, make);
+  if (known) return (*known)->text;
+  store().log().report(known.error());
+  return known.error();
+}
+
+}  // namespace recordfs

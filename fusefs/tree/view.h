@@ -1,0 +1,167 @@
+// View: a directory of a container's tree, or a few directories that show the same things.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "core/base/cancellable_mutex.h"
+#include "core/decoding/record_decoder.h"
+#include "core/decoding/user_types.h"
+#include "core/store/record_store.h"
+#include "core/store/shared_cache.h"
+#include "fusefs/tree/chunk_lines.h"
+#include "fusefs/tree/inside.h"
+#include "fusefs/tree/node_types.h"
+
+namespace recordfs {
+
+struct NodeAttributes {
+  FileType type = FileType::kRegular;
+  std::uint64_t size = 0;  // bytes
+};
+
+// A directory entry, valid during the call of Emit.
+struct DirectoryEntry {
+  std::string_view name;
+  Node node;
+  FileType type = FileType::kRegular;
+  std::optional<std::uint64_t> size;  // bytes, exact; nullopt: too expensive in a listing
+  std::uint64_t next = 0;             // place of the following entry
+};
+
+// Returns false to reject the entry and to stop the listing.
+using Emit = std::function<bool(const DirectoryEntry&)>;
+
+struct CachedBytes {
+  Buffer bytes;
+  std::uint64_t memory() const { return bytes.size(); }
+};
+
+struct CachedText {
+  std::string text;
+  std::uint64_t memory() const { return text.capacity(); }
+};
+
+// Options and caches that all containers of a mount share. Each cache is bounded in bytes. Thread-safe.
+struct CachedFiles {
+  const std::string record_suffix{};                 // of record names in listings; starts with no digit
+  const UserTypes types{};                           // of records, as set by the user
+  SharedCache<Inside> insides{4u << 20};             // by record
+  SharedCache<CachedBytes> contents{4u << 20};       // info.json by chunk, and trailers
+  SharedCache<CachedText> checksums{1u << 20};       // checksum_of() by chunk
+  SharedCache<CachedText> documents{4u << 20};       // decoded records
+  SharedCache<CachedText> part_documents{4u << 20};  // decoded messages inside records
+  SharedCache<LineTable> line_tables{1u << 20};      // by chunk
+  SharedCache<CachedText> lines{8u << 20};           // blocks of line tables
+  CancellableMutex large_inside{};  // held while a large record is parsed, which takes many times its size
+};
+
+// Values of a view that are made on first use, by key. Thread-safe. If several threads make the same value, the first
+// one is kept.
+template <class Value>
+class KeptValues {
+ public:
+  using Pointer = std::shared_ptr<const Value>;
+
+  // `make` returns Result<Value>.
+  template <class Make>
+  Result<Pointer> get(std::uint64_t key, const Make& make) const {
+    {
+      const std::lock_guard lock(mutex_);
+      if (const auto known = values_.find(key); known != values_.end()) return known->second;
+    }
+    Result<Value> made = make();
+    if (!made) return std::move(made).error();
+    auto value = std::make_shared<const Value>(std::move(*made));
+    const std::lock_guard lock(mutex_);
+    return values_.try_emplace(key, std::move(value)).first->second;
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  mutable std::map<std::uint64_t, Pointer> values_;
+};
+
+// A decoded record or message.
+using Document = Result<std::shared_ptr<const CachedText>>;
+// If the text is a permanent failure to decode, returns a text that says so.
+Document made_document(Result<std::string> text);
+Result<Slice> contents_of(const Document& document);
+
+Slice part_of(Slice whole, std::uint64_t offset, std::uint64_t length);
+
+// Returns 1 for a file that the container's bytes make unreadable: the kernel does not read empty files, and a read has
+// to return the error.
+Result<std::uint64_t> shown_size(const Result<Slice>& contents);
+
+// Returns the result of a listing that cannot continue. Success if it has emitted entries: the next call starts here.
+Result<void> stopped(const Error& error, bool came_forward);
+// Returns whether the entry at a place has attributes in a listing of so many entries, as far as scanned.
+bool has_attributes(std::uint64_t place, std::uint64_t entries);
+
+class View;
+
+// What the views of a container share.
+struct ViewContext {
+  const std::shared_ptr<const RecordStore> store;
+  CachedFiles& cache;
+  const std::uint64_t number;    // cache key of what is the same in all snapshots of a followed file
+  const std::uint64_t snapshot;  // cache key of what differs between snapshots
+  const RecordDecoder decoder;
+  std::vector<std::unique_ptr<const View>> views{};  // by ViewId; null: the container has no such view
+
+  // Returns the view that serves a node, or null.
+  const View* view(Node node) const;
+};
+
+// Thread-safe. ContainerTree describes the functions with the same names. The nodes are those whose NodeType names this
+// view. By default a function behaves as for a node without names, entries, contents or attributes.
+class View {
+ public:
+  explicit View(const ViewContext& context) : context_(context) {}
+  virtual ~View() = default;
+  View(const View&) = delete;
+  View& operator=(const View&) = delete;
+
+  virtual Result<Node> lookup(Node directory, std::string_view name) const;
+  virtual Result<void> list(Node directory, std::uint64_t place, const Emit& emit) const;
+  virtual Result<NodeAttributes> attributes(Node node) const;  // by default of the node's type, with size()
+  virtual Result<std::uint64_t> size(Node file) const;         // by default that of contents(); so does read()
+  virtual Result<Slice> read(Node file, std::uint64_t offset, std::uint64_t length) const;
+  virtual Result<Slice> contents(Node file) const;
+  virtual Node parent(Node directory) const { return {NodeKind::kStatic, node_type(directory)->parent}; }
+  Result<std::string> target(Node link) const;
+  // REQUIRES: NodeType::extended has the name.
+  virtual Result<std::string> extended_attribute(Node node, std::string_view name) const;
+
+  // Returns the name of static entries that have none in the table.
+  virtual std::string_view name() const { return {}; }
+  // Returns an upper bound on the values of its nodes, unless RecordReader::address_limit() is one.
+  virtual std::uint64_t values() const { return 0; }
+  // Adds the nodes that differ from those in a shorter snapshot, except static nodes.
+  virtual void add_changed_since(const RecordStore&, std::vector<Node>&) const {}
+
+ protected:
+  const ViewContext& context() const { return context_; }
+  const RecordStore& store() const { return *context_.store; }
+  CachedFiles& cache() const { return context_.cache; }
+
+  // Returns a node whose value is a record's address.
+  Result<Node> record_node(const ChunkInfo& chunk, std::uint64_t index, NodeKind kind) const;
+  // Returns kCodecName or kChecksumName of a chunk.
+  Result<std::string> extended_of_chunk(const ChunkInfo& chunk, std::string_view name) const;
+
+ private:
+  const ViewContext& context_;
+};
+
+}  // namespace recordfs

@@ -1,0 +1,30 @@
+// The views of a container's tree. Each factory returns null if the container has no such view.
+#pragma once
+
+#include <array>
+#include <memory>
+
+#include "fusefs/tree/view.h"
+
+namespace recordfs {
+
+using ViewPointer = std::unique_ptr<const View>;
+
+ViewPointer make_static_view(const ViewContext& context);    // the root, .views/, index/, streams/; generated texts
+ViewPointer make_records_view(const ViewContext& context);   // records/, thousands/ and chunks/OFFSET/records/
+ViewPointer make_chunks_view(const ViewContext& context);    // chunks/ without the records
+ViewPointer make_metadata_view(const ViewContext& context);  // metadata/
+ViewPointer make_damage_view(const ViewContext& context);    // damage/
+ViewPointer make_inside_view(const ViewContext& context);    // inside/
+ViewPointer make_keys_view(const ViewContext& context);      // keys/
+ViewPointer make_streams_view(const ViewContext& context);   // files in streams/, and index/chunks.tsv
+ViewPointer make_array_view(const ViewContext& context);     // array.npy
+ViewPointer make_trailer_view(const ViewContext& context);   // trailer
+
+// By ViewId.
+inline constexpr std::array kViewFactories = {
+    make_static_view, make_records_view, make_chunks_view,  make_metadata_view, make_damage_view,
+    make_inside_view, make_keys_view,    make_streams_view, make_array_view,    make_trailer_view,
+};
+
+}  // namespace recordfs
