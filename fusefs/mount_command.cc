@@ -164,18 +164,18 @@ std::optional<Refusal> serve_sources(const Options& options, const UserTypes& ty
             for (const std::string& kept : confine(allowed))
               log.write(Severity::kWarning, "privilege not dropped: " + kept);
           },
-      .stands =
+      .init_answered =
           [&] {
             ready.notify(fmt::format("{} on {}", shown_source(options, 0), shown_mountpoint(options)),
                          !options.foreground);
           },
       .abandoned = [&] { log.write(Severity::kWarning, "a source does not answer: exiting without waiting for it"); },
-      .in_use =
+      .kept_mounted =
           [&] {
             log.write(Severity::kDetail, fmt::format("{}: no request for {} seconds, but the mount is in use",
                                                      shown_mountpoint(options), options.timeout));
           },
-      .asked =
+      .statistics_requested =
           [&](const std::vector<std::string>& lines) {
             for (const std::string& line : lines) log.answer(line);
             for (const std::string& line : statistics_of(services, tree.stores())) log.answer(line);

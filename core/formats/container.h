@@ -5,7 +5,9 @@
 // (headers), layout (positions of the records in a chunk), verify (checksums) and decode (the bytes). Callers use the
 // cheapest one that suffices.
 //
-// A new format implements traits(), scan() and decode(). Everything else has a default.
+// A new format implements traits(), scan() and decode(); everything else has a default. It also needs a Format
+// (registry.h) in the list of formats.cc. Functions that read may also fail with kPending and kInterrupted, as Source
+// does.
 #pragma once
 
 #include <cstdint>

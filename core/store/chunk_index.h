@@ -15,7 +15,8 @@
 
 namespace recordfs {
 
-// Uses the format's seek structure, and otherwise a Catalog, whose scan starts when something waits for it.
+// Uses the format's seek structure, and otherwise a Catalog, whose scan starts when something waits for it. A second one
+// scans for decoded sizes if the first does not find them. Each scans in its own thread.
 // Thread-safe. "kPending" below means that the scan has not reached the answer: see Error::wait. Failures are logged.
 class ChunkIndex {
  public:

@@ -42,7 +42,7 @@ class KeyIndex final : public Waitable {
   ~KeyIndex() override;
 
   // Returns the listed keys. kPending until all records were read. Fails with kLimit if prepared
-  // transactions exceed Bounds, and with failures that may pass, as of RecordStore::decode_uncached(). Each failure is
+  // transactions exceed Bounds, and with failures that may pass, as of ChunkReader::decode_uncached(). Each failure is
   // returned once.
   Result<std::shared_ptr<const KeyTable>> table();
 

@@ -41,6 +41,19 @@ Result<IndexedChunk> search(const IndexedChunks& chunks, SearchKey search_key, s
   return indexed;
 }
 
+bool join_regions(DamagedRegion& last, const DamagedRegion& next, bool is_apart) {
+  const bool is_one =
+      last.end == next.begin && last.damage_class == next.damage_class && last.reason == next.reason && !is_apart;
+  if (!is_one) return false;
+  last.end = next.end;
+  if (last.records_lost && next.records_lost) {
+    *last.records_lost += *next.records_lost;
+  } else {
+    last.records_lost.reset();
+  }
+  return true;
+}
+
 std::optional<ScanResults::Ended> ScanResults::add(const Scanner& scanner, ChunkKey key) {
   std::vector<DamageRow> damage = scanner.damage();
   make_room(*damage_, damage.size());

@@ -37,12 +37,17 @@ std::vector<CachedSizes> cached_sizes_between(const std::vector<CachedSizes>& al
 // Returns the chunk in which `value` falls along `search_key`. `chunks` are consecutive. kNotFound.
 Result<IndexedChunk> search(const IndexedChunks& chunks, SearchKey search_key, std::uint64_t value);
 
+// Extends `last` by the region that follows it in a scan, if both are pieces of one: adjacent, of equal class and
+// reason, with no record between them (`is_apart`: there is one). Returns whether it did.
+bool join_regions(DamagedRegion& last, const DamagedRegion& next, bool is_apart);
+
 // Not thread-safe.
 class ScanResults {
  public:
   explicit ScanResults(const CatalogBounds& bounds) : bounds_(bounds), stride_(bounds.chunks_per_anchor) {}
 
-  // Adds the results of a step that began at `key`. If it throws std::bad_alloc, nothing was changed: it reserves all
+  // Adds the results of a step that began at `key`: its chunk, and its damage, of which join_regions() makes rows of
+  // index/damage.tsv. If it throws std::bad_alloc, nothing was changed: it reserves all
   // memory first. Returns the interval that the step's chunk ends, with its chunks, which are likely to be read soon.
   struct Ended {
     IntervalPlace place;

@@ -66,19 +66,6 @@ Result<std::optional<Error>> measure(const MakeLayout& make_layout, ScanDetail d
   return std::optional(std::move(layout).error());
 }
 
-bool join_regions(DamagedRegion& last, const DamagedRegion& next, bool is_apart) {
-  const bool is_one =
-      last.end == next.begin && last.damage_class == next.damage_class && last.reason == next.reason && !is_apart;
-  if (!is_one) return false;
-  last.end = next.end;
-  if (last.records_lost && next.records_lost) {
-    *last.records_lost += *next.records_lost;
-  } else {
-    last.records_lost.reset();
-  }
-  return true;
-}
-
 Scanner::Scanner(const Container& container, Position container_size, ScanDetail detail, MakeLayout make_layout)
     : Scanner(container, container_size, detail, container.traits().first, {}, {}, std::move(make_layout)) {}
 

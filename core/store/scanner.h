@@ -43,10 +43,6 @@ struct DamageRow {
   std::uint64_t first_ordinal = 0;
 };
 
-// Extends `last` by the region that follows it in a scan, if both are pieces of one: adjacent, of equal class and
-// reason, with no record between them (`is_apart`: there is one). Returns whether it did.
-bool join_regions(DamagedRegion& last, const DamagedRegion& next, bool is_apart);
-
 // Runs on the thread that calls step(). Not thread-safe.
 class Scanner {
  public:

@@ -19,7 +19,7 @@ enum class Stream : std::uint8_t {
 // Failures are logged. Thread-safe.
 class StreamReader {
  public:
-  // All must outlive this, and the slices that it returns.
+  // All must outlive this. Slices of the header of kArray have no owner, and must not outlive `file`.
   StreamReader(const StoredFile& file, const ChunkIndex& index, const ChunkReader& chunks, const RecordReader& records,
                DamageLog& log)
       : file_(file), index_(index), chunks_(chunks), records_(records), log_(log) {}

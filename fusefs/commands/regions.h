@@ -5,7 +5,7 @@
 #include <optional>
 #include <utility>
 
-#include "core/store/scanner.h"
+#include "core/store/scan_results.h"
 
 namespace recordfs {
 

@@ -6,7 +6,7 @@ namespace recordfs {
 namespace {
 
 // Returns whether the reply repeats the source's errno. All other read errors are EIO.
-bool is_told(int os_error) { return os_error == EACCES || os_error == ESTALE; }
+bool is_passed_on(int os_error) { return os_error == EACCES || os_error == ESTALE; }
 
 }  // namespace
 
@@ -23,7 +23,7 @@ int error_number(const Error& error) {
     case Code::kLimit:
     case Code::kNoContainer:
     case Code::kChanged: return EIO;
-    case Code::kIo: return is_told(error.os_error) ? error.os_error : EIO;
+    case Code::kIo: return is_passed_on(error.os_error) ? error.os_error : EIO;
   }
   return EIO;
 }

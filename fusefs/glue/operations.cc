@@ -178,6 +178,10 @@ void on_readlink(fuse_req_t request, fuse_ino_t number) {
   });
 }
 
+// A READ of a record in a cached chunk passes Dispatcher::answer, MountTree::read, InodeTable::find,
+// ContainerTree::read, RecordsView::read, RecordReader::read_at, ChunkReader::find_covering (which locks the cache),
+// ReadAhead::was_read (which locks its readers), RecordReader::read, ChunkReader::read and Chunk::read. The index is
+// not asked.
 void on_read(fuse_req_t request, fuse_ino_t number, std::size_t size, off_t offset, fuse_file_info*) {
   Mount& mount = counted(request, RequestKind::kRead);
   const auto handler = [&mount, number, size, offset]() -> Result<Reply> {

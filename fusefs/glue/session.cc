@@ -118,10 +118,10 @@ struct Serving {
               .max_read = options.max_read,
               .has_extended_attributes = options.has_extended_attributes,
               .hears_of_opened_directories = options.shows_its_death,
-              .init_answered = events.stands},
+              .init_answered = events.init_answered},
         idle([&unmount_guard, &events] {
           const bool unmounted = unmount_guard->unmount_if_unused();
-          if (!unmounted) events.in_use();
+          if (!unmounted) events.kept_mounted();
           return unmounted;
         }) {}
 
@@ -140,7 +140,7 @@ struct Serving {
 Signals::Watched watched(Serving& serving, const SessionOptions& options, const SessionEvents& events,
                          EndLimit& end_limit) {
   const auto asked = [&serving] { return serving.mount.requests.asked(); };
-  return {.usr1 = [&serving, &events] { events.asked(serving.statistics()); },
+  return {.usr1 = [&serving, &events] { events.statistics_requested(serving.statistics()); },
           .ending = [&end_limit] { end_limit.begin(); },
           .tick = std::chrono::milliseconds(std::chrono::seconds(options.timeout)) / IdleEnd::kTicks,
           .ticked = [&serving, asked] { serving.idle.tick(asked(), asked); }};

@@ -35,11 +35,11 @@ struct SessionEvents {
   std::function<void()> in_background;              // or staying in the foreground; no request served yet
   std::function<void()> unmount_guard_can_confine;  // in the unmount guard's process
   std::function<void()> can_confine;                // the process has one thread and starts no programs later
-  std::function<void()> stands;                     // reply to INIT sent; on a loop thread
+  std::function<void()> init_answered;              // reply to INIT sent; on a loop thread
   std::function<void()> abandoned;                  // about to _exit() because a source hangs; on EndLimit's thread
-  std::function<void()> in_use;                     // idle timeout over, but the mount is in use; on the signal thread
+  std::function<void()> kept_mounted;               // idle timeout over, but the mount is in use; on the signal thread
   // SIGUSR1 arrived. `lines`: statistics about requests. On the signal thread, which serves no requests.
-  std::function<void(const std::vector<std::string>& lines)> asked;
+  std::function<void(const std::vector<std::string>& lines)> statistics_requested;
 };
 
 // Mounts `tree` and serves it. Returns after an unmount, SIGHUP, SIGINT, SIGTERM, or the idle timeout.

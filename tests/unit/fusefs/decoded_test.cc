@@ -14,9 +14,9 @@ using nlohmann::json;
 using Names = std::vector<std::string>;
 
 // A container whose records are values, except for those that a test declares invalid.
-class Telling : public ForwardingContainer {
+class Decodable : public ForwardingContainer {
  public:
-  Telling(std::unique_ptr<Container> toy, std::string untold)
+  Decodable(std::unique_ptr<Container> toy, std::string untold)
       : ForwardingContainer(std::move(toy)), untold_(std::move(untold)) {
     schema_ = {.value = [this](Bytes record) { return value(record); }, .may_be_message = false};
   }
@@ -37,9 +37,9 @@ class Telling : public ForwardingContainer {
 };
 
 // The same with parts.
-class TellingOfParts final : public Telling {
+class DecodableWithParts final : public Decodable {
  public:
-  TellingOfParts(std::unique_ptr<Container> toy, Parts parts) : Telling(std::move(toy), {}) {
+  DecodableWithParts(std::unique_ptr<Container> toy, Parts parts) : Decodable(std::move(toy), {}) {
     schema_.parts = [parts = std::move(parts)](Bytes) { return parts; };
   }
 };
@@ -61,12 +61,12 @@ class Typed final : public ForwardingContainer, private Metadata {
   const std::optional<Error>& failure_;
 };
 
-struct TellingStore : ToyStore {
-  explicit TellingStore(toy::Shape shape, const std::string& untold = "") : ToyStore(std::move(shape)) {
-    wrap([&](auto container) { return std::make_unique<Telling>(std::move(container), untold); });
+struct DecodedStore : ToyStore {
+  explicit DecodedStore(toy::Shape shape, const std::string& untold = "") : ToyStore(std::move(shape)) {
+    wrap([&](auto container) { return std::make_unique<Decodable>(std::move(container), untold); });
   }
-  TellingStore(toy::Shape shape, Parts parts) : ToyStore(std::move(shape)) {
-    wrap([&](auto container) { return std::make_unique<TellingOfParts>(std::move(container), std::move(parts)); });
+  DecodedStore(toy::Shape shape, Parts parts) : ToyStore(std::move(shape)) {
+    wrap([&](auto container) { return std::make_unique<DecodableWithParts>(std::move(container), std::move(parts)); });
   }
 
  private:
@@ -106,7 +106,7 @@ TEST(Documents, TemporaryFailureOfTheRecordTypeIsReportedAndNotCached) {
 }
 
 TEST(Documents, AreFoundNextToRecordsButNotListed) {
-  TellingStore toy({.chunks = 8});
+  DecodedStore toy({.chunks = 8});
   const ToyTree tree(toy);
   const auto number = tree.find("records/000000004.json").value();
   EXPECT_EQ(tree.read(number), "{\n  \"says\": \"" + toy.file.records[4] + "\"\n}\n");
@@ -124,7 +124,7 @@ TEST(Documents, AreFoundNextToRecordsButNotListed) {
 }
 
 TEST(Documents, AreReadInPieces) {
-  TellingStore toy({.chunks = 1});
+  DecodedStore toy({.chunks = 1});
   const ToyTree tree(toy);
   const auto number = tree.find("records/2.json").value();
   const std::string whole = tree.read(number);
@@ -142,7 +142,7 @@ TEST(Documents, AreMissingIfNothingIsDecoded) {
 }
 
 TEST(Documents, AreNamedAfterTheirRecords) {
-  TellingStore toy({});
+  DecodedStore toy({});
   const ToyTree tree(toy, ".pb");
   const auto number = tree.find("records/000000004.pb.json").value();
   EXPECT_EQ(tree.find("records/4.json").value(), number);
@@ -155,7 +155,7 @@ TEST(Documents, AreNamedAfterTheirRecords) {
 }
 
 TEST(Documents, OfUnreadableRecordsFailWithTheSameError) {
-  TellingStore toy({.broken_payloads = {1}, .unsupported = {2}, .unreadable_records = {1}});
+  DecodedStore toy({.broken_payloads = {1}, .unsupported = {2}, .unreadable_records = {1}});
   const ToyTree tree(toy);
   for (const auto& [ordinal, word] :
        std::vector<std::pair<int, std::string>>{{1, "damage"}, {4, "damage"}, {7, "unsupported"}}) {
@@ -168,7 +168,7 @@ TEST(Documents, OfUnreadableRecordsFailWithTheSameError) {
 
 TEST(Documents, ContainTheReasonIfARecordCannotBeDecoded) {
   const std::string untold = toy::make_file({}).records[5];
-  TellingStore toy({}, untold);
+  DecodedStore toy({}, untold);
   const ToyTree tree(toy);
   EXPECT_EQ(json::parse(tree.read("records/5.json")), (json{{"error", "not told"}}));
   EXPECT_EQ(lines_of(tree.read(chunk_of(toy, 1) + "/records.jsonl"))[2],
@@ -176,7 +176,7 @@ TEST(Documents, ContainTheReasonIfARecordCannotBeDecoded) {
 }
 
 TEST(Documents, HaveJsonAsTheirMimeType) {
-  TellingStore toy({});
+  DecodedStore toy({});
   const ToyTree tree(toy);
   for (const auto& [path, type] : std::vector<std::pair<std::string, std::string>>{
            {"records/1.json", "application/json"}, {chunk_of(toy, 0) + "/records.jsonl", "application/x-ndjson"}}) {
@@ -188,7 +188,7 @@ TEST(Documents, HaveJsonAsTheirMimeType) {
 }
 
 TEST(RecordsOfAChunk, AreOneLineEach) {
-  TellingStore toy({.broken_headers = {1}});
+  DecodedStore toy({.broken_headers = {1}});
   const ToyTree tree(toy);
   const auto number = tree.find(chunk_of(toy, 2) + "/records.jsonl").value();
   const std::string text = tree.read(number);
@@ -206,7 +206,7 @@ TEST(RecordsOfAChunk, AreOneLineEach) {
 }
 
 TEST(RecordsOfAChunk, AreListedWithoutADecode) {
-  TellingStore toy({.small_layout = false});
+  DecodedStore toy({.small_layout = false});
   const ToyTree tree(toy);
   const auto listing = tree.list(tree.find(chunk_of(toy, 1)).value());
   EXPECT_EQ(listing.back().first, "records.jsonl");
@@ -226,7 +226,7 @@ TEST(RecordsOfAChunk, AreAvailableIfNothingIsDecoded) {
 }
 
 TEST(RecordsOfAChunk, UnreadableRecordsHaveALineToo) {
-  TellingStore toy({.chunks = 5, .broken_payloads = {1}, .unsupported = {2}, .unreadable_records = {1}});
+  DecodedStore toy({.chunks = 5, .broken_payloads = {1}, .unsupported = {2}, .unreadable_records = {1}});
   const ToyTree tree(toy);
   const auto first = lines_of(tree.read(chunk_of(toy, 0) + "/records.jsonl"));
   EXPECT_EQ(first.at(0)["text"], toy.file.records[0]);
@@ -243,7 +243,7 @@ TEST(RecordsOfAChunk, UnreadableRecordsHaveALineToo) {
 }
 
 TEST(RecordsOfAChunk, OfUnknownNumberAreOneErrorLine) {
-  TellingStore toy({.counts_in_header = false, .broken_payloads = {1}});
+  DecodedStore toy({.counts_in_header = false, .broken_payloads = {1}});
   const ToyTree tree(toy);
   const auto lines = lines_of(tree.read(chunk_of(toy, 1) + "/records.jsonl"));
   ASSERT_EQ(lines.size(), 1u);
@@ -252,7 +252,7 @@ TEST(RecordsOfAChunk, OfUnknownNumberAreOneErrorLine) {
 }
 
 TEST(RecordsOfAChunk, ChunkWithoutRecordsHasNoLines) {
-  TellingStore toy({.records_per_chunk = 0});
+  DecodedStore toy({.records_per_chunk = 0});
   const ToyTree tree(toy);
   EXPECT_EQ(tree.status(chunk_of(toy, 0) + "/records.jsonl").size, 0u);
 }
@@ -260,7 +260,7 @@ TEST(RecordsOfAChunk, ChunkWithoutRecordsHasNoLines) {
 TEST(RecordsOfAChunk, AreReadInAnyPieces) {
   const auto size = [](std::uint64_t ordinal) -> std::size_t { return ordinal == 700 ? 300000 : ordinal % 500; };
   for (const bool by_parts : {false, true}) {
-    TellingStore toy({.chunks = 2, .records_per_chunk = 2000, .record_size = size, .by_parts = by_parts});
+    DecodedStore toy({.chunks = 2, .records_per_chunk = 2000, .record_size = size, .by_parts = by_parts});
     const ToyTree tree(toy);
     const auto number = tree.find(chunk_of(toy, 0) + "/records.jsonl").value();
     const std::string whole = tree.read(number);
@@ -283,7 +283,7 @@ TEST(RecordsOfAChunk, AreReadInAnyPieces) {
 }
 
 TEST(RecordsOfAChunk, NonTextRecordsAreBase64) {
-  TellingStore toy({});
+  DecodedStore toy({});
   const ToyTree tree(toy);
   for (const auto& line : lines_of(tree.read(chunk_of(toy, 0) + "/records.jsonl")))
     EXPECT_FALSE(line.contains("base64"));
@@ -300,7 +300,7 @@ TEST(RecordsOfAChunk, NonTextRecordsAreBase64) {
 }
 
 TEST(RecordsOfAChunk, WaitForTheCatalogToCountEarlierRecords) {
-  TellingStore toy({.chunks = 6});
+  DecodedStore toy({.chunks = 6});
   Gate gate;
   toy.watch->on_scan = [&](Position begin) { gate.pass(begin); };
   const ToyTree tree(toy);
@@ -317,7 +317,7 @@ TEST(RecordsOfAChunk, WaitForTheCatalogToCountEarlierRecords) {
 TEST(RecordsOfAChunk, AreReadableAfterATemporaryFailure) {
   const toy::File file = toy::make_file({});
   ToyStore toy({});
-  const auto source = std::make_shared<MoodySource>(file.bytes);
+  const auto source = std::make_shared<ChangeableSource>(file.bytes);
   toy.store = std::make_shared<RecordStore>("toy", source, toy::open(source, Limits{}).value(), toy.services);
   const ToyTree tree(toy);
   const auto number = tree.find(chunk_of(toy, 1) + "/records.jsonl").value();
@@ -340,7 +340,7 @@ Parts messages() {
 }
 
 TEST(DocumentsOfParts, AreFoundNextToMessagesButNotListed) {
-  TellingStore toy({}, messages());
+  DecodedStore toy({}, messages());
   const ToyTree tree(toy);
   const std::string top = ".views/inside/000000004/";
   EXPECT_EQ(tree.names(".views/inside/000000004"), (Names{"a", "b", "in", "text"}));
@@ -363,7 +363,7 @@ TEST(DocumentsOfParts, AreFoundNextToMessagesButNotListed) {
 }
 
 TEST(DocumentsOfParts, OfDifferentRecordsHaveDifferentNumbers) {
-  TellingStore toy({.chunks = 20}, messages());
+  DecodedStore toy({.chunks = 20}, messages());
   const ToyTree tree(toy);
   std::set<std::uint64_t> numbers, inodes;
   for (std::uint64_t i = 0; i < 60; ++i) {
@@ -380,7 +380,7 @@ TEST(DocumentsOfParts, OfDifferentRecordsHaveDifferentNumbers) {
 TEST(DocumentsOfParts, OfASliceBeyondTheRecordFail) {
   Parts parts = messages();
   parts[0].extent.size = 1000;
-  TellingStore toy({}, parts);
+  DecodedStore toy({}, parts);
   const ToyTree tree(toy);
   EXPECT_EQ(tree->status(tree.find(".views/inside/000000004/a.json").value()).error().code, Code::kChanged);
 }

@@ -13,7 +13,7 @@ namespace {
 // A scan that stops before chunk `held`.
 struct HeldScan {
   explicit HeldScan(std::size_t held, const toy::Shape& shape = {.chunks = 6})
-      : file(toy::make_file(shape)), source(std::make_shared<MoodySource>(file.bytes)) {
+      : file(toy::make_file(shape)), source(std::make_shared<ChangeableSource>(file.bytes)) {
     watch->on_scan = [this](Position begin) { gate.pass(begin); };
     gate.close_from(file.begins[held]);
     container = toy::open(source, Limits{}, watch).value();
@@ -27,7 +27,7 @@ struct HeldScan {
   }
 
   toy::File file;
-  std::shared_ptr<MoodySource> source;
+  std::shared_ptr<ChangeableSource> source;
   std::shared_ptr<toy::Watch> watch = std::make_shared<toy::Watch>();
   Gate gate;
   std::unique_ptr<Container> container;

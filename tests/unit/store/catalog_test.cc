@@ -17,7 +17,7 @@ constexpr Catalog::Bounds kTiny{.anchors = 4, .chunks_per_anchor = 2, .cached_ch
 struct Opened {
   explicit Opened(const toy::Shape& shape)
       : file(toy::make_file(shape)),
-        source(std::make_shared<MoodySource>(file.bytes)),
+        source(std::make_shared<ChangeableSource>(file.bytes)),
         container(toy::open(source, Limits{}, watch).value()) {}
 
   std::unique_ptr<Catalog> catalog(ScanDetail detail = ScanDetail::kCounts, Catalog::Bounds bounds = {}) const {
@@ -33,7 +33,7 @@ struct Opened {
   }
 
   toy::File file;
-  std::shared_ptr<MoodySource> source;
+  std::shared_ptr<ChangeableSource> source;
   std::shared_ptr<toy::Watch> watch = std::make_shared<toy::Watch>();
   std::unique_ptr<Container> container;
 };

@@ -53,7 +53,7 @@ struct KeyStore {
     shape.records_per_chunk = 1;
     shape.record_size = [](std::uint64_t ordinal) { return kSmallest + static_cast<std::size_t>(ordinal); };
     file = toy::make_file(shape);
-    source = std::make_shared<MoodySource>(file.bytes);
+    source = std::make_shared<ChangeableSource>(file.bytes);
     services.keys = bounds;
     auto toy = toy::open(source, Limits{}, watch).value();
     store = std::make_shared<RecordStore>("toy", source, std::make_unique<Scripted>(std::move(toy), std::move(script)),
@@ -74,7 +74,7 @@ struct KeyStore {
   std::uint64_t decodes() const { return watch->decodes; }
 
   toy::File file;
-  std::shared_ptr<MoodySource> source;
+  std::shared_ptr<ChangeableSource> source;
   std::shared_ptr<toy::Watch> watch = std::make_shared<toy::Watch>();
   Lines lines;
   Services services{1u << 20, 2, lines.log()};

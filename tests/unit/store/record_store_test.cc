@@ -70,7 +70,7 @@ class Packed final : public ForwardingContainer {
 TEST(RecordStore, RecordsOfAPackedChunkAreDistinctWithFewAddressBits) {
   for (const unsigned bits_left : {1u, 2u, 8u}) {
     const toy::File file = toy::make_file({.chunks = 5, .records_per_chunk = 30});
-    const auto source = std::make_shared<MoodySource>(file.bytes);
+    const auto source = std::make_shared<ChangeableSource>(file.bytes);
     Lines lines;
     Services services(1 << 20, 2, lines.log());
     services.address_bits = static_cast<unsigned>(std::bit_width(file.bytes.size())) + bits_left;

@@ -95,7 +95,7 @@ TEST(Scanner, UndecodableChunkWithoutACountIsDamageOfOneByte) {
 
 TEST(Scanner, FailedStepMayBeRepeated) {
   const toy::File file = toy::make_file({});
-  const auto source = std::make_shared<MoodySource>(file.bytes);
+  const auto source = std::make_shared<ChangeableSource>(file.bytes);
   const auto container = toy::open(source, Limits{}).value();
   Scanner scanner(*container, source->size(), ScanDetail::kCounts);
   ASSERT_TRUE(scanner.step());

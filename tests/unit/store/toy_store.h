@@ -51,9 +51,9 @@ class Gate {
 };
 
 // A source in memory. Tests can replace its bytes and make its reads fail.
-class MoodySource final : public Source {
+class ChangeableSource final : public Source {
  public:
-  explicit MoodySource(std::string bytes) : size_(bytes.size()), bytes_(std::move(bytes)) {}
+  explicit ChangeableSource(std::string bytes) : size_(bytes.size()), bytes_(std::move(bytes)) {}
 
   void fail(int reads, Error error) {
     const std::lock_guard lock(mutex_);
@@ -116,7 +116,7 @@ class Lines {
 struct ToyStore {
   explicit ToyStore(const toy::Shape& shape, Catalog::Bounds bounds = {}, std::uint64_t cache_bytes = 64u << 20)
       : file(toy::make_file(shape)),
-        source(std::make_shared<MoodySource>(file.bytes)),
+        source(std::make_shared<ChangeableSource>(file.bytes)),
         services(cache_bytes, 2, lines.log()),
         store(std::make_shared<RecordStore>("toy", source, toy::open(source, Limits{}, watch).value(), services,
                                             bounds)) {}
@@ -126,7 +126,7 @@ struct ToyStore {
   }
 
   toy::File file;
-  std::shared_ptr<MoodySource> source;
+  std::shared_ptr<ChangeableSource> source;
   std::shared_ptr<toy::Watch> watch = std::make_shared<toy::Watch>();
   Lines lines;
   Services services;
