@@ -6,6 +6,18 @@
 
 namespace recordfs {
 
+bool start_thread(const std::function<void()>& start) {
+  try {
+    start();
+    return true;
+  } catch (const std::system_error&) {
+    // std::thread reports a lack of threads only in this way.
+  } catch (const std::bad_alloc&) {
+    // Likewise.
+  }
+  return false;
+}
+
 void Executor::stop() {
   std::vector<std::thread> threads;
   {
@@ -24,13 +36,7 @@ bool Executor::start() {
 
 // Starts one more thread, up to the limit. Returns false if there is none at all.
 bool Executor::has_thread() {
-  try {
-    if (threads_.size() < wanted_threads_) threads_.emplace_back([this] { run(); });
-  } catch (const std::system_error&) {
-    // std::thread reports a lack of threads only in this way. The existing threads do the work.
-  } catch (const std::bad_alloc&) {
-    // Likewise.
-  }
+  if (threads_.size() < wanted_threads_) start_thread([this] { threads_.emplace_back([this] { run(); }); });
   return !threads_.empty();
 }
 

@@ -1,5 +1,4 @@
-// A small thread pool for resumed requests and read-ahead. Requests run first. If there are several threads, read-ahead
-// never uses all of them, so that a slow file does not delay requests for another.
+// A small thread pool for resumed requests and read-ahead.
 #pragma once
 
 #include <condition_variable>
@@ -13,6 +12,11 @@
 
 namespace recordfs {
 
+// Calls `start`, which constructs a std::thread. Returns false if there is no thread or no memory for it.
+bool start_thread(const std::function<void()>& start);
+
+// Awaited tasks run before read-ahead. If there are several threads, read-ahead never uses all of them, so that a slow
+// file does not delay requests for another.
 class Executor {
  public:
   enum class Priority : std::uint8_t { kWaitedFor, kAhead };

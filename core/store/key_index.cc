@@ -1,13 +1,13 @@
 #include "core/store/key_index.h"
 
 #include <new>
-#include <system_error>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include "core/base/counted.h"
 #include "core/base/request_context.h"
+#include "core/store/executor.h"
 #include "core/store/key_changes.h"
 #include "core/store/record_store.h"
 
@@ -84,19 +84,10 @@ void KeyIndex::start() {
   {
     const std::lock_guard lock(mutex_);
     if (running_ || stopping_) return;
-    running_ = true;
     failure_.reset();
     finished = std::exchange(thread_, {});
-    try {
-      thread_ = std::thread([this] { run(); });
-    } catch (const std::system_error&) {
-      // std::thread reports a lack of threads only in this way.
-      running_ = false;
-      failure_ = shortage("no threads");
-    } catch (const std::bad_alloc&) {
-      running_ = false;
-      failure_ = shortage("no memory");
-    }
+    running_ = start_thread([this] { thread_ = std::thread([this] { run(); }); });
+    if (!running_) failure_ = shortage("no threads");
   }
   if (finished.joinable()) finished.join();
 }
@@ -170,19 +161,14 @@ void KeyIndex::remember(const Numbers& asked, const KeyTable& found) {
     auto answer = found.find(number);
     const std::size_t bytes = answer ? answer->key.size() : 0;
     answered_.push_back(number);
-    try {
-      if (!answers_.insert_or_assign(number, std::move(answer)).second) answered_.pop_back();
-    } catch (const std::bad_alloc&) {
-      answered_.pop_back();
-      throw;
-    }
+    answers_.insert_or_assign(number, std::move(answer));
     answer_bytes_ += bytes;
   }
   while (answered_.size() > asked.size() &&
          (answered_.size() > bounds_.answers || answer_bytes_ > bounds_.answer_bytes)) {
     const auto first = answers_.extract(answered_.front());
     answered_.pop_front();
-    answer_bytes_ -= first.mapped() ? first.mapped()->key.size() : 0;
+    if (first && first.mapped()) answer_bytes_ -= first.mapped()->key.size();
   }
 }
 

@@ -80,7 +80,7 @@ class KeyIndex final : public Waitable {
   Numbers asked_;
   Numbers being_read_;  // keys of this turn; no longer in asked_
   std::map<std::uint64_t, Answer> answers_;
-  std::deque<std::uint64_t> answered_;  // keys of answers_, oldest first
+  std::deque<std::uint64_t> answered_;  // keys of answers_, oldest first; also keys whose answer found no memory
   std::size_t answer_bytes_ = 0;
   std::map<std::uint64_t, std::function<void()>> waiters_;
   std::uint64_t next_wait_id_ = 1;

@@ -4,10 +4,11 @@
 #include <chrono>
 #include <new>
 #include <string>
-#include <system_error>
 #include <utility>
 
 #include <fmt/format.h>
+
+#include "core/store/executor.h"
 
 namespace recordfs {
 namespace {
@@ -28,12 +29,7 @@ Follower::Follower(MountTree& tree, std::vector<std::unique_ptr<FollowedFile>> f
 
 bool Follower::start(fuse_session* session) {
   session_ = session;
-  try {
-    thread_ = std::thread([this] { run(); });
-  } catch (const std::system_error&) {
-    return false;
-  }
-  return true;
+  return start_thread([this] { thread_ = std::thread([this] { run(); }); });
 }
 
 void Follower::stop() {

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <new>
-#include <system_error>
 
 #include "core/base/request_context.h"
+#include "core/store/executor.h"
 
 namespace recordfs {
 namespace {
@@ -26,12 +26,7 @@ bool store(fuse_session* session, std::uint64_t number, Bytes bytes) {
 
 bool ReadAheadPusher::start(fuse_session* session) {
   session_ = session;
-  try {
-    thread_ = std::thread([this] { run(); });
-  } catch (const std::system_error&) {
-    return false;
-  }
-  return true;
+  return start_thread([this] { thread_ = std::thread([this] { run(); }); });
 }
 
 void ReadAheadPusher::stop() {
