@@ -1,5 +1,7 @@
 #include "core/store/executor.h"
 
+#include <deque>
+#include <memory>
 #include <new>
 #include <system_error>
 #include <utility>
@@ -17,6 +19,46 @@ bool start_thread(const std::function<void()>& start) {
   }
   return false;
 }
+
+struct Executor::Slot {
+  enum class State : std::uint8_t { kQueued, kRunning, kEnded };
+
+  OrderedTask task;
+  State state = State::kQueued;
+  bool has_run = false;
+};
+
+// The unfinished tasks of a run_in_order(), oldest first.
+struct Executor::Slots {
+  Executor& executor;
+  std::deque<std::shared_ptr<Slot>> all{};
+
+  explicit Slots(Executor& pool) : executor(pool) {}
+  Slots(const Slots&) = delete;
+  Slots& operator=(const Slots&) = delete;
+  // Drops the tasks that no thread has taken, and waits for the others.
+  ~Slots() {
+    {
+      const std::lock_guard lock(executor.mutex_);
+      for (const auto& slot : all) {
+        if (slot->state == Slot::State::kQueued) slot->state = Slot::State::kEnded;
+      }
+    }
+    for (const auto& slot : all) {
+      wait_for(*slot);
+      slot->task = {};
+    }
+  }
+
+  bool has_first_ended() const {
+    const std::lock_guard lock(executor.mutex_);
+    return all.front()->state == Slot::State::kEnded;
+  }
+  void wait_for(const Slot& slot) const {
+    std::unique_lock lock(executor.mutex_);
+    executor.slot_ended_.wait(lock, [&] { return slot.state == Slot::State::kEnded; });
+  }
+};
 
 void Executor::stop() {
   std::vector<std::thread> threads;
@@ -50,6 +92,48 @@ bool Executor::post(Priority priority, Task task) {
   }
   wake_.notify_one();
   return true;
+}
+
+void Executor::run_in_order(OrderBounds bounds, const std::function<std::optional<OrderedTask>()>& next) {
+  Slots slots(*this);
+  std::uint64_t bytes = 0;
+  for (bool has_more = true;;) {
+    const bool has_room = slots.all.size() < bounds.tasks && bytes < bounds.bytes;
+    if (has_more && (slots.all.empty() || (has_room && !slots.has_first_ended()))) {
+      auto task = next();
+      has_more = task.has_value();
+      if (!task) continue;
+      bytes += task->bytes;
+      const auto& slot = slots.all.emplace_back(std::make_shared<Slot>(std::move(*task)));
+      post(Priority::kWaitedFor, [this, slot] { run_slot(*slot); });  // if refused, run_slot() runs it below
+      continue;
+    }
+    if (slots.all.empty()) return;
+    const auto slot = std::move(slots.all.front());
+    slots.all.pop_front();
+    run_slot(*slot);
+    slots.wait_for(*slot);
+    const OrderedTask task = std::move(slot->task);
+    bytes -= task.bytes;
+    if (!task.finish(slot->has_run)) return;
+  }
+}
+
+// Runs the task, unless another thread has taken it or it was dropped.
+void Executor::run_slot(Slot& slot) {
+  std::unique_lock lock(mutex_);
+  if (slot.state != Slot::State::kQueued) return;
+  slot.state = Slot::State::kRunning;
+  lock.unlock();
+  try {
+    slot.task.run();
+    slot.has_run = true;
+  } catch (const std::bad_alloc&) {
+    // Reported to finish().
+  }
+  lock.lock();
+  slot.state = Slot::State::kEnded;
+  slot_ended_.notify_all();
 }
 
 void Executor::run() {

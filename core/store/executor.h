@@ -1,4 +1,4 @@
-// A small thread pool for resumed requests and read-ahead.
+// The thread pool of mounts and commands.
 #pragma once
 
 #include <condition_variable>
@@ -6,6 +6,7 @@
 #include <functional>
 #include <list>
 #include <mutex>
+#include <optional>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -22,7 +23,7 @@ class Executor {
   enum class Priority : std::uint8_t { kWaitedFor, kAhead };
 
   // Starts no thread before start() or the first task, so that the process may still fork.
-  explicit Executor(unsigned threads) : wanted_threads_(threads == 0 ? 1 : threads) {}
+  explicit Executor(unsigned threads) : wanted_threads_(threads) {}
   ~Executor() { stop(); }
   Executor(const Executor&) = delete;
   Executor& operator=(const Executor&) = delete;
@@ -50,19 +51,41 @@ class Executor {
   // Like the above, but throws std::bad_alloc.
   bool post(Priority priority, std::function<void()> task) { return post(priority, Task(std::move(task))); }
 
+  struct OrderedTask {
+    std::function<void()> run;                 // on any thread; may throw std::bad_alloc
+    std::function<bool(bool has_run)> finish;  // false: `run` threw. Returns false to stop.
+    std::uint64_t bytes = 0;                   // memory that it holds until it is finished
+  };
+  // Limits the unfinished tasks. One task alone may exceed `bytes`.
+  struct OrderBounds {
+    std::size_t tasks = 1;
+    std::uint64_t bytes = UINT64_MAX;
+  };
+
+  // Runs the tasks that `next` returns, until nullopt. The calling thread calls `next`, and `finish` for each task that
+  // has run, in order and as soon as possible. It runs the first unfinished task itself if no thread has taken it.
+  // Drops tasks that were not started when it stops or throws what `next` or `finish` throws. REQUIRES: not called from
+  // a task.
+  void run_in_order(OrderBounds bounds, const std::function<std::optional<OrderedTask>()>& next);
+
   // Runs the queued tasks, and joins the threads. After that, post() accepts nothing. Must not be called from a task.
   void stop();
 
   static constexpr std::size_t kMaxAhead = 16;
 
  private:
+  struct Slot;
+  struct Slots;
+
   void run();
+  void run_slot(Slot& slot);
   bool has_thread();
   bool may_go_ahead() const { return !ahead_.empty() && (going_ahead_ == 0 || going_ahead_ + 1 < wanted_threads_); }
 
   const unsigned wanted_threads_;
   std::mutex mutex_;
   std::condition_variable wake_;
+  std::condition_variable slot_ended_;
   std::list<std::function<void()>> waited_for_;
   std::list<std::function<void()>> ahead_;
   std::vector<std::thread> threads_;

@@ -1,18 +1,14 @@
 #include "fusefs/commands/scan.h"
 
 #include <algorithm>
-#include <condition_variable>
-#include <deque>
 #include <memory>
-#include <mutex>
-#include <new>
 #include <optional>
-#include <system_error>
 #include <thread>
 #include <utility>
 
 #include "core/base/read_window.h"
 #include "core/base/sequential_pass.h"
+#include "core/store/executor.h"
 
 namespace recordfs {
 namespace {
@@ -26,10 +22,16 @@ constexpr std::size_t kTasksAThread = 3;
 struct Task {
   std::vector<ScannedStep> steps;
   std::vector<Finish> finishes;
-  std::optional<Error> failure{};  // no memory for the steps that have no entry in `finishes`
-  SequentialPass::Hold stored{};   // file bytes of its chunks, until they were worked on
-  std::uint64_t bytes = 0;         // expected memory
-  bool is_done = false;
+  SequentialPass::Hold stored{};  // file bytes of its chunks, until they were worked on
+  std::uint64_t bytes = 0;        // expected memory
+
+  void run(const Work& work) {
+    for (const ScannedStep& step : steps) finishes.push_back(work(step));
+    stored.release();
+  }
+  bool finish() const {
+    return std::ranges::all_of(finishes, [](const Finish& one) { return !one || one(); });
+  }
 };
 
 // Estimates the memory of a decoded chunk.
@@ -39,99 +41,6 @@ std::uint64_t expected_bytes(const ScannedStep& step) {
   constexpr std::uint64_t kUsualRatio = 4;
   return std::max(chunk.stored_size, chunk.payload_size().value_or(chunk.stored_size * kUsualRatio));
 }
-
-// The worker threads, and the queue of tasks.
-class Workers {
- public:
-  // `pass`: null if each read goes to the source.
-  Workers(const Work& work, const Source& source, SequentialPass* pass, unsigned threads)
-      : work_(work), source_(source), pass_(pass), wanted_(threads) {}
-  ~Workers() {
-    {
-      const std::lock_guard lock(mutex_);
-      stopping_ = true;
-    }
-    wake_.notify_all();
-    for (std::thread& thread : threads_) thread.join();
-  }
-  Workers(const Workers&) = delete;
-  Workers& operator=(const Workers&) = delete;
-
-  void post(const std::shared_ptr<Task>& task) {
-    const std::lock_guard lock(mutex_);
-    waiting_.push_back(task);
-    if (threads_.size() < wanted_ && waiting_.size() > idle_) start_one();
-    wake_.notify_one();
-  }
-
-  bool is_done(const Task& task) {
-    const std::lock_guard lock(mutex_);
-    return task.is_done;
-  }
-
-  // Waits for the task, or works on it if no thread has taken it.
-  void wait_for(Task& task) {
-    std::unique_lock lock(mutex_);
-    if (!waiting_.empty() && waiting_.front().get() == &task) {
-      waiting_.pop_front();
-      lock.unlock();
-      run(task);
-      task.is_done = true;
-      return;
-    }
-    done_.wait(lock, [&] { return task.is_done; });
-  }
-
- private:
-  void start_one() {
-    try {
-      threads_.emplace_back([this] { serve(); });
-    } catch (const std::system_error&) {
-      // No thread: wait_for() does the work.
-    }
-  }
-
-  void run(Task& task) const {
-    try {
-      for (const ScannedStep& step : task.steps) task.finishes.push_back(work_(step));
-    } catch (const std::bad_alloc&) {
-      task.failure = shortage("out of memory");
-    }
-    task.stored.release();
-  }
-
-  void serve() {
-    std::optional<ReadWindow> window;
-    if (pass_ != nullptr) window.emplace(source_, pass_);
-    std::unique_lock lock(mutex_);
-    for (;;) {
-      ++idle_;
-      wake_.wait(lock, [this] { return stopping_ || !waiting_.empty(); });
-      --idle_;
-      if (stopping_) return;
-      const std::shared_ptr<Task> task = std::move(waiting_.front());
-      waiting_.pop_front();
-      lock.unlock();
-      run(*task);
-      if (window) window->forget();
-      lock.lock();
-      task->is_done = true;
-      done_.notify_all();
-    }
-  }
-
-  const Work& work_;
-  const Source& source_;
-  SequentialPass* const pass_;
-  const std::size_t wanted_;
-  std::mutex mutex_;
-  std::condition_variable wake_;
-  std::condition_variable done_;
-  std::deque<std::shared_ptr<Task>> waiting_;
-  std::size_t idle_ = 0;
-  bool stopping_ = false;
-  std::vector<std::thread> threads_;
-};
 
 // The scan, in tasks.
 class Steps {
@@ -184,10 +93,6 @@ class Steps {
   bool is_over_ = false;
 };
 
-bool finish(Task& task) {
-  return std::ranges::all_of(task.finishes, [](const Finish& one) { return !one || one(); });
-}
-
 }  // namespace
 
 Result<PrefixSums> scan(const RecordStore& store, const ScanOptions& options, const Work& work) {
@@ -197,30 +102,26 @@ Result<PrefixSums> scan(const RecordStore& store, const ScanOptions& options, co
   SequentialPass* const shared = pass ? &*pass : nullptr;
   const ReadWindow window(store.source(), shared);
   Steps steps(store, options, shared);
-  std::deque<std::shared_ptr<Task>> tasks;
-  Workers workers(work, store.source(), shared, options.threads);
-  std::uint64_t held = 0;
+  const auto caller = std::this_thread::get_id();
   Result<void> scanned;
-  bool is_wanted = true;
-  while (is_wanted && (!steps.at_end() || !tasks.empty())) {
-    const bool has_room = tasks.size() < kTasksAThread * std::max(options.threads, 1u) && held < options.memory;
-    const bool finishes_one = !tasks.empty() && (!has_room || workers.is_done(*tasks.front()));
-    if (!steps.at_end() && !finishes_one) {
-      auto task = std::make_shared<Task>();
-      scanned = steps.fill(*task);
-      if (task->steps.empty()) continue;
-      held += task->bytes;
-      tasks.push_back(task);
-      workers.post(task);
-      continue;
-    }
-    const std::shared_ptr<Task> first = std::move(tasks.front());
-    tasks.pop_front();
-    workers.wait_for(*first);
-    held -= first->bytes;
-    is_wanted = finish(*first) && !first->failure;
-    if (first->failure) scanned = *first->failure;
-  }
+  const auto next = [&]() -> std::optional<Executor::OrderedTask> {
+    const auto task = std::make_shared<Task>();
+    if (!steps.at_end()) scanned = steps.fill(*task);
+    if (task->steps.empty()) return std::nullopt;
+    const auto run = [&, task] {
+      std::optional<ReadWindow> task_window;
+      if (shared != nullptr && std::this_thread::get_id() != caller) task_window.emplace(store.source(), shared);
+      task->run(work);
+    };
+    const auto finish = [&, task](bool has_run) {
+      const bool is_wanted = task->finish();
+      if (!has_run) scanned = shortage("out of memory");
+      return is_wanted && has_run;
+    };
+    return Executor::OrderedTask{.run = run, .finish = finish, .bytes = task->bytes};
+  };
+  Executor executor(options.threads);
+  executor.run_in_order({.tasks = kTasksAThread * std::max(options.threads, 1u), .bytes = options.memory}, next);
   if (!scanned) return std::move(scanned).error();
   return steps.totals();
 }

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <chrono>
-#include <system_error>
-#include <thread>
+#include <memory>
 #include <utility>
 
+#include "core/store/executor.h"
 #include "fusefs/commands/interruption.h"
 #include "fusefs/open_container.h"
 
@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::uint64_t kLargeFile = 4u << 20;
 constexpr std::uint64_t kMemory = 64u << 20;  // bytes of decoded chunks, of all files
-constexpr std::size_t kMostAhead = 4096;      // finished files waiting for an earlier one
+constexpr std::size_t kMostAhead = 4096;      // files that wait for a thread, or for an earlier file
 
 std::chrono::nanoseconds now() { return std::chrono::system_clock::now().time_since_epoch(); }
 
@@ -54,37 +54,20 @@ VerifyRun::VerifyRun(const std::vector<VerifyItem>& items, const VerifySettings&
     : items_(items), settings_(settings), services_(services), progress_(progress), tell_(std::move(tell)) {}
 
 void VerifyRun::run() {
-  std::vector<std::thread> threads;
-  const std::size_t wanted = std::min<std::size_t>(settings_.at_once, items_.size());
-  try {
-    while (threads.size() + 1 < wanted) threads.emplace_back([this] { work(); });
-  } catch (const std::system_error&) {
-    // The other threads do the work.
-  }
-  work();
-  for (std::thread& thread : threads) thread.join();
-}
-
-void VerifyRun::work() {
-  while (const auto number = take()) deliver(*number, verify_item(items_[*number]));
-}
-
-std::optional<std::size_t> VerifyRun::take() {
-  std::unique_lock lock(mutex_);
-  told_.wait(lock, [this] { return next_ < first_untold_ + kMostAhead; });
-  if (next_ == items_.size() || Interruption::came()) return std::nullopt;
-  return next_++;
-}
-
-void VerifyRun::deliver(std::size_t number, Outcome outcome) {
-  const std::lock_guard lock(mutex_);
-  done_.emplace(number, std::move(outcome));
-  while (!done_.empty() && done_.begin()->first == first_untold_) {
-    tell_(done_.begin()->second);
-    done_.erase(done_.begin());
-    ++first_untold_;
-  }
-  told_.notify_all();
+  const auto at_once = static_cast<unsigned>(std::min<std::size_t>(settings_.at_once, items_.size()));
+  Executor executor(at_once > 1 ? at_once : 0);
+  std::size_t next = 0;
+  executor.run_in_order({.tasks = kMostAhead}, [&]() -> std::optional<Executor::OrderedTask> {
+    if (next == items_.size() || Interruption::came()) return std::nullopt;
+    const VerifyItem& item = items_[next++];
+    const auto outcome = std::make_shared<Outcome>(Outcome{.path = item.file.path});
+    const auto finish = [this, outcome](bool has_run) {
+      if (!has_run) outcome->failure = shortage("out of memory");
+      tell_(*outcome);
+      return true;
+    };
+    return Executor::OrderedTask{.run = [this, outcome, &item] { *outcome = verify_item(item); }, .finish = finish};
+  });
 }
 
 std::optional<Passed> VerifyRun::passed_earlier(const ListedFile& file) const {
@@ -101,7 +84,8 @@ std::optional<Passed> VerifyRun::passed_earlier(const ListedFile& file) const {
 
 Outcome VerifyRun::verify_item(const VerifyItem& item) {
   Outcome outcome{.path = item.file.path, .failure = item.failure};
-  if (item.failure) return outcome;
+  outcome.is_passed_by = Interruption::came();
+  if (item.failure || outcome.is_passed_by) return outcome;
   if (const auto passed = passed_earlier(item.file)) {
     outcome.size = passed->file.size;
     outcome.passed = passed->when;
@@ -146,7 +130,7 @@ Verdict VerifyRun::verify_store(const RecordStore& store) {
     return !Interruption::came();
   };
   if (store.source().size() < kLargeFile || settings_.at_once == 1) {
-    return verify(store, 0, kMemory / settings_.at_once, goes_on);
+    return verify(store, 0, kMemory / (settings_.at_once + 1), goes_on);
   }
   const std::lock_guard lock(large_);
   return verify(store, settings_.at_once, kMemory, goes_on);

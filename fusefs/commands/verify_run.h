@@ -1,11 +1,9 @@
 // VerifyRun: verifies many files in parallel, and reports them in order.
 #pragma once
 
-#include <condition_variable>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <map>
-#include <memory>
 #include <mutex>
 #include <optional>
 #include <vector>
@@ -36,7 +34,7 @@ struct VerifySettings {
 // `at_once` threads. Stops early if Interruption::came().
 class VerifyRun {
  public:
-  // Calls `tell` for each file, in the order of `items`, on one thread at a time. The arguments must outlive the
+  // run() calls `tell` for each file, in the order of `items`, on the calling thread. The arguments must outlive the
   // object.
   VerifyRun(const std::vector<VerifyItem>& items, const VerifySettings& settings, Services& services,
             Progress& progress, std::function<void(const Outcome&)> tell);
@@ -44,14 +42,11 @@ class VerifyRun {
   void run();
 
  private:
-  void work();
-  std::optional<std::size_t> take();
   Outcome verify_item(const VerifyItem& item);
   Outcome verify_open(const VerifyItem& item, const RecordStore& store, const FileStamp& opened);
   Verdict verify_store(const RecordStore& store);
   std::optional<Passed> passed_earlier(const ListedFile& file) const;
   void remember(const Outcome& outcome, const FileStamp& opened, bool is_container) const;
-  void deliver(std::size_t number, Outcome outcome);
 
   const std::vector<VerifyItem>& items_;
   const VerifySettings& settings_;
@@ -59,12 +54,6 @@ class VerifyRun {
   Progress& progress_;
   const std::function<void(const Outcome&)> tell_;
   std::mutex large_;  // held while a large file is verified
-
-  std::mutex mutex_;  // guards the members below
-  std::condition_variable told_;
-  std::size_t next_ = 0;
-  std::size_t first_untold_ = 0;
-  std::map<std::size_t, Outcome> done_;  // finished, waiting for an earlier file
 };
 
 }  // namespace recordfs
