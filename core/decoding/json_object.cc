@@ -42,6 +42,14 @@ struct Writer {
 
 }  // namespace
 
+// Defined where Member is complete.
+JsonObject::JsonObject() = default;
+JsonObject::JsonObject(const JsonObject&) = default;
+JsonObject::JsonObject(JsonObject&&) noexcept = default;
+JsonObject& JsonObject::operator=(const JsonObject&) = default;
+JsonObject& JsonObject::operator=(JsonObject&&) noexcept = default;
+JsonObject::~JsonObject() = default;
+
 void JsonObject::put(std::string_view name, Content content) {
   const auto known = std::ranges::find(members, name, &Member::name);
   if (known == members.end()) {

@@ -20,6 +20,13 @@ struct JsonObject {
   using Content = std::variant<std::monostate, bool, std::uint64_t, double, std::string, JsonObject, List>;
   struct Member;
 
+  JsonObject();
+  JsonObject(const JsonObject&);
+  JsonObject(JsonObject&&) noexcept;
+  JsonObject& operator=(const JsonObject&);
+  JsonObject& operator=(JsonObject&&) noexcept;
+  ~JsonObject();
+
   // Appends a member, or replaces the one of this name. `value` is a Content or one of its alternatives, a text, or an
   // optional number.
   template <class T>

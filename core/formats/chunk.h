@@ -87,10 +87,9 @@ class Chunk : public std::enable_shared_from_this<Chunk> {
 
   const Layout& layout() const { return layout_; }
   virtual std::uint64_t payload_size() const = 0;
-  // Returns exactly `length` bytes of the payload from `offset`. The slice shares ownership of the chunk or of the bytes,
-  // so it stays valid when a cache drops the chunk. Fails if the bytes are not in memory and cannot be
-  // read or verified. Does not check Layout::failure; the caller does that first. REQUIRES: offset + length <=
-  // payload_size().
+  // Returns exactly `length` bytes of the payload from `offset`. The slice shares ownership of the chunk or of the
+  // bytes, so it stays valid when a cache drops the chunk. Fails if the bytes are not in memory and cannot be read or
+  // verified. Does not check Layout::failure; the caller does that first. REQUIRES: offset + length <= payload_size().
   virtual Result<Slice> read(std::uint64_t offset, std::uint64_t length) const = 0;
   // Returns the memory used in bytes.
   virtual std::uint64_t memory() const = 0;

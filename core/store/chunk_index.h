@@ -15,9 +15,9 @@
 
 namespace recordfs {
 
-// Uses the format's seek structure, and otherwise a Catalog, whose scan starts when something waits for it. A second one
-// scans for decoded sizes if the first does not find them. Each scans in its own thread.
-// Thread-safe. "kPending" below means that the scan has not reached the answer: see Error::wait. Failures are logged.
+// Uses the format's seek structure, and otherwise a Catalog, whose scan starts when something waits for it. A second
+// one scans for decoded sizes if the first does not find them. Each scans in its own thread. Thread-safe. "kPending"
+// below means that the scan has not reached the answer: see Error::wait. Failures are logged.
 class ChunkIndex {
  public:
   // `shorter`: the index of the same file when it was shorter, whose results are taken over; null: none. It need not

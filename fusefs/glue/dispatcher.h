@@ -1,5 +1,5 @@
-// Dispatcher: runs the handler of each request, and sends its reply exactly once, without blocking the thread that received
-// it.
+// Dispatcher: runs the handler of each request, and sends its reply exactly once, without blocking the thread that
+// received it.
 //
 // A request that waits for a scan holds no thread. If it needs a blocking read or slow work, a thread of its filesystem
 // takes it. A filesystem that hangs thus blocks only its own requests.

@@ -9,6 +9,7 @@
 
 #include <cerrno>
 #include <csignal>
+#include <cstdint>
 #include <utility>
 
 #include "fusefs/glue/unmounting.h"

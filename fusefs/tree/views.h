@@ -1,7 +1,7 @@
 // The views of a container's tree. Each factory returns null if the container has no such view.
 //
-// A new view is a class in a .cc file of its own, a factory here, a ViewId with rows in the tables of node_types.h (append
-// kinds and static nodes, never insert), and a line in CMakeLists.txt.
+// A new view is a class in a .cc file of its own, a factory here, a ViewId with rows in the tables of node_types.h
+// (append kinds and static nodes, never insert), and a line in CMakeLists.txt.
 #pragma once
 
 #include <array>

@@ -189,7 +189,8 @@ class Walked {
     Told told;
     told.add(answered([&] { return store_->index().totals(ScanDetail::kSizes); }),
              [](const PrefixSums& totals) { return std::to_string(totals.bytes); });
-    told.add(answered([&] { return store_->index().damage(); }), [](const auto& rows) { return std::to_string(rows->size()); });
+    told.add(answered([&] { return store_->index().damage(); }),
+             [](const auto& rows) { return std::to_string(rows->size()); });
     for (const std::uint64_t ordinal : {0u, 11u, 25u, 1000u}) {
       told.add(answered([&] { return store_->index().find(SearchKey::kRecords, ordinal); }),
                [](const IndexedChunk& indexed) { return std::to_string(indexed.chunk.begin); });

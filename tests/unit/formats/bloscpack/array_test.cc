@@ -144,7 +144,8 @@ class ArrayStream : public ::testing::Test {
   }
   const DenseArray* stream() const { return store_->array(); }
   Result<std::string> read(std::uint64_t offset, std::uint64_t length) const {
-    ASSIGN_OR_RETURN(const auto slice, wait_for([&] { return store_->streams().read(Stream::kArray, offset, length); }));
+    ASSIGN_OR_RETURN(const auto slice,
+                     wait_for([&] { return store_->streams().read(Stream::kArray, offset, length); }));
     return std::string(as_text(slice.bytes));
   }
 
