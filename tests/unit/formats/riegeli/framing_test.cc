@@ -7,7 +7,6 @@
 
 #include <gtest/gtest.h>
 
-#include "core/formats/riegeli/format.h"
 #include "tests/unit/formats/riegeli/walk.h"
 #include "tests/writers/riegeli/writer.h"
 
@@ -461,43 +460,6 @@ TEST(Locate, AgreesWithTheScanForAnyDamage) {
       }
     }
   }
-}
-
-TEST(Probe, RecognizesTheSignatureOrValidChunksAfterADamagedHead) {
-  const auto bid = [](const std::string& file, std::string_view name, ProbeDepth depth) {
-    auto buffer = Buffer::copy_of(as_bytes(file));
-    return kFormat.probe(MemorySource(std::move(*buffer)), name, depth).value_or(-1);
-  };
-  std::string file = many_chunks(3 * kBlockSize);
-  EXPECT_EQ(bid(file, "any", ProbeDepth::kHead), 200);
-  EXPECT_EQ(bid(file.substr(0, 10), "any", ProbeDepth::kHead), 80);
-  EXPECT_EQ(bid(file.substr(0, 7), "any", ProbeDepth::kHead), 0);
-  EXPECT_EQ(bid("", "a.riegeli", ProbeDepth::kHead), 1);
-  EXPECT_EQ(bid("", "a", ProbeDepth::kSearch), 0);
-  flip(file, 30);
-  EXPECT_EQ(bid(file, "any", ProbeDepth::kHead), 60);
-  flip(file, 3);
-  EXPECT_EQ(bid(file, "any", ProbeDepth::kHead), 0);
-  EXPECT_EQ(bid(file, "any", ProbeDepth::kSearch), 60);
-  EXPECT_EQ(bid(std::string(300000, 'x'), "any.riegeli", ProbeDepth::kSearch), 0);
-}
-
-TEST(Open, OtherFilesAreRefused) {
-  auto buffer = Buffer::copy_of(as_bytes("some other file that is long enough to be anything at all, really"));
-  auto container = kFormat.open(std::make_shared<MemorySource>(std::move(*buffer)), Limits{});
-  ASSERT_FALSE(container);
-  EXPECT_EQ(container.error().code, Code::kNoContainer);
-}
-
-TEST(Facts, DescribeTheFirstChunks) {
-  Writer writer;
-  writer.add(simple_chunk({"a"}, 'z'));
-  const auto facts = open_bytes(writer.file())->traits().facts;
-  ASSERT_EQ(facts.size(), 4u);
-  EXPECT_EQ(facts[1].name, "metadata");
-  EXPECT_EQ(std::get<bool>(facts[1].value), false);
-  EXPECT_EQ(std::get<std::string>(facts[2].value), "simple");
-  EXPECT_EQ(std::get<std::string>(facts[3].value), "zstd");
 }
 
 }  // namespace
