@@ -55,11 +55,12 @@ TEST(RecordStore, EightThreadsReadTheSameAsOne) {
   for (auto& count : wrong) EXPECT_EQ(count.get(), 0);
 }
 
-// A file so large that addresses have hardly a bit left for an index besides the chunk's begin.
-class Packed final : public ForwardingContainer {
+// A toy container with other traits.
+class WithTraits final : public ForwardingContainer {
  public:
-  explicit Packed(std::unique_ptr<Container> toy) : ForwardingContainer(std::move(toy)), traits_(below().traits()) {
-    traits_.index_fits_in_chunk = false;
+  WithTraits(std::unique_ptr<Container> toy, const std::function<void(ContainerTraits&)>& change)
+      : ForwardingContainer(std::move(toy)), traits_(below().traits()) {
+    change(traits_);
   }
   const ContainerTraits& traits() const override { return traits_; }
 
@@ -67,6 +68,7 @@ class Packed final : public ForwardingContainer {
   ContainerTraits traits_;
 };
 
+// In a file so large that addresses have hardly a bit left for an index besides the chunk's begin.
 TEST(RecordStore, RecordsOfAPackedChunkAreDistinctWithFewAddressBits) {
   for (const unsigned bits_left : {1u, 2u, 8u}) {
     const toy::File file = toy::make_file({.chunks = 5, .records_per_chunk = 30});
@@ -74,7 +76,11 @@ TEST(RecordStore, RecordsOfAPackedChunkAreDistinctWithFewAddressBits) {
     Lines lines;
     Services services(1 << 20, 2, lines.log());
     services.address_bits = static_cast<unsigned>(std::bit_width(file.bytes.size())) + bits_left;
-    const RecordStore store("toy", source, std::make_unique<Packed>(toy::open(source, Limits{}).value()), services, {});
+    const RecordStore store(
+        "toy", source,
+        std::make_unique<WithTraits>(toy::open(source, Limits{}).value(),
+                                     [](ContainerTraits& traits) { traits.index_fits_in_chunk = false; }),
+        services, {});
     std::optional<std::uint64_t> last;
     for (std::size_t ordinal = 0; ordinal < file.records.size(); ++ordinal) {
       const auto indexed = waited([&] { return store.index().find(SearchKey::kRecords, ordinal); }).value();
@@ -399,18 +405,6 @@ TEST(RecordStore, RecordOffsetsCountTowardsTheBudgetOfALargeChunk) {
   EXPECT_TRUE(container.had_to_wait);
 }
 
-// The same chunks, but declared not to be in file order.
-class Unordered final : public ForwardingContainer {
- public:
-  explicit Unordered(std::unique_ptr<Container> toy) : ForwardingContainer(std::move(toy)), traits_(below().traits()) {
-    traits_.is_in_file_order = false;
-  }
-  const ContainerTraits& traits() const override { return traits_; }
-
- private:
-  ContainerTraits traits_;
-};
-
 TEST(RecordStore, RecordOfACachedChunkIsReadWithoutTheIndex) {
   ToyStore toy({.chunks = 10, .seekable = false});
   const RecordReader& records = toy.store->records();
@@ -429,10 +423,14 @@ TEST(RecordStore, RecordOfACachedChunkIsReadWithoutTheIndex) {
   EXPECT_EQ(toy.watch->locates, 0u);
 }
 
+// Also if the same chunks are declared not to be in file order.
 TEST(RecordStore, ChunkPlacesAreFoundInAnyOrder) {
   ToyStore toy({.chunks = 200, .broken_headers = {5}});
-  const RecordStore unordered("toy", toy.source, std::make_unique<Unordered>(toy::open(toy.source, Limits{}).value()),
-                              toy.services);
+  const RecordStore unordered(
+      "toy", toy.source,
+      std::make_unique<WithTraits>(toy::open(toy.source, Limits{}).value(),
+                                   [](ContainerTraits& traits) { traits.is_in_file_order = false; }),
+      toy.services);
   for (const RecordStore* store : {static_cast<const RecordStore*>(toy.store.get()), &unordered}) {
     for (const std::size_t chunk : {0u, 4u, 6u, 199u}) {
       ChunkInfo info;
