@@ -34,8 +34,11 @@ std::set<DamageLog::Reported> DamageLog::reported() const {
 
 void DamageLog::report(const Error& error, std::uint64_t thing) {
   if (error.code == Code::kPending || error.code == Code::kInterrupted || RequestContext::was_refused()) return;
-  const Reported what = error.code == Code::kOutOfMemory ? Reported{0, kShortage, false}
-                                                         : Reported{error.position, thing, is_permanent(error.code)};
+  using Lasts = Reported::Lasts;
+  const Reported what =
+      error.code == Code::kOutOfMemory
+          ? Reported{0, kShortage, Lasts::kMaybeNot}
+          : Reported{error.position, thing, is_permanent(error.code) ? Lasts::kForGood : Lasts::kMaybeNot};
   report(Severity::kWarning, what, to_string(error));
 }
 

@@ -47,8 +47,8 @@ class DamageLog {
   struct Reported {
     Position position = 0;
     std::uint64_t thing = 0;
-    bool is_permanent = true;                           // failures that may pass are logged separately
-    auto operator<=>(const Reported&) const = default;  // NOLINT(readability-implicit-bool-conversion): of bools
+    enum class Lasts : std::uint8_t { kForGood, kMaybeNot } lasts = Lasts::kForGood;  // logged separately
+    auto operator<=>(const Reported&) const = default;
   };
 
   void report(Severity severity, Reported what, const std::string& text);

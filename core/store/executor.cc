@@ -23,6 +23,8 @@ bool start_thread(const std::function<void()>& start) {
 struct Executor::Slot {
   enum class State : std::uint8_t { kQueued, kRunning, kEnded };
 
+  explicit Slot(OrderedTask to_run) : task(std::move(to_run)) {}
+
   OrderedTask task;
   State state = State::kQueued;
   bool has_run = false;

@@ -58,8 +58,8 @@ MountTree::MountTree(std::vector<MountSource> sources, bool nested, MirrorSettin
     std::string name = name_of(source);
     for (int copy = 2; !taken.insert(name).second; ++copy) name = fmt::format("{}~{}", name_of(source), copy);
     Top& top = tops_.emplace_back(Top{.name = std::move(name), .container = {}});
-    if (auto* container = std::get_if<MountedContainer>(&source)) {
-      add(std::move(*container), top);
+    if (const auto* container = std::get_if<MountedContainer>(&source)) {
+      add(*container, top);
     } else {
       top.directory = directories.size();
       directories.push_back(std::get<MirroredDirectory>(std::move(source)));
@@ -78,14 +78,14 @@ MountTree::MountTree(std::vector<MountSource> sources, bool nested, MirrorSettin
   if (first) root_ownership_ = first->ownership;
 }
 
-void MountTree::add(MountedContainer container, Top& top) {
+void MountTree::add(const MountedContainer& container, Top& top) {
   const std::size_t index = container_nodes_.size();
   auto container_node = std::make_shared<ContainerNode>();
   container_node->id = index;
   container_node->ownership = container.ownership;
   container_node->is_followed = container.is_followed;
   container_node->first_modified = container.ownership.modified;
-  container_node->tree = std::make_unique<ContainerTree>(std::move(container.store), cache_, index);
+  container_node->tree = std::make_unique<ContainerTree>(container.store, cache_, index);
   const auto wanted = nested_ ? InodeTable::wanted(top.name, container_node->tree->values()) : InodeTable::kWhole;
   container_node->begin = container_node->inode_begin = inodes_.add(index, wanted).value();
   container_node->root_number = container_node->root_inode = number_in(container_node->begin, Node{});
@@ -102,14 +102,14 @@ std::shared_ptr<const ContainerNode> MountTree::container_node(std::size_t conta
   return container_nodes_[container];
 }
 
-std::vector<std::uint64_t> MountTree::grow(std::size_t container, std::shared_ptr<const RecordStore> store,
+std::vector<std::uint64_t> MountTree::grow(std::size_t container, const std::shared_ptr<const RecordStore>& store,
                                            timespec modified) {
   const std::shared_ptr<const ContainerNode> before = container_node(container);
   auto next = std::make_shared<ContainerNode>();
   next->id = before->id;
   next->ownership = before->ownership;
   next->ownership.modified = later(before->ownership.modified, modified);
-  next->tree = std::make_unique<ContainerTree>(std::move(store), cache_, before->id);
+  next->tree = std::make_unique<ContainerTree>(store, cache_, before->id);
   prepare(*next->tree);
   next->begin = before->begin;
   next->inode_begin = before->inode_begin;

@@ -75,7 +75,8 @@ class MountTree {
   // sources. `modified` is the file's modification time. Returns the numbers of the nodes that may have changed, for
   // the kernel to be notified. Requests in progress finish on the previous snapshot, and drop_unused() frees it
   // afterwards. Both functions may block. Only one thread may call them, and no request may wait for that thread.
-  std::vector<std::uint64_t> grow(std::size_t container, std::shared_ptr<const RecordStore> store, timespec modified);
+  std::vector<std::uint64_t> grow(std::size_t container, const std::shared_ptr<const RecordStore>& store,
+                                  timespec modified);
   void drop_unused();
   // Returns whether any container is followed.
   bool may_grow() const;
@@ -146,7 +147,7 @@ class MountTree {
   std::shared_ptr<const ContainerNode> container_node(std::size_t container) const;
 
   static void prepare(const ContainerTree& tree);
-  void add(MountedContainer container, Top& top);
+  void add(const MountedContainer& container, Top& top);
   Result<const Top*> top(std::string_view name) const;
   std::uint64_t look_up_and_reference(const ContainerNode& container_node, Node node) const;
   Result<void> list_tops(std::uint64_t place, const std::function<bool(const MountEntry&)>& emit) const;

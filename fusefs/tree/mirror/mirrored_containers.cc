@@ -20,11 +20,11 @@ Result<std::shared_ptr<const ContainerNode>> MirroredContainers::get(const Mirro
                                                                      const std::string& shown_path,
                                                                      const Ownership& ownership) {
   if (auto open = recent_.find(node.number)) return open;
-  ASSIGN_OR_RETURN(auto store, open_store(node, source));
+  ASSIGN_OR_RETURN(const auto store, open_store(node, source));
   auto container_node = std::make_unique<ContainerNode>();
   container_node->id = node.number;
   container_node->ownership = ownership;
-  container_node->tree = std::make_unique<const ContainerTree>(std::move(store), cache_, node.number);
+  container_node->tree = std::make_unique<const ContainerTree>(store, cache_, node.number);
   const auto wanted = InodeTable::wanted(shown_path, container_node->tree->values());
   const auto begin = inodes_.add(node.number, wanted);
   if (!begin) return Error{.code = Code::kLimit, .detail = "too many mirrored containers"};
