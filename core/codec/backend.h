@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 
+#include "core/base/cursor.h"
 #include "core/codec/codec.h"
 
 namespace recordfs {
@@ -29,7 +30,6 @@ struct Backend {
   std::uint64_t (*room)(Bytes stored) = nullptr;
 };
 
-extern const Backend kNoneBackend;
 extern const Backend kZstdBackend;
 extern const Backend kBrotliBackend;
 extern const Backend kSnappyBackend;
@@ -39,15 +39,16 @@ extern const Backend kGzipBackend;
 extern const Backend kLz4FrameBackend;
 extern const Backend kLzmaBackend;
 
-// Reads `stream` to its end into a buffer that grows with the output. `stored_size` bounds how far the first allocation
-// trusts `expected`. Fails with kLimit beyond `limit` bytes, and as the stream does.
-Result<Buffer> collect(DecodeStream& stream, std::uint64_t stored_size, std::uint64_t expected, std::uint64_t limit);
+// Complete deflate units in memory; only with libdeflate.
+extern const WholeUnit kWholeDeflate;
+extern const WholeUnit kWholeZlib;
+extern const WholeUnit kWholeGzip;
 
-// As collect(), but fails with kDamage unless exactly `size` bytes come out.
-Result<Buffer> collect_exactly(DecodeStream& stream, std::uint64_t stored_size, std::uint64_t size);
-
-// Reads `stream` into all of `out`. Fails with kDamage if the stream is shorter or longer.
-Result<void> fill(DecodeStream& stream, MutableBytes out);
+// Returns whether `rest` begins with the gzip magic (RFC 1952, section 2.3.1).
+inline bool begins_gzip_member(Bytes rest) {
+  constexpr std::uint16_t kMagic = 0x8B1F;
+  return Cursor(rest).u16_le() == kMagic;
+}
 
 // Return the version of each library: that of the library at run time if it reports one, otherwise that of its header.
 std::string version_of_zstd();

@@ -7,7 +7,6 @@
 #include <fmt/format.h>
 
 #include "core/base/buffer.h"
-#include "core/base/cursor.h"
 #include "core/codec/backend.h"
 
 namespace recordfs {
@@ -70,9 +69,7 @@ Result<Buffer> chunk_of_one(const BloscHeader& one, Bytes stored) {
 // Succeeds if no number in the chunk leads the library out of its bounds.
 Result<void> check_chunk_of_one(const BloscHeader& one, Bytes chunk) {
   TRY(check_blosc(one));
-  ASSIGN_OR_RETURN(const auto extent, find_blosc_block(one, 0, [&](std::uint32_t offset) -> Result<std::uint32_t> {
-                     return Cursor(chunk.subspan(offset)).u32_le();
-                   }));
+  ASSIGN_OR_RETURN(const auto extent, find_blosc_block(one, 0, chunk));
   if (extent.begin != kPreamble || extent.end != chunk.size() || has_long_run(chunk)) return broken(0);
   return {};
 }

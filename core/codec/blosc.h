@@ -61,6 +61,8 @@ using BloscNumberAt = std::function<Result<std::uint32_t>(std::uint32_t offset)>
 // Finds a block through the block table and the stream lengths; makes few reads. REQUIRES: check_blosc(header)
 // succeeded, !is_plain(), block < blocks().
 Result<BloscExtent> find_blosc_block(const BloscHeader& header, std::uint32_t block, const BloscNumberAt& number_at);
+// The same in a whole chunk in memory.
+Result<BloscExtent> find_blosc_block(const BloscHeader& header, std::uint32_t block, Bytes chunk);
 
 // Decodes one block from its stored bytes into all of `out`. REQUIRES: as find_blosc_block(); out.size() is
 // decoded_size(block).

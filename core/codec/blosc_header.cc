@@ -137,6 +137,12 @@ Result<BloscExtent> find_blosc_block(const BloscHeader& header, std::uint32_t bl
   return BloscExtent{begin, end};
 }
 
+Result<BloscExtent> find_blosc_block(const BloscHeader& header, std::uint32_t block, Bytes chunk) {
+  return find_blosc_block(header, block, [&](std::uint32_t offset) -> Result<std::uint32_t> {
+    return Cursor(chunk.subspan(offset)).u32_le();
+  });
+}
+
 #ifndef RECORDFS_HAVE_BLOSC
 bool has_blosc() { return false; }
 

@@ -5,8 +5,7 @@
 #include <fmt/format.h>
 
 #include "core/codec/backend.h"
-
-#include "core/base/counted.h"
+#include "core/codec/member_stream.h"
 
 namespace recordfs {
 namespace {
@@ -20,15 +19,6 @@ struct DestroyState {
 };
 using State = std::unique_ptr<BrotliDecoderState, DestroyState>;
 
-Error no_memory() { return {Code::kOutOfMemory, 0, "no memory for brotli"}; }
-Error broken(std::string_view why) { return {Code::kDamage, 0, fmt::format("brotli: {}", why)}; }
-
-Error error_of(BrotliDecoderErrorCode code) {
-  const bool no_allocation =
-      code <= BROTLI_DECODER_ERROR_ALLOC_CONTEXT_MODES && code >= BROTLI_DECODER_ERROR_ALLOC_BLOCK_TYPE_TREES;
-  return no_allocation ? no_memory() : broken(BrotliDecoderErrorString(code));
-}
-
 // Returns null if out of memory.
 State new_state() {
   State state(BrotliDecoderCreateInstance(nullptr, nullptr, nullptr));
@@ -36,45 +26,34 @@ State new_state() {
   return state;
 }
 
-class BrotliStream final : public DecodeStream {
+class BrotliStream final : public MemberStream {
  public:
-  BrotliStream(State state, Bytes stored, Tail tail)
-      : state_(std::move(state)),
-        next_(reinterpret_cast<const std::uint8_t*>(stored.data())),
-        left_(stored.size()),
-        tail_(tail) {}
-
-  Result<std::size_t> read(MutableBytes out) override {
-    auto* target = reinterpret_cast<std::uint8_t*>(out.data());
-    std::size_t room = out.size();
-    while (!ended_ && room > 0) {
-      const std::size_t given = std::min(left_, kPieceBytes);
-      std::size_t unused = given;
-      const auto outcome = BrotliDecoderDecompressStream(state_.get(), &unused, &next_, &room, &target, nullptr);
-      left_ -= given - unused;
-      if (outcome == BROTLI_DECODER_RESULT_ERROR) return error_of(BrotliDecoderGetErrorCode(state_.get()));
-      const bool hungry = outcome == BROTLI_DECODER_RESULT_NEEDS_MORE_INPUT && room > 0;
-      if (hungry && (left_ == 0 || unused > 0)) return broken("truncated stream");
-      ended_ = outcome == BROTLI_DECODER_RESULT_SUCCESS;
-    }
-    if (ended_ && left_ > 0 && tail_ == Tail::kDamage)
-      return broken(counted(left_, "byte") + " after the end of the stream");
-    return out.size() - room;
-  }
-
-  std::size_t stored_left() const override { return left_; }
+  BrotliStream(State state, Bytes stored, Tail tail) : MemberStream("brotli", stored, tail), state_(std::move(state)) {}
 
  private:
-  State state_;
-  const std::uint8_t* next_;
-  std::size_t left_;
-  const Tail tail_;
-  bool ended_ = false;
+  Result<Step> step(Bytes rest, MutableBytes out) override {
+    const std::size_t given = std::min(rest.size(), kPieceBytes);
+    std::size_t unused = given;
+    std::size_t room = out.size();
+    const auto* next = reinterpret_cast<const std::uint8_t*>(rest.data());
+    auto* target = reinterpret_cast<std::uint8_t*>(out.data());
+    const auto outcome = BrotliDecoderDecompressStream(state_.get(), &unused, &next, &room, &target, nullptr);
+    if (outcome == BROTLI_DECODER_RESULT_ERROR) return error_of(BrotliDecoderGetErrorCode(state_.get()));
+    return Step{given - unused, out.size() - room, outcome == BROTLI_DECODER_RESULT_SUCCESS};
+  }
+
+  Error error_of(BrotliDecoderErrorCode code) const {
+    const bool no_allocation =
+        code <= BROTLI_DECODER_ERROR_ALLOC_CONTEXT_MODES && code >= BROTLI_DECODER_ERROR_ALLOC_BLOCK_TYPE_TREES;
+    return no_allocation ? no_memory() : broken(BrotliDecoderErrorString(code));
+  }
+
+  const State state_;
 };
 
 Result<std::unique_ptr<DecodeStream>> open_brotli(Bytes stored, Tail tail, std::uint64_t /*memory*/) {
   State state = new_state();
-  if (!state) return no_memory();
+  if (!state) return Error{Code::kOutOfMemory, 0, "no memory for brotli"};
   return std::unique_ptr<DecodeStream>(std::make_unique<BrotliStream>(std::move(state), stored, tail));
 }
 

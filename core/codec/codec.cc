@@ -1,12 +1,14 @@
 #include "core/codec/codec.h"
 
 #include <algorithm>
+#include <limits>
 
 #include <fmt/format.h>
 
 #include "core/base/large_allocation.h"
 #include "core/base/request_context.h"
 #include "core/codec/backend.h"
+#include "core/codec/inflater.h"
 #include "core/codec/lz4_block.h"
 
 namespace recordfs {
@@ -14,6 +16,77 @@ namespace {
 
 constexpr std::size_t kScratch = 128u << 10;
 constexpr std::size_t kPiece = 4u << 20;  // bytes between two checks for cancellation
+
+// A guessed size is trusted up to this many bytes, or up to this many for each stored byte.
+constexpr std::uint64_t kBelievedBytes = 1 << 20;
+constexpr std::uint64_t kBelievedRatio = 64;
+// The assumed compression ratio if there is no guess.
+constexpr std::uint64_t kUsualRatio = 4;
+
+std::uint64_t most_believed(std::uint64_t stored_size) {
+  const std::uint64_t stored = std::min(stored_size, std::numeric_limits<std::uint64_t>::max() / kBelievedRatio);
+  return std::max(kBelievedBytes, stored * kBelievedRatio);
+}
+
+std::uint64_t first_capacity(std::uint64_t stored_size, std::uint64_t expected, std::uint64_t limit) {
+  const std::uint64_t believed = most_believed(stored_size);
+  const std::uint64_t wanted = expected > 0 ? expected : std::max<std::uint64_t>(stored_size * kUsualRatio, 256);
+  return std::min({wanted, believed, limit});
+}
+
+std::size_t next_capacity(std::uint64_t full, std::uint64_t limit) {
+  return static_cast<std::size_t>(full > limit / 2 ? limit : std::max<std::uint64_t>(2 * full, 256));
+}
+
+// Returns nullopt if more than `limit` bytes come out.
+Result<std::optional<Buffer>> collect_up_to(DecodeStream& stream, std::uint64_t stored_size, std::uint64_t expected,
+                                            std::uint64_t limit) {
+  ASSIGN_OR_RETURN(auto buffer,
+                   Buffer::allocate(static_cast<std::size_t>(first_capacity(stored_size, expected, limit))));
+  std::size_t filled = 0;
+  for (;;) {
+    auto got = stream.read(buffer.span().subspan(filled));
+    if (!got) return std::move(got).error();
+    filled += *got;
+    std::byte next{};
+    if (filled == buffer.size()) got = stream.read({&next, 1});
+    if (!got) return std::move(got).error();
+    if (filled < buffer.size() || *got == 0) break;
+    if (filled >= limit) return std::optional<Buffer>{};
+    TRY(buffer.grow(next_capacity(filled, limit)));
+    buffer.data()[filled++] = next;
+  }
+  // Do not hold the memory of a guess that was far too high.
+  const bool holds_much_more = filled < buffer.size() - buffer.size() / 4;
+  buffer.truncate(filled);
+  if (holds_much_more) buffer.fit();
+  return std::optional(std::move(buffer));
+}
+
+// Reads `stream` to its end into a buffer that grows with the output. `stored_size` bounds how far the first allocation
+// trusts `expected`. Fails with kLimit beyond `limit` bytes, and as the stream does.
+Result<Buffer> collect(DecodeStream& stream, std::uint64_t stored_size, std::uint64_t expected, std::uint64_t limit) {
+  ASSIGN_OR_RETURN(auto bytes, collect_up_to(stream, stored_size, expected, limit));
+  if (!bytes) return more_than(limit);
+  return std::move(*bytes);
+}
+
+// As collect(), but fails with kDamage unless exactly `size` bytes come out.
+Result<Buffer> collect_exactly(DecodeStream& stream, std::uint64_t stored_size, std::uint64_t size) {
+  ASSIGN_OR_RETURN(auto bytes, collect_up_to(stream, stored_size, size, size));
+  if (!bytes || bytes->size() != size) return wrong_size(size);
+  return std::move(*bytes);
+}
+
+// Reads `stream` into all of `out`. Fails with kDamage if the stream is shorter or longer.
+Result<void> fill(DecodeStream& stream, MutableBytes out) {
+  ASSIGN_OR_RETURN(const auto got, stream.read(out));
+  if (got < out.size()) return wrong_size(out.size());
+  std::byte after{};
+  ASSIGN_OR_RETURN(const auto more, stream.read({&after, 1}));
+  if (more > 0) return wrong_size(out.size());
+  return {};
+}
 
 // Wraps a stream and reads it in pieces, so that the caller can cancel between them.
 class AskingStream final : public DecodeStream {
@@ -35,6 +108,40 @@ class AskingStream final : public DecodeStream {
  private:
   const std::unique_ptr<DecodeStream> stream_;
 };
+
+class NoneStream final : public DecodeStream {
+ public:
+  explicit NoneStream(Bytes stored) : rest_(stored) {}
+
+  Result<std::size_t> read(MutableBytes out) override {
+    const std::size_t size = std::min(out.size(), rest_.size());
+    copy_bytes(rest_.first(size), out);
+    rest_ = rest_.subspan(size);
+    return size;
+  }
+
+  std::size_t stored_left() const override { return rest_.size(); }
+
+ private:
+  Bytes rest_;
+};
+
+Result<void> decompress_none_into(Bytes stored, MutableBytes out) {
+  if (stored.size() != out.size()) return wrong_size(out.size());
+  copy_bytes(stored, out);
+  return {};
+}
+
+Result<Buffer> decompress_none(Bytes stored, std::uint64_t, std::uint64_t limit) {
+  if (stored.size() > limit) return more_than(limit);
+  return Buffer::copy_of(stored);
+}
+
+Result<std::unique_ptr<DecodeStream>> open_none(Bytes stored, Tail, std::uint64_t /*memory*/) {
+  return std::unique_ptr<DecodeStream>(std::make_unique<NoneStream>(stored));
+}
+
+const Backend kNoneBackend = {decompress_none_into, decompress_none, open_none};
 
 // Returns null if this build lacks the codec.
 const Backend* backend_of(CodecId codec) {
@@ -99,6 +206,16 @@ std::optional<Buffer> take_stated(const Backend* backend, Bytes stored, std::uin
 
 }  // namespace
 
+bool is_plausible(std::uint64_t stored_size, std::uint64_t size) { return size <= most_believed(stored_size); }
+
+Error more_than(std::uint64_t limit) {
+  return {Code::kLimit, 0, fmt::format("decompresses to more than the limit of {} bytes", limit)};
+}
+
+Error wrong_size(std::uint64_t expected) {
+  return {Code::kDamage, 0, fmt::format("does not decompress to the expected {} bytes", expected)};
+}
+
 std::string_view to_string(CodecId codec) {
   switch (codec) {
     case CodecId::kNone: return "none";
@@ -115,6 +232,15 @@ std::string_view to_string(CodecId codec) {
 }
 
 bool is_available(CodecId codec) { return backend_of(codec) != nullptr; }
+
+bool begins_zlib(Bytes head) {
+  constexpr unsigned kDeflateMethod = 8;
+  constexpr unsigned kCheck = 31;
+  Cursor cursor(head);
+  const unsigned method = cursor.u8();
+  const unsigned flags = cursor.u8();
+  return cursor.ok() && (method & 0x0F) == kDeflateMethod && (method << 8 | flags) % kCheck == 0;
+}
 
 Result<void> decompress_into(CodecId codec, Bytes stored, MutableBytes out) {
   const Backend* backend = backend_of(codec);
@@ -181,6 +307,9 @@ Result<std::unique_ptr<DecodeStream>> open_stream(CodecId codec, Bytes stored, T
 #ifndef RECORDFS_HAVE_ZSTD
 std::optional<std::uint64_t> zstd_content_size(Bytes) { return std::nullopt; }
 std::optional<std::uint64_t> zstd_frame_size(Bytes) { return std::nullopt; }
+#endif
+#ifndef RECORDFS_HAVE_ZLIB
+Result<std::unique_ptr<Inflater>> Inflater::open(CodecId codec) { return not_built(codec); }
 #endif
 #ifndef RECORDFS_HAVE_LZ4
 Result<Buffer> decompress_lz4_block(Bytes, std::uint64_t) { return not_built(CodecId::kLz4Frame); }

@@ -39,6 +39,10 @@ std::string_view to_string(CodecId codec);
 // Returns whether this build can decompress `codec`.
 bool is_available(CodecId codec);
 
+// Returns whether `head` begins with the header of a zlib stream: its method, and the check of its first two bytes (RFC
+// 1950).
+bool begins_zlib(Bytes head);
+
 // How to treat bytes after the end of a compressed stream.
 enum class Tail : std::uint8_t { kDamage, kIgnored };
 

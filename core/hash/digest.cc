@@ -13,6 +13,7 @@
 namespace recordfs {
 namespace {
 
+// Returns nullptr for Adler-32 and CRC-32.
 const nettle_hash* algorithm_of(DigestId digest) {
   switch (digest) {
     case DigestId::kMd5: return &nettle_md5;
@@ -36,31 +37,13 @@ std::uint32_t adler32(Bytes bytes, std::uint32_t previous) {
 }  // namespace
 
 std::string_view to_string(DigestId digest) {
-  switch (digest) {
-    case DigestId::kAdler32: return "adler32";
-    case DigestId::kCrc32: return "crc32";
-    case DigestId::kMd5: return "md5";
-    case DigestId::kSha1: return "sha1";
-    case DigestId::kSha224: return "sha224";
-    case DigestId::kSha256: return "sha256";
-    case DigestId::kSha384: return "sha384";
-    case DigestId::kSha512: return "sha512";
-  }
-  return "unknown";
+  if (const nettle_hash* algorithm = algorithm_of(digest)) return algorithm->name;
+  return digest == DigestId::kAdler32 ? "adler32" : "crc32";
 }
 
 std::size_t digest_size(DigestId digest) {
-  switch (digest) {
-    case DigestId::kAdler32:
-    case DigestId::kCrc32: return 4;
-    case DigestId::kMd5: return 16;
-    case DigestId::kSha1: return 20;
-    case DigestId::kSha224: return 28;
-    case DigestId::kSha256: return 32;
-    case DigestId::kSha384: return 48;
-    case DigestId::kSha512: return 64;
-  }
-  return 0;
+  const nettle_hash* algorithm = algorithm_of(digest);
+  return algorithm == nullptr ? sizeof(std::uint32_t) : algorithm->digest_size;
 }
 
 struct Digester::State {
@@ -68,7 +51,7 @@ struct Digester::State {
       : digest(id), algorithm(algorithm_of(id)), context(algorithm == nullptr ? 0 : algorithm->context_size) {}
 
   DigestId digest;
-  const nettle_hash* algorithm;    // nullptr for Adler-32 and CRC-32
+  const nettle_hash* algorithm;
   std::uint32_t number = 0;        // the running Adler-32 or CRC-32
   std::vector<std::byte> context;  // Nettle's context, for the other algorithms
 };

@@ -38,7 +38,7 @@ PLACES = {
     "snappy": ["core/codec/snappy"],
     "lz4": ["core/codec/lz4"],
     "lzma.h": ["core/codec/lzma"],
-    "zlib.h": ["core/codec/deflate", "core/codec/inflater", "core/hash/digest"],
+    "zlib.h": ["core/codec/deflate", "core/hash/digest"],
     "nettle/": ["core/hash/digest", "core/decoding/base64"],
     "libdeflate.h": ["core/codec/deflate_whole"],
     "blosc": ["core/codec/blosc"],
