@@ -7,14 +7,73 @@
 #include <fmt/format.h>
 
 #include "core/base/counted.h"
+#include "core/codec/codec.h"
 #include "core/formats/bloscpack/decode.h"
 #include "core/formats/bloscpack/format.h"
 #include "core/formats/bloscpack/json.h"
-#include "core/formats/bloscpack/metadata.h"
 #include "core/formats/bloscpack/npy.h"
+#include "core/formats/bloscpack/wire.h"
 
 namespace recordfs::bloscpack {
 namespace {
+
+// An object with more members than this is shown only as a whole.
+constexpr std::size_t kMostMembers = 65536;
+
+Error damaged(const Survey& survey, std::string why) {
+  return {Code::kDamage, survey.metadata_begin, "metadata: " + std::move(why)};
+}
+
+Result<void> verify_metadata(const Source& source, const Survey& survey, Bytes stored) {
+  const MetadataHeader& header = *survey.metadata;
+  if (!header.digest) return {};
+  Digester digester(*header.digest);
+  digester.append(stored);
+  const Digest digest = digester.finish();
+  ASSIGN_OR_RETURN(const auto due, read_exactly(source, survey.metadata_begin + header.room, digest.size));
+  if (!std::ranges::equal(digest.view(), due.view())) return damaged(survey, "the checksum does not match");
+  return {};
+}
+
+// Returns the decoded bytes; empty if the file has none. Fails with kDamage, kUnsupported and kLimit, and as Source
+// does.
+Result<Buffer> read_metadata(const Source& source, const Survey& survey, const Limits& limits) {
+  if (!survey.metadata) return Buffer();
+  const MetadataHeader& header = *survey.metadata;
+  if (!header.is_json) return damaged(survey, "unknown format");
+  if (header.codec > 1) {
+    return Error{Code::kUnsupported, survey.metadata_begin, fmt::format("metadata: unknown codec {}", header.codec)};
+  }
+  if (header.stored_size > header.room) return damaged(survey, "stored size exceeds the reserved size");
+  if (std::max(header.stored_size, header.size) > limits.metadata_bytes) {
+    return Error{Code::kLimit, survey.metadata_begin,
+                 fmt::format("{} bytes of metadata exceed the limit", header.size)};
+  }
+  ASSIGN_OR_RETURN(const auto stored, read_exactly(source, survey.metadata_begin, header.stored_size));
+  TRY(verify_metadata(source, survey, stored.view()));
+  auto decoded = decompress(header.codec == 1 ? CodecId::kZlib : CodecId::kNone, stored.view(), header.size,
+                            limits.metadata_bytes);
+  // The size is a hint that other readers ignore; the checksum verifies the stored bytes.
+  if (!decoded) decoded.error().position = survey.metadata_begin;
+  return decoded;
+}
+
+// Returns the whole as "metadata.json", and each member of its object. If it is not JSON, returns only "metadata".
+std::vector<Attribute> attributes_of(Bytes metadata, const Limits& limits) {
+  std::vector<Attribute> attributes;
+  if (metadata.empty()) return attributes;
+  const std::string whole(as_text(metadata));
+  auto json = read_json(metadata, limits.nesting_depth, kMostMembers);
+  if (!json) {
+    attributes.push_back({"metadata", "", whole});
+    return attributes;
+  }
+  attributes.push_back({"metadata.json", std::string(to_string(json->type)), whole});
+  for (JsonMember& member : json->members) {
+    attributes.push_back({std::move(member.key), std::string(to_string(member.type)), std::move(member.value)});
+  }
+  return attributes;
+}
 
 // ChunkKey::state of the step that reports damage in the headers, before any chunk.
 constexpr std::uint64_t kHeaders = std::uint64_t{1} << 63;
@@ -52,10 +111,26 @@ Result<Buffer> short_metadata(const Source& source, const Limits& limits, Survey
   return Buffer();
 }
 
+constexpr int kBid = 32;  // bits of the magic
+
+Result<bool> has_magic(const Source& source) {
+  ASSIGN_OR_RETURN(const auto head, read_up_to(source, 0, magic().size()));
+  return std::ranges::equal(head.view(), as_bytes(magic()));
+}
+
+// Only the magic identifies a Bloscpack file with certainty. The rest of its header may be damaged or too new; the
+// container then opens and reports that.
+Result<int> probe(const Source& source, std::string_view, ProbeDepth) {
+  ASSIGN_OR_RETURN(const auto found, has_magic(source));
+  return found ? kBid : 0;
+}
+
 }  // namespace
 
 Result<std::unique_ptr<Container>> BloscpackContainer::open(std::shared_ptr<const Source> source,
                                                             const Limits& limits) {
+  ASSIGN_OR_RETURN(const auto is_one, has_magic(*source));
+  if (!is_one) return Error{Code::kNoContainer, 0, "not a Bloscpack file"};
   ASSIGN_OR_RETURN(auto found, survey(*source));
   ASSIGN_OR_RETURN(const auto metadata, short_metadata(*source, limits, found));
   std::unique_ptr<BloscpackContainer> container(new BloscpackContainer(std::move(source), limits, std::move(found)));
@@ -180,5 +255,7 @@ void BloscpackContainer::find_array(Bytes metadata) {
   const std::uint64_t size = prefix.size() + array->bytes;
   array_ = DenseArray{"array.npy", std::move(prefix), whole_chunks == 0 ? last : chunk_size, size};
 }
+
+const Format kFormat = {.name = "bloscpack", .probe = probe, .open = BloscpackContainer::open};
 
 }  // namespace recordfs::bloscpack

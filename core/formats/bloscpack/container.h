@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "core/base/limits.h"
+#include "core/formats/bloscpack/decode.h"
 #include "core/formats/bloscpack/order.h"
-#include "core/formats/bloscpack/stored.h"
 #include "core/formats/bloscpack/survey.h"
 #include "core/formats/container.h"
 
@@ -17,7 +17,7 @@ namespace recordfs::bloscpack {
 
 class BloscpackContainer final : public Container, private Metadata {
  public:
-  // Reads the headers, the offsets and the metadata. Fails as Source does.
+  // Reads the headers, the offsets and the metadata. Fails as Format::open does.
   static Result<std::unique_ptr<Container>> open(std::shared_ptr<const Source> source, const Limits& limits);
 
   const ContainerTraits& traits() const override { return traits_; }

@@ -9,10 +9,68 @@
 #include <fmt/format.h>
 
 #include "core/base/cursor.h"
+#include "core/codec/blosc.h"
 #include "core/formats/file_chunk.h"
 
 namespace recordfs::bloscpack {
 namespace {
+
+constexpr std::uint64_t kPiece = 256 << 10;
+
+Error mismatch(const ChunkInfo& info) {
+  return {Code::kDamage, info.begin, "the checksum of the chunk does not match"};
+}
+
+Result<void> compare(const Stored& stored, Digester& digester) {
+  const Position at = stored.info.begin + stored.info.stored_size;
+  ASSIGN_OR_RETURN(const auto due, read_exactly(*stored.source, at, stored.info.end - at));
+  const Digest digest = digester.finish();
+  if (!std::ranges::equal(digest.view(), due.view())) return mismatch(stored.info);
+  return {};
+}
+
+// Returns an error about the chunk. Errors from inside the chunk get its position.
+Error at_chunk(Error error, const ChunkInfo& info) {
+  if (error.code != Code::kIo && error.code != Code::kChanged) error.position = info.begin;
+  return error;
+}
+
+// Verifies the checksum in pieces of bounded size. Fails with kDamage, and as Source does.
+Result<void> verify_stored(const Stored& stored) {
+  if (!stored.digest) return {};
+  Digester digester(*stored.digest);
+  for (std::uint64_t done = 0; done < stored.info.stored_size;) {
+    const std::uint64_t length = std::min(stored.info.stored_size - done, kPiece);
+    ASSIGN_OR_RETURN(const auto piece, read_exactly(*stored.source, stored.info.begin + done, length));
+    digester.append(piece.view());
+    done += length;
+  }
+  return compare(stored, digester);
+}
+
+// Returns all stored bytes without the checksum, verified. The caller has checked the size against Limits.
+Result<Buffer> read_verified(const Stored& stored) {
+  auto bytes = read_exactly(*stored.source, stored.info.begin, stored.info.stored_size);
+  if (!bytes || !stored.digest) return bytes;
+  Digester digester(*stored.digest);
+  digester.append(bytes->view());
+  TRY(compare(stored, digester));
+  return bytes;
+}
+
+// Returns the header, which must match the one found by the scan. Fails with kDamage, as check_blosc() does, and as
+// Source does.
+Result<BloscHeader> read_header(const Stored& stored) {
+  const ChunkInfo& info = stored.info;
+  ASSIGN_OR_RETURN(const auto head, read_exactly(*stored.source, info.begin, kBloscHeaderSize));
+  auto header = parse_blosc_header(head.view());
+  if (!header) return at_chunk(std::move(header).error(), info);
+  if (header->size != info.decoded_size || header->stored_size != info.stored_size) {
+    return Error{Code::kDamage, info.begin, "the chunk is not the one that the scan found"};
+  }
+  if (auto sound = check_blosc(*header); !sound) return at_chunk(std::move(sound).error(), info);
+  return header;
+}
 
 using Pointer = std::shared_ptr<const Chunk>;
 
@@ -81,9 +139,7 @@ class BlocksInMemory final : public Chunk {
 
  private:
   Result<BloscExtent> find(std::uint32_t block) const {
-    auto extent = find_blosc_block(header_, block, [&](std::uint32_t offset) -> Result<std::uint32_t> {
-      return Cursor(stored_.view().subspan(offset)).u32_le();
-    });
+    auto extent = find_blosc_block(header_, block, stored_.view());
     if (!extent) extent.error().position = begin_;
     return extent;
   }
@@ -207,8 +263,7 @@ Result<void> check_limits(const ChunkInfo& info, const Limits& limits) {
 }
 
 Result<Pointer> decode_one_block(const Stored& stored, const BloscHeader& header, Bytes bytes, Buffer payload) {
-  auto extent = find_blosc_block(
-      header, 0, [&](std::uint32_t offset) -> Result<std::uint32_t> { return Cursor(bytes.subspan(offset)).u32_le(); });
+  auto extent = find_blosc_block(header, 0, bytes);
   if (!extent) return at_chunk(std::move(extent).error(), stored.info);
   const Bytes block = bytes.subspan(extent->begin, extent->end - extent->begin);
   if (auto done = decompress_blosc_block(header, 0, block, payload.span()); !done) {

@@ -2,11 +2,22 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 
-#include "core/formats/bloscpack/stored.h"
+#include "core/base/limits.h"
+#include "core/base/source.h"
 #include "core/formats/chunk.h"
+#include "core/formats/chunk_info.h"
+#include "core/hash/digest.h"
 
 namespace recordfs::bloscpack {
+
+// The position of a chunk and the checksum that verifies it.
+struct Stored {
+  std::shared_ptr<const Source> source;
+  ChunkInfo info;
+  std::optional<DigestId> digest;  // nullopt: no checksum
+};
 
 // Verifies a chunk and returns its record. Uncompressed records stay in the file; several blocks are decoded when
 // first read; a single block is decoded now. Fails as Container::decode does.

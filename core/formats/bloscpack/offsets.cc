@@ -9,7 +9,7 @@
 namespace recordfs::bloscpack {
 namespace {
 
-constexpr std::uint64_t kPiece = 8192;  // offsets per read
+constexpr std::uint64_t kOffsetsPerRead = 8192;
 
 }  // namespace
 
@@ -24,7 +24,7 @@ Result<std::uint64_t> Offsets::at(std::uint64_t index) const {
 
 Result<std::uint64_t> Offsets::each(const See& see) const {
   for (std::uint64_t index = 0; index < count_;) {
-    const std::uint64_t wanted = std::min(kPiece, count_ - index);
+    const std::uint64_t wanted = std::min(kOffsetsPerRead, count_ - index);
     ASSIGN_OR_RETURN(const auto bytes, read_exactly(source_, place_of(index), wanted * kOffsetSize));
     Cursor cursor(bytes.view());
     for (std::uint64_t i = 0; i < wanted; ++i, ++index) {

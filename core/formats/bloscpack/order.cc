@@ -8,10 +8,50 @@ namespace {
 
 constexpr std::uint64_t kLost = 1;  // ChunkInfo::detail: whether the chunk is lost, and its number
 
-class NoOrder final : public ChunkOrder {
+// Consecutive chunks without usable offsets.
+class Chain final : public ChunkOrder {
  public:
-  ChunkKey first() const override { return {}; }
-  Result<Step> scan(ChunkKey) const override { return Step{}; }
+  Chain(const Source& source, const Survey& survey) : source_(source), survey_(survey) {}
+
+  ChunkKey first() const override { return {survey_.first_chunk, 0}; }
+
+  Result<Step> scan(ChunkKey at) const override {
+    if (survey_.count && at.state >= *survey_.count) return rest(at.position);
+    if (at.position >= source_.size()) return Step{};
+    ASSIGN_OR_RETURN(const auto look, look_at(source_, at.position, survey_.header.digest_bytes()));
+    Step step;
+    if (!look.header) {
+      // A record can hold such a file, and its bytes look like the begin of a chunk, so nothing is searched for.
+      step.damage.push_back(region_of(at.position, source_.size(), look.why, left(at.state)));
+      return step;
+    }
+    step.chunk = describe(at.position, at.state, look);
+    if (look.end < source_.size()) {
+      step.next = ChunkKey{look.end, at.state + 1};
+    } else if (left(at.state + 1).value_or(0) > 0) {
+      const Error why{Code::kUnfinished, look.end, "the file ends before the chunks that follow"};
+      step.damage.push_back(region_of(look.end - 1, look.end, why, left(at.state + 1)));
+      step.damage.back().records_before = 1;
+    }
+    return step;
+  }
+
+ private:
+  std::optional<std::uint64_t> left(std::uint64_t index) const {
+    return survey_.count ? std::optional(*survey_.count - index) : std::nullopt;
+  }
+
+  Step rest(Position begin) const {
+    Step step;
+    if (begin < source_.size() && !survey_.rest_is_slack) {
+      const Error why{Code::kDamage, begin, "bytes after the last chunk that the header counts"};
+      step.damage.push_back(region_of(begin, source_.size(), why, std::nullopt));
+    }
+    return step;
+  }
+
+  const Source& source_;
+  const Survey& survey_;
 };
 
 }  // namespace
@@ -72,12 +112,12 @@ DamagedRegion region_of(Position begin, Position end, const Error& why, std::opt
 
 Result<std::unique_ptr<ChunkOrder>> order_of(const Source& source, const Survey& survey) {
   switch (survey.order) {
-    case Order::kNone: break;
-    case Order::kChain: return make_chain(source, survey);
+    case Order::kNone:
+    case Order::kChain: break;
     case Order::kAnchored: return make_anchored(source, survey);
     case Order::kItems: return make_items(source, survey);
   }
-  return std::unique_ptr<ChunkOrder>(std::make_unique<NoOrder>());
+  return std::unique_ptr<ChunkOrder>(std::make_unique<Chain>(source, survey));
 }
 
 }  // namespace recordfs::bloscpack
