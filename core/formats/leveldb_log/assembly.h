@@ -10,20 +10,9 @@
 #include "core/base/result.h"
 #include "core/formats/container.h"
 #include "core/formats/leveldb_log/items.h"
+#include "core/formats/leveldb_log/sinks.h"
 
 namespace recordfs::leveldb_log {
-
-// Receives the pieces of records in order: begin, piece..., then size and keep if the record is complete and within
-// the limits. Otherwise the next call is begin() again.
-class RecordSink {
- public:
-  virtual ~RecordSink() = default;
-  virtual void begin(Position at) = 0;
-  virtual Result<void> piece(const Fragment& fragment, Bytes payload) = 0;
-  // Returns the decoded size of the record; any number above `limit` if it is larger than that.
-  virtual Result<std::uint64_t> size(std::uint64_t limit) = 0;
-  virtual Result<void> keep() = 0;
-};
 
 // The valid records that begin in one frame.
 struct Tally {
@@ -40,7 +29,7 @@ void add_region(std::vector<DamagedRegion>& regions, DamagedRegion region);
 
 class Assembly {
  public:
-  Assembly(ItemReader& items, const Limits& limits, RecordSink& sink) : items_(&items), limits_(limits), sink_(&sink) {}
+  Assembly(ItemReader& items, const Limits& limits, SizeSink& sink) : items_(&items), limits_(limits), sink_(&sink) {}
 
   // The position of a scan between the records of two frames.
   struct Place {
@@ -77,7 +66,7 @@ class Assembly {
 
   ItemReader* items_;
   Limits limits_;
-  RecordSink* sink_;
+  SizeSink* sink_;
   Tally tally_;
   std::vector<DamagedRegion> damage_;
   std::optional<Open> open_;

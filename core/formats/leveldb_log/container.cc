@@ -1,11 +1,13 @@
 #include "core/formats/leveldb_log/container.h"
 
 #include <algorithm>
+#include <charconv>
 
 #include "core/formats/file_chunk.h"
 #include "core/formats/leveldb_log/batch_views.h"
 #include "core/formats/leveldb_log/content.h"
 #include "core/formats/leveldb_log/format.h"
+#include "core/formats/leveldb_log/head.h"
 #include "core/formats/leveldb_log/version_edit.h"
 
 namespace recordfs::leveldb_log {
@@ -50,6 +52,44 @@ Result<Buffer> read_pieces(const Source& source, const Wire& wire, const std::ve
     offset += taken.size();
   }
   return bytes;
+}
+
+constexpr std::size_t kLeastDigits = 6;
+
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
+// NNNNNN.log or MANIFEST-NNNNNN: the only evidence for an empty log.
+bool is_log_name(std::string_view name) {
+  if (name.ends_with(".log")) return true;
+  constexpr std::string_view kManifest = "MANIFEST-";
+  if (!name.starts_with(kManifest)) return false;
+  name.remove_prefix(kManifest.size());
+  return name.size() >= kLeastDigits && std::ranges::all_of(name, is_digit);
+}
+
+Result<int> probe(const Source& source, std::string_view file_name, ProbeDepth depth) {
+  if (source.size() == 0) return is_log_name(file_name) ? 1 : 0;
+  ASSIGN_OR_RETURN(const auto head, read_head(source, depth));
+  return head ? head->bid : 0;
+}
+
+// Returns the number in "000016.log", as a recyclable header stores it.
+std::optional<std::uint32_t> log_number_in(std::string_view name) {
+  std::uint64_t number = 0;
+  const auto parsed = std::from_chars(name.data(), name.data() + name.size(), number);
+  const std::string_view rest(parsed.ptr, static_cast<std::size_t>(name.data() + name.size() - parsed.ptr));
+  if (parsed.ec != std::errc{} || name.size() - rest.size() < kLeastDigits || rest != ".log") return std::nullopt;
+  return static_cast<std::uint32_t>(number);
+}
+
+Result<std::unique_ptr<Container>> open(std::shared_ptr<const Source> source, const Limits& limits) {
+  ASSIGN_OR_RETURN(const auto head, read_head(*source, ProbeDepth::kSearch));
+  if (!head && source->size() > 0) {
+    return Error{Code::kNoContainer, 0, "no fragment of a LevelDB log has a matching checksum"};
+  }
+  Head known = head.value_or(Head{});
+  known.number_in_name = known.session.log_number && log_number_in(source->name()) == known.session.log_number;
+  return std::unique_ptr<Container>(std::make_unique<LogContainer>(std::move(source), limits, known));
 }
 
 }  // namespace
@@ -175,7 +215,7 @@ Result<std::optional<ChunkInfo>> LogContainer::locate(Position at) const {
   return std::optional<ChunkInfo>{};
 }
 
-Result<void> LogContainer::walk_chunk(const ChunkInfo& chunk, RecordSink& sink) const {
+Result<void> LogContainer::walk_chunk(const ChunkInfo& chunk, SizeSink& sink) const {
   ItemReader reader = items();
   const Error changed{Code::kDamage, chunk.begin, "the records are not those that the scan found"};
   if (chunk.begin >= reader.size()) return changed;
@@ -220,5 +260,7 @@ Result<std::shared_ptr<const Chunk>> LogContainer::open_in_place(const ChunkInfo
   };
   return std::shared_ptr<const Chunk>(std::make_shared<FileChunk>(source_, sink.take_layout(), std::move(read), held));
 }
+
+const Format kFormat = {.name = "leveldb-log", .probe = probe, .open = open};
 
 }  // namespace recordfs::leveldb_log

@@ -32,7 +32,7 @@ class LogContainer final : public Container {
   ChunkInfo describe(const Tally& tally) const;
   Result<std::optional<ChunkInfo>> chunk_of_frame(Position frame) const;
   Result<bool> passes_through(Position frame) const;
-  Result<void> walk_chunk(const ChunkInfo& chunk, RecordSink& sink) const;
+  Result<void> walk_chunk(const ChunkInfo& chunk, SizeSink& sink) const;
 
   const std::shared_ptr<const Source> source_;
   const Limits limits_;

@@ -5,13 +5,11 @@
 
 namespace recordfs::leveldb_log {
 
-std::string_view content_of(Bytes record) {
+std::string_view content_of(Bytes record, bool is_whole) {
+  if (!is_whole) return begins_write_batch(record) ? kWriteAheadLog : "unknown";
   if (is_write_batch(record)) return kWriteAheadLog;
-  if (is_version_edit(record)) return kManifest;
-  return "opaque";
+  return is_version_edit(record) ? kManifest : "opaque";
 }
-
-std::string_view content_of_piece(Bytes piece) { return begins_write_batch(piece) ? kWriteAheadLog : "unknown"; }
 
 std::string_view to_string(Writer writer) {
   switch (writer) {
@@ -22,18 +20,14 @@ std::string_view to_string(Writer writer) {
   return "leveldb or rocksdb";
 }
 
-Writer writer_of(Bytes record, std::string_view content) {
-  const bool is_batch = content == kWriteAheadLog && is_write_batch(record);
-  if (is_batch && has_rocksdb_operation(record)) return Writer::kRocksDb;
-  if (content != kManifest) return Writer::kEither;
-  const EditTags tags = tags_of_edit(record);
+Writer writer_of(Bytes record, bool is_whole, std::string_view content) {
+  if (content == kWriteAheadLog) {
+    const bool is_batch = is_whole ? is_write_batch(record) : begins_write_batch(record);
+    return is_batch && has_rocksdb_operation(record) ? Writer::kRocksDb : Writer::kEither;
+  }
+  const EditTags tags = is_whole && content == kManifest ? tags_of_edit(record) : EditTags{};
   if (!tags.is_edit) return Writer::kEither;
   return tags.has_rocksdb ? Writer::kRocksDb : tags.has_leveldb ? Writer::kLevelDb : Writer::kEither;
-}
-
-Writer writer_of_piece(Bytes piece, std::string_view content) {
-  const bool is_batch = content == kWriteAheadLog && begins_write_batch(piece);
-  return is_batch && has_rocksdb_operation(piece) ? Writer::kRocksDb : Writer::kEither;
 }
 
 }  // namespace recordfs::leveldb_log

@@ -54,10 +54,10 @@ Beginning decompressed_beginning(Bytes piece) {
 
 // `piece`: the record's first fragment.
 std::string_view guess_content(Compression::Kind compression, Bytes piece, bool is_whole) {
-  if (compression == Compression::Kind::kNone) return is_whole ? content_of(piece) : content_of_piece(piece);
+  if (compression == Compression::Kind::kNone) return content_of(piece, is_whole);
   if (compression != Compression::Kind::kZstd) return "unknown";
   const Beginning beginning = decompressed_beginning(piece);
-  return is_whole && beginning.is_all ? content_of(beginning.bytes) : content_of_piece(beginning.bytes);
+  return content_of(beginning.bytes, is_whole && beginning.is_all);
 }
 
 // Returns how many bytes the fragment at the start of `rest` takes, damaged or not; nullopt if unknown.
@@ -100,9 +100,7 @@ Ruin read_ruin(Bytes frame) {
 }
 
 // For a search: data in a record may look like fragments, but seldom like records of the same kind.
-bool is_batch_begun(Bytes beginning, bool is_whole) {
-  return (is_whole ? content_of(beginning) : content_of_piece(beginning)) == kWriteAheadLog;
-}
+bool is_batch_begun(Bytes beginning, bool is_whole) { return content_of(beginning, is_whole) == kWriteAheadLog; }
 
 bool is_edit_begun(Bytes beginning, bool is_whole) { return !is_whole || content_of(beginning) == kManifest; }
 
@@ -210,11 +208,8 @@ class HeadReader {
 
   void note_writer(const Parsed& parsed) {
     const bool is_whole = parsed.fragment.role == Role::kFull;
-    const auto writer = [&](std::string_view content) {
-      return is_whole ? writer_of(parsed.payload, content) : writer_of_piece(parsed.payload, content);
-    };
-    writer_of_batches_ = std::max(writer_of_batches_, writer(kWriteAheadLog));
-    writer_of_edits_ = std::max(writer_of_edits_, writer(kManifest));
+    writer_of_batches_ = std::max(writer_of_batches_, writer_of(parsed.payload, is_whole, kWriteAheadLog));
+    writer_of_edits_ = std::max(writer_of_edits_, writer_of(parsed.payload, is_whole, kManifest));
   }
 
   Head head_;

@@ -8,7 +8,7 @@
 
 #include "core/base/buffer.h"
 #include "core/formats/chunk.h"
-#include "core/formats/leveldb_log/assembly.h"
+#include "core/formats/leveldb_log/wire.h"
 
 namespace recordfs::leveldb_log {
 
@@ -27,14 +27,17 @@ struct Compression {
   std::string_view codec() const;
 };
 
-// Determines the size of each record, as scan needs it.
-class SizeSink : public RecordSink {
+// Receives the pieces of records in order: begin, piece..., then size and keep if the record is complete and within
+// the limits. Otherwise the next call is begin() again. Determines the size of each record, as scan needs it.
+class SizeSink {
  public:
   explicit SizeSink(Compression compression) : compression_(compression) {}
-  void begin(Position at) override;
-  Result<void> piece(const Fragment& fragment, Bytes payload) override;
-  Result<std::uint64_t> size(std::uint64_t limit) override;
-  Result<void> keep() override { return {}; }
+  virtual ~SizeSink() = default;
+  virtual void begin(Position at);
+  virtual Result<void> piece(const Fragment& fragment, Bytes payload);
+  // Returns the decoded size of the record; any number above `limit` if it is larger than that.
+  Result<std::uint64_t> size(std::uint64_t limit);
+  virtual Result<void> keep() { return {}; }
 
  protected:
   const Compression& compression() const { return compression_; }

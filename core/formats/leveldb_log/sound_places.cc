@@ -5,49 +5,34 @@
 
 #include "core/base/cursor.h"
 #include "core/hash/crc32c.h"
+#include "core/hash/crc_field.h"
 
 namespace recordfs::leveldb_log {
 namespace {
 
-constexpr std::uint32_t kCrc32cPolynomial = 0x82f63b78;  // bit-reflected, like all of the following
-constexpr std::uint32_t kCrc32Polynomial = 0xedb88320;
-constexpr std::uint32_t kOne = 0x80000000;
 constexpr std::size_t kTypeAt = 6;
 // RocksDB also ends a frame early if its control fragment does not fit, which takes six bytes more for each column
 // family.
 constexpr std::size_t kLongestTrailer = 64;
 
-// CRC arithmetic: polynomials modulo the CRC's, with the highest power in the lowest bit.
-class Field {
+// With the powers of x for up to a frame.
+class Field : public CrcField {
  public:
-  explicit Field(std::uint32_t polynomial) : polynomial_(polynomial), powers_(kFrameSize + kRecyclableHeaderSize) {
-    for (std::uint32_t i = 0; i < steps_.size(); ++i) {
-      steps_[i] = i;
-      for (int bit = 0; bit < 8; ++bit) steps_[i] = times_x(steps_[i]);
-    }
+  explicit Field(const CrcField& field) : CrcField(field), powers_(kFrameSize + kRecyclableHeaderSize) {
     powers_[0] = kOne;
     for (std::size_t i = 1; i < powers_.size(); ++i) powers_[i] = times_byte(powers_[i - 1]);
   }
 
-  std::uint32_t times_x(std::uint32_t value) const { return (value >> 1) ^ ((value & 1) != 0 ? polynomial_ : 0); }
-  std::uint32_t times_byte(std::uint32_t value) const { return (value >> 8) ^ steps_[value & 0xff]; }
   // Returns x to the power of the bits in `bytes` bytes, up to a frame.
   std::uint32_t power(std::size_t bytes) const { return powers_[bytes]; }
-  std::uint32_t product(std::uint32_t a, std::uint32_t b) const {
-    std::uint32_t product = 0;
-    for (; a != 0; a <<= 1, b = times_x(b)) product ^= (a & kOne) != 0 ? b : 0;
-    return product;
-  }
 
  private:
-  std::uint32_t polynomial_;
-  std::array<std::uint32_t, 256> steps_{};
   std::vector<std::uint32_t> powers_;
 };
 
 const Field& field_of(bool is_plain) {
-  static const Field kOfCrc32(kCrc32Polynomial);
-  static const Field kOfCrc32c(kCrc32cPolynomial);
+  static const Field kOfCrc32(kCrc32Field);
+  static const Field kOfCrc32c(kCrc32cField);
   return is_plain ? kOfCrc32 : kOfCrc32c;
 }
 

@@ -22,7 +22,7 @@ struct Shape {
   std::string_view names;
 };
 
-constexpr Shape kShapes[] = {
+constexpr Shape kEditShapes[] = {
     {1, "comparator", "s", "value"},
     {2, "log_number", "v", "value"},
     {3, "next_file_number", "v", "value"},
@@ -59,8 +59,8 @@ constexpr Shape kSkipped{0, "unknown", "s", "value"};
 constexpr std::uint32_t kMaySkip = 1u << 13;  // an unknown tag with this bit has a length
 
 const Shape* find_shape(std::uint32_t tag) {
-  const auto* shape = std::ranges::find(kShapes, tag, &Shape::tag);
-  if (shape != std::ranges::end(kShapes)) return shape;
+  const auto* shape = std::ranges::find(kEditShapes, tag, &Shape::tag);
+  if (shape != std::ranges::end(kEditShapes)) return shape;
   return (tag & kMaySkip) != 0 ? &kSkipped : nullptr;
 }
 

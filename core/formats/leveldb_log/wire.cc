@@ -1,10 +1,9 @@
 #include "core/formats/leveldb_log/wire.h"
 
-#include <array>
-
 #include "core/base/cursor.h"
 #include "core/hash/crc32.h"
 #include "core/hash/crc32c.h"
+#include "core/hash/crc_field.h"
 
 namespace recordfs::leveldb_log {
 namespace {
@@ -52,21 +51,6 @@ Parsed check(Bytes rest, const Fragment& fragment, std::uint32_t stored, const W
   return {Verdict::kSound, fragment, rest.subspan(fragment.header_size, fragment.length)};
 }
 
-// Single-byte steps of a CRC, for trying each length.
-using Steps = std::array<std::uint32_t, 256>;
-
-constexpr Steps steps_of(std::uint32_t reflected_polynomial) {
-  Steps steps{};
-  for (std::uint32_t i = 0; i < steps.size(); ++i) {
-    steps[i] = i;
-    for (int bit = 0; bit < 8; ++bit) steps[i] = (steps[i] >> 1) ^ ((steps[i] & 1) != 0 ? reflected_polynomial : 0);
-  }
-  return steps;
-}
-
-constexpr Steps kCrc32cSteps = steps_of(0x82f63b78);
-constexpr Steps kCrc32Steps = steps_of(0xedb88320);
-
 }  // namespace
 
 StatedSizes stated_sizes(const Fragment& fragment) {
@@ -77,12 +61,12 @@ StatedSizes stated_sizes(const Fragment& fragment) {
 std::optional<std::size_t> size_by_checksum(Bytes rest, const Wire& wire) {
   if (rest.size() < kHeaderSize) return std::nullopt;
   const bool is_plain = wire.checksum == Wire::Checksum::kCrc32;
-  const Steps& steps = is_plain ? kCrc32Steps : kCrc32cSteps;
+  const CrcField& field = is_plain ? kCrc32Field : kCrc32cField;
   const std::uint32_t stored = Cursor(rest).u32_le();
   const std::uint32_t wanted = ~(is_plain ? stored : unmask_crc(stored));
   std::uint32_t crc = ~std::uint32_t{0};
   for (std::size_t at = kChecksumBegin; at < rest.size(); ++at) {
-    crc = (crc >> 8) ^ steps[(crc ^ std::to_integer<std::uint32_t>(rest[at])) & 0xff];
+    crc = field.times_byte(crc ^ std::to_integer<std::uint32_t>(rest[at]));
     if (crc == wanted) return at + 1;
   }
   return std::nullopt;
