@@ -10,9 +10,9 @@
 #include "core/formats/leveldb_table/entries.h"
 #include "core/formats/leveldb_table/format.h"
 #include "core/formats/leveldb_table/records.h"
-#include "core/formats/leveldb_table/resync.h"
 #include "core/formats/leveldb_table/salvage.h"
 #include "core/formats/leveldb_table/stored.h"
+#include "core/formats/leveldb_table/survey.h"
 
 namespace recordfs::leveldb_table {
 namespace {
@@ -57,6 +57,12 @@ DamagedRegion region_of(Position begin, Position end, const Error& why) {
 
 BlockPlace place_of(const ChunkInfo& chunk) { return {chunk.begin, chunk.detail[kSizeDetail]}; }
 Kind kind_of(const ChunkInfo& chunk) { return static_cast<Kind>(chunk.detail[kKindDetail]); }
+
+Result<std::unique_ptr<Container>> open(std::shared_ptr<const Source> source, const Limits& limits) {
+  ASSIGN_OR_RETURN(auto found, survey(*source, limits));
+  if (!found) return Error{Code::kNoContainer, 0, "neither the footer of a table nor a valid first block was found"};
+  return std::unique_ptr<Container>(std::make_unique<TableContainer>(std::move(source), limits, std::move(*found)));
+}
 
 }  // namespace
 
@@ -301,5 +307,7 @@ Result<std::vector<Attribute>> TableContainer::attributes(const ChunkInfo*) cons
   }
   return attributes;
 }
+
+const Format kFormat = {.name = "leveldb-table", .probe = bid_for, .open = open};
 
 }  // namespace recordfs::leveldb_table

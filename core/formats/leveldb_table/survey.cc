@@ -7,7 +7,6 @@
 
 #include "core/formats/leveldb_table/entries.h"
 #include "core/formats/leveldb_table/keys.h"
-#include "core/formats/leveldb_table/resync.h"
 #include "core/formats/leveldb_table/salvage.h"
 #include "core/formats/leveldb_table/stored.h"
 

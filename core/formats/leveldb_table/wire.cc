@@ -53,14 +53,6 @@ std::uint32_t checksum_of(Checksum checksum, Bytes bytes) {
   return 0;
 }
 
-bool begins_zlib(Bytes first) {
-  constexpr unsigned kDeflate = 8;
-  Cursor cursor(first);
-  const unsigned method = cursor.u8();
-  const unsigned flags = cursor.u8();
-  return cursor.ok() && (method & 0xf) == kDeflate && (method << 8 | flags) % 31 == 0;
-}
-
 std::string flaw_of_places(const Footer& footer) {
   if (!fits(footer.metaindex, footer.begin)) return "the meta index would not fit the file";
   if (footer.index && !fits(*footer.index, footer.begin)) return "the index would not fit the file";
