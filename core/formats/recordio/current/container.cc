@@ -4,8 +4,8 @@
 
 #include <fmt/format.h>
 
-#include "core/formats/recordio/current/content.h"
-#include "core/formats/recordio/current/losses.h"
+#include "core/base/counted.h"
+#include "core/base/cursor.h"
 #include "core/formats/recordio/current/plain.h"
 #include "core/formats/recordio/current/stored.h"
 #include "core/formats/recordio/format.h"
@@ -13,6 +13,90 @@
 
 namespace recordfs::recordio {
 namespace {
+
+// Why no chunk begins at a position.
+enum class Loss : std::uint8_t {
+  kNone,        // ChunkKey::state outside of a search
+  kNoHeader,    // nothing that resembles a header
+  kChecksum,    // a header whose checksum does not match
+  kHeadless,    // a valid frame that is not the first of its chunk
+  kUnfinished,  // the file ends inside the frame
+};
+
+std::string_view reason_of(Loss loss) {
+  switch (loss) {
+    case Loss::kNone:
+    case Loss::kNoHeader: return "no recordio chunk where one should begin";
+    case Loss::kChecksum: return "the checksum of a chunk does not match";
+    case Loss::kHeadless: return "the first chunk of a block is missing";
+    case Loss::kUnfinished: return "the file ends inside a chunk";
+  }
+  return "no recordio chunk where one should begin";
+}
+
+// Classifies position `at`, where no run begins. Fails as Source does.
+Result<Loss> loss_at(Window& window, Position at) {
+  ASSIGN_OR_RETURN(const auto bytes, window.view(at, kFrameSize));
+  const auto header = parse_frame_header(bytes);
+  if (!header) {
+    const bool is_cut = bytes.size() < kFrameHeaderSize && is_cut_header(bytes);
+    return is_cut ? Loss::kUnfinished : Loss::kNoHeader;
+  }
+  if (header->used() > bytes.size()) return Loss::kUnfinished;
+  return checksum_matches(*header, bytes) ? Loss::kHeadless : Loss::kChecksum;
+}
+
+// Returns the region [begin, end), which a search passed without result.
+DamagedRegion lost_region(Position begin, Position end, Loss loss) {
+  DamagedRegion region{
+      .begin = begin, .end = end, .records_lost = std::nullopt, .reason = std::string(reason_of(loss))};
+  if (loss == Loss::kUnfinished) region.damage_class = DamageClass::kUnfinished;
+  return region;
+}
+
+// Returns the broken frames of a chunk as regions. Fails as Source does.
+Result<std::vector<DamagedRegion>> broken_frames(const Source& source, const ChunkInfo& chunk) {
+  std::vector<DamagedRegion> regions;
+  const auto see = [&](std::uint64_t index, const Result<Bytes>& fragment) -> Result<void> {
+    if (fragment) return {};
+    const Position begin = chunk.begin + index * kFrameSize;
+    const Position end = std::min(begin + kFrameSize, chunk.end);
+    regions.push_back({.begin = begin, .end = end, .records_lost = 0, .reason = fragment.error().detail});
+    return {};
+  };
+  TRY(each_fragment(source, chunk, 0, frames_of(chunk).there, see));
+  return regions;
+}
+
+constexpr std::uint32_t kZstdMagic = 0xFD2FB528;
+
+// Returns the stored bytes as content. Their table must describe them to the last byte. Fails with kDamage and
+// kLimit, at position 0. Any thread.
+Result<Transform::Content> as_stored(Buffer stored, const Limits& limits) {
+  ASSIGN_OR_RETURN(auto table, parse_table(stored.view(), stored.size(), limits));
+  if (!table) return cut_table();
+  if (table->end() != stored.size()) {
+    return Error{.code = Code::kDamage,
+                 .detail = fmt::format("the items of the block take {}, the block {}", counted(table->end(), "byte"),
+                                       stored.size())};
+  }
+  if (stored.size() > limits.decoded_chunk) {
+    return Error{.code = Code::kLimit, .detail = fmt::format("{} bytes in one block exceed the limit", stored.size())};
+  }
+  return Transform::Content{std::move(stored), std::move(*table)};
+}
+
+// Guesses the encoding in a file whose header is lost. A guess is right if the table describes its result to the last
+// byte. Fails with kUnsupported if none fits: even a number over the limits may come from a wrong guess. Any thread.
+Result<Transform::Content> by_trial(Buffer stored, const Limits& limits) {
+  const bool is_zstd = Cursor(stored.view()).u32_le() == kZstdMagic;
+  auto undone = Transform({is_zstd ? CodecId::kZstd : CodecId::kDeflate}).undo(stored.view(), limits);
+  if (undone ? is_zstd : !is_permanent(undone.error().code)) return undone;
+  auto plain = as_stored(std::move(stored), limits);
+  if (plain || !is_permanent(plain.error().code)) return plain;
+  if (undone) return undone;
+  return Error{.code = Code::kUnsupported, .detail = "the header block, which names the transformers, is lost"};
+}
 
 constexpr std::uint64_t kFramesAfterTrailer =
     4;  // a trailer is still found with up to this many frames of other data after it

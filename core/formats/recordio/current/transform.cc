@@ -13,10 +13,10 @@
 namespace recordfs::recordio {
 namespace {
 
-constexpr std::uint64_t kFirstPrefix = 16 << 10;
+constexpr std::uint64_t kFirstStored = 16 << 10;
 constexpr std::size_t kFirstPiece = 1024;
-constexpr std::size_t kPiece = 4096;
-constexpr std::uint64_t kLongestNumber = 10;
+constexpr std::size_t kOutputPiece = 4096;
+constexpr std::uint64_t kLongestVarint = 10;
 constexpr std::size_t kShownName = 64;
 // No transformer consumes this much input before its first output, if it has any.
 constexpr std::uint64_t kLeastBeginning = 1 << 20;
@@ -47,7 +47,7 @@ Error too_large(std::uint64_t limit) {
 
 // Returns how many bytes can precede the end of the table, in a block and between two of its transformers.
 std::uint64_t longest_beginning(const Limits& limits) {
-  const std::uint64_t table = kLongestNumber + limits.records_per_chunk * kLongestNumber;
+  const std::uint64_t table = kLongestVarint + limits.records_per_chunk * kLongestVarint;
   return std::max(std::min(table, limits.decoded_chunk), kLeastBeginning);
 }
 
@@ -75,7 +75,7 @@ Result<Beginning> read_beginning(CodecId codec, Bytes input, bool input_is_all, 
       if (is_enough(bytes.view().first(filled))) break;
       asked = filled;
     }
-    const std::size_t piece = filled == 0 ? kFirstPiece : kPiece;
+    const std::size_t piece = filled == 0 ? kFirstPiece : kOutputPiece;
     const MutableBytes room = bytes.span().subspan(filled, std::min(piece, bytes.size() - filled));
     auto got = (*stream)->read(room);
     if (!got && got.error().code == Code::kDamage && !input_is_all) break;
@@ -143,7 +143,7 @@ std::string_view Transform::word() const {
 Result<Layout> Transform::layout(const StoredPrefix& prefix, std::uint64_t stored_size, const Limits& limits) const {
   if (unsupported_) return *unsupported_;
   const std::uint64_t longest = longest_beginning(limits);
-  for (std::uint64_t size = kFirstPrefix;; size = std::min(size * 4, longest)) {
+  for (std::uint64_t size = kFirstStored;; size = std::min(size * 4, longest)) {
     ASSIGN_OR_RETURN(auto stored, prefix(size));
     Beginning known{std::move(stored), false};
     known.is_all = known.bytes.size() >= stored_size;

@@ -6,10 +6,19 @@
 #include "core/base/limits.h"
 #include "core/base/source.h"
 #include "core/formats/container.h"
-#include "core/formats/recordio/legacy/packed.h"
 #include "core/formats/recordio/legacy/wire.h"
 
 namespace recordfs::recordio::legacy {
+
+// The packed record: a table of item sizes, and items that may be compressed by an undeclared transform. FORMAT.md,
+// "Legacy".
+struct Packed {
+  Layout layout;             // of the items, from 0
+  Position items = 0;        // file position of the stored items
+  std::uint64_t stored = 0;  // their stored size in bytes
+  // Returns whether the items are stored unchanged. Bytes after them are ignored.
+  bool is_plain() const { return layout.total() == stored; }
+};
 
 // Why a search is in progress, as stored in ChunkKey::state.
 enum class Loss : std::uint8_t { kNone, kNoRecord, kTooLong };
