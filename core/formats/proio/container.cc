@@ -1,5 +1,7 @@
 #include "core/formats/proio/container.h"
 
+#include <algorithm>
+#include <memory>
 #include <optional>
 #include <utility>
 
@@ -10,6 +12,7 @@
 #include "core/formats/proio/event_parts.h"
 #include "core/formats/proio/event_value.h"
 #include "core/formats/proio/format.h"
+#include "core/formats/proio/framing.h"
 #include "core/formats/proio/payload.h"
 #include "core/formats/proio/wire.h"
 
@@ -18,23 +21,12 @@ namespace {
 
 constexpr std::uint64_t kUsualRatio = 4;
 constexpr int kStepsToFirstBucket = 4;
-// RFC 1950: the method in the first byte, and the divisor of the first two bytes.
-constexpr int kDeflateMethod = 8;
-constexpr int kZlibCheck = 31;
-
-// Returns whether a gzip payload is actually a zlib stream. Some readers accept those, so some writers may produce
-// them.
-bool is_zlib(Bytes payload) {
-  Cursor cursor(payload);
-  const int method = cursor.u8();
-  const int flags = cursor.u8();
-  return cursor.ok() && (method & 0x0F) == kDeflateMethod && (method << 8 | flags) % kZlibCheck == 0;
-}
 
 // Returns the codec of a compressed payload, or nullopt for an unknown compression.
 std::optional<CodecId> codec_of(std::uint32_t compression, Bytes payload) {
   switch (compression) {
-    case kCompressionGzip: return is_zlib(payload) ? CodecId::kZlib : CodecId::kGzip;
+    // Some readers also accept zlib streams, so some writers may produce them.
+    case kCompressionGzip: return begins_zlib(payload) ? CodecId::kZlib : CodecId::kGzip;
     case kCompressionLz4: return CodecId::kLz4Frame;
     case kCompressionLzma: return CodecId::kLzma;
     default: return std::nullopt;
@@ -51,6 +43,45 @@ std::uint32_t lzma_dictionary(Bytes payload) {
 bool is_plain(const ChunkInfo& chunk) { return compression_of(chunk) == kCompressionNone; }
 
 Error about(const ChunkInfo& chunk, Code code, std::string detail) { return {code, chunk.begin, std::move(detail)}; }
+
+constexpr int kBidOnName = 1;
+// A low bid: a valid bucket far from the start may be inside a record of another format, which then bids higher.
+constexpr int kBidOnSearch = 24;
+// The fewest bytes of a magic to accept in a file that ends inside its first magic.
+constexpr std::size_t kLeastOfAMagic = 8;
+
+Result<int> bid_on_head(const Source& source, const Limits& limits) {
+  WindowedReader window(source, kHeaderWindow);
+  ASSIGN_OR_RETURN(const auto head, window.from(0, kMagic.size()));
+  const std::size_t there = std::min(head.size(), kMagic.size());
+  if (there < kLeastOfAMagic || !std::ranges::equal(head.first(there), Bytes(kMagic).first(there))) return 0;
+  ASSIGN_OR_RETURN(const auto reading, read_header(window, 0, limits));
+  return reading.verdict == HeaderReading::Verdict::kBroken ? 0 : 8 * static_cast<int>(there);
+}
+
+Result<int> bid_on_stream(const Source& source, ProbeDepth depth, const Limits& limits) {
+  auto bid = bid_on_head(source, limits);
+  if (!bid || *bid > 0 || depth == ProbeDepth::kHead) return bid;
+  ASSIGN_OR_RETURN(const auto found, Framing(source, limits).search(0));
+  return found.kind == Framing::Found::Kind::kFound ? kBidOnSearch : 0;
+}
+
+Result<int> probe(const Source& source, std::string_view file_name, ProbeDepth depth) {
+  if (source.size() == 0) return file_name.ends_with(".proio") ? kBidOnName : 0;
+  return bid_on_stream(source, depth, Limits{});
+}
+
+Result<std::unique_ptr<Container>> open(std::shared_ptr<const Source> source, const Limits& limits) {
+  if (source->size() > kLargestFile) {
+    return Error{.code = Code::kLimit,
+                 .detail = fmt::format("the stream of {} bytes exceeds the limit", source->size())};
+  }
+  if (source->size() > 0) {
+    ASSIGN_OR_RETURN(const auto bid, bid_on_stream(*source, ProbeDepth::kSearch, limits));
+    if (bid == 0) return Error{.code = Code::kNoContainer, .detail = "no bucket of a proio stream was found"};
+  }
+  return std::unique_ptr<Container>(std::make_unique<Stream>(std::move(source), limits));
+}
 
 }  // namespace
 
@@ -138,5 +169,7 @@ Result<std::shared_ptr<const std::string>> Stream::descriptors(const ChunkInfo& 
   ASSIGN_OR_RETURN(const auto fold, folds_.at(chunk));
   return descriptor_sets_.of(fold);
 }
+
+const Format kFormat = {.name = "proio", .probe = probe, .open = open};
 
 }  // namespace recordfs::proio

@@ -9,7 +9,6 @@
 #include "core/base/limits.h"
 #include "core/base/source.h"
 #include "core/formats/container.h"
-#include "core/formats/proio/descriptor_sets.h"
 #include "core/formats/proio/framing.h"
 #include "core/formats/proio/metadata.h"
 

@@ -3,8 +3,6 @@
 
 #include <array>
 #include <cstdint>
-#include <limits>
-#include <string_view>
 
 #include "core/base/bytes.h"
 
@@ -23,13 +21,6 @@ inline constexpr std::uint32_t kCompressionNone = 0;
 inline constexpr std::uint32_t kCompressionGzip = 1;
 inline constexpr std::uint32_t kCompressionLz4 = 2;
 inline constexpr std::uint32_t kCompressionLzma = 3;
-
-// Returns the name of a compression, or "unknown". The result has static storage.
-std::string_view name_of_compression(std::uint32_t compression);
-
-// Returns the most events that a payload of `stored` bytes can hold, or the largest number if the compression is
-// unknown.
-std::uint64_t most_events(std::uint32_t compression, std::uint64_t stored);
 
 // Field numbers of BucketHeader and of the entries of its map.
 namespace header_field {
