@@ -23,19 +23,10 @@ constexpr std::uint64_t kLargeRecord = 1u << 20;      // a longer record is a ch
 constexpr std::uint64_t kMostFound = 64u << 20;       // largest record that a search accepts
 constexpr std::uint64_t kCheckpointSpan = 16u << 20;  // decoded bytes between checkpoints while skipping far ahead
 
-constexpr std::uint16_t kGzipMagic = 0x8B1F;
-// RFC 1950: the method in the first byte, and the divisor of the first two bytes.
-constexpr int kDeflateMethod = 8;
-constexpr int kZlibCheck = 31;
-
 std::optional<CodecId> codec_of(Bytes head) {
-  Cursor cursor(head);
-  const std::uint16_t magic = cursor.u16_le();
-  if (!cursor.ok()) return std::nullopt;
-  if (magic == kGzipMagic) return CodecId::kGzip;
-  const int method = magic & 0xFF;
-  const bool is_zlib = (method & 0x0F) == kDeflateMethod && (method << 8 | magic >> 8) % kZlibCheck == 0;
-  return is_zlib ? std::optional(CodecId::kZlib) : std::nullopt;
+  constexpr std::uint16_t kGzipMagic = 0x8B1F;
+  if (Cursor(head).u16_le() == kGzipMagic) return CodecId::kGzip;
+  return begins_zlib(head) ? std::optional(CodecId::kZlib) : std::nullopt;
 }
 
 // Skips to byte `decoded`. Fails with kChanged if the decoded bytes end before it.
@@ -94,6 +85,47 @@ DamagedRegion lost_end(Position begin, Position size, const Inflating& reading, 
 }
 
 }  // namespace
+
+void Checkpoints::check_generation(std::uint64_t generation) {
+  if (std::exchange(generation_, generation) == generation) return;
+  spread_.clear();
+  latest_.clear();
+  spacing_ = kLeastSpacing;
+}
+
+Checkpoint Checkpoints::nearest(std::uint64_t decoded, std::uint64_t generation) {
+  const std::lock_guard lock(mutex_);
+  check_generation(generation);
+  Checkpoint best;
+  const auto after = std::ranges::upper_bound(spread_, decoded, {}, &Checkpoint::decoded);
+  if (after != spread_.begin()) best = *(after - 1);
+  for (const Checkpoint& checkpoint : latest_) {
+    if (checkpoint.decoded <= decoded && checkpoint.decoded > best.decoded) best = checkpoint;
+  }
+  return best;
+}
+
+void Checkpoints::add(Checkpoint checkpoint, std::uint64_t generation) {
+  const std::lock_guard lock(mutex_);
+  check_generation(generation);
+  const auto after = std::ranges::upper_bound(spread_, checkpoint.decoded, {}, &Checkpoint::decoded);
+  const Position before = after == spread_.begin() ? 0 : (after - 1)->stored;
+  const bool is_apart = checkpoint.stored - before >= spacing_ &&
+                        (after == spread_.end() || after->stored - checkpoint.stored >= spacing_);
+  if (is_apart) spread_.insert(after, checkpoint);
+  if (spread_.size() > kMost) thin();
+  std::erase_if(latest_, [&](const Checkpoint& other) { return other.decoded == checkpoint.decoded; });
+  latest_.push_back(std::move(checkpoint));
+  if (latest_.size() > kLatest) latest_.pop_front();
+}
+
+// Removes every other checkpoint.
+void Checkpoints::thin() {
+  std::size_t kept = 0;
+  for (std::size_t i = 1; i < spread_.size(); i += 2) spread_[kept++] = std::move(spread_[i]);
+  spread_.resize(kept);
+  spacing_ *= 2;
+}
 
 // The records of the chunk being scanned, and the start of the piece in which the last one ended.
 struct CompressedFile::Run {

@@ -1,16 +1,19 @@
 // A TFRecord file that is a single gzip or zlib stream. FORMAT.md, "Compressed files".
 #pragma once
 
+#include <cstdint>
+#include <deque>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <vector>
 
 #include "core/base/limits.h"
 #include "core/base/source.h"
 #include "core/codec/codec.h"
-#include "core/formats/tfrecord/checkpoints.h"
 #include "core/formats/tfrecord/container.h"
 #include "core/formats/tfrecord/frames.h"
+#include "core/formats/tfrecord/inflating.h"
 
 namespace recordfs::tfrecord {
 
@@ -22,6 +25,31 @@ struct Packing {
 };
 // Fails with kOutOfMemory.
 Result<std::optional<Packing>> find_packing(Bytes head);
+
+// A bounded set of checkpoints, whatever the size of the file. Any thread.
+class Checkpoints {
+ public:
+  // Holds checkpoints spread evenly over the part of the file read so far, denser while there are few, and the latest
+  // ones, for sequential readers.
+  static constexpr std::size_t kMost = 128;
+  static constexpr std::size_t kLatest = 8;
+
+  // Returns the last checkpoint at or before the decoded byte. Drops checkpoints of another generation of the source.
+  Checkpoint nearest(std::uint64_t decoded, std::uint64_t generation);
+  void add(Checkpoint checkpoint, std::uint64_t generation);
+
+ private:
+  void check_generation(std::uint64_t generation);
+  void thin();
+
+  static constexpr std::uint64_t kLeastSpacing = 256u << 10;  // stored bytes
+
+  std::mutex mutex_;  // guards the following members
+  std::uint64_t generation_ = 0;
+  std::uint64_t spacing_ = kLeastSpacing;
+  std::vector<Checkpoint> spread_;  // ordered by position
+  std::deque<Checkpoint> latest_;
+};
 
 class CompressedFile final : public File {
  public:
