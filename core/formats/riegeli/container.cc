@@ -1,13 +1,14 @@
 #include "core/formats/riegeli/container.h"
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include "core/formats/riegeli/format.h"
+#include "core/formats/riegeli/framing.h"
 #include "core/formats/riegeli/metadata.h"
-#include "core/formats/riegeli/seek.h"
 #include "core/formats/riegeli/simple.h"
 #include "core/formats/riegeli/stored.h"
 #include "core/formats/riegeli/transposed/decode.h"
@@ -19,6 +20,141 @@ constexpr Position kBehindSignature = 64;
 
 std::shared_ptr<const Chunk> to_chunk(Buffer payload, Layout layout = Layout()) {
   return std::make_shared<BufferChunk>(std::move(payload), std::move(layout));
+}
+
+// The most broken block headers in a row to skip backwards.
+constexpr int kBlocksTried = 8;
+// How far before a byte to search for a block header if the phase is not 0.
+constexpr Position kLookedBack = 2 * kBlockSize;
+// The most chunk headers to read in one search: more than fit into the tried blocks.
+constexpr int kMostSteps = 16384;
+
+// Returns a chunk boundary from which a scan can reach `at`, from the header of one block. Returns nullopt if the
+// header is broken or contradicts the chunk that it names.
+Result<std::optional<Position>> walk_start(const Framing& framing, Position block, Position at) {
+  if (block == 0) return std::optional<Position>(0);
+  ASSIGN_OR_RETURN(const auto read, framing.block_header(block));
+  if (!read) return std::optional<Position>{};
+  const BlockHeader& header = *read;
+  if (header.previous_chunk == 0) return std::optional<Position>(block);
+  if (header.next_chunk <= at - block) {
+    const Position end = block + header.next_chunk;
+    if (!is_chunk_boundary(end)) return std::optional<Position>{};
+    // If no chunk begins there, one may begin earlier.
+    ASSIGN_OR_RETURN(const auto goes_on, framing.is_sound_or_end({end, 0}));
+    if (goes_on) return std::optional(end);
+  }
+  if (header.previous_chunk > block) return std::optional<Position>{};
+  const Position begin = block - header.previous_chunk;
+  ASSIGN_OR_RETURN(const auto sound,
+                   is_chunk_boundary(begin) ? framing.is_chunk(begin, block + header.next_chunk) : Result<bool>(false));
+  return sound ? std::optional(begin) : std::nullopt;
+}
+
+// Scans from a chunk boundary to the chunk that covers `at`.
+Result<std::optional<ChunkInfo>> walk_to(const Framing& framing, Place start, Position at) {
+  std::optional<ChunkKey> key = ChunkKey{start.begin, start.phase};
+  for (int i = 0; i < kMostSteps && key && key->position <= at && !Framing::has_searched_long(*key); ++i) {
+    ASSIGN_OR_RETURN(const auto step, framing.scan(*key));
+    if (step.chunk && step.chunk->end > at) return step.chunk;
+    key = step.next;
+  }
+  return std::optional<ChunkInfo>{};
+}
+
+// Returns the chunk with a valid header that covers byte `at`, or nullopt if there is none. Reads the header of the
+// block that contains `at` and the following chunk headers, less than one block. If that block header is broken, starts
+// from one a few blocks earlier. Fails as Source does. Thread-safe.
+Result<std::optional<ChunkInfo>> find_chunk(const Framing& framing, Position at) {
+  Position block = at / kBlockSize * kBlockSize;
+  for (int i = 0; i < kBlocksTried; ++i) {
+    ASSIGN_OR_RETURN(const auto start, walk_start(framing, block, at));
+    if (start) return walk_to(framing, {*start, 0}, at);
+    if (block == 0) break;
+    block -= kBlockSize;
+  }
+  ASSIGN_OR_RETURN(const auto shifted, framing.chunk_in_shifted_blocks(at - std::min(at, kLookedBack), at));
+  return shifted ? walk_to(framing, *shifted, at) : std::optional<ChunkInfo>{};
+}
+
+// Bits of evidence for the format: a complete signature; one half of it, or a block header with a valid hash and
+// pointer.
+constexpr int kWholeSignature = 200;
+constexpr int kOneHash = 60;
+constexpr std::size_t kShortestPrefix = 8;
+// How far to search for a valid block header.
+constexpr Position kSearched = 4 << 20;
+
+Result<int> bid_on_head(const Source& source) {
+  const Bytes signature = file_signature();
+  std::array<std::byte, 64> bytes{};
+  ASSIGN_OR_RETURN(const auto got, source.read_at(0, bytes));
+  const Bytes head = Bytes(bytes).first(got);
+  if (got >= kShortestPrefix && std::ranges::equal(head, signature.first(got))) {
+    return got == signature.size() ? kWholeSignature : static_cast<int>(8 * std::min<std::size_t>(got, 24));
+  }
+  if (got < signature.size()) return 0;
+  const bool sound = parse_block_header(head.first(kBlockHeaderSize)) ||
+                     parse_chunk_header(head.subspan(kBlockHeaderSize, kChunkHeaderSize));
+  return sound ? kOneHash : 0;
+}
+
+// Returns whether the chunk that a block header names, or the next one, has a valid header.
+Result<bool> leads_to_chunk(const Framing& framing, Position size, Position block, const BlockHeader& header) {
+  if (header.next_chunk > size - block) return true;
+  const Position end = block + header.next_chunk;
+  if (end == size) return true;
+  if (header.previous_chunk <= block) {
+    auto sound = framing.is_chunk(block - header.previous_chunk, end);
+    if (!sound || *sound) return sound;
+  }
+  ASSIGN_OR_RETURN(const auto after, framing.scan({end, 0}));
+  return after.chunk.has_value();
+}
+
+Result<int> bid_on_blocks(const Source& source, const Limits& limits) {
+  const Framing framing(source, limits);
+  const Position searched = std::min({source.size(), kSearched, limits.scan_bytes});
+  for (Position block = kBlockSize; block < searched; block += kBlockSize) {
+    ASSIGN_OR_RETURN(const auto header, framing.block_header(block));
+    if (!header) continue;
+    ASSIGN_OR_RETURN(const auto sound, leads_to_chunk(framing, source.size(), block, *header));
+    if (sound) return kOneHash;
+  }
+  return 0;
+}
+
+// Bids on a file whose beginning was cut off, if a scan without a signature finds a chunk.
+Result<int> bid_on_chunks(const Source& source) {
+  Limits limits;
+  limits.scan_bytes = 0;
+  const Framing framing(source, limits);
+  std::optional<ChunkKey> key = ChunkKey{};
+  do {
+    ASSIGN_OR_RETURN(const auto step, framing.scan(*key));
+    if (step.chunk) return kOneHash;
+    key = step.next;
+  } while (key && Framing::is_searching(*key) && Framing::searched(*key) < kSearched);
+  if (!key || Framing::is_searching(*key)) return 0;
+  ASSIGN_OR_RETURN(const auto found, framing.scan(*key));
+  return found.chunk ? kOneHash : 0;
+}
+
+Result<int> bid_on_file(const Source& source, std::string_view file_name, ProbeDepth depth) {
+  if (source.size() == 0) return file_name.ends_with(".riegeli") ? 1 : 0;
+  auto bid = bid_on_head(source);
+  if (!bid || *bid > 0 || depth == ProbeDepth::kHead) return bid;
+  bid = bid_on_blocks(source, Limits{});
+  if (!bid || *bid > 0) return bid;
+  return bid_on_chunks(source);
+}
+
+Result<std::unique_ptr<Container>> open_file(std::shared_ptr<const Source> source, const Limits& limits) {
+  if (source->size() > 0) {
+    ASSIGN_OR_RETURN(const auto bid, bid_on_file(*source, {}, ProbeDepth::kSearch));
+    if (bid == 0) return Error{.code = Code::kNoContainer, .detail = "not a Riegeli/records file"};
+  }
+  return RiegeliContainer::open(std::move(source), limits);
 }
 
 }  // namespace
@@ -200,5 +336,7 @@ Result<std::string_view> RiegeliContainer::record_media_type() const {
   ASSIGN_OR_RETURN(const auto described, this->described());
   return std::string_view(described->states_type ? "application/x-protobuf" : "");
 }
+
+const Format kFormat = {"riegeli", bid_on_file, open_file};
 
 }  // namespace recordfs::riegeli

@@ -11,8 +11,6 @@
 namespace recordfs::riegeli::transposed {
 namespace {
 
-Error damage(std::string_view detail) { return {.code = Code::kDamage, .detail = std::string(detail)}; }
-
 // Parses `count` lengths, each at least one byte long.
 Result<std::vector<std::uint64_t>> parse_lengths(Cursor& header, std::uint32_t count, std::uint64_t limit) {
   if (count > header.remaining()) return damage("more lengths than the header holds");

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/base/bytes.h"
@@ -25,5 +27,8 @@ struct BufferLimits {
 // every bucket, and no buffer crosses buckets. Fails with kDamage, with kLimit if the buffers exceed `limits`, and as
 // the codec does. `data` must outlive the result.
 Result<Buffers> open_buffers(Cursor& header, Cursor& data, CodecId codec, const BufferLimits& limits);
+
+// Returns an error about the chunk's content.
+inline Error damage(std::string_view detail) { return {.code = Code::kDamage, .detail = std::string(detail)}; }
 
 }  // namespace recordfs::riegeli::transposed

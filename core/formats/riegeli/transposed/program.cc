@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "core/base/large_allocation.h"
+#include "core/formats/riegeli/transposed/buffers.h"
 
 namespace recordfs::riegeli::transposed {
 namespace {
@@ -30,11 +31,9 @@ constexpr std::uint32_t kSubmessageEnd = 6;
 // The subtype of a varint: its length minus 1, or its value.
 constexpr std::uint32_t kLongestVarint = 10;
 constexpr std::uint32_t kInlineValues = 128;
-constexpr std::uint32_t kWordBytes = 8;
+constexpr std::uint32_t kWordSize = 8;
 // A tag and the index of the successor take at least a byte each.
 constexpr std::size_t kLeastBytesPerNode = 2;
-
-Error damage(std::string_view detail) { return {.code = Code::kDamage, .detail = std::string(detail)}; }
 
 // Appends a byte to the constant of the node.
 void append_constant(Node& node, std::uint8_t byte) {
@@ -82,9 +81,9 @@ bool is_varint(const Node& node) { return node.action == Action::kNothing && nod
 bool set_subtype(Node& node, std::uint32_t subtype) {
   if (subtype < kLongestVarint) {
     set_value(node, subtype + 1);
-    if (node.value_size > kWordBytes) node.action = Action::kLongVarint;
-    for (std::uint32_t i = 1; i < node.value_size && i < kWordBytes; ++i) {
-      node.continuation |= std::uint64_t{0x80} << (8 * (kWordBytes - 1 - i));
+    if (node.value_size > kWordSize) node.action = Action::kLongVarint;
+    for (std::uint32_t i = 1; i < node.value_size && i < kWordSize; ++i) {
+      node.continuation |= std::uint64_t{0x80} << (8 * (kWordSize - 1 - i));
     }
     return true;
   }
