@@ -34,8 +34,8 @@ class CrcField {
   }
 
  private:
+  alignas(64) std::array<std::uint32_t, 256> steps_{};
   std::uint32_t polynomial_;
-  std::array<std::uint32_t, 256> steps_{};
 };
 
 inline constexpr CrcField kCrc32Field(kCrc32Polynomial);
