@@ -61,7 +61,7 @@ Result<std::optional<Value>> RecordDecoder::value_of(Bytes record) const {
   if (!user_types_.type.empty()) return std::optional(Value{Message{user_types_.type, record}});
   const bool may_be_any_message = schema_.may_be_message;
   if (schema_.value) {
-    auto value = schema_.value(record);
+    auto value = schema_.value(record, ValueForm::kJson);
     if (value) return std::optional(std::move(*value));
     if (value.error().code != Code::kDamage || !may_be_any_message) return std::move(value).error();
   }

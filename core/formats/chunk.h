@@ -19,6 +19,11 @@ struct Extent {
   std::uint64_t size = 0;
 };
 
+// Returns the position of `slice` in the bytes of which it is a slice.
+inline Extent extent_in(Bytes whole, Bytes slice) {
+  return {slice.empty() ? 0 : static_cast<std::uint64_t>(slice.data() - whole.data()), slice.size()};
+}
+
 // The positions of a chunk's records in its payload. Records are consecutive; the first one may begin after a prefix.
 // A record that is known to exist but cannot be read carries its failure. Immutable once shared, then readable from
 // any thread.

@@ -11,7 +11,6 @@
 #include "core/base/bytes.h"
 #include "core/base/limits.h"
 #include "core/base/result.h"
-#include "core/formats/part.h"
 #include "core/formats/value.h"
 
 namespace recordfs::tensorflow {
@@ -19,20 +18,18 @@ namespace recordfs::tensorflow {
 inline constexpr std::string_view kExampleType = "tensorflow.Example";
 inline constexpr std::string_view kSequenceExampleType = "tensorflow.SequenceExample";
 
-// Returns one file per feature, named by its key and sorted by key:
+// Returns the record with the names of the .proto file:
+// {"features":{"feature":{KEY:{"int64_list":{"value":[...]}}}}}, sorted by key. The result points into `record`. As
+// parts, an Example has its features alone, a SequenceExample has context/KEY, and feature_lists/KEY/0, 1, 2..., and a
+// feature is:
 //
-//   a bytes feature of one value    the value
-//   of several values               a directory with 0, 1, 2... in it
-//   int64 or float feature          text, one number a line, floats in the fewest digits that reproduce them
-//   one without values              an empty file
+//   of one bytes value              the value
+//   of several                      a directory with 0, 1, 2... in it
+//   int64 or float                  text, one number a line, floats in the fewest digits that reproduce them
+//   without values                  an empty file
 //
-// A SequenceExample has context/KEY, and feature_lists/KEY/0, 1, 2..., one feature each. Fails with kDamage if `record`
-// is neither, and with kLimit if it has more parts, or longer texts, than the limits allow. Any thread.
-Result<Parts> parts_of_example(Bytes record, const Limits& limits);
-
-// Returns the same as a Value with the names of the .proto file:
-// {"features":{"feature":{KEY:{"int64_list":{"value":[...]}}}}}, sorted by key. The result points into `record`.
-// Fails as parts_of_example(). Any thread.
-Result<Value> value_of_example(Bytes record, const Limits& limits);
+// Fails with kDamage if `record` is neither, and with kLimit if it has more values or parts, or longer texts, than the
+// limits allow. Any thread.
+Result<Value> value_of_example(Bytes record, const Limits& limits, ValueForm form);
 
 }  // namespace recordfs::tensorflow

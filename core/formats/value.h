@@ -13,6 +13,12 @@
 
 namespace recordfs {
 
+// What a Value is made for. Formats make it in one place, and leave out or arrange what differs.
+enum class ValueForm : std::uint8_t {
+  kJson,   // text
+  kParts,  // directories and files: inside/ORDINAL/
+};
+
 // A serialized protobuf message.
 struct Message {
   std::string_view type;  // full name, without a leading dot; "" if unknown
@@ -23,11 +29,15 @@ struct Member;
 
 // Bytes, types and names point into the record or to static storage; the record must outlive the Value. Formats bound
 // its size: Limits::parts_per_record values in one tree, Limits::nesting_depth levels.
+//
+// As parts, a List or Object is a directory, and at the top it is the record's own. An entry of a List is named by its
+// index, with six digits at the top. Bytes and messages are files with these bytes, and other values are lines of text.
+// An Object with a member without a name is a file, the message, and in a List its first member names it.
 struct Value {
   using List = std::vector<Value>;
-  using Object = std::vector<Member>;  // in display order; names are unique
+  using Object = std::vector<Member>;  // in display order; names are unique in JSON
 
-  // A std::string is UTF-8. Bytes are arbitrary.
+  // A std::string is UTF-8, as parts any text. Bytes are arbitrary.
   std::variant<std::monostate, bool, std::int64_t, std::uint64_t, double, std::string, Bytes, Message, List, Object> is;
 };
 

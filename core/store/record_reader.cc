@@ -135,16 +135,18 @@ Error RecordReader::failed(const RecordRef& record, Code code, std::string_view 
   return failure;
 }
 
-Result<Parts> RecordReader::parts(const RecordRef& record) const {
+Result<RecordParts> RecordReader::parts(const RecordRef& record) const {
   const RecordSchema& schema = file_.container->schema();
   ASSIGN_OR_RETURN(const auto size, this->size(record));
   if (size > schema.largest_record_with_parts) {
     return failed(record, Code::kLimit, fmt::format("{} bytes, too large to split into parts", size));
   }
-  ASSIGN_OR_RETURN(const auto bytes, read(record, 0, kEverything));
-  auto parts = schema.parts(bytes.bytes);
-  if (!parts) return failed(record, parts.error().code, parts.error().detail);
-  return parts;
+  ASSIGN_OR_RETURN(auto bytes, read(record, 0, kEverything));
+  auto value = schema.value(bytes.bytes, ValueForm::kParts);
+  if (value) return RecordParts{std::move(bytes), std::move(*value)};
+  const bool has_none = value.error().code == Code::kDamage && schema.parts == RecordSchema::Parts::kOptional;
+  if (has_none) return RecordParts{std::move(bytes), {}};
+  return failed(record, value.error().code, value.error().detail);
 }
 
 Result<Slice> RecordReader::read_value(const FoundKey& key, std::uint64_t offset, std::uint64_t length) const {

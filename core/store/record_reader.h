@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <functional>
 
-#include "core/formats/part.h"
+#include "core/formats/value.h"
 #include "core/store/chunk_reader.h"
 #include "core/store/key_table.h"
 
@@ -14,6 +14,12 @@ namespace recordfs {
 struct RecordRef {
   ChunkInfo chunk;
   std::uint64_t index = 0;
+};
+
+// The bytes of a record, and its Value as parts, which points into them.
+struct RecordParts {
+  Slice record;
+  Value value;
 };
 
 // Works on the calling thread, as ChunkReader. Failures are logged. Thread-safe.
@@ -50,9 +56,9 @@ class RecordReader {
   // chunk that cannot be decoded now, or is large.
   void for_each_following(const RecordRef& record, const std::function<bool(const RecordRef&, Bytes)>& take) const;
 
-  // Returns the parts of a record. Not cached. Fails like read() and RecordSchema::parts. REQUIRES: the schema has
+  // Returns the parts of a record. Not cached. Fails like read() and RecordSchema::value. REQUIRES: the schema has
   // them.
-  Result<Parts> parts(const RecordRef& record) const;
+  Result<RecordParts> parts(const RecordRef& record) const;
   // Returns up to `length` bytes of a key's value, fewer only at its end. Fails with kUnsupported if the container does
   // not contain the value, with kDamage if two keys have its number, with kChanged if the record has changed, and like
   // read(). kPending.

@@ -1,8 +1,13 @@
 #include "fusefs/tree/inside.h"
 
 #include <algorithm>
-#include <utility>
+#include <iterator>
+#include <type_traits>
+#include <variant>
 
+#include <fmt/format.h>
+
+#include "core/base/limits.h"
 #include "fusefs/tree/generated_files.h"
 #include "fusefs/tree/names.h"
 
@@ -11,80 +16,104 @@ namespace {
 
 constexpr std::string_view kTableName = "names.tsv";
 constexpr std::size_t kNumbersOfAPart = 3;
+constexpr int kDigitsAtTop = 6;
 constexpr std::uint64_t kTreeNode = 64;  // memory of a map's node, approximately
+
+// A record's own directory has a number too.
+static_assert((Limits().parts_per_record + kNumbersOfAPart) * kNumbersOfAPart < std::size_t{1} << Inside::kNumberBits);
+
+const Message* message_in(const Value& value) {
+  const auto* const members = std::get_if<Value::Object>(&value.is);
+  const bool is_message = members != nullptr && !members->empty() && members->back().name.empty();
+  return std::get_if<Message>(is_message ? &members->back().value.is : &value.is);
+}
+
+std::string key_in_list(const Value& entry, std::size_t index, bool at_top) {
+  if (const auto* members = std::get_if<Value::Object>(&entry.is); members != nullptr && message_in(entry) != nullptr) {
+    if (const auto* id = std::get_if<std::uint64_t>(&members->front().value.is)) return std::to_string(*id);
+  }
+  return fmt::format("{:0{}}", index, at_top ? kDigitsAtTop : 1);
+}
+
+void append_line(std::string& text, const Value& value) {
+  const auto append = [&text]<class Content>(const Content& content) {
+    if constexpr (std::is_arithmetic_v<Content>) fmt::format_to(std::back_inserter(text), "{}\n", content);
+    if constexpr (std::is_same_v<Content, std::string>) {
+      text += content;
+      if (!content.empty() && !content.ends_with('\n')) text += '\n';
+    }
+  };
+  std::visit(append, value.is);
+}
 
 }  // namespace
 
-Result<Inside> Inside::of(const Parts& parts) {
-  if (parts.size() >= (std::size_t{1} << kNumberBits) / kNumbersOfAPart) {
-    return Error{.code = Code::kLimit, .detail = "too many parts"};
-  }
+Inside Inside::of(const Value& value, Bytes record) {
   Inside inside;
-  inside.items_.reserve(parts.size() + 1);
-  TypeNumbers types;
-  for (const Part& part : parts) {
-    TRY(inside.add(part, types));
-  }
-  inside.group_by_directory();
-  for (std::uint32_t i = 0; i < inside.items_.size(); ++i) {
-    if (inside.items_[i].kind == PartKind::kDirectory) inside.name_entries(parts, i);
-  }
+  TypeNumbers types{{std::string_view(), 0}};
+  inside.add_entries(0, value, record, types);
+  inside.items_.shrink_to_fit();
+  inside.listed_.shrink_to_fit();
+  inside.sorted_.shrink_to_fit();
   return inside;
 }
 
-// Also increments the size of its directory.
-Result<void> Inside::add(const Part& part, TypeNumbers& types) {
-  const std::size_t parent = part.parent ? *part.parent + 1 : 0;
-  if (parent >= items_.size() || items_[parent].kind != PartKind::kDirectory) {
-    return Error{.code = Code::kDamage, .detail = "a part without a directory"};
-  }
-  ++items_[parent].extent.size;
-  Item item{.kind = part.kind, .parent = static_cast<std::uint32_t>(parent)};
-  if (part.kind == PartKind::kSlice) item.extent = part.extent;
-  if (part.kind == PartKind::kSlice && !part.type.empty()) {
-    const auto [known, is_new] = types.try_emplace(part.type, static_cast<std::uint32_t>(types_.size()));
-    if (is_new) types_.push_back(part.type);
-    item.type = known->second;
-  }
-  if (part.kind == PartKind::kText) {
-    item.extent = {texts_.size(), part.text.size()};
-    texts_ += part.text;
-  }
-  items_.push_back(item);
-  return {};
-}
-
-void Inside::group_by_directory() {
-  std::uint64_t begin = 0;
-  for (Item& item : items_) {
-    if (item.kind != PartKind::kDirectory) continue;
-    item.extent.begin = begin;
-    begin += std::exchange(item.extent.size, 0);
-  }
-  listed_.resize(items_.size() - 1);
-  for (std::uint32_t i = 1; i < items_.size(); ++i) {
-    Extent& entries = items_[items_[i].parent].extent;
-    listed_[static_cast<std::size_t>(entries.begin + entries.size++)] = i;
-  }
-  sorted_ = listed_;
-}
-
-void Inside::name_entries(const Parts& parts, std::uint32_t directory) {
-  const auto begin = static_cast<std::ptrdiff_t>(items_[directory].extent.begin);
-  const auto end = begin + static_cast<std::ptrdiff_t>(items_[directory].extent.size);
+void Inside::add_entries(std::uint32_t directory, const Value& value, Bytes record, TypeNumbers& types) {
   std::vector<std::string_view> keys;
-  keys.reserve(static_cast<std::size_t>(end - begin));
-  for (auto entry = listed_.begin() + begin; entry != listed_.begin() + end; ++entry) {
-    keys.emplace_back(parts[*entry - 1].key);
+  std::vector<std::string> numbers;  // keys of a list
+  std::vector<std::uint32_t> entries;
+  if (const auto* list = std::get_if<Value::List>(&value.is)) {
+    numbers.reserve(list->size());
+    for (const Value& entry : *list) {
+      keys.push_back(numbers.emplace_back(key_in_list(entry, numbers.size(), directory == 0)));
+      entries.push_back(add(directory, entry, record, types));
+    }
+  } else if (const auto* members = std::get_if<Value::Object>(&value.is)) {
+    for (const Member& member : *members) {
+      keys.push_back(member.name);
+      entries.push_back(add(directory, member.value, record, types));
+    }
   }
+  name_entries(directory, entries, keys);
+}
+
+std::uint32_t Inside::add(std::uint32_t directory, const Value& value, Bytes record, TypeNumbers& types) {
+  const auto number = static_cast<std::uint32_t>(items_.size());
+  Item& item = items_.emplace_back();
+  item.parent = directory;
+  if (const Message* message = message_in(value)) {
+    item.kind = Kind::kSlice;
+    item.extent = extent_in(record, message->bytes);
+    const auto [known, is_new] = types.try_emplace(message->type, static_cast<std::uint32_t>(types_.size()));
+    if (is_new) types_.emplace_back(message->type);
+    item.type = known->second;
+  } else if (const auto* bytes = std::get_if<Bytes>(&value.is)) {
+    item.kind = Kind::kSlice;
+    item.extent = extent_in(record, *bytes);
+  } else if (std::holds_alternative<Value::List>(value.is) || std::holds_alternative<Value::Object>(value.is)) {
+    add_entries(number, value, record, types);
+  } else {
+    item.kind = Kind::kText;
+    item.extent.begin = texts_.size();
+    append_line(texts_, value);
+    item.extent.size = texts_.size() - item.extent.begin;
+  }
+  return number;
+}
+
+void Inside::name_entries(std::uint32_t directory, const std::vector<std::uint32_t>& entries,
+                          const std::vector<std::string_view>& keys) {
+  items_[directory].extent = {listed_.size(), entries.size()};
   const std::vector<std::string> names = names_for(keys, {kTableName});
   for (std::size_t i = 0; i < names.size(); ++i) {
-    Item& item = items_[listed_[static_cast<std::size_t>(begin) + i]];
+    Item& item = items_[entries[i]];
     item.name_begin = static_cast<std::uint32_t>(names_.size());
     item.name_size = static_cast<std::uint8_t>(names[i].size());
     names_ += names[i];
   }
-  std::sort(sorted_.begin() + begin, sorted_.begin() + end,
+  listed_.insert(listed_.end(), entries.begin(), entries.end());
+  const auto sorted = sorted_.insert(sorted_.end(), entries.begin(), entries.end());
+  std::sort(sorted, sorted_.end(),
             [this](std::uint32_t a, std::uint32_t b) { return name_of(items_[a]) < name_of(items_[b]); });
   if (std::ranges::equal(keys, names)) return;
   const std::string table = names_table(keys, names);
@@ -142,17 +171,15 @@ std::uint64_t Inside::parent(std::uint64_t part) const {
   return items_[static_cast<std::size_t>(part)].parent;
 }
 
-PartKind Inside::kind(std::uint64_t part) const {
-  return part < items_.size() ? items_[static_cast<std::size_t>(part)].kind : PartKind::kText;
+Inside::Kind Inside::kind(std::uint64_t part) const {
+  return part < items_.size() ? items_[static_cast<std::size_t>(part)].kind : Kind::kText;
 }
 
 std::string_view Inside::name(std::uint64_t part) const {
   return part < items_.size() ? name_of(items_[static_cast<std::size_t>(part)]) : kTableName;
 }
 
-std::uint64_t Inside::size(std::uint64_t part) const {
-  return kind(part) == PartKind::kDirectory ? 0 : slice(part).size;
-}
+std::uint64_t Inside::size(std::uint64_t part) const { return kind(part) == Kind::kDirectory ? 0 : slice(part).size; }
 
 Extent Inside::slice(std::uint64_t part) const {
   return part < items_.size() ? items_[static_cast<std::size_t>(part)].extent : table(part).value_or(Extent{});

@@ -10,21 +10,27 @@
 #include <unordered_map>
 #include <vector>
 
-#include "core/base/result.h"
-#include "core/formats/part.h"
+#include "core/base/bytes.h"
+#include "core/formats/chunk.h"
+#include "core/formats/value.h"
 
 namespace recordfs {
 
-// A tree of numbered parts. Number 0 is the record's own directory. The parts of the format's list follow in order.
+// A tree of numbered parts. Number 0 is the record's own directory. The parts of its value follow in order.
 // Then each of these has a number for its names.tsv, and one for its NAME.json. Only a directory in which a file's name
 // differs from its key has a names.tsv. Only a message has a NAME.json, and listings omit it.
 //
 // Immutable and thread-safe. Stores positions of the record's bytes, not the bytes.
 class Inside {
  public:
-  // Fails with kLimit if there are too many parts to number them. Fails with kDamage if a part's parent is not a
-  // directory that precedes it.
-  static Result<Inside> of(const Parts& parts);
+  enum class Kind : std::uint8_t {
+    kDirectory,
+    kSlice,  // a file: a slice of the record's bytes
+    kText,   // a file: generated text
+  };
+
+  // `value` is a record's as parts, and points into `record`.
+  static Inside of(const Value& value, Bytes record);
 
   static constexpr int kNumberBits = 24;  // of a part's number
 
@@ -46,7 +52,7 @@ class Inside {
   std::optional<std::uint64_t> message_of(std::uint64_t part) const;
 
   // The following functions also REQUIRE that the part is not a NAME.json.
-  PartKind kind(std::uint64_t part) const;
+  Kind kind(std::uint64_t part) const;
   std::string_view name(std::uint64_t part) const;
   std::uint64_t size(std::uint64_t part) const;     // bytes; 0 for a directory
   Extent slice(std::uint64_t part) const;           // position of a kSlice in the record
@@ -58,7 +64,7 @@ class Inside {
 
  private:
   struct Item {
-    PartKind kind = PartKind::kDirectory;
+    Kind kind = Kind::kDirectory;
     std::uint8_t name_size = 0;
     std::uint32_t name_begin = 0;  // in names_
     std::uint32_t parent = 0;
@@ -68,9 +74,12 @@ class Inside {
 
   using TypeNumbers = std::unordered_map<std::string_view, std::uint32_t>;
 
-  Result<void> add(const Part& part, TypeNumbers& types);
-  void group_by_directory();
-  void name_entries(const Parts& parts, std::uint32_t directory);
+  // Appends the entries of a directory, each followed by its own.
+  void add_entries(std::uint32_t directory, const Value& value, Bytes record, TypeNumbers& types);
+  // Appends a part and its entries, and returns its number.
+  std::uint32_t add(std::uint32_t directory, const Value& value, Bytes record, TypeNumbers& types);
+  void name_entries(std::uint32_t directory, const std::vector<std::uint32_t>& entries,
+                    const std::vector<std::string_view>& keys);
   std::optional<Extent> table(std::uint64_t part) const;
   std::optional<std::uint64_t> find_listed(std::uint64_t directory, std::string_view name) const;
   std::string_view name_of(const Item& item) const {

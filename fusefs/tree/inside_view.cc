@@ -7,7 +7,9 @@
 namespace recordfs {
 namespace {
 
-FileType type_of(PartKind kind) { return kind == PartKind::kDirectory ? FileType::kDirectory : FileType::kRegular; }
+FileType type_of(Inside::Kind kind) {
+  return kind == Inside::Kind::kDirectory ? FileType::kDirectory : FileType::kRegular;
+}
 
 // Returns the node of a part in the record of `sibling`.
 Node part_node(Node sibling, std::uint64_t part) {
@@ -43,9 +45,9 @@ class InsideView : public View {
       ASSIGN_OR_RETURN(auto text, contents_of(document(file, *known, *message)));
       return part_of(std::move(text), offset, length);
     }
-    const PartKind kind = known->kind(file.part);
-    if (kind == PartKind::kDirectory) return no_such_name();
-    if (kind == PartKind::kText) return part_of({as_bytes(known->text(file.part)), known}, offset, length);
+    const Inside::Kind kind = known->kind(file.part);
+    if (kind == Inside::Kind::kDirectory) return no_such_name();
+    if (kind == Inside::Kind::kText) return part_of({as_bytes(known->text(file.part)), known}, offset, length);
     const std::uint64_t size = known->size(file.part);
     if (offset >= size) return Slice{};
     const std::uint64_t wanted = std::min(length, size - offset);
@@ -89,7 +91,7 @@ class InsideView : public View {
 
   Result<Node> lookup_part(Node directory, std::string_view name) const {
     ASSIGN_OR_RETURN(const auto known, inside(directory));
-    if (known->kind(directory.part) != PartKind::kDirectory) return no_such_name();
+    if (known->kind(directory.part) != Inside::Kind::kDirectory) return no_such_name();
     const auto part = known->find(directory.part, name);
     if (!part) return no_such_name();
     return part_node(directory, *part);
@@ -97,7 +99,7 @@ class InsideView : public View {
 
   Result<void> list_parts(Node directory, std::uint64_t place, const Emit& emit) const {
     ASSIGN_OR_RETURN(const auto known, inside(directory));
-    if (known->kind(directory.part) != PartKind::kDirectory) return no_such_name();
+    if (known->kind(directory.part) != Inside::Kind::kDirectory) return no_such_name();
     for (; const auto part = known->at(directory.part, place); ++place) {
       const FileType type = type_of(known->kind(*part));
       if (!emit({known->name(*part), part_node(directory, *part), type, known->size(*part), place + 1})) break;
@@ -112,13 +114,7 @@ class InsideView : public View {
       ASSIGN_OR_RETURN(const auto size, store().records().size(record));
       ASSIGN_OR_RETURN(const auto alone, lock_for(size, cache().large_inside));
       ASSIGN_OR_RETURN(const auto parts, store().records().parts(record));
-      auto made = Inside::of(parts);
-      if (!made) {
-        made.error().position = record.chunk.begin;
-        store().log().report(made.error(), record.index + 1);
-        return std::move(made).error();
-      }
-      return std::make_shared<const Inside>(std::move(*made));
+      return std::make_shared<const Inside>(Inside::of(parts.value, parts.record.bytes));
     });
     if (known && !(*known)->contains(node.part)) return no_such_name();
     return known;
@@ -142,7 +138,7 @@ class InsideView : public View {
 }  // namespace
 
 ViewPointer make_inside_view(const ViewContext& context) {
-  return context.store->schema().parts == nullptr ? nullptr : std::make_unique<InsideView>(context);
+  return context.store->schema().parts == RecordSchema::Parts::kNone ? nullptr : std::make_unique<InsideView>(context);
 }
 
 }  // namespace recordfs

@@ -11,32 +11,38 @@ namespace {
 
 using Held = std::shared_ptr<const Chunk>;
 
-constexpr std::uint64_t kInsides = 50;  // records of a chunk whose parts and values are checked
+constexpr std::uint64_t kInsides = 50;  // records of a chunk whose values and key changes are checked
 
 bool leaves(const Extent& extent, std::uint64_t size) {
   return extent.begin > size || extent.size > size - extent.begin;
 }
 
-// Returns what is wrong with a part of a record of `size` bytes, or an empty text.
-std::string_view wrong_in(const Parts& parts, std::size_t index, std::uint64_t size) {
-  const Part& part = parts[index];
-  if (part.parent && *part.parent >= index) return "precedes its directory";
-  if (part.parent && parts[*part.parent].kind != PartKind::kDirectory) return "is inside a file";
-  if (part.kind != PartKind::kSlice) return {};
-  if (leaves(part.extent, size)) return "extends beyond the record";
-  return {};
+// Whether a slice, if not empty, is outside of the record.
+bool leaves(Bytes slice, Bytes record) {
+  return !slice.empty() &&
+         leaves({static_cast<std::uint64_t>(slice.data() - record.data()), slice.size()}, record.size());
+}
+
+// Whether all bytes of a value are in the record.
+bool is_inside(const Value& value, Bytes record) {
+  if (const auto* bytes = std::get_if<Bytes>(&value.is)) return !leaves(*bytes, record);
+  if (const auto* message = std::get_if<Message>(&value.is)) return !leaves(message->bytes, record);
+  const auto is_inside_too = [record](const Value& below) { return is_inside(below, record); };
+  if (const auto* list = std::get_if<Value::List>(&value.is)) return std::ranges::all_of(*list, is_inside_too);
+  const auto* object = std::get_if<Value::Object>(&value.is);
+  return object == nullptr || std::ranges::all_of(*object, is_inside_too, &Member::value);
 }
 
 // Whether a value conforms to value.h.
-bool is_right(const Value& value, std::uint32_t depth) {
+bool is_right(const Value& value, ValueForm form, std::uint32_t depth) {
   if (depth == 0) return false;
-  const auto is_right_below = [depth](const Value& below) { return is_right(below, depth - 1); };
+  const auto is_right_below = [form, depth](const Value& below) { return is_right(below, form, depth - 1); };
   if (const auto* list = std::get_if<Value::List>(&value.is)) return std::ranges::all_of(*list, is_right_below);
   const auto* object = std::get_if<Value::Object>(&value.is);
   if (object == nullptr) return true;
   std::set<std::string_view> names;
   return std::ranges::all_of(*object, [&](const Member& member) {
-    const bool is_new = member.name.empty() || names.insert(member.name).second;
+    const bool is_new = form == ValueForm::kParts || member.name.empty() || names.insert(member.name).second;
     return is_new && is_right_below(member.value);
   });
 }
@@ -130,13 +136,13 @@ class ChunkCheck {
 
   void check_insides(const Chunk& whole) {
     const RecordSchema& schema = container_.schema();
-    if (!schema.parts && !schema.value && !schema.key_changes) return;
+    if (!schema.value && !schema.key_changes) return;
     const Layout& layout = whole.layout();
     for (std::uint64_t i = 0; i < std::min(layout.records(), kInsides); ++i) {
       if (layout.failure(i) != nullptr) continue;
       const auto record = whole.read(layout.extent(i).begin, layout.extent(i).size);
-      if (record && schema.parts) check_inside(record->bytes, i);
-      if (record && schema.value) check_value(record->bytes, i);
+      if (record && schema.value) check_value(record->bytes, i, ValueForm::kJson);
+      if (record && schema.parts != RecordSchema::Parts::kNone) check_value(record->bytes, i, ValueForm::kParts);
       if (record && schema.key_changes) check_changes(record->bytes, i);
     }
   }
@@ -144,13 +150,14 @@ class ChunkCheck {
   void expect_own_reason(const Error& error, std::uint64_t index) {
     const Code code = error.code;
     expect(code == Code::kDamage || code == Code::kLimit || code == Code::kOutOfMemory,
-           fmt::format("the parts of record {} fail with an error that is not in the bytes", index));
+           fmt::format("the value of record {} fails with an error that is not in the bytes", index));
   }
 
-  void check_value(Bytes record, std::uint64_t index) {
-    const auto value = container_.schema().value(record);
+  void check_value(Bytes record, std::uint64_t index, ValueForm form) {
+    const auto value = container_.schema().value(record, form);
     if (!value) return expect_own_reason(value.error(), index);
-    expect(is_right(*value, Limits{}.nesting_depth), fmt::format("record {} has an invalid value", index));
+    expect(is_right(*value, form, Limits{}.nesting_depth), fmt::format("record {} has an invalid value", index));
+    expect(is_inside(*value, record), fmt::format("a value extends beyond record {}", index));
   }
 
   void check_changes(Bytes record, std::uint64_t index) {
@@ -163,15 +170,6 @@ class ChunkCheck {
     if (handed) return;
     expect(taken == 0, fmt::format("record {} returns changes and then fails", index));
     expect_own_reason(handed.error(), index);
-  }
-
-  void check_inside(Bytes record, std::uint64_t index) {
-    const auto parts = container_.schema().parts(record);
-    if (!parts) return expect_own_reason(parts.error(), index);
-    for (std::size_t i = 0; i < parts->size(); ++i) {
-      const std::string_view wrong = wrong_in(*parts, i, record.size());
-      if (!wrong.empty()) return expect(false, fmt::format("part {} of record {} {}", i, index, wrong));
-    }
   }
 
   const Container& container_;

@@ -21,7 +21,7 @@ class FaultyContainer final : public ForwardingContainer {
   std::function<Result<Verification>()> change_verify;
   std::function<std::optional<ChunkInfo>(Position)> change_locate;
   const Container* in_place = nullptr;  // container whose chunks it returns
-  RecordSchema meaning{.parts = [](Bytes) { return Parts{}; }};
+  RecordSchema meaning{};
 
   std::uint64_t size() const { return size_; }
   const ContainerTraits& traits() const override { return traits_; }
@@ -166,26 +166,28 @@ TEST(RulesTest, UnreadablePartsAreDetected) {
 TEST(RulesTest, InvalidPartsOfARecordAreDetected) {
   FaultyContainer faulty({});
   const Part slice{.key = "slice", .kind = PartKind::kSlice, .extent = {1, 19}};
+  faulty.meaning.parts = RecordSchema::Parts::kRequired;
   const auto result_of_parts = [&](const Result<Parts>& parts) {
-    faulty.meaning.parts = [&parts](Bytes) { return parts; };
+    faulty.meaning.value = [&parts](Bytes record, ValueForm) -> Result<Value> {
+      if (!parts) return parts.error();
+      return value_of(*parts, record);
+    };
     return chunk_of(faulty);
   };
   EXPECT_EQ(result_of_parts(Parts{{.key = "directory"}, slice}), "");
   EXPECT_EQ(result_of_parts(Error{.code = Code::kDamage, .detail = "made up"}), "");
   EXPECT_NE(result_of_parts(Error{.code = Code::kIo, .detail = "made up"}).find("an error that is not in the bytes"),
             std::string::npos);
-  EXPECT_NE(result_of_parts(Parts{{.key = "a", .parent = 0}}).find("precedes its directory"), std::string::npos);
-  EXPECT_NE(result_of_parts(Parts{slice, {.key = "b", .parent = 0}}).find("inside a file"), std::string::npos);
-  EXPECT_NE(result_of_parts(Parts{{.kind = PartKind::kSlice, .extent = {1, 20}}}).find("beyond the record"),
+  EXPECT_NE(result_of_parts(Parts{{.kind = PartKind::kSlice, .extent = {1, 20}}}).find("beyond record"),
             std::string::npos);
-  EXPECT_NE(result_of_parts(Parts{{.kind = PartKind::kSlice, .extent = {21, 0}}}).find("beyond the record"),
+  EXPECT_NE(result_of_parts(Parts{{.kind = PartKind::kSlice, .extent = {21, 1}}}).find("beyond record"),
             std::string::npos);
 }
 
 TEST(RulesTest, InvalidValuesAreDetected) {
   FaultyContainer faulty({});
   Value value{Value::Object{{"a", {}}, {"b", {}}, {"", {}}, {"", {}}}};
-  faulty.meaning.value = [&value](Bytes) { return value; };
+  faulty.meaning.value = [&value](Bytes, ValueForm) { return value; };
   EXPECT_EQ(chunk_of(faulty), "");
   value = Value{Value::Object{{"a", {}}, {"a", {}}}};
   EXPECT_NE(chunk_of(faulty).find("invalid value"), std::string::npos);

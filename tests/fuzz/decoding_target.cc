@@ -145,7 +145,7 @@ void check_values(const Case& input, const std::string& type) {
   records.descriptors_at = [&](const ChunkInfo&) -> Result<std::shared_ptr<const std::string>> {
     return std::shared_ptr<const std::string>(input.descriptors);
   };
-  records.schema.value = [&](Bytes record) -> Result<Value> { return random_value(record, type); };
+  records.schema.value = [&](Bytes record, ValueForm) -> Result<Value> { return random_value(record, type); };
   check_decoder(records, input, {});
 }
 

@@ -6,7 +6,6 @@
 #include "core/base/cursor.h"
 #include "tests/toy/toy_chunk.h"
 #include "tests/toy/toy_format.h"
-#include "tests/toy/toy_parts.h"
 #include "tests/toy/toy_wire.h"
 
 namespace recordfs::toy {
@@ -48,6 +47,23 @@ Result<std::optional<Head>> read_head(const Source& source) {
   return parse_head(*fixed, all.view());
 }
 
+// Takes the next part; returns nullopt if the record is malformed.
+std::optional<FlatValue> take_part(Cursor& cursor, const std::vector<FlatValue>& before) {
+  const std::uint32_t parent = cursor.u32_le();
+  const std::uint32_t kind = cursor.u32_le();
+  const Bytes key = cursor.take(cursor.u32_le());
+  const Bytes bytes = cursor.take(cursor.u32_le());
+  if (!cursor.ok() || kind > static_cast<std::uint32_t>(PartKind::kText) || parent > before.size()) return std::nullopt;
+  FlatValue part{as_text(key), {}, {Value::Object()}};
+  if (parent > 0) {
+    part.parent = parent - 1;
+    if (!std::holds_alternative<Value::Object>(before[*part.parent].value.is)) return std::nullopt;
+  }
+  if (static_cast<PartKind>(kind) == PartKind::kText) part.value.is = std::string(as_text(bytes));
+  if (static_cast<PartKind>(kind) == PartKind::kSlice) part.value.is = bytes;
+  return part;
+}
+
 class ToyContainer final : public Container, private Metadata {
  public:
   ToyContainer(std::shared_ptr<const Source> source, Head head, Limits limits, std::shared_ptr<Watch> watch)
@@ -59,7 +75,10 @@ class ToyContainer final : public Container, private Metadata {
                 .facts = {{"stride", std::uint64_t{head_.fixed.stride}}},
                 .first = {.position = head_.fixed.size},
                 .has_seek_structure = head_.fixed.stride > 0} {
-    if (has(kParts)) schema_.parts = [this](Bytes record) { return parts(record); };
+    if (has(kParts)) {
+      schema_.value = [this](Bytes record, ValueForm form) { return value(record, form); };
+      schema_.parts = RecordSchema::Parts::kRequired;
+    }
     if (has(kTrailer)) trailer_ = [this] { return Buffer::copy_of(as_bytes(head_.trailer)); };
   }
 
@@ -81,7 +100,7 @@ class ToyContainer final : public Container, private Metadata {
     return std::string_view(std::ranges::count(head_.attributes, "media", &Attribute::key) == 0 ? ""
                                                                                                 : "application/x-toy");
   }
-  Result<Parts> parts(Bytes record) const;
+  Result<Value> value(Bytes record, ValueForm form) const;
   bool has(HeadFlag flag) const { return (head_.fixed.flags & flag) != 0; }
   std::optional<ChunkInfo> info(Position begin, const ChunkHeader& header) const;
   std::optional<ChunkKey> behind(Position end) const;
@@ -210,9 +229,18 @@ Result<std::shared_ptr<const Chunk>> ToyContainer::open_in_place(const ChunkInfo
   return toy::open_in_place(source_, chunk, limits_);
 }
 
-Result<Parts> ToyContainer::parts(Bytes record) const {
+// Records have parts, and no form as JSON.
+Result<Value> ToyContainer::value(Bytes record, ValueForm form) const {
+  if (form == ValueForm::kJson) return Error{.code = Code::kDamage, .detail = "not JSON"};
   watch_->parts.fetch_add(1);
-  return parse_parts(record, limits_);
+  std::vector<FlatValue> parts;
+  for (Cursor cursor(record); !cursor.at_end();) {
+    if (parts.size() >= limits_.parts_per_record) return Error{.code = Code::kLimit, .detail = "too many parts"};
+    auto part = take_part(cursor, parts);
+    if (!part) return Error{.code = Code::kDamage, .detail = "the parts do not add up"};
+    parts.push_back(std::move(*part));
+  }
+  return tree_of(std::move(parts));
 }
 
 // The least that a format has to implement.

@@ -22,6 +22,7 @@
 #include <vector>
 
 #include "core/formats/registry.h"
+#include "tests/toy/parts.h"
 
 namespace recordfs::toy {
 

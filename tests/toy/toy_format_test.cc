@@ -144,17 +144,20 @@ TEST(ToyFormat, PartsAreThoseOfTheToyShape) {
   };
   const File file = make_file({.chunks = 1, .parts = inside, .broken_parts = {1}});
   const auto container = opened(file.bytes);
-  ASSERT_TRUE(container->schema().parts);
-  const Parts parts = container->schema().parts(as_bytes(file.records[2])).value();
+  ASSERT_EQ(container->schema().parts, RecordSchema::Parts::kRequired);
+  const auto value_in = [](const Container& toy, const std::string& record) {
+    return toy.schema().value(as_bytes(record), ValueForm::kParts);
+  };
+  const Parts parts = parts_in(value_in(*container, file.records[2]).value(), as_bytes(file.records[2]));
   ASSERT_EQ(parts.size(), 3u);
   EXPECT_EQ(parts[0].key, "directory");
   EXPECT_EQ(parts[1].parent, 0u);
   EXPECT_EQ(file.records[2].substr(parts[1].extent.begin, parts[1].extent.size), "abc");
-  EXPECT_EQ(parts[2].text, "2");
-  EXPECT_EQ(container->schema().parts(as_bytes(file.records[1])).error().code, Code::kDamage);
+  EXPECT_EQ(parts[2].text, "2\n");
+  EXPECT_EQ(value_in(*container, file.records[1]).error().code, Code::kDamage);
   const auto strict = open(source_of(file.bytes), {.parts_per_record = 2}).value();
-  EXPECT_EQ(strict->schema().parts(as_bytes(file.records[2])).error().code, Code::kLimit);
-  EXPECT_FALSE(opened(make_file({}).bytes)->schema().parts);
+  EXPECT_EQ(value_in(*strict, file.records[2]).error().code, Code::kLimit);
+  EXPECT_EQ(opened(make_file({}).bytes)->schema().parts, RecordSchema::Parts::kNone);
 }
 
 TEST(ToyFormat, OtherBytesAreRefused) {

@@ -60,9 +60,10 @@ ArrayRecordContainer::ArrayRecordContainer(std::unique_ptr<Container> riegeli, s
       limits_(limits),
       ending_(std::move(ending)),
       traits_(below().traits()),
-      schema_{.parts = [this](Bytes record) { return tensorflow::parts_of_example(record, limits_); },
-              .largest_record_with_parts = limits.stored_chunk,
-              .value = [this](Bytes record) { return tensorflow::value_of_example(record, limits_); }} {
+      schema_{
+          .value = [this](Bytes record, ValueForm form) { return tensorflow::value_of_example(record, limits_, form); },
+          .parts = RecordSchema::Parts::kRequired,
+          .largest_record_with_parts = limits.stored_chunk} {
   traits_.format = kFormat.name;
   traits_.grows_by_appending = false;  // only the end of the file tells which chunks hold no records
   add_facts();

@@ -112,16 +112,14 @@ ContainerTraits LogContainer::make_traits() const {
 
 RecordSchema LogContainer::make_schema() const {
   RecordSchema schema;
-  if (head_.content == kManifest) schema.value = [this](Bytes record) { return edit_value(record, limits_); };
-  if (head_.content != kWriteAheadLog) return schema;
-  schema.value = [this](Bytes record) { return batch_value(record, limits_); };
-  schema.key_changes = batch_changes;
-  schema.parts = [this](Bytes record) {
-    auto parts = batch_parts(record, limits_);
-    // A valid record that is not a batch may occur too; it has no parts.
-    if (!parts && parts.error().code == Code::kDamage) return Result<recordfs::Parts>(recordfs::Parts{});
-    return parts;
-  };
+  if (head_.content == kManifest) {
+    schema.value = [this](Bytes record, ValueForm) { return edit_value(record, limits_); };
+  } else if (head_.content == kWriteAheadLog) {
+    schema.value = [this](Bytes record, ValueForm form) { return batch_value(record, limits_, form); };
+    schema.key_changes = batch_changes;
+    // A valid record that is not a batch may occur too.
+    schema.parts = RecordSchema::Parts::kOptional;
+  }
   return schema;
 }
 

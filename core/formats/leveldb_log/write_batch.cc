@@ -81,13 +81,6 @@ void BatchReader::read_fields(Operation& operation) {
   }
 }
 
-Extent BatchReader::read_string() {
-  const std::uint32_t size = cursor_.varint32();
-  const Extent extent{cursor_.offset(), size};
-  cursor_.skip(size);
-  return extent;
-}
-
 bool is_write_batch(Bytes record) {
   BatchReader batch(record);
   while (batch.next()) {

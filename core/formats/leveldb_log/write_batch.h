@@ -7,7 +7,6 @@
 
 #include "core/base/bytes.h"
 #include "core/base/cursor.h"
-#include "core/formats/chunk.h"
 #include "core/formats/key_change.h"
 
 namespace recordfs::leveldb_log {
@@ -21,15 +20,15 @@ struct OperationShape {
   std::optional<KeyChangeKind> change;
 };
 
-// One operation. Absent fields are nullopt. Extents are positions in the record.
+// One operation. Absent fields are nullopt. Bytes point into the record.
 struct Operation {
   const OperationShape* shape = nullptr;
   std::optional<std::uint32_t> family{};
-  std::optional<Extent> key{};
-  std::optional<Extent> value{};
-  std::optional<Extent> end{};  // of a range
-  std::optional<Extent> timestamp{};
-  std::optional<Extent> transaction{};
+  std::optional<Bytes> key{};
+  std::optional<Bytes> value{};
+  std::optional<Bytes> end{};  // of a range
+  std::optional<Bytes> timestamp{};
+  std::optional<Bytes> transaction{};
   // Unset inside a prepared section, and after a commit, which takes as many numbers as operations were prepared.
   std::optional<std::uint64_t> sequence{};
 };
@@ -53,7 +52,7 @@ class BatchReader {
 
  private:
   void read_fields(Operation& operation);
-  Extent read_string();
+  Bytes read_string() { return cursor_.take(cursor_.varint32()); }
 
   Cursor cursor_;
   std::uint64_t sequence_;

@@ -92,8 +92,8 @@ ContainerTraits TableContainer::make_traits() const {
 }
 
 RecordSchema TableContainer::make_schema() const {
-  return {.parts = [this](Bytes record) { return parts_of(record, survey_.has_database_keys); },
-          .value = [this](Bytes record) { return value_of(record, survey_.has_database_keys); },
+  return {.value = [this](Bytes record, ValueForm) { return value_of(record, survey_.has_database_keys); },
+          .parts = RecordSchema::Parts::kRequired,
           .key_changes =
               [this](Bytes record, const TakeKeyChange& take) {
                 return change_of(record, survey_.has_database_keys, survey_.column_family.value_or(0), take);

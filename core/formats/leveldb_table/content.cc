@@ -37,18 +37,6 @@ std::string name_of(std::uint8_t type) {
   return name.empty() ? fmt::format("type {}", type) : std::string(name);
 }
 
-Extent extent_in(Bytes record, Bytes slice) {
-  return {static_cast<std::uint64_t>(slice.data() - record.data()), slice.size()};
-}
-
-Part slice(Bytes record, std::string key, Bytes bytes) {
-  return {.key = std::move(key), .kind = PartKind::kSlice, .extent = extent_in(record, bytes)};
-}
-
-Part text(std::string key, std::string text) {
-  return {.key = std::move(key), .kind = PartKind::kText, .text = std::move(text)};
-}
-
 KeyChangeKind kind_of(std::uint8_t type) {
   switch (type) {
     case kPut: return KeyChangeKind::kSet;
@@ -62,35 +50,16 @@ KeyChangeKind kind_of(std::uint8_t type) {
 
 }  // namespace
 
-Result<Parts> parts_of(Bytes record, bool has_database_keys) {
-  ASSIGN_OR_RETURN(const auto content, content_of(record, has_database_keys));
-  Parts parts;
-  parts.push_back(slice(record, "key", content.key));
-  if (content.tag) {
-    parts.push_back(text("sequence", fmt::format("{}\n", content.tag->sequence)));
-    parts.push_back(text("type", name_of(content.tag->type) + "\n"));
-  }
-  if (content.has_value()) parts.push_back(slice(record, "value", content.value));
-  return parts;
-}
-
 Result<Value> value_of(Bytes record, bool has_database_keys) {
   ASSIGN_OR_RETURN(const auto content, content_of(record, has_database_keys));
   Value::Object members;
-  const auto add = [&members](std::string_view name, auto is) {
-    Member& member = members.emplace_back();
-    member.name = name;
-    member.value.is = std::move(is);
-  };
-  add("key", content.key);
+  add_member(members, "key", content.key);
   if (content.tag) {
-    add("sequence", content.tag->sequence);
-    add("type", name_of(content.tag->type));
+    add_member(members, "sequence", content.tag->sequence);
+    add_member(members, "type", name_of(content.tag->type));
   }
-  if (content.has_value()) add("value", content.value);
-  Value value;
-  value.is = std::move(members);
-  return value;
+  if (content.has_value()) add_member(members, "value", content.value);
+  return Value{std::move(members)};
 }
 
 Result<void> change_of(Bytes record, bool has_database_keys, std::uint32_t family, const TakeKeyChange& take) {

@@ -9,8 +9,7 @@
 
 #include "core/base/cursor.h"
 #include "core/codec/codec.h"
-#include "core/formats/proio/event_parts.h"
-#include "core/formats/proio/event_value.h"
+#include "core/formats/proio/event.h"
 #include "core/formats/proio/format.h"
 #include "core/formats/proio/framing.h"
 #include "core/formats/proio/payload.h"
@@ -92,9 +91,9 @@ Stream::Stream(std::shared_ptr<const Source> source, const Limits& limits)
       folds_(*source_, limits_),
       descriptor_sets_(limits_),
       traits_{.format = kFormat.name, .index_fits_in_chunk = false, .headers_have_checksums = false},
-      schema_{.parts = [this](Bytes event) { return parts_of_event(event, limits_); },
+      schema_{.value = [this](Bytes event, ValueForm form) { return value_of_event(event, limits_, form); },
+              .parts = RecordSchema::Parts::kRequired,
               .largest_record_with_parts = limits_.stored_chunk,
-              .value = [this](Bytes event) { return value_of_event(event, limits_); },
               .may_be_message = false} {}
 
 Result<Buffer> Stream::read_payload(const ChunkInfo& chunk) const {

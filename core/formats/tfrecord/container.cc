@@ -8,25 +8,15 @@
 
 namespace recordfs::tfrecord {
 
-namespace {
-
-// Records that are a tensorflow.Example have parts; others have none.
-Result<Parts> parts_of(Bytes record, const Limits& limits) {
-  auto parts = tensorflow::parts_of_example(record, limits);
-  if (!parts && parts.error().code == Code::kDamage) return Parts{};
-  return parts;
-}
-
-}  // namespace
-
 File::File(const Limits& limits, std::string_view compression, bool index_fits_in_chunk)
     : limits_(limits),
       traits_{.format = kFormat.name,
               .facts = {{"compression", std::string(compression)}},
               .index_fits_in_chunk = index_fits_in_chunk},
-      schema_{.parts = [this](Bytes record) { return parts_of(record, limits_); },
-              .largest_record_with_parts = limits.stored_chunk,
-              .value = [this](Bytes record) { return tensorflow::value_of_example(record, limits_); }} {}
+      schema_{
+          .value = [this](Bytes record, ValueForm form) { return tensorflow::value_of_example(record, limits_, form); },
+          .parts = RecordSchema::Parts::kOptional,
+          .largest_record_with_parts = limits.stored_chunk} {}
 
 Error not_as_found(Position at) { return {Code::kDamage, at, "the records are not those that the scan found"}; }
 

@@ -78,19 +78,21 @@ TEST(RecordDecoder, FailedReadOfTheTypeFailsOneDocumentOnly) {
 
 TEST(RecordDecoder, ValuesOfTheFormatAreShown) {
   TypedRecords records;
-  records.schema.value = [](Bytes record) -> Result<Value> {
+  records.schema.value = [](Bytes record, ValueForm) -> Result<Value> {
     return Value{Value::Object{{"size", {std::uint64_t{record.size()}}}, {"data", {record}}}};
   };
   const RecordDecoder decoder(records.schema, &records);
   EXPECT_EQ(members(decoder, "abc"), R"(,"decoded":{"size":3,"data":"abc"})");
   EXPECT_EQ(decoder.document({}, as_bytes("abc")).value(), "{\n  \"size\": 3,\n  \"data\": \"abc\"\n}\n");
-  records.schema.value = [](Bytes record) -> Result<Value> { return Value{record}; };
+  records.schema.value = [](Bytes record, ValueForm) -> Result<Value> { return Value{record}; };
   EXPECT_EQ(members(decoder, "\xff"), R"(,"decoded_base64":"/w==")");
 }
 
 TEST(RecordDecoder, RecordOfAnUnexpectedKindMayStillBeAMessage) {
   TypedRecords records;
-  records.schema.value = [](Bytes) -> Result<Value> { return Error{.code = Code::kDamage, .detail = "no batch"}; };
+  records.schema.value = [](Bytes, ValueForm) -> Result<Value> {
+    return Error{.code = Code::kDamage, .detail = "no batch"};
+  };
   const RecordDecoder decoder(records.schema, &records);
   EXPECT_EQ(members(decoder, kMessage), R"(,"fields":[{"field":1,"wire":"varint","value":"150"}])");
   EXPECT_EQ(members(decoder, "text"), "");

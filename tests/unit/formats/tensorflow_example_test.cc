@@ -9,6 +9,7 @@
 #include <gtest/gtest.h>
 
 #include "core/base/protobuf.h"
+#include "tests/toy/parts.h"
 
 namespace recordfs::tensorflow {
 namespace {
@@ -53,11 +54,11 @@ std::string example(std::uint32_t kind, const std::string& list) { return exampl
 
 // Returns one line for each part: its path and content.
 std::string tree(const std::string& record) {
-  const auto parts = parts_of_example(as_bytes(record), Limits{});
-  if (!parts) return std::string(to_string(parts.error().code));
+  const auto value = value_of_example(as_bytes(record), Limits{}, ValueForm::kParts);
+  if (!value) return std::string(to_string(value.error().code));
   std::vector<std::string> paths;
   std::string out;
-  for (const Part& part : *parts) {
+  for (const Part& part : parts_in(*value, as_bytes(record))) {
     paths.push_back((part.parent ? paths[*part.parent] + "/" : "") + part.key);
     out += paths.back();
     if (part.kind == PartKind::kSlice) out += "=" + record.substr(part.extent.begin, part.extent.size);
@@ -93,7 +94,7 @@ struct Shown {
 std::string shown(const Value& value) { return std::visit(Shown(), value.is); }
 
 std::string value(const std::string& record) {
-  const auto value = value_of_example(as_bytes(record), Limits{});
+  const auto value = value_of_example(as_bytes(record), Limits{}, ValueForm::kJson);
   return value ? shown(*value) : std::string(to_string(value.error().code));
 }
 
@@ -134,10 +135,10 @@ TEST(TensorflowExample, FeaturesOfAListAreCountedBeforeReading) {
   std::string features = field(1, "none");
   for (int i = 0; i < 10; ++i) features += field(1, "");
   const std::string record = field(2, entry("frames", features));
-  const auto parts = parts_of_example(as_bytes(record), limits);
+  const auto parts = value_of_example(as_bytes(record), limits, ValueForm::kParts);
   ASSERT_FALSE(parts);
   EXPECT_EQ(parts.error().code, Code::kLimit);
-  const auto value = value_of_example(as_bytes(record), limits);
+  const auto value = value_of_example(as_bytes(record), limits, ValueForm::kJson);
   ASSERT_FALSE(value);
   EXPECT_EQ(value.error().code, Code::kLimit);
 }
@@ -194,11 +195,11 @@ TEST(TensorflowExample, LimitsAreEnforced) {
   const std::string many = example(kBytes, field(1, "a") + field(1, "b") + field(1, "c"));
   Limits limits;
   limits.parts_per_record = 3;
-  EXPECT_EQ(parts_of_example(as_bytes(many), limits).error().code, Code::kLimit);
-  EXPECT_EQ(value_of_example(as_bytes(many), limits).error().code, Code::kLimit);
+  EXPECT_EQ(value_of_example(as_bytes(many), limits, ValueForm::kParts).error().code, Code::kLimit);
+  EXPECT_EQ(value_of_example(as_bytes(many), limits, ValueForm::kJson).error().code, Code::kLimit);
   limits.metadata_bytes = 3;
   const std::string numbers = example(kInts, ints({1, 2}));
-  EXPECT_EQ(parts_of_example(as_bytes(numbers), limits).error().code, Code::kLimit);
+  EXPECT_EQ(value_of_example(as_bytes(numbers), limits, ValueForm::kParts).error().code, Code::kLimit);
 }
 
 }  // namespace

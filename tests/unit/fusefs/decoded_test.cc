@@ -18,7 +18,7 @@ class Decodable : public ForwardingContainer {
  public:
   Decodable(std::unique_ptr<Container> toy, std::string untold)
       : ForwardingContainer(std::move(toy)), untold_(std::move(untold)) {
-    schema_ = {.value = [this](Bytes record) { return value(record); }, .may_be_message = false};
+    schema_ = {.value = [this](Bytes record, ValueForm) { return value(record); }, .may_be_message = false};
   }
   const RecordSchema& schema() const override { return schema_; }
 
@@ -40,7 +40,10 @@ class Decodable : public ForwardingContainer {
 class DecodableWithParts final : public Decodable {
  public:
   DecodableWithParts(std::unique_ptr<Container> toy, Parts parts) : Decodable(std::move(toy), {}) {
-    schema_.parts = [parts = std::move(parts)](Bytes) { return parts; };
+    schema_.parts = RecordSchema::Parts::kRequired;
+    schema_.value = [as_json = schema_.value, parts = std::move(parts)](Bytes record, ValueForm form) {
+      return form == ValueForm::kParts ? value_of(parts, record) : as_json(record, form);
+    };
   }
 };
 

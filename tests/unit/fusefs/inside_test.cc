@@ -198,7 +198,9 @@ TEST(InsideView, PartsBeyondTheLimitAreRefused) {
 class Parted final : public ForwardingContainer {
  public:
   Parted(std::unique_ptr<Container> toy, Parts parts)
-      : ForwardingContainer(std::move(toy)), schema_{.parts = [parts = std::move(parts)](Bytes) { return parts; }} {}
+      : ForwardingContainer(std::move(toy)),
+        schema_{.value = [parts = std::move(parts)](Bytes record, ValueForm) { return value_of(parts, record); },
+                .parts = RecordSchema::Parts::kRequired} {}
   const RecordSchema& schema() const override { return schema_; }
 
  private:
@@ -209,17 +211,6 @@ void give(ToyStore& toy, Parts parts) {
   toy.store = std::make_shared<RecordStore>(
       "toy", toy.source, std::make_unique<Parted>(toy::open(toy.source, Limits{}).value(), std::move(parts)),
       toy.services);
-}
-
-TEST(InsideView, InconsistentPartsAreDamage) {
-  for (const Parts& parts : {Parts{{.key = "in itself", .parent = 0}},
-                             Parts{{.key = "file", .kind = PartKind::kText}, {.key = "in a file", .parent = 0}},
-                             Parts{{.key = "before its directory", .parent = 1}, {.key = "directory"}}}) {
-    ToyStore toy({});
-    give(toy, parts);
-    EXPECT_EQ(ToyTree(toy).find(kView + "000000000/x").error().code, Code::kDamage);
-    EXPECT_EQ(toy.lines.all().size(), 1u);
-  }
 }
 
 TEST(InsideView, SliceBeyondItsRecordFailsInsteadOfAShortRead) {

@@ -45,7 +45,7 @@ TEST(JsonLines, EveryCharacterRoundTrips) {
 
 TEST(JsonLines, DecodedContentFollowsTheRecord) {
   testing::TypedRecords records;
-  records.schema.value = [](Bytes) -> Result<Value> { return Value{std::uint64_t{5}}; };
+  records.schema.value = [](Bytes, ValueForm) -> Result<Value> { return Value{std::uint64_t{5}}; };
   std::string line;
   EXPECT_TRUE(append_json_line(line, std::uint64_t{1}, as_bytes("x"), RecordDecoder(records.schema, &records), {}));
   EXPECT_EQ(line, "{\"ordinal\":1,\"size\":1,\"text\":\"x\",\"decoded\":5}\n");
@@ -53,7 +53,7 @@ TEST(JsonLines, DecodedContentFollowsTheRecord) {
 
 TEST(JsonLines, TemporaryFailureWritesNothing) {
   testing::TypedRecords records;
-  records.schema.value = [](Bytes) -> Result<Value> { return Error{.code = Code::kIo, .detail = "later"}; };
+  records.schema.value = [](Bytes, ValueForm) -> Result<Value> { return Error{.code = Code::kIo, .detail = "later"}; };
   std::string line = "before";
   EXPECT_FALSE(append_json_line(line, std::uint64_t{1}, as_bytes("x"), RecordDecoder(records.schema, &records), {}));
   EXPECT_EQ(line, "before");

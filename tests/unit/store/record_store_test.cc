@@ -273,12 +273,15 @@ TEST(RecordStore, TemporaryFailureAndDamageAreLoggedSeparately) {
 }
 
 TEST(RecordStore, PartsEqualThoseOfTheRecordOrFailSeparately) {
+  const auto first_text = [](const RecordParts& parts) {
+    return std::get<std::string>(std::get<Value::Object>(parts.value.is).at(0).value.is);
+  };
   const auto inside = [](std::uint64_t ordinal) {
     return std::vector<toy::PartShape>{{.key = "part", .kind = PartKind::kText, .bytes = std::to_string(ordinal)}};
   };
   const ToyStore toy({.parts = inside, .broken_parts = {1, 2}, .broken_payloads = {1}});
-  EXPECT_EQ(toy.store->records().parts({toy.chunk(0), 0}).value().at(0).text, "0");
-  EXPECT_EQ(toy.store->records().parts({toy.chunk(3), 2}).value().at(0).text, "11");
+  EXPECT_EQ(first_text(toy.store->records().parts({toy.chunk(0), 0}).value()), "0");
+  EXPECT_EQ(first_text(toy.store->records().parts({toy.chunk(3), 2}).value()), "11");
   for (int again = 0; again < 2; ++again) {
     for (const std::uint64_t index : {1u, 2u}) {
       const auto parts = toy.store->records().parts({toy.chunk(0), index});
@@ -298,7 +301,8 @@ class Narrow final : public ForwardingContainer {
   const RecordSchema& schema() const override { return schema_; }
 
  private:
-  const RecordSchema schema_{.parts = [](Bytes record) { return Parts(record.size()); },
+  const RecordSchema schema_{.value = [](Bytes record, ValueForm) { return Value{Value::List(record.size())}; },
+                             .parts = RecordSchema::Parts::kRequired,
                              .largest_record_with_parts = 1};
 };
 
@@ -306,7 +310,7 @@ TEST(RecordStore, RecordTooLargeForPartsIsNotRead) {
   ToyStore toy({.record_size = [](std::uint64_t ordinal) { return ordinal; }, .by_parts = true}, {}, 0);
   const RecordStore store("toy", toy.source, std::make_unique<Narrow>(toy::open(toy.source, Limits{}).value()),
                           toy.services);
-  EXPECT_EQ(store.records().parts({toy.chunk(0), 1}).value().size(), 1u);
+  EXPECT_EQ(std::get<Value::List>(store.records().parts({toy.chunk(0), 1}).value().value.is).size(), 1u);
   const auto parts = store.records().parts({toy.chunk(0), 2});
   EXPECT_EQ(parts.error().code, Code::kLimit);
   EXPECT_EQ(parts.error().position, toy.file.begins[0]);

@@ -4,6 +4,7 @@
 #include "core/formats/leveldb_log/batch_views.h"
 #include "core/formats/leveldb_log/content.h"
 #include "core/formats/leveldb_log/version_edit.h"
+#include "tests/toy/parts.h"
 #include "tests/unit/formats/leveldb_log/reading.h"
 #include "tests/writers/leveldb_log/log_writer.h"
 
@@ -34,7 +35,7 @@ std::string word(const Value& object, std::string_view name) {
 
 // Returns "op tag sequence cf key value timestamp xid" for each operation.
 std::vector<std::string> operations(const std::string& record) {
-  const auto value = batch_value(as_bytes(record), {});
+  const auto value = batch_value(as_bytes(record), {}, ValueForm::kJson);
   if (!value) return {to_string(value.error())};
   std::vector<std::string> lines;
   for (const Value& operation : std::get<Value::List>(member(*value, "ops")->is)) {
@@ -100,10 +101,10 @@ TEST(WriteBatch, IncompleteOrTrailingBytesAreRefused) {
 
 TEST(WriteBatch, ValuesAndPartsBeyondTheLimitAreRefused) {
   const std::string record = batch(1, "\1\1a\1b"s);
-  EXPECT_EQ(batch_value(as_bytes(record), {.parts_per_record = 9}).error().code, Code::kLimit);
-  EXPECT_TRUE(batch_value(as_bytes(record), {.parts_per_record = 10}));
-  EXPECT_EQ(batch_parts(as_bytes(record), {.parts_per_record = 4}).error().code, Code::kLimit);
-  EXPECT_TRUE(batch_parts(as_bytes(record), {.parts_per_record = 5}));
+  EXPECT_EQ(batch_value(as_bytes(record), {.parts_per_record = 9}, ValueForm::kJson).error().code, Code::kLimit);
+  EXPECT_TRUE(batch_value(as_bytes(record), {.parts_per_record = 10}, ValueForm::kJson));
+  EXPECT_EQ(batch_value(as_bytes(record), {.parts_per_record = 4}, ValueForm::kParts).error().code, Code::kLimit);
+  EXPECT_TRUE(batch_value(as_bytes(record), {.parts_per_record = 5}, ValueForm::kParts));
 }
 
 TEST(WriteBatch, ReturnsTheChangesOfItsOperations) {
@@ -121,10 +122,11 @@ TEST(WriteBatch, StopsWhenTheCallbackReturnsFalse) {
 
 TEST(WriteBatch, HasADirectoryForEachOperation) {
   const std::string record = batch(2, "\5\2\1a\2bb\x0f\1c\1d\x0b\1x"s);
-  const auto parts = batch_parts(as_bytes(record), {});
-  ASSERT_TRUE(parts);
+  const auto value = batch_value(as_bytes(record), {}, ValueForm::kParts);
+  ASSERT_TRUE(value);
+  const Parts parts = parts_in(*value, as_bytes(record));
   Lines lines;
-  for (const Part& part : *parts) {
+  for (const Part& part : parts) {
     if (part.kind == PartKind::kDirectory) lines.push_back(part.key);
     if (part.kind == PartKind::kText) lines.push_back(part.key + "=" + part.text);
     if (part.kind == PartKind::kSlice)
@@ -132,7 +134,7 @@ TEST(WriteBatch, HasADirectoryForEachOperation) {
   }
   EXPECT_EQ(lines, (Lines{"000000", "op=put\n", "sequence=7\n", "cf=2\n", "key:a", "value:bb", "000001",
                           "op=delete_range\n", "sequence=8\n", "key:c", "end:d", "000002", "op=commit\n", "xid:x"}));
-  EXPECT_EQ((*parts)[7].parent, 6u);
+  EXPECT_EQ(parts[7].parent, 6u);
 }
 
 TEST(VersionEdit, FieldsHaveNames) {

@@ -3,6 +3,7 @@
 
 #include "core/formats/leveldb_table/content.h"
 #include "core/formats/leveldb_table/keys.h"
+#include "tests/toy/parts.h"
 #include "tests/unit/formats/leveldb_table/table_writer.h"
 
 namespace recordfs::leveldb_table {
@@ -44,18 +45,17 @@ Change change_in(const std::string& record, bool has_database_keys) {
 
 TEST(ContentTest, PutHasKeySequenceTypeAndValue) {
   const std::string put = record(internal_key("name", 77, 1), "value");
-  const auto parts = parts_of(as_bytes(put), true);
-  ASSERT_TRUE(parts);
-  ASSERT_EQ(parts->size(), 4u);
-  EXPECT_EQ((*parts)[0].key, "key");
-  EXPECT_EQ(slice(put, (*parts)[0]), "name");
-  EXPECT_EQ((*parts)[1].text, "77\n");
-  EXPECT_EQ((*parts)[2].text, "put\n");
-  EXPECT_EQ((*parts)[3].key, "value");
-  EXPECT_EQ(slice(put, (*parts)[3]), "value");
-
   const auto value = value_of(as_bytes(put), true);
   ASSERT_TRUE(value);
+  const Parts parts = parts_in(*value, as_bytes(put));
+  ASSERT_EQ(parts.size(), 4u);
+  EXPECT_EQ(parts[0].key, "key");
+  EXPECT_EQ(slice(put, parts[0]), "name");
+  EXPECT_EQ(parts[1].text, "77\n");
+  EXPECT_EQ(parts[2].text, "put\n");
+  EXPECT_EQ(parts[3].key, "value");
+  EXPECT_EQ(slice(put, parts[3]), "value");
+
   const auto& members = std::get<Value::Object>(value->is);
   ASSERT_EQ(members.size(), 4u);
   EXPECT_EQ(text_of(members[0].value), "name");
@@ -66,29 +66,28 @@ TEST(ContentTest, PutHasKeySequenceTypeAndValue) {
 
 TEST(ContentTest, DeletionHasNoValue) {
   const std::string gone = record(internal_key("name", 78, 0), "");
-  EXPECT_EQ(parts_of(as_bytes(gone), true)->size(), 3u);
   EXPECT_EQ(std::get<Value::Object>(value_of(as_bytes(gone), true)->is).size(), 3u);
 }
 
 TEST(ContentTest, UserDefinedKeysAreShownUnchanged) {
   const std::string own = record("short", "");
-  const auto parts = parts_of(as_bytes(own), false);
-  ASSERT_TRUE(parts);
-  ASSERT_EQ(parts->size(), 2u);
-  EXPECT_EQ(slice(own, (*parts)[0]), "short");
+  const auto value = value_of(as_bytes(own), false);
+  ASSERT_TRUE(value);
+  const Parts parts = parts_in(*value, as_bytes(own));
+  ASSERT_EQ(parts.size(), 2u);
+  EXPECT_EQ(slice(own, parts[0]), "short");
   EXPECT_EQ(change_in(own, false).key, "short");
   EXPECT_EQ(change_in(own, false).sequence, std::nullopt);
 }
 
 TEST(ContentTest, KeyTooShortForADatabaseIsDamage) {
   const std::string own = record("short", "");
-  EXPECT_EQ(parts_of(as_bytes(own), true).error().code, Code::kDamage);
   EXPECT_EQ(value_of(as_bytes(own), true).error().code, Code::kDamage);
 }
 
 TEST(ContentTest, InvalidRecordIsDamage) {
   for (const std::string bytes : {"", "\x01", "\x01k\x02v", "\x01k\x01vv"}) {
-    EXPECT_EQ(parts_of(as_bytes(bytes), false).error().code, Code::kDamage) << bytes;
+    EXPECT_EQ(value_of(as_bytes(bytes), false).error().code, Code::kDamage) << bytes;
   }
 }
 

@@ -13,6 +13,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/base/protobuf.h"
+#include "tests/toy/parts.h"
 #include "tests/unit/formats/proio/streams.h"
 
 namespace recordfs::proio {
@@ -72,13 +73,14 @@ class Corpus : public ::testing::TestWithParam<std::string> {
   // Compares the parts of a sampled event, in tags/ and entries/, with the expectation.
   void compare_parts(const Json& sample) const {
     const std::string& event = reading_.events.at(sample["ordinal"].get<std::size_t>());
-    const auto parts = container_->schema().parts(as_bytes(event));
-    ASSERT_TRUE(parts);
+    const auto value = container_->schema().value(as_bytes(event), ValueForm::kParts);
+    ASSERT_TRUE(value);
+    const Parts parts = parts_in(*value, as_bytes(event));
     std::map<std::uint64_t, std::string> entries;
     std::map<std::string, std::vector<std::uint64_t>> tags;
-    for (const Part& part : *parts) {
+    for (const Part& part : parts) {
       if (!part.parent) continue;
-      const Part& directory = (*parts)[*part.parent];
+      const Part& directory = parts[*part.parent];
       if (part.kind == PartKind::kDirectory) tags[part.key];
       if (part.kind != PartKind::kSlice) continue;
       if (directory.parent) tags[directory.key].push_back(std::stoull(part.key));

@@ -1,11 +1,12 @@
 // The parts of handmade events.
-#include "core/formats/proio/event_parts.h"
+#include "core/formats/proio/event.h"
 
 #include <string>
 #include <vector>
 
 #include <gtest/gtest.h>
 
+#include "tests/toy/parts.h"
 #include "tests/unit/formats/proio/streams.h"
 
 namespace recordfs::proio {
@@ -15,10 +16,10 @@ using Strings = std::vector<std::string>;
 
 // Returns "tags/T/1=bytes" for each file, "tags/T/" for each directory.
 Strings describe_parts(std::string_view event, const Limits& limits = {}) {
-  const auto parts = parts_of_event(as_bytes(event), limits);
-  if (!parts) return {"!" + std::string(to_string(parts.error().code))};
+  const auto value = value_of_event(as_bytes(event), limits, ValueForm::kParts);
+  if (!value) return {"!" + std::string(to_string(value.error().code))};
   Strings paths, all;
-  for (const Part& part : *parts) {
+  for (const Part& part : parts_in(*value, as_bytes(event))) {
     const std::string path = (part.parent ? paths[*part.parent] : "") + part.key;
     paths.push_back(path + "/");
     if (part.kind == PartKind::kDirectory) all.push_back(path + "/");
@@ -57,10 +58,10 @@ TEST(EventParts, AnyNumberIsAValidId) {
 
 TEST(EventParts, EachEntryHasTheTypeOfItsMessage) {
   const std::string event = type(1, ".proio.Hit") + entry(1, 1, "a") + entry(2, 7, "b") + tag("t", {1});
-  const auto parts = parts_of_event(as_bytes(event), Limits{});
-  ASSERT_TRUE(parts);
+  const auto value = value_of_event(as_bytes(event), Limits{}, ValueForm::kParts);
+  ASSERT_TRUE(value);
   Strings types;
-  for (const Part& part : *parts) types.push_back(part.key + "=" + part.type);
+  for (const Part& part : parts_in(*value, as_bytes(event))) types.push_back(part.key + "=" + part.type);
   EXPECT_EQ(types, (Strings{"tags=", "t=", "1=proio.Hit", "entries=", "1=proio.Hit", "2=", "types.tsv="}));
 }
 

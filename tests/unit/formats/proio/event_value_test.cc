@@ -1,5 +1,5 @@
 // The values of handmade events.
-#include "core/formats/proio/event_value.h"
+#include "core/formats/proio/event.h"
 
 #include <string>
 #include <string_view>
@@ -40,7 +40,7 @@ std::string shown(const Value& value) {
 }
 
 std::string describe_value(std::string_view event, const Limits& limits = {}) {
-  const auto value = value_of_event(as_bytes(event), limits);
+  const auto value = value_of_event(as_bytes(event), limits, ValueForm::kJson);
   return value ? shown(*value) : "!" + std::string(to_string(value.error().code));
 }
 
