@@ -1,12 +1,13 @@
 #include "core/decoding/record_decoder.h"
 
 #include <algorithm>
+#include <functional>
 #include <utility>
+#include <variant>
 
 #include "core/base/utf8.h"
 #include "core/decoding/fields.h"
-#include "core/decoding/types_cache.h"
-#include "core/decoding/value_text.h"
+#include "core/decoding/protobuf_module.h"
 
 namespace recordfs {
 namespace {
@@ -32,6 +33,68 @@ bool is_plain_text(std::string_view text) {
 bool may_pass(Code code) { return !is_permanent(code); }
 
 Error too_much_text() { return {.code = Code::kLimit, .detail = "decoded content too large"}; }
+
+// Writes the members of a message to an open object.
+using WriteMessage = std::function<void(const Message& message)>;
+
+// Writes values: bytes as an object with "text" or "base64", a message as an object with the members from
+// `write_message`, NaN and the infinities as strings, and all other numbers as JSON numbers.
+class ValueWriter {
+ public:
+  ValueWriter(JsonWriter& writer, WriteMessage write_message)
+      : writer_(writer), write_message_(std::move(write_message)) {}
+
+  void write(const Value& value) const { std::visit(*this, value.is); }
+
+  // Writes a member of an open object. Bytes become "NAME":"..." if they are UTF-8, otherwise "NAME_base64":"...". The
+  // members of a message without a name are written to the object directly.
+  void write_member(std::string_view name, const Value& value) const {
+    const auto* message = std::get_if<Message>(&value.is);
+    if (name.empty() && message != nullptr) return write_message_(*message);
+    if (const auto* bytes = std::get_if<Bytes>(&value.is)) {
+      return writer_.bytes(name, std::string(name) + "_base64", *bytes);
+    }
+    writer_.name(name);
+    write(value);
+  }
+
+  void operator()(std::monostate) const { writer_.literal("null"); }
+  void operator()(bool value) const { writer_.literal(value ? "true" : "false"); }
+  void operator()(std::int64_t value) const { writer_.number(value); }
+  void operator()(std::uint64_t value) const { writer_.number(value); }
+  void operator()(double value) const { writer_.number(value); }
+  void operator()(const std::string& value) const { writer_.string(value); }
+  void operator()(Bytes value) const {
+    writer_.begin_object();
+    writer_.bytes("text", "base64", value);
+    writer_.end_object();
+  }
+  void operator()(const Message& value) const {
+    writer_.begin_object();
+    write_message_(value);
+    writer_.end_object();
+  }
+  void operator()(const Value::List& values) const {
+    writer_.begin_list();
+    for (const Value& value : values) {
+      if (writer_.is_full()) return;
+      write(value);
+    }
+    writer_.end_list();
+  }
+  void operator()(const Value::Object& members) const {
+    writer_.begin_object();
+    for (const Member& member : members) {
+      if (writer_.is_full()) return;
+      write_member(member.name, member.value);
+    }
+    writer_.end_object();
+  }
+
+ private:
+  JsonWriter& writer_;
+  const WriteMessage write_message_;
+};
 
 }  // namespace
 
@@ -143,13 +206,13 @@ Result<void> RecordDecoder::write(JsonWriter& writer, const ChunkInfo& chunk, co
     writer.take_back(mark);
   }
   Result<void> outcome;
-  const auto write_inner = [&](JsonWriter& to, const Message& inner) {
-    if (outcome) outcome = write_message(to, chunk, inner);
-  };
+  const ValueWriter values(writer, [&](const Message& inner) {
+    if (outcome) outcome = write_message(writer, chunk, inner);
+  });
   if (is_member) {
-    write_member(writer, "decoded", value, write_inner);
+    values.write_member("decoded", value);
   } else {
-    write_value(writer, value, write_inner);
+    values.write(value);
   }
   return outcome;
 }

@@ -35,23 +35,13 @@ MapEntry entry_of(const pb::Message& entry, const FieldDescriptor* key) {
   const auto of_number = [&](auto number, std::uint64_t order) {
     return MapEntry{order, std::to_string(number), &entry};
   };
+  const auto of_signed = [&](auto number) { return of_number(number, ordered(number)); };
+  const auto of_unsigned = [&](auto number) { return of_number(number, number); };
   switch (key->cpp_type()) {
-    case FieldDescriptor::CPPTYPE_INT32: {
-      const std::int32_t number = reflection->GetInt32(entry, key);
-      return of_number(number, ordered(number));
-    }
-    case FieldDescriptor::CPPTYPE_INT64: {
-      const std::int64_t number = reflection->GetInt64(entry, key);
-      return of_number(number, ordered(number));
-    }
-    case FieldDescriptor::CPPTYPE_UINT32: {
-      const std::uint32_t number = reflection->GetUInt32(entry, key);
-      return of_number(number, number);
-    }
-    case FieldDescriptor::CPPTYPE_UINT64: {
-      const std::uint64_t number = reflection->GetUInt64(entry, key);
-      return of_number(number, number);
-    }
+    case FieldDescriptor::CPPTYPE_INT32: return of_signed(reflection->GetInt32(entry, key));
+    case FieldDescriptor::CPPTYPE_INT64: return of_signed(reflection->GetInt64(entry, key));
+    case FieldDescriptor::CPPTYPE_UINT32: return of_unsigned(reflection->GetUInt32(entry, key));
+    case FieldDescriptor::CPPTYPE_UINT64: return of_unsigned(reflection->GetUInt64(entry, key));
     case FieldDescriptor::CPPTYPE_BOOL: {
       const bool is_true = reflection->GetBool(entry, key);
       return {is_true ? 1u : 0u, is_true ? "true" : "false", &entry};
@@ -148,45 +138,37 @@ void Printer::write_map(const pb::Message& message, const FieldDescriptor* field
 }
 
 void Printer::write_value(const pb::Message& message, const FieldDescriptor* field, int index) {
-  const pb::Reflection* const reflection = message.GetReflection();
-  const bool is_one = index < 0;
+  using Reflection = pb::Reflection;
+  const Reflection* const reflection = message.GetReflection();
+  const auto get = [&](auto of_one, auto of_repeated) -> decltype(auto) {
+    return index < 0 ? (reflection->*of_one)(message, field) : (reflection->*of_repeated)(message, field, index);
+  };
   switch (field->cpp_type()) {
     case FieldDescriptor::CPPTYPE_INT32:
-      return writer_.number(std::int64_t{is_one ? reflection->GetInt32(message, field)
-                                                : reflection->GetRepeatedInt32(message, field, index)});
+      return writer_.number(std::int64_t{get(&Reflection::GetInt32, &Reflection::GetRepeatedInt32)});
     case FieldDescriptor::CPPTYPE_INT64:
-      return writer_.quoted(std::int64_t{is_one ? reflection->GetInt64(message, field)
-                                                : reflection->GetRepeatedInt64(message, field, index)});
+      return writer_.quoted(std::int64_t{get(&Reflection::GetInt64, &Reflection::GetRepeatedInt64)});
     case FieldDescriptor::CPPTYPE_UINT32:
-      return writer_.number(std::uint64_t{is_one ? reflection->GetUInt32(message, field)
-                                                 : reflection->GetRepeatedUInt32(message, field, index)});
+      return writer_.number(std::uint64_t{get(&Reflection::GetUInt32, &Reflection::GetRepeatedUInt32)});
     case FieldDescriptor::CPPTYPE_UINT64:
-      return writer_.quoted(std::uint64_t{is_one ? reflection->GetUInt64(message, field)
-                                                 : reflection->GetRepeatedUInt64(message, field, index)});
+      return writer_.quoted(std::uint64_t{get(&Reflection::GetUInt64, &Reflection::GetRepeatedUInt64)});
     case FieldDescriptor::CPPTYPE_DOUBLE:
-      return writer_.number(is_one ? reflection->GetDouble(message, field)
-                                   : reflection->GetRepeatedDouble(message, field, index));
+      return writer_.number(get(&Reflection::GetDouble, &Reflection::GetRepeatedDouble));
     case FieldDescriptor::CPPTYPE_FLOAT:
-      return writer_.number(is_one ? reflection->GetFloat(message, field)
-                                   : reflection->GetRepeatedFloat(message, field, index));
-    case FieldDescriptor::CPPTYPE_BOOL: {
-      const bool is_true =
-          is_one ? reflection->GetBool(message, field) : reflection->GetRepeatedBool(message, field, index);
-      return writer_.literal(is_true ? "true" : "false");
-    }
+      return writer_.number(get(&Reflection::GetFloat, &Reflection::GetRepeatedFloat));
+    case FieldDescriptor::CPPTYPE_BOOL:
+      return writer_.literal(get(&Reflection::GetBool, &Reflection::GetRepeatedBool) ? "true" : "false");
     case FieldDescriptor::CPPTYPE_ENUM:
-      return write_enum(
-          is_one ? reflection->GetEnumValue(message, field) : reflection->GetRepeatedEnumValue(message, field, index),
-          field);
+      return write_enum(get(&Reflection::GetEnumValue, &Reflection::GetRepeatedEnumValue), field);
     case FieldDescriptor::CPPTYPE_STRING: {
       std::string scratch;
-      return write_text(is_one ? reflection->GetStringReference(message, field, &scratch)
-                               : reflection->GetRepeatedStringReference(message, field, index, &scratch),
+      return write_text(index < 0 ? reflection->GetStringReference(message, field, &scratch)
+                                  : reflection->GetRepeatedStringReference(message, field, index, &scratch),
                         field);
     }
     case FieldDescriptor::CPPTYPE_MESSAGE:
-      return write_message(is_one ? reflection->GetMessage(message, field)
-                                  : reflection->GetRepeatedMessage(message, field, index));
+      return write_message(index < 0 ? reflection->GetMessage(message, field)
+                                     : reflection->GetRepeatedMessage(message, field, index));
   }
 }
 

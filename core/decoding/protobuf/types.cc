@@ -1,11 +1,14 @@
 #include "core/decoding/protobuf/types.h"
 
+#include <pthread.h>
+
 #include <algorithm>
 #include <cstdint>
+#include <exception>
+#include <functional>
 #include <new>
 #include <utility>
 
-#include "core/decoding/protobuf/deep_call.h"
 #include "core/decoding/protobuf/message_memory.h"
 #include "core/decoding/protobuf/printer.h"
 
@@ -28,6 +31,7 @@ constexpr std::uint64_t kKeptMemory = 1u << 20;
 constexpr std::uint64_t kMostUsed = 64u << 20;
 
 constexpr std::size_t kLongestReason = 300;
+constexpr std::size_t kStack = 64u << 20;  // bytes; unused pages take no memory
 
 // Adds a generated file of libprotobuf. protoc omits these from a set without --include_imports.
 void build_known_file(pb::DescriptorPool& pool, const pb::FileDescriptor& file) {
@@ -44,6 +48,36 @@ std::string too_costly(const MessageType& type, Bytes message) {
   const Cost cost = counted_cost(type, message, Types::kMost);
   if (cost.memory > Types::kMost.memory) return "decoding would take too much memory";
   return cost.fields > Types::kMost.fields ? "decoding would take too long" : "";
+}
+
+struct Call {
+  const std::function<void()>& work;
+  std::exception_ptr failure{};
+};
+
+void* run(void* argument) {
+  Call& call = *static_cast<Call*>(argument);
+  try {
+    call.work();
+  } catch (...) {
+    call.failure = std::current_exception();
+  }
+  return nullptr;
+}
+
+// Calls `work` in a new thread with a large stack and waits for it. Rethrows the exceptions of `work`. Throws
+// std::bad_alloc if it cannot create the thread.
+void call_deep(const std::function<void()>& work) {
+  Call call{work};
+  pthread_attr_t attributes;
+  if (::pthread_attr_init(&attributes) != 0) throw std::bad_alloc();
+  pthread_t thread{};
+  const bool is_started =
+      ::pthread_attr_setstacksize(&attributes, kStack) == 0 && ::pthread_create(&thread, &attributes, run, &call) == 0;
+  ::pthread_attr_destroy(&attributes);
+  if (!is_started) throw std::bad_alloc();
+  ::pthread_join(thread, nullptr);
+  if (call.failure) std::rethrow_exception(call.failure);
 }
 
 }  // namespace
@@ -124,12 +158,12 @@ FoundType Types::find(std::string_view name) const {
     found = found_.emplace(full_name, make(descriptor)).first;
     work_of_found_ += found->second.work;
   }
-  return {found->second.type, found->second.why, found->second.work};
+  return found->second;
 }
 
 // REQUIRES: mutex_ is held.
-Types::Made Types::make(const pb::Descriptor* descriptor) const {
-  Made made;
+FoundType Types::make(const pb::Descriptor* descriptor) const {
+  FoundType made;
   auto type = std::make_shared<MessageType>();
   type->descriptor = descriptor;
   made.why = find_inner_types(*type, made.work);

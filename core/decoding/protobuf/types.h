@@ -61,16 +61,9 @@ class Types final : public MessageTypes {
   // A message object to parse into and print from, reused for messages of one type.
   struct Workplace;
 
-  // A cached result of find().
-  struct Made {
-    std::shared_ptr<const MessageType> type;
-    std::string why;
-    std::uint64_t work = 0;
-  };
-
   void build(pb::FileDescriptorProto& file);
   void note_failure(const pb::FileDescriptorProto& file, const std::string& why);
-  Made make(const pb::Descriptor* descriptor) const;
+  FoundType make(const pb::Descriptor* descriptor) const;
   std::string find_inner_types(MessageType& type, std::uint64_t& work) const;
   void make_prototypes(MessageType& type) const;
   bool write_message(std::string_view name, Bytes message, JsonWriter& writer, std::string& why) const;
@@ -82,7 +75,7 @@ class Types final : public MessageTypes {
   std::map<std::string, std::shared_ptr<const std::string>, std::less<>> failures_;
   mutable pb::DynamicMessageFactory factory_;
   mutable std::mutex mutex_;  // guards the members below
-  mutable std::map<std::string, Made, std::less<>> found_;
+  mutable std::map<std::string, FoundType, std::less<>> found_;
   mutable std::uint64_t work_of_found_ = 0;
   mutable std::map<const pb::Descriptor*, std::vector<std::unique_ptr<Workplace>>> places_;
 };

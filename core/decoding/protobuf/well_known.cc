@@ -6,6 +6,8 @@
 #include <optional>
 #include <string_view>
 
+#include <fmt/format.h>
+
 namespace recordfs::messages {
 namespace {
 
@@ -29,19 +31,12 @@ std::optional<Time> time_of(const pb::Message& message) {
   return Time{reflection->GetInt64(message, seconds), reflection->GetInt32(message, nanoseconds)};
 }
 
-void append_padded(std::string& text, std::int64_t number, std::size_t digits) {
-  const std::string written = std::to_string(number);
-  if (written.size() < digits) text.append(digits - written.size(), '0');
-  text += written;
-}
-
-// Appends a fraction of 3, 6 or 9 digits, such as ".500"; nothing for 0.
-void append_fraction(std::string& text, std::int64_t nanoseconds) {
-  if (nanoseconds == 0) return;
-  std::size_t digits = 9;
+// Returns a fraction of 3, 6 or 9 digits, such as ".500"; nothing for 0.
+std::string fraction(std::int64_t nanoseconds) {
+  if (nanoseconds == 0) return {};
+  int digits = 9;
   for (; nanoseconds % 1000 == 0; nanoseconds /= 1000) digits -= 3;
-  text += '.';
-  append_padded(text, nanoseconds, digits);
+  return fmt::format(".{:0{}}", nanoseconds, digits);
 }
 
 // Converts "a_b.c" to "aB.c". Returns "" if the conversion would not be reversible.
@@ -81,20 +76,9 @@ std::optional<std::string> timestamp_text(const pb::Message& message) {
   const auto day = chrono::floor<chrono::days>(second);
   const chrono::year_month_day date(day);
   const chrono::hh_mm_ss clock(second - day);
-  std::string text;
-  append_padded(text, static_cast<int>(date.year()), 4);
-  text += '-';
-  append_padded(text, static_cast<unsigned>(date.month()), 2);
-  text += '-';
-  append_padded(text, static_cast<unsigned>(date.day()), 2);
-  text += 'T';
-  append_padded(text, clock.hours().count(), 2);
-  text += ':';
-  append_padded(text, clock.minutes().count(), 2);
-  text += ':';
-  append_padded(text, clock.seconds().count(), 2);
-  append_fraction(text, time->nanoseconds);
-  return text + "Z";
+  return fmt::format("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}{}Z", static_cast<int>(date.year()),
+                     static_cast<unsigned>(date.month()), static_cast<unsigned>(date.day()), clock.hours().count(),
+                     clock.minutes().count(), clock.seconds().count(), fraction(time->nanoseconds));
 }
 
 std::optional<std::string> duration_text(const pb::Message& message) {
@@ -102,10 +86,8 @@ std::optional<std::string> duration_text(const pb::Message& message) {
   if (!time || std::abs(time->seconds) > kLongestDuration || std::abs(time->nanoseconds) >= kNanoseconds)
     return std::nullopt;
   if ((time->seconds < 0 && time->nanoseconds > 0) || (time->seconds > 0 && time->nanoseconds < 0)) return std::nullopt;
-  std::string text = time->seconds < 0 || time->nanoseconds < 0 ? "-" : "";
-  text += std::to_string(std::abs(time->seconds));
-  append_fraction(text, std::abs(time->nanoseconds));
-  return text + "s";
+  const bool is_negative = time->seconds < 0 || time->nanoseconds < 0;
+  return fmt::format("{}{}{}s", is_negative ? "-" : "", std::abs(time->seconds), fraction(std::abs(time->nanoseconds)));
 }
 
 std::optional<std::string> field_mask_text(const pb::Message& message) {

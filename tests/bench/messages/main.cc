@@ -24,7 +24,7 @@
 
 #include "core/base/cursor.h"
 #include "core/decoding/json_writer.h"
-#include "core/decoding/types_cache.h"
+#include "core/decoding/protobuf_module.h"
 
 namespace recordfs {
 namespace {

@@ -11,7 +11,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/decoding/descriptor_set.h"
-#include "core/decoding/types_cache.h"
+#include "core/decoding/protobuf_module.h"
 #include "core/decoding/user_types.h"
 #include "tests/unit/decoding/schema.h"
 

@@ -12,7 +12,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "core/decoding/types_cache.h"
+#include "core/decoding/protobuf_module.h"
 #include "tests/unit/decoding/schema.h"
 
 namespace recordfs {
