@@ -13,7 +13,8 @@
 
 namespace recordfs {
 
-// What a Value is made for. Formats make it in one place, and leave out or arrange what differs.
+// What a Value is made for. A format lists the fields of a record once, and arranges or omits a few of them by the
+// form.
 enum class ValueForm : std::uint8_t {
   kJson,   // text
   kParts,  // directories and files: inside/ORDINAL/
@@ -30,18 +31,19 @@ struct Member;
 // Bytes, types and names point into the record or to static storage; the record must outlive the Value. Formats bound
 // its size: Limits::parts_per_record values in one tree, Limits::nesting_depth levels.
 //
-// As parts, a List or Object is a directory, and at the top it is the record's own. An entry of a List is named by its
-// index, with six digits at the top. Bytes and messages are files with these bytes, and other values are lines of text.
-// An Object with a member without a name is a file, the message, and in a List its first member names it.
+// As parts, an Object or a List is a directory; the top one is the record's own. Its entries are named by their member
+// names, or by their index, which has six digits at the top. Bytes are a file, and so is a message. An Object that ends
+// with a message without a name is that file; in a List the Object's first member, a number, is its name. Any other
+// value is a file of one line, or of several for a string with line breaks.
 struct Value {
   using List = std::vector<Value>;
   using Object = std::vector<Member>;  // in display order; names are unique in JSON
 
-  // A std::string is UTF-8, as parts any text. Bytes are arbitrary.
+  // A std::string is UTF-8 in JSON. Bytes are arbitrary.
   std::variant<std::monostate, bool, std::int64_t, std::uint64_t, double, std::string, Bytes, Message, List, Object> is;
 };
 
-// A member without a name has a Message, whose type and content are shown among the other members.
+// A Message in a member without a name is shown in JSON by its type and content among the other members.
 struct Member {
   std::string_view name;
   Value value;

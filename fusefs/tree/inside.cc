@@ -19,9 +19,10 @@ constexpr std::size_t kNumbersOfAPart = 3;
 constexpr int kDigitsAtTop = 6;
 constexpr std::uint64_t kTreeNode = 64;  // memory of a map's node, approximately
 
-// A record's own directory has a number too.
+// Formats limit the parts of a record. Its own directory has a number too.
 static_assert((Limits().parts_per_record + kNumbersOfAPart) * kNumbersOfAPart < std::size_t{1} << Inside::kNumberBits);
 
+// Returns the message that a value is or ends with; null if there is none.
 const Message* message_in(const Value& value) {
   const auto* const members = std::get_if<Value::Object>(&value.is);
   const bool is_message = members != nullptr && !members->empty() && members->back().name.empty();
