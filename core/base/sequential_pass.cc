@@ -2,9 +2,10 @@
 
 #include <algorithm>
 #include <new>
-#include <system_error>
 #include <utility>
 #include <vector>
+
+#include "core/base/thread.h"
 
 namespace recordfs {
 namespace {
@@ -150,7 +151,8 @@ std::shared_ptr<const Buffer> SequentialPass::piece_at(const Source& below, Posi
   while (number >= next_) {
     if (number - next_ >= kReach) return nullptr;
     wanted_ = std::max(wanted_, number);
-    if (next_ > begin_) start_thread();
+    // From the second piece on, the thread loads ahead. If there is no thread, readers load the pieces themselves.
+    if (next_ > begin_ && !std::exchange(tried_thread_, true)) thread_ = start_thread([this] { run(); });
     if (!is_loading_ && !thread_.joinable()) {
       load_next(lock, below);
       continue;
@@ -214,19 +216,6 @@ std::shared_ptr<const Buffer> SequentialPass::front_alone(Buffer piece) {
     return std::make_shared<const Buffer>(std::move(*front));
   } catch (const std::bad_alloc&) {
     return nullptr;
-  }
-}
-
-// Called when a second piece is wanted; from then on the thread loads ahead. If the system gives no thread, readers
-// load the pieces themselves.
-void SequentialPass::start_thread() {
-  if (std::exchange(tried_thread_, true)) return;
-  try {
-    thread_ = std::thread([this] { run(); });
-  } catch (const std::system_error&) {
-    return;
-  } catch (const std::bad_alloc&) {
-    return;
   }
 }
 

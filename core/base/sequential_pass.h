@@ -75,7 +75,6 @@ class SequentialPass {
   // Returns the piece, or only its front if a hole follows; null if it could not be read.
   std::shared_ptr<const Buffer> load(const Source& from, std::uint64_t number, bool may_be_sparse);
   std::shared_ptr<const Buffer> front_alone(Buffer piece);
-  void start_thread();
   void run();
   bool wants_more() const;
   bool is_held_up_to(std::uint64_t number) const;

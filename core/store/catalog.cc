@@ -5,12 +5,12 @@
 #include <new>
 #include <string>
 #include <string_view>
-#include <system_error>
 #include <utility>
 
 #include "core/base/read_window.h"
 #include "core/base/request_context.h"
 #include "core/base/sequential_pass.h"
+#include "core/base/thread.h"
 
 namespace recordfs {
 Catalog::Catalog(const Container& container, const Source& source, ScanDetail detail, Bounds bounds, OnDamage on_damage,
@@ -45,19 +45,11 @@ void Catalog::start() {
   {
     const std::lock_guard lock(mutex_);
     if (running_ || complete_ || stopping_) return;
-    running_ = true;
     failure_.reset();
     finished = std::exchange(thread_, {});
-    try {
-      thread_ = std::thread([this] { run(); });
-    } catch (const std::system_error&) {
-      // std::thread reports a lack of threads only in this way.
-      running_ = false;
-      fail(shortage("no threads"));
-    } catch (const std::bad_alloc&) {
-      running_ = false;
-      fail(shortage("no memory"));
-    }
+    thread_ = start_thread([this] { run(); });
+    running_ = thread_.joinable();
+    if (!running_) fail(shortage("no threads"));
   }
   if (finished.joinable()) finished.join();
 }

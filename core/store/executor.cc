@@ -3,22 +3,11 @@
 #include <deque>
 #include <memory>
 #include <new>
-#include <system_error>
 #include <utility>
 
-namespace recordfs {
+#include "core/base/thread.h"
 
-bool start_thread(const std::function<void()>& start) {
-  try {
-    start();
-    return true;
-  } catch (const std::system_error&) {
-    // std::thread reports a lack of threads only in this way.
-  } catch (const std::bad_alloc&) {
-    // Likewise.
-  }
-  return false;
-}
+namespace recordfs {
 
 struct Executor::Slot {
   enum class State : std::uint8_t { kQueued, kRunning, kEnded };
@@ -80,7 +69,9 @@ bool Executor::start() {
 
 // Starts one more thread, up to the limit. Returns false if there is none at all.
 bool Executor::has_thread() {
-  if (threads_.size() < wanted_threads_) start_thread([this] { threads_.emplace_back([this] { run(); }); });
+  if (threads_.size() < wanted_threads_) {
+    if (auto thread = start_thread([this] { run(); }); thread.joinable()) threads_.push_back(std::move(thread));
+  }
   return !threads_.empty();
 }
 

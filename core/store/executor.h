@@ -13,9 +13,6 @@
 
 namespace recordfs {
 
-// Calls `start`, which constructs a std::thread. Returns false if there is no thread or no memory for it.
-bool start_thread(const std::function<void()>& start);
-
 // Awaited tasks run before read-ahead. If there are several threads, read-ahead never uses all of them, so that a slow
 // file does not delay requests for another.
 class Executor {
@@ -23,7 +20,7 @@ class Executor {
   enum class Priority : std::uint8_t { kWaitedFor, kAhead };
 
   // Starts no thread before start() or the first task, so that the process may still fork.
-  explicit Executor(unsigned threads) : wanted_threads_(threads) {}
+  explicit Executor(unsigned threads) : wanted_threads_(threads) { threads_.reserve(threads); }
   ~Executor() { stop(); }
   Executor(const Executor&) = delete;
   Executor& operator=(const Executor&) = delete;

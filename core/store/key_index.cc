@@ -7,7 +7,7 @@
 
 #include "core/base/counted.h"
 #include "core/base/request_context.h"
-#include "core/store/executor.h"
+#include "core/base/thread.h"
 #include "core/store/key_changes.h"
 #include "core/store/record_store.h"
 
@@ -86,7 +86,8 @@ void KeyIndex::start() {
     if (running_ || stopping_) return;
     failure_.reset();
     finished = std::exchange(thread_, {});
-    running_ = start_thread([this] { thread_ = std::thread([this] { run(); }); });
+    thread_ = start_thread([this] { run(); });
+    running_ = thread_.joinable();
     if (!running_) failure_ = shortage("no threads");
   }
   if (finished.joinable()) finished.join();

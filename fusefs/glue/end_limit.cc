@@ -1,6 +1,6 @@
 #include "fusefs/glue/end_limit.h"
 
-#include <system_error>
+#include "core/base/thread.h"
 
 namespace recordfs {
 
@@ -15,12 +15,7 @@ EndLimit::~EndLimit() {
 
 void EndLimit::begin() {
   const std::lock_guard lock(mutex_);
-  if (is_over_ || thread_.joinable()) return;
-  try {
-    thread_ = std::thread([this] { run(); });
-  } catch (const std::system_error&) {
-    // No limit, then.
-  }
+  if (!is_over_ && !thread_.joinable()) thread_ = start_thread([this] { run(); });
 }
 
 void EndLimit::run() {

@@ -8,7 +8,7 @@
 
 #include <fmt/format.h>
 
-#include "core/store/executor.h"
+#include "core/base/thread.h"
 
 namespace recordfs {
 namespace {
@@ -29,7 +29,8 @@ Follower::Follower(MountTree& tree, std::vector<std::unique_ptr<FollowedFile>> f
 
 bool Follower::start(fuse_session* session) {
   session_ = session;
-  return start_thread([this] { thread_ = std::thread([this] { run(); }); });
+  thread_ = start_thread([this] { run(); });
+  return thread_.joinable();
 }
 
 void Follower::stop() {

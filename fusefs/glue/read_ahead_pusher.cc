@@ -4,7 +4,7 @@
 #include <new>
 
 #include "core/base/request_context.h"
-#include "core/store/executor.h"
+#include "core/base/thread.h"
 
 namespace recordfs {
 namespace {
@@ -26,7 +26,8 @@ bool store(fuse_session* session, std::uint64_t number, Bytes bytes) {
 
 bool ReadAheadPusher::start(fuse_session* session) {
   session_ = session;
-  return start_thread([this] { thread_ = std::thread([this] { run(); }); });
+  thread_ = start_thread([this] { run(); });
+  return thread_.joinable();
 }
 
 void ReadAheadPusher::stop() {

@@ -2,8 +2,9 @@
 
 #include <cerrno>
 #include <ctime>
-#include <system_error>
 #include <utility>
+
+#include "core/base/thread.h"
 
 namespace recordfs {
 namespace {
@@ -67,11 +68,7 @@ bool Signals::watch(fuse_session* session, Watched watched) {
   const sigset_t wake = only(kWake);
   sigset_t before;
   pthread_sigmask(SIG_BLOCK, &wake, &before);
-  try {
-    watcher_ = std::thread([this, session, loop = pthread_self()] { run(session, loop); });
-  } catch (const std::system_error&) {
-    // The system provides no thread; watcher_ stays empty.
-  }
+  watcher_ = start_thread([this, session, loop = pthread_self()] { run(session, loop); });
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
   return watcher_.joinable();
 }

@@ -1,19 +1,15 @@
 #include "fusefs/tree/mirror/deferred_closer.h"
 
-#include <system_error>
 #include <utility>
+
+#include "core/base/thread.h"
 
 namespace recordfs {
 
 // If the thread cannot be created, a later wake() or stop() takes care of the tasks.
 void DeferredCloser::wake() {
   const std::lock_guard lock(mutex_);
-  if (thread_.joinable() || stopping_) return;
-  try {
-    thread_ = std::thread([this] { run(); });
-  } catch (const std::system_error&) {
-    return;
-  }
+  if (!thread_.joinable() && !stopping_) thread_ = start_thread([this] { run(); });
 }
 
 void DeferredCloser::later(Tasks tasks) {
