@@ -1,7 +1,7 @@
 // Result<T>: a value, or an Error with its position. It uses the names of std::expected.
 //
 // A function of the core that can fail returns a Result. The only exception is std::bad_alloc, which the standard
-// library throws: SharedCache and the mount's Dispatcher turn it into kOutOfMemory.
+// library throws. It is caught once for each request, background thread and task, which then report kOutOfMemory.
 #pragma once
 
 #include <cassert>

@@ -169,18 +169,20 @@ void SequentialPass::load_next(Lock& lock, const Source& from) {
   const bool may_be_sparse = is_in_hole_ || (number == begin_ && number > 0);
   is_loading_ = true;
   lock.unlock();
-  auto bytes = load(from, number, may_be_sparse);
-  const bool may_begin_hole = bytes && ends_with_zeros(bytes->view());
+  std::map<std::uint64_t, Piece> loaded;
+  try {
+    if (auto bytes = load(from, number, may_be_sparse)) loaded[number].bytes = std::move(bytes);
+  } catch (const std::bad_alloc&) {
+    // Threads read this piece from the source.
+  }
+  const bool may_begin_hole = !loaded.empty() && ends_with_zeros(loaded[number].bytes->view());
   lock.lock();
   is_loading_ = false;
   if (next_ == number) {
     ++next_;
     is_in_hole_ = may_begin_hole;
-    try {
-      if (bytes) pieces_[number].bytes = std::move(bytes);
-    } catch (const std::bad_alloc&) {
-      // Threads read this piece from the source.
-    }
+    pieces_.merge(loaded);
+    if (!loaded.empty()) pieces_[number].bytes = std::move(loaded[number].bytes);  // the piece is held
     drop_unused();
   }
   loaded_.notify_all();
@@ -200,11 +202,7 @@ std::shared_ptr<const Buffer> SequentialPass::load(const Source& from, std::uint
     rest = rest.subspan(kProbe);
   }
   if (!fill(from, begin + wanted - rest.size(), rest)) return nullptr;
-  try {
-    return SpareBuffers::shared(spares_, std::move(*buffer));
-  } catch (const std::bad_alloc&) {
-    return nullptr;
-  }
+  return SpareBuffers::shared(spares_, std::move(*buffer));
 }
 
 std::shared_ptr<const Buffer> SequentialPass::front_alone(Buffer piece) {
@@ -212,11 +210,7 @@ std::shared_ptr<const Buffer> SequentialPass::front_alone(Buffer piece) {
   if (!front) return nullptr;
   copy_bytes(piece.view().first(kProbe), front->span());
   spares_->give(std::move(piece));
-  try {
-    return std::make_shared<const Buffer>(std::move(*front));
-  } catch (const std::bad_alloc&) {
-    return nullptr;
-  }
+  return std::make_shared<const Buffer>(std::move(*front));
 }
 
 bool SequentialPass::wants_more() const {

@@ -72,7 +72,7 @@ class SequentialPass {
   std::shared_ptr<const Buffer> piece_at(const Source& below, Position at);
   // Loads the next piece. Unlocks while it reads.
   void load_next(Lock& lock, const Source& from);
-  // Returns the piece, or only its front if a hole follows; null if it could not be read.
+  // Returns the piece, or only its front if a hole follows; null if it could not be read. Throws std::bad_alloc.
   std::shared_ptr<const Buffer> load(const Source& from, std::uint64_t number, bool may_be_sparse);
   std::shared_ptr<const Buffer> front_alone(Buffer piece);
   void run();

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cassert>
-#include <new>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -10,7 +9,6 @@
 #include "core/base/read_window.h"
 #include "core/base/request_context.h"
 #include "core/base/sequential_pass.h"
-#include "core/base/thread.h"
 
 namespace recordfs {
 Catalog::Catalog(const Container& container, const Source& source, ScanDetail detail, Bounds bounds, OnDamage on_damage,
@@ -26,96 +24,50 @@ Catalog::Catalog(const Container& container, const Source& source, ScanDetail de
       saved_(std::move(saved)),
       shorter_(std::move(shorter)),
       intervals_(bounds.cached_chunks * sizeof(IndexedChunk)),
-      resume_at_(container.traits().first),
+      next_(container.traits().first),
       results_(bounds) {
   assert(bounds.anchors % 2 == 0);
 }
 
-Catalog::~Catalog() {
-  {
-    const std::lock_guard lock(mutex_);
-    stopping_ = true;
-  }
-  cancelled_ = true;
-  if (thread_.joinable()) thread_.join();
-}
-
-void Catalog::start() {
-  std::thread finished;
-  {
-    const std::lock_guard lock(mutex_);
-    if (running_ || complete_ || stopping_) return;
-    failure_.reset();
-    finished = std::exchange(thread_, {});
-    thread_ = start_thread([this] { run(); });
-    running_ = thread_.joinable();
-    if (!running_) fail(shortage("no threads"));
-  }
-  if (finished.joinable()) finished.join();
-}
-
-// Catches std::bad_alloc, because it runs at the top of a thread.
-void Catalog::run() {
-  const RequestContext context(RequestContext::Work::kAny, &cancelled_);
+Result<void> Catalog::work(Lock& lock) {
+  lock.unlock();
   std::optional<SequentialPass> whole;
   if (reads_whole_ && container_.traits().is_in_file_order) whole.emplace(source_);
   SequentialPass* const pass = whole ? &*whole : nullptr;
   const ReadWindow window(source_, pass);
-  std::unique_lock lock(mutex_);
-  restore(lock);
-  const bool is_known = complete_;
-  try {
-    if (!is_known) run_scan(lock, pass);
-  } catch (const std::bad_alloc&) {
-    if (!lock.owns_lock()) lock.lock();
-    fail(shortage("no memory"));
-  }
-  running_ = false;
-  announce(lock);
-  if (!complete_ || is_known) return;
-  report_scanned(lock);
-  save(std::move(lock));
-}
-
-// Drops the error if no request is waiting; the next request restarts the scan.
-void Catalog::fail(Error error) {
-  if (waiters_.empty()) return;
-  failure_ = std::move(error);
-}
-
-void Catalog::report_scanned(std::unique_lock<std::mutex>& lock) const {
-  if (!on_scanned_) return;
-  const PrefixSums totals = results_.totals();
-  const auto scanned = scan_time_;
-  lock.unlock();
-  try {
-    on_scanned_(totals, scanned);
-  } catch (const std::bad_alloc&) {
-    // Only a log line is lost.
-  }
   lock.lock();
+  restore(lock);
+  Result<void> scanned;
+  if (complete_) {
+    report_final_damage(lock);
+  } else {
+    scanned = scan(lock, pass);
+    if (complete_) finish(lock);
+  }
+  if (lock.owns_lock()) lock.unlock();  // the end of `whole` may block
+  return scanned;
 }
 
-// If it throws, the scan can continue from the same step.
-void Catalog::run_scan(std::unique_lock<std::mutex>& lock, SequentialPass* pass) {
+// If it fails or throws, the scan can continue from the same step.
+Result<void> Catalog::scan(Lock& lock, SequentialPass* pass) {
   const auto begin = std::chrono::steady_clock::now();
-  Scanner scanner(container_, source_.size(), rescan_.detail, resume_at_, results_.totals(), {}, make_layout_);
-  while (!scanner.at_end() && !stopping_) {
-    const ChunkKey key = scanner.next();
+  Scanner scanner(container_, source_.size(), rescan_.detail, next_, results_.totals(), {}, make_layout_);
+  Result<void> stepped;
+  while (!complete_ && !stopping_) {
     lock.unlock();
-    if (pass != nullptr) pass->advance(key.position);
-    auto stepped = scanner.step();
+    if (pass != nullptr) pass->advance(scanner.next().position);
+    stepped = scanner.step();
     lock.lock();
-    resume_at_ = key;
-    if (!stepped) {
-      fail(std::move(stepped).error());
-      break;
-    }
-    if (auto ended = results_.add(scanner, key)) keep(std::move(*ended));
-    announce(lock);
+    if (!stepped) break;
+    auto ended = results_.add(scanner, next_);
+    complete_ = scanner.at_end();
+    if (!complete_) next_ = scanner.next();
+    if (ended) keep(std::move(*ended));
+    report_final_damage(lock);
+    resume_waiters(lock);
   }
-  complete_ = scanner.at_end();
   scan_time_ += std::chrono::steady_clock::now() - begin;
+  return stepped;
 }
 
 std::optional<SavedIndex::Loaded> Catalog::read_saved() const {
@@ -126,22 +78,17 @@ std::optional<SavedIndex::Loaded> Catalog::read_saved() const {
   return found;
 }
 
-// Returns results that need no full scan; nullopt also if there is no memory for them.
+// Returns results that need no full scan.
 std::optional<SavedIndex::Loaded> Catalog::read_known() {
-  try {
-    if (auto shorter = std::exchange(shorter_, std::nullopt)) {
-      if (!rescan_.cut_back(*shorter)) return std::nullopt;
-      return SavedIndex::Loaded{std::move(*shorter), true};
-    }
-    if (saved_) return read_saved();
-  } catch (const std::bad_alloc&) {
-    // Scans instead, which needs less memory.
+  if (auto shorter = std::exchange(shorter_, std::nullopt)) {
+    if (!rescan_.cut_back(*shorter)) return std::nullopt;
+    return SavedIndex::Loaded{std::move(*shorter), true};
   }
-  return std::nullopt;
+  return saved_ ? read_saved() : std::nullopt;
 }
 
 // Takes over known results. Tried only once.
-void Catalog::restore(std::unique_lock<std::mutex>& lock) {
+void Catalog::restore(Lock& lock) {
   if (std::exchange(asked_known_, true)) return;
   lock.unlock();
   auto found = read_known();
@@ -150,22 +97,21 @@ void Catalog::restore(std::unique_lock<std::mutex>& lock) {
   is_restored_ = saved_ != nullptr;
   if (const auto from = results_.take(std::move(found->snapshot), found->has_grown)) {
     reported_rows_ = results_.damage()->size();
-    resume_at_ = *from;
+    next_ = *from;
   } else {
     complete_ = true;
   }
 }
 
-void Catalog::save(std::unique_lock<std::mutex> lock) {
-  if (!saved_ || is_invalid_) return;
+// Logs and saves the results of a complete scan. Unlocks.
+void Catalog::finish(Lock& lock) {
+  const PrefixSums totals = results_.totals();
+  std::optional<CatalogSnapshot> found;
+  if (saved_ && !is_invalid_) found = results_.snapshot();
+  lock.unlock();
+  if (on_scanned_) on_scanned_(totals, scan_time_);
   const RequestContext to_the_end(RequestContext::Work::kAny);  // even while the store is being destroyed
-  try {
-    const CatalogSnapshot found = results_.snapshot();
-    lock.unlock();
-    saved_->write(found, scan_time_);
-  } catch (const std::bad_alloc&) {
-    // The next mount scans again.
-  }
+  if (found) saved_->write(*found, scan_time_);
 }
 
 std::optional<CatalogSnapshot> Catalog::snapshot() const {
@@ -174,28 +120,19 @@ std::optional<CatalogSnapshot> Catalog::snapshot() const {
   return results_.snapshot();
 }
 
-// Caches an interval. Skipped if there is no memory.
+// Caches an interval.
 void Catalog::keep(ScanResults::Ended ended) {
-  try {
-    auto interval = std::make_shared<const Interval>(Interval{std::move(ended.chunks)});
-    static_cast<void>(intervals_.get(key_of(ended.place), [&] { return interval; }).has_value());
-  } catch (const std::bad_alloc&) {
-    return;
-  }
+  auto interval = std::make_shared<const Interval>(Interval{std::move(ended.chunks)});
+  static_cast<void>(intervals_.get(key_of(ended.place), [&] { return interval; }).has_value());
 }
 
-bool Catalog::reached(SearchKey search_key, std::uint64_t value) const {
+bool Catalog::has_reached(SearchKey search_key, std::uint64_t value) const {
   return complete_ || results_.totals().at(search_key) > value;
-}
-
-Error Catalog::pending(SearchKey search_key, std::uint64_t value) {
-  if (failure_ && !running_) return *std::exchange(failure_, std::nullopt);  // once; the scan can then continue
-  return recordfs::pending("not scanned yet", {.waitable = this, .search_key = search_key, .value = value});
 }
 
 Result<IndexedChunk> Catalog::find(SearchKey search_key, std::uint64_t value) {
   std::unique_lock lock(mutex_);
-  if (!reached(search_key, value)) return pending(search_key, value);
+  if (!has_reached(search_key, value)) return failure_or_pending(search_key, value);
   const auto place = results_.interval(search_key, value);
   if (!place) return Error{.code = Code::kNotFound, .detail = "no such chunk"};
   if (const IndexedChunks* const tail = results_.tail(place->from)) return search(*tail, search_key, value);
@@ -220,75 +157,30 @@ void Catalog::invalidate() {
 
 Result<PrefixSums> Catalog::totals() {
   const std::lock_guard lock(mutex_);
-  if (!complete_) return pending(SearchKey::kChunks, kEverything);
+  if (!complete_) return failure_or_pending(SearchKey::kChunks, kEverything);
   return results_.totals();
 }
 
 Result<std::shared_ptr<const std::vector<DamageRow>>> Catalog::damage() {
   const std::lock_guard lock(mutex_);
-  if (!complete_) return pending(SearchKey::kChunks, kEverything);
+  if (!complete_) return failure_or_pending(SearchKey::kChunks, kEverything);
   return std::shared_ptr<const std::vector<DamageRow>>(results_.damage());
 }
 
 Catalog::ScanState Catalog::state() const {
   const std::lock_guard lock(mutex_);
-  return {results_.totals(), complete_, running_, results_.sizes_known()};
+  return {results_.totals(), complete_, running_ && !complete_, results_.sizes_known()};
 }
 
-// --- waiting
-
-std::uint64_t Catalog::wait(const WaitTicket& ticket, std::function<void()> resume) {
-  std::uint64_t wait_id = 0;
-  {
-    const std::lock_guard lock(mutex_);
-    if (reached(ticket.search_key, ticket.value) || failure_ || stopping_) return 0;
-    wait_id = waiters_.add(ticket.search_key, ticket.value, std::move(resume));
-  }
-  start();
-  const std::lock_guard lock(mutex_);
-  const bool stands_still = failure_ && !running_;
-  return stands_still && waiters_.remove(wait_id) ? 0 : wait_id;
-}
-
-bool Catalog::cancel(std::uint64_t wait_id) {
-  const std::lock_guard lock(mutex_);
-  return waiters_.remove(wait_id);
-}
-
-// Excludes the last row while it may grow. If there is no memory, returns the rows next time.
-std::vector<DamageRow> Catalog::take_final_damage() {
-  const std::vector<DamageRow>& damage = *results_.damage();
-  if (!on_damage_ || damage.empty()) return {};
-  const std::size_t settled = std::max(reported_rows_, complete_ ? damage.size() : damage.size() - 1);
-  try {
-    std::vector<DamageRow> rows(damage.begin() + static_cast<std::ptrdiff_t>(reported_rows_),
-                                damage.begin() + static_cast<std::ptrdiff_t>(settled));
-    reported_rows_ = settled;
-    return rows;
-  } catch (const std::bad_alloc&) {
-    return {};
-  }
-}
-
-// Reports new damage and resumes waiting requests, without the lock.
-void Catalog::announce(std::unique_lock<std::mutex>& lock) {
-  const std::vector<DamageRow> rows = take_final_damage();
-  ScanWaiters::Waiters ready = waiters_.take([this](SearchKey search_key, std::uint64_t value) {
-    return failure_ || stopping_ || reached(search_key, value);
-  });
-  if (rows.empty() && ready.empty()) return;
-  lock.unlock();
-  report(rows);
-  for (auto& [value, waiter] : ready) waiter.resume();
-  ready.clear();
-  lock.lock();
-}
-
-void Catalog::report(const std::vector<DamageRow>& rows) const {
-  try {
-    for (const DamageRow& row : rows) on_damage_(row);
-  } catch (const std::bad_alloc&) {
-    // Only log lines are lost.
+// Excludes the last row while it may grow. Unlocks meanwhile.
+void Catalog::report_final_damage(Lock& lock) {
+  if (!on_damage_) return;
+  while (reported_rows_ + (complete_ ? 0 : 1) < results_.damage()->size()) {
+    const DamageRow row = (*results_.damage())[reported_rows_];
+    ++reported_rows_;
+    lock.unlock();
+    on_damage_(row);
+    lock.lock();
   }
 }
 

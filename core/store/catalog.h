@@ -9,28 +9,24 @@
 // scan and joins its thread.
 #pragma once
 
-#include <atomic>
 #include <chrono>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <optional>
-#include <thread>
 #include <vector>
 
+#include "core/store/background_work.h"
 #include "core/store/indexed_chunk.h"
 #include "core/store/rescan.h"
 #include "core/store/saved_index.h"
 #include "core/store/scan_results.h"
-#include "core/store/scan_waiters.h"
 #include "core/store/shared_cache.h"
-#include "core/store/wait_ticket.h"
 
 namespace recordfs {
 
 class SequentialPass;
 
-class Catalog final : public Waitable {
+class Catalog final : public BackgroundWork {
  public:
   using Bounds = CatalogBounds;
   struct ScanState {
@@ -55,10 +51,7 @@ class Catalog final : public Waitable {
   Catalog(const Container& container, const Source& source, ScanDetail detail, Bounds bounds, OnDamage on_damage = {},
           std::unique_ptr<SavedIndex> saved = {}, MakeLayout make_layout = {}, OnScanned on_scanned = {},
           std::optional<CatalogSnapshot> shorter = {}, bool reads_whole = false);
-  ~Catalog() override;
-
-  // Starts the scan in its thread, or continues one that failed.
-  void start();
+  ~Catalog() override { stop(); }
 
   ScanState state() const;
 
@@ -82,28 +75,19 @@ class Catalog final : public Waitable {
   // Marks the results as wrong, and removes the saved index that they came from.
   void invalidate();
 
-  // Starts the scan. `resume` runs on the scan's thread.
-  std::uint64_t wait(const WaitTicket& ticket, std::function<void()> resume) override;
-  bool cancel(std::uint64_t wait_id) override;
-
  private:
-  void run();
+  Result<void> work(Lock& lock) override;
+  bool has_reached(SearchKey search_key, std::uint64_t value) const override;
   // `pass`: null to read only what the scan needs.
-  void run_scan(std::unique_lock<std::mutex>& lock, SequentialPass* pass);
-  void fail(Error error);
+  Result<void> scan(Lock& lock, SequentialPass* pass);
   std::optional<SavedIndex::Loaded> read_saved() const;
   std::optional<SavedIndex::Loaded> read_known();
-  void restore(std::unique_lock<std::mutex>& lock);
-  void save(std::unique_lock<std::mutex> lock);
-  void report_scanned(std::unique_lock<std::mutex>& lock) const;
+  void restore(Lock& lock);
+  void finish(Lock& lock);
   void keep(ScanResults::Ended ended);
   // The key includes the length, because the stride may have doubled.
   static CacheKey key_of(const IntervalPlace& place) { return {place.until.chunks, place.from.before.chunks}; }
-  bool reached(SearchKey search_key, std::uint64_t value) const;
-  void report(const std::vector<DamageRow>& rows) const;
-  std::vector<DamageRow> take_final_damage();
-  void announce(std::unique_lock<std::mutex>& lock);
-  Error pending(SearchKey search_key, std::uint64_t value);
+  void report_final_damage(Lock& lock);
 
   const Container& container_;
   const Source& source_;
@@ -116,21 +100,15 @@ class Catalog final : public Waitable {
   std::optional<CatalogSnapshot> shorter_;   // used by the scan's thread
   SharedCache<Interval> intervals_;
 
-  mutable std::mutex mutex_;
-  std::thread thread_;
-  bool running_ = false;
-  bool stopping_ = false;
-  std::atomic<bool> cancelled_{false};  // set with stopping_, to cancel the work on a chunk
+  // Guarded by mutex_:
   bool complete_ = false;
-  std::optional<Error> failure_;  // stopped the scan, and was not returned yet
-  ChunkKey resume_at_;            // where to continue after a failure
-  ScanResults results_;           // the damage stays the same once complete_
+  ChunkKey next_;        // where the scan continues from results_
+  ScanResults results_;  // the damage stays the same once complete_
   bool is_restored_ = false;
   bool is_invalid_ = false;  // the restored results do not match the file
   bool asked_known_ = false;
   std::chrono::steady_clock::duration scan_time_{};
   std::size_t reported_rows_ = 0;  // number of rows passed to on_damage_
-  ScanWaiters waiters_;
 };
 
 }  // namespace recordfs

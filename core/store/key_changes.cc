@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "core/base/read_window.h"
+#include "core/base/request_context.h"
 #include "core/store/record_store.h"
 
 namespace recordfs {
@@ -121,13 +122,12 @@ void TransactedChanges::end_record() {
 
 // --- all changes
 
-Result<void> read_key_changes(const RecordStore& store, KeyTable& table, std::size_t prepared_bytes,
-                              const std::function<bool()>& is_over) {
+Result<void> read_key_changes(const RecordStore& store, KeyTable& table, std::size_t prepared_bytes) {
   const ReadWindow window(store.source());
   TransactedChanges changes(table, prepared_bytes);
   ChunkChanges records(store, changes);
   for (Scanner scanner = store.index().scanner(ScanDetail::kHeaders); !scanner.at_end();) {
-    if (is_over()) return Error{.code = Code::kInterrupted, .detail = "cancelled"};
+    TRY(RequestContext::spend(0));
     TRY(scanner.step());
     for (const DamageRow& row : scanner.damage()) store.log().report(row.region);
     if (!scanner.chunk()) continue;

@@ -3,7 +3,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <map>
 #include <string>
 #include <vector>
@@ -52,8 +51,7 @@ class TransactedChanges {
 };
 
 // Reads every record of the store, on the calling thread, and applies the changes to `table`. Unreadable records are
-// logged and skipped. Fails with failures that may pass, with kLimit, and with kInterrupted if `is_over` returns true.
-Result<void> read_key_changes(const RecordStore& store, KeyTable& table, std::size_t prepared_bytes,
-                              const std::function<bool()>& is_over);
+// logged and skipped. Fails with failures that may pass, and with kLimit.
+Result<void> read_key_changes(const RecordStore& store, KeyTable& table, std::size_t prepared_bytes);
 
 }  // namespace recordfs

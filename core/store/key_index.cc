@@ -1,13 +1,10 @@
 #include "core/store/key_index.h"
 
-#include <new>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include "core/base/counted.h"
-#include "core/base/request_context.h"
-#include "core/base/thread.h"
 #include "core/store/key_changes.h"
 #include "core/store/record_store.h"
 
@@ -20,15 +17,6 @@ Error no_such_key() { return {.code = Code::kNotFound, .detail = "no such key"};
 
 KeyIndex::KeyIndex(const RecordStore& store, Bounds bounds, Log log)
     : store_(store), bounds_(bounds), log_(std::move(log)) {}
-
-KeyIndex::~KeyIndex() {
-  {
-    const std::lock_guard lock(mutex_);
-    stopping_ = true;
-  }
-  cancelled_ = true;
-  if (thread_.joinable()) thread_.join();
-}
 
 // --- queries
 
@@ -47,109 +35,44 @@ Result<FoundKey> KeyIndex::find(std::uint64_t number) {
     if (!answer->second) return no_such_key();
     return *answer->second;
   }
-  if (!failure_ && !being_read_.contains(number)) asked_.insert(number);
+  asked_.insert(number);
   return pending();
-}
-
-Error KeyIndex::pending() {
-  if (failure_ && !running_) return *std::exchange(failure_, std::nullopt);  // once; reading can then be retried
-  return recordfs::pending("keys not read yet", {.waitable = this, .value = turns_ + 1});
-}
-
-// --- waiting
-
-std::uint64_t KeyIndex::wait(const WaitTicket& ticket, std::function<void()> resume) {
-  std::uint64_t wait_id = 0;
-  {
-    const std::lock_guard lock(mutex_);
-    if (ticket.value <= turns_ || failure_ || stopping_) return 0;
-    wait_id = next_wait_id_++;
-    waiters_.emplace(wait_id, std::move(resume));
-  }
-  start();
-  const std::lock_guard lock(mutex_);
-  const bool stands_still = failure_ && !running_;
-  return stands_still && waiters_.erase(wait_id) > 0 ? 0 : wait_id;
-}
-
-bool KeyIndex::cancel(std::uint64_t wait_id) {
-  const std::lock_guard lock(mutex_);
-  return waiters_.erase(wait_id) > 0;
 }
 
 // --- the thread
 
-void KeyIndex::start() {
-  std::thread finished;
-  {
-    const std::lock_guard lock(mutex_);
-    if (running_ || stopping_) return;
-    failure_.reset();
-    finished = std::exchange(thread_, {});
-    thread_ = start_thread([this] { run(); });
-    running_ = thread_.joinable();
-    if (!running_) failure_ = shortage("no threads");
-  }
-  if (finished.joinable()) finished.join();
-}
-
-void KeyIndex::run() {
-  const RequestContext context(RequestContext::Work::kAny, &cancelled_);
-  std::unique_lock lock(mutex_);
-  for (bool is_over = false; !is_over;) {
-    if (!table_ || !asked_.empty()) take_turn(lock);
-    ++turns_;
-    is_over = stopping_ || failure_ || asked_.empty();
-    running_ = !is_over;
-    auto ready = std::exchange(waiters_, {});
-    lock.unlock();
-    for (const auto& [wait_id, resume] : ready) resume();
-    ready.clear();
-    lock.lock();
-  }
-}
-
 // Reads all records: first for the listed keys, later for requested ones.
-void KeyIndex::take_turn(std::unique_lock<std::mutex>& lock) {
-  Result<void> taken = shortage("no memory");
-  try {
-    taken = try_turn(lock);
-  } catch (const std::bad_alloc&) {
-    if (!lock.owns_lock()) lock.lock();
-    // A retry may find memory.
-  }
-  being_read_.clear();
-  if (taken) return;
-  failure_ = std::move(taken).error();
-  asked_.clear();
-}
-
-// Holds the lock on return; may or may not hold it if it throws.
-Result<void> KeyIndex::try_turn(std::unique_lock<std::mutex>& lock) {
-  const bool is_first = !table_;
-  while (!asked_.empty() && being_read_.size() < bounds_.asked_at_once) {
-    being_read_.insert(asked_.extract(asked_.begin()));
-  }
-  const Numbers asked = being_read_;
-  lock.unlock();
-  auto read = read_all(is_first ? KeyTable(bounds_.table) : KeyTable(bounds_.table, asked));
-  if (read && is_first) say_what_is_left_out(*read);
-  lock.lock();
-  if (!read) return std::move(read).error();
-  if (is_first) {
-    table_ = std::make_shared<const KeyTable>(std::move(*read));
-  } else {
-    remember(asked, *read);
+Result<void> KeyIndex::work(Lock& lock) {
+  while (!stopping_ && (!table_ || !asked_.empty())) {
+    TRY(take_turn(lock));
+    ++turns_;
+    resume_waiters(lock);
   }
   return {};
 }
 
-Result<KeyTable> KeyIndex::read_all(KeyTable table) {
-  const auto is_over = [this] {
-    const std::lock_guard lock(mutex_);
-    return stopping_;
-  };
-  auto read = read_key_changes(store_, table, bounds_.prepared_bytes, is_over);
+Result<void> KeyIndex::take_turn(Lock& lock) {
+  const bool is_first = !table_;
+  Numbers asked;
+  for (const std::uint64_t number : asked_) {
+    if (is_first || asked.size() == bounds_.asked_at_once) break;
+    asked.insert(number);
+  }
+  lock.unlock();
+  ASSIGN_OR_RETURN(auto read, read_all(is_first ? KeyTable(bounds_.table) : KeyTable(bounds_.table, asked)));
+  if (is_first) say_what_is_left_out(read);
+  lock.lock();
+  if (is_first) {
+    table_ = std::make_shared<const KeyTable>(std::move(read));
+  } else {
+    remember(asked, read);
+  }
+  for (const std::uint64_t number : asked) asked_.erase(number);
+  return {};
+}
+
+Result<KeyTable> KeyIndex::read_all(KeyTable table) const {
+  auto read = read_key_changes(store_, table, bounds_.prepared_bytes);
   if (!read) {
     if (read.error().code != Code::kInterrupted) store_.log().report(read.error());
     return std::move(read).error();

@@ -5,29 +5,26 @@
 // Bounds. All functions may be called from any thread. They do not block; the destructor cancels and joins the thread.
 #pragma once
 
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <functional>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <set>
-#include <thread>
 #include <vector>
 
 #include "core/base/result.h"
+#include "core/store/background_work.h"
 #include "core/store/key_table.h"
 #include "core/store/log.h"
-#include "core/store/wait_ticket.h"
 
 namespace recordfs {
 
 class RecordStore;
 
-class KeyIndex final : public Waitable {
+class KeyIndex final : public BackgroundWork {
  public:
   struct Bounds {
     KeyTable::Bounds table{};
@@ -39,7 +36,7 @@ class KeyIndex final : public Waitable {
 
   // `store` must outlive this. Reads nothing before the first wait(). REQUIRES: the container has keys.
   KeyIndex(const RecordStore& store, Bounds bounds, Log log);
-  ~KeyIndex() override;
+  ~KeyIndex() override { stop(); }
 
   // Returns the listed keys. kPending until all records were read. Fails with kLimit if prepared
   // transactions exceed Bounds, and with failures that may pass, as of ChunkReader::decode_uncached(). Each failure is
@@ -49,41 +46,29 @@ class KeyIndex final : public Waitable {
   // Returns the key with a number, listed or not. Fails with kNotFound if none has a value, and like table().
   Result<FoundKey> find(std::uint64_t number);
 
-  std::uint64_t wait(const WaitTicket& ticket, std::function<void()> resume) override;
-  bool cancel(std::uint64_t wait_id) override;
-
  private:
   using Numbers = std::set<std::uint64_t>;
   using Answer = std::optional<FoundKey>;  // nullopt: no such key has a value
 
-  void start();
-  void run();
-  void take_turn(std::unique_lock<std::mutex>& lock);
-  Result<void> try_turn(std::unique_lock<std::mutex>& lock);
-  Result<KeyTable> read_all(KeyTable table);
+  Result<void> work(Lock& lock) override;
+  bool has_reached(SearchKey, std::uint64_t value) const override { return value <= turns_; }
+  Result<void> take_turn(Lock& lock);
+  Result<KeyTable> read_all(KeyTable table) const;
   void remember(const Numbers& asked, const KeyTable& found);
   void say_what_is_left_out(const KeyTable& table) const;
-  Error pending();
+  Error pending() { return failure_or_pending(SearchKey::kChunks, turns_ + 1); }
 
   const RecordStore& store_;
   const Bounds bounds_;
   const Log log_;
 
-  mutable std::mutex mutex_;  // guards the following
-  std::thread thread_;
-  bool running_ = false;
-  bool stopping_ = false;
-  std::atomic<bool> cancelled_{false};  // set with stopping_, to cancel the work on a chunk
-  std::uint64_t turns_ = 0;             // completed ones
-  std::optional<Error> failure_;        // of the last turn, until it was returned
+  // Guarded by mutex_:
+  std::uint64_t turns_ = 0;  // completed ones
   std::shared_ptr<const KeyTable> table_;
   Numbers asked_;
-  Numbers being_read_;  // keys of this turn; no longer in asked_
   std::map<std::uint64_t, Answer> answers_;
   std::deque<std::uint64_t> answered_;  // keys of answers_, oldest first; also keys whose answer found no memory
   std::size_t answer_bytes_ = 0;
-  std::map<std::uint64_t, std::function<void()>> waiters_;
-  std::uint64_t next_wait_id_ = 1;
 };
 
 }  // namespace recordfs

@@ -1,7 +1,6 @@
 #include "core/store/scanner.h"
 
 #include <algorithm>
-#include <new>
 #include <utility>
 
 namespace recordfs {
@@ -81,15 +80,6 @@ Scanner::Scanner(const Container& container, Position container_size, ScanDetail
       next_(from),
       totals_(before) {}
 
-Result<void> Scanner::step() {
-  try {
-    return take_step();
-  } catch (const std::bad_alloc&) {
-    // Scans run in threads that do not catch exceptions.
-    return Error{Code::kOutOfMemory, next_->position, "no memory"};
-  }
-}
-
 // Like measure(), but uses cached sizes.
 Result<std::optional<Error>> Scanner::measure_or_recall(ChunkInfo& chunk) {
   measured_ = {};
@@ -106,7 +96,7 @@ Result<std::optional<Error>> Scanner::measure_or_recall(ChunkInfo& chunk) {
   return unknown;
 }
 
-Result<void> Scanner::take_step() {
+Result<void> Scanner::step() {
   ASSIGN_OR_RETURN(auto taken, container_.scan(*next_));
   if (taken.chunk) {
     ASSIGN_OR_RETURN(const auto unknown, measure_or_recall(*taken.chunk));

@@ -54,8 +54,8 @@ class Scanner {
           std::vector<CachedSizes> cached_sizes = {}, MakeLayout make_layout = {});
 
   // Takes one step, whose results are in chunk() and damage() until the next. Here the damage of a Step becomes rows;
-  // so does a chunk whose records cannot be counted. Fails like Container::scan() and measure(), and with kOutOfMemory;
-  // then the same step can be retried. REQUIRES: !at_end().
+  // so does a chunk whose records cannot be counted. Fails like Container::scan() and measure(), and throws
+  // std::bad_alloc; then the same step can be retried. REQUIRES: !at_end().
   Result<void> step();
 
   const std::optional<IndexedChunk>& chunk() const { return chunk_; }
@@ -68,7 +68,6 @@ class Scanner {
   const PrefixSums& totals() const { return totals_; }
 
  private:
-  Result<void> take_step();
   Result<std::optional<Error>> measure_or_recall(ChunkInfo& chunk);
 
   const Container& container_;

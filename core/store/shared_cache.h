@@ -13,7 +13,6 @@
 #include <map>
 #include <memory>
 #include <mutex>
-#include <new>
 #include <optional>
 #include <utility>
 
@@ -52,8 +51,8 @@ class SharedCache {
   std::uint64_t capacity() const { return capacity_; }
 
   // Returns the cached value of `key`, or calls `make` on this thread. If another thread makes the value, blocks until
-  // it has. Fails like `make`, with kInterrupted if the request is cancelled, and with kPending if the other thread may
-  // do work that this one may not.
+  // it has. Fails and throws like `make`, fails with kInterrupted if the request is cancelled, and with kPending if the
+  // other thread may do work that this one may not.
   Result<Pointer> get(const CacheKey& key, const Make& make);
 
   // Returns the value or failure if it is cached. Does not block.
@@ -92,8 +91,7 @@ class SharedCache {
 
   Result<void> wait_for(const Making& making, std::unique_lock<std::mutex>& lock);
   typename Entries::iterator begin_entry(const CacheKey& key);
-  static bool keep(Entry& entry, const Result<Pointer>& outcome);
-  void finish(typename Entries::iterator entry, const Result<Pointer>& outcome, Entries& dropped);
+  void finish(typename Entries::iterator entry, Result<Pointer> outcome, Entries& dropped);
   void shrink(bool keeps_first, Entries& dropped);
   // Moves an entry to `dropped`, which the caller destroys without the lock, because freeing memory is slow.
   void drop(typename Entries::iterator entry, Entries& dropped);
@@ -125,21 +123,19 @@ auto SharedCache<Value>::get(const CacheKey& key, const Make& make) -> Result<Po
     if (auto waited = wait_for(*making, lock); !waited) return std::move(waited).error();
   }
   ++statistics_.misses;
-  Result<Pointer> outcome = shortage("no memory");
   const auto entry = begin_entry(key);
   lock.unlock();
+  Result<Pointer> outcome = shortage("no memory");
   try {
     outcome = make();
-  } catch (const std::bad_alloc&) {
-    // Reported like a failure of Buffer::allocate().
   } catch (...) {
     lock.lock();
-    finish(entry, outcome, dropped);  // releases the waiting threads
+    finish(entry, std::move(outcome), dropped);  // releases the waiting threads
     throw;
   }
   lock.lock();
-  finish(entry, outcome, dropped);
-  return outcome;
+  finish(entry, std::move(outcome), dropped);
+  return *entry->outcome;
 }
 
 // Blocks until the value was made, or fails.
@@ -161,26 +157,16 @@ auto SharedCache<Value>::begin_entry(const CacheKey& key) -> typename Entries::i
   return entries_.begin();
 }
 
-// Returns whether the outcome was stored. Storing a failure may lack memory.
+// Does not allocate memory. `entry` stays valid as long as `dropped`.
 template <class Value>
-bool SharedCache<Value>::keep(Entry& entry, const Result<Pointer>& outcome) {
-  if (!outcome && !is_permanent(outcome.error().code)) return false;
-  try {
-    entry.outcome = outcome;
-  } catch (const std::bad_alloc&) {
-    entry.outcome.reset();
-    return false;
-  }
-  return true;
-}
-
-template <class Value>
-void SharedCache<Value>::finish(typename Entries::iterator entry, const Result<Pointer>& outcome, Entries& dropped) {
+void SharedCache<Value>::finish(typename Entries::iterator entry, Result<Pointer> outcome, Entries& dropped) {
   entry->making->is_over = true;
   if (!outcome) entry->making->refused = RequestContext::refused();
   entry->making.reset();
-  if (keep(*entry, outcome)) {
-    entry->cost = kEntryCost + (outcome ? (*outcome)->memory() : outcome.error().detail.size());
+  entry->outcome = std::move(outcome);
+  const Result<Pointer>& made = *entry->outcome;
+  if (made || is_permanent(made.error().code)) {
+    entry->cost = kEntryCost + (made ? (*made)->memory() : made.error().detail.size());
     statistics_.bytes += entry->cost;
     shrink(true, dropped);
   } else {

@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
-#include <exception>
-#include <new>
 #include <utility>
 #include <vector>
 
@@ -44,13 +42,8 @@ Dispatcher::Outcome Dispatcher::attempt_as(RequestContext::Work work, const Pend
   const RequestContext context(work, pending == nullptr ? nullptr : &pending->cancelled,
                                pending == nullptr ? nullptr : &pending->filesystems);
   Result<Reply> reply = Error{.code = Code::kIo, .detail = "unexpected"};
-  try {
-    reply = handler();
-  } catch (const std::bad_alloc&) {
-    reply = shortage("out of memory");
-  } catch (const std::exception&) {
-    // A library's exception that nothing else catches.
-  }
+  const int thrown = error_thrown_by([&] { reply = handler(); });
+  if (thrown == ENOMEM) reply = shortage("out of memory");
   return {std::move(reply), RequestContext::refused(), RequestContext::filesystem()};
 }
 
@@ -67,7 +60,7 @@ void Dispatcher::answer(fuse_req_t request, Interrupt interrupt, Handler handler
 // reply.
 void Dispatcher::finish(const std::shared_ptr<Pending>& pending, const Outcome& outcome) {
   pending->is_pending = false;
-  try {
+  const int thrown = error_thrown_by([&] {
     if (!outcome.is_complete()) return queue(pending, outcome.refused, outcome.filesystem);
     if (outcome.reply) {
       (*outcome.reply)(pending->request);
@@ -76,11 +69,10 @@ void Dispatcher::finish(const std::shared_ptr<Pending>& pending, const Outcome& 
     } else {
       fuse_reply_err(pending->request, error_number(outcome.reply.error()));
     }
-  } catch (const std::bad_alloc&) {
-    if (pending->is_pending && !claim(pending)) return;
-    keep_off(*pending);
-    fuse_reply_err(pending->request, ENOMEM);
-  }
+  });
+  if (thrown == 0 || (pending->is_pending && !claim(pending))) return;
+  keep_off(*pending);
+  fuse_reply_err(pending->request, thrown);
 }
 
 // Puts the request into waiting_. Returns false if it was answered instead.

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <memory>
-#include <new>
 #include <span>
 #include <string>
 #include <string_view>
@@ -403,17 +402,14 @@ void on_forget_multi(fuse_req_t request, std::size_t count, fuse_forget_data* fo
   fuse_reply_none(request);
 }
 
-// Catches bad_alloc for libfuse, which would terminate. Handlers allocate before Dispatcher takes over.
+// Replies what a handler throws before Dispatcher takes over, because libfuse would terminate.
 template <auto handler>
 struct Answered;
 template <class... Arguments, void (*handler)(fuse_req_t, Arguments...)>
 struct Answered<handler> {
   static void call(fuse_req_t request, Arguments... arguments) {
-    try {
-      handler(request, arguments...);
-    } catch (const std::bad_alloc&) {
-      fuse_reply_err(request, ENOMEM);
-    }
+    const int thrown = error_thrown_by([&] { handler(request, arguments...); });
+    if (thrown != 0) fuse_reply_err(request, thrown);
   }
 };
 template <auto handler>
