@@ -82,7 +82,7 @@ class BoundedLru {
   };
   using Entries = std::list<Entry>;  // most recently used first
 
-  Value used(typename Entries::iterator entry) {
+  std::optional<Value> used(typename Entries::iterator entry) {
     entry->used_at = std::chrono::steady_clock::now();
     entries_.splice(entries_.begin(), entries_, entry);
     return entry->value;

@@ -14,7 +14,6 @@ namespace {
 
 // The maximum nesting of groups. Each group is an object in a list.
 constexpr std::uint32_t kDepth = JsonWriter::kDeepest / 3 - 5;
-constexpr std::size_t kRecentChunks = 16;
 constexpr std::uint64_t kLongestReason = 1000;
 
 bool is_white_space(char c) { return c == '\t' || c == '\n' || c == '\r'; }
@@ -145,19 +144,10 @@ Result<RecordDecoder::Types> RecordDecoder::find_types(const ChunkInfo& chunk) c
 }
 
 Result<RecordDecoder::Types> RecordDecoder::types_at(const ChunkInfo& chunk) const {
-  const auto find = [&] { return std::ranges::find(recent_, chunk.begin, &TypesOfChunk::chunk); };
-  {
-    const std::scoped_lock lock(mutex_);
-    if (const auto found = find(); found != recent_.end()) return found->types;
-  }
+  if (auto known = recent_.find(chunk.begin)) return *known;
   auto types = find_types(chunk);
   if (!types && may_pass(types.error().code)) return types;
-  const std::scoped_lock lock(mutex_);
-  if (find() == recent_.end()) {
-    if (recent_.size() == kRecentChunks) recent_.erase(recent_.begin());
-    recent_.push_back({chunk.begin, types});
-  }
-  return types;
+  return recent_.add(chunk.begin, std::move(types));
 }
 
 Result<std::string> RecordDecoder::write_decoded(JsonWriter& writer, const ChunkInfo& chunk,

@@ -7,11 +7,11 @@
 
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "core/base/bounded_lru.h"
 #include "core/base/bytes.h"
 #include "core/base/result.h"
 #include "core/decoding/json_writer.h"
@@ -53,11 +53,8 @@ class RecordDecoder {
   Result<std::string> document_of_message(const ChunkInfo& chunk, const Message& message) const;
 
  private:
+  static constexpr std::size_t kRecentChunks = 16;
   using Types = std::shared_ptr<const MessageTypes>;
-  struct TypesOfChunk {
-    Position chunk;
-    Result<Types> types;  // null if there are no descriptors
-  };
 
   // Decodes a record to a Value. Returns nullopt if it has no decoded form. Fails as RecordSchema::value and
   // Metadata::record_type().
@@ -80,8 +77,7 @@ class RecordDecoder {
   const Metadata* const metadata_;
   const UserTypes user_types_;
   const std::uint64_t most_text_;
-  mutable std::mutex mutex_;
-  mutable std::vector<TypesOfChunk> recent_;  // guarded by mutex_; types of the most recently used chunks
+  mutable BoundedLru<Position, Result<Types>> recent_{kRecentChunks};  // by chunk; null: there are no descriptors
 };
 
 }  // namespace recordfs

@@ -7,7 +7,6 @@
 namespace recordfs {
 namespace {
 
-constexpr std::size_t kLocatedChunks = 256;
 constexpr int kStepsToFirstRecord = 16;
 
 }  // namespace
@@ -46,19 +45,13 @@ Result<ChunkInfo> ChunkIndex::chunk_covering(Position at) const {
     if (indexed) return indexed->chunk;
     if (indexed.error().code == Code::kNotFound || !traits.has_seek_structure) return std::move(indexed).error();
   }
-  {
-    const std::lock_guard lock(mutex_);
-    const auto after = located_.upper_bound(at);
-    if (after != located_.begin() && at < std::prev(after)->second.end) return std::prev(after)->second;
-  }
+  const auto covers = [at](const ChunkInfo& chunk) { return chunk.begin <= at && at < chunk.end; };
+  if (const auto known = located_.find_if(covers)) return *known;
   ASSIGN_OR_RETURN(auto chunk, log_.reported(file_.container->locate(at)));
   if (!chunk) return Error{Code::kNotFound, at, "no chunk covers this byte"};
   // Measured, because the result must not depend on whether the catalog has reached the chunk.
   TRY(log_.reported(measure(file_.layout_maker(), ScanDetail::kCounts, *chunk)));
-  const std::lock_guard lock(mutex_);
-  if (located_.size() >= kLocatedChunks) located_.clear();
-  located_.emplace(chunk->begin, *chunk);
-  return *chunk;
+  return located_.add(chunk->begin, *chunk);
 }
 
 Result<IndexedChunk> ChunkIndex::find(SearchKey search_key, std::uint64_t value) const {

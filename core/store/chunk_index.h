@@ -2,13 +2,13 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <string_view>
 #include <vector>
 
+#include "core/base/bounded_lru.h"
 #include "core/store/catalog.h"
 #include "core/store/damage_log.h"
 #include "core/store/stored_file.h"
@@ -61,15 +61,17 @@ class ChunkIndex {
   Catalog* sizes_if_made() const;
   std::unique_ptr<Catalog> new_sizes(std::optional<CatalogSnapshot> shorter) const;
 
+  static constexpr std::size_t kLocatedChunks = 256;
+
   const StoredFile& file_;
   DamageLog& log_;
   const Catalog::Bounds bounds_;
   bool knows_counts_ = false;  // `shorter` did
   bool knows_sizes_ = false;
-  mutable std::mutex mutex_;                       // guards the next two
-  mutable std::map<Position, ChunkInfo> located_;  // chunks found by the seek structure; at most kLocatedChunks
-  mutable std::unique_ptr<Catalog> sizes_;         // made if catalog_ does not know all sizes
-  mutable Catalog catalog_;                        // declared after everything that its thread uses
+  mutable BoundedLru<Position, ChunkInfo> located_{kLocatedChunks};  // found by the seek structure
+  mutable std::mutex mutex_;                                         // guards the next
+  mutable std::unique_ptr<Catalog> sizes_;                           // made if catalog_ does not know all sizes
+  mutable Catalog catalog_;                                          // declared after everything that its thread uses
 };
 
 }  // namespace recordfs

@@ -111,7 +111,7 @@ Result<FileStatus> Mirror::status(std::uint64_t number) {
   // A reader can continue after the file was removed.
   const auto file = files_.find(number);
   struct stat st {};
-  if (file == nullptr || ::fstat(file->number(), &st) != 0) return std::move(found).error();
+  if (!file || ::fstat((*file)->number(), &st) != 0) return std::move(found).error();
   return sources_.status_of(node, FileState::of(st));
 }
 
@@ -123,7 +123,7 @@ Result<std::string> Mirror::target(std::uint64_t link) const {
 }
 
 Result<std::shared_ptr<const Descriptor>> Mirror::open_file(const MirroredNode& node) {
-  if (auto open = files_.find(node.number)) return open;
+  if (auto open = files_.find(node.number)) return *open;
   auto file = sources_.of(node).open_file(node.path, node.state.device);
   if (!file) return as_stale(std::move(file).error());
   struct stat st {};
@@ -174,7 +174,7 @@ Result<std::uint64_t> Mirror::open_directory(std::uint64_t directory) {
 
 // Places are those of the filesystem, and stay valid if the directory is opened again.
 Result<std::shared_ptr<DirectoryStream>> Mirror::stream(std::uint64_t directory, std::uint64_t opened) {
-  if (auto open = streams_.find(opened)) return open;
+  if (auto open = streams_.find(opened)) return *open;
   ASSIGN_OR_RETURN(const auto known, node(directory));
   ASSIGN_OR_RETURN(const auto at, sources_.look(*known));
   ASSIGN_OR_RETURN(auto descriptor, RootedDir::open_directory(at));

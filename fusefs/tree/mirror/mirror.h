@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/base/bounded_lru.h"
 #include "fusefs/tree/container_node.h"
 #include "fusefs/tree/file_status.h"
 #include "fusefs/tree/mirror/directory_stream.h"
@@ -17,7 +18,6 @@
 #include "fusefs/tree/mirror/mirrored_containers.h"
 #include "fusefs/tree/mirror/mirrored_sources.h"
 #include "fusefs/tree/mirror/probes.h"
-#include "fusefs/tree/mirror/recently_used.h"
 #include "fusefs/tree/mirror/rooted_dir.h"
 
 namespace recordfs {
@@ -108,8 +108,8 @@ class Mirror {
   KnownNodes nodes_;
   std::vector<std::uint64_t> numbers_;  // by directory
   MirroredContainers containers_;
-  RecentlyUsed<const Descriptor> files_{kOpenFiles};
-  RecentlyUsed<DirectoryStream> streams_{kOpenDirectories};
+  BoundedLru<std::uint64_t, std::shared_ptr<const Descriptor>> files_{kOpenFiles};
+  BoundedLru<std::uint64_t, std::shared_ptr<DirectoryStream>> streams_{kOpenDirectories};
   std::atomic<std::uint64_t> next_stream_{1};
   const std::shared_ptr<DeferredClosers> closers_;
 };

@@ -19,7 +19,7 @@ Result<std::shared_ptr<const RecordStore>> MirroredContainers::open_store(const 
 Result<std::shared_ptr<const ContainerNode>> MirroredContainers::get(const MirroredNode& node, const RootedDir& source,
                                                                      const std::string& shown_path,
                                                                      const Ownership& ownership) {
-  if (auto open = recent_.find(node.number)) return open;
+  if (auto open = recent_.find(node.number)) return *open;
   ASSIGN_OR_RETURN(const auto store, open_store(node, source));
   auto container_node = std::make_unique<ContainerNode>();
   container_node->id = node.number;

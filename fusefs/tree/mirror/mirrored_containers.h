@@ -6,11 +6,11 @@
 #include <memory>
 #include <string>
 
+#include "core/base/bounded_lru.h"
 #include "core/store/record_store.h"
 #include "fusefs/tree/container_node.h"
 #include "fusefs/tree/mirror/deferred_closer.h"
 #include "fusefs/tree/mirror/known_nodes.h"
-#include "fusefs/tree/mirror/recently_used.h"
 #include "fusefs/tree/mirror/rooted_dir.h"
 
 namespace recordfs {
@@ -50,7 +50,7 @@ class MirroredContainers {
   CachedFiles& cache_;
   InodeTable& inodes_;
   std::shared_ptr<DeferredClosers> closers_;
-  RecentlyUsed<const ContainerNode> recent_{kMostOpen};
+  BoundedLru<std::uint64_t, std::shared_ptr<const ContainerNode>> recent_{kMostOpen};
 };
 
 }  // namespace recordfs

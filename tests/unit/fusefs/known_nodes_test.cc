@@ -8,7 +8,6 @@
 #include <gtest/gtest.h>
 
 #include "fusefs/tree/mirror/deferred_closer.h"
-#include "fusefs/tree/mirror/recently_used.h"
 #include "tests/unit/support/signal.h"
 
 namespace recordfs {
@@ -117,21 +116,6 @@ TEST(KnownNodes, ManyThreadsLookUpAndForget) {
   }
   for (std::thread& thread : threads) thread.join();
   EXPECT_EQ(nodes.size(), 0u);
-}
-
-TEST(RecentlyUsed, KeepsTheMostRecentlyUsed) {
-  RecentlyUsed<const int> kept(2);
-  std::weak_ptr<const int> first = kept.add(1, std::make_shared<const int>(1));
-  kept.add(2, std::make_shared<const int>(2));
-  EXPECT_EQ(*kept.add(2, std::make_shared<const int>(3)), 2) << "another was faster";
-  EXPECT_TRUE(kept.find(1));
-  kept.add(3, std::make_shared<const int>(3));
-  EXPECT_FALSE(kept.find(2));
-  EXPECT_TRUE(kept.find(1));
-  kept.drop(1);
-  EXPECT_TRUE(first.expired());
-  kept.drop_unused_since(std::chrono::steady_clock::time_point::max());
-  EXPECT_EQ(kept.size(), 0u);
 }
 
 TEST(DeferredCloser, ClosesOnItsOwnThreadAndBeforeItsDestructionEnds) {

@@ -7,7 +7,6 @@ namespace {
 
 // A run continues after at most this many consecutive frames with broken headers.
 constexpr std::uint64_t kMostHeadless = 4;
-constexpr std::size_t kMostLengths = 4096;
 
 }  // namespace
 
@@ -60,12 +59,10 @@ Result<std::optional<Run>> AlignedFrames::run_at(Position slot) {
 }
 
 Result<RunLengths::Length> AlignedFrames::length_at(Position begin) {
-  const std::uint64_t generation = window_.generation();
-  if (auto known = lengths_.find(begin, generation)) return *known;
+  const std::pair key(window_.generation(), begin);
+  if (auto known = lengths_.cache.find(key)) return *known;
   ASSIGN_OR_RETURN(const auto run, run_at(begin));
-  const RunLengths::Length length = run ? RunLengths::Length{run->first, run->frames} : RunLengths::Length{};
-  lengths_.keep(begin, length, generation);
-  return length;
+  return lengths_.cache.add(key, run ? RunLengths::Length{run->first, run->frames} : RunLengths::Length{});
 }
 
 Result<std::optional<Position>> AlignedFrames::begin_with(Position slot, const FrameHeader& header,
@@ -99,20 +96,6 @@ Result<std::optional<Run>> AlignedFrames::run_over(Position slot) {
 Result<bool> AlignedFrames::is_in_run(Position slot) {
   ASSIGN_OR_RETURN(const auto begin, begin_over(slot));
   return begin.has_value();
-}
-
-std::optional<RunLengths::Length> RunLengths::find(Position begin, std::uint64_t generation) const {
-  const std::lock_guard lock(mutex_);
-  const auto found = lengths_.find(begin);
-  if (generation != generation_ || found == lengths_.end()) return std::nullopt;
-  return found->second;
-}
-
-void RunLengths::keep(Position begin, const Length& length, std::uint64_t generation) {
-  const std::lock_guard lock(mutex_);
-  if (generation != generation_ || lengths_.size() >= kMostLengths) lengths_.clear();
-  generation_ = generation;
-  lengths_[begin] = length;
 }
 
 }  // namespace recordfs::recordio

@@ -2,11 +2,11 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
-#include <mutex>
 #include <optional>
+#include <utility>
 #include <vector>
 
+#include "core/base/bounded_lru.h"
 #include "core/formats/recordio/current/window.h"
 
 namespace recordfs::recordio {
@@ -31,21 +31,14 @@ Run run_of(Position begin, const FrameHeader& first);
 void extend(Run& run, const FrameHeader& next);
 
 // Caches the lengths of runs that possibly broken headers point to. Many headers may point to a few long runs, and
-// finding a run's length takes a scan of the whole run. Any thread; uses at most a few hundred KiB.
-class RunLengths {
- public:
+// finding a run's length takes a scan of the whole run. Any thread; uses less than 1 MiB.
+struct RunLengths {
   struct Length {
     FrameHeader first;
     std::uint64_t frames = 0;  // 0: no run begins there
   };
-  // `generation` is that of the source; a new generation drops all lengths.
-  std::optional<Length> find(Position begin, std::uint64_t generation) const;
-  void keep(Position begin, const Length& length, std::uint64_t generation);
 
- private:
-  mutable std::mutex mutex_;
-  std::map<Position, Length> lengths_;
-  std::uint64_t generation_ = 0;
+  BoundedLru<std::pair<std::uint64_t, Position>, Length> cache{4096};  // by the source's generation, and begin
 };
 
 // Finds aligned runs. Used by one thread, for one call of the container.

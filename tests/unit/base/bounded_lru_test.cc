@@ -1,0 +1,56 @@
+#include "core/base/bounded_lru.h"
+
+#include <chrono>
+#include <memory>
+#include <string>
+
+#include <gtest/gtest.h>
+
+namespace recordfs::testing {
+namespace {
+
+TEST(BoundedLru, KeepsTheMostRecentlyUsed) {
+  BoundedLru<int, std::shared_ptr<const int>> kept(2);
+  std::weak_ptr<const int> first = kept.add(1, std::make_shared<const int>(1));
+  kept.add(2, std::make_shared<const int>(2));
+  EXPECT_EQ(*kept.add(2, std::make_shared<const int>(3)), 2) << "another was faster";
+  EXPECT_TRUE(kept.find(1));
+  kept.add(3, std::make_shared<const int>(3));
+  EXPECT_FALSE(kept.find(2));
+  EXPECT_TRUE(kept.find(1));
+  kept.drop(1);
+  EXPECT_TRUE(first.expired());
+  kept.drop_unused_since(std::chrono::steady_clock::time_point::max());
+  EXPECT_EQ(kept.size(), 0u);
+}
+
+TEST(BoundedLru, BytesAreBoundedExceptOfOneValue) {
+  BoundedLru<int, std::string> kept(10, 100);
+  kept.add(1, "a", 60);
+  kept.add(2, "b", 40);
+  EXPECT_EQ(kept.size(), 2u);
+  kept.add(3, "c", 1);
+  EXPECT_FALSE(kept.find(1));
+  EXPECT_TRUE(kept.find(2));
+  kept.add(4, "d", 1000);
+  EXPECT_EQ(kept.size(), 1u);
+  EXPECT_EQ(kept.find(4), "d");
+  kept.drop(4);
+  kept.add(5, "e", 60);
+  kept.add(6, "f", 40);
+  EXPECT_EQ(kept.size(), 2u);
+}
+
+TEST(BoundedLru, ValueIsFoundByACondition) {
+  BoundedLru<int, std::string> kept(2);
+  kept.add(1, "one");
+  kept.add(2, "two");
+  EXPECT_EQ(kept.find_if([](const std::string& value) { return value.front() == 'o'; }), "one");
+  EXPECT_FALSE(kept.find_if([](const std::string& value) { return value.empty(); }));
+  kept.add(3, "three");
+  EXPECT_TRUE(kept.find(1)) << "used by the search";
+  EXPECT_FALSE(kept.find(2));
+}
+
+}  // namespace
+}  // namespace recordfs::testing
