@@ -5,6 +5,7 @@
 #include <iterator>
 #include <mutex>
 
+#include "core/hash/fnv.h"
 #include "fusefs/tree/inside.h"
 
 namespace recordfs {
@@ -19,9 +20,8 @@ constexpr std::uint64_t kRows = kValuesOfAKind / kParts;
 NodeKind kind_of(std::uint64_t number) { return static_cast<NodeKind>(number >> kValueBits); }
 
 std::uint64_t hash_of(std::string_view name) {
-  std::uint64_t hash = 0xCBF29CE484222325u;  // FNV-1a, then mixed so that the upper bits depend on the whole name
-  for (const char c : name) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001B3u;
-  hash ^= hash >> 32;
+  std::uint64_t hash = fnv1a(name);
+  hash ^= hash >> 32;  // so that the upper bits depend on the whole name
   hash *= 0xD6E8FEB86659FD93u;
   return hash ^ hash >> 32;
 }

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "core/base/utf8.h"
+#include "core/hash/fnv.h"
 
 namespace recordfs {
 namespace {
@@ -33,9 +34,7 @@ std::string with_number(const std::string& encoded, std::uint64_t number) {
 }
 
 std::string hashed(const std::string& encoded, std::string_view key, std::uint64_t attempt) {
-  std::uint64_t hash = 0xCBF29CE484222325u + attempt;
-  for (const char c : key) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001B3u;
-  return with_number(encoded, hash);
+  return with_number(encoded, fnv1a(key, attempt));
 }
 
 bool is_usable(const std::string& encoded) {
