@@ -5,8 +5,8 @@
 
 namespace recordfs {
 
-// Returns the linker's build id in hexadecimal, or an empty string if there is none. It differs between builds of
-// different code, so no version has to be incremented. Thread-safe.
+// Returns a hash of the sources of core and of the codecs that were built, in hexadecimal. Programs with the same one
+// find the same in a file. Thread-safe.
 std::string build_id();
 
 }  // namespace recordfs

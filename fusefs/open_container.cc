@@ -84,11 +84,10 @@ Result<std::optional<IndexLocation>> index_place(const std::string& index, const
   } else {
     return std::move(named).error();
   }
-  std::string program = build_id();
-  if (!directory || program.empty()) return std::optional<IndexLocation>{};
+  if (!directory) return std::optional<IndexLocation>{};
   return std::optional(IndexLocation{.directory = *directory,
                                      .settings = fmt::format("{} {}", limits.stored_chunk, limits.decoded_chunk),
-                                     .program = std::move(program)});
+                                     .program = build_id()});
 }
 
 unsigned executor_threads() {

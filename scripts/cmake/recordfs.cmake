@@ -4,7 +4,6 @@ add_library(recordfs_flags INTERFACE)
 target_compile_features(recordfs_flags INTERFACE cxx_std_20)
 target_include_directories(recordfs_flags INTERFACE ${PROJECT_SOURCE_DIR})
 target_compile_options(recordfs_flags INTERFACE -Wall -Wextra -Wconversion -Wshadow)
-target_link_options(recordfs_flags INTERFACE -Wl,--build-id)  # saved indexes contain the build ID of their program
 if(RECORDFS_WERROR)
   target_compile_options(recordfs_flags INTERFACE -Werror)
 endif()
