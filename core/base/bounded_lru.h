@@ -20,8 +20,8 @@ class BoundedLru {
  public:
   using Time = std::chrono::steady_clock::time_point;
 
-  // Keeps at most `most` values, whose bytes, as given to add(), are at most `most_bytes` together. One value may exceed
-  // that.
+  // Keeps at most `most` values, whose bytes, as given to add(), are at most `most_bytes` together. One value may
+  // exceed that.
   explicit BoundedLru(std::size_t most, std::uint64_t most_bytes = UINT64_MAX) : most_(most), most_bytes_(most_bytes) {}
   BoundedLru(const BoundedLru&) = delete;
   BoundedLru& operator=(const BoundedLru&) = delete;

@@ -11,6 +11,15 @@
 #include "core/base/sequential_pass.h"
 
 namespace recordfs {
+namespace {
+
+// Returns whether the sums are equal, apart from the position.
+bool are_same(const PrefixSums& a, const PrefixSums& b) {
+  return a.chunks == b.chunks && a.records == b.records && a.bytes == b.bytes && a.rows == b.rows;
+}
+
+}  // namespace
+
 Catalog::Catalog(const Container& container, const Source& source, ScanDetail detail, Bounds bounds, OnDamage on_damage,
                  std::unique_ptr<SavedIndex> saved, MakeLayout make_layout, OnScanned on_scanned,
                  std::optional<CatalogSnapshot> shorter, bool reads_whole)
@@ -19,7 +28,8 @@ Catalog::Catalog(const Container& container, const Source& source, ScanDetail de
       reads_whole_(reads_whole),
       on_damage_(std::move(on_damage)),
       make_layout_(std::move(make_layout)),
-      rescan_{container_, source_, detail, make_layout_, bounds.chunks_per_anchor},
+      detail_(detail),
+      chunks_per_anchor_(bounds.chunks_per_anchor),
       on_scanned_(std::move(on_scanned)),
       saved_(std::move(saved)),
       shorter_(std::move(shorter)),
@@ -51,7 +61,7 @@ Result<void> Catalog::work(Lock& lock) {
 // If it fails or throws, the scan can continue from the same step.
 Result<void> Catalog::scan(Lock& lock, SequentialPass* pass) {
   const auto begin = std::chrono::steady_clock::now();
-  Scanner scanner(container_, source_.size(), rescan_.detail, next_, results_.totals(), {}, make_layout_);
+  Scanner scanner(container_, source_.size(), detail_, next_, results_.totals(), {}, make_layout_);
   Result<void> stepped;
   while (!complete_ && !stopping_) {
     lock.unlock();
@@ -73,7 +83,7 @@ Result<void> Catalog::scan(Lock& lock, SequentialPass* pass) {
 std::optional<SavedIndex::Loaded> Catalog::read_saved() const {
   auto found = saved_->read();
   if (!found || !found->has_grown) return found;
-  if (!rescan_.can_continue_from(found->snapshot)) return std::nullopt;
+  if (!can_continue_from(found->snapshot)) return std::nullopt;
   found->snapshot.damage.clear();
   return found;
 }
@@ -81,7 +91,7 @@ std::optional<SavedIndex::Loaded> Catalog::read_saved() const {
 // Returns results that need no full scan.
 std::optional<SavedIndex::Loaded> Catalog::read_known() {
   if (auto shorter = std::exchange(shorter_, std::nullopt)) {
-    if (!rescan_.cut_back(*shorter)) return std::nullopt;
+    if (!cut_back(*shorter)) return std::nullopt;
     return SavedIndex::Loaded{std::move(*shorter), true};
   }
   return saved_ ? read_saved() : std::nullopt;
@@ -141,7 +151,7 @@ Result<IndexedChunk> Catalog::find(SearchKey search_key, std::uint64_t value) {
   auto cached_sizes = results_.cached_sizes(*place);
   lock.unlock();
   auto interval =
-      intervals_.get(key, [&] { return rescan_.interval(place->from, place->until, std::move(cached_sizes)); });
+      intervals_.get(key, [&] { return scan_interval(place->from, place->until, std::move(cached_sizes)); });
   if (interval) return search((*interval)->chunks, search_key, value);
   if (interval.error().code == Code::kChanged) invalidate();
   return std::move(interval).error();
@@ -182,6 +192,78 @@ void Catalog::report_final_damage(Lock& lock) {
     on_damage_(row);
     lock.lock();
   }
+}
+
+// --- scans of parts
+
+Result<std::shared_ptr<const Interval>> Catalog::scan_interval(const Anchor& from, const PrefixSums& until,
+                                                               std::vector<CachedSizes> cached_sizes) const {
+  const Error changed{Code::kChanged, from.key.position, "the file's chunks have changed"};
+  auto found = std::make_shared<Interval>();
+  IndexedChunks& chunks = found->chunks;
+  chunks.reserve(static_cast<std::size_t>(std::min(until.chunks - from.before.chunks, chunks_per_anchor_)));
+  const ReadWindow window(source_);
+  Scanner scanner(container_, source_.size(), detail_, from.key, from.before, std::move(cached_sizes), make_layout_);
+  while (scanner.totals().chunks < until.chunks) {
+    if (scanner.at_end()) return changed;
+    TRY(scanner.step());
+    if (scanner.chunk()) chunks.push_back(*scanner.chunk());
+  }
+  if (!are_same(scanner.totals(), until)) return changed;
+  return std::shared_ptr<const Interval>(std::move(found));
+}
+
+bool Catalog::can_continue_from(const CatalogSnapshot& snapshot) const {
+  const std::vector<Anchor>& anchors = snapshot.anchors;
+  if (anchors.size() < 2 || !container_.traits().is_in_file_order) return false;
+  // Recovery from damage may have depended on where the file ended.
+  const Anchor& last = anchors.back();
+  const bool is_sound =
+      std::ranges::all_of(snapshot.damage, [&](const DamageRow& row) { return row.region.begin >= last.key.position; });
+  if (!is_sound) return false;
+  return leads_to(snapshot, anchors[anchors.size() - 2], last);
+}
+
+// Returns whether a scan from one anchor reaches the other with the same sums.
+bool Catalog::leads_to(const CatalogSnapshot& snapshot, const Anchor& from, const Anchor& to) const {
+  auto cached_sizes = cached_sizes_between(snapshot.cached_sizes, from.before.chunks, to.before.chunks);
+  const ReadWindow window(source_);
+  Scanner scanner(container_, source_.size(), detail_, from.key, from.before, std::move(cached_sizes), make_layout_);
+  while (!scanner.at_end() && scanner.next() != to.key && scanner.next().position <= to.key.position) {
+    if (!scanner.step()) return false;
+  }
+  return !scanner.at_end() && scanner.next() == to.key && are_same(scanner.totals(), to.before);
+}
+
+// Returns whether all intervals with damage give the same sums. Recovery from damage may depend on where the file ends.
+bool Catalog::has_same_damage(const CatalogSnapshot& snapshot) const {
+  const std::vector<Anchor>& anchors = snapshot.anchors;
+  const Anchor* seen = nullptr;
+  for (const DamageRow& row : snapshot.damage) {
+    const auto next = std::ranges::upper_bound(anchors, row.region.begin, {},
+                                               [](const Anchor& anchor) { return anchor.key.position; });
+    if (&*next == seen) continue;
+    seen = &*next;
+    const Anchor from = next == anchors.begin() ? Anchor{container_.traits().first, {}} : *(next - 1);
+    if (!leads_to(snapshot, from, *next)) return false;
+  }
+  return true;
+}
+
+bool Catalog::cut_back(CatalogSnapshot& snapshot) const {
+  if (!container_.traits().is_in_file_order) return false;
+  std::vector<DamageRow>& damage = snapshot.damage;
+  while (!snapshot.anchors.empty()) {
+    const Position end = snapshot.anchors.back().key.position;
+    const bool is_crossed = std::ranges::any_of(
+        damage, [end](const DamageRow& row) { return row.region.begin < end && row.region.end > end; });
+    if (!is_crossed) break;
+    snapshot.anchors.pop_back();
+  }
+  if (snapshot.anchors.empty()) return false;
+  const Position end = snapshot.anchors.back().key.position;
+  std::erase_if(damage, [end](const DamageRow& row) { return row.region.begin >= end; });
+  return has_same_damage(snapshot);
 }
 
 }  // namespace recordfs

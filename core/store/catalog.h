@@ -17,7 +17,6 @@
 
 #include "core/store/background_work.h"
 #include "core/store/indexed_chunk.h"
-#include "core/store/rescan.h"
 #include "core/store/saved_index.h"
 #include "core/store/scan_results.h"
 #include "core/store/shared_cache.h"
@@ -25,6 +24,12 @@
 namespace recordfs {
 
 class SequentialPass;
+
+// The chunks of an interval.
+struct Interval {
+  IndexedChunks chunks;
+  std::uint64_t memory() const { return chunks.capacity() * sizeof(IndexedChunk); }
+};
 
 class Catalog final : public BackgroundWork {
  public:
@@ -89,12 +94,25 @@ class Catalog final : public BackgroundWork {
   static CacheKey key_of(const IntervalPlace& place) { return {place.until.chunks, place.from.before.chunks}; }
   void report_final_damage(Lock& lock);
 
+  // Returns the chunks of an interval. `cached_sizes` are trusted. Fails with kChanged if the sums differ, and like
+  // Scanner::step().
+  Result<std::shared_ptr<const Interval>> scan_interval(const Anchor& from, const PrefixSums& until,
+                                                        std::vector<CachedSizes> cached_sizes) const;
+  // Returns whether a scan of the grown file would reach the last anchor as the earlier scan did.
+  bool can_continue_from(const CatalogSnapshot& snapshot) const;
+  // Removes what may differ in the longer file: the interval after the last anchor, and anchors inside damage. All
+  // remaining damage is before an anchor. Returns false if nothing remains.
+  bool cut_back(CatalogSnapshot& snapshot) const;
+  bool leads_to(const CatalogSnapshot& snapshot, const Anchor& from, const Anchor& to) const;
+  bool has_same_damage(const CatalogSnapshot& snapshot) const;
+
   const Container& container_;
   const Source& source_;
   const bool reads_whole_;
   const OnDamage on_damage_;
   const MakeLayout make_layout_;
-  const Rescan rescan_;
+  const ScanDetail detail_;
+  const std::uint64_t chunks_per_anchor_;
   const OnScanned on_scanned_;
   const std::unique_ptr<SavedIndex> saved_;  // used by the scan's thread
   std::optional<CatalogSnapshot> shorter_;   // used by the scan's thread

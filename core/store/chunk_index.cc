@@ -126,9 +126,8 @@ std::unique_ptr<SavedIndex> ChunkIndex::saved(ScanDetail detail) const {
   if (!file_.services.index) return nullptr;
   IndexLocation location = *file_.services.index;
   if (file_.is_followed) location.settings += " followed";  // a scan that ends before the unfinished part
-  const IndexBounds bounds{bounds_.anchors, bounds_.chunks_per_anchor, bounds_.damage_rows, bounds_.cached_sizes};
   return std::make_unique<SavedIndex>(std::move(location), *file_.source, file_.container->traits().format, detail,
-                                      bounds, [&file = file_](Severity severity, const std::string& text) {
+                                      bounds_, [&file = file_](Severity severity, const std::string& text) {
                                         file.services.log(severity, fmt::format("{}: {}", file.name, text));
                                       });
 }

@@ -8,6 +8,7 @@
 #include <mutex>
 #include <utility>
 
+#include "core/base/cancellable_mutex.h"
 #include "core/base/large_allocation.h"
 
 namespace recordfs {
@@ -47,15 +48,33 @@ class DecodeBudget {
     }
 
    private:
-    void on_large_allocation() override;
+    void on_large_allocation() override {
+      if (!has_it_) has_it_ = budget_.take(budget_.limit_);
+    }
 
     DecodeBudget& budget_;
     bool has_it_ = false;
   };
 
  private:
-  bool take(std::uint64_t bytes);
-  void give_back(std::uint64_t bytes);
+  // Returns false if the request was cancelled.
+  bool take(std::uint64_t bytes) {
+    {
+      std::unique_lock lock(mutex_);
+      const auto has_room = [&] { return taken_ == 0 || (taken_ <= limit_ && bytes <= limit_ - taken_); };
+      if (!wait_or_cancel(returned_, lock, has_room)) return false;
+      taken_ += bytes;
+    }
+    if (on_taken_) on_taken_();
+    return true;
+  }
+  void give_back(std::uint64_t bytes) {
+    {
+      const std::lock_guard lock(mutex_);
+      taken_ -= bytes;
+    }
+    returned_.notify_all();
+  }
 
   const std::uint64_t limit_;
   const std::function<void()> on_taken_;

@@ -102,7 +102,7 @@ bool are_possible(const PrefixSums& totals, std::uint64_t size) {
 }
 
 // Returns whether dropping every other anchor can lead to this stride.
-bool is_stride(std::uint64_t stride, std::uint64_t anchors, const IndexBounds& bounds) {
+bool is_stride(std::uint64_t stride, std::uint64_t anchors, const CatalogBounds& bounds) {
   const std::uint64_t times = stride / bounds.chunks_per_anchor;
   if (stride % bounds.chunks_per_anchor != 0 || !std::has_single_bit(times)) return false;
   return times == 1 || anchors > bounds.anchors / 2;
@@ -196,7 +196,7 @@ std::string encode_index(const IndexKey& key, const CatalogSnapshot& snapshot) {
   return writer.finish();
 }
 
-Result<SavedCatalog> decode_index(Bytes bytes, const IndexBounds& bounds) {
+Result<SavedCatalog> decode_index(Bytes bytes, const CatalogBounds& bounds) {
   Cursor head(bytes);
   if (head.u64_le() != kMagic || bytes.size() < kChecksumSize) return broken();
   if (head.u32_le() != kVersion) return Error{.code = Code::kUnsupported, .detail = "unknown index version"};

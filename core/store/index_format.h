@@ -6,7 +6,7 @@
 
 #include "core/base/bytes.h"
 #include "core/base/result.h"
-#include "core/store/snapshot.h"
+#include "core/store/scan_results.h"
 
 namespace recordfs {
 
@@ -23,14 +23,6 @@ struct IndexKey {
   bool operator==(const IndexKey&) const = default;
 };
 
-// Bounds of the catalog that reads an index.
-struct IndexBounds {
-  std::uint64_t anchors = 0;
-  std::uint64_t chunks_per_anchor = 0;  // the initial stride
-  std::uint64_t damage_rows = 0;
-  std::uint64_t cached_sizes = 0;
-};
-
 struct SavedCatalog {
   IndexKey key;
   CatalogSnapshot snapshot;
@@ -41,6 +33,6 @@ std::string encode_index(const IndexKey& key, const CatalogSnapshot& snapshot);
 
 // Decodes an index, which is untrusted input. A result is within `bounds`, and consistent for a file of the key's size.
 // Fails with kDamage, and with kUnsupported for another version.
-Result<SavedCatalog> decode_index(Bytes bytes, const IndexBounds& bounds);
+Result<SavedCatalog> decode_index(Bytes bytes, const CatalogBounds& bounds);
 
 }  // namespace recordfs

@@ -105,7 +105,7 @@ void make_directory(const IndexLocation& location) {
 }
 
 SavedIndex::SavedIndex(IndexLocation location, const Source& source, std::string_view format, ScanDetail detail,
-                       IndexBounds bounds, Log log)
+                       CatalogBounds bounds, Log log)
     : location_(std::move(location)), source_(source), bounds_(bounds), log_(std::move(log)) {
   const std::string way = fmt::format("{}\n{}\n{}", location_.settings, format, static_cast<int>(detail));
   way_ = highway_hash(as_bytes(way));

@@ -33,7 +33,7 @@ class SavedIndex {
  public:
   // `source` must outlive this. `format` is the container's.
   SavedIndex(IndexLocation location, const Source& source, std::string_view format, ScanDetail detail,
-             IndexBounds bounds, Log log);
+             CatalogBounds bounds, Log log);
 
   struct Loaded {
     CatalogSnapshot snapshot;
@@ -59,7 +59,7 @@ class SavedIndex {
 
   const IndexLocation location_;
   const Source& source_;
-  const IndexBounds bounds_;
+  const CatalogBounds bounds_;
   const Log log_;
   std::uint64_t way_ = 0;    // hash of settings, format, detail
   IndexKey key_;             // without the hashes, which are computed when needed

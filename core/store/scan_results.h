@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "core/store/scanner.h"
-#include "core/store/snapshot.h"
 
 namespace recordfs {
 
@@ -22,6 +21,22 @@ struct CatalogBounds {
   std::size_t cached_chunks = 32768;     // in the cache of intervals
   std::size_t damage_rows = 65536;
   std::size_t cached_sizes = std::size_t{1} << 18;  // chunks whose measured sizes are cached
+};
+
+// A place from which a scan can continue, with the sums before it.
+struct Anchor {
+  ChunkKey key;
+  PrefixSums before;
+};
+
+// The results of a complete scan.
+struct CatalogSnapshot {
+  std::uint64_t stride = 0;  // chunks from one anchor to the next
+  std::vector<Anchor> anchors;
+  PrefixSums totals;
+  bool sizes_known = true;
+  std::vector<DamageRow> damage;
+  std::vector<CachedSizes> cached_sizes;  // of the first chunks
 };
 
 // The chunks from one anchor to the next, or to the end of what was scanned.

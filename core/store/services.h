@@ -42,7 +42,14 @@ struct Services {
 
   // Returns the budgets for a filesystem, as in Source::filesystem(). Each budget is as large as both caches together.
   // If one filesystem hangs, its shares do not delay the others. Any thread.
-  DecodeBudgets& budgets_of(std::uint64_t filesystem);
+  DecodeBudgets& budgets_of(std::uint64_t filesystem) {
+    const std::lock_guard lock(budgets_mutex);
+    const auto forget_excess = [this] {
+      chunks.forget_excess();
+      layouts.forget_excess();
+    };
+    return budgets.try_emplace(filesystem, chunks.capacity() + layouts.capacity(), forget_excess).first->second;
+  }
 
   SharedCache<CachedChunk> chunks;
   SharedCache<Layout> layouts;

@@ -53,26 +53,93 @@ class SharedCache {
   // Returns the cached value of `key`, or calls `make` on this thread. If another thread makes the value, blocks until
   // it has. Fails and throws like `make`, fails with kInterrupted if the request is cancelled, and with kPending if the
   // other thread may do work that this one may not.
-  Result<Pointer> get(const CacheKey& key, const Make& make);
+  Result<Pointer> get(const CacheKey& key, const Make& make) {
+    Entries dropped;
+    std::unique_lock lock(mutex_);
+    for (;;) {
+      const auto found = index_.find(key);
+      if (found == index_.end()) break;
+      const auto entry = found->second;
+      if (entry->outcome) {
+        ++statistics_.hits;
+        entries_.splice(entries_.begin(), entries_, entry);
+        return *entry->outcome;
+      }
+      const std::shared_ptr<const Making> making = entry->making;
+      if (auto waited = wait_for(*making, lock); !waited) return std::move(waited).error();
+    }
+    ++statistics_.misses;
+    const auto entry = begin_entry(key);
+    lock.unlock();
+    Result<Pointer> outcome = shortage("no memory");
+    try {
+      outcome = make();
+    } catch (...) {
+      lock.lock();
+      finish(entry, std::move(outcome), dropped);  // releases the waiting threads
+      throw;
+    }
+    lock.lock();
+    finish(entry, std::move(outcome), dropped);
+    return *entry->outcome;
+  }
 
   // Returns the value or failure if it is cached. Does not block.
-  std::optional<Result<Pointer>> peek(const CacheKey& key);
+  std::optional<Result<Pointer>> peek(const CacheKey& key) {
+    const std::lock_guard lock(mutex_);
+    const auto found = index_.find(key);
+    if (found == index_.end() || !found->second->outcome) return std::nullopt;
+    entries_.splice(entries_.begin(), entries_, found->second);
+    return *found->second->outcome;
+  }
 
   // Returns the value with the last key of the same container that is not after `key`; null if that key has none now.
   // Does not block.
-  Pointer last_until(const CacheKey& key);
+  Pointer last_until(const CacheKey& key) {
+    const std::lock_guard lock(mutex_);
+    auto found = index_.upper_bound(key);
+    if (found == index_.begin()) return nullptr;
+    --found;
+    const auto entry = found->second;
+    if (found->first.container != key.container || !entry->outcome || !*entry->outcome) return nullptr;
+    ++statistics_.hits;
+    entries_.splice(entries_.begin(), entries_, entry);
+    return **entry->outcome;
+  }
 
   // Returns whether the value is cached or being made.
-  bool contains(const CacheKey& key) const;
+  bool contains(const CacheKey& key) const {
+    const std::lock_guard lock(mutex_);
+    return index_.contains(key);
+  }
 
-  void forget(const CacheKey& key);
+  void forget(const CacheKey& key) {
+    Entries dropped;
+    const std::lock_guard lock(mutex_);
+    const auto found = index_.find(key);
+    if (found != index_.end() && found->second->outcome) drop(found->second, dropped);
+  }
 
   // Drops values until the capacity is kept, even a single value that exceeds it.
-  void forget_excess();
+  void forget_excess() {
+    Entries dropped;
+    const std::lock_guard lock(mutex_);
+    shrink(false, dropped);
+  }
 
-  void forget(std::uint64_t container);
+  void forget(std::uint64_t container) {
+    Entries dropped;
+    const std::lock_guard lock(mutex_);
+    for (auto entry = entries_.begin(); entry != entries_.end();) {
+      const auto candidate = entry++;
+      if (candidate->key.container == container && candidate->outcome) drop(candidate, dropped);
+    }
+  }
 
-  Statistics statistics() const;
+  Statistics statistics() const {
+    const std::lock_guard lock(mutex_);
+    return statistics_;
+  }
 
  private:
   // The state of a value that is being made, for the threads that wait for it.
@@ -89,12 +156,53 @@ class SharedCache {
   };
   using Entries = std::list<Entry>;  // most recently used first
 
-  Result<void> wait_for(const Making& making, std::unique_lock<std::mutex>& lock);
-  typename Entries::iterator begin_entry(const CacheKey& key);
-  void finish(typename Entries::iterator entry, Result<Pointer> outcome, Entries& dropped);
-  void shrink(bool keeps_first, Entries& dropped);
+  // Blocks until the value was made, or fails.
+  Result<void> wait_for(const Making& making, std::unique_lock<std::mutex>& lock) {
+    if (auto permitted = RequestContext::permit(making.work); !permitted) return permitted;
+    const bool is_over = wait_or_cancel(made_, lock, [&] { return making.is_over; });
+    return RequestContext::permit(is_over ? making.refused : RequestContext::Work::kAny);
+  }
+  // Has no effect if it throws std::bad_alloc.
+  typename Entries::iterator begin_entry(const CacheKey& key) {
+    Entries one;
+    one.push_front(
+        {.key = key, .outcome = std::nullopt, .making = std::make_shared<Making>(Making{RequestContext::work()})});
+    index_.emplace(key, one.begin());
+    entries_.splice(entries_.begin(), one);
+    return entries_.begin();
+  }
+  // Does not allocate memory. `entry` stays valid as long as `dropped`.
+  void finish(typename Entries::iterator entry, Result<Pointer> outcome, Entries& dropped) {
+    entry->making->is_over = true;
+    if (!outcome) entry->making->refused = RequestContext::refused();
+    entry->making.reset();
+    entry->outcome = std::move(outcome);
+    const Result<Pointer>& made = *entry->outcome;
+    if (made || is_permanent(made.error().code)) {
+      entry->cost = kEntryCost + (made ? (*made)->memory() : made.error().detail.size());
+      statistics_.bytes += entry->cost;
+      shrink(true, dropped);
+    } else {
+      drop(entry, dropped);
+    }
+    made_.notify_all();
+  }
+  void shrink(bool keeps_first, Entries& dropped) {
+    auto entry = entries_.end();
+    while (statistics_.bytes > capacity_ && entry != entries_.begin()) {
+      --entry;
+      if (keeps_first && entry == entries_.begin()) return;
+      if (!entry->outcome) continue;
+      const auto victim = entry++;
+      drop(victim, dropped);
+    }
+  }
   // Moves an entry to `dropped`, which the caller destroys without the lock, because freeing memory is slow.
-  void drop(typename Entries::iterator entry, Entries& dropped);
+  void drop(typename Entries::iterator entry, Entries& dropped) {
+    statistics_.bytes -= entry->cost;
+    index_.erase(entry->key);
+    dropped.splice(dropped.begin(), entries_, entry);
+  }
 
   static constexpr std::uint64_t kEntryCost = 200;
 
@@ -105,152 +213,5 @@ class SharedCache {
   std::map<CacheKey, typename Entries::iterator> index_;
   Statistics statistics_;
 };
-
-template <class Value>
-auto SharedCache<Value>::get(const CacheKey& key, const Make& make) -> Result<Pointer> {
-  Entries dropped;
-  std::unique_lock lock(mutex_);
-  for (;;) {
-    const auto found = index_.find(key);
-    if (found == index_.end()) break;
-    const auto entry = found->second;
-    if (entry->outcome) {
-      ++statistics_.hits;
-      entries_.splice(entries_.begin(), entries_, entry);
-      return *entry->outcome;
-    }
-    const std::shared_ptr<const Making> making = entry->making;
-    if (auto waited = wait_for(*making, lock); !waited) return std::move(waited).error();
-  }
-  ++statistics_.misses;
-  const auto entry = begin_entry(key);
-  lock.unlock();
-  Result<Pointer> outcome = shortage("no memory");
-  try {
-    outcome = make();
-  } catch (...) {
-    lock.lock();
-    finish(entry, std::move(outcome), dropped);  // releases the waiting threads
-    throw;
-  }
-  lock.lock();
-  finish(entry, std::move(outcome), dropped);
-  return *entry->outcome;
-}
-
-// Blocks until the value was made, or fails.
-template <class Value>
-Result<void> SharedCache<Value>::wait_for(const Making& making, std::unique_lock<std::mutex>& lock) {
-  if (auto permitted = RequestContext::permit(making.work); !permitted) return permitted;
-  const bool is_over = wait_or_cancel(made_, lock, [&] { return making.is_over; });
-  return RequestContext::permit(is_over ? making.refused : RequestContext::Work::kAny);
-}
-
-// Has no effect if it throws std::bad_alloc.
-template <class Value>
-auto SharedCache<Value>::begin_entry(const CacheKey& key) -> typename Entries::iterator {
-  Entries one;
-  one.push_front(
-      {.key = key, .outcome = std::nullopt, .making = std::make_shared<Making>(Making{RequestContext::work()})});
-  index_.emplace(key, one.begin());
-  entries_.splice(entries_.begin(), one);
-  return entries_.begin();
-}
-
-// Does not allocate memory. `entry` stays valid as long as `dropped`.
-template <class Value>
-void SharedCache<Value>::finish(typename Entries::iterator entry, Result<Pointer> outcome, Entries& dropped) {
-  entry->making->is_over = true;
-  if (!outcome) entry->making->refused = RequestContext::refused();
-  entry->making.reset();
-  entry->outcome = std::move(outcome);
-  const Result<Pointer>& made = *entry->outcome;
-  if (made || is_permanent(made.error().code)) {
-    entry->cost = kEntryCost + (made ? (*made)->memory() : made.error().detail.size());
-    statistics_.bytes += entry->cost;
-    shrink(true, dropped);
-  } else {
-    drop(entry, dropped);
-  }
-  made_.notify_all();
-}
-
-template <class Value>
-void SharedCache<Value>::shrink(bool keeps_first, Entries& dropped) {
-  auto entry = entries_.end();
-  while (statistics_.bytes > capacity_ && entry != entries_.begin()) {
-    --entry;
-    if (keeps_first && entry == entries_.begin()) return;
-    if (!entry->outcome) continue;
-    const auto victim = entry++;
-    drop(victim, dropped);
-  }
-}
-
-template <class Value>
-void SharedCache<Value>::forget_excess() {
-  Entries dropped;
-  const std::lock_guard lock(mutex_);
-  shrink(false, dropped);
-}
-
-template <class Value>
-void SharedCache<Value>::drop(typename Entries::iterator entry, Entries& dropped) {
-  statistics_.bytes -= entry->cost;
-  index_.erase(entry->key);
-  dropped.splice(dropped.begin(), entries_, entry);
-}
-
-template <class Value>
-auto SharedCache<Value>::peek(const CacheKey& key) -> std::optional<Result<Pointer>> {
-  const std::lock_guard lock(mutex_);
-  const auto found = index_.find(key);
-  if (found == index_.end() || !found->second->outcome) return std::nullopt;
-  entries_.splice(entries_.begin(), entries_, found->second);
-  return *found->second->outcome;
-}
-
-template <class Value>
-auto SharedCache<Value>::last_until(const CacheKey& key) -> Pointer {
-  const std::lock_guard lock(mutex_);
-  auto found = index_.upper_bound(key);
-  if (found == index_.begin()) return nullptr;
-  --found;
-  const auto entry = found->second;
-  if (found->first.container != key.container || !entry->outcome || !*entry->outcome) return nullptr;
-  ++statistics_.hits;
-  entries_.splice(entries_.begin(), entries_, entry);
-  return **entry->outcome;
-}
-
-template <class Value>
-bool SharedCache<Value>::contains(const CacheKey& key) const {
-  const std::lock_guard lock(mutex_);
-  return index_.contains(key);
-}
-
-template <class Value>
-void SharedCache<Value>::forget(const CacheKey& key) {
-  Entries dropped;
-  const std::lock_guard lock(mutex_);
-  const auto found = index_.find(key);
-  if (found != index_.end() && found->second->outcome) drop(found->second, dropped);
-}
-
-template <class Value>
-void SharedCache<Value>::forget(std::uint64_t container) {
-  Entries dropped;
-  const std::lock_guard lock(mutex_);
-  for (auto entry = entries_.begin(); entry != entries_.end();) {
-    const auto candidate = entry++;
-    if (candidate->key.container == container && candidate->outcome) drop(candidate, dropped);
-  }
-}
-
-template <class Value>
-auto SharedCache<Value>::statistics() const -> Statistics {
-  const std::lock_guard lock(mutex_);
-  return statistics_;
-}
 
 }  // namespace recordfs

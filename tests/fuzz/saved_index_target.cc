@@ -158,10 +158,7 @@ const Truth& truth() {
   return known;
 }
 
-bool is_valid(Bytes index) {
-  const IndexBounds bounds{kTiny.anchors, kTiny.chunks_per_anchor, kTiny.damage_rows, kTiny.cached_sizes};
-  return decode_index(index, bounds).has_value();
-}
+bool is_valid(Bytes index) { return decode_index(index, kTiny).has_value(); }
 
 void fix_checksums(MutableBytes index) {
   if (index.size() < kChecksum) return;

@@ -9,7 +9,7 @@
 namespace recordfs::testing {
 namespace {
 
-constexpr IndexBounds kBounds{.anchors = 4, .chunks_per_anchor = 2, .damage_rows = 3, .cached_sizes = 4};
+constexpr CatalogBounds kBounds{.anchors = 4, .chunks_per_anchor = 2, .damage_rows = 3, .cached_sizes = 4};
 constexpr std::size_t kStrideAt = 16 + 64;  // after magic, version, flags and key
 constexpr std::size_t kTotalsAt = kStrideAt + 8;
 constexpr std::size_t kCountsAt = kTotalsAt + 40;
@@ -178,9 +178,9 @@ TEST(IndexFormat, MoreEntriesThanTheCatalogHoldsAreRefused) {
   EXPECT_FALSE(decoded(encode_index(key(), large)));
   const std::string bytes = encode_index(key(), snapshot());
   EXPECT_TRUE(decode_index(as_bytes(bytes), kBounds));
-  const IndexBounds fewer_anchors{.anchors = 2, .chunks_per_anchor = 2, .damage_rows = 3, .cached_sizes = 4};
+  const CatalogBounds fewer_anchors{.anchors = 2, .chunks_per_anchor = 2, .damage_rows = 3, .cached_sizes = 4};
   EXPECT_FALSE(decode_index(as_bytes(bytes), fewer_anchors));
-  const IndexBounds fewer_cached_sizes{.anchors = 4, .chunks_per_anchor = 2, .damage_rows = 3, .cached_sizes = 2};
+  const CatalogBounds fewer_cached_sizes{.anchors = 4, .chunks_per_anchor = 2, .damage_rows = 3, .cached_sizes = 2};
   EXPECT_FALSE(decode_index(as_bytes(bytes), fewer_cached_sizes));
 }
 

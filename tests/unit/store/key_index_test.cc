@@ -5,7 +5,6 @@
 
 #include <gtest/gtest.h>
 
-#include "core/store/key_changes.h"
 #include "tests/unit/store/toy_store.h"
 
 namespace recordfs::testing {
