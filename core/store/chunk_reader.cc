@@ -82,12 +82,6 @@ Result<std::shared_ptr<const Layout>> ChunkReader::cached_layout(const ChunkInfo
   return known;
 }
 
-std::shared_ptr<const CachedChunk> ChunkReader::find_covering(Position at) const {
-  auto found = file_.services.chunks.last_until({file_.id, at});
-  if (found && found->info.end <= at) found.reset();
-  return found;
-}
-
 Result<ChunkReader::Pointer> ChunkReader::decode(const ChunkInfo& chunk) const {
   auto decoded = decode_in_turn(chunk);
   if (decoded) file_.services.decoded_bytes.fetch_add((*decoded)->payload_size(), std::memory_order_relaxed);
@@ -137,7 +131,7 @@ Result<ChunkReader::Pointer> ChunkReader::get_quietly(const ChunkInfo& info) con
 
 Result<ChunkReader::Pointer> ChunkReader::get(const ChunkInfo& info) const {
   auto decoded = log_.reported(get_quietly(info));  // includes failures that read-ahead found
-  if (decoded && !is_large(info)) was_read(info);
+  if (decoded) was_read(info);
   return decoded;
 }
 
@@ -154,8 +148,6 @@ Result<ChunkReader::Pointer> ChunkReader::decode_ahead(const ChunkInfo& info) co
 Result<ChunkReader::Pointer> ChunkReader::decode_uncached(const ChunkInfo& info) const {
   return log_.reported(decode_ahead(info));
 }
-
-void ChunkReader::was_read(const ChunkInfo& info) const { read_ahead_->was_read(info); }
 
 // Reading a chunk on demand may decode.
 Result<Slice> ChunkReader::read(const Chunk& chunk, std::uint64_t offset, std::uint64_t length) const {

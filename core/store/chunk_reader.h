@@ -29,8 +29,6 @@ class ChunkReader {
   // longer matches `info`.
   Result<std::shared_ptr<const Layout>> layout(const ChunkInfo& info) const;
 
-  // Returns the cached chunk that covers byte `at`; null if none does. Reads nothing, and asks no index.
-  std::shared_ptr<const CachedChunk> find_covering(Position at) const;
   // Returns the chunk. Concurrent calls share one decoding. Fails like Container::decode(), and with kChanged if the
   // chunk no longer matches `info`.
   Result<Pointer> get(const ChunkInfo& info) const;
@@ -41,7 +39,9 @@ class ChunkReader {
   // The same without logging, for callers that decode ahead and report failures later.
   Result<Pointer> decode_ahead(const ChunkInfo& info) const;
   // Reports that a chunk was read, so that the next ones are decoded ahead.
-  void was_read(const ChunkInfo& info) const;
+  void was_read(const ChunkInfo& info) const {
+    if (!read_ahead_->is_latest(info) && !is_large(info)) read_ahead_->was_read(info);
+  }
 
   // Returns exactly `length` bytes of a chunk's payload. Fails like Chunk::read(). Does not log.
   Result<Slice> read(const Chunk& chunk, std::uint64_t offset, std::uint64_t length) const;

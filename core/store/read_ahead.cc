@@ -33,6 +33,7 @@ void ReadAhead::was_read(const ChunkInfo& chunk) {
   const std::lock_guard lock(mutex_);
   Run& run = run_of(chunk);
   run.used_at = ++time_;
+  latest_.store(chunk.begin, std::memory_order_relaxed);
   if (run.last == chunk.begin && run.end == chunk.end) return;
   advance(run, chunk);
   look_further(run);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <condition_variable>
 #include <cstdint>
 #include <deque>
@@ -42,6 +43,8 @@ class ReadAhead {
 
   // Reports that a chunk, or a part of it, was read. Does not block. Any thread.
   void was_read(const ChunkInfo& chunk);
+  // Returns whether this chunk was reported last. Reporting it again has no effect. Takes no lock. Any thread.
+  bool is_latest(const ChunkInfo& chunk) const { return latest_.load(std::memory_order_relaxed) == chunk.begin; }
 
  private:
   struct Ahead {
@@ -78,7 +81,8 @@ class ReadAhead {
   Executor& executor_;
   const Work work_;
   const Bounds bounds_;
-  std::mutex mutex_;  // guards the following
+  std::atomic<Position> latest_{UINT64_MAX};  // begin of the chunk that was reported last
+  std::mutex mutex_;                          // guards the following
   std::array<Run, kRuns> runs_{};
   std::uint64_t time_ = 0;
   unsigned tasks_ = 0;

@@ -86,11 +86,12 @@ Result<Slice> RecordReader::read(const RecordRef& record, std::uint64_t offset, 
 }
 
 Result<Slice> RecordReader::read_at(std::uint64_t address, std::uint64_t offset, std::uint64_t length) const {
-  const auto cached = chunks_.find_covering(address >> index_bits_);
-  if (cached) {
+  const Position at = address >> index_bits_;
+  const auto cached = file_.services.chunks.last_until({file_.id, at});
+  if (cached && at < cached->info.end) {
     const std::uint64_t index = address - (cached->info.begin << index_bits_);
     if (index < cached->chunk->layout().records()) {
-      if (!chunks_.is_large(cached->info)) chunks_.was_read(cached->info);
+      chunks_.was_read(cached->info);
       return read(*cached->chunk, index, offset, length);
     }
   }
@@ -101,10 +102,13 @@ Result<Slice> RecordReader::read_at(std::uint64_t address, std::uint64_t offset,
 Result<Slice> RecordReader::read(const Chunk& chunk, std::uint64_t index, std::uint64_t offset,
                                  std::uint64_t length) const {
   const Layout& layout = chunk.layout();
-  TRY(chunks_.check_readable(layout, index));
+  if (layout.has_failures()) {
+    TRY(chunks_.check_readable(layout, index));
+  }
   const Extent extent = layout.extent(index);
   if (offset >= extent.size) return Slice{};
-  return log_.reported(chunks_.read(chunk, extent.begin + offset, std::min(length, extent.size - offset)));
+  const DecodeBudget::Turn turn(file_.budgets.slow);  // reading a chunk on demand may decode
+  return log_.reported(chunk.read(extent.begin + offset, std::min(length, extent.size - offset)));
 }
 
 void RecordReader::for_each_following(const RecordRef& record,
@@ -118,8 +122,7 @@ void RecordReader::for_each_following(const RecordRef& record,
     const Layout& layout = (*decoded)->layout();
     for (; at.index < layout.records(); ++at.index) {
       if (layout.failure(at.index) != nullptr) continue;
-      const Extent extent = layout.extent(at.index);
-      const auto slice = log_.reported(chunks_.read(**decoded, extent.begin, extent.size));
+      const auto slice = read(**decoded, at.index, 0, kEverything);
       if (!slice || !take(at, slice->bytes)) return;
     }
     const auto next = index_.next_with_records(at.chunk);
