@@ -119,8 +119,8 @@ Result<UserTypes> named_types(const Options& options) {
 
 // Returns whether libprotobuf may be needed. Containers in a mirrored directory are not known in advance.
 bool may_decode_messages(const MountTree& tree, const UserTypes& types) {
-  const auto stores = tree.stores();
-  return tree.may_change() || std::ranges::any_of(stores, [&types](const auto& store) {
+  const auto stores = tree.containers().stores();
+  return tree.mirror() != nullptr || std::ranges::any_of(stores, [&types](const auto& store) {
            return RecordDecoder(store->schema(), store->metadata(), types).decodes_messages();
          });
 }
@@ -137,9 +137,9 @@ std::optional<Refusal> serve_sources(const Options& options, const UserTypes& ty
   if (!point) return cannot_mount(point.error().detail);
   MountTree tree(std::move(opened->sources), options.nest, mirror_settings(options, services), options.record_suffix,
                  types);
-  tree.prepare();
+  tree.containers().prepare();
   std::optional<Follower> follower;
-  if (!opened->followed.empty()) follower.emplace(tree, std::move(opened->followed), services.log);
+  if (!opened->followed.empty()) follower.emplace(tree.containers(), std::move(opened->followed), services.log);
   const AllowedPaths allowed = allowed_paths(options, services);
   const bool confines = options.sandbox.value_or(kConfines);
   // Load what cannot be opened after confinement. Read no source between the mount and the first reply: a request in
@@ -178,8 +178,9 @@ std::optional<Refusal> serve_sources(const Options& options, const UserTypes& ty
       .statistics_requested =
           [&](const std::vector<std::string>& lines) {
             for (const std::string& line : lines) log.answer(line);
-            for (const std::string& line : statistics_of(services, tree.stores())) log.answer(line);
-            if (tree.may_change()) log.answer(fmt::format("mirrored containers: {} open", tree.open_mirrored()));
+            for (const std::string& line : statistics_of(services, tree.containers().stores())) log.answer(line);
+            if (const Mirror* mirror = tree.mirror())
+              log.answer(fmt::format("mirrored containers: {} open", mirror->open_containers()));
           }};
   const auto served =
       serve(tree, services.executor, session_options(options, *point), events, follower ? &*follower : nullptr);

@@ -47,13 +47,8 @@ Dispatcher::Outcome Dispatcher::attempt_as(RequestContext::Work work, const Pend
   return {std::move(reply), RequestContext::refused(), RequestContext::filesystem()};
 }
 
-void Dispatcher::answer(fuse_req_t request, Interrupt interrupt, Handler handler) {
-  const Outcome outcome = attempt_as(RequestContext::Work::kNonBlocking, nullptr, handler);
-  if (outcome.is_complete() && outcome.reply) {
-    (*outcome.reply)(request);
-    return;
-  }
-  finish(std::make_shared<Pending>(this, request, interrupt, std::move(handler)), outcome);
+std::shared_ptr<Dispatcher::Pending> Dispatcher::new_pending(fuse_req_t request, Interrupt interrupt, Handler handler) {
+  return std::make_shared<Pending>(this, request, interrupt, std::move(handler));
 }
 
 // Ends an attempt at a claimed request: replies, queues or suspends. Does not throw, because the request would get no

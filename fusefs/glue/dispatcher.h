@@ -8,12 +8,15 @@
 // OPENDIR are ignored.
 #pragma once
 
+#include <cerrno>
 #include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
+#include <new>
 #include <unordered_map>
+#include <utility>
 
 #include "core/base/request_context.h"
 #include "core/base/result.h"
@@ -48,8 +51,22 @@ class Dispatcher {
   // Makes the first attempt on the calling thread, and queues the request while it has to wait. A thread of the
   // executor resumes it. Neither thread blocks (Work::kNonBlocking). If an attempt is refused more, a thread of the
   // request's filesystem repeats it, in arrival order. With kAnswerEintr, an interrupt of a queued request is answered
-  // at once, even during a repeated attempt. Thread-safe.
-  void answer(fuse_req_t request, Interrupt interrupt, Handler handler);
+  // at once, even during a repeated attempt. Replies ENOMEM if there is no memory to do this. `handler` can become a
+  // Handler. Thread-safe.
+  template <class Function>
+  void answer(fuse_req_t request, Interrupt interrupt, const Function& handler) {
+    try {
+      Handler first(handler);
+      const Outcome outcome = attempt_as(RequestContext::Work::kNonBlocking, nullptr, first);
+      if (outcome.is_complete() && outcome.reply) {
+        (*outcome.reply)(request);
+      } else {
+        finish(new_pending(request, interrupt, std::move(first)), outcome);
+      }
+    } catch (const std::bad_alloc&) {
+      fuse_reply_err(request, ENOMEM);
+    }
+  }
 
   // Starts the first thread for slow work. Returns false if the system provides none.
   bool start() { return local_.slow.start(); }
@@ -83,6 +100,7 @@ class Dispatcher {
     bool is_complete() const { return refused == RequestContext::Work::kNonBlocking; }
   };
 
+  std::shared_ptr<Pending> new_pending(fuse_req_t request, Interrupt interrupt, Handler handler);
   static Outcome attempt_as(RequestContext::Work work, const Pending* pending, const Handler& handler);
   void finish(const std::shared_ptr<Pending>& pending, const Outcome& outcome);
   bool hold(const std::shared_ptr<Pending>& pending, const std::shared_ptr<WaitTicket>& ticket);

@@ -22,8 +22,8 @@ std::vector<std::string> paths_of(const std::vector<std::unique_ptr<FollowedFile
 
 }  // namespace
 
-Follower::Follower(MountTree& tree, std::vector<std::unique_ptr<FollowedFile>> files, Log log)
-    : tree_(tree), log_(std::move(log)), watch_(paths_of(files)) {
+Follower::Follower(MountedContainers& containers, std::vector<std::unique_ptr<FollowedFile>> files, Log log)
+    : containers_(containers), log_(std::move(log)), watch_(paths_of(files)) {
   for (std::size_t i = 0; i < files.size(); ++i) files_.push_back({.container = i, .file = std::move(files[i])});
 }
 
@@ -56,7 +56,7 @@ bool Follower::look_at_all() {
       // A later check may find memory.
     }
   }
-  tree_.drop_unused();
+  containers_.drop_unused();
   return std::ranges::none_of(files_, [](const Followed& followed) { return followed.file->is_taking(); });
 }
 
@@ -81,7 +81,7 @@ void Follower::look_at(Followed& followed) {
 void Follower::show(const Followed& followed, std::shared_ptr<const RecordStore> store) {
   const FileSource::Status& status = followed.file->status();
   const timespec modified{.tv_sec = status.mtime_seconds, .tv_nsec = status.mtime_nanoseconds};
-  for (const std::uint64_t number : tree_.grow(followed.container, std::move(store), modified)) {
+  for (const std::uint64_t number : containers_.grow(followed.container, std::move(store), modified)) {
     fuse_lowlevel_notify_inval_inode(session_, number, -1, 0);
   }
 }

@@ -11,15 +11,15 @@
 #include "fusefs/follow/file_watch.h"
 #include "fusefs/follow/followed_file.h"
 #include "fusefs/glue/fuse.h"
-#include "fusefs/tree/mount_tree.h"
+#include "fusefs/tree/container_node.h"
 
 namespace recordfs {
 
 class Follower {
  public:
-  // `files`: all containers of `tree`, in the order of MountTree::grow(). Watches them from now on. The process may
-  // fork until start(). `tree` must outlive the object.
-  Follower(MountTree& tree, std::vector<std::unique_ptr<FollowedFile>> files, Log log);
+  // `files`: all of `containers`, in their order. Watches them from now on. The process may fork until start().
+  // `containers` must outlive the object.
+  Follower(MountedContainers& containers, std::vector<std::unique_ptr<FollowedFile>> files, Log log);
   ~Follower() { stop(); }
   Follower(const Follower&) = delete;
   Follower& operator=(const Follower&) = delete;
@@ -43,7 +43,7 @@ class Follower {
   void look_at(Followed& followed);
   void show(const Followed& followed, std::shared_ptr<const RecordStore> store);
 
-  MountTree& tree_;
+  MountedContainers& containers_;
   const Log log_;
   std::vector<Followed> files_;
   FileWatch watch_;

@@ -40,8 +40,18 @@ Mount& counted(fuse_req_t request, RequestKind kind) {
 using Reply = Dispatcher::Reply;
 
 // Answers a request that the kernel may interrupt.
-void answer(fuse_req_t request, Mount& mount, Dispatcher::Handler handler) {
-  mount.dispatcher.answer(request, Dispatcher::Interrupt::kAnswerEintr, std::move(handler));
+template <class Handler>
+void answer(fuse_req_t request, Mount& mount, const Handler& handler) {
+  mount.dispatcher.answer(request, Dispatcher::Interrupt::kAnswerEintr, handler);
+}
+// The same for a handler that gets a copy of `name`, which libfuse frees.
+template <class Handler>
+void answer_for(fuse_req_t request, Mount& mount, const char* name, const Handler& handler) {
+  try {
+    answer(request, mount, [handler, name = std::string(name)] { return handler(name); });
+  } catch (const std::bad_alloc&) {
+    fuse_reply_err(request, ENOMEM);
+  }
 }
 
 mode_t type_bits(FileType type) {
@@ -71,26 +81,25 @@ struct stat stat_of(std::uint64_t inode, FileType type, std::uint64_t size, cons
   return st;
 }
 
-// Lookup references in a reply. Drops those that the kernel did not receive.
-class PendingLookupRefs {
+// What has to be undone if the kernel does not receive a reply.
+class PendingReply {
  public:
-  explicit PendingLookupRefs(const MountTree& tree) : tree_(tree) {}
-  ~PendingLookupRefs() {
-    for (const std::uint64_t number : numbers_) tree_.forget(number, 1);
+  PendingReply() = default;
+  ~PendingReply() {
+    if (undo_) undo_();
   }
-  PendingLookupRefs(const PendingLookupRefs&) = delete;
-  PendingLookupRefs& operator=(const PendingLookupRefs&) = delete;
+  PendingReply(const PendingReply&) = delete;
+  PendingReply& operator=(const PendingReply&) = delete;
 
-  void add(std::uint64_t number) { numbers_.push_back(number); }
+  void set_undo(std::function<void()> undo) { undo_ = std::move(undo); }
   // Returns `status`, libfuse's result for the reply.
   int sent(int status) {
-    if (status == 0) numbers_.clear();
+    if (status == 0) undo_ = nullptr;
     return status;
   }
 
  private:
-  const MountTree& tree_;
-  std::vector<std::uint64_t> numbers_;
+  std::function<void()> undo_;
 };
 
 double attribute_timeout(const FileStatus& status) {
@@ -121,9 +130,10 @@ void on_init(void* userdata, fuse_conn_info* connection) {
   auto& mount = *static_cast<Mount*>(userdata);
   connection->want &= ~static_cast<unsigned>(FUSE_CAP_READDIRPLUS_AUTO | FUSE_CAP_AUTO_INVAL_DATA |
                                              FUSE_CAP_SPLICE_READ | FUSE_CAP_SPLICE_WRITE | FUSE_CAP_SPLICE_MOVE);
-  const unsigned wanted = FUSE_CAP_READDIRPLUS | FUSE_CAP_NO_OPEN_SUPPORT | FUSE_CAP_NO_OPENDIR_SUPPORT |
-                          FUSE_CAP_PARALLEL_DIROPS | FUSE_CAP_CACHE_SYMLINKS | FUSE_CAP_ASYNC_READ |
-                          (mount.tree.may_change() || mount.tree.may_grow() ? FUSE_CAP_AUTO_INVAL_DATA : 0u);
+  const unsigned wanted =
+      FUSE_CAP_READDIRPLUS | FUSE_CAP_NO_OPEN_SUPPORT | FUSE_CAP_NO_OPENDIR_SUPPORT | FUSE_CAP_PARALLEL_DIROPS |
+      FUSE_CAP_CACHE_SYMLINKS | FUSE_CAP_ASYNC_READ |
+      (mount.tree.mirror() != nullptr || mount.tree.containers().may_grow() ? FUSE_CAP_AUTO_INVAL_DATA : 0u);
   connection->want |= wanted & connection->capable;
   connection->max_readahead = 1u << 20;
   connection->max_background = kMostReadsAtOnce;
@@ -150,13 +160,14 @@ void on_lookup(fuse_req_t request, fuse_ino_t parent, const char* name) {
     fuse_reply_err(request, ENAMETOOLONG);
     return;
   }
-  answer(request, mount, [&tree = mount.tree, parent, name = std::string(name)]() -> Result<Reply> {
-    auto found = tree.look_up_and_reference(parent, name);
+  answer_for(request, mount, name, [&tree = mount.tree, parent](const std::string& entry) -> Result<Reply> {
+    auto pending = std::make_shared<PendingReply>();
+    auto found = tree.look_up_and_reference(parent, entry);
     if (!found && found.error().code == Code::kNotFound) return no_entry(tree.may_gain_names(parent));
     if (!found) return std::move(found).error();
-    auto refs = std::make_shared<PendingLookupRefs>(tree);
-    refs->add(found->number);
-    return Reply([refs, entry = entry_of(*found)](fuse_req_t to) { return refs->sent(fuse_reply_entry(to, &entry)); });
+    pending->set_undo([&tree, number = found->number] { tree.forget(number, 1); });
+    return Reply(
+        [pending, param = entry_of(*found)](fuse_req_t to) { return pending->sent(fuse_reply_entry(to, &param)); });
   });
 }
 
@@ -177,10 +188,12 @@ void on_readlink(fuse_req_t request, fuse_ino_t number) {
   });
 }
 
-// A READ of a record in a cached chunk passes Dispatcher::answer, MountTree::read, InodeTable::find,
-// ContainerTree::read, RecordsView::read, RecordReader::read_at, ChunkReader::find_covering (which locks the cache),
-// ReadAhead::was_read (which locks its readers), RecordReader::read, ChunkReader::read and Chunk::read. The index is
-// not asked.
+// A READ of a record in a cached chunk passes 15 functions and locks 2 mutexes, if the container is a source of the
+// mount: on_read, Dispatcher::answer, Dispatcher::attempt_as, the handler below, MountTree::read, MountTree::find,
+// InodeTable::find, RecordsView::read, RecordReader::read_at, SharedCache::last_until (locks the cache),
+// RecordReader::read, Layout::extent, Chunk::read, the reply below, and, for a record's first bytes,
+// ReadAheadPusher::was_read (locks its readers). The index is not asked. ReadAhead is notified only if the last read was
+// of another chunk.
 void on_read(fuse_req_t request, fuse_ino_t number, std::size_t size, off_t offset, fuse_file_info*) {
   Mount& mount = counted(request, RequestKind::kRead);
   const auto handler = [&mount, number, size, offset]() -> Result<Reply> {
@@ -198,7 +211,11 @@ void on_read(fuse_req_t request, fuse_ino_t number, std::size_t size, off_t offs
 class Listing {
  public:
   Listing(fuse_req_t request, const MountTree& tree, std::size_t size, bool with_attributes)
-      : request_(request), tree_(tree), buffer_(size), with_attributes_(with_attributes), refs_(tree) {}
+      : request_(request), tree_(tree), buffer_(size), with_attributes_(with_attributes) {
+    pending_.set_undo([this] {
+      for (const std::uint64_t number : referenced_) tree_.forget(number, 1);
+    });
+  }
 
   // `dots`: number of entries that entry.next does not count.
   bool add(const MountEntry& entry, std::uint64_t dots = 0) {
@@ -214,7 +231,7 @@ class Listing {
   }
 
   bool is_empty() const { return used_ == 0; }
-  int reply() { return refs_.sent(fuse_reply_buf(request_, buffer_.data(), used_)); }
+  int reply() { return pending_.sent(fuse_reply_buf(request_, buffer_.data(), used_)); }
 
  private:
   // Each returns the entry's size. Adds nothing if that exceeds `room`.
@@ -237,7 +254,7 @@ class Listing {
     if (needed > room) {
       tree_.forget(status.number, 1);
     } else {
-      refs_.add(status.number);
+      referenced_.push_back(status.number);
     }
     return needed;
   }
@@ -248,66 +265,51 @@ class Listing {
   std::size_t used_ = 0;
   const bool with_attributes_;
   std::string name_;
-  fuse_entry_param bare_{};  // for entries with inode and type only
-  PendingLookupRefs refs_;
+  fuse_entry_param bare_{};                // for entries with inode and type only
+  std::vector<std::uint64_t> referenced_;  // numbers of the entries with attributes
+  PendingReply pending_;
 };
 
 constexpr std::uint64_t kDotEntries = 2;
 
 // Adds "." and "..", which precede the tree's entries.
-bool add_dots(Listing& listing, const MountTree& tree, std::uint64_t directory, std::uint64_t& place) {
-  if (place == 0) {
-    if (!listing.add({.name = ".", .inode = tree.inode(directory), .type = FileType::kDirectory, .next = 1}))
-      return false;
-    place = 1;
-  }
-  if (place == 1) {
-    if (!listing.add({.name = "..", .inode = tree.parent_inode(directory), .type = FileType::kDirectory, .next = 2})) {
-      return false;
-    }
-    place = kDotEntries;
-  }
-  return true;
+bool add_dots(Listing& listing, const MountTree& tree, std::uint64_t directory, std::uint64_t place) {
+  const auto add = [&listing](std::string_view name, std::uint64_t inode, std::uint64_t next) {
+    return listing.add({.name = name, .inode = inode, .type = FileType::kDirectory, .next = next});
+  };
+  if (place == 0 && !add(".", tree.inode(directory), 1)) return false;
+  return place > 1 || add("..", tree.parent_inode(directory), kDotEntries);
 }
 
-// Answers with the entries that `fill` adds to the listing, and with its failure if there are none. The next request
-// continues after them.
-template <class Fill>
-void list(fuse_req_t request, std::size_t size, bool with_attributes, Fill fill) {
+// Adds a directory's entries to the listing. `opened`: the handle of a mirrored directory, otherwise 0.
+Result<void> fill(Listing& listing, const MountTree& tree, fuse_ino_t directory, std::uint64_t opened,
+                  std::uint64_t place) {
+  if (opened != 0) {
+    return tree.mirror()->list(directory, opened, place, [&](const MountEntry& entry) { return listing.add(entry); });
+  }
+  if (!add_dots(listing, tree, directory, place)) return {};
+  return tree.list(directory, std::max(place, kDotEntries) - kDotEntries,
+                   [&](const MountEntry& entry) { return listing.add(entry, kDotEntries); });
+}
+
+// Answers with the failure only if the listing is empty. Otherwise the next request continues after its entries.
+void list(fuse_req_t request, fuse_ino_t directory, std::size_t size, off_t offset, std::uint64_t opened,
+          bool with_attributes) {
   Mount& mount = counted(request, with_attributes ? RequestKind::kReaddirplus : RequestKind::kReaddir);
-  answer(request, mount, [&tree = mount.tree, request, size, with_attributes, fill]() -> Result<Reply> {
+  answer(request, mount, [=, &tree = mount.tree]() -> Result<Reply> {
     auto listing = std::make_shared<Listing>(request, tree, size, with_attributes);
-    if (auto filled = fill(tree, *listing); !filled && listing->is_empty()) return std::move(filled).error();
+    auto filled = fill(*listing, tree, directory, opened, static_cast<std::uint64_t>(offset));
+    if (!filled && listing->is_empty()) return std::move(filled).error();
     return Reply([listing](fuse_req_t) { return listing->reply(); });
   });
 }
 
-void list(fuse_req_t request, fuse_ino_t directory, std::size_t size, off_t offset, bool with_attributes) {
-  list(request, size, with_attributes, [=](const MountTree& tree, Listing& listing) -> Result<void> {
-    auto place = static_cast<std::uint64_t>(offset);
-    if (!add_dots(listing, tree, directory, place)) return {};
-    return tree.list(directory, place - kDotEntries,
-                     [&](const MountEntry& entry) { return listing.add(entry, kDotEntries); });
-  });
-}
-
-// Lists an opened mirrored directory, which can change.
-void list_opened(fuse_req_t request, fuse_ino_t directory, std::uint64_t opened, std::size_t size, off_t offset,
-                 bool with_attributes) {
-  list(request, size, with_attributes, [=](const MountTree& tree, Listing& listing) {
-    return tree.list_opened(directory, opened, static_cast<std::uint64_t>(offset),
-                            [&](const MountEntry& entry) { return listing.add(entry); });
-  });
-}
-
 void on_readdir(fuse_req_t request, fuse_ino_t directory, std::size_t size, off_t offset, fuse_file_info* opened) {
-  if (opened->fh != 0) return list_opened(request, directory, opened->fh, size, offset, false);
-  list(request, directory, size, offset, false);
+  list(request, directory, size, offset, opened->fh, false);
 }
 
 void on_readdirplus(fuse_req_t request, fuse_ino_t directory, std::size_t size, off_t offset, fuse_file_info* opened) {
-  if (opened->fh != 0) return list_opened(request, directory, opened->fh, size, offset, true);
-  list(request, directory, size, offset, true);
+  list(request, directory, size, offset, opened->fh, true);
 }
 
 // Replies ENOSYS, so that the kernel never sends this kind again. (Without a handler libfuse may reply success.)
@@ -316,48 +318,28 @@ void refuse_for_ever(fuse_req_t request, RequestKind kind) {
   fuse_reply_err(request, ENOSYS);
 }
 
-// An open directory in a reply. Closes it if the kernel did not receive its number.
-struct PendingStream {
-  explicit PendingStream(const MountTree& tree_of_it) : tree(tree_of_it) {}
-  ~PendingStream() {
-    if (number != 0) tree.close_directory(number);
-  }
-  PendingStream(const PendingStream&) = delete;
-  PendingStream& operator=(const PendingStream&) = delete;
-
-  // Returns `status`, libfuse's result for the reply.
-  int sent(int status) {
-    if (status == 0) number = 0;
-    return status;
-  }
-
-  const MountTree& tree;
-  std::uint64_t number = 0;
-};
-
 // If any directory can change, the kernel opens all of them by request. It caches listings of the others.
 void on_opendir(fuse_req_t request, fuse_ino_t directory, fuse_file_info* opened) {
   Mount& mount = mount_of(request);
-  if (!mount.tree.may_change() && !mount.hears_of_opened_directories) {
+  if (mount.tree.mirror() == nullptr && !mount.hears_of_opened_directories) {
     return refuse_for_ever(request, RequestKind::kOpendir);
   }
   counted(request, RequestKind::kOpendir);
   const auto handler = [&tree = mount.tree, directory, opened = *opened]() mutable -> Result<Reply> {
-    if (!tree.may_change(directory)) {
+    if (!tree.is_mirrored(directory)) {
       opened.cache_readdir = opened.keep_cache = 1;
       return Reply([opened](fuse_req_t to) { return fuse_reply_open(to, &opened); });
     }
-    auto directory_stream = std::make_shared<PendingStream>(tree);
-    ASSIGN_OR_RETURN(directory_stream->number, tree.open_directory(directory));
-    opened.fh = directory_stream->number;
-    return Reply(
-        [directory_stream, opened](fuse_req_t to) { return directory_stream->sent(fuse_reply_open(to, &opened)); });
+    auto pending = std::make_shared<PendingReply>();
+    ASSIGN_OR_RETURN(opened.fh, tree.mirror()->open_directory(directory));
+    pending->set_undo([&tree, number = opened.fh] { tree.mirror()->close_directory(number); });
+    return Reply([pending, opened](fuse_req_t to) { return pending->sent(fuse_reply_open(to, &opened)); });
   };
   mount.dispatcher.answer(request, Dispatcher::Interrupt::kIgnore, handler);
 }
 
 void on_releasedir(fuse_req_t request, fuse_ino_t, fuse_file_info* opened) {
-  if (opened->fh != 0) mount_of(request).tree.close_directory(opened->fh);
+  if (opened->fh != 0) mount_of(request).tree.mirror()->close_directory(opened->fh);
   fuse_reply_err(request, 0);
 }
 
@@ -376,8 +358,8 @@ Reply extended(std::string value, std::size_t room) {
 void on_getxattr(fuse_req_t request, fuse_ino_t number, const char* name, std::size_t room) {
   if (!mount_of(request).has_extended_attributes) return refuse_for_ever(request, RequestKind::kGetxattr);
   Mount& mount = counted(request, RequestKind::kGetxattr);
-  answer(request, mount, [&tree = mount.tree, number, room, name = std::string(name)]() -> Result<Reply> {
-    auto value = tree.extended_attribute(number, name);
+  answer_for(request, mount, name, [&tree = mount.tree, number, room](const std::string& wanted) -> Result<Reply> {
+    auto value = tree.extended_attribute(number, wanted);
     if (value) return extended(std::move(*value), room);
     if (value.error().code != Code::kNotFound) return std::move(value).error();
     return Reply([](fuse_req_t to) { return fuse_reply_err(to, ENODATA); });
@@ -402,26 +384,14 @@ void on_forget_multi(fuse_req_t request, std::size_t count, fuse_forget_data* fo
   fuse_reply_none(request);
 }
 
-// Replies what a handler throws before Dispatcher takes over, because libfuse would terminate.
-template <auto handler>
-struct Answered;
-template <class... Arguments, void (*handler)(fuse_req_t, Arguments...)>
-struct Answered<handler> {
-  static void call(fuse_req_t request, Arguments... arguments) {
-    const int thrown = error_thrown_by([&] { handler(request, arguments...); });
-    if (thrown != 0) fuse_reply_err(request, thrown);
-  }
-};
-template <auto handler>
-constexpr auto answered = &Answered<handler>::call;
-
 void on_statfs(fuse_req_t request, fuse_ino_t) {
   Mount& mount = counted(request, RequestKind::kStatfs);
   answer(request, mount, [&tree = mount.tree]() -> Result<Reply> {
     struct statvfs st {};
+    const Mirror::Usage usage = tree.usage();
     st.f_bsize = st.f_frsize = 4096;
-    st.f_blocks = static_cast<fsblkcnt_t>((tree.total_size() + st.f_frsize - 1) / st.f_frsize);
-    st.f_files = static_cast<fsfilcnt_t>(tree.known_files());
+    st.f_blocks = static_cast<fsblkcnt_t>((usage.bytes + st.f_frsize - 1) / st.f_frsize);
+    st.f_files = static_cast<fsfilcnt_t>(usage.files);
     st.f_namemax = kLongestName;
     st.f_flag = ST_RDONLY | ST_NOSUID;
     return Reply([st](fuse_req_t to) { return fuse_reply_statfs(to, &st); });
@@ -434,21 +404,21 @@ const fuse_lowlevel_ops& operations() {
   static const fuse_lowlevel_ops table = [] {
     fuse_lowlevel_ops ops{};
     ops.init = on_init;
-    ops.lookup = answered<on_lookup>;
+    ops.lookup = on_lookup;
     ops.forget = on_forget;
     ops.forget_multi = on_forget_multi;
-    ops.getattr = answered<on_getattr>;
-    ops.readlink = answered<on_readlink>;
+    ops.getattr = on_getattr;
+    ops.readlink = on_readlink;
     ops.open = on_open;
-    ops.read = answered<on_read>;
+    ops.read = on_read;
     ops.flush = on_flush;
-    ops.opendir = answered<on_opendir>;
+    ops.opendir = on_opendir;
     ops.releasedir = on_releasedir;
-    ops.readdir = answered<on_readdir>;
-    ops.readdirplus = answered<on_readdirplus>;
-    ops.statfs = answered<on_statfs>;
-    ops.getxattr = answered<on_getxattr>;
-    ops.listxattr = answered<on_listxattr>;
+    ops.readdir = on_readdir;
+    ops.readdirplus = on_readdirplus;
+    ops.statfs = on_statfs;
+    ops.getxattr = on_getxattr;
+    ops.listxattr = on_listxattr;
     return ops;
   }();
   return table;

@@ -40,12 +40,14 @@ void ReadAheadPusher::stop() {
 }
 
 void ReadAheadPusher::was_read(std::uint64_t number) {
-  if (!tree_.is_record(number)) return;
+  if (!is_record(number)) return;
   {
     const std::lock_guard lock(mutex_);
-    Reader* reader = reader_at(number);
-    if (reader == nullptr) {
-      reader = &oldest();
+    auto reader = std::ranges::find_if(readers_, [number](const Reader& known) {
+      return known.window != 0 && number > known.last && number <= known.next;
+    });
+    if (reader == readers_.end()) {
+      reader = oldest();
       if (reader->waits) return;
       *reader = {.pushed = number, .next = number + 1, .left_out = number + 1, .window = kFirstWindow};
     }
@@ -59,22 +61,15 @@ void ReadAheadPusher::was_read(std::uint64_t number) {
       reader->next = reader->left_out = number + 1;
       return;
     }
-    waiting_.push_back(reader);
+    waiting_.push_back(&*reader);
     reader->waits = true;
   }
   wake_.notify_one();
 }
 
-ReadAheadPusher::Reader* ReadAheadPusher::reader_at(std::uint64_t number) {
-  const auto found = std::ranges::find_if(readers_, [number](const Reader& reader) {
-    return reader.window != 0 && number > reader.last && number <= reader.next;
-  });
-  return found == readers_.end() ? nullptr : &*found;
-}
-
 // Readers that have continued for a while are replaced later than random ones.
-ReadAheadPusher::Reader& ReadAheadPusher::oldest() {
-  return *std::ranges::min_element(readers_, {}, [](const Reader& reader) {
+ReadAheadPusher::Readers::iterator ReadAheadPusher::oldest() {
+  return std::ranges::min_element(readers_, {}, [](const Reader& reader) {
     return reader.used_at + (reader.window > kFirstWindow ? kPatience : 0);
   });
 }

@@ -52,10 +52,11 @@ class ReadAheadPusher {
     std::uint64_t used_at = 0;
   };
 
+  using Readers = std::array<Reader, kReaders>;
+
   void run();
   void push(Reader& reader, std::unique_lock<std::mutex>& lock);
-  Reader* reader_at(std::uint64_t number);
-  Reader& oldest();
+  Readers::iterator oldest();
 
   const MountTree& tree_;
   fuse_session* session_ = nullptr;
@@ -63,7 +64,7 @@ class ReadAheadPusher {
   std::atomic<std::uint64_t> pushed_bytes_{0};
   std::mutex mutex_;  // guards the members below
   std::condition_variable wake_;
-  std::array<Reader, kReaders> readers_{};
+  Readers readers_{};
   std::deque<Reader*> waiting_;
   std::uint64_t time_ = 0;
   bool stopping_ = false;

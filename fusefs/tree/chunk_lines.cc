@@ -1,6 +1,7 @@
 #include "fusefs/tree/chunk_lines.h"
 
 #include <algorithm>
+#include <cstring>
 #include <iterator>
 #include <utility>
 
@@ -37,9 +38,21 @@ Result<std::optional<CancellableMutex::Lock>> lock_for(std::uint64_t size, Cance
   return held;
 }
 
-std::size_t LineTable::block_at(std::uint64_t offset) const {
+Result<Slice> LineTable::read(std::uint64_t offset, std::uint64_t length, const MakeText& make_text) const {
+  if (offset >= size) return Slice{};
+  const std::uint64_t end = offset + std::min(length, size - offset);
+  ASSIGN_OR_RETURN(auto joined, Buffer::allocate(static_cast<std::size_t>(end - offset)));
+  MutableBytes rest = joined.span();
   const auto after = std::ranges::upper_bound(blocks, offset, {}, &Block::begin);
-  return static_cast<std::size_t>(after - blocks.begin()) - 1;
+  for (auto block = static_cast<std::size_t>(after - blocks.begin()) - 1; !rest.empty(); ++block) {
+    ASSIGN_OR_RETURN(const auto text, make_text(block));
+    const std::uint64_t at = end - rest.size() - blocks[block].begin;
+    const Bytes piece = text.bytes.subspan(static_cast<std::size_t>(at));
+    const std::size_t taken = std::min(piece.size(), rest.size());
+    std::memcpy(rest.data(), piece.data(), taken);
+    rest = rest.subspan(taken);
+  }
+  return owned(std::move(joined));
 }
 
 Result<ChunkLines> ChunkLines::open(const RecordStore& store, const RecordDecoder& decoder, const ChunkInfo& chunk,

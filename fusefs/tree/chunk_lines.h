@@ -9,6 +9,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -27,8 +28,8 @@ inline constexpr std::uint64_t kLargeRecord = 256u << 10;
 // Fails as RequestContext::spend() and CancellableMutex::lock() do.
 Result<std::optional<CancellableMutex::Lock>> lock_for(std::uint64_t size, CancellableMutex& large);
 
-// The positions of a chunk's lines in its text. Blocks of a few lines, or of one long line, make up the text, which is
-// never in memory as a whole.
+// The positions of lines in a text that is generated when read. Blocks of a few lines, or of one long line, make up the
+// text, which is never in memory as a whole.
 struct LineTable {
   struct Block {
     std::uint64_t first = 0;  // index of its first line
@@ -40,8 +41,10 @@ struct LineTable {
   std::vector<Block> blocks{};
   std::uint64_t size = 0;  // of the text, in bytes
 
-  // Returns the block that contains a byte of the text. REQUIRES: offset < size.
-  std::size_t block_at(std::uint64_t offset) const;
+  // Returns the text of a block. Its owner keeps it alive.
+  using MakeText = std::function<Result<Slice>(std::size_t block)>;
+  // Returns up to `length` bytes of the text from `offset`, fewer only at its end.
+  Result<Slice> read(std::uint64_t offset, std::uint64_t length, const MakeText& make_text) const;
   std::uint64_t end_of(std::size_t block) const { return block + 1 < blocks.size() ? blocks[block + 1].begin : size; }
   std::uint64_t memory() const { return blocks.capacity() * sizeof(Block); }
 };

@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
-#include <cstring>
 #include <iterator>
 #include <utility>
 
@@ -119,7 +118,7 @@ class ChunksView : public View {
       ASSIGN_OR_RETURN(auto made, Buffer::copy_of(as_bytes(text)));
       return std::make_shared<const CachedBytes>(CachedBytes{std::move(made)});
     };
-    auto bytes = cache().contents.get({context().snapshot, chunk.begin}, make);
+    auto bytes = cache().contents.get({tree().snapshot(), chunk.begin}, make);
     if (!bytes) store().log().report(bytes.error());
     return bytes;
   }
@@ -127,7 +126,7 @@ class ChunksView : public View {
   // Of records.jsonl.
 
   Result<ChunkLines> lines(const ChunkInfo& chunk, std::uint64_t first_ordinal) const {
-    return ChunkLines::open(store(), context().decoder, chunk, first_ordinal, cache().large_inside);
+    return ChunkLines::open(store(), tree().decoder(), chunk, first_ordinal, cache().large_inside);
   }
 
   // Generates all lines once to measure them. The last blocks stay cached for the reads that follow.
@@ -151,7 +150,7 @@ class ChunksView : public View {
       table.blocks.shrink_to_fit();
       return std::make_shared<const LineTable>(std::move(table));
     };
-    return cache().line_tables.get({context().snapshot, chunk.begin}, make);
+    return cache().line_tables.get({tree().snapshot(), chunk.begin}, make);
   }
 
   Document block_text(const ChunkInfo& chunk, const LineTable& table, std::size_t block) const {
@@ -169,25 +168,13 @@ class ChunksView : public View {
 
   Result<Slice> read_lines(const ChunkInfo& chunk, std::uint64_t offset, std::uint64_t length) const {
     ASSIGN_OR_RETURN(const auto table, line_table(chunk));
-    const std::uint64_t size = table->size;
-    if (offset >= size) return Slice{};
-    const std::uint64_t end = offset + std::min(length, size - offset);
-    ASSIGN_OR_RETURN(auto joined, Buffer::allocate(static_cast<std::size_t>(end - offset)));
-    MutableBytes rest = joined.span();
-    for (std::size_t block = table->block_at(offset); !rest.empty(); ++block) {
-      ASSIGN_OR_RETURN(const auto text, block_text(chunk, *table, block));
-      const std::uint64_t at = end - rest.size() - table->blocks[block].begin;
-      const Bytes piece = as_bytes(text->text).subspan(static_cast<std::size_t>(at));
-      const std::size_t taken = std::min(piece.size(), rest.size());
-      std::memcpy(rest.data(), piece.data(), taken);
-      rest = rest.subspan(taken);
-    }
-    return owned(std::move(joined));
+    return table->read(offset, length,
+                       [&](std::size_t block) { return contents_of(block_text(chunk, *table, block)); });
   }
 };
 
 }  // namespace
 
-ViewPointer make_chunks_view(const ViewContext& context) { return std::make_unique<ChunksView>(context); }
+ViewPointer make_chunks_view(const ContainerTree& tree) { return std::make_unique<ChunksView>(tree); }
 
 }  // namespace recordfs

@@ -1,23 +1,25 @@
 #include "fusefs/tree/container_tree.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "fusefs/tree/views.h"
 
 namespace recordfs {
 
-ContainerTree::ContainerTree(const std::shared_ptr<const RecordStore>& store, CachedFiles& cache, std::uint64_t number)
-    : context_{.store = store,
-               .cache = cache,
-               .number = number,
-               .snapshot = next_snapshot_.fetch_add(1),
-               .decoder = {store->schema(), store->metadata(), cache.types}} {
-  for (const auto make : kViewFactories) context_.views.push_back(make(context_));
+ContainerTree::ContainerTree(std::shared_ptr<const RecordStore> store, CachedFiles& cache, std::uint64_t number)
+    : store_(std::move(store)),
+      cache_(cache),
+      number_(number),
+      decoder_(store_->schema(), store_->metadata(), cache.types) {
+  for (const auto make : kViewFactories) views_.push_back(make(*this));
 }
+
+ContainerTree::~ContainerTree() = default;
 
 std::uint64_t ContainerTree::values() const {
   std::uint64_t values = store().records().address_limit();
-  for (const auto& view : context_.views) values = std::max(values, view == nullptr ? 0 : view->values());
+  for (const auto& view : views_) values = std::max(values, view == nullptr ? 0 : view->values());
   return values + kStaticEnd;
 }
 
@@ -26,23 +28,10 @@ std::vector<Node> ContainerTree::changed_since(const ContainerTree& shorter) con
   for (const StaticEntry& entry : kStaticEntries) {
     if (entry.type.type != FileType::kLink) nodes.push_back({NodeKind::kStatic, entry.node});
   }
-  for (const auto& view : context_.views) {
+  for (const auto& view : views_) {
     if (view != nullptr) view->add_changed_since(shorter.store(), nodes);
   }
   return nodes;
-}
-
-Result<std::string> ContainerTree::extended_attribute(Node node, std::string_view name) const {
-  const View* view = context_.view(node);
-  if (view != nullptr && std::ranges::count(node_type(node)->extended, name) > 0) {
-    return view->extended_attribute(node, name);
-  }
-  return Error{.code = Code::kNotFound, .detail = "no such attribute"};
-}
-
-Node ContainerTree::parent(Node directory) const {
-  const View* view = context_.view(directory);
-  return view == nullptr ? Node{} : view->parent(directory);
 }
 
 }  // namespace recordfs

@@ -56,6 +56,6 @@ class DamageView : public View {
 
 }  // namespace
 
-ViewPointer make_damage_view(const ViewContext& context) { return std::make_unique<DamageView>(context); }
+ViewPointer make_damage_view(const ContainerTree& tree) { return std::make_unique<DamageView>(tree); }
 
 }  // namespace recordfs

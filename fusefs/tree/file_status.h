@@ -21,6 +21,12 @@ struct Ownership {
   timespec modified{};
 };
 
+// Returns that of a container file with such a mode: its read permissions.
+inline Ownership container_ownership(uid_t uid, gid_t gid, mode_t mode, timespec modified) {
+  const mode_t read_bits = mode & 0444u;
+  return {uid, gid, read_bits, read_bits | read_bits >> 2, modified};
+}
+
 // How long the kernel may cache a name and its attributes.
 enum class CachePolicy : std::uint8_t {
   kPermanent,

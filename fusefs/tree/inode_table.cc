@@ -4,6 +4,7 @@
 #include <bit>
 #include <iterator>
 #include <mutex>
+#include <utility>
 
 #include "core/hash/fnv.h"
 #include "fusefs/tree/inside.h"
@@ -17,8 +18,6 @@ constexpr std::uint64_t kAlignment = 4096;  // also keeps the number of the moun
 constexpr std::uint64_t kParts = std::uint64_t{1} << Inside::kNumberBits;
 constexpr std::uint64_t kRows = kValuesOfAKind / kParts;
 
-NodeKind kind_of(std::uint64_t number) { return static_cast<NodeKind>(number >> kValueBits); }
-
 std::uint64_t hash_of(std::string_view name) {
   std::uint64_t hash = fnv1a(name);
   hash ^= hash >> 32;  // so that the upper bits depend on the whole name
@@ -30,6 +29,12 @@ std::uint64_t mixed(std::uint64_t x) {
   x = (x ^ x >> 30) * 0xBF58476D1CE4E5B9u;
   x = (x ^ x >> 27) * 0x94D049BB133111EBu;
   return x ^ x >> 31;
+}
+
+bool is_still(const MirroredNode& node, MirroredType type, const FileState& state) {
+  if (node.type != type || !node.state.is_same_file(state)) return false;
+  if (type == MirroredType::kDirectory || type == MirroredType::kRecordfs) return true;
+  return node.is_settled && node.state.is_unchanged(state);
 }
 
 }  // namespace
@@ -105,12 +110,14 @@ std::uint64_t InodeTable::look_up_and_reference(std::uint64_t container, Node no
 
 InodeTable::Rows::const_iterator InodeTable::row(std::uint64_t number) const {
   const auto found = rows_.find(number % kValuesOfAKind / kParts);
-  return found != rows_.end() && found->second.counted.kind == kind_of(number) ? found : rows_.end();
+  return found != rows_.end() && found->second.counted.kind == node_kind(number) ? found : rows_.end();
 }
 
 std::optional<InodeTable::ResolvedInode> InodeTable::find(std::uint64_t number) const {
-  const std::shared_lock lock(mutex_);
-  if (is_counted(kind_of(number))) {
+  const NodeKind kind = node_kind(number);
+  std::shared_lock lock(mutex_, std::defer_lock);
+  if (!has_fixed_ranges_ || is_counted(kind)) lock.lock();
+  if (is_counted(kind)) {
     const auto found = row(number);
     if (found == rows_.end()) return std::nullopt;
     const Counted& counted = found->second.counted;
@@ -118,27 +125,92 @@ std::optional<InodeTable::ResolvedInode> InodeTable::find(std::uint64_t number) 
   }
   const std::uint64_t value = number % kValuesOfAKind;
   const auto after = ranges_.upper_bound(value);
-  if (kind_of(number) >= NodeKind::kComputedEnd || after == ranges_.begin()) return std::nullopt;
+  if (kind >= NodeKind::kComputedEnd || after == ranges_.begin()) return std::nullopt;
   const auto& [begin, range] = *std::prev(after);
   if (value >= range.end) return std::nullopt;
-  return ResolvedInode{range.container, {kind_of(number), value - begin}};
+  return ResolvedInode{range.container, {kind, value - begin}};
 }
 
-void InodeTable::forget(std::uint64_t number, std::uint64_t lookups) {
-  if (!is_counted(kind_of(number))) return;
+InodeTable::MirroredPointer InodeTable::add(MirroredNode node) {
+  auto added = std::make_shared<const MirroredNode>(std::move(node));
+  mirrored_[added->number].node = added;
+  const SourcePath path{added->source, added->path};
+  newest_.erase(path);  // also removes the key, which points into the previous node
+  newest_.emplace(path, added);
+  return added;
+}
+
+std::uint64_t InodeTable::add_source(std::size_t source, const FileState& state, std::optional<std::uint64_t> number) {
   const std::lock_guard lock(mutex_);
-  const auto found = row(number);
-  if (found == rows_.end()) return;
-  Row& known = rows_.at(found->first);
-  known.lookups -= std::min(lookups, known.lookups);
-  if (known.lookups > 0) return;
-  row_numbers_.erase(known.counted);
-  rows_.erase(found);
+  const std::uint64_t given = number ? *number : next_mirrored_++;
+  add({.number = given, .source = source, .path = {}, .type = MirroredType::kDirectory, .state = state});
+  return given;
+}
+
+InodeTable::MirroredPointer InodeTable::look_up_and_reference(std::size_t source, const std::string& path,
+                                                              MirroredType type, const FileState& state,
+                                                              const timespec& now) {
+  const std::lock_guard lock(mutex_);
+  const auto known = newest_.find({source, path});
+  MirroredPointer node = known == newest_.end() ? nullptr : known->second;
+  if (node == nullptr || !is_still(*node, type, state)) {
+    node = add({next_mirrored_++, source, path, type, state, state.is_settled(now)});
+  }
+  ++mirrored_[node->number].lookups;
+  return node;
+}
+
+InodeTable::MirroredPointer InodeTable::find_mirrored(std::uint64_t number) const {
+  const std::shared_lock lock(mutex_);
+  const auto row = mirrored_.find(number);
+  return row == mirrored_.end() ? nullptr : row->second.node;
+}
+
+void InodeTable::reference_inside(std::uint64_t container) {
+  const std::lock_guard lock(mutex_);
+  const auto row = mirrored_.find(container);
+  if (row != mirrored_.end()) ++row->second.inside;
+}
+
+std::optional<std::uint64_t> InodeTable::forget(std::uint64_t number, std::uint64_t lookups) {
+  const bool counted = is_counted(node_kind(number));
+  if (has_fixed_ranges_ && !counted) return std::nullopt;
+  const auto inside = find(number);
+  const std::lock_guard lock(mutex_);
+  if (const auto found = counted ? row(number) : rows_.end(); found != rows_.end()) {
+    Row& known = rows_.at(found->first);
+    known.lookups -= std::min(lookups, known.lookups);
+    if (known.lookups == 0) {
+      row_numbers_.erase(known.counted);
+      rows_.erase(found);
+    }
+  }
+  return inside ? take_back(inside->container, &MirroredRow::inside, lookups)
+                : take_back(number, &MirroredRow::lookups, lookups);
+}
+
+// A source itself keeps its row.
+std::optional<std::uint64_t> InodeTable::take_back(std::uint64_t number, std::uint64_t MirroredRow::*count,
+                                                   std::uint64_t lookups) {
+  const auto found = mirrored_.find(number);
+  if (found == mirrored_.end() || found->second.node->path.empty()) return std::nullopt;
+  MirroredRow& row = found->second;
+  row.*count -= std::min(row.*count, lookups);
+  if (row.lookups > 0 || row.inside > 0) return std::nullopt;
+  const auto newest = newest_.find({row.node->source, row.node->path});
+  if (newest != newest_.end() && newest->second == row.node) newest_.erase(newest);
+  mirrored_.erase(found);
+  return number;
 }
 
 std::size_t InodeTable::rows() const {
   const std::shared_lock lock(mutex_);
   return rows_.size();
+}
+
+std::size_t InodeTable::mirrored_rows() const {
+  const std::shared_lock lock(mutex_);
+  return mirrored_.size();
 }
 
 }  // namespace recordfs

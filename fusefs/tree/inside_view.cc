@@ -109,7 +109,7 @@ class InsideView : public View {
 
   // Parses the record of a kInsideRecord or a kPart. Fails with kNotFound if the record has no such part.
   Result<std::shared_ptr<const Inside>> inside(Node node) const {
-    auto known = cache().insides.get({context().number, node.value}, [&]() -> Result<std::shared_ptr<const Inside>> {
+    auto known = cache().insides.get({tree().number(), node.value}, [&]() -> Result<std::shared_ptr<const Inside>> {
       ASSIGN_OR_RETURN(const auto record, store().records().record_at(node.value));
       ASSIGN_OR_RETURN(const auto size, store().records().size(record));
       ASSIGN_OR_RETURN(const auto alone, lock_for(size, cache().large_inside));
@@ -130,15 +130,15 @@ class InsideView : public View {
       if (bytes.bytes.size() != slice.size) {
         return Error{Code::kChanged, record.chunk.begin, "the chunk's records have changed"};
       }
-      return made_document(context().decoder.document_of_message(record.chunk, {inside.type(message), bytes.bytes}));
+      return made_document(tree().decoder().document_of_message(record.chunk, {inside.type(message), bytes.bytes}));
     });
   }
 };
 
 }  // namespace
 
-ViewPointer make_inside_view(const ViewContext& context) {
-  return context.store->schema().parts == RecordSchema::Parts::kNone ? nullptr : std::make_unique<InsideView>(context);
+ViewPointer make_inside_view(const ContainerTree& tree) {
+  return tree.store().schema().parts == RecordSchema::Parts::kNone ? nullptr : std::make_unique<InsideView>(tree);
 }
 
 }  // namespace recordfs

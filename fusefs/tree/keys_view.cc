@@ -33,30 +33,26 @@ class KeyNames {
   // Iterates over all keys of the family.
   KeyNames(std::shared_ptr<const KeyTable> table, std::uint32_t family)
       : table_(std::move(table)), places_(table_->places(family)) {
-    std::uint64_t rows = 0;
+    std::uint64_t end = kHeader.size();
     for (std::size_t place = places_.begin; place < places_.end; ++place) {
-      if ((place - places_.begin) % kRowsOfABlock == 0) block_begins_.push_back(kHeader.size() + rows);
-      rows += row(place).size();
+      const bool begins_block = (place - places_.begin) % kRowsOfABlock == 0;
+      if (begins_block) lines_.blocks.push_back({place, lines_.blocks.empty() ? 0 : end});
+      end += row(place).size();
     }
-    size_ = rows == 0 ? 0 : kHeader.size() + rows;
+    if (end > kHeader.size()) lines_.size = end;
   }
 
   // Returns the size in bytes. 0 means that there are no rows, and so no file.
-  std::uint64_t size() const { return size_; }
+  std::uint64_t size() const { return lines_.size; }
 
   Result<Slice> read(std::uint64_t offset, std::uint64_t length) const {
-    if (offset >= size_) return Slice{};
-    const std::uint64_t end = offset + std::min(length, size_ - offset);
-    const auto after = std::ranges::upper_bound(block_begins_, std::max<std::uint64_t>(offset, kHeader.size()));
-    const auto block = static_cast<std::size_t>(after - block_begins_.begin()) - 1;
-    std::string text(offset < kHeader.size() ? kHeader : std::string_view());
-    const std::uint64_t begin = block_begins_[block] - text.size();
-    for (std::size_t place = places_.begin + block * kRowsOfABlock; begin + text.size() < end; ++place)
-      text += row(place);
-    const auto wanted =
-        std::string_view(text).substr(static_cast<std::size_t>(offset - begin), static_cast<std::size_t>(end - offset));
-    ASSIGN_OR_RETURN(auto bytes, Buffer::copy_of(as_bytes(wanted)));
-    return owned(std::move(bytes));
+    return lines_.read(offset, length, [this](std::size_t block) -> Result<Slice> {
+      std::string text(block == 0 ? kHeader : std::string_view());
+      const auto first = static_cast<std::size_t>(lines_.blocks[block].first);
+      for (std::size_t place = first; place < std::min(first + kRowsOfABlock, places_.end); ++place) text += row(place);
+      ASSIGN_OR_RETURN(auto bytes, Buffer::copy_of(as_bytes(text)));
+      return owned(std::move(bytes));
+    });
   }
 
  private:
@@ -69,8 +65,7 @@ class KeyNames {
 
   const std::shared_ptr<const KeyTable> table_;
   const KeyTable::Places places_;
-  std::vector<std::uint64_t> block_begins_;  // positions of the first rows of blocks
-  std::uint64_t size_ = 0;
+  LineTable lines_;  // `first`: a place in the table; the first block also has the header
 };
 
 // Returns the size of a key's file, which is never 0 if the value is unreadable.
@@ -197,8 +192,8 @@ class KeysView : public View {
 
 }  // namespace
 
-ViewPointer make_keys_view(const ViewContext& context) {
-  return context.store->keys() == nullptr ? nullptr : std::make_unique<KeysView>(context);
+ViewPointer make_keys_view(const ContainerTree& tree) {
+  return tree.store().keys() == nullptr ? nullptr : std::make_unique<KeysView>(tree);
 }
 
 }  // namespace recordfs

@@ -74,6 +74,6 @@ class MetadataView : public View {
 
 }  // namespace
 
-ViewPointer make_metadata_view(const ViewContext& context) { return std::make_unique<MetadataView>(context); }
+ViewPointer make_metadata_view(const ContainerTree& tree) { return std::make_unique<MetadataView>(tree); }
 
 }  // namespace recordfs

@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <variant>
@@ -13,7 +12,6 @@
 
 #include "core/base/source.h"
 #include "fusefs/tree/container_node.h"
-#include "fusefs/tree/container_tree.h"
 #include "fusefs/tree/file_status.h"
 #include "fusefs/tree/inode_table.h"
 #include "fusefs/tree/mirror/mirror.h"
@@ -23,14 +21,10 @@ namespace recordfs {
 // Returns the owner and the read permissions of a source file.
 Ownership ownership_of(const FileSource::Status& status);
 
-struct MountedContainer {
-  std::string name;  // of its directory, if nested
-  std::shared_ptr<const RecordStore> store;
-  Ownership ownership;
-  bool is_followed = false;  // MountTree::grow() may be called for it
-};
-
 using MountSource = std::variant<MountedContainer, MirroredDirectory>;
+
+// Returns whether a number that names a node names a record.
+constexpr bool is_record(std::uint64_t number) { return node_kind(number) == NodeKind::kRecord; }
 
 // Nodes are passed by number, which is FUSE's node ID (see inode_table.h).
 //
@@ -38,25 +32,24 @@ using MountSource = std::variant<MountedContainer, MirroredDirectory>;
 // lookup() or look_up_and_reference() that returns such a number adds a reference. The number is valid until forget()
 // has removed all of them. All other numbers are always valid, and forget() ignores them.
 //
-// Thread-safe, except for grow() and drop_unused(). Functions fail with kNotFound for a number that names no node, and
-// with stale_error() in a mirrored directory. Those that read may block as far as RequestContext permits. They return
-// kPending as ContainerTree does. The owner of Error::wait keeps the container open while the caller waits.
+// Thread-safe. Functions fail with kNotFound for a number that names no node, and with stale_error() in a mirrored
+// directory. Those that read may block as far as RequestContext permits. They return kPending as View does. The owner
+// of Error::wait keeps the container open while the caller waits.
 class MountTree {
  public:
   static constexpr std::uint64_t kRootNumber = kMountRoot;
 
-  // `nested`: even a single container has a directory. Duplicate names get the suffix "~2", "~3" and so on.
-  // `record_suffix`: the suffix of record names in listings, which starts with no digit. `types`: the types of records,
-  // as set by the user. REQUIRES: Services::address_bits is at most InodeTable::value_bits().
-  MountTree(std::vector<MountedContainer> containers, bool nested, std::string record_suffix = {},
-            UserTypes types = {});
-  // The same for containers and mirrored directories, which the root lists in the order of `sources`.
-  MountTree(std::vector<MountSource> sources, bool nested, MirrorSettings settings, std::string record_suffix = {},
+  // The root lists `sources` in their order. `nested`: even a single one has a directory. Duplicate names get the
+  // suffix
+  // "~2", "~3" and so on. `record_suffix`: the suffix of record names in listings, which starts with no digit. `types`:
+  // the types of records, as set by the user. REQUIRES: Services::address_bits is at most InodeTable::value_bits().
+  MountTree(std::vector<MountSource> sources, bool nested, MirrorSettings settings = {}, std::string record_suffix = {},
             UserTypes types = {});
 
-  // Caches what listings of the containers' roots need, if the container is on a filesystem that may hang. These
-  // listings then do not block. May block itself.
-  void prepare() const;
+  MountedContainers& containers() { return containers_; }
+  const MountedContainers& containers() const { return containers_; }
+  // Returns the mirrored directories, which are no snapshots; null if there are none.
+  Mirror* mirror() const { return mirror_.get(); }
 
   Result<std::uint64_t> lookup(std::uint64_t directory, std::string_view name) const;
   // Combines lookup() and status(). On failure, no reference is added.
@@ -67,34 +60,16 @@ class MountTree {
   // Removes `lookups` references from a number.
   void forget(std::uint64_t number, std::uint64_t lookups) const;
   Result<FileStatus> status(std::uint64_t number) const;
-  // Emits the entries of a directory of containers or of the root, as ContainerTree::list() does.
+  // Emits the entries of a directory of containers or of the root, as View::list() does.
   Result<void> list(std::uint64_t directory, std::uint64_t place,
                     const std::function<bool(const MountEntry&)>& emit) const;
 
-  // Replaces the snapshot of a followed container by a longer one. `container` counts only the containers among the
-  // sources. `modified` is the file's modification time. Returns the numbers of the nodes that may have changed, for
-  // the kernel to be notified. Requests in progress finish on the previous snapshot, and drop_unused() frees it
-  // afterwards. Both functions may block. Only one thread may call them, and no request may wait for that thread.
-  std::vector<std::uint64_t> grow(std::size_t container, const std::shared_ptr<const RecordStore>& store,
-                                  timespec modified);
-  void drop_unused();
-  // Returns whether any container is followed.
-  bool may_grow() const;
+  // Returns whether a directory is mirrored, and not inside a container. Mirror::list() lists it.
+  bool is_mirrored(std::uint64_t number) const {
+    return mirror_ != nullptr && mirror_->owns(number) && !mirror_->is_container(number);
+  }
   // Returns whether a directory may get new names: it is mirrored or of a followed container.
   bool may_gain_names(std::uint64_t directory) const;
-
-  // Returns whether any directory, or the given one, is mirrored and so not a snapshot.
-  bool may_change() const { return mirror_ != nullptr; }
-  std::size_t open_mirrored() const { return mirror_ == nullptr ? 0 : mirror_->open_containers(); }
-  bool may_change(std::uint64_t directory) const { return is_mirrored(directory); }
-  // Opens a mirrored directory for list_opened(), as Mirror::open_directory() and Mirror::list() do. REQUIRES:
-  // may_change(directory).
-  Result<std::uint64_t> open_directory(std::uint64_t directory) const { return mirror_->open_directory(directory); }
-  Result<void> list_opened(std::uint64_t directory, std::uint64_t opened, std::uint64_t place,
-                           const std::function<bool(const MountEntry&)>& emit) const {
-    return mirror_->list(directory, opened, place, emit);
-  }
-  void close_directory(std::uint64_t opened) const { mirror_->close_directory(opened); }
 
   // Returns the inode number of a directory or of its parent, or that of the root if the number is invalid.
   std::uint64_t inode(std::uint64_t directory) const;
@@ -107,20 +82,14 @@ class MountTree {
   // Fails with kNotFound if the node has none of that name.
   Result<std::string> extended_attribute(std::uint64_t number, std::string_view name) const;
 
-  bool is_record(std::uint64_t number) const;
   // Calls `take` for the readable records that follow `record` in the container, until it returns false. Stops early at
   // a chunk that cannot be decoded now or is too large for the cache. May decode, and so take as long as a read.
   void for_each_following(std::uint64_t record,
                           const std::function<bool(std::uint64_t number, Bytes bytes)>& take) const;
 
-  // For statfs: returns how many records the containers hold as far as scanned, plus the files in use on the
-  // filesystems of mirrored directories. May block.
-  std::uint64_t known_files() const;
-  // For statfs: returns the size of the containers in bytes, plus the bytes in use on the filesystems of mirrored
-  // directories. May block.
-  std::uint64_t total_size() const;
-  // Returns the current snapshots of the containers among the sources. Each pointer keeps its snapshot open.
-  std::vector<std::shared_ptr<const RecordStore>> stores() const;
+  // For statfs: the containers' bytes, and their records as far as scanned, plus what is in use on the filesystems of
+  // mirrored directories. May block.
+  Mirror::Usage usage() const;
   // Returns how many keys, and records with a part, the kernel has references to.
   std::size_t known_insides() const { return inodes_.rows(); }
 
@@ -129,27 +98,17 @@ class MountTree {
   struct Top {
     std::string name;
     std::optional<std::size_t> container;  // nullopt: a mirrored directory
-    std::size_t directory = 0;
     std::uint64_t number = kRootNumber;
   };
   // A node of a container, which this keeps open.
   struct ResolvedNode {
     std::shared_ptr<const ContainerNode> container_node;
     Node node;
+    const View* view;
   };
 
   bool is_own_root(std::uint64_t number) const { return nested_ && number == kRootNumber; }
-  // Returns whether the node is in a mirrored directory but in no container there.
-  bool is_mirrored(std::uint64_t number) const {
-    return mirror_ != nullptr && mirror_->owns(number) && !mirror_->is_container(number);
-  }
   Result<ResolvedNode> find(std::uint64_t number) const;
-  std::shared_ptr<const ContainerNode> container_node(std::size_t container) const;
-
-  static void prepare(const ContainerTree& tree);
-  void add(const MountedContainer& container, Top& top);
-  Result<const Top*> top(std::string_view name) const;
-  std::uint64_t look_up_and_reference(const ContainerNode& container_node, Node node) const;
   Result<void> list_tops(std::uint64_t place, const std::function<bool(const MountEntry&)>& emit) const;
   // Returns `result`. If it is kPending, makes Error::wait keep the container open.
   template <class Value>
@@ -161,13 +120,10 @@ class MountTree {
   const bool nested_;
   mutable CachedFiles cache_;
   mutable InodeTable inodes_;
+  MountedContainers containers_{cache_, inodes_};
   std::vector<Top> tops_;
-  std::vector<bool> is_followed_;    // by container
-  mutable std::mutex follow_mutex_;  // guards the followed ones of the following
-  std::vector<std::shared_ptr<const ContainerNode>> container_nodes_;
-  std::vector<std::shared_ptr<const ContainerNode>> replaced_;  // snapshots that requests may still use
-  Ownership root_ownership_;                                    // of a root that is not a source
-  std::unique_ptr<Mirror> mirror_;                              // null without mirrored directories
+  Ownership root_ownership_;        // of a root that is not a source
+  std::unique_ptr<Mirror> mirror_;  // null without mirrored directories
 };
 
 }  // namespace recordfs

@@ -16,6 +16,7 @@ inline constexpr std::string_view kJsonSuffix = ".json";
 
 Error no_such_name();
 
+
 std::string record_name(std::uint64_t ordinal);      // 000000042
 std::string chunk_record_name(std::uint64_t index);  // 000003
 std::string position_name(std::uint64_t position);   // 000000000065536

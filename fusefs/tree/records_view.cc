@@ -128,7 +128,7 @@ class RecordsView : public View {
   Result<Node> lookup_record(const ChunkInfo& chunk, std::uint64_t index, NodeKind kind) const {
     ASSIGN_OR_RETURN(const auto node, record_node(chunk, index, kind));
     if (kind == NodeKind::kRecord) return node;
-    if (!context().decoder.decodes()) return no_such_name();
+    if (!tree().decoder().decodes()) return no_such_name();
     auto made = document(node);
     if (made || is_permanent(made.error().code)) return node;
     return std::move(made).error();
@@ -185,7 +185,7 @@ class RecordsView : public View {
 
   // Returns the document of a kRecordJson. Fails with kNotFound if nothing is decoded, and as reading the record does.
   Document document(Node node) const {
-    return cache().documents.get({context().number, node.value}, [&]() -> Document {
+    return cache().documents.get({tree().number(), node.value}, [&]() -> Document {
       ASSIGN_OR_RETURN(const auto record, store().records().record_at(node.value));
       return make_document(record);
     });
@@ -196,7 +196,7 @@ class RecordsView : public View {
     ASSIGN_OR_RETURN(const auto alone, lock_for(size, cache().large_inside));
     if (size > kLargestDecoded) return made_document(fmt::format("{} bytes, too large to decode", size));
     ASSIGN_OR_RETURN(const auto bytes, store().records().read(record, 0, size));
-    return made_document(context().decoder.document(record.chunk, bytes.bytes));
+    return made_document(tree().decoder().document(record.chunk, bytes.bytes));
   }
 
   // Returns the media type that the metadata declares for all records, if that is readable now. Otherwise guesses it.
@@ -212,6 +212,6 @@ class RecordsView : public View {
 
 }  // namespace
 
-ViewPointer make_records_view(const ViewContext& context) { return std::make_unique<RecordsView>(context); }
+ViewPointer make_records_view(const ContainerTree& tree) { return std::make_unique<RecordsView>(tree); }
 
 }  // namespace recordfs

@@ -43,7 +43,7 @@ class StaticView : public View {
   }
 
  private:
-  const View* view_of(const StaticEntry& entry) const { return context().view({NodeKind::kStatic, entry.node}); }
+  const View* view_of(const StaticEntry& entry) const { return tree().view({NodeKind::kStatic, entry.node}); }
   static std::string_view name_of(const StaticEntry& entry, const View& view) {
     return entry.name.empty() ? view.name() : entry.name;
   }
@@ -68,7 +68,7 @@ class StaticView : public View {
       ASSIGN_OR_RETURN(auto made, (*store().trailer())());
       return std::make_shared<const CachedBytes>(CachedBytes{std::move(made)});
     };
-    const auto known = cache().contents.get({context().snapshot, kKey}, make);
+    const auto known = cache().contents.get({tree().snapshot(), kKey}, make);
     if (known) return Slice{(*known)->bytes.view(), *known};
     store().log().report(known.error());
     return known.error();
@@ -79,10 +79,10 @@ class StaticView : public View {
 
 }  // namespace
 
-ViewPointer make_static_view(const ViewContext& context) { return std::make_unique<StaticView>(context); }
+ViewPointer make_static_view(const ContainerTree& tree) { return std::make_unique<StaticView>(tree); }
 
-ViewPointer make_trailer_view(const ViewContext& context) {
-  return context.store->trailer() == nullptr ? nullptr : make_static_view(context);
+ViewPointer make_trailer_view(const ContainerTree& tree) {
+  return tree.store().trailer() == nullptr ? nullptr : make_static_view(tree);
 }
 
 }  // namespace recordfs

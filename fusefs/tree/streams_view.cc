@@ -33,10 +33,10 @@ class StreamsView : public View {
 
 }  // namespace
 
-ViewPointer make_streams_view(const ViewContext& context) { return std::make_unique<StreamsView>(context); }
+ViewPointer make_streams_view(const ContainerTree& tree) { return std::make_unique<StreamsView>(tree); }
 
-ViewPointer make_array_view(const ViewContext& context) {
-  return context.store->array() == nullptr ? nullptr : make_streams_view(context);
+ViewPointer make_array_view(const ContainerTree& tree) {
+  return tree.store().array() == nullptr ? nullptr : make_streams_view(tree);
 }
 
 }  // namespace recordfs

@@ -56,11 +56,6 @@ bool has_attributes(std::uint64_t place, std::uint64_t entries) {
   return place < (entries > kLongListing ? kOfLongListing : kLongListing);
 }
 
-const View* ViewContext::view(Node node) const {
-  const NodeType* type = node_type(node);
-  return type == nullptr ? nullptr : views[static_cast<std::size_t>(type->view)].get();
-}
-
 Result<Node> View::lookup(Node, std::string_view) const { return no_such_name(); }
 
 Result<void> View::list(Node, std::uint64_t, const Emit&) const {
@@ -111,7 +106,7 @@ Result<std::string> View::extended_of_chunk(const ChunkInfo& chunk, std::string_
     ASSIGN_OR_RETURN(const auto word, checksum_of(store(), chunk));
     return std::make_shared<const CachedText>(CachedText{std::string(word)});
   };
-  const auto known = cache().checksums.get({context_.snapshot, chunk.begin}, make);
+  const auto known = cache().checksums.get({tree_.snapshot(), chunk.begin}, make);
   if (known) return (*known)->text;
   store().log().report(known.error());
   return known.error();

@@ -14,13 +14,11 @@
 #include <vector>
 
 #include "core/base/cancellable_mutex.h"
-#include "core/decoding/record_decoder.h"
 #include "core/decoding/user_types.h"
-#include "core/store/record_store.h"
 #include "core/store/shared_cache.h"
 #include "fusefs/tree/chunk_lines.h"
+#include "fusefs/tree/container_tree.h"
 #include "fusefs/tree/inside.h"
-#include "fusefs/tree/node_types.h"
 
 namespace recordfs {
 
@@ -108,37 +106,52 @@ Result<void> stopped(const Error& error, bool came_forward);
 // Returns whether the entry at a place has attributes in a listing of so many entries, as far as scanned.
 bool has_attributes(std::uint64_t place, std::uint64_t entries);
 
-class View;
-
-// What the views of a container share.
-struct ViewContext {
-  const std::shared_ptr<const RecordStore> store;
-  CachedFiles& cache;
-  const std::uint64_t number;    // cache key of what is the same in all snapshots of a followed file
-  const std::uint64_t snapshot;  // cache key of what differs between snapshots
-  const RecordDecoder decoder;
-  std::vector<std::unique_ptr<const View>> views{};  // by ViewId; null: the container has no such view
-
-  // Returns the view that serves a node, or null.
-  const View* view(Node node) const;
-};
-
-// Thread-safe. ContainerTree describes the functions with the same names. The nodes are those whose NodeType names this
-// view. By default a function behaves as for a node without names, entries, contents or attributes.
+// Serves the nodes whose NodeType names this view. By default a function behaves as for a node without names, entries,
+// contents or attributes.
+//
+// Thread-safe. A function that returns a Result may return kPending in two cases, and the caller repeats the call
+// later:
+// - The scan has not reached the data. Error::wait names what to wait for: a Catalog or KeyIndex.
+// - The function would block or do slow work, and RequestContext does not permit that. Error::wait is then null, and
+//   RequestContext::was_refused() is true.
+// These functions may read and decode, as far as RequestContext permits, but never wait for a scan. They also fail as
+// the functions of RecordStore do.
 class View {
  public:
-  explicit View(const ViewContext& context) : context_(context) {}
+  explicit View(const ContainerTree& tree) : tree_(tree) {}
   virtual ~View() = default;
   View(const View&) = delete;
   View& operator=(const View&) = delete;
 
+  // Returns the node that `name` means in a directory. Fails with kNotFound if there is none. Looking up NAME.json
+  // decodes the record. A key beyond the listed ones is pending until all records have been read once more for it.
   virtual Result<Node> lookup(Node directory, std::string_view name) const;
+
+  // Emits the entries of a directory without "." and "..". Starts at `place`: 0, or the `next` of an entry. A place is
+  // the number of entries before it, and stays valid as long as the tree. Succeeds once `emit` returned false or every
+  // entry was emitted. Also succeeds if it has to wait or fails after its first entries; the next call reports that.
+  //
+  // A listing of records reads the headers of their chunks, and their record sizes if LayoutCost is kSmall. It decodes
+  // a chunk only if the format does not state the number of records. In a listing of more than 1,000,000 records, only
+  // the first 250,000 have sizes; so do the first 250,000 keys. inside/ORDINAL parses the record. keys/ is pending
+  // until all records have been read once, and damage/ until the scan is over.
   virtual Result<void> list(Node directory, std::uint64_t place, const Emit& emit) const;
+
+  // Returns the type and the exact size. For data that cannot be read, the size is the declared one or 1, and never 0.
+  // The size of a chunk's info.json costs verifying its checksums; that of records.jsonl, generating all its lines.
+  // Fails with kNotFound if a file does not exist. Directories and links are not checked.
   virtual Result<NodeAttributes> attributes(Node node) const;  // by default of the node's type, with size()
   virtual Result<std::uint64_t> size(Node file) const;         // by default that of contents(); so does read()
+
+  // Returns up to `length` bytes of a file from `offset`, and fewer only at its end. Fails with kNotFound if the node
+  // is not a file.
   virtual Result<Slice> read(Node file, std::uint64_t offset, std::uint64_t length) const;
   virtual Result<Slice> contents(Node file) const;
+
+  // Returns the parent of a directory. For a directory inside a record this may parse the record. If that fails,
+  // returns the record's directory in inside/.
   virtual Node parent(Node directory) const { return {NodeKind::kStatic, node_type(directory)->parent}; }
+  // Fails with kNotFound if the node is not a link. Does not block.
   Result<std::string> target(Node link) const;
   // REQUIRES: NodeType::extended has the name.
   virtual Result<std::string> extended_attribute(Node node, std::string_view name) const;
@@ -151,9 +164,9 @@ class View {
   virtual void add_changed_since(const RecordStore&, std::vector<Node>&) const {}
 
  protected:
-  const ViewContext& context() const { return context_; }
-  const RecordStore& store() const { return *context_.store; }
-  CachedFiles& cache() const { return context_.cache; }
+  const ContainerTree& tree() const { return tree_; }
+  const RecordStore& store() const { return tree_.store(); }
+  CachedFiles& cache() const { return tree_.cache(); }
 
   // Returns a node whose value is a record's address.
   Result<Node> record_node(const ChunkInfo& chunk, std::uint64_t index, NodeKind kind) const;
@@ -161,7 +174,7 @@ class View {
   Result<std::string> extended_of_chunk(const ChunkInfo& chunk, std::string_view name) const;
 
  private:
-  const ViewContext& context_;
+  const ContainerTree& tree_;
 };
 
 }  // namespace recordfs

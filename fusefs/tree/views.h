@@ -13,16 +13,16 @@ namespace recordfs {
 
 using ViewPointer = std::unique_ptr<const View>;
 
-ViewPointer make_static_view(const ViewContext& context);    // the root, .views/, index/, streams/; generated texts
-ViewPointer make_records_view(const ViewContext& context);   // records/, thousands/ and chunks/OFFSET/records/
-ViewPointer make_chunks_view(const ViewContext& context);    // chunks/ without the records
-ViewPointer make_metadata_view(const ViewContext& context);  // metadata/
-ViewPointer make_damage_view(const ViewContext& context);    // damage/
-ViewPointer make_inside_view(const ViewContext& context);    // inside/
-ViewPointer make_keys_view(const ViewContext& context);      // keys/
-ViewPointer make_streams_view(const ViewContext& context);   // files in streams/, and index/chunks.tsv
-ViewPointer make_array_view(const ViewContext& context);     // array.npy
-ViewPointer make_trailer_view(const ViewContext& context);   // trailer
+ViewPointer make_static_view(const ContainerTree& tree);    // the root, .views/, index/, streams/; generated texts
+ViewPointer make_records_view(const ContainerTree& tree);   // records/, thousands/ and chunks/OFFSET/records/
+ViewPointer make_chunks_view(const ContainerTree& tree);    // chunks/ without the records
+ViewPointer make_metadata_view(const ContainerTree& tree);  // metadata/
+ViewPointer make_damage_view(const ContainerTree& tree);    // damage/
+ViewPointer make_inside_view(const ContainerTree& tree);    // inside/
+ViewPointer make_keys_view(const ContainerTree& tree);      // keys/
+ViewPointer make_streams_view(const ContainerTree& tree);   // files in streams/, and index/chunks.tsv
+ViewPointer make_array_view(const ContainerTree& tree);     // array.npy
+ViewPointer make_trailer_view(const ContainerTree& tree);   // trailer
 
 // By ViewId.
 inline constexpr std::array kViewFactories = {

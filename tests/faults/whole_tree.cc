@@ -26,7 +26,7 @@ Result<Names> names_in(const ContainerTree& tree, Node directory) {
       place = entry.next;
       return more = true;
     };
-    TRY(wait_for([&] { return tree.list(directory, place, emit); }));
+    TRY(wait_for([&] { return tree.view(directory)->list(directory, place, emit); }));
   }
   return names;
 }
@@ -36,14 +36,14 @@ Result<std::string> bytes_of(const ContainerTree& tree, Node file) {
   constexpr std::uint64_t kPiece = 64 << 10;
   std::string text;
   for (;;) {
-    ASSIGN_OR_RETURN(const auto slice, wait_for([&] { return tree.read(file, text.size(), kPiece); }));
+    ASSIGN_OR_RETURN(const auto slice, wait_for([&] { return tree.view(file)->read(file, text.size(), kPiece); }));
     text += as_text(slice.bytes);
     if (slice.bytes.size() < kPiece) return text;
   }
 }
 
 Result<std::string> text_of(const ContainerTree& tree, Node node, FileType type) {
-  if (type == FileType::kLink) return tree.target(node);
+  if (type == FileType::kLink) return tree.view(node)->target(node);
   if (type == FileType::kRegular) return bytes_of(tree, node);
   ASSIGN_OR_RETURN(const auto names, names_in(tree, node));
   std::string text;
@@ -53,7 +53,7 @@ Result<std::string> text_of(const ContainerTree& tree, Node node, FileType type)
 
 Shown show(const ContainerTree& tree, Node node) {
   Shown shown;
-  auto attributes = wait_for([&] { return tree.attributes(node); });
+  auto attributes = wait_for([&] { return tree.view(node)->attributes(node); });
   if (!attributes) return failed(std::move(shown), std::move(attributes).error());
   shown.type = attributes->type;
   shown.size = attributes->size;
@@ -64,7 +64,7 @@ Shown show(const ContainerTree& tree, Node node) {
 }
 
 Result<Node> look_up(const ContainerTree& tree, Node directory, const std::string& name) {
-  return wait_for([&] { return tree.lookup(directory, name); });
+  return wait_for([&] { return tree.view(directory)->lookup(directory, name); });
 }
 
 Names split(const std::string& text) {

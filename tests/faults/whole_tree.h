@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "core/base/result.h"
-#include "fusefs/tree/container_tree.h"
+#include "fusefs/tree/view.h"
 
 namespace recordfs::faults {
 

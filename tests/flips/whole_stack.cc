@@ -180,7 +180,7 @@ Observed WholeStack::read(std::string_view name, std::string_view bytes) {
   const Verdict verdict = verify(*store, 0, kCacheBytes, [](std::uint64_t) { return true; });
   observed.findings = verdict.findings.size();
   {
-    const MountTree tree({{.name = std::string(name), .store = store, .ownership = {}}}, false);
+    const MountTree tree({MountedContainer{.name = std::string(name), .store = store, .ownership = {}}}, false);
     Reader reader(tree, observed);
     reader.read_records();
     reader.compare_streams();

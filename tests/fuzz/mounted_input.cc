@@ -19,9 +19,9 @@ std::shared_ptr<const Source> source_of(Bytes input) {
   return bytes ? std::make_shared<const MemorySource>(std::move(*bytes)) : nullptr;
 }
 
-std::vector<MountedContainer> only(std::shared_ptr<const RecordStore> store) {
-  std::vector<MountedContainer> all;
-  all.push_back({"input", std::move(store), Ownership{}});
+std::vector<MountSource> only(std::shared_ptr<const RecordStore> store) {
+  std::vector<MountSource> all;
+  all.push_back(MountedContainer{"input", std::move(store), Ownership{}});
   return all;
 }
 
@@ -46,7 +46,8 @@ MountedInput::MountedInput(std::shared_ptr<const Source> source, std::unique_ptr
       services_((options & 16) != 0 ? kTinyCacheBytes : kCacheBytes, 1, [](Severity, const std::string&) {}),
       store_(std::make_shared<const RecordStore>("input", std::move(source), std::move(container), services_,
                                                  (options & 32) != 0 ? kTinyBounds : Catalog::Bounds{})),
-      tree_(std::make_unique<const MountTree>(only(store_), (options & 64) != 0, (options & 128) != 0 ? ".txt" : "")) {}
+      tree_(std::make_unique<const MountTree>(only(store_), (options & 64) != 0, MirrorSettings{},
+                                              (options & 128) != 0 ? ".txt" : "")) {}
 
 Result<std::uint64_t> MountedInput::find(std::string_view path) const {
   Result<std::uint64_t> number = MountTree::kRootNumber;

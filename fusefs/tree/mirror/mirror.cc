@@ -26,64 +26,56 @@ Mirror::Mirror(std::vector<MirroredDirectory> directories, MirrorSettings settin
                InodeTable& inodes)
     : is_root_(is_root),
       sources_(std::move(directories), is_root, std::move(settings.adjust)),
+      open_container_(std::move(settings.open)),
+      cache_(cache),
+      inodes_(inodes),
       probes_(std::move(settings.probe)),
-      containers_(std::move(settings.open), cache, inodes),
-      closers_(std::make_shared<DeferredClosers>(kSweep, [this] { sweep(); })) {
-  containers_.close_with(closers_);
+      closers_(kSweep, [this] { sweep(); }) {
   for (std::size_t source = 0; source < sources_.directories().size(); ++source) {
     const FileState& state = sources_.directories()[source].directory->state();
-    numbers_.push_back(nodes_.add_source(source, state, is_root ? std::optional(kRoot) : std::nullopt));
+    numbers_.push_back(inodes_.add_source(source, state, is_root ? std::optional(kRoot) : std::nullopt));
   }
 }
 
 Mirror::~Mirror() {
-  containers_.close_unused_since(std::chrono::steady_clock::time_point::max());
-  closers_->stop();
+  containers_.drop_unused_since(std::chrono::steady_clock::time_point::max());
+  closers_.stop();
 }
 
 void Mirror::sweep() {
   const auto before = std::chrono::steady_clock::now() - kIdle;
-  containers_.close_unused_since(before);
+  containers_.drop_unused_since(before);
   files_.drop_unused_since(before);
   streams_.drop_unused_since(before);
 }
 
 // --- nodes
 
-Result<KnownNodes::Pointer> Mirror::node(std::uint64_t number) const {
-  auto found = nodes_.find(number);
+Result<InodeTable::MirroredPointer> Mirror::node(std::uint64_t number) const {
+  auto found = inodes_.find_mirrored(number);
   if (found == nullptr) return stale_error();
   return found;
 }
 
 bool Mirror::is_container(std::uint64_t number) const {
-  const auto found = owns(number) ? nodes_.find(number) : nullptr;
+  const auto found = owns(number) ? inodes_.find_mirrored(number) : nullptr;
   return found != nullptr && found->type == MirroredType::kContainer;
 }
 
 std::uint64_t Mirror::inode(std::uint64_t number) const {
-  const auto found = nodes_.find(number);
+  const auto found = inodes_.find_mirrored(number);
   return found == nullptr || (is_root_ && number == kRoot) ? kRoot : sources_.inode(*found);
 }
 
 std::uint64_t Mirror::parent_inode(std::uint64_t number) const {
-  const auto found = nodes_.find(number);
+  const auto found = inodes_.find_mirrored(number);
   return found == nullptr ? kRoot : sources_.parent_inode(*found);
 }
 
 void Mirror::drop(std::uint64_t number) {
   files_.drop(number);
-  containers_.forget(number);
-}
-
-void Mirror::forget(std::uint64_t number, std::uint64_t lookups) {
-  const auto found = nodes_.find(number);
-  if (found == nullptr || found->path.empty()) return;
-  if (nodes_.forget(number, lookups)) drop(number);
-}
-
-void Mirror::forget_inside(std::uint64_t container, std::uint64_t lookups) {
-  if (nodes_.forget_inside(container, lookups)) drop(container);
+  containers_.drop(number);
+  inodes_.remove(number);
 }
 
 // --- lookups
@@ -97,7 +89,7 @@ Result<FileStatus> Mirror::look_up_and_reference(std::uint64_t directory, std::s
   ASSIGN_OR_RETURN(const auto found, sources_.of(*above).look_in(at, entry));
   const auto type = probes_.type_of(found, at.descriptor.number(), entry, now);
   if (!type) return place_error(ENOENT);
-  const auto known = nodes_.look_up_and_reference(above->source, joined(above->path, name), *type, found.state, now);
+  const auto known = inodes_.look_up_and_reference(above->source, joined(above->path, name), *type, found.state, now);
   return sources_.status_of(*known, found.state);
 }
 
@@ -122,15 +114,24 @@ Result<std::string> Mirror::target(std::uint64_t link) const {
   return RootedDir::target(found);
 }
 
-Result<std::shared_ptr<const Descriptor>> Mirror::open_file(const MirroredNode& node) {
-  if (auto open = files_.find(node.number)) return *open;
+// Opens the file that the node means. A container must also be in the same state.
+Result<Descriptor> Mirror::open(const MirroredNode& node) const {
   auto file = sources_.of(node).open_file(node.path, node.state.device);
   if (!file) return as_stale(std::move(file).error());
   struct stat st {};
   if (::fstat(file->number(), &st) != 0) return place_error(errno);
-  if (!node.state.is_same_file(FileState::of(st))) return stale_error();
-  auto closer = closers_->of(sources_.of(node).filesystem(node.state.device));
-  auto closed = closed_later<const Descriptor>(std::move(closer), std::make_unique<const Descriptor>(std::move(*file)));
+  const FileState state = FileState::of(st);
+  const bool is_it =
+      node.type == MirroredType::kContainer ? node.state.is_unchanged(state) : node.state.is_same_file(state);
+  if (!is_it) return stale_error();
+  return file;
+}
+
+Result<std::shared_ptr<const Descriptor>> Mirror::open_file(const MirroredNode& node) {
+  if (auto known = files_.find(node.number)) return *known;
+  ASSIGN_OR_RETURN(auto file, open(node));
+  auto closer = closers_.of(sources_.of(node).filesystem(node.state.device));
+  auto closed = closed_later<const Descriptor>(std::move(closer), std::make_unique<const Descriptor>(std::move(file)));
   return files_.add(node.number, std::move(closed));
 }
 
@@ -141,16 +142,8 @@ Result<Slice> Mirror::read(std::uint64_t file, std::uint64_t offset, std::uint64
   ASSIGN_OR_RETURN(const auto open, open_file(*known));
   TRY(sources_.of(*known).may_ask(known->state.device));
   ASSIGN_OR_RETURN(auto bytes, Buffer::allocate(static_cast<std::size_t>(length)));
-  std::size_t done = 0;
-  while (done < bytes.size()) {
-    const ssize_t got =
-        ::pread(open->number(), bytes.data() + done, bytes.size() - done, static_cast<off_t>(offset + done));
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0) return place_error(errno);
-    if (got == 0) break;
-    done += static_cast<std::size_t>(got);
-  }
-  bytes.truncate(done);
+  ASSIGN_OR_RETURN(const auto got, RootedDir::read_file(*open, offset, bytes.span()));
+  bytes.truncate(got);
   return owned(std::move(bytes));
 }
 
@@ -158,8 +151,23 @@ Result<std::shared_ptr<const ContainerNode>> Mirror::container(std::uint64_t num
   ASSIGN_OR_RETURN(const auto known, node(number));
   const MirroredNode& node = *known;
   if (node.type != MirroredType::kContainer) return place_error(ENOENT);
-  return containers_.get(node, sources_.of(node), sources_.shown_path(node),
-                         sources_.ownership_of(node.type, node.state));
+  if (auto opened_before = containers_.find(number)) return *opened_before;
+  ASSIGN_OR_RETURN(auto file, open(node));
+  ASSIGN_OR_RETURN(const auto store, open_container_(std::move(file), sources_.of(node).name() + "/" + node.path));
+  const std::string shown_path = sources_.shown_path(node);
+  auto opened = std::make_unique<ContainerNode>();
+  opened->id = opened->root_number = number;
+  opened->ownership = sources_.ownership_of(node.type, node.state);
+  opened->tree = std::make_shared<const ContainerTree>(store, cache_, number);
+  const auto wanted = InodeTable::wanted(shown_path, opened->tree->values());
+  const auto begin = inodes_.add(number, wanted);
+  if (!begin) return Error{.code = Code::kLimit, .detail = "too many mirrored containers"};
+  opened->begin = *begin;
+  opened->inode_begin = wanted.begin;
+  opened->root_inode = mirrored_inode(shown_path);
+  opened->is_mirrored = true;
+  auto closer = closers_.of(store->source().filesystem());
+  return containers_.add(number, closed_later<const ContainerNode>(std::move(closer), std::move(opened)));
 }
 
 // --- listings
@@ -179,7 +187,7 @@ Result<std::shared_ptr<DirectoryStream>> Mirror::stream(std::uint64_t directory,
   ASSIGN_OR_RETURN(const auto at, sources_.look(*known));
   ASSIGN_OR_RETURN(auto descriptor, RootedDir::open_directory(at));
   ASSIGN_OR_RETURN(auto made, DirectoryStream::of(std::move(descriptor)));
-  static_cast<void>(closers_->of(0));  // starts the sweeps
+  static_cast<void>(closers_.of(0));  // starts the sweeps
   return streams_.add(opened, std::move(made));
 }
 

@@ -13,14 +13,16 @@
 #include "core/base/bounded_lru.h"
 #include "fusefs/tree/container_node.h"
 #include "fusefs/tree/file_status.h"
-#include "fusefs/tree/mirror/directory_stream.h"
-#include "fusefs/tree/mirror/known_nodes.h"
-#include "fusefs/tree/mirror/mirrored_containers.h"
+#include "fusefs/tree/mirror/deferred_closer.h"
 #include "fusefs/tree/mirror/mirrored_sources.h"
 #include "fusefs/tree/mirror/probes.h"
 #include "fusefs/tree/mirror/rooted_dir.h"
 
 namespace recordfs {
+
+// Opens a store for a file. `path` is for log lines and errors.
+using OpenContainer =
+    std::function<Result<std::shared_ptr<const RecordStore>>(Descriptor file, const std::string& path)>;
 
 struct MirrorSettings {
   ProbeHead probe;
@@ -43,7 +45,9 @@ class Mirror {
 
   // Returns whether a number means a node of a mirrored directory: a directory, a file or link that is passed through,
   // or a container's own directory. Nodes inside containers have other numbers.
-  bool owns(std::uint64_t number) const { return KnownNodes::is_mirrored(number) || (is_root_ && number == kRoot); }
+  bool owns(std::uint64_t number) const {
+    return node_kind(number) == NodeKind::kMirrored || (is_root_ && number == kRoot);
+  }
   // Returns whether any number of the mount means a container's own directory in a mirrored one.
   bool is_container(std::uint64_t number) const;
 
@@ -57,12 +61,15 @@ class Mirror {
   Result<std::string> target(std::uint64_t link) const;
   // Returns up to `length` bytes of a file that is passed through, and fewer only at its end.
   Result<Slice> read(std::uint64_t file, std::uint64_t offset, std::uint64_t length);
-  void forget(std::uint64_t number, std::uint64_t lookups);
+  // Closes what is open of a node, after InodeTable::forget() has returned it.
+  void drop(std::uint64_t number);
   // Returns the inode number of a node or of its parent directory, or that of the mount's root if it is unknown.
   std::uint64_t inode(std::uint64_t number) const;
   std::uint64_t parent_inode(std::uint64_t number) const;
-  // Returns the container whose own directory the node is. Fails with kNotFound if it is another kind of node, and as
-  // MirroredContainers::get() does.
+  // Returns the container whose own directory the node is, and opens it if necessary. The most recently used ones stay
+  // open, and others while their pointers are held. Fails with kNotFound if it is another kind of node, with
+  // stale_error() if the path has another file or state now, and with kLimit if no range of numbers is free. Also fails
+  // as RootedDir::open_file() and OpenContainer.
   Result<std::shared_ptr<const ContainerNode>> container(std::uint64_t number);
 
   // Opens a directory for list(). Returns its handle, which is never 0.
@@ -77,10 +84,6 @@ class Mirror {
   // `source` is the index of a mirrored directory.
   std::uint64_t number_of_source(std::size_t source) const { return numbers_[source]; }
 
-  // For references to nodes inside containers.
-  void reference_inside(std::uint64_t container) { nodes_.reference_inside(container); }
-  void forget_inside(std::uint64_t container, std::uint64_t lookups);
-
   // Bytes and files in use on the filesystems of the directories. Omits those that cannot be asked.
   struct Usage {
     std::uint64_t bytes = 0;
@@ -88,30 +91,32 @@ class Mirror {
   };
   Usage usage() const;
 
-  std::size_t known_nodes() const { return nodes_.size(); }
-  std::size_t open_containers() const { return containers_.open(); }
+  std::size_t open_containers() const { return containers_.size(); }
 
  private:
   static constexpr std::uint64_t kRoot = kMountRoot;
+  static constexpr std::size_t kOpenContainers = 64;
   static constexpr std::size_t kOpenFiles = 32;
   static constexpr std::size_t kOpenDirectories = 32;
 
-  Result<KnownNodes::Pointer> node(std::uint64_t number) const;
+  Result<InodeTable::MirroredPointer> node(std::uint64_t number) const;
   Result<std::shared_ptr<DirectoryStream>> stream(std::uint64_t directory, std::uint64_t opened);
+  Result<Descriptor> open(const MirroredNode& node) const;
   Result<std::shared_ptr<const Descriptor>> open_file(const MirroredNode& node);
-  void drop(std::uint64_t number);
   void sweep();
 
   const bool is_root_;
   const MirroredSources sources_;
+  const OpenContainer open_container_;
+  CachedFiles& cache_;
+  InodeTable& inodes_;
   Probes probes_;
-  KnownNodes nodes_;
   std::vector<std::uint64_t> numbers_;  // by directory
-  MirroredContainers containers_;
+  BoundedLru<std::uint64_t, std::shared_ptr<const ContainerNode>> containers_{kOpenContainers};
   BoundedLru<std::uint64_t, std::shared_ptr<const Descriptor>> files_{kOpenFiles};
   BoundedLru<std::uint64_t, std::shared_ptr<DirectoryStream>> streams_{kOpenDirectories};
   std::atomic<std::uint64_t> next_stream_{1};
-  const std::shared_ptr<DeferredClosers> closers_;
+  DeferredClosers closers_;
 };
 
 }  // namespace recordfs

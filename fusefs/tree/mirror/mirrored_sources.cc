@@ -9,20 +9,7 @@
 namespace recordfs {
 namespace {
 
-// Without write permissions, because a mirror is read-only.
-constexpr mode_t kRead = 0444;
-constexpr mode_t kReadAndSearch = 0555;
-
-FileType shown_type(MirroredType type) {
-  switch (type) {
-    case MirroredType::kFile: return FileType::kRegular;
-    case MirroredType::kLink: return FileType::kLink;
-    case MirroredType::kDirectory:
-    case MirroredType::kContainer:
-    case MirroredType::kRecordfs: break;
-  }
-  return FileType::kDirectory;
-}
+constexpr mode_t kReadAndSearch = 0555;  // no write permissions, because a mirror is read-only
 
 std::string parent_path(const std::string& path) {
   const std::size_t slash = path.rfind('/');
@@ -59,17 +46,12 @@ std::uint64_t MirroredSources::parent_inode(const MirroredNode& node) const {
 }
 
 Ownership MirroredSources::ownership_of(MirroredType type, const FileState& state) const {
-  Ownership ownership{.uid = state.uid, .gid = state.gid, .modified = state.modified};
-  const auto read_bits = static_cast<mode_t>(state.mode & kRead);
-  ownership.file_mode = static_cast<mode_t>(state.mode & kReadAndSearch);
-  ownership.directory_mode = ownership.file_mode;
+  const mode_t mode = state.mode & kReadAndSearch;
+  Ownership ownership{state.uid, state.gid, mode, mode, state.modified};
   if (type == MirroredType::kContainer) {
-    ownership.file_mode = read_bits;
-    ownership.directory_mode = static_cast<mode_t>(read_bits | read_bits >> 2);
+    ownership = container_ownership(state.uid, state.gid, state.mode, state.modified);
   } else if (type == MirroredType::kRecordfs) {
-    ownership.uid = ::geteuid();
-    ownership.gid = ::getegid();
-    ownership.directory_mode = kReadAndSearch;
+    ownership = {::geteuid(), ::getegid(), mode, kReadAndSearch, state.modified};
   }
   if (adjust_) adjust_(ownership);
   return ownership;

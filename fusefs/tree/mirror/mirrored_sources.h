@@ -9,7 +9,6 @@
 
 #include "fusefs/tree/file_status.h"
 #include "fusefs/tree/inode_table.h"
-#include "fusefs/tree/mirror/known_nodes.h"
 #include "fusefs/tree/mirror/rooted_dir.h"
 
 namespace recordfs {

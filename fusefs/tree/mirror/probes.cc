@@ -4,11 +4,7 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 
-#include <unistd.h>
-
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
 #include <new>
 #include <utility>
 #include <vector>
@@ -18,7 +14,7 @@
 namespace recordfs {
 namespace {
 
-constexpr std::size_t kRecent = 100'000;
+constexpr std::size_t kMostAnswers = 200'000;
 constexpr std::uint64_t kShortHead = 4096;  // enough for most formats
 constexpr std::uint64_t kHead = 64u << 10;
 
@@ -32,7 +28,7 @@ class Head final : public Source {
     if (at >= size_) return std::size_t{0};
     out = out.first(static_cast<std::size_t>(std::min<std::uint64_t>(out.size(), size_ - at)));
     const std::uint64_t end = at + out.size();
-    if (end > kHead) return read_file(at, out);
+    if (end > kHead) return RootedDir::read_file(file_, at, out);
     TRY(fill(end));
     if (end > head_.size()) return Error{Code::kChanged, at, "the file is shorter now"};
     std::copy_n(head_.begin() + static_cast<std::ptrdiff_t>(at), out.size(), out.begin());
@@ -43,21 +39,10 @@ class Head final : public Source {
   Result<void> fill(std::uint64_t end) const {
     if (end <= head_.size()) return {};
     std::vector<std::byte> bytes(static_cast<std::size_t>(std::min(size_, end <= kShortHead ? kShortHead : kHead)));
-    ASSIGN_OR_RETURN(const auto got, read_file(0, bytes));
+    ASSIGN_OR_RETURN(const auto got, RootedDir::read_file(file_, 0, bytes));
     bytes.resize(got);
     head_ = std::move(bytes);
     return {};
-  }
-  Result<std::size_t> read_file(Position at, MutableBytes out) const {
-    std::size_t done = 0;
-    while (done < out.size()) {
-      const ssize_t got = ::pread(file_.number(), out.data() + done, out.size() - done, static_cast<off_t>(at + done));
-      if (got < 0 && errno == EINTR) continue;
-      if (got < 0) return Error{Code::kIo, at, std::strerror(errno), errno};
-      if (got == 0) break;
-      done += static_cast<std::size_t>(got);
-    }
-    return done;
   }
 
   const Descriptor& file_;
@@ -91,12 +76,8 @@ Probes::Key Probes::key_of(const FileState& state, std::string_view name) {
 std::optional<bool> Probes::find(const FileState& state, std::string_view name) const {
   const Key key = key_of(state, name);
   const std::lock_guard lock(mutex_);
-  if (const auto known = recent_.find(key); known != recent_.end()) return known->second;
-  const auto known = earlier_.find(key);
-  if (known == earlier_.end()) return std::nullopt;
-  const bool answer = known->second;
-  if (recent_.size() < kRecent) recent_.emplace(key, answer);
-  return answer;
+  const auto known = answers_.find(key);
+  return known == answers_.end() ? std::nullopt : std::optional(known->second);
 }
 
 bool Probes::ask(const Descriptor& file, const FileState& state, std::string_view name, const timespec& now) {
@@ -107,11 +88,8 @@ bool Probes::ask(const Descriptor& file, const FileState& state, std::string_vie
   if (!answer) return false;
   if (!state.is_settled(now)) return *answer;
   const std::lock_guard lock(mutex_);
-  if (recent_.size() >= kRecent) {
-    earlier_ = std::move(recent_);
-    recent_ = {};
-  }
-  recent_.emplace(key_of(state, name), *answer);
+  if (answers_.size() >= kMostAnswers) answers_.clear();
+  answers_.emplace(key_of(state, name), *answer);
   return *answer;
 }
 
@@ -139,10 +117,9 @@ std::optional<FileType> Probes::listed_type(int directory, const DirectoryStream
   const std::string name(entry.name);
   struct stat st {};
   if (::fstatat(directory, name.c_str(), &st, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT) != 0) return std::nullopt;
-  if (S_ISDIR(st.st_mode)) return FileType::kDirectory;
-  if (S_ISLNK(st.st_mode)) return FileType::kLink;
-  if (!S_ISREG(st.st_mode)) return std::nullopt;
-  return is_container(directory, name, FileState::of(st), now) ? FileType::kDirectory : FileType::kRegular;
+  const auto type = type_of({.descriptor = {}, .state = FileState::of(st)}, directory, name, now);
+  if (!type) return std::nullopt;
+  return shown_type(*type);
 }
 
 }  // namespace recordfs

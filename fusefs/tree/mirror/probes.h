@@ -12,9 +12,8 @@
 
 #include "core/base/source.h"
 #include "fusefs/tree/file_status.h"
-#include "fusefs/tree/mirror/directory_stream.h"
+#include "fusefs/tree/inode_table.h"
 #include "fusefs/tree/mirror/file_state.h"
-#include "fusefs/tree/mirror/known_nodes.h"
 #include "fusefs/tree/mirror/rooted_dir.h"
 
 namespace recordfs {
@@ -22,8 +21,7 @@ namespace recordfs {
 // Returns whether a format recognizes the first bytes of a source. Fails only as Source does.
 using ProbeHead = std::function<Result<bool>(const Source& source, std::string_view file_name)>;
 
-// Thread-safe. Caches the answer for each state of a file. Holds the 100,000 to 200,000 most recently used answers in
-// 10 MiB.
+// Thread-safe. Caches the answer for each state of a file: at most 200,000 answers in 10 MiB, and then none again.
 class Probes {
  public:
   explicit Probes(ProbeHead probe) : probe_(std::move(probe)) {}
@@ -48,15 +46,12 @@ class Probes {
   struct Hash {
     std::size_t operator()(const Key& key) const { return static_cast<std::size_t>(key.first); }
   };
-  using Answers = std::unordered_map<Key, bool, Hash>;
-
   bool is_container(int directory, const std::string& name, const FileState& state, const timespec& now);
   static Key key_of(const FileState& state, std::string_view name);
 
   const ProbeHead probe_;
   mutable std::mutex mutex_;
-  mutable Answers recent_;
-  mutable Answers earlier_;  // the previous `recent_`
+  std::unordered_map<Key, bool, Hash> answers_;
 };
 
 }  // namespace recordfs

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <linux/openat2.h>
+#include <poll.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/sysmacros.h>
@@ -11,6 +12,7 @@
 #include <array>
 #include <cerrno>
 #include <climits>
+#include <sstream>
 #include <utility>
 
 #include "core/base/filesystem.h"
@@ -57,7 +59,50 @@ Result<std::uint64_t> device_of(const Descriptor& descriptor) {
   return makedev(shown.stx_dev_major, shown.stx_dev_minor);
 }
 
+std::string all_of(int descriptor) {
+  std::string text;
+  std::array<char, 4096> piece{};
+  ::lseek(descriptor, 0, SEEK_SET);
+  for (;;) {
+    const ssize_t got = ::read(descriptor, piece.data(), piece.size());
+    if (got <= 0) return text;
+    text.append(piece.data(), static_cast<std::size_t>(got));
+  }
+}
+
 }  // namespace
+
+RecordfsMounts::RecordfsMounts() : table_(::open("/proc/self/mountinfo", O_RDONLY | O_CLOEXEC)) {}
+
+// The kernel reports all changes since the last call at once, and only once.
+bool RecordfsMounts::has_changed() const {
+  pollfd asked{table_.number(), POLLPRI, 0};
+  return ::poll(&asked, 1, 0) > 0 && (asked.revents & (POLLERR | POLLPRI)) != 0;
+}
+
+// "36 35 98:0 /mnt1 /mnt2 rw,noatime master:1 - ext3 /dev/root rw"
+void RecordfsMounts::read() const {
+  was_read_ = true;
+  devices_.clear();
+  std::istringstream lines(all_of(table_.number()));
+  for (std::string line; std::getline(lines, line);) {
+    const std::size_t dash = line.find(" - ");
+    if (dash == std::string::npos || line.compare(dash + 3, 13, "fuse.recordfs") != 0) continue;
+    std::istringstream fields(line);
+    std::string id;
+    unsigned major = 0;
+    unsigned minor = 0;
+    char colon = 0;
+    if (fields >> id >> id >> major >> colon >> minor && colon == ':') devices_.insert(makedev(major, minor));
+  }
+}
+
+bool RecordfsMounts::contains(std::uint64_t device) const {
+  const std::lock_guard lock(mutex_);
+  if (!table_) return true;
+  if (has_changed() || !was_read_) read();
+  return devices_.contains(device);
+}
 
 Result<std::shared_ptr<const RootedDir>> RootedDir::open(const std::string& path) {
   Descriptor descriptor(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
@@ -134,11 +179,52 @@ Result<Descriptor> RootedDir::open_file_in(int directory, const std::string& nam
   return opened;
 }
 
+Result<std::size_t> RootedDir::read_file(const Descriptor& file, std::uint64_t at, MutableBytes out) {
+  std::size_t done = 0;
+  while (done < out.size()) {
+    const ssize_t got = ::pread(file.number(), out.data() + done, out.size() - done, static_cast<off_t>(at + done));
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return place_error(errno);
+    if (got == 0) break;
+    done += static_cast<std::size_t>(got);
+  }
+  return done;
+}
+
 Result<std::string> RootedDir::target(const Looked& link) {
   std::array<char, PATH_MAX> text{};
   const ssize_t length = ::readlinkat(link.descriptor.number(), "", text.data(), text.size());
   if (length < 0) return place_error(errno);
   return std::string(text.data(), static_cast<std::size_t>(length));
+}
+
+Result<std::shared_ptr<DirectoryStream>> DirectoryStream::of(Descriptor directory) {
+  Stream stream(::fdopendir(directory.number()));
+  if (!stream) return place_error(errno);
+  directory.release();
+  return std::shared_ptr<DirectoryStream>(new DirectoryStream(std::move(stream)));
+}
+
+Result<void> DirectoryStream::read(std::uint64_t place, const std::function<bool(int, const Name&)>& take) {
+  const std::lock_guard lock(mutex_);
+  // Place 0 always rereads the directory, to show what has changed.
+  if (place != place_ || place == 0) {
+    ::seekdir(stream_.get(), static_cast<long>(place));
+    entry_ = nullptr;
+    place_ = place;
+  }
+  for (;;) {
+    errno = 0;
+    if (entry_ == nullptr) entry_ = ::readdir(stream_.get());
+    if (entry_ == nullptr) {
+      if (errno != 0) return place_error(errno);
+      return {};
+    }
+    const auto next = static_cast<std::uint64_t>(entry_->d_off);
+    if (!take(::dirfd(stream_.get()), {entry_->d_name, entry_->d_type, next})) return {};
+    entry_ = nullptr;
+    place_ = next;
+  }
 }
 
 }  // namespace recordfs

@@ -1,15 +1,44 @@
-// RootedDir: a directory of the source, and access to what is below it and nothing else.
+// RootedDir: a directory of the source, and access to what is below it and nothing else. DirectoryStream lists one.
 #pragma once
 
-#include <memory>
-#include <string>
+#include <dirent.h>
 
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "core/base/bytes.h"
 #include "core/base/descriptor.h"
 #include "core/base/result.h"
 #include "fusefs/tree/mirror/file_state.h"
-#include "fusefs/tree/mirror/recordfs_mounts.h"
 
 namespace recordfs {
+
+// Where recordfs itself is mounted. A mirror that read there could wait for its own answer, or for that of a mirror
+// that waits for it. Thread-safe.
+class RecordfsMounts {
+ public:
+  // Opens the mount table, because a confined daemon cannot do so later.
+  RecordfsMounts();
+
+  // Returns whether the device, as in st_dev, is a mount of recordfs that this process can see. Reads the mount table
+  // again if it has changed. Returns true for any device if there is no table.
+  bool contains(std::uint64_t device) const;
+
+ private:
+  bool has_changed() const;
+  void read() const;
+
+  mutable std::mutex mutex_;
+  mutable bool was_read_ = false;
+  Descriptor table_;
+  mutable std::set<std::uint64_t> devices_;
+};
 
 // A file of any type that was found, but not opened for reading.
 struct Looked {
@@ -52,6 +81,8 @@ class RootedDir {
   // is the file's device when it was looked up.
   Result<Descriptor> open_file(const std::string& path, std::uint64_t device) const;
   static Result<Descriptor> open_file_in(int directory, const std::string& name);
+  // Reads until `out` is full or the file ends. Returns how many bytes.
+  static Result<std::size_t> read_file(const Descriptor& file, std::uint64_t at, MutableBytes out);
   static Result<std::string> target(const Looked& link);
 
  private:
@@ -61,6 +92,38 @@ class RootedDir {
   const Looked directory_;
   const std::uint64_t filesystem_;  // 0: cannot hang
   RecordfsMounts recordfs_mounts_;
+};
+
+// An open directory of the source, readable from any place.
+//
+// Thread-safe; reads run one at a time. The memory held does not depend on the directory's size. Functions may block on
+// the filesystem and do not consult RequestContext.
+class DirectoryStream {
+ public:
+  // Fails as place_error() says.
+  static Result<std::shared_ptr<DirectoryStream>> of(Descriptor directory);
+
+  struct Name {
+    std::string_view name;
+    unsigned char type = DT_UNKNOWN;
+    std::uint64_t next = 0;  // the place after this entry, as the source's filesystem counts
+  };
+  // Calls `take` for each name from `place` on, with "." and "..", until it returns false. That name is then not taken,
+  // and the next read may start with it. `place` is 0 or a `next` of this directory, also from another stream of it.
+  // Starting at 0 shows changes since the stream was opened. Fails as place_error() says.
+  Result<void> read(std::uint64_t place, const std::function<bool(int directory, const Name&)>& take);
+
+ private:
+  struct Close {
+    void operator()(DIR* stream) const { ::closedir(stream); }
+  };
+  using Stream = std::unique_ptr<DIR, Close>;
+  explicit DirectoryStream(Stream stream) : stream_(std::move(stream)) {}
+
+  std::mutex mutex_;  // guards the following
+  const Stream stream_;
+  const dirent* entry_ = nullptr;  // read but not taken
+  std::uint64_t place_ = 0;
 };
 
 }  // namespace recordfs

@@ -1,12 +1,12 @@
-#include "fusefs/tree/mirror/known_nodes.h"
-
 #include <functional>
+#include <optional>
 #include <thread>
 #include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
 
+#include "fusefs/tree/inode_table.h"
 #include "fusefs/tree/mirror/deferred_closer.h"
 #include "tests/unit/support/signal.h"
 
@@ -21,44 +21,49 @@ FileState state(std::uint64_t inode, std::uint64_t size = 10, timespec changed =
   return {.device = 1, .inode = inode, .size = size, .modified = {100, 1}, .changed = changed};
 }
 
-std::uint64_t number_of(KnownNodes& nodes, const FileState& found, MirroredType type = MirroredType::kFile,
+std::uint64_t number_of(InodeTable& nodes, const FileState& found, MirroredType type = MirroredType::kFile,
                         const timespec& now = kNow) {
   return nodes.look_up_and_reference(0, "a/file", type, found, now)->number;
 }
 
-TEST(KnownNodes, NumberIsKeptWhileTheFileIsUnchanged) {
-  KnownNodes nodes;
+// Returns the number of a node inside a container.
+std::uint64_t number_inside(InodeTable& nodes, std::uint64_t container) {
+  return number_in(nodes.add(container, InodeTable::wanted("", 1)).value(), {NodeKind::kRecord, 1});
+}
+
+TEST(InodeTableMirrored, NumberIsKeptWhileTheFileIsUnchanged) {
+  InodeTable nodes;
   const std::uint64_t number = number_of(nodes, state(5));
-  EXPECT_TRUE(KnownNodes::is_mirrored(number));
+  EXPECT_TRUE(node_kind(number) == NodeKind::kMirrored);
   EXPECT_EQ(number_of(nodes, state(5)), number);
-  EXPECT_EQ(nodes.find(number)->path, "a/file");
+  EXPECT_EQ(nodes.find_mirrored(number)->path, "a/file");
   EXPECT_NE(nodes.look_up_and_reference(0, "a/other", MirroredType::kFile, state(5), kNow)->number, number);
   EXPECT_NE(nodes.look_up_and_reference(1, "a/file", MirroredType::kFile, state(5), kNow)->number, number);
 }
 
-TEST(KnownNodes, NewStateGetsANewNumberAndTheOldOneKeepsItsMeaning) {
-  KnownNodes nodes;
+TEST(InodeTableMirrored, NewStateGetsANewNumberAndTheOldOneKeepsItsMeaning) {
+  InodeTable nodes;
   std::uint64_t last = number_of(nodes, state(5));
   for (const FileState& found : {state(6), state(6, 11), state(6, 11, {100, 2})}) {
-    const auto old = nodes.find(last);
+    const auto old = nodes.find_mirrored(last);
     const std::uint64_t number = number_of(nodes, found);
     EXPECT_NE(number, last);
-    EXPECT_EQ(nodes.find(last), old);
+    EXPECT_EQ(nodes.find_mirrored(last), old);
     last = number;
   }
   EXPECT_NE(number_of(nodes, state(6, 11, {100, 2}), MirroredType::kContainer), last);
-  EXPECT_EQ(nodes.size(), 5u);
+  EXPECT_EQ(nodes.mirrored_rows(), 5u);
 }
 
-TEST(KnownNodes, ChangedDirectoryKeepsItsNumber) {
-  KnownNodes nodes;
+TEST(InodeTableMirrored, ChangedDirectoryKeepsItsNumber) {
+  InodeTable nodes;
   const std::uint64_t number = number_of(nodes, state(5), MirroredType::kDirectory);
   EXPECT_EQ(number_of(nodes, state(5, 20, {200, 0}), MirroredType::kDirectory), number);
   EXPECT_NE(number_of(nodes, state(6), MirroredType::kDirectory), number);
 }
 
-TEST(KnownNodes, UnsettledStateGetsANewNumber) {
-  KnownNodes nodes;
+TEST(InodeTableMirrored, UnsettledStateGetsANewNumber) {
+  InodeTable nodes;
   const FileState found = state(5, 10, {kNow.tv_sec, 1});
   const timespec same_tick{kNow.tv_sec, 1'000'000};
   const timespec later{kNow.tv_sec, 500'000'000};
@@ -78,44 +83,46 @@ TEST(FileState, IsSettledOnceTheClockHasAdvanced) {
   EXPECT_TRUE(is_settled({20, 5}, {10, 5})) << "another machine's clock";
 }
 
-TEST(KnownNodes, IsForgottenWithItsLastLookup) {
-  KnownNodes nodes;
+TEST(InodeTableMirrored, IsForgottenWithItsLastLookup) {
+  InodeTable nodes;
   const std::uint64_t number = number_of(nodes, state(5), MirroredType::kContainer);
   EXPECT_EQ(number_of(nodes, state(5), MirroredType::kContainer), number);
   nodes.reference_inside(number);
   EXPECT_FALSE(nodes.forget(number, 2));
-  EXPECT_TRUE(nodes.find(number));
-  EXPECT_TRUE(nodes.forget_inside(number, 1));
-  EXPECT_FALSE(nodes.find(number));
-  EXPECT_EQ(nodes.size(), 0u);
+  EXPECT_TRUE(nodes.find_mirrored(number));
+  EXPECT_EQ(nodes.forget(number_inside(nodes, number), 1), number);
+  EXPECT_FALSE(nodes.find_mirrored(number));
+  EXPECT_EQ(nodes.mirrored_rows(), 0u);
   EXPECT_FALSE(nodes.forget(number, 1));
   nodes.reference_inside(number);
   EXPECT_NE(number_of(nodes, state(5), MirroredType::kContainer), number) << "numbers are not used again";
 }
 
-TEST(KnownNodes, OldStateIsForgottenSeparatelyFromTheNew) {
-  KnownNodes nodes;
+TEST(InodeTableMirrored, OldStateIsForgottenSeparatelyFromTheNew) {
+  InodeTable nodes;
   const std::uint64_t old = number_of(nodes, state(5));
   const std::uint64_t number = number_of(nodes, state(6));
   EXPECT_TRUE(nodes.forget(old, 1));
   EXPECT_EQ(number_of(nodes, state(6)), number);
 }
 
-TEST(KnownNodes, ManyThreadsLookUpAndForget) {
-  KnownNodes nodes;
+TEST(InodeTableMirrored, ManyThreadsLookUpAndForget) {
+  InodeTable nodes;
   std::vector<std::thread> threads;
   for (std::uint64_t thread = 0; thread < 4; ++thread) {
     threads.emplace_back([&, thread] {
       for (std::uint64_t i = 0; i < 2000; ++i) {
         const std::uint64_t number = number_of(nodes, state(i % 3 + thread % 2));
+        const std::uint64_t inside = number_inside(nodes, number);
         nodes.reference_inside(number);
-        nodes.forget(number, 1);
-        nodes.forget_inside(number, 1);
+        for (const std::uint64_t known : {number, inside}) {
+          if (const auto unused = nodes.forget(known, 1)) nodes.remove(*unused);
+        }
       }
     });
   }
   for (std::thread& thread : threads) thread.join();
-  EXPECT_EQ(nodes.size(), 0u);
+  EXPECT_EQ(nodes.mirrored_rows(), 0u);
 }
 
 TEST(DeferredCloser, ClosesOnItsOwnThreadAndBeforeItsDestructionEnds) {

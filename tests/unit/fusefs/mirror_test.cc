@@ -64,12 +64,12 @@ class MirrorTest : public ::testing::Test {
 
   Names names(std::uint64_t directory) {
     Names names;
-    const std::uint64_t opened = tree().open_directory(directory).value();
-    EXPECT_TRUE(tree().list_opened(directory, opened, 0, [&](const MountEntry& entry) {
+    const std::uint64_t opened = tree().mirror()->open_directory(directory).value();
+    EXPECT_TRUE(tree().mirror()->list(directory, opened, 0, [&](const MountEntry& entry) {
       if (entry.name != "." && entry.name != "..") names.emplace_back(entry.name);
       return true;
     }));
-    tree().close_directory(opened);
+    tree().mirror()->close_directory(opened);
     std::ranges::sort(names);
     return names;
   }
@@ -191,7 +191,7 @@ TEST_F(MirrorTest, ReplacedDirectoryIsStale) {
   folder.write("sub/file", "other");
   EXPECT_EQ(tree().look_up_and_reference(directory, "file").error().os_error, ESTALE);
   EXPECT_EQ(tree().status(directory).error().os_error, ESTALE);
-  EXPECT_EQ(tree().open_directory(directory).error().os_error, ESTALE);
+  EXPECT_EQ(tree().mirror()->open_directory(directory).error().os_error, ESTALE);
   EXPECT_EQ(read("sub/file"), "other");
 }
 
@@ -233,17 +233,17 @@ TEST_F(MirrorTest, LifetimeOfEachNodeIsReported) {
   EXPECT_EQ(look_up("file")->cache_policy, CachePolicy::kNone);
   EXPECT_EQ(look_up("toy")->cache_policy, CachePolicy::kNumber);
   EXPECT_EQ(look_up("toy/records/1")->cache_policy, CachePolicy::kPermanent);
-  EXPECT_TRUE(tree().may_change(MountTree::kRootNumber));
-  EXPECT_FALSE(tree().may_change(number("toy")));
+  EXPECT_TRUE(tree().is_mirrored(MountTree::kRootNumber));
+  EXPECT_FALSE(tree().is_mirrored(number("toy")));
 }
 
 TEST_F(MirrorTest, FollowingRecordsAreVisitedInsideContainers) {
   folder.write("toy", toy.bytes);
   settle();
   const std::uint64_t record = number("toy/records/4");
-  EXPECT_TRUE(tree().is_record(record));
-  EXPECT_FALSE(tree().is_record(number("toy")));
-  EXPECT_FALSE(tree().is_record(MountTree::kRootNumber));
+  EXPECT_TRUE(is_record(record));
+  EXPECT_FALSE(is_record(number("toy")));
+  EXPECT_FALSE(is_record(MountTree::kRootNumber));
   std::size_t ordinal = 4;
   tree().for_each_following(record, [&](std::uint64_t next, Bytes bytes) {
     ++ordinal;
@@ -271,8 +271,8 @@ TEST_F(MirrorTest, MirrorAndContainerHaveADirectoryEach) {
   EXPECT_EQ(found, (Names{"alone", "folder"}));
   const std::uint64_t mirrored = mixed.lookup(MountTree::kRootNumber, "folder").value();
   EXPECT_EQ(mixed.look_up_and_reference(mirrored, "toy")->size, toy.bytes.size());
-  EXPECT_FALSE(mixed.may_change(MountTree::kRootNumber));
-  EXPECT_TRUE(mixed.may_change(mirrored));
+  EXPECT_FALSE(mixed.is_mirrored(MountTree::kRootNumber));
+  EXPECT_TRUE(mixed.is_mirrored(mirrored));
 }
 
 TEST_F(MirrorTest, ManyThreadsReadManyContainers) {

@@ -24,7 +24,7 @@ class FollowedMount {
   std::vector<std::uint64_t> grow_to(std::size_t chunks) {
     store_ = at(chunks, store_.get());
     EXPECT_TRUE(waited([&] { return store_->index().catch_up(); }));
-    return tree_.grow(0, store_, {.tv_sec = 5, .tv_nsec = 0});
+    return tree_.containers().grow(0, store_, {.tv_sec = 5, .tv_nsec = 0});
   }
 
   Result<std::uint64_t> find(std::uint64_t directory, std::string_view name) const {
@@ -59,10 +59,10 @@ class FollowedMount {
     return std::make_shared<RecordStore>("toy", source, std::move(container), services_, kSmall,
                                          FollowOptions{.is_followed = true, .shorter = shorter});
   }
-  std::vector<MountedContainer> mounted(std::size_t containers) const {
-    std::vector<MountedContainer> list;
+  std::vector<MountSource> mounted(std::size_t containers) const {
+    std::vector<MountSource> list;
     for (std::size_t i = 0; i < containers; ++i) {
-      list.push_back({"toy", store_, {.modified = {.tv_sec = 4, .tv_nsec = 0}}, true});
+      list.push_back(MountedContainer{"toy", store_, {.modified = {.tv_sec = 4, .tv_nsec = 0}}, true});
     }
     return list;
   }
@@ -151,7 +151,7 @@ TEST(MountFollow, RecordsArePermanentAndSummariesAreNot) {
   mount.grow_to(7);
   EXPECT_GT(mount.status(mount.path({"records"})).ownership.modified.tv_nsec, 0)
       << "each snapshot has a time of its own";
-  EXPECT_TRUE(mount.tree().may_grow());
+  EXPECT_TRUE(mount.tree().containers().may_grow());
   EXPECT_TRUE(mount.tree().may_gain_names(mount.path({"records"})));
 }
 
@@ -171,7 +171,7 @@ TEST(MountFollow, SnapshotIsFreedWithItsLastUser) {
   mount.path({"records", "3"});
   mount.grow_to(6);
   EXPECT_FALSE(before.expired());
-  mount.tree().drop_unused();
+  mount.tree().containers().drop_unused();
   EXPECT_TRUE(before.expired());
 }
 
@@ -190,12 +190,12 @@ TEST(MountFollow, WaiterKeepsItsSnapshotAndIsAnsweredByTheNext) {
   ASSERT_NE(ticket->waitable->wait(*ticket, [resumed] { resumed.set(); }), 0u);
   gate.wait_until_held();
   mount.grow_to(6);
-  mount.tree().drop_unused();
+  mount.tree().containers().drop_unused();
   EXPECT_FALSE(before.expired());
   gate.open();
   resumed.wait();
   ticket.reset();
-  mount.tree().drop_unused();
+  mount.tree().containers().drop_unused();
   EXPECT_TRUE(before.expired());
   EXPECT_EQ(mount.read(mount.path({"records", "14"})), mount.file().records[14]);
 }
@@ -227,7 +227,7 @@ TEST(MountFollow, ConcurrentReadersSeeOneSnapshotOrTheNext) {
   }
   for (std::size_t chunks = 3; chunks <= kChunks; ++chunks) {
     mount.grow_to(chunks);
-    mount.tree().drop_unused();
+    mount.tree().containers().drop_unused();
   }
   is_over = true;
   readers.clear();

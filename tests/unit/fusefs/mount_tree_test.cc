@@ -72,10 +72,10 @@ TEST(MountTree, VisitReturnsTheNumbersOfTheFollowingRecords) {
   EXPECT_EQ(ordinal, 11u);
   const auto none = [](std::uint64_t, Bytes) { return ADD_FAILURE(), false; };
   for (const char* path : {"", "toy", "toy/info.json", "toy/records", "toy/.views/streams/concat"}) {
-    EXPECT_FALSE(tree->is_record(tree.find(path).value())) << path;
+    EXPECT_FALSE(is_record(tree.find(path).value())) << path;
     tree->for_each_following(tree.find(path).value(), none);
   }
-  EXPECT_TRUE(tree->is_record(tree.find("toy/records/4").value()));
+  EXPECT_TRUE(is_record(tree.find("toy/records/4").value()));
 }
 
 TEST(MountTree, StatusHasTheContainersOwner) {
@@ -102,10 +102,10 @@ TEST(MountTree, FileCountIncludesOnlyCountedContainers) {
   ToyStore toy({});
   ToyStore other({});
   const ToyTree tree({{"a", &toy}, {"b", &other}});
-  EXPECT_EQ(tree->known_files(), 0u);
+  EXPECT_EQ(tree->usage().files, 0u);
   ASSERT_TRUE(waited([&] { return toy.store->index().totals(ScanDetail::kCounts); }));
-  EXPECT_EQ(tree->known_files(), 12u);
-  EXPECT_EQ(tree->total_size(), toy.file.bytes.size() * 2);
+  EXPECT_EQ(tree->usage().files, 12u);
+  EXPECT_EQ(tree->usage().bytes, toy.file.bytes.size() * 2);
 }
 
 TEST(MountTree, ManyThreadsReadAndListTheSameAsOne) {

@@ -9,7 +9,6 @@
 
 #include <gtest/gtest.h>
 
-#include "fusefs/tree/mirror/directory_stream.h"
 #include "tests/unit/support/temp_folder.h"
 
 namespace recordfs::testing {

@@ -28,7 +28,7 @@ class ToyTree {
  public:
   // Mounts one container as the root.
   explicit ToyTree(ToyStore& toy, std::string record_suffix = {})
-      : tree_(containers({{"toy", &toy}}), false, std::move(record_suffix)) {}
+      : tree_(containers({{"toy", &toy}}), false, {}, std::move(record_suffix)) {}
   // Mounts each container as a directory.
   explicit ToyTree(const std::vector<std::pair<std::string, ToyStore*>>& toys) : tree_(containers(toys), true) {}
 
@@ -93,9 +93,9 @@ class ToyTree {
   }
 
  private:
-  static std::vector<MountedContainer> containers(const std::vector<std::pair<std::string, ToyStore*>>& toys) {
-    std::vector<MountedContainer> list;
-    for (const auto& [name, toy] : toys) list.push_back({name, toy->store, Ownership{.uid = 7}});
+  static std::vector<MountSource> containers(const std::vector<std::pair<std::string, ToyStore*>>& toys) {
+    std::vector<MountSource> list;
+    for (const auto& [name, toy] : toys) list.push_back(MountedContainer{name, toy->store, Ownership{.uid = 7}});
     return list;
   }
   MountTree tree_;
