@@ -6,8 +6,6 @@
 #include <utility>
 #include <vector>
 
-#include "fusefs/glue/error_number.h"
-
 namespace recordfs {
 
 // A request between two attempts. The thread that removes it from waiting_ has to answer it.
@@ -34,6 +32,28 @@ namespace {
 // The request whose on_interrupt this thread is registering. If the interrupt arrived before, libfuse calls
 // on_interrupt during the registration and uses the request afterwards, so it must not be answered there.
 thread_local const void* being_registered = nullptr;
+
+// Returns whether the reply repeats the source's errno. All other read errors are EIO.
+bool is_passed_on(int os_error) { return os_error == EACCES || os_error == ESTALE; }
+
+// Returns the errno value for a reply. No other function converts errors to errno values.
+int error_number(const Error& error) {
+  switch (error.code) {
+    case Code::kNotFound: return ENOENT;
+    case Code::kUnsupported: return EOPNOTSUPP;
+    case Code::kInterrupted: return EINTR;
+    case Code::kOutOfMemory: return ENOMEM;
+    case Code::kPending: return EAGAIN;
+    case Code::kDamage:
+    case Code::kUnfinished:
+    case Code::kStale:
+    case Code::kLimit:
+    case Code::kNoContainer:
+    case Code::kChanged: return EIO;
+    case Code::kIo: return is_passed_on(error.os_error) ? error.os_error : EIO;
+  }
+  return EIO;
+}
 
 }  // namespace
 

@@ -26,6 +26,20 @@
 
 namespace recordfs {
 
+// Calls `work`. Returns 0, or the errno value for what it throws: ENOMEM for std::bad_alloc, and EIO for a library's
+// exception that nothing else catches.
+template <class Work>
+int error_thrown_by(const Work& work) {
+  try {
+    work();
+    return 0;
+  } catch (const std::bad_alloc&) {
+    return ENOMEM;
+  } catch (const std::exception&) {
+    return EIO;
+  }
+}
+
 class Dispatcher {
   struct Pending;
 

@@ -24,7 +24,7 @@ std::vector<std::string> paths_of(const std::vector<std::unique_ptr<FollowedFile
 
 Follower::Follower(MountedContainers& containers, std::vector<std::unique_ptr<FollowedFile>> files, Log log)
     : containers_(containers), log_(std::move(log)), watch_(paths_of(files)) {
-  for (std::size_t i = 0; i < files.size(); ++i) files_.push_back({.container = i, .file = std::move(files[i])});
+  for (auto& file : files) files_.push_back({.file = std::move(file)});
 }
 
 bool Follower::start(fuse_session* session) {
@@ -49,9 +49,9 @@ void Follower::run() {
 
 // Returns false if a file is still being scanned, and must be checked again without a rest.
 bool Follower::look_at_all() {
-  for (Followed& followed : files_) {
+  for (std::size_t container = 0; container < files_.size(); ++container) {
     try {
-      look_at(followed);
+      look_at(container);
     } catch (const std::bad_alloc&) {
       // A later check may find memory.
     }
@@ -60,7 +60,8 @@ bool Follower::look_at_all() {
   return std::ranges::none_of(files_, [](const Followed& followed) { return followed.file->is_taking(); });
 }
 
-void Follower::look_at(Followed& followed) {
+void Follower::look_at(std::size_t container) {
+  Followed& followed = files_[container];
   if (followed.is_over) return;
   FollowedFile& file = *followed.file;
   auto grown = file.grow([this] { watch_.wake(); });
@@ -69,7 +70,7 @@ void Follower::look_at(Followed& followed) {
     log_(Severity::kWarning, fmt::format("{}: no longer followed: {}", file.shown(), grown.error().detail));
     return;
   }
-  if (*grown) show(followed, std::move(*grown));
+  if (*grown) show(container, std::move(*grown));
   if (followed.said_moved || file.is_at_its_path()) return;
   followed.said_moved = true;
   log_(Severity::kInfo,
@@ -78,10 +79,10 @@ void Follower::look_at(Followed& followed) {
 
 // Invalidates attributes only. When the kernel sees the new time, it drops cached data and entries. Invalidating these
 // here would wait for their readers, and thus for threads of this mount.
-void Follower::show(const Followed& followed, std::shared_ptr<const RecordStore> store) {
-  const FileSource::Status& status = followed.file->status();
+void Follower::show(std::size_t container, std::shared_ptr<const RecordStore> store) {
+  const FileSource::Status& status = files_[container].file->status();
   const timespec modified{.tv_sec = status.mtime_seconds, .tv_nsec = status.mtime_nanoseconds};
-  for (const std::uint64_t number : containers_.grow(followed.container, std::move(store), modified)) {
+  for (const std::uint64_t number : containers_.grow(container, std::move(store), modified)) {
     fuse_lowlevel_notify_inval_inode(session_, number, -1, 0);
   }
 }

@@ -32,7 +32,6 @@ class Follower {
 
  private:
   struct Followed {
-    std::size_t container = 0;
     std::unique_ptr<FollowedFile> file;
     bool is_over = false;     // growth is no longer shown
     bool said_moved = false;  // logged that another file has its name
@@ -40,12 +39,12 @@ class Follower {
 
   void run();
   bool look_at_all();
-  void look_at(Followed& followed);
-  void show(const Followed& followed, std::shared_ptr<const RecordStore> store);
+  void look_at(std::size_t container);
+  void show(std::size_t container, std::shared_ptr<const RecordStore> store);
 
   MountedContainers& containers_;
   const Log log_;
-  std::vector<Followed> files_;
+  std::vector<Followed> files_;  // in the order of the containers
   FileWatch watch_;
   fuse_session* session_ = nullptr;
   std::thread thread_;

@@ -11,7 +11,6 @@
 #include <utility>
 #include <vector>
 
-#include "fusefs/glue/error_number.h"
 #include "fusefs/glue/init_reply.h"
 
 namespace recordfs {
@@ -47,11 +46,9 @@ void answer(fuse_req_t request, Mount& mount, const Handler& handler) {
 // The same for a handler that gets a copy of `name`, which libfuse frees.
 template <class Handler>
 void answer_for(fuse_req_t request, Mount& mount, const char* name, const Handler& handler) {
-  try {
-    answer(request, mount, [handler, name = std::string(name)] { return handler(name); });
-  } catch (const std::bad_alloc&) {
-    fuse_reply_err(request, ENOMEM);
-  }
+  const int thrown = error_thrown_by(
+      [&] { answer(request, mount, [handler, name = std::string(name)] { return handler(name); }); });
+  if (thrown != 0) fuse_reply_err(request, thrown);
 }
 
 mode_t type_bits(FileType type) {
@@ -192,8 +189,8 @@ void on_readlink(fuse_req_t request, fuse_ino_t number) {
 // mount: on_read, Dispatcher::answer, Dispatcher::attempt_as, the handler below, MountTree::read, MountTree::find,
 // InodeTable::find, RecordsView::read, RecordReader::read_at, SharedCache::last_until (locks the cache),
 // RecordReader::read, Layout::extent, Chunk::read, the reply below, and, for a record's first bytes,
-// ReadAheadPusher::was_read (locks its readers). The index is not asked. ReadAhead is notified only if the last read was
-// of another chunk.
+// ReadAheadPusher::was_read (locks its readers). The index is not asked. ReadAhead is notified only if the last read
+// was of another chunk.
 void on_read(fuse_req_t request, fuse_ino_t number, std::size_t size, off_t offset, fuse_file_info*) {
   Mount& mount = counted(request, RequestKind::kRead);
   const auto handler = [&mount, number, size, offset]() -> Result<Reply> {
@@ -220,52 +217,38 @@ class Listing {
   // `dots`: number of entries that entry.next does not count.
   bool add(const MountEntry& entry, std::uint64_t dots = 0) {
     name_.assign(entry.name);
+    const bool has_status = with_attributes_ && entry.size && entry.container != nullptr;
+    fuse_entry_param param{};  // with node number 0: only the inode number and the type are valid
+    if (has_status) {
+      param = entry_of(entry.container->status(tree_.look_up_and_reference(entry), entry.node,
+                                               {.type = entry.type, .size = *entry.size}));
+    } else {
+      param.attr.st_ino = entry.inode;
+      param.attr.st_mode = type_bits(entry.type);
+    }
+    char* const end = buffer_.data() + used_;
     const std::size_t room = buffer_.size() - used_;
     const auto next = static_cast<off_t>(entry.next + dots);
-    const std::size_t needed = !with_attributes_                          ? add_name(entry, room, next)
-                               : entry.size && entry.container != nullptr ? add_with_attributes(entry, room, next)
-                                                                          : add_without(entry, room, next);
-    if (needed > room) return false;
-    used_ += needed;
-    return true;
+    const std::size_t needed = with_attributes_
+                                   ? fuse_add_direntry_plus(request_, end, room, name_.c_str(), &param, next)
+                                   : fuse_add_direntry(request_, end, room, name_.c_str(), &param.attr, next);
+    const bool is_added = needed <= room;
+    if (is_added) used_ += needed;
+    if (has_status && is_added) referenced_.push_back(param.ino);
+    if (has_status && !is_added) tree_.forget(param.ino, 1);
+    return is_added;
   }
 
   bool is_empty() const { return used_ == 0; }
   int reply() { return pending_.sent(fuse_reply_buf(request_, buffer_.data(), used_)); }
 
  private:
-  // Each returns the entry's size. Adds nothing if that exceeds `room`.
-  std::size_t add_name(const MountEntry& entry, std::size_t room, off_t next) {
-    bare_.attr.st_ino = entry.inode;
-    bare_.attr.st_mode = type_bits(entry.type);
-    return fuse_add_direntry(request_, buffer_.data() + used_, room, name_.c_str(), &bare_.attr, next);
-  }
-  std::size_t add_without(const MountEntry& entry, std::size_t room, off_t next) {
-    bare_.attr.st_ino = entry.inode;
-    bare_.attr.st_mode = type_bits(entry.type);
-    return fuse_add_direntry_plus(request_, buffer_.data() + used_, room, name_.c_str(), &bare_, next);
-  }
-  std::size_t add_with_attributes(const MountEntry& entry, std::size_t room, off_t next) {
-    const FileStatus status = entry.container->status(tree_.look_up_and_reference(entry), entry.node,
-                                                      {.type = entry.type, .size = *entry.size});
-    const fuse_entry_param param = entry_of(status);
-    const std::size_t needed =
-        fuse_add_direntry_plus(request_, buffer_.data() + used_, room, name_.c_str(), &param, next);
-    if (needed > room) {
-      tree_.forget(status.number, 1);
-    } else {
-      referenced_.push_back(status.number);
-    }
-    return needed;
-  }
-
   fuse_req_t request_;
   const MountTree& tree_;
   std::vector<char> buffer_;
   std::size_t used_ = 0;
   const bool with_attributes_;
   std::string name_;
-  fuse_entry_param bare_{};                // for entries with inode and type only
   std::vector<std::uint64_t> referenced_;  // numbers of the entries with attributes
   PendingReply pending_;
 };

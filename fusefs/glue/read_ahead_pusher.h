@@ -16,6 +16,10 @@ namespace recordfs {
 
 // Leaves out one record per window. When the reader requests it, the next window is pushed while it reads the rest.
 // Windows double while the reader continues. Random readers get nothing pushed.
+//
+// ReadAhead cannot detect these readers: it follows chunks, and ignores the order of reads within one. What was pushed
+// is not read from here, so a reader is recognized by the window that it got. And a reader keeps its place here when
+// -o follow replaces the store.
 class ReadAheadPusher {
  public:
   explicit ReadAheadPusher(const MountTree& tree) : tree_(tree) {}

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <ctime>
+#include <functional>
 #include <optional>
 #include <string_view>
 
@@ -56,5 +57,8 @@ struct MountEntry {
   const ContainerNode* container = nullptr;  // with `node`, for look_up_and_reference(); null if not available
   Node node{};
 };
+
+// Returns false to reject the entry and to stop the listing.
+using EmitEntry = std::function<bool(const MountEntry&)>;
 
 }  // namespace recordfs

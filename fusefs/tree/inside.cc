@@ -14,7 +14,6 @@
 namespace recordfs {
 namespace {
 
-constexpr std::string_view kTableName = "names.tsv";
 constexpr std::size_t kNumbersOfAPart = 3;
 constexpr int kDigitsAtTop = 6;
 constexpr std::uint64_t kTreeNode = 64;  // memory of a map's node, approximately
@@ -105,7 +104,7 @@ std::uint32_t Inside::add(std::uint32_t directory, const Value& value, Bytes rec
 void Inside::name_entries(std::uint32_t directory, const std::vector<std::uint32_t>& entries,
                           const std::vector<std::string_view>& keys) {
   items_[directory].extent = {listed_.size(), entries.size()};
-  const std::vector<std::string> names = names_for(keys, {kTableName});
+  const std::vector<std::string> names = names_for(keys, {kNamesTable});
   for (std::size_t i = 0; i < names.size(); ++i) {
     Item& item = items_[entries[i]];
     item.name_begin = static_cast<std::uint32_t>(names_.size());
@@ -155,7 +154,7 @@ std::optional<std::uint64_t> Inside::find(std::uint64_t directory, std::string_v
       return (kNumbersOfAPart - 1) * items_.size() + *message;
     }
   }
-  if (name == kTableName && tables_.contains(directory)) return items_.size() + directory;
+  if (name == kNamesTable && tables_.contains(directory)) return items_.size() + directory;
   return std::nullopt;
 }
 
@@ -177,7 +176,7 @@ Inside::Kind Inside::kind(std::uint64_t part) const {
 }
 
 std::string_view Inside::name(std::uint64_t part) const {
-  return part < items_.size() ? name_of(items_[static_cast<std::size_t>(part)]) : kTableName;
+  return part < items_.size() ? name_of(items_[static_cast<std::size_t>(part)]) : kNamesTable;
 }
 
 std::uint64_t Inside::size(std::uint64_t part) const { return kind(part) == Kind::kDirectory ? 0 : slice(part).size; }

@@ -16,14 +16,13 @@ constexpr std::uint64_t kWithAttributes = 250000;
 constexpr Node kFamilies{NodeKind::kStatic, kKeyFamilies};
 
 // Names that the directories of keys reserve. A key with such a name gets another file name.
-constexpr std::string_view kKeyNamesFile = "names.tsv";
 constexpr std::string_view kKeyFamiliesName = "column-families";
 
 constexpr std::string_view kHeader = "name\tkey\n";
 constexpr std::size_t kRowsOfABlock = 256;  // keys per block
 
 std::string key_file_name(std::string_view key, std::uint64_t number) {
-  return key_name(key, number, {kKeyNamesFile, kKeyFamiliesName});
+  return key_name(key, number, {kNamesTable, kKeyFamiliesName});
 }
 
 // names.tsv in a directory of keys. It has a row for each listed key whose file name differs from the key. There may be
@@ -134,7 +133,7 @@ class KeysView : public View {
   }
 
   Result<Node> lookup_key(std::uint32_t family, std::string_view name) const {
-    if (name == kKeyNamesFile) {
+    if (name == kNamesTable) {
       ASSIGN_OR_RETURN(const auto names, names_of(family));
       if (names->size() == 0) return no_such_name();
       return Node{NodeKind::kKeyNames, family};
@@ -175,7 +174,7 @@ class KeysView : public View {
     }
     ASSIGN_OR_RETURN(const auto names, names_of(family));
     if (place == places.size() + 1 && names->size() > 0) {
-      emit({kKeyNamesFile, {NodeKind::kKeyNames, family}, FileType::kRegular, names->size(), place + 1});
+      emit({kNamesTable, {NodeKind::kKeyNames, family}, FileType::kRegular, names->size(), place + 1});
     }
     return {};
   }

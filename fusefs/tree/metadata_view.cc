@@ -7,8 +7,6 @@
 namespace recordfs {
 namespace {
 
-constexpr std::string_view kNamesFile = "names.tsv";
-
 struct AttributeFiles {
   std::shared_ptr<const std::vector<Attribute>> values;
   std::vector<std::string> names;
@@ -24,7 +22,7 @@ class MetadataView : public View {
     ASSIGN_OR_RETURN(const auto known, files());
     const auto place = known->by_name.find(name);
     if (place != known->by_name.end()) return Node{NodeKind::kAttribute, place->second};
-    if (name == kNamesFile && !known->names_table.empty()) return Node{NodeKind::kStatic, kNames};
+    if (name == kNamesTable && !known->names_table.empty()) return Node{NodeKind::kStatic, kNames};
     return no_such_name();
   }
 
@@ -38,7 +36,7 @@ class MetadataView : public View {
     }
     const std::string& table = known->names_table;
     if (place == names.size() && !table.empty()) {
-      emit({kNamesFile, {NodeKind::kStatic, kNames}, FileType::kRegular, table.size(), place + 1});
+      emit({kNamesTable, {NodeKind::kStatic, kNames}, FileType::kRegular, table.size(), place + 1});
     }
     return {};
   }
@@ -63,7 +61,7 @@ class MetadataView : public View {
     ASSIGN_OR_RETURN(files.values, store().attributes());
     std::vector<std::string_view> keys;
     for (const Attribute& attribute : *files.values) keys.emplace_back(attribute.key);
-    files.names = names_for(keys, {kNamesFile});
+    files.names = names_for(keys, {kNamesTable});
     for (const std::string& name : files.names) files.by_name.emplace(name, files.by_name.size());
     if (!std::ranges::equal(keys, files.names)) files.names_table = names_table(keys, files.names);
     return files;

@@ -118,8 +118,7 @@ Result<FileStatus> MountTree::status(std::uint64_t number) const {
   return found.container_node->status(number, found.node, attributes);
 }
 
-Result<void> MountTree::list(std::uint64_t directory, std::uint64_t place,
-                             const std::function<bool(const MountEntry&)>& emit) const {
+Result<void> MountTree::list(std::uint64_t directory, std::uint64_t place, const EmitEntry& emit) const {
   if (is_own_root(directory)) return list_tops(place, emit);
   ASSIGN_OR_RETURN(const auto found, find(directory));
   const ContainerNode& container_node = *found.container_node;
@@ -130,7 +129,7 @@ Result<void> MountTree::list(std::uint64_t directory, std::uint64_t place,
   return kept_open(found, found.view->list(found.node, place, numbered));
 }
 
-Result<void> MountTree::list_tops(std::uint64_t place, const std::function<bool(const MountEntry&)>& emit) const {
+Result<void> MountTree::list_tops(std::uint64_t place, const EmitEntry& emit) const {
   for (; place < tops_.size(); ++place) {
     const Top& top = tops_[static_cast<std::size_t>(place)];
     MountEntry entry{.name = top.name, .type = FileType::kDirectory, .next = place + 1};

@@ -61,8 +61,7 @@ class MountTree {
   void forget(std::uint64_t number, std::uint64_t lookups) const;
   Result<FileStatus> status(std::uint64_t number) const;
   // Emits the entries of a directory of containers or of the root, as View::list() does.
-  Result<void> list(std::uint64_t directory, std::uint64_t place,
-                    const std::function<bool(const MountEntry&)>& emit) const;
+  Result<void> list(std::uint64_t directory, std::uint64_t place, const EmitEntry& emit) const;
 
   // Returns whether a directory is mirrored, and not inside a container. Mirror::list() lists it.
   bool is_mirrored(std::uint64_t number) const {
@@ -109,7 +108,7 @@ class MountTree {
 
   bool is_own_root(std::uint64_t number) const { return nested_ && number == kRootNumber; }
   Result<ResolvedNode> find(std::uint64_t number) const;
-  Result<void> list_tops(std::uint64_t place, const std::function<bool(const MountEntry&)>& emit) const;
+  Result<void> list_tops(std::uint64_t place, const EmitEntry& emit) const;
   // Returns `result`. If it is kPending, makes Error::wait keep the container open.
   template <class Value>
   static Result<Value> kept_open(const ResolvedNode& found, Result<Value> result) {

@@ -13,9 +13,10 @@ namespace recordfs {
 
 // Suffix of decoded records and messages.
 inline constexpr std::string_view kJsonSuffix = ".json";
+// Name of the file that lists the keys of a directory's files.
+inline constexpr std::string_view kNamesTable = "names.tsv";
 
 Error no_such_name();
-
 
 std::string record_name(std::uint64_t ordinal);      // 000000042
 std::string chunk_record_name(std::uint64_t index);  // 000003

@@ -153,9 +153,9 @@ enum class Listed : std::uint8_t { kWithoutSize, kWithSize, kNever };
 
 struct StaticEntry {
   StaticNode node;
-  std::string_view name;  // empty: View::name()
+  std::string_view name;  // empty: DenseArray::name
   NodeType type;
-  std::string_view target{};  // of a link; View::name() follows if the entry has no name
+  std::string_view target{};  // of a link; the array's name follows if the entry has none
   Listed listed = Listed::kWithoutSize;
 };
 
@@ -188,7 +188,7 @@ inline constexpr std::array kStaticEntries = {
     StaticEntry{kLines, "lines", {ViewId::kStreams, FileType::kRegular, kStreams}},
     StaticEntry{kWhole, {}, {ViewId::kArray, FileType::kRegular, kStreams}, {}, Listed::kWithSize},
     StaticEntry{kKeyFamilies, "column-families", {ViewId::kKeys, FileType::kDirectory, kKeys}},
-    StaticEntry{kNames, "names.tsv", {ViewId::kMetadata, FileType::kRegular, kMetadata}},
+    StaticEntry{kNames, kNamesTable, {ViewId::kMetadata, FileType::kRegular, kMetadata}},
 };
 
 inline constexpr NodeType kRootType{ViewId::kStatic, FileType::kDirectory};

@@ -12,7 +12,7 @@ class StaticView : public View {
   Result<Node> lookup(Node directory, std::string_view name) const override {
     for (const StaticEntry& entry : kStaticEntries) {
       const View* view = entry.type.parent == directory.value ? view_of(entry) : nullptr;
-      if (view != nullptr && name_of(entry, *view) == name) return Node{NodeKind::kStatic, entry.node};
+      if (view != nullptr && name_of(entry) == name) return Node{NodeKind::kStatic, entry.node};
     }
     return no_such_name();
   }
@@ -27,7 +27,7 @@ class StaticView : public View {
       if (entry.type.type != FileType::kRegular || entry.listed == Listed::kWithSize) {
         if (const auto known = view->attributes(node)) size = known->size;
       }
-      if (!emit({name_of(entry, *view), node, entry.type.type, size, number})) return {};
+      if (!emit({name_of(entry), node, entry.type.type, size, number})) return {};
     }
     return {};
   }
@@ -44,9 +44,6 @@ class StaticView : public View {
 
  private:
   const View* view_of(const StaticEntry& entry) const { return tree().view({NodeKind::kStatic, entry.node}); }
-  static std::string_view name_of(const StaticEntry& entry, const View& view) {
-    return entry.name.empty() ? view.name() : entry.name;
-  }
 
   Result<std::string> make_text(std::uint64_t node) const {
     if (node == kInfo) {

@@ -18,9 +18,6 @@ class StreamsView : public View {
     return store().streams().read(stream, offset, length);
   }
 
-  // Of the array, the only file without a fixed name.
-  std::string_view name() const override { return store().array()->name; }
-
  private:
   static Result<Stream> stream_of(Node file) {
     if (file.value == kConcat) return Stream::kConcat;

@@ -90,7 +90,7 @@ Result<std::string> View::target(Node link) const {
   if (type->target != nullptr) return type->target(link.value);
   if (type->type != FileType::kLink) return no_such_name();
   const StaticEntry* entry = static_entry(link);
-  return std::string(entry->target).append(entry->name.empty() ? name() : "");
+  return std::string(entry->target).append(entry->name.empty() ? name_of(*entry) : "");
 }
 
 Result<std::string> View::extended_attribute(Node, std::string_view) const { return no_such_name(); }

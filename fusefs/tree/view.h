@@ -156,8 +156,6 @@ class View {
   // REQUIRES: NodeType::extended has the name.
   virtual Result<std::string> extended_attribute(Node node, std::string_view name) const;
 
-  // Returns the name of static entries that have none in the table.
-  virtual std::string_view name() const { return {}; }
   // Returns an upper bound on the values of its nodes, unless RecordReader::address_limit() is one.
   virtual std::uint64_t values() const { return 0; }
   // Adds the nodes that differ from those in a shorter snapshot, except static nodes.
@@ -167,6 +165,10 @@ class View {
   const ContainerTree& tree() const { return tree_; }
   const RecordStore& store() const { return tree_.store(); }
   CachedFiles& cache() const { return tree_.cache(); }
+  // Only the array has no name in the table.
+  std::string_view name_of(const StaticEntry& entry) const {
+    return entry.name.empty() ? store().array()->name : entry.name;
+  }
 
   // Returns a node whose value is a record's address.
   Result<Node> record_node(const ChunkInfo& chunk, std::uint64_t index, NodeKind kind) const;

@@ -130,8 +130,8 @@ Result<Descriptor> Mirror::open(const MirroredNode& node) const {
 Result<std::shared_ptr<const Descriptor>> Mirror::open_file(const MirroredNode& node) {
   if (auto known = files_.find(node.number)) return *known;
   ASSIGN_OR_RETURN(auto file, open(node));
-  auto closer = closers_.of(sources_.of(node).filesystem(node.state.device));
-  auto closed = closed_later<const Descriptor>(std::move(closer), std::make_unique<const Descriptor>(std::move(file)));
+  ASSIGN_OR_RETURN(auto closed, closers_.closed_later(sources_.of(node).filesystem(node.state.device),
+                                                      std::make_unique<const Descriptor>(std::move(file))));
   return files_.add(node.number, std::move(closed));
 }
 
@@ -166,8 +166,9 @@ Result<std::shared_ptr<const ContainerNode>> Mirror::container(std::uint64_t num
   opened->inode_begin = wanted.begin;
   opened->root_inode = mirrored_inode(shown_path);
   opened->is_mirrored = true;
-  auto closer = closers_.of(store->source().filesystem());
-  return containers_.add(number, closed_later<const ContainerNode>(std::move(closer), std::move(opened)));
+  ASSIGN_OR_RETURN(auto closed,
+                   closers_.closed_later<const ContainerNode>(store->source().filesystem(), std::move(opened)));
+  return containers_.add(number, std::move(closed));
 }
 
 // --- listings
@@ -187,12 +188,11 @@ Result<std::shared_ptr<DirectoryStream>> Mirror::stream(std::uint64_t directory,
   ASSIGN_OR_RETURN(const auto at, sources_.look(*known));
   ASSIGN_OR_RETURN(auto descriptor, RootedDir::open_directory(at));
   ASSIGN_OR_RETURN(auto made, DirectoryStream::of(std::move(descriptor)));
-  static_cast<void>(closers_.of(0));  // starts the sweeps
+  static_cast<void>(closers_.start(0).has_value());  // starts the sweeps
   return streams_.add(opened, std::move(made));
 }
 
-Result<void> Mirror::list(std::uint64_t directory, std::uint64_t opened, std::uint64_t place,
-                          const std::function<bool(const MountEntry&)>& emit) {
+Result<void> Mirror::list(std::uint64_t directory, std::uint64_t opened, std::uint64_t place, const EmitEntry& emit) {
   ASSIGN_OR_RETURN(const auto known, node(directory));
   const MirroredNode& node = *known;
   if (node.type != MirroredType::kDirectory) return {};

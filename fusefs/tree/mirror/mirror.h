@@ -13,7 +13,7 @@
 #include "core/base/bounded_lru.h"
 #include "fusefs/tree/container_node.h"
 #include "fusefs/tree/file_status.h"
-#include "fusefs/tree/mirror/deferred_closer.h"
+#include "fusefs/tree/mirror/closers.h"
 #include "fusefs/tree/mirror/mirrored_sources.h"
 #include "fusefs/tree/mirror/probes.h"
 #include "fusefs/tree/mirror/rooted_dir.h"
@@ -77,8 +77,7 @@ class Mirror {
   // Emits the entries of an opened directory, with "." and ".." and without sizes. Starts at `place`: 0 or the `next`
   // of an entry, also if the directory had to be opened again. Succeeds once `emit` returned false or every entry was
   // emitted. Calls fstatat() for each regular file, and probes those whose state is new.
-  Result<void> list(std::uint64_t directory, std::uint64_t opened, std::uint64_t place,
-                    const std::function<bool(const MountEntry&)>& emit);
+  Result<void> list(std::uint64_t directory, std::uint64_t opened, std::uint64_t place, const EmitEntry& emit);
   void close_directory(std::uint64_t opened) { streams_.drop(opened); }
 
   // `source` is the index of a mirrored directory.
@@ -116,7 +115,7 @@ class Mirror {
   BoundedLru<std::uint64_t, std::shared_ptr<const Descriptor>> files_{kOpenFiles};
   BoundedLru<std::uint64_t, std::shared_ptr<DirectoryStream>> streams_{kOpenDirectories};
   std::atomic<std::uint64_t> next_stream_{1};
-  DeferredClosers closers_;
+  Closers closers_;
 };
 
 }  // namespace recordfs

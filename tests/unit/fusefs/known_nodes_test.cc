@@ -1,4 +1,5 @@
 #include <functional>
+#include <memory>
 #include <optional>
 #include <thread>
 #include <utility>
@@ -7,7 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "fusefs/tree/inode_table.h"
-#include "fusefs/tree/mirror/deferred_closer.h"
+#include "fusefs/tree/mirror/closers.h"
 #include "tests/unit/support/signal.h"
 
 namespace recordfs {
@@ -125,31 +126,42 @@ TEST(InodeTableMirrored, ManyThreadsLookUpAndForget) {
   EXPECT_EQ(nodes.mirrored_rows(), 0u);
 }
 
-TEST(DeferredCloser, ClosesOnItsOwnThreadAndBeforeItsDestructionEnds) {
+// Calls a function on its destruction.
+struct Closed {
+  std::function<void()> when_closed;
+  explicit Closed(std::function<void()> call) : when_closed(std::move(call)) {}
+  ~Closed() { when_closed(); }
+  Closed(const Closed&) = delete;
+  Closed& operator=(const Closed&) = delete;
+};
+
+TEST(Closers, CloseOnAnotherThreadAndBeforeTheirEnd) {
   std::vector<std::thread::id> closed_by;
-  {
-    DeferredCloser closer(std::chrono::hours(1), [] {});
-    closer.wake();
-    closer.later({[&] { closed_by.push_back(std::this_thread::get_id()); }});
-  }
+  const auto note = [&] { closed_by.push_back(std::this_thread::get_id()); };
+  Closers closers(std::chrono::hours(1), [] {});
+  auto last = closers.closed_later(0, std::make_unique<Closed>(note)).value();
+  closers.closed_later(0, std::make_unique<Closed>(note)).value().reset();
+  closers.stop();
   ASSERT_EQ(closed_by.size(), 1u);
-  DeferredCloser closer(std::chrono::hours(1), [] {});
-  closer.later({[&] { closed_by.push_back(std::this_thread::get_id()); }});
-  EXPECT_EQ(closed_by.size(), 1u) << "without a thread it waits for the end";
-  closer.stop();
-  EXPECT_EQ(closed_by.size(), 2u);
-  closer.later({[&] { closed_by.push_back(std::this_thread::get_id()); }});
-  EXPECT_EQ(closed_by.size(), 3u) << "and after the end it closes at once";
+  EXPECT_NE(closed_by.front(), std::this_thread::get_id());
+  last.reset();
+  ASSERT_EQ(closed_by.size(), 2u) << "after the end it is closed at once";
+  EXPECT_EQ(closed_by.back(), std::this_thread::get_id());
 }
 
-TEST(DeferredClosers, HungFilesystemDelaysNoOther) {
+TEST(Closers, SweepPeriodically) {
+  const Signal is_swept;
+  Closers closers(std::chrono::milliseconds(1), [is_swept] { is_swept.set(); });
+  ASSERT_TRUE(closers.start(0));
+  is_swept.wait();
+}
+
+TEST(Closers, HungFilesystemDelaysNoOther) {
   const Signal hangs;
   const Signal released;
-  DeferredClosers closers(std::chrono::hours(1), [] {});
+  Closers closers(std::chrono::hours(1), [] {});
   const auto close = [&](std::uint64_t filesystem, std::function<void()> task) {
-    const auto closer = closers.of(filesystem);
-    closer->wake();
-    closer->later({std::move(task)});
+    closers.closed_later(filesystem, std::make_unique<Closed>(std::move(task))).value().reset();
   };
   close(1, [hangs, released] {
     hangs.set();
