@@ -1,6 +1,5 @@
 #include "fusefs/tree/mirror/closers.h"
 
-#include <condition_variable>
 #include <iterator>
 #include <stop_token>
 
@@ -10,8 +9,7 @@ Result<std::shared_ptr<Executor>> Closers::start(std::uint64_t filesystem) {
   const auto sweep_until = [this](const std::stop_token& end) {
     std::mutex mutex;
     std::unique_lock lock(mutex);
-    std::condition_variable_any never;
-    while (!never.wait_for(lock, end, period_, [&end] { return end.stop_requested(); })) sweep_();
+    while (!ending_.wait_for(lock, end, period_, [&end] { return end.stop_requested(); })) sweep_();
   };
   const std::lock_guard lock(mutex_);
   if (!sweeper_.joinable()) start_thread([&] { sweeper_ = std::jthread(sweep_until); });

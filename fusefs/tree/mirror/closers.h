@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <condition_variable>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -54,6 +55,7 @@ class Closers {
   const std::function<void()> sweep_;
   std::mutex mutex_;                                              // guards the following
   std::map<std::uint64_t, std::shared_ptr<Executor>> executors_;  // 0: of all filesystems that cannot hang
+  std::condition_variable_any ending_;  // a member, because its construction needs memory, which a thread may lack
   std::jthread sweeper_;
 };
 
