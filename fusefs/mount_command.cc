@@ -1,6 +1,9 @@
 #include "fusefs/mount_command.h"
 
 #include <fcntl.h>
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
 #include <sched.h>
 #include <unistd.h>
 
@@ -9,13 +12,17 @@
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
+#include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include <fmt/format.h>
 
+#include "core/base/counted.h"
+#include "core/base/source.h"
 #include "core/decoding/protobuf_module.h"
 #include "core/decoding/record_decoder.h"
 #include "core/store/record_store.h"
@@ -29,7 +36,6 @@
 #include "fusefs/mount_sources.h"
 #include "fusefs/open_container.h"
 #include "fusefs/ready_notification.h"
-#include "fusefs/statistics.h"
 #include "fusefs/tree/mount_tree.h"
 #include "fusefs/user_types.h"
 
@@ -43,8 +49,39 @@ constexpr bool kConfines = false;
 constexpr bool kConfines = true;
 #endif
 
+constexpr std::size_t kMostStores = 16;  // with a line in the statistics
+
 constexpr std::string_view kNoSystemLog =
     "warning: no system log (/dev/log), so the daemon's messages are lost (try: -o log=FILE)";
+
+template <class Value>
+std::string cache_line(std::string_view of_what, const SharedCache<Value>& cache) {
+  const auto statistics = cache.statistics();
+  return fmt::format("cache of {}: {} hits, {} misses, {} of {} bytes", of_what, statistics.hits, statistics.misses,
+                     statistics.bytes, cache.capacity());
+}
+
+// Returns lines about caches, bytes read and decoded, memory, and the scans of the first stores.
+std::vector<std::string> statistics_of(const Services& services,
+                                       const std::vector<std::shared_ptr<const RecordStore>>& stores) {
+  std::vector<std::string> lines = {
+      cache_line("chunks", services.chunks), cache_line("layouts", services.layouts),
+      fmt::format("read: {} bytes; decoded: {} bytes", FileSource::bytes_read(), services.decoded_bytes.load())};
+#ifdef __GLIBC__
+  // Includes freed memory that malloc keeps, because a daemon holds more than it uses.
+  const struct mallinfo2 memory = mallinfo2();
+  lines.push_back(
+      fmt::format("memory: {} bytes in use, {} kept for reuse", memory.uordblks + memory.hblkhd, memory.fordblks));
+#endif
+  const std::size_t shown = std::min(stores.size(), kMostStores);
+  for (std::size_t i = 0; i < shown; ++i) {
+    const Catalog::ScanState state = stores[i]->index().state();
+    lines.push_back(fmt::format("{}: {}, {}, {}", stores[i]->name(), counted(state.totals.chunks, "chunk"),
+                                counted(state.totals.records, "record"), state.complete ? "complete" : "not complete"));
+  }
+  if (shown < stores.size()) lines.push_back(fmt::format("and {} more sources", stores.size() - shown));
+  return lines;
+}
 
 // A failure, and the exit status for it.
 struct Refusal {
@@ -102,7 +139,7 @@ SessionOptions session_options(const Options& options, const MountPoint& point) 
           .max_read = options.max_read.value_or(0),
           .allow_other = options.allow_other,
           .has_extended_attributes = options.xattr,
-          .shows_its_death = options.auto_unmount,
+          .auto_unmount = options.auto_unmount,
           .remove_mountpoint = point.was_made(),
           .timeout = options.timeout,
           .passed_on = options.passed_on};
@@ -127,7 +164,7 @@ bool may_decode_messages(const MountTree& tree, const UserTypes& types) {
 
 // Mounts the sources and serves them until the end.
 std::optional<Refusal> serve_sources(const Options& options, const UserTypes& types, ReadyNotification& ready,
-                                     bool tells_name, Services& services, DaemonLog& log) {
+                                     bool prints_name, Services& services, DaemonLog& log) {
   const auto cannot_mount = [&](const std::string& reason) {
     return Refusal{kExitCannotMount, fmt::format("{}: cannot mount: {}", shown_mountpoint(options), reason)};
   };
@@ -150,7 +187,7 @@ std::optional<Refusal> serve_sources(const Options& options, const UserTypes& ty
           [&] {
             if (!options.foreground && options.log_file.empty() && !DaemonLog::has_system_log())
               log.write(Severity::kWarning, std::string(kNoSystemLog));
-            if (tells_name) std::fputs((options.mountpoint + "\n").c_str(), stdout);
+            if (prints_name) std::fputs((options.mountpoint + "\n").c_str(), stdout);
             std::fflush(stdout);
           },
       .in_background = [&] { log.begin(!options.foreground); },

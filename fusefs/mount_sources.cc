@@ -48,7 +48,7 @@ std::string directory_name(const std::string& path) {
   return name.empty() ? "root" : name;
 }
 
-void tell_opened(const std::string& shown, const RecordStore& store, const Services& services) {
+void log_opened(const std::string& shown, const RecordStore& store, const Services& services) {
   services.log(Severity::kDetail,
                fmt::format("{}: {}, {}", shown, store.traits().format, counted(store.source().size(), "byte")));
 }
@@ -57,7 +57,7 @@ Result<MountSource> open_followed(const std::string& path, const std::string& sh
                                   Services& services, OpenedSources& all) {
   ASSIGN_OR_RETURN(auto opened, FollowedFile::open(path, options.limits, services, shown));
   const FollowedFile& file = *opened;
-  tell_opened(shown, *file.store(), services);
+  log_opened(shown, *file.store(), services);
   Ownership ownership = ownership_of(file.status());
   override_ownership(ownership, options);
   all.followed.push_back(std::move(opened));
@@ -77,7 +77,7 @@ Result<MountSource> open_source(std::size_t number, const Options& options, Serv
   }
   if (options.follow) return open_followed(path, shown, options, services, all);
   ASSIGN_OR_RETURN(auto opened, open_file(path, options.limits, services, shown));
-  tell_opened(shown, *opened.store, services);
+  log_opened(shown, *opened.store, services);
   Ownership ownership = ownership_of(opened.status);
   override_ownership(ownership, options);
   return MountSource(MountedContainer{std::move(opened.name), std::move(opened.store), ownership});
@@ -108,7 +108,7 @@ MirrorSettings mirror_settings(const Options& options, Services& services) {
     const std::string shown = options.redact ? fmt::format("mirrored file {}", count->fetch_add(1) + 1) : path;
     auto opened = open_file(std::move(file), path, options.limits, services, shown);
     if (opened) {
-      tell_opened(shown, *opened->store, services);
+      log_opened(shown, *opened->store, services);
       return std::move(opened->store);
     }
     if (!RequestContext::was_refused()) services.log(Severity::kWarning, open_failure(shown, opened.error()));

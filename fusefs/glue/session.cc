@@ -1,6 +1,8 @@
 #include "fusefs/glue/session.h"
 
+#include <fcntl.h>
 #include <poll.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -15,7 +17,7 @@
 #include <fmt/format.h>
 
 #include "core/base/counted.h"
-#include "fusefs/glue/captured_stderr.h"
+#include "core/base/descriptor.h"
 #include "fusefs/glue/dispatcher.h"
 #include "fusefs/glue/end_limit.h"
 #include "fusefs/glue/idle_end.h"
@@ -62,6 +64,33 @@ Session new_session(const SessionOptions& options, Mount& mount) {
 }
 
 Error failure(std::string reason) { return {.code = Code::kIo, .detail = std::move(reason)}; }
+
+// Redirects the process's stderr, and its children's, to a file in memory: libfuse and fusermount3 report mount
+// failures only there. Does nothing if the file cannot be created. At most one object at a time.
+class CapturedStderr {
+ public:
+  CapturedStderr() : file_(::memfd_create("stderr", MFD_CLOEXEC)), stderr_(::fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 0)) {
+    if (file_ && stderr_) ::dup2(file_.number(), STDERR_FILENO);
+  }
+  ~CapturedStderr() { end(); }
+  CapturedStderr(const CapturedStderr&) = delete;
+  CapturedStderr& operator=(const CapturedStderr&) = delete;
+
+  // Restores stderr and returns the first 4 KiB that were written.
+  std::string end() {
+    if (stderr_) ::dup2(stderr_.number(), STDERR_FILENO);
+    stderr_ = Descriptor();
+    std::string text(kMostText, '\0');
+    const auto length = ::pread(file_.number(), text.data(), text.size(), 0);
+    text.resize(static_cast<std::size_t>(std::max<ssize_t>(length, 0)));
+    return text;
+  }
+
+ private:
+  static constexpr std::size_t kMostText = 4096;
+  const Descriptor file_;
+  Descriptor stderr_;
+};
 
 // Joins the lines, without the program names in front.
 std::string reason_in(std::string_view said) {
@@ -117,7 +146,7 @@ struct Serving {
               .pusher = pusher,
               .max_read = options.max_read,
               .has_extended_attributes = options.has_extended_attributes,
-              .hears_of_opened_directories = options.shows_its_death,
+              .hears_of_opened_directories = options.auto_unmount,
               .init_answered = events.init_answered},
         idle([&unmount_guard, &events] {
           const bool unmounted = unmount_guard->unmount_if_unused();

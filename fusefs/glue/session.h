@@ -22,8 +22,7 @@ struct SessionOptions {
   unsigned max_read = 0;  // bytes per read request; 0: the kernel's choice
   bool allow_other = false;
   bool has_extended_attributes = false;
-  // Lets fusermount3 detect a dead daemon. Unmounting is libfuse's own option.
-  bool shows_its_death = false;
+  bool auto_unmount = false;           // lets fusermount3 detect a dead daemon; libfuse's own option starts it
   bool remove_mountpoint = false;      // at the end, if nothing is mounted there
   unsigned timeout = 0;                // seconds without a request until an unused mount ends; 0: never
   std::vector<std::string> passed_on;  // options for libfuse and the kernel
