@@ -83,13 +83,10 @@ Severity DaemonLog::least_of(Verbosity verbosity) {
 Result<void> DaemonLog::open_file(const std::string& path) {
   // O_NONBLOCK: opening a fifo must not wait for its reader.
   constexpr int kFlags = O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOCTTY | O_NONBLOCK;
-  const auto failed = [](int error) {
-    return Error{.code = Code::kIo, .detail = std::strerror(error), .os_error = error};
-  };
   Descriptor file(::open(path.c_str(), kFlags, S_IRUSR | S_IWUSR));
-  if (!file) return failed(errno);
+  if (!file) return system_error(errno);
   struct stat st {};
-  if (::fstat(file.number(), &st) != 0) return failed(errno);
+  if (::fstat(file.number(), &st) != 0) return system_error(errno);
   if (!S_ISREG(st.st_mode) && !S_ISCHR(st.st_mode)) return Error{.code = Code::kIo, .detail = "not a regular file"};
   file_ = std::move(file);
   return {};

@@ -1,4 +1,4 @@
-// Exit statuses of the mount and of all commands except grep.
+// Exit statuses of the mount and of the commands.
 #pragma once
 
 namespace recordfs {
@@ -9,6 +9,9 @@ inline constexpr int kExitCannotOpen = 2;  // a file cannot be opened, or is not
 inline constexpr int kExitCannotMount = 3;
 inline constexpr int kExitDamage = 4;
 inline constexpr int kExitPartlyDone = 5;  // incomplete: a codec is missing, the output is full
+
+// grep returns 0 if a record was selected, 1 if not, and this after an error.
+inline constexpr int kExitGrepFailed = 2;
 
 // Combines the statuses of several files: damage first, then what could not be opened, then what was partly done.
 constexpr int worse_of(int one, int other) {

@@ -1,7 +1,6 @@
 #include "fusefs/mount_options.h"
 
 #include <algorithm>
-#include <charconv>
 #include <climits>
 #include <iterator>
 #include <string_view>
@@ -32,17 +31,6 @@ bool is_accepted(std::string_view name) {
          kAccepted.find(fmt::format(" {} ", name)) != std::string_view::npos;
 }
 
-template <class Number>
-bool parse_number(const std::string& text, int base, Number& number) {
-  const auto parsed = std::from_chars(text.data(), text.data() + text.size(), number, base);
-  return parsed.ec == std::errc{} && parsed.ptr == text.data() + text.size();
-}
-
-template <class Number>
-bool parse_number(const std::string& text, int base, std::optional<Number>& number) {
-  return parse_number(text, base, number.emplace());
-}
-
 // --- the options
 
 struct MountOption {
@@ -64,9 +52,11 @@ bool set_text(const std::string& value, Options& options) {
   return !value.empty();
 }
 
-template <auto kField, unsigned kMost, int kBase = 10>
+template <auto kField, unsigned kMost, int kBase = 10, unsigned kLeast = 0>
 bool set_number(const std::string& value, Options& options) {
-  return parse_number(value, kBase, options.*kField) && options.*kField <= kMost;
+  const auto number = parse_number<unsigned>(value, kBase);
+  if (number) options.*kField = *number;
+  return number && *number >= kLeast && *number <= kMost;
 }
 
 bool set_cache_size(const std::string& value, Options& options) {
@@ -96,10 +86,6 @@ bool set_fsname(const std::string& value, Options& options) {
 bool set_sandbox(const std::string& value, Options& options) {
   options.sandbox = value == "yes";
   return value == "yes" || value == "no";
-}
-
-bool set_threads(const std::string& value, Options& options) {
-  return parse_number(value, 10, options.threads) && options.threads > 0 && options.threads <= kMostThreads;
 }
 
 bool set_debug(const std::string& /*value*/, Options& options) { return options.debug = options.foreground = true; }
@@ -165,7 +151,8 @@ constexpr MountOption kOptions[] = {
      "Larger chunks are reported as damage. So are chunks of more than 16777216 records, and metadata beyond 64M. A "
      "value above 1G raises both limits in proportion.",
      set_max_chunk},
-    {"", "threads", "N", "number of threads that answer requests (default 8); two more do slow work", set_threads},
+    {"", "threads", "N", "number of threads that answer requests (default 8); two more do slow work",
+     set_number<&Options::threads, kMostThreads, 10, 1>},
     {"", "max_read", "N", "maximum number of bytes per read request of the kernel (default: no limit)",
      set_number<&Options::max_read, UINT_MAX>},
     {"", "index", "WHERE",

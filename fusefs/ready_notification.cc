@@ -14,6 +14,7 @@
 #include <fmt/format.h>
 
 #include "core/base/utf8.h"
+#include "fusefs/messages.h"
 
 namespace recordfs {
 namespace {
@@ -45,7 +46,7 @@ Result<ReadyNotification> ReadyNotification::of(std::optional<int> descriptor) {
   if (!descriptor) return ready;
   // Avoids the standard descriptors, which the daemon replaces.
   ready.descriptor_ = ::fcntl(*descriptor, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
-  if (ready.descriptor_ < 0) return Error{.code = Code::kIo, .detail = std::strerror(errno)};
+  if (ready.descriptor_ < 0) return system_error(errno);
   if (*descriptor > STDERR_FILENO) ::close(*descriptor);
   return ready;
 }

@@ -5,10 +5,10 @@
 
 #include <array>
 #include <cerrno>
-#include <cstring>
 #include <utility>
 
 #include "core/base/descriptor.h"
+#include "fusefs/messages.h"
 
 namespace recordfs {
 namespace {
@@ -16,17 +16,15 @@ namespace {
 constexpr std::size_t kPiece = 64u << 10;
 constexpr std::size_t kLargestFile = 256u << 20;
 
-Error failure() { return {.code = Code::kIo, .detail = std::strerror(errno), .os_error = errno}; }
-
 Result<std::string> read_file(const std::string& path) {
   const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  if (!file) return failure();
+  if (!file) return system_error(errno);
   std::string bytes;
   std::array<char, kPiece> piece{};
   for (;;) {
     const ssize_t got = ::read(file.number(), piece.data(), piece.size());
     if (got < 0 && errno == EINTR) continue;
-    if (got < 0) return failure();
+    if (got < 0) return system_error(errno);
     if (got == 0) return bytes;
     bytes.append(piece.data(), static_cast<std::size_t>(got));
     if (bytes.size() > kLargestFile) return Error{.code = Code::kLimit, .detail = "too large for a descriptor file"};

@@ -10,15 +10,6 @@
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
-#include "fusefs/commands/cat.h"
-#include "fusefs/commands/cp.h"
-#include "fusefs/commands/grep.h"
-#include "fusefs/commands/head_tail.h"
-#include "fusefs/commands/index.h"
-#include "fusefs/commands/info.h"
-#include "fusefs/commands/ls.h"
-#include "fusefs/commands/splits.h"
-#include "fusefs/commands/verify.h"
 #include "fusefs/messages.h"
 
 namespace recordfs {
@@ -31,7 +22,7 @@ constexpr std::array kCommands = {
     Command{"head", "write the first records", declare_head},
     Command{"tail", "write the last records", declare_tail},
     Command{"splits", "split files for parallel work", declare_splits},
-    Command{"grep", "search records", declare_grep, kGrepFailed},
+    Command{"grep", "search records", declare_grep, kExitGrepFailed},
     Command{"cp", "copy records to files", declare_cp},
     Command{"index", "build and save the index now, so that later mounts start at once", declare_index},
     Command{"verify", "read everything and verify all checksums", declare_verify},

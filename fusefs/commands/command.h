@@ -1,4 +1,4 @@
-// Command: something that recordfs does without a mount. command.cc lists all commands.
+// The commands: what recordfs does without a mount. Each has a .cc file of its name.
 #pragma once
 
 #include <functional>
@@ -16,14 +16,26 @@ class App;
 
 namespace recordfs {
 
+// Runs a command after parsing, and returns the exit status.
+using RunCommand = std::function<int()>;
+
 struct Command {
   std::string_view name;
-  std::string_view summary;  // a line of `recordfs --help`
-  // Declares arguments and options on `app`. Returns the function that runs the command after parsing, and that returns
-  // the exit status.
-  std::function<int()> (*declare)(CLI::App& app);
-  int wrong_use = kExitWrongUse;  // status for usage errors
+  std::string_view summary;              // a line of `recordfs --help`
+  RunCommand (*declare)(CLI::App& app);  // declares arguments and options
+  int wrong_use = kExitWrongUse;         // status for usage errors
 };
+
+RunCommand declare_cat(CLI::App& app);
+RunCommand declare_cp(CLI::App& app);
+RunCommand declare_grep(CLI::App& app);
+RunCommand declare_head(CLI::App& app);
+RunCommand declare_index(CLI::App& app);
+RunCommand declare_info(CLI::App& app);
+RunCommand declare_ls(CLI::App& app);
+RunCommand declare_splits(CLI::App& app);
+RunCommand declare_tail(CLI::App& app);
+RunCommand declare_verify(CLI::App& app);
 
 // Returns all commands, in the order of the help.
 std::span<const Command> commands();

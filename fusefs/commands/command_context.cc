@@ -36,9 +36,17 @@ void ReadingOptions::declare(CLI::App& app) {
   app.add_option("-j,--threads", threads, "number of threads that decode (default: one per processor)")->type_name("N");
 }
 
+void declare_file(CLI::App& app, std::string& file) {
+  app.add_option("FILE", file, "a container")->required()->type_name("");
+}
+
+void declare_files(CLI::App& app, std::vector<std::string>& files) {
+  app.add_option("FILE", files, "containers")->required()->type_name("");
+}
+
 CommandContext::CommandContext(const ReadingOptions& options)
     : CommandContext(options, [this](Severity severity, const std::string& line) {
-        if (severity > Severity::kInfo) say_once(line);
+        if (severity > Severity::kInfo) print_once(line);
       }) {}
 
 CommandContext::CommandContext(const ReadingOptions& options, Log log)
@@ -57,28 +65,32 @@ CommandContext::CommandContext(const ReadingOptions& options, Log log)
 std::shared_ptr<const RecordStore> CommandContext::open(const std::string& path) {
   auto opened = open_file(path, limits_, services_);
   if (opened) return std::move(opened->store);
-  return say_unopened(path, opened.error());
+  print_unopened(path, opened.error());
+  return nullptr;
 }
 
 std::shared_ptr<const RecordStore> CommandContext::open_if_container(const std::string& path) {
   auto opened = open_file(path, limits_, services_);
   if (opened) return std::move(opened->store);
-  if (opened.error().code == Code::kNoContainer) return nullptr;
-  return say_unopened(path, opened.error());
+  if (opened.error().code != Code::kNoContainer) print_unopened(path, opened.error());
+  return nullptr;
 }
 
-std::shared_ptr<const RecordStore> CommandContext::say_unopened(const std::string& path, const Error& error) {
+void CommandContext::print_unopened(const std::string& path, const Error& error) {
   print_message(open_failure(path, error));
   note(kExitCannotOpen);
-  return nullptr;
 }
 
 std::unique_ptr<FollowedFile> CommandContext::open_followed(const std::string& path) {
   auto opened = FollowedFile::open(path, limits_, services_);
   if (opened) return std::move(*opened);
-  print_message(open_failure(path, opened.error()));
-  note(kExitCannotOpen);
+  print_unopened(path, opened.error());
   return nullptr;
+}
+
+int CommandContext::finish() {
+  note(output_.finish());
+  return status_;
 }
 
 void CommandContext::note(int status) {
@@ -96,13 +108,18 @@ void CommandContext::note(const DamagedRegion& region) {
   }
 }
 
-void CommandContext::print_failure(const std::string& path, const Error& error) {
-  // Nothing was found, so the error has no position.
-  say_once(error.code == Code::kNotFound ? fmt::format("{}: {}", path, error.detail) : open_failure(path, error));
+void CommandContext::report(const RecordStore& store, const Error& error) {
+  store.log().report(error);
   note(error);
 }
 
-void CommandContext::say_once(const std::string& line) {
+void CommandContext::print_failure(const std::string& path, const Error& error) {
+  // Nothing was found, so the error has no position.
+  print_once(error.code == Code::kNotFound ? fmt::format("{}: {}", path, error.detail) : open_failure(path, error));
+  note(error);
+}
+
+void CommandContext::print_once(const std::string& line) {
   const std::lock_guard lock(mutex_);
   if (line == last_line_) return;
   last_line_ = line;

@@ -1,13 +1,15 @@
-// CommandContext: what a command needs to read containers, and its exit status.
+// CommandContext: what a command needs to read containers, its output, and its exit status.
 #pragma once
 
 #include <atomic>
 #include <memory>
 #include <mutex>
 #include <string>
+#include <vector>
 
 #include "core/base/limits.h"
 #include "core/store/record_store.h"
+#include "fusefs/commands/output.h"
 #include "fusefs/follow/followed_file.h"
 #include "fusefs/open_container.h"
 
@@ -27,8 +29,12 @@ struct ReadingOptions {
   void declare(CLI::App& app);
 };
 
+// Declare the argument FILE or FILE... on `app`. The result must outlive the parsing.
+void declare_file(CLI::App& app, std::string& file);
+void declare_files(CLI::App& app, std::vector<std::string>& files);
+
 // The state of a command's run. Without a `log`, warnings and errors go to stderr, without repetition. Not thread-safe,
-// except note(), print_failure() and say_once().
+// except note(), report(), print_failure() and print_once().
 class CommandContext {
  public:
   explicit CommandContext(const ReadingOptions& options);
@@ -42,15 +48,22 @@ class CommandContext {
   // Opens a file that grows (see open()).
   std::unique_ptr<FollowedFile> open_followed(const std::string& path);
 
+  // Standard output.
+  Output& output() { return output_; }
+  // Writes what is left of the output, and returns the exit status.
+  int finish();
+
   // Adds an error to the exit status. The worst counts.
   void note(const Error& error) { note(status_of(error)); }
   void note(int status);
   // Adds a damaged region to it. The stale end of a recycled log is not damage.
   void note(const DamagedRegion& region);
+  // Logs a failed read of `store`, and notes it.
+  void report(const RecordStore& store, const Error& error);
   // Prints an error, unless the log has just printed the same line, and notes it.
   void print_failure(const std::string& path, const Error& error);
   // Prints a line, unless it equals the previous one. For logs.
-  void say_once(const std::string& line);
+  void print_once(const std::string& line);
 
   int status() const { return status_; }
   unsigned threads() const { return threads_; }
@@ -60,7 +73,7 @@ class CommandContext {
   static int status_of(const Error& error);
 
  private:
-  std::shared_ptr<const RecordStore> say_unopened(const std::string& path, const Error& error);
+  void print_unopened(const std::string& path, const Error& error);
 
   const Limits limits_;
   const unsigned threads_;
@@ -68,6 +81,7 @@ class CommandContext {
   std::mutex mutex_;
   std::string last_line_;  // guarded by mutex_
   Services services_;
+  Output output_;
 };
 
 }  // namespace recordfs

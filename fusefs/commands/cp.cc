@@ -1,10 +1,14 @@
-#include "fusefs/commands/cp.h"
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
+#include <cerrno>
+#include <cstdio>
 #include <memory>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -12,15 +16,12 @@
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
+#include "fusefs/commands/command.h"
 #include "fusefs/commands/command_context.h"
-#include "fusefs/commands/found_damage.h"
+#include "fusefs/commands/damage_reporter.h"
 #include "fusefs/commands/interruption.h"
 #include "fusefs/commands/progress.h"
 #include "fusefs/commands/range.h"
-#include "fusefs/commands/range_option.h"
-#include "fusefs/commands/record_files.h"
-#include "fusefs/commands/scan.h"
-#include "fusefs/commands/selection.h"
 #include "fusefs/exit_status.h"
 #include "fusefs/messages.h"
 
@@ -30,10 +31,100 @@ namespace {
 struct CpOptions {
   ReadingOptions reading;
   std::string file;
-  NamedRange range;
+  std::optional<Range> range;
   std::string directory;
   bool replaces = false;
 };
+
+// Writes records as files of a directory. A file gets its name when it is complete. Nothing is written through a
+// symbolic link. Thread-safe.
+class RecordFiles {
+ public:
+  // Fails with kIo if `directory` cannot be opened.
+  static Result<std::unique_ptr<RecordFiles>> open(const std::string& directory, bool replaces);
+  ~RecordFiles();
+  RecordFiles(const RecordFiles&) = delete;
+  RecordFiles& operator=(const RecordFiles&) = delete;
+
+  // Why a file was not written.
+  struct Failure {
+    bool is_of_record = false;  // unreadable: `why` is as of RecordStore::read_record
+    bool is_there = false;      // the file exists and must not be replaced
+    Error why;
+  };
+  // Writes a record of a decoded chunk to the file named by its ordinal. Returns nullopt on success.
+  std::optional<Failure> write(const RecordStore& store, const Chunk& chunk, std::uint64_t index,
+                               std::uint64_t ordinal) const;
+
+  // Returns "000000042", as in the mount's records/.
+  static std::string name_of(std::uint64_t ordinal);
+
+ private:
+  RecordFiles(int directory, bool replaces) : directory_(directory), replaces_(replaces) {}
+  bool publish(const std::string& unfinished, const std::string& name) const;
+
+  const int directory_;
+  const bool replaces_;
+};
+
+std::optional<RecordFiles::Failure> write_record(const RecordStore& store, const Chunk& chunk, std::uint64_t index,
+                                                 int file) {
+  constexpr std::uint64_t kPiece = 1u << 20;
+  const std::uint64_t size = chunk.layout().extent(index).size;
+  std::uint64_t at = 0;
+  do {
+    const auto piece = store.records().read(chunk, index, at, std::min(kPiece, size - at));
+    if (!piece) return RecordFiles::Failure{.is_of_record = true, .why = piece.error()};
+    if (const int error = write_all(file, piece->bytes); error != 0) {
+      return RecordFiles::Failure{.why = system_error(error)};
+    }
+    at += std::max<std::uint64_t>(piece->bytes.size(), 1);
+  } while (at < size);
+  return std::nullopt;
+}
+
+Result<std::unique_ptr<RecordFiles>> RecordFiles::open(const std::string& directory, bool replaces) {
+  const int descriptor = ::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (descriptor < 0) return system_error(errno);
+  return std::unique_ptr<RecordFiles>(new RecordFiles(descriptor, replaces));
+}
+
+RecordFiles::~RecordFiles() { ::close(directory_); }
+
+std::string RecordFiles::name_of(std::uint64_t ordinal) { return fmt::format("{:09}", ordinal); }
+
+// Returns false and sets errno on failure.
+bool RecordFiles::publish(const std::string& unfinished, const std::string& name) const {
+  if (replaces_) return ::renameat(directory_, unfinished.c_str(), directory_, name.c_str()) == 0;
+  if (::renameat2(directory_, unfinished.c_str(), directory_, name.c_str(), RENAME_NOREPLACE) == 0) return true;
+  if (errno != EINVAL && errno != ENOSYS) return false;
+  // For filesystems without RENAME_NOREPLACE: a link never replaces a file either.
+  if (::linkat(directory_, unfinished.c_str(), directory_, name.c_str(), 0) != 0) return false;
+  ::unlinkat(directory_, unfinished.c_str(), 0);
+  return true;
+}
+
+std::optional<RecordFiles::Failure> RecordFiles::write(const RecordStore& store, const Chunk& chunk,
+                                                       std::uint64_t index, std::uint64_t ordinal) const {
+  const std::string name = name_of(ordinal);
+  struct stat st {};
+  if (!replaces_ && ::fstatat(directory_, name.c_str(), &st, AT_SYMLINK_NOFOLLOW) == 0) {
+    return Failure{.is_there = true, .why = system_error(EEXIST)};
+  }
+  const std::string unfinished = fmt::format(".{}.{}.recordfs", name, ::getpid());
+  ::unlinkat(directory_, unfinished.c_str(), 0);  // left by a killed process
+  const int flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
+  const int file = ::openat(directory_, unfinished.c_str(), flags, 0666);
+  if (file < 0) return Failure{.why = system_error(errno)};
+  auto failure = write_record(store, chunk, index, file);
+  // Some filesystems report a full disk only here.
+  if (::close(file) != 0 && !failure) failure = Failure{.why = system_error(errno)};
+  if (!failure && !publish(unfinished, name)) {
+    failure = Failure{.is_there = errno == EEXIST, .why = system_error(errno)};
+  }
+  if (failure) ::unlinkat(directory_, unfinished.c_str(), 0);
+  return failure;
+}
 
 // Finds the ordinal of the record at an address, which takes a scan.
 Result<Selection> select_at(const RecordAddress& address, const RecordStore& store) {
@@ -49,10 +140,9 @@ Result<Selection> select_at(const RecordAddress& address, const RecordStore& sto
   return Error{.code = Code::kNotFound, .detail = fmt::format("no chunk begins at byte {}", address.begin)};
 }
 
-Result<Selection> select(const NamedRange& range, const RecordStore& store) {
-  if (const auto* address = std::get_if<RecordAddress>(&range.range)) return select_at(*address, store);
-  const auto& ordinals = std::get<OrdinalRange>(range.range);
-  return range.is_one ? select_one(ordinals, store) : select(ordinals, store);
+Result<Selection> selection_of(const Range& range, const RecordStore& store) {
+  if (const auto* address = std::get_if<RecordAddress>(&range)) return select_at(*address, store);
+  return select(std::get<OrdinalRange>(range), store);
 }
 
 class Cp {
@@ -69,7 +159,7 @@ class Cp {
       return kExitCannotOpen;
     }
     files_ = std::move(*files);
-    const auto selection = select(options_.range, *store);
+    const auto selection = selection_of(*options_.range, *store);
     if (selection) {
       copy(*store, *selection);
     } else {
@@ -77,7 +167,7 @@ class Cp {
     }
     progress_.clear();
     Interruption::pass_on();
-    return context_.status();
+    return context_.finish();
   }
 
  private:
@@ -88,29 +178,18 @@ class Cp {
   };
 
   void copy(const RecordStore& store, const Selection& selection) {
-    if (selection.is_empty()) return;
     if (selection.records.end != UINT64_MAX) progress_.set_total(selection.records.end - selection.records.begin);
-    FoundDamage damage(options_.file, store, context_);
-    const ScanOptions options{
-        .from = selection.from, .threads = context_.threads(), .end_record = selection.records.end};
-    const auto scanned = scan(store, options, [&](const ScannedStep& step) -> Finish {
-      auto copied = step.indexed ? copy_chunk(store, selection, *step.indexed) : Copied{};
-      return [this, &store, &selection, &damage, rows = step.damage, copied = std::move(copied)] {
-        for (const DamageRow& row : rows) {
-          if (selection.lies_inside(row.first_ordinal)) damage.add(row.region);
-        }
-        return settle(store, copied);
-      };
+    DamageReporter(options_.file, store, context_).scan(selection, [&](const IndexedChunk& indexed) -> Finish {
+      // cppcheck-suppress returnDanglingLifetime
+      return [&, copied = copy_chunk(store, selection, indexed)] { return settle(store, copied); };
     });
-    damage.finish();
-    if (!scanned) context_.print_failure(options_.file, scanned.error());
   }
 
   // Thread-safe.
   Copied copy_chunk(const RecordStore& store, const Selection& selection, const IndexedChunk& indexed) {
     Copied copied;
     const Span wanted = selection.within(indexed);
-    if (wanted.begin == wanted.end) return copied;
+    if (wanted.is_empty()) return copied;
     const auto chunk = store.chunks().decode_ahead(indexed.chunk);
     if (!chunk) {
       copied.failures.push_back({indexed.before.records, {.is_of_record = true, .why = chunk.error()}});
@@ -134,8 +213,7 @@ class Cp {
     for (const auto& [ordinal, failure] : copied.failures) {
       progress_.clear();
       if (failure.is_of_record) {
-        store.log().report(failure.why);
-        context_.note(failure.why);
+        context_.report(store, failure.why);
         continue;
       }
       context_.note(kExitPartlyDone);
@@ -154,27 +232,16 @@ class Cp {
   std::atomic<bool> is_stopped_{false};
 };
 
-constexpr std::string_view kCopyFooter =
-    "Files are named by their ordinals, as in records/ of a mount: 000000042. A file gets its name once it is "
-    "complete.\n"
-    "A record that cannot be read creates no file; all others are copied, and the exit status is 4.\n";
-
 }  // namespace
 
-std::function<int()> declare_cp(CLI::App& app) {
+RunCommand declare_cp(CLI::App& app) {
   const auto options = std::make_shared<CpOptions>();
-  app.footer(std::string(kCopyFooter) + std::string(kRangeHelp));
-  app.add_option("FILE", options->file, "a container")->required()->type_name("");
-  app.add_option_function<std::string>(
-         "RANGE",
-         [options](const std::string& text) {
-           const auto range = parse_range(text);
-           if (!range) throw CLI::ValidationError("RANGE", "not a range: " + text);
-           options->range = {*range, text.find(':') == std::string::npos};
-         },
-         "which records to copy; : means all")
-      ->required()
-      ->type_name("");
+  app.footer(
+      R"(Files are named by their ordinals, as in records/ of a mount: 000000042. A file gets its name once it is complete.
+A record that cannot be read creates no file; all others are copied, and the exit status is 4.
+)" + std::string(kRangeHelp));
+  declare_file(app, options->file);
+  declare_range(app, options->range, "which records to copy; : means all")->required();
   app.add_option("DIR", options->directory, "an existing directory")->required()->type_name("");
   app.add_flag("-f,--force", options->replaces,
                "replace existing files\n"

@@ -6,14 +6,15 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <fstream>
+#include <iostream>
 #include <memory>
-#include <string_view>
 #include <utility>
+
+#include "fusefs/messages.h"
 
 namespace recordfs {
 namespace {
-
-Error system_error(int number) { return {.code = Code::kIo, .detail = std::strerror(number), .os_error = number}; }
 
 int by_name(const FTSENT** one, const FTSENT** other) { return std::strcmp((*one)->fts_name, (*other)->fts_name); }
 
@@ -27,55 +28,44 @@ struct CloseTree {
 };
 
 // Returns false if the list has to end.
-bool descend(std::string path, const std::function<bool(ListedFile)>& take,
-             const std::function<bool(const std::string&, const Error&)>& fail) {
+bool descend(std::string path, const std::function<bool(ListedFile)>& take) {
+  const auto fail = [&take](const std::string& failed, int error) {
+    return take({.path = failed, .failure = system_error(error)});
+  };
   char* const roots[] = {path.data(), nullptr};
   const std::unique_ptr<FTS, CloseTree> tree(::fts_open(roots, FTS_PHYSICAL | FTS_COMFOLLOW | FTS_NOCHDIR, by_name));
-  if (!tree) return fail(path, system_error(errno));
+  if (!tree) return fail(path, errno);
   while (const FTSENT* entry = ::fts_read(tree.get())) {
     bool goes_on = true;
     switch (entry->fts_info) {
-      case FTS_F: goes_on = take({entry->fts_path, true}); break;
+      case FTS_F: goes_on = take({.path = entry->fts_path, .was_found = true}); break;
       case FTS_DNR:
       case FTS_ERR:
-      case FTS_NS: goes_on = fail(entry->fts_path, system_error(entry->fts_errno)); break;
+      case FTS_NS: goes_on = fail(entry->fts_path, entry->fts_errno); break;
       default: break;
     }
     if (!goes_on) return false;
   }
-  return errno == 0 || fail(path, system_error(errno));
+  return errno == 0 || fail(path, errno);
 }
-
-struct CloseFile {
-  void operator()(std::FILE* file) const {
-    if (file != stdin) std::fclose(file);
-  }
-};
 
 }  // namespace
 
-void list_files(const std::vector<std::string>& paths, bool descends, const std::function<bool(ListedFile)>& take,
-                const std::function<bool(const std::string&, const Error&)>& fail) {
+void list_files(const std::vector<std::string>& paths, bool descends, const std::function<bool(ListedFile)>& take) {
   for (const std::string& path : paths) {
-    const bool goes_on = descends && is_directory(path) ? descend(path, take, fail) : take({path});
+    const bool goes_on = descends && is_directory(path) ? descend(path, take) : take({.path = path});
     if (!goes_on) return;
   }
 }
 
 Result<std::vector<std::string>> read_names(const std::string& path) {
-  const std::unique_ptr<std::FILE, CloseFile> file(path == "-" ? stdin : std::fopen(path.c_str(), "re"));
+  std::ifstream file;
+  if (path != "-") file.open(path, std::ios::binary);
   if (!file) return system_error(errno);
+  std::istream& input = path == "-" ? std::cin : file;
   std::vector<std::string> names;
-  std::string name;
-  for (int byte = std::getc(file.get()); byte != EOF; byte = std::getc(file.get())) {
-    if (byte == 0) {
-      names.push_back(std::exchange(name, {}));
-    } else {
-      name.push_back(static_cast<char>(byte));
-    }
-  }
-  if (std::ferror(file.get()) != 0) return system_error(errno);
-  if (!name.empty()) names.push_back(std::move(name));
+  for (std::string name; std::getline(input, name, '\0');) names.push_back(std::move(name));
+  if (input.bad() || std::ferror(stdin) != 0) return system_error(errno);
   return names;
 }
 

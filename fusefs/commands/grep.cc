@@ -1,29 +1,29 @@
-#include "fusefs/commands/grep.h"
-
 #include <unistd.h>
 
 #include <algorithm>
+#include <functional>
 #include <memory>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
-#include "fusefs/commands/chunk_search.h"
+#include "fusefs/commands/command.h"
 #include "fusefs/commands/command_context.h"
+#include "fusefs/commands/damage_reporter.h"
 #include "fusefs/commands/file_list.h"
-#include "fusefs/commands/found_damage.h"
 #include "fusefs/commands/matcher.h"
-#include "fusefs/commands/output.h"
-#include "fusefs/commands/scan.h"
 #include "fusefs/messages.h"
 
 namespace recordfs {
 namespace {
 
 constexpr std::uint64_t kPiece = 1u << 20;  // bytes of a record per write
+constexpr std::uint64_t kWhole = 8u << 20;  // payloads up to this size are read at once
 
 enum class Show : std::uint8_t { kRecords, kMatches, kCounts, kNames, kNothing };
 
@@ -54,12 +54,112 @@ struct GrepOptions {
   bool shows_names() const { return !without_name && (with_name || recursive || files.size() > 1); }
 };
 
+struct SearchRules {
+  bool is_inverted = false;          // select records that do not match
+  bool wants_matches = false;        // find the matches, not only the records
+  std::uint64_t most = UINT64_MAX;   // maximum number of selected records per chunk
+  std::uint64_t largest_record = 0;  // bytes; larger records that need a copy fail with kLimit
+};
+
+struct FoundRecord {
+  std::uint64_t index = 0;       // in its chunk
+  std::vector<Match> matches{};  // in order, without empty ones; none unless wanted
+};
+
+// Searches the records of a decoded chunk. Reports those that cannot be read to `fail`.
+class ChunkSearch {
+ public:
+  ChunkSearch(const RecordStore& store, const ChunkInfo& info, const Chunk& chunk, const Matcher& matcher,
+              const SearchRules& rules, const std::function<void(const Error&)>& fail)
+      : store_(store), info_(info), chunk_(chunk), matcher_(matcher), rules_(rules), fail_(fail) {
+    if (chunk.payload_size() > kWhole) return;
+    if (auto whole = chunk.read(0, chunk.payload_size())) payload_ = std::move(*whole);
+  }
+
+  std::vector<FoundRecord> run() {
+    if (payload_ && !matcher_.literal().empty() && !rules_.is_inverted && !chunk_.layout().has_failures()) {
+      select_by_text();
+    } else {
+      for (std::uint64_t i = 0; i < chunk_.layout().records() && wants_more(); ++i) look_at(i);
+    }
+    return std::move(selected_);
+  }
+
+ private:
+  bool wants_more() const { return selected_.size() < rules_.most; }
+
+  // Searches the whole payload at once, because records follow each other directly.
+  void select_by_text() {
+    const std::string_view all = as_text(payload_->bytes);
+    const std::string_view text = matcher_.literal();
+    const Layout& layout = chunk_.layout();
+    std::size_t at = layout.records() == 0 ? all.size() : static_cast<std::size_t>(layout.first_begin());
+    while (wants_more() && (at = find_text(all, text, at)) != std::string_view::npos) {
+      const std::uint64_t index = layout.index_at(at);
+      if (index >= layout.records()) return;
+      const Extent extent = layout.extent(index);
+      const std::uint64_t end = extent.begin + extent.size;
+      if (at < extent.begin || text.size() > end - at) {
+        ++at;  // crosses the bounds of a record
+        continue;
+      }
+      add(index, as_text(payload_->bytes.subspan(static_cast<std::size_t>(extent.begin),
+                                                 static_cast<std::size_t>(extent.size))));
+      at = static_cast<std::size_t>(end);
+    }
+  }
+
+  void look_at(std::uint64_t index) {
+    const auto record = read(index);
+    if (!record) return fail_(record.error());
+    const std::string_view text = as_text(record->bytes);
+    if (matcher_.matches(text) != rules_.is_inverted) add(index, text);
+  }
+
+  Result<Slice> read(std::uint64_t index) const {
+    const Layout& layout = chunk_.layout();
+    const Extent extent = layout.extent(index);
+    if (payload_ && layout.failure(index) == nullptr) {
+      return Slice{
+          payload_->bytes.subspan(static_cast<std::size_t>(extent.begin), static_cast<std::size_t>(extent.size)),
+          payload_->owner};
+    }
+    if (layout.failure(index) == nullptr && extent.size > rules_.largest_record) {
+      return Error{
+          Code::kLimit, info_.begin,
+          fmt::format("record {} of the chunk: {} bytes, too large to search (see --max-chunk)", index, extent.size)};
+    }
+    return store_.records().read(chunk_, index, 0, UINT64_MAX);
+  }
+
+  void add(std::uint64_t index, std::string_view record) {
+    selected_.push_back({index});
+    if (!rules_.wants_matches || rules_.is_inverted) return;
+    std::size_t at = 0;
+    while (at <= record.size()) {
+      const auto match = matcher_.find(record, at);
+      if (!match) return;
+      if (match->size > 0) selected_.back().matches.push_back(*match);
+      at = match->begin + std::max<std::size_t>(match->size, 1);
+    }
+  }
+
+  const RecordStore& store_;
+  const ChunkInfo& info_;
+  const Chunk& chunk_;
+  const Matcher& matcher_;
+  const SearchRules& rules_;
+  const std::function<void(const Error&)>& fail_;
+  std::optional<Slice> payload_;
+  std::vector<FoundRecord> selected_;
+};
+
 // The result of one step of a scan.
 struct MatchedChunk {
-  std::shared_ptr<const Chunk> chunk;  // null if nothing of it is shown
+  std::shared_ptr<const Chunk> chunk{};  // null if nothing of it is shown
   std::uint64_t first_ordinal = 0;
-  std::vector<FoundRecord> records;
-  std::vector<Error> failures;  // of the chunk, or of its records
+  std::vector<FoundRecord> records{};
+  std::vector<Error> failures{};  // of the chunk, or of its records
 };
 
 class Grep {
@@ -69,26 +169,24 @@ class Grep {
         matcher_(matcher),
         show_(options.show()),
         context_(options.reading),
-        output_(STDOUT_FILENO),
+        output_(context_.output()),
         is_terminal_(::isatty(STDOUT_FILENO) != 0) {
     const bool one_is_enough = show_ == Show::kNames || show_ == Show::kNothing;
     most_ = one_is_enough ? std::min<std::uint64_t>(options.most, 1) : options.most;
   }
 
   int run() {
-    list_files(
-        options_.files, options_.recursive,
-        [this](const ListedFile& file) {
-          search(file);
-          return output_.good() && !(options_.quiet && has_selected_);
-        },
-        [this](const std::string& path, const Error& error) {
-          context_.print_failure(path, error);
-          return true;
-        });
-    context_.note(output_.finish());
+    list_files(options_.files, options_.recursive, [this](const ListedFile& file) {
+      if (file.failure) {
+        context_.print_failure(file.path, *file.failure);
+        return true;
+      }
+      search(file);
+      return output_.good() && !(options_.quiet && has_selected_);
+    });
+    const int status = context_.finish();
     if (options_.quiet && has_selected_) return 0;
-    if (context_.status() != 0) return kGrepFailed;
+    if (status != 0) return kExitGrepFailed;
     return has_selected_ ? 0 : 1;
   }
 
@@ -101,49 +199,39 @@ class Grep {
                             .most = most_,
                             .largest_record = options_.reading.limits.decoded_chunk};
     selected_ = 0;
-    FoundDamage damage(file.path, *store, context_);
     if (most_ > 0) {
-      const auto scanned = scan(*store, {.threads = context_.threads()}, [&](const ScannedStep& step) -> Finish {
-        auto found = look_through(*store, step, rules);
+      DamageReporter(file.path, *store, context_).scan(everything(), [&](const IndexedChunk& indexed) -> Finish {
+        if (indexed.chunk.records == 0u) return {};
         // cppcheck-suppress returnDanglingLifetime
-        return [&, rows = step.damage, found = std::move(found)] {
-          for (const DamageRow& row : rows) damage.add(row.region);
-          return show(*store, found, file.path);
-        };
+        return [&, found = search_ahead(*store, indexed, rules)] { return show(*store, found, file.path); };
       });
-      if (!scanned) context_.print_failure(file.path, scanned.error());
     }
-    damage.finish();
     has_selected_ = has_selected_ || selected_ > 0;
     if (show_ == Show::kCounts) {
-      write_name(file.path, ':');
+      write_prefix_name(file.path);
       output_.write(fmt::format("{}\n", selected_));
     }
-    if (show_ == Show::kNames && selected_ > 0) write_line_of_name(file.path);
+    if (show_ == Show::kNames && selected_ > 0) write_name(file.path, '\n');
     if (is_terminal_) output_.flush();
   }
 
   // Thread-safe.
-  MatchedChunk look_through(const RecordStore& store, const ScannedStep& step, const SearchRules& rules) const {
-    if (!step.indexed || step.indexed->chunk.records == 0u) return {};
-    MatchedChunk found{.chunk = nullptr, .first_ordinal = step.indexed->before.records, .records = {}, .failures = {}};
-    auto chunk = store.chunks().decode_ahead(step.indexed->chunk);
+  MatchedChunk search_ahead(const RecordStore& store, const IndexedChunk& indexed, const SearchRules& rules) const {
+    MatchedChunk found{.first_ordinal = indexed.before.records};
+    auto chunk = store.chunks().decode_ahead(indexed.chunk);
     if (!chunk) {
       found.failures.push_back(chunk.error());
       return found;
     }
     const auto fail = [&](const Error& error) { found.failures.push_back(error); };
-    found.records = search_chunk(store, step.indexed->chunk, **chunk, matcher_, rules, fail);
+    found.records = ChunkSearch(store, indexed.chunk, **chunk, matcher_, rules, fail).run();
     if (!found.records.empty() && show_ <= Show::kMatches) found.chunk = std::move(*chunk);
     return found;
   }
 
   // Returns false if the file needs no further chunks.
   bool show(const RecordStore& store, const MatchedChunk& found, const std::string& path) {
-    for (const Error& failure : found.failures) {
-      store.log().report(failure);
-      context_.note(failure);
-    }
+    for (const Error& failure : found.failures) context_.report(store, failure);
     for (const FoundRecord& record : found.records) {
       if (selected_ >= most_) break;
       ++selected_;
@@ -157,7 +245,7 @@ class Grep {
                    const std::string& path) {
     const std::string number = fmt::format("{}:", found.first_ordinal + record.index);
     const auto write_prefix = [&] {
-      write_name(path, ':');
+      write_prefix_name(path);
       output_.write(number);
     };
     if (show_ == Show::kMatches) {
@@ -193,22 +281,19 @@ class Grep {
     return last;
   }
 
-  void write_name(const std::string& path, char after) {
-    if (!options_.shows_names()) return;
-    output_.write(path);
-    output_.write(std::string(1, options_.zero_after_name ? '\0' : after));
+  void write_prefix_name(const std::string& path) {
+    if (options_.shows_names()) write_name(path, ':');
   }
 
-  void write_line_of_name(const std::string& path) {
-    output_.write(path);
-    output_.write(std::string(1, options_.zero_after_name ? '\0' : '\n'));
+  void write_name(const std::string& path, char after) {
+    output_.write(path + (options_.zero_after_name ? '\0' : after));
   }
 
   const GrepOptions& options_;
   const Matcher& matcher_;
   const Show show_;
   CommandContext context_;
-  Output output_;
+  Output& output_;
   const bool is_terminal_;
   std::uint64_t most_;
   std::uint64_t selected_ = 0;  // records of the current file
@@ -223,30 +308,27 @@ int grep(GrepOptions options) {
   }
   if (options.files.empty()) {
     print_message("FILE is required (try recordfs grep --help)");
-    return kGrepFailed;
+    return kExitGrepFailed;
   }
   const auto matcher = Matcher::make(options.patterns, options.rules);
   if (!matcher) {
     print_message(matcher.error().detail);
-    return kGrepFailed;
+    return kExitGrepFailed;
   }
   return Grep(options, **matcher).run();
 }
 
-constexpr std::string_view kGrepFooter =
-    "Prints ORDINAL:RECORD and a newline, or FILE:ORDINAL:RECORD for several files. PATTERN uses the syntax of RE2:\n"
-    "mostly that of grep -E, plus \\d, \\b, (?i) and lazy repetition. A record is one text, as with grep -z: . "
-    "matches\n"
-    "any character including a newline (not with (?-s)), and ^ and $ match at the ends of each line. Characters are\n"
-    "UTF-8; a record that is not UTF-8 is also searched byte by byte.\n"
-    "Exit status: 0 a record was selected, 1 none was, 2 an error or damage (0 with -q and a match).";
-
 }  // namespace
 
-std::function<int()> declare_grep(CLI::App& app) {
+RunCommand declare_grep(CLI::App& app) {
   const auto options = std::make_shared<GrepOptions>();
   app.set_help_flag("--help", "print this help");  // -h is an option of grep
-  app.footer(std::string(kGrepFooter));
+  app.footer(
+      R"(Prints ORDINAL:RECORD and a newline, or FILE:ORDINAL:RECORD for several files. PATTERN uses the syntax of RE2:
+mostly that of grep -E, plus \d, \b, (?i) and lazy repetition. A record is one text, as with grep -z: . matches
+any character including a newline (not with (?-s)), and ^ and $ match at the ends of each line. Characters are
+UTF-8; a record that is not UTF-8 is also searched byte by byte.
+Exit status: 0 a record was selected, 1 none was, 2 an error or damage (0 with -q and a match).)");
   app.add_option("PATTERN", options->pattern, "the pattern")->required()->type_name("");
   app.add_option("FILE", options->files, "containers")->type_name("");
   app.add_option("-e,--regexp", options->patterns, "use this pattern; all other words are files; may be repeated")

@@ -1,5 +1,3 @@
-#include "fusefs/commands/head_tail.h"
-
 #include <unistd.h>
 
 #include <algorithm>
@@ -11,9 +9,9 @@
 #include <CLI/CLI.hpp>
 
 #include "core/store/wait_ticket.h"
+#include "fusefs/commands/command.h"
 #include "fusefs/commands/command_context.h"
 #include "fusefs/commands/follow.h"
-#include "fusefs/commands/output.h"
 #include "fusefs/commands/record_copier.h"
 #include "fusefs/commands/selection.h"
 #include "fusefs/messages.h"
@@ -41,15 +39,12 @@ int copy_range(const EndOptions& options, const OrdinalRange& range) {
   const auto store = context.open(options.file);
   if (!store) return context.status();
   const FormOptions form = form_of(options);
-  Output output(STDOUT_FILENO);
-  const auto selection = select(range, *store);
-  if (selection) {
-    RecordCopier(options.file, *store, form, context, output).copy(*selection);
+  if (const auto selection = select(range, *store)) {
+    RecordCopier(options.file, *store, form, context).copy(*selection);
   } else {
     context.print_failure(options.file, selection.error());
   }
-  context.note(output.finish());
-  return context.status();
+  return context.finish();
 }
 
 // Copies the last records, and then those that are appended, until the output's reader has gone.
@@ -59,53 +54,50 @@ int follow_end(const EndOptions& options) {
   if (!file) return context.status();
   FileWatch watch({options.file});
   const FormOptions form = form_of(options);
-  Output output(STDOUT_FILENO);
   Following following{.output = STDOUT_FILENO};
   const auto counts = wait_for([&] { return file->store()->index().totals(ScanDetail::kCounts); });
   if (counts) following.from = counts->records - std::min(counts->records, static_cast<std::uint64_t>(options.records));
   following.take = [&](const RecordStore& store, const Span& records) {
     const auto begin = static_cast<std::int64_t>(records.begin);
     const auto selection = select({.begin = begin, .end = static_cast<std::int64_t>(records.end)}, store);
-    if (selection) return RecordCopier(options.file, store, form, context, output).copy(*selection);
+    if (selection) return RecordCopier(options.file, store, form, context).copy(*selection);
     context.print_failure(options.file, selection.error());
     return false;
   };
   following.pause = [&] {
-    output.flush();
-    return output.good();
+    context.output().flush();
+    return context.output().good();
   };
   following.moved = [&] {
     print_message(fmt::format("{}: moved, removed or replaced; the old file is still followed", options.file));
   };
   const auto followed = counts ? follow_records(*file, watch, following) : Result<void>(counts.error());
   if (!followed) context.print_failure(options.file, followed.error());
-  context.note(output.finish());
-  return context.status();
+  return context.finish();
 }
 
 std::shared_ptr<EndOptions> declare(CLI::App& app) {
   auto options = std::make_shared<EndOptions>();
-  app.add_option("FILE", options->file, "a container")->required()->type_name("");
+  declare_file(app, options->file);
   app.add_option("-n,--records", options->records, "number of records (default: 10)")
       ->type_name("N")
       ->check(CLI::Range(std::int64_t{0}, INT64_MAX).description(""));
   options->form.declare(app);
   options->reading.declare(app);
   app.footer(
-      "On a terminal each record is a line with unprintable bytes escaped. In a pipe or a file the records follow "
-      "each\n"
-      "other without separators, as with recordfs cat, unless --lines, --json or another form is given.");
+      R"(On a terminal each record is a line with unprintable bytes escaped. In a pipe or a file the records follow each
+other without separators, as with recordfs cat, unless --lines, --json or another form is given.)");
   return options;
 }
 
 }  // namespace
 
-std::function<int()> declare_head(CLI::App& app) {
+RunCommand declare_head(CLI::App& app) {
   const auto options = declare(app);
   return [options] { return copy_range(*options, {.begin = 0, .end = options->records}); };
 }
 
-std::function<int()> declare_tail(CLI::App& app) {
+RunCommand declare_tail(CLI::App& app) {
   const auto options = declare(app);
   app.add_flag("-f,--follow", options->follows,
                "continue with records that are appended, once they are complete\n"

@@ -1,23 +1,18 @@
-#include "fusefs/commands/index.h"
-
 #include <algorithm>
 #include <chrono>
 #include <memory>
 #include <string>
-#include <string_view>
 #include <thread>
 #include <utility>
 #include <vector>
 
 #include <fmt/format.h>
-#include <unistd.h>
 #include <CLI/CLI.hpp>
 
 #include "core/base/utf8.h"
 #include "core/store/wait_ticket.h"
+#include "fusefs/commands/command.h"
 #include "fusefs/commands/command_context.h"
-#include "fusefs/commands/files_option.h"
-#include "fusefs/commands/output.h"
 #include "fusefs/exit_status.h"
 #include "fusefs/messages.h"
 
@@ -48,12 +43,9 @@ void wait_until_settled(const std::string& path) {
 class Index {
  public:
   explicit Index(const IndexOptions& options)
-      : options_(options),
-        context_(options.reading,
-                 [this](Severity severity, const std::string& line) {
-                   if (severity > Severity::kDetail) context_.say_once(line);
-                 }),
-        output_(STDOUT_FILENO) {}
+      : options_(options), context_(options.reading, [this](Severity severity, const std::string& line) {
+          if (severity > Severity::kDetail) context_.print_once(line);
+        }) {}
 
   int run() {
     if (context_.status() != 0) return context_.status();
@@ -67,8 +59,7 @@ class Index {
       wait_until_settled(path);
       build(path);
     }
-    context_.note(output_.finish());
-    return context_.status();
+    return context_.finish();
   }
 
  private:
@@ -84,15 +75,13 @@ class Index {
     for (const DamageRow& row : **damage) context_.note(row.region);
     const bool sizes_are_known = store->index().state().sizes_known;
     store.reset();  // saves the index
-    if (auto again = context_.open(path)) check(path, *again, sizes_are_known);
+    const auto again = context_.open(path);
+    if (!again) return;
+    check(path, *again, ScanDetail::kCounts);
+    if (!sizes_are_known) check(path, *again, ScanDetail::kSizes);
   }
 
   // Checks whether a mount would find everything in the index.
-  void check(const std::string& path, const RecordStore& store, bool sizes_are_known) {
-    check(path, store, ScanDetail::kCounts);
-    if (!sizes_are_known) check(path, store, ScanDetail::kSizes);
-  }
-
   void check(const std::string& path, const RecordStore& store, ScanDetail detail) {
     const auto saved = store.index().saved(detail);
     const auto found = saved->read();
@@ -100,25 +89,22 @@ class Index {
       print_message(fmt::format("{}: the index is not saved", path));
       context_.note(kExitPartlyDone);
     } else if (options_.verbose) {
-      output_.write(fmt::format("{}: {}\n", printable(path), printable(saved->path())));
+      context_.output().write(fmt::format("{}: {}\n", printable(path), printable(saved->path())));
     }
   }
 
   const IndexOptions& options_;
   CommandContext context_;
-  Output output_;
 };
-
-constexpr std::string_view kIndexFooter =
-    "Later mounts with the same --max-chunk and --index (-o max_chunk=, -o index=) do not scan or wait. Damage in\n"
-    "headers is reported, and the exit status is 4; the index is saved nevertheless. Exit status 5: it is not saved.\n"
-    "This command does not check records; recordfs verify does.";
 
 }  // namespace
 
-std::function<int()> declare_index(CLI::App& app) {
+RunCommand declare_index(CLI::App& app) {
   const auto options = std::make_shared<IndexOptions>();
-  app.footer(std::string(kIndexFooter));
+  app.footer(
+      R"(Later mounts with the same --max-chunk and --index (-o max_chunk=, -o index=) do not scan or wait. Damage in
+headers is reported, and the exit status is 4; the index is saved nevertheless. Exit status 5: it is not saved.
+This command does not check records; recordfs verify does.)");
   declare_files(app, options->files);
   app.add_flag("-v,--verbose", options->verbose, "print the path of each index");
   options->reading.declare(app);

@@ -1,12 +1,9 @@
-#include "fusefs/commands/info.h"
-
-#include <unistd.h>
-
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -17,10 +14,9 @@
 #include "core/base/utf8.h"
 #include "core/decoding/json_object.h"
 #include "core/store/wait_ticket.h"
+#include "fusefs/commands/command.h"
 #include "fusefs/commands/command_context.h"
-#include "fusefs/commands/files_option.h"
-#include "fusefs/commands/found_damage.h"
-#include "fusefs/commands/output.h"
+#include "fusefs/commands/damage_reporter.h"
 #include "fusefs/tree/generated_files.h"
 
 namespace recordfs {
@@ -40,8 +36,8 @@ struct InfoOptions {
 Result<void> add_scanned(const std::string& path, const RecordStore& store, CommandContext& context, JsonObject& info) {
   ASSIGN_OR_RETURN(const auto totals, wait_for([&] { return store.index().totals(ScanDetail::kSizes); }));
   ASSIGN_OR_RETURN(const auto damage, wait_for([&] { return store.index().damage(); }));
-  FoundDamage found(path, store, context);
-  for (const DamageRow& row : *damage) found.add(row.region);
+  DamageReporter reporter(path, store, context);
+  for (const DamageRow& row : *damage) reporter.add(row.region);
   add_totals(info, store, totals, *damage);
   if (const std::uint64_t size = store.source().size(); size > 0) {
     info.set("ratio", std::round(100.0 * static_cast<double>(totals.bytes) / static_cast<double>(size)) / 100);
@@ -126,40 +122,33 @@ std::string table_of(const std::string& path, const JsonObject& info) {
   return table;
 }
 
-// Of several files, each gets a line that names the file.
-std::string json_of(const std::string& path, JsonObject info, bool is_one_of_several) {
-  if (!is_one_of_several) return to_json(info, JsonLayout::kIndented);
-  info.members.insert(info.members.begin(), {"file", path});
-  return to_json(info, JsonLayout::kLine);
-}
-
 int info(const InfoOptions& options) {
   CommandContext context(options.reading);
-  Output output(STDOUT_FILENO);
-  bool is_first = true;
+  Output& output = context.output();
+  std::string_view separator;  // of tables
   for (const std::string& path : options.files) {
     const auto store = context.open(path);
     if (!store) continue;
-    const auto known = info_of(path, *store, options, context);
+    auto known = info_of(path, *store, options, context);
     if (!known) {
       context.print_failure(path, known.error());
-      continue;
-    }
-    if (options.json) {
-      output.write(json_of(path, *known, options.files.size() > 1));
-    } else {
-      if (!std::exchange(is_first, false)) output.write("\n");
+    } else if (!options.json) {
+      output.write(std::exchange(separator, "\n"));
       output.write(table_of(path, *known));
+    } else if (options.files.size() == 1) {
+      output.write(to_json(*known, JsonLayout::kIndented));
+    } else {
+      known->members.insert(known->members.begin(), {"file", path});
+      output.write(to_json(*known, JsonLayout::kLine));
     }
     output.flush();
   }
-  context.note(output.finish());
-  return context.status();
+  return context.finish();
 }
 
 }  // namespace
 
-std::function<int()> declare_info(CLI::App& app) {
+RunCommand declare_info(CLI::App& app) {
   const auto options = std::make_shared<InfoOptions>();
   declare_files(app, options->files);
   app.add_flag("--json", options->json,

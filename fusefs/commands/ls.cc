@@ -1,21 +1,20 @@
-#include "fusefs/commands/ls.h"
-
 #include <unistd.h>
 
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
+#include "core/base/utf8.h"
+#include "core/decoding/json_text.h"
+#include "fusefs/commands/command.h"
 #include "fusefs/commands/command_context.h"
-#include "fusefs/commands/found_damage.h"
-#include "fusefs/commands/listing_rows.h"
-#include "fusefs/commands/output.h"
-#include "fusefs/commands/range_option.h"
-#include "fusefs/commands/scan.h"
+#include "fusefs/commands/damage_reporter.h"
+#include "fusefs/commands/range.h"
 #include "fusefs/commands/selection.h"
 
 namespace recordfs {
@@ -24,7 +23,7 @@ namespace {
 struct LsOptions {
   ReadingOptions reading;
   std::string file;
-  std::optional<NamedRange> range;
+  std::optional<Range> range;
   bool chunks = false;
   bool json = false;
   bool with_codec = false;
@@ -37,34 +36,78 @@ Result<std::shared_ptr<const Layout>> layout_of(const RecordStore& store, const 
   return std::shared_ptr<const Layout>(decoded, &decoded->layout());
 }
 
+std::string json_string(std::string_view text) {
+  std::string json;
+  append_json_string(json, printable(text));
+  return json;
+}
+
+std::string number_or(const std::optional<std::uint64_t>& number, std::string_view otherwise) {
+  return number ? fmt::format("{}", *number) : std::string(otherwise);
+}
+
+std::string json_of(const IndexedChunk& indexed) {
+  const ChunkInfo& chunk = indexed.chunk;
+  return fmt::format(
+      "{{\"begin\":{},\"end\":{},\"kind\":{},\"codec\":{},\"first_ordinal\":{},\"records\":{},\"stored\":{},"
+      "\"decoded\":{}}}\n",
+      chunk.begin, chunk.end, json_string(chunk.kind), json_string(chunk.codec), indexed.before.records,
+      number_or(chunk.records, "null"), chunk.stored_size, number_or(chunk.payload_size(), "null"));
+}
+
+// A record to list.
+struct Entry {
+  const ChunkInfo& chunk;
+  std::uint64_t index;
+  std::optional<std::uint64_t> ordinal;
+  std::optional<std::uint64_t> size;
+  const Error* failure;  // why it cannot be read; null: it can
+};
+
+std::string json_of(const Entry& entry, bool with_codec) {
+  const ChunkInfo& chunk = entry.chunk;
+  std::string json = "{";
+  if (entry.ordinal) json += fmt::format("\"ordinal\":{},", *entry.ordinal);
+  json += "\"size\":" + number_or(entry.size, "null");
+  if (entry.failure != nullptr) json += ",\"error\":" + json_string(to_string(*entry.failure));
+  json += fmt::format(",\"chunk\":{},\"index\":{}", chunk.begin, entry.index);
+  if (with_codec) {
+    json += fmt::format(",\"codec\":{},\"kind\":{},\"end\":{}", json_string(chunk.codec), json_string(chunk.kind),
+                        chunk.end);
+  }
+  return json + "}\n";
+}
+
+// `is_aligned`: in columns for people; otherwise with tabs.
+std::string row_of(const Entry& entry, bool with_codec, bool is_aligned) {
+  const ChunkInfo& chunk = entry.chunk;
+  const std::string ordinal = number_or(entry.ordinal, "-");
+  const std::string size = number_or(entry.size, "-");
+  const std::string address = fmt::format("{}/{}", chunk.begin, entry.index);
+  std::string row = is_aligned ? fmt::format("{:>9} {:>11}  {:<{}}", ordinal, size, address, with_codec ? 20 : 0)
+                               : fmt::format("{}\t{}\t{}", ordinal, size, address);
+  if (with_codec) {
+    row += is_aligned ? fmt::format(" {:<8} {:<12} ", chunk.codec, chunk.kind)
+                      : fmt::format("\t{}\t{}\t", chunk.codec, chunk.kind);
+    row += fmt::format("{}-{}", chunk.begin, chunk.end);
+  }
+  return row + "\n";
+}
+
 class Listing {
  public:
-  Listing(const LsOptions& options, const RecordStore& store, CommandContext& context, Output& output)
+  Listing(const LsOptions& options, const RecordStore& store, CommandContext& context)
       : options_(options),
         store_(store),
         context_(context),
-        output_(output),
-        rows_({.is_json = options.json, .is_aligned = ::isatty(STDOUT_FILENO) == 1, .with_codec = options.with_codec}),
+        is_aligned_(::isatty(STDOUT_FILENO) == 1),
         damage_(options.file, store, context) {}
 
   void list(const Selection& selection) {
-    if (options_.chunks && !options_.json) output_.write(chunk_rows_header());
-    if (selection.is_empty()) return;
-    ScanOptions options;
-    options.from = selection.from;
-    options.threads = context_.threads();
-    options.end_record = selection.records.end;
-    const auto scanned = scan(store_, options, [&](const ScannedStep& step) -> Finish {
-      std::string text = step.indexed ? text_of(*step.indexed, selection) : "";
-      return [this, &selection, damage = step.damage, text = std::move(text)] {
-        for (const DamageRow& row : damage) {
-          if (selection.lies_inside(row.first_ordinal)) damage_.add(row.region);
-        }
-        return write(text);
-      };
+    if (options_.chunks && !options_.json) context_.output().write(chunk_rows_header());
+    damage_.scan(selection, [&](const IndexedChunk& indexed) -> Finish {
+      return [this, text = text_of(indexed, selection)] { return write(text); };
     });
-    damage_.finish();
-    if (!scanned) context_.print_failure(options_.file, scanned.error());
   }
 
   void list(const RecordRef& record) {
@@ -75,56 +118,52 @@ class Listing {
  private:
   std::string text_of(const IndexedChunk& indexed, const Selection& selection) {
     const Span which = selection.within(indexed);
-    if (options_.chunks) {
-      const bool is_selected = which.begin < which.end || selection.lies_inside(indexed.before.records);
-      return is_selected ? rows_.of_chunk(indexed) : "";
-    }
-    return which.begin < which.end ? records_of(indexed, which, true) : "";
+    if (!options_.chunks) return which.is_empty() ? "" : records_of(indexed, which, true);
+    if (which.is_empty() && !selection.lies_inside(indexed.before.records)) return "";
+    return options_.json ? json_of(indexed) : chunk_row(indexed);
   }
 
-  // Returns the rows of some records. Thread-safe.
+  // Returns the rows of some records. `is_counted`: indexed.before is valid. Thread-safe.
   std::string records_of(const IndexedChunk& indexed, Span which, bool is_counted) {
     const auto layout = layout_of(store_, indexed.chunk);
     if (!layout) context_.note(layout.error());
     std::string text;
     for (std::uint64_t i = which.begin; i < which.end; ++i) {
       const Error* failure = layout ? (*layout)->failure(i) : &layout.error();
-      if (layout && failure != nullptr) {
-        context_.note(*failure);
-        store_.log().report(*failure);
-      }
-      const std::uint64_t size = failure == nullptr ? (*layout)->extent(i).size : 0;
-      text += rows_.of_record(indexed, i, is_counted, failure == nullptr ? Result<std::uint64_t>(size) : *failure);
+      if (layout && failure != nullptr) context_.report(store_, *failure);
+      Entry entry{.chunk = indexed.chunk, .index = i, .ordinal = {}, .size = {}, .failure = failure};
+      if (is_counted) entry.ordinal = indexed.before.records + i;
+      if (failure == nullptr) entry.size = (*layout)->extent(i).size;
+      text += options_.json ? json_of(entry, options_.with_codec) : row_of(entry, options_.with_codec, is_aligned_);
     }
     return text;
   }
 
   bool write(const std::string& text) {
-    output_.write(text);
+    Output& output = context_.output();
+    output.write(text);
     // Shows the first lines without delay.
-    if (!text.empty() && !std::exchange(has_written_, true)) output_.flush();
-    return output_.good();
+    if (!text.empty() && !std::exchange(has_written_, true)) output.flush();
+    return output.good();
   }
 
   const LsOptions& options_;
   const RecordStore& store_;
   CommandContext& context_;
-  Output& output_;
-  const ListingRows rows_;
-  FoundDamage damage_;
+  const bool is_aligned_;
+  DamageReporter damage_;
   bool has_written_ = false;
 };
 
 // Fails if the range cannot be found.
-Result<void> list_range(const NamedRange& named, const LsOptions& options, const RecordStore& store, Listing& listing) {
-  if (const auto* address = std::get_if<RecordAddress>(&named.range)) {
+Result<void> list_range(const Range& range, const LsOptions& options, const RecordStore& store, Listing& listing) {
+  if (const auto* address = std::get_if<RecordAddress>(&range)) {
     if (options.chunks) return Error{.code = Code::kNotFound, .detail = "--chunks takes no @OFFSET/INDEX"};
     ASSIGN_OR_RETURN(const auto record, find(*address, store));
     listing.list(record);
     return {};
   }
-  const auto& range = std::get<OrdinalRange>(named.range);
-  ASSIGN_OR_RETURN(const auto selection, named.is_one ? select_one(range, store) : select(range, store));
+  ASSIGN_OR_RETURN(const auto selection, select(std::get<OrdinalRange>(range), store));
   listing.list(selection);
   return {};
 }
@@ -133,32 +172,30 @@ int ls(const LsOptions& options) {
   CommandContext context(options.reading);
   const auto store = context.open(options.file);
   if (!store) return context.status();
-  Output output(STDOUT_FILENO);
-  Listing listing(options, *store, context, output);
+  Listing listing(options, *store, context);
   if (!options.range) {
     listing.list(everything());
   } else if (auto listed = list_range(*options.range, options, *store, listing); !listed) {
     context.print_failure(options.file, listed.error());
   }
-  context.note(output.finish());
-  return context.status();
+  return context.finish();
 }
 
 }  // namespace
 
-std::function<int()> declare_ls(CLI::App& app) {
+RunCommand declare_ls(CLI::App& app) {
   const auto options = std::make_shared<LsOptions>();
-  app.add_option("FILE", options->file, "a container")->required()->type_name("");
+  declare_file(app, options->file);
   declare_range(app, options->range);
   app.add_flag("-l", options->with_codec,
                "also print the codec and kind of the chunk, and its range of bytes in the file");
   app.add_flag("--chunks", options->chunks, "print one line per chunk, as in index/chunks.tsv of a mount");
   app.add_flag("--json", options->json, "print one JSON object per record or chunk");
   options->reading.declare(app);
-  app.footer(std::string(kRangeHelp) +
-             "\nPrints ordinal, size in bytes, and chunk/index: the start of the record's chunk, and its index in it.\n"
-             "Fields are separated by tabs if the output is not a terminal. An unreadable record has the size - (exit\n"
-             "status 4).");
+  app.footer(std::string(kRangeHelp) + R"(
+Prints ordinal, size in bytes, and chunk/index: the start of the record's chunk, and its index in it.
+Fields are separated by tabs if the output is not a terminal. An unreadable record has the size - (exit
+status 4).)");
   return [options] { return ls(*options); };
 }
 

@@ -17,6 +17,16 @@ constexpr std::size_t kGathered = 128u << 10;
 
 }  // namespace
 
+int write_all(int descriptor, Bytes bytes) {
+  while (!bytes.empty()) {
+    const ssize_t written = ::write(descriptor, bytes.data(), bytes.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) return errno;
+    bytes = bytes.subspan(static_cast<std::size_t>(written));
+  }
+  return 0;
+}
+
 void Output::write(Bytes bytes) {
   if (gathered_.size() + bytes.size() > kGathered) flush();
   if (bytes.size() >= kGathered) return write_through(bytes);
@@ -29,14 +39,7 @@ void Output::flush() {
 }
 
 void Output::write_through(Bytes bytes) {
-  while (!bytes.empty() && good()) {
-    const ssize_t written = ::write(descriptor_, bytes.data(), bytes.size());
-    if (written >= 0) {
-      bytes = bytes.subspan(static_cast<std::size_t>(written));
-    } else if (errno != EINTR) {
-      error_ = errno;
-    }
-  }
+  if (good()) error_ = write_all(STDOUT_FILENO, bytes);
 }
 
 int Output::finish() {

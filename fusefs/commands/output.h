@@ -8,11 +8,14 @@
 
 namespace recordfs {
 
+// Writes all bytes. Returns 0, or errno.
+int write_all(int descriptor, Bytes bytes);
+
 // Buffers small pieces and writes large ones directly. After an error (a full disk, a closed pipe) it writes nothing
 // more, so callers that write much check good(). Not thread-safe.
 class Output {
  public:
-  explicit Output(int descriptor) : descriptor_(descriptor) {}
+  Output() = default;
   ~Output() { flush(); }
   Output(const Output&) = delete;
   Output& operator=(const Output&) = delete;
@@ -29,7 +32,6 @@ class Output {
  private:
   void write_through(Bytes bytes);
 
-  const int descriptor_;
   std::string gathered_;
   int error_ = 0;  // errno
 };

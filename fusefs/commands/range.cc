@@ -1,27 +1,27 @@
 #include "fusefs/commands/range.h"
 
 #include <algorithm>
-#include <charconv>
 #include <string_view>
+#include <utility>
+
+#include <CLI/CLI.hpp>
 
 #include "core/store/wait_ticket.h"
+#include "fusefs/options.h"
 
 namespace recordfs {
-namespace {
 
-template <class Number>
-std::optional<Number> number_of(std::string_view text) {
-  Number number{};
-  const auto parsed = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (parsed.ec != std::errc{} || parsed.ptr != text.data() + text.size()) return std::nullopt;
-  return number;
-}
+const std::string_view kRangeHelp =
+    R"(RANGE is 42, 10:20 (without record 20), :100, 5:, -5: (the last five), or @OFFSET/INDEX: the record at this index of
+the chunk that begins at this byte, which does not change if other parts of the file are damaged.)";
+
+namespace {
 
 std::optional<Range> parse_address(std::string_view text) {
   const std::size_t slash = text.find('/');
   if (slash == std::string_view::npos) return std::nullopt;
-  const auto begin = number_of<Position>(text.substr(0, slash));
-  const auto index = number_of<std::uint64_t>(text.substr(slash + 1));
+  const auto begin = parse_number<Position>(text.substr(0, slash));
+  const auto index = parse_number<std::uint64_t>(text.substr(slash + 1));
   if (!begin || !index) return std::nullopt;
   return RecordAddress{*begin, *index};
 }
@@ -33,31 +33,47 @@ std::uint64_t place_of(std::int64_t bound, std::uint64_t records) {
   return back > records ? 0 : records - back;
 }
 
+Range range_of(const std::string& text) {
+  const auto range = parse_range(text);
+  if (!range) throw CLI::ValidationError("RANGE", "not a range: " + text);
+  return *range;
+}
+
 }  // namespace
 
 std::optional<Range> parse_range(const std::string& text) {
   if (text.starts_with('@')) return parse_address(std::string_view(text).substr(1));
   const std::size_t colon = text.find(':');
   if (colon == std::string::npos) {
-    const auto one = number_of<std::int64_t>(text);
+    const auto one = parse_number<std::int64_t>(text);
     if (!one || *one == INT64_MAX) return std::nullopt;
-    OrdinalRange range{.begin = *one};
-    if (*one != -1) range.end = *one + 1;
-    return range;
+    return OrdinalRange{.begin = *one, .is_one = true};
   }
   OrdinalRange range;
   const std::string_view begin = std::string_view(text).substr(0, colon);
   const std::string_view end = std::string_view(text).substr(colon + 1);
   if (!begin.empty()) {
-    const auto number = number_of<std::int64_t>(begin);
+    const auto number = parse_number<std::int64_t>(begin);
     if (!number) return std::nullopt;
     range.begin = *number;
   }
   if (!end.empty()) {
-    range.end = number_of<std::int64_t>(end);
+    range.end = parse_number<std::int64_t>(end);
     if (!range.end) return std::nullopt;
   }
   return range;
+}
+
+CLI::Option* declare_range(CLI::App& app, std::optional<Range>& range, std::string text) {
+  const auto take = [&range](const std::string& word) { range = range_of(word); };
+  return app.add_option_function<std::string>("RANGE", take, std::move(text))->type_name("");
+}
+
+void declare_ranges(CLI::App& app, std::vector<Range>& ranges) {
+  const auto take = [&ranges](const std::vector<std::string>& words) {
+    for (const std::string& word : words) ranges.push_back(range_of(word));
+  };
+  app.add_option_function<std::vector<std::string>>("RANGE", take, "which records (default: all)")->type_name("");
 }
 
 Result<Span> resolve(const OrdinalRange& range, const RecordStore& store) {
@@ -67,7 +83,13 @@ Result<Span> resolve(const OrdinalRange& range, const RecordStore& store) {
     records = counted.records;
   }
   Span span{.begin = place_of(range.begin, records)};
-  if (range.end) span.end = std::max(span.begin, place_of(*range.end, records));
+  if (range.is_one) {
+    // There is no record before the first, nor one with the ordinal `records`.
+    if (range.begin < 0 && 0 - static_cast<std::uint64_t>(range.begin) > records) span.begin = records;
+    span.end = span.begin + 1;
+  } else if (range.end) {
+    span.end = std::max(span.begin, place_of(*range.end, records));
+  }
   return span;
 }
 

@@ -4,11 +4,18 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <variant>
+#include <vector>
 
 #include "core/base/bytes.h"
 #include "core/base/result.h"
 #include "core/store/record_store.h"
+
+namespace CLI {
+class App;
+class Option;
+}  // namespace CLI
 
 namespace recordfs {
 
@@ -16,6 +23,7 @@ namespace recordfs {
 struct OrdinalRange {
   std::int64_t begin = 0;
   std::optional<std::int64_t> end{};
+  bool is_one = false;  // only the record `begin`, which must exist: 42, but not 42:43
   bool operator==(const OrdinalRange&) const = default;
 };
 
@@ -28,17 +36,25 @@ struct RecordAddress {
 
 using Range = std::variant<OrdinalRange, RecordAddress>;
 
-// Parses "42", "-1", "10:20", ":100", "-5:", ":" or "@OFFSET/INDEX". Returns nullopt if it is invalid. 42 means
-// 42:43.
+// Parses "42", "-1", "10:20", ":100", "-5:", ":" or "@OFFSET/INDEX". Returns nullopt if it is invalid.
 std::optional<Range> parse_range(const std::string& text);
+
+// The description of RANGE in --help, without a final newline.
+extern const std::string_view kRangeHelp;
+
+// Declare the argument RANGE or RANGE... on `app`. The result must outlive the parsing.
+CLI::Option* declare_range(CLI::App& app, std::optional<Range>& range,
+                           std::string text = "which records (default: all)");
+void declare_ranges(CLI::App& app, std::vector<Range>& ranges);
 
 // A range with begin <= end. `end` may exceed the number of records if they were not counted.
 struct Span {
   std::uint64_t begin = 0;
   std::uint64_t end = UINT64_MAX;
+  bool is_empty() const { return begin == end; }
 };
 
-// Resolves negative bounds, and waits for the scan if there are any. Fails as RecordStore::record_totals does.
+// Resolves negative bounds, and waits for the scan if there are any. Fails as ChunkIndex::totals does.
 Result<Span> resolve(const OrdinalRange& range, const RecordStore& store);
 
 }  // namespace recordfs

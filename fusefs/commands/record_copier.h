@@ -1,7 +1,6 @@
 // RecordCopier: copies records of a container to an output, in any form (cat, head, tail).
 #pragma once
 
-#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -9,10 +8,8 @@
 #include "core/base/result.h"
 #include "core/store/record_store.h"
 #include "fusefs/commands/command_context.h"
-#include "fusefs/commands/found_damage.h"
-#include "fusefs/commands/output.h"
+#include "fusefs/commands/damage_reporter.h"
 #include "fusefs/commands/record_form.h"
-#include "fusefs/commands/scan.h"
 #include "fusefs/commands/selection.h"
 #include "fusefs/commands/split.h"
 
@@ -23,45 +20,28 @@ namespace recordfs {
 class RecordCopier {
  public:
   // The arguments must outlive the object.
-  RecordCopier(const std::string& path, const RecordStore& store, const FormOptions& options, CommandContext& context,
-               Output& output);
+  RecordCopier(const std::string& path, const RecordStore& store, const FormOptions& options, CommandContext& context);
 
   bool copy(const Selection& selection);
-  // Copies one record, and reads no more than that needs.
-  bool copy(const RecordRef& record, const RecordName& name);
+  // Copies one record, and reads no more than that needs. `first_ordinal` is of its chunk; nullopt: not counted.
+  bool copy(const RecordRef& record, std::optional<std::uint64_t> first_ordinal);
   // Copies the records of the chunks that begin in the split, in file order.
   bool copy(const Split& split);
 
  private:
-  // The wanted records of a chunk.
-  struct Share {
-    Span which;
-    NameOf name;
-  };
-  // The wanted parts of a scan.
-  struct Choice {
-    std::function<bool(const DamageRow&)> takes;
-    std::function<std::optional<Share>(const IndexedChunk&)> share_of;
-  };
-  // A chunk's result, made ahead by a worker.
-  struct Made {
-    ChunkInfo info;
-    Share share;
+  // Some records of a chunk, decoded and perhaps rendered ahead by a worker.
+  struct PreparedChunk {
+    ChunkRecords records;
     Result<std::shared_ptr<const Chunk>> chunk;
-    Rendered rendered{};
-    bool is_made = false;
-    bool has_bytes = true;  // as declared by its header
+    std::optional<Rendered> rendered{};
   };
 
-  static Share share_of_all(const IndexedChunk& indexed);
-  bool scan_and_copy(const ScanOptions& options, const Choice& choice);
+  Finish copy_ahead(const ChunkRecords& records);
   bool copy_in_file_order(const Split& split);
-  Made make(const IndexedChunk& indexed, Share share) const;
-  bool write(const Made& made);
-  bool write_all(const Made& made);
-  bool write_through(const Made& made, Span which);
+  PreparedChunk prepare(const ChunkRecords& records) const;
+  bool write(const PreparedChunk& prepared);
+  bool write_all(const PreparedChunk& prepared);
   bool settle(const Rendered& rendered);
-  bool give_up_on(const Error& why);
 
   const std::string& path_;
   const RecordStore& store_;
@@ -69,8 +49,9 @@ class RecordCopier {
   CommandContext& context_;
   Output& output_;
   const RecordText text_;
-  FoundDamage damage_;
+  DamageReporter damage_;
   bool has_written_ = false;
+  bool goes_on_ = true;
 };
 
 }  // namespace recordfs

@@ -8,6 +8,7 @@
 #include <CLI/CLI.hpp>
 
 #include "core/base/utf8.h"
+#include "core/decoding/json_text.h"
 #include "fusefs/user_types.h"
 
 namespace recordfs {
@@ -17,6 +18,9 @@ namespace {
 constexpr std::uint64_t kPieceBytes = 1u << 20;
 constexpr std::uint64_t kMadeAheadBytes = 32u << 20;
 constexpr std::size_t kMadeAheadText = 64u << 20;
+// Larger records reserve their text, because a growing string needs its memory twice.
+constexpr std::size_t kLargeRecord = 16u << 20;
+constexpr std::size_t kLongestEscape = 6;
 
 void append_varint(std::string& text, std::uint64_t number) {
   for (; number >= 0x80; number >>= 7) text += static_cast<char>((number & 0x7F) | 0x80);
@@ -92,22 +96,45 @@ void FormOptions::declare_types(CLI::App& app) {
   });
 }
 
+Result<void> append_json_line(std::string& text, const RecordName& name, Bytes record, const RecordDecoder& decoder,
+                              const ChunkInfo& chunk) {
+  const std::size_t before = text.size();
+  if (record.size() >= kLargeRecord) {
+    text.reserve(before + kLongestEscape * record.size() + RecordDecoder::kMostText);  // unused pages take no memory
+  }
+  text += '{';
+  if (const auto* ordinal = std::get_if<std::uint64_t>(&name)) {
+    text += fmt::format("\"ordinal\":{}", *ordinal);
+  } else {
+    const auto& address = std::get<RecordAddress>(name);
+    text += fmt::format("\"chunk\":{},\"index\":{}", address.begin, address.index);
+  }
+  text += fmt::format(",\"size\":{},", record.size());
+  append_json_bytes(text, "text", "base64", record);
+  auto decoded = decoder.append_members(text, chunk, record);
+  if (decoded) {
+    text += "}\n";
+  } else {
+    text.resize(before);
+  }
+  return decoded;
+}
+
 // Writes records of a chunk, to a string or to an output.
 class RecordText::RecordPrinter {
  public:
-  RecordPrinter(const RecordText& text, const ChunkInfo& info, const Chunk& chunk, const NameOf& name, Output* through)
+  RecordPrinter(const RecordText& text, const ChunkRecords& records, const Chunk& chunk, Output* output)
       : store_(text.store_),
         options_(text.options_),
         decoder_(text.decoder_),
-        info_(info),
+        records_(records),
         chunk_(chunk),
         layout_(chunk.layout()),
-        name_(name),
-        through_(through) {}
+        output_(output) {}
 
-  Rendered write(Span which) {
+  Rendered run() {
     try {
-      write_all(which);
+      write_all(records_.which);
     } catch (const std::bad_alloc&) {
       // A record's text may be several times as large as the record, and no caller catches bad_alloc.
       rendered_.failures.push_back({.code = Code::kOutOfMemory, .detail = "no memory for the text of a record"});
@@ -138,11 +165,11 @@ class RecordText::RecordPrinter {
     }
   }
 
-  bool goes_on() const { return !rendered_.is_over && (through_ == nullptr || through_->good()); }
+  bool goes_on() const { return !rendered_.is_over && (output_ == nullptr || output_->good()); }
 
   void put(Bytes bytes) {
-    if (through_ != nullptr) {
-      through_->write(bytes);
+    if (output_ != nullptr) {
+      output_->write(bytes);
     } else {
       rendered_.text.append(as_text(bytes));
     }
@@ -173,14 +200,20 @@ class RecordText::RecordPrinter {
     return after;
   }
 
+  RecordName name_of(std::uint64_t index) const {
+    if (records_.first_ordinal) return *records_.first_ordinal + index;
+    return RecordAddress{records_.info.begin, index};
+  }
+
   void put_record(std::uint64_t index, Bytes record) {
     if (becomes_text(options_.form)) {
       if (options_.form == RecordForm::kShown) {
         append_shown(rendered_.text, record);
-      } else if (const auto made = append_json_line(rendered_.text, name_(index), record, decoder_, info_); !made) {
+      } else if (const auto made = append_json_line(rendered_.text, name_of(index), record, decoder_, records_.info);
+                 !made) {
         return fail(made.error());
       }
-      if (through_ != nullptr) through_->write(std::exchange(rendered_.text, {}));
+      if (output_ != nullptr) output_->write(std::exchange(rendered_.text, {}));
       return;
     }
     const Frame frame = frame_of(options_.form, record.size());
@@ -234,11 +267,10 @@ class RecordText::RecordPrinter {
   const RecordStore& store_;
   const FormOptions& options_;
   const RecordDecoder& decoder_;
-  const ChunkInfo& info_;
+  const ChunkRecords& records_;
   const Chunk& chunk_;
   const Layout& layout_;
-  const NameOf& name_;
-  Output* const through_;
+  Output* const output_;
   Rendered rendered_;
 };
 
@@ -246,13 +278,8 @@ bool RecordText::is_made_ahead(const Chunk& chunk) const {
   return options_.form != RecordForm::kBytes && chunk.payload_size() <= kMadeAheadBytes;
 }
 
-Rendered RecordText::render(const ChunkInfo& info, const Chunk& chunk, Span which, const NameOf& name) const {
-  return RecordPrinter(*this, info, chunk, name, nullptr).write(which);
-}
-
-Rendered RecordText::write(const ChunkInfo& info, const Chunk& chunk, Span which, const NameOf& name,
-                           Output& output) const {
-  return RecordPrinter(*this, info, chunk, name, &output).write(which);
+Rendered RecordText::render(const ChunkRecords& records, const Chunk& chunk, Output* output) const {
+  return RecordPrinter(*this, records, chunk, output).run();
 }
 
 }  // namespace recordfs

@@ -2,14 +2,14 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
+#include <optional>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "core/base/result.h"
 #include "core/decoding/record_decoder.h"
 #include "core/store/record_store.h"
-#include "fusefs/commands/json_lines.h"
 #include "fusefs/commands/output.h"
 #include "fusefs/commands/range.h"
 
@@ -24,7 +24,7 @@ enum class RecordForm : std::uint8_t {
   kLines,      // each followed by a newline
   kNull,       // each followed by a NUL
   kDelimited,  // each preceded by its length as a varint, as protobuf does
-  kJson,       // json_lines.h
+  kJson,       // append_json_line()
   kShown,      // for a terminal: one escaped line each, without a final newline of the record
 };
 
@@ -43,8 +43,21 @@ struct FormOptions {
   std::string type_;
 };
 
-// Returns the name of a chunk's record by index.
-using NameOf = std::function<RecordName(std::uint64_t index)>;
+// Names a record by its ordinal, or by "chunk" and "index" if the records before it are not counted.
+using RecordName = std::variant<std::uint64_t, RecordAddress>;
+
+// Appends {"ordinal":42,"size":5,"text":"hello"}, with the members that `decoder` adds, and a newline. Uses "base64"
+// instead of "text" if the record is not UTF-8. On failure appends nothing. Fails as RecordDecoder::append_members.
+// Thread-safe.
+Result<void> append_json_line(std::string& text, const RecordName& name, Bytes record, const RecordDecoder& decoder,
+                              const ChunkInfo& chunk);
+
+// Some records of a chunk. REQUIRES: the chunk has them.
+struct ChunkRecords {
+  ChunkInfo info;
+  Span which;                                    // indices
+  std::optional<std::uint64_t> first_ordinal{};  // of the chunk; nullopt: not counted
+};
 
 // The result of a run of records: text to write first, and then failures to report.
 struct Rendered {
@@ -64,11 +77,9 @@ class RecordText {
   // or the form is plain bytes.
   bool is_made_ahead(const Chunk& chunk) const;
 
-  // Returns the text of records [which.begin, which.end). An unreadable record ends it, unless these are skipped.
-  // REQUIRES: the chunk has these records.
-  Rendered render(const ChunkInfo& info, const Chunk& chunk, Span which, const NameOf& name) const;
-  // Writes the text to `output` instead. A write error ends it too.
-  Rendered write(const ChunkInfo& info, const Chunk& chunk, Span which, const NameOf& name, Output& output) const;
+  // Returns the text of records. An unreadable record ends it, unless these are skipped. If `output` is not null,
+  // writes the text there instead; a write error ends it too.
+  Rendered render(const ChunkRecords& records, const Chunk& chunk, Output* output = nullptr) const;
 
  private:
   class RecordPrinter;

@@ -15,7 +15,7 @@ struct Selection {
   Span records;                        // ordinals
   std::optional<IndexedChunk> from{};  // chunk of the first record; default: the beginning
 
-  bool is_empty() const { return records.begin == records.end; }
+  bool is_empty() const { return records.is_empty(); }
   // Returns whether damage directly before this ordinal belongs to the selection: between selected records, or at an
   // end of the container that the selection includes.
   bool lies_inside(std::uint64_t ordinal) const {
@@ -29,11 +29,9 @@ struct Selection {
 inline Selection everything() { return {.records = {}}; }
 
 // Resolves a range without a scan of its own. Waits for the catalog, unless the range begins with record 0 and its end
-// is not negative. Cuts an end that is too large. Fails with kNotFound if the begin is too large: "no record 600 (there
-// are 500)". Otherwise fails as RecordStore::chunk_by_ordinal does.
+// is not negative. Fails with kNotFound if the begin is too large, or if a single record does not exist: "no record 600
+// (there are 500)". Otherwise fails as ChunkIndex::find does. For a single record, `from` is set.
 Result<Selection> select(const OrdinalRange& range, const RecordStore& store);
-// Resolves a range of one record, and sets `from`. Fails with kNotFound if there is no such record.
-Result<Selection> select_one(const OrdinalRange& range, const RecordStore& store);
 // Finds the record at an address. Fails with kNotFound.
 Result<RecordRef> find(const RecordAddress& address, const RecordStore& store);
 

@@ -1,31 +1,22 @@
 #include "fusefs/commands/split.h"
 
 #include <algorithm>
-#include <charconv>
+#include <string_view>
 #include <utility>
 
 #include "core/base/read_window.h"
+#include "fusefs/options.h"
 
 namespace recordfs {
-namespace {
-
-bool parse_bound(std::string_view text, Position& bound) {
-  if (text.empty()) return true;
-  const auto parsed = std::from_chars(text.data(), text.data() + text.size(), bound);
-  return parsed.ec == std::errc{} && parsed.ptr == text.data() + text.size();
-}
-
-}  // namespace
-
 std::optional<Split> parse_split(const std::string& text) {
   const std::size_t colon = text.find(':');
   if (colon == std::string::npos) return std::nullopt;
-  Split split;
-  const std::string_view all = text;
-  if (!parse_bound(all.substr(0, colon), split.begin) || !parse_bound(all.substr(colon + 1), split.end)) {
-    return std::nullopt;
-  }
-  return split;
+  const std::string_view begin = std::string_view(text).substr(0, colon);
+  const std::string_view end = std::string_view(text).substr(colon + 1);
+  const auto first = begin.empty() ? std::optional<Position>(0) : parse_number<Position>(begin);
+  const auto last = end.empty() ? std::optional<Position>(UINT64_MAX) : parse_number<Position>(end);
+  if (!first || !last) return std::nullopt;
+  return Split{*first, *last};
 }
 
 Result<std::optional<IndexedChunk>> start_of(const Split& split, const RecordStore& store) {

@@ -1,7 +1,3 @@
-#include "fusefs/commands/splits.h"
-
-#include <unistd.h>
-
 #include <algorithm>
 #include <memory>
 #include <string>
@@ -11,9 +7,8 @@
 #include <CLI/CLI.hpp>
 
 #include "core/base/read_window.h"
+#include "fusefs/commands/command.h"
 #include "fusefs/commands/command_context.h"
-#include "fusefs/commands/files_option.h"
-#include "fusefs/commands/output.h"
 #include "fusefs/options.h"
 
 namespace recordfs {
@@ -82,11 +77,11 @@ class Splitting {
   Position begin_ = 0;
 };
 
-void write_splits(const std::string& path, const SplitsOptions& options, CommandContext& context, Output& output) {
+void write_splits(const std::string& path, const SplitsOptions& options, CommandContext& context) {
   const auto store = context.open(path);
   if (!store) return;
   const std::uint64_t file_size = store->source().size();
-  Splitting splitting(path, options, output);
+  Splitting splitting(path, options, context.output());
   if (options.size >= kSmallSplit) return splitting.by_size(file_size);
   const auto scanned = splitting.by_chunks(*store);
   if (!scanned) context.print_failure(path, scanned.error());
@@ -95,15 +90,13 @@ void write_splits(const std::string& path, const SplitsOptions& options, Command
 
 int splits(const SplitsOptions& options) {
   CommandContext context(options.reading);
-  Output output(STDOUT_FILENO);
-  for (const std::string& path : options.files) write_splits(path, options, context, output);
-  context.note(output.finish());
-  return context.status();
+  for (const std::string& path : options.files) write_splits(path, options, context);
+  return context.finish();
 }
 
 }  // namespace
 
-std::function<int()> declare_splits(CLI::App& app) {
+RunCommand declare_splits(CLI::App& app) {
   const auto options = std::make_shared<SplitsOptions>();
   declare_files(app, options->files);
   app.add_option_function<std::string>(
@@ -118,11 +111,10 @@ std::function<int()> declare_splits(CLI::App& app) {
   app.add_flag("-0,--null", options->ends_in_null, "end lines with a NUL byte, for names that contain a newline");
   options->reading.declare(app);
   app.footer(
-      "Prints one line per split: path, begin and end, separated by tabs. A split contains the chunks that begin in "
-      "it;\n"
-      "recordfs cat --split BEGIN:END FILE writes their records. The splits of a file cover it without gaps. Splits\n"
-      "smaller than 1M end only at the start of a chunk, so that none is empty, which requires reading the file's\n"
-      "headers. Larger ones are computed without reading the file.");
+      R"(Prints one line per split: path, begin and end, separated by tabs. A split contains the chunks that begin in it;
+recordfs cat --split BEGIN:END FILE writes their records. The splits of a file cover it without gaps. Splits
+smaller than 1M end only at the start of a chunk, so that none is empty, which requires reading the file's
+headers. Larger ones are computed without reading the file.)");
   return [options] { return splits(*options); };
 }
 

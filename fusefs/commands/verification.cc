@@ -6,8 +6,10 @@
 #include <fmt/format.h>
 
 #include "core/base/counted.h"
+#include "core/base/utf8.h"
+#include "core/decoding/json_object.h"
 #include "fusefs/commands/command_context.h"
-#include "fusefs/commands/regions.h"
+#include "fusefs/commands/damage_reporter.h"
 #include "fusefs/commands/scan.h"
 #include "fusefs/exit_status.h"
 
@@ -16,6 +18,8 @@ namespace {
 
 constexpr std::uint64_t kPiece = 4u << 20;
 constexpr std::size_t kMostFindings = 65536;
+constexpr std::string_view kUnreadable = "unreadable";
+constexpr std::string_view kEmpty = "empty";
 
 std::string_view word_for(Code code) {
   switch (code) {
@@ -25,7 +29,7 @@ std::string_view word_for(Code code) {
     case Code::kUnsupported:
     case Code::kLimit: return "unsupported";
     case Code::kOutOfMemory: return kUnchecked;
-    default: return "unreadable";
+    default: return kUnreadable;
   }
 }
 
@@ -49,19 +53,12 @@ Finding finding_of(const DamagedRegion& region) {
           .status = status_of(region.damage_class)};
 }
 
-Finding finding_of(const Error& error) {
-  return {.begin = error.position,
-          .word = word_for(error.code),
-          .reason = error.detail,
-          .status = CommandContext::status_of(error)};
-}
-
 // A lack of memory does not describe the file.
 bool is_shortage(const Error& error) { return error.code == Code::kOutOfMemory; }
 
 // Returns the finding for a chunk, or for `records` of its records.
 Finding finding_of(const Error& error, const ChunkInfo& chunk, std::optional<std::uint64_t> records) {
-  Finding finding = finding_of(error);
+  Finding finding = recordfs::finding_of(error);
   if (finding.begin < chunk.begin || finding.begin >= chunk.end) finding.begin = chunk.begin;
   finding.end = chunk.end;
   finding.records_lost = records;
@@ -77,7 +74,7 @@ struct Checked {
 };
 
 // Returns whether the scan reported the same failure for the whole chunk.
-bool is_told(const ScannedStep& step, const Error& why) {
+bool is_reported(const ScannedStep& step, const Error& why) {
   const ChunkInfo& chunk = step.indexed->chunk;
   return std::ranges::any_of(step.damage, [&](const DamageRow& row) {
     return row.region.begin >= chunk.begin && row.region.end <= chunk.end && row.region.reason == why.detail;
@@ -114,7 +111,7 @@ Checked check_chunk(const RecordStore& store, const ScannedStep& step) {
   if (!chunk) {
     if (is_shortage(chunk.error())) {
       checked.shortage = chunk.error();
-    } else if (!is_told(step, chunk.error())) {
+    } else if (!is_reported(step, chunk.error())) {
       checked.findings.push_back(finding_of(chunk.error(), info, info.records));
     }
     return checked;
@@ -156,7 +153,7 @@ class Verifier {
     check_metadata();
     if (shortage_) add(std::move(*shortage_));
     std::ranges::stable_sort(verdict_.findings, {}, &Finding::begin);
-    static_cast<void>(goes_on_(store_.source().size() - std::min(dealt_with_, store_.source().size())));
+    static_cast<void>(goes_on_(store_.source().size() - std::min(processed_, store_.source().size())));
     return std::move(verdict_);
   }
 
@@ -188,7 +185,7 @@ class Verifier {
       last_ = step.indexed->chunk;
       bytes = last_->end - last_->begin;
     }
-    dealt_with_ += bytes;
+    processed_ += bytes;
     verdict_.was_stopped = !goes_on_(bytes);
     return !verdict_.was_stopped;
   }
@@ -196,14 +193,14 @@ class Verifier {
   void check_metadata() {
     if (const Metadata* const metadata = store_.metadata(); metadata != nullptr) {
       const auto attributes = metadata->attributes(metadata->varies() && last_ ? &*last_ : nullptr);
-      if (!attributes) add_unless_told(attributes.error());
+      if (!attributes) add_unless_reported(attributes.error());
     }
     if (store_.trailer() == nullptr) return;
     const auto trailer = (*store_.trailer())();
-    if (!trailer) add_unless_told(trailer.error());
+    if (!trailer) add_unless_reported(trailer.error());
   }
 
-  void add_unless_told(const Error& error) {
+  void add_unless_reported(const Error& error) {
     if (is_shortage(error)) return add_shortage(error, 0);
     const bool is_known = std::ranges::any_of(verdict_.findings, [&](const Finding& finding) {
       return finding.begin <= error.position && error.position < finding.end.value_or(finding.begin + 1);
@@ -219,11 +216,34 @@ class Verifier {
   Regions regions_;
   std::optional<Finding> shortage_;
   std::optional<ChunkInfo> last_;
-  std::uint64_t dealt_with_ = 0;
+  std::uint64_t processed_ = 0;
   Verdict verdict_;
 };
 
+bool has(const Outcome& outcome, std::string_view word) {
+  return outcome.verdict &&
+         std::ranges::any_of(outcome.verdict->findings, [&](const Finding& finding) { return finding.word == word; });
+}
+
+JsonObject json_of(const Finding& finding) {
+  JsonObject row;
+  row.set("begin", finding.begin);
+  row.set("end", finding.end);
+  row.set("class", finding.word);
+  row.set("reason", finding.reason);
+  row.set("records_lost", finding.records_lost);
+  if (finding.word == kUnchecked) row.set("chunks_unchecked", finding.chunks_unchecked);
+  return row;
+}
+
 }  // namespace
+
+Finding finding_of(const Error& error) {
+  return {.begin = error.position,
+          .word = word_for(error.code),
+          .reason = error.detail,
+          .status = CommandContext::status_of(error)};
+}
 
 std::string to_string(const Finding& finding) {
   const std::string indexed = finding.is_region
@@ -242,6 +262,55 @@ std::string to_string(const Finding& finding) {
 Verdict verify(const RecordStore& store, unsigned threads, std::uint64_t memory,
                const std::function<bool(std::uint64_t)>& goes_on) {
   return Verifier(store, goes_on).run(threads, memory);
+}
+
+int Outcome::status() const {
+  if (failure) return is_shortage(*failure) ? kExitPartlyDone : kExitCannotOpen;
+  int status = kExitGood;
+  if (verdict) {
+    for (const Finding& finding : verdict->findings) status = worse_of(status, finding.status);
+  }
+  return status;
+}
+
+std::string_view Outcome::state() const {
+  if (failure) return is_shortage(*failure) ? kUnchecked : kUnreadable;
+  switch (status()) {
+    case kExitGood: return size == 0u ? kEmpty : "good";
+    case kExitDamage: return "damaged";
+    default: return has(*this, kUnreadable) ? kUnreadable : has(*this, kUnchecked) ? kUnchecked : "unsupported";
+  }
+}
+
+std::string findings_text(const Outcome& outcome) {
+  std::string text;
+  if (!outcome.verdict) return text;
+  if (outcome.state() == kEmpty) text += fmt::format("{}: {}\n", printable(outcome.path), kEmpty);
+  for (const Finding& finding : outcome.verdict->findings) {
+    if (finding.status != kExitGood)
+      text += fmt::format("{}: {}\n", printable(outcome.path), printable(to_string(finding)));
+  }
+  return text;
+}
+
+std::string outcome_json(const Outcome& outcome) {
+  JsonObject object;
+  object.set("file", outcome.path);
+  object.set("format", outcome.format.empty() ? JsonObject::Content() : std::string(outcome.format));
+  object.set("size", outcome.size);
+  object.set("status", outcome.state());
+  object.set("read", outcome.verdict.has_value());
+  if (outcome.passed) object.set("passed", static_cast<std::uint64_t>(*outcome.passed));
+  if (outcome.failure) object.set("error", outcome.failure->detail);
+  if (outcome.verdict) {
+    object.set("chunks", outcome.verdict->chunks);
+    object.set("records", outcome.verdict->records);
+    object.set("bytes", outcome.verdict->bytes);
+    JsonObject::List damage;
+    for (const Finding& finding : outcome.verdict->findings) damage.push_back(json_of(finding));
+    object.set("damage", std::move(damage));
+  }
+  return to_json(object, JsonLayout::kLine);
 }
 
 }  // namespace recordfs

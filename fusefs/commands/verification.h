@@ -1,4 +1,4 @@
-// Verification: reads and checks a whole container.
+// Verification: reads and checks a whole container, and formats the result.
 #pragma once
 
 #include <cstdint>
@@ -30,6 +30,9 @@ struct Finding {
   int status = 0;                      // exit status; 0: none
 };
 
+// Returns the finding for an error that is not about a whole region.
+Finding finding_of(const Error& error);
+
 // Returns "bytes 10 to 20: damage: checksum mismatch; 3 records lost", "byte 10: the chunk is too short; 5 records
 // lost", "byte 10: no memory for 20 bytes; 3 chunks not checked".
 std::string to_string(const Finding& finding);
@@ -46,5 +49,26 @@ struct Verdict {
 // Calls `goes_on` on the calling thread, with the number of file bytes processed since the last call; false stops.
 Verdict verify(const RecordStore& store, unsigned threads, std::uint64_t memory,
                const std::function<bool(std::uint64_t bytes)>& goes_on);
+
+// The result for one file.
+struct Outcome {
+  std::string path;
+  std::string_view format{};  // empty: unknown
+  std::optional<std::uint64_t> size{};
+  std::optional<Verdict> verdict{};      // nullopt: not read
+  std::optional<Error> failure{};        // could not be opened or listed
+  std::optional<std::int64_t> passed{};  // when it passed (seconds since 1970), unchanged since then
+  bool is_ignored = false;               // below a directory and not a container, or interrupted
+
+  // Returns "good", "empty" (no bytes), "damaged", "unreadable", "unsupported", or "unchecked" (memory was short).
+  std::string_view state() const;
+  int status() const;
+};
+
+// Returns a line for each finding that affects the status, or for an empty file. A good file has none.
+std::string findings_text(const Outcome& outcome);
+
+// Returns one JSON object and a newline.
+std::string outcome_json(const Outcome& outcome);
 
 }  // namespace recordfs

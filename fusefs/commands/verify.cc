@@ -1,10 +1,10 @@
-#include "fusefs/commands/verify.h"
-
-#include <unistd.h>
-
+#include <algorithm>
 #include <charconv>
 #include <chrono>
+#include <cstdint>
+#include <map>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -15,12 +15,14 @@
 #include <CLI/CLI.hpp>
 
 #include "core/base/counted.h"
+#include "core/store/executor.h"
+#include "fusefs/commands/command.h"
 #include "fusefs/commands/command_context.h"
 #include "fusefs/commands/file_list.h"
 #include "fusefs/commands/interruption.h"
-#include "fusefs/commands/output.h"
 #include "fusefs/commands/progress.h"
-#include "fusefs/commands/verify_run.h"
+#include "fusefs/commands/verification.h"
+#include "fusefs/commands/verify_state.h"
 #include "fusefs/exit_status.h"
 #include "fusefs/messages.h"
 #include "fusefs/open_container.h"
@@ -29,6 +31,9 @@ namespace recordfs {
 namespace {
 
 constexpr std::chrono::seconds kBetweenSaves{60};
+constexpr std::uint64_t kLargeFile = 4u << 20;
+constexpr std::uint64_t kMemory = 64u << 20;  // bytes of decoded chunks, of all files
+constexpr std::size_t kMostAhead = 4096;      // files that wait for a thread, or for an earlier file
 
 struct VerifyOptions {
   ReadingOptions reading;
@@ -47,44 +52,54 @@ std::optional<std::int64_t> seconds_of(std::string_view text) {
   const auto parsed = std::from_chars(text.data(), text.data() + text.size(), number);
   if (parsed.ec != std::errc{} || number < 0) return std::nullopt;
   const std::string_view unit(parsed.ptr, text.data() + text.size());
-  constexpr std::int64_t kMinute = 60;
-  constexpr std::int64_t kHour = 60 * kMinute;
-  constexpr std::int64_t kDay = 24 * kHour;
-  constexpr std::int64_t kWeek = 7 * kDay;
   const std::int64_t factor = unit.empty() || unit == "s" ? 1
-                              : unit == "m"               ? kMinute
-                              : unit == "h"               ? kHour
-                              : unit == "d"               ? kDay
-                              : unit == "w"               ? kWeek
+                              : unit == "m"               ? 60
+                              : unit == "h"               ? 3600
+                              : unit == "d"               ? 86400
+                              : unit == "w"               ? 7 * 86400
                                                           : 0;
   if (factor == 0 || number > INT64_MAX / factor) return std::nullopt;
   return number * factor;
 }
 
 struct Counts {
-  std::uint64_t files = 0, read = 0, passed_earlier = 0, damaged = 0, unreadable = 0, unsupported = 0, unchecked = 0,
-                empty = 0, bytes = 0;
+  std::uint64_t read = 0, passed_earlier = 0, bytes = 0;
+  std::map<std::string_view, std::uint64_t> files{};  // by Outcome::state()
 
   void add(const Outcome& outcome) {
-    ++files;
+    ++files[outcome.state()];
     passed_earlier += outcome.passed ? 1u : 0u;
-    const std::string_view state = outcome.state();
-    damaged += state == "damaged" ? 1u : 0u;
-    unreadable += state == "unreadable" ? 1u : 0u;
-    unsupported += state == "unsupported" ? 1u : 0u;
-    unchecked += state == kUnchecked ? 1u : 0u;
-    empty += state == "empty" ? 1u : 0u;
     if (!outcome.verdict) return;
     ++read;
     bytes += outcome.size.value_or(0);
   }
-  std::string text() const {
+  std::string text() {
+    std::uint64_t all = 0;
+    for (const auto& [state, count] : files) all += count;
     return fmt::format(
         "{}: {} read ({}), {} unchanged since they passed; {} damaged, {} unreadable, {} unsupported, {} unchecked, "
         "{} empty",
-        counted(files, "file"), read, counted(bytes, "byte"), passed_earlier, damaged, unreadable, unsupported,
-        unchecked, empty);
+        counted(all, "file"), read, counted(bytes, "byte"), passed_earlier, files["damaged"], files["unreadable"],
+        files["unsupported"], files[kUnchecked], files["empty"]);
   }
+};
+
+std::chrono::nanoseconds now() { return std::chrono::system_clock::now().time_since_epoch(); }
+
+std::int64_t now_seconds() { return std::chrono::duration_cast<std::chrono::seconds>(now()).count(); }
+
+// Returns whether a change from now on changes the time stamp.
+bool is_settled(const FileStamp& file) {
+  const auto changed = std::chrono::seconds(file.mtime_seconds) + std::chrono::nanoseconds(file.mtime_nanoseconds);
+  const std::chrono::milliseconds least(file.mtime_nanoseconds == 0 ? 2000 : 15);
+  return changed + least < now();
+}
+
+bool is_damage(const Error& error) { return error.code == Code::kDamage || error.code == Code::kUnfinished; }
+
+struct VerifyItem {
+  ListedFile file;
+  std::size_t name = 0;  // index of its argument on the command line
 };
 
 class Verify {
@@ -92,7 +107,6 @@ class Verify {
   explicit Verify(const VerifyOptions& options)
       : options_(options),
         context_(options.reading, [](Severity, const std::string&) {}),
-        output_(STDOUT_FILENO),
         progress_("verify", Progress::Unit::kBytes) {}
 
   int run() {
@@ -112,8 +126,8 @@ class Verify {
     progress_.add(0);
     verify_all();
     progress_.clear();
-    say_directories_without_containers(names);
-    context_.note(output_.finish());
+    print_directories_without_containers(names);
+    static_cast<void>(context_.finish());
     save();
     if (options_.verbose) print_message(counts_.text());
     Interruption::pass_on();
@@ -135,21 +149,15 @@ class Verify {
   }
 
   void list(const std::vector<std::string>& names, std::size_t name) {
-    list_files(
-        {names[name]}, options_.recursive,
-        [this, name](ListedFile file) {
-          if (progress_.is_shown()) to_read_ += state_of(file.path).value_or(FileStamp{}).size;
-          items_.push_back({std::move(file), std::nullopt, name});
-          return !Interruption::came();
-        },
-        [this, name](const std::string& path, const Error& error) {
-          items_.push_back({{path}, error, name});
-          return !Interruption::came();
-        });
+    list_files({names[name]}, options_.recursive, [this, name](ListedFile file) {
+      if (progress_.is_shown() && !file.failure) to_read_ += stamp_of(file.path).value_or(FileStamp{}).size;
+      items_.push_back({std::move(file), name});
+      return !Interruption::came();
+    });
   }
 
   // A mistyped path must not look verified.
-  void say_directories_without_containers(const std::vector<std::string>& names) {
+  void print_directories_without_containers(const std::vector<std::string>& names) {
     if (Interruption::came()) return;
     for (std::size_t i = 0; i < names.size(); ++i) {
       if (has_container_[i]) continue;
@@ -158,28 +166,113 @@ class Verify {
     }
   }
 
+  // Verifies several small files at a time, each on one thread. Meanwhile verifies large files, one at a time, each on
+  // all threads. Stops early after a signal.
   void verify_all() {
-    const VerifySettings settings{.limits = options_.reading.limits,
-                                  .at_once = context_.threads(),
-                                  .state = state_.get(),
-                                  .max_age = options_.max_age};
-    VerifyRun run(items_, settings, context_.services(), progress_, [this](const Outcome& outcome) { tell(outcome); });
-    run.run();
+    const auto at_once = static_cast<unsigned>(std::min<std::size_t>(context_.threads(), items_.size()));
+    Executor executor(at_once > 1 ? at_once : 0);
+    std::size_t next = 0;
+    executor.run_in_order({.tasks = kMostAhead}, [&]() -> std::optional<Executor::OrderedTask> {
+      if (next == items_.size() || Interruption::came()) return std::nullopt;
+      const VerifyItem& item = items_[next++];
+      const auto outcome = std::make_shared<Outcome>(Outcome{.path = item.file.path});
+      const auto finish = [this, outcome, &item](bool has_run) {
+        if (!has_run) outcome->failure = shortage("out of memory");
+        if (!outcome->is_ignored) report(*outcome, item);
+        return true;
+      };
+      return Executor::OrderedTask{.run = [this, outcome, &item] { *outcome = verify_item(item); }, .finish = finish};
+    });
   }
 
-  // Called for each of items_, in order.
-  void tell(const Outcome& outcome) {
-    const std::size_t name = items_[told_++].name;
-    if (outcome.is_passed_by) return;
-    has_container_[name] = true;
+  std::optional<Passed> passed_earlier(const ListedFile& file) const {
+    if (!state_) return std::nullopt;
+    const auto state = stamp_of(file.path);
+    if (!state) return std::nullopt;
+    const auto passed = state_->find(file.path, *state);
+    if (!passed || (!passed->is_container && !file.was_found)) return std::nullopt;
+    const std::int64_t age = now_seconds() - passed->when;
+    // A time in the future means that the clock was set.
+    const bool is_recent = age >= 0 && (!options_.max_age || age < *options_.max_age);
+    return is_recent ? passed : std::nullopt;
+  }
+
+  Outcome verify_item(const VerifyItem& item) {
+    Outcome outcome{.path = item.file.path, .failure = item.file.failure};
+    outcome.is_ignored = Interruption::came();
+    if (item.file.failure || outcome.is_ignored) return outcome;
+    if (const auto passed = passed_earlier(item.file)) {
+      outcome.size = passed->file.size;
+      outcome.passed = passed->when;
+      outcome.is_ignored = !passed->is_container;
+      progress_.add(passed->file.size);
+      return outcome;
+    }
+    auto opened = open_file(item.file.path, options_.reading.limits, context_.services());
+    if (opened) {
+      return verify_open(item, *opened->store, stamp_of(opened->status, opened->store->source().size()));
+    }
+    const Error& error = opened.error();
+    const auto state = stamp_of(item.file.path);
+    if (state) progress_.add(state->size);
+    if (is_damage(error)) {
+      // So damaged at its head that it cannot be opened.
+      outcome.verdict.emplace().findings.push_back(finding_of(error));
+    } else if (error.code == Code::kNoContainer && item.file.was_found) {
+      outcome.is_ignored = true;
+    } else {
+      outcome.failure = error;
+    }
+    if (state) remember(outcome, *state, false);
+    return outcome;
+  }
+
+  Outcome verify_open(const VerifyItem& item, const RecordStore& store, const FileStamp& opened) {
+    Outcome outcome{.path = item.file.path, .format = store.traits().format, .size = opened.size};
+    const bool is_settled_now = is_settled(opened);
+    Verdict verdict = verify_store(store);
+    if (verdict.was_stopped) {
+      outcome.is_ignored = true;
+      return outcome;
+    }
+    outcome.verdict = std::move(verdict);
+    if (is_settled_now || outcome.status() != 0) remember(outcome, opened, true);
+    return outcome;
+  }
+
+  Verdict verify_store(const RecordStore& store) {
+    const auto goes_on = [this](std::uint64_t bytes) {
+      progress_.add(bytes);
+      return !Interruption::came();
+    };
+    if (store.source().size() < kLargeFile || context_.threads() == 1) {
+      return verify(store, 0, kMemory / (context_.threads() + 1), goes_on);
+    }
+    const std::lock_guard lock(large_);
+    return verify(store, context_.threads(), kMemory, goes_on);
+  }
+
+  // Remembers a file that passed and did not change meanwhile. Forgets others.
+  void remember(const Outcome& outcome, const FileStamp& opened, bool is_container) const {
+    if (!state_) return;
+    const bool has_passed = outcome.status() == 0 && (is_container || outcome.is_ignored);
+    if (has_passed && is_settled(opened) && stamp_of(outcome.path) == opened) {
+      state_->set(outcome.path, {.file = opened, .when = now_seconds(), .is_container = is_container});
+    } else {
+      state_->remove(outcome.path);
+    }
+  }
+
+  void report(const Outcome& outcome, const VerifyItem& item) {
+    has_container_[item.name] = true;
     counts_.add(outcome);
     context_.note(outcome.status());
     const std::string text = options_.json ? outcome_json(outcome) : findings_text(outcome);
     if (!text.empty() || outcome.failure) progress_.clear();
     if (outcome.failure) print_message(open_failure(outcome.path, *outcome.failure));
     if (!text.empty()) {
-      output_.write(text);
-      output_.flush();
+      context_.output().write(text);
+      context_.output().flush();
     }
     if (Clock::now() - saved_ >= kBetweenSaves) save();
   }
@@ -199,15 +292,14 @@ class Verify {
   const VerifyOptions& options_;
   const Interruption interruption_;
   CommandContext context_;
-  Output output_;
   Progress progress_;
   std::unique_ptr<VerifyState> state_;
   std::vector<VerifyItem> items_;
   std::vector<bool> has_container_;  // by name on the command line; also true if opening failed
-  std::size_t told_ = 0;             // of items_
   std::uint64_t to_read_ = 0;        // bytes; only if progress is shown
   Counts counts_;
   Clock::time_point saved_ = Clock::now();
+  std::mutex large_;  // held while a large file is verified
 };
 
 int verify(const VerifyOptions& options) {
@@ -218,22 +310,19 @@ int verify(const VerifyOptions& options) {
   return Verify(options).run();
 }
 
-constexpr std::string_view kVerifyFooter =
-    "Prints nothing for good files, and otherwise one line per damaged region, \"FILE: bytes BEGIN to END: damage:\n"
-    "REASON; N records lost\", or for a chunk that cannot be decoded, \"FILE: byte BEGIN: REASON; N records lost\".\n"
-    "An empty file is \"FILE: empty\", with status 0. If there is too little memory, one line says how many chunks "
-    "were\n"
-    "not checked. Files that cannot be read are reported on standard error. The stale end of a recycled log is not\n"
-    "damage, but an unfinished end is.\n"
-    "Exit status: 0 success, 1 usage error, 2 a file cannot be opened or is not a container, 4 damage, 5 a codec is\n"
-    "missing, a directory has no container (-r), or something could not be read, checked or written. 4 outranks 2,\n"
-    "and 2 outranks 5.";
-
 }  // namespace
 
-std::function<int()> declare_verify(CLI::App& app) {
+RunCommand declare_verify(CLI::App& app) {
   const auto options = std::make_shared<VerifyOptions>();
-  app.footer(std::string(kVerifyFooter));
+  app.footer(
+      R"(Prints nothing for good files, and otherwise one line per damaged region, "FILE: bytes BEGIN to END: damage:
+REASON; N records lost", or for a chunk that cannot be decoded, "FILE: byte BEGIN: REASON; N records lost".
+An empty file is "FILE: empty", with status 0. If there is too little memory, one line says how many chunks were
+not checked. Files that cannot be read are reported on standard error. The stale end of a recycled log is not
+damage, but an unfinished end is.
+Exit status: 0 success, 1 usage error, 2 a file cannot be opened or is not a container, 4 damage, 5 a codec is
+missing, a directory has no container (-r), or something could not be read, checked or written. 4 outranks 2,
+and 2 outranks 5.)");
   app.add_option("FILE", options->files, "containers")->type_name("");
   app.add_flag("-r,--recursive", options->recursive,
                "verify all containers below directories, and ignore other files\n"

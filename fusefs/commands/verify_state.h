@@ -9,6 +9,7 @@
 #include <string>
 
 #include "core/base/result.h"
+#include "core/base/source.h"
 
 namespace recordfs {
 
@@ -23,7 +24,8 @@ struct FileStamp {
 };
 
 // Returns the stamp of the file at `path`, or nullopt if there is none.
-std::optional<FileStamp> state_of(const std::string& path);
+std::optional<FileStamp> stamp_of(const std::string& path);
+FileStamp stamp_of(const FileSource::Status& status, std::uint64_t size);
 
 // When a file passed, in seconds since 1970.
 struct Passed {

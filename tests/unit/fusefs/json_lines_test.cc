@@ -1,5 +1,3 @@
-#include "fusefs/commands/json_lines.h"
-
 #include <gtest/gtest.h>
 
 #include <random>
@@ -7,6 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "fusefs/commands/record_form.h"
 #include "tests/unit/decoding/typed_records.h"
 
 namespace recordfs {

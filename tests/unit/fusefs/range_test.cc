@@ -10,11 +10,12 @@ namespace recordfs {
 namespace {
 
 Range ordinals(std::int64_t begin, std::optional<std::int64_t> end) { return OrdinalRange{begin, end}; }
+Range one(std::int64_t ordinal) { return OrdinalRange{.begin = ordinal, .is_one = true}; }
 
 TEST(Range, SelectsRecordsCountedFromEitherEnd) {
-  EXPECT_EQ(parse_range("42"), ordinals(42, 43));
-  EXPECT_EQ(parse_range("-3"), ordinals(-3, -2));
-  EXPECT_EQ(parse_range("-1"), ordinals(-1, std::nullopt));
+  EXPECT_EQ(parse_range("42"), one(42));
+  EXPECT_EQ(parse_range("-3"), one(-3));
+  EXPECT_EQ(parse_range("-1"), one(-1));
   EXPECT_EQ(parse_range("10:20"), ordinals(10, 20));
   EXPECT_EQ(parse_range(":100"), ordinals(0, 100));
   EXPECT_EQ(parse_range("-5:"), ordinals(-5, std::nullopt));
@@ -42,6 +43,9 @@ TEST(Range, IsResolvedLikeAPythonSlice) {
   EXPECT_EQ(span(-100, 3), std::pair(std::uint64_t{0}, std::uint64_t{3}));
   EXPECT_EQ(span(5, 3), std::pair(std::uint64_t{5}, std::uint64_t{5}));
   EXPECT_EQ(span(INT64_MIN, 1), std::pair(std::uint64_t{0}, std::uint64_t{1}));
+  const auto last = resolve({.begin = -1, .is_one = true}, *toy.store);
+  ASSERT_TRUE(last);
+  EXPECT_EQ(std::pair(last->begin, last->end), std::pair(std::uint64_t{11}, std::uint64_t{12}));
 }
 
 }  // namespace

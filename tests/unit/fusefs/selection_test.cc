@@ -43,11 +43,11 @@ TEST(Selection, BeginAfterTheEndIsNotFoundAndAtTheEndIsEmpty) {
 
 TEST(Selection, SingleRecordMustExist) {
   const ToyStore toy({.chunks = 4, .records_per_chunk = 3});
-  const auto last = select_one({.begin = -12, .end = -11}, *toy.store);
+  const auto last = select({.begin = -12, .is_one = true}, *toy.store);
   ASSERT_TRUE(last);
   EXPECT_EQ(last->records.begin, 0u);
   for (const std::int64_t ordinal : {std::int64_t{12}, std::int64_t{-13}, INT64_MAX, INT64_MIN}) {
-    const auto none = select_one({.begin = ordinal, .end = std::nullopt}, *toy.store);
+    const auto none = select({.begin = ordinal, .is_one = true}, *toy.store);
     ASSERT_FALSE(none) << ordinal;
     EXPECT_EQ(none.error().code, Code::kNotFound);
   }

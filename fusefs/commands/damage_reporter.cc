@@ -1,0 +1,55 @@
+#include "fusefs/commands/damage_reporter.h"
+
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "fusefs/messages.h"
+
+namespace recordfs {
+
+void DamageReporter::add(const DamagedRegion& region) {
+  context_.note(region);
+  regions_.add(region);
+}
+
+bool DamageReporter::scan(ScanOptions options, const std::function<bool(const DamageRow&)>& takes,
+                          const WorkOnChunk& work) {
+  options.threads = context_.threads();
+  const auto scanned = recordfs::scan(store_, options, [&](const ScannedStep& step) -> Finish {
+    std::vector<DamagedRegion> damage;
+    for (const DamageRow& row : step.damage) {
+      if (takes(row)) damage.push_back(row.region);
+    }
+    return [this, damage = std::move(damage), finish = step.indexed ? work(*step.indexed) : Finish()] {
+      for (const DamagedRegion& region : damage) add(region);
+      return !finish || finish();
+    };
+  });
+  regions_.finish();
+  if (!scanned) context_.print_failure(path_, scanned.error());
+  return scanned.has_value();
+}
+
+bool DamageReporter::scan(const Selection& selection, const WorkOnChunk& work) {
+  if (selection.is_empty()) return true;
+  ScanOptions options;
+  options.from = selection.from;
+  options.end_record = selection.records.end;
+  return scan(
+      options, [&](const DamageRow& row) { return selection.lies_inside(row.first_ordinal); }, work);
+}
+
+void DamageReporter::report(const DamagedRegion& region) {
+  switch (region.damage_class) {
+    case DamageClass::kDamage:
+    case DamageClass::kUnsupported: return store_.log().report(region);
+    // Printed here, because the log leaves unfinished ends out, but they set the exit status.
+    case DamageClass::kUnfinished:
+      if (unfinished_.insert(region.begin).second) print_message(fmt::format("{}: {}", path_, damage_line(region)));
+      return;
+    case DamageClass::kStale: return;
+  }
+}
+
+}  // namespace recordfs
