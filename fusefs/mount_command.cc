@@ -22,6 +22,7 @@
 #include <fmt/format.h>
 
 #include "core/base/counted.h"
+#include "core/base/descriptor.h"
 #include "core/base/source.h"
 #include "core/decoding/protobuf_module.h"
 #include "core/decoding/record_decoder.h"
@@ -104,12 +105,9 @@ std::string redacted(std::string reason, const std::string& path) {
 std::optional<std::string> enter_namespace(const std::string& place) {
   const bool is_id = place.find_first_not_of("0123456789") == std::string::npos;
   const std::string path = is_id ? fmt::format("/proc/{}/ns/mnt", place) : place;
-  const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  const bool entered = descriptor >= 0 && ::setns(descriptor, CLONE_NEWNS) == 0;
-  std::optional<std::string> reason;
-  if (!entered) reason = fmt::format("-N {}: {}", place, std::strerror(errno));
-  if (descriptor >= 0) ::close(descriptor);
-  return reason;
+  const Descriptor descriptor(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (descriptor && ::setns(descriptor.number(), CLONE_NEWNS) == 0) return std::nullopt;
+  return fmt::format("-N {}: {}", place, std::strerror(errno));
 }
 
 // Returns what the daemon accesses after mounting. Call it before: the mount may cover a source.

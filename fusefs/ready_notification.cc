@@ -9,7 +9,6 @@
 #include <cstddef>
 #include <cstdlib>
 #include <cstring>
-#include <utility>
 
 #include <fmt/format.h>
 
@@ -45,25 +44,16 @@ Result<ReadyNotification> ReadyNotification::of(std::optional<int> descriptor) {
   if (const char* name = std::getenv("NOTIFY_SOCKET")) ready.socket_ = connected_to(name);
   if (!descriptor) return ready;
   // Avoids the standard descriptors, which the daemon replaces.
-  ready.descriptor_ = ::fcntl(*descriptor, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
-  if (ready.descriptor_ < 0) return system_error(errno);
+  ready.descriptor_ = Descriptor(::fcntl(*descriptor, F_DUPFD_CLOEXEC, STDERR_FILENO + 1));
+  if (!ready.descriptor_) return system_error(errno);
   if (*descriptor > STDERR_FILENO) ::close(*descriptor);
   return ready;
 }
 
-ReadyNotification::~ReadyNotification() {
-  if (descriptor_ >= 0) ::close(descriptor_);
-}
-
-ReadyNotification::ReadyNotification(ReadyNotification&& other) noexcept
-    : descriptor_(std::exchange(other.descriptor_, -1)), socket_(std::move(other.socket_)) {}
-
 void ReadyNotification::notify(const std::string& status, bool is_in_background) {
-  if (descriptor_ >= 0) {
-    while (::write(descriptor_, "\n", 1) < 0 && errno == EINTR) {
-    }
-    ::close(std::exchange(descriptor_, -1));
+  while (descriptor_ && ::write(descriptor_.number(), "\n", 1) < 0 && errno == EINTR) {
   }
+  descriptor_ = Descriptor();
   if (!socket_) return;
   std::string message = fmt::format("READY=1\nSTATUS={}\n", printable(status));
   if (is_in_background) message += fmt::format("MAINPID={}\n", ::getpid());

@@ -18,10 +18,6 @@ class ReadyNotification {
   // Takes over the descriptor, and hides it from child processes. Fails with kIo if it is not open.
   static Result<ReadyNotification> of(std::optional<int> descriptor);
 
-  ~ReadyNotification();
-  ReadyNotification(ReadyNotification&& other) noexcept;
-  ReadyNotification& operator=(ReadyNotification&&) = delete;
-
   // Reports that the mount is ready. `status` is a line for users. In the background, also sends systemd the process
   // id.
   void notify(const std::string& status, bool is_in_background);
@@ -29,7 +25,7 @@ class ReadyNotification {
  private:
   ReadyNotification() = default;
 
-  int descriptor_ = -1;
+  Descriptor descriptor_;
   Descriptor socket_;  // connected; empty: no listener
 };
 

@@ -10,8 +10,8 @@
 #include "core/store/record_store.h"
 #include "core/store/scan_results.h"
 #include "fusefs/commands/command_context.h"
+#include "fusefs/commands/range.h"
 #include "fusefs/commands/scan.h"
-#include "fusefs/commands/selection.h"
 
 namespace recordfs {
 

@@ -1,7 +1,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -54,39 +53,42 @@ struct GrepOptions {
   bool shows_names() const { return !without_name && (with_name || recursive || files.size() > 1); }
 };
 
-struct SearchRules {
-  bool is_inverted = false;          // select records that do not match
-  bool wants_matches = false;        // find the matches, not only the records
-  std::uint64_t most = UINT64_MAX;   // maximum number of selected records per chunk
-  std::uint64_t largest_record = 0;  // bytes; larger records that need a copy fail with kLimit
-};
-
 struct FoundRecord {
   std::uint64_t index = 0;       // in its chunk
   std::vector<Match> matches{};  // in order, without empty ones; none unless wanted
 };
 
-// Searches the records of a decoded chunk. Reports those that cannot be read to `fail`.
+// The result for a chunk.
+struct MatchedChunk {
+  std::shared_ptr<const Chunk> chunk{};  // null if nothing of it is shown
+  std::uint64_t first_ordinal = 0;
+  std::vector<FoundRecord> records{};
+  std::vector<Error> failures{};  // of the chunk, or of its records
+};
+
+// Searches the records of a decoded chunk.
 class ChunkSearch {
  public:
+  // `most`: the maximum number of selected records.
   ChunkSearch(const RecordStore& store, const ChunkInfo& info, const Chunk& chunk, const Matcher& matcher,
-              const SearchRules& rules, const std::function<void(const Error&)>& fail)
-      : store_(store), info_(info), chunk_(chunk), matcher_(matcher), rules_(rules), fail_(fail) {
+              const GrepOptions& options, std::uint64_t most)
+      : store_(store), info_(info), chunk_(chunk), matcher_(matcher), options_(options), most_(most) {
     if (chunk.payload_size() > kWhole) return;
     if (auto whole = chunk.read(0, chunk.payload_size())) payload_ = std::move(*whole);
   }
 
-  std::vector<FoundRecord> run() {
-    if (payload_ && !matcher_.literal().empty() && !rules_.is_inverted && !chunk_.layout().has_failures()) {
+  // Returns what was found, without the chunk.
+  MatchedChunk run() {
+    if (payload_ && !matcher_.literal().empty() && !options_.inverted && !chunk_.layout().has_failures()) {
       select_by_text();
     } else {
       for (std::uint64_t i = 0; i < chunk_.layout().records() && wants_more(); ++i) look_at(i);
     }
-    return std::move(selected_);
+    return std::move(found_);
   }
 
  private:
-  bool wants_more() const { return selected_.size() < rules_.most; }
+  bool wants_more() const { return found_.records.size() < most_; }
 
   // Searches the whole payload at once, because records follow each other directly.
   void select_by_text() {
@@ -111,9 +113,12 @@ class ChunkSearch {
 
   void look_at(std::uint64_t index) {
     const auto record = read(index);
-    if (!record) return fail_(record.error());
+    if (!record) {
+      found_.failures.push_back(record.error());
+      return;
+    }
     const std::string_view text = as_text(record->bytes);
-    if (matcher_.matches(text) != rules_.is_inverted) add(index, text);
+    if (matcher_.matches(text) != options_.inverted) add(index, text);
   }
 
   Result<Slice> read(std::uint64_t index) const {
@@ -124,7 +129,7 @@ class ChunkSearch {
           payload_->bytes.subspan(static_cast<std::size_t>(extent.begin), static_cast<std::size_t>(extent.size)),
           payload_->owner};
     }
-    if (layout.failure(index) == nullptr && extent.size > rules_.largest_record) {
+    if (layout.failure(index) == nullptr && extent.size > options_.reading.limits.decoded_chunk) {
       return Error{
           Code::kLimit, info_.begin,
           fmt::format("record {} of the chunk: {} bytes, too large to search (see --max-chunk)", index, extent.size)};
@@ -133,13 +138,13 @@ class ChunkSearch {
   }
 
   void add(std::uint64_t index, std::string_view record) {
-    selected_.push_back({index});
-    if (!rules_.wants_matches || rules_.is_inverted) return;
+    found_.records.push_back({index});
+    if (options_.show() != Show::kMatches || options_.inverted) return;
     std::size_t at = 0;
     while (at <= record.size()) {
       const auto match = matcher_.find(record, at);
       if (!match) return;
-      if (match->size > 0) selected_.back().matches.push_back(*match);
+      if (match->size > 0) found_.records.back().matches.push_back(*match);
       at = match->begin + std::max<std::size_t>(match->size, 1);
     }
   }
@@ -148,18 +153,10 @@ class ChunkSearch {
   const ChunkInfo& info_;
   const Chunk& chunk_;
   const Matcher& matcher_;
-  const SearchRules& rules_;
-  const std::function<void(const Error&)>& fail_;
+  const GrepOptions& options_;
+  const std::uint64_t most_;
   std::optional<Slice> payload_;
-  std::vector<FoundRecord> selected_;
-};
-
-// The result of one step of a scan.
-struct MatchedChunk {
-  std::shared_ptr<const Chunk> chunk{};  // null if nothing of it is shown
-  std::uint64_t first_ordinal = 0;
-  std::vector<FoundRecord> records{};
-  std::vector<Error> failures{};  // of the chunk, or of its records
+  MatchedChunk found_;
 };
 
 class Grep {
@@ -194,16 +191,12 @@ class Grep {
   void search(const ListedFile& file) {
     const auto store = file.was_found ? context_.open_if_container(file.path) : context_.open(file.path);
     if (!store) return;
-    const SearchRules rules{.is_inverted = options_.inverted,
-                            .wants_matches = show_ == Show::kMatches,
-                            .most = most_,
-                            .largest_record = options_.reading.limits.decoded_chunk};
     selected_ = 0;
     if (most_ > 0) {
       DamageReporter(file.path, *store, context_).scan(everything(), [&](const IndexedChunk& indexed) -> Finish {
         if (indexed.chunk.records == 0u) return {};
         // cppcheck-suppress returnDanglingLifetime
-        return [&, found = search_ahead(*store, indexed, rules)] { return show(*store, found, file.path); };
+        return [&, found = search_ahead(*store, indexed)] { return show(*store, found, file.path); };
       });
     }
     has_selected_ = has_selected_ || selected_ > 0;
@@ -216,15 +209,11 @@ class Grep {
   }
 
   // Thread-safe.
-  MatchedChunk search_ahead(const RecordStore& store, const IndexedChunk& indexed, const SearchRules& rules) const {
-    MatchedChunk found{.first_ordinal = indexed.before.records};
+  MatchedChunk search_ahead(const RecordStore& store, const IndexedChunk& indexed) const {
     auto chunk = store.chunks().decode_ahead(indexed.chunk);
-    if (!chunk) {
-      found.failures.push_back(chunk.error());
-      return found;
-    }
-    const auto fail = [&](const Error& error) { found.failures.push_back(error); };
-    found.records = ChunkSearch(store, indexed.chunk, **chunk, matcher_, rules, fail).run();
+    if (!chunk) return {.failures = {chunk.error()}};
+    MatchedChunk found = ChunkSearch(store, indexed.chunk, **chunk, matcher_, options_, most_).run();
+    found.first_ordinal = indexed.before.records;
     if (!found.records.empty() && show_ <= Show::kMatches) found.chunk = std::move(*chunk);
     return found;
   }

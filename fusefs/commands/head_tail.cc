@@ -12,8 +12,8 @@
 #include "fusefs/commands/command.h"
 #include "fusefs/commands/command_context.h"
 #include "fusefs/commands/follow.h"
+#include "fusefs/commands/range.h"
 #include "fusefs/commands/record_copier.h"
-#include "fusefs/commands/selection.h"
 #include "fusefs/messages.h"
 
 namespace recordfs {

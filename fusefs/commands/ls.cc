@@ -15,7 +15,6 @@
 #include "fusefs/commands/command_context.h"
 #include "fusefs/commands/damage_reporter.h"
 #include "fusefs/commands/range.h"
-#include "fusefs/commands/selection.h"
 
 namespace recordfs {
 namespace {

@@ -13,7 +13,7 @@
 namespace recordfs {
 namespace {
 
-constexpr std::int64_t kMemory = 64 << 20;  // bytes per compiled pattern and its states
+constexpr std::int64_t kPatternMemory = 64 << 20;  // bytes per compiled pattern and its states
 
 // Returns whether a pattern matches only itself.
 bool is_plain(std::string_view pattern, MatchRules rules) {
@@ -35,7 +35,7 @@ RE2::Options options_of(MatchRules rules, bool by_bytes) {
   RE2::Options options(by_bytes ? RE2::Latin1 : RE2::DefaultOptions);
   options.set_case_sensitive(!rules.ignores_case);
   options.set_log_errors(false);
-  options.set_max_mem(kMemory);
+  options.set_max_mem(kPatternMemory);
   return options;
 }
 

@@ -9,8 +9,8 @@
 #include "core/store/record_store.h"
 #include "fusefs/commands/command_context.h"
 #include "fusefs/commands/damage_reporter.h"
+#include "fusefs/commands/range.h"
 #include "fusefs/commands/record_form.h"
-#include "fusefs/commands/selection.h"
 #include "fusefs/commands/split.h"
 
 namespace recordfs {

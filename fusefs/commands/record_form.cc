@@ -120,13 +120,15 @@ Result<void> append_json_line(std::string& text, const RecordName& name, Bytes r
   return decoded;
 }
 
+namespace {
+
 // Writes records of a chunk, to a string or to an output.
-class RecordText::RecordPrinter {
+class RecordPrinter {
  public:
   RecordPrinter(const RecordText& text, const ChunkRecords& records, const Chunk& chunk, Output* output)
-      : store_(text.store_),
-        options_(text.options_),
-        decoder_(text.decoder_),
+      : store_(text.store),
+        options_(text.options),
+        decoder_(text.decoder),
         records_(records),
         chunk_(chunk),
         layout_(chunk.layout()),
@@ -274,8 +276,10 @@ class RecordText::RecordPrinter {
   Rendered rendered_;
 };
 
+}  // namespace
+
 bool RecordText::is_made_ahead(const Chunk& chunk) const {
-  return options_.form != RecordForm::kBytes && chunk.payload_size() <= kMadeAheadBytes;
+  return options.form != RecordForm::kBytes && chunk.payload_size() <= kMadeAheadBytes;
 }
 
 Rendered RecordText::render(const ChunkRecords& records, const Chunk& chunk, Output* output) const {

@@ -67,26 +67,21 @@ struct Rendered {
   Span rest{.begin = 0, .end = 0};  // indices of records without text, because the text was full
 };
 
-// Formats the records of one chunk. Thread-safe.
-class RecordText {
- public:
-  RecordText(const RecordStore& store, const FormOptions& options)
-      : store_(store), options_(options), decoder_(store.schema(), store.metadata(), options.types) {}
+// What the text of records depends on. Immutable and thread-safe.
+struct RecordText {
+  RecordText(const RecordStore& from, const FormOptions& wanted)
+      : store(from), options(wanted), decoder(from.schema(), from.metadata(), wanted.types) {}
 
   // Returns whether a worker should render the text ahead. Otherwise it is written directly, because the chunk is large
   // or the form is plain bytes.
   bool is_made_ahead(const Chunk& chunk) const;
-
   // Returns the text of records. An unreadable record ends it, unless these are skipped. If `output` is not null,
   // writes the text there instead; a write error ends it too.
   Rendered render(const ChunkRecords& records, const Chunk& chunk, Output* output = nullptr) const;
 
- private:
-  class RecordPrinter;
-
-  const RecordStore& store_;
-  const FormOptions options_;
-  const RecordDecoder decoder_;
+  const RecordStore& store;
+  const FormOptions options;
+  const RecordDecoder decoder;
 };
 
 }  // namespace recordfs

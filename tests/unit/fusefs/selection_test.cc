@@ -1,9 +1,8 @@
-#include "fusefs/commands/selection.h"
-
 #include <gtest/gtest.h>
 
 #include <optional>
 
+#include "fusefs/commands/range.h"
 #include "fusefs/commands/split.h"
 #include "tests/unit/store/toy_store.h"
 
