@@ -16,6 +16,7 @@
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
+#include "core/base/descriptor.h"
 #include "fusefs/commands/command.h"
 #include "fusefs/commands/command_context.h"
 #include "fusefs/commands/damage_reporter.h"
@@ -36,95 +37,77 @@ struct CpOptions {
   bool replaces = false;
 };
 
+// Returns "000000042", as in the mount's records/.
+std::string name_of(std::uint64_t ordinal) { return fmt::format("{:09}", ordinal); }
+
 // Writes records as files of a directory. A file gets its name when it is complete. Nothing is written through a
 // symbolic link. Thread-safe.
 class RecordFiles {
  public:
-  // Fails with kIo if `directory` cannot be opened.
-  static Result<std::unique_ptr<RecordFiles>> open(const std::string& directory, bool replaces);
-  ~RecordFiles();
-  RecordFiles(const RecordFiles&) = delete;
-  RecordFiles& operator=(const RecordFiles&) = delete;
-
   // Why a file was not written.
   struct Failure {
-    bool is_of_record = false;  // unreadable: `why` is as of RecordStore::read_record
+    bool is_of_record = false;  // unreadable: `why` is as of RecordReader::read
     bool is_there = false;      // the file exists and must not be replaced
     Error why;
   };
+
+  RecordFiles(Descriptor directory, bool replaces) : directory_(std::move(directory)), replaces_(replaces) {}
+
   // Writes a record of a decoded chunk to the file named by its ordinal. Returns nullopt on success.
   std::optional<Failure> write(const RecordStore& store, const Chunk& chunk, std::uint64_t index,
-                               std::uint64_t ordinal) const;
-
-  // Returns "000000042", as in the mount's records/.
-  static std::string name_of(std::uint64_t ordinal);
+                               std::uint64_t ordinal) const {
+    const std::string name = name_of(ordinal);
+    struct stat st {};
+    if (!replaces_ && ::fstatat(directory_.number(), name.c_str(), &st, AT_SYMLINK_NOFOLLOW) == 0) {
+      return Failure{.is_there = true, .why = system_error(EEXIST)};
+    }
+    const std::string unfinished = fmt::format(".{}.{}.recordfs", name, ::getpid());
+    ::unlinkat(directory_.number(), unfinished.c_str(), 0);  // left by a killed process
+    const int flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
+    const int file = ::openat(directory_.number(), unfinished.c_str(), flags, 0666);
+    if (file < 0) return Failure{.why = system_error(errno)};
+    auto failure = write_record(store, chunk, index, file);
+    // Some filesystems report a full disk only here.
+    if (::close(file) != 0 && !failure) failure = Failure{.why = system_error(errno)};
+    if (!failure && !publish(unfinished, name)) {
+      failure = Failure{.is_there = errno == EEXIST, .why = system_error(errno)};
+    }
+    if (failure) ::unlinkat(directory_.number(), unfinished.c_str(), 0);
+    return failure;
+  }
 
  private:
-  RecordFiles(int directory, bool replaces) : directory_(directory), replaces_(replaces) {}
-  bool publish(const std::string& unfinished, const std::string& name) const;
+  static std::optional<Failure> write_record(const RecordStore& store, const Chunk& chunk, std::uint64_t index,
+                                             int file) {
+    constexpr std::uint64_t kPiece = 1u << 20;
+    const std::uint64_t size = chunk.layout().extent(index).size;
+    std::uint64_t at = 0;
+    do {
+      const auto piece = store.records().read(chunk, index, at, std::min(kPiece, size - at));
+      if (!piece) return Failure{.is_of_record = true, .why = piece.error()};
+      if (const int error = write_all(file, piece->bytes); error != 0) {
+        return Failure{.why = system_error(error)};
+      }
+      at += std::max<std::uint64_t>(piece->bytes.size(), 1);
+    } while (at < size);
+    return std::nullopt;
+  }
 
-  const int directory_;
+  // Returns false and sets errno on failure.
+  bool publish(const std::string& unfinished, const std::string& name) const {
+    const int directory = directory_.number();
+    if (replaces_) return ::renameat(directory, unfinished.c_str(), directory, name.c_str()) == 0;
+    if (::renameat2(directory, unfinished.c_str(), directory, name.c_str(), RENAME_NOREPLACE) == 0) return true;
+    if (errno != EINVAL && errno != ENOSYS) return false;
+    // For filesystems without RENAME_NOREPLACE: a link never replaces a file either.
+    if (::linkat(directory, unfinished.c_str(), directory, name.c_str(), 0) != 0) return false;
+    ::unlinkat(directory, unfinished.c_str(), 0);
+    return true;
+  }
+
+  const Descriptor directory_;
   const bool replaces_;
 };
-
-std::optional<RecordFiles::Failure> write_record(const RecordStore& store, const Chunk& chunk, std::uint64_t index,
-                                                 int file) {
-  constexpr std::uint64_t kPiece = 1u << 20;
-  const std::uint64_t size = chunk.layout().extent(index).size;
-  std::uint64_t at = 0;
-  do {
-    const auto piece = store.records().read(chunk, index, at, std::min(kPiece, size - at));
-    if (!piece) return RecordFiles::Failure{.is_of_record = true, .why = piece.error()};
-    if (const int error = write_all(file, piece->bytes); error != 0) {
-      return RecordFiles::Failure{.why = system_error(error)};
-    }
-    at += std::max<std::uint64_t>(piece->bytes.size(), 1);
-  } while (at < size);
-  return std::nullopt;
-}
-
-Result<std::unique_ptr<RecordFiles>> RecordFiles::open(const std::string& directory, bool replaces) {
-  const int descriptor = ::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (descriptor < 0) return system_error(errno);
-  return std::unique_ptr<RecordFiles>(new RecordFiles(descriptor, replaces));
-}
-
-RecordFiles::~RecordFiles() { ::close(directory_); }
-
-std::string RecordFiles::name_of(std::uint64_t ordinal) { return fmt::format("{:09}", ordinal); }
-
-// Returns false and sets errno on failure.
-bool RecordFiles::publish(const std::string& unfinished, const std::string& name) const {
-  if (replaces_) return ::renameat(directory_, unfinished.c_str(), directory_, name.c_str()) == 0;
-  if (::renameat2(directory_, unfinished.c_str(), directory_, name.c_str(), RENAME_NOREPLACE) == 0) return true;
-  if (errno != EINVAL && errno != ENOSYS) return false;
-  // For filesystems without RENAME_NOREPLACE: a link never replaces a file either.
-  if (::linkat(directory_, unfinished.c_str(), directory_, name.c_str(), 0) != 0) return false;
-  ::unlinkat(directory_, unfinished.c_str(), 0);
-  return true;
-}
-
-std::optional<RecordFiles::Failure> RecordFiles::write(const RecordStore& store, const Chunk& chunk,
-                                                       std::uint64_t index, std::uint64_t ordinal) const {
-  const std::string name = name_of(ordinal);
-  struct stat st {};
-  if (!replaces_ && ::fstatat(directory_, name.c_str(), &st, AT_SYMLINK_NOFOLLOW) == 0) {
-    return Failure{.is_there = true, .why = system_error(EEXIST)};
-  }
-  const std::string unfinished = fmt::format(".{}.{}.recordfs", name, ::getpid());
-  ::unlinkat(directory_, unfinished.c_str(), 0);  // left by a killed process
-  const int flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
-  const int file = ::openat(directory_, unfinished.c_str(), flags, 0666);
-  if (file < 0) return Failure{.why = system_error(errno)};
-  auto failure = write_record(store, chunk, index, file);
-  // Some filesystems report a full disk only here.
-  if (::close(file) != 0 && !failure) failure = Failure{.why = system_error(errno)};
-  if (!failure && !publish(unfinished, name)) {
-    failure = Failure{.is_there = errno == EEXIST, .why = system_error(errno)};
-  }
-  if (failure) ::unlinkat(directory_, unfinished.c_str(), 0);
-  return failure;
-}
 
 // Finds the ordinal of the record at an address, which takes a scan.
 Result<Selection> select_at(const RecordAddress& address, const RecordStore& store) {
@@ -153,12 +136,12 @@ class Cp {
   int run() {
     const auto store = context_.open(options_.file);
     if (!store) return context_.status();
-    auto files = RecordFiles::open(options_.directory, options_.replaces);
-    if (!files) {
-      print_message(fmt::format("{}: {}", options_.directory, files.error().detail));
+    Descriptor directory(::open(options_.directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    if (!directory) {
+      print_message(fmt::format("{}: {}", options_.directory, system_error(errno).detail));
       return kExitCannotOpen;
     }
-    files_ = std::move(*files);
+    files_.emplace(std::move(directory), options_.replaces);
     const auto selection = selection_of(*options_.range, *store);
     if (selection) {
       copy(*store, *selection);
@@ -217,7 +200,7 @@ class Cp {
         continue;
       }
       context_.note(kExitPartlyDone);
-      print_message(fmt::format("{}/{}: {}{}", options_.directory, RecordFiles::name_of(ordinal), failure.why.detail,
+      print_message(fmt::format("{}/{}: {}{}", options_.directory, name_of(ordinal), failure.why.detail,
                                 failure.is_there ? " (-f replaces it)" : ""));
       if (!failure.is_there) return false;
     }
@@ -228,7 +211,7 @@ class Cp {
   const Interruption interruption_;
   CommandContext context_;
   Progress progress_;
-  std::unique_ptr<RecordFiles> files_;
+  std::optional<RecordFiles> files_;
   std::atomic<bool> is_stopped_{false};
 };
 
