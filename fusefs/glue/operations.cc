@@ -46,8 +46,8 @@ void answer(fuse_req_t request, Mount& mount, const Handler& handler) {
 // The same for a handler that gets a copy of `name`, which libfuse frees.
 template <class Handler>
 void answer_for(fuse_req_t request, Mount& mount, const char* name, const Handler& handler) {
-  const int thrown = error_thrown_by(
-      [&] { answer(request, mount, [handler, name = std::string(name)] { return handler(name); }); });
+  const int thrown =
+      error_thrown_by([&] { answer(request, mount, [handler, name = std::string(name)] { return handler(name); }); });
   if (thrown != 0) fuse_reply_err(request, thrown);
 }
 

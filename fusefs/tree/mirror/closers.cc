@@ -1,18 +1,14 @@
 #include "fusefs/tree/mirror/closers.h"
 
 #include <iterator>
-#include <stop_token>
+
+#include "core/base/thread.h"
 
 namespace recordfs {
 
 Result<std::shared_ptr<Executor>> Closers::start(std::uint64_t filesystem) {
-  const auto sweep_until = [this](const std::stop_token& end) {
-    std::mutex mutex;
-    std::unique_lock lock(mutex);
-    while (!ending_.wait_for(lock, end, period_, [&end] { return end.stop_requested(); })) sweep_();
-  };
   const std::lock_guard lock(mutex_);
-  if (!sweeper_.joinable()) start_thread([&] { sweeper_ = std::jthread(sweep_until); });
+  if (!is_ending_ && !sweeper_.joinable()) sweeper_ = start_thread([this] { run_sweeps(); });
   auto found = executors_.find(filesystem);
   if (found == executors_.end() && filesystem != 0 && executors_.size() > kMostFilesystems) {
     found = std::prev(executors_.end());
@@ -23,8 +19,22 @@ Result<std::shared_ptr<Executor>> Closers::start(std::uint64_t filesystem) {
   return found->second;
 }
 
+void Closers::run_sweeps() {
+  std::unique_lock lock(mutex_);
+  while (!ending_.wait_for(lock, period_, [this] { return is_ending_; })) {
+    lock.unlock();
+    sweep_();
+    lock.lock();
+  }
+}
+
 void Closers::stop() {
-  sweeper_ = {};
+  {
+    const std::lock_guard lock(mutex_);
+    is_ending_ = true;
+  }
+  ending_.notify_all();
+  if (sweeper_.joinable()) sweeper_.join();
   for (const auto& [filesystem, executor] : executors_) executor->stop();
 }
 

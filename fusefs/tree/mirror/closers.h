@@ -51,12 +51,15 @@ class Closers {
   // Further filesystems share the thread of the last one.
   static constexpr std::size_t kMostFilesystems = 16;
 
+  void run_sweeps();
+
   const std::chrono::milliseconds period_;
   const std::function<void()> sweep_;
   std::mutex mutex_;                                              // guards the following
   std::map<std::uint64_t, std::shared_ptr<Executor>> executors_;  // 0: of all filesystems that cannot hang
-  std::condition_variable_any ending_;  // a member, because its construction needs memory, which a thread may lack
-  std::jthread sweeper_;
+  bool is_ending_ = false;
+  std::condition_variable ending_;
+  std::thread sweeper_;
 };
 
 }  // namespace recordfs
