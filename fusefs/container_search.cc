@@ -24,7 +24,7 @@ std::optional<dev_t> device_of(const fs::path& path) {
 bool may_be_container(const fs::path& path) {
   const auto file = FileSource::open(path);
   if (!file) return true;
-  return is_container(**file, path.filename().string()).value_or(true);
+  return is_container({}, **file, path.filename().string()).value_or(true);
 }
 
 // Returns whether an entry is a container. True if it cannot be read.

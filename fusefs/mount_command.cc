@@ -156,7 +156,7 @@ Result<UserTypes> named_types(const Options& options) {
 bool may_decode_messages(const MountTree& tree, const UserTypes& types) {
   const auto stores = tree.containers().stores();
   return tree.mirror() != nullptr || std::ranges::any_of(stores, [&types](const auto& store) {
-           return RecordDecoder(store->schema(), store->metadata(), types).decodes_messages();
+           return RecordDecoder(store->schema(), store->metadata(), types).decodes_messages({});
          });
 }
 
@@ -172,7 +172,7 @@ std::optional<Refusal> serve_sources(const Options& options, const UserTypes& ty
   if (!point) return cannot_mount(point.error().detail);
   MountTree tree(std::move(opened->sources), options.nest, mirror_settings(options, services), options.record_suffix,
                  types);
-  tree.containers().prepare();
+  tree.containers().prepare({});
   std::optional<Follower> follower;
   if (!opened->followed.empty()) follower.emplace(tree.containers(), std::move(opened->followed), services.log);
   const AllowedPaths allowed = allowed_paths(options, services);

@@ -76,7 +76,7 @@ Result<MountSource> open_source(std::size_t number, const Options& options, Serv
     return MountSource(MirroredDirectory{directory_name(path), std::move(directory)});
   }
   if (options.follow) return open_followed(path, shown, options, services, all);
-  ASSIGN_OR_RETURN(auto opened, open_file(path, options.limits, services, shown));
+  ASSIGN_OR_RETURN(auto opened, open_file({}, path, options.limits, services, shown));
   log_opened(shown, *opened.store, services);
   Ownership ownership = ownership_of(opened.status);
   override_ownership(ownership, options);
@@ -104,14 +104,15 @@ Result<OpenedSources> open_sources(const Options& options, Services& services) {
 MirrorSettings mirror_settings(const Options& options, Services& services) {
   const auto count = std::make_shared<std::atomic<std::uint64_t>>(0);
   const auto open = [&options, &services, count](
-                        Descriptor file, const std::string& path) -> Result<std::shared_ptr<const RecordStore>> {
+                        const RequestContext& context, Descriptor file,
+                        const std::string& path) -> Result<std::shared_ptr<const RecordStore>> {
     const std::string shown = options.redact ? fmt::format("mirrored file {}", count->fetch_add(1) + 1) : path;
-    auto opened = open_file(std::move(file), path, options.limits, services, shown);
+    auto opened = open_file(context, std::move(file), path, options.limits, services, shown);
     if (opened) {
       log_opened(shown, *opened->store, services);
       return std::move(opened->store);
     }
-    if (!RequestContext::was_refused()) services.log(Severity::kWarning, open_failure(shown, opened.error()));
+    if (!context.was_refused()) services.log(Severity::kWarning, open_failure(shown, opened.error()));
     return std::move(opened).error();
   };
   return {.probe = is_container, .open = open, .adjust = [&options](Ownership& ownership) {

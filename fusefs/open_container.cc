@@ -38,12 +38,12 @@ Result<std::string> named_directory(const std::string& named) {
   return real.string();
 }
 
-Result<OpenedFile> opened(const Result<std::shared_ptr<const FileSource>>& file, const std::string& path,
-                          const Limits& limits, Services& services, const std::string& shown) {
+Result<OpenedFile> opened(const RequestContext& context, const Result<std::shared_ptr<const FileSource>>& file,
+                          const std::string& path, const Limits& limits, Services& services, const std::string& shown) {
   if (!file) return file.error();
   const auto source = std::make_shared<const WindowedSource>(*file);
   const std::string name = std::filesystem::path(path).filename();
-  ASSIGN_OR_RETURN(auto container, open_container(source, name, limits));
+  ASSIGN_OR_RETURN(auto container, open_container(context, source, name, limits));
   return OpenedFile{name,
                     std::make_shared<RecordStore>(shown.empty() ? path : shown, source, std::move(container), services),
                     (*file)->status()};
@@ -51,19 +51,20 @@ Result<OpenedFile> opened(const Result<std::shared_ptr<const FileSource>>& file,
 
 }  // namespace
 
-Result<OpenedFile> open_file(const std::string& path, const Limits& limits, Services& services,
-                             const std::string& shown) {
-  return opened(FileSource::open(path), path, limits, services, shown);
+Result<OpenedFile> open_file(const RequestContext& context, const std::string& path, const Limits& limits,
+                             Services& services, const std::string& shown) {
+  return opened(context, FileSource::open(path), path, limits, services, shown);
 }
 
-Result<OpenedFile> open_file(Descriptor file, const std::string& path, const Limits& limits, Services& services,
-                             const std::string& shown) {
-  return opened(FileSource::of(std::move(file), std::filesystem::path(path).filename()), path, limits, services, shown);
+Result<OpenedFile> open_file(const RequestContext& context, Descriptor file, const std::string& path,
+                             const Limits& limits, Services& services, const std::string& shown) {
+  return opened(context, FileSource::of(std::move(file), std::filesystem::path(path).filename()), path, limits,
+                services, shown);
 }
 
-Result<bool> is_container(const Source& source, std::string_view file_name) {
+Result<bool> is_container(const RequestContext& context, const Source& source, std::string_view file_name) {
   if (source.size() == 0) return false;
-  const auto format = probe(source, file_name, ProbeDepth::kHead);
+  const auto format = probe(context, source, file_name, ProbeDepth::kHead);
   if (format) return true;
   if (format.error().code == Code::kNoContainer) return false;
   return format.error();

@@ -20,16 +20,16 @@ struct OpenedFile {
 
 // Opens a file of any format. The log names it `shown`, or `path` if that is empty. Fails as FileSource::open and
 // open_container do. `services` must outlive the store. Thread-safe.
-Result<OpenedFile> open_file(const std::string& path, const Limits& limits, Services& services,
-                             const std::string& shown = {});
+Result<OpenedFile> open_file(const RequestContext& context, const std::string& path, const Limits& limits,
+                             Services& services, const std::string& shown = {});
 
 // Opens a file from a descriptor. `path` gives its name, and is not opened.
-Result<OpenedFile> open_file(Descriptor file, const std::string& path, const Limits& limits, Services& services,
-                             const std::string& shown = {});
+Result<OpenedFile> open_file(const RequestContext& context, Descriptor file, const std::string& path,
+                             const Limits& limits, Services& services, const std::string& shown = {});
 
 // Returns whether a format recognizes the head of the source, which is cheap enough for directory listings. False for
 // an empty source, whose format only the name could tell. Fails as Source does.
-Result<bool> is_container(const Source& source, std::string_view file_name);
+Result<bool> is_container(const RequestContext& context, const Source& source, std::string_view file_name);
 
 // Returns "data.log: No such file or directory", "data.log: byte 65536: chunk header hash mismatch".
 std::string open_failure(const std::string& path, const Error& error);

@@ -43,7 +43,8 @@ class BoundedLru {
 
   // Returns `value`, or what another thread has added before.
   Value add(const Key& key, Value value, std::uint64_t bytes = 0) {
-    Entries added, dropped;
+    Entries added;
+    Entries dropped;
     added.push_back({key, std::move(value), bytes, std::chrono::steady_clock::now()});
     const std::lock_guard lock(mutex_);
     const auto [found, is_new] = index_.emplace(key, added.begin());

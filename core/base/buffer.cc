@@ -8,7 +8,7 @@
 
 #include <fmt/format.h>
 
-#include "core/base/large_allocation.h"
+#include "core/base/request_context.h"
 
 namespace recordfs {
 namespace {
@@ -26,9 +26,9 @@ void ask_for_large_pages(std::byte* bytes, std::size_t size) {
 
 }  // namespace
 
-Result<Buffer> Buffer::allocate(std::size_t size) {
+Result<Buffer> Buffer::allocate(const RequestContext& context, std::size_t size) {
   Buffer buffer;
-  TRY(buffer.grow(size));
+  TRY(buffer.grow(context, size));
   return buffer;
 }
 
@@ -41,10 +41,10 @@ bool Buffer::move_to(std::size_t size) {
   return true;
 }
 
-Result<void> Buffer::grow(std::size_t size) {
+Result<void> Buffer::grow(const RequestContext& context, std::size_t size) {
   assert(size >= size_);
   if (size == size_) return {};
-  TRY(LargeAllocations::ask(size));
+  TRY(context.reserve(size));
   if (!move_to(size)) {
     return Error{.code = Code::kOutOfMemory, .detail = fmt::format("no memory for {} bytes", size)};
   }
@@ -52,8 +52,8 @@ Result<void> Buffer::grow(std::size_t size) {
   return {};
 }
 
-Result<Buffer> Buffer::copy_of(Bytes bytes) {
-  auto buffer = allocate(bytes.size());
+Result<Buffer> Buffer::copy_of(const RequestContext& context, Bytes bytes) {
+  auto buffer = allocate(context, bytes.size());
   if (buffer && !bytes.empty()) std::memcpy(buffer->data(), bytes.data(), bytes.size());
   return buffer;
 }

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "core/base/bytes.h"
+#include "core/base/request_context.h"
 #include "core/base/result.h"
 
 namespace recordfs {
@@ -24,10 +25,10 @@ class Buffer {
 
   // Returns `size` bytes of unspecified content. Fails like grow(). The caller has checked `size` against Limits and
   // against the bytes that are present.
-  static Result<Buffer> allocate(std::size_t size);
+  static Result<Buffer> allocate(const RequestContext& context, std::size_t size);
 
   // Returns a copy of `bytes`. Fails like grow().
-  static Result<Buffer> copy_of(Bytes bytes);
+  static Result<Buffer> copy_of(const RequestContext& context, Bytes bytes);
 
   std::byte* data() { return bytes_.get(); }
   const std::byte* data() const { return bytes_.get(); }
@@ -44,9 +45,9 @@ class Buffer {
   void fit();
 
   // Grows to `size` bytes; the new ones have unspecified content. Large buffers are not copied. Fails with
-  // kOutOfMemory, and like LargeAllocations::ask(), which may block; then the buffer is unchanged. REQUIRES: size >=
+  // kOutOfMemory, and like RequestContext::reserve(), which may block; then the buffer is unchanged. REQUIRES: size >=
   // size().
-  Result<void> grow(std::size_t size);
+  Result<void> grow(const RequestContext& context, std::size_t size);
 
  private:
   // Returns false, and changes nothing, if there is no memory. REQUIRES: size > 0.

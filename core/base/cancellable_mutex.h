@@ -1,4 +1,4 @@
-// A mutex for long work. Waiting for it respects the RequestContext of the calling thread.
+// A mutex for long work. Waiting for it respects the caller's RequestContext.
 #pragma once
 
 #include <chrono>
@@ -15,13 +15,14 @@ inline constexpr std::chrono::milliseconds kCancellationPoll{20};
 
 // Waits like condition.wait(lock, is_over). Returns false if the request was cancelled first.
 template <class Predicate>
-bool wait_or_cancel(std::condition_variable& condition, std::unique_lock<std::mutex>& lock, Predicate is_over) {
-  if (!RequestContext::can_be_cancelled()) {
+bool wait_or_cancel(const RequestContext& context, std::condition_variable& condition,
+                    std::unique_lock<std::mutex>& lock, Predicate is_over) {
+  if (!context.can_be_cancelled()) {
     condition.wait(lock, is_over);
     return true;
   }
   while (!is_over()) {
-    if (RequestContext::cancelled()) return false;
+    if (context.cancelled()) return false;
     condition.wait_for(lock, kCancellationPoll);
   }
   return true;
@@ -45,12 +46,12 @@ class CancellableMutex {
 
   // Blocks until the mutex is free. Fails with kInterrupted if the request is cancelled. Fails with kPending if the
   // holder may do work that the calling thread may not.
-  Result<Lock> lock() {
+  Result<Lock> lock(const RequestContext& context) {
     std::unique_lock lock(mutex_);
-    const RequestContext::Work work = RequestContext::work();
-    const bool is_over = wait_or_cancel(freed_, lock, [&] { return !is_held_ || holder_ > work; });
+    const RequestContext::Work work = context.work();
+    const bool is_over = wait_or_cancel(context, freed_, lock, [&] { return !is_held_ || holder_ > work; });
     if (!is_over || is_held_) {
-      if (auto permitted = RequestContext::permit(holder_); !permitted) return std::move(permitted).error();
+      if (auto permitted = context.permit(holder_); !permitted) return std::move(permitted).error();
     }
     is_held_ = true;
     holder_ = work;

@@ -4,30 +4,18 @@
 #include <optional>
 
 namespace recordfs {
-namespace {
-
-thread_local ReadWindow* innermost = nullptr;
-
-}  // namespace
-
-Result<std::size_t> WindowedSource::read_at(Position at, MutableBytes out) const {
-  ReadWindow* const window = ReadWindow::of(*this);
-  return window == nullptr ? below_->read_at(at, out) : window->read(*below_, at, out);
+Result<std::size_t> WindowedSource::read_at(const RequestContext& context, Position at, MutableBytes out) const {
+  ReadWindow* const window = ReadWindow::of(context, *this);
+  return window == nullptr ? below_->read_at(context, at, out) : window->read(context, *below_, at, out);
 }
 
-Result<Slice> WindowedSource::view_at(Position at, std::uint64_t size) const {
-  ReadWindow* const window = ReadWindow::of(*this);
-  return window == nullptr ? below_->view_at(at, size) : window->view(*this, at, size);
+Result<Slice> WindowedSource::view_at(const RequestContext& context, Position at, std::uint64_t size) const {
+  ReadWindow* const window = ReadWindow::of(context, *this);
+  return window == nullptr ? below_->view_at(context, at, size) : window->view(context, *this, at, size);
 }
 
-ReadWindow::ReadWindow(const Source& source, SequentialPass* pass) : source_(&source), pass_(pass), outer_(innermost) {
-  innermost = this;
-}
-
-ReadWindow::~ReadWindow() { innermost = outer_; }
-
-ReadWindow* ReadWindow::of(const WindowedSource& source) {
-  ReadWindow* window = innermost;
+ReadWindow* ReadWindow::of(const RequestContext& context, const WindowedSource& source) {
+  ReadWindow* window = context.window();
   while (window != nullptr && window->source_ != &source) window = window->outer_;
   return window;
 }
@@ -38,32 +26,34 @@ void ReadWindow::forget() {
   filled_ = 0;
 }
 
-Result<std::size_t> ReadWindow::read(const Source& below, Position at, MutableBytes out) {
-  if (pass_ != nullptr) return read_parts(below, at, out);
-  const auto bytes = held(below, at, out.size());
-  if (!bytes) return below.read_at(at, out);
+Result<std::size_t> ReadWindow::read(const RequestContext& context, const Source& below, Position at,
+                                     MutableBytes out) {
+  if (pass_ != nullptr) return read_parts(context, below, at, out);
+  const auto bytes = held(context, below, at, out.size());
+  if (!bytes) return below.read_at(context, at, out);
   copy_bytes(*bytes, out);
   return bytes->size();
 }
 
-Result<Slice> ReadWindow::view(const WindowedSource& source, Position at, std::uint64_t size) {
+Result<Slice> ReadWindow::view(const RequestContext& context, const WindowedSource& source, Position at,
+                               std::uint64_t size) {
   const Source& below = *source.below_;
   if (pass_ != nullptr) {
     const std::uint64_t there = std::min(size, below.size() - std::min(at, below.size()));
-    const Bytes bytes = part(below, at, there);
+    const Bytes bytes = part(context, below, at, there);
     if (bytes.size() == there) return Slice{bytes, piece_};
-    return source.Source::view_at(at, size);
+    return source.Source::view_at(context, at, size);
   }
-  const auto bytes = held(below, at, size);
-  if (!bytes) return below.view_at(at, size);
+  const auto bytes = held(context, below, at, size);
+  if (!bytes) return below.view_at(context, at, size);
   return Slice{*bytes, window_};
 }
 
-Bytes ReadWindow::part(const Source& below, Position at, std::uint64_t size) {
+Bytes ReadWindow::part(const RequestContext& context, const Source& below, Position at, std::uint64_t size) {
   if (size == 0) return {};
   if (!piece_ || at < begin_ || at - begin_ >= piece_->size()) {
     piece_.reset();
-    piece_ = pass_->piece_at(below, at);
+    piece_ = pass_->piece_at(context, below, at);
     begin_ = at - at % SequentialPass::kPiece;
     if (!piece_ || at - begin_ >= piece_->size()) return {};
   }
@@ -71,14 +61,15 @@ Bytes ReadWindow::part(const Source& below, Position at, std::uint64_t size) {
   return rest.first(static_cast<std::size_t>(std::min<std::uint64_t>(size, rest.size())));
 }
 
-Result<std::size_t> ReadWindow::read_parts(const Source& below, Position at, MutableBytes out) {
+Result<std::size_t> ReadWindow::read_parts(const RequestContext& context, const Source& below, Position at,
+                                           MutableBytes out) {
   const std::uint64_t there = std::min<std::uint64_t>(out.size(), below.size() - std::min(at, below.size()));
   MutableBytes rest = out.first(static_cast<std::size_t>(there));
   while (!rest.empty()) {
     const Position position = at + there - rest.size();
-    const Bytes bytes = part(below, position, rest.size());
+    const Bytes bytes = part(context, below, position, rest.size());
     if (bytes.empty()) {
-      ASSIGN_OR_RETURN(const auto got, below.read_at(position, rest));
+      ASSIGN_OR_RETURN(const auto got, below.read_at(context, position, rest));
       return static_cast<std::size_t>(there) - rest.size() + got;
     }
     copy_bytes(bytes, rest);
@@ -87,7 +78,8 @@ Result<std::size_t> ReadWindow::read_parts(const Source& below, Position at, Mut
   return static_cast<std::size_t>(there);
 }
 
-std::optional<Bytes> ReadWindow::held(const Source& below, Position at, std::uint64_t size) {
+std::optional<Bytes> ReadWindow::held(const RequestContext& context, const Source& below, Position at,
+                                      std::uint64_t size) {
   const std::uint64_t there = at < below.size() ? std::min(size, below.size() - at) : 0;
   const Position end = std::min(at, below.size()) + there;
   if (there == 0) return Bytes{};
@@ -96,22 +88,23 @@ std::optional<Bytes> ReadWindow::held(const Source& below, Position at, std::uin
   last_end_ = end;
   short_steps_ = is_short ? std::min(short_steps_ + 1, kShortSteps) : 0;
   if (!is_short) last_size_ = 0;
-  if (!inside && (short_steps_ < kShortSteps || there >= kWhole || !move(below, at, there))) return std::nullopt;
+  if (!inside && (short_steps_ < kShortSteps || there >= kWhole || !move(context, below, at, there)))
+    return std::nullopt;
   return window_->view().subspan(static_cast<std::size_t>(at - begin_), static_cast<std::size_t>(there));
 }
 
 // Returns false if the window could not be filled; then it is empty.
-bool ReadWindow::move(const Source& below, Position at, std::uint64_t size) {
+bool ReadWindow::move(const RequestContext& context, const Source& below, Position at, std::uint64_t size) {
   last_size_ = std::clamp(last_size_ * 2, kFirst, kLargest);
   const auto wanted = static_cast<std::size_t>(std::min(std::max(last_size_, 2 * size), below.size() - at));
   filled_ = 0;
   // Views of the old window keep it.
   if (!window_ || window_.use_count() > 1 || window_->size() < wanted) {
-    auto buffer = Buffer::allocate(wanted);
+    auto buffer = Buffer::allocate(context, wanted);
     if (!buffer) return false;
     window_ = std::make_shared<Buffer>(std::move(*buffer));
   }
-  const auto got = below.read_at(at, window_->span().first(wanted));
+  const auto got = below.read_at(context, at, window_->span().first(wanted));
   if (!got || *got < size) {
     last_size_ = 0;
     short_steps_ = 0;

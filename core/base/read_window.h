@@ -12,17 +12,19 @@
 
 namespace recordfs {
 
-// Forwards to another source, except for reads of a thread that has a ReadWindow on this one.
+// Forwards to another source, except for reads in a context with a ReadWindow on this one.
 class WindowedSource final : public Source {
  public:
   explicit WindowedSource(std::shared_ptr<const Source> below) : below_(std::move(below)) {}
 
   std::string_view name() const override { return below_->name(); }
   std::uint64_t size() const override { return below_->size(); }
-  Result<std::size_t> read_at(Position at, MutableBytes out) const override;
-  Result<Slice> view_at(Position at, std::uint64_t size) const override;
+  Result<std::size_t> read_at(const RequestContext& context, Position at, MutableBytes out) const override;
+  Result<Slice> view_at(const RequestContext& context, Position at, std::uint64_t size) const override;
   std::uint64_t filesystem() const override { return below_->filesystem(); }
-  Result<Position> next_data(Position at) const override { return below_->next_data(at); }
+  Result<Position> next_data(const RequestContext& context, Position at) const override {
+    return below_->next_data(context, at);
+  }
   void expect_sequential_reads() const override { below_->expect_sequential_reads(); }
   std::uint64_t generation() const override { return below_->generation(); }
   std::optional<FileIdentity> identity() const override { return below_->identity(); }
@@ -33,17 +35,17 @@ class WindowedSource final : public Source {
   const std::shared_ptr<const Source> below_;
 };
 
-// Scoped: serves the reads of the calling thread from `source`, if that is a WindowedSource. It reads ahead only after
-// consecutive short steps. Reads that are large or far apart are forwarded unchanged.
+// Serves the reads of `source` in a context that has this window, if that is a WindowedSource. It reads ahead only
+// after consecutive short steps. Reads that are large or far apart are forwarded unchanged.
 //
 // The bytes are as old as the read that filled the window. If that read fails, only the requested bytes are read
-// instead. Belongs to one thread. Windows are destroyed in reverse order of construction.
+// instead. Belongs to one thread.
 class ReadWindow {
  public:
-  // `source` must outlive the window. If `pass` is not null, all reads come from its pieces; it is a pass over
-  // `source`, and must outlive the window.
-  explicit ReadWindow(const Source& source, SequentialPass* pass = nullptr);
-  ~ReadWindow();
+  // `source`, and the window that `outer` has for another source, must outlive this. If `pass` is not null, all reads
+  // come from its pieces; it is a pass over `source`, and must outlive the window.
+  ReadWindow(const RequestContext& outer, const Source& source, SequentialPass* pass = nullptr)
+      : source_(&source), pass_(pass), outer_(outer.window()) {}
   ReadWindow(const ReadWindow&) = delete;
   ReadWindow& operator=(const ReadWindow&) = delete;
 
@@ -59,15 +61,15 @@ class ReadWindow {
  private:
   friend class WindowedSource;
 
-  static ReadWindow* of(const WindowedSource& source);
-  Result<std::size_t> read(const Source& below, Position at, MutableBytes out);
-  Result<Slice> view(const WindowedSource& source, Position at, std::uint64_t size);
+  static ReadWindow* of(const RequestContext& context, const WindowedSource& source);
+  Result<std::size_t> read(const RequestContext& context, const Source& below, Position at, MutableBytes out);
+  Result<Slice> view(const RequestContext& context, const WindowedSource& source, Position at, std::uint64_t size);
   // Returns `size` bytes from `at` on, or fewer at the end of the source; nullopt if the caller must read them itself.
-  std::optional<Bytes> held(const Source& below, Position at, std::uint64_t size);
-  bool move(const Source& below, Position at, std::uint64_t size);
+  std::optional<Bytes> held(const RequestContext& context, const Source& below, Position at, std::uint64_t size);
+  bool move(const RequestContext& context, const Source& below, Position at, std::uint64_t size);
   // Returns at most `size` bytes from `at` on, of one piece of the pass; none if the caller must read them itself.
-  Bytes part(const Source& below, Position at, std::uint64_t size);
-  Result<std::size_t> read_parts(const Source& below, Position at, MutableBytes out);
+  Bytes part(const RequestContext& context, const Source& below, Position at, std::uint64_t size);
+  Result<std::size_t> read_parts(const RequestContext& context, const Source& below, Position at, MutableBytes out);
 
   const Source* const source_;
   SequentialPass* const pass_;  // null: this window reads for itself

@@ -4,41 +4,50 @@
 
 namespace recordfs {
 
-thread_local RequestContext* RequestContext::current_ = nullptr;
-
-RequestContext::RequestContext(Work work, const std::atomic<bool>* cancelled, const Filesystems* filesystems)
-    : work_(work), cancelled_(cancelled), filesystems_(filesystems), before_(current_) {
-  current_ = this;
+RequestContext RequestContext::with(LargeAllocations& allocations) const {
+  RequestContext context = *this;
+  context.allocations_ = &allocations;
+  return context;
 }
 
-RequestContext::~RequestContext() { current_ = before_; }
+RequestContext RequestContext::with(ReadWindow& window) const {
+  RequestContext context = *this;
+  context.window_ = &window;
+  return context;
+}
 
-// REQUIRES: the thread has a context.
-Error RequestContext::refusal(Work needed) {
-  current_->refused_ = std::max(current_->refused_, needed);
+// REQUIRES: attempt_ is not null.
+Error RequestContext::refusal(Work needed) const {
+  attempt_->refused = std::max(attempt_->refused, needed);
   return {.code = Code::kPending, .detail = "would block"};
 }
 
-Result<void> RequestContext::permit(Work needed) {
+Result<void> RequestContext::permit(Work needed) const {
   if (cancelled()) return Error{.code = Code::kInterrupted, .detail = "the request was interrupted"};
-  if (work() >= needed) return {};
+  if (work_ >= needed) return {};
   return refusal(needed);
 }
 
-Result<void> RequestContext::permit_wait_for(std::uint64_t filesystem) {
-  if (filesystem == 0 || current_ == nullptr) return {};
+Result<void> RequestContext::permit_wait_for(std::uint64_t filesystem) const {
+  if (filesystem == 0) return {};
   set_filesystem(filesystem);
   TRY(permit(Work::kMayBlock));
-  const Filesystems* allowed = current_->filesystems_;
-  if (allowed == nullptr || std::ranges::find(*allowed, filesystem) != allowed->end()) return {};
+  if (filesystems_ == nullptr || std::ranges::find(*filesystems_, filesystem) != filesystems_->end()) return {};
   return refusal(Work::kMayBlock);
 }
 
-Result<void> RequestContext::spend(std::uint64_t bytes) {
-  if (current_ == nullptr) return {};
-  current_->done_ += std::min(bytes, UINT64_MAX - current_->done_);
-  if (current_->done_ >= kSlow || cancelled()) return permit_slow_work();
+Result<void> RequestContext::spend(std::uint64_t bytes) const {
+  if (attempt_ != nullptr) attempt_->bytes += std::min(bytes, UINT64_MAX - attempt_->bytes);
+  const bool is_slow = attempt_ != nullptr && attempt_->bytes >= kSlow;
+  if (is_slow || cancelled()) return permit_slow_work();
   return {};
+}
+
+Result<void> RequestContext::reserve_large() const {
+  TRY(permit_slow_work());
+  if (allocations_ == nullptr) return {};
+  allocations_->on_large_allocation(*this);
+  return permit_slow_work();
 }
 
 }  // namespace recordfs

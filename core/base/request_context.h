@@ -1,18 +1,30 @@
-// What the calling thread may do for its current request, and whether that request was cancelled.
+// What a function may do for the request that it works for, and whether that request was cancelled.
 #pragma once
 
 #include <algorithm>
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
+#include <new>
 #include <vector>
 
 #include "core/base/result.h"
 
 namespace recordfs {
 
-// Scoped: installs itself as the calling thread's context, and restores the previous one on destruction. Destroyed by
-// the same thread. A thread without a context may do any work and cannot be cancelled. The static functions concern the
-// calling thread.
+class ReadWindow;
+class RequestContext;
+
+// Waits before memory is allocated, so that threads that decode much take turns.
+class LargeAllocations {
+ public:
+  virtual ~LargeAllocations() = default;
+  // Blocks until a large allocation may proceed, or the request is cancelled.
+  virtual void on_large_allocation(const RequestContext& context) = 0;
+};
+
+// The first parameter of every function that reads a source, allocates much, or waits. A small value; what it refers
+// to must outlive it. Used by one thread. The default permits everything, and cannot be cancelled.
 class RequestContext {
  public:
   // Permissions, each of which includes the previous ones.
@@ -22,63 +34,86 @@ class RequestContext {
     kAny,
   };
 
+  // What one attempt at a request did. Written by the thread that attempts it.
+  struct Attempt {
+    std::uint64_t bytes = 0;            // read or produced so far: see spend()
+    Work refused = Work::kNonBlocking;  // the permission that the next attempt needs; kNonBlocking: nothing was refused
+    // The filesystem that the request needs; after a refusal, the one that was refused. 0: none that may hang, or
+    // unknown.
+    std::uint64_t filesystem = 0;
+
+    // Returns whether a permission was missing. Then errors must not be logged, because another thread retries.
+    bool was_refused() const { return refused != Work::kNonBlocking; }
+  };
+
   // Work is slow if it reads or produces this many bytes for one request.
   static constexpr std::uint64_t kSlow = 32u << 20;
+  static constexpr std::uint64_t kLargeAllocation = 16u << 20;  // bytes
 
   using Filesystems = std::vector<std::uint64_t>;
 
+  RequestContext() = default;
   // `cancelled` may become true at any time; null: cannot be cancelled. `filesystems` are the only ones that the thread
-  // may wait for; null: all. Both must outlive this.
-  explicit RequestContext(Work work, const std::atomic<bool>* cancelled = nullptr,
-                          const Filesystems* filesystems = nullptr);
-  ~RequestContext();
-  RequestContext(const RequestContext&) = delete;
-  RequestContext& operator=(const RequestContext&) = delete;
+  // may wait for; null: all.
+  RequestContext(Work work, Attempt& attempt, const std::atomic<bool>* cancelled = nullptr,
+                 const Filesystems* filesystems = nullptr)
+      : work_(work), attempt_(&attempt), cancelled_(cancelled), filesystems_(filesystems) {}
+  // Permits everything until `cancelled` is true.
+  explicit RequestContext(const std::atomic<bool>& cancelled) : cancelled_(&cancelled) {}
 
-  static Work work() { return current_ == nullptr ? Work::kAny : current_->work_; }
-  static bool is_non_blocking() { return work() == Work::kNonBlocking; }
-  // Returns whether a permission was missing. Then errors must not be logged, because another thread retries.
-  static bool was_refused() { return refused() != Work::kNonBlocking; }
-  // Returns the permission that the next attempt needs; kNonBlocking if nothing was refused.
-  static Work refused() { return current_ == nullptr ? Work::kNonBlocking : current_->refused_; }
-  static bool cancelled() {
-    return current_ != nullptr && current_->cancelled_ != nullptr &&
-           current_->cancelled_->load(std::memory_order_relaxed);
-  }
+  // Return a context for a part of the request that also ...
+  RequestContext with(LargeAllocations& allocations) const;  // asks before large allocations
+  RequestContext with(ReadWindow& window) const;             // reads the window's source through it
+
+  Work work() const { return work_; }
+  bool is_non_blocking() const { return work_ == Work::kNonBlocking; }
+  bool was_refused() const { return attempt_ != nullptr && attempt_->was_refused(); }
+  Work refused() const { return attempt_ == nullptr ? Work::kNonBlocking : attempt_->refused; }
+  bool cancelled() const { return cancelled_ != nullptr && cancelled_->load(std::memory_order_relaxed); }
   // Returns whether a waiting thread must poll cancelled().
-  static bool can_be_cancelled() { return current_ != nullptr && current_->cancelled_ != nullptr; }
+  bool can_be_cancelled() const { return cancelled_ != nullptr; }
+  ReadWindow* window() const { return window_; }
 
-  // Succeeds if the thread has this permission. Fails with kInterrupted if the request was cancelled; the mount replies
-  // EINTR. Fails with kPending if the permission is missing.
-  static Result<void> permit(Work needed);
+  // Succeeds if the request has this permission. Fails with kInterrupted if it was cancelled; the mount replies EINTR.
+  // Fails with kPending if the permission is missing.
+  Result<void> permit(Work needed) const;
   // Called before slow work, and between its pieces. Fails like permit().
-  static Result<void> permit_slow_work() { return permit(Work::kAny); }
+  Result<void> permit_slow_work() const { return permit(Work::kAny); }
   // Called before anything that can wait for `filesystem` (see Source::filesystem()). Fails like permit(), and with
-  // kPending if the thread may wait for others only.
-  static Result<void> permit_wait_for(std::uint64_t filesystem);
-  // Called before `bytes` more are read or produced. Fails like permit_slow_work() once their sum for this context
-  // reaches kSlow.
-  static Result<void> spend(std::uint64_t bytes);
+  // kPending if the request may wait for others only.
+  Result<void> permit_wait_for(std::uint64_t filesystem) const;
+  // Called before `bytes` more are read or produced. Fails like permit_slow_work() once their sum reaches kSlow.
+  Result<void> spend(std::uint64_t bytes) const;
+  void set_filesystem(std::uint64_t filesystem) const {
+    if (attempt_ != nullptr && !attempt_->was_refused()) attempt_->filesystem = filesystem;
+  }
 
-  // The filesystem that the request needs; after a refusal, the one that was refused. 0: none that may hang, or
-  // unknown.
-  static std::uint64_t filesystem() { return current_ == nullptr ? 0 : current_->filesystem_; }
-  static void set_filesystem(std::uint64_t filesystem) {
-    if (current_ != nullptr && !was_refused()) current_->filesystem_ = filesystem;
+  // Called before `bytes` are allocated: once for each allocation, and also when a vector grows by doubling. May block
+  // if `bytes` is large; then fails like permit_slow_work(), and the caller must not allocate.
+  Result<void> reserve(std::uint64_t bytes) const {
+    return bytes < kLargeAllocation ? Result<void>{} : reserve_large();
+  }
+  // Calls reserve(), and throws std::bad_alloc if it fails. For memory of the standard library.
+  void announce(std::uint64_t bytes) const {
+    if (!reserve(bytes)) throw std::bad_alloc();
+  }
+  // Calls announce() if appending `more` elements to `vector` reallocates it.
+  template <typename Element>
+  void announce_growth(const std::vector<Element>& vector, std::size_t more = 1) const {
+    if (vector.capacity() - vector.size() >= more) return;
+    announce((vector.size() + std::max(vector.size(), more)) * sizeof(Element));
   }
 
  private:
-  static thread_local RequestContext* current_;
+  Error refusal(Work needed) const;
+  Result<void> reserve_large() const;
 
-  static Error refusal(Work needed);
-
-  const Work work_;
-  const std::atomic<bool>* const cancelled_;
-  const Filesystems* const filesystems_;
-  RequestContext* const before_;
-  std::uint64_t done_ = 0;  // bytes that spend() counted
-  std::uint64_t filesystem_ = 0;
-  Work refused_ = Work::kNonBlocking;
+  Work work_ = Work::kAny;
+  Attempt* attempt_ = nullptr;  // null: nothing can be refused
+  const std::atomic<bool>* cancelled_ = nullptr;
+  const Filesystems* filesystems_ = nullptr;
+  LargeAllocations* allocations_ = nullptr;
+  ReadWindow* window_ = nullptr;
 };
 
 }  // namespace recordfs

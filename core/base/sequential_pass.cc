@@ -18,15 +18,15 @@ std::uint64_t number_of(Position at) { return at / SequentialPass::kPiece; }
 bool ends_with_zeros(Bytes bytes) { return are_zeros(bytes.last(std::min(bytes.size(), kZeros))); }
 
 // Returns false if the bytes cannot be read, or the source ends earlier.
-bool fill(const Source& from, Position at, MutableBytes out) {
-  const auto got = from.read_at(at, out);
+bool fill(const RequestContext& context, const Source& from, Position at, MutableBytes out) {
+  const auto got = from.read_at(context, at, out);
   return got && *got == out.size();
 }
 
 // Returns whether a hole of a sparse file follows `seen`, which ends at `at`.
-bool begins_hole(const Source& from, Position at, Bytes seen) {
+bool begins_hole(const RequestContext& context, const Source& from, Position at, Bytes seen) {
   if (!ends_with_zeros(seen)) return false;
-  const auto data = from.next_data(at);
+  const auto data = from.next_data(context, at);
   return data && *data > at;
 }
 
@@ -34,7 +34,7 @@ bool begins_hole(const Source& from, Position at, Bytes seen) {
 
 // Reuses the buffers of dropped pieces, because new memory costs about as much time as the read that fills it.
 struct SequentialPass::SpareBuffers {
-  Result<Buffer> take(std::size_t size) {
+  Result<Buffer> take(const RequestContext& context, std::size_t size) {
     {
       const std::lock_guard lock(mutex);
       while (!buffers.empty()) {
@@ -43,7 +43,7 @@ struct SequentialPass::SpareBuffers {
         if (buffer.size() == size) return buffer;
       }
     }
-    return Buffer::allocate(size);
+    return Buffer::allocate(context, size);
   }
 
   void give(Buffer buffer) {
@@ -145,7 +145,8 @@ void SequentialPass::release(std::uint64_t first, std::uint64_t last) {
   drop_unused();
 }
 
-std::shared_ptr<const Buffer> SequentialPass::piece_at(const Source& below, Position at) {
+std::shared_ptr<const Buffer> SequentialPass::piece_at(const RequestContext& context, const Source& below,
+                                                       Position at) {
   const std::uint64_t number = number_of(at);
   Lock lock(mutex_);
   while (number >= next_) {
@@ -154,7 +155,7 @@ std::shared_ptr<const Buffer> SequentialPass::piece_at(const Source& below, Posi
     // From the second piece on, the thread loads ahead. If there is no thread, readers load the pieces themselves.
     if (next_ > begin_ && !std::exchange(tried_thread_, true)) thread_ = start_thread([this] { run(); });
     if (!is_loading_ && !thread_.joinable()) {
-      load_next(lock, below);
+      load_next(context, lock, below);
       continue;
     }
     wake_.notify_one();
@@ -164,14 +165,14 @@ std::shared_ptr<const Buffer> SequentialPass::piece_at(const Source& below, Posi
   return piece == pieces_.end() ? nullptr : piece->second.bytes;
 }
 
-void SequentialPass::load_next(Lock& lock, const Source& from) {
+void SequentialPass::load_next(const RequestContext& context, Lock& lock, const Source& from) {
   const std::uint64_t number = next_;
   const bool may_be_sparse = is_in_hole_ || (number == begin_ && number > 0);
   is_loading_ = true;
   lock.unlock();
   std::map<std::uint64_t, Piece> loaded;
   try {
-    if (auto bytes = load(from, number, may_be_sparse)) loaded[number].bytes = std::move(bytes);
+    if (auto bytes = load(context, from, number, may_be_sparse)) loaded[number].bytes = std::move(bytes);
   } catch (const std::bad_alloc&) {
     // Threads read this piece from the source.
   }
@@ -189,24 +190,25 @@ void SequentialPass::load_next(Lock& lock, const Source& from) {
   wake_.notify_one();
 }
 
-std::shared_ptr<const Buffer> SequentialPass::load(const Source& from, std::uint64_t number, bool may_be_sparse) {
+std::shared_ptr<const Buffer> SequentialPass::load(const RequestContext& context, const Source& from,
+                                                   std::uint64_t number, bool may_be_sparse) {
   const Position begin = number * kPiece;
   const std::uint64_t wanted = std::min(kPiece, from.size() - std::min(begin, from.size()));
-  auto buffer = spares_->take(static_cast<std::size_t>(wanted));
+  auto buffer = spares_->take(context, static_cast<std::size_t>(wanted));
   if (!buffer) return nullptr;
   MutableBytes rest = buffer->span();
   if (may_be_sparse && wanted > kProbe) {
     const MutableBytes front = rest.first(kProbe);
-    if (!fill(from, begin, front)) return nullptr;
-    if (begins_hole(from, begin + kProbe, front)) return front_alone(std::move(*buffer));
+    if (!fill(context, from, begin, front)) return nullptr;
+    if (begins_hole(context, from, begin + kProbe, front)) return front_alone(context, std::move(*buffer));
     rest = rest.subspan(kProbe);
   }
-  if (!fill(from, begin + wanted - rest.size(), rest)) return nullptr;
+  if (!fill(context, from, begin + wanted - rest.size(), rest)) return nullptr;
   return SpareBuffers::shared(spares_, std::move(*buffer));
 }
 
-std::shared_ptr<const Buffer> SequentialPass::front_alone(Buffer piece) {
-  auto front = Buffer::allocate(kProbe);
+std::shared_ptr<const Buffer> SequentialPass::front_alone(const RequestContext& context, Buffer piece) {
+  auto front = Buffer::allocate(context, kProbe);
   if (!front) return nullptr;
   copy_bytes(piece.view().first(kProbe), front->span());
   spares_->give(std::move(piece));
@@ -224,7 +226,7 @@ void SequentialPass::run() {
   for (;;) {
     wake_.wait(lock, [this] { return is_stopping_ || (!is_loading_ && wants_more()); });
     if (is_stopping_) return;
-    load_next(lock, source_);
+    load_next({}, lock, source_);
   }
 }
 

@@ -69,12 +69,13 @@ class SequentialPass {
 
   // Returns the piece with the byte `at`; null if the caller must read `below` itself. Blocks until the piece is
   // loaded. Any thread. REQUIRES: at < source.size().
-  std::shared_ptr<const Buffer> piece_at(const Source& below, Position at);
+  std::shared_ptr<const Buffer> piece_at(const RequestContext& context, const Source& below, Position at);
   // Loads the next piece. Unlocks while it reads.
-  void load_next(Lock& lock, const Source& from);
+  void load_next(const RequestContext& context, Lock& lock, const Source& from);
   // Returns the piece, or only its front if a hole follows; null if it could not be read. Throws std::bad_alloc.
-  std::shared_ptr<const Buffer> load(const Source& from, std::uint64_t number, bool may_be_sparse);
-  std::shared_ptr<const Buffer> front_alone(Buffer piece);
+  std::shared_ptr<const Buffer> load(const RequestContext& context, const Source& from, std::uint64_t number,
+                                     bool may_be_sparse);
+  std::shared_ptr<const Buffer> front_alone(const RequestContext& context, Buffer piece);
   void run();
   bool wants_more() const;
   bool is_held_up_to(std::uint64_t number) const;

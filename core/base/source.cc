@@ -54,12 +54,12 @@ std::size_t bytes_until_end(std::uint64_t size, Position at, std::size_t wanted)
 }
 
 // Reads in pieces. Returns the number of bytes, fewer at the end of the source.
-Result<std::size_t> read_in_pieces(const Source& source, Position at, MutableBytes out) {
+Result<std::size_t> read_in_pieces(const RequestContext& context, const Source& source, Position at, MutableBytes out) {
   std::size_t done = 0;
   while (done < out.size()) {
     const std::size_t piece = std::min(kPiece, out.size() - done);
-    TRY(RequestContext::spend(piece));
-    ASSIGN_OR_RETURN(const auto got, source.read_at(at + done, out.subspan(done, piece)));
+    TRY(context.spend(piece));
+    ASSIGN_OR_RETURN(const auto got, source.read_at(context, at + done, out.subspan(done, piece)));
     done += got;
     if (got < piece) break;
   }
@@ -68,36 +68,36 @@ Result<std::size_t> read_in_pieces(const Source& source, Position at, MutableByt
 
 }  // namespace
 
-Result<Slice> Source::view_at(Position at, std::uint64_t size) const {
-  ASSIGN_OR_RETURN(auto bytes, read_up_to(*this, at, size));
+Result<Slice> Source::view_at(const RequestContext& context, Position at, std::uint64_t size) const {
+  ASSIGN_OR_RETURN(auto bytes, read_up_to(context, *this, at, size));
   return owned(std::move(bytes));
 }
 
-Result<Buffer> read_up_to(const Source& source, Position at, std::uint64_t size) {
+Result<Buffer> read_up_to(const RequestContext& context, const Source& source, Position at, std::uint64_t size) {
   const std::uint64_t there = at < source.size() ? source.size() - at : 0;
-  ASSIGN_OR_RETURN(auto buffer, Buffer::allocate(static_cast<std::size_t>(std::min(size, there))));
-  ASSIGN_OR_RETURN(const auto got, read_in_pieces(source, at, buffer.span()));
+  ASSIGN_OR_RETURN(auto buffer, Buffer::allocate(context, static_cast<std::size_t>(std::min(size, there))));
+  ASSIGN_OR_RETURN(const auto got, read_in_pieces(context, source, at, buffer.span()));
   buffer.truncate(got);
   return buffer;
 }
 
-Result<Buffer> read_exactly(const Source& source, Position at, std::uint64_t size) {
+Result<Buffer> read_exactly(const RequestContext& context, const Source& source, Position at, std::uint64_t size) {
   const std::uint64_t there = at < source.size() ? source.size() - at : 0;
   if (size > there) {
     return Error{
         Code::kUnfinished, source.size(),
         fmt::format("unexpected end of file: {} missing from the data at byte {}", counted(size - there, "byte"), at)};
   }
-  auto bytes = read_up_to(source, at, size);
+  auto bytes = read_up_to(context, source, at, size);
   if (bytes && bytes->size() < size) {
     return Error{Code::kUnfinished, at + bytes->size(), "the file is shorter than its reported size"};
   }
   return bytes;
 }
 
-Result<Position> data_after_hole(const Source& source, Position at, Bytes seen) {
+Result<Position> data_after_hole(const RequestContext& context, const Source& source, Position at, Bytes seen) {
   if (!are_zeros(seen)) return at;
-  return source.next_data(at);
+  return source.next_data(context, at);
 }
 
 Result<std::shared_ptr<const FileSource>> FileSource::open(const std::string& path) {
@@ -172,17 +172,17 @@ Result<std::size_t> FileSource::read_descriptor(Position at, MutableBytes out) c
   return done;
 }
 
-Result<std::size_t> FileSource::read_at(Position at, MutableBytes out) const {
-  TRY(RequestContext::permit_wait_for(filesystem_));
+Result<std::size_t> FileSource::read_at(const RequestContext& context, Position at, MutableBytes out) const {
+  TRY(context.permit_wait_for(filesystem_));
   ASSIGN_OR_RETURN(auto got, read_descriptor(at, out.first(bytes_until_end(size_, at, out.size()))));
   // After the read, so that a change during the read is noticed.
   TRY(check_unchanged());
   return got;
 }
 
-Result<Position> FileSource::next_data(Position at) const {
+Result<Position> FileSource::next_data(const RequestContext& context, Position at) const {
   if (at >= size_) return size_;
-  TRY(RequestContext::permit_wait_for(filesystem_));
+  TRY(context.permit_wait_for(filesystem_));
   const off_t found = ::lseek(descriptor_.number(), static_cast<off_t>(at), SEEK_DATA);
   const bool ends_with_hole = found < 0 && errno == ENXIO;
   // As in read_at(). A truncated file has no data there either.
@@ -214,8 +214,8 @@ Position FileSource::last_known_data() const {
 
 Result<FileSource::Ends> FileSource::read_ends() const {
   const auto length = static_cast<std::size_t>(std::min<std::uint64_t>(size_, kEndBytes));
-  auto first = Buffer::allocate(length);
-  auto last = Buffer::allocate(length);
+  auto first = Buffer::allocate({}, length);
+  auto last = Buffer::allocate({}, length);
   if (!first) return std::move(first).error();
   if (!last) return std::move(last).error();
   // Reads the last bytes first, because the next read is usually near the beginning.
@@ -271,7 +271,7 @@ Result<void> FileSource::check_unchanged() const {
   return {};
 }
 
-Result<std::size_t> MemorySource::read_at(Position at, MutableBytes out) const {
+Result<std::size_t> MemorySource::read_at(const RequestContext&, Position at, MutableBytes out) const {
   const std::size_t length = bytes_until_end(bytes_.size(), at, out.size());
   if (length > 0) std::memcpy(out.data(), bytes_.data() + at, length);
   return length;

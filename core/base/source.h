@@ -14,6 +14,7 @@
 #include "core/base/buffer.h"
 #include "core/base/bytes.h"
 #include "core/base/descriptor.h"
+#include "core/base/request_context.h"
 #include "core/base/result.h"
 
 struct stat;
@@ -42,7 +43,7 @@ class Source {
   // Fills `out` with the bytes from `at` on. Returns their number: all of `out`, or fewer at the end of the snapshot.
   // Fails with kIo, kOutOfMemory, and with kChanged if the file was truncated or rewritten. If filesystem() is not 0,
   // may block indefinitely, and also fails like RequestContext::permit_wait_for().
-  virtual Result<std::size_t> read_at(Position at, MutableBytes out) const = 0;
+  virtual Result<std::size_t> read_at(const RequestContext& context, Position at, MutableBytes out) const = 0;
 
   // Returns the device of a filesystem on which reads may block indefinitely, such as a network filesystem; otherwise
   // 0.
@@ -50,11 +51,11 @@ class Source {
 
   // Returns the bytes [at, at + size), or fewer at the end, without a copy if they are in memory. Fails like
   // read_up_to(). The caller has checked `size` against Limits.
-  virtual Result<Slice> view_at(Position at, std::uint64_t size) const;
+  virtual Result<Slice> view_at(const RequestContext& context, Position at, std::uint64_t size) const;
 
   // Returns the first position from `at` on that is not in a hole; size() if none follows. Returns `at` if the
   // filesystem does not report holes. Fails like read_at().
-  virtual Result<Position> next_data(Position at) const { return std::min(at, size()); }
+  virtual Result<Position> next_data(const RequestContext&, Position at) const { return std::min(at, size()); }
 
   // Hints that the source will be read from front to end.
   virtual void expect_sequential_reads() const {}
@@ -72,16 +73,16 @@ class Source {
 
 // Returns exactly [at, at + size). Fails with kUnfinished at the end of the source if it ends earlier; allocates
 // nothing then. Otherwise fails like read_up_to(). The caller has checked `size` against Limits.
-Result<Buffer> read_exactly(const Source& source, Position at, std::uint64_t size);
+Result<Buffer> read_exactly(const RequestContext& context, const Source& source, Position at, std::uint64_t size);
 
 // Returns `size` bytes from `at` on, or fewer at the end of the source. Fails like Source::read_at(), with
 // kOutOfMemory, and for many bytes like RequestContext::spend().
-Result<Buffer> read_up_to(const Source& source, Position at, std::uint64_t size);
+Result<Buffer> read_up_to(const RequestContext& context, const Source& source, Position at, std::uint64_t size);
 
 // Returns where to continue a search that found nothing in `seen`, the bytes before `at`. If all of `seen` is zeros,
 // that is after the hole that may begin with it; otherwise `at`. So it asks the source for holes only after zeros.
 // Fails like Source::read_at().
-Result<Position> data_after_hole(const Source& source, Position at, Bytes seen);
+Result<Position> data_after_hole(const RequestContext& context, const Source& source, Position at, Bytes seen);
 
 // A regular file or block device. Uses pread(), so a truncated file is an error and never a signal.
 class FileSource final : public Source {
@@ -102,9 +103,9 @@ class FileSource final : public Source {
 
   std::string_view name() const override { return name_; }
   std::uint64_t size() const override { return size_; }
-  Result<std::size_t> read_at(Position at, MutableBytes out) const override;
+  Result<std::size_t> read_at(const RequestContext& context, Position at, MutableBytes out) const override;
   std::uint64_t filesystem() const override { return filesystem_; }
-  Result<Position> next_data(Position at) const override;
+  Result<Position> next_data(const RequestContext& context, Position at) const override;
   void expect_sequential_reads() const override;
   std::uint64_t generation() const override { return generation_.load(std::memory_order_acquire); }
 
@@ -176,7 +177,7 @@ class MemorySource final : public Source {
   explicit MemorySource(Buffer bytes, std::string name = {}) : bytes_(std::move(bytes)), name_(std::move(name)) {}
   std::string_view name() const override { return name_; }
   std::uint64_t size() const override { return bytes_.size(); }
-  Result<std::size_t> read_at(Position at, MutableBytes out) const override;
+  Result<std::size_t> read_at(const RequestContext& context, Position at, MutableBytes out) const override;
 
  private:
   const Buffer bytes_;

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 
+#include "core/base/request_context.h"
 #include "core/base/source.h"
 
 namespace recordfs {
@@ -19,7 +20,7 @@ class WindowedReader {
 
   // Returns the bytes from `at` on: at least `least` bytes, or fewer at the end of the source. The result is valid
   // until the window moves. Fails like Source::view_at(), and with kChanged. REQUIRES: least <= width.
-  Result<Bytes> from(Position at, std::uint64_t least);
+  Result<Bytes> from(const RequestContext& context, Position at, std::uint64_t least);
   // Returns the same if it needs no read; otherwise nullopt.
   std::optional<Bytes> held(Position at, std::uint64_t least) const {
     if (at < begin_ || at - begin_ > window_.bytes.size()) return std::nullopt;

@@ -22,7 +22,8 @@ struct WholeUnit {
 // The functions of codec.h with the same names, for one codec. A null pointer means that codec.cc uses the stream.
 struct Backend {
   Result<void> (*decompress_into)(Bytes stored, MutableBytes out);
-  Result<Buffer> (*decompress)(Bytes stored, std::uint64_t expected, std::uint64_t limit);
+  Result<Buffer> (*decompress)(const RequestContext& context, Bytes stored, std::uint64_t expected,
+                               std::uint64_t limit);
   Result<std::unique_ptr<DecodeStream>> (*open_stream)(Bytes stored, Tail tail, std::uint64_t memory);
   const WholeUnit* whole = nullptr;  // null if there is no fast path
   // Returns how many extra output bytes let the stream write directly to its destination instead of to an internal

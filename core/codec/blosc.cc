@@ -51,8 +51,8 @@ BloscHeader header_of_one(const BloscHeader& header, std::uint32_t block, std::s
   return one;
 }
 
-Result<Buffer> chunk_of_one(const BloscHeader& one, Bytes stored) {
-  ASSIGN_OR_RETURN(auto chunk, Buffer::allocate(one.stored_size));
+Result<Buffer> chunk_of_one(const RequestContext& context, const BloscHeader& one, Bytes stored) {
+  ASSIGN_OR_RETURN(auto chunk, Buffer::allocate(context, one.stored_size));
   const MutableBytes bytes = chunk.span();
   bytes[0] = std::byte{BLOSC_VERSION_FORMAT};
   bytes[1] = std::byte{1};
@@ -76,8 +76,8 @@ Result<void> check_chunk_of_one(const BloscHeader& one, Bytes chunk) {
 
 // Fails with kOutOfMemory if the library's working memory is not available. The library does not check its own
 // allocation.
-Result<void> check_memory(std::uint64_t size) {
-  TRY(Buffer::allocate(static_cast<std::size_t>(3 * size + BLOSC_MAX_TYPESIZE * kNumber)));
+Result<void> check_memory(const RequestContext& context, std::uint64_t size) {
+  TRY(Buffer::allocate(context, static_cast<std::size_t>(3 * size + BLOSC_MAX_TYPESIZE * kNumber)));
   return {};
 }
 
@@ -85,12 +85,13 @@ Result<void> check_memory(std::uint64_t size) {
 
 bool has_blosc() { return true; }
 
-Result<void> decompress_blosc_block(const BloscHeader& header, std::uint32_t block, Bytes stored, MutableBytes out) {
+Result<void> decompress_blosc_block(const RequestContext& context, const BloscHeader& header, std::uint32_t block,
+                                    Bytes stored, MutableBytes out) {
   if (out.size() != header.decoded_size(block) || stored.size() > kBloscLargest - kNumber) return broken(block);
   const BloscHeader one = header_of_one(header, block, stored.size());
-  ASSIGN_OR_RETURN(const auto chunk, chunk_of_one(one, stored));
+  ASSIGN_OR_RETURN(const auto chunk, chunk_of_one(context, one, stored));
   TRY(check_chunk_of_one(one, chunk.view()));
-  TRY(check_memory(one.size));
+  TRY(check_memory(context, one.size));
   const auto decode = [&] {
     // Uses one thread and no global state, so concurrent calls are safe.
     return blosc_decompress_ctx(chunk.data(), out.data(), out.size(), 1);
@@ -98,7 +99,7 @@ Result<void> decompress_blosc_block(const BloscHeader& header, std::uint32_t blo
   int got = decode();
   if (got < 0 && got != kNoSuchCodec) {
     // The library reports damage if a codec runs out of memory. Check for memory and retry to tell the two apart.
-    TRY(check_memory(one.size + kCodecMemory));
+    TRY(check_memory(context, one.size + kCodecMemory));
     got = decode();
   }
   if (got == kNoSuchCodec) {

@@ -11,6 +11,7 @@
 #include <string_view>
 
 #include "core/base/bytes.h"
+#include "core/base/request_context.h"
 #include "core/base/result.h"
 
 namespace recordfs {
@@ -66,6 +67,7 @@ Result<BloscExtent> find_blosc_block(const BloscHeader& header, std::uint32_t bl
 
 // Decodes one block from its stored bytes into all of `out`. REQUIRES: as find_blosc_block(); out.size() is
 // decoded_size(block).
-Result<void> decompress_blosc_block(const BloscHeader& header, std::uint32_t block, Bytes stored, MutableBytes out);
+Result<void> decompress_blosc_block(const RequestContext& context, const BloscHeader& header, std::uint32_t block,
+                                    Bytes stored, MutableBytes out);
 
 }  // namespace recordfs

@@ -5,7 +5,6 @@
 
 #include <fmt/format.h>
 
-#include "core/base/large_allocation.h"
 #include "core/base/request_context.h"
 #include "core/codec/backend.h"
 #include "core/codec/inflater.h"
@@ -39,21 +38,21 @@ std::size_t next_capacity(std::uint64_t full, std::uint64_t limit) {
 }
 
 // Returns nullopt if more than `limit` bytes come out.
-Result<std::optional<Buffer>> collect_up_to(DecodeStream& stream, std::uint64_t stored_size, std::uint64_t expected,
-                                            std::uint64_t limit) {
+Result<std::optional<Buffer>> collect_up_to(const RequestContext& context, DecodeStream& stream,
+                                            std::uint64_t stored_size, std::uint64_t expected, std::uint64_t limit) {
   ASSIGN_OR_RETURN(auto buffer,
-                   Buffer::allocate(static_cast<std::size_t>(first_capacity(stored_size, expected, limit))));
+                   Buffer::allocate(context, static_cast<std::size_t>(first_capacity(stored_size, expected, limit))));
   std::size_t filled = 0;
   for (;;) {
-    auto got = stream.read(buffer.span().subspan(filled));
+    auto got = stream.read(context, buffer.span().subspan(filled));
     if (!got) return std::move(got).error();
     filled += *got;
     std::byte next{};
-    if (filled == buffer.size()) got = stream.read({&next, 1});
+    if (filled == buffer.size()) got = stream.read(context, {&next, 1});
     if (!got) return std::move(got).error();
     if (filled < buffer.size() || *got == 0) break;
     if (filled >= limit) return std::optional<Buffer>{};
-    TRY(buffer.grow(next_capacity(filled, limit)));
+    TRY(buffer.grow(context, next_capacity(filled, limit)));
     buffer.data()[filled++] = next;
   }
   // Do not hold the memory of a guess that was far too high.
@@ -65,25 +64,27 @@ Result<std::optional<Buffer>> collect_up_to(DecodeStream& stream, std::uint64_t 
 
 // Reads `stream` to its end into a buffer that grows with the output. `stored_size` bounds how far the first allocation
 // trusts `expected`. Fails with kLimit beyond `limit` bytes, and as the stream does.
-Result<Buffer> collect(DecodeStream& stream, std::uint64_t stored_size, std::uint64_t expected, std::uint64_t limit) {
-  ASSIGN_OR_RETURN(auto bytes, collect_up_to(stream, stored_size, expected, limit));
+Result<Buffer> collect(const RequestContext& context, DecodeStream& stream, std::uint64_t stored_size,
+                       std::uint64_t expected, std::uint64_t limit) {
+  ASSIGN_OR_RETURN(auto bytes, collect_up_to(context, stream, stored_size, expected, limit));
   if (!bytes) return more_than(limit);
   return std::move(*bytes);
 }
 
 // As collect(), but fails with kDamage unless exactly `size` bytes come out.
-Result<Buffer> collect_exactly(DecodeStream& stream, std::uint64_t stored_size, std::uint64_t size) {
-  ASSIGN_OR_RETURN(auto bytes, collect_up_to(stream, stored_size, size, size));
+Result<Buffer> collect_exactly(const RequestContext& context, DecodeStream& stream, std::uint64_t stored_size,
+                               std::uint64_t size) {
+  ASSIGN_OR_RETURN(auto bytes, collect_up_to(context, stream, stored_size, size, size));
   if (!bytes || bytes->size() != size) return wrong_size(size);
   return std::move(*bytes);
 }
 
 // Reads `stream` into all of `out`. Fails with kDamage if the stream is shorter or longer.
-Result<void> fill(DecodeStream& stream, MutableBytes out) {
-  ASSIGN_OR_RETURN(const auto got, stream.read(out));
+Result<void> fill(const RequestContext& context, DecodeStream& stream, MutableBytes out) {
+  ASSIGN_OR_RETURN(const auto got, stream.read(context, out));
   if (got < out.size()) return wrong_size(out.size());
   std::byte after{};
-  ASSIGN_OR_RETURN(const auto more, stream.read({&after, 1}));
+  ASSIGN_OR_RETURN(const auto more, stream.read(context, {&after, 1}));
   if (more > 0) return wrong_size(out.size());
   return {};
 }
@@ -93,12 +94,12 @@ class AskingStream final : public DecodeStream {
  public:
   explicit AskingStream(std::unique_ptr<DecodeStream> stream) : stream_(std::move(stream)) {}
 
-  Result<std::size_t> read(MutableBytes out) override {
+  Result<std::size_t> read(const RequestContext& context, MutableBytes out) override {
     std::size_t done = 0;
     for (;;) {
       const std::size_t piece = std::min(kPiece, out.size() - done);
-      TRY(RequestContext::spend(piece));
-      ASSIGN_OR_RETURN(const auto got, stream_->read(out.subspan(done, piece)));
+      TRY(context.spend(piece));
+      ASSIGN_OR_RETURN(const auto got, stream_->read(context, out.subspan(done, piece)));
       done += got;
       if (got < piece || done == out.size()) return done;
     }
@@ -113,7 +114,7 @@ class NoneStream final : public DecodeStream {
  public:
   explicit NoneStream(Bytes stored) : rest_(stored) {}
 
-  Result<std::size_t> read(MutableBytes out) override {
+  Result<std::size_t> read(const RequestContext&, MutableBytes out) override {
     const std::size_t size = std::min(out.size(), rest_.size());
     copy_bytes(rest_.first(size), out);
     rest_ = rest_.subspan(size);
@@ -132,9 +133,9 @@ Result<void> decompress_none_into(Bytes stored, MutableBytes out) {
   return {};
 }
 
-Result<Buffer> decompress_none(Bytes stored, std::uint64_t, std::uint64_t limit) {
+Result<Buffer> decompress_none(const RequestContext& context, Bytes stored, std::uint64_t, std::uint64_t limit) {
   if (stored.size() > limit) return more_than(limit);
-  return Buffer::copy_of(stored);
+  return Buffer::copy_of(context, stored);
 }
 
 Result<std::unique_ptr<DecodeStream>> open_none(Bytes stored, Tail, std::uint64_t /*memory*/) {
@@ -179,15 +180,15 @@ Error not_built(CodecId codec) {
 std::uint64_t with_room(const Backend* backend, Bytes stored, std::uint64_t expected) {
   if (expected == 0 || !backend || !backend->room) return expected;
   const std::uint64_t with = expected + std::min(backend->room(stored), UINT64_MAX - expected);
-  return with < LargeAllocations::kLarge ? with : expected;
+  return with < RequestContext::kLargeAllocation ? with : expected;
 }
 
 // Returns the content of a unit of `size` bytes, or nullopt if there is no fast path or it fails. Sets `used` to the
 // stored bytes used; with Tail::kDamage these must be all.
-std::optional<Buffer> take_whole(const Backend* backend, Bytes stored, std::uint64_t size, Tail tail,
-                                 std::size_t& used) {
+std::optional<Buffer> take_whole(const RequestContext& context, const Backend* backend, Bytes stored,
+                                 std::uint64_t size, Tail tail, std::size_t& used) {
   if (!backend || !backend->whole || !is_plausible(stored.size(), size)) return std::nullopt;
-  auto bytes = Buffer::allocate(static_cast<std::size_t>(size));
+  auto bytes = Buffer::allocate(context, static_cast<std::size_t>(size));
   if (!bytes) return std::nullopt;
   const auto taken = backend->whole->take(stored, bytes->span());
   if (!taken || (tail == Tail::kDamage && *taken != stored.size())) return std::nullopt;
@@ -196,12 +197,12 @@ std::optional<Buffer> take_whole(const Backend* backend, Bytes stored, std::uint
 }
 
 // The same for a unit that states its own size.
-std::optional<Buffer> take_stated(const Backend* backend, Bytes stored, std::uint64_t limit, Tail tail,
-                                  std::size_t& used) {
+std::optional<Buffer> take_stated(const RequestContext& context, const Backend* backend, Bytes stored,
+                                  std::uint64_t limit, Tail tail, std::size_t& used) {
   if (!backend || !backend->whole) return std::nullopt;
   const auto stated = backend->whole->stated_size(stored);
   if (!stated || *stated > limit) return std::nullopt;
-  return take_whole(backend, stored, *stated, tail, used);
+  return take_whole(context, backend, stored, *stated, tail, used);
 }
 
 }  // namespace
@@ -242,58 +243,61 @@ bool begins_zlib(Bytes head) {
   return cursor.ok() && (method & 0x0F) == kDeflateMethod && (method << 8 | flags) % kCheck == 0;
 }
 
-Result<void> decompress_into(CodecId codec, Bytes stored, MutableBytes out) {
+Result<void> decompress_into(const RequestContext& context, CodecId codec, Bytes stored, MutableBytes out) {
   const Backend* backend = backend_of(codec);
   if (backend != nullptr && backend->decompress_into) return backend->decompress_into(stored, out);
   if (backend != nullptr && backend->whole != nullptr && backend->whole->take(stored, out) == stored.size()) return {};
   auto stream = open_stream(codec, stored);
-  return stream ? fill(**stream, out) : std::move(stream).error();
+  return stream ? fill(context, **stream, out) : std::move(stream).error();
 }
 
-Result<Buffer> decompress(CodecId codec, Bytes stored, std::uint64_t expected, std::uint64_t limit,
-                          std::uint64_t memory) {
+Result<Buffer> decompress(const RequestContext& context, CodecId codec, Bytes stored, std::uint64_t expected,
+                          std::uint64_t limit, std::uint64_t memory) {
   const Backend* backend = backend_of(codec);
-  if (backend && backend->decompress) return backend->decompress(stored, expected, limit);
+  if (backend && backend->decompress) return backend->decompress(context, stored, expected, limit);
   std::size_t used = 0;
-  if (auto whole = take_stated(backend, stored, limit, Tail::kDamage, used)) return std::move(*whole);
+  if (auto whole = take_stated(context, backend, stored, limit, Tail::kDamage, used)) return std::move(*whole);
   ASSIGN_OR_RETURN(const auto stream, open_stream(codec, stored, Tail::kDamage, memory));
   if (expected == 0 && codec == CodecId::kZstd) expected = zstd_content_size(stored).value_or(0);
-  return collect(*stream, stored.size(), with_room(backend, stored, expected), limit);
+  return collect(context, *stream, stored.size(), with_room(backend, stored, expected), limit);
 }
 
-Result<Buffer> decompress_exactly(CodecId codec, Bytes stored, std::uint64_t size, Tail tail, std::uint64_t memory) {
+Result<Buffer> decompress_exactly(const RequestContext& context, CodecId codec, Bytes stored, std::uint64_t size,
+                                  Tail tail, std::uint64_t memory) {
   const Backend* backend = backend_of(codec);
   if (tail == Tail::kDamage && backend && backend->decompress_into && is_plausible(stored.size(), size)) {
-    ASSIGN_OR_RETURN(auto bytes, Buffer::allocate(static_cast<std::size_t>(size)));
+    ASSIGN_OR_RETURN(auto bytes, Buffer::allocate(context, static_cast<std::size_t>(size)));
     TRY(backend->decompress_into(stored, bytes.span()));
     return bytes;
   }
   std::size_t used = 0;
-  if (auto whole = take_whole(backend, stored, size, tail, used)) return std::move(*whole);
+  if (auto whole = take_whole(context, backend, stored, size, tail, used)) return std::move(*whole);
   auto stream = open_stream(codec, stored, tail, memory);
-  return stream ? collect_exactly(**stream, stored.size(), size) : std::move(stream).error();
+  return stream ? collect_exactly(context, **stream, stored.size(), size) : std::move(stream).error();
 }
 
-Result<std::uint64_t> decompressed_size(CodecId codec, Bytes stored, std::uint64_t limit) {
+Result<std::uint64_t> decompressed_size(const RequestContext& context, CodecId codec, Bytes stored,
+                                        std::uint64_t limit) {
   ASSIGN_OR_RETURN(const auto stream, open_stream(codec, stored));
-  ASSIGN_OR_RETURN(auto scratch, Buffer::allocate(kScratch));
+  ASSIGN_OR_RETURN(auto scratch, Buffer::allocate(context, kScratch));
   std::uint64_t size = 0;
   for (std::size_t got = kScratch; got == kScratch && size <= limit; size += got) {
-    ASSIGN_OR_RETURN(const auto read, stream->read(scratch.span()));
+    ASSIGN_OR_RETURN(const auto read, stream->read(context, scratch.span()));
     got = read;
   }
   if (size > limit) return more_than(limit);
   return size;
 }
 
-Result<Front> decompress_front(CodecId codec, Bytes stored, std::uint64_t expected, std::uint64_t limit) {
+Result<Front> decompress_front(const RequestContext& context, CodecId codec, Bytes stored, std::uint64_t expected,
+                               std::uint64_t limit) {
   const Backend* backend = backend_of(codec);
   std::size_t used = 0;
-  if (auto whole = take_stated(backend, stored, limit, Tail::kIgnored, used)) {
+  if (auto whole = take_stated(context, backend, stored, limit, Tail::kIgnored, used)) {
     return Front{std::move(*whole), used};
   }
   ASSIGN_OR_RETURN(const auto stream, open_stream(codec, stored, Tail::kIgnored));
-  ASSIGN_OR_RETURN(auto content, collect(*stream, stored.size(), with_room(backend, stored, expected), limit));
+  ASSIGN_OR_RETURN(auto content, collect(context, *stream, stored.size(), with_room(backend, stored, expected), limit));
   return Front{std::move(content), stored.size() - stream->stored_left()};
 }
 

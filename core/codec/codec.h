@@ -53,21 +53,22 @@ inline constexpr std::uint64_t kStreamMemory = std::uint64_t{128} << 20;
 
 // Decompresses all of `stored` into all of `out`. Fails with kDamage unless exactly out.size() bytes come out and all
 // of `stored` is used. zstd needs no window for this.
-Result<void> decompress_into(CodecId codec, Bytes stored, MutableBytes out);
+Result<void> decompress_into(const RequestContext& context, CodecId codec, Bytes stored, MutableBytes out);
 
 // Decompresses all of `stored`. Fails with kLimit if more than `limit` bytes come out. `expected` is a guess of the
 // output size that avoids reallocation. It is trusted only as far as is_plausible() allows.
-Result<Buffer> decompress(CodecId codec, Bytes stored, std::uint64_t expected, std::uint64_t limit,
-                          std::uint64_t memory = kStreamMemory);
+Result<Buffer> decompress(const RequestContext& context, CodecId codec, Bytes stored, std::uint64_t expected,
+                          std::uint64_t limit, std::uint64_t memory = kStreamMemory);
 
 // Decompresses `stored` into exactly `size` bytes. `tail` controls whether bytes may follow the end of the stream. Any
 // other output size is kDamage, never kLimit. Allocates `size` bytes at once if is_plausible() allows it, otherwise as
 // output appears. REQUIRES: the caller has checked `size` against Limits.
-Result<Buffer> decompress_exactly(CodecId codec, Bytes stored, std::uint64_t size, Tail tail = Tail::kDamage,
-                                  std::uint64_t memory = kStreamMemory);
+Result<Buffer> decompress_exactly(const RequestContext& context, CodecId codec, Bytes stored, std::uint64_t size,
+                                  Tail tail = Tail::kDamage, std::uint64_t memory = kStreamMemory);
 
 // Returns how many bytes decompress() would produce, using bounded memory. Fails as decompress() does.
-Result<std::uint64_t> decompressed_size(CodecId codec, Bytes stored, std::uint64_t limit);
+Result<std::uint64_t> decompressed_size(const RequestContext& context, CodecId codec, Bytes stored,
+                                        std::uint64_t limit);
 
 // Returns whether `size` bytes may be allocated for `stored_size` stored bytes, if only a header states `size`.
 bool is_plausible(std::uint64_t stored_size, std::uint64_t size);
@@ -80,7 +81,8 @@ struct Front {
 
 // As decompress(), but ignores bytes after the end of the compressed stream. Bytes that begin like another frame or
 // member must be a valid one. Snappy and kNone have no end mark and use all of `stored`.
-Result<Front> decompress_front(CodecId codec, Bytes stored, std::uint64_t expected, std::uint64_t limit);
+Result<Front> decompress_front(const RequestContext& context, CodecId codec, Bytes stored, std::uint64_t expected,
+                               std::uint64_t limit);
 
 // Returns the content size in a zstd frame header, or nullopt if the header states none or `head` is too short. Reads
 // at most 18 bytes of `head`.
@@ -100,7 +102,7 @@ class DecodeStream {
   //
   // Fails with kDamage, kLimit (too much memory required), kUnsupported and kOutOfMemory; all later calls then fail
   // too. Also fails as RequestContext::spend(), which is called before each piece of a large read.
-  virtual Result<std::size_t> read(MutableBytes out) = 0;
+  virtual Result<std::size_t> read(const RequestContext& context, MutableBytes out) = 0;
   // Returns how many stored bytes the stream has not used. At its end these are the bytes that follow it.
   virtual std::size_t stored_left() const = 0;
 };

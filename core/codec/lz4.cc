@@ -117,7 +117,7 @@ std::uint64_t largest_block(Bytes stored) {
 
 const Backend kLz4FrameBackend = {nullptr, nullptr, open_lz4, nullptr, largest_block};
 
-Result<Buffer> decompress_lz4_block(Bytes stored, std::uint64_t size) {
+Result<Buffer> decompress_lz4_block(const RequestContext& context, Bytes stored, std::uint64_t size) {
   if (size / kLargestRatio > stored.size()) {
     return Error{Code::kDamage, 0,
                  fmt::format("lz4: {} cannot decompress to {} bytes", counted(stored.size(), "byte"), size)};
@@ -125,7 +125,7 @@ Result<Buffer> decompress_lz4_block(Bytes stored, std::uint64_t size) {
   if (std::max<std::uint64_t>(stored.size(), size) > LZ4_MAX_INPUT_SIZE) {
     return Error{Code::kUnsupported, 0, "lz4: block larger than 2 GB"};
   }
-  ASSIGN_OR_RETURN(auto buffer, Buffer::allocate(static_cast<std::size_t>(size)));
+  ASSIGN_OR_RETURN(auto buffer, Buffer::allocate(context, static_cast<std::size_t>(size)));
   char nothing = 0;
   char* const target = size == 0 ? &nothing : reinterpret_cast<char*>(buffer.data());
   const int given = LZ4_decompress_safe(reinterpret_cast<const char*>(stored.data()), target,

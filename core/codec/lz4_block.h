@@ -16,6 +16,6 @@ namespace recordfs {
 // 2 GB or if this build lacks LZ4, and with kOutOfMemory. Positions in errors are 0.
 //
 // REQUIRES: the caller has checked `size` against Limits.
-Result<Buffer> decompress_lz4_block(Bytes stored, std::uint64_t size);
+Result<Buffer> decompress_lz4_block(const RequestContext& context, Bytes stored, std::uint64_t size);
 
 }  // namespace recordfs

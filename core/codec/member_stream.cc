@@ -6,7 +6,7 @@
 
 namespace recordfs {
 
-Result<std::size_t> MemberStream::read(MutableBytes out) {
+Result<std::size_t> MemberStream::read(const RequestContext&, MutableBytes out) {
   std::size_t filled = 0;
   while (!failed_ && !ended_ && filled < out.size()) {
     auto given = advance(out.subspan(filled));

@@ -15,7 +15,7 @@ class MemberStream : public DecodeStream {
   MemberStream(const MemberStream&) = delete;
   MemberStream& operator=(const MemberStream&) = delete;
 
-  Result<std::size_t> read(MutableBytes out) final;
+  Result<std::size_t> read(const RequestContext& context, MutableBytes out) final;
   std::size_t stored_left() const final { return rest_.size(); }
 
  protected:

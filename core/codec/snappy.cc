@@ -42,10 +42,10 @@ Result<void> decompress_snappy_into(Bytes stored, MutableBytes out) {
   return uncompress(stored, out);
 }
 
-Result<Buffer> decompress_snappy(Bytes stored, std::uint64_t, std::uint64_t limit) {
+Result<Buffer> decompress_snappy(const RequestContext& context, Bytes stored, std::uint64_t, std::uint64_t limit) {
   ASSIGN_OR_RETURN(const auto size, declared_size(stored));
   if (size > limit) return more_than(limit);
-  ASSIGN_OR_RETURN(auto buffer, Buffer::allocate(size));
+  ASSIGN_OR_RETURN(auto buffer, Buffer::allocate(context, size));
   TRY(uncompress(stored, buffer.span()));
   return buffer;
 }
@@ -56,9 +56,9 @@ class SnappyStream final : public DecodeStream {
  public:
   explicit SnappyStream(Bytes stored) : stored_(stored) {}
 
-  Result<std::size_t> read(MutableBytes out) override {
+  Result<std::size_t> read(const RequestContext& context, MutableBytes out) override {
     if (!decoded_) {
-      ASSIGN_OR_RETURN(auto whole, decompress_snappy(stored_, 0, std::numeric_limits<std::uint64_t>::max()));
+      ASSIGN_OR_RETURN(auto whole, decompress_snappy(context, stored_, 0, std::numeric_limits<std::uint64_t>::max()));
       whole_ = std::move(whole);
       decoded_ = true;
     }

@@ -101,25 +101,25 @@ RecordDecoder::RecordDecoder(const RecordSchema& schema, const Metadata* metadat
                              std::uint64_t most_text)
     : schema_(schema), metadata_(metadata), user_types_(std::move(user_types)), most_text_(most_text) {}
 
-Result<std::string_view> RecordDecoder::record_type() const {
-  return metadata_ == nullptr ? std::string_view() : metadata_->record_type();
+Result<std::string_view> RecordDecoder::record_type(const RequestContext& context) const {
+  return metadata_ == nullptr ? std::string_view() : metadata_->record_type(context);
 }
 
-bool RecordDecoder::may_have_type() const {
-  const auto type = record_type();
+bool RecordDecoder::may_have_type(const RequestContext& context) const {
+  const auto type = record_type(context);
   return !type || !type->empty();
 }
 
-bool RecordDecoder::decodes() const {
-  return !user_types_.type.empty() || schema_.value || schema_.may_be_message || may_have_type();
+bool RecordDecoder::decodes(const RequestContext& context) const {
+  return !user_types_.type.empty() || schema_.value || schema_.may_be_message || may_have_type(context);
 }
 
-bool RecordDecoder::decodes_messages() const {
+bool RecordDecoder::decodes_messages(const RequestContext& context) const {
   if (!user_types_.type.empty()) return true;
-  return has_descriptors() && (schema_.value || may_have_type());
+  return has_descriptors() && (schema_.value || may_have_type(context));
 }
 
-Result<std::optional<Value>> RecordDecoder::value_of(Bytes record) const {
+Result<std::optional<Value>> RecordDecoder::value_of(const RequestContext& context, Bytes record) const {
   if (!user_types_.type.empty()) return std::optional(Value{Message{user_types_.type, record}});
   const bool may_be_any_message = schema_.may_be_message;
   if (schema_.value) {
@@ -127,7 +127,7 @@ Result<std::optional<Value>> RecordDecoder::value_of(Bytes record) const {
     if (value) return std::optional(std::move(*value));
     if (value.error().code != Code::kDamage || !may_be_any_message) return std::move(value).error();
   }
-  ASSIGN_OR_RETURN(const auto type, record_type());
+  ASSIGN_OR_RETURN(const auto type, record_type(context));
   if (!type.empty()) return std::optional(Value{Message{type, record}});
   if (may_be_any_message && !is_plain_text(as_text(record)) && is_message(record, kDepth)) {
     return std::optional(Value{Message{{}, record}});
@@ -135,24 +135,24 @@ Result<std::optional<Value>> RecordDecoder::value_of(Bytes record) const {
   return std::optional<Value>();
 }
 
-Result<RecordDecoder::Types> RecordDecoder::find_types(const ChunkInfo& chunk) const {
+Result<RecordDecoder::Types> RecordDecoder::find_types(const RequestContext& context, const ChunkInfo& chunk) const {
   if (user_types_.descriptors != nullptr) return shared_types(user_types_.descriptors);
   if (!has_descriptors()) return Types();
-  ASSIGN_OR_RETURN(const auto descriptors, metadata_->descriptors(chunk));
+  ASSIGN_OR_RETURN(const auto descriptors, metadata_->descriptors(context, chunk));
   if (descriptors == nullptr || descriptors->empty()) return Types();
   return shared_types(descriptors);
 }
 
-Result<RecordDecoder::Types> RecordDecoder::types_at(const ChunkInfo& chunk) const {
+Result<RecordDecoder::Types> RecordDecoder::types_at(const RequestContext& context, const ChunkInfo& chunk) const {
   if (auto known = recent_.find(chunk.begin)) return *known;
-  auto types = find_types(chunk);
+  auto types = find_types(context, chunk);
   if (!types && may_pass(types.error().code)) return types;
   return recent_.add(chunk.begin, std::move(types));
 }
 
-Result<std::string> RecordDecoder::write_decoded(JsonWriter& writer, const ChunkInfo& chunk,
-                                                 const Message& message) const {
-  const auto types = types_at(chunk);
+Result<std::string> RecordDecoder::write_decoded(const RequestContext& context, JsonWriter& writer,
+                                                 const ChunkInfo& chunk, const Message& message) const {
+  const auto types = types_at(context, chunk);
   if (!types) {
     if (may_pass(types.error().code)) return types.error();
     return types.error().detail;
@@ -164,13 +164,14 @@ Result<std::string> RecordDecoder::write_decoded(JsonWriter& writer, const Chunk
   return why;
 }
 
-Result<void> RecordDecoder::write_message(JsonWriter& writer, const ChunkInfo& chunk, const Message& message) const {
+Result<void> RecordDecoder::write_message(const RequestContext& context, JsonWriter& writer, const ChunkInfo& chunk,
+                                          const Message& message) const {
   if (!message.type.empty()) {
     writer.name("type");
     writer.string(printable(message.type));
     const auto mark = writer.mark();
     writer.name("decoded");
-    ASSIGN_OR_RETURN(const auto why, write_decoded(writer, chunk, message));
+    ASSIGN_OR_RETURN(const auto why, write_decoded(context, writer, chunk, message));
     if (why.empty()) return {};
     writer.take_back(mark);
     writer.name("error");
@@ -185,19 +186,19 @@ Result<void> RecordDecoder::write_message(JsonWriter& writer, const ChunkInfo& c
 }
 
 // Writes a value as members of an open object, or as a whole document.
-Result<void> RecordDecoder::write(JsonWriter& writer, const ChunkInfo& chunk, const Value& value,
-                                  bool is_member) const {
+Result<void> RecordDecoder::write(const RequestContext& context, JsonWriter& writer, const ChunkInfo& chunk,
+                                  const Value& value, bool is_member) const {
   const auto* const message = std::get_if<Message>(&value.is);
-  if (message != nullptr && is_member) return write_message(writer, chunk, *message);
+  if (message != nullptr && is_member) return write_message(context, writer, chunk, *message);
   if (message != nullptr && !message->type.empty()) {
     const auto mark = writer.mark();
-    ASSIGN_OR_RETURN(const auto why, write_decoded(writer, chunk, *message));
+    ASSIGN_OR_RETURN(const auto why, write_decoded(context, writer, chunk, *message));
     if (why.empty()) return {};
     writer.take_back(mark);
   }
   Result<void> outcome;
   const ValueWriter values(writer, [&](const Message& inner) {
-    if (outcome) outcome = write_message(writer, chunk, inner);
+    if (outcome) outcome = write_message(context, writer, chunk, inner);
   });
   if (is_member) {
     values.write_member("decoded", value);
@@ -207,14 +208,15 @@ Result<void> RecordDecoder::write(JsonWriter& writer, const ChunkInfo& chunk, co
   return outcome;
 }
 
-Result<void> RecordDecoder::append_members(std::string& line, const ChunkInfo& chunk, Bytes record) const {
-  const auto value = value_of(record);
+Result<void> RecordDecoder::append_members(const RequestContext& context, std::string& line, const ChunkInfo& chunk,
+                                           Bytes record) const {
+  const auto value = value_of(context, record);
   if (!value && may_pass(value.error().code)) return value.error();
   if (value && !*value) return {};
   const std::size_t before = line.size();
   auto writer = JsonWriter::in_object(line, most_text_);
   if (value) {
-    auto written = write(writer, chunk, **value, true);
+    auto written = write(context, writer, chunk, **value, true);
     if (written && !writer.is_full()) return {};
     line.resize(before);
     if (!written) return written;
@@ -225,23 +227,25 @@ Result<void> RecordDecoder::append_members(std::string& line, const ChunkInfo& c
   return {};
 }
 
-Result<std::string> RecordDecoder::document_of(const ChunkInfo& chunk, const Value& value) const {
+Result<std::string> RecordDecoder::document_of(const RequestContext& context, const ChunkInfo& chunk,
+                                               const Value& value) const {
   std::string text;
   JsonWriter writer(text, JsonLayout::kIndented, most_text_);
-  TRY(write(writer, chunk, value, false));
+  TRY(write(context, writer, chunk, value, false));
   if (writer.is_full()) return too_much_text();
   text += '\n';
   return text;
 }
 
-Result<std::string> RecordDecoder::document(const ChunkInfo& chunk, Bytes record) const {
-  ASSIGN_OR_RETURN(const auto value, value_of(record));
+Result<std::string> RecordDecoder::document(const RequestContext& context, const ChunkInfo& chunk, Bytes record) const {
+  ASSIGN_OR_RETURN(const auto value, value_of(context, record));
   if (!value) return Error{.code = Code::kNotFound, .detail = "this record has no decoded form"};
-  return document_of(chunk, *value);
+  return document_of(context, chunk, *value);
 }
 
-Result<std::string> RecordDecoder::document_of_message(const ChunkInfo& chunk, const Message& message) const {
-  return document_of(chunk, Value{message});
+Result<std::string> RecordDecoder::document_of_message(const RequestContext& context, const ChunkInfo& chunk,
+                                                       const Message& message) const {
+  return document_of(context, chunk, Value{message});
 }
 
 }  // namespace recordfs

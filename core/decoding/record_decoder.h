@@ -32,25 +32,27 @@ class RecordDecoder {
                 std::uint64_t most_text = kMostText);
 
   // Returns whether records of this container can be decoded at all.
-  bool decodes() const;
+  bool decodes(const RequestContext& context) const;
 
   // Returns whether the records may contain messages of known types.
-  bool decodes_messages() const;
+  bool decodes_messages(const RequestContext& context) const;
 
   // Appends the decoded record to an open, non-empty object in `line`, each member preceded by a comma. Appends nothing
   // if the record has no decoded form.
   //
   // A record of the wrong format, or with more than `most_text` bytes of output, gets a member "error". Fails with the
   // transient errors of Metadata::record_type() and descriptors(), and with kOutOfMemory; nothing is appended then.
-  Result<void> append_members(std::string& line, const ChunkInfo& chunk, Bytes record) const;
+  Result<void> append_members(const RequestContext& context, std::string& line, const ChunkInfo& chunk,
+                              Bytes record) const;
 
   // Returns the decoded record as an indented document with a final newline: the value of "decoded", or an object with
   // the members that replace it. Fails with kNotFound if the record has no decoded form, with kLimit, and with the
   // transient errors of Metadata::record_type() and descriptors().
-  Result<std::string> document(const ChunkInfo& chunk, Bytes record) const;
+  Result<std::string> document(const RequestContext& context, const ChunkInfo& chunk, Bytes record) const;
 
   // As document(), for a message inside a record of the chunk.
-  Result<std::string> document_of_message(const ChunkInfo& chunk, const Message& message) const;
+  Result<std::string> document_of_message(const RequestContext& context, const ChunkInfo& chunk,
+                                          const Message& message) const;
 
  private:
   static constexpr std::size_t kRecentChunks = 16;
@@ -58,20 +60,23 @@ class RecordDecoder {
 
   // Decodes a record to a Value. Returns nullopt if it has no decoded form. Fails as RecordSchema::value and
   // Metadata::record_type().
-  Result<std::optional<Value>> value_of(Bytes record) const;
+  Result<std::optional<Value>> value_of(const RequestContext& context, Bytes record) const;
   // Returns whether the container states a type of its records; true if that cannot be read now.
-  bool may_have_type() const;
+  bool may_have_type(const RequestContext& context) const;
   // As Metadata::record_type(); empty without metadata.
-  Result<std::string_view> record_type() const;
+  Result<std::string_view> record_type(const RequestContext& context) const;
   bool has_descriptors() const { return metadata_ != nullptr && metadata_->has_descriptors(); }
   // Returns the types in effect at a chunk.
-  Result<Types> types_at(const ChunkInfo& chunk) const;
-  Result<Types> find_types(const ChunkInfo& chunk) const;
+  Result<Types> types_at(const RequestContext& context, const ChunkInfo& chunk) const;
+  Result<Types> find_types(const RequestContext& context, const ChunkInfo& chunk) const;
   // Writes a message as an object. On failure takes back the output and returns the reason.
-  Result<std::string> write_decoded(JsonWriter& writer, const ChunkInfo& chunk, const Message& message) const;
-  Result<void> write_message(JsonWriter& writer, const ChunkInfo& chunk, const Message& message) const;
-  Result<void> write(JsonWriter& writer, const ChunkInfo& chunk, const Value& value, bool is_member) const;
-  Result<std::string> document_of(const ChunkInfo& chunk, const Value& value) const;
+  Result<std::string> write_decoded(const RequestContext& context, JsonWriter& writer, const ChunkInfo& chunk,
+                                    const Message& message) const;
+  Result<void> write_message(const RequestContext& context, JsonWriter& writer, const ChunkInfo& chunk,
+                             const Message& message) const;
+  Result<void> write(const RequestContext& context, JsonWriter& writer, const ChunkInfo& chunk, const Value& value,
+                     bool is_member) const;
+  Result<std::string> document_of(const RequestContext& context, const ChunkInfo& chunk, const Value& value) const;
 
   const RecordSchema& schema_;
   const Metadata* const metadata_;

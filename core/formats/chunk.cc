@@ -14,19 +14,19 @@ bool same_error(const Error& a, const Error& b) {
 
 }  // namespace
 
-void Layout::push_end(std::uint64_t end) {
+void Layout::push_end(const RequestContext& context, std::uint64_t end) {
   if (wide_.empty() && end <= std::numeric_limits<std::uint32_t>::max()) {
-    LargeAllocations::announce_growth(narrow_);
+    context.announce_growth(narrow_);
     narrow_.push_back(static_cast<std::uint32_t>(end));
   } else {
-    LargeAllocations::announce_growth(wide_);
+    context.announce_growth(wide_);
     wide_.push_back(end);
   }
 }
 
-void Layout::add_failed(std::uint64_t records, std::uint64_t size, Error why) {
+void Layout::add_failed(const RequestContext& context, std::uint64_t records, std::uint64_t size, Error why) {
   const std::uint64_t first = this->records();
-  for (std::uint64_t i = 0; i < records; ++i) add(size);
+  for (std::uint64_t i = 0; i < records; ++i) add(context, size);
   if (records == 0) return;
   const auto last = failures_.empty() ? failures_.end() : std::prev(failures_.end());
   if (last != failures_.end() && last->second.end == first && same_error(last->second.why, why)) {
@@ -71,7 +71,7 @@ BufferChunk::BufferChunk(Buffer bytes, Layout layout, std::size_t begin)
   assert(begin_ + this->layout().end() <= bytes_.size());
 }
 
-Result<Slice> BufferChunk::read(std::uint64_t offset, std::uint64_t length) const {
+Result<Slice> BufferChunk::read(const RequestContext&, std::uint64_t offset, std::uint64_t length) const {
   const Bytes bytes =
       bytes_.view().subspan(begin_ + static_cast<std::size_t>(offset), static_cast<std::size_t>(length));
   return Slice{bytes, shared_from_this()};

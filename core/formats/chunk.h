@@ -8,7 +8,7 @@
 
 #include "core/base/buffer.h"
 #include "core/base/bytes.h"
-#include "core/base/large_allocation.h"
+#include "core/base/request_context.h"
 #include "core/base/result.h"
 
 namespace recordfs {
@@ -32,17 +32,19 @@ class Layout {
   // `first_begin`: where the first record begins in the payload.
   explicit Layout(std::uint64_t first_begin = 0) : base_(first_begin) {}
 
-  void reserve(std::uint64_t records) {
-    LargeAllocations::announce(records * sizeof(narrow_[0]));
+  void reserve(const RequestContext& context, std::uint64_t records) {
+    context.announce(records * sizeof(narrow_[0]));
     narrow_.reserve(static_cast<std::size_t>(records));
   }
   // Appends a record of `size` bytes.
-  void add(std::uint64_t size) { push_end(end() + size); }
+  void add(const RequestContext& context, std::uint64_t size) { push_end(context, end() + size); }
   // Appends an unreadable record with a declared size of `size` bytes.
-  void add_failed(std::uint64_t size, Error why) { add_failed(1, size, std::move(why)); }
+  void add_failed(const RequestContext& context, std::uint64_t size, Error why) {
+    add_failed(context, 1, size, std::move(why));
+  }
   // Appends `records` unreadable records of `size` bytes each. Consecutive records with the same error share one copy
   // of it.
-  void add_failed(std::uint64_t records, std::uint64_t size, Error why);
+  void add_failed(const RequestContext& context, std::uint64_t records, std::uint64_t size, Error why);
 
   std::uint64_t records() const { return narrow_.size() + wide_.size(); }
   // REQUIRES: index < records().
@@ -63,7 +65,7 @@ class Layout {
   std::uint64_t memory() const;
 
  private:
-  void push_end(std::uint64_t end);
+  void push_end(const RequestContext& context, std::uint64_t end);
   std::uint64_t end_of(std::uint64_t index) const {
     return index < narrow_.size() ? narrow_[static_cast<std::size_t>(index)]
                                   : wide_[static_cast<std::size_t>(index - narrow_.size())];
@@ -95,7 +97,7 @@ class Chunk : public std::enable_shared_from_this<Chunk> {
   // Returns exactly `length` bytes of the payload from `offset`. The slice shares ownership of the chunk or of the
   // bytes, so it stays valid when a cache drops the chunk. Fails if the bytes are not in memory and cannot be read or
   // verified. Does not check Layout::failure; the caller does that first. REQUIRES: offset + length <= payload_size().
-  virtual Result<Slice> read(std::uint64_t offset, std::uint64_t length) const = 0;
+  virtual Result<Slice> read(const RequestContext& context, std::uint64_t offset, std::uint64_t length) const = 0;
   // Returns the memory used in bytes.
   virtual std::uint64_t memory() const = 0;
 
@@ -109,7 +111,7 @@ class BufferChunk final : public Chunk {
   // The payload is `bytes` from `begin` to the end. REQUIRES: begin + layout.end() <= bytes.size().
   BufferChunk(Buffer bytes, Layout layout, std::size_t begin = 0);
   std::uint64_t payload_size() const override { return bytes_.size() - begin_; }
-  Result<Slice> read(std::uint64_t offset, std::uint64_t length) const override;
+  Result<Slice> read(const RequestContext& context, std::uint64_t offset, std::uint64_t length) const override;
   std::uint64_t memory() const override;
 
  private:

@@ -12,19 +12,21 @@ std::string_view to_string(DamageClass damage_class) {
   return "damage";
 }
 
-Result<std::optional<ChunkInfo>> Container::locate(Position) const { return std::optional<ChunkInfo>{}; }
+Result<std::optional<ChunkInfo>> Container::locate(const RequestContext&, Position) const {
+  return std::optional<ChunkInfo>{};
+}
 
-Result<Layout> Container::layout(const ChunkInfo& chunk) const {
-  ASSIGN_OR_RETURN(const auto decoded, decode(chunk));
+Result<Layout> Container::layout(const RequestContext& context, const ChunkInfo& chunk) const {
+  ASSIGN_OR_RETURN(const auto decoded, decode(context, chunk));
   return decoded->layout();
 }
 
-Result<Verification> Container::verify(const ChunkInfo& chunk) const {
-  TRY(decode(chunk));
+Result<Verification> Container::verify(const RequestContext& context, const ChunkInfo& chunk) const {
+  TRY(decode(context, chunk));
   return Verification::kNoChecksum;
 }
 
-Result<std::shared_ptr<const Chunk>> Container::open_in_place(const ChunkInfo&) const {
+Result<std::shared_ptr<const Chunk>> Container::open_in_place(const RequestContext&, const ChunkInfo&) const {
   return std::shared_ptr<const Chunk>{};
 }
 

@@ -71,7 +71,7 @@ struct DenseArray {
 };
 
 // Reads the bytes of a container's trailer. Fails as decode().
-using TrailerReader = std::function<Result<Buffer>()>;
+using TrailerReader = std::function<Result<Buffer>(const RequestContext& context)>;
 
 class Container {
  public:
@@ -83,29 +83,30 @@ class Container {
   // error here. An error (kIo, kChanged, kOutOfMemory) means that no answer is possible now. Reads at most about
   // Limits::scan_bytes, then returns a Step that only advances. The order of steps is the container's order. A scan
   // ends after at most size() + 1 steps.
-  virtual Result<Step> scan(ChunkKey at) const = 0;
+  virtual Result<Step> scan(const RequestContext& context, ChunkKey at) const = 0;
 
   // Returns the chunk that covers byte `at`, the same that a scan from the beginning finds; nullopt if no valid chunk
   // covers it. Uses the format's seek structure, in time independent of the file's size. REQUIRES:
   // traits().has_seek_structure.
-  virtual Result<std::optional<ChunkInfo>> locate(Position at) const;
+  virtual Result<std::optional<ChunkInfo>> locate(const RequestContext& context, Position at) const;
 
   // Returns the positions of a chunk's records. Fails like decode. REQUIRES: `chunk` came from this container. The
   // default decodes.
-  virtual Result<Layout> layout(const ChunkInfo& chunk) const;
+  virtual Result<Layout> layout(const RequestContext& context, const ChunkInfo& chunk) const;
 
   // Verifies the chunk's checksums without decoding it. Fails like decode, and also if decode would return some
   // records as failed. Need not apply the limits on decoded data. The default decodes, and claims no checksum.
-  virtual Result<Verification> verify(const ChunkInfo& chunk) const;
+  virtual Result<Verification> verify(const RequestContext& context, const ChunkInfo& chunk) const;
 
   // Reads, verifies, decompresses and splits a chunk. The number of records and the sum of their sizes match `chunk`
   // if it has them. Fails with kDamage, kUnsupported or kLimit if none of its records can be read, and with kIo,
   // kChanged, kOutOfMemory.
-  virtual Result<std::shared_ptr<const Chunk>> decode(const ChunkInfo& chunk) const = 0;
+  virtual Result<std::shared_ptr<const Chunk>> decode(const RequestContext& context, const ChunkInfo& chunk) const = 0;
 
   // Returns a chunk that is verified now and read on demand, for chunks too large for memory; null if the format does
   // not support that.
-  virtual Result<std::shared_ptr<const Chunk>> open_in_place(const ChunkInfo& chunk) const;
+  virtual Result<std::shared_ptr<const Chunk>> open_in_place(const RequestContext& context,
+                                                             const ChunkInfo& chunk) const;
 
   // What the container has beyond its records; null: it has none. Valid as long as the container.
   virtual const Metadata* metadata() const { return nullptr; }
@@ -122,13 +123,22 @@ class ForwardingContainer : public Container {
   explicit ForwardingContainer(std::unique_ptr<const Container> below) : below_(std::move(below)) {}
 
   const ContainerTraits& traits() const override { return below_->traits(); }
-  Result<Step> scan(ChunkKey at) const override { return below_->scan(at); }
-  Result<std::optional<ChunkInfo>> locate(Position at) const override { return below_->locate(at); }
-  Result<Layout> layout(const ChunkInfo& chunk) const override { return below_->layout(chunk); }
-  Result<Verification> verify(const ChunkInfo& chunk) const override { return below_->verify(chunk); }
-  Result<std::shared_ptr<const Chunk>> decode(const ChunkInfo& chunk) const override { return below_->decode(chunk); }
-  Result<std::shared_ptr<const Chunk>> open_in_place(const ChunkInfo& chunk) const override {
-    return below_->open_in_place(chunk);
+  Result<Step> scan(const RequestContext& context, ChunkKey at) const override { return below_->scan(context, at); }
+  Result<std::optional<ChunkInfo>> locate(const RequestContext& context, Position at) const override {
+    return below_->locate(context, at);
+  }
+  Result<Layout> layout(const RequestContext& context, const ChunkInfo& chunk) const override {
+    return below_->layout(context, chunk);
+  }
+  Result<Verification> verify(const RequestContext& context, const ChunkInfo& chunk) const override {
+    return below_->verify(context, chunk);
+  }
+  Result<std::shared_ptr<const Chunk>> decode(const RequestContext& context, const ChunkInfo& chunk) const override {
+    return below_->decode(context, chunk);
+  }
+  Result<std::shared_ptr<const Chunk>> open_in_place(const RequestContext& context,
+                                                     const ChunkInfo& chunk) const override {
+    return below_->open_in_place(context, chunk);
   }
   const Metadata* metadata() const override { return below_->metadata(); }
   const DenseArray* array() const override { return below_->array(); }

@@ -15,15 +15,16 @@ namespace recordfs {
 class FileChunk final : public Chunk {
  public:
   // Reads `length` bytes of the payload from `offset`. Callable from any thread.
-  using Read = std::function<Result<Buffer>(const Source&, const Layout&, std::uint64_t offset, std::uint64_t length)>;
+  using Read = std::function<Result<Buffer>(const RequestContext& context, const Source&, const Layout&,
+                                            std::uint64_t offset, std::uint64_t length)>;
   // Reads a payload that is stored unchanged from `begin` on.
   static Read stored_at(Position begin);
 
   // A verification of the whole payload, which has succeeded once.
   struct Verified {
-    std::uint64_t generation = 0;                        // of the source, before the verification
-    Position begin = 0;                                  // for errors
-    std::function<Result<void>(const Source&)> again{};  // callable from any thread
+    std::uint64_t generation = 0;  // of the source, before the verification
+    Position begin = 0;            // for errors
+    std::function<Result<void>(const RequestContext&, const Source&)> again{};  // callable from any thread
   };
 
   // For a `read` that verifies what it reads, or a format without checksums. `held`: the memory that `read` uses.
@@ -40,7 +41,7 @@ class FileChunk final : public Chunk {
 
   std::uint64_t payload_size() const override { return layout().end(); }
   // Fails as Read and Verified do, and with kChanged if the file keeps changing.
-  Result<Slice> read(std::uint64_t offset, std::uint64_t length) const override;
+  Result<Slice> read(const RequestContext& context, std::uint64_t offset, std::uint64_t length) const override;
   std::uint64_t memory() const override { return sizeof(*this) + held_ + layout().memory(); }
 
  private:

@@ -14,11 +14,12 @@ Error no_container() {
 }
 
 // Returns the highest bidder, the first in the list of equal ones; null if all refuse.
-Result<const Format*> highest_bidder(const Source& source, std::string_view file_name, ProbeDepth depth) {
+Result<const Format*> highest_bidder(const RequestContext& context, const Source& source, std::string_view file_name,
+                                     ProbeDepth depth) {
   const Format* best = nullptr;
   int highest = 0;
   for (const Format& format : formats()) {
-    ASSIGN_OR_RETURN(const auto bid, format.probe(source, file_name, depth));
+    ASSIGN_OR_RETURN(const auto bid, format.probe(context, source, file_name, depth));
     if (bid > highest) {
       highest = bid;
       best = &format;
@@ -30,19 +31,20 @@ Result<const Format*> highest_bidder(const Source& source, std::string_view file
 
 }  // namespace
 
-Result<const Format*> probe(const Source& source, std::string_view file_name, ProbeDepth depth) {
-  auto best = highest_bidder(source, file_name, ProbeDepth::kHead);
+Result<const Format*> probe(const RequestContext& context, const Source& source, std::string_view file_name,
+                            ProbeDepth depth) {
+  auto best = highest_bidder(context, source, file_name, ProbeDepth::kHead);
   if (best && *best == nullptr && depth == ProbeDepth::kSearch) {
-    best = highest_bidder(source, file_name, ProbeDepth::kSearch);
+    best = highest_bidder(context, source, file_name, ProbeDepth::kSearch);
   }
   if (best && *best == nullptr) return no_container();
   return best;
 }
 
-Result<std::unique_ptr<Container>> open_container(std::shared_ptr<const Source> source, std::string_view file_name,
-                                                  const Limits& limits) {
-  ASSIGN_OR_RETURN(const auto format, probe(*source, file_name, ProbeDepth::kSearch));
-  return format->open(std::move(source), limits);
+Result<std::unique_ptr<Container>> open_container(const RequestContext& context, std::shared_ptr<const Source> source,
+                                                  std::string_view file_name, const Limits& limits) {
+  ASSIGN_OR_RETURN(const auto format, probe(context, *source, file_name, ProbeDepth::kSearch));
+  return format->open(context, std::move(source), limits);
 }
 
 }  // namespace recordfs

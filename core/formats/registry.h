@@ -25,9 +25,11 @@ struct Format {
   std::string_view name;
   // Returns how many bits of evidence indicate this format: 0 is a refusal, 1 a known name of an empty file, 32 a
   // matching checksum. `file_name` has no directories. Fails only as Source does.
-  Result<int> (*probe)(const Source& source, std::string_view file_name, ProbeDepth depth);
+  Result<int> (*probe)(const RequestContext& context, const Source& source, std::string_view file_name,
+                       ProbeDepth depth);
   // Opens a source. Fails with kNoContainer if it is not of this format, and as Source does.
-  Result<std::unique_ptr<Container>> (*open)(std::shared_ptr<const Source> source, const Limits& limits);
+  Result<std::unique_ptr<Container>> (*open)(const RequestContext& context, std::shared_ptr<const Source> source,
+                                             const Limits& limits);
   // Base format: every file of this format is also a valid file of `built_on`, which must be listed later. It reads
   // damaged files that are no longer recognized as this format. Empty if there is none.
   std::string_view built_on{};
@@ -38,10 +40,11 @@ std::span<const Format> formats();
 
 // Returns the format with the highest bid, or the first one that bids kBeyondDoubt. Searches only if no format
 // recognizes the head. Fails with kNoContainer, with a readable reason.
-Result<const Format*> probe(const Source& source, std::string_view file_name, ProbeDepth depth);
+Result<const Format*> probe(const RequestContext& context, const Source& source, std::string_view file_name,
+                            ProbeDepth depth);
 
 // Probes with a search, and opens.
-Result<std::unique_ptr<Container>> open_container(std::shared_ptr<const Source> source, std::string_view file_name,
-                                                  const Limits& limits);
+Result<std::unique_ptr<Container>> open_container(const RequestContext& context, std::shared_ptr<const Source> source,
+                                                  std::string_view file_name, const Limits& limits);
 
 }  // namespace recordfs

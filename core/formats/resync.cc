@@ -2,14 +2,15 @@
 
 namespace recordfs {
 
-Result<ResyncResult> resync(WindowedReader& windows, Position from, const ResyncRules& rules) {
+Result<ResyncResult> resync(const RequestContext& context, WindowedReader& windows, Position from,
+                            const ResyncRules& rules) {
   const Position size = windows.source().size();
   for (Position at = from; at < size && size - at >= rules.size;) {
     if (at > from && rules.is_spent(at)) return ResyncResult{ResyncResult::Kind::kLater, at};
-    ASSIGN_OR_RETURN(const auto bytes, windows.from(at, rules.size));
+    ASSIGN_OR_RETURN(const auto bytes, windows.from(context, at, rules.size));
     const std::size_t offset = rules.find(bytes);
     if (offset > bytes.size() - rules.size) {
-      ASSIGN_OR_RETURN(const auto data, data_after_hole(windows.source(), at + bytes.size(), bytes));
+      ASSIGN_OR_RETURN(const auto data, data_after_hole(context, windows.source(), at + bytes.size(), bytes));
       at = data - (rules.size - 1);  // a candidate may begin with zeros of the hole
       continue;
     }

@@ -29,6 +29,7 @@ struct ResyncRules {
 
 // Searches from `from` on, window by window, and skips holes. Always advances unless it finds `from`. Fails like
 // WindowedReader and `test`.
-Result<ResyncResult> resync(WindowedReader& windows, Position from, const ResyncRules& rules);
+Result<ResyncResult> resync(const RequestContext& context, WindowedReader& windows, Position from,
+                            const ResyncRules& rules);
 
 }  // namespace recordfs

@@ -44,32 +44,32 @@ void StreamedChunk::set_front(Buffer bytes) const {
   front_ = std::move(front);
 }
 
-Result<Slice> StreamedChunk::read(std::uint64_t offset, std::uint64_t length) const {
+Result<Slice> StreamedChunk::read(const RequestContext& context, std::uint64_t offset, std::uint64_t length) const {
   if (length == 0) return Slice{};
   auto front = this->front();
   if (!front || front->size() < offset + length) {
-    TRY(decode(offset + length));
+    TRY(decode(context, offset + length));
     front = this->front();
   }
   const Bytes bytes = front->view().subspan(static_cast<std::size_t>(offset), static_cast<std::size_t>(length));
   return Slice{bytes, std::move(front)};
 }
 
-Result<void> StreamedChunk::decode(std::uint64_t end) const {
-  ASSIGN_OR_RETURN(const auto alone, decoding_.lock());
+Result<void> StreamedChunk::decode(const RequestContext& context, std::uint64_t end) const {
+  ASSIGN_OR_RETURN(const auto alone, decoding_.lock(context));
   const auto front = this->front();
   if (front && front->size() >= end) return {};
   if (failure_) return *failure_;
   const std::uint64_t pieces_end = (end + kPiece - 1) / kPiece * kPiece;
   if (!front && pieces_end <= payload_ / 4 * 3) {
-    auto first = sound_front(static_cast<std::size_t>(pieces_end));
+    auto first = sound_front(context, static_cast<std::size_t>(pieces_end));
     if (!first) return explain_(std::move(first).error());
     if (first->size() == pieces_end) {
       set_front(std::move(*first));
       return {};
     }
   }
-  auto all = decompress_exactly(codec_, stream(), payload_, tail_, stream_memory_);
+  auto all = decompress_exactly(context, codec_, stream(), payload_, tail_, stream_memory_);
   if (all) {
     set_front(std::move(*all));
     stored_ = Buffer();
@@ -77,7 +77,7 @@ Result<void> StreamedChunk::decode(std::uint64_t end) const {
   }
   if (!is_permanent(all.error().code)) return explain_(std::move(all).error());
   // Excludes the last piece, because the stream did not end correctly after it.
-  auto sound = sound_front((payload_ - 1) / kPiece * kPiece);
+  auto sound = sound_front(context, (payload_ - 1) / kPiece * kPiece);
   if (!sound) return explain_(std::move(sound).error());
   failure_ = explain_(std::move(all).error());
   const bool is_there = sound->size() >= end;
@@ -88,15 +88,15 @@ Result<void> StreamedChunk::decode(std::uint64_t end) const {
 }
 
 // Returns the complete pieces before a broken one. REQUIRES: `most` is a multiple of kPiece.
-Result<Buffer> StreamedChunk::sound_front(std::size_t most) const {
+Result<Buffer> StreamedChunk::sound_front(const RequestContext& context, std::size_t most) const {
   ASSIGN_OR_RETURN(const auto stream, open_stream(codec_, this->stream(), tail_, stream_memory_));
-  ASSIGN_OR_RETURN(auto bytes, Buffer::allocate(is_plausible(this->stream().size(), most) ? most : kPiece));
+  ASSIGN_OR_RETURN(auto bytes, Buffer::allocate(context, is_plausible(this->stream().size(), most) ? most : kPiece));
   std::size_t sound = 0;
   while (sound < most) {
     if (sound == bytes.size()) {
-      TRY(bytes.grow(std::min(most, 2 * sound)));
+      TRY(bytes.grow(context, std::min(most, 2 * sound)));
     }
-    const auto got = stream->read(bytes.span().subspan(sound, kPiece));
+    const auto got = stream->read(context, bytes.span().subspan(sound, kPiece));
     if (!got && !is_permanent(got.error().code)) return got.error();
     if (!got || *got < kPiece) break;
     sound += kPiece;

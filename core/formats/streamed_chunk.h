@@ -37,7 +37,7 @@ class StreamedChunk final : public Chunk {
   std::uint64_t payload_size() const override { return payload_; }
   // Fails as the codec does, and with kDamage if the output is not the expected payload. Allocates memory as
   // decompress_exactly() does.
-  Result<Slice> read(std::uint64_t offset, std::uint64_t length) const override;
+  Result<Slice> read(const RequestContext& context, std::uint64_t offset, std::uint64_t length) const override;
   std::uint64_t memory() const override { return memory_; }
 
  private:
@@ -45,8 +45,8 @@ class StreamedChunk final : public Chunk {
 
   Front front() const;
   void set_front(Buffer bytes) const;
-  Result<void> decode(std::uint64_t end) const;
-  Result<Buffer> sound_front(std::size_t most) const;
+  Result<void> decode(const RequestContext& context, std::uint64_t end) const;
+  Result<Buffer> sound_front(const RequestContext& context, std::size_t most) const;
   Bytes stream() const { return stored_.view().subspan(begin_); }
 
   const std::size_t begin_;

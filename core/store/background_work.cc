@@ -70,11 +70,11 @@ Error BackgroundWork::failure_or_pending(SearchKey search_key, std::uint64_t val
 }
 
 void BackgroundWork::run() {
-  const RequestContext context(RequestContext::Work::kAny, &cancelled_);
+  const RequestContext context(cancelled_);
   Lock lock(mutex_);
   Result<void> outcome = shortage("no memory");
   try {
-    outcome = work(lock);
+    outcome = work(context, lock);
   } catch (const std::bad_alloc&) {
     // The requests that wait get the failure. A retry may find memory.
   }

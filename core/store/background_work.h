@@ -29,7 +29,7 @@ class BackgroundWork : public Waitable {
   // Works, on the thread, until all tickets are reached or stopping_. Called with `lock` locked. Unlocks it meanwhile,
   // and may leave it unlocked if all tickets are reached, or on failure. May throw std::bad_alloc. Then, as after a
   // failure, the next call continues.
-  virtual Result<void> work(Lock& lock) = 0;
+  virtual Result<void> work(const RequestContext& context, Lock& lock) = 0;
   // Returns whether a request no longer has to wait. If not, neither has one with the same key and a larger value.
   virtual bool has_reached(SearchKey search_key, std::uint64_t value) const = 0;
 

@@ -39,19 +39,20 @@ Catalog::Catalog(const Container& container, const Source& source, ScanDetail de
   assert(bounds.anchors % 2 == 0);
 }
 
-Result<void> Catalog::work(Lock& lock) {
+Result<void> Catalog::work(const RequestContext& outer, Lock& lock) {
   lock.unlock();
   std::optional<SequentialPass> whole;
   if (reads_whole_ && container_.traits().is_in_file_order) whole.emplace(source_);
   SequentialPass* const pass = whole ? &*whole : nullptr;
-  const ReadWindow window(source_, pass);
+  ReadWindow window(outer, source_, pass);
+  const RequestContext context = outer.with(window);
   lock.lock();
-  restore(lock);
+  restore(context, lock);
   Result<void> scanned;
   if (complete_) {
     report_final_damage(lock);
   } else {
-    scanned = scan(lock, pass);
+    scanned = scan(context, lock, pass);
     if (complete_) finish(lock);
   }
   if (lock.owns_lock()) lock.unlock();  // the end of `whole` may block
@@ -59,20 +60,20 @@ Result<void> Catalog::work(Lock& lock) {
 }
 
 // If it fails or throws, the scan can continue from the same step.
-Result<void> Catalog::scan(Lock& lock, SequentialPass* pass) {
+Result<void> Catalog::scan(const RequestContext& context, Lock& lock, SequentialPass* pass) {
   const auto begin = std::chrono::steady_clock::now();
   Scanner scanner(container_, source_.size(), detail_, next_, results_.totals(), {}, make_layout_);
   Result<void> stepped;
   while (!complete_ && !stopping_) {
     lock.unlock();
     if (pass != nullptr) pass->advance(scanner.next().position);
-    stepped = scanner.step();
+    stepped = scanner.step(context);
     lock.lock();
     if (!stepped) break;
     auto ended = results_.add(scanner, next_);
     complete_ = scanner.at_end();
     if (!complete_) next_ = scanner.next();
-    if (ended) keep(std::move(*ended));
+    if (ended) keep(context, std::move(*ended));
     report_final_damage(lock);
     resume_waiters(lock);
   }
@@ -80,28 +81,28 @@ Result<void> Catalog::scan(Lock& lock, SequentialPass* pass) {
   return stepped;
 }
 
-std::optional<SavedIndex::Loaded> Catalog::read_saved() const {
-  auto found = saved_->read();
+std::optional<SavedIndex::Loaded> Catalog::read_saved(const RequestContext& context) const {
+  auto found = saved_->read(context);
   if (!found || !found->has_grown) return found;
-  if (!can_continue_from(found->snapshot)) return std::nullopt;
+  if (!can_continue_from(context, found->snapshot)) return std::nullopt;
   found->snapshot.damage.clear();
   return found;
 }
 
 // Returns results that need no full scan.
-std::optional<SavedIndex::Loaded> Catalog::read_known() {
+std::optional<SavedIndex::Loaded> Catalog::read_known(const RequestContext& context) {
   if (auto shorter = std::exchange(shorter_, std::nullopt)) {
-    if (!cut_back(*shorter)) return std::nullopt;
+    if (!cut_back(context, *shorter)) return std::nullopt;
     return SavedIndex::Loaded{std::move(*shorter), true};
   }
-  return saved_ ? read_saved() : std::nullopt;
+  return saved_ ? read_saved(context) : std::nullopt;
 }
 
 // Takes over known results. Tried only once.
-void Catalog::restore(Lock& lock) {
+void Catalog::restore(const RequestContext& context, Lock& lock) {
   if (std::exchange(asked_known_, true)) return;
   lock.unlock();
-  auto found = read_known();
+  auto found = read_known(context);
   lock.lock();
   if (!found) return;
   is_restored_ = saved_ != nullptr;
@@ -120,8 +121,7 @@ void Catalog::finish(Lock& lock) {
   if (saved_ && !is_invalid_) found = results_.snapshot();
   lock.unlock();
   if (on_scanned_) on_scanned_(totals, scan_time_);
-  const RequestContext to_the_end(RequestContext::Work::kAny);  // even while the store is being destroyed
-  if (found) saved_->write(*found, scan_time_);
+  if (found) saved_->write({}, *found, scan_time_);  // even while the store is being destroyed
 }
 
 std::optional<CatalogSnapshot> Catalog::snapshot() const {
@@ -131,16 +131,16 @@ std::optional<CatalogSnapshot> Catalog::snapshot() const {
 }
 
 // Caches an interval.
-void Catalog::keep(ScanResults::Ended ended) {
+void Catalog::keep(const RequestContext& context, ScanResults::Ended ended) {
   auto interval = std::make_shared<const Interval>(Interval{std::move(ended.chunks)});
-  static_cast<void>(intervals_.get(key_of(ended.place), [&] { return interval; }).has_value());
+  static_cast<void>(intervals_.get(context, key_of(ended.place), [&] { return interval; }).has_value());
 }
 
 bool Catalog::has_reached(SearchKey search_key, std::uint64_t value) const {
   return complete_ || results_.totals().at(search_key) > value;
 }
 
-Result<IndexedChunk> Catalog::find(SearchKey search_key, std::uint64_t value) {
+Result<IndexedChunk> Catalog::find(const RequestContext& context, SearchKey search_key, std::uint64_t value) {
   std::unique_lock lock(mutex_);
   if (!has_reached(search_key, value)) return failure_or_pending(search_key, value);
   const auto place = results_.interval(search_key, value);
@@ -150,8 +150,8 @@ Result<IndexedChunk> Catalog::find(SearchKey search_key, std::uint64_t value) {
   if (const auto kept = intervals_.peek(key); kept && *kept) return search((**kept)->chunks, search_key, value);
   auto cached_sizes = results_.cached_sizes(*place);
   lock.unlock();
-  auto interval =
-      intervals_.get(key, [&] { return scan_interval(place->from, place->until, std::move(cached_sizes)); });
+  auto interval = intervals_.get(
+      context, key, [&] { return scan_interval(context, place->from, place->until, std::move(cached_sizes)); });
   if (interval) return search((*interval)->chunks, search_key, value);
   if (interval.error().code == Code::kChanged) invalidate();
   return std::move(interval).error();
@@ -196,24 +196,25 @@ void Catalog::report_final_damage(Lock& lock) {
 
 // --- scans of parts
 
-Result<std::shared_ptr<const Interval>> Catalog::scan_interval(const Anchor& from, const PrefixSums& until,
+Result<std::shared_ptr<const Interval>> Catalog::scan_interval(const RequestContext& context, const Anchor& from,
+                                                               const PrefixSums& until,
                                                                std::vector<CachedSizes> cached_sizes) const {
   const Error changed{Code::kChanged, from.key.position, "the file's chunks have changed"};
   auto found = std::make_shared<Interval>();
   IndexedChunks& chunks = found->chunks;
   chunks.reserve(static_cast<std::size_t>(std::min(until.chunks - from.before.chunks, chunks_per_anchor_)));
-  const ReadWindow window(source_);
+  ReadWindow window(context, source_);
   Scanner scanner(container_, source_.size(), detail_, from.key, from.before, std::move(cached_sizes), make_layout_);
   while (scanner.totals().chunks < until.chunks) {
     if (scanner.at_end()) return changed;
-    TRY(scanner.step());
+    TRY(scanner.step(context.with(window)));
     if (scanner.chunk()) chunks.push_back(*scanner.chunk());
   }
   if (!are_same(scanner.totals(), until)) return changed;
   return std::shared_ptr<const Interval>(std::move(found));
 }
 
-bool Catalog::can_continue_from(const CatalogSnapshot& snapshot) const {
+bool Catalog::can_continue_from(const RequestContext& context, const CatalogSnapshot& snapshot) const {
   const std::vector<Anchor>& anchors = snapshot.anchors;
   if (anchors.size() < 2 || !container_.traits().is_in_file_order) return false;
   // Recovery from damage may have depended on where the file ended.
@@ -221,22 +222,23 @@ bool Catalog::can_continue_from(const CatalogSnapshot& snapshot) const {
   const bool is_sound =
       std::ranges::all_of(snapshot.damage, [&](const DamageRow& row) { return row.region.begin >= last.key.position; });
   if (!is_sound) return false;
-  return leads_to(snapshot, anchors[anchors.size() - 2], last);
+  return leads_to(context, snapshot, anchors[anchors.size() - 2], last);
 }
 
 // Returns whether a scan from one anchor reaches the other with the same sums.
-bool Catalog::leads_to(const CatalogSnapshot& snapshot, const Anchor& from, const Anchor& to) const {
+bool Catalog::leads_to(const RequestContext& context, const CatalogSnapshot& snapshot, const Anchor& from,
+                       const Anchor& to) const {
   auto cached_sizes = cached_sizes_between(snapshot.cached_sizes, from.before.chunks, to.before.chunks);
-  const ReadWindow window(source_);
+  ReadWindow window(context, source_);
   Scanner scanner(container_, source_.size(), detail_, from.key, from.before, std::move(cached_sizes), make_layout_);
   while (!scanner.at_end() && scanner.next() != to.key && scanner.next().position <= to.key.position) {
-    if (!scanner.step()) return false;
+    if (!scanner.step(context.with(window))) return false;
   }
   return !scanner.at_end() && scanner.next() == to.key && are_same(scanner.totals(), to.before);
 }
 
 // Returns whether all intervals with damage give the same sums. Recovery from damage may depend on where the file ends.
-bool Catalog::has_same_damage(const CatalogSnapshot& snapshot) const {
+bool Catalog::has_same_damage(const RequestContext& context, const CatalogSnapshot& snapshot) const {
   const std::vector<Anchor>& anchors = snapshot.anchors;
   const Anchor* seen = nullptr;
   for (const DamageRow& row : snapshot.damage) {
@@ -245,12 +247,12 @@ bool Catalog::has_same_damage(const CatalogSnapshot& snapshot) const {
     if (&*next == seen) continue;
     seen = &*next;
     const Anchor from = next == anchors.begin() ? Anchor{container_.traits().first, {}} : *(next - 1);
-    if (!leads_to(snapshot, from, *next)) return false;
+    if (!leads_to(context, snapshot, from, *next)) return false;
   }
   return true;
 }
 
-bool Catalog::cut_back(CatalogSnapshot& snapshot) const {
+bool Catalog::cut_back(const RequestContext& context, CatalogSnapshot& snapshot) const {
   if (!container_.traits().is_in_file_order) return false;
   std::vector<DamageRow>& damage = snapshot.damage;
   while (!snapshot.anchors.empty()) {
@@ -263,7 +265,7 @@ bool Catalog::cut_back(CatalogSnapshot& snapshot) const {
   if (snapshot.anchors.empty()) return false;
   const Position end = snapshot.anchors.back().key.position;
   std::erase_if(damage, [end](const DamageRow& row) { return row.region.begin >= end; });
-  return has_same_damage(snapshot);
+  return has_same_damage(context, snapshot);
 }
 
 }  // namespace recordfs

@@ -64,7 +64,7 @@ class Catalog final : public BackgroundWork {
   // kNotFound if there is none, and with kPending if the scan has not reached it. Fails with an error
   // that stopped the scan, once. Fails with kChanged if the file no longer matches. Also fails like Container::scan()
   // and SharedCache::get(), whose kPending has no Error::wait.
-  Result<IndexedChunk> find(SearchKey search_key, std::uint64_t value);
+  Result<IndexedChunk> find(const RequestContext& context, SearchKey search_key, std::uint64_t value);
 
   // Returns the sums over the whole container. kPending until the scan is complete.
   Result<PrefixSums> totals();
@@ -81,30 +81,32 @@ class Catalog final : public BackgroundWork {
   void invalidate();
 
  private:
-  Result<void> work(Lock& lock) override;
+  Result<void> work(const RequestContext& context, Lock& lock) override;
   bool has_reached(SearchKey search_key, std::uint64_t value) const override;
   // `pass`: null to read only what the scan needs.
-  Result<void> scan(Lock& lock, SequentialPass* pass);
-  std::optional<SavedIndex::Loaded> read_saved() const;
-  std::optional<SavedIndex::Loaded> read_known();
-  void restore(Lock& lock);
+  Result<void> scan(const RequestContext& context, Lock& lock, SequentialPass* pass);
+  std::optional<SavedIndex::Loaded> read_saved(const RequestContext& context) const;
+  std::optional<SavedIndex::Loaded> read_known(const RequestContext& context);
+  void restore(const RequestContext& context, Lock& lock);
   void finish(Lock& lock);
-  void keep(ScanResults::Ended ended);
+  void keep(const RequestContext& context, ScanResults::Ended ended);
   // The key includes the length, because the stride may have doubled.
   static CacheKey key_of(const IntervalPlace& place) { return {place.until.chunks, place.from.before.chunks}; }
   void report_final_damage(Lock& lock);
 
   // Returns the chunks of an interval. `cached_sizes` are trusted. Fails with kChanged if the sums differ, and like
   // Scanner::step().
-  Result<std::shared_ptr<const Interval>> scan_interval(const Anchor& from, const PrefixSums& until,
+  Result<std::shared_ptr<const Interval>> scan_interval(const RequestContext& context, const Anchor& from,
+                                                        const PrefixSums& until,
                                                         std::vector<CachedSizes> cached_sizes) const;
   // Returns whether a scan of the grown file would reach the last anchor as the earlier scan did.
-  bool can_continue_from(const CatalogSnapshot& snapshot) const;
+  bool can_continue_from(const RequestContext& context, const CatalogSnapshot& snapshot) const;
   // Removes what may differ in the longer file: the interval after the last anchor, and anchors inside damage. All
   // remaining damage is before an anchor. Returns false if nothing remains.
-  bool cut_back(CatalogSnapshot& snapshot) const;
-  bool leads_to(const CatalogSnapshot& snapshot, const Anchor& from, const Anchor& to) const;
-  bool has_same_damage(const CatalogSnapshot& snapshot) const;
+  bool cut_back(const RequestContext& context, CatalogSnapshot& snapshot) const;
+  bool leads_to(const RequestContext& context, const CatalogSnapshot& snapshot, const Anchor& from,
+                const Anchor& to) const;
+  bool has_same_damage(const RequestContext& context, const CatalogSnapshot& snapshot) const;
 
   const Container& container_;
   const Source& source_;

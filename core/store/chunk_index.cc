@@ -30,64 +30,64 @@ ChunkIndex::ChunkIndex(const StoredFile& file, DamageLog& log, Catalog::Bounds b
   }
 }
 
-Result<ChunkInfo> ChunkIndex::chunk_at(Position begin) const {
-  auto found = chunk_covering(begin);
+Result<ChunkInfo> ChunkIndex::chunk_at(const RequestContext& context, Position begin) const {
+  auto found = chunk_covering(context, begin);
   if (found && found->begin != begin) return Error{Code::kNotFound, begin, "no chunk begins here"};
   return found;
 }
 
-Result<ChunkInfo> ChunkIndex::chunk_covering(Position at) const {
+Result<ChunkInfo> ChunkIndex::chunk_covering(const RequestContext& context, Position at) const {
   if (at >= file_.source->size()) return Error{Code::kNotFound, at, "past the end of the file"};
   const ContainerTraits& traits = file_.container->traits();
   // The catalog can search by position only in file order.
   if (traits.is_in_file_order) {
-    auto indexed = find(SearchKey::kPosition, at);
+    auto indexed = find(context, SearchKey::kPosition, at);
     if (indexed) return indexed->chunk;
     if (indexed.error().code == Code::kNotFound || !traits.has_seek_structure) return std::move(indexed).error();
   }
   const auto covers = [at](const ChunkInfo& chunk) { return chunk.begin <= at && at < chunk.end; };
   if (const auto known = located_.find_if(covers)) return *known;
-  ASSIGN_OR_RETURN(auto chunk, log_.reported(file_.container->locate(at)));
+  ASSIGN_OR_RETURN(auto chunk, log_.reported(context, file_.container->locate(context, at)));
   if (!chunk) return Error{Code::kNotFound, at, "no chunk covers this byte"};
   // Measured, because the result must not depend on whether the catalog has reached the chunk.
-  TRY(log_.reported(measure(file_.layout_maker(), ScanDetail::kCounts, *chunk)));
+  TRY(log_.reported(context, measure(context, file_.layout_maker(), ScanDetail::kCounts, *chunk)));
   return located_.add(chunk->begin, *chunk);
 }
 
-Result<IndexedChunk> ChunkIndex::find(SearchKey search_key, std::uint64_t value) const {
+Result<IndexedChunk> ChunkIndex::find(const RequestContext& context, SearchKey search_key, std::uint64_t value) const {
   const bool needs_sizes = search_key == SearchKey::kBytes || search_key == SearchKey::kLines;
-  return log_.reported((needs_sizes ? sizes() : catalog_).find(search_key, value));
+  return log_.reported(context, (needs_sizes ? sizes() : catalog_).find(context, search_key, value));
 }
 
-Result<IndexedChunk> ChunkIndex::place_of(const ChunkInfo& chunk) const {
-  if (file_.container->traits().is_in_file_order) return find(SearchKey::kPosition, chunk.begin);
+Result<IndexedChunk> ChunkIndex::place_of(const RequestContext& context, const ChunkInfo& chunk) const {
+  if (file_.container->traits().is_in_file_order) return find(context, SearchKey::kPosition, chunk.begin);
   for (std::uint64_t number = 0;; ++number) {
-    auto indexed = find(SearchKey::kChunks, number);
+    auto indexed = find(context, SearchKey::kChunks, number);
     if (!indexed || indexed->chunk.begin == chunk.begin) return indexed;
   }
 }
 
-Result<std::optional<ChunkInfo>> ChunkIndex::first_with_records() const {
+Result<std::optional<ChunkInfo>> ChunkIndex::first_with_records(const RequestContext& context) const {
   Scanner scanner = this->scanner(ScanDetail::kCounts);
   for (int i = 0; i < kStepsToFirstRecord && !scanner.at_end(); ++i) {
-    TRY(scanner.step());
+    TRY(scanner.step(context));
     if (scanner.chunk() && scanner.chunk()->chunk.records.value_or(0) > 0) return std::optional(scanner.chunk()->chunk);
   }
   return std::optional<ChunkInfo>{};
 }
 
 // Asks the catalog first, which usually reads nothing. If it has not reached the chunk, scans from the chunk.
-std::optional<ChunkInfo> ChunkIndex::next_with_records(const ChunkInfo& chunk) const {
+std::optional<ChunkInfo> ChunkIndex::next_with_records(const RequestContext& context, const ChunkInfo& chunk) const {
   Result<IndexedChunk> at = Error{.code = Code::kPending, .detail = {}};
-  if (file_.container->traits().is_in_file_order) at = catalog_.find(SearchKey::kPosition, chunk.begin);
+  if (file_.container->traits().is_in_file_order) at = catalog_.find(context, SearchKey::kPosition, chunk.begin);
   for (int i = 0; at && i < kStepsToFirstRecord; ++i) {
-    at = catalog_.find(SearchKey::kChunks, at->before.chunks + 1);
+    at = catalog_.find(context, SearchKey::kChunks, at->before.chunks + 1);
     if (at && at->chunk.records != 0u) return at->chunk;
   }
   if (at || at.error().code != Code::kPending) return std::nullopt;
   Scanner scanner(*file_.container, file_.source->size(), ScanDetail::kHeaders, chunk.key, {});
   for (int i = 0; i <= kStepsToFirstRecord && !scanner.at_end(); ++i) {
-    if (!scanner.step()) return std::nullopt;
+    if (!scanner.step(context)) return std::nullopt;
     const auto& indexed = scanner.chunk();
     if (indexed && indexed->chunk.begin != chunk.begin && indexed->chunk.records != 0u) return indexed->chunk;
   }
@@ -110,11 +110,11 @@ Result<void> ChunkIndex::catch_up() const {
 }
 
 Result<PrefixSums> ChunkIndex::totals(ScanDetail detail) const {
-  return log_.reported((detail == ScanDetail::kSizes ? sizes() : catalog_).totals());
+  return log_.reported({}, (detail == ScanDetail::kSizes ? sizes() : catalog_).totals());
 }
 
 Result<std::shared_ptr<const std::vector<DamageRow>>> ChunkIndex::damage() const {
-  return log_.reported(catalog_.damage());
+  return log_.reported({}, catalog_.damage());
 }
 
 Scanner ChunkIndex::scanner(ScanDetail detail, const std::optional<IndexedChunk>& from) const {

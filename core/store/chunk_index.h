@@ -25,18 +25,18 @@ class ChunkIndex {
   ChunkIndex(const StoredFile& file, DamageLog& log, Catalog::Bounds bounds, const ChunkIndex* shorter);
 
   // Returns the chunk that begins at `begin`, and the chunk that covers byte `at`. kNotFound, kPending.
-  Result<ChunkInfo> chunk_at(Position begin) const;
-  Result<ChunkInfo> chunk_covering(Position at) const;
+  Result<ChunkInfo> chunk_at(const RequestContext& context, Position begin) const;
+  Result<ChunkInfo> chunk_covering(const RequestContext& context, Position at) const;
   // Returns the chunk in which `value` falls along `search_key`: kChunks is its number in scan order, kRecords an
   // ordinal. kNotFound, kPending.
-  Result<IndexedChunk> find(SearchKey search_key, std::uint64_t value) const;
+  Result<IndexedChunk> find(const RequestContext& context, SearchKey search_key, std::uint64_t value) const;
   // Returns a chunk's place in scan order. If that is not file order, searches all chunks before it. kPending.
-  Result<IndexedChunk> place_of(const ChunkInfo& chunk) const;
+  Result<IndexedChunk> place_of(const RequestContext& context, const ChunkInfo& chunk) const;
   // Returns the first chunk with records; nullopt if the first few steps of the scan find none. Never reads the whole
   // file.
-  Result<std::optional<ChunkInfo>> first_with_records() const;
+  Result<std::optional<ChunkInfo>> first_with_records(const RequestContext& context) const;
   // Returns the next chunk with records; nullopt if there is none among the next few, or it cannot be found now.
-  std::optional<ChunkInfo> next_with_records(const ChunkInfo& chunk) const;
+  std::optional<ChunkInfo> next_with_records(const RequestContext& context, const ChunkInfo& chunk) const;
 
   // Returns what the scan has counted so far.
   Catalog::ScanState state() const { return catalog_.state(); }

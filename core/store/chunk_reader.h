@@ -10,7 +10,7 @@
 
 namespace recordfs {
 
-// Works on the calling thread, as far as its RequestContext permits. May block until another thread has decoded the
+// Works on the calling thread, as far as the RequestContext permits. May block until another thread has decoded the
 // same chunk, or until DecodeBudget has room. Callers share ownership of chunks, layouts and slices, which stay valid
 // when the cache drops them. Failures are logged, except where stated. Thread-safe.
 class ChunkReader {
@@ -24,46 +24,50 @@ class ChunkReader {
   bool is_large(const ChunkInfo& chunk) const;
 
   // Returns the number of records in a chunk. Makes its layout only if the header does not tell.
-  Result<std::uint64_t> records_in(const ChunkInfo& chunk) const;
+  Result<std::uint64_t> records_in(const RequestContext& context, const ChunkInfo& chunk) const;
   // Returns the positions of a chunk's records. Fails like Container::layout(), and with kChanged if the chunk no
   // longer matches `info`.
-  Result<std::shared_ptr<const Layout>> layout(const ChunkInfo& info) const;
+  Result<std::shared_ptr<const Layout>> layout(const RequestContext& context, const ChunkInfo& info) const;
 
   // Returns the chunk. Concurrent calls share one decoding. Fails like Container::decode(), and with kChanged if the
   // chunk no longer matches `info`.
-  Result<Pointer> get(const ChunkInfo& info) const;
+  Result<Pointer> get(const RequestContext& context, const ChunkInfo& info) const;
   // The same without logging failures or reading ahead.
-  Result<Pointer> get_quietly(const ChunkInfo& info) const;
+  Result<Pointer> get_quietly(const RequestContext& context, const ChunkInfo& info) const;
   // Decodes a chunk without caching it, for callers that read each chunk once. Fails like get().
-  Result<Pointer> decode_uncached(const ChunkInfo& info) const;
+  Result<Pointer> decode_uncached(const RequestContext& context, const ChunkInfo& info) const;
   // The same without logging, for callers that decode ahead and report failures later.
-  Result<Pointer> decode_ahead(const ChunkInfo& info) const;
+  Result<Pointer> decode_ahead(const RequestContext& context, const ChunkInfo& info) const;
   // Reports that a chunk was read, so that the next ones are decoded ahead.
   void was_read(const ChunkInfo& info) const {
     if (!read_ahead_->is_latest(info) && !is_large(info)) read_ahead_->was_read(info);
   }
 
   // Returns exactly `length` bytes of a chunk's payload. Fails like Chunk::read(). Does not log.
-  Result<Slice> read(const Chunk& chunk, std::uint64_t offset, std::uint64_t length) const;
+  Result<Slice> read(const RequestContext& context, const Chunk& chunk, std::uint64_t offset,
+                     std::uint64_t length) const;
   // Fails if a record of a chunk is unreadable.
-  Result<void> check_readable(const Layout& layout, std::uint64_t index) const;
+  Result<void> check_readable(const RequestContext& context, const Layout& layout, std::uint64_t index) const;
   // Returns the size of a chunk's payload: exact if it is readable, otherwise the declared size or 1. Fails only for
   // reasons that may pass.
-  Result<std::uint64_t> payload_size(const ChunkInfo& info) const;
+  Result<std::uint64_t> payload_size(const RequestContext& context, const ChunkInfo& info) const;
   // Returns up to `length` bytes of a chunk's payload from `offset`, fewer only at its end. Fails if a record in the
   // range is unreadable.
-  Result<Slice> read_payload(const ChunkInfo& info, std::uint64_t offset, std::uint64_t length) const;
+  Result<Slice> read_payload(const RequestContext& context, const ChunkInfo& info, std::uint64_t offset,
+                             std::uint64_t length) const;
 
   // Returns up to `length` bytes of the file within [begin, end), from `begin + offset` on.
-  Result<Slice> read_raw(Position begin, Position end, std::uint64_t offset, std::uint64_t length) const;
+  Result<Slice> read_raw(const RequestContext& context, Position begin, Position end, std::uint64_t offset,
+                         std::uint64_t length) const;
   // The same for the bytes of a chunk. If the file was touched since it was opened, verifies the chunk, and fails with
   // kChanged if its checksums do not match.
-  Result<Slice> read_raw(const ChunkInfo& chunk, std::uint64_t offset, std::uint64_t length) const;
+  Result<Slice> read_raw(const RequestContext& context, const ChunkInfo& chunk, std::uint64_t offset,
+                         std::uint64_t length) const;
 
  private:
-  Result<Pointer> decode(const ChunkInfo& chunk) const;
-  Result<Pointer> decode_in_turn(const ChunkInfo& chunk) const;
-  Result<std::shared_ptr<const Layout>> cached_layout(const ChunkInfo& info) const;
+  Result<Pointer> decode(const RequestContext& context, const ChunkInfo& chunk) const;
+  Result<Pointer> decode_in_turn(const RequestContext& context, const ChunkInfo& chunk) const;
+  Result<std::shared_ptr<const Layout>> cached_layout(const RequestContext& context, const ChunkInfo& info) const;
   std::unique_ptr<ReadAhead> new_read_ahead() const;
 
   const StoredFile& file_;

@@ -24,12 +24,12 @@ class CompletePrefix final : public ForwardingContainer {
   CompletePrefix(std::unique_ptr<const Container> whole, Position size)
       : ForwardingContainer(std::move(whole)), size_(size) {}
 
-  Result<Step> scan(ChunkKey at) const override;
-  Result<std::optional<ChunkInfo>> locate(Position at) const override;
+  Result<Step> scan(const RequestContext& context, ChunkKey at) const override;
+  Result<std::optional<ChunkInfo>> locate(const RequestContext& context, Position at) const override;
   const TrailerReader* trailer() const override;
 
  private:
-  Result<bool> is_tail(const Step& step) const;
+  Result<bool> is_tail(const RequestContext& context, const Step& step) const;
 
   const Position size_;
   mutable std::once_flag asked_trailer_;
@@ -37,20 +37,20 @@ class CompletePrefix final : public ForwardingContainer {
 };
 
 // Returns whether only unfinished regions follow a step.
-Result<bool> CompletePrefix::is_tail(const Step& step) const {
+Result<bool> CompletePrefix::is_tail(const RequestContext& context, const Step& step) const {
   for (std::optional<ChunkKey> next = step.next; next;) {
-    ASSIGN_OR_RETURN(const auto after, below().scan(*next));
+    ASSIGN_OR_RETURN(const auto after, below().scan(context, *next));
     if (after.chunk || !std::ranges::all_of(after.damage, is_unfinished)) return false;
     next = after.next;
   }
   return true;
 }
 
-Result<Step> CompletePrefix::scan(ChunkKey at) const {
-  ASSIGN_OR_RETURN(auto step, below().scan(at));
+Result<Step> CompletePrefix::scan(const RequestContext& context, ChunkKey at) const {
+  ASSIGN_OR_RETURN(auto step, below().scan(context, at));
   const auto end = unfinished_from(step);
   if (!end) return step;
-  ASSIGN_OR_RETURN(const auto tail, is_tail(step));
+  ASSIGN_OR_RETURN(const auto tail, is_tail(context, step));
   if (!tail) return step;
   if (step.chunk && step.chunk->end > *end) step.chunk.reset();
   std::erase_if(step.damage, [&](const DamagedRegion& region) { return region.begin >= *end; });
@@ -59,10 +59,10 @@ Result<Step> CompletePrefix::scan(ChunkKey at) const {
 }
 
 // An incomplete chunk extends to the end of the file.
-Result<std::optional<ChunkInfo>> CompletePrefix::locate(Position at) const {
-  auto found = below().locate(at);
+Result<std::optional<ChunkInfo>> CompletePrefix::locate(const RequestContext& context, Position at) const {
+  auto found = below().locate(context, at);
   if (!found || !*found || (*found)->end < size_) return found;
-  ASSIGN_OR_RETURN(const auto step, scan((*found)->key));
+  ASSIGN_OR_RETURN(const auto step, scan(context, (*found)->key));
   if (!step.chunk || step.chunk->begin != (*found)->begin) found->reset();
   return found;
 }
@@ -72,7 +72,7 @@ const TrailerReader* CompletePrefix::trailer() const {
   const TrailerReader* const read = below().trailer();
   if (read == nullptr) return nullptr;
   std::call_once(asked_trailer_, [&] {
-    const auto bytes = (*read)();
+    const auto bytes = (*read)({});
     has_trailer_ = bytes || bytes.error().code != Code::kDamage;
   });
   return has_trailer_ ? read : nullptr;

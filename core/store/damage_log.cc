@@ -32,8 +32,8 @@ std::set<DamageLog::Reported> DamageLog::reported() const {
   return reported_;
 }
 
-void DamageLog::report(const Error& error, std::uint64_t thing) {
-  if (error.code == Code::kPending || error.code == Code::kInterrupted || RequestContext::was_refused()) return;
+void DamageLog::report(const RequestContext& context, const Error& error, std::uint64_t thing) {
+  if (error.code == Code::kPending || error.code == Code::kInterrupted || context.was_refused()) return;
   using Lasts = Reported::Lasts;
   const Reported what =
       error.code == Code::kOutOfMemory

@@ -28,13 +28,13 @@ class DamageLog {
 
   // Logs a failure, at most once per place in the file; `thing` distinguishes several at one place. Permanent failures
   // and others count separately. Does not log kPending, kInterrupted, or refused work. After 1024 places, logs no more.
-  void report(const Error& error, std::uint64_t thing = 0);
+  void report(const RequestContext& context, const Error& error, std::uint64_t thing = 0);
   // Logs a damaged region as damage_line(), likewise.
   void report(const DamagedRegion& region);
   // Returns `outcome`, and reports its failure unless it is kNotFound.
   template <class T>
-  Result<T> reported(Result<T> outcome) {
-    if (!outcome && outcome.error().code != Code::kNotFound) report(outcome.error());
+  Result<T> reported(const RequestContext& context, Result<T> outcome) {
+    if (!outcome && outcome.error().code != Code::kNotFound) report(context, outcome.error());
     return outcome;
   }
 

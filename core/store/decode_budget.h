@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "core/base/cancellable_mutex.h"
-#include "core/base/large_allocation.h"
+#include "core/base/request_context.h"
 
 namespace recordfs {
 
@@ -22,10 +22,11 @@ class DecodeBudget {
       : limit_(std::max<std::uint64_t>(bytes, 1)), on_taken_(std::move(on_taken)) {}
 
   // Scoped: a share of the budget. Construction blocks until enough is left, or no other share exists; so one share may
-  // exceed the budget. Stops waiting if the thread's request is cancelled; the caller must check for that.
+  // exceed the budget. Stops waiting if the request is cancelled; the caller must check for that.
   class Share {
    public:
-    Share(DecodeBudget& budget, std::uint64_t bytes) : budget_(budget), bytes_(bytes), has_it_(budget_.take(bytes_)) {}
+    Share(const RequestContext& context, DecodeBudget& budget, std::uint64_t bytes)
+        : budget_(budget), bytes_(bytes), has_it_(budget_.take(context, bytes_)) {}
     ~Share() {
       if (has_it_) budget_.give_back(bytes_);
     }
@@ -38,8 +39,9 @@ class DecodeBudget {
     const bool has_it_;
   };
 
-  // Scoped, for work whose memory is unknown. Takes nothing until the thread's first large allocation, which blocks
-  // until it has the whole budget. Stops waiting like Share. REQUIRES: the thread has no Share of this budget.
+  // Scoped, for work whose memory is unknown, in a context that has this (RequestContext::with()). Takes nothing until
+  // the first large allocation, which blocks until it has the whole budget. Stops waiting like Share. REQUIRES: the
+  // thread has no Share of this budget.
   class Turn final : public LargeAllocations {
    public:
     explicit Turn(DecodeBudget& budget) : budget_(budget) {}
@@ -48,8 +50,8 @@ class DecodeBudget {
     }
 
    private:
-    void on_large_allocation() override {
-      if (!has_it_) has_it_ = budget_.take(budget_.limit_);
+    void on_large_allocation(const RequestContext& context) override {
+      if (!has_it_) has_it_ = budget_.take(context, budget_.limit_);
     }
 
     DecodeBudget& budget_;
@@ -58,11 +60,11 @@ class DecodeBudget {
 
  private:
   // Returns false if the request was cancelled.
-  bool take(std::uint64_t bytes) {
+  bool take(const RequestContext& context, std::uint64_t bytes) {
     {
       std::unique_lock lock(mutex_);
       const auto has_room = [&] { return taken_ == 0 || (taken_ <= limit_ && bytes <= limit_ - taken_); };
-      if (!wait_or_cancel(returned_, lock, has_room)) return false;
+      if (!wait_or_cancel(context, returned_, lock, has_room)) return false;
       taken_ += bytes;
     }
     if (on_taken_) on_taken_();

@@ -118,35 +118,37 @@ class ChunkChanges {
  public:
   ChunkChanges(const RecordStore& store, TransactedChanges& changes) : store_(store), changes_(changes) {}
 
-  Result<void> read(const ChunkInfo& info, const Chunk& chunk) {
+  Result<void> read(const RequestContext& context, const ChunkInfo& info, const Chunk& chunk) {
     const Layout& layout = chunk.layout();
     for (std::uint64_t index = 0; index < layout.records(); ++index) {
-      auto record = store_.records().read(chunk, index, 0, kEverything);
+      auto record = store_.records().read(context, chunk, index, 0, kEverything);
       if (!record && !is_permanent(record.error().code)) return std::move(record).error();
       if (!record) continue;  // logged by the store
-      TRY(take(info, index, record->bytes));
+      TRY(take(context, info, index, record->bytes));
       changes_.end_record();
     }
     return {};
   }
 
  private:
-  Result<void> take(const ChunkInfo& info, std::uint64_t index, Bytes record) {
-    if (record.size() > kMostRecord) return report(info, index, {.code = Code::kLimit, .detail = "larger than 4 GiB"});
+  Result<void> take(const RequestContext& context, const ChunkInfo& info, std::uint64_t index, Bytes record) {
+    if (record.size() > kMostRecord)
+      return report(context, info, index, {.code = Code::kLimit, .detail = "larger than 4 GiB"});
     const auto address = store_.records().address(info, index);
-    if (!address) return report(info, index, address.error());
+    if (!address) return report(context, info, index, address.error());
     Result<void> taken;
     const auto handed = store_.schema().key_changes(record, [&](const KeyChange& change) {
       taken = changes_.take(change, *address);
       return taken.has_value();
     });
-    if (!handed) return report(info, index, handed.error());
+    if (!handed) return report(context, info, index, handed.error());
     return taken;
   }
 
-  Result<void> report(const ChunkInfo& info, std::uint64_t index, const Error& error) {
+  Result<void> report(const RequestContext& context, const ChunkInfo& info, std::uint64_t index, const Error& error) {
     if (!is_permanent(error.code)) return error;
     store_.log().report(
+        context,
         {.code = error.code,
          .position = info.begin,
          .detail = fmt::format("record {} of the chunk: cannot read its key changes: {}", index, error.detail)},
@@ -160,20 +162,22 @@ class ChunkChanges {
 
 // Reads every record of the store, on the calling thread, and applies the changes to `table`. Unreadable records are
 // logged and skipped. Fails with failures that may pass, and with kLimit.
-Result<void> read_key_changes(const RecordStore& store, KeyTable& table, std::size_t prepared_bytes) {
-  const ReadWindow window(store.source());
+Result<void> read_key_changes(const RequestContext& outer, const RecordStore& store, KeyTable& table,
+                              std::size_t prepared_bytes) {
+  ReadWindow window(outer, store.source());
+  const RequestContext context = outer.with(window);
   TransactedChanges changes(table, prepared_bytes);
   ChunkChanges records(store, changes);
   for (Scanner scanner = store.index().scanner(ScanDetail::kHeaders); !scanner.at_end();) {
-    TRY(RequestContext::spend(0));
-    TRY(scanner.step());
+    TRY(context.spend(0));
+    TRY(scanner.step(context));
     for (const DamageRow& row : scanner.damage()) store.log().report(row.region);
     if (!scanner.chunk()) continue;
     const ChunkInfo& info = scanner.chunk()->chunk;
-    auto chunk = store.chunks().decode_uncached(info);
+    auto chunk = store.chunks().decode_uncached(context, info);
     if (!chunk && !is_permanent(chunk.error().code)) return std::move(chunk).error();
     if (!chunk) continue;  // logged by the store
-    if (auto read = records.read(info, **chunk); !read) return read;
+    if (auto read = records.read(context, info, **chunk); !read) return read;
   }
   table.finish();
   return {};
@@ -208,16 +212,16 @@ Result<FoundKey> KeyIndex::find(std::uint64_t number) {
 // --- the thread
 
 // Reads all records: first for the listed keys, later for requested ones.
-Result<void> KeyIndex::work(Lock& lock) {
+Result<void> KeyIndex::work(const RequestContext& context, Lock& lock) {
   while (!stopping_ && (!table_ || !asked_.empty())) {
-    TRY(take_turn(lock));
+    TRY(take_turn(context, lock));
     ++turns_;
     resume_waiters(lock);
   }
   return {};
 }
 
-Result<void> KeyIndex::take_turn(Lock& lock) {
+Result<void> KeyIndex::take_turn(const RequestContext& context, Lock& lock) {
   const bool is_first = !table_;
   Numbers asked;
   for (const std::uint64_t number : asked_) {
@@ -225,7 +229,7 @@ Result<void> KeyIndex::take_turn(Lock& lock) {
     asked.insert(number);
   }
   lock.unlock();
-  ASSIGN_OR_RETURN(auto read, read_all(is_first ? KeyTable(bounds_.table) : KeyTable(bounds_.table, asked)));
+  ASSIGN_OR_RETURN(auto read, read_all(context, is_first ? KeyTable(bounds_.table) : KeyTable(bounds_.table, asked)));
   if (is_first) say_what_is_left_out(read);
   lock.lock();
   if (is_first) {
@@ -237,10 +241,10 @@ Result<void> KeyIndex::take_turn(Lock& lock) {
   return {};
 }
 
-Result<KeyTable> KeyIndex::read_all(KeyTable table) const {
-  auto read = read_key_changes(store_, table, bounds_.prepared_bytes);
+Result<KeyTable> KeyIndex::read_all(const RequestContext& context, KeyTable table) const {
+  auto read = read_key_changes(context, store_, table, bounds_.prepared_bytes);
   if (!read) {
-    if (read.error().code != Code::kInterrupted) store_.log().report(read.error());
+    if (read.error().code != Code::kInterrupted) store_.log().report(context, read.error());
     return std::move(read).error();
   }
   return table;

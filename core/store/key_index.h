@@ -50,10 +50,10 @@ class KeyIndex final : public BackgroundWork {
   using Numbers = std::set<std::uint64_t>;
   using Answer = std::optional<FoundKey>;  // nullopt: no such key has a value
 
-  Result<void> work(Lock& lock) override;
+  Result<void> work(const RequestContext& context, Lock& lock) override;
   bool has_reached(SearchKey, std::uint64_t value) const override { return value <= turns_; }
-  Result<void> take_turn(Lock& lock);
-  Result<KeyTable> read_all(KeyTable table) const;
+  Result<void> take_turn(const RequestContext& context, Lock& lock);
+  Result<KeyTable> read_all(const RequestContext& context, KeyTable table) const;
   void remember(const Numbers& asked, const KeyTable& found);
   void say_what_is_left_out(const KeyTable& table) const;
   Error pending() { return failure_or_pending(SearchKey::kChunks, turns_ + 1); }

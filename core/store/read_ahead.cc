@@ -89,22 +89,25 @@ void ReadAhead::look_further(Run& run) {
 // Schedules the chunks after the tip, posts a task for those after them, and decodes. Skips chunks if memory is short,
 // or if the work is too slow for this thread's permission.
 void ReadAhead::go_ahead(std::size_t slot, std::uint64_t number, const ChunkInfo& tip, std::size_t count) {
-  const RequestContext context(work_.may);
-  const auto next_chunks = following(tip, count);
+  RequestContext::Attempt attempt;
+  const RequestContext context(work_.may, attempt);
+  const auto next_chunks = following(context, tip, count);
   try {
-    if (take_up(slot, number, tip, next_chunks)) std::ranges::for_each(next_chunks.chunks, work_.decode);
+    if (take_up(slot, number, tip, next_chunks)) {
+      for (const ChunkInfo& chunk : next_chunks.chunks) work_.decode(context, chunk);
+    }
   } catch (const std::bad_alloc&) {
     // Their reader decodes them.
   }
   end_task();
 }
 
-auto ReadAhead::following(const ChunkInfo& tip, std::size_t count) const -> NextChunks {
+auto ReadAhead::following(const RequestContext& context, const ChunkInfo& tip, std::size_t count) const -> NextChunks {
   NextChunks next_chunks;
   try {
     next_chunks.chunks.reserve(count);
     while (next_chunks.chunks.size() < count && !next_chunks.is_last) {
-      const auto next = work_.next(next_chunks.chunks.empty() ? tip : next_chunks.chunks.back());
+      const auto next = work_.next(context, next_chunks.chunks.empty() ? tip : next_chunks.chunks.back());
       if (next) next_chunks.chunks.push_back(*next);
       next_chunks.is_last = !next;
     }

@@ -23,9 +23,9 @@ class ReadAhead {
  public:
   struct Work {
     // Returns the next chunk that is worth decoding ahead; nullopt if there is none. Called on the executor's threads.
-    std::function<std::optional<ChunkInfo>(const ChunkInfo&)> next;
+    std::function<std::optional<ChunkInfo>(const RequestContext& context, const ChunkInfo&)> next;
     // Puts a chunk into the cache. Called on the executor's threads.
-    std::function<void(const ChunkInfo&)> decode;
+    std::function<void(const RequestContext& context, const ChunkInfo&)> decode;
     // The permission of both functions.
     RequestContext::Work may = RequestContext::Work::kNonBlocking;
   };
@@ -74,7 +74,7 @@ class ReadAhead {
   void advance(Run& run, const ChunkInfo& chunk);
   void look_further(Run& run);
   void go_ahead(std::size_t slot, std::uint64_t number, const ChunkInfo& tip, std::size_t count);
-  NextChunks following(const ChunkInfo& tip, std::size_t count) const;
+  NextChunks following(const RequestContext& context, const ChunkInfo& tip, std::size_t count) const;
   bool take_up(std::size_t slot, std::uint64_t number, const ChunkInfo& tip, const NextChunks& next_chunks);
   void end_task();
 

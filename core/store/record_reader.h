@@ -35,7 +35,7 @@ class RecordReader {
   // of the inode number. Fails with kLimit if the index is too large for a container of this size.
   Result<std::uint64_t> address(const ChunkInfo& chunk, std::uint64_t index) const;
   // Returns the record with an address. kNotFound if no chunk covers it (the index is not checked), and kPending.
-  Result<RecordRef> record_at(std::uint64_t address) const;
+  Result<RecordRef> record_at(const RequestContext& context, std::uint64_t address) const;
   std::uint64_t address_limit() const {
     return file_.is_followed ? std::uint64_t{1} << file_.services.address_bits : file_.source->size() << index_bits_;
   }
@@ -44,29 +44,34 @@ class RecordReader {
 
   // Returns the size of a record in bytes: exact if it is readable, otherwise the declared size or 1. Fails only for
   // reasons that may pass (as kIo, kChanged, kOutOfMemory), and with kNotFound.
-  Result<std::uint64_t> size(const RecordRef& record) const;
+  Result<std::uint64_t> size(const RequestContext& context, const RecordRef& record) const;
   // Returns up to `length` bytes of a record from `offset`, fewer only at its end. Fails like ChunkReader::get(), and
   // with kNotFound.
-  Result<Slice> read(const RecordRef& record, std::uint64_t offset, std::uint64_t length) const;
+  Result<Slice> read(const RequestContext& context, const RecordRef& record, std::uint64_t offset,
+                     std::uint64_t length) const;
   // The same for the record with an address. Asks the cache of chunks before the index. kPending.
-  Result<Slice> read_at(std::uint64_t address, std::uint64_t offset, std::uint64_t length) const;
+  Result<Slice> read_at(const RequestContext& context, std::uint64_t address, std::uint64_t offset,
+                        std::uint64_t length) const;
   // The same for a decoded chunk. REQUIRES: the chunk has the record.
-  Result<Slice> read(const Chunk& chunk, std::uint64_t index, std::uint64_t offset, std::uint64_t length) const;
+  Result<Slice> read(const RequestContext& context, const Chunk& chunk, std::uint64_t index, std::uint64_t offset,
+                     std::uint64_t length) const;
   // Passes the readable records after `record` to `take`, in the container's order, until it returns false. Stops at a
   // chunk that cannot be decoded now, or is large.
-  void for_each_following(const RecordRef& record, const std::function<bool(const RecordRef&, Bytes)>& take) const;
+  void for_each_following(const RequestContext& context, const RecordRef& record,
+                          const std::function<bool(const RecordRef&, Bytes)>& take) const;
 
   // Returns the parts of a record. Not cached. Fails like read() and RecordSchema::value. REQUIRES: the schema has
   // them.
-  Result<RecordParts> parts(const RecordRef& record) const;
+  Result<RecordParts> parts(const RequestContext& context, const RecordRef& record) const;
   // Returns up to `length` bytes of a key's value, fewer only at its end. Fails with kUnsupported if the container does
   // not contain the value, with kDamage if two keys have its number, with kChanged if the record has changed, and like
   // read(). kPending.
-  Result<Slice> read_value(const FoundKey& key, std::uint64_t offset, std::uint64_t length) const;
+  Result<Slice> read_value(const RequestContext& context, const FoundKey& key, std::uint64_t offset,
+                           std::uint64_t length) const;
 
  private:
   int index_bits(const RecordReader* shorter) const;
-  Error failed(const RecordRef& record, Code code, std::string_view why) const;
+  Error failed(const RequestContext& context, const RecordRef& record, Code code, std::string_view why) const;
 
   const StoredFile& file_;
   const ChunkIndex& index_;

@@ -16,7 +16,7 @@ RecordStore::RecordStore(std::string name, std::shared_ptr<const Source> source,
       streams_(file_, index_, chunks_, records_, log_),
       keys_(schema().key_changes ? std::make_unique<KeyIndex>(*this, services.keys, services.log) : nullptr) {}
 
-Result<std::shared_ptr<const std::vector<Attribute>>> RecordStore::attributes() const {
+Result<std::shared_ptr<const std::vector<Attribute>>> RecordStore::attributes(const RequestContext& context) const {
   {
     const std::lock_guard lock(mutex_);
     if (attributes_) return attributes_;
@@ -26,12 +26,13 @@ Result<std::shared_ptr<const std::vector<Attribute>>> RecordStore::attributes() 
   if (metadata != nullptr && metadata->varies()) {
     ASSIGN_OR_RETURN(const auto known, index_.totals(ScanDetail::kCounts));
     if (known.chunks > 0) {
-      ASSIGN_OR_RETURN(const auto indexed, index_.find(SearchKey::kChunks, known.chunks - 1));
+      ASSIGN_OR_RETURN(const auto indexed, index_.find(context, SearchKey::kChunks, known.chunks - 1));
       last = indexed;
     }
   }
-  auto values = metadata == nullptr ? std::vector<Attribute>{} : metadata->attributes(last ? &last->chunk : nullptr);
-  ASSIGN_OR_RETURN(auto known, log_.reported(std::move(values)));
+  auto values =
+      metadata == nullptr ? std::vector<Attribute>{} : metadata->attributes(context, last ? &last->chunk : nullptr);
+  ASSIGN_OR_RETURN(auto known, log_.reported(context, std::move(values)));
   const std::lock_guard lock(mutex_);
   if (!attributes_) attributes_ = std::make_shared<const std::vector<Attribute>>(std::move(known));
   return attributes_;

@@ -29,7 +29,7 @@ struct FollowOptions {
 };
 
 // All functions, and those of the five parts, may be called from any thread. One that returns a Result works on the
-// calling thread, as far as its RequestContext permits: it fails with kPending if a permission is missing or a scan has
+// calling thread, as far as the RequestContext permits: it fails with kPending if a permission is missing or a scan has
 // not reached the answer (Error::wait tells which), and with kInterrupted if the request was cancelled.
 class RecordStore {
  public:
@@ -55,10 +55,12 @@ class RecordStore {
   const Metadata* metadata() const { return file_.container->metadata(); }
   const DenseArray* array() const { return file_.container->array(); }
   const TrailerReader* trailer() const { return file_.container->trailer(); }
-  Result<Verification> verify(const ChunkInfo& chunk) const { return file_.container->verify(chunk); }
+  Result<Verification> verify(const RequestContext& context, const ChunkInfo& chunk) const {
+    return file_.container->verify(context, chunk);
+  }
 
   // Returns the container's metadata, and caches it. Logs failures. kPending if it changes along the file.
-  Result<std::shared_ptr<const std::vector<Attribute>>> attributes() const;
+  Result<std::shared_ptr<const std::vector<Attribute>>> attributes(const RequestContext& context) const;
 
  private:
   const StoredFile file_;

@@ -37,7 +37,8 @@ Descriptor open_directory(const std::string& path) {
   return {};
 }
 
-std::optional<Buffer> read_file(const std::string& directory_path, const std::string& name) {
+std::optional<Buffer> read_file(const RequestContext& context, const std::string& directory_path,
+                                const std::string& name) {
   const Descriptor directory = open_directory(directory_path);
   if (!directory) return std::nullopt;
   const Descriptor file(::openat(directory.number(), name.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
@@ -45,7 +46,7 @@ std::optional<Buffer> read_file(const std::string& directory_path, const std::st
   if (!file || ::fstat(file.number(), &st) != 0) return std::nullopt;
   const auto size = static_cast<std::uint64_t>(st.st_size);
   if (!S_ISREG(st.st_mode) || !is_ours(st) || size > kLargestIndex) return std::nullopt;
-  auto bytes = Buffer::allocate(static_cast<std::size_t>(size));
+  auto bytes = Buffer::allocate(context, static_cast<std::size_t>(size));
   if (!bytes) return std::nullopt;
   std::size_t filled = 0;
   while (filled < bytes->size()) {
@@ -67,17 +68,18 @@ bool write_all(int file, std::string_view bytes) {
   return true;
 }
 
-std::optional<std::uint64_t> hash_of(const Source& source, Position begin, std::uint64_t size) {
-  const auto bytes = read_exactly(source, begin, size);
+std::optional<std::uint64_t> hash_of(const RequestContext& context, const Source& source, Position begin,
+                                     std::uint64_t size) {
+  const auto bytes = read_exactly(context, source, begin, size);
   if (!bytes) return std::nullopt;
   return highway_hash(bytes->view());
 }
 
 // Hashes the first bytes of a file, and the last ones before `size`.
-bool hash_ends(const Source& source, std::uint64_t size, IndexKey& key) {
+bool hash_ends(const RequestContext& context, const Source& source, std::uint64_t size, IndexKey& key) {
   const std::uint64_t length = std::min(size, kEndBytes);
-  const auto first = hash_of(source, 0, length);
-  const auto last = hash_of(source, size - length, length);
+  const auto first = hash_of(context, source, 0, length);
+  const auto last = hash_of(context, source, size - length, length);
   if (!first || !last) return false;
   key.first = *first;
   key.last = *last;
@@ -115,7 +117,7 @@ SavedIndex::SavedIndex(IndexLocation location, const Source& source, std::string
 // There is one file per inode and way of scanning, so that newer results replace older ones.
 std::string SavedIndex::file_name() const { return fmt::format("{:x}-{:x}-{:016x}", key_.device, key_.inode, way_); }
 
-std::optional<SavedIndex::Loaded> SavedIndex::read() {
+std::optional<SavedIndex::Loaded> SavedIndex::read(const RequestContext& context) {
   const auto identity = source_.identity();
   if (!identity) return std::nullopt;
   key_.device = identity->device;
@@ -124,7 +126,7 @@ std::optional<SavedIndex::Loaded> SavedIndex::read() {
   key_.mtime_seconds = identity->mtime_seconds;
   key_.mtime_nanoseconds = identity->mtime_nanoseconds;
   is_settled_ = is_long_ago(key_.mtime_seconds, key_.mtime_nanoseconds);
-  const auto bytes = read_file(location_.directory, file_name());
+  const auto bytes = read_file(context, location_.directory, file_name());
   if (!bytes) return std::nullopt;
   auto saved = decode_index(bytes->view(), bounds_);
   if (!saved || saved->key.size > key_.size) return std::nullopt;
@@ -136,17 +138,18 @@ std::optional<SavedIndex::Loaded> SavedIndex::read() {
     now.mtime_seconds = saved->key.mtime_seconds;
     now.mtime_nanoseconds = saved->key.mtime_nanoseconds;
   }
-  if (!hash_ends(source_, now.size, now) || saved->key != now) return std::nullopt;
+  if (!hash_ends(context, source_, now.size, now) || saved->key != now) return std::nullopt;
   // If the file was written to since it was opened, its time stamp is too old. Appended data is harmless.
   if (source_.generation() != 0 && !source_.has_grown()) return std::nullopt;
   log_(Severity::kDetail, fmt::format("found the saved index {}/{}", location_.directory, file_name()));
   return Loaded{std::move(saved->snapshot), has_grown};
 }
 
-void SavedIndex::write(const CatalogSnapshot& snapshot, std::chrono::steady_clock::duration scanned) {
+void SavedIndex::write(const RequestContext& context, const CatalogSnapshot& snapshot,
+                       std::chrono::steady_clock::duration scanned) {
   if (!is_settled_ || scanned < location_.least_scan_time) return;
   IndexKey key = key_;
-  if (!hash_ends(source_, key.size, key)) return;
+  if (!hash_ends(context, source_, key.size, key)) return;
   const std::string bytes = encode_index(key, snapshot);
   if (bytes.size() > kLargestIndex) return;
   if (const auto why = try_write(bytes)) {

@@ -41,11 +41,12 @@ class SavedIndex {
   };
   // Returns what was saved of this file, or of the file before it grew; nullopt if there is none. Must be called when a
   // scan begins, or else write() does nothing: a file that is modified at that time must not be saved.
-  std::optional<Loaded> read();
+  std::optional<Loaded> read(const RequestContext& context);
 
   // Saves the snapshot of a scan that took `scanned`. Does nothing if the scan was short, or read() could not identify
   // the file's state.
-  void write(const CatalogSnapshot& snapshot, std::chrono::steady_clock::duration scanned);
+  void write(const RequestContext& context, const CatalogSnapshot& snapshot,
+             std::chrono::steady_clock::duration scanned);
 
   // Returns the path that read() reads and write() replaces. REQUIRES: read() was called.
   std::string path() const { return location_.directory + "/" + file_name(); }

@@ -51,9 +51,10 @@ CachedSizes sizes_of(const ChunkInfo& chunk) {
 
 }  // namespace
 
-Result<std::optional<Error>> measure(const MakeLayout& make_layout, ScanDetail detail, ChunkInfo& chunk) {
+Result<std::optional<Error>> measure(const RequestContext& context, const MakeLayout& make_layout, ScanDetail detail,
+                                     ChunkInfo& chunk) {
   if (says_enough(chunk, detail)) return std::optional<Error>{};
-  auto layout = make_layout(chunk);
+  auto layout = make_layout(context, chunk);
   if (layout) {
     chunk.records = layout->records();
     chunk.decoded_size = layout->total();
@@ -73,7 +74,8 @@ Scanner::Scanner(const Container& container, Position container_size, ScanDetail
     : container_(container),
       detail_(detail),
       make_layout_(make_layout ? std::move(make_layout)
-                               : [&container](const ChunkInfo& chunk) { return container.layout(chunk); }),
+                               : [&container](const RequestContext& context,
+                                              const ChunkInfo& chunk) { return container.layout(context, chunk); }),
       steps_left_(container_size + 1),
       cached_sizes_(std::move(cached_sizes)),
       cached_from_(before.chunks),
@@ -81,7 +83,7 @@ Scanner::Scanner(const Container& container, Position container_size, ScanDetail
       totals_(before) {}
 
 // Like measure(), but uses cached sizes.
-Result<std::optional<Error>> Scanner::measure_or_recall(ChunkInfo& chunk) {
+Result<std::optional<Error>> Scanner::measure_or_recall(const RequestContext& context, ChunkInfo& chunk) {
   measured_ = {};
   if (says_enough(chunk, detail_)) return std::optional<Error>{};
   const std::uint64_t at = totals_.chunks - cached_from_;
@@ -91,15 +93,15 @@ Result<std::optional<Error>> Scanner::measure_or_recall(ChunkInfo& chunk) {
     if (!chunk.decoded_size && before.size != CachedSizes::kNothing) chunk.decoded_size = before.size;
     return std::optional<Error>{};
   }
-  auto unknown = measure(make_layout_, detail_, chunk);
+  auto unknown = measure(context, make_layout_, detail_, chunk);
   if (unknown) measured_ = sizes_of(chunk);
   return unknown;
 }
 
-Result<void> Scanner::step() {
-  ASSIGN_OR_RETURN(auto taken, container_.scan(*next_));
+Result<void> Scanner::step(const RequestContext& context) {
+  ASSIGN_OR_RETURN(auto taken, container_.scan(context, *next_));
   if (taken.chunk) {
-    ASSIGN_OR_RETURN(const auto unknown, measure_or_recall(*taken.chunk));
+    ASSIGN_OR_RETURN(const auto unknown, measure_or_recall(context, *taken.chunk));
     if (unknown) taken.damage = with_all_of(*taken.chunk, *unknown, std::move(taken.damage));
   }
   chunk_.reset();

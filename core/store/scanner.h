@@ -21,12 +21,13 @@ enum class ScanDetail : std::uint8_t {
 };
 
 // Makes the layout of a chunk. May block until there is memory for it. Fails like Container::layout().
-using MakeLayout = std::function<Result<Layout>(const ChunkInfo&)>;
+using MakeLayout = std::function<Result<Layout>(const RequestContext& context, const ChunkInfo&)>;
 
 // Fills in what `detail` needs and the header of `chunk` does not tell, from the layout. If the number of records stays
 // unknown, returns why, and counts the chunk as empty; otherwise returns nullopt. Fails like Container::layout() if a
 // retry may succeed.
-Result<std::optional<Error>> measure(const MakeLayout& make_layout, ScanDetail detail, ChunkInfo& chunk);
+Result<std::optional<Error>> measure(const RequestContext& context, const MakeLayout& make_layout, ScanDetail detail,
+                                     ChunkInfo& chunk);
 
 // Sizes that were measured by a layout, to avoid making the layout again.
 struct CachedSizes {
@@ -56,7 +57,7 @@ class Scanner {
   // Takes one step, whose results are in chunk() and damage() until the next. Here the damage of a Step becomes rows;
   // so does a chunk whose records cannot be counted. Fails like Container::scan() and measure(), and throws
   // std::bad_alloc; then the same step can be retried. REQUIRES: !at_end().
-  Result<void> step();
+  Result<void> step(const RequestContext& context);
 
   const std::optional<IndexedChunk>& chunk() const { return chunk_; }
   // Returns what this scan measured of chunk(); CachedSizes() if nothing was, or the numbers are too large.
@@ -68,7 +69,7 @@ class Scanner {
   const PrefixSums& totals() const { return totals_; }
 
  private:
-  Result<std::optional<Error>> measure_or_recall(ChunkInfo& chunk);
+  Result<std::optional<Error>> measure_or_recall(const RequestContext& context, ChunkInfo& chunk);
 
   const Container& container_;
   const ScanDetail detail_;

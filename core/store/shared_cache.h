@@ -53,7 +53,7 @@ class SharedCache {
   // Returns the cached value of `key`, or calls `make` on this thread. If another thread makes the value, blocks until
   // it has. Fails and throws like `make`, fails with kInterrupted if the request is cancelled, and with kPending if the
   // other thread may do work that this one may not.
-  Result<Pointer> get(const CacheKey& key, const Make& make) {
+  Result<Pointer> get(const RequestContext& context, const CacheKey& key, const Make& make) {
     Entries dropped;
     std::unique_lock lock(mutex_);
     for (;;) {
@@ -66,21 +66,21 @@ class SharedCache {
         return *entry->outcome;
       }
       const std::shared_ptr<const Making> making = entry->making;
-      if (auto waited = wait_for(*making, lock); !waited) return std::move(waited).error();
+      if (auto waited = wait_for(context, *making, lock); !waited) return std::move(waited).error();
     }
     ++statistics_.misses;
-    const auto entry = begin_entry(key);
+    const auto entry = begin_entry(context, key);
     lock.unlock();
     Result<Pointer> outcome = shortage("no memory");
     try {
       outcome = make();
     } catch (...) {
       lock.lock();
-      finish(entry, std::move(outcome), dropped);  // releases the waiting threads
+      finish(context, entry, std::move(outcome), dropped);  // releases the waiting threads
       throw;
     }
     lock.lock();
-    finish(entry, std::move(outcome), dropped);
+    finish(context, entry, std::move(outcome), dropped);
     return *entry->outcome;
   }
 
@@ -144,7 +144,7 @@ class SharedCache {
  private:
   // The state of a value that is being made, for the threads that wait for it.
   struct Making {
-    const RequestContext::Work work;  // permission of the thread that makes it
+    const RequestContext::Work work;  // permission of the request that makes it
     bool is_over = false;
     RequestContext::Work refused = RequestContext::Work::kNonBlocking;  // the permission that it lacked, if it failed
   };
@@ -157,24 +157,24 @@ class SharedCache {
   using Entries = std::list<Entry>;  // most recently used first
 
   // Blocks until the value was made, or fails.
-  Result<void> wait_for(const Making& making, std::unique_lock<std::mutex>& lock) {
-    if (auto permitted = RequestContext::permit(making.work); !permitted) return permitted;
-    const bool is_over = wait_or_cancel(made_, lock, [&] { return making.is_over; });
-    return RequestContext::permit(is_over ? making.refused : RequestContext::Work::kAny);
+  Result<void> wait_for(const RequestContext& context, const Making& making, std::unique_lock<std::mutex>& lock) {
+    if (auto permitted = context.permit(making.work); !permitted) return permitted;
+    const bool is_over = wait_or_cancel(context, made_, lock, [&] { return making.is_over; });
+    return context.permit(is_over ? making.refused : RequestContext::Work::kAny);
   }
   // Has no effect if it throws std::bad_alloc.
-  typename Entries::iterator begin_entry(const CacheKey& key) {
+  typename Entries::iterator begin_entry(const RequestContext& context, const CacheKey& key) {
     Entries one;
-    one.push_front(
-        {.key = key, .outcome = std::nullopt, .making = std::make_shared<Making>(Making{RequestContext::work()})});
+    one.push_front({.key = key, .outcome = std::nullopt, .making = std::make_shared<Making>(Making{context.work()})});
     index_.emplace(key, one.begin());
     entries_.splice(entries_.begin(), one);
     return entries_.begin();
   }
   // Does not allocate memory. `entry` stays valid as long as `dropped`.
-  void finish(typename Entries::iterator entry, Result<Pointer> outcome, Entries& dropped) {
+  void finish(const RequestContext& context, typename Entries::iterator entry, Result<Pointer> outcome,
+              Entries& dropped) {
     entry->making->is_over = true;
-    if (!outcome) entry->making->refused = RequestContext::refused();
+    if (!outcome) entry->making->refused = context.refused();
     entry->making.reset();
     entry->outcome = std::move(outcome);
     const Result<Pointer>& made = *entry->outcome;

@@ -34,12 +34,12 @@ struct StoredFile {
 
   CacheKey key_of(const ChunkInfo& chunk) const { return {id, chunk.begin}; }
   // Returns Container::layout(), made within the DecodeBudget.
-  Result<Layout> make_layout(const ChunkInfo& chunk) const {
-    const DecodeBudget::Turn turn(budgets.slow);
-    return container->layout(chunk);
+  Result<Layout> make_layout(const RequestContext& context, const ChunkInfo& chunk) const {
+    DecodeBudget::Turn turn(budgets.slow);
+    return container->layout(context.with(turn), chunk);
   }
   MakeLayout layout_maker() const {
-    return [this](const ChunkInfo& chunk) { return make_layout(chunk); };
+    return [this](const RequestContext& context, const ChunkInfo& chunk) { return make_layout(context, chunk); };
   }
 
   static inline std::atomic<std::uint64_t> next_id{1};

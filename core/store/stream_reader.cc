@@ -47,17 +47,18 @@ Result<std::uint64_t> StreamReader::size(Stream stream) const {
   return known.at(stream == Stream::kConcat ? SearchKey::kBytes : SearchKey::kLines);
 }
 
-Result<Slice> StreamReader::read(Stream stream, std::uint64_t offset, std::uint64_t length) const {
+Result<Slice> StreamReader::read(const RequestContext& context, Stream stream, std::uint64_t offset,
+                                 std::uint64_t length) const {
   ASSIGN_OR_RETURN(const auto size, this->size(stream));
   if (offset >= size || length == 0) return Slice{};
   const std::uint64_t wanted = std::min(length, size - offset);
   std::optional<Buffer> gathered;
   for (std::uint64_t filled = 0;;) {
-    auto piece = part_of(stream, offset + filled, wanted - filled);
+    auto piece = part_of(context, stream, offset + filled, wanted - filled);
     if (!piece || piece->bytes.size() == wanted) return piece;
     if (piece->bytes.empty()) return Error{Code::kChanged, 0, "a chunk's or record's size has changed"};
     if (!gathered) {
-      ASSIGN_OR_RETURN(gathered, Buffer::allocate(static_cast<std::size_t>(wanted)));
+      ASSIGN_OR_RETURN(gathered, Buffer::allocate(context, static_cast<std::size_t>(wanted)));
     }
     copy_bytes(piece->bytes, gathered->span().subspan(static_cast<std::size_t>(filled)));
     filled += piece->bytes.size();
@@ -65,43 +66,47 @@ Result<Slice> StreamReader::read(Stream stream, std::uint64_t offset, std::uint6
   }
 }
 
-Result<Slice> StreamReader::part_of(Stream stream, std::uint64_t offset, std::uint64_t length) const {
+Result<Slice> StreamReader::part_of(const RequestContext& context, Stream stream, std::uint64_t offset,
+                                    std::uint64_t length) const {
   switch (stream) {
-    case Stream::kArray: return part_of_array(offset, length);
-    case Stream::kChunkRows: return part_of_rows(offset, length);
+    case Stream::kArray: return part_of_array(context, offset, length);
+    case Stream::kChunkRows: return part_of_rows(context, offset, length);
     case Stream::kConcat:
     case Stream::kLines: break;
   }
-  return part_of_records(stream, offset, length);
+  return part_of_records(context, stream, offset, length);
 }
 
-Result<Slice> StreamReader::part_of_records(Stream stream, std::uint64_t offset, std::uint64_t length) const {
+Result<Slice> StreamReader::part_of_records(const RequestContext& context, Stream stream, std::uint64_t offset,
+                                            std::uint64_t length) const {
   const SearchKey search_key = stream == Stream::kConcat ? SearchKey::kBytes : SearchKey::kLines;
-  ASSIGN_OR_RETURN(const auto indexed, index_.find(search_key, offset));
-  ASSIGN_OR_RETURN(const auto decoded, chunks_.get(indexed.chunk));
+  ASSIGN_OR_RETURN(const auto indexed, index_.find(context, search_key, offset));
+  ASSIGN_OR_RETURN(const auto decoded, chunks_.get(context, indexed.chunk));
   const Layout& layout = decoded->layout();
   const std::uint64_t whole = layout.total() + (stream == Stream::kLines ? layout.records() : 0);
   const std::uint64_t begin = offset - indexed.before.at(search_key);
   if (begin >= whole) return Slice{};
   const std::uint64_t wanted = std::min(length, whole - begin);
-  if (stream == Stream::kLines) return read_lines(*decoded, begin, wanted);
-  return chunks_.read_payload(indexed.chunk, layout.first_begin() + begin, wanted);
+  if (stream == Stream::kLines) return read_lines(context, *decoded, begin, wanted);
+  return chunks_.read_payload(context, indexed.chunk, layout.first_begin() + begin, wanted);
 }
 
-Result<Slice> StreamReader::read_lines(const Chunk& chunk, std::uint64_t offset, std::uint64_t length) const {
+Result<Slice> StreamReader::read_lines(const RequestContext& context, const Chunk& chunk, std::uint64_t offset,
+                                       std::uint64_t length) const {
   const Layout& layout = chunk.layout();
-  ASSIGN_OR_RETURN(auto buffer, Buffer::allocate(static_cast<std::size_t>(length)));
+  ASSIGN_OR_RETURN(auto buffer, Buffer::allocate(context, static_cast<std::size_t>(length)));
   std::size_t filled = 0;
   for (std::uint64_t i = line_at(layout, offset); filled < buffer.size(); ++i) {
     const Extent extent = layout.extent(i);
     const std::uint64_t skip = offset + filled - line_begin(layout, i);
     const bool has_bytes_here = skip < extent.size;
     if (has_bytes_here || extent.size == 0) {
-      TRY(chunks_.check_readable(layout, i));
+      TRY(chunks_.check_readable(context, layout, i));
     }
     if (has_bytes_here) {
       const std::uint64_t wanted = std::min<std::uint64_t>(extent.size - skip, buffer.size() - filled);
-      ASSIGN_OR_RETURN(const auto piece, log_.reported(chunks_.read(chunk, extent.begin + skip, wanted)));
+      ASSIGN_OR_RETURN(const auto piece,
+                       log_.reported(context, chunks_.read(context, chunk, extent.begin + skip, wanted)));
       std::memcpy(buffer.data() + filled, piece.bytes.data(), piece.bytes.size());
       filled += piece.bytes.size();
     }
@@ -111,7 +116,8 @@ Result<Slice> StreamReader::read_lines(const Chunk& chunk, std::uint64_t offset,
 }
 
 // Returns the part that is in the header or in one record.
-Result<Slice> StreamReader::part_of_array(std::uint64_t offset, std::uint64_t length) const {
+Result<Slice> StreamReader::part_of_array(const RequestContext& context, std::uint64_t offset,
+                                          std::uint64_t length) const {
   const DenseArray& array = *file_.container->array();
   if (offset < array.header.size()) {
     const Bytes rest = as_bytes(array.header).subspan(static_cast<std::size_t>(offset));
@@ -121,25 +127,26 @@ Result<Slice> StreamReader::part_of_array(std::uint64_t offset, std::uint64_t le
   const std::uint64_t ordinal = of_records / array.record_size;
   const std::uint64_t begin = ordinal * array.record_size;
   const std::uint64_t due = std::min(array.record_size, array.size - array.header.size() - begin);
-  auto indexed = index_.find(SearchKey::kRecords, ordinal);
+  auto indexed = index_.find(context, SearchKey::kRecords, ordinal);
   if (!indexed && indexed.error().code == Code::kNotFound) {
     return log_.reported(
-        Result<Slice>(Error{Code::kDamage, file_.source->size(), "the records end before the stream does"}));
+        context, Result<Slice>(Error{Code::kDamage, file_.source->size(), "the records end before the stream does"}));
   }
   if (!indexed) return std::move(indexed).error();
   const RecordRef record{indexed->chunk, ordinal - indexed->before.records};
-  ASSIGN_OR_RETURN(const auto size, records_.size(record));
+  ASSIGN_OR_RETURN(const auto size, records_.size(context, record));
   if (size != due) {
-    return log_.reported(Result<Slice>(Error{Code::kDamage, record.chunk.begin, "unexpected record size"}));
+    return log_.reported(context, Result<Slice>(Error{Code::kDamage, record.chunk.begin, "unexpected record size"}));
   }
-  return records_.read(record, of_records - begin, std::min(length, begin + due - of_records));
+  return records_.read(context, record, of_records - begin, std::min(length, begin + due - of_records));
 }
 
 // Returns the part that is in the header line or in one row.
-Result<Slice> StreamReader::part_of_rows(std::uint64_t offset, std::uint64_t length) const {
+Result<Slice> StreamReader::part_of_rows(const RequestContext& context, std::uint64_t offset,
+                                         std::uint64_t length) const {
   static const std::string header = chunk_rows_header();
   if (offset < header.size()) return slice_of(header.substr(static_cast<std::size_t>(offset), length));
-  ASSIGN_OR_RETURN(const auto indexed, index_.find(SearchKey::kRows, offset - header.size()));
+  ASSIGN_OR_RETURN(const auto indexed, index_.find(context, SearchKey::kRows, offset - header.size()));
   const std::uint64_t begin = offset - header.size() - indexed.before.rows;
   return slice_of(chunk_row(indexed).substr(static_cast<std::size_t>(begin), length));
 }

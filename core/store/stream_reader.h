@@ -29,16 +29,18 @@ class StreamReader {
   Result<std::uint64_t> size(Stream stream) const;
   // Returns up to `length` bytes of a stream, fewer only at its end. Fails if any record in the range is unreadable,
   // and for kArray with kDamage if a record is missing or has another size than the array needs. kPending.
-  Result<Slice> read(Stream stream, std::uint64_t offset, std::uint64_t length) const;
+  Result<Slice> read(const RequestContext& context, Stream stream, std::uint64_t offset, std::uint64_t length) const;
 
  private:
   // Each returns a part of the range that is not empty, unless the file has changed. REQUIRES: the range is in the
   // stream and not empty.
-  Result<Slice> part_of(Stream stream, std::uint64_t offset, std::uint64_t length) const;
-  Result<Slice> part_of_records(Stream stream, std::uint64_t offset, std::uint64_t length) const;
-  Result<Slice> part_of_array(std::uint64_t offset, std::uint64_t length) const;
-  Result<Slice> part_of_rows(std::uint64_t offset, std::uint64_t length) const;
-  Result<Slice> read_lines(const Chunk& chunk, std::uint64_t offset, std::uint64_t length) const;
+  Result<Slice> part_of(const RequestContext& context, Stream stream, std::uint64_t offset, std::uint64_t length) const;
+  Result<Slice> part_of_records(const RequestContext& context, Stream stream, std::uint64_t offset,
+                                std::uint64_t length) const;
+  Result<Slice> part_of_array(const RequestContext& context, std::uint64_t offset, std::uint64_t length) const;
+  Result<Slice> part_of_rows(const RequestContext& context, std::uint64_t offset, std::uint64_t length) const;
+  Result<Slice> read_lines(const RequestContext& context, const Chunk& chunk, std::uint64_t offset,
+                           std::uint64_t length) const;
 
   const StoredFile& file_;
   const ChunkIndex& index_;

@@ -63,14 +63,14 @@ CommandContext::CommandContext(const ReadingOptions& options, Log log)
 }
 
 std::shared_ptr<const RecordStore> CommandContext::open(const std::string& path) {
-  auto opened = open_file(path, limits_, services_);
+  auto opened = open_file({}, path, limits_, services_);
   if (opened) return std::move(opened->store);
   print_unopened(path, opened.error());
   return nullptr;
 }
 
 std::shared_ptr<const RecordStore> CommandContext::open_if_container(const std::string& path) {
-  auto opened = open_file(path, limits_, services_);
+  auto opened = open_file({}, path, limits_, services_);
   if (opened) return std::move(opened->store);
   if (opened.error().code != Code::kNoContainer) print_unopened(path, opened.error());
   return nullptr;
@@ -109,7 +109,7 @@ void CommandContext::note(const DamagedRegion& region) {
 }
 
 void CommandContext::report(const RecordStore& store, const Error& error) {
-  store.log().report(error);
+  store.log().report({}, error);
   note(error);
 }
 

@@ -83,7 +83,7 @@ class RecordFiles {
     const std::uint64_t size = chunk.layout().extent(index).size;
     std::uint64_t at = 0;
     do {
-      const auto piece = store.records().read(chunk, index, at, std::min(kPiece, size - at));
+      const auto piece = store.records().read({}, chunk, index, at, std::min(kPiece, size - at));
       if (!piece) return Failure{.is_of_record = true, .why = piece.error()};
       if (const int error = write_all(file, piece->bytes); error != 0) {
         return Failure{.why = system_error(error)};
@@ -114,7 +114,7 @@ Result<Selection> select_at(const RecordAddress& address, const RecordStore& sto
   TRY(find(address, store));
   Scanner scanner = store.index().scanner(ScanDetail::kCounts);
   while (!scanner.at_end()) {
-    TRY(scanner.step());
+    TRY(scanner.step({}));
     const auto& indexed = scanner.chunk();
     if (!indexed || indexed->chunk.begin != address.begin) continue;
     const std::uint64_t ordinal = indexed->before.records + address.index;
@@ -162,18 +162,20 @@ class Cp {
 
   void copy(const RecordStore& store, const Selection& selection) {
     if (selection.records.end != UINT64_MAX) progress_.set_total(selection.records.end - selection.records.begin);
-    DamageReporter(options_.file, store, context_).scan(selection, [&](const IndexedChunk& indexed) -> Finish {
-      // cppcheck-suppress returnDanglingLifetime
-      return [&, copied = copy_chunk(store, selection, indexed)] { return settle(store, copied); };
-    });
+    DamageReporter(options_.file, store, context_)
+        .scan(selection, [&](const RequestContext& context, const IndexedChunk& indexed) -> Finish {
+          // cppcheck-suppress returnDanglingLifetime
+          return [&, copied = copy_chunk(context, store, selection, indexed)] { return settle(store, copied); };
+        });
   }
 
   // Thread-safe.
-  Copied copy_chunk(const RecordStore& store, const Selection& selection, const IndexedChunk& indexed) {
+  Copied copy_chunk(const RequestContext& context, const RecordStore& store, const Selection& selection,
+                    const IndexedChunk& indexed) {
     Copied copied;
     const Span wanted = selection.within(indexed);
     if (wanted.is_empty()) return copied;
-    const auto chunk = store.chunks().decode_ahead(indexed.chunk);
+    const auto chunk = store.chunks().decode_ahead(context, indexed.chunk);
     if (!chunk) {
       copied.failures.push_back({indexed.before.records, {.is_of_record = true, .why = chunk.error()}});
       return copied;

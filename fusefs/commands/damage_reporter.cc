@@ -16,16 +16,17 @@ void DamageReporter::add(const DamagedRegion& region) {
 bool DamageReporter::scan(ScanOptions options, const std::function<bool(const DamageRow&)>& takes,
                           const WorkOnChunk& work) {
   options.threads = context_.threads();
-  const auto scanned = recordfs::scan(store_, options, [&](const ScannedStep& step) -> Finish {
-    std::vector<DamagedRegion> damage;
-    for (const DamageRow& row : step.damage) {
-      if (takes(row)) damage.push_back(row.region);
-    }
-    return [this, damage = std::move(damage), finish = step.indexed ? work(*step.indexed) : Finish()] {
-      for (const DamagedRegion& region : damage) add(region);
-      return !finish || finish();
-    };
-  });
+  const auto scanned =
+      recordfs::scan(store_, options, [&](const RequestContext& context, const ScannedStep& step) -> Finish {
+        std::vector<DamagedRegion> damage;
+        for (const DamageRow& row : step.damage) {
+          if (takes(row)) damage.push_back(row.region);
+        }
+        return [this, damage = std::move(damage), finish = step.indexed ? work(context, *step.indexed) : Finish()] {
+          for (const DamagedRegion& region : damage) add(region);
+          return !finish || finish();
+        };
+      });
   regions_.finish();
   if (!scanned) context_.print_failure(path_, scanned.error());
   return scanned.has_value();

@@ -40,7 +40,7 @@ class Regions {
 class DamageReporter {
  public:
   // Processes a chunk as Work does.
-  using WorkOnChunk = std::function<Finish(const IndexedChunk& indexed)>;
+  using WorkOnChunk = std::function<Finish(const RequestContext& context, const IndexedChunk& indexed)>;
 
   // `path` names the container in messages. The arguments must outlive the object.
   DamageReporter(const std::string& path, const RecordStore& store, CommandContext& context)

@@ -74,7 +74,7 @@ class ChunkSearch {
               const GrepOptions& options, std::uint64_t most)
       : store_(store), info_(info), chunk_(chunk), matcher_(matcher), options_(options), most_(most) {
     if (chunk.payload_size() > kWhole) return;
-    if (auto whole = chunk.read(0, chunk.payload_size())) payload_ = std::move(*whole);
+    if (auto whole = chunk.read({}, 0, chunk.payload_size())) payload_ = std::move(*whole);
   }
 
   // Returns what was found, without the chunk.
@@ -134,7 +134,7 @@ class ChunkSearch {
           Code::kLimit, info_.begin,
           fmt::format("record {} of the chunk: {} bytes, too large to search (see --max-chunk)", index, extent.size)};
     }
-    return store_.records().read(chunk_, index, 0, UINT64_MAX);
+    return store_.records().read({}, chunk_, index, 0, UINT64_MAX);
   }
 
   void add(std::uint64_t index, std::string_view record) {
@@ -193,11 +193,12 @@ class Grep {
     if (!store) return;
     selected_ = 0;
     if (most_ > 0) {
-      DamageReporter(file.path, *store, context_).scan(everything(), [&](const IndexedChunk& indexed) -> Finish {
-        if (indexed.chunk.records == 0u) return {};
-        // cppcheck-suppress returnDanglingLifetime
-        return [&, found = search_ahead(*store, indexed)] { return show(*store, found, file.path); };
-      });
+      DamageReporter(file.path, *store, context_)
+          .scan(everything(), [&](const RequestContext& context, const IndexedChunk& indexed) -> Finish {
+            if (indexed.chunk.records == 0u) return {};
+            // cppcheck-suppress returnDanglingLifetime
+            return [&, found = search_ahead(context, *store, indexed)] { return show(*store, found, file.path); };
+          });
     }
     has_selected_ = has_selected_ || selected_ > 0;
     if (show_ == Show::kCounts) {
@@ -209,8 +210,9 @@ class Grep {
   }
 
   // Thread-safe.
-  MatchedChunk search_ahead(const RecordStore& store, const IndexedChunk& indexed) const {
-    auto chunk = store.chunks().decode_ahead(indexed.chunk);
+  MatchedChunk search_ahead(const RequestContext& context, const RecordStore& store,
+                            const IndexedChunk& indexed) const {
+    auto chunk = store.chunks().decode_ahead(context, indexed.chunk);
     if (!chunk) return {.failures = {chunk.error()}};
     MatchedChunk found = ChunkSearch(store, indexed.chunk, **chunk, matcher_, options_, most_).run();
     found.first_ordinal = indexed.before.records;
@@ -257,7 +259,7 @@ class Grep {
     std::byte last{};
     const std::uint64_t end = at + size;
     while (at < end && output_.good()) {
-      const auto piece = store.records().read(*found.chunk, index, at, std::min(kPiece, end - at));
+      const auto piece = store.records().read({}, *found.chunk, index, at, std::min(kPiece, end - at));
       if (!piece) {
         context_.note(piece.error());
         break;

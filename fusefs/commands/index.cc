@@ -84,7 +84,7 @@ class Index {
   // Checks whether a mount would find everything in the index.
   void check(const std::string& path, const RecordStore& store, ScanDetail detail) {
     const auto saved = store.index().saved(detail);
-    const auto found = saved->read();
+    const auto found = saved->read({});
     if (!found || found->has_grown) {
       print_message(fmt::format("{}: the index is not saved", path));
       context_.note(kExitPartlyDone);

@@ -48,7 +48,7 @@ Result<void> add_scanned(const std::string& path, const RecordStore& store, Comm
 // Returns info.json of a container, with totals if requested.
 Result<JsonObject> info_of(const std::string& path, const RecordStore& store, const InfoOptions& options,
                            CommandContext& context) {
-  ASSIGN_OR_RETURN(auto info, container_info(store));
+  ASSIGN_OR_RETURN(auto info, container_info({}, store));
   if (options.scan) {
     TRY(add_scanned(path, store, context, info));
   }

@@ -29,9 +29,10 @@ struct LsOptions {
 };
 
 // Returns the record sizes of a chunk, and avoids decoding it if the format can.
-Result<std::shared_ptr<const Layout>> layout_of(const RecordStore& store, const ChunkInfo& chunk) {
-  if (chunk.layout_cost == LayoutCost::kSmall) return store.chunks().layout(chunk);
-  ASSIGN_OR_RETURN(auto decoded, store.chunks().decode_uncached(chunk));
+Result<std::shared_ptr<const Layout>> layout_of(const RequestContext& context, const RecordStore& store,
+                                                const ChunkInfo& chunk) {
+  if (chunk.layout_cost == LayoutCost::kSmall) return store.chunks().layout(context, chunk);
+  ASSIGN_OR_RETURN(auto decoded, store.chunks().decode_uncached(context, chunk));
   return std::shared_ptr<const Layout>(decoded, &decoded->layout());
 }
 
@@ -104,27 +105,27 @@ class Listing {
 
   void list(const Selection& selection) {
     if (options_.chunks && !options_.json) context_.output().write(chunk_rows_header());
-    damage_.scan(selection, [&](const IndexedChunk& indexed) -> Finish {
-      return [this, text = text_of(indexed, selection)] { return write(text); };
+    damage_.scan(selection, [&](const RequestContext& context, const IndexedChunk& indexed) -> Finish {
+      return [this, text = text_of(context, indexed, selection)] { return write(text); };
     });
   }
 
   void list(const RecordRef& record) {
     const IndexedChunk indexed{.chunk = record.chunk, .before = {}};
-    write(records_of(indexed, {.begin = record.index, .end = record.index + 1}, false));
+    write(records_of({}, indexed, {.begin = record.index, .end = record.index + 1}, false));
   }
 
  private:
-  std::string text_of(const IndexedChunk& indexed, const Selection& selection) {
+  std::string text_of(const RequestContext& context, const IndexedChunk& indexed, const Selection& selection) {
     const Span which = selection.within(indexed);
-    if (!options_.chunks) return which.is_empty() ? "" : records_of(indexed, which, true);
+    if (!options_.chunks) return which.is_empty() ? "" : records_of(context, indexed, which, true);
     if (which.is_empty() && !selection.lies_inside(indexed.before.records)) return "";
     return options_.json ? json_of(indexed) : chunk_row(indexed);
   }
 
   // Returns the rows of some records. `is_counted`: indexed.before is valid. Thread-safe.
-  std::string records_of(const IndexedChunk& indexed, Span which, bool is_counted) {
-    const auto layout = layout_of(store_, indexed.chunk);
+  std::string records_of(const RequestContext& context, const IndexedChunk& indexed, Span which, bool is_counted) {
+    const auto layout = layout_of(context, store_, indexed.chunk);
     if (!layout) context_.note(layout.error());
     std::string text;
     for (std::uint64_t i = which.begin; i < which.end; ++i) {

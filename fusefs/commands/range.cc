@@ -106,7 +106,7 @@ Result<Selection> select(const OrdinalRange& range, const RecordStore& store) {
   ASSIGN_OR_RETURN(const auto span, resolve(range, store));
   Selection selection{.records = span};
   if (!range.is_one && (span.is_empty() || span.begin == 0)) return selection;
-  auto indexed = wait_for([&] { return store.index().find(SearchKey::kRecords, span.begin); });
+  auto indexed = wait_for([&] { return store.index().find({}, SearchKey::kRecords, span.begin); });
   if (indexed) {
     selection.from = std::move(*indexed);
     return selection;
@@ -121,12 +121,12 @@ Result<Selection> select(const OrdinalRange& range, const RecordStore& store) {
 }
 
 Result<RecordRef> find(const RecordAddress& address, const RecordStore& store) {
-  auto chunk = wait_for([&] { return store.index().chunk_at(address.begin); });
+  auto chunk = wait_for([&] { return store.index().chunk_at({}, address.begin); });
   if (!chunk && chunk.error().code == Code::kNotFound) {
     return Error{.code = Code::kNotFound, .detail = fmt::format("no chunk begins at byte {}", address.begin)};
   }
   if (!chunk) return std::move(chunk).error();
-  ASSIGN_OR_RETURN(const auto records, store.chunks().records_in(*chunk));
+  ASSIGN_OR_RETURN(const auto records, store.chunks().records_in({}, *chunk));
   if (address.index >= records) {
     return Error{.code = Code::kNotFound,
                  .detail = fmt::format("no record {} in the chunk at byte {} (it has {})", address.index, address.begin,

@@ -26,8 +26,8 @@ RecordCopier::RecordCopier(const std::string& path, const RecordStore& store, co
       text_(store, options),
       damage_(path, store, context) {}
 
-RecordCopier::PreparedChunk RecordCopier::prepare(const ChunkRecords& records) const {
-  PreparedChunk prepared{.records = records, .chunk = store_.chunks().decode_ahead(records.info)};
+RecordCopier::PreparedChunk RecordCopier::prepare(const RequestContext& context, const ChunkRecords& records) const {
+  PreparedChunk prepared{.records = records, .chunk = store_.chunks().decode_ahead(context, records.info)};
   if (!prepared.chunk || !text_.is_made_ahead(**prepared.chunk)) return prepared;
   prepared.rendered = text_.render(records, **prepared.chunk);
   prepared.records.which = prepared.rendered->rest;
@@ -60,18 +60,19 @@ bool RecordCopier::settle(const Rendered& rendered) {
   return !rendered.is_over && output_.good();
 }
 
-Finish RecordCopier::copy_ahead(const ChunkRecords& records) {
+Finish RecordCopier::copy_ahead(const RequestContext& context, const ChunkRecords& records) {
   if (holds_nothing(records.info)) return {};
-  return [this, prepared = prepare(records)] { return goes_on_ = write(prepared); };
+  return [this, prepared = prepare(context, records)] { return goes_on_ = write(prepared); };
 }
 
 bool RecordCopier::copy(const Selection& selection) {
   goes_on_ = true;
-  const bool is_scanned = damage_.scan(selection, [&](const IndexedChunk& indexed) -> Finish {
-    const Span which = selection.within(indexed);
-    if (which.is_empty() && !selection.lies_inside(indexed.before.records)) return {};
-    return copy_ahead({indexed.chunk, which, indexed.before.records});
-  });
+  const bool is_scanned =
+      damage_.scan(selection, [&](const RequestContext& context, const IndexedChunk& indexed) -> Finish {
+        const Span which = selection.within(indexed);
+        if (which.is_empty() && !selection.lies_inside(indexed.before.records)) return {};
+        return copy_ahead(context, {indexed.chunk, which, indexed.before.records});
+      });
   return goes_on_ && is_scanned;
 }
 
@@ -88,8 +89,8 @@ bool RecordCopier::copy(const Split& split) {
   goes_on_ = true;
   const bool is_scanned = damage_.scan(
       options, [&](const DamageRow& row) { return split.owns(row.region.begin); },
-      [&](const IndexedChunk& indexed) {
-        return split.owns(indexed.chunk.begin) ? copy_ahead(all_of(indexed)) : Finish();
+      [&](const RequestContext& context, const IndexedChunk& indexed) {
+        return split.owns(indexed.chunk.begin) ? copy_ahead(context, all_of(indexed)) : Finish();
       });
   return goes_on_ && is_scanned;
 }
@@ -103,13 +104,13 @@ bool RecordCopier::copy_in_file_order(const Split& split) {
   for (const DamagedRegion& region : content->damage) damage_.add(region);
   damage_.finish();
   return std::ranges::all_of(content->chunks, [this](const IndexedChunk& indexed) {
-    const Finish finish = copy_ahead(all_of(indexed));
+    const Finish finish = copy_ahead({}, all_of(indexed));
     return !finish || finish();
   });
 }
 
 bool RecordCopier::copy(const RecordRef& record, std::optional<std::uint64_t> first_ordinal) {
-  const auto chunk = store_.chunks().get(record.chunk);
+  const auto chunk = store_.chunks().get({}, record.chunk);
   if (!chunk) {
     context_.note(chunk.error());
     return options_.skips_damage;

@@ -36,9 +36,9 @@ class RecordCopier {
     std::optional<Rendered> rendered{};
   };
 
-  Finish copy_ahead(const ChunkRecords& records);
+  Finish copy_ahead(const RequestContext& context, const ChunkRecords& records);
   bool copy_in_file_order(const Split& split);
-  PreparedChunk prepare(const ChunkRecords& records) const;
+  PreparedChunk prepare(const RequestContext& context, const ChunkRecords& records) const;
   bool write(const PreparedChunk& prepared);
   bool write_all(const PreparedChunk& prepared);
   bool settle(const Rendered& rendered);

@@ -111,7 +111,7 @@ Result<void> append_json_line(std::string& text, const RecordName& name, Bytes r
   }
   text += fmt::format(",\"size\":{},", record.size());
   append_json_bytes(text, "text", "base64", record);
-  auto decoded = decoder.append_members(text, chunk, record);
+  auto decoded = decoder.append_members({}, text, chunk, record);
   if (decoded) {
     text += "}\n";
   } else {
@@ -227,7 +227,7 @@ class RecordPrinter {
   void write_run(std::uint64_t first, std::uint64_t end) {
     const Extent front = layout_.extent(first);
     const Extent back = layout_.extent(end - 1);
-    const auto bytes = store_.chunks().read(chunk_, front.begin, back.begin + back.size - front.begin);
+    const auto bytes = store_.chunks().read({}, chunk_, front.begin, back.begin + back.size - front.begin);
     if (!bytes) {
       // Records before the failing one may be readable.
       for (std::uint64_t i = first; i < end && goes_on(); ++i) write_one(i);
@@ -245,7 +245,7 @@ class RecordPrinter {
   void write_one(std::uint64_t index) {
     const Extent extent = layout_.extent(index);
     if (extent.size > kPieceBytes && !becomes_text(options_.form)) return write_pieces(extent);
-    const auto record = store_.chunks().read(chunk_, extent.begin, extent.size);
+    const auto record = store_.chunks().read({}, chunk_, extent.begin, extent.size);
     if (!record) return fail(record.error());
     put_record(index, record->bytes);
   }
@@ -253,7 +253,7 @@ class RecordPrinter {
   void write_pieces(const Extent& extent) {
     const Frame frame = frame_of(options_.form, extent.size);
     for (std::uint64_t at = 0; at < extent.size && goes_on(); at += kPieceBytes) {
-      const auto piece = store_.chunks().read(chunk_, extent.begin + at, std::min(kPieceBytes, extent.size - at));
+      const auto piece = store_.chunks().read({}, chunk_, extent.begin + at, std::min(kPieceBytes, extent.size - at));
       if (!piece) {
         fail(piece.error());
         // Half a record was written, and further output would look like the rest of it.

@@ -25,8 +25,8 @@ struct Task {
   SequentialPass::Hold stored{};  // file bytes of its chunks, until they were worked on
   std::uint64_t bytes = 0;        // expected memory
 
-  void run(const Work& work) {
-    for (const ScannedStep& step : steps) finishes.push_back(work(step));
+  void run(const RequestContext& context, const Work& work) {
+    for (const ScannedStep& step : steps) finishes.push_back(work(context, step));
     stored.release();
   }
   bool finish() const {
@@ -55,13 +55,13 @@ class Steps {
   const PrefixSums& totals() const { return scanner_.totals(); }
 
   // Fails as Scanner::step does, and ends. `task` has the steps before the failure.
-  Result<void> fill(Task& task) {
+  Result<void> fill(const RequestContext& context, Task& task) {
     std::uint64_t stored = 0;
     while (!at_end() && task.steps.size() < batch_ && stored < kBatchBytes) {
       is_over_ = scanner_.next().position >= end_position_;
       if (is_over_) break;
       if (pass_ != nullptr) pass_->advance(scanner_.next().position);
-      if (auto stepped = scanner_.step(); !stepped) {
+      if (auto stepped = scanner_.step(context); !stepped) {
         is_over_ = true;
         return stepped;
       }
@@ -100,18 +100,19 @@ Result<PrefixSums> scan(const RecordStore& store, const ScanOptions& options, co
   std::optional<SequentialPass> pass;
   if (store.traits().is_in_file_order) pass.emplace(store.source(), options.end_position);
   SequentialPass* const shared = pass ? &*pass : nullptr;
-  const ReadWindow window(store.source(), shared);
+  ReadWindow window({}, store.source(), shared);
+  const RequestContext context = RequestContext().with(window);
   Steps steps(store, options, shared);
   const auto caller = std::this_thread::get_id();
   Result<void> scanned;
   const auto next = [&]() -> std::optional<Executor::OrderedTask> {
     const auto task = std::make_shared<Task>();
-    if (!steps.at_end()) scanned = steps.fill(*task);
+    if (!steps.at_end()) scanned = steps.fill(context, *task);
     if (task->steps.empty()) return std::nullopt;
     const auto run = [&, task] {
-      std::optional<ReadWindow> task_window;
-      if (shared != nullptr && std::this_thread::get_id() != caller) task_window.emplace(store.source(), shared);
-      task->run(work);
+      if (std::this_thread::get_id() == caller) return task->run(context, work);
+      ReadWindow task_window({}, store.source(), shared);
+      task->run(shared == nullptr ? RequestContext() : RequestContext().with(task_window), work);
     };
     const auto finish = [&, task](bool has_run) {
       const bool is_wanted = task->finish();

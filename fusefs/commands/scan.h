@@ -29,8 +29,9 @@ struct ScanOptions {
 
 // Handles a result, in the container's order. Returns false to stop.
 using Finish = std::function<bool()>;
-// Processes a step on any thread. Returns what remains to do in order, or an empty function. May throw std::bad_alloc.
-using Work = std::function<Finish(const ScannedStep& step)>;
+// Processes a step on any thread, in a context that reads from the scan's pieces. Returns what remains to do in order,
+// or an empty function. May throw std::bad_alloc.
+using Work = std::function<Finish(const RequestContext& context, const ScannedStep& step)>;
 
 // Calls `work` for each step, on several threads, and its results on the calling thread, one at a time. The first
 // result comes as soon as its chunk was processed. Returns the totals of what was scanned. Fails as Scanner::step does,

@@ -24,7 +24,7 @@ Result<std::optional<IndexedChunk>> start_of(const Split& split, const RecordSto
   const Position at = std::min(split.begin, store.source().size() - 1);
   // Damage may leave bytes without a chunk. Steps back in doubling distances.
   for (std::uint64_t back = 0; back <= at; back = back * 2 + 1) {
-    auto found = store.index().chunk_covering(at - back);
+    auto found = store.index().chunk_covering({}, at - back);
     if (found) return std::optional(IndexedChunk{.chunk = std::move(*found), .before = {}});
     const Code code = found.error().code;
     if (code != Code::kNotFound && code != Code::kPending) return std::move(found).error();
@@ -33,10 +33,10 @@ Result<std::optional<IndexedChunk>> start_of(const Split& split, const RecordSto
 }
 
 Result<SplitContent> content_of(const Split& split, const RecordStore& store) {
-  const ReadWindow window(store.source());
+  ReadWindow window({}, store.source());
   SplitContent content;
   for (Scanner scanner = store.index().scanner(ScanDetail::kCounts); !scanner.at_end();) {
-    TRY(scanner.step());
+    TRY(scanner.step(RequestContext().with(window)));
     if (scanner.chunk() && split.owns(scanner.chunk()->chunk.begin)) content.chunks.push_back(*scanner.chunk());
     for (const DamageRow& row : scanner.damage()) {
       if (split.owns(row.region.begin)) content.damage.push_back(row.region);

@@ -37,11 +37,11 @@ class Splitting {
 
   // Writes splits up to a failure. Fails as Scanner::step does.
   Result<void> by_chunks(const RecordStore& store) {
-    const ReadWindow window(store.source());
+    ReadWindow window({}, store.source());
     const bool is_in_file_order = store.traits().is_in_file_order;
     std::vector<Position> others;
     for (Scanner scanner = store.index().scanner(ScanDetail::kHeaders); !scanner.at_end() && output_.good();) {
-      TRY(scanner.step());
+      TRY(scanner.step(RequestContext().with(window)));
       if (!scanner.chunk()) continue;
       if (is_in_file_order) {
         may_end_at(scanner.chunk()->chunk.begin);

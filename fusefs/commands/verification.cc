@@ -85,7 +85,7 @@ Result<std::uint64_t> read_through(const RecordStore& store, const Chunk& chunk,
   const std::uint64_t size = chunk.layout().extent(index).size;
   std::uint64_t at = 0;
   do {
-    ASSIGN_OR_RETURN(const auto piece, store.records().read(chunk, index, at, std::min(kPiece, size - at)));
+    ASSIGN_OR_RETURN(const auto piece, store.records().read({}, chunk, index, at, std::min(kPiece, size - at)));
     at += piece.bytes.size();
     if (piece.bytes.empty() && at < size) return Error{Code::kChanged, 0, "a record is shorter than its declared size"};
   } while (at < size);
@@ -104,10 +104,10 @@ void add_failure(Checked& checked, Finding finding) {
   checked.findings.push_back(std::move(finding));
 }
 
-Checked check_chunk(const RecordStore& store, const ScannedStep& step) {
+Checked check_chunk(const RequestContext& context, const RecordStore& store, const ScannedStep& step) {
   Checked checked;
   const ChunkInfo& info = step.indexed->chunk;
-  const auto chunk = store.chunks().decode_ahead(info);
+  const auto chunk = store.chunks().decode_ahead(context, info);
   if (!chunk) {
     if (is_shortage(chunk.error())) {
       checked.shortage = chunk.error();
@@ -137,10 +137,11 @@ class Verifier {
 
   Verdict run(unsigned threads, std::uint64_t memory) {
     const auto scanned =
-        scan(store_, {.threads = threads, .memory = memory}, [this](const ScannedStep& step) -> Finish {
-          auto checked = step.indexed ? check_chunk(store_, step) : Checked{};
-          return [this, step, checked = std::move(checked)]() mutable { return settle(step, std::move(checked)); };
-        });
+        scan(store_, {.threads = threads, .memory = memory},
+             [this](const RequestContext& context, const ScannedStep& step) -> Finish {
+               auto checked = step.indexed ? check_chunk(context, store_, step) : Checked{};
+               return [this, step, checked = std::move(checked)]() mutable { return settle(step, std::move(checked)); };
+             });
     regions_.finish();
     if (verdict_.was_stopped) return std::move(verdict_);
     if (scanned) {
@@ -192,11 +193,11 @@ class Verifier {
 
   void check_metadata() {
     if (const Metadata* const metadata = store_.metadata(); metadata != nullptr) {
-      const auto attributes = metadata->attributes(metadata->varies() && last_ ? &*last_ : nullptr);
+      const auto attributes = metadata->attributes({}, metadata->varies() && last_ ? &*last_ : nullptr);
       if (!attributes) add_unless_reported(attributes.error());
     }
     if (store_.trailer() == nullptr) return;
-    const auto trailer = (*store_.trailer())();
+    const auto trailer = (*store_.trailer())({});
     if (!trailer) add_unless_reported(trailer.error());
   }
 

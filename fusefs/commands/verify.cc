@@ -208,7 +208,7 @@ class Verify {
       progress_.add(passed->file.size);
       return outcome;
     }
-    auto opened = open_file(item.file.path, options_.reading.limits, context_.services());
+    auto opened = open_file({}, item.file.path, options_.reading.limits, context_.services());
     if (opened) {
       return verify_open(item, *opened->store, stamp_of(opened->status, opened->store->source().size()));
     }

@@ -59,12 +59,12 @@ int error_number(const Error& error) {
 
 // `pending`: null for a non-blocking attempt.
 Dispatcher::Outcome Dispatcher::attempt_as(RequestContext::Work work, const Pending* pending, const Handler& handler) {
-  const RequestContext context(work, pending == nullptr ? nullptr : &pending->cancelled,
+  Outcome outcome{Error{.code = Code::kIo, .detail = "unexpected"}, {}};
+  const RequestContext context(work, outcome.attempt, pending == nullptr ? nullptr : &pending->cancelled,
                                pending == nullptr ? nullptr : &pending->filesystems);
-  Result<Reply> reply = Error{.code = Code::kIo, .detail = "unexpected"};
-  const int thrown = error_thrown_by([&] { reply = handler(); });
-  if (thrown == ENOMEM) reply = shortage("out of memory");
-  return {std::move(reply), RequestContext::refused(), RequestContext::filesystem()};
+  const int thrown = error_thrown_by([&] { outcome.reply = handler(context); });
+  if (thrown == ENOMEM) outcome.reply = shortage("out of memory");
+  return outcome;
 }
 
 std::shared_ptr<Dispatcher::Pending> Dispatcher::new_pending(fuse_req_t request, Interrupt interrupt, Handler handler) {
@@ -76,7 +76,9 @@ std::shared_ptr<Dispatcher::Pending> Dispatcher::new_pending(fuse_req_t request,
 void Dispatcher::finish(const std::shared_ptr<Pending>& pending, const Outcome& outcome) {
   pending->is_pending = false;
   const int thrown = error_thrown_by([&] {
-    if (!outcome.is_complete()) return queue(pending, outcome.refused, outcome.filesystem);
+    if (const auto& attempt = outcome.attempt; attempt.was_refused()) {
+      return queue(pending, attempt.refused, attempt.filesystem);
+    }
     if (outcome.reply) {
       (*outcome.reply)(pending->request);
     } else if (recordfs::is_waiting(outcome.reply.error())) {

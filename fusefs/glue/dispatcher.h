@@ -49,7 +49,7 @@ class Dispatcher {
   using Reply = std::function<int(fuse_req_t request)>;
   // Makes one attempt to answer a request. Fails with kPending and Error::wait set to wait; Dispatcher replies all
   // other errors. May throw, which replies ENOMEM or EIO. Owns its data: other threads may call it later.
-  using Handler = std::function<Result<Reply>()>;
+  using Handler = std::function<Result<Reply>(const RequestContext& context)>;
 
   enum class Interrupt : std::uint8_t { kAnswerEintr, kIgnore };
 
@@ -69,17 +69,16 @@ class Dispatcher {
   // Handler. Thread-safe.
   template <class Function>
   void answer(fuse_req_t request, Interrupt interrupt, const Function& handler) {
-    try {
+    const int thrown = error_thrown_by([&] {
       Handler first(handler);
       const Outcome outcome = attempt_as(RequestContext::Work::kNonBlocking, nullptr, first);
-      if (outcome.is_complete() && outcome.reply) {
+      if (!outcome.attempt.was_refused() && outcome.reply) {
         (*outcome.reply)(request);
       } else {
         finish(new_pending(request, interrupt, std::move(first)), outcome);
       }
-    } catch (const std::bad_alloc&) {
-      fuse_reply_err(request, ENOMEM);
-    }
+    });
+    if (thrown != 0) fuse_reply_err(request, thrown);
   }
 
   // Starts the first thread for slow work. Returns false if the system provides none.
@@ -107,11 +106,8 @@ class Dispatcher {
   };
   // The result of an attempt.
   struct Outcome {
-    Result<Reply> reply;
-    RequestContext::Work refused =
-        RequestContext::Work::kNonBlocking;  // RequestContext::refused(): `reply` may be incomplete
-    std::uint64_t filesystem = 0;            // RequestContext::filesystem()
-    bool is_complete() const { return refused == RequestContext::Work::kNonBlocking; }
+    Result<Reply> reply;  // may be incomplete if the attempt was refused
+    RequestContext::Attempt attempt;
   };
 
   std::shared_ptr<Pending> new_pending(fuse_req_t request, Interrupt interrupt, Handler handler);

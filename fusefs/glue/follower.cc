@@ -82,7 +82,7 @@ void Follower::look_at(std::size_t container) {
 void Follower::show(std::size_t container, std::shared_ptr<const RecordStore> store) {
   const FileSource::Status& status = files_[container].file->status();
   const timespec modified{.tv_sec = status.mtime_seconds, .tv_nsec = status.mtime_nanoseconds};
-  for (const std::uint64_t number : containers_.grow(container, std::move(store), modified)) {
+  for (const std::uint64_t number : containers_.grow({}, container, std::move(store), modified)) {
     fuse_lowlevel_notify_inval_inode(session_, number, -1, 0);
   }
 }

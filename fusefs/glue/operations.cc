@@ -46,8 +46,10 @@ void answer(fuse_req_t request, Mount& mount, const Handler& handler) {
 // The same for a handler that gets a copy of `name`, which libfuse frees.
 template <class Handler>
 void answer_for(fuse_req_t request, Mount& mount, const char* name, const Handler& handler) {
-  const int thrown =
-      error_thrown_by([&] { answer(request, mount, [handler, name = std::string(name)] { return handler(name); }); });
+  const int thrown = error_thrown_by([&] {
+    answer(request, mount,
+           [handler, name = std::string(name)](const RequestContext& context) { return handler(context, name); });
+  });
   if (thrown != 0) fuse_reply_err(request, thrown);
 }
 
@@ -157,21 +159,24 @@ void on_lookup(fuse_req_t request, fuse_ino_t parent, const char* name) {
     fuse_reply_err(request, ENAMETOOLONG);
     return;
   }
-  answer_for(request, mount, name, [&tree = mount.tree, parent](const std::string& entry) -> Result<Reply> {
-    auto pending = std::make_shared<PendingReply>();
-    auto found = tree.look_up_and_reference(parent, entry);
-    if (!found && found.error().code == Code::kNotFound) return no_entry(tree.may_gain_names(parent));
-    if (!found) return std::move(found).error();
-    pending->set_undo([&tree, number = found->number] { tree.forget(number, 1); });
-    return Reply(
-        [pending, param = entry_of(*found)](fuse_req_t to) { return pending->sent(fuse_reply_entry(to, &param)); });
-  });
+  answer_for(request, mount, name,
+             [&tree = mount.tree, parent](const RequestContext& context, const std::string& entry) -> Result<Reply> {
+               auto pending = std::make_shared<PendingReply>();
+               auto found = tree.look_up_and_reference(context, parent, entry);
+               if (!found && found.error().code == Code::kNotFound)
+                 return no_entry(tree.may_gain_names(context, parent));
+               if (!found) return std::move(found).error();
+               pending->set_undo([&tree, number = found->number] { tree.forget(number, 1); });
+               return Reply([pending, param = entry_of(*found)](fuse_req_t to) {
+                 return pending->sent(fuse_reply_entry(to, &param));
+               });
+             });
 }
 
 void on_getattr(fuse_req_t request, fuse_ino_t number, fuse_file_info*) {
   Mount& mount = counted(request, RequestKind::kGetattr);
-  answer(request, mount, [&tree = mount.tree, number]() -> Result<Reply> {
-    ASSIGN_OR_RETURN(const auto status, tree.status(number));
+  answer(request, mount, [&tree = mount.tree, number](const RequestContext& context) -> Result<Reply> {
+    ASSIGN_OR_RETURN(const auto status, tree.status(context, number));
     return Reply([st = stat_of(status.inode, status.type, status.size, status.ownership),
                   timeout = attribute_timeout(status)](fuse_req_t to) { return fuse_reply_attr(to, &st, timeout); });
   });
@@ -179,8 +184,8 @@ void on_getattr(fuse_req_t request, fuse_ino_t number, fuse_file_info*) {
 
 void on_readlink(fuse_req_t request, fuse_ino_t number) {
   Mount& mount = counted(request, RequestKind::kReadlink);
-  answer(request, mount, [&tree = mount.tree, number]() -> Result<Reply> {
-    ASSIGN_OR_RETURN(auto target, tree.target(number));
+  answer(request, mount, [&tree = mount.tree, number](const RequestContext& context) -> Result<Reply> {
+    ASSIGN_OR_RETURN(auto target, tree.target(context, number));
     return Reply([target = std::move(target)](fuse_req_t to) { return fuse_reply_readlink(to, target.c_str()); });
   });
 }
@@ -193,8 +198,8 @@ void on_readlink(fuse_req_t request, fuse_ino_t number) {
 // was of another chunk.
 void on_read(fuse_req_t request, fuse_ino_t number, std::size_t size, off_t offset, fuse_file_info*) {
   Mount& mount = counted(request, RequestKind::kRead);
-  const auto handler = [&mount, number, size, offset]() -> Result<Reply> {
-    ASSIGN_OR_RETURN(auto slice, mount.tree.read(number, static_cast<std::uint64_t>(offset), size));
+  const auto handler = [&mount, number, size, offset](const RequestContext& context) -> Result<Reply> {
+    ASSIGN_OR_RETURN(auto slice, mount.tree.read(context, number, static_cast<std::uint64_t>(offset), size));
     return Reply([&mount, number, is_begin = offset == 0, slice = std::move(slice)](fuse_req_t to) {
       // Before the reply: another thread could otherwise report the reader's next read first.
       if (is_begin) mount.pusher.was_read(number);
@@ -256,22 +261,24 @@ class Listing {
 constexpr std::uint64_t kDotEntries = 2;
 
 // Adds "." and "..", which precede the tree's entries.
-bool add_dots(Listing& listing, const MountTree& tree, std::uint64_t directory, std::uint64_t place) {
+bool add_dots(const RequestContext& context, Listing& listing, const MountTree& tree, std::uint64_t directory,
+              std::uint64_t place) {
   const auto add = [&listing](std::string_view name, std::uint64_t inode, std::uint64_t next) {
     return listing.add({.name = name, .inode = inode, .type = FileType::kDirectory, .next = next});
   };
-  if (place == 0 && !add(".", tree.inode(directory), 1)) return false;
-  return place > 1 || add("..", tree.parent_inode(directory), kDotEntries);
+  if (place == 0 && !add(".", tree.inode(context, directory), 1)) return false;
+  return place > 1 || add("..", tree.parent_inode(context, directory), kDotEntries);
 }
 
 // Adds a directory's entries to the listing. `opened`: the handle of a mirrored directory, otherwise 0.
-Result<void> fill(Listing& listing, const MountTree& tree, fuse_ino_t directory, std::uint64_t opened,
-                  std::uint64_t place) {
+Result<void> fill(const RequestContext& context, Listing& listing, const MountTree& tree, fuse_ino_t directory,
+                  std::uint64_t opened, std::uint64_t place) {
   if (opened != 0) {
-    return tree.mirror()->list(directory, opened, place, [&](const MountEntry& entry) { return listing.add(entry); });
+    return tree.mirror()->list(context, directory, opened, place,
+                               [&](const MountEntry& entry) { return listing.add(entry); });
   }
-  if (!add_dots(listing, tree, directory, place)) return {};
-  return tree.list(directory, std::max(place, kDotEntries) - kDotEntries,
+  if (!add_dots(context, listing, tree, directory, place)) return {};
+  return tree.list(context, directory, std::max(place, kDotEntries) - kDotEntries,
                    [&](const MountEntry& entry) { return listing.add(entry, kDotEntries); });
 }
 
@@ -279,9 +286,9 @@ Result<void> fill(Listing& listing, const MountTree& tree, fuse_ino_t directory,
 void list(fuse_req_t request, fuse_ino_t directory, std::size_t size, off_t offset, std::uint64_t opened,
           bool with_attributes) {
   Mount& mount = counted(request, with_attributes ? RequestKind::kReaddirplus : RequestKind::kReaddir);
-  answer(request, mount, [=, &tree = mount.tree]() -> Result<Reply> {
+  answer(request, mount, [=, &tree = mount.tree](const RequestContext& context) -> Result<Reply> {
     auto listing = std::make_shared<Listing>(request, tree, size, with_attributes);
-    auto filled = fill(*listing, tree, directory, opened, static_cast<std::uint64_t>(offset));
+    auto filled = fill(context, *listing, tree, directory, opened, static_cast<std::uint64_t>(offset));
     if (!filled && listing->is_empty()) return std::move(filled).error();
     return Reply([listing](fuse_req_t) { return listing->reply(); });
   });
@@ -308,13 +315,14 @@ void on_opendir(fuse_req_t request, fuse_ino_t directory, fuse_file_info* opened
     return refuse_for_ever(request, RequestKind::kOpendir);
   }
   counted(request, RequestKind::kOpendir);
-  const auto handler = [&tree = mount.tree, directory, opened = *opened]() mutable -> Result<Reply> {
+  const auto handler = [&tree = mount.tree, directory,
+                        opened = *opened](const RequestContext& context) mutable -> Result<Reply> {
     if (!tree.is_mirrored(directory)) {
       opened.cache_readdir = opened.keep_cache = 1;
       return Reply([opened](fuse_req_t to) { return fuse_reply_open(to, &opened); });
     }
     auto pending = std::make_shared<PendingReply>();
-    ASSIGN_OR_RETURN(opened.fh, tree.mirror()->open_directory(directory));
+    ASSIGN_OR_RETURN(opened.fh, tree.mirror()->open_directory(context, directory));
     pending->set_undo([&tree, number = opened.fh] { tree.mirror()->close_directory(number); });
     return Reply([pending, opened](fuse_req_t to) { return pending->sent(fuse_reply_open(to, &opened)); });
   };
@@ -341,19 +349,22 @@ Reply extended(std::string value, std::size_t room) {
 void on_getxattr(fuse_req_t request, fuse_ino_t number, const char* name, std::size_t room) {
   if (!mount_of(request).has_extended_attributes) return refuse_for_ever(request, RequestKind::kGetxattr);
   Mount& mount = counted(request, RequestKind::kGetxattr);
-  answer_for(request, mount, name, [&tree = mount.tree, number, room](const std::string& wanted) -> Result<Reply> {
-    auto value = tree.extended_attribute(number, wanted);
-    if (value) return extended(std::move(*value), room);
-    if (value.error().code != Code::kNotFound) return std::move(value).error();
-    return Reply([](fuse_req_t to) { return fuse_reply_err(to, ENODATA); });
-  });
+  answer_for(
+      request, mount, name,
+      [&tree = mount.tree, number, room](const RequestContext& context, const std::string& wanted) -> Result<Reply> {
+        auto value = tree.extended_attribute(context, number, wanted);
+        if (value) return extended(std::move(*value), room);
+        if (value.error().code != Code::kNotFound) return std::move(value).error();
+        return Reply([](fuse_req_t to) { return fuse_reply_err(to, ENODATA); });
+      });
 }
 
 void on_listxattr(fuse_req_t request, fuse_ino_t number, std::size_t room) {
   if (!mount_of(request).has_extended_attributes) return refuse_for_ever(request, RequestKind::kListxattr);
   Mount& mount = counted(request, RequestKind::kListxattr);
-  answer(request, mount,
-         [&tree = mount.tree, number, room]() -> Result<Reply> { return extended(tree.extended_names(number), room); });
+  answer(request, mount, [&tree = mount.tree, number, room](const RequestContext& context) -> Result<Reply> {
+    return extended(tree.extended_names(context, number), room);
+  });
 }
 
 void on_forget(fuse_req_t request, fuse_ino_t number, std::uint64_t lookups) {
@@ -369,9 +380,9 @@ void on_forget_multi(fuse_req_t request, std::size_t count, fuse_forget_data* fo
 
 void on_statfs(fuse_req_t request, fuse_ino_t) {
   Mount& mount = counted(request, RequestKind::kStatfs);
-  answer(request, mount, [&tree = mount.tree]() -> Result<Reply> {
+  answer(request, mount, [&tree = mount.tree](const RequestContext& context) -> Result<Reply> {
     struct statvfs st {};
-    const Mirror::Usage usage = tree.usage();
+    const Mirror::Usage usage = tree.usage(context);
     st.f_bsize = st.f_frsize = 4096;
     st.f_blocks = static_cast<fsblkcnt_t>((usage.bytes + st.f_frsize - 1) / st.f_frsize);
     st.f_files = static_cast<fsfilcnt_t>(usage.files);

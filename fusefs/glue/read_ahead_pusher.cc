@@ -104,9 +104,11 @@ void ReadAheadPusher::push(Reader& reader, std::unique_lock<std::mutex>& lock) {
     bytes += record.size();
     return true;
   };
-  const RequestContext quick(RequestContext::Work::kNonBlocking);  // a decompression bomb must not delay others
+  RequestContext::Attempt attempt;
+  // Non-blocking, because a decompression bomb must not delay others.
+  const RequestContext context(RequestContext::Work::kNonBlocking, attempt);
   try {
-    tree_.for_each_following(after, take);
+    tree_.for_each_following(context, after, take);
   } catch (const std::bad_alloc&) {
     known = false;  // pauses until memory may be free
   }

@@ -58,26 +58,26 @@ std::vector<std::shared_ptr<const RecordStore>> MountedContainers::stores() cons
 
 bool MountedContainers::may_grow() const { return std::ranges::find(is_followed_, true) != is_followed_.end(); }
 
-void MountedContainers::prepare() const {
-  for (std::size_t i = 0; i < size(); ++i) prepare(*at(i)->tree);
+void MountedContainers::prepare(const RequestContext& context) const {
+  for (std::size_t i = 0; i < size(); ++i) prepare(context, *at(i)->tree);
 }
 
-void MountedContainers::prepare(const ContainerTree& tree) {
+void MountedContainers::prepare(const RequestContext& context, const ContainerTree& tree) {
   if (tree.store().source().filesystem() == 0) return;
   // A failure is reported to the first reader.
   constexpr Node kInfoFile{NodeKind::kStatic, kInfo};
-  static_cast<void>(tree.view(kInfoFile)->attributes(kInfoFile).has_value());
+  static_cast<void>(tree.view(kInfoFile)->attributes(context, kInfoFile).has_value());
 }
 
-std::vector<std::uint64_t> MountedContainers::grow(std::size_t container,
+std::vector<std::uint64_t> MountedContainers::grow(const RequestContext& context, std::size_t container,
                                                    const std::shared_ptr<const RecordStore>& store, timespec modified) {
   const Pointer before = at(container);
   auto next = std::make_shared<ContainerNode>(*before);
   next->ownership.modified = later(before->ownership.modified, modified);
   next->tree = std::make_shared<const ContainerTree>(store, cache_, before->id);
-  prepare(*next->tree);
+  prepare(context, *next->tree);
   std::vector<std::uint64_t> numbers;
-  for (const Node node : next->tree->changed_since(*before->tree)) numbers.push_back(next->number(node));
+  for (const Node node : next->tree->changed_since(context, *before->tree)) numbers.push_back(next->number(node));
   replaced_.push_back(before);
   const std::lock_guard lock(mutex_);
   current_[container] = std::move(next);

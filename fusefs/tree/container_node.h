@@ -66,20 +66,20 @@ class MountedContainers {
 
   // Caches what listings of the containers' roots need, if the container is on a filesystem that may hang. These
   // listings then do not block. May block itself.
-  void prepare() const;
+  void prepare(const RequestContext& context) const;
 
   // Replaces the snapshot of a followed container by a longer one. `modified` is the file's modification time. Returns
   // the numbers of the nodes that may have changed, for the kernel to be notified. Requests in progress finish on the
   // previous snapshot, and drop_unused() frees it afterwards. Both functions may block. Only one thread may call them,
   // and no request may wait for that thread.
-  std::vector<std::uint64_t> grow(std::size_t container, const std::shared_ptr<const RecordStore>& store,
-                                  timespec modified);
+  std::vector<std::uint64_t> grow(const RequestContext& context, std::size_t container,
+                                  const std::shared_ptr<const RecordStore>& store, timespec modified);
   void drop_unused();
 
  private:
   using Pointer = std::shared_ptr<const ContainerNode>;
 
-  static void prepare(const ContainerTree& tree);
+  static void prepare(const RequestContext& context, const ContainerTree& tree);
 
   CachedFiles& cache_;
   InodeTable& inodes_;

@@ -23,13 +23,13 @@ std::uint64_t ContainerTree::values() const {
   return values + kStaticEnd;
 }
 
-std::vector<Node> ContainerTree::changed_since(const ContainerTree& shorter) const {
+std::vector<Node> ContainerTree::changed_since(const RequestContext& context, const ContainerTree& shorter) const {
   std::vector<Node> nodes = {Node{}};
   for (const StaticEntry& entry : kStaticEntries) {
     if (entry.type.type != FileType::kLink) nodes.push_back({NodeKind::kStatic, entry.node});
   }
   for (const auto& view : views_) {
-    if (view != nullptr) view->add_changed_since(shorter.store(), nodes);
+    if (view != nullptr) view->add_changed_since(context, shorter.store(), nodes);
   }
   return nodes;
 }

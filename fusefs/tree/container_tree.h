@@ -35,7 +35,7 @@ class ContainerTree {
   std::uint64_t values() const;
   // Returns the nodes whose attributes, entries or contents may differ from those in `shorter`, an earlier snapshot of
   // the same file. These are the last chunk and everything that sums up the container. May read the file.
-  std::vector<Node> changed_since(const ContainerTree& shorter) const;
+  std::vector<Node> changed_since(const RequestContext& context, const ContainerTree& shorter) const;
 
   const RecordStore& store() const { return *store_; }
   const RecordDecoder& decoder() const { return decoder_; }

@@ -8,14 +8,14 @@ class DamageView : public View {
  public:
   using View::View;
 
-  Result<Node> lookup(Node, std::string_view name) const override {
+  Result<Node> lookup(const RequestContext&, Node, std::string_view name) const override {
     const auto begin = number_from(name);
     if (!begin) return no_such_name();
     TRY(region(*begin));
     return Node{NodeKind::kDamage, *begin};
   }
 
-  Result<void> list(Node, std::uint64_t place, const Emit& emit) const override {
+  Result<void> list(const RequestContext&, Node, std::uint64_t place, const Emit& emit) const override {
     ASSIGN_OR_RETURN(const auto rows, store().index().damage());
     for (; place < rows->size(); ++place) {
       const DamagedRegion& at = (*rows)[static_cast<std::size_t>(place)].region;
@@ -25,14 +25,15 @@ class DamageView : public View {
     return {};
   }
 
-  Result<std::uint64_t> size(Node file) const override {
+  Result<std::uint64_t> size(const RequestContext&, Node file) const override {
     ASSIGN_OR_RETURN(const auto found, region(file.value));
     return found.second - found.first;
   }
 
-  Result<Slice> read(Node file, std::uint64_t offset, std::uint64_t length) const override {
+  Result<Slice> read(const RequestContext& context, Node file, std::uint64_t offset,
+                     std::uint64_t length) const override {
     ASSIGN_OR_RETURN(const auto found, region(file.value));
-    return store().chunks().read_raw(found.first, found.second, offset, length);
+    return store().chunks().read_raw(context, found.first, found.second, offset, length);
   }
 
  private:

@@ -32,10 +32,11 @@ JsonObject::List list_of(const std::vector<Attribute>& attributes) {
 }
 
 // Returns the metadata in effect at a chunk.
-Result<std::vector<Attribute>> attributes_at(const RecordStore& store, const ChunkInfo& chunk) {
+Result<std::vector<Attribute>> attributes_at(const RequestContext& context, const RecordStore& store,
+                                             const ChunkInfo& chunk) {
   if (store.metadata() == nullptr) return std::vector<Attribute>{};
-  if (store.metadata()->varies()) return store.metadata()->attributes_at(chunk);
-  ASSIGN_OR_RETURN(auto known, store.attributes());
+  if (store.metadata()->varies()) return store.metadata()->attributes_at(context, chunk);
+  ASSIGN_OR_RETURN(auto known, store.attributes(context));
   return *known;
 }
 
@@ -47,11 +48,11 @@ std::string_view checksum_state(const Result<Verification>& verified) {
 
 }  // namespace
 
-Result<JsonObject> container_info(const RecordStore& store) {
+Result<JsonObject> container_info(const RequestContext& context, const RecordStore& store) {
   const Metadata* const metadata = store.metadata();
-  auto first = store.index().first_with_records();
+  auto first = store.index().first_with_records(context);
   if (!first && !is_permanent(first.error().code)) return std::move(first).error();
-  auto attributes = metadata == nullptr ? std::vector<Attribute>{} : metadata->attributes(nullptr);
+  auto attributes = metadata == nullptr ? std::vector<Attribute>{} : metadata->attributes(context, nullptr);
   if (!attributes && !is_permanent(attributes.error().code)) return std::move(attributes).error();
   JsonObject info;
   info.set("format", store.traits().format);
@@ -82,7 +83,7 @@ Result<JsonObject> container_info(const RecordStore& store) {
   return info;
 }
 
-Result<std::string> chunk_info(const RecordStore& store, const ChunkInfo& chunk) {
+Result<std::string> chunk_info(const RequestContext& context, const RecordStore& store, const ChunkInfo& chunk) {
   JsonObject info;
   info.set("begin", chunk.begin);
   info.set("end", chunk.end);
@@ -91,11 +92,11 @@ Result<std::string> chunk_info(const RecordStore& store, const ChunkInfo& chunk)
   info.set("stored", chunk.stored_size);
   info.set("decoded", chunk.payload_size());
   info.set("records", chunk.records);
-  const auto verified = store.verify(chunk);
+  const auto verified = store.verify(context, chunk);
   if (!verified && !is_permanent(verified.error().code)) return verified.error();
   info.set("checksum", checksum_state(verified));
   if (!verified) info.set("reason", to_string(verified.error()));
-  auto attributes = attributes_at(store, chunk);
+  auto attributes = attributes_at(context, store, chunk);
   if (!attributes) {
     if (!is_permanent(attributes.error().code)) return std::move(attributes).error();
     info.set("metadata_error", to_string(attributes.error()));
@@ -105,8 +106,8 @@ Result<std::string> chunk_info(const RecordStore& store, const ChunkInfo& chunk)
   return to_json(info, JsonLayout::kIndented);
 }
 
-Result<std::string_view> checksum_of(const RecordStore& store, const ChunkInfo& chunk) {
-  const auto verified = store.verify(chunk);
+Result<std::string_view> checksum_of(const RequestContext& context, const RecordStore& store, const ChunkInfo& chunk) {
+  const auto verified = store.verify(context, chunk);
   if (!verified && !is_permanent(verified.error().code)) return verified.error();
   return checksum_state(verified);
 }

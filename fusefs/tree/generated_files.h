@@ -12,15 +12,15 @@ namespace recordfs {
 
 // Returns info.json of a container: what a few headers show, without a scan. Fails only for reasons that may pass, such
 // as kIo or kChanged.
-Result<JsonObject> container_info(const RecordStore& store);
+Result<JsonObject> container_info(const RequestContext& context, const RecordStore& store);
 
 // Returns info.json of a chunk. Verifies the chunk's checksums, which reads the chunk. Fails as container_info() does.
-Result<std::string> chunk_info(const RecordStore& store, const ChunkInfo& chunk);
+Result<std::string> chunk_info(const RequestContext& context, const RecordStore& store, const ChunkInfo& chunk);
 
 // Returns the state of a chunk's checksums, as in its info.json: "good", "none" (the chunk has no checksums), "bad", or
 // "unchecked" (the codec is missing or a limit was exceeded). Static storage. Reads the chunk. Fails as
 // container_info() does.
-Result<std::string_view> checksum_of(const RecordStore& store, const ChunkInfo& chunk);
+Result<std::string_view> checksum_of(const RequestContext& context, const RecordStore& store, const ChunkInfo& chunk);
 
 // Adds the members of index/summary.json. `damage` is what a scan of the headers found, as "damage_scope" states.
 void add_totals(JsonObject& info, const RecordStore& store, const PrefixSums& totals,

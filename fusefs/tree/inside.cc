@@ -36,7 +36,8 @@ std::string key_in_list(const Value& entry, std::size_t index, bool at_top) {
 }
 
 void append_line(std::string& text, const Value& value) {
-  const auto append = [&text]<class Content>(const Content& content) {
+  const auto append = [&text](const auto& content) {
+    using Content = std::remove_cvref_t<decltype(content)>;
     if constexpr (std::is_arithmetic_v<Content>) fmt::format_to(std::back_inserter(text), "{}\n", content);
     if constexpr (std::is_same_v<Content, std::string>) {
       text += content;

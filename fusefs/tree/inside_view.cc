@@ -21,28 +21,31 @@ class InsideView : public View {
  public:
   using View::View;
 
-  Result<Node> lookup(Node directory, std::string_view name) const override {
-    return directory.kind == NodeKind::kStatic ? lookup_record(name) : lookup_part(directory, name);
+  Result<Node> lookup(const RequestContext& context, Node directory, std::string_view name) const override {
+    return directory.kind == NodeKind::kStatic ? lookup_record(context, name) : lookup_part(context, directory, name);
   }
-  Result<void> list(Node directory, std::uint64_t place, const Emit& emit) const override {
-    return directory.kind == NodeKind::kStatic ? list_records(place, emit) : list_parts(directory, place, emit);
+  Result<void> list(const RequestContext& context, Node directory, std::uint64_t place,
+                    const Emit& emit) const override {
+    return directory.kind == NodeKind::kStatic ? list_records(context, place, emit)
+                                               : list_parts(context, directory, place, emit);
   }
 
-  Result<NodeAttributes> attributes(Node node) const override {
-    if (node.kind != NodeKind::kPart) return View::attributes(node);
-    ASSIGN_OR_RETURN(const auto known, inside(node));
+  Result<NodeAttributes> attributes(const RequestContext& context, Node node) const override {
+    if (node.kind != NodeKind::kPart) return View::attributes(context, node);
+    ASSIGN_OR_RETURN(const auto known, inside(context, node));
     if (const auto message = known->message_of(node.part)) {
-      ASSIGN_OR_RETURN(const auto size, shown_size(contents_of(document(node, *known, *message))));
+      ASSIGN_OR_RETURN(const auto size, shown_size(contents_of(document(context, node, *known, *message))));
       return NodeAttributes{FileType::kRegular, size};
     }
     return NodeAttributes{type_of(known->kind(node.part)), known->size(node.part)};
   }
 
-  Result<Slice> read(Node file, std::uint64_t offset, std::uint64_t length) const override {
+  Result<Slice> read(const RequestContext& context, Node file, std::uint64_t offset,
+                     std::uint64_t length) const override {
     if (file.kind != NodeKind::kPart) return no_such_name();
-    ASSIGN_OR_RETURN(const auto known, inside(file));
+    ASSIGN_OR_RETURN(const auto known, inside(context, file));
     if (const auto message = known->message_of(file.part)) {
-      ASSIGN_OR_RETURN(auto text, contents_of(document(file, *known, *message)));
+      ASSIGN_OR_RETURN(auto text, contents_of(document(context, file, *known, *message)));
       return part_of(std::move(text), offset, length);
     }
     const Inside::Kind kind = known->kind(file.part);
@@ -51,8 +54,8 @@ class InsideView : public View {
     const std::uint64_t size = known->size(file.part);
     if (offset >= size) return Slice{};
     const std::uint64_t wanted = std::min(length, size - offset);
-    ASSIGN_OR_RETURN(const auto record, store().records().record_at(file.value));
-    auto slice = store().records().read(record, known->slice(file.part).begin + offset, wanted);
+    ASSIGN_OR_RETURN(const auto record, store().records().record_at(context, file.value));
+    auto slice = store().records().read(context, record, known->slice(file.part).begin + offset, wanted);
     if (slice && slice->bytes.size() != wanted) {
       return Error{Code::kChanged, record.chunk.begin, "the record's parts have changed"};
     }
@@ -60,24 +63,24 @@ class InsideView : public View {
   }
 
   // Only listings use this for parts, and they report errors themselves.
-  Node parent(Node directory) const override {
-    if (directory.kind != NodeKind::kPart) return View::parent(directory);
-    const auto known = inside(directory);
+  Node parent(const RequestContext& context, Node directory) const override {
+    if (directory.kind != NodeKind::kPart) return View::parent(context, directory);
+    const auto known = inside(context, directory);
     return part_node(directory, known ? (*known)->parent(directory.part) : 0);
   }
 
  private:
-  Result<Node> lookup_record(std::string_view name) const {
+  Result<Node> lookup_record(const RequestContext& context, std::string_view name) const {
     const auto ordinal = number_from(name);
     if (!ordinal) return no_such_name();
-    ASSIGN_OR_RETURN(const auto place, store().index().find(SearchKey::kRecords, *ordinal));
+    ASSIGN_OR_RETURN(const auto place, store().index().find(context, SearchKey::kRecords, *ordinal));
     if (name != record_name(*ordinal)) return Node{NodeKind::kInsideAlias, *ordinal};
     return record_node(place.chunk, *ordinal - place.before.records, NodeKind::kInsideRecord);
   }
 
-  Result<void> list_records(std::uint64_t place, const Emit& emit) const {
+  Result<void> list_records(const RequestContext& context, std::uint64_t place, const Emit& emit) const {
     for (const std::uint64_t began_at = place;;) {
-      auto found = store().index().find(SearchKey::kRecords, place);
+      auto found = store().index().find(context, SearchKey::kRecords, place);
       if (!found) return stopped(found.error(), place > began_at);
       for (const std::uint64_t end = found->after().records; place < end; ++place) {
         auto node = record_node(found->chunk, place - found->before.records, NodeKind::kInsideRecord);
@@ -89,16 +92,16 @@ class InsideView : public View {
     }
   }
 
-  Result<Node> lookup_part(Node directory, std::string_view name) const {
-    ASSIGN_OR_RETURN(const auto known, inside(directory));
+  Result<Node> lookup_part(const RequestContext& context, Node directory, std::string_view name) const {
+    ASSIGN_OR_RETURN(const auto known, inside(context, directory));
     if (known->kind(directory.part) != Inside::Kind::kDirectory) return no_such_name();
     const auto part = known->find(directory.part, name);
     if (!part) return no_such_name();
     return part_node(directory, *part);
   }
 
-  Result<void> list_parts(Node directory, std::uint64_t place, const Emit& emit) const {
-    ASSIGN_OR_RETURN(const auto known, inside(directory));
+  Result<void> list_parts(const RequestContext& context, Node directory, std::uint64_t place, const Emit& emit) const {
+    ASSIGN_OR_RETURN(const auto known, inside(context, directory));
     if (known->kind(directory.part) != Inside::Kind::kDirectory) return no_such_name();
     for (; const auto part = known->at(directory.part, place); ++place) {
       const FileType type = type_of(known->kind(*part));
@@ -108,29 +111,31 @@ class InsideView : public View {
   }
 
   // Parses the record of a kInsideRecord or a kPart. Fails with kNotFound if the record has no such part.
-  Result<std::shared_ptr<const Inside>> inside(Node node) const {
-    auto known = cache().insides.get({tree().number(), node.value}, [&]() -> Result<std::shared_ptr<const Inside>> {
-      ASSIGN_OR_RETURN(const auto record, store().records().record_at(node.value));
-      ASSIGN_OR_RETURN(const auto size, store().records().size(record));
-      ASSIGN_OR_RETURN(const auto alone, lock_for(size, cache().large_inside));
-      ASSIGN_OR_RETURN(const auto parts, store().records().parts(record));
-      return std::make_shared<const Inside>(Inside::of(parts.value, parts.record.bytes));
-    });
+  Result<std::shared_ptr<const Inside>> inside(const RequestContext& context, Node node) const {
+    auto known =
+        cache().insides.get(context, {tree().number(), node.value}, [&]() -> Result<std::shared_ptr<const Inside>> {
+          ASSIGN_OR_RETURN(const auto record, store().records().record_at(context, node.value));
+          ASSIGN_OR_RETURN(const auto size, store().records().size(context, record));
+          ASSIGN_OR_RETURN(const auto alone, lock_for(context, size, cache().large_inside));
+          ASSIGN_OR_RETURN(const auto parts, store().records().parts(context, record));
+          return std::make_shared<const Inside>(Inside::of(parts.value, parts.record.bytes));
+        });
     if (known && !(*known)->contains(node.part)) return no_such_name();
     return known;
   }
 
   // Returns the document of a message inside the record of a kPart.
-  Document document(Node part, const Inside& inside, std::uint64_t message) const {
-    return cache().part_documents.get({inside.id(), message}, [&]() -> Document {
-      ASSIGN_OR_RETURN(const auto record, store().records().record_at(part.value));
+  Document document(const RequestContext& context, Node part, const Inside& inside, std::uint64_t message) const {
+    return cache().part_documents.get(context, {inside.id(), message}, [&]() -> Document {
+      ASSIGN_OR_RETURN(const auto record, store().records().record_at(context, part.value));
       const Extent slice = inside.slice(message);
-      ASSIGN_OR_RETURN(const auto alone, lock_for(slice.size, cache().large_inside));
-      ASSIGN_OR_RETURN(const auto bytes, store().records().read(record, slice.begin, slice.size));
+      ASSIGN_OR_RETURN(const auto alone, lock_for(context, slice.size, cache().large_inside));
+      ASSIGN_OR_RETURN(const auto bytes, store().records().read(context, record, slice.begin, slice.size));
       if (bytes.bytes.size() != slice.size) {
         return Error{Code::kChanged, record.chunk.begin, "the chunk's records have changed"};
       }
-      return made_document(tree().decoder().document_of_message(record.chunk, {inside.type(message), bytes.bytes}));
+      return made_document(
+          tree().decoder().document_of_message(context, record.chunk, {inside.type(message), bytes.bytes}));
     });
   }
 };

@@ -44,12 +44,12 @@ class KeyNames {
   // Returns the size in bytes. 0 means that there are no rows, and so no file.
   std::uint64_t size() const { return lines_.size; }
 
-  Result<Slice> read(std::uint64_t offset, std::uint64_t length) const {
-    return lines_.read(offset, length, [this](std::size_t block) -> Result<Slice> {
+  Result<Slice> read(const RequestContext& context, std::uint64_t offset, std::uint64_t length) const {
+    return lines_.read(context, offset, length, [&](std::size_t block) -> Result<Slice> {
       std::string text(block == 0 ? kHeader : std::string_view());
       const auto first = static_cast<std::size_t>(lines_.blocks[block].first);
       for (std::size_t place = first; place < std::min(first + kRowsOfABlock, places_.end); ++place) text += row(place);
-      ASSIGN_OR_RETURN(auto bytes, Buffer::copy_of(as_bytes(text)));
+      ASSIGN_OR_RETURN(auto bytes, Buffer::copy_of(context, as_bytes(text)));
       return owned(std::move(bytes));
     });
   }
@@ -84,14 +84,14 @@ class KeysView : public View {
  public:
   using View::View;
 
-  Result<Node> lookup(Node directory, std::string_view name) const override {
+  Result<Node> lookup(const RequestContext&, Node directory, std::string_view name) const override {
     return directory == kFamilies ? lookup_family(name) : lookup_key(family_of(directory), name);
   }
-  Result<void> list(Node directory, std::uint64_t place, const Emit& emit) const override {
+  Result<void> list(const RequestContext&, Node directory, std::uint64_t place, const Emit& emit) const override {
     return directory == kFamilies ? list_families(place, emit) : list_keys(family_of(directory), place, emit);
   }
 
-  Result<std::uint64_t> size(Node file) const override {
+  Result<std::uint64_t> size(const RequestContext&, Node file) const override {
     if (file.kind == NodeKind::kKeyNames) {
       ASSIGN_OR_RETURN(const auto names, names_of(family_of(file)));
       return names->size();
@@ -100,13 +100,14 @@ class KeysView : public View {
     return size_of(found.state, found.value.size);
   }
 
-  Result<Slice> read(Node file, std::uint64_t offset, std::uint64_t length) const override {
+  Result<Slice> read(const RequestContext& context, Node file, std::uint64_t offset,
+                     std::uint64_t length) const override {
     if (file.kind == NodeKind::kKeyNames) {
       ASSIGN_OR_RETURN(const auto names, names_of(family_of(file)));
-      return names->read(offset, length);
+      return names->read(context, offset, length);
     }
     ASSIGN_OR_RETURN(const auto found, keys().find(file.value));
-    return store().records().read_value(found, offset, length);
+    return store().records().read_value(context, found, offset, length);
   }
 
   std::uint64_t values() const override { return std::uint64_t{1} << 32; }  // families

@@ -18,16 +18,16 @@ class MetadataView : public View {
  public:
   using View::View;
 
-  Result<Node> lookup(Node, std::string_view name) const override {
-    ASSIGN_OR_RETURN(const auto known, files());
+  Result<Node> lookup(const RequestContext& context, Node, std::string_view name) const override {
+    ASSIGN_OR_RETURN(const auto known, files(context));
     const auto place = known->by_name.find(name);
     if (place != known->by_name.end()) return Node{NodeKind::kAttribute, place->second};
     if (name == kNamesTable && !known->names_table.empty()) return Node{NodeKind::kStatic, kNames};
     return no_such_name();
   }
 
-  Result<void> list(Node, std::uint64_t place, const Emit& emit) const override {
-    ASSIGN_OR_RETURN(const auto known, files());
+  Result<void> list(const RequestContext& context, Node, std::uint64_t place, const Emit& emit) const override {
+    ASSIGN_OR_RETURN(const auto known, files(context));
     const auto& names = known->names;
     for (; place < names.size(); ++place) {
       const auto i = static_cast<std::size_t>(place);
@@ -41,8 +41,8 @@ class MetadataView : public View {
     return {};
   }
 
-  Result<Slice> contents(Node file) const override {
-    ASSIGN_OR_RETURN(const auto known, files());
+  Result<Slice> contents(const RequestContext& context, Node file) const override {
+    ASSIGN_OR_RETURN(const auto known, files(context));
     if (file.kind == NodeKind::kStatic) return Slice{as_bytes(known->names_table), known};
     if (file.value >= known->values->size()) return no_such_name();
     return Slice{as_bytes((*known->values)[static_cast<std::size_t>(file.value)].value), known};
@@ -52,13 +52,13 @@ class MetadataView : public View {
   std::uint64_t values() const override { return 1u << 26; }
 
  private:
-  Result<std::shared_ptr<const AttributeFiles>> files() const {
-    return files_.get(0, [&] { return make_files(); });
+  Result<std::shared_ptr<const AttributeFiles>> files(const RequestContext& context) const {
+    return files_.get(0, [&] { return make_files(context); });
   }
 
-  Result<AttributeFiles> make_files() const {
+  Result<AttributeFiles> make_files(const RequestContext& context) const {
     AttributeFiles files;
-    ASSIGN_OR_RETURN(files.values, store().attributes());
+    ASSIGN_OR_RETURN(files.values, store().attributes(context));
     std::vector<std::string_view> keys;
     for (const Attribute& attribute : *files.values) keys.emplace_back(attribute.key);
     files.names = names_for(keys, {kNamesTable});

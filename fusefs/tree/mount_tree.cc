@@ -51,50 +51,52 @@ MountTree::MountTree(std::vector<MountSource> sources, bool nested, MirrorSettin
     if (!top.container) top.number = mirror_->number_of_source(source++);
   }
   if (tops_.front().container) return;
-  const auto first = mirror_->status(tops_.front().number);
+  const auto first = mirror_->status({}, tops_.front().number);
   if (first) root_ownership_ = first->ownership;
 }
 
-bool MountTree::may_gain_names(std::uint64_t directory) const {
+bool MountTree::may_gain_names(const RequestContext& context, std::uint64_t directory) const {
   if (is_mirrored(directory)) return true;
   if (is_own_root(directory) || !containers_.may_grow()) return false;
-  const auto found = find(directory);
+  const auto found = find(context, directory);
   return found && found->container_node->is_followed;
 }
 
-Result<MountTree::ResolvedNode> MountTree::find(std::uint64_t number) const {
+Result<MountTree::ResolvedNode> MountTree::find(const RequestContext& context, std::uint64_t number) const {
   const bool is_own_directory = mirror_ != nullptr && mirror_->owns(number);
   const auto found = is_own_directory ? InodeTable::ResolvedInode{number, {}} : inodes_.find(number);
   if (!found) return Error{.code = Code::kNotFound, .detail = "no such node"};
-  auto shown =
-      found->container < containers_.size() ? containers_.at(found->container) : mirror_->container(found->container);
+  auto shown = found->container < containers_.size() ? containers_.at(found->container)
+                                                     : mirror_->container(context, found->container);
   if (!shown) return std::move(shown).error();
   const ContainerTree& tree = *(*shown)->tree;
-  RequestContext::set_filesystem(tree.store().source().filesystem());
+  context.set_filesystem(tree.store().source().filesystem());
   const View* view = tree.view(found->node);
   if (view == nullptr) return no_such_name();
   return ResolvedNode{std::move(*shown), found->node, view};
 }
 
-Result<std::uint64_t> MountTree::lookup(std::uint64_t directory, std::string_view name) const {
+Result<std::uint64_t> MountTree::lookup(const RequestContext& context, std::uint64_t directory,
+                                        std::string_view name) const {
   if (is_own_root(directory)) {
     const auto named = std::ranges::find(tops_, name, &Top::name);
     if (named == tops_.end()) return no_such_name();
     return named->number;
   }
   if (is_mirrored(directory)) {
-    ASSIGN_OR_RETURN(const auto status, mirror_->look_up_and_reference(directory, name));
+    ASSIGN_OR_RETURN(const auto status, mirror_->look_up_and_reference(context, directory, name));
     return status.number;
   }
-  ASSIGN_OR_RETURN(const auto found, find(directory));
-  ASSIGN_OR_RETURN(const auto node, kept_open(found, found.view->lookup(found.node, name)));
+  ASSIGN_OR_RETURN(const auto found, find(context, directory));
+  ASSIGN_OR_RETURN(const auto node, kept_open(found, found.view->lookup(context, found.node, name)));
   return look_up_and_reference({.name = name, .container = found.container_node.get(), .node = node});
 }
 
-Result<FileStatus> MountTree::look_up_and_reference(std::uint64_t directory, std::string_view name) const {
-  if (is_mirrored(directory)) return mirror_->look_up_and_reference(directory, name);
-  ASSIGN_OR_RETURN(const auto number, lookup(directory, name));
-  auto found = status(number);
+Result<FileStatus> MountTree::look_up_and_reference(const RequestContext& context, std::uint64_t directory,
+                                                    std::string_view name) const {
+  if (is_mirrored(directory)) return mirror_->look_up_and_reference(context, directory, name);
+  ASSIGN_OR_RETURN(const auto number, lookup(context, directory, name));
+  auto found = status(context, number);
   if (!found) forget(number, 1);
   return found;
 }
@@ -110,23 +112,24 @@ void MountTree::forget(std::uint64_t number, std::uint64_t lookups) const {
   if (const auto unused = inodes_.forget(number, lookups)) mirror_->drop(*unused);
 }
 
-Result<FileStatus> MountTree::status(std::uint64_t number) const {
+Result<FileStatus> MountTree::status(const RequestContext& context, std::uint64_t number) const {
   if (is_own_root(number)) return FileStatus{number, number, FileType::kDirectory, 0, root_ownership_};
-  if (mirror_ != nullptr && mirror_->owns(number)) return mirror_->status(number);
-  ASSIGN_OR_RETURN(const auto found, find(number));
-  ASSIGN_OR_RETURN(const auto attributes, kept_open(found, found.view->attributes(found.node)));
+  if (mirror_ != nullptr && mirror_->owns(number)) return mirror_->status(context, number);
+  ASSIGN_OR_RETURN(const auto found, find(context, number));
+  ASSIGN_OR_RETURN(const auto attributes, kept_open(found, found.view->attributes(context, found.node)));
   return found.container_node->status(number, found.node, attributes);
 }
 
-Result<void> MountTree::list(std::uint64_t directory, std::uint64_t place, const EmitEntry& emit) const {
+Result<void> MountTree::list(const RequestContext& context, std::uint64_t directory, std::uint64_t place,
+                             const EmitEntry& emit) const {
   if (is_own_root(directory)) return list_tops(place, emit);
-  ASSIGN_OR_RETURN(const auto found, find(directory));
+  ASSIGN_OR_RETURN(const auto found, find(context, directory));
   const ContainerNode& container_node = *found.container_node;
   const auto numbered = [&](const DirectoryEntry& entry) {
     return emit({entry.name, container_node.inode(entry.node), entry.type, entry.size, entry.next, &container_node,
                  entry.node});
   };
-  return kept_open(found, found.view->list(found.node, place, numbered));
+  return kept_open(found, found.view->list(context, found.node, place, numbered));
 }
 
 Result<void> MountTree::list_tops(std::uint64_t place, const EmitEntry& emit) const {
@@ -147,64 +150,67 @@ Result<void> MountTree::list_tops(std::uint64_t place, const EmitEntry& emit) co
   return {};
 }
 
-std::uint64_t MountTree::inode(std::uint64_t directory) const {
+std::uint64_t MountTree::inode(const RequestContext& context, std::uint64_t directory) const {
   if (is_own_root(directory)) return kRootNumber;
   if (mirror_ != nullptr && mirror_->owns(directory)) return mirror_->inode(directory);
-  const auto found = find(directory);
+  const auto found = find(context, directory);
   return !found ? kRootNumber : found->container_node->inode(found->node);
 }
 
-std::uint64_t MountTree::parent_inode(std::uint64_t directory) const {
+std::uint64_t MountTree::parent_inode(const RequestContext& context, std::uint64_t directory) const {
   if (is_own_root(directory)) return kRootNumber;
   if (mirror_ != nullptr && mirror_->owns(directory)) return mirror_->parent_inode(directory);
-  const auto found = find(directory);
+  const auto found = find(context, directory);
   if (!found || found->node == Node{}) return kRootNumber;
-  return found->container_node->inode(found->view->parent(found->node));
+  return found->container_node->inode(found->view->parent(context, found->node));
 }
 
-Result<std::string> MountTree::target(std::uint64_t link) const {
-  if (is_mirrored(link)) return mirror_->target(link);
-  ASSIGN_OR_RETURN(const auto found, find(link));
+Result<std::string> MountTree::target(const RequestContext& context, std::uint64_t link) const {
+  if (is_mirrored(link)) return mirror_->target(context, link);
+  ASSIGN_OR_RETURN(const auto found, find(context, link));
   return found.view->target(found.node);
 }
 
-Result<Slice> MountTree::read(std::uint64_t file, std::uint64_t offset, std::uint64_t length) const {
-  if (is_mirrored(file)) return mirror_->read(file, offset, length);
-  ASSIGN_OR_RETURN(const auto found, find(file));
-  return kept_open(found, found.view->read(found.node, offset, length));
+Result<Slice> MountTree::read(const RequestContext& context, std::uint64_t file, std::uint64_t offset,
+                              std::uint64_t length) const {
+  if (is_mirrored(file)) return mirror_->read(context, file, offset, length);
+  ASSIGN_OR_RETURN(const auto found, find(context, file));
+  return kept_open(found, found.view->read(context, found.node, offset, length));
 }
 
-std::string MountTree::extended_names(std::uint64_t number) const {
+std::string MountTree::extended_names(const RequestContext& context, std::uint64_t number) const {
   std::string names;
   if (is_own_root(number) || is_mirrored(number)) return names;
-  const auto found = find(number);
+  const auto found = find(context, number);
   if (!found) return names;
   for (const std::string_view name : node_type(found->node)->extended) names.append(name).append(1, '\0');
   return names;
 }
 
-Result<std::string> MountTree::extended_attribute(std::uint64_t number, std::string_view name) const {
+Result<std::string> MountTree::extended_attribute(const RequestContext& context, std::uint64_t number,
+                                                  std::string_view name) const {
   const Error none{.code = Code::kNotFound, .detail = "no such attribute"};
   if (is_own_root(number) || is_mirrored(number)) return none;
-  ASSIGN_OR_RETURN(const auto found, find(number));
+  ASSIGN_OR_RETURN(const auto found, find(context, number));
   if (std::ranges::count(node_type(found.node)->extended, name) == 0) return none;
-  return kept_open(found, found.view->extended_attribute(found.node, name));
+  return kept_open(found, found.view->extended_attribute(context, found.node, name));
 }
 
-void MountTree::for_each_following(std::uint64_t record, const std::function<bool(std::uint64_t, Bytes)>& take) const {
-  auto found = find(record);
+void MountTree::for_each_following(const RequestContext& context, std::uint64_t record,
+                                   const std::function<bool(std::uint64_t, Bytes)>& take) const {
+  auto found = find(context, record);
   if (!found || found->node.kind != NodeKind::kRecord) return;
   const RecordStore& store = found->container_node->tree->store();
-  const auto from = store.records().record_at(found->node.value);
+  const auto from = store.records().record_at(context, found->node.value);
   if (!from) return;
-  store.records().for_each_following(*from, [&](const RecordRef& after, Bytes bytes) {
+  store.records().for_each_following(context, *from, [&](const RecordRef& after, Bytes bytes) {
     const auto address = store.records().address(after.chunk, after.index);
     return address && take(found->container_node->number({NodeKind::kRecord, *address}), bytes);
   });
 }
 
-Mirror::Usage MountTree::usage() const {
-  Mirror::Usage usage = mirror_ == nullptr ? Mirror::Usage{} : mirror_->usage();
+Mirror::Usage MountTree::usage(const RequestContext& context) const {
+  Mirror::Usage usage = mirror_ == nullptr ? Mirror::Usage{} : mirror_->usage(context);
   for (const auto& store : containers_.stores()) {
     usage.bytes += store->source().size();
     usage.files += store->index().state().totals.records;

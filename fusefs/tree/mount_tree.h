@@ -51,44 +51,48 @@ class MountTree {
   // Returns the mirrored directories, which are no snapshots; null if there are none.
   Mirror* mirror() const { return mirror_.get(); }
 
-  Result<std::uint64_t> lookup(std::uint64_t directory, std::string_view name) const;
+  Result<std::uint64_t> lookup(const RequestContext& context, std::uint64_t directory, std::string_view name) const;
   // Combines lookup() and status(). On failure, no reference is added.
-  Result<FileStatus> look_up_and_reference(std::uint64_t directory, std::string_view name) const;
+  Result<FileStatus> look_up_and_reference(const RequestContext& context, std::uint64_t directory,
+                                           std::string_view name) const;
   // Returns the number of a listed entry, as lookup() does, without reading. Call it only from `emit`. REQUIRES:
   // entry.container is not null.
   std::uint64_t look_up_and_reference(const MountEntry& entry) const;
   // Removes `lookups` references from a number.
   void forget(std::uint64_t number, std::uint64_t lookups) const;
-  Result<FileStatus> status(std::uint64_t number) const;
+  Result<FileStatus> status(const RequestContext& context, std::uint64_t number) const;
   // Emits the entries of a directory of containers or of the root, as View::list() does.
-  Result<void> list(std::uint64_t directory, std::uint64_t place, const EmitEntry& emit) const;
+  Result<void> list(const RequestContext& context, std::uint64_t directory, std::uint64_t place,
+                    const EmitEntry& emit) const;
 
   // Returns whether a directory is mirrored, and not inside a container. Mirror::list() lists it.
   bool is_mirrored(std::uint64_t number) const {
     return mirror_ != nullptr && mirror_->owns(number) && !mirror_->is_container(number);
   }
   // Returns whether a directory may get new names: it is mirrored or of a followed container.
-  bool may_gain_names(std::uint64_t directory) const;
+  bool may_gain_names(const RequestContext& context, std::uint64_t directory) const;
 
   // Returns the inode number of a directory or of its parent, or that of the root if the number is invalid.
-  std::uint64_t inode(std::uint64_t directory) const;
-  std::uint64_t parent_inode(std::uint64_t directory) const;
-  Result<std::string> target(std::uint64_t link) const;
-  Result<Slice> read(std::uint64_t file, std::uint64_t offset, std::uint64_t length) const;
+  std::uint64_t inode(const RequestContext& context, std::uint64_t directory) const;
+  std::uint64_t parent_inode(const RequestContext& context, std::uint64_t directory) const;
+  Result<std::string> target(const RequestContext& context, std::uint64_t link) const;
+  Result<Slice> read(const RequestContext& context, std::uint64_t file, std::uint64_t offset,
+                     std::uint64_t length) const;
 
   // Returns the names of a node's extended attributes, each terminated by a zero byte.
-  std::string extended_names(std::uint64_t number) const;
+  std::string extended_names(const RequestContext& context, std::uint64_t number) const;
   // Fails with kNotFound if the node has none of that name.
-  Result<std::string> extended_attribute(std::uint64_t number, std::string_view name) const;
+  Result<std::string> extended_attribute(const RequestContext& context, std::uint64_t number,
+                                         std::string_view name) const;
 
   // Calls `take` for the readable records that follow `record` in the container, until it returns false. Stops early at
   // a chunk that cannot be decoded now or is too large for the cache. May decode, and so take as long as a read.
-  void for_each_following(std::uint64_t record,
+  void for_each_following(const RequestContext& context, std::uint64_t record,
                           const std::function<bool(std::uint64_t number, Bytes bytes)>& take) const;
 
   // For statfs: the containers' bytes, and their records as far as scanned, plus what is in use on the filesystems of
   // mirrored directories. May block.
-  Mirror::Usage usage() const;
+  Mirror::Usage usage(const RequestContext& context) const;
   // Returns how many keys, and records with a part, the kernel has references to.
   std::size_t known_insides() const { return inodes_.rows(); }
 
@@ -107,7 +111,7 @@ class MountTree {
   };
 
   bool is_own_root(std::uint64_t number) const { return nested_ && number == kRootNumber; }
-  Result<ResolvedNode> find(std::uint64_t number) const;
+  Result<ResolvedNode> find(const RequestContext& context, std::uint64_t number) const;
   Result<void> list_tops(std::uint64_t place, const EmitEntry& emit) const;
   // Returns `result`. If it is kPending, makes Error::wait keep the container open.
   template <class Value>

@@ -9,7 +9,7 @@ class StaticView : public View {
  public:
   using View::View;
 
-  Result<Node> lookup(Node directory, std::string_view name) const override {
+  Result<Node> lookup(const RequestContext&, Node directory, std::string_view name) const override {
     for (const StaticEntry& entry : kStaticEntries) {
       const View* view = entry.type.parent == directory.value ? view_of(entry) : nullptr;
       if (view != nullptr && name_of(entry) == name) return Node{NodeKind::kStatic, entry.node};
@@ -17,7 +17,8 @@ class StaticView : public View {
     return no_such_name();
   }
 
-  Result<void> list(Node directory, std::uint64_t place, const Emit& emit) const override {
+  Result<void> list(const RequestContext& context, Node directory, std::uint64_t place,
+                    const Emit& emit) const override {
     std::uint64_t number = 0;
     for (const StaticEntry& entry : kStaticEntries) {
       const View* view = entry.type.parent == directory.value ? view_of(entry) : nullptr;
@@ -25,29 +26,29 @@ class StaticView : public View {
       const Node node{NodeKind::kStatic, entry.node};
       std::optional<std::uint64_t> size;
       if (entry.type.type != FileType::kRegular || entry.listed == Listed::kWithSize) {
-        if (const auto known = view->attributes(node)) size = known->size;
+        if (const auto known = view->attributes(context, node)) size = known->size;
       }
       if (!emit({name_of(entry), node, entry.type.type, size, number})) return {};
     }
     return {};
   }
 
-  Result<std::uint64_t> size(Node file) const override {
-    return file.value == kTrailer ? shown_size(contents(file)) : View::size(file);
+  Result<std::uint64_t> size(const RequestContext& context, Node file) const override {
+    return file.value == kTrailer ? shown_size(contents(context, file)) : View::size(context, file);
   }
 
-  Result<Slice> contents(Node file) const override {
-    if (file.value == kTrailer) return trailer();
-    ASSIGN_OR_RETURN(const auto text, texts_.get(file.value, [&] { return make_text(file.value); }));
+  Result<Slice> contents(const RequestContext& context, Node file) const override {
+    if (file.value == kTrailer) return trailer(context);
+    ASSIGN_OR_RETURN(const auto text, texts_.get(file.value, [&] { return make_text(context, file.value); }));
     return Slice{as_bytes(*text), text};
   }
 
  private:
   const View* view_of(const StaticEntry& entry) const { return tree().view({NodeKind::kStatic, entry.node}); }
 
-  Result<std::string> make_text(std::uint64_t node) const {
+  Result<std::string> make_text(const RequestContext& context, std::uint64_t node) const {
     if (node == kInfo) {
-      ASSIGN_OR_RETURN(const auto info, store().log().reported(container_info(store())));
+      ASSIGN_OR_RETURN(const auto info, store().log().reported(context, container_info(context, store())));
       return to_json(info, JsonLayout::kIndented);
     }
     if (node != kDamageRows && node != kSummary) return no_such_name();
@@ -59,15 +60,15 @@ class StaticView : public View {
     return to_json(summary, JsonLayout::kIndented);
   }
 
-  Result<Slice> trailer() const {
+  Result<Slice> trailer(const RequestContext& context) const {
     constexpr Position kKey = kEverything;  // no chunk begins there
     const auto make = [&]() -> Result<std::shared_ptr<const CachedBytes>> {
-      ASSIGN_OR_RETURN(auto made, (*store().trailer())());
+      ASSIGN_OR_RETURN(auto made, (*store().trailer())(context));
       return std::make_shared<const CachedBytes>(CachedBytes{std::move(made)});
     };
-    const auto known = cache().contents.get({tree().snapshot(), kKey}, make);
+    const auto known = cache().contents.get(context, {tree().snapshot(), kKey}, make);
     if (known) return Slice{(*known)->bytes.view(), *known};
-    store().log().report(known.error());
+    store().log().report(context, known.error());
     return known.error();
   }
 

@@ -8,14 +8,15 @@ class StreamsView : public View {
  public:
   using View::View;
 
-  Result<std::uint64_t> size(Node file) const override {
+  Result<std::uint64_t> size(const RequestContext&, Node file) const override {
     ASSIGN_OR_RETURN(const auto stream, stream_of(file));
     return store().streams().size(stream);
   }
 
-  Result<Slice> read(Node file, std::uint64_t offset, std::uint64_t length) const override {
+  Result<Slice> read(const RequestContext& context, Node file, std::uint64_t offset,
+                     std::uint64_t length) const override {
     ASSIGN_OR_RETURN(const auto stream, stream_of(file));
-    return store().streams().read(stream, offset, length);
+    return store().streams().read(context, stream, offset, length);
   }
 
  private:

@@ -56,32 +56,32 @@ bool has_attributes(std::uint64_t place, std::uint64_t entries) {
   return place < (entries > kLongListing ? kOfLongListing : kLongListing);
 }
 
-Result<Node> View::lookup(Node, std::string_view) const { return no_such_name(); }
+Result<Node> View::lookup(const RequestContext&, Node, std::string_view) const { return no_such_name(); }
 
-Result<void> View::list(Node, std::uint64_t, const Emit&) const {
+Result<void> View::list(const RequestContext&, Node, std::uint64_t, const Emit&) const {
   return Error{.code = Code::kNotFound, .detail = "not a directory"};
 }
 
-Result<Slice> View::contents(Node) const { return no_such_name(); }
+Result<Slice> View::contents(const RequestContext&, Node) const { return no_such_name(); }
 
-Result<std::uint64_t> View::size(Node file) const {
-  ASSIGN_OR_RETURN(const auto all, contents(file));
+Result<std::uint64_t> View::size(const RequestContext& context, Node file) const {
+  ASSIGN_OR_RETURN(const auto all, contents(context, file));
   return std::uint64_t{all.bytes.size()};
 }
 
-Result<Slice> View::read(Node file, std::uint64_t offset, std::uint64_t length) const {
-  ASSIGN_OR_RETURN(auto all, contents(file));
+Result<Slice> View::read(const RequestContext& context, Node file, std::uint64_t offset, std::uint64_t length) const {
+  ASSIGN_OR_RETURN(auto all, contents(context, file));
   return part_of(std::move(all), offset, length);
 }
 
-Result<NodeAttributes> View::attributes(Node node) const {
+Result<NodeAttributes> View::attributes(const RequestContext& context, Node node) const {
   const FileType type = node_type(node)->type;
   if (type == FileType::kDirectory) return NodeAttributes{type, 0};
   if (type == FileType::kLink) {
     ASSIGN_OR_RETURN(const auto path, target(node));
     return NodeAttributes{type, path.size()};
   }
-  ASSIGN_OR_RETURN(const auto bytes, size(node));
+  ASSIGN_OR_RETURN(const auto bytes, size(context, node));
   return NodeAttributes{type, bytes};
 }
 
@@ -93,22 +93,25 @@ Result<std::string> View::target(Node link) const {
   return std::string(entry->target).append(entry->name.empty() ? name_of(*entry) : "");
 }
 
-Result<std::string> View::extended_attribute(Node, std::string_view) const { return no_such_name(); }
+Result<std::string> View::extended_attribute(const RequestContext&, Node, std::string_view) const {
+  return no_such_name();
+}
 
 Result<Node> View::record_node(const ChunkInfo& chunk, std::uint64_t index, NodeKind kind) const {
   ASSIGN_OR_RETURN(const auto address, store().records().address(chunk, index));
   return Node{kind, address};
 }
 
-Result<std::string> View::extended_of_chunk(const ChunkInfo& chunk, std::string_view name) const {
+Result<std::string> View::extended_of_chunk(const RequestContext& context, const ChunkInfo& chunk,
+                                            std::string_view name) const {
   if (name == kCodecName) return std::string(chunk.codec);
   const auto make = [&]() -> Document {
-    ASSIGN_OR_RETURN(const auto word, checksum_of(store(), chunk));
+    ASSIGN_OR_RETURN(const auto word, checksum_of(context, store(), chunk));
     return std::make_shared<const CachedText>(CachedText{std::string(word)});
   };
-  const auto known = cache().checksums.get({tree_.snapshot(), chunk.begin}, make);
+  const auto known = cache().checksums.get(context, {tree_.snapshot(), chunk.begin}, make);
   if (known) return (*known)->text;
-  store().log().report(known.error());
+  store().log().report(context, known.error());
   return known.error();
 }
 

@@ -125,7 +125,7 @@ class View {
 
   // Returns the node that `name` means in a directory. Fails with kNotFound if there is none. Looking up NAME.json
   // decodes the record. A key beyond the listed ones is pending until all records have been read once more for it.
-  virtual Result<Node> lookup(Node directory, std::string_view name) const;
+  virtual Result<Node> lookup(const RequestContext& context, Node directory, std::string_view name) const;
 
   // Emits the entries of a directory without "." and "..". Starts at `place`: 0, or the `next` of an entry. A place is
   // the number of entries before it, and stays valid as long as the tree. Succeeds once `emit` returned false or every
@@ -135,31 +135,36 @@ class View {
   // a chunk only if the format does not state the number of records. In a listing of more than 1,000,000 records, only
   // the first 250,000 have sizes; so do the first 250,000 keys. inside/ORDINAL parses the record. keys/ is pending
   // until all records have been read once, and damage/ until the scan is over.
-  virtual Result<void> list(Node directory, std::uint64_t place, const Emit& emit) const;
+  virtual Result<void> list(const RequestContext& context, Node directory, std::uint64_t place, const Emit& emit) const;
 
   // Returns the type and the exact size. For data that cannot be read, the size is the declared one or 1, and never 0.
   // The size of a chunk's info.json costs verifying its checksums; that of records.jsonl, generating all its lines.
   // Fails with kNotFound if a file does not exist. Directories and links are not checked.
-  virtual Result<NodeAttributes> attributes(Node node) const;  // by default of the node's type, with size()
-  virtual Result<std::uint64_t> size(Node file) const;         // by default that of contents(); so does read()
+  virtual Result<NodeAttributes> attributes(const RequestContext& context,
+                                            Node node) const;  // by default of the node's type, with size()
+  virtual Result<std::uint64_t> size(const RequestContext& context,
+                                     Node file) const;  // by default that of contents(); so does read()
 
   // Returns up to `length` bytes of a file from `offset`, and fewer only at its end. Fails with kNotFound if the node
   // is not a file.
-  virtual Result<Slice> read(Node file, std::uint64_t offset, std::uint64_t length) const;
-  virtual Result<Slice> contents(Node file) const;
+  virtual Result<Slice> read(const RequestContext& context, Node file, std::uint64_t offset,
+                             std::uint64_t length) const;
+  virtual Result<Slice> contents(const RequestContext& context, Node file) const;
 
   // Returns the parent of a directory. For a directory inside a record this may parse the record. If that fails,
   // returns the record's directory in inside/.
-  virtual Node parent(Node directory) const { return {NodeKind::kStatic, node_type(directory)->parent}; }
+  virtual Node parent(const RequestContext&, Node directory) const {
+    return {NodeKind::kStatic, node_type(directory)->parent};
+  }
   // Fails with kNotFound if the node is not a link. Does not block.
   Result<std::string> target(Node link) const;
   // REQUIRES: NodeType::extended has the name.
-  virtual Result<std::string> extended_attribute(Node node, std::string_view name) const;
+  virtual Result<std::string> extended_attribute(const RequestContext& context, Node node, std::string_view name) const;
 
   // Returns an upper bound on the values of its nodes, unless RecordReader::address_limit() is one.
   virtual std::uint64_t values() const { return 0; }
   // Adds the nodes that differ from those in a shorter snapshot, except static nodes.
-  virtual void add_changed_since(const RecordStore&, std::vector<Node>&) const {}
+  virtual void add_changed_since(const RequestContext&, const RecordStore&, std::vector<Node>&) const {}
 
  protected:
   const ContainerTree& tree() const { return tree_; }
@@ -173,7 +178,8 @@ class View {
   // Returns a node whose value is a record's address.
   Result<Node> record_node(const ChunkInfo& chunk, std::uint64_t index, NodeKind kind) const;
   // Returns kCodecName or kChecksumName of a chunk.
-  Result<std::string> extended_of_chunk(const ChunkInfo& chunk, std::string_view name) const;
+  Result<std::string> extended_of_chunk(const RequestContext& context, const ChunkInfo& chunk,
+                                        std::string_view name) const;
 
  private:
   const ContainerTree& tree_;

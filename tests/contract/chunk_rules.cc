@@ -52,7 +52,7 @@ class ChunkCheck {
   ChunkCheck(const Container& container, const ChunkInfo& info) : container_(container), info_(info) {}
 
   Violations run(std::uint64_t seed) {
-    const auto decoded = container_.decode(info_);
+    const auto decoded = container_.decode({}, info_);
     compare_verify(decoded);
     compare_layout(decoded);
     if (decoded) compare_header((*decoded)->layout());
@@ -67,7 +67,7 @@ class ChunkCheck {
   }
 
   void compare_verify(const Result<Held>& decoded) {
-    const auto verified = container_.verify(info_);
+    const auto verified = container_.verify({}, info_);
     const bool is_whole = decoded && !(*decoded)->layout().has_failures();
     if (is_whole) expect(verified.has_value(), "decode succeeds and verify fails");
     // verify() need not enforce the limits on decoded data.
@@ -77,7 +77,7 @@ class ChunkCheck {
   }
 
   void compare_layout(const Result<Held>& decoded) {
-    const auto layout = container_.layout(info_);
+    const auto layout = container_.layout({}, info_);
     if (decoded) expect(layout.has_value(), "decode succeeds and layout fails");
     if (!layout || !decoded) return;
     const Layout& other = (*decoded)->layout();
@@ -105,7 +105,7 @@ class ChunkCheck {
 
   void compare_parts(const Chunk& whole, std::uint64_t seed) {
     expect(whole.layout().end() <= whole.payload_size(), "records extend beyond the payload");
-    const auto parts = container_.open_in_place(info_);
+    const auto parts = container_.open_in_place({}, info_);
     expect(parts.has_value(), "decode succeeds and open_in_place fails");
     if (!parts || !*parts) return;
     const Layout& layout = (*parts)->layout();
@@ -123,8 +123,8 @@ class ChunkCheck {
     if (a.size != b.size || whole.layout().failure(index)) return;
     const std::uint64_t from = random % (a.size + 1);
     const std::uint64_t length = (random >> 32) % (a.size - from + 1);
-    const auto of_whole = whole.read(a.begin + from, length);
-    const auto of_parts = parts.read(b.begin + from, length);
+    const auto of_whole = whole.read({}, a.begin + from, length);
+    const auto of_parts = parts.read({}, b.begin + from, length);
     // Data that is decoded on demand may turn out to be broken, but then both chunks have to fail.
     expect(of_whole.has_value() == of_parts.has_value(),
            fmt::format("record {} is readable in only one way [{}, +{})", index, from, length));
@@ -140,7 +140,7 @@ class ChunkCheck {
     const Layout& layout = whole.layout();
     for (std::uint64_t i = 0; i < std::min(layout.records(), kInsides); ++i) {
       if (layout.failure(i) != nullptr) continue;
-      const auto record = whole.read(layout.extent(i).begin, layout.extent(i).size);
+      const auto record = whole.read({}, layout.extent(i).begin, layout.extent(i).size);
       if (record && schema.value) check_value(record->bytes, i, ValueForm::kJson);
       if (record && schema.parts != RecordSchema::Parts::kNone) check_value(record->bytes, i, ValueForm::kParts);
       if (record && schema.key_changes) check_changes(record->bytes, i);

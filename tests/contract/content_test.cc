@@ -88,12 +88,12 @@ TEST_P(ContentTest, RecordReadByAddressEqualsSequentialRead) {
   std::mt19937_64 random(1);
   for (std::uint64_t i = 0; i < std::min<std::uint64_t>(200, rounds(bytes().size(), 20)); ++i) {
     const Mark& due = all.records[random() % all.records.size()];
-    const auto step = container->scan(keys.at(due.chunk_begin));
+    const auto step = container->scan({}, keys.at(due.chunk_begin));
     ASSERT_TRUE(step && step->chunk);
-    const auto chunk = container->decode(*step->chunk);
+    const auto chunk = container->decode({}, *step->chunk);
     ASSERT_TRUE(chunk);
     const Extent extent = (*chunk)->layout().extent(due.index);
-    const auto slice = (*chunk)->read(extent.begin, extent.size);
+    const auto slice = (*chunk)->read({}, extent.begin, extent.size);
     ASSERT_TRUE(slice);
     EXPECT_EQ(std::hash<std::string_view>()(as_text(slice->bytes)), due.hash)
         << "record " << due.index << " of the chunk at " << due.chunk_begin;
@@ -128,7 +128,7 @@ TEST_P(ContentTest, DamagedSampleYieldsOnlyRecordsOfTheOriginal) {
   });
   if (!container || original == all.end()) return;
   const auto whole = original->bytes();
-  auto opened = original->format->open(source_of(*whole), Limits{});
+  auto opened = original->format->open({}, source_of(*whole), Limits{});
   ASSERT_TRUE(opened);
   EXPECT_TRUE(is_subsequence(read_all(*container, bytes().size()).records, read_all(**opened, whole->size()).records));
 }

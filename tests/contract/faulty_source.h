@@ -29,10 +29,11 @@ class FaultySource final : public Source {
   bool has_failed() const { return failed_; }
 
   std::uint64_t size() const override { return source_->size(); }
-  Result<std::size_t> read_at(Position at, MutableBytes out) const override {
+  Result<std::size_t> read_at(const RequestContext& context, Position at, MutableBytes out) const override {
     if (error_ && left_-- == 0) return fail();
     if (at >= end_) return std::size_t{0};
-    return source_->read_at(at, out.first(static_cast<std::size_t>(std::min<std::uint64_t>(out.size(), end_ - at))));
+    return source_->read_at(context, at,
+                            out.first(static_cast<std::size_t>(std::min<std::uint64_t>(out.size(), end_ - at))));
   }
 
  private:

@@ -46,10 +46,10 @@ class FollowTest : public SampleTest {
 
   // Expects the record of the whole file, at the address that it had when it first appeared.
   void expect_right(const RecordStore& store, std::uint64_t ordinal) {
-    const auto indexed = wait_for([&] { return store.index().find(SearchKey::kRecords, ordinal); });
+    const auto indexed = wait_for([&] { return store.index().find({}, SearchKey::kRecords, ordinal); });
     ASSERT_TRUE(indexed);
     const RecordRef ref{indexed->chunk, ordinal - indexed->before.records};
-    const auto record = store.records().read(ref, 0, UINT64_MAX);
+    const auto record = store.records().read({}, ref, 0, UINT64_MAX);
     ASSERT_TRUE(record) << to_string(record.error());
     ASSERT_EQ(std::hash<std::string_view>()(as_text(record->bytes)), due_[ordinal]);
     const auto address = store.records().address(ref.chunk, ref.index);
@@ -80,7 +80,7 @@ std::vector<Sample> appended_containers() {
   std::vector<Sample> samples = undamaged_containers();
   std::erase_if(samples, [](const Sample& sample) {
     const auto bytes = sample.bytes();
-    const auto container = sample.format->open(source_of(*bytes), Limits{});
+    const auto container = sample.format->open({}, source_of(*bytes), Limits{});
     return container && !(*container)->traits().grows_by_appending;
   });
   return samples;
@@ -89,7 +89,7 @@ std::vector<Sample> appended_containers() {
 RECORDFS_FOR_EACH(appended_containers(), FollowTest);
 
 std::string rows_of(const RecordStore& store) {
-  const auto rows = wait_for([&] { return store.streams().read(recordfs::Stream::kChunkRows, 0, UINT64_MAX); });
+  const auto rows = wait_for([&] { return store.streams().read({}, recordfs::Stream::kChunkRows, 0, UINT64_MAX); });
   return rows ? std::string(as_text(rows->bytes)) : to_string(rows.error());
 }
 

@@ -23,7 +23,7 @@ class HoleySource final : public Source {
 
   std::uint64_t size() const override { return begin_of_behind_ + behind_.size(); }
 
-  Result<std::size_t> read_at(Position at, MutableBytes out) const override {
+  Result<std::size_t> read_at(const RequestContext&, Position at, MutableBytes out) const override {
     if (at >= size()) return std::size_t{0};
     out = out.first(static_cast<std::size_t>(std::min<std::uint64_t>(out.size(), size() - at)));
     read_ += out.size();
@@ -34,7 +34,7 @@ class HoleySource final : public Source {
     return out.size();
   }
 
-  Result<Position> next_data(Position at) const override {
+  Result<Position> next_data(const RequestContext&, Position at) const override {
     const Position begin = (before_.size() + kPage - 1) / kPage * kPage;
     const Position end = behind_.empty() ? size() : begin_of_behind_ / kPage * kPage;
     return kind_ == Zeros::kHole && at >= begin && at < end ? end : std::min(at, size());
@@ -86,7 +86,7 @@ class HolesTest : public SampleTest {
   std::optional<Reading> reading(std::string_view before, std::uint64_t zeros, std::string_view behind,
                                  HoleySource::Zeros kind) const {
     const auto source = std::make_shared<HoleySource>(before, zeros, behind, kind);
-    auto container = sample().format->open(source, Limits{});
+    auto container = sample().format->open({}, source, Limits{});
     if (!container) return std::nullopt;
     return read_all(**container, source->size());
   }
@@ -152,7 +152,7 @@ TEST_P(LargeHolesTest, TebibyteHoleIsSkippedInOneStep) {
   limits.stored_chunk = 4 << 20;
   for (const std::string_view behind : {std::string_view(), bytes()}) {
     const auto source = std::make_shared<HoleySource>(bytes(), kTebibyte, behind, HoleySource::Zeros::kHole);
-    auto container = sample().format->open(source, limits);
+    auto container = sample().format->open({}, source, limits);
     if (!container) continue;
     source->allow(kMostRead + 20 * bytes().size());
     const Walk all = walk(**container, kMostSteps);

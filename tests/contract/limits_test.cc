@@ -70,7 +70,7 @@ TEST_P(LimitsTest, NoDecodedChunkExceedsALimit) {
   const auto container = open(bytes(), limits);
   if (!container) return;
   for (const ChunkInfo& info : walk(**container, bytes().size()).chunks()) {
-    const auto chunk = (*container)->decode(info);
+    const auto chunk = (*container)->decode({}, info);
     if (!chunk) continue;
     const Layout& layout = (*chunk)->layout();
     EXPECT_LE(layout.records(), limits.records_per_chunk) << to_string(info);

@@ -34,7 +34,7 @@ TEST_P(LocateTest, FindsNothingAfterTheEnd) {
   const auto container = open_sample();
   if (!container || !container->traits().has_seek_structure) return;
   for (const Position at : {Position{bytes().size()}, Position{bytes().size() + 65536}, Position{UINT64_MAX}}) {
-    const auto found = container->locate(at);
+    const auto found = container->locate({}, at);
     ASSERT_TRUE(found) << to_string(found.error());
     EXPECT_FALSE(found->has_value()) << at;
   }
@@ -46,7 +46,7 @@ class SplitTest : public SampleTest {
   // the beginning: it locates the nearest byte before `at` that a chunk covers.
   static Result<ChunkKey> start_for(const Container& container, Position at) {
     for (std::uint64_t back = 0; container.traits().has_seek_structure && back <= at; back = back * 2 + 1) {
-      ASSIGN_OR_RETURN(const auto found, container.locate(at - back));
+      ASSIGN_OR_RETURN(const auto found, container.locate({}, at - back));
       if (found) return found->key;
     }
     return container.traits().first;
@@ -59,11 +59,11 @@ class SplitTest : public SampleTest {
     std::uint64_t steps = 0;
     for (std::optional<ChunkKey> at = *start; at && (at->position < end || !in_file_order);) {
       ASSERT_LE(steps++, bytes().size()) << "the scan does not end";
-      const auto step = container.scan(*at);
+      const auto step = container.scan({}, *at);
       ASSERT_TRUE(step);
       at = step->next;
       if (!step->chunk || step->chunk->begin < begin || step->chunk->begin >= end) continue;
-      const auto chunk = container.decode(*step->chunk);
+      const auto chunk = container.decode({}, *step->chunk);
       if (chunk) read_records(*step->chunk, **chunk, 0, {}, all);
     }
   }

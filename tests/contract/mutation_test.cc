@@ -38,7 +38,7 @@ class FlipTest : public SampleTest {
   static bool is_covered(const Container& container, const Reading& whole, Position at) {
     for (const ChunkInfo& chunk : whole.walk.chunks()) {
       const bool in_payload = at < chunk.end && at >= chunk.end - chunk.stored_size;
-      if (in_payload) return container.verify(chunk).value_or(Verification::kVerified) == Verification::kVerified;
+      if (in_payload) return container.verify({}, chunk).value_or(Verification::kVerified) == Verification::kVerified;
     }
     return container.traits().headers_have_checksums;
   }

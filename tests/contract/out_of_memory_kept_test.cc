@@ -162,7 +162,7 @@ class EachAllocation {
 class KnownFile final : public Source {
  public:
   std::uint64_t size() const override { return toy_file().bytes.size(); }
-  Result<std::size_t> read_at(Position at, MutableBytes out) const override {
+  Result<std::size_t> read_at(const RequestContext&, Position at, MutableBytes out) const override {
     if (at >= size()) return std::size_t{0};
     const auto there = std::string_view(toy_file().bytes).substr(static_cast<std::size_t>(at), out.size());
     copy_bytes(as_bytes(there), out);
@@ -192,7 +192,7 @@ class Walked {
     told.add(answered([&] { return store_->index().damage(); }),
              [](const auto& rows) { return std::to_string(rows->size()); });
     for (const std::uint64_t ordinal : {0u, 11u, 25u, 1000u}) {
-      told.add(answered([&] { return store_->index().find(SearchKey::kRecords, ordinal); }),
+      told.add(answered([&] { return store_->index().find({}, SearchKey::kRecords, ordinal); }),
                [](const IndexedChunk& indexed) { return std::to_string(indexed.chunk.begin); });
     }
     return told.take();
@@ -243,11 +243,12 @@ class Mirrored {
     if (!rooted_dir) throw NotEnough();
     std::vector<MountSource> sources;
     sources.emplace_back(MirroredDirectory{"folder", std::move(*rooted_dir)});
-    const auto probe = [](const Source& source, std::string_view) -> Result<bool> {
-      ASSIGN_OR_RETURN(const auto head, read_up_to(source, 0, 8));
+    const auto probe = [](const RequestContext& context, const Source& source, std::string_view) -> Result<bool> {
+      ASSIGN_OR_RETURN(const auto head, read_up_to(context, source, 0, 8));
       return as_text(head.view()) == "toyfile\n";
     };
-    const auto open = [this](Descriptor file, const std::string& path) -> Result<std::shared_ptr<const RecordStore>> {
+    const auto open = [this](const RequestContext&, Descriptor file,
+                             const std::string& path) -> Result<std::shared_ptr<const RecordStore>> {
       ASSIGN_OR_RETURN(const auto source, FileSource::of(std::move(file), path));
       ASSIGN_OR_RETURN(auto container, toy::open(source, Limits{}));
       return std::shared_ptr<const RecordStore>(
@@ -263,7 +264,7 @@ class Mirrored {
     read("folder/toy/records/11", told);
     read("folder/toy/index/damage.tsv", told);
     const Known link(*tree_, "link");
-    told.add(answered([&] { return tree_->target(link.number()); }), [](const std::string& to) { return to; });
+    told.add(answered([&] { return tree_->target({}, link.number()); }), [](const std::string& to) { return to; });
     const Known folder(*tree_, "folder");
     list(folder.number(), told);
     return told.take();
@@ -277,7 +278,7 @@ class Mirrored {
       while (!path.empty()) {
         const std::size_t slash = path.find('/');
         const std::string_view name = path.substr(0, slash);
-        const auto found = answered([&] { return tree_.look_up_and_reference(number(), name); });
+        const auto found = answered([&] { return tree_.look_up_and_reference({}, number(), name); });
         if (!found) return;
         const FailingAllocations::Pause pause;
         numbers_.push_back(found->number);
@@ -302,17 +303,17 @@ class Mirrored {
   void read(std::string_view path, Told& told) const {
     const Known known(*tree_, path);
     told.add(path);
-    told.add(answered([&] { return tree_->read(known.number(), 0, known.size()); }),
+    told.add(answered([&] { return tree_->read({}, known.number(), 0, known.size()); }),
              [](const Slice& slice) { return std::string(as_text(slice.bytes)); });
   }
 
   void list(std::uint64_t directory, Told& told) const {
-    const auto opened = answered([&] { return tree_->mirror()->open_directory(directory); });
+    const auto opened = answered([&] { return tree_->mirror()->open_directory({}, directory); });
     if (!opened) return told.add("!not opened");
     std::set<std::string> names;
     try {
       const auto listed = answered([&] {
-        return tree_->mirror()->list(directory, *opened, 0, [&](const MountEntry& entry) {
+        return tree_->mirror()->list({}, directory, *opened, 0, [&](const MountEntry& entry) {
           const FailingAllocations::Pause pause;
           names.insert(std::string(entry.name) + " " + std::to_string(static_cast<int>(entry.type)));
           return true;

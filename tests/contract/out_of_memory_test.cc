@@ -90,7 +90,7 @@ class Pass {
     for (bool more = true; more && entries.size() < kMostEntries;) {
       more = false;
       static_cast<void>(asked([&] {
-        return tree_.list(directory, place, [&](const MountEntry& entry) {
+        return tree_.list({}, directory, place, [&](const MountEntry& entry) {
           const FailingAllocations::Pause pause;
           if (entries.size() >= kMostEntries) return false;
           entries.push_back({std::string(entry.name), entry.type});
@@ -112,13 +112,13 @@ class Pass {
   }
 
   void look_at(std::uint64_t directory, const std::string& name, std::size_t depth) {
-    const auto status = asked([&] { return tree_.look_up_and_reference(directory, name); });
+    const auto status = asked([&] { return tree_.look_up_and_reference({}, directory, name); });
     if (!status) return;
     const Forgotten forgotten(tree_, status->number);
     if (status->type == FileType::kDirectory) {
       if (depth < kDeepest) visit(status->number, depth + 1);
     } else if (status->type == FileType::kLink) {
-      const auto target = asked([&] { return tree_.target(status->number); });
+      const auto target = asked([&] { return tree_.target({}, status->number); });
       if (target) tell(*target);
     } else {
       read(*status);
@@ -128,7 +128,7 @@ class Pass {
   void read(const FileStatus& status) {
     tell(std::to_string(status.size));
     for (std::uint64_t at = 0; at < std::min(status.size, kMostBytes); at += kPiece) {
-      const auto slice = asked([&] { return tree_.read(status.number, at, kPiece); });
+      const auto slice = asked([&] { return tree_.read({}, status.number, at, kPiece); });
       if (slice) tell_bytes(as_text(slice->bytes));
     }
   }
@@ -165,7 +165,7 @@ struct Opened {
 
   static std::shared_ptr<const RecordStore> open_store(const Sample& sample, std::shared_ptr<const Source> source,
                                                        Services& services) {
-    auto container = sample.format->open(source, Limits{});
+    auto container = sample.format->open({}, source, Limits{});
     if (!container) {
       EXPECT_EQ(container.error().code, Code::kOutOfMemory) << to_string(container.error());
       throw NoMemory();
@@ -205,7 +205,7 @@ class OutOfMemoryTest : public SampleTest {
 
   void SetUp() override {
     if (bytes().size() > kSmallFile) GTEST_SKIP() << "larger files have no other allocations";
-    const auto container = sample().format->open(source_of(bytes()), Limits{});
+    const auto container = sample().format->open({}, source_of(bytes()), Limits{});
     if (!container) GTEST_SKIP() << "refused, as a damaged file may be";
     has_types_ = (*container)->metadata() != nullptr && (*container)->metadata()->has_descriptors();
     truth_ = told();

@@ -30,7 +30,7 @@ Walk walk(const Container& container, std::uint64_t size) {
       walk.endless = true;
       break;
     }
-    auto step = container.scan(*at);
+    auto step = container.scan({}, *at);
     if (!step) {
       walk.errors.push_back(step.error());
       break;
@@ -54,7 +54,7 @@ void read_records(const ChunkInfo& info, const Chunk& chunk, std::uint64_t first
       continue;
     }
     const Extent extent = layout.extent(i);
-    auto slice = chunk.read(extent.begin, extent.size);
+    auto slice = chunk.read({}, extent.begin, extent.size);
     if (!slice) {
       reading.failures.push_back(slice.error());
       continue;
@@ -70,7 +70,7 @@ Reading read_all(const Container& container, std::uint64_t size, const Visitor& 
   std::uint64_t decoded = 0;
   for (const ChunkInfo& info : reading.walk.chunks()) {
     if (decoded > max_decoded) break;
-    auto chunk = container.decode(info);
+    auto chunk = container.decode({}, info);
     if (!chunk) {
       reading.refused.push_back(chunk.error());
       ordinal += info.records.value_or(0);

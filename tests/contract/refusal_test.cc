@@ -13,14 +13,14 @@ RECORDFS_FOR_EACH(all_samples(), RefusalTest);
 
 TEST_P(RefusalTest, OtherFormatsDoNotRecognizeOrOpenIt) {
   if (bytes().empty()) return;  // only the name identifies the format
-  const auto own = sample().format->probe(*source_of(bytes()), base_name(sample().file_name), ProbeDepth::kSearch);
+  const auto own = sample().format->probe({}, *source_of(bytes()), base_name(sample().file_name), ProbeDepth::kSearch);
   ASSERT_TRUE(own);
   for (const Format* other : all_formats()) {
     if (other == sample().format || other->name == sample().format->built_on) continue;
-    const auto bid = other->probe(*source_of(bytes()), base_name(sample().file_name), ProbeDepth::kSearch);
+    const auto bid = other->probe({}, *source_of(bytes()), base_name(sample().file_name), ProbeDepth::kSearch);
     ASSERT_TRUE(bid);
     EXPECT_EQ(*bid, 0) << other->name;
-    const auto opened = other->open(source_of(bytes()), Limits{});
+    const auto opened = other->open({}, source_of(bytes()), Limits{});
     ASSERT_FALSE(opened) << other->name;
     EXPECT_EQ(opened.error().code, Code::kNoContainer) << other->name;
   }
@@ -28,7 +28,7 @@ TEST_P(RefusalTest, OtherFormatsDoNotRecognizeOrOpenIt) {
 
 TEST_P(RefusalTest, RegistryRecognizesItsFormat) {
   if (sample().format == all_formats().back()) return;  // the toy is not in the registry
-  const auto opened = open_container(source_of(bytes()), base_name(sample().file_name), Limits{});
+  const auto opened = open_container({}, source_of(bytes()), base_name(sample().file_name), Limits{});
   if (sample().want.refused) {
     ASSERT_FALSE(opened);
     EXPECT_EQ(opened.error().code, Code::kNoContainer);
@@ -41,7 +41,7 @@ TEST_P(RefusalTest, RegistryRecognizesItsFormat) {
 }
 
 TEST_P(RefusalTest, ProbeAndOpenAgree) {
-  const auto bid = sample().format->probe(*source_of(bytes()), base_name(sample().file_name), ProbeDepth::kSearch);
+  const auto bid = sample().format->probe({}, *source_of(bytes()), base_name(sample().file_name), ProbeDepth::kSearch);
   ASSERT_TRUE(bid);
   if (*bid > 0) {
     EXPECT_TRUE(open(bytes())) << "probe bids " << *bid;

@@ -107,12 +107,12 @@ Violations check_walk(const Walk& walk, std::uint64_t size) {
 Violations check_rescan(const Container& container, const Walk& walk) {
   Violations broken;
   for (auto visit = walk.visits.rbegin(); visit != walk.visits.rend(); ++visit) {
-    const auto again = container.scan(visit->at);
+    const auto again = container.scan({}, visit->at);
     if (!again || !same_step(*again, visit->step)) {
       broken.push_back(fmt::format("the step at {} has another result when repeated", visit->at.position));
     }
     if (!visit->step.chunk) continue;
-    const auto chunk = container.scan(visit->step.chunk->key);
+    const auto chunk = container.scan({}, visit->step.chunk->key);
     if (!chunk || !same_result(chunk->chunk, visit->step.chunk)) {
       broken.push_back(to_string(*visit->step.chunk) + ": a scan from its key finds another chunk");
     } else if (chunk->next != visit->step.next) {
@@ -127,7 +127,7 @@ Violations check_locate(const Container& container, const Walk& walk, std::span<
   const auto chunks = walk.chunks();
   for (const Position at : positions) {
     const auto due = covering(chunks, at);
-    const auto found = container.locate(at);
+    const auto found = container.locate({}, at);
     if (!found) {
       broken.push_back(fmt::format("locate({}) fails: {}", at, recordfs::to_string(found.error())));
     } else if (!same_result(*found, due)) {

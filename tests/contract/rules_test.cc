@@ -25,23 +25,24 @@ class FaultyContainer final : public ForwardingContainer {
 
   std::uint64_t size() const { return size_; }
   const ContainerTraits& traits() const override { return traits_; }
-  Result<Step> scan(ChunkKey at) const override {
-    auto step = below().scan(at);
+  Result<Step> scan(const RequestContext& context, ChunkKey at) const override {
+    auto step = below().scan(context, at);
     if (step && change_step) change_step(*step);
     return step;
   }
-  Result<Layout> layout(const ChunkInfo& chunk) const override {
-    auto layout = below().layout(chunk);
+  Result<Layout> layout(const RequestContext& context, const ChunkInfo& chunk) const override {
+    auto layout = below().layout(context, chunk);
     return change_layout ? change_layout(std::move(*layout)) : std::move(layout);
   }
-  Result<Verification> verify(const ChunkInfo& chunk) const override {
-    return change_verify ? change_verify() : below().verify(chunk);
+  Result<Verification> verify(const RequestContext& context, const ChunkInfo& chunk) const override {
+    return change_verify ? change_verify() : below().verify(context, chunk);
   }
-  Result<std::shared_ptr<const Chunk>> open_in_place(const ChunkInfo& chunk) const override {
-    return in_place ? in_place->decode(chunk) : below().open_in_place(chunk);
+  Result<std::shared_ptr<const Chunk>> open_in_place(const RequestContext& context,
+                                                     const ChunkInfo& chunk) const override {
+    return in_place ? in_place->decode(context, chunk) : below().open_in_place(context, chunk);
   }
-  Result<std::optional<ChunkInfo>> locate(Position at) const override {
-    return change_locate ? change_locate(at) : below().locate(at);
+  Result<std::optional<ChunkInfo>> locate(const RequestContext& context, Position at) const override {
+    return change_locate ? change_locate(at) : below().locate(context, at);
   }
   const RecordSchema& schema() const override { return meaning; }
 
@@ -76,7 +77,7 @@ std::string walk_with(const std::function<void(Step&)>& change) {
   return broken.empty() ? "" : broken.front();
 }
 
-ChunkInfo first_chunk(const FaultyContainer& faulty) { return *faulty.scan(faulty.traits().first).value().chunk; }
+ChunkInfo first_chunk(const FaultyContainer& faulty) { return *faulty.scan({}, faulty.traits().first).value().chunk; }
 
 std::string chunk_of(const FaultyContainer& faulty) {
   const Violations broken = check_chunk(faulty, first_chunk(faulty), 1);
@@ -132,19 +133,19 @@ TEST(RulesTest, StepWithADifferentResultOnRepetitionIsDetected) {
 TEST(RulesTest, LayoutThatDisagreesWithDecodeIsDetected) {
   FaultyContainer faulty({});
   faulty.change_layout = [](Layout layout) {
-    layout.add(1);
+    layout.add({}, 1);
     return layout;
   };
   EXPECT_NE(chunk_of(faulty).find("number of records"), std::string::npos);
   faulty.change_layout = [](const Layout& layout) {
     Layout other(layout.first_begin() + 1);
-    for (std::uint64_t i = 0; i < layout.records(); ++i) other.add(layout.extent(i).size);
+    for (std::uint64_t i = 0; i < layout.records(); ++i) other.add({}, layout.extent(i).size);
     return other;
   };
   EXPECT_NE(chunk_of(faulty).find("the position of record 0"), std::string::npos);
   faulty.change_layout = [](const Layout& layout) {
     Layout other(layout.first_begin());
-    for (std::uint64_t i = 0; i < layout.records(); ++i) other.add_failed(layout.extent(i).size, Error{});
+    for (std::uint64_t i = 0; i < layout.records(); ++i) other.add_failed({}, layout.extent(i).size, Error{});
     return other;
   };
   EXPECT_NE(chunk_of(faulty).find("decode loses"), std::string::npos);

@@ -13,7 +13,7 @@ class ViewSource final : public Source {
  public:
   explicit ViewSource(std::string_view bytes) : bytes_(bytes) {}
   std::uint64_t size() const override { return bytes_.size(); }
-  Result<std::size_t> read_at(Position at, MutableBytes out) const override {
+  Result<std::size_t> read_at(const RequestContext&, Position at, MutableBytes out) const override {
     if (at >= bytes_.size()) return std::size_t{0};
     const std::string_view there = bytes_.substr(static_cast<std::size_t>(at), out.size());
     std::ranges::copy(std::as_bytes(std::span(there)), out.begin());
@@ -60,11 +60,11 @@ std::unique_ptr<Container> SampleTest::open_sample(const Limits& limits) const {
 }
 
 Result<std::unique_ptr<Container>> SampleTest::open(std::string_view bytes, const Limits& limits) const {
-  auto own = sample().format->open(source_of(bytes), limits);
+  auto own = sample().format->open({}, source_of(bytes), limits);
   if (own || own.error().code != Code::kNoContainer) return own;
   const auto all = all_formats();
   const auto below = std::ranges::find(all, sample().format->built_on, &Format::name);
-  return below == all.end() ? std::move(own) : (*below)->open(source_of(bytes), limits);
+  return below == all.end() ? std::move(own) : (*below)->open({}, source_of(bytes), limits);
 }
 
 Reading SampleTest::read(std::string_view bytes, const Limits& limits) const {

@@ -13,7 +13,7 @@ const Error kRewritten{Code::kChanged, 0, "rewritten", 0};
 class SourceTest : public SampleTest {
  protected:
   void SetUp() override {
-    auto container = sample().format->open(source_, Limits{});
+    auto container = sample().format->open({}, source_, Limits{});
     if (container) container_ = std::move(*container);
   }
 
@@ -47,9 +47,9 @@ RECORDFS_FOR_EACH(containers(), SourceTest);
 
 TEST_P(SourceTest, FailedReadDuringProbeOrOpenIsNotTakenForAnotherFormat) {
   for (const ProbeDepth depth : {ProbeDepth::kHead, ProbeDepth::kSearch}) {
-    fail_each_read([&] { return sample().format->probe(*source_, sample().file_name, depth); }, "probe");
+    fail_each_read([&] { return sample().format->probe({}, *source_, sample().file_name, depth); }, "probe");
   }
-  fail_each_read([&] { return sample().format->open(source_, Limits{}); }, "open");
+  fail_each_read([&] { return sample().format->open({}, source_, Limits{}); }, "open");
 }
 
 TEST_P(SourceTest, FailedReadDuringAStepIsAnErrorAndARetrySucceeds) {
@@ -59,8 +59,8 @@ TEST_P(SourceTest, FailedReadDuringAStepIsAnErrorAndARetrySucceeds) {
   std::mt19937_64 random(6);
   std::ranges::sample(whole.visits, std::back_inserter(some), 50, random);
   for (const Visit& visit : some) {
-    fail_each_read([&] { return container_->scan(visit.at); }, "scan");
-    const auto again = container_->scan(visit.at);
+    fail_each_read([&] { return container_->scan({}, visit.at); }, "scan");
+    const auto again = container_->scan({}, visit.at);
     ASSERT_TRUE(again);
     EXPECT_TRUE(same_step(*again, visit.step)) << "step at " << visit.at.position;
   }
@@ -68,17 +68,17 @@ TEST_P(SourceTest, FailedReadDuringAStepIsAnErrorAndARetrySucceeds) {
 
 TEST_P(SourceTest, FailedReadOfTheRecordTypeIsAnErrorAndARetrySucceeds) {
   if (!container_ || container_->metadata() == nullptr) return;
-  const std::string expected(container_->metadata()->record_type().value());
+  const std::string expected(container_->metadata()->record_type({}).value());
   for (std::uint64_t reads = 0;; ++reads) {
-    const auto fresh = sample().format->open(source_, Limits{});
+    const auto fresh = sample().format->open({}, source_, Limits{});
     ASSERT_TRUE(fresh);
     source_->fail_after(reads, kEio);
-    const auto type = (*fresh)->metadata()->record_type();
+    const auto type = (*fresh)->metadata()->record_type({});
     source_->mend();
     if (!source_->has_failed()) break;
     ASSERT_FALSE(type) << "record_type succeeds although read " << reads << " fails";
     EXPECT_EQ(type.error().code, Code::kIo) << to_string(type.error());
-    EXPECT_EQ((*fresh)->metadata()->record_type().value(), expected);
+    EXPECT_EQ((*fresh)->metadata()->record_type({}).value(), expected);
   }
 }
 
@@ -86,12 +86,12 @@ TEST_P(SourceTest, FailedReadInsideAChunkIsAnErrorAndARetrySucceeds) {
   if (!container_) return;
   const Reading whole = read_all(*container_, bytes().size());
   for (const ChunkInfo& chunk : some_chunks(whole)) {
-    const bool sound = container_->decode(chunk).has_value();
-    fail_each_read([&] { return container_->decode(chunk); }, "decode");
-    fail_each_read([&] { return container_->layout(chunk); }, "layout");
-    fail_each_read([&] { return container_->verify(chunk); }, "verify");
-    fail_each_read([&] { return container_->open_in_place(chunk); }, "open_in_place");
-    EXPECT_EQ(container_->decode(chunk).has_value(), sound) << to_string(chunk);
+    const bool sound = container_->decode({}, chunk).has_value();
+    fail_each_read([&] { return container_->decode({}, chunk); }, "decode");
+    fail_each_read([&] { return container_->layout({}, chunk); }, "layout");
+    fail_each_read([&] { return container_->verify({}, chunk); }, "verify");
+    fail_each_read([&] { return container_->open_in_place({}, chunk); }, "open_in_place");
+    EXPECT_EQ(container_->decode({}, chunk).has_value(), sound) << to_string(chunk);
   }
   EXPECT_EQ(read_all(*container_, bytes().size()).records, whole.records);
 }
@@ -99,7 +99,7 @@ TEST_P(SourceTest, FailedReadInsideAChunkIsAnErrorAndARetrySucceeds) {
 TEST_P(SourceTest, FailedReadDuringLocateIsAnErrorNotAMissingChunk) {
   if (!container_ || !container_->traits().has_seek_structure) return;
   for (const Position at : places(walk(*container_, bytes().size()), std::min<std::uint64_t>(50, bytes().size()))) {
-    fail_each_read([&] { return container_->locate(at); }, "locate");
+    fail_each_read([&] { return container_->locate({}, at); }, "locate");
   }
 }
 

@@ -51,16 +51,16 @@ class StoreTest : public SampleTest {
   }
 
   static Result<RecordRef> find(RecordStore& store, std::uint64_t ordinal) {
-    ASSIGN_OR_RETURN(const auto indexed, waited([&] { return store.index().find(SearchKey::kRecords, ordinal); }));
+    ASSIGN_OR_RETURN(const auto indexed, waited([&] { return store.index().find({}, SearchKey::kRecords, ordinal); }));
     return RecordRef{indexed.chunk, ordinal - indexed.before.records};
   }
 
   // Expects the record that the sequential pass found at this address, or a failure if it was unreadable there.
   void expect_right(const RecordStore& store, const RecordRef& ref) const {
-    const auto size = store.records().size(ref);
+    const auto size = store.records().size({}, ref);
     ASSERT_TRUE(size) << to_string(size.error());
     const auto due = marks_.find({ref.chunk.begin, ref.index});
-    const auto slice = store.records().read(ref, 0, *size);
+    const auto slice = store.records().read({}, ref, 0, *size);
     ASSERT_EQ(slice.has_value(), due != marks_.end()) << to_string(ref.chunk) << ", record " << ref.index;
     if (!slice) {
       EXPECT_GE(*size, 1u) << "an empty file is never read, so its damage is never seen";
@@ -121,7 +121,7 @@ TEST_P(StoreTest, AddressOfARecordFindsTheSameRecord) {
   const auto store = make_store(services);
   std::uint64_t before = 0;
   for (const ChunkInfo& chunk : whole_.walk.chunks()) {
-    const auto records = store->chunks().records_in(chunk);
+    const auto records = store->chunks().records_in({}, chunk);
     if (!records || *records == 0) continue;
     for (const std::uint64_t index : {std::uint64_t{0}, *records / 2, *records - 1}) {
       const auto address = store->records().address(chunk, index);
@@ -131,7 +131,7 @@ TEST_P(StoreTest, AddressOfARecordFindsTheSameRecord) {
         EXPECT_GE(*address, before);
       }
       before = *address;
-      const auto ref = waited([&] { return store->records().record_at(*address); });
+      const auto ref = waited([&] { return store->records().record_at({}, *address); });
       ASSERT_TRUE(ref) << to_string(chunk) << ", record " << index;
       EXPECT_EQ(ref->chunk.begin, chunk.begin);
       EXPECT_EQ(ref->index, index);
@@ -143,14 +143,14 @@ TEST_P(StoreTest, ChunkIsFoundByItsBeginAndByAnyOfItsBytes) {
   Services services(kRoomyCache, 1, discard_log);
   const auto store = make_store(services);
   for (const ChunkInfo& chunk : whole_.walk.chunks()) {
-    const auto found = waited([&] { return store->index().chunk_at(chunk.begin); });
+    const auto found = waited([&] { return store->index().chunk_at({}, chunk.begin); });
     ASSERT_TRUE(found);
     EXPECT_TRUE(same_place(*found, chunk)) << to_string(*found) << " for " << to_string(chunk);
-    const auto covering = waited([&] { return store->index().chunk_covering(chunk.end - 1); });
+    const auto covering = waited([&] { return store->index().chunk_covering({}, chunk.end - 1); });
     ASSERT_TRUE(covering);
     EXPECT_TRUE(same_place(*covering, chunk)) << to_string(*covering) << " for " << to_string(chunk);
     if (chunk.end - chunk.begin == 1) continue;
-    EXPECT_FALSE(waited([&] { return store->index().chunk_at(chunk.begin + 1); }));
+    EXPECT_FALSE(waited([&] { return store->index().chunk_at({}, chunk.begin + 1); }));
   }
 }
 
@@ -183,7 +183,7 @@ TEST_P(StoreTest, StreamIsTheConcatenationOfAllRecords) {
   std::mt19937_64 random(7);
   for (int i = 0; i < 30; ++i) {
     const std::uint64_t offset = random() % (lines.size() + 1);
-    const auto slice = waited([&] { return store->streams().read(recordfs::Stream::kLines, offset, 5000); });
+    const auto slice = waited([&] { return store->streams().read({}, recordfs::Stream::kLines, offset, 5000); });
     ASSERT_TRUE(slice) << to_string(slice.error());
     EXPECT_EQ(as_text(slice->bytes), std::string_view(lines).substr(offset, 5000)) << "from " << offset;
   }

@@ -47,9 +47,9 @@ class CountingSource final : public Source {
  public:
   explicit CountingSource(std::shared_ptr<const Source> source) : source_(std::move(source)) {}
   std::uint64_t size() const override { return source_->size(); }
-  Result<std::size_t> read_at(Position at, MutableBytes out) const override {
+  Result<std::size_t> read_at(const RequestContext& context, Position at, MutableBytes out) const override {
     count_ += out.size();
-    return source_->read_at(at, out);
+    return source_->read_at(context, at, out);
   }
   std::uint64_t take_count() const { return count_.exchange(0); }
 
@@ -64,13 +64,13 @@ TEST_P(WalkTest, OneStepReadsAtMostAboutScanBytes) {
   Limits limits;
   limits.scan_bytes = 4096;
   const auto source = std::make_shared<CountingSource>(source_of(bytes()));
-  auto container = sample().format->open(source, limits);
+  auto container = sample().format->open({}, source, limits);
   if (!container) return;
   source->take_count();
   std::uint64_t steps = 0;
   for (std::optional<ChunkKey> at = (*container)->traits().first; at;) {
     ASSERT_LE(steps++, bytes().size()) << "the scan does not end";
-    const auto step = (*container)->scan(*at);
+    const auto step = (*container)->scan({}, *at);
     ASSERT_TRUE(step);
     const std::uint64_t own = step->chunk ? step->chunk->end - step->chunk->begin : 0;
     EXPECT_LE(source->take_count(), limits.scan_bytes + own + kSlack) << "step at " << at->position;

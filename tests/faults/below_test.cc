@@ -64,7 +64,7 @@ std::vector<Sample> real_samples() {
   std::vector<Sample> some = contract::containers();
   std::erase_if(some, [](const Sample& sample) {
     return sample.made || sample.bytes()->empty() ||
-           !open_container(contract::source_of(*sample.bytes()), sample.file_name, Limits{});
+           !open_container({}, contract::source_of(*sample.bytes()), sample.file_name, Limits{});
   });
   return some;
 }
@@ -104,7 +104,7 @@ struct Mounted {
   Mounted(const std::string& path, const std::string& index) {
     services.index =
         IndexLocation{.directory = index, .settings = "test", .least_scan_time = {}, .program = "this build"};
-    opened.emplace(open_file(path, Limits{}, services));
+    opened.emplace(open_file({}, path, Limits{}, services));
     if (*opened) tree.emplace((*opened)->store, kept, 0);
   }
 

@@ -26,7 +26,7 @@ Result<Names> names_in(const ContainerTree& tree, Node directory) {
       place = entry.next;
       return more = true;
     };
-    TRY(wait_for([&] { return tree.view(directory)->list(directory, place, emit); }));
+    TRY(wait_for([&] { return tree.view(directory)->list({}, directory, place, emit); }));
   }
   return names;
 }
@@ -36,7 +36,7 @@ Result<std::string> bytes_of(const ContainerTree& tree, Node file) {
   constexpr std::uint64_t kPiece = 64 << 10;
   std::string text;
   for (;;) {
-    ASSIGN_OR_RETURN(const auto slice, wait_for([&] { return tree.view(file)->read(file, text.size(), kPiece); }));
+    ASSIGN_OR_RETURN(const auto slice, wait_for([&] { return tree.view(file)->read({}, file, text.size(), kPiece); }));
     text += as_text(slice.bytes);
     if (slice.bytes.size() < kPiece) return text;
   }
@@ -53,7 +53,7 @@ Result<std::string> text_of(const ContainerTree& tree, Node node, FileType type)
 
 Shown show(const ContainerTree& tree, Node node) {
   Shown shown;
-  auto attributes = wait_for([&] { return tree.view(node)->attributes(node); });
+  auto attributes = wait_for([&] { return tree.view(node)->attributes({}, node); });
   if (!attributes) return failed(std::move(shown), std::move(attributes).error());
   shown.type = attributes->type;
   shown.size = attributes->size;
@@ -64,7 +64,7 @@ Shown show(const ContainerTree& tree, Node node) {
 }
 
 Result<Node> look_up(const ContainerTree& tree, Node directory, const std::string& name) {
-  return wait_for([&] { return tree.view(directory)->lookup(directory, name); });
+  return wait_for([&] { return tree.view(directory)->lookup({}, directory, name); });
 }
 
 Names split(const std::string& text) {

@@ -90,7 +90,7 @@ std::string bytes_of(const std::string& path) {
 
 // Returns the chunk range of each record.
 std::vector<Original::Span> chunks_of(const Original& original) {
-  auto container = open_container(named_source(original.name, original.bytes), original.name, Limits{});
+  auto container = open_container({}, named_source(original.name, original.bytes), original.name, Limits{});
   if (!container) fail(original.name + ": " + recordfs::to_string(container.error()));
   const contract::Reading reading = contract::read_all(**container, original.bytes.size());
   const auto chunks = reading.walk.chunks();

@@ -23,7 +23,7 @@ class NamedSource final : public Source {
   NamedSource(std::string_view name, std::string_view bytes) : name_(name), bytes_(bytes) {}
   std::string_view name() const override { return name_; }
   std::uint64_t size() const override { return bytes_.size(); }
-  Result<std::size_t> read_at(Position at, MutableBytes out) const override {
+  Result<std::size_t> read_at(const RequestContext&, Position at, MutableBytes out) const override {
     if (at >= bytes_.size()) return std::size_t{0};
     const std::string_view there = bytes_.substr(static_cast<std::size_t>(at), out.size());
     copy_bytes(as_bytes(there), out);
@@ -90,7 +90,7 @@ class Reader {
     std::uint64_t number = MountTree::kRootNumber;
     while (!path.empty()) {
       const std::size_t slash = std::min(path.find('/'), path.size());
-      const auto child = wait_for([&] { return tree_.lookup(number, path.substr(0, slash)); });
+      const auto child = wait_for([&] { return tree_.lookup({}, number, path.substr(0, slash)); });
       if (!child) return std::nullopt;
       number = *child;
       path.remove_prefix(std::min(slash + 1, path.size()));
@@ -116,7 +116,7 @@ class Reader {
     };
     for (std::size_t before = SIZE_MAX; before != entries.size();) {
       before = entries.size();
-      const auto listed = wait_for([&] { return tree_.list(*number, place, emit); });
+      const auto listed = wait_for([&] { return tree_.list({}, *number, place, emit); });
       if (!listed) judge(directory, listed.error());
     }
     for (const Entry& entry : entries) take(entry.name, entry.number, entry.size);
@@ -129,13 +129,13 @@ class Reader {
 
   std::optional<std::string> contents(std::string_view name, std::uint64_t number,
                                       std::optional<std::uint64_t> listed) {
-    const auto status = wait_for([&] { return tree_.status(number); });
+    const auto status = wait_for([&] { return tree_.status({}, number); });
     if (!status) {
       complain(fmt::format("{} has no status: {}", name, to_string(status.error())));
       return std::nullopt;
     }
     if (listed && *listed != status->size) complain(fmt::format("{} is listed with another size", name));
-    const auto slice = wait_for([&] { return tree_.read(number, 0, status->size + 1); });
+    const auto slice = wait_for([&] { return tree_.read({}, number, 0, status->size + 1); });
     if (!slice) {
       judge(name, slice.error());
       return std::nullopt;
@@ -170,7 +170,7 @@ Observed WholeStack::read(std::string_view name, std::string_view bytes) {
   Observed observed;
   lines_.clear();
   const auto source = named_source(name, bytes);
-  auto container = open_container(source, name, Limits{});
+  auto container = open_container({}, source, name, Limits{});
   if (!container) {
     observed.refusal = open_failure(std::string(name), container.error());
     if (container.error().detail.empty()) observed.inconsistencies.push_back("refused without a reason");

@@ -116,12 +116,12 @@ void check_decoder(const testing::TypedRecords& records, const Case& input, User
   for (const Bytes record : input.messages) {
     std::string line = R"({"size":1)";
     const std::size_t before = line.size();
-    if (const auto appended = decoder.append_members(line, chunk, record); !appended) {
+    if (const auto appended = decoder.append_members({}, line, chunk, record); !appended) {
       expect_judgement(appended.error());
       expect(line.size() == before, "an abandoned line was started");
     }
     expect_json(line + "}", before + std::max(input.budget(), kLongestError) + 1, "a line");
-    const auto document = decoder.document(chunk, record);
+    const auto document = decoder.document({}, chunk, record);
     if (document) {
       expect_json(*document, input.budget() + 1, "a document");
     } else {

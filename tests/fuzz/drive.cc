@@ -31,17 +31,17 @@ std::vector<Position> positions(const contract::Walk& walk, std::uint64_t size, 
 void ask_for_metadata(const Container& container, const contract::Walk& walk) {
   for (const Fact& fact : container.traits().facts) expect(!fact.name.empty(), "a fact without a name");
   if (const TrailerReader* const read = container.trailer(); read != nullptr) {
-    if (auto trailer = (*read)(); !trailer) expect_judgement(trailer.error());
+    if (auto trailer = (*read)({}); !trailer) expect_judgement(trailer.error());
   }
   const Metadata* const metadata = container.metadata();
   if (metadata == nullptr) return;
   const auto chunks = walk.chunks();
-  if (auto known = metadata->attributes(nullptr); !known) expect_judgement(known.error());
+  if (auto known = metadata->attributes({}, nullptr); !known) expect_judgement(known.error());
   if (!chunks.empty() && metadata->varies()) {
-    if (auto last = metadata->attributes(&chunks.back()); !last) expect_judgement(last.error());
+    if (auto last = metadata->attributes({}, &chunks.back()); !last) expect_judgement(last.error());
   }
   for (std::size_t i = 0; i < std::min(chunks.size(), kCheckedChunks); ++i) {
-    if (auto of_chunk = metadata->attributes_at(chunks[i]); !of_chunk) expect_judgement(of_chunk.error());
+    if (auto of_chunk = metadata->attributes_at({}, chunks[i]); !of_chunk) expect_judgement(of_chunk.error());
   }
 }
 
@@ -76,14 +76,14 @@ const Format& format_in(std::string_view folder) {
 
 void drive(const Format& format, Bytes input) {
   const std::uint64_t options = options_of(input);
-  auto bytes = Buffer::copy_of(input);  // exact size, so that a sanitizer detects reads past the end
+  auto bytes = Buffer::copy_of({}, input);  // exact size, so that a sanitizer detects reads past the end
   if (!bytes) return;
   const auto source = std::make_shared<const MemorySource>(std::move(*bytes));
-  const auto head = format.probe(*source, "input", ProbeDepth::kHead);
-  const auto searched = format.probe(*source, "input", ProbeDepth::kSearch);
+  const auto head = format.probe({}, *source, "input", ProbeDepth::kHead);
+  const auto searched = format.probe({}, *source, "input", ProbeDepth::kSearch);
   expect(head && searched, "probe fails");
   expect(*head == 0 || *searched > 0, "a search refuses a file that its head identifies");
-  auto container = format.open(source, limits_for(options));
+  auto container = format.open({}, source, limits_for(options));
   if (container) {
     std::mt19937_64 random(options);
     walk_all(**container, input.size(), random);

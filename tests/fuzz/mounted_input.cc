@@ -15,7 +15,7 @@ constexpr Catalog::Bounds kTinyBounds{
     .anchors = 4, .chunks_per_anchor = 2, .cached_chunks = 8, .damage_rows = 16, .cached_sizes = 4};
 
 std::shared_ptr<const Source> source_of(Bytes input) {
-  auto bytes = Buffer::copy_of(input);  // exact size, so that a sanitizer detects reads past the end
+  auto bytes = Buffer::copy_of({}, input);  // exact size, so that a sanitizer detects reads past the end
   return bytes ? std::make_shared<const MemorySource>(std::move(*bytes)) : nullptr;
 }
 
@@ -30,8 +30,8 @@ std::vector<MountSource> only(std::shared_ptr<const RecordStore> store) {
 std::unique_ptr<MountedInput> MountedInput::open(Bytes input, std::uint64_t options) {
   auto source = source_of(input);
   if (source == nullptr) return nullptr;
-  auto container = open_container(source, "input", limits_for(options));
-  auto again = open_container(source, "input", limits_for(options));
+  auto container = open_container({}, source, "input", limits_for(options));
+  auto again = open_container({}, source, "input", limits_for(options));
   if (container && again) {
     return std::unique_ptr<MountedInput>(
         new MountedInput(std::move(source), std::move(*container), std::move(*again), options));
@@ -69,7 +69,7 @@ Result<std::string> MountedInput::content(std::uint64_t number) const {
 const Mutator* mutator_by_format(Bytes input) {
   const auto source = source_of(input);
   if (source == nullptr) return nullptr;
-  const auto format = probe(*source, "input", ProbeDepth::kHead);
+  const auto format = probe({}, *source, "input", ProbeDepth::kHead);
   return format ? mutator_of(contract::folder_of(**format)) : nullptr;
 }
 

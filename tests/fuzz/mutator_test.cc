@@ -31,8 +31,8 @@ class MutatorTest : public ::testing::TestWithParam<std::string> {
   const Format& format() const { return format_in(GetParam()); }
 
   contract::Reading read(const std::string& bytes) const {
-    const auto source = std::make_shared<MemorySource>(Buffer::copy_of(as_bytes(bytes)).value());
-    auto container = format().open(source, Limits{});
+    const auto source = std::make_shared<MemorySource>(Buffer::copy_of({}, as_bytes(bytes)).value());
+    auto container = format().open({}, source, Limits{});
     return container ? contract::read_all(**container, bytes.size()) : contract::Reading{};
   }
 

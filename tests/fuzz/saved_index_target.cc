@@ -42,7 +42,9 @@ const toy::File& container_file() {
 class KnownFile final : public Source {
  public:
   std::uint64_t size() const override { return inner_->size(); }
-  Result<std::size_t> read_at(Position at, MutableBytes out) const override { return inner_->read_at(at, out); }
+  Result<std::size_t> read_at(const RequestContext& context, Position at, MutableBytes out) const override {
+    return inner_->read_at(context, at, out);
+  }
   std::optional<FileIdentity> identity() const override {
     return FileIdentity{.device = 1, .inode = 2, .mtime_seconds = 1'000'000'000, .mtime_nanoseconds = 3};
   }
@@ -103,7 +105,7 @@ class Asking {
     } else {
       say(damage.error());
     }
-    const auto stream = waited([&] { return store_->streams().read(Stream::kLines, 100, 300); });
+    const auto stream = waited([&] { return store_->streams().read({}, Stream::kLines, 100, 300); });
     if (stream) {
       say(std::string(as_text(stream->bytes)));
     } else {
@@ -112,10 +114,10 @@ class Asking {
   }
 
   void ask_of_record(std::uint64_t ordinal) {
-    const auto indexed = waited([&] { return store_->index().find(SearchKey::kRecords, ordinal); });
+    const auto indexed = waited([&] { return store_->index().find({}, SearchKey::kRecords, ordinal); });
     if (!indexed) return say(indexed.error());
     expect_in_file(indexed->chunk);
-    const auto text = store_->records().read({indexed->chunk, ordinal - indexed->before.records}, 0, UINT64_MAX);
+    const auto text = store_->records().read({}, {indexed->chunk, ordinal - indexed->before.records}, 0, UINT64_MAX);
     if (!text) return say(text.error());
     static const std::set<std::string> records(container_file().records.begin(), container_file().records.end());
     expect(records.contains(std::string(as_text(text->bytes))), "a record is returned that is not in the file");
@@ -123,7 +125,7 @@ class Asking {
   }
 
   void ask_of_chunk(std::uint64_t number) {
-    const auto indexed = waited([&] { return store_->index().find(SearchKey::kChunks, number); });
+    const auto indexed = waited([&] { return store_->index().find({}, SearchKey::kChunks, number); });
     if (!indexed) return say(indexed.error());
     expect_in_file(indexed->chunk);
     say("chunk " + std::to_string(indexed->chunk.begin));

@@ -101,13 +101,13 @@ class Comparison {
   }
 
   void compare_chunk(std::uint64_t number) {
-    const auto indexed = waited([&] { return store_.index().find(SearchKey::kChunks, number); });
+    const auto indexed = waited([&] { return store_.index().find({}, SearchKey::kChunks, number); });
     expect(indexed.has_value(), "a chunk that was counted is not found");
     const ChunkInfo& chunk = indexed->chunk;
     const std::string path = ".views/chunks/" + position_name(chunk.begin);
     expect(content(node(path + "/raw")) == raw(chunk.begin, chunk.end), "raw is not the file's bytes");
     check_json(node(path + "/info.json"));
-    const auto records = store_.chunks().records_in(chunk);
+    const auto records = store_.chunks().records_in({}, chunk);
     const std::uint64_t count = records ? *records : 0;
     const std::uint64_t first = indexed->before.records;
     expect(first == ordinals_, "the ordinals of a chunk do not follow those before it");
@@ -124,10 +124,10 @@ class Comparison {
     const std::uint64_t number = node(path + "/data");
     data_.reset();
     layout_.reset();
-    expect(size_of(number) > 0 || store_.chunks().get(chunk), "data is empty and unreadable");
+    expect(size_of(number) > 0 || store_.chunks().get({}, chunk), "data is empty and unreadable");
     if (size_of(number) > kMostBytes) return;
     data_ = content(number);
-    if (auto layout = store_.chunks().layout(chunk)) layout_ = *layout;
+    if (auto layout = store_.chunks().layout({}, chunk)) layout_ = *layout;
     if (data_) expect(layout_ != nullptr, "data is readable but has no layout");
   }
 
@@ -188,7 +188,7 @@ class Comparison {
 
   // concat and lines contain each record at the offset that follows from the sizes before it.
   void compare_streams(const ChunkInfo& chunk, std::uint64_t first) {
-    const auto layout = store_.chunks().layout(chunk);
+    const auto layout = store_.chunks().layout({}, chunk);
     if (!is_whole_) return;
     if (layout) {
       for (std::size_t i = 0; i < contents_.size(); ++i) compare_in_streams(**layout, i, first + i);

@@ -129,7 +129,7 @@ Wanderer::Listing Wanderer::list(std::uint64_t directory, std::uint64_t place, s
       place = entry.next;
       return came_forward = true;
     };
-    const auto done = waited([&] { return tree_.list(directory, place, emit); });
+    const auto done = waited([&] { return tree_.list({}, directory, place, emit); });
     if (!done) {
       expect_judgement(done.error());
       break;
@@ -177,7 +177,7 @@ void Wanderer::check_listing(const Seen& directory) {
 
 // A listed name can be looked up, and the result matches the listing.
 void Wanderer::check_entry(const Seen& directory, const Entry& entry) {
-  const auto found = waited([&] { return tree_.look_up_and_reference(directory.number, entry.name); });
+  const auto found = waited([&] { return tree_.look_up_and_reference({}, directory.number, entry.name); });
   if (!found) {
     expect_judgement(found.error());
     return expect(found.error().code != Code::kNotFound, "a listed name is not found: " + printable(entry.name));
@@ -197,7 +197,7 @@ void Wanderer::check_found(std::uint64_t directory, std::string_view name, const
   expect(status->number == found.number && status->size == found.size && status->type == found.type,
          "a status differs from the lookup: " + printable(name));
   if (is_directory(found.type)) {
-    expect(tree_.inode(found.number) == found.inode, "a directory has two inode numbers");
+    expect(tree_.inode({}, found.number) == found.inode, "a directory has two inode numbers");
   }
   note({.number = found.number, .parent = directory, .name = std::string(name), .type = found.type});
 }
@@ -227,7 +227,7 @@ std::string Wanderer::any_name() {
 
 void Wanderer::look_up_any_name(const Seen& directory) {
   const std::string name = any_name();
-  const auto found = waited([&] { return tree_.look_up_and_reference(directory.number, name); });
+  const auto found = waited([&] { return tree_.look_up_and_reference({}, directory.number, name); });
   if (!found) return expect_judgement(found.error());
   ++lookups_[found->number];
   expect(is_name(name), "an invalid name is found: " + printable(name));
@@ -271,7 +271,7 @@ void Wanderer::check_pieces(const Seen& file, std::string_view whole) {
 }
 
 void Wanderer::check_link(const Seen& link) {
-  const auto target = tree_.target(link.number);
+  const auto target = tree_.target({}, link.number);
   expect(target && !target->empty(), "a link has no target: " + link.name);
   expect(statuses_.at(link.number).size == target->size(),
          "the size of a link is not the length of its target: " + link.name);
@@ -279,14 +279,14 @@ void Wanderer::check_link(const Seen& link) {
 
 void Wanderer::check_extended(const Seen& node) {
   std::string_view names = node.number == 0 ? "" : std::string_view();
-  const std::string all = tree_.extended_names(node.number);
+  const std::string all = tree_.extended_names({}, node.number);
   for (names = all; !names.empty(); names.remove_prefix(names.find('\0') + 1)) {
     expect(names.find('\0') != std::string_view::npos, "an attribute name is not terminated");
     const std::string_view name = names.substr(0, names.find('\0'));
-    const auto value = waited([&] { return tree_.extended_attribute(node.number, name); });
+    const auto value = waited([&] { return tree_.extended_attribute({}, node.number, name); });
     if (!value) expect_judgement(value.error());
   }
-  const auto other = waited([&] { return tree_.extended_attribute(node.number, any_name()); });
+  const auto other = waited([&] { return tree_.extended_attribute({}, node.number, any_name()); });
   expect(!other, "an unknown attribute has a value");
   expect_judgement(other.error());
 }
@@ -297,8 +297,8 @@ void Wanderer::ask_of_any_number() {
   const std::uint64_t number = pick(3) == 0 ? random_() : pick(2) == 0 ? near + pick(7) - 3 : near ^ (1ull << pick(64));
   if (const auto status = mounted_.status(number); !status) expect_judgement(status.error());
   if (const auto slice = mounted_.read(number, pick(100), pick(1000)); !slice) expect_judgement(slice.error());
-  if (const auto target = tree_.target(number); !target) expect_judgement(target.error());
-  if (const auto found = waited([&] { return tree_.look_up_and_reference(number, any_name()); })) {
+  if (const auto target = tree_.target({}, number); !target) expect_judgement(target.error());
+  if (const auto found = waited([&] { return tree_.look_up_and_reference({}, number, any_name()); })) {
     ++lookups_[found->number];
   } else {
     expect_judgement(found.error());

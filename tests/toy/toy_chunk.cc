@@ -18,7 +18,7 @@ Error damage(const ChunkInfo& chunk, std::string_view why) {
   return {.code = Code::kDamage, .position = chunk.begin, .detail = std::string(why)};
 }
 
-Result<Layout> parse_layout(const ChunkInfo& chunk, Bytes payload) {
+Result<Layout> parse_layout(const RequestContext& context, const ChunkInfo& chunk, Bytes payload) {
   const std::uint64_t table = std::uint64_t{4} * records_of(chunk);
   Layout layout(table);
   Cursor sizes(payload);
@@ -26,9 +26,9 @@ Result<Layout> parse_layout(const ChunkInfo& chunk, Bytes payload) {
     const std::uint32_t word = sizes.u32_le();
     const std::uint32_t size = word & ~kUnreadable;
     if (word & kUnreadable) {
-      layout.add_failed(size, damage(chunk, fmt::format("record {} is marked as unreadable", i)));
+      layout.add_failed(context, size, damage(chunk, fmt::format("record {} is marked as unreadable", i)));
     } else {
-      layout.add(size);
+      layout.add(context, size);
     }
   }
   if (!sizes.ok() || layout.end() != payload.size()) return damage(chunk, "sizes do not add up");
@@ -37,11 +37,12 @@ Result<Layout> parse_layout(const ChunkInfo& chunk, Bytes payload) {
 
 }  // namespace
 
-Result<Buffer> read_payload(const Source& source, const ChunkInfo& chunk, const Limits& limits) {
+Result<Buffer> read_payload(const RequestContext& context, const Source& source, const ChunkInfo& chunk,
+                            const Limits& limits) {
   if (chunk.stored_size > limits.stored_chunk || chunk.stored_size > limits.decoded_chunk) {
     return Error{Code::kLimit, chunk.begin, fmt::format("{} bytes of payload", chunk.stored_size)};
   }
-  ASSIGN_OR_RETURN(auto payload, read_exactly(source, chunk.begin + kChunkHeaderSize, chunk.stored_size));
+  ASSIGN_OR_RETURN(auto payload, read_exactly(context, source, chunk.begin + kChunkHeaderSize, chunk.stored_size));
   if (payload.size() != chunk.stored_size || check_of(payload.view()) != chunk.detail[1]) {
     return damage(chunk, "payload check mismatch");
   }
@@ -49,24 +50,27 @@ Result<Buffer> read_payload(const Source& source, const ChunkInfo& chunk, const 
   return payload;
 }
 
-Result<Layout> read_layout(const Source& source, const ChunkInfo& chunk, const Limits& limits) {
-  ASSIGN_OR_RETURN(const auto payload, read_payload(source, chunk, limits));
-  return parse_layout(chunk, payload.view());
+Result<Layout> read_layout(const RequestContext& context, const Source& source, const ChunkInfo& chunk,
+                           const Limits& limits) {
+  ASSIGN_OR_RETURN(const auto payload, read_payload(context, source, chunk, limits));
+  return parse_layout(context, chunk, payload.view());
 }
 
-Result<std::shared_ptr<const Chunk>> read_chunk(const Source& source, const ChunkInfo& chunk, const Limits& limits) {
-  ASSIGN_OR_RETURN(auto payload, read_payload(source, chunk, limits));
-  ASSIGN_OR_RETURN(auto layout, parse_layout(chunk, payload.view()));
+Result<std::shared_ptr<const Chunk>> read_chunk(const RequestContext& context, const Source& source,
+                                                const ChunkInfo& chunk, const Limits& limits) {
+  ASSIGN_OR_RETURN(auto payload, read_payload(context, source, chunk, limits));
+  ASSIGN_OR_RETURN(auto layout, parse_layout(context, chunk, payload.view()));
   return std::shared_ptr<const Chunk>(std::make_shared<BufferChunk>(std::move(payload), std::move(layout)));
 }
 
-Result<std::shared_ptr<const Chunk>> open_in_place(std::shared_ptr<const Source> source, const ChunkInfo& chunk,
-                                                   const Limits& limits) {
-  ASSIGN_OR_RETURN(auto layout, read_layout(*source, chunk, limits));
-  const auto read = [chunk, limits](const Source& from, const Layout&, std::uint64_t offset,
-                                    std::uint64_t length) -> Result<Buffer> {
-    ASSIGN_OR_RETURN(const auto payload, read_payload(from, chunk, limits));
-    return Buffer::copy_of(payload.view().subspan(static_cast<std::size_t>(offset), static_cast<std::size_t>(length)));
+Result<std::shared_ptr<const Chunk>> open_in_place(const RequestContext& context, std::shared_ptr<const Source> source,
+                                                   const ChunkInfo& chunk, const Limits& limits) {
+  ASSIGN_OR_RETURN(auto layout, read_layout(context, *source, chunk, limits));
+  const auto read = [chunk, limits](const RequestContext& request, const Source& from, const Layout&,
+                                    std::uint64_t offset, std::uint64_t length) -> Result<Buffer> {
+    ASSIGN_OR_RETURN(const auto payload, read_payload(request, from, chunk, limits));
+    return Buffer::copy_of(request,
+                           payload.view().subspan(static_cast<std::size_t>(offset), static_cast<std::size_t>(length)));
   };
   return std::shared_ptr<const Chunk>(std::make_shared<FileChunk>(std::move(source), std::move(layout), read));
 }

@@ -40,10 +40,10 @@ std::optional<Head> parse_head(FixedHead fixed, Bytes bytes) {
 
 // Returns nullopt if the source is not a toy file.
 Result<std::optional<Head>> read_head(const Source& source) {
-  ASSIGN_OR_RETURN(const auto start, read_up_to(source, 0, kFixedHeadSize));
+  ASSIGN_OR_RETURN(const auto start, read_up_to({}, source, 0, kFixedHeadSize));
   const auto fixed = parse_fixed_head(start.view());
   if (!fixed) return std::optional<Head>{};
-  ASSIGN_OR_RETURN(const auto all, read_up_to(source, 0, fixed->size));
+  ASSIGN_OR_RETURN(const auto all, read_up_to({}, source, 0, fixed->size));
   return parse_head(*fixed, all.view());
 }
 
@@ -79,24 +79,28 @@ class ToyContainer final : public Container, private Metadata {
       schema_.value = [this](Bytes record, ValueForm form) { return value(record, form); };
       schema_.parts = RecordSchema::Parts::kRequired;
     }
-    if (has(kTrailer)) trailer_ = [this] { return Buffer::copy_of(as_bytes(head_.trailer)); };
+    if (has(kTrailer))
+      trailer_ = [this](const RequestContext& context) { return Buffer::copy_of(context, as_bytes(head_.trailer)); };
   }
 
   const ContainerTraits& traits() const override { return traits_; }
 
-  Result<Step> scan(ChunkKey at) const override;
-  Result<std::optional<ChunkInfo>> locate(Position at) const override;
-  Result<Layout> layout(const ChunkInfo& chunk) const override;
-  Result<Verification> verify(const ChunkInfo& chunk) const override;
-  Result<std::shared_ptr<const Chunk>> decode(const ChunkInfo& chunk) const override;
-  Result<std::shared_ptr<const Chunk>> open_in_place(const ChunkInfo& chunk) const override;
+  Result<Step> scan(const RequestContext& context, ChunkKey at) const override;
+  Result<std::optional<ChunkInfo>> locate(const RequestContext& context, Position at) const override;
+  Result<Layout> layout(const RequestContext& context, const ChunkInfo& chunk) const override;
+  Result<Verification> verify(const RequestContext& context, const ChunkInfo& chunk) const override;
+  Result<std::shared_ptr<const Chunk>> decode(const RequestContext& context, const ChunkInfo& chunk) const override;
+  Result<std::shared_ptr<const Chunk>> open_in_place(const RequestContext& context,
+                                                     const ChunkInfo& chunk) const override;
   const Metadata* metadata() const override { return this; }
   const RecordSchema& schema() const override { return schema_; }
   const TrailerReader* trailer() const override { return trailer_ ? &trailer_ : nullptr; }
 
  private:
-  Result<std::vector<Attribute>> attributes(const ChunkInfo*) const override { return head_.attributes; }
-  Result<std::string_view> record_media_type() const override {
+  Result<std::vector<Attribute>> attributes(const RequestContext&, const ChunkInfo*) const override {
+    return head_.attributes;
+  }
+  Result<std::string_view> record_media_type(const RequestContext&) const override {
     return std::string_view(std::ranges::count(head_.attributes, "media", &Attribute::key) == 0 ? ""
                                                                                                 : "application/x-toy");
   }
@@ -104,9 +108,9 @@ class ToyContainer final : public Container, private Metadata {
   bool has(HeadFlag flag) const { return (head_.fixed.flags & flag) != 0; }
   std::optional<ChunkInfo> info(Position begin, const ChunkHeader& header) const;
   std::optional<ChunkKey> behind(Position end) const;
-  Result<Step> search(Position from) const;
+  Result<Step> search(const RequestContext& context, Position from) const;
   Step lost(Position begin, Position end, std::string_view why) const;
-  Result<std::optional<ChunkHeader>> read_header(Position begin) const;
+  Result<std::optional<ChunkHeader>> read_header(const RequestContext& context, Position begin) const;
 
   const std::shared_ptr<const Source> source_;
   const Head head_;
@@ -159,74 +163,75 @@ Step ToyContainer::lost(Position begin, Position end, std::string_view why) cons
   return step;
 }
 
-Result<std::optional<ChunkHeader>> ToyContainer::read_header(Position begin) const {
-  ASSIGN_OR_RETURN(const auto bytes, read_up_to(*source_, begin, kChunkHeaderSize));
+Result<std::optional<ChunkHeader>> ToyContainer::read_header(const RequestContext& context, Position begin) const {
+  ASSIGN_OR_RETURN(const auto bytes, read_up_to(context, *source_, begin, kChunkHeaderSize));
   return parse_chunk_header(bytes.view());
 }
 
-Result<Step> ToyContainer::scan(ChunkKey at) const {
+Result<Step> ToyContainer::scan(const RequestContext& context, ChunkKey at) const {
   watch_->scans.fetch_add(1);
   if (watch_->on_scan) watch_->on_scan(at.position);
   const std::uint64_t size = source_->size();
   if (at.position >= size) return Step{};
   if (size - at.position < kChunkHeaderSize) return lost(at.position, size, "cut off");
-  ASSIGN_OR_RETURN(const auto header, read_header(at.position));
+  ASSIGN_OR_RETURN(const auto header, read_header(context, at.position));
   const auto chunk = header ? info(at.position, *header) : std::nullopt;
-  if (!chunk) return search(at.position);
+  if (!chunk) return search(context, at.position);
   if (chunk->end > size) return lost(at.position, size, "cut off");
   return Step{.chunk = chunk, .damage = {}, .next = behind(chunk->end)};
 }
 
 // Finds the next position worth scanning, after an invalid header at `from`.
-Result<Step> ToyContainer::search(Position from) const {
+Result<Step> ToyContainer::search(const RequestContext& context, Position from) const {
   constexpr std::string_view kWhy = "chunk header check mismatch";
   const std::uint64_t size = source_->size();
   if (head_.fixed.stride > 0) {
-    ASSIGN_OR_RETURN(const auto data, source_->next_data(from));
+    ASSIGN_OR_RETURN(const auto data, source_->next_data(context, from));
     const Position slot = data - (data - head_.fixed.size) % head_.fixed.stride;
     return lost(from, std::min(size, std::max(slot, from + head_.fixed.stride)), kWhy);
   }
   const std::uint64_t window = std::max(limits_.scan_bytes, kChunkHeaderSize + 1);
-  ASSIGN_OR_RETURN(const auto bytes, read_up_to(*source_, from, window));
+  ASSIGN_OR_RETURN(const auto bytes, read_up_to(context, *source_, from, window));
   const std::size_t room = bytes.size();
   for (std::size_t i = 1; i + kChunkHeaderSize <= room; ++i) {
     if (parse_chunk_header(bytes.view().subspan(i))) return lost(from, from + i, kWhy);
   }
-  ASSIGN_OR_RETURN(const auto data, data_after_hole(*source_, from + room, bytes.view()));
+  ASSIGN_OR_RETURN(const auto data, data_after_hole(context, *source_, from + room, bytes.view()));
   if (data > from + room) return lost(from, data, kWhy);
   return lost(from, room < window ? size : from + room - kChunkHeaderSize + 1, kWhy);
 }
 
-Result<std::optional<ChunkInfo>> ToyContainer::locate(Position at) const {
+Result<std::optional<ChunkInfo>> ToyContainer::locate(const RequestContext& context, Position at) const {
   watch_->locates.fetch_add(1);
   if (at < head_.fixed.size) return std::optional<ChunkInfo>{};
-  ASSIGN_OR_RETURN(const auto step, scan({.position = at - (at - head_.fixed.size) % head_.fixed.stride}));
+  ASSIGN_OR_RETURN(const auto step, scan(context, {.position = at - (at - head_.fixed.size) % head_.fixed.stride}));
   if (step.chunk && at >= step.chunk->end) return std::optional<ChunkInfo>{};
   return step.chunk;
 }
 
-Result<Layout> ToyContainer::layout(const ChunkInfo& chunk) const {
+Result<Layout> ToyContainer::layout(const RequestContext& context, const ChunkInfo& chunk) const {
   watch_->layouts.fetch_add(1);
-  if (watch_->on_layout) watch_->on_layout(chunk.begin);
-  return read_layout(*source_, chunk, limits_);
+  if (watch_->on_layout) watch_->on_layout(context, chunk.begin);
+  return read_layout(context, *source_, chunk, limits_);
 }
 
-Result<Verification> ToyContainer::verify(const ChunkInfo& chunk) const {
+Result<Verification> ToyContainer::verify(const RequestContext& context, const ChunkInfo& chunk) const {
   watch_->verifies.fetch_add(1);
   if (watch_->on_verify) watch_->on_verify(chunk.begin);
-  TRY(read_payload(*source_, chunk, limits_));
+  TRY(read_payload(context, *source_, chunk, limits_));
   return Verification::kVerified;
 }
 
-Result<std::shared_ptr<const Chunk>> ToyContainer::decode(const ChunkInfo& chunk) const {
+Result<std::shared_ptr<const Chunk>> ToyContainer::decode(const RequestContext& context, const ChunkInfo& chunk) const {
   watch_->decodes.fetch_add(1);
   if (watch_->on_decode) watch_->on_decode(chunk.begin);
-  return read_chunk(*source_, chunk, limits_);
+  return read_chunk(context, *source_, chunk, limits_);
 }
 
-Result<std::shared_ptr<const Chunk>> ToyContainer::open_in_place(const ChunkInfo& chunk) const {
+Result<std::shared_ptr<const Chunk>> ToyContainer::open_in_place(const RequestContext& context,
+                                                                 const ChunkInfo& chunk) const {
   if (!has(kByParts)) return std::shared_ptr<const Chunk>{};
-  return toy::open_in_place(source_, chunk, limits_);
+  return toy::open_in_place(context, source_, chunk, limits_);
 }
 
 // Records have parts, and no form as JSON.
@@ -249,21 +254,24 @@ class MinimalContainer final : public Container {
   explicit MinimalContainer(std::unique_ptr<const Container> toy) : toy_(std::move(toy)) {}
 
   const ContainerTraits& traits() const override { return traits_; }
-  Result<Step> scan(ChunkKey at) const override { return toy_->scan(at); }
-  Result<std::shared_ptr<const Chunk>> decode(const ChunkInfo& chunk) const override { return toy_->decode(chunk); }
+  Result<Step> scan(const RequestContext& context, ChunkKey at) const override { return toy_->scan(context, at); }
+  Result<std::shared_ptr<const Chunk>> decode(const RequestContext& context, const ChunkInfo& chunk) const override {
+    return toy_->decode(context, chunk);
+  }
 
  private:
   const std::unique_ptr<const Container> toy_;
   const ContainerTraits traits_{.format = kFormat.name, .first = toy_->traits().first};
 };
 
-Result<int> probe_toy(const Source& source, std::string_view file_name, ProbeDepth) {
+Result<int> probe_toy(const RequestContext&, const Source& source, std::string_view file_name, ProbeDepth) {
   if (source.size() == 0) return file_name.ends_with(".toy") ? 1 : 0;
   ASSIGN_OR_RETURN(const auto head, read_head(source));
   return head ? 64 : 0;
 }
 
-Result<std::unique_ptr<Container>> open_toy(std::shared_ptr<const Source> source, const Limits& limits) {
+Result<std::unique_ptr<Container>> open_toy(const RequestContext&, std::shared_ptr<const Source> source,
+                                            const Limits& limits) {
   return open(std::move(source), limits);
 }
 

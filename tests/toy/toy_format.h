@@ -74,7 +74,8 @@ std::shared_ptr<const Source> source_of(std::string_view bytes);
 // Counts the calls to a container and lets a test block them. A hook runs on the calling thread before the work, and
 // may block. Several threads call hooks at once. Set the hooks before the container is used.
 struct Watch {
-  std::function<void(Position begin)> on_scan, on_layout, on_verify, on_decode;
+  std::function<void(Position begin)> on_scan, on_verify, on_decode;
+  std::function<void(const RequestContext& context, Position begin)> on_layout;
   std::atomic<std::uint64_t> scans{0}, layouts{0}, verifies{0}, decodes{0}, locates{0}, parts{0};
 };
 

@@ -14,11 +14,11 @@ struct Seen {
 std::string text_of(const Chunk& chunk, std::uint64_t index) {
   if (const Error* failure = chunk.layout().failure(index)) return "!" + failure->detail;
   const Extent extent = chunk.layout().extent(index);
-  return std::string(as_text(chunk.read(extent.begin, extent.size).value().bytes));
+  return std::string(as_text(chunk.read({}, extent.begin, extent.size).value().bytes));
 }
 
 void read_chunk(const Container& container, const ChunkInfo& info, Seen& seen) {
-  auto chunk = container.decode(info);
+  auto chunk = container.decode({}, info);
   if (!chunk) {
     seen.refused.push_back(chunk.error().detail);
     return;
@@ -29,7 +29,7 @@ void read_chunk(const Container& container, const ChunkInfo& info, Seen& seen) {
 Seen read_all(const Container& container) {
   Seen seen;
   for (std::optional<ChunkKey> at = container.traits().first; at;) {
-    const Step step = container.scan(*at).value();
+    const Step step = container.scan({}, *at).value();
     for (const DamagedRegion& region : step.damage) seen.damage.push_back(region.reason);
     if (step.chunk) read_chunk(container, *step.chunk, seen);
     at = step.next;
@@ -74,8 +74,8 @@ TEST(ToyFormat, BrokenPayloadAndUnsupportedCodecAreRefusedByDecode) {
 TEST(ToyFormat, UnreadableRecordKeepsItsOrdinalAndSize) {
   const File file = make_file({.chunks = 1, .unreadable_records = {1}});
   const auto container = opened(file.bytes);
-  const ChunkInfo info = *container->scan(container->traits().first).value().chunk;
-  const Layout layout = container->layout(info).value();
+  const ChunkInfo info = *container->scan({}, container->traits().first).value().chunk;
+  const Layout layout = container->layout({}, info).value();
   EXPECT_EQ(layout.failure(0), nullptr);
   ASSERT_NE(layout.failure(1), nullptr);
   EXPECT_EQ(layout.extent(1).size, file.records[1].size());
@@ -92,19 +92,19 @@ TEST(ToyFormat, TruncatedFileIsUnfinished) {
 TEST(ToyFormat, CountsStayUnknownUntilLayout) {
   const File file = make_file({.counts_in_header = false, .small_layout = false});
   const auto container = opened(file.bytes);
-  const ChunkInfo info = *container->scan(container->traits().first).value().chunk;
+  const ChunkInfo info = *container->scan({}, container->traits().first).value().chunk;
   EXPECT_FALSE(info.records || info.decoded_size);
   EXPECT_EQ(info.layout_cost, LayoutCost::kDecode);
-  EXPECT_EQ(container->layout(info).value().records(), 3u);
+  EXPECT_EQ(container->layout({}, info).value().records(), 3u);
 }
 
 TEST(ToyFormat, LocateFindsTheChunkAndNothingBetween) {
   const File file = make_file({});
   const auto container = opened(file.bytes);
-  EXPECT_EQ(container->locate(file.begins[2]).value()->begin, file.begins[2]);
-  EXPECT_EQ(container->locate(file.ends[2] - 1).value()->begin, file.begins[2]);
-  EXPECT_FALSE(container->locate(file.ends[2]).value());
-  EXPECT_FALSE(container->locate(0).value());
+  EXPECT_EQ(container->locate({}, file.begins[2]).value()->begin, file.begins[2]);
+  EXPECT_EQ(container->locate({}, file.ends[2] - 1).value()->begin, file.begins[2]);
+  EXPECT_FALSE(container->locate({}, file.ends[2]).value());
+  EXPECT_FALSE(container->locate({}, 0).value());
 }
 
 TEST(ToyFormat, WatchIsCalledBeforeEachScanAndDecode) {
@@ -121,8 +121,8 @@ TEST(ToyFormat, WatchIsCalledBeforeEachScanAndDecode) {
 TEST(ToyFormat, PartsGiveTheSameBytesAsDecode) {
   const File file = make_file({.chunks = 1, .by_parts = true});
   const auto container = opened(file.bytes);
-  const ChunkInfo info = *container->scan(container->traits().first).value().chunk;
-  const auto parts = container->open_in_place(info).value();
+  const ChunkInfo info = *container->scan({}, container->traits().first).value().chunk;
+  const auto parts = container->open_in_place({}, info).value();
   ASSERT_NE(parts, nullptr);
   EXPECT_EQ(text_of(*parts, 2), file.records[2]);
   EXPECT_LT(parts->memory(), 1000u);
@@ -131,8 +131,8 @@ TEST(ToyFormat, PartsGiveTheSameBytesAsDecode) {
 TEST(ToyFormat, AttributesAndTrailerAreThoseOfTheToyShape) {
   const File file = make_file({.attributes = {{"k", "text", "v"}}, .trailer = "the end"});
   const auto container = opened(file.bytes);
-  EXPECT_EQ(container->metadata()->attributes(nullptr).value().at(0).value, "v");
-  EXPECT_EQ(as_text(container->trailer()->operator()().value().view()), "the end");
+  EXPECT_EQ(container->metadata()->attributes({}, nullptr).value().at(0).value, "v");
+  EXPECT_EQ(as_text((*container->trailer())({}).value().view()), "the end");
   EXPECT_EQ(opened(make_file({}).bytes)->trailer(), nullptr);
 }
 
@@ -162,8 +162,8 @@ TEST(ToyFormat, PartsAreThoseOfTheToyShape) {
 
 TEST(ToyFormat, OtherBytesAreRefused) {
   EXPECT_EQ(open(source_of("toyfile\nbut no more"), Limits{}).error().code, Code::kNoContainer);
-  EXPECT_EQ(kFormat.probe(*source_of("hello"), "hello.toy", ProbeDepth::kSearch).value(), 0);
-  EXPECT_EQ(kFormat.probe(*source_of(""), "empty.toy", ProbeDepth::kHead).value(), 1);
+  EXPECT_EQ(kFormat.probe({}, *source_of("hello"), "hello.toy", ProbeDepth::kSearch).value(), 0);
+  EXPECT_EQ(kFormat.probe({}, *source_of(""), "empty.toy", ProbeDepth::kHead).value(), 1);
 }
 
 }  // namespace

@@ -118,7 +118,7 @@ File make_file(const Shape& shape) {
 }
 
 std::shared_ptr<const Source> source_of(std::string_view bytes) {
-  auto buffer = Buffer::copy_of(as_bytes(bytes));
+  auto buffer = Buffer::copy_of({}, as_bytes(bytes));
   return std::make_shared<MemorySource>(std::move(buffer).value());
 }
 

@@ -35,16 +35,17 @@ std::optional<ChunkKey> key_at(Position at, std::uint64_t size) {
 
 constexpr int kBid = kBeyondDoubt + 64;  // bits of evidence: the magic, or the hash of a self-describing footer
 
-Result<int> probe(const Source& source, std::string_view, ProbeDepth) {
-  ASSIGN_OR_RETURN(const auto ending, find_ending(source, Limits{}));
+Result<int> probe(const RequestContext& context, const Source& source, std::string_view, ProbeDepth) {
+  ASSIGN_OR_RETURN(const auto ending, find_ending(context, source, Limits{}));
   return ending ? kBid : 0;
 }
 
-Result<std::unique_ptr<Container>> open(std::shared_ptr<const Source> source, const Limits& limits) {
-  ASSIGN_OR_RETURN(auto ending, find_ending(*source, limits));
+Result<std::unique_ptr<Container>> open(const RequestContext& context, std::shared_ptr<const Source> source,
+                                        const Limits& limits) {
+  ASSIGN_OR_RETURN(auto ending, find_ending(context, *source, limits));
   if (!ending)
     return Error{Code::kNoContainer, 0, "neither the postscript nor the footer of an ArrayRecord file was found"};
-  auto riegeli = riegeli::RiegeliContainer::open(source, limits);
+  auto riegeli = riegeli::RiegeliContainer::open(context, source, limits);
   if (!riegeli) return riegeli;
   return std::unique_ptr<Container>(
       std::make_unique<ArrayRecordContainer>(std::move(*riegeli), std::move(source), limits, std::move(*ending)));
@@ -123,9 +124,10 @@ Step ArrayRecordContainer::lost(ChunkKey key, const Section& section, std::strin
   return step;
 }
 
-Result<Step> ArrayRecordContainer::scan_section(ChunkKey key, const Section& section) const {
+Result<Step> ArrayRecordContainer::scan_section(const RequestContext& context, ChunkKey key,
+                                                const Section& section) const {
   const Position at = key.position;
-  ASSIGN_OR_RETURN(auto step, below().scan(key));
+  ASSIGN_OR_RETURN(auto step, below().scan(context, key));
   using riegeli::Framing;
   if (step.next && Framing::is_searching(*step.next) && Framing::searched(*step.next) < section.end) return step;
   const bool is_there = step.chunk && step.chunk->begin == at && step.chunk->end <= section.end;
@@ -137,8 +139,8 @@ Result<Step> ArrayRecordContainer::scan_section(ChunkKey key, const Section& sec
                 step);
   }
   ChunkInfo& chunk = *step.chunk;
-  ASSIGN_OR_RETURN(const auto part,
-                   begins || chunk.records == 0 ? EndingPart::kNone : part_of_ending(*source_, below(), chunk));
+  ASSIGN_OR_RETURN(const auto part, begins || chunk.records == 0 ? EndingPart::kNone
+                                                                 : part_of_ending(context, *source_, below(), chunk));
   if (part != EndingPart::kNone) {
     show_as_ending(chunk, part);
   } else if (!begins && chunk.records.value_or(0) > 0 && step.damage.empty()) {
@@ -158,18 +160,18 @@ Result<Step> ArrayRecordContainer::scan_section(ChunkKey key, const Section& sec
   return step;
 }
 
-Result<EndingPart> ArrayRecordContainer::part_shown(const ChunkInfo& chunk) const {
+Result<EndingPart> ArrayRecordContainer::part_shown(const RequestContext& context, const ChunkInfo& chunk) const {
   if (chunk.begin == ending_.footer) return EndingPart::kFooter;
   if (chunk.begin == ending_.postscript) return EndingPart::kPostscript;
-  return part_of_ending(*source_, below(), chunk);
+  return part_of_ending(context, *source_, below(), chunk);
 }
 
 // Scans without a usable footer: finds chunks as in any Riegeli file, and reports damage at the footer.
-Result<Step> ArrayRecordContainer::scan_without_index(ChunkKey at) const {
-  auto step = below().scan(at);
+Result<Step> ArrayRecordContainer::scan_without_index(const RequestContext& context, ChunkKey at) const {
+  auto step = below().scan(context, at);
   if (!step || !step->chunk) return step;
   ChunkInfo& chunk = *step->chunk;
-  ASSIGN_OR_RETURN(const auto part, part_shown(chunk));
+  ASSIGN_OR_RETURN(const auto part, part_shown(context, chunk));
   if (part == EndingPart::kNone) return step;
   show_as_ending(chunk, part);
   if (part == EndingPart::kFooter && step->damage.empty()) {
@@ -179,62 +181,64 @@ Result<Step> ArrayRecordContainer::scan_without_index(ChunkKey at) const {
   return step;
 }
 
-Result<Step> ArrayRecordContainer::scan(ChunkKey at) const {
+Result<Step> ArrayRecordContainer::scan(const RequestContext& context, ChunkKey at) const {
   if (at.position >= size_) return Step{};
-  if (ending_.flaw) return scan_without_index(at);
-  return scan_section(at, section_at(at.position));
+  if (ending_.flaw) return scan_without_index(context, at);
+  return scan_section(context, at, section_at(at.position));
 }
 
-Result<std::optional<ChunkInfo>> ArrayRecordContainer::locate(Position at) const {
+Result<std::optional<ChunkInfo>> ArrayRecordContainer::locate(const RequestContext& context, Position at) const {
   if (at >= size_) return std::optional<ChunkInfo>{};
   if (ending_.flaw) {
-    auto found = below().locate(at);
-    ASSIGN_OR_RETURN(const auto part, (found && *found ? part_shown(**found) : EndingPart::kNone));
+    auto found = below().locate(context, at);
+    ASSIGN_OR_RETURN(const auto part, (found && *found ? part_shown(context, **found) : EndingPart::kNone));
     if (part != EndingPart::kNone) show_as_ending(**found, part);
     return found;
   }
   const Section section = section_at(at);
   std::optional<ChunkKey> key = ChunkKey{section.begin, 0};
   while (key && key->position <= at && !riegeli::Framing::has_searched_long(*key)) {
-    ASSIGN_OR_RETURN(const auto step, scan_section(*key, section));
+    ASSIGN_OR_RETURN(const auto step, scan_section(context, *key, section));
     if (step.chunk && step.chunk->end > at) return step.chunk;
     key = step.next;
   }
   return std::optional<ChunkInfo>{};
 }
 
-Result<ChunkInfo> ArrayRecordContainer::in_riegeli(const ChunkInfo& chunk) const {
+Result<ChunkInfo> ArrayRecordContainer::in_riegeli(const RequestContext& context, const ChunkInfo& chunk) const {
   if (!is_ending(chunk)) return chunk;
-  ASSIGN_OR_RETURN(const auto step, below().scan(chunk.key));
+  ASSIGN_OR_RETURN(const auto step, below().scan(context, chunk.key));
   if (step.chunk && step.chunk->begin == chunk.begin) return *step.chunk;
   return Error{Code::kChanged, chunk.begin, "the chunk is no longer there"};
 }
 
-Result<Layout> ArrayRecordContainer::layout(const ChunkInfo& chunk) const {
+Result<Layout> ArrayRecordContainer::layout(const RequestContext& context, const ChunkInfo& chunk) const {
   if (is_lost(chunk)) return why_lost(chunk);
-  return is_ending(chunk) ? Layout() : below().layout(chunk);
+  return is_ending(chunk) ? Layout() : below().layout(context, chunk);
 }
 
-Result<Verification> ArrayRecordContainer::verify(const ChunkInfo& chunk) const {
+Result<Verification> ArrayRecordContainer::verify(const RequestContext& context, const ChunkInfo& chunk) const {
   if (is_lost(chunk)) return why_lost(chunk);
-  ASSIGN_OR_RETURN(const auto inner, in_riegeli(chunk));
-  return below().verify(inner);
+  ASSIGN_OR_RETURN(const auto inner, in_riegeli(context, chunk));
+  return below().verify(context, inner);
 }
 
 // Returns the messages of the footer and the postscript as data without records.
-Result<std::shared_ptr<const Chunk>> ArrayRecordContainer::decode(const ChunkInfo& chunk) const {
+Result<std::shared_ptr<const Chunk>> ArrayRecordContainer::decode(const RequestContext& context,
+                                                                  const ChunkInfo& chunk) const {
   if (is_lost(chunk)) return why_lost(chunk);
-  if (!is_ending(chunk)) return below().decode(chunk);
-  ASSIGN_OR_RETURN(const auto inner, in_riegeli(chunk));
-  ASSIGN_OR_RETURN(const auto decoded, below().decode(inner));
-  ASSIGN_OR_RETURN(const auto content, decoded->read(0, decoded->payload_size()));
-  ASSIGN_OR_RETURN(auto copy, Buffer::copy_of(content.bytes));
+  if (!is_ending(chunk)) return below().decode(context, chunk);
+  ASSIGN_OR_RETURN(const auto inner, in_riegeli(context, chunk));
+  ASSIGN_OR_RETURN(const auto decoded, below().decode(context, inner));
+  ASSIGN_OR_RETURN(const auto content, decoded->read(context, 0, decoded->payload_size()));
+  ASSIGN_OR_RETURN(auto copy, Buffer::copy_of(context, content.bytes));
   return std::shared_ptr<const Chunk>(std::make_shared<BufferChunk>(std::move(copy), Layout()));
 }
 
-Result<std::shared_ptr<const Chunk>> ArrayRecordContainer::open_in_place(const ChunkInfo& chunk) const {
+Result<std::shared_ptr<const Chunk>> ArrayRecordContainer::open_in_place(const RequestContext& context,
+                                                                         const ChunkInfo& chunk) const {
   if (is_lost(chunk)) return why_lost(chunk);
-  return is_ending(chunk) ? std::shared_ptr<const Chunk>{} : below().open_in_place(chunk);
+  return is_ending(chunk) ? std::shared_ptr<const Chunk>{} : below().open_in_place(context, chunk);
 }
 
 const Format kFormat = {.name = "array-record", .probe = probe, .open = open, .built_on = "riegeli"};

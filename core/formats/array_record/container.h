@@ -18,12 +18,13 @@ class ArrayRecordContainer final : public ForwardingContainer {
                        Ending ending);
 
   const ContainerTraits& traits() const override { return traits_; }
-  Result<Step> scan(ChunkKey at) const override;
-  Result<std::optional<ChunkInfo>> locate(Position at) const override;
-  Result<Layout> layout(const ChunkInfo& chunk) const override;
-  Result<Verification> verify(const ChunkInfo& chunk) const override;
-  Result<std::shared_ptr<const Chunk>> decode(const ChunkInfo& chunk) const override;
-  Result<std::shared_ptr<const Chunk>> open_in_place(const ChunkInfo& chunk) const override;
+  Result<Step> scan(const RequestContext& context, ChunkKey at) const override;
+  Result<std::optional<ChunkInfo>> locate(const RequestContext& context, Position at) const override;
+  Result<Layout> layout(const RequestContext& context, const ChunkInfo& chunk) const override;
+  Result<Verification> verify(const RequestContext& context, const ChunkInfo& chunk) const override;
+  Result<std::shared_ptr<const Chunk>> decode(const RequestContext& context, const ChunkInfo& chunk) const override;
+  Result<std::shared_ptr<const Chunk>> open_in_place(const RequestContext& context,
+                                                     const ChunkInfo& chunk) const override;
   const RecordSchema& schema() const override { return schema_; }
 
  private:
@@ -38,12 +39,12 @@ class ArrayRecordContainer final : public ForwardingContainer {
 
   Section section_at(Position at) const;
   void add_facts();
-  Result<Step> scan_section(ChunkKey key, const Section& section) const;
-  Result<Step> scan_without_index(ChunkKey at) const;
+  Result<Step> scan_section(const RequestContext& context, ChunkKey key, const Section& section) const;
+  Result<Step> scan_without_index(const RequestContext& context, ChunkKey at) const;
   Step lost(ChunkKey key, const Section& section, std::string reason, const Step& found) const;
   static void show_as_ending(ChunkInfo& chunk, EndingPart part);
-  Result<EndingPart> part_shown(const ChunkInfo& chunk) const;
-  Result<ChunkInfo> in_riegeli(const ChunkInfo& chunk) const;
+  Result<EndingPart> part_shown(const RequestContext& context, const ChunkInfo& chunk) const;
+  Result<ChunkInfo> in_riegeli(const RequestContext& context, const ChunkInfo& chunk) const;
 
   const std::shared_ptr<const Source> source_;
   const std::uint64_t size_;

@@ -10,8 +10,8 @@
 #include "core/base/buffer.h"
 #include "core/base/counted.h"
 #include "core/base/cursor.h"
-#include "core/base/large_allocation.h"
 #include "core/base/protobuf.h"
+#include "core/base/request_context.h"
 #include "core/formats/riegeli/container.h"
 #include "core/formats/riegeli/format.h"
 #include "core/formats/riegeli/wire.h"
@@ -103,16 +103,17 @@ constexpr int kMostSteps = 2048;
 constexpr int kMostBlocks = 16;
 
 // Returns the chunk that begins at `at` and ends at or before `end`, or nullopt.
-Result<std::optional<ChunkInfo>> chunk_at(const Container& riegeli, Position at, Position end) {
-  ASSIGN_OR_RETURN(const auto step, riegeli.scan({at, 0}));
+Result<std::optional<ChunkInfo>> chunk_at(const RequestContext& context, const Container& riegeli, Position at,
+                                          Position end) {
+  ASSIGN_OR_RETURN(const auto step, riegeli.scan(context, {at, 0}));
   if (!step.chunk || step.chunk->begin != at || step.chunk->end > end) return std::optional<ChunkInfo>{};
   return step.chunk;
 }
 
-Result<Bytes> record_of(const Chunk& chunk, std::uint64_t index, Slice& held) {
+Result<Bytes> record_of(const RequestContext& context, const Chunk& chunk, std::uint64_t index, Slice& held) {
   if (const Error* failure = chunk.layout().failure(index)) return *failure;
   const Extent extent = chunk.layout().extent(index);
-  ASSIGN_OR_RETURN(auto slice, chunk.read(extent.begin, extent.size));
+  ASSIGN_OR_RETURN(auto slice, chunk.read(context, extent.begin, extent.size));
   held = std::move(slice);
   return held.bytes;
 }
@@ -120,12 +121,13 @@ Result<Bytes> record_of(const Chunk& chunk, std::uint64_t index, Slice& held) {
 Error wrong_footer(Position at, std::string why) { return {Code::kDamage, at, std::move(why)}; }
 
 // Reads the footer into `ending`. Fails also with damage in the footer.
-Result<void> read_footer(const Container& riegeli, const ChunkInfo& info, Ending& ending) {
-  ASSIGN_OR_RETURN(const auto chunk, riegeli.decode(info));
+Result<void> read_footer(const RequestContext& context, const Container& riegeli, const ChunkInfo& info,
+                         Ending& ending) {
+  ASSIGN_OR_RETURN(const auto chunk, riegeli.decode(context, info));
   const std::uint64_t records = chunk->layout().records();
   Slice held;
   if (records == 0) return wrong_footer(info.begin, "the footer is empty");
-  ASSIGN_OR_RETURN(const auto first, record_of(*chunk, 0, held));
+  ASSIGN_OR_RETURN(const auto first, record_of(context, *chunk, 0, held));
   const auto head = parse_head(first);
   if (!head) return Error{Code::kNotFound, info.begin, "the chunk is not a footer"};
   if (head->version != kVersion) {
@@ -136,10 +138,10 @@ Result<void> read_footer(const Container& riegeli, const ChunkInfo& info, Ending
                         fmt::format("the footer counts {} and lists {}", counted(head->chunks, "chunk"), records - 1));
   }
   std::vector<IndexEntry> index;
-  LargeAllocations::announce(records * sizeof(IndexEntry));
+  context.announce(records * sizeof(IndexEntry));
   index.reserve(static_cast<std::size_t>(records - 1));
   for (std::uint64_t i = 1; i < records; ++i) {
-    ASSIGN_OR_RETURN(const auto record, record_of(*chunk, i, held));
+    ASSIGN_OR_RETURN(const auto record, record_of(context, *chunk, i, held));
     const auto entry = parse_entry(record);
     const Position least = index.empty() ? 1 : index.back().begin + 1;
     if (!entry || entry->begin < least || entry->begin >= info.begin) {
@@ -154,15 +156,16 @@ Result<void> read_footer(const Container& riegeli, const ChunkInfo& info, Ending
 
 // Returns the ending with the footer at `footer`, as named by a postscript. Returns nullopt for a valid chunk that is
 // not a footer. An unreadable chunk counts as a footer.
-Result<std::optional<Ending>> ending_at(const Container& riegeli, Position footer, Position postscript) {
+Result<std::optional<Ending>> ending_at(const RequestContext& context, const Container& riegeli, Position footer,
+                                        Position postscript) {
   Ending ending{
       .footer = footer, .postscript = postscript, .has_postscript = true, .head = {}, .index = {}, .flaw = {}};
-  ASSIGN_OR_RETURN(const auto chunk, chunk_at(riegeli, footer, postscript));
+  ASSIGN_OR_RETURN(const auto chunk, chunk_at(context, riegeli, footer, postscript));
   if (!chunk) {
     ending.flaw = wrong_footer(footer, "no valid chunk where the footer should be");
     return std::optional<Ending>(std::move(ending));
   }
-  auto read = read_footer(riegeli, *chunk, ending);
+  auto read = read_footer(context, riegeli, *chunk, ending);
   if (!read && read.error().code == Code::kNotFound) return std::optional<Ending>{};
   if (!read) {
     if (!is_permanent(read.error().code)) return std::move(read).error();
@@ -172,13 +175,14 @@ Result<std::optional<Ending>> ending_at(const Container& riegeli, Position foote
 }
 
 // Returns the ending that the postscript copies at the start of a block name.
-Result<std::optional<Ending>> by_postscript_at(const Source& source, const Container& riegeli, Position postscript) {
+Result<std::optional<Ending>> by_postscript_at(const RequestContext& context, const Source& source,
+                                               const Container& riegeli, Position postscript) {
   std::array<std::byte, kPostscriptBytes> bytes{};
-  ASSIGN_OR_RETURN(const auto got, source.read_at(postscript, bytes));
+  ASSIGN_OR_RETURN(const auto got, source.read_at(context, postscript, bytes));
   std::optional<Ending> best;
   for (const Position footer : footers_named_in(Bytes(bytes).first(got))) {
     if (footer >= postscript) continue;
-    ASSIGN_OR_RETURN(auto ending, ending_at(riegeli, footer, postscript));
+    ASSIGN_OR_RETURN(auto ending, ending_at(context, riegeli, footer, postscript));
     if (ending && (!best || !ending->flaw)) best = std::move(*ending);
     if (best && !best->flaw) break;
   }
@@ -187,22 +191,22 @@ Result<std::optional<Ending>> by_postscript_at(const Source& source, const Conta
 
 // Returns whether at least one of the last chunks in the footer is where the footer states. One of them may be damaged,
 // but not all.
-Result<bool> fits_chunks(const Container& riegeli, const Ending& ending) {
+Result<bool> fits_chunks(const RequestContext& context, const Container& riegeli, const Ending& ending) {
   constexpr std::size_t kTried = 4;
   const auto& index = ending.index;
   if (index.empty()) return true;
   for (std::size_t i = 0; i < std::min(kTried, index.size()); ++i) {
     const IndexEntry& entry = index[index.size() - 1 - i];
-    ASSIGN_OR_RETURN(const auto chunk, chunk_at(riegeli, entry.begin, ending.footer));
+    ASSIGN_OR_RETURN(const auto chunk, chunk_at(context, riegeli, entry.begin, ending.footer));
     if (chunk && chunk->records == entry.records) return true;
   }
   return false;
 }
 
 // Discards the index if its positions are wrong, because bytes were deleted or inserted.
-Result<void> forget_index_that_does_not_fit(const Container& riegeli, Ending& ending) {
+Result<void> forget_index_that_does_not_fit(const RequestContext& context, const Container& riegeli, Ending& ending) {
   if (ending.flaw) return {};
-  ASSIGN_OR_RETURN(const auto fits, fits_chunks(riegeli, ending));
+  ASSIGN_OR_RETURN(const auto fits, fits_chunks(context, riegeli, ending));
   if (fits) return {};
   ending.flaw = wrong_footer(ending.footer, "the footer's chunks are not where it says");
   ending.head = {};
@@ -212,11 +216,11 @@ Result<void> forget_index_that_does_not_fit(const Container& riegeli, Ending& en
 
 // Finds a postscript in the last block of a file without its beginning, or of a file appended to another one. The
 // footer is not where the postscript states. The scan recognizes it by its content.
-Result<std::optional<Ending>> by_shifted_postscript(const Source& source) {
+Result<std::optional<Ending>> by_shifted_postscript(const RequestContext& context, const Source& source) {
   if (source.size() <= kBlockSize) return std::optional<Ending>{};
   const Position postscript = source.size() - kBlockSize;
   std::array<std::byte, kPostscriptBytes> bytes{};
-  ASSIGN_OR_RETURN(const auto got, source.read_at(postscript, bytes));
+  ASSIGN_OR_RETURN(const auto got, source.read_at(context, postscript, bytes));
   const Bytes seen = Bytes(bytes).first(got);
   if (!riegeli::parse_block_header(seen.first(riegeli::kBlockHeaderSize)) || footers_named_in(seen).empty()) {
     return std::optional<Ending>{};
@@ -228,22 +232,24 @@ Result<std::optional<Ending>> by_shifted_postscript(const Source& source) {
 }
 
 // Finds a postscript in the last block, or in the previous one if other bytes follow the file.
-Result<std::optional<Ending>> by_postscript(const Source& source, const Container& riegeli) {
+Result<std::optional<Ending>> by_postscript(const RequestContext& context, const Source& source,
+                                            const Container& riegeli) {
   std::optional<Ending> none;
   if (source.size() <= kBlockSize) return none;
   const Position last = (source.size() - 1) / kBlockSize * kBlockSize;
-  auto ending = by_postscript_at(source, riegeli, last);
+  auto ending = by_postscript_at(context, source, riegeli, last);
   if (!ending || *ending || last == kBlockSize) return ending;
-  return by_postscript_at(source, riegeli, last - kBlockSize);
+  return by_postscript_at(context, source, riegeli, last - kBlockSize);
 }
 
 // Returns the last chunk of records that begins after the chunk that covers `start`.
-Result<std::optional<ChunkInfo>> walk_to_last(const Container& riegeli, Position start, Position end) {
-  auto last = riegeli.locate(start);
+Result<std::optional<ChunkInfo>> walk_to_last(const RequestContext& context, const Container& riegeli, Position start,
+                                              Position end) {
+  auto last = riegeli.locate(context, start);
   if (!last) return last;
   std::optional<ChunkKey> key = ChunkKey{*last ? (*last)->end : start, 0};
   for (int i = 0; i < kMostSteps && key && key->position < end; ++i) {
-    ASSIGN_OR_RETURN(const auto step, riegeli.scan(*key));
+    ASSIGN_OR_RETURN(const auto step, riegeli.scan(context, *key));
     const bool is_one = step.chunk && step.chunk->end <= end && step.chunk->records.value_or(0) > 0;
     if (is_one) last = step.chunk;
     key = step.next;
@@ -253,15 +259,15 @@ Result<std::optional<ChunkInfo>> walk_to_last(const Container& riegeli, Position
 
 // Returns the last chunk of records before `end`, skipping padding. If the file ends inside a chunk, searches the block
 // of its end and the blocks before it.
-Result<std::optional<ChunkInfo>> last_chunk(const Container& riegeli, Position end) {
+Result<std::optional<ChunkInfo>> last_chunk(const RequestContext& context, const Container& riegeli, Position end) {
   for (int i = 0; i < kMostBlocks && end > 0; ++i) {
-    ASSIGN_OR_RETURN(auto last, riegeli.locate(end - 1));
+    ASSIGN_OR_RETURN(auto last, riegeli.locate(context, end - 1));
     if (last) {
       if (last->records.value_or(0) > 0 || last->begin == 0) return last;
-      return riegeli.locate(last->begin - 1);
+      return riegeli.locate(context, last->begin - 1);
     }
     const Position block = (end - 1) / kBlockSize * kBlockSize;
-    auto found = walk_to_last(riegeli, block, end);
+    auto found = walk_to_last(context, riegeli, block, end);
     if (!found || *found) return found;
     end = block;
   }
@@ -276,39 +282,40 @@ bool may_be_footer(const ChunkInfo& chunk, Position end) {
 }
 
 // Finds the footer of a file whose postscript is lost or cut off: the last chunk of records, recognized by its content.
-Result<std::optional<Ending>> by_footer(const Container& riegeli, Position end) {
+Result<std::optional<Ending>> by_footer(const RequestContext& context, const Container& riegeli, Position end) {
   if (end == 0) return std::optional<Ending>{};
-  ASSIGN_OR_RETURN(const auto chunk, last_chunk(riegeli, end));
+  ASSIGN_OR_RETURN(const auto chunk, last_chunk(context, riegeli, end));
   if (!chunk || !may_be_footer(*chunk, end)) return std::optional<Ending>{};
   Ending ending;
   ending.footer = chunk->begin;
   ending.postscript = std::min(end, riegeli::block_at_or_behind(chunk->end));
-  auto read = read_footer(riegeli, *chunk, ending);
+  auto read = read_footer(context, riegeli, *chunk, ending);
   if (read) return std::optional<Ending>(std::move(ending));
   const Code code = read.error().code;
   if (code != Code::kNotFound && !is_permanent(code)) return std::move(read).error();
   return std::optional<Ending>{};
 }
 
-Result<std::optional<Ending>> find_fitting_ending(const Source& source, const Container& riegeli) {
-  auto ending = by_postscript(source, riegeli);
+Result<std::optional<Ending>> find_fitting_ending(const RequestContext& context, const Source& source,
+                                                  const Container& riegeli) {
+  auto ending = by_postscript(context, source, riegeli);
   if (!ending) return ending;
   if (*ending && !(*ending)->flaw) return ending;
   if (*ending) {
     // The footer is not readable at the named position, but may be elsewhere.
-    auto found = by_footer(riegeli, (*ending)->postscript);
+    auto found = by_footer(context, riegeli, (*ending)->postscript);
     if (!found) return found;
     if (*found) (*found)->has_postscript = true;
     return *found ? std::move(found) : std::move(ending);
   }
-  ending = by_shifted_postscript(source);
+  ending = by_shifted_postscript(context, source);
   if (!ending || *ending) return ending;
-  ASSIGN_OR_RETURN(const auto is_riegeli, riegeli::kFormat.probe(source, {}, ProbeDepth::kHead));
+  ASSIGN_OR_RETURN(const auto is_riegeli, riegeli::kFormat.probe(context, source, {}, ProbeDepth::kHead));
   if (is_riegeli == 0) return ending;
-  ending = by_footer(riegeli, source.size());
+  ending = by_footer(context, riegeli, source.size());
   const bool may_have_block = source.size() % kBlockSize == 0 && source.size() > kBlockSize;
   if (!ending || *ending || !may_have_block) return ending;
-  return by_footer(riegeli, source.size() - kBlockSize);  // before a broken postscript
+  return by_footer(context, riegeli, source.size() - kBlockSize);  // before a broken postscript
 }
 
 Limits not_below_defaults(Limits limits) {
@@ -322,32 +329,33 @@ Limits not_below_defaults(Limits limits) {
 
 }  // namespace
 
-Result<std::optional<Ending>> find_ending(const Source& source, const Limits& limits) {
+Result<std::optional<Ending>> find_ending(const RequestContext& context, const Source& source, const Limits& limits) {
   // Does not own the source: the container is destroyed before the source.
   const std::shared_ptr<const Source> borrowed(std::shared_ptr<const Source>(), &source);
-  auto riegeli = riegeli::RiegeliContainer::open(borrowed, not_below_defaults(limits));
+  auto riegeli = riegeli::RiegeliContainer::open(context, borrowed, not_below_defaults(limits));
   if (!riegeli) return std::move(riegeli).error();
-  auto ending = find_fitting_ending(source, **riegeli);
+  auto ending = find_fitting_ending(context, source, **riegeli);
   if (!ending || !*ending) return ending;
-  TRY(forget_index_that_does_not_fit(**riegeli, **ending));
+  TRY(forget_index_that_does_not_fit(context, **riegeli, **ending));
   return ending;
 }
 
-Result<EndingPart> part_of_ending(const Source& source, const Container& riegeli, const ChunkInfo& chunk) {
+Result<EndingPart> part_of_ending(const RequestContext& context, const Source& source, const Container& riegeli,
+                                  const ChunkInfo& chunk) {
   constexpr std::uint64_t kCopies = 3;
   if (chunk.records == kCopies && chunk.stored_size <= kPostscriptBytes / 2) {
     std::array<std::byte, kPostscriptBytes> bytes{};
-    ASSIGN_OR_RETURN(const auto got, source.read_at(chunk.begin, bytes));
+    ASSIGN_OR_RETURN(const auto got, source.read_at(context, chunk.begin, bytes));
     if (!footers_named_in(Bytes(bytes).first(got)).empty()) return EndingPart::kPostscript;
   }
   if (!may_be_footer(chunk, source.size())) return EndingPart::kNone;
-  auto decoded = riegeli.decode(chunk);
+  auto decoded = riegeli.decode(context, chunk);
   if (!decoded) {
     return is_permanent(decoded.error().code) ? Result<EndingPart>(EndingPart::kNone) : std::move(decoded).error();
   }
   Slice held;
   for (std::uint64_t i = 0; i < *chunk.records; ++i) {
-    auto record = record_of(**decoded, i, held);
+    auto record = record_of(context, **decoded, i, held);
     if (!record && !is_permanent(record.error().code)) return std::move(record).error();
     if (!record) return EndingPart::kNone;
     const auto head = i == 0 ? parse_head(*record) : std::nullopt;

@@ -43,10 +43,11 @@ struct Ending {
 // Determines from its content whether a chunk of records is the footer or the postscript of an ArrayRecord file, at any
 // position. Fails as Source does, and with kOutOfMemory.
 enum class EndingPart : std::uint8_t { kNone, kFooter, kPostscript };
-Result<EndingPart> part_of_ending(const Source& source, const Container& riegeli, const ChunkInfo& chunk);
+Result<EndingPart> part_of_ending(const RequestContext& context, const Source& source, const Container& riegeli,
+                                  const ChunkInfo& chunk);
 
 // Finds the ending of a file; nullopt if there is none. The result does not depend on limits below the defaults. Fails
 // as Source does, and with kOutOfMemory.
-Result<std::optional<Ending>> find_ending(const Source& source, const Limits& limits);
+Result<std::optional<Ending>> find_ending(const RequestContext& context, const Source& source, const Limits& limits);
 
 }  // namespace recordfs::array_record

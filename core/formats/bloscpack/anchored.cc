@@ -49,8 +49,8 @@ class Anchored final : public ChunkOrder {
 
   ChunkKey first() const override { return {survey_.first_chunk, 0}; }
   bool is_seekable() const override { return true; }
-  Result<Step> scan(ChunkKey at) const override;
-  Result<std::optional<ChunkInfo>> locate(Position at) const override;
+  Result<Step> scan(const RequestContext& context, ChunkKey at) const override;
+  Result<std::optional<ChunkInfo>> locate(const RequestContext& context, Position at) const override;
 
  private:
   // Intermediate result of a step: the chunk is expected at `begin`.
@@ -72,14 +72,16 @@ class Anchored final : public ChunkOrder {
     ChunkKey reached;               // scanned from the anchor
   };
 
-  Result<Look> look(Position at) const { return look_at(source_, at, survey_.header.digest_bytes()); }
-  Result<Place> place_of(ChunkKey at, Step& step) const;
-  Result<void> find_next(Place& place) const;
+  Result<Look> look(const RequestContext& context, Position at) const {
+    return look_at(context, source_, at, survey_.header.digest_bytes());
+  }
+  Result<Place> place_of(const RequestContext& context, ChunkKey at, Step& step) const;
+  Result<void> find_next(const RequestContext& context, Place& place) const;
   bool leaves_room(const Place& place) const;
   void take_chunk(const Place& place, Step& step) const;
   void take_lost(const Place& place, Step& step) const;
-  Result<Trail> trail_to(Position at) const;
-  Result<Trail> trail_from(std::uint64_t end) const;
+  Result<Trail> trail_to(const RequestContext& context, Position at) const;
+  Result<Trail> trail_from(const RequestContext& context, std::uint64_t end) const;
 
   const Source& source_;
   const Survey& survey_;
@@ -90,22 +92,22 @@ class Anchored final : public ChunkOrder {
 };
 
 // Finds the first anchor after the chunk, among the offsets not yet examined.
-Result<void> Anchored::find_next(Place& place) const {
+Result<void> Anchored::find_next(const RequestContext& context, Place& place) const {
   State& state = place.state;
   const std::uint64_t first = state.index + 1;
   if (first >= offsets_.count()) return {};
   if (state.kind == State::kAnchor) {
-    ASSIGN_OR_RETURN(const auto offset, offsets_.at(state.to));
+    ASSIGN_OR_RETURN(const auto offset, offsets_.at(context, state.to));
     place.next = Anchor{state.to, offset};
     return {};
   }
   std::uint64_t index = state.kind == State::kNowhere ? state.to : first;
   const std::uint64_t end = std::min(offsets_.count(), index + kMostLooks);
   for (; index < end; ++index) {
-    ASSIGN_OR_RETURN(const auto offset, offsets_.at(index));
+    ASSIGN_OR_RETURN(const auto offset, offsets_.at(context, index));
     // The next chunk is due where this one ends; the next step examines it.
     const bool is_due = index == first && place.look.header && place.look.end == offset;
-    ASSIGN_OR_RETURN(const auto seen, is_due ? Result<Look>(Look{}) : look(offset));
+    ASSIGN_OR_RETURN(const auto seen, is_due ? Result<Look>(Look{}) : look(context, offset));
     if (!is_due && !seen.header) continue;
     state = {state.index, State::kAnchor, index};
     place.next = Anchor{index, offset};
@@ -118,15 +120,15 @@ Result<void> Anchored::find_next(Place& place) const {
 
 // Returns where the chunk of a key begins: at its offset if that is an anchor, otherwise where the previous chunk
 // ends.
-Result<Anchored::Place> Anchored::place_of(ChunkKey at, Step& step) const {
+Result<Anchored::Place> Anchored::place_of(const RequestContext& context, ChunkKey at, Step& step) const {
   Place place;
   place.state = State::read(at.state);
   place.begin = at.position;
   Result<std::uint64_t> own = Position{0};
-  if (place.index() < offsets_.count()) own = offsets_.at(place.index());
+  if (place.index() < offsets_.count()) own = offsets_.at(context, place.index());
   if (!own) return std::move(own).error();
   if (*own >= at.position && place.index() < offsets_.count()) {
-    ASSIGN_OR_RETURN(auto seen, look(*own));
+    ASSIGN_OR_RETURN(auto seen, look(context, *own));
     place.is_anchor = seen.header.has_value();
     place.look = std::move(seen);
   }
@@ -141,10 +143,10 @@ Result<Anchored::Place> Anchored::place_of(ChunkKey at, Step& step) const {
     const Code code = place.look.why.code;
     place.look.why = {code, at.position, fmt::format("no item at byte {}, where its offset points", *own)};
   } else {
-    ASSIGN_OR_RETURN(auto seen, look(at.position));
+    ASSIGN_OR_RETURN(auto seen, look(context, at.position));
     place.look = std::move(seen);
   }
-  TRY(find_next(place));
+  TRY(find_next(context, place));
   return place;
 }
 
@@ -155,10 +157,10 @@ bool Anchored::leaves_room(const Place& place) const {
   return place.look.end <= place.next->position && place.next->position - place.look.end >= least;
 }
 
-Result<Step> Anchored::scan(ChunkKey at) const {
+Result<Step> Anchored::scan(const RequestContext& context, ChunkKey at) const {
   Step step;
   if (State::read(at.state).index >= count_) return step;
-  ASSIGN_OR_RETURN(auto place, place_of(at, step));
+  ASSIGN_OR_RETURN(auto place, place_of(context, at, step));
   if (place.is_pending) {
     step.damage.clear();  // reported when the search is complete
     step.next = ChunkKey{at.position, place.state.packed()};
@@ -208,7 +210,7 @@ void Anchored::take_lost(const Place& place, Step& step) const {
 }
 
 // Returns the scan position at the last anchor before offset `end`, or at the first chunk.
-Result<Anchored::Trail> Anchored::trail_from(std::uint64_t end) const {
+Result<Anchored::Trail> Anchored::trail_from(const RequestContext& context, std::uint64_t end) const {
   Trail known;
   {
     const std::lock_guard lock(mutex_);
@@ -219,31 +221,31 @@ Result<Anchored::Trail> Anchored::trail_from(std::uint64_t end) const {
       known.nowhere_end = std::max(end, known.nowhere_end);
       return known;
     }
-    ASSIGN_OR_RETURN(const auto offset, offsets_.at(index - 1));
-    ASSIGN_OR_RETURN(const auto seen, look(offset));
+    ASSIGN_OR_RETURN(const auto offset, offsets_.at(context, index - 1));
+    ASSIGN_OR_RETURN(const auto seen, look(context, offset));
     if (seen.header) return Trail{index - 1, end, {offset, index - 1}};
   }
   return Trail{0, end, first()};
 }
 
 // Returns a scan position before `at`, as near as known. REQUIRES: a chunk may be there.
-Result<Anchored::Trail> Anchored::trail_to(Position at) const {
-  ASSIGN_OR_RETURN(const auto end, offsets_.first_above(at));
-  ASSIGN_OR_RETURN(auto trail, trail_from(end));
+Result<Anchored::Trail> Anchored::trail_to(const RequestContext& context, Position at) const {
+  ASSIGN_OR_RETURN(const auto end, offsets_.first_above(context, at));
+  ASSIGN_OR_RETURN(auto trail, trail_from(context, end));
   if (trail.reached.position > at) {
-    ASSIGN_OR_RETURN(const auto offset, offsets_.at(trail.anchor));
+    ASSIGN_OR_RETURN(const auto offset, offsets_.at(context, trail.anchor));
     trail.reached = trail.anchor == 0 ? first() : ChunkKey{offset, trail.anchor};
   }
   return trail;
 }
 
-Result<std::optional<ChunkInfo>> Anchored::locate(Position at) const {
+Result<std::optional<ChunkInfo>> Anchored::locate(const RequestContext& context, Position at) const {
   std::optional<ChunkInfo> found;
   if (at < survey_.first_chunk) return found;
-  ASSIGN_OR_RETURN(auto trail, trail_to(at));
+  ASSIGN_OR_RETURN(auto trail, trail_to(context, at));
   for (std::optional<ChunkKey> next = trail.reached; next && next->position <= at;) {
     trail.reached = *next;
-    ASSIGN_OR_RETURN(const auto step, scan(*next));
+    ASSIGN_OR_RETURN(const auto step, scan(context, *next));
     if (step.chunk && step.chunk->end > at) {
       if (step.chunk->begin <= at) found = step.chunk;
       break;

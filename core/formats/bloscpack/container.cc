@@ -24,20 +24,21 @@ Error damaged(const Survey& survey, std::string why) {
   return {Code::kDamage, survey.metadata_begin, "metadata: " + std::move(why)};
 }
 
-Result<void> verify_metadata(const Source& source, const Survey& survey, Bytes stored) {
+Result<void> verify_metadata(const RequestContext& context, const Source& source, const Survey& survey, Bytes stored) {
   const MetadataHeader& header = *survey.metadata;
   if (!header.digest) return {};
   Digester digester(*header.digest);
   digester.append(stored);
   const Digest digest = digester.finish();
-  ASSIGN_OR_RETURN(const auto due, read_exactly(source, survey.metadata_begin + header.room, digest.size));
+  ASSIGN_OR_RETURN(const auto due, read_exactly(context, source, survey.metadata_begin + header.room, digest.size));
   if (!std::ranges::equal(digest.view(), due.view())) return damaged(survey, "the checksum does not match");
   return {};
 }
 
 // Returns the decoded bytes; empty if the file has none. Fails with kDamage, kUnsupported and kLimit, and as Source
 // does.
-Result<Buffer> read_metadata(const Source& source, const Survey& survey, const Limits& limits) {
+Result<Buffer> read_metadata(const RequestContext& context, const Source& source, const Survey& survey,
+                             const Limits& limits) {
   if (!survey.metadata) return Buffer();
   const MetadataHeader& header = *survey.metadata;
   if (!header.is_json) return damaged(survey, "unknown format");
@@ -49,9 +50,9 @@ Result<Buffer> read_metadata(const Source& source, const Survey& survey, const L
     return Error{Code::kLimit, survey.metadata_begin,
                  fmt::format("{} bytes of metadata exceed the limit", header.size)};
   }
-  ASSIGN_OR_RETURN(const auto stored, read_exactly(source, survey.metadata_begin, header.stored_size));
-  TRY(verify_metadata(source, survey, stored.view()));
-  auto decoded = decompress(header.codec == 1 ? CodecId::kZlib : CodecId::kNone, stored.view(), header.size,
+  ASSIGN_OR_RETURN(const auto stored, read_exactly(context, source, survey.metadata_begin, header.stored_size));
+  TRY(verify_metadata(context, source, survey, stored.view()));
+  auto decoded = decompress(context, header.codec == 1 ? CodecId::kZlib : CodecId::kNone, stored.view(), header.size,
                             limits.metadata_bytes);
   // The size is a hint that other readers ignore; the checksum verifies the stored bytes.
   if (!decoded) decoded.error().position = survey.metadata_begin;
@@ -97,9 +98,10 @@ void add_size(std::vector<Fact>& facts, const char* name, std::int64_t size) {
 }
 
 // Returns the metadata if it is short and readable. Reports broken metadata as a region.
-Result<Buffer> short_metadata(const Source& source, const Limits& limits, Survey& survey) {
+Result<Buffer> short_metadata(const RequestContext& context, const Source& source, const Limits& limits,
+                              Survey& survey) {
   if (survey.refusal || !survey.metadata || survey.metadata->size > kShortMetadata) return Buffer();
-  auto metadata = read_metadata(source, survey, limits);
+  auto metadata = read_metadata(context, source, survey, limits);
   if (metadata || !is_permanent(metadata.error().code)) return metadata;
   if (metadata.error().code != Code::kLimit) {
     const MetadataHeader& header = *survey.metadata;
@@ -113,28 +115,29 @@ Result<Buffer> short_metadata(const Source& source, const Limits& limits, Survey
 
 constexpr int kBid = 32;  // bits of the magic
 
-Result<bool> has_magic(const Source& source) {
-  ASSIGN_OR_RETURN(const auto head, read_up_to(source, 0, magic().size()));
+Result<bool> has_magic(const RequestContext& context, const Source& source) {
+  ASSIGN_OR_RETURN(const auto head, read_up_to(context, source, 0, magic().size()));
   return std::ranges::equal(head.view(), as_bytes(magic()));
 }
 
 // Only the magic identifies a Bloscpack file with certainty. The rest of its header may be damaged or too new; the
 // container then opens and reports that.
-Result<int> probe(const Source& source, std::string_view, ProbeDepth) {
-  ASSIGN_OR_RETURN(const auto found, has_magic(source));
+Result<int> probe(const RequestContext& context, const Source& source, std::string_view, ProbeDepth) {
+  ASSIGN_OR_RETURN(const auto found, has_magic(context, source));
   return found ? kBid : 0;
 }
 
 }  // namespace
 
-Result<std::unique_ptr<Container>> BloscpackContainer::open(std::shared_ptr<const Source> source,
+Result<std::unique_ptr<Container>> BloscpackContainer::open(const RequestContext& context,
+                                                            std::shared_ptr<const Source> source,
                                                             const Limits& limits) {
-  ASSIGN_OR_RETURN(const auto is_one, has_magic(*source));
+  ASSIGN_OR_RETURN(const auto is_one, has_magic(context, *source));
   if (!is_one) return Error{Code::kNoContainer, 0, "not a Bloscpack file"};
-  ASSIGN_OR_RETURN(auto found, survey(*source));
-  ASSIGN_OR_RETURN(const auto metadata, short_metadata(*source, limits, found));
+  ASSIGN_OR_RETURN(auto found, survey(context, *source));
+  ASSIGN_OR_RETURN(const auto metadata, short_metadata(context, *source, limits, found));
   std::unique_ptr<BloscpackContainer> container(new BloscpackContainer(std::move(source), limits, std::move(found)));
-  ASSIGN_OR_RETURN(auto order, order_of(*container->source_, container->survey_));
+  ASSIGN_OR_RETURN(auto order, order_of(context, *container->source_, container->survey_));
   container->order_ = std::move(order);
   container->find_array(metadata.view());
   container->set_traits();
@@ -164,57 +167,59 @@ void BloscpackContainer::set_traits() {
   if (!why_no_array_.empty()) facts.push_back({"no_array", why_no_array_});
 }
 
-Result<Step> BloscpackContainer::scan(ChunkKey at) const {
-  if (at.state != kHeaders) return order_->scan(at);
+Result<Step> BloscpackContainer::scan(const RequestContext& context, ChunkKey at) const {
+  if (at.state != kHeaders) return order_->scan(context, at);
   Step step;
   step.damage = survey_.damage;
   if (survey_.order != Order::kNone) step.next = order_->first();
   return step;
 }
 
-Error BloscpackContainer::why_lost(const ChunkInfo& chunk) const {
-  ASSIGN_OR_RETURN(const auto step, order_->scan(chunk.key));
+Error BloscpackContainer::why_lost(const RequestContext& context, const ChunkInfo& chunk) const {
+  ASSIGN_OR_RETURN(const auto step, order_->scan(context, chunk.key));
   for (const DamagedRegion& region : step.damage) {
     if (region.begin == chunk.begin) return {Code::kDamage, chunk.begin, region.reason};
   }
   return {Code::kDamage, chunk.begin, "no chunk where one should be"};
 }
 
-Result<Layout> BloscpackContainer::layout(const ChunkInfo& chunk) const {
+Result<Layout> BloscpackContainer::layout(const RequestContext& context, const ChunkInfo& chunk) const {
   Layout layout;
   if (!is_lost(chunk)) {
     // A reader never reads an empty record, so damage in it is reported here.
     const bool is_empty = *chunk.decoded_size == 0;
-    TRY(is_empty ? verify_chunk(stored(chunk)) : Result<void>());
-    layout.add(*chunk.decoded_size);
+    TRY(is_empty ? verify_chunk(context, stored(chunk)) : Result<void>());
+    layout.add(context, *chunk.decoded_size);
     return layout;
   }
-  const Error why = why_lost(chunk);
+  const Error why = why_lost(context, chunk);
   if (why.code != Code::kDamage || *chunk.records > limits_.records_per_chunk || !chunk.decoded_size) return why;
   const std::uint64_t before_last = *chunk.records - 1;
-  layout.add_failed(before_last, declared_size(survey_, index_of(chunk)), why);
-  layout.add_failed(declared_size(survey_, index_of(chunk) + before_last), why);
+  layout.add_failed(context, before_last, declared_size(survey_, index_of(chunk)), why);
+  layout.add_failed(context, declared_size(survey_, index_of(chunk) + before_last), why);
   return layout;
 }
 
-Result<Verification> BloscpackContainer::verify(const ChunkInfo& chunk) const {
-  if (is_lost(chunk)) return why_lost(chunk);
-  TRY(verify_chunk(stored(chunk)));
+Result<Verification> BloscpackContainer::verify(const RequestContext& context, const ChunkInfo& chunk) const {
+  if (is_lost(chunk)) return why_lost(context, chunk);
+  TRY(verify_chunk(context, stored(chunk)));
   return survey_.header.digest ? Verification::kVerified : Verification::kNoChecksum;
 }
 
-Result<std::shared_ptr<const Chunk>> BloscpackContainer::decode(const ChunkInfo& chunk) const {
-  if (is_lost(chunk)) return why_lost(chunk);
-  return decode_chunk(stored(chunk), limits_);
+Result<std::shared_ptr<const Chunk>> BloscpackContainer::decode(const RequestContext& context,
+                                                                const ChunkInfo& chunk) const {
+  if (is_lost(chunk)) return why_lost(context, chunk);
+  return decode_chunk(context, stored(chunk), limits_);
 }
 
-Result<std::shared_ptr<const Chunk>> BloscpackContainer::open_in_place(const ChunkInfo& chunk) const {
-  if (is_lost(chunk)) return why_lost(chunk);
-  return bloscpack::open_in_place(stored(chunk), limits_);
+Result<std::shared_ptr<const Chunk>> BloscpackContainer::open_in_place(const RequestContext& context,
+                                                                       const ChunkInfo& chunk) const {
+  if (is_lost(chunk)) return why_lost(context, chunk);
+  return bloscpack::open_in_place(context, stored(chunk), limits_);
 }
 
-Result<std::vector<Attribute>> BloscpackContainer::attributes(const ChunkInfo*) const {
-  ASSIGN_OR_RETURN(const auto metadata, read_metadata(*source_, survey_, limits_));
+Result<std::vector<Attribute>> BloscpackContainer::attributes(const RequestContext& context, const ChunkInfo*) const {
+  ASSIGN_OR_RETURN(const auto metadata, read_metadata(context, *source_, survey_, limits_));
   return attributes_of(metadata.view(), limits_);
 }
 

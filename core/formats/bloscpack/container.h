@@ -18,15 +18,19 @@ namespace recordfs::bloscpack {
 class BloscpackContainer final : public Container, private Metadata {
  public:
   // Reads the headers, the offsets and the metadata. Fails as Format::open does.
-  static Result<std::unique_ptr<Container>> open(std::shared_ptr<const Source> source, const Limits& limits);
+  static Result<std::unique_ptr<Container>> open(const RequestContext& context, std::shared_ptr<const Source> source,
+                                                 const Limits& limits);
 
   const ContainerTraits& traits() const override { return traits_; }
-  Result<Step> scan(ChunkKey at) const override;
-  Result<std::optional<ChunkInfo>> locate(Position at) const override { return order_->locate(at); }
-  Result<Layout> layout(const ChunkInfo& chunk) const override;
-  Result<Verification> verify(const ChunkInfo& chunk) const override;
-  Result<std::shared_ptr<const Chunk>> decode(const ChunkInfo& chunk) const override;
-  Result<std::shared_ptr<const Chunk>> open_in_place(const ChunkInfo& chunk) const override;
+  Result<Step> scan(const RequestContext& context, ChunkKey at) const override;
+  Result<std::optional<ChunkInfo>> locate(const RequestContext& context, Position at) const override {
+    return order_->locate(context, at);
+  }
+  Result<Layout> layout(const RequestContext& context, const ChunkInfo& chunk) const override;
+  Result<Verification> verify(const RequestContext& context, const ChunkInfo& chunk) const override;
+  Result<std::shared_ptr<const Chunk>> decode(const RequestContext& context, const ChunkInfo& chunk) const override;
+  Result<std::shared_ptr<const Chunk>> open_in_place(const RequestContext& context,
+                                                     const ChunkInfo& chunk) const override;
   const Metadata* metadata() const override { return this; }
   const DenseArray* array() const override { return array_ ? &*array_ : nullptr; }
 
@@ -34,12 +38,12 @@ class BloscpackContainer final : public Container, private Metadata {
   BloscpackContainer(std::shared_ptr<const Source> source, const Limits& limits, Survey survey)
       : source_(std::move(source)), limits_(limits), survey_(std::move(survey)) {}
 
-  Result<std::vector<Attribute>> attributes(const ChunkInfo* last) const override;
+  Result<std::vector<Attribute>> attributes(const RequestContext& context, const ChunkInfo* last) const override;
   void find_array(Bytes metadata);
   void set_traits();
   Stored stored(const ChunkInfo& chunk) const { return {source_, chunk, survey_.header.digest}; }
   // Returns why a lost chunk cannot be read, or the error of Source that prevents an answer now.
-  Error why_lost(const ChunkInfo& chunk) const;
+  Error why_lost(const RequestContext& context, const ChunkInfo& chunk) const;
 
   const std::shared_ptr<const Source> source_;
   const Limits limits_;

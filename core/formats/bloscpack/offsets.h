@@ -28,22 +28,22 @@ class Offsets {
   Position begin() const { return begin_; }
   Position place_of(std::uint64_t index) const;
   // REQUIRES: index < count().
-  Result<std::uint64_t> at(std::uint64_t index) const;
+  Result<std::uint64_t> at(const RequestContext& context, std::uint64_t index) const;
   // Returns the first index whose offset is above `position`, or count(). REQUIRES: the offsets ascend.
-  Result<std::uint64_t> first_above(Position position) const;
+  Result<std::uint64_t> first_above(const RequestContext& context, Position position) const;
 
   // Calls `see(index, offset)` for consecutive offsets until it returns false. Returns the index of that one, or
   // count().
   using See = std::function<bool(std::uint64_t index, std::uint64_t offset)>;
-  Result<std::uint64_t> each(const See& see) const;
+  Result<std::uint64_t> each(const RequestContext& context, const See& see) const;
 
   // Returns the number of unset offsets at the start; examines at most kMostOffsets.
-  Result<std::uint64_t> leading_unset() const;
+  Result<std::uint64_t> leading_unset(const RequestContext& context) const;
   // Returns the number of offsets without the unset ones at the end.
-  Result<std::uint64_t> without_trailing_unset() const;
+  Result<std::uint64_t> without_trailing_unset(const RequestContext& context) const;
 
   // Returns how many offsets from the first on ascend strictly, starting at `least` or above.
-  Result<std::uint64_t> ascending(Position least) const;
+  Result<std::uint64_t> ascending(const RequestContext& context, Position least) const;
 
   // Returns all offsets in [least, most], sorted by position, then by index.
   struct Entry {
@@ -51,7 +51,7 @@ class Offsets {
     std::uint64_t index = 0;
     auto operator<=>(const Entry&) const = default;
   };
-  Result<std::vector<Entry>> sorted(Position least, Position most) const;
+  Result<std::vector<Entry>> sorted(const RequestContext& context, Position least, Position most) const;
 
  private:
   const Source& source_;

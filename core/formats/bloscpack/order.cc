@@ -15,10 +15,10 @@ class Chain final : public ChunkOrder {
 
   ChunkKey first() const override { return {survey_.first_chunk, 0}; }
 
-  Result<Step> scan(ChunkKey at) const override {
+  Result<Step> scan(const RequestContext& context, ChunkKey at) const override {
     if (survey_.count && at.state >= *survey_.count) return rest(at.position);
     if (at.position >= source_.size()) return Step{};
-    ASSIGN_OR_RETURN(const auto look, look_at(source_, at.position, survey_.header.digest_bytes()));
+    ASSIGN_OR_RETURN(const auto look, look_at(context, source_, at.position, survey_.header.digest_bytes()));
     Step step;
     if (!look.header) {
       // A record can hold such a file, and its bytes look like the begin of a chunk, so nothing is searched for.
@@ -110,12 +110,13 @@ DamagedRegion region_of(Position begin, Position end, const Error& why, std::opt
   return {begin, end, unfinished ? DamageClass::kUnfinished : DamageClass::kDamage, 0, lost, why.detail};
 }
 
-Result<std::unique_ptr<ChunkOrder>> order_of(const Source& source, const Survey& survey) {
+Result<std::unique_ptr<ChunkOrder>> order_of(const RequestContext& context, const Source& source,
+                                             const Survey& survey) {
   switch (survey.order) {
     case Order::kNone:
     case Order::kChain: break;
     case Order::kAnchored: return make_anchored(source, survey);
-    case Order::kItems: return make_items(source, survey);
+    case Order::kItems: return make_items(context, source, survey);
   }
   return std::unique_ptr<ChunkOrder>(std::make_unique<Chain>(source, survey));
 }

@@ -17,14 +17,16 @@ class ChunkOrder {
   virtual ~ChunkOrder() = default;
   // Returns the key of the first chunk, or of its expected position.
   virtual ChunkKey first() const = 0;
-  virtual Result<Step> scan(ChunkKey at) const = 0;
+  virtual Result<Step> scan(const RequestContext& context, ChunkKey at) const = 0;
   virtual bool is_seekable() const { return false; }
   virtual bool is_file_order() const { return true; }
-  virtual Result<std::optional<ChunkInfo>> locate(Position) const { return std::optional<ChunkInfo>{}; }
+  virtual Result<std::optional<ChunkInfo>> locate(const RequestContext&, Position) const {
+    return std::optional<ChunkInfo>{};
+  }
 };
 
 // `source` and `survey` must outlive the result. Fails as Source does.
-Result<std::unique_ptr<ChunkOrder>> order_of(const Source& source, const Survey& survey);
+Result<std::unique_ptr<ChunkOrder>> order_of(const RequestContext& context, const Source& source, const Survey& survey);
 
 // --- shared by the three orders
 
@@ -47,6 +49,7 @@ std::uint64_t declared_size(const Survey& survey, std::uint64_t index);
 DamagedRegion region_of(Position begin, Position end, const Error& why, std::optional<std::uint64_t> lost);
 
 std::unique_ptr<ChunkOrder> make_anchored(const Source& source, const Survey& survey);
-Result<std::unique_ptr<ChunkOrder>> make_items(const Source& source, const Survey& survey);
+Result<std::unique_ptr<ChunkOrder>> make_items(const RequestContext& context, const Source& source,
+                                               const Survey& survey);
 
 }  // namespace recordfs::bloscpack

@@ -21,35 +21,37 @@ class ChunkFinder {
   // `found` has the headers, which end at `at`. Both must outlive this.
   ChunkFinder(const Source& source, Position at, Survey& found) : source_(source), at_(at), found_(found) {}
   // Completes the survey. Fails only as Source does.
-  Result<void> run();
+  Result<void> run(const RequestContext& context);
 
  private:
   void use_sequential_order(Position first);
   // Detects offsets that were never written because the writer was interrupted.
-  Result<bool> find_unset();
+  Result<bool> find_unset(const RequestContext& context);
   // If `offset` points to a chunk after the offsets, returns how many offsets precede that chunk.
-  Result<std::optional<std::uint64_t>> offsets_before(std::uint64_t offset) const;
+  Result<std::optional<std::uint64_t>> offsets_before(const RequestContext& context, std::uint64_t offset) const;
   // Real files: the first chunk directly follows the offsets, so the first offset gives their number.
-  Result<void> find_anchors();
-  Result<void> count_anchors(std::uint64_t offsets);
+  Result<void> find_anchors(const RequestContext& context);
+  Result<void> count_anchors(const RequestContext& context, std::uint64_t offsets);
   // Returns whether the last chunk counted by the header has an offset and the next one has none.
-  Result<bool> count_agrees(const Offsets& all) const;
+  Result<bool> count_agrees(const RequestContext& context, const Offsets& all) const;
   void report_count(std::uint64_t count, std::uint64_t offsets);
   // Uses the first `count` offsets as anchors if they ascend. Offsets past the end of the file are not anchors.
-  Result<void> trust_ascending(std::uint64_t count, bool rest_is_slack);
+  Result<void> trust_ascending(const RequestContext& context, std::uint64_t count, bool rest_is_slack);
   // REQUIRES: they ascend.
-  Result<void> use_anchors(const Offsets& all);
+  Result<void> use_anchors(const RequestContext& context, const Offsets& all);
 
   // --- the proposal: items are anywhere after the offsets
-  Result<void> find_items();
-  Result<void> order_items(const Offsets& all);
+  Result<void> find_items(const RequestContext& context);
+  Result<void> order_items(const RequestContext& context, const Offsets& all);
   // Returns, for each possible offset and the position after them, whether a Blosc header may begin there.
-  Result<std::vector<bool>> marked_beginnings() const;
+  Result<std::vector<bool>> marked_beginnings(const RequestContext& context) const;
   // Returns the number of offsets: the header's, unless an offset points to a chunk before the last of them, or the
   // value after the last one is an offset too.
-  Result<std::uint64_t> offsets_of_items() const;
+  Result<std::uint64_t> offsets_of_items(const RequestContext& context) const;
 
-  Result<bool> is_chunk(Position at) const { return bloscpack::is_chunk(source_, at, found_.header.digest_bytes()); }
+  Result<bool> is_chunk(const RequestContext& context, Position at) const {
+    return bloscpack::is_chunk(context, source_, at, found_.header.digest_bytes());
+  }
 
   const Source& source_;
   const Position at_;  // end of the headers
@@ -57,12 +59,12 @@ class ChunkFinder {
   std::uint64_t room_ = 0;  // maximal number of offsets
 };
 
-Result<void> ChunkFinder::run() {
+Result<void> ChunkFinder::run(const RequestContext& context) {
   const FileHeader& header = found_.header;
   bool has_offsets = header.has_offsets;
   if (header.dialect == Dialect::kVariable && !has_offsets && header.chunks != 0) {
     // The proposal requires offsets, so a missing option may be a mistake.
-    ASSIGN_OR_RETURN(const auto chunk, is_chunk(at_));
+    ASSIGN_OR_RETURN(const auto chunk, is_chunk(context, at_));
     has_offsets = !chunk;
   }
   if (!has_offsets) {
@@ -71,9 +73,9 @@ Result<void> ChunkFinder::run() {
   }
   found_.offsets_begin = at_;
   room_ = std::min((source_.size() - at_) / kOffsetSize, kMostOffsets);
-  ASSIGN_OR_RETURN(const auto unset, find_unset());
+  ASSIGN_OR_RETURN(const auto unset, find_unset(context));
   if (unset) return {};
-  return header.dialect == Dialect::kVariable ? find_items() : find_anchors();
+  return header.dialect == Dialect::kVariable ? find_items(context) : find_anchors(context);
 }
 
 void ChunkFinder::use_sequential_order(Position first) {
@@ -94,29 +96,30 @@ void ChunkFinder::use_sequential_order(Position first) {
   }
 }
 
-Result<bool> ChunkFinder::find_unset() {
-  ASSIGN_OR_RETURN(const auto unset, Offsets(source_, at_, room_).leading_unset());
+Result<bool> ChunkFinder::find_unset(const RequestContext& context) {
+  ASSIGN_OR_RETURN(const auto unset, Offsets(source_, at_, room_).leading_unset(context));
   if (unset == 0) return false;
   const Position after = at_ + unset * kOffsetSize;
-  ASSIGN_OR_RETURN(const auto chunk, is_chunk(after));
+  ASSIGN_OR_RETURN(const auto chunk, is_chunk(context, after));
   if (!chunk && after != source_.size()) return false;
   use_sequential_order(after);
   return true;
 }
 
-Result<std::optional<std::uint64_t>> ChunkFinder::offsets_before(std::uint64_t offset) const {
+Result<std::optional<std::uint64_t>> ChunkFinder::offsets_before(const RequestContext& context,
+                                                                 std::uint64_t offset) const {
   if (offset <= at_ || offset >= source_.size() || (offset - at_) % kOffsetSize != 0)
     return std::optional<std::uint64_t>{};
-  ASSIGN_OR_RETURN(const auto chunk, is_chunk(offset));
+  ASSIGN_OR_RETURN(const auto chunk, is_chunk(context, offset));
   return chunk ? std::optional((offset - at_) / kOffsetSize) : std::nullopt;
 }
 
-Result<void> ChunkFinder::find_anchors() {
+Result<void> ChunkFinder::find_anchors(const RequestContext& context) {
   const auto declared = found_.header.declared_offsets();
   std::optional<std::uint64_t> there;
   if (room_ > 0) {
-    ASSIGN_OR_RETURN(const auto first, Offsets(source_, at_, room_).at(0));
-    ASSIGN_OR_RETURN(const auto before, offsets_before(first));
+    ASSIGN_OR_RETURN(const auto first, Offsets(source_, at_, room_).at(context, 0));
+    ASSIGN_OR_RETURN(const auto before, offsets_before(context, first));
     there = before;
   }
   if (!there && (!declared || *declared > (source_.size() - at_) / kOffsetSize)) {
@@ -130,28 +133,28 @@ Result<void> ChunkFinder::find_anchors() {
         fmt::format("the header declares {} offsets, but the first one leaves room for {}", *declared, *there));
   }
   found_.first_chunk = at_ + there.value_or(declared.value_or(0)) * kOffsetSize;
-  return count_anchors((found_.first_chunk - at_) / kOffsetSize);
+  return count_anchors(context, (found_.first_chunk - at_) / kOffsetSize);
 }
 
-Result<void> ChunkFinder::count_anchors(std::uint64_t offsets) {
+Result<void> ChunkFinder::count_anchors(const RequestContext& context, std::uint64_t offsets) {
   if (offsets > kMostOffsets) {
     use_sequential_order(found_.first_chunk);
     return {};
   }
   const Offsets all(source_, at_, offsets);
-  ASSIGN_OR_RETURN(const auto agrees, count_agrees(all));
+  ASSIGN_OR_RETURN(const auto agrees, count_agrees(context, all));
   ASSIGN_OR_RETURN(const auto count, agrees ? Result<std::uint64_t>(static_cast<std::uint64_t>(found_.header.chunks))
-                                            : all.ascending(found_.first_chunk));
+                                            : all.ascending(context, found_.first_chunk));
   if (!agrees) report_count(count, offsets);
-  return trust_ascending(count, agrees);
+  return trust_ascending(context, count, agrees);
 }
 
-Result<bool> ChunkFinder::count_agrees(const Offsets& all) const {
+Result<bool> ChunkFinder::count_agrees(const RequestContext& context, const Offsets& all) const {
   if (found_.header.chunks < 1 || static_cast<std::uint64_t>(found_.header.chunks) > all.count()) return false;
   const auto count = static_cast<std::uint64_t>(found_.header.chunks);
-  ASSIGN_OR_RETURN(const auto last, all.at(count - 1));
+  ASSIGN_OR_RETURN(const auto last, all.at(context, count - 1));
   if (last == kUnset || count == all.count()) return last != kUnset;
-  ASSIGN_OR_RETURN(const auto after, all.at(count));
+  ASSIGN_OR_RETURN(const auto after, all.at(context, count));
   return after == kUnset;
 }
 
@@ -167,10 +170,10 @@ void ChunkFinder::report_count(std::uint64_t count, std::uint64_t offsets) {
       fmt::format("the header counts {}, but the offsets point to {}", found_.header.chunks, counted(count, "chunk")));
 }
 
-Result<void> ChunkFinder::trust_ascending(std::uint64_t count, bool rest_is_slack) {
+Result<void> ChunkFinder::trust_ascending(const RequestContext& context, std::uint64_t count, bool rest_is_slack) {
   const Offsets all(source_, at_, count);
-  ASSIGN_OR_RETURN(auto run, all.ascending(found_.first_chunk));
-  ASSIGN_OR_RETURN(const auto first, count > 0 ? all.at(0) : Result<std::uint64_t>(found_.first_chunk));
+  ASSIGN_OR_RETURN(auto run, all.ascending(context, found_.first_chunk));
+  ASSIGN_OR_RETURN(const auto first, count > 0 ? all.at(context, 0) : Result<std::uint64_t>(found_.first_chunk));
   if (first != found_.first_chunk) run = 0;
   found_.count = count;
   if (run < count) {
@@ -180,11 +183,11 @@ Result<void> ChunkFinder::trust_ascending(std::uint64_t count, bool rest_is_slac
                   "the offsets do not ascend from here on and are ignored");
     return {};
   }
-  return use_anchors(all);
+  return use_anchors(context, all);
 }
 
-Result<void> ChunkFinder::use_anchors(const Offsets& all) {
-  ASSIGN_OR_RETURN(const auto there, all.first_above(source_.size() - 1));
+Result<void> ChunkFinder::use_anchors(const RequestContext& context, const Offsets& all) {
+  ASSIGN_OR_RETURN(const auto there, all.first_above(context, source_.size() - 1));
   found_.order = Order::kAnchored;
   found_.offsets = there;
   if (all.count() > 0 && found_.first_chunk >= source_.size()) {
@@ -195,14 +198,14 @@ Result<void> ChunkFinder::use_anchors(const Offsets& all) {
   return {};
 }
 
-Result<void> ChunkFinder::find_items() {
-  ASSIGN_OR_RETURN(const auto there, offsets_of_items());
+Result<void> ChunkFinder::find_items(const RequestContext& context) {
+  ASSIGN_OR_RETURN(const auto there, offsets_of_items(context));
   if (there == kMostOffsets) {
     found_.refuse(Code::kLimit, at_, fmt::format("more than {} item offsets", kMostOffsets));
     return {};
   }
   const Offsets all(source_, at_, there);
-  ASSIGN_OR_RETURN(const auto written, all.without_trailing_unset());
+  ASSIGN_OR_RETURN(const auto written, all.without_trailing_unset(context));
   const bool knows = found_.header.chunks >= 0;
   const auto declared = knows ? static_cast<std::uint64_t>(found_.header.chunks) : written;
   const bool is_missing = !knows && found_.header.chunks != kUnknown;
@@ -217,33 +220,33 @@ Result<void> ChunkFinder::find_items() {
   found_.gaps_are_slack = true;
   found_.count = written;
   found_.offsets = written;
-  return order_items(Offsets(source_, at_, written));
+  return order_items(context, Offsets(source_, at_, written));
 }
 
-Result<void> ChunkFinder::order_items(const Offsets& all) {
-  ASSIGN_OR_RETURN(const auto run, all.ascending(found_.first_chunk));
+Result<void> ChunkFinder::order_items(const RequestContext& context, const Offsets& all) {
+  ASSIGN_OR_RETURN(const auto run, all.ascending(context, found_.first_chunk));
   found_.order = Order::kItems;
   if (run < all.count()) return {};
-  ASSIGN_OR_RETURN(const auto there, all.first_above(source_.size() - 1));
+  ASSIGN_OR_RETURN(const auto there, all.first_above(context, source_.size() - 1));
   if (there == all.count()) found_.order = Order::kAnchored;
   return {};
 }
 
-Result<std::vector<bool>> ChunkFinder::marked_beginnings() const {
+Result<std::vector<bool>> ChunkFinder::marked_beginnings(const RequestContext& context) const {
   std::vector<bool> marks(static_cast<std::size_t>(room_ + 1), true);
-  TRY(Offsets(source_, at_, room_).each([&](std::uint64_t index, std::uint64_t offset) {
+  TRY(Offsets(source_, at_, room_).each(context, [&](std::uint64_t index, std::uint64_t offset) {
     marks[static_cast<std::size_t>(index)] = may_begin_blosc(offset);
     return true;
   }));
   return marks;
 }
 
-Result<std::uint64_t> ChunkFinder::offsets_of_items() const {
+Result<std::uint64_t> ChunkFinder::offsets_of_items(const RequestContext& context) const {
   const Offsets all(source_, at_, room_);
   std::int64_t declared = found_.header.chunks;
   if (declared == 0 && room_ > 0) {
-    ASSIGN_OR_RETURN(const auto first, all.at(0));
-    ASSIGN_OR_RETURN(const auto before, offsets_before(first));
+    ASSIGN_OR_RETURN(const auto first, all.at(context, 0));
+    ASSIGN_OR_RETURN(const auto before, offsets_before(context, first));
     if (before) declared = kUnknown;
   }
   // Most possible chunks among the offsets are ruled out by the offsets' own bytes, in one pass. That pass is made
@@ -258,9 +261,9 @@ Result<std::uint64_t> ChunkFinder::offsets_of_items() const {
     if ((offset - at_) % kOffsetSize != 0) return true;
     const auto place = static_cast<std::size_t>((offset - at_) / kOffsetSize);
     if (!may_begin.empty() && !may_begin[place]) return true;
-    auto before = offsets_before(offset);
+    auto before = offsets_before(context, offset);
     if (before && !*before && may_begin.empty()) {
-      auto marked = marked_beginnings();
+      auto marked = marked_beginnings(context);
       if (marked) {
         may_begin = std::move(*marked);
       } else {
@@ -274,13 +277,13 @@ Result<std::uint64_t> ChunkFinder::offsets_of_items() const {
     limit = std::min(limit, **before);
     return true;
   };
-  TRY(all.each(see));
+  TRY(all.each(context, see));
   if (failure) return std::move(*failure);
   if (declared < 0 || least == kUnset || (least - at_) / kOffsetSize <= limit) return limit;
   // If the value after the counted offsets points to an item, there are more than the header counts. Otherwise the
   // first item begins there, and its header is broken.
-  ASSIGN_OR_RETURN(const auto after, all.at(limit));
-  ASSIGN_OR_RETURN(const auto leads, is_chunk(after));
+  ASSIGN_OR_RETURN(const auto after, all.at(context, limit));
+  ASSIGN_OR_RETURN(const auto leads, is_chunk(context, after));
   return leads ? (least - at_) / kOffsetSize : limit;
 }
 
@@ -297,30 +300,30 @@ class Surveyor {
  public:
   explicit Surveyor(const Source& source) : source_(source) { found_.file_size = source.size(); }
   // Fails only as Source does. Call once.
-  Result<Survey> run();
+  Result<Survey> run(const RequestContext& context);
 
  private:
   void report_refusal();
 
-  Result<void> read_headers();
+  Result<void> read_headers(const RequestContext& context);
   // Reports sizes that no writer produces, although readers do not need them.
   void report_nonsense();
   Result<void> plain_metadata();
-  Result<void> read_metadata_header();
+  Result<void> read_metadata_header(const RequestContext& context);
   // Continues after metadata of unknown length, at the offsets, the first of which points directly after them.
   // Without such offsets the rest cannot be interpreted.
-  Result<void> pass_metadata(Code code, const std::string& why);
+  Result<void> pass_metadata(const RequestContext& context, Code code, const std::string& why);
   // Returns the begin of the offsets after the metadata; 0 if they are not found.
-  Result<Position> search_offsets() const;
+  Result<Position> search_offsets(const RequestContext& context) const;
 
   const Source& source_;
   Survey found_;
   Position at_ = 0;  // end of the headers
 };
 
-Result<Survey> Surveyor::run() {
-  auto done = read_headers();
-  if (done && !found_.refusal) done = ChunkFinder(source_, at_, found_).run();
+Result<Survey> Surveyor::run(const RequestContext& context) {
+  auto done = read_headers(context);
+  if (done && !found_.refusal) done = ChunkFinder(source_, at_, found_).run(context);
   if (!done) return std::move(done).error();
   if (found_.refusal) report_refusal();
   std::ranges::sort(found_.damage, {}, &DamagedRegion::begin);
@@ -335,8 +338,8 @@ void Surveyor::report_refusal() {
   found_.damage.push_back({0, source_.size(), class_of(why.code), 0, std::nullopt, why.detail});
 }
 
-Result<void> Surveyor::read_headers() {
-  ASSIGN_OR_RETURN(const auto head, read_up_to(source_, 0, kLargestHeader + kBloscHeaderSize));
+Result<void> Surveyor::read_headers(const RequestContext& context) {
+  ASSIGN_OR_RETURN(const auto head, read_up_to(context, source_, 0, kLargestHeader + kBloscHeaderSize));
   auto header = parse_file_header(head.view(), source_.size());
   if (!header) {
     found_.refusal = std::move(header).error();
@@ -346,7 +349,7 @@ Result<void> Surveyor::read_headers() {
   at_ = header->size;
   report_nonsense();
   if (!header->has_metadata) return {};
-  return header->dialect == Dialect::kVariable ? plain_metadata() : read_metadata_header();
+  return header->dialect == Dialect::kVariable ? plain_metadata() : read_metadata_header(context);
 }
 
 void Surveyor::report_nonsense() {
@@ -383,13 +386,13 @@ Result<void> Surveyor::plain_metadata() {
   return {};
 }
 
-Result<void> Surveyor::read_metadata_header() {
-  ASSIGN_OR_RETURN(const auto head, read_up_to(source_, at_, kMetadataHeaderSize));
+Result<void> Surveyor::read_metadata_header(const RequestContext& context) {
+  ASSIGN_OR_RETURN(const auto head, read_up_to(context, source_, at_, kMetadataHeaderSize));
   auto header = parse_metadata_header(head.view());
-  if (!header) return pass_metadata(header.error().code, header.error().detail);
+  if (!header) return pass_metadata(context, header.error().code, header.error().detail);
   const std::uint64_t section = std::uint64_t{header->room} + (header->digest ? digest_size(*header->digest) : 0);
   if (section > source_.size() - at_ - kMetadataHeaderSize) {
-    return pass_metadata(Code::kUnfinished, "the file ends inside its metadata");
+    return pass_metadata(context, Code::kUnfinished, "the file ends inside its metadata");
   }
   found_.metadata_begin = at_ + kMetadataHeaderSize;
   found_.metadata = *header;
@@ -397,8 +400,8 @@ Result<void> Surveyor::read_metadata_header() {
   return {};
 }
 
-Result<void> Surveyor::pass_metadata(Code code, const std::string& why) {
-  ASSIGN_OR_RETURN(const auto offsets, search_offsets());
+Result<void> Surveyor::pass_metadata(const RequestContext& context, Code code, const std::string& why) {
+  ASSIGN_OR_RETURN(const auto offsets, search_offsets(context));
   if (offsets == 0) {
     found_.refuse(code, at_, why);
     return {};
@@ -408,15 +411,15 @@ Result<void> Surveyor::pass_metadata(Code code, const std::string& why) {
   return {};
 }
 
-Result<Position> Surveyor::search_offsets() const {
+Result<Position> Surveyor::search_offsets(const RequestContext& context) const {
   const auto declared = found_.header.declared_offsets();
   if (!found_.header.has_offsets || !declared || *declared == 0 || *declared > kMostOffsets) return Position{0};
-  ASSIGN_OR_RETURN(const auto bytes, read_up_to(source_, at_, kSearched));
+  ASSIGN_OR_RETURN(const auto bytes, read_up_to(context, source_, at_, kSearched));
   for (Position at = at_; at + kOffsetSize <= at_ + bytes.size(); ++at) {
     const Bytes here = bytes.view().subspan(static_cast<std::size_t>(at - at_));
     const std::uint64_t first = Cursor(here).u64_le();
     if (first != at + *declared * kOffsetSize) continue;
-    ASSIGN_OR_RETURN(const auto chunk, is_chunk(source_, first, found_.header.digest_bytes()));
+    ASSIGN_OR_RETURN(const auto chunk, is_chunk(context, source_, first, found_.header.digest_bytes()));
     if (chunk) return at;
   }
   return Position{0};
@@ -430,18 +433,18 @@ void Survey::report(Position begin, Position end, DamageClass damage_class, std:
   if (begin < end) damage.push_back({begin, end, damage_class, 0, lost, std::move(why)});
 }
 
-Result<bool> is_chunk(const Source& source, Position at, std::size_t digest_bytes) {
-  ASSIGN_OR_RETURN(const auto seen, look_at(source, at, digest_bytes));
+Result<bool> is_chunk(const RequestContext& context, const Source& source, Position at, std::size_t digest_bytes) {
+  ASSIGN_OR_RETURN(const auto seen, look_at(context, source, at, digest_bytes));
   return seen.header.has_value();
 }
 
-Result<Look> look_at(const Source& source, Position at, std::size_t digest_bytes) {
+Result<Look> look_at(const RequestContext& context, const Source& source, Position at, std::size_t digest_bytes) {
   Look look;
   if (at >= source.size()) {
     look.why = {Code::kUnfinished, at, "no chunk within the file"};
     return look;
   }
-  ASSIGN_OR_RETURN(const auto head, read_up_to(source, at, kBloscHeaderSize));
+  ASSIGN_OR_RETURN(const auto head, read_up_to(context, source, at, kBloscHeaderSize));
   auto header = parse_blosc_header(head.view());
   if (!header) {
     look.why = {header.error().code, at, header.error().detail};
@@ -457,6 +460,6 @@ Result<Look> look_at(const Source& source, Position at, std::size_t digest_bytes
   return look;
 }
 
-Result<Survey> survey(const Source& source) { return Surveyor(source).run(); }
+Result<Survey> survey(const RequestContext& context, const Source& source) { return Surveyor(source).run(context); }
 
 }  // namespace recordfs::bloscpack

@@ -23,10 +23,10 @@ struct Look {
 };
 
 // Fails only as Source does. Any thread.
-Result<Look> look_at(const Source& source, Position at, std::size_t digest_bytes);
+Result<Look> look_at(const RequestContext& context, const Source& source, Position at, std::size_t digest_bytes);
 
 // Returns whether a chunk may begin at `at`. Fails only as Source does. Any thread.
-Result<bool> is_chunk(const Source& source, Position at, std::size_t digest_bytes);
+Result<bool> is_chunk(const RequestContext& context, const Source& source, Position at, std::size_t digest_bytes);
 
 // How chunks are found.
 enum class Order : std::uint8_t {
@@ -61,6 +61,6 @@ struct Survey {
 };
 
 // Fails only as Source does.
-Result<Survey> survey(const Source& source);
+Result<Survey> survey(const RequestContext& context, const Source& source);
 
 }  // namespace recordfs::bloscpack

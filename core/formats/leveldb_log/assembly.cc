@@ -41,18 +41,18 @@ void add_region(std::vector<DamagedRegion>& regions, DamagedRegion region) {
 //
 // After the frame in which it began, an open record takes only items that can continue it. Any other item ends this
 // call and is read again by the next one.
-Result<Assembly::Place> Assembly::run(Place from) {
+Result<Assembly::Place> Assembly::run(const RequestContext& context, Place from) {
   const Wire& wire = items_->wire();
   const Position home = wire.frame_begin(from.position);
   in_refused_ = from.in_refused;
   Position at = from.position;
   while (at < items_->size() && (wire.frame_begin(at) == home || open_)) {
-    ASSIGN_OR_RETURN(auto item, items_->next(at));
+    ASSIGN_OR_RETURN(auto item, items_->next(context, at));
     if (wire.frame_begin(at) != home && !goes_on_with(item)) {
       give_up(&item, at);
       break;
     }
-    TRY(take(item));
+    TRY(take(context, item));
     at = item.end;
   }
   if (open_) give_up(nullptr, at);
@@ -70,10 +70,10 @@ bool Assembly::goes_on_with(const Item& item) {
   return false;
 }
 
-Result<void> Assembly::take(const Item& item) {
+Result<void> Assembly::take(const RequestContext& context, const Item& item) {
   if (open_ && !goes_on_with(item)) give_up(&item, item.begin);
   switch (item.kind) {
-    case Item::Kind::kData: return take_data(item);
+    case Item::Kind::kData: return take_data(context, item);
     case Item::Kind::kFlawed:
       in_refused_ = false;
       report(item.begin, item.end, item.flaw);
@@ -85,15 +85,15 @@ Result<void> Assembly::take(const Item& item) {
   return {};
 }
 
-Result<void> Assembly::take_data(const Item& item) {
+Result<void> Assembly::take_data(const RequestContext& context, const Item& item) {
   const Role role = item.fragment.role;
   if (role == Role::kFull || role == Role::kFirst) {
     in_refused_ = false;
     open_ = Open{.begin = item.begin};
     sink_->begin(item.begin);
-    return take_piece(item);
+    return take_piece(context, item);
   }
-  if (open_) return take_piece(item);
+  if (open_) return take_piece(context, item);
   if (in_refused_) {
     report(item.begin, item.end, refused(0));
     in_refused_ = role != Role::kLast;
@@ -103,7 +103,7 @@ Result<void> Assembly::take_data(const Item& item) {
   return {};
 }
 
-Result<void> Assembly::take_piece(const Item& item) {
+Result<void> Assembly::take_piece(const RequestContext& context, const Item& item) {
   const Role role = item.fragment.role;
   const bool ends = role == Role::kFull || role == Role::kLast;
   const Position chunk_begin = tally_.records == 0 ? open_->begin : tally_.begin;
@@ -114,19 +114,19 @@ Result<void> Assembly::take_piece(const Item& item) {
   }
   open_->stored += item.payload.size();
   open_->fragments += 1;
-  TRY(sink_->piece(item.fragment, item.payload));
-  if (ends) return complete(item.end);
+  TRY(sink_->piece(context, item.fragment, item.payload));
+  if (ends) return complete(context, item.end);
   return {};
 }
 
-Result<void> Assembly::complete(Position end) {
+Result<void> Assembly::complete(const RequestContext& context, Position end) {
   const std::uint64_t room = limits_.decoded_chunk - std::min(limits_.decoded_chunk, tally_.decoded);
-  ASSIGN_OR_RETURN(const auto size, sink_->size(room));
+  ASSIGN_OR_RETURN(const auto size, sink_->size(context, room));
   if (size > room || tally_.records >= limits_.records_per_chunk) {
     refuse(end);
     return {};
   }
-  TRY(sink_->keep());
+  TRY(sink_->keep(context));
   if (tally_.records == 0) tally_.begin = open_->begin;
   tally_.end = end;
   tally_.records += 1;

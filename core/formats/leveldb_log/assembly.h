@@ -41,7 +41,7 @@ class Assembly {
   // Reads the items from `from` to the end of its frame, and follows a record that begins there into later frames to
   // its end. Returns where to continue; it is > from. Fails only as the source and the sink do, never for damage. Call
   // once. REQUIRES: from.position < size.
-  Result<Place> run(Place from);
+  Result<Place> run(const RequestContext& context, Place from);
 
   // The results of run(). Regions are in file order; adjacent ones with equal cause are merged.
   const Tally& tally() const { return tally_; }
@@ -54,10 +54,10 @@ class Assembly {
     std::uint64_t fragments = 0;
   };
 
-  Result<void> take(const Item& item);
-  Result<void> take_data(const Item& item);
-  Result<void> take_piece(const Item& item);
-  Result<void> complete(Position end);
+  Result<void> take(const RequestContext& context, const Item& item);
+  Result<void> take_data(const RequestContext& context, const Item& item);
+  Result<void> take_piece(const RequestContext& context, const Item& item);
+  Result<void> complete(const RequestContext& context, Position end);
   static bool goes_on_with(const Item& item);
   void give_up(const Item* cause, Position end);
   void refuse(Position end);

@@ -28,19 +28,19 @@ void append(std::vector<DamagedRegion>& all, std::vector<DamagedRegion>& more) {
 Error no_longer_sound(Position at) { return {Code::kDamage, at, "a fragment no longer matches its checksum"}; }
 
 // Reads bytes of records that consist of `pieces`, in order. Verifies each fragment that it reads.
-Result<Buffer> read_pieces(const Source& source, const Wire& wire, const std::vector<Piece>& pieces,
-                           std::uint64_t offset, std::uint64_t length) {
-  ASSIGN_OR_RETURN(auto bytes, Buffer::allocate(static_cast<std::size_t>(length)));
+Result<Buffer> read_pieces(const RequestContext& context, const Source& source, const Wire& wire,
+                           const std::vector<Piece>& pieces, std::uint64_t offset, std::uint64_t length) {
+  ASSIGN_OR_RETURN(auto bytes, Buffer::allocate(context, static_cast<std::size_t>(length)));
   MutableBytes out = bytes.span();
   FrameReader frames(source, wire);
   auto piece = std::ranges::upper_bound(pieces, offset, {}, &Piece::offset);
   if (piece != pieces.begin()) --piece;
   for (; !out.empty(); ++piece) {
     if (piece == pieces.end()) return no_longer_sound(source.size());
-    ASSIGN_OR_RETURN(auto rest, frames.rest_of_frame(piece->begin));
+    ASSIGN_OR_RETURN(auto rest, frames.rest_of_frame(context, piece->begin));
     Parsed parsed = parse_fragment(rest, piece->begin, wire);
     if (parsed.verdict == Verdict::kTooLong || parsed.verdict == Verdict::kShort) {
-      ASSIGN_OR_RETURN(rest, frames.largest_fragment(piece->begin));
+      ASSIGN_OR_RETURN(rest, frames.largest_fragment(context, piece->begin));
       parsed = parse_fragment(rest, piece->begin, wire);
     }
     const std::uint64_t skipped = offset - piece->offset;
@@ -67,9 +67,9 @@ bool is_log_name(std::string_view name) {
   return name.size() >= kLeastDigits && std::ranges::all_of(name, is_digit);
 }
 
-Result<int> probe(const Source& source, std::string_view file_name, ProbeDepth depth) {
+Result<int> probe(const RequestContext& context, const Source& source, std::string_view file_name, ProbeDepth depth) {
   if (source.size() == 0) return is_log_name(file_name) ? 1 : 0;
-  ASSIGN_OR_RETURN(const auto head, read_head(source, depth));
+  ASSIGN_OR_RETURN(const auto head, read_head(context, source, depth));
   return head ? head->bid : 0;
 }
 
@@ -82,8 +82,9 @@ std::optional<std::uint32_t> log_number_in(std::string_view name) {
   return static_cast<std::uint32_t>(number);
 }
 
-Result<std::unique_ptr<Container>> open(std::shared_ptr<const Source> source, const Limits& limits) {
-  ASSIGN_OR_RETURN(const auto head, read_head(*source, ProbeDepth::kSearch));
+Result<std::unique_ptr<Container>> open(const RequestContext& context, std::shared_ptr<const Source> source,
+                                        const Limits& limits) {
+  ASSIGN_OR_RETURN(const auto head, read_head(context, *source, ProbeDepth::kSearch));
   if (!head && source->size() > 0) {
     return Error{Code::kNoContainer, 0, "no fragment of a LevelDB log has a matching checksum"};
   }
@@ -137,14 +138,14 @@ ChunkInfo LogContainer::describe(const Tally& tally) const {
   return info;
 }
 
-Result<Step> LogContainer::scan(ChunkKey at) const {
+Result<Step> LogContainer::scan(const RequestContext& context, ChunkKey at) const {
   Step step;
   ItemReader reader = items();
   SizeSink sink(head_.compression);
   Assembly::Place place{at.position, at.state == kInRefused};
   while (place.position < reader.size()) {
     Assembly assembly(reader, limits_, sink);
-    ASSIGN_OR_RETURN(const auto reached, assembly.run(place));
+    ASSIGN_OR_RETURN(const auto reached, assembly.run(context, place));
     place = reached;
     append(step.damage, assembly.damage());
     // If the file's name has the log's number, the old end of a recycled log is slack.
@@ -152,7 +153,7 @@ Result<Step> LogContainer::scan(ChunkKey at) const {
       std::erase_if(step.damage, [](const auto& region) { return region.damage_class == DamageClass::kStale; });
     }
     if (assembly.tally().records == 0 && assembly.damage().empty()) {
-      ASSIGN_OR_RETURN(const auto after, reader.data_after_hole(place.position));
+      ASSIGN_OR_RETURN(const auto after, reader.data_after_hole(context, place.position));
       // A frame of zeros is filling, which ends a refused record before it.
       if (after > place.position) place = {after, false};
     }
@@ -167,24 +168,24 @@ Result<Step> LogContainer::scan(ChunkKey at) const {
 
 // The records that begin in a frame do not depend on the bytes before it. So a scan from the frame's begin finds the
 // same as one from the file's begin.
-Result<std::optional<ChunkInfo>> LogContainer::chunk_of_frame(Position frame) const {
+Result<std::optional<ChunkInfo>> LogContainer::chunk_of_frame(const RequestContext& context, Position frame) const {
   ItemReader reader = items();
   SizeSink sink(head_.compression);
   Assembly assembly(reader, limits_, sink);
-  ASSIGN_OR_RETURN(const auto first, reader.first_in(frame));
+  ASSIGN_OR_RETURN(const auto first, reader.first_in(context, frame));
   if (first >= std::min(reader.wire().frame_end(frame), reader.size())) return std::optional<ChunkInfo>{};
-  TRY(assembly.run({first, false}));
+  TRY(assembly.run(context, {first, false}));
   if (assembly.tally().records == 0) return std::optional<ChunkInfo>{};
   return std::optional(describe(assembly.tally()));
 }
 
 // Returns whether a record that began before `frame` may continue after it.
-Result<bool> LogContainer::passes_through(Position frame) const {
+Result<bool> LogContainer::passes_through(const RequestContext& context, Position frame) const {
   ItemReader reader = items();
   const Wire& wire = reader.wire();
-  ASSIGN_OR_RETURN(const auto first, reader.first_in(frame));
+  ASSIGN_OR_RETURN(const auto first, reader.first_in(context, frame));
   for (Position at = first; at < reader.size() && wire.frame_begin(at) == frame;) {
-    ASSIGN_OR_RETURN(const auto item, reader.next(at));
+    ASSIGN_OR_RETURN(const auto item, reader.next(context, at));
     // After deleted or inserted bytes, even the last piece may cross a frame's end.
     const bool goes_on =
         item.kind == Item::Kind::kData &&
@@ -195,67 +196,67 @@ Result<bool> LogContainer::passes_through(Position frame) const {
   return true;
 }
 
-Result<std::optional<ChunkInfo>> LogContainer::locate(Position at) const {
+Result<std::optional<ChunkInfo>> LogContainer::locate(const RequestContext& context, Position at) const {
   const Wire& wire = head_.session.wire;
   if (at < wire.first || at >= source_->size()) return std::optional<ChunkInfo>{};
   const Position home = wire.frame_begin(at);
   for (Position frame = home; frame == home || home - frame - kFrameSize <= limits_.stored_chunk; frame -= kFrameSize) {
-    ASSIGN_OR_RETURN(auto chunk, chunk_of_frame(frame));
+    ASSIGN_OR_RETURN(auto chunk, chunk_of_frame(context, frame));
     if (chunk && chunk->begin <= at) {
       if (at >= chunk->end) chunk.reset();
       return chunk;
     }
     if (frame == wire.origin) break;
     if (frame == home) continue;
-    ASSIGN_OR_RETURN(const auto passes, passes_through(frame));
+    ASSIGN_OR_RETURN(const auto passes, passes_through(context, frame));
     if (!passes) break;
   }
   return std::optional<ChunkInfo>{};
 }
 
-Result<void> LogContainer::walk_chunk(const ChunkInfo& chunk, SizeSink& sink) const {
+Result<void> LogContainer::walk_chunk(const RequestContext& context, const ChunkInfo& chunk, SizeSink& sink) const {
   ItemReader reader = items();
   const Error changed{Code::kDamage, chunk.begin, "the records are not those that the scan found"};
   if (chunk.begin >= reader.size()) return changed;
   Assembly assembly(reader, limits_, sink);
-  TRY(assembly.run({chunk.begin, false}));
+  TRY(assembly.run(context, {chunk.begin, false}));
   if (!agrees(assembly.tally(), chunk)) return changed;
   return {};
 }
 
-Result<Layout> LogContainer::layout(const ChunkInfo& chunk) const {
+Result<Layout> LogContainer::layout(const RequestContext& context, const ChunkInfo& chunk) const {
   LayoutSink sink(head_.compression);
-  TRY(walk_chunk(chunk, sink));
+  TRY(walk_chunk(context, chunk, sink));
   return sink.take_layout();
 }
 
-Result<Verification> LogContainer::verify(const ChunkInfo& chunk) const {
+Result<Verification> LogContainer::verify(const RequestContext& context, const ChunkInfo& chunk) const {
   if (head_.compression.kind != Compression::Kind::kNone) {
-    TRY(decode(chunk));
+    TRY(decode(context, chunk));
   } else {
     SizeSink sink(head_.compression);
-    TRY(walk_chunk(chunk, sink));
+    TRY(walk_chunk(context, chunk, sink));
   }
   return Verification::kVerified;
 }
 
-Result<std::shared_ptr<const Chunk>> LogContainer::decode(const ChunkInfo& chunk) const {
-  ASSIGN_OR_RETURN(auto payload, Buffer::allocate(static_cast<std::size_t>(chunk.decoded_size.value_or(0))));
+Result<std::shared_ptr<const Chunk>> LogContainer::decode(const RequestContext& context, const ChunkInfo& chunk) const {
+  ASSIGN_OR_RETURN(auto payload, Buffer::allocate(context, static_cast<std::size_t>(chunk.decoded_size.value_or(0))));
   DecodeSink sink(head_.compression, payload.span());
-  TRY(walk_chunk(chunk, sink));
+  TRY(walk_chunk(context, chunk, sink));
   return std::shared_ptr<const Chunk>(std::make_shared<BufferChunk>(std::move(payload), sink.take_layout()));
 }
 
-Result<std::shared_ptr<const Chunk>> LogContainer::open_in_place(const ChunkInfo& chunk) const {
+Result<std::shared_ptr<const Chunk>> LogContainer::open_in_place(const RequestContext& context,
+                                                                 const ChunkInfo& chunk) const {
   if (head_.compression.kind != Compression::Kind::kNone) return std::shared_ptr<const Chunk>{};
   PieceSink sink;
-  TRY(walk_chunk(chunk, sink));
+  TRY(walk_chunk(context, chunk, sink));
   std::vector<Piece> pieces = sink.take_pieces();
   const std::uint64_t held = pieces.capacity() * sizeof(Piece);
-  auto read = [wire = head_.session.wire, pieces = std::move(pieces)](const Source& source, const Layout&,
-                                                                      std::uint64_t offset, std::uint64_t length) {
-    return read_pieces(source, wire, pieces, offset, length);
-  };
+  auto read = [wire = head_.session.wire, pieces = std::move(pieces)](
+                  const RequestContext& request, const Source& source, const Layout&, std::uint64_t offset,
+                  std::uint64_t length) { return read_pieces(request, source, wire, pieces, offset, length); };
   return std::shared_ptr<const Chunk>(std::make_shared<FileChunk>(source_, sink.take_layout(), std::move(read), held));
 }
 

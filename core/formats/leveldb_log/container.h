@@ -17,12 +17,13 @@ class LogContainer final : public Container {
   LogContainer(std::shared_ptr<const Source> source, const Limits& limits, Head head);
 
   const ContainerTraits& traits() const override { return traits_; }
-  Result<Step> scan(ChunkKey at) const override;
-  Result<std::optional<ChunkInfo>> locate(Position at) const override;
-  Result<Layout> layout(const ChunkInfo& chunk) const override;
-  Result<Verification> verify(const ChunkInfo& chunk) const override;
-  Result<std::shared_ptr<const Chunk>> decode(const ChunkInfo& chunk) const override;
-  Result<std::shared_ptr<const Chunk>> open_in_place(const ChunkInfo& chunk) const override;
+  Result<Step> scan(const RequestContext& context, ChunkKey at) const override;
+  Result<std::optional<ChunkInfo>> locate(const RequestContext& context, Position at) const override;
+  Result<Layout> layout(const RequestContext& context, const ChunkInfo& chunk) const override;
+  Result<Verification> verify(const RequestContext& context, const ChunkInfo& chunk) const override;
+  Result<std::shared_ptr<const Chunk>> decode(const RequestContext& context, const ChunkInfo& chunk) const override;
+  Result<std::shared_ptr<const Chunk>> open_in_place(const RequestContext& context,
+                                                     const ChunkInfo& chunk) const override;
   const RecordSchema& schema() const override { return schema_; }
 
  private:
@@ -30,9 +31,9 @@ class LogContainer final : public Container {
   RecordSchema make_schema() const;
   ItemReader items() const { return {*source_, head_.session}; }
   ChunkInfo describe(const Tally& tally) const;
-  Result<std::optional<ChunkInfo>> chunk_of_frame(Position frame) const;
-  Result<bool> passes_through(Position frame) const;
-  Result<void> walk_chunk(const ChunkInfo& chunk, SizeSink& sink) const;
+  Result<std::optional<ChunkInfo>> chunk_of_frame(const RequestContext& context, Position frame) const;
+  Result<bool> passes_through(const RequestContext& context, Position frame) const;
+  Result<void> walk_chunk(const RequestContext& context, const ChunkInfo& chunk, SizeSink& sink) const;
 
   const std::shared_ptr<const Source> source_;
   const Limits limits_;

@@ -39,12 +39,12 @@ struct Beginning {
   bool is_all = false;
 };
 
-Beginning decompressed_beginning(Bytes piece) {
+Beginning decompressed_beginning(const RequestContext& context, Bytes piece) {
   Beginning beginning;
   auto stream = open_stream(CodecId::kZstd, piece, Tail::kDamage, kGuessMemory);
   while (stream && !beginning.is_all && beginning.bytes.size() < kMaxGuessed) {
     std::array<std::byte, kGuessedAtOnce> bytes;
-    const auto read = (*stream)->read(bytes);
+    const auto read = (*stream)->read(context, bytes);
     if (!read) break;
     beginning.bytes.insert(beginning.bytes.end(), bytes.begin(), bytes.begin() + static_cast<std::ptrdiff_t>(*read));
     beginning.is_all = *read < bytes.size();
@@ -53,10 +53,11 @@ Beginning decompressed_beginning(Bytes piece) {
 }
 
 // `piece`: the record's first fragment.
-std::string_view guess_content(Compression::Kind compression, Bytes piece, bool is_whole) {
+std::string_view guess_content(const RequestContext& context, Compression::Kind compression, Bytes piece,
+                               bool is_whole) {
   if (compression == Compression::Kind::kNone) return content_of(piece, is_whole);
   if (compression != Compression::Kind::kZstd) return "unknown";
-  const Beginning beginning = decompressed_beginning(piece);
+  const Beginning beginning = decompressed_beginning(context, piece);
   return content_of(beginning.bytes, is_whole && beginning.is_all);
 }
 
@@ -152,10 +153,10 @@ class HeadReader {
   // Returns whether the file may be a log whose first record is still being written; its bytes are then no evidence.
   bool may_be_unfinished(std::uint64_t size) const { return ruin_.begins_record && ruin_.end > size; }
 
-  std::optional<Head> finish() {
+  std::optional<Head> finish(const RequestContext& context) {
     if (head_.bid == 0) return std::nullopt;
     settle_session();
-    if (seen_record_) head_.content = guess_content(head_.compression.kind, first_piece_, first_is_whole_);
+    if (seen_record_) head_.content = guess_content(context, head_.compression.kind, first_piece_, first_is_whole_);
     // Records of another kind than the first one's may be anything.
     if (head_.content == kWriteAheadLog) head_.writer = std::max(head_.writer, writer_of_batches_);
     if (head_.content == kManifest) head_.writer = std::max(head_.writer, writer_of_edits_);
@@ -226,9 +227,9 @@ class HeadReader {
 };
 
 // Searches frames that begin at irregular positions, because bytes before them were deleted or inserted.
-Result<void> search(const Source& source, HeadReader& reader) {
+Result<void> search(const RequestContext& context, const Source& source, HeadReader& reader) {
   for (Position at = 0; at < std::min(kSearched, source.size()); at += kFrameSize) {
-    ASSIGN_OR_RETURN(const auto bytes, read_up_to(source, at, 2 * kFrameSize));
+    ASSIGN_OR_RETURN(const auto bytes, read_up_to(context, source, at, 2 * kFrameSize));
     const std::size_t frame = std::min<std::size_t>(bytes.size(), kFrameSize);
     const auto place = SoundPlaces(bytes.view(), frame, bytes.size() > frame, {}, nullptr).next(0);
     if (place && reader.read_found(bytes.view().subspan(*place), at + *place)) break;
@@ -238,17 +239,17 @@ Result<void> search(const Source& source, HeadReader& reader) {
 
 }  // namespace
 
-Result<std::optional<Head>> read_head(const Source& source, ProbeDepth depth) {
+Result<std::optional<Head>> read_head(const RequestContext& context, const Source& source, ProbeDepth depth) {
   const std::uint64_t limit = depth == ProbeDepth::kHead ? kFrameSize : Limits{}.scan_bytes;
   HeadReader reader;
   for (Position at = 0; at < std::min(limit, source.size()); at += kFrameSize) {
-    ASSIGN_OR_RETURN(const auto frame, read_up_to(source, at, kFrameSize));
+    ASSIGN_OR_RETURN(const auto frame, read_up_to(context, source, at, kFrameSize));
     if (reader.read(frame.view(), at)) break;
   }
   if (depth == ProbeDepth::kSearch && !reader.has_found() && !reader.may_be_unfinished(source.size())) {
-    TRY(search(source, reader));
+    TRY(search(context, source, reader));
   }
-  return reader.finish();
+  return reader.finish(context);
 }
 
 }  // namespace recordfs::leveldb_log

@@ -26,6 +26,6 @@ struct Head {
 // Reads the first frame and, with kSearch if that is damaged, later ones within the default of Limits::scan_bytes: a
 // session must not change with the limits. Returns nullopt if there is no valid fragment. Fails as Source does. Any
 // thread.
-Result<std::optional<Head>> read_head(const Source& source, ProbeDepth depth);
+Result<std::optional<Head>> read_head(const RequestContext& context, const Source& source, ProbeDepth depth);
 
 }  // namespace recordfs::leveldb_log

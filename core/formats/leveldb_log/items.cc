@@ -47,56 +47,56 @@ std::optional<std::uint64_t> lost(const Fragment& fragment) {
 
 }  // namespace
 
-Result<Bytes> FrameReader::rest_of_frame(Position at) {
+Result<Bytes> FrameReader::rest_of_frame(const RequestContext& context, Position at) {
   const Position end = std::min(wire_.frame_end(at), size());
   const auto length = static_cast<std::size_t>(end - at);
   if (const auto bytes = window_.held(at, length)) return bytes->first(length);
   const Position begin = wire_.frame_begin(at);
-  ASSIGN_OR_RETURN(const auto bytes, window_.from(begin, end - begin));
+  ASSIGN_OR_RETURN(const auto bytes, window_.from(context, begin, end - begin));
   return bytes.subspan(static_cast<std::size_t>(at - begin), length);
 }
 
-Result<Bytes> FrameReader::largest_fragment(Position at) {
+Result<Bytes> FrameReader::largest_fragment(const RequestContext& context, Position at) {
   const auto wanted = static_cast<std::size_t>(std::min(kFrameSize, size() - at));
   if (const auto bytes = window_.held(at, wanted)) return bytes->first(wanted);
-  ASSIGN_OR_RETURN(crossing_, read_exactly(window_.source(), at, wanted));
+  ASSIGN_OR_RETURN(crossing_, read_exactly(context, window_.source(), at, wanted));
   return crossing_.view();
 }
 
 // A fragment ends within its frame, unless bytes were deleted or inserted before it: then frames end at irregular
 // positions, up to the next regular one. A fragment across a frame's end is accepted only if that frame alone, read
 // from its beginning, gives the same result. So the result depends on nothing else.
-Result<Item> ItemReader::next(Position at) {
-  ASSIGN_OR_RETURN(auto item, read(at));
+Result<Item> ItemReader::next(const RequestContext& context, Position at) {
+  ASSIGN_OR_RETURN(auto item, read(context, at));
   const Position frame = wire().frame_begin(at);
   const bool is_led = item.fragment.type != 0;
   if (at == frame && at > wire().origin && item.kind == Item::Kind::kFlawed && !is_led) {
-    ASSIGN_OR_RETURN(const auto first, first_in(frame));
+    ASSIGN_OR_RETURN(const auto first, first_in(context, frame));
     if (first <= at) return item;
     return flawed(at, first, {DamageClass::kDamage, "a fragment without its beginning", std::nullopt});
   }
   const Position end = wire().frame_end(at);
   if (item.end <= end) return item;
-  ASSIGN_OR_RETURN(const auto told, exit_of(frame));
+  ASSIGN_OR_RETURN(const auto told, exit_of(context, frame));
   if (told == item.end) return item;
   return flawed(at, end, {DamageClass::kDamage, "a fragment without its end", std::nullopt});
 }
 
-Result<Position> ItemReader::first_in(Position frame) {
+Result<Position> ItemReader::first_in(const RequestContext& context, Position frame) {
   if (frame <= wire().origin) return wire().first_in(frame);
-  ASSIGN_OR_RETURN(const auto led, is_led(frame));
+  ASSIGN_OR_RETURN(const auto led, is_led(context, frame));
   if (led) return frame;
-  ASSIGN_OR_RETURN(const auto end, exit_of(frame - kFrameSize));
+  ASSIGN_OR_RETURN(const auto end, exit_of(context, frame - kFrameSize));
   return std::max(frame, end);
 }
 
 // Returns whether a valid fragment is at the begin of the frame; then no fragment crosses into it.
-Result<bool> ItemReader::is_led(Position frame) {
-  ASSIGN_OR_RETURN(const auto bytes, frames_.largest_fragment(frame));
+Result<bool> ItemReader::is_led(const RequestContext& context, Position frame) {
+  ASSIGN_OR_RETURN(const auto bytes, frames_.largest_fragment(context, frame));
   return is_sound(bytes, wire());
 }
 
-Result<Position> ItemReader::exit_of(Position frame) {
+Result<Position> ItemReader::exit_of(const RequestContext& context, Position frame) {
   if (exit_ && exit_->frame == frame) return exit_->end;
   if (!looking_) {
     looking_ = std::make_unique<ItemReader>(*source_, session_);
@@ -105,7 +105,7 @@ Result<Position> ItemReader::exit_of(Position frame) {
   const Position end = std::min(wire().frame_end(frame), size());
   Position at = wire().first_in(frame);
   while (at < end) {
-    ASSIGN_OR_RETURN(const auto item, looking_->read(at));
+    ASSIGN_OR_RETURN(const auto item, looking_->read(context, at));
     at = item.end;
   }
   exit_ = Exit{frame, at};
@@ -113,27 +113,27 @@ Result<Position> ItemReader::exit_of(Position frame) {
 }
 
 // Returns a valid fragment that extends past the end of its frame.
-Result<std::optional<Item>> ItemReader::read_crossing(Position at) {
+Result<std::optional<Item>> ItemReader::read_crossing(const RequestContext& context, Position at) {
   const std::optional<Item> none;
   const Position end = wire().frame_end(at);
   if (size() <= end) return none;
-  auto bytes = frames_.largest_fragment(at);
+  auto bytes = frames_.largest_fragment(context, at);
   if (!bytes) return std::move(bytes).error();
   const Parsed parsed = parse_fragment(*bytes, at, wire());
   if (parsed.verdict != Verdict::kSound || parsed.fragment.end() <= end || !parsed.fragment.is_data()) return none;
-  ASSIGN_OR_RETURN(const auto led, is_led(end));
+  ASSIGN_OR_RETURN(const auto led, is_led(context, end));
   if (led) return none;
   // Read again: is_led() may have overwritten the bytes.
-  bytes = frames_.largest_fragment(at);
+  bytes = frames_.largest_fragment(context, at);
   if (!bytes) return std::move(bytes).error();
   return std::optional(read_sound(parse_fragment(*bytes, at, wire())));
 }
 
-Result<const SoundPlaces*> ItemReader::places(Position at) {
+Result<const SoundPlaces*> ItemReader::places(const RequestContext& context, Position at) {
   const Position frame = wire().frame_begin(at);
   if (searched_ && searched_->frame == frame) return &searched_->places;
   const Position end = std::min(wire().frame_end(frame), size());
-  ASSIGN_OR_RETURN(const auto bytes, read_up_to(*source_, frame, 2 * kFrameSize));
+  ASSIGN_OR_RETURN(const auto bytes, read_up_to(context, *source_, frame, 2 * kFrameSize));
   if (bytes.size() < end - frame) {
     return Error{Code::kChanged, frame + bytes.size(), "the file is shorter than when it was opened"};
   }
@@ -146,15 +146,15 @@ Result<const SoundPlaces*> ItemReader::places(Position at) {
 }
 
 // Returns where the log continues after damage, in the same frame.
-Result<std::optional<Position>> ItemReader::search(Position from) {
-  ASSIGN_OR_RETURN(const auto found, places(from));
+Result<std::optional<Position>> ItemReader::search(const RequestContext& context, Position from) {
+  ASSIGN_OR_RETURN(const auto found, places(context, from));
   const Position frame = wire().frame_begin(from);
   const auto place = found->next(static_cast<std::size_t>(from - frame));
   return place ? std::optional(frame + *place) : std::nullopt;
 }
 
-Result<Item> ItemReader::read(Position at) {
-  ASSIGN_OR_RETURN(const auto rest, frames_.rest_of_frame(at));
+Result<Item> ItemReader::read(const RequestContext& context, Position at) {
+  ASSIGN_OR_RETURN(const auto rest, frames_.rest_of_frame(context, at));
   const Position end = at + rest.size();
   const Position home_end = wire().frame_end(at);
   const bool is_trailer = home_end - at < kHeaderSize;
@@ -162,27 +162,27 @@ Result<Item> ItemReader::read(Position at) {
 
   const Parsed parsed = parse_fragment(rest, at, wire());
   if (is_trailer || parsed.verdict == Verdict::kTooLong) {
-    ASSIGN_OR_RETURN(auto crossing, read_crossing(at));
+    ASSIGN_OR_RETURN(auto crossing, read_crossing(context, at));
     if (crossing) return std::move(*crossing);
     if (is_trailer) return skipped(at, end);
   }
   switch (parsed.verdict) {
     case Verdict::kSound: return read_sound(parsed);
-    case Verdict::kFiller: return read_filling(parsed, rest);
+    case Verdict::kFiller: return read_filling(context, parsed, rest);
     case Verdict::kShort:
       if (is_slack(rest)) return skipped(at, end);
-      if (end == home_end) return read_bad(parsed, rest);
+      if (end == home_end) return read_bad(context, parsed, rest);
       return read_unfinished(parsed, rest);
     case Verdict::kTooLong:
-    case Verdict::kBadChecksum: return read_bad(parsed, rest);
+    case Verdict::kBadChecksum: return read_bad(context, parsed, rest);
   }
   return skipped(at, end);
 }
 
-Result<Position> ItemReader::data_after_hole(Position at) {
+Result<Position> ItemReader::data_after_hole(const RequestContext& context, Position at) {
   if (at >= size() || at != wire().frame_begin(at)) return at;
-  ASSIGN_OR_RETURN(const auto frame, frames_.rest_of_frame(at));
-  auto data = recordfs::data_after_hole(*source_, at + frame.size(), frame);
+  ASSIGN_OR_RETURN(const auto frame, frames_.rest_of_frame(context, at));
+  auto data = recordfs::data_after_hole(context, *source_, at + frame.size(), frame);
   if (!data || *data == at + frame.size()) return data ? Result<Position>(at) : data;
   return *data == size() ? size() : wire().frame_begin(*data);
 }
@@ -209,7 +209,7 @@ Item ItemReader::read_sound(const Parsed& parsed) const {
 
 // Zeros up to the end of the frame are slack. After a shorter run, the next header may itself begin with zeros, up to
 // all its bytes but the type.
-Result<Item> ItemReader::read_filling(const Parsed& parsed, Bytes rest) {
+Result<Item> ItemReader::read_filling(const RequestContext& context, const Parsed& parsed, Bytes rest) {
   const Position begin = parsed.fragment.begin;
   const Position end = begin + rest.size();
   const std::size_t bare = leading_zeros(rest.first(kHeaderSize));
@@ -225,11 +225,11 @@ Result<Item> ItemReader::read_filling(const Parsed& parsed, Bytes rest) {
     if (zeros < back + least || !is_sound(rest.subspan(zeros - back), wire())) continue;
     return flawed(begin, begin + zeros - back, hides);
   }
-  if (auto stale = stale_follows({}, end); !stale || *stale) {
+  if (auto stale = stale_follows(context, {}, end); !stale || *stale) {
     if (!stale) return std::move(stale).error();
     return flawed(begin, end, {DamageClass::kStale, "left from an earlier use of the file", std::nullopt});
   }
-  ASSIGN_OR_RETURN(const auto found, search(begin + 1));
+  ASSIGN_OR_RETURN(const auto found, search(context, begin + 1));
   return flawed(begin, found.value_or(end),
                 {DamageClass::kDamage, "filling that contains bytes that are not a fragment", std::nullopt});
 }
@@ -238,15 +238,16 @@ Result<Item> ItemReader::read_filling(const Parsed& parsed, Bytes rest) {
 // another length, the length is damaged. Otherwise the stated length is used if it leads to something valid.
 // Otherwise the log continues where fragments lead to the frame's end; a log inside the lost payload ends before
 // that.
-Result<Item> ItemReader::read_bad(const Parsed& parsed, Bytes rest) {
+Result<Item> ItemReader::read_bad(const RequestContext& context, const Parsed& parsed, Bytes rest) {
   const Fragment& fragment = parsed.fragment;
   const Position begin = fragment.begin;
   const std::uint64_t room = wire().frame_end(begin) - begin;
-  ASSIGN_OR_RETURN(const auto found_places, places(begin));
+  ASSIGN_OR_RETURN(const auto found_places, places(context, begin));
   const Position frame = wire().frame_begin(begin);
   const auto offset = static_cast<std::size_t>(begin - frame);
   if (const auto size = found_places->size_by_checksum(offset, kFrameSize)) {
-    return read_until(parsed, rest, *size, {DamageClass::kDamage, "a fragment whose length is wrong", lost(fragment)});
+    return read_until(context, parsed, rest, *size,
+                      {DamageClass::kDamage, "a fragment whose length is wrong", lost(fragment)});
   }
   const StatedSizes stated = stated_sizes(fragment);
   if (parsed.verdict == Verdict::kTooLong && rest.size() < room && is_known(fragment.role) && stated.own <= room) {
@@ -257,24 +258,26 @@ Result<Item> ItemReader::read_bad(const Parsed& parsed, Bytes rest) {
   const std::size_t size = believed_size(stated, rest, room, wire());
   if (size > 0) {
     flaw.records_lost = lost(fragment);
-    return read_until(parsed, rest, size, std::move(flaw));
+    return read_until(context, parsed, rest, size, std::move(flaw));
   }
   // Finds the right length also before a fragment of an unknown type.
   if (const auto matched = recordfs::leveldb_log::size_by_checksum(rest, wire());
       matched && may_end_at(rest, *matched, room, wire())) {
     flaw = {DamageClass::kDamage, "a fragment whose length is wrong", lost(fragment)};
-    return read_until(parsed, rest, *matched, std::move(flaw));
+    return read_until(context, parsed, rest, *matched, std::move(flaw));
   }
-  ASSIGN_OR_RETURN(const auto found, search(begin + 1));
+  ASSIGN_OR_RETURN(const auto found, search(context, begin + 1));
   const Position end = found.value_or(begin + rest.size());
-  return read_until(parsed, rest, static_cast<std::size_t>(end - begin), std::move(flaw));
+  return read_until(context, parsed, rest, static_cast<std::size_t>(end - begin), std::move(flaw));
 }
 
 // Returns the flawed item of the first `size` bytes of `rest`: all of them if its end is unknown.
-Result<Item> ItemReader::read_until(const Parsed& parsed, Bytes rest, std::size_t size, Flaw flaw) {
+Result<Item> ItemReader::read_until(const RequestContext& context, const Parsed& parsed, Bytes rest, std::size_t size,
+                                    Flaw flaw) {
   const Position begin = parsed.fragment.begin;
   const Bytes after = rest.subspan(size);
-  ASSIGN_OR_RETURN(const auto stale, stale_follows(is_sound(after, wire()) ? after : Bytes{}, begin + rest.size()));
+  ASSIGN_OR_RETURN(const auto stale,
+                   stale_follows(context, is_sound(after, wire()) ? after : Bytes{}, begin + rest.size()));
   if (stale) flaw = {DamageClass::kStale, "left from an earlier use of the file", std::nullopt};
   return flawed(begin, begin + size, std::move(flaw));
 }
@@ -294,13 +297,13 @@ Item ItemReader::read_unfinished(const Parsed& parsed, Bytes rest) const {
 // Returns whether the first valid fragment after damage is from an earlier use of the file. A new log in a recycled
 // file may end in the middle of old fragments. `after` is the rest of the frame, empty if it does not begin with a
 // valid fragment; `end` is the end of the frame.
-Result<bool> ItemReader::stale_follows(Bytes after, Position end) {
+Result<bool> ItemReader::stale_follows(const RequestContext& context, Bytes after, Position end) {
   if (!session_.log_number) return false;
   Parsed parsed;
   if (!after.empty()) {
     parsed = parse_fragment(after, 0, wire());
   } else if (end < size()) {
-    ASSIGN_OR_RETURN(const auto frame, read_up_to(*source_, end, kFrameSize));
+    ASSIGN_OR_RETURN(const auto frame, read_up_to(context, *source_, end, kFrameSize));
     parsed = parse_fragment(frame.view(), end, wire());
   }
   return parsed.verdict == Verdict::kSound && session_.is_stale(parsed.fragment);

@@ -67,10 +67,10 @@ class FrameReader {
 
   // Returns the bytes from `at` to the end of its frame or of the source; valid until the next call. Fails as
   // Source::read_at does, and with kOutOfMemory. REQUIRES: at < size().
-  Result<Bytes> rest_of_frame(Position at);
+  Result<Bytes> rest_of_frame(const RequestContext& context, Position at);
   // Returns the bytes of a fragment at `at` that may be longer than its frame: up to kFrameSize, fewer at the end of
   // the source. Valid until the next call. Fails and requires the same.
-  Result<Bytes> largest_fragment(Position at);
+  Result<Bytes> largest_fragment(const RequestContext& context, Position at);
 
   std::uint64_t size() const { return window_.source().size(); }
 
@@ -88,35 +88,35 @@ class ItemReader {
 
   // Returns the item that begins at `at`; its payload is valid until the next call. Fails as FrameReader does.
   // REQUIRES: at < size().
-  Result<Item> next(Position at);
+  Result<Item> next(const RequestContext& context, Position at);
 
   // Returns where the first item of a frame begins that does not continue one in the previous frame. Fails as next()
   // does. REQUIRES: frame < size(), and a frame begins there.
-  Result<Position> first_in(Position frame);
+  Result<Position> first_in(const RequestContext& context, Position frame);
 
   // Returns the begin of the first frame at or after `at` that is not part of a hole; `at` if that is where one
   // begins, or if there is none. Fails as next().
-  Result<Position> data_after_hole(Position at);
+  Result<Position> data_after_hole(const RequestContext& context, Position at);
 
   std::uint64_t size() const { return frames_.size(); }
   const Wire& wire() const { return session_.wire; }
 
  private:
   // Like next(), without examining the previous frame.
-  Result<Item> read(Position at);
-  Result<bool> is_led(Position frame);
+  Result<Item> read(const RequestContext& context, Position at);
+  Result<bool> is_led(const RequestContext& context, Position frame);
   // Returns where the last item of a frame ends, according to that frame alone.
-  Result<Position> exit_of(Position frame);
-  Result<std::optional<Item>> read_crossing(Position at);
+  Result<Position> exit_of(const RequestContext& context, Position frame);
+  Result<std::optional<Item>> read_crossing(const RequestContext& context, Position at);
   // Returns the valid places in the frame of `at`.
-  Result<const SoundPlaces*> places(Position at);
-  Result<std::optional<Position>> search(Position from);
+  Result<const SoundPlaces*> places(const RequestContext& context, Position at);
+  Result<std::optional<Position>> search(const RequestContext& context, Position from);
   Item read_sound(const Parsed& parsed) const;
-  Result<Item> read_filling(const Parsed& parsed, Bytes rest);
-  Result<Item> read_bad(const Parsed& parsed, Bytes rest);
-  Result<Item> read_until(const Parsed& parsed, Bytes rest, std::size_t size, Flaw flaw);
+  Result<Item> read_filling(const RequestContext& context, const Parsed& parsed, Bytes rest);
+  Result<Item> read_bad(const RequestContext& context, const Parsed& parsed, Bytes rest);
+  Result<Item> read_until(const RequestContext& context, const Parsed& parsed, Bytes rest, std::size_t size, Flaw flaw);
   Item read_unfinished(const Parsed& parsed, Bytes rest) const;
-  Result<bool> stale_follows(Bytes after, Position end);
+  Result<bool> stale_follows(const RequestContext& context, Bytes after, Position end);
   bool is_slack(Bytes bytes) const;
 
   // Cached results for a damaged frame.

@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-#include "core/base/large_allocation.h"
+#include "core/base/request_context.h"
 #include "core/codec/codec.h"
 
 namespace recordfs::leveldb_log {
@@ -37,10 +37,10 @@ void SizeSink::begin(Position at) {
   failure_.reset();
 }
 
-Result<void> SizeSink::piece(const Fragment&, Bytes payload) {
+Result<void> SizeSink::piece(const RequestContext& context, const Fragment&, Bytes payload) {
   stored_size_ += payload.size();
   if (!wants_stored()) return {};
-  LargeAllocations::announce_growth(stored_, payload.size());
+  context.announce_growth(stored_, payload.size());
   stored_.insert(stored_.end(), payload.begin(), payload.end());
   return {};
 }
@@ -51,7 +51,7 @@ bool SizeSink::wants_stored() const {
   return stored_.size() < kZstdHeaderSize || !zstd_content_size(stored_);
 }
 
-Result<std::uint64_t> SizeSink::size(std::uint64_t limit) {
+Result<std::uint64_t> SizeSink::size(const RequestContext& context, std::uint64_t limit) {
   decoded_size_ = stored_size_;
   if (stored_size_ == 0 || compression_.kind == Compression::Kind::kNone) return decoded_size_;
   decoded_size_ = 1;
@@ -68,7 +68,7 @@ Result<std::uint64_t> SizeSink::size(std::uint64_t limit) {
     failure_ = Error{Code::kDamage, begin_, "a zstd frame that declares more content than it can hold"};
     return decoded_size_;
   }
-  auto decoded = decompressed_size(CodecId::kZstd, stored_, limit);
+  auto decoded = decompressed_size(context, CodecId::kZstd, stored_, limit);
   if (decoded) return decoded_size_ = *decoded;
   Error why = std::move(decoded).error();
   if (why.code == Code::kOutOfMemory) return why;
@@ -78,11 +78,11 @@ Result<std::uint64_t> SizeSink::size(std::uint64_t limit) {
   return decoded_size_;
 }
 
-Result<void> LayoutSink::keep() {
+Result<void> LayoutSink::keep(const RequestContext& context) {
   if (failure()) {
-    keep_failed(*failure());
+    keep_failed(context, *failure());
   } else {
-    layout_.add(decoded_size());
+    layout_.add(context, decoded_size());
   }
   return {};
 }
@@ -92,7 +92,7 @@ void DecodeSink::begin(Position at) {
   copied_ = 0;
 }
 
-Result<void> DecodeSink::piece(const Fragment& fragment, Bytes payload) {
+Result<void> DecodeSink::piece(const RequestContext& context, const Fragment& fragment, Bytes payload) {
   if (compression().kind == Compression::Kind::kNone) {
     // A record without an end may exceed the buffer; its bytes are dropped later.
     const MutableBytes room =
@@ -101,10 +101,10 @@ Result<void> DecodeSink::piece(const Fragment& fragment, Bytes payload) {
     std::copy(taken.begin(), taken.end(), room.begin());  // std::ranges::copy goes byte by byte here
     copied_ += payload.size();
   }
-  return LayoutSink::piece(fragment, payload);
+  return LayoutSink::piece(context, fragment, payload);
 }
 
-Result<void> DecodeSink::keep() {
+Result<void> DecodeSink::keep(const RequestContext& context) {
   const std::uint64_t size = decoded_size();
   if (kept() > payload_.size() || size > payload_.size() - kept()) {
     return Error{Code::kDamage, record_begin(), "the records are not those that the scan found"};
@@ -112,15 +112,15 @@ Result<void> DecodeSink::keep() {
   const MutableBytes slot = payload_.subspan(static_cast<std::size_t>(kept()), static_cast<std::size_t>(size));
   if (failure() || compression().kind != Compression::Kind::kZstd || stored().empty()) {
     if (failure()) std::ranges::fill(slot, std::byte{0});
-    return LayoutSink::keep();
+    return LayoutSink::keep(context);
   }
-  auto done = decompress_into(CodecId::kZstd, stored(), slot);
-  if (done) return LayoutSink::keep();
+  auto done = decompress_into(context, CodecId::kZstd, stored(), slot);
+  if (done) return LayoutSink::keep(context);
   Error why = std::move(done).error();
   if (why.code == Code::kOutOfMemory) return why;
   why.position = record_begin();
   std::ranges::fill(slot, std::byte{0});
-  keep_failed(why);
+  keep_failed(context, why);
   return {};
 }
 
@@ -130,18 +130,18 @@ void PieceSink::begin(Position at) {
   pending_ = 0;
 }
 
-Result<void> PieceSink::piece(const Fragment& fragment, Bytes payload) {
+Result<void> PieceSink::piece(const RequestContext& context, const Fragment& fragment, Bytes payload) {
   if (!payload.empty()) {
-    LargeAllocations::announce_growth(pieces_);
+    context.announce_growth(pieces_);
     pieces_.push_back({kept() + pending_, fragment.begin});
   }
   pending_ += payload.size();
-  return LayoutSink::piece(fragment, payload);
+  return LayoutSink::piece(context, fragment, payload);
 }
 
-Result<void> PieceSink::keep() {
+Result<void> PieceSink::keep(const RequestContext& context) {
   kept_pieces_ = pieces_.size();
-  return LayoutSink::keep();
+  return LayoutSink::keep(context);
 }
 
 std::vector<Piece> PieceSink::take_pieces() {

@@ -34,10 +34,10 @@ class SizeSink {
   explicit SizeSink(Compression compression) : compression_(compression) {}
   virtual ~SizeSink() = default;
   virtual void begin(Position at);
-  virtual Result<void> piece(const Fragment& fragment, Bytes payload);
+  virtual Result<void> piece(const RequestContext& context, const Fragment& fragment, Bytes payload);
   // Returns the decoded size of the record; any number above `limit` if it is larger than that.
-  Result<std::uint64_t> size(std::uint64_t limit);
-  virtual Result<void> keep() { return {}; }
+  Result<std::uint64_t> size(const RequestContext& context, std::uint64_t limit);
+  virtual Result<void> keep(const RequestContext&) { return {}; }
 
  protected:
   const Compression& compression() const { return compression_; }
@@ -64,12 +64,14 @@ class SizeSink {
 class LayoutSink : public SizeSink {
  public:
   using SizeSink::SizeSink;
-  Result<void> keep() override;
+  Result<void> keep(const RequestContext& context) override;
   Layout take_layout() { return std::move(layout_); }
 
  protected:
   // Marks the current record as unreadable.
-  void keep_failed(const Error& why) { layout_.add_failed(decoded_size(), why); }
+  void keep_failed(const RequestContext& context, const Error& why) {
+    layout_.add_failed(context, decoded_size(), why);
+  }
   std::uint64_t kept() const { return layout_.end(); }
 
  private:
@@ -82,8 +84,8 @@ class DecodeSink final : public LayoutSink {
   // `payload` has the total size of all records, as counted by scan.
   DecodeSink(Compression compression, MutableBytes payload) : LayoutSink(compression), payload_(payload) {}
   void begin(Position at) override;
-  Result<void> piece(const Fragment& fragment, Bytes payload) override;
-  Result<void> keep() override;
+  Result<void> piece(const RequestContext& context, const Fragment& fragment, Bytes payload) override;
+  Result<void> keep(const RequestContext& context) override;
 
  private:
   bool wants_stored() const override { return compression().kind == Compression::Kind::kZstd; }
@@ -103,8 +105,8 @@ class PieceSink final : public LayoutSink {
  public:
   PieceSink() : LayoutSink(Compression{}) {}
   void begin(Position at) override;
-  Result<void> piece(const Fragment& fragment, Bytes payload) override;
-  Result<void> keep() override;
+  Result<void> piece(const RequestContext& context, const Fragment& fragment, Bytes payload) override;
+  Result<void> keep(const RequestContext& context) override;
   std::vector<Piece> take_pieces();
 
  private:

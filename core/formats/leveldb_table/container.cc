@@ -58,8 +58,9 @@ DamagedRegion region_of(Position begin, Position end, const Error& why) {
 BlockPlace place_of(const ChunkInfo& chunk) { return {chunk.begin, chunk.detail[kSizeDetail]}; }
 Kind kind_of(const ChunkInfo& chunk) { return static_cast<Kind>(chunk.detail[kKindDetail]); }
 
-Result<std::unique_ptr<Container>> open(std::shared_ptr<const Source> source, const Limits& limits) {
-  ASSIGN_OR_RETURN(auto found, survey(*source, limits));
+Result<std::unique_ptr<Container>> open(const RequestContext& context, std::shared_ptr<const Source> source,
+                                        const Limits& limits) {
+  ASSIGN_OR_RETURN(auto found, survey(context, *source, limits));
   if (!found) return Error{Code::kNoContainer, 0, "neither the footer of a table nor a valid first block was found"};
   return std::unique_ptr<Container>(std::make_unique<TableContainer>(std::move(source), limits, std::move(*found)));
 }
@@ -101,7 +102,7 @@ RecordSchema TableContainer::make_schema() const {
           .may_be_message = false};
 }
 
-Result<ChunkInfo> TableContainer::describe(const Piece& piece, ChunkKey key) const {
+Result<ChunkInfo> TableContainer::describe(const RequestContext& context, const Piece& piece, ChunkKey key) const {
   ChunkInfo chunk;
   chunk.key = key;
   chunk.begin = piece.begin;
@@ -110,7 +111,8 @@ Result<ChunkInfo> TableContainer::describe(const Piece& piece, ChunkKey key) con
   chunk.detail[kKindDetail] = static_cast<std::uint64_t>(piece.kind);
   chunk.codec = to_string(CodecId::kNone);
   if (piece.kind != Kind::kFooter) {
-    ASSIGN_OR_RETURN(const auto codec, codec_of(*source_, piece.place(), survey_.dialect_of(piece.begin, piece.kind)));
+    ASSIGN_OR_RETURN(const auto codec,
+                     codec_of(context, *source_, piece.place(), survey_.dialect_of(piece.begin, piece.kind)));
     chunk.codec = codec;
     chunk.stored_size = chunk.detail[kSizeDetail] = piece.place().size;
   }
@@ -122,16 +124,17 @@ Result<ChunkInfo> TableContainer::describe(const Piece& piece, ChunkKey key) con
   return chunk;
 }
 
-Result<Step> TableContainer::scan(ChunkKey at) const {
+Result<Step> TableContainer::scan(const RequestContext& context, ChunkKey at) const {
   if (at.position >= source_->size()) return Step{};
-  return survey_.has_index() ? scan_pieces(at.position, survey_.pieces) : scan_salvaged(at);
+  return survey_.has_index() ? scan_pieces(context, at.position, survey_.pieces) : scan_salvaged(context, at);
 }
 
 // Returns nullopt if all bytes are zeros, since writers may align blocks.
-Result<std::optional<DamagedRegion>> TableContainer::region_between(Position begin, Position end) const {
+Result<std::optional<DamagedRegion>> TableContainer::region_between(const RequestContext& context, Position begin,
+                                                                    Position end) const {
   constexpr std::uint64_t kMostFilling = 64 << 10;
   if (end - begin <= kMostFilling) {
-    ASSIGN_OR_RETURN(const auto bytes, read_exactly(*source_, begin, end - begin));
+    ASSIGN_OR_RETURN(const auto bytes, read_exactly(context, *source_, begin, end - begin));
     if (std::ranges::all_of(bytes.view(), [](std::byte byte) { return byte == std::byte{0}; })) {
       return std::optional<DamagedRegion>{};
     }
@@ -139,7 +142,8 @@ Result<std::optional<DamagedRegion>> TableContainer::region_between(Position beg
   return std::optional<DamagedRegion>(region_of(begin, end, {Code::kDamage, begin, "not listed in a valid index"}));
 }
 
-Result<Step> TableContainer::scan_pieces(Position at, const std::vector<Piece>& pieces) const {
+Result<Step> TableContainer::scan_pieces(const RequestContext& context, Position at,
+                                         const std::vector<Piece>& pieces) const {
   const auto piece = std::ranges::lower_bound(pieces, at, {}, &Piece::begin);
   Step step;
   if (piece == pieces.end()) {
@@ -148,28 +152,28 @@ Result<Step> TableContainer::scan_pieces(Position at, const std::vector<Piece>& 
     return step;
   }
   if (piece->begin > at) {
-    ASSIGN_OR_RETURN(auto region, region_between(at, piece->begin));
+    ASSIGN_OR_RETURN(auto region, region_between(context, at, piece->begin));
     if (region) step.damage.push_back(std::move(*region));
   }
-  ASSIGN_OR_RETURN(const auto chunk, describe(*piece, {piece->begin, 0}));
+  ASSIGN_OR_RETURN(const auto chunk, describe(context, *piece, {piece->begin, 0}));
   step.chunk = chunk;
   if (piece->end() < source_->size()) step.next = ChunkKey{piece->end(), 0};
   return step;
 }
 
 // A scan by checksums alone. The footer, which is not trusted then, is damage.
-Result<Step> TableContainer::scan_salvaged(ChunkKey at) const {
+Result<Step> TableContainer::scan_salvaged(const RequestContext& context, ChunkKey at) const {
   const Position end = salvaged_end();
   if (!survey_.shifted.empty() && at.position >= end && at.position < survey_.footer->begin) {
-    auto step = scan_pieces(at.position, survey_.shifted);
+    auto step = scan_pieces(context, at.position, survey_.shifted);
     if (!step) return step;
     return step->chunk ? std::move(step) : rest_is_lost(at.position);
   }
   if (at.position < end && is_searchable(survey_.dialect)) {
     switch (at.state & kMode) {
-      case kKnown: return found_block(at, {at.position, at.state & ~kMode});
-      case kBehind: return search_behind(at, end);
-      default: return search_end(at, end);
+      case kKnown: return found_block(context, at, {at.position, at.state & ~kMode});
+      case kBehind: return search_behind(context, at, end);
+      default: return search_end(context, at, end);
     }
   }
   return rest_is_lost(at.position);
@@ -189,35 +193,37 @@ Result<Step> TableContainer::rest_is_lost(Position from) const {
   return step;
 }
 
-Result<Step> TableContainer::search_end(ChunkKey at, Position end) const {
+Result<Step> TableContainer::search_end(const RequestContext& context, ChunkKey at, Position end) const {
   Limits limits = limits_;
   const bool is_crc = survey_.dialect.checksum == Checksum::kCrc32c;
   limits.stored_chunk = std::min(limits.stored_chunk, is_crc ? kMostSearched - kTrailerSize : kMostHashed);
-  ASSIGN_OR_RETURN(const auto found, find_end(*source_, at.position, end, search_of(at.state), limits_.scan_bytes,
-                                              survey_.dialect, limits));
-  if (found.place) return found_block({at.position, kKnown | found.place->size}, *found.place);
+  ASSIGN_OR_RETURN(const auto found, find_end(context, *source_, at.position, end, search_of(at.state),
+                                              limits_.scan_bytes, survey_.dialect, limits));
+  if (found.place) return found_block(context, {at.position, kKnown | found.place->size}, *found.place);
   const bool is_through = found.search.searched >= std::min(end - at.position, limits.stored_chunk + kTrailerSize);
   return Step{{}, {}, ChunkKey{at.position, is_through ? kBehind : state_of(found.search)}};
 }
 
 // Returns how many windows from `begin` on are part of a hole and can be skipped. No run of zeros as long as a window
 // has a CRC that is stored as zeros.
-Result<std::uint64_t> TableContainer::windows_in_hole(Position begin, Position end) const {
+Result<std::uint64_t> TableContainer::windows_in_hole(const RequestContext& context, Position begin,
+                                                      Position end) const {
   constexpr std::uint64_t kSeen = 4096;
-  ASSIGN_OR_RETURN(const auto seen, read_up_to(*source_, begin, std::min(kSeen, end - begin)));
-  ASSIGN_OR_RETURN(const auto data, data_after_hole(*source_, begin + seen.size(), seen.view()));
+  ASSIGN_OR_RETURN(const auto seen, read_up_to(context, *source_, begin, std::min(kSeen, end - begin)));
+  ASSIGN_OR_RETURN(const auto data, data_after_hole(context, *source_, begin + seen.size(), seen.view()));
   const std::uint64_t hole = std::min(data, end) - begin;
   return hole < kResyncWindow ? 0 : (hole - kResyncWindow) / kResyncStride + 1;
 }
 
-Result<Step> TableContainer::search_behind(ChunkKey at, Position end) const {
+Result<Step> TableContainer::search_behind(const RequestContext& context, ChunkKey at, Position end) const {
   const std::uint64_t passed = (at.state & ~kMode) + 1;
   if (passed >= end - at.position || !can_find_behind_damage(survey_.dialect)) return rest_is_lost(at.position);
-  ASSIGN_OR_RETURN(const auto in_hole, windows_in_hole(at.position + passed, end));
+  ASSIGN_OR_RETURN(const auto in_hole, windows_in_hole(context, at.position + passed, end));
   if (in_hole > 0) return Step{{}, {}, ChunkKey{at.position, at.state + in_hole * kResyncStride}};
-  ASSIGN_OR_RETURN(const auto found, find_block(*source_, at.position + passed, end, survey_.dialect, limits_));
+  ASSIGN_OR_RETURN(const auto found,
+                   find_block(context, *source_, at.position + passed, end, survey_.dialect, limits_));
   if (found) {
-    ASSIGN_OR_RETURN(auto step, found_block({found->begin, kKnown | found->size}, *found));
+    ASSIGN_OR_RETURN(auto step, found_block(context, {found->begin, kKnown | found->size}, *found));
     const Error why{Code::kDamage, at.position, "no valid block begins here"};
     step.damage.insert(step.damage.begin(), region_of(at.position, found->begin, why));
     return step;
@@ -226,20 +232,20 @@ Result<Step> TableContainer::search_behind(ChunkKey at, Position end) const {
   return Step{{}, {}, ChunkKey{at.position, at.state + kResyncStride}};
 }
 
-Result<Kind> TableContainer::kind_of_found(const BlockPlace& place) const {
+Result<Kind> TableContainer::kind_of_found(const RequestContext& context, const BlockPlace& place) const {
   // The footer still identifies valid indexes even if they are not trusted.
   const bool is_told = survey_.footer && survey_.footer->flaw.empty();
   if (is_told && survey_.footer->metaindex == place) return Kind::kMetaIndex;
   if (is_told && survey_.footer->index == place) return Kind::kIndex;
-  return kind_of_block(*source_, place, survey_.dialect, limits_);
+  return kind_of_block(context, *source_, place, survey_.dialect, limits_);
 }
 
-Result<Step> TableContainer::found_block(ChunkKey key, const BlockPlace& place) const {
+Result<Step> TableContainer::found_block(const RequestContext& context, ChunkKey key, const BlockPlace& place) const {
   const Position file_end = source_->size();
   if (!fits(place, salvaged_end())) return Error{Code::kChanged, place.begin, "the block is no longer there"};
-  ASSIGN_OR_RETURN(const auto kind, kind_of_found(place));
+  ASSIGN_OR_RETURN(const auto kind, kind_of_found(context, place));
   ASSIGN_OR_RETURN(const auto chunk,
-                   describe({place.begin, static_cast<std::uint32_t>(place.size + kTrailerSize), kind}, key));
+                   describe(context, {place.begin, static_cast<std::uint32_t>(place.size + kTrailerSize), kind}, key));
   Step step;
   step.chunk = chunk;
   if (chunk.end < file_end) {
@@ -251,11 +257,11 @@ Result<Step> TableContainer::found_block(ChunkKey key, const BlockPlace& place) 
   return step;
 }
 
-Result<std::optional<ChunkInfo>> TableContainer::locate(Position at) const {
+Result<std::optional<ChunkInfo>> TableContainer::locate(const RequestContext& context, Position at) const {
   const auto& pieces = survey_.pieces;
   const auto after = std::ranges::upper_bound(pieces, at, {}, &Piece::begin);
   if (after == pieces.begin() || (after - 1)->end() <= at) return std::optional<ChunkInfo>{};
-  ASSIGN_OR_RETURN(const auto chunk, describe(*(after - 1), {(after - 1)->begin, 0}));
+  ASSIGN_OR_RETURN(const auto chunk, describe(context, *(after - 1), {(after - 1)->begin, 0}));
   return std::optional<ChunkInfo>(chunk);
 }
 
@@ -263,35 +269,36 @@ Dialect TableContainer::dialect_of(const ChunkInfo& chunk) const {
   return survey_.dialect_of(chunk.begin, kind_of(chunk));
 }
 
-Result<Layout> TableContainer::layout(const ChunkInfo& chunk) const {
+Result<Layout> TableContainer::layout(const RequestContext& context, const ChunkInfo& chunk) const {
   if (kind_of(chunk) == Kind::kFooter) return Layout();
   const Dialect dialect = dialect_of(chunk);
-  ASSIGN_OR_RETURN(const auto content, read_block(*source_, place_of(chunk), dialect, limits_));
+  ASSIGN_OR_RETURN(const auto content, read_block(context, *source_, place_of(chunk), dialect, limits_));
   if (!has_records(kind_of(chunk))) return Layout();
-  return layout_records(content.view(), chunk.begin, dialect, limits_);
+  return layout_records(context, content.view(), chunk.begin, dialect, limits_);
 }
 
-Result<std::shared_ptr<const Chunk>> TableContainer::decode(const ChunkInfo& chunk) const {
+Result<std::shared_ptr<const Chunk>> TableContainer::decode(const RequestContext& context,
+                                                            const ChunkInfo& chunk) const {
   if (!has_records(kind_of(chunk))) {
-    ASSIGN_OR_RETURN(auto none, layout(chunk));
+    ASSIGN_OR_RETURN(auto none, layout(context, chunk));
     return std::shared_ptr<const Chunk>(std::make_shared<BufferChunk>(Buffer(), std::move(none)));
   }
   const Dialect dialect = dialect_of(chunk);
-  ASSIGN_OR_RETURN(const auto content, read_block(*source_, place_of(chunk), dialect, limits_));
-  return decode_records(content.view(), chunk.begin, dialect, limits_);
+  ASSIGN_OR_RETURN(const auto content, read_block(context, *source_, place_of(chunk), dialect, limits_));
+  return decode_records(context, content.view(), chunk.begin, dialect, limits_);
 }
 
-Result<Verification> TableContainer::verify(const ChunkInfo& chunk) const {
-  TRY(decode(chunk));
+Result<Verification> TableContainer::verify(const RequestContext& context, const ChunkInfo& chunk) const {
+  TRY(decode(context, chunk));
   return survey_.dialect.checksum == Checksum::kNone ? Verification::kNoChecksum : Verification::kVerified;
 }
 
-Result<std::vector<Attribute>> TableContainer::attributes(const ChunkInfo*) const {
+Result<std::vector<Attribute>> TableContainer::attributes(const RequestContext& context, const ChunkInfo*) const {
   std::vector<Attribute> attributes;
   if (!survey_.properties) return attributes;
   Limits limits = limits_;
   limits.decoded_chunk = limits_.metadata_bytes;
-  ASSIGN_OR_RETURN(const auto content, read_block(*source_, *survey_.properties, survey_.dialect, limits));
+  ASSIGN_OR_RETURN(const auto content, read_block(context, *source_, *survey_.properties, survey_.dialect, limits));
   const auto extents = split_content(content.view(), survey_.dialect.is_rocksdb);
   if (!extents) return Error{Code::kDamage, survey_.properties->begin, "the properties are not a block of entries"};
   EntryReader reader(*extents);

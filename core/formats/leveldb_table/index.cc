@@ -7,7 +7,7 @@
 
 #include "core/base/buffer.h"
 #include "core/base/cursor.h"
-#include "core/base/large_allocation.h"
+#include "core/base/request_context.h"
 #include "core/formats/leveldb_table/entries.h"
 #include "core/formats/leveldb_table/keys.h"
 #include "core/formats/leveldb_table/stored.h"
@@ -117,8 +117,8 @@ class IndexReader {
     limits_.decoded_chunk = std::min(limits.decoded_chunk, limits.stored_chunk);
   }
 
-  Result<Index> run(const BlockPlace& top) {
-    TRY(read_level(top, form_.has_two_levels));
+  Result<Index> run(const RequestContext& context, const BlockPlace& top) {
+    TRY(read_level(context, top, form_.has_two_levels));
     std::ranges::sort(index_.pieces, {}, &Piece::begin);
     for (std::size_t i = 1; i < index_.pieces.size(); ++i) {
       if (index_.pieces[i].begin < index_.pieces[i - 1].end()) {
@@ -133,10 +133,10 @@ class IndexReader {
   }
 
  private:
-  Result<void> read_level(const BlockPlace& place, bool has_partitions) {
+  Result<void> read_level(const RequestContext& context, const BlockPlace& place, bool has_partitions) {
     const auto piece = piece_of(place, Kind::kIndex, end_);
     if (!piece) return no_list(place.begin, "the index");
-    ASSIGN_OR_RETURN(const auto content, read_block(source_, place, dialect_, limits_));
+    ASSIGN_OR_RETURN(const auto content, read_block(context, source_, place, dialect_, limits_));
     limits_.decoded_chunk -= content.size();
     index_.pieces.push_back(*piece);
     const auto extents = split_content(content.view(), dialect_.is_rocksdb);
@@ -147,7 +147,7 @@ class IndexReader {
       const auto found = places.next();
       if (!found) return no_list(place.begin, "the index");
       if (!is_index_key_of_database(keys.key(places.entry()))) index_.has_database_keys = false;
-      TRY(take(*found, place.begin, has_partitions));
+      TRY(take(context, *found, place.begin, has_partitions));
     }
     return {};
   }
@@ -163,16 +163,16 @@ class IndexReader {
     return true;
   }
 
-  Result<void> take(const BlockPlace& found, Position begin, bool is_partition) {
+  Result<void> take(const RequestContext& context, const BlockPlace& found, Position begin, bool is_partition) {
     if (is_partition) {
       // Prevents an index from naming, and reading, one partition many times.
       if (found.begin < behind_partition_) return no_list(begin, "the index");
       behind_partition_ = found.begin + 1;
-      return read_level(found, false);
+      return read_level(context, found, false);
     }
     const auto piece = piece_of(found, Kind::kData, end_);
     if (!piece) return no_list(begin, "the index");
-    LargeAllocations::announce_growth(index_.pieces);
+    context.announce_growth(index_.pieces);
     index_.pieces.push_back(*piece);
     ++index_.data_blocks;
     return {};
@@ -203,9 +203,9 @@ std::string_view to_string(Kind kind) {
   return "other";
 }
 
-Result<MetaBlocks> read_meta_index(const Source& source, const BlockPlace& place, const Dialect& dialect, Position end,
-                                   const Limits& limits) {
-  ASSIGN_OR_RETURN(const auto content, read_block(source, place, dialect, limits));
+Result<MetaBlocks> read_meta_index(const RequestContext& context, const Source& source, const BlockPlace& place,
+                                   const Dialect& dialect, Position end, const Limits& limits) {
+  ASSIGN_OR_RETURN(const auto content, read_block(context, source, place, dialect, limits));
   MetaBlocks found;
   const bool is_list = for_each(content.view(), dialect, [&](Bytes key, Bytes value) {
     Cursor cursor(value);
@@ -219,9 +219,9 @@ Result<MetaBlocks> read_meta_index(const Source& source, const BlockPlace& place
   return found;
 }
 
-Result<Properties> read_properties(const Source& source, const BlockPlace& place, const Dialect& dialect,
-                                   const Limits& limits) {
-  ASSIGN_OR_RETURN(const auto content, read_block(source, place, dialect, limits));
+Result<Properties> read_properties(const RequestContext& context, const Source& source, const BlockPlace& place,
+                                   const Dialect& dialect, const Limits& limits) {
+  ASSIGN_OR_RETURN(const auto content, read_block(context, source, place, dialect, limits));
   Properties found;
   for_each(content.view(), dialect, [&](Bytes key, Bytes value) {
     Cursor cursor(value);
@@ -266,17 +266,18 @@ bool tells_of_a_row(const Extents& extents, const IndexForm& form) {
   return has_row;
 }
 
-Result<Index> read_index(const Source& source, const BlockPlace& place, const Dialect& dialect, const IndexForm& form,
-                         Position end, const Limits& limits) {
-  return IndexReader(source, dialect, form, end, limits).run(place);
+Result<Index> read_index(const RequestContext& context, const Source& source, const BlockPlace& place,
+                         const Dialect& dialect, const IndexForm& form, Position end, const Limits& limits) {
+  return IndexReader(source, dialect, form, end, limits).run(context, place);
 }
 
-Result<std::vector<Piece>> read_filter_index(const Source& source, const BlockPlace& place, const Dialect& dialect,
-                                             const IndexForm& form, Position end, const Limits& limits) {
+Result<std::vector<Piece>> read_filter_index(const RequestContext& context, const Source& source,
+                                             const BlockPlace& place, const Dialect& dialect, const IndexForm& form,
+                                             Position end, const Limits& limits) {
   const Error flaw = no_list(place.begin, "the index of the filter's partitions");
   Limits small = limits;
   small.decoded_chunk = std::min(limits.decoded_chunk, limits.stored_chunk);
-  ASSIGN_OR_RETURN(const auto content, read_block(source, place, dialect, small));
+  ASSIGN_OR_RETURN(const auto content, read_block(context, source, place, dialect, small));
   const auto extents = split_content(content.view(), dialect.is_rocksdb);
   if (!extents) return flaw;
   std::vector<Piece> parts;
@@ -285,7 +286,7 @@ Result<std::vector<Piece>> read_filter_index(const Source& source, const BlockPl
     const auto found = places.next();
     const auto piece = found ? piece_of(*found, Kind::kFilter, end) : std::nullopt;
     if (!piece || piece->begin < after) return flaw;
-    LargeAllocations::announce_growth(parts);
+    context.announce_growth(parts);
     parts.push_back(*piece);
   }
   return parts;

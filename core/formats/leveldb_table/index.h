@@ -42,8 +42,8 @@ struct MetaBlocks {
 };
 
 // Fails as read_block() does, and with kDamage if the content is not a list of blocks before `end`.
-Result<MetaBlocks> read_meta_index(const Source& source, const BlockPlace& place, const Dialect& dialect, Position end,
-                                   const Limits& limits);
+Result<MetaBlocks> read_meta_index(const RequestContext& context, const Source& source, const BlockPlace& place,
+                                   const Dialect& dialect, Position end, const Limits& limits);
 
 // The form of an index.
 struct IndexForm {
@@ -59,8 +59,8 @@ struct Properties {
 };
 
 // Fails as read_block() does.
-Result<Properties> read_properties(const Source& source, const BlockPlace& place, const Dialect& dialect,
-                                   const Limits& limits);
+Result<Properties> read_properties(const RequestContext& context, const Source& source, const BlockPlace& place,
+                                   const Dialect& dialect, const Limits& limits);
 
 struct Extents;
 
@@ -80,12 +80,13 @@ struct Index {
 
 // Fails as read_block() does, and with kDamage if the content is not a list of blocks before `end`, or blocks
 // overlap.
-Result<Index> read_index(const Source& source, const BlockPlace& place, const Dialect& dialect, const IndexForm& form,
-                         Position end, const Limits& limits);
+Result<Index> read_index(const RequestContext& context, const Source& source, const BlockPlace& place,
+                         const Dialect& dialect, const IndexForm& form, Position end, const Limits& limits);
 
 // Returns the parts of a filter from their index at `place`: in file order, disjoint. Fails as read_index() does.
-Result<std::vector<Piece>> read_filter_index(const Source& source, const BlockPlace& place, const Dialect& dialect,
-                                             const IndexForm& form, Position end, const Limits& limits);
+Result<std::vector<Piece>> read_filter_index(const RequestContext& context, const Source& source,
+                                             const BlockPlace& place, const Dialect& dialect, const IndexForm& form,
+                                             Position end, const Limits& limits);
 
 // Returns whether this content looks like a meta index: known names, and places.
 bool looks_like_meta_index(Bytes content);

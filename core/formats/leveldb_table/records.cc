@@ -72,7 +72,8 @@ void for_each(const Extents& extents, const Take& take) {
 
 }  // namespace
 
-Result<Layout> layout_records(Bytes content, Position begin, const Dialect& dialect, const Limits& limits) {
+Result<Layout> layout_records(const RequestContext& context, Bytes content, Position begin, const Dialect& dialect,
+                              const Limits& limits) {
   ASSIGN_OR_RETURN(const auto extents, split(content, begin, dialect));
   Layout layout;
   const Error failure{Code::kDamage, begin, "an entry of the block exceeds it, or shares more than the previous key"};
@@ -85,9 +86,9 @@ Result<Layout> layout_records(Bytes content, Position begin, const Dialect& dial
       refusal = {Code::kLimit, begin,
                  fmt::format("the block's keys and values are more than {} bytes", limits.decoded_chunk)};
     } else if (entry) {
-      layout.add(size);
+      layout.add(context, size);
     } else {
-      layout.add_failed(size, failure);
+      layout.add_failed(context, size, failure);
     }
     return !refusal.has_value();
   });
@@ -95,10 +96,10 @@ Result<Layout> layout_records(Bytes content, Position begin, const Dialect& dial
   return layout;
 }
 
-Result<std::shared_ptr<const Chunk>> decode_records(Bytes content, Position begin, const Dialect& dialect,
-                                                    const Limits& limits) {
-  ASSIGN_OR_RETURN(auto layout, layout_records(content, begin, dialect, limits));
-  ASSIGN_OR_RETURN(auto payload, Buffer::allocate(static_cast<std::size_t>(layout.end())));
+Result<std::shared_ptr<const Chunk>> decode_records(const RequestContext& context, Bytes content, Position begin,
+                                                    const Dialect& dialect, const Limits& limits) {
+  ASSIGN_OR_RETURN(auto layout, layout_records(context, content, begin, dialect, limits));
+  ASSIGN_OR_RETURN(auto payload, Buffer::allocate(context, static_cast<std::size_t>(layout.end())));
   RecordWriter writer(payload.span());
   for_each(*split(content, begin, dialect), [&](const std::optional<Entry>& entry) {
     entry ? writer.add(*entry) : writer.add_failed();

@@ -17,11 +17,12 @@ namespace recordfs::leveldb_table {
 // Returns the layout of the records of a block with this content. Bytes that are not an entry are one failed record
 // of one byte, up to the next restart point. `begin` is the block's position, for errors. Fails with kDamage if the
 // content is not a block of entries, and with kLimit.
-Result<Layout> layout_records(Bytes content, Position begin, const Dialect& dialect, const Limits& limits);
+Result<Layout> layout_records(const RequestContext& context, Bytes content, Position begin, const Dialect& dialect,
+                              const Limits& limits);
 
 // Returns the records. Fails as layout_records() does, and with kOutOfMemory.
-Result<std::shared_ptr<const Chunk>> decode_records(Bytes content, Position begin, const Dialect& dialect,
-                                                    const Limits& limits);
+Result<std::shared_ptr<const Chunk>> decode_records(const RequestContext& context, Bytes content, Position begin,
+                                                    const Dialect& dialect, const Limits& limits);
 
 // The fields of a record.
 struct Record {

@@ -76,26 +76,26 @@ class Beginnings {
 };
 
 // Returns whether another block, of limited length, follows this one and ends before `end`.
-Result<bool> another_follows(const Source& source, const BlockPlace& place, Position end, const Dialect& dialect,
-                             const Limits& limits) {
+Result<bool> another_follows(const RequestContext& context, const Source& source, const BlockPlace& place, Position end,
+                             const Dialect& dialect, const Limits& limits) {
   constexpr std::uint64_t kLongest = 64 << 10;
   const Position after = place.begin + place.size + kTrailerSize;
   if (!is_searchable(dialect) || after >= end) return false;
-  ASSIGN_OR_RETURN(const auto found, find_end(source, after, end, {}, kLongest, dialect, limits));
+  ASSIGN_OR_RETURN(const auto found, find_end(context, source, after, end, {}, kLongest, dialect, limits));
   return found.place.has_value();
 }
 
 // Returns whether the entries name blocks before `begin`: one of the first must be valid, or end where a valid one
 // begins.
-Result<bool> is_index(const Source& source, const Extents& extents, Position begin, const Dialect& dialect,
-                      const Limits& limits) {
+Result<bool> is_index(const RequestContext& context, const Source& source, const Extents& extents, Position begin,
+                      const Dialect& dialect, const Limits& limits) {
   constexpr std::size_t kTried = 16;
   for (const bool is_delta_encoded : {false, true}) {
     if (tells_of_a_row(extents, {.is_delta_encoded = is_delta_encoded})) return true;
     for (const BlockPlace& place : first_places(extents, {.is_delta_encoded = is_delta_encoded}, kTried)) {
       if (!fits(place, begin)) break;
-      auto is_there = block_unpacks(source, place, dialect, limits);
-      if (is_there && !*is_there) is_there = another_follows(source, place, begin, dialect, limits);
+      auto is_there = block_unpacks(context, source, place, dialect, limits);
+      if (is_there && !*is_there) is_there = another_follows(context, source, place, begin, dialect, limits);
       if (!is_there || *is_there) return is_there;
     }
   }
@@ -187,19 +187,20 @@ class Ends {
 };
 
 // Two keys are equal by chance now and then, but the bytes between them are then not a block of entries.
-Result<bool> is_block(const Source& source, const BlockPlace& place, const Dialect& dialect, const Limits& limits) {
-  auto content = read_block(source, place, dialect, limits);
+Result<bool> is_block(const RequestContext& context, const Source& source, const BlockPlace& place,
+                      const Dialect& dialect, const Limits& limits) {
+  auto content = read_block(context, source, place, dialect, limits);
   if (!content && is_permanent(content.error().code)) return false;
   if (!content) return std::move(content).error();
-  ASSIGN_OR_RETURN(const auto kind, kind_of_block(source, place, dialect, limits));
+  ASSIGN_OR_RETURN(const auto kind, kind_of_block(context, source, place, dialect, limits));
   return kind != Kind::kFilter;
 }
 
 }  // namespace
 
-Result<bool> block_unpacks(const Source& source, const BlockPlace& place, const Dialect& dialect,
-                           const Limits& limits) {
-  auto content = read_block(source, place, dialect, limits);
+Result<bool> block_unpacks(const RequestContext& context, const Source& source, const BlockPlace& place,
+                           const Dialect& dialect, const Limits& limits) {
+  auto content = read_block(context, source, place, dialect, limits);
   if (content) return true;
   const Code code = content.error().code;
   if (code == Code::kLimit || code == Code::kUnsupported) return true;
@@ -207,13 +208,13 @@ Result<bool> block_unpacks(const Source& source, const BlockPlace& place, const 
   return std::move(content).error();
 }
 
-Result<Found> find_end(const Source& source, Position begin, Position end, EndSearch from, std::uint64_t bytes,
-                       const Dialect& dialect, const Limits& limits) {
+Result<Found> find_end(const RequestContext& context, const Source& source, Position begin, Position end,
+                       EndSearch from, std::uint64_t bytes, const Dialect& dialect, const Limits& limits) {
   const std::uint64_t most = std::min(end - begin, limits.stored_chunk + kTrailerSize);
   const std::uint64_t until = std::min(most, from.searched + std::min(bytes, most));
   Beginnings beginnings(dialect, begin, from.crc);
   for (Position at = begin; dialect.checksum != Checksum::kCrc32c && at < begin + from.searched;) {
-    ASSIGN_OR_RETURN(const auto piece, read_up_to(source, at, std::min(begin + from.searched - at, kPiece)));
+    ASSIGN_OR_RETURN(const auto piece, read_up_to(context, source, at, std::min(begin + from.searched - at, kPiece)));
     if (piece.size() == 0) break;
     beginnings.begin_behind(piece.view());
     at += piece.size();
@@ -221,8 +222,8 @@ Result<Found> find_end(const Source& source, Position begin, Position end, EndSe
   while (from.searched < until) {
     // Each byte is read together with the checksum that would follow it.
     const std::uint64_t size = std::min(until - from.searched, kPiece);
-    ASSIGN_OR_RETURN(const auto piece,
-                     read_up_to(source, begin + from.searched, std::min(size + kChecksumSize, most - from.searched)));
+    ASSIGN_OR_RETURN(const auto piece, read_up_to(context, source, begin + from.searched,
+                                                  std::min(size + kChecksumSize, most - from.searched)));
     const Bytes seen = piece.view();
     if (seen.size() <= kChecksumSize) {
       from.searched = until;
@@ -235,7 +236,7 @@ Result<Found> find_end(const Source& source, Position begin, Position end, EndSe
       if (!may_end) continue;
       if (Cursor(seen.subspan(i + 1, kChecksumSize)).u32_le() != beginnings.checksum()) continue;
       const BlockPlace place{begin, from.searched - 1};
-      ASSIGN_OR_RETURN(const auto is_block, block_unpacks(source, place, dialect, limits));
+      ASSIGN_OR_RETURN(const auto is_block, block_unpacks(context, source, place, dialect, limits));
       if (is_block) return Found{place, from};
     }
     beginnings.finish(seen.first(count));
@@ -245,9 +246,9 @@ Result<Found> find_end(const Source& source, Position begin, Position end, EndSe
   return Found{std::nullopt, from};
 }
 
-Result<Kind> kind_of_block(const Source& source, const BlockPlace& place, const Dialect& dialect,
-                           const Limits& limits) {
-  auto content = read_block(source, place, dialect, limits);
+Result<Kind> kind_of_block(const RequestContext& context, const Source& source, const BlockPlace& place,
+                           const Dialect& dialect, const Limits& limits) {
+  auto content = read_block(context, source, place, dialect, limits);
   if (!content) {
     if (!is_permanent(content.error().code)) return std::move(content).error();
     return Kind::kData;
@@ -255,7 +256,7 @@ Result<Kind> kind_of_block(const Source& source, const BlockPlace& place, const 
   const auto extents = split_content(content->view(), dialect.is_rocksdb);
   if (!extents) return Kind::kFilter;
   if (extents->entries.empty() || looks_like_meta_index(content->view())) return Kind::kMetaIndex;
-  ASSIGN_OR_RETURN(const auto tells_of_blocks, is_index(source, *extents, place.begin, dialect, limits));
+  ASSIGN_OR_RETURN(const auto tells_of_blocks, is_index(context, source, *extents, place.begin, dialect, limits));
   if (tells_of_blocks) return Kind::kIndex;
   EntryReader reader(*extents);
   const auto first = reader.next();
@@ -264,9 +265,9 @@ Result<Kind> kind_of_block(const Source& source, const BlockPlace& place, const 
   return reader.at_end() ? Kind::kData : Kind::kFilter;
 }
 
-Result<std::optional<BlockPlace>> find_block(const Source& source, Position begin, Position end, const Dialect& dialect,
-                                             const Limits& limits) {
-  ASSIGN_OR_RETURN(const auto bytes, read_up_to(source, begin, std::min(kResyncWindow, end - begin)));
+Result<std::optional<BlockPlace>> find_block(const RequestContext& context, const Source& source, Position begin,
+                                             Position end, const Dialect& dialect, const Limits& limits) {
+  ASSIGN_OR_RETURN(const auto bytes, read_up_to(context, source, begin, std::min(kResyncWindow, end - begin)));
   const Bytes window = bytes.view();
   const Ends ends(window);
   Keys keys;
@@ -274,7 +275,7 @@ Result<std::optional<BlockPlace>> find_block(const Source& source, Position begi
     for (const End& found : ends.with(keys.start_key())) {
       if (found.type_at <= at) continue;
       const BlockPlace place{begin + at, found.type_at - at};
-      ASSIGN_OR_RETURN(const auto is_there, is_block(source, place, dialect, limits));
+      ASSIGN_OR_RETURN(const auto is_there, is_block(context, source, place, dialect, limits));
       if (is_there) return std::optional<BlockPlace>(place);
     }
     keys.pass(window[at]);

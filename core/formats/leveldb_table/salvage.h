@@ -31,7 +31,8 @@ inline bool may_be_type(std::byte number) { return number <= std::byte{7}; }
 // Returns whether the block's checksum matches and the block decompresses, which excludes chance matches of the
 // checksum. A limit or a missing codec does not count against it. Fails as read_block() does if another attempt may
 // have a different result.
-Result<bool> block_unpacks(const Source& source, const BlockPlace& place, const Dialect& dialect, const Limits& limits);
+Result<bool> block_unpacks(const RequestContext& context, const Source& source, const BlockPlace& place,
+                           const Dialect& dialect, const Limits& limits);
 
 struct Found {
   std::optional<BlockPlace> place;  // the block, if its end was found
@@ -40,12 +41,13 @@ struct Found {
 
 // Searches at most `bytes` more bytes for the end of the block that begins at `begin`: the checksum must match, and
 // the content must decompress. Stops at `end`. Fails as Source does, and with kOutOfMemory.
-Result<Found> find_end(const Source& source, Position begin, Position end, EndSearch from, std::uint64_t bytes,
-                       const Dialect& dialect, const Limits& limits);
+Result<Found> find_end(const RequestContext& context, const Source& source, Position begin, Position end,
+                       EndSearch from, std::uint64_t bytes, const Dialect& dialect, const Limits& limits);
 
 // Returns the kind of a block from its content. Fails as read_block() does if another attempt may have a different
 // result.
-Result<Kind> kind_of_block(const Source& source, const BlockPlace& place, const Dialect& dialect, const Limits& limits);
+Result<Kind> kind_of_block(const RequestContext& context, const Source& source, const BlockPlace& place,
+                           const Dialect& dialect, const Limits& limits);
 
 // --- the search after damage, when neither the begin nor the end of a block is known
 
@@ -61,7 +63,7 @@ inline bool can_find_behind_damage(const Dialect& dialect) {
 
 // Returns the first valid block of entries in the window from `begin` to at most `end`. Fails as read_block() does if
 // another attempt may have a different result. REQUIRES: can_find_behind_damage(dialect).
-Result<std::optional<BlockPlace>> find_block(const Source& source, Position begin, Position end, const Dialect& dialect,
-                                             const Limits& limits);
+Result<std::optional<BlockPlace>> find_block(const RequestContext& context, const Source& source, Position begin,
+                                             Position end, const Dialect& dialect, const Limits& limits);
 
 }  // namespace recordfs::leveldb_table

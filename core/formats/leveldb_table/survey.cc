@@ -19,20 +19,20 @@ constexpr int kBitsOfMagic = 64;
 constexpr int kBitsOfChecksum = 32;
 constexpr std::uint64_t kProbedHead = 64u << 10;
 
-Result<std::optional<Footer>> read_footer(const Source& source) {
+Result<std::optional<Footer>> read_footer(const RequestContext& context, const Source& source) {
   const std::uint64_t size = source.size();
   const std::uint64_t tail = std::min(size, kRocksDbFooterSize);
-  ASSIGN_OR_RETURN(const auto bytes, read_up_to(source, size - tail, tail));
+  ASSIGN_OR_RETURN(const auto bytes, read_up_to(context, source, size - tail, tail));
   if (bytes.size() < tail) return std::optional<Footer>{};
   return parse_footer(bytes.view(), size);
 }
 
 // Returns the last footer in the tail of a file, even if other data follow it.
-Result<std::optional<Footer>> find_footer(const Source& source) {
-  auto footer = read_footer(source);
+Result<std::optional<Footer>> find_footer(const RequestContext& context, const Source& source) {
+  auto footer = read_footer(context, source);
   if (!footer || *footer) return footer;
   const std::uint64_t size = std::min(source.size(), kSearchedTail);
-  ASSIGN_OR_RETURN(const auto bytes, read_up_to(source, source.size() - size, size));
+  ASSIGN_OR_RETURN(const auto bytes, read_up_to(context, source, source.size() - size, size));
   const Bytes tail = bytes.view();
   for (std::size_t end = tail.size(); end > kFooterSize; --end) {
     auto found = parse_footer(tail.first(end), source.size() - (tail.size() - end));
@@ -58,16 +58,17 @@ struct FirstBlock {
 };
 
 // Uses the first dialect that can decompress the block; if none can but its checksum matches, LevelDB's.
-Result<std::optional<FirstBlock>> find_first_block(const Source& source, std::uint64_t most = kSearchedHead) {
+Result<std::optional<FirstBlock>> find_first_block(const RequestContext& context, const Source& source,
+                                                   std::uint64_t most = kSearchedHead) {
   std::optional<FirstBlock> best;
   for (const Dialect& dialect : kGuesses) {
     const std::uint64_t searched = dialect.checksum == Checksum::kCrc32c ? most : std::min(most, kHashedHead);
-    ASSIGN_OR_RETURN(const auto found, find_end(source, 0, source.size(), {}, searched, dialect, Limits{}));
+    ASSIGN_OR_RETURN(const auto found, find_end(context, source, 0, source.size(), {}, searched, dialect, Limits{}));
     if (!found.place) continue;
-    ASSIGN_OR_RETURN(const auto kind, kind_of_block(source, *found.place, dialect, Limits{}));
+    ASSIGN_OR_RETURN(const auto kind, kind_of_block(context, source, *found.place, dialect, Limits{}));
     if (kind == Kind::kFilter) continue;
     const FirstBlock first{dialect, *found.place};
-    auto content = read_block(source, first.place, dialect, Limits{});
+    auto content = read_block(context, source, first.place, dialect, Limits{});
     if (content) return std::optional(first);
     if (!is_permanent(content.error().code)) return std::move(content).error();
     if (!best) best = first;
@@ -76,14 +77,14 @@ Result<std::optional<FirstBlock>> find_first_block(const Source& source, std::ui
 }
 
 // Finds any block, for a file whose front was cut off or that begins with other data.
-Result<std::optional<FirstBlock>> find_any_block(const Source& source) {
-  auto first = find_first_block(source);
+Result<std::optional<FirstBlock>> find_any_block(const RequestContext& context, const Source& source) {
+  auto first = find_first_block(context, source);
   if (!first || *first) return first;
   for (const Dialect& dialect : kGuesses) {
     if (!can_find_behind_damage(dialect)) continue;
-    ASSIGN_OR_RETURN(const auto found, find_block(source, 0, source.size(), dialect, Limits{}));
+    ASSIGN_OR_RETURN(const auto found, find_block(context, source, 0, source.size(), dialect, Limits{}));
     if (!found) continue;
-    auto content = read_block(source, *found, dialect, Limits{});
+    auto content = read_block(context, source, *found, dialect, Limits{});
     if (content) return std::optional(FirstBlock{dialect, *found});
     if (!is_permanent(content.error().code)) return std::move(content).error();
   }
@@ -96,10 +97,10 @@ class ShiftedSource final : public Source {
   ShiftedSource(const Source& source, std::int64_t shift, std::uint64_t size)
       : source_(source), shift_(static_cast<std::uint64_t>(shift)), size_(size) {}
   std::uint64_t size() const override { return size_; }
-  Result<std::size_t> read_at(Position at, MutableBytes out) const override {
+  Result<std::size_t> read_at(const RequestContext& context, Position at, MutableBytes out) const override {
     const Position in_file = at + shift_;  // positions before the file wrap to after its end
     if (in_file >= source_.size()) return std::size_t{0};
-    return source_.read_at(in_file, out);
+    return source_.read_at(context, in_file, out);
   }
 
  private:
@@ -109,9 +110,9 @@ class ShiftedSource final : public Source {
 };
 
 // Returns whether the entries of the first data block look like those of a database. True if unknown.
-Result<bool> has_entries_of_database(const Source& source, const BlockPlace& place, const Dialect& dialect,
-                                     const Limits& limits) {
-  auto content = read_block(source, place, dialect, limits);
+Result<bool> has_entries_of_database(const RequestContext& context, const Source& source, const BlockPlace& place,
+                                     const Dialect& dialect, const Limits& limits) {
+  auto content = read_block(context, source, place, dialect, limits);
   if (!content) {
     if (!is_permanent(content.error().code)) return std::move(content).error();
     return true;
@@ -132,12 +133,12 @@ class Surveyor {
  public:
   Surveyor(const Source& source, const Limits& limits) : source_(source), limits_(limits) {}
 
-  Result<Survey> run(Footer footer) {
+  Result<Survey> run(const RequestContext& context, Footer footer) {
     survey_.dialect = footer.dialect;
     survey_.footer = std::move(footer);
     // Blocks at the indexes' own places may belong to another table, or to a copy of this one.
-    TRY(read_shifted());
-    auto read = survey_.shifted.empty() ? read_indexes() : elsewhere();
+    TRY(read_shifted(context));
+    auto read = survey_.shifted.empty() ? read_indexes(context) : elsewhere();
     if (!read) {
       if (!is_permanent(read.error().code)) return std::move(read).error();
       survey_.flaw = std::move(read).error();
@@ -147,29 +148,29 @@ class Surveyor {
     const Position begin = survey_.footer->begin;
     const std::uint64_t size = survey_.footer->size();
     survey_.pieces.push_back({begin, static_cast<std::uint32_t>(size), Kind::kFooter});
-    TRY(tell_keys());
+    TRY(tell_keys(context));
     return std::move(survey_);
   }
 
  private:
   // The footer gives its own expected position. Its distance from there applies to the blocks before it too.
-  Result<void> read_shifted() {
+  Result<void> read_shifted(const RequestContext& context) {
     const Footer& footer = *survey_.footer;
     const auto shift = static_cast<std::int64_t>(footer.begin - footer.due);
     if (footer.due == 0 || shift == 0) return {};
     const ShiftedSource moved(source_, shift, footer.due + footer.size());
-    ASSIGN_OR_RETURN(auto there, read_footer(moved));
+    ASSIGN_OR_RETURN(auto there, read_footer(context, moved));
     if (!there) return {};
     Surveyor inner(moved, limits_);
     inner.survey_.dialect = there->dialect;
     inner.survey_.footer = std::move(there);
-    if (auto read = inner.read_indexes(); !read) {
+    if (auto read = inner.read_indexes(context); !read) {
       return is_permanent(read.error().code) ? Result<void>() : std::move(read).error();
     }
-    return take_shifted(std::move(inner.survey_), shift);
+    return take_shifted(context, std::move(inner.survey_), shift);
   }
 
-  Result<void> take_shifted(Survey inner, std::int64_t shift) {
+  Result<void> take_shifted(const RequestContext& context, Survey inner, std::int64_t shift) {
     const auto shift_bits = static_cast<std::uint64_t>(shift);
     auto& pieces = inner.pieces;
     std::erase_if(pieces, [&](const Piece& piece) { return shift < 0 && piece.begin < std::uint64_t{0} - shift_bits; });
@@ -180,7 +181,8 @@ class Surveyor {
     std::size_t first = 0;
     for (std::size_t after = pieces.size(); first < after;) {
       const std::size_t middle = first + (after - first) / 2;
-      ASSIGN_OR_RETURN(const auto stands, block_unpacks(source_, pieces[middle].place(), inner.dialect, limits_));
+      ASSIGN_OR_RETURN(const auto stands,
+                       block_unpacks(context, source_, pieces[middle].place(), inner.dialect, limits_));
       stands ? after = middle : first = middle + 1;
     }
     pieces.erase(pieces.begin(), pieces.begin() + static_cast<std::ptrdiff_t>(first));
@@ -189,7 +191,7 @@ class Surveyor {
     survey_.shifted_dialect = inner.dialect;
     survey_.dialect.is_rocksdb = inner.dialect.is_rocksdb;
     // The bytes before may belong to another table.
-    ASSIGN_OR_RETURN(const auto other, find_first_block(source_));
+    ASSIGN_OR_RETURN(const auto other, find_first_block(context, source_));
     if (other && dialect_differs(other->dialect)) survey_.dialect = other->dialect;
     survey_.filter = std::move(inner.filter);
     survey_.has_dictionary = inner.has_dictionary;
@@ -207,10 +209,10 @@ class Surveyor {
            survey_.dialect.context != 0;
   }
 
-  Result<void> read_indexes() {
+  Result<void> read_indexes(const RequestContext& context) {
     const Footer& footer = *survey_.footer;
     if (!footer.flaw.empty()) return Error{Code::kDamage, footer.begin, footer.flaw};
-    auto meta = read_meta_index(source_, footer.metaindex, footer.dialect, footer.begin, limits_);
+    auto meta = read_meta_index(context, source_, footer.metaindex, footer.dialect, footer.begin, limits_);
     if (!meta && !is_permanent(meta.error().code)) return std::move(meta).error();
     // LevelDB's index has one form. RocksDB's is given by properties that the meta index names.
     std::optional<Error> unknown_form;
@@ -223,27 +225,27 @@ class Surveyor {
     // An old RocksDB uses LevelDB's footer with RocksDB's blocks.
     if (blocks.properties) survey_.dialect.is_rocksdb = true;
     if (blocks.properties) {
-      auto read = read_properties(source_, *blocks.properties, survey_.dialect, limits_);
+      auto read = read_properties(context, source_, *blocks.properties, survey_.dialect, limits_);
       if (!read && !is_permanent(read.error().code)) return std::move(read).error();
       if (read) survey_.column_family = read->column_family;
       if (read && footer.dialect.is_rocksdb) form = read->index;
       if (!read && footer.dialect.is_rocksdb) unknown_form = std::move(read).error();
     }
-    ASSIGN_OR_RETURN(auto index, unknown_form
-                                     ? read_index_of_any_form(*place, *unknown_form)
-                                     : read_index(source_, *place, survey_.dialect, form, footer.begin, limits_));
+    ASSIGN_OR_RETURN(auto index,
+                     unknown_form ? read_index_of_any_form(context, *place, *unknown_form)
+                                  : read_index(context, source_, *place, survey_.dialect, form, footer.begin, limits_));
     take(std::move(index), blocks);
-    return blocks.filter_index ? take_filter(*blocks.filter_index, form) : Result<void>();
+    return blocks.filter_index ? take_filter(context, *blocks.filter_index, form) : Result<void>();
   }
 
   // Reads the index in the form in which it leads from block to block; no other form does by chance. Fails with `why`
   // if there is none.
-  Result<Index> read_index_of_any_form(const BlockPlace& place, const Error& why) const {
+  Result<Index> read_index_of_any_form(const RequestContext& context, const BlockPlace& place, const Error& why) const {
     constexpr unsigned kForms = 8;
     for (unsigned bits = 0; bits < kForms; ++bits) {
       const IndexForm form{
           .is_delta_encoded = (bits & 1) != 0, .has_first_keys = (bits & 2) != 0, .has_two_levels = (bits & 4) != 0};
-      auto index = read_index(source_, place, survey_.dialect, form, survey_.footer->begin, limits_);
+      auto index = read_index(context, source_, place, survey_.dialect, form, survey_.footer->begin, limits_);
       if (index && index->is_gapless && index->data_blocks > 0) return index;
       if (!index && !is_permanent(index.error().code)) return index;
     }
@@ -265,13 +267,13 @@ class Surveyor {
   }
 
   // A filter that cannot be parsed is ignored, since lookups do not use it.
-  Result<void> take_filter(const BlockPlace& place, const IndexForm& form) {
-    auto parts = read_filter_index(source_, place, survey_.dialect, form, survey_.footer->begin, limits_);
+  Result<void> take_filter(const RequestContext& context, const BlockPlace& place, const IndexForm& form) {
+    auto parts = read_filter_index(context, source_, place, survey_.dialect, form, survey_.footer->begin, limits_);
     if (!parts) return is_permanent(parts.error().code) ? Result<void>() : std::move(parts).error();
     auto& pieces = survey_.pieces;
     std::erase_if(*parts, [&](const Piece& part) { return !has_room(part); });
     const auto others = static_cast<std::ptrdiff_t>(pieces.size());
-    LargeAllocations::announce_growth(pieces, parts->size());
+    context.announce_growth(pieces, parts->size());
     pieces.insert(pieces.end(), parts->begin(), parts->end());
     std::ranges::inplace_merge(pieces, pieces.begin() + others, {}, &Piece::begin);
     return {};
@@ -290,7 +292,7 @@ class Surveyor {
     survey_.pieces.insert(std::ranges::lower_bound(survey_.pieces, piece.begin, {}, &Piece::begin), piece);
   }
 
-  Result<void> tell_keys() {
+  Result<void> tell_keys(const RequestContext& context) {
     if (survey_.dialect.is_rocksdb) {
       survey_.has_database_keys = true;
       return {};
@@ -301,11 +303,12 @@ class Surveyor {
     if (data != pieces.end()) {
       first = data->place();
     } else {
-      ASSIGN_OR_RETURN(const auto found, find_any_block(source_));
+      ASSIGN_OR_RETURN(const auto found, find_any_block(context, source_));
       if (!found) return {};
       first = found->place;
     }
-    ASSIGN_OR_RETURN(const auto is_database, has_entries_of_database(source_, first, survey_.dialect, limits_));
+    ASSIGN_OR_RETURN(const auto is_database,
+                     has_entries_of_database(context, source_, first, survey_.dialect, limits_));
     survey_.has_database_keys = survey_.has_database_keys && is_database;
     return {};
   }
@@ -323,33 +326,35 @@ Dialect Survey::dialect_of(Position begin, Kind kind) const {
   return found;
 }
 
-Result<int> bid_for(const Source& source, std::string_view file_name, ProbeDepth depth) {
-  auto footer = read_footer(source);
+Result<int> bid_for(const RequestContext& context, const Source& source, std::string_view file_name, ProbeDepth depth) {
+  auto footer = read_footer(context, source);
   if (!footer) return std::move(footer).error();
   if (*footer) return kBitsOfMagic;
   // For a file with the name of a table the head is sufficient evidence: the footer may be cut off, or be before the
   // end.
   const bool searches = depth == ProbeDepth::kSearch;
   if (!searches && !is_name_of_table(file_name)) return 0;
-  if (searches) footer = find_footer(source);
+  if (searches) footer = find_footer(context, source);
   if (!footer) return std::move(footer).error();
   if (*footer) return kBitsOfMagic;
-  ASSIGN_OR_RETURN(const auto first, searches ? find_any_block(source) : find_first_block(source, kProbedHead));
+  ASSIGN_OR_RETURN(const auto first,
+                   searches ? find_any_block(context, source) : find_first_block(context, source, kProbedHead));
   return first ? kBitsOfChecksum : 0;
 }
 
-Result<std::optional<Survey>> survey(const Source& source, const Limits& limits) {
-  ASSIGN_OR_RETURN(auto footer, find_footer(source));
+Result<std::optional<Survey>> survey(const RequestContext& context, const Source& source, const Limits& limits) {
+  ASSIGN_OR_RETURN(auto footer, find_footer(context, source));
   if (footer) {
-    ASSIGN_OR_RETURN(auto found, Surveyor(source, limits).run(std::move(*footer)));
+    ASSIGN_OR_RETURN(auto found, Surveyor(source, limits).run(context, std::move(*footer)));
     return std::optional<Survey>(std::move(found));
   }
-  ASSIGN_OR_RETURN(const auto first, find_any_block(source));
+  ASSIGN_OR_RETURN(const auto first, find_any_block(context, source));
   if (!first) return std::optional<Survey>{};
   Survey found;
   found.dialect = first->dialect;
   found.flaw = Error{Code::kUnfinished, source.size(), "the file ends without an index and a footer"};
-  ASSIGN_OR_RETURN(const auto is_database, has_entries_of_database(source, first->place, found.dialect, limits));
+  ASSIGN_OR_RETURN(const auto is_database,
+                   has_entries_of_database(context, source, first->place, found.dialect, limits));
   found.has_database_keys = found.dialect.is_rocksdb || is_database;
   return std::optional<Survey>(std::move(found));
 }

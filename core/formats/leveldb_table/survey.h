@@ -44,10 +44,10 @@ inline constexpr std::uint64_t kSearchedHead = std::uint64_t{1} << 20;
 // Returns the evidence for a table in bits: those of the footer's magic or, with kSearch or if the file's name is a
 // table's, of the first block's checksum. With kHead, the block is searched for in the first 64 KiB. Fails as Source
 // does.
-Result<int> bid_for(const Source& source, std::string_view file_name, ProbeDepth depth);
+Result<int> bid_for(const RequestContext& context, const Source& source, std::string_view file_name, ProbeDepth depth);
 
 // Reads the footer and the indexes. Returns nullopt if there is neither a footer nor a valid first block. Fails as
 // Source does, and with kOutOfMemory.
-Result<std::optional<Survey>> survey(const Source& source, const Limits& limits);
+Result<std::optional<Survey>> survey(const RequestContext& context, const Source& source, const Limits& limits);
 
 }  // namespace recordfs::leveldb_table

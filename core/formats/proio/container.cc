@@ -49,34 +49,35 @@ constexpr int kBidOnSearch = 24;
 // The fewest bytes of a magic to accept in a file that ends inside its first magic.
 constexpr std::size_t kLeastOfAMagic = 8;
 
-Result<int> bid_on_head(const Source& source, const Limits& limits) {
+Result<int> bid_on_head(const RequestContext& context, const Source& source, const Limits& limits) {
   WindowedReader window(source, kHeaderWindow);
-  ASSIGN_OR_RETURN(const auto head, window.from(0, kMagic.size()));
+  ASSIGN_OR_RETURN(const auto head, window.from(context, 0, kMagic.size()));
   const std::size_t there = std::min(head.size(), kMagic.size());
   if (there < kLeastOfAMagic || !std::ranges::equal(head.first(there), Bytes(kMagic).first(there))) return 0;
-  ASSIGN_OR_RETURN(const auto reading, read_header(window, 0, limits));
+  ASSIGN_OR_RETURN(const auto reading, read_header(context, window, 0, limits));
   return reading.verdict == HeaderReading::Verdict::kBroken ? 0 : 8 * static_cast<int>(there);
 }
 
-Result<int> bid_on_stream(const Source& source, ProbeDepth depth, const Limits& limits) {
-  auto bid = bid_on_head(source, limits);
+Result<int> bid_on_stream(const RequestContext& context, const Source& source, ProbeDepth depth, const Limits& limits) {
+  auto bid = bid_on_head(context, source, limits);
   if (!bid || *bid > 0 || depth == ProbeDepth::kHead) return bid;
-  ASSIGN_OR_RETURN(const auto found, Framing(source, limits).search(0));
+  ASSIGN_OR_RETURN(const auto found, Framing(source, limits).search(context, 0));
   return found.kind == Framing::Found::Kind::kFound ? kBidOnSearch : 0;
 }
 
-Result<int> probe(const Source& source, std::string_view file_name, ProbeDepth depth) {
+Result<int> probe(const RequestContext& context, const Source& source, std::string_view file_name, ProbeDepth depth) {
   if (source.size() == 0) return file_name.ends_with(".proio") ? kBidOnName : 0;
-  return bid_on_stream(source, depth, Limits{});
+  return bid_on_stream(context, source, depth, Limits{});
 }
 
-Result<std::unique_ptr<Container>> open(std::shared_ptr<const Source> source, const Limits& limits) {
+Result<std::unique_ptr<Container>> open(const RequestContext& context, std::shared_ptr<const Source> source,
+                                        const Limits& limits) {
   if (source->size() > kLargestFile) {
     return Error{.code = Code::kLimit,
                  .detail = fmt::format("the stream of {} bytes exceeds the limit", source->size())};
   }
   if (source->size() > 0) {
-    ASSIGN_OR_RETURN(const auto bid, bid_on_stream(*source, ProbeDepth::kSearch, limits));
+    ASSIGN_OR_RETURN(const auto bid, bid_on_stream(context, *source, ProbeDepth::kSearch, limits));
     if (bid == 0) return Error{.code = Code::kNoContainer, .detail = "no bucket of a proio stream was found"};
   }
   return std::unique_ptr<Container>(std::make_unique<Stream>(std::move(source), limits));
@@ -96,31 +97,31 @@ Stream::Stream(std::shared_ptr<const Source> source, const Limits& limits)
               .largest_record_with_parts = limits_.stored_chunk,
               .may_be_message = false} {}
 
-Result<Buffer> Stream::read_payload(const ChunkInfo& chunk) const {
+Result<Buffer> Stream::read_payload(const RequestContext& context, const ChunkInfo& chunk) const {
   if (chunk.stored_size > limits_.stored_chunk) {
     return about(chunk, Code::kLimit, fmt::format("{} bytes stored in one bucket exceed the limit", chunk.stored_size));
   }
   if (is_plain(chunk) && chunk.stored_size > limits_.decoded_chunk) {
     return about(chunk, Code::kLimit, fmt::format("{} bytes in one bucket exceed the limit", chunk.stored_size));
   }
-  return read_exactly(*source_, payload_begin(chunk), chunk.stored_size);
+  return read_exactly(context, *source_, payload_begin(chunk), chunk.stored_size);
 }
 
-Result<Layout> Stream::layout(const ChunkInfo& chunk) const {
-  if (is_plain(chunk)) return event_layout(*source_, chunk);
-  return Container::layout(chunk);
+Result<Layout> Stream::layout(const RequestContext& context, const ChunkInfo& chunk) const {
+  if (is_plain(chunk)) return event_layout(context, *source_, chunk);
+  return Container::layout(context, chunk);
 }
 
-Result<Verification> Stream::verify(const ChunkInfo& chunk) const {
+Result<Verification> Stream::verify(const RequestContext& context, const ChunkInfo& chunk) const {
   if (is_plain(chunk)) return Verification::kNoChecksum;
-  TRY(decode(chunk));
+  TRY(decode(context, chunk));
   return compression_of(chunk) == kCompressionGzip ? Verification::kVerified : Verification::kNoChecksum;
 }
 
-Result<std::shared_ptr<const Chunk>> Stream::decode(const ChunkInfo& chunk) const {
-  if (chunk.records == 0u) return make_chunk(chunk, Buffer());
-  ASSIGN_OR_RETURN(auto stored, read_payload(chunk));
-  if (is_plain(chunk)) return make_chunk(chunk, std::move(stored));
+Result<std::shared_ptr<const Chunk>> Stream::decode(const RequestContext& context, const ChunkInfo& chunk) const {
+  if (chunk.records == 0u) return make_chunk(context, chunk, Buffer());
+  ASSIGN_OR_RETURN(auto stored, read_payload(context, chunk));
+  if (is_plain(chunk)) return make_chunk(context, chunk, std::move(stored));
   const std::optional<CodecId> codec = codec_of(compression_of(chunk), stored.view());
   if (!codec) {
     return about(chunk, Code::kUnsupported, fmt::format("unknown compression {}", compression_of(chunk)));
@@ -130,32 +131,33 @@ Result<std::shared_ptr<const Chunk>> Stream::decode(const ChunkInfo& chunk) cons
                  fmt::format("an LZMA dictionary of {} bytes exceeds the limit", lzma_dictionary(stored.view())));
   }
   // Bytes after the compressed stream are ignored.
-  auto front = decompress_front(*codec, stored.view(), stored.size() * kUsualRatio, limits_.decoded_chunk);
+  auto front = decompress_front(context, *codec, stored.view(), stored.size() * kUsualRatio, limits_.decoded_chunk);
   if (!front) return about(chunk, front.error().code, front.error().detail);
   stored = Buffer();
-  return make_chunk(chunk, std::move(front->content));
+  return make_chunk(context, chunk, std::move(front->content));
 }
 
-Result<std::shared_ptr<const Chunk>> Stream::open_in_place(const ChunkInfo& chunk) const {
+Result<std::shared_ptr<const Chunk>> Stream::open_in_place(const RequestContext& context,
+                                                           const ChunkInfo& chunk) const {
   if (!is_plain(chunk)) return std::shared_ptr<const Chunk>{};
-  return proio::open_in_place(source_, chunk);
+  return proio::open_in_place(context, source_, chunk);
 }
 
-Result<std::vector<Attribute>> Stream::attributes_at(const ChunkInfo& chunk) const {
-  ASSIGN_OR_RETURN(const auto fold, folds_.at(chunk));
+Result<std::vector<Attribute>> Stream::attributes_at(const RequestContext& context, const ChunkInfo& chunk) const {
+  ASSIGN_OR_RETURN(const auto fold, folds_.at(context, chunk));
   return fold->metadata();
 }
 
-Result<std::vector<Attribute>> Stream::attributes(const ChunkInfo* last) const {
+Result<std::vector<Attribute>> Stream::attributes(const RequestContext& context, const ChunkInfo* last) const {
   std::optional<ChunkInfo> first;
   std::optional<ChunkKey> key = traits_.first;
   for (int i = 0; last == nullptr && !first && key && i < kStepsToFirstBucket; ++i) {
-    ASSIGN_OR_RETURN(const auto step, scan(*key));
+    ASSIGN_OR_RETURN(const auto step, scan(context, *key));
     first = step.chunk;
     key = step.next;
   }
   if (last == nullptr && !first) return std::vector<Attribute>{};
-  ASSIGN_OR_RETURN(const auto fold, folds_.at(last == nullptr ? *first : *last));
+  ASSIGN_OR_RETURN(const auto fold, folds_.at(context, last == nullptr ? *first : *last));
   std::vector<Attribute> attributes = fold->metadata();
   std::string descriptors = fold->file_descriptor_set(limits_);
   if (!descriptors.empty()) {
@@ -164,8 +166,9 @@ Result<std::vector<Attribute>> Stream::attributes(const ChunkInfo* last) const {
   return attributes;
 }
 
-Result<std::shared_ptr<const std::string>> Stream::descriptors(const ChunkInfo& chunk) const {
-  ASSIGN_OR_RETURN(const auto fold, folds_.at(chunk));
+Result<std::shared_ptr<const std::string>> Stream::descriptors(const RequestContext& context,
+                                                               const ChunkInfo& chunk) const {
+  ASSIGN_OR_RETURN(const auto fold, folds_.at(context, chunk));
   return descriptor_sets_.of(fold);
 }
 

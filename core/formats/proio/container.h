@@ -19,23 +19,25 @@ class Stream final : public Container, private Metadata {
   Stream(std::shared_ptr<const Source> source, const Limits& limits);
 
   const ContainerTraits& traits() const override { return traits_; }
-  Result<Step> scan(ChunkKey at) const override { return framing_.scan(at); }
-  Result<Layout> layout(const ChunkInfo& chunk) const override;
-  Result<Verification> verify(const ChunkInfo& chunk) const override;
-  Result<std::shared_ptr<const Chunk>> decode(const ChunkInfo& chunk) const override;
-  Result<std::shared_ptr<const Chunk>> open_in_place(const ChunkInfo& chunk) const override;
+  Result<Step> scan(const RequestContext& context, ChunkKey at) const override { return framing_.scan(context, at); }
+  Result<Layout> layout(const RequestContext& context, const ChunkInfo& chunk) const override;
+  Result<Verification> verify(const RequestContext& context, const ChunkInfo& chunk) const override;
+  Result<std::shared_ptr<const Chunk>> decode(const RequestContext& context, const ChunkInfo& chunk) const override;
+  Result<std::shared_ptr<const Chunk>> open_in_place(const RequestContext& context,
+                                                     const ChunkInfo& chunk) const override;
   const Metadata* metadata() const override { return this; }
   const RecordSchema& schema() const override { return schema_; }
 
  private:
-  Result<std::vector<Attribute>> attributes(const ChunkInfo* last) const override;
+  Result<std::vector<Attribute>> attributes(const RequestContext& context, const ChunkInfo* last) const override;
   bool varies() const override { return true; }
-  Result<std::vector<Attribute>> attributes_at(const ChunkInfo& chunk) const override;
+  Result<std::vector<Attribute>> attributes_at(const RequestContext& context, const ChunkInfo& chunk) const override;
   bool has_descriptors() const override { return true; }
-  Result<std::shared_ptr<const std::string>> descriptors(const ChunkInfo& chunk) const override;
+  Result<std::shared_ptr<const std::string>> descriptors(const RequestContext& context,
+                                                         const ChunkInfo& chunk) const override;
 
   // Reads the stored payload. Fails with kLimit, and as Source does.
-  Result<Buffer> read_payload(const ChunkInfo& chunk) const;
+  Result<Buffer> read_payload(const RequestContext& context, const ChunkInfo& chunk) const;
 
   const std::shared_ptr<const Source> source_;
   const Limits limits_;

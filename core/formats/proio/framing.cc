@@ -113,7 +113,7 @@ class Search {
       : limits_(limits), bytes_(source, kSearchWindow), headers_(source, kHeaderWindow) {}
 
   // Finds the next valid header at or after `from`. Always advances at least one byte. Fails as Source does.
-  Result<Framing::Found> next(Position from);
+  Result<Framing::Found> next(const RequestContext& context, Position from);
   bool has_read_enough() const { return bytes_.bytes_read() + headers_.bytes_read() >= limits_.scan_bytes; }
 
  private:
@@ -122,16 +122,16 @@ class Search {
   WindowedReader headers_;
 };
 
-Result<Framing::Found> Search::next(Position from) {
+Result<Framing::Found> Search::next(const RequestContext& context, Position from) {
   BucketHeader header;
   const auto test = [&](Position at, Bytes) -> Result<Position> {
-    ASSIGN_OR_RETURN(const auto reading, read_header(headers_, at, limits_, {}, kStraysOfAFoundHeader));
+    ASSIGN_OR_RETURN(const auto reading, read_header(context, headers_, at, limits_, {}, kStraysOfAFoundHeader));
     header = reading.header;
     return reading.verdict == Verdict::kSound ? at : reading.search_from;
   };
   const auto find = [](Bytes window) { return as_text(window).find(as_text(kMagic)); };
   const auto is_spent = [&](Position) { return has_read_enough(); };
-  ASSIGN_OR_RETURN(const auto found, resync(bytes_, from, {kPreambleSize, find, test, is_spent}));
+  ASSIGN_OR_RETURN(const auto found, resync(context, bytes_, from, {kPreambleSize, find, test, is_spent}));
   return Framing::Found{found, header};
 }
 
@@ -143,14 +143,14 @@ std::optional<ChunkKey> Framing::next_after(ChunkKey key, Position end) const {
   return end < source_.size() ? std::optional(at_place({end, key.state}, 0)) : std::nullopt;
 }
 
-Result<Step> Framing::scan(ChunkKey key) const {
+Result<Step> Framing::scan(const RequestContext& context, ChunkKey key) const {
   if (key.position >= source_.size()) return Step{};
   WindowedReader window(source_, kHeaderWindow);
-  ASSIGN_OR_RETURN(auto reading, read_header(window, key.position, limits_));
-  if (reading.verdict == Verdict::kTorn) return take_torn_header(key, reading);
-  if (reading.verdict == Verdict::kBroken) return pass_damage(key, reading, reading.search_from);
+  ASSIGN_OR_RETURN(auto reading, read_header(context, window, key.position, limits_));
+  if (reading.verdict == Verdict::kTorn) return take_torn_header(context, key, reading);
+  if (reading.verdict == Verdict::kBroken) return pass_damage(context, key, reading, reading.search_from);
   if (reading.header.stored > source_.size() - reading.header.payload) {
-    return take_torn_bucket(key, std::move(reading));
+    return take_torn_bucket(context, key, std::move(reading));
   }
   return take_bucket(key, std::move(reading));
 }
@@ -170,76 +170,78 @@ Result<Step> Framing::take_bucket(ChunkKey key, HeaderReading reading) const {
 }
 
 // Returns the complete events of a bucket that is cut off by the end of the file.
-Result<EventRun> Framing::events_there(const BucketHeader& header) const {
+Result<EventRun> Framing::events_there(const RequestContext& context, const BucketHeader& header) const {
   const std::uint64_t there = std::min(source_.size() - header.payload, limits_.stored_chunk);
-  return find_events(source_, header.payload, there, header.events, nullptr);
+  return find_events(context, source_, header.payload, there, header.events, nullptr);
 }
 
 // Handles a payload that ends after the file: either the file was cut off, or the size is wrong. If the size is wrong,
 // the payload extends to the next bucket.
-Result<Step> Framing::take_torn_bucket(ChunkKey key, HeaderReading reading) const {
+Result<Step> Framing::take_torn_bucket(const RequestContext& context, ChunkKey key, HeaderReading reading) const {
   const BucketHeader& header = reading.header;
   const WalkState state(key.state);
   if (std::string reason = refused_count(header, header.stored, limits_); !reason.empty()) {
     reading.reason = std::move(reason);
-    return pass_damage(key, reading, header.payload);
+    return pass_damage(context, key, reading, header.payload);
   }
-  if (state.looks_for_end) return take_cut_bucket(key, std::move(reading), state.at);
+  if (state.looks_for_end) return take_cut_bucket(context, key, std::move(reading), state.at);
   const bool is_plain = header.compression == kCompressionNone;
   Position from = header.payload;
   if (is_plain && state.at == 0) {
-    ASSIGN_OR_RETURN(const auto run, events_there(header));
+    ASSIGN_OR_RETURN(const auto run, events_there(context, header));
     from += run.end;
     if (run.events < header.events) {
-      ASSIGN_OR_RETURN(const auto cut, may_be_cut_message(source_, from + kEventLengthSize, limits_));
+      ASSIGN_OR_RETURN(const auto cut, may_be_cut_message(context, source_, from + kEventLengthSize, limits_));
       if (cut) return end_inside(key, std::move(reading), run.events, from);
-      if (!state.end_is_bucket) return take_cut_bucket(key, std::move(reading), from);
+      if (!state.end_is_bucket) return take_cut_bucket(context, key, std::move(reading), from);
     }
   }
-  ASSIGN_OR_RETURN(const auto found, search(state.at == 0 ? from : state.at));
+  ASSIGN_OR_RETURN(const auto found, search(context, state.at == 0 ? from : state.at));
   switch (found.kind) {
     case Found::Kind::kLater: return Step{.chunk = std::nullopt, .damage = {}, .next = at_place(key, found.at)};
     case Found::Kind::kFound: return end_at_bucket(key, header, found.at);
     case Found::Kind::kNothing: break;
   }
   if (!is_plain) return end_inside(key, std::move(reading), 0, header.payload);
-  ASSIGN_OR_RETURN(const auto run, events_there(header));
+  ASSIGN_OR_RETURN(const auto run, events_there(context, header));
   const Position end = run.events < header.events ? header.payload + run.end : source_.size();
   return end_inside(key, std::move(reading), run.events, end);
 }
 
 // Handles a bucket with an event that extends beyond the file. The file was cut off, unless it ends in another bucket;
 // the search for that begins at `from`.
-Result<Step> Framing::take_cut_bucket(ChunkKey key, HeaderReading reading, Position from) const {
-  ASSIGN_OR_RETURN(auto step, look_for_end(key, from));
+Result<Step> Framing::take_cut_bucket(const RequestContext& context, ChunkKey key, HeaderReading reading,
+                                      Position from) const {
+  ASSIGN_OR_RETURN(auto step, look_for_end(context, key, from));
   if (step) return std::move(*step);
-  ASSIGN_OR_RETURN(const auto run, events_there(reading.header));
+  ASSIGN_OR_RETURN(const auto run, events_there(context, reading.header));
   const Position end = reading.header.payload + run.end;
   return end_inside(key, std::move(reading), run.events, end);
 }
 
 // Handles a file that ends inside a header, unless it ends in another bucket.
-Result<Step> Framing::take_torn_header(ChunkKey key, const HeaderReading& reading) const {
+Result<Step> Framing::take_torn_header(const RequestContext& context, ChunkKey key,
+                                       const HeaderReading& reading) const {
   Step torn;
   torn.damage.push_back(region(key.position, source_.size(), DamageClass::kUnfinished, reading.reason));
   if (reading.cut_item == 0) return torn;
-  ASSIGN_OR_RETURN(const auto cut, may_be_cut_message(source_, reading.cut_item, limits_));
+  ASSIGN_OR_RETURN(const auto cut, may_be_cut_message(context, source_, reading.cut_item, limits_));
   if (cut) return torn;
   const WalkState state(key.state);
-  if (state.end_is_bucket) return pass_damage(key, reading, reading.search_from);
-  ASSIGN_OR_RETURN(auto step, look_for_end(key, state.looks_for_end ? state.at : reading.search_from));
+  if (state.end_is_bucket) return pass_damage(context, key, reading, reading.search_from);
+  ASSIGN_OR_RETURN(auto step, look_for_end(context, key, state.looks_for_end ? state.at : reading.search_from));
   return step ? std::move(*step) : std::move(torn);
 }
 
 // Follows the buckets from `from` on, after one that may be torn. Returns a step if the last of them ends with the
 // file, or if the search needs another step.
-Result<std::optional<Step>> Framing::look_for_end(ChunkKey key, Position from) const {
+Result<std::optional<Step>> Framing::look_for_end(const RequestContext& context, ChunkKey key, Position from) const {
   const auto go_on = [&](std::uint64_t state) {
     return std::optional(Step{.chunk = std::nullopt, .damage = {}, .next = ChunkKey{key.position, state}});
   };
   Search search(source_, limits_);
   for (Position at = from;;) {
-    ASSIGN_OR_RETURN(const auto found, search.next(at));
+    ASSIGN_OR_RETURN(const auto found, search.next(context, at));
     if (found.kind == Found::Kind::kNothing) return std::optional<Step>{};
     if (found.kind == Found::Kind::kLater) return go_on(WalkState::kLooksForEnd | found.at);
     const BucketHeader& header = found.header;
@@ -285,10 +287,11 @@ Step Framing::end_inside(ChunkKey key, HeaderReading reading, std::uint64_t even
 }
 
 // No bucket begins at the key's position: continues at the next one.
-Result<Step> Framing::pass_damage(ChunkKey key, const HeaderReading& reading, Position search_from) const {
+Result<Step> Framing::pass_damage(const RequestContext& context, ChunkKey key, const HeaderReading& reading,
+                                  Position search_from) const {
   Step step;
   const Position begun = WalkState(key.state).at;
-  ASSIGN_OR_RETURN(const auto found, search(begun == 0 ? search_from : begun));
+  ASSIGN_OR_RETURN(const auto found, search(context, begun == 0 ? search_from : begun));
   if (found.kind == Found::Kind::kLater) {
     step.next = at_place(key, found.at);
     return step;
@@ -298,6 +301,8 @@ Result<Step> Framing::pass_damage(ChunkKey key, const HeaderReading& reading, Po
   return step;
 }
 
-Result<Framing::Found> Framing::search(Position from) const { return Search(source_, limits_).next(from); }
+Result<Framing::Found> Framing::search(const RequestContext& context, Position from) const {
+  return Search(source_, limits_).next(context, from);
+}
 
 }  // namespace recordfs::proio

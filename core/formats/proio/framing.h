@@ -24,25 +24,26 @@ class Framing {
 
   // As Container::scan(). ChunkKey::state holds the position where an unfinished search continues, or 0, and what is
   // known about the end of the file.
-  Result<Step> scan(ChunkKey key) const;
+  Result<Step> scan(const RequestContext& context, ChunkKey key) const;
 
   struct Found : ResyncResult {
     BucketHeader header{};  // set for kFound
   };
   // Finds the next valid header at or after `from`. Reads about Limits::scan_bytes. Fails as Source does.
-  Result<Found> search(Position from) const;
+  Result<Found> search(const RequestContext& context, Position from) const;
 
  private:
   Result<Step> take_bucket(ChunkKey key, HeaderReading reading) const;
-  Result<Step> take_torn_bucket(ChunkKey key, HeaderReading reading) const;
-  Result<Step> take_cut_bucket(ChunkKey key, HeaderReading reading, Position from) const;
-  Result<Step> take_torn_header(ChunkKey key, const HeaderReading& reading) const;
-  Result<std::optional<Step>> look_for_end(ChunkKey key, Position from) const;
+  Result<Step> take_torn_bucket(const RequestContext& context, ChunkKey key, HeaderReading reading) const;
+  Result<Step> take_cut_bucket(const RequestContext& context, ChunkKey key, HeaderReading reading, Position from) const;
+  Result<Step> take_torn_header(const RequestContext& context, ChunkKey key, const HeaderReading& reading) const;
+  Result<std::optional<Step>> look_for_end(const RequestContext& context, ChunkKey key, Position from) const;
   Step end_at_bucket(ChunkKey key, const BucketHeader& header, Position end) const;
   Step end_inside(ChunkKey key, HeaderReading reading, std::uint64_t events, Position end) const;
-  Result<Step> pass_damage(ChunkKey key, const HeaderReading& reading, Position search_from) const;
+  Result<Step> pass_damage(const RequestContext& context, ChunkKey key, const HeaderReading& reading,
+                           Position search_from) const;
   std::optional<ChunkKey> next_after(ChunkKey key, Position end) const;
-  Result<EventRun> events_there(const BucketHeader& header) const;
+  Result<EventRun> events_there(const RequestContext& context, const BucketHeader& header) const;
 
   const Source& source_;
   const Limits& limits_;

@@ -61,7 +61,7 @@ class FieldWalk {
       : window_(window), at_(begin), end_(end), groups_(limits.nesting_depth), allowance_(allowance) {}
 
   // Returns the next top-level field, or nullopt at the end and if is_broken(). Fails as Source does.
-  Result<std::optional<PlacedField>> next();
+  Result<std::optional<PlacedField>> next(const RequestContext& context);
 
   bool is_broken() const { return broken_; }
   // Returns whether it is broken because the message ends inside a field that writers put into a header.
@@ -96,9 +96,9 @@ class FieldWalk {
   Position cut_content_ = 0;
 };
 
-Result<std::optional<PlacedField>> FieldWalk::next() {
+Result<std::optional<PlacedField>> FieldWalk::next(const RequestContext& context) {
   while (!broken_ && at_ < end_) {
-    ASSIGN_OR_RETURN(const auto bytes, window_.from(at_, protobuf::kLongestField));
+    ASSIGN_OR_RETURN(const auto bytes, window_.from(context, at_, protobuf::kLongestField));
     const std::uint64_t left = end_ - at_;
     Cursor cursor(bytes.first(static_cast<std::size_t>(std::min<std::uint64_t>(bytes.size(), left))));
     const Field field = protobuf::read_field(cursor);
@@ -136,7 +136,7 @@ class HeaderReader {
     reading_.search_from = at + 1;
   }
 
-  Result<HeaderReading> read() &&;
+  Result<HeaderReading> read(const RequestContext& context) &&;
 
  private:
   using Verdict = HeaderReading::Verdict;
@@ -147,8 +147,8 @@ class HeaderReader {
     return std::move(reading_);
   }
   HeaderReading refuse_short(Bytes head);
-  Result<void> read_fields(FieldWalk& walk);
-  Result<void> read_item(const PlacedField& placed);
+  Result<void> read_fields(const RequestContext& context, FieldWalk& walk);
+  Result<void> read_item(const RequestContext& context, const PlacedField& placed);
   HeaderReading judge(const FieldWalk& walk, Position end);
 
   WindowedReader& window_;
@@ -168,9 +168,9 @@ HeaderReading HeaderReader::refuse_short(Bytes head) {
   return refuse(Verdict::kBroken, "no bucket begins here");
 }
 
-Result<HeaderReading> HeaderReader::read() && {
+Result<HeaderReading> HeaderReader::read(const RequestContext& context) && {
   const Position begin = reading_.header.begin;
-  ASSIGN_OR_RETURN(const auto head, window_.from(begin, kPreambleSize));
+  ASSIGN_OR_RETURN(const auto head, window_.from(context, begin, kPreambleSize));
   if (head.size() < kPreambleSize) return refuse_short(head);
   Cursor cursor(head);
   if (!std::ranges::equal(cursor.take(kMagic.size()), kMagic)) {
@@ -181,13 +181,13 @@ Result<HeaderReading> HeaderReader::read() && {
   const std::uint64_t there = std::min(declared, window_.source().size() - first);
   FieldWalk walk(window_, first, first + there, limits_, allowance_);
   reading_.search_from = begin + kMagic.size();
-  TRY(read_fields(walk));
+  TRY(read_fields(context, walk));
   return judge(walk, first + declared);
 }
 
-Result<void> HeaderReader::read_fields(FieldWalk& walk) {
+Result<void> HeaderReader::read_fields(const RequestContext& context, FieldWalk& walk) {
   while (true) {
-    ASSIGN_OR_RETURN(const auto placed, walk.next());
+    ASSIGN_OR_RETURN(const auto placed, walk.next(context));
     if (!placed) return {};
     const Field& field = placed->field;
     note(field, reading_.header);
@@ -196,18 +196,18 @@ Result<void> HeaderReader::read_fields(FieldWalk& walk) {
     const bool is_item = field.is(header_field::kFileDescriptor, WireType::kLengthDelimited) ||
                          field.is(header_field::kMetadata, WireType::kLengthDelimited);
     if (is_item) {
-      TRY(read_item(*placed));
+      TRY(read_item(context, *placed));
     }
     if (all_known_) reading_.search_from = walk.at();
   }
 }
 
-Result<void> HeaderReader::read_item(const PlacedField& placed) {
+Result<void> HeaderReader::read_item(const RequestContext& context, const PlacedField& placed) {
   const Position end = placed.content + placed.field.size;
   if (placed.field.number == header_field::kMetadata) {
     FieldWalk entry(window_, placed.content, end, limits_, allowance_);
     while (true) {
-      ASSIGN_OR_RETURN(const auto field, entry.next());
+      ASSIGN_OR_RETURN(const auto field, entry.next(context));
       if (!field) break;
     }
     if (entry.is_broken()) {
@@ -245,17 +245,18 @@ HeaderReading HeaderReader::judge(const FieldWalk& walk, Position end) {
 
 }  // namespace
 
-Result<HeaderReading> read_header(WindowedReader& window, Position at, const Limits& limits, const ItemVisitor& visit,
-                                  std::uint64_t most_strays) {
-  return HeaderReader(window, at, limits, visit, most_strays).read();
+Result<HeaderReading> read_header(const RequestContext& context, WindowedReader& window, Position at,
+                                  const Limits& limits, const ItemVisitor& visit, std::uint64_t most_strays) {
+  return HeaderReader(window, at, limits, visit, most_strays).read(context);
 }
 
-Result<bool> may_be_cut_message(const Source& source, Position begin, const Limits& limits) {
+Result<bool> may_be_cut_message(const RequestContext& context, const Source& source, Position begin,
+                                const Limits& limits) {
   WindowedReader window(source, kHeaderWindow);
   Allowance allowance{.strays = kFieldsOfACutMessage};
   FieldWalk walk(window, begin, source.size(), limits, allowance);
   for (std::uint64_t i = 0; i < kFieldsOfACutMessage && window.bytes_read() < kBytesOfACutMessage; ++i) {
-    ASSIGN_OR_RETURN(const auto placed, walk.next());
+    ASSIGN_OR_RETURN(const auto placed, walk.next(context));
     if (!placed) return !walk.is_broken() || walk.ends_early();
   }
   return true;

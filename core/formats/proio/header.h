@@ -55,12 +55,14 @@ inline constexpr std::uint64_t kStraysOfAFoundHeader = 32;
 
 // Reads the header at `at`. Calls `visit` for each item in order, before the header is known to be valid. Fails as
 // Source and `visit` do. Thread-safe if each thread has its own window. REQUIRES: `at` is in the file.
-Result<HeaderReading> read_header(WindowedReader& window, Position at, const Limits& limits,
-                                  const ItemVisitor& visit = {}, std::uint64_t most_strays = kStraysOfADueHeader);
+Result<HeaderReading> read_header(const RequestContext& context, WindowedReader& window, Position at,
+                                  const Limits& limits, const ItemVisitor& visit = {},
+                                  std::uint64_t most_strays = kStraysOfADueHeader);
 
 // Returns whether the bytes from `begin` to the end of the file may be a truncated message: complete fields, and one
 // that the file cuts off. Examines only a limited number of fields. Fails as Source does. Thread-safe.
-Result<bool> may_be_cut_message(const Source& source, Position begin, const Limits& limits);
+Result<bool> may_be_cut_message(const RequestContext& context, const Source& source, Position begin,
+                                const Limits& limits);
 
 // The window size for reading a header, in bytes.
 inline constexpr std::uint64_t kHeaderWindow = 4096;

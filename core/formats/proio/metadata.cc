@@ -93,12 +93,13 @@ Result<void> Fold::set(Values& values, std::string key, std::string value, const
   return {};
 }
 
-Result<void> Fold::add(const Source& source, const HeaderItem& item, const Limits& limits) {
+Result<void> Fold::add(const RequestContext& context, const Source& source, const HeaderItem& item,
+                       const Limits& limits) {
   if (item.size > limits.metadata_bytes) {
     return Error{Code::kLimit, item.begin,
                  fmt::format("{} bytes of metadata in one value exceed the limit", item.size)};
   }
-  ASSIGN_OR_RETURN(const auto content, read_exactly(source, item.begin, item.size));
+  ASSIGN_OR_RETURN(const auto content, read_exactly(context, source, item.begin, item.size));
   if (item.field == header_field::kFileDescriptor) {
     std::string name(name_in(content.view(), limits.nesting_depth));
     return set(descriptors_, std::move(name), std::string(as_text(content.view())), limits);
@@ -208,14 +209,14 @@ void FoldWalk::keep(Kept kept) const {
   }
 }
 
-Result<void> FoldWalk::add_header(const ChunkInfo& bucket, Fold& fold) const {
+Result<void> FoldWalk::add_header(const RequestContext& context, const ChunkInfo& bucket, Fold& fold) const {
   WindowedReader window(source_, kHeaderWindow);
-  const auto add = [&](const HeaderItem& item) { return fold.add(source_, item, limits_); };
-  TRY(read_header(window, bucket.begin, limits_, add));
+  const auto add = [&](const HeaderItem& item) { return fold.add(context, source_, item, limits_); };
+  TRY(read_header(context, window, bucket.begin, limits_, add));
   return {};
 }
 
-Result<std::shared_ptr<const Fold>> FoldWalk::at(const ChunkInfo& bucket) const {
+Result<std::shared_ptr<const Fold>> FoldWalk::at(const RequestContext& context, const ChunkInfo& bucket) const {
   Kept place = nearest(bucket.begin);
   std::shared_ptr<Fold> own;  // place.fold, while no other object shares it
   for (std::optional<ChunkKey> key = place.key; key && key->position <= bucket.begin; ++place.steps) {
@@ -224,11 +225,11 @@ Result<std::shared_ptr<const Fold>> FoldWalk::at(const ChunkInfo& bucket) const 
       own.reset();
       place.steps = 0;
     }
-    ASSIGN_OR_RETURN(const auto step, framing_.scan(*key));
+    ASSIGN_OR_RETURN(const auto step, framing_.scan(context, *key));
     if (step.chunk && has_attributes(*step.chunk)) {
       if (!own) place.fold = own = std::make_shared<Fold>(*place.fold);
       // The fold may already include the first header; adding it twice is harmless.
-      TRY(add_header(*step.chunk, *own));
+      TRY(add_header(context, *step.chunk, *own));
     }
     if (step.chunk && step.chunk->begin == bucket.begin) {
       keep(place);

@@ -21,7 +21,7 @@ namespace recordfs::proio {
 class Fold {
  public:
   // Adds an item of a header. Fails with kLimit if all values together exceed the limits, and as Source does.
-  Result<void> add(const Source& source, const HeaderItem& item, const Limits& limits);
+  Result<void> add(const RequestContext& context, const Source& source, const HeaderItem& item, const Limits& limits);
 
   // Returns the metadata, sorted by key.
   std::vector<Attribute> metadata() const;
@@ -61,7 +61,7 @@ class FoldWalk {
   FoldWalk(const Source& source, const Limits& limits) : source_(source), limits_(limits), framing_(source, limits) {}
 
   // Returns the fold at a bucket found by a scan. Fails as Fold::add() and Framing::scan().
-  Result<std::shared_ptr<const Fold>> at(const ChunkInfo& bucket) const;
+  Result<std::shared_ptr<const Fold>> at(const RequestContext& context, const ChunkInfo& bucket) const;
 
  private:
   // A position of the scan and the fold of all headers before it. The header at the position itself may be included.
@@ -79,7 +79,7 @@ class FoldWalk {
   void append_mark(const Kept& place) const;
   // Removes every other mark. REQUIRES: mutex_ is held; there are marks.
   void thin_marks() const;
-  Result<void> add_header(const ChunkInfo& bucket, Fold& fold) const;
+  Result<void> add_header(const RequestContext& context, const ChunkInfo& bucket, Fold& fold) const;
 
   const Source& source_;
   const Limits& limits_;

@@ -22,18 +22,19 @@ struct EventRun {
 
 // Follows the lengths of at most `count` events in a payload of `size` bytes, in the file or in memory. Adds each event
 // to `layout` unless that is null. Stops at the first event that does not fit. Fails as Source does. Thread-safe.
-Result<EventRun> find_events(const Source& source, Position payload, std::uint64_t size, std::uint64_t count,
-                             Layout* layout);
-EventRun find_events(Bytes payload, std::uint64_t count, Layout* layout);
+Result<EventRun> find_events(const RequestContext& context, const Source& source, Position payload, std::uint64_t size,
+                             std::uint64_t count, Layout* layout);
+EventRun find_events(const RequestContext& context, Bytes payload, std::uint64_t count, Layout* layout);
 
 // Returns the layout of an uncompressed bucket. Events that the header counts but the payload does not contain are
 // failed records of one byte each. Fails as Source does. Thread-safe.
-Result<Layout> event_layout(const Source& source, const ChunkInfo& chunk);
+Result<Layout> event_layout(const RequestContext& context, const Source& source, const ChunkInfo& chunk);
 
 // Makes a chunk from a decompressed payload, with the same layout. Fails with kOutOfMemory.
-Result<std::shared_ptr<const Chunk>> make_chunk(const ChunkInfo& chunk, Buffer payload);
+Result<std::shared_ptr<const Chunk>> make_chunk(const RequestContext& context, const ChunkInfo& chunk, Buffer payload);
 
 // Makes a chunk that reads its uncompressed payload from the file on demand. Fails as Source does.
-Result<std::shared_ptr<const Chunk>> open_in_place(std::shared_ptr<const Source> source, const ChunkInfo& chunk);
+Result<std::shared_ptr<const Chunk>> open_in_place(const RequestContext& context, std::shared_ptr<const Source> source,
+                                                   const ChunkInfo& chunk);
 
 }  // namespace recordfs::proio

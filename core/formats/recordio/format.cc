@@ -54,29 +54,29 @@ Detected by_bytes(Bytes head) {
 }
 
 // Checks the first two frames or the first record. This and the next two fail as Source does.
-Result<Detected> detect_by_head(const Source& source) {
-  ASSIGN_OR_RETURN(const auto head, read_up_to(source, 0, kHead));
+Result<Detected> detect_by_head(const RequestContext& context, const Source& source) {
+  ASSIGN_OR_RETURN(const auto head, read_up_to(context, source, 0, kHead));
   return by_bytes(head.view());
 }
 
 // Checks for frames of the current format at multiples of the frame size in the first `limit` bytes. This still works
 // if the head is destroyed, and does not mistake a file that merely contains recordio data.
-Result<Detected> detect_by_frames(const Source& source, std::uint64_t limit) {
+Result<Detected> detect_by_frames(const RequestContext& context, const Source& source, std::uint64_t limit) {
   for (Position at = 0; at < std::min(limit, source.size()); at += kFrameSize) {
-    ASSIGN_OR_RETURN(const auto frame, read_up_to(source, at, kFrameSize));
+    ASSIGN_OR_RETURN(const auto frame, read_up_to(context, source, at, kFrameSize));
     if (is_sound_frame(frame.view())) return Detected{Variant::kCurrent, kSound};
   }
   return Detected{};
 }
 
 // Searches the first `limit` bytes for a valid frame or record at any position.
-Result<Detected> detect_by_search(const Source& source, std::uint64_t limit) {
+Result<Detected> detect_by_search(const RequestContext& context, const Source& source, std::uint64_t limit) {
   RunLengths lengths;
   ChunkFrames frames(source, lengths);
-  ASSIGN_OR_RETURN(const auto run, frames.search(0, limit));
+  ASSIGN_OR_RETURN(const auto run, frames.search(context, 0, limit));
   if (run.run) return Detected{Variant::kCurrent, kSound};
   for (Position at = 0; at < std::min(limit, source.size()); at += kPiece) {
-    ASSIGN_OR_RETURN(const auto piece, read_up_to(source, at, kPiece + legacy::kRecordHeaderSize - 1));
+    ASSIGN_OR_RETURN(const auto piece, read_up_to(context, source, at, kPiece + legacy::kRecordHeaderSize - 1));
     const Bytes bytes = piece.view();
     for (std::size_t i = legacy::find_magic(bytes, 0); i < bytes.size(); i = legacy::find_magic(bytes, i + 1)) {
       if (legacy::parse_record_header(bytes.subspan(i))) return Detected{Variant::kLegacy, kSound};
@@ -90,26 +90,28 @@ bool is_recordio_name(std::string_view name) {
   return name.ends_with(".grail-rio") || name.find(".grail-rpk") != std::string_view::npos;
 }
 
-Result<int> probe(const Source& source, std::string_view file_name, ProbeDepth depth) {
+Result<int> probe(const RequestContext& context, const Source& source, std::string_view file_name, ProbeDepth depth) {
   if (source.size() == 0) return is_recordio_name(file_name) ? 1 : 0;
-  auto detected = detect_by_head(source);
+  auto detected = detect_by_head(context, source);
   if (detected && detected->bits == 0 && depth == ProbeDepth::kSearch) {
     const std::uint64_t limit = Limits{}.scan_bytes;
-    detected = is_recordio_name(file_name) ? detect_by_search(source, limit) : detect_by_frames(source, limit);
+    detected = is_recordio_name(file_name) ? detect_by_search(context, source, limit)
+                                           : detect_by_frames(context, source, limit);
   }
   if (!detected) return std::move(detected).error();
   return detected->bits;
 }
 
-Result<std::unique_ptr<Container>> open(std::shared_ptr<const Source> source, const Limits& limits) {
-  auto detected = detect_by_head(*source);
-  if (detected && detected->bits == 0) detected = detect_by_search(*source, Limits{}.scan_bytes);
+Result<std::unique_ptr<Container>> open(const RequestContext& context, std::shared_ptr<const Source> source,
+                                        const Limits& limits) {
+  auto detected = detect_by_head(context, *source);
+  if (detected && detected->bits == 0) detected = detect_by_search(context, *source, Limits{}.scan_bytes);
   if (!detected) return std::move(detected).error();
   if (detected->variant == Variant::kLegacy) {
     return std::unique_ptr<Container>(std::make_unique<legacy::LegacyContainer>(std::move(source), limits));
   }
   if (detected->variant == Variant::kCurrent || source->size() == 0) {
-    return CurrentContainer::open(std::move(source), limits);
+    return CurrentContainer::open(context, std::move(source), limits);
   }
   return Error{Code::kNoContainer, 0, "neither a valid recordio chunk nor a valid legacy record was found"};
 }

@@ -36,7 +36,8 @@ Sizes find_sizes(Bytes bytes, std::uint64_t count) {
 
 Error cut_table() { return damage("truncated table of item sizes"); }
 
-Result<std::optional<Layout>> parse_table(Bytes bytes, std::uint64_t most, const Limits& limits) {
+Result<std::optional<Layout>> parse_table(const RequestContext& context, Bytes bytes, std::uint64_t most,
+                                          const Limits& limits) {
   Cursor cursor(bytes);
   const bool has_room = cursor.remaining() >= kLongestNumber;
   const std::uint64_t items = cursor.varint64();
@@ -52,14 +53,14 @@ Result<std::optional<Layout>> parse_table(Bytes bytes, std::uint64_t most, const
 
   const std::uint64_t begin = cursor.offset() + *sizes.length;
   Layout layout(begin);
-  layout.reserve(items);
+  layout.reserve(context, items);
   std::uint64_t left = most - begin;
   for (std::uint64_t i = 0; i < items; ++i) {
     const std::uint64_t size = cursor.varint64();
     if (!cursor.ok()) return broken_number();
     if (size > left) return damage("the item sizes add up to more than the block can hold");
     left -= size;
-    layout.add(size);
+    layout.add(context, size);
   }
   return std::optional(std::move(layout));
 }

@@ -13,7 +13,8 @@ namespace recordfs::recordio {
 // Parses the table at the start of `bytes`. In the layout, the first record begins right after the table; table and
 // records together take at most `most` bytes. Returns nullopt if `bytes` end inside the table. Fails with kDamage and
 // kLimit, at position 0. Any thread.
-Result<std::optional<Layout>> parse_table(Bytes bytes, std::uint64_t most, const Limits& limits);
+Result<std::optional<Layout>> parse_table(const RequestContext& context, Bytes bytes, std::uint64_t most,
+                                          const Limits& limits);
 
 // Returns the error for a table that does not fit in its chunk.
 Error cut_table();

@@ -31,9 +31,10 @@ constexpr int kMostSteps = 16384;
 
 // Returns a chunk boundary from which a scan can reach `at`, from the header of one block. Returns nullopt if the
 // header is broken or contradicts the chunk that it names.
-Result<std::optional<Position>> walk_start(const Framing& framing, Position block, Position at) {
+Result<std::optional<Position>> walk_start(const RequestContext& context, const Framing& framing, Position block,
+                                           Position at) {
   if (block == 0) return std::optional<Position>(0);
-  ASSIGN_OR_RETURN(const auto read, framing.block_header(block));
+  ASSIGN_OR_RETURN(const auto read, framing.block_header(context, block));
   if (!read) return std::optional<Position>{};
   const BlockHeader& header = *read;
   if (header.previous_chunk == 0) return std::optional<Position>(block);
@@ -41,21 +42,23 @@ Result<std::optional<Position>> walk_start(const Framing& framing, Position bloc
     const Position end = block + header.next_chunk;
     if (!is_chunk_boundary(end)) return std::optional<Position>{};
     // If no chunk begins there, one may begin earlier.
-    ASSIGN_OR_RETURN(const auto goes_on, framing.is_sound_or_end({end, 0}));
+    ASSIGN_OR_RETURN(const auto goes_on, framing.is_sound_or_end(context, {end, 0}));
     if (goes_on) return std::optional(end);
   }
   if (header.previous_chunk > block) return std::optional<Position>{};
   const Position begin = block - header.previous_chunk;
-  ASSIGN_OR_RETURN(const auto sound,
-                   is_chunk_boundary(begin) ? framing.is_chunk(begin, block + header.next_chunk) : Result<bool>(false));
+  ASSIGN_OR_RETURN(const auto sound, is_chunk_boundary(begin)
+                                         ? framing.is_chunk(context, begin, block + header.next_chunk)
+                                         : Result<bool>(false));
   return sound ? std::optional(begin) : std::nullopt;
 }
 
 // Scans from a chunk boundary to the chunk that covers `at`.
-Result<std::optional<ChunkInfo>> walk_to(const Framing& framing, Place start, Position at) {
+Result<std::optional<ChunkInfo>> walk_to(const RequestContext& context, const Framing& framing, Place start,
+                                         Position at) {
   std::optional<ChunkKey> key = ChunkKey{start.begin, start.phase};
   for (int i = 0; i < kMostSteps && key && key->position <= at && !Framing::has_searched_long(*key); ++i) {
-    ASSIGN_OR_RETURN(const auto step, framing.scan(*key));
+    ASSIGN_OR_RETURN(const auto step, framing.scan(context, *key));
     if (step.chunk && step.chunk->end > at) return step.chunk;
     key = step.next;
   }
@@ -65,16 +68,16 @@ Result<std::optional<ChunkInfo>> walk_to(const Framing& framing, Place start, Po
 // Returns the chunk with a valid header that covers byte `at`, or nullopt if there is none. Reads the header of the
 // block that contains `at` and the following chunk headers, less than one block. If that block header is broken, starts
 // from one a few blocks earlier. Fails as Source does. Thread-safe.
-Result<std::optional<ChunkInfo>> find_chunk(const Framing& framing, Position at) {
+Result<std::optional<ChunkInfo>> find_chunk(const RequestContext& context, const Framing& framing, Position at) {
   Position block = at / kBlockSize * kBlockSize;
   for (int i = 0; i < kBlocksTried; ++i) {
-    ASSIGN_OR_RETURN(const auto start, walk_start(framing, block, at));
-    if (start) return walk_to(framing, {*start, 0}, at);
+    ASSIGN_OR_RETURN(const auto start, walk_start(context, framing, block, at));
+    if (start) return walk_to(context, framing, {*start, 0}, at);
     if (block == 0) break;
     block -= kBlockSize;
   }
-  ASSIGN_OR_RETURN(const auto shifted, framing.chunk_in_shifted_blocks(at - std::min(at, kLookedBack), at));
-  return shifted ? walk_to(framing, *shifted, at) : std::optional<ChunkInfo>{};
+  ASSIGN_OR_RETURN(const auto shifted, framing.chunk_in_shifted_blocks(context, at - std::min(at, kLookedBack), at));
+  return shifted ? walk_to(context, framing, *shifted, at) : std::optional<ChunkInfo>{};
 }
 
 // Bits of evidence for the format: a complete signature; one half of it, or a block header with a valid hash and
@@ -85,10 +88,10 @@ constexpr std::size_t kShortestPrefix = 8;
 // How far to search for a valid block header.
 constexpr Position kSearched = 4 << 20;
 
-Result<int> bid_on_head(const Source& source) {
+Result<int> bid_on_head(const RequestContext& context, const Source& source) {
   const Bytes signature = file_signature();
   std::array<std::byte, 64> bytes{};
-  ASSIGN_OR_RETURN(const auto got, source.read_at(0, bytes));
+  ASSIGN_OR_RETURN(const auto got, source.read_at(context, 0, bytes));
   const Bytes head = Bytes(bytes).first(got);
   if (got >= kShortestPrefix && std::ranges::equal(head, signature.first(got))) {
     return got == signature.size() ? kWholeSignature : static_cast<int>(8 * std::min<std::size_t>(got, 24));
@@ -100,61 +103,64 @@ Result<int> bid_on_head(const Source& source) {
 }
 
 // Returns whether the chunk that a block header names, or the next one, has a valid header.
-Result<bool> leads_to_chunk(const Framing& framing, Position size, Position block, const BlockHeader& header) {
+Result<bool> leads_to_chunk(const RequestContext& context, const Framing& framing, Position size, Position block,
+                            const BlockHeader& header) {
   if (header.next_chunk > size - block) return true;
   const Position end = block + header.next_chunk;
   if (end == size) return true;
   if (header.previous_chunk <= block) {
-    auto sound = framing.is_chunk(block - header.previous_chunk, end);
+    auto sound = framing.is_chunk(context, block - header.previous_chunk, end);
     if (!sound || *sound) return sound;
   }
-  ASSIGN_OR_RETURN(const auto after, framing.scan({end, 0}));
+  ASSIGN_OR_RETURN(const auto after, framing.scan(context, {end, 0}));
   return after.chunk.has_value();
 }
 
-Result<int> bid_on_blocks(const Source& source, const Limits& limits) {
+Result<int> bid_on_blocks(const RequestContext& context, const Source& source, const Limits& limits) {
   const Framing framing(source, limits);
   const Position searched = std::min({source.size(), kSearched, limits.scan_bytes});
   for (Position block = kBlockSize; block < searched; block += kBlockSize) {
-    ASSIGN_OR_RETURN(const auto header, framing.block_header(block));
+    ASSIGN_OR_RETURN(const auto header, framing.block_header(context, block));
     if (!header) continue;
-    ASSIGN_OR_RETURN(const auto sound, leads_to_chunk(framing, source.size(), block, *header));
+    ASSIGN_OR_RETURN(const auto sound, leads_to_chunk(context, framing, source.size(), block, *header));
     if (sound) return kOneHash;
   }
   return 0;
 }
 
 // Bids on a file whose beginning was cut off, if a scan without a signature finds a chunk.
-Result<int> bid_on_chunks(const Source& source) {
+Result<int> bid_on_chunks(const RequestContext& context, const Source& source) {
   Limits limits;
   limits.scan_bytes = 0;
   const Framing framing(source, limits);
   std::optional<ChunkKey> key = ChunkKey{};
   do {
-    ASSIGN_OR_RETURN(const auto step, framing.scan(*key));
+    ASSIGN_OR_RETURN(const auto step, framing.scan(context, *key));
     if (step.chunk) return kOneHash;
     key = step.next;
   } while (key && Framing::is_searching(*key) && Framing::searched(*key) < kSearched);
   if (!key || Framing::is_searching(*key)) return 0;
-  ASSIGN_OR_RETURN(const auto found, framing.scan(*key));
+  ASSIGN_OR_RETURN(const auto found, framing.scan(context, *key));
   return found.chunk ? kOneHash : 0;
 }
 
-Result<int> bid_on_file(const Source& source, std::string_view file_name, ProbeDepth depth) {
+Result<int> bid_on_file(const RequestContext& context, const Source& source, std::string_view file_name,
+                        ProbeDepth depth) {
   if (source.size() == 0) return file_name.ends_with(".riegeli") ? 1 : 0;
-  auto bid = bid_on_head(source);
+  auto bid = bid_on_head(context, source);
   if (!bid || *bid > 0 || depth == ProbeDepth::kHead) return bid;
-  bid = bid_on_blocks(source, Limits{});
+  bid = bid_on_blocks(context, source, Limits{});
   if (!bid || *bid > 0) return bid;
-  return bid_on_chunks(source);
+  return bid_on_chunks(context, source);
 }
 
-Result<std::unique_ptr<Container>> open_file(std::shared_ptr<const Source> source, const Limits& limits) {
+Result<std::unique_ptr<Container>> open_file(const RequestContext& context, std::shared_ptr<const Source> source,
+                                             const Limits& limits) {
   if (source->size() > 0) {
-    ASSIGN_OR_RETURN(const auto bid, bid_on_file(*source, {}, ProbeDepth::kSearch));
+    ASSIGN_OR_RETURN(const auto bid, bid_on_file(context, *source, {}, ProbeDepth::kSearch));
     if (bid == 0) return Error{.code = Code::kNoContainer, .detail = "not a Riegeli/records file"};
   }
-  return RiegeliContainer::open(std::move(source), limits);
+  return RiegeliContainer::open(context, std::move(source), limits);
 }
 
 }  // namespace
@@ -165,23 +171,24 @@ RiegeliContainer::RiegeliContainer(std::shared_ptr<const Source> source, const L
       framing_(*source_, limits_),
       traits_{.format = kFormat.name, .has_seek_structure = true} {}
 
-Result<std::unique_ptr<Container>> RiegeliContainer::open(std::shared_ptr<const Source> source, const Limits& limits) {
+Result<std::unique_ptr<Container>> RiegeliContainer::open(const RequestContext& context,
+                                                          std::shared_ptr<const Source> source, const Limits& limits) {
   std::unique_ptr<RiegeliContainer> container(new RiegeliContainer(std::move(source), limits));
-  TRY(container->learn_facts());
+  TRY(container->learn_facts(context));
   return std::unique_ptr<Container>(std::move(container));
 }
 
-Result<void> RiegeliContainer::learn_facts() {
+Result<void> RiegeliContainer::learn_facts(const RequestContext& context) {
   Limits narrow = limits_;
   narrow.scan_bytes = 0;
   const Framing framing(*source_, narrow);
-  ASSIGN_OR_RETURN(const auto head, framing.scan({}));
+  ASSIGN_OR_RETURN(const auto head, framing.scan(context, {}));
   const bool has_signature = head.chunk && head.chunk->key == ChunkKey{};
   traits_.facts.push_back({"signature", has_signature});
-  ASSIGN_OR_RETURN(const auto metadata, metadata_chunk(framing));
+  ASSIGN_OR_RETURN(const auto metadata, metadata_chunk(context, framing));
   traits_.facts.push_back({"metadata", metadata.has_value()});
   if (!has_signature) return {};
-  ASSIGN_OR_RETURN(const auto first, framing.declared(metadata ? metadata->end : kBehindSignature));
+  ASSIGN_OR_RETURN(const auto first, framing.declared(context, metadata ? metadata->end : kBehindSignature));
   if (first && first->records.value_or(0) > 0) {
     traits_.facts.push_back({"encoding", std::string(first->kind)});
     traits_.facts.push_back({"codec", std::string(first->codec)});
@@ -189,20 +196,21 @@ Result<void> RiegeliContainer::learn_facts() {
   return {};
 }
 
-Result<std::optional<ChunkInfo>> RiegeliContainer::metadata_chunk(const Framing& framing) {
+Result<std::optional<ChunkInfo>> RiegeliContainer::metadata_chunk(const RequestContext& context,
+                                                                  const Framing& framing) {
   // Read only the chunk header first: a scan would check all block headers of a large chunk that may not be metadata.
-  ASSIGN_OR_RETURN(const auto declared, framing.declared(kBehindSignature));
+  ASSIGN_OR_RETURN(const auto declared, framing.declared(context, kBehindSignature));
   if (!declared || type_of(declared->kind) != ChunkType::kMetadata) return std::optional<ChunkInfo>{};
-  ASSIGN_OR_RETURN(const auto step, framing.scan({kBehindSignature, 0}));
+  ASSIGN_OR_RETURN(const auto step, framing.scan(context, {kBehindSignature, 0}));
   if (!step.chunk || type_of(step.chunk->kind) != ChunkType::kMetadata) return std::optional<ChunkInfo>{};
   return step.chunk;
 }
 
-Result<std::optional<ChunkInfo>> RiegeliContainer::locate(Position at) const {
+Result<std::optional<ChunkInfo>> RiegeliContainer::locate(const RequestContext& context, Position at) const {
   if (at >= source_->size()) return std::optional<ChunkInfo>{};
   Limits narrow = limits_;
   narrow.scan_bytes = std::min(narrow.scan_bytes, Framing::kLocateScanBytes);
-  return find_chunk(Framing(*source_, narrow), at);
+  return find_chunk(context, Framing(*source_, narrow), at);
 }
 
 Result<void> RiegeliContainer::check_type(const ChunkInfo& chunk) {
@@ -234,70 +242,72 @@ Error RiegeliContainer::too_large(const ChunkInfo& chunk) const {
                                  limits_.decoded_chunk));
 }
 
-Result<Layout> RiegeliContainer::layout(const ChunkInfo& chunk) const {
-  if (type_of(chunk.kind) != ChunkType::kSimple) return Container::layout(chunk);
+Result<Layout> RiegeliContainer::layout(const RequestContext& context, const ChunkInfo& chunk) const {
+  if (type_of(chunk.kind) != ChunkType::kSimple) return Container::layout(context, chunk);
   TRY(check_type(chunk));
   if (!chunk.decoded_size) return too_large(chunk);
-  return simple_layout(source_, chunk, limits_);
+  return simple_layout(context, source_, chunk, limits_);
 }
 
-Result<Verification> RiegeliContainer::verify(const ChunkInfo& chunk) const {
+Result<Verification> RiegeliContainer::verify(const RequestContext& context, const ChunkInfo& chunk) const {
   TRY(check_type(chunk));
-  TRY(verify_data(*source_, chunk));
+  TRY(verify_data(context, *source_, chunk));
   return Verification::kVerified;
 }
 
-Result<std::shared_ptr<const Chunk>> RiegeliContainer::decode(const ChunkInfo& chunk) const {
+Result<std::shared_ptr<const Chunk>> RiegeliContainer::decode(const RequestContext& context,
+                                                              const ChunkInfo& chunk) const {
   TRY(check_decodable(chunk));
   const ChunkType type = type_of(chunk.kind);
   if (type == ChunkType::kSignature || type == ChunkType::kPadding || type == ChunkType::kUnknown) {
-    TRY(verify_data(*source_, chunk));
+    TRY(verify_data(context, *source_, chunk));
     return to_chunk(Buffer());
   }
   if (type == ChunkType::kMetadata) {
-    ASSIGN_OR_RETURN(auto message, decode_metadata(chunk));
+    ASSIGN_OR_RETURN(auto message, decode_metadata(context, chunk));
     return to_chunk(std::move(message));
   }
-  ASSIGN_OR_RETURN(auto data, read_verified(*source_, chunk));
-  if (type == ChunkType::kSimple) return decode_simple(chunk, std::move(data));
-  auto decoded = transposed::decode(data.view(), *chunk.records, *chunk.decoded_size, limits_);
+  ASSIGN_OR_RETURN(auto data, read_verified(context, *source_, chunk));
+  if (type == ChunkType::kSimple) return decode_simple(context, chunk, std::move(data));
+  auto decoded = transposed::decode(context, data.view(), *chunk.records, *chunk.decoded_size, limits_);
   if (!decoded) return at_chunk(std::move(decoded).error(), chunk);
   return to_chunk(std::move(decoded->payload), std::move(decoded->layout));
 }
 
-Result<Buffer> RiegeliContainer::decode_metadata(const ChunkInfo& chunk) const {
+Result<Buffer> RiegeliContainer::decode_metadata(const RequestContext& context, const ChunkInfo& chunk) const {
   if (decoded_data_size(chunk) > limits_.metadata_bytes) {
     return chunk_error(Code::kLimit, chunk,
                        fmt::format("{} bytes of file metadata exceed the limit", decoded_data_size(chunk)));
   }
-  ASSIGN_OR_RETURN(const auto data, read_verified(*source_, chunk));
+  ASSIGN_OR_RETURN(const auto data, read_verified(context, *source_, chunk));
   // The message is a transposed chunk with one record, whatever the header's count is.
-  auto decoded = transposed::decode(data.view(), 1, decoded_data_size(chunk), limits_);
+  auto decoded = transposed::decode(context, data.view(), 1, decoded_data_size(chunk), limits_);
   if (!decoded) return at_chunk(std::move(decoded).error(), chunk);
   return std::move(decoded->payload);
 }
 
-Result<std::shared_ptr<const Chunk>> RiegeliContainer::open_in_place(const ChunkInfo& chunk) const {
+Result<std::shared_ptr<const Chunk>> RiegeliContainer::open_in_place(const RequestContext& context,
+                                                                     const ChunkInfo& chunk) const {
   if (type_of(chunk.kind) != ChunkType::kSimple) return std::shared_ptr<const Chunk>{};
   TRY(check_type(chunk));
   if (!chunk.decoded_size) return too_large(chunk);
-  return open_simple_in_place(source_, chunk, limits_);
+  return open_simple_in_place(context, source_, chunk, limits_);
 }
 
-Result<std::vector<Attribute>> RiegeliContainer::attributes(const ChunkInfo*) const {
-  ASSIGN_OR_RETURN(const auto chunk, metadata_chunk(framing_));
+Result<std::vector<Attribute>> RiegeliContainer::attributes(const RequestContext& context, const ChunkInfo*) const {
+  ASSIGN_OR_RETURN(const auto chunk, metadata_chunk(context, framing_));
   if (!chunk) return std::vector<Attribute>{};
   TRY(check_decodable(*chunk));
-  ASSIGN_OR_RETURN(const auto message, decode_metadata(*chunk));
+  ASSIGN_OR_RETURN(const auto message, decode_metadata(context, *chunk));
   auto attributes = parse_metadata(message.view(), limits_);
   if (!attributes) return at_chunk(std::move(attributes).error(), *chunk);
   return attributes;
 }
 
-Result<const RiegeliContainer::Described*> RiegeliContainer::described() const {
+Result<const RiegeliContainer::Described*> RiegeliContainer::described(const RequestContext& context) const {
   const std::scoped_lock lock(mutex_);
   if (!described_) {
-    auto attributes = this->attributes(nullptr);
+    auto attributes = this->attributes(context, nullptr);
     if (!attributes && !is_permanent(attributes.error().code)) return std::move(attributes).error();
     if (attributes) {
       Described described;
@@ -319,21 +329,22 @@ Result<const RiegeliContainer::Described*> RiegeliContainer::described() const {
   return &**described_;
 }
 
-Result<std::string_view> RiegeliContainer::record_type() const {
-  auto described = this->described();
+Result<std::string_view> RiegeliContainer::record_type(const RequestContext& context) const {
+  auto described = this->described(context);
   if (described) return std::string_view((*described)->type);
   if (is_permanent(described.error().code)) return std::string_view();
   return std::move(described).error();
 }
 
-Result<std::shared_ptr<const std::string>> RiegeliContainer::descriptors(const ChunkInfo&) const {
-  ASSIGN_OR_RETURN(const auto described, this->described());
+Result<std::shared_ptr<const std::string>> RiegeliContainer::descriptors(const RequestContext& context,
+                                                                         const ChunkInfo&) const {
+  ASSIGN_OR_RETURN(const auto described, this->described(context));
   return described->descriptors;
 }
 
 // A stated record type is always a message type.
-Result<std::string_view> RiegeliContainer::record_media_type() const {
-  ASSIGN_OR_RETURN(const auto described, this->described());
+Result<std::string_view> RiegeliContainer::record_media_type(const RequestContext& context) const {
+  ASSIGN_OR_RETURN(const auto described, this->described(context));
   return std::string_view(described->states_type ? "application/x-protobuf" : "");
 }
 

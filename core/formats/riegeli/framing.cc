@@ -51,10 +51,10 @@ bool is_record_type(ChunkType type) { return type == ChunkType::kSimple || type 
 
 }  // namespace
 
-Result<Framing::Opening> Framing::read_opening(Place place) const {
+Result<Framing::Opening> Framing::read_opening(const RequestContext& context, Place place) const {
   const Position begin = place.begin;
   std::array<std::byte, kOpeningBytes> bytes{};
-  ASSIGN_OR_RETURN(const auto got, source_.read_at(begin, bytes));
+  ASSIGN_OR_RETURN(const auto got, source_.read_at(context, begin, bytes));
   std::size_t there = got;
   // Remove the block header, so that the chunk header and the data are contiguous.
   const Position block = block_at_or_behind(begin, place.phase);
@@ -96,32 +96,33 @@ ChunkInfo Framing::describe(Place place, const ChunkHeader& header, std::string_
   return info;
 }
 
-Result<std::optional<ChunkInfo>> Framing::declared(Position begin) const {
-  ASSIGN_OR_RETURN(const auto opening, read_opening({begin, 0}));
+Result<std::optional<ChunkInfo>> Framing::declared(const RequestContext& context, Position begin) const {
+  ASSIGN_OR_RETURN(const auto opening, read_opening(context, {begin, 0}));
   if (!opening.header) return std::optional<ChunkInfo>{};
   return std::optional(describe({begin, 0}, *opening.header, opening.codec, limits_));
 }
 
-Result<std::optional<BlockHeader>> Framing::block_header(Position block) const {
+Result<std::optional<BlockHeader>> Framing::block_header(const RequestContext& context, Position block) const {
   std::array<std::byte, kBlockHeaderSize> bytes{};
-  ASSIGN_OR_RETURN(const auto got, source_.read_at(block, bytes));
+  ASSIGN_OR_RETURN(const auto got, source_.read_at(context, block, bytes));
   if (got < bytes.size()) return std::optional<BlockHeader>{};
   return parse_block_header(bytes);
 }
 
-Result<bool> Framing::is_chunk(Position begin, Position end, Phase phase) const {
-  ASSIGN_OR_RETURN(const auto opening, read_opening({begin, phase}));
+Result<bool> Framing::is_chunk(const RequestContext& context, Position begin, Position end, Phase phase) const {
+  ASSIGN_OR_RETURN(const auto opening, read_opening(context, {begin, phase}));
   return opening.header && chunk_end(begin, *opening.header, phase) == end;
 }
 
-Result<bool> Framing::is_sound_or_end(Place place) const {
+Result<bool> Framing::is_sound_or_end(const RequestContext& context, Place place) const {
   if (place.begin >= source_.size()) return true;
-  ASSIGN_OR_RETURN(const auto opening, read_opening(place));
+  ASSIGN_OR_RETURN(const auto opening, read_opening(context, place));
   return opening.header.has_value();
 }
 
-Result<std::optional<Place>> Framing::chunk_in_shifted_blocks(Position from, Position at) const {
-  ASSIGN_OR_RETURN(const auto bytes, read_up_to(source_, from, at - from + kBlockSize));
+Result<std::optional<Place>> Framing::chunk_in_shifted_blocks(const RequestContext& context, Position from,
+                                                              Position at) const {
+  ASSIGN_OR_RETURN(const auto bytes, read_up_to(context, source_, from, at - from + kBlockSize));
   const Bytes seen = bytes.view();
   for (std::size_t i = 0; i + kBlockHeaderSize <= seen.size(); ++i) {
     if (!may_be_block_header(seen.subspan(i))) continue;
@@ -131,13 +132,15 @@ Result<std::optional<Place>> Framing::chunk_in_shifted_blocks(Position from, Pos
     const Place place{block - header->previous_chunk, block % kBlockSize};
     const bool may_be = is_chunk_boundary(place.begin, place.phase) &&
                         header->next_chunk <= std::numeric_limits<Position>::max() - block;
-    ASSIGN_OR_RETURN(const auto sound, may_be ? is_chunk(place.begin, block + header->next_chunk, place.phase) : false);
+    ASSIGN_OR_RETURN(const auto sound,
+                     may_be ? is_chunk(context, place.begin, block + header->next_chunk, place.phase) : false);
     if (sound) return std::optional(place);
   }
   return std::optional<Place>{};
 }
 
-Result<Framing::BlockCheck> Framing::check_blocks(Place place, Position content, Position end) const {
+Result<Framing::BlockCheck> Framing::check_blocks(const RequestContext& context, Place place, Position content,
+                                                  Position end) const {
   const Position begin = place.begin;
   BlockCheck check;
   // A chunk beyond the limits is refused whatever its block headers contain.
@@ -146,7 +149,7 @@ Result<Framing::BlockCheck> Framing::check_blocks(Place place, Position content,
   Position least = begin;
   for (Position block = block_at_or_behind(begin, place.phase); block < checked; block += kBlockSize) {
     if (source_.size() - block < kBlockHeaderSize) break;
-    ASSIGN_OR_RETURN(const auto header, block_header(block));
+    ASSIGN_OR_RETURN(const auto header, block_header(context, block));
     if (!header && !cut) {
       check.broken.push_back(region(block, block + kBlockHeaderSize, kBadBlockHeader));
       check.broken.back().records_lost = 0;
@@ -167,9 +170,9 @@ Result<Framing::BlockCheck> Framing::check_blocks(Place place, Position content,
   return check;
 }
 
-Result<Examined> Framing::examine(Place place) const {
+Result<Examined> Framing::examine(const RequestContext& context, Place place) const {
   const Position begin = place.begin;
-  ASSIGN_OR_RETURN(const auto opening, read_opening(place));
+  ASSIGN_OR_RETURN(const auto opening, read_opening(context, place));
   if (!opening.whole) return Examined(CutChunk{});
   const bool is_first = begin == 0 && place.phase == 0;
   if (!opening.header) return Examined(LostChunk{is_first ? kNoSignature : kBadChunkHeader, begin, begin});
@@ -178,14 +181,15 @@ Result<Examined> Framing::examine(Place place) const {
     return Examined(LostChunk{kNoSignature, begin, begin});
   }
   const Position end = chunk_end(begin, header, place.phase);
-  ASSIGN_OR_RETURN(auto check, check_blocks(place, content_end(begin, header, place.phase), end));
+  ASSIGN_OR_RETURN(auto check, check_blocks(context, place, content_end(begin, header, place.phase), end));
   if (check.contradiction) return Examined(*check.contradiction);
   if (end > source_.size()) return Examined(CutChunk{true});
   if (header.num_records > limits_.records_per_chunk) return Examined(RefusedChunk{end, kTooManyRecords});
   return Examined(SoundChunk{describe(place, header, opening.codec, limits_), std::move(check.broken)});
 }
 
-Result<std::optional<Step>> Framing::go_on(Place damaged, Place found, std::string_view reason) const {
+Result<std::optional<Step>> Framing::go_on(const RequestContext& context, Place damaged, Place found,
+                                           std::string_view reason) const {
   const Position size = source_.size();
   const Position begin = std::min(found.begin, size);
   if (begin > damaged.begin) {
@@ -194,17 +198,18 @@ Result<std::optional<Step>> Framing::go_on(Place damaged, Place found, std::stri
     return std::optional(std::move(step));
   }
   // No bytes lie in between, but the phase does not match.
-  ASSIGN_OR_RETURN(auto examined, examine(found));
+  ASSIGN_OR_RETURN(auto examined, examine(context, found));
   auto* sound = std::get_if<SoundChunk>(&examined);
   if (sound == nullptr) return std::optional<Step>{};
   sound->broken_block_headers.insert(sound->broken_block_headers.begin(), region(begin, begin + 1, kOtherPhase));
-  ASSIGN_OR_RETURN(auto step, step_over(std::move(*sound)));
+  ASSIGN_OR_RETURN(auto step, step_over(context, std::move(*sound)));
   return std::optional(std::move(step));
 }
 
 Position Framing::searched(const ChunkKey& key) { return (key.state & ~kForeign) / kBlockSize * kBlockSize; }
 
-Result<Step> Framing::search(Place damaged, const LostChunk& lost, std::uint64_t state) const {
+Result<Step> Framing::search(const RequestContext& context, Place damaged, const LostChunk& lost,
+                             std::uint64_t state) const {
   const Position size = source_.size();
   Search search{.damaged = damaged.begin,
                 .phase = damaged.phase,
@@ -215,16 +220,17 @@ Result<Step> Framing::search(Place damaged, const LostChunk& lost, std::uint64_t
   const Resync resync(source_, *this);
   for (const Position first = search.from; search.from < size;) {
     if (search.from > first && search.from - first > limits_.scan_bytes) return still_searching(search);
-    ASSIGN_OR_RETURN(const auto found, resync.advance(search, size));
+    ASSIGN_OR_RETURN(const auto found, resync.advance(context, search, size));
     if (!found) continue;
-    ASSIGN_OR_RETURN(auto step, go_on(damaged, *found, lost.reason));
+    ASSIGN_OR_RETURN(auto step, go_on(context, damaged, *found, lost.reason));
     if (step) return *std::move(step);
     search.least = search.from = damaged.begin + 1;
   }
   return damaged_step(region(damaged.begin, size, lost.reason), size);
 }
 
-Result<std::optional<Place>> Framing::search_inside(Place outer, Position least, Position end) const {
+Result<std::optional<Place>> Framing::search_inside(const RequestContext& context, Place outer, Position least,
+                                                    Position end) const {
   Search search{.damaged = outer.begin,
                 .phase = outer.phase,
                 .least = least,
@@ -233,7 +239,7 @@ Result<std::optional<Place>> Framing::search_inside(Place outer, Position least,
                 .is_foreign = false};
   const Resync resync(source_, *this);
   while (search.from < end) {
-    ASSIGN_OR_RETURN(auto found, resync.advance(search, end));
+    ASSIGN_OR_RETURN(auto found, resync.advance(context, search, end));
     if (found && found->begin < end) return found;
     if (found) break;
   }
@@ -243,16 +249,16 @@ Result<std::optional<Place>> Framing::search_inside(Place outer, Position least,
 // If the data does not match its hash, blocks may have shifted; "broken block headers" are then ordinary data. If also
 // no chunk begins at the end of this one, bytes may have been deleted from it. The next chunk then begins before that
 // end.
-Result<Step> Framing::step_over(SoundChunk sound) const {
+Result<Step> Framing::step_over(const RequestContext& context, SoundChunk sound) const {
   const Position size = source_.size();
   ChunkInfo& info = sound.info;
   const Place place{info.begin, phase_of(info)};
   Step step;
   if (info.end < size) step.next = ChunkKey{info.end, place.phase};
-  ASSIGN_OR_RETURN(const auto goes_on, is_sound_or_end({info.end, place.phase}));
+  ASSIGN_OR_RETURN(const auto goes_on, is_sound_or_end(context, {info.end, place.phase}));
   const bool is_doubtful = !goes_on || !sound.broken_block_headers.empty();
   if (is_doubtful && info.stored_size <= kMostInside) {
-    auto data = verify_data(source_, info);
+    auto data = verify_data(context, source_, info);
     if (!data && !is_permanent(data.error().code)) return std::move(data).error();
     Position least = info.begin;
     for (Position block = block_at_or_behind(least + 1, place.phase); !data && block < info.end; block += kBlockSize) {
@@ -260,10 +266,10 @@ Result<Step> Framing::step_over(SoundChunk sound) const {
                              sound.broken_block_headers.end();
       if (!is_broken) least = block + kBlockHeaderSize;
     }
-    ASSIGN_OR_RETURN(const auto next,
-                     data ? std::optional<Place>{} : search_inside(place, least, goes_on ? info.begin + 1 : info.end));
+    ASSIGN_OR_RETURN(const auto next, data ? std::optional<Place>{}
+                                           : search_inside(context, place, least, goes_on ? info.begin + 1 : info.end));
     if (next && next->begin == info.begin) {
-      ASSIGN_OR_RETURN(auto other, go_on(place, *next, kOtherPhase));
+      ASSIGN_OR_RETURN(auto other, go_on(context, place, *next, kOtherPhase));
       if (other) return *std::move(other);
     } else if (next) {
       info.end = next->begin;
@@ -277,11 +283,11 @@ Result<Step> Framing::step_over(SoundChunk sound) const {
   return step;
 }
 
-Result<Step> Framing::step_over_cut(Place place, bool has_header) const {
+Result<Step> Framing::step_over_cut(const RequestContext& context, Place place, bool has_header) const {
   const Position size = source_.size();
   if (has_header && size - place.begin <= kMostInside) {
-    ASSIGN_OR_RETURN(const auto next, search_inside(place, place.begin + 1, size));
-    ASSIGN_OR_RETURN(auto step, next ? go_on(place, *next, kUnfinished) : std::optional<Step>{});
+    ASSIGN_OR_RETURN(const auto next, search_inside(context, place, place.begin + 1, size));
+    ASSIGN_OR_RETURN(auto step, next ? go_on(context, place, *next, kUnfinished) : std::optional<Step>{});
     if (step) return *std::move(step);
   }
   DamagedRegion cut = region(place.begin, size, kUnfinished);
@@ -289,19 +295,19 @@ Result<Step> Framing::step_over_cut(Place place, bool has_header) const {
   return damaged_step(std::move(cut), size);
 }
 
-Result<Step> Framing::scan(ChunkKey at) const {
+Result<Step> Framing::scan(const RequestContext& context, ChunkKey at) const {
   const Position size = source_.size();
   if (at.position >= size) return Step{};
   const Place place{at.position, phase_in(at.state)};
-  ASSIGN_OR_RETURN(auto examined, examine(place));
-  if (const auto* lost = std::get_if<LostChunk>(&examined)) return search(place, *lost, at.state);
-  if (const auto* cut = std::get_if<CutChunk>(&examined)) return step_over_cut(place, cut->has_header);
+  ASSIGN_OR_RETURN(auto examined, examine(context, place));
+  if (const auto* lost = std::get_if<LostChunk>(&examined)) return search(context, place, *lost, at.state);
+  if (const auto* cut = std::get_if<CutChunk>(&examined)) return step_over_cut(context, place, cut->has_header);
   if (const auto* refused = std::get_if<RefusedChunk>(&examined)) {
     Step step = damaged_step(region(at.position, refused->end, refused->reason), size);
     if (step.next) step.next->state = place.phase;
     return step;
   }
-  return step_over(std::get<SoundChunk>(std::move(examined)));
+  return step_over(context, std::get<SoundChunk>(std::move(examined)));
 }
 
 }  // namespace recordfs::riegeli

@@ -59,7 +59,7 @@ class Framing {
 
   // Makes one step of the scan, as Container::scan(). A key's state holds the phase. If a search that began at the
   // key's position is under way, the state also holds its progress.
-  Result<Step> scan(ChunkKey at) const;
+  Result<Step> scan(const RequestContext& context, ChunkKey at) const;
 
   // Returns whether scan(key) would continue a search.
   static bool is_searching(const ChunkKey& key) { return key.state >= kBlockSize; }
@@ -75,19 +75,19 @@ class Framing {
 
   // Returns the chunk as its header at `begin` declares it, or nullopt if no valid header is there. Costs one small
   // read and checks nothing after the header.
-  Result<std::optional<ChunkInfo>> declared(Position begin) const;
+  Result<std::optional<ChunkInfo>> declared(const RequestContext& context, Position begin) const;
 
   // Returns the block header at a multiple of the block size, or nullopt if it is broken or truncated.
-  Result<std::optional<BlockHeader>> block_header(Position block) const;
+  Result<std::optional<BlockHeader>> block_header(const RequestContext& context, Position block) const;
 
   // Returns whether a chunk with a valid header begins at `begin` and ends at `end`.
-  Result<bool> is_chunk(Position begin, Position end, Phase phase = 0) const;
+  Result<bool> is_chunk(const RequestContext& context, Position begin, Position end, Phase phase = 0) const;
   // Returns whether a valid chunk header is at `place`, or `place` is at or after the end of the file.
-  Result<bool> is_sound_or_end(Place place) const;
+  Result<bool> is_sound_or_end(const RequestContext& context, Place place) const;
 
   // Returns the first chunk that a block header of any phase, at or after `from`, points to and that begins at `at` or
   // earlier.
-  Result<std::optional<Place>> chunk_in_shifted_blocks(Position from, Position at) const;
+  Result<std::optional<Place>> chunk_in_shifted_blocks(const RequestContext& context, Position from, Position at) const;
 
   // Converts a chunk header to a ChunkInfo.
   static ChunkInfo describe(Place place, const ChunkHeader& header, std::string_view codec, const Limits& limits);
@@ -105,17 +105,20 @@ class Framing {
     std::optional<LostChunk> contradiction;
   };
 
-  Result<Opening> read_opening(Place place) const;
-  Result<Examined> examine(Place place) const;
-  Result<BlockCheck> check_blocks(Place place, Position content_end, Position chunk_end) const;
-  Result<Step> search(Place damaged, const LostChunk& lost, std::uint64_t state) const;
+  Result<Opening> read_opening(const RequestContext& context, Place place) const;
+  Result<Examined> examine(const RequestContext& context, Place place) const;
+  Result<BlockCheck> check_blocks(const RequestContext& context, Place place, Position content_end,
+                                  Position chunk_end) const;
+  Result<Step> search(const RequestContext& context, Place damaged, const LostChunk& lost, std::uint64_t state) const;
   // Returns the place of a chunk inside `outer`, whose data is damaged or whose end is missing.
-  Result<std::optional<Place>> search_inside(Place outer, Position least, Position end) const;
+  Result<std::optional<Place>> search_inside(const RequestContext& context, Place outer, Position least,
+                                             Position end) const;
   // Continues the scan at `found`, the result of a search from `damaged`. Returns nullopt if no valid chunk begins
   // there.
-  Result<std::optional<Step>> go_on(Place damaged, Place found, std::string_view reason) const;
-  Result<Step> step_over(SoundChunk sound) const;
-  Result<Step> step_over_cut(Place place, bool has_header) const;
+  Result<std::optional<Step>> go_on(const RequestContext& context, Place damaged, Place found,
+                                    std::string_view reason) const;
+  Result<Step> step_over(const RequestContext& context, SoundChunk sound) const;
+  Result<Step> step_over_cut(const RequestContext& context, Place place, bool has_header) const;
 
   const Source& source_;
   const Limits& limits_;

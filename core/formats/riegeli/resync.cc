@@ -31,8 +31,9 @@ std::uint64_t looked_through(const ChunkHeader& header) {
 
 }  // namespace
 
-Result<std::optional<Resync::Told>> Resync::told_by(const Search& search, Position block) const {
-  ASSIGN_OR_RETURN(const auto read, framing_.block_header(block));
+Result<std::optional<Resync::Told>> Resync::told_by(const RequestContext& context, const Search& search,
+                                                    Position block) const {
+  ASSIGN_OR_RETURN(const auto read, framing_.block_header(context, block));
   if (!read) return std::optional<Told>{};
   const BlockHeader& header = *read;
   const Position damaged = search.damaged;
@@ -44,58 +45,60 @@ Result<std::optional<Resync::Told>> Resync::told_by(const Search& search, Positi
   Position fence = search.from;
   if (header.previous_chunk < block && block - header.previous_chunk > damaged) {
     fence = block - header.previous_chunk;
-    ASSIGN_OR_RETURN(const auto sound,
-                     is_chunk_boundary(fence, search.phase) ? framing_.is_chunk(fence, end, search.phase) : false);
+    ASSIGN_OR_RETURN(const auto sound, is_chunk_boundary(fence, search.phase)
+                                           ? framing_.is_chunk(context, fence, end, search.phase)
+                                           : false);
     if (sound) return std::optional(Told{fence, fence});
   }
   return is_chunk_boundary(end, search.phase) ? std::optional(Told{end, fence}) : std::nullopt;
 }
 
-Result<bool> Resync::is_inside_of_sound_block(const Search& search, Position at) const {
+Result<bool> Resync::is_inside_of_sound_block(const RequestContext& context, const Search& search, Position at) const {
   const Position after = block_at_or_behind(at, search.phase);
-  auto header = after < source_.size() ? framing_.block_header(after) : std::optional<BlockHeader>{};
+  auto header = after < source_.size() ? framing_.block_header(context, after) : std::optional<BlockHeader>{};
   if (!header) return std::move(header).error();
   if (*header) return true;
   if (after < kBlockSize || after - kBlockSize < std::max(search.least, search.headers_from)) return false;
-  header = framing_.block_header(after - kBlockSize);
+  header = framing_.block_header(context, after - kBlockSize);
   if (!header) return std::move(header).error();
   if (!*header || (*header)->next_chunk <= at - (after - kBlockSize)) return false;
-  ASSIGN_OR_RETURN(const auto goes_on, goes_on_behind(at));
+  ASSIGN_OR_RETURN(const auto goes_on, goes_on_behind(context, at));
   return !goes_on;
 }
 
 // Returns whether a block header follows after exactly kBlockSize bytes. Inside a record, a header of the enclosing
 // file comes between two blocks, so they are further apart.
-Result<bool> Resync::goes_on_behind(Position block) const {
+Result<bool> Resync::goes_on_behind(const RequestContext& context, Position block) const {
   if (source_.size() - block <= kBlockSize) return false;
-  ASSIGN_OR_RETURN(const auto header, framing_.block_header(block + kBlockSize));
+  ASSIGN_OR_RETURN(const auto header, framing_.block_header(context, block + kBlockSize));
   return header.has_value();
 }
 
-Result<std::optional<Place>> Resync::by_block_header(const Search& search, Position block,
-                                                     const BlockHeader& header) const {
+Result<std::optional<Place>> Resync::by_block_header(const RequestContext& context, const Search& search,
+                                                     Position block, const BlockHeader& header) const {
   const Place place{block - std::min(block, header.previous_chunk), block % kBlockSize};
   if (header.previous_chunk > block || place.begin < search.least) return std::optional<Place>{};
   if (header.next_chunk > std::numeric_limits<Position>::max() - block) return std::optional<Place>{};
   if (!is_chunk_boundary(place.begin, place.phase)) return std::optional<Place>{};
-  ASSIGN_OR_RETURN(const auto sound, framing_.is_chunk(place.begin, block + header.next_chunk, place.phase));
+  ASSIGN_OR_RETURN(const auto sound, framing_.is_chunk(context, place.begin, block + header.next_chunk, place.phase));
   if (!sound) return std::optional<Place>{};
-  ASSIGN_OR_RETURN(const auto inside, is_inside_of_sound_block(search, block));
+  ASSIGN_OR_RETURN(const auto inside, is_inside_of_sound_block(context, search, block));
   return inside ? std::optional<Place>{} : std::optional(place);
 }
 
-Result<bool> Resync::has_sound_data(Position begin, const ChunkHeader& header, Phase phase) const {
+Result<bool> Resync::has_sound_data(const RequestContext& context, Position begin, const ChunkHeader& header,
+                                    Phase phase) const {
   if (!is_chunk_boundary(begin, phase) || chunk_end(begin, header, phase) > source_.size()) return false;
-  auto sound = verify_data(source_, Framing::describe({begin, phase}, header, "-", {}));
+  auto sound = verify_data(context, source_, Framing::describe({begin, phase}, header, "-", {}));
   if (sound) return true;
   if (is_permanent(sound.error().code)) return false;
   return std::move(sound).error();
 }
 
 // Finds a block header of any phase that interrupts the chunk and agrees with its chunk header.
-Result<std::optional<Place>> Resync::by_block_inside(const Search& search, Position begin,
-                                                     const ChunkHeader& header) const {
-  ASSIGN_OR_RETURN(const auto bytes, read_up_to(source_, begin, looked_through(header)));
+Result<std::optional<Place>> Resync::by_block_inside(const RequestContext& context, const Search& search,
+                                                     Position begin, const ChunkHeader& header) const {
+  ASSIGN_OR_RETURN(const auto bytes, read_up_to(context, source_, begin, looked_through(header)));
   const Bytes seen = bytes.view();
   for (std::size_t i = 1; i + kBlockHeaderSize <= seen.size(); ++i) {
     if (seen[i + kHighestByte] != std::byte{0} || !may_be_block_header(seen.subspan(i))) continue;
@@ -105,13 +108,15 @@ Result<std::optional<Place>> Resync::by_block_inside(const Search& search, Posit
     if (begin == search.damaged && phase == search.phase) continue;
     const Position end = chunk_end(begin, header, phase);
     if (!is_chunk_boundary(begin, phase) || end < begin + i || end - (begin + i) != block->next_chunk) continue;
-    ASSIGN_OR_RETURN(const auto inside, phase == search.phase ? false : is_inside_of_sound_block(search, begin + i));
+    ASSIGN_OR_RETURN(const auto inside,
+                     phase == search.phase ? false : is_inside_of_sound_block(context, search, begin + i));
     if (!inside) return std::optional(Place{begin, phase});
   }
   return std::optional<Place>{};
 }
 
-Result<std::optional<Place>> Resync::by_chunk_header(const Search& search, Position begin, const ChunkHeader& header,
+Result<std::optional<Place>> Resync::by_chunk_header(const RequestContext& context, const Search& search,
+                                                     Position begin, const ChunkHeader& header,
                                                      std::uint64_t& spent) const {
   if (header.num_records == 0 || begin < search.least) return std::optional<Place>{};
   for (const Phase phase : {search.phase, phase_without_headers(begin)}) {
@@ -119,17 +124,17 @@ Result<std::optional<Place>> Resync::by_chunk_header(const Search& search, Posit
     const bool is_small = phase == search.phase || kChunkHeaderSize + header.data_size <= kMostWithoutHeaders;
     if (is_known || !is_small || header.data_size > kMostVerified || spent > kMostSpent) continue;
     spent += header.data_size;
-    ASSIGN_OR_RETURN(const auto sound, has_sound_data(begin, header, phase));
+    ASSIGN_OR_RETURN(const auto sound, has_sound_data(context, begin, header, phase));
     if (sound) return std::optional(Place{begin, phase});
   }
   if (spent > kMostSpent) return std::optional<Place>{};
   spent += looked_through(header);
-  return by_block_inside(search, begin, header);
+  return by_block_inside(context, search, begin, header);
 }
 
-Result<std::optional<Place>> Resync::search_bytes(Search& search, Position end) const {
+Result<std::optional<Place>> Resync::search_bytes(const RequestContext& context, Search& search, Position end) const {
   if (search.from >= end) return std::optional<Place>{};
-  ASSIGN_OR_RETURN(const auto bytes, read_up_to(source_, search.from, end - search.from + kSignatureSize));
+  ASSIGN_OR_RETURN(const auto bytes, read_up_to(context, source_, search.from, end - search.from + kSignatureSize));
   const Bytes seen = bytes.view();
   const auto count = static_cast<std::size_t>(end - search.from);
   std::uint64_t spent = 0;
@@ -142,29 +147,29 @@ Result<std::optional<Place>> Resync::search_bytes(Search& search, Position end) 
       const Bytes signature = file_signature();
       const bool is_file = header && at != search.damaged && rest.size() >= signature.size() &&
                            std::ranges::equal(rest.first(signature.size()), signature);
-      ASSIGN_OR_RETURN(const auto is_own, is_file ? goes_on_behind(at) : true);
+      ASSIGN_OR_RETURN(const auto is_own, is_file ? goes_on_behind(context, at) : true);
       search.is_foreign |= !is_own;
-      auto found = header && is_own ? by_block_header(search, at, *header) : std::optional<Place>{};
+      auto found = header && is_own ? by_block_header(context, search, at, *header) : std::optional<Place>{};
       if (!found || *found) return found;
     }
     if (search.is_foreign || rest.size() < kChunkHeaderSize || !may_be_records_header(rest)) continue;
     const auto header = parse_chunk_header(rest.first(kChunkHeaderSize));
-    auto found = header ? by_chunk_header(search, at, *header, spent) : std::optional<Place>{};
+    auto found = header ? by_chunk_header(context, search, at, *header, spent) : std::optional<Place>{};
     if (!found || *found) return found;
   }
   return std::optional<Place>{};
 }
 
 // The bytes before the data are searched too: a header that begins with zeros may begin in the hole.
-Result<Position> Resync::data_after_hole_at(Position from) const {
-  ASSIGN_OR_RETURN(const auto seen, read_up_to(source_, from, kBlockHeaderSize));
-  ASSIGN_OR_RETURN(const auto data, data_after_hole(source_, from + seen.size(), seen.view()));
+Result<Position> Resync::data_after_hole_at(const RequestContext& context, Position from) const {
+  ASSIGN_OR_RETURN(const auto seen, read_up_to(context, source_, from, kBlockHeaderSize));
+  ASSIGN_OR_RETURN(const auto data, data_after_hole(context, source_, from + seen.size(), seen.view()));
   const Position least = data - std::min(data, kSignatureSize);
   return std::max(from, least - least % kBlockSize);
 }
 
-Result<std::optional<Place>> Resync::advance(Search& search, Position until) const {
-  ASSIGN_OR_RETURN(const auto after, data_after_hole_at(search.from));
+Result<std::optional<Place>> Resync::advance(const RequestContext& context, Search& search, Position until) const {
+  ASSIGN_OR_RETURN(const auto after, data_after_hole_at(context, search.from));
   if (after > search.from) {
     search.from = std::min(after, until);
     return std::optional<Place>{};
@@ -173,10 +178,10 @@ Result<std::optional<Place>> Resync::advance(Search& search, Position until) con
   std::optional<Told> told;
   for (Position block = block_at_or_behind(search.from, search.phase); block < end && !told; block += kBlockSize) {
     if (block < search.headers_from) continue;
-    ASSIGN_OR_RETURN(const auto header, told_by(search, block));
+    ASSIGN_OR_RETURN(const auto header, told_by(context, search, block));
     told = header;
   }
-  auto found = search_bytes(search, told ? std::min(told->fence, end) : end);
+  auto found = search_bytes(context, search, told ? std::min(told->fence, end) : end);
   if (!found || *found) return found;
   if (told) return std::optional(Place{told->resume, search.phase});
   search.from = end;

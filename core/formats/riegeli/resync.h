@@ -32,7 +32,7 @@ class Resync {
   // Continues the search to the next multiple of the block size, to the end of a hole, or to `until`. Returns where the
   // scan can continue, or nullopt if that is not known yet. The result does not depend on how the search was split into
   // calls. Fails as Source does, and with kOutOfMemory. REQUIRES: search.from < until; `until` is in the file.
-  Result<std::optional<Place>> advance(Search& search, Position until) const;
+  Result<std::optional<Place>> advance(const RequestContext& context, Search& search, Position until) const;
 
  private:
   // The evidence of a block header of the phase: where the scan continues, and the end of the range that may hold
@@ -42,17 +42,20 @@ class Resync {
     Position fence = 0;
   };
 
-  Result<std::optional<Told>> told_by(const Search& search, Position block) const;
-  Result<std::optional<Place>> search_bytes(Search& search, Position end) const;
-  Result<std::optional<Place>> by_block_header(const Search& search, Position block, const BlockHeader& header) const;
-  Result<std::optional<Place>> by_chunk_header(const Search& search, Position begin, const ChunkHeader& header,
-                                               std::uint64_t& spent) const;
-  Result<std::optional<Place>> by_block_inside(const Search& search, Position begin, const ChunkHeader& header) const;
-  Result<bool> has_sound_data(Position begin, const ChunkHeader& header, Phase phase) const;
-  Result<bool> goes_on_behind(Position block) const;
+  Result<std::optional<Told>> told_by(const RequestContext& context, const Search& search, Position block) const;
+  Result<std::optional<Place>> search_bytes(const RequestContext& context, Search& search, Position end) const;
+  Result<std::optional<Place>> by_block_header(const RequestContext& context, const Search& search, Position block,
+                                               const BlockHeader& header) const;
+  Result<std::optional<Place>> by_chunk_header(const RequestContext& context, const Search& search, Position begin,
+                                               const ChunkHeader& header, std::uint64_t& spent) const;
+  Result<std::optional<Place>> by_block_inside(const RequestContext& context, const Search& search, Position begin,
+                                               const ChunkHeader& header) const;
+  Result<bool> has_sound_data(const RequestContext& context, Position begin, const ChunkHeader& header,
+                              Phase phase) const;
+  Result<bool> goes_on_behind(const RequestContext& context, Position block) const;
   // Returns where to continue the search if a hole begins at `from`; `from` itself if there is no hole.
-  Result<Position> data_after_hole_at(Position from) const;
-  Result<bool> is_inside_of_sound_block(const Search& search, Position at) const;
+  Result<Position> data_after_hole_at(const RequestContext& context, Position from) const;
+  Result<bool> is_inside_of_sound_block(const RequestContext& context, const Search& search, Position at) const;
 
   const Source& source_;
   const Framing& framing_;

@@ -47,17 +47,17 @@ Result<Head> parse_head(const ChunkInfo& chunk, Bytes front) {
 }
 
 // `sizes` are decompressed.
-Result<Layout> parse_sizes(const ChunkInfo& chunk, Bytes sizes) {
+Result<Layout> parse_sizes(const RequestContext& context, const ChunkInfo& chunk, Bytes sizes) {
   if (sizes.size() < *chunk.records) return chunk_error(Code::kDamage, chunk, "fewer record sizes than records");
   Layout layout;
-  layout.reserve(*chunk.records);
+  layout.reserve(context, *chunk.records);
   Cursor cursor(sizes);
   std::uint64_t left = *chunk.decoded_size;
   for (std::uint64_t i = 0; i < *chunk.records; ++i) {
     const std::uint64_t size = cursor.varint64();
     if (size > left) return chunk_error(Code::kDamage, chunk, "the record sizes add up to more than the chunk holds");
     left -= size;
-    layout.add(size);
+    layout.add(context, size);
   }
   if (!cursor.ok()) return chunk_error(Code::kDamage, chunk, "fewer record sizes than records");
   if (!cursor.at_end()) return chunk_error(Code::kDamage, chunk, "more record sizes than records");
@@ -74,25 +74,27 @@ Result<void> check_plain_values(const ChunkInfo& chunk, const Head& head) {
 std::uint64_t longest_sizes(const ChunkInfo& chunk) { return *chunk.records * kLongestVarint; }
 
 // `stored` are the sizes as stored in the chunk.
-Result<Layout> layout_of(const ChunkInfo& chunk, CodecId codec, Bytes stored) {
-  auto sizes = open_unit(codec, stored, longest_sizes(chunk));
+Result<Layout> layout_of(const RequestContext& context, const ChunkInfo& chunk, CodecId codec, Bytes stored) {
+  auto sizes = open_unit(context, codec, stored, longest_sizes(chunk));
   if (!sizes && sizes.error().code == Code::kLimit) {
     return chunk_error(Code::kDamage, chunk, "more record sizes than records");
   }
   if (!sizes) return in_chunk(std::move(sizes).error(), chunk, "record sizes");
-  return parse_sizes(chunk, sizes->bytes());
+  return parse_sizes(context, chunk, sizes->bytes());
 }
 
 // Returns a chunk that reads the data from byte `first` on. The hash was verified after the source had `generation`.
 std::shared_ptr<const Chunk> in_place(std::shared_ptr<const Source> source, const ChunkInfo& chunk, std::uint64_t first,
                                       Layout layout, std::uint64_t generation) {
-  const auto read = [chunk, first](const Source& from, const Layout&, std::uint64_t offset,
-                                   std::uint64_t length) -> Result<Buffer> {
-    ASSIGN_OR_RETURN(auto bytes, Buffer::allocate(static_cast<std::size_t>(length)));
-    TRY(read_data(from, chunk, first + offset, bytes.span()));
+  const auto read = [chunk, first](const RequestContext& context, const Source& from, const Layout&,
+                                   std::uint64_t offset, std::uint64_t length) -> Result<Buffer> {
+    ASSIGN_OR_RETURN(auto bytes, Buffer::allocate(context, static_cast<std::size_t>(length)));
+    TRY(read_data(context, from, chunk, first + offset, bytes.span()));
     return bytes;
   };
-  const auto verify = [chunk](const Source& from) { return verify_data(from, chunk); };
+  const auto verify = [chunk](const RequestContext& context, const Source& from) {
+    return verify_data(context, from, chunk);
+  };
   return std::make_shared<FileChunk>(std::move(source), std::move(layout), read,
                                      FileChunk::Verified{generation, chunk.begin, verify});
 }
@@ -104,21 +106,22 @@ struct Verified {
 };
 
 // Verifies the hash of a chunk and returns its head and record sizes. The values are only hashed, in pieces.
-Result<Verified> verified_layout(std::shared_ptr<const Source> source, const ChunkInfo& chunk, const Limits& limits) {
+Result<Verified> verified_layout(const RequestContext& context, std::shared_ptr<const Source> source,
+                                 const ChunkInfo& chunk, const Limits& limits) {
   const std::uint64_t generation = source->generation();
-  TRY(verify_data(*source, chunk));
+  TRY(verify_data(context, *source, chunk));
   Layout whole;
-  whole.add(chunk.stored_size);
+  whole.add(context, chunk.stored_size);
   const auto data = in_place(std::move(source), chunk, 0, std::move(whole), generation);
-  ASSIGN_OR_RETURN(const auto front, data->read(0, std::min(chunk.stored_size, kLongestPreamble)));
+  ASSIGN_OR_RETURN(const auto front, data->read(context, 0, std::min(chunk.stored_size, kLongestPreamble)));
   ASSIGN_OR_RETURN(const auto head, parse_head(chunk, front.bytes));
   if (head.sizes_size > limits.stored_chunk) {
     return chunk_error(
         Code::kLimit, chunk,
         fmt::format("{} bytes of record sizes, more than the limit of {}", head.sizes_size, limits.stored_chunk));
   }
-  ASSIGN_OR_RETURN(const auto sizes, data->read(head.sizes_begin, head.sizes_size));
-  ASSIGN_OR_RETURN(auto layout, layout_of(chunk, head.codec, sizes.bytes));
+  ASSIGN_OR_RETURN(const auto sizes, data->read(context, head.sizes_begin, head.sizes_size));
+  ASSIGN_OR_RETURN(auto layout, layout_of(context, chunk, head.codec, sizes.bytes));
   return Verified{head, std::move(layout), generation};
 }
 
@@ -141,16 +144,17 @@ Result<std::shared_ptr<const Chunk>> streamed(const ChunkInfo& chunk, CodecId co
 
 }  // namespace
 
-Result<Layout> simple_layout(std::shared_ptr<const Source> source, const ChunkInfo& chunk, const Limits& limits) {
-  ASSIGN_OR_RETURN(auto verified, verified_layout(std::move(source), chunk, limits));
+Result<Layout> simple_layout(const RequestContext& context, std::shared_ptr<const Source> source,
+                             const ChunkInfo& chunk, const Limits& limits) {
+  ASSIGN_OR_RETURN(auto verified, verified_layout(context, std::move(source), chunk, limits));
   return std::move(verified.layout);
 }
 
-Result<std::shared_ptr<const Chunk>> decode_simple(const ChunkInfo& chunk, Buffer data) {
+Result<std::shared_ptr<const Chunk>> decode_simple(const RequestContext& context, const ChunkInfo& chunk, Buffer data) {
   ASSIGN_OR_RETURN(const auto head, parse_head(chunk, data.view()));
   const auto values_begin = static_cast<std::size_t>(head.values_begin());
   const Bytes sizes = data.view().first(values_begin).subspan(static_cast<std::size_t>(head.sizes_begin));
-  ASSIGN_OR_RETURN(auto layout, layout_of(chunk, head.codec, sizes));
+  ASSIGN_OR_RETURN(auto layout, layout_of(context, chunk, head.codec, sizes));
   const auto decoded_size = static_cast<std::size_t>(*chunk.decoded_size);
   const Bytes values = data.view().subspan(values_begin);
   if (StreamedChunk::is_worth(head.codec, decoded_size))
@@ -160,17 +164,18 @@ Result<std::shared_ptr<const Chunk>> decode_simple(const ChunkInfo& chunk, Buffe
     return std::shared_ptr<const Chunk>(
         std::make_shared<BufferChunk>(std::move(data), std::move(layout), values_begin));
   }
-  ASSIGN_OR_RETURN(auto payload, Buffer::allocate(decoded_size));
-  if (auto opened = open_unit_into(head.codec, values, payload.span()); !opened) {
+  ASSIGN_OR_RETURN(auto payload, Buffer::allocate(context, decoded_size));
+  if (auto opened = open_unit_into(context, head.codec, values, payload.span()); !opened) {
     return in_chunk(std::move(opened).error(), chunk, kValues);
   }
   return std::shared_ptr<const Chunk>(std::make_shared<BufferChunk>(std::move(payload), std::move(layout)));
 }
 
-Result<std::shared_ptr<const Chunk>> open_simple_in_place(std::shared_ptr<const Source> source, const ChunkInfo& chunk,
+Result<std::shared_ptr<const Chunk>> open_simple_in_place(const RequestContext& context,
+                                                          std::shared_ptr<const Source> source, const ChunkInfo& chunk,
                                                           const Limits& limits) {
   if (chunk.codec != to_string(CodecId::kNone)) return std::shared_ptr<const Chunk>{};
-  ASSIGN_OR_RETURN(auto verified, verified_layout(source, chunk, limits));
+  ASSIGN_OR_RETURN(auto verified, verified_layout(context, source, chunk, limits));
   TRY(check_plain_values(chunk, verified.head));
   return in_place(std::move(source), chunk, verified.head.values_begin(), std::move(verified.layout),
                   verified.generation);

@@ -18,17 +18,19 @@ namespace recordfs::riegeli {
 //
 // Fails with kDamage unless the number of sizes and their sum match the header. Fails with kUnsupported for an unknown
 // compression type, with kLimit if the stored sizes exceed Limits::stored_chunk, and as verify_data().
-Result<Layout> simple_layout(std::shared_ptr<const Source> source, const ChunkInfo& chunk, const Limits& limits);
+Result<Layout> simple_layout(const RequestContext& context, std::shared_ptr<const Source> source,
+                             const ChunkInfo& chunk, const Limits& limits);
 
 // Decodes verified `data`. The records are in one buffer, or are decompressed as they are read. Fails as
 // simple_layout(), and if the values do not match the decoded size exactly. If values are decompressed later, that
 // error occurs on the read.
-Result<std::shared_ptr<const Chunk>> decode_simple(const ChunkInfo& chunk, Buffer data);
+Result<std::shared_ptr<const Chunk>> decode_simple(const RequestContext& context, const ChunkInfo& chunk, Buffer data);
 
 // Verifies a chunk with uncompressed values and returns a Chunk that reads them from the source on demand. Returns null
 // for a compressed chunk. Chunks of any size are allowed.
 // Fails as simple_layout().
-Result<std::shared_ptr<const Chunk>> open_simple_in_place(std::shared_ptr<const Source> source, const ChunkInfo& chunk,
+Result<std::shared_ptr<const Chunk>> open_simple_in_place(const RequestContext& context,
+                                                          std::shared_ptr<const Source> source, const ChunkInfo& chunk,
                                                           const Limits& limits);
 
 }  // namespace recordfs::riegeli

@@ -14,14 +14,15 @@ namespace recordfs::riegeli {
 
 // Fills `out` with data of the chunk, starting at `offset` of the data. Each byte is read directly into its place.
 // Fails with kUnfinished if the source ends, and as Source does.
-Result<void> read_data(const Source& source, const ChunkInfo& chunk, std::uint64_t offset, MutableBytes out);
+Result<void> read_data(const RequestContext& context, const Source& source, const ChunkInfo& chunk,
+                       std::uint64_t offset, MutableBytes out);
 
 // Returns all data of a chunk after verifying its hash. Fails with kDamage if the hash does not match, and as
 // read_data(). REQUIRES: the caller has checked the size against Limits.
-Result<Buffer> read_verified(const Source& source, const ChunkInfo& chunk);
+Result<Buffer> read_verified(const RequestContext& context, const Source& source, const ChunkInfo& chunk);
 
 // Verifies the hash of a chunk's data in pieces of bounded size. Fails as read_verified().
-Result<void> verify_data(const Source& source, const ChunkInfo& chunk);
+Result<void> verify_data(const RequestContext& context, const Source& source, const ChunkInfo& chunk);
 
 // The meaning of ChunkInfo::detail and of the key's state in this format.
 inline Phase phase_of(const ChunkInfo& chunk) { return chunk.key.state % kBlockSize; }

@@ -51,7 +51,7 @@ Result<CodecId> require_codec(std::uint8_t compression_type) {
   return Error{.code = Code::kUnsupported, .detail = fmt::format("unknown compression type {}", compression_type)};
 }
 
-Result<UnitContent> open_unit(CodecId codec, Bytes stored, std::uint64_t limit) {
+Result<UnitContent> open_unit(const RequestContext& context, CodecId codec, Bytes stored, std::uint64_t limit) {
   if (codec == CodecId::kNone) {
     if (stored.size() > limit) {
       return Error{.code = Code::kLimit, .detail = fmt::format("a part is longer than {} bytes", limit)};
@@ -61,11 +61,13 @@ Result<UnitContent> open_unit(CodecId codec, Bytes stored, std::uint64_t limit) 
   ASSIGN_OR_RETURN(const auto compressed, split_compressed(codec, stored));
   const std::uint64_t declared = compressed.declared;
   if (declared <= limit && declared <= believable_size(compressed.stream.size())) {
-    auto whole = Buffer::allocate(static_cast<std::size_t>(declared));
-    if (whole && decompress_into(codec, compressed.stream, whole->span())) return UnitContent(std::move(*whole));
+    auto whole = Buffer::allocate(context, static_cast<std::size_t>(declared));
+    if (whole && decompress_into(context, codec, compressed.stream, whole->span()))
+      return UnitContent(std::move(*whole));
     // The declared size may be wrong.
   }
-  ASSIGN_OR_RETURN(auto content, decompress(codec, compressed.stream, declared, limit, std::max(limit, kStreamMemory)));
+  ASSIGN_OR_RETURN(auto content,
+                   decompress(context, codec, compressed.stream, declared, limit, std::max(limit, kStreamMemory)));
   return UnitContent(std::move(content));
 }
 
@@ -74,7 +76,7 @@ Result<Bytes> unit_stream(CodecId codec, Bytes stored) {
   return compressed.stream;
 }
 
-Result<void> open_unit_into(CodecId codec, Bytes stored, MutableBytes out) {
+Result<void> open_unit_into(const RequestContext& context, CodecId codec, Bytes stored, MutableBytes out) {
   if (codec == CodecId::kNone) {
     if (stored.size() != out.size()) {
       return damage(fmt::format("{} stored where {} were declared", counted(stored.size(), "byte"), out.size()));
@@ -83,7 +85,7 @@ Result<void> open_unit_into(CodecId codec, Bytes stored, MutableBytes out) {
     return {};
   }
   ASSIGN_OR_RETURN(const auto stream, unit_stream(codec, stored));
-  return decompress_into(codec, stream, out);
+  return decompress_into(context, codec, stream, out);
 }
 
 }  // namespace recordfs::riegeli

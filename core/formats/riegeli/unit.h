@@ -34,13 +34,13 @@ class UnitContent {
 // Returns the content of a unit, at most `limit` bytes. The size that precedes a compressed unit is only a hint and is
 // not compared with the result. `stored` must outlive the result. Fails with kDamage, with kLimit above `limit`, and as
 // the codec does.
-Result<UnitContent> open_unit(CodecId codec, Bytes stored, std::uint64_t limit);
+Result<UnitContent> open_unit(const RequestContext& context, CodecId codec, Bytes stored, std::uint64_t limit);
 
 // Returns the compressed stream of a unit as a view of its end. Fails with kDamage if there is no stream, or bytes
 // follow it. REQUIRES: codec is not kNone.
 Result<Bytes> unit_stream(CodecId codec, Bytes stored);
 
 // Decompresses a unit into all of `out`. Fails with kDamage if the content is longer or shorter.
-Result<void> open_unit_into(CodecId codec, Bytes stored, MutableBytes out);
+Result<void> open_unit_into(const RequestContext& context, CodecId codec, Bytes stored, MutableBytes out);
 
 }  // namespace recordfs::riegeli

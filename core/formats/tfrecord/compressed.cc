@@ -30,41 +30,41 @@ std::optional<CodecId> codec_of(Bytes head) {
 }
 
 // Skips to byte `decoded`. Fails with kChanged if the decoded bytes end before it.
-Result<void> go_to(Inflating& reading, std::uint64_t decoded) {
-  TRY(reading.skip(decoded - reading.decoded()));
+Result<void> go_to(const RequestContext& context, Inflating& reading, std::uint64_t decoded) {
+  TRY(reading.skip(context, decoded - reading.decoded()));
   if (reading.decoded() == decoded) return {};
   return Error{Code::kChanged, reading.stored(), "the file is no longer the one that was scanned"};
 }
 
 // Like go_to(), but resumes after broken parts of the stream.
-Result<void> reach(Inflating& reading, std::uint64_t decoded) {
+Result<void> reach(const RequestContext& context, Inflating& reading, std::uint64_t decoded) {
   while (reading.decoded() < decoded) {
-    TRY(reading.skip(decoded - reading.decoded()));
+    TRY(reading.skip(context, decoded - reading.decoded()));
     if (reading.decoded() == decoded) break;
-    ASSIGN_OR_RETURN(const auto resumed, reading.resume());
+    ASSIGN_OR_RETURN(const auto resumed, reading.resume(context));
     if (!resumed) break;
   }
-  return go_to(reading, decoded);
+  return go_to(context, reading, decoded);
 }
 
 // Returns whether a complete valid record begins at the current position of `reading`.
-Result<bool> is_record(Inflating& reading) {
+Result<bool> is_record(const RequestContext& context, Inflating& reading) {
   std::array<std::byte, kHeaderSize> header;
-  ASSIGN_OR_RETURN(const auto got, reading.read(header));
+  ASSIGN_OR_RETURN(const auto got, reading.read(context, header));
   const auto length = got < header.size() ? std::nullopt : sound_length(header);
   if (!length || *length > kMostFound) return false;
-  ASSIGN_OR_RETURN(auto piece,
-                   Buffer::allocate(static_cast<std::size_t>(std::min<std::uint64_t>(*length, kDecodedPiece))));
+  ASSIGN_OR_RETURN(
+      auto piece, Buffer::allocate(context, static_cast<std::size_t>(std::min<std::uint64_t>(*length, kDecodedPiece))));
   std::uint32_t crc = 0;
   for (std::uint64_t left = *length; left > 0;) {
     const MutableBytes wanted = piece.span().first(std::min<std::size_t>(piece.size(), left));
-    ASSIGN_OR_RETURN(const auto read, reading.read(wanted));
+    ASSIGN_OR_RETURN(const auto read, reading.read(context, wanted));
     if (read < wanted.size()) return false;
     crc = crc32c(wanted, crc);
     left -= wanted.size();
   }
   std::array<std::byte, kFooterSize> footer;
-  ASSIGN_OR_RETURN(const auto end, reading.read(footer));
+  ASSIGN_OR_RETURN(const auto end, reading.read(context, footer));
   return end == footer.size() && footer_matches(footer, crc);
 }
 
@@ -142,7 +142,7 @@ struct CompressedFile::Run {
   }
 };
 
-Result<std::optional<Packing>> find_packing(Bytes head) {
+Result<std::optional<Packing>> find_packing(const RequestContext& context, Bytes head) {
   const std::optional<Packing> none;
   const auto codec = codec_of(head);
   if (!codec) return none;
@@ -152,7 +152,7 @@ Result<std::optional<Packing>> find_packing(Bytes head) {
     return std::move(stream).error();
   }
   std::array<std::byte, kHeaderSize> header;
-  auto got = (*stream)->read(header);
+  auto got = (*stream)->read(context, header);
   if (!got && !is_permanent(got.error().code)) return std::move(got).error();
   if (got && *got == 0) return std::optional(Packing{*codec, false});
   if (!got || !sound_length(header)) return none;
@@ -160,25 +160,25 @@ Result<std::optional<Packing>> find_packing(Bytes head) {
 }
 
 // Returns a reader at byte `decoded`, from the last checkpoint before it.
-Result<Inflating> CompressedFile::at(std::uint64_t decoded) const {
+Result<Inflating> CompressedFile::at(const RequestContext& context, std::uint64_t decoded) const {
   const std::uint64_t generation = source_->generation();
   ASSIGN_OR_RETURN(auto reading, Inflating::from(*source_, codec_, checkpoints_.nearest(decoded, generation)));
   while (decoded - reading.decoded() > kCheckpointSpan) {
-    TRY(reach(reading, reading.decoded() + kCheckpointSpan));
+    TRY(reach(context, reading, reading.decoded() + kCheckpointSpan));
     ASSIGN_OR_RETURN(auto here, reading.here());
     checkpoints_.add(std::move(here), generation);
   }
-  TRY(reach(reading, decoded));
+  TRY(reach(context, reading, decoded));
   return reading;
 }
 
-Result<Step> CompressedFile::scan(ChunkKey key) const {
+Result<Step> CompressedFile::scan(const RequestContext& context, ChunkKey key) const {
   const Position size = source_->size();
   if (key.position >= size) return Step{};
-  if ((key.state & kSearching) != 0) return search(key);
+  if ((key.state & kSearching) != 0) return search(context, key);
   const std::uint64_t generation = source_->generation();
-  ASSIGN_OR_RETURN(auto reading, at(key.state));
-  ASSIGN_OR_RETURN(auto piece, Buffer::allocate(kDecodedPiece));
+  ASSIGN_OR_RETURN(auto reading, at(context, key.state));
+  ASSIGN_OR_RETURN(auto piece, Buffer::allocate(context, kDecodedPiece));
   const std::uint64_t wanted = std::min(kChunkSize, limits().stored_chunk / 2);
 
   Run run;
@@ -186,35 +186,36 @@ Result<Step> CompressedFile::scan(ChunkKey key) const {
   RecordFollower follower;
   while (!follower.is_lost() && reading.ending() == Ending::kNone) {
     ASSIGN_OR_RETURN(auto before, reading.here());
-    ASSIGN_OR_RETURN(const auto got, reading.read(piece.span()));
+    ASSIGN_OR_RETURN(const auto got, reading.read(context, piece.span()));
     const auto records = follower.follow(piece.view().first(got));
     if (!records.empty()) {
       const bool is_large = run.records == 0 && records.front().length > kLargeRecord;
       const std::uint64_t enough = is_large ? 1 : wanted;
       if (reading.stored() >= key.position + enough) {
-        ASSIGN_OR_RETURN(auto end, end_of_chunk(key.position + enough, before, records, run));
+        ASSIGN_OR_RETURN(auto end, end_of_chunk(context, key.position + enough, before, records, run));
         if (end && end->stored == size) {
           run.before_end = std::move(before);
-          return finish(key, run, reading, follower);
+          return finish(context, key, run, reading, follower);
         }
-        if (end) return end_at(std::move(*end), key, run, generation);
+        if (end) return end_at(context, std::move(*end), key, run, generation);
       } else {
         for (const auto& record : records) run.add(record);
       }
       run.before_end = std::move(before);
     }
     if (run.records == 0 || follower.length_inside() <= kLargeRecord) continue;
-    ASSIGN_OR_RETURN(auto end, end_of(run));
-    if (end.stored > key.position && end.stored < size) return end_at(std::move(end), key, run, generation);
+    ASSIGN_OR_RETURN(auto end, end_of(context, run));
+    if (end.stored > key.position && end.stored < size) return end_at(context, std::move(end), key, run, generation);
   }
-  return finish(key, run, reading, follower);
+  return finish(context, key, run, reading, follower);
 }
 
 // Returns the step of a chunk that does not end at the end of the file. The end of a complete stream belongs to the
 // chunk with its last record.
-Result<Step> CompressedFile::end_at(Checkpoint end, ChunkKey key, const Run& run, std::uint64_t generation) const {
+Result<Step> CompressedFile::end_at(const RequestContext& context, Checkpoint end, ChunkKey key, const Run& run,
+                                    std::uint64_t generation) const {
   ASSIGN_OR_RETURN(auto after, Inflating::from(*source_, codec_, end));
-  ASSIGN_OR_RETURN(const auto more, after.skip(1));
+  ASSIGN_OR_RETURN(const auto more, after.skip(context, 1));
   if (after.ending() == Ending::kWhole && more == 0) {
     return Step{.chunk = describe(key, run, after.stored()), .damage = {}, .next = {}};
   }
@@ -224,21 +225,22 @@ Result<Step> CompressedFile::end_at(Checkpoint end, ChunkKey key, const Run& run
 }
 
 // Returns the end of the run's last record.
-Result<Checkpoint> CompressedFile::end_of(const Run& run) const {
+Result<Checkpoint> CompressedFile::end_of(const RequestContext& context, const Run& run) const {
   ASSIGN_OR_RETURN(auto reading, Inflating::from(*source_, codec_, run.before_end));
-  TRY(go_to(reading, run.end));
+  TRY(go_to(context, reading, run.end));
   return reading.here();
 }
 
 // Adds records up to the first one that ends at or after `wanted`, and returns the checkpoint at its end. Returns
 // nullopt if all were added. The records end in the piece that begins at `before`.
-Result<std::optional<Checkpoint>> CompressedFile::end_of_chunk(Position wanted, const Checkpoint& before,
+Result<std::optional<Checkpoint>> CompressedFile::end_of_chunk(const RequestContext& context, Position wanted,
+                                                               const Checkpoint& before,
                                                                const std::vector<RecordFollower::Record>& records,
                                                                Run& run) const {
   ASSIGN_OR_RETURN(auto reading, Inflating::from(*source_, codec_, before));
   for (const auto& record : records) {
     run.add(record);
-    TRY(go_to(reading, run.end));
+    TRY(go_to(context, reading, run.end));
     if (reading.stored() < wanted) continue;
     ASSIGN_OR_RETURN(auto here, reading.here());
     return std::optional(std::move(here));
@@ -248,8 +250,8 @@ Result<std::optional<Checkpoint>> CompressedFile::end_of_chunk(Position wanted, 
 
 // Returns the last step, with or without a chunk, when nothing more can be decoded. If the file is cut or broken, its
 // last byte belongs to no chunk. So a chunk ends before the lost part and stays the same when the file grows.
-Result<Step> CompressedFile::finish(ChunkKey key, const Run& run, const Inflating& reading,
-                                    const RecordFollower& follower) const {
+Result<Step> CompressedFile::finish(const RequestContext& context, ChunkKey key, const Run& run,
+                                    const Inflating& reading, const RecordFollower& follower) const {
   const Position size = source_->size();
   Step step;
   if (reading.ending() == Ending::kWhole && !follower.is_lost() && !follower.is_inside()) {
@@ -258,14 +260,14 @@ Result<Step> CompressedFile::finish(ChunkKey key, const Run& run, const Inflatin
   }
   Position end = key.position;
   if (run.records > 0) {
-    ASSIGN_OR_RETURN(const auto place, end_of(run));
+    ASSIGN_OR_RETURN(const auto place, end_of(context, run));
     // Each region before the chunk took a byte, so its begin may be past the bytes of its records.
     end = std::min(std::max(place.stored, key.position + 1), size - 1);
   }
   if (end > key.position) step.chunk = describe(key, run, end);
   if (follower.is_lost() || reading.ending() == Ending::kBroken) {
     const ChunkKey lost{end, kSearching | (step.chunk ? run.end : key.state)};
-    if (!step.chunk) return search(lost);
+    if (!step.chunk) return search(context, lost);
     step.next = lost;
     return step;
   }
@@ -275,11 +277,11 @@ Result<Step> CompressedFile::finish(ChunkKey key, const Run& run, const Inflatin
 }
 
 // Searches for the next record after an invalid header or a broken stream.
-Result<Step> CompressedFile::search(ChunkKey key) const {
+Result<Step> CompressedFile::search(const RequestContext& context, ChunkKey key) const {
   const std::uint64_t generation = source_->generation();
   const std::uint64_t begin = key.state & ~kSearching;
-  ASSIGN_OR_RETURN(auto reading, at(begin));
-  ASSIGN_OR_RETURN(auto window, Buffer::allocate(kHeaderSize - 1 + kDecodedPiece));
+  ASSIGN_OR_RETURN(auto reading, at(context, begin));
+  ASSIGN_OR_RETURN(auto window, Buffer::allocate(context, kHeaderSize - 1 + kDecodedPiece));
   std::string reason = "a length that does not match its checksum";
   std::size_t held = 0;  // bytes of the window from before this piece
   Checkpoint held_from{};
@@ -290,15 +292,15 @@ Result<Step> CompressedFile::search(ChunkKey key) const {
     }
     ASSIGN_OR_RETURN(auto here, reading.here());
     const std::uint64_t first = reading.decoded() - held;
-    ASSIGN_OR_RETURN(const auto got, reading.read(window.span().subspan(held, kDecodedPiece)));
+    ASSIGN_OR_RETURN(const auto got, reading.read(context, window.span().subspan(held, kDecodedPiece)));
     const Bytes bytes = window.view().first(held + got);
     for (std::size_t i = 0; i + kHeaderSize <= bytes.size(); ++i) {
       if (!sound_length(bytes.subspan(i))) continue;
       ASSIGN_OR_RETURN(auto record, Inflating::from(*source_, codec_, i < held ? held_from : here));
-      TRY(go_to(record, first + i));
+      TRY(go_to(context, record, first + i));
       const Position found = std::max(record.stored(), key.position + 1);
       ASSIGN_OR_RETURN(auto place, record.here());
-      ASSIGN_OR_RETURN(const auto sound, is_record(record));
+      ASSIGN_OR_RETURN(const auto sound, is_record(context, record));
       if (!sound || found >= source_->size()) continue;
       checkpoints_.add(std::move(place), generation);
       Step step{.chunk = {}, .damage = {}, .next = ChunkKey{found, first + i}};
@@ -313,7 +315,7 @@ Result<Step> CompressedFile::search(ChunkKey key) const {
     if (reading.ending() == Ending::kBroken && reading.decoded() <= begin + kHeaderSize) {
       reason = fmt::format("corrupt compressed stream: {}", reading.reason());
     }
-    ASSIGN_OR_RETURN(const auto resumed, reading.resume());
+    ASSIGN_OR_RETURN(const auto resumed, reading.resume(context));
     goes_on = resumed;
     held = 0;
   }
@@ -336,8 +338,8 @@ ChunkInfo CompressedFile::describe(ChunkKey key, const Run& run, Position end) c
   return info;
 }
 
-Result<Verification> CompressedFile::verify(const ChunkInfo& chunk) const {
-  ASSIGN_OR_RETURN(const auto decoded, decode(chunk));
+Result<Verification> CompressedFile::verify(const RequestContext& context, const ChunkInfo& chunk) const {
+  ASSIGN_OR_RETURN(const auto decoded, decode(context, chunk));
   const Layout& layout = decoded->layout();
   for (std::uint64_t i = 0; layout.has_failures() && i < layout.records(); ++i) {
     if (const Error* failure = layout.failure(i)) return *failure;
@@ -345,7 +347,8 @@ Result<Verification> CompressedFile::verify(const ChunkInfo& chunk) const {
   return Verification::kVerified;
 }
 
-Result<std::shared_ptr<const Chunk>> CompressedFile::decode(const ChunkInfo& chunk) const {
+Result<std::shared_ptr<const Chunk>> CompressedFile::decode(const RequestContext& context,
+                                                            const ChunkInfo& chunk) const {
   const std::uint64_t records = chunk.records.value_or(0);
   const std::uint64_t decoded = chunk.decoded_size.value_or(0);
   const bool is_allowed = chunk.stored_size <= limits().stored_chunk && decoded <= limits().decoded_chunk &&
@@ -355,13 +358,13 @@ Result<std::shared_ptr<const Chunk>> CompressedFile::decode(const ChunkInfo& chu
                  fmt::format("{} records of {} bytes in one run exceed the limit", records, decoded)};
   }
   const std::uint64_t generation = source_->generation();
-  ASSIGN_OR_RETURN(auto reading, at(chunk.key.state));
-  ASSIGN_OR_RETURN(auto bytes, Buffer::allocate(static_cast<std::size_t>(decoded + records * kFrameSize)));
-  ASSIGN_OR_RETURN(const auto got, reading.read(bytes.span()));
+  ASSIGN_OR_RETURN(auto reading, at(context, chunk.key.state));
+  ASSIGN_OR_RETURN(auto bytes, Buffer::allocate(context, static_cast<std::size_t>(decoded + records * kFrameSize)));
+  ASSIGN_OR_RETURN(const auto got, reading.read(context, bytes.span()));
   if (got < bytes.size()) return not_as_found(chunk.begin);
   ASSIGN_OR_RETURN(auto here, reading.here());
   checkpoints_.add(std::move(here), generation);
-  return split(std::move(bytes), chunk.begin);
+  return split(context, std::move(bytes), chunk.begin);
 }
 
 }  // namespace recordfs::tfrecord

@@ -24,7 +24,7 @@ struct Packing {
   bool has_record = false;
 };
 // Fails with kOutOfMemory.
-Result<std::optional<Packing>> find_packing(Bytes head);
+Result<std::optional<Packing>> find_packing(const RequestContext& context, Bytes head);
 
 // A bounded set of checkpoints, whatever the size of the file. Any thread.
 class Checkpoints {
@@ -58,22 +58,25 @@ class CompressedFile final : public File {
 
   // ChunkKey::state is the decoded byte at which the chunk's first record begins. With kSearching, it is the decoded
   // byte from which to search for a record, and `position` is where the damage begins.
-  Result<Step> scan(ChunkKey key) const override;
-  Result<Verification> verify(const ChunkInfo& chunk) const override;
-  Result<std::shared_ptr<const Chunk>> decode(const ChunkInfo& chunk) const override;
+  Result<Step> scan(const RequestContext& context, ChunkKey key) const override;
+  Result<Verification> verify(const RequestContext& context, const ChunkInfo& chunk) const override;
+  Result<std::shared_ptr<const Chunk>> decode(const RequestContext& context, const ChunkInfo& chunk) const override;
 
  private:
   struct Run;
 
   static constexpr std::uint64_t kSearching = std::uint64_t{1} << 63;
 
-  Result<Inflating> at(std::uint64_t decoded) const;
-  Result<Step> search(ChunkKey key) const;
-  Result<std::optional<Checkpoint>> end_of_chunk(Position wanted, const Checkpoint& before,
+  Result<Inflating> at(const RequestContext& context, std::uint64_t decoded) const;
+  Result<Step> search(const RequestContext& context, ChunkKey key) const;
+  Result<std::optional<Checkpoint>> end_of_chunk(const RequestContext& context, Position wanted,
+                                                 const Checkpoint& before,
                                                  const std::vector<RecordFollower::Record>& records, Run& run) const;
-  Result<Step> end_at(Checkpoint end, ChunkKey key, const Run& run, std::uint64_t generation) const;
-  Result<Checkpoint> end_of(const Run& run) const;
-  Result<Step> finish(ChunkKey key, const Run& run, const Inflating& reading, const RecordFollower& follower) const;
+  Result<Step> end_at(const RequestContext& context, Checkpoint end, ChunkKey key, const Run& run,
+                      std::uint64_t generation) const;
+  Result<Checkpoint> end_of(const RequestContext& context, const Run& run) const;
+  Result<Step> finish(const RequestContext& context, ChunkKey key, const Run& run, const Inflating& reading,
+                      const RecordFollower& follower) const;
   ChunkInfo describe(ChunkKey key, const Run& run, Position end) const;
 
   const std::shared_ptr<const Source> source_;

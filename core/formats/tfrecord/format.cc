@@ -56,33 +56,34 @@ int bid_on_record(Bytes head) {
   return footer_matches(head.subspan(size, kFooterSize), crc32c(head.first(size))) ? kBidOnRecord : kBidOnLength;
 }
 
-Result<int> bid_on_search(const Source& source, std::uint64_t scan_bytes) {
-  ASSIGN_OR_RETURN(const auto found, search(source, 1, scan_bytes));
+Result<int> bid_on_search(const RequestContext& context, const Source& source, std::uint64_t scan_bytes) {
+  ASSIGN_OR_RETURN(const auto found, search(context, source, 1, scan_bytes));
   return found.kind == ResyncResult::Kind::kFound ? kBidOnSearch : 0;
 }
 
-Result<int> probe(const Source& source, std::string_view file_name, ProbeDepth depth) {
+Result<int> probe(const RequestContext& context, const Source& source, std::string_view file_name, ProbeDepth depth) {
   if (source.size() == 0) return is_name(file_name) ? kBidOnName : 0;
-  ASSIGN_OR_RETURN(const auto head, read_up_to(source, 0, kHead));
+  ASSIGN_OR_RETURN(const auto head, read_up_to(context, source, 0, kHead));
   if (const int bid = bid_on_record(head.view()); bid > 0) return bid;
-  ASSIGN_OR_RETURN(const auto packing, find_packing(head.view()));
+  ASSIGN_OR_RETURN(const auto packing, find_packing(context, head.view()));
   if (packing) {
     if (packing->has_record) return kBidOnPackedRecord;
     if (is_name(file_name)) return kBidOnName;
   }
-  return depth == ProbeDepth::kHead ? 0 : bid_on_search(source, Limits{}.scan_bytes);
+  return depth == ProbeDepth::kHead ? 0 : bid_on_search(context, source, Limits{}.scan_bytes);
 }
 
-Result<std::unique_ptr<Container>> open(std::shared_ptr<const Source> source, const Limits& limits) {
-  ASSIGN_OR_RETURN(const auto head, read_up_to(*source, 0, kHead));
+Result<std::unique_ptr<Container>> open(const RequestContext& context, std::shared_ptr<const Source> source,
+                                        const Limits& limits) {
+  ASSIGN_OR_RETURN(const auto head, read_up_to(context, *source, 0, kHead));
   const bool is_plain = head.empty() || bid_on_record(head.view()) > 0;
   ASSIGN_OR_RETURN(const auto packing,
-                   is_plain ? Result<std::optional<Packing>>(std::nullopt) : find_packing(head.view()));
+                   is_plain ? Result<std::optional<Packing>>(std::nullopt) : find_packing(context, head.view()));
   if (packing) {
     return std::unique_ptr<Container>(std::make_unique<CompressedFile>(std::move(source), limits, packing->codec));
   }
   if (!is_plain) {
-    ASSIGN_OR_RETURN(const auto bid, bid_on_search(*source, limits.scan_bytes));
+    ASSIGN_OR_RETURN(const auto bid, bid_on_search(context, *source, limits.scan_bytes));
     if (bid == 0) return Error{.code = Code::kNoContainer, .detail = "no record of a TFRecord file was found"};
   }
   return std::unique_ptr<Container>(std::make_unique<PlainFile>(std::move(source), limits));

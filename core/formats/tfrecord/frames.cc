@@ -14,7 +14,7 @@ constexpr std::uint64_t kLongest = std::uint64_t{1} << 62;
 
 }  // namespace
 
-Result<std::shared_ptr<const Chunk>> split(Buffer stored, Position begin) {
+Result<std::shared_ptr<const Chunk>> split(const RequestContext& context, Buffer stored, Position begin) {
   Layout layout;
   const MutableBytes out = stored.span();
   std::size_t first = 0;  // where the first record's data remain
@@ -26,9 +26,9 @@ Result<std::shared_ptr<const Chunk>> split(Buffer stored, Position begin) {
     if (layout.records() == 0) first = kHeaderSize;
     const auto at = first + static_cast<std::size_t>(layout.end());
     if (footer_matches(rest.subspan(kHeaderSize + size, kFooterSize), crc32c(data))) {
-      layout.add(size);
+      layout.add(context, size);
     } else {
-      layout.add_failed(size, wrong_data(begin));
+      layout.add_failed(context, size, wrong_data(begin));
     }
     // Moves the data to the front, over bytes that were already moved.
     if (layout.records() > 1 && !data.empty()) std::memmove(&out[at], data.data(), data.size());

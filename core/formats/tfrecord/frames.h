@@ -16,7 +16,7 @@ namespace recordfs::tfrecord {
 
 // Returns the chunk of `stored`, which consists of framed records only. Records whose data do not match their
 // checksum carry a failure. `begin` is the file position of `stored`, for errors. Fails with kDamage. Any thread.
-Result<std::shared_ptr<const Chunk>> split(Buffer stored, Position begin);
+Result<std::shared_ptr<const Chunk>> split(const RequestContext& context, Buffer stored, Position begin);
 
 // Finds record boundaries in consecutive pieces. One thread.
 class RecordFollower {

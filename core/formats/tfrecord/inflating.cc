@@ -27,12 +27,14 @@ Result<Inflating> Inflating::from(const Source& source, CodecId codec, const Che
 
 bool Inflating::is_starved() const { return !window_.held(at_.stored, Inflater::kLookahead); }
 
-Result<Bytes> Inflating::stored_bytes() { return window_.from(at_.stored, Inflater::kLookahead); }
+Result<Bytes> Inflating::stored_bytes(const RequestContext& context) {
+  return window_.from(context, at_.stored, Inflater::kLookahead);
+}
 
-Result<std::size_t> Inflating::read(MutableBytes out) {
+Result<std::size_t> Inflating::read(const RequestContext& context, MutableBytes out) {
   std::size_t filled = 0;
   while (at_.ending == Ending::kNone && (filled < out.size() || is_starved())) {
-    ASSIGN_OR_RETURN(const auto stored, stored_bytes());
+    ASSIGN_OR_RETURN(const auto stored, stored_bytes(context));
     ASSIGN_OR_RETURN(auto step, inflater_->step(stored, out.subspan(filled)));
     const bool is_full = filled == out.size();
     filled += step.given;
@@ -42,7 +44,7 @@ Result<std::size_t> Inflating::read(MutableBytes out) {
       at_.ending = Ending::kBroken;
       at_.reason = std::move(step.reason);
     } else if (step.verdict == Inflater::Verdict::kEnded) {
-      TRY(end_member());
+      TRY(end_member(context));
     } else if (step.taken == 0 && step.given == 0 && !is_full) {
       at_.ending = Ending::kCut;
     }
@@ -51,8 +53,8 @@ Result<std::size_t> Inflating::read(MutableBytes out) {
 }
 
 // Bytes after a stream must begin another member; anything else is damage.
-Result<void> Inflating::end_member() {
-  ASSIGN_OR_RETURN(const auto after, stored_bytes());
+Result<void> Inflating::end_member(const RequestContext& context) {
+  ASSIGN_OR_RETURN(const auto after, stored_bytes(context));
   if (after.empty()) {
     at_.ending = Ending::kWhole;
   } else if (codec_ == CodecId::kGzip && after.front() == kFirstOfGzip) {
@@ -65,15 +67,15 @@ Result<void> Inflating::end_member() {
   return {};
 }
 
-Result<bool> Inflating::begins_member(Position at) const {
-  ASSIGN_OR_RETURN(const auto stored, read_up_to(*source_, at, kTried));
+Result<bool> Inflating::begins_member(const RequestContext& context, Position at) const {
+  ASSIGN_OR_RETURN(const auto stored, read_up_to(context, *source_, at, kTried));
   ASSIGN_OR_RETURN(const auto inflater, Inflater::open(codec_));
   std::array<std::byte, 4 * kTried> decoded;
   ASSIGN_OR_RETURN(const auto step, inflater->step(stored.view(), decoded));
   return step.verdict != Inflater::Verdict::kBroken && step.given > 0;
 }
 
-Result<bool> Inflating::resume() {
+Result<bool> Inflating::resume(const RequestContext& context) {
   if (at_.ending != Ending::kBroken || codec_ != CodecId::kGzip) return false;
   // The stream may have consumed bytes of the next member before it broke.
   const Position least = at_.member + 1;
@@ -81,23 +83,24 @@ Result<bool> Inflating::resume() {
   int tried = 0;
   const auto test = [&](Position at, Bytes) -> Result<Position> {
     ++tried;
-    ASSIGN_OR_RETURN(const auto begins, begins_member(at));
+    ASSIGN_OR_RETURN(const auto begins, begins_member(context, at));
     return begins ? at : at + 1;
   };
   const auto find = [](Bytes window) { return as_text(window).find(as_text(kMemberMagic)); };
   const auto is_spent = [&](Position) { return tried == kMostTried; };
-  ASSIGN_OR_RETURN(const auto found, resync(window_, from, {kMemberMagic.size(), find, test, is_spent}));
+  ASSIGN_OR_RETURN(const auto found, resync(context, window_, from, {kMemberMagic.size(), find, test, is_spent}));
   if (found.kind != ResyncResult::Kind::kFound) return false;
   ASSIGN_OR_RETURN(inflater_, Inflater::open(codec_));
   at_ = {.stored = found.at, .decoded = at_.decoded + 1, .member = found.at};
   return true;
 }
 
-Result<std::uint64_t> Inflating::skip(std::uint64_t size) {
-  ASSIGN_OR_RETURN(auto scratch, Buffer::allocate(static_cast<std::size_t>(std::min<std::uint64_t>(kScratch, size))));
+Result<std::uint64_t> Inflating::skip(const RequestContext& context, std::uint64_t size) {
+  ASSIGN_OR_RETURN(auto scratch,
+                   Buffer::allocate(context, static_cast<std::size_t>(std::min<std::uint64_t>(kScratch, size))));
   for (std::uint64_t skipped = 0; skipped < size;) {
     const auto piece = static_cast<std::size_t>(std::min<std::uint64_t>(scratch.size(), size - skipped));
-    ASSIGN_OR_RETURN(const auto got, read(scratch.span().first(piece)));
+    ASSIGN_OR_RETURN(const auto got, read(context, scratch.span().first(piece)));
     skipped += got;
     if (got < piece) return skipped;
   }

@@ -40,13 +40,13 @@ class Inflating {
 
   // Fills `out` and returns how many bytes were decoded: fewer than asked only if the decoded bytes end. Fails as
   // Source does, and with kOutOfMemory.
-  Result<std::size_t> read(MutableBytes out);
+  Result<std::size_t> read(const RequestContext& context, MutableBytes out);
   // The same, discarding the bytes.
-  Result<std::uint64_t> skip(std::uint64_t size);
+  Result<std::uint64_t> skip(const RequestContext& context, std::uint64_t size);
 
   // After a broken part, continues with the next gzip member; returns false if there is none. The gap counts as one
   // decoded byte, so that each decoded byte belongs to one member. Fails as read() does.
-  Result<bool> resume();
+  Result<bool> resume(const RequestContext& context);
 
   // Current position. Stored bytes are a function of decoded bytes, wherever reading began.
   Position stored() const { return at_.stored; }
@@ -63,11 +63,11 @@ class Inflating {
       : source_(&source), codec_(codec), at_(std::move(at)), inflater_(std::move(inflater)) {}
 
   // Returns kLookahead bytes of the file from the current position, fewer only at the end of the file.
-  Result<Bytes> stored_bytes();
+  Result<Bytes> stored_bytes(const RequestContext& context);
   // Returns whether the window may end inside the input of the bytes decoded last.
   bool is_starved() const;
-  Result<void> end_member();
-  Result<bool> begins_member(Position at) const;
+  Result<void> end_member(const RequestContext& context);
+  Result<bool> begins_member(const RequestContext& context, Position at) const;
 
   const Source* source_;
   CodecId codec_;

@@ -19,10 +19,10 @@ constexpr std::uint64_t kRunSize = 256u << 10;
 
 // Follows the headers of a chunk, and calls `see(begin, length)` with the extent of each record's data.
 template <class See>
-Result<void> each_record(const Source& source, const ChunkInfo& chunk, See see) {
+Result<void> each_record(const RequestContext& context, const Source& source, const ChunkInfo& chunk, See see) {
   WindowedReader headers = header_reader(source);
   for (Position at = chunk.begin; at < chunk.end;) {
-    ASSIGN_OR_RETURN(const auto header, headers.from(at, kHeaderSize));
+    ASSIGN_OR_RETURN(const auto header, headers.from(context, at, kHeaderSize));
     const auto length = sound_length(header);
     const std::uint64_t room = chunk.end - at;
     if (!length || room < kFrameSize || *length > room - kFrameSize) return not_as_found(at);
@@ -39,10 +39,10 @@ bool PlainFile::has_room(const ChunkInfo& run, Position end) const {
   return end - run.begin <= most && *run.records < limits().records_per_chunk;
 }
 
-Result<Step> PlainFile::scan(ChunkKey key) const {
+Result<Step> PlainFile::scan(const RequestContext& context, ChunkKey key) const {
   const Position size = source_->size();
   if (key.position >= size) return Step{};
-  if (key.state != 0) return pass_damage(key);
+  if (key.state != 0) return pass_damage(context, key);
   ChunkInfo run;
   run.key = key;
   run.begin = run.end = key.position;
@@ -54,20 +54,20 @@ Result<Step> PlainFile::scan(ChunkKey key) const {
   Step step;
   Position last = key.position;  // begin of the run's last record
   for (Position at = key.position; at < size; at = run.end) {
-    ASSIGN_OR_RETURN(const auto header, headers.from(at, kHeaderSize));
+    ASSIGN_OR_RETURN(const auto header, headers.from(context, at, kHeaderSize));
     const auto length = sound_length(header);
     const bool is_whole = length && size - at >= kFrameSize && *length <= size - at - kFrameSize;
     const bool fits = is_whole && (run.records == 0u || has_room(run, at + kFrameSize + *length));
     if (!fits && run.records == 0u) {
       const bool is_torn = length || size - at < kHeaderSize;
-      if (!is_torn) return pass_damage(key);
+      if (!is_torn) return pass_damage(context, key);
       step.damage.push_back(region(at, size, DamageClass::kUnfinished, "the file ends inside a record"));
       step.damage.back().records_lost = 1;
       return step;
     }
     // Eight bytes of data and their checksum look like a header of a record that extends past the end of the file.
     if (!is_whole) {
-      ASSIGN_OR_RETURN(const auto cut, cut_short_at(*source_, last, at));
+      ASSIGN_OR_RETURN(const auto cut, cut_short_at(context, *source_, last, at));
       if (cut) return step_before(run, last, at, *cut);
     }
     if (!fits) break;
@@ -99,18 +99,18 @@ Step PlainFile::step_before(ChunkInfo run, Position last, Position end, Position
 
 // Reports the damage at the key's position, where no valid header is. The key's state is where a search continues, or
 // 0.
-Result<Step> PlainFile::pass_damage(ChunkKey key) const {
+Result<Step> PlainFile::pass_damage(const RequestContext& context, ChunkKey key) const {
   Step step;
   std::optional<std::uint64_t> lost;
   std::optional<Position> end;
   if (key.state == 0) {
-    ASSIGN_OR_RETURN(const auto known, end_of_damaged(*source_, key.position));
+    ASSIGN_OR_RETURN(const auto known, end_of_damaged(context, *source_, key.position));
     end = known;
     if (end) lost = 1;
   }
   if (!end) {
     ASSIGN_OR_RETURN(const auto found,
-                     search(*source_, key.state == 0 ? key.position + 1 : key.state, limits().scan_bytes));
+                     search(context, *source_, key.state == 0 ? key.position + 1 : key.state, limits().scan_bytes));
     if (found.kind == ResyncResult::Kind::kLater) {
       step.next = ChunkKey{key.position, found.at};
       return step;
@@ -123,49 +123,50 @@ Result<Step> PlainFile::pass_damage(ChunkKey key) const {
   return step;
 }
 
-Result<Layout> PlainFile::layout(const ChunkInfo& chunk) const {
+Result<Layout> PlainFile::layout(const RequestContext& context, const ChunkInfo& chunk) const {
   Layout layout;
-  TRY(each_record(*source_, chunk, [&](Position, std::uint64_t length) -> Result<void> {
-    layout.add(length);
+  TRY(each_record(context, *source_, chunk, [&](Position, std::uint64_t length) -> Result<void> {
+    layout.add(context, length);
     return {};
   }));
   return layout;
 }
 
-Result<Verification> PlainFile::verify(const ChunkInfo& chunk) const {
-  TRY(each_record(*source_, chunk, [&](Position begin, std::uint64_t length) -> Result<void> {
-    ASSIGN_OR_RETURN(const auto sound, is_sound(*source_, begin, length));
+Result<Verification> PlainFile::verify(const RequestContext& context, const ChunkInfo& chunk) const {
+  TRY(each_record(context, *source_, chunk, [&](Position begin, std::uint64_t length) -> Result<void> {
+    ASSIGN_OR_RETURN(const auto sound, is_sound(context, *source_, begin, length));
     if (!sound) return wrong_data(begin - kHeaderSize);
     return {};
   }));
   return Verification::kVerified;
 }
 
-Result<std::shared_ptr<const Chunk>> PlainFile::decode(const ChunkInfo& chunk) const {
+Result<std::shared_ptr<const Chunk>> PlainFile::decode(const RequestContext& context, const ChunkInfo& chunk) const {
   const std::uint64_t size = chunk.end - chunk.begin;
   if (size > limits().stored_chunk || size - kFrameSize > limits().decoded_chunk) {
     return Error{Code::kLimit, chunk.begin, fmt::format("a record of {} bytes exceeds the limit", size - kFrameSize)};
   }
-  ASSIGN_OR_RETURN(auto stored, read_exactly(*source_, chunk.begin, size));
-  return split(std::move(stored), chunk.begin);
+  ASSIGN_OR_RETURN(auto stored, read_exactly(context, *source_, chunk.begin, size));
+  return split(context, std::move(stored), chunk.begin);
 }
 
-Result<std::shared_ptr<const Chunk>> PlainFile::open_in_place(const ChunkInfo& chunk) const {
+Result<std::shared_ptr<const Chunk>> PlainFile::open_in_place(const RequestContext& context,
+                                                              const ChunkInfo& chunk) const {
   if (chunk.records != 1u) return std::shared_ptr<const Chunk>{};
   const std::uint64_t generation = source_->generation();
   Layout layout;
-  TRY(each_record(*source_, chunk, [&](Position begin, std::uint64_t length) -> Result<void> {
-    ASSIGN_OR_RETURN(const auto sound, is_sound(*source_, begin, length));
+  TRY(each_record(context, *source_, chunk, [&](Position begin, std::uint64_t length) -> Result<void> {
+    ASSIGN_OR_RETURN(const auto sound, is_sound(context, *source_, begin, length));
     if (sound) {
-      layout.add(length);
+      layout.add(context, length);
     } else {
-      layout.add_failed(length, wrong_data(begin - kHeaderSize));
+      layout.add_failed(context, length, wrong_data(begin - kHeaderSize));
     }
     return {};
   }));
   const Position data = chunk.begin + kHeaderSize;
-  const auto verify = [data, size = layout.end()](const Source& source) -> Result<void> {
-    ASSIGN_OR_RETURN(const auto sound, is_sound(source, data, size));
+  const auto verify = [data, size = layout.end()](const RequestContext& request, const Source& source) -> Result<void> {
+    ASSIGN_OR_RETURN(const auto sound, is_sound(request, source, data, size));
     return sound ? Result<void>() : wrong_data(data - kHeaderSize);
   };
   return std::shared_ptr<const Chunk>(std::make_shared<FileChunk>(

@@ -14,14 +14,15 @@ class PlainFile final : public File {
   PlainFile(std::shared_ptr<const Source> source, const Limits& limits)
       : File(limits, "none", true), source_(std::move(source)) {}
 
-  Result<Step> scan(ChunkKey key) const override;
-  Result<Layout> layout(const ChunkInfo& chunk) const override;
-  Result<Verification> verify(const ChunkInfo& chunk) const override;
-  Result<std::shared_ptr<const Chunk>> decode(const ChunkInfo& chunk) const override;
-  Result<std::shared_ptr<const Chunk>> open_in_place(const ChunkInfo& chunk) const override;
+  Result<Step> scan(const RequestContext& context, ChunkKey key) const override;
+  Result<Layout> layout(const RequestContext& context, const ChunkInfo& chunk) const override;
+  Result<Verification> verify(const RequestContext& context, const ChunkInfo& chunk) const override;
+  Result<std::shared_ptr<const Chunk>> decode(const RequestContext& context, const ChunkInfo& chunk) const override;
+  Result<std::shared_ptr<const Chunk>> open_in_place(const RequestContext& context,
+                                                     const ChunkInfo& chunk) const override;
 
  private:
-  Result<Step> pass_damage(ChunkKey key) const;
+  Result<Step> pass_damage(const RequestContext& context, ChunkKey key) const;
   static Step step_before(ChunkInfo run, Position last, Position end, Position found);
   bool has_room(const ChunkInfo& run, Position end) const;
 

@@ -15,20 +15,21 @@ inline WindowedReader header_reader(const Source& source) { return {source, 512,
 
 // Returns whether the `length` bytes of data at `begin` match the checksum after them; reads in pieces. Also false if
 // the source ends first. Fails as Source does.
-Result<bool> is_sound(const Source& source, Position begin, std::uint64_t length);
+Result<bool> is_sound(const RequestContext& context, const Source& source, Position begin, std::uint64_t length);
 
 // Finds the first record at or after `from` whose length and data both match their checksums. Reads about `budget`
 // bytes, and the data of the record that it finds. Fails as Source does. Any thread.
-Result<ResyncResult> search(const Source& source, Position from, std::uint64_t budget);
+Result<ResyncResult> search(const RequestContext& context, const Source& source, Position from, std::uint64_t budget);
 
 // Returns the end of the record at `at`, whose header does not match its checksum. The end is known if one byte of
 // the header is wrong, and a record, the file's end or matching data confirm it; otherwise nullopt. Fails as Source
 // does. Any thread.
-Result<std::optional<Position>> end_of_damaged(const Source& source, Position at);
+Result<std::optional<Position>> end_of_damaged(const RequestContext& context, const Source& source, Position at);
 
 // Detects deleted bytes in the record at `at`, whose header is valid, but after whose end at `end` there is no
 // header. Returns the first record inside it from which records continue past `end`. Returns nullopt if its length
 // appears to be right. Fails as Source does. Any thread.
-Result<std::optional<Position>> cut_short_at(const Source& source, Position at, Position end);
+Result<std::optional<Position>> cut_short_at(const RequestContext& context, const Source& source, Position at,
+                                             Position end);
 
 }  // namespace recordfs::tfrecord

@@ -29,29 +29,30 @@ bool is_name(std::string_view name) { return name.ends_with(".wandb") || name.en
 // Uses the default of Limits: the result must not change with the limits.
 constexpr std::uint64_t kSearched = Limits().scan_bytes;
 
-Result<int> bid_on(const Source& source, ProbeDepth depth) {
-  ASSIGN_OR_RETURN(const auto head, read_up_to(source, 0, kIdentSize));
+Result<int> bid_on(const RequestContext& context, const Source& source, ProbeDepth depth) {
+  ASSIGN_OR_RETURN(const auto head, read_up_to(context, source, 0, kIdentSize));
   if (parse_ident(head.view())) return kBidOnIdent;
   if (const std::size_t cut = cut_ident(head.view()); cut > 0) return kBits * static_cast<int>(cut);
   if (depth == ProbeDepth::kHead) return 0;
-  ASSIGN_OR_RETURN(const auto found, has_fragment(source, kSearched));
+  ASSIGN_OR_RETURN(const auto found, has_fragment(context, source, kSearched));
   return found ? kBidOnFragment : 0;
 }
 
-Result<int> probe(const Source& source, std::string_view file_name, ProbeDepth depth) {
+Result<int> probe(const RequestContext& context, const Source& source, std::string_view file_name, ProbeDepth depth) {
   if (source.size() == 0) return is_name(file_name) ? kBidOnName : 0;
-  return bid_on(source, depth);
+  return bid_on(context, source, depth);
 }
 
-Result<std::unique_ptr<Container>> open(std::shared_ptr<const Source> source, const Limits& limits) {
+Result<std::unique_ptr<Container>> open(const RequestContext& context, std::shared_ptr<const Source> source,
+                                        const Limits& limits) {
   if (source->size() > 0) {
-    ASSIGN_OR_RETURN(const auto bid, bid_on(*source, ProbeDepth::kSearch));
+    ASSIGN_OR_RETURN(const auto bid, bid_on(context, *source, ProbeDepth::kSearch));
     if (bid == 0)
       return Error{.code = Code::kNoContainer,
                    .detail = "neither the identifier nor a fragment of a run file was found"};
   }
-  ASSIGN_OR_RETURN(const auto head, read_up_to(*source, 0, kIdentSize));
-  ASSIGN_OR_RETURN(const auto wire, find_wire(*source, kSearched));
+  ASSIGN_OR_RETURN(const auto head, read_up_to(context, *source, 0, kIdentSize));
+  ASSIGN_OR_RETURN(const auto wire, find_wire(context, *source, kSearched));
   const auto ident = parse_ident(head.view());
   return std::unique_ptr<Container>(std::make_unique<RunFile>(source, limits, ident, wire));
 }
@@ -73,14 +74,16 @@ RunFile::RunFile(const std::shared_ptr<const Source>& source, const Limits& limi
   traits_.facts.push_back({"ident_in_first_block", wire.origin == 0});
 }
 
-Result<std::string_view> RunFile::record_type() const { return ident_ ? ident_->record_type : std::string_view(); }
+Result<std::string_view> RunFile::record_type(const RequestContext&) const {
+  return ident_ ? ident_->record_type : std::string_view();
+}
 
 // The first step covers the ident.
-Result<Step> RunFile::scan(ChunkKey at) const {
-  if (at.position >= kIdentSize) return below().scan(at);
+Result<Step> RunFile::scan(const RequestContext& context, ChunkKey at) const {
+  if (at.position >= kIdentSize) return below().scan(context, at);
   Step step;
   if (size_ > kIdentSize) {
-    ASSIGN_OR_RETURN(auto after, below().scan({kIdentSize, 0}));
+    ASSIGN_OR_RETURN(auto after, below().scan(context, {kIdentSize, 0}));
     step = std::move(after);
   }
   if (ident_ || size_ == 0) return step;

@@ -18,12 +18,14 @@ class RunFile final : public ForwardingContainer, private Metadata {
           const leveldb_log::Wire& wire);
 
   const ContainerTraits& traits() const override { return traits_; }
-  Result<Step> scan(ChunkKey at) const override;
+  Result<Step> scan(const RequestContext& context, ChunkKey at) const override;
   const Metadata* metadata() const override { return this; }
 
  private:
-  Result<std::vector<Attribute>> attributes(const ChunkInfo*) const override { return std::vector<Attribute>{}; }
-  Result<std::string_view> record_type() const override;
+  Result<std::vector<Attribute>> attributes(const RequestContext&, const ChunkInfo*) const override {
+    return std::vector<Attribute>{};
+  }
+  Result<std::string_view> record_type(const RequestContext& context) const override;
 
   const std::uint64_t size_;
   const std::optional<Ident> ident_;

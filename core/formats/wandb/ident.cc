@@ -39,8 +39,8 @@ enum class Seen : std::uint8_t { kInside, kBefore, kUnknown };
 bool is_empty_first(const Fragment& fragment) { return fragment.role == Role::kFirst && fragment.length == 0; }
 
 // Compares the bytes on both sides of the position where the next frame of the first kind begins.
-Result<Seen> look_at(const Source& source, Position begin) {
-  ASSIGN_OR_RETURN(const auto bytes, read_up_to(source, begin, kFrameSize + kIdentSize));
+Result<Seen> look_at(const RequestContext& context, const Source& source, Position begin) {
+  ASSIGN_OR_RETURN(const auto bytes, read_up_to(context, source, begin, kFrameSize + kIdentSize));
   if (bytes.size() < kIdentSize) return Seen::kUnknown;
   const Bytes both = bytes.view();
   const auto inside = parse_fragment(both.first(std::min<std::size_t>(both.size(), kFrameSize)), begin, kWithIdent);
@@ -54,8 +54,8 @@ Result<Seen> look_at(const Source& source, Position begin) {
 
 // Checks the fragments of the first frame: whether one ends, or would end, where only frames after an ident have
 // room.
-Result<Seen> look_at_first(const Source& source) {
-  ASSIGN_OR_RETURN(const auto bytes, read_up_to(source, 0, kIdentSize + kFrameSize));
+Result<Seen> look_at_first(const RequestContext& context, const Source& source) {
+  ASSIGN_OR_RETURN(const auto bytes, read_up_to(context, source, 0, kIdentSize + kFrameSize));
   for (Position at = kIdentSize; at < bytes.size();) {
     const auto parsed = parse_fragment(bytes.view().subspan(static_cast<std::size_t>(at)), at, kBehindIdent);
     const Position end = parsed.fragment.end();
@@ -71,10 +71,10 @@ Result<Seen> look_at_first(const Source& source) {
 }
 
 // Checks every byte, in case bytes before the fragments were deleted or inserted.
-Result<bool> has_fragment_anywhere(const Source& source) {
+Result<bool> has_fragment_anywhere(const RequestContext& context, const Source& source) {
   constexpr std::uint64_t kSearchedAtEachByte = 1u << 20;
   for (Position at = 0; at < std::min(kSearchedAtEachByte, source.size()); at += kFrameSize) {
-    ASSIGN_OR_RETURN(const auto bytes, read_up_to(source, at, 2 * kFrameSize));
+    ASSIGN_OR_RETURN(const auto bytes, read_up_to(context, source, at, 2 * kFrameSize));
     const std::size_t frame = std::min<std::size_t>(bytes.size(), kFrameSize);
     const leveldb_log::SoundPlaces places(bytes.view(), frame, bytes.size() > frame, kWithIdent, nullptr);
     if (places.next(0)) return true;
@@ -101,27 +101,27 @@ std::size_t cut_ident(Bytes head) {
   return is_known ? head.size() : 0;
 }
 
-Result<Wire> find_wire(const Source& source, std::uint64_t most) {
-  auto seen = look_at_first(source);
+Result<Wire> find_wire(const RequestContext& context, const Source& source, std::uint64_t most) {
+  auto seen = look_at_first(context, source);
   if (!seen) return std::move(seen).error();
   const Position end = std::min(most, source.size());
   for (Position at = kFrameSize; *seen == Seen::kUnknown && at < end; at += kFrameSize) {
-    seen = look_at(source, at);
+    seen = look_at(context, source, at);
     if (!seen) return std::move(seen).error();
   }
   return *seen == Seen::kBefore ? kBehindIdent : kWithIdent;
 }
 
-Result<bool> has_fragment(const Source& source, std::uint64_t most) {
-  ASSIGN_OR_RETURN(const auto first, read_up_to(source, kIdentSize, kFrameSize));
+Result<bool> has_fragment(const RequestContext& context, const Source& source, std::uint64_t most) {
+  ASSIGN_OR_RETURN(const auto first, read_up_to(context, source, kIdentSize, kFrameSize));
   if (is_sound(first.view(), kBehindIdent)) return true;
   const Position end = std::min(most, source.size());
   for (Position at = kFrameSize; at < end; at += kFrameSize) {
-    ASSIGN_OR_RETURN(const auto bytes, read_up_to(source, at, kFrameSize + kIdentSize));
+    ASSIGN_OR_RETURN(const auto bytes, read_up_to(context, source, at, kFrameSize + kIdentSize));
     if (is_sound(bytes.view(), kWithIdent)) return true;
     if (bytes.size() > kIdentSize && is_sound(bytes.view().subspan(kIdentSize), kBehindIdent)) return true;
   }
-  return has_fragment_anywhere(source);
+  return has_fragment_anywhere(context, source);
 }
 
 }  // namespace recordfs::wandb

@@ -32,10 +32,10 @@ std::size_t cut_ident(Bytes head);
 // Detects the alignment of frames. Some writers count the ident as part of the first frame, some do not; files too
 // short to tell count as the former. Reads a few bytes of each frame up to `most` bytes into the file. Fails as
 // Source does. Any thread.
-Result<leveldb_log::Wire> find_wire(const Source& source, std::uint64_t most);
+Result<leveldb_log::Wire> find_wire(const RequestContext& context, const Source& source, std::uint64_t most);
 
 // Returns whether the file has a valid fragment, for a file with a damaged ident. Checks the begin of each frame up
 // to `most` bytes, and every byte of the first MiB. Fails as Source does. Any thread.
-Result<bool> has_fragment(const Source& source, std::uint64_t most);
+Result<bool> has_fragment(const RequestContext& context, const Source& source, std::uint64_t most);
 
 }  // namespace recordfs::wandb

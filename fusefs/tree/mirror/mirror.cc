@@ -80,24 +80,25 @@ void Mirror::drop(std::uint64_t number) {
 
 // --- lookups
 
-Result<FileStatus> Mirror::look_up_and_reference(std::uint64_t directory, std::string_view name) {
+Result<FileStatus> Mirror::look_up_and_reference(const RequestContext& context, std::uint64_t directory,
+                                                 std::string_view name) {
   const timespec now = current_time();  // before the lookup, so that a later change has a later time
   ASSIGN_OR_RETURN(const auto above, node(directory));
   if (above->type != MirroredType::kDirectory) return place_error(ENOENT);
-  ASSIGN_OR_RETURN(const auto at, sources_.look(*above));
+  ASSIGN_OR_RETURN(const auto at, sources_.look(context, *above));
   const std::string entry(name);
-  ASSIGN_OR_RETURN(const auto found, sources_.of(*above).look_in(at, entry));
+  ASSIGN_OR_RETURN(const auto found, sources_.of(*above).look_in(context, at, entry));
   const auto type = probes_.type_of(found, at.descriptor.number(), entry, now);
   if (!type) return place_error(ENOENT);
   const auto known = inodes_.look_up_and_reference(above->source, joined(above->path, name), *type, found.state, now);
   return sources_.status_of(*known, found.state);
 }
 
-Result<FileStatus> Mirror::status(std::uint64_t number) {
+Result<FileStatus> Mirror::status(const RequestContext& context, std::uint64_t number) {
   ASSIGN_OR_RETURN(const auto known, node(number));
   const MirroredNode& node = *known;
   if (node.type == MirroredType::kContainer) return sources_.status_of(node, node.state);
-  auto found = sources_.look(node);
+  auto found = sources_.look(context, node);
   if (found) return sources_.status_of(node, found->state);
   if (found.error().code == Code::kPending) return std::move(found).error();
   // A reader can continue after the file was removed.
@@ -107,16 +108,16 @@ Result<FileStatus> Mirror::status(std::uint64_t number) {
   return sources_.status_of(node, FileState::of(st));
 }
 
-Result<std::string> Mirror::target(std::uint64_t link) const {
+Result<std::string> Mirror::target(const RequestContext& context, std::uint64_t link) const {
   ASSIGN_OR_RETURN(const auto known, node(link));
   if (known->type != MirroredType::kLink) return place_error(ENOENT);
-  ASSIGN_OR_RETURN(const auto found, sources_.look(*known));
+  ASSIGN_OR_RETURN(const auto found, sources_.look(context, *known));
   return RootedDir::target(found);
 }
 
 // Opens the file that the node means. A container must also be in the same state.
-Result<Descriptor> Mirror::open(const MirroredNode& node) const {
-  auto file = sources_.of(node).open_file(node.path, node.state.device);
+Result<Descriptor> Mirror::open(const RequestContext& context, const MirroredNode& node) const {
+  auto file = sources_.of(node).open_file(context, node.path, node.state.device);
   if (!file) return as_stale(std::move(file).error());
   struct stat st {};
   if (::fstat(file->number(), &st) != 0) return place_error(errno);
@@ -127,33 +128,35 @@ Result<Descriptor> Mirror::open(const MirroredNode& node) const {
   return file;
 }
 
-Result<std::shared_ptr<const Descriptor>> Mirror::open_file(const MirroredNode& node) {
+Result<std::shared_ptr<const Descriptor>> Mirror::open_file(const RequestContext& context, const MirroredNode& node) {
   if (auto known = files_.find(node.number)) return *known;
-  ASSIGN_OR_RETURN(auto file, open(node));
+  ASSIGN_OR_RETURN(auto file, open(context, node));
   ASSIGN_OR_RETURN(auto closed, closers_.closed_later(sources_.of(node).filesystem(node.state.device),
                                                       std::make_unique<const Descriptor>(std::move(file))));
   return files_.add(node.number, std::move(closed));
 }
 
-Result<Slice> Mirror::read(std::uint64_t file, std::uint64_t offset, std::uint64_t length) {
+Result<Slice> Mirror::read(const RequestContext& context, std::uint64_t file, std::uint64_t offset,
+                           std::uint64_t length) {
   ASSIGN_OR_RETURN(const auto known, node(file));
   if (known->type != MirroredType::kFile) return place_error(ENOENT);
   // Ask in the order in which the path crosses filesystems. The request then waits in the lane of the one that hangs.
-  ASSIGN_OR_RETURN(const auto open, open_file(*known));
-  TRY(sources_.of(*known).may_ask(known->state.device));
-  ASSIGN_OR_RETURN(auto bytes, Buffer::allocate(static_cast<std::size_t>(length)));
+  ASSIGN_OR_RETURN(const auto open, open_file(context, *known));
+  TRY(sources_.of(*known).may_ask(context, known->state.device));
+  ASSIGN_OR_RETURN(auto bytes, Buffer::allocate(context, static_cast<std::size_t>(length)));
   ASSIGN_OR_RETURN(const auto got, RootedDir::read_file(*open, offset, bytes.span()));
   bytes.truncate(got);
   return owned(std::move(bytes));
 }
 
-Result<std::shared_ptr<const ContainerNode>> Mirror::container(std::uint64_t number) {
+Result<std::shared_ptr<const ContainerNode>> Mirror::container(const RequestContext& context, std::uint64_t number) {
   ASSIGN_OR_RETURN(const auto known, node(number));
   const MirroredNode& node = *known;
   if (node.type != MirroredType::kContainer) return place_error(ENOENT);
   if (auto opened_before = containers_.find(number)) return *opened_before;
-  ASSIGN_OR_RETURN(auto file, open(node));
-  ASSIGN_OR_RETURN(const auto store, open_container_(std::move(file), sources_.of(node).name() + "/" + node.path));
+  ASSIGN_OR_RETURN(auto file, open(context, node));
+  ASSIGN_OR_RETURN(const auto store,
+                   open_container_(context, std::move(file), sources_.of(node).name() + "/" + node.path));
   const std::string shown_path = sources_.shown_path(node);
   auto opened = std::make_unique<ContainerNode>();
   opened->id = opened->root_number = number;
@@ -173,31 +176,33 @@ Result<std::shared_ptr<const ContainerNode>> Mirror::container(std::uint64_t num
 
 // --- listings
 
-Result<std::uint64_t> Mirror::open_directory(std::uint64_t directory) {
+Result<std::uint64_t> Mirror::open_directory(const RequestContext& context, std::uint64_t directory) {
   const std::uint64_t opened = next_stream_++;
   ASSIGN_OR_RETURN(const auto known, node(directory));
   if (known->type != MirroredType::kDirectory) return opened;
-  TRY(stream(directory, opened));
+  TRY(stream(context, directory, opened));
   return opened;
 }
 
 // Places are those of the filesystem, and stay valid if the directory is opened again.
-Result<std::shared_ptr<DirectoryStream>> Mirror::stream(std::uint64_t directory, std::uint64_t opened) {
+Result<std::shared_ptr<DirectoryStream>> Mirror::stream(const RequestContext& context, std::uint64_t directory,
+                                                        std::uint64_t opened) {
   if (auto open = streams_.find(opened)) return *open;
   ASSIGN_OR_RETURN(const auto known, node(directory));
-  ASSIGN_OR_RETURN(const auto at, sources_.look(*known));
+  ASSIGN_OR_RETURN(const auto at, sources_.look(context, *known));
   ASSIGN_OR_RETURN(auto descriptor, RootedDir::open_directory(at));
   ASSIGN_OR_RETURN(auto made, DirectoryStream::of(std::move(descriptor)));
   static_cast<void>(closers_.start(0).has_value());  // starts the sweeps
   return streams_.add(opened, std::move(made));
 }
 
-Result<void> Mirror::list(std::uint64_t directory, std::uint64_t opened, std::uint64_t place, const EmitEntry& emit) {
+Result<void> Mirror::list(const RequestContext& context, std::uint64_t directory, std::uint64_t opened,
+                          std::uint64_t place, const EmitEntry& emit) {
   ASSIGN_OR_RETURN(const auto known, node(directory));
   const MirroredNode& node = *known;
   if (node.type != MirroredType::kDirectory) return {};
-  ASSIGN_OR_RETURN(const auto from, stream(directory, opened));
-  TRY(sources_.of(node).may_ask(node.state.device));
+  ASSIGN_OR_RETURN(const auto from, stream(context, directory, opened));
+  TRY(sources_.of(node).may_ask(context, node.state.device));
   const std::string above = sources_.shown_path(node);
   const auto take = [&](int at, const DirectoryStream::Name& entry) {
     const bool is_self = entry.name == ".";
@@ -212,10 +217,10 @@ Result<void> Mirror::list(std::uint64_t directory, std::uint64_t opened, std::ui
   return from->read(place, take);
 }
 
-Mirror::Usage Mirror::usage() const {
+Mirror::Usage Mirror::usage(const RequestContext& context) const {
   Usage usage;
   for (const MirroredDirectory& mirrored : sources_.directories()) {
-    const auto top = mirrored.directory->look("");
+    const auto top = mirrored.directory->look(context, "");
     struct statvfs st {};
     if (!top || ::fstatvfs(top->descriptor.number(), &st) != 0) continue;
     usage.bytes += (st.f_blocks - st.f_bfree) * st.f_frsize;

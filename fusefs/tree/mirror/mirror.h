@@ -21,8 +21,8 @@
 namespace recordfs {
 
 // Opens a store for a file. `path` is for log lines and errors.
-using OpenContainer =
-    std::function<Result<std::shared_ptr<const RecordStore>>(Descriptor file, const std::string& path)>;
+using OpenContainer = std::function<Result<std::shared_ptr<const RecordStore>>(
+    const RequestContext& context, Descriptor file, const std::string& path)>;
 
 struct MirrorSettings {
   ProbeHead probe;
@@ -55,12 +55,13 @@ class Mirror {
   //
   // Looks up a name in a directory and adds a reference. Reads the head of a regular file once per state, to tell
   // whether it is a container. Fails with kNotFound if there is no such name, or for a socket, FIFO or device.
-  Result<FileStatus> look_up_and_reference(std::uint64_t directory, std::string_view name);
+  Result<FileStatus> look_up_and_reference(const RequestContext& context, std::uint64_t directory,
+                                           std::string_view name);
   // For a container, returns the status at its lookup. Does not read the source for that.
-  Result<FileStatus> status(std::uint64_t number);
-  Result<std::string> target(std::uint64_t link) const;
+  Result<FileStatus> status(const RequestContext& context, std::uint64_t number);
+  Result<std::string> target(const RequestContext& context, std::uint64_t link) const;
   // Returns up to `length` bytes of a file that is passed through, and fewer only at its end.
-  Result<Slice> read(std::uint64_t file, std::uint64_t offset, std::uint64_t length);
+  Result<Slice> read(const RequestContext& context, std::uint64_t file, std::uint64_t offset, std::uint64_t length);
   // Closes what is open of a node, after InodeTable::forget() has returned it.
   void drop(std::uint64_t number);
   // Returns the inode number of a node or of its parent directory, or that of the mount's root if it is unknown.
@@ -70,14 +71,15 @@ class Mirror {
   // open, and others while their pointers are held. Fails with kNotFound if it is another kind of node, with
   // stale_error() if the path has another file or state now, and with kLimit if no range of numbers is free. Also fails
   // as RootedDir::open_file() and OpenContainer.
-  Result<std::shared_ptr<const ContainerNode>> container(std::uint64_t number);
+  Result<std::shared_ptr<const ContainerNode>> container(const RequestContext& context, std::uint64_t number);
 
   // Opens a directory for list(). Returns its handle, which is never 0.
-  Result<std::uint64_t> open_directory(std::uint64_t directory);
+  Result<std::uint64_t> open_directory(const RequestContext& context, std::uint64_t directory);
   // Emits the entries of an opened directory, with "." and ".." and without sizes. Starts at `place`: 0 or the `next`
   // of an entry, also if the directory had to be opened again. Succeeds once `emit` returned false or every entry was
   // emitted. Calls fstatat() for each regular file, and probes those whose state is new.
-  Result<void> list(std::uint64_t directory, std::uint64_t opened, std::uint64_t place, const EmitEntry& emit);
+  Result<void> list(const RequestContext& context, std::uint64_t directory, std::uint64_t opened, std::uint64_t place,
+                    const EmitEntry& emit);
   void close_directory(std::uint64_t opened) { streams_.drop(opened); }
 
   // `source` is the index of a mirrored directory.
@@ -88,7 +90,7 @@ class Mirror {
     std::uint64_t bytes = 0;
     std::uint64_t files = 0;
   };
-  Usage usage() const;
+  Usage usage(const RequestContext& context) const;
 
   std::size_t open_containers() const { return containers_.size(); }
 
@@ -99,9 +101,10 @@ class Mirror {
   static constexpr std::size_t kOpenDirectories = 32;
 
   Result<InodeTable::MirroredPointer> node(std::uint64_t number) const;
-  Result<std::shared_ptr<DirectoryStream>> stream(std::uint64_t directory, std::uint64_t opened);
-  Result<Descriptor> open(const MirroredNode& node) const;
-  Result<std::shared_ptr<const Descriptor>> open_file(const MirroredNode& node);
+  Result<std::shared_ptr<DirectoryStream>> stream(const RequestContext& context, std::uint64_t directory,
+                                                  std::uint64_t opened);
+  Result<Descriptor> open(const RequestContext& context, const MirroredNode& node) const;
+  Result<std::shared_ptr<const Descriptor>> open_file(const RequestContext& context, const MirroredNode& node);
   void sweep();
 
   const bool is_root_;

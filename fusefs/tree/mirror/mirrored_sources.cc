@@ -20,8 +20,8 @@ std::string parent_path(const std::string& path) {
 
 Error as_stale(Error error) { return error.code == Code::kNotFound ? stale_error() : std::move(error); }
 
-Result<Looked> MirroredSources::look(const MirroredNode& node) const {
-  auto found = of(node).look(node.path);
+Result<Looked> MirroredSources::look(const RequestContext& context, const MirroredNode& node) const {
+  auto found = of(node).look(context, node.path);
   if (!found) return as_stale(std::move(found).error());
   const bool is_same = node.type == MirroredType::kRecordfs ? found->state.device == node.state.device
                                                             : found->state.is_same_file(node.state);

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "core/base/request_context.h"
 #include "fusefs/tree/file_status.h"
 #include "fusefs/tree/inode_table.h"
 #include "fusefs/tree/mirror/rooted_dir.h"
@@ -32,7 +33,7 @@ class MirroredSources {
   const RootedDir& of(const MirroredNode& node) const { return *directories_[node.source].directory; }
 
   // Looks up the path of a node. Fails with stale_error() if it is another file now.
-  Result<Looked> look(const MirroredNode& node) const;
+  Result<Looked> look(const RequestContext& context, const MirroredNode& node) const;
 
   // Returns a node's path in the mount.
   std::string shown_path(const MirroredNode& node) const;

@@ -24,7 +24,7 @@ class Head final : public Source {
   Head(const Descriptor& file, std::uint64_t size) : file_(file), size_(size) {}
 
   std::uint64_t size() const override { return size_; }
-  Result<std::size_t> read_at(Position at, MutableBytes out) const override {
+  Result<std::size_t> read_at(const RequestContext&, Position at, MutableBytes out) const override {
     if (at >= size_) return std::size_t{0};
     out = out.first(static_cast<std::size_t>(std::min<std::uint64_t>(out.size(), size_ - at)));
     const std::uint64_t end = at + out.size();
@@ -81,8 +81,8 @@ std::optional<bool> Probes::find(const FileState& state, std::string_view name) 
 }
 
 bool Probes::ask(const Descriptor& file, const FileState& state, std::string_view name, const timespec& now) {
-  const RequestContext context(RequestContext::Work::kAny);  // a head is short, and a listing may probe many files
-  auto answer = probe_(Head(file, state.size), name);
+  // May block, because a head is short, and a listing may probe many files.
+  auto answer = probe_({}, Head(file, state.size), name);
   // Without memory the file cannot be probed. Callers must not take that for a file that is not a container.
   if (!answer && answer.error().code == Code::kOutOfMemory) throw std::bad_alloc();
   if (!answer) return false;

@@ -19,7 +19,8 @@
 namespace recordfs {
 
 // Returns whether a format recognizes the first bytes of a source. Fails only as Source does.
-using ProbeHead = std::function<Result<bool>(const Source& source, std::string_view file_name)>;
+using ProbeHead =
+    std::function<Result<bool>(const RequestContext& context, const Source& source, std::string_view file_name)>;
 
 // Thread-safe. Caches the answer for each state of a file: at most 200,000 answers in 10 MiB, and then none again.
 class Probes {

@@ -116,12 +116,12 @@ RootedDir::RootedDir(std::string name, Looked directory)
       directory_(std::move(directory)),
       filesystem_(filesystem_that_may_hang(directory_.descriptor.number(), directory_.state.device)) {}
 
-Result<void> RootedDir::may_ask(std::uint64_t device) const {
-  return RequestContext::permit_wait_for(filesystem(device));
+Result<void> RootedDir::may_ask(const RequestContext& context, std::uint64_t device) const {
+  return context.permit_wait_for(filesystem(device));
 }
 
-Result<Looked> RootedDir::look(const std::string& path) const {
-  TRY(may_ask(directory_.state.device));
+Result<Looked> RootedDir::look(const RequestContext& context, const std::string& path) const {
+  TRY(may_ask(context, directory_.state.device));
   const int top = directory_.descriptor.number();
   if (path.empty()) {
     Descriptor again(::openat(top, ".", O_PATH | O_DIRECTORY | O_CLOEXEC));
@@ -130,18 +130,19 @@ Result<Looked> RootedDir::look(const std::string& path) const {
   }
   if (Descriptor found = open_inside(top, path)) return looked(std::move(found));
   if (!needs_steps(errno)) return place_error(errno);
-  auto at = look("");
+  auto at = look(context, "");
   for (std::size_t begin = 0; at && begin < path.size();) {
     const std::size_t end = std::min(path.find('/', begin), path.size());
-    at = look_in(*at, path.substr(begin, end - begin));
+    at = look_in(context, *at, path.substr(begin, end - begin));
     begin = end + 1;
   }
   return at;
 }
 
-Result<Looked> RootedDir::look_in(const Looked& directory, const std::string& name) const {
+Result<Looked> RootedDir::look_in(const RequestContext& context, const Looked& directory,
+                                  const std::string& name) const {
   if (directory.is_recordfs || !is_name(name)) return place_error(ENOENT);
-  TRY(may_ask(directory.state.device));
+  TRY(may_ask(context, directory.state.device));
   const int above = directory.descriptor.number();
   if (Descriptor found = open_inside(above, name)) return looked(std::move(found));
   if (!needs_steps(errno)) return place_error(errno);
@@ -151,7 +152,7 @@ Result<Looked> RootedDir::look_in(const Looked& directory, const std::string& na
   if (device != directory.state.device && recordfs_mounts_.contains(device)) {
     return Looked{std::move(found), {.device = device}, true};
   }
-  TRY(may_ask(device));
+  TRY(may_ask(context, device));
   return looked(std::move(found));
 }
 
@@ -162,11 +163,12 @@ Result<Descriptor> RootedDir::open_directory(const Looked& directory) {
   return opened;
 }
 
-Result<Descriptor> RootedDir::open_file(const std::string& path, std::uint64_t device) const {
+Result<Descriptor> RootedDir::open_file(const RequestContext& context, const std::string& path,
+                                        std::uint64_t device) const {
   const std::size_t slash = path.rfind('/');
-  ASSIGN_OR_RETURN(const auto directory, look(slash == std::string::npos ? "" : path.substr(0, slash)));
+  ASSIGN_OR_RETURN(const auto directory, look(context, slash == std::string::npos ? "" : path.substr(0, slash)));
   if (directory.is_recordfs) return place_error(ENOENT);
-  TRY(may_ask(device));
+  TRY(may_ask(context, device));
   return open_file_in(directory.descriptor.number(), path.substr(slash + 1));
 }
 

@@ -14,6 +14,7 @@
 
 #include "core/base/bytes.h"
 #include "core/base/descriptor.h"
+#include "core/base/request_context.h"
 #include "core/base/result.h"
 #include "fusefs/tree/mirror/file_state.h"
 
@@ -68,18 +69,18 @@ class RootedDir {
   std::uint64_t filesystem(std::uint64_t device) const {
     return device == directory_.state.device ? filesystem_ : device;
   }
-  // Succeeds if the calling thread may wait for that device's filesystem. Fails as RequestContext::permit_wait_for()
+  // Succeeds if the request may wait for that device's filesystem. Fails as RequestContext::permit_wait_for()
   // does.
-  Result<void> may_ask(std::uint64_t device) const;
+  Result<void> may_ask(const RequestContext& context, std::uint64_t device) const;
 
-  Result<Looked> look(const std::string& path) const;
+  Result<Looked> look(const RequestContext& context, const std::string& path) const;
   // `name` is one component. Fails with kNotFound for "." and "..".
-  Result<Looked> look_in(const Looked& directory, const std::string& name) const;
+  Result<Looked> look_in(const RequestContext& context, const Looked& directory, const std::string& name) const;
 
   static Result<Descriptor> open_directory(const Looked& directory);
   // Opens a regular file for reading. Fails with kNotFound for any other type of file, without waiting for it. `device`
   // is the file's device when it was looked up.
-  Result<Descriptor> open_file(const std::string& path, std::uint64_t device) const;
+  Result<Descriptor> open_file(const RequestContext& context, const std::string& path, std::uint64_t device) const;
   static Result<Descriptor> open_file_in(int directory, const std::string& name);
   // Reads until `out` is full or the file ends. Returns how many bytes.
   static Result<std::size_t> read_file(const Descriptor& file, std::uint64_t at, MutableBytes out);

@@ -12,10 +12,10 @@ void decode(benchmark::State& state, Subject& subject) {
   const std::vector<ChunkInfo> chunks = subject.chunks(*file.container);
   std::uint64_t at = 0, bytes = 0, records = 0;
   for (auto _ : state) {
-    auto chunk = file.container->decode(chunks[at++ % chunks.size()]);
+    auto chunk = file.container->decode({}, chunks[at++ % chunks.size()]);
     if (!chunk) give_up(subject.path(), chunk.error());
     // A chunk may be decoded only as far as it is read.
-    auto payload = (*chunk)->read(0, (*chunk)->payload_size());
+    auto payload = (*chunk)->read({}, 0, (*chunk)->payload_size());
     if (!payload) give_up(subject.path(), payload.error());
     benchmark::DoNotOptimize(payload->bytes.data());
     bytes += (*chunk)->layout().total();

@@ -26,9 +26,9 @@ OpenStore::OpenStore(Subject& subject, std::uint64_t cache)
       records_(waited_for([&] { return store_.index().totals(ScanDetail::kCounts); }).records) {}
 
 Slice OpenStore::record(std::uint64_t ordinal) const {
-  const IndexedChunk indexed = waited_for([&] { return store_.index().find(SearchKey::kRecords, ordinal); });
+  const IndexedChunk indexed = waited_for([&] { return store_.index().find({}, SearchKey::kRecords, ordinal); });
   const RecordRef which{indexed.chunk, ordinal - indexed.before.records};
-  return must(store_.records().read(which, 0, must(store_.records().size(which))));
+  return must(store_.records().read({}, which, 0, must(store_.records().size({}, which))));
 }
 
 std::uint64_t OpenStore::stream_size() const {
@@ -36,7 +36,7 @@ std::uint64_t OpenStore::stream_size() const {
 }
 
 Slice OpenStore::stream(std::uint64_t offset, std::uint64_t length) const {
-  return waited_for([&] { return store_.streams().read(Stream::kConcat, offset, length); });
+  return waited_for([&] { return store_.streams().read({}, Stream::kConcat, offset, length); });
 }
 
 }  // namespace recordfs::bench

@@ -17,10 +17,11 @@ void scan(benchmark::State& state, Subject& subject) {
   std::uint64_t bytes = 0, records = 0;
   for (auto _ : state) {
     const Opened file = subject.open();
-    const ReadWindow window(*file.source);  // as in the catalog
+    ReadWindow window({}, *file.source);  // as in the catalog
+    const RequestContext context = RequestContext().with(window);
     Scanner scanner(*file.container, file.source->size(), ScanDetail::kHeaders);
     while (!scanner.at_end()) {
-      if (auto stepped = scanner.step(); !stepped) give_up(subject.path(), stepped.error());
+      if (auto stepped = scanner.step(context); !stepped) give_up(subject.path(), stepped.error());
     }
     bytes += file.source->size();
     records += scanner.totals().records;

@@ -11,7 +11,7 @@ constexpr std::uint64_t kCacheSize = 16u << 20;
 
 void stream(benchmark::State& state, Subject& subject) {
   const OpenStore store(subject, kCacheSize);
-  const std::uint64_t size = store.streams().size();
+  const std::uint64_t size = store.stream_size();
   std::uint64_t at = 0, bytes = 0;
   for (auto _ : state) {
     const Slice piece = store.stream(at, kReadSize);

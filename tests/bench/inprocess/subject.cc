@@ -32,7 +32,7 @@ Opened Subject::open() const {
   auto file = FileSource::open(path_);
   if (!file) give_up(path_, file.error());
   const auto source = std::make_shared<const WindowedSource>(*file);
-  auto container = open_container(source, path_, Limits{});
+  auto container = open_container({}, source, path_, Limits{});
   if (!container) give_up(path_, container.error());
   return {source, std::move(*container)};
 }
@@ -41,7 +41,7 @@ std::vector<ChunkInfo> Subject::chunks(const Container& container) const {
   std::vector<ChunkInfo> found;
   Scanner scanner(container, std::filesystem::file_size(path_), ScanDetail::kSizes);
   while (!scanner.at_end() && scanner.totals().bytes < kSampleBytes) {
-    if (auto stepped = scanner.step(); !stepped) give_up(path_, stepped.error());
+    if (auto stepped = scanner.step({}); !stepped) give_up(path_, stepped.error());
     if (scanner.chunk() && scanner.chunk()->chunk.records.value_or(1) != 0) found.push_back(scanner.chunk()->chunk);
   }
   return found;

@@ -10,7 +10,7 @@ namespace recordfs {
 namespace {
 
 TEST(Buffer, HasTheRequestedSize) {
-  auto buffer = Buffer::allocate(17);
+  auto buffer = Buffer::allocate({}, 17);
   ASSERT_TRUE(buffer);
   EXPECT_EQ(buffer->size(), 17u);
   EXPECT_EQ(buffer->span().size(), 17u);
@@ -18,7 +18,7 @@ TEST(Buffer, HasTheRequestedSize) {
 }
 
 TEST(Buffer, EmptyBufferAllocatesNothing) {
-  auto buffer = Buffer::allocate(0);
+  auto buffer = Buffer::allocate({}, 0);
   ASSERT_TRUE(buffer);
   EXPECT_TRUE(buffer->empty());
   EXPECT_EQ(buffer->data(), nullptr);
@@ -27,7 +27,7 @@ TEST(Buffer, EmptyBufferAllocatesNothing) {
 TEST(Buffer, ImpossibleSizeIsAnErrorNotAnException) {
   for (const std::size_t size : {std::numeric_limits<std::size_t>::max(), std::numeric_limits<std::size_t>::max() / 2,
                                  std::numeric_limits<std::size_t>::max() / 4}) {
-    auto buffer = Buffer::allocate(size);
+    auto buffer = Buffer::allocate({}, size);
     ASSERT_FALSE(buffer) << size;
     EXPECT_EQ(buffer.error().code, Code::kOutOfMemory);
   }
@@ -35,20 +35,20 @@ TEST(Buffer, ImpossibleSizeIsAnErrorNotAnException) {
 
 TEST(Buffer, CopyHasEqualBytesAtAnotherAddress) {
   const Bytes bytes = as_bytes("record");
-  auto copy = Buffer::copy_of(bytes);
+  auto copy = Buffer::copy_of({}, bytes);
   ASSERT_TRUE(copy);
   EXPECT_EQ(as_text(copy->view()), "record");
   EXPECT_NE(copy->data(), bytes.data());
 }
 
 TEST(Buffer, CopyOfNothingIsEmpty) {
-  auto copy = Buffer::copy_of({});
+  auto copy = Buffer::copy_of({}, {});
   ASSERT_TRUE(copy);
   EXPECT_TRUE(copy->empty());
 }
 
 TEST(Buffer, TruncateDropsTheTrailingBytes) {
-  auto buffer = Buffer::copy_of(as_bytes("record"));
+  auto buffer = Buffer::copy_of({}, as_bytes("record"));
   ASSERT_TRUE(buffer);
   buffer->truncate(3);
   EXPECT_EQ(as_text(buffer->view()), "rec");
@@ -58,26 +58,26 @@ TEST(Buffer, TruncateDropsTheTrailingBytes) {
 
 TEST(Buffer, GrowingKeepsTheBytes) {
   Buffer buffer;
-  ASSERT_TRUE(buffer.grow(0));
+  ASSERT_TRUE(buffer.grow({}, 0));
   EXPECT_TRUE(buffer.empty());
-  ASSERT_TRUE(buffer.grow(6));
+  ASSERT_TRUE(buffer.grow({}, 6));
   std::ranges::copy(as_bytes("record"), buffer.data());
-  ASSERT_TRUE(buffer.grow(std::size_t{32} << 20));
+  ASSERT_TRUE(buffer.grow({}, std::size_t{32} << 20));
   EXPECT_EQ(buffer.size(), std::size_t{32} << 20);
   EXPECT_EQ(as_text(buffer.view().first(6)), "record");
 }
 
 TEST(Buffer, FailedGrowthKeepsTheOldBytes) {
-  auto buffer = Buffer::copy_of(as_bytes("record"));
+  auto buffer = Buffer::copy_of({}, as_bytes("record"));
   ASSERT_TRUE(buffer);
-  const auto grown = buffer->grow(std::numeric_limits<std::size_t>::max());
+  const auto grown = buffer->grow({}, std::numeric_limits<std::size_t>::max());
   ASSERT_FALSE(grown);
   EXPECT_EQ(grown.error().code, Code::kOutOfMemory);
   EXPECT_EQ(as_text(buffer->view()), "record");
 }
 
 TEST(Buffer, ShrinkToFitKeepsTheBytes) {
-  auto buffer = Buffer::allocate(std::size_t{32} << 20);
+  auto buffer = Buffer::allocate({}, std::size_t{32} << 20);
   ASSERT_TRUE(buffer);
   std::ranges::copy(as_bytes("record"), buffer->data());
   buffer->truncate(6);
@@ -89,7 +89,7 @@ TEST(Buffer, ShrinkToFitKeepsTheBytes) {
 }
 
 TEST(Buffer, MovedFromBufferIsEmpty) {
-  auto from = Buffer::copy_of(as_bytes("record"));
+  auto from = Buffer::copy_of({}, as_bytes("record"));
   ASSERT_TRUE(from);
   Buffer constructed(std::move(*from));
   EXPECT_TRUE(from->view().empty());
@@ -101,7 +101,7 @@ TEST(Buffer, MovedFromBufferIsEmpty) {
 }
 
 TEST(Slice, OwnsTheBufferItWasMadeFrom) {
-  auto buffer = Buffer::copy_of(as_bytes("record"));
+  auto buffer = Buffer::copy_of({}, as_bytes("record"));
   ASSERT_TRUE(buffer);
   const std::byte* const place = buffer->data();
   const Slice slice = owned(std::move(*buffer));

@@ -37,7 +37,7 @@ std::shared_ptr<const FileSource> open_source(const TempFile& file) {
 
 std::string bytes_read(const Source& source, Position at, std::size_t size) {
   std::string out(size, '?');
-  auto got = source.read_at(at, std::as_writable_bytes(std::span(out)));
+  auto got = source.read_at({}, at, std::as_writable_bytes(std::span(out)));
   return got ? out.substr(0, *got) : std::string(to_string(got.error().code));
 }
 
@@ -302,12 +302,12 @@ TEST(FileSource, DataAfterAHoleIsFound) {
   file.resize(2 * kLarge);
   const auto source = open_source(file);
   const bool is_told = knows_holes(file.path());
-  EXPECT_EQ(source->next_data(0).value(), 0u);
-  EXPECT_EQ(source->next_data(kLarge + 1).value(), kLarge + 1);
-  EXPECT_EQ(source->next_data(1 << 20).value(), is_told ? kLarge : 1 << 20);
-  EXPECT_EQ(source->next_data(kLarge + (1 << 20)).value(), is_told ? 2 * kLarge : kLarge + (1 << 20));
-  EXPECT_EQ(source->next_data(2 * kLarge).value(), 2 * kLarge);
-  EXPECT_EQ(source->next_data(~Position{0}).value(), 2 * kLarge);
+  EXPECT_EQ(source->next_data({}, 0).value(), 0u);
+  EXPECT_EQ(source->next_data({}, kLarge + 1).value(), kLarge + 1);
+  EXPECT_EQ(source->next_data({}, 1 << 20).value(), is_told ? kLarge : 1 << 20);
+  EXPECT_EQ(source->next_data({}, kLarge + (1 << 20)).value(), is_told ? 2 * kLarge : kLarge + (1 << 20));
+  EXPECT_EQ(source->next_data({}, 2 * kLarge).value(), 2 * kLarge);
+  EXPECT_EQ(source->next_data({}, ~Position{0}).value(), 2 * kLarge);
 }
 
 TEST(FileSource, HoleEndsAtTheSnapshotEvenIfTheFileGrows) {
@@ -315,16 +315,16 @@ TEST(FileSource, HoleEndsAtTheSnapshotEvenIfTheFileGrows) {
   file.resize(kLarge);
   const auto source = open_source(file);
   file.write_at(2 * kLarge, "appended");
-  EXPECT_EQ(source->next_data(1 << 20).value(), knows_holes(file.path()) ? kLarge : 1 << 20);
+  EXPECT_EQ(source->next_data({}, 1 << 20).value(), knows_holes(file.path()) ? kLarge : 1 << 20);
 }
 
 TEST(FileSource, FilledHoleBecomesData) {
   TempFile file("data");
   file.resize(kLarge);
   const auto source = open_source(file);
-  ASSERT_TRUE(source->next_data(1 << 20));
+  ASSERT_TRUE(source->next_data({}, 1 << 20));
   file.write_at(kLarge / 2, "filled in");
-  EXPECT_LE(source->next_data(1 << 20).value(), kLarge / 2);
+  EXPECT_LE(source->next_data({}, 1 << 20).value(), kLarge / 2);
   EXPECT_EQ(source->generation(), 1u);
 }
 
@@ -333,16 +333,16 @@ TEST(FileSource, TruncatedFileHasNoHoleAfterItsEnd) {
   file.resize(kLarge);
   const auto source = open_source(file);
   file.resize(100);
-  EXPECT_EQ(source->next_data(1 << 20).error().code, Code::kChanged);
+  EXPECT_EQ(source->next_data({}, 1 << 20).error().code, Code::kChanged);
 }
 
 TEST(FileSource, UnseekableSourceIsAllData) {
   const auto source = FileSource::open("/proc/self/stat");
   ASSERT_TRUE(source);
-  EXPECT_EQ((*source)->next_data(0).value(), 0u);
-  const MemorySource memory(Buffer::copy_of(as_bytes(std::string_view("\0\0\0", 3))).value());
-  EXPECT_EQ(memory.next_data(1).value(), 1u);
-  EXPECT_EQ(memory.next_data(7).value(), 3u);
+  EXPECT_EQ((*source)->next_data({}, 0).value(), 0u);
+  const MemorySource memory(Buffer::copy_of({}, as_bytes(std::string_view("\0\0\0", 3))).value());
+  EXPECT_EQ(memory.next_data({}, 1).value(), 1u);
+  EXPECT_EQ(memory.next_data({}, 7).value(), 3u);
 }
 
 TEST(FileSource, SearchSkipsAHoleOnlyAfterReadingZeros) {
@@ -352,9 +352,9 @@ TEST(FileSource, SearchSkipsAHoleOnlyAfterReadingZeros) {
   const std::string zeros(100, '\0');
   const std::string others = zeros + "x";
   const bool is_told = knows_holes(file.path());
-  EXPECT_EQ(data_after_hole(*source, 1 << 20, as_bytes(zeros)).value(), is_told ? kLarge : 1 << 20);
-  EXPECT_EQ(data_after_hole(*source, 1 << 20, as_bytes(others)).value(), 1u << 20);
-  EXPECT_EQ(data_after_hole(*source, 1 << 20, as_bytes("x" + zeros)).value(), 1u << 20);
+  EXPECT_EQ(data_after_hole({}, *source, 1 << 20, as_bytes(zeros)).value(), is_told ? kLarge : 1 << 20);
+  EXPECT_EQ(data_after_hole({}, *source, 1 << 20, as_bytes(others)).value(), 1u << 20);
+  EXPECT_EQ(data_after_hole({}, *source, 1 << 20, as_bytes("x" + zeros)).value(), 1u << 20);
 }
 
 TEST(FileSource, UnlinkedFileIsStillRead) {

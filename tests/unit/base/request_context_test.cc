@@ -9,69 +9,84 @@
 
 #include "core/base/buffer.h"
 #include "core/base/cancellable_mutex.h"
-#include "core/base/large_allocation.h"
 #include "core/base/source.h"
 
 namespace recordfs {
 namespace {
 
-TEST(RequestContext, ThreadWithoutAContextMayBlock) {
-  EXPECT_TRUE(RequestContext::permit_slow_work());
-  EXPECT_TRUE(RequestContext::spend(UINT64_MAX));
-  EXPECT_FALSE(RequestContext::is_non_blocking() || RequestContext::was_refused() || RequestContext::cancelled());
+TEST(RequestContext, DefaultPermitsEverything) {
+  const RequestContext context;
+  EXPECT_TRUE(context.permit_slow_work());
+  EXPECT_TRUE(context.spend(UINT64_MAX));
+  EXPECT_FALSE(context.is_non_blocking() || context.was_refused() || context.cancelled());
 }
 
 TEST(RequestContext, NonBlockingIsRefusedOnceItsCostsAddUpToSlow) {
-  const RequestContext quick(RequestContext::Work::kNonBlocking);
-  EXPECT_TRUE(RequestContext::spend(RequestContext::kSlow / 2));
-  EXPECT_TRUE(RequestContext::spend(RequestContext::kSlow / 2 - 1));
-  EXPECT_FALSE(RequestContext::was_refused());
-  EXPECT_EQ(RequestContext::spend(1).error().code, Code::kPending);
-  EXPECT_TRUE(RequestContext::was_refused());
+  RequestContext::Attempt attempt;
+  const RequestContext quick(RequestContext::Work::kNonBlocking, attempt);
+  EXPECT_TRUE(quick.spend(RequestContext::kSlow / 2));
+  EXPECT_TRUE(quick.spend(RequestContext::kSlow / 2 - 1));
+  EXPECT_FALSE(quick.was_refused());
+  EXPECT_EQ(quick.spend(1).error().code, Code::kPending);
+  EXPECT_TRUE(quick.was_refused());
 }
 
 TEST(RequestContext, MayBlockIsRefusedOnlySlowWork) {
-  const RequestContext context(RequestContext::Work::kMayBlock);
-  EXPECT_TRUE(RequestContext::permit_wait_for(7));
-  EXPECT_FALSE(RequestContext::was_refused());
-  EXPECT_EQ(RequestContext::permit_slow_work().error().code, Code::kPending);
-  EXPECT_EQ(RequestContext::refused(), RequestContext::Work::kAny);
-  EXPECT_EQ(RequestContext::filesystem(), 7u);
+  RequestContext::Attempt attempt;
+  const RequestContext context(RequestContext::Work::kMayBlock, attempt);
+  EXPECT_TRUE(context.permit_wait_for(7));
+  EXPECT_FALSE(context.was_refused());
+  EXPECT_EQ(context.permit_slow_work().error().code, Code::kPending);
+  EXPECT_EQ(context.refused(), RequestContext::Work::kAny);
+  EXPECT_EQ(attempt.filesystem, 7u);
 }
 
 TEST(RequestContext, NonBlockingIsRefusedAFilesystemThatMayHang) {
-  const RequestContext quick(RequestContext::Work::kNonBlocking);
-  EXPECT_TRUE(RequestContext::permit_wait_for(0));
-  EXPECT_EQ(RequestContext::permit_wait_for(7).error().code, Code::kPending);
-  EXPECT_EQ(RequestContext::refused(), RequestContext::Work::kMayBlock);
-  EXPECT_EQ(RequestContext::filesystem(), 7u);
+  RequestContext::Attempt attempt;
+  const RequestContext quick(RequestContext::Work::kNonBlocking, attempt);
+  EXPECT_TRUE(quick.permit_wait_for(0));
+  EXPECT_EQ(quick.permit_wait_for(7).error().code, Code::kPending);
+  EXPECT_EQ(quick.refused(), RequestContext::Work::kMayBlock);
+  EXPECT_EQ(attempt.filesystem, 7u);
 }
 
-TEST(RequestContext, NestedContextHidesAndRestoresTheOuterOne) {
-  const RequestContext any(RequestContext::Work::kAny);
-  {
-    const RequestContext quick(RequestContext::Work::kNonBlocking);
-    EXPECT_FALSE(RequestContext::permit_slow_work());
-    EXPECT_EQ(std::async(std::launch::async, [] { return RequestContext::is_non_blocking(); }).get(), false);
-  }
-  EXPECT_TRUE(RequestContext::permit_slow_work());
-  EXPECT_FALSE(RequestContext::was_refused());
+class Ignored final : public LargeAllocations {
+  void on_large_allocation(const RequestContext&) override {}
+};
+
+TEST(RequestContext, ContextForAPartKeepsThePermissionsAndTheAttempt) {
+  std::atomic<bool> cancelled{false};
+  RequestContext::Attempt attempt;
+  const RequestContext quick(RequestContext::Work::kNonBlocking, attempt, &cancelled);
+  Ignored listener;
+  const RequestContext part = quick.with(listener);
+  EXPECT_TRUE(part.is_non_blocking());
+  EXPECT_TRUE(part.spend(100));
+  EXPECT_EQ(attempt.bytes, 100u);
+  EXPECT_FALSE(quick.was_refused());
+  EXPECT_EQ(part.permit_slow_work().error().code, Code::kPending);
+  EXPECT_TRUE(quick.was_refused());
+  EXPECT_EQ(quick.refused(), RequestContext::Work::kAny);
+  cancelled = true;
+  EXPECT_TRUE(part.cancelled());
+  EXPECT_FALSE(RequestContext().with(listener).is_non_blocking());
 }
 
 TEST(RequestContext, CancelledContextIsInterrupted) {
   std::atomic<bool> cancelled{false};
-  const RequestContext context(RequestContext::Work::kAny, &cancelled);
-  EXPECT_TRUE(RequestContext::spend(1));
+  const RequestContext context(cancelled);
+  EXPECT_TRUE(context.spend(1));
   cancelled = true;
-  EXPECT_EQ(RequestContext::spend(1).error().code, Code::kInterrupted);
-  EXPECT_EQ(RequestContext::permit_slow_work().error().code, Code::kInterrupted);
+  EXPECT_EQ(context.spend(1).error().code, Code::kInterrupted);
+  EXPECT_EQ(context.permit_slow_work().error().code, Code::kInterrupted);
 }
 
 TEST(RequestContext, NonBlockingIsRefusedLargeAllocations) {
-  const RequestContext quick(RequestContext::Work::kNonBlocking);
-  EXPECT_TRUE(Buffer::allocate(LargeAllocations::kLarge - 1));
-  EXPECT_EQ(Buffer::allocate(LargeAllocations::kLarge).error().code, Code::kPending);
-  EXPECT_THROW(LargeAllocations::announce(LargeAllocations::kLarge), std::bad_alloc);
+  RequestContext::Attempt attempt;
+  const RequestContext quick(RequestContext::Work::kNonBlocking, attempt);
+  EXPECT_TRUE(Buffer::allocate(quick, RequestContext::kLargeAllocation - 1));
+  EXPECT_EQ(Buffer::allocate(quick, RequestContext::kLargeAllocation).error().code, Code::kPending);
+  EXPECT_THROW(quick.announce(RequestContext::kLargeAllocation), std::bad_alloc);
 }
 
 // Returns endless bytes. Each read cancels the caller.
@@ -79,7 +94,7 @@ class Endless final : public Source {
  public:
   explicit Endless(std::atomic<bool>& cancelled) : cancelled_(cancelled) {}
   std::uint64_t size() const override { return std::uint64_t{1} << 40; }
-  Result<std::size_t> read_at(Position, MutableBytes out) const override {
+  Result<std::size_t> read_at(const RequestContext&, Position, MutableBytes out) const override {
     read_ += out.size();
     cancelled_ = true;
     return out.size();
@@ -93,32 +108,35 @@ class Endless final : public Source {
 
 TEST(RequestContext, CancellationEndsALongRead) {
   std::atomic<bool> cancelled{false};
-  const RequestContext context(RequestContext::Work::kAny, &cancelled);
+  const RequestContext context(cancelled);
   const Endless source(cancelled);
-  EXPECT_EQ(read_up_to(source, 0, 64u << 20).error().code, Code::kInterrupted);
+  EXPECT_EQ(read_up_to(context, source, 0, 64u << 20).error().code, Code::kInterrupted);
   EXPECT_LE(source.read(), 4u << 20);
 }
 
 TEST(CancellableMutex, NonBlockingThreadDoesNotWaitForASlowOne) {
   CancellableMutex mutex;
-  const auto held = mutex.lock();
+  const auto held = mutex.lock({});
   ASSERT_TRUE(held);
   auto refused = std::async(std::launch::async, [&] {
-    const RequestContext quick(RequestContext::Work::kNonBlocking);
-    const auto lock = mutex.lock();
-    return !lock && lock.error().code == Code::kPending && RequestContext::was_refused();
+    RequestContext::Attempt attempt;
+    const RequestContext quick(RequestContext::Work::kNonBlocking, attempt);
+    const auto lock = mutex.lock(quick);
+    return !lock && lock.error().code == Code::kPending && quick.was_refused();
   });
   EXPECT_TRUE(refused.get());
 }
 
 TEST(CancellableMutex, NonBlockingThreadDoesNotWaitForOneThatMayBlock) {
   CancellableMutex mutex;
-  const RequestContext holder(RequestContext::Work::kMayBlock);
-  const auto held = mutex.lock();
+  RequestContext::Attempt holder_attempt;
+  const RequestContext holder(RequestContext::Work::kMayBlock, holder_attempt);
+  const auto held = mutex.lock(holder);
   ASSERT_TRUE(held);
   auto refused = std::async(std::launch::async, [&] {
-    const RequestContext quick(RequestContext::Work::kNonBlocking);
-    return !mutex.lock() && RequestContext::refused() == RequestContext::Work::kMayBlock;
+    RequestContext::Attempt attempt;
+    const RequestContext quick(RequestContext::Work::kNonBlocking, attempt);
+    return !mutex.lock(quick) && quick.refused() == RequestContext::Work::kMayBlock;
   });
   EXPECT_TRUE(refused.get());
 }
@@ -130,8 +148,10 @@ TEST(CancellableMutex, OneThreadAtATimeHoldsIt) {
   for (int i = 0; i < 4; ++i) {
     threads.push_back(std::async(std::launch::async, [&, is_non_blocking = i % 2 == 0] {
       for (int round = 0; round < 1000;) {
-        const RequestContext context(is_non_blocking ? RequestContext::Work::kNonBlocking : RequestContext::Work::kAny);
-        const auto held = mutex.lock();
+        RequestContext::Attempt attempt;
+        const RequestContext context(is_non_blocking ? RequestContext::Work::kNonBlocking : RequestContext::Work::kAny,
+                                     attempt);
+        const auto held = mutex.lock(context);
         if (!held) continue;
         ++count;
         ++round;
@@ -144,12 +164,12 @@ TEST(CancellableMutex, OneThreadAtATimeHoldsIt) {
 
 TEST(CancellableMutex, CancellationEndsTheWait) {
   CancellableMutex mutex;
-  const auto held = mutex.lock();
+  const auto held = mutex.lock({});
   ASSERT_TRUE(held);
   std::atomic<bool> cancelled{false};
   auto waiter = std::async(std::launch::async, [&] {
-    const RequestContext context(RequestContext::Work::kAny, &cancelled);
-    const auto lock = mutex.lock();
+    const RequestContext context(cancelled);
+    const auto lock = mutex.lock(context);
     return !lock && lock.error().code == Code::kInterrupted;
   });
   cancelled = true;

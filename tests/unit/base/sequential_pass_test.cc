@@ -31,7 +31,7 @@ class CountedSource final : public Source {
  public:
   explicit CountedSource(std::uint64_t size) : size_(size) {}
   std::uint64_t size() const override { return size_; }
-  Result<std::size_t> read_at(Position at, MutableBytes out) const override {
+  Result<std::size_t> read_at(const RequestContext&, Position at, MutableBytes out) const override {
     {
       const std::lock_guard lock(mutex_);
       reads_.push_back({at, out.size()});
@@ -45,7 +45,7 @@ class CountedSource final : public Source {
     if (at >= hole || at % kIslandDistance >= island) return std::byte{0};
     return static_cast<std::byte>((at * 0x9E3779B97F4A7C15u) >> 56);
   }
-  Result<Position> next_data(Position at) const override {
+  Result<Position> next_data(const RequestContext&, Position at) const override {
     if (at % kIslandDistance < island) return std::min(at, size_);
     return std::min((at / kIslandDistance + 1) * kIslandDistance, size_);
   }
@@ -76,9 +76,9 @@ struct PassedSource {
     if (prepare) prepare(*below);
   }
   // What a read gives, each byte checked; nullopt if it fails.
-  std::optional<std::size_t> read(Position at, std::size_t size) const {
+  std::optional<std::size_t> read(const RequestContext& context, Position at, std::size_t size) const {
     std::vector<std::byte> out(size);
-    const auto got = source.read_at(at, out);
+    const auto got = source.read_at(context, at, out);
     if (!got) return std::nullopt;
     for (std::size_t i = 0; i < *got; ++i) {
       if (out[i] != below->byte_at(at + i)) ADD_FAILURE() << "wrong byte at " << at + i;
@@ -99,10 +99,11 @@ std::vector<CountedRead> pieces(std::uint64_t first, std::uint64_t end) {
 TEST(SequentialPass, ScanInSmallStepsReadsEachPieceOnceInFileOrder) {
   const PassedSource passed(10 * kPiece);
   SequentialPass pass(passed.source);
-  const ReadWindow window(passed.source, &pass);
+  ReadWindow window({}, passed.source, &pass);
+  const RequestContext context = RequestContext().with(window);
   for (Position at = 0; at < 10 * kPiece; at += 5000) {
     pass.advance(at);
-    EXPECT_EQ(passed.read(at, 64), std::min<Position>(64, 10 * kPiece - at));
+    EXPECT_EQ(passed.read(context, at, 64), std::min<Position>(64, 10 * kPiece - at));
   }
   EXPECT_EQ(passed.below->reads(), pieces(0, 10));
 }
@@ -110,9 +111,10 @@ TEST(SequentialPass, ScanInSmallStepsReadsEachPieceOnceInFileOrder) {
 TEST(SequentialPass, LastPieceEndsWithTheSource) {
   const PassedSource passed(kPiece + 1000);
   SequentialPass pass(passed.source);
-  const ReadWindow window(passed.source, &pass);
-  EXPECT_EQ(passed.read(kPiece - 10, 4096), 1010u);
-  EXPECT_EQ(passed.read(kPiece + 1000, 10), 0u);
+  ReadWindow window({}, passed.source, &pass);
+  const RequestContext context = RequestContext().with(window);
+  EXPECT_EQ(passed.read(context, kPiece - 10, 4096), 1010u);
+  EXPECT_EQ(passed.read(context, kPiece + 1000, 10), 0u);
   EXPECT_EQ(passed.below->reads(), (std::vector<CountedRead>{{0, kPiece}, {kPiece, 1000}}));
 }
 
@@ -123,16 +125,17 @@ TEST(SequentialPass, DecodersOnSeveralThreadsRereadNothing) {
   const PassedSource passed(kSize);
   {
     SequentialPass pass(passed.source);
-    const ReadWindow window(passed.source, &pass);
+    ReadWindow window({}, passed.source, &pass);
+    const RequestContext context = RequestContext().with(window);
     std::deque<std::future<void>> decoders;
     for (Position at = 0; at < kSize; at += kChunk) {
       pass.advance(at);
-      EXPECT_EQ(passed.read(at, 40), 40u);
+      EXPECT_EQ(passed.read(context, at, 40), 40u);
       auto hold = std::make_shared<SequentialPass::Hold>();
       hold->extend(pass, at, std::min(at + kChunk, kSize));
       decoders.push_back(std::async(std::launch::async, [&, at, hold] {
-        const ReadWindow own(passed.source, &pass);
-        EXPECT_EQ(passed.read(at, kChunk), std::min(kChunk, kSize - at));
+        ReadWindow own({}, passed.source, &pass);
+        EXPECT_EQ(passed.read(RequestContext().with(own), at, kChunk), std::min(kChunk, kSize - at));
         hold->release();
       }));
       if (decoders.size() > 6) decoders.pop_front();
@@ -149,10 +152,11 @@ TEST(SequentialPass, ViewInsideAPieceIsNotACopyAndStaysValid) {
   std::vector<Slice> views;
   {
     SequentialPass pass(passed.source);
-    const ReadWindow window(passed.source, &pass);
+    ReadWindow window({}, passed.source, &pass);
+    const RequestContext context = RequestContext().with(window);
     for (Position at = 0; at + 4096 < 30 * kPiece; at += kPiece / 2) {
       pass.advance(at);
-      auto view = passed.source.view_at(at + 1000, 2000);
+      auto view = passed.source.view_at(context, at + 1000, 2000);
       ASSERT_TRUE(view);
       views.push_back(*view);
     }
@@ -166,8 +170,9 @@ TEST(SequentialPass, ViewInsideAPieceIsNotACopyAndStaysValid) {
 TEST(SequentialPass, ViewAcrossTwoPiecesContainsTheBytesOfBoth) {
   const PassedSource passed(3 * kPiece);
   SequentialPass pass(passed.source);
-  const ReadWindow window(passed.source, &pass);
-  const auto view = passed.source.view_at(kPiece - 100, 200);
+  ReadWindow window({}, passed.source, &pass);
+  const RequestContext context = RequestContext().with(window);
+  const auto view = passed.source.view_at(context, kPiece - 100, 200);
   ASSERT_TRUE(view);
   ASSERT_EQ(view->bytes.size(), 200u);
   for (std::size_t i = 0; i < 200; ++i) EXPECT_EQ(view->bytes[i], passed.below->byte_at(kPiece - 100 + i));
@@ -176,25 +181,28 @@ TEST(SequentialPass, ViewAcrossTwoPiecesContainsTheBytesOfBoth) {
 TEST(SequentialPass, BytesAroundABadSectorAreReadOneByOne) {
   const PassedSource passed(6 * kPiece, [](CountedSource& source) { source.bad_sector = 2 * kPiece + 5000; });
   SequentialPass pass(passed.source);
-  const ReadWindow window(passed.source, &pass);
+  ReadWindow window({}, passed.source, &pass);
+  const RequestContext context = RequestContext().with(window);
   for (Position at = 0; at + 500 <= 6 * kPiece; at += 1000) {
     pass.advance(at);
-    EXPECT_EQ(passed.read(at, 500), at == 2 * kPiece + 5000 - 152 ? std::nullopt : std::optional<std::size_t>(500))
+    EXPECT_EQ(passed.read(context, at, 500),
+              at == 2 * kPiece + 5000 - 152 ? std::nullopt : std::optional<std::size_t>(500))
         << at;
   }
-  EXPECT_EQ(passed.read(2 * kPiece + 4000, 1500), std::nullopt);
+  EXPECT_EQ(passed.read(context, 2 * kPiece + 4000, 1500), std::nullopt);
 }
 
 TEST(SequentialPass, ReadsBeforeAndFarAfterTheWindowGoToTheSource) {
   const PassedSource passed(200 * kPiece);
   SequentialPass pass(passed.source);
-  const ReadWindow window(passed.source, &pass);
+  ReadWindow window({}, passed.source, &pass);
+  const RequestContext context = RequestContext().with(window);
   for (std::uint64_t i = 0; i < 40; ++i) {
     pass.advance(i * kPiece);
-    EXPECT_EQ(passed.read(i * kPiece, 10), 10u);
+    EXPECT_EQ(passed.read(context, i * kPiece, 10), 10u);
   }
-  EXPECT_EQ(passed.read(20 * kPiece, 77), 77u);
-  EXPECT_EQ(passed.read(199 * kPiece, 78), 78u);
+  EXPECT_EQ(passed.read(context, 20 * kPiece, 77), 77u);
+  EXPECT_EQ(passed.read(context, 199 * kPiece, 78), 78u);
   const auto reads = passed.below->reads();
   EXPECT_EQ(std::ranges::count(reads, CountedRead{20 * kPiece, 77}), 1);
   EXPECT_EQ(std::ranges::count(reads, CountedRead{199 * kPiece, 78}), 1);
@@ -203,11 +211,12 @@ TEST(SequentialPass, ReadsBeforeAndFarAfterTheWindowGoToTheSource) {
 TEST(SequentialPass, BeginningOfTheFileStaysCached) {
   const PassedSource passed(60 * kPiece);
   SequentialPass pass(passed.source);
-  const ReadWindow window(passed.source, &pass);
+  ReadWindow window({}, passed.source, &pass);
+  const RequestContext context = RequestContext().with(window);
   for (Position at = 0; at < 60 * kPiece; at += kPiece / 4) {
     pass.advance(at);
-    EXPECT_EQ(passed.read(32 + at % 1000, 8), 8u);
-    EXPECT_EQ(passed.read(at, 16), 16u);
+    EXPECT_EQ(passed.read(context, 32 + at % 1000, 8), 8u);
+    EXPECT_EQ(passed.read(context, at, 16), 16u);
   }
   EXPECT_EQ(passed.below->reads(), pieces(0, 60));
 }
@@ -215,11 +224,12 @@ TEST(SequentialPass, BeginningOfTheFileStaysCached) {
 TEST(SequentialPass, LongJumpMovesTheWindowWithoutReadingTheSkippedBytes) {
   const PassedSource passed(std::uint64_t{1} << 40);
   SequentialPass pass(passed.source);
-  const ReadWindow window(passed.source, &pass);
+  ReadWindow window({}, passed.source, &pass);
+  const RequestContext context = RequestContext().with(window);
   for (const Position begin : {Position{0}, Position{1} << 30, Position{1} << 39}) {
     for (Position at = begin; at < begin + 8 * kPiece; at += kPiece) {
       pass.advance(at);
-      EXPECT_EQ(passed.read(at, 100), 100u);
+      EXPECT_EQ(passed.read(context, at, 100), 100u);
     }
   }
   EXPECT_LE(passed.below->bytes_read(), 3 * (8 + SequentialPass::kMostAhead) * kPiece);
@@ -229,10 +239,11 @@ TEST(SequentialPass, ZerosAreNotReadAhead) {
   const PassedSource passed(std::uint64_t{1} << 40, [](CountedSource& source) { source.hole = 5 * kPiece; });
   {
     SequentialPass pass(passed.source);
-    const ReadWindow window(passed.source, &pass);
+    ReadWindow window({}, passed.source, &pass);
+    const RequestContext context = RequestContext().with(window);
     for (Position at = 0; at <= 6 * kPiece; at += kPiece / 4) {
       pass.advance(at);
-      EXPECT_EQ(passed.read(at, 100), 100u);
+      EXPECT_EQ(passed.read(context, at, 100), 100u);
     }
   }
   EXPECT_LE(passed.below->bytes_read(), 8 * kPiece);
@@ -244,11 +255,12 @@ TEST(SequentialPass, HolesBetweenIslandsOfASparseFileAreNotRead) {
                             [](CountedSource& source) { source.island = kIsland; });
   {
     SequentialPass pass(passed.source);
-    const ReadWindow window(passed.source, &pass);
+    ReadWindow window({}, passed.source, &pass);
+    const RequestContext context = RequestContext().with(window);
     for (std::uint64_t i = 0; i < kIslands; ++i) {
       const Position begin = i * CountedSource::kIslandDistance;
       pass.advance(begin);
-      EXPECT_EQ(passed.read(begin, kIsland + 100), kIsland + 100);
+      EXPECT_EQ(passed.read(context, begin, kIsland + 100), kIsland + 100);
     }
   }
   EXPECT_LE(passed.below->bytes_read(), 4 * kIslands * kIsland + 2 * kPiece);
@@ -258,10 +270,11 @@ TEST(SequentialPass, NothingIsReadAfterTheLastRequestedByte) {
   const PassedSource passed(100 * kPiece);
   {
     SequentialPass pass(passed.source, 9 * kPiece);
-    const ReadWindow window(passed.source, &pass);
+    ReadWindow window({}, passed.source, &pass);
+    const RequestContext context = RequestContext().with(window);
     for (Position at = 0; at < 9 * kPiece; at += kPiece / 4) {
       pass.advance(at);
-      EXPECT_EQ(passed.read(at, 100), 100u);
+      EXPECT_EQ(passed.read(context, at, 100), 100u);
     }
   }
   EXPECT_EQ(passed.below->reads(), pieces(0, 9));
@@ -271,10 +284,11 @@ TEST(SequentialPass, FirstRecordsOfALargeFileReadOnePiece) {
   const PassedSource passed(100 * kPiece);
   {
     SequentialPass pass(passed.source);
-    const ReadWindow window(passed.source, &pass);
+    ReadWindow window({}, passed.source, &pass);
+    const RequestContext context = RequestContext().with(window);
     for (Position at = 0; at < kPiece / 2; at += 1000) {
       pass.advance(at);
-      EXPECT_EQ(passed.read(at, 100), 100u);
+      EXPECT_EQ(passed.read(context, at, 100), 100u);
     }
   }
   EXPECT_EQ(passed.below->reads(), pieces(0, 1));
@@ -283,12 +297,13 @@ TEST(SequentialPass, FirstRecordsOfALargeFileReadOnePiece) {
 TEST(SequentialPass, ChunkLargerThanTheWindowIsReadFromTheSource) {
   const PassedSource passed(200 * kPiece);
   SequentialPass pass(passed.source);
-  const ReadWindow window(passed.source, &pass);
+  ReadWindow window({}, passed.source, &pass);
+  const RequestContext context = RequestContext().with(window);
   SequentialPass::Hold hold;
   hold.extend(pass, 0, 100 * kPiece);
   pass.advance(100 * kPiece);
-  EXPECT_EQ(passed.read(100 * kPiece, 100), 100u);
-  EXPECT_EQ(passed.read(50 * kPiece, 100), 100u);
+  EXPECT_EQ(passed.read(context, 100 * kPiece, 100), 100u);
+  EXPECT_EQ(passed.read(context, 50 * kPiece, 100), 100u);
   EXPECT_LE(passed.below->bytes_read(), (1 + SequentialPass::kMostAhead) * kPiece + 100);
 }
 

@@ -9,11 +9,11 @@ namespace {
 
 constexpr auto kFarAway = std::numeric_limits<std::uint64_t>::max();
 
-MemorySource source_of(std::string_view text) { return MemorySource(std::move(*Buffer::copy_of(as_bytes(text)))); }
+MemorySource source_of(std::string_view text) { return MemorySource(std::move(*Buffer::copy_of({}, as_bytes(text)))); }
 
 std::string read(const Source& source, Position at, std::size_t size) {
   std::string out(size, '?');
-  auto got = source.read_at(at, std::as_writable_bytes(std::span(out)));
+  auto got = source.read_at({}, at, std::as_writable_bytes(std::span(out)));
   return got ? out.substr(0, *got) : to_string(got.error());
 }
 
@@ -36,18 +36,18 @@ TEST(MemorySource, EmptySourceReadsNothing) {
 
 TEST(ReadUpTo, ReturnsFewerBytesOnlyAtTheEndOfTheSource) {
   const auto source = source_of("0123456789");
-  EXPECT_EQ(as_text(read_up_to(source, 2, 3)->view()), "234");
-  EXPECT_EQ(as_text(read_up_to(source, 8, kFarAway)->view()), "89");
-  EXPECT_TRUE(read_up_to(source, 10, 1)->empty());
-  EXPECT_TRUE(read_up_to(source, kFarAway, kFarAway)->empty());
+  EXPECT_EQ(as_text(read_up_to({}, source, 2, 3)->view()), "234");
+  EXPECT_EQ(as_text(read_up_to({}, source, 8, kFarAway)->view()), "89");
+  EXPECT_TRUE(read_up_to({}, source, 10, 1)->empty());
+  EXPECT_TRUE(read_up_to({}, source, kFarAway, kFarAway)->empty());
 }
 
 TEST(ReadExactly, ReturnsAllBytesOrReportsWhereTheSourceEnds) {
   const auto source = source_of("0123456789");
-  EXPECT_EQ(as_text(read_exactly(source, 6, 4)->view()), "6789");
-  EXPECT_TRUE(read_exactly(source, 10, 0));
+  EXPECT_EQ(as_text(read_exactly({}, source, 6, 4)->view()), "6789");
+  EXPECT_TRUE(read_exactly({}, source, 10, 0));
   for (const auto& [at, size] : {std::pair<Position, std::uint64_t>{6, 5}, {10, 1}, {0, kFarAway}, {kFarAway, 1}}) {
-    auto cut = read_exactly(source, at, size);
+    auto cut = read_exactly({}, source, at, size);
     ASSERT_FALSE(cut) << at;
     EXPECT_EQ(cut.error().code, Code::kUnfinished);
     EXPECT_EQ(cut.error().position, 10u);
@@ -59,9 +59,9 @@ TEST(ReadExactly, SourceThatEndsBeforeItsSizeIsAnErrorNotAShortBuffer) {
   class Short final : public Source {
    public:
     std::uint64_t size() const override { return 10; }
-    Result<std::size_t> read_at(Position, MutableBytes) const override { return std::size_t{3}; }
+    Result<std::size_t> read_at(const RequestContext&, Position, MutableBytes) const override { return std::size_t{3}; }
   };
-  const auto cut = read_exactly(Short(), 2, 8);
+  const auto cut = read_exactly({}, Short(), 2, 8);
   ASSERT_FALSE(cut);
   EXPECT_EQ(cut.error().code, Code::kUnfinished);
   EXPECT_EQ(cut.error().position, 5u);

@@ -51,7 +51,7 @@ Result<std::string> decoded(const std::string& chunk) {
     const auto target = std::as_writable_bytes(std::span(out))
                             .subspan(std::size_t{block} * header.block_size, header.decoded_size(block));
     const Bytes stored = bytes.subspan(extent.begin, extent.end - extent.begin);
-    TRY(decompress_blosc_block(header, block, stored, target));
+    TRY(decompress_blosc_block({}, header, block, stored, target));
   }
   return out;
 }

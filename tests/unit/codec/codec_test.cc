@@ -18,7 +18,7 @@ constexpr std::uint64_t kPlenty = 1 << 30;
 
 std::string unpacked(CodecId codec, std::string_view packed, std::uint64_t expected, std::uint64_t limit) {
   const Guarded stored(as_bytes(packed));
-  auto out = decompress(codec, stored.view(), expected, limit);
+  auto out = decompress({}, codec, stored.view(), expected, limit);
   return out ? std::string(as_text(out->view())) : std::string(to_string(out.error().code));
 }
 
@@ -26,7 +26,7 @@ std::string unpacked(CodecId codec, std::string_view packed, std::uint64_t expec
 std::string into(CodecId codec, std::string_view packed, std::string_view text, std::size_t size) {
   const Guarded stored(as_bytes(packed));
   Guarded out(size);
-  auto done = decompress_into(codec, stored.view(), out.span());
+  auto done = decompress_into({}, codec, stored.view(), out.span());
   if (!done) return std::string(to_string(done.error().code));
   return as_text(out.view()) == text ? "equal" : "different";
 }
@@ -50,8 +50,8 @@ TEST(Codec, CodecWithoutItsLibraryIsUnsupportedEverywhere) {
                               CodecId::kGzip, CodecId::kLz4Frame, CodecId::kLzma, unknown}) {
     if (is_available(codec)) continue;
     std::byte out{};
-    EXPECT_EQ(decompress_into(codec, as_bytes("x"), {&out, 1}).error().code, Code::kUnsupported);
-    EXPECT_EQ(decompress(codec, as_bytes("x"), 0, kPlenty).error().code, Code::kUnsupported);
+    EXPECT_EQ(decompress_into({}, codec, as_bytes("x"), {&out, 1}).error().code, Code::kUnsupported);
+    EXPECT_EQ(decompress({}, codec, as_bytes("x"), 0, kPlenty).error().code, Code::kUnsupported);
     EXPECT_EQ(open_stream(codec, as_bytes("x")).error().code, Code::kUnsupported);
   }
 }
@@ -60,9 +60,10 @@ TEST(Codec, SizeIsKnownWithoutDecodingTheBytes) {
   for (const auto& [codec, pack] : packers()) {
     for (const std::size_t size : {0u, 1u, 131071u, 131072u, 131073u, 1000000u}) {
       const std::string packed = pack(std::string(size, 'x'));
-      EXPECT_EQ(decompressed_size(codec, as_bytes(packed), size).value_or(kPlenty), size) << to_string(codec);
+      EXPECT_EQ(decompressed_size({}, codec, as_bytes(packed), size).value_or(kPlenty), size) << to_string(codec);
       if (size == 0) continue;
-      EXPECT_EQ(decompressed_size(codec, as_bytes(packed), size - 1).error().code, Code::kLimit) << to_string(codec);
+      EXPECT_EQ(decompressed_size({}, codec, as_bytes(packed), size - 1).error().code, Code::kLimit)
+          << to_string(codec);
     }
   }
 }
@@ -73,9 +74,10 @@ TEST(Codec, SizeOtherThanTheExactOneIsDamage) {
       const std::string text(size, 'x');
       const std::string packed = pack(text);
       for (const Tail tail : {Tail::kDamage, Tail::kIgnored}) {
-        EXPECT_EQ(as_text(decompress_exactly(codec, as_bytes(packed), size, tail)->view()), text) << to_string(codec);
+        EXPECT_EQ(as_text(decompress_exactly({}, codec, as_bytes(packed), size, tail)->view()), text)
+            << to_string(codec);
         for (const std::size_t other : {size - 1, size + 1}) {
-          EXPECT_EQ(decompress_exactly(codec, as_bytes(packed), other, tail).error().code, Code::kDamage)
+          EXPECT_EQ(decompress_exactly({}, codec, as_bytes(packed), other, tail).error().code, Code::kDamage)
               << to_string(codec) << ' ' << other;
         }
       }

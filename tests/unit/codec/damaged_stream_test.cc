@@ -18,20 +18,20 @@ constexpr std::uint64_t kLimit = 1 << 20;
 // Whether any of the three ways to read `stored` succeeds.
 bool any_accepts(CodecId codec, Bytes stored, std::size_t size) {
   Guarded out(size);
-  bool accepted = decompress_into(codec, stored, out.span()).has_value();
-  accepted |= decompress(codec, stored, size, kLimit).has_value();
+  bool accepted = decompress_into({}, codec, stored, out.span()).has_value();
+  accepted |= decompress({}, codec, stored, size, kLimit).has_value();
   auto stream = open_stream(codec, stored);
   EXPECT_TRUE(stream);
   Guarded more(size + 1);
-  return stream && (*stream)->read(more.span()).has_value() ? true : accepted;
+  return stream && (*stream)->read({}, more.span()).has_value() ? true : accepted;
 }
 
 void expect_damage(CodecId codec, Bytes stored, std::size_t size) {
   Guarded out(size);
-  const auto filled = decompress_into(codec, stored, out.span());
+  const auto filled = decompress_into({}, codec, stored, out.span());
   ASSERT_FALSE(filled) << to_string(codec) << ' ' << stored.size();
   EXPECT_EQ(filled.error().code, Code::kDamage) << filled.error().detail;
-  const auto collected = decompress(codec, stored, size, kLimit);
+  const auto collected = decompress({}, codec, stored, size, kLimit);
   ASSERT_FALSE(collected) << to_string(codec) << ' ' << stored.size();
   EXPECT_EQ(collected.error().code, Code::kDamage) << collected.error().detail;
 }
@@ -71,7 +71,7 @@ TEST(DamagedStream, FlippedBitIsAnErrorOrStaysWithinTheLimit) {
       for (std::size_t bit = 0; bit < 8 * packed.size(); ++bit) {
         const auto mask = static_cast<std::byte>(1u << bit % 8);
         stored.span()[bit / 8] ^= mask;
-        auto out = decompress(codec, stored.view(), size, kLimit);
+        auto out = decompress({}, codec, stored.view(), size, kLimit);
         EXPECT_LE(out ? out->size() : 0, kLimit);
         any_accepts(codec, stored.view(), size);
         stored.span()[bit / 8] ^= mask;
@@ -90,7 +90,7 @@ TEST(DamagedStream, NoiseIsAnErrorOrStaysWithinTheLimit) {
       byte = static_cast<std::byte>(state >> 56);
     }
     for (const auto& packer : packers()) {
-      auto out = decompress(packer.codec, stored.view(), 100, kLimit);
+      auto out = decompress({}, packer.codec, stored.view(), 100, kLimit);
       EXPECT_LE(out ? out->size() : 0, kLimit);
       any_accepts(packer.codec, stored.view(), 100);
     }
@@ -101,8 +101,8 @@ TEST(DamagedStream, DamagedStreamDoesNotAffectTheNextGoodOne) {
   const std::string text = text_of(5000);
   for (const auto& [codec, pack] : packers()) {
     const std::string packed = pack(text);
-    EXPECT_FALSE(decompress(codec, as_bytes(packed).first(packed.size() / 2), 0, kLimit));
-    auto out = decompress(codec, as_bytes(packed), 0, kLimit);
+    EXPECT_FALSE(decompress({}, codec, as_bytes(packed).first(packed.size() / 2), 0, kLimit));
+    auto out = decompress({}, codec, as_bytes(packed), 0, kLimit);
     ASSERT_TRUE(out);
     EXPECT_EQ(as_text(out->view()), text);
   }

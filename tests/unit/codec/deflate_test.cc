@@ -21,7 +21,7 @@ using testing::text_of;
 
 std::string unpacked(CodecId codec, std::string_view packed, std::uint64_t limit = 1 << 20) {
   const Guarded stored(as_bytes(packed));
-  auto out = decompress(codec, stored.view(), 0, limit);
+  auto out = decompress({}, codec, stored.view(), 0, limit);
   return out ? std::string(as_text(out->view())) : std::string(to_string(out.error().code));
 }
 
@@ -110,19 +110,19 @@ TEST(Gzip, ReservedFlagsAreDamage) {
 TEST(Gzip, FrontEndsAfterTheLastMember) {
   const std::string packed = pack_gzip("one ") + pack_gzip("two");
   for (const std::string_view tail : {std::string_view("\x1F"), std::string_view("\0\0\0\0", 4)}) {
-    auto front = decompress_front(CodecId::kGzip, as_bytes(packed + std::string(tail)), 0, 100);
+    auto front = decompress_front({}, CodecId::kGzip, as_bytes(packed + std::string(tail)), 0, 100);
     ASSERT_TRUE(front) << front.error().detail;
     EXPECT_EQ(as_text(front->content.view()), "one two");
     EXPECT_EQ(front->used, packed.size());
   }
-  EXPECT_FALSE(decompress_front(CodecId::kGzip, as_bytes(packed + "\x1F\x8B\x08 cut off"), 0, 100));
+  EXPECT_FALSE(decompress_front({}, CodecId::kGzip, as_bytes(packed + "\x1F\x8B\x08 cut off"), 0, 100));
 }
 
 // Reads the stream; returns its content if it has the given size, otherwise the failure.
 std::string streamed(CodecId codec, Bytes stored, Tail tail, std::size_t size) {
   auto stream = open_stream(codec, stored, tail);
   std::string text(size + 1, '\0');
-  auto got = (*stream)->read({reinterpret_cast<std::byte*>(text.data()), text.size()});
+  auto got = (*stream)->read({}, {reinterpret_cast<std::byte*>(text.data()), text.size()});
   return got && *got == size ? text.substr(0, size) : got ? "damage" : std::string(to_string(got.error().code));
 }
 
@@ -138,7 +138,7 @@ TEST(Deflate, WholeDecodingAndStreamsAgreeForAnyDamage) {
       wrong[bit / 8] = static_cast<char>(wrong[bit / 8] ^ 1 << bit % 8);
       for (const Tail tail : {Tail::kDamage, Tail::kIgnored}) {
         const Guarded stored(as_bytes(wrong));
-        auto whole = decompress_exactly(codec, stored.view(), text.size(), tail);
+        auto whole = decompress_exactly({}, codec, stored.view(), text.size(), tail);
         EXPECT_EQ(whole ? as_text(whole->view()) : to_string(whole.error().code),
                   streamed(codec, stored.view(), tail, text.size()))
             << to_string(codec) << ' ' << bit;
@@ -156,7 +156,7 @@ TEST(Gzip, StatedSizeIsUntrusted) {
   // Bytes after the end are in the place of the stated size: zero, small, large, impossible.
   for (const std::string_view tail : {std::string_view("\0\0\0\0", 4), std::string_view("\xE8\x03\0\0", 4),
                                       std::string_view("\xFF\xFF\x0F\0", 4), std::string_view("\xFF\xFF\xFF\xFF")}) {
-    auto front = decompress_front(CodecId::kGzip, as_bytes(pack_gzip(text) + std::string(tail)), 0, 1 << 20);
+    auto front = decompress_front({}, CodecId::kGzip, as_bytes(pack_gzip(text) + std::string(tail)), 0, 1 << 20);
     ASSERT_TRUE(front) << front.error().detail;
     EXPECT_EQ(as_text(front->content.view()), text);
     EXPECT_EQ(front->used, pack_gzip(text).size());
@@ -203,7 +203,7 @@ TEST(Deflate, MoreThanFourGibibytesAreRead) {
   std::vector<std::byte> out(1 << 20);
   std::uint64_t total = 0;
   for (std::size_t got = out.size(); got == out.size(); total += got) {
-    auto more = (*stream)->read(out);
+    auto more = (*stream)->read({}, out);
     ASSERT_TRUE(more) << more.error().detail << " after " << total;
     got = *more;
     ASSERT_TRUE(std::all_of(out.begin(), out.begin() + 100, [](std::byte byte) { return byte == std::byte{'x'}; }));
@@ -218,7 +218,7 @@ TEST(Deflate, BombStopsAtTheLimitInBoundedMemory) {
   }, after{};
   ::getrusage(RUSAGE_SELF, &before);
   for (const std::uint64_t guess : {std::uint64_t{0}, std::uint64_t{4} << 30}) {
-    auto out = decompress(CodecId::kGzip, as_bytes(packed), guess, 1 << 20);
+    auto out = decompress({}, CodecId::kGzip, as_bytes(packed), guess, 1 << 20);
     ASSERT_FALSE(out);
     EXPECT_EQ(out.error().code, Code::kLimit);
   }

@@ -24,7 +24,7 @@ TEST(DecompressFront, StopsAtTheEndAndReturnsItsPosition) {
       const std::string packed = pack(text);
       for (const std::string_view tail : {"", "x", "not compressed at all"}) {
         const Guarded stored(as_bytes(packed + std::string(tail)));
-        auto front = decompress_front(codec, stored.view(), 0, kPlenty);
+        auto front = decompress_front({}, codec, stored.view(), 0, kPlenty);
         ASSERT_TRUE(front) << to_string(codec) << ' ' << front.error().detail;
         EXPECT_TRUE(as_text(front->content.view()) == text) << to_string(codec);
         EXPECT_EQ(front->used, packed.size()) << to_string(codec);
@@ -34,16 +34,16 @@ TEST(DecompressFront, StopsAtTheEndAndReturnsItsPosition) {
 }
 
 TEST(DecompressFront, CodecWithoutAnEndMarkConsumesAllBytes) {
-  auto plain = decompress_front(CodecId::kNone, as_bytes("text"), 0, kPlenty);
+  auto plain = decompress_front({}, CodecId::kNone, as_bytes("text"), 0, kPlenty);
   ASSERT_TRUE(plain);
   EXPECT_EQ(plain->used, 4u);
   for (const auto& [codec, pack] : packers()) {
     if (knows_its_end(codec)) continue;
     const std::string packed = pack("text");
-    auto front = decompress_front(codec, as_bytes(packed), 0, kPlenty);
+    auto front = decompress_front({}, codec, as_bytes(packed), 0, kPlenty);
     ASSERT_TRUE(front);
     EXPECT_EQ(front->used, packed.size());
-    EXPECT_FALSE(decompress_front(codec, as_bytes(packed + "x"), 0, kPlenty));
+    EXPECT_FALSE(decompress_front({}, codec, as_bytes(packed + "x"), 0, kPlenty));
   }
 }
 
@@ -52,16 +52,17 @@ TEST(DecompressFront, TruncationIsDamageAndTheLimitIsKept) {
   for (const auto& [codec, pack] : packers()) {
     const std::string packed = pack(text);
     for (std::size_t size = 0; size < packed.size(); ++size) {
-      auto front = decompress_front(codec, as_bytes(packed).first(size), 0, kPlenty);
+      auto front = decompress_front({}, codec, as_bytes(packed).first(size), 0, kPlenty);
       ASSERT_FALSE(front) << to_string(codec) << ' ' << size;
       EXPECT_EQ(front.error().code, Code::kDamage);
     }
-    EXPECT_EQ(decompress_front(codec, as_bytes(packed), 0, 999).error().code, Code::kLimit);
+    EXPECT_EQ(decompress_front({}, codec, as_bytes(packed), 0, 999).error().code, Code::kLimit);
   }
 }
 
 TEST(DecompressFront, CodecWithoutItsLibraryIsUnsupported) {
-  EXPECT_EQ(decompress_front(static_cast<CodecId>(200), as_bytes("x"), 0, kPlenty).error().code, Code::kUnsupported);
+  EXPECT_EQ(decompress_front({}, static_cast<CodecId>(200), as_bytes("x"), 0, kPlenty).error().code,
+            Code::kUnsupported);
 }
 
 TEST(DecompressFront, StreamReportsItsRemainingInput) {
@@ -73,7 +74,7 @@ TEST(DecompressFront, StreamReportsItsRemainingInput) {
     EXPECT_EQ((*stream)->stored_left(), packed.size());
     Guarded out(5001);
     for (const std::size_t expected : {5000u, 0u}) {
-      auto got = (*stream)->read(out.span());
+      auto got = (*stream)->read({}, out.span());
       ASSERT_TRUE(got) << got.error().detail;
       EXPECT_EQ(*got, expected);
       EXPECT_EQ((*stream)->stored_left(), 4u) << to_string(codec);

@@ -14,7 +14,7 @@ using testing::text_of;
 
 std::string unpacked(std::string_view packed, std::uint64_t size) {
   const Guarded stored(as_bytes(packed));
-  auto out = decompress_lz4_block(stored.view(), size);
+  auto out = decompress_lz4_block({}, stored.view(), size);
   return out ? std::string(as_text(out->view())) : std::string(to_string(out.error().code));
 }
 

@@ -16,7 +16,7 @@ using testing::text_of;
 
 std::string unpacked(std::string_view packed, std::uint64_t limit = 1 << 20) {
   const Guarded stored(as_bytes(packed));
-  auto out = decompress(CodecId::kLz4Frame, stored.view(), 0, limit);
+  auto out = decompress({}, CodecId::kLz4Frame, stored.view(), 0, limit);
   return out ? std::string(as_text(out->view())) : std::string(to_string(out.error().code));
 }
 
@@ -44,11 +44,11 @@ TEST(Lz4, LargestBlocksAreDecodedWithAnySizeGuess) {
       for (const bool linked : {false, true}) {
         const std::string packed = pack_lz4_with(text, {.linked = linked, .checksum = true, .block_size = block_size});
         for (const std::uint64_t guess : {std::uint64_t{1}, std::uint64_t{size}, 4 * packed.size(), UINT64_MAX}) {
-          auto whole = decompress(CodecId::kLz4Frame, as_bytes(packed), guess, size);
+          auto whole = decompress({}, CodecId::kLz4Frame, as_bytes(packed), guess, size);
           ASSERT_TRUE(whole) << whole.error().detail;
           EXPECT_TRUE(as_text(whole->view()) == text) << size << ' ' << block_size << ' ' << guess;
-          EXPECT_EQ(decompress(CodecId::kLz4Frame, as_bytes(packed), guess, size - 1).error().code, Code::kLimit);
-          auto front = decompress_front(CodecId::kLz4Frame, as_bytes(packed + "tail"), guess, size);
+          EXPECT_EQ(decompress({}, CodecId::kLz4Frame, as_bytes(packed), guess, size - 1).error().code, Code::kLimit);
+          auto front = decompress_front({}, CodecId::kLz4Frame, as_bytes(packed + "tail"), guess, size);
           ASSERT_TRUE(front) << front.error().detail;
           EXPECT_TRUE(as_text(front->content.view()) == text);
           EXPECT_EQ(front->used, packed.size());
@@ -118,7 +118,7 @@ TEST(Lz4, BombStopsAtTheLimitInBoundedMemory) {
   }, after{};
   ::getrusage(RUSAGE_SELF, &before);
   for (const std::uint64_t guess : {std::uint64_t{0}, std::uint64_t{1} << 30}) {
-    auto out = decompress(CodecId::kLz4Frame, as_bytes(packed), guess, 1 << 20);
+    auto out = decompress({}, CodecId::kLz4Frame, as_bytes(packed), guess, 1 << 20);
     ASSERT_FALSE(out);
     EXPECT_EQ(out.error().code, Code::kLimit);
   }

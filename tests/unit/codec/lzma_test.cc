@@ -15,7 +15,7 @@ using testing::text_of;
 
 std::string unpacked(std::string_view packed, std::uint64_t limit = 1 << 20) {
   const Guarded stored(as_bytes(packed));
-  auto out = decompress(CodecId::kLzma, stored.view(), 0, limit);
+  auto out = decompress({}, CodecId::kLzma, stored.view(), 0, limit);
   return out ? std::string(as_text(out->view())) : std::string(to_string(out.error().code));
 }
 
@@ -97,7 +97,7 @@ TEST(Lzma, BombStopsAtTheLimitInBoundedMemory) {
   }, after{};
   ::getrusage(RUSAGE_SELF, &before);
   for (const std::uint64_t guess : {0u, 256u << 20}) {
-    auto out = decompress(CodecId::kLzma, as_bytes(packed), guess, 1 << 20);
+    auto out = decompress({}, CodecId::kLzma, as_bytes(packed), guess, 1 << 20);
     ASSERT_FALSE(out);
     EXPECT_EQ(out.error().code, Code::kLimit);
   }

@@ -24,7 +24,7 @@ std::uint64_t address_space() {
   limit.rlim_cur = address_space() + more;
   ::setrlimit(RLIMIT_AS, &limit);
   constexpr std::uint64_t kNoLimit = std::uint64_t{1} << 40;
-  auto out = decompress(codec, as_bytes(packed), 0, kNoLimit, kNoLimit);
+  auto out = decompress({}, codec, as_bytes(packed), 0, kNoLimit, kNoLimit);
   std::_Exit(out ? 99 : static_cast<int>(out.error().code));
 }
 

@@ -9,7 +9,7 @@ namespace {
 using testing::pack_snappy;
 
 std::string word_for(std::string_view packed, std::uint64_t limit) {
-  auto out = decompress(CodecId::kSnappy, as_bytes(packed), 0, limit);
+  auto out = decompress({}, CodecId::kSnappy, as_bytes(packed), 0, limit);
   return std::string(out ? "good" : to_string(out.error().code));
 }
 

@@ -31,7 +31,7 @@ std::string read_in_steps(CodecId codec, Bytes stored, std::size_t step) {
   std::string all;
   Guarded piece(step);
   for (;;) {
-    auto got = (*stream)->read(piece.span());
+    auto got = (*stream)->read({}, piece.span());
     if (!got) return std::string(to_string(got.error().code));
     all += as_text(piece.view().first(*got));
     if (*got < step) return all;
@@ -41,9 +41,11 @@ std::string read_in_steps(CodecId codec, Bytes stored, std::size_t step) {
 TEST(DecodeStream, NonBlockingThreadIsRefusedTheEndOfALongStream) {
   for (const auto& [codec, pack] : testing::packers()) {
     const std::string stored = pack(slow_text());
-    const RequestContext quick(RequestContext::Work::kNonBlocking);
-    EXPECT_EQ(decompressed_size(codec, as_bytes(stored), UINT64_MAX).error().code, Code::kPending) << to_string(codec);
-    EXPECT_TRUE(RequestContext::was_refused());
+    RequestContext::Attempt attempt;
+    const RequestContext quick(RequestContext::Work::kNonBlocking, attempt);
+    EXPECT_EQ(decompressed_size(quick, codec, as_bytes(stored), UINT64_MAX).error().code, Code::kPending)
+        << to_string(codec);
+    EXPECT_TRUE(quick.was_refused());
   }
 }
 
@@ -51,14 +53,15 @@ TEST(DecodeStream, CancellationInterruptsALongRead) {
   for (const auto& [codec, pack] : testing::packers()) {
     const std::string stored = pack(slow_text());
     std::atomic<bool> cancelled{false};
-    const RequestContext context(RequestContext::Work::kAny, &cancelled);
+    const RequestContext context(cancelled);
     auto stream = open_stream(codec, as_bytes(stored));
     ASSERT_TRUE(stream);
     Guarded out(1 << 20);
-    ASSERT_TRUE((*stream)->read(out.span()));
+    ASSERT_TRUE((*stream)->read(context, out.span()));
     cancelled = true;
-    EXPECT_EQ((*stream)->read(out.span()).error().code, Code::kInterrupted) << to_string(codec);
-    EXPECT_EQ(decompress(codec, as_bytes(stored), 0, UINT64_MAX).error().code, Code::kInterrupted) << to_string(codec);
+    EXPECT_EQ((*stream)->read(context, out.span()).error().code, Code::kInterrupted) << to_string(codec);
+    EXPECT_EQ(decompress(context, codec, as_bytes(stored), 0, UINT64_MAX).error().code, Code::kInterrupted)
+        << to_string(codec);
   }
 }
 
@@ -85,7 +88,7 @@ TEST(DecodeStream, BeginningNeedsOnlyTheFirstBytesOfTheStream) {
     auto stream = open_stream(codec, stored.view());
     ASSERT_TRUE(stream);
     Guarded out(1000);
-    auto got = (*stream)->read(out.span());
+    auto got = (*stream)->read({}, out.span());
     ASSERT_TRUE(got) << to_string(codec);
     EXPECT_EQ(as_text(out.view()), text.substr(0, 1000));
   }
@@ -98,7 +101,7 @@ TEST(DecodeStream, ReadsAfterTheEndReturnNothing) {
     ASSERT_TRUE(stream);
     Guarded out(10);
     for (const std::size_t expected : {4u, 0u, 0u}) {
-      auto got = (*stream)->read(out.span());
+      auto got = (*stream)->read({}, out.span());
       ASSERT_TRUE(got) << to_string(codec);
       EXPECT_EQ(*got, expected) << to_string(codec);
     }
@@ -110,9 +113,9 @@ TEST(DecodeStream, EmptyReadChangesNothing) {
     const std::string packed = pack("text");
     auto stream = open_stream(codec, as_bytes(packed));
     ASSERT_TRUE(stream);
-    EXPECT_EQ(*(*stream)->read({}), 0u);
+    EXPECT_EQ(*(*stream)->read({}, {}), 0u);
     Guarded out(4);
-    EXPECT_EQ(*(*stream)->read(out.span()), 4u);
+    EXPECT_EQ(*(*stream)->read({}, out.span()), 4u);
     EXPECT_EQ(as_text(out.view()), "text");
   }
 }
@@ -125,7 +128,7 @@ TEST(DecodeStream, FailureIsRepeated) {
     ASSERT_TRUE(stream);
     Guarded out(20000);
     for (int attempt = 0; attempt < 3; ++attempt) {
-      auto got = (*stream)->read(out.span());
+      auto got = (*stream)->read({}, out.span());
       ASSERT_FALSE(got) << to_string(codec);
       EXPECT_EQ(got.error().code, Code::kDamage);
     }
@@ -154,9 +157,9 @@ TEST(DecodeStream, TwoStreamsOnOneThreadAreIndependent) {
     ASSERT_TRUE(first && second);
     for (std::size_t at = 0; at < 50000; at += 1000) {
       Guarded out(1000);
-      ASSERT_EQ(*(*first)->read(out.span()), 1000u);
+      ASSERT_EQ(*(*first)->read({}, out.span()), 1000u);
       ASSERT_EQ(as_text(out.view()), one.substr(at, 1000));
-      ASSERT_EQ(*(*second)->read(out.span()), 1000u);
+      ASSERT_EQ(*(*second)->read({}, out.span()), 1000u);
       ASSERT_EQ(as_text(out.view()), other.substr(at, 1000));
     }
   }

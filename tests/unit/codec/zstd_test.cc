@@ -48,7 +48,7 @@ std::string bomb(std::uint64_t size) {
 
 std::string unpacked(std::string_view packed, std::uint64_t expected = 0, std::uint64_t limit = kPlenty) {
   const Guarded stored(as_bytes(packed));
-  auto out = decompress(CodecId::kZstd, stored.view(), expected, limit);
+  auto out = decompress({}, CodecId::kZstd, stored.view(), expected, limit);
   return out ? std::string(as_text(out->view())) : std::string(to_string(out.error().code));
 }
 
@@ -56,7 +56,7 @@ std::string unpacked(std::string_view packed, std::uint64_t expected = 0, std::u
 std::string filled(std::string_view packed, std::size_t size) {
   const Guarded stored(as_bytes(packed));
   Guarded out(size);
-  auto done = decompress_into(CodecId::kZstd, stored.view(), out.span());
+  auto done = decompress_into({}, CodecId::kZstd, stored.view(), out.span());
   return done ? std::string(as_text(out.view())) : std::string(to_string(done.error().code));
 }
 
@@ -93,14 +93,14 @@ TEST(Zstd, TruncatedFramesAreDamage) {
 // Returns the content of a stream that may use `memory` bytes for its window.
 std::string streamed(std::string_view packed, std::uint64_t memory) {
   const Guarded stored(as_bytes(packed));
-  auto out = decompress(CodecId::kZstd, stored.view(), 0, kPlenty, memory);
+  auto out = decompress({}, CodecId::kZstd, stored.view(), 0, kPlenty, memory);
   return out ? std::string(as_text(out->view())) : std::string(to_string(out.error().code));
 }
 
 TEST(Zstd, TwoGibibyteWindowIsAcceptedIfNoneIsNeeded) {
   const std::string packed = frame_head(31) + block(kRaw, 4, true, "text");
   EXPECT_EQ(filled(packed, 4), "text");
-  EXPECT_EQ(as_text(decompress_exactly(CodecId::kZstd, as_bytes(packed), 4)->view()), "text");
+  EXPECT_EQ(as_text(decompress_exactly({}, CodecId::kZstd, as_bytes(packed), 4)->view()), "text");
   EXPECT_EQ(streamed(packed, std::uint64_t{2} << 30), "text");
 }
 
@@ -108,7 +108,7 @@ TEST(Zstd, WindowBeyondTheMemoryIsRefusedInEachFrame) {
   const std::string wide = frame_head(28) + block(kRaw, 4, true, "text");
   for (const std::string& packed : {wide, std::string(kEmptySkippable) + wide, pack_zstd("one ") + wide}) {
     EXPECT_EQ(unpacked(packed), "limit");
-    EXPECT_EQ(decompressed_size(CodecId::kZstd, as_bytes(packed), kPlenty).error().code, Code::kLimit);
+    EXPECT_EQ(decompressed_size({}, CodecId::kZstd, as_bytes(packed), kPlenty).error().code, Code::kLimit);
     EXPECT_EQ(streamed(packed, (256 << 20) - 1), "limit");
     EXPECT_TRUE(streamed(packed, 256 << 20).ends_with("text"));
   }

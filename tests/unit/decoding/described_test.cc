@@ -89,14 +89,14 @@ bool are_same(const Json& one, const Json& other) {
 template <class Take>
 void for_each_record(const Container& container, Take take) {
   for (std::optional<ChunkKey> at = container.traits().first; at;) {
-    const auto step = container.scan(*at);
+    const auto step = container.scan({}, *at);
     ASSERT_TRUE(step);
     if (step->chunk && step->chunk->records.value_or(0) > 0) {
-      const auto chunk = container.decode(*step->chunk);
+      const auto chunk = container.decode({}, *step->chunk);
       ASSERT_TRUE(chunk);
       for (std::uint64_t i = 0; i < (*chunk)->layout().records(); ++i) {
         const Extent extent = (*chunk)->layout().extent(i);
-        const auto record = (*chunk)->read(extent.begin, extent.size);
+        const auto record = (*chunk)->read({}, extent.begin, extent.size);
         ASSERT_TRUE(record);
         take(*step->chunk, record->bytes);
       }
@@ -110,28 +110,28 @@ class Described : public ::testing::TestWithParam<const char*> {};
 TEST_P(Described, RecordsDecodeLikeLibprotobuf) {
   const auto file = FileSource::open(std::string("tests/corpus/riegeli/") + GetParam());
   ASSERT_TRUE(file);
-  const auto container = open_container(*file, GetParam(), {});
+  const auto container = open_container({}, *file, GetParam(), {});
   ASSERT_TRUE(container);
-  const std::string type((*container)->metadata()->record_type().value());
+  const std::string type((*container)->metadata()->record_type({}).value());
   EXPECT_EQ(type, "hdev.Everything");
-  const auto descriptors = (*container)->metadata()->descriptors({});
+  const auto descriptors = (*container)->metadata()->descriptors({}, {});
   ASSERT_TRUE(descriptors);
-  EXPECT_EQ(*descriptors, (*container)->metadata()->descriptors({}).value());
+  EXPECT_EQ(*descriptors, (*container)->metadata()->descriptors({}, {}).value());
   Library library(**descriptors, type);
   const RecordDecoder decoder((*container)->schema(), (*container)->metadata());
   int records = 0;
   for_each_record(**container, [&](const ChunkInfo& chunk, Bytes record) {
     std::string line = "{\"ordinal\":0";
-    ASSERT_TRUE(decoder.append_members(line, chunk, record));
+    ASSERT_TRUE(decoder.append_members({}, line, chunk, record));
     const Json made = Json::parse(line + "}");
     const Json expected = library.of(record);
     EXPECT_EQ(made["type"], type);
     EXPECT_TRUE(are_same(made["decoded"], expected)) << made["decoded"] << "\n" << expected;
-    const auto document = decoder.document(chunk, record);
+    const auto document = decoder.document({}, chunk, record);
     ASSERT_TRUE(document);
     EXPECT_TRUE(document->ends_with("}\n"));
     EXPECT_EQ(Json::parse(*document), made["decoded"]);
-    EXPECT_EQ(decoder.document_of_message(chunk, {type, record}).value(), *document);
+    EXPECT_EQ(decoder.document_of_message({}, chunk, {type, record}).value(), *document);
     ++records;
   });
   EXPECT_GE(records, 30);
@@ -144,10 +144,10 @@ INSTANTIATE_TEST_SUITE_P(Riegeli, Described,
 TEST(Undescribed, ContainerWithoutMetadataHasNoRecordType) {
   const auto file = FileSource::open("tests/corpus/riegeli/simple_zstd9.riegeli");
   ASSERT_TRUE(file);
-  const auto container = open_container(*file, "x", {});
+  const auto container = open_container({}, *file, "x", {});
   ASSERT_TRUE(container);
-  EXPECT_EQ((*container)->metadata()->record_type().value(), "");
-  EXPECT_EQ((*container)->metadata()->descriptors({}).value(), nullptr);
+  EXPECT_EQ((*container)->metadata()->record_type({}).value(), "");
+  EXPECT_EQ((*container)->metadata()->descriptors({}, {}).value(), nullptr);
 }
 
 }  // namespace

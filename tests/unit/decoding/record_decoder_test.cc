@@ -18,7 +18,7 @@ constexpr std::string_view kMessage = "\x08\x96\x01";
 
 std::string members(const RecordDecoder& decoder, std::string_view record) {
   std::string line = "{\"size\":1";
-  EXPECT_TRUE(decoder.append_members(line, {}, as_bytes(record)));
+  EXPECT_TRUE(decoder.append_members({}, line, {}, as_bytes(record)));
   EXPECT_TRUE(nlohmann::json::accept(line + "}")) << line;
   return line.substr(9);
 }
@@ -31,9 +31,9 @@ Code failure(const Result<std::string>& document) {
 TEST(RecordDecoder, MessageOfUnknownTypeIsShownByItsFields) {
   const TypedRecords records;
   const RecordDecoder decoder(records.schema, &records);
-  EXPECT_TRUE(decoder.decodes());
+  EXPECT_TRUE(decoder.decodes({}));
   EXPECT_EQ(members(decoder, kMessage), R"(,"fields":[{"field":1,"wire":"varint","value":"150"}])");
-  EXPECT_EQ(decoder.document({}, as_bytes(kMessage)).value(), R"({
+  EXPECT_EQ(decoder.document({}, {}, as_bytes(kMessage)).value(), R"({
   "fields": [
     {
       "field": 1,
@@ -50,7 +50,7 @@ TEST(RecordDecoder, TextAndNonMessagesAreNotDecoded) {
   const RecordDecoder decoder(records.schema, &records);
   for (const std::string_view record : {"", "hello", "\"\ttab\n", "\x08", "\x08\x96\x01\xff"}) {
     EXPECT_EQ(members(decoder, record), "") << record;
-    EXPECT_EQ(failure(decoder.document({}, as_bytes(record))), Code::kNotFound);
+    EXPECT_EQ(failure(decoder.document({}, {}, as_bytes(record))), Code::kNotFound);
   }
 }
 
@@ -58,7 +58,7 @@ TEST(RecordDecoder, NothingIsDecodedIfTheFormatRulesItOut) {
   TypedRecords records;
   records.schema.may_be_message = false;
   const RecordDecoder decoder(records.schema, &records);
-  EXPECT_FALSE(decoder.decodes());
+  EXPECT_FALSE(decoder.decodes({}));
   EXPECT_EQ(members(decoder, kMessage), "");
 }
 
@@ -67,13 +67,13 @@ TEST(RecordDecoder, FailedReadOfTheTypeFailsOneDocumentOnly) {
   records.type = "a.Type";
   records.type_failure = Error{.code = Code::kIo, .detail = "a passing error"};
   const RecordDecoder decoder(records.schema, &records);
-  EXPECT_TRUE(decoder.decodes());
-  EXPECT_EQ(failure(decoder.document({}, as_bytes(kMessage))), Code::kIo);
+  EXPECT_TRUE(decoder.decodes({}));
+  EXPECT_EQ(failure(decoder.document({}, {}, as_bytes(kMessage))), Code::kIo);
   std::string line = "{";
-  EXPECT_FALSE(decoder.append_members(line, {}, as_bytes(kMessage)));
+  EXPECT_FALSE(decoder.append_members({}, line, {}, as_bytes(kMessage)));
   EXPECT_EQ(line, "{");
   records.type_failure.reset();
-  EXPECT_NE(decoder.document({}, as_bytes(kMessage)).value().find("a.Type"), std::string::npos);
+  EXPECT_NE(decoder.document({}, {}, as_bytes(kMessage)).value().find("a.Type"), std::string::npos);
 }
 
 TEST(RecordDecoder, ValuesOfTheFormatAreShown) {
@@ -83,7 +83,7 @@ TEST(RecordDecoder, ValuesOfTheFormatAreShown) {
   };
   const RecordDecoder decoder(records.schema, &records);
   EXPECT_EQ(members(decoder, "abc"), R"(,"decoded":{"size":3,"data":"abc"})");
-  EXPECT_EQ(decoder.document({}, as_bytes("abc")).value(), "{\n  \"size\": 3,\n  \"data\": \"abc\"\n}\n");
+  EXPECT_EQ(decoder.document({}, {}, as_bytes("abc")).value(), "{\n  \"size\": 3,\n  \"data\": \"abc\"\n}\n");
   records.schema.value = [](Bytes record, ValueForm) -> Result<Value> { return Value{record}; };
   EXPECT_EQ(members(decoder, "\xff"), R"(,"decoded_base64":"/w==")");
 }
@@ -98,14 +98,14 @@ TEST(RecordDecoder, RecordOfAnUnexpectedKindMayStillBeAMessage) {
   EXPECT_EQ(members(decoder, "text"), "");
   records.schema.may_be_message = false;
   EXPECT_EQ(members(decoder, "text"), R"(,"error":"no batch")");
-  EXPECT_EQ(failure(decoder.document({}, as_bytes("text"))), Code::kDamage);
+  EXPECT_EQ(failure(decoder.document({}, {}, as_bytes("text"))), Code::kDamage);
 }
 
 TEST(RecordDecoder, TooLargeDocumentIsReportedAndNotKept) {
   const TypedRecords records;
   const RecordDecoder decoder(records.schema, &records, {}, 30);
   EXPECT_EQ(members(decoder, kMessage), R"(,"error":"decoded content too large")");
-  EXPECT_EQ(failure(decoder.document({}, as_bytes(kMessage))), Code::kLimit);
+  EXPECT_EQ(failure(decoder.document({}, {}, as_bytes(kMessage))), Code::kLimit);
 }
 
 TEST(RecordDecoder, LineWithoutSpaceForItsTypeIsStillJson) {

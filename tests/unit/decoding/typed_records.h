@@ -19,13 +19,15 @@ struct TypedRecords final : Metadata {
   std::optional<Error> type_failure{};
   std::function<Result<std::shared_ptr<const std::string>>(const ChunkInfo&)> descriptors_at{};
 
-  Result<std::vector<Attribute>> attributes(const ChunkInfo*) const override { return std::vector<Attribute>{}; }
-  Result<std::string_view> record_type() const override {
+  Result<std::vector<Attribute>> attributes(const RequestContext&, const ChunkInfo*) const override {
+    return std::vector<Attribute>{};
+  }
+  Result<std::string_view> record_type(const RequestContext&) const override {
     if (type_failure) return *type_failure;
     return std::string_view(type);
   }
   bool has_descriptors() const override { return static_cast<bool>(descriptors_at); }
-  Result<std::shared_ptr<const std::string>> descriptors(const ChunkInfo& chunk) const override {
+  Result<std::shared_ptr<const std::string>> descriptors(const RequestContext&, const ChunkInfo& chunk) const override {
     return descriptors_at(chunk);
   }
 };

@@ -15,7 +15,7 @@ std::string written(const Value& value) {
   testing::TypedRecords records;
   records.schema.value = [&value](Bytes, ValueForm) { return Value{Value::List{value}}; };
   std::string line = "{";
-  EXPECT_TRUE(RecordDecoder(records.schema, &records).append_members(line, {}, {}));
+  EXPECT_TRUE(RecordDecoder(records.schema, &records).append_members({}, line, {}, {}));
   constexpr std::string_view kBefore = R"({,"decoded":[)";
   EXPECT_TRUE(line.starts_with(kBefore) && line.ends_with("]")) << line;
   return line.substr(kBefore.size(), line.size() - kBefore.size() - 1);

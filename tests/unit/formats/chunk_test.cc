@@ -11,7 +11,7 @@ constexpr std::uint64_t kFourGiB = 1ull << 32;
 
 Layout layout_of(std::initializer_list<std::uint64_t> sizes, std::uint64_t first_begin = 0) {
   Layout layout(first_begin);
-  for (const std::uint64_t size : sizes) layout.add(size);
+  for (const std::uint64_t size : sizes) layout.add({}, size);
   return layout;
 }
 
@@ -67,8 +67,8 @@ TEST(Layout, OffsetsAreExactAroundFourGiB) {
 
 TEST(Layout, FailedRecordKeepsItsDeclaredSizeAndReason) {
   Layout layout = layout_of({3});
-  layout.add_failed(4, Error{.code = Code::kDamage, .detail = "why"});
-  layout.add(2);
+  layout.add_failed({}, 4, Error{.code = Code::kDamage, .detail = "why"});
+  layout.add({}, 2);
   EXPECT_TRUE(layout.has_failures());
   EXPECT_EQ(layout.failure(0), nullptr);
   ASSERT_NE(layout.failure(1), nullptr);
@@ -79,9 +79,9 @@ TEST(Layout, FailedRecordKeepsItsDeclaredSizeAndReason) {
 
 TEST(Layout, RecordsThatFailForOneReasonShareIt) {
   Layout layout = layout_of({3});
-  layout.add_failed(100000, 1, Error{.code = Code::kDamage, .detail = "why"});
-  layout.add(2);
-  layout.add_failed(7, Error{.code = Code::kDamage, .detail = "another"});
+  layout.add_failed({}, 100000, 1, Error{.code = Code::kDamage, .detail = "why"});
+  layout.add({}, 2);
+  layout.add_failed({}, 7, Error{.code = Code::kDamage, .detail = "another"});
   EXPECT_EQ(layout.failure(0), nullptr);
   ASSERT_NE(layout.failure(1), nullptr);
   EXPECT_EQ(layout.failure(1), layout.failure(100000));
@@ -95,10 +95,10 @@ TEST(Layout, ConsecutiveRecordsWithTheSameFailureAreStoredOnce) {
   Layout layout;
   const Error one{.code = Code::kDamage, .position = 7, .detail = "a reason that is too long for a small string"};
   const Error other{.code = Code::kUnfinished, .position = 7, .detail = one.detail};
-  for (std::uint64_t size = 0; size < 10000; ++size) layout.add_failed(size, one);
-  layout.add(1);
-  layout.add_failed(1, one);
-  layout.add_failed(1, other);
+  for (std::uint64_t size = 0; size < 10000; ++size) layout.add_failed({}, size, one);
+  layout.add({}, 1);
+  layout.add_failed({}, 1, one);
+  layout.add_failed({}, 1, other);
   EXPECT_LT(layout.memory(), 100000u);
   EXPECT_EQ(layout.failure(0)->code, Code::kDamage);
   EXPECT_EQ(layout.failure(9999)->code, Code::kDamage);
@@ -109,39 +109,40 @@ TEST(Layout, ConsecutiveRecordsWithTheSameFailureAreStoredOnce) {
 
 TEST(Layout, MemoryGrowsByAboutFourBytesPerRecord) {
   Layout layout;
-  layout.reserve(10000);
-  for (int i = 0; i < 10000; ++i) layout.add(100);
+  layout.reserve({}, 10000);
+  for (int i = 0; i < 10000; ++i) layout.add({}, 100);
   EXPECT_GE(layout.memory(), 40000u);
   EXPECT_LT(layout.memory(), 41000u);
 }
 
 TEST(Layout, LargeGrowthIsAnnouncedBeforehand) {
   testing::CountedAllocations allocations;
+  const RequestContext context = RequestContext().with(allocations);
   for (const std::uint64_t first_begin : {std::uint64_t{0}, kFourGiB}) {
     const std::uint64_t size_of_end = first_begin == 0 ? 4 : 8;
     Layout layout(first_begin);
-    for (std::uint64_t i = 0; i < LargeAllocations::kLarge / 2 / size_of_end; ++i) layout.add(0);
+    for (std::uint64_t i = 0; i < RequestContext::kLargeAllocation / 2 / size_of_end; ++i) layout.add(context, 0);
     EXPECT_EQ(allocations.take(), 0) << first_begin;
-    layout.add(0);
+    layout.add(context, 0);
     EXPECT_EQ(allocations.take(), 1) << first_begin;
   }
 }
 
 TEST(BufferChunk, SliceKeepsTheChunkAlive) {
-  auto chunk = std::make_shared<BufferChunk>(Buffer::copy_of(as_bytes("abcdef")).value(), layout_of({2, 4}));
-  const Slice slice = chunk->read(2, 4).value();
+  auto chunk = std::make_shared<BufferChunk>(Buffer::copy_of({}, as_bytes("abcdef")).value(), layout_of({2, 4}));
+  const Slice slice = chunk->read({}, 2, 4).value();
   chunk.reset();
   EXPECT_EQ(as_text(slice.bytes), "cdef");
 }
 
 TEST(BufferChunk, EmptyReadAtTheEndIsEmpty) {
-  const auto chunk = std::make_shared<BufferChunk>(Buffer::copy_of(as_bytes("ab")).value(), layout_of({2}));
+  const auto chunk = std::make_shared<BufferChunk>(Buffer::copy_of({}, as_bytes("ab")).value(), layout_of({2}));
   EXPECT_EQ(chunk->payload_size(), 2u);
-  EXPECT_TRUE(chunk->read(2, 0).value().bytes.empty());
+  EXPECT_TRUE(chunk->read({}, 2, 0).value().bytes.empty());
 }
 
 TEST(BufferChunk, MemoryCountsThePayload) {
-  const auto chunk = std::make_shared<BufferChunk>(Buffer::allocate(100000).value(), layout_of({100000}));
+  const auto chunk = std::make_shared<BufferChunk>(Buffer::allocate({}, 100000).value(), layout_of({100000}));
   EXPECT_GE(chunk->memory(), 100000u);
 }
 

@@ -13,7 +13,7 @@ class TouchedSource final : public Source {
   explicit TouchedSource(int touches) : touches_(touches) {}
   std::uint64_t size() const override { return 26; }
   std::uint64_t generation() const override { return generation_; }
-  Result<std::size_t> read_at(Position at, MutableBytes out) const override {
+  Result<std::size_t> read_at(const RequestContext&, Position at, MutableBytes out) const override {
     if (touches_-- > 0) ++generation_;
     for (std::size_t i = 0; i < out.size(); ++i) out[i] = static_cast<std::byte>('a' + at + i);
     return out.size();
@@ -26,16 +26,16 @@ class TouchedSource final : public Source {
 
 struct Reading {
   explicit Reading(int touches) : source(std::make_shared<TouchedSource>(touches)) {}
-  Result<std::string> read(std::function<Result<void>(const Source&)> again) {
+  Result<std::string> read(std::function<Result<void>(const RequestContext&, const Source&)> again) {
     Layout layout;
-    layout.add(20);
-    const auto counting = [this, again = std::move(again)](const Source& from) {
+    layout.add({}, 20);
+    const auto counting = [this, again = std::move(again)](const RequestContext& context, const Source& from) {
       ++verifications;
-      return again(from);
+      return again(context, from);
     };
     const FileChunk chunk(source, std::move(layout), FileChunk::stored_at(2),
                           FileChunk::Verified{.generation = 5, .begin = 1, .again = counting});
-    ASSIGN_OR_RETURN(const auto slice, chunk.read(3, 4));
+    ASSIGN_OR_RETURN(const auto slice, chunk.read({}, 3, 4));
     return std::string(as_text(slice.bytes));
   }
 
@@ -43,7 +43,7 @@ struct Reading {
   int verifications = 0;
 };
 
-Result<void> is_sound(const Source&) { return {}; }
+Result<void> is_sound(const RequestContext&, const Source&) { return {}; }
 
 TEST(FileChunk, PayloadOfAnUntouchedFileIsNotVerifiedAgain) {
   Reading reading(0);
@@ -59,7 +59,9 @@ TEST(FileChunk, PayloadOfATouchedFileIsVerifiedAgainAndReadAgain) {
 
 TEST(FileChunk, FailedVerificationIsReturned) {
   Reading reading(1);
-  const auto read = reading.read([](const Source&) -> Result<void> { return Error{Code::kDamage, 7, "changed"}; });
+  const auto read = reading.read([](const RequestContext&, const Source&) -> Result<void> {
+    return Error{Code::kDamage, 7, "changed"};
+  });
   EXPECT_EQ(read.error().code, Code::kDamage);
   EXPECT_EQ(read.error().position, 7u);
 }
@@ -74,9 +76,9 @@ TEST(FileChunk, FileThatKeepsChangingFails) {
 
 TEST(FileChunk, ReadsThatVerifyThemselvesAreNotRepeated) {
   Layout layout;
-  layout.add(20);
+  layout.add({}, 20);
   const FileChunk chunk(std::make_shared<TouchedSource>(1000), std::move(layout), FileChunk::stored_at(2), 100);
-  EXPECT_EQ(as_text(chunk.read(0, 3).value().bytes), "cde");
+  EXPECT_EQ(as_text(chunk.read({}, 0, 3).value().bytes), "cde");
   EXPECT_EQ(chunk.payload_size(), 20u);
   EXPECT_EQ(chunk.memory(), sizeof(chunk) + 100 + chunk.layout().memory());
 }

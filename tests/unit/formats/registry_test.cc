@@ -10,38 +10,38 @@ namespace recordfs {
 namespace {
 
 // Bids by the file's first byte: 'w' for weak, 's' for strong, 'b' for beyond doubt, 'e' for an error.
-Result<int> probe_letter(const Source& source, char letter, int bid) {
-  ASSIGN_OR_RETURN(const auto head, read_up_to(source, 0, 1));
+Result<int> probe_letter(const RequestContext& context, const Source& source, char letter, int bid) {
+  ASSIGN_OR_RETURN(const auto head, read_up_to(context, source, 0, 1));
   if (as_text(head.view()) == "e") return Error{.code = Code::kIo, .detail = "bad sector", .os_error = 5};
   return as_text(head.view()) == std::string_view(&letter, 1) ? bid : 0;
 }
 
-Result<int> probe_weak(const Source& source, std::string_view, ProbeDepth) {
-  auto strong = probe_letter(source, 's', 8);
+Result<int> probe_weak(const RequestContext& context, const Source& source, std::string_view, ProbeDepth) {
+  auto strong = probe_letter(context, source, 's', 8);
   if (!strong || *strong > 0) return strong;
-  return probe_letter(source, 'w', 8);
+  return probe_letter(context, source, 'w', 8);
 }
 
-Result<int> probe_strong(const Source& source, std::string_view, ProbeDepth) {
-  auto sure = probe_letter(source, 'b', kBeyondDoubt);
+Result<int> probe_strong(const RequestContext& context, const Source& source, std::string_view, ProbeDepth) {
+  auto sure = probe_letter(context, source, 'b', kBeyondDoubt);
   if (!sure || *sure > 0) return sure;
-  return probe_letter(source, 's', 32);
+  return probe_letter(context, source, 's', 32);
 }
 
 // Recognizes a file only with ProbeDepth::kSearch, as formats do after a damaged head.
-Result<int> probe_deep(const Source& source, std::string_view, ProbeDepth depth) {
+Result<int> probe_deep(const RequestContext& context, const Source& source, std::string_view, ProbeDepth depth) {
   if (depth == ProbeDepth::kHead) return 0;
-  ASSIGN_OR_RETURN(const auto all, read_up_to(source, 0, 100));
+  ASSIGN_OR_RETURN(const auto all, read_up_to(context, source, 0, 100));
   return as_text(all.view()).find("deep") == std::string_view::npos ? 0 : 64;
 }
 
-Result<int> probe_same(const Source& source, std::string_view, ProbeDepth) {
-  auto sure = probe_letter(source, 'b', kBeyondDoubt + 1);
+Result<int> probe_same(const RequestContext& context, const Source& source, std::string_view, ProbeDepth) {
+  auto sure = probe_letter(context, source, 'b', kBeyondDoubt + 1);
   if (!sure || *sure > 0) return sure;
-  return probe_letter(source, 's', 32);
+  return probe_letter(context, source, 's', 32);
 }
 
-Result<std::unique_ptr<Container>> open_none(std::shared_ptr<const Source>, const Limits&) {
+Result<std::unique_ptr<Container>> open_none(const RequestContext&, std::shared_ptr<const Source>, const Limits&) {
   return Error{.code = Code::kNoContainer, .detail = "opened as it should not be"};
 }
 
@@ -54,7 +54,7 @@ const std::array kList{
 };
 
 std::string_view probed(std::string_view bytes, ProbeDepth depth = ProbeDepth::kSearch) {
-  auto format = probe(*toy::source_of(bytes), "name", depth);
+  auto format = probe({}, *toy::source_of(bytes), "name", depth);
   return format ? (*format)->name : "refused";
 }
 
@@ -62,12 +62,12 @@ TEST(Registry, HighestBidWins) { EXPECT_EQ(probed("s"), "strong"); }
 
 TEST(Registry, FirstInTheListWinsAmongEqualBids) {
   EXPECT_EQ(probed("s"), "strong");
-  EXPECT_EQ(kList[3].probe(*toy::source_of("s"), "name", ProbeDepth::kHead).value(), 32);
+  EXPECT_EQ(kList[3].probe({}, *toy::source_of("s"), "name", ProbeDepth::kHead).value(), 32);
 }
 
 TEST(Registry, CertainBidSkipsTheRemainingFormats) {
   EXPECT_EQ(probed("b"), "strong");
-  EXPECT_GT(kList[3].probe(*toy::source_of("b"), "name", ProbeDepth::kHead).value(), kBeyondDoubt);
+  EXPECT_GT(kList[3].probe({}, *toy::source_of("b"), "name", ProbeDepth::kHead).value(), kBeyondDoubt);
 }
 
 TEST(Registry, MatchingHeadWinsOverASearchResult) { EXPECT_EQ(probed("w and deep"), "weak"); }
@@ -78,26 +78,26 @@ TEST(Registry, SearchRunsOnlyIfNoFormatRecognizesTheHead) {
 }
 
 TEST(Registry, RefusalListsTheFormats) {
-  const auto refused = open_container(toy::source_of("nothing known"), "name", Limits{});
+  const auto refused = open_container({}, toy::source_of("nothing known"), "name", Limits{});
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code, Code::kNoContainer);
   EXPECT_EQ(refused.error().detail, "not a record container (known formats: weak, strong, deep, same, toy)");
 }
 
 TEST(Registry, ErrorOfTheSourceIsNotARefusal) {
-  const auto failed = probe(*toy::source_of("e"), "name", ProbeDepth::kHead);
+  const auto failed = probe({}, *toy::source_of("e"), "name", ProbeDepth::kHead);
   ASSERT_FALSE(failed);
   EXPECT_EQ(failed.error().code, Code::kIo);
 }
 
 TEST(Registry, OpensByContentNotByName) {
   const toy::File file = toy::make_file({});
-  EXPECT_EQ(open_container(toy::source_of(file.bytes), "misnamed.txt", Limits{}).value()->traits().format, "toy");
+  EXPECT_EQ(open_container({}, toy::source_of(file.bytes), "misnamed.txt", Limits{}).value()->traits().format, "toy");
 }
 
 TEST(Registry, NameDecidesAboutAnEmptyFile) {
-  EXPECT_EQ(open_container(toy::source_of(""), "empty.toy", Limits{}).value()->traits().format, "toy");
-  EXPECT_EQ(open_container(toy::source_of(""), "empty.txt", Limits{}).error().code, Code::kNoContainer);
+  EXPECT_EQ(open_container({}, toy::source_of(""), "empty.toy", Limits{}).value()->traits().format, "toy");
+  EXPECT_EQ(open_container({}, toy::source_of(""), "empty.txt", Limits{}).error().code, Code::kNoContainer);
 }
 
 }  // namespace

@@ -25,7 +25,7 @@ struct Searching {
                 return as_text(bytes)[kMagic.size()] == '!' ? at : at + skipped;
               },
               [this, budget](Position) { return windows.bytes_read() >= budget; }} {}
-  ResyncResult from(Position at) { return resync(windows, at, rules).value(); }
+  ResyncResult from(Position at) { return resync({}, windows, at, rules).value(); }
 
   WindowedReader windows;
   int tested = 0;
@@ -86,8 +86,12 @@ class SourceWithHole final : public Source {
  public:
   explicit SourceWithHole(const Source& below) : below_(below) {}
   std::uint64_t size() const override { return below_.size(); }
-  Result<std::size_t> read_at(Position at, MutableBytes out) const override { return below_.read_at(at, out); }
-  Result<Position> next_data(Position at) const override { return at < 200 || at > 900 ? at : 900; }
+  Result<std::size_t> read_at(const RequestContext& context, Position at, MutableBytes out) const override {
+    return below_.read_at(context, at, out);
+  }
+  Result<Position> next_data(const RequestContext&, Position at) const override {
+    return at < 200 || at > 900 ? at : 900;
+  }
 
  private:
   const Source& below_;

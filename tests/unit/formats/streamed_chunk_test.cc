@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "core/base/large_allocation.h"
+#include "core/base/request_context.h"
 #include "tests/unit/codec/packers.h"
 
 namespace recordfs {
@@ -25,8 +25,8 @@ struct Options {
 
 std::shared_ptr<const Chunk> chunk_of(CodecId codec, std::string_view stored, const Options& options = {}) {
   Layout layout;
-  for (std::size_t i = 0; i < kRecords; ++i) layout.add(options.record_size);
-  StreamedChunk::Compressed compressed{.stored = *Buffer::copy_of(as_bytes(stored)),
+  for (std::size_t i = 0; i < kRecords; ++i) layout.add({}, options.record_size);
+  StreamedChunk::Compressed compressed{.stored = *Buffer::copy_of({}, as_bytes(stored)),
                                        .codec = codec,
                                        .payload = kRecords * options.record_size,
                                        .tail = options.tail,
@@ -44,9 +44,9 @@ std::vector<testing::Packer> streaming_packers() {
   return all;
 }
 
-Result<Slice> read_record(const Chunk& chunk, std::size_t index) {
+Result<Slice> read_record(const Chunk& chunk, std::size_t index, const RequestContext& context = {}) {
   const Extent extent = chunk.layout().extent(index);
-  return chunk.read(extent.begin, extent.size);
+  return chunk.read(context, extent.begin, extent.size);
 }
 
 // Returns which records are readable if they are read in this order.
@@ -89,28 +89,30 @@ class LargeOnes final : public LargeAllocations {
   int count = 0;
 
  private:
-  void on_large_allocation() override { ++count; }
+  void on_large_allocation(const RequestContext&) override { ++count; }
 };
 
 TEST(StreamedChunk, FirstReadAllocatesOnlyWhatItReads) {
-  constexpr std::size_t kSize = LargeAllocations::kLarge / 8;
+  constexpr std::size_t kSize = RequestContext::kLargeAllocation / 8;
   const auto codecs = streaming_packers();
   ASSERT_FALSE(codecs.empty());
   const auto chunk =
       chunk_of(codecs.front().codec, codecs.front().pack(text_of(kRecords * kSize)), {.record_size = kSize});
   LargeOnes large;
-  ASSERT_TRUE(read_record(*chunk, 2));
-  ASSERT_TRUE(read_record(*chunk, 1));
+  const RequestContext context = RequestContext().with(large);
+  ASSERT_TRUE(read_record(*chunk, 2, context));
+  ASSERT_TRUE(read_record(*chunk, 1, context));
   EXPECT_EQ(large.count, 0);
-  ASSERT_TRUE(read_record(*chunk, 3));
+  ASSERT_TRUE(read_record(*chunk, 3, context));
   EXPECT_EQ(large.count, 1);
 }
 
 TEST(StreamedChunk, ImplausiblePayloadSizeIsAllocatedAsItIsDecoded) {
   for (const auto& [codec, pack] : streaming_packers()) {
-    const auto chunk = chunk_of(codec, pack(text_of(kRecord)), {.record_size = LargeAllocations::kLarge});
+    const auto chunk = chunk_of(codec, pack(text_of(kRecord)), {.record_size = RequestContext::kLargeAllocation});
     LargeOnes large;
-    for (const std::size_t index : std::vector<std::size_t>{2, 9}) EXPECT_FALSE(read_record(*chunk, index));
+    const RequestContext context = RequestContext().with(large);
+    for (const std::size_t index : std::vector<std::size_t>{2, 9}) EXPECT_FALSE(read_record(*chunk, index, context));
     EXPECT_EQ(large.count, 0) << to_string(codec);
   }
 }

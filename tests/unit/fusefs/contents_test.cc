@@ -136,8 +136,9 @@ TEST(Contents, TrailerContainsItsBytes) {
 class NoTrailer final : public ForwardingContainer {
  public:
   NoTrailer(std::unique_ptr<Container> toy, Code code)
-      : ForwardingContainer(std::move(toy)),
-        trailer_([code]() -> Result<Buffer> { return Error{.code = code, .detail = "no trailer now"}; }) {}
+      : ForwardingContainer(std::move(toy)), trailer_([code](const RequestContext&) -> Result<Buffer> {
+          return Error{.code = code, .detail = "no trailer now"};
+        }) {}
   const TrailerReader* trailer() const override { return &trailer_; }
 
  private:
@@ -151,8 +152,8 @@ TEST(Contents, UnreadableTrailerHasASizeOnlyIfTheFailureIsPermanent) {
         "toy", toy.source, std::make_unique<NoTrailer>(toy::open(toy.source, Limits{}).value(), code), toy.services);
     const ToyTree tree(toy);
     const std::uint64_t number = tree.find("trailer").value();
-    const auto status = tree->status(number);
-    EXPECT_EQ(tree->read(number, 0, 1).error().code, code);
+    const auto status = tree->status({}, number);
+    EXPECT_EQ(tree->read({}, number, 0, 1).error().code, code);
     EXPECT_EQ(status.has_value(), code == Code::kDamage);
     if (status) {
       EXPECT_EQ(status->size, 1u);
@@ -167,8 +168,12 @@ class Forgetful final : public ForwardingContainer, private Metadata {
   const Metadata* metadata() const override { return this; }
 
  private:
-  Result<std::vector<Attribute>> attributes_at(const ChunkInfo&) const override { return bad_sector(); }
-  Result<std::vector<Attribute>> attributes(const ChunkInfo*) const override { return bad_sector(); }
+  Result<std::vector<Attribute>> attributes_at(const RequestContext&, const ChunkInfo&) const override {
+    return bad_sector();
+  }
+  Result<std::vector<Attribute>> attributes(const RequestContext&, const ChunkInfo*) const override {
+    return bad_sector();
+  }
 };
 
 TEST(Contents, TemporaryFailureFailsInfoInsteadOfBeingShown) {
@@ -177,7 +182,7 @@ TEST(Contents, TemporaryFailureFailsInfoInsteadOfBeingShown) {
       "toy", toy.source, std::make_unique<Forgetful>(toy::open(toy.source, Limits{}).value()), toy.services);
   const ToyTree tree(toy);
   for (const std::string& path : {std::string("info.json"), chunk_path(toy, 0) + "/info.json"}) {
-    EXPECT_EQ(tree->status(tree.find(path).value()).error().code, Code::kIo) << path;
+    EXPECT_EQ(tree->status({}, tree.find(path).value()).error().code, Code::kIo) << path;
   }
   EXPECT_EQ(tree.child(tree.find("metadata").value(), "x").error().code, Code::kIo);
 }
@@ -186,8 +191,8 @@ TEST(Contents, TemporaryFailureFailsInfoInsteadOfBeingShown) {
 class Crowded final : public ForwardingContainer {
  public:
   using ForwardingContainer::ForwardingContainer;
-  Result<Step> scan(ChunkKey at) const override {
-    auto step = ForwardingContainer::scan(at);
+  Result<Step> scan(const RequestContext& context, ChunkKey at) const override {
+    auto step = ForwardingContainer::scan(context, at);
     if (step && step->chunk) step->chunk->records = 1000000;
     return step;
   }
@@ -213,7 +218,7 @@ TEST(Contents, EveryFileReadInPiecesEqualsTheWhole) {
     const std::string whole = tree.read(number);
     ASSERT_FALSE(whole.empty());
     for (std::size_t offset = 0; offset <= whole.size() + 1; ++offset) {
-      const auto piece = waited([&] { return tree->read(number, offset, 5); });
+      const auto piece = waited([&] { return tree->read({}, number, offset, 5); });
       ASSERT_EQ(text_of(piece.value()), offset < whole.size() ? whole.substr(offset, 5) : "") << path;
     }
   }

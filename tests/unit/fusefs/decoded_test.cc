@@ -55,8 +55,10 @@ class Typed final : public ForwardingContainer, private Metadata {
   const Metadata* metadata() const override { return this; }
 
  private:
-  Result<std::vector<Attribute>> attributes(const ChunkInfo*) const override { return std::vector<Attribute>{}; }
-  Result<std::string_view> record_type() const override {
+  Result<std::vector<Attribute>> attributes(const RequestContext&, const ChunkInfo*) const override {
+    return std::vector<Attribute>{};
+  }
+  Result<std::string_view> record_type(const RequestContext&) const override {
     if (failure_) return *failure_;
     return std::string_view("a.Type");
   }
@@ -132,7 +134,7 @@ TEST(Documents, AreReadInPieces) {
   const auto number = tree.find("records/2.json").value();
   const std::string whole = tree.read(number);
   for (std::size_t offset = 0; offset <= whole.size() + 1; ++offset) {
-    const auto piece = waited([&] { return tree->read(number, offset, 3); });
+    const auto piece = waited([&] { return tree->read({}, number, offset, 3); });
     ASSERT_EQ(text_of(piece.value()), offset < whole.size() ? whole.substr(offset, 3) : "");
   }
 }
@@ -184,9 +186,9 @@ TEST(Documents, HaveJsonAsTheirMimeType) {
   for (const auto& [path, type] : std::vector<std::pair<std::string, std::string>>{
            {"records/1.json", "application/json"}, {chunk_of(toy, 0) + "/records.jsonl", "application/x-ndjson"}}) {
     const auto number = tree.find(path).value();
-    EXPECT_EQ(tree->extended_names(number), std::string("user.mime_type\0", 15));
-    EXPECT_EQ(tree->extended_attribute(number, "user.mime_type").value(), type);
-    EXPECT_FALSE(tree->extended_attribute(number, "user.recordfs.ordinal"));
+    EXPECT_EQ(tree->extended_names({}, number), std::string("user.mime_type\0", 15));
+    EXPECT_EQ(tree->extended_attribute({}, number, "user.mime_type").value(), type);
+    EXPECT_FALSE(tree->extended_attribute({}, number, "user.recordfs.ordinal"));
   }
 }
 
@@ -274,12 +276,12 @@ TEST(RecordsOfAChunk, AreReadInAnyPieces) {
     std::string pieces;
     for (std::size_t i = 0; pieces.size() < whole.size(); ++i) {
       const std::size_t length = 1 + i * 7919 % 100000;
-      pieces += text_of(waited([&] { return tree->read(number, pieces.size(), length); }).value());
+      pieces += text_of(waited([&] { return tree->read({}, number, pieces.size(), length); }).value());
     }
     EXPECT_EQ(pieces, whole);
     for (std::size_t i = 0; i < 200; ++i) {
       const std::size_t offset = i * 104729 % whole.size();
-      const auto piece = waited([&] { return tree->read(number, offset, 5000); });
+      const auto piece = waited([&] { return tree->read({}, number, offset, 5000); });
       ASSERT_EQ(text_of(piece.value()), whole.substr(offset, 5000));
     }
   }
@@ -312,7 +314,7 @@ TEST(RecordsOfAChunk, WaitForTheCatalogToCountEarlierRecords) {
   gate.close_from(toy.file.begins[2]);
   EXPECT_EQ(lines_of(tree.read(chunk_of(toy, 1) + "/records.jsonl")).at(0)["ordinal"], 3);
   gate.wait_until_held();
-  EXPECT_EQ(tree->status(number).error().code, Code::kPending);
+  EXPECT_EQ(tree->status({}, number).error().code, Code::kPending);
   gate.open();
   EXPECT_EQ(lines_of(tree.read(number)).at(0)["ordinal"], 12);
 }
@@ -326,7 +328,7 @@ TEST(RecordsOfAChunk, AreReadableAfterATemporaryFailure) {
   const auto number = tree.find(chunk_of(toy, 1) + "/records.jsonl").value();
   ASSERT_FALSE(tree.read(chunk_of(toy, 3) + "/records.jsonl").empty()) << "the catalog has scanned it";
   source->fail(1, {.code = Code::kIo, .detail = "a bad day"});
-  EXPECT_EQ(tree->status(number).error().code, Code::kIo);
+  EXPECT_EQ(tree->status({}, number).error().code, Code::kIo);
   EXPECT_EQ(lines_of(tree.read(number)).size(), 3u);
 }
 
@@ -385,7 +387,7 @@ TEST(DocumentsOfParts, OfASliceBeyondTheRecordFail) {
   parts[0].extent.size = 1000;
   DecodedStore toy({}, parts);
   const ToyTree tree(toy);
-  EXPECT_EQ(tree->status(tree.find(".views/inside/000000004/a.json").value()).error().code, Code::kChanged);
+  EXPECT_EQ(tree->status({}, tree.find(".views/inside/000000004/a.json").value()).error().code, Code::kChanged);
 }
 
 }  // namespace

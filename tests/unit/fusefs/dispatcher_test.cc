@@ -44,11 +44,11 @@ class DispatcherTest : public ::testing::Test {
     dispatcher.close();
   }
 
-  std::uint64_t ask(const std::function<Result<void>()>& work,
+  std::uint64_t ask(const std::function<Result<void>(const RequestContext&)>& work,
                     Dispatcher::Interrupt interrupt = Dispatcher::Interrupt::kAnswerEintr) {
     return wire.ask([this, work, interrupt](fuse_req_t request) {
-      dispatcher.answer(request, interrupt, [work]() -> Result<Dispatcher::Reply> {
-        TRY(work());
+      dispatcher.answer(request, interrupt, [work](const RequestContext& context) -> Result<Dispatcher::Reply> {
+        TRY(work(context));
         return Dispatcher::Reply([](fuse_req_t to) { return fuse_reply_err(to, 0); });
       });
     });
@@ -57,11 +57,11 @@ class DispatcherTest : public ::testing::Test {
   // Sends a slow request that runs until it is cancelled, and signals its begin and end.
   std::uint64_t ask_endlessly(const Signal& begun, const Signal& over, Dispatcher::Interrupt interrupt) {
     return ask(
-        [begun, over]() -> Result<void> {
-          TRY(RequestContext::permit_slow_work());
+        [begun, over](const RequestContext& context) -> Result<void> {
+          TRY(context.permit_slow_work());
           begun.set();
           for (;;) {
-            if (auto may = RequestContext::spend(1); !may) {
+            if (auto may = context.spend(1); !may) {
               over.set();
               return may;
             }
@@ -79,13 +79,13 @@ TEST_F(DispatcherTest, FastRequestIsAnsweredWhileSlowOnesWait) {
   const Signal released;
   std::vector<std::uint64_t> slow;
   for (int i = 0; i < 16; ++i) {
-    slow.push_back(ask([released]() -> Result<void> {
-      TRY(RequestContext::permit_slow_work());
+    slow.push_back(ask([released](const RequestContext& context) -> Result<void> {
+      TRY(context.permit_slow_work());
       released.wait();
       return {};
     }));
   }
-  const auto quick = ask([]() -> Result<void> { return {}; });
+  const auto quick = ask([](const RequestContext&) -> Result<void> { return {}; });
   EXPECT_EQ(wire.reply_to(quick), 0);
   for (const std::uint64_t asked : slow) EXPECT_EQ(wire.replies_to(asked), 0u);
   released.set();
@@ -97,15 +97,15 @@ TEST_F(DispatcherTest, HungFilesystemDelaysNoOther) {
   const Signal released;
   std::vector<std::uint64_t> hanging;
   for (int i = 0; i < 32; ++i) {
-    hanging.push_back(ask([released]() -> Result<void> {
-      TRY(RequestContext::permit_wait_for(1));
+    hanging.push_back(ask([released](const RequestContext& context) -> Result<void> {
+      TRY(context.permit_wait_for(1));
       released.wait();
       return {};
     }));
   }
-  const auto known = ask([]() -> Result<void> { return {}; });
-  const auto other = ask([] { return RequestContext::permit_wait_for(2); });
-  const auto slow = ask([] { return RequestContext::permit_slow_work(); });
+  const auto known = ask([](const RequestContext&) -> Result<void> { return {}; });
+  const auto other = ask([](const RequestContext& context) { return context.permit_wait_for(2); });
+  const auto slow = ask([](const RequestContext& context) { return context.permit_slow_work(); });
   for (const std::uint64_t asked : {known, other, slow}) EXPECT_EQ(wire.reply_to(asked), 0);
   for (const std::uint64_t asked : hanging) EXPECT_EQ(wire.replies_to(asked), 0u);
   released.set();
@@ -118,16 +118,16 @@ TEST_F(DispatcherTest, RequestOnTwoFilesystemsWaitsInTheLaneOfTheHungOne) {
   std::atomic<int> waiting{0};
   std::vector<std::uint64_t> hanging;
   for (int i = 0; i < 32; ++i) {
-    hanging.push_back(ask([&, released]() -> Result<void> {
-      TRY(RequestContext::permit_wait_for(1));
-      TRY(RequestContext::permit_wait_for(2));
+    hanging.push_back(ask([&, released](const RequestContext& context) -> Result<void> {
+      TRY(context.permit_wait_for(1));
+      TRY(context.permit_wait_for(2));
       ++waiting;
       released.wait();
       return {};
     }));
   }
   while (waiting < 8) std::this_thread::yield();
-  const auto first = ask([] { return RequestContext::permit_wait_for(1); });
+  const auto first = ask([](const RequestContext& context) { return context.permit_wait_for(1); });
   EXPECT_EQ(wire.reply_to(first), 0);
   for (const std::uint64_t asked : hanging) EXPECT_EQ(wire.replies_to(asked), 0u);
   released.set();
@@ -136,9 +136,9 @@ TEST_F(DispatcherTest, RequestOnTwoFilesystemsWaitsInTheLaneOfTheHungOne) {
 
 // As a request for the usage of all sources does.
 TEST_F(DispatcherTest, RequestThatContinuesAfterARefusalIsAnswered) {
-  const auto asked = ask([]() -> Result<void> {
+  const auto asked = ask([](const RequestContext& context) -> Result<void> {
     for (const std::uint64_t filesystem : {1u, 2u, 3u})
-      static_cast<void>(RequestContext::permit_wait_for(filesystem).has_value());
+      static_cast<void>(context.permit_wait_for(filesystem).has_value());
     return {};
   });
   EXPECT_EQ(wire.reply_to(asked), 0);
@@ -148,17 +148,18 @@ TEST_F(DispatcherTest, RequestThatContinuesAfterARefusalIsAnswered) {
 TEST_F(DispatcherTest, FilesystemsBeyondTheBoundAreServedToo) {
   std::vector<std::uint64_t> requests;
   for (std::uint64_t filesystem = 1; filesystem <= 40; ++filesystem) {
-    requests.push_back(ask([filesystem] { return RequestContext::permit_wait_for(filesystem); }));
+    requests.push_back(
+        ask([filesystem](const RequestContext& context) { return context.permit_wait_for(filesystem); }));
   }
   for (const std::uint64_t asked : requests) EXPECT_EQ(wire.reply_to(asked), 0);
 }
 
 TEST_F(DispatcherTest, SlowRequestThatWaitedForAFilesystemIsAnsweredOnce) {
   std::atomic<int> tries{0};
-  const auto asked = ask([&]() -> Result<void> {
+  const auto asked = ask([&](const RequestContext& context) -> Result<void> {
     ++tries;
-    TRY(RequestContext::permit_wait_for(1));
-    return RequestContext::permit_slow_work();
+    TRY(context.permit_wait_for(1));
+    return context.permit_slow_work();
   });
   EXPECT_EQ(wire.reply_to(asked), 0);
   EXPECT_EQ(tries, 3);
@@ -168,8 +169,8 @@ TEST_F(DispatcherTest, SlowRequestThatWaitedForAFilesystemIsAnsweredOnce) {
 TEST_F(DispatcherTest, RequestThatWaitsForAFilesystemIsInterrupted) {
   const Signal begun;
   const Signal released;
-  const auto asked = ask([begun, released]() -> Result<void> {
-    TRY(RequestContext::permit_wait_for(1));
+  const auto asked = ask([begun, released](const RequestContext& context) -> Result<void> {
+    TRY(context.permit_wait_for(1));
     begun.set();
     released.wait();
     return {};
@@ -187,9 +188,9 @@ TEST_F(DispatcherTest, SlowResumedRequestLeavesTheExecutor) {
   Gate gate;
   const Signal released;
   std::atomic<int> tries{0};
-  const auto slow = ask([&]() -> Result<void> {
+  const auto slow = ask([&](const RequestContext& context) -> Result<void> {
     if (tries++ == 0) return pending({}, {.waitable = &gate});
-    TRY(RequestContext::permit_slow_work());
+    TRY(context.permit_slow_work());
     released.wait();
     return {};
   });
@@ -206,8 +207,8 @@ TEST_F(DispatcherTest, SlowResumedRequestLeavesTheExecutor) {
 TEST_F(DispatcherTest, SlowRequestMayWaitToo) {
   Gate gate;
   std::atomic<bool> has_waited{false};
-  const auto slow = ask([&]() -> Result<void> {
-    TRY(RequestContext::permit_slow_work());
+  const auto slow = ask([&](const RequestContext& context) -> Result<void> {
+    TRY(context.permit_slow_work());
     if (has_waited.exchange(true)) return {};
     return pending({}, {.waitable = &gate});
   });
@@ -216,8 +217,8 @@ TEST_F(DispatcherTest, SlowRequestMayWaitToo) {
 }
 
 TEST_F(DispatcherTest, FailureOfSlowRequestIsReplied) {
-  const auto slow = ask([]() -> Result<void> {
-    TRY(RequestContext::permit_slow_work());
+  const auto slow = ask([](const RequestContext& context) -> Result<void> {
+    TRY(context.permit_slow_work());
     return Error{.code = Code::kDamage, .detail = {}};
   });
   EXPECT_EQ(wire.reply_to(slow), EIO);
@@ -225,8 +226,8 @@ TEST_F(DispatcherTest, FailureOfSlowRequestIsReplied) {
 
 // A refused attempt may return a different error.
 TEST_F(DispatcherTest, RefusedAttemptIsRetriedWhateverItsError) {
-  const auto slow = ask([]() -> Result<void> {
-    if (!RequestContext::permit_slow_work()) return Error{.code = Code::kOutOfMemory, .detail = {}};
+  const auto slow = ask([](const RequestContext& context) -> Result<void> {
+    if (!context.permit_slow_work()) return Error{.code = Code::kOutOfMemory, .detail = {}};
     return {};
   });
   EXPECT_EQ(wire.reply_to(slow), 0);
@@ -234,9 +235,9 @@ TEST_F(DispatcherTest, RefusedAttemptIsRetriedWhateverItsError) {
 
 TEST_F(DispatcherTest, IncompleteAnswerAfterARefusalIsNotSent) {
   std::atomic<int> tries{0};
-  const auto slow = ask([&]() -> Result<void> {
+  const auto slow = ask([&](const RequestContext& context) -> Result<void> {
     ++tries;
-    static_cast<void>(RequestContext::permit_slow_work().has_value());
+    static_cast<void>(context.permit_slow_work().has_value());
     return {};
   });
   EXPECT_EQ(wire.reply_to(slow), 0);
@@ -253,23 +254,23 @@ TEST_F(DispatcherTest, InterruptedSlowRequestIsAnsweredAndCancelled) {
   EXPECT_EQ(wire.replies_to(slow), 1u);
   EXPECT_EQ(wire.reply_to(slow), EINTR);
   over.wait();
-  const auto next = ask([] { return RequestContext::permit_slow_work(); });
+  const auto next = ask([](const RequestContext& context) { return context.permit_slow_work(); });
   EXPECT_EQ(wire.reply_to(next), 0);
   EXPECT_EQ(wire.replies_to(slow), 1u);
 }
 
 TEST_F(DispatcherTest, InterruptedQueuedRequestIsNotStarted) {
   const Signal released;
-  const auto wait = [released]() -> Result<void> {
-    TRY(RequestContext::permit_slow_work());
+  const auto wait = [released](const RequestContext& context) -> Result<void> {
+    TRY(context.permit_slow_work());
     released.wait();
     return {};
   };
   std::vector<std::uint64_t> before{ask(wait), ask(wait)};
   std::atomic<int> tries{0};
-  const auto slow = ask([&] {
+  const auto slow = ask([&](const RequestContext& context) {
     ++tries;
-    return RequestContext::permit_slow_work();
+    return context.permit_slow_work();
   });
   wire.interrupt(slow);
   EXPECT_EQ(wire.reply_to(slow), EINTR);

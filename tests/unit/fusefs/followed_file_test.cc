@@ -115,9 +115,9 @@ struct Taken {
             .take =
                 [this](const RecordStore& store, const Span& span) {
                   for (std::uint64_t i = span.begin; i < span.end; ++i) {
-                    const auto place = waited([&] { return store.index().find(SearchKey::kRecords, i); }).value();
+                    const auto place = waited([&] { return store.index().find({}, SearchKey::kRecords, i); }).value();
                     const RecordRef record{place.chunk, i - place.before.records};
-                    records.push_back(text_of(store.records().read(record, 0, UINT64_MAX).value()));
+                    records.push_back(text_of(store.records().read({}, record, 0, UINT64_MAX).value()));
                   }
                   return true;
                 },

@@ -24,7 +24,7 @@ std::size_t expect_listings_true(const ToyTree& tree, std::uint64_t directory) {
       EXPECT_EQ(status.size, *entry.size) << name;
     }
     if (entry.type == FileType::kDirectory) {
-      EXPECT_EQ(tree->parent_inode(entry.number), tree->inode(directory)) << name;
+      EXPECT_EQ(tree->parent_inode({}, entry.number), tree->inode({}, directory)) << name;
       entries += expect_listings_true(tree, entry.number);
     }
     const std::uint64_t place = one_by_one.empty() ? 0 : one_by_one.back().second.next;
@@ -136,8 +136,8 @@ TEST(Listing, WaitsOnlyUntilTheCatalogHasReachedIt) {
   EXPECT_EQ(tree.list(records, 0, 9).size(), 9u);
   gate.wait_until_held();
   const auto emit = [](const MountEntry&) { return true; };
-  EXPECT_TRUE(tree->list(records, 5, emit));
-  const auto listed = tree->list(records, 9, emit);
+  EXPECT_TRUE(tree->list({}, records, 5, emit));
+  const auto listed = tree->list({}, records, 9, emit);
   ASSERT_EQ(listed.error().code, Code::kPending);
   EXPECT_EQ(listed.error().wait->value, 9u);
   gate.open();
@@ -155,9 +155,9 @@ TEST(Listing, FailureEndsTheListingAndIsReturnedByTheNextCall) {
     ++seen;
     return true;
   };
-  EXPECT_TRUE(tree->list(chunks, 0, failing_after_first));
+  EXPECT_TRUE(tree->list({}, chunks, 0, failing_after_first));
   ASSERT_EQ(seen, 2u);
-  EXPECT_EQ(tree->list(chunks, seen, failing_after_first).error().code, Code::kIo);
+  EXPECT_EQ(tree->list({}, chunks, seen, failing_after_first).error().code, Code::kIo);
   toy.source->fail(0, {});
   EXPECT_EQ(tree.list(chunks).size(), 6u);
 }

@@ -147,9 +147,9 @@ TEST(Lookup, InvalidNodeNumbersAreRefused) {
   const ToyTree tree(toy);
   for (const std::uint64_t number : {std::uint64_t{0}, std::uint64_t{500}, ~std::uint64_t{0}, kNodeKinds << kValueBits,
                                      static_cast<std::uint64_t>(NodeKind::kPart) << kValueBits}) {
-    EXPECT_EQ(tree->lookup(number, "x").error().code, Code::kNotFound) << number;
-    EXPECT_EQ(tree->status(number).error().code, Code::kNotFound) << number;
-    EXPECT_FALSE(tree->target(number)) << number;
+    EXPECT_EQ(tree->lookup({}, number, "x").error().code, Code::kNotFound) << number;
+    EXPECT_EQ(tree->status({}, number).error().code, Code::kNotFound) << number;
+    EXPECT_FALSE(tree->target({}, number)) << number;
   }
 }
 

@@ -26,12 +26,13 @@ class MirrorTest : public ::testing::Test {
   std::unique_ptr<MountTree> new_tree(bool nested) {
     std::vector<MountSource> sources;
     sources.emplace_back(MirroredDirectory{"folder", RootedDir::open(folder.path()).value()});
-    const auto probe = [this](const Source& source, std::string_view) -> Result<bool> {
+    const auto probe = [this](const RequestContext& context, const Source& source, std::string_view) -> Result<bool> {
       ++probes;
-      ASSIGN_OR_RETURN(const auto head, read_up_to(source, 0, 8));
+      ASSIGN_OR_RETURN(const auto head, read_up_to(context, source, 0, 8));
       return as_text(head.view()) == "toyfile\n";
     };
-    const auto open = [this](Descriptor file, const std::string& path) -> Result<std::shared_ptr<const RecordStore>> {
+    const auto open = [this](const RequestContext&, Descriptor file,
+                             const std::string& path) -> Result<std::shared_ptr<const RecordStore>> {
       ++opens;
       ASSIGN_OR_RETURN(const auto source, FileSource::of(std::move(file), path));
       ASSIGN_OR_RETURN(auto container, toy::open(source, Limits{}));
@@ -47,7 +48,7 @@ class MirrorTest : public ::testing::Test {
       const std::size_t slash = path.find('/');
       const std::string name(path.substr(0, slash));
       const std::uint64_t directory = found->number;
-      found = waited([&] { return tree().look_up_and_reference(directory, name); });
+      found = waited([&] { return tree().look_up_and_reference({}, directory, name); });
       path = slash == std::string_view::npos ? std::string_view() : path.substr(slash + 1);
     }
     return found;
@@ -56,7 +57,7 @@ class MirrorTest : public ::testing::Test {
   Code failure(std::string_view path) { return look_up(path).error().code; }
 
   std::string read(std::uint64_t number) {
-    const auto slice = waited([&] { return tree().read(number, 0, 1u << 20); });
+    const auto slice = waited([&] { return tree().read({}, number, 0, 1u << 20); });
     if (slice) return text_of(*slice);
     return slice.error().os_error == ESTALE ? "stale" : std::string(to_string(slice.error().code));
   }
@@ -64,8 +65,8 @@ class MirrorTest : public ::testing::Test {
 
   Names names(std::uint64_t directory) {
     Names names;
-    const std::uint64_t opened = tree().mirror()->open_directory(directory).value();
-    EXPECT_TRUE(tree().mirror()->list(directory, opened, 0, [&](const MountEntry& entry) {
+    const std::uint64_t opened = tree().mirror()->open_directory({}, directory).value();
+    EXPECT_TRUE(tree().mirror()->list({}, directory, opened, 0, [&](const MountEntry& entry) {
       if (entry.name != "." && entry.name != "..") names.emplace_back(entry.name);
       return true;
     }));
@@ -97,13 +98,13 @@ TEST_F(MirrorTest, ShowsFilesLinksFoldersAndContainers) {
   ASSERT_EQ(::mkfifo((folder / "sub/fifo").c_str(), 0600), 0);
   EXPECT_EQ(names(number("sub")), (Names{"file", "link", "toy"}));
   EXPECT_EQ(read("sub/file"), "text");
-  EXPECT_EQ(tree().target(number("sub/link")).value(), "file");
+  EXPECT_EQ(tree().target({}, number("sub/link")).value(), "file");
   EXPECT_EQ(look_up("sub/toy")->type, FileType::kDirectory);
   EXPECT_EQ(read("sub/toy/records/5"), toy.records[5]);
   EXPECT_EQ(failure("sub/fifo"), Code::kNotFound);
   EXPECT_EQ(failure("sub/none"), Code::kNotFound);
   for (const char* name : {"..", ".", "", "sub/../sub"}) {
-    EXPECT_EQ(tree().look_up_and_reference(MountTree::kRootNumber, name).error().code, Code::kNotFound) << name;
+    EXPECT_EQ(tree().look_up_and_reference({}, MountTree::kRootNumber, name).error().code, Code::kNotFound) << name;
   }
 }
 
@@ -135,12 +136,12 @@ TEST_F(MirrorTest, HeadIsReadOncePerFileState) {
 
 TEST_F(MirrorTest, ProbePastTheEndOfAShortFileGetsNoBytes) {
   folder.write("file", "short");
-  Probes short_file([](const Source& source, std::string_view) -> Result<bool> {
-    const auto behind = read_up_to(source, 64, 8);
+  Probes short_file([](const RequestContext& context, const Source& source, std::string_view) -> Result<bool> {
+    const auto behind = read_up_to(context, source, 64, 8);
     return behind && behind->size() == 0 && source.size() == 5;
   });
   const auto directory = RootedDir::open(folder.path()).value();
-  const auto file = RootedDir::open_file_in(directory->look("")->descriptor.number(), "file");
+  const auto file = RootedDir::open_file_in(directory->look({}, "")->descriptor.number(), "file");
   ASSERT_TRUE(file);
   EXPECT_TRUE(short_file.ask(*file, FileState{.size = 5}, "file", current_time()));
 }
@@ -158,7 +159,7 @@ TEST_F(MirrorTest, ReplacedContainerIsReopenedAndTheOldOneIsStale) {
     number("more" + std::to_string(i) + "/records");
   }
   EXPECT_EQ(read(record), "stale");
-  EXPECT_EQ(tree().lookup(records, "2").error().os_error, ESTALE);
+  EXPECT_EQ(tree().lookup({}, records, "2").error().os_error, ESTALE);
   EXPECT_EQ(read("toy/records/2"), other.records[2]);
 }
 
@@ -189,21 +190,21 @@ TEST_F(MirrorTest, ReplacedDirectoryIsStale) {
   const std::uint64_t directory = number("sub");
   std::filesystem::rename(folder / "sub", folder / "moved");
   folder.write("sub/file", "other");
-  EXPECT_EQ(tree().look_up_and_reference(directory, "file").error().os_error, ESTALE);
-  EXPECT_EQ(tree().status(directory).error().os_error, ESTALE);
-  EXPECT_EQ(tree().mirror()->open_directory(directory).error().os_error, ESTALE);
+  EXPECT_EQ(tree().look_up_and_reference({}, directory, "file").error().os_error, ESTALE);
+  EXPECT_EQ(tree().status({}, directory).error().os_error, ESTALE);
+  EXPECT_EQ(tree().mirror()->open_directory({}, directory).error().os_error, ESTALE);
   EXPECT_EQ(read("sub/file"), "other");
 }
 
 TEST_F(MirrorTest, ForgottenNodeHasNoNumber) {
   folder.write("toy", toy.bytes);
   const std::uint64_t container = number("toy");
-  const std::uint64_t records = waited([&] { return tree().lookup(container, "records"); }).value();
+  const std::uint64_t records = waited([&] { return tree().lookup({}, container, "records"); }).value();
   tree().forget(container, 1);
-  EXPECT_TRUE(tree().status(records)) << "its container is known by it";
+  EXPECT_TRUE(tree().status({}, records)) << "its container is known by it";
   tree().forget(records, 1);
-  EXPECT_EQ(tree().status(records).error().code, Code::kNotFound);
-  EXPECT_EQ(tree().status(container).error().os_error, ESTALE);
+  EXPECT_EQ(tree().status({}, records).error().code, Code::kNotFound);
+  EXPECT_EQ(tree().status({}, container).error().os_error, ESTALE);
   EXPECT_EQ(read("toy/records/2"), toy.records[2]);
 }
 
@@ -216,15 +217,15 @@ TEST_F(MirrorTest, InodeIsAFunctionOfThePathInTheMount) {
     std::uint64_t at = MountTree::kRootNumber;
     std::uint64_t inode = 0;
     for (const auto& name : std::filesystem::path(path)) {
-      const auto found = waited([&] { return other->look_up_and_reference(at, name.string()); }).value();
+      const auto found = waited([&] { return other->look_up_and_reference({}, at, name.string()); }).value();
       at = found.number;
       inode = found.inode;
     }
     EXPECT_EQ(here.inode, inode) << path;
   }
-  EXPECT_EQ(tree().parent_inode(number("sub/toy/records")), look_up("sub/toy")->inode);
-  EXPECT_EQ(tree().parent_inode(number("sub/toy")), look_up("sub")->inode);
-  EXPECT_EQ(tree().parent_inode(number("sub")), MountTree::kRootNumber);
+  EXPECT_EQ(tree().parent_inode({}, number("sub/toy/records")), look_up("sub/toy")->inode);
+  EXPECT_EQ(tree().parent_inode({}, number("sub/toy")), look_up("sub")->inode);
+  EXPECT_EQ(tree().parent_inode({}, number("sub")), MountTree::kRootNumber);
 }
 
 TEST_F(MirrorTest, LifetimeOfEachNodeIsReported) {
@@ -245,7 +246,7 @@ TEST_F(MirrorTest, FollowingRecordsAreVisitedInsideContainers) {
   EXPECT_FALSE(is_record(number("toy")));
   EXPECT_FALSE(is_record(MountTree::kRootNumber));
   std::size_t ordinal = 4;
-  tree().for_each_following(record, [&](std::uint64_t next, Bytes bytes) {
+  tree().for_each_following({}, record, [&](std::uint64_t next, Bytes bytes) {
     ++ordinal;
     EXPECT_EQ(next, number("toy/records/" + std::to_string(ordinal)));
     EXPECT_EQ(as_text(bytes), toy.records[ordinal]);
@@ -260,17 +261,18 @@ TEST_F(MirrorTest, MirrorAndContainerHaveADirectoryEach) {
   std::vector<MountSource> sources;
   sources.emplace_back(MountedContainer{"alone", alone.store, Ownership{.uid = 7}});
   sources.emplace_back(MirroredDirectory{"folder", RootedDir::open(folder.path()).value()});
-  const MountTree mixed(std::move(sources), false,
-                        MirrorSettings{[](const Source&, std::string_view) { return false; }, {}, {}});
+  const MountTree mixed(
+      std::move(sources), false,
+      MirrorSettings{[](const RequestContext&, const Source&, std::string_view) { return false; }, {}, {}});
   Names found;
-  ASSERT_TRUE(mixed.list(MountTree::kRootNumber, 0, [&](const MountEntry& entry) {
-    EXPECT_EQ(mixed.look_up_and_reference(MountTree::kRootNumber, entry.name)->inode, entry.inode);
+  ASSERT_TRUE(mixed.list({}, MountTree::kRootNumber, 0, [&](const MountEntry& entry) {
+    EXPECT_EQ(mixed.look_up_and_reference({}, MountTree::kRootNumber, entry.name)->inode, entry.inode);
     found.emplace_back(entry.name);
     return true;
   }));
   EXPECT_EQ(found, (Names{"alone", "folder"}));
-  const std::uint64_t mirrored = mixed.lookup(MountTree::kRootNumber, "folder").value();
-  EXPECT_EQ(mixed.look_up_and_reference(mirrored, "toy")->size, toy.bytes.size());
+  const std::uint64_t mirrored = mixed.lookup({}, MountTree::kRootNumber, "folder").value();
+  EXPECT_EQ(mixed.look_up_and_reference({}, mirrored, "toy")->size, toy.bytes.size());
   EXPECT_FALSE(mixed.is_mirrored(MountTree::kRootNumber));
   EXPECT_TRUE(mixed.is_mirrored(mirrored));
 }

@@ -24,11 +24,11 @@ class FollowedMount {
   std::vector<std::uint64_t> grow_to(std::size_t chunks) {
     store_ = at(chunks, store_.get());
     EXPECT_TRUE(waited([&] { return store_->index().catch_up(); }));
-    return tree_.containers().grow(0, store_, {.tv_sec = 5, .tv_nsec = 0});
+    return tree_.containers().grow({}, 0, store_, {.tv_sec = 5, .tv_nsec = 0});
   }
 
   Result<std::uint64_t> find(std::uint64_t directory, std::string_view name) const {
-    return waited([&] { return tree_.lookup(directory, name); });
+    return waited([&] { return tree_.lookup({}, directory, name); });
   }
   std::uint64_t path(const std::vector<std::string_view>& names) const {
     std::uint64_t number = MountTree::kRootNumber;
@@ -36,17 +36,17 @@ class FollowedMount {
     return number;
   }
   FileStatus status(std::uint64_t number) const {
-    return waited([&] { return tree_.status(number); }).value();
+    return waited([&] { return tree_.status({}, number); }).value();
   }
   std::string read(std::uint64_t number) const {
-    return text_of(waited([&] { return tree_.read(number, 0, UINT64_MAX / 2); }).value());
+    return text_of(waited([&] { return tree_.read({}, number, 0, UINT64_MAX / 2); }).value());
   }
   std::size_t entries(std::uint64_t directory) const {
     std::size_t count = 0;
     for (bool more = true; more;) {
       more = false;
       const auto emit = [&](const MountEntry& entry) { return more = ++count == entry.next; };
-      EXPECT_TRUE(waited([&] { return tree_.list(directory, count, emit); }));
+      EXPECT_TRUE(waited([&] { return tree_.list({}, directory, count, emit); }));
     }
     return count;
   }
@@ -85,7 +85,7 @@ TEST(MountFollow, ChecksumBelongsToTheSnapshot) {
   FollowedMount mount({.chunks = 20}, 10);
   const std::uint64_t record = mount.path({"records", "29"});
   const auto word = [&] {
-    return waited([&] { return mount.tree().extended_attribute(record, "user.recordfs.checksum"); }).value();
+    return waited([&] { return mount.tree().extended_attribute({}, record, "user.recordfs.checksum"); }).value();
   };
   EXPECT_EQ(word(), "good");
   EXPECT_EQ(word(), "good");
@@ -152,7 +152,7 @@ TEST(MountFollow, RecordsArePermanentAndSummariesAreNot) {
   EXPECT_GT(mount.status(mount.path({"records"})).ownership.modified.tv_nsec, 0)
       << "each snapshot has a time of its own";
   EXPECT_TRUE(mount.tree().containers().may_grow());
-  EXPECT_TRUE(mount.tree().may_gain_names(mount.path({"records"})));
+  EXPECT_TRUE(mount.tree().may_gain_names({}, mount.path({"records"})));
 }
 
 TEST(MountFollow, OtherContainersAreUnchanged) {
@@ -162,7 +162,7 @@ TEST(MountFollow, OtherContainersAreUnchanged) {
   mount.grow_to(7);
   EXPECT_EQ(mount.entries(first), 21u);
   EXPECT_EQ(mount.entries(second), 15u);
-  EXPECT_FALSE(mount.tree().may_gain_names(MountTree::kRootNumber));
+  EXPECT_FALSE(mount.tree().may_gain_names({}, MountTree::kRootNumber));
 }
 
 TEST(MountFollow, SnapshotIsFreedWithItsLastUser) {
@@ -182,7 +182,7 @@ TEST(MountFollow, WaiterKeepsItsSnapshotAndIsAnsweredByTheNext) {
   mount.watch().on_scan = [&](Position position) { gate.pass(position); };
   const std::uint64_t records = mount.path({"records"});
   gate.close_from(mount.file().begins[2]);
-  auto found = mount.tree().lookup(records, "14");
+  auto found = mount.tree().lookup({}, records, "14");
   ASSERT_EQ(found.error().code, Code::kPending);
   std::shared_ptr<WaitTicket> ticket = std::move(found.error().wait);
   ASSERT_TRUE(ticket->owner);

@@ -44,10 +44,10 @@ TEST(MountTree, ParentsLeadBackToTheRoot) {
     std::string path = nested ? "b/" : "";
     for (const std::string& name : Names{".views", "chunks", position_name(toy.file.begins[1]), "records"}) {
       const std::uint64_t above = tree.find(path.empty() ? "" : path.substr(0, path.size() - 1)).value();
-      EXPECT_EQ(tree->parent_inode(tree.find(path + name).value()), tree->inode(above)) << path + name;
+      EXPECT_EQ(tree->parent_inode({}, tree.find(path + name).value()), tree->inode({}, above)) << path + name;
       path += name + "/";
     }
-    EXPECT_EQ(tree->parent_inode(tree.find(top).value()), MountTree::kRootNumber);
+    EXPECT_EQ(tree->parent_inode({}, tree.find(top).value()), MountTree::kRootNumber);
   }
 }
 
@@ -63,7 +63,7 @@ TEST(MountTree, VisitReturnsTheNumbersOfTheFollowingRecords) {
   ToyStore other({});
   const ToyTree tree({{"other", &other}, {"toy", &toy}});
   std::uint64_t ordinal = 4;
-  tree->for_each_following(tree.find("toy/records/4").value(), [&](std::uint64_t number, Bytes bytes) {
+  tree->for_each_following({}, tree.find("toy/records/4").value(), [&](std::uint64_t number, Bytes bytes) {
     ++ordinal;
     EXPECT_EQ(number, tree.find("toy/records/" + std::to_string(ordinal)).value());
     EXPECT_EQ(as_text(bytes), toy.file.records[ordinal]);
@@ -73,7 +73,7 @@ TEST(MountTree, VisitReturnsTheNumbersOfTheFollowingRecords) {
   const auto none = [](std::uint64_t, Bytes) { return ADD_FAILURE(), false; };
   for (const char* path : {"", "toy", "toy/info.json", "toy/records", "toy/.views/streams/concat"}) {
     EXPECT_FALSE(is_record(tree.find(path).value())) << path;
-    tree->for_each_following(tree.find(path).value(), none);
+    tree->for_each_following({}, tree.find(path).value(), none);
   }
   EXPECT_TRUE(is_record(tree.find("toy/records/4").value()));
 }
@@ -102,10 +102,10 @@ TEST(MountTree, FileCountIncludesOnlyCountedContainers) {
   ToyStore toy({});
   ToyStore other({});
   const ToyTree tree({{"a", &toy}, {"b", &other}});
-  EXPECT_EQ(tree->usage().files, 0u);
+  EXPECT_EQ(tree->usage({}).files, 0u);
   ASSERT_TRUE(waited([&] { return toy.store->index().totals(ScanDetail::kCounts); }));
-  EXPECT_EQ(tree->usage().files, 12u);
-  EXPECT_EQ(tree->usage().bytes, toy.file.bytes.size() * 2);
+  EXPECT_EQ(tree->usage({}).files, 12u);
+  EXPECT_EQ(tree->usage({}).bytes, toy.file.bytes.size() * 2);
 }
 
 TEST(MountTree, ManyThreadsReadAndListTheSameAsOne) {

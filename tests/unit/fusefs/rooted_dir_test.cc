@@ -21,13 +21,13 @@ class BeneathTest : public ::testing::Test {
     return *beneath_;
   }
   std::string read(const std::string& path) {
-    const auto file = rooted_dir().open_file(path, rooted_dir().state().device);
+    const auto file = rooted_dir().open_file({}, path, rooted_dir().state().device);
     if (!file) return std::string(to_string(file.error().code));
     std::string bytes(100, '\0');
     const ssize_t got = ::read(file->number(), bytes.data(), bytes.size());
     return bytes.substr(0, static_cast<std::size_t>(std::max<ssize_t>(got, 0)));
   }
-  Code failure(const std::string& path) { return rooted_dir().look(path).error().code; }
+  Code failure(const std::string& path) { return rooted_dir().look({}, path).error().code; }
 
   const TempFolder folder;
 
@@ -37,9 +37,9 @@ class BeneathTest : public ::testing::Test {
 
 TEST_F(BeneathTest, FindsExistingFiles) {
   folder.write("a/b/file", "text");
-  EXPECT_EQ(rooted_dir().look("a/b/file")->state.size, 4u);
-  EXPECT_TRUE(S_ISDIR(rooted_dir().look("a/b")->state.mode));
-  EXPECT_TRUE(S_ISDIR(rooted_dir().look("")->state.mode));
+  EXPECT_EQ(rooted_dir().look({}, "a/b/file")->state.size, 4u);
+  EXPECT_TRUE(S_ISDIR(rooted_dir().look({}, "a/b")->state.mode));
+  EXPECT_TRUE(S_ISDIR(rooted_dir().look({}, "")->state.mode));
   EXPECT_EQ(read("a/b/file"), "text");
   EXPECT_EQ(failure("a/none"), Code::kNotFound);
   EXPECT_EQ(failure("a/b/file/below"), Code::kNotFound);
@@ -54,7 +54,7 @@ TEST_F(BeneathTest, LinksAreNotFollowedAnywhereInAPath) {
   EXPECT_EQ(failure("out/etc/passwd"), Code::kNotFound);
   EXPECT_EQ(read("a/file_link"), "not found");
   EXPECT_EQ(read("link/file"), "not found");
-  const auto link = rooted_dir().look("link");
+  const auto link = rooted_dir().look({}, "link");
   EXPECT_TRUE(S_ISLNK(link->state.mode));
   EXPECT_EQ(RootedDir::target(*link).value(), "a");
   EXPECT_FALSE(RootedDir::open_directory(*link));
@@ -63,9 +63,9 @@ TEST_F(BeneathTest, LinksAreNotFollowedAnywhereInAPath) {
 TEST_F(BeneathTest, PathsCannotLeaveItsDirectory) {
   folder.write("a/file", "text");
   const auto inner = RootedDir::open(folder / "a").value();
-  EXPECT_EQ(inner->look("file")->state.size, 4u);
-  EXPECT_FALSE(inner->look("../a/file"));
-  EXPECT_FALSE(inner->look("/etc/passwd"));
+  EXPECT_EQ(inner->look({}, "file")->state.size, 4u);
+  EXPECT_FALSE(inner->look({}, "../a/file"));
+  EXPECT_FALSE(inner->look({}, "/etc/passwd"));
 }
 
 TEST_F(BeneathTest, MovedDirectoryIsStillUsed) {
@@ -73,8 +73,8 @@ TEST_F(BeneathTest, MovedDirectoryIsStillUsed) {
   const auto inner = RootedDir::open(folder / "a").value();
   std::filesystem::rename(folder / "a", folder / "b");
   folder.write("a/other", "");
-  EXPECT_TRUE(inner->look("file"));
-  EXPECT_FALSE(inner->look("other"));
+  EXPECT_TRUE(inner->look({}, "file"));
+  EXPECT_FALSE(inner->look({}, "other"));
 }
 
 TEST_F(BeneathTest, PathMayBeLongerThanPathMax) {
@@ -94,7 +94,7 @@ TEST_F(BeneathTest, PathMayBeLongerThanPathMax) {
 
 TEST_F(BeneathTest, SpecialFilesAreListedAndDoNotBlock) {
   ASSERT_EQ(::mkfifo((folder / "fifo").c_str(), 0600), 0);
-  EXPECT_TRUE(S_ISFIFO(rooted_dir().look("fifo")->state.mode));
+  EXPECT_TRUE(S_ISFIFO(rooted_dir().look({}, "fifo")->state.mode));
   EXPECT_EQ(read("fifo"), "not found");
 }
 
@@ -107,7 +107,7 @@ TEST_F(BeneathTest, OnlyDirectoriesAreOpened) {
 TEST_F(BeneathTest, DirectoryStreamResumesAtEachOffsetItReturned) {
   for (int i = 0; i < 200; ++i) folder.write("file" + std::to_string(i), "");
   const auto open = [&] {
-    return DirectoryStream::of(RootedDir::open_directory(*rooted_dir().look("")).value()).value();
+    return DirectoryStream::of(RootedDir::open_directory(*rooted_dir().look({}, "")).value()).value();
   };
   const auto stream = open();
   std::vector<std::pair<std::string, std::uint64_t>> all;
@@ -131,7 +131,7 @@ TEST_F(BeneathTest, DirectoryStreamResumesAtEachOffsetItReturned) {
 
 TEST_F(BeneathTest, RejectedEntryIsReturnedAgain) {
   for (const char* name : {"a", "b", "c"}) folder.write(name, "");
-  const auto stream = DirectoryStream::of(RootedDir::open_directory(*rooted_dir().look("")).value()).value();
+  const auto stream = DirectoryStream::of(RootedDir::open_directory(*rooted_dir().look({}, "")).value()).value();
   std::vector<std::string> names;
   std::uint64_t place = 0;
   for (bool more = true; more;) {

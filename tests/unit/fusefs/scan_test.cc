@@ -21,12 +21,12 @@ ScanOptions with_threads(unsigned threads) {
 }
 
 // Returns the concatenated records of a chunk.
-std::string text_of(const RecordStore& store, const ChunkInfo& info) {
-  const auto chunk = store.chunks().decode_uncached(info);
+std::string text_of(const RequestContext& context, const RecordStore& store, const ChunkInfo& info) {
+  const auto chunk = store.chunks().decode_uncached(context, info);
   if (!chunk) return "[" + to_string(chunk.error()) + "]";
   std::string text;
   for (std::uint64_t i = 0; i < (*chunk)->layout().records(); ++i) {
-    const auto record = store.records().read(**chunk, i, 0, UINT64_MAX);
+    const auto record = store.records().read(context, **chunk, i, 0, UINT64_MAX);
     text += record ? std::string(as_text(record->bytes)) : "[" + to_string(record.error()) + "]";
   }
   return text;
@@ -42,12 +42,13 @@ TEST(Scan, FinishesInOrderWithAnyNumberOfThreads) {
   for (const unsigned threads : {0u, 1u, 2u, 7u}) {
     ToyStore toy({.chunks = 300});
     std::string text;
-    const auto totals = scan(*toy.store, with_threads(threads), [&](const ScannedStep& step) -> Finish {
-      return [&text, found = text_of(*toy.store, step.indexed->chunk)] {
-        text += found;
-        return true;
-      };
-    });
+    const auto totals =
+        scan(*toy.store, with_threads(threads), [&](const RequestContext& context, const ScannedStep& step) -> Finish {
+          return [&text, found = text_of(context, *toy.store, step.indexed->chunk)] {
+            text += found;
+            return true;
+          };
+        });
     ASSERT_TRUE(totals) << to_string(totals.error());
     EXPECT_EQ(text, expected_of(toy.file)) << threads;
     EXPECT_EQ(totals->records, toy.file.records.size());
@@ -58,7 +59,7 @@ TEST(Scan, EndsWhenTheCallbackReturnsFalse) {
   ToyStore toy({.chunks = 300});
   int finished = 0;
   std::atomic<int> worked{0};
-  ASSERT_TRUE(scan(*toy.store, with_threads(2), [&](const ScannedStep&) -> Finish {
+  ASSERT_TRUE(scan(*toy.store, with_threads(2), [&](const RequestContext&, const ScannedStep&) -> Finish {
     ++worked;
     return [&finished] { return ++finished < 3; };
   }));
@@ -68,14 +69,14 @@ TEST(Scan, EndsWhenTheCallbackReturnsFalse) {
 
 TEST(Scan, BeginsAtAPositionAndEndsBeforeARecord) {
   ToyStore toy({.chunks = 50});
-  const auto from = testing::waited([&] { return toy.store->index().find(SearchKey::kChunks, 20); });
-  const auto behind = testing::waited([&] { return toy.store->index().find(SearchKey::kChunks, 30); });
+  const auto from = testing::waited([&] { return toy.store->index().find({}, SearchKey::kChunks, 20); });
+  const auto behind = testing::waited([&] { return toy.store->index().find({}, SearchKey::kChunks, 30); });
   ASSERT_TRUE(from && behind);
   ScanOptions options = with_threads(2);
   options.from = *from;
   options.end_record = behind->before.records;
   std::vector<std::uint64_t> chunks;
-  ASSERT_TRUE(scan(*toy.store, options, [&](const ScannedStep& step) -> Finish {
+  ASSERT_TRUE(scan(*toy.store, options, [&](const RequestContext&, const ScannedStep& step) -> Finish {
     return [&chunks, number = step.indexed->before.chunks] {
       chunks.push_back(number);
       return true;
@@ -87,7 +88,7 @@ TEST(Scan, BeginsAtAPositionAndEndsBeforeARecord) {
 TEST(Scan, EndsBeforeAChunkThatBeginsAtAPosition) {
   ToyStore toy({.chunks = 40, .records_per_chunk = 3});
   std::vector<Position> begins;
-  const auto collect = [&](const ScannedStep& step) -> Finish {
+  const auto collect = [&](const RequestContext&, const ScannedStep& step) -> Finish {
     return [&begins, begin = step.indexed->chunk.begin] {
       begins.push_back(begin);
       return true;
@@ -112,7 +113,7 @@ TEST(Scan, HoldsNoMoreChunksThanItsMemoryAllows) {
   options.memory = 0;
   std::atomic<int> held{0};
   int most = 0;
-  ASSERT_TRUE(scan(*toy.store, options, [&](const ScannedStep&) -> Finish {
+  ASSERT_TRUE(scan(*toy.store, options, [&](const RequestContext&, const ScannedStep&) -> Finish {
     ++held;
     return [&] {
       most = std::max(most, held.load());
@@ -130,7 +131,7 @@ TEST(Scan, FailureOfTheScanFollowsTheChunksFound) {
     if (begin == toy.file.begins[20]) toy.source->fail(1'000'000, testing::bad_sector());
   };
   int finished = 0;
-  const auto totals = scan(*toy.store, with_threads(2), [&](const ScannedStep&) -> Finish {
+  const auto totals = scan(*toy.store, with_threads(2), [&](const RequestContext&, const ScannedStep&) -> Finish {
     return [&] {
       ++finished;
       return true;
@@ -144,7 +145,7 @@ TEST(Scan, FailureOfTheScanFollowsTheChunksFound) {
 TEST(Scan, DamageIsReportedOnceInOrder) {
   ToyStore toy({.chunks = 10, .broken_headers = {4}});
   std::vector<Position> begins;
-  ASSERT_TRUE(scan(*toy.store, with_threads(2), [&](const ScannedStep& step) -> Finish {
+  ASSERT_TRUE(scan(*toy.store, with_threads(2), [&](const RequestContext&, const ScannedStep& step) -> Finish {
     return [&begins, damage = step.damage] {
       for (const DamageRow& row : damage) begins.push_back(row.region.begin);
       return true;

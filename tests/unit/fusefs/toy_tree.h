@@ -36,7 +36,7 @@ class ToyTree {
   const MountTree* operator->() const { return &tree_; }
 
   Result<std::uint64_t> child(std::uint64_t directory, std::string_view name) const {
-    return waited([&] { return tree_.lookup(directory, name); });
+    return waited([&] { return tree_.lookup({}, directory, name); });
   }
 
   // Returns the number of the inode at a path such as "a/b/c". Does not follow links: a path through one gives
@@ -57,18 +57,18 @@ class ToyTree {
   }
 
   FileStatus status(std::uint64_t number) const {
-    return waited([&] { return tree_.status(number); }).value();
+    return waited([&] { return tree_.status({}, number); }).value();
   }
   FileStatus status(std::string_view path) const { return status(find(path).value()); }
 
   // Returns the content of a file, read by reads of its size; or the code of the failure.
   std::string read(std::uint64_t number) const {
     const std::uint64_t size = status(number).size;
-    const auto slice = waited([&] { return tree_.read(number, 0, size + 1); });
+    const auto slice = waited([&] { return tree_.read({}, number, 0, size + 1); });
     return slice ? text_of(*slice) : "error: " + std::string(to_string(slice.error().code));
   }
   std::string read(std::string_view path) const { return read(find(path).value()); }
-  std::string target(std::string_view path) const { return tree_.target(find(path).value()).value(); }
+  std::string target(std::string_view path) const { return tree_.target({}, find(path).value()).value(); }
 
   // Returns at most `most` entries of a directory, from `place` on.
   Listing list(std::uint64_t directory, std::uint64_t place = 0, std::size_t most = SIZE_MAX) const {
@@ -82,7 +82,7 @@ class ToyTree {
         place = entry.next;
         return more = true;
       };
-      EXPECT_TRUE(waited([&] { return tree_.list(directory, place, emit); }));
+      EXPECT_TRUE(waited([&] { return tree_.list({}, directory, place, emit); }));
     }
     return listing;
   }

@@ -21,7 +21,7 @@ struct HeldScan {
   }
   ~HeldScan() { gate.open(); }
 
-  Result<IndexedChunk> find(std::uint64_t ordinal) { return catalog->find(SearchKey::kRecords, ordinal); }
+  Result<IndexedChunk> find(std::uint64_t ordinal) { return catalog->find({}, SearchKey::kRecords, ordinal); }
   std::uint64_t wait(std::uint64_t ordinal, std::function<void()> resume) {
     return catalog->wait({catalog.get(), SearchKey::kRecords, ordinal}, std::move(resume));
   }
@@ -148,7 +148,7 @@ TEST(CatalogScan, ScanResumesAtTheSamePositionAfterAFailure) {
   const auto failed = scan.find(9);
   EXPECT_EQ(failed.error().code, Code::kIo);
   EXPECT_EQ(failed.error().os_error, 5);
-  const auto indexed = waited([&] { return scan.catalog->find(SearchKey::kRecords, 9); });
+  const auto indexed = waited([&] { return scan.catalog->find({}, SearchKey::kRecords, 9); });
   EXPECT_EQ(indexed.value().chunk.begin, scan.file.begins[3]);
   EXPECT_EQ(indexed->before.records, 9u);
   EXPECT_EQ(waited([&] { return scan.catalog->totals(); })->records, 18u);
@@ -162,14 +162,14 @@ TEST(CatalogScan, PermanentFailureIsReportedToEveryCaller) {
   scan.source->fail(1000, bad_sector());
   scan.gate.open();
   for (int i = 0; i < 5; ++i) {
-    const auto indexed = waited([&] { return scan.catalog->find(SearchKey::kRecords, 9); });
+    const auto indexed = waited([&] { return scan.catalog->find({}, SearchKey::kRecords, 9); });
     EXPECT_EQ(indexed.error().code, Code::kIo);
   }
 }
 
 TEST(CatalogScan, TemporaryLayoutFailureIsNotDamage) {
   HeldScan scan(3, {.chunks = 6, .counts_in_header = false});
-  scan.watch->on_layout = [&](Position begin) {
+  scan.watch->on_layout = [&](const RequestContext&, Position begin) {
     if (begin == scan.file.begins[1] && scan.watch->layouts == 2) scan.source->fail(1, bad_sector());
   };
   scan.gate.open();

@@ -26,7 +26,7 @@ struct Opened {
   std::vector<IndexedChunk> places(ScanDetail detail = ScanDetail::kCounts) const {
     std::vector<IndexedChunk> found;
     for (Scanner scanner(*container, source->size(), detail); !scanner.at_end();) {
-      EXPECT_TRUE(scanner.step());
+      EXPECT_TRUE(scanner.step({}));
       if (scanner.chunk()) found.push_back(*scanner.chunk());
     }
     return found;
@@ -39,7 +39,7 @@ struct Opened {
 };
 
 Result<IndexedChunk> found(Catalog& catalog, SearchKey search_key, std::uint64_t value) {
-  return waited([&] { return catalog.find(search_key, value); });
+  return waited([&] { return catalog.find({}, search_key, value); });
 }
 
 // Returns the number of the chunk that contains `value`, found by linear search; nullopt if there is none.

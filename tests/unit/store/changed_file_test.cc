@@ -15,8 +15,8 @@ struct OnDisk {
   }
 
   Result<Slice> read(std::size_t ordinal) const {
-    ASSIGN_OR_RETURN(const auto indexed, waited([&] { return store->index().find(SearchKey::kRecords, ordinal); }));
-    return store->records().read({indexed.chunk, ordinal - indexed.before.records}, 0, 1 << 20);
+    ASSIGN_OR_RETURN(const auto indexed, waited([&] { return store->index().find({}, SearchKey::kRecords, ordinal); }));
+    return store->records().read({}, {indexed.chunk, ordinal - indexed.before.records}, 0, 1 << 20);
   }
   // Returns the number of records that are still readable. Each of them must be unchanged.
   std::size_t readable() const {

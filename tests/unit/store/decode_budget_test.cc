@@ -23,7 +23,7 @@ TEST(DecodeBudget, SharesTogetherNeverExceedTheBudget) {
   for (std::uint64_t i = 0; i < 8; ++i) {
     takers.push_back(std::async(std::launch::async, [&, bytes = 20 + i] {
       for (int round = 0; round < 200; ++round) {
-        const DecodeBudget::Share share(budget, bytes);
+        const DecodeBudget::Share share({}, budget, bytes);
         const std::uint64_t now = held += bytes;
         for (std::uint64_t seen = most; now > seen && !most.compare_exchange_weak(seen, now);) {
         }
@@ -36,18 +36,18 @@ TEST(DecodeBudget, SharesTogetherNeverExceedTheBudget) {
 }
 
 // Allocates as a decode of unknown size does.
-void allocate_much() {
-  ASSERT_TRUE(Buffer::allocate(1000));
-  ASSERT_TRUE(Buffer::allocate(LargeAllocations::kLarge));
+void allocate_much(const RequestContext& context) {
+  ASSERT_TRUE(Buffer::allocate(context, 1000));
+  ASSERT_TRUE(Buffer::allocate(context, RequestContext::kLargeAllocation));
 }
 
 TEST(DecodeBudget, TurnWaitsAtTheFirstLargeBuffer) {
   DecodeBudget budget(100);
-  std::optional<DecodeBudget::Share> share(std::in_place, budget, 1);
+  std::optional<DecodeBudget::Share> share(std::in_place, RequestContext(), budget, 1);
   std::atomic<bool> came{false};
   auto large = std::async(std::launch::async, [&] {
-    const DecodeBudget::Turn turn(budget);
-    allocate_much();
+    DecodeBudget::Turn turn(budget);
+    allocate_much(RequestContext().with(turn));
     came = true;
   });
   EXPECT_EQ(large.wait_for(std::chrono::milliseconds(50)), std::future_status::timeout);
@@ -66,9 +66,9 @@ TEST(DecodeBudget, TurnsWithLargeBuffersRunOneAtATime) {
     for (int i = 0; i < 8; ++i) {
       takers.push_back(std::async(std::launch::async, [&] {
         for (int round = 0; round < 50; ++round) {
-          const DecodeBudget::Turn turn(budget);
-          allocate_much();
-          allocate_much();
+          DecodeBudget::Turn turn(budget);
+          allocate_much(RequestContext().with(turn));
+          allocate_much(RequestContext().with(turn));
           const int now = ++inside;
           for (int seen = most; now > seen && !most.compare_exchange_weak(seen, now);) {
           }
@@ -83,40 +83,39 @@ TEST(DecodeBudget, TurnsWithLargeBuffersRunOneAtATime) {
 
 TEST(DecodeBudget, TurnWithoutLargeBuffersDoesNotWait) {
   DecodeBudget budget(100);
-  const DecodeBudget::Share share(budget, 100);
-  const DecodeBudget::Turn turn(budget);
-  ASSERT_TRUE(Buffer::allocate(LargeAllocations::kLarge - 1));
+  const DecodeBudget::Share share({}, budget, 100);
+  DecodeBudget::Turn turn(budget);
+  ASSERT_TRUE(Buffer::allocate(RequestContext().with(turn), RequestContext::kLargeAllocation - 1));
 }
 
 TEST(DecodeBudget, CancellationEndsTheWaitWithoutAShare) {
   DecodeBudget budget(100);
-  std::optional<DecodeBudget::Share> before(std::in_place, budget, 100);
+  std::optional<DecodeBudget::Share> before(std::in_place, RequestContext(), budget, 100);
   std::atomic<bool> cancelled{false};
   auto waiter = std::async(std::launch::async, [&] {
-    const RequestContext context(RequestContext::Work::kAny, &cancelled);
-    const DecodeBudget::Turn turn(budget);
-    return Buffer::allocate(LargeAllocations::kLarge);
+    DecodeBudget::Turn turn(budget);
+    return Buffer::allocate(RequestContext(cancelled).with(turn), RequestContext::kLargeAllocation);
   });
   EXPECT_EQ(waiter.wait_for(std::chrono::milliseconds(50)), std::future_status::timeout);
   cancelled = true;
   EXPECT_EQ(waiter.get().error().code, Code::kInterrupted);
   before.reset();
-  const DecodeBudget::Share all(budget, 100);
+  const DecodeBudget::Share all({}, budget, 100);
 }
 
 TEST(DecodeBudget, EachShareIsAnnouncedBeforeUse) {
   int told = 0;
   DecodeBudget budget(100, [&] { ++told; });
-  const DecodeBudget::Share share(budget, 1);
+  const DecodeBudget::Share share({}, budget, 1);
   EXPECT_EQ(told, 1);
 }
 
 TEST(DecodeBudget, SingleShareMayExceedIt) {
   DecodeBudget budget(100);
-  std::optional<DecodeBudget::Share> large(std::in_place, budget, 1000);
+  std::optional<DecodeBudget::Share> large(std::in_place, RequestContext(), budget, 1000);
   std::atomic<bool> came{false};
   auto small = std::async(std::launch::async, [&] {
-    const DecodeBudget::Share share(budget, 1);
+    const DecodeBudget::Share share({}, budget, 1);
     came = true;
   });
   EXPECT_EQ(small.wait_for(std::chrono::milliseconds(50)), std::future_status::timeout);

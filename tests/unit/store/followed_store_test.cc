@@ -49,9 +49,9 @@ std::vector<DamageRow> damage(const RecordStore& store) {
 }
 
 std::string record(const RecordStore& store, std::uint64_t ordinal) {
-  const auto indexed = waited([&] { return store.index().find(SearchKey::kRecords, ordinal); });
+  const auto indexed = waited([&] { return store.index().find({}, SearchKey::kRecords, ordinal); });
   if (!indexed) return to_string(indexed.error());
-  const auto slice = store.records().read({indexed->chunk, ordinal - indexed->before.records}, 0, UINT64_MAX);
+  const auto slice = store.records().read({}, {indexed->chunk, ordinal - indexed->before.records}, 0, UINT64_MAX);
   return slice ? text_of(*slice) : to_string(slice.error());
 }
 
@@ -69,7 +69,7 @@ TEST(FollowedStore, OnlyTheFirstScanIsLoggedAsADetail) {
 TEST(Settled, MediaTypeEqualsThatOfTheContainer) {
   const toy::File file = toy::make_file({.chunks = 2, .attributes = {{"media", "", "x"}}});
   const auto container = complete_prefix(toy::open(toy::source_of(file.bytes), Limits{}).value(), file.bytes.size());
-  EXPECT_EQ(container->metadata()->record_media_type().value(), "application/x-toy");
+  EXPECT_EQ(container->metadata()->record_media_type({}).value(), "application/x-toy");
 }
 
 TEST(FollowedStore, ScansAddedChunksAndThoseSinceTheLastAnchor) {
@@ -122,8 +122,8 @@ TEST(FollowedStore, RecordsKeepTheirAddresses) {
   const auto shorter = toy.with_chunks(20);
   const auto longer = toy.with_chunks(40, shorter.get());
   for (std::uint64_t ordinal = 0; ordinal < 60; ++ordinal) {
-    const auto before = waited([&] { return shorter->index().find(SearchKey::kRecords, ordinal); }).value();
-    const auto now = waited([&] { return longer->index().find(SearchKey::kRecords, ordinal); }).value();
+    const auto before = waited([&] { return shorter->index().find({}, SearchKey::kRecords, ordinal); }).value();
+    const auto now = waited([&] { return longer->index().find({}, SearchKey::kRecords, ordinal); }).value();
     EXPECT_EQ(shorter->records().address(before.chunk, ordinal - before.before.records).value(),
               longer->records().address(now.chunk, ordinal - now.before.records).value());
   }
@@ -139,7 +139,7 @@ TEST(FollowedStore, IncompleteChunkIsNotShown) {
     for (Position size = begin; size < toy.file().ends[3]; ++size) {
       const auto store = toy.at_size(static_cast<std::size_t>(size));
       if (seekable) {
-        EXPECT_EQ(store->index().chunk_covering(size - 1).has_value(), size - 1 < toy.file().ends[2]);
+        EXPECT_EQ(store->index().chunk_covering({}, size - 1).has_value(), size - 1 < toy.file().ends[2]);
       }
       EXPECT_EQ(counts(*store).records, 9u) << size;
       EXPECT_TRUE(damage(*store).empty()) << size;
@@ -215,7 +215,7 @@ class PromisesTrailer final : public ForwardingContainer {
   const TrailerReader* trailer() const override { return &trailer_; }
 
  private:
-  const TrailerReader trailer_ = []() -> Result<Buffer> {
+  const TrailerReader trailer_ = [](const RequestContext&) -> Result<Buffer> {
     return Error{.code = Code::kDamage, .detail = "no trailer"};
   };
 };

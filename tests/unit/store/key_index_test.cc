@@ -66,7 +66,7 @@ struct KeyStore {
   std::string value(std::string_view key) {
     const auto found = find(key);
     if (!found) return std::string(to_string(found.error().code));
-    const auto read = waited([&] { return store->records().read_value(*found, 0, 1000); });
+    const auto read = waited([&] { return store->records().read_value({}, *found, 0, 1000); });
     return read ? text_of(*read) : std::string(to_string(read.error().code));
   }
   std::string record(std::size_t ordinal, std::size_t size) const { return file.records[ordinal].substr(0, size); }
@@ -98,7 +98,7 @@ TEST(KeyIndex, PartsOfAValueAreRead) {
   KeyStore keys({"set a 20"});
   const auto found = keys.find("a").value();
   const auto read = [&](std::uint64_t offset, std::uint64_t length) {
-    return text_of(*waited([&] { return keys.store->records().read_value(found, offset, length); }));
+    return text_of(*waited([&] { return keys.store->records().read_value({}, found, offset, length); }));
   };
   EXPECT_EQ(read(0, 4), keys.record(0, 4));
   EXPECT_EQ(read(15, 100), keys.record(0, 20).substr(15));

@@ -40,7 +40,7 @@ struct Reader {
       gate.pass(begin);
     };
   }
-  Result<Slice> read(std::size_t chunk) const { return toy.store->records().read({toy.chunk(chunk), 0}, 0, 100); }
+  Result<Slice> read(std::size_t chunk) const { return toy.store->records().read({}, {toy.chunk(chunk), 0}, 0, 100); }
 
   Decodes decodes;
   Gate gate;
@@ -104,7 +104,7 @@ TEST(ReadAhead, QueriesNoLayouts) {
   std::vector<ChunkInfo> chunks;
   for (std::size_t i = 0; i < 12; ++i) chunks.push_back(reader.toy.chunk(i));
   const std::uint64_t layouts = reader.toy.watch->layouts;
-  for (const ChunkInfo& chunk : chunks) ASSERT_TRUE(reader.toy.store->records().read({chunk, 0}, 0, 1));
+  for (const ChunkInfo& chunk : chunks) ASSERT_TRUE(reader.toy.store->records().read({}, {chunk, 0}, 0, 1));
   reader.toy.store.reset();
   EXPECT_EQ(reader.toy.watch->layouts, layouts);
 }
@@ -115,7 +115,7 @@ TEST(ReadAhead, ReadsNoHeadersThatTheCatalogHasScanned) {
   std::vector<ChunkInfo> chunks;
   for (std::size_t i = 0; i < 12; ++i) chunks.push_back(reader.toy.chunk(i));
   const std::uint64_t scans = reader.toy.watch->scans;
-  for (const ChunkInfo& chunk : chunks) ASSERT_TRUE(reader.toy.store->records().read({chunk, 0}, 0, 1));
+  for (const ChunkInfo& chunk : chunks) ASSERT_TRUE(reader.toy.store->records().read({}, {chunk, 0}, 0, 1));
   reader.toy.store.reset();
   EXPECT_EQ(reader.decodes.all().size(), 12u);
   EXPECT_EQ(reader.toy.watch->scans, scans);
@@ -171,10 +171,10 @@ TEST(ReadAhead, ChunkWithOtherRecordsIsReportedAsChanged) {
   ASSERT_TRUE(reader.read(0));
   ASSERT_TRUE(reader.read(1));
   reader.decodes.wait_for(begins[2]);
-  EXPECT_EQ(reader.toy.store->records().read({changed, 0}, 0, 100).error().code, Code::kChanged);
-  EXPECT_FALSE(reader.toy.store->chunks().layout(changed));
+  EXPECT_EQ(reader.toy.store->records().read({}, {changed, 0}, 0, 100).error().code, Code::kChanged);
+  EXPECT_FALSE(reader.toy.store->chunks().layout({}, changed));
   reader.toy.source->rewrite(reader.toy.file.bytes);
-  EXPECT_EQ(text_of(reader.toy.store->records().read({changed, 0}, 0, 100).value()), reader.toy.file.records[6]);
+  EXPECT_EQ(text_of(reader.toy.store->records().read({}, {changed, 0}, 0, 100).value()), reader.toy.file.records[6]);
 }
 
 TEST(ReadAhead, DestructionWaitsForRunningDecodes) {
@@ -204,14 +204,14 @@ TEST(ReadAhead, OutOfMemoryDoesNotEndTheProcessOrLaterReadAhead) {
   Executor executor(1);
   const Signal looked;
   const Signal decoded;
-  const ReadAhead::Work work{.next = [&](const ChunkInfo& chunk) -> std::optional<ChunkInfo> {
+  const ReadAhead::Work work{.next = [&](const RequestContext&, const ChunkInfo& chunk) -> std::optional<ChunkInfo> {
                                if (chunk.begin == chunks[2].begin) return chunks[3];
                                if (chunk.begin == chunks[3].begin) return std::nullopt;
                                looked.set();
                                throw std::bad_alloc();
                              },
                              .decode =
-                                 [&](const ChunkInfo&) {
+                                 [&](const RequestContext&, const ChunkInfo&) {
                                    decoded.set();
                                    throw std::bad_alloc();
                                  }};

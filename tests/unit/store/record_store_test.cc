@@ -16,7 +16,7 @@ namespace recordfs::testing {
 namespace {
 
 std::string read_all(const RecordStore& store, const RecordRef& record) {
-  const auto slice = store.records().read(record, 0, 1 << 20);
+  const auto slice = store.records().read({}, record, 0, 1 << 20);
   return slice ? text_of(*slice) : "error: " + std::string(to_string(slice.error().code));
 }
 
@@ -26,10 +26,10 @@ TEST(RecordStore, RecordsAreReadAtEveryOffsetAndLength) {
     for (std::uint64_t index = 0; index < 3; ++index) {
       const std::string& text = toy.file.records[3 + index];
       const RecordRef record{toy.chunk(1), index};
-      ASSERT_EQ(toy.store->records().size(record).value(), text.size());
+      ASSERT_EQ(toy.store->records().size({}, record).value(), text.size());
       for (std::size_t offset = 0; offset <= text.size() + 1; ++offset) {
         for (std::size_t length = 0; length <= text.size() + 1; ++length) {
-          const auto slice = toy.store->records().read(record, offset, length);
+          const auto slice = toy.store->records().read({}, record, offset, length);
           ASSERT_EQ(text_of(slice.value()), offset < text.size() ? text.substr(offset, length) : "");
         }
       }
@@ -44,10 +44,10 @@ TEST(RecordStore, EightThreadsReadTheSameAsOne) {
     wrong.push_back(std::async(std::launch::async, [&, first] {
       int count = 0;
       for (std::size_t i = first; i < toy.file.records.size(); i += 3) {
-        const auto indexed = waited([&] { return toy.store->index().find(SearchKey::kRecords, i); });
+        const auto indexed = waited([&] { return toy.store->index().find({}, SearchKey::kRecords, i); });
         const RecordRef record{indexed.value().chunk, i - indexed->before.records};
         if (read_all(*toy.store, record) != toy.file.records[i]) ++count;
-        if (toy.store->records().size(record).value_or(0) != toy.file.records[i].size()) ++count;
+        if (toy.store->records().size({}, record).value_or(0) != toy.file.records[i].size()) ++count;
       }
       return count;
     }));
@@ -83,17 +83,17 @@ TEST(RecordStore, RecordsOfAPackedChunkAreDistinctWithFewAddressBits) {
         services, {});
     std::optional<std::uint64_t> last;
     for (std::size_t ordinal = 0; ordinal < file.records.size(); ++ordinal) {
-      const auto indexed = waited([&] { return store.index().find(SearchKey::kRecords, ordinal); }).value();
+      const auto indexed = waited([&] { return store.index().find({}, SearchKey::kRecords, ordinal); }).value();
       const std::uint64_t index = ordinal - indexed.before.records;
       const std::uint64_t address = store.records().address(indexed.chunk, index).value();
       EXPECT_TRUE(!last || address > *last);
       EXPECT_LT(address, store.records().address_limit());
-      const auto found = waited([&] { return store.records().record_at(address); }).value();
+      const auto found = waited([&] { return store.records().record_at({}, address); }).value();
       EXPECT_EQ(found.chunk.begin, indexed.chunk.begin);
       EXPECT_EQ(found.index, index);
       last = address;
     }
-    const auto indexed = waited([&] { return store.index().find(SearchKey::kRecords, 0); }).value();
+    const auto indexed = waited([&] { return store.index().find({}, SearchKey::kRecords, 0); }).value();
     EXPECT_EQ(store.records().address(indexed.chunk, 1u << 20).error().code, Code::kLimit);
     EXPECT_EQ(lines.all().size(), 1u) << "a listing shows only an error";
   }
@@ -103,7 +103,7 @@ TEST(RecordStore, RecordsOfAPackedChunkAreDistinctWithFewAddressBits) {
 std::vector<std::string> walked_on(const ToyStore& toy, const RecordRef& record, std::size_t most) {
   std::vector<std::string> texts;
   if (most == 0) return texts;
-  toy.store->records().for_each_following(record, [&](const RecordRef& at, Bytes bytes) {
+  toy.store->records().for_each_following({}, record, [&](const RecordRef& at, Bytes bytes) {
     EXPECT_EQ(read_all(*toy.store, at), as_text(bytes));
     texts.emplace_back(as_text(bytes));
     return texts.size() < most;
@@ -134,17 +134,17 @@ TEST(RecordStore, VisitEndsBeforeAChunkThatCannotBeDecodedOrCached) {
 
 TEST(RecordStore, ChunksAreLocatedWithoutAScan) {
   const ToyStore toy({.chunks = 100});
-  EXPECT_EQ(toy.store->index().chunk_at(toy.file.begins[70])->begin, toy.file.begins[70]);
-  EXPECT_EQ(toy.store->index().chunk_covering(toy.file.begins[70] + 5)->begin, toy.file.begins[70]);
-  EXPECT_EQ(toy.store->index().chunk_at(toy.file.begins[70] + 5).error().code, Code::kNotFound);
-  EXPECT_EQ(toy.store->index().chunk_covering(toy.file.ends[70]).error().code, Code::kNotFound);
-  EXPECT_EQ(toy.store->index().chunk_at(toy.file.bytes.size()).error().code, Code::kNotFound);
+  EXPECT_EQ(toy.store->index().chunk_at({}, toy.file.begins[70])->begin, toy.file.begins[70]);
+  EXPECT_EQ(toy.store->index().chunk_covering({}, toy.file.begins[70] + 5)->begin, toy.file.begins[70]);
+  EXPECT_EQ(toy.store->index().chunk_at({}, toy.file.begins[70] + 5).error().code, Code::kNotFound);
+  EXPECT_EQ(toy.store->index().chunk_covering({}, toy.file.ends[70]).error().code, Code::kNotFound);
+  EXPECT_EQ(toy.store->index().chunk_at({}, toy.file.bytes.size()).error().code, Code::kNotFound);
   EXPECT_LE(toy.watch->scans, 5u);
 }
 
 TEST(RecordStore, ChunkWaitsForTheScanWithoutASeekStructure) {
   ToyStore toy({.chunks = 10, .seekable = false});
-  const auto found = toy.store->index().chunk_covering(toy.file.begins[7] + 3);
+  const auto found = toy.store->index().chunk_covering({}, toy.file.begins[7] + 3);
   ASSERT_EQ(found.error().code, Code::kPending);
   EXPECT_EQ(found.error().wait->search_key, SearchKey::kPosition);
   EXPECT_EQ(toy.chunk(7).begin, toy.file.begins[7]);
@@ -175,11 +175,11 @@ TEST(RecordStore, LocatedChunksBeyondTheCacheAreFoundAgain) {
 TEST(RecordStore, UnreadableRecordNeverHasSizeZero) {
   const auto empty = [](std::uint64_t) { return 0u; };
   const ToyStore toy({.record_size = empty, .broken_payloads = {1}, .unsupported = {2}, .unreadable_records = {10}});
-  EXPECT_EQ(toy.store->records().size({toy.chunk(0), 1}).value(), 0u);
-  EXPECT_EQ(toy.store->records().size({toy.chunk(1), 1}).value(), 1u);
-  EXPECT_EQ(toy.store->records().size({toy.chunk(2), 1}).value(), 1u);
-  EXPECT_EQ(toy.store->records().size({toy.chunk(3), 1}).value(), 1u);
-  EXPECT_EQ(toy.store->chunks().payload_size(toy.chunk(1)).value(), 1u);
+  EXPECT_EQ(toy.store->records().size({}, {toy.chunk(0), 1}).value(), 0u);
+  EXPECT_EQ(toy.store->records().size({}, {toy.chunk(1), 1}).value(), 1u);
+  EXPECT_EQ(toy.store->records().size({}, {toy.chunk(2), 1}).value(), 1u);
+  EXPECT_EQ(toy.store->records().size({}, {toy.chunk(3), 1}).value(), 1u);
+  EXPECT_EQ(toy.store->chunks().payload_size({}, toy.chunk(1)).value(), 1u);
   EXPECT_EQ(read_all(*toy.store, {toy.chunk(1), 1}), "error: damage");
   EXPECT_EQ(read_all(*toy.store, {toy.chunk(2), 1}), "error: unsupported");
   EXPECT_EQ(read_all(*toy.store, {toy.chunk(3), 1}), "error: damage");
@@ -187,7 +187,7 @@ TEST(RecordStore, UnreadableRecordNeverHasSizeZero) {
 
 TEST(RecordStore, UnreadableRecordKeepsItsDeclaredSize) {
   const ToyStore toy({.unreadable_records = {4}});
-  EXPECT_EQ(toy.store->records().size({toy.chunk(1), 1}).value(), toy.file.records[4].size());
+  EXPECT_EQ(toy.store->records().size({}, {toy.chunk(1), 1}).value(), toy.file.records[4].size());
   EXPECT_EQ(read_all(*toy.store, {toy.chunk(1), 1}), "error: damage");
   EXPECT_EQ(read_all(*toy.store, {toy.chunk(1), 2}), toy.file.records[5]);
 }
@@ -197,8 +197,8 @@ TEST(RecordStore, TemporaryFailureIsAnErrorNotASize) {
     const ToyStore toy({.small_layout = small_layout});
     const RecordRef record{toy.chunk(1), 0};
     toy.source->fail(1, bad_sector());
-    EXPECT_EQ(toy.store->records().size(record).error().code, Code::kIo);
-    EXPECT_EQ(toy.store->records().size(record).value(), toy.file.records[3].size());
+    EXPECT_EQ(toy.store->records().size({}, record).error().code, Code::kIo);
+    EXPECT_EQ(toy.store->records().size({}, record).value(), toy.file.records[3].size());
   }
 }
 
@@ -206,12 +206,12 @@ TEST(RecordStore, PayloadReadFailsOnlyWhereARecordIsDamaged) {
   const ToyStore toy({.chunks = 1, .unreadable_records = {1}});
   const ChunkInfo chunk = toy.chunk(0);
   const std::string payload = toy.file.bytes.substr(chunk.end - chunk.stored_size, chunk.stored_size);
-  ASSERT_EQ(toy.store->chunks().payload_size(chunk).value(), payload.size());
+  ASSERT_EQ(toy.store->chunks().payload_size({}, chunk).value(), payload.size());
   const std::size_t lost_begin = 12 + toy.file.records[0].size();
   const std::size_t lost_end = lost_begin + toy.file.records[1].size();
   for (std::size_t offset = 0; offset <= payload.size(); ++offset) {
     for (std::size_t length = 1; length <= payload.size() + 1; ++length) {
-      const auto slice = toy.store->chunks().read_payload(chunk, offset, length);
+      const auto slice = toy.store->chunks().read_payload({}, chunk, offset, length);
       const bool lost = offset < lost_end && std::min(offset + length, payload.size()) > lost_begin;
       ASSERT_EQ(slice.has_value(), !lost) << offset << " " << length;
       if (slice) {
@@ -225,7 +225,7 @@ TEST(RecordStore, PayloadReadFailsOnlyWhereARecordIsDamaged) {
 class Sealed final : public ForwardingContainer {
  public:
   using ForwardingContainer::ForwardingContainer;
-  Result<std::shared_ptr<const Chunk>> decode(const ChunkInfo& chunk) const override {
+  Result<std::shared_ptr<const Chunk>> decode(const RequestContext&, const ChunkInfo& chunk) const override {
     return Error{Code::kDamage, chunk.begin, "the values do not decode"};
   }
 };
@@ -234,24 +234,24 @@ TEST(RecordStore, DeclaredSizeIsKeptIfOnlyTheBytesAreLost) {
   ToyStore toy({.record_size = [](std::uint64_t ordinal) { return ordinal; }});
   const RecordStore store("toy", toy.source, std::make_unique<Sealed>(toy::open(toy.source, Limits{}).value()),
                           toy.services);
-  const ChunkInfo chunk = store.index().chunk_at(toy.file.begins[0]).value();
-  EXPECT_EQ(store.records().size({chunk, 0}).value(), 1u);
-  EXPECT_EQ(store.records().size({chunk, 1}).value(), 1u);
-  EXPECT_EQ(store.records().size({chunk, 2}).value(), 2u);
+  const ChunkInfo chunk = store.index().chunk_at({}, toy.file.begins[0]).value();
+  EXPECT_EQ(store.records().size({}, {chunk, 0}).value(), 1u);
+  EXPECT_EQ(store.records().size({}, {chunk, 1}).value(), 1u);
+  EXPECT_EQ(store.records().size({}, {chunk, 2}).value(), 2u);
   EXPECT_EQ(read_all(store, {chunk, 0}), "error: damage");
 }
 
 TEST(RecordStore, MissingRecordIsNotFound) {
   const ToyStore toy({});
-  EXPECT_EQ(toy.store->records().size({toy.chunk(0), 3}).error().code, Code::kNotFound);
-  EXPECT_EQ(toy.store->records().read({toy.chunk(0), 3}, 0, 1).error().code, Code::kNotFound);
+  EXPECT_EQ(toy.store->records().size({}, {toy.chunk(0), 3}).error().code, Code::kNotFound);
+  EXPECT_EQ(toy.store->records().read({}, {toy.chunk(0), 3}, 0, 1).error().code, Code::kNotFound);
 }
 
 TEST(RecordStore, FailureIsLoggedOncePerPosition) {
   const ToyStore toy({.broken_payloads = {1}});
   for (int i = 0; i < 3; ++i) {
     EXPECT_EQ(read_all(*toy.store, {toy.chunk(1), 0}), "error: damage");
-    EXPECT_EQ(toy.store->records().size({toy.chunk(1), 0}).value(), 1u);
+    EXPECT_EQ(toy.store->records().size({}, {toy.chunk(1), 0}).value(), 1u);
   }
   ASSERT_EQ(toy.lines.all().size(), 1u);
   EXPECT_NE(toy.lines.all()[0].find("payload check mismatch"), std::string::npos);
@@ -262,12 +262,12 @@ TEST(RecordStore, TemporaryFailureAndDamageAreLoggedSeparately) {
     const ToyStore toy({.broken_payloads = {1}});
     const RecordRef record{toy.chunk(1), 0};
     if (damage_first) {
-      EXPECT_EQ(toy.store->chunks().get(record.chunk).error().code, Code::kDamage);
+      EXPECT_EQ(toy.store->chunks().get({}, record.chunk).error().code, Code::kDamage);
     }
     Error failure = bad_sector();
     failure.position = record.chunk.begin;
-    toy.store->log().report(failure);
-    EXPECT_EQ(toy.store->chunks().get(record.chunk).error().code, Code::kDamage);
+    toy.store->log().report({}, failure);
+    EXPECT_EQ(toy.store->chunks().get({}, record.chunk).error().code, Code::kDamage);
     EXPECT_EQ(toy.lines.all().size(), 2u) << damage_first;
   }
 }
@@ -280,17 +280,17 @@ TEST(RecordStore, PartsEqualThoseOfTheRecordOrFailSeparately) {
     return std::vector<toy::PartShape>{{.key = "part", .kind = PartKind::kText, .bytes = std::to_string(ordinal)}};
   };
   const ToyStore toy({.parts = inside, .broken_parts = {1, 2}, .broken_payloads = {1}});
-  EXPECT_EQ(first_text(toy.store->records().parts({toy.chunk(0), 0}).value()), "0");
-  EXPECT_EQ(first_text(toy.store->records().parts({toy.chunk(3), 2}).value()), "11");
+  EXPECT_EQ(first_text(toy.store->records().parts({}, {toy.chunk(0), 0}).value()), "0");
+  EXPECT_EQ(first_text(toy.store->records().parts({}, {toy.chunk(3), 2}).value()), "11");
   for (int again = 0; again < 2; ++again) {
     for (const std::uint64_t index : {1u, 2u}) {
-      const auto parts = toy.store->records().parts({toy.chunk(0), index});
+      const auto parts = toy.store->records().parts({}, {toy.chunk(0), index});
       EXPECT_EQ(parts.error().code, Code::kDamage);
       EXPECT_EQ(parts.error().position, toy.file.begins[0]);
     }
-    EXPECT_EQ(toy.store->records().parts({toy.chunk(1), 0}).error().code, Code::kDamage);
+    EXPECT_EQ(toy.store->records().parts({}, {toy.chunk(1), 0}).error().code, Code::kDamage);
   }
-  EXPECT_EQ(toy.store->records().parts({toy.chunk(0), 3}).error().code, Code::kNotFound);
+  EXPECT_EQ(toy.store->records().parts({}, {toy.chunk(0), 3}).error().code, Code::kNotFound);
   EXPECT_EQ(toy.lines.all().size(), 3u);
 }
 
@@ -310,8 +310,8 @@ TEST(RecordStore, RecordTooLargeForPartsIsNotRead) {
   ToyStore toy({.record_size = [](std::uint64_t ordinal) { return ordinal; }, .by_parts = true}, {}, 0);
   const RecordStore store("toy", toy.source, std::make_unique<Narrow>(toy::open(toy.source, Limits{}).value()),
                           toy.services);
-  EXPECT_EQ(std::get<Value::List>(store.records().parts({toy.chunk(0), 1}).value().value.is).size(), 1u);
-  const auto parts = store.records().parts({toy.chunk(0), 2});
+  EXPECT_EQ(std::get<Value::List>(store.records().parts({}, {toy.chunk(0), 1}).value().value.is).size(), 1u);
+  const auto parts = store.records().parts({}, {toy.chunk(0), 2});
   EXPECT_EQ(parts.error().code, Code::kLimit);
   EXPECT_EQ(parts.error().position, toy.file.begins[0]);
   EXPECT_EQ(toy.lines.all().size(), 1u);
@@ -319,16 +319,16 @@ TEST(RecordStore, RecordTooLargeForPartsIsNotRead) {
 
 TEST(RecordStore, LogOfABadlyDamagedFileIsBounded) {
   const ToyStore toy({});
-  for (Position at = 0; at < 5000; ++at) toy.store->log().report({Code::kDamage, at, "ruined"});
+  for (Position at = 0; at < 5000; ++at) toy.store->log().report({}, {Code::kDamage, at, "ruined"});
   EXPECT_EQ(toy.lines.all().size(), 1025u);
   EXPECT_NE(toy.lines.all().back().find("not logged"), std::string::npos);
 }
 
 TEST(RecordStore, FirstChunkWithRecordsIsFoundInFewSteps) {
   const ToyStore toy({.chunks = 3, .counts_in_header = false, .broken_payloads = {0}});
-  EXPECT_EQ(toy.store->index().first_with_records().value()->begin, toy.file.begins[1]);
+  EXPECT_EQ(toy.store->index().first_with_records({}).value()->begin, toy.file.begins[1]);
   const ToyStore none({.chunks = 1000, .records_per_chunk = 0});
-  EXPECT_FALSE(none.store->index().first_with_records().value());
+  EXPECT_FALSE(none.store->index().first_with_records({}).value());
   EXPECT_LE(none.watch->scans, 20u);
 }
 
@@ -336,8 +336,8 @@ TEST(RecordStore, FirstChunkWithRecordsIsFoundInFewSteps) {
 class Liar final : public ForwardingContainer {
  public:
   using ForwardingContainer::ForwardingContainer;
-  Result<std::optional<ChunkInfo>> locate(Position at) const override {
-    auto chunk = ForwardingContainer::locate(at);
+  Result<std::optional<ChunkInfo>> locate(const RequestContext& context, Position at) const override {
+    auto chunk = ForwardingContainer::locate(context, at);
     if (chunk && *chunk) ++*(*chunk)->records;
     return chunk;
   }
@@ -347,12 +347,12 @@ TEST(RecordStore, LargeLayoutsOfScansRunOneAtATime) {
   ToyStore toy({.chunks = 6, .counts_in_header = false},
                {.anchors = 2, .chunks_per_anchor = 1, .cached_chunks = 1, .cached_sizes = 0});
   std::atomic<int> made{0};
-  toy.watch->on_layout = [&](Position) {
-    LargeAllocations::announce(LargeAllocations::kLarge);
+  toy.watch->on_layout = [&](const RequestContext& context, Position) {
+    context.announce(RequestContext::kLargeAllocation);
     ++made;
   };
   const auto expect_waits = [&](const std::function<bool()>& call) {
-    std::optional<DecodeBudget::Share> share(std::in_place, toy.services.budgets_of(0).slow, 1);
+    std::optional<DecodeBudget::Share> share(std::in_place, RequestContext(), toy.services.budgets_of(0).slow, 1);
     made = 0;
     auto called = std::async(std::launch::async, call);
     EXPECT_EQ(called.wait_for(std::chrono::milliseconds(50)), std::future_status::timeout);
@@ -361,19 +361,19 @@ TEST(RecordStore, LargeLayoutsOfScansRunOneAtATime) {
     EXPECT_TRUE(called.get());
     EXPECT_GT(made, 0);
   };
-  expect_waits([&] { return toy.store->index().first_with_records().has_value(); });
+  expect_waits([&] { return toy.store->index().first_with_records({}).has_value(); });
   expect_waits([&] { return waited([&] { return toy.store->index().totals(ScanDetail::kSizes); }).has_value(); });
-  expect_waits([&] { return waited([&] { return toy.store->index().find(SearchKey::kChunks, 0); }).has_value(); });
+  expect_waits([&] { return waited([&] { return toy.store->index().find({}, SearchKey::kChunks, 0); }).has_value(); });
 }
 
 TEST(RecordStore, ChunkThatContradictsItsHeaderYieldsNoBytes) {
   ToyStore toy({});
   const RecordStore store("toy", toy.source, std::make_unique<Liar>(toy::open(toy.source, Limits{}).value()),
                           toy.services);
-  const ChunkInfo chunk = store.index().chunk_at(toy.file.begins[0]).value();
-  EXPECT_EQ(store.records().read({chunk, 0}, 0, 1).error().code, Code::kChanged);
-  EXPECT_EQ(store.chunks().layout(chunk).error().code, Code::kChanged);
-  EXPECT_EQ(store.records().size({chunk, 3}).error().code, Code::kChanged);
+  const ChunkInfo chunk = store.index().chunk_at({}, toy.file.begins[0]).value();
+  EXPECT_EQ(store.records().read({}, {chunk, 0}, 0, 1).error().code, Code::kChanged);
+  EXPECT_EQ(store.chunks().layout({}, chunk).error().code, Code::kChanged);
+  EXPECT_EQ(store.records().size({}, {chunk, 3}).error().code, Code::kChanged);
 }
 
 // While it decodes, another thread requests a share of the budget.
@@ -381,10 +381,10 @@ class Contended final : public ForwardingContainer {
  public:
   Contended(std::unique_ptr<Container> toy, DecodeBudget& budget)
       : ForwardingContainer(std::move(toy)), budget_(budget) {}
-  Result<std::shared_ptr<const Chunk>> decode(const ChunkInfo& chunk) const override {
-    other_ = std::async(std::launch::async, [this] { const DecodeBudget::Share share(budget_, wanted); });
+  Result<std::shared_ptr<const Chunk>> decode(const RequestContext& context, const ChunkInfo& chunk) const override {
+    other_ = std::async(std::launch::async, [this] { const DecodeBudget::Share share({}, budget_, wanted); });
     had_to_wait = other_.wait_for(std::chrono::milliseconds(50)) == std::future_status::timeout;
-    return ForwardingContainer::decode(chunk);
+    return ForwardingContainer::decode(context, chunk);
   }
 
   std::uint64_t wanted = 0;
@@ -403,7 +403,7 @@ TEST(RecordStore, RecordOffsetsCountTowardsTheBudgetOfALargeChunk) {
       std::make_unique<Contended>(toy::open(toy.source, Limits{}).value(), toy.services.budgets_of(0).small);
   Contended& container = *contended;
   const RecordStore store("toy", toy.source, std::move(contended), toy.services);
-  const ChunkInfo chunk = store.index().chunk_at(toy.file.begins[0]).value();
+  const ChunkInfo chunk = store.index().chunk_at({}, toy.file.begins[0]).value();
   container.wanted = kBudget - chunk.stored_size;
   EXPECT_EQ(read_all(store, {chunk, 0}), toy.file.records[0]);
   EXPECT_TRUE(container.had_to_wait);
@@ -413,17 +413,17 @@ TEST(RecordStore, RecordOfACachedChunkIsReadWithoutTheIndex) {
   ToyStore toy({.chunks = 10, .seekable = false});
   const RecordReader& records = toy.store->records();
   Scanner scanner = toy.store->index().scanner(ScanDetail::kCounts);
-  ASSERT_TRUE(scanner.step());
-  ASSERT_TRUE(scanner.step());
+  ASSERT_TRUE(scanner.step({}));
+  ASSERT_TRUE(scanner.step({}));
   const ChunkInfo second = scanner.chunk()->chunk;
   const std::uint64_t last = records.address(second, 2).value();
-  EXPECT_EQ(records.read_at(last, 0, kEverything).error().code, Code::kPending);
-  ASSERT_TRUE(toy.store->chunks().get(second));
-  EXPECT_EQ(text_of(records.read_at(last, 0, kEverything).value()), toy.file.records[5]);
-  EXPECT_EQ(text_of(records.read_at(records.address(second, 0).value(), 3, 4).value()),
+  EXPECT_EQ(records.read_at({}, last, 0, kEverything).error().code, Code::kPending);
+  ASSERT_TRUE(toy.store->chunks().get({}, second));
+  EXPECT_EQ(text_of(records.read_at({}, last, 0, kEverything).value()), toy.file.records[5]);
+  EXPECT_EQ(text_of(records.read_at({}, records.address(second, 0).value(), 3, 4).value()),
             toy.file.records[3].substr(3, 4));
-  EXPECT_EQ(records.read_at(last + 1, 0, 1).error().code, Code::kPending) << "no such record";
-  EXPECT_EQ(records.read_at(second.end, 0, 1).error().code, Code::kPending) << "in the next chunk";
+  EXPECT_EQ(records.read_at({}, last + 1, 0, 1).error().code, Code::kPending) << "no such record";
+  EXPECT_EQ(records.read_at({}, second.end, 0, 1).error().code, Code::kPending) << "in the next chunk";
   EXPECT_EQ(toy.watch->locates, 0u);
 }
 
@@ -439,22 +439,22 @@ TEST(RecordStore, ChunkPlacesAreFoundInAnyOrder) {
     for (const std::size_t chunk : {0u, 4u, 6u, 199u}) {
       ChunkInfo info;
       info.begin = toy.file.begins[chunk];
-      const auto indexed = waited([&] { return store->index().place_of(info); }).value();
+      const auto indexed = waited([&] { return store->index().place_of({}, info); }).value();
       EXPECT_EQ(indexed.chunk.begin, toy.file.begins[chunk]);
       EXPECT_EQ(indexed.before.records, 3 * (chunk - (chunk > 5 ? 1 : 0)));
     }
     ChunkInfo none;
     none.begin = toy.file.ends.back();
-    EXPECT_EQ(waited([&] { return store->index().place_of(none); }).error().code, Code::kNotFound);
+    EXPECT_EQ(waited([&] { return store->index().place_of({}, none); }).error().code, Code::kNotFound);
   }
 }
 
 TEST(RecordStore, DecodedBytesAreCountedOnce) {
   ToyStore toy({});
   EXPECT_EQ(toy.services.decoded_bytes.load(), 0u);
-  const auto size = toy.store->chunks().payload_size(toy.chunk(0)).value();
+  const auto size = toy.store->chunks().payload_size({}, toy.chunk(0)).value();
   EXPECT_EQ(toy.services.decoded_bytes.load(), size);
-  EXPECT_EQ(toy.store->chunks().payload_size(toy.chunk(0)).value(), size);
+  EXPECT_EQ(toy.store->chunks().payload_size({}, toy.chunk(0)).value(), size);
   EXPECT_EQ(toy.services.decoded_bytes.load(), size) << "it is cached";
 }
 
@@ -463,7 +463,7 @@ TEST(RecordStore, StoresShareACacheWithoutMixingTheirChunks) {
   const toy::File other = toy::make_file({.record_size = [](std::uint64_t) { return 9u; }, .seekable = true});
   const auto source = toy::source_of(other.bytes);
   const RecordStore second("other", source, toy::open(source, Limits{}).value(), toy.services);
-  const ChunkInfo chunk = second.index().chunk_at(other.begins[0]).value();
+  const ChunkInfo chunk = second.index().chunk_at({}, other.begins[0]).value();
   ASSERT_EQ(chunk.begin, toy.chunk(0).begin);
   EXPECT_EQ(read_all(*toy.store, {toy.chunk(0), 1}), toy.file.records[1]);
   EXPECT_EQ(read_all(second, {chunk, 1}), other.records[1]);

@@ -60,9 +60,9 @@ struct Mounted {
   }
   std::uint64_t scans() const { return watch->scans; }
   Result<std::string> record(std::uint64_t ordinal) const {
-    ASSIGN_OR_RETURN(const auto indexed, waited([&] { return store->index().find(SearchKey::kRecords, ordinal); }));
+    ASSIGN_OR_RETURN(const auto indexed, waited([&] { return store->index().find({}, SearchKey::kRecords, ordinal); }));
     ASSIGN_OR_RETURN(const auto slice,
-                     store->records().read({indexed.chunk, ordinal - indexed.before.records}, 0, UINT64_MAX));
+                     store->records().read({}, {indexed.chunk, ordinal - indexed.before.records}, 0, UINT64_MAX));
     return text_of(slice);
   }
   // Expects the content of the file itself.
@@ -121,8 +121,9 @@ TEST(SavedIndex, RowsAndStreamsAreTheSameFromTheIndex) {
     const Mounted mounted(disk);
     EXPECT_EQ(mounted.counts().chunks, kChunks);
     EXPECT_EQ(mounted.scans(), scans);
-    const auto rows = waited([&] { return mounted.store->streams().read(Stream::kChunkRows, 0, 1u << 20); }).value();
-    const auto lines = waited([&] { return mounted.store->streams().read(Stream::kLines, 0, 1u << 20); }).value();
+    const auto rows =
+        waited([&] { return mounted.store->streams().read({}, Stream::kChunkRows, 0, 1u << 20); }).value();
+    const auto lines = waited([&] { return mounted.store->streams().read({}, Stream::kLines, 0, 1u << 20); }).value();
     return text_of(rows) + text_of(lines);
   };
   const std::string walked = texts();
@@ -144,7 +145,7 @@ TEST(SavedIndex, SizesThatNeedAFullScanAreKnownAtOnce) {
 TEST(SavedIndex, SequentialReadWithAnIndexDecodesEachChunkOnce) {
   const Disk disk({.chunks = kChunks, .counts_in_header = false, .small_layout = false});
   const auto text = [](const Mounted& mounted) {
-    return text_of(waited([&] { return mounted.store->streams().read(Stream::kConcat, 0, 1u << 20); }).value());
+    return text_of(waited([&] { return mounted.store->streams().read({}, Stream::kConcat, 0, 1u << 20); }).value());
   };
   const std::string walked = text(Mounted(disk));
   const Mounted again(disk);
@@ -429,8 +430,8 @@ TEST(SavedIndex, ConcurrentSavesForOneFileSucceed) {
     writers.emplace_back([&] {
       SavedIndex index({disk.directory(), "test", {}, "one build"}, *source, "toy", ScanDetail::kCounts, {},
                        lines.log());
-      index.read();
-      for (int round = 0; round < 300; ++round) index.write(saved.snapshot, std::chrono::seconds(1));
+      index.read({});
+      for (int round = 0; round < 300; ++round) index.write({}, saved.snapshot, std::chrono::seconds(1));
     });
   }
   for (std::thread& writer : writers) writer.join();

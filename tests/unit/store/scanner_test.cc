@@ -17,7 +17,7 @@ Scanned scan_all(const Container& container, Position size, ScanDetail detail) {
   Scanned scanned;
   Scanner scanner(container, size, detail);
   while (!scanner.at_end()) {
-    EXPECT_TRUE(scanner.step());
+    EXPECT_TRUE(scanner.step({}));
     if (scanner.chunk()) scanned.places.push_back(*scanner.chunk());
     scanned.damage.insert(scanned.damage.end(), scanner.damage().begin(), scanner.damage().end());
   }
@@ -61,7 +61,7 @@ TEST(Scanner, QueriesNoLayoutThatIsAlreadyKnown) {
   const auto container = toy::open(source, Limits{}, watch).value();
   std::vector<CachedSizes> cached_sizes;
   for (Scanner scanner(*container, source->size(), ScanDetail::kCounts); !scanner.at_end();) {
-    ASSERT_TRUE(scanner.step());
+    ASSERT_TRUE(scanner.step({}));
     cached_sizes.push_back(scanner.measured());
   }
   EXPECT_EQ(cached_sizes[1], (CachedSizes{.records = 0, .size = CachedSizes::kNothing}));
@@ -71,7 +71,7 @@ TEST(Scanner, QueriesNoLayoutThatIsAlreadyKnown) {
   Scanner scanner(*container, source->size(), ScanDetail::kCounts, whole.places[1].chunk.key, whole.places[1].before,
                   {cached_sizes.begin() + 1, cached_sizes.end()});
   while (!scanner.at_end()) {
-    ASSERT_TRUE(scanner.step());
+    ASSERT_TRUE(scanner.step({}));
     EXPECT_EQ(scanner.measured() == CachedSizes{}, scanner.chunk()->before.chunks != 2);
   }
   EXPECT_EQ(scanner.totals().bytes, whole.totals.bytes);
@@ -98,13 +98,13 @@ TEST(Scanner, FailedStepMayBeRepeated) {
   const auto source = std::make_shared<ChangeableSource>(file.bytes);
   const auto container = toy::open(source, Limits{}).value();
   Scanner scanner(*container, source->size(), ScanDetail::kCounts);
-  ASSERT_TRUE(scanner.step());
+  ASSERT_TRUE(scanner.step({}));
   const ChunkKey next = scanner.next();
   source->fail(1, bad_sector());
-  EXPECT_EQ(scanner.step().error().code, Code::kIo);
+  EXPECT_EQ(scanner.step({}).error().code, Code::kIo);
   EXPECT_EQ(scanner.next(), next);
   EXPECT_EQ(scanner.totals().chunks, 1u);
-  ASSERT_TRUE(scanner.step());
+  ASSERT_TRUE(scanner.step({}));
   EXPECT_EQ(scanner.chunk()->chunk.begin, file.begins[1]);
 }
 
@@ -112,7 +112,9 @@ TEST(Scanner, FailedStepMayBeRepeated) {
 class Treadmill final : public ForwardingContainer {
  public:
   using ForwardingContainer::ForwardingContainer;
-  Result<Step> scan(ChunkKey at) const override { return Step{.chunk = {}, .damage = {}, .next = at}; }
+  Result<Step> scan(const RequestContext&, ChunkKey at) const override {
+    return Step{.chunk = {}, .damage = {}, .next = at};
+  }
 };
 
 TEST(Scanner, EndsIfTheContainerDoesNotAdvance) {
@@ -120,7 +122,7 @@ TEST(Scanner, EndsIfTheContainerDoesNotAdvance) {
   const Treadmill container(toy::open(source, Limits{}).value());
   std::uint64_t steps = 0;
   for (Scanner scanner(container, source->size(), ScanDetail::kCounts); !scanner.at_end(); ++steps)
-    ASSERT_TRUE(scanner.step());
+    ASSERT_TRUE(scanner.step({}));
   EXPECT_EQ(steps, source->size() + 1);
 }
 
@@ -129,9 +131,9 @@ TEST(Scanner, ContinuesFromAPlaceWithItsTotals) {
   const auto container = toy::open(source, Limits{}).value();
   const Scanned whole = scan_all(*container, source->size(), ScanDetail::kCounts);
   Scanner rest(*container, source->size(), ScanDetail::kCounts, whole.places[2].chunk.key, whole.places[2].before);
-  ASSERT_TRUE(rest.step());
+  ASSERT_TRUE(rest.step({}));
   EXPECT_EQ(rest.chunk()->before.records, 6u);
-  ASSERT_TRUE(rest.step());
+  ASSERT_TRUE(rest.step({}));
   EXPECT_TRUE(rest.at_end());
   EXPECT_EQ(rest.totals().rows, whole.totals.rows);
 }

@@ -44,19 +44,20 @@ Result<Cache::Pointer> asked_beside(const std::optional<RequestContext::Work>& m
   std::promise<void> begun;
   std::promise<void> ended;
   auto making = std::async(std::launch::async, [&] {
-    std::optional<RequestContext> context;
-    if (maker) context.emplace(*maker);
-    return cache.get({1, 7}, [&]() -> Result<Cache::Pointer> {
+    RequestContext::Attempt attempt;
+    const RequestContext context = maker ? RequestContext(*maker, attempt) : RequestContext();
+    return cache.get(context, {1, 7}, [&]() -> Result<Cache::Pointer> {
       begun.set_value();
       ended.get_future().wait();
-      if (auto may = RequestContext::permit_slow_work(); is_refused && !may) return std::move(may).error();
+      if (auto may = context.permit_slow_work(); is_refused && !may) return std::move(may).error();
       return std::make_shared<const Weight>(10);
     });
   });
   begun.get_future().wait();
   auto asking = std::async(std::launch::async, [&] {
-    const RequestContext context(work, cancelled);
-    return cache.get({1, 7}, must_not_be_made);
+    RequestContext::Attempt attempt;
+    const RequestContext context(work, attempt, cancelled);
+    return cache.get(context, {1, 7}, must_not_be_made);
   });
   const bool waits = asking.wait_for(std::chrono::milliseconds(50)) == std::future_status::timeout;
   ended.set_value();
@@ -93,10 +94,10 @@ TEST(SharedCache, CancelledThreadDoesNotWait) {
 
 TEST(SharedCache, TooLargeValueEvictsOnlyItself) {
   Cache cache(1000);
-  ASSERT_TRUE(cache.get({1, 1}, weighing(10)));
+  ASSERT_TRUE(cache.get({}, {1, 1}, weighing(10)));
   cache.forget_excess();
   EXPECT_TRUE(cache.peek({1, 1}));
-  ASSERT_TRUE(cache.get({1, 2}, weighing(10000)));
+  ASSERT_TRUE(cache.get({}, {1, 2}, weighing(10000)));
   EXPECT_TRUE(cache.peek({1, 2}));
   cache.forget_excess();
   EXPECT_FALSE(cache.peek({1, 2}));
@@ -113,7 +114,7 @@ TEST(SharedCache, EightThreadsShareOneComputation) {
     values.push_back(std::async(std::launch::async, [&] {
       begun.wait();
       return cache
-          .get({1, 7},
+          .get({}, {1, 7},
                [&]() -> Result<Cache::Pointer> {
                  std::this_thread::sleep_for(std::chrono::milliseconds(20));
                  return std::make_shared<const Weight>(10, ++made);
@@ -130,15 +131,17 @@ TEST(SharedCache, EightThreadsShareOneComputation) {
 
 TEST(SharedCache, KeysDoNotWaitForEachOther) {
   Cache cache(1 << 20);
-  const auto outer = cache.get({1, 1}, [&]() -> Result<Cache::Pointer> { return cache.get({1, 2}, weighing(5)); });
-  EXPECT_EQ(*outer, cache.get({1, 2}, must_not_be_made).value());
+  const auto outer = cache.get({}, {1, 1}, [&]() -> Result<Cache::Pointer> {
+    return cache.get({}, {1, 2}, weighing(5));
+  });
+  EXPECT_EQ(*outer, cache.get({}, {1, 2}, must_not_be_made).value());
 }
 
 TEST(SharedCache, LeastRecentlyUsedIsEvictedFirst) {
   Cache cache(3000);
-  for (Position begin = 0; begin < 3; ++begin) ASSERT_TRUE(cache.get({1, begin}, weighing(700)));
-  ASSERT_TRUE(cache.get({1, 0}, must_not_be_made));
-  ASSERT_TRUE(cache.get({1, 3}, weighing(700)));
+  for (Position begin = 0; begin < 3; ++begin) ASSERT_TRUE(cache.get({}, {1, begin}, weighing(700)));
+  ASSERT_TRUE(cache.get({}, {1, 0}, must_not_be_made));
+  ASSERT_TRUE(cache.get({}, {1, 3}, weighing(700)));
   EXPECT_TRUE(cache.contains({1, 0}));
   EXPECT_FALSE(cache.contains({1, 1}));
   EXPECT_TRUE(cache.contains({1, 2}));
@@ -147,7 +150,7 @@ TEST(SharedCache, LeastRecentlyUsedIsEvictedFirst) {
 TEST(SharedCache, HoldsNoMoreThanItsCapacity) {
   Cache cache(10000);
   for (Position begin = 0; begin < 1000; ++begin) {
-    ASSERT_TRUE(cache.get({1, begin}, weighing(begin % 3000)));
+    ASSERT_TRUE(cache.get({}, {1, begin}, weighing(begin % 3000)));
     ASSERT_LE(cache.statistics().bytes, 10000u);
   }
 }
@@ -156,25 +159,25 @@ TEST(SharedCache, ManySmallFailuresStayWithinTheCapacity) {
   Cache cache(10000);
   std::atomic<int> tries{0};
   for (Position begin = 0; begin < 1000; ++begin) {
-    EXPECT_FALSE(cache.get({1, begin}, failing(Code::kDamage, tries)));
+    EXPECT_FALSE(cache.get({}, {1, begin}, failing(Code::kDamage, tries)));
     ASSERT_LE(cache.statistics().bytes, 10000u);
   }
 }
 
 TEST(SharedCache, ValueLargerThanTheCapacityIsKeptUntilTheNext) {
   Cache cache(100);
-  const auto large = cache.get({1, 1}, weighing(5000)).value();
-  EXPECT_EQ(cache.get({1, 1}, must_not_be_made).value(), large);
-  ASSERT_TRUE(cache.get({1, 2}, weighing(1)));
+  const auto large = cache.get({}, {1, 1}, weighing(5000)).value();
+  EXPECT_EQ(cache.get({}, {1, 1}, must_not_be_made).value(), large);
+  ASSERT_TRUE(cache.get({}, {1, 2}, weighing(1)));
   EXPECT_FALSE(cache.contains({1, 1}));
   EXPECT_EQ(large->memory(), 5000u);
 }
 
 TEST(SharedCache, ValueInUseOutlivesItsEntry) {
   Cache cache(0);
-  const auto held = cache.get({1, 1}, weighing(100)).value();
+  const auto held = cache.get({}, {1, 1}, weighing(100)).value();
   const std::weak_ptr<const Weight> watched = held;
-  for (Position begin = 2; begin < 10; ++begin) ASSERT_TRUE(cache.get({1, begin}, weighing(100)));
+  for (Position begin = 2; begin < 10; ++begin) ASSERT_TRUE(cache.get({}, {1, begin}, weighing(100)));
   cache.forget(1);
   EXPECT_FALSE(watched.expired());
   EXPECT_EQ(cache.statistics().bytes, 0u);
@@ -184,7 +187,7 @@ TEST(SharedCache, DamageIsCached) {
   for (const Code code : {Code::kDamage, Code::kUnsupported, Code::kLimit, Code::kUnfinished, Code::kStale}) {
     Cache cache(10000);
     std::atomic<int> tries{0};
-    for (int i = 0; i < 3; ++i) EXPECT_EQ(cache.get({1, 1}, failing(code, tries)).error().code, code);
+    for (int i = 0; i < 3; ++i) EXPECT_EQ(cache.get({}, {1, 1}, failing(code, tries)).error().code, code);
     EXPECT_EQ(tries, 1);
     EXPECT_EQ(cache.peek({1, 1})->error().detail, "as it is");
   }
@@ -194,10 +197,10 @@ TEST(SharedCache, TemporaryFailureIsRetried) {
   for (const Code code : {Code::kIo, Code::kChanged, Code::kOutOfMemory}) {
     Cache cache(10000);
     std::atomic<int> tries{0};
-    for (int i = 0; i < 3; ++i) EXPECT_EQ(cache.get({1, 1}, failing(code, tries)).error().code, code);
+    for (int i = 0; i < 3; ++i) EXPECT_EQ(cache.get({}, {1, 1}, failing(code, tries)).error().code, code);
     EXPECT_EQ(tries, 3);
     EXPECT_FALSE(cache.contains({1, 1}));
-    EXPECT_TRUE(cache.get({1, 1}, weighing(1)));
+    EXPECT_TRUE(cache.get({}, {1, 1}, weighing(1)));
   }
 }
 
@@ -208,7 +211,7 @@ TEST(SharedCache, WaitersOfATemporaryFailureRetryThemselves) {
   for (int i = 0; i < 8; ++i) {
     good.push_back(std::async(std::launch::async, [&] {
       return cache
-          .get({1, 1},
+          .get({}, {1, 1},
                [&]() -> Result<Cache::Pointer> {
                  if (++tries <= 3) return Error{.code = Code::kIo, .detail = "not yet"};
                  return std::make_shared<const Weight>(1);
@@ -224,10 +227,11 @@ TEST(SharedCache, WaitersOfATemporaryFailureRetryThemselves) {
 
 TEST(SharedCache, ExceptionReleasesTheWaiters) {
   Cache cache(10000);
-  EXPECT_THROW(static_cast<void>(cache.get({1, 1}, []() -> Result<Cache::Pointer> { throw std::length_error(""); })),
-               std::length_error);
-  EXPECT_TRUE(cache.get({1, 1}, weighing(1)));
-  EXPECT_THROW(static_cast<void>(cache.get({1, 2}, []() -> Result<Cache::Pointer> { throw std::bad_alloc(); })),
+  EXPECT_THROW(
+      static_cast<void>(cache.get({}, {1, 1}, []() -> Result<Cache::Pointer> { throw std::length_error(""); })),
+      std::length_error);
+  EXPECT_TRUE(cache.get({}, {1, 1}, weighing(1)));
+  EXPECT_THROW(static_cast<void>(cache.get({}, {1, 2}, []() -> Result<Cache::Pointer> { throw std::bad_alloc(); })),
                std::bad_alloc);
   EXPECT_FALSE(cache.contains({1, 2}));
 }
@@ -235,7 +239,7 @@ TEST(SharedCache, ExceptionReleasesTheWaiters) {
 TEST(SharedCache, PeekComputesNothingAndDoesNotWait) {
   Cache cache(10000);
   EXPECT_FALSE(cache.peek({1, 1}).has_value());
-  ASSERT_TRUE(cache.get({1, 1}, [&]() -> Result<Cache::Pointer> {
+  ASSERT_TRUE(cache.get({}, {1, 1}, [&]() -> Result<Cache::Pointer> {
     EXPECT_FALSE(cache.peek({1, 1}).has_value());
     EXPECT_TRUE(cache.contains({1, 1}));
     return std::make_shared<const Weight>(1);
@@ -245,8 +249,8 @@ TEST(SharedCache, PeekComputesNothingAndDoesNotWait) {
 
 TEST(SharedCache, ForgetsOnlyOneContainer) {
   Cache cache(10000);
-  ASSERT_TRUE(cache.get({1, 1}, weighing(1)));
-  ASSERT_TRUE(cache.get({2, 1}, weighing(1)));
+  ASSERT_TRUE(cache.get({}, {1, 1}, weighing(1)));
+  ASSERT_TRUE(cache.get({}, {2, 1}, weighing(1)));
   cache.forget(1);
   EXPECT_FALSE(cache.contains({1, 1}));
   EXPECT_TRUE(cache.contains({2, 1}));
@@ -254,12 +258,12 @@ TEST(SharedCache, ForgetsOnlyOneContainer) {
 
 TEST(SharedCache, ForgottenValueIsComputedAgain) {
   Cache cache(10000);
-  for (const Position begin : {1u, 2u}) ASSERT_TRUE(cache.get({1, begin}, weighing(100)));
+  for (const Position begin : {1u, 2u}) ASSERT_TRUE(cache.get({}, {1, begin}, weighing(100)));
   cache.forget(CacheKey{1, 1});
   cache.forget(CacheKey{1, 3});
   EXPECT_FALSE(cache.contains({1, 1}));
   EXPECT_TRUE(cache.contains({1, 2}));
-  EXPECT_EQ(cache.get({1, 1}, weighing(7)).value()->memory(), 7u);
+  EXPECT_EQ(cache.get({}, {1, 1}, weighing(7)).value()->memory(), 7u);
 }
 
 TEST(SharedCache, ManyThreadsAndKeysShareASmallCache) {
@@ -270,7 +274,7 @@ TEST(SharedCache, ManyThreadsAndKeysShareASmallCache) {
       int count = 0;
       for (Position i = 0; i < 500; ++i) {
         const Position begin = (i * 7 + static_cast<Position>(thread)) % 13;
-        const auto value = cache.get({1, begin}, weighing(100 + begin));
+        const auto value = cache.get({}, {1, begin}, weighing(100 + begin));
         if (!value || (*value)->memory() != 100 + begin) ++count;
       }
       return count;

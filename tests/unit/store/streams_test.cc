@@ -25,7 +25,7 @@ struct Expected {
 };
 
 std::string read_or_error(const RecordStore& store, Stream stream, std::uint64_t offset, std::uint64_t length) {
-  const auto slice = waited([&] { return store.streams().read(stream, offset, length); });
+  const auto slice = waited([&] { return store.streams().read({}, stream, offset, length); });
   return slice ? text_of(*slice) : "error: " + std::string(to_string(slice.error().code));
 }
 
@@ -135,13 +135,13 @@ TEST(Streams, FailureInAStreamIsLoggedOnce) {
 class CountsAlone final : public ForwardingContainer {
  public:
   using ForwardingContainer::ForwardingContainer;
-  Result<Step> scan(ChunkKey at) const override {
-    auto step = ForwardingContainer::scan(at);
+  Result<Step> scan(const RequestContext& context, ChunkKey at) const override {
+    auto step = ForwardingContainer::scan(context, at);
     if (step && step->chunk) step->chunk->decoded_size.reset();
     return step;
   }
-  Result<std::optional<ChunkInfo>> locate(Position at) const override {
-    auto chunk = ForwardingContainer::locate(at);
+  Result<std::optional<ChunkInfo>> locate(const RequestContext& context, Position at) const override {
+    auto chunk = ForwardingContainer::locate(context, at);
     if (chunk && *chunk) (*chunk)->decoded_size.reset();
     return chunk;
   }
@@ -168,7 +168,7 @@ TEST(Streams, EmptyContainerHasEmptyStreams) {
 std::string rows_of(const Container& container, Position size) {
   std::string rows = chunk_rows_header();
   for (Scanner scanner(container, size, ScanDetail::kCounts); !scanner.at_end();) {
-    EXPECT_TRUE(scanner.step());
+    EXPECT_TRUE(scanner.step({}));
     if (scanner.chunk()) rows += chunk_row(*scanner.chunk());
   }
   return rows;
@@ -182,7 +182,7 @@ TEST(Rows, FormOneTextAtEveryOffset) {
     EXPECT_EQ(waited([&] { return toy.store->streams().size(Stream::kChunkRows); }).value(), rows.size());
     for (std::size_t offset = 0; offset <= rows.size(); ++offset) {
       for (const std::size_t length : {0u, 1u, 7u, 60u, 100000u}) {
-        const auto slice = waited([&] { return toy.store->streams().read(Stream::kChunkRows, offset, length); });
+        const auto slice = waited([&] { return toy.store->streams().read({}, Stream::kChunkRows, offset, length); });
         ASSERT_EQ(text_of(slice.value()), rows.substr(offset, length)) << "at " << offset << ", length " << length;
       }
     }
@@ -196,7 +196,7 @@ TEST(RawBytes, EqualTheFileAtEveryOffset) {
   const std::string raw = toy.file.bytes.substr(begin, end - begin);
   for (std::size_t offset = 0; offset <= raw.size() + 1; ++offset) {
     for (std::size_t length = 0; length <= raw.size() + 2; ++length) {
-      const auto slice = toy.store->chunks().read_raw(begin, end, offset, length);
+      const auto slice = toy.store->chunks().read_raw({}, begin, end, offset, length);
       ASSERT_EQ(text_of(slice.value()), offset < raw.size() ? raw.substr(offset, length) : "");
     }
   }

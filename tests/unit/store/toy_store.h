@@ -66,7 +66,7 @@ class ChangeableSource final : public Source {
   }
 
   std::uint64_t size() const override { return size_; }
-  Result<std::size_t> read_at(Position at, MutableBytes out) const override {
+  Result<std::size_t> read_at(const RequestContext&, Position at, MutableBytes out) const override {
     const std::lock_guard lock(mutex_);
     if (failing_reads_ > 0) {
       --failing_reads_;
@@ -122,7 +122,7 @@ struct ToyStore {
                                             bounds)) {}
 
   ChunkInfo chunk(std::size_t number) const {
-    return waited([&] { return store->index().chunk_at(file.begins[number]); }).value();
+    return waited([&] { return store->index().chunk_at({}, file.begins[number]); }).value();
   }
 
   toy::File file;

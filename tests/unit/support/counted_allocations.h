@@ -1,9 +1,9 @@
-// Counts the large allocations that the calling thread reports during the object's lifetime.
+// Counts the large allocations in contexts that have it: RequestContext().with(allocations).
 #pragma once
 
 #include <utility>
 
-#include "core/base/large_allocation.h"
+#include "core/base/request_context.h"
 
 namespace recordfs::testing {
 
@@ -13,7 +13,7 @@ class CountedAllocations final : public LargeAllocations {
   int take() { return std::exchange(told_, 0); }
 
  private:
-  void on_large_allocation() override { ++told_; }
+  void on_large_allocation(const RequestContext&) override { ++told_; }
 
   int told_ = 0;
 };

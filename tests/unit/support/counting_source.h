@@ -14,7 +14,7 @@ class CountingSource final : public Source {
  public:
   explicit CountingSource(std::string bytes) : bytes_(std::move(bytes)) {}
   std::uint64_t size() const override { return bytes_.size(); }
-  Result<std::size_t> read_at(Position at, MutableBytes out) const override {
+  Result<std::size_t> read_at(const RequestContext&, Position at, MutableBytes out) const override {
     const Bytes rest = as_bytes(bytes_).subspan(std::min<std::size_t>(static_cast<std::size_t>(at), bytes_.size()));
     const Bytes there = rest.first(std::min(rest.size(), out.size()));
     copy_bytes(there, out);

@@ -48,21 +48,22 @@ class AlignedFrames {
   AlignedFrames(Window& window, RunLengths& lengths) : window_(window), lengths_(lengths) {}
 
   // Returns the run that begins at the multiple `slot`; its `end` is not set. Fails as Source does.
-  Result<std::optional<Run>> run_at(Position slot);
+  Result<std::optional<Run>> run_at(const RequestContext& context, Position slot);
   // Returns the run that contains the frame at the multiple `slot`, even if that frame's header is broken.
-  Result<std::optional<Run>> run_over(Position slot);
+  Result<std::optional<Run>> run_over(const RequestContext& context, Position slot);
   // Returns whether run_over() would find a run.
-  Result<bool> is_in_run(Position slot);
+  Result<bool> is_in_run(const RequestContext& context, Position slot);
 
  private:
   // What is at the place of frame `index` of a run: that frame, no valid frame, or a frame of another chunk.
   enum class Part : std::uint8_t { kNext, kHeadless, kOther };
-  Result<Part> take_next(Run& run, Position slot, std::uint64_t index);
+  Result<Part> take_next(const RequestContext& context, Run& run, Position slot, std::uint64_t index);
   // Returns where the run of the frame at `slot` begins, according to its header, if the run goes on for `after`
   // more frames.
-  Result<std::optional<Position>> begin_with(Position slot, const FrameHeader& header, std::uint64_t after);
-  Result<std::optional<Position>> begin_over(Position slot);
-  Result<RunLengths::Length> length_at(Position begin);
+  Result<std::optional<Position>> begin_with(const RequestContext& context, Position slot, const FrameHeader& header,
+                                             std::uint64_t after);
+  Result<std::optional<Position>> begin_over(const RequestContext& context, Position slot);
+  Result<RunLengths::Length> length_at(const RequestContext& context, Position begin);
 
   Window& window_;
   RunLengths& lengths_;

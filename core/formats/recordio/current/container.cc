@@ -35,8 +35,8 @@ std::string_view reason_of(Loss loss) {
 }
 
 // Classifies position `at`, where no run begins. Fails as Source does.
-Result<Loss> loss_at(Window& window, Position at) {
-  ASSIGN_OR_RETURN(const auto bytes, window.view(at, kFrameSize));
+Result<Loss> loss_at(const RequestContext& context, Window& window, Position at) {
+  ASSIGN_OR_RETURN(const auto bytes, window.view(context, at, kFrameSize));
   const auto header = parse_frame_header(bytes);
   if (!header) {
     const bool is_cut = bytes.size() < kFrameHeaderSize && is_cut_header(bytes);
@@ -55,7 +55,8 @@ DamagedRegion lost_region(Position begin, Position end, Loss loss) {
 }
 
 // Returns the broken frames of a chunk as regions. Fails as Source does.
-Result<std::vector<DamagedRegion>> broken_frames(const Source& source, const ChunkInfo& chunk) {
+Result<std::vector<DamagedRegion>> broken_frames(const RequestContext& context, const Source& source,
+                                                 const ChunkInfo& chunk) {
   std::vector<DamagedRegion> regions;
   const auto see = [&](std::uint64_t index, const Result<Bytes>& fragment) -> Result<void> {
     if (fragment) return {};
@@ -64,7 +65,7 @@ Result<std::vector<DamagedRegion>> broken_frames(const Source& source, const Chu
     regions.push_back({.begin = begin, .end = end, .records_lost = 0, .reason = fragment.error().detail});
     return {};
   };
-  TRY(each_fragment(source, chunk, 0, frames_of(chunk).there, see));
+  TRY(each_fragment(context, source, chunk, 0, frames_of(chunk).there, see));
   return regions;
 }
 
@@ -72,8 +73,8 @@ constexpr std::uint32_t kZstdMagic = 0xFD2FB528;
 
 // Returns the stored bytes as content. Their table must describe them to the last byte. Fails with kDamage and
 // kLimit, at position 0. Any thread.
-Result<Transform::Content> as_stored(Buffer stored, const Limits& limits) {
-  ASSIGN_OR_RETURN(auto table, parse_table(stored.view(), stored.size(), limits));
+Result<Transform::Content> as_stored(const RequestContext& context, Buffer stored, const Limits& limits) {
+  ASSIGN_OR_RETURN(auto table, parse_table(context, stored.view(), stored.size(), limits));
   if (!table) return cut_table();
   if (table->end() != stored.size()) {
     return Error{.code = Code::kDamage,
@@ -88,11 +89,11 @@ Result<Transform::Content> as_stored(Buffer stored, const Limits& limits) {
 
 // Guesses the encoding in a file whose header is lost. A guess is right if the table describes its result to the last
 // byte. Fails with kUnsupported if none fits: even a number over the limits may come from a wrong guess. Any thread.
-Result<Transform::Content> by_trial(Buffer stored, const Limits& limits) {
+Result<Transform::Content> by_trial(const RequestContext& context, Buffer stored, const Limits& limits) {
   const bool is_zstd = Cursor(stored.view()).u32_le() == kZstdMagic;
-  auto undone = Transform({is_zstd ? CodecId::kZstd : CodecId::kDeflate}).undo(stored.view(), limits);
+  auto undone = Transform({is_zstd ? CodecId::kZstd : CodecId::kDeflate}).undo(context, stored.view(), limits);
   if (undone ? is_zstd : !is_permanent(undone.error().code)) return undone;
-  auto plain = as_stored(std::move(stored), limits);
+  auto plain = as_stored(context, std::move(stored), limits);
   if (plain || !is_permanent(plain.error().code)) return plain;
   if (undone) return undone;
   return Error{.code = Code::kUnsupported, .detail = "the header block, which names the transformers, is lost"};
@@ -113,9 +114,10 @@ Result<void> check_stored(const ChunkInfo& chunk, const Limits& limits) {
 }
 
 // Reads and verifies all fragments. Fails as check_stored() and read_stored().
-Result<Buffer> read_all_stored(const Source& source, const ChunkInfo& chunk, const Limits& limits) {
+Result<Buffer> read_all_stored(const RequestContext& context, const Source& source, const ChunkInfo& chunk,
+                               const Limits& limits) {
   TRY(check_stored(chunk, limits));
-  return read_stored(source, chunk, UINT64_MAX);
+  return read_stored(context, source, chunk, UINT64_MAX);
 }
 
 // Returns the limits for a trailer. Listing a directory can read it, so it is held to the limit for metadata.
@@ -133,30 +135,31 @@ DamagedRegion whole_chunk(const ChunkInfo& chunk, std::string reason) {
 
 }  // namespace
 
-Result<std::unique_ptr<Container>> CurrentContainer::open(std::shared_ptr<const Source> source, const Limits& limits) {
+Result<std::unique_ptr<Container>> CurrentContainer::open(const RequestContext& context,
+                                                          std::shared_ptr<const Source> source, const Limits& limits) {
   std::unique_ptr<CurrentContainer> container(new CurrentContainer(std::move(source), limits));
-  TRY(container->read_header());
-  TRY(container->find_trailer());
+  TRY(container->read_header(context));
+  TRY(container->find_trailer(context));
   container->set_traits();
   return std::unique_ptr<Container>(std::move(container));
 }
 
-Result<void> CurrentContainer::read_header() {
+Result<void> CurrentContainer::read_header(const RequestContext& context) {
   if (source_->size() == 0) return {};
   ChunkFrames frames(*source_, run_lengths_);
-  ASSIGN_OR_RETURN(const auto run, frames.at(0));
+  ASSIGN_OR_RETURN(const auto run, frames.at(context, 0));
   if (!run) header_state_ = "damaged";
   if (!run || run->first.kind != Kind::kHeader) return {};
   header_state_ = "damaged";
-  ASSIGN_OR_RETURN(const auto chunk, describe(frames, *run));
-  auto stored = read_all_stored(*source_, chunk, limits_);
+  ASSIGN_OR_RETURN(const auto chunk, describe(context, frames, *run));
+  auto stored = read_all_stored(context, *source_, chunk, limits_);
   if (!stored && !is_permanent(stored.error().code)) return std::move(stored).error();
   if (!stored) {
     if (stored.error().code == Code::kLimit) header_.unshown = stored.error();
     header_.problem = std::move(stored).error();
     return {};
   }
-  header_ = parse_header(stored->view(), limits_);
+  header_ = parse_header(context, stored->view(), limits_);
   if (header_.problem) return {};
   header_state_ = "good";
   transform_ = header_.names_all
@@ -165,16 +168,16 @@ Result<void> CurrentContainer::read_header() {
   return {};
 }
 
-Result<void> CurrentContainer::find_trailer() {
+Result<void> CurrentContainer::find_trailer(const RequestContext& context) {
   if (source_->size() == 0) return {};
   ChunkFrames frames(*source_, run_lengths_);
   Position at = source_->size() - 1;
-  ASSIGN_OR_RETURN(const auto last, frames.window().header(at - at % kFrameSize));
+  ASSIGN_OR_RETURN(const auto last, frames.window().header(context, at - at % kFrameSize));
   if (last && last->kind != Kind::kTrailer) return {};
   for (std::uint64_t after = 0; after <= kFramesAfterTrailer; ++after) {
-    ASSIGN_OR_RETURN(const auto run, frames.covering(at));
+    ASSIGN_OR_RETURN(const auto run, frames.covering(context, at));
     if (run) {
-      ASSIGN_OR_RETURN(const auto chunk, describe(frames, *run));
+      ASSIGN_OR_RETURN(const auto chunk, describe(context, frames, *run));
       if (run->first.kind == Kind::kTrailer) trailer_ = chunk;
       return {};
     }
@@ -196,14 +199,14 @@ void CurrentContainer::set_traits() {
              .facts = std::move(facts),
              .has_seek_structure = true,
              .index_fits_in_chunk = transform_ && transform_->is_none()};
-  if (has_trailer()) read_trailer_ = [this] { return trailer_content(); };
+  if (has_trailer()) read_trailer_ = [this](const RequestContext& context) { return trailer_content(context); };
 }
 
 bool CurrentContainer::is_plain(const ChunkInfo& chunk) const {
   return !is_body(chunk) || (transform_ && transform_->is_none());
 }
 
-Result<ChunkInfo> CurrentContainer::describe(ChunkFrames& frames, const Run& run) const {
+Result<ChunkInfo> CurrentContainer::describe(const RequestContext& context, ChunkFrames& frames, const Run& run) const {
   ChunkInfo info;
   info.key = {run.begin, 0};
   info.begin = run.begin;
@@ -220,8 +223,8 @@ Result<ChunkInfo> CurrentContainer::describe(ChunkFrames& frames, const Run& run
   info.codec = transform_ ? transform_->word() : "-";
   if (!transform_) info.layout_cost = LayoutCost::kDecode;
   if (!is_plain(info) || !run.is_whole()) return info;
-  ASSIGN_OR_RETURN(const auto frame, frames.window().view(run.begin, run.first.used()));
-  auto table = parse_table(frame.subspan(kFrameHeaderSize), run.stored, limits_);
+  ASSIGN_OR_RETURN(const auto frame, frames.window().view(context, run.begin, run.first.used()));
+  auto table = parse_table(context, frame.subspan(kFrameHeaderSize), run.stored, limits_);
   const bool all_full = run.stored - run.last_size == (run.frames - 1) * kLargestFragment;
   if (table && *table && all_full && (*table)->end() == run.stored) {
     info.records = (*table)->records();
@@ -230,7 +233,8 @@ Result<ChunkInfo> CurrentContainer::describe(ChunkFrames& frames, const Run& run
   return info;
 }
 
-Result<std::vector<DamagedRegion>> CurrentContainer::damage_in(const ChunkInfo& chunk, const Run& run) const {
+Result<std::vector<DamagedRegion>> CurrentContainer::damage_in(const RequestContext& context, const ChunkInfo& chunk,
+                                                               const Run& run) const {
   std::vector<DamagedRegion> regions;
   if (!run.is_whole()) {
     const Error cut = cut_chunk(*source_, chunk);
@@ -258,7 +262,7 @@ Result<std::vector<DamagedRegion>> CurrentContainer::damage_in(const ChunkInfo& 
     regions.push_back(lost_region(begin, begin + kFrameSize, Loss::kNoHeader));
   }
   if (run.first.kind != Kind::kBody) {
-    ASSIGN_OR_RETURN(const auto broken, broken_frames(*source_, chunk));
+    ASSIGN_OR_RETURN(const auto broken, broken_frames(context, *source_, chunk));
     regions.insert(regions.end(), broken.begin(), broken.end());
   }
   const Position rest = std::min(run.last_used_end(), run.end - 1);
@@ -271,14 +275,14 @@ Result<std::vector<DamagedRegion>> CurrentContainer::damage_in(const ChunkInfo& 
   return regions;
 }
 
-Result<Step> CurrentContainer::scan(ChunkKey at) const {
+Result<Step> CurrentContainer::scan(const RequestContext& context, ChunkKey at) const {
   Step step;
   ChunkFrames frames(*source_, run_lengths_);
-  ASSIGN_OR_RETURN(const auto found, frames.search(at.position, limits_.scan_bytes));
+  ASSIGN_OR_RETURN(const auto found, frames.search(context, at.position, limits_.scan_bytes));
   auto loss = static_cast<Loss>(at.state);
   if (found.reached > at.position) {
     if (loss == Loss::kNone) {
-      ASSIGN_OR_RETURN(const auto here, loss_at(frames.window(), at.position));
+      ASSIGN_OR_RETURN(const auto here, loss_at(context, frames.window(), at.position));
       loss = here;
     }
     step.damage.push_back(lost_region(at.position, found.reached, loss));
@@ -287,40 +291,41 @@ Result<Step> CurrentContainer::scan(ChunkKey at) const {
     if (found.reached < source_->size()) step.next = ChunkKey{found.reached, static_cast<std::uint64_t>(loss)};
     return step;
   }
-  ASSIGN_OR_RETURN(const auto chunk, describe(frames, *found.run));
-  ASSIGN_OR_RETURN(auto inside, damage_in(chunk, *found.run));
+  ASSIGN_OR_RETURN(const auto chunk, describe(context, frames, *found.run));
+  ASSIGN_OR_RETURN(auto inside, damage_in(context, chunk, *found.run));
   for (DamagedRegion& region : inside) step.damage.push_back(std::move(region));
   if (chunk.end < source_->size()) step.next = ChunkKey{chunk.end, 0};
   step.chunk = chunk;
   return step;
 }
 
-Result<std::optional<ChunkInfo>> CurrentContainer::locate(Position at) const {
+Result<std::optional<ChunkInfo>> CurrentContainer::locate(const RequestContext& context, Position at) const {
   if (at >= source_->size()) return std::optional<ChunkInfo>{};
   ChunkFrames frames(*source_, run_lengths_);
-  ASSIGN_OR_RETURN(const auto run, frames.covering(at));
+  ASSIGN_OR_RETURN(const auto run, frames.covering(context, at));
   if (!run) return std::optional<ChunkInfo>{};
-  ASSIGN_OR_RETURN(const auto chunk, describe(frames, *run));
+  ASSIGN_OR_RETURN(const auto chunk, describe(context, frames, *run));
   return std::optional(chunk);
 }
 
-Result<Transform::Content> CurrentContainer::content(const ChunkInfo& chunk, const Limits& limits) const {
-  ASSIGN_OR_RETURN(auto stored, read_all_stored(*source_, chunk, limits));
+Result<Transform::Content> CurrentContainer::content(const RequestContext& context, const ChunkInfo& chunk,
+                                                     const Limits& limits) const {
+  ASSIGN_OR_RETURN(auto stored, read_all_stored(context, *source_, chunk, limits));
   const bool is_header = kind_of(chunk.kind) == Kind::kHeader;
   const bool is_as_stored = is_header || (transform_ && transform_->is_none());
-  auto content = is_as_stored ? as_stored(std::move(stored), limits)
-                 : transform_ ? transform_->undo(stored.view(), limits)
-                              : by_trial(std::move(stored), limits);
+  auto content = is_as_stored ? as_stored(context, std::move(stored), limits)
+                 : transform_ ? transform_->undo(context, stored.view(), limits)
+                              : by_trial(context, std::move(stored), limits);
   if (!content) return in_chunk(std::move(content).error(), chunk);
   return content;
 }
 
-Result<Layout> CurrentContainer::layout(const ChunkInfo& chunk) const {
+Result<Layout> CurrentContainer::layout(const RequestContext& context, const ChunkInfo& chunk) const {
   if (!is_body(chunk)) return Layout();
-  if (!transform_) return Container::layout(chunk);
+  if (!transform_) return Container::layout(context, chunk);
   if (transform_->is_none()) {
-    ASSIGN_OR_RETURN(const auto plain, read_plain(*source_, chunk, limits_));
-    return plain_layout(*source_, chunk, plain);
+    ASSIGN_OR_RETURN(const auto plain, read_plain(context, *source_, chunk, limits_));
+    return plain_layout(context, *source_, chunk, plain);
   }
   TRY(check_stored(chunk, limits_));
   const bool is_cut = frames_of(chunk).is_cut();
@@ -328,44 +333,47 @@ Result<Layout> CurrentContainer::layout(const ChunkInfo& chunk) const {
   const auto prefix = [&](std::uint64_t size) -> Result<Buffer> {
     if (is_cut && tried_all) return cut_chunk(*source_, chunk);
     tried_all = size >= chunk.stored_size;
-    return read_stored(*source_, chunk, std::min(size, chunk.stored_size));
+    return read_stored(context, *source_, chunk, std::min(size, chunk.stored_size));
   };
-  auto layout = transform_->layout(prefix, is_cut ? UINT64_MAX : chunk.stored_size, limits_);
+  auto layout = transform_->layout(context, prefix, is_cut ? UINT64_MAX : chunk.stored_size, limits_);
   if (!layout) return in_chunk(std::move(layout).error(), chunk);
   return layout;
 }
 
-Result<Verification> CurrentContainer::verify(const ChunkInfo& chunk) const {
+Result<Verification> CurrentContainer::verify(const RequestContext& context, const ChunkInfo& chunk) const {
   if (is_body(chunk) && is_plain(chunk)) {
-    TRY(verify_plain(*source_, chunk, limits_));
+    TRY(verify_plain(context, *source_, chunk, limits_));
     return Verification::kVerified;
   }
   TRY(check_stored(chunk, limits_));
-  TRY(verify_stored(*source_, chunk));
+  TRY(verify_stored(context, *source_, chunk));
   return Verification::kVerified;
 }
 
-Result<std::shared_ptr<const Chunk>> CurrentContainer::decode_transformed(const ChunkInfo& chunk) const {
-  ASSIGN_OR_RETURN(auto stored, read_all_stored(*source_, chunk, limits_));
+Result<std::shared_ptr<const Chunk>> CurrentContainer::decode_transformed(const RequestContext& context,
+                                                                          const ChunkInfo& chunk) const {
+  ASSIGN_OR_RETURN(auto stored, read_all_stored(context, *source_, chunk, limits_));
   const auto explain = [chunk](Error error) { return in_chunk(std::move(error), chunk); };
-  auto decoded = transform_->decode(std::move(stored), limits_, explain);
+  auto decoded = transform_->decode(context, std::move(stored), limits_, explain);
   if (!decoded) return explain(std::move(decoded).error());
   return decoded;
 }
 
-Result<std::shared_ptr<const Chunk>> CurrentContainer::decode(const ChunkInfo& chunk) const {
-  if (is_body(chunk) && is_plain(chunk)) return decode_plain(source_, chunk, limits_);
-  if (is_body(chunk) && transform_) return decode_transformed(chunk);
-  ASSIGN_OR_RETURN(auto read, content(chunk, limits_));
+Result<std::shared_ptr<const Chunk>> CurrentContainer::decode(const RequestContext& context,
+                                                              const ChunkInfo& chunk) const {
+  if (is_body(chunk) && is_plain(chunk)) return decode_plain(context, source_, chunk, limits_);
+  if (is_body(chunk) && transform_) return decode_transformed(context, chunk);
+  ASSIGN_OR_RETURN(auto read, content(context, chunk, limits_));
   return to_chunk(std::move(read.bytes), is_body(chunk) ? std::move(read.layout) : Layout());
 }
 
-Result<std::shared_ptr<const Chunk>> CurrentContainer::open_in_place(const ChunkInfo& chunk) const {
+Result<std::shared_ptr<const Chunk>> CurrentContainer::open_in_place(const RequestContext& context,
+                                                                     const ChunkInfo& chunk) const {
   if (!is_body(chunk) || !is_plain(chunk)) return std::shared_ptr<const Chunk>{};
-  return open_plain_in_place(source_, chunk, limits_);
+  return open_plain_in_place(context, source_, chunk, limits_);
 }
 
-Result<std::vector<Attribute>> CurrentContainer::attributes(const ChunkInfo*) const {
+Result<std::vector<Attribute>> CurrentContainer::attributes(const RequestContext&, const ChunkInfo*) const {
   if (header_.unshown) return *header_.unshown;
   return header_.attributes;
 }
@@ -374,11 +382,11 @@ bool CurrentContainer::has_trailer() const {
   return header_state_ == "good" ? header_.declares_trailer : trailer_.has_value();
 }
 
-Result<Buffer> CurrentContainer::trailer_content() const {
+Result<Buffer> CurrentContainer::trailer_content(const RequestContext& context) const {
   if (!trailer_) {
     return Error{Code::kDamage, source_->size(), "the header declares a trailer, and the file does not end in one"};
   }
-  auto read = content(*trailer_, for_trailer(limits_));
+  auto read = content(context, *trailer_, for_trailer(limits_));
   if (!read && read.error().code == Code::kLimit) read.error().detail = "the trailer: " + read.error().detail;
   if (!read) return std::move(read).error();
   if (read->layout.records() != 1) {
@@ -387,7 +395,7 @@ Result<Buffer> CurrentContainer::trailer_content() const {
   }
   const Extent item = read->layout.extent(0);
   return Buffer::copy_of(
-      read->bytes.view().subspan(static_cast<std::size_t>(item.begin), static_cast<std::size_t>(item.size)));
+      context, read->bytes.view().subspan(static_cast<std::size_t>(item.begin), static_cast<std::size_t>(item.size)));
 }
 
 }  // namespace recordfs::recordio

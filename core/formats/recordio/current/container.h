@@ -18,15 +18,17 @@ namespace recordfs::recordio {
 class CurrentContainer final : public Container, private Metadata {
  public:
   // Reads the header chunk, and the end of the file to look for a trailer. Fails as Source does.
-  static Result<std::unique_ptr<Container>> open(std::shared_ptr<const Source> source, const Limits& limits);
+  static Result<std::unique_ptr<Container>> open(const RequestContext& context, std::shared_ptr<const Source> source,
+                                                 const Limits& limits);
 
   const ContainerTraits& traits() const override { return traits_; }
-  Result<Step> scan(ChunkKey at) const override;
-  Result<std::optional<ChunkInfo>> locate(Position at) const override;
-  Result<Layout> layout(const ChunkInfo& chunk) const override;
-  Result<Verification> verify(const ChunkInfo& chunk) const override;
-  Result<std::shared_ptr<const Chunk>> decode(const ChunkInfo& chunk) const override;
-  Result<std::shared_ptr<const Chunk>> open_in_place(const ChunkInfo& chunk) const override;
+  Result<Step> scan(const RequestContext& context, ChunkKey at) const override;
+  Result<std::optional<ChunkInfo>> locate(const RequestContext& context, Position at) const override;
+  Result<Layout> layout(const RequestContext& context, const ChunkInfo& chunk) const override;
+  Result<Verification> verify(const RequestContext& context, const ChunkInfo& chunk) const override;
+  Result<std::shared_ptr<const Chunk>> decode(const RequestContext& context, const ChunkInfo& chunk) const override;
+  Result<std::shared_ptr<const Chunk>> open_in_place(const RequestContext& context,
+                                                     const ChunkInfo& chunk) const override;
   const Metadata* metadata() const override { return this; }
   const TrailerReader* trailer() const override { return read_trailer_ ? &read_trailer_ : nullptr; }
 
@@ -34,20 +36,21 @@ class CurrentContainer final : public Container, private Metadata {
   CurrentContainer(std::shared_ptr<const Source> source, const Limits& limits)
       : source_(std::move(source)), limits_(limits) {}
 
-  Result<void> read_header();
-  Result<void> find_trailer();
+  Result<void> read_header(const RequestContext& context);
+  Result<void> find_trailer(const RequestContext& context);
   void set_traits();
-  Result<std::vector<Attribute>> attributes(const ChunkInfo* last) const override;
+  Result<std::vector<Attribute>> attributes(const RequestContext& context, const ChunkInfo* last) const override;
   bool has_trailer() const;
-  Result<Buffer> trailer_content() const;
-  Result<ChunkInfo> describe(ChunkFrames& frames, const Run& run) const;
+  Result<Buffer> trailer_content(const RequestContext& context) const;
+  Result<ChunkInfo> describe(const RequestContext& context, ChunkFrames& frames, const Run& run) const;
   // Returns the damage inside a chunk.
-  Result<std::vector<DamagedRegion>> damage_in(const ChunkInfo& chunk, const Run& run) const;
+  Result<std::vector<DamagedRegion>> damage_in(const RequestContext& context, const ChunkInfo& chunk,
+                                               const Run& run) const;
   bool is_plain(const ChunkInfo& chunk) const;
   // Verifies the chunk and undoes its transformers. Fails as decode.
-  Result<Transform::Content> content(const ChunkInfo& chunk, const Limits& limits) const;
+  Result<Transform::Content> content(const RequestContext& context, const ChunkInfo& chunk, const Limits& limits) const;
   // REQUIRES: the chunk is a body, and transform_ is set and is not "none".
-  Result<std::shared_ptr<const Chunk>> decode_transformed(const ChunkInfo& chunk) const;
+  Result<std::shared_ptr<const Chunk>> decode_transformed(const RequestContext& context, const ChunkInfo& chunk) const;
 
   const std::shared_ptr<const Source> source_;
   const Limits limits_;

@@ -49,8 +49,8 @@ class HeaderReader {
  public:
   explicit HeaderReader(const Limits& limits) : limits_(limits) {}
 
-  Header read(Bytes content) {
-    auto table = parse_table(content, content.size(), limits_);
+  Header read(const RequestContext& context, Bytes content) {
+    auto table = parse_table(context, content, content.size(), limits_);
     if (!table) {
       fail(std::move(table).error().detail);
     } else if (!*table || (*table)->end() != content.size()) {
@@ -120,6 +120,8 @@ class HeaderReader {
 
 }  // namespace
 
-Header parse_header(Bytes content, const Limits& limits) { return HeaderReader(limits).read(content); }
+Header parse_header(const RequestContext& context, Bytes content, const Limits& limits) {
+  return HeaderReader(limits).read(context, content);
+}
 
 }  // namespace recordfs::recordio

@@ -22,6 +22,6 @@ struct Header {
 
 // Parses the content of a header chunk: a table with one item, and its pairs. Keeps the pairs before a problem. Any
 // thread.
-Header parse_header(Bytes content, const Limits& limits);
+Header parse_header(const RequestContext& context, Bytes content, const Limits& limits);
 
 }  // namespace recordfs::recordio

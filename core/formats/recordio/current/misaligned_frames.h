@@ -26,24 +26,24 @@ class MisalignedFrames {
 
   // Returns the end of the aligned frame at the multiple `slot`, if that frame is valid or part of a run. Returns
   // `slot` otherwise. Fails as Source does.
-  Result<Position> held_until(Position slot);
+  Result<Position> held_until(const RequestContext& context, Position slot);
 
   // Returns the misaligned frame that begins at `at`.
-  Result<std::optional<MisalignedFrame>> at(Position at);
+  Result<std::optional<MisalignedFrame>> at(const RequestContext& context, Position at);
   // Return the first and the last misaligned frame that begin in [from, to).
-  Result<std::optional<MisalignedFrame>> first_in(Position from, Position to);
-  Result<std::optional<MisalignedFrame>> last_in(Position from, Position to);
+  Result<std::optional<MisalignedFrame>> first_in(const RequestContext& context, Position from, Position to);
+  Result<std::optional<MisalignedFrame>> last_in(const RequestContext& context, Position from, Position to);
 
  private:
   using List = std::shared_ptr<const std::vector<MisalignedFrame>>;
 
   // Returns whether the frame header at `slot` parses or `slot` is inside a run.
-  Result<bool> is_aligned(Position slot);
+  Result<bool> is_aligned(const RequestContext& context, Position slot);
   // candidates() returns the valid frames in this slot that do not overlap an aligned frame, in order. frames()
   // returns those of them that are not inside another candidate's fragment.
-  Result<List> candidates(Position slot);
-  Result<List> frames(Position slot);
-  Result<std::vector<MisalignedFrame>> find_candidates(Position slot);
+  Result<List> candidates(const RequestContext& context, Position slot);
+  Result<List> frames(const RequestContext& context, Position slot);
+  Result<std::vector<MisalignedFrame>> find_candidates(const RequestContext& context, Position slot);
 
   Window& window_;
   AlignedFrames& aligned_;

@@ -32,12 +32,13 @@ bool fits(const Frames& frames, std::uint64_t length, std::uint64_t content) {
   return content >= length && content - length <= missing_frames(frames) * kLargestFragment;
 }
 
-Result<Layout> read_table(const Source& source, const ChunkInfo& chunk, const Limits& limits) {
+Result<Layout> read_table(const RequestContext& context, const Source& source, const ChunkInfo& chunk,
+                          const Limits& limits) {
   const Frames frames = frames_of(chunk);
   const std::uint64_t most = frames.total * kLargestFragment;  // the sizes in the headers may be wrong
   for (std::uint64_t size = kFirstPrefix;; size *= 4) {
-    ASSIGN_OR_RETURN(const auto prefix, read_stored(source, chunk, std::min(size, chunk.stored_size)));
-    auto table = parse_table(prefix.view(), most, limits);
+    ASSIGN_OR_RETURN(const auto prefix, read_stored(context, source, chunk, std::min(size, chunk.stored_size)));
+    auto table = parse_table(context, prefix.view(), most, limits);
     if (!table) return in_chunk(std::move(table).error(), chunk);
     if (*table) return std::move(**table);
     if (size >= chunk.stored_size) return frames.is_cut() ? cut_chunk(source, chunk) : in_chunk(cut_table(), chunk);
@@ -46,7 +47,8 @@ Result<Layout> read_table(const Source& source, const ChunkInfo& chunk, const Li
 
 // Places the fragments by their checksums. A broken frame counts as full, as writers leave them; a broken last one
 // takes the rest of `content` bytes. Returns nullopt if that does not add up.
-Result<std::optional<Placement>> survey(const Source& source, const ChunkInfo& chunk, std::uint64_t content) {
+Result<std::optional<Placement>> survey(const RequestContext& context, const Source& source, const ChunkInfo& chunk,
+                                        std::uint64_t content) {
   const Frames frames = frames_of(chunk);
   std::vector<std::uint64_t> ends;
   std::uint64_t length = 0;
@@ -59,13 +61,14 @@ Result<std::optional<Placement>> survey(const Source& source, const ChunkInfo& c
     ends.push_back(length);
     return {};
   };
-  TRY(each_fragment(source, chunk, 0, frames.there, see));
+  TRY(each_fragment(context, source, chunk, 0, frames.there, see));
   if (!fits(frames, length, content)) return std::optional<Placement>{};
   return std::optional(Placement(std::move(ends)));
 }
 
 // Reads all frames and returns the unreadable ranges of the content, in order. Fills `out` unless it is empty.
-Result<std::vector<Gap>> read_all(const Source& source, const ChunkInfo& chunk, const Plain& plain, MutableBytes out) {
+Result<std::vector<Gap>> read_all(const RequestContext& context, const Source& source, const ChunkInfo& chunk,
+                                  const Plain& plain, MutableBytes out) {
   std::vector<Gap> gaps;
   const auto see = [&](std::uint64_t index, const Result<Bytes>& fragment) -> Result<void> {
     const Extent due = plain.placement.extent(index);
@@ -78,25 +81,26 @@ Result<std::vector<Gap>> read_all(const Source& source, const ChunkInfo& chunk, 
     }
     return {};
   };
-  TRY(each_fragment(source, chunk, 0, frames_of(chunk).there, see));
+  TRY(each_fragment(context, source, chunk, 0, frames_of(chunk).there, see));
   return gaps;
 }
 
 // Returns `layout` with failures for records that overlap a gap or extend past the data in the file.
-Layout marked(const Source& source, const ChunkInfo& chunk, const Plain& plain, const std::vector<Gap>& gaps) {
+Layout marked(const RequestContext& context, const Source& source, const ChunkInfo& chunk, const Plain& plain,
+              const std::vector<Gap>& gaps) {
   const Error cut = cut_chunk(source, chunk);
   Layout layout(plain.layout.first_begin());
-  layout.reserve(plain.layout.records());
+  layout.reserve(context, plain.layout.records());
   auto gap = gaps.begin();
   for (std::uint64_t i = 0; i < plain.layout.records(); ++i) {
     const Extent extent = plain.layout.extent(i);
     while (gap != gaps.end() && gap->end <= extent.begin) ++gap;
     if (extent.size > 0 && extent.begin + extent.size > plain.placement.length()) {
-      layout.add_failed(extent.size, cut);
+      layout.add_failed(context, extent.size, cut);
     } else if (extent.size > 0 && gap != gaps.end() && gap->begin < extent.begin + extent.size) {
-      layout.add_failed(extent.size, gap->why);
+      layout.add_failed(context, extent.size, gap->why);
     } else {
-      layout.add(extent.size);
+      layout.add(context, extent.size);
     }
   }
   return layout;
@@ -106,10 +110,11 @@ Layout marked(const Source& source, const ChunkInfo& chunk, const Plain& plain, 
 std::shared_ptr<const Chunk> in_place(std::shared_ptr<const Source> source, const ChunkInfo& chunk, Layout layout,
                                       Placement placement) {
   const std::uint64_t held = placement.memory();
-  auto read = [chunk, placement = std::move(placement)](const Source& from, const Layout&, std::uint64_t offset,
+  auto read = [chunk, placement = std::move(placement)](const RequestContext& context, const Source& from,
+                                                        const Layout&, std::uint64_t offset,
                                                         std::uint64_t length) -> Result<Buffer> {
     if (length > placement.length() || offset > placement.length() - length) return cut_chunk(from, chunk);
-    auto bytes = Buffer::allocate(static_cast<std::size_t>(length));
+    auto bytes = Buffer::allocate(context, static_cast<std::size_t>(length));
     if (!bytes) return Error{Code::kOutOfMemory, chunk.begin, "no memory to read a part of a block"};
     MutableBytes out = bytes->span();
     const std::uint64_t first = placement.index_at(offset);
@@ -125,7 +130,7 @@ std::shared_ptr<const Chunk> in_place(std::shared_ptr<const Source> source, cons
       offset += taken.size();
       return {};
     };
-    TRY(each_fragment(from, chunk, first, end, see));
+    TRY(each_fragment(context, from, chunk, first, end, see));
     return bytes;
   };
   return std::make_shared<FileChunk>(std::move(source), std::move(layout), std::move(read), held);
@@ -157,8 +162,9 @@ Extent Placement::extent(std::uint64_t index) const {
   return {begin, index + 1 < fragments_ ? kLargestFragment : length_ - begin};
 }
 
-Result<Plain> read_plain(const Source& source, const ChunkInfo& chunk, const Limits& limits) {
-  ASSIGN_OR_RETURN(auto layout, read_table(source, chunk, limits));
+Result<Plain> read_plain(const RequestContext& context, const Source& source, const ChunkInfo& chunk,
+                         const Limits& limits) {
+  ASSIGN_OR_RETURN(auto layout, read_table(context, source, chunk, limits));
   const Frames frames = frames_of(chunk);
   if (frames.is_cut() && !could_be_read(layout.end(), chunk.stored_size, limits)) {
     return Error{Code::kLimit, chunk.begin, fmt::format("{} bytes in one block exceed the limit", layout.end())};
@@ -167,46 +173,48 @@ Result<Plain> read_plain(const Source& source, const ChunkInfo& chunk, const Lim
   if (all_full && fits(frames, chunk.stored_size, layout.end())) {
     return Plain{std::move(layout), Placement(frames.there, chunk.stored_size)};
   }
-  ASSIGN_OR_RETURN(auto placement, survey(source, chunk, layout.end()));
+  ASSIGN_OR_RETURN(auto placement, survey(context, source, chunk, layout.end()));
   if (placement) return Plain{std::move(layout), std::move(*placement)};
   return Error{
       Code::kDamage, chunk.begin,
       fmt::format("the items of the block take {}, the block {}", counted(layout.end(), "byte"), chunk.stored_size)};
 }
 
-Layout plain_layout(const Source& source, const ChunkInfo& chunk, const Plain& plain) {
-  return plain.layout.end() > plain.placement.length() ? marked(source, chunk, plain, {}) : plain.layout;
+Layout plain_layout(const RequestContext& context, const Source& source, const ChunkInfo& chunk, const Plain& plain) {
+  return plain.layout.end() > plain.placement.length() ? marked(context, source, chunk, plain, {}) : plain.layout;
 }
 
-Result<std::shared_ptr<const Chunk>> decode_plain(std::shared_ptr<const Source> source, const ChunkInfo& chunk,
-                                                  const Limits& limits) {
-  ASSIGN_OR_RETURN(auto plain, read_plain(*source, chunk, limits));
+Result<std::shared_ptr<const Chunk>> decode_plain(const RequestContext& context, std::shared_ptr<const Source> source,
+                                                  const ChunkInfo& chunk, const Limits& limits) {
+  ASSIGN_OR_RETURN(auto plain, read_plain(context, *source, chunk, limits));
   TRY(check_limits(chunk, plain, limits));
-  ASSIGN_OR_RETURN(auto bytes, Buffer::allocate(static_cast<std::size_t>(plain.placement.length())));
-  ASSIGN_OR_RETURN(const auto gaps, read_all(*source, chunk, plain, bytes.span()));
+  ASSIGN_OR_RETURN(auto bytes, Buffer::allocate(context, static_cast<std::size_t>(plain.placement.length())));
+  ASSIGN_OR_RETURN(const auto gaps, read_all(context, *source, chunk, plain, bytes.span()));
   if (gaps.empty() && plain.layout.end() <= bytes.size()) {
     return std::shared_ptr<const Chunk>(std::make_shared<BufferChunk>(std::move(bytes), std::move(plain.layout)));
   }
-  Layout layout = marked(*source, chunk, plain, gaps);
+  Layout layout = marked(context, *source, chunk, plain, gaps);
   return in_place(std::move(source), chunk, std::move(layout), std::move(plain.placement));
 }
 
-Result<void> verify_plain(const Source& source, const ChunkInfo& chunk, const Limits& limits) {
-  ASSIGN_OR_RETURN(const auto plain, read_plain(source, chunk, limits));
-  ASSIGN_OR_RETURN(const auto gaps, read_all(source, chunk, plain, {}));
+Result<void> verify_plain(const RequestContext& context, const Source& source, const ChunkInfo& chunk,
+                          const Limits& limits) {
+  ASSIGN_OR_RETURN(const auto plain, read_plain(context, source, chunk, limits));
+  ASSIGN_OR_RETURN(const auto gaps, read_all(context, source, chunk, plain, {}));
   if (gaps.empty() && plain.layout.end() <= plain.placement.length()) return {};
   TRY(check_limits(chunk, plain, limits));
-  const Layout layout = marked(source, chunk, plain, gaps);
+  const Layout layout = marked(context, source, chunk, plain, gaps);
   for (std::uint64_t i = 0; layout.has_failures() && i < layout.records(); ++i) {
     if (const Error* failure = layout.failure(i)) return *failure;
   }
   return {};
 }
 
-Result<std::shared_ptr<const Chunk>> open_plain_in_place(std::shared_ptr<const Source> source, const ChunkInfo& chunk,
+Result<std::shared_ptr<const Chunk>> open_plain_in_place(const RequestContext& context,
+                                                         std::shared_ptr<const Source> source, const ChunkInfo& chunk,
                                                          const Limits& limits) {
-  ASSIGN_OR_RETURN(auto plain, read_plain(*source, chunk, limits));
-  Layout layout = plain_layout(*source, chunk, plain);
+  ASSIGN_OR_RETURN(auto plain, read_plain(context, *source, chunk, limits));
+  Layout layout = plain_layout(context, *source, chunk, plain);
   return in_place(std::move(source), chunk, std::move(layout), std::move(plain.placement));
 }
 

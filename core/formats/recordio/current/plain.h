@@ -41,22 +41,25 @@ struct Plain {
 // Reads the table of a plain chunk and computes where its fragments are. Reads only the fragments that hold the
 // table, or all of them if their sizes contradict it. Fails with kDamage if the table is broken or fits no
 // arrangement, with kLimit if there are too many records, and as Source does.
-Result<Plain> read_plain(const Source& source, const ChunkInfo& chunk, const Limits& limits);
+Result<Plain> read_plain(const RequestContext& context, const Source& source, const ChunkInfo& chunk,
+                         const Limits& limits);
 
 // Returns the layout. Records in frames that the file lacks carry their failure.
-Layout plain_layout(const Source& source, const ChunkInfo& chunk, const Plain& plain);
+Layout plain_layout(const RequestContext& context, const Source& source, const ChunkInfo& chunk, const Plain& plain);
 
 // Returns the chunk in memory if all frames are valid. Otherwise returns one that reads from the file, in which
 // records in broken frames carry their failure. Fails as read_plain, and with kLimit.
-Result<std::shared_ptr<const Chunk>> decode_plain(std::shared_ptr<const Source> source, const ChunkInfo& chunk,
-                                                  const Limits& limits);
+Result<std::shared_ptr<const Chunk>> decode_plain(const RequestContext& context, std::shared_ptr<const Source> source,
+                                                  const ChunkInfo& chunk, const Limits& limits);
 
 // Verifies every frame that holds a part of a record. Fails as decode_plain, and also if that would mark some records
 // as failed.
-Result<void> verify_plain(const Source& source, const ChunkInfo& chunk, const Limits& limits);
+Result<void> verify_plain(const RequestContext& context, const Source& source, const ChunkInfo& chunk,
+                          const Limits& limits);
 
 // Returns a chunk of any size that reads and verifies each frame when a part of it is read. Fails as read_plain.
-Result<std::shared_ptr<const Chunk>> open_plain_in_place(std::shared_ptr<const Source> source, const ChunkInfo& chunk,
+Result<std::shared_ptr<const Chunk>> open_plain_in_place(const RequestContext& context,
+                                                         std::shared_ptr<const Source> source, const ChunkInfo& chunk,
                                                          const Limits& limits);
 
 }  // namespace recordfs::recordio

@@ -48,15 +48,17 @@ Error in_chunk(Error error, const ChunkInfo& chunk) {
   return error;
 }
 
-Result<void> each_fragment(const Source& source, const ChunkInfo& chunk, std::uint64_t first, std::uint64_t end,
-                           const SeeFragment& see) {
+Result<void> each_fragment(const RequestContext& context, const Source& source, const ChunkInfo& chunk,
+                           std::uint64_t first, std::uint64_t end, const SeeFragment& see) {
   if (first >= end) return {};
-  ASSIGN_OR_RETURN(auto scratch,
-                   Buffer::allocate(static_cast<std::size_t>(std::min(end - first, kFramesAtOnce) * kFrameSize)));
+  ASSIGN_OR_RETURN(
+      auto scratch,
+      Buffer::allocate(context, static_cast<std::size_t>(std::min(end - first, kFramesAtOnce) * kFrameSize)));
   for (std::uint64_t index = first; index < end;) {
     const std::uint64_t frames = std::min(end - index, kFramesAtOnce);
     const auto wanted = static_cast<std::size_t>(frames * kFrameSize);
-    ASSIGN_OR_RETURN(const auto got, source.read_at(chunk.begin + index * kFrameSize, scratch.span().first(wanted)));
+    ASSIGN_OR_RETURN(const auto got,
+                     source.read_at(context, chunk.begin + index * kFrameSize, scratch.span().first(wanted)));
     Bytes rest = scratch.view().first(got);
     for (const std::uint64_t after = index + frames; index < after; ++index) {
       const Bytes frame = rest.first(std::min<std::size_t>(rest.size(), kFrameSize));
@@ -67,10 +69,11 @@ Result<void> each_fragment(const Source& source, const ChunkInfo& chunk, std::ui
   return {};
 }
 
-Result<Buffer> read_stored(const Source& source, const ChunkInfo& chunk, std::uint64_t size) {
+Result<Buffer> read_stored(const RequestContext& context, const Source& source, const ChunkInfo& chunk,
+                           std::uint64_t size) {
   const Frames frames = frames_of(chunk);
   const std::uint64_t most = std::min(chunk.stored_size, size > UINT64_MAX - kFrameSize ? size : size + kFrameSize);
-  ASSIGN_OR_RETURN(auto stored, Buffer::allocate(static_cast<std::size_t>(most)));
+  ASSIGN_OR_RETURN(auto stored, Buffer::allocate(context, static_cast<std::size_t>(most)));
   std::size_t filled = 0;
   const auto take = [&](std::uint64_t, const Result<Bytes>& fragment) -> Result<void> {
     if (!fragment) return fragment.error();
@@ -84,7 +87,7 @@ Result<Buffer> read_stored(const Source& source, const ChunkInfo& chunk, std::ui
   for (std::uint64_t next = 0; next < frames.there && filled < size;) {
     const std::uint64_t wanted = (size - filled - 1) / kLargestFragment + 1;
     const std::uint64_t end = next + std::min(wanted, frames.there - next);
-    TRY(each_fragment(source, chunk, next, end, take));
+    TRY(each_fragment(context, source, chunk, next, end, take));
     next = end;
   }
   if (filled < size && frames.is_cut()) return cut_chunk(source, chunk);
@@ -92,12 +95,12 @@ Result<Buffer> read_stored(const Source& source, const ChunkInfo& chunk, std::ui
   return stored;
 }
 
-Result<void> verify_stored(const Source& source, const ChunkInfo& chunk) {
+Result<void> verify_stored(const RequestContext& context, const Source& source, const ChunkInfo& chunk) {
   const Frames frames = frames_of(chunk);
   const auto see = [](std::uint64_t, const Result<Bytes>& fragment) {
     return fragment ? Result<void>() : Result<void>(fragment.error());
   };
-  TRY(each_fragment(source, chunk, 0, frames.there, see));
+  TRY(each_fragment(context, source, chunk, 0, frames.there, see));
   if (frames.is_cut()) return cut_chunk(source, chunk);
   return {};
 }

@@ -34,15 +34,16 @@ using SeeFragment = std::function<Result<void>(std::uint64_t index, const Result
 
 // Reads the frames [first, end), several per read, and passes each to `see` in order. Fails as Source does and as
 // `see`, and stops at the first failure. REQUIRES: end <= frames_of(chunk).there.
-Result<void> each_fragment(const Source& source, const ChunkInfo& chunk, std::uint64_t first, std::uint64_t end,
-                           const SeeFragment& see);
+Result<void> each_fragment(const RequestContext& context, const Source& source, const ChunkInfo& chunk,
+                           std::uint64_t first, std::uint64_t end, const SeeFragment& see);
 
 // Returns the concatenation of the first fragments: enough of them for `size` bytes, or all. Fails with kDamage at
 // the frame if one is not valid, as Source does, and as cut_chunk if `size` bytes extend into missing frames. The
 // caller has checked `size` against Limits.
-Result<Buffer> read_stored(const Source& source, const ChunkInfo& chunk, std::uint64_t size);
+Result<Buffer> read_stored(const RequestContext& context, const Source& source, const ChunkInfo& chunk,
+                           std::uint64_t size);
 
 // Reads and verifies all fragments. Fails as read_stored would for the whole chunk.
-Result<void> verify_stored(const Source& source, const ChunkInfo& chunk);
+Result<void> verify_stored(const RequestContext& context, const Source& source, const ChunkInfo& chunk);
 
 }  // namespace recordfs::recordio

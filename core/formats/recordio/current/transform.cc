@@ -62,11 +62,11 @@ using IsEnough = std::function<bool(Bytes)>;
 
 // Decodes up to `most` bytes, or until they are enough; checks that less often as they grow. Unless `input_is_all`, a
 // failure only ends the output.
-Result<Beginning> read_beginning(CodecId codec, Bytes input, bool input_is_all, std::uint64_t most,
-                                 const Limits& limits, const IsEnough& is_enough) {
+Result<Beginning> read_beginning(const RequestContext& context, CodecId codec, Bytes input, bool input_is_all,
+                                 std::uint64_t most, const Limits& limits, const IsEnough& is_enough) {
   auto stream = open_stream(codec, input, tail_of(codec), limits.decoded_chunk);
   if (!stream) return named(std::move(stream).error(), codec);
-  ASSIGN_OR_RETURN(auto bytes, Buffer::allocate(static_cast<std::size_t>(most)));
+  ASSIGN_OR_RETURN(auto bytes, Buffer::allocate(context, static_cast<std::size_t>(most)));
   std::size_t filled = 0;
   std::size_t asked = 0;
   Beginning beginning;
@@ -77,7 +77,7 @@ Result<Beginning> read_beginning(CodecId codec, Bytes input, bool input_is_all, 
     }
     const std::size_t piece = filled == 0 ? kFirstPiece : kOutputPiece;
     const MutableBytes room = bytes.span().subspan(filled, std::min(piece, bytes.size() - filled));
-    auto got = (*stream)->read(room);
+    auto got = (*stream)->read(context, room);
     if (!got && got.error().code == Code::kDamage && !input_is_all) break;
     if (!got) return named(std::move(got).error(), codec);
     filled += *got;
@@ -94,20 +94,21 @@ Result<Layout> within(Layout layout, const Limits& limits) {
 }
 
 // Returns one transformer's whole output. Only an upper bound of its size is known.
-Result<Buffer> undo_one(CodecId codec, Bytes stored, const Limits& limits) {
+Result<Buffer> undo_one(const RequestContext& context, CodecId codec, Bytes stored, const Limits& limits) {
   if (tail_of(codec) == Tail::kIgnored) {
-    auto front = decompress_front(codec, stored, 0, limits.decoded_chunk);
+    auto front = decompress_front(context, codec, stored, 0, limits.decoded_chunk);
     if (!front) return named(std::move(front).error(), codec);
     return std::move(front->content);
   }
-  auto content = decompress(codec, stored, 0, limits.decoded_chunk, limits.decoded_chunk);
+  auto content = decompress(context, codec, stored, 0, limits.decoded_chunk, limits.decoded_chunk);
   if (!content) return named(std::move(content).error(), codec);
   return content;
 }
 
 // Returns the content itself, whose size follows from the table.
-Result<Buffer> undo_first(CodecId codec, Bytes stored, std::uint64_t size, const Limits& limits) {
-  auto content = decompress_exactly(codec, stored, size, tail_of(codec), limits.decoded_chunk);
+Result<Buffer> undo_first(const RequestContext& context, CodecId codec, Bytes stored, std::uint64_t size,
+                          const Limits& limits) {
+  auto content = decompress_exactly(context, codec, stored, size, tail_of(codec), limits.decoded_chunk);
   if (!content) return named(std::move(content).error(), codec);
   return content;
 }
@@ -140,7 +141,8 @@ std::string_view Transform::word() const {
   return flate_first ? (flate_last ? "flate+flate" : "flate+zstd") : (flate_last ? "zstd+flate" : "zstd+zstd");
 }
 
-Result<Layout> Transform::layout(const StoredPrefix& prefix, std::uint64_t stored_size, const Limits& limits) const {
+Result<Layout> Transform::layout(const RequestContext& context, const StoredPrefix& prefix, std::uint64_t stored_size,
+                                 const Limits& limits) const {
   if (unsupported_) return *unsupported_;
   const std::uint64_t longest = longest_beginning(limits);
   for (std::uint64_t size = kFirstStored;; size = std::min(size * 4, longest)) {
@@ -149,13 +151,13 @@ Result<Layout> Transform::layout(const StoredPrefix& prefix, std::uint64_t store
     known.is_all = known.bytes.size() >= stored_size;
     Result<std::optional<Layout>> table = std::optional<Layout>{};
     const auto find_table = [&](Bytes content) {
-      table = parse_table(content, UINT64_MAX, limits);
+      table = parse_table(context, content, UINT64_MAX, limits);
       return !table || *table;
     };
     for (std::size_t i = codecs_.size(); i > 0; --i) {
       const IsEnough is_enough = i == 1 ? IsEnough(find_table) : IsEnough();
-      ASSIGN_OR_RETURN(auto next,
-                       read_beginning(codecs_[i - 1], known.bytes.view(), known.is_all, size, limits, is_enough));
+      ASSIGN_OR_RETURN(auto next, read_beginning(context, codecs_[i - 1], known.bytes.view(), known.is_all, size,
+                                                 limits, is_enough));
       next.is_all = next.is_all && known.is_all;
       known = std::move(next);
     }
@@ -172,30 +174,33 @@ Result<Layout> Transform::layout(const StoredPrefix& prefix, std::uint64_t store
   }
 }
 
-Result<Transform::Inner> Transform::undo_outer(Bytes stored, const Limits& limits) const {
+Result<Transform::Inner> Transform::undo_outer(const RequestContext& context, Bytes stored,
+                                               const Limits& limits) const {
   if (unsupported_) return *unsupported_;
   const auto prefix = [&](std::uint64_t size) {
-    return Buffer::copy_of(stored.first(static_cast<std::size_t>(std::min<std::uint64_t>(size, stored.size()))));
+    return Buffer::copy_of(context,
+                           stored.first(static_cast<std::size_t>(std::min<std::uint64_t>(size, stored.size()))));
   };
-  ASSIGN_OR_RETURN(auto table, layout(prefix, stored.size(), limits));
+  ASSIGN_OR_RETURN(auto table, layout(context, prefix, stored.size(), limits));
   Inner inner{.layout = std::move(table), .stream = std::nullopt};
   for (std::size_t i = codecs_.size() - 1; i > 0; --i) {
-    ASSIGN_OR_RETURN(auto next, undo_one(codecs_[i], inner.stream ? inner.stream->view() : stored, limits));
+    ASSIGN_OR_RETURN(auto next, undo_one(context, codecs_[i], inner.stream ? inner.stream->view() : stored, limits));
     inner.stream = std::move(next);
   }
   return inner;
 }
 
-Result<Transform::Content> Transform::undo(Bytes stored, const Limits& limits) const {
-  ASSIGN_OR_RETURN(auto inner, undo_outer(stored, limits));
+Result<Transform::Content> Transform::undo(const RequestContext& context, Bytes stored, const Limits& limits) const {
+  ASSIGN_OR_RETURN(auto inner, undo_outer(context, stored, limits));
   if (inner.stream) stored = inner.stream->view();
-  ASSIGN_OR_RETURN(auto bytes, undo_first(codecs_[0], stored, inner.layout.end(), limits));
+  ASSIGN_OR_RETURN(auto bytes, undo_first(context, codecs_[0], stored, inner.layout.end(), limits));
   return Content{std::move(bytes), std::move(inner.layout)};
 }
 
-Result<std::shared_ptr<const Chunk>> Transform::decode(Buffer stored, const Limits& limits,
+Result<std::shared_ptr<const Chunk>> Transform::decode(const RequestContext& context, Buffer stored,
+                                                       const Limits& limits,
                                                        const std::function<Error(Error)>& explain) const {
-  ASSIGN_OR_RETURN(auto inner, undo_outer(stored.view(), limits));
+  ASSIGN_OR_RETURN(auto inner, undo_outer(context, stored.view(), limits));
   if (inner.stream) stored = std::move(*inner.stream);
   const CodecId first = codecs_[0];
   const auto size = static_cast<std::size_t>(inner.layout.end());
@@ -209,7 +214,7 @@ Result<std::shared_ptr<const Chunk>> Transform::decode(Buffer stored, const Limi
     return std::shared_ptr<const Chunk>(
         std::make_shared<StreamedChunk>(std::move(compressed), std::move(inner.layout), explain_codec));
   }
-  ASSIGN_OR_RETURN(auto bytes, undo_first(first, stored.view(), size, limits));
+  ASSIGN_OR_RETURN(auto bytes, undo_first(context, first, stored.view(), size, limits));
   return std::shared_ptr<const Chunk>(std::make_shared<BufferChunk>(std::move(bytes), std::move(inner.layout)));
 }
 

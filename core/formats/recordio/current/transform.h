@@ -38,19 +38,20 @@ class Transform {
 
   // Decodes only as much as the table needs. `stored_size` is the size of all that `prefix` can return. Fails with
   // kUnsupported, kDamage and kLimit, at position 0. REQUIRES: !is_none().
-  Result<Layout> layout(const StoredPrefix& prefix, std::uint64_t stored_size, const Limits& limits) const;
+  Result<Layout> layout(const RequestContext& context, const StoredPrefix& prefix, std::uint64_t stored_size,
+                        const Limits& limits) const;
 
   struct Content {
     Buffer bytes;  // table and items
     Layout layout;
   };
   // Undoes all transformers. Fails as layout(). REQUIRES: !is_none().
-  Result<Content> undo(Bytes stored, const Limits& limits) const;
+  Result<Content> undo(const RequestContext& context, Bytes stored, const Limits& limits) const;
 
   // Returns the same as a chunk; `stored` is verified. A large chunk undoes the transformer that was applied first,
   // and reports its failures, only when read. `explain` adds the position to those failures and must be callable from
   // any thread. Fails as layout(). REQUIRES: !is_none().
-  Result<std::shared_ptr<const Chunk>> decode(Buffer stored, const Limits& limits,
+  Result<std::shared_ptr<const Chunk>> decode(const RequestContext& context, Buffer stored, const Limits& limits,
                                               const std::function<Error(Error)>& explain) const;
 
  private:
@@ -59,7 +60,7 @@ class Transform {
     Layout layout;
     std::optional<Buffer> stream;  // nullopt: the stored bytes themselves
   };
-  Result<Inner> undo_outer(Bytes stored, const Limits& limits) const;
+  Result<Inner> undo_outer(const RequestContext& context, Bytes stored, const Limits& limits) const;
 
   std::vector<CodecId> codecs_;  // in the order of application
   std::optional<Error> unsupported_;

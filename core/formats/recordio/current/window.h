@@ -21,14 +21,14 @@ class Window {
   std::uint64_t generation() const { return source_.generation(); }
   // Returns at most `length` bytes from `at`, fewer only at the end of the file. They are valid until the next call.
   // Fails as Source does. REQUIRES: length <= 2 * kFrameSize.
-  Result<Bytes> view(Position at, std::uint64_t length);
+  Result<Bytes> view(const RequestContext& context, Position at, std::uint64_t length);
   // Returns the header at `at`, or nullopt if there is none. Reads only the header unless the frame is cached.
-  Result<std::optional<FrameHeader>> header(Position at);
+  Result<std::optional<FrameHeader>> header(const RequestContext& context, Position at);
   // Also verifies the checksum. Returns nullopt too if it is wrong or the file ends inside the fragment.
-  Result<std::optional<FrameHeader>> sound_header(Position at);
+  Result<std::optional<FrameHeader>> sound_header(const RequestContext& context, Position at);
   // Returns where data can follow the frame at the multiple `slot`: its end, or the end of the hole that it is part
   // of.
-  Result<Position> data_after_hole(Position slot);
+  Result<Position> data_after_hole(const RequestContext& context, Position slot);
   // Returns how many bytes were checked against a checksum.
   std::uint64_t checked() const { return checked_; }
 
@@ -40,7 +40,7 @@ class Window {
     bool filled = false;
   };
 
-  Result<Bytes> slot(Position begin);
+  Result<Bytes> slot(const RequestContext& context, Position begin);
   const Slot* held(Position begin) const;
 
   const Source& source_;

@@ -35,8 +35,9 @@ Error at_payload(Error error, Position begin) {
 bool is_zstd(Bytes front) { return Cursor(front).u32_le() == kZstdMagic; }
 
 // Decodes exactly `size` bytes. Returns nullopt if the output is shorter or longer, or if decoding fails.
-Result<std::optional<Buffer>> try_codec(CodecId codec, Bytes stored, std::uint64_t size, const Limits& limits) {
-  auto content = decompress_exactly(codec, stored, size, Tail::kIgnored, limits.decoded_chunk);
+Result<std::optional<Buffer>> try_codec(const RequestContext& context, CodecId codec, Bytes stored, std::uint64_t size,
+                                        const Limits& limits) {
+  auto content = decompress_exactly(context, codec, stored, size, Tail::kIgnored, limits.decoded_chunk);
   if (content) return std::optional(std::move(*content));
   if (content.error().code != Code::kDamage) return std::move(content).error();
   return std::optional<Buffer>{};
@@ -61,13 +62,14 @@ bool is_near_deflate(Bytes front) {
 }
 
 // Returns whether deflate gives `size` bytes if the type of the first block is changed.
-Result<bool> is_deflate_of_another_type(Buffer& stored, std::uint64_t size, const Limits& limits) {
+Result<bool> is_deflate_of_another_type(const RequestContext& context, Buffer& stored, std::uint64_t size,
+                                        const Limits& limits) {
   std::byte& first = stored.span()[0];
   const std::byte kept = first;
   Result<bool> found = false;
   for (const auto type : {std::byte{0x02}, std::byte{0x04}}) {
     first = (kept & ~std::byte{0x06}) | type;
-    auto content = try_codec(CodecId::kDeflate, stored.view(), size, limits);
+    auto content = try_codec(context, CodecId::kDeflate, stored.view(), size, limits);
     if (!content)
       found = std::move(content).error();
     else if (*content)
@@ -80,12 +82,13 @@ Result<bool> is_deflate_of_another_type(Buffer& stored, std::uint64_t size, cons
 
 // Reads the table of the packed record with payload [begin, begin + length), and verifies its checksum. Fails with
 // kDamage and kLimit, at the payload, and as Source does.
-Result<Packed> read_packed(const Source& source, Position begin, std::uint64_t length, const Limits& limits) {
+Result<Packed> read_packed(const RequestContext& context, const Source& source, Position begin, std::uint64_t length,
+                           const Limits& limits) {
   for (std::uint64_t size = kFirstPrefix;; size *= 4) {
-    ASSIGN_OR_RETURN(const auto prefix, read_exactly(source, begin, std::min(size, length)));
+    ASSIGN_OR_RETURN(const auto prefix, read_exactly(context, source, begin, std::min(size, length)));
     Cursor cursor(prefix.view());
     const std::uint32_t checksum = cursor.u32_le();
-    auto table = parse_table(cursor.rest(), UINT64_MAX, limits);
+    auto table = parse_table(context, cursor.rest(), UINT64_MAX, limits);
     if (!table) return at_payload(std::move(table).error(), begin);
     if (!*table && size >= length) return at_payload(cut_table(), begin);
     if (!*table) continue;
@@ -95,9 +98,9 @@ Result<Packed> read_packed(const Source& source, Position begin, std::uint64_t l
     }
     Packed packed{.layout = Layout(), .items = begin + kChecksumSize + table_size};
     packed.stored = length - kChecksumSize - table_size;
-    packed.layout.reserve(std::max<std::uint64_t>((*table)->records(), 1));
-    for (std::uint64_t i = 0; i < (*table)->records(); ++i) packed.layout.add((*table)->extent(i).size);
-    if (packed.layout.records() == 0) packed.layout.add(0);  // as the reference reads it
+    packed.layout.reserve(context, std::max<std::uint64_t>((*table)->records(), 1));
+    for (std::uint64_t i = 0; i < (*table)->records(); ++i) packed.layout.add(context, (*table)->extent(i).size);
+    if (packed.layout.records() == 0) packed.layout.add(context, 0);  // as the reference reads it
     if (!packed.is_plain() && packed.layout.total() > limits.decoded_chunk) {
       return Error{Code::kLimit, begin,
                    fmt::format("{} bytes of items in one record exceed the limit", packed.layout.total())};
@@ -117,16 +120,16 @@ std::string_view codec_word(const Packed& packed, Bytes front) {
 // Returns the items: the output of the transform whose size matches the table. If none matches, returns the beginning
 // of `stored`, but only if it does not resemble even a damaged transform. Fails with kDamage, kLimit, kUnsupported
 // and kOutOfMemory. REQUIRES: `stored` are the bytes that hold the items.
-Result<Buffer> undo_packed(const Packed& packed, Buffer stored, const Limits& limits) {
+Result<Buffer> undo_packed(const RequestContext& context, const Packed& packed, Buffer stored, const Limits& limits) {
   const std::uint64_t size = packed.layout.total();
   if (packed.is_plain()) return stored;
   const bool has_zstd_magic = is_zstd(stored.view());
   // No deflate stream begins like zstd.
-  ASSIGN_OR_RETURN(auto content,
-                   try_codec(has_zstd_magic ? CodecId::kZstd : CodecId::kDeflate, stored.view(), size, limits));
+  ASSIGN_OR_RETURN(auto content, try_codec(context, has_zstd_magic ? CodecId::kZstd : CodecId::kDeflate, stored.view(),
+                                           size, limits));
   if (content) return std::move(*content);
   if (size < stored.size() && !is_near_zstd(stored.view()) && !is_near_deflate(stored.view())) {
-    ASSIGN_OR_RETURN(const auto other, is_deflate_of_another_type(stored, size, limits));
+    ASSIGN_OR_RETURN(const auto other, is_deflate_of_another_type(context, stored, size, limits));
     if (!other) {
       stored.truncate(static_cast<std::size_t>(size));
       return stored;
@@ -171,24 +174,25 @@ LegacyContainer::LegacyContainer(std::shared_ptr<const Source> source, const Lim
       limits_(limits),
       traits_{.format = kFormat.name, .facts = {{"version", std::string("legacy")}}} {}
 
-Result<Step> LegacyContainer::scan(ChunkKey at) const {
+Result<Step> LegacyContainer::scan(const RequestContext& context, ChunkKey at) const {
   const Position size = source_->size();
   if (at.position >= size) return Step{};
-  if (at.state != 0) return search(at.position, static_cast<Loss>(at.state));
+  if (at.state != 0) return search(context, at.position, static_cast<Loss>(at.state));
   std::array<std::byte, kRecordHeaderSize> bytes{};
-  ASSIGN_OR_RETURN(const auto got, source_->read_at(at.position, bytes));
+  ASSIGN_OR_RETURN(const auto got, source_->read_at(context, at.position, bytes));
   const Bytes head = Bytes(bytes).first(got);
   const auto header = parse_record_header(head);
   if (!header) {
     const bool is_cut = head.size() < kRecordHeaderSize && is_cut_header(head);
-    return is_cut ? unfinished_step(at.position, size) : search(at.position, Loss::kNoRecord);
+    return is_cut ? unfinished_step(at.position, size) : search(context, at.position, Loss::kNoRecord);
   }
-  if (ends_in(*header, at.position, size)) return describe(at.position, *header);
+  if (ends_in(*header, at.position, size)) return describe(context, at.position, *header);
   if (header->length <= kLongestPayload) return unfinished_step(at.position, size);
-  return search(at.position, Loss::kTooLong);
+  return search(context, at.position, Loss::kTooLong);
 }
 
-Result<Step> LegacyContainer::describe(Position begin, const RecordHeader& header) const {
+Result<Step> LegacyContainer::describe(const RequestContext& context, Position begin,
+                                       const RecordHeader& header) const {
   ChunkInfo info;
   info.key = {begin, 0};
   info.begin = begin;
@@ -199,7 +203,7 @@ Result<Step> LegacyContainer::describe(Position begin, const RecordHeader& heade
   info.decoded_size = header.length;
   info.codec = to_string(CodecId::kNone);
   if (header.is_packed) {
-    auto packed = read_items(info);
+    auto packed = read_items(context, info);
     if (!packed) {
       if (!is_permanent(packed.error().code)) return std::move(packed).error();
       return region_step(begin, info.end, packed.error().detail, source_->size());
@@ -207,8 +211,8 @@ Result<Step> LegacyContainer::describe(Position begin, const RecordHeader& heade
     info.records = packed->layout.records();
     info.decoded_size = packed->layout.total();
     if (!packed->is_plain()) {
-      ASSIGN_OR_RETURN(const auto front,
-                       read_up_to(*source_, packed->items, std::min<std::uint64_t>(kFrontBytes, packed->stored)));
+      ASSIGN_OR_RETURN(const auto front, read_up_to(context, *source_, packed->items,
+                                                    std::min<std::uint64_t>(kFrontBytes, packed->stored)));
       info.codec = codec_word(*packed, front.view());
     }
   }
@@ -218,7 +222,7 @@ Result<Step> LegacyContainer::describe(Position begin, const RecordHeader& heade
   return step;
 }
 
-Result<Step> LegacyContainer::search(Position from, Loss loss) const {
+Result<Step> LegacyContainer::search(const RequestContext& context, Position from, Loss loss) const {
   const Position size = source_->size();
   std::optional<RecordHeader> header;
   const auto test = [&](Position at, Bytes bytes) -> Result<Position> {
@@ -228,19 +232,19 @@ Result<Step> LegacyContainer::search(Position from, Loss loss) const {
   const auto find = [](Bytes window) { return find_magic(window, 0); };
   const auto is_spent = [&](Position at) { return at - from >= limits_.scan_bytes; };
   WindowedReader windows(*source_, kSearchWindow);
-  ASSIGN_OR_RETURN(const auto found, resync(windows, from, {kRecordHeaderSize, find, test, is_spent}));
-  if (found.kind == ResyncResult::Kind::kFound && found.at == from) return describe(from, *header);
+  ASSIGN_OR_RETURN(const auto found, resync(context, windows, from, {kRecordHeaderSize, find, test, is_spent}));
+  if (found.kind == ResyncResult::Kind::kFound && found.at == from) return describe(context, from, *header);
   Step step = region_step(from, found.at, reason_of(loss), size);
   if (found.kind == ResyncResult::Kind::kLater) step.next->state = static_cast<std::uint64_t>(loss);
   return step;
 }
 
-Result<Packed> LegacyContainer::read_items(const ChunkInfo& chunk) const {
+Result<Packed> LegacyContainer::read_items(const RequestContext& context, const ChunkInfo& chunk) const {
   const Position begin = chunk.begin + kRecordHeaderSize;
   const std::uint64_t length = chunk.end - begin;
-  if (chunk.kind == kPacked) return read_packed(*source_, begin, length, limits_);
+  if (chunk.kind == kPacked) return read_packed(context, *source_, begin, length, limits_);
   Packed one{.layout = Layout(), .items = begin, .stored = length};
-  one.layout.add(length);
+  one.layout.add(context, length);
   return one;
 }
 
@@ -252,22 +256,23 @@ Result<void> LegacyContainer::check_limits(const ChunkInfo& chunk, const Packed&
   return {};
 }
 
-Result<Layout> LegacyContainer::layout(const ChunkInfo& chunk) const {
-  ASSIGN_OR_RETURN(auto packed, read_items(chunk));
+Result<Layout> LegacyContainer::layout(const RequestContext& context, const ChunkInfo& chunk) const {
+  ASSIGN_OR_RETURN(auto packed, read_items(context, chunk));
   return std::move(packed.layout);
 }
 
-Result<Verification> LegacyContainer::verify(const ChunkInfo& chunk) const {
-  ASSIGN_OR_RETURN(const auto packed, read_items(chunk));
+Result<Verification> LegacyContainer::verify(const RequestContext& context, const ChunkInfo& chunk) const {
+  ASSIGN_OR_RETURN(const auto packed, read_items(context, chunk));
   TRY(check_limits(chunk, packed));
-  return packed.is_plain() ? Result(Verification::kNoChecksum) : Container::verify(chunk);
+  return packed.is_plain() ? Result(Verification::kNoChecksum) : Container::verify(context, chunk);
 }
 
-Result<std::shared_ptr<const Chunk>> LegacyContainer::decode(const ChunkInfo& chunk) const {
-  ASSIGN_OR_RETURN(auto packed, read_items(chunk));
+Result<std::shared_ptr<const Chunk>> LegacyContainer::decode(const RequestContext& context,
+                                                             const ChunkInfo& chunk) const {
+  ASSIGN_OR_RETURN(auto packed, read_items(context, chunk));
   TRY(check_limits(chunk, packed));
-  ASSIGN_OR_RETURN(auto stored, read_exactly(*source_, packed.items, packed.stored));
-  auto items = undo_packed(packed, std::move(stored), limits_);
+  ASSIGN_OR_RETURN(auto stored, read_exactly(context, *source_, packed.items, packed.stored));
+  auto items = undo_packed(context, packed, std::move(stored), limits_);
   if (!items) {
     items.error().position = chunk.begin;
     return std::move(items).error();
@@ -275,8 +280,9 @@ Result<std::shared_ptr<const Chunk>> LegacyContainer::decode(const ChunkInfo& ch
   return std::shared_ptr<const Chunk>(std::make_shared<BufferChunk>(std::move(*items), std::move(packed.layout)));
 }
 
-Result<std::shared_ptr<const Chunk>> LegacyContainer::open_in_place(const ChunkInfo& chunk) const {
-  ASSIGN_OR_RETURN(auto packed, read_items(chunk));
+Result<std::shared_ptr<const Chunk>> LegacyContainer::open_in_place(const RequestContext& context,
+                                                                    const ChunkInfo& chunk) const {
+  ASSIGN_OR_RETURN(auto packed, read_items(context, chunk));
   if (!packed.is_plain()) return std::shared_ptr<const Chunk>{};
   return std::shared_ptr<const Chunk>(
       std::make_shared<FileChunk>(source_, std::move(packed.layout), FileChunk::stored_at(packed.items)));

@@ -28,18 +28,19 @@ class LegacyContainer final : public Container {
   LegacyContainer(std::shared_ptr<const Source> source, const Limits& limits);
 
   const ContainerTraits& traits() const override { return traits_; }
-  Result<Step> scan(ChunkKey at) const override;
-  Result<Layout> layout(const ChunkInfo& chunk) const override;
-  Result<Verification> verify(const ChunkInfo& chunk) const override;
-  Result<std::shared_ptr<const Chunk>> decode(const ChunkInfo& chunk) const override;
-  Result<std::shared_ptr<const Chunk>> open_in_place(const ChunkInfo& chunk) const override;
+  Result<Step> scan(const RequestContext& context, ChunkKey at) const override;
+  Result<Layout> layout(const RequestContext& context, const ChunkInfo& chunk) const override;
+  Result<Verification> verify(const RequestContext& context, const ChunkInfo& chunk) const override;
+  Result<std::shared_ptr<const Chunk>> decode(const RequestContext& context, const ChunkInfo& chunk) const override;
+  Result<std::shared_ptr<const Chunk>> open_in_place(const RequestContext& context,
+                                                     const ChunkInfo& chunk) const override;
 
  private:
-  Result<Step> describe(Position begin, const RecordHeader& header) const;
+  Result<Step> describe(const RequestContext& context, Position begin, const RecordHeader& header) const;
   // Searches for the next record from `from` on, reading about Limits::scan_bytes.
-  Result<Step> search(Position from, Loss loss) const;
+  Result<Step> search(const RequestContext& context, Position from, Loss loss) const;
   // Returns the chunk as stored. An unpacked record is one item.
-  Result<Packed> read_items(const ChunkInfo& chunk) const;
+  Result<Packed> read_items(const RequestContext& context, const ChunkInfo& chunk) const;
   Result<void> check_limits(const ChunkInfo& chunk, const Packed& packed) const;
 
   const std::shared_ptr<const Source> source_;

@@ -26,7 +26,8 @@ struct BufferLimits {
 // Parses the counts and lengths at the start of the header and takes the buckets from `data`. The buffers must use up
 // every bucket, and no buffer crosses buckets. Fails with kDamage, with kLimit if the buffers exceed `limits`, and as
 // the codec does. `data` must outlive the result.
-Result<Buffers> open_buffers(Cursor& header, Cursor& data, CodecId codec, const BufferLimits& limits);
+Result<Buffers> open_buffers(const RequestContext& context, Cursor& header, Cursor& data, CodecId codec,
+                             const BufferLimits& limits);
 
 // Returns an error about the chunk's content.
 inline Error damage(std::string_view detail) { return {.code = Code::kDamage, .detail = std::string(detail)}; }

@@ -57,37 +57,38 @@ Error in_part(Error error, std::string_view part) {
   return error;
 }
 
-Layout to_layout(const std::vector<std::uint64_t>& ends_from_the_back) {
+Layout to_layout(const RequestContext& context, const std::vector<std::uint64_t>& ends_from_the_back) {
   Layout layout;
-  layout.reserve(ends_from_the_back.size());
+  layout.reserve(context, ends_from_the_back.size());
   for (std::size_t i = ends_from_the_back.size(); i > 0; --i) {
-    layout.add(ends_from_the_back[i - 1] - (i > 1 ? ends_from_the_back[i - 2] : 0));
+    layout.add(context, ends_from_the_back[i - 1] - (i > 1 ? ends_from_the_back[i - 2] : 0));
   }
   return layout;
 }
 
 }  // namespace
 
-Result<Decoded> decode(Bytes data, std::uint64_t record_count, std::uint64_t decoded_size, const Limits& limits) {
+Result<Decoded> decode(const RequestContext& context, Bytes data, std::uint64_t record_count,
+                       std::uint64_t decoded_size, const Limits& limits) {
   const Bounds bounds = bounds_of(record_count, decoded_size, limits);
   Cursor cursor(data);
   const std::uint8_t compression_type = cursor.u8();
   const Bytes stored_header = cursor.take(cursor.varint64());
   if (!cursor.ok()) return Error{.code = Code::kDamage, .detail = "the header is longer than the chunk"};
   ASSIGN_OR_RETURN(const auto codec, require_codec(compression_type));
-  auto header = open_unit(codec, stored_header, bounds.header);
+  auto header = open_unit(context, codec, stored_header, bounds.header);
   if (!header) return in_part(std::move(header).error(), "header");
   Cursor fields(header->bytes());
-  auto buffers = open_buffers(fields, cursor, codec, bounds.buffers);
+  auto buffers = open_buffers(context, fields, cursor, codec, bounds.buffers);
   if (!buffers) return in_part(std::move(buffers).error(), "buckets");
-  auto program = parse_program(fields, buffers->buffers.size(), bounds.nodes);
+  auto program = parse_program(context, fields, buffers->buffers.size(), bounds.nodes);
   if (!program) return in_part(std::move(program).error(), "header");
-  auto transitions = open_unit(codec, cursor.rest(), bounds.transitions);
+  auto transitions = open_unit(context, codec, cursor.rest(), bounds.transitions);
   if (!transitions) return in_part(std::move(transitions).error(), "transitions");
-  ASSIGN_OR_RETURN(auto payload, Buffer::allocate(static_cast<std::size_t>(decoded_size)));
+  ASSIGN_OR_RETURN(auto payload, Buffer::allocate(context, static_cast<std::size_t>(decoded_size)));
   ASSIGN_OR_RETURN(const auto ends,
-                   run(*program, buffers->buffers, transitions->bytes(), record_count, payload.span()));
-  return Decoded{std::move(payload), to_layout(ends)};
+                   run(context, *program, buffers->buffers, transitions->bytes(), record_count, payload.span()));
+  return Decoded{std::move(payload), to_layout(context, ends)};
 }
 
 }  // namespace recordfs::riegeli::transposed

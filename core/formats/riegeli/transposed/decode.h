@@ -20,6 +20,7 @@ struct Decoded {
 // Decodes the verified data of a chunk. Fails with kDamage unless exactly `record_count` records with a total of
 // `decoded_size` bytes come out, with kUnsupported for an unknown compression type, and with kLimit. REQUIRES: the
 // caller has checked both numbers against Limits.
-Result<Decoded> decode(Bytes data, std::uint64_t record_count, std::uint64_t decoded_size, const Limits& limits);
+Result<Decoded> decode(const RequestContext& context, Bytes data, std::uint64_t record_count,
+                       std::uint64_t decoded_size, const Limits& limits);
 
 }  // namespace recordfs::riegeli::transposed

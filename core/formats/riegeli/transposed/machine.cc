@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "core/base/cursor.h"
-#include "core/base/large_allocation.h"
 #include "core/base/request_context.h"
 #include "core/formats/riegeli/transposed/tape.h"
 
@@ -114,9 +113,9 @@ Failure put_string(Output& out, Input& input, const Node& node) {
   return kNone;
 }
 
-Failure end_submessage(State& state, std::size_t written, const Node& node) {
+Failure end_submessage(const RequestContext& context, State& state, std::size_t written, const Node& node) {
   if (state.open.size() >= state.deepest) return kTooDeep;
-  LargeAllocations::announce_growth(state.open);
+  context.announce_growth(state.open);
   state.open.push_back({written, node.constant, node.constant_size});
   return kNone;
 }
@@ -156,7 +155,7 @@ Failure put_plain_record(State& state, Output& out, const Node& node) {
 
 // Runs one node. Values and constants share one path: they are the most frequent, and a branch between them would be
 // mispredicted.
-Failure act(const Node& node, State& state, Output& out) {
+Failure act(const RequestContext& context, const Node& node, State& state, Output& out) {
   if (node.action <= Action::kValue) return put_value(out, state.inputs[node.buffer], node);
   switch (node.action) {
     case Action::kNothing:
@@ -164,7 +163,7 @@ Failure act(const Node& node, State& state, Output& out) {
     case Action::kValue: return kNone;
     case Action::kLongVarint: return put_long_varint(out, state.inputs[node.buffer], node);
     case Action::kString: return put_string(out, state.inputs[node.buffer], node);
-    case Action::kSubmessageEnd: return end_submessage(state, out.written(), node);
+    case Action::kSubmessageEnd: return end_submessage(context, state, out.written(), node);
     case Action::kSubmessageStart: return begin_submessage(state, out);
     case Action::kRecordStart: return begin_record(state, out.written());
     case Action::kPlainRecord: return put_plain_record(state, out, node);
@@ -172,20 +171,21 @@ Failure act(const Node& node, State& state, Output& out) {
   return kNone;
 }
 
-Failure step_through(const Program& program, Bytes transitions, State& state, Output& out) {
+Failure step_through(const RequestContext& context, const Program& program, Bytes transitions, State& state,
+                     Output& out) {
   std::uint32_t at = program.first;
   std::int32_t repeats = 0;
   std::size_t read = 0;
   std::size_t steps = 0;
   for (;; ++steps) {
     const Node& node = program.nodes[at];
-    if (const Failure failure = act(node, state, out)) return failure;
+    if (const Failure failure = act(context, node, state, out)) return failure;
     at = node.next;
     if (!node.implicit) --repeats;
     if (repeats >= 0) continue;
     if (read == transitions.size()) return kNone;
     if (steps >= kStepsAtOnce) {
-      if (!RequestContext::spend(kWorkOfAStep * std::exchange(steps, 0))) return kCancelled;
+      if (!context.spend(kWorkOfAStep * std::exchange(steps, 0))) return kCancelled;
     }
     const auto transition = std::to_integer<std::uint32_t>(transitions[read++]);
     repeats = static_cast<std::int32_t>(transition & kRepeatMask);
@@ -206,23 +206,24 @@ Failure check_end(const State& state, const Output& out) {
 
 }  // namespace
 
-Result<std::vector<std::uint64_t>> run(const Program& program, const std::vector<Bytes>& buffers, Bytes transitions,
-                                       std::uint64_t record_count, MutableBytes out) {
+Result<std::vector<std::uint64_t>> run(const RequestContext& context, const Program& program,
+                                       const std::vector<Bytes>& buffers, Bytes transitions, std::uint64_t record_count,
+                                       MutableBytes out) {
   State state;
-  LargeAllocations::announce((buffers.size() + 1) * sizeof(Input));
+  context.announce((buffers.size() + 1) * sizeof(Input));
   state.inputs.reserve(buffers.size() + 1);
   for (const Bytes buffer : buffers) state.inputs.push_back({buffer, 0});
   state.lengths = buffers.empty() ? 0 : buffers.size() - 1;
   // A dummy input for nodes without a buffer.
   state.inputs.push_back({kNoBytes, kWordBytes});
-  LargeAllocations::announce(record_count * sizeof(state.records[0]));
+  context.announce(record_count * sizeof(state.records[0]));
   state.records.reserve(static_cast<std::size_t>(record_count));
   state.record_count = record_count;
   // Each open submessage will put at least its length and its tag.
   state.deepest = out.size() / 2;
   Output output(out);
-  Failure failure = step_through(program, transitions, state, output);
-  if (failure == kCancelled) return RequestContext::spend(0).error();
+  Failure failure = step_through(context, program, transitions, state, output);
+  if (failure == kCancelled) return context.spend(0).error();
   if (!failure) failure = check_end(state, output);
   if (failure) return Error{.code = Code::kDamage, .detail = failure};
   return std::move(state.records);

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "core/base/bytes.h"
+#include "core/base/request_context.h"
 #include "core/base/result.h"
 #include "core/formats/riegeli/transposed/program.h"
 
@@ -17,7 +18,8 @@ namespace recordfs::riegeli::transposed {
 // The time is proportional to the output, the records and the transitions. Each step produces output, begins a record,
 // opens a submessage (which will produce two bytes) or follows a transition. The only exception is an idle node that
 // needs no transition, and a valid program never runs two of them in a row.
-Result<std::vector<std::uint64_t>> run(const Program& program, const std::vector<Bytes>& buffers, Bytes transitions,
-                                       std::uint64_t record_count, MutableBytes out);
+Result<std::vector<std::uint64_t>> run(const RequestContext& context, const Program& program,
+                                       const std::vector<Bytes>& buffers, Bytes transitions, std::uint64_t record_count,
+                                       MutableBytes out);
 
 }  // namespace recordfs::riegeli::transposed

@@ -6,7 +6,7 @@
 
 #include <fmt/format.h>
 
-#include "core/base/large_allocation.h"
+#include "core/base/request_context.h"
 #include "core/formats/riegeli/transposed/buffers.h"
 
 namespace recordfs::riegeli::transposed {
@@ -162,7 +162,8 @@ void shorten_idle_runs(std::vector<Node>& nodes) {
 
 }  // namespace
 
-Result<Program> parse_program(Cursor& header, std::size_t buffer_count, std::uint64_t node_limit) {
+Result<Program> parse_program(const RequestContext& context, Cursor& header, std::size_t buffer_count,
+                              std::uint64_t node_limit) {
   const std::uint32_t count = header.varint32();
   if (count > header.remaining() / kLeastBytesPerNode) return damage("more nodes than the header holds");
   if (count > node_limit) {
@@ -170,7 +171,7 @@ Result<Program> parse_program(Cursor& header, std::size_t buffer_count, std::uin
                  .detail = fmt::format("{} nodes where the output can use {}", count, node_limit)};
   }
   Program program;
-  LargeAllocations::announce(count * sizeof(Node));
+  context.announce(count * sizeof(Node));
   program.nodes.resize(count);
   for (const auto& parse : {parse_kinds, parse_successors, parse_subtypes}) {
     TRY(parse(header, program.nodes));

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/base/cursor.h"
+#include "core/base/request_context.h"
 #include "core/base/result.h"
 
 namespace recordfs::riegeli::transposed {
@@ -46,6 +47,7 @@ struct Program {
 
 // Parses the header after the lengths of buckets and buffers, up to its end. Fails with kDamage. Fails with kLimit,
 // before allocating, if there are more than `node_limit` nodes.
-Result<Program> parse_program(Cursor& header, std::size_t buffer_count, std::uint64_t node_limit);
+Result<Program> parse_program(const RequestContext& context, Cursor& header, std::size_t buffer_count,
+                              std::uint64_t node_limit);
 
 }  // namespace recordfs::riegeli::transposed

@@ -16,7 +16,7 @@ class SparseSource final : public Source {
  public:
   explicit SparseSource(std::string head) : head_(std::move(head)) {}
   std::uint64_t size() const override { return std::uint64_t{1} << 40; }
-  Result<std::size_t> read_at(Position at, MutableBytes out) const override {
+  Result<std::size_t> read_at(const RequestContext&, Position at, MutableBytes out) const override {
     ++reads_;
     out = out.first(static_cast<std::size_t>(std::min<std::uint64_t>(out.size(), size() - std::min(at, size()))));
     std::ranges::fill(out, std::byte{0});
@@ -36,7 +36,7 @@ TEST(Ending, SearchSkipsALargeHole) {
   riegeli_writer::Writer writer;
   writer.add(riegeli_writer::simple_chunk({"record"}));
   const SparseSource source(writer.file());
-  const auto ending = find_ending(source, Limits{});
+  const auto ending = find_ending({}, source, Limits{});
   ASSERT_TRUE(ending);
   EXPECT_FALSE(*ending);
   EXPECT_LT(source.reads(), 10000);

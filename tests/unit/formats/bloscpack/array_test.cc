@@ -139,13 +139,13 @@ FileShape array_file() {
 class ArrayStream : public ::testing::Test {
  protected:
   void open(const std::string& bytes) {
-    auto source = std::make_shared<MemorySource>(Buffer::copy_of(as_bytes(bytes)).value());
+    auto source = std::make_shared<MemorySource>(Buffer::copy_of({}, as_bytes(bytes)).value());
     store_ = std::make_unique<RecordStore>("array", source, open_bytes(bytes), services_);
   }
   const DenseArray* stream() const { return store_->array(); }
   Result<std::string> read(std::uint64_t offset, std::uint64_t length) const {
     ASSIGN_OR_RETURN(const auto slice,
-                     wait_for([&] { return store_->streams().read(Stream::kArray, offset, length); }));
+                     wait_for([&] { return store_->streams().read({}, Stream::kArray, offset, length); }));
     return std::string(as_text(slice.bytes));
   }
 
@@ -232,7 +232,7 @@ TEST_F(ArrayStream, EmptyArrayConsistsOfItsHeader) {
 
 TEST(BloscpackMetadata, IsShownAsAWholeAndMemberByMember) {
   const auto container = open_bytes(make_file(array_file()).bytes);
-  const auto attributes = container->metadata()->attributes(nullptr);
+  const auto attributes = container->metadata()->attributes({}, nullptr);
   ASSERT_TRUE(attributes);
   ASSERT_EQ(attributes->size(), 5u);
   EXPECT_EQ((*attributes)[0].key, "metadata.json");
@@ -245,7 +245,7 @@ TEST(BloscpackMetadata, DamagedMetadataLosesNoRecord) {
   MadeFile file = make_file(array_file());
   file.bytes[70] = '!';
   const auto container = open_bytes(file.bytes);
-  EXPECT_EQ(container->metadata()->attributes(nullptr).error().code, Code::kDamage);
+  EXPECT_EQ(container->metadata()->attributes({}, nullptr).error().code, Code::kDamage);
   EXPECT_EQ(container->array(), nullptr);
   EXPECT_EQ(read_all(*container).records.size(), kChunks);
 }
@@ -253,7 +253,7 @@ TEST(BloscpackMetadata, DamagedMetadataLosesNoRecord) {
 TEST(BloscpackMetadata, NonJsonMetadataIsShownUnchanged) {
   FileShape shape = array_file();
   shape.metadata = "no json";
-  const auto attributes = open_bytes(make_file(shape).bytes)->metadata()->attributes(nullptr);
+  const auto attributes = open_bytes(make_file(shape).bytes)->metadata()->attributes({}, nullptr);
   ASSERT_EQ(attributes->size(), 1u);
   EXPECT_EQ((*attributes)[0].key, "metadata");
   EXPECT_EQ((*attributes)[0].value, "no json");

@@ -69,7 +69,7 @@ TEST(BloscpackDamage, LostChunkHasTheSizeDeclaredInTheHeader) {
   const Read read = read_all(*container);
   EXPECT_EQ(readable(read), "012--5");
   EXPECT_EQ(read.chunks[3].decoded_size, 120u);
-  EXPECT_EQ(container->layout(read.chunks[3])->total(), 120u);
+  EXPECT_EQ(container->layout({}, read.chunks[3])->total(), 120u);
 }
 
 TEST(BloscpackDamage, BrokenHeaderOfTheLastChunkKeepsItsOrdinal) {
@@ -116,10 +116,10 @@ TEST(BloscpackDamage, ManyInvalidOffsetsAreSkippedInSteps) {
   const Read read = read_all(*container);
   ASSERT_EQ(read.records.size(), kLost + 2);
   EXPECT_EQ(read.records.back(), record(1, 60));
-  const auto found = container->locate(read.chunks[1].end - 1).value();
+  const auto found = container->locate({}, read.chunks[1].end - 1).value();
   ASSERT_TRUE(found);
   EXPECT_EQ(found->key, read.chunks[1].key);
-  EXPECT_EQ(container->locate(bytes.size() - 16 * kLost - 1).value()->begin, read.chunks.back().begin);
+  EXPECT_EQ(container->locate({}, bytes.size() - 16 * kLost - 1).value()->begin, read.chunks.back().begin);
 }
 
 TEST(BloscpackDamage, OffsetsThatPointIntoTheOffsetsAreNotReadOneByOne) {
@@ -129,7 +129,7 @@ TEST(BloscpackDamage, OffsetsThatPointIntoTheOffsetsAreNotReadOneByOne) {
     put(file.bytes, file.offsets + 8 * i, 8, file.offsets + 8 * (kCount - 1 - i));
   }
   const auto source = std::make_shared<CountingSource>(file.bytes);
-  ASSERT_TRUE(kFormat.open(source, {}));
+  ASSERT_TRUE(kFormat.open({}, source, {}));
   EXPECT_LT(source->take_reads(), 100u);
 }
 
@@ -139,7 +139,7 @@ TEST(BloscpackDamage, OpenReadsNoChunkOfAnUndamagedFile) {
   for (const std::int64_t count : {std::int64_t{3}, std::int64_t{-1}}) {
     shape.count = count;
     const auto source = std::make_shared<CountingSource>(make_file(shape).bytes);
-    ASSERT_TRUE(kFormat.open(source, {}));
+    ASSERT_TRUE(kFormat.open({}, source, {}));
     EXPECT_LT(source->take_read_bytes(), 1u << 20);
   }
 }
@@ -150,17 +150,17 @@ TEST(BloscpackDamage, ChunksWithoutAnOffsetAreFoundWithAFewReadsEach) {
       make_file({.digest = std::nullopt, .chunk_size = 4, .last_chunk = 4, .chunks = plain_records(kCount, 4)});
   for (std::size_t i = 1; i + 1 < kCount; ++i) put(file.bytes, file.offsets + 8 * i, 8, file.begins[i] + 1);
   const auto source = std::make_shared<CountingSource>(file.bytes);
-  const auto container = kFormat.open(source, {}).value();
+  const auto container = kFormat.open({}, source, {}).value();
   source->take_reads();
   std::vector<ChunkInfo> chunks;
   for (std::optional<ChunkKey> at = container->traits().first; at;) {
-    const Step step = container->scan(*at).value();
+    const Step step = container->scan({}, *at).value();
     if (step.chunk) chunks.push_back(*step.chunk);
     at = step.next;
   }
   EXPECT_EQ(chunks.size(), kCount);
   EXPECT_LT(source->take_reads(), 10 * kCount);
-  for (const ChunkInfo& chunk : chunks) EXPECT_EQ(container->locate(chunk.end - 1).value()->key, chunk.key);
+  for (const ChunkInfo& chunk : chunks) EXPECT_EQ(container->locate({}, chunk.end - 1).value()->key, chunk.key);
   EXPECT_LT(source->take_reads(), 50 * kCount);
 }
 
@@ -319,7 +319,7 @@ TEST(BloscpackDamage, LostFirstItemAfterUnusedOffsetsIsLocatedByAnyByte) {
   const auto container = open_bytes(file.bytes);
   EXPECT_EQ(readable(read_all(*container)), "-1234");
   for (const Position at : {file.begins[0] - 8, file.begins[0], file.begins[1] - 1}) {
-    const auto found = container->locate(at);
+    const auto found = container->locate({}, at);
     ASSERT_TRUE(found && *found) << at;
     EXPECT_EQ((*found)->begin, file.begins[0] - 8);
   }
@@ -359,7 +359,7 @@ TEST(BloscpackOrder, EachByteLocatesItsItem) {
       for (const ChunkInfo& chunk : read.chunks) {
         if (chunk.begin <= at && at < chunk.end) expected = chunk.begin;
       }
-      const auto found = container->locate(at);
+      const auto found = container->locate({}, at);
       ASSERT_TRUE(found);
       EXPECT_EQ(*found ? std::optional((*found)->begin) : std::nullopt, expected) << at;
     }

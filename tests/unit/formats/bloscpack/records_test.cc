@@ -114,29 +114,29 @@ TEST(BloscpackBlocks, SmallReadOfALargeChunkReadsOnlyItsBlock) {
   const std::string text = noise(4 << 20);
   const auto source = std::make_shared<CountingSource>(
       make_file({.digest = std::nullopt, .chunks = {blosc_chunk(text, "zstd", 64 << 10)}}).bytes);
-  auto container = kFormat.open(source, {}).value();
-  const auto info = container->scan(container->traits().first)->chunk.value();
-  const auto chunk = container->open_in_place(info).value();
+  auto container = kFormat.open({}, source, {}).value();
+  const auto info = container->scan({}, container->traits().first)->chunk.value();
+  const auto chunk = container->open_in_place({}, info).value();
   source->take_read_bytes();
-  const auto slice = chunk->read(1000000, 100);
+  const auto slice = chunk->read({}, 1000000, 100);
   ASSERT_TRUE(slice);
   EXPECT_EQ(as_text(slice->bytes), std::string_view(text).substr(1000000, 100));
   EXPECT_LT(source->take_read_bytes(), 128u << 10);
   EXPECT_LT(chunk->memory(), 256u << 10);
-  EXPECT_EQ(as_text(chunk->read(0, text.size())->bytes), text);
+  EXPECT_EQ(as_text(chunk->read({}, 0, text.size())->bytes), text);
 }
 
 TEST(BloscpackBlocks, BlocksOfOneChunkAreReadByManyThreads) {
   const std::string text = noise(1 << 20);
   const auto container = open_bytes(make_file({.chunks = {blosc_chunk(text, "lz4", 16 << 10)}}).bytes);
-  const auto info = container->scan(container->traits().first)->chunk.value();
-  for (const auto& chunk : {container->decode(info).value(), container->open_in_place(info).value()}) {
+  const auto info = container->scan({}, container->traits().first)->chunk.value();
+  for (const auto& chunk : {container->decode({}, info).value(), container->open_in_place({}, info).value()}) {
     std::vector<std::jthread> threads;
     for (std::size_t seed = 0; seed < 8; ++seed) {
       threads.emplace_back([&, seed] {
         for (std::size_t i = 0; i < 100; ++i) {
           const std::size_t at = (seed * 7919 + i * 104729) % (text.size() - 5000);
-          const auto slice = chunk->read(at, 5000);
+          const auto slice = chunk->read({}, at, 5000);
           ASSERT_TRUE(slice);
           EXPECT_EQ(as_text(slice->bytes), std::string_view(text).substr(at, 5000));
         }
@@ -150,7 +150,7 @@ class Sparse final : public Source {
  public:
   explicit Sparse(std::string head, std::uint64_t size) : head_(std::move(head)), size_(size) {}
   std::uint64_t size() const override { return size_; }
-  Result<std::size_t> read_at(Position at, MutableBytes out) const override {
+  Result<std::size_t> read_at(const RequestContext&, Position at, MutableBytes out) const override {
     if (at >= size_) return std::size_t{0};
     out = out.first(static_cast<std::size_t>(std::min<std::uint64_t>(out.size(), size_ - at)));
     std::ranges::fill(out, std::byte{});
@@ -172,13 +172,13 @@ TEST(BloscpackBlocks, UncompressedChunkOfTwoGigabytesIsServedFromTheFile) {
   for (const std::size_t field : {4u, 8u}) put(head, head.size() - 16 + field, 4, kSize);
   put(head, head.size() - 4, 4, kSize + 16);
   const auto source = std::make_shared<Sparse>(head, head.size() + kSize);
-  auto container = kFormat.open(source, {}).value();
-  const auto info = container->scan(container->traits().first)->chunk.value();
+  auto container = kFormat.open({}, source, {}).value();
+  const auto info = container->scan({}, container->traits().first)->chunk.value();
   EXPECT_EQ(info.decoded_size, kSize);
-  EXPECT_EQ(container->decode(info).error().code, Code::kLimit);
-  const auto chunk = container->open_in_place(info).value();
+  EXPECT_EQ(container->decode({}, info).error().code, Code::kLimit);
+  const auto chunk = container->open_in_place({}, info).value();
   EXPECT_LT(chunk->memory(), 4096u);
-  EXPECT_EQ(chunk->read(kSize - 10, 10)->bytes.size(), 10u);
+  EXPECT_EQ(chunk->read({}, kSize - 10, 10)->bytes.size(), 10u);
 }
 
 }  // namespace

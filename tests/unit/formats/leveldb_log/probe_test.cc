@@ -12,8 +12,8 @@ namespace {
 using namespace std::string_literals;
 
 int bid(std::string_view bytes, std::string_view name = "x", ProbeDepth depth = ProbeDepth::kHead) {
-  const MemorySource source(std::move(*Buffer::copy_of(as_bytes(bytes))));
-  return *kFormat.probe(source, name, depth);
+  const MemorySource source(std::move(*Buffer::copy_of({}, as_bytes(bytes))));
+  return *kFormat.probe({}, source, name, depth);
 }
 
 std::string fact(std::string_view bytes, std::string_view name) {

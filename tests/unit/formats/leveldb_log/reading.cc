@@ -9,7 +9,7 @@ namespace recordfs::leveldb_log {
 namespace {
 
 void read_chunk(const Container& container, const ChunkInfo& info, Reading& reading) {
-  const auto chunk = container.decode(info);
+  const auto chunk = container.decode({}, info);
   ASSERT_TRUE(chunk) << to_string(chunk.error());
   const Layout& layout = (*chunk)->layout();
   EXPECT_EQ(layout.records(), info.records);
@@ -20,7 +20,7 @@ void read_chunk(const Container& container, const ChunkInfo& info, Reading& read
       continue;
     }
     const Extent extent = layout.extent(i);
-    const auto bytes = (*chunk)->read(extent.begin, extent.size);
+    const auto bytes = (*chunk)->read({}, extent.begin, extent.size);
     ASSERT_TRUE(bytes);
     reading.records.emplace_back(as_text(bytes->bytes));
   }
@@ -29,15 +29,15 @@ void read_chunk(const Container& container, const ChunkInfo& info, Reading& read
 }  // namespace
 
 std::unique_ptr<Container> open_log(std::string_view bytes, const Limits& limits) {
-  auto buffer = Buffer::copy_of(as_bytes(bytes));
-  auto container = kFormat.open(std::make_shared<MemorySource>(std::move(*buffer)), limits);
+  auto buffer = Buffer::copy_of({}, as_bytes(bytes));
+  auto container = kFormat.open({}, std::make_shared<MemorySource>(std::move(*buffer)), limits);
   return container ? std::move(*container) : nullptr;
 }
 
 Reading read_all(const Container& container) {
   Reading reading;
   for (std::optional<ChunkKey> at = container.traits().first; at;) {
-    auto step = container.scan(*at);
+    auto step = container.scan({}, *at);
     if (!step) {
       ADD_FAILURE() << to_string(step.error());
       break;

@@ -29,7 +29,7 @@ void expect_agreement(const std::string& log, const Limits& limits = {}, std::si
   for (Position at = 0; at < log.size(); at += step) {
     while (next < chunks.size() && chunks[next].end <= at) ++next;
     const bool covered = next < chunks.size() && chunks[next].begin <= at;
-    const auto found = container->locate(at);
+    const auto found = container->locate({}, at);
     ASSERT_TRUE(found);
     ASSERT_EQ(found->has_value(), covered) << at;
     if (!covered) continue;
@@ -51,7 +51,7 @@ TEST(Locate, AgreesWithTheScanIfRecordsExceedTheLimits) { expect_agreement(mixed
 
 TEST(Locate, FindsNothingAfterTheEnd) {
   const auto container = open_log(mixed_log());
-  EXPECT_FALSE(container->locate(UINT64_MAX)->has_value());
+  EXPECT_FALSE(container->locate({}, UINT64_MAX)->has_value());
 }
 
 TEST(Limit, RecordBeyondTheStoredLimitIsOneRegionAndTheRestIsRead) {
@@ -102,16 +102,16 @@ TEST(InPlace, EveryRangeOfALargeRecordEqualsDecode) {
   for (const std::string& record : {text(10), std::string(), text(300000, 'k')}) writer.append(record);
   const auto container = open_log(writer.log());
   const ChunkInfo info = read_all(*container).chunks.at(0);
-  const auto parts = container->open_in_place(info);
-  const auto whole = container->decode(info);
+  const auto parts = container->open_in_place({}, info);
+  const auto whole = container->decode({}, info);
   ASSERT_TRUE(parts && *parts && whole);
   ASSERT_EQ((*parts)->payload_size(), (*whole)->payload_size());
   for (std::uint64_t from = 0; from <= info.decoded_size; from += 4999) {
     for (const std::uint64_t wanted : {0u, 1u, 40000u}) {
       const std::uint64_t length = std::min(wanted, *info.decoded_size - from);
-      const auto some = (*parts)->read(from, length);
+      const auto some = (*parts)->read({}, from, length);
       ASSERT_TRUE(some);
-      EXPECT_EQ(as_text(some->bytes), as_text((*whole)->read(from, length)->bytes));
+      EXPECT_EQ(as_text(some->bytes), as_text((*whole)->read({}, from, length)->bytes));
     }
   }
   EXPECT_LT((*parts)->memory(), 10000u);
@@ -121,7 +121,7 @@ TEST(InPlace, CompressedLogIsNotReadInPlace) {
   LogWriter writer({.zstd = true});
   writer.append("one");
   const auto container = open_log(writer.log());
-  EXPECT_EQ(*container->open_in_place(read_all(*container).chunks.at(0)), nullptr);
+  EXPECT_EQ(*container->open_in_place({}, read_all(*container).chunks.at(0)), nullptr);
 }
 
 }  // namespace

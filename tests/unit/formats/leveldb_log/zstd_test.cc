@@ -45,7 +45,7 @@ TEST(Zstd, UndecodableFrameFailsAloneWithItsDeclaredSize) {
   EXPECT_EQ(reading.records, (Records{text(300), text(300)}));
   ASSERT_EQ(reading.failures.size(), 1u);
   EXPECT_EQ(reading.failures[0].code, Code::kDamage);
-  const auto chunk = container->decode(reading.chunks[0]);
+  const auto chunk = container->decode({}, reading.chunks[0]);
   EXPECT_EQ((*chunk)->layout().extent(1).size, 300u);
 }
 
@@ -54,7 +54,7 @@ TEST(Zstd, InvalidFrameFailsWithASizeOfOneByte) {
   const Reading reading = read_all(*container);
   ASSERT_EQ(reading.failures.size(), 1u);
   EXPECT_EQ(reading.chunks[0].decoded_size, 1u);
-  EXPECT_EQ(container->layout(reading.chunks[0])->extent(0).size, 1u);
+  EXPECT_EQ(container->layout({}, reading.chunks[0])->extent(0).size, 1u);
 }
 
 TEST(Zstd, ImpossibleContentSizeIsIgnored) {
@@ -102,13 +102,14 @@ TEST(Zstd, LostHeadMakesZstdFramesUnreadable) {
 TEST(Zstd, LargeAllocationForAFrameWithoutASizeIsAnnounced) {
   const std::string piece(32 << 10, 'x');
   testing::CountedAllocations allocations;
+  const RequestContext context = RequestContext().with(allocations);
   SizeSink sink({.kind = Compression::Kind::kZstd});
   sink.begin(0);
-  for (std::uint64_t kept = 0; kept < LargeAllocations::kLarge / 2; kept += piece.size()) {
-    ASSERT_TRUE(sink.piece({}, as_bytes(piece)));
+  for (std::uint64_t kept = 0; kept < RequestContext::kLargeAllocation / 2; kept += piece.size()) {
+    ASSERT_TRUE(sink.piece(context, {}, as_bytes(piece)));
   }
   EXPECT_EQ(allocations.take(), 0);
-  ASSERT_TRUE(sink.piece({}, as_bytes(piece)));
+  ASSERT_TRUE(sink.piece(context, {}, as_bytes(piece)));
   EXPECT_EQ(allocations.take(), 1);
 }
 

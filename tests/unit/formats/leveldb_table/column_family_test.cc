@@ -15,7 +15,8 @@ namespace {
 constexpr const char* kFamilyId = "rocksdb.column.family.id";
 
 std::unique_ptr<Container> open_bytes(const std::string& bytes) {
-  auto opened = kFormat.open(std::make_shared<MemorySource>(Buffer::copy_of(as_bytes(bytes)).value()), Limits{});
+  auto opened =
+      kFormat.open({}, std::make_shared<MemorySource>(Buffer::copy_of({}, as_bytes(bytes)).value()), Limits{});
   EXPECT_TRUE(opened);
   return opened ? std::move(*opened) : nullptr;
 }
@@ -30,10 +31,11 @@ TableWriter table_of_one_key() {
 std::vector<std::uint32_t> families_in(const std::string& bytes) {
   std::vector<std::uint32_t> families;
   const auto container = open_bytes(bytes);
-  const auto chunk = container->decode(container->scan(container->traits().first).value().chunk.value()).value();
+  const auto chunk =
+      container->decode({}, container->scan({}, container->traits().first).value().chunk.value()).value();
   for (std::uint64_t i = 0; i < chunk->layout().records(); ++i) {
     const Extent extent = chunk->layout().extent(i);
-    const auto record = chunk->read(extent.begin, extent.size);
+    const auto record = chunk->read({}, extent.begin, extent.size);
     EXPECT_TRUE(record);
     const auto taken = container->schema().key_changes(record->bytes, [&families](const KeyChange& change) {
       families.push_back(change.family);

@@ -15,8 +15,8 @@ namespace {
 constexpr int kPerBlock = 10;
 
 contract::Reading read(const std::string& bytes) {
-  const auto source = std::make_shared<MemorySource>(Buffer::copy_of(as_bytes(bytes)).value());
-  auto container = kFormat.open(source, Limits{});
+  const auto source = std::make_shared<MemorySource>(Buffer::copy_of({}, as_bytes(bytes)).value());
+  auto container = kFormat.open({}, source, Limits{});
   EXPECT_TRUE(container);
   return container ? contract::read_all(**container, bytes.size()) : contract::Reading{};
 }
@@ -90,10 +90,10 @@ TEST(SalvageTest, BlockLargerThanAStepIsFoundInSeveralSteps) {
   table.add({{internal_key("large", 1, 1), noise(1, 100000)}});
   table.add({{internal_key("small", 2, 1), "value"}});
   const std::string& bytes = table.blocks();
-  const auto source = std::make_shared<MemorySource>(Buffer::copy_of(as_bytes(bytes)).value());
+  const auto source = std::make_shared<MemorySource>(Buffer::copy_of({}, as_bytes(bytes)).value());
   Limits limits;
   limits.scan_bytes = 4096;
-  auto container = kFormat.open(source, limits);
+  auto container = kFormat.open({}, source, limits);
   ASSERT_TRUE(container);
   const auto reading = contract::read_all(**container, bytes.size());
   EXPECT_EQ(reading.records.size(), 2u);
@@ -197,8 +197,8 @@ TEST(RocksDbTest, ChecksumMayDependOnThePositionOfTheBlock) {
 
 TEST(ProbeTest, TableIsRecognizedByItsFooterOrElseItsFirstBlock) {
   const auto bid = [](const std::string& bytes, ProbeDepth depth, std::string_view name = "table") {
-    const MemorySource source(Buffer::copy_of(as_bytes(bytes)).value());
-    return kFormat.probe(source, name, depth).value();
+    const MemorySource source(Buffer::copy_of({}, as_bytes(bytes)).value());
+    return kFormat.probe({}, source, name, depth).value();
   };
   const std::string whole = table_of(3, 50).finish();
   EXPECT_EQ(bid(whole, ProbeDepth::kHead), 64);

@@ -99,7 +99,7 @@ class Corpus : public ::testing::TestWithParam<std::string> {
   }
 
   void compare_metadata(const ChunkInfo& bucket, const Json& expected) const {
-    const auto attributes = container_->metadata()->attributes_at(bucket);
+    const auto attributes = container_->metadata()->attributes_at({}, bucket);
     ASSERT_TRUE(attributes);
     EXPECT_EQ(attributes->size(), expected.size());
     for (const Attribute& attribute : *attributes) {
@@ -132,7 +132,7 @@ TEST_P(Corpus, SampledEventsHaveTheExpectedPartsAndMetadata) {
 
 TEST_P(Corpus, LastMetadataAndDescriptorsMatchTheExpectation) {
   if (!container_ || reading_.buckets.empty()) return;
-  const auto attributes = container_->metadata()->attributes(&reading_.buckets.back());
+  const auto attributes = container_->metadata()->attributes({}, &reading_.buckets.back());
   ASSERT_TRUE(attributes);
   std::vector<std::string> keys, files;
   for (const Attribute& attribute : *attributes) {

@@ -24,7 +24,7 @@ std::vector<Strings> attributes_in_order(const std::string& bytes, const std::ve
   const auto container = open_bytes(bytes, limits);
   const auto buckets = read_all(*container, bytes.size()).buckets;
   std::vector<Strings> all;
-  for (const std::size_t i : order) all.push_back(describe(container->metadata()->attributes_at(buckets[i])));
+  for (const std::size_t i : order) all.push_back(describe(container->metadata()->attributes_at({}, buckets[i])));
   return all;
 }
 
@@ -57,7 +57,7 @@ TEST(Metadata, MetadataBeyondTheLimitAreRefusedButEventsAreRead) {
   const auto container = open_bytes(bytes, limits);
   const Reading reading = read_all(*container, bytes.size());
   EXPECT_EQ(reading.events, Strings{"x"});
-  EXPECT_EQ(container->metadata()->attributes_at(reading.buckets[0]).error().code, Code::kLimit);
+  EXPECT_EQ(container->metadata()->attributes_at({}, reading.buckets[0]).error().code, Code::kLimit);
 }
 
 TEST(Metadata, FirstValuesAreKnownAtOpenAndLastOnesAfterTheLastBucket) {
@@ -65,8 +65,8 @@ TEST(Metadata, FirstValuesAreKnownAtOpenAndLastOnesAfterTheLastBucket) {
   const auto container = open_bytes(bytes);
   const auto buckets = read_all(*container, bytes.size()).buckets;
   EXPECT_TRUE(container->metadata()->varies());
-  EXPECT_EQ(describe(container->metadata()->attributes(nullptr)), Strings{"k=first"});
-  EXPECT_EQ(describe(container->metadata()->attributes(&buckets.back())), Strings{"k=last"});
+  EXPECT_EQ(describe(container->metadata()->attributes({}, nullptr)), Strings{"k=first"});
+  EXPECT_EQ(describe(container->metadata()->attributes({}, &buckets.back())), Strings{"k=last"});
 }
 
 TEST(Metadata, UnreadableEntryIsADamagedRegion) {
@@ -78,7 +78,7 @@ TEST(Metadata, UnreadableEntryIsADamagedRegion) {
   EXPECT_EQ(reading.events, Strings{"x"});
   ASSERT_EQ(reading.damage.size(), 1u);
   EXPECT_EQ(bytes.substr(reading.damage[0].begin, reading.damage[0].end - reading.damage[0].begin), bad);
-  EXPECT_EQ(describe(container->metadata()->attributes_at(reading.buckets[0])), Strings{"k=v"});
+  EXPECT_EQ(describe(container->metadata()->attributes_at({}, reading.buckets[0])), Strings{"k=v"});
 }
 
 TEST(Metadata, HeaderLargerThanAWindowIsRead) {
@@ -86,7 +86,7 @@ TEST(Metadata, HeaderLargerThanAWindowIsRead) {
   const auto container = open_bytes(bytes);
   const Reading reading = read_all(*container, bytes.size());
   EXPECT_EQ(reading.events, Strings{"x"});
-  EXPECT_EQ(describe(container->metadata()->attributes_at(reading.buckets[0])),
+  EXPECT_EQ(describe(container->metadata()->attributes_at({}, reading.buckets[0])),
             (Strings{"a=" + std::string(100000, 'a'), "b=2"}));
 }
 
@@ -94,7 +94,7 @@ void set(Fold& fold, const std::string& key, std::size_t size) {
   std::string entry;
   protobuf::append_field(entry, map_field::kKey, key);
   protobuf::append_field(entry, map_field::kValue, std::string(size, 'v'));
-  ASSERT_TRUE(fold.add(*source_of(entry), {header_field::kMetadata, 0, entry.size()}, {}));
+  ASSERT_TRUE(fold.add({}, *source_of(entry), {header_field::kMetadata, 0, entry.size()}, {}));
 }
 
 TEST(Fold, CopySharesUnchangedValues) {
@@ -102,7 +102,7 @@ TEST(Fold, CopySharesUnchangedValues) {
   set(fold, "b", 2000);
   set(fold, "d", 1000);
   const std::string file = file_descriptor("b", std::vector<std::string>(100));
-  ASSERT_TRUE(fold.add(*source_of(file), {header_field::kFileDescriptor, 0, file.size()}, {}));
+  ASSERT_TRUE(fold.add({}, *source_of(file), {header_field::kFileDescriptor, 0, file.size()}, {}));
   Fold copy = fold;
   EXPECT_EQ(fold.unshared_with(fold), 0u);
   EXPECT_EQ(fold.unshared_with({}), fold.size());
@@ -131,14 +131,14 @@ std::uint64_t reads_on_the_way_back(const std::string& bytes, std::size_t stride
   const auto source = std::make_shared<CountingSource>(bytes);
   Limits limits;
   limits.metadata_bytes = metadata_bytes;
-  const auto container = std::move(*kFormat.open(source, limits));
+  const auto container = std::move(*kFormat.open({}, source, limits));
   const auto buckets = read_all(*container, bytes.size()).buckets;
   EXPECT_EQ(buckets.size(), kBuckets);
   for (std::size_t i = stride - 1; i < kBuckets; i += stride)
-    EXPECT_TRUE(container->metadata()->attributes_at(buckets[i]));
+    EXPECT_TRUE(container->metadata()->attributes_at({}, buckets[i]));
   source->take_reads();
   for (std::size_t i = kBuckets - 1; i >= kBuckets / 20; i -= kBuckets / 20 - 1) {
-    EXPECT_EQ(describe(container->metadata()->attributes_at(buckets[i])),
+    EXPECT_EQ(describe(container->metadata()->attributes_at({}, buckets[i])),
               (Strings{"first=0", "k=" + std::to_string(i / kChange * kChange)}));
   }
   return source->take_reads();
@@ -163,8 +163,8 @@ TEST(FileDescriptors, FormOneSetOrderedByImportsWithTheNewestOfEachName) {
   const auto buckets = read_all(*container, bytes.size()).buckets;
   std::string set;
   for (const std::string& file : {base, geometry, loop}) protobuf::append_field(set, 1, file);
-  EXPECT_EQ(describe(container->metadata()->attributes(&buckets.back())), Strings{"file_descriptor_set=" + set});
-  EXPECT_TRUE(describe(container->metadata()->attributes_at(buckets[0])).empty());
+  EXPECT_EQ(describe(container->metadata()->attributes({}, &buckets.back())), Strings{"file_descriptor_set=" + set});
+  EXPECT_TRUE(describe(container->metadata()->attributes_at({}, buckets[0])).empty());
 }
 
 TEST(FileDescriptors, ManyUnnamedImportsAreNotFiles) {
@@ -175,7 +175,7 @@ TEST(FileDescriptors, ManyUnnamedImportsAreNotFiles) {
   const auto buckets = read_all(*container, bytes.size()).buckets;
   std::string set;
   for (const std::string& each : {base, file}) protobuf::append_field(set, 1, each);
-  EXPECT_EQ(describe(container->metadata()->attributes(&buckets.back())), Strings{"file_descriptor_set=" + set});
+  EXPECT_EQ(describe(container->metadata()->attributes({}, &buckets.back())), Strings{"file_descriptor_set=" + set});
 }
 
 // Returns the descriptors in effect at each bucket, requested in the given order.
@@ -184,7 +184,7 @@ std::vector<std::shared_ptr<const std::string>> descriptors(const Container& con
                                                             const std::vector<std::size_t>& order) {
   std::vector<std::shared_ptr<const std::string>> all;
   for (const std::size_t i : order) {
-    const auto set = container.metadata()->descriptors(buckets[i]);
+    const auto set = container.metadata()->descriptors({}, buckets[i]);
     EXPECT_TRUE(set);
     all.push_back(set ? *set : nullptr);
   }

@@ -9,7 +9,7 @@ namespace recordfs::proio {
 namespace {
 
 int bid(std::string_view bytes, ProbeDepth depth = ProbeDepth::kHead, std::string_view name = "run7.proio") {
-  return *kFormat.probe(*source_of(bytes), name, depth);
+  return *kFormat.probe({}, *source_of(bytes), name, depth);
 }
 
 TEST(Probe, EmptyFileIsRecognizedByItsNameOnly) {
@@ -39,7 +39,7 @@ TEST(Probe, BucketAfterADamagedHeadIsFoundOnlyBySearch) {
 
 TEST(Probe, OtherBytesAreRefusedUnderAnyName) {
   EXPECT_EQ(bid("x", ProbeDepth::kSearch), 0);
-  const auto container = kFormat.open(source_of("x"), Limits{});
+  const auto container = kFormat.open({}, source_of("x"), Limits{});
   ASSERT_FALSE(container);
   EXPECT_EQ(container.error().code, Code::kNoContainer);
 }

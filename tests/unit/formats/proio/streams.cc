@@ -12,7 +12,7 @@ void put_u32(std::string& out, std::size_t value) {
 }
 
 void read_bucket(const Container& container, const ChunkInfo& info, Reading& reading) {
-  const auto chunk = container.decode(info);
+  const auto chunk = container.decode({}, info);
   if (!chunk) {
     reading.events.insert(reading.events.end(), info.records.value_or(0), "!" + chunk.error().detail);
     return;
@@ -24,7 +24,7 @@ void read_bucket(const Container& container, const ChunkInfo& info, Reading& rea
       continue;
     }
     const Extent extent = layout.extent(i);
-    const auto slice = (*chunk)->read(extent.begin, extent.size);
+    const auto slice = (*chunk)->read({}, extent.begin, extent.size);
     reading.events.push_back(slice ? std::string(as_text(slice->bytes)) : "!" + slice.error().detail);
   }
 }
@@ -98,18 +98,18 @@ std::string file_descriptor(const std::string& name, const std::vector<std::stri
 }
 
 std::shared_ptr<const Source> source_of(std::string_view bytes) {
-  return std::make_shared<MemorySource>(*Buffer::copy_of(as_bytes(bytes)));
+  return std::make_shared<MemorySource>(*Buffer::copy_of({}, as_bytes(bytes)));
 }
 
 std::unique_ptr<Container> open_bytes(std::string_view bytes, const Limits& limits) {
-  auto container = kFormat.open(source_of(bytes), limits);
+  auto container = kFormat.open({}, source_of(bytes), limits);
   return container ? std::move(*container) : nullptr;
 }
 
 Reading read_all(const Container& container, std::uint64_t size) {
   Reading reading;
   for (std::optional<ChunkKey> key = container.traits().first; key && reading.steps <= size; ++reading.steps) {
-    auto step = container.scan(*key);
+    auto step = container.scan({}, *key);
     if (!step) break;
     if (step->chunk) reading.buckets.push_back(*step->chunk);
     if (step->chunk) read_bucket(container, *step->chunk, reading);

@@ -235,7 +235,7 @@ TEST(Walk, TruncatedCompressedBucketKeepsItsMetadata) {
   const Reading reading = read_all(*container, bytes.size());
   EXPECT_EQ(reading.events, Strings{"four"});
   ASSERT_EQ(reading.buckets.size(), 2u);
-  EXPECT_EQ(describe(container->metadata()->attributes(&reading.buckets[1])), Strings{"k=v"});
+  EXPECT_EQ(describe(container->metadata()->attributes({}, &reading.buckets[1])), Strings{"k=v"});
   ASSERT_EQ(reading.damage.size(), 1u);
   EXPECT_EQ(reading.damage[0].records_lost, 5u);
   EXPECT_EQ(reading.damage[0].end, bytes.size());
@@ -263,13 +263,13 @@ TEST(Walk, DictionaryBeyondTheLimitIsRefusedBeforeAllocation) {
 TEST(Walk, ReadingInPlaceEqualsDecode) {
   const std::string bytes = bucket({.events = {"", "one", "", "two", ""}, .stated_events = 5});
   const auto container = open_bytes(bytes);
-  const auto step = container->scan({});
+  const auto step = container->scan({}, {});
   ASSERT_TRUE(step && step->chunk);
-  const auto parts = container->open_in_place(*step->chunk);
+  const auto parts = container->open_in_place({}, *step->chunk);
   ASSERT_TRUE(parts && *parts);
-  EXPECT_EQ(as_text((*parts)->read(0, 6)->bytes), "onetwo");
-  EXPECT_EQ(as_text((*parts)->read(2, 3)->bytes), "etw");
-  EXPECT_EQ(as_text((*parts)->read(3, 1)->bytes), "t");
+  EXPECT_EQ(as_text((*parts)->read({}, 0, 6)->bytes), "onetwo");
+  EXPECT_EQ(as_text((*parts)->read({}, 2, 3)->bytes), "etw");
+  EXPECT_EQ(as_text((*parts)->read({}, 3, 1)->bytes), "t");
   EXPECT_EQ((*parts)->payload_size(), 6u);
 }
 

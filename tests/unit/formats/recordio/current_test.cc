@@ -35,7 +35,7 @@ TEST(Current, TableMayBeLongerThanAChunk) {
   const Reading reading = read_file(file);
   EXPECT_EQ(reading.records, items);
   const auto container = open_file(file);
-  EXPECT_EQ(container->layout(reading.chunks[1]).value().records(), 50000u);
+  EXPECT_EQ(container->layout({}, reading.chunks[1]).value().records(), 50000u);
 }
 
 TEST(Current, BlockWithoutItemsHasNoRecords) {
@@ -52,8 +52,9 @@ TEST(Current, ShortChunksInTheMiddleOfABlockAreJoined) {
   EXPECT_EQ(reading.records, items);
   EXPECT_TRUE(reading.failures.empty());
   const auto container = open_file(file);
-  const auto parts = container->open_in_place(reading.chunks[1]).value();
-  EXPECT_EQ(as_text(parts->read(parts->layout().extent(1).begin + 9000, 3).value().bytes), items[1].substr(9000, 3));
+  const auto parts = container->open_in_place({}, reading.chunks[1]).value();
+  EXPECT_EQ(as_text(parts->read({}, parts->layout().extent(1).begin + 9000, 3).value().bytes),
+            items[1].substr(9000, 3));
 }
 
 TEST(Current, PaddedVarintsAreRead) {

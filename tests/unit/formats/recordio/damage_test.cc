@@ -85,9 +85,9 @@ TEST(Damage, SeveralConsecutiveChunksMayBeOverwritten) {
 
 TEST(Damage, VerifyFailsIfDecodeOmitsRecords) {
   const auto container = open_file(flipped(wide(), kBody + 2 * kChunkSize + 40));
-  const ChunkInfo chunk = container->scan({kBody, 0}).value().chunk.value();
-  EXPECT_EQ(container->verify(chunk).error().code, Code::kDamage);
-  EXPECT_TRUE(container->decode(chunk).value()->layout().has_failures());
+  const ChunkInfo chunk = container->scan({}, {kBody, 0}).value().chunk.value();
+  EXPECT_EQ(container->verify({}, chunk).error().code, Code::kDamage);
+  EXPECT_TRUE(container->decode({}, chunk).value()->layout().has_failures());
 }
 
 TEST(Damage, TruncatedPlainBlockYieldsItsCompleteItems) {

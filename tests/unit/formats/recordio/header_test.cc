@@ -17,7 +17,7 @@ std::string shown(const std::vector<Attribute>& attributes) {
 }
 
 std::string metadata_of(const std::string& file) {
-  return shown(open_file(file)->metadata()->attributes(nullptr).value());
+  return shown(open_file(file)->metadata()->attributes({}, nullptr).value());
 }
 
 std::string fact(const Container& container, std::string_view name) {
@@ -45,7 +45,7 @@ TEST(Header, KeysMayRepeatAndContainAnyBytes) {
                                    {string_value("k"), string_value("2")},
                                    {string_value(""), string_value(odd)},
                                    {string_value(odd), string_value("")}});
-  const auto attributes = open_file(file)->metadata()->attributes(nullptr).value();
+  const auto attributes = open_file(file)->metadata()->attributes({}, nullptr).value();
   ASSERT_EQ(attributes.size(), 4u);
   EXPECT_EQ(attributes[1].value, "2");
   EXPECT_EQ(attributes[2].key, "");
@@ -55,7 +55,7 @@ TEST(Header, KeysMayRepeatAndContainAnyBytes) {
 
 TEST(Header, HeaderMaySpanSeveralChunks) {
   const std::string file = header({{string_value("big"), string_value(text(70000))}}) + body({"a"});
-  EXPECT_EQ(open_file(file)->metadata()->attributes(nullptr).value().at(0).value, text(70000));
+  EXPECT_EQ(open_file(file)->metadata()->attributes({}, nullptr).value().at(0).value, text(70000));
   EXPECT_EQ(read_file(file).chunks.at(1).begin, 98304u);
 }
 
@@ -92,7 +92,7 @@ TEST(Header, MetadataBeyondTheLimitIsRefusedButRecordsAreRead) {
   Limits limits;
   limits.metadata_bytes = 100;
   const auto container = open_file(header({{string_value("a"), string_value(text(200))}}) + body({"x"}), limits);
-  EXPECT_EQ(container->metadata()->attributes(nullptr).error().code, Code::kLimit);
+  EXPECT_EQ(container->metadata()->attributes({}, nullptr).error().code, Code::kLimit);
   EXPECT_EQ(read_all(*container).records, Items{"x"});
 }
 
@@ -100,9 +100,9 @@ TEST(Header, MoreKeysThanTheLimitAreRefusedButRecordsAreRead) {
   Limits limits;
   limits.metadata_values = 2;
   std::vector<Pair> pairs(3, Pair{string_value("a"), string_value("b")});
-  EXPECT_EQ(open_file(header({pairs[0], pairs[1]}), limits)->metadata()->attributes(nullptr).value().size(), 2u);
+  EXPECT_EQ(open_file(header({pairs[0], pairs[1]}), limits)->metadata()->attributes({}, nullptr).value().size(), 2u);
   const auto container = open_file(header(pairs) + body({"x"}), limits);
-  EXPECT_EQ(container->metadata()->attributes(nullptr).error().detail, "more than 2 keys in the header block");
+  EXPECT_EQ(container->metadata()->attributes({}, nullptr).error().detail, "more than 2 keys in the header block");
   EXPECT_EQ(read_all(*container).records, Items{"x"});
 }
 
@@ -110,7 +110,7 @@ TEST(Header, HeaderBlockBeyondTheLimitIsReportedAndNotRead) {
   Limits limits;
   limits.stored_chunk = 40000;
   const auto container = open_file(header({{string_value("a"), string_value(text(50000))}}) + body({"x"}), limits);
-  EXPECT_EQ(container->metadata()->attributes(nullptr).error().code, Code::kLimit);
+  EXPECT_EQ(container->metadata()->attributes({}, nullptr).error().code, Code::kLimit);
   const Reading reading = read_all(*container);
   ASSERT_EQ(reading.damage.size(), 1u);
   EXPECT_TRUE(reading.damage[0].starts_with("[0,65536) unsupported: ")) << reading.damage[0];

@@ -34,11 +34,11 @@ TEST(Legacy, PackedAndUnpackedMayBeMixed) {
 
 TEST(Legacy, StepReadsTheHeaderAndTheItemTableIfNeeded) {
   const auto source = std::make_shared<CountingSource>(unpacked("one") + packed({"two"}) + packed({"two"}, "and more"));
-  const auto container = kFormat.open(source, {}).value();
+  const auto container = kFormat.open({}, source, {}).value();
   std::optional<ChunkKey> at = container->traits().first;
   for (const std::uint64_t reads : {1u, 2u, 3u}) {
     source->take_reads();
-    const Step step = container->scan(*at).value();
+    const Step step = container->scan({}, *at).value();
     EXPECT_EQ(step.chunk->records, 1u);
     EXPECT_EQ(source->take_reads(), reads);
     at = step.next;
@@ -48,7 +48,7 @@ TEST(Legacy, StepReadsTheHeaderAndTheItemTableIfNeeded) {
 
 TEST(Legacy, DamagedItemIsNotDetected) {
   const auto container = open_file(unpacked("one"));
-  EXPECT_EQ(container->verify(container->scan({}).value().chunk.value()).value(), Verification::kNoChecksum);
+  EXPECT_EQ(container->verify({}, container->scan({}, {}).value().chunk.value()).value(), Verification::kNoChecksum);
   EXPECT_FALSE(container->traits().has_seek_structure);
 }
 
@@ -123,11 +123,11 @@ TEST(Legacy, PartOfALargeItemIsReadFromTheFile) {
   const std::string big = text(3000000);
   const auto container = open_file(unpacked("one") + unpacked(big) + packed({"a", big}));
   const Reading reading = read_all(*container);
-  const auto unpacked_part = container->open_in_place(reading.chunks.at(1)).value();
-  EXPECT_EQ(as_text(unpacked_part->read(2000000, 10).value().bytes), big.substr(2000000, 10));
+  const auto unpacked_part = container->open_in_place({}, reading.chunks.at(1)).value();
+  EXPECT_EQ(as_text(unpacked_part->read({}, 2000000, 10).value().bytes), big.substr(2000000, 10));
   EXPECT_LT(unpacked_part->memory(), 1000u);
-  const auto packed_part = container->open_in_place(reading.chunks.at(2)).value();
-  EXPECT_EQ(as_text(packed_part->read(1 + 2000000, 10).value().bytes), big.substr(2000000, 10));
+  const auto packed_part = container->open_in_place({}, reading.chunks.at(2)).value();
+  EXPECT_EQ(as_text(packed_part->read({}, 1 + 2000000, 10).value().bytes), big.substr(2000000, 10));
 }
 
 TEST(Legacy, SearchContinuesOverManySteps) {

@@ -71,9 +71,9 @@ TEST(MisalignedFrames, HeadersThatPointIntoSharedRunsScanThemOnce) {
   }
   file += body({"end"});
   const auto source = std::make_shared<CountingSource>(file);
-  const auto container = kFormat.open(source, {}).value();
+  const auto container = kFormat.open({}, source, {}).value();
   source->take_reads();
-  for (std::optional<ChunkKey> at = container->traits().first; at;) at = container->scan(*at).value().next;
+  for (std::optional<ChunkKey> at = container->traits().first; at;) at = container->scan({}, *at).value().next;
   EXPECT_LT(source->take_reads(), 20 * file.size() / kChunkSize);
 }
 
@@ -125,7 +125,7 @@ TEST(MisalignedFrames, EveryByteIsLocatedAsInTheScan) {
   const auto chunks = read_all(*container).chunks;
   ASSERT_EQ(chunks.size(), 4u);
   for (Position at = 0; at < file.size(); at += 97) {
-    const auto found = container->locate(at).value();
+    const auto found = container->locate({}, at).value();
     const auto due =
         std::ranges::find_if(chunks, [&](const ChunkInfo& chunk) { return chunk.begin <= at && at < chunk.end; });
     EXPECT_EQ(found.has_value(), due != chunks.end()) << at;

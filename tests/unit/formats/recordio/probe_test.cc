@@ -11,8 +11,8 @@ namespace {
 using namespace recordio_writer;
 
 int bid(std::string_view bytes, std::string_view name = "file", ProbeDepth depth = ProbeDepth::kSearch) {
-  const MemorySource source(Buffer::copy_of(as_bytes(bytes)).value());
-  return kFormat.probe(source, name, depth).value();
+  const MemorySource source(Buffer::copy_of({}, as_bytes(bytes)).value());
+  return kFormat.probe({}, source, name, depth).value();
 }
 
 std::string version(std::string_view bytes) {

@@ -9,7 +9,7 @@ namespace recordfs::recordio {
 namespace {
 
 void read_chunk(const Container& container, const ChunkInfo& info, Reading& reading) {
-  auto chunk = container.decode(info);
+  auto chunk = container.decode({}, info);
   if (!chunk) {
     reading.failures.push_back(chunk.error());
     return;
@@ -21,7 +21,7 @@ void read_chunk(const Container& container, const ChunkInfo& info, Reading& read
       continue;
     }
     const Extent extent = layout.extent(i);
-    auto slice = (*chunk)->read(extent.begin, extent.size);
+    auto slice = (*chunk)->read({}, extent.begin, extent.size);
     if (slice) {
       reading.records.emplace_back(as_text(slice->bytes));
     } else {
@@ -33,7 +33,7 @@ void read_chunk(const Container& container, const ChunkInfo& info, Reading& read
 void expect_located(const Container& container, const ChunkInfo& info) {
   if (!container.traits().has_seek_structure) return;
   for (const Position at : {info.begin, info.end - 1}) {
-    const auto found = container.locate(at);
+    const auto found = container.locate({}, at);
     ASSERT_TRUE(found && *found) << at;
     EXPECT_EQ((*found)->begin, info.begin);
     EXPECT_EQ((*found)->end, info.end);
@@ -44,14 +44,14 @@ void expect_located(const Container& container, const ChunkInfo& info) {
 }  // namespace
 
 std::unique_ptr<Container> open_file(std::string_view bytes, const Limits& limits) {
-  auto opened = kFormat.open(std::make_shared<MemorySource>(Buffer::copy_of(as_bytes(bytes)).value()), limits);
+  auto opened = kFormat.open({}, std::make_shared<MemorySource>(Buffer::copy_of({}, as_bytes(bytes)).value()), limits);
   return opened ? std::move(*opened) : nullptr;
 }
 
 Reading read_all(const Container& container) {
   Reading reading;
   for (std::optional<ChunkKey> at = container.traits().first; at;) {
-    const auto step = container.scan(*at);
+    const auto step = container.scan({}, *at);
     if (!step) {
       ADD_FAILURE() << to_string(step.error());
       break;

@@ -26,7 +26,7 @@ TEST(Trailer, TrailerIsItsItem) {
   for (const std::size_t size : {std::size_t{0}, std::size_t{5}, std::size_t{100000}}) {
     const auto container = open_file(declaring() + body({"a"}) + trailer(text(size)));
     ASSERT_NE(container->trailer(), nullptr);
-    EXPECT_EQ(as_text(container->trailer()->operator()().value().view()), text(size));
+    EXPECT_EQ(as_text(container->trailer()->operator()({}).value().view()), text(size));
     EXPECT_EQ(fact(*container), "present");
   }
 }
@@ -34,7 +34,7 @@ TEST(Trailer, TrailerIsItsItem) {
 TEST(Trailer, DeclaredButMissingTrailerIsDamage) {
   const auto container = open_file(declaring() + body({"a"}));
   ASSERT_NE(container->trailer(), nullptr);
-  EXPECT_EQ(container->trailer()->operator()().error().code, Code::kDamage);
+  EXPECT_EQ(container->trailer()->operator()({}).error().code, Code::kDamage);
   EXPECT_EQ(fact(*container), "missing");
 }
 
@@ -54,7 +54,7 @@ TEST(Trailer, FirstDeclarationDecides) {
 
 TEST(Trailer, TrailerIsFoundBeforeGarbage) {
   const auto container = open_file(declaring() + body({"a"}) + trailer("t") + std::string(1000, 'x'));
-  EXPECT_EQ(as_text(container->trailer()->operator()().value().view()), "t");
+  EXPECT_EQ(as_text(container->trailer()->operator()({}).value().view()), "t");
   EXPECT_EQ(read_all(*container).damage, Items{"[98304,99304) damage: no recordio chunk where one should begin"});
 }
 
@@ -69,14 +69,14 @@ TEST(Trailer, TrailerIsShownIfTheHeaderIsLost) {
   file[3] = 'x';
   const auto container = open_file(file);
   EXPECT_NE(container->trailer(), nullptr);
-  EXPECT_EQ(as_text(container->trailer()->operator()().value().view()), "t");
+  EXPECT_EQ(as_text(container->trailer()->operator()({}).value().view()), "t");
 }
 
 TEST(Trailer, TruncatedTrailerIsReported) {
   std::string file = declaring() + body({"a"}) + trailer(text(40000));
   file.resize(file.size() - 32768);
   const auto container = open_file(file);
-  EXPECT_EQ(container->trailer()->operator()().error().code, Code::kUnfinished);
+  EXPECT_EQ(container->trailer()->operator()({}).error().code, Code::kUnfinished);
   EXPECT_EQ(read_all(*container).damage,
             Items{"[65536,98304) unfinished: the block has 2 chunks, but the file holds 1"});
 }
@@ -85,7 +85,7 @@ TEST(Trailer, TrailerBrokenAfterItsFirstChunkIsReported) {
   std::string file = declaring() + body({"a"}) + trailer(text(40000));
   file[98304 + 100] = '\0';
   const auto container = open_file(file);
-  EXPECT_EQ(container->trailer()->operator()().error().code, Code::kDamage);
+  EXPECT_EQ(container->trailer()->operator()({}).error().code, Code::kDamage);
   EXPECT_EQ(read_all(*container).damage, Items{"[98304,131072) damage: the checksum of a chunk does not match"});
 }
 
@@ -93,14 +93,14 @@ TEST(Trailer, TrailerBeyondTheLimitIsRefused) {
   Limits limits;
   limits.metadata_bytes = 40000;
   const auto container = open_file(declaring() + body({"a"}) + trailer(text(50000)), limits);
-  EXPECT_EQ(container->trailer()->operator()().error().code, Code::kLimit);
-  EXPECT_TRUE(container->trailer()->operator()().error().detail.starts_with("the trailer: "));
+  EXPECT_EQ(container->trailer()->operator()({}).error().code, Code::kLimit);
+  EXPECT_TRUE(container->trailer()->operator()({}).error().detail.starts_with("the trailer: "));
   EXPECT_EQ(read_all(*container).records, Items{"a"});
 }
 
 TEST(Trailer, TrailerMustHoldOneItem) {
   const auto container = open_file(declaring() + block(Magic::kTrailer, content_of({"a", "b"})));
-  EXPECT_EQ(container->trailer()->operator()().error().code, Code::kDamage);
+  EXPECT_EQ(container->trailer()->operator()({}).error().code, Code::kDamage);
 }
 
 }  // namespace

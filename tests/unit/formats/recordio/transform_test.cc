@@ -70,19 +70,19 @@ TEST(Transform, LayoutOfALargeBlockNeedsOnlyItsBeginning) {
   std::string file = header_with({"zstd"}) + body_of(zstd(content_of({"first", noise})));
   file[300000] = static_cast<char>(file[300000] ^ 1);
   const auto container = open_file(file);
-  const ChunkInfo chunk = container->scan({32768, 0}).value().chunk.value();
-  const auto layout = container->layout(chunk);
+  const ChunkInfo chunk = container->scan({}, {32768, 0}).value().chunk.value();
+  const auto layout = container->layout({}, chunk);
   ASSERT_TRUE(layout) << to_string(layout.error());
   EXPECT_EQ(layout->extent(1).size, noise.size());
-  EXPECT_EQ(container->decode(chunk).error().position, 294912u);
+  EXPECT_EQ(container->decode({}, chunk).error().position, 294912u);
 }
 
 TEST(Transform, DamageAfterTheTableKeepsAllOrdinals) {
   const std::string stored = flate(content_of({"first", text(10000)}), 0);
   const auto container = open_file(header_with({"flate 0"}) + body_of(stored.substr(0, 5000)));
-  const ChunkInfo chunk = container->scan({32768, 0}).value().chunk.value();
-  EXPECT_EQ(container->layout(chunk).value().records(), 2u);
-  EXPECT_EQ(container->decode(chunk).error().code, Code::kDamage);
+  const ChunkInfo chunk = container->scan({}, {32768, 0}).value().chunk.value();
+  EXPECT_EQ(container->layout({}, chunk).value().records(), 2u);
+  EXPECT_EQ(container->decode({}, chunk).error().code, Code::kDamage);
 }
 
 TEST(Transform, TableLongerThanTheFirstReadIsReadCompletely) {
@@ -98,25 +98,25 @@ TEST(Transform, UnknownTransformerIsUnsupportedAndTheBlockIsListed) {
        std::vector<std::vector<std::string>>{{"xor 33"}, {"zstd", "xor"}, {""}}) {
     const std::string file = header_with(names) + body_of("anything");
     const auto container = open_file(file);
-    const ChunkInfo chunk = container->scan({32768, 0}).value().chunk.value();
+    const ChunkInfo chunk = container->scan({}, {32768, 0}).value().chunk.value();
     EXPECT_EQ(chunk.codec, "unknown");
     EXPECT_FALSE(chunk.records);
-    EXPECT_EQ(container->layout(chunk).error().code, Code::kUnsupported);
-    EXPECT_EQ(container->decode(chunk).error().code, Code::kUnsupported);
-    EXPECT_TRUE(container->verify(chunk));
+    EXPECT_EQ(container->layout({}, chunk).error().code, Code::kUnsupported);
+    EXPECT_EQ(container->decode({}, chunk).error().code, Code::kUnsupported);
+    EXPECT_TRUE(container->verify({}, chunk));
   }
 }
 
 TEST(Transform, ReasonForAnUnknownTransformerIsText) {
   const auto container = open_file(header_with({"a\n\x1b\xff\\"}) + body_of("anything"));
-  const ChunkInfo chunk = container->scan({32768, 0}).value().chunk.value();
-  EXPECT_EQ(container->layout(chunk).error().detail, "unknown transformer \"a\\x0a\\x1b\\xff\\\"");
+  const ChunkInfo chunk = container->scan({}, {32768, 0}).value().chunk.value();
+  EXPECT_EQ(container->layout({}, chunk).error().detail, "unknown transformer \"a\\x0a\\x1b\\xff\\\"");
 }
 
 TEST(Transform, LongTransformerNameIsTruncated) {
   const auto container = open_file(header_with({std::string(4096, 'x')}) + body_of("anything"));
-  const ChunkInfo chunk = container->scan({32768, 0}).value().chunk.value();
-  EXPECT_EQ(container->layout(chunk).error().detail, "unknown transformer \"" + std::string(64, 'x') + "...\"");
+  const ChunkInfo chunk = container->scan({}, {32768, 0}).value().chunk.value();
+  EXPECT_EQ(container->layout({}, chunk).error().detail, "unknown transformer \"" + std::string(64, 'x') + "...\"");
 }
 
 TEST(Transform, LongTransformerNamesAreLeftOutOfFactsAndReasons) {
@@ -124,12 +124,12 @@ TEST(Transform, LongTransformerNamesAreLeftOutOfFactsAndReasons) {
        {std::vector<std::string>{std::string(1 << 20, 'x')}, std::vector<std::string>(50, std::string(4096, 'x'))}) {
     const auto container = open_file(header_with(names) + body_of("anything"));
     const ChunkInfo chunk =
-        container->scan(*container->scan(container->traits().first).value().next).value().chunk.value();
-    EXPECT_EQ(container->layout(chunk).error().detail,
+        container->scan({}, *container->scan({}, container->traits().first).value().next).value().chunk.value();
+    EXPECT_EQ(container->layout({}, chunk).error().detail,
               "the header's transformers are not all strings, or too long, or too many");
     for (const Fact& fact : container->traits().facts)
       EXPECT_LE(std::get<std::string>(fact.value).size(), 4096u) << fact.name;
-    EXPECT_EQ(container->metadata()->attributes(nullptr).value().size(), names.size());
+    EXPECT_EQ(container->metadata()->attributes({}, nullptr).value().size(), names.size());
   }
 }
 
@@ -137,9 +137,9 @@ TEST(Transform, BrokenChunkIsDamageWithAnyTransformer) {
   std::string file = header_with({"xor"}) + body_of(text(40000));
   file[70000] = '\0';
   const auto container = open_file(file);
-  const ChunkInfo chunk = container->scan({32768, 0}).value().chunk.value();
-  EXPECT_EQ(container->decode(chunk).error().code, Code::kDamage);
-  EXPECT_EQ(container->verify(chunk).error().code, Code::kDamage);
+  const ChunkInfo chunk = container->scan({}, {32768, 0}).value().chunk.value();
+  EXPECT_EQ(container->decode({}, chunk).error().code, Code::kDamage);
+  EXPECT_EQ(container->verify({}, chunk).error().code, Code::kDamage);
 }
 
 TEST(Transform, BrokenStreamsAreDamage) {
@@ -166,13 +166,13 @@ class LargeBlock : public ::testing::Test {
   // Returns null if the chunk cannot be decoded.
   static std::shared_ptr<const Chunk> chunk_of(const std::vector<std::string>& transformers, std::string_view stored) {
     const auto container = open_file(header_with(transformers) + body_of(stored));
-    auto chunk = container->decode(container->scan({32768, 0}).value().chunk.value());
+    auto chunk = container->decode({}, container->scan({}, {32768, 0}).value().chunk.value());
     return chunk ? *chunk : nullptr;
   }
 
   static Result<Slice> read_record(const Chunk& chunk, std::size_t index) {
     const Extent extent = chunk.layout().extent(index);
-    return chunk.read(extent.begin, extent.size);
+    return chunk.read({}, extent.begin, extent.size);
   }
 
   // Returns the number of leading readable records, whatever the order of reads. All later ones fail with a reason.
@@ -228,8 +228,8 @@ TEST_F(LargeBlock, PayloadIsTableAndItems) {
     const auto chunk = chunk_of({name}, stored);
     ASSERT_TRUE(chunk);
     ASSERT_EQ(chunk->payload_size(), content.size());
-    EXPECT_EQ(as_text(chunk->read(0, 500).value().bytes), content.substr(0, 500));
-    EXPECT_TRUE(as_text(chunk->read(0, content.size()).value().bytes) == content);
+    EXPECT_EQ(as_text(chunk->read({}, 0, 500).value().bytes), content.substr(0, 500));
+    EXPECT_TRUE(as_text(chunk->read({}, 0, content.size()).value().bytes) == content);
   }
 }
 
@@ -357,9 +357,9 @@ TEST(Transform, IntermediateOutputIsBoundedBeforeAllocation) {
   Limits limits;
   limits.records_per_chunk = 1000;
   const auto container = open_file(header_with({"flate", "zstd"}) + body_of(stored), limits);
-  const ChunkInfo chunk = container->scan({32768, 0}).value().chunk.value();
-  EXPECT_EQ(container->layout(chunk).error().code, Code::kLimit);
-  EXPECT_EQ(container->decode(chunk).error().code, Code::kLimit);
+  const ChunkInfo chunk = container->scan({}, {32768, 0}).value().chunk.value();
+  EXPECT_EQ(container->layout({}, chunk).error().code, Code::kLimit);
+  EXPECT_EQ(container->decode({}, chunk).error().code, Code::kLimit);
 }
 
 TEST(Transform, TransformIsDetectedByTrialIfTheHeaderIsLost) {
@@ -374,7 +374,7 @@ TEST(Transform, CompressedTrailerIsDecompressed) {
   const std::string head =
       header({{string_value("transformer"), string_value("zstd")}, {string_value("trailer"), bool_value(true)}});
   const auto container = open_file(head + block(Magic::kTrailer, zstd(content_of({"the end"}))));
-  EXPECT_EQ(as_text(container->trailer()->operator()().value().view()), "the end");
+  EXPECT_EQ(as_text(container->trailer()->operator()({}).value().view()), "the end");
 }
 
 TEST(Transform, CompressedTrailerBeyondTheLimitIsRefusedBeforeDecoding) {
@@ -384,7 +384,7 @@ TEST(Transform, CompressedTrailerBeyondTheLimitIsRefusedBeforeDecoding) {
   limits.metadata_bytes = 1 << 20;
   const auto container =
       open_file(head + block(Magic::kTrailer, zstd(content_of({std::string(2 << 20, '\0')}))), limits);
-  EXPECT_EQ(container->trailer()->operator()().error().code, Code::kLimit);
+  EXPECT_EQ(container->trailer()->operator()({}).error().code, Code::kLimit);
 }
 
 TEST(Transform, TruncatedCompressedBlockListsItsRecords) {
@@ -392,10 +392,10 @@ TEST(Transform, TruncatedCompressedBlockListsItsRecords) {
   std::string file = header_with({"flate 0"}) + body_of(flate(content_of(items), 0));
   file.resize(32768 * 4);
   const auto container = open_file(file);
-  const Step step = container->scan({32768, 0}).value();
+  const Step step = container->scan({}, {32768, 0}).value();
   EXPECT_EQ(step.damage.at(0).damage_class, DamageClass::kUnfinished);
-  EXPECT_EQ(container->layout(*step.chunk).value().records(), 2u);
-  EXPECT_EQ(container->decode(*step.chunk).error().code, Code::kUnfinished);
+  EXPECT_EQ(container->layout({}, *step.chunk).value().records(), 2u);
+  EXPECT_EQ(container->decode({}, *step.chunk).error().code, Code::kUnfinished);
 }
 
 }  // namespace

@@ -80,12 +80,12 @@ class Corpus : public testing::TestWithParam<std::string> {
 
   // Returns the chunk and index at which reading resumes after a seek to `target`; nullopt after the last record.
   std::optional<std::pair<Position, std::uint64_t>> seek(Position target) const {
-    auto found = container_->locate(target);
+    auto found = container_->locate({}, target);
     EXPECT_TRUE(found);
     if (!found || !*found) return std::nullopt;
     std::uint64_t index = target - (*found)->begin;
     for (std::optional<ChunkKey> key = (*found)->key; key;) {
-      auto step = container_->scan(*key);
+      auto step = container_->scan({}, *key);
       if (!step || !step->chunk) return std::nullopt;
       if (*step->chunk->records > index) return std::pair{step->chunk->begin, index};
       index = 0;
@@ -146,7 +146,7 @@ TEST_P(Corpus, DamagedFilesReportDamage) {
 }
 
 TEST_P(Corpus, MetadataMatchesTheExpectation) {
-  auto attributes = container_->metadata()->attributes(nullptr);
+  auto attributes = container_->metadata()->attributes({}, nullptr);
   const Json metadata = want_.value("metadata", Json());
   const std::uint64_t size = metadata.is_object() ? metadata.value("serialized_size", std::uint64_t{0}) : 0;
   ASSERT_TRUE(attributes);
@@ -182,7 +182,7 @@ TEST_P(Corpus, SeeksFindTheExpectedRecords) {
 TEST_P(Corpus, LocateAgreesWithTheScanAtEveryChunk) {
   for (const ChunkInfo& chunk : walk_.chunks) {
     for (const Position at : {chunk.begin, chunk.begin + (chunk.end - chunk.begin) / 2, chunk.end - 1}) {
-      auto found = container_->locate(at);
+      auto found = container_->locate({}, at);
       ASSERT_TRUE(found && *found) << chunk.begin;
       EXPECT_EQ((*found)->begin, chunk.begin);
       EXPECT_EQ((*found)->end, chunk.end);
@@ -193,8 +193,8 @@ TEST_P(Corpus, LocateAgreesWithTheScanAtEveryChunk) {
 
 TEST_P(Corpus, LayoutsEqualThoseOfTheDecodedChunks) {
   for (const ChunkInfo& info : walk_.chunks) {
-    auto chunk = container_->decode(info);
-    auto layout = container_->layout(info);
+    auto chunk = container_->decode({}, info);
+    auto layout = container_->layout({}, info);
     if (!chunk) continue;
     ASSERT_TRUE(layout);
     ASSERT_EQ(layout->records(), (*chunk)->layout().records());

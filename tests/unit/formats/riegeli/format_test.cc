@@ -21,8 +21,8 @@ using riegeli_writer::Writer;
 
 TEST(Probe, RecognizesTheSignatureOrValidChunksAfterADamagedHead) {
   const auto bid = [](const std::string& file, std::string_view name, ProbeDepth depth) {
-    auto buffer = Buffer::copy_of(as_bytes(file));
-    return kFormat.probe(MemorySource(std::move(*buffer)), name, depth).value_or(-1);
+    auto buffer = Buffer::copy_of({}, as_bytes(file));
+    return kFormat.probe({}, MemorySource(std::move(*buffer)), name, depth).value_or(-1);
   };
   Writer writer;
   while (writer.size() < 3 * kBlockSize) writer.add(simple_chunk(std::vector<std::string>(10, std::string(90, 'r'))));
@@ -41,8 +41,8 @@ TEST(Probe, RecognizesTheSignatureOrValidChunksAfterADamagedHead) {
 }
 
 TEST(Open, OtherFilesAreRefused) {
-  auto buffer = Buffer::copy_of(as_bytes("some other file that is long enough to be anything at all, really"));
-  auto container = kFormat.open(std::make_shared<MemorySource>(std::move(*buffer)), Limits{});
+  auto buffer = Buffer::copy_of({}, as_bytes("some other file that is long enough to be anything at all, really"));
+  auto container = kFormat.open({}, std::make_shared<MemorySource>(std::move(*buffer)), Limits{});
   ASSERT_FALSE(container);
   EXPECT_EQ(container.error().code, Code::kNoContainer);
 }

@@ -71,7 +71,7 @@ TEST(Framing, ChunkIsReadAtEveryDistanceFromABlockBoundary) {
     EXPECT_EQ(all.chunks[2].begin, begin);
     EXPECT_EQ(all.chunks[2].codec, "none");
     EXPECT_EQ(bytes_of(read_all(*container, all.chunks)), (std::vector<std::string>{"one", "", "three", "behind"}));
-    auto found = container->locate(begin + 1);
+    auto found = container->locate({}, begin + 1);
     ASSERT_TRUE(found && *found);
     EXPECT_EQ((*found)->begin, begin);
   }
@@ -117,7 +117,7 @@ TEST(Framing, UnknownTypeWithRecordsIsUnsupportedAndKeepsItsCount) {
   ASSERT_EQ(all.chunks.size(), 2u);
   EXPECT_EQ(all.chunks[1].records, 2u);
   EXPECT_EQ(all.chunks[1].decoded_size, 5u);
-  auto chunk = container->decode(all.chunks[1]);
+  auto chunk = container->decode({}, all.chunks[1]);
   ASSERT_FALSE(chunk);
   EXPECT_EQ(chunk.error().code, Code::kUnsupported);
 }
@@ -145,12 +145,12 @@ TEST(Framing, WrongDataHashFailsTheChunkButNotTheScan) {
   EXPECT_TRUE(all.damage.empty());
   ASSERT_EQ(all.chunks.size(), 3u);
   EXPECT_EQ(all.chunks[1].records, 2u);
-  auto chunk = container->decode(all.chunks[1]);
+  auto chunk = container->decode({}, all.chunks[1]);
   ASSERT_FALSE(chunk);
   EXPECT_EQ(chunk.error().code, Code::kDamage);
   EXPECT_EQ(chunk.error().position, 64u);
-  EXPECT_FALSE(container->verify(all.chunks[1]));
-  EXPECT_TRUE(container->verify(all.chunks[2]));
+  EXPECT_FALSE(container->verify({}, all.chunks[1]));
+  EXPECT_TRUE(container->verify({}, all.chunks[2]));
 }
 
 TEST(Damage, BrokenFirstBlockHeaderLosesNothing) {
@@ -339,11 +339,11 @@ TEST(Limits, ChunkBeyondTheSizeLimitsIsListedButNotDecoded) {
     const auto container = open_bytes(writer.file(), limits);
     const Walk all = walk(*container, writer.size());
     ASSERT_EQ(all.chunks.size(), 2u);
-    auto chunk = container->decode(all.chunks[1]);
+    auto chunk = container->decode({}, all.chunks[1]);
     ASSERT_FALSE(chunk);
     EXPECT_EQ(chunk.error().code, Code::kLimit);
-    EXPECT_TRUE(container->verify(all.chunks[1]));
-    const auto layout = container->layout(all.chunks[1]);
+    EXPECT_TRUE(container->verify({}, all.chunks[1]));
+    const auto layout = container->layout({}, all.chunks[1]);
     ASSERT_TRUE(layout);
     EXPECT_EQ(layout->extent(0).size, 5000u);
   }
@@ -359,9 +359,9 @@ TEST(Limits, ChunkThatDeclaresAnImpossibleSizeHasNoSize) {
   ASSERT_EQ(all.chunks.size(), 2u);
   EXPECT_EQ(all.chunks[1].records, 1u);
   EXPECT_EQ(all.chunks[1].decoded_size, std::nullopt);
-  EXPECT_EQ(container->layout(all.chunks[1]).error().code, Code::kLimit);
-  EXPECT_EQ(container->decode(all.chunks[1]).error().code, Code::kLimit);
-  EXPECT_EQ(container->open_in_place(all.chunks[1]).error().code, Code::kLimit);
+  EXPECT_EQ(container->layout({}, all.chunks[1]).error().code, Code::kLimit);
+  EXPECT_EQ(container->decode({}, all.chunks[1]).error().code, Code::kLimit);
+  EXPECT_EQ(container->open_in_place({}, all.chunks[1]).error().code, Code::kLimit);
 }
 
 TEST(Limits, UncompressedChunkBeyondTheSizeLimitsIsReadInPlace) {
@@ -370,7 +370,7 @@ TEST(Limits, UncompressedChunkBeyondTheSizeLimitsIsReadInPlace) {
   const auto container = open_bytes(writer.file(), {.stored_chunk = 4000, .decoded_chunk = 4000});
   const Walk all = walk(*container, writer.size());
   ASSERT_EQ(all.chunks.size(), 2u);
-  const auto chunk = container->open_in_place(all.chunks[1]);
+  const auto chunk = container->open_in_place({}, all.chunks[1]);
   ASSERT_TRUE(chunk);
   ASSERT_NE(*chunk, nullptr);
   EXPECT_EQ(records_of(**chunk).value_or(std::vector<std::string>()),
@@ -383,8 +383,8 @@ TEST(Limits, RecordSizesBeyondTheLimitAreNotRead) {
   const auto container = open_bytes(writer.file(), {.stored_chunk = 4000});
   const Walk all = walk(*container, writer.size());
   ASSERT_EQ(all.chunks.size(), 2u);
-  EXPECT_EQ(container->layout(all.chunks[1]).error().code, Code::kLimit);
-  EXPECT_EQ(container->open_in_place(all.chunks[1]).error().code, Code::kLimit);
+  EXPECT_EQ(container->layout({}, all.chunks[1]).error().code, Code::kLimit);
+  EXPECT_EQ(container->open_in_place({}, all.chunks[1]).error().code, Code::kLimit);
 }
 
 TEST(Limits, LongGarbageIsSearchedInAdvancingSteps) {
@@ -411,7 +411,7 @@ TEST(Locate, FindsNothingWithoutAValidChunk) {
   const auto container = open_bytes(file);
   const Walk all = walk(*container, file.size());
   for (const Position at : {before.chunks[3].begin, before.chunks[3].end - 1, Position{file.size()}}) {
-    auto found = container->locate(at);
+    auto found = container->locate({}, at);
     ASSERT_TRUE(found);
     EXPECT_FALSE(*found) << at;
   }
@@ -422,7 +422,7 @@ TEST(Locate, AgreesWithTheScanIfBlockHeadersAreBroken) {
   for (std::uint64_t block = 1; block <= 3; ++block) flip(file, block * kBlockSize + 4);
   const auto container = open_bytes(file);
   for (const ChunkInfo& chunk : walk(*container, file.size()).chunks) {
-    auto found = container->locate(chunk.end - 1);
+    auto found = container->locate({}, chunk.end - 1);
     ASSERT_TRUE(found && *found);
     EXPECT_EQ((*found)->begin, chunk.begin);
   }
@@ -452,7 +452,7 @@ TEST(Locate, AgreesWithTheScanForAnyDamage) {
     for (Position at = 0; at < file.size(); at += 1 + random() % 9000) {
       const auto covering =
           std::ranges::find_if(all.chunks, [&](const auto& chunk) { return chunk.begin <= at && at < chunk.end; });
-      auto found = container->locate(at);
+      auto found = container->locate({}, at);
       ASSERT_TRUE(found);
       ASSERT_EQ(found->has_value(), covering != all.chunks.end()) << i << " at " << at;
       if (*found) {

@@ -59,7 +59,7 @@ void expect_located(const std::string& file) {
   ASSERT_TRUE(container);
   for (const ChunkInfo& chunk : walk(*container, file.size()).chunks) {
     for (const Position at : {chunk.begin, chunk.end - 1}) {
-      const auto found = container->locate(at);
+      const auto found = container->locate({}, at);
       ASSERT_TRUE(found && *found) << at;
       EXPECT_EQ((*found)->key, chunk.key) << at;
       EXPECT_EQ((*found)->end, chunk.end) << at;

@@ -34,7 +34,7 @@ Opened open_chunk(const ChunkSpec& spec, const Limits& limits = {}) {
 
 Code failure(const ChunkSpec& spec) {
   const Opened opened = open_chunk(spec);
-  auto chunk = opened.container->decode(opened.chunk);
+  auto chunk = opened.container->decode({}, opened.chunk);
   return chunk ? Code::kNotFound : chunk.error().code;
 }
 
@@ -47,11 +47,11 @@ TEST(Simple, LayoutEqualsTheDecodedChunksWithoutItsValues) {
   const std::vector<std::string> records = {"", "abc", std::string(1000, 'x'), "", "y"};
   for (const char codec : {'\0', 'z'}) {
     const Opened opened = open_chunk(simple_chunk(records, codec));
-    auto layout = opened.container->layout(opened.chunk);
+    auto layout = opened.container->layout({}, opened.chunk);
     ASSERT_TRUE(layout);
     ASSERT_EQ(layout->records(), records.size());
     for (std::size_t i = 0; i < records.size(); ++i) EXPECT_EQ(layout->extent(i).size, records[i].size());
-    auto chunk = opened.container->decode(opened.chunk);
+    auto chunk = opened.container->decode({}, opened.chunk);
     ASSERT_TRUE(chunk);
     EXPECT_EQ(records_of(**chunk).value_or(std::vector<std::string>()), records);
     EXPECT_EQ((*chunk)->payload_size(), 1004u);
@@ -61,7 +61,7 @@ TEST(Simple, LayoutEqualsTheDecodedChunksWithoutItsValues) {
 TEST(Simple, WrongSizeBeforeACompressedPartIsAccepted) {
   const std::string frame = unit("abc", 'z').substr(1);
   const Opened opened = open_chunk(two_records(unit("\x02\x01", 'z'), varint(77) + frame));
-  EXPECT_TRUE(opened.container->decode(opened.chunk));
+  EXPECT_TRUE(opened.container->decode({}, opened.chunk));
 }
 
 TEST(Simple, SecondZstdFrameInAPartIsDamage) {
@@ -90,7 +90,7 @@ TEST(Simple, ValuesOfUnexpectedSizeAreDamage) {
 TEST(Simple, PaddedVarintsAreAccepted) {
   const ChunkSpec spec{.num_records = 1, .decoded_data_size = 1, .data = std::string("\0\x82\x00\x81\x00y", 6)};
   const Opened opened = open_chunk(spec);
-  EXPECT_TRUE(opened.container->decode(opened.chunk));
+  EXPECT_TRUE(opened.container->decode({}, opened.chunk));
 }
 
 TEST(Simple, UnknownCompressionIsUnsupportedAndMissingDataIsDamage) {
@@ -102,19 +102,19 @@ TEST(Simple, ReadingInPlaceEqualsDecode) {
   std::vector<std::string> records;
   for (std::size_t i = 0; i < 40; ++i) records.emplace_back(i * 997 % 20000, static_cast<char>('a' + i % 26));
   const Opened opened = open_chunk(simple_chunk(records));
-  auto parts = opened.container->open_in_place(opened.chunk);
+  auto parts = opened.container->open_in_place({}, opened.chunk);
   ASSERT_TRUE(parts && *parts);
   EXPECT_EQ(records_of(**parts).value_or(std::vector<std::string>()), records);
   EXPECT_LT((*parts)->memory(), 4096u);
-  auto whole = (*parts)->read(0, (*parts)->payload_size());
-  auto decoded = opened.container->decode(opened.chunk);
+  auto whole = (*parts)->read({}, 0, (*parts)->payload_size());
+  auto decoded = opened.container->decode({}, opened.chunk);
   ASSERT_TRUE(whole && decoded);
-  EXPECT_EQ(as_text(whole->bytes), as_text((*decoded)->read(0, (*decoded)->payload_size())->bytes));
+  EXPECT_EQ(as_text(whole->bytes), as_text((*decoded)->read({}, 0, (*decoded)->payload_size())->bytes));
 }
 
 TEST(Simple, OpeningInPlaceRefusesWhatDecodeRefusesAndCompressedChunks) {
   const Opened compressed = open_chunk(simple_chunk({"abc"}, 'z'));
-  auto none = compressed.container->open_in_place(compressed.chunk);
+  auto none = compressed.container->open_in_place({}, compressed.chunk);
   ASSERT_TRUE(none);
   EXPECT_FALSE(*none);
   const std::vector<ChunkSpec> broken = {
@@ -124,10 +124,10 @@ TEST(Simple, OpeningInPlaceRefusesWhatDecodeRefusesAndCompressedChunks) {
       {.num_records = 1, .decoded_data_size = 2, .data = std::string("\0\1\2ab", 5), .data_hash = 3}};
   for (const ChunkSpec& spec : broken) {
     const Opened opened = open_chunk(spec);
-    auto parts = opened.container->open_in_place(opened.chunk);
+    auto parts = opened.container->open_in_place({}, opened.chunk);
     ASSERT_FALSE(parts);
     EXPECT_EQ(parts.error().code, Code::kDamage);
-    EXPECT_FALSE(opened.container->decode(opened.chunk));
+    EXPECT_FALSE(opened.container->decode({}, opened.chunk));
   }
 }
 
@@ -137,7 +137,7 @@ class ChangingSource final : public Source {
   explicit ChangingSource(std::string bytes) : bytes_(std::move(bytes)) {}
   std::uint64_t size() const override { return bytes_.size(); }
   std::uint64_t generation() const override { return generation_; }
-  Result<std::size_t> read_at(Position at, MutableBytes out) const override {
+  Result<std::size_t> read_at(const RequestContext&, Position at, MutableBytes out) const override {
     const std::string_view there = std::string_view(bytes_).substr(std::min<std::size_t>(at, bytes_.size()));
     const std::size_t length = std::min(there.size(), out.size());
     std::ranges::copy(as_bytes(there.substr(0, length)), out.begin());
@@ -157,15 +157,15 @@ TEST(Simple, ReadingInPlaceVerifiesAgainAfterTheSourceWasTouched) {
   Writer writer;
   writer.add(simple_chunk({"abc", "def"}));
   const auto source = std::make_shared<ChangingSource>(writer.file());
-  auto container = kFormat.open(source, Limits{});
+  auto container = kFormat.open({}, source, Limits{});
   ASSERT_TRUE(container);
   const ChunkInfo info = walk(**container, writer.size()).chunks.at(1);
-  auto parts = (*container)->open_in_place(info);
+  auto parts = (*container)->open_in_place({}, info);
   ASSERT_TRUE(parts && *parts);
   source->change(0, writer.file()[0]);
-  EXPECT_TRUE((*parts)->read(0, 3));
+  EXPECT_TRUE((*parts)->read({}, 0, 3));
   source->change(writer.size() - 1, 'x');
-  auto slice = (*parts)->read(0, 3);
+  auto slice = (*parts)->read({}, 0, 3);
   ASSERT_FALSE(slice);
   EXPECT_EQ(slice.error().code, Code::kDamage);
 }

@@ -56,9 +56,11 @@ std::string data_of(const Parts& parts) {
          unit(parts.transitions, parts.compression_type);
 }
 
-Result<std::vector<std::string>> records_in(const Parts& parts, const Limits& limits = {}) {
+Result<std::vector<std::string>> records_in(const Parts& parts, const Limits& limits = {},
+                                            const RequestContext& context = {}) {
   const std::string data = data_of(parts);
-  ASSIGN_OR_RETURN(const auto decoded, transposed::decode(as_bytes(data), parts.records, parts.decoded_size, limits));
+  ASSIGN_OR_RETURN(const auto decoded,
+                   transposed::decode(context, as_bytes(data), parts.records, parts.decoded_size, limits));
   std::vector<std::string> records;
   for (std::uint64_t i = 0; i < decoded.layout.records(); ++i) {
     const Extent extent = decoded.layout.extent(i);
@@ -230,7 +232,7 @@ TEST(TransposedRefusal, CountsAndSizesOtherThanDeclared) {
 
 TEST(TransposedRefusal, UnknownCompressionIsUnsupported) {
   const std::string data("\x07\x00", 2);
-  auto decoded = transposed::decode(as_bytes(data), 0, 0, Limits{});
+  auto decoded = transposed::decode({}, as_bytes(data), 0, 0, Limits{});
   ASSERT_FALSE(decoded);
   EXPECT_EQ(decoded.error().code, Code::kUnsupported);
 }
@@ -287,7 +289,7 @@ TEST(TransposedLimits, CountsBeyondTheHeaderSizeAllocateNothing) {
     for (const std::string& header :
          {varint(huge) + varint(0), varint(0) + varint(huge), varint(0) + varint(0) + varint(huge)}) {
       const std::string data = std::string(1, '\0') + varint(header.size()) + header;
-      auto decoded = transposed::decode(as_bytes(data), 1, 1, Limits{});
+      auto decoded = transposed::decode({}, as_bytes(data), 1, 1, Limits{});
       ASSERT_FALSE(decoded);
       EXPECT_EQ(decoded.error().code, Code::kDamage);
     }
@@ -297,12 +299,12 @@ TEST(TransposedLimits, CountsBeyondTheHeaderSizeAllocateNothing) {
 // Returns how many large allocations are reported during decoding, whether it succeeds or not.
 int told_of(const Parts& parts) {
   testing::CountedAllocations allocations;
-  static_cast<void>(records_in(parts));
+  static_cast<void>(records_in(parts, {}, RequestContext().with(allocations)));
   return allocations.take();
 }
 
 TEST(TransposedLimits, LargeAllocationsForRecordsNodesAndBuffersAreAnnounced) {
-  constexpr std::uint64_t kLarge = LargeAllocations::kLarge;
+  constexpr std::uint64_t kLarge = RequestContext::kLargeAllocation;
   EXPECT_EQ(told_of(without_buffers({3}, kLarge / 8 - 1, 0)), 0);
   EXPECT_EQ(told_of(without_buffers({3}, kLarge / 8, 0)), 1);
   const std::size_t nodes = kLarge / sizeof(transposed::Node);

@@ -5,9 +5,9 @@
 namespace recordfs::riegeli {
 
 std::unique_ptr<Container> open_bytes(std::string_view bytes, const Limits& limits) {
-  auto buffer = Buffer::copy_of(as_bytes(bytes));
+  auto buffer = Buffer::copy_of({}, as_bytes(bytes));
   if (!buffer) return nullptr;
-  auto container = kFormat.open(std::make_shared<MemorySource>(std::move(*buffer)), limits);
+  auto container = kFormat.open({}, std::make_shared<MemorySource>(std::move(*buffer)), limits);
   return container ? std::move(*container) : nullptr;
 }
 
@@ -15,7 +15,7 @@ Walk walk(const Container& container, std::uint64_t size) {
   Walk all;
   std::optional<ChunkKey> key = container.traits().first;
   while (key && all.steps <= size) {
-    auto step = container.scan(*key);
+    auto step = container.scan({}, *key);
     if (!step) return all;
     ++all.steps;
     if (step->chunk) all.chunks.push_back(*step->chunk);
@@ -29,7 +29,7 @@ Result<std::vector<std::string>> records_of(const Chunk& chunk) {
   std::vector<std::string> records;
   for (std::uint64_t i = 0; i < chunk.layout().records(); ++i) {
     const Extent extent = chunk.layout().extent(i);
-    ASSIGN_OR_RETURN(const auto slice, chunk.read(extent.begin, extent.size));
+    ASSIGN_OR_RETURN(const auto slice, chunk.read({}, extent.begin, extent.size));
     records.emplace_back(as_text(slice.bytes));
   }
   return records;
@@ -40,7 +40,7 @@ Reading read_all(const Container& container, const std::vector<ChunkInfo>& chunk
   for (const ChunkInfo& info : chunks) {
     // Metadata chunks hold no records. Only one that is first in the file is read.
     if (info.kind == "metadata" && info.records == 0u) continue;
-    auto chunk = container.decode(info);
+    auto chunk = container.decode({}, info);
     if (!chunk) {
       reading.errors.push_back(std::move(chunk).error());
       continue;

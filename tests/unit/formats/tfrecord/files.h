@@ -28,7 +28,7 @@ inline std::string framed(const std::string& data) {
 }
 
 inline std::shared_ptr<const Source> source_of(const std::string& bytes) {
-  return std::make_shared<MemorySource>(Buffer::copy_of(as_bytes(bytes)).value());
+  return std::make_shared<MemorySource>(Buffer::copy_of({}, as_bytes(bytes)).value());
 }
 
 struct Reading {
@@ -39,7 +39,7 @@ struct Reading {
 
 inline Reading read_bytes(const std::string& bytes, const Limits& limits = {}) {
   Reading reading;
-  const auto container = kFormat.open(source_of(bytes), limits);
+  const auto container = kFormat.open({}, source_of(bytes), limits);
   if (!container) return reading;
   std::uint64_t steps = 0;
   for (std::optional<ChunkKey> at = (*container)->traits().first; at;) {
@@ -47,18 +47,19 @@ inline Reading read_bytes(const std::string& bytes, const Limits& limits = {}) {
       ADD_FAILURE() << "the scan does not end";
       return reading;
     }
-    const auto step = (*container)->scan(*at);
+    const auto step = (*container)->scan({}, *at);
     if (!step) return reading;
     for (const DamagedRegion& region : step->damage) reading.damage.push_back(region);
     if (step->chunk) reading.chunks.push_back(*step->chunk);
     at = step->next;
   }
   for (const ChunkInfo& info : reading.chunks) {
-    const auto chunk = (*container)->decode(info);
+    const auto chunk = (*container)->decode({}, info);
     for (std::uint64_t i = 0; chunk && i < (*chunk)->layout().records(); ++i) {
       const Extent extent = (*chunk)->layout().extent(i);
       const bool is_good = (*chunk)->layout().failure(i) == nullptr;
-      reading.records.push_back(is_good ? std::string(as_text((*chunk)->read(extent.begin, extent.size)->bytes)) : "!");
+      reading.records.push_back(is_good ? std::string(as_text((*chunk)->read({}, extent.begin, extent.size)->bytes))
+                                        : "!");
     }
   }
   return reading;

@@ -44,9 +44,9 @@ TEST(PackedTFRecord, EveryChunkCanBeDecodedFirst) {
   ASSERT_EQ(all.records.size(), 2000u);
   ASSERT_GT(all.chunks.size(), 5u);
   for (auto chunk = all.chunks.rbegin(); chunk != all.chunks.rend(); ++chunk) {
-    const auto fresh = kFormat.open(source_of(bytes), Limits{});
+    const auto fresh = kFormat.open({}, source_of(bytes), Limits{});
     ASSERT_TRUE(fresh);
-    const auto decoded = (*fresh)->decode(*chunk);
+    const auto decoded = (*fresh)->decode({}, *chunk);
     ASSERT_TRUE(decoded);
     EXPECT_EQ((*decoded)->layout().records(), chunk->records);
     EXPECT_FALSE((*decoded)->layout().has_failures());
@@ -58,9 +58,9 @@ TEST(PackedTFRecord, ChunkPositionsDoNotDependOnTheScanStart) {
   const std::string bytes = packed(many_records());
   const Reading all = read_bytes(bytes);
   for (const ChunkInfo& chunk : all.chunks) {
-    const auto fresh = kFormat.open(source_of(bytes), Limits{});
+    const auto fresh = kFormat.open({}, source_of(bytes), Limits{});
     ASSERT_TRUE(fresh);
-    const auto step = (*fresh)->scan(chunk.key);
+    const auto step = (*fresh)->scan({}, chunk.key);
     ASSERT_TRUE(step && step->chunk);
     EXPECT_EQ(step->chunk->begin, chunk.begin);
     EXPECT_EQ(step->chunk->end, chunk.end);
@@ -132,11 +132,11 @@ TEST(PackedTFRecord, NothingIsReadAfterTheEndOfATruncatedStream) {
   const auto source = source_of(packed(framed("one"), 0).substr(0, kHeads + kThere));
   auto reading = Inflating::from(*source, CodecId::kGzip, {});
   ASSERT_TRUE(reading);
-  ASSERT_EQ(reading->skip(kThere).value(), kThere);
+  ASSERT_EQ(reading->skip({}, kThere).value(), kThere);
   ASSERT_EQ(reading->stored(), source->size());
   auto again = Inflating::from(*source, CodecId::kGzip, reading->here().value());
   ASSERT_TRUE(again);
-  EXPECT_EQ(again->skip(1).value(), 0u);
+  EXPECT_EQ(again->skip({}, 1).value(), 0u);
   EXPECT_EQ(again->ending(), Ending::kCut);
 }
 

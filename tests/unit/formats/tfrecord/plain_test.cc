@@ -8,7 +8,7 @@ namespace {
 using Records = std::vector<std::string>;
 
 int bid(const std::string& bytes, ProbeDepth depth, std::string_view name = "x") {
-  return *kFormat.probe(*source_of(bytes), name, depth);
+  return *kFormat.probe({}, *source_of(bytes), name, depth);
 }
 
 std::string flipped(std::string bytes, std::size_t at) {

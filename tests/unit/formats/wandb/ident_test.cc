@@ -43,8 +43,8 @@ std::string file(std::size_t origin, std::size_t size, std::size_t records) {
 }
 
 Position origin_of(const std::string& bytes) {
-  const MemorySource source(Buffer::copy_of(as_bytes(bytes)).value());
-  return find_wire(source, 8 << 20)->origin;
+  const MemorySource source(Buffer::copy_of({}, as_bytes(bytes)).value());
+  return find_wire({}, source, 8 << 20)->origin;
 }
 
 TEST(WandbIdent, IsParsedFromNameAndNumber) {
