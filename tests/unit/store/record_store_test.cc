@@ -10,6 +10,7 @@
 
 #include <gtest/gtest.h>
 
+#include "core/formats/file_chunk.h"
 #include "tests/unit/store/toy_store.h"
 
 namespace recordfs::testing {
@@ -374,6 +375,43 @@ TEST(RecordStore, ChunkThatContradictsItsHeaderYieldsNoBytes) {
   EXPECT_EQ(store.records().read({}, {chunk, 0}, 0, 1).error().code, Code::kChanged);
   EXPECT_EQ(store.chunks().layout({}, chunk).error().code, Code::kChanged);
   EXPECT_EQ(store.records().size({}, {chunk, 3}).error().code, Code::kChanged);
+}
+
+// Decodes when a chunk is read, which takes much memory.
+class DecodesLate final : public ForwardingContainer {
+ public:
+  DecodesLate(std::unique_ptr<Container> toy, std::shared_ptr<const Source> source)
+      : ForwardingContainer(std::move(toy)), source_(std::move(source)) {}
+  Result<std::shared_ptr<const Chunk>> decode(const RequestContext& context, const ChunkInfo& chunk) const override {
+    ASSIGN_OR_RETURN(auto layout, ForwardingContainer::layout(context, chunk));
+    const auto read = [](const RequestContext& request, const Source&, const Layout&, std::uint64_t,
+                         std::uint64_t length) -> Result<Buffer> {
+      TRY(request.reserve(RequestContext::kLargeAllocation));
+      return Buffer::allocate(request, static_cast<std::size_t>(length));
+    };
+    return std::shared_ptr<const Chunk>(std::make_shared<FileChunk>(source_, std::move(layout), read));
+  }
+
+ private:
+  const std::shared_ptr<const Source> source_;
+};
+
+TEST(RecordStore, ReadsThatDecodeWaitForTheBudget) {
+  ToyStore toy({.chunks = 1});
+  const RecordStore store("toy", toy.source,
+                          std::make_unique<DecodesLate>(toy::open(toy.source, Limits{}).value(), toy.source),
+                          toy.services);
+  const ChunkInfo chunk = store.index().chunk_at({}, toy.file.begins[0]).value();
+  ASSERT_TRUE(store.chunks().get({}, chunk));
+  const auto expect_waits = [&](const std::function<bool()>& call) {
+    std::optional<DecodeBudget::Share> share(std::in_place, RequestContext(), toy.services.budgets_of(0).slow, 1);
+    auto called = std::async(std::launch::async, call);
+    EXPECT_EQ(called.wait_for(std::chrono::milliseconds(50)), std::future_status::timeout);
+    share.reset();
+    EXPECT_TRUE(called.get());
+  };
+  expect_waits([&] { return store.records().read({}, {chunk, 0}, 0, 1).has_value(); });
+  expect_waits([&] { return store.chunks().read_payload({}, chunk, 0, 1).has_value(); });
 }
 
 // While it decodes, another thread requests a share of the budget.
