@@ -46,13 +46,13 @@ std::optional<Until> parse_until(const std::string& text) {
   std::istringstream in(text);
   Until until;
   std::string reported, from, rest;
-  in >> until.library >> until.last >> reported >> from >> until.reported_from;
+  in >> until.codec_library >> until.last >> reported >> from >> until.reported_from;
   if (reported != "reported" || from != "from" || until.reported_from.empty() || in >> rest ||
       !until.last.ends_with(',')) {
     return std::nullopt;
   }
   until.last.pop_back();
-  if (!linked_versions().contains(until.library)) return std::nullopt;
+  if (!linked_versions().contains(until.codec_library)) return std::nullopt;
   return until;
 }
 
@@ -100,7 +100,7 @@ std::string to_line(const Entry& entry) {
         range.first == range.last ? fmt::format(" {}", range.first) : fmt::format(" {}-{}", range.first, range.last);
   }
   if (const auto& until = entry.until) {
-    line += fmt::format("{}{} {}, reported from {}", kUntil, until->library, until->last, until->reported_from);
+    line += fmt::format("{}{} {}, reported from {}", kUntil, until->codec_library, until->last, until->reported_from);
   }
   return line + std::string(kSeparator) + entry.why + "\n";
 }
@@ -108,7 +108,7 @@ std::string to_line(const Entry& entry) {
 Expected expected_of(const Entry& entry, const Versions& versions) {
   const Expected with_effect{entry.effect, entry.effect};
   if (!entry.until) return with_effect;
-  const auto version = numbers_of(versions.at(entry.until->library));
+  const auto version = numbers_of(versions.at(entry.until->codec_library));
   if (version <= numbers_of(entry.until->last)) return with_effect;
   return {Effect::kReported, version >= numbers_of(entry.until->reported_from) ? Effect::kReported : entry.effect};
 }

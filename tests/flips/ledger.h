@@ -22,7 +22,7 @@ Versions linked_versions();
 // A newer version of a library reports damage that an older one misses. The entry applies up to `last`. From
 // `reported_from`, its places are kReported. The versions in between are untested.
 struct Until {
-  std::string library;
+  std::string codec_library;
   std::string last;
   std::string reported_from;
   bool operator==(const Until&) const = default;
