@@ -45,7 +45,7 @@ class CancellableMutex {
   };
 
   // Blocks until the mutex is free. Fails with kInterrupted if the request is cancelled. Fails with kPending if the
-  // holder may do work that the calling thread may not.
+  // holder may do work that the caller may not.
   Result<Lock> lock(const RequestContext& context) {
     std::unique_lock lock(mutex_);
     const RequestContext::Work work = context.work();

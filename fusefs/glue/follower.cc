@@ -70,7 +70,7 @@ void Follower::look_at(std::size_t container) {
     log_(Severity::kWarning, fmt::format("{}: no longer followed: {}", file.shown(), grown.error().detail));
     return;
   }
-  if (*grown) show(container, std::move(*grown));
+  if (*grown) show(container, *grown);
   if (followed.said_moved || file.is_at_its_path()) return;
   followed.said_moved = true;
   log_(Severity::kInfo,
@@ -79,10 +79,10 @@ void Follower::look_at(std::size_t container) {
 
 // Invalidates attributes only. When the kernel sees the new time, it drops cached data and entries. Invalidating these
 // here would wait for their readers, and thus for threads of this mount.
-void Follower::show(std::size_t container, std::shared_ptr<const RecordStore> store) {
+void Follower::show(std::size_t container, const std::shared_ptr<const RecordStore>& store) {
   const FileSource::Status& status = files_[container].file->status();
   const timespec modified{.tv_sec = status.mtime_seconds, .tv_nsec = status.mtime_nanoseconds};
-  for (const std::uint64_t number : containers_.grow({}, container, std::move(store), modified)) {
+  for (const std::uint64_t number : containers_.grow({}, container, store, modified)) {
     fuse_lowlevel_notify_inval_inode(session_, number, -1, 0);
   }
 }

@@ -40,7 +40,7 @@ class Follower {
   void run();
   bool look_at_all();
   void look_at(std::size_t container);
-  void show(std::size_t container, std::shared_ptr<const RecordStore> store);
+  void show(std::size_t container, const std::shared_ptr<const RecordStore>& store);
 
   MountedContainers& containers_;
   const Log log_;

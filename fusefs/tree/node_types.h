@@ -36,7 +36,7 @@ enum class NodeKind : std::uint8_t {
   kComputedEnd,  // the numbers of the kinds above are computed, those of kKey and kPart are counted
   kKey = 29,     // value: key_number(), 64 bits
   kPart,         // value as for kRecord; `part`: number in Inside
-  kMirrored,     // node of a mirrored directory (KnownNodes)
+  kMirrored,     // node of a mirrored directory (InodeTable)
 };
 
 // Returns whether the numbers of the kind are counted: InodeTable has a row while the kernel has references to one.
